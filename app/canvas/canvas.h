@@ -1,0 +1,72 @@
+// What a view draws on. Views are pure: (model, geometry) -> primitives here. Behind it: Dear ImGui's draw list on screen, QPainter
+// for figures, a recorder for tests and screen readers. No Qt, no GL, no ImGui in this header.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace app {
+
+struct Point {
+    float x = 0, y = 0;
+    bool operator==(const Point&) const = default;
+};
+
+/// Logical pixels, y down. right/bottom are exclusive.
+struct Rect {
+    float left = 0, top = 0, right = 0, bottom = 0;
+    float width() const { return right - left; }
+    float height() const { return bottom - top; }
+    bool contains(Point p) const { return p.x >= left && p.x < right && p.y >= top && p.y < bottom; }
+    Rect inset(float d) const { return {left + d, top + d, right - d, bottom - d}; }
+    bool operator==(const Rect&) const = default;
+};
+
+/// 0xAABBGGRR, as Dear ImGui packs it.
+struct Color {
+    std::uint32_t value = 0;
+    static constexpr Color rgb(std::uint32_t hex, float alpha = 1.0F)
+    {
+        const auto a = static_cast<std::uint32_t>(alpha * 255.0F + 0.5F);
+        return {(a << 24) | ((hex & 0xFF) << 16) | (hex & 0xFF00) | ((hex >> 16) & 0xFF)};
+    }
+    bool operator==(const Color&) const = default;
+};
+
+enum class FontFace : std::uint8_t { body, small, bold, mono }; ///< 13, 11, 13 semibold, 12 px at scale 1; never below 11
+enum class Align : std::uint8_t { left, center, right };
+enum class LineStyle : std::uint8_t { solid, dashed, dotted };
+
+/// Something a pointer can be over and a screen reader can name. One tree of these serves hover, accessibility and tests.
+struct Node {
+    std::uint64_t id = 0;   ///< the view's own; stable while the thing exists
+    std::string role;       ///< "cell", "span", "row", "axis"
+    std::string name;       ///< "rank 13, dp 1 pp 1 cp 0 tp 1, 42.1 GiB"
+    Rect rect;
+    bool selected = false;
+};
+
+class Canvas {
+public:
+    virtual ~Canvas() = default;
+    virtual Rect area() const = 0; ///< where the view may draw
+
+    virtual void fillRect(Rect, Color) = 0;
+    virtual void strokeRect(Rect, Color, float thickness = 1, LineStyle = LineStyle::solid) = 0;
+    virtual void line(Point from, Point to, Color, float thickness = 1, LineStyle = LineStyle::solid) = 0;
+    virtual void polyline(const std::vector<Point>&, Color, float thickness = 1) = 0;
+    virtual void fillConvex(const std::vector<Point>&, Color) = 0;
+    /// `at` is the top left, top centre or top right of the text.
+    virtual void text(Point at, std::string_view, Color, FontFace = FontFace::body, Align = Align::left) = 0;
+    virtual float textWidth(std::string_view, FontFace = FontFace::body) = 0;
+    virtual float textHeight(FontFace = FontFace::body) = 0;
+    virtual void pushClip(Rect) = 0;
+    virtual void popClip() = 0;
+    /// Many cells may be told to wantsNodes() == false and spare the strings.
+    virtual void node(Node) = 0;
+    virtual bool wantsNodes() const { return false; }
+};
+
+} // namespace app

@@ -1,0 +1,47 @@
+// The widget that shows a View: ImGui's draw list, put on screen by OpenGL where the renderer is hardware and by our own quad
+// rasteriser where it is not. Draws only when something changed.
+#pragma once
+
+#include "app/canvas/view.h"
+
+#include <QWidget>
+
+#include <memory>
+
+namespace app {
+
+enum class Renderer { automatic, software, openGl };
+
+class CanvasWidget : public QWidget {
+    Q_OBJECT
+public:
+    /// The view must outlive the widget.
+    explicit CanvasWidget(View& view, Renderer = Renderer::automatic, QWidget* parent = nullptr);
+    ~CanvasWidget() override;
+
+    void requestFrame(); ///< something changed; coalesced
+    Renderer renderer() const; ///< what automatic chose
+    int framesDrawn() const;
+    const std::vector<Node>& nodes() const; ///< of the last frame, when accessibility or a test asked for them
+    void runCommand(ViewCommand, bool fast = false);
+
+signals:
+    void viewChanged(); ///< pointer or key changed the view (hover, selection, zoom)
+
+protected:
+    bool event(QEvent*) override;
+    void paintEvent(QPaintEvent*) override;
+    void resizeEvent(QResizeEvent*) override;
+
+private:
+    struct Data;
+    std::unique_ptr<Data> m_data;
+};
+
+/// Is there a hardware OpenGL here? Decided once, before any QOpenGLWidget is made (facts: offscreen has no GL and would crash).
+bool hardwareOpenGl();
+
+/// The view as a file: .svg, .pdf or .png by the ending, through QPainter. Throws sim::Error-style std::runtime_error.
+void saveFigure(View&, const QString& path, QSize logicalSize, qreal scale = 2);
+
+} // namespace app

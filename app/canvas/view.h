@@ -1,0 +1,45 @@
+// A view: draws itself on any Canvas and answers to pointer and keys. Owns its geometry (zoom, scroll); its data comes from the
+// model it was given. No Qt, no GL inside.
+#pragma once
+
+#include "app/canvas/canvas.h"
+
+#include <functional>
+#include <string>
+
+namespace app {
+
+enum class PointerButton : std::uint8_t { none, left, middle, right };
+
+struct PointerEvent {
+    enum class Kind : std::uint8_t { move, press, release, doubleClick, leave, wheel };
+    Kind kind = Kind::move;
+    Point at;
+    PointerButton button = PointerButton::none; ///< that changed; for move: that is held
+    float wheelX = 0, wheelY = 0;               ///< notches, up is positive
+    bool shift = false, control = false, alt = false;
+};
+
+/// What a key does, already translated from physical keys by the shell's command table.
+enum class ViewCommand : std::uint8_t {
+    zoomIn, zoomOut, panLeft, panRight, panUp, panDown, focusSelection, fitAll, next, previous, mark, clear
+};
+
+enum class CursorShape : std::uint8_t { arrow, pointingHand, crosshair, resizeHorizontal, grab };
+
+class View {
+public:
+    virtual ~View() = default;
+    virtual std::string title() const = 0;
+    virtual void draw(Canvas&) = 0;
+    /// Both return true if something changed that must be drawn.
+    virtual bool pointer(const PointerEvent&, Rect area) { (void)area; return false; }
+    virtual bool command(ViewCommand, bool fast, Rect area) { (void)fast; (void)area; return false; }
+    virtual CursorShape cursor() const { return CursorShape::arrow; }
+    /// Text for a tooltip at the pointer; empty for none.
+    virtual std::string tooltip() const { return {}; }
+    /// True while something moves by itself: the widget then draws the next frame too.
+    virtual bool animating() const { return false; }
+};
+
+} // namespace app

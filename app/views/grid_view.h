@@ -1,0 +1,32 @@
+// The rank grid: every rank a cell in nested boxes of its axes; hovering one lights up its process groups.
+#pragma once
+
+#include "app/canvas/view.h"
+#include "app/views/selection.h"
+#include "app/views/theme.h"
+#include "sim/simulation.h"
+
+#include <memory>
+
+namespace app {
+
+class GridView : public View {
+public:
+    GridView(Selection& selection, const Theme& theme);
+    ~GridView() override;
+    void setSimulation(std::shared_ptr<const sim::Simulation>); ///< nullptr: empty state
+    void setTheme(const Theme&);
+
+    std::string title() const override;
+    void draw(Canvas&) override;
+    bool pointer(const PointerEvent&, Rect area) override;
+    bool command(ViewCommand, bool fast, Rect area) override;
+    CursorShape cursor() const override;
+    std::string tooltip() const override;
+
+private:
+    struct Data;
+    std::unique_ptr<Data> m_data;
+};
+
+} // namespace app

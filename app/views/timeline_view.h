@@ -1,0 +1,36 @@
+// The timeline: one row a pipeline rank (or rank), spans by op class; honest density when zoomed out, kernels when zoomed in.
+#pragma once
+
+#include "app/canvas/view.h"
+#include "app/views/selection.h"
+#include "app/views/theme.h"
+#include "sim/simulation.h"
+#include "sim/trace/trace.h"
+
+#include <memory>
+
+namespace app {
+
+class TimelineView : public View {
+public:
+    TimelineView(Selection& selection, const Theme& theme);
+    ~TimelineView() override;
+    /// Any trace. `simulation` tells which rank a row stands for when it is one of many; may be nullptr.
+    void setTrace(std::shared_ptr<const sim::Trace>, std::shared_ptr<const sim::Simulation> simulation = nullptr);
+    void setTheme(const Theme&);
+    TimeRange visibleRange() const;
+    void setVisibleRange(TimeRange);
+
+    std::string title() const override;
+    void draw(Canvas&) override;
+    bool pointer(const PointerEvent&, Rect area) override;
+    bool command(ViewCommand, bool fast, Rect area) override;
+    CursorShape cursor() const override;
+    std::string tooltip() const override;
+
+private:
+    struct Data;
+    std::unique_ptr<Data> m_data;
+};
+
+} // namespace app

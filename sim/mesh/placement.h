@@ -1,0 +1,40 @@
+// Where ranks sit: rank -> GPU -> node, and which interconnect tier joins two ranks.
+#pragma once
+
+#include "sim/mesh/mesh.h"
+#include "sim/scenario/scenario.h"
+
+#include <vector>
+
+namespace sim {
+
+/// How a group of ranks lies on the tiers. domains[t] = number of distinct domains of tier t that the group touches (innermost
+/// first; the last is 1); size = ranks. `uniform`: each domain of every tier holds equally many of them.
+struct GroupShape {
+    int size = 1;
+    std::vector<int> domains;
+    bool uniform = true;
+    bool operator==(const GroupShape&) const = default;
+    auto operator<=>(const GroupShape&) const = default;
+    /// Innermost tier whose one domain holds the whole group.
+    int spanningTier() const;
+};
+
+class Placement {
+public:
+    Placement(const Layout&, const Cluster&);
+    int gpu(int rank) const;
+    int node(int rank) const { return gpu(rank) / m_gpusPerNode; }
+    int gpuOfNode(int rank) const { return gpu(rank) % m_gpusPerNode; }
+    /// Index into Cluster::tiers of the innermost tier that joins the two; 0 for the same GPU.
+    int tierBetween(int rankA, int rankB) const;
+    GroupShape shape(const std::vector<int>& ranks) const;
+
+private:
+    PlacementRule m_rule;
+    std::vector<int> m_explicit;
+    int m_gpusPerNode = 1, m_nodes = 1, m_worldSize = 1;
+    std::vector<int> m_spans;
+};
+
+} // namespace sim

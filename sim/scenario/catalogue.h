@@ -1,0 +1,41 @@
+// The catalogue: models, GPUs, clusters and hardware profiles that scenarios name by id. Data in assets/, read once.
+#pragma once
+
+#include "sim/scenario/scenario.h"
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sim {
+
+class Catalogue {
+public:
+    /// Reads assets/models, assets/gpus, assets/clusters. Throws Error naming the file that is wrong.
+    static Catalogue load(const std::filesystem::path& assets);
+    /// From $RANKSCOPE_ASSETS, beside the program, the installed place or the source tree: the first that exists.
+    static std::filesystem::path findAssets();
+
+    struct Entry {
+        std::string id;   ///< "llama3-405b"
+        std::string name; ///< "Llama 3.1 405B"
+    };
+    const std::vector<Entry>& models() const;   ///< by family and size
+    const std::vector<Entry>& gpus() const;
+    const std::vector<Entry>& clusters() const;
+
+    /// The entry's JSON object as text; nullptr if there is none.
+    const std::string* modelJson(std::string_view id) const;
+    const std::string* gpuJson(std::string_view id) const;
+    const std::string* clusterJson(std::string_view id) const;
+
+    std::filesystem::path assets() const;
+
+private:
+    struct Data;
+    std::shared_ptr<const Data> m_data;
+};
+
+} // namespace sim

@@ -1,0 +1,201 @@
+// A training job, resolved: every default and catalogue entry filled in. Plain data; CONTRACT names are the keys of the file.
+// Read from and written to JSON by document.h, checked by validate.h.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace sim {
+
+enum class Precision : std::uint8_t { fp32, tf32, bf16, fp16, fp8 };
+enum class HiddenActivation : std::uint8_t { gelu, silu, relu2 };
+enum class Normalization : std::uint8_t { layernorm, rmsnorm };
+enum class PositionEmbedding : std::uint8_t { learned, rope, none };
+enum class Recompute : std::uint8_t { none, selective, full };
+enum class Optimizer : std::uint8_t { adamw, sgd };
+
+/// Architecture of a decoder-only transformer, in Hugging Face's words.
+struct Model {
+    std::string base; ///< catalogue id it came from; empty if written out
+    std::string name; ///< for people
+    int numHiddenLayers = 0;
+    int hiddenSize = 0;
+    int intermediateSize = 0; ///< of the dense MLP
+    int numAttentionHeads = 0;
+    int numKeyValueHeads = 0; ///< = numAttentionHeads unless grouped-query attention
+    int headDim = 0;
+    int vocabSize = 0;
+    int maxPositionEmbeddings = 0;
+    bool tieWordEmbeddings = false;
+    HiddenActivation hiddenAct = HiddenActivation::silu;
+    bool gatedMlp = true; ///< SwiGLU-style: two up projections
+    Normalization normalization = Normalization::rmsnorm;
+    PositionEmbedding positionEmbedding = PositionEmbedding::rope;
+    bool bias = false;    ///< every linear layer has a bias (GPT-2 style)
+    bool qkvBias = false; ///< only the query, key, value projections have one (Qwen2.5)
+    bool outputBias = false; ///< the attention output projection has one (gpt-oss, with qkvBias)
+    bool qkNorm = false;  ///< per-head normalisation of queries and keys (Qwen3)
+    bool attentionSinks = false; ///< one learned sink logit a head (gpt-oss)
+    // Mixture of experts; numExperts == 0 means dense.
+    int numExperts = 0;
+    int numExpertsPerTok = 0;
+    int moeIntermediateSize = 0;
+    int numSharedExperts = 0;
+    int firstKDenseReplace = 0; ///< the first k layers are dense
+    int moeLayerFreq = 1;       ///< of the others every n-th is MoE
+    bool routerBias = false;    ///< a bias per expert in the router (DeepSeek-V3's correction bias, gpt-oss's router bias)
+    bool expertBias = false;    ///< biases inside the experts (gpt-oss)
+    // Multi-head latent attention; kvLoraRank == 0 means ordinary attention.
+    int qLoraRank = 0;
+    int kvLoraRank = 0;
+    int qkNopeHeadDim = 0;
+    int qkRopeHeadDim = 0;
+    int vHeadDim = 0;
+
+    bool isMoeLayer(int layer) const
+    {
+        return numExperts > 0 && layer >= firstKDenseReplace && (layer - firstKDenseReplace) % moeLayerFreq == 0;
+    }
+    bool isLatentAttention() const { return kvLoraRank > 0; }
+    bool operator==(const Model&) const = default;
+};
+
+/// What kernels reach of a GPU's peaks. Belongs to a GPU type (or a measured profile), never to a scenario.
+struct Efficiency {
+    std::string id;      ///< catalogue id or file it came from
+    double gemm = 0.78;  ///< fraction of peak a large, well-shaped GEMM reaches
+    double gemmHalfK = 256;  ///< K at which a GEMM reaches half of that (start-up of the main loop)
+    double attentionForward = 0.60;  ///< fused attention, forward
+    double attentionBackward = 0.50; ///< fused attention, backward
+    double memory = 0.80;            ///< fraction of memory bandwidth that element-wise kernels reach
+    double groupedGemm = 0.60;       ///< further factor on GEMMs of experts
+    double launchUs = 3.0;           ///< shortest time from one kernel's start to the next, microseconds
+    double network = 0.85;           ///< fraction of a link's bandwidth that collectives reach
+    bool operator==(const Efficiency&) const = default;
+};
+
+struct Gpu {
+    std::string base;
+    std::string name;
+    std::map<Precision, double> peakTflops; ///< dense; missing = not supported by the tensor cores
+    double memoryGib = 0;
+    double memoryBandwidthGBs = 0; ///< GB/s
+    int multiprocessors = 0;       ///< SMs or compute units
+    bool operator==(const Gpu&) const = default;
+};
+
+/// A level of the interconnect: domains of `span` GPUs joined at the given speed.
+struct Tier {
+    std::string name;
+    int span = 0; ///< GPUs one domain joins; 0 = all
+    double bandwidthGBs = 0; ///< GB/s a GPU can send, one direction
+    double latencyUs = 0;
+    bool inNetworkReduction = false;
+    bool operator==(const Tier&) const = default;
+};
+
+struct Cluster {
+    std::string base;
+    std::string name;
+    Gpu gpu;
+    int gpusPerNode = 0;
+    int nodes = 0;
+    std::vector<Tier> tiers; ///< innermost first; the last spans all
+    Efficiency efficiency;
+    int gpus() const { return gpusPerNode * nodes; }
+    bool operator==(const Cluster&) const = default;
+};
+
+enum class PlacementRule : std::uint8_t { packed, roundRobin, explicitList };
+
+struct Layout {
+    int tp = 1, cp = 1, pp = 1, dp = 1;
+    int ep = 1;
+    int etp = 1;                              ///< tensor parallelism of experts; the file's default is tp
+    std::string order = "tp-cp-ep-dp-pp";     ///< axes, fastest-varying first
+    bool sequenceParallel = false;
+    int zeroStage = 0;                        ///< 0..3, 3 = FSDP
+    int dpShard = 0;                          ///< ranks one shard group joins inside dp*cp; resolved: never 0
+    PlacementRule placement = PlacementRule::packed;
+    std::vector<int> explicitPlacement;       ///< rank -> GPU, for explicitList
+    int worldSize() const { return tp * cp * pp * dp; }
+    bool operator==(const Layout&) const = default;
+};
+
+struct ScheduleSettings {
+    std::string kind = "1f1b";
+    int virtualStages = 1;
+    std::vector<int> layersPerStage; ///< per stage in model order, pp * virtualStages long; resolved: never empty
+    int microbatchGroup = 0;         ///< interleaving group; resolved: pp unless given
+    double memoryCapGib = 0;         ///< for `auto`; 0 = the GPU's memory
+    std::vector<std::string> actions; ///< for `custom`: one line a rank, PyTorch's action grammar
+    bool operator==(const ScheduleSettings&) const = default;
+};
+
+struct Overlap {
+    bool gradReduce = true;
+    bool paramGather = true;
+    bool tpComm = false;
+    bool p2p = true;
+    bool operator==(const Overlap&) const = default;
+};
+
+struct Training {
+    int sequenceLength = 0;  ///< tokens
+    int microBatchSize = 1;  ///< sequences
+    int globalBatchSize = 0; ///< sequences
+    Precision precision = Precision::bf16;
+    Recompute recompute = Recompute::none;
+    int recomputeLayers = 0; ///< for full: layers of each chunk that are recomputed; resolved: all of them unless given (0 = all)
+    Optimizer optimizer = Optimizer::adamw;
+    bool causal = true;
+    bool flashAttention = true;
+    Overlap overlap;
+    bool operator==(const Training&) const = default;
+};
+
+enum class PerturbationKind : std::uint8_t { slowGpu, slowLink, jitter, failure };
+
+/// Something that is not ideal.
+struct Perturbation {
+    PerturbationKind kind = PerturbationKind::slowGpu;
+    int rank = -1;       ///< slowGpu, failure: the rank; slowLink: a rank whose links are slow
+    double factor = 1;   ///< slowGpu: compute takes this many times as long; slowLink: so do the rank's transfers
+    double sigma = 0;    ///< jitter: relative standard deviation of each kernel's time
+    std::uint64_t seed = 0;
+    double atSeconds = 0; ///< failure
+    bool operator==(const Perturbation&) const = default;
+};
+
+struct LiveSettings {
+    std::string device = "auto"; ///< auto, cpu, cuda
+    int steps = 20;
+    double learningRate = 3e-4;
+    std::uint64_t seed = 1;
+    std::string data = "builtin";
+    std::string dtype = "fp32"; ///< fp64, fp32, bf16
+    bool operator==(const LiveSettings&) const = default;
+};
+
+struct Scenario {
+    std::string name;
+    std::string description; ///< Markdown
+    std::string source;
+    Model model;
+    Cluster cluster;
+    Layout layout;
+    ScheduleSettings schedule;
+    Training training;
+    std::vector<Perturbation> perturbations;
+    LiveSettings live;
+
+    int stages() const { return layout.pp * schedule.virtualStages; }
+    /// Micro-batches one pipeline works through in a step.
+    int microbatches() const { return training.globalBatchSize / (training.microBatchSize * layout.dp); }
+    bool operator==(const Scenario&) const = default;
+};
+
+} // namespace sim

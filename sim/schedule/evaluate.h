@@ -1,0 +1,36 @@
+// Exact times of a schedule for given pass durations: the pipeline alone, no kernels, no links. For the schedule chooser, tests
+// against published tables, and the synthesiser. Dependencies: facts/schedules.md section 0.
+#pragma once
+
+#include "sim/schedule/schedule.h"
+
+#include <vector>
+
+namespace sim {
+
+/// Durations of one chunk, any unit; comm is latency per edge between ranks and occupies nobody.
+struct PassTimes {
+    double forward = 1, backwardInput = 1, backwardWeight = 1, comm = 0;
+};
+/// Activation of one micro-batch on one chunk: `full` is held from F, of which `weight` stays until W (M_B, M_W of the ZB paper).
+struct PassMemory {
+    double full = 1, weight = 1;
+};
+
+struct ScheduleTimes {
+    double makespan = 0; ///< last end - first start over all ranks
+    double span = 0;     ///< longest time any one rank needs from its first to its last action (the ZB papers' cost)
+    std::vector<double> busy;                ///< [rank]
+    std::vector<double> peakActivations;     ///< [rank]
+    std::vector<std::vector<double>> start;  ///< [rank][action]
+    std::vector<std::vector<double>> end;
+    // The three bubbles in use, each with its denominator (facts/schedules.md, trap 2).
+    double bubbleOfMakespan = 0; ///< mean over ranks of idle / makespan
+    double bubbleOfSpan = 0;     ///< (span - largest busy) / span
+    double bubbleOverIdeal = 0;  ///< (makespan - largest busy) / largest busy
+};
+
+/// Throws Error if the schedule cannot run to its end (see checkSchedule). O(actions).
+ScheduleTimes evaluateSchedule(const Schedule&, const PassTimes& = {}, const PassMemory& = {});
+
+} // namespace sim

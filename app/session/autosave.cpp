@@ -1,0 +1,81 @@
+#include "app/session/autosave.h"
+
+#include <QDir>
+#include <QJsonDocument>
+#include <QJsonObject>
+#include <QLockFile>
+#include <QSaveFile>
+#include <QUuid>
+
+#include <algorithm>
+
+namespace app {
+namespace {
+const QString kEnding = QStringLiteral(".autosave");
+QString lockOf(const QString& autosaveFile)
+{
+    return autosaveFile + QStringLiteral(".lock");
+}
+} // namespace
+
+Autosave::Autosave(QString folder) : m_folder(std::move(folder)) {}
+
+Autosave::~Autosave() = default; // a window that dies with unsaved work leaves it behind; closing in peace calls remove()
+
+bool Autosave::write(const QString& scenarioPath, const QString& text)
+{
+    if (!m_lock) {
+        if (!QDir().mkpath(m_folder))
+            return false;
+        m_file = m_folder + QLatin1Char('/') + QUuid::createUuid().toString(QUuid::WithoutBraces) + kEnding;
+        m_lock = std::make_unique<QLockFile>(lockOf(m_file));
+        m_lock->setStaleLockTime(0); // stale only when its process is gone
+        if (!m_lock->tryLock())
+            return false;
+    }
+    const QJsonObject object{{QStringLiteral("path"), scenarioPath},
+                             {QStringLiteral("time"), QDateTime::currentDateTimeUtc().toString(Qt::ISODate)},
+                             {QStringLiteral("text"), text}};
+    QSaveFile file(m_file);
+    return file.open(QIODevice::WriteOnly) && file.write(QJsonDocument(object).toJson()) > 0 && file.commit();
+}
+
+void Autosave::remove()
+{
+    if (!m_lock)
+        return;
+    QFile::remove(m_file);
+    m_lock.reset();
+    m_file.clear();
+}
+
+std::vector<Recovery> Autosave::recoverable(const QString& folder)
+{
+    std::vector<Recovery> out;
+    const QDir dir(folder);
+    for (const QString& name : dir.entryList({QLatin1Char('*') + kEnding}, QDir::Files)) {
+        const QString path = dir.filePath(name);
+        QLockFile lock(lockOf(path));
+        lock.setStaleLockTime(0);
+        if (!lock.tryLock())
+            continue; // another window is working on it
+        QFile file(path);
+        if (!file.open(QIODevice::ReadOnly))
+            continue;
+        const QJsonObject object = QJsonDocument::fromJson(file.readAll()).object();
+        const QString text = object.value(QStringLiteral("text")).toString();
+        if (!text.isEmpty()) {
+            out.push_back({path, object.value(QStringLiteral("path")).toString(), text,
+                           QDateTime::fromString(object.value(QStringLiteral("time")).toString(), Qt::ISODate)});
+        }
+    }
+    std::sort(out.begin(), out.end(), [](const Recovery& a, const Recovery& b) { return a.time > b.time; });
+    return out;
+}
+
+void Autosave::discard(const Recovery& recovery)
+{
+    QFile::remove(recovery.autosaveFile);
+}
+
+} // namespace app

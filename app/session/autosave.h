@@ -1,0 +1,40 @@
+// Nothing is lost on a crash: unsaved work is written beside the settings shortly after each change and taken away again when it
+// is saved or given up. A lock tells the work of a running window from what a dead one left.
+#pragma once
+
+#include <QDateTime>
+#include <QString>
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+class QLockFile;
+
+namespace app {
+
+struct Recovery {
+    QString autosaveFile;
+    QString path; ///< of the scenario file that was open; empty if it had none
+    QString text; ///< the document as it was
+    QDateTime time;
+};
+
+class Autosave {
+public:
+    explicit Autosave(QString folder);
+    ~Autosave();
+    /// Atomic. False if the disk would not take it.
+    bool write(const QString& scenarioPath, const QString& text);
+    void remove();
+
+    /// What dead windows left, newest first.
+    static std::vector<Recovery> recoverable(const QString& folder);
+    static void discard(const Recovery&);
+
+private:
+    QString m_folder, m_file;
+    std::unique_ptr<QLockFile> m_lock; ///< held from the first write on
+};
+
+} // namespace app

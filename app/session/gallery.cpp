@@ -1,0 +1,83 @@
+#include "app/session/gallery.h"
+
+#include <QFileInfo>
+#include <QRegularExpression>
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace app {
+
+bool GalleryEntry::matches(const QString& search) const
+{
+    QString all =
+        name + QLatin1Char(' ') + summary + QLatin1Char(' ') + source + QLatin1Char(' ') + QFileInfo(path).completeBaseName();
+    if (scenario) {
+        all += QLatin1Char(' ') + QString::fromStdString(scenario->model.name) + QLatin1Char(' ') +
+               QString::fromStdString(scenario->cluster.name) + QLatin1Char(' ') +
+               QString::fromStdString(scenario->schedule.kind) + QLatin1Char(' ') + QString::number(scenario->layout.worldSize());
+    }
+    const auto words = search.split(QLatin1Char(' '), Qt::SkipEmptyParts);
+    return std::all_of(words.begin(), words.end(), [&](const QString& word) { return all.contains(word, Qt::CaseInsensitive); });
+}
+
+std::filesystem::path findScenarios(const sim::Catalogue& catalogue)
+{
+    if (const char* named = std::getenv("RANKSCOPE_SCENARIOS"))
+        return named;
+    const std::filesystem::path assets = catalogue.assets();
+    const auto beside = assets.parent_path() / "scenarios";
+    return std::filesystem::is_directory(beside) ? beside : assets / "scenarios";
+}
+
+GalleryEntry readGalleryEntry(const QString& path, const sim::Catalogue& catalogue)
+{
+    GalleryEntry entry;
+    entry.path = path;
+    entry.name = QFileInfo(path).completeBaseName();
+    try {
+        auto resolved = sim::ScenarioDocument::readFile(path.toStdString()).resolve(catalogue);
+        if (resolved.scenario) {
+            if (!resolved.scenario->name.empty())
+                entry.name = QString::fromStdString(resolved.scenario->name);
+            entry.summary = firstSentence(QString::fromStdString(resolved.scenario->description));
+            entry.source = QString::fromStdString(resolved.scenario->source);
+            entry.scenario = std::move(resolved.scenario);
+        } else if (!resolved.problems.empty()) {
+            entry.summary = QString::fromStdString(resolved.problems.front().text());
+        }
+    } catch (const sim::ScenarioError& error) {
+        entry.summary = QString::fromUtf8(error.what());
+    }
+    return entry;
+}
+
+std::vector<GalleryEntry> readGallery(const std::filesystem::path& folder, const sim::Catalogue& catalogue)
+{
+    std::vector<GalleryEntry> out;
+    std::error_code ignored; // no folder: an empty gallery
+    for (const auto& file : std::filesystem::directory_iterator(folder, ignored)) {
+        if (file.path().extension() == ".json")
+            out.push_back(readGalleryEntry(QString::fromStdString(file.path().string()), catalogue));
+    }
+    std::sort(out.begin(), out.end(), [](const GalleryEntry& a, const GalleryEntry& b) {
+        const int worldA = a.scenario ? a.scenario->layout.worldSize() : 0;
+        const int worldB = b.scenario ? b.scenario->layout.worldSize() : 0;
+        return worldA != worldB ? worldA < worldB : a.name.localeAwareCompare(b.name) < 0;
+    });
+    return out;
+}
+
+QString firstSentence(const QString& markdown)
+{
+    static const QRegularExpression link(QStringLiteral("\\[([^\\]]*)\\]\\([^)]*\\)"));
+    static const QRegularExpression marks(QStringLiteral("[*_`#>]+"));
+    static const QRegularExpression end(QStringLiteral("(?<=[.!?])\\s"));
+    QString plain = markdown;
+    plain.replace(link, QStringLiteral("\\1")).remove(marks);
+    plain = plain.simplified();
+    const auto match = end.match(plain);
+    return match.hasMatch() ? plain.left(match.capturedStart()) : plain;
+}
+
+} // namespace app

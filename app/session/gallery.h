@@ -1,0 +1,31 @@
+// The gallery: what the scenario files in a folder are about.
+#pragma once
+
+#include "sim/scenario/document.h"
+
+#include <QString>
+
+#include <filesystem>
+#include <vector>
+
+namespace app {
+
+struct GalleryEntry {
+    QString path;
+    QString name;
+    QString summary; ///< first sentence of the description, plain text
+    QString source;
+    std::optional<sim::Scenario> scenario;     ///< nothing if the file is bad
+    bool matches(const QString& search) const; ///< every word is somewhere in it; case does not matter
+};
+
+/// $RANKSCOPE_SCENARIOS, or `scenarios` beside or inside the assets.
+std::filesystem::path findScenarios(const sim::Catalogue&);
+/// All *.json of a folder, by world size, then name.
+std::vector<GalleryEntry> readGallery(const std::filesystem::path& folder, const sim::Catalogue&);
+GalleryEntry readGalleryEntry(const QString& path, const sim::Catalogue&);
+
+/// First sentence of some Markdown, its marks taken off.
+QString firstSentence(const QString& markdown);
+
+} // namespace app

@@ -1,0 +1,72 @@
+// What the window is working on: one scenario document, its history, its file. Qt Core and Gui only; no widgets.
+#pragma once
+
+#include "app/session/autosave.h"
+#include "app/session/edit.h"
+
+#include <QObject>
+#include <QString>
+#include <QStringList>
+#include <QTimer>
+#include <QUndoStack>
+
+#include <optional>
+#include <vector>
+
+namespace app {
+
+using Problems = std::vector<sim::Problem>;
+
+class Session : public QObject {
+    Q_OBJECT
+public:
+    Session(sim::Catalogue catalogue, const QString& autosaveFolder, QObject* parent = nullptr);
+
+    const sim::Catalogue& catalogue() const { return m_catalogue; }
+    bool isOpen() const { return m_document.has_value(); }
+    const sim::ScenarioDocument& document() const { return *m_document; } ///< only if isOpen()
+    /// The last legal state of this document; nullptr if it never had one.
+    const sim::Scenario* scenario() const { return m_scenario ? &*m_scenario : nullptr; }
+    /// Of the document as it is now, errors and warnings.
+    const Problems& problems() const { return m_problems; }
+    bool isLegal() const { return m_legal; }
+    QUndoStack& undoStack() { return m_undo; }
+    bool isModified() const { return isOpen() && !m_undo.isClean(); }
+    QString path() const { return m_path; } ///< empty if never saved
+    QString displayName() const;            ///< the scenario's name, else the file's
+
+    /// Opens a file; overrides as of --set become the first undoable step. What is wrong comes back, and then nothing has
+    /// changed.
+    [[nodiscard]] Problems open(const QString& path, const QStringList& overrides = {});
+    /// Takes up unsaved work again, even if it is not legal at the moment.
+    [[nodiscard]] Problems recover(const Recovery&);
+    [[nodiscard]] Problems save();
+    [[nodiscard]] Problems saveAs(const QString& path);
+    void close();
+
+    void edit(const Edit&);
+
+signals:
+    void opened();      ///< another document, or none
+    void changed();     ///< the document's content; also after opened()
+    void fileChanged(); ///< path or modified state
+
+private:
+    class Step;
+    void replace(std::optional<sim::ScenarioDocument>, const QString& path);
+    void setDocument(const sim::ScenarioDocument&);
+    void resolve();
+    void keepSafe();
+
+    sim::Catalogue m_catalogue;
+    std::optional<sim::ScenarioDocument> m_document;
+    std::optional<sim::Scenario> m_scenario;
+    Problems m_problems;
+    bool m_legal = false;
+    QUndoStack m_undo;
+    QString m_path;
+    Autosave m_autosave;
+    QTimer m_autosaveTimer;
+};
+
+} // namespace app

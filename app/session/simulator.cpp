@@ -1,0 +1,169 @@
+#include "app/session/simulator.h"
+
+#include <QMetaObject>
+
+#include <utility>
+
+namespace app {
+
+Simulator::Simulator(QObject* parent, SimulateFunction simulate)
+    : QObject(parent), m_simulate(std::move(simulate)), m_thread([this](const std::stop_token& stop) { work(stop); })
+{
+}
+
+Simulator::~Simulator()
+{
+    m_thread.request_stop();
+    {
+        const std::lock_guard lock(m_mutex);
+        m_cancel = true;
+        m_scenario.reset();
+        m_kernelsOf.reset();
+        m_legalValues.reset();
+    }
+    m_thread.join();
+}
+
+void Simulator::request(sim::Scenario scenario)
+{
+    {
+        const std::lock_guard lock(m_mutex);
+        m_scenario = std::move(scenario);
+        m_kernelsOf.reset();
+        m_legalValues.reset();
+        m_mailbox = {};
+        m_cancel = true;
+    }
+    m_wake.notify_one();
+}
+
+void Simulator::requestKernels(SimulationPtr simulation)
+{
+    {
+        const std::lock_guard lock(m_mutex);
+        m_kernelsOf = std::move(simulation);
+    }
+    m_wake.notify_one();
+}
+
+void Simulator::requestLegalValues(sim::ScenarioDocument document, sim::Catalogue catalogue, sim::Scenario lastLegal,
+                                   LayoutRule rule)
+{
+    {
+        const std::lock_guard lock(m_mutex);
+        m_legalValues.emplace(LegalValuesRequest{std::move(document), std::move(catalogue), std::move(lastLegal), rule});
+    }
+    m_wake.notify_one();
+}
+
+bool Simulator::isBusy() const
+{
+    const std::lock_guard lock(m_mutex);
+    return m_working || m_scenario || m_kernelsOf || m_legalValues || m_mailbox.simulation || m_mailbox.kernels ||
+           m_mailbox.legalValues || m_mailbox.failure;
+}
+
+void Simulator::work(const std::stop_token& stop)
+{
+    std::unique_lock lock(m_mutex);
+    while (true) {
+        m_working = false;
+        if (!m_wake.wait(lock, stop, [this] { return m_scenario || m_kernelsOf || m_legalValues; }))
+            return;
+        if (stop.stop_requested())
+            return;
+        m_working = true;
+        m_cancel = false;
+        if (auto scenario = std::exchange(m_scenario, std::nullopt)) {
+            lock.unlock();
+            simulateOne(*scenario);
+        } else if (auto simulation = std::exchange(m_kernelsOf, nullptr)) {
+            lock.unlock();
+            tracesOne(simulation);
+        } else {
+            auto legalValues = std::exchange(m_legalValues, std::nullopt);
+            lock.unlock();
+            legalValuesOne(*legalValues);
+        }
+        lock.lock();
+    }
+}
+
+void Simulator::simulateOne(const sim::Scenario& scenario)
+{
+    try {
+        sim::SimulateOptions options;
+        options.cancel = &m_cancel;
+        SimulationPtr simulation = m_simulate(scenario, options);
+        if (m_cancel)
+            return;
+        auto actions = std::make_shared<const sim::Trace>(simulation->trace(sim::TraceDetail::actions));
+        post([&](Mailbox& mailbox) {
+            mailbox.simulation = std::move(simulation);
+            mailbox.actions = std::move(actions);
+        });
+    } catch (const sim::Cancelled&) {
+        // A newer request is waiting, or the window is closing.
+    } catch (const std::exception& error) {
+        postFailure(QString::fromUtf8(error.what()));
+    }
+}
+
+void Simulator::tracesOne(const SimulationPtr& simulation)
+{
+    try {
+        auto kernels = std::make_shared<const sim::Trace>(simulation->trace(sim::TraceDetail::kernels));
+        post([&](Mailbox& mailbox) {
+            mailbox.kernelsOf = simulation;
+            mailbox.kernels = std::move(kernels);
+        });
+    } catch (const std::exception& error) {
+        postFailure(QString::fromUtf8(error.what()));
+    }
+}
+
+void Simulator::legalValuesOne(const LegalValuesRequest& request)
+{
+    try {
+        LegalValueTable values = legalValues(request.document, request.catalogue, request.lastLegal, request.rule, &m_cancel);
+        post([&](Mailbox& mailbox) { mailbox.legalValues = std::move(values); });
+    } catch (const std::exception& error) {
+        postFailure(QString::fromUtf8(error.what()));
+    }
+}
+
+void Simulator::post(const std::function<void(Mailbox&)>& put)
+{
+    {
+        const std::lock_guard lock(m_mutex);
+        if (m_cancel)
+            return;
+        put(m_mailbox);
+    }
+    // By name, so that nothing of ours but the mailbox crosses the threads.
+    QMetaObject::invokeMethod(this, "deliver", Qt::QueuedConnection);
+}
+
+void Simulator::postFailure(const QString& message)
+{
+    post([&](Mailbox& mailbox) { mailbox.failure = message; });
+}
+
+void Simulator::deliver()
+{
+    Mailbox mailbox;
+    {
+        const std::lock_guard lock(m_mutex);
+        mailbox = std::exchange(m_mailbox, {});
+    }
+    if (mailbox.simulation)
+        emit finished(mailbox.simulation, mailbox.actions);
+    if (mailbox.kernels)
+        emit kernelsReady(mailbox.kernelsOf, mailbox.kernels);
+    if (mailbox.legalValues)
+        emit legalValuesReady(*mailbox.legalValues);
+    if (mailbox.failure)
+        emit failed(*mailbox.failure);
+}
+
+} // namespace app

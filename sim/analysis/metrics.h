@@ -44,13 +44,13 @@ struct Metrics {
     double hfu = 0;                  ///< Korthikanti et al. 2022, section 6: recomputation added
     double bubbleFraction = 0;       ///< mean over ranks of bubble time / step time
     ExposedCommunication exposedComm;
-    double peakMemoryGib = 0;        ///< of the fullest rank
-    bool fits = true;                ///< peak <= the GPU's memory
+    double peakMemoryGib = 0; ///< of the fullest rank
+    bool fits = true;         ///< peak <= the GPU's memory
     std::int64_t parameters = 0;
     int worldSize = 1;
     std::vector<PipelineRankMetrics> perPipelineRank;
     std::int64_t simulatedOps = 0;
-    double wallMs = 0;               ///< time the simulation took; the only field that is not deterministic
+    double wallMs = 0; ///< time the simulation took; the only field that is not deterministic
 };
 
 } // namespace sim

@@ -1,0 +1,277 @@
+#include "sim/analysis/make_trace.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace sim {
+namespace {
+
+std::size_t at(int index)
+{
+    return static_cast<std::size_t>(index);
+}
+
+OpClass opClassOf(OpPurpose purpose)
+{
+    switch (purpose) {
+    case OpPurpose::forward:
+        return OpClass::forward;
+    case OpPurpose::backward:
+        return OpClass::backward;
+    case OpPurpose::backwardInput:
+        return OpClass::backwardInput;
+    case OpPurpose::backwardWeight:
+        return OpClass::backwardWeight;
+    case OpPurpose::recompute:
+        return OpClass::recompute;
+    case OpPurpose::optimizer:
+        return OpClass::optimizer;
+    case OpPurpose::tpComm:
+        return OpClass::tpComm;
+    case OpPurpose::cpComm:
+        return OpClass::cpComm;
+    case OpPurpose::epComm:
+        return OpClass::epComm;
+    case OpPurpose::ppComm:
+        return OpClass::ppComm;
+    case OpPurpose::dpComm:
+        return OpClass::dpComm;
+    }
+    return OpClass::other;
+}
+
+OpClass opClassOf(ActionKind kind)
+{
+    switch (kind) {
+    case ActionKind::forward:
+        return OpClass::forward;
+    case ActionKind::backward:
+        return OpClass::backward;
+    case ActionKind::backwardInput:
+        return OpClass::backwardInput;
+    case ActionKind::backwardWeight:
+        return OpClass::backwardWeight;
+    }
+    return OpClass::other;
+}
+
+void addSpan(Track& track, std::int64_t start, std::int64_t end, std::uint32_t kind, std::int32_t microbatch)
+{
+    track.startNs.push_back(start);
+    track.durationNs.push_back(end - start);
+    track.kind.push_back(kind);
+    track.microbatch.push_back(microbatch);
+}
+
+class TraceMaker {
+public:
+    TraceMaker(const Scenario& scenario, const Mesh& mesh, const Schedule& schedule, const Program& program,
+               const RankClasses& classes, const PricedProgram& prices, const EngineResult& result, TraceDetail detail)
+        : m_scenario(scenario), m_mesh(mesh), m_schedule(schedule), m_program(program), m_classes(classes), m_prices(prices),
+          m_result(result), m_detail(detail)
+    {
+    }
+
+    Trace make()
+    {
+        m_trace.title = m_scenario.name;
+        m_trace.endNs = m_result.endNs;
+        for (int c = 0; c < m_classes.count(); ++c)
+            addClass(c);
+        for (const auto& [slot, from] : m_sent) {
+            const auto to = m_received.find(slot);
+            if (to != m_received.end())
+                m_trace.flows.push_back({from.first, from.second, to->second.first, to->second.second});
+        }
+        return std::move(m_trace);
+    }
+
+private:
+    using SpanPlace = std::pair<std::uint32_t, std::uint32_t>; ///< track, span
+
+    void addClass(int c);
+    std::uint32_t actionKind(const Action&);
+    std::uint32_t optimizerKind();
+    std::uint32_t opKinds(const Step&);
+
+    const Scenario& m_scenario;
+    const Mesh& m_mesh;
+    const Schedule& m_schedule;
+    const Program& m_program;
+    const RankClasses& m_classes;
+    const PricedProgram& m_prices;
+    const EngineResult& m_result;
+    TraceDetail m_detail;
+    Trace m_trace;
+    std::map<std::pair<int, int>, std::uint32_t> m_actionKinds;                ///< kind, stage
+    std::map<std::pair<std::uint32_t, std::int32_t>, std::uint32_t> m_opKinds; ///< pass, stage -> kind of its first op
+    std::map<std::pair<int, std::int32_t>, SpanPlace> m_sent, m_received;      ///< receiving class, mailbox slot
+};
+
+std::uint32_t TraceMaker::actionKind(const Action& action)
+{
+    const auto [position, isNew] = m_actionKinds.try_emplace({static_cast<int>(action.kind), action.stage},
+                                                             static_cast<std::uint32_t>(m_trace.kinds.size()));
+    if (isNew)
+        m_trace.kinds.push_back({.name = std::to_string(action.stage) + actionLetter(action.kind),
+                                 .opClass = opClassOf(action.kind),
+                                 .stage = action.stage});
+    return position->second;
+}
+
+std::uint32_t TraceMaker::optimizerKind()
+{
+    const auto [position, isNew] = m_actionKinds.try_emplace({-1, -1}, static_cast<std::uint32_t>(m_trace.kinds.size()));
+    if (isNew)
+        m_trace.kinds.push_back({.name = "optimizer", .opClass = OpClass::optimizer});
+    return position->second;
+}
+
+/// Kinds of all ops of a pass on a stage, one after the other.
+std::uint32_t TraceMaker::opKinds(const Step& step)
+{
+    const auto [position, isNew] =
+        m_opKinds.try_emplace({step.pass, step.stage}, static_cast<std::uint32_t>(m_trace.kinds.size()));
+    if (!isNew)
+        return position->second;
+    const Pass& pass = m_program.passes[step.pass];
+    for (std::size_t i = 0; i < pass.ops.size(); ++i) {
+        const Op& op = pass.ops[i];
+        SpanKind kind;
+        kind.name = m_program.labels[op.label];
+        kind.opClass = opClassOf(op.purpose);
+        kind.stage = step.stage;
+        if (op.layer >= 0 && step.stage >= 0)
+            kind.layer = m_program.firstLayerOfStage[at(step.stage)] + op.layer;
+        kind.group = op.kind == OpKind::send || op.kind == OpKind::receive ? "pp" : groupRoleName(op.group);
+        kind.bytes = op.kind == OpKind::send || op.kind == OpKind::receive ? m_program.sendBytes : pass.shapes[i].bytes;
+        kind.flops = pass.shapes[i].flops;
+        m_trace.kinds.push_back(std::move(kind));
+    }
+    return position->second;
+}
+
+void TraceMaker::addClass(int c)
+{
+    const int rank = m_classes.representative[at(c)];
+    const Coordinates where = m_mesh.coordinates(rank);
+    Process process;
+    process.rank = rank;
+    process.multiplicity = m_classes.size[at(c)];
+    process.name = "rank " + std::to_string(rank) + " (dp" + std::to_string(where.dp) + " pp" + std::to_string(where.pp) + " cp" +
+                   std::to_string(where.cp) + " tp" + std::to_string(where.tp) + ")";
+    const int processIndex = static_cast<int>(m_trace.processes.size());
+    m_trace.processes.push_back(std::move(process));
+
+    const RankProgram& program = m_program.ranks[at(m_classes.pipelineRank[at(c)])];
+    const std::vector<Action>& actions = m_schedule.actions[at(m_classes.pipelineRank[at(c)])];
+    const auto firstTrack = static_cast<std::uint32_t>(m_trace.tracks.size());
+    Track actionTrack{.process = processIndex, .name = "actions", .role = TrackRole::actions};
+    std::array<Track, kStreamCount> streams;
+    for (std::size_t s = 0; s < streams.size(); ++s) {
+        const auto stream = static_cast<Stream>(s);
+        streams[s].process = processIndex;
+        streams[s].name = streamName(stream);
+        streams[s].role = stream == Stream::compute ? TrackRole::compute : TrackRole::communication;
+    }
+    std::vector<std::tuple<int, std::int32_t, std::size_t, std::uint32_t>> sentSpans; // class, slot, stream, span
+    std::vector<std::tuple<std::int32_t, std::size_t, std::uint32_t>> receivedSpans;  // slot, stream, span
+    std::vector<std::uint64_t> sequence(m_classes.classGroups.size(), 0);
+
+    Counter memory{.process = processIndex, .name = "memory", .unit = "bytes"};
+    const ModelStates& states = program.states;
+    std::int64_t held = states.parameters + states.gradients + states.optimizer + states.buffers;
+    const auto count = [&](std::int64_t time, std::int64_t value) {
+        time = memory.timeNs.empty() ? 0 : std::max(time, memory.timeNs.back());
+        if (!memory.timeNs.empty() && memory.timeNs.back() == time)
+            memory.value.back() = std::max(memory.value.back(), value);
+        else {
+            memory.timeNs.push_back(time);
+            memory.value.push_back(value);
+        }
+    };
+    count(0, held);
+
+    const bool kernels = m_detail == TraceDetail::kernels;
+    const std::size_t first = m_result.firstOp[at(c)];
+    std::size_t place = first;
+    for (const Step& step : program.steps) {
+        const Pass& pass = m_program.passes[step.pass];
+        const std::uint32_t kindOfFirst = kernels ? opKinds(step) : 0;
+        std::int64_t begin = -1, end = 0, highest = held;
+        for (std::size_t i = 0; i < pass.ops.size(); ++i, ++place) {
+            const Op& op = pass.ops[i];
+            const std::int64_t start = m_result.opStartNs[place];
+            const std::int64_t stop = m_result.opEndNs[place];
+            if (op.kind == OpKind::compute) {
+                begin = begin < 0 ? start : begin;
+                end = stop;
+            }
+            held += op.allocBytes;
+            highest = std::max(highest, held);
+            if (kernels && op.allocBytes != 0)
+                count(start, held);
+            held -= op.freeBytes;
+            if (kernels && op.freeBytes != 0)
+                count(stop, held);
+            if (!kernels || op.kind == OpKind::wait)
+                continue;
+            const auto stream = static_cast<std::size_t>(op.stream);
+            Track& track = streams[stream];
+            std::int64_t shownFrom = start;
+            if (op.kind == OpKind::collective) {
+                const int group = m_classes.groups[at(c)][static_cast<std::size_t>(op.group)];
+                track.correlation.resize(track.size(), 0);
+                track.correlation.push_back((static_cast<std::uint64_t>(group + 1) << 32U) | ++sequence[at(group)]);
+                // Rows must not overlap: arrival may lie before the end of the one before only in a perturbed world.
+                shownFrom = std::max(start, track.size() > 0 ? track.startNs.back() + track.durationNs.back() : 0);
+            } else if (op.kind == OpKind::receive) {
+                receivedSpans.emplace_back(step.receiveSlot, stream, static_cast<std::uint32_t>(track.size()));
+            } else if (op.kind == OpKind::send) {
+                const int peer = m_classes.pipelineClass[at(c)][at(step.sendTo)];
+                sentSpans.emplace_back(peer, step.sendSlot, stream, static_cast<std::uint32_t>(track.size()));
+            }
+            addSpan(track, shownFrom, std::max(shownFrom, stop), kindOfFirst + static_cast<std::uint32_t>(i), step.microbatch);
+        }
+        if (begin < 0)
+            continue;
+        if (!kernels) {
+            count(begin, highest);
+            count(end, held);
+            if (step.receiveSlot != kNoSlot)
+                m_received[{c, step.receiveSlot}] = {firstTrack, static_cast<std::uint32_t>(actionTrack.size())};
+            if (step.sendSlot != kNoSlot)
+                m_sent[{m_classes.pipelineClass[at(c)][at(step.sendTo)], step.sendSlot}] = {
+                    firstTrack, static_cast<std::uint32_t>(actionTrack.size())};
+        }
+        const std::uint32_t kind = step.action >= 0 ? actionKind(actions[at(step.action)]) : optimizerKind();
+        addSpan(actionTrack, begin, end, kind, step.microbatch);
+    }
+
+    m_trace.tracks.push_back(std::move(actionTrack));
+    std::array<std::uint32_t, kStreamCount> trackOf{};
+    for (std::size_t s = 0; s < streams.size(); ++s) {
+        if (streams[s].size() == 0)
+            continue;
+        if (!streams[s].correlation.empty())
+            streams[s].correlation.resize(streams[s].size(), 0);
+        trackOf[s] = static_cast<std::uint32_t>(m_trace.tracks.size());
+        m_trace.tracks.push_back(std::move(streams[s]));
+    }
+    for (const auto& [peer, slot, stream, span] : sentSpans)
+        m_sent[{peer, slot}] = {trackOf[stream], span};
+    for (const auto& [slot, stream, span] : receivedSpans)
+        m_received[{c, slot}] = {trackOf[stream], span};
+    m_trace.counters.push_back(std::move(memory));
+}
+
+} // namespace
+
+Trace makeTrace(const Scenario& scenario, const Mesh& mesh, const Schedule& schedule, const Program& program,
+                const RankClasses& classes, const PricedProgram& prices, const EngineResult& result, TraceDetail detail)
+{
+    return TraceMaker(scenario, mesh, schedule, program, classes, prices, result, detail).make();
+}
+
+} // namespace sim

@@ -1,0 +1,202 @@
+#include "sim/analysis/measure.h"
+
+#include "sim/model/flops.h"
+#include "sim/model/parameters.h"
+
+#include <algorithm>
+
+namespace sim {
+namespace {
+
+constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
+
+std::size_t at(int index)
+{
+    return static_cast<std::size_t>(index);
+}
+
+struct Interval {
+    std::int64_t begin = 0, end = 0;
+};
+
+/// Transfers of one stream in order of time, of which those before the current gap are forgotten.
+struct TransferLog {
+    std::vector<Interval> intervals;
+    std::size_t cursor = 0;
+};
+
+std::size_t exposureIndex(Stream stream)
+{
+    switch (stream) {
+    case Stream::tp:
+        return 0;
+    case Stream::cp:
+        return 1;
+    case Stream::ep:
+        return 2;
+    case Stream::dp:
+        return 4;
+    default:
+        return 3;
+    }
+}
+
+/// Streams in the order in which they get the blame when several transfers fill the same gap.
+constexpr std::array kBlameOrder = {Stream::tp,          Stream::cp,           Stream::ep, Stream::receive,
+                                    Stream::sendForward, Stream::sendBackward, Stream::dp};
+
+/// Adds the part of [begin, end) that is not covered yet, and covers it.
+std::int64_t cover(std::vector<Interval>& covered, Interval add)
+{
+    std::int64_t fresh = 0;
+    for (std::size_t i = 0; i < covered.size() && add.begin < add.end; ++i) {
+        if (covered[i].end <= add.begin)
+            continue;
+        if (covered[i].begin >= add.end)
+            break;
+        if (covered[i].begin > add.begin)
+            fresh += covered[i].begin - add.begin;
+        add.begin = covered[i].end;
+    }
+    if (add.begin < add.end)
+        fresh += add.end - add.begin;
+    return fresh;
+}
+
+} // namespace
+
+TimeShares measureShares(const Program& program, const RankClasses& classes, const PricedProgram& prices,
+                         const EngineResult& result, int c)
+{
+    TimeShares shares;
+    std::array<TransferLog, kStreamCount> logs;
+    std::vector<Interval> covered;
+    std::int64_t computedUntil = 0;
+    const std::size_t first = result.firstOp[at(c)];
+    std::size_t place = first;
+    for (const Step& step : program.ranks[at(classes.pipelineRank[at(c)])].steps) {
+        const Pass& pass = program.passes[step.pass];
+        for (std::size_t i = 0; i < pass.ops.size(); ++i, ++place) {
+            const Op& op = pass.ops[i];
+            const std::int64_t start = result.opStartNs[place];
+            const std::int64_t end = result.opEndNs[place];
+            if (op.stream != Stream::compute) {
+                const bool collective = op.kind == OpKind::collective;
+                const std::int64_t duration =
+                    collective ? opDurationNs(prices, classes, program, c, step, i, static_cast<std::int64_t>(place - first))
+                               : end - start;
+                logs[static_cast<std::size_t>(op.stream)].intervals.push_back({end - duration, end});
+                continue;
+            }
+            if (start > computedUntil && op.waits != 0) {
+                covered.clear();
+                for (const Stream stream : kBlameOrder) {
+                    if ((op.waits & maskOf(stream)) == 0)
+                        continue;
+                    TransferLog& log = logs[static_cast<std::size_t>(stream)];
+                    while (log.cursor < log.intervals.size() && log.intervals[log.cursor].end <= computedUntil)
+                        ++log.cursor;
+                    const std::size_t before = covered.size();
+                    for (std::size_t k = log.cursor; k < log.intervals.size(); ++k) {
+                        const Interval clipped{std::max(computedUntil, log.intervals[k].begin),
+                                               std::min(start, log.intervals[k].end)};
+                        if (clipped.begin >= clipped.end)
+                            continue;
+                        shares.exposedNs[exposureIndex(stream)] += cover(covered, clipped);
+                        covered.push_back(clipped);
+                    }
+                    if (before > 0)
+                        std::sort(covered.begin(), covered.end(),
+                                  [](const Interval& a, const Interval& b) { return a.begin < b.begin; });
+                }
+            }
+            if (op.kind == OpKind::compute)
+                shares.busyNs += end - start;
+            computedUntil = std::max(computedUntil, end);
+        }
+    }
+    return shares;
+}
+
+MemoryBreakdown measureMemory(const Program& program, const RankClasses& classes, const EngineResult& result, int c)
+{
+    const ModelStates& states = program.ranks[at(classes.pipelineRank[at(c)])].states;
+    const EngineResult::MemoryPeak& peak = result.memory[at(c)];
+    return {.parameters = states.parameters,
+            .gradients = states.gradients,
+            .optimizer = states.optimizer,
+            .activations = peak.activations,
+            .buffers = states.buffers + peak.buffers};
+}
+
+Metrics measure(const Scenario& scenario, const Program& program, const RankClasses& classes, const PricedProgram& prices,
+                const EngineResult& result)
+{
+    struct Sums {
+        std::int64_t ranks = 0, busyNs = 0, exposedNs = 0;
+    };
+    const auto pipelineRanks = at(scenario.layout.pp);
+    std::vector<Sums> sums(pipelineRanks);
+    std::array<std::int64_t, 5> exposedNs{};
+    Metrics metrics;
+    metrics.perPipelineRank.resize(pipelineRanks);
+    std::int64_t peakBytes = 0;
+    for (int c = 0; c < classes.count(); ++c) {
+        const auto pp = at(classes.pipelineRank[at(c)]);
+        const TimeShares shares = measureShares(program, classes, prices, result, c);
+        const std::int64_t ranks = classes.size[at(c)];
+        sums[pp].ranks += ranks;
+        sums[pp].busyNs += ranks * shares.busyNs;
+        for (std::size_t i = 0; i < exposedNs.size(); ++i) {
+            sums[pp].exposedNs += ranks * shares.exposedNs[i];
+            exposedNs[i] += ranks * shares.exposedNs[i];
+        }
+        const MemoryBreakdown memory = measureMemory(program, classes, result, c);
+        PipelineRankMetrics& row = metrics.perPipelineRank[pp];
+        if (memory.total() > row.memory.total()) {
+            row.memory = memory;
+            row.peakAtNs = result.memory[at(c)].atNs;
+        }
+        peakBytes = std::max(peakBytes, memory.total());
+    }
+
+    const double stepSeconds = static_cast<double>(result.endNs) * 1e-9;
+    const double world = scenario.layout.worldSize();
+    std::int64_t busyNs = 0, allExposedNs = 0;
+    for (std::size_t pp = 0; pp < pipelineRanks; ++pp) {
+        const double ranks = static_cast<double>(sums[pp].ranks);
+        PipelineRankMetrics& row = metrics.perPipelineRank[pp];
+        row.busySeconds = static_cast<double>(sums[pp].busyNs) / ranks * 1e-9;
+        row.commSeconds = static_cast<double>(sums[pp].exposedNs) / ranks * 1e-9;
+        row.bubbleSeconds =
+            static_cast<double>(result.endNs * sums[pp].ranks - sums[pp].busyNs - sums[pp].exposedNs) / ranks * 1e-9;
+        row.parameters = program.ranks[pp].states.parameterElements;
+        busyNs += sums[pp].busyNs;
+        allExposedNs += sums[pp].exposedNs;
+    }
+    const double totalNs = static_cast<double>(result.endNs) * world;
+    const auto fraction = [&](std::size_t i) { return totalNs > 0 ? static_cast<double>(exposedNs[i]) / totalNs : 0.0; };
+    metrics.exposedComm = {.tp = fraction(0), .cp = fraction(1), .ep = fraction(2), .pp = fraction(3), .dp = fraction(4)};
+    metrics.bubbleFraction =
+        totalNs > 0 ? (totalNs - static_cast<double>(busyNs) - static_cast<double>(allExposedNs)) / totalNs : 0;
+
+    const StepFlops flops = stepFlops(scenario);
+    const double tokens = static_cast<double>(scenario.training.globalBatchSize) * scenario.training.sequenceLength;
+    const double peakFlops = scenario.cluster.gpu.peakTflops.at(scenario.training.precision) * 1e12;
+    metrics.stepTimeSeconds = stepSeconds;
+    metrics.tokensPerSecond = tokens / stepSeconds;
+    metrics.tokensPerSecondPerGpu = metrics.tokensPerSecond / world;
+    metrics.modelTflopsPerGpu = flops.modelCausal / stepSeconds / world * 1e-12;
+    metrics.hardwareTflopsPerGpu = flops.hardware / stepSeconds / world * 1e-12;
+    metrics.mfu = flops.modelCausal / stepSeconds / world / peakFlops;
+    metrics.mfuFullAttention = flops.modelFull / stepSeconds / world / peakFlops;
+    metrics.hfu = flops.hardware / stepSeconds / world / peakFlops;
+    metrics.peakMemoryGib = static_cast<double>(peakBytes) / kGib;
+    metrics.fits = metrics.peakMemoryGib <= scenario.cluster.gpu.memoryGib;
+    metrics.parameters = parameterCount(scenario.model);
+    metrics.worldSize = scenario.layout.worldSize();
+    metrics.simulatedOps = result.opCount();
+    return metrics;
+}
+
+} // namespace sim

@@ -1,0 +1,106 @@
+#include "sim/cost/cost.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace sim {
+namespace {
+
+/// NCCL's trees reach this share of the links' bandwidth (src/graph/tuning.cc).
+constexpr double kTreeBandwidth = 0.92;
+
+/// What a ring over the whole group meets on its way. Every GPU brings its own network port: g members in a domain of the tier
+/// below leave it over g ports side by side (rails).
+struct RingPath {
+    double bytesPerSecond = 0; ///< of the narrowest tier it crosses
+    double roundSeconds = 0;   ///< latency of one whole trip through the group
+    double outerSeconds = 0;   ///< latency of the outermost tier crossed
+    int outerDomains = 1;
+};
+
+RingPath ringPath(const GroupShape& group, const Cluster& cluster)
+{
+    RingPath path;
+    int inner = group.size; // domains of the tier below; at first single GPUs
+    for (std::size_t t = 0; t < cluster.tiers.size() && t < group.domains.size(); ++t) {
+        const Tier& tier = cluster.tiers[t];
+        const int crossings = inner - group.domains[t];
+        if (crossings > 0) {
+            const double ports = std::max(1.0, static_cast<double>(group.size) / inner);
+            const double bandwidth = tier.bandwidthGBs * 1e9 * cluster.efficiency.network * ports;
+            path.bytesPerSecond = path.bytesPerSecond > 0 ? std::min(path.bytesPerSecond, bandwidth) : bandwidth;
+            path.roundSeconds += crossings * tier.latencyUs * 1e-6;
+            path.outerSeconds = tier.latencyUs * 1e-6;
+            path.outerDomains = inner;
+        }
+        inner = group.domains[t];
+    }
+    return path;
+}
+
+/// Each member sends 1/n of its tensor to every other. Traffic to other domains leaves over the member's own port; the tiers work
+/// side by side, the slowest decides.
+double allToAllSeconds(const GroupShape& group, const Cluster& cluster, double bytes)
+{
+    double slowest = 0, latency = 0;
+    double reachedInside = 1; // members reached without this tier
+    for (std::size_t t = 0; t < cluster.tiers.size() && t < group.domains.size(); ++t) {
+        const double inside = static_cast<double>(group.size) / group.domains[t];
+        if (inside > reachedInside) {
+            const double share = (inside - reachedInside) / group.size;
+            slowest = std::max(slowest, bytes * share / (cluster.tiers[t].bandwidthGBs * 1e9 * cluster.efficiency.network));
+            latency = std::max(latency, cluster.tiers[t].latencyUs * 1e-6);
+        }
+        reachedInside = std::max(reachedInside, inside);
+    }
+    return slowest + latency * std::max(1.0, std::log2(static_cast<double>(group.size)));
+}
+
+} // namespace
+
+/// Ring: Thakur et al. 2005; (n-1)/n of the tensor passes every link, once for all-gather and reduce-scatter, twice for
+/// all-reduce. All-reduce may use a tree instead, when latency counts (NCCL 2.4).
+std::int64_t CostModel::collectiveNs(const OpShape& shape, const GroupShape& group) const
+{
+    if (group.size <= 1)
+        return 0;
+    const RingPath path = ringPath(group, m_cluster);
+    const double n = group.size;
+    const double bytes = static_cast<double>(shape.bytes);
+    const double once = path.bytesPerSecond > 0 ? bytes * (n - 1) / n / path.bytesPerSecond : 0;
+    double seconds = 0;
+    switch (shape.collective) {
+    case CollectiveKind::allGather:
+    case CollectiveKind::reduceScatter:
+        seconds = once + path.roundSeconds;
+        break;
+    case CollectiveKind::allReduce: {
+        const bool inNetwork = m_cluster.tiers[static_cast<std::size_t>(group.spanningTier())].inNetworkReduction;
+        const double ring = (inNetwork ? once : 2 * once) + 2 * path.roundSeconds;
+        const double treeLatency =
+            2 * std::log2(std::max(2.0, static_cast<double>(path.outerDomains))) * path.outerSeconds +
+            2 * (path.roundSeconds - path.outerSeconds * (path.outerDomains - 1)) / std::max(1, path.outerDomains);
+        seconds = std::min(ring, 2 * once / kTreeBandwidth + std::max(treeLatency, 2 * path.outerSeconds));
+        break;
+    }
+    case CollectiveKind::allToAll:
+        seconds = allToAllSeconds(group, m_cluster, bytes);
+        break;
+    case CollectiveKind::ringShift: { // every member sends to the next: the widest hop decides, and each sends over its own port
+        const Tier& tier = m_cluster.tiers[static_cast<std::size_t>(group.spanningTier())];
+        seconds = bytes / (tier.bandwidthGBs * 1e9 * m_cluster.efficiency.network) + tier.latencyUs * 1e-6;
+        break;
+    }
+    }
+    return std::llround(seconds * 1e9);
+}
+
+std::int64_t CostModel::sendNs(std::int64_t bytes, int tier) const
+{
+    const Tier& crossed = m_cluster.tiers[static_cast<std::size_t>(tier)];
+    const double seconds =
+        static_cast<double>(bytes) / (crossed.bandwidthGBs * 1e9 * m_cluster.efficiency.network) + crossed.latencyUs * 1e-6;
+    return std::llround(seconds * 1e9);
+}
+
+} // namespace sim

@@ -1,0 +1,396 @@
+#include "sim/engine/classes.h"
+
+#include "sim/error.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <set>
+#include <string_view>
+#include <utility>
+
+namespace sim {
+namespace {
+
+using Colours = std::vector<int>; ///< [rank], dense from 0
+
+constexpr std::array kRoles = {GroupRole::tp,      GroupRole::cp,          GroupRole::ep,     GroupRole::exptTp,
+                               GroupRole::dpShard, GroupRole::dpReplicate, GroupRole::exptDp, GroupRole::embd};
+
+std::size_t at(int index)
+{
+    return static_cast<std::size_t>(index);
+}
+
+/// Refines: ranks stay together only if they also agree in `value` (>= 0). Numbers colours in order of first rank.
+int combine(Colours& colours, const std::vector<int>& value)
+{
+    const auto values = at(*std::max_element(value.begin(), value.end()) + 1);
+    const auto olds = at(*std::max_element(colours.begin(), colours.end()) + 1);
+    int next = 0;
+    if (values * olds <= 16 * colours.size() + 4096) {
+        std::vector<int> table(values * olds, -1);
+        for (std::size_t rank = 0; rank < colours.size(); ++rank) {
+            int& entry = table[at(colours[rank]) * values + at(value[rank])];
+            if (entry < 0)
+                entry = next++;
+            colours[rank] = entry;
+        }
+        return next;
+    }
+    std::map<std::pair<int, int>, int> table;
+    for (std::size_t rank = 0; rank < colours.size(); ++rank) {
+        const auto [position, isNew] = table.try_emplace({colours[rank], value[rank]}, next);
+        next += isNew ? 1 : 0;
+        colours[rank] = position->second;
+    }
+    return next;
+}
+
+template <typename Key>
+class Interner {
+public:
+    int operator()(const Key& key) { return m_index.try_emplace(key, static_cast<int>(m_index.size())).first->second; }
+
+private:
+    std::map<Key, int> m_index;
+};
+
+std::vector<RankSpeed> rankSpeeds(const Scenario& scenario, int worldSize)
+{
+    std::vector<RankSpeed> speeds(at(worldSize));
+    for (const Perturbation& perturbation : scenario.perturbations) {
+        const bool named = perturbation.rank >= 0 && perturbation.rank < worldSize;
+        switch (perturbation.kind) {
+        case PerturbationKind::slowGpu:
+            if (named)
+                speeds[at(perturbation.rank)].compute *= perturbation.factor;
+            break;
+        case PerturbationKind::slowLink:
+            if (named)
+                speeds[at(perturbation.rank)].link *= perturbation.factor;
+            break;
+        case PerturbationKind::jitter:
+            for (int rank = 0; rank < worldSize; ++rank) {
+                if (named && perturbation.rank != rank)
+                    continue;
+                speeds[at(rank)].jitter = perturbation.sigma;
+                speeds[at(rank)].jitterSeed = perturbation.seed * 0x9E3779B97F4A7C15ULL + static_cast<std::uint64_t>(rank) + 1;
+            }
+            break;
+        case PerturbationKind::failure:
+            throw Error(
+                "perturbation \"failure\": a step with a failing rank is not simulated yet; slow_gpu, slow_link and jitter are");
+        }
+    }
+    return speeds;
+}
+
+/// Pipeline ranks that exchange activations, from the schedule's placement.
+std::set<std::pair<int, int>> pipelineEdges(const Schedule& schedule)
+{
+    std::set<std::pair<int, int>> edges;
+    for (std::size_t stage = 1; stage < schedule.stageToRank.size(); ++stage) {
+        const int from = schedule.stageToRank[stage - 1];
+        const int to = schedule.stageToRank[stage];
+        if (from != to)
+            edges.insert({std::min(from, to), std::max(from, to)});
+    }
+    return edges;
+}
+
+class Partition {
+public:
+    Partition(const Scenario& scenario, const Mesh& mesh, const Placement& placement, const Schedule& schedule)
+        : m_scenario(scenario), m_mesh(mesh), m_placement(placement), m_edges(pipelineEdges(schedule)),
+          m_speeds(rankSpeeds(scenario, mesh.worldSize()))
+    {
+        const auto world = at(mesh.worldSize());
+        m_pp.resize(world);
+        for (std::size_t rank = 0; rank < world; ++rank)
+            m_pp[rank] = mesh.coordinates(static_cast<int>(rank)).pp;
+        for (std::size_t i = 0; i < kRoles.size(); ++i)
+            if (groupRoleSize(kRoles[i], scenario.layout) > 1)
+                m_roles.push_back({kRoles[i], roleGroups(kRoles[i], mesh, scenario.layout)});
+        if (scenario.layout.pp > 1)
+            m_pipelines = roleGroups(GroupRole::pp, mesh, scenario.layout);
+    }
+
+    RankClasses make(bool full)
+    {
+        m_colours = m_pp;
+        colourByGeometry();
+        if (full) {
+            std::iota(m_colours.begin(), m_colours.end(), 0);
+        } else {
+            colourBySpeed();
+            refine();
+        }
+        return describe();
+    }
+
+private:
+    struct Role {
+        GroupRole role;
+        RoleGroups groups;
+        std::vector<GroupShape> shapes; ///< distinct
+        std::vector<int> shapeOf;       ///< [group]
+    };
+
+    void colourByGeometry();
+    void colourBySpeed();
+    void refine();
+    RankClasses describe() const;
+    int peer(int rank, int pipelineRank) const;
+
+    const Scenario& m_scenario;
+    const Mesh& m_mesh;
+    const Placement& m_placement;
+    std::set<std::pair<int, int>> m_edges;
+    std::vector<RankSpeed> m_speeds;
+    std::vector<int> m_pp;
+    std::vector<Role> m_roles;
+    RoleGroups m_pipelines;
+    Colours m_colours;
+};
+
+void Partition::colourByGeometry()
+{
+    std::vector<int> value(m_colours.size());
+    std::vector<int> ranks;
+    for (Role& role : m_roles) {
+        Interner<GroupShape> intern;
+        for (int group = 0; group < role.groups.count(); ++group) {
+            ranks.assign(role.groups.members.begin() + role.groups.first[at(group)],
+                         role.groups.members.begin() + role.groups.first[at(group) + 1]);
+            const GroupShape shape = m_placement.shape(ranks);
+            const int id = intern(shape);
+            if (id == static_cast<int>(role.shapes.size()))
+                role.shapes.push_back(shape);
+            role.shapeOf.push_back(id);
+        }
+        for (std::size_t rank = 0; rank < value.size(); ++rank) {
+            const int group = role.groups.groupOf[rank];
+            value[rank] = group < 0 ? 0 : role.shapeOf[at(group)] + 1;
+        }
+        combine(m_colours, value);
+    }
+    if (m_pipelines.groupOf.empty())
+        return;
+    Interner<std::vector<int>> intern;
+    std::vector<int> tiersOf;
+    for (int pipeline = 0; pipeline < m_pipelines.count(); ++pipeline) {
+        const int anyMember = m_pipelines.members[at(m_pipelines.first[at(pipeline)])];
+        std::vector<int> tiers;
+        for (const auto& [a, b] : m_edges)
+            tiers.push_back(m_placement.tierBetween(peer(anyMember, a), peer(anyMember, b)));
+        tiersOf.push_back(intern(tiers));
+    }
+    for (std::size_t rank = 0; rank < value.size(); ++rank)
+        value[rank] = tiersOf[at(m_pipelines.groupOf[rank])];
+    combine(m_colours, value);
+}
+
+void Partition::colourBySpeed()
+{
+    if (m_scenario.perturbations.empty())
+        return;
+    std::vector<int> value(m_colours.size());
+    std::map<std::tuple<double, double, double, std::uint64_t>, int> index;
+    for (std::size_t rank = 0; rank < value.size(); ++rank) {
+        const RankSpeed& s = m_speeds[rank];
+        value[rank] =
+            index.try_emplace({s.compute, s.link, s.jitter, s.jitterSeed}, static_cast<int>(index.size())).first->second;
+    }
+    combine(m_colours, value);
+}
+
+/// Colour refinement until two ranks of a colour have groups of equal mix, and pipelines that are equal place by place.
+void Partition::refine()
+{
+    std::vector<int> value(m_colours.size());
+    std::vector<int> mix;
+    for (int count = 0, before = -1; count != before;) {
+        before = count;
+        for (const Role& role : m_roles) {
+            Interner<std::vector<int>> intern;
+            std::vector<int> mixOf(at(role.groups.count()));
+            for (int group = 0; group < role.groups.count(); ++group) {
+                mix.clear();
+                for (int i = role.groups.first[at(group)]; i < role.groups.first[at(group) + 1]; ++i)
+                    mix.push_back(m_colours[at(role.groups.members[at(i)])]);
+                std::sort(mix.begin(), mix.end());
+                if (mix.front() == mix.back())
+                    mix.resize(1); // all alike; groups of a role have one size
+                mixOf[at(group)] = intern(mix);
+            }
+            for (std::size_t rank = 0; rank < value.size(); ++rank)
+                value[rank] = role.groups.groupOf[rank] < 0 ? 0 : mixOf[at(role.groups.groupOf[rank])] + 1;
+            count = combine(m_colours, value);
+        }
+        if (!m_pipelines.groupOf.empty()) {
+            Interner<std::vector<int>> intern;
+            std::vector<int> rowOf(at(m_pipelines.count()));
+            for (int pipeline = 0; pipeline < m_pipelines.count(); ++pipeline) {
+                mix.assign(at(m_scenario.layout.pp), 0);
+                for (int i = m_pipelines.first[at(pipeline)]; i < m_pipelines.first[at(pipeline) + 1]; ++i) {
+                    const auto rank = at(m_pipelines.members[at(i)]);
+                    mix[at(m_pp[rank])] = m_colours[rank];
+                }
+                rowOf[at(pipeline)] = intern(mix);
+            }
+            for (std::size_t rank = 0; rank < value.size(); ++rank)
+                value[rank] = rowOf[at(m_pipelines.groupOf[rank])];
+            count = combine(m_colours, value);
+        }
+        if (m_roles.empty() && m_pipelines.groupOf.empty())
+            return;
+    }
+}
+
+int Partition::peer(int rank, int pipelineRank) const
+{
+    const Coordinates c = m_mesh.coordinates(rank);
+    return m_mesh.rank(c.tp, c.cp, c.dp, pipelineRank);
+}
+
+RankClasses Partition::describe() const
+{
+    RankClasses classes;
+    classes.classOf.assign(m_colours.size(), -1);
+    std::vector<int> classOfColour(at(*std::max_element(m_colours.begin(), m_colours.end()) + 1), -1);
+    for (std::size_t rank = 0; rank < m_colours.size(); ++rank) {
+        int& index = classOfColour[at(m_colours[rank])];
+        if (index < 0) {
+            index = classes.count();
+            classes.representative.push_back(static_cast<int>(rank));
+            classes.size.push_back(0);
+        }
+        classes.classOf[rank] = index;
+        ++classes.size[at(index)];
+    }
+
+    std::map<std::vector<int>, int> geometryIndex, groupIndex;
+    for (int c = 0; c < classes.count(); ++c) {
+        const int rank = classes.representative[at(c)];
+        classes.pipelineRank.push_back(m_pp[at(rank)]);
+        classes.speed.push_back(m_speeds[at(rank)]);
+
+        std::vector<int> key;
+        GroupGeometry geometry;
+        std::array<int, kGroupRoleCount> groups;
+        groups.fill(-1);
+        for (const Role& role : m_roles) {
+            const int group = role.groups.groupOf[at(rank)];
+            key.push_back(group < 0 ? -1 : role.shapeOf[at(group)]);
+            if (group < 0)
+                continue;
+            geometry.shapes[static_cast<std::size_t>(role.role)] = role.shapes[at(role.shapeOf[at(group)])];
+            std::vector<int> members{static_cast<int>(role.role)};
+            for (int i = role.groups.first[at(group)]; i < role.groups.first[at(group) + 1]; ++i)
+                members.push_back(classes.classOf[at(role.groups.members[at(i)])]);
+            std::sort(members.begin() + 1, members.end());
+            members.erase(std::unique(members.begin() + 1, members.end()), members.end());
+            const auto [position, isNew] = groupIndex.try_emplace(members, static_cast<int>(classes.classGroups.size()));
+            if (isNew)
+                classes.classGroups.push_back({.classes = {members.begin() + 1, members.end()}});
+            groups[static_cast<std::size_t>(role.role)] = position->second;
+        }
+        const auto [position, isNew] = geometryIndex.try_emplace(key, static_cast<int>(classes.geometries.size()));
+        if (isNew)
+            classes.geometries.push_back(geometry);
+        classes.geometry.push_back(position->second);
+        classes.groups.push_back(groups);
+
+        const int pipelineRanks = m_scenario.layout.pp;
+        std::vector<int> peers(at(pipelineRanks)), tiers(at(pipelineRanks));
+        for (int p = 0; p < pipelineRanks; ++p) {
+            const int other = peer(rank, p);
+            peers[at(p)] = classes.classOf[at(other)];
+            tiers[at(p)] = m_placement.tierBetween(rank, other);
+        }
+        classes.pipelineClass.push_back(std::move(peers));
+        classes.pipelineTier.push_back(std::move(tiers));
+    }
+    for (ClassGroup& group : classes.classGroups)
+        for (const int c : group.classes)
+            group.linkFactor = std::max(group.linkFactor, classes.speed[at(c)].link);
+    return classes;
+}
+
+} // namespace
+
+RoleGroups roleGroups(GroupRole role, const Mesh& mesh, const Layout& layout)
+{
+    const int world = mesh.worldSize();
+    RoleGroups result;
+    result.groupOf.assign(at(world), -1);
+    int count = 0;
+    const auto fromGrid = [&](const RankGrid& grid, std::initializer_list<std::string_view> axes, auto&& groupOf) {
+        const RankGrid::Groups groups = grid.groups(std::vector<std::string_view>(axes));
+        for (int rank = 0; rank < world; ++rank) {
+            result.groupOf[at(rank)] = groupOf(groups, rank);
+            count = std::max(count, result.groupOf[at(rank)] + 1);
+        }
+    };
+    const auto plain = [](const RankGrid::Groups& groups, int rank) { return groups.groupOf(rank); };
+    const int shard = groupRoleSize(GroupRole::dpShard, layout);
+    const int replicas = groupRoleSize(GroupRole::dpReplicate, layout);
+    switch (role) {
+    case GroupRole::tp:
+        fromGrid(mesh.dense(), {"tp"}, plain);
+        break;
+    case GroupRole::cp:
+        fromGrid(mesh.dense(), {"cp"}, plain);
+        break;
+    case GroupRole::pp:
+        fromGrid(mesh.dense(), {"pp"}, plain);
+        break;
+    case GroupRole::ep:
+        fromGrid(mesh.expert(), {"ep"}, plain);
+        break;
+    case GroupRole::exptTp:
+        fromGrid(mesh.expert(), {"tp"}, plain);
+        break;
+    case GroupRole::exptDp:
+        fromGrid(mesh.expert(), {"dp"}, plain);
+        break;
+    case GroupRole::dpShard: // consecutive members of dp_cp, as Megatron's partial distributed-optimizer groups
+        fromGrid(mesh.dense(), {"dp", "cp"}, [&](const RankGrid::Groups& groups, int rank) {
+            return groups.groupOf(rank) * replicas + groups.indexInGroup(rank) / shard;
+        });
+        break;
+    case GroupRole::dpReplicate:
+        fromGrid(mesh.dense(), {"dp", "cp"}, [&](const RankGrid::Groups& groups, int rank) {
+            return groups.groupOf(rank) * shard + groups.indexInGroup(rank) % shard;
+        });
+        break;
+    case GroupRole::embd:
+        for (int rank = 0; rank < world; ++rank) {
+            result.groupOf[at(rank)] = mesh.groupOf(GroupKind::embd, rank);
+            count = std::max(count, result.groupOf[at(rank)] + 1);
+        }
+        break;
+    case GroupRole::none:
+        break;
+    }
+    result.first.assign(at(count) + 1, 0);
+    for (const int group : result.groupOf)
+        if (group >= 0)
+            ++result.first[at(group) + 1];
+    std::partial_sum(result.first.begin(), result.first.end(), result.first.begin());
+    result.members.resize(at(result.first.back()));
+    std::vector<int> fill(result.first.begin(), result.first.end() - 1);
+    for (int rank = 0; rank < world; ++rank)
+        if (result.groupOf[at(rank)] >= 0)
+            result.members[at(fill[at(result.groupOf[at(rank)])]++)] = rank;
+    return result;
+}
+
+RankClasses makeRankClasses(const Scenario& scenario, const Mesh& mesh, const Placement& placement, const Schedule& schedule,
+                            bool full)
+{
+    return Partition(scenario, mesh, placement, schedule).make(full);
+}
+
+} // namespace sim

@@ -1,0 +1,58 @@
+// Ranks that cannot differ are simulated once. A partition of the ranks is exact when any two ranks of a class execute the same
+// program at the same prices and their groups hold the same mix of classes (an equitable partition); it is found by refinement.
+#pragma once
+
+#include "sim/cost/cost.h"
+#include "sim/mesh/mesh.h"
+#include "sim/mesh/placement.h"
+#include "sim/program/program.h"
+#include "sim/scenario/scenario.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace sim {
+
+/// What perturbations do to one rank.
+struct RankSpeed {
+    double compute = 1; ///< kernels take this many times as long
+    double link = 1;    ///< so do its transfers; a collective takes its slowest member's factor
+    double jitter = 0;  ///< relative standard deviation of each kernel
+    std::uint64_t jitterSeed = 0;
+    bool operator==(const RankSpeed&) const = default;
+};
+
+/// Members of every communicator of one role.
+struct RoleGroups {
+    std::vector<int> groupOf; ///< [rank], -1 if the rank is in none
+    std::vector<int> first;   ///< [group], and one past the end: offsets into members
+    std::vector<int> members; ///< ascending within a group
+    int count() const { return static_cast<int>(first.size()) - 1; }
+};
+RoleGroups roleGroups(GroupRole, const Mesh&, const Layout&);
+
+/// A communicator between classes: each of its classes stands for at least one member.
+struct ClassGroup {
+    std::vector<int> classes; ///< ascending
+    double linkFactor = 1;
+};
+
+struct RankClasses {
+    std::vector<int> classOf;        ///< [rank]; classes are numbered by their lowest rank
+    std::vector<int> representative; ///< [class]
+    std::vector<int> size;           ///< [class]
+    std::vector<int> pipelineRank;   ///< [class]
+    std::vector<RankSpeed> speed;    ///< [class]
+    std::vector<int> geometry;       ///< [class] -> geometries
+    std::vector<GroupGeometry> geometries;
+    std::vector<std::array<int, kGroupRoleCount>> groups; ///< [class][role] -> classGroups, -1 if it has no partner
+    std::vector<ClassGroup> classGroups;
+    std::vector<std::vector<int>> pipelineClass; ///< [class][pipeline rank] -> class of the peer in its pipeline
+    std::vector<std::vector<int>> pipelineTier;  ///< [class][pipeline rank] -> tier on the way to it
+    int count() const { return static_cast<int>(representative.size()); }
+};
+
+/// `full`: every rank is a class of its own. Throws Error for a perturbation that is not simulated.
+RankClasses makeRankClasses(const Scenario&, const Mesh&, const Placement&, const Schedule&, bool full);
+
+} // namespace sim

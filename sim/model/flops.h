@@ -1,0 +1,24 @@
+// Floating-point operations of the model itself, unsharded: the numerators of MFU and HFU.
+#pragma once
+
+#include "sim/scenario/scenario.h"
+
+namespace sim {
+
+/// Per token of a sequence of the given length, forward only; a multiply-add counts two.
+struct ForwardFlops {
+    double linear = 0;          ///< all matrix products with weights, output head and router included, embedding look-up not
+    double attentionFull = 0;   ///< query x key and scores x value over the whole sequence (Megatron-LM's convention)
+    double attentionCausal = 0; ///< half of that: what a causal model needs
+};
+ForwardFlops forwardFlopsPerToken(const Model&, int sequenceLength);
+
+/// Of one training step: the backward pass is twice the forward (PaLM, appendix B).
+struct StepFlops {
+    double modelCausal = 0; ///< attention counted as the scenario's `causal` says
+    double modelFull = 0;   ///< attention counted in full
+    double hardware = 0;    ///< modelCausal plus what recomputation runs again (Korthikanti et al. 2022, section 6)
+};
+StepFlops stepFlops(const Scenario&);
+
+} // namespace sim

@@ -1,0 +1,84 @@
+// The transformer as one rank computes it: an ordered list of operators with the shapes left after sharding, what each keeps for
+// the backward pass, and the collectives between them. Forward order; the backward pass walks it in reverse.
+#pragma once
+
+#include "sim/scenario/scenario.h"
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace sim {
+
+enum class OperatorKind : std::uint8_t {
+    gemm,                ///< (m x k)(k x n), `batch` of them; has weights unless weightless
+    attention,           ///< fused attention over this rank's queries and one block of keys
+    elementwise,         ///< bound by memory traffic: norms, activations, residuals, softmax, permutation, look-up, loss
+    enterTensorParallel, ///< f of Megatron-LM: forward all-gather (sequence parallel) or nothing; backward reduce-scatter or
+                         ///< all-reduce
+    leaveTensorParallel, ///< g: forward reduce-scatter or all-reduce; backward all-gather or nothing
+    ringExchange,        ///< context parallelism: the next block of keys and values moves one rank on
+    dispatchTokens,
+    combineTokens, ///< expert parallelism: all-to-all there and back
+    enterExpertTensor,
+    leaveExpertTensor, ///< expert tensor parallelism: all-gather and reduce-scatter of routed tokens
+    syncLoss           ///< small all-reduces of the vocabulary-parallel cross-entropy
+};
+
+/// Bytes are per rank and micro-batch. `saved*` follow Korthikanti et al. 2022, section 4, and the Zero Bubble paper, table 1:
+/// M_B - M_W is freed by the input-gradient pass, M_W by the weight-gradient pass.
+struct Operator {
+    OperatorKind kind = OperatorKind::elementwise;
+    std::string_view name;
+    std::int64_t m = 0, n = 0, k = 0, batch = 1;      ///< GEMM
+    bool weightless = false;                          ///< GEMM of two activations (unfused attention): both gradients belong to I
+    bool routed = false;                              ///< belongs to the experts: grouped GEMM, gradients reduced over expt_dp
+    bool attentionCore = false;                       ///< recomputed by `selective`
+    bool overlapsRing = false;                        ///< attention over a received block: waits for its ringExchange
+    double flops = 0;                                 ///< forward
+    double backwardFlopsFactor = 2;                   ///< attention: 2.5 fused (recomputes scores), 2 unfused
+    std::int64_t forwardBytes = 0, backwardBytes = 0; ///< elementwise: read plus written
+    std::int64_t commBytes = 0;          ///< size of the whole tensor a collective works on, or bytes sent by a ringExchange
+    std::int64_t savedBytes = 0;         ///< kept from F to I
+    std::int64_t savedInputBytes = 0;    ///< GEMM input, kept from F to W
+    std::int64_t savedGradientBytes = 0; ///< GEMM output gradient, kept from I to W when the backward is split
+    std::int64_t parameters = 0;         ///< elements on this rank
+};
+
+struct OperatorList {
+    std::vector<Operator> operators;
+    std::int64_t inputBytes = 0; ///< the activation entering: what full recomputation keeps
+    std::int64_t parameters() const;
+    std::int64_t routedParameters() const; ///< of parameters(), those of the experts
+    /// Bytes one micro-batch keeps from forward to backward, without recomputation.
+    std::int64_t savedBytes() const;
+};
+
+/// What shapes depend on besides the model.
+struct Sharding {
+    int tp = 1, cp = 1, ep = 1, etp = 1;
+    bool sequenceParallel = false;
+    int sequenceLength = 0, microBatchSize = 1;
+    bool causal = true, flashAttention = true;
+    int bytesPerElement = 2;
+    static Sharding of(const Scenario&);
+
+    std::int64_t tokens() const
+    {
+        return std::int64_t{sequenceLength} / cp * microBatchSize;
+    } ///< of one rank, outside sequence-parallel regions
+    std::int64_t localTokens() const { return sequenceParallel ? tokens() / tp : tokens(); } ///< inside them
+};
+
+/// Bytes of an activation or weight element in this precision (fp8 keeps bf16 activations).
+int elementBytes(Precision);
+/// GPT-style models (biases everywhere) are taken as trained with dropout, whose masks count one byte an element.
+bool usesDropout(const Model&);
+
+enum class LayerKind : std::uint8_t { dense, moe };
+OperatorList layerOperators(const Model&, const Sharding&, LayerKind);
+OperatorList embeddingOperators(const Model&, const Sharding&);
+/// Final norm, output projection and cross-entropy. `ownsEmbedding`: the weights are the tied embedding of the same rank.
+OperatorList headOperators(const Model&, const Sharding&, bool ownsEmbedding);
+
+} // namespace sim

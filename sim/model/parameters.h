@@ -1,0 +1,14 @@
+// How many parameters a model has, exactly, unsharded. Counts what Hugging Face's checkpoints hold (vocabulary unpadded).
+#pragma once
+
+#include "sim/scenario/scenario.h"
+
+#include <cstdint>
+
+namespace sim {
+
+std::int64_t parameterCount(const Model&);
+/// Parameters one token passes through: of the routed experts only those it is sent to.
+std::int64_t activeParameterCount(const Model&);
+
+} // namespace sim

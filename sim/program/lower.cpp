@@ -1,0 +1,294 @@
+#include "sim/program/pass_builder.h"
+#include "sim/program/program.h"
+#include "sim/program/states.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <tuple>
+
+namespace sim {
+namespace {
+
+/// What makes two stages compute the same: their layers' kinds and the ends of the model.
+struct ContentKey {
+    std::vector<LayerKind> layers;
+    bool embedding = false, head = false, ownsEmbedding = false;
+    auto operator<=>(const ContentKey&) const = default;
+};
+
+class Lowering {
+public:
+    Lowering(const Scenario& scenario, const Schedule& schedule)
+        : m_scenario(scenario), m_schedule(schedule), m_sharding(Sharding::of(scenario)), m_builder(scenario, m_labels)
+    {
+    }
+
+    Program run();
+
+private:
+    ContentKey contentKey(int stage) const;
+    int contentOf(const ContentKey&);
+    void lowerRank(int rank);
+    std::uint32_t passOf(const Action&, PassFlags, int nextStage);
+    std::uint32_t addPass(Pass);
+    bool onOtherRank(int stage, int neighbour) const;
+    std::int32_t slot(const Action& producer, int consumerStage) const;
+
+    const Scenario& m_scenario;
+    const Schedule& m_schedule;
+    Sharding m_sharding;
+    Labels m_labels;
+    PassBuilder m_builder;
+    Program m_program;
+    std::map<ContentKey, int> m_contentIndex;
+    std::vector<StageContent> m_contents;
+    std::vector<int> m_contentOfStage, m_chunkOfStage;
+    std::map<std::tuple<int, ActionKind, PassFlags, int>, std::uint32_t> m_passIndex;
+};
+
+ContentKey Lowering::contentKey(int stage) const
+{
+    const Model& model = m_scenario.model;
+    ContentKey key;
+    const int first = m_program.firstLayerOfStage[static_cast<std::size_t>(stage)];
+    const int layers = m_scenario.schedule.layersPerStage[static_cast<std::size_t>(stage)];
+    for (int i = 0; i < layers; ++i)
+        key.layers.push_back(model.isMoeLayer(first + i) ? LayerKind::moe : LayerKind::dense);
+    key.embedding = stage == 0;
+    key.head = stage + 1 == m_schedule.stages();
+    key.ownsEmbedding = key.head && model.tieWordEmbeddings && !onOtherRank(0, stage);
+    return key;
+}
+
+int Lowering::contentOf(const ContentKey& key)
+{
+    const auto [position, isNew] = m_contentIndex.try_emplace(key, static_cast<int>(m_contents.size()));
+    if (!isNew)
+        return position->second;
+    const Training& training = m_scenario.training;
+    StageContent content;
+    if (key.embedding)
+        content.buckets.push_back({.list = embeddingOperators(m_scenario.model, m_sharding)});
+    for (std::size_t i = 0; i < key.layers.size(); ++i) {
+        const bool recomputed = training.recompute == Recompute::full &&
+                                (training.recomputeLayers <= 0 || static_cast<int>(i) < training.recomputeLayers);
+        content.buckets.push_back({.list = layerOperators(m_scenario.model, m_sharding, key.layers[i]),
+                                   .layer = static_cast<int>(i),
+                                   .recomputed = recomputed});
+    }
+    if (key.head)
+        content.buckets.push_back({.list = headOperators(m_scenario.model, m_sharding, key.ownsEmbedding)});
+    m_contents.push_back(std::move(content));
+    return position->second;
+}
+
+bool Lowering::onOtherRank(int stage, int neighbour) const
+{
+    return neighbour >= 0 && neighbour < m_schedule.stages() &&
+           m_schedule.stageToRank[static_cast<std::size_t>(stage)] != m_schedule.stageToRank[static_cast<std::size_t>(neighbour)];
+}
+
+/// A rank's mailbox has a place for every activation and every gradient its chunks receive.
+std::int32_t Lowering::slot(const Action& producer, int consumerStage) const
+{
+    const int direction = producer.kind == ActionKind::forward ? 0 : 1;
+    return (m_chunkOfStage[static_cast<std::size_t>(consumerStage)] * 2 + direction) * m_schedule.microbatches +
+           producer.microbatch;
+}
+
+std::uint32_t Lowering::addPass(Pass pass)
+{
+    m_program.passes.push_back(std::move(pass));
+    return static_cast<std::uint32_t>(m_program.passes.size() - 1);
+}
+
+std::uint32_t Lowering::passOf(const Action& action, PassFlags flags, int nextStage)
+{
+    const int content = m_contentOfStage[static_cast<std::size_t>(action.stage)];
+    const int nextContent =
+        flags.gathersParameters && nextStage >= 0 ? m_contentOfStage[static_cast<std::size_t>(nextStage)] : -1;
+    const auto [position, isNew] = m_passIndex.try_emplace({content, action.kind, flags, nextContent}, 0U);
+    if (isNew) {
+        const StageContent& stage = m_contents[static_cast<std::size_t>(content)];
+        const Bucket* next = nullptr;
+        if (nextContent >= 0 && !m_contents[static_cast<std::size_t>(nextContent)].buckets.empty())
+            next = &m_contents[static_cast<std::size_t>(nextContent)].buckets.front();
+        position->second = addPass(action.kind == ActionKind::forward ? m_builder.forward(stage, flags, next)
+                                                                      : m_builder.backward(stage, action.kind, flags));
+    }
+    return position->second;
+}
+
+void Lowering::lowerRank(int rank)
+{
+    const Layout& layout = m_scenario.layout;
+    const Overlap& overlap = m_scenario.training.overlap;
+    const std::vector<Action>& actions = m_schedule.actions[static_cast<std::size_t>(rank)];
+    const std::vector<int> stages = m_schedule.stagesOfRank(rank);
+    const bool pipelined = layout.pp > 1;
+    const bool gathersEachUse = layout.zeroStage >= 3 && !pipelined;
+    const bool gathersEachStep = !gathersEachUse && (layout.zeroStage >= 3 || (layout.zeroStage >= 1 && overlap.paramGather));
+    const bool reducesEachMicrobatch = layout.zeroStage >= 2 && !pipelined;
+
+    // First forward and last gradient of each stage, in the rank's own order.
+    std::vector<int> stageOrder;
+    std::map<int, std::size_t> lastGradient;
+    for (std::size_t i = 0; i < actions.size(); ++i) {
+        const Action& action = actions[i];
+        if (action.kind == ActionKind::forward &&
+            std::find(stageOrder.begin(), stageOrder.end(), action.stage) == stageOrder.end())
+            stageOrder.push_back(action.stage);
+        if (action.kind == ActionKind::backward || action.kind == ActionKind::backwardWeight)
+            lastGradient[action.stage] = i;
+    }
+
+    RankProgram program;
+    program.slots = static_cast<std::int32_t>(stages.size()) * 2 * m_schedule.microbatches;
+    ParameterElements parameters;
+    for (const int stage : stages) {
+        const ParameterElements of =
+            m_contents[static_cast<std::size_t>(m_contentOfStage[static_cast<std::size_t>(stage)])].parameters();
+        parameters.dense += of.dense;
+        parameters.routed += of.routed;
+    }
+    program.states = modelStates(m_scenario, parameters);
+
+    if (gathersEachStep && overlap.paramGather && !stageOrder.empty()) {
+        const StageContent& first =
+            m_contents[static_cast<std::size_t>(m_contentOfStage[static_cast<std::size_t>(stageOrder.front())])];
+        if (!first.buckets.empty())
+            program.steps.push_back({.pass = addPass(m_builder.gather(first.buckets.front()))});
+    }
+
+    std::size_t gathered = 0;
+    for (std::size_t i = 0; i < actions.size(); ++i) {
+        const Action& action = actions[i];
+        const bool forward = action.kind == ActionKind::forward;
+        const int from = forward ? action.stage - 1 : action.stage + 1;
+        const int to = forward ? action.stage + 1 : action.stage - 1;
+        const bool communicates = action.kind != ActionKind::backwardWeight;
+
+        PassFlags flags;
+        flags.receives = communicates && onOtherRank(action.stage, from);
+        flags.sends = communicates && onOtherRank(action.stage, to);
+        const bool firstUse = forward && gathersEachStep && gathered < stageOrder.size() && stageOrder[gathered] == action.stage;
+        flags.gathersParameters = firstUse || (gathersEachUse && action.kind != ActionKind::backwardWeight);
+        flags.releasesParameters = gathersEachUse;
+        const auto last = lastGradient.find(action.stage);
+        const bool isGradient = action.kind == ActionKind::backward || action.kind == ActionKind::backwardWeight;
+        flags.reducesGradients = isGradient && (reducesEachMicrobatch || (last != lastGradient.end() && last->second == i));
+        int nextStage = -1;
+        if (firstUse) {
+            ++gathered;
+            nextStage = gathered < stageOrder.size() ? stageOrder[gathered] : -1;
+        }
+
+        Step step;
+        step.pass = passOf(action, flags, nextStage);
+        step.action = static_cast<std::int32_t>(i);
+        step.stage = action.stage;
+        step.microbatch = action.microbatch;
+        if (flags.receives) {
+            step.receiveFrom = m_schedule.stageToRank[static_cast<std::size_t>(from)];
+            step.receiveSlot = slot({.kind = action.kind, .stage = from, .microbatch = action.microbatch}, action.stage);
+        }
+        if (flags.sends) {
+            step.sendTo = m_schedule.stageToRank[static_cast<std::size_t>(to)];
+            step.sendSlot = slot(action, to);
+        }
+        program.steps.push_back(step);
+    }
+
+    const int lastStage = m_schedule.stages() - 1;
+    const bool holdsEnd = std::find(stages.begin(), stages.end(), 0) != stages.end() ||
+                          std::find(stages.begin(), stages.end(), lastStage) != stages.end();
+    const bool sharesEmbedding = m_scenario.model.tieWordEmbeddings && onOtherRank(0, lastStage) && holdsEnd;
+    const std::int64_t vocabulary = (m_scenario.model.vocabSize + layout.tp - 1) / layout.tp;
+    program.steps.push_back(
+        {.pass = addPass(m_builder.finish(parameters, sharesEmbedding, vocabulary * m_scenario.model.hiddenSize))});
+
+    for (const Step& step : program.steps)
+        program.opCount += static_cast<std::int64_t>(m_program.passes[step.pass].ops.size());
+    m_program.ranks.push_back(std::move(program));
+}
+
+Program Lowering::run()
+{
+    const auto stages = static_cast<std::size_t>(m_schedule.stages());
+    const auto& layers = m_scenario.schedule.layersPerStage;
+    m_program.firstLayerOfStage.resize(stages);
+    std::exclusive_scan(layers.begin(), layers.begin() + static_cast<std::ptrdiff_t>(stages), m_program.firstLayerOfStage.begin(),
+                        0);
+    m_chunkOfStage.resize(stages);
+    for (int rank = 0; rank < m_schedule.ranks; ++rank) {
+        const std::vector<int> held = m_schedule.stagesOfRank(rank);
+        for (std::size_t chunk = 0; chunk < held.size(); ++chunk)
+            m_chunkOfStage[static_cast<std::size_t>(held[chunk])] = static_cast<int>(chunk);
+    }
+    for (int stage = 0; stage < m_schedule.stages(); ++stage)
+        m_contentOfStage.push_back(contentOf(contentKey(stage)));
+    m_program.sendBytes = m_sharding.localTokens() * m_scenario.model.hiddenSize * m_sharding.bytesPerElement;
+    for (int rank = 0; rank < m_schedule.ranks; ++rank)
+        lowerRank(rank);
+    m_program.labels = m_labels.take();
+    return std::move(m_program);
+}
+
+} // namespace
+
+const char* streamName(Stream stream)
+{
+    constexpr const char* kNames[kStreamCount] = {"compute", "tp comm",          "cp comm",        "ep comm",
+                                                  "dp comm", "send activations", "send gradients", "receive"};
+    return kNames[static_cast<std::size_t>(stream)];
+}
+
+const char* groupRoleName(GroupRole role)
+{
+    constexpr const char* kNames[kGroupRoleCount] = {"",      "tp",           "cp",      "ep",   "expt_tp",
+                                                     "dp_cp", "dp_replicate", "expt_dp", "embd", "pp"};
+    return kNames[static_cast<std::size_t>(role)];
+}
+
+int groupRoleSize(GroupRole role, const Layout& layout)
+{
+    const int dataRanks = layout.dp * layout.cp;
+    const int shard = layout.zeroStage == 0 ? dataRanks : std::max(1, layout.dpShard);
+    switch (role) {
+    case GroupRole::none:
+        return 1;
+    case GroupRole::tp:
+        return layout.tp;
+    case GroupRole::cp:
+        return layout.cp;
+    case GroupRole::ep:
+        return layout.ep;
+    case GroupRole::exptTp:
+        return layout.etp;
+    case GroupRole::dpShard:
+        return shard;
+    case GroupRole::dpReplicate:
+        return dataRanks / shard;
+    case GroupRole::exptDp:
+        return layout.worldSize() / std::max(1, layout.etp * layout.ep * layout.pp);
+    case GroupRole::embd:
+        return layout.pp > 1 ? 2 : 1;
+    case GroupRole::pp:
+        return layout.pp;
+    }
+    return 1;
+}
+
+std::int64_t Program::opCount() const
+{
+    return std::accumulate(ranks.begin(), ranks.end(), std::int64_t{0},
+                           [](std::int64_t sum, const RankProgram& rank) { return sum + rank.opCount; });
+}
+
+Program lowerProgram(const Scenario& scenario, const Schedule& schedule)
+{
+    return Lowering(scenario, schedule).run();
+}
+
+} // namespace sim

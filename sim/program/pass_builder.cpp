@@ -1,0 +1,621 @@
+#include "sim/program/pass_builder.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace sim {
+namespace {
+
+/// Pieces in which a tensor-parallel collective overlaps its GEMM (overlap.tp_comm), as user buffers of Transformer Engine do.
+constexpr std::int64_t kTensorOverlapPieces = 4;
+
+OpShape gemmShape(const Operator& op, std::int64_t m, std::int64_t n, std::int64_t k)
+{
+    OpShape shape;
+    shape.kernel = op.routed ? KernelKind::groupedGemm : KernelKind::gemm;
+    shape.m = m;
+    shape.n = n;
+    shape.k = k;
+    shape.batch = op.batch;
+    shape.flops = op.flops;
+    return shape;
+}
+
+OpShape memoryShape(std::int64_t bytes)
+{
+    OpShape shape;
+    shape.bytes = bytes;
+    return shape;
+}
+
+OpShape forwardShape(const Operator& op)
+{
+    switch (op.kind) {
+    case OperatorKind::gemm:
+        return gemmShape(op, op.m, op.n, op.k);
+    case OperatorKind::attention: {
+        OpShape shape = memoryShape(op.forwardBytes);
+        shape.kernel = KernelKind::attentionForward;
+        shape.flops = op.flops;
+        return shape;
+    }
+    default:
+        return memoryShape(op.forwardBytes);
+    }
+}
+
+bool isCompute(const Operator& op)
+{
+    return op.kind == OperatorKind::gemm || op.kind == OperatorKind::attention || op.kind == OperatorKind::elementwise;
+}
+
+bool hasWeights(const Operator& op)
+{
+    return op.kind == OperatorKind::gemm && !op.weightless;
+}
+
+} // namespace
+
+std::uint16_t Labels::intern(const std::string& name)
+{
+    const auto [position, isNew] = m_index.try_emplace(name, static_cast<std::uint16_t>(m_names.size()));
+    if (isNew)
+        m_names.push_back(name);
+    return position->second;
+}
+
+ParameterElements StageContent::parameters() const
+{
+    ParameterElements sum;
+    for (const Bucket& bucket : buckets) {
+        const std::int64_t routed = bucket.list.routedParameters();
+        sum.routed += routed;
+        sum.dense += bucket.list.parameters() - routed;
+    }
+    return sum;
+}
+
+PassBuilder::PassBuilder(const Scenario& scenario, Labels& labels)
+    : m_scenario(scenario), m_labels(labels), m_stateBytes(StateBytes::of(scenario.training))
+{
+}
+
+Op& PassBuilder::emit(Op op, const OpShape& shape)
+{
+    op.layer = static_cast<std::int16_t>(m_layer);
+    m_pass.ops.push_back(op);
+    m_pass.shapes.push_back(shape);
+    return m_pass.ops.back();
+}
+
+void PassBuilder::compute(const Operator& source, std::string_view suffix, OpPurpose purpose, const OpShape& shape)
+{
+    Op op;
+    op.waits = std::exchange(m_nextWaits, StreamMask{0});
+    op.purpose = purpose;
+    op.label = m_labels.intern(std::string(source.name) + std::string(suffix));
+    emit(op, shape);
+}
+
+void PassBuilder::communicate(Stream stream, GroupRole group, CollectiveKind kind, std::string_view name, std::int64_t bytes,
+                              StreamMask waits)
+{
+    if (groupRoleSize(group, m_scenario.layout) <= 1)
+        return;
+    Op op;
+    op.kind = OpKind::collective;
+    op.stream = stream;
+    op.group = group;
+    op.waits = waits;
+    op.label = m_labels.intern(std::string(name));
+    switch (stream) {
+    case Stream::tp:
+        op.purpose = OpPurpose::tpComm;
+        break;
+    case Stream::cp:
+        op.purpose = OpPurpose::cpComm;
+        break;
+    case Stream::ep:
+        op.purpose = OpPurpose::epComm;
+        break;
+    default:
+        op.purpose = OpPurpose::dpComm;
+        break;
+    }
+    OpShape shape;
+    shape.collective = kind;
+    shape.bytes = bytes;
+    emit(op, shape);
+}
+
+void PassBuilder::waitFor(StreamMask streams)
+{
+    Op op;
+    op.kind = OpKind::wait;
+    op.waits = static_cast<StreamMask>(streams | std::exchange(m_nextWaits, StreamMask{0}));
+    op.label = m_labels.intern("wait");
+    emit(op, {});
+}
+
+void PassBuilder::receive(PassFlags flags, Stream matching)
+{
+    if (!flags.receives)
+        return;
+    Op op;
+    op.kind = OpKind::receive;
+    op.stream = Stream::receive;
+    op.purpose = OpPurpose::ppComm;
+    op.label = m_labels.intern(matching == Stream::sendForward ? "receive activation" : "receive gradient");
+    emit(op, {});
+    m_nextWaits |= maskOf(Stream::receive);
+}
+
+void PassBuilder::send(PassFlags flags, Stream stream)
+{
+    if (!flags.sends)
+        return;
+    Op op;
+    op.kind = OpKind::send;
+    op.stream = stream;
+    op.waits = static_cast<StreamMask>(maskOf(Stream::compute) | std::exchange(m_nextWaits, StreamMask{0}));
+    op.purpose = OpPurpose::ppComm;
+    op.label = m_labels.intern(stream == Stream::sendForward ? "send activation" : "send gradient");
+    emit(op, {});
+    if (!m_scenario.training.overlap.p2p)
+        waitFor(maskOf(stream));
+}
+
+std::int64_t PassBuilder::keptBytes(const Operator& op) const
+{
+    // Selective recomputation keeps queries, keys and values, and makes the scores again (Korthikanti et al. 2022, section 5).
+    const bool dropped =
+        m_scenario.training.recompute == Recompute::selective && op.attentionCore && op.kind == OperatorKind::elementwise;
+    return dropped ? 0 : op.savedBytes + op.savedInputBytes;
+}
+
+// Forward ---------------------------------------------------------------------------------------------------------------------
+
+Pass PassBuilder::forward(const StageContent& stage, PassFlags flags, const Bucket* next)
+{
+    m_pass = {};
+    m_nextWaits = 0;
+    receive(flags, Stream::sendForward);
+    const bool prefetches = m_scenario.training.overlap.paramGather;
+    if (flags.gathersParameters && (flags.releasesParameters || !prefetches) && !stage.buckets.empty())
+        gatherBucket(stage.buckets.front(), prefetches);
+    for (std::size_t i = 0; i < stage.buckets.size(); ++i) {
+        const Bucket& bucket = stage.buckets[i];
+        if (flags.gathersParameters) {
+            if (!prefetches && i > 0)
+                gatherBucket(bucket, false);
+            waitFor(maskOf(Stream::dp));
+            // Not earlier than this bucket starts: gathered parameters take memory.
+            const Bucket* following = i + 1 < stage.buckets.size() ? &stage.buckets[i + 1] : next;
+            if (prefetches && following != nullptr)
+                gatherBucket(*following, true);
+        }
+        m_layer = bucket.layer;
+        forwardBucket(bucket, OpPurpose::forward, !bucket.recomputed);
+        if (flags.releasesParameters)
+            releaseBucket(bucket);
+    }
+    m_layer = -1;
+    send(flags, Stream::sendForward);
+    return std::move(m_pass);
+}
+
+void PassBuilder::forwardBucket(const Bucket& bucket, OpPurpose purpose, bool keep)
+{
+    m_ringOpen = false;
+    const std::size_t firstOp = m_pass.ops.size();
+    for (std::size_t i = 0; i < bucket.list.operators.size(); ++i) {
+        const std::size_t consumed = gatherThenGemm(bucket, i, purpose, keep);
+        if (consumed > 0)
+            i += consumed - 1;
+        else
+            forwardOperator(bucket, i, purpose, keep);
+    }
+    if (!keep && purpose == OpPurpose::forward && firstOp < m_pass.ops.size())
+        m_pass.ops[firstOp].allocBytes += bucket.list.inputBytes;
+}
+
+/// overlap.tp_comm: all-gather and GEMM, or GEMM and reduce-scatter, in pieces that run beside each other. Returns how many
+/// operators it took.
+std::size_t PassBuilder::gatherThenGemm(const Bucket& bucket, std::size_t index, OpPurpose purpose, bool keep)
+{
+    const auto& operators = bucket.list.operators;
+    if (!m_scenario.training.overlap.tpComm || !m_scenario.layout.sequenceParallel || index + 1 >= operators.size())
+        return 0;
+    const Operator& first = operators[index];
+    const Operator& second = operators[index + 1];
+    const bool gathers = first.kind == OperatorKind::enterTensorParallel && second.kind == OperatorKind::gemm;
+    const bool reduces = first.kind == OperatorKind::gemm && second.kind == OperatorKind::leaveTensorParallel;
+    if (!gathers && !reduces)
+        return 0;
+    const Operator& gemm = gathers ? second : first;
+    const Operator& collective = gathers ? first : second;
+    OpShape piece = gemmShape(gemm, std::max<std::int64_t>(1, gemm.m / kTensorOverlapPieces), gemm.n, gemm.k);
+    piece.flops = gemm.flops / static_cast<double>(kTensorOverlapPieces);
+    const std::int64_t bytes = collective.commBytes / kTensorOverlapPieces;
+    for (int i = 0; i < kTensorOverlapPieces; ++i) {
+        if (gathers) { // gathering needs only the kernel before; each piece of the GEMM needs its own piece of the input
+            communicate(Stream::tp, GroupRole::tp, CollectiveKind::allGather, collective.name, bytes,
+                        i == 0 ? maskOf(Stream::compute) : StreamMask{0});
+            m_nextWaits |= maskOf(Stream::tp);
+        }
+        compute(gemm, "", purpose, piece);
+        if (i == 0 && keep)
+            m_pass.ops.back().allocBytes = keptBytes(gemm);
+        if (reduces)
+            communicate(Stream::tp, GroupRole::tp, CollectiveKind::reduceScatter, collective.name, bytes,
+                        maskOf(Stream::compute));
+    }
+    if (reduces)
+        m_nextWaits |= maskOf(Stream::tp);
+    return 2;
+}
+
+void PassBuilder::forwardOperator(const Bucket& bucket, std::size_t index, OpPurpose purpose, bool keep)
+{
+    const auto& operators = bucket.list.operators;
+    const Operator& op = operators[index];
+    const bool sequenceParallel = m_scenario.layout.sequenceParallel;
+    switch (op.kind) {
+    case OperatorKind::gemm:
+    case OperatorKind::attention:
+    case OperatorKind::elementwise: {
+        const bool ringFollows = index + 1 < operators.size() && operators[index + 1].kind == OperatorKind::ringExchange;
+        if (op.kind == OperatorKind::attention && !op.overlapsRing &&
+            ringFollows) { // the first exchange runs beside the first block
+            communicate(Stream::cp, GroupRole::cp, CollectiveKind::ringShift, "attn.ring", operators[index + 1].commBytes,
+                        maskOf(Stream::compute));
+            m_ringOpen = true;
+        }
+        if (op.overlapsRing)
+            m_nextWaits |= maskOf(Stream::cp);
+        compute(op, "", purpose, forwardShape(op));
+        if (keep)
+            m_pass.ops.back().allocBytes = keptBytes(op);
+        break;
+    }
+    case OperatorKind::enterTensorParallel:
+        if (sequenceParallel) {
+            communicate(Stream::tp, GroupRole::tp, CollectiveKind::allGather, op.name, op.commBytes, maskOf(Stream::compute));
+            m_nextWaits |= maskOf(Stream::tp);
+        }
+        break;
+    case OperatorKind::leaveTensorParallel:
+        communicate(Stream::tp, GroupRole::tp, sequenceParallel ? CollectiveKind::reduceScatter : CollectiveKind::allReduce,
+                    op.name, op.commBytes, maskOf(Stream::compute));
+        m_nextWaits |= maskOf(Stream::tp);
+        break;
+    case OperatorKind::syncLoss:
+        communicate(Stream::tp, GroupRole::tp, CollectiveKind::allReduce, op.name, op.commBytes, maskOf(Stream::compute));
+        m_nextWaits |= maskOf(Stream::tp);
+        break;
+    case OperatorKind::ringExchange:
+        if (std::exchange(m_ringOpen, false) && operators[index - 1].kind == OperatorKind::attention &&
+            !operators[index - 1].overlapsRing)
+            break; // went out with the first block
+        communicate(Stream::cp, GroupRole::cp, CollectiveKind::ringShift, op.name, op.commBytes,
+                    operators[index - 1].kind == OperatorKind::attention ? StreamMask{0} : maskOf(Stream::compute));
+        break;
+    case OperatorKind::dispatchTokens:
+    case OperatorKind::combineTokens:
+        communicate(Stream::ep, GroupRole::ep, CollectiveKind::allToAll, op.name, op.commBytes, maskOf(Stream::compute));
+        m_nextWaits |= maskOf(Stream::ep);
+        break;
+    case OperatorKind::enterExpertTensor:
+        communicate(Stream::ep, GroupRole::exptTp, CollectiveKind::allGather, op.name, op.commBytes,
+                    static_cast<StreamMask>(maskOf(Stream::compute) | m_nextWaits));
+        m_nextWaits |= maskOf(Stream::ep);
+        break;
+    case OperatorKind::leaveExpertTensor:
+        communicate(Stream::ep, GroupRole::exptTp, CollectiveKind::reduceScatter, op.name, op.commBytes, maskOf(Stream::compute));
+        m_nextWaits |= maskOf(Stream::ep);
+        break;
+    }
+}
+
+// Backward --------------------------------------------------------------------------------------------------------------------
+
+Pass PassBuilder::backward(const StageContent& stage, ActionKind kind, PassFlags flags)
+{
+    m_pass = {};
+    m_nextWaits = 0;
+    m_deferredWeights.clear();
+    const bool weightsOnly = kind == ActionKind::backwardWeight;
+    if (!weightsOnly)
+        receive(flags, Stream::sendBackward);
+    const bool gathers = flags.gathersParameters && !weightsOnly;
+    const bool prefetches = m_scenario.training.overlap.paramGather;
+    const auto count = stage.buckets.size();
+    if (gathers && count > 0)
+        gatherBucket(stage.buckets.back(), prefetches);
+    for (std::size_t i = count; i-- > 0;) {
+        const Bucket& bucket = stage.buckets[i];
+        if (gathers) {
+            if (!prefetches && i + 1 < count)
+                gatherBucket(bucket, false);
+            waitFor(maskOf(Stream::dp));
+            if (prefetches && i > 0)
+                gatherBucket(stage.buckets[i - 1], true);
+        }
+        m_layer = bucket.layer;
+        if (weightsOnly)
+            weightPass(bucket);
+        else
+            backwardBucket(bucket, kind);
+        if (gathers)
+            releaseBucket(bucket);
+        if (flags.reducesGradients && kind != ActionKind::backwardInput && m_scenario.training.overlap.gradReduce) {
+            const std::int64_t routed = bucket.list.routedParameters();
+            reduceBucket({.dense = bucket.list.parameters() - routed, .routed = routed});
+        }
+    }
+    m_layer = -1;
+    if (!weightsOnly)
+        send(flags, Stream::sendBackward);
+    return std::move(m_pass);
+}
+
+void PassBuilder::backwardBucket(const Bucket& bucket, ActionKind kind)
+{
+    m_ringOpen = false;
+    m_attentionRerun = false;
+    if (bucket.recomputed)
+        forwardBucket(bucket, OpPurpose::recompute, true);
+    for (std::size_t i = bucket.list.operators.size(); i-- > 0;)
+        backwardOperator(bucket, i, kind);
+    if (bucket.recomputed && !m_pass.ops.empty())
+        m_pass.ops.back().freeBytes += bucket.list.inputBytes;
+}
+
+void PassBuilder::rerunAttention(const Bucket& bucket)
+{
+    m_attentionRerun = true;
+    for (const Operator& op : bucket.list.operators)
+        if (op.attentionCore)
+            compute(op, "", OpPurpose::recompute, forwardShape(op));
+}
+
+void PassBuilder::inputGradient(const Operator& op, OpPurpose purpose, bool split)
+{
+    switch (op.kind) {
+    case OperatorKind::gemm:
+        compute(op, ".dgrad", purpose, gemmShape(op, op.m, op.k, op.n));
+        if (op.weightless)
+            compute(op, ".dgrad", purpose, gemmShape(op, op.n, op.k, op.m));
+        break;
+    case OperatorKind::attention: {
+        OpShape shape = memoryShape(op.backwardBytes);
+        shape.kernel = KernelKind::attentionBackward;
+        shape.flops = op.flops * op.backwardFlopsFactor;
+        compute(op, ".backward", purpose, shape);
+        break;
+    }
+    default:
+        compute(op, ".backward", purpose, memoryShape(op.backwardBytes));
+        break;
+    }
+    Op& last = m_pass.ops.back();
+    const std::int64_t kept = keptBytes(op) - op.savedInputBytes;
+    last.freeBytes += std::max<std::int64_t>(0, kept);
+    if (split && hasWeights(op))
+        last.allocBytes += op.savedGradientBytes;
+}
+
+void PassBuilder::weightGradient(const Operator& op, OpPurpose purpose, bool split)
+{
+    compute(op, ".wgrad", purpose, gemmShape(op, op.k, op.n, op.m));
+    m_pass.ops.back().freeBytes += op.savedInputBytes + (split ? op.savedGradientBytes : 0);
+}
+
+void PassBuilder::backwardOperator(const Bucket& bucket, std::size_t index, ActionKind kind)
+{
+    const auto& operators = bucket.list.operators;
+    const Operator& op = operators[index];
+    const bool split = kind == ActionKind::backwardInput;
+    const OpPurpose purpose = split ? OpPurpose::backwardInput : OpPurpose::backward;
+    const bool sequenceParallel = m_scenario.layout.sequenceParallel;
+
+    if (isCompute(op)) {
+        if (op.attentionCore && !m_attentionRerun && m_scenario.training.recompute == Recompute::selective)
+            rerunAttention(bucket);
+        // Keys, values and their gradients go round once more; the first exchange runs beside the first block.
+        const bool ringFollows = index > 0 && operators[index - 1].kind == OperatorKind::ringExchange;
+        if (op.kind == OperatorKind::attention && ringFollows && !m_ringOpen) {
+            communicate(Stream::cp, GroupRole::cp, CollectiveKind::ringShift, "attn.ring", 2 * operators[index - 1].commBytes,
+                        maskOf(Stream::compute));
+            m_ringOpen = true;
+        } else if (op.kind == OperatorKind::attention && m_ringOpen) {
+            m_nextWaits |= maskOf(Stream::cp);
+        }
+        const bool entersTensorParallel = index > 0 && operators[index - 1].kind == OperatorKind::enterTensorParallel;
+        const bool regathers = hasWeights(op) && entersTensorParallel && sequenceParallel && !split;
+        if (regathers) { // the weight gradient needs the whole input, of which a slice was kept; runs beside the input gradient
+            const StreamMask before = m_nextWaits;
+            communicate(Stream::tp, GroupRole::tp, CollectiveKind::allGather, "regather", operators[index - 1].commBytes, before);
+        }
+        inputGradient(op, purpose, split);
+        if (!hasWeights(op) || split)
+            return;
+        if (entersTensorParallel) {
+            if (regathers)
+                waitFor(maskOf(Stream::tp));
+            m_deferredWeights.push_back(&op); // runs beside the reduction of the input gradient
+        } else {
+            weightGradient(op, purpose, false);
+        }
+        return;
+    }
+    switch (op.kind) {
+    case OperatorKind::enterTensorParallel:
+        communicate(Stream::tp, GroupRole::tp, sequenceParallel ? CollectiveKind::reduceScatter : CollectiveKind::allReduce,
+                    op.name, op.commBytes, maskOf(Stream::compute));
+        for (const Operator* deferred : std::exchange(m_deferredWeights, {}))
+            weightGradient(*deferred, purpose, false);
+        m_nextWaits |= maskOf(Stream::tp);
+        break;
+    case OperatorKind::leaveTensorParallel:
+        if (sequenceParallel) {
+            communicate(Stream::tp, GroupRole::tp, CollectiveKind::allGather, op.name, op.commBytes,
+                        static_cast<StreamMask>(maskOf(Stream::compute) | m_nextWaits));
+            m_nextWaits |= maskOf(Stream::tp);
+        }
+        break;
+    case OperatorKind::ringExchange:
+        if (index + 1 < operators.size() && operators[index + 1].kind == OperatorKind::attention) {
+            const bool first = index + 2 >= operators.size() || operators[index + 2].kind != OperatorKind::ringExchange;
+            if (!first) // later exchanges follow the one before on their stream
+                communicate(Stream::cp, GroupRole::cp, CollectiveKind::ringShift, op.name, 2 * op.commBytes, 0);
+        } else {
+            communicate(Stream::cp, GroupRole::cp, CollectiveKind::ringShift, op.name, 2 * op.commBytes, maskOf(Stream::compute));
+            m_nextWaits |= maskOf(Stream::cp);
+        }
+        break;
+    case OperatorKind::dispatchTokens:
+    case OperatorKind::combineTokens:
+        communicate(Stream::ep, GroupRole::ep, CollectiveKind::allToAll, op.name, op.commBytes,
+                    static_cast<StreamMask>(maskOf(Stream::compute) | m_nextWaits));
+        m_nextWaits |= maskOf(Stream::ep);
+        break;
+    case OperatorKind::enterExpertTensor:
+    case OperatorKind::leaveExpertTensor:
+        communicate(Stream::ep, GroupRole::exptTp,
+                    op.kind == OperatorKind::enterExpertTensor ? CollectiveKind::reduceScatter : CollectiveKind::allGather,
+                    op.name, op.commBytes, static_cast<StreamMask>(maskOf(Stream::compute) | m_nextWaits));
+        m_nextWaits |= maskOf(Stream::ep);
+        break;
+    default:
+        break;
+    }
+}
+
+void PassBuilder::weightPass(const Bucket& bucket)
+{
+    const auto& operators = bucket.list.operators;
+    for (std::size_t i = operators.size(); i-- > 0;) {
+        if (!hasWeights(operators[i]))
+            continue;
+        if (i > 0 && operators[i - 1].kind == OperatorKind::enterTensorParallel && m_scenario.layout.sequenceParallel) {
+            communicate(Stream::tp, GroupRole::tp, CollectiveKind::allGather, "regather", operators[i - 1].commBytes,
+                        maskOf(Stream::compute));
+            m_nextWaits |= maskOf(Stream::tp);
+        }
+        weightGradient(operators[i], OpPurpose::backwardWeight, true);
+    }
+}
+
+// Data parallelism ------------------------------------------------------------------------------------------------------------
+
+std::int64_t PassBuilder::gatheredBytes(const Bucket& bucket) const
+{
+    // With a pipeline, and below ZeRO 3, whole parameters are counted among the states already.
+    const bool transient = m_scenario.layout.zeroStage >= 3 && m_scenario.layout.pp == 1;
+    return transient ? bucket.list.parameters() * m_stateBytes.parameter : 0;
+}
+
+void PassBuilder::gatherBucket(const Bucket& bucket, bool prefetched)
+{
+    const std::int64_t routed = bucket.list.routedParameters();
+    const std::int64_t dense = bucket.list.parameters() - routed;
+    const std::size_t before = m_pass.ops.size();
+    const StreamMask waits = maskOf(Stream::compute);
+    const int layer = std::exchange(m_layer, bucket.layer);
+    if (dense > 0)
+        communicate(Stream::dp, GroupRole::dpShard, CollectiveKind::allGather, "param.gather", dense * m_stateBytes.parameter,
+                    waits);
+    if (routed > 0)
+        communicate(Stream::dp, GroupRole::exptDp, CollectiveKind::allGather, "param.gather.experts",
+                    routed * m_stateBytes.parameter, waits);
+    m_layer = layer;
+    if (m_pass.ops.size() > before) {
+        m_pass.ops[before].allocBytes = gatheredBytes(bucket);
+        m_pass.ops[before].buffer = true;
+        if (!prefetched)
+            m_nextWaits |= maskOf(Stream::dp);
+    }
+}
+
+void PassBuilder::releaseBucket(const Bucket& bucket)
+{
+    const ShardRanks ranks = ShardRanks::of(m_scenario.layout);
+    if (gatheredBytes(bucket) == 0 || (ranks.dense <= 1 && ranks.routed <= 1))
+        return;
+    const StreamMask pending = std::exchange(m_nextWaits, StreamMask{0});
+    waitFor(0);
+    m_nextWaits = pending;
+    m_pass.ops.back().buffer = true;
+    m_pass.ops.back().freeBytes = gatheredBytes(bucket);
+}
+
+void PassBuilder::reduceBucket(ParameterElements elements)
+{
+    const Layout& layout = m_scenario.layout;
+    const bool sharded = layout.zeroStage >= 1;
+    const std::int64_t dense = elements.dense * m_stateBytes.gradient;
+    const std::int64_t routed = elements.routed * m_stateBytes.gradient;
+    const CollectiveKind kind = sharded ? CollectiveKind::reduceScatter : CollectiveKind::allReduce;
+    const std::size_t before = m_pass.ops.size();
+    if (dense > 0)
+        communicate(Stream::dp, GroupRole::dpShard, kind, "grad.reduce", dense, maskOf(Stream::compute));
+    if (dense > 0 && sharded)
+        communicate(Stream::dp, GroupRole::dpReplicate, CollectiveKind::allReduce, "grad.reduce.replicas",
+                    dense / std::max(1, layout.dpShard), maskOf(Stream::compute));
+    if (routed > 0)
+        communicate(Stream::dp, GroupRole::exptDp, kind, "grad.reduce.experts", routed, maskOf(Stream::compute));
+    if (m_pass.ops.size() > before && layout.zeroStage >= 2 && layout.pp == 1) { // the whole gradient lives until it is reduced
+        m_pass.ops[before].allocBytes = dense + routed;
+        m_pass.ops[before].freeBytes = dense + routed;
+        m_pass.ops[before].buffer = true;
+    }
+}
+
+Pass PassBuilder::gather(const Bucket& bucket)
+{
+    m_pass = {};
+    m_nextWaits = 0;
+    gatherBucket(bucket, true);
+    return std::move(m_pass);
+}
+
+Pass PassBuilder::finish(ParameterElements elements, bool sharesEmbedding, std::int64_t embeddingElements)
+{
+    m_pass = {};
+    m_nextWaits = 0;
+    m_layer = -1;
+    const Training& training = m_scenario.training;
+    const Layout& layout = m_scenario.layout;
+    if (!training.overlap.gradReduce)
+        reduceBucket(elements);
+    if (sharesEmbedding)
+        communicate(Stream::dp, GroupRole::embd, CollectiveKind::allReduce, "grad.reduce.embedding",
+                    embeddingElements * m_stateBytes.gradient, maskOf(Stream::compute));
+
+    const ShardRanks ranks = ShardRanks::of(layout);
+    const bool sharded = layout.zeroStage >= 1;
+    const std::int64_t updated =
+        sharded ? elements.dense / ranks.dense + elements.routed / ranks.routed : elements.dense + elements.routed;
+    // Reads gradient, master copy and moments, writes all but the gradient and the parameter in its precision.
+    const std::int64_t bytesPerElement =
+        m_stateBytes.gradient + std::int64_t{2} * m_stateBytes.optimizer + m_stateBytes.parameter;
+    Op op;
+    op.purpose = OpPurpose::optimizer;
+    op.waits = maskOf(Stream::dp);
+    op.label = m_labels.intern("optimizer");
+    emit(op, memoryShape(updated * bytesPerElement));
+
+    const bool gathersAtTheEnd = (layout.zeroStage == 1 || layout.zeroStage == 2) && !training.overlap.paramGather;
+    if (gathersAtTheEnd) {
+        communicate(Stream::dp, GroupRole::dpShard, CollectiveKind::allGather, "param.gather",
+                    elements.dense * m_stateBytes.parameter, maskOf(Stream::compute));
+        if (elements.routed > 0)
+            communicate(Stream::dp, GroupRole::exptDp, CollectiveKind::allGather, "param.gather.experts",
+                        elements.routed * m_stateBytes.parameter, maskOf(Stream::compute));
+        waitFor(maskOf(Stream::dp));
+    }
+    return std::move(m_pass);
+}
+
+} // namespace sim

@@ -1,0 +1,93 @@
+// Lowers one action on one stage to ops: walks the stage's operators forwards or backwards and issues kernels and collectives on
+// their streams. Private to sim/program.
+#pragma once
+
+#include "sim/program/program.h"
+#include "sim/program/states.h"
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace sim {
+
+/// Parameters gathered and gradients reduced together: the embedding, one layer, or the head.
+struct Bucket {
+    OperatorList list;
+    int layer = -1; ///< relative to the stage; -1 for embedding and head
+    bool recomputed = false;
+};
+
+struct StageContent {
+    std::vector<Bucket> buckets; ///< in forward order
+    ParameterElements parameters() const;
+};
+
+/// What an action does besides computing.
+struct PassFlags {
+    bool receives = false, sends = false; ///< to and from another rank
+    bool gathersParameters = false;       ///< ZeRO: the first use in a step, or every use without a pipeline
+    bool releasesParameters = false;      ///< frees each bucket after use (ZeRO 3 without a pipeline)
+    bool reducesGradients = false;        ///< the micro-batch after which gradients leave
+    bool operator==(const PassFlags&) const = default;
+    auto operator<=>(const PassFlags&) const = default;
+};
+
+class Labels {
+public:
+    std::uint16_t intern(const std::string&);
+    std::vector<std::string> take() { return std::move(m_names); }
+
+private:
+    std::vector<std::string> m_names;
+    std::map<std::string, std::uint16_t> m_index;
+};
+
+class PassBuilder {
+public:
+    PassBuilder(const Scenario&, Labels&);
+
+    /// `next`: the bucket to prefetch while the last one computes, or nullptr.
+    Pass forward(const StageContent&, PassFlags, const Bucket* next);
+    /// `kind`: backward, backwardInput or backwardWeight.
+    Pass backward(const StageContent&, ActionKind kind, PassFlags);
+    /// Gathers a bucket's parameters (the first of a step).
+    Pass gather(const Bucket&);
+    /// What comes after the last action: reductions not overlapped, tied embeddings, the optimizer, the gather not overlapped.
+    Pass finish(ParameterElements, bool sharesEmbedding, std::int64_t embeddingElements);
+
+private:
+    Op& emit(Op, const OpShape&);
+    void compute(const Operator&, std::string_view suffix, OpPurpose, const OpShape&);
+    void communicate(Stream, GroupRole, CollectiveKind, std::string_view name, std::int64_t bytes, StreamMask waits);
+    void waitFor(StreamMask);
+    void receive(PassFlags, Stream);
+    void send(PassFlags, Stream);
+
+    void forwardBucket(const Bucket&, OpPurpose, bool keep);
+    std::size_t gatherThenGemm(const Bucket&, std::size_t index, OpPurpose, bool keep);
+    void forwardOperator(const Bucket&, std::size_t index, OpPurpose, bool keep);
+    void backwardBucket(const Bucket&, ActionKind);
+    void backwardOperator(const Bucket&, std::size_t index, ActionKind);
+    void inputGradient(const Operator&, OpPurpose, bool split);
+    void weightGradient(const Operator&, OpPurpose, bool split);
+    void weightPass(const Bucket&);
+    void rerunAttention(const Bucket&);
+
+    void gatherBucket(const Bucket&, bool prefetched);
+    void releaseBucket(const Bucket&);
+    void reduceBucket(ParameterElements);
+    std::int64_t gatheredBytes(const Bucket&) const;
+    std::int64_t keptBytes(const Operator&) const;
+
+    const Scenario& m_scenario;
+    Labels& m_labels;
+    StateBytes m_stateBytes;
+    Pass m_pass;
+    StreamMask m_nextWaits = 0; ///< what the next kernel must wait for
+    int m_layer = -1;
+    std::vector<const Operator*> m_deferredWeights; ///< weight gradients held back to run beside a collective
+    bool m_ringOpen = false, m_attentionRerun = false;
+};
+
+} // namespace sim

@@ -1,0 +1,134 @@
+// What every rank executes in a step: the schedule's actions lowered to ops on the streams of a GPU, with their dependencies and
+// the memory they take. Ops have shapes here and no durations: those are the cost model's business.
+//
+// Stages with the same content share their passes (op lists), so a program of 100,000 ops is a few hundred ops and a list of
+// steps.
+#pragma once
+
+#include "sim/mesh/mesh.h"
+#include "sim/model/operators.h"
+#include "sim/scenario/scenario.h"
+#include "sim/schedule/schedule.h"
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace sim {
+
+/// Ops on one stream run in the order of issue; streams run side by side, as on a GPU.
+enum class Stream : std::uint8_t { compute, tp, cp, ep, dp, sendForward, sendBackward, receive };
+inline constexpr int kStreamCount = 8;
+using StreamMask = std::uint8_t;
+constexpr StreamMask maskOf(Stream stream)
+{
+    return static_cast<StreamMask>(1U << static_cast<unsigned>(stream));
+}
+const char* streamName(Stream);
+
+/// The communicators that ops use. dpShard and dpReplicate split dp_cp into sharding groups and their replicas.
+enum class GroupRole : std::uint8_t { none, tp, cp, ep, exptTp, dpShard, dpReplicate, exptDp, embd, pp };
+inline constexpr int kGroupRoleCount = 10;
+const char* groupRoleName(GroupRole);
+
+enum class OpKind : std::uint8_t {
+    compute,
+    collective,
+    send,
+    receive,
+    wait ///< takes no time: makes its stream wait for others (cudaStreamWaitEvent), or only frees memory
+};
+
+/// What a rank's time went to, finer than the stream: decides colour and statistics.
+enum class OpPurpose : std::uint8_t {
+    forward,
+    backward,
+    backwardInput,
+    backwardWeight,
+    recompute,
+    optimizer,
+    tpComm,
+    cpComm,
+    epComm,
+    ppComm,
+    dpComm
+};
+
+enum class CollectiveKind : std::uint8_t { allReduce, allGather, reduceScatter, allToAll, ringShift };
+
+enum class KernelKind : std::uint8_t { gemm, groupedGemm, attentionForward, attentionBackward, memoryBound };
+
+/// What the cost model needs to know of an op.
+struct OpShape {
+    KernelKind kernel = KernelKind::memoryBound;
+    CollectiveKind collective = CollectiveKind::allReduce;
+    std::int64_t m = 0, n = 0, k = 0, batch = 1; ///< GEMM
+    double flops = 0;
+    std::int64_t bytes = 0; ///< memory traffic of a kernel; whole tensor of a collective; sent by a ringShift
+    bool operator==(const OpShape&) const = default;
+};
+
+struct Op {
+    OpKind kind = OpKind::compute;
+    Stream stream = Stream::compute;
+    StreamMask waits = 0; ///< besides its own stream: starts when all that was issued before on these has ended
+    GroupRole group = GroupRole::none;
+    OpPurpose purpose = OpPurpose::forward;
+    bool buffer = false;         ///< its memory counts as buffers, not activations
+    std::uint16_t label = 0;     ///< index into Program::labels
+    std::int16_t layer = -1;     ///< relative to the stage's first layer
+    std::int64_t allocBytes = 0; ///< at issue. Allocation follows issue order, as in PyTorch's caching allocator
+    std::int64_t freeBytes = 0;  ///< after it was issued
+};
+
+/// The ops of one action on a stage of some content; shared by all micro-batches and stages where it is the same.
+struct Pass {
+    std::vector<Op> ops;
+    std::vector<OpShape> shapes; ///< parallel to ops
+};
+
+inline constexpr std::int32_t kNoSlot = -1;
+
+/// One pass in a rank's program.
+struct Step {
+    std::uint32_t pass = 0;
+    std::int32_t action = -1; ///< index into the schedule's row; -1 for the prologue, the optimizer
+    std::int32_t stage = -1;
+    std::int32_t microbatch = -1;
+    std::int32_t receiveSlot = kNoSlot;         ///< of this rank's mailbox
+    std::int32_t sendSlot = kNoSlot;            ///< of the mailbox of the rank at sendTo
+    std::int32_t sendTo = -1, receiveFrom = -1; ///< pipeline ranks
+};
+
+/// Bytes a rank holds from step to step.
+struct ModelStates {
+    std::int64_t parameters = 0, gradients = 0, optimizer = 0;
+    std::int64_t buffers = 0;           ///< parameters gathered for the whole step
+    std::int64_t parameterElements = 0; ///< before any ZeRO sharding
+};
+
+/// What the ranks of one pipeline coordinate execute.
+struct RankProgram {
+    std::vector<Step> steps;
+    std::int32_t slots = 0; ///< size of the mailbox
+    std::int64_t opCount = 0;
+    ModelStates states;
+};
+
+struct Program {
+    std::vector<Pass> passes;
+    std::vector<std::string> labels;
+    std::vector<RankProgram> ranks;     ///< [pipeline rank]
+    std::vector<int> firstLayerOfStage; ///< [stage]
+    std::int64_t sendBytes = 0;         ///< one micro-batch's activation between stages, per rank
+    std::int64_t opCount() const;       ///< over one rank of each pipeline coordinate
+};
+
+/// Does this collective have more than one member under the layout?
+int groupRoleSize(GroupRole, const Layout&);
+
+/// Schedule and scenario must agree in p, v and m. O(actions).
+Program lowerProgram(const Scenario&, const Schedule&);
+
+} // namespace sim

@@ -1,0 +1,30 @@
+// Parameters, gradients and optimizer states of a rank under ZeRO. Rajbhandari et al. 2020, section 3; Megatron's mixed
+// precision: 16-bit parameters, 32-bit gradients, 32-bit master copy, two moments (18 bytes a parameter).
+#pragma once
+
+#include "sim/program/program.h"
+
+namespace sim {
+
+/// Elements on one rank, dense and routed apart because they are sharded over different groups.
+struct ParameterElements {
+    std::int64_t dense = 0, routed = 0;
+};
+
+/// Bytes per element of each state, before sharding.
+struct StateBytes {
+    int parameter = 2, gradient = 4, optimizer = 12;
+    static StateBytes of(const Training&);
+};
+
+/// How many ranks share one copy of the states of dense and of routed parameters.
+struct ShardRanks {
+    int dense = 1, routed = 1;
+    static ShardRanks of(const Layout&);
+};
+
+/// With a pipeline, gradients of ZeRO 2 and 3 accumulate whole until the last micro-batch and gathered parameters of ZeRO 3 stay
+/// for the step (as PyTorch's FSDP under pipelining): otherwise every micro-batch would pay the communication again.
+ModelStates modelStates(const Scenario&, ParameterElements);
+
+} // namespace sim

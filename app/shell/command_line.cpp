@@ -1,0 +1,131 @@
+#include "app/shell/command_line.h"
+
+#include <QCommandLineParser>
+#include <QFileInfo>
+
+#include <initializer_list>
+
+namespace app {
+namespace {
+
+constexpr int kCalledWrongly = 2;
+constexpr int kSmallestSide = 320, kLargestSide = 16384;
+const QChar kBetween = QChar(0x1F); ///< joins the two values of --figure for the parser, which knows only options with one
+
+CommandLine wrong(const QString& message)
+{
+    return {{}, kCalledWrongly, message + QStringLiteral("\nTry rankscope --help\n")};
+}
+
+bool oneOf(const QString& word, std::initializer_list<const char*> words)
+{
+    for (const char* w : words) {
+        if (word == QLatin1String(w))
+            return true;
+    }
+    return false;
+}
+
+} // namespace
+
+CommandLine parseCommandLine(const QStringList& arguments, const QString& version)
+{
+    QStringList joined{QStringLiteral("rankscope")};
+    for (qsizetype i = 0; i < arguments.size(); ++i) {
+        if (arguments[i] != QLatin1String("--figure")) {
+            joined << arguments[i];
+            continue;
+        }
+        if (i + 2 >= arguments.size())
+            return wrong(QStringLiteral("--figure takes a view (grid, timeline) and a file (.svg, .pdf, .png)"));
+        joined << QStringLiteral("--figure=") + arguments[i + 1] + kBetween + arguments[i + 2];
+        i += 2;
+    }
+
+    QCommandLineParser parser;
+    parser.setApplicationDescription(QStringLiteral("See, ask and run hybrid-parallel training."));
+    parser.addPositionalArgument(QStringLiteral("FILE"), QStringLiteral("Scenario to open; the gallery without one."),
+                                 QStringLiteral("[FILE]"));
+    const QCommandLineOption help({QStringLiteral("h"), QStringLiteral("help")}, QStringLiteral("Show this help."));
+    const QCommandLineOption versionOption({QStringLiteral("v"), QStringLiteral("version")}, QStringLiteral("Show the version."));
+    const QCommandLineOption view(QStringLiteral("view"), QStringLiteral("Show only this view: grid or timeline."),
+                                  QStringLiteral("NAME"));
+    const QCommandLineOption lesson(QStringLiteral("lesson"), QStringLiteral("Start a lesson (not available yet)."),
+                                    QStringLiteral("ID"));
+    const QCommandLineOption attach(QStringLiteral("attach"), QStringLiteral("Watch a live run (not available yet)."),
+                                    QStringLiteral("ENDPOINT"));
+    const QCommandLineOption screenshot(QStringLiteral("screenshot"),
+                                        QStringLiteral("Save a picture of the whole window and exit; needs no display."),
+                                        QStringLiteral("OUT.png"));
+    const QCommandLineOption size(QStringLiteral("size"), QStringLiteral("Size of that picture, 1600x900 by default."),
+                                  QStringLiteral("WxH"));
+    const QCommandLineOption figure(
+        QStringLiteral("figure"),
+        QStringLiteral("--figure VIEW OUT: save a view (grid or timeline) as .svg, .pdf or .png and exit; needs no display."),
+        QStringLiteral("VIEW OUT"));
+    const QCommandLineOption set(QStringLiteral("set"), QStringLiteral("Override a key of the file, layout.tp=4; repeatable."),
+                                 QStringLiteral("POINTER=VALUE"));
+    const QCommandLineOption theme(QStringLiteral("theme"), QStringLiteral("light or dark; as the desktop is by default."),
+                                   QStringLiteral("NAME"));
+    parser.addOptions({help, versionOption, view, lesson, attach, screenshot, size, figure, set, theme});
+
+    if (!parser.parse(joined))
+        return wrong(parser.errorText());
+    if (parser.isSet(help))
+        return {{}, 0, parser.helpText()};
+    if (parser.isSet(versionOption))
+        return {{}, 0, QStringLiteral("rankscope ") + version + QLatin1Char('\n')};
+    if (parser.isSet(lesson))
+        return wrong(QStringLiteral("--lesson is not available yet: this version has no lessons"));
+    if (parser.isSet(attach))
+        return wrong(QStringLiteral("--attach is not available yet: this version cannot watch live runs"));
+
+    StartOptions options;
+    const QStringList files = parser.positionalArguments();
+    if (files.size() > 1)
+        return wrong(QStringLiteral("one FILE at a time, not %1: %2").arg(files.size()).arg(files.join(QStringLiteral(", "))));
+    options.file = files.value(0);
+    options.overrides = parser.values(set);
+    options.screenshot = parser.value(screenshot);
+    options.view = parser.value(view);
+    options.theme = parser.value(theme);
+    if (parser.isSet(view) && !oneOf(options.view, {"grid", "timeline"}))
+        return wrong(QStringLiteral("--view %1: there is no such view; there are grid and timeline").arg(options.view));
+    if (parser.isSet(theme) && !oneOf(options.theme, {"light", "dark"}))
+        return wrong(QStringLiteral("--theme %1: light or dark").arg(options.theme));
+    if (!options.overrides.isEmpty() && options.file.isEmpty())
+        return wrong(QStringLiteral("--set changes a key of FILE, and no FILE was given"));
+    for (const QString& assignment : options.overrides) {
+        if (assignment.indexOf(QLatin1Char('=')) < 1)
+            return wrong(QStringLiteral("--set %1: POINTER=VALUE is needed, as in --set layout.tp=4").arg(assignment));
+    }
+    if (parser.isSet(screenshot) && QFileInfo(options.screenshot).suffix().toLower() != QLatin1String("png"))
+        return wrong(QStringLiteral("--screenshot %1: the file must end in .png").arg(options.screenshot));
+    if (parser.isSet(size)) {
+        const QStringList sides = parser.value(size).split(QLatin1Char('x'));
+        bool widthOk = false, heightOk = false;
+        options.size = {sides.value(0).toInt(&widthOk), sides.value(1).toInt(&heightOk)};
+        const auto fits = [](int side) { return side >= kSmallestSide && side <= kLargestSide; };
+        if (sides.size() != 2 || !widthOk || !heightOk || !fits(options.size.width()) || !fits(options.size.height()))
+            return wrong(QStringLiteral("--size %1: WxH is needed, each side %2 to %3, as in 1600x900")
+                             .arg(parser.value(size))
+                             .arg(kSmallestSide)
+                             .arg(kLargestSide));
+    }
+    if (parser.isSet(figure)) {
+        const QStringList parts = parser.value(figure).split(kBetween);
+        options.figureView = parts.value(0);
+        options.figureFile = parts.value(1);
+        if (!oneOf(options.figureView, {"grid", "timeline"}))
+            return wrong(
+                QStringLiteral("--figure %1: there is no such view; there are grid and timeline").arg(options.figureView));
+        if (!oneOf(QFileInfo(options.figureFile).suffix().toLower(), {"svg", "pdf", "png"}))
+            return wrong(QStringLiteral("--figure %1 %2: the file must end in .svg, .pdf or .png")
+                             .arg(options.figureView, options.figureFile));
+        if (options.file.isEmpty())
+            return wrong(QStringLiteral("--figure draws a FILE, and none was given"));
+    }
+    return {options, -1, {}};
+}
+
+} // namespace app

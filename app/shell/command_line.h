@@ -1,0 +1,30 @@
+// What the program was called with.
+#pragma once
+
+#include <QSize>
+#include <QString>
+#include <QStringList>
+
+namespace app {
+
+struct StartOptions {
+    QString file;
+    QString view;  ///< "grid", "timeline" or empty: both
+    QString theme; ///< "light", "dark" or empty: as remembered
+    QStringList overrides;
+    QString screenshot;
+    QString figureView, figureFile;
+    QSize size{1600, 900};
+    bool isPicture() const { return !screenshot.isEmpty() || !figureFile.isEmpty(); }
+};
+
+struct CommandLine {
+    StartOptions options;
+    int exitCode = -1; ///< negative: go on and start
+    QString output;    ///< for standard output (exit code 0) or standard error
+};
+
+/// `arguments` without the program's name. A QCoreApplication must exist.
+CommandLine parseCommandLine(const QStringList& arguments, const QString& version);
+
+} // namespace app

@@ -1,0 +1,135 @@
+#include "app/shell/commands.h"
+
+#include <QGuiApplication>
+#include <QKeyEvent>
+
+#include <algorithm>
+#include <cassert>
+
+namespace app {
+namespace {
+
+using enum CommandMenu;
+using enum CommandScope;
+
+constexpr Command kCommands[]{
+    {CommandId::gallery, file, window, "&Gallery", "Ctrl+G", "Choose a scenario to look at", true},
+    {CommandId::open, file, window, "&Open…", "Ctrl+O", "Open a scenario file"},
+    {CommandId::save, file, window, "&Save", "Ctrl+S", "Save the scenario", true},
+    {CommandId::saveAs, file, window, "Save &As…", "Ctrl+Shift+S", "Save the scenario under another name"},
+    {CommandId::clearRecent, file, window, "Clear List", "", "Forget the recent files"},
+    {CommandId::exportGrid, file, window, "Export Rank &Grid…", "Ctrl+Shift+E", "Save the rank grid as SVG, PDF or PNG", true},
+    {CommandId::exportTimeline, file, window, "Export &Timeline…", "Ctrl+E", "Save the timeline as SVG, PDF or PNG"},
+    {CommandId::quit, file, window, "&Quit", "Ctrl+Q", "Close the window", true},
+
+    {CommandId::undo, edit, window, "&Undo", "Ctrl+Z", "Take the last change of the scenario back"},
+    {CommandId::redo, edit, window, "&Redo", "Ctrl+Shift+Z Ctrl+Y", "Make it again"},
+
+    {CommandId::zoomIn, navigate, canvas, "Zoom &In", "W", "Zoom in at the pointer; Shift: four times as much", false,
+     ViewCommand::zoomIn, 17},
+    {CommandId::zoomOut, navigate, canvas, "Zoom &Out", "S", "Zoom out", false, ViewCommand::zoomOut, 31},
+    {CommandId::panLeft, navigate, canvas, "Pan &Left", "A Left", "Earlier, or left", false, ViewCommand::panLeft, 30},
+    {CommandId::panRight, navigate, canvas, "Pan &Right", "D Right", "Later, or right", false, ViewCommand::panRight, 32},
+    {CommandId::panUp, navigate, canvas, "Pan &Up", "Up", "Rows above", false, ViewCommand::panUp},
+    {CommandId::panDown, navigate, canvas, "Pan &Down", "Down", "Rows below", false, ViewCommand::panDown},
+    {CommandId::focusSelection, navigate, canvas, "&Focus Selection", "F", "Frame what is selected; again: all", true,
+     ViewCommand::focusSelection},
+    {CommandId::fitAll, navigate, canvas, "Fit &All", "Home", "The whole picture", false, ViewCommand::fitAll},
+    {CommandId::previous, navigate, canvas, "&Previous", ",", "Previous span in the row, or rank", true, ViewCommand::previous},
+    {CommandId::next, navigate, canvas, "&Next", ".", "Next span in the row, or rank", false, ViewCommand::next},
+    {CommandId::mark, navigate, canvas, "&Mark", "M", "Mark the time range of the selection", false, ViewCommand::mark},
+    {CommandId::clear, navigate, canvas, "&Clear Selection", "Esc", "Select nothing", false, ViewCommand::clear},
+    {CommandId::goToRank, navigate, window, "&Go to Rank…", "/", "Type a rank's number to select it", true},
+
+    {CommandId::showGrid, view, window, "Rank &Grid", "Alt+1", "Show or hide the rank grid"},
+    {CommandId::showTimeline, view, window, "&Timeline", "Alt+2", "Show or hide the timeline"},
+    {CommandId::showForm, view, window, "&Scenario", "Alt+3", "Show or hide the scenario form"},
+    {CommandId::showDetails, view, window, "&Details", "Alt+4", "Show or hide the numbers"},
+    {CommandId::showKernels, view, window, "&Kernels", "Ctrl+K", "Show every kernel and collective, not only the actions", true},
+    {CommandId::fullScreen, view, window, "&Full Screen", "F11", "Fill the screen"},
+    {CommandId::themeSystem, view, window, "Theme: S&ystem", "", "Light or dark as the desktop is", true},
+    {CommandId::themeLight, view, window, "Theme: &Light", "", "Dark on light"},
+    {CommandId::themeDark, view, window, "Theme: &Dark", "Ctrl+Shift+D", "Light on dark"},
+
+    {CommandId::palette, help, window, "&Command Palette…", "Ctrl+Shift+P", "Find any command by typing a part of its name"},
+    {CommandId::keys, help, window, "&Keys", "? F1", "All keys on one sheet"},
+    {CommandId::about, help, window, "&About Rankscope", "", "Version and licence", true},
+};
+
+/// Physical keys are numbered by evdev; X11 and Wayland pass them on with 8 added. Nothing elsewhere.
+int positionOf(const QKeyEvent& event)
+{
+    static const bool known = QGuiApplication::platformName() == QLatin1String("xcb") ||
+                              QGuiApplication::platformName().startsWith(QLatin1String("wayland"));
+    constexpr quint32 kOffset = 8;
+    return known && event.nativeScanCode() > kOffset ? static_cast<int>(event.nativeScanCode() - kOffset) : 0;
+}
+
+} // namespace
+
+const char* commandMenuTitle(CommandMenu menu)
+{
+    switch (menu) {
+    case file:
+        return "&File";
+    case edit:
+        return "&Edit";
+    case navigate:
+        return "&Navigate";
+    case view:
+        return "&View";
+    case help:
+        return "&Help";
+    }
+    return "";
+}
+
+std::span<const Command> commands()
+{
+    return kCommands;
+}
+
+const Command& command(CommandId id)
+{
+    const auto* found = std::find_if(std::begin(kCommands), std::end(kCommands), [id](const Command& c) { return c.id == id; });
+    assert(found != std::end(kCommands));
+    return *found;
+}
+
+QList<QKeySequence> shortcutsOf(const Command& command)
+{
+    QList<QKeySequence> out;
+    for (const QString& part : QString::fromUtf8(command.shortcuts).split(QLatin1Char(' '), Qt::SkipEmptyParts))
+        out.push_back(QKeySequence::fromString(part, QKeySequence::PortableText));
+    return out;
+}
+
+QString plainText(const Command& command)
+{
+    QString text = QString::fromUtf8(command.text);
+    return text.remove(QLatin1Char('&')).remove(QStringLiteral("…"));
+}
+
+const Command* canvasCommand(const QKeyEvent& event)
+{
+    if (event.modifiers() & (Qt::ControlModifier | Qt::AltModifier | Qt::MetaModifier))
+        return nullptr;
+    const int position = positionOf(event);
+    const Command* byLetter = nullptr;
+    for (const Command& c : kCommands) {
+        if (c.scope != canvas)
+            continue;
+        if (position != 0 && c.position == position)
+            return &c;
+        const auto keys = shortcutsOf(c);
+        const bool letterMatches =
+            std::any_of(keys.begin(), keys.end(), [&](const QKeySequence& s) { return s[0].key() == event.key(); });
+        // A key that is meant by place does not also answer to its letter elsewhere.
+        const bool meantByPlace = position != 0 && c.position != 0 && event.key() >= Qt::Key_A && event.key() <= Qt::Key_Z;
+        if (letterMatches && !meantByPlace)
+            byLetter = &c;
+    }
+    return byLetter;
+}
+
+} // namespace app

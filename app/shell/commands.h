@@ -1,0 +1,84 @@
+// The one table of commands: menus, shortcuts, the palette and the key sheet are all made from it and cannot disagree.
+#pragma once
+
+#include "app/canvas/view.h"
+
+#include <QKeySequence>
+#include <QList>
+#include <QString>
+
+#include <optional>
+#include <span>
+
+class QKeyEvent;
+
+namespace app {
+
+enum class CommandId {
+    gallery,
+    open,
+    save,
+    saveAs,
+    clearRecent,
+    exportGrid,
+    exportTimeline,
+    quit,
+    undo,
+    redo,
+    zoomIn,
+    zoomOut,
+    panLeft,
+    panRight,
+    panUp,
+    panDown,
+    focusSelection,
+    fitAll,
+    previous,
+    next,
+    mark,
+    clear,
+    goToRank,
+    showGrid,
+    showTimeline,
+    showForm,
+    showDetails,
+    showKernels,
+    fullScreen,
+    themeSystem,
+    themeLight,
+    themeDark,
+    palette,
+    keys,
+    about
+};
+
+enum class CommandMenu { file, edit, navigate, view, help };
+const char* commandMenuTitle(CommandMenu);
+
+enum class CommandScope {
+    window, ///< an ordinary shortcut, everywhere in the window
+    canvas  ///< a key of the picture under the pointer or with the focus; Shift makes it four times as far
+};
+
+struct Command {
+    CommandId id;
+    CommandMenu menu;
+    CommandScope scope;
+    const char* text;      ///< menu text, with its mnemonic
+    const char* shortcuts; ///< portable, separated by a space; empty for none
+    const char* what;      ///< a sentence for the key sheet and the status bar
+    bool startsGroup = false;
+    std::optional<ViewCommand> viewCommand = std::nullopt;
+    /// Key position as Linux numbers it (evdev), for keys that are meant by place and not by letter; 0 if none.
+    int position = 0;
+};
+
+std::span<const Command> commands();
+const Command& command(CommandId);
+QList<QKeySequence> shortcutsOf(const Command&);
+/// Text without mnemonic and dots.
+QString plainText(const Command&);
+/// The canvas command of a key: by position where the platform tells it (W/A/S/D lie the same on every keyboard), else by letter.
+const Command* canvasCommand(const QKeyEvent&);
+
+} // namespace app

@@ -1,0 +1,291 @@
+#include "app/shell/details_panel.h"
+
+#include "app/shell/format.h"
+#include "app/shell/style.h"
+
+#include <QGridLayout>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QStringList>
+#include <QVBoxLayout>
+
+#include <algorithm>
+
+namespace app {
+namespace {
+
+std::vector<StackedBar::Segment> memorySegments(const sim::MemoryBreakdown& m, const Theme& theme)
+{
+    const auto segment = [](const QString& name, std::int64_t bytes, Color color) {
+        return StackedBar::Segment{name, gib(bytes), memoryQuantity(gib(bytes)).text(), toQColor(color)};
+    };
+    return {segment(QObject::tr("Parameters"), m.parameters, theme.parameters),
+            segment(QObject::tr("Gradients"), m.gradients, theme.gradients),
+            segment(QObject::tr("Optimizer"), m.optimizer, theme.optimizer),
+            segment(QObject::tr("Activations"), m.activations, theme.activations),
+            segment(QObject::tr("Buffers"), m.buffers, theme.buffers)};
+}
+
+QLabel* label(const char* role)
+{
+    auto* out = new QLabel;
+    setRole(out, role);
+    out->setWordWrap(true);
+    return out;
+}
+
+/// "0 1 2 3 … 15": the first few and the last.
+QString membersText(const sim::Mesh& mesh, sim::GroupKind kind, int group, int rank)
+{
+    constexpr int kShown = 4;
+    const int size = mesh.groupSize(kind);
+    QStringList parts;
+    const auto add = [&](int index) {
+        const int member = mesh.member(kind, group, index);
+        parts << (member == rank ? QStringLiteral("<b>%1</b>").arg(member) : QString::number(member));
+    };
+    if (size <= kShown + 2) {
+        for (int i = 0; i < size; ++i)
+            add(i);
+    } else {
+        for (int i = 0; i < kShown; ++i)
+            add(i);
+        parts << QStringLiteral("…");
+        add(size - 1);
+    }
+    return parts.join(QLatin1Char(' '));
+}
+
+} // namespace
+
+DetailsPanel::DetailsPanel(QWidget* parent) : QScrollArea(parent), m_theme(&lightTheme())
+{
+    setWidgetResizable(true);
+    setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    setFrameShape(QFrame::NoFrame);
+
+    m_stepTime = new MetricCard(tr("Step time"), Better::lower);
+    m_tokens = new MetricCard(tr("Tokens/s"), Better::higher);
+    m_mfu = new MetricCard(tr("MFU"), Better::higher, DeltaUnit::points);
+    m_mfu->setToolTip(tr("Model FLOPs (attention at half where causal, no recomputation) over the dense peak of the precision"));
+    m_bubble = new MetricCard(tr("Bubble"), Better::lower, DeltaUnit::points);
+    m_bubble->setToolTip(tr("Time a rank waits for other stages, of the step; mean over ranks"));
+    m_parameters = new MetricCard(tr("Parameters"), Better::neither);
+    m_exposed = new MetricCard(tr("Exposed communication"), Better::lower, DeltaUnit::points);
+    m_exposed->setToolTip(tr("Communication during which the rank computes nothing, of the step; mean over ranks"));
+    m_memory = new MetricCard(tr("Peak memory"), Better::lower);
+    m_memory->setToolTip(tr("Of the fullest rank, at the moment of its peak"));
+    m_exposedBar = new StackedBar;
+    m_exposed->addBelow(m_exposedBar);
+    m_memoryBar = new StackedBar;
+    m_memory->addBelow(m_memoryBar);
+
+    m_rankTitle = label("heading");
+    m_coordinates = label("muted");
+    m_place = label("muted");
+    m_alike = label("small");
+    m_rankMemoryTitle = label("small");
+    m_rankMemory = new StackedBar;
+    m_groups = new QGridLayout;
+    m_groups->setHorizontalSpacing(12);
+    m_groups->setVerticalSpacing(3);
+    m_groups->setColumnStretch(2, 1);
+
+    auto* page = new QWidget;
+    auto* column = new QVBoxLayout(page);
+    column->setContentsMargins(16, 4, 16, 16);
+    column->setSpacing(8);
+    auto* cards = new QGridLayout;
+    cards->setSpacing(8);
+    cards->addWidget(m_stepTime, 0, 0);
+    cards->addWidget(m_tokens, 0, 1);
+    cards->addWidget(m_mfu, 1, 0);
+    cards->addWidget(m_bubble, 1, 1);
+    cards->addWidget(m_memory, 2, 0, 1, 2);
+    cards->addWidget(m_exposed, 3, 0, 1, 2);
+    cards->addWidget(m_parameters, 4, 0, 1, 2);
+    cards->setColumnStretch(0, 1);
+    cards->setColumnStretch(1, 1);
+    cards->setColumnMinimumWidth(0, 100);
+    cards->setColumnMinimumWidth(1, 100);
+
+    auto* section = new QLabel(tr("RANK"));
+    setRole(section, "section");
+    column->addWidget(section);
+    column->addWidget(m_rankTitle);
+    column->addWidget(m_coordinates);
+    column->addWidget(m_place);
+    column->addWidget(m_alike);
+    column->addLayout(m_groups);
+    column->addSpacing(4);
+    column->addWidget(m_rankMemoryTitle);
+    column->addWidget(m_rankMemory);
+    column->insertLayout(0, cards);
+    column->insertSpacing(1, 8);
+    column->addStretch();
+    setWidget(page);
+}
+
+void DetailsPanel::setSimulation(std::shared_ptr<const sim::Simulation> simulation, const std::optional<sim::Metrics>& before)
+{
+    m_simulation = std::move(simulation);
+    if (m_simulation)
+        showMetrics(before);
+    showRank();
+}
+
+void DetailsPanel::setRank(std::optional<int> rank)
+{
+    if (rank == m_rank)
+        return;
+    m_rank = rank;
+    showRank();
+}
+
+void DetailsPanel::setTheme(const Theme& theme)
+{
+    m_theme = &theme;
+    for (StackedBar* bar : {m_exposedBar, m_memoryBar, m_rankMemory})
+        bar->setTheme(theme);
+    setSimulation(m_simulation, std::nullopt);
+}
+
+void DetailsPanel::showMetrics(const std::optional<sim::Metrics>& before)
+{
+    const sim::Metrics& m = m_simulation->metrics();
+    const sim::Scenario& scenario = m_simulation->scenario();
+    m_stepTime->setValue(durationQuantity(m.stepTimeSeconds));
+    m_tokens->setValue(countQuantity(m.tokensPerSecond));
+    m_tokens->setNote(tr("%1 a GPU").arg(countQuantity(m.tokensPerSecondPerGpu).text()));
+    m_stepTime->setNote(tr("%1 TFLOP/s a GPU").arg(threeDigits(m.modelTflopsPerGpu)));
+    m_mfu->setValue(percentQuantity(m.mfu));
+    m_mfu->setNote(tr("causal; full %1").arg(percentQuantity(m.mfuFullAttention).text()));
+    m_bubble->setValue(percentQuantity(m.bubbleFraction));
+    m_bubble->setNote(tr("of the step"));
+    m_parameters->setValue(countQuantity(static_cast<double>(m.parameters)));
+    m_parameters->setNote(separated(m.parameters));
+
+    const auto& e = m.exposedComm;
+    m_exposed->setValue(percentQuantity(e.total()));
+    std::vector<StackedBar::Segment> dimensions;
+    const auto add = [&](const char* name, double fraction, sim::OpClass opClass, int size) {
+        if (size > 1)
+            dimensions.push_back({QString::fromLatin1(name), fraction, percentQuantity(fraction).text(),
+                                  toQColor(m_theme->opClass[static_cast<std::size_t>(opClass)])});
+    };
+    add("tp", e.tp, sim::OpClass::tpComm, scenario.layout.tp);
+    add("cp", e.cp, sim::OpClass::cpComm, scenario.layout.cp);
+    add("ep", e.ep, sim::OpClass::epComm, scenario.layout.ep);
+    add("pp", e.pp, sim::OpClass::ppComm, scenario.layout.pp);
+    add("dp", e.dp, sim::OpClass::dpComm, scenario.layout.dp * scenario.layout.cp);
+    m_exposedBar->setSegments(std::move(dimensions), std::max(0.25, e.total()));
+
+    const double capacity = scenario.cluster.gpu.memoryGib;
+    m_memory->setValue(memoryQuantity(m.peakMemoryGib));
+    m_memory->setNote(
+        m.fits ? tr("fits in %1 GiB, %2 left").arg(threeDigits(capacity), memoryQuantity(capacity - m.peakMemoryGib).text())
+               : tr("<b style=\"color:%1\">does not fit</b> in %2 GiB, %3 too much")
+                     .arg(toQColor(m_theme->error).name(), threeDigits(capacity),
+                          memoryQuantity(m.peakMemoryGib - capacity).text()));
+    const auto fullest = std::max_element(m.perPipelineRank.begin(), m.perPipelineRank.end(),
+                                          [](const auto& a, const auto& b) { return a.memory.total() < b.memory.total(); });
+    m_memoryBar->setSegments(fullest == m.perPipelineRank.end() ? std::vector<StackedBar::Segment>{}
+                                                                : memorySegments(fullest->memory, *m_theme),
+                             capacity);
+
+    for (MetricCard* card : {m_stepTime, m_tokens, m_mfu, m_bubble, m_parameters, m_exposed, m_memory})
+        card->hideChange();
+    if (!before)
+        return;
+    m_stepTime->showChange(before->stepTimeSeconds, m.stepTimeSeconds);
+    m_tokens->showChange(before->tokensPerSecond, m.tokensPerSecond);
+    m_mfu->showChange(before->mfu, m.mfu);
+    m_bubble->showChange(before->bubbleFraction, m.bubbleFraction);
+    m_parameters->showChange(static_cast<double>(before->parameters), static_cast<double>(m.parameters));
+    m_exposed->showChange(before->exposedComm.total(), e.total());
+    m_memory->showChange(before->peakMemoryGib, m.peakMemoryGib);
+}
+
+void DetailsPanel::showRank()
+{
+    const bool known = m_simulation && m_rank && *m_rank < m_simulation->mesh().worldSize();
+    for (QWidget* w :
+         {static_cast<QWidget*>(m_coordinates), static_cast<QWidget*>(m_place), static_cast<QWidget*>(m_alike),
+          static_cast<QWidget*>(m_rankMemoryTitle), static_cast<QWidget*>(m_rankMemory), static_cast<QWidget*>(m_rankTitle)})
+        w->setVisible(known);
+    while (QLayoutItem* item = m_groups->takeAt(0)) {
+        if (QWidget* widget = item->widget())
+            widget->deleteLater();
+        delete item;
+    }
+    if (!known) {
+        m_coordinates->setText(tr("Point at a rank to see its place, its groups and what fills its memory."));
+        m_coordinates->setVisible(m_simulation != nullptr);
+        return;
+    }
+    const int rank = *m_rank;
+    const sim::Mesh& mesh = m_simulation->mesh();
+    const sim::Placement& placement = m_simulation->placement();
+    const sim::Coordinates c = mesh.coordinates(rank);
+    const sim::Scenario& scenario = m_simulation->scenario();
+    m_rankTitle->setText(tr("Rank %1").arg(separated(rank)));
+    QString coordinates = QStringLiteral("tp %1 · cp %2 · pp %3 · dp %4").arg(c.tp).arg(c.cp).arg(c.pp).arg(c.dp);
+    if (scenario.layout.ep > 1)
+        coordinates += QStringLiteral(" · ep %1").arg(c.ep);
+    m_coordinates->setText(coordinates);
+
+    QStringList stages;
+    for (const int stage : m_simulation->schedule().stagesOfRank(c.pp))
+        stages << QString::number(stage);
+    m_place->setText(tr("Node %1, GPU %2 · stage %3")
+                         .arg(separated(placement.node(rank)))
+                         .arg(placement.gpuOfNode(rank))
+                         .arg(stages.join(QStringLiteral(", "))));
+    const int classIndex = m_simulation->classOf(rank);
+    const int alike = m_simulation->classSize(classIndex);
+    m_alike->setText(alike > 1 ? tr("Behaves exactly as %1 others").arg(separated(alike - 1)) : QString());
+    m_alike->setVisible(alike > 1);
+
+    showGroups(rank);
+    const sim::MemoryBreakdown memory = m_simulation->memoryOfClass(classIndex);
+    m_rankMemoryTitle->setText(tr("Memory at its peak: %1").arg(memoryQuantity(gib(memory.total())).text()));
+    m_rankMemory->setSegments(memorySegments(memory, *m_theme), scenario.cluster.gpu.memoryGib);
+}
+
+void DetailsPanel::showGroups(int rank)
+{
+    const sim::Mesh& mesh = m_simulation->mesh();
+    using enum sim::GroupKind;
+    int line = 0;
+    for (const sim::GroupKind kind : {tp, cp, pp, dp, dp_cp, ep, expt_dp}) {
+        const int group = mesh.groupOf(kind, rank);
+        const int size = group < 0 ? 1 : mesh.groupSize(kind);
+        if (size < 2 || (kind == dp_cp && (mesh.groupSize(cp) < 2 || mesh.groupSize(dp) < 2)) ||
+            (kind == expt_dp && mesh.groupSize(ep) < 2))
+            continue;
+        const auto name = sim::groupKindName(kind);
+        const auto purpose = sim::groupKindPurpose(kind);
+        auto* nameLabel = new QLabel(QString::fromUtf8(name.data(), static_cast<qsizetype>(name.size())));
+        auto* sizeLabel = new QLabel(separated(size));
+        auto* members = new QLabel(membersText(mesh, kind, group, rank));
+        setRole(nameLabel, "muted");
+        setRole(sizeLabel, "muted");
+        sizeLabel->setAlignment(Qt::AlignRight);
+        members->setTextFormat(Qt::RichText);
+        members->setWordWrap(true);
+        for (QLabel* l : {nameLabel, sizeLabel, members})
+            l->setToolTip(QString::fromUtf8(purpose.data(), static_cast<qsizetype>(purpose.size())));
+        m_groups->addWidget(nameLabel, line, 0, Qt::AlignTop);
+        m_groups->addWidget(sizeLabel, line, 1, Qt::AlignTop);
+        m_groups->addWidget(members, line, 2);
+        ++line;
+    }
+}
+
+QString DetailsPanel::rankText() const
+{
+    return QStringList{m_rankTitle->text(), m_coordinates->text(), m_place->text(), m_rankMemory->summary()}.join(
+        QLatin1Char('\n'));
+}
+
+} // namespace app

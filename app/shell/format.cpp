@@ -1,0 +1,64 @@
+#include "app/shell/format.h"
+
+#include <QLocale>
+
+#include <algorithm>
+#include <cmath>
+
+namespace app {
+
+QString threeDigits(double value)
+{
+    const double size = std::fabs(value);
+    if (size == 0 || !std::isfinite(value))
+        return QString::number(value);
+    const int digitsBefore = static_cast<int>(std::floor(std::log10(size))) + 1;
+    return QString::number(value, 'f', std::clamp(3 - digitsBefore, 0, 3));
+}
+
+QString separated(std::int64_t value)
+{
+    return QLocale::c().toString(static_cast<qlonglong>(value)).replace(QLatin1Char('.'), QLatin1Char(','));
+}
+
+Quantity durationQuantity(double seconds)
+{
+    if (seconds < 1e-3)
+        return {threeDigits(seconds * 1e6), QStringLiteral("µs")};
+    if (seconds < 1)
+        return {threeDigits(seconds * 1e3), QStringLiteral("ms")};
+    return {threeDigits(seconds), QStringLiteral("s")};
+}
+
+Quantity countQuantity(double count)
+{
+    if (count >= 1e12)
+        return {threeDigits(count / 1e12), QStringLiteral("T")};
+    if (count >= 1e9)
+        return {threeDigits(count / 1e9), QStringLiteral("B")};
+    if (count >= 1e6)
+        return {threeDigits(count / 1e6), QStringLiteral("M")};
+    if (count >= 100)
+        return {separated(std::llround(count)), {}};
+    return {threeDigits(count), {}};
+}
+
+Quantity memoryQuantity(double gibibytes)
+{
+    if (gibibytes > 0 && gibibytes < 1)
+        return {threeDigits(gibibytes * 1024), QStringLiteral("MiB")};
+    return {threeDigits(gibibytes), QStringLiteral("GiB")};
+}
+
+Quantity percentQuantity(double fraction)
+{
+    const double percent = fraction * 100;
+    return {QString::number(percent, 'f', std::fabs(percent) < 9.95 ? 2 : 1), QStringLiteral("%")};
+}
+
+double gib(std::int64_t bytes)
+{
+    return static_cast<double>(bytes) / (1024.0 * 1024.0 * 1024.0);
+}
+
+} // namespace app

@@ -1,0 +1,65 @@
+// The first screen: scenarios to open with one double click, recent files, and work that a crash left behind.
+#pragma once
+
+#include "app/session/autosave.h"
+#include "app/session/gallery.h"
+#include "app/views/theme.h"
+
+#include <QFrame>
+#include <QListView>
+#include <QStringList>
+
+#include <vector>
+
+class QLabel;
+class QLineEdit;
+class QListWidget;
+class QStandardItemModel;
+class QVBoxLayout;
+
+namespace app {
+
+class GalleryDelegate;
+
+/// Cards in as many columns as fit.
+class CardList : public QListView {
+    Q_OBJECT
+public:
+    using QListView::QListView;
+
+protected:
+    void resizeEvent(QResizeEvent*) override;
+};
+
+class GalleryPage : public QFrame {
+    Q_OBJECT
+public:
+    explicit GalleryPage(QWidget* parent = nullptr);
+    void setEntries(std::vector<GalleryEntry>);
+    void setRecentFiles(const QStringList&);
+    void setRecoveries(const std::vector<Recovery>&);
+    void setTheme(const Theme&);
+    void focusSearch();
+    void search(const QString&);
+    QStringList shownFiles() const;
+
+signals:
+    void openRequested(const QString& path);
+    void openOtherRequested();
+    void recoverRequested(int index);
+    void discardRequested(int index);
+
+private:
+    void filter();
+
+    std::vector<GalleryEntry> m_entries;
+    QLineEdit* m_search;
+    CardList* m_cards;
+    QStandardItemModel* m_model;
+    GalleryDelegate* m_delegate;
+    QListWidget* m_recent;
+    QLabel *m_recentTitle, *m_nothing;
+    QVBoxLayout* m_recoveries;
+};
+
+} // namespace app

@@ -1,0 +1,91 @@
+#include "app/shell/metric_card.h"
+
+#include "app/shell/style.h"
+
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QVBoxLayout>
+
+#include <cmath>
+
+namespace app {
+
+MetricCard::MetricCard(const QString& title, Better better, DeltaUnit deltaUnit, QWidget* parent)
+    : QFrame(parent), m_better(better), m_deltaUnit(deltaUnit), m_value(new QLabel), m_unit(new QLabel), m_delta(new QLabel),
+      m_note(new QLabel)
+{
+    setRole(this, "card");
+    auto* titleLabel = new QLabel(title);
+    setRole(titleLabel, "small");
+    setRole(m_value, "value");
+    setRole(m_unit, "unit");
+    setRole(m_note, "small");
+    m_note->setWordWrap(true);
+    m_note->hide();
+    setAccessibleName(title);
+
+    auto* head = new QHBoxLayout;
+    head->setSpacing(4);
+    head->addWidget(titleLabel);
+    head->addStretch();
+    head->addWidget(m_delta);
+    auto* line = new QHBoxLayout;
+    line->setSpacing(4);
+    line->addWidget(m_value, 0, Qt::AlignBaseline);
+    line->addWidget(m_unit, 0, Qt::AlignBaseline);
+    line->addStretch();
+    m_column = new QVBoxLayout(this);
+    m_column->setContentsMargins(12, 8, 12, 8);
+    m_column->setSpacing(2);
+    m_column->addLayout(head);
+    m_column->addLayout(line);
+    m_column->addWidget(m_note);
+}
+
+void MetricCard::setValue(const Quantity& quantity)
+{
+    m_value->setText(quantity.number);
+    m_unit->setText(quantity.unit);
+    setAccessibleDescription(quantity.text());
+}
+
+void MetricCard::setNote(const QString& note)
+{
+    m_note->setText(note);
+    m_note->setVisible(!note.isEmpty());
+}
+
+void MetricCard::showChange(double before, double after)
+{
+    const double moved =
+        m_deltaUnit == DeltaUnit::points ? (after - before) * 100 : (before != 0 ? (after / before - 1) * 100 : 0);
+    if (std::fabs(moved) < 0.05 || !std::isfinite(moved)) {
+        hideChange();
+        return;
+    }
+    const QString size = QString::number(std::fabs(moved), 'f', std::fabs(moved) < 9.95 ? 1 : 0);
+    m_delta->setText((moved > 0 ? QStringLiteral("▲ ") : QStringLiteral("▼ ")) + size +
+                     (m_deltaUnit == DeltaUnit::points ? QStringLiteral(" pts") : QStringLiteral(" %")));
+    const bool gotBetter = (moved > 0) == (m_better == Better::higher);
+    setRole(m_delta, m_better == Better::neither ? "changed" : gotBetter ? "better" : "worse");
+    m_delta->show();
+}
+
+void MetricCard::hideChange()
+{
+    m_delta->clear();
+    m_delta->hide();
+}
+
+void MetricCard::addBelow(QWidget* widget)
+{
+    m_column->addSpacing(6);
+    m_column->addWidget(widget);
+}
+
+QString MetricCard::deltaText() const
+{
+    return m_delta->text();
+}
+
+} // namespace app

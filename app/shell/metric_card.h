@@ -1,0 +1,36 @@
+// One number with its unit, what it means, and how it moved since the last change.
+#pragma once
+
+#include "app/shell/format.h"
+
+#include <QFrame>
+
+class QLabel;
+class QVBoxLayout;
+
+namespace app {
+
+enum class Better { lower, higher, neither };
+enum class DeltaUnit { percent, points }; ///< points: of a fraction, in percent of the whole
+
+class MetricCard : public QFrame {
+    Q_OBJECT
+public:
+    MetricCard(const QString& title, Better, DeltaUnit = DeltaUnit::percent, QWidget* parent = nullptr);
+    void setValue(const Quantity&);
+    void setNote(const QString&);
+    /// No arrow where nothing moved by at least half a unit of the last digit shown.
+    void showChange(double before, double after);
+    void hideChange();
+    /// Something below the number: a bar.
+    void addBelow(QWidget*);
+    QString deltaText() const;
+
+private:
+    Better m_better;
+    DeltaUnit m_deltaUnit;
+    QLabel *m_value, *m_unit, *m_delta, *m_note;
+    QVBoxLayout* m_column;
+};
+
+} // namespace app

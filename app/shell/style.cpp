@@ -1,0 +1,254 @@
+#include "app/shell/style.h"
+
+#include <QApplication>
+#include <QFile>
+#include <QFontDatabase>
+#include <QPainter>
+#include <QPalette>
+#include <QPixmap>
+#include <QStyle>
+#include <QStyleFactory>
+#include <QSvgRenderer>
+#include <QWidget>
+
+#include <utility>
+#include <vector>
+
+namespace app {
+namespace {
+
+constexpr const char* kSheet = R"(
+* { outline: none; }
+QMainWindow, QDialog { background: @window; }
+QToolTip { background: @panel; color: @text; border: 1px solid @border; padding: 6px 8px; }
+
+QMenuBar { background: @panel; border-bottom: 1px solid @border; padding: 2px 8px; }
+QMenuBar::item { padding: 4px 8px; border-radius: 4px; background: transparent; }
+QMenuBar::item:selected { background: @hover; }
+QMenu { background: @panel; border: 1px solid @border; padding: 4px; }
+QMenu::item { padding: 5px 28px 5px 24px; border-radius: 4px; }
+QMenu::item:selected { background: @hover; }
+QMenu::item:disabled { color: @muted; }
+QMenu::separator { height: 1px; background: @border; margin: 4px 8px; }
+
+QToolBar { background: @panel; border: none; border-bottom: 1px solid @border; padding: 4px 8px; spacing: 2px; }
+QToolBar::separator { width: 1px; background: @border; margin: 6px 6px; }
+QToolButton { border: none; border-radius: 4px; padding: 5px 6px; color: @text; background: transparent; }
+QToolButton:hover { background: @hover; }
+QToolButton:checked { background: @hover; color: @accent; }
+QToolButton:disabled { color: @faint; }
+QToolButton[role="step"] { padding: 0; font-size: 15px; color: @muted; border-radius: 0; }
+QToolButton[role="step"]:hover { color: @text; }
+QToolButton[role="step"]:disabled { color: @border; background: transparent; }
+
+QStatusBar { background: @panel; border-top: 1px solid @border; color: @muted; font-size: 12px; }
+QStatusBar::item { border: none; }
+QStatusBar QLabel { color: @muted; font-size: 12px; padding: 0 8px; }
+
+QDockWidget { color: @muted; font-size: 11px; font-weight: 600; }
+QDockWidget::title { background: @panel; padding: 8px 16px 4px 16px; }
+QMainWindow::separator { background: @border; width: 1px; height: 1px; }
+QSplitter::handle { background: @border; }
+QSplitter::handle:vertical { height: 1px; }
+QSplitter::handle:hover, QMainWindow::separator:hover { background: @accent; }
+
+QScrollArea, QScrollArea > QWidget > QWidget { background: @panel; border: none; }
+QScrollBar:vertical { background: transparent; width: 10px; margin: 0; }
+QScrollBar::handle:vertical { background: @border; border-radius: 3px; min-height: 32px; margin: 2px; }
+QScrollBar::handle:vertical:hover { background: @faint; }
+QScrollBar:horizontal { background: transparent; height: 10px; }
+QScrollBar::handle:horizontal { background: @border; border-radius: 3px; min-width: 32px; margin: 2px; }
+QScrollBar::add-line, QScrollBar::sub-line, QScrollBar::add-page, QScrollBar::sub-page { background: none; width: 0; height: 0; }
+
+QLabel { background: transparent; }
+QLabel[role="muted"] { color: @muted; }
+QLabel[role="small"] { color: @muted; font-size: 11px; }
+QLabel[role="section"] { color: @muted; font-size: 11px; font-weight: 600; }
+QLabel[role="heading"] { font-size: 14px; font-weight: 600; }
+QLabel[role="title"] { font-size: 24px; font-weight: 600; }
+QLabel[role="value"] { font-size: 20px; font-weight: 600; }
+QLabel[role="hero"] { font-size: 28px; font-weight: 600; }
+QLabel[role="unit"] { color: @muted; font-size: 12px; }
+QLabel[role="error"] { color: @error; font-size: 12px; }
+QLabel[role="warning"] { color: @warning; font-size: 12px; }
+QLabel[role="better"] { color: @better; font-size: 11px; font-weight: 600; }
+QLabel[role="worse"] { color: @error; font-size: 11px; font-weight: 600; }
+QLabel[role="changed"] { color: @muted; font-size: 11px; font-weight: 600; }
+QLabel[role="banner"] { background: @bannerBack; color: @text; padding: 8px 16px; border-bottom: 1px solid @error; }
+
+QFrame[role="card"] { background: @card; border: 1px solid @border; border-radius: 6px; }
+QFrame[role="stepper"] { background: @field; border: 1px solid @border; border-radius: 4px; }
+QFrame[role="stepper"][wrong="true"] { border-color: @error; }
+QFrame[role="header"] { background: @panel; border-bottom: 1px solid @border; }
+QFrame[role="side"] { background: @panel; border-right: 1px solid @border; }
+QFrame[role="page"] { background: @window; }
+
+QLineEdit, QComboBox { background: @field; border: 1px solid @border; border-radius: 4px; padding: 3px 8px; min-height: 20px; selection-background-color: @accent; selection-color: @accentText; }
+QLineEdit:focus, QComboBox:focus, QFrame[role="stepper"]:focus { border-color: @accent; }
+QComboBox:hover { border-color: @faint; }
+QComboBox[wrong="true"] { border-color: @error; }
+QComboBox::drop-down { border: none; width: 20px; }
+QComboBox::down-arrow { image: url(@chevron); width: 12px; height: 12px; }
+QComboBox QAbstractItemView { background: @panel; border: 1px solid @border; padding: 4px; selection-background-color: @hover; selection-color: @text; }
+QSpinBox { background: transparent; border: none; padding: 0; selection-background-color: @accent; selection-color: @accentText; }
+
+QSlider:horizontal { min-height: 20px; }
+QSlider::groove:horizontal { height: 4px; background: @border; border-radius: 2px; }
+QSlider::sub-page:horizontal { height: 4px; background: @accent; border-radius: 2px; }
+QSlider::handle:horizontal { width: 12px; height: 12px; margin: -4px 0; border-radius: 6px; background: @panel; border: 2px solid @accent; }
+QSlider::handle:horizontal:hover { background: @accent; }
+QSlider::handle:horizontal:focus { background: @accent; }
+QSlider::handle:horizontal:disabled { border-color: @border; background: @panel; }
+QSlider::sub-page:horizontal:disabled { background: @border; }
+
+QCheckBox { spacing: 8px; }
+QCheckBox::indicator { width: 14px; height: 14px; border: 1px solid @faint; border-radius: 3px; background: @field; }
+QCheckBox::indicator:checked { background: @accent; border-color: @accent; image: url(@check); }
+QCheckBox::indicator:focus { border-color: @accent; }
+
+QPushButton { background: @field; border: 1px solid @border; border-radius: 4px; padding: 5px 12px; }
+QPushButton:hover { background: @hover; }
+QPushButton:focus { border-color: @accent; }
+QPushButton[role="primary"] { background: @accent; border-color: @accent; color: @accentText; font-weight: 600; }
+
+QListView, QTableView { background: transparent; border: none; }
+QListView[role="plain"]::item { padding: 6px 8px; border-radius: 4px; }
+QListView[role="plain"]::item:selected { background: @hover; color: @text; }
+QListView[role="plain"]::item:hover { background: @hover; }
+)";
+
+QColor mixed(const QColor& a, const QColor& b, qreal shareOfB)
+{
+    const auto mix = [&](int x, int y) { return static_cast<int>(x + (y - x) * shareOfB + 0.5); };
+    return QColor(mix(a.red(), b.red()), mix(a.green(), b.green()), mix(a.blue(), b.blue()));
+}
+
+QString styleSheet(const Theme& theme, const QString& assets)
+{
+    const QColor panel = toQColor(theme.panel), text = toQColor(theme.text), border = toQColor(theme.border),
+                 accent = toQColor(theme.accent);
+    const QColor error = toQColor(theme.error);
+    const QColor accentText = accent.lightnessF() > 0.6 ? QColor(Qt::black) : QColor(Qt::white);
+    const QColor field = theme.dark ? mixed(panel, QColor(Qt::black), 0.18) : mixed(panel, QColor(Qt::white), 0.6);
+    const QColor card = theme.dark ? mixed(panel, QColor(Qt::white), 0.025) : mixed(panel, QColor(Qt::white), 0.7);
+    // Longest names first, so that no name is eaten by a shorter one it begins with.
+    const std::vector<std::pair<QString, QString>> values{
+        {QStringLiteral("@accentText"), accentText.name()},
+        {QStringLiteral("@bannerBack"), mixed(panel, error, 0.12).name()},
+        {QStringLiteral("@chevron"), assets + QStringLiteral("/icons/chevron.svg")},
+        {QStringLiteral("@warning"), toQColor(theme.warning).name()},
+        {QStringLiteral("@window"), toQColor(theme.window).name()},
+        {QStringLiteral("@border"), border.name()},
+        {QStringLiteral("@accent"), accent.name()},
+        {QStringLiteral("@better"), betterColor(theme).name()},
+        {QStringLiteral("@check"), assets + QStringLiteral("/icons/check.svg")},
+        {QStringLiteral("@panel"), panel.name()},
+        {QStringLiteral("@muted"), toQColor(theme.mutedText).name()},
+        {QStringLiteral("@faint"), mixed(border, toQColor(theme.mutedText), 0.45).name()},
+        {QStringLiteral("@field"), field.name()},
+        {QStringLiteral("@hover"), mixed(panel, text, 0.08).name()},
+        {QStringLiteral("@error"), error.name()},
+        {QStringLiteral("@card"), card.name()},
+        {QStringLiteral("@text"), text.name()},
+    };
+    QString sheet = QString::fromLatin1(kSheet);
+    for (const auto& [name, value] : values)
+        sheet.replace(name, value);
+    return sheet;
+}
+
+QPalette palette(const Theme& theme)
+{
+    const QColor window = toQColor(theme.window), panel = toQColor(theme.panel), text = toQColor(theme.text),
+                 muted = toQColor(theme.mutedText);
+    QPalette p;
+    p.setColor(QPalette::Window, window);
+    p.setColor(QPalette::WindowText, text);
+    p.setColor(QPalette::Base, panel);
+    p.setColor(QPalette::AlternateBase, window);
+    p.setColor(QPalette::Text, text);
+    p.setColor(QPalette::PlaceholderText, muted);
+    p.setColor(QPalette::Button, panel);
+    p.setColor(QPalette::ButtonText, text);
+    p.setColor(QPalette::ToolTipBase, panel);
+    p.setColor(QPalette::ToolTipText, text);
+    p.setColor(QPalette::Highlight, toQColor(theme.accent));
+    p.setColor(QPalette::HighlightedText, theme.dark ? QColor(Qt::black) : QColor(Qt::white));
+    p.setColor(QPalette::Link, toQColor(theme.accent));
+    p.setColor(QPalette::Mid, toQColor(theme.border));
+    for (const auto role : {QPalette::WindowText, QPalette::Text, QPalette::ButtonText})
+        p.setColor(QPalette::Disabled, role, muted);
+    return p;
+}
+
+} // namespace
+
+QColor toQColor(Color c)
+{
+    const std::uint32_t v = c.value;
+    return QColor(static_cast<int>(v & 0xFF), static_cast<int>((v >> 8) & 0xFF), static_cast<int>((v >> 16) & 0xFF),
+                  static_cast<int>(v >> 24));
+}
+
+QColor betterColor(const Theme& theme)
+{
+    return theme.dark ? QColor(0x4c, 0xc3, 0x8a) : QColor(0x0a, 0x7a, 0x4f);
+}
+
+QFont uiFont(int pixels, QFont::Weight weight)
+{
+    static const bool hasInter = QFontDatabase::families().contains(QStringLiteral("Inter"));
+    QFont font = hasInter ? QFont(QStringLiteral("Inter")) : QFontDatabase::systemFont(QFontDatabase::GeneralFont);
+    font.setPixelSize(pixels);
+    font.setWeight(weight);
+    return font;
+}
+
+void applyStyle(const Theme& theme, const QString& assets)
+{
+    if (QApplication::style()->name() != QLatin1String("fusion"))
+        QApplication::setStyle(QStyleFactory::create(QStringLiteral("Fusion")));
+    QApplication::setPalette(palette(theme));
+    QApplication::setFont(uiFont());
+    qApp->setStyleSheet(styleSheet(theme, assets));
+}
+
+QIcon themedIcon(const QString& assets, const QString& name, const Theme& theme)
+{
+    QFile file(assets + QStringLiteral("/icons/") + name + QStringLiteral(".svg"));
+    if (!file.open(QIODevice::ReadOnly))
+        return {};
+    const QByteArray source = file.readAll();
+    constexpr int kSide = 16, kScale = 3; // sharp up to three device pixels a logical one
+    const auto pixmap = [&](const QColor& color) {
+        QSvgRenderer renderer(QByteArray(source).replace("currentColor", color.name().toLatin1()));
+        QPixmap out(kSide * kScale, kSide * kScale);
+        out.fill(Qt::transparent);
+        QPainter painter(&out);
+        renderer.render(&painter);
+        return out;
+    };
+    QIcon icon;
+    icon.addPixmap(pixmap(mixed(toQColor(theme.text), toQColor(theme.mutedText), 0.4)), QIcon::Normal);
+    icon.addPixmap(pixmap(mixed(toQColor(theme.border), toQColor(theme.mutedText), 0.3)), QIcon::Disabled);
+    return icon;
+}
+
+void setRole(QWidget* widget, const char* role)
+{
+    if (widget->property("role").toByteArray() == role)
+        return;
+    widget->setProperty("role", QByteArray(role));
+    widget->style()->unpolish(widget);
+    widget->style()->polish(widget);
+}
+
+const Theme& themeFor(ThemeChoice choice)
+{
+    // Asked once, before the program's own palette hides the desktop's.
+    static const bool systemIsDark = QGuiApplication::palette().color(QPalette::Window).lightness() < 128;
+    const bool dark = choice == ThemeChoice::dark || (choice == ThemeChoice::system && systemIsDark);
+    return dark ? darkTheme() : lightTheme();
+}
+
+} // namespace app

@@ -1,0 +1,103 @@
+#include "app/shell/thumbnail.h"
+
+#include "app/shell/style.h"
+#include "sim/schedule/evaluate.h"
+#include "sim/schedule/families.h"
+
+#include <QPainter>
+
+#include <algorithm>
+#include <cmath>
+
+namespace app {
+namespace {
+
+QColor actionColor(sim::ActionKind kind, const Theme& theme)
+{
+    const auto of = [&](sim::OpClass c) { return toQColor(theme.opClass[static_cast<std::size_t>(c)]); };
+    switch (kind) {
+    case sim::ActionKind::forward:
+        return of(sim::OpClass::forward);
+    case sim::ActionKind::backward:
+        return of(sim::OpClass::backward);
+    case sim::ActionKind::backwardInput:
+        return of(sim::OpClass::backwardInput);
+    case sim::ActionKind::backwardWeight:
+        return of(sim::OpClass::backwardWeight);
+    }
+    return {};
+}
+
+/// The scenario's family, small enough to be seen in a hundred pixels.
+sim::Schedule miniature(const sim::Scenario& s)
+{
+    sim::ScheduleRequest request;
+    request.kind = s.schedule.kind;
+    request.ranks = std::min(s.layout.pp, 8);
+    request.virtualStages = std::min(s.schedule.virtualStages, 2);
+    request.microbatches = std::clamp(s.microbatches() / request.ranks, 1, 2) * request.ranks;
+    try {
+        return sim::makeSchedule(request);
+    } catch (const sim::Error&) { // a family with wishes of its own, or custom actions
+        request.kind = "1f1b";
+        request.virtualStages = 1;
+        return sim::makeSchedule(request);
+    }
+}
+
+void paintSchedule(QPainter& painter, const QRectF& area, const sim::Schedule& schedule, const Theme& theme)
+{
+    const sim::ScheduleTimes times = sim::evaluateSchedule(schedule);
+    const double rowHeight = std::min(area.height() / schedule.ranks, 14.0);
+    const double top = area.top() + (area.height() - rowHeight * schedule.ranks) / 2;
+    const double scale = area.width() / std::max(times.makespan, 1e-9);
+    for (std::size_t rank = 0; rank < schedule.actions.size(); ++rank) {
+        const double y = top + static_cast<double>(rank) * rowHeight;
+        for (std::size_t i = 0; i < schedule.actions[rank].size(); ++i) {
+            const double x = area.left() + times.start[rank][i] * scale;
+            const double w = (times.end[rank][i] - times.start[rank][i]) * scale;
+            painter.fillRect(QRectF(x, y, std::max(0.8, w - 0.7), rowHeight - 1.5),
+                             actionColor(schedule.actions[rank][i].kind, theme));
+        }
+    }
+}
+
+/// One box a replica, one cell a GPU of it.
+void paintRanks(QPainter& painter, const QRectF& area, const sim::Scenario& s, const Theme& theme)
+{
+    const int cells = std::min(s.layout.tp * s.layout.cp, 16);
+    const int boxes = std::min(s.layout.dp, 16);
+    const int columns = static_cast<int>(std::ceil(std::sqrt(boxes * 1.4)));
+    const int rows = (boxes + columns - 1) / columns;
+    const double w = std::min(area.width() / columns, 40.0), h = std::min(area.height() / rows, 32.0);
+    const double left = area.left() + (area.width() - w * columns) / 2, top = area.top() + (area.height() - h * rows) / 2;
+    const QColor color = toQColor(theme.opClass[static_cast<std::size_t>(sim::OpClass::forward)]);
+    const int cellColumns = static_cast<int>(std::ceil(std::sqrt(cells * w / h)));
+    const int cellRows = (cells + cellColumns - 1) / cellColumns;
+    for (int box = 0; box < boxes; ++box) {
+        const QRectF frame(left + box % columns * w + 1.5, top + box / columns * h + 1.5, w - 3, h - 3);
+        painter.setPen(QPen(toQColor(theme.border), 1));
+        painter.setBrush(Qt::NoBrush);
+        painter.drawRoundedRect(frame, 2, 2);
+        const QRectF inside = frame.adjusted(2, 2, -2, -2);
+        const double cw = inside.width() / cellColumns, ch = inside.height() / cellRows;
+        for (int cell = 0; cell < cells; ++cell)
+            painter.fillRect(
+                QRectF(inside.left() + cell % cellColumns * cw, inside.top() + cell / cellColumns * ch, cw - 1, ch - 1), color);
+    }
+}
+
+} // namespace
+
+void paintThumbnail(QPainter& painter, const QRectF& area, const sim::Scenario& scenario, const Theme& theme)
+{
+    painter.save();
+    painter.setRenderHint(QPainter::Antialiasing);
+    if (scenario.layout.pp > 1)
+        paintSchedule(painter, area, miniature(scenario), theme);
+    else
+        paintRanks(painter, area, scenario, theme);
+    painter.restore();
+}
+
+} // namespace app

@@ -1,0 +1,15 @@
+// A scenario in miniature: its pipeline as a small schedule, or its ranks as boxes where there is no pipeline.
+#pragma once
+
+#include "app/views/theme.h"
+#include "sim/scenario/scenario.h"
+
+#include <QRectF>
+
+class QPainter;
+
+namespace app {
+
+void paintThumbnail(QPainter&, const QRectF&, const sim::Scenario&, const Theme&);
+
+} // namespace app

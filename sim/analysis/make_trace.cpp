@@ -184,12 +184,15 @@ void TraceMaker::addClass(int c)
     std::int64_t held = states.parameters + states.gradients + states.optimizer + states.buffers;
     const auto count = [&](std::int64_t time, std::int64_t value) {
         time = memory.timeNs.empty() ? 0 : std::max(time, memory.timeNs.back());
-        if (!memory.timeNs.empty() && memory.timeNs.back() == time)
-            memory.value.back() = std::max(memory.value.back(), value);
-        else {
-            memory.timeNs.push_back(time);
-            memory.value.push_back(value);
+        const std::size_t points = memory.timeNs.size();
+        if (points >= 2 && memory.timeNs[points - 1] == time && memory.timeNs[points - 2] == time) {
+            // Of many changes at one instant the highest and the last are kept.
+            memory.value[points - 2] = std::max(memory.value[points - 2], memory.value[points - 1]);
+            memory.value[points - 1] = value;
+            return;
         }
+        memory.timeNs.push_back(time);
+        memory.value.push_back(value);
     };
     count(0, held);
 

@@ -129,7 +129,7 @@ void Lowering::lowerRank(int rank)
     const bool pipelined = layout.pp > 1;
     const bool gathersEachUse = layout.zeroStage >= 3 && !pipelined;
     const bool gathersEachStep = !gathersEachUse && (layout.zeroStage >= 3 || (layout.zeroStage >= 1 && overlap.paramGather));
-    const bool reducesEachMicrobatch = layout.zeroStage >= 2 && !pipelined;
+    const bool reducesEachMicrobatch = reducesEveryMicrobatch(m_scenario);
 
     // First forward and last gradient of each stage, in the rank's own order.
     std::vector<int> stageOrder;

@@ -317,6 +317,11 @@ void PassBuilder::forwardOperator(const Bucket& bucket, std::size_t index, OpPur
     }
 }
 
+bool reducesEveryMicrobatch(const Scenario& scenario)
+{
+    return scenario.layout.zeroStage >= 2 && scenario.layout.pp == 1;
+}
+
 // Backward --------------------------------------------------------------------------------------------------------------------
 
 Pass PassBuilder::backward(const StageContent& stage, ActionKind kind, PassFlags flags)
@@ -354,6 +359,11 @@ Pass PassBuilder::backward(const StageContent& stage, ActionKind kind, PassFlags
         }
     }
     m_layer = -1;
+    if (flags.reducesGradients && kind != ActionKind::backwardInput && reducesEveryMicrobatch(m_scenario) &&
+        !m_scenario.training.overlap.gradReduce) {
+        reduceBucket(stage.parameters());
+        m_nextWaits |= maskOf(Stream::dp);
+    }
     if (!weightsOnly)
         send(flags, Stream::sendBackward);
     return std::move(m_pass);
@@ -587,7 +597,7 @@ Pass PassBuilder::finish(ParameterElements elements, bool sharesEmbedding, std::
     m_layer = -1;
     const Training& training = m_scenario.training;
     const Layout& layout = m_scenario.layout;
-    if (!training.overlap.gradReduce)
+    if (!training.overlap.gradReduce && !reducesEveryMicrobatch(m_scenario))
         reduceBucket(elements);
     if (sharesEmbedding)
         communicate(Stream::dp, GroupRole::embd, CollectiveKind::allReduce, "grad.reduce.embedding",

@@ -33,6 +33,9 @@ struct PassFlags {
     auto operator<=>(const PassFlags&) const = default;
 };
 
+/// Sharded gradients cannot accumulate whole; with a pipeline they do all the same (see states.h).
+bool reducesEveryMicrobatch(const Scenario&);
+
 class Labels {
 public:
     std::uint16_t intern(const std::string&);

@@ -1,0 +1,123 @@
+#include "sim/cost/cost.h"
+#include "sim/error.h"
+#include "tests/support/scenarios.h"
+
+#include <gtest/gtest.h>
+
+using namespace sim;
+
+namespace {
+
+GroupShape insideNode(int size)
+{
+    return {.size = size, .domains = {1, 1}};
+}
+GroupShape acrossNodes(int size, int nodes)
+{
+    return {.size = size, .domains = {nodes, 1}};
+}
+OpShape collective(CollectiveKind kind, std::int64_t bytes)
+{
+    OpShape shape;
+    shape.collective = kind;
+    shape.bytes = bytes;
+    return shape;
+}
+OpShape gemm(std::int64_t m, std::int64_t n, std::int64_t k)
+{
+    OpShape shape;
+    shape.kernel = KernelKind::gemm;
+    shape.m = m;
+    shape.n = n;
+    shape.k = k;
+    shape.flops = 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
+    return shape;
+}
+
+class Costs : public testing::Test {
+protected:
+    Scenario scenario = test::smallScenario(8, 1, 2);
+    CostModel cost{scenario};
+    double nvlink = 450e9 * scenario.cluster.efficiency.network;
+    double network = 50e9 * scenario.cluster.efficiency.network;
+};
+
+} // namespace
+
+TEST_F(Costs, RingInsideANodeIsTheClosedForm)
+{
+    const std::int64_t bytes = 1 << 30;
+    const double once = 7.0 / 8 * static_cast<double>(bytes) / nvlink + 7 * 3e-6;
+    EXPECT_NEAR(static_cast<double>(cost.collectiveNs(collective(CollectiveKind::allGather, bytes), insideNode(8))), once * 1e9,
+                1);
+    EXPECT_NEAR(static_cast<double>(cost.collectiveNs(collective(CollectiveKind::reduceScatter, bytes), insideNode(8))),
+                once * 1e9, 1);
+    EXPECT_NEAR(static_cast<double>(cost.collectiveNs(collective(CollectiveKind::allReduce, bytes), insideNode(8))),
+                2 * once * 1e9, 1);
+}
+
+TEST_F(Costs, GroupWithManyMembersANodeUsesAllTheirPorts)
+{
+    const std::int64_t bytes = 1 << 30;
+    const auto gather = collective(CollectiveKind::allGather, bytes);
+    const double onePort = 15.0 / 16 * static_cast<double>(bytes) / network;
+    EXPECT_NEAR(static_cast<double>(cost.collectiveNs(gather, acrossNodes(16, 16))) * 1e-9, onePort + 15 * 10e-6, 1e-6);
+    // Eight members in each of two nodes leave over eight ports: 400 GB/s, still under NVLink's 450.
+    EXPECT_NEAR(static_cast<double>(cost.collectiveNs(gather, acrossNodes(16, 2))) * 1e-9, onePort / 8 + 14 * 3e-6 + 10e-6, 1e-6);
+}
+
+TEST_F(Costs, CollectivesGrowWithBytesAndWithDistance)
+{
+    for (const auto kind :
+         {CollectiveKind::allReduce, CollectiveKind::allGather, CollectiveKind::allToAll, CollectiveKind::ringShift}) {
+        std::int64_t before = 0;
+        for (std::int64_t bytes = 1024; bytes < (std::int64_t{1} << 34); bytes *= 4) {
+            const std::int64_t now = cost.collectiveNs(collective(kind, bytes), insideNode(8));
+            EXPECT_GE(now, before);
+            EXPECT_LT(now, cost.collectiveNs(collective(kind, bytes), acrossNodes(8, 8)));
+            before = now;
+        }
+    }
+}
+
+TEST_F(Costs, OneMemberCommunicatesNothing)
+{
+    EXPECT_EQ(cost.collectiveNs(collective(CollectiveKind::allReduce, 1 << 30), GroupShape{.size = 1, .domains = {1, 1}}), 0);
+}
+
+TEST_F(Costs, LargeGemmRunsNearItsEfficiencyAndSmallOneAtLaunchSpeed)
+{
+    const OpShape large = gemm(16384, 16896, 16384); // 128 x 132 tiles: whole waves on 132 multiprocessors
+    const double reached = large.flops / (static_cast<double>(cost.kernelNs(large)) * 1e-9) / 989e12;
+    EXPECT_NEAR(reached, scenario.cluster.efficiency.gemm, 0.02);
+    EXPECT_EQ(cost.kernelNs(gemm(8, 8, 8)), static_cast<std::int64_t>(scenario.cluster.efficiency.launchUs * 1000));
+}
+
+TEST_F(Costs, ATileTooMuchCostsAWave)
+{
+    // 132 tiles fill the machine once; 144 need a second wave.
+    const std::int64_t one = cost.kernelNs(gemm(128 * 12, 128 * 11, 8192));
+    const std::int64_t two = cost.kernelNs(gemm(128 * 12, 128 * 12, 8192));
+    EXPECT_GT(static_cast<double>(two), 1.9 * static_cast<double>(one));
+}
+
+TEST_F(Costs, SkinnyGemmIsBoundByMemory)
+{
+    const OpShape skinny = gemm(1, 16384, 16384);
+    const double bytes = 2.0 * (16384.0 + 16384.0 * 16384.0 + 16384.0);
+    EXPECT_NEAR(static_cast<double>(cost.kernelNs(skinny)) * 1e-9, bytes / (3350e9 * scenario.cluster.efficiency.memory), 1e-6);
+}
+
+TEST_F(Costs, AllToAllSendsOnlyItsOwnShareOverTheNetwork)
+{
+    const std::int64_t bytes = 1 << 28;
+    // 16 members on 2 nodes: half of what a member has goes to the other node over its own port.
+    EXPECT_NEAR(static_cast<double>(cost.collectiveNs(collective(CollectiveKind::allToAll, bytes), acrossNodes(16, 2))) * 1e-9,
+                static_cast<double>(bytes) / 2 / network + 4 * 10e-6, 1e-6);
+}
+
+TEST_F(Costs, MissingPrecisionIsAnError)
+{
+    scenario.training.precision = Precision::fp16;
+    EXPECT_THROW(CostModel{scenario}, Error);
+}

@@ -1,0 +1,144 @@
+#include "sim/model/flops.h"
+#include "sim/model/operators.h"
+#include "sim/model/parameters.h"
+#include "tests/support/scenarios.h"
+
+#include <gtest/gtest.h>
+
+using namespace sim;
+
+namespace {
+
+/// Korthikanti et al. 2022 measures in units of s*b*h bytes.
+struct Paper {
+    Model model = test::gptModel(1, 4096, 32);
+    Sharding sharding{.sequenceLength = 2048, .microBatchSize = 4, .flashAttention = false};
+    double sbh() const { return 2048.0 * 4 * 4096; }
+    double scoresTerm() const { return 5.0 * 32 * 2048 / 4096; } // 5as/h
+    double saved() const { return static_cast<double>(layerOperators(model, sharding, LayerKind::dense).savedBytes()) / sbh(); }
+};
+
+} // namespace
+
+TEST(LayerActivations, AreKorthikantisFormulaWithoutParallelism)
+{
+    const Paper paper;
+    EXPECT_DOUBLE_EQ(paper.saved(), 34 + paper.scoresTerm()); // equation 1
+}
+
+TEST(LayerActivations, AreKorthikantisFormulaUnderTensorParallelism)
+{
+    for (const int t : {2, 4, 8}) {
+        Paper paper;
+        paper.sharding.tp = t;
+        EXPECT_DOUBLE_EQ(paper.saved(), 10 + 24.0 / t + paper.scoresTerm() / t); // equation 2
+    }
+}
+
+TEST(LayerActivations, AreKorthikantisFormulaUnderSequenceParallelism)
+{
+    for (const int t : {2, 4, 8}) {
+        Paper paper;
+        paper.sharding.tp = t;
+        paper.sharding.sequenceParallel = true;
+        EXPECT_DOUBLE_EQ(paper.saved(), (34 + paper.scoresTerm()) / t); // equation 4
+    }
+}
+
+TEST(LayerActivations, FusedAttentionKeepsNoScores)
+{
+    Paper paper;
+    paper.sharding.flashAttention = true;
+    EXPECT_NEAR(paper.saved(), 34, 0.05); // and the log-sum-exp
+}
+
+TEST(LayerActivations, ContextParallelismDividesThem)
+{
+    Paper paper;
+    paper.sharding.flashAttention = true;
+    const double whole = paper.saved();
+    paper.sharding.cp = 4;
+    EXPECT_NEAR(paper.saved(), whole / 4, 1e-9);
+}
+
+TEST(LayerActivations, WhatTheWeightGradientKeepsIsTheZeroBubblePapers32)
+{
+    const Paper paper;
+    std::int64_t kept = 0;
+    for (const Operator& op : layerOperators(paper.model, paper.sharding, LayerKind::dense).operators)
+        if (!op.weightless)
+            kept += op.savedInputBytes + op.savedGradientBytes;
+    EXPECT_DOUBLE_EQ(static_cast<double>(kept) / paper.sbh(), 32); // table 1: M_W = 32sbh
+}
+
+TEST(LayerParameters, OfOneRankAddUpToTheModel)
+{
+    Model model = test::gptModel(3, 768, 12, 50257, 1024);
+    const Sharding one{.sequenceLength = 128};
+    std::int64_t sum = embeddingOperators(model, one).parameters() + headOperators(model, one, true).parameters();
+    sum += 3 * layerOperators(model, one, LayerKind::dense).parameters();
+    EXPECT_EQ(sum, parameterCount(model));
+
+    model = test::llamaModel(2, 1024, 16, 4, 2816);
+    model.numExperts = 8;
+    model.numExpertsPerTok = 2;
+    model.moeIntermediateSize = 512;
+    model.numSharedExperts = 1;
+    model.firstKDenseReplace = 1;
+    sum = embeddingOperators(model, one).parameters() + headOperators(model, one, false).parameters();
+    sum += layerOperators(model, one, LayerKind::dense).parameters() + layerOperators(model, one, LayerKind::moe).parameters();
+    EXPECT_EQ(sum, parameterCount(model));
+    EXPECT_EQ(layerOperators(model, one, LayerKind::moe).routedParameters(), std::int64_t{8} * 3 * 1024 * 512);
+}
+
+TEST(LayerParameters, LatentAttentionAddsUp)
+{
+    Model model = test::llamaModel(1, 2048, 16, 16, 8192);
+    model.qLoraRank = 512;
+    model.kvLoraRank = 256;
+    model.qkNopeHeadDim = 128;
+    model.qkRopeHeadDim = 64;
+    model.vHeadDim = 128;
+    const Sharding one{.sequenceLength = 128};
+    EXPECT_EQ(embeddingOperators(model, one).parameters() + headOperators(model, one, false).parameters() +
+                  layerOperators(model, one, LayerKind::dense).parameters(),
+              parameterCount(model));
+}
+
+TEST(Flops, OfGpt3MatchTheMegatronFormula)
+{
+    // 96Bslh^2(1 + s/6h + V/16lh) of Narayanan et al. 2021 counts recomputation; without it the factor is 72.
+    const Model model = test::gptModel(96, 12288, 96, 51200);
+    const double s = 2048, l = 96, h = 12288, v = 51200;
+    const ForwardFlops flops = forwardFlopsPerToken(model, 2048);
+    const double formula = 72 * l * h * h * (1 + s / (6 * h) + v / (12 * l * h));
+    EXPECT_NEAR(3 * (flops.linear + flops.attentionFull), formula, formula * 1e-12);
+    EXPECT_EQ(flops.attentionCausal, flops.attentionFull / 2);
+}
+
+TEST(Flops, OperatorsOfAllRanksAddUpToTheModels)
+{
+    Scenario scenario = test::smallScenario(2, 1, 1);
+    scenario.layout.cp = 2;
+    const Sharding sharding = Sharding::of(scenario);
+    double perRank = 0;
+    for (int layer = 0; layer < scenario.model.numHiddenLayers; ++layer)
+        for (const Operator& op : layerOperators(scenario.model, sharding, LayerKind::dense).operators)
+            perRank += op.flops;
+    for (const Operator& op : headOperators(scenario.model, sharding, false).operators)
+        perRank += op.flops;
+    const ForwardFlops whole = forwardFlopsPerToken(scenario.model, 1024);
+    EXPECT_NEAR(perRank * 4, (whole.linear + whole.attentionCausal) * 1024, 1);
+}
+
+TEST(Flops, RecomputationCountsInTheHardwaresOnly)
+{
+    Scenario scenario = test::smallScenario();
+    const StepFlops none = stepFlops(scenario);
+    EXPECT_EQ(none.hardware, none.modelCausal);
+    scenario.training.recompute = Recompute::full;
+    const StepFlops full = stepFlops(scenario);
+    EXPECT_EQ(full.modelCausal, none.modelCausal);
+    const double head = 2.0 * 1024 * 32000 * 1024 * 4;
+    EXPECT_NEAR(full.hardware, none.modelCausal / 3 * 4 - head, head * 1e-9); // the head is not recomputed
+}

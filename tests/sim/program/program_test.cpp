@@ -1,0 +1,168 @@
+#include "sim/program/program.h"
+#include "sim/program/states.h"
+#include "sim/schedule/families.h"
+#include "tests/support/scenarios.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+
+using namespace sim;
+
+namespace {
+
+Schedule scheduleOf(const Scenario& scenario)
+{
+    return makeSchedule({.kind = scenario.schedule.kind,
+                         .ranks = scenario.layout.pp,
+                         .virtualStages = scenario.schedule.virtualStages,
+                         .microbatches = scenario.microbatches(),
+                         .microbatchGroup = scenario.schedule.microbatchGroup});
+}
+
+/// The same schedule with every full backward split into I and W.
+Schedule split(Schedule schedule)
+{
+    for (auto& row : schedule.actions) {
+        std::vector<Action> parts;
+        for (const Action& action : row) {
+            if (action.kind != ActionKind::backward) {
+                parts.push_back(action);
+                continue;
+            }
+            parts.push_back({ActionKind::backwardInput, action.stage, action.microbatch});
+            parts.push_back({ActionKind::backwardWeight, action.stage, action.microbatch});
+        }
+        row = parts;
+    }
+    return schedule;
+}
+
+std::int64_t leakedBytes(const Program& program, const RankProgram& rank)
+{
+    std::int64_t held = 0;
+    for (const Step& step : rank.steps)
+        for (const Op& op : program.passes[step.pass].ops) {
+            held += op.allocBytes - op.freeBytes;
+            EXPECT_GE(held, 0) << program.labels[op.label];
+        }
+    return held;
+}
+
+} // namespace
+
+TEST(Program, FreesEverythingItAllocates)
+{
+    std::mt19937 random(1);
+    for (int i = 0; i < 60; ++i) {
+        const Scenario scenario = test::randomScenario(random, 64);
+        SCOPED_TRACE(test::describe(scenario));
+        const Schedule schedule = scheduleOf(scenario);
+        for (const Schedule& variant : {schedule, split(schedule)}) {
+            const Program program = lowerProgram(scenario, variant);
+            for (const RankProgram& rank : program.ranks)
+                EXPECT_EQ(leakedBytes(program, rank), 0);
+        }
+    }
+}
+
+TEST(Program, EverySendHasItsReceiveAndEveryMailboxPlaceOneSender)
+{
+    std::mt19937 random(2);
+    for (int i = 0; i < 40; ++i) {
+        const Scenario scenario = test::randomScenario(random, 64);
+        SCOPED_TRACE(test::describe(scenario));
+        const Program program = lowerProgram(scenario, scheduleOf(scenario));
+        std::set<std::pair<int, int>> sent, received;
+        for (std::size_t rank = 0; rank < program.ranks.size(); ++rank)
+            for (const Step& step : program.ranks[rank].steps) {
+                if (step.sendSlot != kNoSlot) {
+                    EXPECT_TRUE(sent.insert({step.sendTo, step.sendSlot}).second);
+                }
+                if (step.receiveSlot != kNoSlot) {
+                    EXPECT_TRUE(received.insert({static_cast<int>(rank), step.receiveSlot}).second);
+                    EXPECT_LT(step.receiveSlot, program.ranks[rank].slots);
+                }
+            }
+        EXPECT_EQ(sent, received);
+    }
+}
+
+TEST(Program, SplitBackwardDoesTheSameArithmetic)
+{
+    Scenario scenario = test::smallScenario(2, 2, 1);
+    const auto flops = [&](const Schedule& schedule) {
+        const Program program = lowerProgram(scenario, schedule);
+        double sum = 0;
+        for (const RankProgram& rank : program.ranks)
+            for (const Step& step : rank.steps)
+                for (const OpShape& shape : program.passes[step.pass].shapes)
+                    sum += shape.flops;
+        return sum;
+    };
+    const Schedule schedule = scheduleOf(scenario);
+    EXPECT_DOUBLE_EQ(flops(schedule), flops(split(schedule)));
+}
+
+TEST(Program, MiddleStagesShareTheirPasses)
+{
+    const Scenario scenario = test::smallScenario(1, 8, 1, 32);
+    const Program program = lowerProgram(scenario, scheduleOf(scenario));
+    EXPECT_LT(program.passes.size(), 30U);
+    EXPECT_GT(program.opCount(), 8 * 32 * 20);
+}
+
+TEST(ModelStates, AreTheZeroPapers)
+{
+    // Rajbhandari et al. 2020, figure 1, with 32-bit gradients: 18 bytes a parameter; N ranks.
+    Scenario scenario = test::smallScenario(1, 1, 4);
+    const ParameterElements elements{.dense = 4'000'000};
+    const auto total = [&](int zero) {
+        scenario.layout.zeroStage = zero;
+        const ModelStates s = modelStates(scenario, elements);
+        return static_cast<double>(s.parameters + s.gradients + s.optimizer) / 4e6;
+    };
+    EXPECT_DOUBLE_EQ(total(0), 18);
+    EXPECT_DOUBLE_EQ(total(1), 6 + 12.0 / 4);
+    EXPECT_DOUBLE_EQ(total(2), 2 + 16.0 / 4);
+    EXPECT_DOUBLE_EQ(total(3), 18.0 / 4);
+}
+
+TEST(ModelStates, SmallerShardGroupsKeepMore)
+{
+    Scenario scenario = test::smallScenario(1, 1, 8);
+    scenario.layout.zeroStage = 3;
+    const ParameterElements elements{.dense = 1'000'000};
+    const std::int64_t all = modelStates(scenario, elements).optimizer;
+    scenario.layout.dpShard = 2;
+    EXPECT_EQ(modelStates(scenario, elements).optimizer, 4 * all);
+}
+
+TEST(Program, ZeroThreeGathersEachLayerTwiceAndReducesOnce)
+{
+    Scenario scenario = test::smallScenario(1, 1, 4, 1);
+    scenario.layout.zeroStage = 3;
+    const Program program = lowerProgram(scenario, scheduleOf(scenario));
+    std::map<std::string, int> count;
+    for (const Step& step : program.ranks[0].steps)
+        for (const Op& op : program.passes[step.pass].ops)
+            ++count[program.labels[op.label]];
+    const int buckets = scenario.model.numHiddenLayers + 2; // embedding, layers, head
+    EXPECT_EQ(count["param.gather"], 2 * buckets);
+    EXPECT_EQ(count["grad.reduce"], buckets);
+}
+
+TEST(Program, GradientsLeaveOnceAStepBelowZeroTwo)
+{
+    for (const int zero : {0, 1}) {
+        Scenario scenario = test::smallScenario(1, 1, 4, 8);
+        scenario.layout.zeroStage = zero;
+        const Program program = lowerProgram(scenario, scheduleOf(scenario));
+        int reductions = 0;
+        for (const Step& step : program.ranks[0].steps)
+            for (const Op& op : program.passes[step.pass].ops)
+                reductions += program.labels[op.label] == "grad.reduce" ? 1 : 0;
+        EXPECT_EQ(reductions, scenario.model.numHiddenLayers + 2);
+    }
+}

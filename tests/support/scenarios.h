@@ -1,0 +1,177 @@
+// Resolved scenarios made in code, for tests that do not want to depend on files.
+#pragma once
+
+#include "sim/scenario/scenario.h"
+
+#include <algorithm>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace test {
+
+/// GPT-style as in Korthikanti et al. 2022: biases, dropout, 4h MLP, learned positions.
+inline sim::Model gptModel(int layers, int hidden, int heads, int vocabulary = 51200, int positions = 2048)
+{
+    sim::Model model;
+    model.name = "gpt";
+    model.numHiddenLayers = layers;
+    model.hiddenSize = hidden;
+    model.intermediateSize = 4 * hidden;
+    model.numAttentionHeads = model.numKeyValueHeads = heads;
+    model.headDim = hidden / heads;
+    model.vocabSize = vocabulary;
+    model.maxPositionEmbeddings = positions;
+    model.tieWordEmbeddings = true;
+    model.hiddenAct = sim::HiddenActivation::gelu;
+    model.gatedMlp = false;
+    model.normalization = sim::Normalization::layernorm;
+    model.positionEmbedding = sim::PositionEmbedding::learned;
+    model.bias = true;
+    return model;
+}
+
+inline sim::Model llamaModel(int layers, int hidden, int heads, int keyValueHeads, int intermediate, int vocabulary = 32000)
+{
+    sim::Model model;
+    model.name = "llama";
+    model.numHiddenLayers = layers;
+    model.hiddenSize = hidden;
+    model.intermediateSize = intermediate;
+    model.numAttentionHeads = heads;
+    model.numKeyValueHeads = keyValueHeads;
+    model.headDim = hidden / heads;
+    model.vocabSize = vocabulary;
+    model.maxPositionEmbeddings = 4096;
+    return model;
+}
+
+inline sim::Cluster h100Cluster(int gpus, int gpusPerNode = 8)
+{
+    sim::Cluster cluster;
+    cluster.name = "test H100";
+    cluster.gpu.name = "H100";
+    cluster.gpu.peakTflops = {{sim::Precision::bf16, 989}, {sim::Precision::fp8, 1979}, {sim::Precision::fp32, 67}};
+    cluster.gpu.memoryGib = 80;
+    cluster.gpu.memoryBandwidthGBs = 3350;
+    cluster.gpu.multiprocessors = 132;
+    cluster.gpusPerNode = gpusPerNode;
+    cluster.nodes = (gpus + gpusPerNode - 1) / gpusPerNode;
+    cluster.tiers = {{.name = "nvlink", .span = gpusPerNode, .bandwidthGBs = 450, .latencyUs = 3},
+                     {.name = "network", .span = 0, .bandwidthGBs = 50, .latencyUs = 10}};
+    return cluster;
+}
+
+/// Fills in what the reader would: layers a stage, shard group, interleaving group.
+inline void resolve(sim::Scenario& scenario)
+{
+    sim::Layout& layout = scenario.layout;
+    if (layout.dpShard == 0)
+        layout.dpShard = layout.dp * layout.cp;
+    if (scenario.schedule.microbatchGroup == 0)
+        scenario.schedule.microbatchGroup = layout.pp;
+    if (scenario.schedule.layersPerStage.empty()) {
+        const int stages = scenario.stages();
+        for (int stage = 0; stage < stages; ++stage) {
+            const int layers = scenario.model.numHiddenLayers;
+            scenario.schedule.layersPerStage.push_back(layers / stages + (stage < layers % stages ? 1 : 0));
+        }
+    }
+    if (scenario.cluster.gpusPerNode == 0)
+        scenario.cluster = h100Cluster(layout.worldSize());
+}
+
+inline sim::Scenario smallScenario(int tp = 1, int pp = 1, int dp = 1, int microbatches = 4)
+{
+    sim::Scenario scenario;
+    scenario.name = "small";
+    scenario.model = llamaModel(8, 1024, 16, 8, 2816);
+    scenario.layout.tp = scenario.layout.etp = tp;
+    scenario.layout.pp = pp;
+    scenario.layout.dp = dp;
+    scenario.layout.sequenceParallel = tp > 1;
+    scenario.training.sequenceLength = 1024;
+    scenario.training.globalBatchSize = microbatches * dp;
+    resolve(scenario);
+    return scenario;
+}
+
+/// Any legal job of up to `largestWorld` ranks, with all the features that change the program or the classes.
+inline sim::Scenario randomScenario(std::mt19937& random, int largestWorld)
+{
+    const auto pick = [&random](std::initializer_list<int> values) {
+        return *(values.begin() + static_cast<std::ptrdiff_t>(random() % values.size()));
+    };
+    for (;;) {
+        sim::Scenario scenario;
+        scenario.name = "random";
+        sim::Layout& layout = scenario.layout;
+        layout.tp = pick({1, 1, 2, 4, 8});
+        layout.cp = pick({1, 1, 1, 2, 4});
+        layout.pp = pick({1, 2, 2, 3, 4, 8});
+        layout.dp = pick({1, 2, 3, 4, 8});
+        if (layout.worldSize() > largestWorld)
+            continue;
+        const bool moe = random() % 3 == 0;
+        scenario.model = llamaModel(8 + static_cast<int>(random() % 9), 512, 16, pick({2, 8, 16}), 1536, 4096);
+        scenario.model.tieWordEmbeddings = random() % 2 == 0;
+        layout.etp = layout.tp;
+        if (moe) {
+            scenario.model.numExperts = 8;
+            scenario.model.numExpertsPerTok = 2;
+            scenario.model.moeIntermediateSize = 256;
+            scenario.model.firstKDenseReplace = static_cast<int>(random() % 3);
+            layout.etp = random() % 2 == 0 ? 1 : layout.tp;
+            layout.ep = pick({1, 2, 4, 8});
+            if (layout.worldSize() % (layout.etp * layout.ep * layout.pp) != 0)
+                continue;
+        }
+        layout.sequenceParallel = layout.tp > 1 && (moe || random() % 2 == 0);
+        layout.zeroStage = pick({0, 1, 2, 3});
+        const int dataRanks = layout.dp * layout.cp;
+        layout.dpShard = layout.zeroStage > 0 && dataRanks % 2 == 0 && random() % 3 == 0 ? dataRanks / 2 : dataRanks;
+        if (random() % 4 == 0 && !moe && layout.cp == 1)
+            layout.order = "tp-cp-pp-dp";
+        layout.placement = random() % 4 == 0 ? sim::PlacementRule::roundRobin : sim::PlacementRule::packed;
+
+        scenario.schedule.virtualStages = layout.pp > 1 ? pick({1, 1, 2}) : 1;
+        scenario.schedule.kind = scenario.schedule.virtualStages > 1 ? (random() % 3 == 0 ? "looped-bfs" : "interleaved-1f1b")
+                                                                     : (random() % 3 == 0 ? "gpipe" : "1f1b");
+        if (scenario.model.numHiddenLayers < scenario.stages())
+            continue;
+        const int microbatches = layout.pp * (1 + static_cast<int>(random() % 3));
+        sim::Training& training = scenario.training;
+        training.sequenceLength = 256;
+        training.microBatchSize = pick({1, 2});
+        training.globalBatchSize = microbatches * layout.dp * training.microBatchSize;
+        training.recompute = static_cast<sim::Recompute>(random() % 3);
+        training.flashAttention = random() % 2 == 0;
+        training.overlap = {.gradReduce = random() % 2 == 0,
+                            .paramGather = random() % 2 == 0,
+                            .tpComm = random() % 2 == 0,
+                            .p2p = random() % 2 == 0};
+        scenario.cluster = h100Cluster(layout.worldSize(), pick({4, 6, 8}));
+        const int world = layout.worldSize();
+        for (int i = pick({0, 0, 1, 2}); i > 0; --i) {
+            sim::Perturbation perturbation;
+            perturbation.kind = random() % 2 == 0 ? sim::PerturbationKind::slowGpu : sim::PerturbationKind::slowLink;
+            perturbation.rank = static_cast<int>(random() % static_cast<unsigned>(world));
+            perturbation.factor = 1.0 + 0.1 * static_cast<double>(1 + random() % 20);
+            scenario.perturbations.push_back(perturbation);
+        }
+        resolve(scenario);
+        return scenario;
+    }
+}
+
+inline std::string describe(const sim::Scenario& s)
+{
+    const sim::Layout& l = s.layout;
+    return "tp" + std::to_string(l.tp) + " cp" + std::to_string(l.cp) + " pp" + std::to_string(l.pp) + " dp" +
+           std::to_string(l.dp) + " ep" + std::to_string(l.ep) + " etp" + std::to_string(l.etp) + " zero" +
+           std::to_string(l.zeroStage) + " shard" + std::to_string(l.dpShard) + " " + l.order + " " + s.schedule.kind + " v" +
+           std::to_string(s.schedule.virtualStages) + " m" + std::to_string(s.microbatches()) + " perturbations " +
+           std::to_string(s.perturbations.size()) + " gpus/node " + std::to_string(s.cluster.gpusPerNode);
+}
+
+} // namespace test

@@ -1,4 +1,5 @@
-// The front door: a resolved scenario in, everything about its step out. The result is immutable and may be shared between threads.
+// The front door: a resolved scenario in, everything about its step out. The result is immutable and may be shared between
+// threads.
 #pragma once
 
 #include "sim/analysis/metrics.h"
@@ -50,7 +51,8 @@ public:
     virtual Trace trace(TraceDetail) const = 0;
 };
 
-/// Throws Error if the schedule or mesh cannot be made (readScenario has checked both). Deterministic: same scenario, same numbers.
+/// Throws Error if the schedule or mesh cannot be made (readScenario has checked both). Deterministic: same scenario, same
+/// numbers.
 std::shared_ptr<const Simulation> simulate(const Scenario&, const SimulateOptions& = {});
 
 } // namespace sim

@@ -1,5 +1,5 @@
-// What a view draws on. Views are pure: (model, geometry) -> primitives here. Behind it: Dear ImGui's draw list on screen, QPainter
-// for figures, a recorder for tests and screen readers. No Qt, no GL, no ImGui in this header.
+// What a view draws on. Views are pure: (model, geometry) -> primitives here. Behind it: Dear ImGui's draw list on screen,
+// QPainter for figures, a recorder for tests and screen readers. No Qt, no GL, no ImGui in this header.
 #pragma once
 
 #include <cstdint>
@@ -41,9 +41,9 @@ enum class LineStyle : std::uint8_t { solid, dashed, dotted };
 
 /// Something a pointer can be over and a screen reader can name. One tree of these serves hover, accessibility and tests.
 struct Node {
-    std::uint64_t id = 0;   ///< the view's own; stable while the thing exists
-    std::string role;       ///< "cell", "span", "row", "axis"
-    std::string name;       ///< "rank 13, dp 1 pp 1 cp 0 tp 1, 42.1 GiB"
+    std::uint64_t id = 0; ///< the view's own; stable while the thing exists
+    std::string role;     ///< "cell", "span", "row", "axis"
+    std::string name;     ///< "rank 13, dp 1 pp 1 cp 0 tp 1, 42.1 GiB"
     Rect rect;
     bool selected = false;
 };

@@ -19,7 +19,7 @@ public:
     explicit CanvasWidget(View& view, Renderer = Renderer::automatic, QWidget* parent = nullptr);
     ~CanvasWidget() override;
 
-    void requestFrame(); ///< something changed; coalesced
+    void requestFrame();       ///< something changed; coalesced
     Renderer renderer() const; ///< what automatic chose
     int framesDrawn() const;
     const std::vector<Node>& nodes() const; ///< of the last frame, when accessibility or a test asked for them

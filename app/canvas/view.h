@@ -22,7 +22,18 @@ struct PointerEvent {
 
 /// What a key does, already translated from physical keys by the shell's command table.
 enum class ViewCommand : std::uint8_t {
-    zoomIn, zoomOut, panLeft, panRight, panUp, panDown, focusSelection, fitAll, next, previous, mark, clear
+    zoomIn,
+    zoomOut,
+    panLeft,
+    panRight,
+    panUp,
+    panDown,
+    focusSelection,
+    fitAll,
+    next,
+    previous,
+    mark,
+    clear
 };
 
 enum class CursorShape : std::uint8_t { arrow, pointingHand, crosshair, resizeHorizontal, grab };
@@ -33,8 +44,17 @@ public:
     virtual std::string title() const = 0;
     virtual void draw(Canvas&) = 0;
     /// Both return true if something changed that must be drawn.
-    virtual bool pointer(const PointerEvent&, Rect area) { (void)area; return false; }
-    virtual bool command(ViewCommand, bool fast, Rect area) { (void)fast; (void)area; return false; }
+    virtual bool pointer(const PointerEvent&, Rect area)
+    {
+        (void)area;
+        return false;
+    }
+    virtual bool command(ViewCommand, bool fast, Rect area)
+    {
+        (void)fast;
+        (void)area;
+        return false;
+    }
     virtual CursorShape cursor() const { return CursorShape::arrow; }
     /// Text for a tooltip at the pointer; empty for none.
     virtual std::string tooltip() const { return {}; }

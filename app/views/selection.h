@@ -19,11 +19,11 @@ struct TimeRange {
 
 struct Selection {
     std::optional<int> hoveredRank;
-    std::optional<int> selectedRank;     ///< clicked; its details are shown
+    std::optional<int> selectedRank; ///< clicked; its details are shown
     std::optional<SpanRef> hoveredSpan;
     std::optional<SpanRef> selectedSpan;
-    std::optional<TimeRange> range;      ///< dragged on the timeline
-    std::int64_t cursorNs = 0;           ///< the one time cursor
+    std::optional<TimeRange> range; ///< dragged on the timeline
+    std::int64_t cursorNs = 0;      ///< the one time cursor
     /// The rank whose groups are lit: what is under the pointer, else what was clicked.
     std::optional<int> focusRank() const { return hoveredRank ? hoveredRank : selectedRank; }
     bool operator==(const Selection&) const = default;

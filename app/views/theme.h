@@ -13,8 +13,8 @@ struct Theme {
     std::string name; ///< "light", "dark"
     bool dark = false;
     Color window, panel, canvas, border, text, mutedText, accent, selection, hover, warning, error;
-    std::array<Color, sim::kOpClassCount> opClass;     ///< fill of a span
-    std::array<Color, sim::kOpClassCount> opClassText; ///< label on it, contrast >= 4.5
+    std::array<Color, sim::kOpClassCount> opClass;                ///< fill of a span
+    std::array<Color, sim::kOpClassCount> opClassText;            ///< label on it, contrast >= 4.5
     Color parameters, gradients, optimizer, activations, buffers; ///< memory
 };
 

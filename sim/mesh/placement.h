@@ -22,19 +22,23 @@ struct GroupShape {
 
 class Placement {
 public:
+    /// Packed: rank r on GPU r. Round-robin: one rank to each node in turn (Slurm's cyclic distribution). Throws Error if the
+    /// ranks outnumber the GPUs, the explicit list is not one GPU a rank, or no tier joins all GPUs.
     Placement(const Layout&, const Cluster&);
     int gpu(int rank) const;
     int node(int rank) const { return gpu(rank) / m_gpusPerNode; }
+    /// Also the rail: network card i serves GPU i of a node.
     int gpuOfNode(int rank) const { return gpu(rank) % m_gpusPerNode; }
     /// Index into Cluster::tiers of the innermost tier that joins the two; 0 for the same GPU.
     int tierBetween(int rankA, int rankB) const;
+    /// O(ranks) where GPUs ascend along the group, as in every group of a packed mesh.
     GroupShape shape(const std::vector<int>& ranks) const;
 
 private:
     PlacementRule m_rule;
     std::vector<int> m_explicit;
     int m_gpusPerNode = 1, m_nodes = 1, m_worldSize = 1;
-    std::vector<int> m_spans;
+    std::vector<int> m_spans; ///< GPUs that a domain of each tier joins
 };
 
 } // namespace sim

@@ -16,7 +16,7 @@ public:
         std::string name;
         int size = 1;
     };
-    /// Throws Error if a size is below 1 or a name comes twice.
+    /// Throws Error if a size is below 1, a name comes twice or the product does not fit an int.
     explicit RankGrid(std::vector<AxisSize> axesFastestFirst);
 
     int size() const { return m_size; }
@@ -25,7 +25,7 @@ public:
     int stride(int index) const { return m_strides[static_cast<std::size_t>(index)]; }
     /// -1 if there is no such axis.
     int axisIndex(std::string_view name) const;
-    int coordinate(int rank, int axisIndex) const;
+    int coordinate(int rank, int axisIndex) const { return rank / stride(axisIndex) % axis(axisIndex).size; }
 
     /// Groups of the ranks that differ only in the given axes; members vary fastest axis first, groups are numbered by the
     /// remaining axes, fastest first.
@@ -40,13 +40,17 @@ public:
 
     private:
         friend class RankGrid;
+        /// One axis, or a run of axes whose ranks count on without a gap.
         struct Digit {
             int size, stride;
         };
-        std::vector<Digit> m_inside, m_outside;
+        static int toRank(const std::vector<Digit>&, int number);
+        static int toNumber(const std::vector<Digit>&, int rank);
+
+        std::vector<Digit> m_inside, m_outside; ///< fastest first, none of size 1
         int m_count = 1, m_groupSize = 1;
     };
-    /// Throws Error if an axis is unknown.
+    /// Axes in any order. Throws Error if one is unknown.
     Groups groups(std::span<const std::string_view> axes) const;
 
 private:

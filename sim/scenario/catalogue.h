@@ -22,7 +22,7 @@ public:
         std::string id;   ///< "llama3-405b"
         std::string name; ///< "Llama 3.1 405B"
     };
-    const std::vector<Entry>& models() const;   ///< by family and size
+    const std::vector<Entry>& models() const; ///< by family and size
     const std::vector<Entry>& gpus() const;
     const std::vector<Entry>& clusters() const;
 

@@ -80,7 +80,8 @@ private:
     std::unique_ptr<Data> m_data;
 };
 
-/// Reads and resolves in one go; `overrides` as of --set. Throws ScenarioError with all problems; warnings go to `warnings` if given.
+/// Reads and resolves in one go; `overrides` as of --set. Throws ScenarioError with all problems; warnings go to `warnings` if
+/// given.
 Scenario readScenario(const std::filesystem::path& file, const Catalogue&, const std::vector<std::string>& overrides = {},
                       std::vector<Problem>* warnings = nullptr);
 

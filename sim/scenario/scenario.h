@@ -34,10 +34,10 @@ struct Model {
     bool gatedMlp = true; ///< SwiGLU-style: two up projections
     Normalization normalization = Normalization::rmsnorm;
     PositionEmbedding positionEmbedding = PositionEmbedding::rope;
-    bool bias = false;    ///< every linear layer has a bias (GPT-2 style)
-    bool qkvBias = false; ///< only the query, key, value projections have one (Qwen2.5)
-    bool outputBias = false; ///< the attention output projection has one (gpt-oss, with qkvBias)
-    bool qkNorm = false;  ///< per-head normalisation of queries and keys (Qwen3)
+    bool bias = false;           ///< every linear layer has a bias (GPT-2 style)
+    bool qkvBias = false;        ///< only the query, key, value projections have one (Qwen2.5)
+    bool outputBias = false;     ///< the attention output projection has one (gpt-oss, with qkvBias)
+    bool qkNorm = false;         ///< per-head normalisation of queries and keys (Qwen3)
     bool attentionSinks = false; ///< one learned sink logit a head (gpt-oss)
     // Mixture of experts; numExperts == 0 means dense.
     int numExperts = 0;
@@ -65,9 +65,9 @@ struct Model {
 
 /// What kernels reach of a GPU's peaks. Belongs to a GPU type (or a measured profile), never to a scenario.
 struct Efficiency {
-    std::string id;      ///< catalogue id or file it came from
-    double gemm = 0.78;  ///< fraction of peak a large, well-shaped GEMM reaches
-    double gemmHalfK = 256;  ///< K at which a GEMM reaches half of that (start-up of the main loop)
+    std::string id;                  ///< catalogue id or file it came from
+    double gemm = 0.78;              ///< fraction of peak a large, well-shaped GEMM reaches
+    double gemmHalfK = 256;          ///< K at which a GEMM reaches half of that (start-up of the main loop)
     double attentionForward = 0.60;  ///< fused attention, forward
     double attentionBackward = 0.50; ///< fused attention, backward
     double memory = 0.80;            ///< fraction of memory bandwidth that element-wise kernels reach
@@ -90,7 +90,7 @@ struct Gpu {
 /// A level of the interconnect: domains of `span` GPUs joined at the given speed.
 struct Tier {
     std::string name;
-    int span = 0; ///< GPUs one domain joins; 0 = all
+    int span = 0;            ///< GPUs one domain joins; 0 = all
     double bandwidthGBs = 0; ///< GB/s a GPU can send, one direction
     double latencyUs = 0;
     bool inNetworkReduction = false;
@@ -114,13 +114,13 @@ enum class PlacementRule : std::uint8_t { packed, roundRobin, explicitList };
 struct Layout {
     int tp = 1, cp = 1, pp = 1, dp = 1;
     int ep = 1;
-    int etp = 1;                              ///< tensor parallelism of experts; the file's default is tp
-    std::string order = "tp-cp-ep-dp-pp";     ///< axes, fastest-varying first
+    int etp = 1;                          ///< tensor parallelism of experts; the file's default is tp
+    std::string order = "tp-cp-ep-dp-pp"; ///< axes, fastest-varying first
     bool sequenceParallel = false;
-    int zeroStage = 0;                        ///< 0..3, 3 = FSDP
-    int dpShard = 0;                          ///< ranks one shard group joins inside dp*cp; resolved: never 0
+    int zeroStage = 0; ///< 0..3, 3 = FSDP
+    int dpShard = 0;   ///< ranks one shard group joins inside dp*cp; resolved: never 0
     PlacementRule placement = PlacementRule::packed;
-    std::vector<int> explicitPlacement;       ///< rank -> GPU, for explicitList
+    std::vector<int> explicitPlacement; ///< rank -> GPU, for explicitList
     int worldSize() const { return tp * cp * pp * dp; }
     bool operator==(const Layout&) const = default;
 };
@@ -128,9 +128,9 @@ struct Layout {
 struct ScheduleSettings {
     std::string kind = "1f1b";
     int virtualStages = 1;
-    std::vector<int> layersPerStage; ///< per stage in model order, pp * virtualStages long; resolved: never empty
-    int microbatchGroup = 0;         ///< interleaving group; resolved: pp unless given
-    double memoryCapGib = 0;         ///< for `auto`; 0 = the GPU's memory
+    std::vector<int> layersPerStage;  ///< per stage in model order, pp * virtualStages long; resolved: never empty
+    int microbatchGroup = 0;          ///< interleaving group; resolved: pp unless given
+    double memoryCapGib = 0;          ///< for `auto`; 0 = the GPU's memory
     std::vector<std::string> actions; ///< for `custom`: one line a rank, PyTorch's action grammar
     bool operator==(const ScheduleSettings&) const = default;
 };
@@ -162,9 +162,9 @@ enum class PerturbationKind : std::uint8_t { slowGpu, slowLink, jitter, failure 
 /// Something that is not ideal.
 struct Perturbation {
     PerturbationKind kind = PerturbationKind::slowGpu;
-    int rank = -1;       ///< slowGpu, failure: the rank; slowLink: a rank whose links are slow
-    double factor = 1;   ///< slowGpu: compute takes this many times as long; slowLink: so do the rank's transfers
-    double sigma = 0;    ///< jitter: relative standard deviation of each kernel's time
+    int rank = -1;     ///< slowGpu, failure: the rank; slowLink: a rank whose links are slow
+    double factor = 1; ///< slowGpu: compute takes this many times as long; slowLink: so do the rank's transfers
+    double sigma = 0;  ///< jitter: relative standard deviation of each kernel's time
     std::uint64_t seed = 0;
     double atSeconds = 0; ///< failure
     bool operator==(const Perturbation&) const = default;

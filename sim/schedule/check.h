@@ -1,4 +1,5 @@
-// Is a schedule complete, in order and free of deadlock? If not, why: missing and doubled actions, W before I, the cycle of waits.
+// Is a schedule complete, in order and free of deadlock? If not, why: missing and doubled actions, W before I, the cycle of
+// waits.
 #pragma once
 
 #include "sim/schedule/schedule.h"

@@ -11,8 +11,8 @@ namespace sim {
 
 /// One line a rank, comma-separated, no idle cells.
 std::string scheduleCsv(const Schedule&);
-/// Strict: throws Error with line and cell. Empty cells are idle slots and dropped; the 2024 dialect (BW, or W without I) is refused
-/// with an explanation; stage -> rank is inferred from the rows. `kind` of the result is "custom".
+/// Strict: throws Error with line and cell. Empty cells are idle slots and dropped; the 2024 dialect (BW, or W without I) is
+/// refused with an explanation; stage -> rank is inferred from the rows. `kind` of the result is "custom".
 Schedule parseScheduleCsv(const std::vector<std::string>& lines);
 Schedule parseScheduleCsv(std::string_view text);
 

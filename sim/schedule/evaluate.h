@@ -18,11 +18,11 @@ struct PassMemory {
 };
 
 struct ScheduleTimes {
-    double makespan = 0; ///< last end - first start over all ranks
-    double span = 0;     ///< longest time any one rank needs from its first to its last action (the ZB papers' cost)
-    std::vector<double> busy;                ///< [rank]
-    std::vector<double> peakActivations;     ///< [rank]
-    std::vector<std::vector<double>> start;  ///< [rank][action]
+    double makespan = 0;      ///< last end - first start over all ranks
+    double span = 0;          ///< longest time any one rank needs from its first to its last action (the ZB papers' cost)
+    std::vector<double> busy; ///< [rank]
+    std::vector<double> peakActivations;    ///< [rank]
+    std::vector<std::vector<double>> start; ///< [rank][action]
     std::vector<std::vector<double>> end;
     // The three bubbles in use, each with its denominator (facts/schedules.md, trap 2).
     double bubbleOfMakespan = 0; ///< mean over ranks of idle / makespan

@@ -16,18 +16,18 @@ struct ScheduleRequest {
     int ranks = 1;
     int virtualStages = 1;
     int microbatches = 1;
-    int microbatchGroup = 0;             ///< interleaving group N; 0 = ranks
-    bool overlapExpertComm = false;      ///< one more warm-up forward, as Megatron's overlap_moe_expert_parallel_comm
+    int microbatchGroup = 0;                ///< interleaving group N; 0 = ranks
+    bool overlapExpertComm = false;         ///< one more warm-up forward, as Megatron's overlap_moe_expert_parallel_comm
     std::vector<std::string> customActions; ///< for `custom`
 };
 
 /// What a family promises; `make` may assume that `unmet` returned nothing.
 struct ScheduleFamily {
-    std::string_view kind;      ///< the contract's key
-    std::string_view title;     ///< for people: "Interleaved 1F1B"
-    std::string_view character; ///< one line: what it trades for what
-    std::string_view source;    ///< paper or code
-    bool available;             ///< false: named in the contract, generator not written yet
+    std::string_view kind;                  ///< the contract's key
+    std::string_view title;                 ///< for people: "Interleaved 1F1B"
+    std::string_view character;             ///< one line: what it trades for what
+    std::string_view source;                ///< paper or code
+    bool available;                         ///< false: named in the contract, generator not written yet
     int minVirtualStages, maxVirtualStages; ///< 0 = no upper limit
     /// What the request violates, with the numbers and the nearest legal values; nothing when it can be made.
     std::optional<std::string> (*unmet)(const ScheduleRequest&);

@@ -1,4 +1,5 @@
-// A pipeline schedule is data: for every pipeline rank an ordered list of actions. Simulator and live runtime execute the same list.
+// A pipeline schedule is data: for every pipeline rank an ordered list of actions. Simulator and live runtime execute the same
+// list.
 #pragma once
 
 #include <compare>

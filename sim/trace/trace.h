@@ -10,35 +10,48 @@ namespace sim {
 
 /// What a span is, coarsely: decides its colour and which column of the statistics it counts in.
 enum class OpClass : std::uint8_t {
-    forward, backward, backwardInput, backwardWeight, recompute, optimizer,
-    tpComm, cpComm, epComm, ppComm, dpComm, other
+    forward,
+    backward,
+    backwardInput,
+    backwardWeight,
+    recompute,
+    optimizer,
+    tpComm,
+    cpComm,
+    epComm,
+    ppComm,
+    dpComm,
+    other
 };
 inline constexpr int kOpClassCount = 12;
 const char* opClassName(OpClass); ///< "forward", "tp comm", …
-inline bool isCommunication(OpClass c) { return c >= OpClass::tpComm && c <= OpClass::dpComm; }
+inline bool isCommunication(OpClass c)
+{
+    return c >= OpClass::tpComm && c <= OpClass::dpComm;
+}
 
 enum class TrackRole : std::uint8_t { actions, compute, communication, other };
 
 /// What spans of one kind share. A trace has few kinds and many spans.
 struct SpanKind {
-    std::string name;        ///< "attn.qkv", "0F" (an action; its micro-batch is the span's)
+    std::string name; ///< "attn.qkv", "0F" (an action; its micro-batch is the span's)
     OpClass opClass = OpClass::other;
-    int stage = -1;          ///< place in the model, -1 if none
+    int stage = -1; ///< place in the model, -1 if none
     int layer = -1;
-    std::string group;       ///< process group of a collective: "tp"
-    std::int64_t bytes = 0;  ///< moved by a transfer or collective, per rank
+    std::string group;      ///< process group of a collective: "tp"
+    std::int64_t bytes = 0; ///< moved by a transfer or collective, per rank
     double flops = 0;
 };
 
 /// One row of spans in order of start. Columns: 24 bytes a span (and 8 more where spans are correlated).
 struct Track {
-    int process = 0;         ///< index into Trace::processes
-    std::string name;        ///< "actions", "compute", "tp comm"
+    int process = 0;  ///< index into Trace::processes
+    std::string name; ///< "actions", "compute", "tp comm"
     TrackRole role = TrackRole::other;
     std::vector<std::int64_t> startNs;
     std::vector<std::int64_t> durationNs;
-    std::vector<std::uint32_t> kind;      ///< index into Trace::kinds
-    std::vector<std::int32_t> microbatch; ///< -1 if none
+    std::vector<std::uint32_t> kind;        ///< index into Trace::kinds
+    std::vector<std::int32_t> microbatch;   ///< -1 if none
     std::vector<std::uint64_t> correlation; ///< same for all members of one collective; empty if the track has none
     std::size_t size() const { return startNs.size(); }
 };
@@ -50,8 +63,8 @@ struct Flow {
 
 struct Counter {
     int process = 0;
-    std::string name;  ///< "memory"
-    std::string unit;  ///< "bytes"
+    std::string name;                 ///< "memory"
+    std::string unit;                 ///< "bytes"
     std::vector<std::int64_t> timeNs; ///< value holds from here to the next
     std::vector<std::int64_t> value;
 };
@@ -59,18 +72,18 @@ struct Counter {
 /// One rank (or one of many ranks that behave alike).
 struct Process {
     int rank = 0;
-    int multiplicity = 1;  ///< how many ranks this one stands for
-    std::string name;      ///< "rank 5 (dp0 pp1 cp0 tp1)"
+    int multiplicity = 1; ///< how many ranks this one stands for
+    std::string name;     ///< "rank 5 (dp0 pp1 cp0 tp1)"
 };
 
 struct Trace {
     std::string title;
     std::vector<Process> processes; ///< by rank
     std::vector<SpanKind> kinds;
-    std::vector<Track> tracks;      ///< grouped by process, in the order to show
+    std::vector<Track> tracks; ///< grouped by process, in the order to show
     std::vector<Flow> flows;
     std::vector<Counter> counters;
-    std::int64_t endNs = 0;         ///< the trace spans [0, endNs]
+    std::int64_t endNs = 0; ///< the trace spans [0, endNs]
     std::size_t spanCount() const;
 };
 

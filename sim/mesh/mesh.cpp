@@ -1,0 +1,300 @@
+#include "sim/mesh/mesh.h"
+
+#include "sim/error.h"
+
+#include <algorithm>
+#include <cassert>
+#include <limits>
+#include <string>
+
+namespace sim {
+
+namespace {
+
+enum class Grid : std::uint8_t { dense, expert, pipelineEnds };
+
+struct KindInfo {
+    std::string_view name;
+    Grid grid;
+    std::array<std::string_view, 3> axes; ///< unused ones empty
+    std::string_view purpose;
+};
+
+/// Axes of each group as in Megatron Core's initialize_model_parallel; expt_dp spans cp too, which is 1 on its expert grid.
+constexpr std::array<KindInfo, kGroupKindCount> kKinds = {{
+    {"tp", Grid::dense, {"tp"}, "ranks that hold slices of the same layers' matrices"},
+    {"cp", Grid::dense, {"cp"}, "ranks that hold parts of the same sequences"},
+    {"dp", Grid::dense, {"dp"}, "ranks that hold the same weights and see different sequences"},
+    {"dp_cp",
+     Grid::dense,
+     {"dp", "cp"},
+     "ranks that hold the same weights: gradients are reduced and optimizer states sharded here"},
+    {"pp", Grid::dense, {"pp"}, "ranks that hold successive layers and hand activations on"},
+    {"mp", Grid::dense, {"tp", "pp"}, "ranks that together hold one copy of the model"},
+    {"embd", Grid::pipelineEnds, {}, "first and last pipeline rank, which share tied embedding weights"},
+    {"pos_embd", Grid::pipelineEnds, {}, "first pipeline rank, which holds the position embedding"},
+    {"tp_cp", Grid::dense, {"tp", "cp"}, "ranks that work on the same sequences in one stage"},
+    {"tp_dp", Grid::dense, {"tp", "dp"}, "ranks of one stage that hold the same part of their sequences"},
+    {"tp_dp_cp", Grid::dense, {"tp", "dp", "cp"}, "all ranks of one stage: FP8 scales and expert balance are agreed on here"},
+    {"ep", Grid::expert, {"ep"}, "ranks that hold different experts of the same layers and exchange tokens"},
+    {"expt_tp", Grid::expert, {"tp"}, "ranks that hold slices of the same experts' matrices"},
+    {"expt_dp", Grid::expert, {"dp", "cp"}, "ranks that hold the same experts: expert gradients are reduced here"},
+    {"tp_ep", Grid::expert, {"tp", "ep"}, "ranks that together hold all experts of their layers"},
+    {"tp_ep_pp", Grid::expert, {"tp", "ep", "pp"}, "ranks that together hold all experts of the model"},
+}};
+
+const KindInfo& info(GroupKind kind)
+{
+    return kKinds[static_cast<std::size_t>(kind)];
+}
+
+constexpr std::array<std::string_view, 5> kAxisNames = {"tp", "cp", "ep", "dp", "pp"};
+
+std::string factor(std::string_view name, int value)
+{
+    return std::string(name) + " " + std::to_string(value);
+}
+
+std::string denseProduct(const Layout& layout)
+{
+    return factor("tp", layout.tp) + " x " + factor("cp", layout.cp) + " x " + factor("pp", layout.pp) + " x " +
+           factor("dp", layout.dp);
+}
+
+/// World size; throws if an axis is below 1 or the product leaves int.
+int checkedWorldSize(const Layout& layout)
+{
+    std::int64_t world = 1;
+    for (const auto& [name, value] : {std::pair{"tp", layout.tp},
+                                      {"cp", layout.cp},
+                                      {"pp", layout.pp},
+                                      {"dp", layout.dp},
+                                      {"ep", layout.ep},
+                                      {"etp", layout.etp}}) {
+        if (value < 1)
+            throw Error(factor(name, value) + " must be at least 1");
+        if (std::string_view(name) != "ep" && std::string_view(name) != "etp")
+            world *= value;
+        if (world > std::numeric_limits<int>::max())
+            throw Error(denseProduct(layout) + " is more than " + std::to_string(std::numeric_limits<int>::max()) + " ranks");
+    }
+    return static_cast<int>(world);
+}
+
+std::vector<std::string> splitOrder(const std::string& order)
+{
+    std::vector<std::string> axes;
+    for (std::size_t begin = 0; begin <= order.size();) {
+        const std::size_t end = std::min(order.find('-', begin), order.size());
+        axes.push_back(order.substr(begin, end - begin));
+        if (std::find(kAxisNames.begin(), kAxisNames.end(), axes.back()) == kAxisNames.end())
+            throw Error("order \"" + order + "\" names \"" + axes.back() + "\"; axes are tp, cp, ep, dp, pp, joined by -");
+        begin = end + 1;
+    }
+    return axes;
+}
+
+/// Axes in `order`'s order; those missing from it come last and must be 1.
+RankGrid makeGrid(const std::string& order, std::string_view gridName, const std::array<int, 5>& sizes)
+{
+    std::vector<RankGrid::AxisSize> axes;
+    for (const std::string& name : splitOrder(order)) {
+        const auto index = std::find(kAxisNames.begin(), kAxisNames.end(), name) - kAxisNames.begin();
+        axes.push_back({name, sizes[static_cast<std::size_t>(index)]});
+    }
+    for (std::size_t i = 0; i < kAxisNames.size(); ++i) {
+        const std::string name(kAxisNames[i]);
+        if (std::any_of(axes.begin(), axes.end(), [&](const auto& axis) { return axis.name == name; }))
+            continue;
+        if (sizes[i] > 1)
+            throw Error("order \"" + order + "\" has no place for " + name + ", which is " + std::to_string(sizes[i]) +
+                        " on the " + std::string(gridName) + " grid; the default order is tp-cp-ep-dp-pp");
+        axes.push_back({name, 1});
+    }
+    return RankGrid(std::move(axes));
+}
+
+RankGrid makeDense(const Layout& layout)
+{
+    checkedWorldSize(layout);
+    return makeGrid(layout.order, "dense", {layout.tp, layout.cp, 1, layout.dp, layout.pp});
+}
+
+/// Values of one factor that divide what the others leave of the world.
+std::string divisors(int of)
+{
+    std::string text;
+    for (int value = 1; value <= of; ++value)
+        if (of % value == 0)
+            text += (text.empty() ? "" : ", ") + std::to_string(value);
+    return text;
+}
+
+[[noreturn]] void refuseExpertProduct(const Layout& layout, std::int64_t product)
+{
+    const int world = layout.worldSize();
+    std::string message = "experts are laid out on a grid etp x ep x pp = " + std::to_string(layout.etp) + " x " +
+                          std::to_string(layout.ep) + " x " + std::to_string(layout.pp) + " = " + std::to_string(product) +
+                          ", which does not divide the world size " + std::to_string(world) + " = " + denseProduct(layout);
+    if (layout.etp == layout.tp && layout.tp > 1)
+        message += "; etp is " + std::to_string(layout.etp) + " like tp, its default";
+    std::string fixes;
+    if (world % (std::int64_t{layout.ep} * layout.pp) == 0)
+        fixes += "etp " + divisors(world / (layout.ep * layout.pp));
+    if (world % (std::int64_t{layout.etp} * layout.pp) == 0)
+        fixes += (fixes.empty() ? "" : " (with this ep), or ") + ("ep " + divisors(world / (layout.etp * layout.pp))) +
+                 " (with this etp)";
+    if (!fixes.empty())
+        message += "; what fits: " + fixes;
+    throw Error(message);
+}
+
+std::string rankList(const std::vector<int>& ranks)
+{
+    std::string text = "[";
+    for (std::size_t i = 0; i < std::min<std::size_t>(ranks.size(), 4); ++i)
+        text += (i ? ", " : "") + std::to_string(ranks[i]);
+    return text + (ranks.size() > 4 ? ", ...]" : "]");
+}
+
+RankGrid::Groups pipelineGroups(const RankGrid& grid)
+{
+    const std::array<std::string_view, 1> axes = {"pp"};
+    return grid.groups(axes);
+}
+
+RankGrid makeExpert(const Layout& layout, const RankGrid& dense)
+{
+    const std::int64_t product = std::int64_t{layout.etp} * layout.ep * layout.pp;
+    if (layout.worldSize() % product != 0)
+        refuseExpertProduct(layout, product);
+    const int expertDp = static_cast<int>(layout.worldSize() / product);
+
+    // Both grids must give the same pipelines. Megatron Core asks for more where pp is not last: equal data parallelism.
+    const bool pipelineLast = layout.order.ends_with("pp");
+    if (layout.pp > 1 && !pipelineLast && expertDp != layout.dp) {
+        const bool namesEp = layout.order.find("ep") != std::string::npos;
+        if (!namesEp && layout.ep == 1 && layout.etp == layout.tp)
+            return dense;
+        throw Error(
+            "with pp not last in order \"" + layout.order +
+            "\" the dense and the expert grid must leave equal data parallelism: tp x cp = " + std::to_string(layout.tp) + " x " +
+            std::to_string(layout.cp) + " leaves dp " + std::to_string(layout.dp) + ", etp x ep = " + std::to_string(layout.etp) +
+            " x " + std::to_string(layout.ep) + " leaves expert dp " + std::to_string(expertDp) + " of " +
+            std::to_string(layout.worldSize()) + " ranks over pp " + std::to_string(layout.pp) +
+            "; make etp x ep equal tp x cp (etp " + std::to_string(layout.tp) + ", ep " + std::to_string(layout.cp) +
+            "), or put pp last (tp-cp-ep-dp-pp)" +
+            (layout.ep == 1 && layout.etp == layout.tp ? ", or leave ep out of the order if the model has no experts" : ""));
+    }
+    RankGrid expert = makeGrid(layout.order, "expert", {layout.etp, 1, layout.ep, expertDp, layout.pp});
+    const std::vector<int> densePipeline = pipelineGroups(dense).members(0);
+    const std::vector<int> expertPipeline = pipelineGroups(expert).members(0);
+    if (densePipeline != expertPipeline)
+        throw Error("with order \"" + layout.order + "\" pipelines differ: rank 0's is " + rankList(densePipeline) +
+                    " on the dense grid (" + denseProduct(layout) + ") and " + rankList(expertPipeline) +
+                    " on the expert grid (" + factor("etp", layout.etp) + " x " + factor("ep", layout.ep) + " x " +
+                    factor("pp", layout.pp) + " x " + factor("expert dp", expertDp) + "); put pp last (tp-cp-ep-dp-pp)");
+    return expert;
+}
+
+} // namespace
+
+std::string_view groupKindName(GroupKind kind)
+{
+    return info(kind).name;
+}
+
+std::optional<GroupKind> groupKindFromName(std::string_view name)
+{
+    for (int i = 0; i < kGroupKindCount; ++i)
+        if (kKinds[static_cast<std::size_t>(i)].name == name)
+            return static_cast<GroupKind>(i);
+    return std::nullopt;
+}
+
+std::string_view groupKindPurpose(GroupKind kind)
+{
+    return info(kind).purpose;
+}
+
+Mesh::Mesh(const Layout& layout) : m_dense(makeDense(layout)), m_expert(makeExpert(layout, m_dense)), m_pp(layout.pp)
+{
+    for (std::size_t i = 0; i < kKinds.size(); ++i) {
+        const KindInfo& kind = kKinds[i];
+        if (kind.grid == Grid::pipelineEnds)
+            continue;
+        const auto used = std::find(kind.axes.begin(), kind.axes.end(), std::string_view());
+        const auto axes = std::span(kind.axes).first(static_cast<std::size_t>(used - kind.axes.begin()));
+        m_groups[i] = (kind.grid == Grid::dense ? m_dense : m_expert).groups(axes);
+    }
+}
+
+const RankGrid::Groups& Mesh::groups(GroupKind kind) const
+{
+    const bool ends = info(kind).grid == Grid::pipelineEnds;
+    return *m_groups[static_cast<std::size_t>(ends ? GroupKind::pp : kind)];
+}
+
+Coordinates Mesh::coordinates(int rank) const
+{
+    assert(rank >= 0 && rank < worldSize());
+    Coordinates at;
+    at.tp = groups(GroupKind::tp).indexInGroup(rank);
+    at.cp = groups(GroupKind::cp).indexInGroup(rank);
+    at.dp = groups(GroupKind::dp).indexInGroup(rank);
+    at.pp = groups(GroupKind::pp).indexInGroup(rank);
+    at.ep = groups(GroupKind::ep).indexInGroup(rank);
+    at.exptTp = groups(GroupKind::expt_tp).indexInGroup(rank);
+    at.exptDp = groups(GroupKind::expt_dp).indexInGroup(rank);
+    return at;
+}
+
+int Mesh::rank(int tp, int cp, int dp, int pp) const
+{
+    // Group 0 of an axis holds the multiples of its stride.
+    return groups(GroupKind::tp).member(0, tp) + groups(GroupKind::cp).member(0, cp) + groups(GroupKind::dp).member(0, dp) +
+           groups(GroupKind::pp).member(0, pp);
+}
+
+int Mesh::groupCount(GroupKind kind) const
+{
+    return groups(kind).count();
+}
+
+int Mesh::groupSize(GroupKind kind) const
+{
+    if (kind == GroupKind::embd)
+        return m_pp > 1 ? 2 : 1;
+    return kind == GroupKind::pos_embd ? 1 : groups(kind).groupSize();
+}
+
+int Mesh::groupOf(GroupKind kind, int rank) const
+{
+    assert(rank >= 0 && rank < worldSize());
+    return indexInGroup(kind, rank) < 0 ? -1 : groups(kind).groupOf(rank);
+}
+
+int Mesh::indexInGroup(GroupKind kind, int rank) const
+{
+    const int index = groups(kind).indexInGroup(rank);
+    if (info(kind).grid != Grid::pipelineEnds || index == 0)
+        return index;
+    return kind == GroupKind::embd && index == m_pp - 1 ? 1 : -1;
+}
+
+int Mesh::member(GroupKind kind, int group, int index) const
+{
+    assert(index >= 0 && index < groupSize(kind));
+    const bool lastOfPipeline = kind == GroupKind::embd && index == 1;
+    return groups(kind).member(group, lastOfPipeline ? m_pp - 1 : index);
+}
+
+std::vector<int> Mesh::members(GroupKind kind, int group) const
+{
+    std::vector<int> ranks(static_cast<std::size_t>(groupSize(kind)));
+    for (std::size_t index = 0; index < ranks.size(); ++index)
+        ranks[index] = member(kind, group, static_cast<int>(index));
+    return ranks;
+}
+
+} // namespace sim

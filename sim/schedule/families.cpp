@@ -1,0 +1,174 @@
+#include "sim/schedule/families.h"
+
+#include "sim/error.h"
+#include "sim/schedule/family_parts.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <numeric>
+
+namespace sim {
+
+namespace {
+
+std::string notAvailable(std::string_view kind)
+{
+    std::string available;
+    for (const ScheduleFamily& family : scheduleFamilies())
+        if (family.available)
+            available += (available.empty() ? "" : ", ") + std::string(family.kind);
+    return "\"" + std::string(kind) + "\" is not available yet; available: " + available;
+}
+
+/// A family of the contract whose generator is not written yet.
+ScheduleFamily planned(std::string_view kind, std::string_view title, std::string_view character, std::string_view source,
+                       int minVirtualStages, int maxVirtualStages)
+{
+    return {.kind = kind,
+            .title = title,
+            .character = character,
+            .source = source,
+            .available = false,
+            .minVirtualStages = minVirtualStages,
+            .maxVirtualStages = maxVirtualStages,
+            .unmet = [](const ScheduleRequest& request) { return std::optional(notAvailable(request.kind)); },
+            .make = [](const ScheduleRequest& request) -> Schedule { throw Error(notAvailable(request.kind)); }};
+}
+
+/// 12 bytes each: what still fits a laptop's memory.
+constexpr std::int64_t kMostActions = 100'000'000;
+
+/// In the contract's order.
+const std::array<ScheduleFamily, 17>& table()
+{
+    static const std::array<ScheduleFamily, 17> families = {
+        gpipeFamily(),
+        oneFOneBFamily(),
+        interleavedFamily(),
+        loopedBfsFamily(),
+        planned("zb-h1", "ZB-H1", "1F1B's memory, a third of its bubble: weight gradients fill the gaps",
+                "Zero Bubble, arXiv 2401.10241", 1, 1),
+        planned("zb-h2", "ZB-H2", "no bubble where passes take equally long, for twice the activations",
+                "Zero Bubble, arXiv 2401.10241", 1, 1),
+        planned("zb-1p", "ZB-1p", "automatic order under 1F1B's memory", "Zero Bubble, arXiv 2401.10241", 1, 1),
+        planned("zb-2p", "ZB-2p", "automatic order under twice 1F1B's memory", "Zero Bubble, arXiv 2401.10241", 1, 1),
+        planned("zb-v", "ZB-V", "no bubble with 1F1B's memory, stages folded as a V", "Zero Bubble, arXiv 2401.10241", 2, 2),
+        planned("v-half", "V-Half", "half of 1F1B's activations, half of its bubble", "Controllable Memory, arXiv 2405.15362", 2,
+                2),
+        planned("v-min", "V-Min", "a third of 1F1B's activations", "Controllable Memory, arXiv 2405.15362", 2, 2),
+        planned("interleaved-zb", "Interleaved zero bubble", "interleaved 1F1B with split backwards",
+                "PyTorch ScheduleInterleavedZeroBubble", 1, 0),
+        planned("dualpipe", "DualPipe", "two directions at once hide expert communication, for two copies of the weights",
+                "DeepSeek-V3, arXiv 2412.19437", 2, 2),
+        planned("dualpipe-v", "DualPipeV",
+                "DualPipe with its two halves joined to a V: one copy of the weights on half the ranks",
+                "DeepSeek DualPipe; PyTorch ScheduleDualPipeV", 2, 2),
+        planned("seq-1f1b", "Seq1F1B", "1F1B over slices of a sequence", "Seq1F1B, arXiv 2406.03488", 1, 1),
+        planned("auto", "Synthesised", "the best order found under a memory cap", "Rankscope", 1, 0),
+        customFamily(),
+    };
+    return families;
+}
+
+/// Edits (insert, delete, replace) that turn one word into the other.
+std::size_t editDistance(std::string_view from, std::string_view to)
+{
+    std::vector<std::size_t> row(to.size() + 1);
+    std::iota(row.begin(), row.end(), 0U);
+    for (std::size_t i = 1; i <= from.size(); ++i) {
+        std::size_t diagonal = row[0];
+        row[0] = i;
+        for (std::size_t j = 1; j <= to.size(); ++j) {
+            const std::size_t replaced = diagonal + (from[i - 1] == to[j - 1] ? 0 : 1);
+            diagonal = row[j];
+            row[j] = std::min({row[j] + 1, row[j - 1] + 1, replaced});
+        }
+    }
+    return row.back();
+}
+
+[[noreturn]] void refuseUnknown(const std::string& kind)
+{
+    const auto families = scheduleFamilies();
+    const auto nearest =
+        std::min_element(families.begin(), families.end(), [&](const ScheduleFamily& a, const ScheduleFamily& b) {
+            return editDistance(kind, a.kind) < editDistance(kind, b.kind);
+        });
+    std::string known;
+    for (const ScheduleFamily& family : families)
+        known += (known.empty() ? "" : ", ") + std::string(family.kind);
+    throw Error("there is no schedule \"" + kind + "\"; nearest: \"" + std::string(nearest->kind) + "\"; known: " + known);
+}
+
+} // namespace
+
+std::optional<std::string> basicsUnmet(const ScheduleRequest& request, int minVirtualStages, int maxVirtualStages)
+{
+    if (request.ranks < 1)
+        return request.kind + " needs at least 1 pipeline rank, it has " + std::to_string(request.ranks);
+    if (request.microbatches < 1)
+        return request.kind + " needs at least 1 micro-batch, it has " + std::to_string(request.microbatches);
+    const std::int64_t stages = std::int64_t{request.ranks} * std::max(request.virtualStages, 1);
+    if (stages > kMostActions || 2 * stages * request.microbatches > kMostActions)
+        return request.kind + " on " + std::to_string(request.ranks) + " pipeline ranks with " +
+               std::to_string(request.virtualStages) + " virtual stages and " + microbatchesText(request.microbatches) +
+               " is more than " + std::to_string(kMostActions) + " actions";
+    if (request.overlapExpertComm && request.kind != "interleaved-1f1b")
+        return request.kind + " has no order that overlaps expert communication; interleaved-1f1b has";
+    if (!request.customActions.empty())
+        return request.kind + " makes its own actions; " + std::to_string(request.customActions.size()) +
+               " lines of actions are given: remove them, or use custom";
+    const int chunks = request.virtualStages;
+    if (chunks >= minVirtualStages && (maxVirtualStages == 0 || chunks <= maxVirtualStages))
+        return std::nullopt;
+    const bool tooFew = chunks < minVirtualStages;
+    const std::string limit = minVirtualStages == maxVirtualStages ? "exactly " : tooFew ? "at least " : "at most ";
+    return request.kind + " has " + limit + std::to_string(tooFew ? minVirtualStages : maxVirtualStages) +
+           " virtual stages a rank, asked for " + std::to_string(chunks) +
+           "; nearest: " + std::to_string(tooFew ? minVirtualStages : maxVirtualStages) +
+           (maxVirtualStages == 1 ? ", or interleaved-1f1b" : "") + (minVirtualStages == 2 ? ", or 1f1b" : "");
+}
+
+Schedule loopSchedule(const ScheduleRequest& request)
+{
+    Schedule schedule;
+    schedule.kind = request.kind;
+    schedule.ranks = request.ranks;
+    schedule.virtualStages = request.virtualStages;
+    schedule.microbatches = request.microbatches;
+    for (int stage = 0; stage < request.ranks * request.virtualStages; ++stage)
+        schedule.stageToRank.push_back(stage % request.ranks);
+    schedule.actions.resize(static_cast<std::size_t>(request.ranks));
+    return schedule;
+}
+
+std::string microbatchesText(int count)
+{
+    return std::to_string(count) + (count == 1 ? " micro-batch" : " micro-batches");
+}
+
+std::span<const ScheduleFamily> scheduleFamilies()
+{
+    return table();
+}
+
+const ScheduleFamily* findScheduleFamily(std::string_view kind)
+{
+    const auto families = scheduleFamilies();
+    const auto found =
+        std::find_if(families.begin(), families.end(), [&](const ScheduleFamily& family) { return family.kind == kind; });
+    return found == families.end() ? nullptr : &*found;
+}
+
+Schedule makeSchedule(const ScheduleRequest& request)
+{
+    const ScheduleFamily* family = findScheduleFamily(request.kind);
+    if (family == nullptr)
+        refuseUnknown(request.kind);
+    if (const auto problem = family->unmet(request))
+        throw Error(*problem);
+    return family->make(request);
+}
+
+} // namespace sim

@@ -1,0 +1,53 @@
+// Runs the action lists of a schedule in list order, one rank until it must wait, then another. Private to sim/schedule.
+#pragma once
+
+#include "sim/schedule/schedule.h"
+
+#include <cstddef>
+#include <vector>
+
+namespace sim {
+
+/// Calls execute(rank, index, action) for each rank's next action until no rank can go on; execute returns false if the action
+/// must wait for another rank. Returns how many actions each rank ran. What ran does not depend on the order of visits.
+/// O(actions): a rank that waits is tried again only when a neighbouring stage has finished a pass.
+template <class Execute>
+std::vector<std::size_t> walkSchedule(const Schedule& schedule, Execute&& execute)
+{
+    const std::size_t ranks = schedule.actions.size();
+    std::vector<std::size_t> position(ranks, 0);
+    std::vector<char> waits(ranks, 0);
+    std::vector<std::size_t> runnable;
+    for (std::size_t rank = ranks; rank-- > 0;)
+        runnable.push_back(rank);
+    const auto wake = [&](int stage) {
+        if (stage < 0 || stage >= schedule.stages())
+            return;
+        const auto rank = static_cast<std::size_t>(schedule.stageToRank[static_cast<std::size_t>(stage)]);
+        if (waits[rank]) {
+            waits[rank] = 0;
+            runnable.push_back(rank);
+        }
+    };
+    while (!runnable.empty()) {
+        const std::size_t rank = runnable.back();
+        runnable.pop_back();
+        const std::vector<Action>& actions = schedule.actions[rank];
+        std::size_t index = position[rank];
+        for (; index < actions.size(); ++index) {
+            const Action& action = actions[index];
+            if (!execute(rank, index, action)) {
+                waits[rank] = 1;
+                break;
+            }
+            if (action.kind == ActionKind::forward)
+                wake(action.stage + 1);
+            else if (action.kind != ActionKind::backwardWeight)
+                wake(action.stage - 1);
+        }
+        position[rank] = index;
+    }
+    return position;
+}
+
+} // namespace sim

@@ -16,9 +16,17 @@ struct Theme {
     std::array<Color, sim::kOpClassCount> opClass;                ///< fill of a span
     std::array<Color, sim::kOpClassCount> opClassText;            ///< label on it, contrast >= 4.5
     Color parameters, gradients, optimizer, activations, buffers; ///< memory
+    std::array<Color, 9> heat;                                    ///< little to much; cividis, made for all kinds of eyes
+
+    Color fill(sim::OpClass c) const { return opClass[static_cast<std::size_t>(c)]; }
+    Color label(sim::OpClass c) const { return opClassText[static_cast<std::size_t>(c)]; }
+    /// Of the ramp, share 0 to 1; beyond is cut.
+    Color heatAt(double share) const;
 };
 
 const Theme& lightTheme();
 const Theme& darkTheme();
+/// A span's letter: F, B, I, W, R (recompute), O (optimizer); empty for the rest.
+const char* opClassLetter(sim::OpClass);
 
 } // namespace app

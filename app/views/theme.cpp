@@ -1,0 +1,122 @@
+#include "app/views/theme.h"
+
+#include "app/views/color.h"
+
+#include <algorithm>
+
+namespace app {
+namespace {
+
+constexpr Color kInk = Color::rgb(0x0B0D10), kPaper = Color::rgb(0xFFFFFF);
+
+/// What both themes share. Hues of Okabe and Ito; wine (ep) is Tol's, the ninth that all eyes tell apart.
+Theme baseTheme()
+{
+    struct ClassColor {
+        sim::OpClass opClass;
+        Color fill, text;
+    };
+    constexpr std::array<ClassColor, sim::kOpClassCount> kClasses{{
+        {sim::OpClass::forward, Color::rgb(0x0072B2), kPaper},
+        {sim::OpClass::backward, Color::rgb(0xE69F00), kInk},
+        {sim::OpClass::backwardInput, Color::rgb(0xF3BE5A), kInk},
+        {sim::OpClass::backwardWeight, Color::rgb(0x009E73), kInk},
+        {sim::OpClass::recompute, Color::rgb(0xA9B8EA), kInk},
+        {sim::OpClass::optimizer, Color::rgb(0xD55E00), kInk},
+        {sim::OpClass::tpComm, Color::rgb(0x56B4E9), kInk},
+        {sim::OpClass::cpComm, Color::rgb(0xCC79A7), kInk},
+        {sim::OpClass::epComm, Color::rgb(0x882255), kPaper},
+        {sim::OpClass::ppComm, Color::rgb(0xF0E442), kInk},
+        {sim::OpClass::dpComm, Color::rgb(0x999999), kInk},
+        {sim::OpClass::other, Color::rgb(0x667080), kPaper},
+    }};
+    Theme theme;
+    for (const ClassColor& entry : kClasses) {
+        theme.opClass[static_cast<std::size_t>(entry.opClass)] = entry.fill;
+        theme.opClassText[static_cast<std::size_t>(entry.opClass)] = entry.text;
+    }
+    theme.parameters = Color::rgb(0x4B4FA8);
+    theme.gradients = Color::rgb(0xE69F00);
+    theme.optimizer = Color::rgb(0xD55E00);
+    theme.activations = Color::rgb(0x74C9B8);
+    theme.buffers = Color::rgb(0x8C8C94);
+    // cividis (Nunez, Anderton, Renslow 2018), sampled.
+    theme.heat = {Color::rgb(0x00224E), Color::rgb(0x1B386D), Color::rgb(0x414D6B), Color::rgb(0x5E626E), Color::rgb(0x7C7B78),
+                  Color::rgb(0x9B9476), Color::rgb(0xBCAF6F), Color::rgb(0xDDC95E), Color::rgb(0xFEE838)};
+    return theme;
+}
+
+} // namespace
+
+Color Theme::heatAt(double share) const
+{
+    const auto last = static_cast<double>(heat.size() - 1);
+    const double place = std::clamp(share, 0.0, 1.0) * last;
+    const auto below = static_cast<std::size_t>(std::min(place, last - 1));
+    return mix(heat[below], heat[below + 1], static_cast<float>(place - static_cast<double>(below)));
+}
+
+const Theme& lightTheme()
+{
+    static const Theme theme = [] {
+        Theme t = baseTheme();
+        t.name = "light";
+        t.window = Color::rgb(0xECEEF2);
+        t.panel = Color::rgb(0xF7F8FA);
+        t.canvas = Color::rgb(0xFFFFFF);
+        t.border = Color::rgb(0xD5DAE1);
+        t.text = Color::rgb(0x16191F);
+        t.mutedText = Color::rgb(0x5A6270);
+        t.accent = Color::rgb(0x005F9E);
+        t.selection = Color::rgb(0x0B0D10);
+        t.hover = Color::rgb(0x16191F, 0.06F);
+        t.warning = Color::rgb(0x8F5400);
+        t.error = Color::rgb(0xB3261E);
+        return t;
+    }();
+    return theme;
+}
+
+const Theme& darkTheme()
+{
+    static const Theme theme = [] {
+        Theme t = baseTheme();
+        t.name = "dark";
+        t.dark = true;
+        t.window = Color::rgb(0x14171C);
+        t.panel = Color::rgb(0x1A1E24);
+        t.canvas = Color::rgb(0x111419);
+        t.border = Color::rgb(0x343B46);
+        t.text = Color::rgb(0xE8EBF0);
+        t.mutedText = Color::rgb(0xA0A9B6);
+        t.accent = Color::rgb(0x5DB7EE);
+        t.selection = Color::rgb(0xFFFFFF);
+        t.hover = Color::rgb(0xE8EBF0, 0.08F);
+        t.warning = Color::rgb(0xF0B429);
+        t.error = Color::rgb(0xFF8A75);
+        return t;
+    }();
+    return theme;
+}
+
+const char* opClassLetter(sim::OpClass c)
+{
+    switch (c) {
+    case sim::OpClass::forward:
+        return "F";
+    case sim::OpClass::backward:
+        return "B";
+    case sim::OpClass::backwardInput:
+        return "I";
+    case sim::OpClass::backwardWeight:
+        return "W";
+    case sim::OpClass::recompute:
+        return "R";
+    case sim::OpClass::optimizer:
+        return "O";
+    default:
+        return "";
+    }
+}
+
+} // namespace app

@@ -11,6 +11,8 @@
 
 namespace sim {
 
+class Schema;
+
 class Catalogue {
 public:
     /// Reads assets/models, assets/gpus, assets/clusters. Throws Error naming the file that is wrong.
@@ -32,6 +34,8 @@ public:
     const std::string* clusterJson(std::string_view id) const;
 
     std::filesystem::path assets() const;
+    /// assets/scenario.schema.json.
+    const Schema& schema() const;
 
 private:
     struct Data;

@@ -1,0 +1,271 @@
+#include "sim/scenario/json_text.h"
+
+#include "sim/scenario/document.h"
+
+#include <algorithm>
+#include <charconv>
+#include <unordered_set>
+#include <utility>
+
+namespace sim {
+namespace {
+
+constexpr std::size_t kLineWidth = 120;
+
+/// "line 3, column 14" of a byte offset.
+std::string placeOf(std::string_view text, std::size_t offset)
+{
+    offset = std::min(offset, text.size());
+    const std::string_view before = text.substr(0, offset);
+    const auto line = std::count(before.begin(), before.end(), '\n') + 1;
+    const std::size_t lineStart = before.rfind('\n') == std::string_view::npos ? 0 : before.rfind('\n') + 1;
+    return "line " + std::to_string(line) + ", column " + std::to_string(std::max<std::size_t>(offset - lineStart, 1));
+}
+
+/// Builds the tree from the parser's events, so that depth and doubled keys are seen before anything recurses.
+class TreeBuilder final : public nlohmann::json_sax<Json> {
+public:
+    explicit TreeBuilder(std::string_view text) : m_text(text) {}
+
+    Json root;
+    std::string problem; ///< empty if all went well
+
+    bool null() override { return add(nullptr); }
+    bool boolean(bool value) override { return add(value); }
+    bool number_integer(number_integer_t value) override { return add(value); }
+    bool number_unsigned(number_unsigned_t value) override { return add(value); }
+    bool number_float(number_float_t value, const string_t&) override { return add(value); }
+    bool string(string_t& value) override { return add(std::move(value)); }
+    bool binary(binary_t&) override { return false; }
+    bool start_object(std::size_t) override { return open(Json::object()); }
+    bool start_array(std::size_t) override { return open(Json::array()); }
+    bool end_object() override { return close(); }
+    bool end_array() override { return close(); }
+    bool key(string_t& key) override
+    {
+        if (!m_open.back().keys.insert(key).second) {
+            problem = "key \"" + key + "\" is given twice in one object";
+            return false;
+        }
+        m_open.back().key = std::move(key);
+        return true;
+    }
+    bool parse_error(std::size_t position, const std::string&, const Json::exception& error) override
+    {
+        // "[json.exception.parse_error.101] parse error at line 1, column 9: syntax error while …": keep what follows the place.
+        std::string what = error.what();
+        for (const std::string_view mark : {"] ", ": "})
+            if (const std::size_t at = what.find(mark); at != std::string::npos)
+                what.erase(0, at + mark.size());
+        problem = placeOf(m_text, position) + ": " + what;
+        return false;
+    }
+
+private:
+    struct Level {
+        Json* value;
+        std::string key; ///< of the member that comes next
+        std::unordered_set<std::string> keys;
+    };
+
+    Json* place(Json value)
+    {
+        if (m_open.empty()) {
+            root = std::move(value);
+            return &root;
+        }
+        Level& level = m_open.back();
+        if (level.value->is_array()) {
+            level.value->push_back(std::move(value));
+            return &level.value->back();
+        }
+        // Uniqueness is known: append without the linear search of ordered_map.
+        auto& members = level.value->get_ref<Json::object_t&>();
+        members.push_back({std::move(level.key), std::move(value)});
+        return &members.back().second;
+    }
+    bool add(Json value)
+    {
+        place(std::move(value));
+        return true;
+    }
+    bool open(Json value)
+    {
+        if (m_open.size() >= kMaxDepth) {
+            problem = "nested more than " + std::to_string(kMaxDepth) + " levels deep";
+            return false;
+        }
+        m_open.push_back({place(std::move(value)), {}, {}});
+        return true;
+    }
+    bool close()
+    {
+        m_open.pop_back();
+        return true;
+    }
+
+    std::string_view m_text;
+    std::vector<Level> m_open;
+};
+
+bool isScalar(const Json& value)
+{
+    return !value.is_structured();
+}
+
+/// One line: scalars, lists of such lines, objects of scalars and short lists.
+bool fitsOneLine(const Json& value, std::size_t column)
+{
+    if (value.is_object() && !std::all_of(value.begin(), value.end(), [](const Json& member) {
+            return isScalar(member) || (member.is_array() && std::all_of(member.begin(), member.end(), isScalar));
+        }))
+        return false;
+    return value.dump().size() + value.size() * 2 + column <= kLineWidth;
+}
+
+std::string quoted(const std::string& text)
+{
+    return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+void writeInline(std::string& out, const Json& value)
+{
+    if (value.is_object()) {
+        out += "{ ";
+        std::string separator;
+        for (const auto& [key, member] : value.items()) {
+            out += separator + quoted(key) + ": ";
+            writeInline(out, member);
+            separator = ", ";
+        }
+        out += value.empty() ? "}" : " }";
+    } else if (value.is_array()) {
+        out += "[";
+        std::string separator;
+        for (const Json& element : value) {
+            out += separator;
+            writeInline(out, element);
+            separator = ", ";
+        }
+        out += "]";
+    } else {
+        out += value.dump(-1, ' ', false, Json::error_handler_t::replace);
+    }
+}
+
+void write(std::string& out, const Json& value, std::size_t indent)
+{
+    if (isScalar(value) || value.empty() || (indent > 0 && fitsOneLine(value, indent))) {
+        writeInline(out, value);
+        return;
+    }
+    const std::string margin(indent + 2, ' ');
+    if (value.is_array() && std::all_of(value.begin(), value.end(), [](const Json& v) { return v.is_number(); })) {
+        // Long lists of numbers (layers a stage, GPUs of ranks) are wrapped like text.
+        out += "[\n" + margin;
+        std::size_t column = margin.size();
+        for (std::size_t i = 0; i < value.size(); ++i) {
+            const std::string number = value[i].dump() + (i + 1 < value.size() ? "," : "");
+            if (column > margin.size() && column + number.size() + 1 > kLineWidth) {
+                out += "\n" + margin;
+                column = margin.size();
+            } else if (column > margin.size()) {
+                out += ' ';
+                ++column;
+            }
+            out += number;
+            column += number.size();
+        }
+        out += "\n" + std::string(indent, ' ') + "]";
+        return;
+    }
+    out += value.is_object() ? "{\n" : "[\n";
+    std::size_t left = value.size();
+    for (const auto& [key, member] : value.items()) {
+        out += margin;
+        if (value.is_object())
+            out += quoted(key) + ": ";
+        write(out, member, indent + 2);
+        out += --left > 0 ? ",\n" : "\n";
+    }
+    out += std::string(indent, ' ') + (value.is_object() ? "}" : "]");
+}
+
+} // namespace
+
+Json parseStrict(std::string_view text, const std::string& file)
+{
+    if (text.size() > kMaxFileBytes)
+        throw ScenarioError(
+            {{file, "",
+              std::to_string(text.size()) + " bytes are more than a scenario may have (" + std::to_string(kMaxFileBytes) + ")"}});
+    TreeBuilder builder(text);
+    const bool complete = Json::sax_parse(text.begin(), text.end(), &builder);
+    if (!complete || !builder.problem.empty())
+        throw ScenarioError({{file, "", builder.problem.empty() ? "is no JSON" : builder.problem}});
+    return std::move(builder.root);
+}
+
+std::string prettyText(const Json& value)
+{
+    std::string out;
+    write(out, value, 0);
+    return out + "\n";
+}
+
+std::vector<std::string> splitPointer(std::string_view pointer)
+{
+    const bool isJsonPointer = pointer.starts_with('/');
+    const char separator = isJsonPointer ? '/' : '.';
+    if (isJsonPointer)
+        pointer.remove_prefix(1);
+    std::vector<std::string> segments;
+    for (std::size_t begin = 0; !pointer.empty() && begin <= pointer.size();) {
+        const std::size_t end = std::min(pointer.find(separator, begin), pointer.size());
+        std::string segment(pointer.substr(begin, end - begin));
+        if (isJsonPointer)
+            for (const auto& [code, character] : {std::pair{"~1", "/"}, {"~0", "~"}})
+                for (std::size_t at = segment.find(code); at != std::string::npos; at = segment.find(code, at + 1))
+                    segment.replace(at, 2, character);
+        segments.push_back(std::move(segment));
+        begin = end + 1;
+    }
+    return segments;
+}
+
+const Json* findAt(const Json& root, const std::vector<std::string>& segments)
+{
+    const Json* value = &root;
+    for (const std::string& segment : segments) {
+        if (value->is_object()) {
+            const auto found = value->find(segment);
+            if (found == value->end())
+                return nullptr;
+            value = &*found;
+        } else if (value->is_array()) {
+            std::size_t index = 0;
+            const auto [end, error] = std::from_chars(segment.data(), segment.data() + segment.size(), index);
+            if (error != std::errc{} || end != segment.data() + segment.size() || index >= value->size())
+                return nullptr;
+            value = &(*value)[index];
+        } else {
+            return nullptr;
+        }
+    }
+    return value;
+}
+
+std::string childPointer(const std::string& parent, std::string_view key)
+{
+    std::string text = parent + "/";
+    for (const char c : key)
+        if (c == '~')
+            text += "~0";
+        else if (c == '/')
+            text += "~1";
+        else
+            text += c;
+    return text;
+}
+
+} // namespace sim

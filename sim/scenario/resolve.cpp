@@ -1,0 +1,536 @@
+#include "sim/scenario/resolve.h"
+
+#include "sim/scenario/files.h"
+#include "sim/scenario/nearest.h"
+#include "sim/scenario/schema.h"
+#include "sim/scenario/words.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace sim {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<std::string> idsOf(const std::vector<Catalogue::Entry>& entries)
+{
+    std::vector<std::string> ids;
+    for (const Catalogue::Entry& entry : entries)
+        ids.push_back(entry.id);
+    return ids;
+}
+
+int clampToInt(std::int64_t value)
+{
+    return static_cast<int>(std::min<std::int64_t>(value, std::numeric_limits<int>::max()));
+}
+
+/// Even shares. What is left over goes to the inner stages first: the outer two hold embedding and head as well (Llama 3, section
+/// 3.3.2: 126 layers on 128 stages).
+std::vector<int> balancedLayers(int layers, int stages)
+{
+    std::vector<int> share(static_cast<std::size_t>(stages), layers / stages);
+    const int left = layers % stages;
+    for (int i = 0; i < left; ++i)
+        ++share[static_cast<std::size_t>(i + 1 < stages - 1 ? i + 1 : (i + 2) % stages)];
+    return share;
+}
+
+class Resolver {
+public:
+    Resolver(const Json& root, const std::string& file, std::vector<Problem> shape, const Catalogue& catalogue)
+        : m_root(root), m_file(file), m_catalogue(catalogue)
+    {
+        m_out.problems = std::move(shape);
+        for (const Problem& problem : m_out.problems)
+            m_out.broken.insert(problem.pointer);
+        for (const char* key : {"model", "cluster", "layout"})
+            if (!root.contains(key))
+                m_out.broken.insert(childPointer("", key));
+    }
+
+    Resolution run()
+    {
+        Scenario& scenario = m_out.scenario;
+        const Block top = block("", m_root, nullptr, {});
+        top.read("name", scenario.name);
+        top.read("description", scenario.description);
+        top.read("source", scenario.source);
+        readModel(top);
+        readLayout(top);
+        readCluster(top);
+        readSchedule(top);
+        readTraining(top);
+        readPerturbations(top);
+        readLive(top);
+        return std::move(m_out);
+    }
+
+private:
+    /// An object of the file over the catalogue entry it is based on.
+    struct Block {
+        Resolver& resolver;
+        std::string pointer;
+        Json own;
+        Json base;
+        std::string baseId;
+
+        /// The usable value of a key, noting where it came from; nullptr if nobody gave one.
+        const Json* find(std::string_view key) const
+        {
+            const std::string at = childPointer(pointer, key);
+            const std::string name(key);
+            if (const auto found = own.find(name); found != own.end()) {
+                if (!resolver.isUsable(at, *found))
+                    return nullptr;
+                resolver.m_out.origins.given.insert(at);
+                return &*found;
+            }
+            if (const auto found = base.find(name); found != base.end()) {
+                resolver.m_out.origins.based.emplace(at, baseId);
+                return &*found;
+            }
+            return nullptr;
+        }
+        template <typename T>
+        bool read(std::string_view key, T& target) const
+        {
+            const Json* value = find(key);
+            if (value != nullptr)
+                target = value->get<T>();
+            return value != nullptr;
+        }
+        template <typename Enum, std::size_t N>
+        bool read(std::string_view key, const Words<Enum, N>& words, Enum& target) const
+        {
+            const Json* value = find(key);
+            if (value != nullptr)
+                target = fromWord(words, value->get_ref<const std::string&>(), target);
+            return value != nullptr;
+        }
+    };
+
+    /// Shape problems inside an object break its keys one by one; inside a list they break the list.
+    bool isUsable(const std::string& pointer, const Json& value) const
+    {
+        if (m_out.broken.contains(pointer))
+            return false;
+        const auto next = m_out.broken.lower_bound(pointer + "/");
+        return !value.is_array() || next == m_out.broken.end() || !next->starts_with(pointer + "/");
+    }
+
+    Block block(std::string pointer, Json own, const std::string* base, std::string baseId)
+    {
+        if (!own.is_object())
+            own = Json::object();
+        return {*this, std::move(pointer), std::move(own), base != nullptr ? Json::parse(*base) : Json::object(),
+                std::move(baseId)};
+    }
+
+    /// A plain object of the file, or an empty one.
+    Block block(const Block& parent, std::string_view key)
+    {
+        const Json* value = parent.find(key);
+        return block(childPointer(parent.pointer, key), value != nullptr ? *value : Json::object(), nullptr, {});
+    }
+
+    void report(const std::string& pointer, std::string message)
+    {
+        m_out.problems.push_back({m_file, pointer, std::move(message)});
+        m_out.broken.insert(pointer);
+    }
+
+    /// A string, or an object with "base", that names an entry of the catalogue.
+    template <typename Lookup>
+    Block basedBlock(const Block& parent, std::string_view key, std::string_view what,
+                     const std::vector<Catalogue::Entry>& entries, Lookup lookup)
+    {
+        const std::string at = childPointer(parent.pointer, key);
+        const Json* value = parent.find(key);
+        if (value == nullptr)
+            return block(at, Json::object(), nullptr, {});
+        const bool isShort = value->is_string();
+        const Json own = isShort ? Json{{"base", *value}} : *value;
+        if (!own.is_object() || !own.contains("base") || !own.at("base").is_string())
+            return block(at, own, nullptr, {});
+        const std::string id = own.at("base").get<std::string>();
+        const std::string* entry = lookup(id);
+        if (entry == nullptr) {
+            report(isShort ? at : at + "/base",
+                   "the catalogue has no " + std::string(what) + " \"" + id + "\"" + nearestWords(id, idsOf(entries)));
+            m_out.broken.insert(at);
+        }
+        return block(at, own, entry, id);
+    }
+
+    /// A key without which the block says nothing.
+    template <typename T>
+    void require(const Block& from, std::string_view key, T& target, std::string_view catalogueOf)
+    {
+        const std::string at = childPointer(from.pointer, key);
+        if (!from.read(key, target) && m_out.isSound(at))
+            report(from.pointer,
+                   "key \"" + std::string(key) + "\" is missing; write it, or name a base of assets/" + std::string(catalogueOf));
+    }
+
+    void readModel(const Block& top)
+    {
+        const Block from = basedBlock(top, "model", "model", m_catalogue.models(),
+                                      [this](const std::string& id) { return m_catalogue.modelJson(id); });
+        if (m_out.broken.contains("/model"))
+            return;
+        Model& model = m_out.scenario.model;
+        model.base = from.baseId;
+        from.read("name", model.name);
+        require(from, "num_hidden_layers", model.numHiddenLayers, "models");
+        require(from, "hidden_size", model.hiddenSize, "models");
+        require(from, "num_attention_heads", model.numAttentionHeads, "models");
+        require(from, "vocab_size", model.vocabSize, "models");
+        model.intermediateSize = clampToInt(4LL * model.hiddenSize);
+        from.read("intermediate_size", model.intermediateSize);
+        model.numKeyValueHeads = model.numAttentionHeads;
+        from.read("num_key_value_heads", model.numKeyValueHeads);
+        model.maxPositionEmbeddings = 2048;
+        from.read("max_position_embeddings", model.maxPositionEmbeddings);
+        from.read("tie_word_embeddings", model.tieWordEmbeddings);
+        from.read("hidden_act", kActivationWords, model.hiddenAct);
+        model.gatedMlp = model.hiddenAct == HiddenActivation::silu;
+        from.read("gated_mlp", model.gatedMlp);
+        from.read("normalization", kNormalizationWords, model.normalization);
+        from.read("position_embedding", kPositionWords, model.positionEmbedding);
+        from.read("bias", model.bias);
+        from.read("qkv_bias", model.qkvBias);
+        from.read("attention_output_bias", model.outputBias);
+        from.read("qk_norm", model.qkNorm);
+        from.read("attention_sinks", model.attentionSinks);
+        from.read("num_experts", model.numExperts);
+        from.read("num_experts_per_tok", model.numExpertsPerTok);
+        if (model.numExperts > 0)
+            model.moeIntermediateSize = model.intermediateSize;
+        from.read("moe_intermediate_size", model.moeIntermediateSize);
+        from.read("num_shared_experts", model.numSharedExperts);
+        from.read("first_k_dense_replace", model.firstKDenseReplace);
+        from.read("moe_layer_freq", model.moeLayerFreq);
+        from.read("router_bias", model.routerBias);
+        from.read("expert_bias", model.expertBias);
+        from.read("q_lora_rank", model.qLoraRank);
+        from.read("kv_lora_rank", model.kvLoraRank);
+        from.read("qk_nope_head_dim", model.qkNopeHeadDim);
+        from.read("qk_rope_head_dim", model.qkRopeHeadDim);
+        from.read("v_head_dim", model.vHeadDim);
+        if (!from.read("head_dim", model.headDim) && model.numAttentionHeads > 0)
+            model.headDim = model.isLatentAttention() ? model.qkNopeHeadDim + model.qkRopeHeadDim
+                                                      : model.hiddenSize / model.numAttentionHeads;
+        if (model.name.empty())
+            model.name = model.base.empty() ? "model" : model.base;
+    }
+
+    void readLayout(const Block& top)
+    {
+        const Block from = block(top, "layout");
+        Layout& layout = m_out.scenario.layout;
+        from.read("tp", layout.tp);
+        from.read("cp", layout.cp);
+        from.read("pp", layout.pp);
+        from.read("dp", layout.dp);
+        from.read("ep", layout.ep);
+        layout.etp = layout.tp;
+        from.read("etp", layout.etp);
+        from.read("order", layout.order);
+        from.read("sequence_parallel", layout.sequenceParallel);
+        from.read("zero_stage", layout.zeroStage);
+        layout.dpShard = clampToInt(std::int64_t{layout.dp} * layout.cp);
+        from.read("dp_shard", layout.dpShard);
+        if (const Json* placement = from.find("placement")) {
+            if (placement->is_array()) {
+                layout.placement = PlacementRule::explicitList;
+                layout.explicitPlacement = placement->get<std::vector<int>>();
+            } else {
+                layout.placement = *placement == "round-robin" ? PlacementRule::roundRobin : PlacementRule::packed;
+            }
+        }
+    }
+
+    void readGpu(const Block& cluster, Efficiency& efficiency)
+    {
+        // An object without a base changes the GPU of the cluster's entry.
+        const Json* value = cluster.find("gpu");
+        const bool isOverride = value != nullptr && value->is_object() && !value->contains("base");
+        const Block from = [&] {
+            if (!isOverride || !cluster.base.contains("gpu"))
+                return basedBlock(cluster, "gpu", "GPU", m_catalogue.gpus(),
+                                  [this](const std::string& name) { return m_catalogue.gpuJson(name); });
+            const std::string id = cluster.base.at("gpu").get<std::string>();
+            return block("/cluster/gpu", *value, m_catalogue.gpuJson(id), id);
+        }();
+        if (m_out.broken.contains("/cluster/gpu"))
+            return;
+        Gpu& gpu = m_out.scenario.cluster.gpu;
+        gpu.base = from.baseId;
+        gpu.name = from.baseId.empty() ? "GPU" : from.baseId;
+        from.read("name", gpu.name);
+        require(from, "memory_gib", gpu.memoryGib, "gpus");
+        require(from, "memory_bandwidth_gbs", gpu.memoryBandwidthGBs, "gpus");
+        from.read("multiprocessors", gpu.multiprocessors);
+        if (from.find("peak_tflops") == nullptr) {
+            if (m_out.isSound("/cluster/gpu/peak_tflops"))
+                report("/cluster/gpu", "key \"peak_tflops\" is missing; write it, or name a base of assets/gpus");
+        }
+        for (const Json* rates : {from.base.contains("peak_tflops") ? &from.base.at("peak_tflops") : nullptr,
+                                  from.own.contains("peak_tflops") ? from.find("peak_tflops") : nullptr})
+            if (rates != nullptr)
+                for (const auto& [word, rate] : rates->items())
+                    if (m_out.isSound("/cluster/gpu/peak_tflops/" + word))
+                        gpu.peakTflops[fromWord(kPrecisionWords, word, Precision::bf16)] = rate.get<double>();
+        if (from.base.contains("efficiency"))
+            readEfficiency(block("/cluster/gpu/efficiency", from.base.at("efficiency"), nullptr, {}), from.baseId, efficiency);
+        if (from.own.contains("efficiency"))
+            readEfficiency(block(from, "efficiency"), {}, efficiency);
+    }
+
+    static void readEfficiency(const Block& from, const std::string& id, Efficiency& efficiency)
+    {
+        if (!id.empty())
+            efficiency.id = id;
+        from.read("id", efficiency.id);
+        from.read("gemm", efficiency.gemm);
+        from.read("gemm_half_k", efficiency.gemmHalfK);
+        from.read("attention_forward", efficiency.attentionForward);
+        from.read("attention_backward", efficiency.attentionBackward);
+        from.read("memory", efficiency.memory);
+        from.read("grouped_gemm", efficiency.groupedGemm);
+        from.read("launch_us", efficiency.launchUs);
+        from.read("network", efficiency.network);
+    }
+
+    fs::path beside(const std::string& name) const { return fs::path(m_file).parent_path() / name; }
+
+    /// A GPU of the catalogue, or a file beside the scenario.
+    void readNamedEfficiency(const std::string& name, Efficiency& efficiency)
+    {
+        const std::string at = "/cluster/efficiency";
+        if (const std::string* gpu = m_catalogue.gpuJson(name)) {
+            const Json entry = Json::parse(*gpu);
+            readEfficiency(block(at, entry.value("efficiency", Json::object()), nullptr, {}), name, efficiency);
+            return;
+        }
+        try {
+            constexpr std::size_t kMostBytes = 1U << 20U;
+            const Json profile = parseStrict(readFile(beside(name), kMostBytes), name);
+            const auto problems = m_catalogue.schema().check(profile, name, "efficiency", at);
+            if (problems.empty())
+                readEfficiency(block(at, profile, nullptr, {}), name, efficiency);
+            for (const Problem& problem : problems)
+                report(problem.pointer, "in " + name + ": " + problem.message);
+        } catch (const Error& error) {
+            report(at, "\"" + name + "\" is no GPU of the catalogue" + nearestWords(name, idsOf(m_catalogue.gpus())) +
+                           "; and as a file: " + error.what());
+        }
+    }
+
+    void readTiers(const Block& from, int baseGpusPerNode)
+    {
+        Cluster& cluster = m_out.scenario.cluster;
+        const Json* tiers = from.find("tiers");
+        if (tiers == nullptr) {
+            if (m_out.isSound("/cluster/tiers"))
+                report("/cluster", "key \"tiers\" is missing; write it, or name a base of assets/clusters");
+            return;
+        }
+        const bool ofBase = !from.own.contains("tiers");
+        for (const Json& entry : *tiers) {
+            Tier tier;
+            tier.name = entry.at("name").get<std::string>();
+            const Json& span = entry.at("span");
+            tier.span = span.is_string() ? 0 : span.get<int>();
+            // The base's node follows gpus_per_node.
+            if (ofBase && tier.span == baseGpusPerNode)
+                tier.span = cluster.gpusPerNode;
+            tier.bandwidthGBs = entry.at("bandwidth_gbs").get<double>();
+            tier.latencyUs = entry.at("latency_us").get<double>();
+            tier.inNetworkReduction = entry.value("in_network_reduction", false);
+            cluster.tiers.push_back(std::move(tier));
+        }
+    }
+
+    void readCluster(const Block& top)
+    {
+        const Block from = basedBlock(top, "cluster", "cluster", m_catalogue.clusters(),
+                                      [this](const std::string& id) { return m_catalogue.clusterJson(id); });
+        if (m_out.broken.contains("/cluster"))
+            return;
+        Cluster& cluster = m_out.scenario.cluster;
+        cluster.base = from.baseId;
+        cluster.name = from.baseId.empty() ? "cluster" : from.baseId;
+        from.read("name", cluster.name);
+        readGpu(from, cluster.efficiency);
+        require(from, "gpus_per_node", cluster.gpusPerNode, "clusters");
+        readTiers(from, from.base.value("gpus_per_node", -1));
+        if (from.base.contains("efficiency") && from.base.at("efficiency").is_object())
+            readEfficiency(block("/cluster/efficiency", from.base.at("efficiency"), nullptr, {}), from.baseId,
+                           cluster.efficiency);
+        if (from.own.contains("efficiency"))
+            if (const Json* efficiency = from.find("efficiency")) {
+                if (efficiency->is_string())
+                    readNamedEfficiency(efficiency->get<std::string>(), cluster.efficiency);
+                else
+                    readEfficiency(block("/cluster/efficiency", *efficiency, nullptr, {}), {}, cluster.efficiency);
+            }
+
+        // Not the entry's size: a scenario uses as many nodes as its layout needs unless it says otherwise.
+        const Layout& layout = m_out.scenario.layout;
+        const double world = double{1} * layout.tp * layout.cp * layout.pp * layout.dp;
+        if (!(from.own.contains("nodes") && from.read("nodes", cluster.nodes)) && cluster.gpusPerNode > 0)
+            cluster.nodes = static_cast<int>(
+                std::min<double>((world + cluster.gpusPerNode - 1) / cluster.gpusPerNode, std::numeric_limits<int>::max()));
+    }
+
+    void readActions(const Block& from)
+    {
+        const Json* actions = from.find("actions");
+        if (actions == nullptr)
+            return;
+        auto& lines = m_out.scenario.schedule.actions;
+        if (actions->is_array()) {
+            lines = actions->get<std::vector<std::string>>();
+            return;
+        }
+        std::string text = actions->get<std::string>();
+        if (text.find_first_of(",\n") == std::string::npos && text.find('.') != std::string::npos) {
+            try {
+                text = readFile(beside(text), kMaxFileBytes);
+            } catch (const Error& error) {
+                report("/schedule/actions", error.what());
+                return;
+            }
+        }
+        for (std::size_t begin = 0; begin < text.size();) {
+            const std::size_t end = std::min(text.find('\n', begin), text.size());
+            std::string line = text.substr(begin, end - begin);
+            if (!line.empty() && line.back() == '\r')
+                line.pop_back();
+            if (!line.empty())
+                lines.push_back(std::move(line));
+            begin = end + 1;
+        }
+    }
+
+    void readSchedule(const Block& top)
+    {
+        const Block from = block(top, "schedule");
+        ScheduleSettings& schedule = m_out.scenario.schedule;
+        from.read("virtual_stages", schedule.virtualStages);
+        schedule.kind = schedule.virtualStages > 1 ? "interleaved-1f1b" : "1f1b";
+        from.read("kind", schedule.kind);
+        schedule.microbatchGroup = m_out.scenario.layout.pp;
+        from.read("microbatch_group", schedule.microbatchGroup);
+        from.read("memory_cap_gib", schedule.memoryCapGib);
+        readActions(from);
+        constexpr std::int64_t kMostStages = 65536;
+        const std::int64_t stages = std::int64_t{m_out.scenario.layout.pp} * schedule.virtualStages;
+        if (!from.read("layers_per_stage", schedule.layersPerStage) && stages <= kMostStages)
+            schedule.layersPerStage = balancedLayers(m_out.scenario.model.numHiddenLayers, static_cast<int>(stages));
+    }
+
+    void readTraining(const Block& top)
+    {
+        const Block from = block(top, "training");
+        Training& training = m_out.scenario.training;
+        const Layout& layout = m_out.scenario.layout;
+        training.sequenceLength = m_out.scenario.model.maxPositionEmbeddings;
+        from.read("sequence_length", training.sequenceLength);
+        from.read("micro_batch_size", training.microBatchSize);
+        training.globalBatchSize =
+            clampToInt(std::int64_t{layout.dp} * training.microBatchSize * (layout.pp > 1 ? 4LL * layout.pp : 1));
+        from.read("global_batch_size", training.globalBatchSize);
+        from.read("precision", kPrecisionWords, training.precision);
+        if (const Json* recompute = from.find("recompute")) {
+            const Json& kind = recompute->is_object() ? recompute->at("kind") : *recompute;
+            training.recompute = fromWord(kRecomputeWords, kind.get_ref<const std::string&>(), training.recompute);
+            if (recompute->is_object() && m_out.isSound("/training/recompute/layers"))
+                training.recomputeLayers = recompute->value("layers", 0);
+        }
+        from.read("optimizer", kOptimizerWords, training.optimizer);
+        from.read("causal", training.causal);
+        from.read("flash_attention", training.flashAttention);
+        const Block overlap = block(from, "overlap");
+        overlap.read("grad_reduce", training.overlap.gradReduce);
+        overlap.read("param_gather", training.overlap.paramGather);
+        overlap.read("tp_comm", training.overlap.tpComm);
+        overlap.read("p2p", training.overlap.p2p);
+    }
+
+    void readPerturbations(const Block& top)
+    {
+        const Json* list = top.find("perturbations");
+        if (list == nullptr)
+            return;
+        for (std::size_t i = 0; i < list->size(); ++i) {
+            const Block from = block("/perturbations/" + std::to_string(i), (*list)[i], nullptr, {});
+            Perturbation perturbation;
+            from.read("kind", kPerturbationWords, perturbation.kind);
+            const bool hasRank = from.read("rank", perturbation.rank);
+            const bool hasFactor = from.read("factor", perturbation.factor);
+            const bool hasSigma = from.read("sigma", perturbation.sigma);
+            from.read("seed", perturbation.seed);
+            const bool hasTime = from.read("at_s", perturbation.atSeconds);
+            const std::string kind(toWord(kPerturbationWords, perturbation.kind));
+            const auto need = [&](bool given, const char* key) {
+                if (!given)
+                    report(from.pointer, kind + " needs \"" + key + "\"");
+            };
+            const bool isJitter = perturbation.kind == PerturbationKind::jitter;
+            const bool isFailure = perturbation.kind == PerturbationKind::failure;
+            need(hasRank || isJitter, "rank");
+            need(hasFactor || isJitter || isFailure, "factor");
+            need(hasSigma || !isJitter, "sigma");
+            need(hasTime || !isFailure, "at_s");
+            m_out.scenario.perturbations.push_back(perturbation);
+        }
+    }
+
+    void readLive(const Block& top)
+    {
+        const Block from = block(top, "live");
+        LiveSettings& live = m_out.scenario.live;
+        from.read("device", live.device);
+        from.read("steps", live.steps);
+        from.read("learning_rate", live.learningRate);
+        from.read("seed", live.seed);
+        from.read("data", live.data);
+        from.read("dtype", live.dtype);
+    }
+
+    const Json& m_root;
+    const std::string& m_file;
+    const Catalogue& m_catalogue;
+    Resolution m_out;
+};
+
+} // namespace
+
+std::string Origins::of(std::string_view pointer) const
+{
+    if (given.contains(pointer))
+        return {};
+    const auto base = based.find(pointer);
+    return base != based.end() ? " (of " + base->second + ")" : " (default)";
+}
+
+bool Resolution::isSound(std::string_view pointer) const
+{
+    for (const std::string& bad : broken)
+        if (bad == pointer || (!bad.empty() && pointer.starts_with(bad) && pointer[bad.size()] == '/') ||
+            (bad.starts_with(pointer) && bad[pointer.size()] == '/'))
+            return false;
+    return true;
+}
+
+Resolution resolveScenario(const Json& root, const std::string& file, std::vector<Problem> shape, const Catalogue& catalogue)
+{
+    return Resolver(root, file, std::move(shape), catalogue).run();
+}
+
+} // namespace sim

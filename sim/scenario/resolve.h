@@ -1,0 +1,37 @@
+// From what the author wrote to a scenario with every base and default filled in. Reports what cannot be filled in; rules between
+// the values are validate.h's.
+#pragma once
+
+#include "sim/scenario/catalogue.h"
+#include "sim/scenario/document.h"
+#include "sim/scenario/json_text.h"
+
+#include <filesystem>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sim {
+
+/// Where values came from, so that messages can say which of them nobody wrote.
+struct Origins {
+    std::set<std::string, std::less<>> given;              ///< pointers in the file
+    std::map<std::string, std::string, std::less<>> based; ///< pointer -> catalogue id
+    /// "", " (of llama3-405b)" or " (default)".
+    std::string of(std::string_view pointer) const;
+};
+
+struct Resolution {
+    Scenario scenario;
+    Origins origins;
+    std::vector<Problem> problems;
+    std::set<std::string, std::less<>> broken;    ///< pointers whose value could not be used: rules on them are not looked at
+    bool isSound(std::string_view pointer) const; ///< neither it, nor what holds it, nor what is in it is broken
+};
+
+/// `shape`: what the schema found. Files that the scenario names (actions, a hardware profile) are read beside `file`.
+Resolution resolveScenario(const Json& root, const std::string& file, std::vector<Problem> shape, const Catalogue&);
+
+} // namespace sim

@@ -1,0 +1,32 @@
+// Checks JSON against assets/scenario.schema.json. Knows exactly the keywords that file uses and refuses a schema with others, so
+// that what editors see and what the reader enforces cannot differ.
+#pragma once
+
+#include "sim/scenario/document.h"
+#include "sim/scenario/json_text.h"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sim {
+
+class Schema {
+public:
+    /// Throws Error for a schema that uses something this class does not know.
+    explicit Schema(Json schema);
+
+    /// Everything wrong with the shape of a value: unknown keys, types, ranges, words. `definition` names one of $defs; empty for
+    /// the whole schema. `pointer` is where the value stands in its file.
+    std::vector<Problem> check(const Json& value, const std::string& file, std::string_view definition = {},
+                               const std::string& pointer = {}) const;
+    /// Keys of a $defs object, in its order.
+    std::vector<std::string> keysOf(std::string_view definition) const;
+
+private:
+    struct Check;
+    const Json& definition(std::string_view name) const;
+    Json m_schema;
+};
+
+} // namespace sim

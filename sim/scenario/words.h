@@ -1,0 +1,53 @@
+// The file's words for enumerations, in one place for reading and writing.
+#pragma once
+
+#include "sim/scenario/scenario.h"
+
+#include <array>
+#include <string_view>
+#include <utility>
+
+namespace sim {
+
+template <typename Enum, std::size_t N>
+using Words = std::array<std::pair<std::string_view, Enum>, N>;
+
+inline constexpr Words<Precision, 5> kPrecisionWords{{{"fp32", Precision::fp32},
+                                                      {"tf32", Precision::tf32},
+                                                      {"bf16", Precision::bf16},
+                                                      {"fp16", Precision::fp16},
+                                                      {"fp8", Precision::fp8}}};
+inline constexpr Words<HiddenActivation, 3> kActivationWords{
+    {{"gelu", HiddenActivation::gelu}, {"silu", HiddenActivation::silu}, {"relu2", HiddenActivation::relu2}}};
+inline constexpr Words<Normalization, 2> kNormalizationWords{
+    {{"layernorm", Normalization::layernorm}, {"rmsnorm", Normalization::rmsnorm}}};
+inline constexpr Words<PositionEmbedding, 3> kPositionWords{
+    {{"learned", PositionEmbedding::learned}, {"rope", PositionEmbedding::rope}, {"none", PositionEmbedding::none}}};
+inline constexpr Words<Recompute, 3> kRecomputeWords{
+    {{"none", Recompute::none}, {"selective", Recompute::selective}, {"full", Recompute::full}}};
+inline constexpr Words<Optimizer, 2> kOptimizerWords{{{"adamw", Optimizer::adamw}, {"sgd", Optimizer::sgd}}};
+inline constexpr Words<PerturbationKind, 4> kPerturbationWords{{{"slow_gpu", PerturbationKind::slowGpu},
+                                                                {"slow_link", PerturbationKind::slowLink},
+                                                                {"jitter", PerturbationKind::jitter},
+                                                                {"failure", PerturbationKind::failure}}};
+
+/// `fallback` for a word the schema has refused already.
+template <typename Enum, std::size_t N>
+constexpr Enum fromWord(const Words<Enum, N>& words, std::string_view word, Enum fallback)
+{
+    for (const auto& [text, value] : words)
+        if (text == word)
+            return value;
+    return fallback;
+}
+
+template <typename Enum, std::size_t N>
+constexpr std::string_view toWord(const Words<Enum, N>& words, Enum value)
+{
+    for (const auto& [text, candidate] : words)
+        if (candidate == value)
+            return text;
+    return words[0].first;
+}
+
+} // namespace sim

@@ -1,0 +1,175 @@
+// A resolved scenario as a file that needs no catalogue.
+#include "sim/scenario/document.h"
+#include "sim/scenario/json_text.h"
+#include "sim/scenario/words.h"
+
+namespace sim {
+namespace {
+
+Json toJson(const Model& m)
+{
+    Json json{{"name", m.name},
+              {"num_hidden_layers", m.numHiddenLayers},
+              {"hidden_size", m.hiddenSize},
+              {"intermediate_size", m.intermediateSize},
+              {"num_attention_heads", m.numAttentionHeads},
+              {"num_key_value_heads", m.numKeyValueHeads},
+              {"head_dim", m.headDim},
+              {"vocab_size", m.vocabSize},
+              {"max_position_embeddings", m.maxPositionEmbeddings},
+              {"tie_word_embeddings", m.tieWordEmbeddings},
+              {"hidden_act", toWord(kActivationWords, m.hiddenAct)},
+              {"gated_mlp", m.gatedMlp},
+              {"normalization", toWord(kNormalizationWords, m.normalization)},
+              {"position_embedding", toWord(kPositionWords, m.positionEmbedding)},
+              {"bias", m.bias},
+              {"qkv_bias", m.qkvBias},
+              {"attention_output_bias", m.outputBias},
+              {"qk_norm", m.qkNorm},
+              {"attention_sinks", m.attentionSinks},
+              {"num_experts", m.numExperts},
+              {"num_experts_per_tok", m.numExpertsPerTok},
+              {"moe_intermediate_size", m.moeIntermediateSize},
+              {"num_shared_experts", m.numSharedExperts},
+              {"first_k_dense_replace", m.firstKDenseReplace},
+              {"moe_layer_freq", m.moeLayerFreq},
+              {"router_bias", m.routerBias},
+              {"expert_bias", m.expertBias},
+              {"q_lora_rank", m.qLoraRank},
+              {"kv_lora_rank", m.kvLoraRank},
+              {"qk_nope_head_dim", m.qkNopeHeadDim},
+              {"qk_rope_head_dim", m.qkRopeHeadDim},
+              {"v_head_dim", m.vHeadDim}};
+    return json;
+}
+
+Json toJson(const Efficiency& e)
+{
+    return {{"id", e.id},
+            {"gemm", e.gemm},
+            {"gemm_half_k", e.gemmHalfK},
+            {"attention_forward", e.attentionForward},
+            {"attention_backward", e.attentionBackward},
+            {"memory", e.memory},
+            {"grouped_gemm", e.groupedGemm},
+            {"launch_us", e.launchUs},
+            {"network", e.network}};
+}
+
+Json toJson(const Cluster& c)
+{
+    Json peaks = Json::object();
+    for (const auto& [precision, rate] : c.gpu.peakTflops)
+        peaks[std::string(toWord(kPrecisionWords, precision))] = rate;
+    Json tiers = Json::array();
+    for (const Tier& tier : c.tiers)
+        tiers.push_back({{"name", tier.name},
+                         {"span", tier.span == 0 ? Json("all") : Json(tier.span)},
+                         {"bandwidth_gbs", tier.bandwidthGBs},
+                         {"latency_us", tier.latencyUs},
+                         {"in_network_reduction", tier.inNetworkReduction}});
+    return {{"name", c.name},
+            {"gpu",
+             {{"name", c.gpu.name},
+              {"peak_tflops", peaks},
+              {"memory_gib", c.gpu.memoryGib},
+              {"memory_bandwidth_gbs", c.gpu.memoryBandwidthGBs},
+              {"multiprocessors", c.gpu.multiprocessors}}},
+            {"gpus_per_node", c.gpusPerNode},
+            {"nodes", c.nodes},
+            {"tiers", tiers},
+            {"efficiency", toJson(c.efficiency)}};
+}
+
+Json toJson(const Layout& l)
+{
+    Json json{{"tp", l.tp},
+              {"cp", l.cp},
+              {"pp", l.pp},
+              {"dp", l.dp},
+              {"ep", l.ep},
+              {"etp", l.etp},
+              {"order", l.order},
+              {"sequence_parallel", l.sequenceParallel},
+              {"zero_stage", l.zeroStage},
+              {"dp_shard", l.dpShard}};
+    if (l.placement == PlacementRule::explicitList)
+        json["placement"] = l.explicitPlacement;
+    else
+        json["placement"] = l.placement == PlacementRule::packed ? "packed" : "round-robin";
+    return json;
+}
+
+Json toJson(const ScheduleSettings& s)
+{
+    Json json{{"kind", s.kind},
+              {"virtual_stages", s.virtualStages},
+              {"layers_per_stage", s.layersPerStage},
+              {"microbatch_group", s.microbatchGroup}};
+    if (s.memoryCapGib > 0)
+        json["memory_cap_gib"] = s.memoryCapGib;
+    if (!s.actions.empty())
+        json["actions"] = s.actions;
+    return json;
+}
+
+Json toJson(const Training& t)
+{
+    Json recompute = toWord(kRecomputeWords, t.recompute);
+    if (t.recomputeLayers > 0)
+        recompute = {{"kind", recompute}, {"layers", t.recomputeLayers}};
+    return {{"sequence_length", t.sequenceLength},
+            {"micro_batch_size", t.microBatchSize},
+            {"global_batch_size", t.globalBatchSize},
+            {"precision", toWord(kPrecisionWords, t.precision)},
+            {"recompute", recompute},
+            {"optimizer", toWord(kOptimizerWords, t.optimizer)},
+            {"causal", t.causal},
+            {"flash_attention", t.flashAttention},
+            {"overlap",
+             {{"grad_reduce", t.overlap.gradReduce},
+              {"param_gather", t.overlap.paramGather},
+              {"tp_comm", t.overlap.tpComm},
+              {"p2p", t.overlap.p2p}}}};
+}
+
+Json toJson(const Perturbation& p)
+{
+    Json json{{"kind", toWord(kPerturbationWords, p.kind)}};
+    if (p.rank >= 0)
+        json["rank"] = p.rank;
+    if (p.kind == PerturbationKind::jitter) {
+        json["sigma"] = p.sigma;
+        json["seed"] = p.seed;
+    } else if (p.kind == PerturbationKind::failure) {
+        json["at_s"] = p.atSeconds;
+    } else {
+        json["factor"] = p.factor;
+    }
+    return json;
+}
+
+} // namespace
+
+std::string resolvedText(const Scenario& s)
+{
+    Json json{{"format", "rankscope-scenario"}, {"version", 1}};
+    for (const auto& [key, value] : {std::pair{"name", &s.name}, {"description", &s.description}, {"source", &s.source}})
+        if (!value->empty())
+            json[key] = *value;
+    json["model"] = toJson(s.model);
+    json["cluster"] = toJson(s.cluster);
+    json["layout"] = toJson(s.layout);
+    json["schedule"] = toJson(s.schedule);
+    json["training"] = toJson(s.training);
+    if (!s.perturbations.empty()) {
+        json["perturbations"] = Json::array();
+        for (const Perturbation& perturbation : s.perturbations)
+            json["perturbations"].push_back(toJson(perturbation));
+    }
+    json["live"] = {{"device", s.live.device}, {"steps", s.live.steps}, {"learning_rate", s.live.learningRate},
+                    {"seed", s.live.seed},     {"data", s.live.data},   {"dtype", s.live.dtype}};
+    return prettyText(json);
+}
+
+} // namespace sim

@@ -113,9 +113,10 @@ void GridLayout::arrange(float width, float height)
             const GridLevel& level = m_levels[i];
             const int columns = choices[i][pick[i]], rows = (level.size + columns - 1) / columns;
             const bool split = i + 1 < depth && m_levels[i + 1].axis == level.axis;
-            if (columns > 1 && rows > 1)
+            if (columns > 1 && rows > 1) {
                 penalty *= i + 1 == depth ? 0.9F : 0.72F;
-            else if (columns > 1)
+                left += i + 1 == depth ? kRulerColumn : 0;
+            } else if (columns > 1)
                 top += kRulerRow;
             else if (rows > 1) {
                 left += kRulerColumn;
@@ -310,8 +311,13 @@ void GridLayout::makeRulers()
 {
     for (int l = static_cast<int>(m_levels.size()) - 1; l >= 0; --l) {
         const GridLevel& level = m_levels[static_cast<std::size_t>(l)];
-        if (level.size == 1 || level.wrapped())
+        if (level.size == 1)
             continue;
+        if (level.wrapped()) {
+            if (l + 1 == static_cast<int>(m_levels.size()))
+                addRowsRuler(level);
+            continue;
+        }
         const bool across = level.columns > 1;
         const auto runsLike = [&](const GridLevel& other) {
             return other.axis == level.axis && other.size > 1 && !other.wrapped() && (other.columns > 1) == across;
@@ -336,6 +342,21 @@ void GridLayout::makeRulers()
         }
         (across ? m_across : m_down).push_back(std::move(ruler));
     }
+}
+
+/// Where the outermost axis fills several rows, each row says which part of it it holds.
+void GridLayout::addRowsRuler(const GridLevel& level)
+{
+    Ruler ruler{
+        .level = static_cast<int>(m_levels.size()) - 1, .axis = level.axis, .axisSize = level.axisSize, .groupSize = level.rows};
+    const int perChild = level.stride / level.axisStride;
+    const int inside = rows() / level.rows;
+    for (int r = 0; r < level.rows; ++r) {
+        const int first = r * level.columns, last = std::min(first + level.columns, level.size) - 1;
+        ruler.labels.push_back(
+            {rowTop(r * inside), rowTop((r + 1) * inside - 1) + m_cellHeight, first * perChild, (last + 1) * perChild - 1});
+    }
+    m_down.push_back(std::move(ruler));
 }
 
 } // namespace app

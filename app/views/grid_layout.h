@@ -26,7 +26,7 @@ struct GridLevel {
     bool wrapped() const { return columns > 1 && rows > 1; }
 };
 
-/// A label of a ruler: children of one level at one place.
+/// A label of a ruler: children of one level at one place, or a row of them.
 struct RulerLabel {
     float begin = 0, end = 0; ///< along the ruler, zoom 1
     int first = 0, last = 0;  ///< coordinates on the axis
@@ -46,7 +46,7 @@ public:
     /// Fits rulers and cells into width x height. `gpusPerNode` 0: nodes are not boxes (ranks are scattered over them).
     GridLayout(const sim::Mesh&, int gpusPerNode, float width, float height);
 
-    static constexpr float kRulerRow = 16, kRulerColumn = 42; ///< room a ruler takes above and at the left
+    static constexpr float kRulerRow = 16, kRulerColumn = 52; ///< room a ruler takes above and at the left
 
     const std::vector<GridLevel>& levels() const { return m_levels; }
     int ranks() const { return m_ranks; }
@@ -78,6 +78,7 @@ private:
     void arrange(float width, float height);
     void place();
     void makeRulers();
+    void addRowsRuler(const GridLevel&);
 
     std::vector<GridLevel> m_levels; ///< innermost first; never empty
     std::vector<int> m_boxRanks;

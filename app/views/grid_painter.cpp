@@ -23,7 +23,8 @@ struct HeatColors {
                                    ? theme.error
                                    : theme.heatAt(static_cast<double>(i - 1) / static_cast<double>(GridHeat::kFull - 1));
             fill[i] = mix(full, theme.canvas, dim);
-            text[i] = readableOn(fill[i]);
+            constexpr double kReadable = 4.5;
+            text[i] = dim > 0 && contrast(theme.mutedText, fill[i]) >= kReadable ? theme.mutedText : readableOn(fill[i]);
         }
     }
 };
@@ -110,7 +111,8 @@ void Painter::boxes()
     for (int l = static_cast<int>(levels.size()) - 2; l >= 0; --l) {
         const GridLevel& level = levels[static_cast<std::size_t>(l)];
         const bool drawn = level.padding > 0;
-        if (!drawn && level.title == 0)
+        const bool named = level.title > 0 || levels[static_cast<std::size_t>(l) + 1].numbered;
+        if (!drawn && !named)
             continue;
         const Color fill =
             mix(m_theme.canvas, m_theme.text, 0.028F * static_cast<float>(static_cast<int>(levels.size()) - 1 - l));
@@ -122,9 +124,10 @@ void Painter::boxes()
                 continue;
             if (drawn) {
                 m_canvas.fillRect(box, fill);
-                m_canvas.strokeRect(box, edge);
+                if (level.isNode || l + 2 == static_cast<int>(levels.size()))
+                    m_canvas.strokeRect(box, edge);
             }
-            if (level.title > 0)
+            if (named)
                 boxTitle(l, rank, box);
         }
     }

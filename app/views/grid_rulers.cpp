@@ -62,7 +62,7 @@ private:
         const float needed = m_across ? nameWidth + kSpaceBetween : m_canvas.textHeight(FontFace::small);
         while (static_cast<float>(style.step) * pitch < needed && style.step < m_ruler.groupSize)
             style.step *= 2;
-        style.names = m_across ? style.step == 1 : nameWidth <= m_strip.width() - kMargin;
+        style.names = !m_across || style.step == 1;
         style.rangeOnly = style.step > 1 && m_ruler.groupSize / style.step < 2;
         return style;
     }
@@ -84,7 +84,13 @@ private:
             if (place % style.step != 0)
                 continue;
             const bool named = style.names || place == 0;
-            write((named ? m_ruler.axis + " " : "") + numberOf(label), from, to, style.step > 1, lit);
+            const std::string axis = named ? m_ruler.axis + " " : "";
+            const float room = m_across ? m_strip.width() : m_strip.width() - kMargin;
+            const std::string text = fitting(
+                m_canvas,
+                {axis + numberOf(label), axis + std::to_string(label.first) + "…", numberOf(label), std::to_string(label.first)},
+                room, FontFace::small);
+            write(text, from, to, style.step > 1, lit);
         }
     }
 
@@ -142,8 +148,8 @@ private:
             const float at = std::floor(std::max(middle - half, from));
             if (at < free || at + 2 * half > (m_across ? m_strip.right : m_strip.bottom))
                 continue;
-            if (to - from < 2 * half && i > 0)
-                break; // once is enough where a run is narrower than its name
+            if (i > 0 && (!m_across || to - from < 2 * half))
+                break; // once is enough
             if (m_across)
                 m_canvas.text({at, m_strip.top}, text, m_scene.theme.mutedText, FontFace::small);
             else if (width <= m_strip.width() - kMargin)

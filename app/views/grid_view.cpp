@@ -15,6 +15,7 @@ constexpr float kScrollPixels = 60; ///< a notch
 constexpr float kPanShare = 0.12F;  ///< of the view, a key press
 constexpr float kFastPresses = 4;   ///< Shift
 constexpr float kFramedCells = 8;   ///< cells across the view after focusing a rank
+constexpr float kEdge = 5;          ///< room around all cells, for outlines
 
 } // namespace
 
@@ -47,19 +48,27 @@ struct GridView::Data {
         const GridFrame frame(area);
         const bool packed = simulation->scenario().layout.placement == sim::PlacementRule::packed;
         const int perNode = packed ? simulation->scenario().cluster.gpusPerNode : 0;
-        layout = GridLayout(simulation->mesh(), perNode, frame.plot.width(), frame.plot.height());
+        layout = GridLayout(simulation->mesh(), perNode, frame.plot.width() - 2 * kEdge, frame.plot.height() - 2 * kEdge);
         heat = makeHeat(*simulation, layout);
         laidOutFor = area;
         stale = false;
         clampView();
     }
 
+    float pictureWidth() const { return layout.width() * zoom + 2 * kEdge; }
+    float pictureHeight() const { return layout.height() * zoom + 2 * kEdge; }
+
+    /// What the rulers leave of the plot. Rulers and cells keep together: in the middle of a wide area, near the top of a high
+    /// one.
     Rect cellsArea() const
     {
-        Rect plot = GridFrame(laidOutFor).plot;
-        plot.left += GridLayout::kRulerColumn * static_cast<float>(layout.down().size());
-        plot.top += GridLayout::kRulerRow * static_cast<float>(layout.across().size());
-        return plot;
+        Rect cells = GridFrame(laidOutFor).plot;
+        cells.left += GridLayout::kRulerColumn * static_cast<float>(layout.down().size());
+        cells.top += GridLayout::kRulerRow * static_cast<float>(layout.across().size());
+        constexpr float kMostAbove = 24;
+        cells.left += std::floor(std::max(0.0F, cells.width() - pictureWidth()) / 2);
+        cells.top += std::min(kMostAbove, std::floor(std::max(0.0F, cells.height() - pictureHeight()) / 2));
+        return cells;
     }
 
     float largestZoom() const
@@ -71,18 +80,14 @@ struct GridView::Data {
     {
         const Rect cells = cellsArea();
         zoom = std::clamp(zoom, 1.0F, largestZoom());
-        scrollX = std::clamp(scrollX, 0.0F, std::max(0.0F, layout.width() * zoom - cells.width()));
-        scrollY = std::clamp(scrollY, 0.0F, std::max(0.0F, layout.height() * zoom - cells.height()));
+        scrollX = std::clamp(scrollX, 0.0F, std::max(0.0F, pictureWidth() - cells.width()));
+        scrollY = std::clamp(scrollY, 0.0F, std::max(0.0F, pictureHeight() - cells.height()));
     }
 
     GridTransform transform() const
     {
         const Rect cells = cellsArea();
-        const float slackX = std::max(0.0F, cells.width() - layout.width() * zoom);
-        const float slackY = std::max(0.0F, cells.height() - layout.height() * zoom);
-        // In the middle of a wide area; from the top of a high one, where the rulers are.
-        return {std::floor(cells.left + slackX / 2 - scrollX), std::floor(cells.top + std::min(slackY / 2, 24.0F) - scrollY),
-                zoom};
+        return {std::floor(cells.left + kEdge - scrollX), std::floor(cells.top + kEdge - scrollY), zoom};
     }
 
     bool zoomAt(Point at, float factor)
@@ -91,8 +96,8 @@ struct GridView::Data {
         const float before = zoom;
         zoom = std::clamp(zoom * factor, 1.0F, largestZoom());
         const Rect cells = cellsArea();
-        scrollX = under.x * zoom - (at.x - cells.left);
-        scrollY = under.y * zoom - (at.y - cells.top);
+        scrollX = under.x * zoom - (at.x - cells.left - kEdge);
+        scrollY = under.y * zoom - (at.y - cells.top - kEdge);
         clampView();
         framed = false;
         return zoom != before;
@@ -131,8 +136,8 @@ struct GridView::Data {
     void centre(int rank)
     {
         const Rect cell = layout.cell(rank), area = cellsArea();
-        scrollX = (cell.left + cell.right) / 2 * zoom - area.width() / 2;
-        scrollY = (cell.top + cell.bottom) / 2 * zoom - area.height() / 2;
+        scrollX = (cell.left + cell.right) / 2 * zoom + kEdge - area.width() / 2;
+        scrollY = (cell.top + cell.bottom) / 2 * zoom + kEdge - area.height() / 2;
         clampView();
     }
 

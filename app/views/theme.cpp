@@ -40,9 +40,6 @@ Theme baseTheme()
     theme.optimizer = Color::rgb(0xD55E00);
     theme.activations = Color::rgb(0x74C9B8);
     theme.buffers = Color::rgb(0x8C8C94);
-    // cividis (Nunez, Anderton, Renslow 2018), sampled.
-    theme.heat = {Color::rgb(0x00224E), Color::rgb(0x1B386D), Color::rgb(0x414D6B), Color::rgb(0x5E626E), Color::rgb(0x7C7B78),
-                  Color::rgb(0x9B9476), Color::rgb(0xBCAF6F), Color::rgb(0xDDC95E), Color::rgb(0xFEE838)};
     return theme;
 }
 
@@ -61,6 +58,8 @@ const Theme& lightTheme()
     static const Theme theme = [] {
         Theme t = baseTheme();
         t.name = "light";
+        t.heat = {Color::rgb(0xD8E5E9), Color::rgb(0xC2D5DB), Color::rgb(0xADC7CF), Color::rgb(0x8FB2BD), Color::rgb(0x719CAA),
+                  Color::rgb(0x558696), Color::rgb(0x3C6F81), Color::rgb(0x25586A), Color::rgb(0x0F4153)};
         t.window = Color::rgb(0xECEEF2);
         t.panel = Color::rgb(0xF7F8FA);
         t.canvas = Color::rgb(0xFFFFFF);
@@ -83,6 +82,8 @@ const Theme& darkTheme()
         Theme t = baseTheme();
         t.name = "dark";
         t.dark = true;
+        t.heat = {Color::rgb(0x1C2F37), Color::rgb(0x234049), Color::rgb(0x28505D), Color::rgb(0x336777), Color::rgb(0x417F92),
+                  Color::rgb(0x5697A9), Color::rgb(0x74AFBF), Color::rgb(0x9BC8D3), Color::rgb(0xC8E2E8)};
         t.window = Color::rgb(0x14171C);
         t.panel = Color::rgb(0x1A1E24);
         t.canvas = Color::rgb(0x111419);

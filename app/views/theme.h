@@ -16,7 +16,7 @@ struct Theme {
     std::array<Color, sim::kOpClassCount> opClass;                ///< fill of a span
     std::array<Color, sim::kOpClassCount> opClassText;            ///< label on it, contrast >= 4.5
     Color parameters, gradients, optimizer, activations, buffers; ///< memory
-    std::array<Color, 9> heat;                                    ///< little to much; cividis, made for all kinds of eyes
+    std::array<Color, 9> heat; ///< little to much: ever further from the canvas, by lightness alone
 
     Color fill(sim::OpClass c) const { return opClass[static_cast<std::size_t>(c)]; }
     Color label(sim::OpClass c) const { return opClassText[static_cast<std::size_t>(c)]; }

@@ -1,0 +1,26 @@
+// The highest value of a counter over any stretch of time, whatever the zoom.
+#pragma once
+
+#include "sim/trace/trace.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace app {
+
+/// Block maxima over 32, 1024, … points. Reads the counter's columns when asked: they must stay where they are.
+class CounterLevels {
+public:
+    explicit CounterLevels(const sim::Counter&);
+    /// Highest value that held at some time in [beginNs, endNs); 0 before the first point. O(log points).
+    std::int64_t highest(std::int64_t beginNs, std::int64_t endNs) const;
+    std::int64_t peak() const { return m_peak; }
+
+private:
+    std::int64_t highestOf(std::size_t first, std::size_t last) const;
+    const sim::Counter* m_counter;
+    std::vector<std::vector<std::int64_t>> m_levels;
+    std::int64_t m_peak = 0;
+};
+
+} // namespace app

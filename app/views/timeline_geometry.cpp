@@ -1,0 +1,146 @@
+#include "app/views/timeline_geometry.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+
+namespace app {
+namespace {
+
+constexpr float kLowestRow = 14, kHighestLane = 28, kHighestRow = 76;
+constexpr float kLowestSparkline = 16, kHighestSparkline = 36;
+constexpr float kLowestLane = 15, kHighestManyLane = 22; ///< where a row has several lanes
+
+double niceStep(double atLeast)
+{
+    const double decade = std::pow(10, std::floor(std::log10(std::max(atLeast, 1.0))));
+    for (const double factor : {1.0, 2.0, 5.0})
+        if (decade * factor >= atLeast)
+            return decade * factor;
+    return decade * 10;
+}
+
+} // namespace
+
+std::string timeText(double ns, double stepNs, double largestNs)
+{
+    struct Unit {
+        double ns;
+        const char* name;
+    };
+    constexpr std::array<Unit, 4> kUnits{{{1e9, "s"}, {1e6, "ms"}, {1e3, "µs"}, {1, "ns"}}};
+    if (ns == 0)
+        return "0";
+    const Unit* unit = kUnits.data();
+    while (unit->ns > 1 && largestNs < unit->ns)
+        ++unit;
+    const int decimals = std::max(0, static_cast<int>(std::ceil(std::log10(unit->ns / stepNs) - 1e-9)));
+    std::array<char, 64> out{};
+    std::snprintf(out.data(), out.size(), "%.*f %s", decimals, ns / unit->ns, unit->name);
+    return out.data();
+}
+
+TimeWindow TimeWindow::all(double lengthNs)
+{
+    TimeWindow window;
+    window.lengthNs = std::max(lengthNs, kShortestNs);
+    window.endNs = window.limitNs();
+    return window;
+}
+
+TimeWindow TimeWindow::to(double newBegin, double newEnd) const
+{
+    TimeWindow window = *this;
+    const double limit = limitNs();
+    const double length = std::clamp(newEnd - newBegin, std::min(kShortestNs, limit), limit);
+    const double middle = (newBegin + newEnd) / 2;
+    window.beginNs = std::clamp(length == newEnd - newBegin ? newBegin : middle - length / 2, 0.0, limit - length);
+    window.endNs = window.beginNs + length;
+    return window;
+}
+
+TimeWindow TimeWindow::zoomed(double factor, double share) const
+{
+    const double length = std::clamp(span() / factor, std::min(kShortestNs, limitNs()), limitNs());
+    const double fixed = beginNs + span() * share;
+    return to(fixed - length * share, fixed - length * share + length);
+}
+
+TimeWindow TimeWindow::moved(double byNs) const
+{
+    const double begin = std::clamp(beginNs + byNs, 0.0, std::max(0.0, limitNs() - span()));
+    TimeWindow window = *this;
+    window.endNs = begin + span();
+    window.beginNs = begin;
+    return window;
+}
+
+std::vector<Tick> ticks(const TimeAxis& axis, float majorPixels)
+{
+    const double step = niceStep(axis.nsPerPixel() * static_cast<double>(majorPixels));
+    const double mantissa = step / std::pow(10, std::floor(std::log10(step) + 1e-9));
+    const int minors = std::max(1, std::min(mantissa > 1.5 && mantissa < 3 ? 4 : 5, static_cast<int>(step)));
+    const double minor = step / minors;
+    std::vector<Tick> out;
+    for (double i = std::ceil(axis.beginNs / minor); i * minor <= axis.endNs; ++i) {
+        Tick tick{.ns = std::llround(i * minor), .major = std::fmod(i, minors) == 0};
+        if (tick.major)
+            tick.label = timeText(static_cast<double>(tick.ns), step, axis.endNs);
+        out.push_back(std::move(tick));
+    }
+    return out;
+}
+
+int RowStack::rowAt(float y) const
+{
+    const auto after = std::upper_bound(rows.begin(), rows.end(), y, [](float at, const RowPlace& row) { return at < row.top; });
+    const auto index = static_cast<int>(after - rows.begin()) - 1;
+    return index >= 0 && y < rows[static_cast<std::size_t>(index)].bottom ? index : -1;
+}
+
+RowStack stackRows(const std::vector<RowNeed>& needs, float height)
+{
+    RowStack stack;
+    if (needs.empty())
+        return stack;
+    int lanes = 0;
+    for (const RowNeed& need : needs)
+        lanes += need.lanes;
+    const auto rows = static_cast<float>(needs.size());
+    const bool single = lanes == static_cast<int>(needs.size());
+    const float pitch = std::floor(std::clamp(height / rows, kLowestRow, kHighestRow));
+    const float gap = !single ? 8.0F : pitch < 20 ? 1.0F : pitch < 32 ? 3.0F : 6.0F;
+    float laneHeight = std::min(pitch - gap, kHighestLane);
+    float sparkline = pitch - gap - laneHeight - 1;
+    if (!single) {
+        const float room = (height - gap * rows) / static_cast<float>(lanes);
+        laneHeight = std::floor(std::clamp(room, kLowestLane, kHighestManyLane));
+        sparkline = (height - gap * rows - laneHeight * static_cast<float>(lanes)) / rows - 1;
+    }
+    sparkline = sparkline < kLowestSparkline ? 0 : std::floor(std::min(sparkline, kHighestSparkline));
+    for (const RowNeed& need : needs) {
+        RowPlace row{.top = stack.height, .laneHeight = laneHeight, .sparklineHeight = need.sparkline ? sparkline : 0};
+        row.bottom = row.lanesBottom(need.lanes) + (row.sparklineHeight > 0 ? row.sparklineHeight + 1 : 0);
+        stack.height = row.bottom + gap;
+        stack.rows.push_back(row);
+    }
+    return stack;
+}
+
+TimelineFrame::TimelineFrame(Rect area)
+{
+    constexpr float kMargin = 12, kScrollBar = 12;
+    const bool low = area.height() < 150;
+    const float headerHeight = low ? 0.0F : 28.0F, rulerHeight = 22, overviewHeight = low ? 0.0F : 26.0F;
+    const float gutterWidth = std::floor(std::clamp(area.width() * 0.16F, 64.0F, 168.0F));
+    const float left = area.left + gutterWidth, right = std::max(left + 1, area.right - kScrollBar);
+    header = {area.left + kMargin, area.top, area.right - kMargin, area.top + headerHeight};
+    ruler = {left, header.bottom, right, header.bottom + rulerHeight};
+    rows = {left, ruler.bottom + 4, right, std::max(ruler.bottom + 5, area.bottom - overviewHeight - 6)};
+    gutter = {area.left + kMargin, rows.top, left - 8, rows.bottom};
+    scroll = {right + 2, rows.top, area.right - 2, rows.bottom};
+    overview = {left, area.bottom - overviewHeight, right, area.bottom - (low ? 0.0F : 8.0F)};
+}
+
+} // namespace app

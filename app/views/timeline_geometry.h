@@ -1,0 +1,82 @@
+// Where time and rows lie on the screen. Pure geometry: no trace, no canvas.
+#pragma once
+
+#include "app/canvas/canvas.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace app {
+
+/// Time across, nanoseconds to logical pixels.
+struct TimeAxis {
+    double beginNs = 0, endNs = 1; ///< visible
+    float left = 0, right = 1;
+    double nsPerPixel() const { return (endNs - beginNs) / static_cast<double>(right - left); }
+    float x(double ns) const { return left + static_cast<float>((ns - beginNs) / nsPerPixel()); }
+    double ns(float x) const { return beginNs + static_cast<double>(x - left) * nsPerPixel(); }
+};
+
+/// What of a trace of `lengthNs` can be seen: no less than kShortestNs, no more than all of it and a little air after its end.
+struct TimeWindow {
+    static constexpr double kShortestNs = 50;
+    static constexpr double kAir = 0.015; ///< of the length, after the end
+
+    double beginNs = 0, endNs = 1, lengthNs = 1;
+
+    static TimeWindow all(double lengthNs);
+    double span() const { return endNs - beginNs; }
+    double limitNs() const { return lengthNs * (1 + kAir); }
+    bool showsAll() const { return beginNs <= 0 && endNs >= limitNs(); }
+    /// The time at `share` of the window stays where it is. Above 1 zooms in.
+    TimeWindow zoomed(double factor, double share) const;
+    TimeWindow moved(double byNs) const;
+    TimeWindow to(double beginNs, double endNs) const; ///< as far as limits allow
+    bool operator==(const TimeWindow&) const = default;
+};
+
+struct Tick {
+    std::int64_t ns = 0;
+    bool major = false;
+    std::string label; ///< majors only
+};
+/// Round times (1, 2, 5 × 10ⁿ ns), majors at least `majorPixels` apart, minors between them.
+std::vector<Tick> ticks(const TimeAxis&, float majorPixels);
+
+/// A time to the precision of a step, in the unit that suits the largest time shown beside it: "363.5 ms".
+std::string timeText(double ns, double stepNs, double largestNs);
+
+/// What a row holds, top to bottom: lanes, then a sparkline if there is room.
+struct RowNeed {
+    int lanes = 1;
+    bool sparkline = false;
+};
+struct RowPlace {
+    float top = 0, bottom = 0; ///< from the top of all rows; the gap to the next row is below bottom
+    float laneHeight = 0;
+    float sparklineHeight = 0;
+    float laneTop(int lane) const { return top + laneHeight * static_cast<float>(lane); }
+    float lanesBottom(int lanes) const { return laneTop(lanes); }
+};
+struct RowStack {
+    std::vector<RowPlace> rows;
+    float height = 0;
+    /// Index of the row at that height, -1 if none.
+    int rowAt(float y) const;
+};
+/// As high as fits, but never below 14 pixels a row: then they scroll.
+RowStack stackRows(const std::vector<RowNeed>&, float height);
+
+/// The view's area, divided.
+struct TimelineFrame {
+    Rect header;   ///< legend
+    Rect ruler;    ///< times
+    Rect gutter;   ///< names of rows
+    Rect rows;     ///< spans
+    Rect scroll;   ///< scroll bar of the rows
+    Rect overview; ///< the whole trace in small
+    explicit TimelineFrame(Rect area);
+};
+
+} // namespace app

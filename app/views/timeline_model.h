@@ -1,0 +1,80 @@
+// A trace, prepared for drawing: rows, lanes, names, colours of its kinds, levels of detail. Made once a trace.
+#pragma once
+
+#include "app/views/counter_levels.h"
+#include "app/views/selection.h"
+#include "app/views/theme.h"
+#include "sim/simulation.h"
+#include "sim/trace/busy_mipmap.h"
+#include "sim/trace/trace.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace app {
+
+/// One process of the trace.
+struct TimelineRow {
+    std::vector<std::string> names;    ///< longest first: "pp 3 · 1,024 ranks", "pp 3"
+    std::vector<std::string> details;  ///< longest first: "87.1 % busy · 42.1 GiB"
+    std::vector<std::uint32_t> tracks; ///< its lanes
+    std::optional<std::size_t> memory; ///< index of its counter
+};
+
+/// Fill and label of spans of one kind; every second micro-batch is a shade apart.
+struct KindColors {
+    Color even, odd, text;
+};
+
+class TimelineModel {
+public:
+    TimelineModel(std::shared_ptr<const sim::Trace>, std::shared_ptr<const sim::Simulation>);
+
+    const sim::Trace& trace() const { return *m_trace; }
+    const sim::Simulation* simulation() const { return m_simulation.get(); }
+    const std::vector<TimelineRow>& rows() const { return m_rows; }
+    const std::vector<sim::OpClass>& classesPresent() const { return m_classes; }
+    std::int64_t memoryScaleBytes() const { return m_memoryScale; } ///< highest of all counters
+
+    const sim::BusyMipmap& busy(std::uint32_t track) const { return *m_busy[track]; }
+    const CounterLevels& counter(std::size_t index) const { return m_counters[index]; }
+    /// Busy time of all rows' first lanes, each counted as often as it has ranks, as shares of the range.
+    std::array<double, sim::kOpClassCount> shares(std::int64_t beginNs, std::int64_t endNs) const;
+
+    int rowOf(std::uint32_t track) const { return m_trace->tracks[track].process; }
+    /// The row that stands for a rank, -1 if none.
+    int rowOfRank(int rank) const;
+    /// The rank a row is about: the selected one if the row stands for it, else the first.
+    int rankOf(int row, const Selection&) const;
+
+    sim::OpClass opClass(std::uint32_t track, std::size_t span) const;
+    std::int64_t endNs(SpanRef) const;
+    /// "F12", or what fits of "attn.qkv"; longest first.
+    std::vector<std::string> spanLabels(std::uint32_t track, std::size_t span) const;
+    std::string describe(SpanRef) const; ///< several lines, for a tooltip
+    std::vector<sim::Flow> flowsAt(SpanRef) const;
+    /// Span of the track that runs at a time, or the nearest within `toleranceNs`.
+    std::optional<std::uint32_t> spanAt(std::uint32_t track, double timeNs, double toleranceNs) const;
+
+    std::vector<KindColors> colors(const Theme&) const;
+
+private:
+    void makeRows();
+    void nameRow(TimelineRow&, int process) const;
+    void findChunks();
+
+    std::shared_ptr<const sim::Trace> m_trace;
+    std::shared_ptr<const sim::Simulation> m_simulation;
+    std::vector<TimelineRow> m_rows;
+    std::vector<std::unique_ptr<sim::BusyMipmap>> m_busy; ///< [track]
+    std::vector<CounterLevels> m_counters;
+    std::vector<sim::OpClass> m_classes;
+    std::vector<int> m_chunkOfKind;           ///< place of the kind's stage among those of its rank: 0, 1, …
+    std::vector<std::uint32_t> m_flowsBySpan; ///< 2 · flow + (1 if it arrives), by track and span
+    int m_chunks = 1;
+    std::int64_t m_memoryScale = 0;
+};
+
+} // namespace app

@@ -1,0 +1,439 @@
+#include "app/views/timeline_painter.h"
+
+#include "app/views/color.h"
+#include "app/views/labels.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace app {
+namespace {
+
+constexpr float kTickPixels = 96;
+constexpr std::uint64_t kRowNodes = std::uint64_t{1} << 63; ///< ids of rows, apart from those of spans
+
+class Painter {
+public:
+    Painter(Canvas& canvas, const TimelineScene& scene)
+        : m_canvas(canvas), m_scene(scene), m_model(scene.model), m_theme(scene.theme), m_frame(scene.frame), m_axis(scene.axis())
+    {
+    }
+
+    void paint()
+    {
+        m_canvas.fillRect(m_canvas.area(), m_theme.canvas);
+        header();
+        const std::vector<Tick> marks = ticks(m_axis, kTickPixels);
+        ruler(marks);
+        const Rect all{m_canvas.area().left, m_frame.rows.top, m_frame.scroll.right, m_frame.rows.bottom};
+        m_canvas.pushClip(all);
+        rowNames();
+        m_canvas.popClip();
+        m_canvas.pushClip(m_frame.rows);
+        for (int row = firstRow(); row < rowCount() && m_scene.rowTop(row) < m_frame.rows.bottom; ++row)
+            drawRow(row, marks);
+        afterEnd();
+        range();
+        flows();
+        spanOutlines();
+        cursorLine();
+        m_canvas.popClip();
+        scrollBar();
+        overview();
+    }
+
+private:
+    int rowCount() const { return static_cast<int>(m_model.rows().size()); }
+    int firstRow() const
+    {
+        const auto& rows = m_scene.stack.rows;
+        const auto first = std::lower_bound(rows.begin(), rows.end(), m_scene.scrollY,
+                                            [](const RowPlace& row, float y) { return row.bottom <= y; });
+        return static_cast<int>(first - rows.begin());
+    }
+    const RowPlace& place(int row) const { return m_scene.stack.rows[static_cast<std::size_t>(row)]; }
+    const TimelineRow& rowAt(int row) const { return m_model.rows()[static_cast<std::size_t>(row)]; }
+    int focusRow() const { return m_scene.selection.focusRank() ? m_model.rowOfRank(*m_scene.selection.focusRank()) : -1; }
+    double lengthNs() const { return static_cast<double>(m_model.trace().endNs); }
+
+    void header();
+    float classChips(Rect, bool draw);
+    std::string rangeText() const;
+    void ruler(const std::vector<Tick>&);
+    void rowNames();
+    void rowName(int row, bool focused);
+    void drawRow(int row, const std::vector<Tick>&);
+    void sparkline(int row, Rect);
+    void afterEnd();
+    void range();
+    void flows();
+    void flow(const sim::Flow&);
+    void spanOutlines();
+    void outline(SpanRef, float thickness);
+    void cursorLine();
+    void scrollBar();
+    void overview();
+
+    Canvas& m_canvas;
+    const TimelineScene& m_scene;
+    const TimelineModel& m_model;
+    const Theme& m_theme;
+    const TimelineFrame& m_frame;
+    TimeAxis m_axis;
+};
+
+/// Left: the colours in use. Right: the step, or what the selected range holds.
+void Painter::header()
+{
+    const Rect area = m_frame.header;
+    if (area.height() <= 0)
+        return;
+    const bool hasRange = m_scene.selection.range.has_value();
+    const std::string step = "step " + durationText(lengthNs());
+    const std::string rangeLine = hasRange ? rangeText() : std::string();
+    const std::string right =
+        hasRange ? fitting(m_canvas, {rangeLine, rangeLine.substr(0, rangeLine.find("  "))}, area.width() * 0.7F, FontFace::bold)
+                 : step;
+    const float rightWidth =
+        textInside(m_canvas, area, right, hasRange ? m_theme.accent : m_theme.text, FontFace::bold, Align::right);
+    const Rect left{area.left, area.top, area.right - rightWidth - 24, area.bottom};
+    if (classChips(left, false) <= left.width())
+        classChips(left, true);
+}
+
+float Painter::classChips(Rect area, bool draw)
+{
+    constexpr float kSwatch = 11, kSpace = 14;
+    float x = area.left;
+    const float middle = std::floor((area.top + area.bottom) / 2);
+    for (const sim::OpClass c : m_model.classesPresent()) {
+        const std::string letter = opClassLetter(c);
+        const std::string name = (letter.empty() ? "" : letter + " ") + sim::opClassName(c);
+        const float width = m_canvas.textWidth(name, FontFace::small);
+        if (draw) {
+            m_canvas.fillRect({x, middle - 5, x + kSwatch, middle + 6}, m_theme.fill(c));
+            textInside(m_canvas, {x + kSwatch + 5, area.top, x + kSwatch + 6 + width, area.bottom}, name, m_theme.mutedText,
+                       FontFace::small);
+        }
+        x += kSwatch + 5 + width + kSpace;
+    }
+    return x - kSpace - area.left;
+}
+
+std::string Painter::rangeText() const
+{
+    const TimeRange& range = *m_scene.selection.range;
+    std::string text = durationText(static_cast<double>(range.endNs - range.beginNs)) + " selected";
+    double busy = 0;
+    const auto shares = m_model.shares(range.beginNs, range.endNs);
+    for (const sim::OpClass c : m_model.classesPresent()) {
+        const double share = shares[static_cast<std::size_t>(c)];
+        constexpr double kWorthTelling = 0.0005;
+        busy += share;
+        if (share >= kWorthTelling)
+            text += "  " + (*opClassLetter(c) != '\0' ? std::string(opClassLetter(c)) : std::string(sim::opClassName(c))) + " " +
+                    percentText(share);
+    }
+    return text + "  idle " + percentText(std::max(0.0, 1 - busy));
+}
+
+void Painter::ruler(const std::vector<Tick>& marks)
+{
+    const Rect area = m_frame.ruler;
+    m_canvas.fillRect({area.left, area.bottom - 1, area.right, area.bottom}, m_theme.border);
+    const float textTop = area.top + 1;
+    const auto& cursorNs = m_scene.selection.cursorNs;
+    const float cursorX = m_axis.x(static_cast<double>(cursorNs));
+    const std::string cursorLabel =
+        cursorNs > 0 ? timeText(static_cast<double>(cursorNs), m_axis.nsPerPixel(), m_axis.endNs) : std::string();
+    const bool showsCursor = !cursorLabel.empty() && cursorX >= area.left && cursorX < area.right;
+    const float half = m_canvas.textWidth(cursorLabel, FontFace::small) / 2 + 5;
+    const float flagMiddle = std::clamp(cursorX, area.left + half, area.right - half);
+    for (const Tick& tick : marks) {
+        const float x = std::floor(m_axis.x(static_cast<double>(tick.ns)));
+        if (x < area.left || x >= area.right)
+            continue;
+        m_canvas.fillRect({x, area.bottom - (tick.major ? 6.0F : 3.0F), x + 1, area.bottom},
+                          tick.major ? m_theme.mutedText : m_theme.border);
+        const float width = m_canvas.textWidth(tick.label, FontFace::small);
+        const bool underFlag = showsCursor && x + 4 + width > flagMiddle - half && x < flagMiddle + half;
+        if (tick.major && x + 4 + width <= area.right && !underFlag)
+            m_canvas.text({x + 4, textTop}, tick.label, m_theme.mutedText, FontFace::small);
+    }
+    if (showsCursor) {
+        const Rect flag{flagMiddle - half, area.top, flagMiddle + half, area.top + m_canvas.textHeight(FontFace::small) + 2};
+        m_canvas.fillRect(flag, m_theme.accent);
+        m_canvas.text({std::floor(flagMiddle), textTop}, cursorLabel, readableOn(m_theme.accent), FontFace::small, Align::center);
+    }
+}
+
+void Painter::rowNames()
+{
+    const int focused = focusRow();
+    for (int row = firstRow(); row < rowCount() && m_scene.rowTop(row) < m_frame.rows.bottom; ++row)
+        rowName(row, row == focused);
+}
+
+void Painter::rowName(int row, bool focused)
+{
+    const RowPlace& p = place(row);
+    const float top = m_scene.rowTop(row), bottom = top + p.bottom - p.top;
+    const Rect gutter = m_frame.gutter;
+    const Rect whole{gutter.left - 9, top, m_frame.rows.right, bottom};
+    if (focused) {
+        m_canvas.fillRect({gutter.left - 9, top, m_frame.rows.left - 2, bottom}, withAlpha(m_theme.accent, 0.14F));
+        m_canvas.fillRect({gutter.left - 9, top, gutter.left - 6, bottom}, m_theme.accent);
+    }
+    const TimelineRow& data = rowAt(row);
+    const auto fit = [&](const std::vector<std::string>& texts, FontFace face, float width) {
+        for (const std::string& text : texts)
+            if (m_canvas.textWidth(text, face) <= width)
+                return text;
+        return std::string();
+    };
+    const bool severalLanes = data.tracks.size() > 1;
+    const float small = m_canvas.textHeight(FontFace::small), body = m_canvas.textHeight(FontFace::body);
+    const float room = severalLanes ? p.laneHeight : bottom - top;
+    const FontFace face = room >= body ? FontFace::body : FontFace::small;
+    const std::string name = fit(data.names, face, gutter.width());
+    const bool two = !severalLanes && room >= body + small + 4;
+    const float nameHeight = m_canvas.textHeight(face);
+    const auto inSight = [&](float textTop, float height) {
+        return textTop >= m_frame.rows.top - 1 && textTop + height <= m_frame.rows.bottom + 1;
+    };
+    const float nameTop = std::floor(top + (two ? (room - body - small) / 2 : (room - nameHeight) / 2));
+    if (nameHeight <= room + 3 && inSight(nameTop, nameHeight))
+        m_canvas.text({gutter.left, nameTop}, name, focused ? m_theme.accent : m_theme.text, face);
+    if (two && inSight(nameTop + body, small))
+        m_canvas.text({gutter.left, nameTop + body}, fit(data.details, FontFace::small, gutter.width()), m_theme.mutedText,
+                      FontFace::small);
+    for (std::size_t lane = 1; lane < data.tracks.size() && p.laneHeight + 3 >= small; ++lane) {
+        const float laneTop = top + p.laneHeight * static_cast<float>(lane);
+        if (inSight(laneTop + (p.laneHeight - small) / 2, small))
+            textInside(m_canvas, {gutter.left, laneTop, gutter.right, laneTop + p.laneHeight},
+                       m_model.trace().tracks[data.tracks[lane]].name, m_theme.mutedText, FontFace::small, Align::right);
+    }
+    if (m_canvas.wantsNodes())
+        m_canvas.node({.id = kRowNodes | static_cast<std::uint64_t>(row),
+                       .role = "row",
+                       .name = (data.names.empty() ? std::string() : data.names.front()) +
+                               (data.details.empty() ? std::string() : ", " + data.details.front()),
+                       .rect = whole,
+                       .selected = focused});
+}
+
+void Painter::drawRow(int row, const std::vector<Tick>& marks)
+{
+    const RowPlace& p = place(row);
+    const TimelineRow& data = rowAt(row);
+    const float top = m_scene.rowTop(row);
+    const float endX = std::clamp(m_axis.x(lengthNs()), m_frame.rows.left, m_frame.rows.right);
+    const Color idle = mix(m_theme.canvas, m_theme.text, 0.045F);
+    const Color grid = mix(m_theme.canvas, m_theme.text, 0.11F);
+    const auto lanes = static_cast<float>(data.tracks.size());
+    const float lanesBottom = top + p.laneHeight * lanes;
+    m_canvas.fillRect({m_frame.rows.left, top, endX, lanesBottom - (lanes > 1 ? 1.0F : 0.0F)}, idle);
+    for (const Tick& tick : marks)
+        if (tick.major)
+            if (const float x = std::floor(m_axis.x(static_cast<double>(tick.ns))); x >= m_frame.rows.left && x < endX)
+                m_canvas.fillRect({x, top, x + 1, top + p.bottom - p.top}, grid);
+    for (std::size_t lane = 0; lane < data.tracks.size(); ++lane) {
+        const Rect area = m_scene.lane(row, static_cast<int>(lane));
+        if (area.bottom > m_frame.rows.top && area.top < m_frame.rows.bottom)
+            paintLane(m_canvas, m_scene, data.tracks[lane], area);
+    }
+    if (p.sparklineHeight > 0 && data.memory)
+        sparkline(row, {m_frame.rows.left, lanesBottom + 1, endX, lanesBottom + 1 + p.sparklineHeight});
+}
+
+/// Memory over time: per pixel column the highest value, on one scale for all rows.
+void Painter::sparkline(int row, Rect area)
+{
+    const CounterLevels& counter = m_model.counter(*rowAt(row).memory);
+    const auto scale = static_cast<float>(std::max<std::int64_t>(m_model.memoryScaleBytes(), 1));
+    const Color fill = mix(m_theme.canvas, m_theme.heat[4], m_theme.dark ? 0.45F : 0.4F);
+    float openHeight = -1, openLeft = area.left;
+    std::int64_t edge = std::llround(m_axis.ns(area.left));
+    for (float x = area.left; x < area.right; ++x) {
+        const std::int64_t next = std::max(edge + 1, static_cast<std::int64_t>(std::llround(m_axis.ns(x + 1))));
+        const float height = std::round(area.height() * static_cast<float>(counter.highest(edge, next)) / scale * 2) / 2;
+        if (height != openHeight) {
+            if (openHeight > 0)
+                m_canvas.fillRect({openLeft, area.bottom - openHeight, x, area.bottom}, fill);
+            openHeight = height;
+            openLeft = x;
+        }
+        edge = next;
+    }
+    if (openHeight > 0)
+        m_canvas.fillRect({openLeft, area.bottom - openHeight, area.right, area.bottom}, fill);
+    m_canvas.fillRect({area.left, area.bottom - 1, area.right, area.bottom}, mix(m_theme.canvas, m_theme.heat[5], 0.7F));
+}
+
+void Painter::afterEnd()
+{
+    const float x = m_axis.x(lengthNs());
+    if (x < m_frame.rows.left || x >= m_frame.rows.right)
+        return;
+    m_canvas.line({std::floor(x), m_frame.rows.top}, {std::floor(x), m_frame.rows.bottom}, m_theme.mutedText, 1,
+                  LineStyle::dashed);
+}
+
+void Painter::range()
+{
+    if (!m_scene.selection.range)
+        return;
+    const TimeRange& range = *m_scene.selection.range;
+    const float left = std::clamp(m_axis.x(static_cast<double>(range.beginNs)), m_frame.rows.left - 1, m_frame.rows.right);
+    const float right = std::clamp(m_axis.x(static_cast<double>(range.endNs)), m_frame.rows.left - 1, m_frame.rows.right);
+    const Rect rows = m_frame.rows;
+    const Color outside = withAlpha(m_theme.canvas, 0.62F);
+    m_canvas.fillRect({rows.left, rows.top, left, rows.bottom}, outside);
+    m_canvas.fillRect({right, rows.top, rows.right, rows.bottom}, outside);
+    m_canvas.fillRect({left, rows.top, left + 1, rows.bottom}, m_theme.accent);
+    m_canvas.fillRect({right - 1, rows.top, right, rows.bottom}, m_theme.accent);
+    const std::string length = durationText(static_cast<double>(range.endNs - range.beginNs));
+    const float width = m_canvas.textWidth(length, FontFace::small), height = m_canvas.textHeight(FontFace::small);
+    if (width + 12 > right - left)
+        return;
+    const float middle = std::floor((left + right) / 2);
+    const Rect box{middle - width / 2 - 5, rows.top + 2, middle + width / 2 + 5, rows.top + height + 4};
+    m_canvas.line({left, rows.top + 2 + height / 2}, {right, rows.top + 2 + height / 2}, m_theme.accent);
+    m_canvas.fillRect(box, m_theme.accent);
+    m_canvas.text({middle, rows.top + 3}, length, readableOn(m_theme.accent), FontFace::small, Align::center);
+}
+
+/// Sends and receives of the span in focus.
+void Painter::flows()
+{
+    const Selection& selection = m_scene.selection;
+    const std::optional<SpanRef> span = selection.hoveredSpan ? selection.hoveredSpan : selection.selectedSpan;
+    if (!span)
+        return;
+    for (const sim::Flow& f : m_model.flowsAt(*span))
+        flow(f);
+}
+
+void Painter::flow(const sim::Flow& f)
+{
+    const SpanRef from{f.fromTrack, f.fromSpan}, to{f.toTrack, f.toSpan};
+    const Rect fromLane = m_scene.laneOf(from.track), toLane = m_scene.laneOf(to.track);
+    const float x0 = m_axis.x(static_cast<double>(m_model.endNs(from)));
+    const float x1 = m_axis.x(static_cast<double>(m_model.trace().tracks[to.track].startNs[to.span]));
+    const float y0 = (fromLane.top + fromLane.bottom) / 2, y1 = (toLane.top + toLane.bottom) / 2;
+    const float reach = std::max(12.0F, std::abs(x1 - x0) / 2);
+    std::vector<Point> curve;
+    constexpr int kPieces = 20;
+    for (int i = 0; i <= kPieces; ++i) { // a cubic Bézier curve that leaves and arrives level
+        const float t = static_cast<float>(i) / kPieces, u = 1 - t;
+        const float a = u * u * u, b = 3 * u * u * t, c = 3 * u * t * t, d = t * t * t;
+        curve.push_back({a * x0 + b * (x0 + reach) + c * (x1 - reach) + d * x1, (a + b) * y0 + (c + d) * y1});
+    }
+    m_canvas.polyline(curve, m_theme.canvas, 4);
+    m_canvas.polyline(curve, m_theme.selection, 2);
+    m_canvas.fillConvex({{x1 + 1, y1}, {x1 - 7, y1 - 4}, {x1 - 7, y1 + 4}}, m_theme.selection);
+    outline(from, 1);
+    outline(to, 1);
+}
+
+void Painter::spanOutlines()
+{
+    if (const auto& span = m_scene.selection.hoveredSpan)
+        outline(*span, 1);
+    if (const auto& span = m_scene.selection.selectedSpan)
+        outline(*span, 2);
+}
+
+void Painter::outline(SpanRef ref, float thickness)
+{
+    const sim::Trace& trace = m_model.trace();
+    if (ref.track >= trace.tracks.size() || ref.span >= trace.tracks[ref.track].size())
+        return;
+    const Rect lane = m_scene.laneOf(ref.track);
+    const float left = std::floor(m_axis.x(static_cast<double>(trace.tracks[ref.track].startNs[ref.span])) + 0.5F);
+    const float right = std::floor(m_axis.x(static_cast<double>(m_model.endNs(ref))) + 0.5F);
+    if (right < m_frame.rows.left || left > m_frame.rows.right)
+        return;
+    const float far = 8; // no line along the view's edge where the span goes on
+    m_canvas.strokeRect({std::max(left, m_frame.rows.left - far) - 1, lane.top - 1,
+                         std::min(std::max(right, left + 2), m_frame.rows.right + far), lane.bottom + 1},
+                        m_theme.selection, thickness + 1);
+}
+
+void Painter::cursorLine()
+{
+    if (m_scene.selection.cursorNs <= 0)
+        return;
+    const float x = std::floor(m_axis.x(static_cast<double>(m_scene.selection.cursorNs)));
+    if (x >= m_frame.rows.left && x < m_frame.rows.right)
+        m_canvas.fillRect({x, m_frame.rows.top, x + 1, m_frame.rows.bottom}, m_theme.accent);
+}
+
+void Painter::scrollBar()
+{
+    const float content = m_scene.stack.height, view = m_frame.rows.height();
+    if (content <= view + 1)
+        return;
+    const Rect track = m_frame.scroll;
+    const float length = std::max(24.0F, track.height() * view / content);
+    const float top = track.top + (track.height() - length) * m_scene.scrollY / (content - view);
+    m_canvas.fillRect({track.left + 2, top, track.right - 2, top + length}, mix(m_theme.border, m_theme.mutedText, 0.35F));
+}
+
+/// The whole trace in small, all rows together; bright is what the rows above show.
+void Painter::overview()
+{
+    const Rect area = m_frame.overview;
+    if (area.height() <= 0 || m_scene.overview.empty())
+        return;
+    m_canvas.fillRect(area, mix(m_theme.canvas, m_theme.text, 0.045F));
+    const float limit = static_cast<float>(m_scene.window.limitNs());
+    const float endX = area.left + area.width() * static_cast<float>(lengthNs()) / limit;
+    const float step = (endX - area.left) / static_cast<float>(m_scene.overview.size());
+    for (std::size_t i = 0; i < m_scene.overview.size(); ++i) {
+        float bottom = area.bottom;
+        const float left = area.left + step * static_cast<float>(i);
+        for (std::size_t c = 0; c < m_scene.overview[i].size(); ++c) {
+            const float height = area.height() * static_cast<float>(m_scene.overview[i][c]);
+            if (height <= 0)
+                continue;
+            m_canvas.fillRect({left, bottom - height, left + step, bottom}, m_theme.opClass[c]);
+            bottom -= height;
+        }
+    }
+    textInside(m_canvas, {m_frame.gutter.left, area.top, m_frame.gutter.right, area.bottom},
+               fitting(m_canvas, {"all ranks", "all"}, m_frame.gutter.width(), FontFace::small), m_theme.mutedText,
+               FontFace::small);
+    if (m_scene.window.showsAll())
+        return;
+    const float left = area.left + area.width() * static_cast<float>(m_scene.window.beginNs) / limit;
+    const float right = std::max(left + 3, area.left + area.width() * static_cast<float>(m_scene.window.endNs) / limit);
+    const Color outside = withAlpha(m_theme.canvas, 0.7F);
+    m_canvas.fillRect({area.left, area.top, left, area.bottom}, outside);
+    m_canvas.fillRect({right, area.top, area.right, area.bottom}, outside);
+    m_canvas.strokeRect({left - 1, area.top - 1, right + 1, area.bottom + 1}, m_theme.accent, 2);
+}
+
+} // namespace
+
+Rect TimelineScene::lane(int row, int lane) const
+{
+    const RowPlace& place = stack.rows[static_cast<std::size_t>(row)];
+    const float top = rowTop(row) + place.laneHeight * static_cast<float>(lane);
+    const bool several = model.rows()[static_cast<std::size_t>(row)].tracks.size() > 1;
+    return {frame.rows.left, top, frame.rows.right, top + place.laneHeight - (several ? 1.0F : 0.0F)};
+}
+
+Rect TimelineScene::laneOf(std::uint32_t track) const
+{
+    const int row = model.rowOf(track);
+    const auto& tracks = model.rows()[static_cast<std::size_t>(row)].tracks;
+    return lane(row, static_cast<int>(std::find(tracks.begin(), tracks.end(), track) - tracks.begin()));
+}
+
+void paintTimeline(Canvas& canvas, const TimelineScene& scene)
+{
+    Painter(canvas, scene).paint();
+}
+
+} // namespace app

@@ -1,0 +1,6 @@
+#pragma once
+
+#include <cstddef>
+
+/// Bytes that this program has asked operator new for so far, freed or not.
+std::size_t allocatedBytes();

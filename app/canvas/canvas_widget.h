@@ -22,7 +22,7 @@ public:
     void requestFrame();       ///< something changed; coalesced
     Renderer renderer() const; ///< what automatic chose
     int framesDrawn() const;
-    const std::vector<Node>& nodes() const; ///< of the last frame, when accessibility or a test asked for them
+    const std::vector<Node>& nodes() const; ///< of what is shown now; made when a screen reader or a test asks
     void runCommand(ViewCommand, bool fast = false);
 
 signals:
@@ -35,6 +35,10 @@ protected:
 
 private:
     struct Data;
+    Rect area() const;
+    void prepareFrame();
+    void afterChange();
+    void sendPointer(const PointerEvent&);
     std::unique_ptr<Data> m_data;
 };
 

@@ -1,0 +1,122 @@
+#include "app/canvas/canvas_accessible.h"
+
+#include "app/canvas/canvas_widget.h"
+
+#include <QAccessibleWidget>
+
+#include <vector>
+
+namespace app {
+namespace {
+
+QRect screenRect(const CanvasWidget& widget, Rect rect)
+{
+    const QRectF local(QPointF(rect.left, rect.top), QPointF(rect.right, rect.bottom));
+    return {widget.mapToGlobal(local.topLeft().toPoint()), local.size().toSize()};
+}
+
+/// The node at a place of the list; it reads the list of the moment, so that it may outlive a frame.
+class AccessibleNode final : public QAccessibleInterface {
+public:
+    AccessibleNode(CanvasWidget& widget, int index) : m_widget(&widget), m_index(index) {}
+
+    bool isValid() const override { return m_widget != nullptr && node() != nullptr; }
+    QObject* object() const override { return nullptr; }
+    QWindow* window() const override { return m_widget->window()->windowHandle(); }
+    QAccessibleInterface* parent() const override { return QAccessible::queryAccessibleInterface(m_widget); }
+    QAccessibleInterface* child(int) const override { return nullptr; }
+    QAccessibleInterface* childAt(int, int) const override { return nullptr; }
+    int childCount() const override { return 0; }
+    int indexOfChild(const QAccessibleInterface*) const override { return -1; }
+    QString text(QAccessible::Text kind) const override
+    {
+        return kind == QAccessible::Name && node() != nullptr ? QString::fromStdString(node()->name) : QString();
+    }
+    void setText(QAccessible::Text, const QString&) override {}
+    QRect rect() const override { return node() != nullptr ? screenRect(*m_widget, node()->rect) : QRect(); }
+    QAccessible::Role role() const override
+    {
+        if (node() == nullptr)
+            return QAccessible::NoRole;
+        const std::string& role = node()->role;
+        return role == "cell" ? QAccessible::Cell : role == "row" ? QAccessible::Row : QAccessible::Graphic;
+    }
+    QAccessible::State state() const override
+    {
+        QAccessible::State state;
+        state.selectable = true;
+        state.selected = node() != nullptr && node()->selected;
+        return state;
+    }
+
+private:
+    const Node* node() const
+    {
+        const auto& nodes = m_widget->nodes();
+        return static_cast<std::size_t>(m_index) < nodes.size() ? &nodes[static_cast<std::size_t>(m_index)] : nullptr;
+    }
+    CanvasWidget* m_widget;
+    int m_index;
+};
+
+class AccessibleCanvas final : public QAccessibleWidget {
+public:
+    explicit AccessibleCanvas(CanvasWidget& widget) : QAccessibleWidget(&widget, QAccessible::Canvas) {}
+    ~AccessibleCanvas() override
+    {
+        for (const QAccessible::Id id : m_ids)
+            if (id != 0)
+                QAccessible::deleteAccessibleInterface(id);
+    }
+
+    int childCount() const override { return static_cast<int>(canvas().nodes().size()); }
+    QAccessibleInterface* child(int index) const override
+    {
+        if (index < 0 || index >= childCount())
+            return nullptr;
+        if (m_ids.size() <= static_cast<std::size_t>(index))
+            m_ids.resize(static_cast<std::size_t>(index) + 1, 0);
+        QAccessible::Id& id = m_ids[static_cast<std::size_t>(index)];
+        if (id == 0)
+            id = QAccessible::registerAccessibleInterface(new AccessibleNode(canvas(), index)); // QAccessible owns it
+        return QAccessible::accessibleInterface(id);
+    }
+    QAccessibleInterface* childAt(int x, int y) const override
+    {
+        const auto& nodes = canvas().nodes();
+        for (std::size_t i = nodes.size(); i-- > 0;) // what was drawn last lies on top
+            if (screenRect(canvas(), nodes[i].rect).contains(x, y))
+                return child(static_cast<int>(i));
+        return nullptr;
+    }
+    int indexOfChild(const QAccessibleInterface* child) const override
+    {
+        for (std::size_t i = 0; i < m_ids.size(); ++i)
+            if (m_ids[i] != 0 && QAccessible::accessibleInterface(m_ids[i]) == child)
+                return static_cast<int>(i);
+        return -1;
+    }
+
+private:
+    CanvasWidget& canvas() const { return *static_cast<CanvasWidget*>(widget()); }
+    mutable std::vector<QAccessible::Id> m_ids; ///< [child], 0 until asked for
+};
+
+QAccessibleInterface* makeInterface(const QString&, QObject* object)
+{
+    auto* canvas = qobject_cast<CanvasWidget*>(object);
+    return canvas != nullptr ? new AccessibleCanvas(*canvas) : nullptr;
+}
+
+} // namespace
+
+void installCanvasAccessibility()
+{
+    static const bool installed = [] {
+        QAccessible::installFactory(makeInterface);
+        return true;
+    }();
+    (void)installed;
+}
+
+} // namespace app

@@ -1,0 +1,88 @@
+#include "app/canvas/canvas_widget.h"
+#include "app/canvas/qpainter_canvas.h"
+
+#include <QBuffer>
+#include <QImage>
+#include <QPainter>
+#include <QPdfWriter>
+#include <QSaveFile>
+#include <QSvgGenerator>
+
+#include <stdexcept>
+
+namespace app {
+namespace {
+
+void paint(View& view, QPaintDevice& device, QSize logicalSize, qreal scale)
+{
+    QPainter painter(&device);
+    painter.scale(scale, scale);
+    QPainterCanvas canvas(painter, {0, 0, static_cast<float>(logicalSize.width()), static_cast<float>(logicalSize.height())});
+    view.draw(canvas);
+}
+
+QByteArray svgOf(View& view, QSize size)
+{
+    QByteArray bytes;
+    QBuffer buffer(&bytes);
+    buffer.open(QIODevice::WriteOnly);
+    QSvgGenerator svg;
+    svg.setOutputDevice(&buffer);
+    svg.setSize(size);
+    svg.setViewBox(QRect(QPoint(0, 0), size));
+    svg.setResolution(96);
+    svg.setTitle(QString::fromStdString(view.title()));
+    paint(view, svg, size, 1);
+    return bytes;
+}
+
+QByteArray pdfOf(View& view, QSize size)
+{
+    constexpr int kDotsPerInch = 1200;
+    constexpr qreal kLogicalDotsPerInch = 96;
+    QByteArray bytes;
+    QBuffer buffer(&bytes);
+    buffer.open(QIODevice::WriteOnly);
+    QPdfWriter pdf(&buffer);
+    pdf.setResolution(kDotsPerInch);
+    pdf.setTitle(QString::fromStdString(view.title()));
+    pdf.setPageSize(QPageSize(QSizeF(size) / kLogicalDotsPerInch, QPageSize::Inch, QString(), QPageSize::ExactMatch));
+    pdf.setPageMargins(QMarginsF());
+    paint(view, pdf, size, kDotsPerInch / kLogicalDotsPerInch);
+    return bytes;
+}
+
+QByteArray pngOf(View& view, QSize size, qreal scale)
+{
+    QImage image(size * scale, QImage::Format_RGB32);
+    if (image.isNull())
+        throw std::runtime_error("no memory for a picture of " + std::to_string(size.width()) + " x " +
+                                 std::to_string(size.height()) + " at scale " + std::to_string(scale));
+    image.fill(Qt::white);
+    paint(view, image, size, scale);
+    QByteArray bytes;
+    QBuffer buffer(&bytes);
+    buffer.open(QIODevice::WriteOnly);
+    image.save(&buffer, "PNG");
+    return bytes;
+}
+
+} // namespace
+
+void saveFigure(View& view, const QString& path, QSize logicalSize, qreal scale)
+{
+    QByteArray bytes;
+    if (path.endsWith(QLatin1String(".svg"), Qt::CaseInsensitive))
+        bytes = svgOf(view, logicalSize);
+    else if (path.endsWith(QLatin1String(".pdf"), Qt::CaseInsensitive))
+        bytes = pdfOf(view, logicalSize);
+    else if (path.endsWith(QLatin1String(".png"), Qt::CaseInsensitive))
+        bytes = pngOf(view, logicalSize, scale);
+    else
+        throw std::runtime_error(path.toStdString() + ": a figure is a .svg, .pdf or .png file");
+    QSaveFile file(path);
+    if (!file.open(QIODevice::WriteOnly) || file.write(bytes) != bytes.size() || !file.commit())
+        throw std::runtime_error(path.toStdString() + ": cannot be written: " + file.errorString().toStdString());
+}
+
+} // namespace app

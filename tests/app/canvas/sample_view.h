@@ -1,0 +1,53 @@
+// A small view with one of everything, for tests of the canvases.
+#pragma once
+
+#include "app/canvas/view.h"
+
+namespace test {
+
+inline constexpr app::Color kWhite = app::Color::rgb(0xFFFFFF), kBlue = app::Color::rgb(0x0072B2),
+                            kInk = app::Color::rgb(0x202020);
+
+class SampleView final : public app::View {
+public:
+    std::string title() const override { return "Sample"; }
+    void draw(app::Canvas& canvas) override
+    {
+        ++draws;
+        canvas.fillRect(canvas.area(), kWhite);
+        canvas.fillRect({10, 10, 40, 30}, kBlue);
+        canvas.strokeRect({50, 10, 80, 30}, kInk, 2);
+        canvas.strokeRect({90, 10, 130, 30}, kInk, 1, app::LineStyle::dashed);
+        canvas.line({10, 40}, {130, 40}, kInk);
+        canvas.polyline({{10, 70}, {40, 50}, {70, 70}, {100, 50}}, kBlue, 2);
+        canvas.fillConvex({{110, 70}, {130, 70}, {120, 50}}, kInk);
+        canvas.text({10, 80}, "tp 8 × pp 16, µs → ≤ Ω", kInk);
+        canvas.text({10, 100}, "Small 0123456789", kInk, app::FontFace::small);
+        canvas.text({190, 80}, "bold", kInk, app::FontFace::bold, app::Align::right);
+        canvas.text({160, 100}, "0F1 0B1", kInk, app::FontFace::mono, app::Align::center);
+        canvas.pushClip({10, 120, 60, 130});
+        canvas.fillRect({0, 100, 200, 200}, app::Color::rgb(0xE69F00, 0.5F));
+        canvas.popClip();
+        canvas.node({.id = 1, .role = "cell", .name = "blue box", .rect = {10, 10, 40, 30}});
+    }
+    bool pointer(const app::PointerEvent& event, app::Rect area) override
+    {
+        lastEvent = event;
+        lastArea = area;
+        return answers;
+    }
+    bool command(app::ViewCommand command, bool, app::Rect) override
+    {
+        lastCommand = command;
+        return answers;
+    }
+    std::string tooltip() const override { return "tip"; }
+
+    int draws = 0;
+    bool answers = true;
+    app::PointerEvent lastEvent;
+    app::Rect lastArea;
+    app::ViewCommand lastCommand = app::ViewCommand::clear;
+};
+
+} // namespace test

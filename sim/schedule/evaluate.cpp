@@ -108,7 +108,7 @@ ScheduleTimes evaluateSchedule(const Schedule& schedule, const PassTimes& times,
         double clock = 0, busy = 0, held = 0, peak = 0;
     };
     std::vector<RankState> states(ranks);
-    std::size_t weightsDone = 0;
+    std::vector<char> weightDone(passes, 0);
 
     const auto execute = [&](std::size_t rank, std::size_t index, const Action& action) {
         const auto stage = static_cast<std::size_t>(action.stage);
@@ -134,11 +134,11 @@ ScheduleTimes evaluateSchedule(const Schedule& schedule, const PassTimes& times,
             state.held += memory.full;
             state.peak = std::max(state.peak, state.held);
         } else if (action.kind == ActionKind::backwardWeight) {
-            if (gradientEnd[pass] < 0)
+            if (gradientEnd[pass] < 0 || weightDone[pass])
                 return false;
             duration = times.backwardWeight;
             state.held -= memory.weight;
-            ++weightsDone;
+            weightDone[pass] = 1;
         } else {
             published = &gradientEnd[pass];
             if (forwardEnd[pass] < 0 || *published >= 0)
@@ -152,7 +152,7 @@ ScheduleTimes evaluateSchedule(const Schedule& schedule, const PassTimes& times,
             const bool full = action.kind == ActionKind::backward;
             duration = times.backwardInput + (full ? times.backwardWeight : 0);
             state.held -= full ? memory.full : memory.full - memory.weight;
-            weightsDone += full ? 1 : 0;
+            weightDone[pass] = full ? 1 : 0;
         }
         const double end = start + duration;
         if (published != nullptr)
@@ -170,9 +170,8 @@ ScheduleTimes evaluateSchedule(const Schedule& schedule, const PassTimes& times,
         result.busy[rank] = states[rank].busy;
         result.peakActivations[rank] = states[rank].peak;
     }
-    // No pass ran twice, so the count tells whether all ran.
-    const auto ran = [](double end) { return end >= 0; };
-    if (weightsDone != passes || !std::all_of(gradientEnd.begin(), gradientEnd.end(), ran))
+    // No weight gradient comes without its input gradient, nor that without its forward.
+    if (std::find(weightDone.begin(), weightDone.end(), 0) != weightDone.end())
         refuse(schedule);
     summarise(result);
     return result;

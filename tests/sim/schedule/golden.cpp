@@ -1,0 +1,94 @@
+#include "tests/sim/schedule/golden.h"
+
+#include "sim/schedule/csv.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+namespace golden {
+
+namespace {
+
+const std::filesystem::path kData = RANKSCOPE_TEST_DATA;
+
+Case parseCase(const nlohmann::json& json)
+{
+    Case golden;
+    golden.id = json.at("id");
+    golden.ranks = json.at("pp");
+    golden.virtualStages = json.at("v");
+    golden.microbatches = json.at("m");
+    golden.stageToRank = json.at("stage_to_rank").get<std::vector<int>>();
+    golden.actions = json.at("ranks").get<std::vector<std::string>>();
+    golden.peakActivations = json.at("peak_activations").get<std::vector<double>>();
+    golden.peakReleasedAtInput = json.value("peak_activations_if_released_at_I", std::vector<double>());
+    for (const nlohmann::json& timing : json.at("refsim"))
+        golden.timings.push_back({{timing.at("f"), timing.at("b"), timing.at("w"), timing.at("comm")},
+                                  timing.at("makespan"),
+                                  timing.at("zb_cost"),
+                                  timing.at("rank_span"),
+                                  timing.at("busy")});
+    golden.pytorchRows = json.value("pytorch_ir_slots", std::vector<std::string>());
+    golden.scheduleTable = json.value("schedule_table", "");
+    golden.chunkOrder = json.value("te_order", std::vector<std::string>());
+    if (json.contains("params") && json.at("params").contains("num_warmup_microbatches")) {
+        golden.microbatchGroup = json.at("params").at("microbatch_group_size_per_vp_stage");
+        golden.overlapExpertComm = json.at("params").at("overlap_moe_expert_parallel_comm");
+        golden.warmups = json.at("params").at("num_warmup_microbatches").get<std::vector<int>>();
+    }
+    return golden;
+}
+
+} // namespace
+
+std::vector<Case> cases(const std::string& name)
+{
+    const nlohmann::json file = nlohmann::json::parse(readFile("schedules/" + name + ".json"));
+    std::vector<Case> all;
+    for (const nlohmann::json& json : file.at("cases"))
+        all.push_back(parseCase(json));
+    EXPECT_FALSE(all.empty()) << name;
+    return all;
+}
+
+std::vector<std::string> names()
+{
+    std::vector<std::string> found;
+    for (const auto& entry : std::filesystem::directory_iterator(kData / "schedules"))
+        if (entry.path().extension() == ".json" && entry.path().stem() != "paper_zb_table5") // rates, no orders
+            found.push_back(entry.path().stem().string());
+    std::sort(found.begin(), found.end());
+    return found;
+}
+
+sim::Schedule schedule(const Case& golden)
+{
+    std::vector<std::string> lines = golden.actions;
+    for (std::string& line : lines)
+        std::replace(line.begin(), line.end(), ' ', ',');
+    return sim::parseScheduleCsv(lines);
+}
+
+std::string text(const std::vector<sim::Action>& actions)
+{
+    std::string joined;
+    for (const sim::Action& action : actions)
+        joined += (joined.empty() ? "" : " ") + sim::actionText(action);
+    return joined;
+}
+
+std::string readFile(const std::string& pathUnderData)
+{
+    std::ifstream file(kData / pathUnderData, std::ios::binary);
+    EXPECT_TRUE(file) << pathUnderData;
+    std::ostringstream content;
+    content << file.rdbuf();
+    return content.str();
+}
+
+} // namespace golden

@@ -67,6 +67,12 @@ private:
     void caption();
     void memoryScale(float right);
     void legend();
+    /// Texts that the edge of the cells' area would cut are left out.
+    bool inSight(Rect text) const
+    {
+        const Rect area = m_scene.cellsArea;
+        return text.left >= area.left && text.right <= area.right && text.top >= area.top && text.bottom <= area.bottom;
+    }
     Rect cellRect(int rank) const { return snapped(m_transform.rect(m_layout.cell(rank))); }
     static Rect snapped(Rect r)
     {
@@ -141,15 +147,18 @@ void Painter::boxTitle(int l, int rank, Rect box)
     const std::string name = numbered ? m_layout.boxName(l, rank) : "";
     const std::string node = level.isNode ? "node " + countText(m_scene.simulation.placement().node(rank)) : "";
     const float margin = std::max(level.padding * m_transform.zoom, 1.0F);
-    const Rect line{box.left + margin, box.top + (level.padding > 3 ? 4 : 1), box.right - 1,
-                    box.top + level.padding * m_transform.zoom + level.title * m_transform.zoom};
-    const std::string text =
-        name.empty() ? fitting(m_canvas, {node}, line.width(), FontFace::small)
-        : node.empty()
-            ? fitting(m_canvas, {name, name.substr(name.find(' ') + 1)}, line.width(), FontFace::small)
-            : fitting(m_canvas, {name + " · " + node, name, name.substr(name.find(' ') + 1)}, line.width(), FontFace::small);
-    if (!text.empty() && line.height() >= m_canvas.textHeight(FontFace::small) - 1)
-        m_canvas.text({line.left, line.top}, text, m_theme.mutedText, FontFace::small);
+    const float room = (level.padding + level.title) * m_transform.zoom, height = m_canvas.textHeight(FontFace::small);
+    // While a part of the box is in sight, so is its name.
+    const float left = std::max(box.left + margin, m_scene.cellsArea.left + 2), top = box.top + (level.padding > 3 ? 4.0F : 1.0F);
+    const float width = std::min(box.right, m_scene.cellsArea.right) - 1 - left;
+    const std::string number = name.substr(name.find(' ') + 1);
+    const std::string text = fitting(m_canvas,
+                                     name.empty()   ? std::vector<std::string>{node}
+                                     : node.empty() ? std::vector<std::string>{name, number}
+                                                    : std::vector<std::string>{name + " · " + node, name, number},
+                                     width, FontFace::small);
+    if (!text.empty() && room >= height - 1 && inSight({left, top, left + width, top + height}))
+        m_canvas.text({left, top}, text, m_theme.mutedText, FontFace::small);
 }
 
 void Painter::cells()
@@ -217,25 +226,28 @@ void Painter::cells()
 void Painter::cellText(int rank, Rect cell, Color color)
 {
     const float line = m_canvas.textHeight(FontFace::small);
+    const float middle = std::floor((cell.left + cell.right) / 2);
+    const auto write = [&](float top, const std::vector<std::string>& texts, FontFace face) {
+        const std::string text = fitting(m_canvas, texts, cell.width() - 2, face);
+        const float half = m_canvas.textWidth(text, face) / 2;
+        if (!text.empty() && inSight({middle - half, top, middle + half, top + m_canvas.textHeight(face)}))
+            m_canvas.text({middle, top}, text, color, face, Align::center);
+        return !text.empty();
+    };
     const std::string number = std::to_string(rank);
-    const bool roomy = cell.height() >= 3 * line + 10;
-    if (!roomy) {
-        const FontFace face = cell.height() >= 24 ? FontFace::bold : FontFace::small;
-        if (textInside(m_canvas, cell.inset(1), number, color, face, Align::center) == 0)
-            textInside(m_canvas, cell.inset(1), number, color, FontFace::small, Align::center);
+    if (cell.height() < 3 * line + 10) {
+        const auto topOf = [&](FontFace face) { return std::floor((cell.top + cell.bottom - m_canvas.textHeight(face)) / 2); };
+        if (cell.height() < 24 || !write(topOf(FontFace::bold), {number}, FontFace::bold))
+            write(topOf(FontFace::small), {number}, FontFace::small);
         return;
     }
     const sim::Simulation& simulation = m_scene.simulation;
     const float top = cell.top + std::floor((cell.height() - 3 * line - 4) / 2);
-    const auto row = [&](float y, std::initializer_list<std::string> texts, FontFace face) {
-        const std::string text = fitting(m_canvas, texts, cell.width() - 6, face);
-        m_canvas.text({std::floor((cell.left + cell.right) / 2), y}, text, color, face, Align::center);
-    };
-    row(top, {"rank " + number, number}, FontFace::bold);
-    row(top + line + 4, {bytesText(static_cast<double>(simulation.memoryOfClass(simulation.classOf(rank)).total()))},
-        FontFace::small);
+    write(top, {"rank " + number, number}, FontFace::bold);
+    write(top + line + 4, {bytesText(static_cast<double>(simulation.memoryOfClass(simulation.classOf(rank)).total()))},
+          FontFace::small);
     const std::string gpu = std::to_string(simulation.placement().gpuOfNode(rank));
-    row(top + 2 * line + 4, {"GPU " + gpu, gpu}, FontFace::small);
+    write(top + 2 * line + 4, {"GPU " + gpu, gpu}, FontFace::small);
 }
 
 void Painter::cellNode(int rank, Rect cell)

@@ -122,9 +122,10 @@ private:
         const float width = m_canvas.textWidth(text, FontFace::small);
         if (m_across) {
             const float room = fromStart ? m_strip.right - from : to - from;
-            if (width > room)
-                return;
             const float x = fromStart ? from : std::floor((from + to) / 2);
+            const float textLeft = fromStart ? x : x - width / 2;
+            if (width > room || textLeft < m_strip.left || textLeft + width > m_strip.right)
+                return;
             m_canvas.text({x, m_strip.top}, text, color, FontFace::small, fromStart ? Align::left : Align::center);
         } else {
             const float y = std::floor((from + to - height) / 2);
@@ -146,13 +147,14 @@ private:
             const float from = begin(labels[i]), to = end(labels[std::min(i + group, labels.size()) - 1]);
             const float middle = (from + to) / 2, half = (m_across ? width : height) / 2;
             const float at = std::floor(std::max(middle - half, from));
-            if (at < free || at + 2 * half > (m_across ? m_strip.right : m_strip.bottom))
+            if (at < free || at + 2 * half > (m_across ? m_strip.right : m_strip.bottom) ||
+                (m_across ? m_strip.top + height > m_scene.frame.plot.bottom : width > m_strip.width() - kMargin))
                 continue;
             if (i > 0 && (!m_across || to - from < 2 * half))
                 break; // once is enough
             if (m_across)
                 m_canvas.text({at, m_strip.top}, text, m_scene.theme.mutedText, FontFace::small);
-            else if (width <= m_strip.width() - kMargin)
+            else
                 m_canvas.text({m_strip.right - 7, at}, text, m_scene.theme.mutedText, FontFace::small, Align::right);
             free = at + 2 * half + kSpaceBetween;
         }
@@ -171,6 +173,8 @@ void paintRulers(Canvas& canvas, const GridScene& scene)
 {
     const Rect cells = scene.cellsArea;
     float top = cells.top - GridLayout::kRulerRow * static_cast<float>(scene.layout.across().size());
+    if (cells.width() <= 0 || cells.height() <= 0)
+        return;
     for (const Ruler& ruler : scene.layout.across()) {
         RulerPainter(canvas, scene, ruler, {cells.left, top, cells.right, top + GridLayout::kRulerRow}, true).paint();
         top += GridLayout::kRulerRow;

@@ -96,7 +96,7 @@ std::string coordinatesText(const sim::Mesh& mesh, int rank)
     return out.empty() ? "the only rank" : out;
 }
 
-std::string fitting(Canvas& canvas, std::initializer_list<std::string> longestFirst, float width, FontFace face)
+std::string fitting(Canvas& canvas, const std::vector<std::string>& longestFirst, float width, FontFace face)
 {
     for (const std::string& text : longestFirst)
         if (canvas.textWidth(text, face) <= width)

@@ -6,7 +6,6 @@
 #include "sim/mesh/mesh.h"
 
 #include <cstdint>
-#include <initializer_list>
 #include <string>
 #include <vector>
 
@@ -23,7 +22,7 @@ std::string rankListText(const std::vector<int>& ascending);
 std::string coordinatesText(const sim::Mesh&, int rank);
 
 /// The first of the texts that is no wider than that, or nothing.
-std::string fitting(Canvas&, std::initializer_list<std::string> longestFirst, float width, FontFace = FontFace::body);
+std::string fitting(Canvas&, const std::vector<std::string>& longestFirst, float width, FontFace = FontFace::body);
 /// Left-aligned, vertically centred; drawn only if it fits. Returns the width drawn.
 float textInside(Canvas&, Rect, std::string_view, Color, FontFace = FontFace::body, Align = Align::left);
 /// What a view says when it has nothing to show.

@@ -85,11 +85,10 @@ private:
 
     void markDense(float left, float right)
     {
-        for (const float at : {left, std::nextafter(right, left)}) {
-            const float column = std::floor(at - m_lane.left);
+        const float last = std::floor(std::nextafter(right, left) - m_lane.left);
+        for (float column = std::floor(left - m_lane.left); column <= last; ++column)
             if (column >= 0 && column < static_cast<float>(m_dense.size()))
                 m_dense[static_cast<std::size_t>(column)] = 1;
-        }
     }
 
     bool dense(float at) const
@@ -134,12 +133,18 @@ private:
         const Rect rows = m_scene.frame.rows;
         if (height > rect.height() + 2 || top < rows.top || top + height > rows.bottom)
             return;
-        for (const std::string& text : m_scene.model.spanLabels(m_trackIndex, span))
-            if (const float width = m_canvas.textWidth(text, FontFace::small); width + 4 <= rect.width()) {
-                const Point at{std::floor((rect.left + rect.right) / 2), top};
-                m_canvas.text(at, text, color, FontFace::small, Align::center);
-                return;
-            }
+        for (const std::string& text : m_scene.model.spanLabels(m_trackIndex, span)) {
+            // Measured with equal digits, so that B1 is not written where B2 beside it has no room.
+            std::string widest = text;
+            for (char& c : widest)
+                c = c >= '0' && c <= '9' ? '0' : c;
+            constexpr float kMargin = 2;
+            if (m_canvas.textWidth(widest, FontFace::small) + kMargin > rect.width() ||
+                m_canvas.textWidth(text, FontFace::small) > rect.width())
+                continue;
+            m_canvas.text({std::floor((rect.left + rect.right) / 2), top}, text, color, FontFace::small, Align::center);
+            return;
+        }
     }
 
     /// Columns [first, last): classes stacked from below in the order of sim::OpClass. Like neighbours become one rectangle.

@@ -59,6 +59,11 @@ private:
     void header();
     float classChips(Rect, bool draw);
     std::string rangeText() const;
+    struct Flag {
+        float middle, half;
+        std::string text;
+    };
+    std::vector<Flag> flags();
     void ruler(const std::vector<Tick>&);
     void rowNames();
     void rowName(int row, bool focused);
@@ -137,33 +142,60 @@ std::string Painter::rangeText() const
     return text + "  idle " + percentText(std::max(0.0, 1 - busy));
 }
 
+/// What the ruler says in a box of its own: the time of the cursor and, where that leaves room, the length of the range.
+std::vector<Painter::Flag> Painter::flags()
+{
+    const Rect area = m_frame.ruler;
+    std::vector<Flag> out;
+    const auto add = [&](float middle, const std::string& text) {
+        const float half = std::ceil(m_canvas.textWidth(text, FontFace::small) / 2) + 5;
+        if (2 * half > area.width())
+            return;
+        const float at = std::floor(std::clamp(middle, area.left + half, area.right - half));
+        if (out.empty() || std::abs(at - out.front().middle) >= half + out.front().half)
+            out.push_back({at, half, text});
+    };
+    if (const auto cursorNs = static_cast<double>(m_scene.selection.cursorNs); cursorNs > 0)
+        if (const float x = m_axis.x(cursorNs); x >= area.left && x < area.right)
+            add(x, timeText(cursorNs, m_axis.nsPerPixel(), m_axis.endNs));
+    if (const auto& range = m_scene.selection.range) {
+        const float left = std::max(m_axis.x(static_cast<double>(range->beginNs)), area.left);
+        const float right = std::min(m_axis.x(static_cast<double>(range->endNs)), area.right);
+        if (left < right)
+            add((left + right) / 2, durationText(static_cast<double>(range->endNs - range->beginNs)));
+    }
+    return out;
+}
+
 void Painter::ruler(const std::vector<Tick>& marks)
 {
     const Rect area = m_frame.ruler;
     m_canvas.fillRect({area.left, area.bottom - 1, area.right, area.bottom}, m_theme.border);
     const float textTop = area.top + 1;
-    const auto& cursorNs = m_scene.selection.cursorNs;
-    const float cursorX = m_axis.x(static_cast<double>(cursorNs));
-    const std::string cursorLabel =
-        cursorNs > 0 ? timeText(static_cast<double>(cursorNs), m_axis.nsPerPixel(), m_axis.endNs) : std::string();
-    const bool showsCursor = !cursorLabel.empty() && cursorX >= area.left && cursorX < area.right;
-    const float half = m_canvas.textWidth(cursorLabel, FontFace::small) / 2 + 5;
-    const float flagMiddle = std::clamp(cursorX, area.left + half, area.right - half);
+    const std::vector<Flag> boxes = flags();
     for (const Tick& tick : marks) {
         const float x = std::floor(m_axis.x(static_cast<double>(tick.ns)));
         if (x < area.left || x >= area.right)
             continue;
         m_canvas.fillRect({x, area.bottom - (tick.major ? 6.0F : 3.0F), x + 1, area.bottom},
                           tick.major ? m_theme.mutedText : m_theme.border);
-        const float width = m_canvas.textWidth(tick.label, FontFace::small);
-        const bool underFlag = showsCursor && x + 4 + width > flagMiddle - half && x < flagMiddle + half;
-        if (tick.major && x + 4 + width <= area.right && !underFlag)
+        const float end = x + 4 + m_canvas.textWidth(tick.label, FontFace::small);
+        const bool covered = std::any_of(boxes.begin(), boxes.end(), [&](const Flag& flag) {
+            return end > flag.middle - flag.half && x < flag.middle + flag.half;
+        });
+        if (tick.major && end <= area.right && !covered)
             m_canvas.text({x + 4, textTop}, tick.label, m_theme.mutedText, FontFace::small);
     }
-    if (showsCursor) {
-        const Rect flag{flagMiddle - half, area.top, flagMiddle + half, area.top + m_canvas.textHeight(FontFace::small) + 2};
-        m_canvas.fillRect(flag, m_theme.accent);
-        m_canvas.text({std::floor(flagMiddle), textTop}, cursorLabel, readableOn(m_theme.accent), FontFace::small, Align::center);
+    if (const auto& range = m_scene.selection.range) {
+        const float left = std::clamp(m_axis.x(static_cast<double>(range->beginNs)), area.left, area.right);
+        const float right = std::clamp(m_axis.x(static_cast<double>(range->endNs)), area.left, area.right);
+        m_canvas.fillRect({left, area.bottom - 4, right, area.bottom}, m_theme.accent);
+    }
+    for (const Flag& flag : boxes) {
+        m_canvas.fillRect(
+            {flag.middle - flag.half, area.top, flag.middle + flag.half, area.top + m_canvas.textHeight(FontFace::small) + 2},
+            m_theme.accent);
+        m_canvas.text({flag.middle, textTop}, flag.text, readableOn(m_theme.accent), FontFace::small, Align::center);
     }
 }
 
@@ -185,17 +217,11 @@ void Painter::rowName(int row, bool focused)
         m_canvas.fillRect({gutter.left - 9, top, gutter.left - 6, bottom}, m_theme.accent);
     }
     const TimelineRow& data = rowAt(row);
-    const auto fit = [&](const std::vector<std::string>& texts, FontFace face, float width) {
-        for (const std::string& text : texts)
-            if (m_canvas.textWidth(text, face) <= width)
-                return text;
-        return std::string();
-    };
     const bool severalLanes = data.tracks.size() > 1;
     const float small = m_canvas.textHeight(FontFace::small), body = m_canvas.textHeight(FontFace::body);
     const float room = severalLanes ? p.laneHeight : bottom - top;
     const FontFace face = room >= body ? FontFace::body : FontFace::small;
-    const std::string name = fit(data.names, face, gutter.width());
+    const std::string name = fitting(m_canvas, data.names, gutter.width(), face);
     const bool two = !severalLanes && room >= body + small + 4;
     const float nameHeight = m_canvas.textHeight(face);
     const auto inSight = [&](float textTop, float height) {
@@ -205,8 +231,8 @@ void Painter::rowName(int row, bool focused)
     if (nameHeight <= room + 3 && inSight(nameTop, nameHeight))
         m_canvas.text({gutter.left, nameTop}, name, focused ? m_theme.accent : m_theme.text, face);
     if (two && inSight(nameTop + body, small))
-        m_canvas.text({gutter.left, nameTop + body}, fit(data.details, FontFace::small, gutter.width()), m_theme.mutedText,
-                      FontFace::small);
+        m_canvas.text({gutter.left, nameTop + body}, fitting(m_canvas, data.details, gutter.width(), FontFace::small),
+                      m_theme.mutedText, FontFace::small);
     for (std::size_t lane = 1; lane < data.tracks.size() && p.laneHeight + 3 >= small; ++lane) {
         const float laneTop = top + p.laneHeight * static_cast<float>(lane);
         if (inSight(laneTop + (p.laneHeight - small) / 2, small))
@@ -292,15 +318,6 @@ void Painter::range()
     m_canvas.fillRect({right, rows.top, rows.right, rows.bottom}, outside);
     m_canvas.fillRect({left, rows.top, left + 1, rows.bottom}, m_theme.accent);
     m_canvas.fillRect({right - 1, rows.top, right, rows.bottom}, m_theme.accent);
-    const std::string length = durationText(static_cast<double>(range.endNs - range.beginNs));
-    const float width = m_canvas.textWidth(length, FontFace::small), height = m_canvas.textHeight(FontFace::small);
-    if (width + 12 > right - left)
-        return;
-    const float middle = std::floor((left + right) / 2);
-    const Rect box{middle - width / 2 - 5, rows.top + 2, middle + width / 2 + 5, rows.top + height + 4};
-    m_canvas.line({left, rows.top + 2 + height / 2}, {right, rows.top + 2 + height / 2}, m_theme.accent);
-    m_canvas.fillRect(box, m_theme.accent);
-    m_canvas.text({middle, rows.top + 3}, length, readableOn(m_theme.accent), FontFace::small, Align::center);
 }
 
 /// Sends and receives of the span in focus.

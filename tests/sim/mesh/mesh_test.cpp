@@ -21,9 +21,9 @@ using testing::HasSubstr;
 
 std::vector<GroupKind> allKinds()
 {
-    std::vector<GroupKind> kinds;
-    for (int kind = 0; kind < sim::kGroupKindCount; ++kind)
-        kinds.push_back(static_cast<GroupKind>(kind));
+    std::vector<GroupKind> kinds(sim::kGroupKindCount);
+    for (std::size_t i = 0; i < kinds.size(); ++i)
+        kinds[i] = static_cast<GroupKind>(i);
     return kinds;
 }
 
@@ -232,7 +232,9 @@ TEST(Mesh, RefusesImpossibleLayoutsWithTheirNumbers)
     experts.ep = 3;
     EXPECT_THAT(refusal(experts), HasSubstr("2 x 3 x 2 = 12"));
     EXPECT_THAT(refusal(experts), HasSubstr("ep 1, 2 (with this etp)"));
-    experts.ep = experts.etp = 2'000'000'000;
+    experts.ep = experts.etp = 2'000'000'000; // their product with pp does not fit 64 bits
+    experts.pp = 4;
+    experts.dp = 1;
     EXPECT_THAT(refusal(experts), HasSubstr("does not divide the world size 8"));
 }
 

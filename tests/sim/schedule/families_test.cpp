@@ -149,7 +149,8 @@ TEST(OneFOneBSchedule, ClosedForms)
                 EXPECT_EQ(times.peakActivations[static_cast<std::size_t>(rank)], std::min(m, p - rank));
             if (p > 1 && m % p == 0) { // neighbours play ping-pong: latency is paid for each micro-batch
                 const auto delayed = sim::evaluateSchedule(schedule, {10, 12, 8, 1});
-                EXPECT_DOUBLE_EQ(delayed.makespan - times.makespan, 2.0 * (p - 1) * (m / p + 1) - 2) << "p " << p << " m " << m;
+                const int latencies = 2 * (p - 1) * (m / p + 1) - 2;
+                EXPECT_DOUBLE_EQ(delayed.makespan - times.makespan, latencies) << "p " << p << " m " << m;
             }
         }
 }
@@ -305,7 +306,7 @@ TEST(ScheduleFamilies, RefuseSizesThatCannotBe)
         EXPECT_THAT(refusal(request(kind, 1 << 30, 1, 1 << 30)), HasSubstr("more than 100000000 actions"));
     }
     EXPECT_THAT(refusal(request("1f1b", 2, 3, 4)),
-                HasSubstr("1f1b has exactly 1 virtual stages a rank, asked for 3; nearest: 1, or interleaved-1f1b"));
+                HasSubstr("1f1b has exactly 1 virtual stage a rank, asked for 3; nearest: 1, or interleaved-1f1b"));
     EXPECT_THAT(refusal(request("interleaved-1f1b", 2, 1, 4)), HasSubstr("asked for 1; nearest: 2, or 1f1b"));
     EXPECT_THAT(refusal(request("interleaved-1f1b", 4, 2, -8)), HasSubstr("it has -8"));
     EXPECT_THAT(refusal(request("interleaved-1f1b", 4, 2, 8, -1)), HasSubstr("the interleaving group is -1"));

@@ -1,0 +1,130 @@
+// Asking a mesh of a million ranks, listing its groups, and making the largest schedules.
+#include "sim/mesh/mesh.h"
+#include "sim/schedule/check.h"
+#include "sim/schedule/evaluate.h"
+#include "sim/schedule/families.h"
+
+#include <benchmark/benchmark.h>
+
+namespace {
+
+/// 1,048,576 ranks, experts folded over tp, cp and dp.
+sim::Layout millionRanks()
+{
+    sim::Layout layout;
+    layout.tp = 8;
+    layout.cp = 16;
+    layout.pp = 16;
+    layout.dp = 512;
+    layout.ep = 64;
+    layout.etp = 1;
+    return layout;
+}
+
+void constructMesh(benchmark::State& state)
+{
+    const sim::Layout layout = millionRanks();
+    for (auto _ : state)
+        benchmark::DoNotOptimize(sim::Mesh(layout));
+}
+BENCHMARK(constructMesh);
+
+void coordinatesOfARank(benchmark::State& state)
+{
+    const sim::Mesh mesh(millionRanks());
+    int rank = 0;
+    for (auto _ : state) {
+        benchmark::DoNotOptimize(mesh.coordinates(rank));
+        rank = (rank + 7919) % mesh.worldSize();
+    }
+}
+BENCHMARK(coordinatesOfARank);
+
+/// Group, index in it and back.
+void groupOfARank(benchmark::State& state)
+{
+    const sim::Mesh mesh(millionRanks());
+    const auto kind = static_cast<sim::GroupKind>(state.range(0));
+    state.SetLabel(std::string(sim::groupKindName(kind)));
+    int rank = 0;
+    for (auto _ : state) {
+        benchmark::DoNotOptimize(mesh.member(kind, mesh.groupOf(kind, rank), mesh.indexInGroup(kind, rank)));
+        rank = (rank + 7919) % mesh.worldSize();
+    }
+}
+BENCHMARK(groupOfARank)
+    ->Arg(static_cast<int>(sim::GroupKind::tp))
+    ->Arg(static_cast<int>(sim::GroupKind::dp_cp))
+    ->Arg(static_cast<int>(sim::GroupKind::tp_ep_pp));
+
+/// All groups of all kinds, as `rankscope-sim groups` lists them; items are ranks named.
+void listEveryGroup(benchmark::State& state)
+{
+    sim::Layout layout;
+    layout.tp = 8;
+    layout.pp = 16;
+    layout.dp = 128;
+    layout.etp = 8;
+    const sim::Mesh mesh(layout);
+    std::int64_t named = 0;
+    for (auto _ : state)
+        for (int i = 0; i < sim::kGroupKindCount; ++i) {
+            const auto kind = static_cast<sim::GroupKind>(i);
+            for (int group = 0; group < mesh.groupCount(kind); ++group) {
+                const std::vector<int> ranks = mesh.members(kind, group);
+                benchmark::DoNotOptimize(ranks.data());
+                named += static_cast<std::int64_t>(ranks.size());
+            }
+        }
+    state.SetItemsProcessed(named);
+}
+BENCHMARK(listEveryGroup)->Unit(benchmark::kMillisecond);
+
+/// 64 pipeline ranks, 8 chunks each, 512 micro-batches: 524,288 actions.
+sim::ScheduleRequest largeRequest()
+{
+    sim::ScheduleRequest request;
+    request.kind = "interleaved-1f1b";
+    request.ranks = 64;
+    request.virtualStages = 8;
+    request.microbatches = 512;
+    return request;
+}
+
+std::int64_t actionCount(const sim::Schedule& schedule)
+{
+    std::int64_t count = 0;
+    for (const auto& actions : schedule.actions)
+        count += static_cast<std::int64_t>(actions.size());
+    return count;
+}
+
+void makeLargeSchedule(benchmark::State& state)
+{
+    const sim::ScheduleRequest request = largeRequest();
+    std::int64_t actions = 0;
+    for (auto _ : state)
+        actions += actionCount(sim::makeSchedule(request));
+    state.SetItemsProcessed(actions);
+}
+BENCHMARK(makeLargeSchedule)->Unit(benchmark::kMillisecond);
+
+void evaluateLargeSchedule(benchmark::State& state)
+{
+    const sim::Schedule schedule = sim::makeSchedule(largeRequest());
+    for (auto _ : state)
+        benchmark::DoNotOptimize(sim::evaluateSchedule(schedule).makespan);
+    state.SetItemsProcessed(state.iterations() * actionCount(schedule));
+}
+BENCHMARK(evaluateLargeSchedule)->Unit(benchmark::kMillisecond);
+
+void checkLargeSchedule(benchmark::State& state)
+{
+    const sim::Schedule schedule = sim::makeSchedule(largeRequest());
+    for (auto _ : state)
+        benchmark::DoNotOptimize(sim::checkSchedule(schedule).empty());
+    state.SetItemsProcessed(state.iterations() * actionCount(schedule));
+}
+BENCHMARK(checkLargeSchedule)->Unit(benchmark::kMillisecond);
+
+} // namespace

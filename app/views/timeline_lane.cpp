@@ -9,104 +9,161 @@ namespace app {
 namespace {
 
 constexpr float kWideSpan = 2.5F; ///< pixels from which a span is drawn by itself
-constexpr float kGappedSpan = 8;  ///< pixels from which neighbours are kept apart by one: below, the gap would look like idling
+/// Pixels from which neighbours are kept apart by one: below, the gap would look like idling.
+constexpr float kGappedSpan = 8;
 constexpr float kLabelledSpan = 13;
-constexpr float kQuantum = 0.125F; ///< pixels of height within which neighbouring columns are one rectangle
+constexpr float kQuantum = 0.5F;            ///< pixels of height within which neighbouring columns are one rectangle
+constexpr double kSpansOfCoarseColumn = 6;  ///< spans a pixel from which coarse levels are read instead of the spans
+constexpr double kBinsOfCoarseColumn = 1.5; ///< the edges of a column are then moved by a third of a pixel at most
 
 class LanePainter {
 public:
     LanePainter(Canvas& canvas, const TimelineScene& scene, std::uint32_t track, Rect lane)
-        : m_canvas(canvas), m_scene(scene), m_axis(scene.axis()), m_trackIndex(track), m_track(scene.model.trace().tracks[track]),
-          m_lane(lane), m_dense(static_cast<std::size_t>(std::ceil(lane.width())), 0)
+        : m_canvas(canvas), m_scene(scene), m_axis(scene.axis()), m_nsPerPixel(m_axis.nsPerPixel()),
+          m_pixelsPerNs(1 / m_nsPerPixel), m_trackIndex(track), m_track(scene.model.trace().tracks[track]),
+          m_levels(scene.model.levels(track)), m_classOfKind(scene.model.classOfKind()), m_lane(lane),
+          m_dense(static_cast<std::size_t>(std::ceil(lane.width())), 0), m_busyNs(m_dense.size() * m_levels.classes().size(), 0)
     {
+        for (std::size_t i = 0; i < m_levels.classes().size(); ++i)
+            m_slotOfClass[m_levels.classes()[i]] = i;
     }
 
     void paint()
     {
-        sort();
+        const auto& starts = m_track.startNs;
+        const auto first = static_cast<std::size_t>(
+            std::upper_bound(starts.begin(), starts.end(), static_cast<std::int64_t>(std::floor(m_axis.beginNs))) -
+            starts.begin());
+        const auto last = static_cast<std::size_t>(
+            std::lower_bound(starts.begin(), starts.end(), static_cast<std::int64_t>(std::ceil(m_axis.endNs))) - starts.begin());
+        const std::size_t begin = first > 0 ? first - 1 : 0;
+        const bool many = static_cast<double>(last - begin) > kSpansOfCoarseColumn * static_cast<double>(m_dense.size());
+        if (const TrackLevel* level = many ? m_levels.levelFor(m_nsPerPixel, kBinsOfCoarseColumn) : nullptr)
+            readLevel(*level);
+        else
+            readSpans(begin, last);
         for (const Wide& span : m_wide)
             drawSpan(span);
-        for (std::size_t c = 0; c < m_dense.size();) {
-            std::size_t end = c;
-            while (end < m_dense.size() && m_dense[end] != 0)
-                ++end;
-            if (end > c)
-                drawDense(c, end);
-            c = end + 1;
-        }
+        drawDense();
     }
 
 private:
     struct Wide {
         std::size_t span;
-        float left, right;
+        double left, right; ///< pixels from the lane's left
     };
 
-    /// Walks over what is visible: wide spans one by one, narrow ones a pixel column at a time.
-    void sort()
+    double pixel(std::int64_t ns) const { return (static_cast<double>(ns) - m_axis.beginNs) * m_pixelsPerNs; }
+
+    /// Every span in sight: wide ones are kept, narrow ones add to their pixel columns.
+    void readSpans(std::size_t begin, std::size_t end)
     {
-        const auto& starts = m_track.startNs;
-        const std::size_t count = m_track.size();
-        auto i = static_cast<std::size_t>(
-            std::upper_bound(starts.begin(), starts.end(), static_cast<std::int64_t>(std::floor(m_axis.beginNs))) -
-            starts.begin());
-        i = i > 0 ? i - 1 : 0;
-        while (i < count && static_cast<double>(starts[i]) < m_axis.endNs) {
-            if (addIfWide(i)) {
-                ++i;
-                continue;
+        for (std::size_t i = begin; i < end; ++i)
+            readSpan(i);
+        if (m_levels.overlaps()) // what lies on what, the mipmap knows
+            readMipmap();
+    }
+
+    void readSpan(std::size_t i)
+    {
+        const double left = pixel(m_track.startNs[i]), right = left + static_cast<double>(m_track.durationNs[i]) * m_pixelsPerNs;
+        const std::size_t slot = m_slotOfClass[m_classOfKind[m_track.kind[i]]];
+        const std::size_t classes = m_levels.classes().size();
+        const auto firstColumn = static_cast<std::ptrdiff_t>(left);
+        const auto columns = static_cast<std::ptrdiff_t>(m_dense.size());
+        if (left >= 0 && right < static_cast<double>(firstColumn + 1) && firstColumn < columns) { // most, where they are many
+            if (right > left) {
+                const auto column = static_cast<std::size_t>(firstColumn);
+                m_busyNs[column * classes + slot] += static_cast<double>(m_track.durationNs[i]);
+                m_dense[column] = 1;
             }
-            const float left = x(i);
-            const float column = std::max(0.0F, std::floor(left - m_lane.left));
-            markDense(left, end(i));
-            const double columnEnd = std::ceil(m_axis.ns(m_lane.left + column + 1));
-            const auto next = static_cast<std::size_t>(std::lower_bound(starts.begin() + static_cast<std::ptrdiff_t>(i) + 1,
-                                                                        starts.end(), static_cast<std::int64_t>(columnEnd)) -
-                                                       starts.begin());
-            // Only the last that starts in a column can reach far beyond it.
-            if (next - 1 > i && !addIfWide(next - 1))
-                markDense(x(next - 1), end(next - 1));
-            i = next;
+            return;
+        }
+        if (right <= 0)
+            return;
+        const bool wide = right - left >= static_cast<double>(kWideSpan);
+        if (wide)
+            m_wide.push_back({i, left, right});
+        const auto lastColumn = std::min(columns - 1, static_cast<std::ptrdiff_t>(right));
+        // Of a wide span only the columns at its ends can be shared with others.
+        for (std::ptrdiff_t c = std::max<std::ptrdiff_t>(0, firstColumn); c <= lastColumn;
+             c = wide && c < lastColumn ? lastColumn : c + 1) {
+            const double inside = std::min(right, static_cast<double>(c + 1)) - std::max(left, static_cast<double>(c));
+            if (inside <= 0)
+                continue;
+            m_busyNs[static_cast<std::size_t>(c) * classes + slot] += inside * m_nsPerPixel;
+            if (!wide)
+                m_dense[static_cast<std::size_t>(c)] = 1;
         }
     }
 
-    float x(std::size_t span) const { return m_axis.x(static_cast<double>(m_track.startNs[span])); }
-    float end(std::size_t span) const { return m_axis.x(static_cast<double>(m_track.startNs[span] + m_track.durationNs[span])); }
-
-    bool addIfWide(std::size_t span)
+    void readMipmap()
     {
-        const float left = x(span), right = end(span);
-        if (right - left < kWideSpan)
-            return false;
-        if (right > m_lane.left)
-            m_wide.push_back({span, left, right});
-        return true;
+        std::vector<std::int64_t> edges;
+        for (std::size_t c = 0; c <= m_dense.size(); ++c)
+            edges.push_back(std::llround(m_axis.beginNs + static_cast<double>(c) * m_nsPerPixel));
+        std::vector<sim::BusyByClass> busy(m_dense.size());
+        m_scene.model.busy(m_trackIndex).columns(edges, busy);
+        const auto& classes = m_levels.classes();
+        for (std::size_t c = 0; c < busy.size(); ++c)
+            for (std::size_t i = 0; i < classes.size(); ++i)
+                m_busyNs[c * classes.size() + i] = static_cast<double>(busy[c][classes[i]]);
     }
 
-    void markDense(float left, float right)
+    /// Column after column from the coarse bins; spans are looked at only where a wide one starts.
+    void readLevel(const TrackLevel& level)
     {
-        const float last = std::floor(std::nextafter(right, left) - m_lane.left);
-        for (float column = std::floor(left - m_lane.left); column <= last; ++column)
-            if (column >= 0 && column < static_cast<float>(m_dense.size()))
-                m_dense[static_cast<std::size_t>(column)] = 1;
+        const std::size_t classes = m_levels.classes().size();
+        const auto wideNs = static_cast<std::int64_t>(static_cast<double>(kWideSpan) * m_nsPerPixel);
+        std::size_t bin = level.binAt(m_axis.beginNs);
+        double coveredUntil = 0; // by a wide span
+        const auto addWide = [&](std::size_t span) {
+            m_wide.push_back({span, pixel(m_track.startNs[span]), pixel(m_track.startNs[span] + m_track.durationNs[span])});
+            coveredUntil = std::max(coveredUntil, m_wide.back().right);
+        };
+        if (const auto before = firstFrom(m_axis.beginNs); before > 0 && m_track.durationNs[before - 1] >= wideNs)
+            addWide(before - 1);
+        for (std::size_t c = 0; c < m_dense.size(); ++c) {
+            const std::size_t nextBin = level.binAt(m_axis.beginNs + static_cast<double>(c + 1) * m_nsPerPixel);
+            if (nextBin <= bin)
+                continue;
+            const std::int64_t *from = level.busyUntil(bin), *to = level.busyUntil(nextBin);
+            const double scale = m_nsPerPixel / static_cast<double>(static_cast<std::int64_t>(nextBin - bin) * level.binNs());
+            for (std::size_t i = 0; i < classes; ++i)
+                m_busyNs[c * classes + i] = static_cast<double>(to[i] - from[i]) * scale;
+            const bool covered = coveredUntil >= static_cast<double>(c + 1);
+            m_dense[c] = covered ? 0 : 1;
+            if (level.longestStartingIn(bin, nextBin) >= wideNs) {
+                const std::size_t end = firstFrom(m_axis.beginNs + (static_cast<double>(c) + 1.5) * m_nsPerPixel);
+                for (std::size_t i = firstFrom(m_axis.beginNs + (static_cast<double>(c) - 0.5) * m_nsPerPixel); i < end; ++i)
+                    if (m_track.durationNs[i] >= wideNs && (m_wide.empty() || m_wide.back().span < i))
+                        addWide(i);
+            }
+            bin = nextBin;
+        }
     }
 
-    bool dense(float at) const
+    /// First span that starts no earlier.
+    std::size_t firstFrom(double timeNs) const
     {
-        const float column = std::floor(at - m_lane.left);
-        return column >= 0 && column < static_cast<float>(m_dense.size()) && m_dense[static_cast<std::size_t>(column)] != 0;
+        return static_cast<std::size_t>(
+            std::lower_bound(m_track.startNs.begin(), m_track.startNs.end(), static_cast<std::int64_t>(std::ceil(timeNs))) -
+            m_track.startNs.begin());
     }
 
+    bool dense(double column) const
+    {
+        return column >= 0 && column < static_cast<double>(m_dense.size()) && m_dense[static_cast<std::size_t>(column)] != 0;
+    }
+
+    /// To whole pixels; columns shared with narrow spans are left to these.
     void drawSpan(const Wide& wide)
     {
-        // To whole pixels; columns shared with narrow spans are left to these.
-        float left = std::floor(wide.left + 0.5F), right = std::floor(wide.right + 0.5F);
-        if (dense(wide.left))
-            left = std::floor(wide.left) + 1;
-        if (dense(std::nextafter(wide.right, wide.left)))
-            right = std::floor(std::nextafter(wide.right, wide.left));
-        left = std::max(left, m_lane.left);
-        right = std::min(right, m_lane.right);
+        const double firstColumn = std::floor(wide.left), lastColumn = std::ceil(wide.right) - 1;
+        const double from = dense(firstColumn) ? firstColumn + 1 : std::floor(wide.left + 0.5);
+        const double to = dense(lastColumn) ? lastColumn : std::floor(wide.right + 0.5);
+        const float left = std::max(m_lane.left + static_cast<float>(std::max(from, 0.0)), m_lane.left);
+        float right = std::min(m_lane.left + static_cast<float>(std::min(to, static_cast<double>(m_dense.size()))), m_lane.right);
         if (right - left >= kGappedSpan)
             right -= 1;
         if (right <= left)
@@ -147,55 +204,56 @@ private:
         }
     }
 
-    /// Columns [first, last): classes stacked from below in the order of sim::OpClass. Like neighbours become one rectangle.
-    void drawDense(std::size_t first, std::size_t last)
+    /// Classes stacked from below in the order of sim::OpClass. Like neighbours become one rectangle.
+    void drawDense()
     {
-        std::vector<std::int64_t> edges;
-        for (std::size_t c = first; c <= last; ++c)
-            edges.push_back(std::llround(m_axis.ns(m_lane.left + static_cast<float>(c))));
-        std::vector<sim::BusyByClass> busy(last - first);
-        m_scene.model.busy(m_trackIndex).columns(edges, busy);
-
-        using Heights = std::array<float, sim::kOpClassCount>;
-        Heights open{};
-        std::size_t openedAt = first;
+        const std::vector<std::size_t>& classes = m_levels.classes();
+        using Tops = std::array<int, sim::kOpClassCount>; // of the slices, in quanta from below, by place in `classes`
+        Tops open{};
+        std::size_t openedAt = 0;
         const auto flush = [&](std::size_t until) {
-            float bottom = m_lane.bottom;
-            for (std::size_t c = 0; c < open.size(); ++c) {
-                if (open[c] <= 0)
-                    continue;
-                m_canvas.fillRect({m_lane.left + static_cast<float>(openedAt), bottom - open[c],
-                                   std::min(m_lane.left + static_cast<float>(until), m_lane.right), bottom},
-                                  m_scene.theme.opClass[c]);
-                bottom -= open[c];
+            const float left = m_lane.left + static_cast<float>(openedAt);
+            const float right = std::min(m_lane.left + static_cast<float>(until), m_lane.right);
+            int below = 0;
+            for (std::size_t i = 0; i < classes.size(); ++i) {
+                if (open[i] > below)
+                    m_canvas.fillRect({left, m_lane.bottom - kQuantum * static_cast<float>(open[i]), right,
+                                       m_lane.bottom - kQuantum * static_cast<float>(below)},
+                                      m_scene.theme.opClass[classes[i]]);
+                below = open[i];
             }
         };
-        for (std::size_t i = 0; i < busy.size(); ++i) {
-            const auto whole = static_cast<float>(std::max<std::int64_t>(edges[i + 1] - edges[i], 1));
-            Heights heights{};
-            float sum = 0, drawn = 0; // rounding is carried on: the top of the stack is where it should be
-            for (std::size_t c = 0; c < heights.size(); ++c) {
-                sum += m_lane.height() * static_cast<float>(busy[i][c]) / whole;
-                const float top = std::round(sum / kQuantum) * kQuantum;
-                heights[c] = top - drawn;
-                drawn = top;
+        const double quantaPerNs = static_cast<double>(m_lane.height() / kQuantum) / m_nsPerPixel;
+        for (std::size_t column = 0; column < m_dense.size(); ++column) {
+            Tops tops{};
+            if (m_dense[column] != 0) {
+                double sum = 0; // tops are rounded, not slices: the idle rest is what it should be
+                for (std::size_t i = 0; i < classes.size(); ++i) {
+                    sum += m_busyNs[column * classes.size() + i];
+                    tops[i] = static_cast<int>(sum * quantaPerNs + 0.5);
+                }
             }
-            if (heights != open) {
-                flush(first + i);
-                open = heights;
-                openedAt = first + i;
+            if (tops != open) {
+                flush(column);
+                open = tops;
+                openedAt = column;
             }
         }
-        flush(last);
+        flush(m_dense.size());
     }
 
     Canvas& m_canvas;
     const TimelineScene& m_scene;
     TimeAxis m_axis;
+    double m_nsPerPixel, m_pixelsPerNs;
     std::uint32_t m_trackIndex;
     const sim::Track& m_track;
+    const TrackLevels& m_levels;
+    const std::vector<std::uint8_t>& m_classOfKind;
+    std::array<std::size_t, sim::kOpClassCount> m_slotOfClass{}; ///< place of a class among those of the track
     Rect m_lane;
-    std::vector<std::uint8_t> m_dense; ///< [pixel column]
+    std::vector<std::uint8_t> m_dense; ///< [pixel column] holds narrow spans
+    std::vector<double> m_busyNs;      ///< [pixel column][class of the track]; right where dense
     std::vector<Wide> m_wide;
 };
 

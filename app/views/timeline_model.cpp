@@ -29,15 +29,19 @@ FlowEnd endOf(const sim::Trace& trace, std::uint32_t code)
 TimelineModel::TimelineModel(std::shared_ptr<const sim::Trace> trace, std::shared_ptr<const sim::Simulation> simulation)
     : m_trace(std::move(trace)), m_simulation(std::move(simulation))
 {
-    for (const sim::Track& track : m_trace->tracks)
+    for (const sim::Track& track : m_trace->tracks) {
         m_busy.push_back(std::make_unique<sim::BusyMipmap>(track, m_trace->kinds));
+        m_levels.emplace_back(track, *m_busy.back());
+    }
     for (const sim::Counter& counter : m_trace->counters) {
         m_counters.emplace_back(counter);
         m_memoryScale = std::max(m_memoryScale, m_counters.back().peak());
     }
     std::set<sim::OpClass> classes;
-    for (const sim::SpanKind& kind : m_trace->kinds)
+    for (const sim::SpanKind& kind : m_trace->kinds) {
         classes.insert(kind.opClass);
+        m_classOfKind.push_back(static_cast<std::uint8_t>(kind.opClass));
+    }
     m_classes.assign(classes.begin(), classes.end());
     findChunks();
 

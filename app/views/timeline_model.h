@@ -4,6 +4,7 @@
 #include "app/views/counter_levels.h"
 #include "app/views/selection.h"
 #include "app/views/theme.h"
+#include "app/views/track_levels.h"
 #include "sim/simulation.h"
 #include "sim/trace/busy_mipmap.h"
 #include "sim/trace/trace.h"
@@ -35,10 +36,12 @@ public:
     const sim::Trace& trace() const { return *m_trace; }
     const sim::Simulation* simulation() const { return m_simulation.get(); }
     const std::vector<TimelineRow>& rows() const { return m_rows; }
+    const std::vector<std::uint8_t>& classOfKind() const { return m_classOfKind; } ///< op class of each kind, close together
     const std::vector<sim::OpClass>& classesPresent() const { return m_classes; }
     std::int64_t memoryScaleBytes() const { return m_memoryScale; } ///< highest of all counters
 
     const sim::BusyMipmap& busy(std::uint32_t track) const { return *m_busy[track]; }
+    const TrackLevels& levels(std::uint32_t track) const { return m_levels[track]; }
     const CounterLevels& counter(std::size_t index) const { return m_counters[index]; }
     /// Busy time of all rows' first lanes, each counted as often as it has ranks, as shares of the range.
     std::array<double, sim::kOpClassCount> shares(std::int64_t beginNs, std::int64_t endNs) const;
@@ -69,8 +72,10 @@ private:
     std::shared_ptr<const sim::Simulation> m_simulation;
     std::vector<TimelineRow> m_rows;
     std::vector<std::unique_ptr<sim::BusyMipmap>> m_busy; ///< [track]
+    std::vector<TrackLevels> m_levels;                    ///< [track]
     std::vector<CounterLevels> m_counters;
     std::vector<sim::OpClass> m_classes;
+    std::vector<std::uint8_t> m_classOfKind;
     std::vector<int> m_chunkOfKind;           ///< place of the kind's stage among those of its rank: 0, 1, …
     std::vector<std::uint32_t> m_flowsBySpan; ///< 2 · flow + (1 if it arrives), by track and span
     int m_chunks = 1;

@@ -21,14 +21,14 @@ Color mix(Color a, Color b, float shareOfB)
     std::uint32_t value = 0;
     for (unsigned i = 0; i < 4; ++i) {
         const auto from = static_cast<float>(channel(a, i)), to = static_cast<float>(channel(b, i));
-        value |= static_cast<std::uint32_t>(from + (to - from) * shareOfB + 0.5F) << (8 * i);
+        value |= static_cast<std::uint32_t>(std::lround(from + (to - from) * shareOfB)) << (8 * i);
     }
     return {value};
 }
 
 Color withAlpha(Color color, float alpha)
 {
-    return {(color.value & 0x00FFFFFF) | (static_cast<std::uint32_t>(alpha * 255.0F + 0.5F) << 24)};
+    return {(color.value & 0x00FFFFFF) | (static_cast<std::uint32_t>(std::lround(alpha * 255.0F)) << 24)};
 }
 
 double luminance(Color color)

@@ -23,7 +23,7 @@ constexpr std::array<Density, 5> kDensities{{
     {16, 2, 6, 5, 7, 4, 17},
     {7, 1, 4, 2, 4, 3, 16},
     {3, 1, 3, 0, 2, 3, 15},
-    {0, 0, 1, 0, 1, 2, 0},
+    {0, 0, 2, 0, 1, 2, 0},
 }};
 
 /// Column counts worth trying for n children: straight ones and those that fill their last row.
@@ -43,17 +43,86 @@ std::vector<int> columnChoices(int n)
     return choices;
 }
 
-/// Room for cells is linear in their size: length = cells * size + fixed.
-struct Extent {
-    float cells = 1, fixed = 0;
+/// Do both levels belong to one axis and run straight in one direction?
+bool runAlike(const GridLevel& a, const GridLevel& b)
+{
+    return a.axis == b.axis && !a.wrapped() && !b.wrapped() && (a.columns > 1) == (b.columns > 1) && (a.rows > 1) == (b.rows > 1);
+}
+
+/// Margins and titles of one density. Children carry names where no ruler can tell them apart: where their level fills several
+/// rows, or is the outer part of an axis whose parts run in different ways.
+void furnish(std::vector<GridLevel>& levels, const Density& density)
+{
+    const std::size_t depth = levels.size();
+    for (std::size_t i = 0; i < depth; ++i) {
+        GridLevel& level = levels[i];
+        level.gap = i == 0 ? density.cellGap : density.gap + density.gapGrowth * static_cast<float>(i - 1);
+        level.padding = i + 1 == depth ? 0 : i + 2 == depth ? density.padding : density.innerPadding;
+        level.numbered = i > 0 && (level.wrapped() || (levels[i - 1].axis == level.axis && !runAlike(levels[i - 1], level)));
+        const bool showsNode = level.isNode && density.cellGap >= 2;
+        level.title = 0;
+        if (i > 0 && (level.numbered || levels[i - 1].title > 0))
+            levels[i - 1].title = density.title;
+        if (i + 1 < depth && showsNode)
+            level.title = density.title;
+    }
+}
+
+struct Rating {
+    float score = -1;
+    float cellWidth = 0, cellHeight = 0;
 };
 
-struct Candidate {
-    float score = -1;
-    std::vector<int> columns;
-    float cellWidth = 0, cellHeight = 0;
-    const Density* density = nullptr;
-};
+/// How good a picture an arrangement makes, 0 … 1: straight rows and columns are read more easily than what wraps.
+float readability(const std::vector<GridLevel>& levels)
+{
+    constexpr float kWrapsOutside = 0.9F, kWrapsInside = 0.72F, kNodeAsColumn = 0.9F, kTornAxis = 0.6F;
+    float share = 1;
+    for (std::size_t i = 0; i < levels.size(); ++i) {
+        const bool outermost = i + 1 == levels.size();
+        if (levels[i].wrapped())
+            share *= outermost ? kWrapsOutside : kWrapsInside;
+        else if (i == 0 && levels[i].rows > 1)
+            share *= kNodeAsColumn;
+        if (i > 0 && levels[i - 1].axis == levels[i].axis && !runAlike(levels[i - 1], levels[i]))
+            share *= outermost && levels[i].wrapped() ? 1 : kTornAxis;
+    }
+    return share;
+}
+
+/// Furnishes the levels as airily as the area allows.
+Rating rate(std::vector<GridLevel>& levels, float width, float height)
+{
+    for (std::size_t i = 0; i < levels.size(); ++i) {
+        if (levels[i].rows > 1 && (!levels[i].wrapped() || i + 1 == levels.size()))
+            width -= GridLayout::kRulerColumn;
+        else if (levels[i].columns > 1 && !levels[i].wrapped())
+            height -= GridLayout::kRulerRow;
+    }
+    for (const Density& density : kDensities) {
+        furnish(levels, density);
+        // The room that cells take is linear in their size: length = cells * size + fixed.
+        float cellsAcross = 1, cellsDown = 1, fixedAcross = 0, fixedDown = 0;
+        for (const GridLevel& level : levels) {
+            const auto columns = static_cast<float>(level.columns), rows = static_cast<float>(level.rows);
+            cellsAcross *= columns;
+            cellsDown *= rows;
+            fixedAcross = fixedAcross * columns + level.gap * (columns - 1) + 2 * level.padding;
+            fixedDown = fixedDown * rows + level.gap * (rows - 1) + 2 * level.padding + level.title;
+        }
+        Rating rating;
+        rating.cellWidth = (width - fixedAcross) / cellsAcross;
+        rating.cellHeight = (height - fixedDown) / cellsDown;
+        if (std::min(rating.cellWidth, rating.cellHeight) < density.smallestCell && &density != &kDensities.back())
+            continue;
+        rating.cellWidth = std::min({rating.cellWidth, rating.cellHeight * kWidestShape, kWidestCell});
+        rating.cellHeight = std::min({rating.cellHeight, rating.cellWidth / kNarrowestShape, kHighestCell});
+        if (rating.cellWidth > 0 && rating.cellHeight > 0)
+            rating.score = readability(levels) * std::sqrt(rating.cellWidth * rating.cellHeight);
+        return rating;
+    }
+    return {};
+}
 
 } // namespace
 
@@ -103,65 +172,20 @@ void GridLayout::arrange(float width, float height)
     std::vector<std::vector<int>> choices;
     for (const GridLevel& level : m_levels)
         choices.push_back(columnChoices(level.size));
+    const auto setColumns = [](GridLevel& level, int columns) {
+        level.columns = columns;
+        level.rows = (level.size + columns - 1) / columns;
+    };
 
-    Candidate best;
+    Rating best;
+    std::vector<GridLevel> trial = m_levels, bestLevels = m_levels;
     std::vector<std::size_t> pick(depth, 0);
     for (bool more = true; more;) {
-        float penalty = 1;
-        float top = 0, left = 0;
-        for (std::size_t i = 0; i < depth; ++i) {
-            const GridLevel& level = m_levels[i];
-            const int columns = choices[i][pick[i]], rows = (level.size + columns - 1) / columns;
-            const bool split = i + 1 < depth && m_levels[i + 1].axis == level.axis;
-            if (columns > 1 && rows > 1) {
-                penalty *= i + 1 == depth ? 0.9F : 0.72F;
-                left += i + 1 == depth ? kRulerColumn : 0;
-            } else if (columns > 1)
-                top += kRulerRow;
-            else if (rows > 1) {
-                left += kRulerColumn;
-                penalty *= i == 0 ? 0.9F : 1.0F; // a node reads best as a row
-            }
-            // Both parts of an axis run the same way, or the outer one wraps and carries names.
-            if (split && columns > 1 && rows == 1) {
-                const int outer = choices[i + 1][pick[i + 1]];
-                penalty *= outer == 1 ? 0.8F : 1.0F;
-            }
-        }
-        for (const Density& density : kDensities) {
-            Extent across, down;
-            for (std::size_t i = 0; i < depth; ++i) {
-                const int columns = choices[i][pick[i]], rows = (m_levels[i].size + columns - 1) / columns;
-                const bool outermost = i + 1 == depth;
-                const float gap = i == 0 ? density.cellGap : density.gap + density.gapGrowth * static_cast<float>(i - 1);
-                const float pad = outermost ? 0 : i + 2 == depth ? density.padding : density.innerPadding;
-                bool titled = false;
-                if (!outermost) {
-                    const int outerColumns = choices[i + 1][pick[i + 1]];
-                    titled =
-                        (outerColumns > 1 && outerColumns < m_levels[i + 1].size) || (m_levels[i].isNode && density.cellGap >= 2);
-                }
-                across = {across.cells * static_cast<float>(columns),
-                          across.fixed * static_cast<float>(columns) + gap * static_cast<float>(columns - 1) + 2 * pad};
-                down = {down.cells * static_cast<float>(rows), down.fixed * static_cast<float>(rows) +
-                                                                   gap * static_cast<float>(rows - 1) + 2 * pad +
-                                                                   (titled ? density.title : 0)};
-            }
-            float cellWidth = (width - left - across.fixed) / across.cells;
-            float cellHeight = (height - top - down.fixed) / down.cells;
-            if (std::min(cellWidth, cellHeight) < density.smallestCell && &density != &kDensities.back())
-                continue;
-            cellWidth = std::min({cellWidth, cellHeight * kWidestShape, kWidestCell});
-            cellHeight = std::min({cellHeight, cellWidth / kNarrowestShape, kHighestCell});
-            if (cellWidth > 0 && cellHeight > 0) {
-                const float score = penalty * std::sqrt(cellWidth * cellHeight);
-                if (score > best.score) {
-                    best = {score, {}, cellWidth, cellHeight, &density};
-                    for (std::size_t i = 0; i < depth; ++i)
-                        best.columns.push_back(choices[i][pick[i]]);
-                }
-            }
-            break;
+        for (std::size_t i = 0; i < depth; ++i)
+            setColumns(trial[i], choices[i][pick[i]]);
+        if (const Rating rating = rate(trial, width, height); rating.score > best.score) {
+            best = rating;
+            bestLevels = trial;
         }
         more = false;
         for (std::size_t i = 0; i < depth && !more; ++i) {
@@ -170,29 +194,16 @@ void GridLayout::arrange(float width, float height)
                 pick[i] = 0;
         }
     }
-    if (best.density == nullptr) { // no room at all: a picture for a later, larger area
-        best.density = &kDensities.back();
+    if (best.score < 0) { // no room at all: a picture for a later, larger area
         best.cellWidth = best.cellHeight = 0.01F;
-        for (const GridLevel& level : m_levels)
-            best.columns.push_back(static_cast<int>(std::ceil(std::sqrt(level.size))));
+        for (GridLevel& level : bestLevels)
+            setColumns(level, static_cast<int>(std::ceil(std::sqrt(level.size))));
+        furnish(bestLevels, kDensities.back());
     }
-
+    m_levels = std::move(bestLevels);
     const auto whole = [](float size) { return size >= 3 ? std::floor(size) : size; }; // equal cells, no moiré
     m_cellWidth = whole(best.cellWidth);
     m_cellHeight = whole(best.cellHeight);
-    for (std::size_t i = 0; i < depth; ++i) {
-        GridLevel& level = m_levels[i];
-        level.columns = best.columns[i];
-        level.rows = (level.size + level.columns - 1) / level.columns;
-        level.gap = i == 0 ? best.density->cellGap : best.density->gap + best.density->gapGrowth * static_cast<float>(i - 1);
-        level.padding = i + 1 == depth ? 0 : i + 2 == depth ? best.density->padding : best.density->innerPadding;
-    }
-    for (std::size_t i = 0; i + 1 < depth; ++i) {
-        GridLevel& level = m_levels[i];
-        m_levels[i + 1].numbered = m_levels[i + 1].wrapped();
-        if (m_levels[i + 1].numbered || (level.isNode && best.density->cellGap >= 2))
-            level.title = best.density->title;
-    }
 }
 
 void GridLayout::place()
@@ -319,15 +330,17 @@ void GridLayout::makeRulers()
             continue;
         }
         const bool across = level.columns > 1;
-        const auto runsLike = [&](const GridLevel& other) {
-            return other.axis == level.axis && other.size > 1 && !other.wrapped() && (other.columns > 1) == across;
-        };
-        const bool readInside = l > 0 && runsLike(m_levels[static_cast<std::size_t>(l - 1)]);
-        if (readInside)
+        const GridLevel* inner = l > 0 ? &m_levels[static_cast<std::size_t>(l) - 1] : nullptr;
+        const GridLevel* outer =
+            static_cast<std::size_t>(l) + 1 < m_levels.size() ? &m_levels[static_cast<std::size_t>(l) + 1] : nullptr;
+        const bool isOuterPart = inner != nullptr && inner->axis == level.axis,
+                   isInnerPart = outer != nullptr && outer->axis == level.axis;
+        if (isOuterPart && runAlike(*inner, level))
             continue;
-        Ruler ruler{.level = l, .axis = level.axis, .axisSize = level.axisSize, .groupSize = level.size};
-        if (static_cast<std::size_t>(l) + 1 < m_levels.size() && runsLike(m_levels[static_cast<std::size_t>(l) + 1]))
-            ruler.groupSize = level.axisSize;
+        if (isInnerPart && !runAlike(level, *outer))
+            continue; // the boxes carry names
+        Ruler ruler{
+            .level = l, .axis = level.axis, .axisSize = level.axisSize, .groupSize = isInnerPart ? level.axisSize : level.size};
         const int places = across ? columns() : rows();
         int inside = 1; // places one child takes
         for (int i = 0; i < l; ++i)

@@ -46,7 +46,7 @@ public:
     /// Fits rulers and cells into width x height. `gpusPerNode` 0: nodes are not boxes (ranks are scattered over them).
     GridLayout(const sim::Mesh&, int gpusPerNode, float width, float height);
 
-    static constexpr float kRulerRow = 16, kRulerColumn = 52; ///< room a ruler takes above and at the left
+    static constexpr float kRulerRow = 16, kRulerColumn = 56; ///< room a ruler takes above and at the left
 
     const std::vector<GridLevel>& levels() const { return m_levels; }
     int ranks() const { return m_ranks; }

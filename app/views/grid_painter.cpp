@@ -11,6 +11,7 @@ namespace app {
 namespace {
 
 constexpr float kMargin = 12;
+constexpr float kSeamedCell = 6;
 constexpr double kBytesPerGib = 1024.0 * 1024 * 1024;
 
 /// Fills and text colours of all heat values.
@@ -38,7 +39,8 @@ public:
     Painter(Canvas& canvas, const GridScene& scene)
         : m_canvas(canvas), m_scene(scene), m_layout(scene.layout), m_theme(scene.theme), m_transform(scene.transform),
           m_columns(visible(true)), m_rows(visible(false)), m_cellWidth(scene.layout.cellWidth() * scene.transform.zoom),
-          m_cellHeight(scene.layout.cellHeight() * scene.transform.zoom)
+          m_cellHeight(scene.layout.cellHeight() * scene.transform.zoom),
+          m_seam(scene.layout.levels().front().gap == 0 && std::min(m_cellWidth, m_cellHeight) >= kSeamedCell ? 1.0F : 0.0F)
     {
     }
 
@@ -73,7 +75,11 @@ private:
         const Rect area = m_scene.cellsArea;
         return text.left >= area.left && text.right <= area.right && text.top >= area.top && text.bottom <= area.bottom;
     }
-    Rect cellRect(int rank) const { return snapped(m_transform.rect(m_layout.cell(rank))); }
+    Rect cellRect(int rank) const
+    {
+        Rect cell = m_transform.rect(m_layout.cell(rank));
+        return snapped({cell.left, cell.top, cell.right - m_seam, cell.bottom - m_seam});
+    }
     static Rect snapped(Rect r)
     {
         const float left = std::floor(r.left + 0.5F), top = std::floor(r.top + 0.5F);
@@ -87,6 +93,7 @@ private:
     const GridTransform& m_transform;
     Range m_columns, m_rows; ///< on screen
     float m_cellWidth, m_cellHeight;
+    float m_seam; ///< cells laid out without a gap are drawn apart once they are large enough
 };
 
 Range Painter::visible(bool across) const
@@ -175,14 +182,14 @@ void Painter::cells()
     for (int c = m_columns.begin; c < m_columns.end; c += stepX) {
         const int last = std::min(c + stepX, m_columns.end) - 1;
         const float left = m_transform.x(m_layout.columnLeft(c));
-        const float right = m_transform.x(m_layout.columnLeft(last)) + m_cellWidth;
+        const float right = m_transform.x(m_layout.columnLeft(last)) + m_cellWidth - m_seam;
         const Rect snappedRect = snapped({left, 0, right, 1});
         edges.emplace_back(snappedRect.left, snappedRect.right);
     }
     for (int r = m_rows.begin; r < m_rows.end; r += stepY) {
         const int lastRow = std::min(r + stepY, m_rows.end) - 1;
         const Rect band =
-            snapped({0, m_transform.y(m_layout.rowTop(r)), 1, m_transform.y(m_layout.rowTop(lastRow)) + m_cellHeight});
+            snapped({0, m_transform.y(m_layout.rowTop(r)), 1, m_transform.y(m_layout.rowTop(lastRow)) + m_cellHeight - m_seam});
         Rect run{};
         std::uint8_t runHeat = GridHeat::kEmpty;
         const auto flush = [&] {

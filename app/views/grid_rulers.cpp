@@ -20,6 +20,7 @@ struct Style {
     bool names = false;
     int step = 1;
     bool rangeOnly = false;
+    bool open = false; ///< "dp 16…" because "dp 16–23" has no room
 };
 
 class RulerPainter {
@@ -63,6 +64,7 @@ private:
         while (static_cast<float>(style.step) * pitch < needed && style.step < m_ruler.groupSize)
             style.step *= 2;
         style.names = !m_across || style.step == 1;
+        style.open = !m_across && nameWidth > m_strip.width() - kMargin;
         style.rangeOnly = style.step > 1 && m_ruler.groupSize / style.step < 2;
         return style;
     }
@@ -85,11 +87,7 @@ private:
                 continue;
             const bool named = style.names || place == 0;
             const std::string axis = named ? m_ruler.axis + " " : "";
-            const float room = m_across ? m_strip.width() : m_strip.width() - kMargin;
-            const std::string text = fitting(
-                m_canvas,
-                {axis + numberOf(label), axis + std::to_string(label.first) + "…", numberOf(label), std::to_string(label.first)},
-                room, FontFace::small);
+            const std::string text = axis + (style.open ? std::to_string(label.first) + "…" : numberOf(label));
             write(text, from, to, style.step > 1, lit);
         }
     }

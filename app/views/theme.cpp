@@ -82,6 +82,7 @@ const Theme& darkTheme()
         Theme t = baseTheme();
         t.name = "dark";
         t.dark = true;
+        t.opClass[static_cast<std::size_t>(sim::OpClass::epComm)] = Color::rgb(0xB5457F); // wine would drown
         t.heat = {Color::rgb(0x1C2F37), Color::rgb(0x234049), Color::rgb(0x28505D), Color::rgb(0x336777), Color::rgb(0x417F92),
                   Color::rgb(0x5697A9), Color::rgb(0x74AFBF), Color::rgb(0x9BC8D3), Color::rgb(0xC8E2E8)};
         t.window = Color::rgb(0x14171C);

@@ -13,6 +13,7 @@ constexpr float kWideSpan = 2.5F; ///< pixels from which a span is drawn by itse
 constexpr float kGappedSpan = 8;
 constexpr float kLabelledSpan = 13;
 constexpr float kQuantum = 0.5F;            ///< pixels of height within which neighbouring columns are one rectangle
+constexpr double kHalf = 0.5;               ///< rounds what is not negative, inline where std::lround is a call
 constexpr double kSpansOfCoarseColumn = 6;  ///< spans a pixel from which coarse levels are read instead of the spans
 constexpr double kBinsOfCoarseColumn = 1.5; ///< the edges of a column are then moved by a third of a pixel at most
 
@@ -230,7 +231,7 @@ private:
                 double sum = 0; // tops are rounded, not slices: the idle rest is what it should be
                 for (std::size_t i = 0; i < classes.size(); ++i) {
                     sum += m_busyNs[column * classes.size() + i];
-                    tops[i] = static_cast<int>(sum * quantaPerNs + 0.5);
+                    tops[i] = static_cast<int>(sum * quantaPerNs + kHalf);
                 }
             }
             if (tops != open) {

@@ -404,7 +404,7 @@ void Painter::overview()
     if (area.height() <= 0 || m_scene.overview.empty())
         return;
     m_canvas.fillRect(area, mix(m_theme.canvas, m_theme.text, 0.045F));
-    const float limit = static_cast<float>(m_scene.window.limitNs());
+    const auto limit = static_cast<float>(m_scene.window.limitNs());
     const float endX = area.left + area.width() * static_cast<float>(lengthNs()) / limit;
     const float step = (endX - area.left) / static_cast<float>(m_scene.overview.size());
     for (std::size_t i = 0; i < m_scene.overview.size(); ++i) {

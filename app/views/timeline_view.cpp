@@ -122,7 +122,7 @@ struct TimelineView::Data {
         const auto span = model->spanAt(*track, a.ns(at.x), a.nsPerPixel());
         if (!span)
             return std::nullopt;
-        const double length = static_cast<double>(model->trace().tracks[*track].durationNs[*span]);
+        const auto length = static_cast<double>(model->trace().tracks[*track].durationNs[*span]);
         return length >= a.nsPerPixel() * static_cast<double>(kPointedSpan) ? std::optional(SpanRef{*track, *span})
                                                                             : std::nullopt;
     }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 namespace app {
 namespace {
@@ -16,7 +17,7 @@ constexpr std::size_t kFewestBins = 256; ///< coarser is of no use: a screen has
 std::size_t TrackLevel::binAt(double timeNs) const
 {
     const double bin = (timeNs - static_cast<double>(m_firstNs)) / static_cast<double>(binNs());
-    return bin <= 0 ? 0 : std::min(static_cast<std::size_t>(bin + 0.5), m_longest.size());
+    return bin <= 0 ? 0 : std::min(static_cast<std::size_t>(std::lround(bin)), m_longest.size());
 }
 
 std::int64_t TrackLevel::longestStartingIn(std::size_t firstBin, std::size_t lastBin) const

@@ -110,23 +110,30 @@ TEST(GridLayout, TensorParallelismAcrossNodesIsCutToo)
     EXPECT_EQ(grid.levels()[1].size, 2);
 }
 
-TEST(GridLayout, RulersNameEveryCoordinateWhereItIs)
+/// Whatever a ruler says about a place is true of every rank there.
+void expectTrueRulers(const GridLayout& grid, const sim::Mesh& mesh)
 {
-    const sim::Mesh mesh(layoutOf(2, 2, 2, 2, "tp-cp-pp-dp"));
-    const GridLayout grid(mesh, 8, 876, 330);
     for (const bool across : {true, false})
         for (const Ruler& ruler : across ? grid.across() : grid.down()) {
             const int axis = mesh.dense().axisIndex(ruler.axis);
-            for (int rank = 0; rank < 16; ++rank) {
+            for (int rank = 0; rank < mesh.worldSize(); ++rank) {
                 const Rect cell = grid.cell(rank);
                 const float at = across ? (cell.left + cell.right) / 2 : (cell.top + cell.bottom) / 2;
                 const auto label = std::find_if(ruler.labels.begin(), ruler.labels.end(),
                                                 [at](const RulerLabel& l) { return at >= l.begin && at < l.end; });
                 ASSERT_NE(label, ruler.labels.end()) << ruler.axis << " rank " << rank;
-                EXPECT_LE(label->first, mesh.dense().coordinate(rank, axis));
-                EXPECT_GE(label->last, mesh.dense().coordinate(rank, axis));
+                ASSERT_LE(label->first, mesh.dense().coordinate(rank, axis)) << ruler.axis << " rank " << rank;
+                ASSERT_GE(label->last, mesh.dense().coordinate(rank, axis)) << ruler.axis << " rank " << rank;
             }
         }
+}
+
+TEST(GridLayout, RulersNameEveryCoordinateWhereItIs)
+{
+    const sim::Mesh mesh(layoutOf(2, 2, 2, 2, "tp-cp-pp-dp"));
+    const GridLayout grid(mesh, 8, 876, 330);
+    EXPECT_EQ(grid.across().size() + grid.down().size(), 4U);
+    expectTrueRulers(grid, mesh);
 }
 
 TEST(GridLayout, HoldsForAnyMeshInAnyArea)
@@ -143,11 +150,23 @@ TEST(GridLayout, HoldsForAnyMeshInAnyArea)
         SCOPED_TRACE(std::to_string(tp) + "·" + std::to_string(cp) + "·" + std::to_string(pp) + "·" + std::to_string(dp) + " " +
                      order);
         const auto width = static_cast<float>(200 + random() % 1500), height = static_cast<float>(150 + random() % 900);
-        expectSound(GridLayout(sim::Mesh(layout), pick({0, 4, 8, 72}), width, height), tp * cp * pp * dp, width, height,
-                    tp * cp * pp * dp <= 4096);
+        const sim::Mesh mesh(layout);
+        const GridLayout grid(mesh, pick({0, 4, 8, 72}), width, height);
+        expectSound(grid, tp * cp * pp * dp, width, height, tp * cp * pp * dp <= 4096);
+        expectTrueRulers(grid, mesh);
         if (testing::Test::HasFatalFailure())
             return;
     }
+}
+
+TEST(GridLayout, AMillionRanksHaveTheirPlacesToo)
+{
+    const GridLayout grid(sim::Mesh(layoutOf(8, 1, 64, 2048)), 8, 1600, 900);
+    EXPECT_EQ(static_cast<std::int64_t>(grid.columns()) * grid.rows(), 1 << 20);
+    for (int rank = 0; rank < 1 << 20; rank += 9973)
+        EXPECT_EQ(grid.rankAt(grid.column(rank), grid.row(rank)), rank);
+    EXPECT_LE(grid.width(), 1601);
+    EXPECT_LE(grid.height(), 901);
 }
 
 TEST(GridLayout, OneRankAndNoRoomAreStillAGrid)

@@ -279,6 +279,19 @@ TEST(GridView, NoNodesNoStringsACell)
     EXPECT_LT(canvas.texts().size(), 400U);
 }
 
+TEST(GridView, APictureIsItsModelAndNothingElse)
+{
+    Grid a(teachingGrid()), b(teachingGrid());
+    EXPECT_EQ(a.draw().asText(), b.draw().asText());
+    EXPECT_EQ(a.draw().asText(), a.draw().asText());
+    b.selection.hoveredRank = 3;
+    EXPECT_NE(a.draw().asText(), b.draw().asText());
+    b.selection.hoveredRank.reset();
+    EXPECT_EQ(a.draw().asText(), b.draw().asText()) << "nothing of a hover stays";
+    b.view.setTheme(darkTheme());
+    EXPECT_NE(a.draw().asText(), b.draw().asText());
+}
+
 TEST(GridView, TooMuchMemoryIsSaid)
 {
     sim::Scenario s = llama405b();

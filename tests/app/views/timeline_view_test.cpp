@@ -220,8 +220,9 @@ TEST(TimelineView, DrawnBusyShareIsTheBusyTimeAtEveryZoom)
                                 rows.top + stack.rows[track].lanesBottom(1)};
                 const auto drawn = drawnShares(canvas, lane, model);
                 const sim::BusyByClass busy = model.busy(track).busyNs(seen.beginNs, seen.endNs);
-                // Wide spans are rounded to pixels and kept apart by one from 8 pixels on.
-                const double tolerance = zoom < 12 ? 0.004 : 0.13;
+                // Spans are rounded to pixels, and from 8 pixels on kept apart by one.
+                const double nsPerPixel = static_cast<double>(seen.endNs - seen.beginNs) / static_cast<double>(rows.width());
+                const double tolerance = nsPerPixel > 200 ? 0.004 : nsPerPixel > 60 ? 0.02 : 0.13;
                 for (std::size_t c = 0; c < drawn.size(); ++c)
                     EXPECT_NEAR(drawn[c], static_cast<double>(busy[c]) / static_cast<double>(seen.endNs - seen.beginNs),
                                 tolerance)

@@ -76,7 +76,7 @@ struct Rating {
 /// How good a picture an arrangement makes, 0 … 1: straight rows and columns are read more easily than what wraps.
 float readability(const std::vector<GridLevel>& levels)
 {
-    constexpr float kWrapsOutside = 0.9F, kWrapsInside = 0.72F, kNodeAsColumn = 0.9F, kTornAxis = 0.6F;
+    constexpr float kWrapsOutside = 0.9F, kWrapsInside = 0.6F, kNodeAsColumn = 0.9F, kTornAxis = 0.6F;
     float share = 1;
     for (std::size_t i = 0; i < levels.size(); ++i) {
         const bool outermost = i + 1 == levels.size();

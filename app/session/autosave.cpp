@@ -24,6 +24,8 @@ Autosave::~Autosave() = default; // a window that dies with unsaved work leaves 
 
 bool Autosave::write(const QString& scenarioPath, const QString& text)
 {
+    if (m_folder.isEmpty())
+        return false;
     if (!m_lock) {
         if (!QDir().mkpath(m_folder))
             return false;

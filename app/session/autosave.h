@@ -22,9 +22,9 @@ struct Recovery {
 
 class Autosave {
 public:
-    explicit Autosave(QString folder);
+    explicit Autosave(QString folder); ///< empty: nothing is written
     ~Autosave();
-    /// Atomic. False if the disk would not take it.
+    /// Atomic. False if there is no folder or the disk would not take it.
     bool write(const QString& scenarioPath, const QString& text);
     void remove();
 

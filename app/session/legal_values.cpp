@@ -100,6 +100,11 @@ std::set<int> candidates(const sim::Scenario& s, Control control)
     return out;
 }
 
+bool isSet(const std::atomic<bool>* flag)
+{
+    return flag && flag->load(std::memory_order_relaxed);
+}
+
 /// What a value would break; nothing if it is legal.
 std::optional<std::string> refusal(const sim::ScenarioDocument& document, const sim::Catalogue& catalogue,
                                    const sim::Scenario& lastLegal, Control control, int value, LayoutRule rule)
@@ -146,12 +151,14 @@ int LegalValues::indexOfNearest(int value) const
 }
 
 LegalValues legalValues(const sim::ScenarioDocument& document, const sim::Catalogue& catalogue, const sim::Scenario& lastLegal,
-                        Control control, LayoutRule rule)
+                        Control control, LayoutRule rule, const std::atomic<bool>* cancel)
 {
     LegalValues out;
     std::set<int> tried = candidates(lastLegal, control);
     tried.insert(controlValue(document, &lastLegal, control));
     for (const int value : tried) {
+        if (isSet(cancel))
+            return out;
         if (value >= 1 && !refusal(document, catalogue, lastLegal, control, value, rule))
             out.values.push_back(value);
     }
@@ -173,9 +180,9 @@ LegalValueTable legalValues(const sim::ScenarioDocument& document, const sim::Ca
 {
     LegalValueTable out;
     for (const Control control : kControls) {
-        if (cancel && cancel->load(std::memory_order_relaxed))
+        if (isSet(cancel))
             break;
-        out.emplace(control, legalValues(document, catalogue, lastLegal, control, rule));
+        out.emplace(control, legalValues(document, catalogue, lastLegal, control, rule, cancel));
     }
     return out;
 }

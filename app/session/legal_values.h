@@ -21,9 +21,10 @@ struct LegalValues {
 };
 using LegalValueTable = std::map<Control, LegalValues>;
 
-LegalValues legalValues(const sim::ScenarioDocument&, const sim::Catalogue&, const sim::Scenario& lastLegal, Control, LayoutRule);
-
-/// Of every control. Stops early, with what it has, once `cancel` is set.
+/// Both stop early, with what they have, once `cancel` is set.
+LegalValues legalValues(const sim::ScenarioDocument&, const sim::Catalogue&, const sim::Scenario& lastLegal, Control, LayoutRule,
+                        const std::atomic<bool>* cancel = nullptr);
+/// Of every control.
 LegalValueTable legalValues(const sim::ScenarioDocument&, const sim::Catalogue&, const sim::Scenario& lastLegal, LayoutRule,
                             const std::atomic<bool>* cancel = nullptr);
 

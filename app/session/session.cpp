@@ -1,7 +1,5 @@
 #include "app/session/session.h"
 
-#include "app/session/settings.h"
-
 #include <QFileInfo>
 #include <QUndoCommand>
 
@@ -71,6 +69,11 @@ Session::Session(sim::Catalogue catalogue, const QString& autosaveFolder, QObjec
     connect(&m_undo, &QUndoStack::cleanChanged, this, &Session::fileChanged);
 }
 
+Session::~Session()
+{
+    m_undo.disconnect(this); // it speaks once more while it goes away
+}
+
 QString Session::displayName() const
 {
     if (!isOpen())
@@ -94,7 +97,6 @@ Problems Session::open(const QString& path, const QStringList& overrides)
         if (!overrides.isEmpty())
             m_undo.push(new Step(*this, std::move(changed),
                                  Edit{{}, "--set " + overrides.join(QStringLiteral(" --set ")).toStdString(), 0}));
-        addRecentFile(path);
         return {};
     } catch (const sim::ScenarioError& error) {
         return error.problems();
@@ -136,7 +138,6 @@ Problems Session::saveAs(const QString& path)
     m_undo.setClean();
     m_autosaveTimer.stop();
     m_autosave.remove();
-    addRecentFile(m_path);
     emit fileChanged();
     return {};
 }

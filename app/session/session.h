@@ -20,7 +20,9 @@ using Problems = std::vector<sim::Problem>;
 class Session : public QObject {
     Q_OBJECT
 public:
+    /// An empty autosave folder: unsaved work is not kept.
     Session(sim::Catalogue catalogue, const QString& autosaveFolder, QObject* parent = nullptr);
+    ~Session() override;
 
     const sim::Catalogue& catalogue() const { return m_catalogue; }
     bool isOpen() const { return m_document.has_value(); }
@@ -31,6 +33,7 @@ public:
     const Problems& problems() const { return m_problems; }
     bool isLegal() const { return m_legal; }
     QUndoStack& undoStack() { return m_undo; }
+    const QUndoStack& undoStack() const { return m_undo; }
     bool isModified() const { return isOpen() && !m_undo.isClean(); }
     QString path() const { return m_path; } ///< empty if never saved
     QString displayName() const;            ///< the scenario's name, else the file's

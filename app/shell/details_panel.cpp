@@ -2,6 +2,7 @@
 
 #include "app/shell/format.h"
 #include "app/shell/style.h"
+#include "app/shell/workspace.h"
 
 #include <QGridLayout>
 #include <QHBoxLayout>
@@ -56,6 +57,37 @@ QString membersText(const sim::Mesh& mesh, sim::GroupKind kind, int group, int r
     return parts.join(QLatin1Char(' '));
 }
 
+/// What a span is, when, and how fast its work went.
+QStringList spanLines(const sim::Trace& trace, SpanRef span)
+{
+    const sim::Track& track = trace.tracks[span.track];
+    const sim::SpanKind& kind = trace.kinds[track.kind[span.span]];
+    const double seconds = static_cast<double>(track.durationNs[span.span]) * 1e-9;
+    QStringList what{QString::fromLatin1(sim::opClassName(kind.opClass))};
+    if (kind.stage >= 0)
+        what << QObject::tr("stage %1").arg(kind.stage);
+    if (kind.layer >= 0)
+        what << QObject::tr("layer %1").arg(kind.layer);
+    if (track.microbatch[span.span] >= 0)
+        what << QObject::tr("micro-batch %1").arg(track.microbatch[span.span]);
+    QStringList lines{what.join(QStringLiteral(" · ")),
+                      QObject::tr("%1, from %2 on")
+                          .arg(durationQuantity(seconds).text(),
+                               durationQuantity(static_cast<double>(track.startNs[span.span]) * 1e-9).text())};
+    if (kind.flops > 0 && seconds > 0)
+        lines << QObject::tr("%1 GFLOP at %2 TFLOP/s")
+                     .arg(threeDigits(kind.flops * 1e-9), threeDigits(kind.flops * 1e-12 / seconds));
+    if (kind.bytes > 0) {
+        QString line = memoryQuantity(gib(kind.bytes)).text();
+        if (seconds > 0)
+            line += QObject::tr(" at %1 GB/s").arg(threeDigits(static_cast<double>(kind.bytes) * 1e-9 / seconds));
+        if (!kind.group.empty())
+            line += QObject::tr(" in group %1").arg(QString::fromStdString(kind.group));
+        lines << line;
+    }
+    return lines;
+}
+
 } // namespace
 
 DetailsPanel::DetailsPanel(QWidget* parent) : QScrollArea(parent), m_theme(&lightTheme())
@@ -80,6 +112,10 @@ DetailsPanel::DetailsPanel(QWidget* parent) : QScrollArea(parent), m_theme(&ligh
     m_memoryBar = new StackedBar;
     m_memory->addBelow(m_memoryBar);
 
+    m_spanSection = label("section");
+    m_spanSection->setText(tr("SPAN"));
+    m_spanTitle = label("heading");
+    m_spanText = label("muted");
     m_rankTitle = label("heading");
     m_coordinates = label("muted");
     m_place = label("muted");
@@ -111,6 +147,10 @@ DetailsPanel::DetailsPanel(QWidget* parent) : QScrollArea(parent), m_theme(&ligh
 
     auto* section = new QLabel(tr("RANK"));
     setRole(section, "section");
+    for (QLabel* line : {m_spanSection, m_spanTitle, m_spanText}) {
+        line->hide();
+        column->addWidget(line);
+    }
     column->addWidget(section);
     column->addWidget(m_rankTitle);
     column->addWidget(m_coordinates);
@@ -129,6 +169,7 @@ DetailsPanel::DetailsPanel(QWidget* parent) : QScrollArea(parent), m_theme(&ligh
 void DetailsPanel::setSimulation(std::shared_ptr<const sim::Simulation> simulation, const std::optional<sim::Metrics>& before)
 {
     m_simulation = std::move(simulation);
+    widget()->setVisible(m_simulation != nullptr);
     if (m_simulation)
         showMetrics(before);
     showRank();
@@ -140,6 +181,20 @@ void DetailsPanel::setRank(std::optional<int> rank)
         return;
     m_rank = rank;
     showRank();
+}
+
+void DetailsPanel::setSpan(const std::shared_ptr<const sim::Trace>& trace, std::optional<SpanRef> span)
+{
+    const bool known = trace && span && span->track < trace->tracks.size() && span->span < trace->tracks[span->track].size();
+    for (QLabel* line : {m_spanSection, m_spanTitle, m_spanText})
+        line->setVisible(known);
+    if (!known) {
+        m_spanTitle->clear();
+        m_spanText->clear();
+        return;
+    }
+    m_spanTitle->setText(spanName(*trace, *span));
+    m_spanText->setText(spanLines(*trace, *span).join(QLatin1Char('\n')));
 }
 
 void DetailsPanel::setTheme(const Theme& theme)
@@ -280,6 +335,11 @@ void DetailsPanel::showGroups(int rank)
         m_groups->addWidget(members, line, 2);
         ++line;
     }
+}
+
+QString DetailsPanel::spanText() const
+{
+    return m_spanTitle->text() + QLatin1Char('\n') + m_spanText->text();
 }
 
 QString DetailsPanel::rankText() const

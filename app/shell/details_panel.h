@@ -3,6 +3,7 @@
 
 #include "app/shell/metric_card.h"
 #include "app/shell/stacked_bar.h"
+#include "app/views/selection.h"
 #include "sim/simulation.h"
 
 #include <QScrollArea>
@@ -22,8 +23,12 @@ public:
     /// `before`: the numbers to compare with; nothing right after opening a file.
     void setSimulation(std::shared_ptr<const sim::Simulation>, const std::optional<sim::Metrics>& before);
     void setRank(std::optional<int>);
+    /// What the pointer is over in the timeline, else what was clicked there.
+    void setSpan(const std::shared_ptr<const sim::Trace>&, std::optional<SpanRef>);
     void setTheme(const Theme&);
-    QString rankText() const; ///< the shown rank's lines, for tests
+    /// As shown, for tests.
+    QString rankText() const;
+    QString spanText() const;
 
 private:
     void showMetrics(const std::optional<sim::Metrics>& before);
@@ -35,6 +40,7 @@ private:
     const Theme* m_theme;
     MetricCard *m_stepTime, *m_tokens, *m_mfu, *m_bubble, *m_parameters, *m_exposed, *m_memory;
     StackedBar *m_exposedBar, *m_memoryBar, *m_rankMemory;
+    QLabel *m_spanSection, *m_spanTitle, *m_spanText;
     QLabel *m_rankTitle, *m_coordinates, *m_place, *m_alike, *m_rankMemoryTitle;
     QGridLayout* m_groups;
 };

@@ -1,9 +1,13 @@
 #include "app/shell/format.h"
 
 #include <QLocale>
+#include <QObject>
+#include <QStringList>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <utility>
 
 namespace app {
 
@@ -59,6 +63,18 @@ Quantity percentQuantity(double fraction)
 double gib(std::int64_t bytes)
 {
     return static_cast<double>(bytes) / (1024.0 * 1024.0 * 1024.0);
+}
+
+QString layoutLine(const sim::Layout& layout)
+{
+    QStringList parts{layout.worldSize() == 1 ? QObject::tr("1 GPU") : QObject::tr("%1 GPUs").arg(separated(layout.worldSize()))};
+    const std::array<std::pair<const char*, int>, 5> axes{
+        {{"tp", layout.tp}, {"cp", layout.cp}, {"ep", layout.ep}, {"pp", layout.pp}, {"dp", layout.dp}}};
+    for (const auto& [name, size] : axes) {
+        if (size > 1)
+            parts << QStringLiteral("%1 %2").arg(QLatin1String(name), separated(size));
+    }
+    return parts.join(QStringLiteral("  ·  "));
 }
 
 } // namespace app

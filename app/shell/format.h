@@ -1,6 +1,8 @@
 // Numbers as people read them: three significant digits, a unit, thousands separated.
 #pragma once
 
+#include "sim/scenario/scenario.h"
+
 #include <QString>
 
 #include <cstdint>
@@ -19,5 +21,7 @@ Quantity percentQuantity(double fraction); ///< 41.3 %
 QString threeDigits(double value);
 QString separated(std::int64_t value); ///< 16,384
 double gib(std::int64_t bytes);
+/// "16,384 GPUs · tp 8 · pp 16 · dp 128": what is larger than 1.
+QString layoutLine(const sim::Layout&);
 
 } // namespace app

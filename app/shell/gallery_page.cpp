@@ -6,6 +6,7 @@
 
 #include <QFileInfo>
 #include <QHBoxLayout>
+#include <QKeyEvent>
 #include <QLabel>
 #include <QLineEdit>
 #include <QListWidget>
@@ -27,22 +28,6 @@ constexpr int kCardHeight = 116;
 constexpr int kCardGap = 12;
 constexpr int kNarrowestCard = 340;
 constexpr int kEntryRole = Qt::UserRole;
-
-QString sizeLine(const sim::Scenario& s)
-{
-    const auto& l = s.layout;
-    QString line = l.worldSize() == 1 ? QObject::tr("1 GPU") : QObject::tr("%1 GPUs").arg(separated(l.worldSize()));
-    const auto add = [&](const char* name, int size) {
-        if (size > 1)
-            line += QStringLiteral("  ·  %1 %2").arg(QLatin1String(name)).arg(separated(size));
-    };
-    add("tp", l.tp);
-    add("cp", l.cp);
-    add("ep", l.ep);
-    add("pp", l.pp);
-    add("dp", l.dp);
-    return line;
-}
 
 /// Text in at most `lines` lines, the last one elided.
 void drawLines(QPainter& painter, const QRectF& area, const QString& text, int lines)
@@ -78,6 +63,7 @@ public:
         m_theme = &theme;
         m_thumbnails.clear();
     }
+    void forgetThumbnails() { m_thumbnails.clear(); }
     void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override
     {
         const GalleryEntry& entry = m_entries[static_cast<std::size_t>(index.data(kEntryRole).toInt())];
@@ -104,7 +90,7 @@ public:
             painter->setPen(toQColor(m_theme->text));
             const QFontMetricsF metrics(painter->font());
             painter->drawText(QPointF(text.left(), text.bottom() - metrics.descent() + 1),
-                              metrics.elidedText(sizeLine(*entry.scenario), Qt::ElideRight, text.width()));
+                              metrics.elidedText(layoutLine(entry.scenario->layout), Qt::ElideRight, text.width()));
         }
         painter->restore();
     }
@@ -131,6 +117,19 @@ private:
     const Theme* m_theme;
     mutable std::map<QString, QPixmap> m_thumbnails;
 };
+
+CardList::CardList(QWidget* parent) : QListView(parent)
+{
+    connect(this, &QListView::clicked, this, &CardList::chosen);
+}
+
+void CardList::keyPressEvent(QKeyEvent* event)
+{
+    if ((event->key() == Qt::Key_Return || event->key() == Qt::Key_Enter) && currentIndex().isValid())
+        emit chosen(currentIndex());
+    else
+        QListView::keyPressEvent(event);
+}
 
 void CardList::resizeEvent(QResizeEvent* event)
 {
@@ -217,7 +216,7 @@ GalleryPage::GalleryPage(QWidget* parent)
     const auto openIndex = [this](const QModelIndex& index) {
         emit openRequested(m_entries[static_cast<std::size_t>(index.data(kEntryRole).toInt())].path);
     };
-    connect(m_cards, &QListView::activated, this, openIndex); // double click or Enter, as the platform has it
+    connect(m_cards, &CardList::chosen, this, openIndex);
     connect(m_search, &QLineEdit::textChanged, this, &GalleryPage::filter);
     connect(m_search, &QLineEdit::returnPressed, this, [this, openIndex] {
         if (m_model->rowCount() > 0)
@@ -233,7 +232,7 @@ GalleryPage::GalleryPage(QWidget* parent)
 void GalleryPage::setEntries(std::vector<GalleryEntry> entries)
 {
     m_entries = std::move(entries);
-    m_delegate->setTheme(lightTheme());
+    m_delegate->forgetThumbnails();
     filter();
 }
 

@@ -1,4 +1,4 @@
-// The first screen: scenarios to open with one double click, recent files, and work that a crash left behind.
+// The first screen: scenarios to open with one click, recent files, and work that a crash left behind.
 #pragma once
 
 #include "app/session/autosave.h"
@@ -21,13 +21,17 @@ namespace app {
 
 class GalleryDelegate;
 
-/// Cards in as many columns as fit.
+/// Cards in as many columns as fit; one click or Enter chooses.
 class CardList : public QListView {
     Q_OBJECT
 public:
-    using QListView::QListView;
+    explicit CardList(QWidget* parent = nullptr);
+
+signals:
+    void chosen(const QModelIndex&);
 
 protected:
+    void keyPressEvent(QKeyEvent*) override;
     void resizeEvent(QResizeEvent*) override;
 };
 
@@ -36,6 +40,7 @@ class GalleryPage : public QFrame {
 public:
     explicit GalleryPage(QWidget* parent = nullptr);
     void setEntries(std::vector<GalleryEntry>);
+    bool isEmpty() const { return m_entries.empty(); }
     void setRecentFiles(const QStringList&);
     void setRecoveries(const std::vector<Recovery>&);
     void setTheme(const Theme&);

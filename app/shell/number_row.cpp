@@ -4,6 +4,7 @@
 
 #include <QEvent>
 #include <QHBoxLayout>
+#include <QKeyEvent>
 #include <QLabel>
 #include <QSlider>
 #include <QStyle>
@@ -54,6 +55,19 @@ void LegalSpinBox::stepBy(int steps)
     const int next = m_values ? m_values->stepped(value(), steps) : std::clamp(value() + steps, minimum(), maximum());
     if (next != value())
         emit stepped(next);
+}
+
+/// Undo and redo mean the scenario, not the letters in the field.
+bool LegalSpinBox::event(QEvent* event)
+{
+    if (event->type() == QEvent::ShortcutOverride) {
+        const auto* key = static_cast<QKeyEvent*>(event);
+        if (key->matches(QKeySequence::Undo) || key->matches(QKeySequence::Redo)) {
+            event->ignore();
+            return false;
+        }
+    }
+    return QSpinBox::event(event);
 }
 
 QAbstractSpinBox::StepEnabled LegalSpinBox::stepEnabled() const

@@ -25,6 +25,7 @@ signals:
     void stepped(int value);
 
 protected:
+    bool event(QEvent*) override;
     StepEnabled stepEnabled() const override;
 
 private:

@@ -41,9 +41,14 @@ QToolButton[role="step"] { padding: 0; font-size: 15px; color: @muted; border-ra
 QToolButton[role="step"]:hover { color: @text; }
 QToolButton[role="step"]:disabled { color: @border; background: transparent; }
 
+QToolButton[role="find"] { background: @field; border: 1px solid @border; color: @muted; padding: 3px 12px; }
+QToolButton[role="find"]:hover { border-color: @faint; }
+
 QStatusBar { background: @panel; border-top: 1px solid @border; color: @muted; font-size: 12px; }
 QStatusBar::item { border: none; }
 QStatusBar QLabel { color: @muted; font-size: 12px; padding: 0 8px; }
+QStatusBar QLabel[role="error"] { color: @error; }
+QStatusBar QLabel[role="warning"] { color: @warning; }
 
 QDockWidget { color: @muted; font-size: 11px; font-weight: 600; }
 QDockWidget::title { background: @panel; padding: 8px 16px 4px 16px; }
@@ -74,7 +79,8 @@ QLabel[role="warning"] { color: @warning; font-size: 12px; }
 QLabel[role="better"] { color: @better; font-size: 11px; font-weight: 600; }
 QLabel[role="worse"] { color: @error; font-size: 11px; font-weight: 600; }
 QLabel[role="changed"] { color: @muted; font-size: 11px; font-weight: 600; }
-QLabel[role="banner"] { background: @bannerBack; color: @text; padding: 8px 16px; border-bottom: 1px solid @error; }
+QFrame[role="banner"] { background: @bannerBack; border-bottom: 1px solid @error; }
+QFrame[role="banner"] QScrollArea, QFrame[role="banner"] QScrollArea > QWidget > QWidget { background: transparent; }
 
 QFrame[role="card"] { background: @card; border: 1px solid @border; border-radius: 6px; }
 QFrame[role="stepper"] { background: @field; border: 1px solid @border; border-radius: 4px; }

@@ -1,6 +1,7 @@
 #include "app/shell/thumbnail.h"
 
 #include "app/shell/style.h"
+#include "sim/error.h"
 #include "sim/schedule/evaluate.h"
 #include "sim/schedule/families.h"
 

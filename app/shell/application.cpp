@@ -1,0 +1,168 @@
+#include "app/shell/application.h"
+
+#include "app/shell/command_line.h"
+#include "app/shell/main_window.h"
+#include "app/shell/style.h"
+
+#include <QApplication>
+#include <QEventLoop>
+#include <QPixmap>
+
+#include <cstdio>
+#include <cstdlib>
+#include <stdexcept>
+
+namespace app {
+namespace {
+
+constexpr int kBadInput = 1;
+constexpr const char* kPlatform = "QT_QPA_PLATFORM";
+
+void tell(const QString& message)
+{
+    std::fputs(message.endsWith(QLatin1Char('\n')) ? qPrintable(message) : qPrintable(message + QLatin1Char('\n')), stderr);
+}
+
+void tell(const Problems& problems)
+{
+    for (const sim::Problem& problem : problems)
+        tell(QString::fromStdString(problem.text()));
+}
+
+CommandLine readCommandLine(int argc, char** argv, const QString& version)
+{
+    const QCoreApplication core(argc, argv); // for the arguments; the window's application needs a platform first
+    return parseCommandLine(QCoreApplication::arguments().mid(1), version);
+}
+
+bool hasDisplay()
+{
+#ifdef Q_OS_LINUX
+    return qEnvironmentVariableIsSet(kPlatform) || qEnvironmentVariableIsSet("DISPLAY") ||
+           qEnvironmentVariableIsSet("WAYLAND_DISPLAY");
+#else
+    return true;
+#endif
+}
+
+ThemeChoice themeChoice(const QString& name)
+{
+    return name == QLatin1String("dark") ? ThemeChoice::dark : ThemeChoice::light;
+}
+
+void waitUntilSettled(MainWindow& window)
+{
+    if (window.isSettled())
+        return;
+    QEventLoop loop;
+    QObject::connect(&window, &MainWindow::settled, &loop, &QEventLoop::quit);
+    loop.exec();
+}
+
+/// The window as it looks once the first result is in.
+int saveScreenshot(MainWindow& window, const StartOptions& options)
+{
+    QString failure;
+    QObject::connect(&window, &MainWindow::simulationFailed, &window, [&](const QString& message) { failure = message; });
+    window.resize(options.size);
+    window.show();
+    waitUntilSettled(window);
+    if (!failure.isEmpty()) {
+        tell(failure);
+        return kBadInput;
+    }
+    if (QWidget* focused = QApplication::focusWidget())
+        focused->clearFocus(); // no blinking cursor in a picture
+    QCoreApplication::processEvents();
+    if (!window.grab().save(options.screenshot, "PNG")) {
+        tell(QStringLiteral("%1: the picture cannot be written").arg(options.screenshot));
+        return kBadInput;
+    }
+    return 0;
+}
+
+/// One view as a file, without a window.
+int saveFigureOf(const sim::Catalogue& catalogue, const StartOptions& options)
+{
+    std::vector<std::string> overrides;
+    for (const QString& assignment : options.overrides)
+        overrides.push_back(assignment.toStdString());
+    const SimulationPtr simulation = sim::simulate(sim::readScenario(options.file.toStdString(), catalogue, overrides));
+    Selection selection;
+    const Theme& theme = themeFor(themeChoice(options.theme));
+    if (options.figureView == QLatin1String("grid")) {
+        GridView view(selection, theme);
+        view.setSimulation(simulation);
+        saveFigure(view, options.figureFile, options.size);
+    } else {
+        TimelineView view(selection, theme);
+        view.setTrace(std::make_shared<const sim::Trace>(simulation->trace(sim::TraceDetail::actions)), simulation);
+        saveFigure(view, options.figureFile, options.size);
+    }
+    return 0;
+}
+
+int runWindow(sim::Catalogue catalogue, const StartOptions& options)
+{
+    WindowOptions windowOptions;
+    windowOptions.reproducible = options.isPicture();
+    windowOptions.renderer = options.isPicture() ? Renderer::software : Renderer::automatic;
+    if (!options.theme.isEmpty())
+        windowOptions.theme = themeChoice(options.theme);
+    MainWindow window(std::move(catalogue), windowOptions);
+    if (options.view == QLatin1String("grid"))
+        window.run(CommandId::showTimeline);
+    else if (options.view == QLatin1String("timeline"))
+        window.run(CommandId::showGrid);
+    if (options.file.isEmpty()) {
+        window.showGallery();
+    } else if (const Problems problems = window.openFile(options.file, options.overrides); !problems.empty()) {
+        tell(problems);
+        return kBadInput;
+    }
+    if (!options.screenshot.isEmpty())
+        return saveScreenshot(window, options);
+    window.show();
+    return QApplication::exec();
+}
+
+} // namespace
+
+int runApplication(int argc, char** argv, const QString& version)
+{
+    const auto [options, exitCode, output] = readCommandLine(argc, argv, version);
+    if (exitCode >= 0) {
+        if (exitCode == 0)
+            std::fputs(qPrintable(output), stdout);
+        else
+            tell(output);
+        return exitCode;
+    }
+    if (options.isPicture() && !qEnvironmentVariableIsSet(kPlatform))
+        qputenv(kPlatform, "offscreen"); // the same picture with and without a display
+    if (!hasDisplay()) {
+        tell(
+            QStringLiteral("there is no display (DISPLAY and WAYLAND_DISPLAY are not set); --screenshot and --figure need none"));
+        return kBadInput;
+    }
+    QGuiApplication::setHighDpiScaleFactorRoundingPolicy(Qt::HighDpiScaleFactorRoundingPolicy::PassThrough);
+    const QApplication application(argc, argv);
+    QApplication::setApplicationName(QStringLiteral("rankscope"));
+    QApplication::setApplicationDisplayName(QStringLiteral("Rankscope"));
+    QApplication::setApplicationVersion(version);
+    QApplication::setDesktopFileName(QStringLiteral("rankscope"));
+    try {
+        sim::Catalogue catalogue = sim::Catalogue::load(sim::Catalogue::findAssets());
+        if (!options.figureFile.isEmpty() && options.screenshot.isEmpty())
+            return saveFigureOf(catalogue, options);
+        const int code = runWindow(catalogue, options);
+        return code == 0 && !options.figureFile.isEmpty() ? saveFigureOf(catalogue, options) : code;
+    } catch (const sim::ScenarioError& error) {
+        tell(error.problems());
+    } catch (const std::exception& error) {
+        tell(QString::fromUtf8(error.what()));
+    }
+    return kBadInput;
+}
+
+} // namespace app

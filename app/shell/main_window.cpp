@@ -1,0 +1,450 @@
+#include "app/shell/main_window.h"
+
+#include "app/session/gallery.h"
+#include "app/session/settings.h"
+#include "app/shell/details_panel.h"
+#include "app/shell/format.h"
+#include "app/shell/gallery_page.h"
+#include "app/shell/problem_banner.h"
+#include "app/shell/scenario_form.h"
+#include "app/shell/scenario_header.h"
+
+#include <QAction>
+#include <QCloseEvent>
+#include <QDockWidget>
+#include <QDragEnterEvent>
+#include <QFileInfo>
+#include <QGuiApplication>
+#include <QLabel>
+#include <QMimeData>
+#include <QScreen>
+#include <QSplitter>
+#include <QStackedWidget>
+#include <QStatusBar>
+#include <QVBoxLayout>
+
+#include <algorithm>
+
+namespace app {
+namespace {
+
+constexpr int kBusyAfterMs = 150;
+constexpr QSize kUsualSize{1600, 900};
+constexpr int kFormWidth = 324, kDetailsWidth = 308;
+const QString kGeometryKey = QStringLiteral("window/geometry");
+const QString kDocksKey = QStringLiteral("window/docks");
+const QString kSplitterKey = QStringLiteral("window/splitter");
+const QString kThemeKey = QStringLiteral("view/theme");
+
+/// The one scenario file that is being dragged; empty if it is something else.
+QString draggedFile(const QMimeData* mime)
+{
+    const QList<QUrl> urls = mime->urls();
+    if (urls.size() != 1 || !urls.front().isLocalFile())
+        return {};
+    const QString path = urls.front().toLocalFile();
+    return QFileInfo(path).suffix().toLower() == QLatin1String("json") ? path : QString();
+}
+
+QString countText(const Problems& problems)
+{
+    const auto errors =
+        std::count_if(problems.begin(), problems.end(), [](const sim::Problem& p) { return p.severity == sim::Severity::error; });
+    if (errors > 0)
+        return errors == 1 ? QObject::tr("1 problem") : QObject::tr("%1 problems").arg(errors);
+    const auto warnings = static_cast<int>(problems.size());
+    return warnings == 0 ? QString() : warnings == 1 ? QObject::tr("1 warning") : QObject::tr("%1 warnings").arg(warnings);
+}
+
+} // namespace
+
+MainWindow::MainWindow(sim::Catalogue catalogue, const WindowOptions& options)
+    : m_options(options), m_session(std::move(catalogue), options.reproducible ? QString() : autosaveFolder())
+{
+    setAcceptDrops(true);
+    setWindowIcon(
+        QIcon(QString::fromStdString(m_session.catalogue().assets().string()) + QStringLiteral("/icons/rankscope.svg")));
+    buildPages();
+    buildActions();
+    buildMenus();
+    buildToolBar();
+    buildStatusBar();
+    connectParts();
+    readSettings();
+    updateTitle();
+    updateActions();
+}
+
+MainWindow::~MainWindow()
+{
+    // What is left tells nobody while it goes away.
+    m_session.undoStack().disconnect(this);
+    m_session.disconnect();
+    m_simulator.disconnect();
+}
+
+void MainWindow::buildPages()
+{
+    m_gallery = new GalleryPage;
+    m_banner = new ProblemBanner;
+    m_header = new ScenarioHeader(m_session);
+    m_workspace = new Workspace(m_options.renderer);
+    auto* workPage = new QWidget;
+    auto* workColumn = new QVBoxLayout(workPage);
+    workColumn->setContentsMargins(0, 0, 0, 0);
+    workColumn->setSpacing(0);
+    workColumn->addWidget(m_header);
+    workColumn->addWidget(m_workspace, 1);
+    m_pages = new QStackedWidget;
+    m_pages->addWidget(m_gallery);
+    m_pages->addWidget(workPage);
+    auto* middle = new QWidget;
+    auto* column = new QVBoxLayout(middle);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(0);
+    column->addWidget(m_banner);
+    column->addWidget(m_pages, 1);
+    setCentralWidget(middle);
+
+    m_form = new ScenarioForm(m_session);
+    m_details = new DetailsPanel;
+    const auto dock = [this](const QString& title, const char* name, QWidget* content, Qt::DockWidgetArea area) {
+        auto* out = new QDockWidget(title, this);
+        out->setObjectName(QLatin1String(name));
+        out->setWidget(content);
+        out->hide();
+        addDockWidget(area, out);
+        return out;
+    };
+    m_formDock = dock(tr("SCENARIO"), "form", m_form, Qt::LeftDockWidgetArea);
+    m_detailsDock = dock(tr("DETAILS"), "details", m_details, Qt::RightDockWidgetArea);
+    resizeDocks({m_formDock, m_detailsDock}, {kFormWidth, kDetailsWidth}, Qt::Horizontal);
+    setDockOptions(QMainWindow::AnimatedDocks | QMainWindow::AllowTabbedDocks);
+}
+
+void MainWindow::buildStatusBar()
+{
+    m_pointedLabel = new QLabel;
+    m_pointedLabel->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+    m_problemsLabel = new QLabel;
+    m_resultLabel = new QLabel;
+    statusBar()->setSizeGripEnabled(false);
+    statusBar()->addWidget(m_pointedLabel, 1);
+    statusBar()->addPermanentWidget(m_problemsLabel);
+    statusBar()->addPermanentWidget(m_resultLabel);
+}
+
+void MainWindow::connectParts()
+{
+    connect(&m_session, &Session::opened, this, &MainWindow::sessionOpened);
+    connect(&m_session, &Session::changed, this, &MainWindow::sessionChanged);
+    connect(&m_session, &Session::fileChanged, this, &MainWindow::updateTitle);
+    connect(&m_session.undoStack(), &QUndoStack::indexChanged, this, [this](int index) {
+        if (index != m_historyIndex) // moves of one drag merge into one step and keep what they are compared to
+            m_comparedTo = m_simulation ? std::optional(m_simulation->metrics()) : std::nullopt;
+        m_historyIndex = index;
+        updateActions();
+    });
+    connect(&m_simulator, &Simulator::finished, this, &MainWindow::showResult);
+    connect(&m_simulator, &Simulator::kernelsReady, this, [this](const SimulationPtr& simulation, const TracePtr& kernels) {
+        m_awaitsKernels = false;
+        if (simulation == m_simulation && action(CommandId::showKernels)->isChecked())
+            m_workspace->setTrace(kernels);
+        settleIfDone();
+    });
+    connect(&m_simulator, &Simulator::legalValuesReady, this, [this](const LegalValueTable& values) {
+        m_awaitsLegalValues = false;
+        m_form->setLegalValues(values);
+        settleIfDone();
+    });
+    connect(&m_simulator, &Simulator::failed, this, [this](const QString& message) {
+        m_awaitsResult = m_awaitsKernels = m_awaitsLegalValues = false;
+        m_requested.reset();
+        m_banner->tell(tr("This step cannot be simulated"), {{{}, {}, message.toStdString(), sim::Severity::error}});
+        emit simulationFailed(message);
+        settleIfDone();
+    });
+    connect(m_form, &ScenarioForm::layoutRuleChanged, this, &MainWindow::requestLegalValues);
+
+    m_busyTimer.setSingleShot(true);
+    m_busyTimer.setInterval(kBusyAfterMs);
+    connect(&m_busyTimer, &QTimer::timeout, this, &MainWindow::showStatus);
+    m_selectionTimer.setSingleShot(true); // many pointer moves, one update of labels
+    m_selectionTimer.setInterval(0);
+    connect(&m_selectionTimer, &QTimer::timeout, this, &MainWindow::showSelection);
+    connect(m_workspace, &Workspace::selectionChanged, &m_selectionTimer, qOverload<>(&QTimer::start));
+
+    connect(m_gallery, &GalleryPage::openRequested, this, [this](const QString& path) { openFile(path); });
+    connect(m_gallery, &GalleryPage::openOtherRequested, this, &MainWindow::chooseFile);
+    connect(m_gallery, &GalleryPage::recoverRequested, this, &MainWindow::recover);
+    connect(m_gallery, &GalleryPage::discardRequested, this, &MainWindow::discard);
+    for (const auto& [dock, id] : {std::pair{m_formDock, CommandId::showForm}, {m_detailsDock, CommandId::showDetails}}) {
+        connect(dock, &QDockWidget::visibilityChanged, this, [this, dock = dock, id = id] {
+            if (!isGalleryShown())
+                action(id)->setChecked(!dock->isHidden());
+        });
+    }
+}
+
+Problems MainWindow::openFile(const QString& path, const QStringList& overrides)
+{
+    if (!mayLoseChanges())
+        return {};
+    Problems problems = m_session.open(path, overrides);
+    if (!problems.empty()) {
+        m_banner->tell(tr("%1 cannot be opened").arg(QFileInfo(path).fileName()), problems);
+        return problems;
+    }
+    m_banner->dismiss();
+    if (!m_options.reproducible)
+        addRecentFile(m_session.path());
+    return {};
+}
+
+bool MainWindow::isGalleryShown() const
+{
+    return m_pages->currentWidget() == m_gallery;
+}
+
+void MainWindow::showGallery()
+{
+    if (!isGalleryShown())
+        m_dockState = saveState();
+    refreshGallery();
+    m_pages->setCurrentWidget(m_gallery);
+    m_formDock->hide();
+    m_detailsDock->hide();
+    if (!m_options.reproducible)
+        m_gallery->focusSearch();
+    updateActions();
+    updateTitle();
+    showStatus();
+}
+
+void MainWindow::showWorkspace()
+{
+    if (!isGalleryShown())
+        return;
+    m_pages->setCurrentIndex(1);
+    m_formDock->show();
+    m_detailsDock->show();
+    if (!m_dockState.isEmpty())
+        restoreState(m_dockState);
+    action(CommandId::showForm)->setChecked(!m_formDock->isHidden());
+    action(CommandId::showDetails)->setChecked(!m_detailsDock->isHidden());
+    m_workspace->canvas(Picture::timeline).setFocus();
+    updateActions();
+}
+
+void MainWindow::refreshGallery()
+{
+    if (m_gallery->isEmpty())
+        m_gallery->setEntries(readGallery(findScenarios(m_session.catalogue()), m_session.catalogue()));
+    if (m_options.reproducible)
+        return;
+    m_gallery->setRecentFiles(recentFiles());
+    m_recoveries = Autosave::recoverable(autosaveFolder());
+    m_gallery->setRecoveries(m_recoveries);
+}
+
+void MainWindow::recover(int index)
+{
+    const Recovery recovery = m_recoveries.at(static_cast<std::size_t>(index));
+    if (!mayLoseChanges())
+        return;
+    if (const Problems problems = m_session.recover(recovery); !problems.empty())
+        m_banner->tell(tr("The unsaved work cannot be read"), problems);
+}
+
+void MainWindow::discard(int index)
+{
+    Autosave::discard(m_recoveries.at(static_cast<std::size_t>(index)));
+    refreshGallery();
+}
+
+void MainWindow::sessionOpened()
+{
+    m_simulation.reset();
+    m_actionTrace.reset();
+    m_requested.reset();
+    m_comparedTo.reset();
+    m_workspace->startAnew();
+    m_details->setSimulation(nullptr, std::nullopt);
+    if (m_session.isOpen())
+        showWorkspace();
+}
+
+void MainWindow::sessionChanged()
+{
+    updateTitle();
+    updateActions();
+    if (m_session.isLegal() && m_requested != *m_session.scenario()) {
+        m_requested = *m_session.scenario();
+        m_awaitsResult = true;
+        m_awaitsKernels = false;
+        m_busyTimer.start();
+        m_simulator.request(*m_requested);
+    }
+    requestLegalValues();
+    showStatus();
+    settleIfDone();
+}
+
+void MainWindow::requestLegalValues()
+{
+    if (!m_session.isOpen() || !m_session.scenario())
+        return;
+    m_awaitsLegalValues = true;
+    m_simulator.requestLegalValues(m_session.document(), m_session.catalogue(), *m_session.scenario(), m_form->layoutRule());
+}
+
+void MainWindow::showResult(const SimulationPtr& simulation, const TracePtr& actions)
+{
+    m_awaitsResult = false;
+    m_busyTimer.stop();
+    m_simulation = simulation;
+    m_actionTrace = actions;
+    m_workspace->setResult(simulation, actions);
+    m_details->setSimulation(simulation, m_comparedTo);
+    if (action(CommandId::showKernels)->isChecked())
+        showKernels(true);
+    showStatus();
+    updateActions();
+    settleIfDone();
+}
+
+void MainWindow::showKernels(bool kernels)
+{
+    if (!m_simulation)
+        return;
+    if (kernels) {
+        m_awaitsKernels = true;
+        m_simulator.requestKernels(m_simulation);
+    } else {
+        m_workspace->setTrace(m_actionTrace);
+    }
+    showStatus();
+}
+
+void MainWindow::showSelection()
+{
+    const Selection& selection = m_workspace->selection();
+    m_details->setRank(selection.focusRank());
+    m_details->setSpan(m_workspace->trace(), selection.hoveredSpan ? selection.hoveredSpan : selection.selectedSpan);
+    m_pointedLabel->setText(m_workspace->pointedText());
+}
+
+void MainWindow::showStatus()
+{
+    QStringList all;
+    for (const sim::Problem& problem : m_session.problems())
+        all << QString::fromStdString(problem.text());
+    m_problemsLabel->setText(isGalleryShown() ? QString() : countText(m_session.problems()));
+    m_problemsLabel->setToolTip(all.join(QLatin1Char('\n')));
+    setRole(m_problemsLabel, m_session.isLegal() ? "warning" : "error");
+    m_problemsLabel->setVisible(!m_problemsLabel->text().isEmpty());
+
+    if (isGalleryShown()) {
+        m_resultLabel->setText(tr("? shows the keys"));
+        return;
+    }
+    if ((m_awaitsResult || m_awaitsKernels) && !m_busyTimer.isActive()) {
+        m_resultLabel->setText(tr("Simulating…"));
+        return;
+    }
+    if (!m_simulation)
+        return;
+    const sim::Metrics& metrics = m_simulation->metrics();
+    QString text = tr("Step %1").arg(durationQuantity(metrics.stepTimeSeconds).text());
+    if (!m_options.reproducible)
+        text += tr(", simulated in %1").arg(durationQuantity(metrics.wallMs * 1e-3).text());
+    m_resultLabel->setText(text);
+}
+
+void MainWindow::settleIfDone()
+{
+    if (isSettled())
+        emit settled();
+}
+
+void MainWindow::updateTitle()
+{
+    const bool shown = m_session.isOpen() && !isGalleryShown();
+    setWindowTitle(shown ? m_session.displayName() + QStringLiteral("[*] – Rankscope") : QStringLiteral("Rankscope"));
+    setWindowFilePath(shown ? m_session.path() : QString());
+    setWindowModified(shown && m_session.isModified());
+}
+
+void MainWindow::keyPressEvent(QKeyEvent* event)
+{
+    if (event->key() == Qt::Key_Escape && m_banner->isVisible()) {
+        m_banner->dismiss();
+        return;
+    }
+    const Command* command = isGalleryShown() ? nullptr : canvasCommand(*event);
+    if (command && command->viewCommand)
+        m_workspace->runCommand(*command->viewCommand, event->modifiers() & Qt::ShiftModifier);
+    else
+        QMainWindow::keyPressEvent(event);
+}
+
+void MainWindow::closeEvent(QCloseEvent* event)
+{
+    if (!mayLoseChanges()) {
+        event->ignore();
+        return;
+    }
+    writeSettings();
+    m_session.disconnect(this);
+    m_session.close(); // unsaved work was given up: nothing to restore next time
+    event->accept();
+}
+
+void MainWindow::dragEnterEvent(QDragEnterEvent* event)
+{
+    if (!draggedFile(event->mimeData()).isEmpty())
+        event->acceptProposedAction();
+}
+
+void MainWindow::dropEvent(QDropEvent* event)
+{
+    const QString path = draggedFile(event->mimeData());
+    event->acceptProposedAction();
+    // Later: a question about unsaved changes must not hold up the program it was dragged from.
+    QMetaObject::invokeMethod(
+        this, [this, path] { openFile(path); }, Qt::QueuedConnection);
+}
+
+void MainWindow::readSettings()
+{
+    resize(kUsualSize.boundedTo(screen()->availableSize()));
+    m_themeChoice = m_options.theme.value_or(ThemeChoice::light);
+    if (!m_options.reproducible) {
+        const QSettings settings = userSettings();
+        restoreGeometry(settings.value(kGeometryKey).toByteArray());
+        m_dockState = settings.value(kDocksKey).toByteArray();
+        m_workspace->splitter().restoreState(settings.value(kSplitterKey).toByteArray());
+        const QString theme = settings.value(kThemeKey).toString();
+        m_themeChoice = m_options.theme.value_or(theme == QLatin1String("dark")    ? ThemeChoice::dark
+                                                 : theme == QLatin1String("light") ? ThemeChoice::light
+                                                                                   : ThemeChoice::system);
+    }
+    setThemeChoice(m_themeChoice);
+}
+
+void MainWindow::writeSettings()
+{
+    if (m_options.reproducible)
+        return;
+    QSettings settings = userSettings();
+    settings.setValue(kGeometryKey, saveGeometry());
+    settings.setValue(kDocksKey, isGalleryShown() ? m_dockState : saveState());
+    settings.setValue(kSplitterKey, m_workspace->splitter().saveState());
+    if (!m_options.theme) {
+        settings.setValue(kThemeKey, m_themeChoice == ThemeChoice::dark    ? QStringLiteral("dark")
+                                     : m_themeChoice == ThemeChoice::light ? QStringLiteral("light")
+                                                                           : QStringLiteral("system"));
+    }
+}
+
+} // namespace app

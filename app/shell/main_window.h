@@ -1,0 +1,136 @@
+// The window: gallery or workspace in the middle, scenario form and details in docks, every command of the table in its menus.
+// Edits go to the session, the session's legal states to the simulator, its newest result to the pictures and numbers.
+#pragma once
+
+#include "app/session/session.h"
+#include "app/session/simulator.h"
+#include "app/shell/commands.h"
+#include "app/shell/style.h"
+#include "app/shell/workspace.h"
+
+#include <QMainWindow>
+
+#include <map>
+#include <optional>
+#include <vector>
+
+class QAction;
+class QDockWidget;
+class QLabel;
+class QMenu;
+class QStackedWidget;
+
+namespace app {
+
+class DetailsPanel;
+class GalleryPage;
+class ProblemBanner;
+class ScenarioForm;
+class ScenarioHeader;
+
+struct WindowOptions {
+    /// Remembers nothing and shows nothing that differs from run to run: pictures, tests.
+    bool reproducible = false;
+    std::optional<ThemeChoice> theme; ///< instead of the remembered one
+    Renderer renderer = Renderer::automatic;
+};
+
+class MainWindow : public QMainWindow {
+    Q_OBJECT
+public:
+    explicit MainWindow(sim::Catalogue, const WindowOptions& = {});
+    ~MainWindow() override;
+
+    /// What is wrong comes back and stands in the banner; then nothing else has changed.
+    Problems openFile(const QString& path, const QStringList& overrides = {});
+    void showGallery();
+    void run(CommandId);
+    bool isEnabled(CommandId) const;
+
+    /// Everything that was asked of the simulator is on screen.
+    bool isSettled() const { return !m_awaitsResult && !m_awaitsKernels && !m_awaitsLegalValues; }
+    const SimulationPtr& simulation() const { return m_simulation; } ///< the shown one
+    Session& session() { return m_session; }
+    Workspace& workspace() { return *m_workspace; }
+    ScenarioForm& form() { return *m_form; }
+    DetailsPanel& details() { return *m_details; }
+    GalleryPage& gallery() { return *m_gallery; }
+    ProblemBanner& banner() { return *m_banner; }
+    bool isGalleryShown() const;
+
+signals:
+    void settled();
+    void simulationFailed(const QString& message);
+
+protected:
+    void keyPressEvent(QKeyEvent*) override;
+    void closeEvent(QCloseEvent*) override;
+    void dragEnterEvent(QDragEnterEvent*) override;
+    void dropEvent(QDropEvent*) override;
+
+private:
+    void buildActions();
+    void buildMenus();
+    void buildToolBar();
+    void buildPages();
+    void buildStatusBar();
+    void connectParts();
+    void updateActions();
+    void updateTitle();
+    void updateIcons();
+    void setThemeChoice(ThemeChoice);
+    QAction* action(CommandId id) const { return m_actions.at(id); }
+
+    void showWorkspace();
+    void sessionOpened();
+    void sessionChanged();
+    void showResult(const SimulationPtr&, const TracePtr& actions);
+    void showKernels(bool);
+    void showSelection();
+    void showStatus();
+    void requestLegalValues();
+    void settleIfDone();
+
+    bool mayLoseChanges();
+    bool save();
+    bool saveAs();
+    void chooseFile();
+    void exportPicture(Picture);
+    void fillRecentMenu();
+    void refreshGallery();
+    void recover(int index);
+    void discard(int index);
+    void openPalette(const QString& typed = {});
+    void readSettings();
+    void writeSettings();
+
+    const WindowOptions m_options;
+    Session m_session;
+    Simulator m_simulator;
+    std::map<CommandId, QAction*> m_actions;
+    QMenu* m_recentMenu = nullptr;
+
+    QStackedWidget* m_pages = nullptr;
+    GalleryPage* m_gallery = nullptr;
+    ProblemBanner* m_banner = nullptr;
+    ScenarioHeader* m_header = nullptr;
+    Workspace* m_workspace = nullptr;
+    ScenarioForm* m_form = nullptr;
+    DetailsPanel* m_details = nullptr;
+    QDockWidget *m_formDock = nullptr, *m_detailsDock = nullptr;
+    QLabel *m_pointedLabel = nullptr, *m_problemsLabel = nullptr, *m_resultLabel = nullptr;
+    QByteArray m_dockState; ///< of the workspace, while the gallery hides its docks
+    ThemeChoice m_themeChoice = ThemeChoice::system;
+
+    SimulationPtr m_simulation;
+    TracePtr m_actionTrace;
+    std::optional<sim::Scenario> m_requested; ///< newest scenario the simulator was asked for
+    std::optional<sim::Metrics> m_comparedTo; ///< numbers before the last step of the history
+    int m_historyIndex = 0;                   ///< of the undo stack when m_comparedTo was taken
+    bool m_awaitsResult = false, m_awaitsKernels = false, m_awaitsLegalValues = false;
+    QTimer m_busyTimer; ///< until then a simulation is not worth mentioning
+    QTimer m_selectionTimer;
+    std::vector<Recovery> m_recoveries;
+};
+
+} // namespace app

@@ -1,0 +1,396 @@
+// The commands of the main window: actions, menus and tool bar from the one table, and what each command does.
+#include "app/session/gallery.h"
+#include "app/session/settings.h"
+#include "app/shell/command_palette.h"
+#include "app/shell/details_panel.h"
+#include "app/shell/gallery_page.h"
+#include "app/shell/key_sheet.h"
+#include "app/shell/main_window.h"
+#include "app/shell/problem_banner.h"
+
+#include <QActionGroup>
+#include <QCoreApplication>
+#include <QDir>
+#include <QDockWidget>
+#include <QFileDialog>
+#include <QFileInfo>
+#include <QMenuBar>
+#include <QMessageBox>
+#include <QStatusBar>
+#include <QToolBar>
+#include <QToolButton>
+
+#include <array>
+
+namespace app {
+namespace {
+
+constexpr std::array kCheckable{CommandId::showGrid,    CommandId::showTimeline, CommandId::showForm,
+                                CommandId::showDetails, CommandId::showKernels,  CommandId::fullScreen,
+                                CommandId::themeSystem, CommandId::themeLight,   CommandId::themeDark};
+/// Commands that mean something without a scenario on screen.
+constexpr std::array kAlways{CommandId::gallery,    CommandId::open,        CommandId::clearRecent, CommandId::quit,
+                             CommandId::fullScreen, CommandId::themeSystem, CommandId::themeLight,  CommandId::themeDark,
+                             CommandId::palette,    CommandId::keys,        CommandId::about};
+
+struct IconOf {
+    CommandId id;
+    const char* icon;
+    bool startsGroup = false;
+};
+/// The tool bar, from left to right.
+constexpr std::array kToolBar{IconOf{CommandId::gallery, "gallery"},    IconOf{CommandId::open, "open"},
+                              IconOf{CommandId::save, "save"},          IconOf{CommandId::undo, "undo", true},
+                              IconOf{CommandId::redo, "redo"},          IconOf{CommandId::fitAll, "fit", true},
+                              IconOf{CommandId::showKernels, "kernels"}};
+/// And at its right end.
+constexpr std::array kToolBarEnd{IconOf{CommandId::themeDark, "theme"}, IconOf{CommandId::keys, "help"}};
+
+template <typename Ids>
+bool contains(const Ids& ids, CommandId id)
+{
+    return std::find(ids.begin(), ids.end(), id) != ids.end();
+}
+
+QString keysText(const Command& command)
+{
+    const auto sequences = shortcutsOf(command);
+    return sequences.isEmpty() ? QString() : sequences.front().toString(QKeySequence::NativeText);
+}
+
+QAction* stretch(QToolBar& bar)
+{
+    auto* space = new QWidget;
+    space->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Preferred);
+    space->setAttribute(Qt::WA_TransparentForMouseEvents);
+    return bar.addWidget(space);
+}
+
+} // namespace
+
+void MainWindow::buildActions()
+{
+    auto* themes = new QActionGroup(this);
+    for (const Command& c : commands()) {
+        QString text = QString::fromUtf8(c.text);
+        if (c.scope == CommandScope::canvas)
+            text += QLatin1Char('\t') + keysText(c); // shown, not registered: keyPressEvent knows what it is meant for
+        auto* out = new QAction(text, this);
+        if (c.scope == CommandScope::window)
+            out->setShortcuts(shortcutsOf(c));
+        const QString what = QString::fromUtf8(c.what);
+        out->setStatusTip(what);
+        out->setToolTip(keysText(c).isEmpty() ? what : QStringLiteral("%1  (%2)").arg(what, keysText(c)));
+        out->setCheckable(contains(kCheckable, c.id));
+        if (c.id == CommandId::themeSystem || c.id == CommandId::themeLight || c.id == CommandId::themeDark)
+            themes->addAction(out);
+        connect(out, &QAction::triggered, this, [this, id = c.id] { run(id); });
+        addAction(out);
+        m_actions.emplace(c.id, out);
+    }
+    for (const CommandId id : {CommandId::showGrid, CommandId::showTimeline, CommandId::showForm, CommandId::showDetails})
+        action(id)->setChecked(true);
+    for (const auto& list : {std::span<const IconOf>(kToolBar), std::span<const IconOf>(kToolBarEnd)}) {
+        for (const IconOf& item : list)
+            action(item.id)->setIconText(plainText(command(item.id)));
+    }
+}
+
+void MainWindow::buildMenus()
+{
+    std::map<CommandMenu, QMenu*> menus;
+    for (const Command& c : commands()) {
+        QMenu*& menu = menus[c.menu];
+        if (!menu)
+            menu = menuBar()->addMenu(QString::fromUtf8(commandMenuTitle(c.menu)));
+        if (c.id == CommandId::clearRecent)
+            continue; // at the end of the recent files
+        if (c.startsGroup && !menu->isEmpty())
+            menu->addSeparator();
+        menu->addAction(action(c.id));
+        if (c.id == CommandId::open) {
+            m_recentMenu = menu->addMenu(tr("Open &Recent"));
+            connect(m_recentMenu, &QMenu::aboutToShow, this, &MainWindow::fillRecentMenu);
+        }
+    }
+}
+
+void MainWindow::buildToolBar()
+{
+    auto* bar = addToolBar(tr("Tools"));
+    bar->setObjectName(QStringLiteral("tools"));
+    bar->setMovable(false);
+    bar->setIconSize({16, 16});
+    bar->setContextMenuPolicy(Qt::PreventContextMenu);
+    for (const IconOf& item : kToolBar) {
+        if (item.startsGroup)
+            bar->addSeparator();
+        bar->addAction(action(item.id));
+    }
+    auto* kernels = qobject_cast<QToolButton*>(bar->widgetForAction(action(CommandId::showKernels)));
+    kernels->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
+    stretch(*bar);
+    auto* find = new QToolButton;
+    find->setDefaultAction(action(CommandId::palette));
+    find->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
+    find->setMinimumWidth(320);
+    setRole(find, "find");
+    action(CommandId::palette)->setIconText(tr("Find a command or a rank   %1").arg(keysText(command(CommandId::palette))));
+    bar->addWidget(find);
+    stretch(*bar);
+    for (const IconOf& item : kToolBarEnd)
+        bar->addAction(action(item.id));
+}
+
+void MainWindow::updateIcons()
+{
+    const Theme& theme = themeFor(m_themeChoice);
+    const QString assets = QString::fromStdString(m_session.catalogue().assets().string());
+    const auto set = [&](const IconOf& item) { action(item.id)->setIcon(themedIcon(assets, QLatin1String(item.icon), theme)); };
+    std::for_each(kToolBar.begin(), kToolBar.end(), set);
+    std::for_each(kToolBarEnd.begin(), kToolBarEnd.end(), set);
+    set({CommandId::palette, "search"});
+    for (QAction* a : actions())
+        a->setIconVisibleInMenu(false);
+}
+
+bool MainWindow::isEnabled(CommandId id) const
+{
+    switch (id) {
+    case CommandId::undo:
+        return !isGalleryShown() && m_session.undoStack().canUndo();
+    case CommandId::redo:
+        return !isGalleryShown() && m_session.undoStack().canRedo();
+    case CommandId::exportGrid:
+    case CommandId::exportTimeline:
+    case CommandId::goToRank:
+        return !isGalleryShown() && m_simulation;
+    default:
+        return contains(kAlways, id) || !isGalleryShown();
+    }
+}
+
+void MainWindow::updateActions()
+{
+    for (const auto& [id, a] : m_actions)
+        a->setEnabled(isEnabled(id));
+    const QUndoStack& history = m_session.undoStack();
+    const auto withText = [](CommandId id, const QString& step) {
+        const QString text = QString::fromUtf8(command(id).text);
+        return step.isEmpty() ? text : text + QLatin1Char(' ') + step;
+    };
+    action(CommandId::undo)->setText(withText(CommandId::undo, history.undoText()));
+    action(CommandId::redo)->setText(withText(CommandId::redo, history.redoText()));
+}
+
+void MainWindow::run(CommandId id)
+{
+    if (!isEnabled(id))
+        return;
+    if (const auto viewCommand = command(id).viewCommand) {
+        m_workspace->runCommand(*viewCommand, false);
+        return;
+    }
+    const auto checked = [&] { return action(id)->isChecked(); };
+    switch (id) {
+    case CommandId::gallery:
+        if (isGalleryShown() && m_session.isOpen())
+            showWorkspace();
+        else
+            showGallery();
+        break;
+    case CommandId::open:
+        chooseFile();
+        break;
+    case CommandId::save:
+        save();
+        break;
+    case CommandId::saveAs:
+        saveAs();
+        break;
+    case CommandId::clearRecent:
+        clearRecentFiles();
+        if (isGalleryShown())
+            refreshGallery();
+        break;
+    case CommandId::exportGrid:
+        exportPicture(Picture::grid);
+        break;
+    case CommandId::exportTimeline:
+        exportPicture(Picture::timeline);
+        break;
+    case CommandId::quit:
+        close();
+        break;
+    case CommandId::undo:
+        m_session.undoStack().undo();
+        break;
+    case CommandId::redo:
+        m_session.undoStack().redo();
+        break;
+    case CommandId::goToRank:
+        openPalette(tr("rank "));
+        break;
+    case CommandId::showGrid:
+    case CommandId::showTimeline: {
+        const auto picture = id == CommandId::showGrid ? Picture::grid : Picture::timeline;
+        const auto other = id == CommandId::showGrid ? Picture::timeline : Picture::grid;
+        m_workspace->setPictureVisible(picture, checked());
+        if (!checked()) { // one of them is always there
+            m_workspace->setPictureVisible(other, true);
+            action(id == CommandId::showGrid ? CommandId::showTimeline : CommandId::showGrid)->setChecked(true);
+        }
+        break;
+    }
+    case CommandId::showForm:
+        m_formDock->setVisible(checked());
+        break;
+    case CommandId::showDetails:
+        m_detailsDock->setVisible(checked());
+        break;
+    case CommandId::showKernels:
+        showKernels(checked());
+        break;
+    case CommandId::fullScreen:
+        setWindowState(windowState() ^ Qt::WindowFullScreen);
+        break;
+    case CommandId::themeSystem:
+        setThemeChoice(ThemeChoice::system);
+        break;
+    case CommandId::themeLight:
+        setThemeChoice(ThemeChoice::light);
+        break;
+    case CommandId::themeDark: // the same key goes back
+        setThemeChoice(m_themeChoice == ThemeChoice::dark ? ThemeChoice::light : ThemeChoice::dark);
+        break;
+    case CommandId::palette:
+        openPalette();
+        break;
+    case CommandId::keys: {
+        auto* sheet = new KeySheet(this);
+        sheet->setAttribute(Qt::WA_DeleteOnClose);
+        sheet->show();
+        break;
+    }
+    case CommandId::about:
+        QMessageBox::about(this, tr("About Rankscope"),
+                           tr("<h3>Rankscope %1</h3><p>See, ask and run hybrid-parallel training.</p>"
+                              "<p>Apache License 2.0</p>")
+                               .arg(QCoreApplication::applicationVersion()));
+        break;
+    default: // canvas commands ran above
+        break;
+    }
+}
+
+void MainWindow::setThemeChoice(ThemeChoice choice)
+{
+    m_themeChoice = choice;
+    const Theme& theme = themeFor(choice);
+    applyStyle(theme, QString::fromStdString(m_session.catalogue().assets().string()));
+    m_workspace->setTheme(theme);
+    m_details->setTheme(theme);
+    m_gallery->setTheme(theme);
+    updateIcons();
+    action(choice == ThemeChoice::system  ? CommandId::themeSystem
+           : choice == ThemeChoice::light ? CommandId::themeLight
+                                          : CommandId::themeDark)
+        ->setChecked(true);
+}
+
+void MainWindow::openPalette(const QString& typed)
+{
+    const int worldSize = !isGalleryShown() && m_simulation ? m_simulation->mesh().worldSize() : 0;
+    auto* palette = new CommandPalette([this](CommandId id) { return isEnabled(id); }, worldSize, this);
+    connect(
+        palette, &CommandPalette::commandChosen, this, [this](CommandId id) { action(id)->trigger(); }, Qt::QueuedConnection);
+    connect(palette, &CommandPalette::rankChosen, m_workspace, &Workspace::selectRank, Qt::QueuedConnection);
+    if (!typed.isEmpty())
+        palette->setFilter(typed);
+    constexpr int kFromTop = 84;
+    palette->move(mapToGlobal(QPoint((width() - palette->width()) / 2, kFromTop)));
+    palette->show();
+}
+
+bool MainWindow::mayLoseChanges()
+{
+    if (!m_session.isModified() || m_options.reproducible)
+        return true;
+    const auto answer =
+        QMessageBox::question(this, tr("Unsaved changes"), tr("Save the changes to “%1”?").arg(m_session.displayName()),
+                              QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel, QMessageBox::Save);
+    return answer == QMessageBox::Discard || (answer == QMessageBox::Save && save());
+}
+
+bool MainWindow::save()
+{
+    // What came with the program is an example, not the user's own file.
+    const QString gallery = QString::fromStdString(findScenarios(m_session.catalogue()).string());
+    if (m_session.path().isEmpty() || QFileInfo(m_session.path()).absoluteDir() == QDir(gallery))
+        return saveAs();
+    if (const Problems problems = m_session.save(); !problems.empty()) {
+        m_banner->tell(tr("%1 cannot be saved").arg(QFileInfo(m_session.path()).fileName()), problems);
+        return false;
+    }
+    statusBar()->showMessage(tr("Saved"), 2000);
+    return true;
+}
+
+bool MainWindow::saveAs()
+{
+    const QString name = m_session.path().isEmpty() ? QStringLiteral("scenario.json") : QFileInfo(m_session.path()).fileName();
+    QString path = QFileDialog::getSaveFileName(this, tr("Save Scenario"), name, tr("Scenarios (*.json)"));
+    if (path.isEmpty())
+        return false;
+    if (QFileInfo(path).suffix().isEmpty())
+        path += QStringLiteral(".json");
+    if (const Problems problems = m_session.saveAs(path); !problems.empty()) {
+        m_banner->tell(tr("%1 cannot be saved").arg(QFileInfo(path).fileName()), problems);
+        return false;
+    }
+    if (!m_options.reproducible)
+        addRecentFile(path);
+    return true;
+}
+
+void MainWindow::chooseFile()
+{
+    const QString path = QFileDialog::getOpenFileName(this, tr("Open Scenario"),
+                                                      m_session.path().isEmpty() ? QString() : QFileInfo(m_session.path()).path(),
+                                                      tr("Scenarios (*.json);;All files (*)"));
+    if (!path.isEmpty())
+        openFile(path);
+}
+
+void MainWindow::exportPicture(Picture picture)
+{
+    const bool grid = picture == Picture::grid;
+    const QString suggested =
+        QFileInfo(m_session.path()).completeBaseName() + (grid ? QStringLiteral("-grid.svg") : QStringLiteral("-timeline.svg"));
+    const QString path = QFileDialog::getSaveFileName(this, grid ? tr("Export Rank Grid") : tr("Export Timeline"), suggested,
+                                                      tr("Pictures (*.svg *.pdf *.png)"));
+    if (path.isEmpty())
+        return;
+    try {
+        saveFigure(m_workspace->view(picture), path, m_workspace->canvas(picture).size());
+        statusBar()->showMessage(tr("Saved %1").arg(QFileInfo(path).fileName()), 4000);
+    } catch (const std::exception& error) {
+        m_banner->tell(tr("The picture cannot be saved"), {{path.toStdString(), {}, error.what(), sim::Severity::error}});
+    }
+}
+
+void MainWindow::fillRecentMenu()
+{
+    m_recentMenu->clear();
+    for (const QString& path : m_options.reproducible ? QStringList() : recentFiles()) {
+        QAction* file = m_recentMenu->addAction(QFileInfo(path).fileName());
+        file->setStatusTip(path);
+        connect(file, &QAction::triggered, this, [this, path] { openFile(path); });
+    }
+    if (m_recentMenu->isEmpty())
+        m_recentMenu->addAction(tr("None yet"))->setEnabled(false);
+    m_recentMenu->addSeparator();
+    m_recentMenu->addAction(action(CommandId::clearRecent));
+}
+
+} // namespace app

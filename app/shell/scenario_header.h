@@ -1,0 +1,47 @@
+// What is on screen, in the scenario's own words: its name, its layout, what to look at, and what keeps an edit from being drawn.
+#pragma once
+
+#include "app/session/session.h"
+
+#include <QFrame>
+
+class QLabel;
+class QToolButton;
+
+namespace app {
+
+/// One line that ends in "…" where there is no room; the whole text is its tooltip.
+class ElidedLabel : public QFrame {
+public:
+    explicit ElidedLabel(const char* role, QWidget* parent = nullptr);
+    void setText(const QString&);
+    QSize minimumSizeHint() const override { return {40, sizeHint().height()}; }
+    QSize sizeHint() const override;
+
+protected:
+    void resizeEvent(QResizeEvent*) override;
+
+private:
+    void elide();
+    QString m_text;
+    QLabel* m_label;
+};
+
+class ScenarioHeader : public QFrame {
+    Q_OBJECT
+public:
+    explicit ScenarioHeader(Session&, QWidget* parent = nullptr);
+    QString notice() const;
+
+private:
+    void refresh();
+    void showWholeText(bool);
+
+    Session& m_session;
+    ElidedLabel *m_name, *m_summary, *m_notice;
+    QLabel *m_layout, *m_text;
+    QToolButton* m_more;
+    QString m_noticeText;
+};
+
+} // namespace app

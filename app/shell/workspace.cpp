@@ -1,0 +1,174 @@
+#include "app/shell/workspace.h"
+
+#include "app/shell/format.h"
+
+#include <QSplitter>
+#include <QVBoxLayout>
+
+namespace app {
+namespace {
+
+double seconds(std::int64_t nanoseconds)
+{
+    return static_cast<double>(nanoseconds) * 1e-9;
+}
+
+bool exists(const TracePtr& trace, const std::optional<SpanRef>& span)
+{
+    return trace && span && span->track < trace->tracks.size() && span->span < trace->tracks[span->track].size();
+}
+
+} // namespace
+
+QString spanName(const sim::Trace& trace, SpanRef span)
+{
+    const sim::Track& track = trace.tracks[span.track];
+    QString name = QString::fromStdString(trace.kinds[track.kind[span.span]].name);
+    if (track.role == sim::TrackRole::actions && track.microbatch[span.span] >= 0)
+        name += QString::number(track.microbatch[span.span]);
+    return name;
+}
+
+Workspace::Workspace(Renderer renderer, QWidget* parent)
+    : QWidget(parent), m_grid(m_selection, lightTheme()), m_timeline(m_selection, lightTheme()),
+      m_splitter(new QSplitter(Qt::Vertical)), m_gridCanvas(new CanvasWidget(m_grid, renderer)),
+      m_timelineCanvas(new CanvasWidget(m_timeline, renderer)), m_lastUsed(m_timelineCanvas)
+{
+    constexpr int kLowestPicture = 120;
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->addWidget(m_splitter);
+    m_splitter->setHandleWidth(1);
+    m_splitter->setChildrenCollapsible(false);
+    for (CanvasWidget* canvas : {m_gridCanvas, m_timelineCanvas}) {
+        canvas->setMinimumHeight(kLowestPicture);
+        canvas->setFocusPolicy(Qt::StrongFocus);
+        m_splitter->addWidget(canvas);
+        connect(canvas, &CanvasWidget::viewChanged, this, [this, canvas] { selectionMayHaveChanged(*canvas); });
+    }
+    m_gridCanvas->setAccessibleName(tr("Rank grid"));
+    m_timelineCanvas->setAccessibleName(tr("Timeline"));
+    m_splitter->setStretchFactor(0, 1);
+    m_splitter->setStretchFactor(1, 1);
+}
+
+Workspace::~Workspace()
+{
+    delete m_splitter; // with the canvases, before the views they show
+}
+
+void Workspace::setResult(SimulationPtr simulation, TracePtr actions)
+{
+    m_simulation = std::move(simulation);
+    m_grid.setSimulation(m_simulation);
+    m_gridCanvas->requestFrame();
+    const int worldSize = m_simulation ? m_simulation->mesh().worldSize() : 0;
+    for (std::optional<int>* rank : {&m_selection.hoveredRank, &m_selection.selectedRank}) {
+        if (*rank && **rank >= worldSize)
+            rank->reset();
+    }
+    setTrace(std::move(actions));
+}
+
+void Workspace::setTrace(TracePtr trace)
+{
+    m_trace = std::move(trace);
+    m_timeline.setTrace(m_trace, m_simulation); // forgets what was selected in the old one
+    m_timelineCanvas->requestFrame();
+    m_shownSelection = m_selection;
+    emit selectionChanged();
+}
+
+void Workspace::startAnew()
+{
+    m_selection = {};
+    m_shownSelection = {};
+    setResult(nullptr, nullptr);
+}
+
+void Workspace::setTheme(const Theme& theme)
+{
+    m_grid.setTheme(theme);
+    m_timeline.setTheme(theme);
+    m_gridCanvas->requestFrame();
+    m_timelineCanvas->requestFrame();
+}
+
+void Workspace::selectRank(int rank)
+{
+    if (!m_simulation || rank < 0 || rank >= m_simulation->mesh().worldSize())
+        return;
+    m_selection.selectedRank = rank;
+    selectionMayHaveChanged(*m_gridCanvas);
+    m_gridCanvas->requestFrame();
+}
+
+void Workspace::selectionMayHaveChanged(CanvasWidget& by)
+{
+    m_lastUsed = &by;
+    if (m_selection == m_shownSelection)
+        return;
+    m_shownSelection = m_selection;
+    (&by == m_gridCanvas ? m_timelineCanvas : m_gridCanvas)->requestFrame();
+    emit selectionChanged();
+}
+
+QString Workspace::pointedText() const
+{
+    const auto duration = [](std::int64_t ns) { return durationQuantity(seconds(ns)).text(); };
+    if (exists(m_trace, m_selection.hoveredSpan)) {
+        const SpanRef span = *m_selection.hoveredSpan;
+        const sim::Track& track = m_trace->tracks[span.track];
+        return tr("%1 · %2 at %3 · %4")
+            .arg(spanName(*m_trace, span), duration(track.durationNs[span.span]), duration(track.startNs[span.span]),
+                 QString::fromStdString(m_trace->processes[static_cast<std::size_t>(track.process)].name));
+    }
+    if (m_simulation && m_selection.hoveredRank) {
+        const sim::Coordinates c = m_simulation->mesh().coordinates(*m_selection.hoveredRank);
+        return tr("Rank %1 · tp %2 · cp %3 · pp %4 · dp %5")
+            .arg(separated(*m_selection.hoveredRank))
+            .arg(c.tp)
+            .arg(c.cp)
+            .arg(c.pp)
+            .arg(c.dp);
+    }
+    if (m_selection.range) {
+        const auto [begin, end] = *m_selection.range;
+        return tr("Selected %1, from %2 to %3").arg(duration(end - begin), duration(begin), duration(end));
+    }
+    return {};
+}
+
+CanvasWidget& Workspace::commandTarget() const
+{
+    for (CanvasWidget* canvas : {m_gridCanvas, m_timelineCanvas}) {
+        if (canvas->isVisible() && canvas->underMouse())
+            return *canvas;
+    }
+    for (CanvasWidget* canvas : {m_gridCanvas, m_timelineCanvas}) {
+        if (canvas->isVisible() && canvas->hasFocus())
+            return *canvas;
+    }
+    if (!m_lastUsed->isHidden())
+        return *m_lastUsed;
+    return m_lastUsed == m_gridCanvas ? *m_timelineCanvas : *m_gridCanvas;
+}
+
+void Workspace::runCommand(ViewCommand command, bool fast)
+{
+    CanvasWidget& target = commandTarget();
+    target.runCommand(command, fast);
+    selectionMayHaveChanged(target);
+}
+
+void Workspace::setPictureVisible(Picture picture, bool visible)
+{
+    canvas(picture).setVisible(visible);
+}
+
+bool Workspace::isPictureVisible(Picture picture) const
+{
+    return !canvas(picture).isHidden();
+}
+
+} // namespace app

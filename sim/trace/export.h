@@ -8,7 +8,7 @@
 
 namespace sim {
 
-/// ui.perfetto.dev: one process a rank, one thread a track, flows, correlation ids, counters. Field numbers: facts/traces.md 4.1.
+/// ui.perfetto.dev: one process a rank, one thread a track, flows, correlation ids, counters.
 void writePerfetto(const Trace&, std::ostream&);
 /// chrome://tracing, Perfetto, TensorBoard: complete events (ts, dur in microseconds with 3 decimals), s/f flows, C counters, M
 /// names.

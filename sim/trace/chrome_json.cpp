@@ -1,0 +1,171 @@
+// Chrome trace events, as in the Trace Event Format document of the Chromium project.
+#include "sim/trace/export.h"
+#include "sim/trace/rows.h"
+
+#include <array>
+#include <cinttypes>
+#include <cstdio>
+#include <ostream>
+#include <string>
+#include <tuple>
+
+namespace sim {
+namespace {
+
+/// A JSON string. Names are UTF-8; control characters are escaped.
+std::string quoted(const std::string& text)
+{
+    std::string out = "\"";
+    for (const char c : text) {
+        if (c == '"' || c == '\\') {
+            out += '\\';
+            out += c;
+        } else if (static_cast<unsigned char>(c) < 0x20) {
+            std::array<char, 8> code{};
+            std::snprintf(code.data(), code.size(), "\\u%04x", static_cast<unsigned>(c));
+            out += code.data();
+        } else {
+            out += c;
+        }
+    }
+    return out + "\"";
+}
+
+/// Nanoseconds as microseconds with three decimals, exactly.
+std::string microseconds(std::int64_t ns)
+{
+    std::array<char, 40> text{};
+    std::snprintf(text.data(), text.size(), "%" PRId64 ".%03" PRId64, ns / 1000, ns % 1000);
+    return text.data();
+}
+
+class ChromeWriter {
+public:
+    ChromeWriter(const Trace& trace, std::ostream& out) : m_trace(trace), m_out(out), m_flowEnds(flowEnds(trace)) {}
+
+    void write()
+    {
+        m_out << "{\"schemaVersion\":1,\"displayTimeUnit\":\"ms\",\"traceName\":" << quoted(m_trace.title)
+              << ",\"traceEvents\":[";
+        prepareKinds();
+        for (std::size_t p = 0; p < m_trace.processes.size(); ++p)
+            describeProcess(p);
+        for (std::size_t t = 0; t < m_trace.tracks.size(); ++t)
+            writeTrack(t);
+        for (const Counter& counter : m_trace.counters)
+            writeCounter(counter);
+        m_out << "\n]}\n";
+    }
+
+private:
+    std::ostream& event()
+    {
+        m_out << (m_first ? "\n" : ",\n");
+        m_first = false;
+        return m_out;
+    }
+
+    /// What all spans of a kind say the same way is put together once.
+    void prepareKinds()
+    {
+        for (const SpanKind& kind : m_trace.kinds) {
+            m_heads.push_back("{\"ph\":\"X\",\"name\":" + quoted(kind.name) + ",\"cat\":" + quoted(opClassName(kind.opClass)));
+            std::string arguments;
+            if (kind.stage >= 0)
+                arguments += ",\"stage\":" + std::to_string(kind.stage);
+            if (kind.layer >= 0)
+                arguments += ",\"layer\":" + std::to_string(kind.layer);
+            if (!kind.group.empty())
+                arguments += ",\"group\":" + quoted(kind.group);
+            if (kind.bytes > 0)
+                arguments += ",\"bytes\":" + std::to_string(kind.bytes);
+            if (kind.flops > 0) {
+                std::array<char, 40> number{};
+                std::snprintf(number.data(), number.size(), "%.17g", kind.flops);
+                arguments += std::string(",\"flops\":") + number.data();
+            }
+            m_arguments.push_back(std::move(arguments));
+        }
+    }
+
+    void describeProcess(std::size_t p)
+    {
+        const Process& process = m_trace.processes[p];
+        event() << "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":" << p << ",\"args\":{\"name\":" << quoted(process.name)
+                << "}}";
+        event() << "{\"ph\":\"M\",\"name\":\"process_sort_index\",\"pid\":" << p << ",\"args\":{\"sort_index\":" << p << "}}";
+        if (process.multiplicity > 1)
+            event() << "{\"ph\":\"M\",\"name\":\"process_labels\",\"pid\":" << p << ",\"args\":{\"labels\":\"x "
+                    << process.multiplicity << " ranks\"}}";
+    }
+
+    void describeRow(const Track& track, std::size_t row, std::size_t thread)
+    {
+        event() << "{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":" << track.process << ",\"tid\":" << thread
+                << ",\"args\":{\"name\":" << quoted(rowName(track, row)) << "}}";
+        event() << "{\"ph\":\"M\",\"name\":\"thread_sort_index\",\"pid\":" << track.process << ",\"tid\":" << thread
+                << ",\"args\":{\"sort_index\":" << thread << "}}";
+    }
+
+    void writeTrack(std::size_t index)
+    {
+        const Track& track = m_trace.tracks[index];
+        std::vector<std::size_t> threads; // of each row
+        walkRows(
+            track,
+            [&](std::size_t row, std::size_t span) {
+                while (threads.size() <= row) {
+                    threads.push_back(++m_threads);
+                    describeRow(track, threads.size() - 1, threads.back());
+                }
+                writeSpan(index, threads[row], span);
+            },
+            [](std::size_t, std::int64_t) {});
+    }
+
+    void writeSpan(std::size_t trackIndex, std::size_t thread, std::size_t span)
+    {
+        const Track& track = m_trace.tracks[trackIndex];
+        const std::string place = ",\"pid\":" + std::to_string(track.process) + ",\"tid\":" + std::to_string(thread);
+        std::string arguments = m_arguments[track.kind[span]];
+        if (track.microbatch[span] >= 0)
+            arguments += ",\"micro-batch\":" + std::to_string(track.microbatch[span]);
+        if (!track.correlation.empty() && track.correlation[span] != 0)
+            arguments += ",\"correlation\":" + std::to_string(track.correlation[span]);
+        event() << m_heads[track.kind[span]] << place << ",\"ts\":" << microseconds(track.startNs[span])
+                << ",\"dur\":" << microseconds(track.durationNs[span]) << ",\"args\":{"
+                << (arguments.empty() ? arguments : arguments.substr(1)) << "}}";
+        const std::tuple key{static_cast<std::uint32_t>(trackIndex), static_cast<std::uint32_t>(span)};
+        auto end = std::lower_bound(m_flowEnds.begin(), m_flowEnds.end(), key, [](const FlowEnd& e, const auto& k) {
+            return std::tuple{e.track, e.span} < k;
+        });
+        for (; end != m_flowEnds.end() && std::tuple{end->track, end->span} == key; ++end)
+            event() << "{\"ph\":\"" << (end->arrives ? "f\",\"bp\":\"e" : "s")
+                    << "\",\"name\":\"send\",\"cat\":\"pp\",\"id\":" << end->id << place
+                    << ",\"ts\":" << microseconds(track.startNs[span]) << "}";
+    }
+
+    void writeCounter(const Counter& counter)
+    {
+        for (std::size_t i = 0; i < counter.timeNs.size(); ++i)
+            event() << "{\"ph\":\"C\",\"name\":" << quoted(counter.name) << ",\"pid\":" << counter.process
+                    << ",\"ts\":" << microseconds(counter.timeNs[i]) << ",\"args\":{" << quoted(counter.unit) << ":"
+                    << counter.value[i] << "}}";
+    }
+
+    const Trace& m_trace;
+    std::ostream& m_out;
+    std::vector<FlowEnd> m_flowEnds;
+    std::vector<std::string> m_heads, m_arguments; ///< [kind]
+    std::size_t m_threads = 0;
+    bool m_first = true;
+};
+
+} // namespace
+
+void writeChromeJson(const Trace& trace, std::ostream& out)
+{
+    ChromeWriter(trace, out).write();
+}
+
+} // namespace sim

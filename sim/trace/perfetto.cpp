@@ -1,0 +1,279 @@
+// Perfetto's protobuf, written packet by packet. Field numbers: protos/perfetto/trace of the Perfetto project.
+#include "sim/trace/export.h"
+#include "sim/trace/rows.h"
+
+#include <protozero/pbf_writer.hpp>
+
+#include <algorithm>
+#include <ostream>
+#include <string>
+#include <tuple>
+
+namespace sim {
+namespace {
+
+namespace trace_field {
+constexpr std::uint32_t packet = 1;
+}
+namespace packet_field {
+constexpr std::uint32_t timestamp = 8, sequenceId = 10, trackEvent = 11, internedData = 12, sequenceFlags = 13,
+                        trackDescriptor = 60;
+}
+namespace descriptor_field {
+constexpr std::uint32_t uuid = 1, name = 2, process = 3, thread = 4, parent = 5, counter = 8, childOrdering = 11,
+                        siblingOrder = 12, description = 14;
+}
+namespace event_field {
+constexpr std::uint32_t categoryIds = 3, annotations = 4, type = 9, nameId = 10, track = 11, counterValue = 30, flowIds = 47,
+                        terminatingFlowIds = 48, correlationId = 52;
+}
+namespace annotation_field {
+constexpr std::uint32_t nameId = 1, intValue = 4, doubleValue = 5, stringId = 17;
+}
+namespace interned_field {
+constexpr std::uint32_t categories = 1, names = 2, annotationNames = 3, annotationStrings = 29, id = 1, text = 2;
+}
+enum EventType : std::int32_t { kBegin = 1, kEnd = 2, kCounter = 4 };
+constexpr std::uint32_t kStateCleared = 1, kNeedsState = 2;
+constexpr std::uint32_t kSequence = 1;
+constexpr std::int32_t kExplicitOrder = 3;
+constexpr std::int32_t kBytesUnit = 3;
+
+enum AnnotationName : std::uint64_t { kMicrobatch = 1, kStage, kLayer, kGroup, kBytes, kFlops };
+
+class PerfettoWriter {
+public:
+    PerfettoWriter(const Trace& trace, std::ostream& out) : m_trace(trace), m_out(out), m_flowEnds(flowEnds(trace)) {}
+
+    void write()
+    {
+        intern();
+        std::size_t track = 0;
+        std::size_t counter = 0;
+        for (std::size_t process = 0; process < m_trace.processes.size(); ++process) {
+            describeProcess(process);
+            for (; track < m_trace.tracks.size() && m_trace.tracks[track].process == static_cast<int>(process); ++track)
+                writeTrack(track);
+            for (; counter < m_trace.counters.size() && m_trace.counters[counter].process == static_cast<int>(process); ++counter)
+                writeCounter(counter);
+        }
+    }
+
+private:
+    /// Track ids: processes, then counters, then rows of tracks as they come.
+    std::uint64_t processId(std::size_t process) const { return 1 + process; }
+    std::uint64_t counterId(std::size_t counter) const { return 1 + m_trace.processes.size() + counter; }
+    std::uint64_t newRowId() { return 1 + m_trace.processes.size() + m_trace.counters.size() + m_rows++; }
+    static std::int32_t pidOf(std::size_t process) { return static_cast<std::int32_t>(process) + 1; }
+
+    template <typename Fill>
+    void packet(Fill fill, std::uint32_t flags = 0)
+    {
+        m_buffer.clear();
+        {
+            protozero::pbf_writer trace(m_buffer);
+            protozero::pbf_writer packet(trace, trace_field::packet);
+            fill(packet);
+            packet.add_uint32(packet_field::sequenceId, kSequence);
+            if (flags != 0)
+                packet.add_uint32(packet_field::sequenceFlags, flags);
+        }
+        m_out.write(m_buffer.data(), static_cast<std::streamsize>(m_buffer.size()));
+    }
+
+    /// Names of kinds and groups once; spans then name them by number.
+    void intern()
+    {
+        packet(
+            [&](protozero::pbf_writer& packet) {
+                protozero::pbf_writer data(packet, packet_field::internedData);
+                const auto entry = [&data](std::uint32_t field, std::uint64_t id, const std::string& text) {
+                    protozero::pbf_writer entryWriter(data, field);
+                    entryWriter.add_uint64(interned_field::id, id);
+                    entryWriter.add_string(interned_field::text, text);
+                };
+                for (int c = 0; c < kOpClassCount; ++c)
+                    entry(interned_field::categories, static_cast<std::uint64_t>(c) + 1, opClassName(static_cast<OpClass>(c)));
+                std::vector<std::string> groups;
+                for (std::size_t k = 0; k < m_trace.kinds.size(); ++k) {
+                    entry(interned_field::names, k + 1, m_trace.kinds[k].name);
+                    groups.push_back(m_trace.kinds[k].group);
+                }
+                std::sort(groups.begin(), groups.end());
+                groups.erase(std::unique(groups.begin(), groups.end()), groups.end());
+                for (const auto& [id, name] : {std::pair{kMicrobatch, "micro-batch"},
+                                               {kStage, "stage"},
+                                               {kLayer, "layer"},
+                                               {kGroup, "group"},
+                                               {kBytes, "bytes"},
+                                               {kFlops, "flops"}})
+                    entry(interned_field::annotationNames, id, name);
+                for (std::size_t g = 0; g < groups.size(); ++g)
+                    entry(interned_field::annotationStrings, g + 1, groups[g]);
+                for (const SpanKind& kind : m_trace.kinds)
+                    m_groupOfKind.push_back(
+                        static_cast<std::uint64_t>(std::lower_bound(groups.begin(), groups.end(), kind.group) - groups.begin()) +
+                        1);
+            },
+            kStateCleared | kNeedsState);
+    }
+
+    void describeProcess(std::size_t index)
+    {
+        const Process& process = m_trace.processes[index];
+        packet([&](protozero::pbf_writer& packet) {
+            packet.add_uint64(packet_field::timestamp, 0);
+            protozero::pbf_writer descriptor(packet, packet_field::trackDescriptor);
+            descriptor.add_uint64(descriptor_field::uuid, processId(index));
+            {
+                protozero::pbf_writer message(descriptor, descriptor_field::process);
+                message.add_int32(1, pidOf(index));
+                message.add_string(6, process.name);
+            }
+            descriptor.add_int32(descriptor_field::childOrdering, kExplicitOrder);
+            descriptor.add_int32(descriptor_field::siblingOrder, static_cast<std::int32_t>(index));
+            if (process.multiplicity > 1)
+                descriptor.add_string(descriptor_field::description,
+                                      "stands for " + std::to_string(process.multiplicity) + " ranks that behave alike");
+        });
+    }
+
+    std::uint64_t describeRow(const Track& track, std::size_t row)
+    {
+        const std::uint64_t id = newRowId();
+        const auto process = static_cast<std::size_t>(track.process);
+        packet([&](protozero::pbf_writer& packet) {
+            packet.add_uint64(packet_field::timestamp, 0);
+            protozero::pbf_writer descriptor(packet, packet_field::trackDescriptor);
+            descriptor.add_uint64(descriptor_field::uuid, id);
+            descriptor.add_uint64(descriptor_field::parent, processId(process));
+            {
+                protozero::pbf_writer thread(descriptor, descriptor_field::thread);
+                thread.add_int32(1, pidOf(process));
+                thread.add_int64(2, static_cast<std::int64_t>(id));
+                thread.add_string(5, rowName(track, row));
+            }
+            descriptor.add_int32(descriptor_field::siblingOrder, static_cast<std::int32_t>(id));
+        });
+        return id;
+    }
+
+    void annotate(protozero::pbf_writer& event, AnnotationName name, std::int64_t value)
+    {
+        protozero::pbf_writer annotation(event, event_field::annotations);
+        annotation.add_uint64(annotation_field::nameId, name);
+        annotation.add_int64(annotation_field::intValue, value);
+    }
+
+    void writeTrack(std::size_t index)
+    {
+        const Track& track = m_trace.tracks[index];
+        std::vector<std::uint64_t> rows;
+        const auto rowId = [&](std::size_t row) {
+            while (rows.size() <= row)
+                rows.push_back(describeRow(track, rows.size()));
+            return rows[row];
+        };
+        // Within a row Perfetto wants events in order of time; walkRows gives them so.
+        walkRows(
+            track, [&](std::size_t row, std::size_t span) { beginSpan(index, rowId(row), span); },
+            [&](std::size_t row, std::int64_t timeNs) {
+                packet(
+                    [&, id = rowId(row)](protozero::pbf_writer& packet) {
+                        packet.add_uint64(packet_field::timestamp, static_cast<std::uint64_t>(timeNs));
+                        protozero::pbf_writer event(packet, packet_field::trackEvent);
+                        event.add_int32(event_field::type, kEnd);
+                        event.add_uint64(event_field::track, id);
+                    },
+                    kNeedsState);
+            });
+    }
+
+    void beginSpan(std::size_t trackIndex, std::uint64_t row, std::size_t span)
+    {
+        const Track& track = m_trace.tracks[trackIndex];
+        const SpanKind& kind = m_trace.kinds[track.kind[span]];
+        packet(
+            [&](protozero::pbf_writer& packet) {
+                packet.add_uint64(packet_field::timestamp, static_cast<std::uint64_t>(track.startNs[span]));
+                protozero::pbf_writer event(packet, packet_field::trackEvent);
+                event.add_int32(event_field::type, kBegin);
+                event.add_uint64(event_field::track, row);
+                event.add_uint64(event_field::nameId, track.kind[span] + 1ULL);
+                event.add_uint64(event_field::categoryIds, static_cast<std::uint64_t>(kind.opClass) + 1);
+                if (track.microbatch[span] >= 0)
+                    annotate(event, kMicrobatch, track.microbatch[span]);
+                if (kind.stage >= 0)
+                    annotate(event, kStage, kind.stage);
+                if (kind.layer >= 0)
+                    annotate(event, kLayer, kind.layer);
+                if (!kind.group.empty()) {
+                    protozero::pbf_writer annotation(event, event_field::annotations);
+                    annotation.add_uint64(annotation_field::nameId, kGroup);
+                    annotation.add_uint64(annotation_field::stringId, m_groupOfKind[track.kind[span]]);
+                }
+                if (kind.bytes > 0)
+                    annotate(event, kBytes, kind.bytes);
+                if (kind.flops > 0) {
+                    protozero::pbf_writer annotation(event, event_field::annotations);
+                    annotation.add_uint64(annotation_field::nameId, kFlops);
+                    annotation.add_double(annotation_field::doubleValue, kind.flops);
+                }
+                if (!track.correlation.empty() && track.correlation[span] != 0)
+                    event.add_uint64(event_field::correlationId, track.correlation[span]);
+                addFlows(event, static_cast<std::uint32_t>(trackIndex), static_cast<std::uint32_t>(span));
+            },
+            kNeedsState);
+    }
+
+    void addFlows(protozero::pbf_writer& event, std::uint32_t track, std::uint32_t span)
+    {
+        auto end = std::lower_bound(m_flowEnds.begin(), m_flowEnds.end(), std::tuple{track, span},
+                                    [](const FlowEnd& e, const auto& key) {
+                                        return std::tuple{e.track, e.span} < key;
+                                    });
+        for (; end != m_flowEnds.end() && end->track == track && end->span == span; ++end)
+            event.add_fixed64(end->arrives ? event_field::terminatingFlowIds : event_field::flowIds, end->id);
+    }
+
+    void writeCounter(std::size_t index)
+    {
+        const Counter& counter = m_trace.counters[index];
+        packet([&](protozero::pbf_writer& packet) {
+            packet.add_uint64(packet_field::timestamp, 0);
+            protozero::pbf_writer descriptor(packet, packet_field::trackDescriptor);
+            descriptor.add_uint64(descriptor_field::uuid, counterId(index));
+            descriptor.add_uint64(descriptor_field::parent, processId(static_cast<std::size_t>(counter.process)));
+            descriptor.add_string(descriptor_field::name, counter.name);
+            protozero::pbf_writer message(descriptor, descriptor_field::counter);
+            if (counter.unit == "bytes")
+                message.add_int32(3, kBytesUnit);
+            else
+                message.add_string(6, counter.unit);
+        });
+        for (std::size_t i = 0; i < counter.timeNs.size(); ++i)
+            packet([&](protozero::pbf_writer& packet) {
+                packet.add_uint64(packet_field::timestamp, static_cast<std::uint64_t>(counter.timeNs[i]));
+                protozero::pbf_writer event(packet, packet_field::trackEvent);
+                event.add_int32(event_field::type, kCounter);
+                event.add_uint64(event_field::track, counterId(index));
+                event.add_int64(event_field::counterValue, counter.value[i]);
+            });
+    }
+
+    const Trace& m_trace;
+    std::ostream& m_out;
+    std::vector<FlowEnd> m_flowEnds;
+    std::vector<std::uint64_t> m_groupOfKind;
+    std::uint64_t m_rows = 0;
+    std::string m_buffer;
+};
+
+} // namespace
+
+void writePerfetto(const Trace& trace, std::ostream& out)
+{
+    PerfettoWriter(trace, out).write();
+}
+
+} // namespace sim

@@ -1,0 +1,55 @@
+#include "sim/error.h"
+#include "sim/trace/atomic_stream.h"
+#include "sim/trace/export.h"
+
+#include <cerrno>
+#include <cstring>
+#include <unistd.h>
+
+namespace sim {
+
+namespace fs = std::filesystem;
+
+AtomicStream::AtomicStream(const fs::path& path) : m_path(path), m_temporary(path)
+{
+    m_temporary += "." + std::to_string(::getpid()) + ".part";
+    m_stream.open(m_temporary, std::ios::binary | std::ios::trunc);
+    if (!m_stream)
+        throw Error(path.string() + ": cannot be written: " + std::strerror(errno));
+}
+
+AtomicStream::~AtomicStream()
+{
+    if (m_committed)
+        return;
+    m_stream.close();
+    std::error_code ignored;
+    fs::remove(m_temporary, ignored);
+}
+
+void AtomicStream::commit()
+{
+    m_stream.close();
+    if (!m_stream)
+        throw Error(m_path.string() + ": cannot be written: the disk took only a part of it");
+    std::error_code error;
+    fs::rename(m_temporary, m_path, error);
+    if (error)
+        throw Error(m_path.string() + ": cannot be written: " + error.message());
+    m_committed = true;
+}
+
+void saveTrace(const Trace& trace, const fs::path& path)
+{
+    const std::string ending = path.extension().string();
+    if (ending != ".pftrace" && ending != ".json")
+        throw Error(path.string() + ": a trace is a .pftrace (Perfetto) or .json (Chrome trace events) file");
+    AtomicStream file(path);
+    if (ending == ".json")
+        writeChromeJson(trace, file.stream());
+    else
+        writePerfetto(trace, file.stream());
+    file.commit();
+}
+
+} // namespace sim

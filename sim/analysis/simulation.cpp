@@ -6,29 +6,18 @@
 #include "sim/engine/engine.h"
 #include "sim/program/program.h"
 #include "sim/schedule/families.h"
+#include "sim/schedule/request.h"
 
 #include <chrono>
 
 namespace sim {
 namespace {
 
-Schedule scheduleOf(const Scenario& scenario)
-{
-    ScheduleRequest request;
-    request.kind = scenario.schedule.kind;
-    request.ranks = scenario.layout.pp;
-    request.virtualStages = scenario.schedule.virtualStages;
-    request.microbatches = scenario.microbatches();
-    request.microbatchGroup = scenario.schedule.microbatchGroup;
-    request.customActions = scenario.schedule.actions;
-    return makeSchedule(request);
-}
-
 class FinishedSimulation final : public Simulation {
 public:
     FinishedSimulation(const Scenario& scenario, const SimulateOptions& options)
         : m_scenario(scenario), m_mesh(scenario.layout), m_placement(scenario.layout, scenario.cluster),
-          m_schedule(scheduleOf(scenario)), m_program(lowerProgram(scenario, m_schedule)),
+          m_schedule(makeSchedule(scheduleRequest(scenario))), m_program(lowerProgram(scenario, m_schedule)),
           m_classes(makeRankClasses(scenario, m_mesh, m_placement, m_schedule, options.full)),
           m_prices(priceProgram(CostModel(scenario), m_program, m_classes)),
           m_result(runEngine(m_program, m_classes, m_prices, options.cancel))

@@ -12,6 +12,11 @@ namespace {
 
 constexpr std::size_t kLineWidth = 120;
 
+std::string jsonString(const std::string& text)
+{
+    return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
 /// "line 3, column 14" of a byte offset.
 std::string placeOf(std::string_view text, std::size_t offset)
 {
@@ -22,13 +27,37 @@ std::string placeOf(std::string_view text, std::size_t offset)
     return "line " + std::to_string(line) + ", column " + std::to_string(std::max<std::size_t>(offset - lineStart, 1));
 }
 
+/// Reads the text and tells how far reading has come, which the parser's events do not.
+struct Cursor {
+    using iterator_category = std::forward_iterator_tag;
+    using value_type = char;
+    using difference_type = std::ptrdiff_t;
+    using pointer = const char*;
+    using reference = const char&;
+
+    const char* at = nullptr;
+    const char** reached = nullptr;
+
+    const char& operator*() const { return *at; }
+    Cursor& operator++()
+    {
+        *reached = ++at;
+        return *this;
+    }
+    bool operator==(const Cursor& other) const { return at == other.at; }
+};
+
 /// Builds the tree from the parser's events, so that depth and doubled keys are seen before anything recurses.
 class TreeBuilder final : public nlohmann::json_sax<Json> {
 public:
-    explicit TreeBuilder(std::string_view text) : m_text(text) {}
+    explicit TreeBuilder(std::string_view text) : m_text(text), m_reached(text.data()) {}
 
     Json root;
     std::string problem; ///< empty if all went well
+    std::string pointer; ///< of the problem, where it has one
+
+    Cursor begin() { return {m_text.data(), &m_reached}; }
+    Cursor end() { return {m_text.data() + m_text.size(), &m_reached}; }
 
     bool null() override { return add(nullptr); }
     bool boolean(bool value) override { return add(value); }
@@ -43,10 +72,8 @@ public:
     bool end_array() override { return close(); }
     bool key(string_t& key) override
     {
-        if (!m_open.back().keys.insert(key).second) {
-            problem = "key \"" + key + "\" is given twice in one object";
-            return false;
-        }
+        if (!m_open.back().keys.insert(key).second)
+            return fail("key \"" + shortened(key) + "\" is given twice", childPointer(openPointer(), key));
         m_open.back().key = std::move(key);
         return true;
     }
@@ -57,7 +84,7 @@ public:
         for (const std::string_view mark : {"] ", ": "})
             if (const std::size_t at = what.find(mark); at != std::string::npos)
                 what.erase(0, at + mark.size());
-        problem = placeOf(m_text, position) + ": " + what;
+        problem = placeOf(m_text, position) + ": " + shortened(std::move(what));
         return false;
     }
 
@@ -67,6 +94,21 @@ private:
         std::string key; ///< of the member that comes next
         std::unordered_set<std::string> keys;
     };
+
+    bool fail(std::string message, std::string where)
+    {
+        problem = placeOf(m_text, static_cast<std::size_t>(m_reached - m_text.data())) + ": " + std::move(message);
+        pointer = std::move(where);
+        return false;
+    }
+    /// Of the innermost open object.
+    std::string openPointer() const
+    {
+        std::string path;
+        for (std::size_t i = 0; i + 1 < m_open.size(); ++i)
+            path = childPointer(path, m_open[i].value->is_array() ? std::to_string(m_open[i].value->size() - 1) : m_open[i].key);
+        return path;
+    }
 
     Json* place(Json value)
     {
@@ -81,7 +123,7 @@ private:
         }
         // Uniqueness is known: append without the linear search of ordered_map.
         auto& members = level.value->get_ref<Json::object_t&>();
-        members.push_back({std::move(level.key), std::move(value)});
+        members.push_back({level.key, std::move(value)});
         return &members.back().second;
     }
     bool add(Json value)
@@ -91,10 +133,8 @@ private:
     }
     bool open(Json value)
     {
-        if (m_open.size() >= kMaxDepth) {
-            problem = "nested more than " + std::to_string(kMaxDepth) + " levels deep";
-            return false;
-        }
+        if (m_open.size() >= kMaxDepth)
+            return fail("nested more than " + std::to_string(kMaxDepth) + " levels deep", {});
         m_open.push_back({place(std::move(value)), {}, {}});
         return true;
     }
@@ -105,6 +145,7 @@ private:
     }
 
     std::string_view m_text;
+    const char* m_reached;
     std::vector<Level> m_open;
 };
 
@@ -120,12 +161,7 @@ bool fitsOneLine(const Json& value, std::size_t column)
             return isScalar(member) || (member.is_array() && std::all_of(member.begin(), member.end(), isScalar));
         }))
         return false;
-    return value.dump().size() + value.size() * 2 + column <= kLineWidth;
-}
-
-std::string quoted(const std::string& text)
-{
-    return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
+    return value.dump(-1, ' ', false, Json::error_handler_t::replace).size() + value.size() * 2 + column <= kLineWidth;
 }
 
 void writeInline(std::string& out, const Json& value)
@@ -134,7 +170,7 @@ void writeInline(std::string& out, const Json& value)
         out += "{ ";
         std::string separator;
         for (const auto& [key, member] : value.items()) {
-            out += separator + quoted(key) + ": ";
+            out += separator + jsonString(key) + ": ";
             writeInline(out, member);
             separator = ", ";
         }
@@ -184,7 +220,7 @@ void write(std::string& out, const Json& value, std::size_t indent)
     for (const auto& [key, member] : value.items()) {
         out += margin;
         if (value.is_object())
-            out += quoted(key) + ": ";
+            out += jsonString(key) + ": ";
         write(out, member, indent + 2);
         out += --left > 0 ? ",\n" : "\n";
     }
@@ -200,10 +236,23 @@ Json parseStrict(std::string_view text, const std::string& file)
             {{file, "",
               std::to_string(text.size()) + " bytes are more than a scenario may have (" + std::to_string(kMaxFileBytes) + ")"}});
     TreeBuilder builder(text);
-    const bool complete = Json::sax_parse(text.begin(), text.end(), &builder);
-    if (!complete || !builder.problem.empty())
-        throw ScenarioError({{file, "", builder.problem.empty() ? "is no JSON" : builder.problem}});
+    if (!Json::sax_parse(builder.begin(), builder.end(), &builder))
+        throw ScenarioError({{file, builder.pointer, builder.problem}});
     return std::move(builder.root);
+}
+
+std::string shortened(std::string text, std::size_t most)
+{
+    constexpr std::string_view kMark = "...";
+    if (text.size() > most) {
+        std::size_t cut = most - kMark.size();
+        while (cut > 0 && (static_cast<unsigned char>(text[cut]) & 0xC0U) == 0x80U) // inside a UTF-8 character
+            --cut;
+        text.resize(cut);
+        text += kMark;
+    }
+    // The writer puts U+FFFD for what is no UTF-8.
+    return Json::parse(jsonString(text)).get<std::string>();
 }
 
 std::string prettyText(const Json& value)

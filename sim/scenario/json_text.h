@@ -19,6 +19,9 @@ inline constexpr std::size_t kMaxDepth = 64;
 /// UTF-8, more than kMaxFileBytes or kMaxDepth levels.
 Json parseStrict(std::string_view text, const std::string& file);
 
+/// At most `most` bytes of a text that came from outside, for a message; valid UTF-8 in any case.
+std::string shortened(std::string text, std::size_t most = 160);
+
 /// Two-space indentation; what has no structure of its own stays on one line while it fits. Newline at the end.
 std::string prettyText(const Json&);
 

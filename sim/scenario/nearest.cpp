@@ -23,6 +23,35 @@ std::size_t editDistance(std::string_view from, std::string_view to)
     return row.back();
 }
 
+/// The parts of "interleaved-1f1b", sorted.
+std::vector<std::string_view> partsOf(std::string_view word)
+{
+    std::vector<std::string_view> parts;
+    for (std::size_t begin = 0; begin < word.size();) {
+        const std::size_t end = std::min(word.find_first_of("-_ ", begin), word.size());
+        if (end > begin)
+            parts.push_back(word.substr(begin, end - begin));
+        begin = end + 1;
+    }
+    std::sort(parts.begin(), parts.end());
+    return parts;
+}
+
+/// Edits, or less where a person took the right parts in the wrong order, too many or too few of them.
+std::size_t distanceOf(std::string_view word, std::string_view candidate)
+{
+    const std::size_t edits = editDistance(word, candidate);
+    const auto given = partsOf(word), wanted = partsOf(candidate);
+    if (given == wanted)
+        return std::min<std::size_t>(edits, 1);
+    const auto holds = [](const auto& all, const auto& some) {
+        return !some.empty() && std::includes(all.begin(), all.end(), some.begin(), some.end());
+    };
+    const bool inside =
+        word.size() >= 2 && (candidate.find(word) != std::string_view::npos || word.find(candidate) != std::string_view::npos);
+    return inside || holds(given, wanted) || holds(wanted, given) ? std::min<std::size_t>(edits, 2) : edits;
+}
+
 } // namespace
 
 std::string nearestWords(std::string_view word, const std::vector<std::string>& words)
@@ -31,9 +60,7 @@ std::string nearestWords(std::string_view word, const std::vector<std::string>& 
     std::vector<std::pair<std::size_t, std::string_view>> close;
     if (word.size() <= kLongestWord)
         for (const std::string& candidate : words) {
-            std::size_t distance = editDistance(word, candidate);
-            if (word.size() >= 2 && (candidate.find(word) != std::string::npos || word.find(candidate) != std::string_view::npos))
-                distance = std::min<std::size_t>(distance, 2);
+            const std::size_t distance = distanceOf(word, candidate);
             if (distance <= std::max<std::size_t>(2, word.size() / 3))
                 close.emplace_back(distance, candidate);
         }

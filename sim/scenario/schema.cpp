@@ -15,7 +15,8 @@ constexpr std::array<std::string_view, 8> kAnnotations = {"$schema", "$id",     
 constexpr std::array<std::string_view, 12> kKeywords = {
     "$ref",     "type",     "enum",  "minimum",    "maximum",  "exclusiveMinimum",
     "minItems", "maxItems", "items", "properties", "required", "anyOf"};
-constexpr std::size_t kMostProblems = 100;
+/// More help nobody, and a hostile file must not ask for gigabytes of messages.
+constexpr std::size_t kMostProblems = 1000;
 
 template <std::size_t N>
 bool contains(const std::array<std::string_view, N>& words, std::string_view word)
@@ -79,10 +80,9 @@ std::string shown(const Json& value)
     constexpr std::size_t kLongest = 40;
     if (value.is_structured())
         return kindOf(value);
-    std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
-    if (text.size() > kLongest)
-        text = text.substr(0, kLongest - 3) + "..." + (value.is_string() ? "\"" : "");
-    return text;
+    if (value.is_string())
+        return "\"" + shortened(value.get<std::string>(), kLongest) + "\"";
+    return value.dump();
 }
 
 bool hasType(const Json& value, std::string_view type)
@@ -118,6 +118,8 @@ struct Schema::Check {
     {
         if (problems.size() < kMostProblems)
             problems.push_back({file, pointer, std::move(message)});
+        else if (problems.size() == kMostProblems)
+            problems.push_back({file, "", "there are more problems than the " + std::to_string(kMostProblems) + " listed"});
     }
 
     const Json& followed(const Json& rule) const
@@ -174,7 +176,7 @@ struct Schema::Check {
         std::vector<std::string> names;
         for (const Json& word : allowed)
             names.push_back(word.is_string() ? word.get<std::string>() : word.dump());
-        report(pointer, shown(value) + " is not one of the " + std::to_string(names.size()) + " possible values" +
+        report(pointer, shown(value) + ": unknown " + pointer.substr(pointer.rfind('/') + 1) +
                             nearestWords(value.is_string() ? value.get<std::string>() : value.dump(), names));
     }
 
@@ -202,7 +204,7 @@ struct Schema::Check {
             return;
         }
         if (rule.contains("items"))
-            for (std::size_t i = 0; i < value.size() && problems.size() < kMostProblems; ++i)
+            for (std::size_t i = 0; i < value.size() && problems.size() <= kMostProblems; ++i)
                 (*this)(value[i], rule.at("items"), pointer + "/" + std::to_string(i));
     }
 
@@ -212,7 +214,7 @@ struct Schema::Check {
         const Json& properties = rule.contains("properties") ? rule.at("properties") : kNoProperties;
         const bool closed = rule.contains("additionalProperties") && rule.at("additionalProperties") == false;
         for (const auto& [key, member] : value.items()) {
-            if (problems.size() >= kMostProblems)
+            if (problems.size() > kMostProblems)
                 return;
             const std::string at = childPointer(pointer, key);
             if (const auto property = properties.find(key); property != properties.end()) {

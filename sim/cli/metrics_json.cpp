@@ -1,0 +1,33 @@
+#include "sim/cli/metrics_json.h"
+
+namespace sim::cli {
+
+nlohmann::ordered_json metricsJson(const Metrics& m)
+{
+    nlohmann::ordered_json ranks = nlohmann::ordered_json::array();
+    for (const PipelineRankMetrics& rank : m.perPipelineRank)
+        ranks.push_back({{"busy_s", rank.busySeconds},
+                         {"bubble_s", rank.bubbleSeconds},
+                         {"comm_s", rank.commSeconds},
+                         {"peak_memory_gib", static_cast<double>(rank.memory.total()) / (1 << 30)}});
+    const ExposedCommunication& e = m.exposedComm;
+    return {{"step_time_s", m.stepTimeSeconds},
+            {"tokens_per_second", m.tokensPerSecond},
+            {"tokens_per_second_per_gpu", m.tokensPerSecondPerGpu},
+            {"model_tflops_per_gpu", m.modelTflopsPerGpu},
+            {"hardware_tflops_per_gpu", m.hardwareTflopsPerGpu},
+            {"mfu", m.mfu},
+            {"mfu_full_attention", m.mfuFullAttention},
+            {"hfu", m.hfu},
+            {"bubble_fraction", m.bubbleFraction},
+            {"exposed_comm_fraction", {{"tp", e.tp}, {"cp", e.cp}, {"ep", e.ep}, {"pp", e.pp}, {"dp", e.dp}}},
+            {"peak_memory_gib", m.peakMemoryGib},
+            {"fits", m.fits},
+            {"parameters", m.parameters},
+            {"world_size", m.worldSize},
+            {"per_pipeline_rank", ranks},
+            {"simulated_ops", m.simulatedOps},
+            {"wall_ms", m.wallMs}};
+}
+
+} // namespace sim::cli

@@ -1,0 +1,64 @@
+#include "sim/cli/command.h"
+
+#include "sim/mesh/mesh.h"
+#include "sim/mesh/placement.h"
+#include "sim/schedule/families.h"
+#include "sim/schedule/request.h"
+
+#include <iostream>
+#include <memory>
+
+namespace sim::cli {
+namespace {
+
+struct Arguments {
+    std::vector<std::string> files;
+    std::vector<std::string> overrides;
+};
+
+/// What only the making of mesh and schedule can tell: the actions of a custom schedule, for example.
+void make(const Scenario& scenario)
+{
+    const Mesh mesh(scenario.layout);
+    const Placement placement(scenario.layout, scenario.cluster);
+    makeSchedule(scheduleRequest(scenario));
+}
+
+bool isGood(const std::string& file, const std::vector<std::string>& overrides)
+{
+    try {
+        std::vector<Problem> warnings;
+        make(readScenario(file, catalogue(), overrides, &warnings));
+        for (const Problem& warning : warnings)
+            std::cerr << warning.text() << "\n";
+        return true;
+    } catch (const ScenarioError& error) {
+        for (const Problem& problem : error.problems())
+            (problem.severity == Severity::error ? std::cout : std::cerr) << problem.text() << "\n";
+    } catch (const Error& error) {
+        std::cout << file << ": " << error.what() << "\n";
+    }
+    return false;
+}
+
+void run(const Arguments& arguments)
+{
+    bool allGood = true;
+    for (const std::string& file : arguments.files)
+        allGood = isGood(file, arguments.overrides) && allGood;
+    if (!allGood)
+        throw CLI::RuntimeError(kBadInput);
+}
+
+} // namespace
+
+void addValidate(CLI::App& app)
+{
+    CLI::App* command = app.add_subcommand("validate", "One line a problem; nothing when all files are good");
+    auto arguments = std::make_shared<Arguments>();
+    command->add_option("FILE", arguments->files, "Scenario files")->required();
+    command->add_option("--set", arguments->overrides, "Override a key: POINTER=VALUE; repeatable")->expected(1)->take_all();
+    command->callback([arguments] { run(*arguments); });
+}
+
+} // namespace sim::cli

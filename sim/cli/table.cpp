@@ -7,10 +7,12 @@
 namespace sim::cli {
 namespace {
 
-bool isNumber(const std::string& cell)
+bool isNumber(std::string cell)
 {
-    return !cell.empty() && (cell == "-" || (cell.find_first_of("0123456789") != std::string::npos &&
-                                             cell.find_first_not_of("0123456789.,-+e % x") == std::string::npos));
+    if (cell.ends_with(" %"))
+        cell.resize(cell.size() - 2);
+    return cell == "-" || (!cell.empty() && cell.find_first_of("0123456789") != std::string::npos &&
+                           cell.find_first_not_of("0123456789.,-+e") == std::string::npos);
 }
 
 /// Characters, not bytes.

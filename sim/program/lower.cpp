@@ -131,16 +131,18 @@ void Lowering::lowerRank(int rank)
     const bool gathersEachStep = !gathersEachUse && (layout.zeroStage >= 3 || (layout.zeroStage >= 1 && overlap.paramGather));
     const bool reducesEachMicrobatch = reducesEveryMicrobatch(m_scenario);
 
-    // First forward and last gradient of each stage, in the rank's own order.
+    // First forward, first and last gradient of each stage, in the rank's own order.
     std::vector<int> stageOrder;
-    std::map<int, std::size_t> lastGradient;
+    std::map<int, std::size_t> firstGradient, lastGradient;
     for (std::size_t i = 0; i < actions.size(); ++i) {
         const Action& action = actions[i];
         if (action.kind == ActionKind::forward &&
             std::find(stageOrder.begin(), stageOrder.end(), action.stage) == stageOrder.end())
             stageOrder.push_back(action.stage);
-        if (action.kind == ActionKind::backward || action.kind == ActionKind::backwardWeight)
+        if (action.kind == ActionKind::backward || action.kind == ActionKind::backwardWeight) {
+            firstGradient.try_emplace(action.stage, i);
             lastGradient[action.stage] = i;
+        }
     }
 
     RankProgram program;
@@ -177,6 +179,7 @@ void Lowering::lowerRank(int rank)
         flags.releasesParameters = gathersEachUse;
         const auto last = lastGradient.find(action.stage);
         const bool isGradient = action.kind == ActionKind::backward || action.kind == ActionKind::backwardWeight;
+        flags.startsGradients = isGradient && layout.zeroStage >= 2 && firstGradient.at(action.stage) == i;
         flags.reducesGradients = isGradient && (reducesEachMicrobatch || (last != lastGradient.end() && last->second == i));
         int nextStage = -1;
         if (firstUse) {

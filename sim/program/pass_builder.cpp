@@ -330,6 +330,11 @@ Pass PassBuilder::backward(const StageContent& stage, ActionKind kind, PassFlags
     m_nextWaits = 0;
     m_deferredWeights.clear();
     const bool weightsOnly = kind == ActionKind::backwardWeight;
+    if (const std::int64_t bytes = accumulatedBytes(stage.parameters()); flags.startsGradients && bytes > 0) {
+        waitFor(0);
+        m_pass.ops.back().allocBytes = bytes;
+        m_pass.ops.back().buffer = true;
+    }
     if (!weightsOnly)
         receive(flags, Stream::sendBackward);
     const bool gathers = flags.gathersParameters && !weightsOnly;
@@ -575,11 +580,23 @@ void PassBuilder::reduceBucket(ParameterElements elements)
                     dense / std::max(1, layout.dpShard), maskOf(Stream::compute));
     if (routed > 0)
         communicate(Stream::dp, GroupRole::exptDp, kind, "grad.reduce.experts", routed, maskOf(Stream::compute));
-    if (m_pass.ops.size() > before && layout.zeroStage >= 2 && layout.pp == 1) { // the whole gradient lives until it is reduced
+    if (m_pass.ops.size() == before || layout.zeroStage < 2)
+        return;
+    // The whole gradient lives until it is reduced: for one micro-batch, or with a pipeline since the chunk's first one.
+    const bool accumulates = layout.pp > 1;
+    if (!accumulates)
         m_pass.ops[before].allocBytes = dense + routed;
-        m_pass.ops[before].freeBytes = dense + routed;
-        m_pass.ops[before].buffer = true;
-    }
+    m_pass.ops[before].freeBytes = accumulates ? accumulatedBytes(elements) : dense + routed;
+    m_pass.ops[before].buffer = true;
+}
+
+std::int64_t PassBuilder::accumulatedBytes(ParameterElements elements) const
+{
+    const Layout& layout = m_scenario.layout;
+    if (layout.zeroStage < 2 || layout.pp == 1)
+        return 0;
+    const ShardRanks ranks = ShardRanks::of(layout);
+    return ((ranks.dense > 1 ? elements.dense : 0) + (ranks.routed > 1 ? elements.routed : 0)) * m_stateBytes.gradient;
 }
 
 Pass PassBuilder::gather(const Bucket& bucket)

@@ -28,12 +28,13 @@ struct PassFlags {
     bool receives = false, sends = false; ///< to and from another rank
     bool gathersParameters = false;       ///< ZeRO: the first use in a step, or every use without a pipeline
     bool releasesParameters = false;      ///< frees each bucket after use (ZeRO 3 without a pipeline)
+    bool startsGradients = false;         ///< the first micro-batch that adds to the stage's gradients
     bool reducesGradients = false;        ///< the micro-batch after which gradients leave
     bool operator==(const PassFlags&) const = default;
     auto operator<=>(const PassFlags&) const = default;
 };
 
-/// Sharded gradients cannot accumulate whole; with a pipeline they do all the same (see states.h).
+/// Sharded gradients cannot accumulate whole; with a pipeline a chunk's do all the same (see states.h).
 bool reducesEveryMicrobatch(const Scenario&);
 
 class Labels {
@@ -81,6 +82,8 @@ private:
     void releaseBucket(const Bucket&);
     void reduceBucket(ParameterElements);
     std::int64_t gatheredBytes(const Bucket&) const;
+    /// Gradients of a chunk that its micro-batches add up whole before they are sharded.
+    std::int64_t accumulatedBytes(ParameterElements) const;
     std::int64_t keptBytes(const Operator&) const;
 
     const Scenario& m_scenario;

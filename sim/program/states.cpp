@@ -42,7 +42,7 @@ ModelStates modelStates(const Scenario& scenario, ParameterElements elements)
     states.parameterElements = whole;
     states.parameters = (zero >= 3 ? sharded : whole) * bytes.parameter;
     states.buffers = zero >= 3 && pipelined ? whole * bytes.parameter : 0;
-    states.gradients = (zero >= 2 && !pipelined ? sharded : whole) * bytes.gradient;
+    states.gradients = (zero >= 2 ? sharded : whole) * bytes.gradient;
     states.optimizer = (zero >= 1 ? sharded : whole) * bytes.optimizer;
     return states;
 }

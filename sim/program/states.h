@@ -23,8 +23,9 @@ struct ShardRanks {
     static ShardRanks of(const Layout&);
 };
 
-/// With a pipeline, gradients of ZeRO 2 and 3 accumulate whole until the last micro-batch and gathered parameters of ZeRO 3 stay
-/// for the step (as PyTorch's FSDP under pipelining): otherwise every micro-batch would pay the communication again.
+/// With a pipeline, gathered parameters of ZeRO 3 stay for the step (as PyTorch's FSDP under pipelining): otherwise every
+/// micro-batch would pay the communication again. Gradients of ZeRO 2 and 3 then add up whole, chunk by chunk, from the first to
+/// the last micro-batch; those buffers come and go in the program.
 ModelStates modelStates(const Scenario&, ParameterElements);
 
 } // namespace sim

@@ -21,6 +21,8 @@ int main(int argc, char** argv)
         app.parse(argc, argv); // runs the chosen command
         std::cout.flush();
         return std::cout ? sim::cli::kGood : sim::cli::kBadInput;
+    } catch (const CLI::RuntimeError& error) { // a command that has said all itself
+        return error.get_exit_code();
     } catch (const CLI::ParseError& error) {
         return app.exit(error) == 0 ? sim::cli::kGood : sim::cli::kCalledWrongly;
     } catch (const sim::cli::UsageError& error) {

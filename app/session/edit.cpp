@@ -98,6 +98,15 @@ void letNodesFollow(Edit& edit, const sim::ScenarioDocument& document, const sim
     edit.text += ", " + step("nodes", nodes, static_cast<int>(needed));
 }
 
+/// A list of layers a stage is as long as there are stages: with another number of them the balanced default takes its place.
+void letLayersFollow(Edit& edit, const sim::ScenarioDocument& document)
+{
+    if (!document.get("/schedule/layers_per_stage"))
+        return;
+    edit.assignments.push_back({"/schedule/layers_per_stage", std::nullopt});
+    edit.text += ", layers balanced";
+}
+
 /// The name under which a catalogue lists an id.
 std::string nameOf(const std::vector<sim::Catalogue::Entry>& entries, std::string_view id)
 {
@@ -154,6 +163,8 @@ Edit makeEdit(const sim::ScenarioDocument& document, const sim::Scenario* lastLe
     const int before = controlValue(document, lastLegal, control);
     edit.assignments.push_back({std::string(controlPointer(control)), std::to_string(value)});
     edit.text = step(controlName(control), before, value);
+    if ((control == Control::pp || control == Control::virtualStages) && value != before)
+        letLayersFollow(edit, document);
     if (!sharesGpusWithDp(control) && control != Control::dp)
         return edit;
 
@@ -188,6 +199,7 @@ Edit makeScheduleEdit(const sim::ScenarioDocument& document, const sim::Scenario
         if (legal != current) {
             edit.assignments.push_back({std::string(controlPointer(Control::virtualStages)), std::to_string(legal)});
             edit.text += ", " + step(controlName(Control::virtualStages), current, legal);
+            letLayersFollow(edit, document);
         }
     }
     return edit;
@@ -200,7 +212,9 @@ Edit makeModelEdit(const sim::ScenarioDocument& document, const sim::Catalogue& 
         before = nameOf(catalogue.models(), std::string_view(*base).substr(1, base->size() - 2));
     else if (const auto name = document.get("/model"); name && name->size() > 2 && name->front() == '"')
         before = nameOf(catalogue.models(), std::string_view(*name).substr(1, name->size() - 2));
-    return makeKeyEdit("/model", "{\"base\":" + quoted(id) + "}", "model", before, nameOf(catalogue.models(), id));
+    Edit edit = makeKeyEdit("/model", "{\"base\":" + quoted(id) + "}", "model", before, nameOf(catalogue.models(), id));
+    letLayersFollow(edit, document);
+    return edit;
 }
 
 Edit makeClusterEdit(const sim::ScenarioDocument& document, const sim::Scenario* lastLegal, const sim::Catalogue& catalogue,

@@ -29,6 +29,13 @@ void tell(const Problems& problems)
         tell(QString::fromStdString(problem.text()));
 }
 
+/// Platforms without a display talk about what they lack; a picture's standard error is for what went wrong.
+void leaveOutChatter(QtMsgType type, const QMessageLogContext&, const QString& message)
+{
+    if (type == QtCriticalMsg || type == QtFatalMsg)
+        tell(message);
+}
+
 CommandLine readCommandLine(int argc, char** argv, const QString& version)
 {
     const QCoreApplication core(argc, argv); // for the arguments; the window's application needs a platform first
@@ -64,7 +71,7 @@ int saveScreenshot(MainWindow& window, const StartOptions& options)
 {
     QString failure;
     QObject::connect(&window, &MainWindow::simulationFailed, &window, [&](const QString& message) { failure = message; });
-    window.resize(options.size);
+    window.setFixedSize(options.size);
     window.show();
     waitUntilSettled(window);
     if (!failure.isEmpty()) {
@@ -72,8 +79,10 @@ int saveScreenshot(MainWindow& window, const StartOptions& options)
         return kBadInput;
     }
     if (QWidget* focused = QApplication::focusWidget())
-        focused->clearFocus(); // no blinking cursor in a picture
-    QCoreApplication::processEvents();
+        focused->clearFocus();         // no blinking cursor in a picture
+    constexpr int kNestedLayouts = 10; // a change of size goes up one of them a round
+    for (int round = 0; round < kNestedLayouts; ++round)
+        QCoreApplication::processEvents();
     if (!window.grab().save(options.screenshot, "PNG")) {
         tell(QStringLiteral("%1: the picture cannot be written").arg(options.screenshot));
         return kBadInput;
@@ -138,8 +147,11 @@ int runApplication(int argc, char** argv, const QString& version)
             tell(output);
         return exitCode;
     }
-    if (options.isPicture() && !qEnvironmentVariableIsSet(kPlatform))
-        qputenv(kPlatform, "offscreen"); // the same picture with and without a display
+    if (options.isPicture()) {
+        qInstallMessageHandler(leaveOutChatter);
+        if (!qEnvironmentVariableIsSet(kPlatform))
+            qputenv(kPlatform, "offscreen"); // the same picture with and without a display
+    }
     if (!hasDisplay()) {
         tell(
             QStringLiteral("there is no display (DISPLAY and WAYLAND_DISPLAY are not set); --screenshot and --figure need none"));

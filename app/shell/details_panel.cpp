@@ -106,7 +106,7 @@ DetailsPanel::DetailsPanel(QWidget* parent) : QScrollArea(parent), m_theme(&ligh
     m_exposed = new MetricCard(tr("Exposed communication"), Better::lower, DeltaUnit::points);
     m_exposed->setToolTip(tr("Communication during which the rank computes nothing, of the step; mean over ranks"));
     m_memory = new MetricCard(tr("Peak memory"), Better::lower);
-    m_memory->setToolTip(tr("Of the fullest rank, at the moment of its peak"));
+    m_memory->setToolTip(tr("What a rank holds at the moment of its peak"));
     m_exposedBar = new StackedBar;
     m_exposed->addBelow(m_exposedBar);
     m_memoryBar = new StackedBar;
@@ -116,21 +116,17 @@ DetailsPanel::DetailsPanel(QWidget* parent) : QScrollArea(parent), m_theme(&ligh
     m_spanSection->setText(tr("SPAN"));
     m_spanTitle = label("heading");
     m_spanText = label("muted");
+    m_rankSection = label("section");
+    m_rankSection->setText(tr("RANK"));
     m_rankTitle = label("heading");
     m_coordinates = label("muted");
     m_place = label("muted");
     m_alike = label("small");
-    m_rankMemoryTitle = label("small");
-    m_rankMemory = new StackedBar;
     m_groups = new QGridLayout;
     m_groups->setHorizontalSpacing(12);
     m_groups->setVerticalSpacing(3);
     m_groups->setColumnStretch(2, 1);
 
-    auto* page = new QWidget;
-    auto* column = new QVBoxLayout(page);
-    column->setContentsMargins(16, 4, 16, 16);
-    column->setSpacing(8);
     auto* cards = new QGridLayout;
     cards->setSpacing(8);
     cards->addWidget(m_stepTime, 0, 0);
@@ -139,39 +135,34 @@ DetailsPanel::DetailsPanel(QWidget* parent) : QScrollArea(parent), m_theme(&ligh
     cards->addWidget(m_bubble, 1, 1);
     cards->addWidget(m_memory, 2, 0, 1, 2);
     cards->addWidget(m_exposed, 3, 0, 1, 2);
-    cards->addWidget(m_parameters, 4, 0, 1, 2);
     cards->setColumnStretch(0, 1);
     cards->setColumnStretch(1, 1);
     cards->setColumnMinimumWidth(0, 100);
     cards->setColumnMinimumWidth(1, 100);
 
-    auto* section = new QLabel(tr("RANK"));
-    setRole(section, "section");
-    for (QLabel* line : {m_spanSection, m_spanTitle, m_spanText}) {
-        line->hide();
+    auto* page = new QWidget;
+    auto* column = new QVBoxLayout(page);
+    column->setContentsMargins(14, 4, 12, 16);
+    column->setSpacing(6);
+    column->addLayout(cards);
+    column->addSpacing(8);
+    for (QWidget* line : {m_spanSection, m_spanTitle, m_spanText, m_rankSection, m_rankTitle, m_coordinates, m_place, m_alike})
         column->addWidget(line);
-    }
-    column->addWidget(section);
-    column->addWidget(m_rankTitle);
-    column->addWidget(m_coordinates);
-    column->addWidget(m_place);
-    column->addWidget(m_alike);
     column->addLayout(m_groups);
-    column->addSpacing(4);
-    column->addWidget(m_rankMemoryTitle);
-    column->addWidget(m_rankMemory);
-    column->insertLayout(0, cards);
-    column->insertSpacing(1, 8);
+    column->addSpacing(8);
+    column->addWidget(m_parameters);
     column->addStretch();
     setWidget(page);
+    setSpan(nullptr, std::nullopt);
 }
 
 void DetailsPanel::setSimulation(std::shared_ptr<const sim::Simulation> simulation, const std::optional<sim::Metrics>& before)
 {
     m_simulation = std::move(simulation);
+    m_before = before;
     widget()->setVisible(m_simulation != nullptr);
     if (m_simulation)
-        showMetrics(before);
+        showMetrics();
     showRank();
 }
 
@@ -181,6 +172,16 @@ void DetailsPanel::setRank(std::optional<int> rank)
         return;
     m_rank = rank;
     showRank();
+}
+
+bool DetailsPanel::isRankKnown() const
+{
+    return m_simulation && m_rank && *m_rank < m_simulation->mesh().worldSize();
+}
+
+void DetailsPanel::scrollToRank()
+{
+    ensureWidgetVisible(m_alike->isVisible() ? m_alike : m_place, 0, 120);
 }
 
 void DetailsPanel::setSpan(const std::shared_ptr<const sim::Trace>& trace, std::optional<SpanRef> span)
@@ -200,27 +201,43 @@ void DetailsPanel::setSpan(const std::shared_ptr<const sim::Trace>& trace, std::
 void DetailsPanel::setTheme(const Theme& theme)
 {
     m_theme = &theme;
-    for (StackedBar* bar : {m_exposedBar, m_memoryBar, m_rankMemory})
-        bar->setTheme(theme);
-    setSimulation(m_simulation, std::nullopt);
+    m_exposedBar->setTheme(theme);
+    m_memoryBar->setTheme(theme);
+    setSimulation(m_simulation, m_before);
 }
 
-void DetailsPanel::showMetrics(const std::optional<sim::Metrics>& before)
+void DetailsPanel::showMetrics()
 {
     const sim::Metrics& m = m_simulation->metrics();
-    const sim::Scenario& scenario = m_simulation->scenario();
     m_stepTime->setValue(durationQuantity(m.stepTimeSeconds));
+    m_stepTime->setNote(tr("%1 TFLOP/s a GPU").arg(threeDigits(m.modelTflopsPerGpu)));
     m_tokens->setValue(countQuantity(m.tokensPerSecond));
     m_tokens->setNote(tr("%1 a GPU").arg(countQuantity(m.tokensPerSecondPerGpu).text()));
-    m_stepTime->setNote(tr("%1 TFLOP/s a GPU").arg(threeDigits(m.modelTflopsPerGpu)));
     m_mfu->setValue(percentQuantity(m.mfu));
     m_mfu->setNote(tr("causal; full %1").arg(percentQuantity(m.mfuFullAttention).text()));
     m_bubble->setValue(percentQuantity(m.bubbleFraction));
     m_bubble->setNote(tr("of the step"));
     m_parameters->setValue(countQuantity(static_cast<double>(m.parameters)));
     m_parameters->setNote(separated(m.parameters));
+    showExposed();
 
-    const auto& e = m.exposedComm;
+    for (MetricCard* card : {m_stepTime, m_tokens, m_mfu, m_bubble, m_parameters, m_exposed})
+        card->hideChange();
+    if (!m_before)
+        return;
+    m_stepTime->showChange(m_before->stepTimeSeconds, m.stepTimeSeconds);
+    m_tokens->showChange(m_before->tokensPerSecond, m.tokensPerSecond);
+    m_mfu->showChange(m_before->mfu, m.mfu);
+    m_bubble->showChange(m_before->bubbleFraction, m.bubbleFraction);
+    m_parameters->showChange(static_cast<double>(m_before->parameters), static_cast<double>(m.parameters));
+    m_exposed->showChange(m_before->exposedComm.total(), m.exposedComm.total());
+}
+
+void DetailsPanel::showExposed()
+{
+    constexpr double kFullBar = 0.25; // a quarter of the step, unless it is more
+    const auto& e = m_simulation->metrics().exposedComm;
+    const sim::Layout& layout = m_simulation->scenario().layout;
     m_exposed->setValue(percentQuantity(e.total()));
     std::vector<StackedBar::Segment> dimensions;
     const auto add = [&](const char* name, double fraction, sim::OpClass opClass, int size) {
@@ -228,54 +245,58 @@ void DetailsPanel::showMetrics(const std::optional<sim::Metrics>& before)
             dimensions.push_back({QString::fromLatin1(name), fraction, percentQuantity(fraction).text(),
                                   toQColor(m_theme->opClass[static_cast<std::size_t>(opClass)])});
     };
-    add("tp", e.tp, sim::OpClass::tpComm, scenario.layout.tp);
-    add("cp", e.cp, sim::OpClass::cpComm, scenario.layout.cp);
-    add("ep", e.ep, sim::OpClass::epComm, scenario.layout.ep);
-    add("pp", e.pp, sim::OpClass::ppComm, scenario.layout.pp);
-    add("dp", e.dp, sim::OpClass::dpComm, scenario.layout.dp * scenario.layout.cp);
-    m_exposedBar->setSegments(std::move(dimensions), std::max(0.25, e.total()));
+    add("tp", e.tp, sim::OpClass::tpComm, layout.tp);
+    add("cp", e.cp, sim::OpClass::cpComm, layout.cp);
+    add("ep", e.ep, sim::OpClass::epComm, layout.ep);
+    add("pp", e.pp, sim::OpClass::ppComm, layout.pp);
+    add("dp", e.dp, sim::OpClass::dpComm, layout.dp * layout.cp);
+    m_exposedBar->setSegments(std::move(dimensions), std::max(kFullBar, e.total()));
+}
 
-    const double capacity = scenario.cluster.gpu.memoryGib;
-    m_memory->setValue(memoryQuantity(m.peakMemoryGib));
-    m_memory->setNote(
-        m.fits ? tr("fits in %1 GiB, %2 left").arg(threeDigits(capacity), memoryQuantity(capacity - m.peakMemoryGib).text())
-               : tr("<b style=\"color:%1\">does not fit</b> in %2 GiB, %3 too much")
-                     .arg(toQColor(m_theme->error).name(), threeDigits(capacity),
-                          memoryQuantity(m.peakMemoryGib - capacity).text()));
-    const auto fullest = std::max_element(m.perPipelineRank.begin(), m.perPipelineRank.end(),
-                                          [](const auto& a, const auto& b) { return a.memory.total() < b.memory.total(); });
-    m_memoryBar->setSegments(fullest == m.perPipelineRank.end() ? std::vector<StackedBar::Segment>{}
-                                                                : memorySegments(fullest->memory, *m_theme),
-                             capacity);
-
-    for (MetricCard* card : {m_stepTime, m_tokens, m_mfu, m_bubble, m_parameters, m_exposed, m_memory})
-        card->hideChange();
-    if (!before)
+/// Of the rank that is pointed at, else of the fullest.
+void DetailsPanel::showMemory()
+{
+    if (!m_simulation)
         return;
-    m_stepTime->showChange(before->stepTimeSeconds, m.stepTimeSeconds);
-    m_tokens->showChange(before->tokensPerSecond, m.tokensPerSecond);
-    m_mfu->showChange(before->mfu, m.mfu);
-    m_bubble->showChange(before->bubbleFraction, m.bubbleFraction);
-    m_parameters->showChange(static_cast<double>(before->parameters), static_cast<double>(m.parameters));
-    m_exposed->showChange(before->exposedComm.total(), e.total());
-    m_memory->showChange(before->peakMemoryGib, m.peakMemoryGib);
+    const sim::Metrics& m = m_simulation->metrics();
+    const double capacity = m_simulation->scenario().cluster.gpu.memoryGib;
+    sim::MemoryBreakdown memory;
+    if (isRankKnown()) {
+        memory = m_simulation->memoryOfClass(m_simulation->classOf(*m_rank));
+        m_memory->setTitle(tr("Peak memory of rank %1").arg(separated(*m_rank)));
+    } else {
+        const auto fullest = std::max_element(m.perPipelineRank.begin(), m.perPipelineRank.end(),
+                                              [](const auto& a, const auto& b) { return a.memory.total() < b.memory.total(); });
+        if (fullest != m.perPipelineRank.end())
+            memory = fullest->memory;
+        m_memory->setTitle(tr("Peak memory of the fullest rank"));
+    }
+    const double used = gib(memory.total());
+    m_memory->setValue(memoryQuantity(used));
+    m_memory->setNote(
+        used <= capacity
+            ? tr("fits in %1 GiB, %2 left").arg(threeDigits(capacity), memoryQuantity(capacity - used).text())
+            : tr("<b style=\"color:%1\">does not fit</b> in %2 GiB, %3 too much")
+                  .arg(toQColor(m_theme->error).name(), threeDigits(capacity), memoryQuantity(used - capacity).text()));
+    m_memoryBar->setSegments(memorySegments(memory, *m_theme), capacity);
+    if (m_before && !isRankKnown())
+        m_memory->showChange(m_before->peakMemoryGib, m.peakMemoryGib);
+    else
+        m_memory->hideChange();
 }
 
 void DetailsPanel::showRank()
 {
-    const bool known = m_simulation && m_rank && *m_rank < m_simulation->mesh().worldSize();
-    for (QWidget* w :
-         {static_cast<QWidget*>(m_coordinates), static_cast<QWidget*>(m_place), static_cast<QWidget*>(m_alike),
-          static_cast<QWidget*>(m_rankMemoryTitle), static_cast<QWidget*>(m_rankMemory), static_cast<QWidget*>(m_rankTitle)})
-        w->setVisible(known);
+    showMemory();
+    const bool known = isRankKnown();
+    for (QLabel* line : {m_rankTitle, m_place, m_alike})
+        line->setVisible(known);
     while (QLayoutItem* item = m_groups->takeAt(0)) {
-        if (QWidget* widget = item->widget())
-            widget->deleteLater();
+        delete item->widget();
         delete item;
     }
     if (!known) {
         m_coordinates->setText(tr("Point at a rank to see its place, its groups and what fills its memory."));
-        m_coordinates->setVisible(m_simulation != nullptr);
         return;
     }
     const int rank = *m_rank;
@@ -302,9 +323,6 @@ void DetailsPanel::showRank()
     m_alike->setVisible(alike > 1);
 
     showGroups(rank);
-    const sim::MemoryBreakdown memory = m_simulation->memoryOfClass(classIndex);
-    m_rankMemoryTitle->setText(tr("Memory at its peak: %1").arg(memoryQuantity(gib(memory.total())).text()));
-    m_rankMemory->setSegments(memorySegments(memory, *m_theme), scenario.cluster.gpu.memoryGib);
 }
 
 void DetailsPanel::showGroups(int rank)
@@ -344,7 +362,7 @@ QString DetailsPanel::spanText() const
 
 QString DetailsPanel::rankText() const
 {
-    return QStringList{m_rankTitle->text(), m_coordinates->text(), m_place->text(), m_rankMemory->summary()}.join(
+    return QStringList{m_rankTitle->text(), m_coordinates->text(), m_place->text(), m_memoryBar->summary()}.join(
         QLatin1Char('\n'));
 }
 

@@ -1,4 +1,4 @@
-// The numbers of the step, each with its convention and how it moved, and below them the rank under the pointer.
+// The numbers of the step, each with its convention and how it moved, and the rank and span that are pointed at.
 #pragma once
 
 #include "app/shell/metric_card.h"
@@ -26,22 +26,27 @@ public:
     /// What the pointer is over in the timeline, else what was clicked there.
     void setSpan(const std::shared_ptr<const sim::Trace>&, std::optional<SpanRef>);
     void setTheme(const Theme&);
+    void scrollToRank();
     /// As shown, for tests.
     QString rankText() const;
     QString spanText() const;
 
 private:
-    void showMetrics(const std::optional<sim::Metrics>& before);
+    void showMetrics();
+    void showExposed();
+    void showMemory();
+    bool isRankKnown() const;
     void showRank();
     void showGroups(int rank);
 
     std::shared_ptr<const sim::Simulation> m_simulation;
+    std::optional<sim::Metrics> m_before;
     std::optional<int> m_rank;
     const Theme* m_theme;
     MetricCard *m_stepTime, *m_tokens, *m_mfu, *m_bubble, *m_parameters, *m_exposed, *m_memory;
-    StackedBar *m_exposedBar, *m_memoryBar, *m_rankMemory;
+    StackedBar *m_exposedBar, *m_memoryBar;
     QLabel *m_spanSection, *m_spanTitle, *m_spanText;
-    QLabel *m_rankTitle, *m_coordinates, *m_place, *m_alike, *m_rankMemoryTitle;
+    QLabel *m_rankSection, *m_rankTitle, *m_coordinates, *m_place, *m_alike;
     QGridLayout* m_groups;
 };
 

@@ -22,7 +22,8 @@ QString threeDigits(double value)
 
 QString separated(std::int64_t value)
 {
-    return QLocale::c().toString(static_cast<qlonglong>(value)).replace(QLatin1Char('.'), QLatin1Char(','));
+    static const QLocale english(QLocale::English, QLocale::UnitedStates);
+    return english.toString(static_cast<qlonglong>(value));
 }
 
 Quantity durationQuantity(double seconds)

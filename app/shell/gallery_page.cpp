@@ -94,9 +94,10 @@ public:
         }
         painter->restore();
     }
-    QSize sizeHint(const QStyleOptionViewItem&, const QModelIndex&) const override
+    QSize sizeHint(const QStyleOptionViewItem& option, const QModelIndex&) const override
     {
-        return {kNarrowestCard, kCardHeight + kCardGap};
+        const auto* list = qobject_cast<const QListView*>(option.widget);
+        return list ? list->gridSize() : QSize(kNarrowestCard, kCardHeight + kCardGap);
     }
 
 private:
@@ -156,6 +157,7 @@ GalleryPage::GalleryPage(QWidget* parent)
     setRole(m_recent, "plain");
     m_recent->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     m_recent->setTextElideMode(Qt::ElideMiddle);
+    m_recentTitle->hide();
     auto* drop = new QLabel(tr("or drop a scenario file on the window"));
     drop->setWordWrap(true);
     setRole(drop, "small");
@@ -180,7 +182,8 @@ GalleryPage::GalleryPage(QWidget* parent)
     setRole(heading, "heading");
     m_search->setPlaceholderText(tr("Search by name, model, cluster, schedule, GPUs"));
     m_search->setClearButtonEnabled(true);
-    m_search->setFixedWidth(340);
+    m_search->setMinimumWidth(160);
+    m_search->setMaximumWidth(340);
     m_search->setAccessibleName(tr("Search the gallery"));
     m_cards->setAccessibleName(tr("Gallery"));
     m_cards->setModel(m_model);
@@ -198,8 +201,8 @@ GalleryPage::GalleryPage(QWidget* parent)
 
     auto* head = new QHBoxLayout;
     head->addWidget(heading);
-    head->addStretch();
-    head->addWidget(m_search);
+    head->addStretch(1);
+    head->addWidget(m_search, 2);
     head->addSpacing(kCardGap + 12);
     auto* main = new QVBoxLayout;
     main->setContentsMargins(24, 24, 8, 0);

@@ -30,7 +30,7 @@ namespace {
 
 constexpr int kBusyAfterMs = 150;
 constexpr QSize kUsualSize{1600, 900};
-constexpr int kFormWidth = 324, kDetailsWidth = 308;
+constexpr int kFormWidth = 324, kDetailsWidth = 308, kNarrowestDock = 292;
 const QString kGeometryKey = QStringLiteral("window/geometry");
 const QString kDocksKey = QStringLiteral("window/docks");
 const QString kSplitterKey = QStringLiteral("window/splitter");
@@ -61,9 +61,9 @@ QString countText(const Problems& problems)
 MainWindow::MainWindow(sim::Catalogue catalogue, const WindowOptions& options)
     : m_options(options), m_session(std::move(catalogue), options.reproducible ? QString() : autosaveFolder())
 {
+    applyStyle(themeFor(ThemeChoice::light), assetsPath()); // fonts first: widgets measure themselves with them
     setAcceptDrops(true);
-    setWindowIcon(
-        QIcon(QString::fromStdString(m_session.catalogue().assets().string()) + QStringLiteral("/icons/rankscope.svg")));
+    setWindowIcon(QIcon(assetsPath() + QStringLiteral("/icons/rankscope.svg")));
     buildPages();
     buildActions();
     buildMenus();
@@ -81,6 +81,11 @@ MainWindow::~MainWindow()
     m_session.undoStack().disconnect(this);
     m_session.disconnect();
     m_simulator.disconnect();
+}
+
+QString MainWindow::assetsPath() const
+{
+    return QString::fromStdString(m_session.catalogue().assets().string());
 }
 
 void MainWindow::buildPages()
@@ -107,7 +112,9 @@ void MainWindow::buildPages()
     setCentralWidget(middle);
 
     m_form = new ScenarioForm(m_session);
+    m_form->setMinimumWidth(kNarrowestDock);
     m_details = new DetailsPanel;
+    m_details->setMinimumWidth(kNarrowestDock);
     const auto dock = [this](const QString& title, const char* name, QWidget* content, Qt::DockWidgetArea area) {
         auto* out = new QDockWidget(title, this);
         out->setObjectName(QLatin1String(name));
@@ -330,8 +337,12 @@ void MainWindow::showSelection()
 {
     const Selection& selection = m_workspace->selection();
     m_details->setRank(selection.focusRank());
+    if (selection.selectedRank && selection.selectedRank != m_shownSelectedRank)
+        m_details->scrollToRank();
+    m_shownSelectedRank = selection.selectedRank;
     m_details->setSpan(m_workspace->trace(), selection.hoveredSpan ? selection.hoveredSpan : selection.selectedSpan);
-    m_pointedLabel->setText(m_workspace->pointedText());
+    const QString pointed = m_workspace->pointedText();
+    m_pointedLabel->setText(pointed.isEmpty() ? tr("W S zoom · A D pan · drag measures · F frames · ? shows all keys") : pointed);
 }
 
 void MainWindow::showStatus()
@@ -345,7 +356,8 @@ void MainWindow::showStatus()
     m_problemsLabel->setVisible(!m_problemsLabel->text().isEmpty());
 
     if (isGalleryShown()) {
-        m_resultLabel->setText(tr("? shows the keys"));
+        m_pointedLabel->clear();
+        m_resultLabel->clear();
         return;
     }
     if ((m_awaitsResult || m_awaitsKernels) && !m_busyTimer.isActive()) {

@@ -69,6 +69,7 @@ protected:
     void dropEvent(QDropEvent*) override;
 
 private:
+    QString assetsPath() const;
     void buildActions();
     void buildMenus();
     void buildToolBar();
@@ -127,6 +128,7 @@ private:
     std::optional<sim::Scenario> m_requested; ///< newest scenario the simulator was asked for
     std::optional<sim::Metrics> m_comparedTo; ///< numbers before the last step of the history
     int m_historyIndex = 0;                   ///< of the undo stack when m_comparedTo was taken
+    std::optional<int> m_shownSelectedRank;
     bool m_awaitsResult = false, m_awaitsKernels = false, m_awaitsLegalValues = false;
     QTimer m_busyTimer; ///< until then a simulation is not worth mentioning
     QTimer m_selectionTimer;

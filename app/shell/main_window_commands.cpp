@@ -145,7 +145,7 @@ void MainWindow::buildToolBar()
 void MainWindow::updateIcons()
 {
     const Theme& theme = themeFor(m_themeChoice);
-    const QString assets = QString::fromStdString(m_session.catalogue().assets().string());
+    const QString assets = assetsPath();
     const auto set = [&](const IconOf& item) { action(item.id)->setIcon(themedIcon(assets, QLatin1String(item.icon), theme)); };
     std::for_each(kToolBar.begin(), kToolBar.end(), set);
     std::for_each(kToolBarEnd.begin(), kToolBarEnd.end(), set);
@@ -287,7 +287,7 @@ void MainWindow::setThemeChoice(ThemeChoice choice)
 {
     m_themeChoice = choice;
     const Theme& theme = themeFor(choice);
-    applyStyle(theme, QString::fromStdString(m_session.catalogue().assets().string()));
+    applyStyle(theme, assetsPath());
     m_workspace->setTheme(theme);
     m_details->setTheme(theme);
     m_gallery->setTheme(theme);

@@ -11,22 +11,21 @@
 namespace app {
 
 MetricCard::MetricCard(const QString& title, Better better, DeltaUnit deltaUnit, QWidget* parent)
-    : QFrame(parent), m_better(better), m_deltaUnit(deltaUnit), m_value(new QLabel), m_unit(new QLabel), m_delta(new QLabel),
-      m_note(new QLabel)
+    : QFrame(parent), m_better(better), m_deltaUnit(deltaUnit), m_title(new QLabel), m_value(new QLabel), m_unit(new QLabel),
+      m_delta(new QLabel), m_note(new QLabel)
 {
     setRole(this, "card");
-    auto* titleLabel = new QLabel(title);
-    setRole(titleLabel, "small");
+    setRole(m_title, "small");
     setRole(m_value, "value");
     setRole(m_unit, "unit");
     setRole(m_note, "small");
     m_note->setWordWrap(true);
     m_note->hide();
-    setAccessibleName(title);
+    setTitle(title);
 
     auto* head = new QHBoxLayout;
     head->setSpacing(4);
-    head->addWidget(titleLabel);
+    head->addWidget(m_title);
     head->addStretch();
     head->addWidget(m_delta);
     auto* line = new QHBoxLayout;
@@ -40,6 +39,12 @@ MetricCard::MetricCard(const QString& title, Better better, DeltaUnit deltaUnit,
     m_column->addLayout(head);
     m_column->addLayout(line);
     m_column->addWidget(m_note);
+}
+
+void MetricCard::setTitle(const QString& title)
+{
+    m_title->setText(title);
+    setAccessibleName(title);
 }
 
 void MetricCard::setValue(const Quantity& quantity)

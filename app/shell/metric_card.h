@@ -17,6 +17,7 @@ class MetricCard : public QFrame {
     Q_OBJECT
 public:
     MetricCard(const QString& title, Better, DeltaUnit = DeltaUnit::percent, QWidget* parent = nullptr);
+    void setTitle(const QString&);
     void setValue(const Quantity&);
     void setNote(const QString&);
     /// No arrow where nothing moved by at least half a unit of the last digit shown.
@@ -29,7 +30,7 @@ public:
 private:
     Better m_better;
     DeltaUnit m_deltaUnit;
-    QLabel *m_value, *m_unit, *m_delta, *m_note;
+    QLabel *m_title, *m_value, *m_unit, *m_delta, *m_note;
     QVBoxLayout* m_column;
 };
 

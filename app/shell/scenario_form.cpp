@@ -1,5 +1,6 @@
 #include "app/shell/scenario_form.h"
 
+#include "app/shell/choice_box.h"
 #include "app/shell/format.h"
 #include "app/shell/style.h"
 #include "sim/schedule/families.h"
@@ -240,9 +241,9 @@ ScenarioForm::Choice& ScenarioForm::addChoice(const std::string& pointer, const 
     auto* name = new QLabel(label);
     name->setFixedWidth(84);
     name->setToolTip(what);
-    auto* box = new QComboBox;
+    auto* box = new ChoiceBox;
     box->setAccessibleName(label);
-    box->setToolTip(what);
+    box->setWhat(what);
     box->setMaxVisibleItems(24);
     box->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
     box->setMinimumContentsLength(8);

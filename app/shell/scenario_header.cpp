@@ -63,6 +63,7 @@ ScenarioHeader::ScenarioHeader(Session& session, QWidget* parent)
     m_text->hide();
     m_more->setText(tr("What to look at"));
     m_more->setCheckable(true);
+    setRole(m_more, "link");
     m_more->setAccessibleDescription(tr("Show the whole description of the scenario"));
     connect(m_more, &QToolButton::toggled, this, &ScenarioHeader::showWholeText);
 

@@ -41,6 +41,8 @@ QToolButton[role="step"] { padding: 0; font-size: 15px; color: @muted; border-ra
 QToolButton[role="step"]:hover { color: @text; }
 QToolButton[role="step"]:disabled { color: @border; background: transparent; }
 
+QToolButton[role="link"] { color: @accent; padding: 1px 4px; }
+QToolButton[role="link"]:checked { background: transparent; }
 QToolButton[role="find"] { background: @field; border: 1px solid @border; color: @muted; padding: 3px 12px; }
 QToolButton[role="find"]:hover { border-color: @faint; }
 
@@ -50,7 +52,9 @@ QStatusBar QLabel { color: @muted; font-size: 12px; padding: 0 8px; }
 QStatusBar QLabel[role="error"] { color: @error; }
 QStatusBar QLabel[role="warning"] { color: @warning; }
 
-QDockWidget { color: @muted; font-size: 11px; font-weight: 600; }
+QDockWidget { color: @muted; font-size: 11px; font-weight: 600; titlebar-close-icon: url(@close); titlebar-normal-icon: url(@float); }
+QDockWidget::close-button, QDockWidget::float-button { background: transparent; border: none; padding: 2px; icon-size: 12px; }
+QDockWidget::close-button:hover, QDockWidget::float-button:hover { background: @hover; border-radius: 3px; }
 QDockWidget::title { background: @panel; padding: 8px 16px 4px 16px; }
 QMainWindow::separator { background: @border; width: 1px; height: 1px; }
 QSplitter::handle { background: @border; }
@@ -142,6 +146,8 @@ QString styleSheet(const Theme& theme, const QString& assets)
         {QStringLiteral("@accentText"), accentText.name()},
         {QStringLiteral("@bannerBack"), mixed(panel, error, 0.12).name()},
         {QStringLiteral("@chevron"), assets + QStringLiteral("/icons/chevron.svg")},
+        {QStringLiteral("@close"), assets + QStringLiteral("/icons/close.svg")},
+        {QStringLiteral("@float"), assets + QStringLiteral("/icons/float.svg")},
         {QStringLiteral("@warning"), toQColor(theme.warning).name()},
         {QStringLiteral("@window"), toQColor(theme.window).name()},
         {QStringLiteral("@border"), border.name()},

@@ -73,7 +73,7 @@ void paintRanks(QPainter& painter, const QRectF& area, const sim::Scenario& s, c
     const double w = std::min(area.width() / columns, 40.0), h = std::min(area.height() / rows, 32.0);
     const double left = area.left() + (area.width() - w * columns) / 2, top = area.top() + (area.height() - h * rows) / 2;
     const QColor color = toQColor(theme.opClass[static_cast<std::size_t>(sim::OpClass::forward)]);
-    const int cellColumns = static_cast<int>(std::ceil(std::sqrt(cells * w / h)));
+    const int cellColumns = std::min(cells, static_cast<int>(std::ceil(std::sqrt(cells * w / h))));
     const int cellRows = (cells + cellColumns - 1) / cellColumns;
     for (int box = 0; box < boxes; ++box) {
         const QRectF frame(left + box % columns * w + 1.5, top + box / columns * h + 1.5, w - 3, h - 3);

@@ -1,0 +1,299 @@
+#include "app/session/session.h"
+
+#include "app/session/gallery.h"
+#include "app/session/settings.h"
+#include "tests/app/session/session_fixtures.h"
+
+#include <QDir>
+#include <QFile>
+#include <QTemporaryDir>
+
+#include <gtest/gtest.h>
+
+namespace app {
+namespace {
+
+using namespace test;
+
+class SessionTest : public testing::Test {
+protected:
+    QString write(const char* name, const QByteArray& text)
+    {
+        QFile file(folder.filePath(QLatin1String(name)));
+        EXPECT_TRUE(file.open(QIODevice::WriteOnly));
+        file.write(text);
+        return file.fileName();
+    }
+    void set(Control control, int value, int gesture = 0)
+    {
+        Edit edit = makeEdit(session.document(), session.scenario(), control, value, LayoutRule::keepGpus);
+        edit.gesture = gesture;
+        session.edit(edit);
+    }
+    int tp() const { return session.scenario()->layout.tp; }
+
+    QTemporaryDir folder;
+    Session session{catalogue(), folder.filePath(QStringLiteral("autosave"))};
+};
+
+TEST_F(SessionTest, StartsEmpty)
+{
+    EXPECT_FALSE(session.isOpen());
+    EXPECT_FALSE(session.isModified());
+    EXPECT_EQ(session.scenario(), nullptr);
+    EXPECT_EQ(session.displayName(), QString());
+    session.edit(makeKeyEdit("/layout/tp", "2", "tp", "1", "2")); // nothing to edit, nothing happens
+    EXPECT_FALSE(session.isModified());
+}
+
+TEST_F(SessionTest, OpensAFile)
+{
+    int opened = 0, changed = 0;
+    QObject::connect(&session, &Session::opened, [&] { ++opened; });
+    QObject::connect(&session, &Session::changed, [&] { ++changed; });
+    EXPECT_TRUE(session.open(galleryFile(kSixteen)).empty());
+    EXPECT_EQ(opened, 1);
+    EXPECT_EQ(changed, 1);
+    EXPECT_TRUE(session.isLegal());
+    EXPECT_FALSE(session.isModified());
+    EXPECT_EQ(session.displayName(), QStringLiteral("Sixteen ranks, four dimensions"));
+}
+
+TEST_F(SessionTest, UndoGivesBackExactlyWhatWasThere)
+{
+    ASSERT_TRUE(session.open(galleryFile(kSixteen)).empty());
+    const std::string before = session.document().text();
+    set(Control::tp, 4);
+    const std::string after = session.document().text();
+    EXPECT_EQ(tp(), 4);
+    EXPECT_TRUE(session.isModified());
+    EXPECT_EQ(session.undoStack().undoText(), QStringLiteral("tp 2 → 4, dp 2 → 1"));
+    session.undoStack().undo();
+    EXPECT_EQ(session.document().text(), before);
+    EXPECT_FALSE(session.isModified());
+    session.undoStack().redo();
+    EXPECT_EQ(session.document().text(), after);
+}
+
+TEST_F(SessionTest, OneDragIsOneStep)
+{
+    ASSERT_TRUE(session.open(galleryFile(kSixteen)).empty());
+    set(Control::tp, 1, 5);
+    set(Control::tp, 2, 5);
+    set(Control::tp, 4, 5);
+    EXPECT_EQ(session.undoStack().count(), 1);
+    EXPECT_TRUE(session.undoStack().undoText().startsWith(QStringLiteral("tp 2 → 4")));
+    set(Control::pp, 1, 6);
+    EXPECT_EQ(session.undoStack().count(), 2);
+    session.undoStack().undo();
+    session.undoStack().undo();
+    EXPECT_EQ(tp(), 2);
+}
+
+TEST_F(SessionTest, ADragBackToWhereItBeganIsNoStep)
+{
+    ASSERT_TRUE(session.open(galleryFile(kSixteen)).empty());
+    set(Control::tp, 4, 3);
+    set(Control::tp, 2, 3);
+    EXPECT_EQ(session.undoStack().count(), 0);
+    EXPECT_FALSE(session.isModified());
+}
+
+TEST_F(SessionTest, AnEditThatChangesNothingIsNoStep)
+{
+    ASSERT_TRUE(session.open(galleryFile(kSixteen)).empty());
+    set(Control::tp, 2);
+    EXPECT_EQ(session.undoStack().count(), 0);
+}
+
+TEST_F(SessionTest, IllegalEditKeepsTheLastLegalScenario)
+{
+    ASSERT_TRUE(session.open(galleryFile(kSixteen)).empty());
+    session.edit(makeKeyEdit("/layout/tp", "3", "tp", "2", "3"));
+    EXPECT_FALSE(session.isLegal());
+    EXPECT_EQ(tp(), 2);
+    EXPECT_EQ(session.document().get("/layout/tp"), "3");
+    ASSERT_FALSE(session.problems().empty());
+    bool told = false;
+    for (const sim::Problem& problem : session.problems())
+        told = told || problem.pointer == "/layout/tp";
+    EXPECT_TRUE(told);
+    session.undoStack().undo();
+    EXPECT_TRUE(session.isLegal());
+}
+
+TEST_F(SessionTest, BadFilesLeaveTheOpenOneAlone)
+{
+    ASSERT_TRUE(session.open(galleryFile(kSixteen)).empty());
+    set(Control::tp, 4);
+    const std::string before = session.document().text();
+    int signalled = 0;
+    QObject::connect(&session, &Session::opened, [&] { ++signalled; });
+    QObject::connect(&session, &Session::changed, [&] { ++signalled; });
+    const Problems unreadable = session.open(folder.filePath(QStringLiteral("none.json")));
+    const Problems broken = session.open(write("broken.json", "{ \"format\": "));
+    const Problems illegal = session.open(
+        write("illegal.json",
+              R"({"format":"rankscope-scenario","version":1,"model":"llama3-8b","cluster":{"base":"dgx-h100","nodes":1},)"
+              R"("layout":{"tp":3,"pp":7},"training":{"sequence_length":4096,"global_batch_size":8},"wrong":1})"));
+    EXPECT_EQ(unreadable.size(), 1U);
+    EXPECT_EQ(broken.size(), 1U);
+    EXPECT_GE(illegal.size(), 2U) << "all problems at once";
+    EXPECT_EQ(session.document().text(), before);
+    EXPECT_TRUE(session.isModified());
+    EXPECT_EQ(signalled, 0);
+}
+
+TEST_F(SessionTest, SavedFilesOpenAsTheSameScenario)
+{
+    ASSERT_TRUE(session.open(galleryFile(kSixteen)).empty());
+    set(Control::pp, 4);
+    const QString path = folder.filePath(QStringLiteral("mine.json"));
+    EXPECT_TRUE(session.saveAs(path).empty());
+    EXPECT_FALSE(session.isModified());
+    EXPECT_EQ(session.path(), path);
+    const sim::Scenario saved = *session.scenario();
+    set(Control::tp, 1);
+    EXPECT_TRUE(session.isModified());
+    EXPECT_TRUE(session.save().empty());
+    ASSERT_TRUE(session.open(path).empty());
+    EXPECT_EQ(tp(), 1);
+    EXPECT_EQ(session.scenario()->layout.pp, saved.layout.pp);
+    EXPECT_EQ(session.scenario()->model, saved.model);
+}
+
+TEST_F(SessionTest, WhatCannotBeSavedStaysModified)
+{
+    EXPECT_FALSE(session.save().empty());
+    ASSERT_TRUE(session.open(galleryFile(kSixteen)).empty());
+    set(Control::tp, 4);
+    const QString path = session.path();
+    EXPECT_FALSE(session.saveAs(folder.filePath(QStringLiteral("no/such/folder/mine.json"))).empty());
+    EXPECT_TRUE(session.isModified());
+    EXPECT_EQ(session.path(), path);
+}
+
+TEST_F(SessionTest, OverridesAreTheFirstStep)
+{
+    ASSERT_TRUE(session.open(galleryFile(kSixteen), {QStringLiteral("layout.tp=4"), QStringLiteral("layout.dp=1")}).empty());
+    EXPECT_EQ(tp(), 4);
+    EXPECT_TRUE(session.isModified());
+    session.undoStack().undo();
+    EXPECT_EQ(tp(), 2);
+    EXPECT_FALSE(session.open(galleryFile(kSixteen), {QStringLiteral("layout.tp=3")}).empty());
+    EXPECT_FALSE(session.open(galleryFile(kSixteen), {QStringLiteral("no.such.key=3")}).empty());
+    EXPECT_EQ(tp(), 2);
+}
+
+TEST_F(SessionTest, UnsavedWorkIsKeptAndTakenUpAgain)
+{
+    const QString autosaves = folder.filePath(QStringLiteral("autosave"));
+    std::string text;
+    {
+        Session crashing(catalogue(), autosaves);
+        ASSERT_TRUE(crashing.open(galleryFile(kSixteen)).empty());
+        crashing.edit(makeKeyEdit("/layout/tp", "4", "tp", "2", "4"));
+        text = crashing.document().text();
+        ASSERT_TRUE(waitFor([&] { return !QDir(autosaves).entryList({QStringLiteral("*.autosave")}).isEmpty(); }));
+        EXPECT_TRUE(Autosave::recoverable(autosaves).empty()) << "a living window's work is not offered to others";
+    } // gone without save() or close()
+    const auto left = Autosave::recoverable(autosaves);
+    ASSERT_EQ(left.size(), 1U);
+    EXPECT_EQ(left.front().path, galleryFile(kSixteen));
+    ASSERT_TRUE(session.recover(left.front()).empty());
+    EXPECT_EQ(session.document().text(), text);
+    EXPECT_TRUE(session.isModified());
+    EXPECT_EQ(session.path(), galleryFile(kSixteen));
+    EXPECT_TRUE(Autosave::recoverable(autosaves).empty());
+    session.close();
+    EXPECT_TRUE(QDir(autosaves).entryList({QStringLiteral("*.autosave")}).isEmpty()) << "closed in peace: nothing to restore";
+}
+
+TEST(Autosave, ForgetsWhatWasSavedOrDiscarded)
+{
+    const QTemporaryDir folder;
+    Autosave autosave(folder.path());
+    EXPECT_TRUE(autosave.write(QStringLiteral("a.json"), QStringLiteral("{}")));
+    autosave.remove();
+    EXPECT_TRUE(QDir(folder.path()).entryList({QStringLiteral("*.autosave")}).isEmpty());
+    {
+        Autosave crashed(folder.path());
+        crashed.write({}, QStringLiteral("{}"));
+    }
+    const auto left = Autosave::recoverable(folder.path());
+    ASSERT_EQ(left.size(), 1U);
+    Autosave::discard(left.front());
+    EXPECT_TRUE(Autosave::recoverable(folder.path()).empty());
+}
+
+TEST(Autosave, WithoutAFolderWritesNothing)
+{
+    Autosave none{QString()};
+    EXPECT_FALSE(none.write(QStringLiteral("a.json"), QStringLiteral("{}")));
+    EXPECT_TRUE(Autosave::recoverable(QStringLiteral("/no/such/folder")).empty());
+}
+
+TEST(Settings, RecentFilesAreTheNewestTenThatExist)
+{
+    const QTemporaryDir folder;
+    clearRecentFiles();
+    for (int i = 0; i < 12; ++i) {
+        QFile file(folder.filePath(QString::number(i)));
+        ASSERT_TRUE(file.open(QIODevice::WriteOnly));
+        addRecentFile(file.fileName());
+    }
+    addRecentFile(folder.filePath(QStringLiteral("5")));
+    QFile::remove(folder.filePath(QStringLiteral("9")));
+    const QStringList files = recentFiles();
+    EXPECT_EQ(files.size(), 9);
+    EXPECT_EQ(files.front(), folder.filePath(QStringLiteral("5")));
+    EXPECT_EQ(files.count(folder.filePath(QStringLiteral("5"))), 1);
+    clearRecentFiles();
+    EXPECT_TRUE(recentFiles().isEmpty());
+}
+
+TEST(Gallery, EveryFileIsLegalAndSaysWhatItIsAbout)
+{
+    const auto entries = readGallery(findScenarios(catalogue()), catalogue());
+    EXPECT_GE(entries.size(), 25U);
+    int world = 0;
+    for (const GalleryEntry& entry : entries) {
+        ASSERT_TRUE(entry.scenario) << entry.path.toStdString() << ": " << entry.summary.toStdString();
+        EXPECT_FALSE(entry.summary.isEmpty()) << entry.path.toStdString();
+        EXPECT_FALSE(entry.source.isEmpty()) << entry.path.toStdString();
+        EXPECT_GE(entry.scenario->layout.worldSize(), world) << "small ones first";
+        world = entry.scenario->layout.worldSize();
+    }
+}
+
+TEST(Gallery, SearchFindsAllWordsInAnyCase)
+{
+    const GalleryEntry entry = readGalleryEntry(galleryFile(kLarge), catalogue());
+    EXPECT_TRUE(entry.matches(QString()));
+    EXPECT_TRUE(entry.matches(QStringLiteral("LLAMA 16384")));
+    EXPECT_TRUE(entry.matches(QStringLiteral("interleaved h100")));
+    EXPECT_FALSE(entry.matches(QStringLiteral("llama mixtral")));
+}
+
+TEST(Gallery, BadFilesAreShownWithTheirProblem)
+{
+    const QTemporaryDir folder;
+    QFile file(folder.filePath(QStringLiteral("bad.json")));
+    ASSERT_TRUE(file.open(QIODevice::WriteOnly));
+    file.write("[]");
+    file.close();
+    const auto entries = readGallery(folder.path().toStdString(), catalogue());
+    ASSERT_EQ(entries.size(), 1U);
+    EXPECT_FALSE(entries.front().scenario);
+    EXPECT_FALSE(entries.front().summary.isEmpty());
+    EXPECT_TRUE(readGallery("/no/such/folder", catalogue()).empty());
+}
+
+TEST(Gallery, FirstSentenceIsPlain)
+{
+    EXPECT_EQ(firstSentence(QStringLiteral("**Look** at the [bubble](x.md). Then more.")), QStringLiteral("Look at the bubble."));
+    EXPECT_EQ(firstSentence(QStringLiteral("MFU 51.7 % of the\npeak")), QStringLiteral("MFU 51.7 % of the peak"));
+}
+
+} // namespace
+} // namespace app

@@ -45,7 +45,8 @@ public:
     {
         m_out.problems = std::move(shape);
         for (const Problem& problem : m_out.problems)
-            m_out.broken.insert(problem.pointer);
+            if (!problem.message.starts_with(Schema::kUnknownKey))
+                m_out.broken.insert(problem.pointer);
         for (const char* key : {"model", "cluster", "layout"})
             if (!root.contains(key))
                 m_out.broken.insert(childPointer("", key));
@@ -445,6 +446,11 @@ private:
         training.globalBatchSize =
             clampToInt(std::int64_t{layout.dp} * training.microBatchSize * (layout.pp > 1 ? 4LL * layout.pp : 1));
         from.read("global_batch_size", training.globalBatchSize);
+        for (const Precision usual : {Precision::bf16, Precision::fp16, Precision::fp32})
+            if (m_out.scenario.cluster.gpu.peakTflops.contains(usual)) {
+                training.precision = usual;
+                break;
+            }
         from.read("precision", kPrecisionWords, training.precision);
         if (const Json* recompute = from.find("recompute")) {
             const Json& kind = recompute->is_object() ? recompute->at("kind") : *recompute;

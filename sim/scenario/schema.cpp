@@ -223,7 +223,7 @@ struct Schema::Check {
                 std::vector<std::string> keys;
                 for (const auto& [name, unused] : properties.items())
                     keys.push_back(name);
-                report(at, "unknown key" + nearestWords(key, keys));
+                report(at, std::string(kUnknownKey) + nearestWords(key, keys));
             }
         }
         if (rule.contains("required"))

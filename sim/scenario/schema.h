@@ -13,6 +13,9 @@ namespace sim {
 
 class Schema {
 public:
+    /// How the problem of a key that the schema does not know begins; such a key breaks nothing else.
+    static constexpr std::string_view kUnknownKey = "unknown key";
+
     /// Throws Error for a schema that uses something this class does not know.
     explicit Schema(Json schema);
 

@@ -53,8 +53,8 @@ BusyMipmap::BusyMipmap(const Track& track, const std::vector<SpanKind>& kinds)
         total[m_classOfKind[m_kind[i]]] += m_durationNs[i];
     }
 
-    // About one slot for 8 spans: half a byte a span.
-    const auto slotLimit = static_cast<std::int64_t>(spans / 8 + 1);
+    // About one slot for 8 spans: half a byte a span. Never fewer than two: no slot holds both sides of time 0.
+    const auto slotLimit = static_cast<std::int64_t>(spans / 8 + 2);
     while ((m_startNs.back() >> m_slotShift) - (m_startNs.front() >> m_slotShift) >= slotLimit)
         ++m_slotShift;
     m_firstNs = m_startNs.front() >> m_slotShift << m_slotShift;
@@ -96,6 +96,9 @@ void BusyMipmap::flatten(const Track& track)
         running.push_back({now + track.durationNs[i], track.kind[i]});
     }
     advance(0, true);
+    m_flat->startNs.shrink_to_fit();
+    m_flat->durationNs.shrink_to_fit();
+    m_flat->kind.shrink_to_fit();
 }
 
 std::size_t BusyMipmap::startedBy(std::int64_t timeNs) const

@@ -16,7 +16,8 @@ namespace sim {
 using BusyByClass = std::array<std::int64_t, kOpClassCount>;
 
 /// Running totals of busy time at every 16th span (a mipmap summed up, so that every zoom reads the same level) and an index from
-/// time to span: exact for any range, whatever the zoom, about 6.5 bytes a span. Every instant counts once: where spans of the
+/// time to span: exact for any range, whatever the zoom, about 6.5 bytes a span
+/// (and 20 a piece where spans overlap). Every instant counts once: where spans of the
 /// track overlap, for the one that began last and still runs (the one drawn on top).
 /// Reads the track's columns when asked: the track must stay as it is, where it is, for as long as the mipmap is used (moving the
 /// vector that holds it is fine). Queries may run in several threads at once.

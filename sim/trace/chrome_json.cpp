@@ -2,6 +2,7 @@
 #include "sim/trace/export.h"
 #include "sim/trace/rows.h"
 
+#include <algorithm>
 #include <array>
 #include <cinttypes>
 #include <cstdio>
@@ -13,7 +14,7 @@ namespace sim {
 namespace {
 
 /// A JSON string. Names are UTF-8; control characters are escaped.
-std::string quoted(const std::string& text)
+std::string jsonString(const std::string& text)
 {
     std::string out = "\"";
     for (const char c : text) {
@@ -45,13 +46,13 @@ public:
 
     void write()
     {
-        m_out << "{\"schemaVersion\":1,\"displayTimeUnit\":\"ms\",\"traceName\":" << quoted(m_trace.title)
+        m_out << "{\"schemaVersion\":1,\"displayTimeUnit\":\"ms\",\"traceName\":" << jsonString(m_trace.title)
               << ",\"traceEvents\":[";
         prepareKinds();
         for (std::size_t p = 0; p < m_trace.processes.size(); ++p)
             describeProcess(p);
-        for (std::size_t t = 0; t < m_trace.tracks.size(); ++t)
-            writeTrack(t);
+        for (const std::size_t track : writingOrder(m_trace))
+            writeTrack(track);
         for (const Counter& counter : m_trace.counters)
             writeCounter(counter);
         m_out << "\n]}\n";
@@ -69,14 +70,15 @@ private:
     void prepareKinds()
     {
         for (const SpanKind& kind : m_trace.kinds) {
-            m_heads.push_back("{\"ph\":\"X\",\"name\":" + quoted(kind.name) + ",\"cat\":" + quoted(opClassName(kind.opClass)));
+            m_heads.push_back("{\"ph\":\"X\",\"name\":" + jsonString(kind.name) +
+                              ",\"cat\":" + jsonString(opClassName(kind.opClass)));
             std::string arguments;
             if (kind.stage >= 0)
                 arguments += ",\"stage\":" + std::to_string(kind.stage);
             if (kind.layer >= 0)
                 arguments += ",\"layer\":" + std::to_string(kind.layer);
             if (!kind.group.empty())
-                arguments += ",\"group\":" + quoted(kind.group);
+                arguments += ",\"group\":" + jsonString(kind.group);
             if (kind.bytes > 0)
                 arguments += ",\"bytes\":" + std::to_string(kind.bytes);
             if (kind.flops > 0) {
@@ -91,7 +93,7 @@ private:
     void describeProcess(std::size_t p)
     {
         const Process& process = m_trace.processes[p];
-        event() << "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":" << p << ",\"args\":{\"name\":" << quoted(process.name)
+        event() << "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":" << p << ",\"args\":{\"name\":" << jsonString(process.name)
                 << "}}";
         event() << "{\"ph\":\"M\",\"name\":\"process_sort_index\",\"pid\":" << p << ",\"args\":{\"sort_index\":" << p << "}}";
         if (process.multiplicity > 1)
@@ -99,12 +101,13 @@ private:
                     << process.multiplicity << " ranks\"}}";
     }
 
-    void describeRow(const Track& track, std::size_t row, std::size_t thread)
+    void describeRow(std::size_t index, std::size_t row, std::size_t thread)
     {
+        const Track& track = m_trace.tracks[index];
         event() << "{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":" << track.process << ",\"tid\":" << thread
-                << ",\"args\":{\"name\":" << quoted(rowName(track, row)) << "}}";
+                << ",\"args\":{\"name\":" << jsonString(rowName(track, row)) << "}}";
         event() << "{\"ph\":\"M\",\"name\":\"thread_sort_index\",\"pid\":" << track.process << ",\"tid\":" << thread
-                << ",\"args\":{\"sort_index\":" << thread << "}}";
+                << ",\"args\":{\"sort_index\":" << rowOrder(index, row) << "}}";
     }
 
     void writeTrack(std::size_t index)
@@ -116,7 +119,7 @@ private:
             [&](std::size_t row, std::size_t span) {
                 while (threads.size() <= row) {
                     threads.push_back(++m_threads);
-                    describeRow(track, threads.size() - 1, threads.back());
+                    describeRow(index, threads.size() - 1, threads.back());
                 }
                 writeSpan(index, threads[row], span);
             },
@@ -148,8 +151,8 @@ private:
     void writeCounter(const Counter& counter)
     {
         for (std::size_t i = 0; i < counter.timeNs.size(); ++i)
-            event() << "{\"ph\":\"C\",\"name\":" << quoted(counter.name) << ",\"pid\":" << counter.process
-                    << ",\"ts\":" << microseconds(counter.timeNs[i]) << ",\"args\":{" << quoted(counter.unit) << ":"
+            event() << "{\"ph\":\"C\",\"name\":" << jsonString(counter.name) << ",\"pid\":" << counter.process
+                    << ",\"ts\":" << microseconds(counter.timeNs[i]) << ",\"args\":{" << jsonString(counter.unit) << ":"
                     << counter.value[i] << "}}";
     }
 

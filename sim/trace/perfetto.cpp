@@ -21,7 +21,7 @@ constexpr std::uint32_t timestamp = 8, sequenceId = 10, trackEvent = 11, interne
 }
 namespace descriptor_field {
 constexpr std::uint32_t uuid = 1, name = 2, process = 3, thread = 4, parent = 5, counter = 8, childOrdering = 11,
-                        siblingOrder = 12, description = 14;
+                        siblingOrder = 12, description = 14, processOrdering = 19, threadOrdering = 20;
 }
 namespace event_field {
 constexpr std::uint32_t categoryIds = 3, annotations = 4, type = 9, nameId = 10, track = 11, counterValue = 30, flowIds = 47,
@@ -36,7 +36,8 @@ constexpr std::uint32_t categories = 1, names = 2, annotationNames = 3, annotati
 enum EventType : std::int32_t { kBegin = 1, kEnd = 2, kCounter = 4 };
 constexpr std::uint32_t kStateCleared = 1, kNeedsState = 2;
 constexpr std::uint32_t kSequence = 1;
-constexpr std::int32_t kExplicitOrder = 3;
+constexpr std::int32_t kExplicitOrder = 3; ///< of child tracks
+constexpr std::int32_t kExplicitRanks = 1; ///< of processes and threads
 constexpr std::int32_t kBytesUnit = 3;
 
 enum AnnotationName : std::uint64_t { kMicrobatch = 1, kStage, kLayer, kGroup, kBytes, kFlops };
@@ -48,15 +49,13 @@ public:
     void write()
     {
         intern();
-        std::size_t track = 0;
-        std::size_t counter = 0;
-        for (std::size_t process = 0; process < m_trace.processes.size(); ++process) {
+        describeRoot();
+        for (std::size_t process = 0; process < m_trace.processes.size(); ++process)
             describeProcess(process);
-            for (; track < m_trace.tracks.size() && m_trace.tracks[track].process == static_cast<int>(process); ++track)
-                writeTrack(track);
-            for (; counter < m_trace.counters.size() && m_trace.counters[counter].process == static_cast<int>(process); ++counter)
-                writeCounter(counter);
-        }
+        for (const std::size_t track : writingOrder(m_trace))
+            writeTrack(track);
+        for (std::size_t counter = 0; counter < m_trace.counters.size(); ++counter)
+            writeCounter(counter);
     }
 
 private:
@@ -118,6 +117,18 @@ private:
             kStateCleared | kNeedsState);
     }
 
+    /// The root track (uuid 0) says that processes and threads stand in the order they are given.
+    void describeRoot()
+    {
+        packet([](protozero::pbf_writer& packet) {
+            packet.add_uint64(packet_field::timestamp, 0);
+            protozero::pbf_writer descriptor(packet, packet_field::trackDescriptor);
+            descriptor.add_uint64(descriptor_field::uuid, 0);
+            descriptor.add_int32(descriptor_field::processOrdering, kExplicitRanks);
+            descriptor.add_int32(descriptor_field::threadOrdering, kExplicitRanks);
+        });
+    }
+
     void describeProcess(std::size_t index)
     {
         const Process& process = m_trace.processes[index];
@@ -138,8 +149,9 @@ private:
         });
     }
 
-    std::uint64_t describeRow(const Track& track, std::size_t row)
+    std::uint64_t describeRow(std::size_t index, std::size_t row)
     {
+        const Track& track = m_trace.tracks[index];
         const std::uint64_t id = newRowId();
         const auto process = static_cast<std::size_t>(track.process);
         packet([&](protozero::pbf_writer& packet) {
@@ -153,7 +165,7 @@ private:
                 thread.add_int64(2, static_cast<std::int64_t>(id));
                 thread.add_string(5, rowName(track, row));
             }
-            descriptor.add_int32(descriptor_field::siblingOrder, static_cast<std::int32_t>(id));
+            descriptor.add_int32(descriptor_field::siblingOrder, rowOrder(index, row));
         });
         return id;
     }
@@ -171,21 +183,19 @@ private:
         std::vector<std::uint64_t> rows;
         const auto rowId = [&](std::size_t row) {
             while (rows.size() <= row)
-                rows.push_back(describeRow(track, rows.size()));
+                rows.push_back(describeRow(index, rows.size()));
             return rows[row];
         };
         // Within a row Perfetto wants events in order of time; walkRows gives them so.
         walkRows(
             track, [&](std::size_t row, std::size_t span) { beginSpan(index, rowId(row), span); },
             [&](std::size_t row, std::int64_t timeNs) {
-                packet(
-                    [&, id = rowId(row)](protozero::pbf_writer& packet) {
-                        packet.add_uint64(packet_field::timestamp, static_cast<std::uint64_t>(timeNs));
-                        protozero::pbf_writer event(packet, packet_field::trackEvent);
-                        event.add_int32(event_field::type, kEnd);
-                        event.add_uint64(event_field::track, id);
-                    },
-                    kNeedsState);
+                packet([&, id = rowId(row)](protozero::pbf_writer& packet) {
+                    packet.add_uint64(packet_field::timestamp, static_cast<std::uint64_t>(timeNs));
+                    protozero::pbf_writer event(packet, packet_field::trackEvent);
+                    event.add_int32(event_field::type, kEnd);
+                    event.add_uint64(event_field::track, id);
+                });
             });
     }
 

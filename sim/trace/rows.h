@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
+#include <string>
 #include <vector>
 
 namespace sim {
@@ -38,6 +40,13 @@ void walkRows(const Track& track, Begin begin, End end)
             end(row, open[row].back());
 }
 
+/// Place of a row among those of its process, for viewers that sort by number: by track, then row.
+inline std::int32_t rowOrder(std::size_t track, std::size_t row)
+{
+    constexpr std::size_t kRowsATrack = 64;
+    return static_cast<std::int32_t>(track * kRowsATrack + std::min(row, kRowsATrack - 1));
+}
+
 /// "compute", "compute (2)", …
 inline std::string rowName(const Track& track, std::size_t row)
 {
@@ -65,6 +74,19 @@ inline std::vector<FlowEnd> flowEnds(const Trace& trace)
         return a.track != b.track ? a.track < b.track : a.span != b.span ? a.span < b.span : a.id < b.id;
     });
     return ends;
+}
+
+/// Tracks in the order to write: those at which flows arrive come last. A send and its receive may start at the same instant;
+/// viewers then go by the order in the file and drop a flow whose end they meet first.
+inline std::vector<std::size_t> writingOrder(const Trace& trace)
+{
+    std::vector<std::size_t> order(trace.tracks.size());
+    std::iota(order.begin(), order.end(), 0U);
+    std::vector<char> receives(trace.tracks.size(), 0);
+    for (const Flow& flow : trace.flows)
+        receives[flow.toTrack] = 1;
+    std::stable_partition(order.begin(), order.end(), [&](std::size_t track) { return receives[track] == 0; });
+    return order;
 }
 
 } // namespace sim

@@ -64,6 +64,28 @@ void addSpan(Track& track, std::int64_t start, std::int64_t end, std::uint32_t k
     track.microbatch.push_back(microbatch);
 }
 
+/// What a pass looks like from outside: enough for a trace of actions, without walking its ops again for each micro-batch.
+struct PassSummary {
+    std::ptrdiff_t firstCompute = -1, lastCompute = -1; ///< ops; -1: it computes nothing
+    std::int64_t highestBytes = 0, keptBytes = 0;       ///< held at most, and after it, beyond what was held before
+};
+
+PassSummary summaryOf(const Pass& pass)
+{
+    PassSummary summary;
+    for (std::size_t i = 0; i < pass.ops.size(); ++i) {
+        const Op& op = pass.ops[i];
+        if (op.kind == OpKind::compute) {
+            summary.firstCompute = summary.firstCompute < 0 ? static_cast<std::ptrdiff_t>(i) : summary.firstCompute;
+            summary.lastCompute = static_cast<std::ptrdiff_t>(i);
+        }
+        summary.keptBytes += op.allocBytes;
+        summary.highestBytes = std::max(summary.highestBytes, summary.keptBytes);
+        summary.keptBytes -= op.freeBytes;
+    }
+    return summary;
+}
+
 class TraceMaker {
 public:
     TraceMaker(const Scenario& scenario, const Mesh& mesh, const Schedule& schedule, const Program& program,
@@ -77,6 +99,8 @@ public:
     {
         m_trace.title = m_scenario.name;
         m_trace.endNs = m_result.endNs;
+        for (const Pass& pass : m_program.passes)
+            m_summaries.push_back(summaryOf(pass));
         for (int c = 0; c < m_classes.count(); ++c)
             addClass(c);
         for (const auto& [slot, from] : m_sent) {
@@ -103,6 +127,7 @@ private:
     const PricedProgram& m_prices;
     const EngineResult& m_result;
     TraceDetail m_detail;
+    std::vector<PassSummary> m_summaries; ///< [pass]
     Trace m_trace;
     std::map<std::pair<int, int>, std::uint32_t> m_actionKinds;                ///< kind, stage
     std::map<std::pair<std::uint32_t, std::int32_t>, std::uint32_t> m_opKinds; ///< pass, stage -> kind of its first op
@@ -202,23 +227,23 @@ void TraceMaker::addClass(int c)
     for (const Step& step : program.steps) {
         const Pass& pass = m_program.passes[step.pass];
         const std::uint32_t kindOfFirst = kernels ? opKinds(step) : 0;
-        std::int64_t begin = -1, end = 0, highest = held;
-        for (std::size_t i = 0; i < pass.ops.size(); ++i, ++place) {
+        const PassSummary& summary = m_summaries[step.pass];
+        const std::size_t passPlace = place;
+        place += pass.ops.size();
+        const std::int64_t highest = held + summary.highestBytes;
+        if (!kernels)
+            held += summary.keptBytes;
+        for (std::size_t i = 0; kernels && i < pass.ops.size(); ++i) {
             const Op& op = pass.ops[i];
-            const std::int64_t start = m_result.opStartNs[place];
-            const std::int64_t stop = m_result.opEndNs[place];
-            if (op.kind == OpKind::compute) {
-                begin = begin < 0 ? start : begin;
-                end = stop;
-            }
+            const std::int64_t start = m_result.opStartNs[passPlace + i];
+            const std::int64_t stop = m_result.opEndNs[passPlace + i];
             held += op.allocBytes;
-            highest = std::max(highest, held);
-            if (kernels && op.allocBytes != 0)
+            if (op.allocBytes != 0)
                 count(start, held);
             held -= op.freeBytes;
-            if (kernels && op.freeBytes != 0)
+            if (op.freeBytes != 0)
                 count(stop, held);
-            if (!kernels || op.kind == OpKind::wait)
+            if (op.kind == OpKind::wait)
                 continue;
             const auto stream = static_cast<std::size_t>(op.stream);
             Track& track = streams[stream];
@@ -237,8 +262,10 @@ void TraceMaker::addClass(int c)
             }
             addSpan(track, shownFrom, std::max(shownFrom, stop), kindOfFirst + static_cast<std::uint32_t>(i), step.microbatch);
         }
-        if (begin < 0)
+        if (summary.firstCompute < 0)
             continue;
+        const std::int64_t begin = m_result.opStartNs[passPlace + static_cast<std::size_t>(summary.firstCompute)];
+        const std::int64_t end = m_result.opEndNs[passPlace + static_cast<std::size_t>(summary.lastCompute)];
         if (!kernels) {
             count(begin, highest);
             count(end, held);

@@ -24,6 +24,7 @@
 #include <QVBoxLayout>
 
 #include <algorithm>
+#include <utility>
 
 namespace app {
 namespace {
@@ -167,6 +168,7 @@ void MainWindow::connectParts()
     connect(&m_simulator, &Simulator::failed, this, [this](const QString& message) {
         m_awaitsResult = m_awaitsKernels = m_awaitsLegalValues = false;
         m_requested.reset();
+        m_bannerTellsFailure = true;
         m_banner->tell(tr("This step cannot be simulated"), {{{}, {}, message.toStdString(), sim::Severity::error}});
         emit simulationFailed(message);
         settleIfDone();
@@ -309,6 +311,8 @@ void MainWindow::showResult(const SimulationPtr& simulation, const TracePtr& act
 {
     m_awaitsResult = false;
     m_busyTimer.stop();
+    if (std::exchange(m_bannerTellsFailure, false))
+        m_banner->dismiss();
     m_simulation = simulation;
     m_actionTrace = actions;
     m_workspace->setResult(simulation, actions);

@@ -129,6 +129,7 @@ private:
     std::optional<sim::Metrics> m_comparedTo; ///< numbers before the last step of the history
     int m_historyIndex = 0;                   ///< of the undo stack when m_comparedTo was taken
     std::optional<int> m_shownSelectedRank;
+    bool m_bannerTellsFailure = false; ///< of the simulation: it is over with the next result
     bool m_awaitsResult = false, m_awaitsKernels = false, m_awaitsLegalValues = false;
     QTimer m_busyTimer; ///< until then a simulation is not worth mentioning
     QTimer m_selectionTimer;

@@ -20,11 +20,7 @@ struct Picture {
     int width, height;
     std::vector<std::uint32_t> pixels;
     std::uint32_t at(int x, int y) const { return pixels[static_cast<std::size_t>(y * width + x)]; }
-    void draw(const DrawList& list)
-    {
-        const GlyphAtlas& atlas = list.atlas();
-        rasterise(list.list(), {atlas.coverage(), atlas.width(), atlas.heightPixels()}, {pixels.data(), width, height, width});
-    }
+    void draw(const DrawList& list) { rasterise(list.list(), list.atlas().texture(), {pixels.data(), width, height, width}); }
     long inked() const
     {
         return std::count_if(pixels.begin(), pixels.end(), [](std::uint32_t p) { return p != 0xFFFFFFFFU; });

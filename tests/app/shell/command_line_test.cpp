@@ -1,0 +1,75 @@
+#include "app/shell/command_line.h"
+
+#include <gtest/gtest.h>
+
+namespace app {
+namespace {
+
+CommandLine parse(const char* line)
+{
+    return parseCommandLine(QString::fromUtf8(line).split(QLatin1Char(' '), Qt::SkipEmptyParts), QStringLiteral("1.2.3"));
+}
+
+struct Wrong {
+    const char *line, *says;
+};
+
+class CalledWrongly : public testing::TestWithParam<Wrong> {};
+
+TEST_P(CalledWrongly, ExitsWithTwoAndSaysWhatWouldWork)
+{
+    const CommandLine result = parse(GetParam().line);
+    EXPECT_EQ(result.exitCode, 2);
+    EXPECT_TRUE(result.output.contains(QLatin1String(GetParam().says))) << result.output.toStdString();
+    EXPECT_TRUE(result.output.contains(QLatin1String("--help")));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    CommandLine, CalledWrongly,
+    testing::Values(Wrong{"--no-such", "no-such"}, Wrong{"a.json b.json", "one FILE"},
+                    Wrong{"--view nothing a.json", "grid and timeline"}, Wrong{"--lesson first", "not available yet"},
+                    Wrong{"--attach tcp://localhost:1", "not available yet"}, Wrong{"--screenshot a.jpg", ".png"},
+                    Wrong{"--size 1600", "WxH"}, Wrong{"--size 10x10", "320"}, Wrong{"--size ax900", "WxH"},
+                    Wrong{"--size 1600x900x2", "WxH"}, Wrong{"--figure grid", "takes a view"},
+                    Wrong{"--figure grid a.bmp a.json", ".svg"}, Wrong{"--figure memory a.svg a.json", "grid and timeline"},
+                    Wrong{"--figure grid a.svg", "none was given"}, Wrong{"--set layout.tp=4", "no FILE"},
+                    Wrong{"--set layout.tp a.json", "POINTER=VALUE"}, Wrong{"--theme blue", "light or dark"}));
+
+TEST(CommandLine, NothingIsTheGallery)
+{
+    const CommandLine result = parse("");
+    EXPECT_LT(result.exitCode, 0);
+    EXPECT_TRUE(result.options.file.isEmpty());
+    EXPECT_FALSE(result.options.isPicture());
+    EXPECT_EQ(result.options.size, QSize(1600, 900));
+}
+
+TEST(CommandLine, ReadsAllOfTheContract)
+{
+    const CommandLine result = parse("a.json --view grid --screenshot out.png --size 1280x720 --set layout.tp=4 "
+                                     "--set layout.pp=2 --figure timeline out.svg --theme dark");
+    ASSERT_LT(result.exitCode, 0) << result.output.toStdString();
+    const StartOptions& o = result.options;
+    EXPECT_EQ(o.file, QStringLiteral("a.json"));
+    EXPECT_EQ(o.view, QStringLiteral("grid"));
+    EXPECT_EQ(o.screenshot, QStringLiteral("out.png"));
+    EXPECT_EQ(o.size, QSize(1280, 720));
+    EXPECT_EQ(o.overrides, (QStringList{QStringLiteral("layout.tp=4"), QStringLiteral("layout.pp=2")}));
+    EXPECT_EQ(o.figureView, QStringLiteral("timeline"));
+    EXPECT_EQ(o.figureFile, QStringLiteral("out.svg"));
+    EXPECT_EQ(o.theme, QStringLiteral("dark"));
+    EXPECT_TRUE(o.isPicture());
+}
+
+TEST(CommandLine, HelpAndVersionSucceed)
+{
+    EXPECT_EQ(parse("--version").exitCode, 0);
+    EXPECT_EQ(parse("--version").output, QStringLiteral("rankscope 1.2.3\n"));
+    const CommandLine help = parse("--help");
+    EXPECT_EQ(help.exitCode, 0);
+    for (const char* option : {"--view", "--lesson", "--attach", "--screenshot", "--size", "--figure", "--set", "FILE"})
+        EXPECT_TRUE(help.output.contains(QLatin1String(option))) << option;
+}
+
+} // namespace
+} // namespace app

@@ -1,0 +1,123 @@
+#include "app/shell/command_palette.h"
+#include "app/shell/commands.h"
+#include "app/shell/format.h"
+
+#include <QKeyEvent>
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+
+namespace app {
+namespace {
+
+const Command* pressed(int key, Qt::KeyboardModifiers modifiers = Qt::NoModifier)
+{
+    return canvasCommand(QKeyEvent(QEvent::KeyPress, key, modifiers));
+}
+
+TEST(Commands, EveryIdIsInTheTableOnce)
+{
+    std::map<CommandId, int> times;
+    for (const Command& c : commands())
+        ++times[c.id];
+    for (int id = 0; id <= static_cast<int>(CommandId::about); ++id)
+        EXPECT_EQ(times[static_cast<CommandId>(id)], 1) << id;
+}
+
+TEST(Commands, NoTwoShareAKey)
+{
+    std::map<QString, QString> owners;
+    for (const Command& c : commands()) {
+        for (const QKeySequence& keys : shortcutsOf(c)) {
+            ASSERT_FALSE(keys.isEmpty()) << c.text << ": " << c.shortcuts;
+            const auto [owner, isNew] = owners.try_emplace(keys.toString(), plainText(c));
+            EXPECT_TRUE(isNew) << keys.toString().toStdString() << ": " << c.text << " and " << owner->second.toStdString();
+        }
+    }
+}
+
+TEST(Commands, NoMenuHasAMnemonicTwice)
+{
+    std::set<std::pair<CommandMenu, QChar>> seen;
+    for (const Command& c : commands()) {
+        const QString text = QString::fromUtf8(c.text);
+        const qsizetype at = text.indexOf(QLatin1Char('&'));
+        if (at >= 0) {
+            EXPECT_TRUE(seen.emplace(c.menu, text[at + 1].toLower()).second) << c.text;
+        }
+    }
+}
+
+TEST(Commands, SayWhatTheyDo)
+{
+    for (const Command& c : commands()) {
+        EXPECT_GT(QString::fromUtf8(c.what).size(), 4) << c.text;
+        EXPECT_FALSE(plainText(c).contains(QLatin1Char('&')));
+        EXPECT_EQ(c.scope == CommandScope::canvas, c.viewCommand.has_value()) << c.text;
+    }
+}
+
+TEST(Commands, CanvasKeysAreThoseOfPerfetto)
+{
+    ASSERT_TRUE(pressed(Qt::Key_W));
+    EXPECT_EQ(pressed(Qt::Key_W)->viewCommand, ViewCommand::zoomIn);
+    EXPECT_EQ(pressed(Qt::Key_S)->viewCommand, ViewCommand::zoomOut);
+    EXPECT_EQ(pressed(Qt::Key_A)->viewCommand, ViewCommand::panLeft);
+    EXPECT_EQ(pressed(Qt::Key_Right)->viewCommand, ViewCommand::panRight);
+    EXPECT_EQ(pressed(Qt::Key_F, Qt::ShiftModifier)->viewCommand, ViewCommand::focusSelection);
+    EXPECT_EQ(pressed(Qt::Key_M)->viewCommand, ViewCommand::mark);
+    EXPECT_EQ(pressed(Qt::Key_S, Qt::ControlModifier), nullptr) << "that is Save";
+    EXPECT_EQ(pressed(Qt::Key_Q), nullptr);
+}
+
+TEST(Palette, FindsByPartsOfTheName)
+{
+    EXPECT_GT(matchScore(QStringLiteral("Export Timeline"), QStringLiteral("time")),
+              matchScore(QStringLiteral("Sometimes"), QStringLiteral("time")));
+    EXPECT_GT(matchScore(QStringLiteral("Zoom In"), QStringLiteral("zin")), 0);
+    EXPECT_LT(matchScore(QStringLiteral("Zoom In"), QStringLiteral("xq")), 0);
+}
+
+TEST(Palette, OffersOnlyWhatCanBeRun)
+{
+    CommandPalette palette([](CommandId id) { return id == CommandId::open; }, 0);
+    EXPECT_EQ(palette.shown(), QStringList{QStringLiteral("Open")});
+    palette.setFilter(QStringLiteral("zzz"));
+    EXPECT_TRUE(palette.shown().isEmpty());
+}
+
+TEST(Palette, ANumberGoesToThatRank)
+{
+    CommandPalette palette([](CommandId) { return false; }, 16);
+    palette.setFilter(QStringLiteral("13"));
+    EXPECT_EQ(palette.shown(), QStringList{QStringLiteral("Go to rank 13")});
+    palette.setFilter(QStringLiteral("rank 15"));
+    EXPECT_EQ(palette.shown(), QStringList{QStringLiteral("Go to rank 15")});
+    palette.setFilter(QStringLiteral("16"));
+    EXPECT_TRUE(palette.shown().isEmpty()) << "there are ranks 0 to 15";
+}
+
+TEST(Format, NumbersAsPeopleReadThem)
+{
+    EXPECT_EQ(separated(16384), QStringLiteral("16,384"));
+    EXPECT_EQ(separated(7), QStringLiteral("7"));
+    EXPECT_EQ(durationQuantity(0.4123).text(), QStringLiteral("412 ms"));
+    EXPECT_EQ(durationQuantity(5.061).text(), QStringLiteral("5.06 s"));
+    EXPECT_EQ(durationQuantity(8.12e-4).text(), QStringLiteral("812 µs"));
+    EXPECT_EQ(countQuantity(405853388800.0).text(), QStringLiteral("406 B"));
+    EXPECT_EQ(countQuantity(9529).text(), QStringLiteral("9,529"));
+    EXPECT_EQ(memoryQuantity(71.23).text(), QStringLiteral("71.2 GiB"));
+    EXPECT_EQ(memoryQuantity(0.5).text(), QStringLiteral("512 MiB"));
+    EXPECT_EQ(percentQuantity(0.413).text(), QStringLiteral("41.3 %"));
+    EXPECT_EQ(percentQuantity(0.0053).text(), QStringLiteral("0.53 %"));
+    sim::Layout layout;
+    EXPECT_EQ(layoutLine(layout), QStringLiteral("1 GPU"));
+    layout.tp = 8;
+    layout.dp = 128;
+    EXPECT_EQ(layoutLine(layout), QStringLiteral("1,024 GPUs  ·  tp 8  ·  dp 128"));
+}
+
+} // namespace
+} // namespace app

@@ -1,0 +1,134 @@
+// The program itself, without a display: pictures, messages, exit codes.
+#include "tests/app/session/session_fixtures.h"
+
+#include <QFile>
+#include <QImage>
+#include <QProcess>
+#include <QProcessEnvironment>
+#include <QSet>
+#include <QTemporaryDir>
+
+#include <gtest/gtest.h>
+
+namespace app {
+namespace {
+
+using namespace test;
+
+struct Outcome {
+    int exitCode;
+    QByteArray output, error;
+};
+
+Outcome rankscope(const QStringList& arguments)
+{
+    QProcess process;
+    QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
+    for (const char* display : {"DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"})
+        environment.remove(QLatin1String(display));
+    process.setProcessEnvironment(environment);
+    process.start(QStringLiteral(RANKSCOPE_BIN_DIR "/rankscope"), arguments);
+    if (!process.waitForFinished(30000))
+        return {-1, {}, "did not end"};
+    return {process.exitCode(), process.readAllStandardOutput(), process.readAllStandardError()};
+}
+
+class Picture : public testing::Test {
+protected:
+    QString path(const char* name) const { return folder.filePath(QLatin1String(name)); }
+    static QByteArray contents(const QString& file)
+    {
+        QFile in(file);
+        return in.open(QIODevice::ReadOnly) ? in.readAll() : QByteArray();
+    }
+    static qsizetype colours(const QImage& image)
+    {
+        QSet<QRgb> seen;
+        for (int y = 0; y < image.height(); y += 3) {
+            for (int x = 0; x < image.width(); x += 3)
+                seen.insert(image.pixel(x, y));
+        }
+        return seen.size();
+    }
+    QTemporaryDir folder;
+};
+
+TEST_F(Picture, ScreenshotHasTheSizeAskedForAndIsNotBlank)
+{
+    const Outcome outcome = rankscope({galleryFile(kSixteen), QStringLiteral("--screenshot"), path("a.png"),
+                                       QStringLiteral("--size"), QStringLiteral("1280x720")});
+    EXPECT_EQ(outcome.exitCode, 0) << outcome.error.toStdString();
+    EXPECT_TRUE(outcome.error.isEmpty()) << outcome.error.toStdString();
+    const QImage image(path("a.png"));
+    EXPECT_EQ(image.size(), QSize(1280, 720));
+    EXPECT_GT(colours(image), 100);
+}
+
+TEST_F(Picture, ScreenshotsAreTheSameEveryTime)
+{
+    for (const char* name : {"a.png", "b.png"})
+        ASSERT_EQ(rankscope({galleryFile(kSixteen), QStringLiteral("--screenshot"), path(name)}).exitCode, 0);
+    EXPECT_EQ(contents(path("a.png")), contents(path("b.png")));
+}
+
+TEST_F(Picture, WithoutAFileItIsTheGallery)
+{
+    EXPECT_EQ(
+        rankscope({QStringLiteral("--screenshot"), path("a.png"), QStringLiteral("--theme"), QStringLiteral("dark")}).exitCode,
+        0);
+    const QImage image(path("a.png"));
+    EXPECT_EQ(image.size(), QSize(1600, 900));
+    EXPECT_LT(image.pixelColor(5, 890).lightness(), 100);
+}
+
+TEST_F(Picture, FiguresAreVectorsOrPixelsByTheirEnding)
+{
+    for (const char* view : {"grid", "timeline"}) {
+        EXPECT_EQ(rankscope({galleryFile(kTiny), QStringLiteral("--figure"), QLatin1String(view), path("a.svg")}).exitCode, 0);
+        EXPECT_TRUE(contents(path("a.svg")).contains("<svg"));
+        EXPECT_EQ(rankscope({galleryFile(kTiny), QStringLiteral("--figure"), QLatin1String(view), path("a.pdf")}).exitCode, 0);
+        EXPECT_TRUE(contents(path("a.pdf")).startsWith("%PDF"));
+        EXPECT_EQ(rankscope({galleryFile(kTiny), QStringLiteral("--figure"), QLatin1String(view), path("a.png")}).exitCode, 0);
+        EXPECT_GT(colours(QImage(path("a.png"))), 5);
+        QFile::remove(path("a.svg"));
+    }
+}
+
+TEST_F(Picture, BadInputExitsWithOneAndAllProblems)
+{
+    const Outcome outcome =
+        rankscope({galleryFile(kSixteen), QStringLiteral("--set"), QStringLiteral("layout.tp=3"), QStringLiteral("--set"),
+                   QStringLiteral("layout.wrong=1"), QStringLiteral("--screenshot"), path("a.png")});
+    EXPECT_EQ(outcome.exitCode, 1);
+    EXPECT_TRUE(outcome.error.contains("/layout/tp")) << outcome.error.toStdString();
+    EXPECT_TRUE(outcome.error.contains("/layout/wrong")) << outcome.error.toStdString();
+    EXPECT_TRUE(outcome.output.isEmpty());
+    EXPECT_FALSE(QFile::exists(path("a.png")));
+    EXPECT_EQ(rankscope({path("none.json"), QStringLiteral("--screenshot"), path("a.png")}).exitCode, 1);
+    EXPECT_EQ(rankscope({galleryFile(kTiny), QStringLiteral("--figure"), QStringLiteral("grid"), path("no/such/a.svg")}).exitCode,
+              1);
+    EXPECT_EQ(rankscope({galleryFile(kTiny), QStringLiteral("--screenshot"), path("no/such/a.png")}).exitCode, 1);
+}
+
+TEST_F(Picture, CalledWronglyExitsWithTwo)
+{
+    EXPECT_EQ(rankscope({QStringLiteral("--lesson"), QStringLiteral("first")}).exitCode, 2);
+    EXPECT_EQ(rankscope({QStringLiteral("--no-such")}).exitCode, 2);
+    EXPECT_EQ(rankscope({QStringLiteral("--version")}).exitCode, 0);
+    const Outcome help = rankscope({QStringLiteral("--help")});
+    EXPECT_EQ(help.exitCode, 0);
+    EXPECT_TRUE(help.output.contains("--screenshot"));
+    EXPECT_TRUE(help.error.isEmpty());
+}
+
+#ifdef Q_OS_LINUX
+TEST_F(Picture, AWindowWithoutADisplayIsRefusedInWords)
+{
+    const Outcome outcome = rankscope({});
+    EXPECT_EQ(outcome.exitCode, 1);
+    EXPECT_TRUE(outcome.error.contains("no display")) << outcome.error.toStdString();
+}
+#endif
+
+} // namespace
+} // namespace app

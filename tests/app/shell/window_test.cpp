@@ -1,0 +1,449 @@
+#include "app/shell/main_window.h"
+
+#include "app/session/settings.h"
+#include "app/shell/details_panel.h"
+#include "app/shell/gallery_page.h"
+#include "app/shell/metric_card.h"
+#include "app/shell/problem_banner.h"
+#include "app/shell/scenario_form.h"
+#include "app/shell/scenario_header.h"
+#include "tests/app/session/session_fixtures.h"
+
+#include <QAbstractButton>
+#include <QApplication>
+#include <QDropEvent>
+#include <QFile>
+#include <QLabel>
+#include <QLineEdit>
+#include <QMenuBar>
+#include <QMessageBox>
+#include <QMimeData>
+#include <QPushButton>
+#include <QSlider>
+#include <QTemporaryDir>
+#include <QTest>
+#include <QUrl>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace app {
+namespace {
+
+using namespace test;
+
+class WindowTest : public testing::Test {
+protected:
+    explicit WindowTest(bool reproducible = true)
+        : window(catalogue(), {.reproducible = reproducible, .theme = {}, .renderer = Renderer::software})
+    {
+        window.resize(1600, 900);
+        window.showGallery();
+        window.show();
+    }
+    void open(const char* name)
+    {
+        ASSERT_TRUE(window.openFile(galleryFile(name)).empty());
+        settle();
+    }
+    void settle()
+    {
+        ASSERT_TRUE(waitFor([this] { return window.isSettled(); }));
+        for (int round = 0; round < 10; ++round) // nested layouts
+            QCoreApplication::processEvents();
+    }
+    QPoint middleOf(Picture picture, std::uint64_t id)
+    {
+        for (const Node& node : window.workspace().canvas(picture).nodes()) {
+            if (node.id == id)
+                return {static_cast<int>((node.rect.left + node.rect.right) / 2),
+                        static_cast<int>((node.rect.top + node.rect.bottom) / 2)};
+        }
+        ADD_FAILURE() << "nothing with id " << id;
+        return {};
+    }
+    void pointAt(Picture picture, QPoint at)
+    {
+        QTest::mouseMove(&window.workspace().canvas(picture), at);
+        QCoreApplication::processEvents();
+    }
+    const sim::Layout& shownLayout() { return window.simulation()->scenario().layout; }
+
+    MainWindow window;
+};
+
+TEST_F(WindowTest, BeginsWithTheGallery)
+{
+    EXPECT_TRUE(window.isGalleryShown());
+    EXPECT_GE(window.gallery().shownFiles().size(), 25);
+    window.gallery().search(QStringLiteral("405b 16384"));
+    EXPECT_EQ(window.gallery().shownFiles(), QStringList{galleryFile(kLarge)});
+    EXPECT_FALSE(window.isEnabled(CommandId::save));
+    EXPECT_TRUE(window.isEnabled(CommandId::open));
+    EXPECT_EQ(window.windowTitle(), QStringLiteral("Rankscope"));
+}
+
+TEST_F(WindowTest, OneClickOpensAScenarioWithEverythingOnScreen)
+{
+    window.gallery().search(QStringLiteral("sixteen four dimensions"));
+    auto* cards = window.gallery().findChild<CardList*>();
+    QTest::mouseClick(cards->viewport(), Qt::LeftButton, {}, cards->visualRect(cards->model()->index(0, 0)).center());
+    ASSERT_FALSE(window.isGalleryShown());
+    settle();
+    ASSERT_TRUE(window.simulation());
+    EXPECT_EQ(shownLayout().worldSize(), 16);
+    EXPECT_TRUE(window.windowTitle().startsWith(QStringLiteral("Sixteen ranks")));
+    const auto cardsShown = window.details().findChildren<MetricCard*>();
+    EXPECT_GE(cardsShown.size(), 6);
+    for (const MetricCard* card : cardsShown)
+        EXPECT_FALSE(card->accessibleDescription().isEmpty()) << card->accessibleName().toStdString();
+    EXPECT_GT(window.workspace().canvas(Picture::grid).nodes().size(), 15U);
+    EXPECT_FALSE(window.isWindowModified());
+}
+
+TEST_F(WindowTest, PointingAtARankShowsItsPlaceAndGroups)
+{
+    open(kSixteen);
+    pointAt(Picture::grid, middleOf(Picture::grid, 13));
+    EXPECT_EQ(window.workspace().selection().hoveredRank, 13);
+    // Megatron's order tp-cp-pp-dp of 2·2·2·2: 13 = tp 1, cp 0, pp 1, dp 1.
+    EXPECT_TRUE(window.details().rankText().contains(QStringLiteral("Rank 13")));
+    EXPECT_TRUE(window.details().rankText().contains(QStringLiteral("tp 1 · cp 0 · pp 1 · dp 1")))
+        << window.details().rankText().toStdString();
+    pointAt(Picture::grid, middleOf(Picture::grid, 2));
+    EXPECT_TRUE(window.details().rankText().contains(QStringLiteral("Rank 2")));
+}
+
+TEST_F(WindowTest, AClickedRankStaysWhenThePointerLeaves)
+{
+    open(kSixteen);
+    QTest::mouseClick(&window.workspace().canvas(Picture::grid), Qt::LeftButton, {}, middleOf(Picture::grid, 5));
+    QEvent leave(QEvent::Leave);
+    QApplication::sendEvent(&window.workspace().canvas(Picture::grid), &leave);
+    QCoreApplication::processEvents();
+    EXPECT_EQ(window.workspace().selection().selectedRank, 5);
+    EXPECT_TRUE(window.details().rankText().contains(QStringLiteral("Rank 5")));
+}
+
+TEST_F(WindowTest, PointingAtASpanShowsIt)
+{
+    open(kSixteen);
+    CanvasWidget& timeline = window.workspace().canvas(Picture::timeline);
+    for (int x = timeline.width() / 3; x < timeline.width() && !window.workspace().selection().hoveredSpan; ++x)
+        pointAt(Picture::timeline, {x, timeline.height() / 4});
+    ASSERT_TRUE(window.workspace().selection().hoveredSpan);
+    EXPECT_TRUE(window.details().spanText().contains(QStringLiteral("stage"))) << window.details().spanText().toStdString();
+    EXPECT_FALSE(window.workspace().pointedText().isEmpty());
+}
+
+TEST_F(WindowTest, AnEditIsSimulatedComparedAndUndoneByItsKey)
+{
+    open(kSixteen);
+    const double before = window.simulation()->metrics().stepTimeSeconds;
+    window.form().row(Control::pp)->spinBox()->stepBy(1);
+    settle();
+    EXPECT_EQ(shownLayout().pp, 4);
+    EXPECT_TRUE(window.isWindowModified());
+    bool compared = false;
+    for (const MetricCard* card : window.details().findChildren<MetricCard*>())
+        compared = compared || !card->deltaText().isEmpty();
+    EXPECT_TRUE(compared);
+    QTest::keySequence(&window, QKeySequence::Undo);
+    settle();
+    EXPECT_EQ(shownLayout().pp, 2);
+    EXPECT_EQ(window.simulation()->metrics().stepTimeSeconds, before);
+    EXPECT_FALSE(window.isWindowModified());
+    QTest::keySequence(&window, QKeySequence::Redo);
+    settle();
+    EXPECT_EQ(shownLayout().pp, 4);
+}
+
+TEST_F(WindowTest, UndoMeansTheScenarioWhileANumberIsEdited)
+{
+    open(kSixteen);
+    LegalSpinBox* spin = window.form().row(Control::tp)->spinBox();
+    spin->setFocus();
+    QTest::keyClick(spin, Qt::Key_Up);
+    settle();
+    EXPECT_EQ(shownLayout().tp, 4);
+    QTest::keySequence(spin, QKeySequence::Undo);
+    settle();
+    EXPECT_EQ(shownLayout().tp, 2);
+}
+
+TEST_F(WindowTest, SlidersStopOnlyAtLegalValues)
+{
+    open(kSixteen);
+    QSlider* slider = window.form().row(Control::tp)->slider();
+    EXPECT_EQ(slider->maximum(), 2); // 1, 2, 4
+    slider->setValue(2);
+    settle();
+    EXPECT_EQ(shownLayout().tp, 4);
+    EXPECT_EQ(shownLayout().worldSize(), 16);
+}
+
+TEST_F(WindowTest, AnIllegalNumberIsToldBesideItsControlWhileThePictureStays)
+{
+    open(kSixteen);
+    const SimulationPtr before = window.simulation();
+    window.form().row(Control::tp)->spinBox()->setValue(3);
+    settle();
+    EXPECT_EQ(window.simulation(), before);
+    EXPECT_TRUE(window.form().problemAt("/layout/tp").contains(QLatin1Char('3')));
+    EXPECT_FALSE(window.findChild<ScenarioHeader*>()->notice().isEmpty());
+    window.session().undoStack().undo();
+    settle();
+    EXPECT_TRUE(window.form().problemAt("/layout/tp").isEmpty());
+    EXPECT_TRUE(window.findChild<ScenarioHeader*>()->notice().isEmpty());
+}
+
+TEST_F(WindowTest, ABadFileTellsAllItsProblemsAndLeavesTheOpenOne)
+{
+    open(kSixteen);
+    const SimulationPtr before = window.simulation();
+    const QTemporaryDir folder;
+    QFile file(folder.filePath(QStringLiteral("bad.json")));
+    ASSERT_TRUE(file.open(QIODevice::WriteOnly));
+    file.write(R"({"format":"rankscope-scenario","version":1,"model":"llama3-8b","cluster":{"base":"dgx-h100","nodes":1},)"
+               R"("layout":{"tp":3,"pp":7},"training":{"sequence_length":4096,"global_batch_size":8},"wrong":1})");
+    file.close();
+    const Problems problems = window.openFile(file.fileName());
+    EXPECT_GE(problems.size(), 2U);
+    EXPECT_TRUE(window.banner().isVisible());
+    for (const sim::Problem& problem : problems)
+        EXPECT_TRUE(window.banner().text().contains(QString::fromStdString(problem.message))) << problem.text();
+    settle();
+    EXPECT_EQ(window.simulation(), before);
+    EXPECT_EQ(window.session().path(), galleryFile(kSixteen));
+    QTest::keyClick(&window, Qt::Key_Escape);
+    EXPECT_FALSE(window.banner().isVisible());
+}
+
+TEST_F(WindowTest, AFileCanBeDropped)
+{
+    QMimeData mime;
+    mime.setUrls({QUrl::fromLocalFile(galleryFile(kTiny))});
+    QDragEnterEvent enter({10, 10}, Qt::CopyAction, &mime, Qt::LeftButton, {});
+    QApplication::sendEvent(&window, &enter);
+    EXPECT_TRUE(enter.isAccepted());
+    QDropEvent drop({10, 10}, Qt::CopyAction, &mime, Qt::LeftButton, {});
+    QApplication::sendEvent(&window, &drop);
+    ASSERT_TRUE(waitFor([this] { return window.simulation() != nullptr; }));
+    EXPECT_EQ(window.session().path(), galleryFile(kTiny));
+    mime.setUrls({QUrl::fromLocalFile(QStringLiteral("/tmp/picture.png"))});
+    QDragEnterEvent other({10, 10}, Qt::CopyAction, &mime, Qt::LeftButton, {});
+    other.ignore();
+    QApplication::sendEvent(&window, &other);
+    EXPECT_FALSE(other.isAccepted());
+}
+
+TEST_F(WindowTest, KernelsComeAndGo)
+{
+    open(kTiny);
+    const std::size_t actions = window.workspace().trace()->spanCount();
+    QTest::keySequence(&window, QKeySequence(QStringLiteral("Ctrl+K")));
+    settle();
+    EXPECT_GT(window.workspace().trace()->spanCount(), actions);
+    window.form().row(Control::pp)->spinBox()->stepBy(-1);
+    settle();
+    EXPECT_GT(window.workspace().trace()->tracks.size(), window.workspace().trace()->processes.size());
+    QTest::keySequence(&window, QKeySequence(QStringLiteral("Ctrl+K")));
+    EXPECT_EQ(window.workspace().trace()->tracks.size(), window.workspace().trace()->processes.size());
+}
+
+TEST_F(WindowTest, CanvasKeysGoToThePictureAndNotIntoTheForm)
+{
+    open(kSixteen);
+    auto& timeline = static_cast<TimelineView&>(window.workspace().view(Picture::timeline));
+    window.workspace().canvas(Picture::timeline).setFocus();
+    const TimeRange all = timeline.visibleRange();
+    QTest::keyClick(&window, Qt::Key_W);
+    const TimeRange zoomed = timeline.visibleRange();
+    EXPECT_LT(zoomed.endNs - zoomed.beginNs, all.endNs - all.beginNs);
+    window.run(CommandId::fitAll);
+    EXPECT_EQ(timeline.visibleRange(), all);
+    EXPECT_FALSE(window.isWindowModified());
+}
+
+TEST_F(WindowTest, EveryCommandIsInAMenu)
+{
+    QStringList texts;
+    for (const QMenu* menu : window.menuBar()->findChildren<QMenu*>()) {
+        for (const QAction* action : menu->actions())
+            texts << action->text().section(QLatin1Char('\t'), 0, 0);
+    }
+    for (const Command& c : commands()) {
+        if (c.id != CommandId::clearRecent) { // made when the recent files open
+            EXPECT_TRUE(texts.contains(QString::fromUtf8(c.text))) << c.text;
+        }
+    }
+}
+
+TEST_F(WindowTest, OnePictureIsAlwaysShown)
+{
+    open(kTiny);
+    QTest::keySequence(&window, QKeySequence(QStringLiteral("Alt+1")));
+    EXPECT_FALSE(window.workspace().isPictureVisible(Picture::grid));
+    QTest::keySequence(&window, QKeySequence(QStringLiteral("Alt+2")));
+    EXPECT_TRUE(window.workspace().isPictureVisible(Picture::grid));
+    EXPECT_FALSE(window.workspace().isPictureVisible(Picture::timeline));
+}
+
+TEST_F(WindowTest, DocksComeBackAsTheyWere)
+{
+    open(kTiny);
+    QTest::keySequence(&window, QKeySequence(QStringLiteral("Alt+4")));
+    EXPECT_FALSE(window.details().isVisible());
+    window.run(CommandId::gallery);
+    EXPECT_FALSE(window.form().isVisible());
+    window.run(CommandId::gallery);
+    EXPECT_TRUE(window.form().isVisible());
+    EXPECT_FALSE(window.details().isVisible());
+}
+
+/// Labels that show less than their text. Elided ones are not labels of their own size.
+QStringList cutLabels(const QWidget& root)
+{
+    QStringList cut;
+    for (const QLabel* label : root.findChildren<QLabel*>()) {
+        if (!label->isVisible() || label->text().isEmpty() || dynamic_cast<ElidedLabel*>(label->parentWidget()) ||
+            label->sizePolicy().horizontalPolicy() == QSizePolicy::Ignored)
+            continue;
+        const bool tooNarrow = !label->wordWrap() && label->width() < label->sizeHint().width();
+        const bool tooLow =
+            label->height() < (label->wordWrap() ? label->heightForWidth(label->width()) : label->sizeHint().height());
+        if (tooNarrow || tooLow)
+            cut << QStringLiteral("%1 (%2x%3)").arg(label->text()).arg(label->width()).arg(label->height());
+    }
+    return cut;
+}
+
+TEST_F(WindowTest, NoTextIsCut)
+{
+    for (const QSize size : {QSize(1600, 900), QSize(1280, 720)}) {
+        window.resize(size);
+        window.run(CommandId::gallery);
+        for (const char* name : {kSixteen, kLarge, "54-deepseek-v3-2048-h800.json"}) {
+            open(name);
+            window.workspace().selectRank(13);
+            settle();
+            EXPECT_EQ(window.size(), size);
+            EXPECT_EQ(cutLabels(window).join(QLatin1Char('\n')).toStdString(), "") << name << " " << size.width();
+        }
+        window.form().row(Control::tp)->spinBox()->setValue(7);
+        settle();
+        EXPECT_EQ(cutLabels(window).join(QLatin1Char('\n')).toStdString(), "") << size.width();
+        window.session().undoStack().undo();
+    }
+}
+
+TEST_F(WindowTest, DarkIsDark)
+{
+    open(kTiny);
+    const auto lightness = [this] {
+        return window.grab().toImage().scaled(1, 1, Qt::IgnoreAspectRatio, Qt::SmoothTransformation).pixelColor(0, 0).lightness();
+    };
+    EXPECT_GT(lightness(), 150);
+    window.run(CommandId::themeDark);
+    EXPECT_LT(lightness(), 100);
+    window.run(CommandId::themeDark);
+    EXPECT_GT(lightness(), 150);
+}
+
+TEST_F(WindowTest, AnIdleWindowDrawsNothing)
+{
+    open(kSixteen);
+    const CanvasWidget& timeline = window.workspace().canvas(Picture::timeline);
+    window.grab();
+    const int before = timeline.framesDrawn();
+    for (int i = 0; i < 20; ++i) {
+        QTest::qWait(5);
+    }
+    EXPECT_EQ(timeline.framesDrawn(), before);
+}
+
+class RememberingWindowTest : public WindowTest {
+protected:
+    RememberingWindowTest() : WindowTest(false) {}
+
+    /// Presses a button of the question that comes up.
+    static void answer(QMessageBox::StandardButton button)
+    {
+        QTimer::singleShot(0, [button] {
+            auto* box = qobject_cast<QMessageBox*>(QApplication::activeModalWidget());
+            ASSERT_TRUE(box);
+            box->button(button)->click();
+        });
+    }
+};
+
+TEST_F(RememberingWindowTest, ClosingAsksOnlyIfSomethingChanged)
+{
+    open(kSixteen);
+    window.form().row(Control::tp)->spinBox()->stepBy(1);
+    settle();
+    answer(QMessageBox::Cancel);
+    EXPECT_FALSE(window.close());
+    EXPECT_TRUE(window.isVisible());
+    window.session().undoStack().undo();
+    EXPECT_TRUE(window.close()) << "nothing to lose, nothing asked";
+}
+
+TEST_F(RememberingWindowTest, GivingUpChangesLeavesNothingToRestore)
+{
+    open(kSixteen);
+    window.form().row(Control::tp)->spinBox()->stepBy(1);
+    settle();
+    answer(QMessageBox::Discard);
+    EXPECT_TRUE(window.close());
+    EXPECT_TRUE(Autosave::recoverable(autosaveFolder()).empty());
+}
+
+TEST_F(RememberingWindowTest, OpenedFilesAreRecent)
+{
+    clearRecentFiles();
+    open(kSixteen);
+    open(kTiny);
+    EXPECT_EQ(recentFiles(), (QStringList{galleryFile(kTiny), galleryFile(kSixteen)}));
+}
+
+TEST_F(RememberingWindowTest, ThemeAndDocksAreRemembered)
+{
+    open(kTiny);
+    window.run(CommandId::themeDark);
+    QTest::keySequence(&window, QKeySequence(QStringLiteral("Alt+3")));
+    ASSERT_TRUE(window.close());
+    MainWindow next(catalogue(), {.reproducible = false, .theme = {}, .renderer = Renderer::software});
+    next.showGallery();
+    next.show();
+    ASSERT_TRUE(next.openFile(galleryFile(kTiny)).empty());
+    EXPECT_FALSE(next.form().isVisible());
+    EXPECT_TRUE(next.details().isVisible());
+    EXPECT_LT(QApplication::palette().color(QPalette::Window).lightness(), 100);
+    userSettings().clear();
+}
+
+TEST_F(RememberingWindowTest, WorkThatACrashLeftCanBeRestored)
+{
+    {
+        Autosave crashed(autosaveFolder());
+        sim::ScenarioDocument work = document(kSixteen);
+        work.set("layout.tp", "4");
+        work.set("layout.dp", "1");
+        ASSERT_TRUE(crashed.write(galleryFile(kSixteen), QString::fromStdString(work.text())));
+    }
+    window.showGallery();
+    const auto buttons = window.gallery().findChildren<QPushButton*>();
+    const auto restore =
+        std::find_if(buttons.begin(), buttons.end(), [](const QPushButton* b) { return b->text() == QLatin1String("Restore"); });
+    ASSERT_NE(restore, buttons.end());
+    (*restore)->click();
+    settle();
+    EXPECT_EQ(shownLayout().tp, 4);
+    EXPECT_TRUE(window.isWindowModified());
+    EXPECT_EQ(window.session().path(), galleryFile(kSixteen));
+}
+
+} // namespace
+} // namespace app

@@ -1,0 +1,128 @@
+// How long the window keeps a person waiting, for every gallery file: from an edit to the repainted pictures (median of several),
+// and from starting the program to its first picture. Offscreen, software canvas.
+#include "app/shell/main_window.h"
+#include "app/shell/scenario_form.h"
+
+#include <QApplication>
+#include <QDir>
+#include <QElapsedTimer>
+#include <QEventLoop>
+#include <QFileInfo>
+#include <QImage>
+#include <QProcess>
+
+#include <algorithm>
+#include <cstdio>
+#include <vector>
+
+namespace {
+
+constexpr int kEdits = 5;
+constexpr QSize kWindow{1600, 900};
+constexpr const char* kFirstPicture = "--first-picture"; // FILE: what the parent starts to measure a start
+
+double milliseconds(const QElapsedTimer& timer)
+{
+    return static_cast<double>(timer.nsecsElapsed()) * 1e-6;
+}
+
+/// Runs the event loop until the newest result is in the window, then paints it. False if there is none.
+bool paintResult(app::MainWindow& window, const app::SimulationPtr& before, QImage& picture)
+{
+    bool failed = false;
+    const QObject until;
+    QObject::connect(&window, &app::MainWindow::simulationFailed, &until, [&] { failed = true; });
+    QEventLoop loop;
+    while (!failed && (window.simulation() == before || !window.simulation()))
+        loop.processEvents(QEventLoop::WaitForMoreEvents);
+    window.render(&picture);
+    return !failed;
+}
+
+/// One more micro-batch count up or down: what a drag of the batch slider does.
+app::Edit nextEdit(app::MainWindow& window, int round)
+{
+    const app::Session& session = window.session();
+    const int unit = session.scenario()->training.microBatchSize * session.scenario()->layout.dp * session.scenario()->layout.pp;
+    const int now = app::controlValue(session.document(), session.scenario(), app::Control::globalBatchSize);
+    return app::makeEdit(session.document(), session.scenario(), app::Control::globalBatchSize,
+                         round % 2 == 0 ? now + unit : now - unit, app::LayoutRule::keepGpus);
+}
+
+double median(std::vector<double> values)
+{
+    std::sort(values.begin(), values.end());
+    return values[values.size() / 2];
+}
+
+/// From starting this program with a file to its first picture.
+double startMilliseconds(const QString& file)
+{
+    std::vector<double> times;
+    for (int round = 0; round < 3; ++round) {
+        QElapsedTimer timer;
+        timer.start();
+        QProcess process;
+        process.start(QCoreApplication::applicationFilePath(), {QLatin1String(kFirstPicture), file});
+        process.waitForReadyRead();
+        times.push_back(milliseconds(timer));
+        process.waitForFinished();
+    }
+    return median(times);
+}
+
+int showFirstPicture(app::MainWindow& window, const QString& file, QImage& picture)
+{
+    if (!window.openFile(file).empty())
+        return 1;
+    window.show();
+    const bool painted = paintResult(window, nullptr, picture);
+    std::puts(painted ? "painted" : "failed");
+    return painted ? 0 : 1;
+}
+
+} // namespace
+
+int main(int argc, char** argv)
+{
+    qputenv("QT_QPA_PLATFORM", "offscreen");
+    const QApplication application(argc, argv);
+    qInstallMessageHandler([](QtMsgType, const QMessageLogContext&, const QString&) {});
+    app::MainWindow window(sim::Catalogue::load(RANKSCOPE_SOURCE_DIR "/assets"), {.reproducible = true, .theme = {}});
+    window.setFixedSize(kWindow);
+    QImage picture(kWindow, QImage::Format_RGB32);
+    if (argc == 3 && qstrcmp(argv[1], kFirstPicture) == 0)
+        return showFirstPicture(window, QString::fromLocal8Bit(argv[2]), picture);
+
+    window.show();
+    std::printf("%-44s %10s %10s %10s\n", "scenario", "ranks", "edit ms", "start ms");
+    double slowestEdit = 0, slowestStart = 0;
+    for (const QFileInfo& file :
+         QDir(QStringLiteral(RANKSCOPE_SOURCE_DIR "/scenarios")).entryInfoList({QStringLiteral("*.json")})) {
+        const app::SimulationPtr none = window.simulation();
+        if (!window.openFile(file.filePath()).empty()) {
+            std::printf("%-44s cannot be opened\n", qPrintable(file.fileName()));
+            return 1;
+        }
+        paintResult(window, none, picture);
+        std::vector<double> times;
+        for (int round = 0; round < kEdits; ++round) {
+            const app::SimulationPtr before = window.simulation();
+            const app::Edit edit = nextEdit(window, round);
+            QElapsedTimer timer;
+            timer.start();
+            window.session().edit(edit);
+            if (!window.session().isLegal() || !paintResult(window, before, picture))
+                break; // a scenario that only works as it is
+            times.push_back(milliseconds(timer));
+        }
+        const double edit = times.empty() ? 0 : median(times), start = startMilliseconds(file.filePath());
+        slowestEdit = std::max(slowestEdit, edit);
+        slowestStart = std::max(slowestStart, start);
+        std::printf("%-44s %10d %10.1f %10.0f\n", qPrintable(file.completeBaseName()),
+                    window.session().scenario()->layout.worldSize(), edit, start);
+        std::fflush(stdout);
+    }
+    std::printf("%-44s %10s %10.1f %10.0f\n", "slowest", "", slowestEdit, slowestStart);
+    return 0;
+}

@@ -2,6 +2,7 @@
 // QPainter for figures, a recorder for tests and screen readers. No Qt, no GL, no ImGui in this header.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -23,6 +24,13 @@ struct Rect {
     Rect inset(float d) const { return {left + d, top + d, right - d, bottom - d}; }
     bool operator==(const Rect&) const = default;
 };
+
+/// The part that both share; empty (all zero) if they share none.
+inline Rect intersected(Rect a, Rect b)
+{
+    const Rect both{std::max(a.left, b.left), std::max(a.top, b.top), std::min(a.right, b.right), std::min(a.bottom, b.bottom)};
+    return both.left < both.right && both.top < both.bottom ? both : Rect{};
+}
 
 /// 0xAABBGGRR, as Dear ImGui packs it.
 struct Color {
@@ -54,7 +62,9 @@ public:
     virtual Rect area() const = 0; ///< where the view may draw
 
     virtual void fillRect(Rect, Color) = 0;
+    /// Inside the rectangle.
     virtual void strokeRect(Rect, Color, float thickness = 1, LineStyle = LineStyle::solid) = 0;
+    /// Along an axis it covers the pixels right of and below its coordinate, as a rectangle would.
     virtual void line(Point from, Point to, Color, float thickness = 1, LineStyle = LineStyle::solid) = 0;
     virtual void polyline(const std::vector<Point>&, Color, float thickness = 1) = 0;
     virtual void fillConvex(const std::vector<Point>&, Color) = 0;

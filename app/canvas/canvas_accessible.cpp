@@ -4,6 +4,7 @@
 
 #include <QAccessibleWidget>
 
+#include <algorithm>
 #include <vector>
 
 namespace app {
@@ -20,7 +21,7 @@ class AccessibleNode final : public QAccessibleInterface {
 public:
     AccessibleNode(CanvasWidget& widget, int index) : m_widget(&widget), m_index(index) {}
 
-    bool isValid() const override { return m_widget != nullptr && node() != nullptr; }
+    bool isValid() const override { return node() != nullptr; }
     QObject* object() const override { return nullptr; }
     QWindow* window() const override { return m_widget->window()->windowHandle(); }
     QAccessibleInterface* parent() const override { return QAccessible::queryAccessibleInterface(m_widget); }
@@ -44,8 +45,10 @@ public:
     QAccessible::State state() const override
     {
         QAccessible::State state;
+        state.focusable = true;
         state.selectable = true;
         state.selected = node() != nullptr && node()->selected;
+        state.focused = state.selected && m_widget->hasFocus();
         return state;
     }
 
@@ -83,11 +86,13 @@ public:
     }
     QAccessibleInterface* childAt(int x, int y) const override
     {
-        const auto& nodes = canvas().nodes();
-        for (std::size_t i = nodes.size(); i-- > 0;) // what was drawn last lies on top
-            if (screenRect(canvas(), nodes[i].rect).contains(x, y))
-                return child(static_cast<int>(i));
-        return nullptr;
+        const QPointF local = canvas().mapFromGlobal(QPointF(x, y));
+        const Point at{static_cast<float>(local.x()), static_cast<float>(local.y())};
+        return last([at](const Node& node) { return node.rect.contains(at); }); // what was drawn last lies on top
+    }
+    QAccessibleInterface* focusChild() const override
+    {
+        return last([](const Node& node) { return node.selected; });
     }
     int indexOfChild(const QAccessibleInterface* child) const override
     {
@@ -98,6 +103,13 @@ public:
     }
 
 private:
+    template <class Wanted>
+    QAccessibleInterface* last(Wanted wanted) const
+    {
+        const auto& nodes = canvas().nodes();
+        const auto found = std::find_if(nodes.rbegin(), nodes.rend(), wanted);
+        return found == nodes.rend() ? nullptr : child(static_cast<int>(nodes.rend() - found) - 1);
+    }
     CanvasWidget& canvas() const { return *static_cast<CanvasWidget*>(widget()); }
     mutable std::vector<QAccessible::Id> m_ids; ///< [child], 0 until asked for
 };
@@ -117,6 +129,20 @@ void installCanvasAccessibility()
         return true;
     }();
     (void)installed;
+}
+
+void announceChange(CanvasWidget& canvas)
+{
+    if (!QAccessible::isActive())
+        return;
+    QAccessibleEvent changed(&canvas, QAccessible::VisibleDataChanged);
+    QAccessible::updateAccessibility(&changed);
+    QAccessibleInterface* const tree = QAccessible::queryAccessibleInterface(&canvas);
+    QAccessibleInterface* const selected = tree != nullptr && canvas.hasFocus() ? tree->focusChild() : nullptr;
+    if (selected != nullptr) {
+        QAccessibleEvent focus(selected, QAccessible::Focus);
+        QAccessible::updateAccessibility(&focus);
+    }
 }
 
 } // namespace app

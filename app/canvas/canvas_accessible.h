@@ -3,7 +3,12 @@
 
 namespace app {
 
+class CanvasWidget;
+
 /// Makes QAccessible answer for CanvasWidgets; once per program is enough, more is harmless.
 void installCanvasAccessibility();
+
+/// Tells a screen reader, if there is one, that the picture has changed and what is selected in it now.
+void announceChange(CanvasWidget&);
 
 } // namespace app

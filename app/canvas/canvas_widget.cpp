@@ -4,9 +4,9 @@
 #include "app/canvas/gl_canvas.h"
 #include "app/canvas/imgui_canvas.h"
 #include "app/canvas/quad_rasteriser.h"
-#include "app/canvas/recorder_canvas.h"
 
 #include <QAccessible>
+#include <QElapsedTimer>
 #include <QGuiApplication>
 #include <QHelpEvent>
 #include <QImage>
@@ -15,10 +15,12 @@
 #include <QOpenGLContext>
 #include <QOpenGLFunctions>
 #include <QPainter>
+#include <QTextDocument>
+#include <QTimer>
 #include <QToolTip>
 #include <QWheelEvent>
 
-#include <cmath>
+#include <algorithm>
 #include <optional>
 
 namespace app {
@@ -28,6 +30,8 @@ namespace {
 constexpr float kNotch = 120;
 /// Pixels that a touchpad scrolls for one notch.
 constexpr float kPixelsOfNotch = 50;
+/// Of an animation, in milliseconds from one frame to the next: 60 a second.
+constexpr qint64 kFrameInterval = 16;
 
 Qt::CursorShape toQt(CursorShape shape)
 {
@@ -72,41 +76,66 @@ Point fromQt(QPointF position)
     return {static_cast<float>(position.x()), static_cast<float>(position.y())};
 }
 
+/// Touchpads tell pixels; under X11 those are unreliable (Qt's documentation) and the angle is as fine.
+Point notchesOf(const QWheelEvent& event)
+{
+    const bool inPixels = !event.pixelDelta().isNull() && QGuiApplication::platformName() != QLatin1String("xcb");
+    const QPointF delta = inPixels ? QPointF(event.pixelDelta()) / kPixelsOfNotch : QPointF(event.angleDelta()) / kNotch;
+    return fromQt(delta);
+}
+
+/// A tooltip is plain text, even if it is full of template brackets.
+QString plainTip(const std::string& tip)
+{
+    const QString text = QString::fromStdString(tip);
+    return Qt::mightBeRichText(text) ? Qt::convertFromPlainText(text) : text;
+}
+
+struct OpenGl {
+    bool works = false, isHardware = false;
+};
+
+OpenGl probeOpenGl()
+{
+    const QString platform = QGuiApplication::platformName();
+    for (const char* withoutGl : {"offscreen", "minimal", "vnc", "linuxfb"})
+        if (platform == QLatin1String(withoutGl))
+            return {};
+    QOffscreenSurface surface;
+    surface.create();
+    QOpenGLContext context;
+    if (!surface.isValid() || !context.create() || !context.makeCurrent(&surface))
+        return {};
+    const auto* name = reinterpret_cast<const char*>(context.functions()->glGetString(GL_RENDERER));
+    const QByteArray renderer = QByteArray(name != nullptr ? name : "").toLower();
+    OpenGl openGl{.works = GlCanvas::worksHere(), .isHardware = !renderer.isEmpty()};
+    for (const char* software : {"llvmpipe", "softpipe", "swiftshader", "software", "swrast"})
+        openGl.isHardware = openGl.isHardware && !renderer.contains(software);
+    context.doneCurrent();
+    return openGl;
+}
+
+const OpenGl& openGl()
+{
+    static const OpenGl found = probeOpenGl();
+    return found;
+}
+
 Renderer chosen(Renderer wanted)
 {
     const QByteArray forced = qgetenv("RANKSCOPE_RENDERER");
-    if (forced == "software")
-        return Renderer::software;
-    if (forced == "opengl")
-        return Renderer::openGl;
-    if (wanted != Renderer::automatic)
-        return wanted;
-    return hardwareOpenGl() ? Renderer::openGl : Renderer::software;
+    if (forced == "software" || forced == "opengl")
+        wanted = forced == "software" ? Renderer::software : Renderer::openGl;
+    if (wanted == Renderer::automatic)
+        wanted = hardwareOpenGl() ? Renderer::openGl : Renderer::software;
+    return wanted == Renderer::openGl && openGl().works ? Renderer::openGl : Renderer::software;
 }
 
 } // namespace
 
 bool hardwareOpenGl()
 {
-    static const bool isHardware = [] {
-        // Platforms without GL crash on a QOpenGLWidget instead of refusing it.
-        const QString platform = QGuiApplication::platformName();
-        if (platform == QLatin1String("offscreen") || platform == QLatin1String("minimal") || platform == QLatin1String("vnc"))
-            return false;
-        QOffscreenSurface surface;
-        surface.create();
-        QOpenGLContext context;
-        if (!surface.isValid() || !context.create() || !context.makeCurrent(&surface))
-            return false;
-        const auto* name = reinterpret_cast<const char*>(context.functions()->glGetString(GL_RENDERER));
-        const QByteArray renderer = QByteArray(name != nullptr ? name : "").toLower();
-        context.doneCurrent();
-        for (const char* software : {"llvmpipe", "softpipe", "swiftshader", "software", "swrast"})
-            if (renderer.contains(software))
-                return false;
-        return !renderer.isEmpty();
-    }();
-    return isHardware;
+    return openGl().works && openGl().isHardware;
 }
 
 struct CanvasWidget::Data {
@@ -115,12 +144,17 @@ struct CanvasWidget::Data {
     View& view;
     Renderer renderer;
     std::optional<DrawList> drawList;
-    QImage image; ///< of the software renderer: the last frame
+    QSize framePixels; ///< of what is in the draw list
+    QImage image;      ///< of the software renderer: the last frame
     bool stale = true;
+    bool focusRing = false;
     int frames = 0;
     std::vector<Node> nodes;
     bool nodesStale = true;
     GlCanvas* gl = nullptr; ///< child of the widget
+    QTimer nextFrame;       ///< of an animation; runs only between two of its frames
+    QElapsedTimer sinceFrame;
+    std::string tip; ///< that is on screen
 };
 
 CanvasWidget::CanvasWidget(View& view, Renderer renderer, QWidget* parent)
@@ -131,38 +165,68 @@ CanvasWidget::CanvasWidget(View& view, Renderer renderer, QWidget* parent)
     setFocusPolicy(Qt::StrongFocus);
     setMinimumSize(160, 80);
     setAccessibleName(QString::fromStdString(view.title()));
+    m_data->nextFrame.setSingleShot(true);
+    m_data->nextFrame.setTimerType(Qt::PreciseTimer);
+    connect(&m_data->nextFrame, &QTimer::timeout, this, &CanvasWidget::requestFrame);
     if (m_data->renderer == Renderer::openGl) {
-        m_data->gl = new GlCanvas(
-            [this]() -> GlCanvas::Frame {
+        const auto prepare = [this]() -> GlCanvas::Frame {
+            if (!frameIsCurrent())
                 prepareFrame();
-                return {&*m_data->drawList, 0xFFFFFFFF};
-            },
-            this);
+            nextFrameIfAnimating();
+            return {*m_data->drawList, m_data->framePixels, palette().color(QPalette::Base)};
+        };
+        m_data->gl = new GlCanvas(prepare, this);
         m_data->gl->setAttribute(Qt::WA_TransparentForMouseEvents); // events are this widget's
     } else {
         setAttribute(Qt::WA_OpaquePaintEvent);
     }
 }
 
-CanvasWidget::~CanvasWidget() = default;
+CanvasWidget::~CanvasWidget()
+{
+    delete m_data->gl; // while what it draws is still there
+}
 
 Rect CanvasWidget::area() const
 {
     return {0, 0, static_cast<float>(width()), static_cast<float>(height())};
 }
 
+QSize CanvasWidget::pixelSize() const
+{
+    return size() * devicePixelRatioF();
+}
+
+bool CanvasWidget::frameIsCurrent() const
+{
+    return !m_data->stale && m_data->framePixels == pixelSize() &&
+           m_data->drawList->atlas().scale() == static_cast<float>(devicePixelRatioF());
+}
+
 /// The view's primitives for the present size, in device pixels.
 void CanvasWidget::prepareFrame()
 {
+    m_data->sinceFrame.start();
     const auto scale = static_cast<float>(devicePixelRatioF());
     if (!m_data->drawList || m_data->drawList->atlas().scale() != scale)
         m_data->drawList.emplace(GlyphAtlas::forScale(scale));
-    m_data->drawList->begin(static_cast<int>(std::ceil(static_cast<float>(width()) * scale)),
-                            static_cast<int>(std::ceil(static_cast<float>(height()) * scale)));
+    m_data->framePixels = pixelSize();
+    m_data->drawList->begin(m_data->framePixels.width(), m_data->framePixels.height());
     ImGuiCanvas canvas(*m_data->drawList, area());
     m_data->view.draw(canvas);
+    if (m_data->focusRing) {
+        const QColor ring = palette().color(QPalette::Highlight);
+        canvas.strokeRect(area(), Color::rgb(ring.rgb() & 0xFFFFFFU), 2, LineStyle::solid);
+    }
     ++m_data->frames;
     m_data->stale = false;
+}
+
+void CanvasWidget::nextFrameIfAnimating()
+{
+    if (m_data->view.animating() && !m_data->nextFrame.isActive())
+        m_data->nextFrame.start(
+            static_cast<int>(std::clamp<qint64>(kFrameInterval - m_data->sinceFrame.elapsed(), 0, kFrameInterval)));
 }
 
 void CanvasWidget::requestFrame()
@@ -188,9 +252,12 @@ int CanvasWidget::framesDrawn() const
 const std::vector<Node>& CanvasWidget::nodes() const
 {
     if (m_data->nodesStale) {
-        RecorderCanvas recorder(area());
-        m_data->view.draw(recorder);
-        m_data->nodes = recorder.takeNodes();
+        // With the fonts of the screen, so that everything is where it is seen.
+        DrawList unseen(GlyphAtlas::forScale(static_cast<float>(devicePixelRatioF())));
+        unseen.begin(pixelSize().width(), pixelSize().height());
+        m_data->nodes.clear();
+        ImGuiCanvas canvas(unseen, area(), &m_data->nodes);
+        m_data->view.draw(canvas);
         m_data->nodesStale = false;
     }
     return m_data->nodes;
@@ -206,6 +273,7 @@ void CanvasWidget::afterChange()
 {
     requestFrame();
     emit viewChanged();
+    announceChange(*this);
 }
 
 void CanvasWidget::sendPointer(const PointerEvent& event)
@@ -213,29 +281,51 @@ void CanvasWidget::sendPointer(const PointerEvent& event)
     const bool changed = m_data->view.pointer(event, area());
     if (const Qt::CursorShape shape = toQt(m_data->view.cursor()); shape != cursor().shape())
         setCursor(shape);
+    // A tooltip that is up follows what the pointer is over.
+    if (!m_data->tip.empty() && QToolTip::isVisible() && m_data->view.tooltip() != m_data->tip)
+        showTip(mapToGlobal(QPointF(event.at.x, event.at.y)).toPoint());
     if (changed)
         afterChange();
 }
 
+void CanvasWidget::showTip(QPoint globalPosition)
+{
+    m_data->tip = m_data->view.tooltip();
+    if (m_data->tip.empty())
+        QToolTip::hideText();
+    else
+        QToolTip::showText(globalPosition, plainTip(m_data->tip), this);
+}
+
+void CanvasWidget::setFocusRing(bool visible)
+{
+    if (visible == m_data->focusRing)
+        return;
+    m_data->focusRing = visible;
+    requestFrame();
+}
+
 bool CanvasWidget::event(QEvent* event)
 {
-    const auto mouse = [&](PointerEvent::Kind kind) {
-        const auto* source = static_cast<QMouseEvent*>(event);
-        PointerEvent pointer{.kind = kind, .at = fromQt(source->position())};
-        pointer.button = kind == PointerEvent::Kind::move ? heldOf(source->buttons()) : fromQt(source->button());
-        pointer.shift = source->modifiers().testFlag(Qt::ShiftModifier);
-        pointer.control = source->modifiers().testFlag(Qt::ControlModifier);
-        pointer.alt = source->modifiers().testFlag(Qt::AltModifier);
+    const auto send = [&](PointerEvent pointer, const auto& source) {
+        pointer.at = fromQt(source.position());
+        pointer.shift = source.modifiers().testFlag(Qt::ShiftModifier);
+        pointer.control = source.modifiers().testFlag(Qt::ControlModifier);
+        pointer.alt = source.modifiers().testFlag(Qt::AltModifier);
         sendPointer(pointer);
         event->accept();
         return true;
+    };
+    const auto mouse = [&](PointerEvent::Kind kind) {
+        const auto& source = *static_cast<QMouseEvent*>(event);
+        const bool isMove = kind == PointerEvent::Kind::move;
+        return send({.kind = kind, .button = isMove ? heldOf(source.buttons()) : fromQt(source.button())}, source);
     };
     switch (event->type()) {
     case QEvent::MouseMove:
         return mouse(PointerEvent::Kind::move);
     case QEvent::MouseButtonPress:
-        setFocus(Qt::MouseFocusReason);
-        return mouse(PointerEvent::Kind::press);
+        return mouse(PointerEvent::Kind::press); // Qt gives the focus
     case QEvent::MouseButtonRelease:
         return mouse(PointerEvent::Kind::release);
     case QEvent::MouseButtonDblClick:
@@ -244,29 +334,25 @@ bool CanvasWidget::event(QEvent* event)
         sendPointer({.kind = PointerEvent::Kind::leave});
         break;
     case QEvent::Wheel: {
-        const auto* source = static_cast<QWheelEvent*>(event);
-        PointerEvent pointer{.kind = PointerEvent::Kind::wheel, .at = fromQt(source->position())};
-        const QPoint pixels = source->pixelDelta(), angle = source->angleDelta();
-        pointer.wheelX =
-            pixels.isNull() ? static_cast<float>(angle.x()) / kNotch : static_cast<float>(pixels.x()) / kPixelsOfNotch;
-        pointer.wheelY =
-            pixels.isNull() ? static_cast<float>(angle.y()) / kNotch : static_cast<float>(pixels.y()) / kPixelsOfNotch;
-        pointer.shift = source->modifiers().testFlag(Qt::ShiftModifier);
-        pointer.control = source->modifiers().testFlag(Qt::ControlModifier);
-        pointer.alt = source->modifiers().testFlag(Qt::AltModifier);
-        sendPointer(pointer);
-        event->accept();
-        return true;
+        const auto& source = *static_cast<QWheelEvent*>(event);
+        const Point notches = notchesOf(source);
+        return send({.kind = PointerEvent::Kind::wheel, .wheelX = notches.x, .wheelY = notches.y}, source);
     }
-    case QEvent::ToolTip: {
-        const std::string tip = m_data->view.tooltip();
-        const auto* help = static_cast<QHelpEvent*>(event);
-        if (tip.empty())
-            QToolTip::hideText();
-        else
-            QToolTip::showText(help->globalPos(), QString::fromStdString(tip), this);
+    case QEvent::ToolTip:
+        showTip(static_cast<QHelpEvent*>(event)->globalPos());
         return true;
+    case QEvent::FocusIn: {
+        // Who came by mouse knows where they are.
+        const Qt::FocusReason reason = static_cast<QFocusEvent*>(event)->reason();
+        setFocusRing(reason == Qt::TabFocusReason || reason == Qt::BacktabFocusReason || reason == Qt::ShortcutFocusReason);
+        break;
     }
+    case QEvent::FocusOut:
+        setFocusRing(false);
+        break;
+    case QEvent::PaletteChange:
+        requestFrame();
+        break;
     default:
         break;
     }
@@ -277,22 +363,18 @@ void CanvasWidget::paintEvent(QPaintEvent*)
 {
     if (m_data->gl != nullptr)
         return;
-    const QSize pixels = size() * devicePixelRatioF();
-    if (m_data->stale || m_data->image.size() != pixels) {
+    if (!frameIsCurrent() || m_data->image.isNull()) {
         prepareFrame();
-        if (m_data->image.size() != pixels) {
-            m_data->image = QImage(pixels, QImage::Format_RGB32);
-            m_data->image.setDevicePixelRatio(devicePixelRatioF());
-        }
-        m_data->image.fill(Qt::white); // what a view leaves open
-        const GlyphAtlas& atlas = m_data->drawList->atlas();
-        rasterise(m_data->drawList->list(), {atlas.coverage(), atlas.width(), atlas.heightPixels()},
+        if (m_data->image.size() != m_data->framePixels)
+            m_data->image = QImage(m_data->framePixels, QImage::Format_RGB32);
+        m_data->image.setDevicePixelRatio(devicePixelRatioF());
+        m_data->image.fill(palette().color(QPalette::Base)); // what the view leaves open
+        rasterise(m_data->drawList->list(), m_data->drawList->atlas().texture(),
                   {reinterpret_cast<std::uint32_t*>(m_data->image.bits()), m_data->image.width(), m_data->image.height(),
                    m_data->image.bytesPerLine() / static_cast<qsizetype>(sizeof(std::uint32_t))});
     }
     QPainter(this).drawImage(0, 0, m_data->image);
-    if (m_data->view.animating())
-        QMetaObject::invokeMethod(this, &CanvasWidget::requestFrame, Qt::QueuedConnection);
+    nextFrameIfAnimating();
 }
 
 void CanvasWidget::resizeEvent(QResizeEvent* event)

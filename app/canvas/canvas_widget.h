@@ -19,9 +19,9 @@ public:
     explicit CanvasWidget(View& view, Renderer = Renderer::automatic, QWidget* parent = nullptr);
     ~CanvasWidget() override;
 
-    void requestFrame();       ///< something changed; coalesced
-    Renderer renderer() const; ///< what automatic chose
-    int framesDrawn() const;
+    void requestFrame();                    ///< something changed; coalesced
+    Renderer renderer() const;              ///< software or openGl: what was asked for, if it can be had
+    int framesDrawn() const;                ///< how often the view was asked to draw for the screen
     const std::vector<Node>& nodes() const; ///< of what is shown now; made when a screen reader or a test asks
     void runCommand(ViewCommand, bool fast = false);
 
@@ -36,16 +36,23 @@ protected:
 private:
     struct Data;
     Rect area() const;
+    QSize pixelSize() const;
+    bool frameIsCurrent() const;
     void prepareFrame();
+    void nextFrameIfAnimating();
     void afterChange();
     void sendPointer(const PointerEvent&);
+    void showTip(QPoint globalPosition);
+    void setFocusRing(bool visible);
     std::unique_ptr<Data> m_data;
 };
 
-/// Is there a hardware OpenGL here? Decided once, before any QOpenGLWidget is made (facts: offscreen has no GL and would crash).
+/// Is there an OpenGL that is not itself software? Decided once, before any QOpenGLWidget is made: platforms without GL crash on
+/// one instead of refusing it. The environment variable RANKSCOPE_RENDERER=software|opengl overrides the choice.
 bool hardwareOpenGl();
 
-/// The view as a file: .svg, .pdf or .png by the ending, through QPainter. Throws sim::Error-style std::runtime_error.
+/// The view as a file: .svg, .pdf or .png by the ending, whole or not at all. `scale` is pixels of a .png for each logical one.
+/// Throws std::runtime_error with a message for a person.
 void saveFigure(View&, const QString& path, QSize logicalSize, qreal scale = 2);
 
 } // namespace app

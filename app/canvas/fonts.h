@@ -1,48 +1,58 @@
-// The faces of the canvas: which files, which sizes; as QFonts for QPainter and as a glyph atlas for Dear ImGui.
+// The faces of the canvas: as QFonts for figures, and as an atlas of glyphs for the screen.
 #pragma once
 
 #include "app/canvas/canvas.h"
+#include "app/canvas/quad_rasteriser.h"
 
 #include <QFont>
 
 #include <memory>
-
-struct ImFont;
-struct ImFontAtlas;
+#include <string_view>
 
 namespace app {
 
 inline constexpr int kFontFaceCount = 4;
-inline constexpr float kSmallestFontPx = 11;
 
 /// Size of the em square in logical pixels.
 float fontPixels(FontFace);
+/// Inter and JetBrains Mono, or what Qt finds in their place.
 QFont qtFont(FontFace);
 
-/// Glyphs of all faces for one device pixel ratio, as coverage (one byte a texel).
+/// Of a line of text, in whole logical pixels, the same on every canvas.
+struct LineMetrics {
+    float ascent = 0, height = 0;
+};
+LineMetrics lineMetrics(FontFace);
+/// Of a text in a figure, with kerning; logical pixels.
+float printedWidth(std::string_view, FontFace);
+
+/// Where a glyph lies in the atlas, and where its box goes.
+struct Glyph {
+    int u = 0, v = 0, width = 0, height = 0; ///< texels; empty for a space
+    int left = 0, top = 0;                   ///< from the pen on the baseline, device pixels
+};
+
+/// Coverage of glyphs for one device pixel ratio. Baked when first used, with whatever font of the system has the character, at
+/// quarters of a pixel: letters keep their true distances and stay sharp. For the GUI thread.
 class GlyphAtlas {
 public:
-    /// One for each ratio, shared. Throws std::runtime_error if no font file is found.
-    static std::shared_ptr<const GlyphAtlas> forScale(float scale);
+    static constexpr int kSteps = 4; ///< positions of a glyph inside a pixel
+
+    /// One for each ratio, shared by all who draw at it.
+    static std::shared_ptr<GlyphAtlas> forScale(float scale);
     ~GlyphAtlas();
 
-    float scale() const { return m_scale; }
-    const ImFont& font(FontFace) const;
-    float ascent(FontFace) const; ///< logical pixels from the top of a line to its baseline
-    float height(FontFace) const; ///< of a line, logical pixels, whole
-    const ImFontAtlas& atlas() const { return *m_atlas; }
-    const std::uint8_t* coverage() const { return m_coverage; }
-    int width() const { return m_width; }
-    int heightPixels() const { return m_height; }
+    float scale() const;
+    float advance(FontFace, char32_t);                ///< device pixels
+    const Glyph& glyph(FontFace, char32_t, int step); ///< standing `step` / kSteps of a pixel right of a whole one
+    CoverageTexture texture() const;                  ///< grows while glyphs are asked for
+    int generation() const;                           ///< another number when the texture has changed
+    static constexpr float kOpaqueTexel = 0.5F;       ///< u and v of a texel that is wholly covered
 
 private:
     explicit GlyphAtlas(float scale);
-    float m_scale;
-    std::unique_ptr<ImFontAtlas> m_atlas;
-    ImFont* m_fonts[kFontFaceCount] = {};
-    float m_ascent[kFontFaceCount] = {}, m_lineHeight[kFontFaceCount] = {};
-    std::uint8_t* m_coverage = nullptr; ///< owned by the atlas
-    int m_width = 0, m_height = 0;
+    struct Data;
+    std::unique_ptr<Data> m_data;
 };
 
 } // namespace app

@@ -11,14 +11,15 @@ namespace {
 
 constexpr const char* kVertexShader = R"(
 attribute highp vec2 position;
-attribute mediump vec2 texel;
+attribute highp vec2 texel;
 attribute lowp vec4 tint;
 uniform highp vec2 size;
-varying mediump vec2 at;
+uniform highp vec2 texels;
+varying highp vec2 at;
 varying lowp vec4 color;
 void main()
 {
-    at = texel;
+    at = texel / texels;
     color = tint;
     gl_Position = vec4(position.x / size.x * 2.0 - 1.0, 1.0 - position.y / size.y * 2.0, 0.0, 1.0);
 }
@@ -26,7 +27,7 @@ void main()
 
 constexpr const char* kFragmentShader = R"(
 uniform sampler2D coverage;
-varying mediump vec2 at;
+varying highp vec2 at;
 varying lowp vec4 color;
 void main()
 {
@@ -34,52 +35,70 @@ void main()
 }
 )";
 
-float channel(std::uint32_t abgr, unsigned shift)
+std::unique_ptr<QOpenGLShaderProgram> linkedProgram()
 {
-    return static_cast<float>((abgr >> shift) & 0xFFU) / 255.0F;
+    auto program = std::make_unique<QOpenGLShaderProgram>();
+    program->bindAttributeLocation("position", 0);
+    program->bindAttributeLocation("texel", 1);
+    program->bindAttributeLocation("tint", 2);
+    const bool works = program->addShaderFromSourceCode(QOpenGLShader::Vertex, kVertexShader) &&
+                       program->addShaderFromSourceCode(QOpenGLShader::Fragment, kFragmentShader) && program->link();
+    return works ? std::move(program) : nullptr;
 }
 
 } // namespace
+
+bool GlCanvas::worksHere()
+{
+    return linkedProgram() != nullptr;
+}
 
 GlCanvas::GlCanvas(std::function<Frame()> prepare, QWidget* parent) : QOpenGLWidget(parent), m_prepare(std::move(prepare)) {}
 
 GlCanvas::~GlCanvas()
 {
+    if (context() != nullptr)
+        disconnect(context(), nullptr, this, nullptr);
+    release();
+}
+
+/// Called again when the widget has moved to another window: a new context, and what was made in the old one is gone.
+void GlCanvas::initializeGL()
+{
+    connect(context(), &QOpenGLContext::aboutToBeDestroyed, this, &GlCanvas::release, Qt::DirectConnection);
+    initializeOpenGLFunctions();
+    m_program = linkedProgram();
+    m_arrays = std::make_unique<QOpenGLVertexArrayObject>();
+    m_arrays->create();
+    m_vertices.create();
+    m_indices.create();
+}
+
+void GlCanvas::release()
+{
+    if (m_program == nullptr)
+        return;
     makeCurrent();
     m_texture.reset();
+    m_textureOf = nullptr;
     m_program.reset();
-    m_arrays.destroy();
+    m_arrays.reset();
     m_vertices.destroy();
     m_indices.destroy();
     doneCurrent();
 }
 
-void GlCanvas::initializeGL()
+void GlCanvas::uploadAtlas(const GlyphAtlas& atlas)
 {
-    initializeOpenGLFunctions();
-    m_program = std::make_unique<QOpenGLShaderProgram>();
-    m_program->addShaderFromSourceCode(QOpenGLShader::Vertex, kVertexShader);
-    m_program->addShaderFromSourceCode(QOpenGLShader::Fragment, kFragmentShader);
-    m_program->bindAttributeLocation("position", 0);
-    m_program->bindAttributeLocation("texel", 1);
-    m_program->bindAttributeLocation("tint", 2);
-    m_program->link();
-    m_arrays.create();
-    m_vertices.create();
-    m_indices.create();
-    m_textureOf = nullptr;
-}
-
-void GlCanvas::uploadAtlas(const DrawList& drawList)
-{
-    const GlyphAtlas& atlas = drawList.atlas();
-    if (m_textureOf == &atlas)
+    if (m_textureOf == &atlas && m_textureGeneration == atlas.generation())
         return;
     m_textureOf = &atlas;
-    m_texture = std::make_unique<QOpenGLTexture>(QOpenGLTexture::Target2D);
+    m_textureGeneration = atlas.generation();
+    const CoverageTexture texture = atlas.texture();
     // Coverage is read from the red channel; RGBA is what every version can upload.
-    QImage image(atlas.coverage(), atlas.width(), atlas.heightPixels(), atlas.width(), QImage::Format_Grayscale8);
-    m_texture->setData(image.convertToFormat(QImage::Format_RGBA8888), QOpenGLTexture::DontGenerateMipMaps);
+    const QImage image(texture.texels, texture.width, texture.height, texture.width, QImage::Format_Grayscale8);
+    m_texture =
+        std::make_unique<QOpenGLTexture>(image.convertToFormat(QImage::Format_RGBA8888), QOpenGLTexture::DontGenerateMipMaps);
     m_texture->setMinMagFilters(QOpenGLTexture::Nearest, QOpenGLTexture::Nearest);
     m_texture->setWrapMode(QOpenGLTexture::ClampToEdge);
 }
@@ -88,24 +107,24 @@ void GlCanvas::paintGL()
 {
     const Frame frame = m_prepare();
     glDisable(GL_SCISSOR_TEST);
-    glClearColor(channel(frame.background, 0), channel(frame.background, 8), channel(frame.background, 16), 1);
+    glClearColor(static_cast<float>(frame.background.redF()), static_cast<float>(frame.background.greenF()),
+                 static_cast<float>(frame.background.blueF()), 1);
     glClear(GL_COLOR_BUFFER_BIT);
-    if (frame.list == nullptr)
+    if (m_program == nullptr)
         return;
-    const ImDrawList& list = frame.list->list();
-    uploadAtlas(*frame.list);
+    const ImDrawList& list = frame.list.list();
+    uploadAtlas(frame.list.atlas());
 
-    const int widthPixels = static_cast<int>(width() * devicePixelRatio()),
-              heightPixels = static_cast<int>(height() * devicePixelRatio());
     glEnable(GL_BLEND);
     glBlendFuncSeparate(GL_SRC_ALPHA, GL_ONE_MINUS_SRC_ALPHA, GL_ONE, GL_ONE_MINUS_SRC_ALPHA);
     glDisable(GL_DEPTH_TEST);
     glDisable(GL_CULL_FACE);
     glEnable(GL_SCISSOR_TEST);
 
-    const QOpenGLVertexArrayObject::Binder arrays(&m_arrays);
+    const QOpenGLVertexArrayObject::Binder arrays(m_arrays.get());
     m_program->bind();
-    m_program->setUniformValue("size", static_cast<float>(widthPixels), static_cast<float>(heightPixels));
+    m_program->setUniformValue("size", QSizeF(frame.pixels));
+    m_program->setUniformValue("texels", QSizeF(m_texture->width(), m_texture->height()));
     m_program->setUniformValue("coverage", 0);
     m_texture->bind(0);
     m_vertices.bind();
@@ -118,7 +137,7 @@ void GlCanvas::paintGL()
     constexpr GLenum kIndexType = sizeof(ImDrawIdx) == 2 ? GL_UNSIGNED_SHORT : GL_UNSIGNED_INT;
     for (const ImDrawCmd& command : list.CmdBuffer) {
         const ImVec4 clip = command.ClipRect;
-        glScissor(static_cast<int>(clip.x), heightPixels - static_cast<int>(clip.w),
+        glScissor(static_cast<int>(clip.x), frame.pixels.height() - static_cast<int>(clip.w),
                   std::max(0, static_cast<int>(clip.z - clip.x)), std::max(0, static_cast<int>(clip.w - clip.y)));
         // The vertex offset goes into the pointers: base-vertex draws came late to OpenGL.
         const auto base = static_cast<int>(command.VtxOffset) * kStride;

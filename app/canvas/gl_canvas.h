@@ -14,30 +14,37 @@
 namespace app {
 
 class DrawList;
+class GlyphAtlas;
 
 class GlCanvas final : public QOpenGLWidget, private QOpenGLFunctions {
     Q_OBJECT
 public:
-    /// `prepare` fills the draw list of the frame that is about to be painted and returns it with its background (0xAABBGGRR).
     struct Frame {
-        const DrawList* list = nullptr;
-        std::uint32_t background = 0xFFFFFFFF;
+        const DrawList& list;
+        QSize pixels;
+        QColor background; ///< what the list leaves open
     };
+    /// `prepare` is asked for the frame that is about to be painted.
     GlCanvas(std::function<Frame()> prepare, QWidget* parent);
     ~GlCanvas() override;
+
+    /// Can the context that is current run what this class needs?
+    static bool worksHere();
 
 protected:
     void initializeGL() override;
     void paintGL() override;
 
 private:
-    void uploadAtlas(const DrawList&);
+    void uploadAtlas(const GlyphAtlas&);
+    void release();
 
     std::function<Frame()> m_prepare;
     std::unique_ptr<QOpenGLShaderProgram> m_program;
     std::unique_ptr<QOpenGLTexture> m_texture;
-    const void* m_textureOf = nullptr; ///< the atlas that is in the texture
-    QOpenGLVertexArrayObject m_arrays;
+    const GlyphAtlas* m_textureOf = nullptr; ///< what is in the texture
+    int m_textureGeneration = 0;
+    std::unique_ptr<QOpenGLVertexArrayObject> m_arrays;
     QOpenGLBuffer m_vertices{QOpenGLBuffer::VertexBuffer}, m_indices{QOpenGLBuffer::IndexBuffer};
 };
 

@@ -9,28 +9,32 @@
 #include <imgui_internal.h>
 
 #include <memory>
+#include <vector>
 
 namespace app {
 
-/// A draw list and what it needs, without a Dear ImGui context: no input, no windows, no global state.
+/// A draw list and what it needs, without a Dear ImGui context: no input, no windows, no global state. Texture coordinates count
+/// texels of the atlas, which grows while the list is filled.
 class DrawList {
 public:
-    explicit DrawList(std::shared_ptr<const GlyphAtlas>);
+    explicit DrawList(std::shared_ptr<GlyphAtlas>);
     /// Empties it for a frame of this size.
     void begin(int widthPixels, int heightPixels);
     ImDrawList& list() { return m_list; }
     const ImDrawList& list() const { return m_list; }
+    GlyphAtlas& atlas() { return *m_atlas; }
     const GlyphAtlas& atlas() const { return *m_atlas; }
 
 private:
-    std::shared_ptr<const GlyphAtlas> m_atlas;
+    std::shared_ptr<GlyphAtlas> m_atlas;
     ImDrawListSharedData m_shared;
     ImDrawList m_list;
 };
 
 class ImGuiCanvas final : public Canvas {
 public:
-    ImGuiCanvas(DrawList&, Rect area);
+    /// With `nodes`, what the view names is put there too.
+    ImGuiCanvas(DrawList&, Rect area, std::vector<Node>* nodes = nullptr);
 
     Rect area() const override { return m_area; }
     void fillRect(Rect, Color) override;
@@ -43,18 +47,23 @@ public:
     float textHeight(FontFace) override;
     void pushClip(Rect) override;
     void popClip() override;
-    void node(Node) override {}
+    void node(Node) override;
+    bool wantsNodes() const override { return m_nodes != nullptr; }
 
 private:
+    struct Dashes;
     ImVec2 scaled(Point p) const { return {p.x * m_scale, p.y * m_scale}; }
     float snapped(float logical) const;
     float strokePixels(float thickness) const;
+    const ImVec4& clip() const { return m_list._CmdHeader.ClipRect; }
     void fillPixels(float left, float top, float right, float bottom, Color);
+    void slantedLine(ImVec2 from, ImVec2 to, Color, float pixels, LineStyle);
 
     ImDrawList& m_list;
-    const GlyphAtlas& m_atlas;
+    GlyphAtlas& m_atlas;
     Rect m_area;
     float m_scale;
+    std::vector<Node>* m_nodes;
 };
 
 } // namespace app

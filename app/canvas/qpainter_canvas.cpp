@@ -1,14 +1,12 @@
 #include "app/canvas/qpainter_canvas.h"
 
 #include "app/canvas/fonts.h"
+#include "app/canvas/strokes.h"
 
-#include <QFontMetricsF>
 #include <QPainter>
 #include <QPolygonF>
 
 #include <algorithm>
-#include <array>
-#include <cmath>
 
 namespace app {
 namespace {
@@ -25,12 +23,12 @@ QRectF toQt(Rect rect)
     return {QPointF(rect.left, rect.top), QPointF(rect.right, rect.bottom)};
 }
 
-QPolygonF toQt(const std::vector<Point>& points)
+QPolygonF toQt(const std::vector<Point>& points, float shift)
 {
     QPolygonF polygon;
     polygon.reserve(static_cast<qsizetype>(points.size()));
     for (const Point& point : points)
-        polygon << QPointF(point.x, point.y);
+        polygon << QPointF(point.x + shift, point.y + shift);
     return polygon;
 }
 
@@ -44,20 +42,6 @@ QPen penOf(Color color, float thickness, LineStyle style)
     else if (style == LineStyle::dotted)
         pen.setDashPattern({1, 2});
     return pen;
-}
-
-struct Face {
-    QFont font;
-    QFontMetricsF metrics;
-};
-
-const Face& faceOf(FontFace face)
-{
-    static const auto faces = [] {
-        const auto make = [](FontFace f) { return Face{qtFont(f), QFontMetricsF(qtFont(f))}; };
-        return std::array{make(FontFace::body), make(FontFace::small), make(FontFace::bold), make(FontFace::mono)};
-    }();
-    return faces[static_cast<std::size_t>(face)];
 }
 
 QString toQt(std::string_view text)
@@ -87,12 +71,10 @@ void QPainterCanvas::strokeRect(Rect rect, Color color, float thickness, LineSty
 void QPainterCanvas::line(Point from, Point to, Color color, float thickness, LineStyle style)
 {
     m_painter.setPen(penOf(color, thickness, style));
-    // Along an axis a line covers the pixels right of and below it, as on screen.
-    const double half = thickness / 2;
-    const QPointF shift(from.x == to.x ? half : 0, from.y == to.y && from.x != to.x ? half : 0);
+    const Point shift = strokeShift(from, to, thickness);
     const bool isSlanted = from.x != to.x && from.y != to.y;
     m_painter.setRenderHint(QPainter::Antialiasing, isSlanted);
-    m_painter.drawLine(QPointF(from.x, from.y) + shift, QPointF(to.x, to.y) + shift);
+    m_painter.drawLine(QPointF(from.x + shift.x, from.y + shift.y), QPointF(to.x + shift.x, to.y + shift.y));
     m_painter.setRenderHint(QPainter::Antialiasing, false);
 }
 
@@ -100,7 +82,7 @@ void QPainterCanvas::polyline(const std::vector<Point>& points, Color color, flo
 {
     m_painter.setPen(penOf(color, thickness, LineStyle::solid));
     m_painter.setRenderHint(QPainter::Antialiasing);
-    m_painter.drawPolyline(toQt(points));
+    m_painter.drawPolyline(toQt(points, polylineShift(thickness)));
     m_painter.setRenderHint(QPainter::Antialiasing, false);
 }
 
@@ -109,7 +91,7 @@ void QPainterCanvas::fillConvex(const std::vector<Point>& points, Color color)
     m_painter.setPen(Qt::NoPen);
     m_painter.setBrush(toQt(color));
     m_painter.setRenderHint(QPainter::Antialiasing);
-    m_painter.drawConvexPolygon(toQt(points));
+    m_painter.drawConvexPolygon(toQt(points, 0));
     m_painter.setRenderHint(QPainter::Antialiasing, false);
 }
 
@@ -117,19 +99,19 @@ void QPainterCanvas::text(Point at, std::string_view text, Color color, FontFace
 {
     const float width = align == Align::left ? 0 : textWidth(text, face);
     const float left = at.x - (align == Align::center ? width / 2 : width);
-    m_painter.setFont(faceOf(face).font);
+    m_painter.setFont(qtFont(face));
     m_painter.setPen(toQt(color));
-    m_painter.drawText(QPointF(left, at.y + std::round(faceOf(face).metrics.ascent())), toQt(text));
+    m_painter.drawText(QPointF(left, at.y + lineMetrics(face).ascent), toQt(text));
 }
 
 float QPainterCanvas::textWidth(std::string_view text, FontFace face)
 {
-    return static_cast<float>(faceOf(face).metrics.horizontalAdvance(toQt(text)));
+    return printedWidth(text, face);
 }
 
 float QPainterCanvas::textHeight(FontFace face)
 {
-    return std::round(static_cast<float>(faceOf(face).metrics.height()));
+    return lineMetrics(face).height;
 }
 
 void QPainterCanvas::pushClip(Rect rect)

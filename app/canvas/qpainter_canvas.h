@@ -1,4 +1,4 @@
-// A canvas that draws with QPainter: figures as SVG, PDF and PNG.
+// A canvas that draws with QPainter: figures as PDF and PNG.
 #pragma once
 
 #include "app/canvas/canvas.h"

@@ -17,7 +17,7 @@ struct PixelBuffer {
     std::uint32_t* row(int y) const { return pixels + y * stride; }
 };
 
-/// Coverage of glyphs, one byte a texel.
+/// Coverage of glyphs, one byte a texel; texture coordinates count texels.
 struct CoverageTexture {
     const std::uint8_t* texels = nullptr;
     int width = 0, height = 0;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <charconv>
 #include <cstdio>
 
 namespace app {
@@ -39,16 +40,16 @@ Rect boundsOf(const std::vector<Point>& points)
 std::string number(float value)
 {
     char text[32];
-    std::snprintf(text, sizeof text, "%g", static_cast<double>(value));
-    return text;
+    const auto end = std::to_chars(text, text + sizeof text, value, std::chars_format::general, 6).ptr; // whatever the locale
+    return {text, end};
 }
 
 std::string hex(Color color)
 {
+    const std::uint32_t v = color.value, alpha = v >> 24U;
     char text[16];
-    const std::uint32_t v = color.value;
     std::snprintf(text, sizeof text, "#%02x%02x%02x", v & 0xFFU, (v >> 8U) & 0xFFU, (v >> 16U) & 0xFFU);
-    return (v >> 24U) == 0xFFU ? std::string(text) : std::string(text) + "/" + std::to_string(v >> 24U);
+    return alpha == 0xFFU ? std::string(text) : std::string(text) + "/" + std::to_string(alpha);
 }
 
 const char* name(Primitive::Kind kind)
@@ -89,12 +90,6 @@ const char* name(FontFace face)
 }
 
 } // namespace
-
-Rect intersected(Rect a, Rect b)
-{
-    const Rect both{std::max(a.left, b.left), std::max(a.top, b.top), std::min(a.right, b.right), std::min(a.bottom, b.bottom)};
-    return both.left < both.right && both.top < both.bottom ? both : Rect{};
-}
 
 RecorderCanvas::RecorderCanvas(Rect area, bool wantsNodes) : m_area(area), m_wantsNodes(wantsNodes), m_clips{area} {}
 

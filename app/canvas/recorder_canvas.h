@@ -33,6 +33,7 @@ public:
     std::vector<Primitive> cutTexts() const;     ///< texts that the clip or the area cuts
     std::vector<Primitive> rectsOf(Color) const; ///< filled rectangles of a colour
     std::vector<Node> nodesOf(std::string_view role) const;
+    bool clipsAreBalanced() const { return m_clips.size() == 1; } ///< every pushClip has its popClip
     /// One line a primitive: "rect 10,20 30x40 #0072b2", "text 12,22 body #202020 F 3".
     std::string asText() const;
 
@@ -59,8 +60,5 @@ private:
     std::vector<Primitive> m_primitives;
     std::vector<Node> m_nodes;
 };
-
-/// The part that both share; empty (all zero) if they share none.
-Rect intersected(Rect, Rect);
 
 } // namespace app

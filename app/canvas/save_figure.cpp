@@ -1,39 +1,36 @@
 #include "app/canvas/canvas_widget.h"
 #include "app/canvas/qpainter_canvas.h"
+#include "app/canvas/svg_canvas.h"
 
 #include <QBuffer>
 #include <QImage>
 #include <QPainter>
 #include <QPdfWriter>
 #include <QSaveFile>
-#include <QSvgGenerator>
 
 #include <stdexcept>
 
 namespace app {
 namespace {
 
-void paint(View& view, QPaintDevice& device, QSize logicalSize, qreal scale)
+Rect areaOf(QSize size)
 {
-    QPainter painter(&device);
-    painter.scale(scale, scale);
-    QPainterCanvas canvas(painter, {0, 0, static_cast<float>(logicalSize.width()), static_cast<float>(logicalSize.height())});
-    view.draw(canvas);
+    return {0, 0, static_cast<float>(size.width()), static_cast<float>(size.height())};
 }
 
 QByteArray svgOf(View& view, QSize size)
 {
-    QByteArray bytes;
-    QBuffer buffer(&bytes);
-    buffer.open(QIODevice::WriteOnly);
-    QSvgGenerator svg;
-    svg.setOutputDevice(&buffer);
-    svg.setSize(size);
-    svg.setViewBox(QRect(QPoint(0, 0), size));
-    svg.setResolution(96);
-    svg.setTitle(QString::fromStdString(view.title()));
-    paint(view, svg, size, 1);
-    return bytes;
+    SvgCanvas canvas(areaOf(size));
+    view.draw(canvas);
+    return QByteArray::fromStdString(canvas.document(view.title()));
+}
+
+void paint(View& view, QPaintDevice& device, QSize size, qreal scale)
+{
+    QPainter painter(&device);
+    painter.scale(scale, scale);
+    QPainterCanvas canvas(painter, areaOf(size));
+    view.draw(canvas);
 }
 
 QByteArray pdfOf(View& view, QSize size)
@@ -71,6 +68,10 @@ QByteArray pngOf(View& view, QSize size, qreal scale)
 
 void saveFigure(View& view, const QString& path, QSize logicalSize, qreal scale)
 {
+    if (logicalSize.isEmpty() || !(scale > 0))
+        throw std::runtime_error(path.toStdString() + ": a figure of " + std::to_string(logicalSize.width()) + " x " +
+                                 std::to_string(logicalSize.height()) + " pixels at scale " + std::to_string(scale) +
+                                 " holds nothing; both must be above 0");
     QByteArray bytes;
     if (path.endsWith(QLatin1String(".svg"), Qt::CaseInsensitive))
         bytes = svgOf(view, logicalSize);

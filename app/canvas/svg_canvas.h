@@ -1,0 +1,42 @@
+// A canvas that writes SVG: small files of plain elements with true text, clipped (Qt 6.4's QSvgGenerator ignores clips), with
+// the names of nodes as tooltips for browsers and screen readers.
+#pragma once
+
+#include "app/canvas/canvas.h"
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace app {
+
+class SvgCanvas final : public Canvas {
+public:
+    explicit SvgCanvas(Rect area);
+    /// The whole file.
+    std::string document(std::string_view title) const;
+
+    Rect area() const override { return m_area; }
+    void fillRect(Rect, Color) override;
+    void strokeRect(Rect, Color, float thickness, LineStyle) override;
+    void line(Point from, Point to, Color, float thickness, LineStyle) override;
+    void polyline(const std::vector<Point>&, Color, float thickness) override;
+    void fillConvex(const std::vector<Point>&, Color) override;
+    void text(Point at, std::string_view, Color, FontFace, Align) override;
+    float textWidth(std::string_view, FontFace) override;
+    float textHeight(FontFace) override;
+    void pushClip(Rect) override;
+    void popClip() override;
+    void node(Node) override;
+    bool wantsNodes() const override { return true; }
+
+private:
+    void add(Rect bounds, const std::string& element, const std::string& content = {});
+
+    Rect m_area;
+    std::vector<Rect> m_clips;
+    std::map<std::string, int> m_clipIds; ///< rectangle as attributes -> number
+    std::string m_shapes, m_names;
+};
+
+} // namespace app

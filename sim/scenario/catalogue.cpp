@@ -36,6 +36,19 @@ double sizeOf(const Json& entry)
            number("gpus_per_node", 0) * number("nodes", 0);
 }
 
+/// Removes a key that only catalogue entries have; empty if it is not there.
+std::string takeText(Json& entry, const char* key, const fs::path& file)
+{
+    const auto found = entry.find(key);
+    if (found == entry.end())
+        return {};
+    if (!found->is_string())
+        throw Error(file.string() + ": /" + key + ": a string is expected");
+    const std::string text = found->get<std::string>();
+    entry.erase(found);
+    return text;
+}
+
 /// `definition`: what an entry of this folder is in the schema, besides the keys that only catalogues have.
 Shelf readShelf(const fs::path& folder, const Schema& schema, std::string_view definition)
 {
@@ -53,12 +66,12 @@ Shelf readShelf(const fs::path& folder, const Schema& schema, std::string_view d
         if (!entry.is_object())
             throw Error(file.path().string() + ": a catalogue entry is an object");
         const std::string id = file.path().stem().string();
-        order.emplace_back(entry.value("family", ""), sizeOf(entry), id, entry.value("name", id));
-        entry.erase("family");
-        entry.erase("source");
+        const std::string family = takeText(entry, "family", file.path());
+        takeText(entry, "source", file.path());
         auto problems = schema.check(entry, file.path().string(), definition);
         if (!problems.empty())
             throw ScenarioError(std::move(problems));
+        order.emplace_back(family, sizeOf(entry), id, entry.value("name", id));
         shelf.json.emplace(id, entry.dump());
     }
     std::sort(order.begin(), order.end());

@@ -25,16 +25,13 @@ std::string joined(const std::vector<Problem>& problems)
 }
 
 /// Version 0: files written by hand before the format had a number. Same keys.
-void migrateUnnumbered(Json& root)
-{
-    root["version"] = 1;
-}
+void migrateUnnumbered(Json&) {}
 
-/// Steps from one version to the next; entry i reads version i.
+/// Steps from one version to the next; entry i turns a file of version i into one of version i + 1.
 constexpr std::array<void (*)(Json&), kVersion> kMigrations = {migrateUnnumbered};
 
-/// Brings an older file to the present version.
-void migrate(Json& root, const std::string& file, std::vector<Problem>& problems)
+/// Brings an older file to the present version. A newer one has words that nobody here knows: false, and the problem says so.
+bool migrate(Json& root, const std::string& file, std::vector<Problem>& problems)
 {
     if (!root.contains("version")) {
         problems.push_back(
@@ -43,10 +40,19 @@ void migrate(Json& root, const std::string& file, std::vector<Problem>& problems
     }
     const Json& given = root.at("version");
     if (!given.is_number_integer())
-        return; // the schema says so
+        return true; // the schema says what is wrong
+    if (given.get<double>() > kVersion) {
+        problems.push_back({file, "/version",
+                            given.dump() + " is newer than " + std::to_string(kVersion) +
+                                ", the newest version this program reads; use a newer Rankscope"});
+        return false;
+    }
     const auto version = given.get<std::int64_t>();
-    for (std::int64_t step = version; step >= 0 && step < kVersion; ++step)
+    for (std::int64_t step = version; step >= 0 && step < kVersion; ++step) {
         kMigrations[static_cast<std::size_t>(step)](root);
+        root["version"] = step + 1;
+    }
+    return true;
 }
 
 int blockOf(const Problem& problem)
@@ -64,7 +70,22 @@ bool isIndex(const std::string& segment, std::size_t& index)
     return error == std::errc{} && end == segment.data() + segment.size();
 }
 
-/// The value below `parent`, made if it is not there.
+/// Blocks for which a bare string is short for {"base": …}.
+bool hasBase(const std::string& pointer)
+{
+    return pointer == "/model" || pointer == "/cluster" || pointer == "/cluster/gpu";
+}
+
+std::size_t depthOf(const Json& value)
+{
+    std::size_t deepest = 0;
+    if (value.is_structured())
+        for (const Json& member : value)
+            deepest = std::max(deepest, depthOf(member));
+    return value.is_structured() ? deepest + 1 : 0;
+}
+
+/// The value below `parent`, which stands at `pointer`; made if it is not there.
 Json& descend(Json& parent, const std::string& segment, const std::string& pointer)
 {
     if (parent.is_array()) {
@@ -76,12 +97,17 @@ Json& descend(Json& parent, const std::string& segment, const std::string& point
             parent.push_back(nullptr);
         return parent[index];
     }
+    if (parent.is_null() && segment == "0") {
+        parent = Json::array({nullptr});
+        return parent[0];
+    }
     if (parent.is_null())
         parent = Json::object();
-    else if (parent.is_string()) // "model": "id" is short for {"base": "id"}
+    else if (parent.is_string() && hasBase(pointer))
         parent = Json{{"base", parent}};
     else if (!parent.is_object())
-        throw Error(pointer + ": \"" + segment + "\" has no place in " + parent.dump());
+        throw Error(pointer + ": \"" + segment + "\" has no place in " +
+                    shortened(parent.dump(-1, ' ', false, Json::error_handler_t::replace)));
     return parent[segment];
 }
 
@@ -142,16 +168,24 @@ void ScenarioDocument::set(std::string_view pointer, std::string_view value)
     const auto segments = splitPointer(pointer);
     if (segments.empty())
         throw Error("nothing to set: name a key, such as layout.tp");
+    if (pointer.size() + value.size() > kMaxFileBytes || !isUtf8(pointer) || !isUtf8(value))
+        throw Error(shortened(std::string(pointer)) + ": what is set must be UTF-8 and at most " + std::to_string(kMaxFileBytes) +
+                    " bytes");
     Json parsed;
     try {
         parsed = parseStrict(value, {});
     } catch (const ScenarioError&) {
         parsed = std::string(value); // schedule.kind=1f1b
     }
+    if (segments.size() + depthOf(parsed) > kMaxDepth)
+        throw Error(shortened(std::string(pointer)) + ": nested more than " + std::to_string(kMaxDepth) + " levels deep");
     Json root = m_data->root; // a pointer that leads nowhere changes nothing
     Json* at = &root;
-    for (const std::string& segment : segments)
-        at = &descend(*at, segment, std::string(pointer));
+    std::string path;
+    for (const std::string& segment : segments) {
+        at = &descend(*at, segment, path);
+        path = childPointer(path, segment);
+    }
     *at = std::move(parsed);
     m_data->root = std::move(root);
 }
@@ -160,7 +194,7 @@ void ScenarioDocument::applyOverride(std::string_view assignment)
 {
     const std::size_t equals = assignment.find('=');
     if (equals == std::string_view::npos || equals == 0)
-        throw Error("\"" + std::string(assignment) + "\" sets nothing; write POINTER=VALUE, such as layout.tp=4");
+        throw Error("\"" + shortened(std::string(assignment)) + "\" sets nothing; write POINTER=VALUE, such as layout.tp=4");
     set(assignment.substr(0, equals), assignment.substr(equals + 1));
 }
 
@@ -194,7 +228,8 @@ ScenarioDocument::Resolved ScenarioDocument::resolve(const Catalogue& catalogue)
     const std::string& file = m_data->fileName;
     Resolved resolved;
     Json root = m_data->root;
-    migrate(root, file, resolved.problems);
+    if (!migrate(root, file, resolved.problems))
+        return resolved;
     Resolution resolution = resolveScenario(root, file, catalogue.schema().check(root, file), catalogue);
     auto& problems = resolved.problems;
     problems.insert(problems.end(), resolution.problems.begin(), resolution.problems.end());

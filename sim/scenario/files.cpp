@@ -7,6 +7,8 @@
 #include <cstring>
 #include <fcntl.h>
 #include <fstream>
+#include <optional>
+#include <string>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -20,28 +22,30 @@ namespace fs = std::filesystem;
     throw Error(path.string() + ": " + what + ": " + std::strerror(errno));
 }
 
-/// A temporary file that is removed unless it was renamed.
+/// A new file beside the target, removed again unless it was renamed.
 class TemporaryFile {
 public:
+    /// A new target gets the mode that the user's mask leaves; an old one keeps its own.
     explicit TemporaryFile(const fs::path& target)
-        : m_name((target.parent_path().empty() ? fs::path(".") : target.parent_path()) /
-                 ("." + target.filename().string() + ".XXXXXX"))
     {
-        m_descriptor = ::mkostemp(m_name.data(), O_CLOEXEC);
-        if (m_descriptor < 0)
-            failSystem(target, "cannot be written");
+        const fs::path folder = target.parent_path().empty() ? fs::path(".") : target.parent_path();
+        for (unsigned attempt = 0; m_descriptor < 0; ++attempt) {
+            m_name = folder / (".rankscope-" + std::to_string(::getpid()) + "-" + std::to_string(attempt));
+            m_descriptor = ::open(m_name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+            if (m_descriptor < 0 && errno != EEXIST)
+                failSystem(target, "cannot be written");
+        }
     }
     TemporaryFile(const TemporaryFile&) = delete;
     TemporaryFile& operator=(const TemporaryFile&) = delete;
     ~TemporaryFile()
     {
-        if (m_descriptor >= 0)
-            ::close(m_descriptor);
+        ::close(m_descriptor);
         if (!m_renamed)
             ::unlink(m_name.c_str());
     }
 
-    void write(std::string_view text, mode_t mode, const fs::path& target)
+    void write(std::string_view text, std::optional<mode_t> mode, const fs::path& target)
     {
         while (!text.empty()) {
             const ssize_t written = ::write(m_descriptor, text.data(), text.size());
@@ -51,7 +55,7 @@ public:
                 failSystem(target, "cannot be written");
             text.remove_prefix(static_cast<std::size_t>(written));
         }
-        if (::fchmod(m_descriptor, mode) != 0 || ::fsync(m_descriptor) != 0)
+        if ((mode && ::fchmod(m_descriptor, *mode) != 0) || ::fsync(m_descriptor) != 0)
             failSystem(target, "cannot be written");
     }
     void renameTo(const fs::path& target)
@@ -59,13 +63,33 @@ public:
         if (::rename(m_name.c_str(), target.c_str()) != 0)
             failSystem(target, "cannot be written");
         m_renamed = true;
+        // The folder's entry survives a power cut only once the folder is written too; the file is whole in any case.
+        const int folder = ::open(m_name.parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (folder >= 0) {
+            ::fsync(folder);
+            ::close(folder);
+        }
     }
 
 private:
-    std::string m_name;
+    fs::path m_name;
     int m_descriptor = -1;
     bool m_renamed = false;
 };
+
+/// Where a chain of links ends, whether or not that exists.
+fs::path followed(const fs::path& path)
+{
+    constexpr int kMostLinks = 40; // as Linux
+    fs::path target = path;
+    std::error_code error;
+    for (int links = 0; fs::is_symlink(target, error); ++links) {
+        if (links == kMostLinks)
+            throw Error(path.string() + ": is a link that leads to itself");
+        target = target.parent_path() / fs::read_symlink(target, error); // an absolute one replaces the folder
+    }
+    return target;
+}
 
 } // namespace
 
@@ -94,10 +118,9 @@ std::string readFile(const fs::path& path, std::size_t mostBytes)
 
 void replaceFile(const fs::path& path, std::string_view text)
 {
-    std::error_code error;
-    const fs::path target = fs::is_symlink(path, error) ? fs::weakly_canonical(path, error) : path;
+    const fs::path target = followed(path);
     struct stat old = {};
-    mode_t mode = 0644;
+    std::optional<mode_t> mode;
     if (::stat(target.c_str(), &old) == 0) {
         if (!S_ISREG(old.st_mode))
             throw Error(path.string() + ": is not an ordinary file");

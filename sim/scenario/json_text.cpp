@@ -255,6 +255,16 @@ std::string shortened(std::string text, std::size_t most)
     return Json::parse(jsonString(text)).get<std::string>();
 }
 
+bool isUtf8(std::string_view text)
+{
+    try {
+        static_cast<void>(Json(text).dump()); // refuses what is no UTF-8
+        return true;
+    } catch (const Json::exception&) {
+        return false;
+    }
+}
+
 std::string prettyText(const Json& value)
 {
     std::string out;

@@ -22,6 +22,8 @@ Json parseStrict(std::string_view text, const std::string& file);
 /// At most `most` bytes of a text that came from outside, for a message; valid UTF-8 in any case.
 std::string shortened(std::string text, std::size_t most = 160);
 
+bool isUtf8(std::string_view text);
+
 /// Two-space indentation; what has no structure of its own stays on one line while it fits. Newline at the end.
 std::string prettyText(const Json&);
 

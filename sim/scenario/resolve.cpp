@@ -306,7 +306,15 @@ private:
         from.read("network", efficiency.network);
     }
 
-    fs::path beside(const std::string& name) const { return fs::path(m_file).parent_path() / name; }
+    /// A file that the scenario names. Shared scenarios must not make the reader wait at a pipe or a device.
+    std::string readBeside(const std::string& name, std::size_t mostBytes) const
+    {
+        const fs::path path = fs::path(m_file).parent_path() / name;
+        std::error_code error;
+        if (fs::exists(path, error) && !fs::is_regular_file(path, error))
+            throw Error(path.string() + ": is not an ordinary file");
+        return readFile(path, mostBytes);
+    }
 
     /// A GPU of the catalogue, or a file beside the scenario.
     void readNamedEfficiency(const std::string& name, Efficiency& efficiency)
@@ -319,7 +327,7 @@ private:
         }
         try {
             constexpr std::size_t kMostBytes = 1U << 20U;
-            const Json profile = parseStrict(readFile(beside(name), kMostBytes), name);
+            const Json profile = parseStrict(readBeside(name, kMostBytes), name);
             const auto problems = m_catalogue.schema().check(profile, name, "efficiency", at);
             if (problems.empty())
                 readEfficiency(block(at, profile, nullptr, {}), name, efficiency);
@@ -401,7 +409,7 @@ private:
         std::string text = actions->get<std::string>();
         if (text.find_first_of(",\n") == std::string::npos && text.find('.') != std::string::npos) {
             try {
-                text = readFile(beside(text), kMaxFileBytes);
+                text = readBeside(text, kMaxFileBytes);
             } catch (const Error& error) {
                 report("/schedule/actions", error.what());
                 return;
@@ -429,6 +437,8 @@ private:
         from.read("microbatch_group", schedule.microbatchGroup);
         from.read("memory_cap_gib", schedule.memoryCapGib);
         readActions(from);
+        if (schedule.kind != "custom") // the others make their own; validate.cpp says so
+            schedule.actions.clear();
         constexpr std::int64_t kMostStages = 65536;
         const std::int64_t stages = std::int64_t{m_out.scenario.layout.pp} * schedule.virtualStages;
         if (!from.read("layers_per_stage", schedule.layersPerStage) && stages <= kMostStages)

@@ -131,7 +131,7 @@ struct ScheduleSettings {
     std::vector<int> layersPerStage;  ///< per stage in model order, pp * virtualStages long; resolved: never empty
     int microbatchGroup = 0;          ///< interleaving group; resolved: pp unless given
     double memoryCapGib = 0;          ///< for `auto`; 0 = the GPU's memory
-    std::vector<std::string> actions; ///< for `custom`: one line a rank, PyTorch's action grammar
+    std::vector<std::string> actions; ///< one line a rank, PyTorch's action grammar; resolved: empty unless kind is custom
     bool operator==(const ScheduleSettings&) const = default;
 };
 

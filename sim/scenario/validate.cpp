@@ -135,7 +135,9 @@ private:
         const std::string factors = "tp " + text(l.tp) + " x cp " + text(l.cp) + " x pp " + text(l.pp) + " x dp " + text(l.dp);
         if (product > static_cast<double>(kMostRanks)) {
             m_worldIsSound = false;
-            error("/layout", factors + " is more than " + text(kMostRanks) + " ranks");
+            const std::int64_t rest = std::int64_t{l.tp} * l.cp <= kMostRanks ? std::int64_t{l.tp} * l.cp * l.pp : kMostRanks + 1;
+            error("/layout", factors + " is more than " + text(kMostRanks) + " ranks" +
+                                 (rest <= kMostRanks ? "; nearest: dp " + text(kMostRanks / rest) : ""));
             return;
         }
         const Cluster& c = m_scenario.cluster;
@@ -155,12 +157,35 @@ private:
         }
     }
 
-    /// Can the layers be split over this many tensor parallel ranks?
-    bool splits(std::int64_t tp) const
+    bool hasDenseLayers() const
     {
         const Model& m = m_scenario.model;
-        const bool keyValues = m.isLatentAttention() || m.numKeyValueHeads % tp == 0 || tp % m.numKeyValueHeads == 0;
-        return m.numAttentionHeads % tp == 0 && keyValues && m.intermediateSize % tp == 0;
+        bool dense = false;
+        for (int layer = 0; layer < m.numHiddenLayers && !dense; ++layer)
+            dense = !m.isMoeLayer(layer);
+        return dense;
+    }
+
+    /// What tensor parallelism cuts into equal parts. Key and value heads may also be copied (Megatron Core).
+    struct Cut {
+        std::string what;
+        std::int64_t size;
+        bool mayCopy = false;
+        bool into(std::int64_t tp) const { return size % tp == 0 || (mayCopy && tp % size == 0); }
+    };
+    std::vector<Cut> cuts() const
+    {
+        const Model& m = m_scenario.model;
+        std::vector<Cut> cuts = {{named("/model/num_attention_heads", m.numAttentionHeads), m.numAttentionHeads}};
+        if (!m.isLatentAttention())
+            cuts.push_back({named("/model/num_key_value_heads", m.numKeyValueHeads), m.numKeyValueHeads, true});
+        if (hasDenseLayers())
+            cuts.push_back({named("/model/intermediate_size", m.intermediateSize), m.intermediateSize});
+        if (m.numExperts > 0 && m.numSharedExperts > 0)
+            cuts.push_back({named("/model/num_shared_experts", m.numSharedExperts) + " x " +
+                                named("/model/moe_intermediate_size", m.moeIntermediateSize),
+                            std::int64_t{m.numSharedExperts} * m.moeIntermediateSize});
+        return cuts;
     }
 
     void tensorParallel()
@@ -169,23 +194,42 @@ private:
         const Model& m = m_scenario.model;
         if (!sound({"/layout/tp", "/model"}) || l.tp == 1)
             return;
-        const auto nearest = [&] {
-            return nearestNumbers(l.tp, 1, m.numAttentionHeads, [this](std::int64_t tp) { return splits(tp); });
-        };
-        const std::string tp = named("/layout/tp", l.tp).substr(3);
-        if (m.numAttentionHeads % l.tp != 0)
-            error("/layout/tp", tp + " does not divide " + named("/model/num_attention_heads", m.numAttentionHeads) + nearest());
-        else if (!splits(l.tp) && m.intermediateSize % l.tp == 0)
-            error("/layout/tp", tp + " is neither a divisor nor a multiple of " +
-                                    named("/model/num_key_value_heads", m.numKeyValueHeads) + nearest());
-        else if (m.intermediateSize % l.tp != 0)
-            error("/layout/tp", tp + " does not divide " + named("/model/intermediate_size", m.intermediateSize) + nearest());
+        const std::vector<Cut> all = cuts();
+        const auto wrong = std::find_if(all.begin(), all.end(), [&](const Cut& cut) { return !cut.into(l.tp); });
+        if (wrong != all.end())
+            error("/layout/tp", text(l.tp) + (wrong->mayCopy ? " is neither a divisor nor a multiple of " : " does not divide ") +
+                                    wrong->what + nearestNumbers(l.tp, 1, m.numAttentionHeads, [&all](std::int64_t tp) {
+                                        return std::all_of(all.begin(), all.end(), [tp](const Cut& cut) { return cut.into(tp); });
+                                    }));
+        else if (!m.isLatentAttention() && l.tp > m.numKeyValueHeads)
+            warning("/layout/tp", text(l.tp) + " ranks share " + named("/model/num_key_value_heads", m.numKeyValueHeads) +
+                                      ": each head is kept by " + text(l.tp / m.numKeyValueHeads) +
+                                      " of them; torchtitan refuses this");
+        tensorParallelPlace();
+    }
+
+    /// Tensor parallel collectives stand between a layer's parts: they want the fastest links.
+    void tensorParallelPlace()
+    {
+        const Layout& l = m_scenario.layout;
         const Cluster& c = m_scenario.cluster;
-        if (sound({"/cluster"}) && !c.tiers.empty() && c.tiers.front().span > 0 && l.tp > c.tiers.front().span &&
-            l.order.starts_with("tp"))
-            warning("/layout/tp", "a tensor parallel group of " + text(l.tp) + " does not fit the " + text(c.tiers.front().span) +
-                                      " GPUs of one \"" + c.tiers.front().name +
-                                      "\" domain: its collectives run over the slower tier");
+        if (!m_worldIsSound || !sound({"/layout", "/cluster"}) || c.tiers.empty() || !l.order.starts_with("tp"))
+            return;
+        const Tier& inner = c.tiers.front();
+        if (inner.span == 0 || inner.span >= l.worldSize())
+            return;
+        const std::string domain = "the " + text(inner.span) + " GPUs of one \"" + inner.name + "\" domain";
+        if (l.placement == PlacementRule::roundRobin)
+            warning("/layout/placement", "round-robin puts the ranks of a tensor parallel group of " + text(l.tp) +
+                                             " on different nodes: its collectives run over the slower tier");
+        else if (l.placement == PlacementRule::packed && l.tp > inner.span)
+            warning("/layout/tp", "a tensor parallel group of " + text(l.tp) + " does not fit " + domain +
+                                      ": its collectives run over the slower tier");
+        else if (l.placement == PlacementRule::packed && inner.span % l.tp != 0)
+            warning("/layout/tp",
+                    text(l.tp) + " does not divide " + domain +
+                        ": some tensor parallel groups lie in two domains, and their collectives run over the slower tier" +
+                        nearestNumbers(l.tp, 1, inner.span, [&](std::int64_t tp) { return inner.span % tp == 0; }));
     }
 
     void experts()
@@ -267,6 +311,11 @@ private:
         if (isGiven("/layout/dp_shard") && l.zeroStage == 0 && l.dpShard != ranks)
             warning("/layout/dp_shard",
                     text(l.dpShard) + " has no effect with " + named("/layout/zero_stage", 0) + ": nothing is sharded");
+        if (l.zeroStage == 3 && l.pp > 1)
+            warning("/layout/zero_stage",
+                    "3 with " + named("/layout/pp", l.pp) +
+                        ": every micro-batch gathers the parameters again; Megatron Core and DeepSpeed refuse "
+                        "this, and 1 shards the optimizer states all the same");
         if (l.sequenceParallel && l.tp == 1)
             warning("/layout/sequence_parallel", "has no effect with " + named("/layout/tp", 1));
     }
@@ -346,6 +395,11 @@ private:
             error("/schedule/virtual_stages", "interleaved-1f1b needs at least 2 chunks a rank, and " +
                                                   named("/schedule/virtual_stages", s.virtualStages) +
                                                   "; nearest: 2, or kind 1f1b");
+        if (s.kind == "interleaved-1f1b" && pp == 2 && !m_scenario.training.overlap.p2p &&
+            m_resolution.isSound("/training/overlap"))
+            warning("/schedule/kind", "Megatron Core interleaves on more than 2 pipeline ranks only where p2p is not overlapped");
+        if (s.kind != "auto" && isGiven("/schedule/memory_cap_gib"))
+            warning("/schedule/memory_cap_gib", "only kind auto looks at it; kind is " + s.kind);
         if (s.kind == "custom" && s.actions.empty() && m_resolution.isSound("/schedule/actions"))
             error("/schedule", "custom needs \"actions\": one comma-separated line for each of the " + text(pp) +
                                    " pipeline ranks, such as 0F0,0B0");
@@ -451,6 +505,7 @@ private:
             error("/training/precision", gpu.name + " has no " + std::string(toWord(kPrecisionWords, t.precision)) +
                                              m_resolution.origins.of("/training/precision") + "; it has " + supported);
         }
+        recomputation();
         const int zeroStage = m_scenario.layout.zeroStage;
         if (t.overlap.paramGather && !t.overlap.gradReduce && (zeroStage == 1 || zeroStage == 2))
             warning("/training/overlap/param_gather",
@@ -460,6 +515,22 @@ private:
                     "Megatron Core overlaps tensor parallel communication only with sequence_parallel");
     }
 
+    void recomputation()
+    {
+        const Training& t = m_scenario.training;
+        const auto& layers = m_scenario.schedule.layersPerStage;
+        if (t.recomputeLayers == 0 || layers.empty() || !sound({"/training/recompute", "/schedule", "/layout/pp", "/model"}))
+            return;
+        const int most = *std::max_element(layers.begin(), layers.end());
+        if (t.recompute != Recompute::full)
+            warning("/training/recompute/layers",
+                    "has an effect with kind full only; kind is " + std::string(toWord(kRecomputeWords, t.recompute)));
+        else if (t.recomputeLayers > most)
+            error("/training/recompute/layers", text(t.recomputeLayers) +
+                                                    " layers of each chunk cannot be recomputed: the largest has " + text(most) +
+                                                    (most > 0 ? "; nearest: " + text(most) : ""));
+    }
+
     void perturbations()
     {
         const auto& list = m_scenario.perturbations;
@@ -467,12 +538,26 @@ private:
             return;
         for (std::size_t i = 0; i < list.size(); ++i) {
             const std::string at = "/perturbations/" + text(static_cast<std::int64_t>(i));
+            unusedKeys(list[i].kind, at);
             if (list[i].kind == PerturbationKind::failure)
                 error(at + "/kind", "failure is not available yet; available: slow_gpu, slow_link, jitter");
             if (list[i].rank >= m_scenario.layout.worldSize())
                 error(at + "/rank", "there is no rank " + text(list[i].rank) + "; the layout has 0 to " +
                                         text(m_scenario.layout.worldSize() - 1));
         }
+    }
+
+    /// Keys that another kind of perturbation would have looked at.
+    void unusedKeys(PerturbationKind kind, const std::string& at)
+    {
+        const bool isSlow = kind == PerturbationKind::slowGpu || kind == PerturbationKind::slowLink;
+        const bool isJitter = kind == PerturbationKind::jitter;
+        for (const auto& [key, isUsed] : {std::pair{"/factor", isSlow},
+                                          {"/sigma", isJitter},
+                                          {"/seed", isJitter},
+                                          {"/at_s", kind == PerturbationKind::failure}})
+            if (!isUsed && isGiven(at + key))
+                warning(at + key, "has no effect on " + std::string(toWord(kPerturbationWords, kind)));
     }
 
     const Resolution& m_resolution;

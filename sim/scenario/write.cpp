@@ -3,8 +3,19 @@
 #include "sim/scenario/json_text.h"
 #include "sim/scenario/words.h"
 
+#include <cmath>
+
 namespace sim {
 namespace {
+
+/// 80, not 80.0, where nothing is behind the point.
+Json number(double value)
+{
+    constexpr double kExact = 1e15;
+    if (std::trunc(value) == value && std::abs(value) < kExact)
+        return static_cast<std::int64_t>(value);
+    return value;
+}
 
 Json toJson(const Model& m)
 {
@@ -46,34 +57,34 @@ Json toJson(const Model& m)
 Json toJson(const Efficiency& e)
 {
     return {{"id", e.id},
-            {"gemm", e.gemm},
-            {"gemm_half_k", e.gemmHalfK},
-            {"attention_forward", e.attentionForward},
-            {"attention_backward", e.attentionBackward},
-            {"memory", e.memory},
-            {"grouped_gemm", e.groupedGemm},
-            {"launch_us", e.launchUs},
-            {"network", e.network}};
+            {"gemm", number(e.gemm)},
+            {"gemm_half_k", number(e.gemmHalfK)},
+            {"attention_forward", number(e.attentionForward)},
+            {"attention_backward", number(e.attentionBackward)},
+            {"memory", number(e.memory)},
+            {"grouped_gemm", number(e.groupedGemm)},
+            {"launch_us", number(e.launchUs)},
+            {"network", number(e.network)}};
 }
 
 Json toJson(const Cluster& c)
 {
     Json peaks = Json::object();
     for (const auto& [precision, rate] : c.gpu.peakTflops)
-        peaks[std::string(toWord(kPrecisionWords, precision))] = rate;
+        peaks[std::string(toWord(kPrecisionWords, precision))] = number(rate);
     Json tiers = Json::array();
     for (const Tier& tier : c.tiers)
         tiers.push_back({{"name", tier.name},
                          {"span", tier.span == 0 ? Json("all") : Json(tier.span)},
-                         {"bandwidth_gbs", tier.bandwidthGBs},
-                         {"latency_us", tier.latencyUs},
+                         {"bandwidth_gbs", number(tier.bandwidthGBs)},
+                         {"latency_us", number(tier.latencyUs)},
                          {"in_network_reduction", tier.inNetworkReduction}});
     return {{"name", c.name},
             {"gpu",
              {{"name", c.gpu.name},
               {"peak_tflops", peaks},
-              {"memory_gib", c.gpu.memoryGib},
-              {"memory_bandwidth_gbs", c.gpu.memoryBandwidthGBs},
+              {"memory_gib", number(c.gpu.memoryGib)},
+              {"memory_bandwidth_gbs", number(c.gpu.memoryBandwidthGBs)},
               {"multiprocessors", c.gpu.multiprocessors}}},
             {"gpus_per_node", c.gpusPerNode},
             {"nodes", c.nodes},
@@ -107,7 +118,7 @@ Json toJson(const ScheduleSettings& s)
               {"layers_per_stage", s.layersPerStage},
               {"microbatch_group", s.microbatchGroup}};
     if (s.memoryCapGib > 0)
-        json["memory_cap_gib"] = s.memoryCapGib;
+        json["memory_cap_gib"] = number(s.memoryCapGib);
     if (!s.actions.empty())
         json["actions"] = s.actions;
     return json;
@@ -135,17 +146,21 @@ Json toJson(const Training& t)
 
 Json toJson(const Perturbation& p)
 {
+    // What the kind needs, and what was given besides.
+    const Perturbation unset;
+    const bool isJitter = p.kind == PerturbationKind::jitter;
+    const bool isFailure = p.kind == PerturbationKind::failure;
     Json json{{"kind", toWord(kPerturbationWords, p.kind)}};
     if (p.rank >= 0)
         json["rank"] = p.rank;
-    if (p.kind == PerturbationKind::jitter) {
-        json["sigma"] = p.sigma;
+    if (p.factor != unset.factor || (!isJitter && !isFailure))
+        json["factor"] = number(p.factor);
+    if (p.sigma != unset.sigma || isJitter)
+        json["sigma"] = number(p.sigma);
+    if (p.seed != unset.seed || isJitter)
         json["seed"] = p.seed;
-    } else if (p.kind == PerturbationKind::failure) {
-        json["at_s"] = p.atSeconds;
-    } else {
-        json["factor"] = p.factor;
-    }
+    if (p.atSeconds != unset.atSeconds || isFailure)
+        json["at_s"] = number(p.atSeconds);
     return json;
 }
 
@@ -167,7 +182,7 @@ std::string resolvedText(const Scenario& s)
         for (const Perturbation& perturbation : s.perturbations)
             json["perturbations"].push_back(toJson(perturbation));
     }
-    json["live"] = {{"device", s.live.device}, {"steps", s.live.steps}, {"learning_rate", s.live.learningRate},
+    json["live"] = {{"device", s.live.device}, {"steps", s.live.steps}, {"learning_rate", number(s.live.learningRate)},
                     {"seed", s.live.seed},     {"data", s.live.data},   {"dtype", s.live.dtype}};
     return prettyText(json);
 }

@@ -88,7 +88,7 @@ TEST(Problems, NameThePlaceTheNumbersAndWhatWouldBeRight)
         {kMixtral,
          {"cluster.base=dgx-a100", "training.precision=fp8"},
          "/training/precision: A100 SXM4 80 GB has no fp8; it has fp32, tf32, bf16, fp16"},
-        {kLlama, {"version=2"}, "/version: 2 is too large; nearest: 1"},
+        {kLlama, {"version=2"}, "/version: 2 is newer than 1, the newest version this program reads; use a newer Rankscope"},
     };
     for (const Case& c : cases) {
         const auto problems = problemsOf(c.base, c.overrides);

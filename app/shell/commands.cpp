@@ -18,7 +18,7 @@ constexpr Command kCommands[]{
     {CommandId::save, file, window, "&Save", "Ctrl+S", "Save the scenario", true},
     {CommandId::saveAs, file, window, "Save &As…", "Ctrl+Shift+S", "Save the scenario under another name"},
     {CommandId::clearRecent, file, window, "Clear List", "", "Forget the recent files"},
-    {CommandId::exportGrid, file, window, "Export Rank &Grid…", "Ctrl+Shift+E", "Save the rank grid as SVG, PDF or PNG", true},
+    {CommandId::exportGrid, file, window, "Export Ran&k Grid…", "Ctrl+Shift+E", "Save the rank grid as SVG, PDF or PNG", true},
     {CommandId::exportTimeline, file, window, "Export &Timeline…", "Ctrl+E", "Save the timeline as SVG, PDF or PNG"},
     {CommandId::quit, file, window, "&Quit", "Ctrl+Q", "Close the window", true},
 
@@ -49,7 +49,7 @@ constexpr Command kCommands[]{
     {CommandId::fullScreen, view, window, "&Full Screen", "F11", "Fill the screen"},
     {CommandId::themeSystem, view, window, "Theme: S&ystem", "", "Light or dark as the desktop is", true},
     {CommandId::themeLight, view, window, "Theme: &Light", "", "Dark on light"},
-    {CommandId::themeDark, view, window, "Theme: &Dark", "Ctrl+Shift+D", "Light on dark"},
+    {CommandId::themeDark, view, window, "Theme: D&ark", "Ctrl+Shift+D", "Light on dark"},
 
     {CommandId::palette, help, window, "&Command Palette…", "Ctrl+Shift+P", "Find any command by typing a part of its name"},
     {CommandId::keys, help, window, "&Keys", "? F1", "All keys on one sheet"},

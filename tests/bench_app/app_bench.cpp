@@ -1,5 +1,6 @@
 // How long the window keeps a person waiting, for every gallery file: from an edit to the repainted pictures (median of several),
-// and from starting the program to its first picture. Offscreen, software canvas.
+// and from starting the program to its first picture. Offscreen, software canvas. An argument chooses files by a part of their
+// name.
 #include "app/shell/main_window.h"
 #include "app/shell/scenario_form.h"
 
@@ -94,11 +95,11 @@ int main(int argc, char** argv)
     if (argc == 3 && qstrcmp(argv[1], kFirstPicture) == 0)
         return showFirstPicture(window, QString::fromLocal8Bit(argv[2]), picture);
 
+    const QString pattern = QLatin1Char('*') + QString::fromLocal8Bit(argc > 1 ? argv[1] : "") + QStringLiteral("*.json");
     window.show();
     std::printf("%-44s %10s %10s %10s\n", "scenario", "ranks", "edit ms", "start ms");
     double slowestEdit = 0, slowestStart = 0;
-    for (const QFileInfo& file :
-         QDir(QStringLiteral(RANKSCOPE_SOURCE_DIR "/scenarios")).entryInfoList({QStringLiteral("*.json")})) {
+    for (const QFileInfo& file : QDir(QStringLiteral(RANKSCOPE_SOURCE_DIR "/scenarios")).entryInfoList({pattern})) {
         const app::SimulationPtr none = window.simulation();
         if (!window.openFile(file.filePath()).empty()) {
             std::printf("%-44s cannot be opened\n", qPrintable(file.fileName()));

@@ -77,8 +77,8 @@ TEST_F(WindowTest, BeginsWithTheGallery)
 {
     EXPECT_TRUE(window.isGalleryShown());
     EXPECT_GE(window.gallery().shownFiles().size(), 25);
-    window.gallery().search(QStringLiteral("405b 16384"));
-    EXPECT_EQ(window.gallery().shownFiles(), QStringList{galleryFile(kLarge)});
+    window.gallery().search(QStringLiteral("405b 131K"));
+    EXPECT_EQ(window.gallery().shownFiles(), QStringList{galleryFile("43-llama3-405b-131k-context.json")});
     EXPECT_FALSE(window.isEnabled(CommandId::save));
     EXPECT_TRUE(window.isEnabled(CommandId::open));
     EXPECT_EQ(window.windowTitle(), QStringLiteral("Rankscope"));
@@ -129,9 +129,13 @@ TEST_F(WindowTest, AClickedRankStaysWhenThePointerLeaves)
 TEST_F(WindowTest, PointingAtASpanShowsIt)
 {
     open(kSixteen);
-    CanvasWidget& timeline = window.workspace().canvas(Picture::timeline);
-    for (int x = timeline.width() / 3; x < timeline.width() && !window.workspace().selection().hoveredSpan; ++x)
-        pointAt(Picture::timeline, {x, timeline.height() / 4});
+    const auto& nodes = window.workspace().canvas(Picture::timeline).nodes();
+    const auto widest = std::max_element(nodes.begin(), nodes.end(), [](const Node& a, const Node& b) {
+        return (a.role == "span" ? a.rect.width() : 0) < (b.role == "span" ? b.rect.width() : 0);
+    });
+    ASSERT_NE(widest, nodes.end());
+    ASSERT_EQ(widest->role, "span");
+    pointAt(Picture::timeline, middleOf(Picture::timeline, widest->id));
     ASSERT_TRUE(window.workspace().selection().hoveredSpan);
     EXPECT_TRUE(window.details().spanText().contains(QStringLiteral("stage"))) << window.details().spanText().toStdString();
     EXPECT_FALSE(window.workspace().pointedText().isEmpty());

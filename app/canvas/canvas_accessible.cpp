@@ -133,8 +133,6 @@ void installCanvasAccessibility()
 
 void announceChange(CanvasWidget& canvas)
 {
-    if (!QAccessible::isActive())
-        return;
     QAccessibleEvent changed(&canvas, QAccessible::VisibleDataChanged);
     QAccessible::updateAccessibility(&changed);
     QAccessibleInterface* const tree = QAccessible::queryAccessibleInterface(&canvas);

@@ -8,7 +8,8 @@ class CanvasWidget;
 /// Makes QAccessible answer for CanvasWidgets; once per program is enough, more is harmless.
 void installCanvasAccessibility();
 
-/// Tells a screen reader, if there is one, that the picture has changed and what is selected in it now.
+/// Tells screen readers that the picture has changed and, if it has the keyboard, what is selected in it. Makes all nodes: only
+/// for when somebody listens.
 void announceChange(CanvasWidget&);
 
 } // namespace app

@@ -273,7 +273,8 @@ void CanvasWidget::afterChange()
 {
     requestFrame();
     emit viewChanged();
-    announceChange(*this);
+    if (QAccessible::isActive())
+        announceChange(*this);
 }
 
 void CanvasWidget::sendPointer(const PointerEvent& event)

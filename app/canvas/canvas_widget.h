@@ -52,7 +52,7 @@ private:
 bool hardwareOpenGl();
 
 /// The view as a file: .svg, .pdf or .png by the ending, whole or not at all. `scale` is pixels of a .png for each logical one.
-/// Throws std::runtime_error with a message for a person.
+/// Throws sim::Error.
 void saveFigure(View&, const QString& path, QSize logicalSize, qreal scale = 2);
 
 } // namespace app

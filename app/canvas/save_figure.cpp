@@ -1,14 +1,13 @@
 #include "app/canvas/canvas_widget.h"
 #include "app/canvas/qpainter_canvas.h"
 #include "app/canvas/svg_canvas.h"
+#include "sim/error.h"
 
 #include <QBuffer>
 #include <QImage>
 #include <QPainter>
 #include <QPdfWriter>
 #include <QSaveFile>
-
-#include <stdexcept>
 
 namespace app {
 namespace {
@@ -53,8 +52,8 @@ QByteArray pngOf(View& view, QSize size, qreal scale)
 {
     QImage image(size * scale, QImage::Format_RGB32);
     if (image.isNull())
-        throw std::runtime_error("no memory for a picture of " + std::to_string(size.width()) + " x " +
-                                 std::to_string(size.height()) + " at scale " + std::to_string(scale));
+        throw sim::Error("no memory for a picture of " + std::to_string(size.width()) + " x " + std::to_string(size.height()) +
+                         " at scale " + std::to_string(scale));
     image.fill(Qt::white);
     paint(view, image, size, scale);
     QByteArray bytes;
@@ -69,9 +68,9 @@ QByteArray pngOf(View& view, QSize size, qreal scale)
 void saveFigure(View& view, const QString& path, QSize logicalSize, qreal scale)
 {
     if (logicalSize.isEmpty() || !(scale > 0))
-        throw std::runtime_error(path.toStdString() + ": a figure of " + std::to_string(logicalSize.width()) + " x " +
-                                 std::to_string(logicalSize.height()) + " pixels at scale " + std::to_string(scale) +
-                                 " holds nothing; both must be above 0");
+        throw sim::Error(path.toStdString() + ": a figure of " + std::to_string(logicalSize.width()) + " x " +
+                         std::to_string(logicalSize.height()) + " pixels at scale " + std::to_string(scale) +
+                         " holds nothing; both must be above 0");
     QByteArray bytes;
     if (path.endsWith(QLatin1String(".svg"), Qt::CaseInsensitive))
         bytes = svgOf(view, logicalSize);
@@ -80,10 +79,10 @@ void saveFigure(View& view, const QString& path, QSize logicalSize, qreal scale)
     else if (path.endsWith(QLatin1String(".png"), Qt::CaseInsensitive))
         bytes = pngOf(view, logicalSize, scale);
     else
-        throw std::runtime_error(path.toStdString() + ": a figure is a .svg, .pdf or .png file");
+        throw sim::Error(path.toStdString() + ": a figure is a .svg, .pdf or .png file");
     QSaveFile file(path);
     if (!file.open(QIODevice::WriteOnly) || file.write(bytes) != bytes.size() || !file.commit())
-        throw std::runtime_error(path.toStdString() + ": cannot be written: " + file.errorString().toStdString());
+        throw sim::Error(path.toStdString() + ": cannot be written: " + file.errorString().toStdString());
 }
 
 } // namespace app

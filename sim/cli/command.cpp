@@ -10,12 +10,19 @@ const Catalogue& catalogue()
     return loaded;
 }
 
-void ScenarioArguments::addTo(CLI::App& command)
+CLI::Option* addOverrides(CLI::App& command, std::vector<std::string>& overrides)
 {
-    command.add_option("FILE", file, "Scenario file")->required();
-    command.add_option("--set", overrides, "Override a key of the file: POINTER=VALUE, such as layout.tp=4; repeatable")
+    return command.add_option("--set", overrides, "Override a key of the file, such as layout.tp=4 or /layout/tp=4; repeatable")
+        ->type_name("POINTER=VALUE")
         ->expected(1)
         ->take_all();
+}
+
+CLI::Option* ScenarioArguments::addTo(CLI::App& command)
+{
+    CLI::Option* option = command.add_option("FILE", file, "Scenario file")->type_name("")->required();
+    addOverrides(command, overrides);
+    return option;
 }
 
 Scenario ScenarioArguments::read() const
@@ -25,6 +32,11 @@ Scenario ScenarioArguments::read() const
     for (const Problem& warning : warnings)
         std::cerr << warning.text() << "\n";
     return scenario;
+}
+
+std::string titleOf(const Scenario& scenario, const ScenarioArguments& arguments)
+{
+    return scenario.name.empty() ? arguments.file : scenario.name;
 }
 
 } // namespace sim::cli

@@ -20,11 +20,15 @@ public:
     using Error::Error;
 };
 
+/// --set, wherever a file is read.
+CLI::Option* addOverrides(CLI::App&, std::vector<std::string>& overrides);
+
 /// FILE and --set of a command.
 struct ScenarioArguments {
     std::string file;
     std::vector<std::string> overrides;
-    void addTo(CLI::App&);
+    /// Returns the option FILE.
+    CLI::Option* addTo(CLI::App&);
     /// Warnings are printed on standard error.
     Scenario read() const;
 };
@@ -38,5 +42,8 @@ void addMemory(CLI::App&);
 void addSweep(CLI::App&);
 
 const Catalogue& catalogue();
+
+/// "Llama 3 405B, 16,384 H100s", or the file's name where it has no name of its own.
+std::string titleOf(const Scenario&, const ScenarioArguments&);
 
 } // namespace sim::cli

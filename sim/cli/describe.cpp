@@ -2,7 +2,7 @@
 #include "sim/cli/table.h"
 
 #include "sim/model/parameters.h"
-#include "sim/schedule/families.h"
+#include "sim/scenario/words.h"
 #include "sim/simulation.h"
 
 #include <nlohmann/json.hpp>
@@ -18,43 +18,126 @@ struct Arguments {
     bool json = false;
 };
 
-void print(const Scenario& s, const std::vector<PipelineRankMetrics>& ranks)
+std::string modelText(const Model& m)
 {
-    const Layout& l = s.layout;
-    Table table({s.name.empty() ? "scenario" : s.name, ""});
-    table.add({"model",
-               s.model.name + ", " + grouped(s.model.numHiddenLayers) + " layers, hidden size " + grouped(s.model.hiddenSize)});
-    table.add(
-        {"parameters", grouped(parameterCount(s.model)) +
-                           (s.model.numExperts > 0 ? ", active " + grouped(activeParameterCount(s.model)) : std::string())});
-    table.add({"cluster", grouped(s.cluster.nodes) + " nodes x " + grouped(s.cluster.gpusPerNode) + " " + s.cluster.gpu.name});
-    table.add({"layout", "tp " + std::to_string(l.tp) + " x cp " + std::to_string(l.cp) + " x pp " + std::to_string(l.pp) +
-                             " x dp " + std::to_string(l.dp) + " = " + grouped(l.worldSize()) + " ranks" +
-                             (l.ep > 1 ? ", ep " + std::to_string(l.ep) + " x etp " + std::to_string(l.etp) : std::string())});
-    table.add({"order", l.order + (l.sequenceParallel ? ", sequence parallel" : "") + ", ZeRO " + std::to_string(l.zeroStage)});
-    table.add({"schedule", s.schedule.kind + ", " + std::to_string(s.stages()) + " stages, " + grouped(s.microbatches()) +
-                               " micro-batches of " + std::to_string(s.training.microBatchSize)});
-    table.add({"batch", grouped(s.training.globalBatchSize) + " sequences of " + grouped(s.training.sequenceLength) + " tokens"});
-    std::int64_t most = 0;
-    for (const PipelineRankMetrics& rank : ranks)
-        most = std::max(most, rank.parameters);
-    table.add({"parameters of a rank", "at most " + grouped(most)});
+    std::string text = m.name + ": " + counted(m.numHiddenLayers, "layer") + ", hidden size " + grouped(m.hiddenSize) + ", " +
+                       counted(m.numAttentionHeads, "head");
+    if (m.isLatentAttention())
+        text += " of latent attention";
+    else if (m.numKeyValueHeads != m.numAttentionHeads)
+        text += " (" + grouped(m.numKeyValueHeads) + " for keys and values)";
+    if (m.numExperts > 0)
+        text += ", " + counted(m.numExperts, "expert") + " (" + grouped(m.numExpertsPerTok) + " a token)";
+    return text;
+}
+
+std::string clusterText(const Cluster& c)
+{
+    std::string text = counted(c.nodes, "node") + " x " + grouped(c.gpusPerNode) + " " + c.gpu.name;
+    for (const Tier& tier : c.tiers)
+        text += (&tier == &c.tiers.front() ? "; " : ", ") + tier.name + " " + fixed(tier.bandwidthGBs, 0) + " GB/s";
+    return text;
+}
+
+std::string layoutText(const Layout& l)
+{
+    std::string text = "tp " + std::to_string(l.tp) + " x cp " + std::to_string(l.cp) + " x pp " + std::to_string(l.pp) +
+                       " x dp " + std::to_string(l.dp) + " = " + counted(l.worldSize(), "rank");
+    if (l.ep > 1)
+        text += ", ep " + std::to_string(l.ep) + " x etp " + std::to_string(l.etp);
+    text += "; order " + l.order + (l.sequenceParallel ? ", sequence parallel" : "") + ", ZeRO " + std::to_string(l.zeroStage);
+    if (l.zeroStage > 0 && l.dpShard != l.dp * l.cp)
+        text += " over " + counted(l.dpShard, "rank");
+    return text;
+}
+
+std::string scheduleText(const Scenario& s)
+{
+    return s.schedule.kind + ", " + counted(s.stages(), "stage") + ", " + grouped(s.microbatches()) +
+           (s.microbatches() == 1 ? " micro-batch" : " micro-batches") + " of " + counted(s.training.microBatchSize, "sequence");
+}
+
+std::string trainingText(const Training& t)
+{
+    std::string text = counted(t.globalBatchSize, "sequence") + " of " + counted(t.sequenceLength, "token") + " a step, " +
+                       std::string(toWord(kPrecisionWords, t.precision)) + ", " +
+                       std::string(toWord(kOptimizerWords, t.optimizer));
+    if (t.recompute != Recompute::none)
+        text += ", " + std::string(toWord(kRecomputeWords, t.recompute)) + " recomputation";
+    return text;
+}
+
+/// Stages, layers and parameters by pipeline rank; ranks in a row that hold as much share a line.
+void printRanks(const Simulation& simulation)
+{
+    const std::vector<int>& layers = simulation.scenario().schedule.layersPerStage;
+    const auto& ranks = simulation.metrics().perPipelineRank;
+    struct Content {
+        std::string stages;
+        int layers = 0;
+        std::int64_t parameters = 0;
+    };
+    std::vector<Content> contents;
+    for (std::size_t p = 0; p < ranks.size(); ++p) {
+        Content content{.parameters = ranks[p].parameters};
+        const std::vector<int> stages = simulation.schedule().stagesOfRank(static_cast<int>(p));
+        for (const int stage : stages)
+            content.layers += layers[static_cast<std::size_t>(stage)];
+        content.stages = std::to_string(stages.front());
+        if (stages.size() > 1)
+            content.stages += " " + std::to_string(stages[1]);
+        if (stages.size() > 2)
+            content.stages += (stages.size() > 3 ? " ... " : " ") + std::to_string(stages.back());
+        contents.push_back(std::move(content));
+    }
+    Table table({"pipeline rank", "stages", "layers", "parameters of a rank"});
+    for (std::size_t first = 0; first < contents.size();) {
+        std::size_t last = first;
+        while (last + 1 < contents.size() && contents[last + 1].layers == contents[first].layers &&
+               contents[last + 1].parameters == contents[first].parameters)
+            ++last;
+        const bool alone = first == last;
+        table.add({alone ? std::to_string(first) : std::to_string(first) + " to " + std::to_string(last),
+                   alone ? contents[first].stages : contents[first].stages + " to " + contents[last].stages,
+                   grouped(contents[first].layers), grouped(contents[first].parameters)});
+        first = last + 1;
+    }
     table.print(std::cout);
+}
+
+void print(const Simulation& simulation, const std::string& title)
+{
+    const Scenario& s = simulation.scenario();
+    std::cout << title << "\n\n";
+    Table table({"model", modelText(s.model)});
+    table.add({"parameters",
+               grouped(parameterCount(s.model)) +
+                   (s.model.numExperts > 0 ? " (" + grouped(activeParameterCount(s.model)) + " active for a token)" : "")});
+    table.add({"cluster", clusterText(s.cluster)});
+    table.add({"layout", layoutText(s.layout)});
+    table.add({"schedule", scheduleText(s)});
+    table.add({"training", trainingText(s.training)});
+    if (!s.perturbations.empty())
+        table.add({"not ideal", counted(static_cast<std::int64_t>(s.perturbations.size()), "perturbation")});
+    if (!s.source.empty())
+        table.add({"source", s.source});
+    table.print(std::cout);
+    std::cout << "\n";
+    printRanks(simulation);
 }
 
 void run(const Arguments& arguments)
 {
-    const Scenario scenario = arguments.scenario.read();
-    const auto simulation = simulate(scenario);
-    const auto& ranks = simulation->metrics().perPipelineRank;
+    const auto simulation = simulate(arguments.scenario.read());
+    const Scenario& scenario = simulation->scenario();
     if (!arguments.json)
-        return print(scenario, ranks);
+        return print(*simulation, titleOf(scenario, arguments.scenario));
     auto json = nlohmann::ordered_json::parse(resolvedText(scenario));
     json["parameters"] = parameterCount(scenario.model);
     json["active_parameters"] = activeParameterCount(scenario.model);
     json["world_size"] = scenario.layout.worldSize();
     json["parameters_per_rank"] = nlohmann::ordered_json::array();
-    for (const PipelineRankMetrics& rank : ranks)
+    for (const PipelineRankMetrics& rank : simulation->metrics().perPipelineRank)
         json["parameters_per_rank"].push_back(rank.parameters);
     std::cout << json.dump(2) << "\n";
 }

@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <iostream>
 #include <memory>
 
@@ -18,12 +19,28 @@ struct Arguments {
     bool json = false;
 };
 
+/// "0-7", "0 128 256 ... 1920": ranks that count on without a gap as a range, of others at most `most`.
 std::string rankList(const std::vector<int>& ranks, std::size_t most)
 {
+    if (ranks.size() > 2 && ranks.back() - ranks.front() == static_cast<int>(ranks.size()) - 1 &&
+        std::is_sorted(ranks.begin(), ranks.end()))
+        return std::to_string(ranks.front()) + "-" + std::to_string(ranks.back());
     std::string text;
-    for (std::size_t i = 0; i < std::min(ranks.size(), most); ++i)
+    const bool cut = ranks.size() > most;
+    for (std::size_t i = 0; i < (cut ? most - 1 : ranks.size()); ++i)
         text += (i > 0 ? " " : "") + std::to_string(ranks[i]);
-    return ranks.size() > most ? text + " ... " + std::to_string(ranks.back()) : text;
+    return cut ? text + " ... " + std::to_string(ranks.back()) : text;
+}
+
+/// "[0-7] [8-15] [16-23] ..."
+std::string firstGroups(const Mesh& mesh, GroupKind kind)
+{
+    constexpr int kGroups = 3;
+    constexpr std::size_t kRanks = 4;
+    std::string text;
+    for (int group = 0; group < std::min(mesh.groupCount(kind), kGroups); ++group)
+        text += (group > 0 ? " [" : "[") + rankList(mesh.members(kind, group), kRanks) + "]";
+    return mesh.groupCount(kind) > kGroups ? text + " ..." : text;
 }
 
 template <typename Visit>
@@ -39,11 +56,10 @@ void printAllJson(const Mesh& mesh)
     std::cout << "{\"world_size\":" << mesh.worldSize() << ",\"groups\":{";
     forEachKind([&](GroupKind kind) {
         std::cout << (kind == GroupKind::tp ? "\"" : ",\"") << groupKindName(kind) << "\":[";
-        for (int g = 0; g < mesh.groupCount(kind); ++g) {
-            const auto members = mesh.members(kind, g);
-            std::cout << (g > 0 ? ",[" : "[");
-            for (std::size_t i = 0; i < members.size(); ++i)
-                std::cout << (i > 0 ? "," : "") << members[i];
+        for (int group = 0; group < mesh.groupCount(kind); ++group) {
+            std::cout << (group > 0 ? ",[" : "[");
+            for (int i = 0; i < mesh.groupSize(kind); ++i)
+                std::cout << (i > 0 ? "," : "") << mesh.member(kind, group, i);
             std::cout << "]";
         }
         std::cout << "]";
@@ -53,44 +69,45 @@ void printAllJson(const Mesh& mesh)
 
 void printAll(const Mesh& mesh)
 {
-    constexpr std::size_t kShown = 8;
-    Table table({"group", "groups", "ranks each", "first", "what they share"});
+    std::cout << counted(mesh.worldSize(), "rank") << "\n\n";
+    Table table({"group", "groups", "ranks each", "first groups", "who they are"});
     forEachKind([&](GroupKind kind) {
         table.add({std::string(groupKindName(kind)), grouped(mesh.groupCount(kind)), grouped(mesh.groupSize(kind)),
-                   rankList(mesh.members(kind, 0), kShown), std::string(groupKindPurpose(kind))});
+                   firstGroups(mesh, kind), std::string(groupKindPurpose(kind))});
     });
-    std::cout << grouped(mesh.worldSize()) << " ranks\n";
     table.print(std::cout);
 }
 
-void printRank(const Mesh& mesh, const Placement& placement, int rank, bool json)
+void printRankJson(const Mesh& mesh, const Placement& placement, int rank)
 {
     const Coordinates c = mesh.coordinates(rank);
-    if (json) {
-        nlohmann::ordered_json out{
-            {"rank", rank},
-            {"world_size", mesh.worldSize()},
-            {"coordinates", {{"tp", c.tp}, {"cp", c.cp}, {"dp", c.dp}, {"pp", c.pp}}},
-            {"expert_coordinates", {{"expt_tp", c.exptTp}, {"ep", c.ep}, {"expt_dp", c.exptDp}, {"pp", c.pp}}},
-            {"gpu", placement.gpu(rank)},
-            {"node", placement.node(rank)},
-            {"groups", nlohmann::ordered_json::object()}};
-        forEachKind([&](GroupKind kind) {
-            if (const int group = mesh.groupOf(kind, rank); group >= 0)
-                out["groups"][std::string(groupKindName(kind))] = mesh.members(kind, group);
-        });
-        std::cout << out.dump() << "\n";
-        return;
-    }
-    constexpr std::size_t kShown = 16;
-    std::cout << "rank " << rank << ": tp " << c.tp << ", cp " << c.cp << ", dp " << c.dp << ", pp " << c.pp << "; experts: etp "
-              << c.exptTp << ", ep " << c.ep << ", dp " << c.exptDp << "; GPU " << placement.gpuOfNode(rank) << " of node "
-              << placement.node(rank) << "\n";
-    Table table({"group", "ranks", "members"});
+    nlohmann::ordered_json out{{"rank", rank},
+                               {"world_size", mesh.worldSize()},
+                               {"coordinates", {{"tp", c.tp}, {"cp", c.cp}, {"dp", c.dp}, {"pp", c.pp}}},
+                               {"expert_coordinates", {{"expt_tp", c.exptTp}, {"ep", c.ep}, {"expt_dp", c.exptDp}, {"pp", c.pp}}},
+                               {"gpu", placement.gpu(rank)},
+                               {"node", placement.node(rank)},
+                               {"groups", nlohmann::ordered_json::object()}};
     forEachKind([&](GroupKind kind) {
         if (const int group = mesh.groupOf(kind, rank); group >= 0)
-            table.add(
-                {std::string(groupKindName(kind)), grouped(mesh.groupSize(kind)), rankList(mesh.members(kind, group), kShown)});
+            out["groups"][std::string(groupKindName(kind))] = mesh.members(kind, group);
+    });
+    std::cout << out.dump() << "\n";
+}
+
+void printRank(const Mesh& mesh, const Placement& placement, const Layout& layout, int rank)
+{
+    constexpr std::size_t kShown = 16;
+    const Coordinates c = mesh.coordinates(rank);
+    std::cout << "rank " << rank << ": tp " << c.tp << ", cp " << c.cp << ", dp " << c.dp << ", pp " << c.pp;
+    if (layout.ep > 1)
+        std::cout << "; experts: etp " << c.exptTp << ", ep " << c.ep << ", dp " << c.exptDp;
+    std::cout << "; GPU " << placement.gpuOfNode(rank) << " of node " << placement.node(rank) << "\n\n";
+    Table table({"group", "ranks", "place", "members"});
+    forEachKind([&](GroupKind kind) {
+        if (const int group = mesh.groupOf(kind, rank); group >= 0)
+            table.add({std::string(groupKindName(kind)), grouped(mesh.groupSize(kind)), grouped(mesh.indexInGroup(kind, rank)),
+                       "[" + rankList(mesh.members(kind, group), kShown) + "]"});
     });
     table.print(std::cout);
 }
@@ -102,12 +119,17 @@ void run(const Arguments& arguments)
     if (arguments.rank >= mesh.worldSize())
         throw Error("there is no rank " + std::to_string(arguments.rank) + "; the layout has 0 to " +
                     std::to_string(mesh.worldSize() - 1));
-    if (arguments.rank >= 0)
-        printRank(mesh, Placement(scenario.layout, scenario.cluster), arguments.rank, arguments.json);
-    else if (arguments.json)
+    if (arguments.rank >= 0) {
+        const Placement placement(scenario.layout, scenario.cluster);
+        if (arguments.json)
+            printRankJson(mesh, placement, arguments.rank);
+        else
+            printRank(mesh, placement, scenario.layout, arguments.rank);
+    } else if (arguments.json) {
         printAllJson(mesh);
-    else
+    } else {
         printAll(mesh);
+    }
 }
 
 } // namespace
@@ -117,7 +139,9 @@ void addGroups(CLI::App& app)
     CLI::App* command = app.add_subcommand("groups", "Process groups, with Megatron Core's names and in its order");
     auto arguments = std::make_shared<Arguments>();
     arguments->scenario.addTo(*command);
-    command->add_option("--rank", arguments->rank, "Coordinates and groups of this rank")->check(CLI::NonNegativeNumber);
+    command->add_option("--rank", arguments->rank, "Coordinates and groups of this rank")
+        ->type_name("N")
+        ->check(CLI::NonNegativeNumber);
     command->add_flag("--json", arguments->json, "One JSON document");
     command->callback([arguments] { run(*arguments); });
 }

@@ -1,15 +1,41 @@
 // rankscope-sim: everything the simulator can do, without a window.
 #include "sim/cli/command.h"
 
+#include "sim/scenario/nearest.h"
+
 #include <iostream>
+
+namespace {
+
+/// Commands of the contract that this version does not have: named so that the answer is plain, not listed.
+void addMissing(CLI::App& app)
+{
+    for (const char* name : {"plan", "import", "export", "trace"})
+        app.add_subcommand(name)->group("")->prefix_command()->callback([name] {
+            throw sim::cli::UsageError("the command " + std::string(name) + " is not part of version " RANKSCOPE_VERSION);
+        });
+}
+
+/// What stands where a command should, if it is none.
+std::string unknownCommand(const CLI::App& app, int argc, const char* const* argv)
+{
+    if (argc < 2 || argv[1][0] == '-' || !app.get_subcommands().empty())
+        return {};
+    std::vector<std::string> names;
+    for (const CLI::App* command : app.get_subcommands([](const CLI::App* c) { return !c->get_group().empty(); }))
+        names.push_back(command->get_name());
+    return "there is no command \"" + std::string(argv[1]) + "\"" + sim::nearestWords(argv[1], names);
+}
+
+} // namespace
 
 int main(int argc, char** argv)
 {
+    using sim::cli::ExitCode;
     CLI::App app("Simulates hybrid-parallel training: layouts, schedules, time, memory.", "rankscope-sim");
     app.set_version_flag("--version", "rankscope-sim " RANKSCOPE_VERSION);
     app.set_help_all_flag("--help-all", "Help of every command");
     app.require_subcommand(1);
-    app.option_defaults()->always_capture_default(false);
     sim::cli::addValidate(app);
     sim::cli::addDescribe(app);
     sim::cli::addGroups(app);
@@ -17,19 +43,26 @@ int main(int argc, char** argv)
     sim::cli::addSimulate(app);
     sim::cli::addMemory(app);
     sim::cli::addSweep(app);
+    addMissing(app);
     try {
         app.parse(argc, argv); // runs the chosen command
         std::cout.flush();
-        return std::cout ? sim::cli::kGood : sim::cli::kBadInput;
+        if (!std::cout)
+            throw sim::Error("standard output took only a part of the result");
+        return ExitCode::kGood;
     } catch (const CLI::RuntimeError& error) { // a command that has said all itself
         return error.get_exit_code();
     } catch (const CLI::ParseError& error) {
-        return app.exit(error) == 0 ? sim::cli::kGood : sim::cli::kCalledWrongly;
+        if (const std::string message = unknownCommand(app, argc, argv); !message.empty()) {
+            std::cerr << message << "\n";
+            return ExitCode::kCalledWrongly;
+        }
+        return app.exit(error) == 0 ? ExitCode::kGood : ExitCode::kCalledWrongly; // --help and --version end here too
     } catch (const sim::cli::UsageError& error) {
         std::cerr << error.what() << "\n";
-        return sim::cli::kCalledWrongly;
+        return ExitCode::kCalledWrongly;
     } catch (const std::exception& error) {
         std::cerr << error.what() << "\n";
-        return sim::cli::kBadInput;
+        return ExitCode::kBadInput;
     }
 }

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <cmath>
 #include <iostream>
 #include <memory>
 
@@ -16,36 +17,43 @@ struct Arguments {
     bool json = false;
 };
 
-void run(const Arguments& arguments)
+void printJson(const Metrics& m, double capacityGib)
 {
-    const auto simulation = simulate(arguments.scenario.read());
-    const Metrics& m = simulation->metrics();
-    const double capacity = simulation->scenario().cluster.gpu.memoryGib;
-    if (arguments.json) {
-        const auto inGib = [](std::int64_t bytes) { return static_cast<double>(bytes) / (1 << 30); };
-        nlohmann::ordered_json ranks = nlohmann::ordered_json::array();
-        for (const PipelineRankMetrics& rank : m.perPipelineRank)
-            ranks.push_back({{"parameters", inGib(rank.memory.parameters)},
-                             {"gradients", inGib(rank.memory.gradients)},
-                             {"optimizer", inGib(rank.memory.optimizer)},
-                             {"activations", inGib(rank.memory.activations)},
-                             {"buffers", inGib(rank.memory.buffers)},
-                             {"total", inGib(rank.memory.total())},
-                             {"peak_at_s", static_cast<double>(rank.peakAtNs) * 1e-9}});
-        const nlohmann::ordered_json json{
-            {"unit", "GiB"}, {"capacity", capacity}, {"fits", m.fits}, {"per_pipeline_rank", ranks}};
-        std::cout << json.dump() << "\n";
-        return;
-    }
-    Table table({"pipeline rank", "parameters", "gradients", "optimizer", "activations at peak", "buffers", "total GiB"});
+    const auto inGib = [](std::int64_t bytes) { return static_cast<double>(bytes) / (1 << 30); };
+    nlohmann::ordered_json ranks = nlohmann::ordered_json::array();
+    for (const PipelineRankMetrics& rank : m.perPipelineRank)
+        ranks.push_back({{"parameters", inGib(rank.memory.parameters)},
+                         {"gradients", inGib(rank.memory.gradients)},
+                         {"optimizer", inGib(rank.memory.optimizer)},
+                         {"activations", inGib(rank.memory.activations)},
+                         {"buffers", inGib(rank.memory.buffers)},
+                         {"total", inGib(rank.memory.total())},
+                         {"peak_at_s", static_cast<double>(rank.peakAtNs) * 1e-9}});
+    const nlohmann::ordered_json json{{"unit", "GiB"}, {"capacity", capacityGib}, {"fits", m.fits}, {"per_pipeline_rank", ranks}};
+    std::cout << json.dump() << "\n";
+}
+
+void print(const Metrics& m, double capacityGib)
+{
+    Table table({"pipeline rank", "parameters", "gradients", "optimizer", "activations", "buffers", "total GiB", "peak at"});
     for (std::size_t p = 0; p < m.perPipelineRank.size(); ++p) {
         const MemoryBreakdown& b = m.perPipelineRank[p].memory;
         table.add({std::to_string(p), gib(b.parameters), gib(b.gradients), gib(b.optimizer), gib(b.activations), gib(b.buffers),
-                   gib(b.total())});
+                   gib(b.total()), seconds(static_cast<double>(m.perPipelineRank[p].peakAtNs) * 1e-9)});
     }
     table.print(std::cout);
-    std::cout << "\npeak " << fixed(m.peakMemoryGib, 2) << " of " << fixed(capacity, 0) << " GiB"
-              << (m.fits ? "" : ": does not fit") << "\n";
+    std::cout << "\nThe fullest rank holds " << fixed(m.peakMemoryGib, 2) << " of " << fixed(capacityGib, 2)
+              << " GiB: " << fixed(std::abs(capacityGib - m.peakMemoryGib), 2) << (m.fits ? " left" : " too much") << "\n";
+}
+
+void run(const Arguments& arguments)
+{
+    const auto simulation = simulate(arguments.scenario.read());
+    const Scenario& scenario = simulation->scenario();
+    if (arguments.json)
+        return printJson(simulation->metrics(), scenario.cluster.gpu.memoryGib);
+    std::cout << titleOf(scenario, arguments.scenario) << "\n\n";
+    print(simulation->metrics(), scenario.cluster.gpu.memoryGib);
 }
 
 } // namespace

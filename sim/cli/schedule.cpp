@@ -17,63 +17,70 @@ namespace sim::cli {
 namespace {
 
 struct Arguments {
-    std::string file;
-    std::vector<std::string> overrides;
-    ScheduleRequest request{.kind = ""};
-    std::vector<double> times, memory;
+    ScenarioArguments scenario;
+    ScheduleRequest request{.kind = "", .ranks = 0, .microbatches = 0};
+    std::vector<double> times{1, 1, 1, 0}, memory{1, 1};
     double memoryCap = 0;
     std::string format = "csv";
 };
 
 Schedule scheduleOf(const Arguments& arguments)
 {
-    const bool byOptions = !arguments.request.kind.empty();
-    if (byOptions == !arguments.file.empty())
+    const ScheduleRequest& request = arguments.request;
+    const bool byOptions = !request.kind.empty();
+    if (byOptions != arguments.scenario.file.empty())
         throw UsageError("give either a FILE or --kind, --stages and --microbatches");
-    if (byOptions && (arguments.request.ranks < 1 || arguments.request.microbatches < 1))
-        throw UsageError("--kind needs --stages and --microbatches");
     if (!byOptions)
-        return makeSchedule(scheduleRequest(readScenario(arguments.file, catalogue(), arguments.overrides)));
-    return makeSchedule(arguments.request);
+        return makeSchedule(scheduleRequest(arguments.scenario.read()));
+    if (request.ranks == 0 || request.microbatches == 0)
+        throw UsageError("--kind " + request.kind + " needs --stages and --microbatches");
+    if (arguments.memoryCap > 0 && request.kind != "auto")
+        throw UsageError("--memory-cap is for --kind auto; " + request.kind + " takes what its order needs");
+    return makeSchedule(request);
 }
 
-/// One row a rank, one column a slot of the shortest pass; F with its micro-batch, B, I and W likewise.
+/// The timeline as text: a line a rank, a column the time of the shortest pass; F3 is the forward of micro-batch 3, 1F3 that of
+/// stage 1 where a rank holds several.
 void printAscii(const Schedule& schedule, const ScheduleTimes& times, const PassTimes& passes)
 {
-    constexpr int kMostColumns = 400;
-    double slot = passes.forward;
-    for (const double t : {passes.backwardInput, passes.backwardWeight})
-        if (t > 0)
-            slot = std::min(slot, t);
+    constexpr std::size_t kMostColumns = 400;
+    double slot = passes.forward + passes.backwardInput + passes.backwardWeight;
+    for (const double time : {passes.forward, passes.backwardInput, passes.backwardWeight})
+        if (time > 0)
+            slot = std::min(slot, time);
     if (slot <= 0)
-        throw Error("the shortest pass takes no time; give --times above 0 to draw it");
-    const std::size_t digits = std::to_string(schedule.microbatches - 1).size();
+        throw UsageError("--times 0,0,0: passes that take no time cannot be drawn");
     const std::size_t stageDigits = schedule.virtualStages > 1 ? std::to_string(schedule.stages() - 1).size() : 0;
-    const std::size_t cell = stageDigits + 1 + digits;
-    const auto columns = static_cast<std::size_t>(std::ceil(times.makespan / slot - 1e-9));
-    const bool cut = columns > kMostColumns;
-    for (int rank = 0; rank < schedule.ranks; ++rank) {
-        std::string line((std::min<std::size_t>(columns, kMostColumns) + 1) * (cell + 1), ' ');
-        const auto& actions = schedule.actions[static_cast<std::size_t>(rank)];
+    const std::size_t width = stageDigits + 1 + std::to_string(schedule.microbatches - 1).size() + 1; // of a column
+    const auto columnOf = [&](double time) { return static_cast<std::size_t>(std::lround(time / slot)); };
+    const std::size_t columns = columnOf(times.makespan);
+    const std::size_t rankDigits = std::to_string(schedule.ranks - 1).size();
+    for (std::size_t rank = 0; rank < schedule.actions.size(); ++rank) {
+        std::string line = std::to_string(rank);
+        line.insert(0, rankDigits - line.size(), ' ');
+        line = "rank " + line + "  ";
+        const std::size_t margin = line.size();
+        const auto& actions = schedule.actions[rank];
         for (std::size_t i = 0; i < actions.size(); ++i) {
-            const double begin = times.start[static_cast<std::size_t>(rank)][i],
-                         end = times.end[static_cast<std::size_t>(rank)][i];
-            const auto first = static_cast<std::size_t>(std::lround(begin / slot));
-            const auto last = std::max(first + 1, static_cast<std::size_t>(std::lround(end / slot)));
+            const std::size_t first = columnOf(times.start[rank][i]);
+            const std::size_t last = std::max(first + 1, columnOf(times.end[rank][i]));
             if (last > kMostColumns)
                 break;
             std::string text = stageDigits > 0 ? std::to_string(actions[i].stage) : std::string();
             text += actionLetter(actions[i].kind) + std::to_string(actions[i].microbatch);
-            text.resize((last - first) * (cell + 1) - 1, last - first > 1 ? '-' : ' ');
-            line.replace(first * (cell + 1), text.size(), text);
+            text.resize(std::max(text.size(), (last - first) * width - 1), last - first > 1 ? '-' : ' ');
+            line.resize(std::max(line.size(), margin + first * width), ' ');
+            line += text + " ";
         }
         line.erase(line.find_last_not_of(' ') + 1);
         std::cout << line << "\n";
     }
-    std::cout << "makespan " << times.makespan << ", bubble " << percent(times.bubbleOfMakespan) << " of it";
-    if (cut)
-        std::cout << " (the first " << kMostColumns << " of " << columns << " slots are drawn)";
-    std::cout << "\n";
+    if (columns > kMostColumns)
+        std::cout << "(the first " << kMostColumns << " of " << columns << " columns)\n";
+    const double peak = *std::max_element(times.peakActivations.begin(), times.peakActivations.end());
+    std::cout << "\nmakespan " << times.makespan << ", span " << times.span << "; bubble " << percent(times.bubbleOfMakespan)
+              << " of the makespan, " << percent(times.bubbleOverIdeal) << " over ideal; at most " << peak
+              << (peak == 1 ? " activation" : " activations") << " held\n";
 }
 
 void printJson(const Schedule& schedule, const ScheduleTimes& times)
@@ -105,12 +112,8 @@ void run(const Arguments& arguments)
         std::cout << scheduleCsv(schedule);
         return;
     }
-    PassTimes passes;
-    if (!arguments.times.empty())
-        passes = {arguments.times[0], arguments.times[1], arguments.times[2], arguments.times[3]};
-    PassMemory memory;
-    if (!arguments.memory.empty())
-        memory = {arguments.memory[0], arguments.memory[1]};
+    const PassTimes passes{arguments.times[0], arguments.times[1], arguments.times[2], arguments.times[3]};
+    const PassMemory memory{arguments.memory[0], arguments.memory[1]};
     const ScheduleTimes times = evaluateSchedule(schedule, passes, memory);
     if (arguments.format == "json")
         printJson(schedule, times);
@@ -125,30 +128,36 @@ void addSchedule(CLI::App& app)
     CLI::App* command =
         app.add_subcommand("schedule", "The action table of a pipeline, one line a rank, in PyTorch's CSV grammar");
     auto arguments = std::make_shared<Arguments>();
-    arguments->request.ranks = 0;
-    arguments->request.microbatches = 0;
-    command->add_option("FILE", arguments->file, "Scenario file");
-    command->add_option("--set", arguments->overrides, "Override a key of the file: POINTER=VALUE; repeatable")
-        ->expected(1)
-        ->take_all();
-    command->add_option("--kind", arguments->request.kind, "Schedule family");
-    command->add_option("--stages", arguments->request.ranks, "Pipeline ranks")->check(CLI::PositiveNumber);
-    command->add_option("--virtual", arguments->request.virtualStages, "Chunks a rank holds")->check(CLI::PositiveNumber);
-    command->add_option("--microbatches", arguments->request.microbatches, "Micro-batches")->check(CLI::PositiveNumber);
-    command->add_option("--group", arguments->request.microbatchGroup, "Interleaving group; default as many as ranks")
-        ->check(CLI::PositiveNumber);
-    command->add_option("--times", arguments->times, "F,I,W,COMM: times of one chunk; default 1,1,1,0")
+    CLI::Option* file = arguments->scenario.addTo(*command)->required(false);
+    command->get_option("--set")->needs(file);
+    ScheduleRequest& request = arguments->request;
+    CLI::Option* kind = command->add_option("--kind", request.kind, "Schedule family, without a FILE")->type_name("KIND");
+    const auto addCount = [&](const char* name, int& value, const char* help) {
+        command->add_option(name, value, help)->type_name("N")->check(CLI::PositiveNumber)->needs(kind);
+    };
+    addCount("--stages", request.ranks, "Pipeline ranks");
+    addCount("--virtual", request.virtualStages, "Chunks a rank holds; default 1");
+    addCount("--microbatches", request.microbatches, "Micro-batches");
+    addCount("--group", request.microbatchGroup, "Interleaving group; default as many as ranks");
+    command->add_option("--memory-cap", arguments->memoryCap, "For auto: the peak of activations it may reach")
+        ->type_name("X")
+        ->check(CLI::PositiveNumber)
+        ->needs(kind);
+    command->add_option("--times", arguments->times, "Times of one chunk; default 1,1,1,0")
+        ->type_name("F,I,W,COMM")
         ->delimiter(',')
         ->expected(4)
         ->check(CLI::NonNegativeNumber);
     command
-        ->add_option("--memory", arguments->memory, "MB,MW: activation of one micro-batch and its part held until W; default 1,1")
+        ->add_option("--memory", arguments->memory,
+                     "Activation of one micro-batch on one chunk, and its part held until W; default 1,1")
+        ->type_name("MB,MW")
         ->delimiter(',')
         ->expected(2)
         ->check(CLI::NonNegativeNumber);
-    command->add_option("--memory-cap", arguments->memoryCap, "For auto: the peak of activations it may reach")
-        ->check(CLI::PositiveNumber);
-    command->add_option("--format", arguments->format, "csv, json or ascii")->check(CLI::IsMember({"csv", "json", "ascii"}));
+    command->add_option("--format", arguments->format, "csv (default), json with times, or ascii: a drawing")
+        ->type_name("")
+        ->check(CLI::IsMember({"csv", "json", "ascii"}));
     command->callback([arguments] { run(*arguments); });
 }
 

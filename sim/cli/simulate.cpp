@@ -5,8 +5,11 @@
 #include "sim/simulation.h"
 #include "sim/trace/export.h"
 
+#include <algorithm>
+#include <cmath>
 #include <iostream>
 #include <memory>
+#include <utility>
 
 namespace sim::cli {
 namespace {
@@ -17,37 +20,66 @@ struct Arguments {
     std::string trace, detail = "kernels";
 };
 
-void print(const Simulation& simulation)
+void printSummary(const Simulation& simulation)
 {
     const Metrics& m = simulation.metrics();
     const Scenario& s = simulation.scenario();
-    const double step = m.stepTimeSeconds;
-    std::cout << (s.name.empty() ? s.model.name : s.name) << "\n\n";
-    Table summary({"step time", seconds(step)});
-    summary.add(
+    Table table({"step time", seconds(m.stepTimeSeconds)});
+    table.add(
         {"tokens a second", grouped(std::llround(m.tokensPerSecond)) + " (" + fixed(m.tokensPerSecondPerGpu, 1) + " a GPU)"});
-    summary.add({"model TFLOP/s a GPU", fixed(m.modelTflopsPerGpu, 1)});
-    summary.add({"MFU", percent(m.mfu) + " (attention in full: " + percent(m.mfuFullAttention) + ")"});
-    summary.add({"HFU", percent(m.hfu) + ", " + fixed(m.hardwareTflopsPerGpu, 1) + " TFLOP/s a GPU"});
-    summary.add({"bubble", percent(m.bubbleFraction)});
+    table.add({"MFU", percent(m.mfu) + (s.training.causal ? ", attention in full " + percent(m.mfuFullAttention) : "") + " (" +
+                          fixed(m.modelTflopsPerGpu, 1) + " TFLOP/s a GPU)"});
+    if (s.training.recompute != Recompute::none)
+        table.add({"HFU", percent(m.hfu) + " (" + fixed(m.hardwareTflopsPerGpu, 1) + " TFLOP/s a GPU with recomputation)"});
+    table.add({"peak memory", fixed(m.peakMemoryGib, 2) + " of " + fixed(s.cluster.gpu.memoryGib, 0) + " GiB" +
+                                  (m.fits ? "" : ": does not fit")});
+    table.add({"parameters", grouped(m.parameters)});
+    table.add(
+        {"ranks", grouped(m.worldSize) + (simulation.classCount() < m.worldSize
+                                              ? " in " + grouped(simulation.classCount()) +
+                                                    (simulation.classCount() == 1 ? " class" : " classes") + " that behave alike"
+                                              : "")});
+    table.print(std::cout);
+}
+
+/// Where the mean rank's step goes, as shares and bars.
+void printShares(const Simulation& simulation)
+{
+    constexpr double kBarCharacters = 40;
+    const Metrics& m = simulation.metrics();
+    const Layout& layout = simulation.scenario().layout;
+    double busySeconds = 0;
+    for (const PipelineRankMetrics& rank : m.perPipelineRank)
+        busySeconds += rank.busySeconds / static_cast<double>(m.perPipelineRank.size());
+    Table table({"where the time goes", "share", "time"});
+    const auto add = [&](const std::string& name, double share) {
+        table.addNote({name, percent(share), seconds(share * m.stepTimeSeconds)},
+                      std::string(static_cast<std::size_t>(std::lround(std::max(share, 0.0) * kBarCharacters)), '#'));
+    };
+    add("computing", busySeconds / m.stepTimeSeconds);
     const ExposedCommunication& e = m.exposedComm;
-    summary.add({"exposed communication", "tp " + percent(e.tp) + ", cp " + percent(e.cp) + ", ep " + percent(e.ep) + ", pp " +
-                                              percent(e.pp) + ", dp " + percent(e.dp)});
-    summary.add({"peak memory", fixed(m.peakMemoryGib, 2) + " of " + fixed(s.cluster.gpu.memoryGib, 0) + " GiB" +
-                                    (m.fits ? "" : ": does not fit")});
-    summary.add({"parameters", grouped(m.parameters)});
-    summary.add(
-        {"ranks", grouped(m.worldSize) + " in " + grouped(simulation.classCount()) + " classes of ranks that behave alike"});
-    summary.print(std::cout);
-    std::cout << "\n";
-    Table ranks({"pipeline rank", "busy", "bubble", "exposed comm", "peak GiB"});
+    const std::pair<std::string, std::pair<int, double>> exposed[] = {{"tp", {layout.tp, e.tp}},
+                                                                      {"cp", {layout.cp, e.cp}},
+                                                                      {"ep", {layout.ep, e.ep}},
+                                                                      {"pp", {layout.pp, e.pp}},
+                                                                      {"dp", {layout.dp, e.dp}}};
+    for (const auto& [axis, sizeAndShare] : exposed)
+        if (sizeAndShare.first > 1 || sizeAndShare.second > 0)
+            add("exposed " + axis + " communication", sizeAndShare.second);
+    add("bubble", m.bubbleFraction);
+    table.print(std::cout);
+}
+
+void printPipeline(const Metrics& m)
+{
+    Table table({"pipeline rank", "computing", "exposed comm", "bubble", "peak GiB"});
     for (std::size_t p = 0; p < m.perPipelineRank.size(); ++p) {
         const PipelineRankMetrics& rank = m.perPipelineRank[p];
-        ranks.add({std::to_string(p), percent(rank.busySeconds / step), percent(rank.bubbleSeconds / step),
-                   percent(rank.commSeconds / step), gib(rank.memory.total())});
+        table.add({std::to_string(p), percent(rank.busySeconds / m.stepTimeSeconds),
+                   percent(rank.commSeconds / m.stepTimeSeconds), percent(rank.bubbleSeconds / m.stepTimeSeconds),
+                   gib(rank.memory.total())});
     }
-    ranks.print(std::cout);
-    std::cerr << grouped(m.simulatedOps) << " ops in " << fixed(m.wallMs, 1) << " ms\n";
+    table.print(std::cout);
 }
 
 void run(const Arguments& arguments)
@@ -56,10 +88,18 @@ void run(const Arguments& arguments)
     if (!arguments.trace.empty())
         saveTrace(simulation->trace(arguments.detail == "actions" ? TraceDetail::actions : TraceDetail::kernels),
                   arguments.trace);
-    if (arguments.json)
-        std::cout << metricsJson(simulation->metrics()).dump() << "\n";
-    else
-        print(*simulation);
+    const Metrics& metrics = simulation->metrics();
+    if (arguments.json) {
+        std::cout << metricsJson(metrics).dump() << "\n";
+        return;
+    }
+    std::cout << titleOf(simulation->scenario(), arguments.scenario) << "\n\n";
+    printSummary(*simulation);
+    std::cout << "\n";
+    printShares(*simulation);
+    std::cout << "\n";
+    printPipeline(metrics);
+    std::cerr << "simulated " << counted(metrics.simulatedOps, "op") << " in " << fixed(metrics.wallMs, 1) << " ms\n";
 }
 
 } // namespace
@@ -71,9 +111,13 @@ void addSimulate(CLI::App& app)
     arguments->scenario.addTo(*command);
     command->add_flag("--json", arguments->json, "One JSON document");
     command->add_flag("--full", arguments->full, "Every rank one by one instead of one of each class: same numbers, bit for bit");
-    command->add_option("--trace", arguments->trace, "Write the timeline: OUT.pftrace for Perfetto, OUT.json for Chrome");
+    CLI::Option* trace =
+        command->add_option("--trace", arguments->trace, "Write the timeline: OUT.pftrace for Perfetto, OUT.json for Chrome")
+            ->type_name("OUT");
     command->add_option("--trace-detail", arguments->detail, "kernels (default) or actions")
-        ->check(CLI::IsMember({"kernels", "actions"}));
+        ->type_name("")
+        ->check(CLI::IsMember({"kernels", "actions"}))
+        ->needs(trace);
     command->callback([arguments] { run(*arguments); });
 }
 

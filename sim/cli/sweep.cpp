@@ -3,8 +3,13 @@
 
 #include "sim/simulation.h"
 
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
 #include <iostream>
 #include <memory>
+#include <variant>
 
 namespace sim::cli {
 namespace {
@@ -38,70 +43,146 @@ Axis axisOf(const std::string& text)
     return axis;
 }
 
-std::vector<std::string> metricCells(const Metrics& m, bool csv)
+/// One combination and what came of it: metrics, or why there are none.
+struct Point {
+    std::vector<std::string> values; ///< [axis]
+    std::variant<Metrics, std::string> outcome;
+    const Metrics* metrics() const { return std::get_if<Metrics>(&outcome); }
+};
+
+std::variant<Metrics, std::string> outcomeOf(const std::string& file, const std::vector<std::string>& overrides)
 {
-    const int digits = csv ? 9 : 3;
-    return {fixed(m.stepTimeSeconds, digits),        fixed(m.tokensPerSecond, csv ? 3 : 0),
-            fixed(m.modelTflopsPerGpu, csv ? 6 : 1), fixed(m.mfu, csv ? 9 : 4),
-            fixed(m.bubbleFraction, csv ? 9 : 4),    fixed(m.exposedComm.total(), csv ? 9 : 4),
-            fixed(m.peakMemoryGib, csv ? 6 : 2),     m.fits ? "yes" : "no"};
+    try {
+        return simulate(readScenario(file, catalogue(), overrides))->metrics();
+    } catch (const ScenarioError& error) {
+        std::string text;
+        for (Problem problem : error.problems()) {
+            problem.file.clear();
+            if (problem.severity == Severity::error)
+                text += (text.empty() ? "" : " | ") + problem.text();
+        }
+        return text;
+    } catch (const Error& error) {
+        return std::string(error.what());
+    }
+}
+
+/// All combinations; the last axis varies fastest.
+std::vector<Point> pointsOf(const Arguments& arguments, const std::vector<Axis>& axes)
+{
+    std::size_t count = 1;
+    for (const Axis& axis : axes)
+        count *= axis.values.size();
+    std::vector<Point> points(count);
+    for (std::size_t n = 0; n < count; ++n) {
+        std::vector<std::string> overrides = arguments.scenario.overrides;
+        std::size_t block = count;
+        std::size_t rest = n;
+        for (const Axis& axis : axes) {
+            block /= axis.values.size();
+            points[n].values.push_back(axis.values[rest / block]);
+            rest %= block;
+            overrides.push_back(axis.pointer + "=" + points[n].values.back());
+        }
+        points[n].outcome = outcomeOf(arguments.scenario.file, overrides);
+    }
+    return points;
+}
+
+/// A column of metrics: all digits for programs, few for people.
+struct Column {
+    const char* csvName;
+    const char* title;
+    std::string (*csv)(const Metrics&);
+    std::string (*text)(const Metrics&);
+};
+
+/// The shortest text that reads back as the same number.
+std::string allDigits(double value)
+{
+    std::array<char, 32> text{};
+    const auto end = std::to_chars(text.data(), text.data() + text.size(), value).ptr;
+    return {text.data(), end};
+}
+
+constexpr Column kColumns[] = {
+    {"step_time_s", "step time", [](const Metrics& m) { return allDigits(m.stepTimeSeconds); },
+     [](const Metrics& m) { return seconds(m.stepTimeSeconds); }},
+    {"tokens_per_second", "tokens a second", [](const Metrics& m) { return allDigits(m.tokensPerSecond); },
+     [](const Metrics& m) { return grouped(std::llround(m.tokensPerSecond)); }},
+    {"model_tflops_per_gpu", "TFLOP/s a GPU", [](const Metrics& m) { return allDigits(m.modelTflopsPerGpu); },
+     [](const Metrics& m) { return fixed(m.modelTflopsPerGpu, 1); }},
+    {"mfu", "MFU", [](const Metrics& m) { return allDigits(m.mfu); }, [](const Metrics& m) { return percent(m.mfu); }},
+    {"bubble_fraction", "bubble", [](const Metrics& m) { return allDigits(m.bubbleFraction); },
+     [](const Metrics& m) { return percent(m.bubbleFraction); }},
+    {"exposed_comm_fraction", "exposed comm", [](const Metrics& m) { return allDigits(m.exposedComm.total()); },
+     [](const Metrics& m) { return percent(m.exposedComm.total()); }},
+    {"peak_memory_gib", "peak GiB", [](const Metrics& m) { return allDigits(m.peakMemoryGib); },
+     [](const Metrics& m) { return fixed(m.peakMemoryGib, 2); }},
+    {"fits", "fits", [](const Metrics& m) { return std::string(m.fits ? "yes" : "no"); },
+     [](const Metrics& m) { return std::string(m.fits ? "yes" : "no"); }},
+};
+
+Table tableOf(const std::vector<Axis>& axes, const std::vector<Point>& points, bool csv)
+{
+    std::vector<std::string> header;
+    for (const Axis& axis : axes)
+        header.push_back(axis.pointer);
+    for (const Column& column : kColumns)
+        header.emplace_back(csv ? column.csvName : column.title);
+    if (csv)
+        header.emplace_back("problem");
+    Table table(header);
+    for (const Point& point : points) {
+        std::vector<std::string> row = point.values;
+        if (point.metrics() == nullptr) {
+            table.addNote(std::move(row), std::get<std::string>(point.outcome));
+            continue;
+        }
+        for (const Column& column : kColumns)
+            row.push_back(csv ? column.csv(*point.metrics()) : column.text(*point.metrics()));
+        table.add(std::move(row));
+    }
+    return table;
+}
+
+/// The fastest that fits, where there is a choice.
+void printBest(const std::vector<Axis>& axes, const std::vector<Point>& points)
+{
+    const Point* best = nullptr;
+    std::size_t fitting = 0;
+    for (const Point& point : points)
+        if (point.metrics() != nullptr && point.metrics()->fits) {
+            ++fitting;
+            if (best == nullptr || point.metrics()->tokensPerSecond > best->metrics()->tokensPerSecond)
+                best = &point;
+        }
+    if (fitting == 0)
+        std::cout << "\nNone fits into memory.\n";
+    if (fitting < 2)
+        return;
+    std::cout << "\nFastest that fits:";
+    for (std::size_t a = 0; a < axes.size(); ++a)
+        std::cout << " " << axes[a].pointer << "=" << best->values[a];
+    std::cout << "\n";
 }
 
 void run(const Arguments& arguments)
 {
     std::vector<Axis> axes;
-    std::size_t combinations = 1;
-    for (const std::string& text : arguments.vary) {
+    for (const std::string& text : arguments.vary)
         axes.push_back(axisOf(text));
-        combinations *= axes.back().values.size();
-    }
-    std::vector<std::string> header;
-    for (const Axis& axis : axes)
-        header.push_back(axis.pointer);
-    for (const char* name : {"step_time_s", "tokens_per_second", "model_tflops_per_gpu", "mfu", "bubble_fraction",
-                             "exposed_comm_fraction", "peak_memory_gib", "fits", "problem"})
-        header.emplace_back(name);
-    Table table(header);
-    std::size_t good = 0;
-    std::string lastProblem;
-    for (std::size_t n = 0; n < combinations; ++n) {
-        auto overrides = arguments.scenario.overrides;
-        std::vector<std::string> row;
-        std::size_t rest = n;
-        std::size_t block = combinations;
-        for (const Axis& axis : axes) { // the last axis varies fastest
-            block /= axis.values.size();
-            row.push_back(axis.values[rest / block]);
-            rest %= block;
-            overrides.push_back(axis.pointer + "=" + row.back());
-        }
-        try {
-            const auto simulation = simulate(readScenario(arguments.scenario.file, catalogue(), overrides));
-            for (std::string& cell : metricCells(simulation->metrics(), arguments.csv))
-                row.push_back(std::move(cell));
-            row.emplace_back();
-            ++good;
-        } catch (const ScenarioError& error) {
-            for (const Problem& problem : error.problems())
-                if (problem.severity == Severity::error) {
-                    lastProblem = problem.pointer + ": " + problem.message;
-                    break;
-                }
-            row.resize(axes.size() + 8);
-            row.push_back(lastProblem);
-        } catch (const Error& error) {
-            lastProblem = error.what();
-            row.resize(axes.size() + 8);
-            row.push_back(lastProblem);
-        }
-        table.add(std::move(row));
-    }
-    if (good == 0)
-        throw Error("no combination can be simulated; the last: " + lastProblem);
+    ScenarioDocument::readFile(arguments.scenario.file); // a file that cannot be read is one error, not one a row
+    const std::vector<Point> points = pointsOf(arguments, axes);
+    const Table table = tableOf(axes, points, arguments.csv);
     if (arguments.csv)
         table.printCsv(std::cout);
     else
         table.print(std::cout);
+    if (std::none_of(points.begin(), points.end(), [](const Point& point) { return point.metrics() != nullptr; }))
+        throw Error("no combination can be simulated");
+    if (!arguments.csv)
+        printBest(axes, points);
 }
 
 } // namespace
@@ -111,7 +192,8 @@ void addSweep(CLI::App& app)
     CLI::App* command = app.add_subcommand("sweep", "One row of metrics for each combination of values");
     auto arguments = std::make_shared<Arguments>();
     arguments->scenario.addTo(*command);
-    command->add_option("--vary", arguments->vary, "POINTER=VALUE,VALUE,…; repeatable: all combinations")
+    command->add_option("--vary", arguments->vary, "Values to try, such as layout.tp=1,2,4,8; repeatable: all combinations")
+        ->type_name("POINTER=VALUE,...")
         ->required()
         ->expected(1)
         ->take_all();

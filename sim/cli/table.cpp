@@ -1,18 +1,21 @@
 #include "sim/cli/table.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <ostream>
 
 namespace sim::cli {
 namespace {
 
-bool isNumber(std::string cell)
+/// "16,384", "1e-5", "13.2 %", "4.890 s"; "-" stands for none.
+bool isNumber(const std::string& cell)
 {
-    if (cell.ends_with(" %"))
-        cell.resize(cell.size() - 2);
-    return cell == "-" || (!cell.empty() && cell.find_first_of("0123456789") != std::string::npos &&
-                           cell.find_first_not_of("0123456789.,-+e") == std::string::npos);
+    const std::size_t digits = cell.find_last_of("0123456789");
+    if (digits == std::string::npos)
+        return cell == "-";
+    const std::string unit = cell.substr(digits + 1);
+    return cell.find_first_not_of("0123456789.,-+e") >= digits + 1 && (unit.empty() || (unit[0] == ' ' && unit.size() <= 3));
 }
 
 /// Characters, not bytes.
@@ -22,25 +25,46 @@ std::size_t widthOf(const std::string& utf8)
         std::count_if(utf8.begin(), utf8.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
 }
 
+std::string csvCell(const std::string& cell)
+{
+    if (cell.find_first_of(",\"\n") == std::string::npos)
+        return cell;
+    std::string quoted = "\"";
+    for (const char c : cell) {
+        if (c == '"')
+            quoted += '"';
+        quoted += c;
+    }
+    return quoted + "\"";
+}
+
 } // namespace
 
 void Table::print(std::ostream& out) const
 {
     std::vector<std::size_t> widths;
-    std::vector<bool> numeric(m_rows.front().size(), m_rows.size() > 1);
-    for (std::size_t r = 0; r < m_rows.size(); ++r)
-        for (std::size_t c = 0; c < m_rows[r].size(); ++c) {
+    std::vector<bool> numeric(m_rows.front().cells.size(), m_rows.size() > 1);
+    for (std::size_t r = 0; r < m_rows.size(); ++r) {
+        const Row& row = m_rows[r];
+        const std::size_t columns = row.cells.size() - (row.endsWithNote ? 1 : 0);
+        for (std::size_t c = 0; c < columns; ++c) {
             widths.resize(std::max(widths.size(), c + 1), 0);
-            widths[c] = std::max(widths[c], widthOf(m_rows[r][c]));
-            if (r > 0 && c < numeric.size() && !m_rows[r][c].empty() && !isNumber(m_rows[r][c]))
+            widths[c] = std::max(widths[c], widthOf(row.cells[c]));
+            if (r > 0 && c < numeric.size() && !row.cells[c].empty() && !isNumber(row.cells[c]))
                 numeric[c] = false;
         }
-    for (const auto& row : m_rows) {
+    }
+    for (const Row& row : m_rows) {
         std::string line;
-        for (std::size_t c = 0; c < row.size(); ++c) {
-            const std::string gap(widths[c] - widthOf(row[c]), ' ');
-            const bool right = c < numeric.size() && numeric[c];
-            line += (c > 0 ? "  " : "") + (right ? gap + row[c] : row[c] + gap);
+        for (std::size_t c = 0; c < row.cells.size(); ++c) {
+            const std::string& cell = row.cells[c];
+            line += c > 0 ? "  " : "";
+            if (row.endsWithNote && c + 1 == row.cells.size()) {
+                line += cell;
+                break;
+            }
+            const std::string gap(widths[c] - widthOf(cell), ' ');
+            line += c < numeric.size() && numeric[c] ? gap + cell : cell + gap;
         }
         line.erase(line.find_last_not_of(' ') + 1);
         out << line << "\n";
@@ -49,15 +73,12 @@ void Table::print(std::ostream& out) const
 
 void Table::printCsv(std::ostream& out) const
 {
-    for (const auto& row : m_rows) {
-        for (std::size_t c = 0; c < row.size(); ++c) {
-            std::string cell = row[c];
-            if (cell.find_first_of(",\"\n") != std::string::npos) {
-                for (std::size_t at = cell.find('"'); at != std::string::npos; at = cell.find('"', at + 2))
-                    cell.insert(at, 1, '"');
-                cell = "\"" + cell + "\"";
-            }
-            out << (c > 0 ? "," : "") << cell;
+    const std::size_t columns = m_rows.front().cells.size();
+    for (const Row& row : m_rows) {
+        for (std::size_t c = 0; c < columns; ++c) {
+            const bool isNote = row.endsWithNote && c + 1 == columns;
+            const std::size_t filled = row.cells.size() - (row.endsWithNote ? 1 : 0);
+            out << (c > 0 ? "," : "") << (isNote ? csvCell(row.cells.back()) : c < filled ? csvCell(row.cells[c]) : "");
         }
         out << "\n";
     }
@@ -65,9 +86,9 @@ void Table::printCsv(std::ostream& out) const
 
 std::string fixed(double value, int decimals)
 {
-    char text[64];
-    std::snprintf(text, sizeof text, "%.*f", decimals, value);
-    return text;
+    std::array<char, 400> text{}; // the largest double has 309 digits
+    std::snprintf(text.data(), text.size(), "%.*f", decimals, value);
+    return text.data();
 }
 
 std::string percent(double fraction)
@@ -96,6 +117,11 @@ std::string seconds(double value)
 std::string gib(std::int64_t bytes)
 {
     return fixed(static_cast<double>(bytes) / (1 << 30), 2);
+}
+
+std::string counted(std::int64_t count, const std::string& noun)
+{
+    return grouped(count) + " " + noun + (count == 1 ? "" : "s");
 }
 
 } // namespace sim::cli

@@ -11,20 +11,32 @@ namespace sim::cli {
 /// Columns as wide as their widest cell; numbers to the right, words to the left.
 class Table {
 public:
-    explicit Table(std::vector<std::string> header) : m_rows{std::move(header)} {}
-    void add(std::vector<std::string> row) { m_rows.push_back(std::move(row)); }
+    explicit Table(std::vector<std::string> header) : m_rows{{std::move(header), false}} {}
+    void add(std::vector<std::string> row) { m_rows.push_back({std::move(row), false}); }
+    /// A row that is short of cells: the text runs on to the right of its cells. In CSV it is the last column's.
+    void addNote(std::vector<std::string> row, std::string text)
+    {
+        row.push_back(std::move(text));
+        m_rows.push_back({std::move(row), true});
+    }
     void print(std::ostream&) const;
     /// RFC 4180.
     void printCsv(std::ostream&) const;
 
 private:
-    std::vector<std::vector<std::string>> m_rows;
+    struct Row {
+        std::vector<std::string> cells;
+        bool endsWithNote = false;
+    };
+    std::vector<Row> m_rows; ///< the first is the header
 };
 
 std::string fixed(double value, int decimals);
 std::string percent(double fraction); ///< "13.2 %"
 std::string grouped(std::int64_t);    ///< "16,384"
-std::string seconds(double);          ///< "4.89 s", "12.3 ms", "870 us"
+std::string seconds(double);          ///< "4.890 s", "12.300 ms", "870.0 us"
 std::string gib(std::int64_t bytes);  ///< "81.70"
+/// "1 node", "256 nodes"
+std::string counted(std::int64_t, const std::string& noun);
 
 } // namespace sim::cli

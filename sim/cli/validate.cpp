@@ -56,8 +56,8 @@ void addValidate(CLI::App& app)
 {
     CLI::App* command = app.add_subcommand("validate", "One line a problem; nothing when all files are good");
     auto arguments = std::make_shared<Arguments>();
-    command->add_option("FILE", arguments->files, "Scenario files")->required();
-    command->add_option("--set", arguments->overrides, "Override a key: POINTER=VALUE; repeatable")->expected(1)->take_all();
+    command->add_option("FILE", arguments->files, "Scenario files")->type_name("")->required();
+    addOverrides(*command, arguments->overrides);
     command->callback([arguments] { run(*arguments); });
 }
 

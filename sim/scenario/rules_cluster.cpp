@@ -1,0 +1,105 @@
+// The model by itself, the cluster by itself, and whether the ranks fit it.
+#include "sim/scenario/rules.h"
+
+#include "sim/scenario/nearest.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace sim {
+
+namespace {
+
+/// Larger jobs exist nowhere, and a typing error must not ask for terabytes.
+constexpr std::int64_t kMostRanks = 1 << 20;
+
+} // namespace
+
+void Rules::model()
+{
+    if (!m_resolution.isSound("/model"))
+        return;
+    const Model& m = m_scenario.model;
+    if (m.hiddenSize % m.numAttentionHeads != 0 && !isGiven("/model/head_dim") && !m.isLatentAttention() &&
+        m.headDim == m.hiddenSize / m.numAttentionHeads)
+        error("/model/num_attention_heads", text(m.numAttentionHeads) + " does not divide " +
+                                                named("/model/hidden_size", m.hiddenSize) + ", and head_dim is not given" +
+                                                nearestNumbers(m.numAttentionHeads, 1, m.hiddenSize,
+                                                               [&](std::int64_t heads) { return m.hiddenSize % heads == 0; }));
+    if (m.numAttentionHeads % m.numKeyValueHeads != 0)
+        error("/model/num_key_value_heads",
+              text(m.numKeyValueHeads) + " does not divide " + named("/model/num_attention_heads", m.numAttentionHeads) +
+                  nearestNumbers(m.numKeyValueHeads, 1, m.numAttentionHeads,
+                                 [&](std::int64_t heads) { return m.numAttentionHeads % heads == 0; }));
+    if (m.numExperts > 0 && (m.numExpertsPerTok < 1 || m.numExpertsPerTok > m.numExperts))
+        error("/model/num_experts_per_tok",
+              text(m.numExpertsPerTok) + " of " + named("/model/num_experts", m.numExperts) +
+                  " cannot be chosen; nearest: " + text(std::clamp(m.numExpertsPerTok, 1, m.numExperts)));
+    if (m.numExperts > 0 && m.moeIntermediateSize < 1)
+        error("/model/moe_intermediate_size",
+              "0 is too small for a model with " + named("/model/num_experts", m.numExperts) + "; nearest: 1");
+    if (m.isLatentAttention() && (m.qkNopeHeadDim < 1 || m.vHeadDim < 1))
+        error("/model/kv_lora_rank",
+              text(m.kvLoraRank) + " asks for latent attention, which needs qk_nope_head_dim and v_head_dim; " +
+                  named("/model/qk_nope_head_dim", m.qkNopeHeadDim) + ", " + named("/model/v_head_dim", m.vHeadDim));
+}
+
+void Rules::cluster()
+{
+    if (!sound({"/cluster"}))
+        return;
+    const Cluster& c = m_scenario.cluster;
+    int inner = 1;
+    for (std::size_t i = 0; i < c.tiers.size(); ++i) {
+        const Tier& tier = c.tiers[i];
+        const std::string at = "/cluster/tiers/" + text(static_cast<std::int64_t>(i)) + "/span";
+        if (tier.span == 0) {
+            if (i + 1 < c.tiers.size())
+                error(at, "only the last tier may span \"all\"; \"" + tier.name + "\" is number " +
+                              text(static_cast<std::int64_t>(i + 1)) + " of " + text(static_cast<std::int64_t>(c.tiers.size())));
+            break;
+        }
+        if (tier.span % inner != 0)
+            error(at, "a domain of " + text(tier.span) + " GPUs does not hold whole domains of " + text(inner) +
+                          nearestNumbers(tier.span, inner, std::numeric_limits<int>::max(),
+                                         [&](std::int64_t span) { return span % inner == 0; }));
+        inner = std::max(tier.span, 1);
+    }
+    const std::int64_t gpus = std::int64_t{c.gpusPerNode} * c.nodes;
+    if (!c.tiers.empty() && c.tiers.back().span != 0 && c.tiers.back().span < gpus)
+        error("/cluster/tiers",
+              "the last tier joins " + text(c.tiers.back().span) + " of " + text(gpus) + " GPUs; let it span \"all\"");
+}
+
+void Rules::world()
+{
+    const Layout& l = m_scenario.layout;
+    if (!sound({"/layout/tp", "/layout/cp", "/layout/pp", "/layout/dp"}))
+        return;
+    const double product = 1.0 * l.tp * l.cp * l.pp * l.dp;
+    const std::string factors = "tp " + text(l.tp) + " x cp " + text(l.cp) + " x pp " + text(l.pp) + " x dp " + text(l.dp);
+    if (product > static_cast<double>(kMostRanks)) {
+        m_worldIsSound = false;
+        const std::int64_t rest = std::int64_t{l.tp} * l.cp <= kMostRanks ? std::int64_t{l.tp} * l.cp * l.pp : kMostRanks + 1;
+        error("/layout", factors + " is more than " + text(kMostRanks) + " ranks" +
+                             (rest <= kMostRanks ? "; nearest: dp " + text(kMostRanks / rest) : ""));
+        return;
+    }
+    const Cluster& c = m_scenario.cluster;
+    if (!sound({"/cluster/nodes", "/cluster/gpus_per_node"}) || c.gpusPerNode < 1)
+        return;
+    const std::int64_t gpus = std::int64_t{c.gpusPerNode} * c.nodes;
+    const std::int64_t ranks = l.worldSize();
+    const std::string has = "the cluster has " + counted(c.nodes, "node") + " x " + text(c.gpusPerNode) + " = " + text(gpus);
+    const std::string needed = text((ranks + c.gpusPerNode - 1) / c.gpusPerNode);
+    if (ranks > gpus) {
+        const std::int64_t others = ranks / l.dp;
+        error("/cluster/nodes", factors + " = " + text(ranks) + " ranks need as many GPUs; " + has + "; nearest: nodes " +
+                                    needed + (gpus >= others ? ", or dp " + text(gpus / others) : ""));
+    } else if (ranks < gpus && isGiven("/cluster/nodes") && gpus - ranks >= c.gpusPerNode) {
+        warning("/cluster/nodes", text(gpus - ranks) + " GPUs stay idle: " + factors + " = " + text(ranks) + " ranks, " + has +
+                                      "; nodes " + needed + " are enough");
+    }
+}
+
+} // namespace sim

@@ -1,0 +1,194 @@
+// What the parallel dimensions cut, and where ranks and shards lie.
+#include "sim/scenario/rules.h"
+
+#include "sim/scenario/nearest.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace sim {
+
+/// What tensor parallelism cuts into equal parts. Key and value heads may also be copied (Megatron Core).
+struct Rules::Cut {
+    std::string what;
+    std::int64_t size;
+    bool mayCopy = false;
+    bool into(std::int64_t tp) const { return size % tp == 0 || (mayCopy && tp % size == 0); }
+};
+
+bool Rules::hasDenseLayers() const
+{
+    const Model& m = m_scenario.model;
+    bool dense = false;
+    for (int layer = 0; layer < m.numHiddenLayers && !dense; ++layer)
+        dense = !m.isMoeLayer(layer);
+    return dense;
+}
+
+std::vector<Rules::Cut> Rules::cuts() const
+{
+    const Model& m = m_scenario.model;
+    std::vector<Cut> cuts = {{named("/model/num_attention_heads", m.numAttentionHeads), m.numAttentionHeads}};
+    if (!m.isLatentAttention())
+        cuts.push_back({named("/model/num_key_value_heads", m.numKeyValueHeads), m.numKeyValueHeads, true});
+    if (hasDenseLayers())
+        cuts.push_back({named("/model/intermediate_size", m.intermediateSize), m.intermediateSize});
+    if (m.numExperts > 0 && m.numSharedExperts > 0)
+        cuts.push_back({named("/model/num_shared_experts", m.numSharedExperts) + " x " +
+                            named("/model/moe_intermediate_size", m.moeIntermediateSize),
+                        std::int64_t{m.numSharedExperts} * m.moeIntermediateSize});
+    return cuts;
+}
+
+void Rules::tensorParallel()
+{
+    const Layout& l = m_scenario.layout;
+    const Model& m = m_scenario.model;
+    if (!sound({"/layout/tp", "/model"}) || l.tp == 1)
+        return;
+    const std::vector<Cut> all = cuts();
+    const auto wrong = std::find_if(all.begin(), all.end(), [&](const Cut& cut) { return !cut.into(l.tp); });
+    if (wrong != all.end())
+        error("/layout/tp", text(l.tp) + (wrong->mayCopy ? " is neither a divisor nor a multiple of " : " does not divide ") +
+                                wrong->what + nearestNumbers(l.tp, 1, m.numAttentionHeads, [&all](std::int64_t tp) {
+                                    return std::all_of(all.begin(), all.end(), [tp](const Cut& cut) { return cut.into(tp); });
+                                }));
+    else if (!m.isLatentAttention() && l.tp > m.numKeyValueHeads)
+        warning("/layout/tp", text(l.tp) + " ranks share " + named("/model/num_key_value_heads", m.numKeyValueHeads) +
+                                  ": each head is kept by " + text(l.tp / m.numKeyValueHeads) +
+                                  " of them; torchtitan refuses this");
+    tensorParallelPlace();
+}
+
+/// Tensor parallel collectives stand between a layer's parts: they want the fastest links.
+void Rules::tensorParallelPlace()
+{
+    const Layout& l = m_scenario.layout;
+    const Cluster& c = m_scenario.cluster;
+    if (!m_worldIsSound || !sound({"/layout", "/cluster"}) || c.tiers.empty() || !l.order.starts_with("tp"))
+        return;
+    const Tier& inner = c.tiers.front();
+    if (inner.span == 0 || inner.span >= l.worldSize())
+        return;
+    const std::string domain = "the " + text(inner.span) + " GPUs of one \"" + inner.name + "\" domain";
+    if (l.placement == PlacementRule::roundRobin)
+        warning("/layout/placement", "round-robin puts the ranks of a tensor parallel group of " + text(l.tp) +
+                                         " on different nodes: its collectives run over the slower tier");
+    else if (l.placement == PlacementRule::packed && l.tp > inner.span)
+        warning("/layout/tp", "a tensor parallel group of " + text(l.tp) + " does not fit " + domain +
+                                  ": its collectives run over the slower tier");
+    else if (l.placement == PlacementRule::packed && inner.span % l.tp != 0)
+        warning("/layout/tp",
+                text(l.tp) + " does not divide " + domain +
+                    ": some tensor parallel groups lie in two domains, and their collectives run over the slower tier" +
+                    nearestNumbers(l.tp, 1, inner.span, [&](std::int64_t tp) { return inner.span % tp == 0; }));
+}
+
+void Rules::experts()
+{
+    const Layout& l = m_scenario.layout;
+    const Model& m = m_scenario.model;
+    if (sound({"/layout/ep", "/model"}) && l.ep > 1) {
+        if (m.numExperts == 0)
+            return error("/layout/ep", text(l.ep) + " needs experts, and the model " + m.name + " has none; nearest: 1");
+        if (m.numExperts % l.ep != 0)
+            error("/layout/ep",
+                  text(l.ep) + " does not divide " + named("/model/num_experts", m.numExperts) +
+                      nearestNumbers(l.ep, 1, m.numExperts, [&](std::int64_t ep) { return m.numExperts % ep == 0; }));
+    }
+    if (sound({"/layout/etp", "/model"}) && m.numExperts > 0 && m.moeIntermediateSize % l.etp != 0)
+        error("/layout/etp", named("/layout/etp", l.etp).substr(4) + " does not divide " +
+                                 named("/model/moe_intermediate_size", m.moeIntermediateSize) +
+                                 nearestNumbers(l.etp, 1, m.moeIntermediateSize,
+                                                [&](std::int64_t etp) { return m.moeIntermediateSize % etp == 0; }));
+    if (!sound({"/layout"}) || !m_worldIsSound)
+        return;
+    const std::int64_t product = std::int64_t{l.etp} * l.ep * l.pp;
+    if (l.worldSize() % product != 0) {
+        const std::string_view at = l.ep > 1 ? "/layout/ep" : "/layout/etp";
+        const std::int64_t value = l.ep > 1 ? l.ep : l.etp;
+        const std::int64_t fixed = product / value;
+        error(at, "experts are laid out as etp x ep x pp = " + text(l.etp) + m_resolution.origins.of("/layout/etp") + " x " +
+                      text(l.ep) + " x " + text(l.pp) + " = " + text(product) + ", which does not divide the " +
+                      text(l.worldSize()) + " ranks" +
+                      nearestNumbers(value, 1, l.worldSize(), [&](std::int64_t v) { return l.worldSize() % (fixed * v) == 0; }));
+    }
+    if (m_resolution.isSound("/model") && m.numExperts > 0 && l.tp > 1 && !l.sequenceParallel)
+        warning("/layout/sequence_parallel", "Megatron Core refuses to train a mixture of experts with tp " + text(l.tp) +
+                                                 " and without sequence parallelism");
+}
+
+void Rules::order()
+{
+    const Layout& l = m_scenario.layout;
+    if (!sound({"/layout"}))
+        return;
+    static const std::vector<std::string> kAxes = {"tp", "cp", "ep", "dp", "pp"};
+    std::vector<std::string> axes;
+    for (std::size_t begin = 0; begin <= l.order.size();) {
+        const std::size_t end = std::min(l.order.find('-', begin), l.order.size());
+        std::string axis = l.order.substr(begin, end - begin);
+        if (std::find(kAxes.begin(), kAxes.end(), axis) == kAxes.end())
+            return error("/layout/order", "\"" + l.order + "\" names \"" + axis + "\"; axes are tp, cp, ep, dp, pp, joined by -");
+        if (std::find(axes.begin(), axes.end(), axis) != axes.end())
+            return error("/layout/order", "\"" + l.order + "\" names " + axis + " twice");
+        axes.push_back(std::move(axis));
+        begin = end + 1;
+    }
+    const auto names = [&axes](const char* axis) { return std::find(axes.begin(), axes.end(), axis) != axes.end(); };
+    for (const auto& [axis, size] : {std::pair{"tp", l.tp}, {"cp", l.cp}, {"ep", l.ep}, {"dp", l.dp}, {"pp", l.pp}})
+        if (size > 1 && !names(axis))
+            error("/layout/order",
+                  "\"" + l.order + "\" has no place for " + axis + " " + text(size) + "; the default is tp-cp-ep-dp-pp");
+    // Megatron Core, parallel_state.py: with pp not last, both grids must give the same pipelines.
+    const bool expertsFollow = !names("ep") && l.ep == 1 && l.etp == l.tp;
+    if (l.pp > 1 && axes.back() != "pp" && !expertsFollow && std::int64_t{l.etp} * l.ep != std::int64_t{l.tp} * l.cp)
+        error("/layout/order", "with pp not last in \"" + l.order + "\" etp x ep = " + text(l.etp) + " x " + text(l.ep) +
+                                   " must equal tp x cp = " + text(l.tp) + " x " + text(l.cp) + "; nearest: tp-cp-ep-dp-pp" +
+                                   (l.ep == 1 && l.etp == l.tp ? ", or leave ep out of the order" : ""));
+}
+
+void Rules::sharding()
+{
+    const Layout& l = m_scenario.layout;
+    if (!sound({"/layout"}) || !m_worldIsSound)
+        return;
+    const std::int64_t ranks = std::int64_t{l.dp} * l.cp;
+    if (ranks % l.dpShard != 0)
+        error("/layout/dp_shard",
+              text(l.dpShard) + " does not divide dp x cp = " + text(l.dp) + " x " + text(l.cp) + " = " + text(ranks) +
+                  nearestNumbers(l.dpShard, 1, ranks, [&](std::int64_t shard) { return ranks % shard == 0; }));
+    if (isGiven("/layout/dp_shard") && l.zeroStage == 0 && l.dpShard != ranks)
+        warning("/layout/dp_shard",
+                text(l.dpShard) + " has no effect with " + named("/layout/zero_stage", 0) + ": nothing is sharded");
+    if (l.zeroStage == 3 && l.pp > 1)
+        warning("/layout/zero_stage", "3 with " + named("/layout/pp", l.pp) +
+                                          ": every micro-batch gathers the parameters again; Megatron Core and DeepSpeed refuse "
+                                          "this, and 1 shards the optimizer states all the same");
+    if (l.sequenceParallel && l.tp == 1)
+        warning("/layout/sequence_parallel", "has no effect with " + named("/layout/tp", 1));
+}
+
+void Rules::placement()
+{
+    const Layout& l = m_scenario.layout;
+    if (l.placement != PlacementRule::explicitList || !m_worldIsSound || !sound({"/layout", "/cluster"}))
+        return;
+    const std::int64_t gpus = std::int64_t{m_scenario.cluster.gpusPerNode} * m_scenario.cluster.nodes;
+    if (l.explicitPlacement.size() != static_cast<std::size_t>(l.worldSize()))
+        return error("/layout/placement", "the list has " + text(static_cast<std::int64_t>(l.explicitPlacement.size())) +
+                                              " GPUs for " + text(l.worldSize()) + " ranks; it needs one a rank");
+    std::vector<int> rankOf(static_cast<std::size_t>(std::max<std::int64_t>(gpus, 0)), -1);
+    for (int rank = 0; rank < l.worldSize(); ++rank) {
+        const int gpu = l.explicitPlacement[static_cast<std::size_t>(rank)];
+        const std::string at = "/layout/placement/" + text(rank);
+        if (gpu >= gpus)
+            return error(at, "there is no GPU " + text(gpu) + "; the cluster has 0 to " + text(gpus - 1));
+        int& taken = rankOf[static_cast<std::size_t>(gpu)];
+        if (taken >= 0)
+            return error(at, "GPU " + text(gpu) + " has rank " + text(taken) + " already");
+        taken = rank;
+    }
+}
+
+} // namespace sim

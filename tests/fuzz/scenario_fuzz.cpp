@@ -1,0 +1,40 @@
+// Whatever the bytes are, a scenario is accepted or refused with ScenarioError; what is accepted is written and read back.
+// Build with clang and -DRANKSCOPE_FUZZ=ON; run: build/bin/fuzz_scenario -max_len=65536 CORPUS scenarios
+#include "sim/scenario/document.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size)
+{
+    static const sim::Catalogue catalogue = sim::Catalogue::load(sim::Catalogue::findAssets());
+    const std::string_view text(reinterpret_cast<const char*>(data), size);
+    try {
+        const auto document = sim::ScenarioDocument::parse(text, "fuzz.json");
+        const auto resolved = document.resolve(catalogue);
+        if (!resolved.scenario && resolved.problems.empty())
+            std::abort();
+        const std::string written = document.text();
+        if (sim::ScenarioDocument::parse(written).text() != written)
+            std::abort();
+        if (resolved.scenario) {
+            const auto again = sim::ScenarioDocument::parse(sim::resolvedText(*resolved.scenario)).resolve(catalogue);
+            if (!again.scenario || sim::resolvedText(*again.scenario) != sim::resolvedText(*resolved.scenario))
+                std::abort();
+        }
+    } catch (const sim::ScenarioError&) {
+        // what a file may be
+    }
+    // The same bytes as an override, as --set takes it.
+    try {
+        auto document = sim::ScenarioDocument::parse(R"({"model":"tiny-gpt","cluster":"laptop","layout":{"dp":2}})");
+        document.applyOverride(text);
+        static_cast<void>(document.resolve(catalogue));
+    } catch (const sim::Error&) {
+        // what an assignment may be
+    }
+    return 0;
+}

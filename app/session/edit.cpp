@@ -83,6 +83,12 @@ Sizes sizes(const sim::ScenarioDocument& document, const sim::Scenario* lastLega
     return {value(Control::tp), value(Control::cp), value(Control::pp), value(Control::dp)};
 }
 
+/// The GPUs that are kept: those of the last layout that worked, so that a wrong number does not change them.
+std::int64_t keptWorld(const sim::Scenario* lastLegal, const Sizes& now)
+{
+    return lastLegal ? lastLegal->layout.worldSize() : now.world();
+}
+
 /// Adds the number of nodes to an edit that makes the world `world` ranks large.
 void letNodesFollow(Edit& edit, const sim::ScenarioDocument& document, const sim::Scenario* lastLegal, std::int64_t world)
 {
@@ -151,7 +157,7 @@ bool keepsGpus(const sim::ScenarioDocument& document, const sim::Scenario* lastL
     if (!sharesGpusWithDp(control))
         return true;
     Sizes s = sizes(document, lastLegal);
-    const std::int64_t world = s.world();
+    const std::int64_t world = keptWorld(lastLegal, s);
     s.of(control) = value;
     const std::int64_t rest = s.tp * s.cp * s.pp;
     return rest > 0 && world % rest == 0;
@@ -169,7 +175,7 @@ Edit makeEdit(const sim::ScenarioDocument& document, const sim::Scenario* lastLe
         return edit;
 
     Sizes s = sizes(document, lastLegal);
-    const std::int64_t world = s.world();
+    const std::int64_t world = keptWorld(lastLegal, s);
     s.of(control) = value;
     if (rule == LayoutRule::keepGpus && sharesGpusWithDp(control) && value > 0 &&
         keepsGpus(document, lastLegal, control, value)) {

@@ -120,9 +120,9 @@ int runWindow(sim::Catalogue catalogue, const StartOptions& options)
         windowOptions.theme = themeChoice(options.theme);
     MainWindow window(std::move(catalogue), windowOptions);
     if (options.view == QLatin1String("grid"))
-        window.run(CommandId::showTimeline);
+        window.showOnly(Picture::grid);
     else if (options.view == QLatin1String("timeline"))
-        window.run(CommandId::showGrid);
+        window.showOnly(Picture::timeline);
     if (options.file.isEmpty()) {
         window.showGallery();
     } else if (const Problems problems = window.openFile(options.file, options.overrides); !problems.empty()) {

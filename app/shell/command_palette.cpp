@@ -66,6 +66,7 @@ CommandPalette::CommandPalette(std::function<bool(CommandId)> enabled, int world
 {
     setAttribute(Qt::WA_DeleteOnClose);
     setWindowTitle(tr("Command palette"));
+    setRole(this, "popup");
     resize(520, 380);
     m_line->setPlaceholderText(worldSize > 0 ? tr("A command, or the number of a rank") : tr("A command"));
     m_line->installEventFilter(this);

@@ -17,7 +17,7 @@ constexpr Command kCommands[]{
     {CommandId::open, file, window, "&Open…", "Ctrl+O", "Open a scenario file"},
     {CommandId::save, file, window, "&Save", "Ctrl+S", "Save the scenario", true},
     {CommandId::saveAs, file, window, "Save &As…", "Ctrl+Shift+S", "Save the scenario under another name"},
-    {CommandId::clearRecent, file, window, "Clear List", "", "Forget the recent files"},
+    {CommandId::clearRecent, file, window, "Clear Recent Files", "", "Forget the recent files"},
     {CommandId::exportGrid, file, window, "Export Ran&k Grid…", "Ctrl+Shift+E", "Save the rank grid as SVG, PDF or PNG", true},
     {CommandId::exportTimeline, file, window, "Export &Timeline…", "Ctrl+E", "Save the timeline as SVG, PDF or PNG"},
     {CommandId::quit, file, window, "&Quit", "Ctrl+Q", "Close the window", true},

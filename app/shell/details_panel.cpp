@@ -43,7 +43,7 @@ QString membersText(const sim::Mesh& mesh, sim::GroupKind kind, int group, int r
     QStringList parts;
     const auto add = [&](int index) {
         const int member = mesh.member(kind, group, index);
-        parts << (member == rank ? QStringLiteral("<b>%1</b>").arg(member) : QString::number(member));
+        parts << (member == rank ? QStringLiteral("<b>%1</b>").arg(separated(member)) : separated(member));
     };
     if (size <= kShown + 2) {
         for (int i = 0; i < size; ++i)
@@ -75,8 +75,7 @@ QStringList spanLines(const sim::Trace& trace, SpanRef span)
                           .arg(durationQuantity(seconds).text(),
                                durationQuantity(static_cast<double>(track.startNs[span.span]) * 1e-9).text())};
     if (kind.flops > 0 && seconds > 0)
-        lines << QObject::tr("%1 GFLOP at %2 TFLOP/s")
-                     .arg(threeDigits(kind.flops * 1e-9), threeDigits(kind.flops * 1e-12 / seconds));
+        lines << QObject::tr("%1 GFLOP at %2").arg(threeDigits(kind.flops * 1e-9), flopRateQuantity(kind.flops / seconds).text());
     if (kind.bytes > 0) {
         QString line = memoryQuantity(gib(kind.bytes)).text();
         if (seconds > 0)
@@ -118,6 +117,7 @@ DetailsPanel::DetailsPanel(QWidget* parent) : QScrollArea(parent), m_theme(&ligh
     m_spanText = label("muted");
     m_rankSection = label("section");
     m_rankSection->setText(tr("RANK"));
+    m_rankSection->setContentsMargins(0, 8, 0, 0);
     m_rankTitle = label("heading");
     m_coordinates = label("muted");
     m_place = label("muted");
@@ -210,7 +210,7 @@ void DetailsPanel::showMetrics()
 {
     const sim::Metrics& m = m_simulation->metrics();
     m_stepTime->setValue(durationQuantity(m.stepTimeSeconds));
-    m_stepTime->setNote(tr("%1 TFLOP/s a GPU").arg(threeDigits(m.modelTflopsPerGpu)));
+    m_stepTime->setNote(tr("%1 a GPU").arg(flopRateQuantity(m.modelTflopsPerGpu * 1e12).text()));
     m_tokens->setValue(countQuantity(m.tokensPerSecond));
     m_tokens->setNote(tr("%1 a GPU").arg(countQuantity(m.tokensPerSecondPerGpu).text()));
     m_mfu->setValue(percentQuantity(m.mfu));

@@ -55,6 +55,13 @@ Quantity memoryQuantity(double gibibytes)
     return {threeDigits(gibibytes), QStringLiteral("GiB")};
 }
 
+Quantity flopRateQuantity(double flopsPerSecond)
+{
+    if (flopsPerSecond >= 1e12)
+        return {threeDigits(flopsPerSecond * 1e-12), QStringLiteral("TFLOP/s")};
+    return {threeDigits(flopsPerSecond * 1e-9), QStringLiteral("GFLOP/s")};
+}
+
 Quantity percentQuantity(double fraction)
 {
     const double percent = fraction * 100;

@@ -14,10 +14,11 @@ struct Quantity {
     QString text() const { return unit.isEmpty() ? number : number + QLatin1Char(' ') + unit; }
 };
 
-Quantity durationQuantity(double seconds); ///< 812 µs, 412 ms, 3.21 s
-Quantity countQuantity(double count);      ///< 405 B, 1.23 M, 9,400
-Quantity memoryQuantity(double gib);       ///< 71.2 GiB, 640 MiB
-Quantity percentQuantity(double fraction); ///< 41.3 %
+Quantity durationQuantity(double seconds);        ///< 812 µs, 412 ms, 3.21 s
+Quantity countQuantity(double count);             ///< 405 B, 1.23 M, 9,400
+Quantity memoryQuantity(double gib);              ///< 71.2 GiB, 640 MiB
+Quantity percentQuantity(double fraction);        ///< 41.3 %
+Quantity flopRateQuantity(double flopsPerSecond); ///< 511 TFLOP/s, 36.9 GFLOP/s
 QString threeDigits(double value);
 QString separated(std::int64_t value); ///< 16,384
 double gib(std::int64_t bytes);

@@ -78,10 +78,15 @@ MainWindow::MainWindow(sim::Catalogue catalogue, const WindowOptions& options)
 
 MainWindow::~MainWindow()
 {
-    // What is left tells nobody while it goes away.
+    // Parts go before what they refer to, and nobody tells anybody about it.
     m_session.undoStack().disconnect(this);
     m_session.disconnect();
     m_simulator.disconnect();
+    for (QDockWidget* dock : {m_formDock, m_detailsDock}) {
+        dock->disconnect(this);
+        delete dock;
+    }
+    delete takeCentralWidget();
 }
 
 QString MainWindow::assetsPath() const
@@ -158,6 +163,7 @@ void MainWindow::connectParts()
         m_awaitsKernels = false;
         if (simulation == m_simulation && action(CommandId::showKernels)->isChecked())
             m_workspace->setTrace(kernels);
+        showStatus();
         settleIfDone();
     });
     connect(&m_simulator, &Simulator::legalValuesReady, this, [this](const LegalValueTable& values) {

@@ -44,7 +44,9 @@ public:
     /// What is wrong comes back and stands in the banner; then nothing else has changed.
     Problems openFile(const QString& path, const QStringList& overrides = {});
     void showGallery();
-    void run(CommandId);
+    void showOnly(Picture);
+    /// As its menu item does; nothing where it is not enabled.
+    void run(CommandId id) { action(id)->trigger(); }
     bool isEnabled(CommandId) const;
 
     /// Everything that was asked of the simulator is on screen.
@@ -69,6 +71,7 @@ protected:
     void dropEvent(QDropEvent*) override;
 
 private:
+    void perform(CommandId);
     QString assetsPath() const;
     void buildActions();
     void buildMenus();

@@ -84,7 +84,7 @@ void MainWindow::buildActions()
         out->setCheckable(contains(kCheckable, c.id));
         if (c.id == CommandId::themeSystem || c.id == CommandId::themeLight || c.id == CommandId::themeDark)
             themes->addAction(out);
-        connect(out, &QAction::triggered, this, [this, id = c.id] { run(id); });
+        connect(out, &QAction::triggered, this, [this, id = c.id] { perform(id); });
         addAction(out);
         m_actions.emplace(c.id, out);
     }
@@ -183,10 +183,8 @@ void MainWindow::updateActions()
     action(CommandId::redo)->setText(withText(CommandId::redo, history.redoText()));
 }
 
-void MainWindow::run(CommandId id)
+void MainWindow::perform(CommandId id)
 {
-    if (!isEnabled(id))
-        return;
     if (const auto viewCommand = command(id).viewCommand) {
         m_workspace->runCommand(*viewCommand, false);
         return;
@@ -233,13 +231,11 @@ void MainWindow::run(CommandId id)
         break;
     case CommandId::showGrid:
     case CommandId::showTimeline: {
-        const auto picture = id == CommandId::showGrid ? Picture::grid : Picture::timeline;
-        const auto other = id == CommandId::showGrid ? Picture::timeline : Picture::grid;
-        m_workspace->setPictureVisible(picture, checked());
-        if (!checked()) { // one of them is always there
-            m_workspace->setPictureVisible(other, true);
-            action(id == CommandId::showGrid ? CommandId::showTimeline : CommandId::showGrid)->setChecked(true);
-        }
+        const bool grid = id == CommandId::showGrid;
+        if (!checked()) // one of them is always there
+            showOnly(grid ? Picture::timeline : Picture::grid);
+        else
+            m_workspace->setPictureVisible(grid ? Picture::grid : Picture::timeline, true);
         break;
     }
     case CommandId::showForm:
@@ -283,6 +279,15 @@ void MainWindow::run(CommandId id)
     }
 }
 
+void MainWindow::showOnly(Picture picture)
+{
+    const bool grid = picture == Picture::grid;
+    m_workspace->setPictureVisible(Picture::grid, grid);
+    m_workspace->setPictureVisible(Picture::timeline, !grid);
+    action(CommandId::showGrid)->setChecked(grid);
+    action(CommandId::showTimeline)->setChecked(!grid);
+}
+
 void MainWindow::setThemeChoice(ThemeChoice choice)
 {
     m_themeChoice = choice;
@@ -303,7 +308,7 @@ void MainWindow::openPalette(const QString& typed)
     const int worldSize = !isGalleryShown() && m_simulation ? m_simulation->mesh().worldSize() : 0;
     auto* palette = new CommandPalette([this](CommandId id) { return isEnabled(id); }, worldSize, this);
     connect(
-        palette, &CommandPalette::commandChosen, this, [this](CommandId id) { action(id)->trigger(); }, Qt::QueuedConnection);
+        palette, &CommandPalette::commandChosen, this, [this](CommandId id) { run(id); }, Qt::QueuedConnection);
     connect(palette, &CommandPalette::rankChosen, m_workspace, &Workspace::selectRank, Qt::QueuedConnection);
     if (!typed.isEmpty())
         palette->setFilter(typed);

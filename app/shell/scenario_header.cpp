@@ -74,13 +74,13 @@ ScenarioHeader::ScenarioHeader(Session& session, QWidget* parent)
     auto* second = new QHBoxLayout;
     second->setSpacing(16);
     second->addWidget(m_summary, 1);
-    second->addWidget(m_more);
+    second->addWidget(m_text, 1);
+    second->addWidget(m_more, 0, Qt::AlignTop | Qt::AlignRight);
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(16, 8, 12, 6);
-    column->setSpacing(0);
+    column->setSpacing(2);
     column->addLayout(first);
     column->addLayout(second);
-    column->addWidget(m_text);
     column->addWidget(m_notice);
     connect(&m_session, &Session::changed, this, &ScenarioHeader::refresh);
     connect(&m_session, &Session::opened, this, [this] { m_more->setChecked(false); });

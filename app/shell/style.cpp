@@ -20,6 +20,7 @@ namespace {
 constexpr const char* kSheet = R"(
 * { outline: none; }
 QMainWindow, QDialog { background: @window; }
+QDialog[role="popup"] { background: @panel; border: 1px solid @faint; }
 QToolTip { background: @panel; color: @text; border: 1px solid @border; padding: 6px 8px; }
 
 QMenuBar { background: @panel; border-bottom: 1px solid @border; padding: 2px 8px; }

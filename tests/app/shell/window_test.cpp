@@ -11,6 +11,7 @@
 
 #include <QAbstractButton>
 #include <QApplication>
+#include <QDir>
 #include <QDropEvent>
 #include <QFile>
 #include <QLabel>
@@ -202,6 +203,21 @@ TEST_F(WindowTest, AnIllegalNumberIsToldBesideItsControlWhileThePictureStays)
     EXPECT_TRUE(window.findChild<ScenarioHeader*>()->notice().isEmpty());
 }
 
+TEST_F(WindowTest, TheNumberThatIsWrongCanBeSteppedBack)
+{
+    open(kSixteen);
+    NumberRow* tp = window.form().row(Control::tp);
+    tp->spinBox()->setValue(3);
+    settle();
+    EXPECT_TRUE(tp->slider()->isEnabled());
+    EXPECT_FALSE(window.form().row(Control::sequenceLength)->slider()->isEnabled()) << "no sequence length makes tp 3 right";
+    tp->spinBox()->stepBy(1);
+    settle();
+    EXPECT_TRUE(window.session().isLegal());
+    EXPECT_EQ(shownLayout().tp, 4);
+    EXPECT_EQ(shownLayout().worldSize(), 16) << "the GPUs are those of before the mistake";
+}
+
 TEST_F(WindowTest, ABadFileTellsAllItsProblemsAndLeavesTheOpenOne)
 {
     open(kSixteen);
@@ -260,7 +276,7 @@ TEST_F(WindowTest, CanvasKeysGoToThePictureAndNotIntoTheForm)
 {
     open(kSixteen);
     auto& timeline = static_cast<TimelineView&>(window.workspace().view(Picture::timeline));
-    window.workspace().canvas(Picture::timeline).setFocus();
+    pointAt(Picture::timeline, window.workspace().canvas(Picture::timeline).rect().center());
     const TimeRange all = timeline.visibleRange();
     QTest::keyClick(&window, Qt::Key_W);
     const TimeRange zoomed = timeline.visibleRange();
@@ -292,6 +308,14 @@ TEST_F(WindowTest, OnePictureIsAlwaysShown)
     QTest::keySequence(&window, QKeySequence(QStringLiteral("Alt+2")));
     EXPECT_TRUE(window.workspace().isPictureVisible(Picture::grid));
     EXPECT_FALSE(window.workspace().isPictureVisible(Picture::timeline));
+}
+
+TEST_F(WindowTest, ASingleViewCanBeAskedFor)
+{
+    window.showOnly(Picture::timeline);
+    open(kTiny);
+    EXPECT_FALSE(window.workspace().isPictureVisible(Picture::grid));
+    EXPECT_TRUE(window.workspace().isPictureVisible(Picture::timeline));
 }
 
 TEST_F(WindowTest, DocksComeBackAsTheyWere)
@@ -370,6 +394,11 @@ TEST_F(WindowTest, AnIdleWindowDrawsNothing)
 class RememberingWindowTest : public WindowTest {
 protected:
     RememberingWindowTest() : WindowTest(false) {}
+    ~RememberingWindowTest() override
+    {
+        QDir(autosaveFolder()).removeRecursively();
+        userSettings().clear();
+    }
 
     /// Presses a button of the question that comes up.
     static void answer(QMessageBox::StandardButton button)
@@ -425,7 +454,6 @@ TEST_F(RememberingWindowTest, ThemeAndDocksAreRemembered)
     EXPECT_FALSE(next.form().isVisible());
     EXPECT_TRUE(next.details().isVisible());
     EXPECT_LT(QApplication::palette().color(QPalette::Window).lightness(), 100);
-    userSettings().clear();
 }
 
 TEST_F(RememberingWindowTest, WorkThatACrashLeftCanBeRestored)

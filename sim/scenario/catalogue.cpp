@@ -71,6 +71,8 @@ Shelf readShelf(const fs::path& folder, const Schema& schema, std::string_view d
         auto problems = schema.check(entry, file.path().string(), definition);
         if (!problems.empty())
             throw ScenarioError(std::move(problems));
+        if (entry.contains("base"))
+            throw Error(file.path().string() + ": /base: an entry stands by itself");
         order.emplace_back(family, sizeOf(entry), id, entry.value("name", id));
         shelf.json.emplace(id, entry.dump());
     }
@@ -78,6 +80,20 @@ Shelf readShelf(const fs::path& folder, const Schema& schema, std::string_view d
     for (auto& [family, size, id, name] : order)
         shelf.entries.push_back({std::move(id), std::move(name)});
     return shelf;
+}
+
+/// Entries of clusters name what other folders hold.
+void checkClusters(const Shelf& clusters, const Shelf& gpus, const fs::path& folder)
+{
+    for (const auto& [id, text] : clusters.json) {
+        const Json entry = Json::parse(text);
+        const std::string file = (folder / (id + ".json")).string();
+        const auto gpu = entry.find("gpu");
+        if (gpu == entry.end() || !gpu->is_string() || gpus.find(gpu->get<std::string>()) == nullptr)
+            throw Error(file + ": /gpu: the id of an entry of gpus/ is expected");
+        if (entry.contains("efficiency") && !entry.at("efficiency").is_object())
+            throw Error(file + ": /efficiency: an object is expected");
+    }
 }
 
 fs::path programFolder()
@@ -103,6 +119,7 @@ Catalogue Catalogue::load(const fs::path& assets)
     Shelf models = readShelf(assets / "models", schema, "model");
     Shelf gpus = readShelf(assets / "gpus", schema, "gpu");
     Shelf clusters = readShelf(assets / "clusters", schema, "cluster");
+    checkClusters(clusters, gpus, assets / "clusters");
     Catalogue catalogue;
     catalogue.m_data =
         std::make_shared<const Data>(Data{assets, std::move(schema), std::move(models), std::move(gpus), std::move(clusters)});

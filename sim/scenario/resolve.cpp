@@ -377,7 +377,7 @@ private:
         readGpu(from, cluster.efficiency);
         require(from, "gpus_per_node", cluster.gpusPerNode, "clusters");
         readTiers(from, from.base.value("gpus_per_node", -1));
-        if (from.base.contains("efficiency") && from.base.at("efficiency").is_object())
+        if (from.base.contains("efficiency"))
             readEfficiency(block("/cluster/efficiency", from.base.at("efficiency"), nullptr, {}), from.baseId,
                            cluster.efficiency);
         if (from.own.contains("efficiency"))
@@ -463,10 +463,13 @@ private:
             }
         from.read("precision", kPrecisionWords, training.precision);
         if (const Json* recompute = from.find("recompute")) {
-            const Json& kind = recompute->is_object() ? recompute->at("kind") : *recompute;
-            training.recompute = fromWord(kRecomputeWords, kind.get_ref<const std::string&>(), training.recompute);
-            if (recompute->is_object() && m_out.isSound("/training/recompute/layers"))
-                training.recomputeLayers = recompute->value("layers", 0);
+            if (recompute->is_string()) {
+                from.read("recompute", kRecomputeWords, training.recompute);
+            } else {
+                const Block settings = block(from, "recompute");
+                settings.read("kind", kRecomputeWords, training.recompute);
+                settings.read("layers", training.recomputeLayers);
+            }
         }
         from.read("optimizer", kOptimizerWords, training.optimizer);
         from.read("causal", training.causal);

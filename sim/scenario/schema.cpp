@@ -85,6 +85,12 @@ std::string shown(const Json& value)
     return value.dump();
 }
 
+/// "\"six\" is a string"; lists, objects and null are what they are.
+std::string described(const Json& value)
+{
+    return value.is_structured() || value.is_null() ? kindOf(value) : shown(value) + " is " + kindOf(value);
+}
+
 bool hasType(const Json& value, std::string_view type)
 {
     if (type == "object")
@@ -140,8 +146,7 @@ struct Schema::Check {
                 return (*this)(value, rule, pointer);
             expected += (expected.empty() ? "" : " or ") + kindNamed(type);
         }
-        report(pointer, (value.is_structured() ? shown(value) : shown(value) + " is " + kindOf(value)) + " where " + expected +
-                            " is expected");
+        report(pointer, described(value) + " where " + expected + " is expected");
     }
 
     void operator()(const Json& value, const Json& unfollowed, const std::string& pointer) const
@@ -154,8 +159,7 @@ struct Schema::Check {
             if (!hasType(value, type)) {
                 const bool fraction = type == "integer" && value.is_number();
                 report(pointer, fraction ? shown(value) + " is not a whole number"
-                                         : (value.is_structured() ? shown(value) : shown(value) + " is " + kindOf(value)) +
-                                               " where " + kindNamed(type) + " is expected");
+                                         : described(value) + " where " + kindNamed(type) + " is expected");
                 return;
             }
         }
@@ -196,8 +200,8 @@ struct Schema::Check {
     void elements(const Json& value, const Json& rule, const std::string& pointer) const
     {
         if (rule.contains("minItems") && value.size() < rule.at("minItems").get<std::size_t>())
-            report(pointer, "the list has " + std::to_string(value.size()) + " entries; at least " + rule.at("minItems").dump() +
-                                " are needed");
+            report(pointer, "the list has " + std::to_string(value.size()) + (value.size() == 1 ? " entry" : " entries") +
+                                "; at least " + rule.at("minItems").dump() + " are needed");
         if (rule.contains("maxItems") && value.size() > rule.at("maxItems").get<std::size_t>()) {
             report(pointer, "the list has " + std::to_string(value.size()) + " entries; at most " + rule.at("maxItems").dump() +
                                 " are possible");

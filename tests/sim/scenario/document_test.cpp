@@ -3,11 +3,15 @@
 
 #include <gtest/gtest.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <string>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <utility>
 
 using namespace sim;
 
@@ -56,7 +60,17 @@ TEST(ScenarioDocument, SetsByDotsAndByJsonPointer)
     EXPECT_EQ(document.get("layout.cp"), std::nullopt);
     document.set("model.num_hidden_layers", "16");
     EXPECT_EQ(document.get("model"), R"({"base":"llama3-8b","num_hidden_layers":16})") << "a bare name becomes a base";
-    document.set("perturbations.0.kind", "slow_gpu"); // makes an object: a list is written whole
+    document.set("perturbations.0.kind", "slow_gpu");
+    document.set("perturbations.0.rank", "3");
+    document.set("perturbations.1", R"({"kind":"jitter"})");
+    EXPECT_EQ(document.get("perturbations"), R"([{"kind":"slow_gpu","rank":3},{"kind":"jitter"}])") << "lists grow by one";
+    document.set("cluster", "dgx-a100");
+    document.set("cluster.gpu", "h100-sxm");
+    document.set("cluster.gpu.memory_gib", "40");
+    EXPECT_EQ(document.get("cluster"), R"({"base":"dgx-a100","gpu":{"base":"h100-sxm","memory_gib":40}})");
+    document.set("/view/a~1b~0", "1");
+    EXPECT_EQ(document.get("view"), R"({"a/b~":1})");
+    document.erase("view");
     document.erase("layout.tp");
     document.erase("layout.tp");
     EXPECT_EQ(document.get("layout"), R"({"pp":2})");
@@ -64,13 +78,44 @@ TEST(ScenarioDocument, SetsByDotsAndByJsonPointer)
 
 TEST(ScenarioDocument, RefusesToSetBelowANumber)
 {
-    auto document = ScenarioDocument::parse(R"({"layout":{"tp":2},"list":[1]})");
+    auto document = ScenarioDocument::parse(R"({"name":"n","layout":{"tp":2},"list":[1]})");
     const std::string before = document.text();
     EXPECT_THROW(document.set("layout.tp.x", "1"), Error);
     EXPECT_THROW(document.set("list.5", "1"), Error);
     EXPECT_THROW(document.applyOverride("layout.tp"), Error);
     EXPECT_THROW(document.applyOverride("=3"), Error);
+    EXPECT_THROW(document.set("", "3"), Error);
+    EXPECT_THROW(document.set("name.x", "1"), Error) << "only model, cluster and GPU have a base";
     EXPECT_EQ(document.text(), before) << "and then nothing has changed";
+}
+
+TEST(ScenarioDocument, CannotBeMadeDeeperOrOtherThanAFileCould)
+{
+    auto document = ScenarioDocument::parse(R"({"layout":{}})");
+    std::string deep = "view";
+    for (int i = 0; i < 100000; ++i)
+        deep += ".x";
+    EXPECT_THROW(document.set(deep, "1"), Error);
+    EXPECT_THROW(document.set("view", std::string(64, '[') + std::string(64, ']')), Error);
+    EXPECT_NO_THROW(document.set("view", std::string(63, '[') + std::string(63, ']')));
+    EXPECT_THROW(document.set("name", "\xff\xfe"), Error) << "no UTF-8";
+    EXPECT_THROW(document.set("na\xffme", "x"), Error);
+    EXPECT_NO_THROW(document.set("name", "NaN"));
+    EXPECT_EQ(document.get("name"), "\"NaN\"");
+    EXPECT_EQ(ScenarioDocument::parse(document.text()).text(), document.text());
+}
+
+TEST(ScenarioDocument, IsAValue)
+{
+    auto document = ScenarioDocument::parse(R"({"layout":{"tp":2}})", "a.json");
+    ScenarioDocument copy = document;
+    copy.set("layout.tp", "4");
+    copy.setFileName("b.json");
+    EXPECT_EQ(document.get("layout.tp"), "2");
+    EXPECT_EQ(document.fileName(), "a.json");
+    document = std::move(copy);
+    EXPECT_EQ(document.get("layout.tp"), "4");
+    EXPECT_EQ(document.fileName(), "b.json");
 }
 
 TEST(ScenarioDocument, KeepsTheAuthorsOrderAndWords)
@@ -107,6 +152,72 @@ TEST(ScenarioDocument, SavesWholeOrNotAtAll)
     EXPECT_EQ(files, 2U) << "no temporary file is left";
 }
 
+TEST(ScenarioDocument, LeavesTheOldFileWhereWritingFails)
+{
+    const Folder folder;
+    const fs::path file = folder.path() / "a.json";
+    std::ofstream(file) << "old";
+    auto document = ScenarioDocument::parse(R"({"name":"new"})");
+    document.set("description", std::string(100000, 'x'));
+    // A disk that is full after 4 KiB.
+    struct rlimit unlimited = {};
+    ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &unlimited), 0);
+    const auto oldHandler = std::signal(SIGXFSZ, SIG_IGN);
+    const struct rlimit full = {4096, unlimited.rlim_max};
+    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &full), 0);
+    std::string message;
+    try {
+        document.saveFile(file);
+    } catch (const Error& error) {
+        message = error.what();
+    }
+    ::setrlimit(RLIMIT_FSIZE, &unlimited);
+    std::signal(SIGXFSZ, oldHandler);
+    EXPECT_EQ(message, file.string() + ": cannot be written: File too large");
+    EXPECT_EQ(contents(file), "old");
+    EXPECT_EQ(std::distance(fs::directory_iterator(folder.path()), {}), 1) << "no temporary file is left";
+}
+
+TEST(ScenarioDocument, SavesWhereLinksLeadAndAsTheUserMayRead)
+{
+    const Folder folder;
+    const auto document = ScenarioDocument::parse(R"({"name":"new"})");
+    const fs::path target = folder.path() / "target.json";
+    fs::create_symlink("target.json", folder.path() / "one.json");
+    fs::create_symlink(folder.path() / "one.json", folder.path() / "two.json");
+    document.saveFile(folder.path() / "two.json");
+    EXPECT_TRUE(fs::is_symlink(folder.path() / "one.json"));
+    EXPECT_TRUE(fs::is_symlink(folder.path() / "two.json"));
+    EXPECT_EQ(contents(target), document.text()) << "even where the target did not exist";
+    fs::create_symlink("loop.json", folder.path() / "loop.json");
+    EXPECT_THROW(document.saveFile(folder.path() / "loop.json"), Error);
+
+    const fs::path longName = folder.path() / (std::string(250, 'n') + ".json"); // the longest a folder takes
+    document.saveFile(longName);
+    EXPECT_EQ(contents(longName), document.text());
+
+    const mode_t oldMask = ::umask(077);
+    document.saveFile(folder.path() / "private.json");
+    ::umask(oldMask);
+    struct stat status = {};
+    ASSERT_EQ(::stat((folder.path() / "private.json").c_str(), &status), 0);
+    EXPECT_EQ(status.st_mode & 0777U, 0600U);
+}
+
+TEST(ScenarioDocument, DoesNotWaitAtAPipeThatASharedFileNames)
+{
+    const Catalogue catalogue = Catalogue::load(RANKSCOPE_SOURCE_DIR "/assets");
+    const Folder folder;
+    ASSERT_EQ(::mkfifo((folder.path() / "pipe.csv").c_str(), 0600), 0);
+    const fs::path file = folder.path() / "s.json";
+    std::ofstream(file) << R"({"format":"rankscope-scenario","version":1,"model":"tiny-gpt","cluster":{"base":"laptop",
+        "efficiency":"pipe.csv"},"layout":{"pp":2},"schedule":{"kind":"custom","actions":"pipe.csv"}})";
+    const auto problems = ScenarioDocument::readFile(file).resolve(catalogue).problems;
+    ASSERT_EQ(problems.size(), 2U);
+    EXPECT_EQ(problems[0].pointer, "/cluster/efficiency");
+    EXPECT_EQ(problems[1].message, (folder.path() / "pipe.csv").string() + ": is not an ordinary file");
+}
+
 TEST(ScenarioDocument, ReadsFilesBesideItAndSaysWhichIsMissing)
 {
     const Catalogue catalogue = Catalogue::load(RANKSCOPE_SOURCE_DIR "/assets");
@@ -139,7 +250,27 @@ TEST(ScenarioDocument, ReadsFilesWithoutAVersionAndSaysSo)
             .resolve(catalogue);
     ASSERT_TRUE(resolved.scenario);
     ASSERT_EQ(resolved.problems.size(), 1U);
-    EXPECT_EQ(resolved.problems[0].severity, Severity::warning);
+    EXPECT_EQ(resolved.problems[0].text(), "warning: key \"version\" is missing; read as version 1");
+    const auto zero = ScenarioDocument::parse(
+                          R"({"format":"rankscope-scenario","version":0,"model":"tiny-gpt","cluster":"laptop","layout":{}})")
+                          .resolve(catalogue);
+    EXPECT_TRUE(zero.scenario);
+    EXPECT_TRUE(zero.problems.empty());
+}
+
+TEST(ScenarioDocument, OfANewerVersionSaysOnlyThat)
+{
+    const Catalogue catalogue = Catalogue::load(RANKSCOPE_SOURCE_DIR "/assets");
+    for (const char* version : {"2", "2147483648", "18446744073709551615"}) {
+        const auto problems =
+            ScenarioDocument::parse(R"({"format":"rankscope-scenario","modell":"x","version":)" + std::string(version) + "}",
+                                    "n.json")
+                .resolve(catalogue)
+                .problems;
+        ASSERT_EQ(problems.size(), 1U);
+        EXPECT_EQ(problems[0].text(), "n.json: /version: " + std::string(version) +
+                                          " is newer than 1, the newest version this program reads; use a newer Rankscope");
+    }
 }
 
 TEST(Defaults, FollowTheLayout)

@@ -4,9 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <set>
 #include <string>
+#include <unistd.h>
 #include <vector>
 
 using namespace sim;
@@ -108,4 +111,42 @@ TEST(Catalogue, EveryModelAndClusterMakesAScenario)
                 .resolve(catalogue());
         EXPECT_TRUE(resolved.scenario) << cluster.id;
     }
+}
+
+TEST(Catalogue, NamesTheEntryThatIsWrong)
+{
+    const fs::path assets = fs::temp_directory_path() / ("rankscope_catalogue_" + std::to_string(::getpid()));
+    const auto message = [&assets](const std::string& entry, const std::string& text) -> std::string {
+        fs::remove_all(assets);
+        for (const char* folder : {"models", "gpus", "clusters"})
+            fs::create_directories(assets / folder);
+        fs::copy_file(RANKSCOPE_SOURCE_DIR "/assets/scenario.schema.json", assets / "scenario.schema.json");
+        std::ofstream(assets / entry) << text;
+        try {
+            Catalogue::load(assets);
+        } catch (const Error& error) {
+            const std::string what = error.what();
+            return what.starts_with((assets / entry).string()) ? what.substr((assets / entry).string().size() + 2) : what;
+        }
+        return "accepted";
+    };
+    EXPECT_EQ(message("models/a.json", R"({"name":"A","num_hidden_layers":2})"), "accepted");
+    EXPECT_EQ(message("models/a.txt", "no entry"), "accepted");
+    EXPECT_EQ(message("models/a.json", R"({"layers":2})"), "/layers: unknown key; nearest: \"num_hidden_layers\"");
+    EXPECT_EQ(message("models/a.json", R"({"hidden_size":"x"})"),
+              "/hidden_size: \"x\" is a string where a whole number is expected");
+    EXPECT_EQ(message("models/a.json", R"({"family":5})"), "/family: a string is expected");
+    EXPECT_EQ(message("models/a.json", R"({"base":"b"})"), "/base: an entry stands by itself");
+    EXPECT_EQ(message("models/a.json", "[1]"), "a catalogue entry is an object");
+    EXPECT_EQ(message("gpus/a.json", "{").substr(0, 16), "line 1, column 1");
+    EXPECT_EQ(message("clusters/a.json", R"({"gpu":"none"})"), "/gpu: the id of an entry of gpus/ is expected");
+    fs::remove_all(assets);
+}
+
+TEST(Catalogue, IsFoundWhereTheEnvironmentSays)
+{
+    ASSERT_EQ(::setenv("RANKSCOPE_ASSETS", "/some/where", 1), 0);
+    EXPECT_EQ(Catalogue::findAssets(), "/some/where");
+    ::unsetenv("RANKSCOPE_ASSETS");
+    EXPECT_TRUE(fs::exists(Catalogue::findAssets() / "scenario.schema.json"));
 }

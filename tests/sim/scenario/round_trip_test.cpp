@@ -1,0 +1,121 @@
+// A scenario written out without its catalogue entries is the same job; what was asked for in it is found again.
+#include "sim/scenario/document.h"
+#include "tests/support/scenarios.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <random>
+#include <string>
+
+using namespace sim;
+
+namespace {
+
+const Catalogue& catalogue()
+{
+    static const Catalogue loaded = Catalogue::load(RANKSCOPE_SOURCE_DIR "/assets");
+    return loaded;
+}
+
+Scenario readBack(const Scenario& scenario)
+{
+    const auto again = ScenarioDocument::parse(resolvedText(scenario)).resolve(catalogue());
+    if (!again.scenario)
+        throw ScenarioError(again.problems);
+    return *again.scenario;
+}
+
+} // namespace
+
+TEST(ResolvedText, OfRandomScenariosReadsBackTheSame)
+{
+    std::mt19937 random(3);
+    for (int round = 0; round < 300; ++round) {
+        Scenario scenario = test::randomScenario(random, 512);
+        scenario.description = "Markdown: \"quoted\", \\ and ü, two\nlines\tand a tab";
+        EXPECT_EQ(readBack(scenario), scenario) << test::describe(scenario);
+    }
+}
+
+TEST(ResolvedText, KeepsEveryCornerOfAScenario)
+{
+    Scenario scenario = test::smallScenario(2, 2, 2);
+    scenario.source = "a source";
+    scenario.model.numExperts = 4;
+    scenario.model.numExpertsPerTok = 2;
+    scenario.model.moeIntermediateSize = 128;
+    scenario.model.numSharedExperts = 1;
+    scenario.model.moeLayerFreq = 2;
+    scenario.model.routerBias = scenario.model.expertBias = scenario.model.qkNorm = scenario.model.attentionSinks = true;
+    scenario.model.qkvBias = scenario.model.outputBias = scenario.model.bias = true;
+    scenario.model.qLoraRank = 8;
+    scenario.model.kvLoraRank = 16;
+    scenario.model.qkNopeHeadDim = scenario.model.qkRopeHeadDim = scenario.model.vHeadDim = 32;
+    scenario.cluster.tiers.front().inNetworkReduction = true;
+    scenario.cluster.tiers.front().bandwidthGBs = 0.1; // no exact binary fraction
+    scenario.cluster.efficiency = {.id = "mine", .gemm = 1.0 / 3, .gemmHalfK = 17.5, .launchUs = 0};
+    scenario.layout.ep = 2;
+    scenario.layout.etp = 1;
+    scenario.layout.dpShard = 1;
+    scenario.layout.zeroStage = 2;
+    scenario.layout.placement = PlacementRule::explicitList;
+    scenario.layout.explicitPlacement = {7, 6, 5, 4, 3, 2, 1, 0};
+    scenario.schedule.kind = "custom";
+    scenario.schedule.actions = {"0F0,0B0", "1F0,1B0"};
+    scenario.schedule.memoryCapGib = 12.5;
+    scenario.schedule.microbatchGroup = 3;
+    scenario.schedule.layersPerStage = {5, 3};
+    scenario.training.recompute = Recompute::full;
+    scenario.training.recomputeLayers = 3;
+    scenario.training.optimizer = Optimizer::sgd;
+    scenario.training.precision = Precision::fp8;
+    scenario.training.causal = scenario.training.flashAttention = false;
+    scenario.training.overlap = {.gradReduce = false, .paramGather = false, .tpComm = true, .p2p = false};
+    scenario.perturbations = {
+        {.kind = PerturbationKind::jitter, .rank = 3, .sigma = 0.05, .seed = 9007199254740991},
+        {.kind = PerturbationKind::slowLink, .rank = 0, .factor = 1, .sigma = 2, .seed = 4, .atSeconds = 1}};
+    scenario.live = {.device = "cpu", .steps = 3, .learningRate = 1e-5, .seed = 1ULL << 52U, .data = "a.txt", .dtype = "fp64"};
+    EXPECT_EQ(readBack(scenario), scenario);
+}
+
+TEST(Efficiency, OfTheScenarioBeatsTheClustersBeatsTheGpus)
+{
+    const auto gemm = [](const std::string& cluster) {
+        const auto resolved = ScenarioDocument::parse(R"({"format":"rankscope-scenario","version":1,"model":"tiny-gpt",
+            "layout":{},"cluster":)" + cluster + "}")
+                                  .resolve(catalogue());
+        if (!resolved.scenario)
+            throw ScenarioError(resolved.problems);
+        return resolved.scenario->cluster.efficiency;
+    };
+    const Efficiency ofGpu = gemm(R"("dgx-a100")");
+    EXPECT_EQ(ofGpu.id, "a100-sxm-80gb");
+    EXPECT_NE(ofGpu.gemm, Efficiency{}.gemm);
+    EXPECT_EQ(gemm(R"({"base":"dgx-a100","gpu":"h100-sxm"})").id, "h100-sxm") << "another GPU brings its own";
+    EXPECT_EQ(gemm(R"({"base":"dgx-a100","efficiency":"h100-sxm"})").id, "h100-sxm") << "a profile by name";
+    const Efficiency changed = gemm(R"({"base":"dgx-a100","efficiency":{"gemm":0.5}})");
+    EXPECT_EQ(changed.gemm, 0.5);
+    EXPECT_EQ(changed.memory, ofGpu.memory) << "the rest stays";
+    const Efficiency ofOverriddenGpu =
+        gemm(R"({"base":"dgx-a100","gpu":{"base":"h100-sxm","efficiency":{"gemm":0.4}},"efficiency":{"memory":0.3}})");
+    EXPECT_EQ(ofOverriddenGpu.gemm, 0.4);
+    EXPECT_EQ(ofOverriddenGpu.memory, 0.3);
+}
+
+TEST(Bases, GiveWayToTheKeysBesideThem)
+{
+    const auto resolved = ScenarioDocument::parse(R"({"format":"rankscope-scenario","version":1,
+        "model":{"base":"llama3-8b","num_hidden_layers":4},
+        "cluster":{"base":"dgx-a100","gpus_per_node":4,"gpu":{"memory_gib":40}},"layout":{"dp":8}})")
+                              .resolve(catalogue());
+    ASSERT_TRUE(resolved.scenario);
+    const Scenario& scenario = *resolved.scenario;
+    EXPECT_EQ(scenario.model.base, "llama3-8b");
+    EXPECT_EQ(scenario.model.numHiddenLayers, 4);
+    EXPECT_EQ(scenario.model.hiddenSize, 4096);
+    EXPECT_EQ(scenario.cluster.gpu.memoryGib, 40) << "an object without a base changes the cluster's GPU";
+    EXPECT_EQ(scenario.cluster.gpu.multiprocessors, 108);
+    EXPECT_EQ(scenario.cluster.tiers.front().span, 4) << "the domain of a node follows gpus_per_node";
+    EXPECT_EQ(scenario.cluster.nodes, 2);
+}

@@ -2,6 +2,7 @@
 
 #include "app/shell/format.h"
 
+#include <QCursor>
 #include <QSplitter>
 #include <QVBoxLayout>
 
@@ -141,8 +142,9 @@ QString Workspace::pointedText() const
 
 CanvasWidget& Workspace::commandTarget() const
 {
+    const QWidget* pointed = childAt(mapFromGlobal(QCursor::pos()));
     for (CanvasWidget* canvas : {m_gridCanvas, m_timelineCanvas}) {
-        if (canvas->isVisible() && canvas->underMouse())
+        if (pointed == canvas || canvas->isAncestorOf(pointed))
             return *canvas;
     }
     for (CanvasWidget* canvas : {m_gridCanvas, m_timelineCanvas}) {

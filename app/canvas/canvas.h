@@ -37,7 +37,7 @@ struct Color {
     std::uint32_t value = 0;
     static constexpr Color rgb(std::uint32_t hex, float alpha = 1.0F)
     {
-        const auto a = static_cast<std::uint32_t>(alpha * 255.0F + 0.5F);
+        const auto a = static_cast<std::uint32_t>(alpha * 510.0F + 1.0F) / 2; // rounded
         return {(a << 24) | ((hex & 0xFF) << 16) | (hex & 0xFF00) | ((hex >> 16) & 0xFF)};
     }
     bool operator==(const Color&) const = default;

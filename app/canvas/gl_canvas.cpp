@@ -144,8 +144,9 @@ void GlCanvas::paintGL()
         m_program->setAttributeBuffer(0, GL_FLOAT, base + static_cast<int>(offsetof(ImDrawVert, pos)), 2, kStride);
         m_program->setAttributeBuffer(1, GL_FLOAT, base + static_cast<int>(offsetof(ImDrawVert, uv)), 2, kStride);
         m_program->setAttributeBuffer(2, GL_UNSIGNED_BYTE, base + static_cast<int>(offsetof(ImDrawVert, col)), 4, kStride);
-        glDrawElements(GL_TRIANGLES, static_cast<GLsizei>(command.ElemCount), kIndexType,
-                       reinterpret_cast<const void*>(static_cast<std::uintptr_t>(command.IdxOffset) * sizeof(ImDrawIdx)));
+        const std::uintptr_t offset = command.IdxOffset * sizeof(ImDrawIdx);
+        const auto* indices = reinterpret_cast<const void*>(offset); // NOLINT(performance-no-int-to-ptr): OpenGL's way to say it
+        glDrawElements(GL_TRIANGLES, static_cast<GLsizei>(command.ElemCount), kIndexType, indices);
     }
     m_program->release();
     m_vertices.release();

@@ -14,8 +14,7 @@ CLI::Option* addOverrides(CLI::App& command, std::vector<std::string>& overrides
 {
     return command.add_option("--set", overrides, "Override a key of the file, such as layout.tp=4 or /layout/tp=4; repeatable")
         ->type_name("POINTER=VALUE")
-        ->expected(1)
-        ->take_all();
+        ->allow_extra_args(false);
 }
 
 CLI::Option* ScenarioArguments::addTo(CLI::App& command)

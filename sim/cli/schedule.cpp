@@ -9,6 +9,8 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <cmath>
 #include <iostream>
 #include <memory>
@@ -19,10 +21,28 @@ namespace {
 struct Arguments {
     ScenarioArguments scenario;
     ScheduleRequest request{.kind = "", .ranks = 0, .microbatches = 0};
-    std::vector<double> times{1, 1, 1, 0}, memory{1, 1};
+    std::string times = "1,1,1,0", memory = "1,1";
     double memoryCap = 0;
     std::string format = "csv";
 };
+
+/// "1,1.5,0.5,0": as many numbers as the option takes, none below 0.
+template <std::size_t N>
+std::array<double, N> numbersOf(const char* option, const std::string& text)
+{
+    std::array<double, N> numbers{};
+    const char* at = text.data();
+    const char* const end = at + text.size();
+    for (std::size_t i = 0; i < N; ++i) {
+        const auto [rest, error] = std::from_chars(at, end, numbers[i]);
+        const bool closed = rest == end ? i + 1 == N : *rest == ',' && i + 1 < N;
+        if (error != std::errc() || !closed || !std::isfinite(numbers[i]) || numbers[i] < 0)
+            throw UsageError(std::string(option) + " " + text + ": give " + std::to_string(N) +
+                             " numbers of at least 0, with commas between them");
+        at = rest + 1;
+    }
+    return numbers;
+}
 
 Schedule scheduleOf(const Arguments& arguments)
 {
@@ -56,9 +76,9 @@ void printAscii(const Schedule& schedule, const ScheduleTimes& times, const Pass
     const std::size_t columns = columnOf(times.makespan);
     const std::size_t rankDigits = std::to_string(schedule.ranks - 1).size();
     for (std::size_t rank = 0; rank < schedule.actions.size(); ++rank) {
-        std::string line = std::to_string(rank);
-        line.insert(0, rankDigits - line.size(), ' ');
-        line = "rank " + line + "  ";
+        const std::string number = std::to_string(rank);
+        std::string line = "rank ";
+        line.append(rankDigits - number.size(), ' ').append(number).append("  ");
         const std::size_t margin = line.size();
         const auto& actions = schedule.actions[rank];
         for (std::size_t i = 0; i < actions.size(); ++i) {
@@ -107,13 +127,15 @@ void printJson(const Schedule& schedule, const ScheduleTimes& times)
 
 void run(const Arguments& arguments)
 {
+    const auto [forward, inputGradient, weightGradient, comm] = numbersOf<4>("--times", arguments.times);
+    const PassTimes passes{forward, inputGradient, weightGradient, comm};
+    const auto [full, untilWeightGradient] = numbersOf<2>("--memory", arguments.memory);
+    const PassMemory memory{full, untilWeightGradient};
     const Schedule schedule = scheduleOf(arguments);
     if (arguments.format == "csv") {
         std::cout << scheduleCsv(schedule);
         return;
     }
-    const PassTimes passes{arguments.times[0], arguments.times[1], arguments.times[2], arguments.times[3]};
-    const PassMemory memory{arguments.memory[0], arguments.memory[1]};
     const ScheduleTimes times = evaluateSchedule(schedule, passes, memory);
     if (arguments.format == "json")
         printJson(schedule, times);
@@ -143,18 +165,11 @@ void addSchedule(CLI::App& app)
         ->type_name("X")
         ->check(CLI::PositiveNumber)
         ->needs(kind);
-    command->add_option("--times", arguments->times, "Times of one chunk; default 1,1,1,0")
-        ->type_name("F,I,W,COMM")
-        ->delimiter(',')
-        ->expected(4)
-        ->check(CLI::NonNegativeNumber);
+    command->add_option("--times", arguments->times, "Times of one chunk; default 1,1,1,0")->type_name("F,I,W,COMM");
     command
         ->add_option("--memory", arguments->memory,
                      "Activation of one micro-batch on one chunk, and its part held until W; default 1,1")
-        ->type_name("MB,MW")
-        ->delimiter(',')
-        ->expected(2)
-        ->check(CLI::NonNegativeNumber);
+        ->type_name("MB,MW");
     command->add_option("--format", arguments->format, "csv (default), json with times, or ascii: a drawing")
         ->type_name("")
         ->check(CLI::IsMember({"csv", "json", "ascii"}));

@@ -126,6 +126,7 @@ constexpr Column kColumns[] = {
 Table tableOf(const std::vector<Axis>& axes, const std::vector<Point>& points, bool csv)
 {
     std::vector<std::string> header;
+    header.reserve(axes.size() + std::size(kColumns) + 1);
     for (const Axis& axis : axes)
         header.push_back(axis.pointer);
     for (const Column& column : kColumns)
@@ -195,8 +196,7 @@ void addSweep(CLI::App& app)
     command->add_option("--vary", arguments->vary, "Values to try, such as layout.tp=1,2,4,8; repeatable: all combinations")
         ->type_name("POINTER=VALUE,...")
         ->required()
-        ->expected(1)
-        ->take_all();
+        ->allow_extra_args(false);
     command->add_flag("--csv", arguments->csv, "Comma-separated, with all digits");
     command->callback([arguments] { run(*arguments); });
 }

@@ -16,7 +16,7 @@ namespace {
 /// A JSON string. Names are UTF-8; control characters are escaped.
 std::string jsonString(const std::string& text)
 {
-    std::string out = "\"";
+    std::string out(1, '"');
     for (const char c : text) {
         if (c == '"' || c == '\\') {
             out += '\\';
@@ -29,7 +29,7 @@ std::string jsonString(const std::string& text)
             out += c;
         }
     }
-    return out + "\"";
+    return out + '"';
 }
 
 /// Nanoseconds as microseconds with three decimals, exactly.
@@ -46,8 +46,8 @@ public:
 
     void write()
     {
-        m_out << "{\"schemaVersion\":1,\"displayTimeUnit\":\"ms\",\"traceName\":" << jsonString(m_trace.title)
-              << ",\"traceEvents\":[";
+        m_out << R"({"schemaVersion":1,"displayTimeUnit":"ms","traceName":)" << jsonString(m_trace.title)
+              << R"(,"traceEvents":[)";
         prepareKinds();
         for (std::size_t p = 0; p < m_trace.processes.size(); ++p)
             describeProcess(p);
@@ -70,21 +70,21 @@ private:
     void prepareKinds()
     {
         for (const SpanKind& kind : m_trace.kinds) {
-            m_heads.push_back("{\"ph\":\"X\",\"name\":" + jsonString(kind.name) +
-                              ",\"cat\":" + jsonString(opClassName(kind.opClass)));
+            m_heads.push_back(R"({"ph":"X","name":)" + jsonString(kind.name) + R"(,"cat":)" +
+                              jsonString(opClassName(kind.opClass)));
             std::string arguments;
             if (kind.stage >= 0)
-                arguments += ",\"stage\":" + std::to_string(kind.stage);
+                arguments += R"(,"stage":)" + std::to_string(kind.stage);
             if (kind.layer >= 0)
-                arguments += ",\"layer\":" + std::to_string(kind.layer);
+                arguments += R"(,"layer":)" + std::to_string(kind.layer);
             if (!kind.group.empty())
-                arguments += ",\"group\":" + jsonString(kind.group);
+                arguments += R"(,"group":)" + jsonString(kind.group);
             if (kind.bytes > 0)
-                arguments += ",\"bytes\":" + std::to_string(kind.bytes);
+                arguments += R"(,"bytes":)" + std::to_string(kind.bytes);
             if (kind.flops > 0) {
                 std::array<char, 40> number{};
                 std::snprintf(number.data(), number.size(), "%.17g", kind.flops);
-                arguments += std::string(",\"flops\":") + number.data();
+                arguments += std::string(R"(,"flops":)") + number.data();
             }
             m_arguments.push_back(std::move(arguments));
         }
@@ -93,21 +93,20 @@ private:
     void describeProcess(std::size_t p)
     {
         const Process& process = m_trace.processes[p];
-        event() << "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":" << p << ",\"args\":{\"name\":" << jsonString(process.name)
-                << "}}";
-        event() << "{\"ph\":\"M\",\"name\":\"process_sort_index\",\"pid\":" << p << ",\"args\":{\"sort_index\":" << p << "}}";
+        event() << R"({"ph":"M","name":"process_name","pid":)" << p << R"(,"args":{"name":)" << jsonString(process.name) << "}}";
+        event() << R"({"ph":"M","name":"process_sort_index","pid":)" << p << R"(,"args":{"sort_index":)" << p << "}}";
         if (process.multiplicity > 1)
-            event() << "{\"ph\":\"M\",\"name\":\"process_labels\",\"pid\":" << p << ",\"args\":{\"labels\":\"x "
-                    << process.multiplicity << " ranks\"}}";
+            event() << R"({"ph":"M","name":"process_labels","pid":)" << p << R"(,"args":{"labels":"x )" << process.multiplicity
+                    << R"( ranks"}})";
     }
 
     void describeRow(std::size_t index, std::size_t row, std::size_t thread)
     {
         const Track& track = m_trace.tracks[index];
-        event() << "{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":" << track.process << ",\"tid\":" << thread
-                << ",\"args\":{\"name\":" << jsonString(rowName(track, row)) << "}}";
-        event() << "{\"ph\":\"M\",\"name\":\"thread_sort_index\",\"pid\":" << track.process << ",\"tid\":" << thread
-                << ",\"args\":{\"sort_index\":" << rowOrder(index, row) << "}}";
+        event() << R"({"ph":"M","name":"thread_name","pid":)" << track.process << R"(,"tid":)" << thread << R"(,"args":{"name":)"
+                << jsonString(rowName(track, row)) << "}}";
+        event() << R"({"ph":"M","name":"thread_sort_index","pid":)" << track.process << R"(,"tid":)" << thread
+                << R"(,"args":{"sort_index":)" << rowOrder(index, row) << "}}";
     }
 
     void writeTrack(std::size_t index)
@@ -129,31 +128,30 @@ private:
     void writeSpan(std::size_t trackIndex, std::size_t thread, std::size_t span)
     {
         const Track& track = m_trace.tracks[trackIndex];
-        const std::string place = ",\"pid\":" + std::to_string(track.process) + ",\"tid\":" + std::to_string(thread);
+        const std::string place = R"(,"pid":)" + std::to_string(track.process) + R"(,"tid":)" + std::to_string(thread);
         std::string arguments = m_arguments[track.kind[span]];
         if (track.microbatch[span] >= 0)
-            arguments += ",\"micro-batch\":" + std::to_string(track.microbatch[span]);
+            arguments += R"(,"micro-batch":)" + std::to_string(track.microbatch[span]);
         if (!track.correlation.empty() && track.correlation[span] != 0)
-            arguments += ",\"correlation\":" + std::to_string(track.correlation[span]);
-        event() << m_heads[track.kind[span]] << place << ",\"ts\":" << microseconds(track.startNs[span])
-                << ",\"dur\":" << microseconds(track.durationNs[span]) << ",\"args\":{"
-                << (arguments.empty() ? arguments : arguments.substr(1)) << "}}";
+            arguments += R"(,"correlation":)" + std::to_string(track.correlation[span]);
+        event() << m_heads[track.kind[span]] << place << R"(,"ts":)" << microseconds(track.startNs[span]) << R"(,"dur":)"
+                << microseconds(track.durationNs[span]) << R"(,"args":{)" << (arguments.empty() ? arguments : arguments.substr(1))
+                << "}}";
         const std::tuple key{static_cast<std::uint32_t>(trackIndex), static_cast<std::uint32_t>(span)};
         auto end = std::lower_bound(m_flowEnds.begin(), m_flowEnds.end(), key, [](const FlowEnd& e, const auto& k) {
             return std::tuple{e.track, e.span} < k;
         });
         for (; end != m_flowEnds.end() && std::tuple{end->track, end->span} == key; ++end)
-            event() << "{\"ph\":\"" << (end->arrives ? "f\",\"bp\":\"e" : "s")
-                    << "\",\"name\":\"send\",\"cat\":\"pp\",\"id\":" << end->id << place
-                    << ",\"ts\":" << microseconds(track.startNs[span]) << "}";
+            event() << R"({"ph":)" << (end->arrives ? R"("f","bp":"e")" : R"("s")") << R"(,"name":"send","cat":"pp","id":)"
+                    << end->id << place << R"(,"ts":)" << microseconds(track.startNs[span]) << "}";
     }
 
     void writeCounter(const Counter& counter)
     {
         for (std::size_t i = 0; i < counter.timeNs.size(); ++i)
-            event() << "{\"ph\":\"C\",\"name\":" << jsonString(counter.name) << ",\"pid\":" << counter.process
-                    << ",\"ts\":" << microseconds(counter.timeNs[i]) << ",\"args\":{" << jsonString(counter.unit) << ":"
-                    << counter.value[i] << "}}";
+            event() << R"({"ph":"C","name":)" << jsonString(counter.name) << R"(,"pid":)" << counter.process << R"(,"ts":)"
+                    << microseconds(counter.timeNs[i]) << R"(,"args":{)" << jsonString(counter.unit) << ":" << counter.value[i]
+                    << "}}";
     }
 
     const Trace& m_trace;

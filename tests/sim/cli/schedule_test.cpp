@@ -1,0 +1,135 @@
+// `schedule` against the orders that frameworks' own generators made, and their times.
+#include "tests/sim/cli/program.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+
+namespace {
+
+using nlohmann::json;
+using test::lines;
+using test::run;
+using test::runJson;
+using testing::HasSubstr;
+
+json goldens(const std::string& name)
+{
+    return json::parse(test::read(RANKSCOPE_TEST_DATA "/schedules/" + name + ".json")).at("cases");
+}
+
+/// `--kind … --group`, or nothing where the command line has no word for the case.
+std::string optionsFor(const std::string& kind, const json& golden)
+{
+    const int ranks = golden.at("pp"), virtualStages = golden.at("v"), microbatches = golden.at("m");
+    std::string options =
+        "--kind " + kind + " --stages " + std::to_string(ranks) + " --microbatches " + std::to_string(microbatches);
+    if (virtualStages > 1)
+        options += " --virtual " + std::to_string(virtualStages);
+    if (kind != "interleaved-1f1b")
+        return options;
+    if (!golden.contains("params")) // PyTorch's rounds
+        return options + " --group " + std::to_string(microbatches / std::max(1, microbatches / ranks));
+    if (golden.at("params").at("overlap_moe_expert_parallel_comm"))
+        return {};
+    return options + " --group " + golden.at("params").at("microbatch_group_size_per_vp_stage").dump();
+}
+
+TEST(ScheduleCommand, PrintsTheFrameworksOrders)
+{
+    const std::vector<std::pair<std::string, std::string>> families{{"pytorch_gpipe", "gpipe"},
+                                                                    {"pytorch_1f1b", "1f1b"},
+                                                                    {"megatron_1f1b", "1f1b"},
+                                                                    {"pytorch_interleaved1f1b", "interleaved-1f1b"},
+                                                                    {"megatron_interleaved", "interleaved-1f1b"},
+                                                                    {"pytorch_loopedbfs", "looped-bfs"}};
+    int compared = 0;
+    for (const auto& [file, kind] : families)
+        for (const json& golden : goldens(file)) {
+            const std::string options = optionsFor(kind, golden);
+            if (options.empty())
+                continue;
+            SCOPED_TRACE(golden.at("id").get<std::string>());
+            std::vector<std::string> rows = golden.at("ranks");
+            for (std::string& row : rows)
+                std::replace(row.begin(), row.end(), ' ', ',');
+            EXPECT_EQ(lines(run("schedule " + options + " --format csv").out), rows);
+            ++compared;
+        }
+    EXPECT_GT(compared, 45);
+}
+
+TEST(ScheduleCommand, TimesThemAsAnIndependentSimulatorDoes)
+{
+    for (const auto& [file, kind] :
+         std::vector<std::pair<std::string, std::string>>{{"pytorch_1f1b", "1f1b"}, {"pytorch_loopedbfs", "looped-bfs"}})
+        for (const json& golden : goldens(file)) {
+            SCOPED_TRACE(golden.at("id").get<std::string>());
+            for (const json& timing : golden.at("refsim")) {
+                const std::string times = timing.at("f").dump() + "," + timing.at("b").dump() + "," + timing.at("w").dump() +
+                                          "," + timing.at("comm").dump();
+                const json ours = runJson("schedule " + optionsFor(kind, golden) + " --format json --times " + times);
+                EXPECT_EQ(ours.at("ranks"), golden.at("ranks"));
+                EXPECT_EQ(ours.at("stage_to_rank"), golden.at("stage_to_rank"));
+                EXPECT_EQ(ours.at("peak_activations"), golden.at("peak_activations"));
+                EXPECT_NEAR(ours.at("makespan").get<double>(), timing.at("makespan").get<double>(), 1e-9);
+                EXPECT_NEAR(ours.at("span").get<double>(), timing.at("zb_cost").get<double>(), 1e-9);
+                EXPECT_EQ(ours.at("busy"), timing.at("busy"));
+            }
+        }
+}
+
+TEST(ScheduleCommand, CountsFromTheContractsDefaults)
+{
+    const json ours = runJson("schedule --kind 1f1b --stages 4 --microbatches 8 --format json");
+    EXPECT_EQ(ours.at("makespan"), 33) << "(m + p - 1)(F + B)";
+    EXPECT_EQ(ours.at("span"), 33);
+    EXPECT_EQ(ours.at("busy"), (json{24, 24, 24, 24}));
+    EXPECT_EQ(ours.at("peak_activations"), (json{4, 3, 2, 1}));
+    EXPECT_EQ(ours.at("stage_to_rank"), (json{0, 1, 2, 3}));
+    EXPECT_NEAR(ours.at("bubble").at("over_ideal").get<double>(), 3.0 / 8, 1e-12);
+    EXPECT_NEAR(ours.at("bubble").at("of_makespan").get<double>(), 9.0 / 33, 1e-12);
+    EXPECT_NEAR(ours.at("bubble").at("of_span").get<double>(), 9.0 / 33, 1e-12);
+    const json heavy = runJson("schedule --kind 1f1b --stages 4 --microbatches 8 --format json --memory 2.5,1");
+    EXPECT_EQ(heavy.at("peak_activations"), (json{10, 7.5, 5, 2.5}));
+}
+
+TEST(ScheduleCommand, ReadsItFromAScenario)
+{
+    EXPECT_EQ(run("schedule " + test::gallery("17-")).out, run("schedule --kind 1f1b --stages 4 --microbatches 8").out);
+    const std::string byHand = run("schedule " + test::gallery("20-")).out;
+    EXPECT_THAT(byHand, testing::StartsWith("0F0,0F1,0F2,0F3,0I0,0W0"));
+    EXPECT_EQ(
+        run("schedule " + test::gallery("17-") + " --set training.global_batch_size=4 --set training.micro_batch_size=1").out,
+        run("schedule --kind 1f1b --stages 4 --microbatches 4").out);
+}
+
+TEST(ScheduleCommand, DrawsATimeline)
+{
+    EXPECT_EQ(run("schedule --kind 1f1b --stages 2 --microbatches 3 --format ascii").out,
+              "rank 0  F0 F1       B0--- F2 B1---    B2---\n"
+              "rank 1     F0 B0--- F1 B1--- F2 B2---\n"
+              "\n"
+              "makespan 12, span 12; bubble 25.0 % of the makespan, 33.3 % over ideal; at most 2 activations held\n");
+    const std::string chunks = run("schedule --kind interleaved-1f1b --stages 2 --virtual 2 --microbatches 2 --format ascii").out;
+    EXPECT_THAT(chunks, HasSubstr("rank 0  0F0 0F1 2F0 2F1"));
+    const std::string longOne = run("schedule --kind gpipe --stages 2 --microbatches 900 --format ascii").out;
+    EXPECT_THAT(longOne, HasSubstr("the first 400 of 2703 columns"));
+}
+
+TEST(ScheduleCommand, NamesWhatWouldWork)
+{
+    const test::Outcome unknown = run("schedule --kind 1f1c --stages 2 --microbatches 2");
+    EXPECT_EQ(unknown.code, 1);
+    EXPECT_THAT(unknown.err, HasSubstr("1f1b"));
+    const test::Outcome later = run("schedule --kind zb-v --stages 2 --microbatches 2");
+    EXPECT_EQ(later.code, 1);
+    EXPECT_THAT(later.err, HasSubstr("not available yet"));
+    const test::Outcome group = run("schedule --kind interleaved-1f1b --stages 4 --virtual 2 --microbatches 6");
+    EXPECT_EQ(group.code, 1);
+    EXPECT_THAT(group.err, HasSubstr("6"));
+}
+
+} // namespace

@@ -1,0 +1,239 @@
+// `simulate`, `memory` and `sweep`: their forms, and that they say the same as each other and as the library.
+#include "tests/sim/cli/program.h"
+
+#include "sim/scenario/document.h"
+#include "sim/simulation.h"
+#include "sim/trace/export.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <fstream>
+#include <set>
+#include <sstream>
+
+namespace {
+
+using nlohmann::json;
+using test::gallery;
+using test::lines;
+using test::Outcome;
+using test::run;
+using test::runJson;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+/// Without what may differ from run to run.
+json withoutEffort(json metrics)
+{
+    metrics.erase("wall_ms");
+    metrics.erase("simulated_ops");
+    return metrics;
+}
+
+TEST(Simulate, HasEveryKeyOfTheContract)
+{
+    const json metrics = runJson("simulate --json " + gallery("05-"));
+    for (const char* key : {"step_time_s", "tokens_per_second", "tokens_per_second_per_gpu", "model_tflops_per_gpu",
+                            "hardware_tflops_per_gpu", "mfu", "mfu_full_attention", "hfu", "bubble_fraction", "peak_memory_gib",
+                            "parameters", "world_size", "simulated_ops", "wall_ms"})
+        EXPECT_GT(metrics.at(key).get<double>(), 0) << key;
+    EXPECT_TRUE(metrics.at("fits").is_boolean());
+    for (const char* axis : {"tp", "cp", "ep", "pp", "dp"})
+        EXPECT_TRUE(metrics.at("exposed_comm_fraction").at(axis).is_number()) << axis;
+    ASSERT_THAT(metrics.at("per_pipeline_rank"), SizeIs(2));
+    for (const char* key : {"busy_s", "bubble_s", "comm_s", "peak_memory_gib"})
+        EXPECT_TRUE(metrics.at("per_pipeline_rank")[0].at(key).is_number()) << key;
+}
+
+TEST(Simulate, PrintsEveryDigitTheLibraryHas)
+{
+    const std::string file = gallery("41-");
+    const sim::Metrics m = sim::simulate(sim::readScenario(file, sim::Catalogue::load(sim::Catalogue::findAssets())))->metrics();
+    const json printed = runJson("simulate --json " + file);
+    EXPECT_EQ(printed.at("step_time_s").get<double>(), m.stepTimeSeconds);
+    EXPECT_EQ(printed.at("mfu").get<double>(), m.mfu);
+    EXPECT_EQ(printed.at("bubble_fraction").get<double>(), m.bubbleFraction);
+    EXPECT_EQ(printed.at("peak_memory_gib").get<double>(), m.peakMemoryGib);
+    EXPECT_EQ(printed.at("per_pipeline_rank")[3].at("busy_s").get<double>(), m.perPipelineRank[3].busySeconds);
+}
+
+TEST(Simulate, GivesTheSameNumbersRankByRank)
+{
+    for (const char* name : {"21-", "09-", "51-"}) { // a slow GPU in 64 ranks; all four dimensions; experts
+        SCOPED_TRACE(name);
+        const std::string file = gallery(name);
+        const json folded = runJson("simulate --json " + file);
+        const json full = runJson("simulate --json --full " + file);
+        EXPECT_EQ(withoutEffort(folded), withoutEffort(full));
+        EXPECT_GT(full.at("simulated_ops").get<double>(), folded.at("simulated_ops").get<double>());
+    }
+}
+
+TEST(Simulate, IsTheSameEachTime)
+{
+    const std::string command = "simulate --json " + gallery("52-");
+    EXPECT_EQ(withoutEffort(runJson(command)), withoutEffort(runJson(command)));
+}
+
+TEST(Simulate, SpeaksToPeople)
+{
+    const Outcome outcome = run("simulate " + gallery("42-"));
+    EXPECT_EQ(outcome.code, 0);
+    for (const char* part : {"step time", "MFU", "of 80 GiB", "405,853,388,800", "16,384 in 16 classes", "where the time goes",
+                             "exposed tp communication", "bubble", "pipeline rank"})
+        EXPECT_THAT(outcome.out, HasSubstr(part));
+    EXPECT_THAT(outcome.out, testing::Not(HasSubstr("exposed cp"))) << "there is no context parallelism";
+}
+
+TEST(Simulate, EveryGalleryFileCanBeSimulated)
+{
+    for (const auto& file : test::galleryFiles())
+        EXPECT_EQ(run("simulate " + file.string()).code, 0) << file;
+}
+
+TEST(SimulateTrace, IsWhatTheLibraryWrites)
+{
+    const std::string file = gallery("09-");
+    const auto simulation = sim::simulate(sim::readScenario(file, sim::Catalogue::load(sim::Catalogue::findAssets())));
+    const auto expected = [&](sim::TraceDetail detail, void (*writeTrace)(const sim::Trace&, std::ostream&)) {
+        std::ostringstream out;
+        writeTrace(simulation->trace(detail), out);
+        return out.str();
+    };
+    const std::string chrome = (test::scratch() / "t.json").string(), perfetto = (test::scratch() / "t.pftrace").string();
+    ASSERT_EQ(run("simulate " + file + " --trace " + chrome).code, 0);
+    EXPECT_TRUE(test::read(chrome) == expected(sim::TraceDetail::kernels, sim::writeChromeJson));
+    ASSERT_EQ(run("simulate " + file + " --trace " + perfetto + " --trace-detail actions").code, 0);
+    EXPECT_TRUE(test::read(perfetto) == expected(sim::TraceDetail::actions, sim::writePerfetto));
+    ASSERT_EQ(run("simulate " + file + " --trace " + perfetto + " --trace-detail kernels --json").code, 0);
+    EXPECT_TRUE(test::read(perfetto) == expected(sim::TraceDetail::kernels, sim::writePerfetto));
+}
+
+TEST(SimulateTrace, HasAProcessForEachClassAndFlowsForwardInTime)
+{
+    const std::string path = (test::scratch() / "flows.json").string();
+    ASSERT_EQ(run("simulate " + gallery("09-") + " --trace " + path).code, 0);
+    const json file = json::parse(test::read(path));
+    std::map<int, double> sent;
+    std::set<int> processes;
+    std::map<std::int64_t, std::set<double>> ends; // of a collective
+    int flows = 0;
+    for (const json& event : file.at("traceEvents")) {
+        const std::string phase = event.at("ph");
+        if (phase == "s") {
+            sent[event.at("id")] = event.at("ts");
+            ++flows;
+        }
+        if (phase == "X") {
+            processes.insert(event.at("pid").get<int>());
+            if (event.at("args").contains("correlation"))
+                ends[event.at("args").at("correlation")].insert(
+                    std::round((event.at("ts").get<double>() + event.at("dur").get<double>()) * 1000));
+        }
+    }
+    for (const json& event : file.at("traceEvents"))
+        if (event.at("ph") == "f") {
+            EXPECT_GE(event.at("ts").get<double>(), sent.at(event.at("id"))) << "flow " << event.at("id");
+            --flows;
+        }
+    EXPECT_EQ(flows, 0);
+    EXPECT_GE(processes.size(), 2U) << "one for each pipeline rank at least";
+    EXPECT_GE(sent.size(), 8U) << "one send a micro-batch, forward and backward";
+    EXPECT_GT(ends.size(), 100U);
+    for (const auto& [correlation, times] : ends)
+        EXPECT_EQ(times.size(), 1U) << "members of collective " << correlation << " end together";
+}
+
+TEST(SimulateTrace, RefusesOtherEndings)
+{
+    const Outcome outcome = run("simulate " + gallery("09-") + " --trace " + (test::scratch() / "t.xyz").string());
+    EXPECT_EQ(outcome.code, 1);
+    EXPECT_THAT(outcome.err, HasSubstr(".pftrace"));
+    EXPECT_THAT(outcome.out, IsEmpty());
+}
+
+TEST(Memory, AddsUpAndAgreesWithSimulate)
+{
+    const std::string file = gallery("42-");
+    const json memory = runJson("memory --json " + file);
+    const json metrics = runJson("simulate --json " + file);
+    EXPECT_EQ(memory.at("unit"), "GiB");
+    ASSERT_THAT(memory.at("per_pipeline_rank"), SizeIs(16));
+    double largest = 0;
+    for (std::size_t p = 0; p < 16; ++p) {
+        const json& rank = memory.at("per_pipeline_rank")[p];
+        double sum = 0;
+        for (const char* part : {"parameters", "gradients", "optimizer", "activations", "buffers"})
+            sum += rank.at(part).get<double>();
+        EXPECT_NEAR(sum, rank.at("total").get<double>(), 1e-9);
+        EXPECT_EQ(rank.at("total"), metrics.at("per_pipeline_rank")[p].at("peak_memory_gib"));
+        largest = std::max(largest, rank.at("total").get<double>());
+    }
+    EXPECT_EQ(largest, metrics.at("peak_memory_gib").get<double>());
+    EXPECT_EQ(memory.at("fits"), largest <= memory.at("capacity").get<double>());
+}
+
+TEST(Memory, SaysHowMuchIsLeftOrMissing)
+{
+    EXPECT_THAT(run("memory " + gallery("45-")).out, HasSubstr("left"));
+    EXPECT_THAT(run("memory " + gallery("45-") + " --set training.micro_batch_size=2").out, HasSubstr("too much"));
+}
+
+TEST(Sweep, HasARowForEveryCombinationInOrder)
+{
+    const Outcome outcome = run("sweep --csv " + gallery("35-") + " --vary layout.tp=2,3,8 --vary training.micro_batch_size=1,2");
+    ASSERT_EQ(outcome.code, 0) << outcome.err;
+    const std::vector<std::string> rows = lines(outcome.out);
+    ASSERT_THAT(rows, SizeIs(7));
+    EXPECT_EQ(rows[0], "layout.tp,training.micro_batch_size,step_time_s,tokens_per_second,model_tflops_per_gpu,mfu,"
+                       "bubble_fraction,exposed_comm_fraction,peak_memory_gib,fits,problem");
+    const char* starts[] = {"2,1,", "2,2,", "3,1,", "3,2,", "8,1,", "8,2,"};
+    for (std::size_t i = 0; i < 6; ++i)
+        EXPECT_THAT(rows[i + 1], testing::StartsWith(starts[i]));
+    EXPECT_THAT(rows[3], HasSubstr(",,,,,,,,\"/layout/tp: 3 does not divide num_attention_heads"));
+}
+
+TEST(Sweep, SaysWhatSimulateSays)
+{
+    const std::string file = gallery("35-");
+    std::istringstream row(lines(run("sweep --csv " + file + " --vary layout.tp=4").out).at(1));
+    std::vector<std::string> cells;
+    for (std::string cell; std::getline(row, cell, ',');)
+        cells.push_back(cell);
+    const json metrics = runJson("simulate --json " + file + " --set layout.tp=4");
+    EXPECT_EQ(std::stod(cells.at(1)), metrics.at("step_time_s").get<double>());
+    EXPECT_EQ(std::stod(cells.at(2)), metrics.at("tokens_per_second").get<double>());
+    EXPECT_EQ(std::stod(cells.at(4)), metrics.at("mfu").get<double>());
+    EXPECT_EQ(std::stod(cells.at(7)), metrics.at("peak_memory_gib").get<double>());
+    EXPECT_EQ(cells.at(8) == "yes", metrics.at("fits").get<bool>());
+}
+
+TEST(Sweep, NamesTheFastestThatFits)
+{
+    const Outcome outcome = run("sweep " + gallery("35-") + " --vary layout.tp=4,8 --vary training.micro_batch_size=1,2");
+    EXPECT_THAT(outcome.out, HasSubstr("Fastest that fits: layout.tp=8 training.micro_batch_size=1\n"));
+    EXPECT_THAT(outcome.out, HasSubstr("tokens a second"));
+}
+
+TEST(Sweep, FailsOnlyWhenNothingCanBeSimulated)
+{
+    const Outcome nothing = run("sweep " + gallery("35-") + " --vary layout.tp=3,5");
+    EXPECT_EQ(nothing.code, 1);
+    EXPECT_THAT(nothing.out, HasSubstr("5  /layout/tp: 5 does not divide")) << "each row still has its reason";
+    EXPECT_EQ(run("sweep " + gallery("35-") + " --vary layout.tp=3,8").code, 0);
+    const Outcome missing = run("sweep /nowhere.json --vary layout.tp=1,2");
+    EXPECT_EQ(missing.code, 1);
+    EXPECT_THAT(missing.out, IsEmpty());
+}
+
+TEST(Sweep, TakesListsAsValues)
+{
+    const Outcome outcome = run("sweep --csv " + gallery("58-") + " --vary 'schedule.layers_per_stage=[1,1,1,1],[2,1,1,0]'");
+    ASSERT_EQ(lines(outcome.out).size(), 3U) << outcome.out << outcome.err;
+    EXPECT_THAT(lines(outcome.out)[1], testing::StartsWith("\"[1,1,1,1]\","));
+}
+
+} // namespace

@@ -14,8 +14,8 @@ namespace {
 
 using Colours = std::vector<int>; ///< [rank], dense from 0
 
-constexpr std::array kRoles = {GroupRole::tp,      GroupRole::cp,          GroupRole::ep,     GroupRole::exptTp,
-                               GroupRole::dpShard, GroupRole::dpReplicate, GroupRole::exptDp, GroupRole::embd};
+constexpr std::array kRoles = {GroupRole::tp,          GroupRole::cp,     GroupRole::ep,   GroupRole::exptTp, GroupRole::dpShard,
+                               GroupRole::dpReplicate, GroupRole::exptDp, GroupRole::embd, GroupRole::copies};
 
 std::size_t at(int index)
 {
@@ -91,6 +91,8 @@ std::set<std::pair<int, int>> pipelineEdges(const Schedule& schedule)
 {
     std::set<std::pair<int, int>> edges;
     for (std::size_t stage = 1; stage < schedule.stageToRank.size(); ++stage) {
+        if (schedule.entersAt(static_cast<int>(stage)))
+            continue;
         const int from = schedule.stageToRank[stage - 1];
         const int to = schedule.stageToRank[stage];
         if (from != to)
@@ -110,10 +112,10 @@ public:
         for (std::size_t rank = 0; rank < world; ++rank)
             m_pp[rank] = mesh.coordinates(static_cast<int>(rank)).pp;
         for (std::size_t i = 0; i < kRoles.size(); ++i)
-            if (groupRoleSize(kRoles[i], scenario.layout) > 1)
-                m_roles.push_back({kRoles[i], roleGroups(kRoles[i], mesh, scenario.layout)});
+            if (groupRoleSize(kRoles[i], scenario) > 1)
+                m_roles.push_back({kRoles[i], roleGroups(kRoles[i], mesh, scenario)});
         if (scenario.layout.pp > 1)
-            m_pipelines = roleGroups(GroupRole::pp, mesh, scenario.layout);
+            m_pipelines = roleGroups(GroupRole::pp, mesh, scenario);
     }
 
     RankClasses make(bool full)
@@ -320,7 +322,7 @@ RankClasses Partition::describe() const
 
 } // namespace
 
-RoleGroups roleGroups(GroupRole role, const Mesh& mesh, const Layout& layout)
+RoleGroups roleGroups(GroupRole role, const Mesh& mesh, const Scenario& scenario)
 {
     const int world = mesh.worldSize();
     RoleGroups result;
@@ -334,8 +336,8 @@ RoleGroups roleGroups(GroupRole role, const Mesh& mesh, const Layout& layout)
         }
     };
     const auto plain = [](const RankGrid::Groups& groups, int rank) { return groups.groupOf(rank); };
-    const int shard = groupRoleSize(GroupRole::dpShard, layout);
-    const int replicas = groupRoleSize(GroupRole::dpReplicate, layout);
+    const int shard = groupRoleSize(GroupRole::dpShard, scenario);
+    const int replicas = groupRoleSize(GroupRole::dpReplicate, scenario);
     switch (role) {
     case GroupRole::tp:
         fromGrid(mesh.dense(), {"tp"}, plain);
@@ -370,6 +372,12 @@ RoleGroups roleGroups(GroupRole role, const Mesh& mesh, const Layout& layout)
             result.groupOf[at(rank)] = mesh.groupOf(GroupKind::embd, rank);
             count = std::max(count, result.groupOf[at(rank)] + 1);
         }
+        break;
+    case GroupRole::copies: // rank i of a pipeline and rank i from its end
+        fromGrid(mesh.dense(), {"pp"}, [&](const RankGrid::Groups& groups, int rank) {
+            const int index = groups.indexInGroup(rank);
+            return groups.groupOf(rank) * (scenario.layout.pp / 2) + std::min(index, scenario.layout.pp - 1 - index);
+        });
         break;
     case GroupRole::none:
         break;

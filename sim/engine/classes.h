@@ -29,7 +29,7 @@ struct RoleGroups {
     std::vector<int> members; ///< ascending within a group
     int count() const { return static_cast<int>(first.size()) - 1; }
 };
-RoleGroups roleGroups(GroupRole, const Mesh&, const Layout&);
+RoleGroups roleGroups(GroupRole, const Mesh&, const Scenario&);
 
 /// A communicator between classes: each of its classes stands for at least one member.
 struct ClassGroup {

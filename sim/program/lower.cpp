@@ -32,7 +32,9 @@ private:
     void lowerRank(int rank);
     std::uint32_t passOf(const Action&, PassFlags, int nextStage);
     std::uint32_t addPass(Pass);
-    bool onOtherRank(int stage, int neighbour) const;
+    int rankOf(int stage) const { return m_schedule.stageToRank[static_cast<std::size_t>(stage)]; }
+    bool holdsEntry(int rank) const;
+    int otherRank(int stage, bool before) const;
     std::int32_t slot(const Action& producer, int consumerStage) const;
 
     const Scenario& m_scenario;
@@ -52,12 +54,12 @@ ContentKey Lowering::contentKey(int stage) const
     const Model& model = m_scenario.model;
     ContentKey key;
     const int first = m_program.firstLayerOfStage[static_cast<std::size_t>(stage)];
-    const int layers = m_scenario.schedule.layersPerStage[static_cast<std::size_t>(stage)];
+    const int layers = m_scenario.schedule.layersPerStage[static_cast<std::size_t>(stage % m_schedule.chainLength())];
     for (int i = 0; i < layers; ++i)
         key.layers.push_back(model.isMoeLayer(first + i) ? LayerKind::moe : LayerKind::dense);
-    key.embedding = stage == 0;
-    key.head = stage + 1 == m_schedule.stages();
-    key.ownsEmbedding = key.head && model.tieWordEmbeddings && !onOtherRank(0, stage);
+    key.embedding = m_schedule.entersAt(stage);
+    key.head = m_schedule.leavesAt(stage);
+    key.ownsEmbedding = key.head && model.tieWordEmbeddings && holdsEntry(rankOf(stage));
     return key;
 }
 
@@ -83,10 +85,21 @@ int Lowering::contentOf(const ContentKey& key)
     return position->second;
 }
 
-bool Lowering::onOtherRank(int stage, int neighbour) const
+bool Lowering::holdsEntry(int rank) const
 {
-    return neighbour >= 0 && neighbour < m_schedule.stages() &&
-           m_schedule.stageToRank[static_cast<std::size_t>(stage)] != m_schedule.stageToRank[static_cast<std::size_t>(neighbour)];
+    for (int stage = 0; stage < m_schedule.stages(); stage += m_schedule.chainLength())
+        if (rankOf(stage) == rank)
+            return true;
+    return false;
+}
+
+/// The rank that a pass gets its input from, or hands its output to; -1 if that is the same rank, or the end of the model.
+int Lowering::otherRank(int stage, bool before) const
+{
+    if (before ? m_schedule.entersAt(stage) : m_schedule.leavesAt(stage))
+        return -1;
+    const int neighbour = rankOf(before ? stage - 1 : stage + 1);
+    return neighbour == rankOf(stage) ? -1 : neighbour;
 }
 
 /// A rank's mailbox has a place for every activation and every gradient its chunks receive.
@@ -170,10 +183,12 @@ void Lowering::lowerRank(int rank)
         const int from = forward ? action.stage - 1 : action.stage + 1;
         const int to = forward ? action.stage + 1 : action.stage - 1;
         const bool communicates = action.kind != ActionKind::backwardWeight;
+        const int fromRank = communicates ? otherRank(action.stage, forward) : -1;
+        const int toRank = communicates ? otherRank(action.stage, !forward) : -1;
 
         PassFlags flags;
-        flags.receives = communicates && onOtherRank(action.stage, from);
-        flags.sends = communicates && onOtherRank(action.stage, to);
+        flags.receives = fromRank >= 0;
+        flags.sends = toRank >= 0;
         const bool firstUse = forward && gathersEachStep && gathered < stageOrder.size() && stageOrder[gathered] == action.stage;
         flags.gathersParameters = firstUse || (gathersEachUse && action.kind != ActionKind::backwardWeight);
         flags.releasesParameters = gathersEachUse;
@@ -193,20 +208,21 @@ void Lowering::lowerRank(int rank)
         step.stage = action.stage;
         step.microbatch = action.microbatch;
         if (flags.receives) {
-            step.receiveFrom = m_schedule.stageToRank[static_cast<std::size_t>(from)];
+            step.receiveFrom = fromRank;
             step.receiveSlot = slot({.kind = action.kind, .stage = from, .microbatch = action.microbatch}, action.stage);
         }
         if (flags.sends) {
-            step.sendTo = m_schedule.stageToRank[static_cast<std::size_t>(to)];
+            step.sendTo = toRank;
             step.sendSlot = slot(action, to);
         }
         program.steps.push_back(step);
     }
 
-    const int lastStage = m_schedule.stages() - 1;
-    const bool holdsEnd = std::find(stages.begin(), stages.end(), 0) != stages.end() ||
-                          std::find(stages.begin(), stages.end(), lastStage) != stages.end();
-    const bool sharesEmbedding = m_scenario.model.tieWordEmbeddings && onOtherRank(0, lastStage) && holdsEnd;
+    // Of two copies of the model, one's embedding lies with the other's head; the copies' own exchange has it then.
+    const int last = m_schedule.stages() - 1;
+    const bool holdsEnd = rank == rankOf(0) || rank == rankOf(last);
+    const bool sharesEmbedding =
+        m_scenario.model.tieWordEmbeddings && m_schedule.chains == 1 && rankOf(0) != rankOf(last) && holdsEnd;
     const std::int64_t vocabulary = (m_scenario.model.vocabSize + layout.tp - 1) / layout.tp;
     program.steps.push_back(
         {.pass = addPass(m_builder.finish(parameters, sharesEmbedding, vocabulary * m_scenario.model.hiddenSize))});
@@ -220,9 +236,11 @@ Program Lowering::run()
 {
     const auto stages = static_cast<std::size_t>(m_schedule.stages());
     const auto& layers = m_scenario.schedule.layersPerStage;
-    m_program.firstLayerOfStage.resize(stages);
-    std::exclusive_scan(layers.begin(), layers.begin() + static_cast<std::ptrdiff_t>(stages), m_program.firstLayerOfStage.begin(),
-                        0);
+    const auto length = static_cast<std::size_t>(m_schedule.chainLength());
+    std::vector<int> firstLayer(length);
+    std::exclusive_scan(layers.begin(), layers.begin() + static_cast<std::ptrdiff_t>(length), firstLayer.begin(), 0);
+    for (std::size_t stage = 0; stage < stages; ++stage)
+        m_program.firstLayerOfStage.push_back(firstLayer[stage % length]);
     m_chunkOfStage.resize(stages);
     for (int rank = 0; rank < m_schedule.ranks; ++rank) {
         const std::vector<int> held = m_schedule.stagesOfRank(rank);
@@ -249,13 +267,14 @@ const char* streamName(Stream stream)
 
 const char* groupRoleName(GroupRole role)
 {
-    constexpr const char* kNames[kGroupRoleCount] = {"",      "tp",           "cp",      "ep",   "expt_tp",
-                                                     "dp_cp", "dp_replicate", "expt_dp", "embd", "pp"};
+    constexpr const char* kNames[kGroupRoleCount] = {"",        "tp",   "cp",     "ep", "expt_tp", "dp_cp", "dp_replicate",
+                                                     "expt_dp", "embd", "copies", "pp"};
     return kNames[static_cast<std::size_t>(role)];
 }
 
-int groupRoleSize(GroupRole role, const Layout& layout)
+int groupRoleSize(GroupRole role, const Scenario& scenario)
 {
+    const Layout& layout = scenario.layout;
     const int dataRanks = layout.dp * layout.cp;
     const int shard = layout.zeroStage == 0 ? dataRanks : std::max(1, layout.dpShard);
     switch (role) {
@@ -277,6 +296,8 @@ int groupRoleSize(GroupRole role, const Layout& layout)
         return layout.worldSize() / std::max(1, layout.etp * layout.ep * layout.pp);
     case GroupRole::embd:
         return layout.pp > 1 ? 2 : 1;
+    case GroupRole::copies:
+        return scenario.modelCopies();
     case GroupRole::pp:
         return layout.pp;
     }

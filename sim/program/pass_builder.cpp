@@ -100,7 +100,7 @@ void PassBuilder::compute(const Operator& source, std::string_view suffix, OpPur
 void PassBuilder::communicate(Stream stream, GroupRole group, CollectiveKind kind, std::string_view name, std::int64_t bytes,
                               StreamMask waits)
 {
-    if (groupRoleSize(group, m_scenario.layout) <= 1)
+    if (groupRoleSize(group, m_scenario) <= 1)
         return;
     Op op;
     op.kind = OpKind::collective;
@@ -624,6 +624,8 @@ Pass PassBuilder::finish(ParameterElements elements, bool sharesEmbedding, std::
     const bool sharded = layout.zeroStage >= 1;
     const std::int64_t updated =
         sharded ? elements.dense / ranks.dense + elements.routed / ranks.routed : elements.dense + elements.routed;
+    communicate(Stream::dp, GroupRole::copies, CollectiveKind::allReduce, "grad.reduce.copies", updated * m_stateBytes.gradient,
+                maskOf(Stream::compute));
     // Reads gradient, master copy and moments, writes all but the gradient and the parameter in its precision.
     const std::int64_t bytesPerElement =
         m_stateBytes.gradient + std::int64_t{2} * m_stateBytes.optimizer + m_stateBytes.parameter;

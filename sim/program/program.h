@@ -27,9 +27,10 @@ constexpr StreamMask maskOf(Stream stream)
 }
 const char* streamName(Stream);
 
-/// The communicators that ops use. dpShard and dpReplicate split dp_cp into sharding groups and their replicas.
-enum class GroupRole : std::uint8_t { none, tp, cp, ep, exptTp, dpShard, dpReplicate, exptDp, embd, pp };
-inline constexpr int kGroupRoleCount = 10;
+/// The communicators that ops use. dpShard and dpReplicate split dp_cp into sharding groups and their replicas; copies joins the
+/// two pipeline ranks that hold the same parts of the model where one pipeline trains two copies of it.
+enum class GroupRole : std::uint8_t { none, tp, cp, ep, exptTp, dpShard, dpReplicate, exptDp, embd, copies, pp };
+inline constexpr int kGroupRoleCount = 11;
 const char* groupRoleName(GroupRole);
 
 enum class OpKind : std::uint8_t {
@@ -125,8 +126,8 @@ struct Program {
     std::int64_t opCount() const;       ///< over one rank of each pipeline coordinate
 };
 
-/// Does this collective have more than one member under the layout?
-int groupRoleSize(GroupRole, const Layout&);
+/// How many members this communicator has.
+int groupRoleSize(GroupRole, const Scenario&);
 
 /// Schedule and scenario must agree in p, v and m. O(actions).
 Program lowerProgram(const Scenario&, const Schedule&);

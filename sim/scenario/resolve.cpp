@@ -2,6 +2,7 @@
 
 #include "sim/scenario/files.h"
 #include "sim/scenario/nearest.h"
+#include "sim/scenario/schedule_kinds.h"
 #include "sim/scenario/schema.h"
 #include "sim/scenario/words.h"
 
@@ -430,17 +431,25 @@ private:
     {
         const Block from = block(top, "schedule");
         ScheduleSettings& schedule = m_out.scenario.schedule;
-        from.read("virtual_stages", schedule.virtualStages);
-        schedule.kind = schedule.virtualStages > 1 ? "interleaved-1f1b" : "1f1b";
         from.read("kind", schedule.kind);
+        schedule.virtualStages = chunksOfKind(schedule.kind).least;
+        const bool chunksGiven = from.read("virtual_stages", schedule.virtualStages);
+        std::string kind = chunksGiven && schedule.virtualStages > 1 ? "interleaved-1f1b" : "1f1b";
+        from.read("kind", kind);
+        schedule.kind = kind;
         schedule.microbatchGroup = m_out.scenario.layout.pp;
         from.read("microbatch_group", schedule.microbatchGroup);
+        schedule.sequenceSlices = schedule.kind == "seq-1f1b" ? kUsualSlices : 1;
+        from.read("sequence_slices", schedule.sequenceSlices);
+        if (schedule.kind != "seq-1f1b") // the others run whole sequences; validate.cpp says so
+            schedule.sequenceSlices = 1;
         from.read("memory_cap_gib", schedule.memoryCapGib);
         readActions(from);
         if (schedule.kind != "custom") // the others make their own; validate.cpp says so
             schedule.actions.clear();
         constexpr std::int64_t kMostStages = 65536;
-        const std::int64_t stages = std::int64_t{m_out.scenario.layout.pp} * schedule.virtualStages;
+        const std::int64_t stages = std::max<std::int64_t>(1, std::int64_t{m_out.scenario.layout.pp} * schedule.virtualStages /
+                                                                  m_out.scenario.modelCopies());
         if (!from.read("layers_per_stage", schedule.layersPerStage) && stages <= kMostStages)
             schedule.layersPerStage = balancedLayers(m_out.scenario.model.numHiddenLayers, static_cast<int>(stages));
     }
@@ -479,6 +488,7 @@ private:
         overlap.read("param_gather", training.overlap.paramGather);
         overlap.read("tp_comm", training.overlap.tpComm);
         overlap.read("p2p", training.overlap.p2p);
+        overlap.read("ep_comm", training.overlap.epComm);
     }
 
     void readPerturbations(const Block& top)

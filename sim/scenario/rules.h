@@ -54,6 +54,8 @@ private:
     void scheduleKind();
     void sequences();
     void batch();
+    void slices(int length);
+    void enoughMicrobatches(std::int64_t microbatches, std::int64_t unit);
     void interleaving(std::int64_t microbatches, std::int64_t unit);
     void precisionAndOverlap();
     void recomputation();

@@ -2,6 +2,7 @@
 #include "sim/scenario/rules.h"
 
 #include "sim/scenario/nearest.h"
+#include "sim/scenario/schedule_kinds.h"
 #include "sim/scenario/validate.h"
 #include "sim/scenario/words.h"
 
@@ -30,9 +31,12 @@ void Rules::stages()
     if (!sound({"/layout/pp", "/schedule/virtual_stages", "/schedule/layers_per_stage", "/model/num_hidden_layers", "/model"}))
         return;
     const std::int64_t pp = m_scenario.layout.pp;
-    const std::int64_t count = pp * s.virtualStages;
+    const std::int64_t copies = m_scenario.modelCopies();
+    const std::int64_t count = pp * s.virtualStages / copies;
     const int layers = m_scenario.model.numHiddenLayers;
-    const std::string product = "pp " + text(pp) + " x virtual_stages " + text(s.virtualStages) + " = " + text(count) + " stages";
+    const std::string product = "pp " + text(pp) + " x virtual_stages " + text(s.virtualStages) +
+                                (copies > 1 ? " / " + text(copies) + " copies of the model" : "") + " = " + text(count) +
+                                " stages";
     if (isGiven("/schedule/layers_per_stage")) {
         const auto entries = static_cast<std::int64_t>(s.layersPerStage.size());
         const auto sum = std::accumulate(s.layersPerStage.begin(), s.layersPerStage.end(), std::int64_t{0});
@@ -43,13 +47,14 @@ void Rules::stages()
             error("/schedule/layers_per_stage",
                   "the entries add up to " + text(sum) + ", and the model has " + named("/model/num_hidden_layers", layers));
     } else if (layers < count - 2) { // the outer two may hold nothing but embedding and head
-        const bool chunks = s.virtualStages > 1;
+        const bool chunks = s.virtualStages > chunksOfKind(s.kind).least;
+        const std::int64_t perRank = s.virtualStages / copies;
         error(chunks ? "/schedule/virtual_stages" : "/layout/pp",
               named("/model/num_hidden_layers", layers) + " cannot fill " + product +
                   (chunks
                        ? nearestNumbers(s.virtualStages, 1, s.virtualStages, [&](std::int64_t v) { return pp * v - 2 <= layers; })
-                       : nearestNumbers(pp, 1, pp, [&](std::int64_t p) { return p - 2 <= layers; })) +
-                  (pp - 2 <= layers ? "" : ", or give layers_per_stage with zeros"));
+                       : nearestNumbers(pp, 1, pp, [&](std::int64_t p) { return p * perRank - 2 <= layers; })) +
+                  (pp * perRank - 2 <= layers ? "" : ", or give layers_per_stage with zeros"));
     }
 }
 
@@ -66,17 +71,31 @@ void Rules::scheduleKind()
         return error("/schedule/kind", "\"" + s.kind + "\" is not available yet; available: " + list);
     }
     const int pp = m_scenario.layout.pp;
-    if ((s.kind == "gpipe" || s.kind == "1f1b") && s.virtualStages != 1)
-        error("/schedule/virtual_stages",
-              s.kind + " has one chunk a rank, not " + text(s.virtualStages) + "; nearest: 1, or kind interleaved-1f1b");
-    if (s.kind == "interleaved-1f1b" && pp == 1)
-        error("/schedule/kind", "interleaved-1f1b needs at least 2 pipeline ranks, and " + named("/layout/pp", 1) +
-                                    "; nearest: pp 2, or kind 1f1b");
-    else if (s.kind == "interleaved-1f1b" && s.virtualStages < 2)
-        error("/schedule/virtual_stages", "interleaved-1f1b needs at least 2 chunks a rank, and " +
-                                              named("/schedule/virtual_stages", s.virtualStages) + "; nearest: 2, or kind 1f1b");
+    const ChunkRange chunks = chunksOfKind(s.kind);
+    if (!takesRanks(s.kind, pp)) {
+        const std::string instead = s.kind == "interleaved-1f1b" ? ", or kind 1f1b" : "";
+        error("/schedule/kind",
+              s.kind +
+                  (s.kind == "dualpipe" ? " enters from both ends and needs an even number of pipeline ranks"
+                                        : " needs at least 2 pipeline ranks") +
+                  ", and " + named("/layout/pp", pp) +
+                  nearestNumbers(pp, 1, INT32_MAX, [&](std::int64_t ranks) { return takesRanks(s.kind, ranks); }) +
+                  " pipeline ranks" + instead);
+    } else if (!chunks.holds(s.virtualStages)) {
+        const bool tooFew = s.virtualStages < chunks.least;
+        const std::string limit = chunks.least == chunks.most ? "exactly " : tooFew ? "at least " : "at most ";
+        error("/schedule/virtual_stages", s.kind + " has " + limit + counted(tooFew ? chunks.least : chunks.most, "chunk") +
+                                              " a rank, and " + named("/schedule/virtual_stages", s.virtualStages) +
+                                              "; nearest: " + text(tooFew ? chunks.least : chunks.most) +
+                                              (chunks.most == 1 ? ", or kind interleaved-1f1b" : ", or kind 1f1b"));
+    }
     if (s.kind == "interleaved-1f1b" && pp == 2 && !m_scenario.training.overlap.p2p && m_resolution.isSound("/training/overlap"))
         warning("/schedule/kind", "Megatron Core interleaves on more than 2 pipeline ranks only where p2p is not overlapped");
+    if (s.kind != "seq-1f1b" && isGiven("/schedule/sequence_slices"))
+        warning("/schedule/sequence_slices", "only kind seq-1f1b cuts sequences; kind is " + s.kind);
+    if (m_scenario.training.overlap.epComm && s.kind != "1f1b" && s.kind != "interleaved-1f1b" &&
+        m_resolution.isSound("/training/overlap"))
+        warning("/training/overlap/ep_comm", "only kinds 1f1b and interleaved-1f1b are ordered by it; kind is " + s.kind);
     if (s.kind != "auto" && isGiven("/schedule/memory_cap_gib"))
         warning("/schedule/memory_cap_gib", "only kind auto looks at it; kind is " + s.kind);
     if (s.kind == "custom" && s.actions.empty() && m_resolution.isSound("/schedule/actions"))
@@ -103,6 +122,7 @@ void Rules::sequences()
                                                (l.cp > 1 && l.sequenceParallel ? " x " : "") +
                                                (l.sequenceParallel ? "tp " + text(l.tp) + " (sequence parallel)" : "") +
                                                nearestNumbers(length, unit, std::numeric_limits<int>::max(), divides));
+    slices(length);
     const Model& m = m_scenario.model;
     if (length > m.maxPositionEmbeddings) {
         const std::string longer =
@@ -113,6 +133,27 @@ void Rules::sequences()
         else
             warning("/training/sequence_length", longer);
     }
+}
+
+/// Seq1F1B, arXiv 2406.03488: each slice attends to those before it.
+void Rules::slices(int length)
+{
+    const ScheduleSettings& s = m_scenario.schedule;
+    const Layout& l = m_scenario.layout;
+    if (s.kind != "seq-1f1b" || s.sequenceSlices == 1 || !sound({"/schedule/sequence_slices", "/training/causal"}))
+        return;
+    if (!m_scenario.training.causal)
+        error("/schedule/sequence_slices", "slices of a sequence follow each other only where attention is causal; nearest: 1");
+    if (l.cp > 1)
+        error("/schedule/kind", "seq-1f1b cuts the sequence itself, and " + named("/layout/cp", l.cp) +
+                                    " cuts it too; nearest: cp 1, or kind 1f1b");
+    const std::int64_t unit = l.sequenceParallel ? l.tp : 1;
+    const auto divides = [&](std::int64_t slices) { return length % slices == 0 && length / slices % unit == 0; };
+    if (!divides(s.sequenceSlices))
+        error("/schedule/sequence_slices", named("/training/sequence_length", length) + " cannot be cut into " +
+                                               named("/schedule/sequence_slices", s.sequenceSlices) + " equal slices" +
+                                               (unit > 1 ? " of a multiple of tp " + text(unit) + " tokens" : "") +
+                                               nearestNumbers(s.sequenceSlices, 1, length, divides));
 }
 
 void Rules::batch()
@@ -132,24 +173,46 @@ void Rules::batch()
                                                         (below > 0 ? text(below) + ", " : "") + text(below + unit));
     }
     const std::int64_t microbatches = t.globalBatchSize / unit;
-    const std::int64_t actions = microbatches * l.pp * s.virtualStages * 2;
+    const std::int64_t actions = microbatches * l.pp * s.virtualStages * s.sequenceSlices * 2;
     if (actions > kMostActions)
         return error("/training/global_batch_size", microbatchesText(microbatches) + " on " +
                                                         text(std::int64_t{l.pp} * s.virtualStages) + " stages are " +
                                                         text(actions) + " actions, more than " + text(kMostActions));
     if (s.kind == "interleaved-1f1b" && l.pp > 1 && m_resolution.isSound("/schedule"))
         interleaving(microbatches, unit);
+    else if (!takesMicrobatches(s.kind, l.pp, s.microbatchGroup, microbatches) && takesRanks(s.kind, l.pp) &&
+             m_resolution.isSound("/schedule"))
+        enoughMicrobatches(microbatches, unit);
     else if (l.pp > 1 && microbatches < l.pp && s.kind != "custom")
         warning("/training/global_batch_size", microbatchesText(microbatches) + " cannot fill " + named("/layout/pp", l.pp) +
                                                    " pipeline ranks; " + text(l.pp * unit) + " sequences would");
 }
 
-/// Megatron Core, schedules.py: the group lies in [pp, m], and what is left over is nothing or fills the pipeline.
+void Rules::enoughMicrobatches(std::int64_t microbatches, std::int64_t unit)
+{
+    const ScheduleSettings& s = m_scenario.schedule;
+    const int pp = m_scenario.layout.pp;
+    const std::int64_t group = s.microbatchGroup;
+    const std::string wants = s.kind == "dualpipe" ? "an even number, half for each direction, of at least " + text(2LL * pp)
+                              : s.kind == "dualpipe-v"
+                                  ? "at least " + text(2LL * pp)
+                                  : "whole rounds of " + text(group) + m_resolution.origins.of("/schedule/microbatch_group");
+    if (s.kind == "interleaved-zb" && group < pp)
+        return error("/schedule/microbatch_group", text(group) + " is smaller than " + named("/layout/pp", pp) +
+                                                       nearestNumbers(group, pp, pp, [](auto) { return true; }));
+    error("/training/global_batch_size",
+          text(microbatches * unit) + " gives " + microbatchesText(microbatches) + ", and " + s.kind + " on pp " + text(pp) +
+              " wants " + wants +
+              nearestNumbers(microbatches * unit, unit, std::numeric_limits<int>::max(), [&](std::int64_t batch) {
+                  return batch % unit == 0 && takesMicrobatches(s.kind, pp, group, batch / unit);
+              }));
+}
+
 void Rules::interleaving(std::int64_t microbatches, std::int64_t unit)
 {
     const int pp = m_scenario.layout.pp;
     const std::int64_t group = m_scenario.schedule.microbatchGroup;
-    const auto legal = [pp](std::int64_t g, std::int64_t m) { return g >= pp && g <= m && (m % g == 0 || m % g >= pp); };
+    const auto legal = [pp](std::int64_t g, std::int64_t m) { return isLegalGroup(pp, g, m); };
     if (legal(group, microbatches))
         return;
     const std::string groups = "groups of " + text(group) + m_resolution.origins.of("/schedule/microbatch_group");

@@ -128,8 +128,9 @@ struct Layout {
 struct ScheduleSettings {
     std::string kind = "1f1b";
     int virtualStages = 1;
-    std::vector<int> layersPerStage;  ///< per stage in model order, pp * virtualStages long; resolved: never empty
+    std::vector<int> layersPerStage;  ///< per stage in model order, Scenario::stages() long; resolved: never empty
     int microbatchGroup = 0;          ///< interleaving group; resolved: pp unless given
+    int sequenceSlices = 1;           ///< for seq-1f1b: parts of a sequence that go through the pipeline one after the other
     double memoryCapGib = 0;          ///< for `auto`; 0 = the GPU's memory
     std::vector<std::string> actions; ///< one line a rank, PyTorch's action grammar; resolved: empty unless kind is custom
     bool operator==(const ScheduleSettings&) const = default;
@@ -140,6 +141,7 @@ struct Overlap {
     bool paramGather = true;
     bool tpComm = false;
     bool p2p = true;
+    bool epComm = false; ///< a forward and a backward in one block, each hiding the other's all-to-all
     bool operator==(const Overlap&) const = default;
 };
 
@@ -192,7 +194,10 @@ struct Scenario {
     std::vector<Perturbation> perturbations;
     LiveSettings live;
 
-    int stages() const { return layout.pp * schedule.virtualStages; }
+    /// Copies of the model that one pipeline trains side by side.
+    int modelCopies() const { return schedule.kind == "dualpipe" ? 2 : 1; }
+    /// Parts that each copy of the model is cut into.
+    int stages() const { return layout.pp * schedule.virtualStages / modelCopies(); }
     /// Micro-batches one pipeline works through in a step.
     int microbatches() const { return training.globalBatchSize / (training.microBatchSize * layout.dp); }
     bool operator==(const Scenario&) const = default;

@@ -55,12 +55,6 @@ void Rules::warning(std::string_view pointer, std::string message)
     m_problems.push_back({m_file, std::string(pointer), std::move(message), Severity::warning});
 }
 
-const std::vector<std::string>& availableScheduleKinds()
-{
-    static const std::vector<std::string> kinds = {"gpipe", "1f1b", "interleaved-1f1b", "looped-bfs", "custom"};
-    return kinds;
-}
-
 void validate(const Resolution& resolution, const std::string& file, std::vector<Problem>& problems)
 {
     Rules(resolution, file, problems).run();

@@ -12,7 +12,4 @@ namespace sim {
 /// Rules on values that are broken already are not looked at. Adds to `problems` in the order of the file's blocks.
 void validate(const Resolution&, const std::string& file, std::vector<Problem>& problems);
 
-/// Kinds of schedule that can be simulated. The schedule library has their generators; a test keeps both in step.
-const std::vector<std::string>& availableScheduleKinds();
-
 } // namespace sim

@@ -117,6 +117,8 @@ Json toJson(const ScheduleSettings& s)
               {"virtual_stages", s.virtualStages},
               {"layers_per_stage", s.layersPerStage},
               {"microbatch_group", s.microbatchGroup}};
+    if (s.sequenceSlices > 1)
+        json["sequence_slices"] = s.sequenceSlices;
     if (s.memoryCapGib > 0)
         json["memory_cap_gib"] = number(s.memoryCapGib);
     if (!s.actions.empty())
@@ -141,7 +143,8 @@ Json toJson(const Training& t)
              {{"grad_reduce", t.overlap.gradReduce},
               {"param_gather", t.overlap.paramGather},
               {"tp_comm", t.overlap.tpComm},
-              {"p2p", t.overlap.p2p}}}};
+              {"p2p", t.overlap.p2p},
+              {"ep_comm", t.overlap.epComm}}}};
 }
 
 Json toJson(const Perturbation& p)

@@ -1,9 +1,11 @@
 #include "sim/schedule/csv.h"
 
 #include "sim/error.h"
+#include "sim/schedule/walk.h"
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
 #include <optional>
 
 namespace sim {
@@ -11,6 +13,7 @@ namespace sim {
 namespace {
 
 constexpr std::string_view kDigits = "0123456789";
+constexpr int kMostSlices = 4096;
 
 struct Where {
     std::size_t line, cell; ///< from 1
@@ -73,18 +76,20 @@ bool isCommunication(std::string_view letters)
     return std::find(std::begin(kNames), std::end(kNames), letters) != std::end(kNames);
 }
 
-Action parseCell(std::string_view text, const Where& where)
+/// An action as written: its micro-batch and slice still apart.
+struct Cell {
+    Action action;
+    int slice = -1; ///< none written
+};
+
+Cell parseAction(std::string_view text, const Where& where)
 {
     constexpr const char* kGrammar = "is not an action; write stage, F, B, I or W, micro-batch, as in 0F1";
-    if (text.front() == '(' || text.find("OVERLAP") != std::string_view::npos)
-        fail(where, text,
-             "is an overlapped block, which is not supported; to run its passes one after the other write them as two "
-             "cells, as in 0F8,7B4");
     const std::size_t stageEnd = std::min(text.find_first_not_of(kDigits), text.size());
     const std::size_t lettersEnd = std::min(text.find_first_of(kDigits, stageEnd), text.size());
     const std::string_view stage = text.substr(0, stageEnd);
     const std::string_view letters = text.substr(stageEnd, lettersEnd - stageEnd);
-    const std::string_view microbatch = text.substr(lettersEnd);
+    std::string_view microbatch = text.substr(lettersEnd);
     if (!stage.empty() && isCommunication(letters))
         fail(where, text,
              "is communication, so this is a compute_comms file; sends, receives and sharding follow from the compute "
@@ -97,9 +102,39 @@ Action parseCell(std::string_view text, const Where& where)
         fail(where, text, kGrammar);
     if (microbatch.empty())
         fail(where, text, "has no micro-batch; write " + std::string(text) + "0 for the first one");
-    if (microbatch.find_first_not_of(kDigits) != std::string_view::npos)
+    Cell cell;
+    if (const std::size_t dot = microbatch.find('.'); dot != std::string_view::npos) {
+        const std::string_view slice = microbatch.substr(dot + 1);
+        microbatch = microbatch.substr(0, dot);
+        if (slice.empty() || slice.find_first_not_of(kDigits) != std::string_view::npos)
+            fail(where, text, kGrammar);
+        cell.slice = parseNumber(slice, where, text);
+    }
+    if (microbatch.empty() || microbatch.find_first_not_of(kDigits) != std::string_view::npos)
         fail(where, text, kGrammar);
-    return {*kind, parseNumber(stage, where, text), parseNumber(microbatch, where, text)};
+    cell.action = {.kind = *kind, .stage = parseNumber(stage, where, text), .microbatch = parseNumber(microbatch, where, text)};
+    return cell;
+}
+
+/// One action, or a block such as (0F8;7B4)OVERLAP_F_B.
+void parseCell(std::string_view text, const Where& where, std::vector<Cell>& cells)
+{
+    constexpr std::string_view kOverlap = "OVERLAP_F_B";
+    if (text.front() != '(') {
+        cells.push_back(parseAction(text, where));
+        return;
+    }
+    const std::size_t close = text.find(')');
+    const std::size_t semicolon = text.find(';');
+    if (close == std::string_view::npos || semicolon >= close || trimmed(text.substr(close + 1)) != kOverlap)
+        fail(where, text, "is not an overlapped block; write a forward and a backward as in (0F8;7B4)OVERLAP_F_B");
+    Cell forward = parseAction(trimmed(text.substr(1, semicolon - 1)), where);
+    const Cell backward = parseAction(trimmed(text.substr(semicolon + 1, close - semicolon - 1)), where);
+    if (forward.action.kind != ActionKind::forward || backward.action.kind != ActionKind::backward)
+        fail(where, text, "must hold one forward (F) and then one full backward (B)");
+    forward.action.overlapsNext = true;
+    cells.push_back(forward);
+    cells.push_back(backward);
 }
 
 /// W without any I is the 2024 dialect, where B was the input gradient: read as it stands it would count W twice.
@@ -121,6 +156,18 @@ void refuseLegacyDialect(const Schedule& schedule)
             "line " + std::to_string(weightRank + 1) + " (rank " + std::to_string(weightRank) + "): " + actionText(*weight) +
             " is a weight gradient, but no line has an input gradient (I): this is the dialect of 2024, where B meant the "
             "input gradient and BW the full backward; rename B to I, then BW to B");
+}
+
+/// Two copies of the model run side by side (DualPipe) where each half of the stages has only its half of the micro-batches.
+int chainsOf(const Schedule& schedule)
+{
+    if (schedule.stages() % 2 != 0 || schedule.microbatches % 2 != 0)
+        return 1;
+    for (const auto& actions : schedule.actions)
+        for (const Action& action : actions)
+            if (action.stage / (schedule.stages() / 2) != action.microbatch / (schedule.microbatches / 2))
+                return 1;
+    return 2;
 }
 
 /// Stage -> rank, and the counts, from the actions.
@@ -163,24 +210,55 @@ void inferFrame(Schedule& schedule)
         ++chunks[static_cast<std::size_t>(schedule.stageToRank[stage])];
     }
     schedule.virtualStages = *std::max_element(chunks.begin(), chunks.end());
+    schedule.chains = chainsOf(schedule);
+}
+
+/// Micro-batches are numbered through their slices, once it is known how many slices there are.
+void numberSlices(Schedule& schedule, const std::vector<std::vector<Cell>>& rows)
+{
+    int last = -1;
+    bool someWithout = false;
+    for (const std::vector<Cell>& row : rows)
+        for (const Cell& cell : row) {
+            last = std::max(last, cell.slice);
+            someWithout = someWithout || cell.slice < 0;
+        }
+    if (last >= 0 && someWithout)
+        throw Error("some actions name a slice of their sequence, as in 0F1.2, and some do not; give all of them one");
+    if (last >= kMostSlices)
+        throw Error("slice " + std::to_string(last) + " is beyond the " + std::to_string(kMostSlices) +
+                    " slices a sequence can have");
+    schedule.slices = last < 0 ? 1 : last + 1;
+    for (const std::vector<Cell>& row : rows) {
+        std::vector<Action>& actions = schedule.actions.emplace_back();
+        for (const Cell& cell : row) {
+            Action action = cell.action;
+            if (action.microbatch >= std::numeric_limits<std::int32_t>::max() / schedule.slices)
+                throw Error("micro-batch " + std::to_string(action.microbatch) + " is too large a number");
+            action.microbatch = action.microbatch * schedule.slices + std::max(cell.slice, 0);
+            actions.push_back(action);
+        }
+    }
 }
 
 template <class Line>
 Schedule parseLines(const std::vector<Line>& lines)
 {
-    Schedule schedule;
-    schedule.kind = "custom";
+    std::vector<std::vector<Cell>> rows;
     for (std::size_t row = 0; row < lines.size(); ++row) {
-        std::vector<Action>& actions = schedule.actions.emplace_back();
+        std::vector<Cell>& parsed = rows.emplace_back();
         const std::vector<std::string_view> cells = splitCells(lines[row]);
         for (std::size_t column = 0; column < cells.size(); ++column)
             if (!cells[column].empty())
-                actions.push_back(parseCell(cells[column], {row + 1, column + 1}));
-        if (actions.empty())
+                parseCell(cells[column], {row + 1, column + 1}, parsed);
+        if (parsed.empty())
             throw Error("line " + std::to_string(row + 1) + " (rank " + std::to_string(row) + ") has no actions");
     }
-    if (schedule.actions.empty())
+    if (rows.empty())
         throw Error("the schedule is empty; write one line a pipeline rank, such as 0F0,0B0");
+    Schedule schedule;
+    schedule.kind = "custom";
+    numberSlices(schedule, rows);
     refuseLegacyDialect(schedule);
     inferFrame(schedule);
     return schedule;
@@ -192,8 +270,12 @@ std::string scheduleCsv(const Schedule& schedule)
 {
     std::string text;
     for (const auto& actions : schedule.actions) {
-        for (std::size_t i = 0; i < actions.size(); ++i)
-            text += (i == 0 ? "" : ",") + actionText(actions[i]);
+        for (std::size_t i = 0; i < actions.size(); ++i) {
+            text += i == 0 ? "" : ",";
+            const ActionBlock block = blockAt(actions, i);
+            text += blockText(block, schedule.slices);
+            i += block.size() - 1;
+        }
         text += '\n';
     }
     return text;

@@ -37,7 +37,8 @@ void checkTimes(const PassTimes& times)
 bool hasFrame(const Schedule& schedule)
 {
     if (schedule.ranks < 1 || schedule.actions.size() != static_cast<std::size_t>(schedule.ranks) ||
-        schedule.stageToRank.empty() || schedule.microbatches < 1)
+        schedule.stageToRank.empty() || schedule.microbatches < 1 || schedule.slices < 1 || schedule.chains < 1 ||
+        schedule.stages() % schedule.chains != 0 || schedule.microbatches % schedule.chains != 0)
         return false;
     if (std::any_of(schedule.stageToRank.begin(), schedule.stageToRank.end(),
                     [&](int rank) { return rank < 0 || rank >= schedule.ranks; }))
@@ -45,7 +46,7 @@ bool hasFrame(const Schedule& schedule)
     std::size_t actions = 0;
     for (const auto& list : schedule.actions)
         actions += list.size();
-    return actions >= 2 * schedule.stageToRank.size() * static_cast<std::size_t>(schedule.microbatches);
+    return actions >= 2 * schedule.stageToRank.size() * static_cast<std::size_t>(schedule.microbatches / schedule.chains);
 }
 
 double largest(const std::vector<double>& values)
@@ -75,106 +76,211 @@ void summarise(ScheduleTimes& times)
     times.bubbleOverIdeal = ideal > 0 ? (times.makespan - ideal) / ideal : 0;
 }
 
+/// The recurrence, one block after the other.
+class Evaluation {
+public:
+    Evaluation(const Schedule& schedule, std::span<const PassTimes> times, std::span<const PassMemory> memory)
+        : m_schedule(schedule), m_stages(schedule.stageToRank.size()),
+          m_microbatches(static_cast<std::size_t>(schedule.microbatches)), m_passes(m_stages * m_microbatches, Pass{}),
+          m_costs(m_stages), m_states(schedule.actions.size())
+    {
+        const auto length = static_cast<std::size_t>(schedule.chainLength());
+        for (std::size_t stage = 0; stage < m_stages; ++stage) {
+            const std::size_t part = stage % length;
+            StageCosts& costs = m_costs[stage];
+            costs.times = times[times.size() == 1 ? 0 : part];
+            costs.memory = memory[memory.size() == 1 ? 0 : part];
+            costs.enters = schedule.entersAt(static_cast<int>(stage));
+            costs.leaves = schedule.leavesAt(static_cast<int>(stage));
+            if (!costs.enters && schedule.stageToRank[stage] != schedule.stageToRank[stage - 1])
+                costs.latencyBefore = m_costs[stage - 1].latencyAfter = m_costs[stage - 1].times.comm;
+        }
+    }
+
+    ScheduleTimes run()
+    {
+        const std::size_t ranks = m_schedule.actions.size();
+        m_result.busy.assign(ranks, 0);
+        m_result.peakActivations.assign(ranks, 0);
+        m_result.start.resize(ranks);
+        m_result.end.resize(ranks);
+        for (std::size_t rank = 0; rank < ranks; ++rank) {
+            m_result.start[rank].resize(m_schedule.actions[rank].size());
+            m_result.end[rank].resize(m_schedule.actions[rank].size());
+        }
+        const std::vector<std::size_t> position = walkSchedule(
+            m_schedule, [this](std::size_t rank, std::size_t index, ActionBlock block) { return execute(rank, index, block); });
+        for (std::size_t rank = 0; rank < ranks; ++rank) {
+            if (position[rank] < m_schedule.actions[rank].size())
+                refuse(m_schedule);
+            m_result.busy[rank] = m_states[rank].busy;
+            m_result.peakActivations[rank] = m_states[rank].peak;
+        }
+        // No weight gradient comes without its input gradient, nor that without its forward.
+        const std::size_t chainPasses = m_passes.size() / static_cast<std::size_t>(m_schedule.chains);
+        const auto done = std::count_if(m_passes.begin(), m_passes.end(), [](const Pass& pass) { return pass.weightDone; });
+        if (static_cast<std::size_t>(done) != chainPasses)
+            refuse(m_schedule);
+        summarise(m_result);
+        return std::move(m_result);
+    }
+
+private:
+    struct Pass {
+        double forwardEnd = kNotYet;
+        double gradientEnd = kNotYet; ///< of what publishes the gradient: I, or B at its end
+        bool weightDone = false;
+    };
+    struct StageCosts {
+        PassTimes times;
+        PassMemory memory;
+        double latencyBefore = 0, latencyAfter = 0;
+        bool enters = false, leaves = false;
+    };
+    struct RankState {
+        double clock = 0, busy = 0, held = 0, peak = 0;
+    };
+
+    Pass& passOf(const Action& action)
+    {
+        return m_passes[static_cast<std::size_t>(action.stage) * m_microbatches + static_cast<std::size_t>(action.microbatch)];
+    }
+
+    /// When the inputs of an action are there; kNotYet if it must wait, or can never run.
+    double ready(std::size_t rank, const Action& action)
+    {
+        const auto stage = static_cast<std::size_t>(action.stage);
+        if (stage >= m_stages || static_cast<std::size_t>(action.microbatch) >= m_microbatches ||
+            static_cast<std::size_t>(m_schedule.stageToRank[stage]) != rank)
+            return kNotYet;
+        const Pass& pass = passOf(action);
+        const StageCosts& costs = m_costs[stage];
+        switch (action.kind) {
+        case ActionKind::forward: {
+            if (pass.forwardEnd >= 0)
+                return kNotYet;
+            if (costs.enters)
+                return m_schedule.chains == 1 || m_schedule.chainOf(action.microbatch) == action.stage / m_schedule.chainLength()
+                           ? 0
+                           : kNotYet;
+            const double input = (&pass - m_microbatches)->forwardEnd;
+            return input < 0 ? kNotYet : input + costs.latencyBefore;
+        }
+        case ActionKind::backwardWeight:
+            return pass.gradientEnd < 0 || pass.weightDone ? kNotYet : 0;
+        default: {
+            if (pass.forwardEnd < 0 || pass.gradientEnd >= 0)
+                return kNotYet;
+            if (costs.leaves)
+                return 0;
+            const double gradient = (&pass + m_microbatches)->gradientEnd;
+            return gradient < 0 ? kNotYet : gradient + costs.latencyAfter;
+        }
+        }
+    }
+
+    double duration(ActionBlock block) const
+    {
+        double sum = 0;
+        double overlapped = 0;
+        bool together = block.size() > 1;
+        for (const Action& action : block) {
+            const PassTimes& times = m_costs[static_cast<std::size_t>(action.stage)].times;
+            together = together && times.overlapped >= 0;
+            overlapped += times.overlapped / 2;
+            switch (action.kind) {
+            case ActionKind::forward:
+                sum += times.forward;
+                break;
+            case ActionKind::backward:
+                sum += times.backwardInput + times.backwardWeight;
+                break;
+            case ActionKind::backwardInput:
+                sum += times.backwardInput;
+                break;
+            case ActionKind::backwardWeight:
+                sum += times.backwardWeight;
+                break;
+            }
+        }
+        return together ? overlapped : sum;
+    }
+
+    bool execute(std::size_t rank, std::size_t index, ActionBlock block)
+    {
+        RankState& state = m_states[rank];
+        double start = state.clock;
+        for (const Action& action : block) {
+            const double inputs = ready(rank, action);
+            if (inputs < 0)
+                return false;
+            start = std::max(start, inputs);
+        }
+        const double length = duration(block);
+        const double end = start + length;
+        for (std::size_t i = 0; i < block.size(); ++i) {
+            publish(block[i], end, state);
+            m_result.start[rank][index + i] = start;
+            m_result.end[rank][index + i] = end;
+        }
+        state.busy += length;
+        state.clock = end;
+        return true;
+    }
+
+    void publish(const Action& action, double end, RankState& state)
+    {
+        Pass& pass = passOf(action);
+        const PassMemory& memory = m_costs[static_cast<std::size_t>(action.stage)].memory;
+        switch (action.kind) {
+        case ActionKind::forward:
+            pass.forwardEnd = end;
+            state.held += memory.full;
+            state.peak = std::max(state.peak, state.held);
+            break;
+        case ActionKind::backwardWeight:
+            pass.weightDone = true;
+            state.held -= memory.weight;
+            break;
+        case ActionKind::backward:
+            pass.gradientEnd = end;
+            pass.weightDone = true;
+            state.held -= memory.full;
+            break;
+        case ActionKind::backwardInput:
+            pass.gradientEnd = end;
+            state.held -= memory.full - memory.weight;
+            break;
+        }
+    }
+
+    const Schedule& m_schedule;
+    std::size_t m_stages, m_microbatches;
+    std::vector<Pass> m_passes; ///< [stage][micro-batch]
+    std::vector<StageCosts> m_costs;
+    std::vector<RankState> m_states;
+    ScheduleTimes m_result;
+};
+
 } // namespace
 
 ScheduleTimes evaluateSchedule(const Schedule& schedule, const PassTimes& times, const PassMemory& memory)
 {
-    checkTimes(times);
+    return evaluateSchedule(schedule, std::span(&times, 1), std::span(&memory, 1));
+}
+
+ScheduleTimes evaluateSchedule(const Schedule& schedule, std::span<const PassTimes> times, std::span<const PassMemory> memory)
+{
+    for (const PassTimes& of : times)
+        checkTimes(of);
     if (!hasFrame(schedule))
         refuse(schedule);
-
-    const std::size_t ranks = schedule.actions.size();
-    const std::size_t stages = schedule.stageToRank.size();
-    const auto microbatches = static_cast<std::size_t>(schedule.microbatches);
-    const std::size_t passes = stages * microbatches;
-    // Ends of F and of what publishes the gradient (I, or B at its end), by stage and micro-batch.
-    std::vector<double> forwardEnd(passes, kNotYet);
-    std::vector<double> gradientEnd(passes, kNotYet);
-    // Latency of the edge from stage s - 1 to s.
-    std::vector<double> latency(stages, 0);
-    for (std::size_t stage = 1; stage < stages; ++stage)
-        latency[stage] = schedule.stageToRank[stage] == schedule.stageToRank[stage - 1] ? 0 : times.comm;
-
-    ScheduleTimes result;
-    result.busy.assign(ranks, 0);
-    result.peakActivations.assign(ranks, 0);
-    result.start.resize(ranks);
-    result.end.resize(ranks);
-    for (std::size_t rank = 0; rank < ranks; ++rank) {
-        result.start[rank].resize(schedule.actions[rank].size());
-        result.end[rank].resize(schedule.actions[rank].size());
-    }
-    struct RankState {
-        double clock = 0, busy = 0, held = 0, peak = 0;
-    };
-    std::vector<RankState> states(ranks);
-    std::vector<char> weightDone(passes, 0);
-
-    const auto execute = [&](std::size_t rank, std::size_t index, const Action& action) {
-        const auto stage = static_cast<std::size_t>(action.stage);
-        const auto microbatch = static_cast<std::size_t>(action.microbatch);
-        if (stage >= stages || microbatch >= microbatches || static_cast<std::size_t>(schedule.stageToRank[stage]) != rank)
-            return false;
-        const std::size_t pass = stage * microbatches + microbatch;
-        RankState& state = states[rank];
-        double start = state.clock;
-        double duration = 0;
-        double* published = nullptr;
-        if (action.kind == ActionKind::forward) {
-            if (stage > 0) {
-                const double input = forwardEnd[pass - microbatches];
-                if (input < 0)
-                    return false;
-                start = std::max(start, input + latency[stage]);
-            }
-            published = &forwardEnd[pass];
-            if (*published >= 0)
-                return false;
-            duration = times.forward;
-            state.held += memory.full;
-            state.peak = std::max(state.peak, state.held);
-        } else if (action.kind == ActionKind::backwardWeight) {
-            if (gradientEnd[pass] < 0 || weightDone[pass])
-                return false;
-            duration = times.backwardWeight;
-            state.held -= memory.weight;
-            weightDone[pass] = 1;
-        } else {
-            published = &gradientEnd[pass];
-            if (forwardEnd[pass] < 0 || *published >= 0)
-                return false;
-            if (stage + 1 < stages) {
-                const double gradient = gradientEnd[pass + microbatches];
-                if (gradient < 0)
-                    return false;
-                start = std::max(start, gradient + latency[stage + 1]);
-            }
-            const bool full = action.kind == ActionKind::backward;
-            duration = times.backwardInput + (full ? times.backwardWeight : 0);
-            state.held -= full ? memory.full : memory.full - memory.weight;
-            weightDone[pass] = full ? 1 : 0;
-        }
-        const double end = start + duration;
-        if (published != nullptr)
-            *published = end;
-        state.busy += duration;
-        state.clock = end;
-        result.start[rank][index] = start;
-        result.end[rank][index] = end;
-        return true;
-    };
-    const std::vector<std::size_t> position = walkSchedule(schedule, execute);
-    for (std::size_t rank = 0; rank < ranks; ++rank) {
-        if (position[rank] < schedule.actions[rank].size())
-            refuse(schedule);
-        result.busy[rank] = states[rank].busy;
-        result.peakActivations[rank] = states[rank].peak;
-    }
-    // No weight gradient comes without its input gradient, nor that without its forward.
-    if (std::find(weightDone.begin(), weightDone.end(), 0) != weightDone.end())
-        refuse(schedule);
-    summarise(result);
-    return result;
+    const auto parts = static_cast<std::size_t>(schedule.chainLength());
+    for (const auto& [what, given] : {std::pair{"times", times.size()}, {"memory", memory.size()}})
+        if (given != 1 && given != parts)
+            throw Error(std::string("the ") + what + " of " + std::to_string(given) + " stages are given, the schedule has " +
+                        std::to_string(parts) + "; give one for all, or one a stage");
+    return Evaluation(schedule, times, memory).run();
 }
 
 } // namespace sim

@@ -1,9 +1,11 @@
 // Exact times of a schedule for given pass durations: the pipeline alone, no kernels, no links. For the schedule chooser, tests
-// against published tables, and the synthesiser. Dependencies: facts/schedules.md section 0.
+// against published tables, and the synthesiser. F waits for F of the stage before, I or B for F of its stage and for I or B of
+// the stage after (a B hands its gradient on at its end), W for I; a rank runs its list in order.
 #pragma once
 
 #include "sim/schedule/schedule.h"
 
+#include <span>
 #include <vector>
 
 namespace sim {
@@ -11,6 +13,10 @@ namespace sim {
 /// Durations of one chunk, any unit; comm is latency per edge between ranks and occupies nobody.
 struct PassTimes {
     double forward = 1, backwardInput = 1, backwardWeight = 1, comm = 0;
+    double overlapped = -1; ///< a forward and a full backward in one block; below 0: as long as one after the other
+
+    double backward() const { return backwardInput + backwardWeight; }
+    double total() const { return forward + backward(); }
 };
 /// Activation of one micro-batch on one chunk: `full` is held from F, of which `weight` stays until W (M_B, M_W of the ZB paper).
 struct PassMemory {
@@ -32,5 +38,9 @@ struct ScheduleTimes {
 
 /// Throws Error if the schedule cannot run to its end (see checkSchedule). O(actions).
 ScheduleTimes evaluateSchedule(const Schedule&, const PassTimes& = {}, const PassMemory& = {});
+
+/// The same for parts of the model that differ: entry i is of part i of Schedule::chainLength(), its `comm` that of the edge to
+/// part i + 1. One entry holds for all.
+ScheduleTimes evaluateSchedule(const Schedule&, std::span<const PassTimes>, std::span<const PassMemory>);
 
 } // namespace sim

@@ -43,29 +43,14 @@ constexpr std::int64_t kMostActions = 100'000'000;
 const std::array<ScheduleFamily, 17>& table()
 {
     static const std::array<ScheduleFamily, 17> families = {
-        gpipeFamily(),
-        oneFOneBFamily(),
-        interleavedFamily(),
-        loopedBfsFamily(),
-        planned("zb-h1", "ZB-H1", "1F1B's memory, a third of its bubble: weight gradients fill the gaps",
-                "Zero Bubble, arXiv 2401.10241", 1, 1),
-        planned("zb-h2", "ZB-H2", "no bubble where passes take equally long, for twice the activations",
-                "Zero Bubble, arXiv 2401.10241", 1, 1),
-        planned("zb-1p", "ZB-1p", "automatic order under 1F1B's memory", "Zero Bubble, arXiv 2401.10241", 1, 1),
-        planned("zb-2p", "ZB-2p", "automatic order under twice 1F1B's memory", "Zero Bubble, arXiv 2401.10241", 1, 1),
-        planned("zb-v", "ZB-V", "no bubble with 1F1B's memory, stages folded as a V", "Zero Bubble, arXiv 2401.10241", 2, 2),
-        planned("v-half", "V-Half", "half of 1F1B's activations, half of its bubble", "Controllable Memory, arXiv 2405.15362", 2,
-                2),
-        planned("v-min", "V-Min", "a third of 1F1B's activations", "Controllable Memory, arXiv 2405.15362", 2, 2),
-        planned("interleaved-zb", "Interleaved zero bubble", "interleaved 1F1B with split backwards",
-                "PyTorch ScheduleInterleavedZeroBubble", 1, 0),
-        planned("dualpipe", "DualPipe", "two directions at once hide expert communication, for two copies of the weights",
-                "DeepSeek-V3, arXiv 2412.19437", 2, 2),
-        planned("dualpipe-v", "DualPipeV",
-                "DualPipe with its two halves joined to a V: one copy of the weights on half the ranks",
-                "DeepSeek DualPipe; PyTorch ScheduleDualPipeV", 2, 2),
-        planned("seq-1f1b", "Seq1F1B", "1F1B over slices of a sequence", "Seq1F1B, arXiv 2406.03488", 1, 1),
-        planned("auto", "Synthesised", "the best order found under a memory cap", "Rankscope", 1, 0),
+        gpipeFamily(),       oneFOneBFamily(),
+        interleavedFamily(), loopedBfsFamily(),
+        zbH1Family(),        zbH2Family(),
+        zb1pFamily(),        zb2pFamily(),
+        zbVFamily(),         vHalfFamily(),
+        vMinFamily(),        interleavedZbFamily(),
+        dualpipeFamily(),    dualpipeVFamily(),
+        seq1f1bFamily(),     planned("auto", "Synthesised", "the best order found under a memory cap", "Rankscope", 1, 0),
         customFamily(),
     };
     return families;
@@ -110,12 +95,15 @@ std::optional<std::string> basicsUnmet(const ScheduleRequest& request, int minVi
     if (request.microbatches < 1)
         return request.kind + " needs at least 1 micro-batch, it has " + std::to_string(request.microbatches);
     const std::int64_t stages = std::int64_t{request.ranks} * std::max(request.virtualStages, 1);
-    if (stages > kMostActions || 2 * stages * request.microbatches > kMostActions)
+    if (stages > kMostActions || 3 * stages * request.microbatches * std::max(request.slices, 1) > kMostActions)
         return request.kind + " on " + std::to_string(request.ranks) + " pipeline ranks with " +
                std::to_string(request.virtualStages) + " virtual stages and " + microbatchesText(request.microbatches) +
                " is more than " + std::to_string(kMostActions) + " actions";
-    if (request.overlapExpertComm && request.kind != "interleaved-1f1b")
-        return request.kind + " has no order that overlaps expert communication; interleaved-1f1b has";
+    if (request.overlapExpertComm && request.kind != "interleaved-1f1b" && request.kind != "1f1b")
+        return request.kind + " has no order that overlaps expert communication by choice; 1f1b and interleaved-1f1b have";
+    if (request.slices != 1 && request.kind != "seq-1f1b")
+        return request.kind + " runs whole sequences, asked for " + std::to_string(request.slices) +
+               " slices; nearest: 1, or seq-1f1b";
     if (!request.customActions.empty())
         return request.kind + " makes its own actions; " + std::to_string(request.customActions.size()) +
                " lines of actions are given: remove them, or use custom";
@@ -140,6 +128,14 @@ Schedule loopSchedule(const ScheduleRequest& request)
     for (int stage = 0; stage < request.ranks * request.virtualStages; ++stage)
         schedule.stageToRank.push_back(stage % request.ranks);
     schedule.actions.resize(static_cast<std::size_t>(request.ranks));
+    return schedule;
+}
+
+Schedule vSchedule(const ScheduleRequest& request)
+{
+    Schedule schedule = loopSchedule(request);
+    for (int stage = 0; stage < schedule.stages(); ++stage)
+        schedule.stageToRank[static_cast<std::size_t>(stage)] = stage < request.ranks ? stage : schedule.stages() - 1 - stage;
     return schedule;
 }
 

@@ -1,6 +1,7 @@
 // Interleaved 1F1B (arXiv 2104.04473), Megatron Core's forward_backward_pipelining_with_interleaving. Micro-batches go in groups
 // of N: a rank runs a group through its first chunk, then through its second, and so on. PyTorch's ScheduleInterleaved1F1B is the
 // same with N = m / max(1, m / p).
+#include "sim/scenario/schedule_kinds.h"
 #include "sim/schedule/family_parts.h"
 
 #include <algorithm>
@@ -15,15 +16,6 @@ int groupOf(const ScheduleRequest& request)
     return request.microbatchGroup > 0 ? request.microbatchGroup : request.ranks;
 }
 
-/// Megatron Core's rule: a last, shorter group must still fill the pipeline.
-bool isLegal(int ranks, int group, int microbatches)
-{
-    if (group < ranks || group > microbatches)
-        return false;
-    const int rest = microbatches % group;
-    return rest == 0 || rest >= ranks;
-}
-
 /// "groups of 4, 5 or 8": sizes that take these micro-batches, nearest to the one asked for first, at most three.
 std::string legalGroups(const ScheduleRequest& request, int asked)
 {
@@ -31,7 +23,8 @@ std::string legalGroups(const ScheduleRequest& request, int asked)
     const int from = std::clamp(asked, request.ranks, request.microbatches);
     for (int distance = 0; distance <= request.microbatches && sizes.size() < 3; ++distance)
         for (const int size : {from - distance, from + distance})
-            if (isLegal(request.ranks, size, request.microbatches) && std::find(sizes.begin(), sizes.end(), size) == sizes.end())
+            if (isLegalGroup(request.ranks, size, request.microbatches) &&
+                std::find(sizes.begin(), sizes.end(), size) == sizes.end())
                 sizes.push_back(size);
     std::sort(sizes.begin(), sizes.end());
     std::string text;
@@ -43,10 +36,10 @@ std::string legalGroups(const ScheduleRequest& request, int asked)
 std::string nearestMicrobatches(int ranks, int group, int asked)
 {
     int below = asked;
-    while (below >= group && !isLegal(ranks, group, below))
+    while (below >= group && !isLegalGroup(ranks, group, below))
         --below;
     int above = std::max(asked, group);
-    while (!isLegal(ranks, group, above))
+    while (!isLegalGroup(ranks, group, above))
         ++above;
     return (below >= group ? std::to_string(below) + " or " : "") + std::to_string(above);
 }
@@ -62,7 +55,7 @@ std::optional<std::string> unmet(const ScheduleRequest& request)
                "; it must be positive, or 0 for the number of ranks";
     const int group = groupOf(request);
     const int microbatches = request.microbatches;
-    if (isLegal(request.ranks, group, microbatches))
+    if (isLegalGroup(request.ranks, group, microbatches))
         return std::nullopt;
 
     const std::string setting = "interleaved-1f1b on " + std::to_string(request.ranks) + " pipeline ranks";
@@ -109,17 +102,15 @@ Schedule make(const ScheduleRequest& request)
         const auto warmup = std::min(table.size(), static_cast<std::size_t>(2 * (ranks - 1 - rank)) +
                                                        static_cast<std::size_t>(chunks - 1) * static_cast<std::size_t>(group) +
                                                        static_cast<std::size_t>(extra));
-        const auto forward = [&](const Virtual& at) { actions.push_back(forwardOf(at.chunk * ranks + rank, at.microbatch)); };
+        const auto forward = [&](const Virtual& at) { return forwardOf(at.chunk * ranks + rank, at.microbatch); };
         const auto backward = [&](const Virtual& at) {
-            actions.push_back(backwardOf((chunks - 1 - at.chunk) * ranks + rank, at.microbatch));
+            return backwardOf((chunks - 1 - at.chunk) * ranks + rank, at.microbatch);
         };
         for (std::size_t k = 0; k < warmup; ++k)
-            forward(table[k]);
-        for (std::size_t k = 0; k < table.size(); ++k) {
-            if (warmup + k < table.size())
-                forward(table[warmup + k]);
-            backward(table[k]);
-        }
+            actions.push_back(forward(table[k]));
+        appendPairs(
+            request, actions, table.size(), warmup, [&](std::size_t k) { return forward(table[k]); },
+            [&](std::size_t k) { return backward(table[k]); });
     }
     return schedule;
 }

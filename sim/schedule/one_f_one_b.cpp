@@ -19,14 +19,15 @@ Schedule make(const ScheduleRequest& request)
     for (int rank = 0; rank < request.ranks; ++rank) {
         auto& actions = schedule.actions[static_cast<std::size_t>(rank)];
         actions.reserve(2 * static_cast<std::size_t>(request.microbatches));
-        const int warmup = std::min(request.ranks - 1 - rank, request.microbatches);
+        // In blocks a forward cannot wait for the backward beside it: twice the distance, and one more for the pair.
+        const int distance = request.ranks - 1 - rank;
+        const int warmup = std::min(request.overlapExpertComm ? 2 * distance + 1 : distance, request.microbatches);
         for (int microbatch = 0; microbatch < warmup; ++microbatch)
             actions.push_back(forwardOf(rank, microbatch));
-        for (int microbatch = 0; microbatch < request.microbatches; ++microbatch) {
-            if (warmup + microbatch < request.microbatches)
-                actions.push_back(forwardOf(rank, warmup + microbatch));
-            actions.push_back(backwardOf(rank, microbatch));
-        }
+        appendPairs(
+            request, actions, static_cast<std::size_t>(request.microbatches), static_cast<std::size_t>(warmup),
+            [&](std::size_t k) { return forwardOf(rank, static_cast<int>(k)); },
+            [&](std::size_t k) { return backwardOf(rank, static_cast<int>(k)); });
     }
     return schedule;
 }

@@ -8,11 +8,14 @@ namespace sim {
 
 inline ScheduleRequest scheduleRequest(const Scenario& scenario)
 {
-    return {.kind = scenario.schedule.kind,
+    const std::string& kind = scenario.schedule.kind;
+    return {.kind = kind,
             .ranks = scenario.layout.pp,
             .virtualStages = scenario.schedule.virtualStages,
             .microbatches = scenario.microbatches(),
             .microbatchGroup = scenario.schedule.microbatchGroup,
+            .overlapExpertComm = scenario.training.overlap.epComm && (kind == "1f1b" || kind == "interleaved-1f1b"),
+            .slices = scenario.schedule.sequenceSlices,
             .customActions = scenario.schedule.actions};
 }
 

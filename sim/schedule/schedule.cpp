@@ -17,9 +17,24 @@ char actionLetter(ActionKind kind)
     return '?';
 }
 
-std::string actionText(const Action& action)
+std::string actionText(const Action& action, int slices)
 {
-    return std::to_string(action.stage) + actionLetter(action.kind) + std::to_string(action.microbatch);
+    std::string text = std::to_string(action.stage) + actionLetter(action.kind) + std::to_string(action.microbatch / slices);
+    if (slices > 1)
+        text += '.' + std::to_string(action.microbatch % slices);
+    return text;
+}
+
+ActionBlock blockAt(const std::vector<Action>& actions, std::size_t index)
+{
+    return {actions.data() + index, actions[index].overlapsNext && index + 1 < actions.size() ? 2U : 1U};
+}
+
+std::string blockText(ActionBlock block, int slices)
+{
+    if (block.size() == 1)
+        return actionText(block[0], slices);
+    return "(" + actionText(block[0], slices) + ";" + actionText(block[1], slices) + ")OVERLAP_F_B";
 }
 
 std::vector<int> Schedule::stagesOfRank(int rank) const

@@ -4,6 +4,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -16,22 +17,44 @@ char actionLetter(ActionKind);
 /// One pass of one micro-batch on one stage.
 struct Action {
     ActionKind kind = ActionKind::forward;
+    /// Runs as one block with the next action of its rank (PyTorch's OVERLAP_F_B): the block starts when the inputs of both are
+    /// there, and the outputs of both leave at its end. A forward and a full backward, in this order.
+    bool overlapsNext = false;
     std::int32_t stage = 0;
     std::int32_t microbatch = 0;
     auto operator<=>(const Action&) const = default; // NOLINT(modernize-use-nullptr): it misreads the defaulted body
 };
-/// "0F1": stage 0, forward, micro-batch 1.
-std::string actionText(const Action&);
+/// "0F1": stage 0, forward, micro-batch 1. With `slices` > 1, "0F1.2": its slice 2.
+std::string actionText(const Action&, int slices = 1);
+
+/// One action, or the two of an overlapped block: what a rank starts as one.
+using ActionBlock = std::span<const Action>;
+ActionBlock blockAt(const std::vector<Action>&, std::size_t index);
+/// "0F1", or "(0F8;7B4)OVERLAP_F_B".
+std::string blockText(ActionBlock, int slices = 1);
 
 struct Schedule {
     std::string kind;
     int ranks = 1;         ///< pipeline ranks p
     int virtualStages = 1; ///< chunks a rank holds
+    /// What goes through the pipeline one after the other: micro-batches, or with `slices` > 1 their slices, numbered
+    /// micro-batch * slices + slice. Forwards of a micro-batch's slices go in order on each stage, backwards in reverse
+    /// (keys and values of earlier slices are attended to).
     int microbatches = 1;
-    std::vector<int> stageToRank;             ///< stage (place in the model) -> pipeline rank
+    int slices = 1; ///< parts of a sequence
+    /// Copies of the model that run side by side (bidirectional schedules have 2). Each has an equal share of the stages and of
+    /// the micro-batches: stage s holds part s mod chainLength() of the model.
+    int chains = 1;
+    std::vector<int> stageToRank;             ///< stage -> pipeline rank
     std::vector<std::vector<Action>> actions; ///< [pipeline rank], in the order of execution
 
     int stages() const { return static_cast<int>(stageToRank.size()); }
+    /// Stages that a micro-batch passes: the parts the model is cut into.
+    int chainLength() const { return stages() / chains; }
+    bool entersAt(int stage) const { return stage % chainLength() == 0; }
+    bool leavesAt(int stage) const { return (stage + 1) % chainLength() == 0; }
+    /// The chain that a micro-batch takes.
+    int chainOf(int microbatch) const { return microbatch / (microbatches / chains); }
     /// Stages of a rank in model order: its chunks.
     std::vector<int> stagesOfRank(int rank) const;
     bool operator==(const Schedule&) const = default;

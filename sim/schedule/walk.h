@@ -4,11 +4,12 @@
 #include "sim/schedule/schedule.h"
 
 #include <cstddef>
+#include <span>
 #include <vector>
 
 namespace sim {
 
-/// Calls execute(rank, index, action) for each rank's next action until no rank can go on; execute returns false if the action
+/// Calls execute(rank, index, block) for each rank's next block until no rank can go on; execute returns false if the block
 /// must wait for another rank. Returns how many actions each rank ran. What ran does not depend on the order of visits.
 /// O(actions): a rank that waits is tried again only when a neighbouring stage has finished a pass.
 template <class Execute>
@@ -34,16 +35,18 @@ std::vector<std::size_t> walkSchedule(const Schedule& schedule, Execute&& execut
         runnable.pop_back();
         const std::vector<Action>& actions = schedule.actions[rank];
         std::size_t index = position[rank];
-        for (; index < actions.size(); ++index) {
-            const Action& action = actions[index];
-            if (!execute(rank, index, action)) {
+        while (index < actions.size()) {
+            const ActionBlock block = blockAt(actions, index);
+            if (!execute(rank, index, block)) {
                 waits[rank] = 1;
                 break;
             }
-            if (action.kind == ActionKind::forward)
-                wake(action.stage + 1);
-            else if (action.kind != ActionKind::backwardWeight)
-                wake(action.stage - 1);
+            index += block.size();
+            for (const Action& action : block)
+                if (action.kind == ActionKind::forward)
+                    wake(action.stage + 1);
+                else if (action.kind != ActionKind::backwardWeight)
+                    wake(action.stage - 1);
         }
         position[rank] = index;
     }

@@ -31,8 +31,8 @@ Schedule split(Schedule schedule)
                 parts.push_back(action);
                 continue;
             }
-            parts.push_back({ActionKind::backwardInput, action.stage, action.microbatch});
-            parts.push_back({ActionKind::backwardWeight, action.stage, action.microbatch});
+            parts.push_back({.kind = ActionKind::backwardInput, .stage = action.stage, .microbatch = action.microbatch});
+            parts.push_back({.kind = ActionKind::backwardWeight, .stage = action.stage, .microbatch = action.microbatch});
         }
         row = parts;
     }

@@ -1,5 +1,6 @@
 // Rules between the values: each breaks alone, with the numbers in it and what would be right; and what is legal but unwise.
 #include "sim/scenario/document.h"
+#include "sim/scenario/schedule_kinds.h"
 #include "sim/scenario/validate.h"
 #include "sim/schedule/families.h"
 #include "sim/schedule/request.h"
@@ -133,13 +134,29 @@ TEST(Rules, BreakOneByOneAndSayWhatWouldBeRight)
           "give "
           "layers_per_stage with zeros"}},
         {kDense,
-         {"schedule.kind=interleaved-1f1b"},
-         {"/schedule/virtual_stages: interleaved-1f1b needs at least 2 chunks a rank, and virtual_stages 1 (default); nearest: "
-          "2, "
-          "or kind 1f1b"}},
+         {"schedule.kind=interleaved-1f1b", "schedule.virtual_stages=1"},
+         {"/schedule/virtual_stages: interleaved-1f1b has at least 2 chunks a rank, and virtual_stages 1; nearest: 2, or kind "
+          "1f1b"}},
+        {kDense,
+         {"schedule.kind=dualpipe", "layout.pp=3", "layout.dp=2"},
+         {"/schedule/kind: dualpipe enters from both ends and needs an even number of pipeline ranks, and pp 3; nearest: 2, 4 "
+          "pipeline ranks"}},
+        {kDense,
+         {"schedule.kind=dualpipe-v", "training.global_batch_size=12"},
+         {"/training/global_batch_size: 12 gives 3 micro-batches, and dualpipe-v on pp 2 wants at least 4; nearest: 16"}},
+        {kDense,
+         {"schedule.kind=interleaved-zb", "training.global_batch_size=20"},
+         {"/training/global_batch_size: 20 gives 5 micro-batches, and interleaved-zb on pp 2 wants whole rounds of 2 (default); "
+          "nearest: 16, 24"}},
+        {kDense,
+         {"schedule.kind=seq-1f1b", "schedule.sequence_slices=3"},
+         {"/schedule/sequence_slices: sequence_length 8192 cannot be cut into sequence_slices 3 equal slices; nearest: 2, 4"}},
+        {kDense,
+         {"schedule.kind=seq-1f1b", "training.causal=false"},
+         {"/schedule/sequence_slices: slices of a sequence follow each other only where attention is causal; nearest: 1"}},
         {kDense,
          {"schedule.kind=interleaved-1f1b", "schedule.virtual_stages=2", "layout.pp=1"},
-         {"/schedule/kind: interleaved-1f1b needs at least 2 pipeline ranks, and pp 1; nearest: pp 2, or kind 1f1b"}},
+         {"/schedule/kind: interleaved-1f1b needs at least 2 pipeline ranks, and pp 1; nearest: 2 pipeline ranks, or kind 1f1b"}},
         {kDense,
          {"schedule.kind=1f1b-interleaved"},
          {"/schedule/kind: \"1f1b-interleaved\": unknown kind; nearest: \"interleaved-1f1b\", \"1f1b\""}},
@@ -265,6 +282,11 @@ TEST(Rules, KnowTheSameKindsAsTheGenerators)
     for (const ScheduleFamily& family : scheduleFamilies())
         if (family.available)
             available.emplace_back(family.kind);
+    for (const ScheduleFamily& family : scheduleFamilies()) {
+        const ChunkRange chunks = chunksOfKind(family.kind);
+        EXPECT_EQ(chunks.least, family.minVirtualStages) << family.kind;
+        EXPECT_EQ(chunks.most, family.maxVirtualStages) << family.kind;
+    }
     EXPECT_THAT(availableScheduleKinds(), testing::UnorderedElementsAreArray(available));
 }
 
@@ -273,8 +295,10 @@ TEST(Rules, LetThroughExactlyWhatTheGeneratorsMake)
     std::mt19937 random(5);
     const auto upTo = [&random](int most) { return 1 + static_cast<int>(random() % static_cast<unsigned>(most)); };
     int legal = 0;
-    for (int round = 0; round < 2000; ++round) {
-        static const std::vector<std::string> kKinds = {"gpipe", "1f1b", "interleaved-1f1b", "looped-bfs"};
+    for (int round = 0; round < 4000; ++round) {
+        static const std::vector<std::string> kKinds = {
+            "gpipe",  "1f1b",  "interleaved-1f1b", "looped-bfs", "zb-h1",          "zb-h2",   "zb-1p", "zb-2p", "zb-v",
+            "v-half", "v-min", "dualpipe",         "dualpipe-v", "interleaved-zb", "seq-1f1b"};
         const std::string kind = kKinds[random() % kKinds.size()];
         const int pp = upTo(6), chunks = upTo(3), microbatches = upTo(20), group = upTo(10);
         const auto result = resolved(kDense, {"layout={\"pp\":" + std::to_string(pp) + "}", "schedule.kind=" + kind,
@@ -293,5 +317,5 @@ TEST(Rules, LetThroughExactlyWhatTheGeneratorsMake)
         }
     }
     EXPECT_GT(legal, 300);
-    EXPECT_LT(legal, 1700);
+    EXPECT_LT(legal, 3000);
 }

@@ -39,97 +39,87 @@ TEST(EvaluateSchedule, AgreesWithTheIndependentSimulatorOnEveryGoldenOrder)
             const Schedule schedule = golden::schedule(golden);
             EXPECT_EQ(schedule.ranks, golden.ranks);
             EXPECT_EQ(schedule.virtualStages, golden.virtualStages);
-            EXPECT_EQ(schedule.microbatches, golden.microbatches);
+            EXPECT_EQ(schedule.microbatches, golden.microbatches * golden.slices);
             EXPECT_EQ(schedule.stageToRank, golden.stageToRank) << "inferred from the lines";
             EXPECT_THAT(sim::checkSchedule(schedule), testing::IsEmpty());
             for (const golden::Timing& timing : golden.timings) {
                 const sim::ScheduleTimes times = sim::evaluateSchedule(schedule, timing.times);
-                expectNear({times.makespan, times.span}, {timing.makespan, timing.span});
+                expectNear({times.makespan}, {timing.makespan});
+                if (timing.busy.empty())
+                    continue;
+                expectNear({times.span}, {timing.span});
                 expectNear(times.busy, timing.busy);
                 std::vector<double> spans;
                 for (std::size_t rank = 0; rank < times.start.size(); ++rank)
                     spans.push_back(times.end[rank].back() - times.start[rank].front());
                 expectNear(spans, timing.rankSpan);
             }
-            EXPECT_EQ(sim::evaluateSchedule(schedule).peakActivations, golden.peakActivations);
+            if (!golden.peakActivations.empty()) {
+                EXPECT_EQ(sim::evaluateSchedule(schedule).peakActivations, golden.peakActivations);
+            }
             if (!golden.peakReleasedAtInput.empty()) {
                 EXPECT_EQ(sim::evaluateSchedule(schedule, {}, {1, 0}).peakActivations, golden.peakReleasedAtInput);
             }
         }
-    EXPECT_EQ(orders, 125);
+    EXPECT_EQ(orders, 149);
 }
 
-// Zero Bubble, arXiv 2401.10241, figure 3: rank r of ZB-H1 runs min(p-1-r, m) forwards ahead and W r micro-batches behind I;
-// ZB-H2 runs 2(p-r)-1 ahead and 2r behind.
-Schedule handcrafted(int p, int m, bool isH2)
-{
-    Schedule schedule;
-    schedule.kind = isH2 ? "zb-h2" : "zb-h1";
-    schedule.ranks = p;
-    schedule.microbatches = m;
-    for (int rank = 0; rank < p; ++rank) {
-        schedule.stageToRank.push_back(rank);
-        std::vector<Action>& actions = schedule.actions.emplace_back();
-        const int behind = isH2 ? 2 * rank : rank;
-        int forwards = 0;
-        int weights = 0;
-        const auto forward = [&] {
-            if (forwards < m)
-                actions.push_back({ActionKind::forward, rank, forwards++});
-        };
-        while (forwards < std::min(isH2 ? 2 * (p - rank) - 1 : p - 1 - rank, m))
-            forward();
-        for (int k = 0; k < m; ++k) {
-            if (!isH2)
-                forward();
-            actions.push_back({ActionKind::backwardInput, rank, k});
-            if (k >= behind)
-                actions.push_back({ActionKind::backwardWeight, rank, weights++});
-            if (isH2)
-                forward();
-        }
-        while (weights < m)
-            actions.push_back({ActionKind::backwardWeight, rank, weights++});
-    }
-    return schedule;
-}
+// Zero Bubble, arXiv 2401.10241: table 9's profiled times in milliseconds, table 5's bubble rates.
+struct TableFive {
+    int ranks, microbatches;
+    sim::PassTimes times;
+    int heads;
+    double hidden;     ///< table 3; sequences of 1,024
+    int virtualStages; ///< of 1F1B-I
+    double oneFOneB, interleaved, h1, h2, onep, twop;
+};
+const std::vector<TableFive> kTableFive = {
+    {8, 24, {18.522, 18.086, 9.337, 0.601}, 24, 2304, 3, .2431, .1055, .1585, .1083, .1585, .0433}, // 1.5B
+    {8, 32, {18.513, 18.086, 9.331, 0.626}, 24, 2304, 3, .1985, .0818, .1242, .0837, .1242, .0039},
+    {8, 64, {18.546, 18.097, 9.321, 0.762}, 24, 2304, 3, .1240, .0443, .0674, .0444, .0674, .0026},
+    {8, 24, {29.718, 29.444, 19.927, 0.527}, 32, 4096, 4, .2347, .0808, .1323, .0698, .1323, .0029}, // 6.2B
+    {8, 32, {29.802, 29.428, 19.530, 0.577}, 32, 4096, 4, .1898, .0628, .1045, .0559, .1045, .0022},
+    {8, 64, {29.935, 29.621, 19.388, 0.535}, 32, 4096, 4, .1091, .0320, .0554, .0294, .0554, .0010},
+    {16, 48, {11.347, 11.248, 8.132, 0.377}, 40, 5120, 3, .2552, .1104, .1397, .0672, .1397, .0066}, // 14.6B
+    {16, 64, {11.307, 11.254, 8.101, 0.379}, 40, 5120, 3, .2082, .0852, .1088, .0516, .1088, .0054},
+    {16, 128, {11.325, 11.308, 8.109, 0.378}, 40, 5120, 3, .1251, .0445, .0576, .0266, .0576, .0028},
+    {32, 96, {10.419, 10.207, 7.715, 0.408}, 48, 6144, 2, .2646, .1493, .1421, .0641, .1421, .0038}, // 28.3B
+    {32, 128, {10.408, 10.204, 7.703, 0.408}, 48, 6144, 2, .2168, .1164, .1106, .0490, .1106, .0029},
+    {32, 256, {10.402, 10.248, 7.698, 0.460}, 48, 6144, 2, .1352, .0624, .0594, .0257, .0594, .0018},
+};
 
 TEST(EvaluateSchedule, ReproducesTheZeroBubblePapersTable5)
 {
-    for (const golden::Case& golden : golden::cases("paper_zb_h1_h2")) {
-        const Schedule rule = handcrafted(golden.ranks, golden.microbatches, golden.id.find("h2") != std::string::npos);
-        for (std::size_t rank = 0; rank < golden.actions.size(); ++rank)
-            EXPECT_EQ(golden::text(rule.actions[rank]), golden.actions[rank]) << golden.id;
-    }
-    // Table 9's profiled times in milliseconds, Table 5's bubble rates.
-    struct Row {
-        int p, m;
-        sim::PassTimes times;
-        double oneFOneB, h1, h2;
-    };
-    const std::vector<Row> rows = {
-        {8, 24, {18.522, 18.086, 9.337, 0.601}, .2431, .1585, .1083}, // 1.5B
-        {8, 32, {18.513, 18.086, 9.331, 0.626}, .1985, .1242, .0837},
-        {8, 64, {18.546, 18.097, 9.321, 0.762}, .1240, .0674, .0444},
-        {8, 24, {29.718, 29.444, 19.927, 0.527}, .2347, .1323, .0698}, // 6.2B
-        {8, 32, {29.802, 29.428, 19.530, 0.577}, .1898, .1045, .0559},
-        {8, 64, {29.935, 29.621, 19.388, 0.535}, .1091, .0554, .0294},
-        {16, 48, {11.347, 11.248, 8.132, 0.377}, .2552, .1397, .0672}, // 14.6B
-        {16, 64, {11.307, 11.254, 8.101, 0.379}, .2082, .1088, .0516},
-        {16, 128, {11.325, 11.308, 8.109, 0.378}, .1251, .0576, .0266},
-        {32, 96, {10.419, 10.207, 7.715, 0.408}, .2646, .1421, .0641}, // 28.3B
-        {32, 128, {10.408, 10.204, 7.703, 0.408}, .2168, .1106, .0490},
-        {32, 256, {10.402, 10.248, 7.698, 0.460}, .1352, .0594, .0257},
-    };
     constexpr double kFourDigits = 0.00005 + 1e-9;
-    for (const Row& row : rows) {
+    for (const TableFive& row : kTableFive) {
+        SCOPED_TRACE("p " + std::to_string(row.ranks) + " m " + std::to_string(row.microbatches));
         sim::ScheduleRequest request;
-        request.ranks = row.p;
-        request.microbatches = row.m;
-        const auto rate = [&](const Schedule& schedule) { return sim::evaluateSchedule(schedule, row.times).bubbleOfSpan; };
-        EXPECT_NEAR(rate(sim::makeSchedule(request)), row.oneFOneB, kFourDigits) << "p " << row.p << " m " << row.m;
-        EXPECT_NEAR(rate(handcrafted(row.p, row.m, false)), row.h1, kFourDigits) << "p " << row.p << " m " << row.m;
-        EXPECT_NEAR(rate(handcrafted(row.p, row.m, true)), row.h2, kFourDigits) << "p " << row.p << " m " << row.m;
+        request.ranks = row.ranks;
+        request.microbatches = row.microbatches;
+        request.times = {row.times};
+        // Table 1: M_B = s b (34 h + 5 a s), of which M_W = 32 s b h stays until W; here without s b.
+        request.memory = {{34 * row.hidden + 5 * row.heads * 1024, 32 * row.hidden}};
+        const auto rate = [&](const char* kind) {
+            request.kind = kind;
+            return sim::evaluateSchedule(sim::makeSchedule(request), row.times).bubbleOfSpan;
+        };
+        EXPECT_NEAR(rate("1f1b"), row.oneFOneB, kFourDigits);
+        EXPECT_NEAR(rate("zb-h1"), row.h1, kFourDigits);
+        EXPECT_NEAR(rate("zb-h2"), row.h2, kFourDigits);
+        EXPECT_NEAR(rate("zb-1p"), row.onep, kFourDigits);
+        EXPECT_NEAR(rate("zb-2p"), row.twop, kFourDigits);
+
+        // 1F1B-I as printed is this closed form; Megatron's real order pays p latencies more (next test).
+        const double p = row.ranks;
+        const double v = row.virtualStages;
+        const double work = row.microbatches * row.times.total();
+        const double printed = work + (p - 1) * row.times.total() / v + (2 * p * v - p - 2) * row.times.comm;
+        EXPECT_NEAR(1 - work / printed, row.interleaved, kFourDigits);
+        request.kind = "interleaved-1f1b";
+        request.virtualStages = row.virtualStages;
+        const sim::PassTimes chunk{row.times.forward / v, row.times.backwardInput / v, row.times.backwardWeight / v,
+                                   row.times.comm};
+        EXPECT_NEAR(sim::evaluateSchedule(sim::makeSchedule(request), chunk).span, printed + p * row.times.comm, 1e-9 * printed);
     }
 }
 
@@ -143,10 +133,15 @@ TEST(EvaluateSchedule, ReproducesTheRatesKeptWithSixDigits)
         sim::ScheduleRequest request;
         request.ranks = p;
         request.microbatches = m;
+        const auto of = [&](const char* kind) {
+            sim::ScheduleRequest asked = request;
+            asked.kind = kind;
+            return asked;
+        };
         const auto& reproduced = row.at("reproduced");
         EXPECT_NEAR(sim::evaluateSchedule(sim::makeSchedule(request), times).bubbleOfSpan, reproduced.at("1F1B"), 1e-6);
-        EXPECT_NEAR(sim::evaluateSchedule(handcrafted(p, m, false), times).bubbleOfSpan, reproduced.at("ZB-H1"), 1e-6);
-        EXPECT_NEAR(sim::evaluateSchedule(handcrafted(p, m, true), times).bubbleOfSpan, reproduced.at("ZB-H2"), 1e-6);
+        EXPECT_NEAR(sim::evaluateSchedule(sim::makeSchedule(of("zb-h1")), times).bubbleOfSpan, reproduced.at("ZB-H1"), 1e-6);
+        EXPECT_NEAR(sim::evaluateSchedule(sim::makeSchedule(of("zb-h2")), times).bubbleOfSpan, reproduced.at("ZB-H2"), 1e-6);
         // Megatron Core's interleaved order as simulated; the paper prints a closed form with p latencies less.
         for (const auto& [key, rate] : reproduced.items()) {
             const std::size_t at = key.find("simulated Megatron order, v=");

@@ -24,15 +24,21 @@ Case parseCase(const nlohmann::json& json)
     golden.virtualStages = json.at("v");
     golden.microbatches = json.at("m");
     golden.stageToRank = json.at("stage_to_rank").get<std::vector<int>>();
-    golden.actions = json.at("ranks").get<std::vector<std::string>>();
-    golden.peakActivations = json.at("peak_activations").get<std::vector<double>>();
+    golden.actions = json.at(json.contains("ranks_compute") ? "ranks_compute" : "ranks").get<std::vector<std::string>>();
+    golden.peakActivations = json.value("peak_activations", json.value("peak_chunk_activations", std::vector<double>()));
     golden.peakReleasedAtInput = json.value("peak_activations_if_released_at_I", std::vector<double>());
-    for (const nlohmann::json& timing : json.at("refsim"))
+    for (const nlohmann::json& timing : json.value("refsim", nlohmann::json::array()))
         golden.timings.push_back({{timing.at("f"), timing.at("b"), timing.at("w"), timing.at("comm")},
                                   timing.at("makespan"),
                                   timing.at("zb_cost"),
                                   timing.at("rank_span"),
                                   timing.at("busy")});
+    for (const nlohmann::json& timing : json.value("timing", nlohmann::json::array())) // with a time for overlapped blocks
+        golden.timings.push_back(
+            {.times = {timing.at("F"), timing.at("D"), timing.at("W"), timing.at("p2p_latency"), timing.at("overlapped")},
+             .makespan = timing.at("refsim_makespan")});
+    if (json.contains("unit_sim_f1_b2"))
+        golden.timings.push_back({.makespan = json.at("unit_sim_f1_b2").at("makespan")});
     golden.pytorchRows = json.value("pytorch_ir_slots", std::vector<std::string>());
     golden.scheduleTable = json.value("schedule_table", "");
     golden.chunkOrder = json.value("te_order", std::vector<std::string>());
@@ -40,6 +46,18 @@ Case parseCase(const nlohmann::json& json)
         golden.microbatchGroup = json.at("params").at("microbatch_group_size_per_vp_stage");
         golden.overlapExpertComm = json.at("params").at("overlap_moe_expert_parallel_comm");
         golden.warmups = json.at("params").at("num_warmup_microbatches").get<std::vector<int>>();
+    }
+    if (json.contains("params") && json.at("params").contains("num_seq_splits"))
+        golden.slices = json.at("params").at("num_seq_splits");
+    if (json.contains("params") && json.at("params").contains("f")) { // planned by these costs
+        const nlohmann::json& params = json.at("params");
+        golden.planned = {params.at("f"), params.at("b"), params.at("w"), params.at("comm")};
+        if (params.contains("mem_limit")) {
+            golden.memory = {params.at("mem_f"), -params.at("mem_w").get<double>()};
+            golden.memoryLimit = params.at("mem_limit");
+        } else if (params.contains("mem_limit_chunk_activations")) {
+            golden.memoryLimit = params.at("mem_limit_chunk_activations");
+        }
     }
     return golden;
 }
@@ -74,11 +92,14 @@ sim::Schedule schedule(const Case& golden)
     return sim::parseScheduleCsv(lines);
 }
 
-std::string text(const std::vector<sim::Action>& actions)
+std::string text(const std::vector<sim::Action>& actions, int slices)
 {
     std::string joined;
-    for (const sim::Action& action : actions)
-        joined += (joined.empty() ? "" : " ") + sim::actionText(action);
+    for (std::size_t i = 0; i < actions.size(); ++i) {
+        const sim::ActionBlock block = sim::blockAt(actions, i);
+        joined += (joined.empty() ? "" : " ") + sim::blockText(block, slices);
+        i += block.size() - 1;
+    }
     return joined;
 }
 

@@ -12,8 +12,9 @@ namespace golden {
 /// What an independent simulator made of the order.
 struct Timing {
     sim::PassTimes times;
-    double makespan = 0, span = 0;
-    std::vector<double> rankSpan, busy;
+    double makespan = 0;
+    double span = 0;                    ///< 0 where not given
+    std::vector<double> rankSpan, busy; ///< empty where not given
 };
 
 struct Case {
@@ -31,6 +32,11 @@ struct Case {
     std::vector<int> warmups;            ///< [rank]
     std::string scheduleTable;           ///< micro-batch.chunk of each virtual forward
     std::vector<std::string> chunkOrder; ///< [rank] chunk + 1, negative for a backward
+    int slices = 1;
+    // What a planned order went by.
+    sim::PassTimes planned;
+    sim::PassMemory memory;
+    double memoryLimit = 0;
 };
 
 std::vector<Case> cases(const std::string& name);
@@ -39,7 +45,7 @@ std::vector<std::string> names();
 /// The case's order as a schedule, through the CSV reader.
 sim::Schedule schedule(const Case&);
 
-std::string text(const std::vector<sim::Action>&);
+std::string text(const std::vector<sim::Action>&, int slices = 1);
 std::string readFile(const std::string& pathUnderData);
 
 } // namespace golden

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <string>
 #include <tuple>
 
 namespace oracle {
@@ -14,10 +15,13 @@ std::optional<std::vector<std::vector<double>>> longestPath(const sim::Schedule&
     struct Place {
         std::size_t rank, index;
     };
-    std::map<Action, Place> places;
+    using Key = std::tuple<ActionKind, int, int>;
+    std::map<Key, Place> places;
     for (std::size_t rank = 0; rank < schedule.actions.size(); ++rank)
-        for (std::size_t index = 0; index < schedule.actions[rank].size(); ++index)
-            places[schedule.actions[rank][index]] = {rank, index};
+        for (std::size_t index = 0; index < schedule.actions[rank].size(); ++index) {
+            const Action& action = schedule.actions[rank][index];
+            places[{action.kind, action.stage, action.microbatch}] = {rank, index};
+        }
     const auto find = [&](ActionKind kind, int stage, int microbatch) {
         const auto at = places.find({kind, stage, microbatch});
         return at == places.end() ? std::nullopt : std::optional(at->second);
@@ -41,8 +45,8 @@ std::optional<std::vector<std::vector<double>>> longestPath(const sim::Schedule&
             for (std::size_t index = 0; index < ends[rank].size(); ++index) {
                 if (ends[rank][index] >= 0)
                     continue;
-                const Action& action = schedule.actions[rank][index];
                 double start = 0;
+                double duration = 0;
                 bool isReady = true;
                 const auto after = [&](std::optional<Place> place) {
                     if (!place)
@@ -53,23 +57,28 @@ std::optional<std::vector<std::vector<double>>> longestPath(const sim::Schedule&
                 };
                 if (index > 0)
                     after(Place{rank, index - 1});
-                double duration = times.backwardInput;
-                if (action.kind == ActionKind::forward) {
-                    after(find(ActionKind::forward, action.stage - 1, action.microbatch));
-                    duration = times.forward;
-                } else if (action.kind == ActionKind::backwardWeight) {
-                    after(find(ActionKind::backwardInput, action.stage, action.microbatch));
-                    duration = times.backwardWeight;
-                } else {
-                    after(find(ActionKind::forward, action.stage, action.microbatch));
-                    after(gradient(action.stage + 1, action.microbatch));
-                    if (action.kind == ActionKind::backward)
+                const std::size_t count = schedule.actions[rank][index].overlapsNext ? 2 : 1;
+                for (std::size_t i = index; i < index + count; ++i) {
+                    const Action& action = schedule.actions[rank][i];
+                    if (action.kind == ActionKind::forward) {
+                        after(find(ActionKind::forward, action.stage - 1, action.microbatch));
+                        duration += times.forward;
+                    } else if (action.kind == ActionKind::backwardWeight) {
+                        after(find(ActionKind::backwardInput, action.stage, action.microbatch));
                         duration += times.backwardWeight;
+                    } else {
+                        after(find(ActionKind::forward, action.stage, action.microbatch));
+                        after(gradient(action.stage + 1, action.microbatch));
+                        duration += times.backwardInput;
+                        if (action.kind == ActionKind::backward)
+                            duration += times.backwardWeight;
+                    }
                 }
                 if (!isReady)
                     break;
-                ends[rank][index] = start + duration;
-                --left;
+                for (std::size_t i = index; i < index + count; ++i)
+                    ends[rank][i] = start + duration;
+                left -= count;
                 progress = true;
             }
     }
@@ -82,21 +91,18 @@ sim::ScheduleRequest randomRequest(std::mt19937& random)
     sim::ScheduleRequest request;
     request.ranks = upTo(6);
     request.microbatches = upTo(13);
-    switch (random() % 4) {
-    case 0:
-        request.kind = "gpipe";
-        break;
-    case 1:
-        request.kind = "1f1b";
-        break;
-    case 2:
-        request.kind = "looped-bfs";
-        request.virtualStages = upTo(4);
-        break;
-    default:
-        request.kind = "interleaved-1f1b";
+    static const std::vector<std::string> kinds = {
+        "gpipe", "1f1b",   "looped-bfs", "interleaved-1f1b", "zb-h1",    "zb-h2",      "zb-1p",   "zb-2p",
+        "zb-v",  "v-half", "v-min",      "interleaved-zb",   "dualpipe", "dualpipe-v", "seq-1f1b"};
+    request.kind = kinds[random() % kinds.size()];
+    if (const sim::ScheduleFamily* family = sim::findScheduleFamily(request.kind); family->maxVirtualStages == 0)
+        request.virtualStages = family->minVirtualStages + upTo(3) - 1;
+    else
+        request.virtualStages = family->minVirtualStages;
+    if (request.kind == "1f1b") {
+        request.overlapExpertComm = random() % 2 == 0;
+    } else if (request.kind == "interleaved-1f1b") {
         request.ranks = 1 + upTo(5);
-        request.virtualStages = 1 + upTo(3);
         request.microbatchGroup = request.ranks + upTo(4) - 1;
         // Whole groups, and a last one that still fills the pipeline.
         request.microbatches = request.microbatchGroup * upTo(3);
@@ -104,6 +110,18 @@ sim::ScheduleRequest randomRequest(std::mt19937& random)
             request.microbatches +=
                 request.ranks + static_cast<int>(random() % static_cast<unsigned>(request.microbatchGroup - request.ranks + 1));
         request.overlapExpertComm = random() % 2 == 0;
+    } else if (request.kind == "interleaved-zb") {
+        request.microbatchGroup = request.ranks + upTo(3) - 1;
+        request.microbatches = request.microbatchGroup * upTo(3);
+    } else if (request.kind == "dualpipe") {
+        request.ranks = 2 * upTo(3);
+        request.microbatches = 2 * (request.ranks + upTo(5) - 1);
+    } else if (request.kind == "dualpipe-v") {
+        request.microbatches = 2 * request.ranks + upTo(8) - 1;
+    } else if (request.kind == "seq-1f1b") {
+        request.slices = upTo(5);
+    } else if (request.kind == "zb-1p" || request.kind == "zb-2p") {
+        request.times = {{1.0 + upTo(9), 1.0 + upTo(9), 1.0 + upTo(9), static_cast<double>(upTo(3) - 1)}};
     }
     return request;
 }
@@ -121,9 +139,10 @@ sim::Schedule withSplitBackwards(const sim::Schedule& schedule, std::mt19937& ra
             }
         };
         for (Action action : actions) {
+            action.overlapsNext = false;
             if (action.kind == ActionKind::backward) {
                 action.kind = ActionKind::backwardInput;
-                waiting.push_back({ActionKind::backwardWeight, action.stage, action.microbatch});
+                waiting.push_back({.kind = ActionKind::backwardWeight, .stage = action.stage, .microbatch = action.microbatch});
             }
             cut.push_back(action);
             flush(random() % 4);

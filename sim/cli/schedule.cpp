@@ -1,10 +1,10 @@
+#include "sim/analysis/plan_schedule.h"
 #include "sim/cli/command.h"
 #include "sim/cli/table.h"
 
 #include "sim/schedule/csv.h"
 #include "sim/schedule/evaluate.h"
 #include "sim/schedule/families.h"
-#include "sim/schedule/request.h"
 
 #include <nlohmann/json.hpp>
 
@@ -51,7 +51,7 @@ Schedule scheduleOf(const Arguments& arguments)
     if (byOptions != arguments.scenario.file.empty())
         throw UsageError("give either a FILE or --kind, --stages and --microbatches");
     if (!byOptions)
-        return makeSchedule(scheduleRequest(arguments.scenario.read()));
+        return planSchedule(arguments.scenario.read());
     if (request.ranks == 0 || request.microbatches == 0)
         throw UsageError("--kind " + request.kind + " needs --stages and --microbatches");
     if (arguments.memoryCap > 0 && request.kind != "auto")

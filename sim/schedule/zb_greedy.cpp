@@ -273,13 +273,17 @@ std::optional<GreedyPlan> planZeroBubble(int ranks, int microbatches, std::span<
 
 namespace {
 
-/// `multiple`: how many of 1F1B's micro-batches a rank may hold, in multiples of p.
+/// `multiple`: how many of 1F1B's micro-batches a rank may hold, in multiples of p. Where I makes more than it frees (it runs the
+/// forward again), 1F1B holds that of one micro-batch too.
 double limitOf(const ScheduleRequest& request, double multiple)
 {
-    double largest = 0;
-    for (const PassMemory& memory : request.memory)
-        largest = std::max(largest, memory.full);
-    return multiple * static_cast<double>(request.ranks) * largest;
+    double full = 0;
+    double working = 0;
+    for (const PassMemory& memory : request.memory) {
+        full = std::max(full, memory.full);
+        working = std::max(working, memory.weight - memory.full);
+    }
+    return multiple * static_cast<double>(request.ranks) * full + working;
 }
 
 std::optional<std::string> unmet(const ScheduleRequest& request)
@@ -310,7 +314,8 @@ ScheduleFamily zb1pFamily()
             .minVirtualStages = 1,
             .maxVirtualStages = 1,
             .unmet = unmet,
-            .make = make<1>};
+            .make = make<1>,
+            .plansByCost = true};
 }
 
 ScheduleFamily zb2pFamily()
@@ -323,7 +328,8 @@ ScheduleFamily zb2pFamily()
             .minVirtualStages = 1,
             .maxVirtualStages = 1,
             .unmet = unmet,
-            .make = make<2>};
+            .make = make<2>,
+            .plansByCost = true};
 }
 
 } // namespace sim

@@ -72,6 +72,7 @@ double keptActivations(const Pass& pass)
 PassCosts measurePassCosts(const Scenario& asked)
 {
     Scenario scenario = asked;
+    scenario.schedule.virtualStages /= asked.modelCopies(); // one copy has all the parts
     scenario.schedule.kind = scenario.schedule.virtualStages > 1 ? "looped-bfs" : "gpipe";
     scenario.schedule.sequenceSlices = 1;
     const Mesh mesh(scenario.layout);

@@ -76,6 +76,8 @@ private:
     {
         return m_stages[j + 1].inputEnd[static_cast<std::size_t>(m_stages[j].inputs)] + comm(j);
     }
+    /// A forward's activation, and what its I will make beyond it.
+    static double roomOfForward(const Stage& stage) { return std::max(stage.memory.full, stage.memory.weight); }
     bool last(std::size_t j) const { return j + 1 == m_stages.size(); }
 
     void advance(Stage& stage, double cost, double readyEnd)
@@ -143,7 +145,7 @@ std::vector<int> Greedy::warmupForwards() const
         double held = stage.held;
         double clock = stage.clock;
         const double arrives = gradientAt + comm(j);
-        while (stage.forwards + extra[j] < m_microbatches && held + stage.memory.full <= m_limit &&
+        while (stage.forwards + extra[j] < m_microbatches && held + roomOfForward(stage) <= m_limit &&
                !(m_settings.lateFirstBackward ? clock + stage.times.forward > arrives : clock >= arrives)) {
             held += stage.memory.full;
             clock += stage.times.forward;
@@ -180,7 +182,7 @@ bool Greedy::leavesForward(std::size_t j) const
     const double nextDone = next.clock + next.times.forward + next.times.backwardInput + comm(j);
     if (stage.clock >= nextDone)
         return true;
-    double held = stage.held + stage.memory.full;
+    double held = stage.held + roomOfForward(stage);
     double weights = 0;
     for (int w = stage.weights; held > m_limit && w < stage.inputs; ++w) {
         weights += stage.times.backwardWeight;
@@ -222,7 +224,7 @@ bool Greedy::forwardsOfRound()
     for (std::size_t j = 0; j < m_stages.size(); ++j) {
         if (!takes[j])
             continue;
-        if (!makeRoom(j, m_stages[j].memory.full))
+        if (!makeRoom(j, roomOfForward(m_stages[j])))
             return false;
         if (j > 0)
             fillGap(j, forwardInput(j));

@@ -69,7 +69,7 @@ QStringList spanLines(const sim::Trace& trace, SpanRef span)
     if (kind.layer >= 0)
         what << QObject::tr("layer %1").arg(kind.layer);
     if (track.microbatch[span.span] >= 0)
-        what << QObject::tr("micro-batch %1").arg(track.microbatch[span.span]);
+        what << QObject::tr("micro-batch %1").arg(QString::fromStdString(trace.microbatchText(track.microbatch[span.span])));
     QStringList lines{what.join(QStringLiteral(" · ")),
                       QObject::tr("%1, from %2 on")
                           .arg(durationQuantity(seconds).text(),

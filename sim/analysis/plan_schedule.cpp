@@ -91,7 +91,8 @@ PassCosts measurePassCosts(const Scenario& asked)
     for (int c = 0; c < classes.count(); ++c) { // of several classes that run a part, the slowest
         const int rank = classes.pipelineRank[at(c)];
         const RankProgram& steps = program.ranks[at(rank)];
-        states = std::max(states, steps.states.parameters + steps.states.gradients + steps.states.optimizer + steps.states.buffers);
+        states =
+            std::max(states, steps.states.parameters + steps.states.gradients + steps.states.optimizer + steps.states.buffers);
         std::size_t place = result.firstOp[at(c)];
         for (const Step& step : steps.steps) {
             const Pass& pass = program.passes[step.pass];
@@ -137,9 +138,10 @@ Schedule planSchedule(const Scenario& scenario)
         PassCosts costs = measurePassCosts(scenario);
         request.times = std::move(costs.times);
         request.memory = std::move(costs.memory);
-        request.memoryCap = scenario.schedule.memoryCapGib > 0
-                                ? costs.freeBytes + (scenario.schedule.memoryCapGib - scenario.cluster.gpu.memoryGib) * kBytesPerGib
-                                : costs.freeBytes;
+        request.memoryCap =
+            scenario.schedule.memoryCapGib > 0
+                ? costs.freeBytes + (scenario.schedule.memoryCapGib - scenario.cluster.gpu.memoryGib) * kBytesPerGib
+                : costs.freeBytes;
     }
     return makeSchedule(request);
 }

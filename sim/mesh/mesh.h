@@ -49,7 +49,8 @@ public:
     /// above 1 is missing from `order`, dense and expert pipeline groups differ.
     /// One order more than Megatron Core is served: where `order` does not name ep and experts fold over nothing (ep 1, etp =
     /// tp), as in Llama 3's tp-cp-pp-dp, the expert grid is the dense grid, and expert weights repeat over dp x cp.
-    /// `endsMeet`: the first and the last part of the model lie on the same pipeline rank, as on a V; embd is then that one alone.
+    /// `endsMeet`: the first and the last part of the model lie on the same pipeline rank, as on a V; embd is then that one
+    /// alone.
     explicit Mesh(const Layout&, bool endsMeet = false);
 
     int worldSize() const { return m_dense.size(); }

@@ -124,14 +124,17 @@ void paintMemory(Canvas& canvas, const TimelineScene& scene)
     const auto& names = scene.model.rows()[static_cast<std::size_t>(curve->row)].names;
     std::vector<std::string> titles;
     for (const std::string& name : names)
-        titles.push_back("memory · " + name);
-    titles.emplace_back("memory");
+        if (name.find_first_not_of("0123456789,") != std::string::npos)
+            titles.push_back("memory · " + name);
+    titles.insert(titles.end(), names.begin(), names.end());
+    const std::string title = fitting(canvas, titles, gutter.width());
+    const std::string what = title.starts_with("memory") ? "peak " : "memory ";
     const float body = canvas.textHeight(FontFace::body);
     const float top = std::floor((lane.top + lane.bottom - body - small) / 2);
     if (body + small <= lane.height()) {
-        canvas.text({gutter.left, top}, fitting(canvas, titles, gutter.width()), theme.text, FontFace::body);
+        canvas.text({gutter.left, top}, title, theme.text, FontFace::body);
         canvas.text({gutter.left, top + body},
-                    fitting(canvas, {"peak " + peak + of, peak + of, peak}, gutter.width(), FontFace::small),
+                    fitting(canvas, {what + peak + of, peak + of, what + peak, peak}, gutter.width(), FontFace::small),
                     over ? theme.error : theme.mutedText, FontFace::small);
     }
     if (canvas.wantsNodes())

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <optional>
+#include <utility>
 
 namespace app {
 namespace {
@@ -32,9 +34,23 @@ std::optional<std::size_t> columnOf(sim::OpClass c)
     }
 }
 
+void spreadOverLayers(const MeasuredPasses& measured, const std::vector<int>& layers, double sim::PassTimes::*pass,
+                      std::vector<sim::PassTimes>& out)
+{
+    double layer = std::numeric_limits<double>::infinity();
+    for (std::size_t part = 0; part < measured.times.size(); ++part)
+        if (measured.layers[part] > 0)
+            layer = std::min(layer, measured.times[part].*pass / measured.layers[part]);
+    for (std::size_t part = 0; part < out.size(); ++part)
+        out[part].*pass = layer * layers[part];
+    out.front().*pass += measured.times.front().*pass - layer * measured.layers.front();
+    if (measured.times.size() > 1)
+        out.back().*pass += measured.times.back().*pass - layer * measured.layers.back();
+}
+
 } // namespace
 
-MeasuredPasses measurePasses(const sim::Trace& trace, const sim::Schedule& schedule)
+MeasuredPasses measurePasses(const sim::Trace& trace, const sim::Schedule& schedule, std::vector<int> layersOfParts)
 {
     const auto parts = static_cast<std::size_t>(std::max(1, schedule.chainLength()));
     std::vector<std::array<std::vector<double>, 4>> durations(parts); // F, B, I, W
@@ -55,7 +71,7 @@ MeasuredPasses measurePasses(const sim::Trace& trace, const sim::Schedule& sched
         const auto gap = static_cast<double>(trace.tracks[flow.toTrack].startNs[flow.toSpan] - end);
         comm = std::max(0.0, std::min(comm.value_or(gap), gap));
     }
-    MeasuredPasses out;
+    MeasuredPasses out{.layers = std::move(layersOfParts)};
     for (auto& [forward, backward, input, weight] : durations) {
         sim::PassTimes times{.forward = median(forward), .comm = comm.value_or(0)};
         if (!input.empty()) {
@@ -70,26 +86,21 @@ MeasuredPasses measurePasses(const sim::Trace& trace, const sim::Schedule& sched
     return out;
 }
 
-std::vector<sim::PassTimes> passTimesFor(const MeasuredPasses& measured, const sim::Schedule& schedule)
+std::vector<sim::PassTimes> passTimesFor(const MeasuredPasses& measured, const sim::Schedule& schedule,
+                                         const std::vector<int>& layersOfParts)
 {
-    const auto parts = static_cast<std::size_t>(std::max(1, schedule.chainLength()));
     std::vector<sim::PassTimes> times = measured.times;
-    if (times.size() != parts) {
-        sim::PassTimes even{.forward = 0, .backwardInput = 0, .backwardWeight = 0};
-        for (const sim::PassTimes& part : measured.times) {
-            even.forward += part.forward / static_cast<double>(parts);
-            even.backwardInput += part.backwardInput / static_cast<double>(parts);
-            even.backwardWeight += part.backwardWeight / static_cast<double>(parts);
-            even.comm = part.comm;
-        }
-        times.assign(parts, even);
+    if (layersOfParts != measured.layers) {
+        times.assign(layersOfParts.size(), {.comm = measured.times.front().comm});
+        for (double sim::PassTimes::*pass :
+             {&sim::PassTimes::forward, &sim::PassTimes::backwardInput, &sim::PassTimes::backwardWeight})
+            spreadOverLayers(measured, layersOfParts, pass, times);
     }
-    if (schedule.slices > 1)
-        for (sim::PassTimes& part : times) {
-            part.forward /= schedule.slices;
-            part.backwardInput /= schedule.slices;
-            part.backwardWeight /= schedule.slices;
-        }
+    for (sim::PassTimes& part : times) {
+        part.forward /= schedule.slices;
+        part.backwardInput /= schedule.slices;
+        part.backwardWeight /= schedule.slices;
+    }
     return times;
 }
 

@@ -29,9 +29,8 @@ std::optional<ScheduleSketch> sketchOf(const sim::ScheduleFamily& family)
 }
 
 /// Two schedules cut the model and the batch differently: memory is counted in micro-batches of a p-th of the model.
-ScheduleWorth worthOf(const sim::Schedule& schedule, const MeasuredPasses& measured)
+ScheduleWorth worthOf(const sim::Schedule& schedule, const std::vector<sim::PassTimes>& times)
 {
-    const std::vector<sim::PassTimes> times = passTimesFor(measured, schedule);
     const sim::PassMemory memory{};
     const sim::ScheduleTimes result = sim::evaluateSchedule(schedule, times, std::span(&memory, 1));
     const double unit = static_cast<double>(schedule.ranks) / (static_cast<double>(schedule.chainLength()) * schedule.slices);
@@ -39,6 +38,13 @@ ScheduleWorth worthOf(const sim::Schedule& schedule, const MeasuredPasses& measu
     worth.peakMicrobatches = *std::max_element(result.peakActivations.begin(), result.peakActivations.end()) * unit;
     worth.peakOver1f1b = worth.peakMicrobatches / std::min(schedule.ranks, schedule.microbatches / schedule.slices);
     return worth;
+}
+
+/// F : I : W = 1 : 1 : 1 for a p-th of the model and a whole micro-batch.
+std::vector<sim::PassTimes> unitTimes(const sim::Schedule& schedule)
+{
+    const double share = static_cast<double>(schedule.ranks) / (static_cast<double>(schedule.chainLength()) * schedule.slices);
+    return {{.forward = share, .backwardInput = share, .backwardWeight = share}};
 }
 
 std::string firstError(const std::vector<sim::Problem>& problems)
@@ -54,12 +60,12 @@ ScheduleCandidates scheduleCandidates(const sim::ScenarioDocument& document, con
                                       const sim::Scenario& lastLegal, const sim::Schedule* present, const sim::Trace* trace,
                                       const std::atomic<bool>* cancel)
 {
-    MeasuredPasses measured{.times = std::vector<sim::PassTimes>(static_cast<std::size_t>(std::max(1, lastLegal.layout.pp)))};
+    std::optional<MeasuredPasses> measured;
     ScheduleCandidates out;
     if (present && trace && !trace->tracks.empty()) {
-        measured = measurePasses(*trace, *present);
+        measured = measurePasses(*trace, *present, lastLegal.schedule.layersPerStage);
         out.isMeasured = true;
-        out.splitIsMeasured = measured.splitIsMeasured;
+        out.splitIsMeasured = measured->splitIsMeasured;
     }
     for (const sim::ScheduleFamily& family : sim::scheduleFamilies()) {
         if (cancel && cancel->load(std::memory_order_relaxed))
@@ -79,8 +85,11 @@ ScheduleCandidates scheduleCandidates(const sim::ScenarioDocument& document, con
         candidate.whyNot = firstError(resolved.problems);
         try {
             candidate.sketch = sketchOf(family);
-            if (resolved.scenario)
-                candidate.worth = worthOf(sim::makeSchedule(sim::scheduleRequest(*resolved.scenario)), measured);
+            if (resolved.scenario) {
+                const sim::Schedule schedule = sim::makeSchedule(sim::scheduleRequest(*resolved.scenario));
+                const auto& layers = resolved.scenario->schedule.layersPerStage;
+                candidate.worth = worthOf(schedule, measured ? passTimesFor(*measured, schedule, layers) : unitTimes(schedule));
+            }
         } catch (const sim::Error& error) {
             candidate.whyNot = error.what();
         }

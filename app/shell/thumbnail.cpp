@@ -81,11 +81,16 @@ void paintSchedule(QPainter& painter, const QRectF& area, const sim::Schedule& s
     const double scale = area.width() / std::max(times.makespan, 1e-9);
     for (std::size_t rank = 0; rank < schedule.actions.size(); ++rank) {
         const double y = top + static_cast<double>(rank) * rowHeight;
-        for (std::size_t i = 0; i < schedule.actions[rank].size(); ++i) {
+        const std::vector<sim::Action>& actions = schedule.actions[rank];
+        for (std::size_t i = 0; i < actions.size(); ++i) {
             const double x = area.left() + times.start[rank][i] * scale;
             const double w = (times.end[rank][i] - times.start[rank][i]) * scale;
-            painter.fillRect(QRectF(x, y, std::max(0.8, w - 0.7), rowHeight - 1.5),
-                             actionColor(schedule.actions[rank][i].kind, theme));
+            // An overlapped block runs its forward and its backward at once: one above the other.
+            const bool first = actions[i].overlapsNext, second = i > 0 && actions[i - 1].overlapsNext;
+            const double height = rowHeight - 1.5;
+            painter.fillRect(
+                QRectF(x, second ? y + height / 2 : y, std::max(0.8, w - 0.7), first || second ? height / 2 : height),
+                actionColor(actions[i].kind, theme));
         }
     }
 }

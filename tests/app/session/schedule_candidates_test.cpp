@@ -35,7 +35,7 @@ TEST(PassTimes, AreMediansOfTheTraceAndReproduceThePipeline)
 {
     const auto simulation = sim::simulate(scenario(document(kFourStages)));
     const sim::Trace trace = simulation->trace(sim::TraceDetail::actions);
-    const MeasuredPasses passes = measurePasses(trace, simulation->schedule());
+    const MeasuredPasses passes = measurePasses(trace, simulation->schedule(), simulation->scenario().schedule.layersPerStage);
     ASSERT_EQ(passes.times.size(), 4U);
     EXPECT_FALSE(passes.splitIsMeasured);
     std::int64_t lastPass = 0;
@@ -45,27 +45,31 @@ TEST(PassTimes, AreMediansOfTheTraceAndReproduceThePipeline)
                 lastPass = std::max(lastPass, track.startNs[i] + track.durationNs[i]);
     const sim::PassMemory memory{};
     const double makespan =
-        sim::evaluateSchedule(simulation->schedule(), passTimesFor(passes, simulation->schedule()), std::span(&memory, 1))
+        sim::evaluateSchedule(simulation->schedule(), passTimesFor(passes, simulation->schedule(), passes.layers),
+                              std::span(&memory, 1))
             .makespan;
     EXPECT_NEAR(makespan / static_cast<double>(lastPass), 1, 0.02) << "the pipeline alone, as it was simulated";
 }
 
-TEST(PassTimes, AFinerCutSharesTheSameWork)
+TEST(PassTimes, AnotherCutTakesLayersAndEndsWithIt)
 {
-    MeasuredPasses passes;
-    passes.times = {{.forward = 10, .backwardInput = 8, .backwardWeight = 6, .comm = 1},
-                    {.forward = 30, .backwardInput = 12, .backwardWeight = 10, .comm = 1}};
+    MeasuredPasses passes; // a layer takes 10 forwards; the embedding 2, the head 6
+    passes.layers = {2, 4, 3};
+    passes.times = {{.forward = 22, .backwardInput = 2, .backwardWeight = 2, .comm = 1},
+                    {.forward = 40, .backwardInput = 4, .backwardWeight = 4, .comm = 1},
+                    {.forward = 36, .backwardInput = 3, .backwardWeight = 3, .comm = 1}};
     const sim::Schedule finer =
-        sim::makeSchedule({.kind = "interleaved-1f1b", .ranks = 2, .virtualStages = 2, .microbatches = 4});
-    const auto times = passTimesFor(passes, finer);
-    ASSERT_EQ(times.size(), 4U);
-    for (const sim::PassTimes& part : times) {
-        EXPECT_DOUBLE_EQ(part.forward, 10);
-        EXPECT_DOUBLE_EQ(part.backward(), 9);
-        EXPECT_DOUBLE_EQ(part.comm, 1);
+        sim::makeSchedule({.kind = "interleaved-1f1b", .ranks = 3, .virtualStages = 2, .microbatches = 3});
+    const std::vector<int> layers{2, 2, 2, 1, 1, 1};
+    const auto times = passTimesFor(passes, finer, layers);
+    ASSERT_EQ(times.size(), layers.size());
+    for (std::size_t part = 0; part < layers.size(); ++part) {
+        EXPECT_DOUBLE_EQ(times[part].forward, 10.0 * layers[part] + (part == 0 ? 2 : part == 5 ? 6 : 0)) << part;
+        EXPECT_DOUBLE_EQ(times[part].backward(), 2.0 * layers[part]) << part;
+        EXPECT_DOUBLE_EQ(times[part].comm, 1);
     }
-    const sim::Schedule same = sim::makeSchedule({.kind = "1f1b", .ranks = 2, .microbatches = 4});
-    EXPECT_DOUBLE_EQ(passTimesFor(passes, same)[1].forward, 30) << "each part keeps its own where the cut is the same";
+    const sim::Schedule sliced = sim::makeSchedule({.kind = "seq-1f1b", .ranks = 3, .microbatches = 3, .slices = 2});
+    EXPECT_DOUBLE_EQ(passTimesFor(passes, sliced, passes.layers)[1].forward, 20) << "half of a sequence";
 }
 
 TEST(ScheduleCandidates, ListEveryFamilyThatCanBeMade)

@@ -20,6 +20,7 @@ Simulator::~Simulator()
         m_scenario.reset();
         m_kernelsOf.reset();
         m_legalValues.reset();
+        m_candidates.reset();
     }
     m_thread.join();
 }
@@ -31,6 +32,7 @@ void Simulator::request(sim::Scenario scenario)
         m_scenario = std::move(scenario);
         m_kernelsOf.reset();
         m_legalValues.reset();
+        m_candidates.reset();
         m_mailbox = {};
         m_cancel = true;
     }
@@ -56,11 +58,22 @@ void Simulator::requestLegalValues(sim::ScenarioDocument document, sim::Catalogu
     m_wake.notify_one();
 }
 
+void Simulator::requestCandidates(sim::ScenarioDocument document, sim::Catalogue catalogue, sim::Scenario lastLegal,
+                                  SimulationPtr simulation, TracePtr actions)
+{
+    {
+        const std::lock_guard lock(m_mutex);
+        m_candidates.emplace(CandidatesRequest{std::move(document), std::move(catalogue), std::move(lastLegal),
+                                               std::move(simulation), std::move(actions)});
+    }
+    m_wake.notify_one();
+}
+
 bool Simulator::isBusy() const
 {
     const std::lock_guard lock(m_mutex);
-    return m_working || m_scenario || m_kernelsOf || m_legalValues || m_mailbox.simulation || m_mailbox.kernels ||
-           m_mailbox.legalValues || m_mailbox.failure;
+    return m_working || m_scenario || m_kernelsOf || m_candidates || m_legalValues || m_mailbox.simulation || m_mailbox.kernels ||
+           m_mailbox.candidates || m_mailbox.legalValues || m_mailbox.failure;
 }
 
 void Simulator::work(const std::stop_token& stop)
@@ -68,7 +81,7 @@ void Simulator::work(const std::stop_token& stop)
     std::unique_lock lock(m_mutex);
     while (true) {
         m_working = false;
-        if (!m_wake.wait(lock, stop, [this] { return m_scenario || m_kernelsOf || m_legalValues; }))
+        if (!m_wake.wait(lock, stop, [this] { return m_scenario || m_kernelsOf || m_candidates || m_legalValues; }))
             return;
         if (stop.stop_requested())
             return;
@@ -80,6 +93,9 @@ void Simulator::work(const std::stop_token& stop)
         } else if (auto simulation = std::exchange(m_kernelsOf, nullptr)) {
             lock.unlock();
             tracesOne(simulation);
+        } else if (auto candidates = std::exchange(m_candidates, std::nullopt)) {
+            lock.unlock();
+            candidatesOne(*candidates);
         } else {
             auto legalValues = std::exchange(m_legalValues, std::nullopt);
             lock.unlock();
@@ -132,6 +148,18 @@ void Simulator::legalValuesOne(const LegalValuesRequest& request)
     }
 }
 
+void Simulator::candidatesOne(const CandidatesRequest& request)
+{
+    try {
+        ScheduleCandidates candidates =
+            scheduleCandidates(request.document, request.catalogue, request.lastLegal,
+                               request.simulation ? &request.simulation->schedule() : nullptr, request.actions.get(), &m_cancel);
+        post([&](Mailbox& mailbox) { mailbox.candidates = std::move(candidates); });
+    } catch (const std::exception& error) {
+        postFailure(QString::fromUtf8(error.what()));
+    }
+}
+
 void Simulator::post(const std::function<void(Mailbox&)>& put)
 {
     {
@@ -162,6 +190,8 @@ void Simulator::deliver()
         emit kernelsReady(mailbox.kernelsOf, mailbox.kernels);
     if (mailbox.legalValues)
         emit legalValuesReady(*mailbox.legalValues);
+    if (mailbox.candidates)
+        emit candidatesReady(*mailbox.candidates);
     if (mailbox.failure)
         emit failed(*mailbox.failure);
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "app/session/legal_values.h"
+#include "app/session/schedule_candidates.h"
 #include "sim/simulation.h"
 #include "sim/trace/trace.h"
 
@@ -34,12 +35,15 @@ public:
     void requestKernels(SimulationPtr);
     /// What the form's numbers may be; done when nothing more urgent is.
     void requestLegalValues(sim::ScenarioDocument, sim::Catalogue, sim::Scenario lastLegal, LayoutRule);
+    /// What each schedule family would make of the job; `actions` of the present simulation may be nullptr.
+    void requestCandidates(sim::ScenarioDocument, sim::Catalogue, sim::Scenario lastLegal, SimulationPtr, TracePtr actions);
     bool isBusy() const;
 
 signals:
     void finished(const app::SimulationPtr& simulation, const app::TracePtr& actions);
     void kernelsReady(const app::SimulationPtr& simulation, const app::TracePtr& kernels);
     void legalValuesReady(const app::LegalValueTable& values);
+    void candidatesReady(const app::ScheduleCandidates& candidates);
     void failed(const QString& message);
 
 private:
@@ -49,12 +53,20 @@ private:
         sim::Scenario lastLegal;
         LayoutRule rule;
     };
+    struct CandidatesRequest {
+        sim::ScenarioDocument document;
+        sim::Catalogue catalogue;
+        sim::Scenario lastLegal;
+        SimulationPtr simulation;
+        TracePtr actions;
+    };
     struct Mailbox {
         SimulationPtr simulation;
         TracePtr actions;
         SimulationPtr kernelsOf;
         TracePtr kernels;
         std::optional<LegalValueTable> legalValues;
+        std::optional<ScheduleCandidates> candidates;
         std::optional<QString> failure;
     };
 
@@ -62,6 +74,7 @@ private:
     void simulateOne(const sim::Scenario&);
     void tracesOne(const SimulationPtr&);
     void legalValuesOne(const LegalValuesRequest&);
+    void candidatesOne(const CandidatesRequest&);
     /// Puts something into the mailbox unless a newer request has come meanwhile.
     void post(const std::function<void(Mailbox&)>& put);
     void postFailure(const QString& message);
@@ -74,6 +87,7 @@ private:
     std::optional<sim::Scenario> m_scenario;
     SimulationPtr m_kernelsOf;
     std::optional<LegalValuesRequest> m_legalValues;
+    std::optional<CandidatesRequest> m_candidates;
     Mailbox m_mailbox;
     bool m_working = false;
 

@@ -24,6 +24,8 @@ constexpr Command kCommands[]{
 
     {CommandId::undo, edit, window, "&Undo", "Ctrl+Z", "Take the last change of the scenario back"},
     {CommandId::redo, edit, window, "&Redo", "Ctrl+Shift+Z Ctrl+Y", "Make it again"},
+    {CommandId::chooseSchedule, edit, window, "&Choose Schedule…", "Ctrl+L", "See every schedule beside each other and use one",
+     true},
 
     {CommandId::zoomIn, navigate, canvas, "Zoom &In", "W", "Zoom in at the pointer; Shift: four times as much", false,
      ViewCommand::zoomIn, 17},

@@ -25,6 +25,7 @@ enum class CommandId {
     quit,
     undo,
     redo,
+    chooseSchedule,
     zoomIn,
     zoomOut,
     panLeft,

@@ -180,6 +180,7 @@ void MainWindow::connectParts()
         settleIfDone();
     });
     connect(m_form, &ScenarioForm::layoutRuleChanged, this, &MainWindow::requestLegalValues);
+    connect(m_form, &ScenarioForm::chooseScheduleRequested, this, [this] { run(CommandId::chooseSchedule); });
 
     m_busyTimer.setSingleShot(true);
     m_busyTimer.setInterval(kBusyAfterMs);

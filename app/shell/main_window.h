@@ -100,6 +100,7 @@ private:
     bool saveAs();
     void chooseFile();
     void exportPicture(Picture);
+    void chooseSchedule();
     void fillRecentMenu();
     void refreshGallery();
     void recover(int index);

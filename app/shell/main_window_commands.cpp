@@ -7,6 +7,7 @@
 #include "app/shell/key_sheet.h"
 #include "app/shell/main_window.h"
 #include "app/shell/problem_banner.h"
+#include "app/shell/schedule_chooser.h"
 
 #include <QActionGroup>
 #include <QCoreApplication>
@@ -161,6 +162,8 @@ bool MainWindow::isEnabled(CommandId id) const
         return !isGalleryShown() && m_session.undoStack().canUndo();
     case CommandId::redo:
         return !isGalleryShown() && m_session.undoStack().canRedo();
+    case CommandId::chooseSchedule:
+        return !isGalleryShown() && m_session.scenario();
     case CommandId::exportGrid:
     case CommandId::exportTimeline:
     case CommandId::goToRank:
@@ -225,6 +228,9 @@ void MainWindow::perform(CommandId id)
         break;
     case CommandId::redo:
         m_session.undoStack().redo();
+        break;
+    case CommandId::chooseSchedule:
+        chooseSchedule();
         break;
     case CommandId::goToRank:
         openPalette(tr("rank "));
@@ -301,6 +307,18 @@ void MainWindow::setThemeChoice(ThemeChoice choice)
            : choice == ThemeChoice::light ? CommandId::themeLight
                                           : CommandId::themeDark)
         ->setChecked(true);
+}
+
+void MainWindow::chooseSchedule()
+{
+    auto* chooser = new ScheduleChooser(themeFor(m_themeChoice), this);
+    connect(&m_simulator, &Simulator::candidatesReady, chooser, &ScheduleChooser::setCandidates);
+    connect(chooser, &ScheduleChooser::chosen, this, [this](const QString& kind) {
+        m_session.edit(makeScheduleEdit(m_session.document(), m_session.scenario(), kind.toStdString()));
+    });
+    m_simulator.requestCandidates(m_session.document(), m_session.catalogue(), *m_session.scenario(), m_simulation,
+                                  m_actionTrace);
+    chooser->open();
 }
 
 void MainWindow::openPalette(const QString& typed)

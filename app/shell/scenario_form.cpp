@@ -9,6 +9,7 @@
 #include <QComboBox>
 #include <QHBoxLayout>
 #include <QLabel>
+#include <QPushButton>
 #include <QSignalBlocker>
 #include <QVBoxLayout>
 
@@ -186,6 +187,10 @@ void ScenarioForm::build()
             makeScheduleEdit(m_session.document(), m_session.scenario(), schedule->currentData().toString().toStdString()));
     });
     m_scheduleNote = note();
+    auto* compare = new QPushButton(tr("Compare all schedules…"));
+    compare->setToolTip(tr("Bubble and memory of every schedule, with the pass times of this step"));
+    connect(compare, &QPushButton::clicked, this, &ScenarioForm::chooseScheduleRequested);
+    m_column->addWidget(compare);
     addNumber(Control::virtualStages, tr("Chunks"), tr("virtual_stages: pieces of the model that one pipeline rank holds"));
     addNumber(Control::globalBatchSize, tr("Batch"), tr("global_batch_size: sequences in one step of the whole job"));
     addNumber(Control::microBatchSize, tr("Micro-batch"),

@@ -29,6 +29,7 @@ public:
 
 signals:
     void layoutRuleChanged();
+    void chooseScheduleRequested();
 
 private:
     struct Choice {

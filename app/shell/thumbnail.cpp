@@ -46,23 +46,6 @@ sim::Schedule miniature(const sim::Scenario& s)
     }
 }
 
-void paintSchedule(QPainter& painter, const QRectF& area, const sim::Schedule& schedule, const Theme& theme)
-{
-    const sim::ScheduleTimes times = sim::evaluateSchedule(schedule);
-    const double rowHeight = std::min(area.height() / schedule.ranks, 14.0);
-    const double top = area.top() + (area.height() - rowHeight * schedule.ranks) / 2;
-    const double scale = area.width() / std::max(times.makespan, 1e-9);
-    for (std::size_t rank = 0; rank < schedule.actions.size(); ++rank) {
-        const double y = top + static_cast<double>(rank) * rowHeight;
-        for (std::size_t i = 0; i < schedule.actions[rank].size(); ++i) {
-            const double x = area.left() + times.start[rank][i] * scale;
-            const double w = (times.end[rank][i] - times.start[rank][i]) * scale;
-            painter.fillRect(QRectF(x, y, std::max(0.8, w - 0.7), rowHeight - 1.5),
-                             actionColor(schedule.actions[rank][i].kind, theme));
-        }
-    }
-}
-
 /// One box a replica, one cell a GPU of it.
 void paintRanks(QPainter& painter, const QRectF& area, const sim::Scenario& s, const Theme& theme)
 {
@@ -90,14 +73,38 @@ void paintRanks(QPainter& painter, const QRectF& area, const sim::Scenario& s, c
 
 } // namespace
 
+void paintSchedule(QPainter& painter, const QRectF& area, const sim::Schedule& schedule, const sim::ScheduleTimes& times,
+                   const Theme& theme)
+{
+    const double rowHeight = std::min(area.height() / schedule.ranks, 14.0);
+    const double top = area.top() + (area.height() - rowHeight * schedule.ranks) / 2;
+    const double scale = area.width() / std::max(times.makespan, 1e-9);
+    for (std::size_t rank = 0; rank < schedule.actions.size(); ++rank) {
+        const double y = top + static_cast<double>(rank) * rowHeight;
+        const std::vector<sim::Action>& actions = schedule.actions[rank];
+        for (std::size_t i = 0; i < actions.size(); ++i) {
+            const double x = area.left() + times.start[rank][i] * scale;
+            const double w = (times.end[rank][i] - times.start[rank][i]) * scale;
+            // An overlapped block runs its forward and its backward at once: one above the other.
+            const bool first = actions[i].overlapsNext, second = i > 0 && actions[i - 1].overlapsNext;
+            const double height = rowHeight - 1.5;
+            painter.fillRect(
+                QRectF(x, second ? y + height / 2 : y, std::max(0.8, w - 0.7), first || second ? height / 2 : height),
+                actionColor(actions[i].kind, theme));
+        }
+    }
+}
+
 void paintThumbnail(QPainter& painter, const QRectF& area, const sim::Scenario& scenario, const Theme& theme)
 {
     painter.save();
     painter.setRenderHint(QPainter::Antialiasing);
-    if (scenario.layout.pp > 1)
-        paintSchedule(painter, area, miniature(scenario), theme);
-    else
+    if (scenario.layout.pp > 1) {
+        const sim::Schedule schedule = miniature(scenario);
+        paintSchedule(painter, area, schedule, sim::evaluateSchedule(schedule), theme);
+    } else {
         paintRanks(painter, area, scenario, theme);
+    }
     painter.restore();
 }
 

@@ -3,6 +3,7 @@
 
 #include "app/views/theme.h"
 #include "sim/scenario/scenario.h"
+#include "sim/schedule/evaluate.h"
 
 #include <QRectF>
 
@@ -11,5 +12,7 @@ class QPainter;
 namespace app {
 
 void paintThumbnail(QPainter&, const QRectF&, const sim::Scenario&, const Theme&);
+/// One row a rank, each action as wide as it is long.
+void paintSchedule(QPainter&, const QRectF&, const sim::Schedule&, const sim::ScheduleTimes&, const Theme&);
 
 } // namespace app

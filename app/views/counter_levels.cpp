@@ -25,6 +25,13 @@ CounterLevels::CounterLevels(const sim::Counter& counter) : m_counter(&counter)
         m_peak = *std::max_element(below->begin(), below->end());
 }
 
+std::int64_t CounterLevels::peakNs() const
+{
+    const auto& values = m_counter->value;
+    const auto at = std::find(values.begin(), values.end(), m_peak) - values.begin();
+    return at < static_cast<std::ptrdiff_t>(values.size()) ? m_counter->timeNs[static_cast<std::size_t>(at)] : 0;
+}
+
 std::int64_t CounterLevels::highest(std::int64_t beginNs, std::int64_t endNs) const
 {
     const auto& times = m_counter->timeNs;

@@ -15,6 +15,7 @@ public:
     /// Highest value that held at some time in [beginNs, endNs); 0 before the first point. O(log points).
     std::int64_t highest(std::int64_t beginNs, std::int64_t endNs) const;
     std::int64_t peak() const { return m_peak; }
+    std::int64_t peakNs() const; ///< when the highest value was reached first. O(points)
 
 private:
     std::int64_t highestOf(std::size_t first, std::size_t last) const;

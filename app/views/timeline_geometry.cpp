@@ -128,7 +128,7 @@ RowStack stackRows(const std::vector<RowNeed>& needs, float height)
     return stack;
 }
 
-TimelineFrame::TimelineFrame(Rect area)
+TimelineFrame::TimelineFrame(Rect area, bool withMemory)
 {
     constexpr float kMargin = 12, kScrollBar = 12;
     const bool low = area.height() < 150;
@@ -137,7 +137,13 @@ TimelineFrame::TimelineFrame(Rect area)
     const float left = area.left + gutterWidth, right = std::max(left + 1, area.right - kScrollBar);
     header = {area.left + kMargin, area.top, area.right - kMargin, area.top + headerHeight};
     ruler = {left, header.bottom, right, header.bottom + rulerHeight};
-    rows = {left, ruler.bottom + 4, right, std::max(ruler.bottom + 5, area.bottom - overviewHeight - 6)};
+    constexpr float kLowestWithMemory = 260, kMemoryGap = 8;
+    const float memoryHeight =
+        withMemory && area.height() >= kLowestWithMemory ? std::floor(std::clamp(area.height() * 0.17F, 48.0F, 84.0F)) : 0.0F;
+    const float memoryBottom = area.bottom - overviewHeight - 6;
+    const float rowsBottom = memoryHeight > 0 ? memoryBottom - memoryHeight - kMemoryGap : memoryBottom;
+    rows = {left, ruler.bottom + 4, right, std::max(ruler.bottom + 5, rowsBottom)};
+    memory = {left, memoryBottom - memoryHeight, right, memoryBottom};
     gutter = {area.left + kMargin, rows.top, left - 8, rows.bottom};
     scroll = {right + 2, rows.top, area.right - 2, rows.bottom};
     overview = {left, area.bottom - overviewHeight, right, area.bottom - (low ? 0.0F : 8.0F)};

@@ -75,8 +75,9 @@ struct TimelineFrame {
     Rect gutter;   ///< names of rows
     Rect rows;     ///< spans
     Rect scroll;   ///< scroll bar of the rows
+    Rect memory;   ///< what one rank holds, on the rows' time axis; no height where there is none
     Rect overview; ///< the whole trace in small
-    explicit TimelineFrame(Rect area);
+    explicit TimelineFrame(Rect area, bool withMemory = false);
 };
 
 } // namespace app

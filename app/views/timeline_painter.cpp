@@ -2,6 +2,8 @@
 
 #include "app/views/color.h"
 #include "app/views/labels.h"
+#include "app/views/timeline_dependencies.h"
+#include "app/views/timeline_memory.h"
 
 #include <algorithm>
 #include <cmath>
@@ -32,12 +34,20 @@ public:
         m_canvas.pushClip(m_frame.rows);
         for (int row = firstRow(); row < rowCount() && m_scene.rowTop(row) < m_frame.rows.bottom; ++row)
             drawRow(row, marks);
-        afterEnd();
-        range();
-        flows();
+        afterEnd(m_frame.rows);
+        range(m_frame.rows);
+        dependencies();
         spanOutlines();
-        cursorLine();
+        cursorLine(m_frame.rows);
         m_canvas.popClip();
+        if (m_frame.memory.height() > 0) {
+            paintMemory(m_canvas, m_scene);
+            m_canvas.pushClip(m_frame.memory);
+            afterEnd(m_frame.memory);
+            range(m_frame.memory);
+            cursorLine(m_frame.memory);
+            m_canvas.popClip();
+        }
         scrollBar();
         overview();
     }
@@ -69,13 +79,14 @@ private:
     void rowName(int row, bool focused);
     void drawRow(int row, const std::vector<Tick>&);
     void sparkline(int row, Rect);
-    void afterEnd();
-    void range();
-    void flows();
-    void flow(const sim::Flow&);
+    void afterEnd(Rect area);
+    void range(Rect area);
+    void dependencies();
+    void arrow(const Dependency&, Color);
+    void hop(const Dependency&, Color);
     void spanOutlines();
     void outline(SpanRef, float thickness);
-    void cursorLine();
+    void cursorLine(Rect area);
     void scrollBar();
     void overview();
 
@@ -275,82 +286,86 @@ void Painter::drawRow(int row, const std::vector<Tick>& marks)
 /// Memory over time: per pixel column the highest value, on one scale for all rows.
 void Painter::sparkline(int row, Rect area)
 {
-    const CounterLevels& counter = m_model.counter(*rowAt(row).memory);
-    const auto scale = static_cast<float>(std::max<std::int64_t>(m_model.memoryScaleBytes(), 1));
-    const Color fill = mix(m_theme.canvas, m_theme.heat[4], m_theme.dark ? 0.45F : 0.4F);
-    float openHeight = -1, openLeft = area.left;
-    std::int64_t edge = std::llround(m_axis.ns(area.left));
-    for (float x = area.left; x < area.right; ++x) {
-        const std::int64_t next = std::max(edge + 1, static_cast<std::int64_t>(std::llround(m_axis.ns(x + 1))));
-        const float height = std::round(area.height() * static_cast<float>(counter.highest(edge, next)) / scale * 2) / 2;
-        if (height != openHeight) {
-            if (openHeight > 0)
-                m_canvas.fillRect({openLeft, area.bottom - openHeight, x, area.bottom}, fill);
-            openHeight = height;
-            openLeft = x;
-        }
-        edge = next;
-    }
-    if (openHeight > 0)
-        m_canvas.fillRect({openLeft, area.bottom - openHeight, area.right, area.bottom}, fill);
+    paintCounter(m_canvas, m_model.counter(*rowAt(row).memory), m_axis, area,
+                 static_cast<double>(std::max<std::int64_t>(m_model.memoryScaleBytes(), 1)),
+                 mix(m_theme.canvas, m_theme.heat[4], m_theme.dark ? 0.45F : 0.4F));
     m_canvas.fillRect({area.left, area.bottom - 1, area.right, area.bottom}, mix(m_theme.canvas, m_theme.heat[5], 0.7F));
 }
 
-void Painter::afterEnd()
+void Painter::afterEnd(Rect area)
 {
     const float x = m_axis.x(lengthNs());
-    if (x < m_frame.rows.left || x >= m_frame.rows.right)
+    if (x < area.left || x >= area.right)
         return;
-    m_canvas.line({std::floor(x), m_frame.rows.top}, {std::floor(x), m_frame.rows.bottom}, m_theme.mutedText, 1,
-                  LineStyle::dashed);
+    m_canvas.line({std::floor(x), area.top}, {std::floor(x), area.bottom}, m_theme.mutedText, 1, LineStyle::dashed);
 }
 
-void Painter::range()
+void Painter::range(Rect area)
 {
     if (!m_scene.selection.range)
         return;
     const TimeRange& range = *m_scene.selection.range;
-    const float left = std::clamp(m_axis.x(static_cast<double>(range.beginNs)), m_frame.rows.left - 1, m_frame.rows.right);
-    const float right = std::clamp(m_axis.x(static_cast<double>(range.endNs)), m_frame.rows.left - 1, m_frame.rows.right);
-    const Rect rows = m_frame.rows;
+    const float left = std::clamp(m_axis.x(static_cast<double>(range.beginNs)), area.left - 1, area.right);
+    const float right = std::clamp(m_axis.x(static_cast<double>(range.endNs)), area.left - 1, area.right);
     const Color outside = withAlpha(m_theme.canvas, 0.62F);
-    m_canvas.fillRect({rows.left, rows.top, left, rows.bottom}, outside);
-    m_canvas.fillRect({right, rows.top, rows.right, rows.bottom}, outside);
-    m_canvas.fillRect({left, rows.top, left + 1, rows.bottom}, m_theme.accent);
-    m_canvas.fillRect({right - 1, rows.top, right, rows.bottom}, m_theme.accent);
+    m_canvas.fillRect({area.left, area.top, left, area.bottom}, outside);
+    m_canvas.fillRect({right, area.top, area.right, area.bottom}, outside);
+    m_canvas.fillRect({left, area.top, left + 1, area.bottom}, m_theme.accent);
+    m_canvas.fillRect({right - 1, area.top, right, area.bottom}, m_theme.accent);
 }
 
-/// Sends and receives of the span in focus.
-void Painter::flows()
+/// Arrows of the span in focus: from what it needs in the colour of text, to what it feeds in the accent.
+void Painter::dependencies()
 {
     const Selection& selection = m_scene.selection;
     const std::optional<SpanRef> span = selection.hoveredSpan ? selection.hoveredSpan : selection.selectedSpan;
-    if (!span)
+    const auto& tracks = m_model.trace().tracks;
+    if (!span || span->track >= tracks.size() || span->span >= tracks[span->track].size())
         return;
-    for (const sim::Flow& f : m_model.flowsAt(*span))
-        flow(f);
+    for (const Dependency& d : dependenciesOf(m_model, *span)) {
+        const Color color = d.to == *span ? m_theme.selection : m_theme.accent;
+        if (d.transfer)
+            arrow(d, color);
+        else
+            hop(d, color);
+        outline(d.from, 1);
+        outline(d.to, 1);
+    }
 }
 
-void Painter::flow(const sim::Flow& f)
+/// From row to row: a curve that leaves and arrives level.
+void Painter::arrow(const Dependency& d, Color color)
 {
-    const SpanRef from{f.fromTrack, f.fromSpan}, to{f.toTrack, f.toSpan};
-    const Rect fromLane = m_scene.laneOf(from.track), toLane = m_scene.laneOf(to.track);
-    const float x0 = m_axis.x(static_cast<double>(m_model.endNs(from)));
-    const float x1 = m_axis.x(static_cast<double>(m_model.trace().tracks[to.track].startNs[to.span]));
+    const Rect fromLane = m_scene.laneOf(d.from.track), toLane = m_scene.laneOf(d.to.track);
+    const float x0 = m_axis.x(static_cast<double>(m_model.endNs(d.from)));
+    const float x1 = m_axis.x(static_cast<double>(m_model.trace().tracks[d.to.track].startNs[d.to.span]));
     const float y0 = (fromLane.top + fromLane.bottom) / 2, y1 = (toLane.top + toLane.bottom) / 2;
     const float reach = std::max(12.0F, std::abs(x1 - x0) / 2);
     std::vector<Point> curve;
     constexpr int kPieces = 20;
-    for (int i = 0; i <= kPieces; ++i) { // a cubic Bézier curve that leaves and arrives level
+    for (int i = 0; i <= kPieces; ++i) { // a cubic Bézier curve
         const float t = static_cast<float>(i) / kPieces, u = 1 - t;
-        const float a = u * u * u, b = 3 * u * u * t, c = 3 * u * t * t, d = t * t * t;
-        curve.push_back({a * x0 + b * (x0 + reach) + c * (x1 - reach) + d * x1, (a + b) * y0 + (c + d) * y1});
+        const float a = u * u * u, b = 3 * u * u * t, c = 3 * u * t * t, e = t * t * t;
+        curve.push_back({a * x0 + b * (x0 + reach) + c * (x1 - reach) + e * x1, (a + b) * y0 + (c + e) * y1});
     }
     m_canvas.polyline(curve, m_theme.canvas, 4);
-    m_canvas.polyline(curve, m_theme.selection, 2);
-    m_canvas.fillConvex({{x1 + 1, y1}, {x1 - 7, y1 - 4}, {x1 - 7, y1 + 4}}, m_theme.selection);
-    outline(from, 1);
-    outline(to, 1);
+    m_canvas.polyline(curve, color, 2);
+    m_canvas.fillConvex({{x1 + 1, y1}, {x1 - 7, y1 - 4}, {x1 - 7, y1 + 4}}, color);
+}
+
+/// Within a row: along its upper edge and down into the span that waits.
+void Painter::hop(const Dependency& d, Color color)
+{
+    const Rect lane = m_scene.laneOf(d.from.track);
+    const auto& starts = m_model.trace().tracks[d.from.track].startNs;
+    const float from =
+        (m_axis.x(static_cast<double>(starts[d.from.span])) + m_axis.x(static_cast<double>(m_model.endNs(d.from)))) / 2;
+    const float to = (m_axis.x(static_cast<double>(starts[d.to.span])) + m_axis.x(static_cast<double>(m_model.endNs(d.to)))) / 2;
+    const float top = std::max(lane.top - 3, m_frame.rows.top + 1), tip = lane.top + 6;
+    const std::vector<Point> path{{from, lane.top + 3}, {from, top}, {to, top}, {to, tip}};
+    m_canvas.polyline(path, m_theme.canvas, 4);
+    m_canvas.polyline(path, color, 2);
+    m_canvas.fillConvex({{to, tip + 2}, {to - 4, tip - 4}, {to + 4, tip - 4}}, color);
 }
 
 void Painter::spanOutlines()
@@ -377,13 +392,13 @@ void Painter::outline(SpanRef ref, float thickness)
                         m_theme.selection, thickness + 1);
 }
 
-void Painter::cursorLine()
+void Painter::cursorLine(Rect area)
 {
     if (m_scene.selection.cursorNs <= 0)
         return;
     const float x = std::floor(m_axis.x(static_cast<double>(m_scene.selection.cursorNs)));
-    if (x >= m_frame.rows.left && x < m_frame.rows.right)
-        m_canvas.fillRect({x, m_frame.rows.top, x + 1, m_frame.rows.bottom}, m_theme.accent);
+    if (x >= area.left && x < area.right)
+        m_canvas.fillRect({x, area.top, x + 1, area.bottom}, m_theme.accent);
 }
 
 void Painter::scrollBar()

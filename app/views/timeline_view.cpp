@@ -1,6 +1,8 @@
 #include "app/views/timeline_view.h"
 
 #include "app/views/labels.h"
+#include "app/views/timeline_dependencies.h"
+#include "app/views/timeline_memory.h"
 #include "app/views/timeline_painter.h"
 
 #include <algorithm>
@@ -43,12 +45,22 @@ struct TimelineView::Data {
 
     Data(Selection& s, const Theme& t) : selection(s), theme(t) {}
 
-    TimelineFrame frame() const { return TimelineFrame(laidOutFor); }
+    TimelineFrame frame() const { return frameOf(laidOutFor); }
+    TimelineFrame frameOf(Rect area) const { return TimelineFrame(area, model && !model->trace().counters.empty()); }
     TimelineScene scene() const { return {*model, colors, theme, selection, frame(), window, stack, scrollY, overview}; }
     TimeAxis axis() const
     {
         const Rect rows = frame().rows;
         return {window.beginNs, window.endNs, rows.left, rows.right};
+    }
+
+    /// Times of the pixel column there.
+    TimeRange columnAt(float x) const
+    {
+        const TimeAxis a = axis();
+        const float column = std::floor(x - a.left) + a.left;
+        const std::int64_t begin = std::llround(a.ns(column));
+        return {begin, std::max(begin + 1, static_cast<std::int64_t>(std::llround(a.ns(column + 1))))};
     }
 
     void prepare(Rect area)
@@ -57,7 +69,7 @@ struct TimelineView::Data {
             return;
         laidOutFor = area;
         stale = false;
-        const TimelineFrame f(area);
+        const TimelineFrame f = frameOf(area);
         std::vector<RowNeed> needs;
         for (const TimelineRow& row : model->rows())
             needs.push_back({std::max(1, static_cast<int>(row.tracks.size())), row.memory.has_value()});
@@ -214,7 +226,8 @@ struct TimelineView::Data {
         case Drag::none:
             return hover(event.at);
         case Drag::pressed:
-            if (std::abs(event.at.x - pressedAt.x) < kDragPixels || !frame().rows.contains(pressedAt))
+            if (std::abs(event.at.x - pressedAt.x) < kDragPixels ||
+                !(frame().rows.contains(pressedAt) || frame().memory.contains(pressedAt)))
                 return false;
             drag = Drag::range;
             [[fallthrough]];
@@ -470,16 +483,20 @@ std::string TimelineView::tooltip() const
     const Data& d = *m_data;
     if (!d.model || !d.pointerInside || d.drag != Data::Drag::none)
         return {};
-    if (d.selection.hoveredSpan)
-        return d.model->describe(*d.selection.hoveredSpan);
+    if (d.selection.hoveredSpan) {
+        const std::string depends = dependencyText(*d.model, *d.selection.hoveredSpan);
+        return d.model->describe(*d.selection.hoveredSpan) + (depends.empty() ? "" : "\n" + depends);
+    }
+    if (d.frame().memory.contains(d.pointerAt)) {
+        const auto curve = memoryCurve(*d.model, d.selection);
+        const auto [begin, end] = d.columnAt(d.pointerAt.x);
+        return curve && begin < d.model->trace().endNs ? memoryText(*d.model, *curve, begin, end) : std::string();
+    }
     const auto track = d.trackUnder(d.pointerAt);
     if (!track)
         return {};
     // Spans too small to point at, or nothing: what the pixel column holds.
-    const TimeAxis axis = d.axis();
-    const float column = std::floor(d.pointerAt.x - axis.left) + axis.left;
-    const std::int64_t begin = std::llround(axis.ns(column));
-    const std::int64_t end = std::max(begin + 1, static_cast<std::int64_t>(std::llround(axis.ns(column + 1))));
+    const auto [begin, end] = d.columnAt(d.pointerAt.x);
     if (begin >= d.model->trace().endNs)
         return {};
     const sim::BusyByClass busy = d.model->busy(*track).busyNs(begin, end);
@@ -494,7 +511,7 @@ std::string TimelineView::tooltip() const
                 percentText(static_cast<double>(busy[c]) / whole) + "\n";
     }
     if (sum == 0)
-        return "idle at " + durationText(axis.ns(d.pointerAt.x));
+        return "idle at " + durationText(d.axis().ns(d.pointerAt.x));
     return text + "idle " + percentText(std::max(0.0, 1 - sum / whole)) + "\nin " + durationText(whole) + " at " +
            durationText(static_cast<double>(begin));
 }

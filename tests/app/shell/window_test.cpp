@@ -7,6 +7,7 @@
 #include "app/shell/problem_banner.h"
 #include "app/shell/scenario_form.h"
 #include "app/shell/scenario_header.h"
+#include "app/shell/schedule_chooser.h"
 #include "tests/app/session/session_fixtures.h"
 
 #include <QAbstractButton>
@@ -298,6 +299,30 @@ TEST_F(WindowTest, EveryCommandIsInAMenu)
             EXPECT_TRUE(texts.contains(QString::fromUtf8(c.text))) << c.text;
         }
     }
+}
+
+TEST_F(WindowTest, AScheduleIsChosenFromAllOfThem)
+{
+    open("17-schedule-1f1b.json");
+    window.run(CommandId::chooseSchedule);
+    auto* chooser = window.findChild<ScheduleChooser*>();
+    ASSERT_TRUE(chooser);
+    ASSERT_TRUE(waitFor([&] { return !chooser->kindsShown().isEmpty(); }));
+    chooser->setOrder(ScheduleChooser::Order::memory);
+    const auto place = [&](const char* kind) { return chooser->kindsShown().indexOf(QLatin1String(kind)); };
+    EXPECT_LT(place("v-min"), place("v-half"));
+    EXPECT_LT(place("v-half"), place("1f1b"));
+    EXPECT_LT(place("1f1b"), place("gpipe"));
+    chooser->setOrder(ScheduleChooser::Order::bubble);
+    chooser->select(QStringLiteral("zb-v"));
+    QTest::keyClick(chooser, Qt::Key_Return);
+    settle();
+    EXPECT_EQ(window.simulation()->scenario().schedule.kind, "zb-v");
+    EXPECT_EQ(window.simulation()->scenario().schedule.virtualStages, 2);
+    window.run(CommandId::undo);
+    settle();
+    EXPECT_EQ(window.simulation()->scenario().schedule.kind, "1f1b");
+    EXPECT_EQ(window.simulation()->scenario().schedule.virtualStages, 1) << "one step took both back";
 }
 
 TEST_F(WindowTest, OnePictureIsAlwaysShown)

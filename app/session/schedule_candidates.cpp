@@ -1,0 +1,101 @@
+#include "app/session/schedule_candidates.h"
+
+#include "app/session/edit.h"
+#include "sim/error.h"
+#include "sim/schedule/families.h"
+#include "sim/schedule/request.h"
+
+#include <algorithm>
+
+namespace app {
+namespace {
+
+/// Four ranks and eight micro-batches show what a family is about, and every family can be made of them.
+std::optional<ScheduleSketch> sketchOf(const sim::ScheduleFamily& family)
+{
+    constexpr int kRanks = 4, kMicrobatches = 8, kUsualChunks = 2;
+    const int most = family.maxVirtualStages > 0 ? family.maxVirtualStages : kUsualChunks;
+    sim::ScheduleRequest request{.kind = std::string(family.kind),
+                                 .ranks = kRanks,
+                                 .virtualStages = std::clamp(family.minVirtualStages, 1, most),
+                                 .microbatches = kMicrobatches};
+    if (family.kind == "seq-1f1b")
+        request.slices = 2;
+    if (family.kind == "custom" || family.unmet(request))
+        return std::nullopt;
+    ScheduleSketch sketch{family.make(request), {}};
+    sketch.times = sim::evaluateSchedule(sketch.schedule);
+    return sketch;
+}
+
+/// Two schedules cut the model and the batch differently: memory is counted in micro-batches of a p-th of the model.
+ScheduleWorth worthOf(const sim::Schedule& schedule, const std::vector<sim::PassTimes>& times)
+{
+    const sim::PassMemory memory{};
+    const sim::ScheduleTimes result = sim::evaluateSchedule(schedule, times, std::span(&memory, 1));
+    const double unit = static_cast<double>(schedule.ranks) / (static_cast<double>(schedule.chainLength()) * schedule.slices);
+    ScheduleWorth worth{.makespanNs = result.makespan, .bubbleOfSpan = result.bubbleOfSpan};
+    worth.peakMicrobatches = *std::max_element(result.peakActivations.begin(), result.peakActivations.end()) * unit;
+    worth.peakOver1f1b = worth.peakMicrobatches / std::min(schedule.ranks, schedule.microbatches / schedule.slices);
+    return worth;
+}
+
+/// F : I : W = 1 : 1 : 1 for a p-th of the model and a whole micro-batch.
+std::vector<sim::PassTimes> unitTimes(const sim::Schedule& schedule)
+{
+    const double share = static_cast<double>(schedule.ranks) / (static_cast<double>(schedule.chainLength()) * schedule.slices);
+    return {{.forward = share, .backwardInput = share, .backwardWeight = share}};
+}
+
+std::string firstError(const std::vector<sim::Problem>& problems)
+{
+    const auto error =
+        std::find_if(problems.begin(), problems.end(), [](const auto& p) { return p.severity == sim::Severity::error; });
+    return error == problems.end() ? std::string() : error->message;
+}
+
+} // namespace
+
+ScheduleCandidates scheduleCandidates(const sim::ScenarioDocument& document, const sim::Catalogue& catalogue,
+                                      const sim::Scenario& lastLegal, const sim::Schedule* present, const sim::Trace* trace,
+                                      const std::atomic<bool>* cancel)
+{
+    std::optional<MeasuredPasses> measured;
+    ScheduleCandidates out;
+    if (present && trace && !trace->tracks.empty()) {
+        measured = measurePasses(*trace, *present, lastLegal.schedule.layersPerStage);
+        out.isMeasured = true;
+        out.splitIsMeasured = measured->splitIsMeasured;
+    }
+    for (const sim::ScheduleFamily& family : sim::scheduleFamilies()) {
+        if (cancel && cancel->load(std::memory_order_relaxed))
+            break;
+        const bool isCurrent = family.kind == lastLegal.schedule.kind;
+        if (!family.available || (family.kind == "custom" && !isCurrent))
+            continue;
+        ScheduleCandidate candidate{.kind = std::string(family.kind),
+                                    .title = std::string(family.title),
+                                    .character = std::string(family.character),
+                                    .source = std::string(family.source),
+                                    .isCurrent = isCurrent};
+        sim::ScenarioDocument changed = document;
+        apply(changed, makeScheduleEdit(document, &lastLegal, family.kind));
+        candidate.virtualStages = controlValue(changed, &lastLegal, Control::virtualStages);
+        const sim::ScenarioDocument::Resolved resolved = changed.resolve(catalogue);
+        candidate.whyNot = firstError(resolved.problems);
+        try {
+            candidate.sketch = sketchOf(family);
+            if (resolved.scenario) {
+                const sim::Schedule schedule = sim::makeSchedule(sim::scheduleRequest(*resolved.scenario));
+                const auto& layers = resolved.scenario->schedule.layersPerStage;
+                candidate.worth = worthOf(schedule, measured ? passTimesFor(*measured, schedule, layers) : unitTimes(schedule));
+            }
+        } catch (const sim::Error& error) {
+            candidate.whyNot = error.what();
+        }
+        out.all.push_back(std::move(candidate));
+    }
+    return out;
+}
+
+} // namespace app

@@ -241,7 +241,7 @@ void DetailsPanel::showExposed()
     m_exposed->setValue(percentQuantity(e.total()));
     std::vector<StackedBar::Segment> dimensions;
     const auto add = [&](const char* name, double fraction, sim::OpClass opClass, int size) {
-        if (size > 1)
+        if (size > 1 || fraction > 0) // tied embeddings are reduced along dp even where dp is 1
             dimensions.push_back({QString::fromLatin1(name), fraction, percentQuantity(fraction).text(),
                                   toQColor(m_theme->opClass[static_cast<std::size_t>(opClass)])});
     };

@@ -48,6 +48,7 @@ constexpr Command kCommands[]{
     {CommandId::showForm, view, window, "&Scenario", "Alt+3", "Show or hide the scenario form"},
     {CommandId::showDetails, view, window, "&Details", "Alt+4", "Show or hide the numbers"},
     {CommandId::showKernels, view, window, "&Kernels", "Ctrl+K", "Show every kernel and collective, not only the actions", true},
+    {CommandId::stepThrough, view, window, "Ste&p Through", "Ctrl+T", "Reveal the schedule action by action, and explain it"},
     {CommandId::fullScreen, view, window, "&Full Screen", "F11", "Fill the screen"},
     {CommandId::themeSystem, view, window, "Theme: S&ystem", "", "Light or dark as the desktop is", true},
     {CommandId::themeLight, view, window, "Theme: &Light", "", "Dark on light"},

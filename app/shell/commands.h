@@ -44,6 +44,7 @@ enum class CommandId {
     showForm,
     showDetails,
     showKernels,
+    stepThrough,
     fullScreen,
     themeSystem,
     themeLight,

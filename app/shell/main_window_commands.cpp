@@ -26,9 +26,9 @@
 namespace app {
 namespace {
 
-constexpr std::array kCheckable{CommandId::showGrid,    CommandId::showTimeline, CommandId::showForm,
-                                CommandId::showDetails, CommandId::showKernels,  CommandId::fullScreen,
-                                CommandId::themeSystem, CommandId::themeLight,   CommandId::themeDark};
+constexpr std::array kCheckable{CommandId::showGrid,    CommandId::showTimeline, CommandId::showForm,   CommandId::showDetails,
+                                CommandId::showKernels, CommandId::stepThrough,  CommandId::fullScreen, CommandId::themeSystem,
+                                CommandId::themeLight,  CommandId::themeDark};
 /// Commands that mean something without a scenario on screen.
 constexpr std::array kAlways{CommandId::gallery,    CommandId::open,        CommandId::clearRecent, CommandId::quit,
                              CommandId::fullScreen, CommandId::themeSystem, CommandId::themeLight,  CommandId::themeDark,
@@ -166,6 +166,7 @@ bool MainWindow::isEnabled(CommandId id) const
         return !isGalleryShown() && m_session.scenario();
     case CommandId::exportGrid:
     case CommandId::exportTimeline:
+    case CommandId::stepThrough:
     case CommandId::goToRank:
         return !isGalleryShown() && m_simulation;
     default:
@@ -252,6 +253,11 @@ void MainWindow::perform(CommandId id)
         break;
     case CommandId::showKernels:
         showKernels(checked());
+        break;
+    case CommandId::stepThrough:
+        if (checked())
+            m_workspace->setPictureVisible(Picture::timeline, true);
+        m_workspace->setStepping(checked());
         break;
     case CommandId::fullScreen:
         setWindowState(windowState() ^ Qt::WindowFullScreen);

@@ -87,6 +87,16 @@ void Workspace::startAnew()
     setResult(nullptr, nullptr);
 }
 
+void Workspace::setStepping(bool on)
+{
+    m_timeline.setStepping(on);
+    if (on)
+        m_timelineCanvas->setFocus();
+    m_lastUsed = m_timelineCanvas;
+    m_timelineCanvas->requestFrame();
+    selectionMayHaveChanged(*m_timelineCanvas);
+}
+
 void Workspace::setTheme(const Theme& theme)
 {
     m_grid.setTheme(theme);

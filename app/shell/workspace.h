@@ -27,6 +27,8 @@ public:
     void setTrace(TracePtr);
     /// Zoom and selection start anew: another scenario.
     void startAnew();
+    /// The timeline tells the schedule action by action.
+    void setStepping(bool);
     void setTheme(const Theme&);
 
     const Selection& selection() const { return m_selection; }

@@ -128,7 +128,7 @@ RowStack stackRows(const std::vector<RowNeed>& needs, float height)
     return stack;
 }
 
-TimelineFrame::TimelineFrame(Rect area, bool withMemory)
+TimelineFrame::TimelineFrame(Rect area, Parts parts)
 {
     constexpr float kMargin = 12, kScrollBar = 12;
     const bool low = area.height() < 150;
@@ -136,10 +136,12 @@ TimelineFrame::TimelineFrame(Rect area, bool withMemory)
     const float gutterWidth = std::floor(std::clamp(area.width() * 0.16F, 64.0F, 168.0F));
     const float left = area.left + gutterWidth, right = std::max(left + 1, area.right - kScrollBar);
     header = {area.left + kMargin, area.top, area.right - kMargin, area.top + headerHeight};
-    ruler = {left, header.bottom, right, header.bottom + rulerHeight};
+    constexpr float kStoryHeight = 66;
+    story = {header.left, header.bottom, header.right, header.bottom + (parts.story ? kStoryHeight : 0.0F)};
+    ruler = {left, story.bottom, right, story.bottom + rulerHeight};
     constexpr float kLowestWithMemory = 260, kMemoryGap = 8;
     const float memoryHeight =
-        withMemory && area.height() >= kLowestWithMemory ? std::floor(std::clamp(area.height() * 0.17F, 48.0F, 84.0F)) : 0.0F;
+        parts.memory && area.height() >= kLowestWithMemory ? std::floor(std::clamp(area.height() * 0.17F, 48.0F, 84.0F)) : 0.0F;
     const float memoryBottom = area.bottom - overviewHeight - 6;
     const float rowsBottom = memoryHeight > 0 ? memoryBottom - memoryHeight - kMemoryGap : memoryBottom;
     rows = {left, ruler.bottom + 4, right, std::max(ruler.bottom + 5, rowsBottom)};

@@ -71,13 +71,18 @@ RowStack stackRows(const std::vector<RowNeed>&, float height);
 /// The view's area, divided.
 struct TimelineFrame {
     Rect header;   ///< legend
+    Rect story;    ///< words on the present step; no height unless asked for
     Rect ruler;    ///< times
     Rect gutter;   ///< names of rows
     Rect rows;     ///< spans
     Rect scroll;   ///< scroll bar of the rows
     Rect memory;   ///< what one rank holds, on the rows' time axis; no height where there is none
     Rect overview; ///< the whole trace in small
-    explicit TimelineFrame(Rect area, bool withMemory = false);
+    struct Parts {
+        bool memory = false, story = false;
+    };
+    explicit TimelineFrame(Rect area) : TimelineFrame(area, Parts{}) {}
+    TimelineFrame(Rect area, Parts);
 };
 
 } // namespace app

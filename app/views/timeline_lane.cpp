@@ -1,6 +1,7 @@
 #include "app/views/timeline_painter.h"
 
 #include "app/views/color.h"
+#include "app/views/timeline_steps.h"
 
 #include <algorithm>
 #include <cmath>
@@ -35,10 +36,12 @@ public:
         const auto first = static_cast<std::size_t>(
             std::upper_bound(starts.begin(), starts.end(), static_cast<std::int64_t>(std::floor(m_axis.beginNs))) -
             starts.begin());
-        const auto last = static_cast<std::size_t>(
+        const auto inSight = static_cast<std::size_t>(
             std::lower_bound(starts.begin(), starts.end(), static_cast<std::int64_t>(std::ceil(m_axis.endNs))) - starts.begin());
-        const std::size_t begin = first > 0 ? first - 1 : 0;
-        const bool many = static_cast<double>(last - begin) > kSpansOfCoarseColumn * static_cast<double>(m_dense.size());
+        const std::size_t last = m_scene.steps ? std::min(inSight, m_scene.steps->revealed(m_trackIndex)) : inSight;
+        const std::size_t begin = std::min(first > 0 ? first - 1 : 0, last);
+        const bool many =
+            !m_scene.steps && static_cast<double>(last - begin) > kSpansOfCoarseColumn * static_cast<double>(m_dense.size());
         if (const TrackLevel* level = many ? m_levels.levelFor(m_nsPerPixel, kBinsOfCoarseColumn) : nullptr)
             readLevel(*level);
         else
@@ -61,7 +64,7 @@ private:
     {
         for (std::size_t i = begin; i < end; ++i)
             readSpan(i);
-        if (m_levels.overlaps()) // what lies on what, the mipmap knows
+        if (m_levels.overlaps() && !m_scene.steps) // what lies on what, the mipmap knows
             readMipmap();
     }
 

@@ -2,6 +2,7 @@
 
 #include "app/views/color.h"
 #include "app/views/labels.h"
+#include "app/views/timeline_steps.h"
 
 #include <algorithm>
 #include <cmath>
@@ -29,10 +30,10 @@ std::string rowName(const TimelineModel& model, int row)
 
 } // namespace
 
-std::optional<MemoryCurve> memoryCurve(const TimelineModel& model, const Selection& selection)
+std::optional<MemoryCurve> memoryCurve(const TimelineModel& model, const Selection& selection, int otherwise)
 {
     const auto& rows = model.rows();
-    int row = selection.focusRank() ? model.rowOfRank(*selection.focusRank()) : -1;
+    int row = selection.focusRank() ? model.rowOfRank(*selection.focusRank()) : otherwise;
     if (row < 0 || !rows[static_cast<std::size_t>(row)].memory) {
         const auto first = std::find_if(rows.begin(), rows.end(), [](const TimelineRow& r) { return r.memory.has_value(); });
         if (first == rows.end())
@@ -76,12 +77,14 @@ void paintCounter(Canvas& canvas, const CounterLevels& counter, const TimeAxis& 
 void paintMemory(Canvas& canvas, const TimelineScene& scene)
 {
     const Rect lane = scene.frame.memory;
-    const auto curve = memoryCurve(scene.model, scene.selection);
+    const std::optional<SpanRef> now = scene.steps ? scene.steps->now() : std::nullopt;
+    const auto curve = memoryCurve(scene.model, scene.selection, now ? scene.model.rowOf(now->track) : -1);
     if (lane.height() <= 0 || !curve)
         return;
     const Theme& theme = scene.theme;
     const TimeAxis axis = scene.axis();
-    const float endX = std::clamp(axis.x(static_cast<double>(scene.model.trace().endNs)), lane.left, lane.right);
+    const std::int64_t knownUntilNs = now ? scene.model.endNs(*now) : scene.model.trace().endNs;
+    const float endX = std::clamp(axis.x(static_cast<double>(knownUntilNs)), lane.left, lane.right);
     const double scale = scaleOf(*curve);
     const auto y = [&](std::int64_t bytes) {
         return std::floor(lane.bottom - lane.height() * static_cast<float>(static_cast<double>(bytes) / scale));

@@ -17,8 +17,9 @@ struct MemoryCurve {
     std::int64_t capacityBytes = 0; ///< of the GPU; 0 where nobody knows
 };
 
-/// Of the rank in focus, else of the first row that has a counter; nothing if the trace counts no memory.
-std::optional<MemoryCurve> memoryCurve(const TimelineModel&, const Selection&);
+/// Of the rank in focus, else of row `otherwise`, else of the first row that has a counter; nothing if the trace counts no
+/// memory.
+std::optional<MemoryCurve> memoryCurve(const TimelineModel&, const Selection&, int otherwise = -1);
 
 /// Per pixel column the highest value of a counter, `scaleBytes` as high as the area.
 void paintCounter(Canvas&, const CounterLevels&, const TimeAxis&, Rect area, double scaleBytes, Color);

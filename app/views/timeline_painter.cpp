@@ -4,6 +4,7 @@
 #include "app/views/labels.h"
 #include "app/views/timeline_dependencies.h"
 #include "app/views/timeline_memory.h"
+#include "app/views/timeline_steps.h"
 
 #include <algorithm>
 #include <cmath>
@@ -25,6 +26,8 @@ public:
     {
         m_canvas.fillRect(m_canvas.area(), m_theme.canvas);
         header();
+        if (m_scene.steps)
+            story();
         const std::vector<Tick> marks = ticks(m_axis, kTickPixels);
         ruler(marks);
         const Rect all{m_canvas.area().left, m_frame.rows.top, m_frame.scroll.right, m_frame.rows.bottom};
@@ -67,6 +70,8 @@ private:
     double lengthNs() const { return static_cast<double>(m_model.trace().endNs); }
 
     void header();
+    void story();
+    float phaseChips(const TimelineSteps::Story&, Rect);
     float classChips(Rect, bool draw);
     std::string rangeText() const;
     struct Flag {
@@ -115,6 +120,65 @@ void Painter::header()
     const Rect left{area.left, area.top, area.right - rightWidth - 24, area.bottom};
     if (classChips(left, false) <= left.width())
         classChips(left, true);
+}
+
+/// What starts now and why; where the rank in focus stands.
+void Painter::story()
+{
+    const TimelineSteps& steps = *m_scene.steps;
+    if (!steps.now())
+        return;
+    const int row = focusRow() >= 0 ? focusRow() : m_model.rowOf(steps.now()->track);
+    const TimelineSteps::Story story = steps.storyOf(row);
+    const Rect area = m_frame.story;
+    const float line = m_canvas.textHeight(FontFace::body) + 2;
+    const Rect first{area.left, area.top, area.right, area.top + line + 6};
+    const std::string place = "step " + countText(static_cast<std::int64_t>(steps.current() + 1)) + " of " +
+                              countText(static_cast<std::int64_t>(steps.count()));
+    const auto& names = rowAt(row).names;
+    float x = first.left;
+    const std::string name = fitting(m_canvas, names, 160, FontFace::bold);
+    x += textInside(m_canvas, {x, first.top, first.right, first.bottom}, name, m_theme.text, FontFace::bold) + 12;
+    x += phaseChips(story, {x, first.top, first.right, first.bottom});
+    textInside(m_canvas, {x + 12, first.top, first.right, first.bottom},
+               fitting(m_canvas, {place + "  ·  keys , and .", place}, first.right - x - 12, FontFace::small), m_theme.mutedText,
+               FontFace::small, Align::right);
+    const float second = first.bottom + 2;
+    textInside(m_canvas, {area.left, second, area.right, second + line}, story.sentence, m_theme.text);
+    const std::string now = steps.happens();
+    textInside(m_canvas, {area.left, second + line, area.right, second + 2 * line}, now, m_theme.mutedText);
+    if (m_canvas.wantsNodes()) {
+        constexpr std::uint64_t kStoryNode = (std::uint64_t{1} << 62) | 2;
+        m_canvas.node({.id = kStoryNode,
+                       .role = "story",
+                       .name = place + ". " + now + ". " + name + ": " + story.sentence,
+                       .rect = area,
+                       .selected = false});
+    }
+}
+
+/// The three phases side by side, the present one filled. Returns their width; nothing is drawn where they do not fit.
+float Painter::phaseChips(const TimelineSteps::Story& story, Rect area)
+{
+    constexpr float kPadding = 8, kSpace = 6;
+    float width = 0;
+    for (const std::string& label : story.labels)
+        width += m_canvas.textWidth(label, FontFace::small) + 2 * kPadding + kSpace;
+    if (width > area.width())
+        return 0;
+    float x = area.left;
+    for (std::size_t i = 0; i < story.labels.size(); ++i) {
+        const bool present = story.phase && static_cast<std::size_t>(*story.phase) == i;
+        const Rect chip{x, area.top + 2, x + m_canvas.textWidth(story.labels[i], FontFace::small) + 2 * kPadding,
+                        area.bottom - 2};
+        if (present)
+            m_canvas.fillRect(chip, m_theme.accent);
+        m_canvas.strokeRect(chip, present ? m_theme.accent : m_theme.border);
+        textInside(m_canvas, {chip.left + kPadding, chip.top, chip.right, chip.bottom}, story.labels[i],
+                   present ? readableOn(m_theme.accent) : m_theme.mutedText, FontFace::small);
+        x = chip.right + kSpace;
+    }
+    return width;
 }
 
 float Painter::classChips(Rect area, bool draw)
@@ -323,6 +387,8 @@ void Painter::dependencies()
     if (!span || span->track >= tracks.size() || span->span >= tracks[span->track].size())
         return;
     for (const Dependency& d : dependenciesOf(m_model, *span)) {
+        if (m_scene.steps && !(m_scene.steps->isRevealed(d.from) && m_scene.steps->isRevealed(d.to)))
+            continue;
         const Color color = d.to == *span ? m_theme.selection : m_theme.accent;
         if (d.transfer)
             arrow(d, color);

@@ -6,6 +6,8 @@
 
 namespace app {
 
+class TimelineSteps;
+
 struct TimelineScene {
     const TimelineModel& model;
     const std::vector<KindColors>& colors;
@@ -17,6 +19,7 @@ struct TimelineScene {
     float scrollY = 0;
     /// Shares of the whole trace a pixel column of the overview.
     const std::vector<std::array<double, sim::kOpClassCount>>& overview;
+    const TimelineSteps* steps = nullptr; ///< only what has started is drawn; nullptr: all
 
     TimeAxis axis() const { return {window.beginNs, window.endNs, frame.rows.left, frame.rows.right}; }
     float rowTop(int row) const { return frame.rows.top + stack.rows[static_cast<std::size_t>(row)].top - scrollY; }

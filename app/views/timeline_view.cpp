@@ -4,6 +4,7 @@
 #include "app/views/timeline_dependencies.h"
 #include "app/views/timeline_memory.h"
 #include "app/views/timeline_painter.h"
+#include "app/views/timeline_steps.h"
 
 #include <algorithm>
 #include <cmath>
@@ -28,6 +29,7 @@ struct TimelineView::Data {
     Theme theme;
     std::unique_ptr<TimelineModel> model;
     std::vector<KindColors> colors;
+    std::optional<TimelineSteps> steps; ///< refers to the model
     TimeWindow window;
 
     RowStack stack;
@@ -46,8 +48,14 @@ struct TimelineView::Data {
     Data(Selection& s, const Theme& t) : selection(s), theme(t) {}
 
     TimelineFrame frame() const { return frameOf(laidOutFor); }
-    TimelineFrame frameOf(Rect area) const { return TimelineFrame(area, model && !model->trace().counters.empty()); }
-    TimelineScene scene() const { return {*model, colors, theme, selection, frame(), window, stack, scrollY, overview}; }
+    TimelineFrame frameOf(Rect area) const
+    {
+        return {area, {.memory = model && !model->trace().counters.empty(), .story = steps.has_value()}};
+    }
+    TimelineScene scene() const
+    {
+        return {*model, colors, theme, selection, frame(), window, stack, scrollY, overview, steps ? &*steps : nullptr};
+    }
     TimeAxis axis() const
     {
         const Rect rows = frame().rows;
@@ -132,7 +140,7 @@ struct TimelineView::Data {
             return std::nullopt;
         const TimeAxis a = axis();
         const auto span = model->spanAt(*track, a.ns(at.x), a.nsPerPixel());
-        if (!span)
+        if (!span || (steps && !steps->isRevealed({*track, *span})))
             return std::nullopt;
         const auto length = static_cast<double>(model->trace().tracks[*track].durationNs[*span]);
         return length >= a.nsPerPixel() * static_cast<double>(kPointedSpan) ? std::optional(SpanRef{*track, *span})
@@ -277,8 +285,33 @@ struct TimelineView::Data {
         selection.range = TimeRange{model->trace().tracks[span->track].startNs[span->span], model->endNs(*span)};
         return true;
     }
+    void showStep()
+    {
+        if (!steps || !steps->now())
+            return;
+        selection.selectedSpan = steps->now();
+        keepInSight(*steps->now());
+    }
+    bool stepThrough(std::ptrdiff_t by)
+    {
+        const std::size_t before = steps->current();
+        const auto last = static_cast<std::ptrdiff_t>(steps->count()) - 1;
+        steps->goTo(static_cast<std::size_t>(
+            std::clamp<std::ptrdiff_t>(static_cast<std::ptrdiff_t>(before) + by, 0, std::max<std::ptrdiff_t>(last, 0))));
+        showStep();
+        return steps->current() != before;
+    }
+    void keepInSight(SpanRef ref)
+    {
+        const auto start = static_cast<double>(model->trace().tracks[ref.track].startNs[ref.span]);
+        const auto end = static_cast<double>(model->endNs(ref));
+        if (start < window.beginNs || end > window.endNs)
+            show(window.moved((start + end) / 2 - (window.beginNs + window.endNs) / 2));
+    }
     bool step(std::ptrdiff_t by)
     {
+        if (steps)
+            return stepThrough(by);
         SpanRef next{};
         const auto& tracks = model->trace().tracks;
         if (selection.selectedSpan) {
@@ -299,10 +332,7 @@ struct TimelineView::Data {
         const bool changed = selection.selectedSpan != next;
         selection.selectedSpan = next;
         selection.selectedRank = model->rankOf(model->rowOf(next.track), selection);
-        const auto start = static_cast<double>(tracks[next.track].startNs[next.span]);
-        const auto end = static_cast<double>(model->endNs(next));
-        if (start < window.beginNs || end > window.endNs)
-            show(window.moved((start + end) / 2 - (window.beginNs + window.endNs) / 2));
+        keepInSight(next);
         return changed;
     }
     bool clear()
@@ -333,6 +363,8 @@ void TimelineView::setTrace(std::shared_ptr<const sim::Trace> trace, std::shared
 {
     Data& d = *m_data;
     const bool showedAll = !d.model || d.window.showsAll();
+    const std::optional<std::size_t> stepBefore = d.steps ? std::optional(d.steps->current()) : std::nullopt;
+    d.steps.reset();
     d.model = trace ? std::make_unique<TimelineModel>(std::move(trace), std::move(simulation)) : nullptr;
     d.stale = true;
     d.framed = false;
@@ -344,6 +376,10 @@ void TimelineView::setTrace(std::shared_ptr<const sim::Trace> trace, std::shared
     const TimeWindow all = TimeWindow::all(static_cast<double>(d.model->trace().endNs));
     // What was looked at stays in sight while a slider changes the trace.
     d.window = showedAll ? all : all.to(d.window.beginNs, d.window.endNs);
+    if (stepBefore) {
+        d.steps.emplace(*d.model);
+        d.steps->goTo(*stepBefore);
+    }
 }
 
 void TimelineView::setTheme(const Theme& theme)
@@ -351,6 +387,26 @@ void TimelineView::setTheme(const Theme& theme)
     m_data->theme = theme;
     if (m_data->model)
         m_data->colors = m_data->model->colors(theme);
+}
+
+void TimelineView::setStepping(bool on)
+{
+    Data& d = *m_data;
+    if (on == d.steps.has_value() || !d.model)
+        return;
+    d.steps.reset();
+    d.selection.selectedSpan.reset();
+    d.selection.hoveredSpan.reset();
+    d.stale = true;
+    if (on) {
+        d.steps.emplace(*d.model);
+        d.showStep();
+    }
+}
+
+bool TimelineView::isStepping() const
+{
+    return m_data->steps.has_value();
 }
 
 TimeRange TimelineView::visibleRange() const
@@ -440,8 +496,12 @@ bool TimelineView::command(ViewCommand command, bool fast, Rect area)
     case ViewCommand::zoomOut:
         return d.zoomAt(at, std::pow(kZoomStep, -presses));
     case ViewCommand::panLeft:
+        if (d.steps)
+            return d.step(fast ? -static_cast<std::ptrdiff_t>(kFastPresses) : -1);
         return d.pan(-kPanShare * presses);
     case ViewCommand::panRight:
+        if (d.steps)
+            return d.step(fast ? static_cast<std::ptrdiff_t>(kFastPresses) : 1);
         return d.pan(kPanShare * presses);
     case ViewCommand::panUp:
         return d.scrollBy(-kScrollPixels * static_cast<float>(presses));

@@ -18,6 +18,9 @@ public:
     /// Any trace. `simulation` tells which rank a row stands for when it is one of many; may be nullptr.
     void setTrace(std::shared_ptr<const sim::Trace>, std::shared_ptr<const sim::Simulation> simulation = nullptr);
     void setTheme(const Theme&);
+    /// Actions are revealed one by one, with next and previous, and told about.
+    void setStepping(bool);
+    bool isStepping() const;
     TimeRange visibleRange() const;
     void setVisibleRange(TimeRange);
 

@@ -47,21 +47,21 @@ TEST(MemoryLane, PeakIsTheSimulationsAndLiesWhereItSays)
 TEST(MemoryLane, LiesOnTheTimeAxisOfTheRows)
 {
     for (const float height : {300.0F, 420.0F, 900.0F}) {
-        const TimelineFrame frame({0, 0, 1000, height}, true);
+        const TimelineFrame frame({0, 0, 1000, height}, {.memory = true});
         EXPECT_EQ(frame.memory.left, frame.rows.left);
         EXPECT_EQ(frame.memory.right, frame.rows.right);
         EXPECT_GT(frame.memory.height(), 40);
         EXPECT_GE(frame.memory.top, frame.rows.bottom);
         EXPECT_LE(frame.memory.bottom, frame.overview.top);
     }
-    EXPECT_EQ(TimelineFrame({0, 0, 1000, 200}, true).memory.height(), 0) << "rows first";
-    EXPECT_EQ(TimelineFrame({0, 0, 1000, 900}, false).memory.height(), 0);
+    EXPECT_EQ(TimelineFrame({0, 0, 1000, 200}, {.memory = true}).memory.height(), 0) << "rows first";
+    EXPECT_EQ(TimelineFrame({0, 0, 1000, 900}).memory.height(), 0);
 }
 
 TEST(MemoryLane, PointingAtItTellsWhatIsHeld)
 {
     Timeline timeline(fourStages());
-    const Rect lane = TimelineFrame(timeline.area, true).memory;
+    const Rect lane = TimelineFrame(timeline.area, {.memory = true}).memory;
     timeline.move({(lane.left + lane.right) / 2, (lane.top + lane.bottom) / 2});
     EXPECT_THAT(timeline.view.tooltip(), testing::AllOf(testing::HasSubstr(" held by rank 0 · pp 0"),
                                                         testing::HasSubstr("activations"), testing::HasSubstr("GPU 80.0 GiB")));

@@ -2,6 +2,7 @@
 #include "sim/cli/command.h"
 #include "sim/cli/table.h"
 
+#include "sim/scenario/schedule_kinds.h"
 #include "sim/schedule/csv.h"
 #include "sim/schedule/evaluate.h"
 #include "sim/schedule/families.h"
@@ -20,7 +21,7 @@ namespace {
 
 struct Arguments {
     ScenarioArguments scenario;
-    ScheduleRequest request{.kind = "", .ranks = 0, .microbatches = 0};
+    ScheduleRequest request{.kind = "", .ranks = 0, .virtualStages = 0, .microbatches = 0};
     std::string times = "1,1,1,0", memory = "1,1";
     double memoryCap = 0;
     std::string format = "csv";
@@ -44,9 +45,9 @@ std::array<double, N> numbersOf(const char* option, const std::string& text)
     return numbers;
 }
 
-Schedule scheduleOf(const Arguments& arguments)
+Schedule scheduleOf(const Arguments& arguments, const PassTimes& times, const PassMemory& memory)
 {
-    const ScheduleRequest& request = arguments.request;
+    ScheduleRequest request = arguments.request;
     const bool byOptions = !request.kind.empty();
     if (byOptions != arguments.scenario.file.empty())
         throw UsageError("give either a FILE or --kind, --stages and --microbatches");
@@ -56,6 +57,11 @@ Schedule scheduleOf(const Arguments& arguments)
         throw UsageError("--kind " + request.kind + " needs --stages and --microbatches");
     if (arguments.memoryCap > 0 && request.kind != "auto")
         throw UsageError("--memory-cap is for --kind auto; " + request.kind + " takes what its order needs");
+    if (request.virtualStages == 0)
+        request.virtualStages = chunksOfKind(request.kind).least;
+    request.times = {times};
+    request.memory = {memory};
+    request.memoryCap = arguments.memoryCap;
     return makeSchedule(request);
 }
 
@@ -108,8 +114,11 @@ void printJson(const Schedule& schedule, const ScheduleTimes& times)
     nlohmann::ordered_json rows = nlohmann::ordered_json::array();
     for (const auto& actions : schedule.actions) {
         std::string row;
-        for (const Action& action : actions)
-            row += (row.empty() ? "" : " ") + actionText(action);
+        for (std::size_t i = 0; i < actions.size();) {
+            const ActionBlock block = blockAt(actions, i);
+            row += (row.empty() ? "" : " ") + blockText(block, schedule.slices);
+            i += block.size();
+        }
         rows.push_back(std::move(row));
     }
     const nlohmann::ordered_json json{
@@ -131,7 +140,7 @@ void run(const Arguments& arguments)
     const PassTimes passes{forward, inputGradient, weightGradient, comm};
     const auto [full, untilWeightGradient] = numbersOf<2>("--memory", arguments.memory);
     const PassMemory memory{full, untilWeightGradient};
-    const Schedule schedule = scheduleOf(arguments);
+    const Schedule schedule = scheduleOf(arguments, passes, memory);
     if (arguments.format == "csv") {
         std::cout << scheduleCsv(schedule);
         return;
@@ -158,7 +167,7 @@ void addSchedule(CLI::App& app)
         command->add_option(name, value, help)->type_name("N")->check(CLI::PositiveNumber)->needs(kind);
     };
     addCount("--stages", request.ranks, "Pipeline ranks");
-    addCount("--virtual", request.virtualStages, "Chunks a rank holds; default 1");
+    addCount("--virtual", request.virtualStages, "Chunks a rank holds; default the fewest that the kind takes");
     addCount("--microbatches", request.microbatches, "Micro-batches");
     addCount("--group", request.microbatchGroup, "Interleaving group; default as many as ranks");
     command->add_option("--memory-cap", arguments->memoryCap, "For auto: the peak of activations it may reach")

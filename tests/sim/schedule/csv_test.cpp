@@ -11,6 +11,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sstream>
+
 namespace {
 
 using sim::Schedule;
@@ -222,6 +224,24 @@ TEST(CustomSchedule, IsTheWrittenOrder)
     // A V: rank 0 holds the first and the last stage.
     const Schedule folded = sim::makeSchedule(customRequest("0F0,3F0,3B0,0B0\n1F0,2F0,2B0,1B0", 2, 2, 1));
     EXPECT_EQ(folded.stageToRank, (std::vector<int>{0, 1, 1, 0}));
+}
+
+TEST(CustomSchedule, RunsOneCopyOfWholeSequences)
+{
+    for (const auto& [kind, nearest] : {std::pair{"dualpipe", "kind dualpipe"}, {"seq-1f1b", "sequence_slices 2"}}) {
+        sim::ScheduleRequest request;
+        request.kind = kind;
+        request.ranks = 2;
+        request.virtualStages = request.kind == "dualpipe" ? 2 : 1;
+        request.microbatches = 4;
+        request.slices = request.kind == "seq-1f1b" ? 2 : 1;
+        std::istringstream text(sim::scheduleCsv(sim::makeSchedule(request)));
+        for (std::string line; std::getline(text, line);)
+            request.customActions.push_back(line);
+        request.kind = "custom";
+        request.slices = 1;
+        EXPECT_THAT(sim::findScheduleFamily("custom")->unmet(request).value_or("legal"), HasSubstr(nearest));
+    }
 }
 
 TEST(CustomSchedule, MustFitTheScenario)

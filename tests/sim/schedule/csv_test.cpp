@@ -215,6 +215,8 @@ TEST(CustomSchedule, IsTheWrittenOrder)
     std::mt19937 random(23);
     for (int round = 0; round < 50; ++round) {
         const Schedule any = oracle::withSplitBackwards(sim::makeSchedule(oracle::randomRequest(random)), random);
+        if (any.chains > 1 || any.slices > 1)
+            continue; // refused: the next test
         std::string csv = sim::scheduleCsv(any);
         csv.pop_back();
         Schedule custom = sim::makeSchedule(customRequest(csv, any.ranks, any.virtualStages, any.microbatches));

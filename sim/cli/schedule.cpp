@@ -5,6 +5,7 @@
 #include "sim/schedule/evaluate.h"
 #include "sim/schedule/families.h"
 #include "sim/schedule/request.h"
+#include "sim/schedule/synthesis.h"
 
 #include <nlohmann/json.hpp>
 
@@ -14,6 +15,7 @@
 #include <cmath>
 #include <iostream>
 #include <memory>
+#include <optional>
 
 namespace sim::cli {
 namespace {
@@ -44,19 +46,31 @@ std::array<double, N> numbersOf(const char* option, const std::string& text)
     return numbers;
 }
 
-Schedule scheduleOf(const Arguments& arguments)
+/// What is printed; `synthesis` for auto only.
+struct Made {
+    Schedule schedule;
+    std::optional<Synthesis> synthesis;
+};
+
+Made makeFrom(const Arguments& arguments, const PassTimes& times, const PassMemory& memory)
 {
-    const ScheduleRequest& request = arguments.request;
+    ScheduleRequest request = arguments.request;
+    request.times = {times};
+    request.memory = {memory};
+    request.memoryCap = arguments.memoryCap;
     const bool byOptions = !request.kind.empty();
     if (byOptions != arguments.scenario.file.empty())
         throw UsageError("give either a FILE or --kind, --stages and --microbatches");
     if (!byOptions)
-        return makeSchedule(scheduleRequest(arguments.scenario.read()));
+        return {makeSchedule(scheduleRequest(arguments.scenario.read())), {}};
     if (request.ranks == 0 || request.microbatches == 0)
         throw UsageError("--kind " + request.kind + " needs --stages and --microbatches");
     if (arguments.memoryCap > 0 && request.kind != "auto")
         throw UsageError("--memory-cap is for --kind auto; " + request.kind + " takes what its order needs");
-    return makeSchedule(request);
+    if (request.kind != "auto")
+        return {makeSchedule(request), {}};
+    Synthesis synthesis = synthesise(synthesisRequest(request));
+    return {synthesis.schedule, std::move(synthesis)};
 }
 
 /// The timeline as text: a line a rank, a column the time of the shortest pass; F3 is the forward of micro-batch 3, 1F3 that of
@@ -103,7 +117,7 @@ void printAscii(const Schedule& schedule, const ScheduleTimes& times, const Pass
               << (peak == 1 ? " activation" : " activations") << " held\n";
 }
 
-void printJson(const Schedule& schedule, const ScheduleTimes& times)
+void printJson(const Schedule& schedule, const ScheduleTimes& times, const std::optional<Synthesis>& synthesis)
 {
     nlohmann::ordered_json rows = nlohmann::ordered_json::array();
     for (const auto& actions : schedule.actions) {
@@ -112,7 +126,7 @@ void printJson(const Schedule& schedule, const ScheduleTimes& times)
             row += (row.empty() ? "" : " ") + actionText(action);
         rows.push_back(std::move(row));
     }
-    const nlohmann::ordered_json json{
+    nlohmann::ordered_json json{
         {"kind", schedule.kind},
         {"ranks", rows},
         {"stage_to_rank", schedule.stageToRank},
@@ -122,6 +136,11 @@ void printJson(const Schedule& schedule, const ScheduleTimes& times)
         {"bubble",
          {{"of_makespan", times.bubbleOfMakespan}, {"of_span", times.bubbleOfSpan}, {"over_ideal", times.bubbleOverIdeal}}},
         {"peak_activations", times.peakActivations}};
+    if (synthesis) {
+        json["lower_bound"] = synthesis->bound;
+        json["gap"] = synthesis->gap();
+        json["construction"] = synthesis->construction;
+    }
     std::cout << json.dump() << "\n";
 }
 
@@ -131,14 +150,16 @@ void run(const Arguments& arguments)
     const PassTimes passes{forward, inputGradient, weightGradient, comm};
     const auto [full, untilWeightGradient] = numbersOf<2>("--memory", arguments.memory);
     const PassMemory memory{full, untilWeightGradient};
-    const Schedule schedule = scheduleOf(arguments);
+    const auto [schedule, synthesis] = makeFrom(arguments, passes, memory);
+    if (synthesis && arguments.format != "json")
+        std::cerr << synthesisText(*synthesis) << "\n";
     if (arguments.format == "csv") {
         std::cout << scheduleCsv(schedule);
         return;
     }
     const ScheduleTimes times = evaluateSchedule(schedule, passes, memory);
     if (arguments.format == "json")
-        printJson(schedule, times);
+        printJson(schedule, times, synthesis);
     else
         printAscii(schedule, times, passes);
 }
@@ -161,11 +182,14 @@ void addSchedule(CLI::App& app)
     addCount("--virtual", request.virtualStages, "Chunks a rank holds; default 1");
     addCount("--microbatches", request.microbatches, "Micro-batches");
     addCount("--group", request.microbatchGroup, "Interleaving group; default as many as ranks");
-    command->add_option("--memory-cap", arguments->memoryCap, "For auto: the peak of activations it may reach")
+    command
+        ->add_option("--memory-cap", arguments->memoryCap,
+                     "For auto: the peak of activations it may reach, in units of --memory; default as 1F1B")
         ->type_name("X")
         ->check(CLI::PositiveNumber)
         ->needs(kind);
-    command->add_option("--times", arguments->times, "Times of one chunk; default 1,1,1,0")->type_name("F,I,W,COMM");
+    command->add_option("--times", arguments->times, "Times of one chunk; default 1,1,1,0. auto, zb-1p and zb-2p plan by them")
+        ->type_name("F,I,W,COMM");
     command
         ->add_option("--memory", arguments->memory,
                      "Activation of one micro-batch on one chunk, and its part held until W; default 1,1")

@@ -5,6 +5,7 @@
 #include "sim/mesh/mesh.h"
 #include "sim/program/program.h"
 #include "sim/schedule/request.h"
+#include "sim/schedule/synthesis.h"
 
 #include <algorithm>
 
@@ -130,7 +131,7 @@ PassCosts measurePassCosts(const Scenario& asked)
     return costs;
 }
 
-Schedule planSchedule(const Scenario& scenario)
+ScheduleRequest planningRequest(const Scenario& scenario)
 {
     ScheduleRequest request = scheduleRequest(scenario);
     const ScheduleFamily* family = findScheduleFamily(request.kind);
@@ -143,7 +144,18 @@ Schedule planSchedule(const Scenario& scenario)
                 ? costs.freeBytes + (scenario.schedule.memoryCapGib - scenario.cluster.gpu.memoryGib) * kBytesPerGib
                 : costs.freeBytes;
     }
-    return makeSchedule(request);
+    return request;
+}
+
+Schedule planSchedule(const Scenario& scenario, const std::atomic<bool>* cancel)
+{
+    const ScheduleRequest request = planningRequest(scenario);
+    const ScheduleFamily* family = findScheduleFamily(request.kind);
+    if (request.kind != "auto" || family->unmet(request))
+        return makeSchedule(request);
+    Schedule schedule = synthesise(synthesisRequest(request), {}, cancel).schedule;
+    schedule.kind = request.kind;
+    return schedule;
 }
 
 } // namespace sim

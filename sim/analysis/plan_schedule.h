@@ -5,6 +5,7 @@
 #include "sim/scenario/scenario.h"
 #include "sim/schedule/families.h"
 
+#include <atomic>
 #include <vector>
 
 namespace sim {
@@ -20,7 +21,9 @@ struct PassCosts {
 /// From the steady state of a small simulation: the second of two micro-batches. A few milliseconds.
 PassCosts measurePassCosts(const Scenario&);
 
-/// Throws Error as makeSchedule does.
-Schedule planSchedule(const Scenario&);
+/// What a scenario asks for, with the costs where its kind plans by them.
+ScheduleRequest planningRequest(const Scenario&);
+/// Throws Error as makeSchedule does. The search of `auto` ends early when *cancel is set, with the best so far.
+Schedule planSchedule(const Scenario&, const std::atomic<bool>* cancel = nullptr);
 
 } // namespace sim

@@ -6,6 +6,7 @@
 #include "sim/schedule/csv.h"
 #include "sim/schedule/evaluate.h"
 #include "sim/schedule/families.h"
+#include "sim/schedule/synthesis.h"
 
 #include <nlohmann/json.hpp>
 
@@ -15,6 +16,7 @@
 #include <cmath>
 #include <iostream>
 #include <memory>
+#include <optional>
 
 namespace sim::cli {
 namespace {
@@ -45,14 +47,20 @@ std::array<double, N> numbersOf(const char* option, const std::string& text)
     return numbers;
 }
 
-Schedule scheduleOf(const Arguments& arguments, const PassTimes& times, const PassMemory& memory)
+/// What is printed; `synthesis` for auto only.
+struct Made {
+    Schedule schedule;
+    std::optional<Synthesis> synthesis;
+};
+
+ScheduleRequest requestOf(const Arguments& arguments, const PassTimes& times, const PassMemory& memory)
 {
-    ScheduleRequest request = arguments.request;
-    const bool byOptions = !request.kind.empty();
+    const bool byOptions = !arguments.request.kind.empty();
     if (byOptions != arguments.scenario.file.empty())
         throw UsageError("give either a FILE or --kind, --stages and --microbatches");
     if (!byOptions)
-        return planSchedule(arguments.scenario.read());
+        return planningRequest(arguments.scenario.read());
+    ScheduleRequest request = arguments.request;
     if (request.ranks == 0 || request.microbatches == 0)
         throw UsageError("--kind " + request.kind + " needs --stages and --microbatches");
     if (arguments.memoryCap > 0 && request.kind != "auto")
@@ -62,7 +70,17 @@ Schedule scheduleOf(const Arguments& arguments, const PassTimes& times, const Pa
     request.times = {times};
     request.memory = {memory};
     request.memoryCap = arguments.memoryCap;
-    return makeSchedule(request);
+    return request;
+}
+
+Made makeFrom(const ScheduleRequest& request)
+{
+    const ScheduleFamily* family = findScheduleFamily(request.kind);
+    if (request.kind != "auto" || family->unmet(request))
+        return {makeSchedule(request), {}};
+    Synthesis synthesis = synthesise(synthesisRequest(request));
+    synthesis.schedule.kind = request.kind;
+    return {synthesis.schedule, std::move(synthesis)};
 }
 
 /// The timeline as text: a line a rank, a column the time of the shortest pass; F3 is the forward of micro-batch 3, 1F3 that of
@@ -109,7 +127,7 @@ void printAscii(const Schedule& schedule, const ScheduleTimes& times, const Pass
               << (peak == 1 ? " activation" : " activations") << " held\n";
 }
 
-void printJson(const Schedule& schedule, const ScheduleTimes& times)
+void printJson(const Schedule& schedule, const ScheduleTimes& times, const std::optional<Synthesis>& synthesis)
 {
     nlohmann::ordered_json rows = nlohmann::ordered_json::array();
     for (const auto& actions : schedule.actions) {
@@ -121,7 +139,7 @@ void printJson(const Schedule& schedule, const ScheduleTimes& times)
         }
         rows.push_back(std::move(row));
     }
-    const nlohmann::ordered_json json{
+    nlohmann::ordered_json json{
         {"kind", schedule.kind},
         {"ranks", rows},
         {"stage_to_rank", schedule.stageToRank},
@@ -131,6 +149,11 @@ void printJson(const Schedule& schedule, const ScheduleTimes& times)
         {"bubble",
          {{"of_makespan", times.bubbleOfMakespan}, {"of_span", times.bubbleOfSpan}, {"over_ideal", times.bubbleOverIdeal}}},
         {"peak_activations", times.peakActivations}};
+    if (synthesis) {
+        json["lower_bound"] = synthesis->bound;
+        json["gap"] = synthesis->gap();
+        json["construction"] = synthesis->construction;
+    }
     std::cout << json.dump() << "\n";
 }
 
@@ -140,16 +163,22 @@ void run(const Arguments& arguments)
     const PassTimes passes{forward, inputGradient, weightGradient, comm};
     const auto [full, untilWeightGradient] = numbersOf<2>("--memory", arguments.memory);
     const PassMemory memory{full, untilWeightGradient};
-    const Schedule schedule = scheduleOf(arguments, passes, memory);
+    const ScheduleRequest request = requestOf(arguments, passes, memory);
+    const auto [schedule, synthesis] = makeFrom(request);
+    if (synthesis && arguments.format != "json")
+        std::cerr << synthesisText(*synthesis) << "\n";
     if (arguments.format == "csv") {
         std::cout << scheduleCsv(schedule);
         return;
     }
-    const ScheduleTimes times = evaluateSchedule(schedule, passes, memory);
+    // A file's planned schedule is judged by what it was planned for, in nanoseconds and bytes.
+    const bool ownCosts = findScheduleFamily(request.kind)->plansByCost && !arguments.scenario.file.empty();
+    const ScheduleTimes times =
+        ownCosts ? evaluateSchedule(schedule, request.times, request.memory) : evaluateSchedule(schedule, passes, memory);
     if (arguments.format == "json")
-        printJson(schedule, times);
+        printJson(schedule, times, synthesis);
     else
-        printAscii(schedule, times, passes);
+        printAscii(schedule, times, ownCosts ? request.times.front() : passes);
 }
 
 } // namespace
@@ -170,11 +199,14 @@ void addSchedule(CLI::App& app)
     addCount("--virtual", request.virtualStages, "Chunks a rank holds; default the fewest that the kind takes");
     addCount("--microbatches", request.microbatches, "Micro-batches");
     addCount("--group", request.microbatchGroup, "Interleaving group; default as many as ranks");
-    command->add_option("--memory-cap", arguments->memoryCap, "For auto: the peak of activations it may reach")
+    command
+        ->add_option("--memory-cap", arguments->memoryCap,
+                     "For auto: the peak of activations it may reach, in units of --memory; default as 1F1B")
         ->type_name("X")
         ->check(CLI::PositiveNumber)
         ->needs(kind);
-    command->add_option("--times", arguments->times, "Times of one chunk; default 1,1,1,0")->type_name("F,I,W,COMM");
+    command->add_option("--times", arguments->times, "Times of one chunk; default 1,1,1,0. auto, zb-1p and zb-2p plan by them")
+        ->type_name("F,I,W,COMM");
     command
         ->add_option("--memory", arguments->memory,
                      "Activation of one micro-batch on one chunk, and its part held until W; default 1,1")

@@ -237,7 +237,8 @@ bool Greedy::inputGradientsOfRound()
 {
     for (std::size_t j = m_stages.size(); j-- > 0;) {
         Stage& stage = m_stages[j];
-        if (!makeRoom(j, stage.memory.weight - stage.memory.full))
+        // With memory that differs by stage, a forward can have been left out once too often.
+        if (stage.inputs >= stage.forwards || !makeRoom(j, stage.memory.weight - stage.memory.full))
             return false;
         if (!last(j))
             fillGap(j, gradientInput(j));

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <optional>
+#include <sstream>
 
 namespace sim {
 
@@ -250,15 +251,15 @@ private:
 
 std::string ListRules::text() const
 {
-    std::string text = prefer == Prefer::gradient ? "gradients first" : prefer == Prefer::forward ? "forwards first" : "in turn";
+    std::ostringstream text;
+    text << (prefer == Prefer::gradient ? "gradients first" : prefer == Prefer::forward ? "forwards first" : "in turn");
     if (patience > 0)
-        text += patience < 1 ? ", waits for half a W" : ", waits for a W";
+        text << ", waits for " << patience << " W";
     if (lead > 0)
-        text +=
-            ", lead " + std::to_string(lead) + (leadSlope > 0 ? " + " + std::to_string(leadSlope).substr(0, 3) + " a stage" : "");
+        text << ", lead " << lead << " + " << leadSlope << " a stage";
     if (!deepFirst)
-        text += ", breadth first";
-    return text;
+        text << ", breadth first";
+    return text.str();
 }
 
 std::vector<ListRules> listRules(bool severalChunks)
@@ -269,8 +270,8 @@ std::vector<ListRules> listRules(bool severalChunks)
     };
     std::vector<ListRules> grid;
     for (const auto prefer : {ListRules::Prefer::gradient, ListRules::Prefer::forward, ListRules::Prefer::alternate})
-        for (const double patience : {0.0, 0.5, 1.0})
-            for (const Lead lead : {Lead{0, 0}, Lead{1, 1}, Lead{1.5, 1}, Lead{2, 1}})
+        for (const double patience : {0.0, 0.25, 0.5, 1.0})
+            for (const Lead lead : {Lead{0, 0}, Lead{0.5, 2}, Lead{1, 1}, Lead{1.5, 1}, Lead{1.75, 1}, Lead{2, 1}, Lead{2, 2}})
                 for (const bool deepFirst : {true, false})
                     if (deepFirst || severalChunks)
                         grid.push_back({.prefer = prefer,

@@ -7,6 +7,7 @@
 #include "sim/schedule/word_search.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <iomanip>
 #include <limits>
@@ -24,8 +25,9 @@ constexpr std::int64_t kCycles = 2;
 constexpr std::int64_t kEpochs = 64;
 /// Moves between two looks at the cancel flag: well under a millisecond.
 constexpr std::int64_t kMovesPerLook = 512;
-/// In mean durations of a pass.
-constexpr double kHottest = 0.3, kColdest = 0.005;
+/// Temperatures in mean durations of a pass: every other chain starts warm, the others nearly cold.
+constexpr std::array kHottest{0.12, 0.03};
+constexpr double kColdest = 0.002;
 
 std::string number(double value)
 {
@@ -126,7 +128,7 @@ struct Synthesiser::State {
     void add(const PipelineProblem& problem, Schedule schedule, double span, const std::string& name);
     void constructNext();
     void startChains();
-    double temperature() const;
+    double temperature(std::size_t chain) const;
     bool runEpoch(const std::atomic<bool>* cancel);
     void exchange();
     void collect();
@@ -208,25 +210,23 @@ void Synthesiser::State::startChains()
     }
 }
 
-double Synthesiser::State::temperature() const
+double Synthesiser::State::temperature(std::size_t chain) const
 {
-    const double cooled = static_cast<double>(epoch % kEpochs) / static_cast<double>(kEpochs - 1);
-    const double hottest = epoch < kEpochs ? kHottest : kHottest / 2;
+    const double warm = 1 - static_cast<double>(epoch % kEpochs) / static_cast<double>(kEpochs - 1);
     // A parabola instead of a power of e: the same on every machine.
-    return meanPass * (kColdest + (hottest - kColdest) * (1 - cooled) * (1 - cooled));
+    return meanPass * (kColdest + (kHottest[chain % kHottest.size()] - kColdest) * warm * warm);
 }
 
 /// False if cancelled on the way.
 bool Synthesiser::State::runEpoch(const std::atomic<bool>* cancel)
 {
-    const double degrees = temperature();
     std::atomic<std::size_t> next{0};
     const auto work = [&] {
         for (std::size_t i = next++; i < chains.size(); i = next++) {
             Chain& chain = chains[i];
             while (chain.left > 0 && (cancel == nullptr || !*cancel)) {
                 const std::int64_t now = std::min(chain.left, kMovesPerLook);
-                chain.search.run(now, degrees);
+                chain.search.run(now, temperature(i));
                 chain.left -= now;
             }
         }

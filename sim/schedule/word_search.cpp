@@ -11,9 +11,6 @@ namespace sim {
 
 namespace {
 
-/// How much the mean over the ranks counts beside the longest: enough to lead across the plains where the longest stays.
-constexpr double kMeanWeight = 0.1;
-
 std::int32_t kindIndex(ActionKind kind)
 {
     return kind == ActionKind::forward ? 0 : kind == ActionKind::backwardInput ? 1 : 2;
@@ -102,10 +99,6 @@ void WordSearch::buildPasses()
             }
     }
     m_firstStart.resize(m_problem->ranks());
-    double work = 0;
-    for (const PassTimes& times : m_problem->times)
-        work += times.total() * m_microbatches;
-    m_leastMean = work / static_cast<double>(m_problem->ranks());
     m_marked.assign(m_passes.size(), 0);
     m_stale.assign(m_passes.size() / 64 + 2, 0);
 }
@@ -133,7 +126,7 @@ void WordSearch::restore(const std::vector<Node>& order)
     m_place[static_cast<std::size_t>(m_front)] = -1;
     m_place[static_cast<std::size_t>(m_back)] = static_cast<Place>(m_at.size());
     sortByTime();
-    m_energy = energy();
+    m_span = longestSpan();
 }
 
 /// Computes all ends, list by list as far as each can go; the order in which they can is m_sorted. Passes may take no time, so
@@ -174,18 +167,14 @@ void WordSearch::sortByTime()
     }
 }
 
-double WordSearch::energy()
+double WordSearch::longestSpan() const
 {
     double longest = 0;
-    double sum = 0;
     for (std::size_t rank = 0; rank < m_firstStart.size(); ++rank) {
         const Node last = m_at[static_cast<std::size_t>(firstPlace(rank) + m_rowLength - 1)];
-        const double span = m_end[static_cast<std::size_t>(last)] - m_firstStart[rank];
-        longest = std::max(longest, span);
-        sum += span;
+        longest = std::max(longest, m_end[static_cast<std::size_t>(last)] - m_firstStart[rank]);
     }
-    m_span = longest;
-    return longest + kMeanWeight * sum / static_cast<double>(m_firstStart.size());
+    return longest;
 }
 
 void WordSearch::run(std::int64_t moves, double temperature)
@@ -212,7 +201,7 @@ void WordSearch::run(std::int64_t moves, double temperature)
         }
         if (to == from)
             continue;
-        if (tryMove(from, to, m_energy + temperature * m_random.exponential())) {
+        if (tryMove(from, to, m_span + temperature * m_random.exponential())) {
             ++m_accepted;
             if (m_span < m_bestSpan) {
                 m_bestSpan = m_span;
@@ -240,15 +229,10 @@ bool WordSearch::tryMove(Place from, Place to, double limit)
     markStale(m_at[static_cast<std::size_t>(low)]);
     markStale(m_at[static_cast<std::size_t>(to + (from < to ? 0 : 1))]);
     markStale(m_at[static_cast<std::size_t>(std::max(from, to) + 1)]);
-    const double before = m_span;
-    if (propagate(limit - kMeanWeight * m_leastMean)) {
-        const double now = energy();
-        if (now <= limit) {
-            m_energy = now;
-            return true;
-        }
+    if (propagate(limit)) {
+        m_span = longestSpan();
+        return true;
     }
-    m_span = before;
     for (std::size_t i = m_changes.size(); i-- > 0;)
         m_end[static_cast<std::size_t>(m_changes[i].node)] = m_changes[i].end;
     shift(to, from);
@@ -373,9 +357,8 @@ void WordSearch::shift(Place from, Place to)
     for (Place place = low; place <= high; ++place) {
         const Node node = m_at[static_cast<std::size_t>(place)];
         m_place[static_cast<std::size_t>(node)] = place;
-        const Node before = m_at[static_cast<std::size_t>(place - 1)];
-        m_held[static_cast<std::size_t>(place)] = (before == m_front ? 0 : m_held[static_cast<std::size_t>(place - 1)]) +
-                                                  m_passes[static_cast<std::size_t>(node)].memory;
+        m_held[static_cast<std::size_t>(place)] =
+            m_held[static_cast<std::size_t>(place - 1)] + m_passes[static_cast<std::size_t>(node)].memory;
     }
     for (Place place = high; place >= low; --place)
         m_left[static_cast<std::size_t>(place)] =
@@ -397,8 +380,8 @@ void WordSearch::markStale(Node node)
 }
 
 /// Computes stale ends in topological order until nothing changes any more. False as soon as some rank must need longer than
-/// `longestSpan`.
-bool WordSearch::propagate(double longestSpan)
+/// `limit`.
+bool WordSearch::propagate(double limit)
 {
     for (std::size_t w = static_cast<std::size_t>(m_firstStale) / 64; m_staleCount > 0; ++w) {
         while (m_stale[w] != 0) {
@@ -417,7 +400,7 @@ bool WordSearch::propagate(double longestSpan)
             m_changes.push_back({node, known});
             known = end;
             const std::size_t rank = place / static_cast<std::size_t>(m_rowLength + 2);
-            if (end + m_left[place] - m_firstStart[rank] > longestSpan) {
+            if (end + m_left[place] - m_firstStart[rank] > limit) {
                 std::fill(m_stale.begin() + static_cast<std::ptrdiff_t>(w), m_stale.begin() + m_lastStale / 64 + 1, 0);
                 return false;
             }

@@ -76,15 +76,14 @@ private:
     bool reorderForEarlier(Node moved, Node passed);
     void shift(Place from, Place to);
     void markStale(Node);
-    bool propagate(double longestSpan);
-    double energy();
+    bool propagate(double limit);
+    double longestSpan() const;
 
     const PipelineProblem* m_problem;
     std::int32_t m_microbatches, m_rowLength;
     Node m_front, m_back; ///< the borders: always done, and never reached
     std::vector<Pass> m_passes;
     std::vector<double> m_firstStart; ///< [rank] no move changes it: micro-batch 0 comes first on every rank
-    double m_leastMean = 0;           ///< no order has a smaller mean span over the ranks
 
     std::vector<Node> m_at;           ///< [place] lists one after the other, each between two borders
     std::vector<Place> m_place;       ///< [node]
@@ -93,7 +92,7 @@ private:
     std::vector<double> m_left;       ///< [place] time that the list needs after it at least
     std::vector<Node> m_sorted;       ///< every pass behind what it waits for
     std::vector<std::int32_t> m_turn; ///< [node] its index in m_sorted
-    double m_span = 0, m_energy = 0;
+    double m_span = 0;
 
     std::vector<std::uint64_t> m_stale; ///< a bit for every entry of m_sorted: to be computed again
     std::int32_t m_firstStale = 0, m_lastStale = 0, m_staleCount = 0;

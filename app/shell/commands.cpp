@@ -30,9 +30,8 @@ constexpr Command kCommands[]{
     {CommandId::editOrder, edit, window, "Edit &Order of Actions", "Ctrl+R",
      "Drag actions of the schedule, see what it costs, keep it as a custom schedule"},
     {CommandId::moveEarlier, edit, window, "Move Action &Earlier", "Alt+Left",
-     "In the order editor: one place earlier on its rank", false, ViewCommand::moveEarlier},
-    {CommandId::moveLater, edit, window, "Move Action &Later", "Alt+Right", "In the order editor: one place later on its rank",
-     false, ViewCommand::moveLater},
+     "In the order editor: one place earlier on its rank"},
+    {CommandId::moveLater, edit, window, "Move Action &Later", "Alt+Right", "In the order editor: one place later on its rank"},
 
     {CommandId::zoomIn, navigate, canvas, "Zoom &In", "W", "Zoom in at the pointer; Shift: four times as much", false,
      ViewCommand::zoomIn, 17},

@@ -241,6 +241,12 @@ void MainWindow::perform(CommandId id)
     case CommandId::editOrder:
         editOrder(checked());
         break;
+    case CommandId::moveEarlier:
+        m_workspace->runCommand(ViewCommand::moveEarlier, false);
+        break;
+    case CommandId::moveLater:
+        m_workspace->runCommand(ViewCommand::moveLater, false);
+        break;
     case CommandId::goToRank:
         openPalette(tr("rank "));
         break;

@@ -360,7 +360,8 @@ void OrderEditorView::Data::paintAction(Canvas& canvas, ActionPlace place) const
     canvas.fillRect(box, action.microbatch % 2 == 1 ? mix(fill, away, kOddShade) : fill);
     const std::string name = sim::actionText(action, schedule.slices);
     const std::string brief = sim::actionLetter(action.kind) + std::to_string(action.microbatch);
-    if (box.width() >= kLabelledAction)
+    const float height = canvas.textHeight(FontFace::small), top = std::floor((box.top + box.bottom - height) / 2);
+    if (box.width() >= kLabelledAction && top >= rows.top && top + height <= rows.bottom)
         textInside(
             canvas, box,
             fitting(canvas, chunks.size() > 1 ? std::vector{name, brief} : std::vector{brief}, box.width() - 2, FontFace::small),

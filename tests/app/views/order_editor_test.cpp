@@ -49,10 +49,10 @@ TEST(OrderDraft, AMoveCostsWhatTheEvaluatorSays)
 TEST(OrderDraft, AHangIsExplainedWithItsCycle)
 {
     OrderDraft draft = fourStages();
-    // Rank 3 would take micro-batch 4 before it hands back micro-batch 0, which rank 0 wants before it sends 4.
+    // Rank 3 would take micro-batch 4 before it hands back micro-batch 0; rank 2 wants that before it sends even 2.
     draft.move({3, placeOf(draft, 3, "3B0")}, placeOf(draft, 3, "3F4"));
     EXPECT_FALSE(draft.canRun());
-    EXPECT_THAT(draft.verdict(), HasSubstr("Would hang: deadlock: rank 0 waits"));
+    EXPECT_THAT(draft.verdict(), HasSubstr("Would hang: deadlock: rank 2 waits at 2B0 for 3B0 of rank 3"));
     EXPECT_GE(draft.cycle().size(), 2U);
     EXPECT_EQ(draft.times().start[0], draft.originalTimes().start[0]) << "rows that are as before stay where they were";
     const auto& ends = draft.times().end[3];

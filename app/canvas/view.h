@@ -33,6 +33,8 @@ enum class ViewCommand : std::uint8_t {
     next,
     previous,
     mark,
+    moveEarlier,
+    moveLater,
     clear
 };
 

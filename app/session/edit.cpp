@@ -1,5 +1,6 @@
 #include "app/session/edit.h"
 
+#include "sim/schedule/csv.h"
 #include "sim/schedule/families.h"
 
 #include <QJsonDocument>
@@ -8,6 +9,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
+#include <sstream>
 
 namespace app {
 namespace {
@@ -209,6 +211,31 @@ Edit makeScheduleEdit(const sim::ScenarioDocument& document, const sim::Scenario
         }
     }
     return edit;
+}
+
+Edit makeOrderEdit(const sim::ScenarioDocument& document, const sim::Scenario* lastLegal, const sim::Schedule& schedule)
+{
+    Edit edit = makeScheduleEdit(document, lastLegal, "custom");
+    std::string lines;
+    std::istringstream csv(sim::scheduleCsv(schedule));
+    for (std::string line; std::getline(csv, line);)
+        lines += (lines.empty() ? "" : ",") + app::quoted(line);
+    edit.assignments.push_back({"/schedule/actions", "[" + lines + "]"});
+    edit.assignments.push_back({std::string(controlPointer(Control::virtualStages)), std::to_string(schedule.virtualStages)});
+    edit.text = "order of actions edited";
+    return edit;
+}
+
+std::string whyNotCustom(const sim::Schedule& schedule)
+{
+    if (schedule.chains > 1)
+        return "two copies of the model cannot be written as a custom schedule";
+    if (schedule.slices > 1)
+        return "slices of sequences cannot be written as a custom schedule";
+    const sim::Schedule read = sim::parseScheduleCsv(sim::scheduleCsv(schedule));
+    return read.actions == schedule.actions && read.stageToRank == schedule.stageToRank
+               ? std::string()
+               : "its actions cannot be written as a custom schedule";
 }
 
 Edit makeModelEdit(const sim::ScenarioDocument& document, const sim::Catalogue& catalogue, std::string_view id)

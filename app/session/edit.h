@@ -3,6 +3,7 @@
 #pragma once
 
 #include "sim/scenario/document.h"
+#include "sim/schedule/schedule.h"
 
 #include <array>
 #include <optional>
@@ -56,6 +57,10 @@ Edit makeEdit(const sim::ScenarioDocument&, const sim::Scenario* lastLegal, Cont
 
 /// Chooses a schedule family; virtual stages move into its range with it.
 Edit makeScheduleEdit(const sim::ScenarioDocument&, const sim::Scenario* lastLegal, std::string_view kind);
+/// Makes a schedule of the present pipeline and batch the scenario's own, action by action.
+Edit makeOrderEdit(const sim::ScenarioDocument&, const sim::Scenario* lastLegal, const sim::Schedule&);
+/// Why a schedule cannot be kept as a custom one; empty if it can.
+std::string whyNotCustom(const sim::Schedule&);
 /// Replaces the model, its overrides included.
 Edit makeModelEdit(const sim::ScenarioDocument&, const sim::Catalogue&, std::string_view id);
 /// Replaces the cluster with enough nodes for the layout.

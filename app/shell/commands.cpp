@@ -27,6 +27,12 @@ constexpr Command kCommands[]{
     {CommandId::chooseSchedule, edit, window, "&Choose Schedule…", "Ctrl+L", "See every schedule beside each other and use one",
      true},
 
+    {CommandId::editOrder, edit, window, "Edit &Order of Actions", "Ctrl+R",
+     "Drag actions of the schedule, see what it costs, keep it as a custom schedule"},
+    {CommandId::moveEarlier, edit, window, "Move Action &Earlier", "Alt+Left",
+     "In the order editor: one place earlier on its rank"},
+    {CommandId::moveLater, edit, window, "Move Action &Later", "Alt+Right", "In the order editor: one place later on its rank"},
+
     {CommandId::zoomIn, navigate, canvas, "Zoom &In", "W", "Zoom in at the pointer; Shift: four times as much", false,
      ViewCommand::zoomIn, 17},
     {CommandId::zoomOut, navigate, canvas, "Zoom &Out", "S", "Zoom out", false, ViewCommand::zoomOut, 31},

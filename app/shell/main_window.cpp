@@ -180,6 +180,8 @@ void MainWindow::connectParts()
         settleIfDone();
     });
     connect(m_form, &ScenarioForm::layoutRuleChanged, this, &MainWindow::requestLegalValues);
+    connect(&m_workspace->editor(), &OrderEditorPanel::saved, this, &MainWindow::saveOrder);
+    connect(&m_workspace->editor(), &OrderEditorPanel::cancelled, this, [this] { editOrder(false); });
     connect(m_form, &ScenarioForm::chooseScheduleRequested, this, [this] { run(CommandId::chooseSchedule); });
 
     m_busyTimer.setSingleShot(true);
@@ -284,6 +286,7 @@ void MainWindow::sessionOpened()
     m_actionTrace.reset();
     m_requested.reset();
     m_comparedTo.reset();
+    editOrder(false);
     m_workspace->startAnew();
     m_details->setSimulation(nullptr, std::nullopt);
     if (m_session.isOpen())
@@ -322,6 +325,7 @@ void MainWindow::showResult(const SimulationPtr& simulation, const TracePtr& act
         m_banner->dismiss();
     m_simulation = simulation;
     m_actionTrace = actions;
+    editOrder(false); // what was edited is the order of another step
     m_workspace->setResult(simulation, actions);
     m_details->setSimulation(simulation, m_comparedTo);
     if (action(CommandId::showKernels)->isChecked())

@@ -101,6 +101,8 @@ private:
     void chooseFile();
     void exportPicture(Picture);
     void chooseSchedule();
+    void editOrder(bool);
+    void saveOrder();
     void fillRecentMenu();
     void refreshGallery();
     void recover(int index);

@@ -26,9 +26,9 @@
 namespace app {
 namespace {
 
-constexpr std::array kCheckable{CommandId::showGrid,    CommandId::showTimeline, CommandId::showForm,   CommandId::showDetails,
-                                CommandId::showKernels, CommandId::stepThrough,  CommandId::fullScreen, CommandId::themeSystem,
-                                CommandId::themeLight,  CommandId::themeDark};
+constexpr std::array kCheckable{CommandId::showGrid,    CommandId::showTimeline, CommandId::showForm,  CommandId::showDetails,
+                                CommandId::showKernels, CommandId::stepThrough,  CommandId::editOrder, CommandId::fullScreen,
+                                CommandId::themeSystem, CommandId::themeLight,   CommandId::themeDark};
 /// Commands that mean something without a scenario on screen.
 constexpr std::array kAlways{CommandId::gallery,    CommandId::open,        CommandId::clearRecent, CommandId::quit,
                              CommandId::fullScreen, CommandId::themeSystem, CommandId::themeLight,  CommandId::themeDark,
@@ -164,6 +164,11 @@ bool MainWindow::isEnabled(CommandId id) const
         return !isGalleryShown() && m_session.undoStack().canRedo();
     case CommandId::chooseSchedule:
         return !isGalleryShown() && m_session.scenario();
+    case CommandId::editOrder:
+        return !isGalleryShown() && m_simulation && m_simulation->schedule().ranks > 1;
+    case CommandId::moveEarlier:
+    case CommandId::moveLater:
+        return !isGalleryShown() && m_workspace->isEditing();
     case CommandId::exportGrid:
     case CommandId::exportTimeline:
     case CommandId::stepThrough:
@@ -232,6 +237,15 @@ void MainWindow::perform(CommandId id)
         break;
     case CommandId::chooseSchedule:
         chooseSchedule();
+        break;
+    case CommandId::editOrder:
+        editOrder(checked());
+        break;
+    case CommandId::moveEarlier:
+        m_workspace->runCommand(ViewCommand::moveEarlier, false);
+        break;
+    case CommandId::moveLater:
+        m_workspace->runCommand(ViewCommand::moveLater, false);
         break;
     case CommandId::goToRank:
         openPalette(tr("rank "));
@@ -325,6 +339,32 @@ void MainWindow::chooseSchedule()
     m_simulator.requestCandidates(m_session.document(), m_session.catalogue(), *m_session.scenario(), m_simulation,
                                   m_actionTrace);
     chooser->open();
+}
+
+void MainWindow::editOrder(bool on)
+{
+    if (on) {
+        const sim::Schedule& schedule = m_simulation->schedule();
+        if (const std::string why = whyNotCustom(schedule); !why.empty()) {
+            m_banner->tell(tr("This schedule cannot be edited"), {{{}, "/schedule/kind", why, sim::Severity::error}});
+            on = false;
+        } else {
+            const auto& layers = m_simulation->scenario().schedule.layersPerStage;
+            const MeasuredPasses passes = measurePasses(*m_actionTrace, schedule, layers);
+            m_workspace->startEditing(OrderDraft(schedule, passTimesFor(passes, schedule, layers)));
+        }
+    } else {
+        m_workspace->stopEditing();
+    }
+    action(CommandId::editOrder)->setChecked(on);
+    updateActions();
+}
+
+void MainWindow::saveOrder()
+{
+    const Edit edit = makeOrderEdit(m_session.document(), m_session.scenario(), m_workspace->editor().draft()->schedule());
+    editOrder(false);
+    m_session.edit(edit);
 }
 
 void MainWindow::openPalette(const QString& typed)

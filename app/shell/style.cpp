@@ -121,6 +121,7 @@ QPushButton { background: @field; border: 1px solid @border; border-radius: 4px;
 QPushButton:hover { background: @hover; }
 QPushButton:focus { border-color: @accent; }
 QPushButton[role="primary"] { background: @accent; border-color: @accent; color: @accentText; font-weight: 600; }
+QPushButton:disabled, QPushButton[role="primary"]:disabled { background: @panel; border-color: @border; color: @faint; }
 
 QListView, QTableView { background: transparent; border: none; }
 QListView[role="plain"]::item { padding: 6px 8px; border-radius: 4px; }

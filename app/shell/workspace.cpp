@@ -32,8 +32,9 @@ QString spanName(const sim::Trace& trace, SpanRef span)
 
 Workspace::Workspace(Renderer renderer, QWidget* parent)
     : QWidget(parent), m_grid(m_selection, lightTheme()), m_timeline(m_selection, lightTheme()),
-      m_splitter(new QSplitter(Qt::Vertical)), m_gridCanvas(new CanvasWidget(m_grid, renderer)),
-      m_timelineCanvas(new CanvasWidget(m_timeline, renderer)), m_lastUsed(m_timelineCanvas)
+      m_splitter(new QSplitter(Qt::Vertical)), m_lower(new QWidget), m_gridCanvas(new CanvasWidget(m_grid, renderer)),
+      m_timelineCanvas(new CanvasWidget(m_timeline, renderer)), m_lastUsed(m_timelineCanvas),
+      m_editor(new OrderEditorPanel(renderer))
 {
     constexpr int kLowestPicture = 120;
     auto* column = new QVBoxLayout(this);
@@ -44,13 +45,21 @@ Workspace::Workspace(Renderer renderer, QWidget* parent)
     for (CanvasWidget* canvas : {m_gridCanvas, m_timelineCanvas}) {
         canvas->setMinimumHeight(kLowestPicture);
         canvas->setFocusPolicy(Qt::StrongFocus);
-        m_splitter->addWidget(canvas);
         connect(canvas, &CanvasWidget::viewChanged, this, [this, canvas] { selectionMayHaveChanged(*canvas); });
     }
     m_gridCanvas->setAccessibleName(tr("Rank grid"));
     m_timelineCanvas->setAccessibleName(tr("Timeline"));
+    m_editor->hide();
+    auto* lower = new QVBoxLayout(m_lower);
+    lower->setContentsMargins(0, 0, 0, 0);
+    lower->addWidget(m_timelineCanvas);
+    lower->addWidget(m_editor);
+    m_splitter->addWidget(m_gridCanvas);
+    m_splitter->addWidget(m_lower);
     m_splitter->setStretchFactor(0, 1);
     m_splitter->setStretchFactor(1, 1);
+    constexpr int kEqual = 1000;
+    m_splitter->setSizes({kEqual, kEqual});
 }
 
 Workspace::~Workspace()
@@ -97,10 +106,40 @@ void Workspace::setStepping(bool on)
     selectionMayHaveChanged(*m_timelineCanvas);
 }
 
+void Workspace::startEditing(OrderDraft draft)
+{
+    if (!isEditing())
+        m_timelineWanted = isPictureVisible(Picture::timeline);
+    // What changes places keeps its size.
+    QList<int> heights = m_splitter->sizes();
+    if (heights[1] == 0)
+        heights = {1, 1};
+    m_timelineCanvas->hide();
+    m_editor->show();
+    m_lower->show();
+    m_splitter->setSizes(heights);
+    m_editor->start(std::move(draft));
+}
+
+void Workspace::stopEditing()
+{
+    if (!isEditing())
+        return;
+    m_editor->hide();
+    setPictureVisible(Picture::timeline, m_timelineWanted);
+    m_timelineCanvas->setFocus();
+}
+
+bool Workspace::isEditing() const
+{
+    return !m_editor->isHidden();
+}
+
 void Workspace::setTheme(const Theme& theme)
 {
     m_grid.setTheme(theme);
     m_timeline.setTheme(theme);
+    m_editor->setTheme(theme);
     m_gridCanvas->requestFrame();
     m_timelineCanvas->requestFrame();
 }
@@ -153,6 +192,8 @@ QString Workspace::pointedText() const
 CanvasWidget& Workspace::commandTarget() const
 {
     const QWidget* pointed = childAt(mapFromGlobal(QCursor::pos()));
+    if (isEditing() && pointed != m_gridCanvas && !m_gridCanvas->isAncestorOf(pointed))
+        return m_editor->canvas();
     for (CanvasWidget* canvas : {m_gridCanvas, m_timelineCanvas}) {
         if (pointed == canvas || canvas->isAncestorOf(pointed))
             return *canvas;
@@ -168,19 +209,27 @@ CanvasWidget& Workspace::commandTarget() const
 
 void Workspace::runCommand(ViewCommand command, bool fast)
 {
-    CanvasWidget& target = commandTarget();
+    const bool moves = command == ViewCommand::moveEarlier || command == ViewCommand::moveLater;
+    CanvasWidget& target = moves ? m_editor->canvas() : commandTarget();
     target.runCommand(command, fast);
-    selectionMayHaveChanged(target);
+    if (&target != &m_editor->canvas())
+        selectionMayHaveChanged(target);
 }
 
 void Workspace::setPictureVisible(Picture picture, bool visible)
 {
+    if (picture == Picture::timeline && isEditing()) {
+        m_timelineWanted = visible;
+        return;
+    }
     canvas(picture).setVisible(visible);
+    if (picture == Picture::timeline)
+        m_lower->setVisible(visible);
 }
 
 bool Workspace::isPictureVisible(Picture picture) const
 {
-    return !canvas(picture).isHidden();
+    return picture == Picture::timeline && isEditing() ? m_timelineWanted : !canvas(picture).isHidden();
 }
 
 } // namespace app

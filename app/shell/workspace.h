@@ -3,6 +3,7 @@
 
 #include "app/canvas/canvas_widget.h"
 #include "app/session/simulator.h"
+#include "app/shell/order_editor_panel.h"
 #include "app/views/grid_view.h"
 #include "app/views/selection.h"
 #include "app/views/timeline_view.h"
@@ -29,6 +30,11 @@ public:
     void startAnew();
     /// The timeline tells the schedule action by action.
     void setStepping(bool);
+    /// The order editor takes the timeline's place.
+    void startEditing(OrderDraft);
+    void stopEditing();
+    bool isEditing() const;
+    OrderEditorPanel& editor() const { return *m_editor; }
     void setTheme(const Theme&);
 
     const Selection& selection() const { return m_selection; }
@@ -58,7 +64,10 @@ private:
     GridView m_grid; ///< before the canvases that show them
     TimelineView m_timeline;
     QSplitter* m_splitter;
+    QWidget* m_lower; ///< the timeline, or the order editor in its place
     CanvasWidget *m_gridCanvas, *m_timelineCanvas, *m_lastUsed;
+    OrderEditorPanel* m_editor;
+    bool m_timelineWanted = true; ///< when nothing is edited
 };
 
 /// "0F3", "attn.qkv", with its micro-batch where it has one.

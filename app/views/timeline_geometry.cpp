@@ -132,7 +132,7 @@ TimelineFrame::TimelineFrame(Rect area, Parts parts)
 {
     constexpr float kMargin = 12, kScrollBar = 12;
     const bool low = area.height() < 150;
-    const float headerHeight = low ? 0.0F : 28.0F, rulerHeight = 22, overviewHeight = low ? 0.0F : 26.0F;
+    const float headerHeight = low ? 0.0F : 28.0F, rulerHeight = 22, overviewHeight = low || !parts.overview ? 0.0F : 26.0F;
     const float gutterWidth = std::floor(std::clamp(area.width() * 0.16F, 64.0F, 168.0F));
     const float left = area.left + gutterWidth, right = std::max(left + 1, area.right - kScrollBar);
     header = {area.left + kMargin, area.top, area.right - kMargin, area.top + headerHeight};
@@ -140,15 +140,16 @@ TimelineFrame::TimelineFrame(Rect area, Parts parts)
     story = {header.left, header.bottom, header.right, header.bottom + (parts.story ? kStoryHeight : 0.0F)};
     ruler = {left, story.bottom, right, story.bottom + rulerHeight};
     constexpr float kLowestWithMemory = 260, kMemoryGap = 8;
-    const float memoryHeight =
-        parts.memory && area.height() >= kLowestWithMemory ? std::floor(std::clamp(area.height() * 0.17F, 48.0F, 84.0F)) : 0.0F;
+    const float memoryHeight = parts.memory && area.height() >= kLowestWithMemory + (parts.story ? 80 : 0)
+                                   ? std::floor(std::clamp(area.height() * 0.17F, 48.0F, 84.0F))
+                                   : 0.0F;
     const float memoryBottom = area.bottom - overviewHeight - 6;
     const float rowsBottom = memoryHeight > 0 ? memoryBottom - memoryHeight - kMemoryGap : memoryBottom;
     rows = {left, ruler.bottom + 4, right, std::max(ruler.bottom + 5, rowsBottom)};
     memory = {left, memoryBottom - memoryHeight, right, memoryBottom};
     gutter = {area.left + kMargin, rows.top, left - 8, rows.bottom};
     scroll = {right + 2, rows.top, area.right - 2, rows.bottom};
-    overview = {left, area.bottom - overviewHeight, right, area.bottom - (low ? 0.0F : 8.0F)};
+    overview = {left, area.bottom - overviewHeight, right, area.bottom - (overviewHeight > 0 ? 8.0F : 0.0F)};
 }
 
 } // namespace app

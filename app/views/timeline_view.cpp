@@ -307,6 +307,10 @@ struct TimelineView::Data {
         const auto end = static_cast<double>(model->endNs(ref));
         if (start < window.beginNs || end > window.endNs)
             show(window.moved((start + end) / 2 - (window.beginNs + window.endNs) / 2));
+        const auto row = static_cast<std::size_t>(model->rowOf(ref.track));
+        if (row < stack.rows.size())
+            scrollY = std::clamp(scrollY, stack.rows[row].bottom - frame().rows.height(), stack.rows[row].top);
+        clampScroll();
     }
     bool step(std::ptrdiff_t by)
     {
@@ -517,6 +521,9 @@ bool TimelineView::command(ViewCommand command, bool fast, Rect area)
         return d.step(fast ? -static_cast<std::ptrdiff_t>(kFastPresses) : -1);
     case ViewCommand::mark:
         return d.mark();
+    case ViewCommand::moveEarlier:
+    case ViewCommand::moveLater:
+        return false;
     case ViewCommand::clear:
         return d.clear();
     }

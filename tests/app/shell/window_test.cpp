@@ -325,6 +325,53 @@ TEST_F(WindowTest, AScheduleIsChosenFromAllOfThem)
     EXPECT_EQ(window.simulation()->scenario().schedule.virtualStages, 1) << "one step took both back";
 }
 
+TEST_F(WindowTest, AnEditedOrderBecomesTheCustomScheduleInOneStep)
+{
+    open("17-schedule-1f1b.json");
+    const int before = window.session().undoStack().count();
+    window.run(CommandId::editOrder);
+    OrderEditorPanel& editor = window.workspace().editor();
+    ASSERT_TRUE(window.workspace().isEditing());
+    EXPECT_FALSE(editor.saveButton()->isEnabled()) << "nothing is changed yet";
+    for (int i = 0; i < 9; ++i)
+        editor.canvas().runCommand(ViewCommand::next);
+    window.run(CommandId::moveLater);
+    const auto wanted = editor.draft()->schedule().actions;
+    ASSERT_TRUE(editor.saveButton()->isEnabled()) << editor.draft()->verdict();
+    QTest::mouseClick(editor.saveButton(), Qt::LeftButton);
+    settle();
+    EXPECT_FALSE(window.workspace().isEditing());
+    EXPECT_EQ(window.simulation()->scenario().schedule.kind, "custom");
+    EXPECT_EQ(window.simulation()->schedule().actions, wanted);
+    EXPECT_EQ(window.session().undoStack().count(), before + 1);
+    window.run(CommandId::undo);
+    settle();
+    EXPECT_EQ(window.simulation()->scenario().schedule.kind, "1f1b");
+
+    window.run(CommandId::editOrder);
+    editor.canvas().runCommand(ViewCommand::next);
+    window.run(CommandId::moveLater);
+    window.run(CommandId::editOrder); // the same command leaves it
+    EXPECT_FALSE(window.workspace().isEditing());
+    EXPECT_EQ(window.session().undoStack().count(), before + 1) << "nothing was saved";
+}
+
+TEST_F(WindowTest, SteppingThroughIsAMode)
+{
+    open("17-schedule-1f1b.json");
+    const auto spans = [&] {
+        const auto& nodes = window.workspace().canvas(Picture::timeline).nodes();
+        return std::count_if(nodes.begin(), nodes.end(), [](const Node& node) { return node.role == "span"; });
+    };
+    const auto all = spans();
+    window.run(CommandId::stepThrough);
+    EXPECT_EQ(spans(), 1);
+    QTest::keyClick(&window.workspace().canvas(Picture::timeline), Qt::Key_Period);
+    EXPECT_EQ(spans(), 2);
+    window.run(CommandId::stepThrough);
+    EXPECT_EQ(spans(), all);
+}
+
 TEST_F(WindowTest, OnePictureIsAlwaysShown)
 {
     open(kTiny);

@@ -222,7 +222,22 @@ Edit makeOrderEdit(const sim::ScenarioDocument& document, const sim::Scenario* l
         lines += (lines.empty() ? "" : ",") + app::quoted(line);
     edit.assignments.push_back({"/schedule/actions", "[" + lines + "]"});
     edit.assignments.push_back({std::string(controlPointer(Control::virtualStages)), std::to_string(schedule.virtualStages)});
+    if (schedule.virtualStages != controlValue(document, lastLegal, Control::virtualStages))
+        letLayersFollow(edit, document);
     edit.text = "order of actions edited";
+    return edit;
+}
+
+Edit makeSynthesisEdit(const sim::ScenarioDocument& document, int virtualStages, double memoryGib)
+{
+    Edit edit;
+    edit.text = "schedule synthesised";
+    edit.assignments = {{"/schedule/kind", quoted("auto")},
+                        {std::string(controlPointer(Control::virtualStages)), std::to_string(virtualStages)},
+                        {"/schedule/memory_cap_gib", std::to_string(memoryGib)},
+                        {"/schedule/actions", std::nullopt}};
+    if (virtualStages != controlValue(document, nullptr, Control::virtualStages))
+        letLayersFollow(edit, document);
     return edit;
 }
 

@@ -59,6 +59,8 @@ Edit makeEdit(const sim::ScenarioDocument&, const sim::Scenario* lastLegal, Cont
 Edit makeScheduleEdit(const sim::ScenarioDocument&, const sim::Scenario* lastLegal, std::string_view kind);
 /// Makes a schedule of the present pipeline and batch the scenario's own, action by action.
 Edit makeOrderEdit(const sim::ScenarioDocument&, const sim::Scenario* lastLegal, const sim::Schedule&);
+/// Asks for a synthesised schedule of so many chunks a rank in so much memory of a GPU.
+Edit makeSynthesisEdit(const sim::ScenarioDocument&, int virtualStages, double memoryGib);
 /// Why a schedule cannot be kept as a custom one; empty if it can.
 std::string whyNotCustom(const sim::Schedule&);
 /// Replaces the model, its overrides included.

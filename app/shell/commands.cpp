@@ -27,6 +27,8 @@ constexpr Command kCommands[]{
     {CommandId::chooseSchedule, edit, window, "&Choose Schedule…", "Ctrl+L", "See every schedule beside each other and use one",
      true},
 
+    {CommandId::findSchedule, edit, window, "&Find a Schedule…", "Ctrl+Shift+L",
+     "Search for the shortest order of actions in the memory there is, and see how near to the best it comes"},
     {CommandId::editOrder, edit, window, "Edit &Order of Actions", "Ctrl+R",
      "Drag actions of the schedule, see what it costs, keep it as a custom schedule"},
     {CommandId::moveEarlier, edit, window, "Move Action &Earlier", "Alt+Left",

@@ -26,6 +26,7 @@ enum class CommandId {
     undo,
     redo,
     chooseSchedule,
+    findSchedule,
     editOrder,
     moveEarlier,
     moveLater,

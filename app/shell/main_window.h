@@ -101,6 +101,7 @@ private:
     void chooseFile();
     void exportPicture(Picture);
     void chooseSchedule();
+    void findSchedule();
     void editOrder(bool);
     void saveOrder();
     void fillRecentMenu();

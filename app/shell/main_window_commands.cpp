@@ -8,6 +8,7 @@
 #include "app/shell/main_window.h"
 #include "app/shell/problem_banner.h"
 #include "app/shell/schedule_chooser.h"
+#include "app/shell/synthesis_dialog.h"
 
 #include <QActionGroup>
 #include <QCoreApplication>
@@ -164,6 +165,8 @@ bool MainWindow::isEnabled(CommandId id) const
         return !isGalleryShown() && m_session.undoStack().canRedo();
     case CommandId::chooseSchedule:
         return !isGalleryShown() && m_session.scenario();
+    case CommandId::findSchedule:
+        return !isGalleryShown() && m_session.scenario() && m_session.scenario()->layout.pp > 1;
     case CommandId::editOrder:
         return !isGalleryShown() && m_simulation && m_simulation->schedule().ranks > 1;
     case CommandId::moveEarlier:
@@ -237,6 +240,9 @@ void MainWindow::perform(CommandId id)
         break;
     case CommandId::chooseSchedule:
         chooseSchedule();
+        break;
+    case CommandId::findSchedule:
+        findSchedule();
         break;
     case CommandId::editOrder:
         editOrder(checked());
@@ -339,6 +345,16 @@ void MainWindow::chooseSchedule()
     m_simulator.requestCandidates(m_session.document(), m_session.catalogue(), *m_session.scenario(), m_simulation,
                                   m_actionTrace);
     chooser->open();
+}
+
+void MainWindow::findSchedule()
+{
+    auto* dialog =
+        new SynthesisDialog(m_session.document(), m_session.catalogue(), *m_session.scenario(), themeFor(m_themeChoice), this);
+    connect(dialog, &SynthesisDialog::chosen, this, [this](const sim::Schedule& schedule) {
+        m_session.edit(makeOrderEdit(m_session.document(), m_session.scenario(), schedule));
+    });
+    dialog->open();
 }
 
 void MainWindow::editOrder(bool on)

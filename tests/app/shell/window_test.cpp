@@ -8,6 +8,7 @@
 #include "app/shell/scenario_form.h"
 #include "app/shell/scenario_header.h"
 #include "app/shell/schedule_chooser.h"
+#include "app/shell/synthesis_dialog.h"
 #include "tests/app/session/session_fixtures.h"
 
 #include <QAbstractButton>
@@ -323,6 +324,25 @@ TEST_F(WindowTest, AScheduleIsChosenFromAllOfThem)
     settle();
     EXPECT_EQ(window.simulation()->scenario().schedule.kind, "1f1b");
     EXPECT_EQ(window.simulation()->scenario().schedule.virtualStages, 1) << "one step took both back";
+}
+
+TEST_F(WindowTest, AFoundScheduleBecomesTheScenariosOwn)
+{
+    open("17-schedule-1f1b.json");
+    window.run(CommandId::findSchedule);
+    auto* dialog = window.findChild<SynthesisDialog*>();
+    ASSERT_TRUE(dialog);
+    ASSERT_TRUE(waitFor([&] { return dialog->state() && !dialog->state()->running; }));
+    const double before = window.simulation()->metrics().stepTimeSeconds;
+    for (QPushButton* button : dialog->findChildren<QPushButton*>())
+        if (button->text() == QLatin1String("Use This Order"))
+            button->click();
+    settle();
+    EXPECT_EQ(window.simulation()->scenario().schedule.kind, "custom");
+    EXPECT_LT(window.simulation()->metrics().stepTimeSeconds, before);
+    window.run(CommandId::undo);
+    settle();
+    EXPECT_EQ(window.simulation()->scenario().schedule.kind, "1f1b");
 }
 
 TEST_F(WindowTest, AnEditedOrderBecomesTheCustomScheduleInOneStep)

@@ -90,7 +90,7 @@ double leastCap(const PipelineProblem& problem)
 std::int64_t movesFor(const PipelineProblem& problem)
 {
     const auto passes = static_cast<std::int64_t>(problem.stages()) * 3 * problem.frame.microbatches;
-    return std::clamp<std::int64_t>(3000 * passes, 20'000, 1'500'000);
+    return std::clamp<std::int64_t>(8000 * passes, 50'000, 4'000'000);
 }
 
 struct Start {

@@ -124,9 +124,6 @@ TEST(ScheduleCommand, NamesWhatWouldWork)
     const test::Outcome unknown = run("schedule --kind 1f1c --stages 2 --microbatches 2");
     EXPECT_EQ(unknown.code, 1);
     EXPECT_THAT(unknown.err, HasSubstr("1f1b"));
-    const test::Outcome later = run("schedule --kind auto --stages 2 --microbatches 2");
-    EXPECT_EQ(later.code, 1);
-    EXPECT_THAT(later.err, HasSubstr("not available yet"));
     const test::Outcome group = run("schedule --kind interleaved-1f1b --stages 4 --virtual 2 --microbatches 6");
     EXPECT_EQ(group.code, 1);
     EXPECT_THAT(group.err, HasSubstr("6"));

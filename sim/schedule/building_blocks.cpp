@@ -1,6 +1,6 @@
 #include "sim/schedule/building_blocks.h"
 
-#include "sim/schedule/family_parts.h"
+#include "sim/schedule/controllable_memory.h"
 
 #include <algorithm>
 #include <optional>
@@ -10,7 +10,7 @@ namespace sim {
 
 namespace {
 
-constexpr int kPeriod = 6; ///< slots: F, I and W of two chunks
+constexpr int kPeriod = kBlockPeriod;
 
 /// Slots of one rank's passes of micro-batch 0.
 struct RankBlock {
@@ -117,27 +117,14 @@ std::vector<BuildingBlock> buildingBlocks(const PipelineProblem& problem, std::s
 
 Schedule repeatedBlock(const PipelineProblem& problem, const BuildingBlock& block)
 {
-    Schedule schedule = problem.frame;
-    schedule.actions.assign(problem.ranks(), {});
-    for (int rank = 0; rank < problem.frame.ranks; ++rank) {
-        const auto of = blockOf(block, rank, problem.frame.ranks);
-        const int first = rank;
-        const int second = schedule.stages() - 1 - rank;
-        std::vector<std::pair<int, Action>> placed;
-        for (int microbatch = 0; microbatch < schedule.microbatches; ++microbatch) {
-            const auto put = [&](int slot, Action action) { placed.emplace_back(slot + kPeriod * microbatch, action); };
-            put(of->passes[0], forwardOf(first, microbatch));
-            put(of->passes[1], forwardOf(second, microbatch));
-            put(of->passes[2], inputGradientOf(second, microbatch));
-            put(of->passes[3], inputGradientOf(first, microbatch));
-            put(of->weights[0], weightGradientOf(second, microbatch));
-            put(of->weights[1], weightGradientOf(first, microbatch));
-        }
-        std::sort(placed.begin(), placed.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-        for (const auto& [slot, action] : placed)
-            schedule.actions[static_cast<std::size_t>(rank)].push_back(action);
-    }
-    return schedule;
+    ScheduleRequest request;
+    request.ranks = problem.frame.ranks;
+    request.virtualStages = 2;
+    request.microbatches = problem.frame.microbatches;
+    std::vector<BlockOffsets> offsets;
+    for (int rank = 0; rank < request.ranks; ++rank)
+        offsets.push_back(blockOf(block, rank, request.ranks)->passes);
+    return repeatBlock(request, offsets);
 }
 
 } // namespace sim

@@ -21,7 +21,7 @@ struct BuildingBlock {
 /// the most first, and of these the shortest.
 std::vector<BuildingBlock> buildingBlocks(const PipelineProblem&, std::size_t most);
 
-/// The block for every micro-batch, in the order of slots; a guide for followSchedule().
+/// See repeatBlock().
 Schedule repeatedBlock(const PipelineProblem&, const BuildingBlock&);
 
 } // namespace sim

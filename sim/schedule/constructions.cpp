@@ -118,7 +118,7 @@ std::optional<Schedule> scheduleFor(const PipelineProblem& problem, const Constr
     case Construction::Kind::list:
         return listSchedule(problem, listRules(problem.frame.virtualStages > 1)[construction.listRules]);
     case Construction::Kind::block:
-        return followSchedule(problem, repeatedBlock(problem, construction.block));
+        return repeatedBlock(problem, construction.block);
     }
     return std::nullopt;
 }

@@ -70,6 +70,18 @@ std::string number(double value)
     return text.str();
 }
 
+/// "1 1 1 1, 1 3 1": strides, turns.
+std::string textOf(const BuildingBlock& block)
+{
+    std::string text;
+    for (const int stride : block.stride)
+        text += (text.empty() ? "" : " ") + std::to_string(stride);
+    text += ",";
+    for (const int turn : block.turn)
+        text += " " + std::to_string(turn);
+    return text;
+}
+
 /// The family's schedule on the problem's placement; what it cannot do goes to whyNot.
 std::optional<Schedule> familySchedule(const PipelineProblem& problem, const std::string& kind, std::string& whyNot)
 {
@@ -105,6 +117,8 @@ std::optional<Schedule> scheduleFor(const PipelineProblem& problem, const Constr
     }
     case Construction::Kind::list:
         return listSchedule(problem, listRules(problem.frame.virtualStages > 1)[construction.listRules]);
+    case Construction::Kind::block:
+        return repeatedBlock(problem, construction.block);
     }
     return std::nullopt;
 }
@@ -136,6 +150,11 @@ std::vector<Construction> constructionsFor(const PipelineProblem& problem)
         }
     } else if (problem.topology == "V") {
         addFamilies({"zb-v", "v-half", "v-min"});
+        // As many as take a tenth of a second or so.
+        const std::size_t passes = 3 * problem.stages() * static_cast<std::size_t>(problem.frame.microbatches);
+        const std::vector<BuildingBlock> blocks = buildingBlocks(problem, std::clamp<std::size_t>(400'000 / passes, 16, 400));
+        for (const BuildingBlock& block : blocks)
+            all.push_back({.kind = Kind::block, .name = "building block " + textOf(block), .block = block});
     } else {
         addFamilies({"interleaved-1f1b", "interleaved-zb"});
     }

@@ -2,8 +2,10 @@
 // in ascending order, brought under the cap where it is over it. Private to sim/schedule.
 #pragma once
 
+#include "sim/schedule/building_blocks.h"
 #include "sim/schedule/pipeline_problem.h"
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,11 +14,12 @@ namespace sim {
 
 /// A way to make a schedule for a problem.
 struct Construction {
-    enum class Kind : std::uint8_t { oneByOne, family, greedy, list } kind = Kind::oneByOne;
+    enum class Kind : std::uint8_t { oneByOne, family, greedy, list, block } kind = Kind::oneByOne;
     std::string name;
     std::string family;        ///< the key of a schedule family
     double limit = 0;          ///< greedy: the memory that it plans for
     std::size_t listRules = 0; ///< list: which of listRules()
+    BuildingBlock block;
 };
 
 /// For every placement first the one that always fits: one micro-batch at a time.

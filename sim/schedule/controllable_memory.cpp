@@ -2,6 +2,8 @@
 // every six slots, on a V of two chunks a rank; its offsets decide how long activations live. Warm-up and cool-down are then
 // pulled forward as far as the peak of the steady state allows ("reorder") and gaps are closed ("squeeze"), as sail-sg's
 // zbv_greedy does, whose orders these are.
+#include "sim/schedule/controllable_memory.h"
+
 #include "sim/schedule/family_parts.h"
 
 #include <algorithm>
@@ -16,7 +18,7 @@ namespace {
 /// What a rank does in a slot. Backwards flow from the last stage: the first backward is of the second chunk.
 enum Pass : std::uint8_t { forward0, forward1, backward1, backward0, weight, idle };
 constexpr std::size_t kPasses = 4; ///< that a building block places; weight gradients go where there is room
-constexpr int kPeriod = 6;         ///< slots: F, I and W of two chunks
+constexpr int kPeriod = kBlockPeriod;
 
 /// Slots of a rank by pass and micro-batch, ascending in each pass. `weights` may be empty: not placed yet.
 struct RankSlots {
@@ -266,14 +268,14 @@ void reorder(Slots& slots, bool withWeights)
     squeeze(slots);
 }
 
-using Offsets = std::array<int, kPasses>;
+} // namespace
 
-Schedule repeatBlock(const ScheduleRequest& request, Offsets (*offsetsOf)(int rank, int ranks))
+Schedule repeatBlock(const ScheduleRequest& request, std::span<const BlockOffsets> block)
 {
     const int ranks = request.ranks;
     Slots slots(static_cast<std::size_t>(ranks));
     for (int rank = 0; rank < ranks; ++rank) {
-        const Offsets offsets = offsetsOf(rank, ranks);
+        const BlockOffsets& offsets = block[static_cast<std::size_t>(rank)];
         for (std::size_t pass = 0; pass < kPasses; ++pass)
             for (int microbatch = 0; microbatch < request.microbatches; ++microbatch)
                 slots[static_cast<std::size_t>(rank)].passes[pass].push_back(offsets[pass] + kPeriod * microbatch);
@@ -307,16 +309,26 @@ Schedule repeatBlock(const ScheduleRequest& request, Offsets (*offsetsOf)(int ra
     return schedule;
 }
 
+namespace {
+
 /// Slots of F0, F1 and of the backwards of chunk 1 and 0 (the paper's tables 8 and 9; a delay keeps passes from colliding).
-Offsets halfOffsets(int rank, int ranks)
+BlockOffsets halfOffsets(int rank, int ranks)
 {
     const int delay = ranks % 2 == 0 ? 3 : 0;
     return {2 * rank, 3 * ranks - rank - 2, 3 * ranks + delay + 2 * rank - 1, 6 * ranks + delay - rank - 2};
 }
-Offsets minOffsets(int rank, int ranks)
+BlockOffsets minOffsets(int rank, int ranks)
 {
     const int delay = ranks % 3 == 0 ? 2 : 0;
     return {rank, 2 * ranks - rank - 1, 2 * ranks + delay + rank, 4 * ranks + delay - rank - 1};
+}
+
+Schedule makeFrom(const ScheduleRequest& request, BlockOffsets (*offsetsOf)(int rank, int ranks))
+{
+    std::vector<BlockOffsets> block;
+    for (int rank = 0; rank < request.ranks; ++rank)
+        block.push_back(offsetsOf(rank, request.ranks));
+    return repeatBlock(request, block);
 }
 
 std::optional<std::string> unmet(const ScheduleRequest& request)
@@ -336,7 +348,7 @@ ScheduleFamily vHalfFamily()
             .minVirtualStages = 2,
             .maxVirtualStages = 2,
             .unmet = unmet,
-            .make = [](const ScheduleRequest& request) { return repeatBlock(request, halfOffsets); }};
+            .make = [](const ScheduleRequest& request) { return makeFrom(request, halfOffsets); }};
 }
 
 ScheduleFamily vMinFamily()
@@ -349,7 +361,7 @@ ScheduleFamily vMinFamily()
             .minVirtualStages = 2,
             .maxVirtualStages = 2,
             .unmet = unmet,
-            .make = [](const ScheduleRequest& request) { return repeatBlock(request, minOffsets); }};
+            .make = [](const ScheduleRequest& request) { return makeFrom(request, minOffsets); }};
 }
 
 } // namespace sim

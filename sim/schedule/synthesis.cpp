@@ -86,11 +86,12 @@ double leastCap(const PipelineProblem& problem)
     return *std::max_element(held.begin(), held.end());
 }
 
-/// Small problems are searched within a fraction of a second, large ones within a few.
+/// A second or two on two cores up to some thousand passes, a few seconds beyond.
 std::int64_t movesFor(const PipelineProblem& problem)
 {
     const auto passes = static_cast<std::int64_t>(problem.stages()) * 3 * problem.frame.microbatches;
-    return std::clamp<std::int64_t>(3000 * passes, 20'000, 1'500'000);
+    return passes < 1000 ? std::min<std::int64_t>(8000 * passes, 4'000'000)
+                         : std::max<std::int64_t>(4'000'000'000 / passes, 1'000'000);
 }
 
 struct Start {

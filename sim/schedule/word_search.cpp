@@ -5,11 +5,14 @@
 
 #include <algorithm>
 #include <bit>
-#include <numeric>
+#include <limits>
 
 namespace sim {
 
 namespace {
+
+/// By how much the sum of a way can differ from the same way's sum in another order.
+constexpr double kTailRounding = 1e-12;
 
 std::int32_t kindIndex(ActionKind kind)
 {
@@ -100,7 +103,9 @@ void WordSearch::buildPasses()
     }
     m_firstStart.resize(m_problem->ranks());
     m_marked.assign(m_passes.size(), 0);
-    m_stale.assign(m_passes.size() / 64 + 2, 0);
+    m_stale.assign(m_passes.size() / 64 + 1, 0);
+    m_firstStale = static_cast<std::int32_t>(m_passes.size());
+    m_lastStale = 0;
 }
 
 /// Takes over an order that is known to run.
@@ -109,7 +114,6 @@ void WordSearch::restore(const std::vector<Node>& order)
     m_at = order;
     m_place.assign(m_passes.size(), 0);
     m_held.assign(m_at.size(), 0);
-    m_left.assign(m_at.size(), 0);
     for (std::size_t rank = 0; rank < m_problem->ranks(); ++rank) {
         const Place first = firstPlace(rank);
         for (Place place = first; place < first + m_rowLength; ++place) {
@@ -118,15 +122,14 @@ void WordSearch::restore(const std::vector<Node>& order)
             m_held[static_cast<std::size_t>(place)] =
                 m_held[static_cast<std::size_t>(place - 1)] + m_passes[static_cast<std::size_t>(node)].memory;
         }
-        for (Place place = first + m_rowLength - 1; place-- > first;)
-            m_left[static_cast<std::size_t>(place)] =
-                m_left[static_cast<std::size_t>(place + 1)] +
-                m_passes[static_cast<std::size_t>(m_at[static_cast<std::size_t>(place + 1)])].duration;
     }
     m_place[static_cast<std::size_t>(m_front)] = -1;
     m_place[static_cast<std::size_t>(m_back)] = static_cast<Place>(m_at.size());
     sortByTime();
     m_span = longestSpan();
+    m_tail.assign(m_passes.size(), -std::numeric_limits<double>::infinity());
+    for (std::size_t i = m_sorted.size(); i-- > 0;)
+        m_tail[static_cast<std::size_t>(m_sorted[i])] = tailOf(m_sorted[i]);
 }
 
 /// Computes all ends, list by list as far as each can go; the order in which they can is m_sorted. Passes may take no time, so
@@ -222,16 +225,23 @@ bool WordSearch::tryMove(Place from, Place to, double limit)
     shift(from, to);
     m_changes.clear();
     const Place low = std::min(from, to);
-    m_firstStale = static_cast<std::int32_t>(m_passes.size());
-    m_lastStale = 0;
-    m_staleCount = 0;
+    const Place high = std::max(from, to);
     // Whose predecessor in the list is another now.
     markStale(m_at[static_cast<std::size_t>(low)]);
     markStale(m_at[static_cast<std::size_t>(to + (from < to ? 0 : 1))]);
-    markStale(m_at[static_cast<std::size_t>(std::max(from, to) + 1)]);
-    if (propagate(limit)) {
-        m_span = longestSpan();
-        return true;
+    markStale(m_at[static_cast<std::size_t>(high + 1)]);
+    const std::int32_t settled = m_turn[static_cast<std::size_t>(m_at[static_cast<std::size_t>(high)])];
+    if (propagate(settled, limit)) {
+        const double span = longestSpan();
+        if (span <= limit) {
+            m_span = span;
+            // Whose successor in the list is another now.
+            markStale(m_at[static_cast<std::size_t>(low - 1)]);
+            markStale(m_at[static_cast<std::size_t>(to - (from < to ? 1 : 0))]);
+            markStale(m_at[static_cast<std::size_t>(high)]);
+            propagateTails();
+            return true;
+        }
     }
     for (std::size_t i = m_changes.size(); i-- > 0;)
         m_end[static_cast<std::size_t>(m_changes[i].node)] = m_changes[i].end;
@@ -360,35 +370,38 @@ void WordSearch::shift(Place from, Place to)
         m_held[static_cast<std::size_t>(place)] =
             m_held[static_cast<std::size_t>(place - 1)] + m_passes[static_cast<std::size_t>(node)].memory;
     }
-    for (Place place = high; place >= low; --place)
-        m_left[static_cast<std::size_t>(place)] =
-            m_left[static_cast<std::size_t>(place + 1)] +
-            m_passes[static_cast<std::size_t>(m_at[static_cast<std::size_t>(place + 1)])].duration;
 }
 
 void WordSearch::markStale(Node node)
 {
-    if (node == m_back)
+    if (node >= m_front)
         return;
     const std::int32_t turn = m_turn[static_cast<std::size_t>(node)];
-    std::uint64_t& word = m_stale[static_cast<std::size_t>(turn) / 64];
-    const std::uint64_t bit = std::uint64_t{1} << (static_cast<std::uint32_t>(turn) % 64U);
-    m_staleCount += (word & bit) == 0 ? 1 : 0;
-    word |= bit;
+    m_stale[static_cast<std::size_t>(turn) / 64] |= std::uint64_t{1} << (static_cast<std::uint32_t>(turn) % 64U);
     m_firstStale = std::min(m_firstStale, turn);
     m_lastStale = std::max(m_lastStale, turn);
 }
 
-/// Computes stale ends in topological order until nothing changes any more. False as soon as some rank must need longer than
-/// `limit`.
-bool WordSearch::propagate(double limit)
+void WordSearch::clearStale()
 {
-    for (std::size_t w = static_cast<std::size_t>(m_firstStale) / 64; m_staleCount > 0; ++w) {
+    if (m_lastStale >= m_firstStale)
+        std::fill(m_stale.begin() + m_firstStale / 64, m_stale.begin() + m_lastStale / 64 + 1, 0);
+    m_firstStale = static_cast<std::int32_t>(m_passes.size());
+    m_lastStale = 0;
+}
+
+/// Computes stale ends in topological order until nothing changes any more. Behind turn `settled` the order is the one that the
+/// tails were computed for: false as soon as a way from there to a list's end makes its span longer than `limit`.
+bool WordSearch::propagate(std::int32_t settled, double limit)
+{
+    const double tolerant = limit * (1 + kTailRounding);
+    bool within = true;
+    for (std::size_t w = static_cast<std::size_t>(m_firstStale) / 64; within && w <= static_cast<std::size_t>(m_lastStale) / 64;
+         ++w)
         while (m_stale[w] != 0) {
-            const auto bit = static_cast<std::size_t>(std::countr_zero(m_stale[w]));
+            const auto turn = w * 64 + static_cast<std::size_t>(std::countr_zero(m_stale[w]));
             m_stale[w] &= m_stale[w] - 1;
-            --m_staleCount;
-            const Node node = m_sorted[w * 64 + bit];
+            const Node node = m_sorted[turn];
             const Pass& pass = m_passes[static_cast<std::size_t>(node)];
             const auto place = static_cast<std::size_t>(m_place[static_cast<std::size_t>(node)]);
             const double end = std::max(m_end[static_cast<std::size_t>(m_at[place - 1])],
@@ -399,16 +412,44 @@ bool WordSearch::propagate(double limit)
                 continue;
             m_changes.push_back({node, known});
             known = end;
-            const std::size_t rank = place / static_cast<std::size_t>(m_rowLength + 2);
-            if (end + m_left[place] - m_firstStart[rank] > limit) {
-                std::fill(m_stale.begin() + static_cast<std::ptrdiff_t>(w), m_stale.begin() + m_lastStale / 64 + 1, 0);
-                return false;
+            if (static_cast<std::int32_t>(turn) > settled && end + m_tail[static_cast<std::size_t>(node)] > tolerant) {
+                within = false;
+                break;
             }
             markStale(m_at[place + 1]);
             markStale(pass.neededBy);
         }
-    }
-    return true;
+    clearStale();
+    return within;
+}
+
+/// The longest way from the end of a pass to the end of a list, less the first start of that list: added to the pass's end, the
+/// span that the list has at least. Of the ways behind the next pass of the list and the pass of the neighbouring stage.
+double WordSearch::tailOf(Node node) const
+{
+    const auto place = static_cast<std::size_t>(m_place[static_cast<std::size_t>(node)]);
+    const auto next = static_cast<std::size_t>(m_at[place + 1]);
+    const auto neededBy = static_cast<std::size_t>(m_passes[static_cast<std::size_t>(node)].neededBy);
+    const double onward = static_cast<Node>(next) == m_back ? -m_firstStart[place / static_cast<std::size_t>(m_rowLength + 2)]
+                                                            : m_passes[next].duration + m_tail[next];
+    return std::max(onward, m_passes[neededBy].latency + m_passes[neededBy].duration + m_tail[neededBy]);
+}
+
+void WordSearch::propagateTails()
+{
+    for (std::size_t w = static_cast<std::size_t>(m_lastStale) / 64 + 1; w-- > static_cast<std::size_t>(m_firstStale) / 64;)
+        while (m_stale[w] != 0) {
+            const auto bit = 63U - static_cast<std::size_t>(std::countl_zero(m_stale[w]));
+            m_stale[w] &= ~(std::uint64_t{1} << bit);
+            const Node node = m_sorted[w * 64 + bit];
+            const double tail = tailOf(node);
+            if (tail == m_tail[static_cast<std::size_t>(node)])
+                continue;
+            m_tail[static_cast<std::size_t>(node)] = tail;
+            markStale(m_at[static_cast<std::size_t>(m_place[static_cast<std::size_t>(node)] - 1)]);
+            markStale(m_passes[static_cast<std::size_t>(node)].needs);
+        }
+    clearStale();
 }
 
 Schedule WordSearch::best() const

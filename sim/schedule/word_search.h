@@ -76,7 +76,10 @@ private:
     bool reorderForEarlier(Node moved, Node passed);
     void shift(Place from, Place to);
     void markStale(Node);
-    bool propagate(double limit);
+    void clearStale();
+    bool propagate(std::int32_t settled, double limit);
+    double tailOf(Node) const;
+    void propagateTails();
     double longestSpan() const;
 
     const PipelineProblem* m_problem;
@@ -89,13 +92,13 @@ private:
     std::vector<Place> m_place;       ///< [node]
     std::vector<double> m_end;        ///< [node]
     std::vector<double> m_held;       ///< [place] what the rank holds after it
-    std::vector<double> m_left;       ///< [place] time that the list needs after it at least
+    std::vector<double> m_tail;       ///< [node] see tailOf()
     std::vector<Node> m_sorted;       ///< every pass behind what it waits for
     std::vector<std::int32_t> m_turn; ///< [node] its index in m_sorted
     double m_span = 0;
 
     std::vector<std::uint64_t> m_stale; ///< a bit for every entry of m_sorted: to be computed again
-    std::int32_t m_firstStale = 0, m_lastStale = 0, m_staleCount = 0;
+    std::int32_t m_firstStale = 0, m_lastStale = 0;
     std::vector<Change> m_changes;       ///< ends before the move
     std::vector<Node> m_window, m_aside; ///< the part of m_sorted that a move changes, as it was
     std::int32_t m_windowStart = 0;

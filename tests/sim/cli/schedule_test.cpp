@@ -163,4 +163,29 @@ TEST(ScheduleCommand, NamesWhatWouldWork)
     EXPECT_THAT(group.err, HasSubstr("6"));
 }
 
+TEST(ScheduleCommand, SynthesisesUnderAMemoryCapAndSaysHowGoodItIs)
+{
+    const std::string options = "schedule --kind auto --stages 4 --microbatches 8 --times 10,12,8,1 --memory 4,3";
+    const json made = runJson(options + " --memory-cap 12 --format json");
+    for (const double peak : made.at("peak_activations"))
+        EXPECT_LE(peak, 12);
+    const double span = made.at("span"), bound = made.at("lower_bound");
+    EXPECT_GE(span, bound);
+    EXPECT_NEAR(made.at("gap").get<double>(), span / bound - 1, 1e-12);
+    EXPECT_FALSE(made.at("construction").get<std::string>().empty());
+    EXPECT_LE(runJson(options + " --memory-cap 16 --format json").at("span").get<double>(), span);
+
+    const auto csv = run(options + " --memory-cap 12");
+    EXPECT_EQ(lines(csv.out).size(), 4U);
+    EXPECT_THAT(csv.err, HasSubstr("bound"));
+    EXPECT_THAT(run(options + " --memory-cap 3").err, HasSubstr("nearest cap that works: 4"));
+}
+
+TEST(ScheduleCommand, PlansByTheGivenTimes)
+{
+    const std::string options = "schedule --kind zb-2p --stages 4 --microbatches 8 --times 10,12,8,1 --format json";
+    EXPECT_NE(runJson(options).at("ranks"),
+              runJson("schedule --kind zb-2p --stages 4 --microbatches 8 --format json").at("ranks"));
+}
+
 } // namespace

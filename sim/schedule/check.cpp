@@ -1,5 +1,6 @@
 #include "sim/schedule/check.h"
 
+#include "sim/schedule/problems.h"
 #include "sim/schedule/walk.h"
 
 #include <algorithm>
@@ -10,36 +11,6 @@
 namespace sim {
 
 namespace {
-
-constexpr std::size_t kMostLines = 20;
-
-/// Collects lines and says how many were left out.
-class Problems {
-public:
-    void add(std::string line)
-    {
-        if (m_lines.size() < kMostLines)
-            m_lines.push_back(std::move(line));
-        else
-            ++m_leftOut;
-    }
-    bool empty() const { return m_lines.empty(); }
-    std::vector<std::string> take()
-    {
-        if (m_leftOut > 0)
-            m_lines.push_back("... and " + std::to_string(m_leftOut) + " more");
-        return std::move(m_lines);
-    }
-
-private:
-    std::vector<std::string> m_lines;
-    std::size_t m_leftOut = 0;
-};
-
-std::string onRank(std::size_t rank)
-{
-    return " on rank " + std::to_string(rank);
-}
 
 /// What has been seen of one micro-batch on one stage: bit = ActionKind.
 using Seen = std::uint8_t;
@@ -123,24 +94,6 @@ std::optional<std::string> misplaced(const Schedule& schedule, std::size_t rank,
         break;
     }
     return std::nullopt;
-}
-
-/// "0-3, 7"
-std::string rangesText(const std::vector<int>& numbers)
-{
-    std::string text;
-    for (std::size_t i = 0; i < numbers.size();) {
-        std::size_t last = i;
-        while (last + 1 < numbers.size() && numbers[last + 1] == numbers[last] + 1)
-            ++last;
-        if (!text.empty())
-            text += ", ";
-        text += std::to_string(numbers[i]);
-        if (last > i)
-            text.append("-").append(std::to_string(numbers[last]));
-        i = last + 1;
-    }
-    return text;
 }
 
 void checkMissing(const Schedule& schedule, const std::vector<Seen>& seen, Problems& problems)

@@ -1,10 +1,11 @@
 #include "sim/schedule/csv.h"
 
 #include "sim/error.h"
-#include "sim/schedule/walk.h"
+#include "sim/schedule/cells.h"
+#include "sim/schedule/export.h"
 
 #include <algorithm>
-#include <charconv>
+#include <array>
 #include <limits>
 #include <optional>
 
@@ -14,43 +15,17 @@ namespace {
 
 constexpr std::string_view kDigits = "0123456789";
 constexpr int kMostSlices = 4096;
+constexpr std::string_view kOverlap = "OVERLAP_F_B";
 
-struct Where {
-    std::size_t line, cell; ///< from 1
+/// A cell as written: its dialect, micro-batch and slice not settled yet.
+struct Cell {
+    Step step;
+    bool writtenBW = false; ///< the full backward of 2024
+    int slice = -1;         ///< none written
+    Where where;
+    std::string_view text; ///< with the whole block that it stands in
 };
-
-[[noreturn]] void fail(const Where& where, std::string_view text, const std::string& why)
-{
-    constexpr std::size_t kMostShown = 40;
-    const bool isLong = text.size() > kMostShown;
-    throw Error("line " + std::to_string(where.line) + " (rank " + std::to_string(where.line - 1) + "), cell " +
-                std::to_string(where.cell) + ": \"" + std::string(text.substr(0, kMostShown)) + (isLong ? "..." : "") + "\" " +
-                why);
-}
-
-std::string_view trimmed(std::string_view text)
-{
-    constexpr std::string_view kBlank = " \t\r\n";
-    const std::size_t begin = text.find_first_not_of(kBlank);
-    if (begin == std::string_view::npos)
-        return {};
-    return text.substr(begin, text.find_last_not_of(kBlank) + 1 - begin);
-}
-
-/// Cells of a CSV line without their quotes. No valid cell holds a comma or a quote, so neither is looked for inside quotes.
-std::vector<std::string_view> splitCells(std::string_view line)
-{
-    std::vector<std::string_view> cells;
-    for (std::size_t begin = 0; begin <= line.size();) {
-        const std::size_t end = std::min(line.find(',', begin), line.size());
-        std::string_view text = trimmed(line.substr(begin, end - begin));
-        if (text.size() >= 2 && text.front() == '"' && text.back() == '"')
-            text = trimmed(text.substr(1, text.size() - 2));
-        cells.push_back(text);
-        begin = end + 1;
-    }
-    return cells;
-}
+using Rows = std::vector<std::vector<Cell>>;
 
 std::optional<ActionKind> kindOfLetter(std::string_view letters)
 {
@@ -61,219 +36,201 @@ std::optional<ActionKind> kindOfLetter(std::string_view letters)
     return std::nullopt;
 }
 
-int parseNumber(std::string_view digits, const Where& where, std::string_view cellText)
+/// SEND_F and its like.
+std::optional<StepKind> kindOfWord(std::string_view letters)
 {
-    int value = 0;
-    const auto result = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    if (result.ec != std::errc())
-        fail(where, cellText, "has a number too large to be one");
-    return value;
+    for (const StepKind kind : {StepKind::sendForward, StepKind::receiveForward, StepKind::sendBackward, StepKind::receiveBackward,
+                                StepKind::unshard, StepKind::reshard, StepKind::reduceGradients})
+        if (stepWord(kind) == letters)
+            return kind;
+    return std::nullopt;
 }
 
-bool isCommunication(std::string_view letters)
-{
-    constexpr std::string_view kNames[] = {"SEND_F", "RECV_F", "SEND_B", "RECV_B", "UNSHARD", "RESHARD", "REDUCE_GRAD"};
-    return std::find(std::begin(kNames), std::end(kNames), letters) != std::end(kNames);
-}
-
-/// An action as written: its micro-batch and slice still apart.
-struct Cell {
-    Action action;
-    int slice = -1; ///< none written
-};
-
-Cell parseAction(std::string_view text, const Where& where)
+Cell readAction(std::string_view text, const Where& where, std::string_view wholeCell)
 {
     constexpr const char* kGrammar = "is not an action; write stage, F, B, I or W, micro-batch, as in 0F1";
     const std::size_t stageEnd = std::min(text.find_first_not_of(kDigits), text.size());
     const std::size_t lettersEnd = std::min(text.find_first_of(kDigits, stageEnd), text.size());
-    const std::string_view stage = text.substr(0, stageEnd);
     const std::string_view letters = text.substr(stageEnd, lettersEnd - stageEnd);
     std::string_view microbatch = text.substr(lettersEnd);
-    if (!stage.empty() && isCommunication(letters))
-        fail(where, text,
-             "is communication, so this is a compute_comms file; sends, receives and sharding follow from the compute "
-             "order: give the compute_only file");
-    if (!stage.empty() && letters == "BW")
-        fail(where, text,
-             "is in the dialect of 2024, where B meant the input gradient and BW the full backward; rename B to I, then BW to B");
-    const auto kind = kindOfLetter(letters);
-    if (stage.empty() || !kind)
-        fail(where, text, kGrammar);
+    Cell cell{.where = where, .text = wholeCell};
+    cell.writtenBW = letters == "BW";
+    const auto pass = cell.writtenBW ? std::optional(ActionKind::backward) : kindOfLetter(letters);
+    const auto communication = kindOfWord(letters);
+    if (stageEnd == 0 || (!pass && !communication))
+        failAt(where, text, kGrammar);
+    cell.step.kind = communication.value_or(StepKind::pass);
+    cell.step.action.kind = pass.value_or(ActionKind::forward);
+    cell.step.action.stage = parseNumber(text.substr(0, stageEnd), where, text);
+    if (communication && !hasMicrobatch(*communication)) {
+        if (!microbatch.empty())
+            failAt(where, text, "names a micro-batch, but is of a whole stage; write " + std::string(text.substr(0, lettersEnd)));
+        return cell;
+    }
     if (microbatch.empty())
-        fail(where, text, "has no micro-batch; write " + std::string(text) + "0 for the first one");
-    Cell cell;
+        failAt(where, text, "has no micro-batch; write " + std::string(text) + "0 for the first one");
     if (const std::size_t dot = microbatch.find('.'); dot != std::string_view::npos) {
         const std::string_view slice = microbatch.substr(dot + 1);
         microbatch = microbatch.substr(0, dot);
         if (slice.empty() || slice.find_first_not_of(kDigits) != std::string_view::npos)
-            fail(where, text, kGrammar);
+            failAt(where, text, kGrammar);
         cell.slice = parseNumber(slice, where, text);
     }
     if (microbatch.empty() || microbatch.find_first_not_of(kDigits) != std::string_view::npos)
-        fail(where, text, kGrammar);
-    cell.action = {.kind = *kind, .stage = parseNumber(stage, where, text), .microbatch = parseNumber(microbatch, where, text)};
+        failAt(where, text, kGrammar);
+    cell.step.action.microbatch = parseNumber(microbatch, where, text);
     return cell;
 }
 
+constexpr const char* kBlockParts = "must hold one forward (F) and then one full backward (B)";
+
 /// One action, or a block such as (0F8;7B4)OVERLAP_F_B.
-void parseCell(std::string_view text, const Where& where, std::vector<Cell>& cells)
+void readCell(std::string_view text, const Where& where, std::vector<Cell>& cells)
 {
-    constexpr std::string_view kOverlap = "OVERLAP_F_B";
     if (text.front() != '(') {
-        cells.push_back(parseAction(text, where));
+        cells.push_back(readAction(text, where, text));
         return;
     }
     const std::size_t close = text.find(')');
     const std::size_t semicolon = text.find(';');
     if (close == std::string_view::npos || semicolon >= close || trimmed(text.substr(close + 1)) != kOverlap)
-        fail(where, text, "is not an overlapped block; write a forward and a backward as in (0F8;7B4)OVERLAP_F_B");
-    Cell forward = parseAction(trimmed(text.substr(1, semicolon - 1)), where);
-    const Cell backward = parseAction(trimmed(text.substr(semicolon + 1, close - semicolon - 1)), where);
-    if (forward.action.kind != ActionKind::forward || backward.action.kind != ActionKind::backward)
-        fail(where, text, "must hold one forward (F) and then one full backward (B)");
-    forward.action.overlapsNext = true;
+        failAt(where, text, "is not an overlapped block; write a forward and a backward as in (0F8;7B4)OVERLAP_F_B");
+    Cell forward = readAction(trimmed(text.substr(1, semicolon - 1)), where, text);
+    const Cell backward = readAction(trimmed(text.substr(semicolon + 1, close - semicolon - 1)), where, text);
+    if (forward.step.kind != StepKind::pass || forward.step.action.kind != ActionKind::forward ||
+        backward.step.kind != StepKind::pass || backward.step.action.kind != ActionKind::backward)
+        failAt(where, text, kBlockParts);
+    forward.step.action.overlapsNext = true;
     cells.push_back(forward);
     cells.push_back(backward);
 }
 
-/// W without any I is the 2024 dialect, where B was the input gradient: read as it stands it would count W twice.
-void refuseLegacyDialect(const Schedule& schedule)
+template <class Line>
+Rows readRows(const std::vector<Line>& lines)
 {
-    const Action* weight = nullptr;
-    std::size_t weightRank = 0;
-    for (std::size_t rank = 0; rank < schedule.actions.size(); ++rank)
-        for (const Action& action : schedule.actions[rank]) {
-            if (action.kind == ActionKind::backwardInput)
-                return;
-            if (action.kind == ActionKind::backwardWeight && weight == nullptr) {
-                weight = &action;
-                weightRank = rank;
-            }
-        }
-    if (weight != nullptr)
-        throw Error(
-            "line " + std::to_string(weightRank + 1) + " (rank " + std::to_string(weightRank) + "): " + actionText(*weight) +
-            " is a weight gradient, but no line has an input gradient (I): this is the dialect of 2024, where B meant the "
-            "input gradient and BW the full backward; rename B to I, then BW to B");
-}
-
-/// Two copies of the model run side by side (DualPipe) where each half of the stages has only its half of the micro-batches.
-int chainsOf(const Schedule& schedule)
-{
-    if (schedule.stages() % 2 != 0 || schedule.microbatches % 2 != 0)
-        return 1;
-    for (const auto& actions : schedule.actions)
-        for (const Action& action : actions)
-            if (action.stage / (schedule.stages() / 2) != action.microbatch / (schedule.microbatches / 2))
-                return 1;
-    return 2;
-}
-
-/// Stage -> rank, and the counts, from the actions.
-void inferFrame(Schedule& schedule)
-{
-    std::size_t actionCount = 0;
-    int lastStage = -1;
-    int lastMicrobatch = -1;
-    for (const auto& actions : schedule.actions)
-        for (const Action& action : actions) {
-            ++actionCount;
-            lastStage = std::max(lastStage, action.stage);
-            lastMicrobatch = std::max(lastMicrobatch, action.microbatch);
-        }
-    const auto requirePlausible = [&](const char* what, int number) {
-        if (static_cast<std::size_t>(number) >= actionCount)
-            throw Error(std::string("the actions name ") + what + " " + std::to_string(number) + ", but there are only " +
-                        std::to_string(actionCount) + " actions");
-    };
-    requirePlausible("stage", lastStage);
-    requirePlausible("micro-batch", lastMicrobatch);
-
-    schedule.ranks = static_cast<int>(schedule.actions.size());
-    schedule.microbatches = lastMicrobatch + 1;
-    schedule.stageToRank.assign(static_cast<std::size_t>(lastStage) + 1, -1);
-    for (int rank = 0; rank < schedule.ranks; ++rank)
-        for (const Action& action : schedule.actions[static_cast<std::size_t>(rank)]) {
-            int& home = schedule.stageToRank[static_cast<std::size_t>(action.stage)];
-            if (home >= 0 && home != rank)
-                throw Error("stage " + std::to_string(action.stage) + " is on line " + std::to_string(home + 1) + " (rank " +
-                            std::to_string(home) + ") and, with " + actionText(action) + ", on line " + std::to_string(rank + 1) +
-                            " (rank " + std::to_string(rank) + "); a stage lives on one rank");
-            home = rank;
-        }
-    std::vector<int> chunks(schedule.actions.size(), 0);
-    for (std::size_t stage = 0; stage < schedule.stageToRank.size(); ++stage) {
-        if (schedule.stageToRank[stage] < 0)
-            throw Error("no line has an action of stage " + std::to_string(stage) + ", though stages up to " +
-                        std::to_string(lastStage) + " are named");
-        ++chunks[static_cast<std::size_t>(schedule.stageToRank[stage])];
+    Rows rows(lines.size());
+    for (std::size_t row = 0; row < lines.size(); ++row) {
+        const std::vector<std::string_view> cells = splitCells(lines[row]);
+        for (std::size_t column = 0; column < cells.size(); ++column)
+            if (!cells[column].empty())
+                readCell(cells[column], {row + 1, column + 1}, rows[row]);
     }
-    schedule.virtualStages = *std::max_element(chunks.begin(), chunks.end());
-    schedule.chains = chainsOf(schedule);
+    return rows;
 }
 
-/// Micro-batches are numbered through their slices, once it is known how many slices there are.
-void numberSlices(Schedule& schedule, const std::vector<std::vector<Cell>>& rows)
+template <class Predicate>
+const Cell* findCell(const Rows& rows, Predicate&& predicate)
+{
+    for (const std::vector<Cell>& row : rows)
+        if (const auto found = std::find_if(row.begin(), row.end(), predicate); found != row.end())
+            return &*found;
+    return nullptr;
+}
+
+bool isPass(const Cell& cell, ActionKind kind)
+{
+    return cell.step.kind == StepKind::pass && cell.step.action.kind == kind;
+}
+
+/// In 2024 B was the input gradient: W without any I, or BW. Read as it stands such a file would count W twice.
+ScheduleFormat settleDialect(Rows& rows, ScheduleFormat asked)
+{
+    const Cell* full = findCell(rows, [](const Cell& cell) { return cell.writtenBW; });
+    const Cell* input = findCell(rows, [](const Cell& cell) { return isPass(cell, ActionKind::backwardInput); });
+    const Cell* weight = findCell(rows, [](const Cell& cell) { return isPass(cell, ActionKind::backwardWeight); });
+    const char* const kNow = "today I is the input gradient and B the full backward; in 2024 B was the input gradient and BW the "
+                             "full backward";
+    if (full != nullptr && input != nullptr)
+        failAt(full->where, full->text,
+               "is in the dialect of 2024, but line " + std::to_string(input->where.line) + ", cell " +
+                   std::to_string(input->where.cell) + " \"" + std::string(input->text) + "\" is in today's: " + kNow +
+                   "; write all of the file in one");
+    if (asked == ScheduleFormat::pytorch && full != nullptr)
+        failAt(full->where, full->text, std::string("is in the dialect of 2024, not in today's: ") + kNow);
+    if (asked == ScheduleFormat::pytorch2024 && input != nullptr)
+        failAt(input->where, input->text, std::string("is in today's dialect, not in that of 2024: ") + kNow);
+    const bool legacy = full != nullptr || (weight != nullptr && input == nullptr && asked != ScheduleFormat::pytorch);
+    if (legacy)
+        for (std::vector<Cell>& row : rows)
+            for (std::size_t i = 0; i < row.size(); ++i) {
+                Cell& cell = row[i];
+                if (!isPass(cell, ActionKind::backward) || cell.writtenBW)
+                    continue;
+                if (i > 0 && row[i - 1].step.action.overlapsNext)
+                    failAt(cell.where, cell.text, std::string(kBlockParts) + ", which is BW in the dialect of 2024");
+                cell.step.action.kind = ActionKind::backwardInput;
+            }
+    return legacy || asked == ScheduleFormat::pytorch2024 ? ScheduleFormat::pytorch2024 : ScheduleFormat::pytorch;
+}
+
+/// Micro-batches are numbered through their slices, once it is known how many slices there are. Returns the number of slices.
+int numberSlices(Rows& rows)
 {
     int last = -1;
     bool someWithout = false;
     for (const std::vector<Cell>& row : rows)
         for (const Cell& cell : row) {
             last = std::max(last, cell.slice);
-            someWithout = someWithout || cell.slice < 0;
+            someWithout = someWithout || (cell.slice < 0 && hasMicrobatch(cell.step.kind));
         }
     if (last >= 0 && someWithout)
         throw Error("some actions name a slice of their sequence, as in 0F1.2, and some do not; give all of them one");
     if (last >= kMostSlices)
         throw Error("slice " + std::to_string(last) + " is beyond the " + std::to_string(kMostSlices) +
                     " slices a sequence can have");
-    schedule.slices = last < 0 ? 1 : last + 1;
-    for (const std::vector<Cell>& row : rows) {
-        std::vector<Action>& actions = schedule.actions.emplace_back();
-        for (const Cell& cell : row) {
-            Action action = cell.action;
-            if (action.microbatch >= std::numeric_limits<std::int32_t>::max() / schedule.slices)
-                throw Error("micro-batch " + std::to_string(action.microbatch) + " is too large a number");
-            action.microbatch = action.microbatch * schedule.slices + std::max(cell.slice, 0);
-            actions.push_back(action);
+    const int slices = last < 0 ? 1 : last + 1;
+    for (std::vector<Cell>& row : rows)
+        for (Cell& cell : row) {
+            std::int32_t& microbatch = cell.step.action.microbatch;
+            if (microbatch >= std::numeric_limits<std::int32_t>::max() / slices)
+                failAt(cell.where, cell.text, "has a micro-batch number too large to be one");
+            microbatch = microbatch * slices + std::max(cell.slice, 0);
         }
-    }
+    return slices;
+}
+
+ImportedSchedule importedFrom(Rows rows, ScheduleFormat asked)
+{
+    ImportedSchedule imported;
+    imported.format = settleDialect(rows, asked);
+    const int slices = numberSlices(rows);
+    std::vector<std::vector<Action>> actions(rows.size());
+    std::vector<std::vector<Step>> steps(rows.size());
+    bool communicates = false;
+    for (std::size_t rank = 0; rank < rows.size(); ++rank)
+        for (const Cell& cell : rows[rank]) {
+            steps[rank].push_back(cell.step);
+            if (cell.step.kind == StepKind::pass)
+                actions[rank].push_back(cell.step.action);
+            else
+                communicates = true;
+        }
+    imported.schedule = framedSchedule(std::move(actions), slices);
+    if (communicates)
+        imported.communication = CommSchedule{imported.schedule, std::move(steps)};
+    return imported;
 }
 
 template <class Line>
-Schedule parseLines(const std::vector<Line>& lines)
+Schedule readComputeOnly(const std::vector<Line>& lines)
 {
-    std::vector<std::vector<Cell>> rows;
-    for (std::size_t row = 0; row < lines.size(); ++row) {
-        std::vector<Cell>& parsed = rows.emplace_back();
-        const std::vector<std::string_view> cells = splitCells(lines[row]);
-        for (std::size_t column = 0; column < cells.size(); ++column)
-            if (!cells[column].empty())
-                parseCell(cells[column], {row + 1, column + 1}, parsed);
-        if (parsed.empty())
-            throw Error("line " + std::to_string(row + 1) + " (rank " + std::to_string(row) + ") has no actions");
-    }
-    if (rows.empty())
-        throw Error("the schedule is empty; write one line a pipeline rank, such as 0F0,0B0");
-    Schedule schedule;
-    schedule.kind = "custom";
-    numberSlices(schedule, rows);
-    refuseLegacyDialect(schedule);
-    inferFrame(schedule);
-    return schedule;
+    Rows rows = readRows(lines);
+    if (const Cell* found = findCell(rows, [](const Cell& cell) { return cell.step.kind != StepKind::pass; }))
+        failAt(found->where, found->text,
+               "is communication, so this is a compute_comms file; sends, receives and sharding follow from the compute "
+               "order: give the compute_only file");
+    return importedFrom(std::move(rows), ScheduleFormat::automatic).schedule;
 }
 
-} // namespace
-
-std::string scheduleCsv(const Schedule& schedule)
+template <class Text>
+std::string rowsText(const Schedule& schedule, Text&& textOf)
 {
     std::string text;
     for (const auto& actions : schedule.actions) {
         for (std::size_t i = 0; i < actions.size(); ++i) {
             text += i == 0 ? "" : ",";
             const ActionBlock block = blockAt(actions, i);
-            text += blockText(block, schedule.slices);
+            text += textOf(block);
             i += block.size() - 1;
         }
         text += '\n';
@@ -281,25 +238,72 @@ std::string scheduleCsv(const Schedule& schedule)
     return text;
 }
 
+void requirePytorchsWords(const Schedule& schedule)
+{
+    if (schedule.slices > 1)
+        throw Error("PyTorch's CSV has no word for the " + std::to_string(schedule.slices) +
+                    " slices of a sequence that this schedule runs; it counts whole micro-batches");
+    if (schedule.chains > 1)
+        throw Error("PyTorch's CSV has no word for the " + std::to_string(schedule.chains) +
+                    " copies of the model that this schedule runs side by side; nearest: dualpipe-v, which has one");
+}
+
+} // namespace
+
+std::string scheduleCsv(const Schedule& schedule)
+{
+    return rowsText(schedule, [&](ActionBlock block) { return blockText(block, schedule.slices); });
+}
+
+std::string pytorchCsv(const Schedule& schedule, ScheduleFormat dialect)
+{
+    requirePytorchsWords(schedule);
+    if (dialect != ScheduleFormat::pytorch2024)
+        return scheduleCsv(schedule);
+    const auto textOf = [](const Action& action) {
+        constexpr std::array<const char*, 4> kWords = {"F", "BW", "B", "W"}; // by ActionKind
+        return std::to_string(action.stage) + kWords[static_cast<std::size_t>(action.kind)] + std::to_string(action.microbatch);
+    };
+    return rowsText(schedule, [&](ActionBlock block) {
+        if (block.size() == 1)
+            return textOf(block[0]);
+        return "(" + textOf(block[0]) + ";" + textOf(block[1]) + ")" + std::string(kOverlap);
+    });
+}
+
+std::string pytorchCommsCsv(const CommSchedule& communication)
+{
+    requirePytorchsWords(communication.schedule);
+    std::string text;
+    for (const std::vector<Step>& steps : communication.steps) {
+        for (std::size_t i = 0; i < steps.size(); ++i) {
+            text += i == 0 ? "" : ",";
+            if (steps[i].kind == StepKind::pass && steps[i].action.overlapsNext && i + 1 < steps.size()) {
+                const std::array<Action, 2> block = {steps[i].action, steps[i + 1].action};
+                text += blockText(block);
+                ++i;
+            } else {
+                text += stepText(steps[i]);
+            }
+        }
+        text += '\n';
+    }
+    return text;
+}
+
+ImportedSchedule readPytorchCsv(const std::vector<std::string_view>& lines, ScheduleFormat asked)
+{
+    return importedFrom(readRows(lines), asked);
+}
+
 Schedule parseScheduleCsv(const std::vector<std::string>& lines)
 {
-    return parseLines(lines);
+    return readComputeOnly(lines);
 }
 
 Schedule parseScheduleCsv(std::string_view text)
 {
-    constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
-    if (text.starts_with(kByteOrderMark))
-        text.remove_prefix(kByteOrderMark.size());
-    std::vector<std::string_view> lines;
-    for (std::size_t begin = 0; begin < text.size();) {
-        const std::size_t end = std::min(text.find('\n', begin), text.size());
-        lines.push_back(text.substr(begin, end - begin));
-        begin = end + 1;
-    }
-    while (!lines.empty() && trimmed(lines.back()).empty())
-        lines.pop_back();
-    return parseLines(lines);
+    return readComputeOnly(linesOf(text));
 }
 
 } // namespace sim

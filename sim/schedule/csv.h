@@ -1,4 +1,5 @@
-// PyTorch's compute-only schedule CSV: one line a rank, cells like 0F1, 2B0, 1I3, 1W3.
+// A schedule as text in PyTorch's action grammar: one line a rank, cells like 0F1, 2B0, 1I3, 1W3. This is what the contract prints
+// and what the scenario's `schedule.actions` holds; for every other format and for files of unknown kind see import.h, export.h.
 #pragma once
 
 #include "sim/schedule/schedule.h"
@@ -9,10 +10,10 @@
 
 namespace sim {
 
-/// One line a rank, comma-separated, no idle cells.
+/// One line a rank, comma-separated, no idle cells. Slices are written as 0F1.2, which is this library's own.
 std::string scheduleCsv(const Schedule&);
-/// Strict: throws Error with line and cell. Empty cells are idle slots and dropped; the 2024 dialect (BW, or W without I) is
-/// refused with an explanation; stage -> rank is inferred from the rows. `kind` of the result is "custom".
+/// Strict: throws Error with line and cell. Empty cells are idle slots and dropped; either dialect (detected, see import.h), but
+/// without communication; stage -> rank is inferred from the rows. `kind` of the result is "custom".
 Schedule parseScheduleCsv(const std::vector<std::string>& lines);
 Schedule parseScheduleCsv(std::string_view text);
 

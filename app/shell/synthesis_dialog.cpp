@@ -97,6 +97,8 @@ SynthesisDialog::SynthesisDialog(const sim::ScenarioDocument& document, const si
         if (std::exchange(before, m_memory->value()) != m_memory->value())
             restart();
     });
+    constexpr int kWidestText = 110;
+    m_pause->setMinimumWidth(kWidestText);
     connect(m_pause, &QPushButton::clicked, this, &SynthesisDialog::pauseOrResume);
 
     auto* top = new QHBoxLayout;

@@ -69,7 +69,7 @@ QStringList spanLines(const sim::Trace& trace, SpanRef span)
     if (kind.layer >= 0)
         what << QObject::tr("layer %1").arg(kind.layer);
     if (track.microbatch[span.span] >= 0)
-        what << QObject::tr("micro-batch %1").arg(track.microbatch[span.span]);
+        what << QObject::tr("micro-batch %1").arg(QString::fromStdString(trace.microbatchText(track.microbatch[span.span])));
     QStringList lines{what.join(QStringLiteral(" · ")),
                       QObject::tr("%1, from %2 on")
                           .arg(durationQuantity(seconds).text(),
@@ -241,7 +241,7 @@ void DetailsPanel::showExposed()
     m_exposed->setValue(percentQuantity(e.total()));
     std::vector<StackedBar::Segment> dimensions;
     const auto add = [&](const char* name, double fraction, sim::OpClass opClass, int size) {
-        if (size > 1)
+        if (size > 1 || fraction > 0) // tied embeddings are reduced along dp even where dp is 1
             dimensions.push_back({QString::fromLatin1(name), fraction, percentQuantity(fraction).text(),
                                   toQColor(m_theme->opClass[static_cast<std::size_t>(opClass)])});
     };

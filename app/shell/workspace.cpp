@@ -26,7 +26,7 @@ QString spanName(const sim::Trace& trace, SpanRef span)
     const sim::Track& track = trace.tracks[span.track];
     QString name = QString::fromStdString(trace.kinds[track.kind[span.span]].name);
     if (track.role == sim::TrackRole::actions && track.microbatch[span.span] >= 0)
-        name += QString::number(track.microbatch[span.span]);
+        name += QString::fromStdString(trace.microbatchText(track.microbatch[span.span]));
     return name;
 }
 

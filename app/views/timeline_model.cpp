@@ -187,7 +187,7 @@ std::vector<std::string> TimelineModel::spanLabels(std::uint32_t trackIndex, std
     if (track.role == sim::TrackRole::actions && !letter.empty()) {
         if (track.microbatch[span] < 0)
             return {kind.name, letter};
-        const std::string action = letter + std::to_string(track.microbatch[span]);
+        const std::string action = letter + m_trace->microbatchText(track.microbatch[span]);
         if (kind.stage >= 0 && m_chunks > 1)
             return {action + " · stage " + std::to_string(kind.stage), action};
         return {action};
@@ -213,7 +213,7 @@ std::string TimelineModel::describe(SpanRef ref) const
     std::string where;
     const auto add = [&where](const std::string& part) { where += (where.empty() ? "" : " · ") + part; };
     if (track.microbatch[ref.span] >= 0)
-        add("micro-batch " + std::to_string(track.microbatch[ref.span]));
+        add("micro-batch " + m_trace->microbatchText(track.microbatch[ref.span]));
     if (kind.stage >= 0)
         add("stage " + std::to_string(kind.stage));
     if (kind.layer >= 0)

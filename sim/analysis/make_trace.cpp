@@ -99,6 +99,7 @@ public:
     {
         m_trace.title = m_scenario.name;
         m_trace.endNs = m_result.endNs;
+        m_trace.slices = m_schedule.slices;
         for (const Pass& pass : m_program.passes)
             m_summaries.push_back(summaryOf(pass));
         for (int c = 0; c < m_classes.count(); ++c)

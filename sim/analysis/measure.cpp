@@ -19,10 +19,20 @@ struct Interval {
     std::int64_t begin = 0, end = 0;
 };
 
-/// Transfers of one stream in order of time, of which those before the current gap are forgotten.
+/// Transfers of one stream in order of time; those that ended before what is computed now are forgotten, so that it stays short.
 struct TransferLog {
     std::vector<Interval> intervals;
     std::size_t cursor = 0;
+
+    void forgetUntil(std::int64_t time)
+    {
+        while (cursor < intervals.size() && intervals[cursor].end <= time)
+            ++cursor;
+        if (cursor == intervals.size()) {
+            intervals.clear();
+            cursor = 0;
+        }
+    }
 };
 
 std::size_t exposureIndex(Stream stream)
@@ -85,7 +95,9 @@ TimeShares measureShares(const Program& program, const RankClasses& classes, con
                 const std::int64_t duration =
                     collective ? opDurationNs(prices, classes, program, c, step, i, static_cast<std::int64_t>(place - first))
                                : end - start;
-                logs[static_cast<std::size_t>(op.stream)].intervals.push_back({end - duration, end});
+                TransferLog& log = logs[static_cast<std::size_t>(op.stream)];
+                log.forgetUntil(computedUntil);
+                log.intervals.push_back({end - duration, end});
                 continue;
             }
             if (start > computedUntil && op.waits != 0) {
@@ -94,8 +106,7 @@ TimeShares measureShares(const Program& program, const RankClasses& classes, con
                     if ((op.waits & maskOf(stream)) == 0)
                         continue;
                     TransferLog& log = logs[static_cast<std::size_t>(stream)];
-                    while (log.cursor < log.intervals.size() && log.intervals[log.cursor].end <= computedUntil)
-                        ++log.cursor;
+                    log.forgetUntil(computedUntil);
                     const std::size_t before = covered.size();
                     for (std::size_t k = log.cursor; k < log.intervals.size(); ++k) {
                         const Interval clipped{std::max(computedUntil, log.intervals[k].begin),

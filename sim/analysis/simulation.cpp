@@ -2,11 +2,10 @@
 
 #include "sim/analysis/make_trace.h"
 #include "sim/analysis/measure.h"
+#include "sim/analysis/plan_schedule.h"
 #include "sim/cost/cost.h"
 #include "sim/engine/engine.h"
 #include "sim/program/program.h"
-#include "sim/schedule/families.h"
-#include "sim/schedule/request.h"
 
 #include <chrono>
 
@@ -16,8 +15,9 @@ namespace {
 class FinishedSimulation final : public Simulation {
 public:
     FinishedSimulation(const Scenario& scenario, const SimulateOptions& options)
-        : m_scenario(scenario), m_mesh(scenario.layout), m_placement(scenario.layout, scenario.cluster),
-          m_schedule(makeSchedule(scheduleRequest(scenario))), m_program(lowerProgram(scenario, m_schedule)),
+        : m_scenario(scenario), m_schedule(planSchedule(scenario, options.cancel)),
+          m_mesh(scenario.layout, m_schedule.endsMeet()), m_placement(scenario.layout, scenario.cluster),
+          m_program(lowerProgram(scenario, m_schedule)),
           m_classes(makeRankClasses(scenario, m_mesh, m_placement, m_schedule, options.full)),
           m_prices(priceProgram(CostModel(scenario), m_program, m_classes)),
           m_result(runEngine(m_program, m_classes, m_prices, options.cancel))
@@ -45,9 +45,9 @@ public:
 
 private:
     Scenario m_scenario;
+    Schedule m_schedule;
     Mesh m_mesh;
     Placement m_placement;
-    Schedule m_schedule;
     Program m_program;
     RankClasses m_classes;
     PricedProgram m_prices;

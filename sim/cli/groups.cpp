@@ -1,3 +1,4 @@
+#include "sim/analysis/plan_schedule.h"
 #include "sim/cli/command.h"
 #include "sim/cli/table.h"
 
@@ -115,7 +116,7 @@ void printRank(const Mesh& mesh, const Placement& placement, const Layout& layou
 void run(const Arguments& arguments)
 {
     const Scenario scenario = arguments.scenario.read();
-    const Mesh mesh(scenario.layout);
+    const Mesh mesh(scenario.layout, planSchedule(scenario).endsMeet());
     if (arguments.rank >= mesh.worldSize())
         throw Error("there is no rank " + std::to_string(arguments.rank) + "; the layout has 0 to " +
                     std::to_string(mesh.worldSize() - 1));

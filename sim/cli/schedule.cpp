@@ -1,10 +1,12 @@
+#include "sim/analysis/plan_schedule.h"
 #include "sim/cli/command.h"
 #include "sim/cli/table.h"
 
+#include "sim/scenario/schedule_kinds.h"
 #include "sim/schedule/csv.h"
 #include "sim/schedule/evaluate.h"
 #include "sim/schedule/families.h"
-#include "sim/schedule/request.h"
+#include "sim/schedule/synthesis.h"
 
 #include <nlohmann/json.hpp>
 
@@ -14,13 +16,14 @@
 #include <cmath>
 #include <iostream>
 #include <memory>
+#include <optional>
 
 namespace sim::cli {
 namespace {
 
 struct Arguments {
     ScenarioArguments scenario;
-    ScheduleRequest request{.kind = "", .ranks = 0, .microbatches = 0};
+    ScheduleRequest request{.kind = "", .ranks = 0, .virtualStages = 0, .microbatches = 0};
     std::string times = "1,1,1,0", memory = "1,1";
     double memoryCap = 0;
     std::string format = "csv";
@@ -44,19 +47,40 @@ std::array<double, N> numbersOf(const char* option, const std::string& text)
     return numbers;
 }
 
-Schedule scheduleOf(const Arguments& arguments)
+/// What is printed; `synthesis` for auto only.
+struct Made {
+    Schedule schedule;
+    std::optional<Synthesis> synthesis;
+};
+
+ScheduleRequest requestOf(const Arguments& arguments, const PassTimes& times, const PassMemory& memory)
 {
-    const ScheduleRequest& request = arguments.request;
-    const bool byOptions = !request.kind.empty();
+    const bool byOptions = !arguments.request.kind.empty();
     if (byOptions != arguments.scenario.file.empty())
         throw UsageError("give either a FILE or --kind, --stages and --microbatches");
     if (!byOptions)
-        return makeSchedule(scheduleRequest(arguments.scenario.read()));
+        return planningRequest(arguments.scenario.read());
+    ScheduleRequest request = arguments.request;
     if (request.ranks == 0 || request.microbatches == 0)
         throw UsageError("--kind " + request.kind + " needs --stages and --microbatches");
     if (arguments.memoryCap > 0 && request.kind != "auto")
         throw UsageError("--memory-cap is for --kind auto; " + request.kind + " takes what its order needs");
-    return makeSchedule(request);
+    if (request.virtualStages == 0)
+        request.virtualStages = chunksOfKind(request.kind).least;
+    request.times = {times};
+    request.memory = {memory};
+    request.memoryCap = arguments.memoryCap;
+    return request;
+}
+
+Made makeFrom(const ScheduleRequest& request)
+{
+    const ScheduleFamily* family = findScheduleFamily(request.kind);
+    if (request.kind != "auto" || family->unmet(request))
+        return {makeSchedule(request), {}};
+    Synthesis synthesis = synthesise(synthesisRequest(request));
+    synthesis.schedule.kind = request.kind;
+    return {synthesis.schedule, std::move(synthesis)};
 }
 
 /// The timeline as text: a line a rank, a column the time of the shortest pass; F3 is the forward of micro-batch 3, 1F3 that of
@@ -103,16 +127,19 @@ void printAscii(const Schedule& schedule, const ScheduleTimes& times, const Pass
               << (peak == 1 ? " activation" : " activations") << " held\n";
 }
 
-void printJson(const Schedule& schedule, const ScheduleTimes& times)
+void printJson(const Schedule& schedule, const ScheduleTimes& times, const std::optional<Synthesis>& synthesis)
 {
     nlohmann::ordered_json rows = nlohmann::ordered_json::array();
     for (const auto& actions : schedule.actions) {
         std::string row;
-        for (const Action& action : actions)
-            row += (row.empty() ? "" : " ") + actionText(action);
+        for (std::size_t i = 0; i < actions.size();) {
+            const ActionBlock block = blockAt(actions, i);
+            row += (row.empty() ? "" : " ") + blockText(block, schedule.slices);
+            i += block.size();
+        }
         rows.push_back(std::move(row));
     }
-    const nlohmann::ordered_json json{
+    nlohmann::ordered_json json{
         {"kind", schedule.kind},
         {"ranks", rows},
         {"stage_to_rank", schedule.stageToRank},
@@ -122,6 +149,11 @@ void printJson(const Schedule& schedule, const ScheduleTimes& times)
         {"bubble",
          {{"of_makespan", times.bubbleOfMakespan}, {"of_span", times.bubbleOfSpan}, {"over_ideal", times.bubbleOverIdeal}}},
         {"peak_activations", times.peakActivations}};
+    if (synthesis) {
+        json["lower_bound"] = synthesis->bound;
+        json["gap"] = synthesis->gap();
+        json["construction"] = synthesis->construction;
+    }
     std::cout << json.dump() << "\n";
 }
 
@@ -131,16 +163,22 @@ void run(const Arguments& arguments)
     const PassTimes passes{forward, inputGradient, weightGradient, comm};
     const auto [full, untilWeightGradient] = numbersOf<2>("--memory", arguments.memory);
     const PassMemory memory{full, untilWeightGradient};
-    const Schedule schedule = scheduleOf(arguments);
+    const ScheduleRequest request = requestOf(arguments, passes, memory);
+    const auto [schedule, synthesis] = makeFrom(request);
+    if (synthesis && arguments.format != "json")
+        std::cerr << synthesisText(*synthesis) << "\n";
     if (arguments.format == "csv") {
         std::cout << scheduleCsv(schedule);
         return;
     }
-    const ScheduleTimes times = evaluateSchedule(schedule, passes, memory);
+    // A file's planned schedule is judged by what it was planned for, in nanoseconds and bytes.
+    const bool ownCosts = findScheduleFamily(request.kind)->plansByCost && !arguments.scenario.file.empty();
+    const ScheduleTimes times =
+        ownCosts ? evaluateSchedule(schedule, request.times, request.memory) : evaluateSchedule(schedule, passes, memory);
     if (arguments.format == "json")
-        printJson(schedule, times);
+        printJson(schedule, times, synthesis);
     else
-        printAscii(schedule, times, passes);
+        printAscii(schedule, times, ownCosts ? request.times.front() : passes);
 }
 
 } // namespace
@@ -158,14 +196,17 @@ void addSchedule(CLI::App& app)
         command->add_option(name, value, help)->type_name("N")->check(CLI::PositiveNumber)->needs(kind);
     };
     addCount("--stages", request.ranks, "Pipeline ranks");
-    addCount("--virtual", request.virtualStages, "Chunks a rank holds; default 1");
+    addCount("--virtual", request.virtualStages, "Chunks a rank holds; default the fewest that the kind takes");
     addCount("--microbatches", request.microbatches, "Micro-batches");
     addCount("--group", request.microbatchGroup, "Interleaving group; default as many as ranks");
-    command->add_option("--memory-cap", arguments->memoryCap, "For auto: the peak of activations it may reach")
+    command
+        ->add_option("--memory-cap", arguments->memoryCap,
+                     "For auto: the peak of activations it may reach, in units of --memory; default as 1F1B")
         ->type_name("X")
         ->check(CLI::PositiveNumber)
         ->needs(kind);
-    command->add_option("--times", arguments->times, "Times of one chunk; default 1,1,1,0")->type_name("F,I,W,COMM");
+    command->add_option("--times", arguments->times, "Times of one chunk; default 1,1,1,0. auto, zb-1p and zb-2p plan by them")
+        ->type_name("F,I,W,COMM");
     command
         ->add_option("--memory", arguments->memory,
                      "Activation of one micro-batch on one chunk, and its part held until W; default 1,1")

@@ -10,14 +10,31 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
+#include <new>
 #include <vector>
 
 namespace sim {
 
+/// Leaves new elements as they come: a column whose every place is about to be written need not be zeroed first.
+template <typename T>
+struct Uninitialised : std::allocator<T> {
+    template <typename U>
+    struct rebind {
+        using other = Uninitialised<U>;
+    };
+    template <typename U>
+    void construct(U* place) noexcept
+    {
+        ::new (static_cast<void*>(place)) U;
+    }
+};
+using TimeColumn = std::vector<std::int64_t, Uninitialised<std::int64_t>>;
+
 /// When every op ran. Columns over all classes: 16 bytes an op.
 struct EngineResult {
-    std::vector<std::int64_t> opStartNs; ///< of a collective: when this member was ready. Of a receive: when the transfer started
-    std::vector<std::int64_t> opEndNs;
+    TimeColumn opStartNs; ///< of a collective: when this member was ready. Of a receive: when the transfer started
+    TimeColumn opEndNs;
     std::vector<std::size_t> firstOp; ///< [class] offset of its ops, in program order; and one past the end
     std::int64_t endNs = 0;           ///< makespan: end of the last op anywhere
 

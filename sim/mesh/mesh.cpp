@@ -226,7 +226,8 @@ std::string_view groupKindPurpose(GroupKind kind)
     return info(kind).purpose;
 }
 
-Mesh::Mesh(const Layout& layout) : m_dense(makeDense(layout)), m_expert(makeExpert(layout, m_dense)), m_pp(layout.pp)
+Mesh::Mesh(const Layout& layout, bool endsMeet)
+    : m_dense(makeDense(layout)), m_expert(makeExpert(layout, m_dense)), m_pp(layout.pp), m_endsMeet(endsMeet)
 {
     for (std::size_t i = 0; i < kKinds.size(); ++i) {
         const KindInfo& kind = kKinds[i];
@@ -273,7 +274,7 @@ int Mesh::groupCount(GroupKind kind) const
 int Mesh::groupSize(GroupKind kind) const
 {
     if (kind == GroupKind::embd)
-        return m_pp > 1 ? 2 : 1;
+        return m_pp > 1 && !m_endsMeet ? 2 : 1;
     return kind == GroupKind::pos_embd ? 1 : groups(kind).groupSize();
 }
 
@@ -288,7 +289,7 @@ int Mesh::indexInGroup(GroupKind kind, int rank) const
     const int index = groups(kind).indexInGroup(rank);
     if (info(kind).grid != Grid::pipelineEnds || index == 0)
         return index;
-    return kind == GroupKind::embd && index == m_pp - 1 ? 1 : -1;
+    return kind == GroupKind::embd && index == m_pp - 1 && !m_endsMeet ? 1 : -1;
 }
 
 int Mesh::member(GroupKind kind, int group, int index) const

@@ -49,7 +49,9 @@ public:
     /// above 1 is missing from `order`, dense and expert pipeline groups differ.
     /// One order more than Megatron Core is served: where `order` does not name ep and experts fold over nothing (ep 1, etp =
     /// tp), as in Llama 3's tp-cp-pp-dp, the expert grid is the dense grid, and expert weights repeat over dp x cp.
-    explicit Mesh(const Layout&);
+    /// `endsMeet`: the first and the last part of the model lie on the same pipeline rank, as on a V; embd is then that one
+    /// alone.
+    explicit Mesh(const Layout&, bool endsMeet = false);
 
     int worldSize() const { return m_dense.size(); }
     int pipelineRanks() const { return m_pp; }
@@ -74,6 +76,7 @@ private:
     RankGrid m_dense, m_expert;
     std::array<std::optional<RankGrid::Groups>, kGroupKindCount> m_groups; ///< embd and pos_embd derive from pp
     int m_pp = 1;
+    bool m_endsMeet = false;
 };
 
 } // namespace sim

@@ -151,8 +151,10 @@ void Builder::queryKeyValue()
 void Builder::attentionCore(std::int64_t heads, std::int64_t qkDim, std::int64_t vDim, std::int64_t keyValueBytes)
 {
     const std::int64_t b = m_sharding.microBatchSize;
-    const std::int64_t queries = m_sharding.sequenceLength / m_sharding.cp;
-    const double causal = m_sharding.causal ? 0.5 : 1.0;
+    const std::int64_t queries = m_sharding.sequenceLength / m_sharding.slices / m_sharding.cp;
+    // Of its own block's keys a query sees half on average; of earlier slices' all.
+    const double seenBlocks = m_sharding.slice + (m_sharding.causal ? 0.5 : 1.0);
+    const std::int64_t readKeyValueBytes = keyValueBytes * (m_sharding.slice + 1);
     const double blockPairs = static_cast<double>(b * heads) * static_cast<double>(queries) * static_cast<double>(queries);
 
     const std::int64_t queryBytes = m_tokens * heads * qkDim * m_bytes;
@@ -161,9 +163,9 @@ void Builder::attentionCore(std::int64_t heads, std::int64_t qkDim, std::int64_t
             if (block > 0)
                 collective(OperatorKind::ringExchange, "attn.ring", keyValueBytes);
             Operator op{.kind = OperatorKind::attention, .name = "attn.core"};
-            op.flops = 2.0 * blockPairs * static_cast<double>(qkDim + vDim) * causal;
+            op.flops = 2.0 * blockPairs * static_cast<double>(qkDim + vDim) * seenBlocks;
             op.backwardFlopsFactor = 2.5;
-            op.forwardBytes = queryBytes + keyValueBytes + m_tokens * heads * vDim * m_bytes;
+            op.forwardBytes = queryBytes + readKeyValueBytes + m_tokens * heads * vDim * m_bytes;
             op.backwardBytes = 2 * op.forwardBytes;
             op.attentionCore = true;
             op.overlapsRing = block > 0;
@@ -174,7 +176,8 @@ void Builder::attentionCore(std::int64_t heads, std::int64_t qkDim, std::int64_t
         return;
     }
     // Unfused: the score matrix is written and kept (the 5as/h term of Korthikanti et al.); masks skip no work.
-    const std::int64_t keys = m_sharding.sequenceLength; // with context parallelism keys and values are gathered first
+    // With context parallelism keys and values are gathered first.
+    const std::int64_t keys = queries * (m_sharding.slices > 1 ? m_sharding.slice + 1 : m_sharding.cp);
     if (m_sharding.cp > 1)
         for (int block = 1; block < m_sharding.cp; ++block)
             collective(OperatorKind::ringExchange, "attn.ring", keyValueBytes);
@@ -331,6 +334,7 @@ Sharding Sharding::of(const Scenario& scenario)
             .sequenceParallel = layout.sequenceParallel && layout.tp > 1,
             .sequenceLength = training.sequenceLength,
             .microBatchSize = training.microBatchSize,
+            .slices = scenario.schedule.sequenceSlices,
             .causal = training.causal,
             .flashAttention = training.flashAttention,
             .bytesPerElement = elementBytes(training.precision)};

@@ -59,13 +59,16 @@ struct Sharding {
     int tp = 1, cp = 1, ep = 1, etp = 1;
     bool sequenceParallel = false;
     int sequenceLength = 0, microBatchSize = 1;
+    /// A sequence may go through the pipeline in equal slices; slice i attends to the i before it. Only where attention is causal
+    /// and without context parallelism.
+    int slices = 1, slice = 0;
     bool causal = true, flashAttention = true;
     int bytesPerElement = 2;
     static Sharding of(const Scenario&);
 
     std::int64_t tokens() const
     {
-        return std::int64_t{sequenceLength} / cp * microBatchSize;
+        return std::int64_t{sequenceLength} / slices / cp * microBatchSize;
     } ///< of one rank, outside sequence-parallel regions
     std::int64_t localTokens() const { return sequenceParallel ? tokens() / tp : tokens(); } ///< inside them
 };

@@ -1,3 +1,4 @@
+#include "sim/program/overlap_block.h"
 #include "sim/program/pass_builder.h"
 #include "sim/program/program.h"
 #include "sim/program/states.h"
@@ -14,6 +15,7 @@ namespace {
 struct ContentKey {
     std::vector<LayerKind> layers;
     bool embedding = false, head = false, ownsEmbedding = false;
+    int slice = 0; ///< of the sequence: later ones attend to more
     auto operator<=>(const ContentKey&) const = default;
 };
 
@@ -27,10 +29,16 @@ public:
     Program run();
 
 private:
-    ContentKey contentKey(int stage) const;
+    ContentKey contentKey(int stage, int slice) const;
     int contentOf(const ContentKey&);
+    int contentIndex(int stage, int slice) const
+    {
+        return m_contentOfStage[static_cast<std::size_t>(stage * m_schedule.slices + slice)];
+    }
+    const StageContent& content(int stage) const { return m_contents[static_cast<std::size_t>(contentIndex(stage, 0))]; }
     void lowerRank(int rank);
     std::uint32_t passOf(const Action&, PassFlags, int nextStage);
+    void appendBlock(std::vector<Step>& steps, const Step& forward, const Step& backward);
     std::uint32_t addPass(Pass);
     int rankOf(int stage) const { return m_schedule.stageToRank[static_cast<std::size_t>(stage)]; }
     bool holdsEntry(int rank) const;
@@ -45,11 +53,18 @@ private:
     Program m_program;
     std::map<ContentKey, int> m_contentIndex;
     std::vector<StageContent> m_contents;
-    std::vector<int> m_contentOfStage, m_chunkOfStage;
+    std::vector<int> m_contentOfStage; ///< [stage][slice]
+    std::vector<int> m_chunkOfStage;
     std::map<std::tuple<int, ActionKind, PassFlags, int>, std::uint32_t> m_passIndex;
+    /// A piece of a block: a pass that was cut.
+    struct Piece {
+        std::uint32_t pass = 0;
+        bool ofForward = true, first = false, last = false;
+    };
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<Piece>> m_blockIndex; ///< by the whole passes
 };
 
-ContentKey Lowering::contentKey(int stage) const
+ContentKey Lowering::contentKey(int stage, int slice) const
 {
     const Model& model = m_scenario.model;
     ContentKey key;
@@ -60,6 +75,7 @@ ContentKey Lowering::contentKey(int stage) const
     key.embedding = m_schedule.entersAt(stage);
     key.head = m_schedule.leavesAt(stage);
     key.ownsEmbedding = key.head && model.tieWordEmbeddings && holdsEntry(rankOf(stage));
+    key.slice = slice;
     return key;
 }
 
@@ -70,6 +86,7 @@ int Lowering::contentOf(const ContentKey& key)
         return position->second;
     const Training& training = m_scenario.training;
     StageContent content;
+    m_sharding.slice = key.slice;
     if (key.embedding)
         content.buckets.push_back({.list = embeddingOperators(m_scenario.model, m_sharding)});
     for (std::size_t i = 0; i < key.layers.size(); ++i) {
@@ -118,9 +135,8 @@ std::uint32_t Lowering::addPass(Pass pass)
 
 std::uint32_t Lowering::passOf(const Action& action, PassFlags flags, int nextStage)
 {
-    const int content = m_contentOfStage[static_cast<std::size_t>(action.stage)];
-    const int nextContent =
-        flags.gathersParameters && nextStage >= 0 ? m_contentOfStage[static_cast<std::size_t>(nextStage)] : -1;
+    const int content = contentIndex(action.stage, action.microbatch % m_schedule.slices);
+    const int nextContent = flags.gathersParameters && nextStage >= 0 ? contentIndex(nextStage, 0) : -1;
     const auto [position, isNew] = m_passIndex.try_emplace({content, action.kind, flags, nextContent}, 0U);
     if (isNew) {
         const StageContent& stage = m_contents[static_cast<std::size_t>(content)];
@@ -131,6 +147,29 @@ std::uint32_t Lowering::passOf(const Action& action, PassFlags flags, int nextSt
                                                                       : m_builder.backward(stage, action.kind, flags));
     }
     return position->second;
+}
+
+/// Both passes of a block, cut and dealt in turn.
+void Lowering::appendBlock(std::vector<Step>& steps, const Step& forward, const Step& backward)
+{
+    const auto [position, isNew] = m_blockIndex.try_emplace({forward.pass, backward.pass});
+    if (isNew)
+        for (BlockPiece& piece :
+             overlapBlock(m_program.passes[forward.pass], m_program.passes[backward.pass], m_labels.intern("wait")))
+            position->second.push_back({addPass(std::move(piece.pass)), piece.ofForward, piece.first, piece.last});
+    for (const Piece& piece : position->second) {
+        Step step = piece.ofForward ? forward : backward;
+        step.pass = piece.pass;
+        if (!piece.first) {
+            step.receiveFrom = -1;
+            step.receiveSlot = kNoSlot;
+        }
+        if (!piece.last) {
+            step.sendTo = -1;
+            step.sendSlot = kNoSlot;
+        }
+        steps.push_back(step);
+    }
 }
 
 void Lowering::lowerRank(int rank)
@@ -162,16 +201,14 @@ void Lowering::lowerRank(int rank)
     program.slots = static_cast<std::int32_t>(stages.size()) * 2 * m_schedule.microbatches;
     ParameterElements parameters;
     for (const int stage : stages) {
-        const ParameterElements of =
-            m_contents[static_cast<std::size_t>(m_contentOfStage[static_cast<std::size_t>(stage)])].parameters();
+        const ParameterElements of = content(stage).parameters();
         parameters.dense += of.dense;
         parameters.routed += of.routed;
     }
     program.states = modelStates(m_scenario, parameters);
 
     if (gathersEachStep && overlap.paramGather && !stageOrder.empty()) {
-        const StageContent& first =
-            m_contents[static_cast<std::size_t>(m_contentOfStage[static_cast<std::size_t>(stageOrder.front())])];
+        const StageContent& first = content(stageOrder.front());
         if (!first.buckets.empty())
             program.steps.push_back({.pass = addPass(m_builder.gather(first.buckets.front()))});
     }
@@ -215,7 +252,13 @@ void Lowering::lowerRank(int rank)
             step.sendTo = toRank;
             step.sendSlot = slot(action, to);
         }
-        program.steps.push_back(step);
+        if (i > 0 && actions[i - 1].overlapsNext) {
+            const Step forwardStep = program.steps.back();
+            program.steps.pop_back();
+            appendBlock(program.steps, forwardStep, step);
+        } else {
+            program.steps.push_back(step);
+        }
     }
 
     // Of two copies of the model, one's embedding lies with the other's head; the copies' own exchange has it then.
@@ -248,7 +291,8 @@ Program Lowering::run()
             m_chunkOfStage[static_cast<std::size_t>(held[chunk])] = static_cast<int>(chunk);
     }
     for (int stage = 0; stage < m_schedule.stages(); ++stage)
-        m_contentOfStage.push_back(contentOf(contentKey(stage)));
+        for (int slice = 0; slice < m_schedule.slices; ++slice)
+            m_contentOfStage.push_back(contentOf(contentKey(stage, slice)));
     m_program.sendBytes = m_sharding.localTokens() * m_scenario.model.hiddenSize * m_sharding.bytesPerElement;
     for (int rank = 0; rank < m_schedule.ranks; ++rank)
         lowerRank(rank);

@@ -556,7 +556,9 @@ void PassBuilder::gatherBucket(const Bucket& bucket, bool prefetched)
 void PassBuilder::releaseBucket(const Bucket& bucket)
 {
     const ShardRanks ranks = ShardRanks::of(m_scenario.layout);
-    if (gatheredBytes(bucket) == 0 || (ranks.dense <= 1 && ranks.routed <= 1))
+    const std::int64_t routed = bucket.list.routedParameters();
+    const bool wasGathered = (ranks.dense > 1 && bucket.list.parameters() > routed) || (ranks.routed > 1 && routed > 0);
+    if (gatheredBytes(bucket) == 0 || !wasGathered)
         return;
     const StreamMask pending = std::exchange(m_nextWaits, StreamMask{0});
     waitFor(0);

@@ -12,7 +12,7 @@ struct Kind {
     ChunkRange chunks;
 };
 
-constexpr std::array<Kind, 16> kKinds{{{"gpipe", {1, 1}},
+constexpr std::array<Kind, 17> kKinds{{{"gpipe", {1, 1}},
                                        {"1f1b", {1, 1}},
                                        {"interleaved-1f1b", {2, 0}},
                                        {"looped-bfs", {1, 0}},
@@ -27,6 +27,7 @@ constexpr std::array<Kind, 16> kKinds{{{"gpipe", {1, 1}},
                                        {"dualpipe", {2, 2}},
                                        {"dualpipe-v", {2, 2}},
                                        {"seq-1f1b", {1, 1}},
+                                       {"auto", {1, 0}},
                                        {"custom", {1, 0}}}};
 
 } // namespace

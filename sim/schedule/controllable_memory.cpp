@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <tuple>
+#include <numeric>
 
 namespace sim {
 
@@ -140,23 +140,30 @@ private:
 };
 
 struct Event {
-    int slot, rank;
-    Pass pass;
-    int microbatch;
-    auto operator<=>(const Event&) const = default;
+    int slot = 0, rank = 0;
+    Pass pass = idle;
+    int microbatch = 0;
 };
 
-/// Everything in the order of time; of the same slot, by rank.
+/// Everything in the order of time; of the same slot, by rank. Counted into place: O(events).
 std::vector<Event> eventsOf(const Slots& slots)
 {
-    std::vector<Event> events;
-    for (std::size_t rank = 0; rank < slots.size(); ++rank)
-        for (const Pass pass : {forward0, forward1, backward1, backward0, weight}) {
-            const std::vector<int>& of = slots[rank].of(pass);
-            for (std::size_t i = 0; i < of.size(); ++i)
-                events.push_back({of[i], static_cast<int>(rank), pass, static_cast<int>(i)});
-        }
-    std::sort(events.begin(), events.end());
+    int end = 0;
+    for (const RankSlots& rank : slots)
+        end = std::max(end, rank.end());
+    std::vector<std::size_t> place(static_cast<std::size_t>(end) + 1, 0);
+    const auto each = [&](auto&& visit) {
+        for (std::size_t rank = 0; rank < slots.size(); ++rank)
+            for (const Pass pass : {forward0, forward1, backward1, backward0, weight}) {
+                const std::vector<int>& of = slots[rank].of(pass);
+                for (std::size_t i = 0; i < of.size(); ++i)
+                    visit(Event{of[i], static_cast<int>(rank), pass, static_cast<int>(i)});
+            }
+    };
+    each([&](const Event& event) { ++place[static_cast<std::size_t>(event.slot) + 1]; });
+    std::partial_sum(place.begin(), place.end(), place.begin());
+    std::vector<Event> events(place.back());
+    each([&](const Event& event) { events[place[static_cast<std::size_t>(event.slot)]++] = event; });
     return events;
 }
 
@@ -185,6 +192,24 @@ void squeeze(Slots& slots)
         mine.of(event.pass)[microbatch] = start;
         free = start + 1;
     }
+}
+
+/// The k-th smallest (from 0) of two ascending lists together. O(log k).
+int kthOfBoth(const std::vector<int>& first, const std::vector<int>& second, std::size_t k)
+{
+    // How many of the k + 1 smallest are in `first`.
+    std::size_t least = k + 1 > second.size() ? k + 1 - second.size() : 0;
+    std::size_t most = std::min(k + 1, first.size());
+    while (least < most) {
+        const std::size_t taken = (least + most) / 2;
+        if (first[taken] < second[k - taken])
+            least = taken + 1;
+        else
+            most = taken;
+    }
+    const int ofFirst = least > 0 ? first[least - 1] : -1;
+    const int ofSecond = k + 1 > least ? second[k - least] : -1;
+    return std::max(ofFirst, ofSecond);
 }
 
 /// "Reorder": pulls passes of warm-up and cool-down to earlier idle slots without a higher peak on any rank. The steady state
@@ -220,12 +245,8 @@ void reorder(Slots& slots, bool withWeights)
         std::vector<int>& line = mine.of(event.pass);
         int earliest = microbatch > 0 ? line[microbatch - 1] + 1 : 0;
         if (event.pass == weight) {
-            // The micro-batch-th backward of either chunk.
-            const auto& first = mine.passes[backward1];
-            const auto& second = mine.passes[backward0];
-            std::vector<int> merged;
-            std::merge(first.begin(), first.end(), second.begin(), second.end(), std::back_inserter(merged));
-            earliest = std::max(earliest, merged[microbatch] + 1);
+            const int backward = kthOfBoth(mine.passes[backward1], mine.passes[backward0], microbatch);
+            earliest = std::max(earliest, backward + 1); // weight gradients follow the backwards of either chunk
         } else {
             if (const RankSlots* from = feeding(slots, event.rank, event.pass))
                 earliest = std::max(earliest, from->passes[event.pass][microbatch] + 1);

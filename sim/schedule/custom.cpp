@@ -30,6 +30,12 @@ std::optional<std::string> unmet(const ScheduleRequest& request)
     if (schedule.ranks != request.ranks)
         return "the custom schedule has " + std::to_string(schedule.ranks) + " lines for " + std::to_string(request.ranks) +
                " pipeline ranks; nearest: pp " + std::to_string(schedule.ranks);
+    if (schedule.chains > 1)
+        return "the custom schedule runs " + std::to_string(schedule.chains) +
+               " copies of the model side by side; nearest: kind dualpipe";
+    if (schedule.slices > 1)
+        return "the custom schedule cuts sequences into " + std::to_string(schedule.slices) +
+               " slices; nearest: kind seq-1f1b with sequence_slices " + std::to_string(schedule.slices);
     for (int rank = 0; rank < schedule.ranks; ++rank) {
         const auto chunks = static_cast<int>(schedule.stagesOfRank(rank).size());
         if (chunks != request.virtualStages)

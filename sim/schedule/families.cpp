@@ -12,30 +12,6 @@ namespace sim {
 
 namespace {
 
-std::string notAvailable(std::string_view kind)
-{
-    std::string available;
-    for (const ScheduleFamily& family : scheduleFamilies())
-        if (family.available)
-            available += (available.empty() ? "" : ", ") + std::string(family.kind);
-    return "\"" + std::string(kind) + "\" is not available yet; available: " + available;
-}
-
-/// A family of the contract whose generator is not written yet.
-ScheduleFamily planned(std::string_view kind, std::string_view title, std::string_view character, std::string_view source,
-                       int minVirtualStages, int maxVirtualStages)
-{
-    return {.kind = kind,
-            .title = title,
-            .character = character,
-            .source = source,
-            .available = false,
-            .minVirtualStages = minVirtualStages,
-            .maxVirtualStages = maxVirtualStages,
-            .unmet = [](const ScheduleRequest& request) { return std::optional(notAvailable(request.kind)); },
-            .make = [](const ScheduleRequest& request) -> Schedule { throw Error(notAvailable(request.kind)); }};
-}
-
 /// 12 bytes each: what still fits a laptop's memory.
 constexpr std::int64_t kMostActions = 100'000'000;
 
@@ -43,15 +19,9 @@ constexpr std::int64_t kMostActions = 100'000'000;
 const std::array<ScheduleFamily, 17>& table()
 {
     static const std::array<ScheduleFamily, 17> families = {
-        gpipeFamily(),       oneFOneBFamily(),
-        interleavedFamily(), loopedBfsFamily(),
-        zbH1Family(),        zbH2Family(),
-        zb1pFamily(),        zb2pFamily(),
-        zbVFamily(),         vHalfFamily(),
-        vMinFamily(),        interleavedZbFamily(),
-        dualpipeFamily(),    dualpipeVFamily(),
-        seq1f1bFamily(),     planned("auto", "Synthesised", "the best order found under a memory cap", "Rankscope", 1, 0),
-        customFamily(),
+        gpipeFamily(),    oneFOneBFamily(),  interleavedFamily(), loopedBfsFamily(), zbH1Family(),   zbH2Family(),
+        zb1pFamily(),     zb2pFamily(),      zbVFamily(),         vHalfFamily(),     vMinFamily(),   interleavedZbFamily(),
+        dualpipeFamily(), dualpipeVFamily(), seq1f1bFamily(),     autoFamily(),      customFamily(),
     };
     return families;
 }

@@ -41,6 +41,7 @@ struct ScheduleFamily {
     /// What the request violates, with the numbers and the nearest legal values; nothing when it can be made.
     std::optional<std::string> (*unmet)(const ScheduleRequest&);
     Schedule (*make)(const ScheduleRequest&);
+    bool plansByCost = false; ///< looks at times and memory of the request
 };
 
 std::span<const ScheduleFamily> scheduleFamilies();

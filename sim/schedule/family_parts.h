@@ -21,6 +21,7 @@ ScheduleFamily interleavedZbFamily();
 ScheduleFamily dualpipeFamily();
 ScheduleFamily dualpipeVFamily();
 ScheduleFamily seq1f1bFamily();
+ScheduleFamily autoFamily();
 ScheduleFamily customFamily();
 
 /// What every generator asks: at least one rank and micro-batch, virtual stages within the family's bounds, no action list for a

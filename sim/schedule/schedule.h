@@ -55,6 +55,8 @@ struct Schedule {
     bool leavesAt(int stage) const { return (stage + 1) % chainLength() == 0; }
     /// The chain that a micro-batch takes.
     int chainOf(int microbatch) const { return microbatch / (microbatches / chains); }
+    /// The first and the last part of the model lie on the same rank, as on a V.
+    bool endsMeet() const { return chains == 1 && ranks > 1 && stageToRank.front() == stageToRank.back(); }
     /// Stages of a rank in model order: its chunks.
     std::vector<int> stagesOfRank(int rank) const;
     bool operator==(const Schedule&) const = default;

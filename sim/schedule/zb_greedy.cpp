@@ -76,6 +76,8 @@ private:
     {
         return m_stages[j + 1].inputEnd[static_cast<std::size_t>(m_stages[j].inputs)] + comm(j);
     }
+    /// A forward's activation, and what its I will make beyond it.
+    static double roomOfForward(const Stage& stage) { return std::max(stage.memory.full, stage.memory.weight); }
     bool last(std::size_t j) const { return j + 1 == m_stages.size(); }
 
     void advance(Stage& stage, double cost, double readyEnd)
@@ -143,7 +145,7 @@ std::vector<int> Greedy::warmupForwards() const
         double held = stage.held;
         double clock = stage.clock;
         const double arrives = gradientAt + comm(j);
-        while (stage.forwards + extra[j] < m_microbatches && held + stage.memory.full <= m_limit &&
+        while (stage.forwards + extra[j] < m_microbatches && held + roomOfForward(stage) <= m_limit &&
                !(m_settings.lateFirstBackward ? clock + stage.times.forward > arrives : clock >= arrives)) {
             held += stage.memory.full;
             clock += stage.times.forward;
@@ -180,7 +182,7 @@ bool Greedy::leavesForward(std::size_t j) const
     const double nextDone = next.clock + next.times.forward + next.times.backwardInput + comm(j);
     if (stage.clock >= nextDone)
         return true;
-    double held = stage.held + stage.memory.full;
+    double held = stage.held + roomOfForward(stage);
     double weights = 0;
     for (int w = stage.weights; held > m_limit && w < stage.inputs; ++w) {
         weights += stage.times.backwardWeight;
@@ -222,7 +224,7 @@ bool Greedy::forwardsOfRound()
     for (std::size_t j = 0; j < m_stages.size(); ++j) {
         if (!takes[j])
             continue;
-        if (!makeRoom(j, m_stages[j].memory.full))
+        if (!makeRoom(j, roomOfForward(m_stages[j])))
             return false;
         if (j > 0)
             fillGap(j, forwardInput(j));
@@ -235,7 +237,8 @@ bool Greedy::inputGradientsOfRound()
 {
     for (std::size_t j = m_stages.size(); j-- > 0;) {
         Stage& stage = m_stages[j];
-        if (!makeRoom(j, stage.memory.weight - stage.memory.full))
+        // With memory that differs by stage, a forward can have been left out once too often.
+        if (stage.inputs >= stage.forwards || !makeRoom(j, stage.memory.weight - stage.memory.full))
             return false;
         if (!last(j))
             fillGap(j, gradientInput(j));
@@ -273,13 +276,17 @@ std::optional<GreedyPlan> planZeroBubble(int ranks, int microbatches, std::span<
 
 namespace {
 
-/// `multiple`: how many of 1F1B's micro-batches a rank may hold, in multiples of p.
+/// `multiple`: how many of 1F1B's micro-batches a rank may hold, in multiples of p. Where I makes more than it frees (it runs the
+/// forward again), 1F1B holds that of one micro-batch too.
 double limitOf(const ScheduleRequest& request, double multiple)
 {
-    double largest = 0;
-    for (const PassMemory& memory : request.memory)
-        largest = std::max(largest, memory.full);
-    return multiple * static_cast<double>(request.ranks) * largest;
+    double full = 0;
+    double working = 0;
+    for (const PassMemory& memory : request.memory) {
+        full = std::max(full, memory.full);
+        working = std::max(working, memory.weight - memory.full);
+    }
+    return multiple * static_cast<double>(request.ranks) * full + working;
 }
 
 std::optional<std::string> unmet(const ScheduleRequest& request)
@@ -310,7 +317,8 @@ ScheduleFamily zb1pFamily()
             .minVirtualStages = 1,
             .maxVirtualStages = 1,
             .unmet = unmet,
-            .make = make<1>};
+            .make = make<1>,
+            .plansByCost = true};
 }
 
 ScheduleFamily zb2pFamily()
@@ -323,7 +331,8 @@ ScheduleFamily zb2pFamily()
             .minVirtualStages = 1,
             .maxVirtualStages = 1,
             .unmet = unmet,
-            .make = make<2>};
+            .make = make<2>,
+            .plansByCost = true};
 }
 
 } // namespace sim

@@ -130,8 +130,11 @@ private:
         const Track& track = m_trace.tracks[trackIndex];
         const std::string place = R"(,"pid":)" + std::to_string(track.process) + R"(,"tid":)" + std::to_string(thread);
         std::string arguments = m_arguments[track.kind[span]];
-        if (track.microbatch[span] >= 0)
-            arguments += R"(,"micro-batch":)" + std::to_string(track.microbatch[span]);
+        if (track.microbatch[span] >= 0) {
+            arguments += R"(,"micro-batch":)" + std::to_string(track.microbatch[span] / m_trace.slices);
+            if (m_trace.slices > 1)
+                arguments += R"(,"slice":)" + std::to_string(track.microbatch[span] % m_trace.slices);
+        }
         if (!track.correlation.empty() && track.correlation[span] != 0)
             arguments += R"(,"correlation":)" + std::to_string(track.correlation[span]);
         event() << m_heads[track.kind[span]] << place << R"(,"ts":)" << microseconds(track.startNs[span]) << R"(,"dur":)"

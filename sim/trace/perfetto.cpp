@@ -40,7 +40,7 @@ constexpr std::int32_t kExplicitOrder = 3; ///< of child tracks
 constexpr std::int32_t kExplicitRanks = 1; ///< of processes and threads
 constexpr std::int32_t kBytesUnit = 3;
 
-enum AnnotationName : std::uint64_t { kMicrobatch = 1, kStage, kLayer, kGroup, kBytes, kFlops };
+enum AnnotationName : std::uint64_t { kMicrobatch = 1, kStage, kLayer, kGroup, kBytes, kFlops, kSlice };
 
 class PerfettoWriter {
 public:
@@ -105,7 +105,8 @@ private:
                                                {kLayer, "layer"},
                                                {kGroup, "group"},
                                                {kBytes, "bytes"},
-                                               {kFlops, "flops"}})
+                                               {kFlops, "flops"},
+                                               {kSlice, "slice"}})
                     entry(interned_field::annotationNames, id, name);
                 for (std::size_t g = 0; g < groups.size(); ++g)
                     entry(interned_field::annotationStrings, g + 1, groups[g]);
@@ -211,8 +212,11 @@ private:
                 event.add_uint64(event_field::track, row);
                 event.add_uint64(event_field::nameId, track.kind[span] + 1ULL);
                 event.add_uint64(event_field::categoryIds, static_cast<std::uint64_t>(kind.opClass) + 1);
-                if (track.microbatch[span] >= 0)
-                    annotate(event, kMicrobatch, track.microbatch[span]);
+                if (track.microbatch[span] >= 0) {
+                    annotate(event, kMicrobatch, track.microbatch[span] / m_trace.slices);
+                    if (m_trace.slices > 1)
+                        annotate(event, kSlice, track.microbatch[span] % m_trace.slices);
+                }
                 if (kind.stage >= 0)
                     annotate(event, kStage, kind.stage);
                 if (kind.layer >= 0)

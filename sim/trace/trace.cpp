@@ -36,6 +36,13 @@ const char* opClassName(OpClass opClass)
     return "other";
 }
 
+std::string Trace::microbatchText(std::int32_t microbatch) const
+{
+    if (slices == 1)
+        return std::to_string(microbatch);
+    return std::to_string(microbatch / slices) + "." + std::to_string(microbatch % slices);
+}
+
 std::size_t Trace::spanCount() const
 {
     std::size_t count = 0;

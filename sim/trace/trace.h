@@ -84,7 +84,11 @@ struct Trace {
     std::vector<Flow> flows;
     std::vector<Counter> counters;
     std::int64_t endNs = 0; ///< the trace spans [0, endNs]
+    /// Parts a sequence was cut into: a span's microbatch is then micro-batch * slices + slice.
+    int slices = 1;
     std::size_t spanCount() const;
+    /// "3", or with slices "3.1".
+    std::string microbatchText(std::int32_t microbatch) const;
 };
 
 } // namespace sim

@@ -1,8 +1,5 @@
-// Asking a mesh of a million ranks, listing its groups, and making the largest schedules.
+// Asking a mesh of a million ranks, and listing its groups.
 #include "sim/mesh/mesh.h"
-#include "sim/schedule/check.h"
-#include "sim/schedule/evaluate.h"
-#include "sim/schedule/families.h"
 
 #include <benchmark/benchmark.h>
 
@@ -79,52 +76,5 @@ void listEveryGroup(benchmark::State& state)
     state.SetItemsProcessed(named);
 }
 BENCHMARK(listEveryGroup)->Unit(benchmark::kMillisecond);
-
-/// 64 pipeline ranks, 8 chunks each, 512 micro-batches: 524,288 actions.
-sim::ScheduleRequest largeRequest()
-{
-    sim::ScheduleRequest request;
-    request.kind = "interleaved-1f1b";
-    request.ranks = 64;
-    request.virtualStages = 8;
-    request.microbatches = 512;
-    return request;
-}
-
-std::int64_t actionCount(const sim::Schedule& schedule)
-{
-    std::int64_t count = 0;
-    for (const auto& actions : schedule.actions)
-        count += static_cast<std::int64_t>(actions.size());
-    return count;
-}
-
-void makeLargeSchedule(benchmark::State& state)
-{
-    const sim::ScheduleRequest request = largeRequest();
-    std::int64_t actions = 0;
-    for (auto _ : state)
-        actions += actionCount(sim::makeSchedule(request));
-    state.SetItemsProcessed(actions);
-}
-BENCHMARK(makeLargeSchedule)->Unit(benchmark::kMillisecond);
-
-void evaluateLargeSchedule(benchmark::State& state)
-{
-    const sim::Schedule schedule = sim::makeSchedule(largeRequest());
-    for (auto _ : state)
-        benchmark::DoNotOptimize(sim::evaluateSchedule(schedule).makespan);
-    state.SetItemsProcessed(state.iterations() * actionCount(schedule));
-}
-BENCHMARK(evaluateLargeSchedule)->Unit(benchmark::kMillisecond);
-
-void checkLargeSchedule(benchmark::State& state)
-{
-    const sim::Schedule schedule = sim::makeSchedule(largeRequest());
-    for (auto _ : state)
-        benchmark::DoNotOptimize(sim::checkSchedule(schedule).empty());
-    state.SetItemsProcessed(state.iterations() * actionCount(schedule));
-}
-BENCHMARK(checkLargeSchedule)->Unit(benchmark::kMillisecond);
 
 } // namespace

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "sim/scenario/scenario.h"
+#include "sim/scenario/schedule_kinds.h"
 
 #include <algorithm>
 #include <random>
@@ -134,12 +135,19 @@ inline sim::Scenario randomScenario(std::mt19937& random, int largestWorld)
             layout.order = "tp-cp-pp-dp";
         layout.placement = random() % 4 == 0 ? sim::PlacementRule::roundRobin : sim::PlacementRule::packed;
 
-        scenario.schedule.virtualStages = layout.pp > 1 ? pick({1, 1, 2}) : 1;
-        scenario.schedule.kind = scenario.schedule.virtualStages > 1 ? (random() % 3 == 0 ? "looped-bfs" : "interleaved-1f1b")
-                                                                     : (random() % 3 == 0 ? "gpipe" : "1f1b");
+        const auto& kinds = sim::availableScheduleKinds();
+        const std::string kind = layout.pp == 1 ? "1f1b" : kinds[random() % kinds.size()];
+        const sim::ChunkRange chunks = sim::chunksOfKind(kind);
+        scenario.schedule.kind = kind;
+        scenario.schedule.virtualStages =
+            layout.pp == 1 ? 1 : chunks.least + (chunks.most == 0 ? static_cast<int>(random() % 2) : 0);
+        scenario.schedule.sequenceSlices = kind == "seq-1f1b" ? pick({1, 2, 4}) : 1;
+        const int microbatches = layout.pp * (1 + static_cast<int>(random() % 3));
+        if (kind == "custom" || !sim::takesRanks(kind, layout.pp) || (kind == "seq-1f1b" && layout.cp > 1) ||
+            !sim::takesMicrobatches(kind, layout.pp, layout.pp, microbatches))
+            continue;
         if (scenario.model.numHiddenLayers < scenario.stages())
             continue;
-        const int microbatches = layout.pp * (1 + static_cast<int>(random() % 3));
         sim::Training& training = scenario.training;
         training.sequenceLength = 256;
         training.microBatchSize = pick({1, 2});
@@ -149,7 +157,8 @@ inline sim::Scenario randomScenario(std::mt19937& random, int largestWorld)
         training.overlap = {.gradReduce = random() % 2 == 0,
                             .paramGather = random() % 2 == 0,
                             .tpComm = random() % 2 == 0,
-                            .p2p = random() % 2 == 0};
+                            .p2p = random() % 2 == 0,
+                            .epComm = random() % 2 == 0};
         scenario.cluster = h100Cluster(layout.worldSize(), pick({4, 6, 8}));
         const int world = layout.worldSize();
         for (int i = pick({0, 0, 1, 2}); i > 0; --i) {
@@ -170,7 +179,8 @@ inline std::string describe(const sim::Scenario& s)
     return "tp" + std::to_string(l.tp) + " cp" + std::to_string(l.cp) + " pp" + std::to_string(l.pp) + " dp" +
            std::to_string(l.dp) + " ep" + std::to_string(l.ep) + " etp" + std::to_string(l.etp) + " zero" +
            std::to_string(l.zeroStage) + " shard" + std::to_string(l.dpShard) + " " + l.order + " " + s.schedule.kind + " v" +
-           std::to_string(s.schedule.virtualStages) + " m" + std::to_string(s.microbatches()) + " perturbations " +
+           std::to_string(s.schedule.virtualStages) + " slices" + std::to_string(s.schedule.sequenceSlices) +
+           (s.training.overlap.epComm ? " blocks" : "") + " m" + std::to_string(s.microbatches()) + " perturbations " +
            std::to_string(s.perturbations.size()) + " gpus/node " + std::to_string(s.cluster.gpusPerNode);
 }
 

@@ -138,4 +138,13 @@ TEST(Groups, SpeakToPeople)
     EXPECT_THAT(one, HasSubstr("[2 3 6 7]"));
 }
 
+TEST(GroupsCommand, OfAVHaveBothEndsOfTheModelOnOneRank)
+{
+    const std::string file = test::gallery("05-"); // tp 4, pp 2, dp 2
+    EXPECT_EQ(runJson("groups --json " + file).at("groups").at("embd").front(), json({0, 8}));
+    const json folded = runJson("groups --json " + file + " --set schedule.kind=zb-v").at("groups");
+    EXPECT_EQ(folded.at("embd"), json({{0}, {1}, {2}, {3}, {4}, {5}, {6}, {7}}));
+    EXPECT_EQ(folded.at("pp"), runJson("groups --json " + file).at("groups").at("pp"));
+}
+
 } // namespace

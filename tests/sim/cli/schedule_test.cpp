@@ -44,7 +44,13 @@ TEST(ScheduleCommand, PrintsTheFrameworksOrders)
                                                                     {"megatron_1f1b", "1f1b"},
                                                                     {"pytorch_interleaved1f1b", "interleaved-1f1b"},
                                                                     {"megatron_interleaved", "interleaved-1f1b"},
-                                                                    {"pytorch_loopedbfs", "looped-bfs"}};
+                                                                    {"pytorch_loopedbfs", "looped-bfs"},
+                                                                    {"pytorch_zbv", "zb-v"},
+                                                                    {"sail_vhalf", "v-half"},
+                                                                    {"sail_vmin", "v-min"},
+                                                                    {"pytorch_interleavedzerobubble", "interleaved-zb"},
+                                                                    {"deepseek_dualpipe", "dualpipe"},
+                                                                    {"deepseek_dualpipev", "dualpipe-v"}};
     int compared = 0;
     for (const auto& [file, kind] : families)
         for (const json& golden : goldens(file)) {
@@ -58,7 +64,7 @@ TEST(ScheduleCommand, PrintsTheFrameworksOrders)
             EXPECT_EQ(lines(run("schedule " + options + " --format csv").out), rows);
             ++compared;
         }
-    EXPECT_GT(compared, 45);
+    EXPECT_GT(compared, 80);
 }
 
 TEST(ScheduleCommand, TimesThemAsAnIndependentSimulatorDoes)
@@ -79,6 +85,34 @@ TEST(ScheduleCommand, TimesThemAsAnIndependentSimulatorDoes)
                 EXPECT_EQ(ours.at("busy"), timing.at("busy"));
             }
         }
+}
+
+TEST(ScheduleCommand, PlansByTheGivenTimesAndMemory)
+{
+    int compared = 0;
+    for (const json& golden : goldens("sail_zb_auto")) {
+        const json& params = golden.at("params");
+        const double limit = params.at("mem_limit").get<double>() / params.at("mem_f").get<double>() / golden.at("pp").get<int>();
+        if (limit != 1 && limit != 2)
+            continue;
+        SCOPED_TRACE(golden.at("id").get<std::string>());
+        const json ours = runJson("schedule " + optionsFor(limit == 1 ? "zb-1p" : "zb-2p", golden) + " --format json --times " +
+                                  params.at("f").dump() + "," + params.at("b").dump() + "," + params.at("w").dump() + "," +
+                                  params.at("comm").dump() + " --memory " + params.at("mem_f").dump() + "," +
+                                  std::to_string(-params.at("mem_w").get<long>()));
+        EXPECT_EQ(ours.at("ranks"), golden.at("ranks"));
+        ++compared;
+    }
+    EXPECT_GT(compared, 15);
+}
+
+TEST(ScheduleCommand, WritesBlocksAndKnowsHowManyChunksAKindTakes)
+{
+    const json ours = runJson("schedule --kind dualpipe-v --stages 2 --microbatches 4 --format json");
+    EXPECT_EQ(ours.at("ranks").at(0), "0F0 0F1 0F2 3F0 3I0 3W0 3F1 (0F3;3B1)OVERLAP_F_B (3F2;0B0)OVERLAP_F_B 3B2 "
+                                      "(3F3;0B1)OVERLAP_F_B 3B3 0I2 0W2 0I3 0W3");
+    EXPECT_EQ(ours.at("stage_to_rank"), (json{0, 1, 1, 0}));
+    EXPECT_EQ(ours.at("makespan"), 26);
 }
 
 TEST(ScheduleCommand, CountsFromTheContractsDefaults)
@@ -124,9 +158,6 @@ TEST(ScheduleCommand, NamesWhatWouldWork)
     const test::Outcome unknown = run("schedule --kind 1f1c --stages 2 --microbatches 2");
     EXPECT_EQ(unknown.code, 1);
     EXPECT_THAT(unknown.err, HasSubstr("1f1b"));
-    const test::Outcome later = run("schedule --kind auto --stages 2 --microbatches 2");
-    EXPECT_EQ(later.code, 1);
-    EXPECT_THAT(later.err, HasSubstr("not available yet"));
     const test::Outcome group = run("schedule --kind interleaved-1f1b --stages 4 --virtual 2 --microbatches 6");
     EXPECT_EQ(group.code, 1);
     EXPECT_THAT(group.err, HasSubstr("6"));

@@ -1,8 +1,10 @@
 #include "sim/engine/engine.h"
 
 #include "sim/error.h"
+#include "sim/scenario/schedule_kinds.h"
 #include "sim/schedule/evaluate.h"
 #include "sim/schedule/families.h"
+#include "sim/schedule/request.h"
 #include "tests/support/scenarios.h"
 
 #include <gtest/gtest.h>
@@ -16,12 +18,7 @@ namespace {
 
 struct World {
     explicit World(const Scenario& s, bool full = false)
-        : scenario(s), mesh(s.layout), placement(s.layout, s.cluster),
-          schedule(makeSchedule({.kind = s.schedule.kind,
-                                 .ranks = s.layout.pp,
-                                 .virtualStages = s.schedule.virtualStages,
-                                 .microbatches = s.microbatches(),
-                                 .microbatchGroup = s.schedule.microbatchGroup})),
+        : scenario(s), mesh(s.layout), placement(s.layout, s.cluster), schedule(makeSchedule(scheduleRequest(s))),
           program(lowerProgram(s, schedule)), classes(makeRankClasses(s, mesh, placement, schedule, full)),
           prices(priceProgram(CostModel(s), program, classes))
     {
@@ -37,18 +34,26 @@ struct World {
     PricedProgram prices;
 };
 
-/// Every pass a single kernel of the given time, transfers free: the engine then must agree with the schedule's own evaluation.
-void flatten(World& world, std::int64_t forward, std::int64_t backward)
+/// Every action a single kernel of the given time, transfers free: the engine then must agree with the schedule's own evaluation.
+void flatten(World& world, const PassTimes& times)
 {
-    for (Pass& pass : world.program.passes) {
-        bool first = true;
-        for (std::size_t i = 0; i < pass.ops.size(); ++i) {
-            const std::size_t index = static_cast<std::size_t>(&pass - world.program.passes.data());
-            const Op& op = pass.ops[i];
-            const bool counts = op.kind == OpKind::compute && op.purpose != OpPurpose::optimizer &&
-                                std::exchange(first, first && op.kind != OpKind::compute);
+    std::vector<double> ofPass(world.program.passes.size(), 0);
+    for (std::size_t rank = 0; rank < world.program.ranks.size(); ++rank)
+        for (const Step& step : world.program.ranks[rank].steps) {
+            if (step.action < 0)
+                continue;
+            const Action& action = world.schedule.actions[rank][static_cast<std::size_t>(step.action)];
+            ofPass[step.pass] = action.kind == ActionKind::forward         ? times.forward
+                                : action.kind == ActionKind::backward      ? times.backward()
+                                : action.kind == ActionKind::backwardInput ? times.backwardInput
+                                                                           : times.backwardWeight;
+        }
+    for (std::size_t pass = 0; pass < ofPass.size(); ++pass) {
+        bool counted = false;
+        for (std::size_t i = 0; i < world.program.passes[pass].ops.size(); ++i) {
+            const bool counts = world.program.passes[pass].ops[i].kind == OpKind::compute && !std::exchange(counted, true);
             for (OpDurations& durations : world.prices.durations)
-                durations[index][i] = counts ? (op.purpose == OpPurpose::forward ? forward : backward) : 0;
+                durations[pass][i] = counts ? std::llround(1000 * ofPass[pass]) : 0;
         }
     }
     for (std::int64_t& ns : world.prices.sendNs)
@@ -59,21 +64,54 @@ void flatten(World& world, std::int64_t forward, std::int64_t backward)
 
 TEST(Engine, AgreesWithTheScheduleWhenOnlyThePipelineTakesTime)
 {
-    struct Case {
-        const char* kind;
-        int p, v, m;
-    };
-    for (const Case& c : {Case{"gpipe", 4, 1, 8}, Case{"1f1b", 4, 1, 8}, Case{"1f1b", 8, 1, 4}, Case{"interleaved-1f1b", 4, 2, 8},
-                          Case{"looped-bfs", 4, 2, 8}}) {
-        Scenario scenario = test::smallScenario(1, c.p, 1, c.m);
-        scenario.model.numHiddenLayers = c.p * c.v;
-        scenario.schedule = {.kind = c.kind, .virtualStages = c.v};
-        test::resolve(scenario);
-        World world(scenario);
-        flatten(world, 1000, 2000);
-        const ScheduleTimes times = evaluateSchedule(world.schedule, {.forward = 1, .backwardInput = 1, .backwardWeight = 1});
-        EXPECT_EQ(world.run().endNs, std::llround(times.makespan * 1000)) << c.kind;
+    constexpr PassTimes kTimes{3, 4, 2, 0};
+    for (const std::string& kind : availableScheduleKinds()) {
+        if (kind == "custom")
+            continue;
+        for (const int p : {2, 4, 8}) {
+            Scenario scenario = test::smallScenario(1, p, 1, 3 * p);
+            scenario.schedule = {.kind = kind, .virtualStages = std::max(chunksOfKind(kind).least, kind == "looped-bfs" ? 2 : 1)};
+            scenario.schedule.sequenceSlices = kind == "seq-1f1b" ? 2 : 1;
+            scenario.model.numHiddenLayers = scenario.layout.pp * scenario.schedule.virtualStages;
+            if (!takesMicrobatches(kind, p, p, 3 * p))
+                continue;
+            test::resolve(scenario);
+            World world(scenario);
+            flatten(world, kTimes);
+            for (auto& actions : world.schedule.actions) // kernels of a block's two passes run one after the other
+                for (Action& action : actions)
+                    action.overlapsNext = false;
+            EXPECT_EQ(world.run().endNs, std::llround(evaluateSchedule(world.schedule, kTimes).makespan * 1000))
+                << kind << " " << p;
+        }
     }
+}
+
+TEST(Engine, HidesExpertCommunicationInBlocks)
+{
+    Scenario scenario = test::smallScenario(1, 2, 8, 8);
+    scenario.model.numExperts = 8;
+    scenario.model.numExpertsPerTok = 2;
+    scenario.model.moeIntermediateSize = 1024;
+    scenario.layout.ep = 8;
+    scenario.cluster = test::h100Cluster(16, 1); // the all-to-all crosses the network
+    scenario.schedule.layersPerStage.clear();
+    test::resolve(scenario);
+    const World plain(scenario);
+    scenario.training.overlap.epComm = true;
+    const World blocks(scenario);
+    const auto expertCommNs = [](const World& world) {
+        std::int64_t sum = 0;
+        for (const Step& step : world.program.ranks[0].steps)
+            for (std::size_t i = 0; i < world.program.passes[step.pass].ops.size(); ++i)
+                if (world.program.passes[step.pass].ops[i].stream == Stream::ep)
+                    sum += world.prices.durations[0][step.pass][i];
+        return sum;
+    };
+    EXPECT_EQ(expertCommNs(plain), expertCommNs(blocks)) << "the same all-to-alls";
+    const std::int64_t won = plain.run().endNs - blocks.run().endNs;
+    EXPECT_GT(won, expertCommNs(plain) / 5);
+    EXPECT_LT(won, expertCommNs(plain));
 }
 
 TEST(Engine, OneRankRunsItsKernelsBackToBack)

@@ -281,4 +281,17 @@ TEST(Subgroups, RefuseSizesThatDoNotMakeTheGroup)
     EXPECT_THROW(sim::optimizerInstanceGroups(Mesh(layoutOf(1, 1, 1, 4, "tp-dp")), 0), sim::Error);
 }
 
+TEST(Mesh, OfAPipelineWhoseEndsMeetHasEmbeddingGroupsOfOne)
+{
+    sim::Layout shape;
+    shape.tp = 2;
+    shape.pp = 4;
+    const sim::Mesh mesh(shape, true);
+    EXPECT_EQ(mesh.groupSize(sim::GroupKind::embd), 1);
+    EXPECT_EQ(mesh.groupCount(sim::GroupKind::embd), 2);
+    for (int rank = 0; rank < mesh.worldSize(); ++rank)
+        EXPECT_EQ(mesh.groupOf(sim::GroupKind::embd, rank) >= 0, mesh.coordinates(rank).pp == 0) << rank;
+    EXPECT_EQ(mesh.members(sim::GroupKind::embd, 1), std::vector<int>{1});
+}
+
 } // namespace

@@ -1,6 +1,7 @@
 #include "sim/program/program.h"
 #include "sim/program/states.h"
 #include "sim/schedule/families.h"
+#include "sim/schedule/request.h"
 #include "tests/support/scenarios.h"
 
 #include <gtest/gtest.h>
@@ -14,11 +15,7 @@ namespace {
 
 Schedule scheduleOf(const Scenario& scenario)
 {
-    return makeSchedule({.kind = scenario.schedule.kind,
-                         .ranks = scenario.layout.pp,
-                         .virtualStages = scenario.schedule.virtualStages,
-                         .microbatches = scenario.microbatches(),
-                         .microbatchGroup = scenario.schedule.microbatchGroup});
+    return makeSchedule(scheduleRequest(scenario));
 }
 
 /// The same schedule with every full backward split into I and W.
@@ -26,7 +23,8 @@ Schedule split(Schedule schedule)
 {
     for (auto& row : schedule.actions) {
         std::vector<Action> parts;
-        for (const Action& action : row) {
+        for (Action action : row) {
+            action.overlapsNext = false;
             if (action.kind != ActionKind::backward) {
                 parts.push_back(action);
                 continue;
@@ -103,6 +101,62 @@ TEST(Program, SplitBackwardDoesTheSameArithmetic)
     };
     const Schedule schedule = scheduleOf(scenario);
     EXPECT_DOUBLE_EQ(flops(schedule), flops(split(schedule)));
+}
+
+double flopsOf(const Program& program)
+{
+    double sum = 0;
+    for (const RankProgram& rank : program.ranks)
+        for (const Step& step : rank.steps)
+            for (const OpShape& shape : program.passes[step.pass].shapes)
+                sum += shape.flops;
+    return sum;
+}
+
+TEST(Program, SlicesDoTheArithmeticOfTheirSequence)
+{
+    Scenario scenario = test::smallScenario(2, 2, 1, 4);
+    const double whole = flopsOf(lowerProgram(scenario, scheduleOf(scenario)));
+    scenario.schedule.kind = "seq-1f1b";
+    for (const int slices : {1, 2, 4}) {
+        scenario.schedule.sequenceSlices = slices;
+        const Program program = lowerProgram(scenario, scheduleOf(scenario));
+        EXPECT_NEAR(flopsOf(program), whole, 1e-9 * whole) << slices;
+        EXPECT_EQ(program.sendBytes,
+                  lowerProgram(test::smallScenario(2, 2, 1, 4), scheduleOf(test::smallScenario(2, 2, 1, 4))).sendBytes / slices);
+    }
+}
+
+TEST(Program, BlocksDoTheArithmeticOfTheirPasses)
+{
+    Scenario scenario = test::smallScenario(1, 2, 4, 8);
+    scenario.model.numExperts = 4;
+    scenario.model.numExpertsPerTok = 2;
+    scenario.model.moeIntermediateSize = 512;
+    scenario.layout.ep = 4;
+    const Program plain = lowerProgram(scenario, scheduleOf(scenario));
+    scenario.training.overlap.epComm = true;
+    const Program blocks = lowerProgram(scenario, scheduleOf(scenario));
+    EXPECT_NEAR(flopsOf(plain), flopsOf(blocks), 1e-9 * flopsOf(plain));
+    EXPECT_GT(blocks.ranks[0].steps.size(), plain.ranks[0].steps.size()) << "passes are cut";
+}
+
+TEST(Program, TwoCopiesOfTheModelTakeTwiceTheStates)
+{
+    Scenario scenario = test::smallScenario(1, 4, 1, 8);
+    const auto parameters = [&] {
+        std::int64_t sum = 0;
+        for (const RankProgram& rank : lowerProgram(scenario, scheduleOf(scenario)).ranks)
+            sum += rank.states.parameterElements;
+        return sum;
+    };
+    const std::int64_t once = parameters();
+    scenario.schedule.kind = "dualpipe";
+    scenario.schedule.virtualStages = 2;
+    EXPECT_EQ(parameters(), 2 * once);
+    scenario.schedule = {.kind = "dualpipe-v", .virtualStages = 2};
+    test::resolve(scenario);
+    EXPECT_EQ(parameters(), once);
 }
 
 TEST(Program, MiddleStagesShareTheirPasses)

@@ -76,10 +76,6 @@ TEST(Problems, NameThePlaceTheNumbersAndWhatWouldBeRight)
         {kLlama,
          {"schedule.kind=1f1b"},
          "/schedule/virtual_stages: 1f1b has exactly 1 chunk a rank, and virtual_stages 8; nearest: 1, or kind interleaved-1f1b"},
-        {kLlama,
-         {"schedule.kind=auto", "schedule.virtual_stages=1"},
-         "/schedule/kind: \"auto\" is not available yet; available: gpipe, 1f1b, interleaved-1f1b, looped-bfs, zb-h1, zb-h2, "
-         "zb-1p, zb-2p, zb-v, v-half, v-min, interleaved-zb, dualpipe, dualpipe-v, seq-1f1b, custom"},
         {kLlama, {"schedule.virtual_stages=12"}, nullptr},
         {kLlama, {"layout.dp_shard=48"}, "/layout/dp_shard: 48 does not divide dp x cp = 128 x 1 = 128; nearest: 32, 64"},
         {kLlama,

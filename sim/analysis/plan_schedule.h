@@ -1,0 +1,29 @@
+// The schedule of a scenario. Kinds that plan by cost (zb-1p, zb-2p, auto) are told what the scenario's passes take: each part of
+// the model priced alone, without waiting for other stages.
+#pragma once
+
+#include "sim/scenario/scenario.h"
+#include "sim/schedule/families.h"
+
+#include <atomic>
+#include <vector>
+
+namespace sim {
+
+/// What the passes of each part of the model cost, by part in model order.
+struct PassCosts {
+    std::vector<PassTimes> times;   ///< nanoseconds; `comm` is the transfer to the next part
+    std::vector<PassMemory> memory; ///< bytes of one micro-batch
+    /// Bytes a GPU has left for activations beside the fullest rank's model states.
+    double freeBytes = 0;
+};
+
+/// From the steady state of a small simulation: the second of two micro-batches. A few milliseconds.
+PassCosts measurePassCosts(const Scenario&);
+
+/// What a scenario asks for, with the costs where its kind plans by them.
+ScheduleRequest planningRequest(const Scenario&);
+/// Throws Error as makeSchedule does. The search of `auto` ends early when *cancel is set, with the best so far.
+Schedule planSchedule(const Scenario&, const std::atomic<bool>* cancel = nullptr);
+
+} // namespace sim

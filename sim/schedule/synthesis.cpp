@@ -1,0 +1,361 @@
+#include "sim/schedule/synthesis.h"
+
+#include "sim/error.h"
+#include "sim/schedule/bounds.h"
+#include "sim/schedule/constructions.h"
+#include "sim/schedule/family_parts.h"
+#include "sim/schedule/word_search.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <iomanip>
+#include <limits>
+#include <sstream>
+#include <thread>
+
+namespace sim {
+
+namespace {
+
+/// Chains are independent but for exchanges at fixed numbers of moves, so that threads only share them out.
+constexpr std::size_t kChains = 8;
+/// A cycle is one annealing from hot to cold; each epoch of it has one temperature.
+constexpr std::int64_t kCycles = 2;
+constexpr std::int64_t kEpochs = 64;
+/// Moves between two looks at the cancel flag: well under a millisecond.
+constexpr std::int64_t kMovesPerLook = 512;
+/// Temperatures in mean durations of a pass: every other chain starts warm, the others nearly cold.
+constexpr std::array kHottest{0.12, 0.03};
+constexpr double kColdest = 0.002;
+
+std::string number(double value)
+{
+    std::ostringstream text;
+    text << std::setprecision(10) << value;
+    return text.str();
+}
+
+ScheduleRequest frameRequest(const SynthesisRequest& request)
+{
+    ScheduleRequest frame;
+    frame.kind = "auto";
+    frame.ranks = request.ranks;
+    frame.virtualStages = request.virtualStages;
+    frame.microbatches = request.microbatches;
+    return frame;
+}
+
+void checkNumbers(const SynthesisRequest& request)
+{
+    if (const auto unmet = basicsUnmet(frameRequest(request), 1, 0))
+        throw Error(*unmet);
+    const auto stages = static_cast<std::size_t>(request.ranks) * static_cast<std::size_t>(request.virtualStages);
+    for (const auto& [what, given] : {std::pair{"times", request.times.size()}, {"memory", request.memory.size()}})
+        if (given != 1 && given != stages)
+            throw Error("auto on " + std::to_string(stages) + " stages is given the " + what + " of " + std::to_string(given) +
+                        "; give one for all, or one a stage");
+    for (const PassTimes& times : request.times)
+        for (const double time : {times.forward, times.backwardInput, times.backwardWeight, times.comm})
+            if (!(time >= 0) || !std::isfinite(time))
+                throw Error("auto is given a pass or latency of " + number(time) + "; times must be 0 or more");
+    for (const PassMemory& memory : request.memory)
+        if (!(memory.weight >= 0) || !(memory.weight <= memory.full) || !std::isfinite(memory.full))
+            throw Error("auto is given activations of " + number(memory.full) + ", of which " + number(memory.weight) +
+                        " stay until the weight gradient; that must be 0 or more, and no more than all");
+    if (!(request.memoryCap >= 0))
+        throw Error("auto is given a memory cap of " + number(request.memoryCap) + "; it must be more than 0");
+}
+
+double capOf(const SynthesisRequest& request)
+{
+    if (request.memoryCap > 0)
+        return request.memoryCap;
+    double full = 0;
+    for (const PassMemory& memory : request.memory)
+        full = std::max(full, memory.full);
+    return full * request.ranks * request.virtualStages;
+}
+
+/// What the rank with the most needs for a single micro-batch on all its chunks: less can never do, and it is enough.
+double leastCap(const PipelineProblem& problem)
+{
+    std::vector<double> held(problem.ranks(), 0);
+    for (std::size_t stage = 0; stage < problem.stages(); ++stage)
+        held[problem.rankOf(stage)] += problem.memory[stage].full;
+    return *std::max_element(held.begin(), held.end());
+}
+
+/// Small problems are searched within a fraction of a second, large ones within a few.
+std::int64_t movesFor(const PipelineProblem& problem)
+{
+    const auto passes = static_cast<std::int64_t>(problem.stages()) * 3 * problem.frame.microbatches;
+    return std::clamp<std::int64_t>(3000 * passes, 20'000, 1'500'000);
+}
+
+struct Start {
+    const PipelineProblem* problem = nullptr;
+    Schedule schedule;
+    double span = 0;
+    std::string name;
+};
+
+struct Chain {
+    WordSearch search;
+    std::int64_t left = 0; ///< moves of this epoch
+    std::size_t start = 0; ///< where its best comes from
+};
+
+} // namespace
+
+struct Synthesiser::State {
+    SynthesisRequest request;
+    std::vector<std::unique_ptr<PipelineProblem>> problems; ///< one a placement; their addresses stay
+    SpanBound bound;
+
+    std::vector<std::pair<const PipelineProblem*, Construction>> portfolio;
+    std::size_t constructed = 0;
+    std::vector<ConstructionOutcome> outcomes;
+    std::vector<Start> starts; ///< shortest first, different spans only
+
+    std::vector<Chain> chains;
+    std::int64_t epoch = 0, planned = 0, epochMoves = 0, moves = 0;
+    double meanPass = 0;
+    Start best;
+
+    explicit State(SynthesisRequest asked);
+    bool optimal() const { return best.span <= bound.span * (1 + 1e-9); }
+    void add(const PipelineProblem& problem, Schedule schedule, double span, const std::string& name);
+    void constructNext();
+    void startChains();
+    double temperature(std::size_t chain) const;
+    bool runEpoch(const std::atomic<bool>* cancel);
+    void exchange();
+    void collect();
+};
+
+Synthesiser::State::State(SynthesisRequest asked) : request(std::move(asked))
+{
+    checkNumbers(request);
+    const ScheduleRequest frame = frameRequest(request);
+    const double cap = capOf(request);
+    const auto place = [&](const char* topology, const Schedule& schedule) {
+        problems.push_back(
+            std::make_unique<PipelineProblem>(pipelineProblem(topology, schedule, request.times, request.memory, cap)));
+    };
+    if (request.virtualStages == 2)
+        place("V", vSchedule(frame));
+    place(request.virtualStages == 1 ? "line" : "loop", loopSchedule(frame));
+
+    double least = std::numeric_limits<double>::infinity();
+    for (const auto& problem : problems)
+        least = std::min(least, leastCap(*problem));
+    std::erase_if(problems, [](const auto& problem) { return !problem->fits(leastCap(*problem)); });
+    if (problems.empty())
+        throw Error("auto cannot keep a rank within " + number(cap) + ": one micro-batch on all chunks of a rank holds " +
+                    number(least) + "; nearest cap that works: " + number(least));
+
+    for (const auto& problem : problems) {
+        const SpanBound of = spanBound(*problem);
+        if (bound.name.empty() || of.span < bound.span)
+            bound = of;
+        for (Construction& construction : constructionsFor(*problem))
+            portfolio.emplace_back(problem.get(), std::move(construction));
+        planned = std::max(planned, movesFor(*problem));
+    }
+    if (request.moves > 0)
+        planned = request.moves;
+    const auto share = static_cast<std::int64_t>(kChains) * kCycles * kEpochs;
+    epochMoves = (planned + share - 1) / share;
+    for (const PassTimes& times : problems.front()->times)
+        meanPass += times.total() / 3 / static_cast<double>(problems.front()->times.size());
+    constructNext(); // one micro-batch at a time: there is always a result
+}
+
+void Synthesiser::State::add(const PipelineProblem& problem, Schedule schedule, double span, const std::string& name)
+{
+    const auto behind = std::find_if(starts.begin(), starts.end(), [&](const Start& of) { return of.span >= span; });
+    if (behind != starts.end() && behind->span == span && behind->problem == &problem)
+        return;
+    starts.insert(behind, {&problem, std::move(schedule), span, name});
+    if (starts.size() > kChains)
+        starts.pop_back();
+    best = starts.front();
+}
+
+void Synthesiser::State::constructNext()
+{
+    const auto& [problem, construction] = portfolio[constructed++];
+    Candidate candidate = construct(*problem, construction);
+    outcomes.push_back({.name = construction.name,
+                        .topology = problem->topology,
+                        .span = candidate.span,
+                        .peak = candidate.peak,
+                        .whyNot = candidate.whyNot,
+                        .repairedSpan = candidate.repairedSpan});
+    const std::string name = construction.name + " on a " + problem->topology;
+    if (candidate.fits)
+        add(*problem, std::move(*candidate.schedule), candidate.span, name);
+    else if (candidate.repaired)
+        add(*problem, std::move(*candidate.repaired), candidate.repairedSpan, name + ", brought under the cap");
+}
+
+/// From the better half of what the constructions gave, the best one twice.
+void Synthesiser::State::startChains()
+{
+    const std::size_t used = std::min(starts.size(), kChains / 2);
+    for (std::size_t i = 0; i < kChains; ++i) {
+        const std::size_t start = i % used;
+        chains.push_back({WordSearch(*starts[start].problem, starts[start].schedule, 0x5eed + i), epochMoves, start});
+    }
+}
+
+double Synthesiser::State::temperature(std::size_t chain) const
+{
+    const double warm = 1 - static_cast<double>(epoch % kEpochs) / static_cast<double>(kEpochs - 1);
+    // A parabola instead of a power of e: the same on every machine.
+    return meanPass * (kColdest + (kHottest[chain % kHottest.size()] - kColdest) * warm * warm);
+}
+
+/// False if cancelled on the way.
+bool Synthesiser::State::runEpoch(const std::atomic<bool>* cancel)
+{
+    std::atomic<std::size_t> next{0};
+    const auto work = [&] {
+        for (std::size_t i = next++; i < chains.size(); i = next++) {
+            Chain& chain = chains[i];
+            while (chain.left > 0 && (cancel == nullptr || !*cancel)) {
+                const std::int64_t now = std::min(chain.left, kMovesPerLook);
+                chain.search.run(now, temperature(i));
+                chain.left -= now;
+            }
+        }
+    };
+    const auto cores = std::max(1U, std::thread::hardware_concurrency());
+    const std::size_t threads =
+        std::min(kChains, request.threads > 0 ? static_cast<std::size_t>(request.threads) : std::size_t{cores});
+    std::vector<std::jthread> others;
+    for (std::size_t i = 1; i < threads; ++i)
+        others.emplace_back(work);
+    work();
+    others.clear();
+    return std::all_of(chains.begin(), chains.end(), [](const Chain& chain) { return chain.left == 0; });
+}
+
+/// At the end of a cycle the worse half goes on from the best, and everyone from the best it has seen.
+void Synthesiser::State::exchange()
+{
+    std::vector<std::size_t> ranking(chains.size());
+    for (std::size_t i = 0; i < ranking.size(); ++i)
+        ranking[i] = i;
+    std::stable_sort(ranking.begin(), ranking.end(),
+                     [&](std::size_t a, std::size_t b) { return chains[a].search.bestSpan() < chains[b].search.bestSpan(); });
+    for (std::size_t i = 0; i < ranking.size(); ++i) {
+        Chain& chain = chains[ranking[i]];
+        if (i < ranking.size() / 2) {
+            chain.search.returnToBest();
+        } else {
+            chain.search.adopt(chains[ranking[0]].search);
+            chain.start = chains[ranking[0]].start;
+        }
+    }
+}
+
+void Synthesiser::State::collect()
+{
+    for (const Chain& chain : chains)
+        if (chain.search.bestSpan() < best.span) {
+            best.problem = starts[chain.start].problem;
+            best.schedule = chain.search.best();
+            best.span = chain.search.bestSpan();
+            best.name = starts[chain.start].name + ", then searched";
+        }
+}
+
+Synthesiser::Synthesiser(SynthesisRequest request) : m_state(std::make_unique<State>(std::move(request))) {}
+Synthesiser::~Synthesiser() = default;
+Synthesiser::Synthesiser(Synthesiser&&) noexcept = default;
+Synthesiser& Synthesiser::operator=(Synthesiser&&) noexcept = default;
+
+void Synthesiser::step(std::int64_t moves, const std::atomic<bool>* cancel)
+{
+    State& state = *m_state;
+    const auto cancelled = [&] { return cancel != nullptr && *cancel; };
+    while (state.constructed < state.portfolio.size()) {
+        if (cancelled() || state.optimal())
+            return;
+        state.constructNext();
+    }
+    if (state.chains.empty())
+        state.startChains();
+    // A step that reaches the plan's end stops there, so that the plan's result does not depend on the steps.
+    const std::int64_t until = state.moves < state.planned ? std::min(state.planned, state.moves + moves) : state.moves + moves;
+    while (state.moves < until && !cancelled() && !state.optimal()) {
+        const bool whole = state.runEpoch(cancel);
+        state.collect();
+        if (!whole)
+            return;
+        state.moves += state.epochMoves * static_cast<std::int64_t>(kChains);
+        if (++state.epoch % kEpochs == 0)
+            state.exchange();
+        for (Chain& chain : state.chains)
+            chain.left = state.epochMoves;
+    }
+}
+
+bool Synthesiser::done() const
+{
+    return m_state->optimal() || (m_state->constructed == m_state->portfolio.size() && m_state->moves >= m_state->planned);
+}
+
+SynthesisProgress Synthesiser::progress() const
+{
+    return {.span = m_state->best.span,
+            .bound = m_state->bound.span,
+            .construction = m_state->best.name,
+            .constructionsDone = m_state->constructed,
+            .constructions = m_state->portfolio.size(),
+            .moves = m_state->moves,
+            .movesPlanned = m_state->planned};
+}
+
+Synthesis Synthesiser::result() const
+{
+    const State& state = *m_state;
+    Synthesis synthesis{.schedule = state.best.schedule,
+                        .times = evaluateSchedule(state.best.schedule, state.best.problem->times, state.best.problem->memory),
+                        .bound = state.bound.span,
+                        .boundName = std::string(state.bound.name),
+                        .construction = state.best.name,
+                        .constructions = state.outcomes,
+                        .moves = state.moves};
+    synthesis.peak = *std::max_element(synthesis.times.peakActivations.begin(), synthesis.times.peakActivations.end());
+    return synthesis;
+}
+
+std::string synthesisText(const Synthesis& synthesis)
+{
+    std::ostringstream text;
+    text << "span " << synthesis.times.span << ", bound " << synthesis.bound << ": ";
+    if (synthesis.optimal())
+        text << "optimal";
+    else
+        text << "within " << std::setprecision(3) << 100 * synthesis.gap() << " %";
+    return text.str();
+}
+
+Synthesis synthesise(const SynthesisRequest& request, const std::function<void(const SynthesisProgress&)>& watch,
+                     const std::atomic<bool>* cancel)
+{
+    Synthesiser synthesiser(request);
+    // The constructions alone first, so that the first picture comes early.
+    for (std::int64_t moves = 0; !synthesiser.done() && (cancel == nullptr || !*cancel);
+         moves = std::max<std::int64_t>(1, synthesiser.progress().movesPlanned / 50)) {
+        synthesiser.step(moves, cancel);
+        if (watch)
+            watch(synthesiser.progress());
+    }
+    return synthesiser.result();
+}
+
+} // namespace sim

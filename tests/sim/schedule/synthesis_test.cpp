@@ -1,0 +1,179 @@
+// The synthesiser: valid, within its cap, never under its bound, the same for any number of threads, and as good as what is known
+// of these problems.
+#include "sim/schedule/synthesis.h"
+
+#include "sim/error.h"
+#include "sim/schedule/check.h"
+#include "tests/sim/schedule/golden.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <random>
+#include <thread>
+
+namespace {
+
+using sim::PassMemory;
+using sim::PassTimes;
+using sim::Synthesis;
+using sim::SynthesisRequest;
+using testing::HasSubstr;
+
+/// Everything that a result promises.
+void expectSound(const SynthesisRequest& asked, const Synthesis& made)
+{
+    EXPECT_THAT(sim::checkSchedule(made.schedule), testing::IsEmpty());
+    const sim::ScheduleTimes times = sim::evaluateSchedule(made.schedule, asked.times, asked.memory);
+    EXPECT_EQ(times.span, made.times.span);
+    EXPECT_EQ(times.peakActivations, made.times.peakActivations);
+    EXPECT_EQ(made.peak, *std::max_element(times.peakActivations.begin(), times.peakActivations.end()));
+    if (asked.memoryCap > 0) {
+        EXPECT_LE(made.peak, asked.memoryCap * (1 + 1e-9));
+    }
+    EXPECT_GE(made.times.span, made.bound * (1 - 1e-9));
+    EXPECT_FALSE(made.construction.empty());
+    for (const sim::ConstructionOutcome& outcome : made.constructions)
+        if (outcome.whyNot.empty()) {
+            EXPECT_GE(outcome.span, made.times.span) << outcome.name;
+        }
+}
+
+SynthesisRequest randomRequest(std::mt19937& random)
+{
+    SynthesisRequest request;
+    request.ranks = 1 + static_cast<int>(random() % 6);
+    request.virtualStages = 1 + static_cast<int>(random() % 3);
+    request.microbatches = 1 + static_cast<int>(random() % 14);
+    const bool equal = random() % 3 == 0;
+    const std::size_t parts = equal ? 1 : static_cast<std::size_t>(request.ranks * request.virtualStages);
+    request.times.clear();
+    request.memory.clear();
+    for (std::size_t part = 0; part < parts; ++part) {
+        const auto number = [&](unsigned least, unsigned most) {
+            return static_cast<double>(least + random() % (most - least + 1)) / 4;
+        };
+        request.times.push_back({number(1, 9), number(1, 9), number(0, 9), number(0, 3)});
+        const double full = number(2, 9);
+        request.memory.push_back({full, full * static_cast<double>(random() % 5) / 4});
+    }
+    double most = 0;
+    for (const PassMemory& memory : request.memory)
+        most = std::max(most, memory.full);
+    request.memoryCap = most * request.virtualStages * (1 + static_cast<double>(random() % 40) / 10);
+    request.moves = 20'000;
+    request.threads = 1;
+    return request;
+}
+
+TEST(Synthesis, IsValidWithinItsCapAndNeverUnderItsBound)
+{
+    std::mt19937 random(7);
+    for (int round = 0; round < 150; ++round) {
+        const SynthesisRequest asked = randomRequest(random);
+        SCOPED_TRACE("round " + std::to_string(round) + ": p " + std::to_string(asked.ranks) + " v " +
+                     std::to_string(asked.virtualStages) + " m " + std::to_string(asked.microbatches) + " cap " +
+                     std::to_string(asked.memoryCap));
+        expectSound(asked, sim::synthesise(asked));
+    }
+}
+
+SynthesisRequest paperCase(double forward, double input, double weight, double comm, int microbatches, double heads,
+                           double hidden, double capInMicrobatches)
+{
+    SynthesisRequest request;
+    request.ranks = 8;
+    request.microbatches = microbatches;
+    request.times = {{forward, input, weight, comm}};
+    // Per layer and token of the micro-batch: M_B = 34 h + 5 a s, M_W = 32 h (arXiv 2401.10241, table 1), s = 1024.
+    request.memory = {{34 * hidden + 5 * heads * 1024, 32 * hidden}};
+    request.memoryCap = capInMicrobatches * request.memory.front().full;
+    return request;
+}
+
+TEST(Synthesis, IsTheSameForAnyNumberOfThreadsAndAnySteps)
+{
+    SynthesisRequest asked = paperCase(18.522, 18.086, 9.337, 0.601, 24, 24, 2304, 12);
+    asked.moves = 60'000;
+    asked.threads = 1;
+    const Synthesis alone = sim::synthesise(asked);
+    asked.threads = 2;
+    EXPECT_EQ(sim::synthesise(asked).schedule, alone.schedule);
+    sim::Synthesiser stepped(asked);
+    while (!stepped.done())
+        stepped.step(1);
+    EXPECT_EQ(stepped.result().schedule, alone.schedule);
+    EXPECT_EQ(stepped.progress().moves, alone.moves);
+}
+
+TEST(Synthesis, CanBeCancelledAndGoesOnWhereItWas)
+{
+    SynthesisRequest asked = paperCase(18.522, 18.086, 9.337, 0.601, 24, 24, 2304, 12);
+    asked.moves = 60'000;
+    const Synthesis whole = sim::synthesise(asked);
+
+    sim::Synthesiser interrupted(asked);
+    const std::atomic<bool> cancel = true;
+    interrupted.step(60'000, &cancel);
+    EXPECT_EQ(interrupted.progress().moves, 0);
+    EXPECT_THAT(sim::checkSchedule(interrupted.result().schedule), testing::IsEmpty()) << "there always is a result";
+    std::atomic<bool> later = false;
+    std::jthread stops([&] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        later = true;
+    });
+    interrupted.step(60'000, &later);
+    while (!interrupted.done())
+        interrupted.step(1);
+    EXPECT_EQ(interrupted.progress().moves, whole.moves);
+    EXPECT_EQ(interrupted.result().schedule, whole.schedule);
+}
+
+TEST(Synthesis, IsNeverWorseThanTheZeroBubbleHeuristic)
+{
+    for (const golden::Case& golden : golden::cases("sail_zb_auto")) {
+        SCOPED_TRACE(golden.id);
+        SynthesisRequest asked;
+        asked.ranks = golden.ranks;
+        asked.microbatches = golden.microbatches;
+        asked.times = {golden.planned};
+        asked.memory = {golden.memory};
+        asked.memoryCap = golden.memoryLimit;
+        asked.moves = 20'000;
+        const Synthesis made = sim::synthesise(asked);
+        expectSound(asked, made);
+        EXPECT_LE(made.times.span, golden.timings.front().span * (1 + 1e-9));
+    }
+}
+
+std::string refusal(const SynthesisRequest& asked)
+{
+    try {
+        sim::synthesise(asked);
+    } catch (const sim::Error& error) {
+        return error.what();
+    }
+    return "accepted";
+}
+
+TEST(Synthesis, SaysWhichCapWouldDo)
+{
+    SynthesisRequest asked{.ranks = 4, .microbatches = 8, .virtualStages = 2, .memory = {{2, 1}}, .memoryCap = 3};
+    EXPECT_THAT(refusal(asked),
+                HasSubstr("within 3: one micro-batch on all chunks of a rank holds 4; nearest cap that works: 4"));
+    asked.memoryCap = 4;
+    asked.moves = 1000;
+    EXPECT_EQ(refusal(asked), "accepted");
+    asked.times = std::vector<PassTimes>(3);
+    EXPECT_THAT(refusal(asked), HasSubstr("8 stages is given the times of 3"));
+    asked.times = {{.forward = -1}};
+    EXPECT_THAT(refusal(asked), HasSubstr("pass or latency of -1"));
+    asked.times = {{}};
+    asked.memory = {{1, 2}};
+    EXPECT_THAT(refusal(asked), HasSubstr("activations of 1, of which 2 stay"));
+}
+
+} // namespace

@@ -68,6 +68,7 @@ SchedulePhases phasesOf(std::span<const sim::ActionKind> kinds)
 std::vector<sim::ActionKind> kindsOf(const std::vector<sim::Action>& actions)
 {
     std::vector<sim::ActionKind> kinds;
+    kinds.reserve(actions.size());
     for (const sim::Action& action : actions)
         kinds.push_back(action.kind);
     return kinds;

@@ -104,6 +104,31 @@ TEST(ScheduleCandidates, WorthIsThatOfTheClosedForms)
     EXPECT_DOUBLE_EQ(worth("zb-v").peakOver1f1b, 1) << "2p chunks, each half of a stage";
 }
 
+/// What the chooser foretells, against simulating each: the pipeline alone, kernels priced anew for every cut.
+TEST(ScheduleCandidates, ForetellWhatSimulatingShows)
+{
+    const sim::ScenarioDocument d = document(kFourStages);
+    const sim::Scenario s = scenario(d);
+    const auto present = sim::simulate(s);
+    const sim::Trace trace = present->trace(sim::TraceDetail::actions);
+    const ScheduleCandidates candidates = scheduleCandidates(d, catalogue(), s, &present->schedule(), &trace);
+    EXPECT_TRUE(candidates.isMeasured);
+    for (const ScheduleCandidate& c : candidates.all) {
+        if (!c.worth)
+            continue;
+        sim::ScenarioDocument chosen = d;
+        apply(chosen, makeScheduleEdit(d, &s, c.kind));
+        const sim::Trace real = sim::simulate(scenario(chosen))->trace(sim::TraceDetail::actions);
+        std::int64_t lastPass = 0;
+        for (const sim::Track& track : real.tracks)
+            for (std::size_t i = 0; i < track.size(); ++i)
+                if (real.kinds[track.kind[i]].opClass != sim::OpClass::optimizer)
+                    lastPass = std::max(lastPass, track.startNs[i] + track.durationNs[i]);
+        RecordProperty(c.kind, std::to_string(c.worth->makespanNs / static_cast<double>(lastPass)));
+        EXPECT_NEAR(c.worth->makespanNs / static_cast<double>(lastPass), 1, 0.12) << c.kind;
+    }
+}
+
 TEST(ScheduleCandidates, WhatCannotBeHadSaysWhy)
 {
     sim::ScenarioDocument d = document(kFourStages);

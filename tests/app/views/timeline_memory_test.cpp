@@ -102,13 +102,13 @@ TEST(Dependencies, AreThoseOfThePipeline)
                 const int s = passKind.stage;
                 if (passKind.opClass == sim::OpClass::forward) {
                     if (s > 0)
-                        expected.insert(std::to_string(s - 1) + "F" + mb);
+                        expected.insert(std::to_string(s - 1).append("F").append(mb));
                 } else if (passKind.opClass == sim::OpClass::backwardWeight) {
                     expected.insert(std::to_string(s) + "I" + mb);
                 } else {
                     expected.insert(std::to_string(s) + "F" + mb);
                     if (s < last)
-                        expected.insert(std::to_string(s + 1) + gradient + mb);
+                        expected.insert(std::to_string(s + 1).append(gradient).append(mb));
                 }
                 EXPECT_EQ(inputs, expected) << kind << " " << actionName(model, ref);
             }

@@ -3,11 +3,13 @@
 #include "app/shell/command_line.h"
 #include "app/shell/main_window.h"
 #include "app/shell/style.h"
+#include "app/views/timeline_geometry.h"
 
 #include <QApplication>
 #include <QEventLoop>
 #include <QPixmap>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <stdexcept>
@@ -105,8 +107,12 @@ int saveFigureOf(const sim::Catalogue& catalogue, const StartOptions& options)
         saveFigure(view, options.figureFile, options.size);
     } else {
         TimelineView view(selection, theme);
-        view.setTrace(std::make_shared<const sim::Trace>(simulation->trace(sim::TraceDetail::actions)), simulation);
-        saveFigure(view, options.figureFile, options.size);
+        const auto trace = std::make_shared<const sim::Trace>(simulation->trace(sim::TraceDetail::actions));
+        view.setTrace(trace, simulation);
+        QSize size = options.size;
+        if (!options.sizeGiven)
+            size.setHeight(std::min(size.height(), static_cast<int>(suitableTimelineHeight(trace->processes.size()))));
+        saveFigure(view, options.figureFile, size);
     }
     return 0;
 }

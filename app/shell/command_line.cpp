@@ -102,6 +102,7 @@ CommandLine parseCommandLine(const QStringList& arguments, const QString& versio
     if (parser.isSet(screenshot) && QFileInfo(options.screenshot).suffix().toLower() != QLatin1String("png"))
         return wrong(QStringLiteral("--screenshot %1: the file must end in .png").arg(options.screenshot));
     if (parser.isSet(size)) {
+        options.sizeGiven = true;
         const QStringList sides = parser.value(size).split(QLatin1Char('x'));
         bool widthOk = false, heightOk = false;
         options.size = {sides.value(0).toInt(&widthOk), sides.value(1).toInt(&heightOk)};

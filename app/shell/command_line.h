@@ -15,6 +15,7 @@ struct StartOptions {
     QString screenshot;
     QString figureView, figureFile;
     QSize size{1600, 900};
+    bool sizeGiven = false; ///< false: a figure is no higher than its rows can use
     bool isPicture() const { return !screenshot.isEmpty() || !figureFile.isEmpty(); }
 };
 

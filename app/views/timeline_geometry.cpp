@@ -128,6 +128,12 @@ RowStack stackRows(const std::vector<RowNeed>& needs, float height)
     return stack;
 }
 
+float suitableTimelineHeight(std::size_t rows)
+{
+    constexpr float kAroundRows = 190; // legend, ruler, memory, overview
+    return kAroundRows + static_cast<float>(rows) * kHighestRow;
+}
+
 TimelineFrame::TimelineFrame(Rect area, Parts parts)
 {
     constexpr float kMargin = 12, kScrollBar = 12;

@@ -68,6 +68,9 @@ struct RowStack {
 /// As high as fits, but never below 14 pixels a row: then they scroll.
 RowStack stackRows(const std::vector<RowNeed>&, float height);
 
+/// What a figure of so many rows can use, with all that stands around them.
+float suitableTimelineHeight(std::size_t rows);
+
 /// The view's area, divided.
 struct TimelineFrame {
     Rect header;   ///< legend

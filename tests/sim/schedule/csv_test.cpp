@@ -77,7 +77,7 @@ TEST(ScheduleCsv, ReadsBothDialectsAlike)
     const std::string legacy = golden::readFile("schedules/pytorch_csv/legacy_zb1p_2rank_2stagep_compute_15380b18.csv");
     EXPECT_EQ(sim::parseScheduleCsv(legacy),
               sim::parseScheduleCsv(golden::readFile("schedules/pytorch_csv/zb1p_2rank_2stagep_compute.csv")));
-    EXPECT_EQ(sim::makeSchedule(customRequest(legacy.substr(0, legacy.find_last_not_of("\r\n") + 1), 2, 2, 8)).actions[1][4],
+    EXPECT_EQ(sim::makeSchedule(customRequest(legacy.substr(0, legacy.find_last_not_of("\r\n") + 1), 2, 2, 8)).actions[1][3],
               (sim::Action{.kind = sim::ActionKind::backwardInput, .stage = 3, .microbatch = 0}));
 }
 

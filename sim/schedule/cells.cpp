@@ -3,6 +3,7 @@
 #include "sim/error.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 
 namespace sim {
@@ -148,6 +149,26 @@ Schedule framedSchedule(std::vector<std::vector<Action>> actions, int slices)
     schedule.virtualStages = *std::max_element(chunks.begin(), chunks.end());
     schedule.chains = chainsOf(schedule);
     return schedule;
+}
+
+void requirePlainPasses(const Schedule& schedule, const std::string& format)
+{
+    if (schedule.slices > 1 || schedule.chains > 1)
+        throw Error(format + " has no word for slices of a sequence or for copies of the model, which \"" + schedule.kind +
+                    "\" runs");
+    std::array<const Action*, 2> backwards{}; // a whole one, an input gradient
+    for (const std::vector<Action>& actions : schedule.actions)
+        for (const Action& action : actions) {
+            if (action.overlapsNext)
+                throw Error(format + " has no word for the overlapped block that begins with " + actionText(action));
+            if (action.kind == ActionKind::backward)
+                backwards[0] = &action;
+            if (action.kind == ActionKind::backwardInput)
+                backwards[1] = &action;
+        }
+    if (backwards[0] != nullptr && backwards[1] != nullptr)
+        throw Error(format + " cannot tell the whole backward " + actionText(*backwards[0]) + " from the input gradient " +
+                    actionText(*backwards[1]) + ": split all backwards, or none");
 }
 
 } // namespace sim

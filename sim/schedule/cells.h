@@ -1,5 +1,5 @@
-// What the readers of schedule files share: cells of a line, errors that name line and cell, and the frame (placement, counts) that
-// follows from the actions. Private to sim/schedule.
+// What the readers and writers of schedule files share: cells of a line, errors that name line and cell, the frame (placement, counts)
+// that follows from the actions, and what short formats have no words for. Private to sim/schedule.
 #pragma once
 
 #include "sim/schedule/import.h"
@@ -32,6 +32,10 @@ int parseNumber(std::string_view digits, const Where&, std::string_view cell);
 /// One list a rank -> schedule of kind "custom": placement, counts and copies of the model follow from the actions. Throws Error
 /// where they cannot be: no actions on a rank, a stage on two ranks, a number far beyond the count of actions.
 Schedule framedSchedule(std::vector<std::vector<Action>> actions, int slices = 1);
+
+/// Throws Error for slices, copies of the model, overlapped blocks, and for whole backwards beside split ones: `format` (as in
+/// "Megatron's order") has one word for a whole backward and an input gradient.
+void requirePlainPasses(const Schedule&, const std::string& format);
 
 // One a format; the text's lines.
 ImportedSchedule readPytorchCsv(const std::vector<std::string_view>& lines, ScheduleFormat);

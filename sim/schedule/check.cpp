@@ -284,7 +284,15 @@ std::vector<std::string> checkSchedule(const Schedule& schedule)
     if (!problems.empty())
         return problems.take();
     const std::vector<Wait> cycle = cycleOf(stuckRanks(schedule));
-    return cycle.empty() ? std::vector<std::string>() : std::vector{deadlockText(cycle, schedule.slices)};
+    if (cycle.empty())
+        return {};
+    std::vector<std::string> lines = {deadlockText(cycle, schedule.slices)};
+    // pytorch/torchtitan issue 775.
+    if (const int microbatches = schedule.microbatches / schedule.slices; microbatches < schedule.ranks)
+        lines.push_back("there are fewer micro-batches (" + std::to_string(microbatches) + ") than ranks (" +
+                        std::to_string(schedule.ranks) + "), and orders made for a pipeline that fills hang in one that does not: " +
+                        std::to_string(schedule.ranks) + " or more may do");
+    return lines;
 }
 
 } // namespace sim

@@ -5,7 +5,6 @@
 #include "sim/schedule/export.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <limits>
 #include <map>
@@ -84,11 +83,8 @@ ImportedSchedule readMegatronOrder(const std::vector<std::string_view>& lines)
 std::string megatronOrder(const Schedule& schedule)
 {
     requireLoop(schedule);
-    if (schedule.slices > 1 || schedule.chains > 1)
-        throw Error("Megatron's order has no word for slices of a sequence or for copies of the model, which \"" + schedule.kind +
-                    "\" runs");
+    requirePlainPasses(schedule, "Megatron's order");
     std::string text;
-    std::array<const Action*, 2> backwards{}; // a whole one, an input gradient
     for (const std::vector<Action>& list : schedule.actions) {
         std::map<std::pair<ActionKind, int>, int> counted;
         std::string line;
@@ -99,8 +95,6 @@ std::string megatronOrder(const Schedule& schedule)
                             " of stage " + std::to_string(action.stage) + " would be read as micro-batch " + std::to_string(next) +
                             ", but is " + actionText(action));
             ++next;
-            if (action.overlapsNext)
-                throw Error("Megatron's order has no word for the overlapped block that begins with " + actionText(action));
             const std::string chunk = std::to_string(action.stage / schedule.ranks + 1);
             line += line.empty() ? "" : " ";
             switch (action.kind) {
@@ -108,11 +102,7 @@ std::string megatronOrder(const Schedule& schedule)
                 line += chunk;
                 break;
             case ActionKind::backward:
-                backwards[0] = &action;
-                line += "-" + chunk;
-                break;
             case ActionKind::backwardInput:
-                backwards[1] = &action;
                 line += "-" + chunk;
                 break;
             case ActionKind::backwardWeight:
@@ -122,9 +112,6 @@ std::string megatronOrder(const Schedule& schedule)
         }
         text += line + "\n";
     }
-    if (backwards[0] != nullptr && backwards[1] != nullptr)
-        throw Error("Megatron's order cannot tell the whole backward " + actionText(*backwards[0]) + " from the input gradient " +
-                    actionText(*backwards[1]) + ": where one weight gradient stands apart, all do");
     return text;
 }
 

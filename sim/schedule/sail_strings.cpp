@@ -126,21 +126,12 @@ ImportedSchedule readSailStrings(const std::vector<std::string_view>& lines)
 std::string sailStrings(const Schedule& schedule)
 {
     const Placement placement = placementOf(schedule);
-    if (schedule.slices > 1 || schedule.chains > 1)
-        throw Error("sail's strings have no word for slices of a sequence or for copies of the model, which \"" + schedule.kind +
-                    "\" runs");
+    requirePlainPasses(schedule, "sail's strings");
     std::string text;
-    std::array<const Action*, 2> backwards{}; // a whole one, an input gradient
     std::vector<std::vector<Step>> written(schedule.actions.size());
     for (std::size_t rank = 0; rank < schedule.actions.size(); ++rank) {
         std::string line;
         for (const Action& action : schedule.actions[rank]) {
-            if (action.overlapsNext)
-                throw Error("sail's strings have no word for the overlapped block that begins with " + actionText(action));
-            if (action.kind == ActionKind::backward)
-                backwards[0] = &action;
-            if (action.kind == ActionKind::backwardInput)
-                backwards[1] = &action;
             constexpr std::array<std::array<char, 4>, 2> kLetters = {{{'f', 'b', 'b', 'w'}, {'F', 'B', 'B', 'W'}}}; // by ActionKind
             const int chunk = action.stage == static_cast<int>(rank) ? 0 : 1;
             line += (line.empty() ? "" : " ") +
@@ -150,9 +141,6 @@ std::string sailStrings(const Schedule& schedule)
         }
         text += line + "\n";
     }
-    if (backwards[0] != nullptr && backwards[1] != nullptr)
-        throw Error("sail's strings cannot tell the whole backward " + actionText(*backwards[0]) + " from the input gradient " +
-                    actionText(*backwards[1]) + ": both are b");
     if (placement == Placement::loop && readablePlacement(written).schedule.stageToRank != schedule.stageToRank)
         throw Error("sail's strings do not say how chunks are placed, and the loop of \"" + schedule.kind +
                     "\" would be read as a V, in which it runs too");

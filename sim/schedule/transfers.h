@@ -12,6 +12,7 @@ namespace sim {
 struct Transfer {
     bool forward = true;
     int receiver = 0, microbatch = 0;
+    bool operator==(const Transfer&) const = default;
     int sender() const { return forward ? receiver - 1 : receiver + 1; }
     Step send() const
     {

@@ -1,0 +1,156 @@
+#include "sim/cli/schedule_print.h"
+
+#include "sim/cli/command.h"
+#include "sim/cli/table.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <iostream>
+
+namespace sim::cli {
+namespace {
+
+constexpr std::size_t kMostColumns = 400;
+
+/// Calls visit(index, block) for each of a rank's blocks.
+template <class Visit>
+void forEachBlock(const std::vector<Action>& actions, Visit&& visit)
+{
+    for (std::size_t i = 0; i < actions.size();) {
+        const ActionBlock block = blockAt(actions, i);
+        visit(i, block);
+        i += block.size();
+    }
+}
+
+/// A rank's line of actions in PyTorch's words, blanks between them.
+std::string rowText(const Schedule& schedule, const std::vector<Action>& actions)
+{
+    std::string row;
+    forEachBlock(actions,
+                 [&](std::size_t, ActionBlock block) { row += (row.empty() ? "" : " ") + blockText(block, schedule.slices); });
+    return row;
+}
+
+/// "F3" where a rank holds one stage, "1F3" where it holds several; "F3&B1" is an overlapped block, "F3.0" the first slice.
+std::string labelOf(const Schedule& schedule, ActionBlock block)
+{
+    std::string label;
+    for (const Action& action : block) {
+        const std::string text = actionText(action, schedule.slices);
+        label +=
+            (label.empty() ? "" : "&") + (schedule.virtualStages > 1 ? text : text.substr(text.find(actionLetter(action.kind))));
+    }
+    return label;
+}
+
+/// What a drawing is measured in.
+class Columns {
+public:
+    Columns(const Schedule& schedule, const ScheduleTimes& times, const PassTimes& passes) : m_slot(shortest(passes))
+    {
+        for (std::size_t rank = 0; rank < schedule.actions.size(); ++rank)
+            forEachBlock(schedule.actions[rank], [&](std::size_t i, ActionBlock block) {
+                const std::size_t wide = last(times, rank, i) - first(times, rank, i);
+                m_width = std::max(m_width, labelOf(schedule, block).size() / wide + 1);
+            });
+    }
+    std::size_t at(double time) const { return static_cast<std::size_t>(std::lround(time / m_slot)); }
+    std::size_t first(const ScheduleTimes& times, std::size_t rank, std::size_t action) const
+    {
+        return at(times.start[rank][action]);
+    }
+    /// A pass has one at least.
+    std::size_t last(const ScheduleTimes& times, std::size_t rank, std::size_t action) const
+    {
+        return std::max(first(times, rank, action) + 1, at(times.end[rank][action]));
+    }
+    std::size_t width() const { return m_width; } ///< letters
+
+private:
+    static double shortest(const PassTimes& passes)
+    {
+        double slot = passes.total();
+        for (const double time : {passes.forward, passes.backwardInput, passes.backwardWeight})
+            if (time > 0)
+                slot = std::min(slot, time);
+        if (slot <= 0)
+            throw UsageError("--times 0,0,0: passes that take no time cannot be drawn");
+        return slot;
+    }
+    double m_slot;
+    std::size_t m_width = 1;
+};
+
+} // namespace
+
+/// The timeline as text: a line a rank, a column the time of the shortest pass.
+void printAscii(const Schedule& schedule, const ScheduleTimes& times, const PassTimes& passes, const InOrderOutcome& inOrder)
+{
+    const Columns columns(schedule, times, passes);
+    const std::size_t rankDigits = std::to_string(schedule.ranks - 1).size();
+    for (std::size_t rank = 0; rank < schedule.actions.size(); ++rank) {
+        const std::string number = std::to_string(rank);
+        std::string line = "rank ";
+        line.append(rankDigits - number.size(), ' ').append(number).append("  ");
+        const std::size_t margin = line.size();
+        forEachBlock(schedule.actions[rank], [&](std::size_t i, ActionBlock block) {
+            const std::size_t first = columns.first(times, rank, i);
+            const std::size_t last = columns.last(times, rank, i);
+            if (last > kMostColumns)
+                return;
+            std::string text = labelOf(schedule, block);
+            text.resize(std::max(text.size(), (last - first) * columns.width() - 1), last - first > 1 ? '-' : ' ');
+            line.resize(std::max(line.size(), margin + first * columns.width()), ' ');
+            line += text + " ";
+        });
+        line.erase(line.find_last_not_of(' ') + 1);
+        std::cout << line << "\n";
+    }
+    if (const std::size_t all = columns.at(times.makespan); all > kMostColumns)
+        std::cout << "(the first " << kMostColumns << " of " << all << " columns)\n";
+    const double peak = *std::max_element(times.peakActivations.begin(), times.peakActivations.end());
+    std::cout << "\nmakespan " << times.makespan << ", span " << times.span << "; bubble " << percent(times.bubbleOfMakespan)
+              << " of the makespan, " << percent(times.bubbleOverIdeal) << " over ideal; at most " << peak
+              << (peak == 1 ? " activation" : " activations") << " held\n";
+    const char* const where = inOrder.streams == "shared" ? "one stream a rank" : "one stream a pair of ranks";
+    if (!inOrder.problems.empty())
+        std::cout << "with sends and receives in order on " << where << ": " << inOrder.problems.front() << "\n";
+    else if (inOrder.times.blocked > 0)
+        std::cout << "with sends and receives in order on " << where << ": makespan " << inOrder.times.makespan << ", "
+                  << inOrder.times.blocked << " of it lost to their order\n";
+}
+
+void printJson(const Schedule& schedule, const ScheduleTimes& times, const InOrderOutcome& inOrder,
+               const std::optional<Synthesis>& synthesis)
+{
+    nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+    for (const auto& actions : schedule.actions)
+        rows.push_back(rowText(schedule, actions));
+    nlohmann::ordered_json ordered{{"streams", inOrder.streams}};
+    if (inOrder.problems.empty())
+        ordered.update({{"makespan", inOrder.times.makespan}, {"span", inOrder.times.span}, {"blocked", inOrder.times.blocked}});
+    else
+        ordered["problems"] = inOrder.problems;
+    nlohmann::ordered_json json{
+        {"kind", schedule.kind},
+        {"ranks", rows},
+        {"stage_to_rank", schedule.stageToRank},
+        {"makespan", times.makespan},
+        {"span", times.span},
+        {"busy", times.busy},
+        {"bubble",
+         {{"of_makespan", times.bubbleOfMakespan}, {"of_span", times.bubbleOfSpan}, {"over_ideal", times.bubbleOverIdeal}}},
+        {"peak_activations", times.peakActivations},
+        {"in_order", ordered}};
+    if (synthesis) {
+        json["lower_bound"] = synthesis->bound;
+        json["gap"] = synthesis->gap();
+        json["construction"] = synthesis->construction;
+    }
+    std::cout << json.dump() << "\n";
+}
+
+} // namespace sim::cli

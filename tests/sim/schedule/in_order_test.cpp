@@ -1,0 +1,264 @@
+// Communication: PyTorch's lowering reproduced, what is wrong with it found and named, head-of-line blocking and hangs shown.
+#include "sim/schedule/in_order.h"
+
+#include "sim/error.h"
+#include "sim/schedule/check.h"
+#include "sim/schedule/csv.h"
+#include "sim/schedule/export.h"
+#include "sim/schedule/families.h"
+#include "tests/sim/schedule/golden.h"
+#include "tests/sim/schedule/oracle.h"
+#include "tests/sim/schedule/request.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+
+namespace {
+
+using sim::CommSchedule;
+using sim::CommStreams;
+using sim::Schedule;
+using sim::Step;
+using sim::WaitReason;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+CommSchedule commsOf(const std::string& csv)
+{
+    return sim::importSchedule(csv).communication.value();
+}
+
+/// With fewer actions than a file needs, so that lists under test stay short.
+std::vector<std::string> problems(const std::string& csv, CommStreams streams = CommStreams::shared)
+{
+    return sim::checkInOrder(commsOf(csv), streams);
+}
+
+std::string replaced(std::string text, const std::string& from, const std::string& to)
+{
+    const std::size_t at = text.find(from);
+    EXPECT_NE(at, std::string::npos) << from;
+    return text.replace(at, from.size(), to);
+}
+
+std::vector<std::string> rows(const CommSchedule& communication)
+{
+    std::vector<std::string> all;
+    for (const std::vector<Step>& steps : communication.steps) {
+        std::string row;
+        for (const Step& step : steps)
+            row += (row.empty() ? "" : " ") + sim::stepText(step);
+        all.push_back(row);
+    }
+    return all;
+}
+
+TEST(LowerCommunication, IsPyTorchs)
+{
+    const nlohmann::json file = nlohmann::json::parse(golden::readFile("schedules/pytorch_compute_comms.json"));
+    for (const nlohmann::json& golden : file.at("cases")) {
+        SCOPED_TRACE(golden.at("id").get<std::string>());
+        std::vector<std::string> lines = golden.at("ranks_compute");
+        for (std::string& line : lines)
+            std::replace(line.begin(), line.end(), ' ', ',');
+        const Schedule schedule = sim::parseScheduleCsv(lines);
+        EXPECT_EQ(rows(sim::lowerCommunication(schedule)), golden.at("ranks"));
+        EXPECT_EQ(rows(sim::lowerCommunication(schedule, {.unshardedStages = 0})), golden.at("ranks_send_recv_only"));
+    }
+}
+
+TEST(LowerCommunication, GathersAheadAsManyStagesAsAskedAndReducesOnce)
+{
+    const Schedule schedule = sim::makeSchedule(request("interleaved-1f1b", 2, 4, 4));
+    for (const int most : {1, 2, 3, 4}) {
+        const CommSchedule lowered = sim::lowerCommunication(schedule, {.unshardedStages = most, .reduceGradients = true});
+        for (const std::vector<Step>& steps : lowered.steps) {
+            std::vector<int> gathered;
+            int reduced = 0;
+            for (const Step& step : steps) {
+                if (step.kind == sim::StepKind::unshard)
+                    gathered.push_back(step.action.stage);
+                else if (step.kind == sim::StepKind::reshard)
+                    std::erase(gathered, step.action.stage);
+                else if (step.kind == sim::StepKind::pass) {
+                    EXPECT_THAT(gathered, Contains(step.action.stage));
+                }
+                reduced += step.kind == sim::StepKind::reduceGradients ? 1 : 0;
+                EXPECT_LE(static_cast<int>(gathered.size()), most);
+            }
+            EXPECT_EQ(reduced, 4) << "each of the rank's stages once";
+        }
+    }
+}
+
+TEST(LowerCommunication, NeverHangsForAnySchedule)
+{
+    std::mt19937 random(43);
+    for (int round = 0; round < 150; ++round) {
+        Schedule schedule = sim::makeSchedule(oracle::randomRequest(random));
+        if (round % 2 == 0)
+            schedule = oracle::withSplitBackwards(schedule, random);
+        const CommSchedule lowered = sim::lowerCommunication(schedule);
+        for (const CommStreams streams : {CommStreams::shared, CommStreams::perPeer}) {
+            EXPECT_THAT(sim::checkInOrder(lowered, streams), IsEmpty());
+            const sim::PassTimes times{1.0 + static_cast<double>(random() % 9), 1.0 + static_cast<double>(random() % 9), 2, 0.5};
+            const sim::InOrderTimes result = sim::evaluateInOrder(lowered, times, streams);
+            EXPECT_GE(result.blocked, -1e-9) << "order only ever costs";
+            EXPECT_GE(result.makespan, result.span);
+        }
+    }
+    EXPECT_THROW(sim::lowerCommunication(sim::parseScheduleCsv("0F0\n")), sim::Error);
+}
+
+const char* const kTwoRanks = "0F0,0SEND_F0,0RECV_B0,0B0\n1RECV_F0,1F0,1B0,1SEND_B0\n";
+
+TEST(CheckCommunication, NamesWhatIsWrong)
+{
+    EXPECT_THAT(problems(kTwoRanks), IsEmpty());
+    EXPECT_THAT(problems(replaced(kTwoRanks, "0SEND_F0,", "")),
+                ElementsAre("stage 0 on rank 0 misses the SEND_F of micro-batch 0"));
+    EXPECT_THAT(problems(replaced(kTwoRanks, "1RECV_F0,", "")),
+                ElementsAre("stage 1 on rank 1 misses the RECV_F of micro-batch 0"));
+    EXPECT_THAT(problems(replaced(kTwoRanks, "0SEND_F0", "0SEND_F0,0SEND_F0")), ElementsAre("0SEND_F0 on rank 0 comes twice"));
+    EXPECT_THAT(problems(replaced(kTwoRanks, "0F0,0SEND_F0", "0SEND_F0,0F0")),
+                ElementsAre("0SEND_F0 on rank 0 comes before 0F0, which makes what it sends"));
+    EXPECT_THAT(problems(replaced(kTwoRanks, "0RECV_B0,0B0", "0B0,0RECV_B0")),
+                ElementsAre("0RECV_B0 on rank 0 comes after 0B0, which needs it"));
+    EXPECT_THAT(problems(replaced(kTwoRanks, "1B0,1SEND_B0", "1B0,1SEND_B0,1SEND_F0")),
+                ElementsAre("1SEND_F0 on rank 1: there is no stage after stage 1"));
+    EXPECT_THAT(problems(replaced(kTwoRanks, "0B0", "0B0,1SEND_B0")), ElementsAre("1SEND_B0 on rank 0: stage 1 lives on rank 1"));
+    EXPECT_THAT(problems(replaced(kTwoRanks, "0B0", "0B0,0SEND_F7,9RESHARD")),
+                ElementsAre(HasSubstr("0SEND_F7 on rank 0 is outside of 2 stages and 1 micro-batches"),
+                            HasSubstr("9RESHARD on rank 0 is outside")));
+    EXPECT_THAT(problems("0F0,0SEND_F0,1F0,1B0,0B0\n"),
+                ElementsAre("0SEND_F0 on rank 0: stage 1 is on the same rank, nothing is sent"));
+    EXPECT_THAT(problems(replaced(kTwoRanks, "1B0,", "")), Contains(HasSubstr("misses the backward")))
+        << "the schedule itself comes first";
+    CommSchedule other = commsOf(kTwoRanks);
+    std::swap(other.steps[0], other.steps[1]);
+    EXPECT_THAT(sim::checkCommunication(other), ElementsAre(HasSubstr("do not hold the passes")));
+}
+
+TEST(CommunicationDeadlock, IsExplainedAsACircleOfRanksAndTransfers)
+{
+    const std::string runs = sim::pytorchCommsCsv(
+        sim::lowerCommunication(sim::makeSchedule(request("interleaved-1f1b", 2, 2, 4)), {.unshardedStages = 0}));
+    EXPECT_THAT(problems(runs), IsEmpty());
+    // pytorch/pytorch issue 172668: one receive moved to its pass, and both ranks send before either receives.
+    const std::string late = replaced(runs, "2RECV_F0,0F1,0SEND_F1", "0F1,0SEND_F1,2RECV_F0");
+    EXPECT_THAT(problems(late), ElementsAre("deadlock: rank 0 waits at 0SEND_F1 for 1RECV_F1 of rank 1, which comes after 1SEND_F0, "
+                                            "which waits for 2RECV_F0 of rank 0, which comes after 0SEND_F1"));
+    EXPECT_THAT(problems(late, CommStreams::perPeer), testing::SizeIs(1)) << "two ranks have one stream between them";
+
+    const CommSchedule stuck = commsOf(late);
+    const std::vector<sim::CommWait> cycle = sim::communicationDeadlock(stuck);
+    ASSERT_EQ(cycle.size(), 4U);
+    for (std::size_t i = 0; i < cycle.size(); ++i)
+        EXPECT_EQ(cycle[i].needed, cycle[(i + 1) % cycle.size()].waiting) << "a drawing can follow it";
+    EXPECT_EQ(cycle[0].reason, WaitReason::partner);
+    EXPECT_EQ(cycle[1].reason, WaitReason::order);
+    EXPECT_EQ(sim::stepText(stuck.steps[0][cycle[0].waiting.index]), "0SEND_F1");
+    EXPECT_THROW(sim::evaluateInOrder(stuck), sim::Error);
+    EXPECT_THAT(sim::communicationDeadlock(commsOf(runs)), IsEmpty());
+}
+
+TEST(CommunicationDeadlock, HangsWhereReceivesWaitForTheirPass)
+{
+    // 1F1B: a rank sends the next forward while its neighbour sends a gradient, and neither receives.
+    const Schedule schedule = sim::makeSchedule(request("1f1b", 4, 1, 8));
+    const CommSchedule late = sim::lowerCommunication(schedule, {.receives = sim::ReceivePlacement::beforeUse});
+    EXPECT_THAT(sim::checkCommunication(late), IsEmpty());
+    EXPECT_THAT(sim::checkInOrder(late),
+                ElementsAre(testing::AllOf(testing::StartsWith("deadlock: rank "), HasSubstr("SEND_F"), HasSubstr("SEND_B"))));
+    // GPipe only ever sends one way at a time.
+    const Schedule oneWay = sim::makeSchedule(request("gpipe", 4, 1, 8));
+    EXPECT_THAT(sim::checkInOrder(sim::lowerCommunication(oneWay, {.receives = sim::ReceivePlacement::beforeUse})), IsEmpty());
+}
+
+TEST(CommunicationDeadlock, IsFoundExactlyWhereTheRunStops)
+{
+    std::mt19937 random(47);
+    int hangs = 0;
+    constexpr int kRounds = 300;
+    for (int round = 0; round < kRounds; ++round) {
+        CommSchedule communication = sim::lowerCommunication(sim::makeSchedule(oracle::randomRequest(random)), {.unshardedStages = 0});
+        for (int swaps = static_cast<int>(random() % 6); swaps > 0; --swaps) {
+            std::vector<Step>& steps = communication.steps[random() % communication.steps.size()];
+            const std::size_t first = random() % steps.size();
+            if (first + 1 < steps.size() &&
+                (steps[first].kind != sim::StepKind::pass || steps[first + 1].kind != sim::StepKind::pass) &&
+                !steps[first].action.overlapsNext && !(first > 0 && steps[first - 1].action.overlapsNext))
+                std::swap(steps[first], steps[first + 1]);
+        }
+        if (!sim::checkCommunication(communication).empty())
+            continue;
+        const std::vector<sim::CommWait> cycle = sim::communicationDeadlock(communication);
+        hangs += cycle.empty() ? 0 : 1;
+        if (cycle.empty()) {
+            EXPECT_NO_THROW(sim::evaluateInOrder(communication));
+            continue;
+        }
+        EXPECT_THROW(sim::evaluateInOrder(communication), sim::Error);
+        EXPECT_EQ(cycle.front().reason, WaitReason::partner);
+        for (std::size_t i = 0; i < cycle.size(); ++i) {
+            const sim::CommWait& wait = cycle[i];
+            EXPECT_EQ(wait.needed, cycle[(i + 1) % cycle.size()].waiting);
+            if (wait.reason == WaitReason::order) {
+                EXPECT_EQ(wait.waiting.rank, wait.needed.rank);
+                EXPECT_LT(wait.needed.index, wait.waiting.index) << "what comes earlier holds up what comes later";
+            }
+        }
+    }
+    EXPECT_GT(hangs, kRounds / 50);
+}
+
+TEST(EvaluateInOrder, IsTheLatencyModelWhereNothingIsInTheWay)
+{
+    // Without communication time and with a stream a peer, GPipe's sends meet receives that are posted.
+    for (const char* kind : {"gpipe", "1f1b"}) {
+        const Schedule schedule = sim::makeSchedule(request(kind, 4, 1, 8));
+        const sim::InOrderTimes times = sim::evaluateInOrder(sim::lowerCommunication(schedule));
+        EXPECT_EQ(times.makespan, 33) << kind;
+        EXPECT_EQ(times.blocked, 0) << kind;
+        EXPECT_EQ(times.span, sim::evaluateSchedule(schedule).span) << kind;
+    }
+    const sim::InOrderTimes alone = sim::evaluateInOrder(commsOf(kTwoRanks), {2, 3, 4, 0.5});
+    EXPECT_EQ(alone.makespan, 2 + 0.5 + 2 + 7 + 0.5 + 7);
+    EXPECT_THAT(alone.start[1], ElementsAre(2, 2.5, 4.5, 11.5));
+    EXPECT_THAT(alone.end[0], ElementsAre(2, 2.5, 12, 19));
+    EXPECT_THAT(alone.heldBack[0], ElementsAre(0, 0, 0, 0));
+}
+
+TEST(EvaluateInOrder, ShowsHeadOfLineBlocking)
+{
+    // pytorch/pytorch issue 188833: rank 0 posts the receive for its second chunk before it sends the next micro-batch, so that
+    // send waits for a round through all ranks.
+    const Schedule schedule = sim::makeSchedule(request("interleaved-1f1b", 4, 2, 8));
+    const sim::PassTimes times{1, 1, 1, 0.1};
+    const CommSchedule lowered = sim::lowerCommunication(schedule);
+    const sim::InOrderTimes shared = sim::evaluateInOrder(lowered, times, CommStreams::shared);
+    EXPECT_GT(shared.blocked, 1) << "more than all of the communication";
+    double held = 0;
+    for (const auto& rank : shared.heldBack)
+        for (const double time : rank)
+            held += time;
+    EXPECT_GT(held, shared.blocked);
+    // In its ring each rank hears from one neighbour and speaks to another, so a stream for each of them frees the sends.
+    const sim::InOrderTimes apart = sim::evaluateInOrder(lowered, times, CommStreams::perPeer);
+    EXPECT_LT(apart.blocked, shared.blocked);
+}
+
+TEST(EvaluateInOrder, KnowsUnequalStages)
+{
+    const std::vector<sim::PassTimes> times = {{1, 1, 1, 0.5}, {2, 2, 2, 9}};
+    const sim::InOrderTimes result = sim::evaluateInOrder(commsOf(kTwoRanks), times);
+    EXPECT_EQ(result.makespan, 1 + 0.5 + 2 + 4 + 0.5 + 2) << "the edge's time is that of the stage before it";
+    EXPECT_EQ(result.blocked, 0);
+}
+
+} // namespace

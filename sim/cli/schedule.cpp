@@ -175,6 +175,26 @@ InOrderOutcome runInOrder(const CommSchedule& communication, std::span<const Pas
     return outcome;
 }
 
+constexpr double kNsPerMs = 1e6;
+constexpr double kBytesPerGib = 1024.0 * 1024.0 * 1024.0;
+
+std::vector<PassTimes> inMilliseconds(std::vector<PassTimes> nanoseconds)
+{
+    for (PassTimes& times : nanoseconds)
+        for (double* time : {&times.forward, &times.backwardInput, &times.backwardWeight, &times.comm})
+            *time /= kNsPerMs;
+    return nanoseconds;
+}
+
+std::vector<PassMemory> inGib(std::vector<PassMemory> bytes)
+{
+    for (PassMemory& memory : bytes) {
+        memory.full /= kBytesPerGib;
+        memory.weight /= kBytesPerGib;
+    }
+    return bytes;
+}
+
 void run(const Arguments& arguments)
 {
     const auto [forward, inputGradient, weightGradient, comm] = numbersOf<4>("--times", arguments.times);
@@ -187,16 +207,20 @@ void run(const Arguments& arguments)
     if (arguments.import.empty()) {
         ScheduleRequest request = requestOf(arguments, passes, memory);
         chosen = makeFrom(request);
-        // A file's planned schedule is judged by what it was planned for, in nanoseconds and bytes.
+        // A file's planned schedule is judged by what it was planned for, in milliseconds and GiB.
         if (findScheduleFamily(request.kind)->plansByCost && !arguments.scenario.file.empty()) {
-            ofParts = std::move(request.times);
-            memoryOfParts = std::move(request.memory);
+            ofParts = inMilliseconds(std::move(request.times));
+            memoryOfParts = inGib(std::move(request.memory));
+            if (chosen.synthesis) {
+                chosen.synthesis->times.span /= kNsPerMs;
+                chosen.synthesis->bound /= kNsPerMs;
+            }
         }
     } else {
         chosen = importedFrom(arguments);
     }
     if (chosen.synthesis && arguments.format != "json")
-        std::cerr << synthesisText(*chosen.synthesis) << "\n";
+        std::cerr << synthesisText(*chosen.synthesis, arguments.scenario.file.empty() ? "" : " ms") << "\n";
     if (const auto text = exported(chosen, arguments)) {
         std::cout << *text;
         return;
@@ -246,7 +270,10 @@ void addSchedule(CLI::App& app)
         ->type_name("X")
         ->check(CLI::PositiveNumber)
         ->needs(kind);
-    command->add_option("--times", arguments->times, "Times of one chunk; default 1,1,1,0. auto, zb-1p and zb-2p plan by them")
+    command
+        ->add_option(
+            "--times", arguments->times,
+            "Times of one chunk; default 1,1,1,0. auto, zb-1p and zb-2p plan by them; of a FILE they take its own, in ms and GiB")
         ->type_name("F,I,W,COMM");
     command
         ->add_option("--memory", arguments->memory,

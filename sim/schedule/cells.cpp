@@ -154,13 +154,13 @@ Schedule framedSchedule(std::vector<std::vector<Action>> actions, int slices)
 void requirePlainPasses(const Schedule& schedule, const std::string& format)
 {
     if (schedule.slices > 1 || schedule.chains > 1)
-        throw Error(format + " has no word for slices of a sequence or for copies of the model, which \"" + schedule.kind +
+        throw Error(format + " cannot express slices of a sequence or for copies of the model, which \"" + schedule.kind +
                     "\" runs");
     std::array<const Action*, 2> backwards{}; // a whole one, an input gradient
     for (const std::vector<Action>& actions : schedule.actions)
         for (const Action& action : actions) {
             if (action.overlapsNext)
-                throw Error(format + " has no word for the overlapped block that begins with " + actionText(action));
+                throw Error(format + " cannot express the overlapped block that begins with " + actionText(action));
             if (action.kind == ActionKind::backward)
                 backwards[0] = &action;
             if (action.kind == ActionKind::backwardInput)

@@ -334,10 +334,10 @@ Synthesis Synthesiser::result() const
     return synthesis;
 }
 
-std::string synthesisText(const Synthesis& synthesis)
+std::string synthesisText(const Synthesis& synthesis, std::string_view unit)
 {
     std::ostringstream text;
-    text << "span " << synthesis.times.span << ", bound " << synthesis.bound << ": ";
+    text << "span " << synthesis.times.span << unit << ", bound " << synthesis.bound << unit << ": ";
     if (synthesis.optimal())
         text << "optimal";
     else

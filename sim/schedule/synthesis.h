@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace sim {
@@ -59,8 +60,8 @@ struct Synthesis {
     double gap() const { return bound > 0 ? times.span / bound - 1 : 0; }
     bool optimal() const { return gap() < 1e-9; }
 };
-/// "span 25, bound 24: within 4.2 %", or "...: optimal"
-std::string synthesisText(const Synthesis&);
+/// "span 25, bound 24: within 4.2 %", or "...: optimal"; `unit` follows the times.
+std::string synthesisText(const Synthesis&, std::string_view unit = "");
 
 /// The search as an object: run some of it, look, go on. The steps' sizes do not change what is found.
 class Synthesiser {

@@ -122,6 +122,7 @@ Schedule repeatedBlock(const PipelineProblem& problem, const BuildingBlock& bloc
     request.virtualStages = 2;
     request.microbatches = problem.frame.microbatches;
     std::vector<BlockOffsets> offsets;
+    offsets.reserve(problem.ranks());
     for (int rank = 0; rank < request.ranks; ++rank)
         offsets.push_back(blockOf(block, rank, request.ranks)->passes);
     return repeatBlock(request, offsets);

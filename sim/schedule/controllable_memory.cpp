@@ -326,6 +326,7 @@ BlockOffsets minOffsets(int rank, int ranks)
 Schedule makeFrom(const ScheduleRequest& request, BlockOffsets (*offsetsOf)(int rank, int ranks))
 {
     std::vector<BlockOffsets> block;
+    block.reserve(static_cast<std::size_t>(request.ranks));
     for (int rank = 0; rank < request.ranks; ++rank)
         block.push_back(offsetsOf(rank, request.ranks));
     return repeatBlock(request, block);

@@ -227,18 +227,19 @@ bool WordSearch::tryMove(Place from, Place to, double limit)
     const Place low = std::min(from, to);
     const Place high = std::max(from, to);
     // Whose predecessor in the list is another now.
-    markStale(m_at[static_cast<std::size_t>(low)]);
-    markStale(m_at[static_cast<std::size_t>(to + (from < to ? 0 : 1))]);
-    markStale(m_at[static_cast<std::size_t>(high + 1)]);
-    const std::int32_t settled = m_turn[static_cast<std::size_t>(m_at[static_cast<std::size_t>(high)])];
+    const auto at = [&](Place place) { return m_at[static_cast<std::size_t>(place)]; };
+    markStale(at(low));
+    markStale(at(from < to ? to : to + 1));
+    markStale(at(high + 1));
+    const std::int32_t settled = m_turn[static_cast<std::size_t>(at(high))];
     if (propagate(settled, limit)) {
         const double span = longestSpan();
         if (span <= limit) {
             m_span = span;
             // Whose successor in the list is another now.
-            markStale(m_at[static_cast<std::size_t>(low - 1)]);
-            markStale(m_at[static_cast<std::size_t>(to - (from < to ? 1 : 0))]);
-            markStale(m_at[static_cast<std::size_t>(high)]);
+            markStale(at(low - 1));
+            markStale(at(from < to ? to - 1 : to));
+            markStale(at(high));
             propagateTails();
             return true;
         }
@@ -328,7 +329,7 @@ bool WordSearch::reorderForEarlier(Node moved, Node passed)
     std::int32_t write = last;
     for (std::int32_t turn = last; turn-- > first;) {
         const Node node = m_window[static_cast<std::size_t>(turn - first)];
-        const Node after = m_at[static_cast<std::size_t>(m_place[static_cast<std::size_t>(node)] + 1)];
+        const Node after = m_at[static_cast<std::size_t>(m_place[static_cast<std::size_t>(node)]) + 1];
         const bool awaited = (after != moved && m_marked[static_cast<std::size_t>(after)] != 0) ||
                              m_marked[static_cast<std::size_t>(m_passes[static_cast<std::size_t>(node)].neededBy)] != 0;
         if (awaited) {
@@ -483,6 +484,11 @@ void WordSearch::adopt(const WordSearch& other)
 void WordSearch::returnToBest()
 {
     restore(m_best);
+}
+
+void WordSearch::recompute()
+{
+    restore(std::vector<Node>(m_at));
 }
 
 } // namespace sim

@@ -44,6 +44,8 @@ public:
     /// Starts over from another chain's best order.
     void adopt(const WordSearch& other);
     void returnToBest();
+    /// All times of the present order from scratch; they are the same.
+    void recompute();
     std::int64_t accepted() const { return m_accepted; }
 
 private:

@@ -79,7 +79,12 @@ TEST(Synthesis, IsValidWithinItsCapAndNeverUnderItsBound)
         SCOPED_TRACE("round " + std::to_string(round) + ": p " + std::to_string(asked.ranks) + " v " +
                      std::to_string(asked.virtualStages) + " m " + std::to_string(asked.microbatches) + " cap " +
                      std::to_string(asked.memoryCap));
-        expectSound(asked, sim::synthesise(asked));
+        double believed = 0;
+        const Synthesis made = sim::synthesise(asked, [&](const sim::SynthesisProgress& progress) { believed = progress.span; });
+        expectSound(asked, made);
+        if (believed > 0) { // else the first construction was optimal
+            EXPECT_EQ(made.times.span, believed);
+        }
     }
 }
 
@@ -198,7 +203,7 @@ TEST(Synthesis, IsNeverWorseThanTheHandmadeSchedulesOnAV)
                 SynthesisRequest asked{.ranks = golden.ranks, .microbatches = golden.microbatches, .virtualStages = 2};
                 asked.times = {timing.times};
                 asked.memoryCap = *std::max_element(golden.peakActivations.begin(), golden.peakActivations.end());
-                asked.moves = 10'000;
+                asked.moves = golden.ranks == 8 && golden.microbatches == 32 ? 2'000'000 : 200'000;
                 const Synthesis made = sim::synthesise(asked);
                 expectSound(asked, made);
                 EXPECT_LE(made.times.span, timing.span * (1 + 1e-9));

@@ -343,22 +343,26 @@ std::string deadlockText(const CommSchedule& communication, const std::vector<Co
     return line;
 }
 
+/// Of communication that passed checkCommunication.
+std::vector<CommWait> cycleOf(const CommSchedule& communication, CommStreams streams)
+{
+    const PassTimes unit;
+    const InOrderRun run(communication, std::span(&unit, 1), streams);
+    return run.finished() ? std::vector<CommWait>() : run.cycle();
+}
+
 } // namespace
 
 std::vector<CommWait> communicationDeadlock(const CommSchedule& communication, CommStreams streams)
 {
-    if (!checkCommunication(communication).empty())
-        return {};
-    const PassTimes unit;
-    const InOrderRun run(communication, std::span(&unit, 1), streams);
-    return run.finished() ? std::vector<CommWait>() : run.cycle();
+    return checkCommunication(communication).empty() ? cycleOf(communication, streams) : std::vector<CommWait>();
 }
 
 std::vector<std::string> checkInOrder(const CommSchedule& communication, CommStreams streams)
 {
     if (std::vector<std::string> problems = checkCommunication(communication); !problems.empty())
         return problems;
-    const std::vector<CommWait> cycle = communicationDeadlock(communication, streams);
+    const std::vector<CommWait> cycle = cycleOf(communication, streams);
     return cycle.empty() ? std::vector<std::string>() : std::vector{deadlockText(communication, cycle)};
 }
 

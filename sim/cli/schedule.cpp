@@ -117,7 +117,8 @@ Chosen importedFrom(const Arguments& arguments)
     if (!message.empty())
         throw Error(message);
     if (imported.format == ScheduleFormat::pytorch2024 && arguments.dialect == "auto")
-        std::cerr << arguments.import << ": read in PyTorch's dialect of 2024, where B is the input gradient and BW the full backward\n";
+        std::cerr << arguments.import
+                  << ": read in PyTorch's dialect of 2024, where B is the input gradient and BW the full backward\n";
     return {std::move(imported.schedule), std::move(imported.communication)};
 }
 
@@ -134,7 +135,8 @@ std::optional<std::string> exported(const Chosen& chosen, const Arguments& argum
     const std::string& format = arguments.format;
     if (format == "csv") {
         if (schedule.slices > 1 || schedule.chains > 1)
-            std::cerr << "note: PyTorch has no words for " << (schedule.slices > 1 ? "slices of a sequence" : "two copies of the model")
+            std::cerr << "note: PyTorch has no words for "
+                      << (schedule.slices > 1 ? "slices of a sequence" : "two copies of the model")
                       << "; rankscope-sim alone reads this table\n";
         return scheduleCsv(schedule);
     }
@@ -166,8 +168,7 @@ void run(const Arguments& arguments)
     const PassTimes passes{forward, inputGradient, weightGradient, comm, arguments.overlapped};
     const auto [full, untilWeightGradient] = numbersOf<2>("--memory", arguments.memory);
     const PassMemory memory{full, untilWeightGradient};
-    const Chosen chosen =
-        arguments.import.empty() ? Chosen{scheduleOf(arguments), std::nullopt} : importedFrom(arguments);
+    const Chosen chosen = arguments.import.empty() ? Chosen{scheduleOf(arguments), std::nullopt} : importedFrom(arguments);
     if (const auto text = exported(chosen, arguments)) {
         std::cout << *text;
         return;
@@ -205,7 +206,9 @@ void addSchedule(CLI::App& app)
         ->needs(kind);
     CLI::Option* import =
         command->add_option("--import", arguments->import, "A schedule of PyTorch, Megatron or sail instead")->type_name("FILE");
-    command->add_option("--dialect", arguments->dialect, "What --import reads: auto (default), pytorch, pytorch-2024, megatron, sail")
+    command
+        ->add_option("--dialect", arguments->dialect,
+                     "What --import reads: auto (default), pytorch, pytorch-2024, megatron, sail")
         ->type_name("")
         ->check(CLI::IsMember(namesOf(kDialects)))
         ->needs(import);
@@ -218,13 +221,18 @@ void addSchedule(CLI::App& app)
         ->add_option("--memory", arguments->memory,
                      "Activation of one micro-batch on one chunk, and its part held until W; default 1,1")
         ->type_name("MB,MW");
-    command->add_option("--overlapped", arguments->overlapped, "Time of an overlapped block; default as long as one after the other")
+    command
+        ->add_option("--overlapped", arguments->overlapped, "Time of an overlapped block; default as long as one after the other")
         ->type_name("X")
         ->check(CLI::NonNegativeNumber);
-    command->add_option("--streams", arguments->streams, "Sends and receives in order: shared (default: on one stream a rank), per-peer")
+    command
+        ->add_option("--streams", arguments->streams,
+                     "Sends and receives in order: shared (default: on one stream a rank), per-peer")
         ->type_name("")
         ->check(CLI::IsMember(namesOf(kStreams)));
-    command->add_option("--receives", arguments->receives, "Where a receive is posted: when-sent (default, as PyTorch 2.8), before-use")
+    command
+        ->add_option("--receives", arguments->receives,
+                     "Where a receive is posted: when-sent (default, as PyTorch 2.8), before-use")
         ->type_name("")
         ->check(CLI::IsMember(namesOf(kReceives)));
     command

@@ -29,9 +29,8 @@ void forEachBlock(const std::vector<Action>& actions, Visit&& visit)
 std::string rowText(const Schedule& schedule, const std::vector<Action>& actions)
 {
     std::string row;
-    forEachBlock(actions, [&](std::size_t, ActionBlock block) {
-        row += (row.empty() ? "" : " ") + blockText(block, schedule.slices);
-    });
+    forEachBlock(actions,
+                 [&](std::size_t, ActionBlock block) { row += (row.empty() ? "" : " ") + blockText(block, schedule.slices); });
     return row;
 }
 
@@ -41,7 +40,8 @@ std::string labelOf(const Schedule& schedule, ActionBlock block)
     std::string label;
     for (const Action& action : block) {
         const std::string text = actionText(action, schedule.slices);
-        label += (label.empty() ? "" : "&") + (schedule.virtualStages > 1 ? text : text.substr(text.find(actionLetter(action.kind))));
+        label +=
+            (label.empty() ? "" : "&") + (schedule.virtualStages > 1 ? text : text.substr(text.find(actionLetter(action.kind))));
     }
     return label;
 }

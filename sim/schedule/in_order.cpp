@@ -262,8 +262,7 @@ private:
         const Transfer transfer = transferOf(step);
         const bool wantsReceive = step.isSend();
         const int stage = wantsReceive ? transfer.receiver : transfer.sender();
-        return {static_cast<int>(rankOf(m_schedule, stage)),
-                wantsReceive ? m_receiveIndex[transfer] : m_sendIndex[transfer]};
+        return {static_cast<int>(rankOf(m_schedule, stage)), wantsReceive ? m_receiveIndex[transfer] : m_sendIndex[transfer]};
     }
 
     StepPlace stuckPlace() const
@@ -330,7 +329,8 @@ std::string deadlockText(const CommSchedule& communication, const std::vector<Co
     const auto text = [&](const StepPlace& place) {
         return stepText(communication.steps[static_cast<std::size_t>(place.rank)][place.index], communication.schedule.slices);
     };
-    std::string line = "deadlock: rank " + std::to_string(cycle.front().waiting.rank) + " waits at " + text(cycle.front().waiting);
+    std::string line =
+        "deadlock: rank " + std::to_string(cycle.front().waiting.rank) + " waits at " + text(cycle.front().waiting);
     for (std::size_t i = 0; i < cycle.size(); ++i) {
         const CommWait& wait = cycle[i];
         if (wait.reason == WaitReason::order)

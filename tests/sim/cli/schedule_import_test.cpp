@@ -77,10 +77,12 @@ TEST(ScheduleImport, ListsAllThatIsWrong)
     const test::Outcome hanging = run("schedule --import " + hang + " --format ascii");
     EXPECT_EQ(hanging.code, 1);
     EXPECT_THAT(lines(hanging.err),
-                ElementsAre(hang + ": deadlock: rank 0 waits at 0SEND_F1 for 1RECV_F1 of rank 1, which comes after 1SEND_B0, which "
-                                   "waits for 0RECV_B0 of rank 0, which comes after 0SEND_F1"));
+                ElementsAre(hang +
+                            ": deadlock: rank 0 waits at 0SEND_F1 for 1RECV_F1 of rank 1, which comes after 1SEND_B0, which "
+                            "waits for 0RECV_B0 of rank 0, which comes after 0SEND_F1"));
     const std::string cell = test::write("cell.csv", "0F0,0X0\n");
-    EXPECT_THAT(lines(run("schedule --import " + cell).err), ElementsAre(StartsWith(cell + ": line 1 (rank 0), cell 2: \"0X0\"")));
+    EXPECT_THAT(lines(run("schedule --import " + cell).err),
+                ElementsAre(StartsWith(cell + ": line 1 (rank 0), cell 2: \"0X0\"")));
     EXPECT_EQ(run("schedule --import /nowhere.csv").code, 1);
     EXPECT_THAT(run("schedule --import /nowhere.csv").err, HasSubstr("/nowhere.csv: cannot be read"));
 }
@@ -99,7 +101,8 @@ TEST(ScheduleCommand, TellsWhatTheOrderOfCommunicationCosts)
     const std::string loop = "schedule --kind interleaved-1f1b --stages 4 --virtual 2 --microbatches 8 --times 1,1,1,0.1";
     const json shared = runJson(loop + " --format json");
     EXPECT_NEAR(shared.at("makespan").get<double>(), 58.4, 1e-9);
-    EXPECT_NEAR(shared.at("in_order").at("makespan").get<double>() - 58.4, shared.at("in_order").at("blocked").get<double>(), 1e-9);
+    EXPECT_NEAR(shared.at("in_order").at("makespan").get<double>() - 58.4, shared.at("in_order").at("blocked").get<double>(),
+                1e-9);
     EXPECT_GT(shared.at("in_order").at("blocked").get<double>(), 1);
     const json apart = runJson(loop + " --format json --streams per-peer").at("in_order");
     EXPECT_EQ(apart.at("streams"), "per-peer");

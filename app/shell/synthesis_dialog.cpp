@@ -32,7 +32,8 @@ QString microsecondsText(double ns)
 }
 
 /// The document as a job whose schedule is synthesised, or why there is none.
-sim::ScenarioDocument::Resolved resolvedForSynthesis(sim::ScenarioDocument document, const sim::Catalogue& catalogue, int chunks, double memoryGib)
+sim::ScenarioDocument::Resolved resolvedForSynthesis(sim::ScenarioDocument document, const sim::Catalogue& catalogue, int chunks,
+                                                     double memoryGib)
 {
     apply(document, makeSynthesisEdit(document, chunks, memoryGib));
     return document.resolve(catalogue);

@@ -169,9 +169,12 @@ std::optional<std::string> exported(const Chosen& chosen, const Arguments& argum
 
 InOrderOutcome runInOrder(const CommSchedule& communication, std::span<const PassTimes> passes, const std::string& streams)
 {
-    InOrderOutcome outcome{.times = {}, .problems = checkInOrder(communication, kStreams.at(streams)), .streams = streams};
-    if (outcome.problems.empty())
+    InOrderOutcome outcome{.times = {}, .problems = {}, .streams = streams};
+    try {
         outcome.times = evaluateInOrder(communication, passes, kStreams.at(streams));
+    } catch (const Error&) {
+        outcome.problems = checkInOrder(communication, kStreams.at(streams));
+    }
     return outcome;
 }
 

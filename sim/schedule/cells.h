@@ -1,5 +1,5 @@
-// What the readers and writers of schedule files share: cells of a line, errors that name line and cell, the frame (placement, counts)
-// that follows from the actions, and what short formats have no words for. Private to sim/schedule.
+// What the readers and writers of schedule files share: cells of a line, errors that name line and cell, the frame (placement,
+// counts) that follows from the actions, and what short formats have no words for. Private to sim/schedule.
 #pragma once
 
 #include "sim/schedule/import.h"

@@ -116,7 +116,7 @@ void checkMissing(const Schedule& schedule, const std::vector<Seen>& seen, Probl
             if (!missing[i].empty())
                 problems.add("stage " + std::to_string(stage) +
                              onRank(static_cast<std::size_t>(schedule.stageToRank[static_cast<std::size_t>(stage)])) +
-                             " misses the " + kWhat[i] + " of micro-batch " + rangesText(missing[i]));
+                             " misses the " + kWhat[i] + " of micro-batch " + microbatchRanges(missing[i], schedule.slices));
     }
 }
 
@@ -289,9 +289,10 @@ std::vector<std::string> checkSchedule(const Schedule& schedule)
     std::vector<std::string> lines = {deadlockText(cycle, schedule.slices)};
     // pytorch/torchtitan issue 775.
     if (const int microbatches = schedule.microbatches / schedule.slices; microbatches < schedule.ranks)
-        lines.push_back("there are fewer micro-batches (" + std::to_string(microbatches) + ") than ranks (" +
-                        std::to_string(schedule.ranks) + "), and orders made for a pipeline that fills hang in one that does not: " +
-                        std::to_string(schedule.ranks) + " or more may do");
+        lines.push_back(
+            "there are fewer micro-batches (" + std::to_string(microbatches) + ") than ranks (" + std::to_string(schedule.ranks) +
+            "), and orders made for a pipeline that fills hang in one that does not: " + std::to_string(schedule.ranks) +
+            " or more may do");
     return lines;
 }
 

@@ -97,8 +97,8 @@ std::vector<Step> withTransfersBesidePasses(const Schedule& schedule, const std:
     return all;
 }
 
-/// All ranks go through their lists in turn, a step each; who sends also writes the receive into the other rank's list, at the place
-/// that this one has come to. So sends and receives pair up in one global order, which cannot hang.
+/// All ranks go through their lists in turn, a step each; who sends also writes the receive into the other rank's list, at the
+/// place that this one has come to. So sends and receives pair up in one global order, which cannot hang.
 std::vector<std::vector<Step>> withTransfersWhenSent(const Schedule& schedule, const std::vector<std::vector<Step>>& lists)
 {
     std::vector<std::vector<Step>> all(lists.size());
@@ -174,7 +174,8 @@ private:
     std::optional<std::string> misplaced(std::size_t rank, const Step& step)
     {
         const int stage = step.action.stage;
-        if (stage < 0 || stage >= m_schedule.stages() || step.action.microbatch < 0 || step.action.microbatch >= m_schedule.microbatches)
+        if (stage < 0 || stage >= m_schedule.stages() || step.action.microbatch < 0 ||
+            step.action.microbatch >= m_schedule.microbatches)
             return " is outside of " + std::to_string(m_schedule.stages()) + " stages and " +
                    std::to_string(m_schedule.microbatches / m_schedule.slices) + " micro-batches, which count from 0";
         if (rankOf(m_schedule, stage) != rank)
@@ -231,7 +232,8 @@ private:
             if (!missing[i].empty())
                 m_problems.add("stage " + std::to_string(steps[i].action.stage) +
                                onRank(rankOf(m_schedule, steps[i].action.stage)) + " misses the " +
-                               std::string(stepWord(steps[i].kind)) + " of micro-batch " + rangesText(missing[i]));
+                               std::string(stepWord(steps[i].kind)) + " of micro-batch " +
+                               microbatchRanges(missing[i], m_schedule.slices));
     }
 
     const Schedule& m_schedule;

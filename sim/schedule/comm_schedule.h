@@ -55,7 +55,7 @@ enum class ReceivePlacement : std::uint8_t {
 /// What is written between the passes. The defaults are PyTorch 2.8's.
 struct CommLowering {
     ReceivePlacement receives = ReceivePlacement::whenSent;
-    int unshardedStages = 3;     ///< stages whose parameters are kept gathered ahead; 0 = no UNSHARD and RESHARD
+    int unshardedStages = 3;      ///< stages whose parameters are kept gathered ahead; 0 = no UNSHARD and RESHARD
     bool reduceGradients = false; ///< REDUCE_GRAD after a stage's last backward (PyTorch after 2.8)
 };
 
@@ -65,9 +65,9 @@ int peerStage(const Step&);
 /// Throws Error if the schedule cannot run (see checkSchedule).
 CommSchedule lowerCommunication(const Schedule&, const CommLowering& = {});
 
-/// What is wrong with the communication, one line a problem: sends and receives that are missing, doubled, without need, on the wrong
-/// rank, or on the wrong side of their pass. Problems of the schedule itself come first (checkSchedule). Whether it runs to its end
-/// depends on the streams: see in_order.h.
+/// What is wrong with the communication, one line a problem: sends and receives that are missing, doubled, without need, on the
+/// wrong rank, or on the wrong side of their pass. Problems of the schedule itself come first (checkSchedule). Whether it runs to
+/// its end depends on the streams: see in_order.h.
 std::vector<std::string> checkCommunication(const CommSchedule&);
 
 } // namespace sim

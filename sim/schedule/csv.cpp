@@ -39,8 +39,8 @@ std::optional<ActionKind> kindOfLetter(std::string_view letters)
 /// SEND_F and its like.
 std::optional<StepKind> kindOfWord(std::string_view letters)
 {
-    for (const StepKind kind : {StepKind::sendForward, StepKind::receiveForward, StepKind::sendBackward, StepKind::receiveBackward,
-                                StepKind::unshard, StepKind::reshard, StepKind::reduceGradients})
+    for (const StepKind kind : {StepKind::sendForward, StepKind::receiveForward, StepKind::sendBackward,
+                                StepKind::receiveBackward, StepKind::unshard, StepKind::reshard, StepKind::reduceGradients})
         if (stepWord(kind) == letters)
             return kind;
     return std::nullopt;

@@ -1,5 +1,6 @@
-// A schedule as text in PyTorch's action grammar: one line a rank, cells like 0F1, 2B0, 1I3, 1W3. This is what the contract prints
-// and what the scenario's `schedule.actions` holds; for every other format and for files of unknown kind see import.h, export.h.
+// A schedule as text in PyTorch's action grammar: one line a rank, cells like 0F1, 2B0, 1I3, 1W3. This is what the contract
+// prints and what the scenario's `schedule.actions` holds; for every other format and for files of unknown kind see import.h,
+// export.h.
 #pragma once
 
 #include "sim/schedule/schedule.h"

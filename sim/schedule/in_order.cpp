@@ -262,8 +262,7 @@ private:
         const Transfer transfer = transferOf(step);
         const bool wantsReceive = step.isSend();
         const int stage = wantsReceive ? transfer.receiver : transfer.sender();
-        return {static_cast<int>(rankOf(m_schedule, stage)),
-                wantsReceive ? m_receiveIndex[transfer] : m_sendIndex[transfer]};
+        return {static_cast<int>(rankOf(m_schedule, stage)), wantsReceive ? m_receiveIndex[transfer] : m_sendIndex[transfer]};
     }
 
     StepPlace stuckPlace() const
@@ -330,7 +329,8 @@ std::string deadlockText(const CommSchedule& communication, const std::vector<Co
     const auto text = [&](const StepPlace& place) {
         return stepText(communication.steps[static_cast<std::size_t>(place.rank)][place.index], communication.schedule.slices);
     };
-    std::string line = "deadlock: rank " + std::to_string(cycle.front().waiting.rank) + " waits at " + text(cycle.front().waiting);
+    std::string line =
+        "deadlock: rank " + std::to_string(cycle.front().waiting.rank) + " waits at " + text(cycle.front().waiting);
     for (std::size_t i = 0; i < cycle.size(); ++i) {
         const CommWait& wait = cycle[i];
         if (wait.reason == WaitReason::order)
@@ -343,22 +343,26 @@ std::string deadlockText(const CommSchedule& communication, const std::vector<Co
     return line;
 }
 
+/// Of communication that passed checkCommunication.
+std::vector<CommWait> cycleOf(const CommSchedule& communication, CommStreams streams)
+{
+    const PassTimes unit;
+    const InOrderRun run(communication, std::span(&unit, 1), streams);
+    return run.finished() ? std::vector<CommWait>() : run.cycle();
+}
+
 } // namespace
 
 std::vector<CommWait> communicationDeadlock(const CommSchedule& communication, CommStreams streams)
 {
-    if (!checkCommunication(communication).empty())
-        return {};
-    const PassTimes unit;
-    const InOrderRun run(communication, std::span(&unit, 1), streams);
-    return run.finished() ? std::vector<CommWait>() : run.cycle();
+    return checkCommunication(communication).empty() ? cycleOf(communication, streams) : std::vector<CommWait>();
 }
 
 std::vector<std::string> checkInOrder(const CommSchedule& communication, CommStreams streams)
 {
     if (std::vector<std::string> problems = checkCommunication(communication); !problems.empty())
         return problems;
-    const std::vector<CommWait> cycle = communicationDeadlock(communication, streams);
+    const std::vector<CommWait> cycle = cycleOf(communication, streams);
     return cycle.empty() ? std::vector<std::string>() : std::vector{deadlockText(communication, cycle)};
 }
 

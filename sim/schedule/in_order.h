@@ -1,7 +1,7 @@
-// Communication as machines run it: sends and receives lie on streams that work in order, and both ends of a transfer must have come
-// to it (a rendezvous, as in NCCL's point-to-point). So a receive that is posted early holds up the sends behind it (head-of-line
-// blocking), and two ranks that each stand at the wrong one hang. evaluateSchedule (evaluate.h) knows latencies only; the difference
-// is what the order of communication costs. After pytorch/pytorch issues 172668 and 188833.
+// Communication as machines run it: sends and receives lie on streams that work in order, and both ends of a transfer must have
+// come to it (a rendezvous, as in NCCL's point-to-point). So a receive that is posted early holds up the sends behind it
+// (head-of-line blocking), and two ranks that each stand at the wrong one hang. evaluateSchedule (evaluate.h) knows latencies
+// only; the difference is what the order of communication costs. After pytorch/pytorch issues 172668 and 188833.
 //
 // A step is posted once the passes written before it have ended, as NCCL's streams wait for the compute stream at that point. A
 // transfer takes the edge's `comm` on both ranks' streams. UNSHARD, RESHARD and REDUCE_GRAD run on streams of their own and take
@@ -50,9 +50,9 @@ std::vector<CommWait> communicationDeadlock(const CommSchedule&, CommStreams = C
 std::vector<std::string> checkInOrder(const CommSchedule&, CommStreams = CommStreams::shared);
 
 struct InOrderTimes {
-    double makespan = 0; ///< last end of a pass - first start
-    double span = 0;     ///< longest time any one rank needs from its first to its last pass
-    double blocked = 0;  ///< makespan - that of evaluateSchedule: what the order on the streams costs
+    double makespan = 0;                         ///< last end of a pass - first start
+    double span = 0;                             ///< longest time any one rank needs from its first to its last pass
+    double blocked = 0;                          ///< makespan - that of evaluateSchedule: what the order on the streams costs
     std::vector<std::vector<double>> start, end; ///< [rank][step]; both ends of a transfer have the same
     /// [rank][step]: how long the output of a pass lay ready before its transfer began; 0 of all other steps.
     std::vector<std::vector<double>> heldBack;

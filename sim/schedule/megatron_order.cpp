@@ -1,5 +1,5 @@
-// Megatron Core's convert_schedule_table_to_order, which Transformer Engine's graph capture takes too: a number a pass, its rank's
-// chunk from 1, negative for the backward; half a chunk further from zero for the weight gradient.
+// Megatron Core's convert_schedule_table_to_order, which Transformer Engine's graph capture takes too: a number a pass, its
+// rank's chunk from 1, negative for the backward; half a chunk further from zero for the weight gradient.
 #include "sim/error.h"
 #include "sim/schedule/cells.h"
 #include "sim/schedule/export.h"
@@ -32,7 +32,8 @@ Word readWord(std::string_view text, const Where& where)
         }
     }
     if (digits.empty() || digits.find_first_not_of("0123456789") != std::string_view::npos)
-        failAt(where, text, "is not a chunk; write 1 for a forward of the first chunk, -1 for its backward, -1.5 for its weight gradient");
+        failAt(where, text,
+               "is not a chunk; write 1 for a forward of the first chunk, -1 for its backward, -1.5 for its weight gradient");
     const int chunk = parseNumber(digits, where, text);
     if (chunk == 0)
         failAt(where, text, "names chunk 0; they count from 1");
@@ -63,13 +64,13 @@ ImportedSchedule readMegatronOrder(const std::vector<std::string_view>& lines)
         for (std::size_t i = 0; i < words.size(); ++i) {
             const Where where{rank + 1, i + 1};
             const Word word = readWord(words[i], where);
-            const std::int64_t stage = std::int64_t{word.chunk} * static_cast<std::int64_t>(lines.size()) + static_cast<std::int64_t>(rank);
+            const std::int64_t stage =
+                std::int64_t{word.chunk} * static_cast<std::int64_t>(lines.size()) + static_cast<std::int64_t>(rank);
             if (stage > std::numeric_limits<std::int32_t>::max())
                 failAt(where, words[i], "has a number too large to be one");
             split = split || word.kind == ActionKind::backwardWeight;
-            actions[rank].push_back({.kind = word.kind,
-                                     .stage = static_cast<std::int32_t>(stage),
-                                     .microbatch = counted[{word.kind, word.chunk}]++});
+            actions[rank].push_back(
+                {.kind = word.kind, .stage = static_cast<std::int32_t>(stage), .microbatch = counted[{word.kind, word.chunk}]++});
         }
     }
     if (split)
@@ -92,8 +93,8 @@ std::string megatronOrder(const Schedule& schedule)
             int& next = counted[{action.kind, action.stage}];
             if (action.microbatch != next)
                 throw Error("Megatron's order counts micro-batches: the next " + std::string(1, actionLetter(action.kind)) +
-                            " of stage " + std::to_string(action.stage) + " would be read as micro-batch " + std::to_string(next) +
-                            ", but is " + actionText(action));
+                            " of stage " + std::to_string(action.stage) + " would be read as micro-batch " +
+                            std::to_string(next) + ", but is " + actionText(action));
             ++next;
             const std::string chunk = std::to_string(action.stage / schedule.ranks + 1);
             line += line.empty() ? "" : " ";

@@ -1,6 +1,7 @@
 // How the validators collect and word what is wrong. Private to sim/schedule.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <string>
 #include <vector>
@@ -52,6 +53,18 @@ inline std::string rangesText(const std::vector<int>& numbers)
         i = last + 1;
     }
     return text;
+}
+
+/// Micro-batches as a schedule numbers them: "0-3, 7", or with several slices "0.2, 0.3".
+inline std::string microbatchRanges(const std::vector<int>& numbers, int slices)
+{
+    if (slices == 1)
+        return rangesText(numbers);
+    constexpr std::size_t kMostShown = 8;
+    std::string text;
+    for (std::size_t i = 0; i < std::min(numbers.size(), kMostShown); ++i)
+        text += (i == 0 ? "" : ", ") + std::to_string(numbers[i] / slices) + "." + std::to_string(numbers[i] % slices);
+    return text + (numbers.size() > kMostShown ? " and " + std::to_string(numbers.size() - kMostShown) + " more" : "");
 }
 
 } // namespace sim

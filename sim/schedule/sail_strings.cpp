@@ -48,7 +48,8 @@ Step readWord(std::string_view text, const Where& where)
     const auto found =
         std::find_if(kWords.begin(), kWords.end(), [&](const auto& word) { return word.first == std::string_view(lower); });
     if (found == kWords.end() || (letters != lower && letters != upper) || lettersEnd == text.size())
-        failAt(where, text, "is not an action; write f, b or w and a micro-batch, as in f0, in capitals for the rank's second chunk");
+        failAt(where, text,
+               "is not an action; write f, b or w and a micro-batch, as in f0, in capitals for the rank's second chunk");
     Step step = found->second;
     step.action.stage = letters == lower ? 0 : 1;
     step.action.microbatch = parseNumber(text.substr(lettersEnd), where, text);
@@ -75,8 +76,9 @@ Placement placementOf(const Schedule& schedule)
             bool fits = true;
             for (int rank = 0; rank < schedule.ranks; ++rank)
                 for (int chunk = 0; chunk < chunks; ++chunk)
-                    fits = fits && schedule.stageToRank[static_cast<std::size_t>(
-                                       stageOf(placement, schedule.ranks, rank, chunk))] == rank;
+                    fits =
+                        fits &&
+                        schedule.stageToRank[static_cast<std::size_t>(stageOf(placement, schedule.ranks, rank, chunk))] == rank;
             if (fits)
                 return chunks == 1 ? Placement::line : placement;
         }
@@ -132,10 +134,12 @@ std::string sailStrings(const Schedule& schedule)
     for (std::size_t rank = 0; rank < schedule.actions.size(); ++rank) {
         std::string line;
         for (const Action& action : schedule.actions[rank]) {
-            constexpr std::array<std::array<char, 4>, 2> kLetters = {{{'f', 'b', 'b', 'w'}, {'F', 'B', 'B', 'W'}}}; // by ActionKind
+            constexpr std::array<std::array<char, 4>, 2> kLetters = {
+                {{'f', 'b', 'b', 'w'}, {'F', 'B', 'B', 'W'}}}; // by ActionKind
             const int chunk = action.stage == static_cast<int>(rank) ? 0 : 1;
-            line += (line.empty() ? "" : " ") +
-                    (kLetters[static_cast<std::size_t>(chunk)][static_cast<std::size_t>(action.kind)] + std::to_string(action.microbatch));
+            line +=
+                (line.empty() ? "" : " ") + (kLetters[static_cast<std::size_t>(chunk)][static_cast<std::size_t>(action.kind)] +
+                                             std::to_string(action.microbatch));
             written[rank].push_back({.action = action});
             written[rank].back().action.stage = chunk;
         }

@@ -39,6 +39,14 @@ TEST(CheckSchedule, NamesWhatIsMissing)
     EXPECT_THAT(problems("0F0,0B0,0F1,0B1,0F3,0B3\n"), Contains(HasSubstr("misses the forward (F) of micro-batch 2")));
 }
 
+TEST(CheckSchedule, NamesSlicesAsTheyAreWritten)
+{
+    EXPECT_THAT(problems("0F0.0,0F0.1,0B0.1\n"),
+                ElementsAre("stage 0 on rank 0 misses the backward (B, or I and W) of micro-batch 0.0"));
+    EXPECT_THAT(problems("0F0.1,0F0.0,0B0.1,0B0.0\n"), ElementsAre("0F0.1 on rank 0 comes before 0F0.0"));
+    EXPECT_THAT(problems("0F0.0,0F0.1,0B0.0,0B0.1\n"), ElementsAre("0B0.0 on rank 0 comes before 0B0.1"));
+}
+
 TEST(CheckSchedule, NamesWhatComesTwiceOrTooEarly)
 {
     EXPECT_THAT(problems("0F0,0F0,0B0\n"), ElementsAre("0F0 on rank 0 comes twice"));

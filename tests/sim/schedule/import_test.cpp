@@ -127,7 +127,8 @@ TEST(ImportSchedule, ReadsCommunication)
     const ImportedSchedule sharded = importSchedule("0UNSHARD,0F0,0B0,0REDUCE_GRAD,0RESHARD\n");
     ASSERT_TRUE(sharded.communication.has_value());
     EXPECT_EQ(sim::pytorchCommsCsv(*sharded.communication), "0UNSHARD,0F0,0B0,0REDUCE_GRAD,0RESHARD\n");
-    EXPECT_THAT(refusal("0F0,0UNSHARD1\n"), HasSubstr("cell 2: \"0UNSHARD1\" names a micro-batch, but is of a whole stage; write 0UNSHARD"));
+    EXPECT_THAT(refusal("0F0,0UNSHARD1\n"),
+                HasSubstr("cell 2: \"0UNSHARD1\" names a micro-batch, but is of a whole stage; write 0UNSHARD"));
     EXPECT_THAT(refusal("0F0,0SEND_F\n"), HasSubstr("\"0SEND_F\" has no micro-batch; write 0SEND_F0"));
 }
 
@@ -262,13 +263,17 @@ TEST(ExportSchedule, SaysWhatAFormatCannotExpress)
     const Schedule mixed = sim::parseScheduleCsv("0F0,0F1,0B0,0I1,0W1\n");
     ASSERT_TRUE(mixesBackwards(mixed));
     EXPECT_THAT(writeRefusal([&] { sim::pytorchCsv(sliced); }), HasSubstr("no word for the 4 slices"));
-    EXPECT_THAT(writeRefusal([&] { sim::pytorchCommsCsv(sim::lowerCommunication(sliced)); }), HasSubstr("no word for the 4 slices"));
+    EXPECT_THAT(writeRefusal([&] { sim::pytorchCommsCsv(sim::lowerCommunication(sliced)); }),
+                HasSubstr("no word for the 4 slices"));
     EXPECT_THAT(writeRefusal([&] { sim::pytorchCsv(mirrored); }), HasSubstr("2 copies of the model"));
     EXPECT_THAT(writeRefusal([&] { sim::megatronOrder(sliced); }), HasSubstr("slices"));
-    EXPECT_THAT(writeRefusal([&] { sim::megatronOrder(blocks); }), HasSubstr("stage 2 lives on rank 0; in \"dualpipe-v\" it lives on rank 1"));
+    EXPECT_THAT(writeRefusal([&] { sim::megatronOrder(blocks); }),
+                HasSubstr("stage 2 lives on rank 0; in \"dualpipe-v\" it lives on rank 1"));
     EXPECT_THAT(writeRefusal([&] { sim::megatronOrder(reversed); }), HasSubstr("would be read as micro-batch 0, but is 2B2"));
-    EXPECT_THAT(writeRefusal([&] { sim::megatronOrder(mixed); }), HasSubstr("the whole backward 0B0 from the input gradient 0I1"));
-    EXPECT_THAT(writeRefusal([&] { sim::sailStrings(mixed); }), HasSubstr("the whole backward 0B0 from the input gradient 0I1: split all"));
+    EXPECT_THAT(writeRefusal([&] { sim::megatronOrder(mixed); }),
+                HasSubstr("the whole backward 0B0 from the input gradient 0I1"));
+    EXPECT_THAT(writeRefusal([&] { sim::sailStrings(mixed); }),
+                HasSubstr("the whole backward 0B0 from the input gradient 0I1: split all"));
     EXPECT_THAT(writeRefusal([&] { sim::sailStrings(blocks); }), HasSubstr("overlapped block"));
     EXPECT_THAT(writeRefusal([&] { sim::sailStrings(make("interleaved-1f1b", 4, 3, 8)); }), HasSubstr("has 3"));
 }
@@ -282,8 +287,8 @@ TEST(ImportSchedule, SurvivesAnyText)
          "(0F1;0B0)OVERLAP_F_B", "0F1.1", "\n", ","},
         {"1", "-1", "-1.5", "2", "-2", "99999999999", "0", "\n", " "},
         {"f0", "b0", "w0", "F0", "B0", "W0", "sf0", "rf0", "SB0", "f1", "b1", "\n", " "}};
-    const std::array<ScheduleFormat, 5> formats = {ScheduleFormat::automatic, ScheduleFormat::pytorch, ScheduleFormat::pytorch2024,
-                                                   ScheduleFormat::megatron, ScheduleFormat::sail};
+    const std::array<ScheduleFormat, 5> formats = {ScheduleFormat::automatic, ScheduleFormat::pytorch,
+                                                   ScheduleFormat::pytorch2024, ScheduleFormat::megatron, ScheduleFormat::sail};
     int accepted = 0;
     int ran = 0;
     for (int round = 0; round < 12000; ++round) {

@@ -15,6 +15,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <map>
 
 namespace {
 
@@ -151,8 +152,9 @@ TEST(CommunicationDeadlock, IsExplainedAsACircleOfRanksAndTransfers)
     EXPECT_THAT(problems(runs), IsEmpty());
     // pytorch/pytorch issue 172668: one receive moved to its pass, and both ranks send before either receives.
     const std::string late = replaced(runs, "2RECV_F0,0F1,0SEND_F1", "0F1,0SEND_F1,2RECV_F0");
-    EXPECT_THAT(problems(late), ElementsAre("deadlock: rank 0 waits at 0SEND_F1 for 1RECV_F1 of rank 1, which comes after 1SEND_F0, "
-                                            "which waits for 2RECV_F0 of rank 0, which comes after 0SEND_F1"));
+    EXPECT_THAT(problems(late),
+                ElementsAre("deadlock: rank 0 waits at 0SEND_F1 for 1RECV_F1 of rank 1, which comes after 1SEND_F0, "
+                            "which waits for 2RECV_F0 of rank 0, which comes after 0SEND_F1"));
     EXPECT_THAT(problems(late, CommStreams::perPeer), testing::SizeIs(1)) << "two ranks have one stream between them";
 
     const CommSchedule stuck = commsOf(late);
@@ -186,7 +188,8 @@ TEST(CommunicationDeadlock, IsFoundExactlyWhereTheRunStops)
     int hangs = 0;
     constexpr int kRounds = 300;
     for (int round = 0; round < kRounds; ++round) {
-        CommSchedule communication = sim::lowerCommunication(sim::makeSchedule(oracle::randomRequest(random)), {.unshardedStages = 0});
+        CommSchedule communication =
+            sim::lowerCommunication(sim::makeSchedule(oracle::randomRequest(random)), {.unshardedStages = 0});
         for (int swaps = static_cast<int>(random() % 6); swaps > 0; --swaps) {
             std::vector<Step>& steps = communication.steps[random() % communication.steps.size()];
             const std::size_t first = random() % steps.size();
@@ -232,6 +235,90 @@ TEST(EvaluateInOrder, IsTheLatencyModelWhereNothingIsInTheWay)
     EXPECT_THAT(alone.start[1], ElementsAre(2, 2.5, 4.5, 11.5));
     EXPECT_THAT(alone.end[0], ElementsAre(2, 2.5, 12, 19));
     EXPECT_THAT(alone.heldBack[0], ElementsAre(0, 0, 0, 0));
+}
+
+/// Ends of all steps by repeating every rule until nothing moves: slow, and without the library's run. Unsharded lists only.
+std::vector<std::vector<double>> endsByRepetition(const CommSchedule& communication, const sim::PassTimes& times,
+                                                  CommStreams streams)
+{
+    const auto rankOf = [&](int stage) { return communication.schedule.stageToRank[static_cast<std::size_t>(stage)]; };
+    const auto length = [&](const Step& step) {
+        if (step.kind != sim::StepKind::pass)
+            return times.comm;
+        return step.action.kind == sim::ActionKind::forward         ? times.forward
+               : step.action.kind == sim::ActionKind::backward      ? times.backward()
+               : step.action.kind == sim::ActionKind::backwardInput ? times.backwardInput
+                                                                    : times.backwardWeight;
+    };
+    std::vector<std::vector<double>> ends;
+    for (const auto& steps : communication.steps)
+        ends.emplace_back(steps.size(), 0);
+    // What one stage hands to the next, by words: the sends and receives of a transfer, and the passes around it.
+    std::map<std::string, double> begins;
+    std::map<std::string, double> made;
+    for (bool moved = true; moved;) {
+        moved = false;
+        for (std::size_t rank = 0; rank < ends.size(); ++rank) {
+            double passes = 0;
+            std::map<int, double> stream;
+            for (std::size_t i = 0; i < ends[rank].size(); ++i) {
+                const Step& step = communication.steps[rank][i];
+                const bool isPass = step.kind == sim::StepKind::pass;
+                const bool isForward =
+                    isPass ? step.action.kind == sim::ActionKind::forward
+                           : step.kind == sim::StepKind::sendForward || step.kind == sim::StepKind::receiveForward;
+                const auto name = [&](int receiver) {
+                    return std::to_string(receiver) + (isForward ? "F" : "B") + std::to_string(step.action.microbatch);
+                };
+                double start = passes;
+                if (isPass) {
+                    if (step.action.kind != sim::ActionKind::backwardWeight)
+                        start = std::max(start, made[name(step.action.stage)]);
+                    passes = std::max(ends[rank][i], start + length(step));
+                    const int next = step.action.stage + (isForward ? 1 : -1);
+                    const bool stays =
+                        next >= 0 && next < communication.schedule.stages() && rankOf(next) == static_cast<int>(rank);
+                    if (stays && step.action.kind != sim::ActionKind::backwardWeight)
+                        made[name(next)] = passes;
+                } else {
+                    const int peer = sim::peerStage(step);
+                    double& clock = stream[streams == CommStreams::shared ? 0 : rankOf(peer)];
+                    double& both = begins[name(step.isSend() ? peer : step.action.stage)];
+                    start = both = std::max({both, clock, start});
+                    clock = start + length(step);
+                    if (step.isReceive())
+                        made[name(step.action.stage)] = clock;
+                }
+                moved = moved || start + length(step) > ends[rank][i];
+                ends[rank][i] = std::max(ends[rank][i], start + length(step));
+            }
+        }
+    }
+    return ends;
+}
+
+TEST(EvaluateInOrder, AgreesWithRulesRepeatedUntilNothingMoves)
+{
+    std::mt19937 random(53);
+    int compared = 0;
+    for (int round = 0; round < 120; ++round) {
+        Schedule schedule = sim::makeSchedule(oracle::randomRequest(random));
+        if (schedule.chains > 1 || schedule.slices > 1)
+            continue;
+        for (auto& actions : schedule.actions)
+            for (sim::Action& action : actions)
+                action.overlapsNext = false;
+        if (round % 2 == 0)
+            schedule = oracle::withSplitBackwards(schedule, random);
+        const CommSchedule lowered = sim::lowerCommunication(schedule, {.unshardedStages = 0});
+        const auto below = [&](unsigned bound) { return static_cast<double>(random() % bound); };
+        const sim::PassTimes times{1 + below(9), 1 + below(9), 1 + below(9), below(4)};
+        for (const CommStreams streams : {CommStreams::shared, CommStreams::perPeer})
+            EXPECT_EQ(sim::evaluateInOrder(lowered, times, streams).end, endsByRepetition(lowered, times, streams))
+                << sim::pytorchCommsCsv(lowered);
+        ++compared;
+    }
+    EXPECT_GT(compared, 60);
 }
 
 TEST(EvaluateInOrder, ShowsHeadOfLineBlocking)

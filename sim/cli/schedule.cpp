@@ -49,6 +49,7 @@ template <class Value>
 std::vector<std::string> namesOf(const std::map<std::string, Value>& table)
 {
     std::vector<std::string> names;
+    names.reserve(table.size());
     for (const auto& [name, value] : table)
         names.push_back(name);
     return names;

@@ -128,6 +128,7 @@ std::optional<Schedule> scheduleFor(const PipelineProblem& problem, const Constr
 std::vector<Construction> constructionsFor(const PipelineProblem& problem)
 {
     using Kind = Construction::Kind;
+    const std::size_t passes = 3 * problem.stages() * static_cast<std::size_t>(problem.frame.microbatches);
     std::vector<Construction> all{{.kind = Kind::oneByOne, .name = "one micro-batch at a time"}};
     const auto addFamilies = [&](std::initializer_list<const char*> kinds) {
         for (const char* kind : kinds)
@@ -151,7 +152,6 @@ std::vector<Construction> constructionsFor(const PipelineProblem& problem)
     } else if (problem.topology == "V") {
         addFamilies({"zb-v", "v-half", "v-min"});
         // As many as take a tenth of a second or so.
-        const std::size_t passes = 3 * problem.stages() * static_cast<std::size_t>(problem.frame.microbatches);
         const std::vector<BuildingBlock> blocks = buildingBlocks(problem, std::clamp<std::size_t>(400'000 / passes, 16, 400));
         for (const BuildingBlock& block : blocks)
             all.push_back({.kind = Kind::block, .name = "building block " + textOf(block), .block = block});
@@ -159,7 +159,10 @@ std::vector<Construction> constructionsFor(const PipelineProblem& problem)
         addFamilies({"interleaved-1f1b", "interleaved-zb"});
     }
     const std::vector<ListRules> rules = listRules(problem.frame.virtualStages > 1);
-    for (std::size_t i = 0; i < rules.size(); ++i)
+    // Of very large problems only some, in even steps: seconds instead of minutes.
+    constexpr std::size_t kMostPasses = 10'000'000;
+    const std::size_t step = 1 + passes * rules.size() / kMostPasses;
+    for (std::size_t i = 0; i < rules.size(); i += step)
         all.push_back({.kind = Kind::list, .name = "list, " + rules[i].text(), .listRules = i});
     return all;
 }

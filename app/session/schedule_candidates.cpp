@@ -79,7 +79,7 @@ ScheduleCandidates scheduleCandidates(const sim::ScenarioDocument& document, con
         if (cancel && cancel->load(std::memory_order_relaxed))
             break;
         const bool isCurrent = family.kind == lastLegal.schedule.kind;
-        if (!family.available || (family.kind == "custom" && !isCurrent))
+        if (family.kind == "custom" && !isCurrent)
             continue;
         ScheduleCandidate candidate{.kind = std::string(family.kind),
                                     .title = std::string(family.title),

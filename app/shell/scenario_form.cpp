@@ -86,8 +86,6 @@ QString clusterNote(const sim::Scenario& s)
 void fillScheduleChooser(QComboBox& box)
 {
     for (const sim::ScheduleFamily& family : sim::scheduleFamilies()) {
-        if (!family.available)
-            continue;
         box.addItem(QString::fromUtf8(family.title.data(), static_cast<qsizetype>(family.title.size())),
                     QString::fromUtf8(family.kind.data(), static_cast<qsizetype>(family.kind.size())));
         box.setItemData(box.count() - 1,

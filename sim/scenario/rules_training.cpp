@@ -63,13 +63,6 @@ void Rules::scheduleKind()
     const ScheduleSettings& s = m_scenario.schedule;
     if (!sound({"/schedule/kind", "/schedule/virtual_stages", "/layout/pp"}))
         return;
-    const auto& available = availableScheduleKinds();
-    if (std::find(available.begin(), available.end(), s.kind) == available.end()) {
-        std::string list;
-        for (const std::string& kind : available)
-            list += (list.empty() ? "" : ", ") + kind;
-        return error("/schedule/kind", "\"" + s.kind + "\" is not available yet; available: " + list);
-    }
     const int pp = m_scenario.layout.pp;
     const ChunkRange chunks = chunksOfKind(s.kind);
     if (!takesRanks(s.kind, pp)) {

@@ -29,7 +29,6 @@ ScheduleFamily autoFamily()
             .title = "Synthesised",
             .character = "the shortest order found for the passes' real times under a memory cap, and how near to the best it is",
             .source = "Rankscope: constructions of the zero-bubble papers and list scheduling, then simulated annealing",
-            .available = true,
             .minVirtualStages = 1,
             .maxVirtualStages = 0,
             .unmet = unmet,

@@ -64,7 +64,6 @@ ScheduleFamily customFamily()
             .title = "Custom",
             .character = "an order of your own, or one saved from PyTorch",
             .source = "PyTorch's schedule CSV",
-            .available = true,
             .minVirtualStages = 1,
             .maxVirtualStages = 0,
             .unmet = unmet,

@@ -36,7 +36,6 @@ struct ScheduleFamily {
     std::string_view title;                 ///< for people: "Interleaved 1F1B"
     std::string_view character;             ///< one line: what it trades for what
     std::string_view source;                ///< paper or code
-    bool available;                         ///< false: named in the contract, generator not written yet
     int minVirtualStages, maxVirtualStages; ///< 0 = no upper limit
     /// What the request violates, with the numbers and the nearest legal values; nothing when it can be made.
     std::optional<std::string> (*unmet)(const ScheduleRequest&);

@@ -32,7 +32,6 @@ ScheduleFamily gpipeFamily()
             .title = "GPipe",
             .character = "simplest order; bubble of p - 1 micro-batches, and every micro-batch's activations are held at once",
             .source = "GPipe, arXiv 1811.06965; PyTorch ScheduleGPipe",
-            .available = true,
             .minVirtualStages = 1,
             .maxVirtualStages = 1,
             .unmet = unmet,

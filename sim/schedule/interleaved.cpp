@@ -124,7 +124,6 @@ ScheduleFamily interleavedFamily()
             .character =
                 "v chunks a rank make 1F1B's bubble v times smaller, for v times the pipeline traffic and more activations",
             .source = "Narayanan et al., arXiv 2104.04473; Megatron Core, PyTorch ScheduleInterleaved1F1B",
-            .available = true,
             .minVirtualStages = 2,
             .maxVirtualStages = 0,
             .unmet = unmet,

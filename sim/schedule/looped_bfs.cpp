@@ -36,7 +36,6 @@ ScheduleFamily loopedBfsFamily()
             .character =
                 "the interleaved bubble, each chunk's weights used in one burst (good for FSDP), all activations held at once",
             .source = "Breadth-First Pipeline Parallelism, arXiv 2211.05953; PyTorch ScheduleLoopedBFS",
-            .available = true,
             .minVirtualStages = 1,
             .maxVirtualStages = 0,
             .unmet = unmet,

@@ -40,7 +40,6 @@ ScheduleFamily oneFOneBFamily()
             .title = "1F1B",
             .character = "GPipe's bubble, but a rank holds at most p micro-batches' activations",
             .source = "PipeDream-2BW, arXiv 2006.09503; Megatron Core, PyTorch Schedule1F1B",
-            .available = true,
             .minVirtualStages = 1,
             .maxVirtualStages = 1,
             .unmet = unmet,

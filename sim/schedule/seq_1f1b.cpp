@@ -50,7 +50,6 @@ ScheduleFamily seq1f1bFamily()
             .title = "Seq1F1B",
             .character = "1F1B over k slices of each sequence: its bubble and its activations nearly k times smaller",
             .source = "Sun et al., Seq1F1B, arXiv 2406.03488",
-            .available = true,
             .minVirtualStages = 1,
             .maxVirtualStages = 1,
             .unmet = unmet,

@@ -76,7 +76,6 @@ ScheduleFamily zbVFamily()
             .title = "ZB-V",
             .character = "no bubble where passes take equally long, at 1F1B's memory: stages folded as a V",
             .source = "Qi et al., arXiv 2401.10241, section 6; PyTorch ScheduleZBVZeroBubble",
-            .available = true,
             .minVirtualStages = 2,
             .maxVirtualStages = 2,
             .unmet = unmet,

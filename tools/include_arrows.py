@@ -16,13 +16,21 @@ ALLOWED = {
     "sim/cost": {"sim", "sim/scenario", "sim/mesh", "sim/model", "sim/schedule", "sim/program"},
     "sim/engine": {"sim", "sim/scenario", "sim/mesh", "sim/model", "sim/schedule", "sim/program", "sim/cost"},
     "sim/analysis": {"sim", "sim/scenario", "sim/mesh", "sim/model", "sim/schedule", "sim/program", "sim/cost", "sim/engine", "sim/trace"},
+    "live/tensor": set(),
+    "live/tasks": set(),
+    "live/record": {"sim/trace"},
+    "live/kernels": {"live/tensor", "live/tasks"},
+    "live/comm": {"live/tensor", "live/tasks", "live/kernels", "live/record"},
+    "live/model": {"live/tensor", "live/tasks", "live/kernels", "live/comm", "live/record", "sim"},
+    "live/runtime": {"live/tensor", "live/tasks", "live/kernels", "live/comm", "live/record", "live/model", "sim"},
+    "live/stream": {"live/record", "sim"},
     "app/canvas": set(),
     "app/views": {"app/canvas", "sim"},
-    "app/session": {"sim"},
-    "app/shell": {"app/canvas", "app/views", "app/session", "sim"},
+    "app/session": {"sim", "live/stream", "live/record"},
+    "app/shell": {"app/canvas", "app/views", "app/session", "sim", "live/stream"},
 }
 # Folders that must not see these outside headers.
-FORBIDDEN = {"sim": r"^(Q[A-Z]|imgui|cuda|nccl)", "app/views": r"^(Q[A-Z]|imgui|GL/)"}
+FORBIDDEN = {"sim": r"^(Q[A-Z]|imgui|cuda|nccl)", "live": r"^(Q[A-Z]|imgui)", "app/views": r"^(Q[A-Z]|imgui|GL/)"}
 # In the public headers of the app's lower parts too: a view draws on any canvas.
 FORBIDDEN_FILES = {"app/canvas/canvas.h": r"^(Q|imgui|GL/)", "app/canvas/view.h": r"^(Q|imgui|GL/)"}
 # What everyone may include.
@@ -37,7 +45,7 @@ def folder_of(path: str) -> str:
 
 def main() -> int:
     problems = []
-    for file in sorted([*ROOT.glob("sim/**/*"), *ROOT.glob("app/**/*")]):
+    for file in sorted([*ROOT.glob("sim/**/*"), *ROOT.glob("live/**/*"), *ROOT.glob("app/**/*")]):
         if file.suffix not in {".h", ".cpp"}:
             continue
         name = file.relative_to(ROOT).as_posix()
@@ -52,7 +60,7 @@ def main() -> int:
                 continue
             target = folder_of(include)
             allowed = ALLOWED[folder] | {folder}
-            fits = target in allowed or ("sim" in allowed and folder.startswith("app/") and target.startswith("sim"))
+            fits = target in allowed or ("sim" in allowed and folder.startswith(("app/", "live/")) and target.startswith("sim"))
             if not fits:
                 problems.append(f"{name}: includes {include}, but {folder} may include only {', '.join(sorted(allowed))}")
     print("\n".join(problems) if problems else "include arrows: clean")

@@ -1,0 +1,195 @@
+// The one interface between the model and the hardware: a Device gives memory and queues, a Queue runs kernels in order.
+// On the CPU a kernel has run when its call returns; on a GPU it has been put on the queue's stream. The caller never needs to
+// know which.
+//
+// Types: activations and weights are of the device's `activation` type (fp32, fp64 or bf16). Statistics (log-sum-exp, means,
+// losses), gradients of weights and optimizer states are of its `accumulation` type (fp64 on an fp64 device, else fp32).
+// Every kernel gives the same bits whatever the number of worker threads: parallel parts never split a sum.
+#pragma once
+
+#include "live/tensor/memory.h"
+#include "live/tensor/tensor.h"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+namespace live {
+
+enum class ActivationFunction : std::uint8_t { gelu /**< tanh form, as GPT-2 */, silu, relu2 };
+enum class NormKind : std::uint8_t { layernorm, rmsnorm };
+inline constexpr double kNormEpsilon = 1e-5;
+
+struct AttentionShape {
+    std::int64_t sequences = 1; ///< rows of q, k, v: position * sequences + sequence
+    int heads = 1, keyValueHeads = 1, headDim = 1;
+    /// Query i sees the keys j <= i + diagonal; all of them if not causal.
+    bool causal = true;
+    std::int64_t diagonal = 0;
+};
+
+/// Names one draw of a dropout mask. The mask depends only on this and on each element's global token and feature index, never
+/// on the layout. Philox-4x32-10 keyed by (seed, site), counted by (token, feature).
+struct DropoutKey {
+    std::uint64_t seed = 0;
+    std::uint32_t step = 0, layer = 0, site = 0;
+    double rate = 0;
+};
+
+struct AdamwStep {
+    double learningRate = 0, beta1 = 0.9, beta2 = 0.95, epsilon = 1e-8, weightDecay = 0.1;
+    std::int64_t step = 1; ///< counted from 1: bias correction
+};
+
+/// 64-bit words of an exact sum: a fixed-point number wide enough for every double, kept as signed digits of 32 bits, so that
+/// sums of any number of terms in any order (and all-reduced in any grouping) give the same bits. Demmel & Nguyen 2013's idea.
+inline constexpr int kExactSumWords = 68;
+/// The value of such a sum, rounded once.
+double exactSumValue(std::span<const std::int64_t, kExactSumWords>);
+void addToExactSum(std::span<std::int64_t, kExactSumWords>, double value);
+
+/// A stream of kernels. Used by one rank at a time. Shapes are asserted.
+class Queue {
+public:
+    virtual ~Queue() = default;
+
+    // -- moving and simple arithmetic; types may differ where it says so
+    virtual void fill(const Tensor&, double value) = 0;
+    virtual void copy(const Tensor& from, const Tensor& to) = 0; ///< converts between floating types
+    virtual void add(const Tensor& x, const Tensor& y) = 0;      ///< y += x; converts
+    virtual void scale(const Tensor&, double factor) = 0;
+    virtual void fromHost(const void* host, const Tensor&) = 0;
+    /// Waits until the queue has come here.
+    virtual void toHost(const Tensor&, void* host) = 0;
+    virtual void synchronize() = 0;
+
+    // -- linear layers: weight is [outputs, inputs], as PyTorch's
+    /// y = x weight^T (+ bias, a row of outputs, if given).
+    virtual void linear(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tensor& y) = 0;
+    /// dx = dy weight.
+    virtual void linearInputGradient(const Tensor& dy, const Tensor& weight, const Tensor& dx) = 0;
+    /// dWeight += dy^T x; dBias += column sums of dy if given. Gradients are of the accumulation type.
+    virtual void linearWeightGradient(const Tensor& dy, const Tensor& x, const Tensor& dWeight, const Tensor& dBias) = 0;
+    virtual void addBias(const Tensor& bias, const Tensor& y) = 0;        ///< y += bias, on each row
+    virtual void biasGradient(const Tensor& dy, const Tensor& dBias) = 0; ///< dBias += column sums
+
+    // -- norms; statistics is [rows, 2]: mean and 1/deviation (rmsnorm: 0 and 1/rms). bias is empty for rmsnorm
+    virtual void norm(NormKind, const Tensor& x, const Tensor& gain, const Tensor& bias, const Tensor& y,
+                      const Tensor& statistics) = 0;
+    /// dx = …; dGain, dBias += … (empty: skipped)
+    virtual void normGradient(NormKind, const Tensor& dy, const Tensor& x, const Tensor& gain, const Tensor& statistics,
+                              const Tensor& dx, const Tensor& dGain, const Tensor& dBias) = 0;
+
+    // -- MLP
+    virtual void activation(ActivationFunction, const Tensor& x, const Tensor& y) = 0;
+    virtual void activationGradient(ActivationFunction, const Tensor& x, const Tensor& dy,
+                                    const Tensor& dx) = 0; ///< dx may be dy
+    /// x = [gate | up], y = f(gate) * up.
+    virtual void gatedActivation(ActivationFunction, const Tensor& x, const Tensor& y) = 0;
+    virtual void gatedActivationGradient(ActivationFunction, const Tensor& x, const Tensor& dy, const Tensor& dx) = 0;
+
+    // -- attention: q [queries * sequences, heads * headDim], k and v likewise with keyValueHeads; may be columns of a wider
+    // tensor
+    /// Rotates pairs (i, i + headDim / 2) of each head in place by the row's position (Su et al. 2021; Llama's layout), back if
+    /// `inverse`. positions: i32, one a row.
+    virtual void rotate(const Tensor& x, int headDim, const Tensor& positions, double theta, bool inverse) = 0;
+    /// o = softmax(q k^T / sqrt(headDim)) v and its log-sum-exp [rows, heads] (accumulation type). A query that sees no key gets
+    /// 0 and -infinity.
+    virtual void attention(const AttentionShape&, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& o,
+                           const Tensor& logSumExp) = 0;
+    /// dq, dk, dv += …, from the final o and logSumExp (over all blocks of keys). They may be of the accumulation type; they are
+    /// overwritten instead of added to unless `accumulate`.
+    virtual void attentionGradient(const AttentionShape&, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& o,
+                                   const Tensor& logSumExp, const Tensor& dOutput, const Tensor& dq, const Tensor& dk,
+                                   const Tensor& dv, bool accumulate) = 0;
+    /// Joins attention over another block of keys into (o, logSumExp); both o of the accumulation type. facts: zig-zag ring.
+    virtual void mergeAttention(int headDim, const Tensor& oBlock, const Tensor& logSumExpBlock, const Tensor& o,
+                                const Tensor& logSumExp) = 0;
+
+    // -- embedding: ids i32, one a row; rows of the table are the vocabulary from firstId on, others are not owned: 0
+    virtual void embed(const Tensor& ids, const Tensor& table, std::int64_t firstId, const Tensor& y) = 0;
+    /// dTable[id - firstId] += dy, in the order of rows.
+    virtual void embedGradient(const Tensor& ids, const Tensor& dy, std::int64_t firstId, const Tensor& dTable) = 0;
+
+    // -- cross-entropy over a slice of the vocabulary (Megatron-LM): targets i32, -1 = not counted. Columns from validColumns on
+    //    are padding and count as -infinity
+    virtual void rowMaximum(const Tensor& logits, std::int64_t validColumns, const Tensor& maximum) = 0;
+    /// logits become exp(logits - maximum) (0 in padding); partial [2, rows]: the target's logit - maximum where owned else 0;
+    /// the sum of the exponentials.
+    virtual void exponentials(const Tensor& logits, std::int64_t validColumns, const Tensor& maximum, const Tensor& targets,
+                              std::int64_t firstId, const Tensor& partial) = 0;
+    /// loss [rows] = log(sum) - predicted, 0 where the target is -1.
+    virtual void crossEntropy(const Tensor& partial, const Tensor& targets, const Tensor& loss) = 0;
+    /// exponentials become the gradient (softmax - onehot) * lossScale, in place; 0 where the target is -1.
+    virtual void crossEntropyGradient(const Tensor& exponentials, const Tensor& partial, const Tensor& targets,
+                                      std::int64_t firstId, double lossScale) = 0;
+
+    // -- dropout: tokens i64, the global index of each row's token; firstFeature: global index of column 0. y may be x. Also its
+    //    own gradient
+    virtual void dropout(const DropoutKey&, const Tensor& tokens, std::int64_t firstFeature, const Tensor& x,
+                         const Tensor& y) = 0;
+
+    // -- mixture of experts
+    /// probabilities = softmax(logits) (accumulation type, [T, experts]); experts [T, k] i32: the k largest, ties to the lowest
+    /// index; weights [T, k]: their probabilities over their sum.
+    virtual void routeTopK(const Tensor& logits, const Tensor& probabilities, const Tensor& experts, const Tensor& weights) = 0;
+    /// dLogits from dWeights and from the load-balancing loss, whose gradient with respect to each probability is
+    /// auxGradient[expert] (a row; empty = none).
+    virtual void routeGradient(const Tensor& probabilities, const Tensor& experts, const Tensor& weights, const Tensor& dWeights,
+                               const Tensor& auxGradient, const Tensor& dLogits) = 0;
+    /// counts [1, experts] i64 = how often each expert was chosen.
+    virtual void countExperts(const Tensor& experts, const Tensor& counts) = 0;
+    /// Slots (token * k + choice) in the order of experts, then of tokens: order [T * k] i32, place [T, k] i32 its inverse.
+    virtual void sortByExpert(const Tensor& experts, std::int64_t expertCount, const Tensor& order, const Tensor& place) = 0;
+    /// y[i] = x[index[i] / divisor].
+    virtual void gatherRows(const Tensor& x, const Tensor& index, std::int64_t divisor, const Tensor& y) = 0;
+    /// y[t] = sum over j of weights[t, j] * x[place[t, j]]; weights empty: 1.
+    virtual void combineRows(const Tensor& x, const Tensor& place, const Tensor& weights, const Tensor& y) = 0;
+    /// dx[place[t, j]] = weights[t, j] * dy[t]; dWeights[t, j] = <dy[t], x[place[t, j]]>.
+    virtual void combineGradient(const Tensor& x, const Tensor& place, const Tensor& weights, const Tensor& dy, const Tensor& dx,
+                                 const Tensor& dWeights) = 0;
+    /// y [1, columns] = column sums of x (accumulation type), in the order of rows.
+    virtual void sumRows(const Tensor& x, const Tensor& y) = 0;
+
+    // -- sums that do not depend on the layout; words: [1, kExactSumWords] i64
+    virtual void exactSum(const Tensor& values, const Tensor& words) = 0;
+    /// Blocks of 64 elements are summed in fixed order, then added exactly. values: one contiguous row that starts at a multiple
+    /// of 64 elements of its bucket.
+    virtual void exactSumOfSquares(const Tensor& values, const Tensor& words) = 0;
+    /// factor [1, 1] (f64) = min(1, maxNorm / (sqrt(sum) + 1e-6)); 1 if maxNorm is 0.
+    virtual void clipFactor(const Tensor& words, double maxNorm, const Tensor& factor) = 0;
+
+    // -- optimizer, on one contiguous row: gradient is scaled by *clipFactor first; parameter gets the rounded copy where its
+    // type
+    //    differs from master's (else both are the same tensor). Loshchilov & Hutter 2019
+    virtual void adamw(const AdamwStep&, const Tensor& clipFactor, const Tensor& gradient, const Tensor& firstMoment,
+                       const Tensor& secondMoment, const Tensor& master, const Tensor& parameter) = 0;
+    virtual void sgd(double learningRate, const Tensor& clipFactor, const Tensor& gradient, const Tensor& master,
+                     const Tensor& parameter) = 0;
+
+    /// Nanoseconds on the process's steady clock now (CPU), or a mark to be read after the step (GPU): see record/recorder.h.
+    virtual std::int64_t mark() = 0;
+};
+
+struct DeviceInfo {
+    std::string kind;   ///< "cpu", "cuda"
+    std::string name;   ///< "Intel Xeon …, 2 cores, AVX-512", "NVIDIA H200"
+    std::string detail; ///< libraries and why this one was chosen
+    DType activation = DType::f32, accumulation = DType::f32;
+    std::int64_t memoryBytes = 0;
+};
+
+class WorkerPool;
+
+class Device : public MemorySource {
+public:
+    virtual const DeviceInfo& info() const = 0;
+    virtual std::unique_ptr<Queue> makeQueue() = 0;
+};
+
+/// precision: fp32 or fp64. Kernels may spread over idle workers of the pool (null: they run on the caller alone).
+std::unique_ptr<Device> makeCpuDevice(DType precision, WorkerPool*);
+
+} // namespace live

@@ -1,0 +1,110 @@
+// What a rank did, as it happens: fixed-size records of spans in a bounded ring that one writer (the worker that runs the rank)
+// fills and one reader (the stream) empties. A full ring drops the new record and counts it: training never waits for whoever
+// looks at it.
+#pragma once
+
+#include "sim/trace/trace.h"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace live {
+
+/// Which row of the rank a span belongs to: the actions, the kernels, one row a kind of communication.
+enum class SpanTrack : std::uint8_t { actions, compute, tp, cp, ep, dp, sendForward, sendBackward, receive };
+inline constexpr int kSpanTrackCount = 9;
+const char* spanTrackName(SpanTrack); ///< the simulator's stream names
+
+struct SpanRecord {
+    std::int64_t startNs = 0; ///< steady clock. Of communication: when this rank arrived
+    std::int64_t endNs = 0;
+    std::int64_t readyNs = 0;      ///< of communication: when the last member had arrived; else startNs
+    std::int64_t cpuNs = 0;        ///< processor time of a kernel (0: not measured)
+    std::int64_t bytes = 0;        ///< moved by a transfer
+    std::uint64_t correlation = 0; ///< the request's place in the global order: same on all members; 0 = none
+    std::uint32_t kind = 0;        ///< index into SpanKinds
+    std::int32_t microbatch = -1;
+    std::int32_t step = 0;
+    SpanTrack track = SpanTrack::compute;
+};
+
+/// Spans' names, interned; shared by all ranks of a process. Any thread.
+class SpanKinds {
+public:
+    std::uint32_t id(const sim::SpanKind&);
+    std::size_t size() const;
+    sim::SpanKind at(std::uint32_t) const;
+
+private:
+    mutable std::mutex m_mutex;
+    std::vector<sim::SpanKind> m_kinds;
+    std::unordered_map<std::string, std::uint32_t> m_ids;
+};
+
+/// A value over time: bytes held, tokens trained.
+struct CounterRecord {
+    std::int64_t timeNs = 0;
+    std::int64_t value = 0;
+};
+
+/// Single writer, single reader, bounded; capacity is rounded up to a power of two.
+template <class Record>
+class Ring {
+public:
+    explicit Ring(std::size_t capacity)
+    {
+        std::size_t size = 1;
+        while (size < capacity)
+            size *= 2;
+        m_records.resize(size);
+    }
+    void push(const Record& record)
+    {
+        const std::size_t head = m_head.load(std::memory_order_relaxed);
+        if (head - m_tail.load(std::memory_order_acquire) == m_records.size()) {
+            m_dropped.fetch_add(1, std::memory_order_relaxed);
+            return;
+        }
+        m_records[head & (m_records.size() - 1)] = record;
+        m_head.store(head + 1, std::memory_order_release);
+    }
+    /// Appends what is there.
+    void drain(std::vector<Record>& out)
+    {
+        const std::size_t head = m_head.load(std::memory_order_acquire);
+        std::size_t tail = m_tail.load(std::memory_order_relaxed);
+        for (; tail != head; ++tail)
+            out.push_back(m_records[tail & (m_records.size() - 1)]);
+        m_tail.store(tail, std::memory_order_release);
+    }
+    std::uint64_t pushed() const { return m_head.load(std::memory_order_relaxed); }
+    std::uint64_t dropped() const { return m_dropped.load(std::memory_order_relaxed); }
+
+private:
+    std::vector<Record> m_records;
+    alignas(64) std::atomic<std::size_t> m_head{0};
+    alignas(64) std::atomic<std::size_t> m_tail{0};
+    std::atomic<std::uint64_t> m_dropped{0};
+};
+
+/// One rank's records.
+class Recorder {
+public:
+    explicit Recorder(int ofRank, std::size_t capacity = 1 << 16) : rank(ofRank), spans(capacity), memory(capacity) {}
+    const int rank;
+    Ring<SpanRecord> spans;
+    Ring<CounterRecord> memory; ///< bytes held
+};
+
+/// Nanoseconds of the steady clock (CLOCK_MONOTONIC: one clock for all processes of a machine), and of this thread's processor
+/// time.
+std::int64_t nowNs();
+std::int64_t threadCpuNs();
+
+} // namespace live

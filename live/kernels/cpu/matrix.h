@@ -44,6 +44,7 @@ struct Matrix {
 class Parallel {
 public:
     explicit Parallel(WorkerPool* pool) : m_pool(pool) {}
+    std::int64_t workers() const { return m_pool ? m_pool->workers() : 1; }
 
     /// body(first, last) on pieces of `grain`.
     template <class Body>

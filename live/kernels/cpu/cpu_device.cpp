@@ -242,7 +242,9 @@ private:
         const M in(x);
         assert(x.columns == y.columns);
         cpu::columnSums(m_parallel, x.rows, x.columns, accumulate, W(y).data,
-                        [&](std::int64_t row, std::int64_t column) { return in.row(row)[column]; });
+                        [&](std::int64_t row, std::int64_t first, T* block, std::int64_t count) {
+                            cpu::vectorKernels<T>().addTo(in.row(row) + first, block, count);
+                        });
     }
 
     Parallel m_parallel;
@@ -262,8 +264,9 @@ public:
     CpuDevice(DType precision, WorkerPool* pool) : m_pool(pool)
     {
         m_info.kind = "cpu";
-        m_info.name = processorName() + ", " + std::to_string(std::max(1U, std::thread::hardware_concurrency())) + " cores";
-        m_info.detail = "matrix products by OpenBLAS";
+        m_info.name = processorName() + ", " + std::to_string(std::max(1U, std::thread::hardware_concurrency())) + " cores, " +
+                      cpu::vectorKernels<float>().name;
+        m_info.detail = "kernels compiled for " + std::string(cpu::vectorKernels<float>().name);
         m_info.activation = m_info.accumulation = precision;
         m_info.memoryBytes = static_cast<std::int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
     }

@@ -81,9 +81,9 @@ struct StepSummary {
 struct RunState {
     RunStatus status = RunStatus::starting;
     std::string message;              ///< why it failed or what it is doing
-    std::uint64_t spansRecorded = 0;  ///< by all ranks so far
-    std::uint64_t spansDropped = 0;   ///< of which the recorders' rings were too full to take
-    std::uint64_t spansForgotten = 0; ///< taken, but beyond what the history keeps
+    std::uint64_t spansRecorded = 0;  ///< taken from all ranks so far
+    std::uint64_t spansDropped = 0;   ///< not taken: a rank's ring was full
+    std::uint64_t spansForgotten = 0; ///< taken, then dropped from the history, which keeps the last steps only
 };
 
 /// A span and whose it is.

@@ -40,17 +40,23 @@ public:
     std::int64_t originNs() const { return m_originNs; }
 
 private:
-    static constexpr std::int32_t kNone = -1;
+    /// A send and its receive, or the one of them that is known so far.
     struct Meeting {
-        std::int32_t fromTrack = kNone, fromSpan = kNone, toTrack = kNone, toSpan = kNone;
+        sim::Flow ends;
+        std::int32_t flow = kNone; ///< its place in Trace::flows once both ends are known
+        bool hasFrom = false, hasTo = false;
+        std::uint64_t correlation = 0;
     };
+    static constexpr std::int32_t kNone = -1;
+
     void addTracks(std::span<const RankSpan>);
     void addSpan(const RankSpan&);
-    std::uint32_t waitKind(std::uint32_t transferKind);
+    void addMemory(const RankMemory&);
+    std::uint32_t waitKind(const std::string& group);
     std::size_t insert(std::size_t track, std::int64_t startNs, std::int64_t endNs, std::uint32_t kind, std::int32_t microbatch,
                        std::uint64_t correlation);
-    void connect(std::size_t track, std::size_t span, const SpanRecord&);
-    void moveOrigin(std::int64_t originNs);
+    void meet(std::size_t track, std::size_t span, const SpanRecord&);
+    void setOrigin(std::int64_t originNs);
 
     sim::Trace m_trace;
     bool m_hasOrigin = false;
@@ -60,8 +66,11 @@ private:
     std::vector<std::uint32_t> m_kindOfRecord;                        ///< SpanRecord::kind → kind of the trace
     std::unordered_map<std::string, std::uint32_t> m_waitKinds;       ///< by group
     std::vector<std::array<std::int32_t, kSpanTrackCount>> m_trackOf; ///< [rank]: its tracks, or kNone
-    std::vector<std::vector<std::int32_t>> m_flowOf;                  ///< [track][span]: flow, waiting end, or kNone
-    std::unordered_map<std::uint64_t, std::pair<std::int32_t, std::size_t>> m_waitingEnds;
+    std::vector<SpanTrack> m_whichTrack;                              ///< [track]
+    std::vector<std::vector<std::int32_t>> m_meetingOf;               ///< [track][span]: meeting, or kNone
+    std::vector<Meeting> m_meetings;
+    std::unordered_map<std::uint64_t, std::int32_t> m_openMeetings; ///< by correlation: one end is missing
+    std::vector<RankMemory> m_earlyMemory;                          ///< came before the first span
 };
 
 /// Of the steps in the range of which spans are kept; all by default.

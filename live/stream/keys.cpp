@@ -87,7 +87,8 @@ KeyPair createKeyFiles(const fs::path& path)
     if (fs::exists(publicPath)) // before the secret one is written
         throw sim::Error(publicPath.string() + " exists already: name another file");
     const KeyPair keys = makeKeyPair();
-    writeNew(path, std::string(kTitle) + ". Secret: for its owner only\npublic " + keys.publicKey + "\nsecret " + keys.secretKey + "\n",
+    writeNew(path,
+             std::string(kTitle) + ". Secret: for its owner only\npublic " + keys.publicKey + "\nsecret " + keys.secretKey + "\n",
              S_IRUSR | S_IWUSR);
     writeNew(publicPath, std::string(kTitle) + ". For those who want to know the owner\npublic " + keys.publicKey + "\n",
              S_IRUSR | S_IWUSR | S_IRGRP | S_IROTH);

@@ -114,16 +114,18 @@ RunDescription descriptionFrom(const Json& json)
 
 Json toJson(const sim::SpanKind& kind)
 {
-    return {{"name", kind.name},   {"class", static_cast<int>(kind.opClass)}, {"stage", kind.stage}, {"layer", kind.layer},
-            {"group", kind.group}, {"bytes", kind.bytes},                     {"flops", kind.flops}};
+    return {{"name", kind.name},   {"class", static_cast<int>(kind.opClass)},
+            {"stage", kind.stage}, {"layer", kind.layer},
+            {"group", kind.group}, {"bytes", kind.bytes},
+            {"flops", kind.flops}};
 }
 
 sim::SpanKind kindFrom(const Json& json)
 {
     sim::SpanKind kind;
     kind.name = textIn(json, "name");
-    kind.opClass = static_cast<sim::OpClass>(
-        intIn(json, "class", static_cast<int>(sim::OpClass::other), 0, sim::kOpClassCount - 1));
+    kind.opClass =
+        static_cast<sim::OpClass>(intIn(json, "class", static_cast<int>(sim::OpClass::other), 0, sim::kOpClassCount - 1));
     kind.stage = intIn(json, "stage", -1, -1, std::numeric_limits<int>::max());
     kind.layer = intIn(json, "layer", -1, -1, std::numeric_limits<int>::max());
     kind.group = textIn(json, "group");
@@ -153,8 +155,12 @@ RunState stateFrom(const Json& json)
 
 Json toJson(const Block& block)
 {
-    return {{"content", static_cast<int>(block.content)}, {"first", block.firstStep},     {"last", block.lastStep},
-            {"count", block.count},                       {"sequence", block.sequence}, {"before", block.spansBefore}};
+    return {{"content", static_cast<int>(block.content)},
+            {"first", block.firstStep},
+            {"last", block.lastStep},
+            {"count", block.count},
+            {"sequence", block.sequence},
+            {"before", block.spansBefore}};
 }
 
 Block blockFrom(const Json& json)

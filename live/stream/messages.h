@@ -3,7 +3,8 @@
 //
 //   viewer → run   hello {run, block, spans, kinds}: I am new, or was cut off and have so much
 //                  ack {n}, alive, control {action}, bye
-//   run → viewer   run {description}, then data {n, kinds, blocks, missed, state, steps} + blocks' bytes + steps' bytes, alive,
+//   run → viewer   run {description}, then data {n, kinds_from, kinds, blocks, state, steps} + blocks' bytes + steps' bytes,
+//   alive,
 //                  reply {action, accepted, message}, who (say hello again), refused {message}, end
 #pragma once
 

@@ -39,18 +39,18 @@ struct PublishOptions {
 };
 
 struct PublisherCounts {
-    std::uint64_t viewers = 0;         ///< attached now
-    std::uint64_t attached = 0;        ///< ever
-    std::uint64_t forgotten = 0;       ///< fell silent
-    std::uint64_t refusedKeys = 0;     ///< connections with a wrong key
-    std::uint64_t ignoredMessages = 0; ///< not understood
+    std::uint64_t viewers = 0;                                   ///< attached now
+    std::uint64_t attached = 0;                                  ///< ever
+    std::uint64_t forgotten = 0;                                 ///< fell silent
+    std::uint64_t refusedKeys = 0;                               ///< connections with a wrong key
+    std::uint64_t ignoredMessages = 0;                           ///< not understood
     std::uint64_t spansSent = 0, spansMissed = 0, bytesSent = 0; ///< over all viewers
 };
 
 class Publisher {
 public:
-    /// Throws sim::Error if the endpoint is taken or none, or reaches beyond this machine without keys. The collector must outlive
-    /// it.
+    /// Throws sim::Error if the endpoint is taken or none, or reaches beyond this machine without keys. The collector must
+    /// outlive it.
     Publisher(Collector&, const PublishOptions&);
     ~Publisher(); ///< sends what is left to those who take it in time, and says goodbye
     Publisher(const Publisher&) = delete;

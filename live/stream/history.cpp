@@ -64,6 +64,7 @@ RunDescription describeRun(const sim::Scenario& scenario, const sim::Mesh& mesh,
         const auto kind = static_cast<sim::GroupKind>(i);
         run.groupSizes[std::string(sim::groupKindName(kind))] = mesh.groupSize(kind);
     }
+    run.groupSizes["world"] = run.worldSize;
     run.startedNs = nowNs();
     run.startedUnixNs =
         std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count();

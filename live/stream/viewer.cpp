@@ -161,6 +161,7 @@ private:
     std::uint64_t m_toldAcknowledged = 0;
     int m_failedHandshakes = 0;
     bool m_isFinal = false, m_isDisconnected = false, m_wakeNeeded = false;
+    bool m_isSilent = false; ///< connected, but not heard of for too long
     Clock::time_point m_heard, m_spoken;
 
     mutable std::mutex m_mutex; ///< all below
@@ -284,8 +285,13 @@ void Viewer::Thread::lose(const std::string& why)
 void Viewer::Thread::speak()
 {
     const auto now = Clock::now();
-    if (m_greeted && now - m_heard > m_options.silence)
-        lose("the run at " + m_endpoint + " has been silent for " + std::to_string(m_options.silence.count()) + " ms");
+    if (m_greeted && !m_isSilent && now - m_heard > m_options.silence) {
+        // The connection stands: should the run go on, it goes on from here.
+        m_isSilent = true;
+        setState(ViewerState::lost, "the run at " + m_endpoint + " has been silent for " +
+                                        std::to_string(m_options.silence.count()) +
+                                        " ms: it was stopped, or the network broke. All that was received is kept");
+    }
 
     std::vector<RunRequest> requests;
     std::uint64_t acknowledged = 0;
@@ -353,6 +359,8 @@ void Viewer::Thread::receiveAll()
         if (!json)
             continue;
         m_heard = Clock::now();
+        if (std::exchange(m_isSilent, false) && m_greeted)
+            setState(ViewerState::connected, "attached to " + m_history.description.name + " at " + m_endpoint);
         try {
             receive(*json, frames);
         } catch (const std::exception& error) {

@@ -202,7 +202,7 @@ pid_t startRunProcess(const std::string& endpoint)
     const pid_t process = ::fork();
     if (process != 0)
         return process;
-    test::Run run;
+    test::Run run({.history = {.steps = 1'000'000}});
     live::Publisher publisher(*run.collector, quick(endpoint));
     for (int step = 0;; ++step) {
         run.train(step, 1);

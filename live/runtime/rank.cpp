@@ -71,7 +71,7 @@ void Rank::makeStages(const Job& job)
         const int part = stage % schedule.chainLength();
         const auto place = static_cast<std::size_t>(part);
         const int firstLayer = std::accumulate(layers.begin(), layers.begin() + part, 0);
-        m_stages[stage] = std::make_unique<Stage>(m_context, m_shape, job.options,
+        m_stages[stage] = std::make_unique<Stage>(m_context, m_shape,
                                                   Stage::Place{.stage = stage,
                                                                .firstLayer = firstLayer,
                                                                .layers = layers[place],
@@ -325,7 +325,7 @@ Task<> Rank::finish(int stepFromOne, double learningRate)
         stage->takeAuxiliaryLoss(auxiliary);
     queue.fromHost(auxiliary.data(), m_words->rowRange(kAuxiliaryRow, 1));
     co_await m_context.allReduce(Group::world, m_words, "sums");
-    queue.clipFactor(m_words->rowRange(kSquaresRow, 1), m_job.options.clipNorm, m_clipFactor);
+    queue.clipFactor(m_words->rowRange(kSquaresRow, 1), m_job.scenario.live.clipNorm, m_clipFactor);
     co_await m_weights.update(m_clipFactor, stepFromOne, learningRate);
 
     std::array<std::int64_t, kSumRows * kExactSumWords> words{};

@@ -269,7 +269,7 @@ Task<> Weights::update(const Tensor& clipFactor, std::int64_t stepFromOne, doubl
                                  .beta1 = m_options.beta1,
                                  .beta2 = m_options.beta2,
                                  .epsilon = m_options.epsilon,
-                                 .weightDecay = own.parameter->spec.decays ? m_options.weightDecay : 0,
+                                 .weightDecay = own.parameter->spec.decays ? m_context.scenario.live.weightDecay : 0,
                                  .step = stepFromOne};
             m_context.queue->adamw(step, clipFactor, own.gradient, own.firstMoment, own.secondMoment, own.master, own.value);
         });

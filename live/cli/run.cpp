@@ -84,6 +84,14 @@ void addRun(CLI::App& app)
     CLI::Option* allowed = command->add_option("--allow", request.allowed, "File of the viewers' public keys, one a line");
     key->needs(allowed);
     allowed->needs(key);
+    CLI::Option* checkpoint =
+        command->add_option("--checkpoint", request.checkpoint, "Write checkpoints there: at the end, and on request")
+            ->type_name("FOLDER");
+    command->add_option("--every", request.checkpointEvery, "And after every so many steps")
+        ->check(CLI::Range(1, 1'000'000'000))
+        ->needs(checkpoint);
+    command->add_option("--resume", request.resume, "Go on from a checkpoint, of any layout of the same model")
+        ->type_name("FOLDER");
     command->add_option("--workers", request.workers, "Threads that run ranks (default: one a core)")->check(CLI::Range(1, 4096));
     command->add_option("--deadline", arguments->deadlineSeconds, "Seconds after which a rank that waits counts as hung")
         ->check(CLI::Range(0.05, 1e6))

@@ -1,5 +1,6 @@
 #include "live/cli/training.h"
 
+#include "live/runtime/checkpoint.h"
 #include "live/runtime/watchdog.h"
 #include "live/stream/as_if_parallel.h"
 #include "live/stream/collector.h"
@@ -102,7 +103,18 @@ TrainingReport train(const TrainingRequest& request)
     WorkerPool pool(request.workers > 0 ? request.workers : static_cast<int>(std::max(1U, std::thread::hardware_concurrency())));
     const auto device = makeCpuDevice(scenario.live.dtype == "fp64" ? DType::f64 : DType::f32, &pool);
     const auto communicator = makeLocalCommunicator(pool);
-    Run run(scenario, {.pool = &pool, .device = device.get(), .communicator = communicator.get()});
+    int firstStep = 1;
+    std::filesystem::path resumed;
+    if (!request.resume.empty()) {
+        resumed = findCheckpoint(request.resume);
+        firstStep = readCheckpointInfo(resumed).step + 1;
+        if (firstStep > scenario.live.steps)
+            throw sim::Error(resumed.string() + " has done " + std::to_string(firstStep - 1) +
+                             " steps already; --steps must be more");
+    }
+    Run run(scenario, {.pool = &pool, .device = device.get(), .communicator = communicator.get(), .firstStep = firstStep});
+    if (!resumed.empty())
+        readCheckpoint(resumed, run.ranks());
 
     RunDescription description = describeRun(scenario, run.mesh(), request.scenarioJson);
     description.device = device->info().name;
@@ -131,7 +143,7 @@ TrainingReport train(const TrainingRequest& request)
     const int last = scenario.live.steps;
     try {
         const Watchdog watchdog(run, request.deadline);
-        run.train(scenario.live.steps, [&](const StepReport& step) {
+        run.train(last - firstStep + 1, [&](const StepReport& step) {
             report.losses.push_back(step.result.loss);
             report.gradientNorms.push_back(step.result.gradientNorm);
             report.stepSeconds.push_back(step.seconds);
@@ -144,6 +156,13 @@ TrainingReport train(const TrainingRequest& request)
                                 .endNs = endNs});
             if (!request.quiet)
                 printStep(step, last);
+            const bool due = request.checkpointEvery > 0 && step.step % request.checkpointEvery == 0;
+            const bool atEnd = step.step == last || control.stopped();
+            if (!request.checkpoint.empty() && (due || atEnd || control.takeCheckpoint())) {
+                const auto path = writeCheckpoint(request.checkpoint, {step.step, request.scenarioJson}, run.ranks());
+                if (!request.quiet)
+                    std::cerr << "checkpoint " << path.string() << "\n";
+            }
             if (control.isPaused() && !control.stopped()) {
                 collector.setStatus(RunStatus::paused);
                 control.waitWhilePaused();
@@ -172,7 +191,7 @@ TrainingReport train(const TrainingRequest& request)
     report.tokensPerSecond = tokens * static_cast<double>(report.stepSeconds.size() - warm) / seconds;
     if (!report.losses.empty() && report.spansDropped == 0)
         report.asIfParallelSeconds =
-            static_cast<double>(asIfParallel(history, static_cast<int>(report.losses.size())).stepNs) * 1e-9;
+            static_cast<double>(asIfParallel(history, firstStep + static_cast<int>(report.losses.size()) - 1).stepNs) * 1e-9;
     if (!request.trace.empty())
         sim::saveTrace(makeTrace(history), request.trace);
     return report;

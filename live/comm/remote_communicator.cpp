@@ -18,8 +18,11 @@ using remote::Arrival;
 using remote::Operation;
 using remote::Place;
 
-/// Operations of one group that can be told apart while they are under way.
-constexpr int kWindow = 128;
+/// Collectives of one group that can be told apart while they are under way; transfers: channels between the same two processes,
+/// and transfers of one channel.
+constexpr int kWindow = 1024;
+constexpr int kTransferWindow = 8;
+constexpr int kChannels = kWindow / kTransferWindow;
 
 class RemoteCommunicator : public Communicator {
 public:
@@ -127,7 +130,7 @@ private:
         std::vector<std::vector<Arrival>> meetings; ///< collectives that not all own members have reached, the oldest first
         std::map<int, std::uint64_t> reached;       ///< by member: collectives issued so far
         std::uint64_t started = 0;                  ///< collectives
-        std::map<int, std::uint64_t> transfers;     ///< by sender
+        std::map<std::pair<int, int>, std::uint64_t> sends, receives; ///< by own member and peer
     };
 
     GroupState& stateOf(const CommGroup& group)
@@ -166,12 +169,14 @@ private:
     {
         const CommRequest& request = *arrival.request;
         if (request.kind == CommKind::send || request.kind == CommKind::receive) {
-            if (request.group->size() != 2)
-                throw sim::Error("transfers between processes use groups of two, not " + request.group->name + " of " +
-                                 std::to_string(request.group->size()));
-            const int sender = request.kind == CommKind::send ? request.member : request.peer;
-            return std::make_unique<Operation>(group.place, std::vector{arrival},
-                                               tagOf(*request.group, group.transfers[sender]++));
+            const bool isSend = request.kind == CommKind::send;
+            const int channel =
+                channelOf(group.place, isSend ? request.member : request.peer, isSend ? request.peer : request.member);
+            const std::pair pair(request.member, request.peer);
+            const std::uint64_t count = (isSend ? group.sends : group.receives)[pair]++;
+            return std::make_unique<Operation>(
+                group.place, std::vector{arrival},
+                tagOf(*request.group, channel * kTransferWindow + static_cast<int>(count % kTransferWindow)));
         }
         const auto place = static_cast<std::size_t>(group.reached[request.member]++ - group.started);
         if (place == group.meetings.size())
@@ -186,7 +191,8 @@ private:
         for (const Arrival& other : arrivals)
             if (other.request->kind != arrivals[0].request->kind)
                 return mismatch(group.place, std::move(arrivals));
-        return std::make_unique<Operation>(group.place, std::move(arrivals), tagOf(*request.group, group.started++));
+        return std::make_unique<Operation>(group.place, std::move(arrivals),
+                                           tagOf(*request.group, static_cast<int>(group.started++ % kWindow)));
     }
 
     /// Own members already disagree: nothing is sent, the others learn of it by the abort that follows.
@@ -204,13 +210,31 @@ private:
         return nullptr;
     }
 
-    int tagOf(const CommGroup& group, std::uint64_t count) const
+    /// Numbers the pairs of a sender and a receiver that share their two processes.
+    static int channelOf(const Place& place, int sender, int receiver)
+    {
+        const auto among = [&](int member) {
+            const std::vector<int> members = place.membersOf(place.processOf[static_cast<std::size_t>(member)]);
+            const auto found = std::find(members.begin(), members.end(), member);
+            return std::pair(static_cast<int>(found - members.begin()), static_cast<int>(members.size()));
+        };
+        const auto [receiverIndex, receivers] = among(receiver);
+        const int channel = among(sender).first * receivers + receiverIndex;
+        if (channel >= kChannels)
+            throw sim::Error("group " + place.group->name +
+                             " has too many members in two processes for transfers between all of them: "
+                             "at most " +
+                             std::to_string(kChannels) + " pairs");
+        return channel;
+    }
+
+    int tagOf(const CommGroup& group, int place) const
     {
         const int largest = m_transport->maxTag() / (kWindow * remote::kTagsPerOperation) - 1;
         if (group.id < 0 || group.id > largest)
             throw sim::Error("group " + group.name + " has the number " + std::to_string(group.id) + "; " + m_transport->name() +
                              " has room for 0 to " + std::to_string(largest));
-        return (group.id * kWindow + static_cast<int>(count % kWindow)) * remote::kTagsPerOperation;
+        return (group.id * kWindow + place) * remote::kTagsPerOperation;
     }
 
     /// Takes the first of these one round further. A text: the transport has failed.

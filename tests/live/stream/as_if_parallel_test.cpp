@@ -145,7 +145,7 @@ TEST(AsIfParallel, MissingPartnersAreNamed)
     spans.erase(spans.begin() + 6);
     EXPECT_THAT(errorOf(spans, 2), HasSubstr("tp comm \"tp all-reduce\" (request 2) has 1 of 2 members (rank 0)"));
     const std::vector<RankSpan> lonely = {{0, test::commSpan(SpanTrack::sendForward, kKinds.send, 0, 1, 2, 5)}};
-    EXPECT_THAT(errorOf(lonely, 2), HasSubstr("send forward \"send\" (request 5) has 1 of 2 members"));
+    EXPECT_THAT(errorOf(lonely, 2), HasSubstr("send activations \"send\" (request 5) has 1 of 2 members"));
     const std::vector<RankSpan> twoSends = {{0, test::commSpan(SpanTrack::sendForward, kKinds.send, 0, 1, 2, 5)},
                                             {1, test::commSpan(SpanTrack::sendForward, kKinds.send, 0, 1, 2, 5)}};
     EXPECT_THAT(errorOf(twoSends, 2), HasSubstr("two sends"));

@@ -11,6 +11,7 @@
 #include <cmath>
 #include <limits>
 #include <random>
+#include <set>
 
 namespace {
 
@@ -206,8 +207,16 @@ TEST(RunDescription, NamesRanksAndGroupsAsTheSimulatorDoes)
     EXPECT_EQ(run.groupSizes.at("tp"), 2);
     EXPECT_EQ(run.groupSizes.at("world"), 8);
     EXPECT_NE(run.runId, live::describeRun(scenario, simulation->mesh(), "{}").runId);
+}
+
+TEST(SpanTrack, HasTheNameOfTheSimulatorsStream)
+{
+    std::set<std::string> names;
     for (int track = 0; track < live::kSpanTrackCount; ++track)
-        EXPECT_EQ(std::string(live::spanTrackName(static_cast<live::SpanTrack>(track))).empty(), false);
+        names.insert(live::spanTrackName(static_cast<live::SpanTrack>(track)));
+    const auto simulation = sim::simulate(test::smallScenario(2, 2, 2));
+    for (const sim::Track& track : simulation->trace(sim::TraceDetail::kernels).tracks)
+        EXPECT_TRUE(names.contains(track.name)) << track.name;
 }
 
 } // namespace

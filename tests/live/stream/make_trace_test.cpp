@@ -64,7 +64,7 @@ TEST(LiveTrace, HasTheSimulatorsShape)
     ASSERT_EQ(trace.processes.size(), 4U);
     EXPECT_EQ(trace.processes[3].name, "rank 3 (dp0 pp1 cp0 tp1)");
     EXPECT_THAT(trackNames(trace),
-                ElementsAre("0 actions", "0 compute", "0 tp comm", "0 send forward", "1 compute", "1 tp comm", "2 receive"));
+                ElementsAre("0 actions", "0 compute", "0 tp comm", "0 send activations", "1 compute", "1 tp comm", "2 receive"));
     EXPECT_EQ(trace.endNs, 11'000);
     EXPECT_EQ(trace.tracks[1].role, sim::TrackRole::compute);
     EXPECT_THAT(trace.tracks[1].startNs, ElementsAre(0));

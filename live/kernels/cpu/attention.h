@@ -1,0 +1,187 @@
+// Attention and rotary positions. Scores are computed by blocks of queries against all the keys those see, so that memory does
+// not grow with the square of the sequence, and are computed again in the gradient from the log-sum-exp (as FlashAttention,
+// Dao et al. 2022).
+#pragma once
+
+#include "live/kernels/cpu/gemm.h"
+#include "live/kernels/cpu/vector_kernels.h"
+#include "live/kernels/device.h"
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+namespace live::cpu {
+
+inline constexpr std::int64_t kQueryBlock = 64;
+
+/// A thread's scratch, kept from call to call. Each `slot` is an array of its own.
+template <class T>
+T* scratch(std::size_t slot, std::int64_t elements)
+{
+    thread_local std::vector<T> arrays[4];
+    if (arrays[slot].size() < static_cast<std::size_t>(elements))
+        arrays[slot].resize(static_cast<std::size_t>(elements));
+    return arrays[slot].data();
+}
+
+/// One sequence and head of a tensor whose rows are position * sequences + sequence.
+template <class T>
+struct Head {
+    T* data;
+    std::int64_t stride; ///< from one position to the next
+    Head(Matrix<T> matrix, const AttentionShape& shape, std::int64_t sequence, std::int64_t head)
+        : data(matrix.row(sequence) + head * shape.headDim), stride(matrix.stride * shape.sequences)
+    {
+    }
+    T* row(std::int64_t position) const { return data + position * stride; }
+};
+
+/// How many of the keys query i sees: always the first ones.
+inline std::int64_t keysSeen(const AttentionShape& shape, std::int64_t query, std::int64_t keys)
+{
+    return shape.causal ? std::clamp<std::int64_t>(query + shape.diagonal + 1, 0, keys) : keys;
+}
+
+template <class T>
+void attention(const Parallel& parallel, const AttentionShape& shape, Matrix<const T> q, Matrix<const T> k, Matrix<const T> v,
+               Matrix<T> o, Matrix<T> logSumExp)
+{
+    assert(q.columns == shape.heads * shape.headDim && k.columns == shape.keyValueHeads * shape.headDim);
+    assert(v.columns == k.columns && o.columns == q.columns && logSumExp.columns == shape.heads);
+    assert(q.rows == o.rows && q.rows == logSumExp.rows && k.rows == v.rows && q.rows % shape.sequences == 0);
+    const std::int64_t queries = q.rows / shape.sequences, keys = k.rows / shape.sequences, dim = shape.headDim;
+    const std::int64_t blocks = (queries + kQueryBlock - 1) / kQueryBlock;
+    const auto factor = static_cast<T>(1 / std::sqrt(static_cast<double>(dim)));
+    const auto& kernels = vectorKernels<T>();
+    parallel.over(shape.sequences * shape.heads * blocks, 1, [&](std::int64_t item, std::int64_t) {
+        const std::int64_t sequence = item / blocks / shape.heads, head = item / blocks % shape.heads;
+        const std::int64_t first = item % blocks * kQueryBlock, count = std::min(kQueryBlock, queries - first);
+        const std::int64_t seen = keysSeen(shape, first + count - 1, keys);
+        const Head query(q, shape, sequence, head), key(k, shape, sequence, head * shape.keyValueHeads / shape.heads),
+            value(v, shape, sequence, head * shape.keyValueHeads / shape.heads);
+        const Head out(o, shape, sequence, head);
+        T* scores = scratch<T>(0, kQueryBlock * std::max<std::int64_t>(seen, 1));
+        multiply<T>(Transposed::no, Transposed::yes, count, seen, dim, factor, query.row(first), query.stride, key.data,
+                    key.stride, false, scores, seen);
+        for (std::int64_t i = 0; i < count; ++i) {
+            const std::int64_t own = keysSeen(shape, first + i, keys);
+            T* row = scores + i * seen;
+            const T maximum = kernels.maximum(row, own), sum = kernels.exponentials(row, maximum, own);
+            kernels.scale(row, 1 / sum, own);
+            std::fill(row + own, row + seen, T{0});
+            logSumExp.row((first + i) * shape.sequences + sequence)[head] =
+                own > 0 ? maximum + std::log(sum) : -std::numeric_limits<T>::infinity();
+        }
+        multiply<T>(Transposed::no, Transposed::no, count, dim, seen, T{1}, scores, seen, value.data, value.stride, false,
+                    out.row(first), out.stride);
+    });
+}
+
+/// P = exp(q k^T f - L), dV = P^T dO, dS = P (dO V^T - rowsum(dO O)), dQ = f dS K, dK = f dS^T Q.
+template <class T>
+void attentionGradient(const Parallel& parallel, const AttentionShape& shape, Matrix<const T> q, Matrix<const T> k,
+                       Matrix<const T> v, Matrix<const T> o, Matrix<const T> logSumExp, Matrix<const T> dOutput, Matrix<T> dq,
+                       Matrix<T> dk, Matrix<T> dv, bool accumulate)
+{
+    assert(q.columns == shape.heads * shape.headDim && k.columns == shape.keyValueHeads * shape.headDim);
+    assert(dOutput.columns == q.columns && dq.columns == q.columns && dk.columns == k.columns && dv.columns == k.columns);
+    const std::int64_t queries = q.rows / shape.sequences, keys = k.rows / shape.sequences, dim = shape.headDim;
+    const std::int64_t heads = shape.heads / shape.keyValueHeads; // that share a key
+    const auto factor = static_cast<T>(1 / std::sqrt(static_cast<double>(dim)));
+    const auto& kernels = vectorKernels<T>();
+    parallel.over(shape.sequences * shape.keyValueHeads, 1, [&](std::int64_t item, std::int64_t) {
+        const std::int64_t sequence = item / shape.keyValueHeads, shared = item % shape.keyValueHeads;
+        const Head key(k, shape, sequence, shared), value(v, shape, sequence, shared);
+        const Head dKey(dk, shape, sequence, shared), dValue(dv, shape, sequence, shared);
+        if (!accumulate)
+            for (std::int64_t j = 0; j < keys; ++j) {
+                std::fill_n(dKey.row(j), dim, T{0});
+                std::fill_n(dValue.row(j), dim, T{0});
+            }
+        T* probabilities = scratch<T>(0, kQueryBlock * std::max<std::int64_t>(keys, 1));
+        T* slopes = scratch<T>(1, kQueryBlock * std::max<std::int64_t>(keys, 1));
+        for (std::int64_t head = shared * heads; head < (shared + 1) * heads; ++head) {
+            const Head query(q, shape, sequence, head), out(o, shape, sequence, head), dOut(dOutput, shape, sequence, head);
+            const Head dQuery(dq, shape, sequence, head);
+            for (std::int64_t first = 0; first < queries; first += kQueryBlock) {
+                const std::int64_t count = std::min(kQueryBlock, queries - first);
+                const std::int64_t seen = keysSeen(shape, first + count - 1, keys);
+                multiply<T>(Transposed::no, Transposed::yes, count, seen, dim, factor, query.row(first), query.stride, key.data,
+                            key.stride, false, probabilities, seen);
+                multiply<T>(Transposed::no, Transposed::yes, count, seen, dim, T{1}, dOut.row(first), dOut.stride, value.data,
+                            value.stride, false, slopes, seen);
+                for (std::int64_t i = 0; i < count; ++i) {
+                    const std::int64_t own = keysSeen(shape, first + i, keys);
+                    const T normaliser = logSumExp.row((first + i) * shape.sequences + sequence)[head];
+                    T *p = probabilities + i * seen, *s = slopes + i * seen;
+                    kernels.attentionSlopes(p, s, normaliser, kernels.dot(dOut.row(first + i), out.row(first + i), dim), own);
+                    std::fill(p + own, p + seen, T{0});
+                    std::fill(s + own, s + seen, T{0});
+                }
+                multiply<T>(Transposed::yes, Transposed::no, seen, dim, count, T{1}, probabilities, seen, dOut.row(first),
+                            dOut.stride, true, dValue.data, dValue.stride);
+                multiply<T>(Transposed::yes, Transposed::no, seen, dim, count, factor, slopes, seen, query.row(first),
+                            query.stride, true, dKey.data, dKey.stride);
+                multiply<T>(Transposed::no, Transposed::no, count, dim, seen, factor, slopes, seen, key.data, key.stride,
+                            accumulate, dQuery.row(first), dQuery.stride);
+            }
+        }
+    });
+}
+
+template <class T>
+void mergeAttention(const Parallel& parallel, int headDim, Matrix<const T> oBlock, Matrix<const T> logSumExpBlock, Matrix<T> o,
+                    Matrix<T> logSumExp)
+{
+    assert(oBlock.rows == o.rows && oBlock.columns == o.columns && o.columns == logSumExp.columns * headDim);
+    parallel.overRows(o.rows, o.columns, [&](std::int64_t first, std::int64_t last) {
+        for (std::int64_t row = first; row < last; ++row)
+            for (std::int64_t head = 0; head < logSumExp.columns; ++head) {
+                const T block = logSumExpBlock.row(row)[head];
+                T& old = logSumExp.row(row)[head];
+                if (block == -std::numeric_limits<T>::infinity())
+                    continue;
+                const T maximum = std::max(block, old);
+                const T joined = maximum + std::log(std::exp(old - maximum) + std::exp(block - maximum));
+                const T keep = std::exp(old - joined), take = std::exp(block - joined);
+                T* out = o.row(row) + head * headDim;
+                const T* in = oBlock.row(row) + head * headDim;
+                for (int d = 0; d < headDim; ++d)
+                    out[d] = keep * out[d] + take * in[d];
+                old = joined;
+            }
+    });
+}
+
+/// Angles in double: a position's angle loses digits otherwise.
+template <class T>
+void rotate(const Parallel& parallel, Matrix<T> x, int headDim, Matrix<const std::int32_t> positions, double theta, bool inverse)
+{
+    assert(headDim % 2 == 0 && x.columns % headDim == 0);
+    const std::int64_t half = headDim / 2;
+    std::vector<double> frequencies(static_cast<std::size_t>(half));
+    for (std::int64_t i = 0; i < half; ++i)
+        frequencies[static_cast<std::size_t>(i)] = std::pow(theta, -2.0 * static_cast<double>(i) / headDim);
+    parallel.overRows(x.rows, x.columns, [&](std::int64_t first, std::int64_t last) {
+        T* cosines = scratch<T>(2, headDim);
+        T* sines = cosines + half;
+        for (std::int64_t row = first; row < last; ++row) {
+            for (std::int64_t i = 0; i < half; ++i) {
+                const double angle = positions.at(row) * frequencies[static_cast<std::size_t>(i)];
+                cosines[i] = static_cast<T>(std::cos(angle));
+                sines[i] = static_cast<T>(inverse ? -std::sin(angle) : std::sin(angle));
+            }
+            for (std::int64_t head = 0; head < x.columns; head += headDim) {
+                T *low = x.row(row) + head, *high = low + half;
+                for (std::int64_t i = 0; i < half; ++i) {
+                    const T a = low[i], b = high[i];
+                    low[i] = a * cosines[i] - b * sines[i];
+                    high[i] = b * cosines[i] + a * sines[i];
+                }
+            }
+        }
+    });
+}
+
+} // namespace live::cpu

@@ -1,0 +1,156 @@
+#include "live/model/embedding.h"
+
+namespace live {
+namespace {
+
+constexpr std::uint32_t kEmbeddingSite = 0; ///< of dropout
+
+} // namespace
+
+ParameterSpec vocabularySpec(const std::string& name, const Shape& shape)
+{
+    return {.name = name,
+            .globalRows = shape.vocabulary,
+            .globalColumns = shape.hidden,
+            .firstRow = shape.firstToken,
+            .rows = shape.vocabularySlice,
+            .columns = shape.hidden,
+            .initial = {.deviation = 0.02}};
+}
+
+Embedding::Embedding(RankContext& context, const Shape& shape, const TrainingOptions& options, Parameter& table, Bucket& rest,
+                     int stage)
+    : m_context(context), m_shape(shape), m_options(options), m_table(table), m_label(context.kinds, "embed", stage)
+{
+    const sim::Model& model = context.scenario.model;
+    if (model.positionEmbedding == sim::PositionEmbedding::learned)
+        m_positions = &rest.add({.name = "position_embedding",
+                                 .globalRows = model.maxPositionEmbeddings,
+                                 .globalColumns = shape.hidden,
+                                 .rows = model.maxPositionEmbeddings,
+                                 .columns = shape.hidden,
+                                 .initial = {.deviation = 0.02},
+                                 .replicated = true,
+                                 .partial = shape.sequenceParallel});
+}
+
+Tensor Embedding::localRows(const Array& all) const
+{
+    return m_shape.sequenceParallel ? all->rowRange(m_shape.localRows * m_shape.tpIndex, m_shape.localRows) : all.tensor();
+}
+
+void Embedding::dropoutRows(const Input& input, const Tensor& y) const
+{
+    if (m_options.dropout != 0)
+        m_context.queue->dropout({.seed = m_context.scenario.live.seed,
+                                  .step = static_cast<std::uint32_t>(m_context.step),
+                                  .site = kEmbeddingSite,
+                                  .rate = m_options.dropout},
+                                 localRows(input.tokens), 0, y, y);
+}
+
+Task<Array> Embedding::forward(const Input& input)
+{
+    Queue& queue = *m_context.queue;
+    Array partial = m_context.activations(m_shape.rows, m_shape.hidden);
+    {
+        const KernelSpan span(m_context, m_label);
+        queue.embed(input.ids, m_table.value(), m_shape.firstToken, partial);
+    }
+    Array y = co_await sumRowsOverTp(m_context, m_shape, std::move(partial), "embed.sum");
+    if (m_positions) {
+        const KernelSpan span(m_context, m_label);
+        Array positions = m_context.activations(y->rows, y->columns);
+        queue.embed(localRows(input.positions), m_positions->value(), 0, positions);
+        queue.add(positions, y);
+    }
+    dropoutRows(input, y);
+    co_return y;
+}
+
+void Embedding::backwardInput(const Input& input, Array dy)
+{
+    dropoutRows(input, dy);
+    m_gradients[&input] = std::move(dy);
+}
+
+Task<> Embedding::backwardWeight(const Input& input)
+{
+    const Array dy = std::move(m_gradients.at(&input));
+    m_gradients.erase(&input);
+    const AllRows all = co_await gatherRows(m_context, m_shape, dy, "embed.gather");
+    const KernelSpan span(m_context, m_label);
+    m_context.queue->embedGradient(input.ids, all.tensor, m_shape.firstToken, m_table.gradient());
+    if (m_positions)
+        m_context.queue->embedGradient(localRows(input.positions), dy, 0, m_positions->gradient());
+}
+
+Head::Head(RankContext& context, const Shape& shape, Parameter& table, Bucket& rest, int stage)
+    : m_context(context), m_shape(shape), m_norm(context, shape, rest, "final_norm", stage, -1), m_table(table),
+      m_projectLabel(context.kinds, "head.logits", stage), m_lossLabel(context.kinds, "head.loss", stage)
+{
+}
+
+Task<> Head::forward(const Input& input, Array x, HeadSaved& saved, const Tensor& lossWords)
+{
+    Queue& queue = *m_context.queue;
+    saved.input = std::move(x);
+    saved.normalized = m_norm.forward(saved.input, saved.statistics);
+    const AllRows all = co_await gatherRows(m_context, m_shape, saved.normalized, "head.gather");
+    saved.exponentials = m_context.activations(m_shape.rows, m_shape.vocabularySlice);
+    {
+        const KernelSpan span(m_context, m_projectLabel);
+        queue.linear(all.tensor, m_table.value(), {}, saved.exponentials);
+    }
+    Array maximum = m_context.statistics(m_shape.rows, 1);
+    {
+        const KernelSpan span(m_context, m_lossLabel);
+        queue.rowMaximum(saved.exponentials, m_shape.validTokens(), maximum);
+    }
+    co_await m_context.allReduce(Group::tp, maximum, "loss.max", ReduceOp::max);
+    saved.partial = m_context.statistics(2, m_shape.rows);
+    {
+        const KernelSpan span(m_context, m_lossLabel);
+        queue.exponentials(saved.exponentials, m_shape.validTokens(), maximum, input.targets, m_shape.firstToken, saved.partial);
+    }
+    co_await m_context.allReduce(Group::tp, saved.partial, "loss.sums");
+    const KernelSpan span(m_context, m_lossLabel);
+    const Array loss = m_context.statistics(1, m_shape.rows);
+    queue.crossEntropy(saved.partial, input.targets, loss);
+    if (m_shape.tpIndex == 0) // all of tp have the same losses
+        queue.exactSum(loss, lossWords);
+}
+
+Task<Array> Head::backwardInput(const Input& input, HeadSaved& saved, double lossScale)
+{
+    Queue& queue = *m_context.queue;
+    {
+        const KernelSpan span(m_context, m_lossLabel);
+        queue.crossEntropyGradient(saved.exponentials, saved.partial, input.targets, m_shape.firstToken, lossScale);
+    }
+    Array dNormalized = m_context.activations(m_shape.rows, m_shape.hidden);
+    {
+        const KernelSpan span(m_context, m_projectLabel);
+        queue.linearInputGradient(saved.exponentials, m_table.value(), dNormalized);
+    }
+    dNormalized = co_await sumRowsOverTp(m_context, m_shape, std::move(dNormalized), "head.sum");
+    Array dx = m_norm.backward(dNormalized, saved.input, saved.statistics);
+    saved.input.reset();
+    saved.statistics.reset();
+    saved.partial.reset();
+    co_return dx;
+}
+
+Task<> Head::backwardWeight(HeadSaved& saved)
+{
+    const AllRows all = co_await gatherRows(m_context, m_shape, saved.normalized, "head.gather");
+    const KernelSpan span(m_context, m_projectLabel);
+    Bucket& bucket = *m_table.bucket;
+    const Tensor gradient = bucket.headGradients ? bucket.headGradients->columnRange(m_table.offset, m_table.elements())
+                                                       .reshaped(m_table.spec.rows, m_table.spec.columns)
+                                                 : m_table.gradient();
+    m_context.queue->linearWeightGradient(saved.exponentials, all.tensor, gradient, {});
+    saved = {};
+}
+
+} // namespace live

@@ -1,0 +1,80 @@
+#include "live/model/groups.h"
+
+#include "sim/mesh/subgroups.h"
+
+#include <algorithm>
+#include <set>
+
+namespace live {
+
+const char* groupName(Group group)
+{
+    constexpr std::array<const char*, kGroupCount> kNames = {"tp",    "cp",        "ep",   "tp_cp",  "dp_cp",
+                                                             "dp_cp", "expert_dp", "embd", "copies", "world"};
+    return kNames[static_cast<std::size_t>(group)];
+}
+
+JobGroups::JobGroups(const sim::Scenario& scenario, const sim::Mesh& mesh, const sim::Schedule& schedule)
+    : m_members(at(mesh.worldSize()))
+{
+    using sim::GroupKind;
+    const auto each = [&](GroupKind kind, Group group) {
+        for (int i = 0; i < mesh.groupCount(kind); ++i)
+            enrol(group, mesh.members(kind, i));
+    };
+    const bool sequenceParallel = scenario.layout.sequenceParallel && scenario.layout.tp > 1;
+    each(GroupKind::tp, Group::tp);
+    each(GroupKind::cp, Group::cp);
+    each(sequenceParallel ? GroupKind::tp_ep : GroupKind::ep, Group::experts);
+    each(sequenceParallel ? GroupKind::tp_cp : GroupKind::cp, Group::tokens);
+    const int shards = std::max(1, scenario.layout.dpShard);
+    for (int i = 0; i < mesh.groupCount(GroupKind::dp_cp); ++i) {
+        const std::vector<int> members = mesh.members(GroupKind::dp_cp, i);
+        const std::vector<int> sizes = {shards, static_cast<int>(members.size()) / shards};
+        for (const auto& ranks : sim::subgroups(members, sizes, 0))
+            enrol(Group::shard, ranks);
+        for (const auto& ranks : sim::subgroups(members, sizes, 1))
+            enrol(Group::replicate, ranks);
+    }
+    each(GroupKind::expt_dp, Group::expertShard);
+    if (schedule.ranks > 1 && !schedule.endsMeet())
+        each(GroupKind::embd, Group::embedding);
+    std::vector<int> world(at(mesh.worldSize()));
+    for (int rank = 0; rank < mesh.worldSize(); ++rank)
+        world[at(rank)] = rank;
+    enrol(Group::world, world);
+
+    for (int pipeline = 0; pipeline < mesh.groupCount(GroupKind::pp); ++pipeline) {
+        const std::vector<int> ranks = mesh.members(GroupKind::pp, pipeline);
+        const auto holder = [&](int stage) { return ranks[at(schedule.stageToRank[at(stage)])]; };
+        for (int stage = 0; stage + 1 < schedule.stages(); ++stage) {
+            const int a = holder(stage), b = holder(stage + 1);
+            if (schedule.leavesAt(stage) || a == b)
+                continue;
+            for (const auto& ends : {std::pair{a, b}, std::pair{b, a}})
+                if (!m_pairs.contains(ends))
+                    m_pairs[ends] = &make("pp", {ends.first, ends.second});
+        }
+        if (schedule.chains == 2) // stage s and s + chainLength hold the same part
+            for (int part = 0; part < schedule.chainLength(); ++part) {
+                const int a = holder(part), b = holder(part + schedule.chainLength());
+                if (a < b)
+                    enrol(Group::copies, {a, b});
+            }
+    }
+}
+
+const CommGroup& JobGroups::make(const std::string& name, const std::vector<int>& ranks)
+{
+    m_groups.push_back({.id = static_cast<int>(m_groups.size()), .name = name, .ranks = ranks});
+    return m_groups.back();
+}
+
+void JobGroups::enrol(Group group, const std::vector<int>& ranks)
+{
+    const CommGroup& made = make(groupName(group), ranks);
+    for (std::size_t i = 0; i < ranks.size(); ++i)
+        m_members[at(ranks[i])][static_cast<std::size_t>(group)] = {&made, static_cast<int>(i)};
+}
+
+} // namespace live

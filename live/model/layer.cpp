@@ -1,0 +1,69 @@
+#include "live/model/layer.h"
+
+namespace live {
+
+Layer::Layer(RankContext& context, const Shape& shape, const TrainingOptions& options, Bucket& dense, Bucket* experts, int stage,
+             int layer, bool recomputes)
+    : m_context(context), m_dense(dense), m_experts(experts),
+      m_attention(context, shape, options, dense, "layers." + std::to_string(layer), stage, layer), m_recomputes(recomputes),
+      m_dropsCore(context.scenario.training.recompute == sim::Recompute::selective)
+{
+    const std::string prefix = "layers." + std::to_string(layer);
+    if (experts)
+        m_moe = std::make_unique<Moe>(context, shape, options, dense, *experts, prefix, stage, layer);
+    else
+        m_mlp = std::make_unique<Mlp>(context, shape, options, dense, prefix, stage, layer);
+}
+
+Task<Array> Layer::run(const Input& input, Array x, LayerSaved& saved)
+{
+    Array middle = co_await m_attention.forward(input, std::move(x), saved.attention);
+    if (m_dropsCore)
+        Attention::dropCore(saved.attention);
+    if (m_moe) {
+        Array y = co_await m_moe->forward(input, std::move(middle), saved.moe);
+        co_return y;
+    }
+    Array y = co_await m_mlp->forward(input, std::move(middle), saved.mlp);
+    co_return y;
+}
+
+Task<Array> Layer::forward(const Input& input, Array x, LayerSaved& saved)
+{
+    if (!m_recomputes) {
+        Array y = co_await run(input, std::move(x), saved);
+        co_return y;
+    }
+    saved.input = m_context.activations(x->rows, x->columns);
+    m_context.queue->copy(x, saved.input);
+    LayerSaved dropped;
+    Array y = co_await run(input, std::move(x), dropped);
+    co_return y;
+}
+
+Task<Array> Layer::backwardInput(const Input& input, Array dy, LayerSaved& saved)
+{
+    if (m_recomputes) {
+        const sim::OpClass pass = std::exchange(m_context.pass, sim::OpClass::recompute);
+        co_await run(input, std::move(saved.input), saved);
+        m_context.pass = pass;
+    }
+    Array middle;
+    if (m_moe)
+        middle = co_await m_moe->backwardInput(input, std::move(dy), saved.moe);
+    else
+        middle = co_await m_mlp->backwardInput(input, std::move(dy), saved.mlp);
+    Array dx = co_await m_attention.backwardInput(input, std::move(middle), saved.attention);
+    co_return dx;
+}
+
+Task<> Layer::backwardWeight(LayerSaved& saved)
+{
+    if (m_moe)
+        co_await m_moe->backwardWeight(saved.moe);
+    else
+        co_await m_mlp->backwardWeight(saved.mlp);
+    co_await m_attention.backwardWeight(saved.attention);
+}
+
+} // namespace live

@@ -1,0 +1,47 @@
+// One transformer layer: attention, then a dense MLP or experts.
+#pragma once
+
+#include "live/model/attention.h"
+#include "live/model/mlp.h"
+#include "live/model/moe.h"
+
+#include <memory>
+
+namespace live {
+
+/// What a layer keeps of one micro-batch. Under full recomputation only its input, until the backward pass makes the rest again.
+struct LayerSaved {
+    Array input;
+    AttentionSaved attention;
+    MlpSaved mlp;
+    MoeSaved moe;
+};
+
+class Layer {
+public:
+    /// experts: null for a dense layer. `recomputes`: under full recomputation only some layers of a stage do.
+    Layer(RankContext&, const Shape&, const TrainingOptions&, Bucket& dense, Bucket* experts, int stage, int layer,
+          bool recomputes);
+
+    Task<Array> forward(const Input&, Array x, LayerSaved&);
+    Task<Array> backwardInput(const Input&, Array dy, LayerSaved&);
+    Task<> backwardWeight(LayerSaved&);
+
+    Bucket& dense() { return m_dense; }
+    Bucket* experts() { return m_experts; }
+    const Moe* moe() const { return m_moe.get(); }
+    Moe* moe() { return m_moe.get(); }
+
+private:
+    Task<Array> run(const Input&, Array x, LayerSaved&);
+
+    RankContext& m_context;
+    Bucket& m_dense;
+    Bucket* m_experts;
+    Attention m_attention;
+    std::unique_ptr<Mlp> m_mlp;
+    std::unique_ptr<Moe> m_moe;
+    bool m_recomputes, m_dropsCore;
+};
+
+} // namespace live

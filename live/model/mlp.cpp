@@ -1,0 +1,185 @@
+#include "live/model/mlp.h"
+
+#include <cmath>
+
+namespace live {
+
+ActivationFunction activationOf(const sim::Model& model)
+{
+    switch (model.hiddenAct) {
+    case sim::HiddenActivation::gelu:
+        return ActivationFunction::gelu;
+    case sim::HiddenActivation::silu:
+        return ActivationFunction::silu;
+    case sim::HiddenActivation::relu2:
+        return ActivationFunction::relu2;
+    }
+    return ActivationFunction::gelu;
+}
+
+Mlp::Mlp(RankContext& context, const Shape& shape, const TrainingOptions& options, Bucket& bucket, const std::string& prefix,
+         int stage, int layer)
+    : m_context(context), m_shape(shape), m_options(options), m_layer(layer),
+      m_norm(context, shape, bucket, prefix + ".mlp_norm", stage, layer), m_gated(context.scenario.model.gatedMlp),
+      m_activation(activationOf(context.scenario.model)), m_columns(context.scenario.model.intermediateSize / shape.tp),
+      m_upLabel(context.kinds, "mlp.up", stage, layer), m_activationLabel(context.kinds, "mlp.act", stage, layer),
+      m_downLabel(context.kinds, "mlp.down", stage, layer), m_addLabel(context.kinds, "mlp.add", stage, layer)
+{
+    const sim::Model& model = context.scenario.model;
+    const double deviation = 0.02;
+    const auto matrix = [&](const char* name) {
+        return ParameterSpec{.name = prefix + ".mlp." + name,
+                             .globalRows = m_columns * shape.tp,
+                             .globalColumns = shape.hidden,
+                             .firstRow = m_columns * shape.tpIndex,
+                             .rows = m_columns,
+                             .columns = shape.hidden,
+                             .initial = {.deviation = deviation}};
+    };
+    const auto vector = [&](const char* name) {
+        return ParameterSpec{.name = prefix + ".mlp." + name,
+                             .globalColumns = m_columns * shape.tp,
+                             .firstColumn = m_columns * shape.tpIndex,
+                             .columns = m_columns,
+                             .decays = false};
+    };
+    if (m_gated)
+        m_gate = &bucket.add(matrix("gate"));
+    m_up = &bucket.add(matrix("up"), m_gated);
+    m_down = &bucket.add({.name = prefix + ".mlp.down",
+                          .globalRows = shape.hidden,
+                          .globalColumns = m_columns * shape.tp,
+                          .firstColumn = m_columns * shape.tpIndex,
+                          .rows = shape.hidden,
+                          .columns = m_columns,
+                          .initial = {.deviation = deviation / std::sqrt(2.0 * model.numHiddenLayers)}});
+    if (model.bias) {
+        if (m_gated)
+            m_gateBias = &bucket.add(vector("gate_bias"));
+        m_upBias = &bucket.add(vector("up_bias"), m_gated);
+        m_downBias = &bucket.add({.name = prefix + ".mlp.down_bias",
+                                  .globalColumns = shape.hidden,
+                                  .columns = shape.hidden,
+                                  .decays = false,
+                                  .replicated = true,
+                                  .partial = shape.sequenceParallel});
+    }
+}
+
+Tensor Mlp::upValue() const
+{
+    return (m_gated ? m_gate : m_up)->valueThrough(*m_up).reshaped(m_columns * (m_gated ? 2 : 1), m_shape.hidden);
+}
+
+Tensor Mlp::upGradient() const
+{
+    return (m_gated ? m_gate : m_up)->gradientThrough(*m_up).reshaped(m_columns * (m_gated ? 2 : 1), m_shape.hidden);
+}
+
+void Mlp::activate(const Tensor& up, const Tensor& hidden) const
+{
+    const KernelSpan span(m_context, m_activationLabel);
+    if (m_gated)
+        m_context.queue->gatedActivation(m_activation, up, hidden);
+    else
+        m_context.queue->activation(m_activation, up, hidden);
+}
+
+void Mlp::dropoutRows(const Input& input, const Tensor& y) const
+{
+    if (m_options.dropout == 0)
+        return;
+    const std::int64_t first = m_shape.sequenceParallel ? m_shape.localRows * m_shape.tpIndex : 0;
+    m_context.queue->dropout({.seed = m_context.scenario.live.seed,
+                              .step = static_cast<std::uint32_t>(m_context.step),
+                              .layer = static_cast<std::uint32_t>(m_layer),
+                              .site = kMlpSite,
+                              .rate = m_options.dropout},
+                             input.tokens->rowRange(first, y.rows), 0, y, y);
+}
+
+Task<Array> Mlp::forward(const Input& input, Array x, MlpSaved& saved)
+{
+    Queue& queue = *m_context.queue;
+    saved.input = std::move(x);
+    saved.normalized = m_norm.forward(saved.input, saved.statistics);
+    const AllRows all = co_await gatherRows(m_context, m_shape, saved.normalized, "mlp.gather");
+    saved.up = m_context.activations(m_shape.rows, m_columns * (m_gated ? 2 : 1));
+    {
+        const KernelSpan span(m_context, m_upLabel);
+        queue.linear(all.tensor, upValue(), m_upBias ? (m_gated ? m_gateBias : m_upBias)->valueThrough(*m_upBias) : Tensor{},
+                     saved.up);
+    }
+    saved.hidden = m_context.activations(m_shape.rows, m_columns);
+    activate(saved.up, saved.hidden);
+    Array down = m_context.activations(m_shape.rows, m_shape.hidden);
+    {
+        const KernelSpan span(m_context, m_downLabel);
+        queue.linear(saved.hidden, m_down->value(), {}, down);
+    }
+    Array y = co_await sumRowsOverTp(m_context, m_shape, std::move(down), "mlp.sum");
+    const KernelSpan span(m_context, m_addLabel);
+    if (m_downBias)
+        queue.addBias(m_downBias->value(), y);
+    dropoutRows(input, y);
+    queue.add(saved.input, y);
+    co_return y;
+}
+
+Task<Array> Mlp::backwardInput(const Input& input, Array dy, MlpSaved& saved)
+{
+    Queue& queue = *m_context.queue;
+    Array dResidual;
+    if (m_options.dropout != 0) {
+        dResidual = m_context.activations(dy->rows, dy->columns);
+        queue.copy(dy, dResidual);
+        dropoutRows(input, dy);
+    }
+    saved.dLocalOutput = std::move(dy);
+    saved.dOutput = co_await gatherRows(m_context, m_shape, saved.dLocalOutput, "mlp.gather");
+    Array dHidden = m_context.activations(m_shape.rows, m_columns);
+    {
+        const KernelSpan span(m_context, m_downLabel);
+        queue.linearInputGradient(saved.dOutput.tensor, m_down->value(), dHidden);
+    }
+    saved.dUp = m_context.activations(m_shape.rows, saved.up->columns);
+    {
+        const KernelSpan span(m_context, m_activationLabel);
+        if (m_gated)
+            queue.gatedActivationGradient(m_activation, saved.up, dHidden, saved.dUp);
+        else
+            queue.activationGradient(m_activation, saved.up, dHidden, saved.dUp);
+    }
+    dHidden.reset();
+    saved.up.reset();
+    Array dNormalized = m_context.activations(m_shape.rows, m_shape.hidden);
+    {
+        const KernelSpan span(m_context, m_upLabel);
+        queue.linearInputGradient(saved.dUp, upValue(), dNormalized);
+    }
+    dNormalized = co_await sumRowsOverTp(m_context, m_shape, std::move(dNormalized), "mlp.sum");
+    Array dx = m_norm.backward(dNormalized, saved.input, saved.statistics);
+    const KernelSpan span(m_context, m_addLabel);
+    queue.add(dResidual ? dResidual : saved.dLocalOutput, dx);
+    saved.input.reset();
+    saved.statistics.reset();
+    co_return dx;
+}
+
+Task<> Mlp::backwardWeight(MlpSaved& saved)
+{
+    Queue& queue = *m_context.queue;
+    {
+        const KernelSpan span(m_context, m_downLabel);
+        queue.linearWeightGradient(saved.dOutput.tensor, saved.hidden, m_down->gradient(), {});
+        if (m_downBias)
+            queue.biasGradient(saved.dLocalOutput, m_downBias->gradient());
+    }
+    const AllRows all = co_await gatherRows(m_context, m_shape, saved.normalized, "mlp.gather");
+    const KernelSpan span(m_context, m_upLabel);
+    queue.linearWeightGradient(saved.dUp, all.tensor, upGradient(),
+                               m_upBias ? (m_gated ? m_gateBias : m_upBias)->gradientThrough(*m_upBias) : Tensor{});
+    saved = {};
+}
+
+} // namespace live

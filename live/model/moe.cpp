@@ -1,0 +1,411 @@
+#include "live/model/moe.h"
+
+#include "live/model/mlp.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace live {
+namespace {
+
+std::size_t at(std::int64_t index)
+{
+    return static_cast<std::size_t>(index);
+}
+
+} // namespace
+
+Moe::Moe(RankContext& context, const Shape& shape, const TrainingOptions& options, Bucket& dense, Bucket& experts,
+         const std::string& prefix, int stage, int layer)
+    : m_context(context), m_shape(shape), m_options(options), m_layer(layer),
+      m_norm(context, shape, dense, prefix + ".mlp_norm", stage, layer), m_gated(context.scenario.model.gatedMlp),
+      m_activation(activationOf(context.scenario.model)), m_experts(context.scenario.model.numExperts),
+      m_choices(context.scenario.model.numExpertsPerTok),
+      m_columns(context.scenario.model.moeIntermediateSize / context.scenario.layout.etp),
+      m_routeLabel(context.kinds, "moe.router", stage, layer), m_permuteLabel(context.kinds, "moe.permute", stage, layer),
+      m_upLabel(context.kinds, "moe.up", stage, layer), m_activationLabel(context.kinds, "moe.act", stage, layer),
+      m_downLabel(context.kinds, "moe.down", stage, layer), m_combineLabel(context.kinds, "moe.combine", stage, layer)
+{
+    const sim::Model& model = context.scenario.model;
+    const sim::Layout& layout = context.scenario.layout;
+    const double deviation = 0.02;
+    m_router = &dense.add({.name = prefix + ".router",
+                           .globalRows = m_experts,
+                           .globalColumns = shape.hidden,
+                           .rows = m_experts,
+                           .columns = shape.hidden,
+                           .initial = {.deviation = deviation},
+                           .replicated = true,
+                           .partial = shape.sequenceParallel});
+    const std::int64_t perRank = m_experts / layout.ep;
+    const std::int64_t firstColumn = m_columns * context.coordinates.exptTp;
+    for (std::int64_t i = 0; i < perRank; ++i) {
+        const std::string name = prefix + ".experts." + std::to_string(perRank * context.coordinates.ep + i);
+        const auto inner = [&](const char* part) {
+            return ParameterSpec{.name = name + part,
+                                 .globalRows = m_columns * layout.etp,
+                                 .globalColumns = shape.hidden,
+                                 .firstRow = firstColumn,
+                                 .rows = m_columns,
+                                 .columns = shape.hidden,
+                                 .initial = {.deviation = deviation}};
+        };
+        Expert expert;
+        if (m_gated)
+            expert.gate = &experts.add(inner(".gate"));
+        expert.up = &experts.add(inner(".up"), m_gated);
+        expert.down = &experts.add({.name = name + ".down",
+                                    .globalRows = shape.hidden,
+                                    .globalColumns = m_columns * layout.etp,
+                                    .firstColumn = firstColumn,
+                                    .rows = shape.hidden,
+                                    .columns = m_columns,
+                                    .initial = {.deviation = deviation / std::sqrt(2.0 * model.numHiddenLayers)}});
+        m_local.push_back(expert);
+    }
+    const sim::Mesh mesh(layout);
+    const Membership& group = context.in(Group::experts);
+    for (int member = 0; member < group.size(); ++member)
+        m_memberExpertRank.push_back(group.group ? mesh.coordinates(group.group->ranks[at(member)]).ep : 0);
+}
+
+Tensor Moe::upOf(const Expert& expert, bool gradient) const
+{
+    const Parameter& first = m_gated ? *expert.gate : *expert.up;
+    const Tensor flat = gradient ? first.gradientThrough(*expert.up) : first.valueThrough(*expert.up);
+    return flat.reshaped(m_columns * (m_gated ? 2 : 1), m_shape.hidden);
+}
+
+/// f(expert, its first row, its rows), for experts with rows.
+template <class F>
+void Moe::forEachExpert(const MoeSaved& saved, F&& f) const
+{
+    std::int64_t first = 0;
+    for (std::size_t i = 0; i < m_local.size(); ++i) {
+        if (saved.expertRows[i] > 0)
+            f(m_local[i], first, saved.expertRows[i]);
+        first += saved.expertRows[i];
+    }
+}
+
+void Moe::dropoutRows(const Input& input, const Tensor& y) const
+{
+    if (m_options.dropout == 0)
+        return;
+    const std::int64_t first = m_shape.sequenceParallel ? m_shape.localRows * m_shape.tpIndex : 0;
+    m_context.queue->dropout({.seed = m_context.scenario.live.seed,
+                              .step = static_cast<std::uint32_t>(m_context.step),
+                              .layer = static_cast<std::uint32_t>(m_layer),
+                              .site = kMlpSite,
+                              .rate = m_options.dropout},
+                             input.tokens->rowRange(first, y.rows), 0, y, y);
+}
+
+Task<> Moe::route(MoeSaved& saved)
+{
+    Queue& queue = *m_context.queue;
+    const std::int64_t rows = m_shape.localRows;
+    {
+        const KernelSpan span(m_context, m_routeLabel);
+        const Array logits = m_context.statistics(rows, m_experts);
+        queue.linear(saved.normalized, m_router->value(), {}, logits);
+        saved.probabilities = m_context.statistics(rows, m_experts);
+        saved.experts = m_context.memory.allocate(DType::i32, rows, m_choices);
+        saved.weights = m_context.statistics(rows, m_choices);
+        queue.routeTopK(logits, saved.probabilities, saved.experts, saved.weights);
+        saved.order = m_context.memory.allocate(DType::i32, rows * m_choices, 1);
+        saved.place = m_context.memory.allocate(DType::i32, rows, m_choices);
+        queue.sortByExpert(saved.experts, m_experts, saved.order, saved.place);
+    }
+    co_await planExchange(saved);
+    if (m_options.auxiliaryLoss != 0)
+        co_await balance(saved);
+}
+
+Task<> Moe::planExchange(MoeSaved& saved)
+{
+    Queue& queue = *m_context.queue;
+    const Membership& group = m_context.in(Group::experts);
+    const std::int64_t members = group.size();
+    const Array counts = m_context.memory.allocate(DType::i64, 1, m_experts);
+    queue.countExperts(saved.experts, counts);
+    const Array allCounts = m_context.memory.allocate(DType::i64, members, m_experts);
+    co_await m_context.allGather(Group::experts, counts, allCounts, "moe.counts");
+    std::vector<std::int64_t> table(at(members * m_experts));
+    queue.toHost(allCounts, table.data());
+
+    const auto perRank = static_cast<std::int64_t>(m_local.size());
+    const auto rowsFor = [&](std::int64_t source, std::int64_t expertRank) {
+        const auto first = table.begin() + source * m_experts + expertRank * perRank;
+        return std::accumulate(first, first + perRank, std::int64_t{0});
+    };
+    saved.sendRows.assign(at(members), 0);
+    saved.receiveRows.assign(at(members), 0);
+    for (std::int64_t member = 0; member < members; ++member) {
+        saved.sendRows[at(member)] = rowsFor(group.index, m_memberExpertRank[at(member)]);
+        saved.receiveRows[at(member)] = rowsFor(member, m_memberExpertRank[at(group.index)]);
+    }
+    // Received rows come by source and within it by expert; experts want theirs together, sources in order.
+    const std::int64_t firstExpert = m_memberExpertRank[at(group.index)] * perRank;
+    std::vector<std::int64_t> next(at(members), 0); // row of each source's next expert
+    std::partial_sum(saved.receiveRows.begin(), saved.receiveRows.end() - 1, next.begin() + 1);
+    const std::int64_t total = std::accumulate(saved.receiveRows.begin(), saved.receiveRows.end(), std::int64_t{0});
+    std::vector<std::int32_t> toSorted, fromSorted(at(total));
+    toSorted.reserve(at(total));
+    saved.expertRows.assign(m_local.size(), 0);
+    for (std::int64_t expert = 0; expert < perRank; ++expert)
+        for (std::int64_t source = 0; source < members; ++source) {
+            const std::int64_t count = table[at(source * m_experts + firstExpert + expert)];
+            saved.expertRows[at(expert)] += count;
+            for (std::int64_t i = 0; i < count; ++i) {
+                const std::int64_t row = next[at(source)]++;
+                fromSorted[at(row)] = static_cast<std::int32_t>(toSorted.size());
+                toSorted.push_back(static_cast<std::int32_t>(row));
+            }
+        }
+    saved.toSorted = m_context.memory.allocate(DType::i32, total, 1);
+    saved.fromSorted = m_context.memory.allocate(DType::i32, total, 1);
+    queue.fromHost(toSorted.data(), saved.toSorted);
+    queue.fromHost(fromSorted.data(), saved.fromSorted);
+}
+
+/// A = a E sum_i f_i P_i over the micro-batch's tokens, f_i = n_i / (T k) (no gradient), P_i = mean of p_i; facts: counts are
+/// summed over the ranks that share the micro-batch, the sums of p stay local.
+Task<> Moe::balance(MoeSaved& saved)
+{
+    Queue& queue = *m_context.queue;
+    const sim::Scenario& scenario = m_context.scenario;
+    const Array counts = m_context.memory.allocate(DType::i64, 1, m_experts);
+    queue.countExperts(saved.experts, counts);
+    co_await m_context.allReduce(Group::tokens, counts, "moe.balance");
+    std::vector<std::int64_t> chosen(at(m_experts));
+    queue.toHost(counts, chosen.data());
+
+    const double tokens = static_cast<double>(scenario.training.sequenceLength) * scenario.training.microBatchSize;
+    const double share = 1.0 / (static_cast<double>(scenario.microbatches()) * scenario.layout.dp);
+    const double factor = m_options.auxiliaryLoss * static_cast<double>(m_experts) * share / tokens;
+    std::vector<double> gradient(at(m_experts));
+    for (std::int64_t e = 0; e < m_experts; ++e)
+        gradient[at(e)] = factor * static_cast<double>(chosen[at(e)]) / (tokens * static_cast<double>(m_choices));
+    const Array host = m_context.memory.allocate(DType::f64, 1, m_experts);
+    queue.fromHost(gradient.data(), host);
+    saved.auxiliaryGradient = m_context.statistics(1, m_experts);
+    queue.copy(host, saved.auxiliaryGradient);
+
+    if (m_context.pass != sim::OpClass::forward || (repeatsTokens() && m_shape.tpIndex != 0))
+        co_return;
+    const Array sums = m_context.statistics(1, m_experts);
+    queue.sumRows(saved.probabilities, sums);
+    queue.copy(sums, host);
+    std::vector<double> sum(at(m_experts));
+    queue.toHost(host, sum.data());
+    for (std::int64_t e = 0; e < m_experts; ++e)
+        addToExactSum(auxiliaryLoss, gradient[at(e)] * sum[at(e)]);
+}
+
+Task<Array> Moe::exchangeOut(Tensor slots, const MoeSaved& saved, std::string_view name)
+{
+    Queue& queue = *m_context.queue;
+    const auto members = static_cast<std::int64_t>(saved.sendRows.size());
+    const std::int64_t sent = std::accumulate(saved.sendRows.begin(), saved.sendRows.end(), std::int64_t{0});
+    const std::int64_t received = std::accumulate(saved.receiveRows.begin(), saved.receiveRows.end(), std::int64_t{0});
+    // Where each ep rank's slots begin; members come in the group's order, and several may hold slices of the same experts.
+    std::vector<std::int64_t> first(at(m_context.scenario.layout.ep) + 1, 0);
+    for (std::int64_t member = 0; member < members; ++member)
+        first[at(m_memberExpertRank[at(member)]) + 1] = saved.sendRows[at(member)];
+    std::partial_sum(first.begin(), first.end(), first.begin());
+    const Array input = m_context.activations(sent, m_shape.hidden);
+    std::int64_t row = 0;
+    for (std::int64_t member = 0; member < members; ++member) {
+        const std::int64_t count = saved.sendRows[at(member)];
+        queue.copy(slots.rowRange(first[at(m_memberExpertRank[at(member)])], count), input->rowRange(row, count));
+        row += count;
+    }
+    const Array output = m_context.activations(received, m_shape.hidden);
+    co_await m_context.allToAll(Group::experts, input, saved.sendRows, output, saved.receiveRows, name);
+    const KernelSpan span(m_context, m_permuteLabel);
+    Array sorted = m_context.activations(received, m_shape.hidden);
+    queue.gatherRows(output, saved.toSorted, 1, sorted);
+    co_return sorted;
+}
+
+Task<Array> Moe::exchangeBack(Tensor sorted, const MoeSaved& saved, std::string_view name)
+{
+    Queue& queue = *m_context.queue;
+    const auto members = static_cast<std::int64_t>(saved.sendRows.size());
+    const std::int64_t returned = std::accumulate(saved.sendRows.begin(), saved.sendRows.end(), std::int64_t{0});
+    const Array bySource = m_context.activations(sorted.rows, m_shape.hidden);
+    {
+        const KernelSpan span(m_context, m_permuteLabel);
+        queue.gatherRows(sorted, saved.fromSorted, 1, bySource);
+    }
+    const Array back = m_context.activations(returned, m_shape.hidden);
+    co_await m_context.allToAll(Group::experts, bySource, saved.receiveRows, back, saved.sendRows, name);
+    const KernelSpan span(m_context, m_permuteLabel);
+    Array slots = m_context.activations(m_shape.localRows * m_choices, m_shape.hidden);
+    std::vector<std::int64_t> first(at(m_context.scenario.layout.ep) + 1, 0);
+    for (std::int64_t member = 0; member < members; ++member)
+        first[at(m_memberExpertRank[at(member)]) + 1] = saved.sendRows[at(member)];
+    std::partial_sum(first.begin(), first.end(), first.begin());
+    std::vector<bool> seen(first.size(), false);
+    std::int64_t row = 0;
+    for (std::int64_t member = 0; member < members; ++member) {
+        const int expertRank = m_memberExpertRank[at(member)];
+        const std::int64_t count = saved.sendRows[at(member)];
+        const Tensor to = slots->rowRange(first[at(expertRank)], count);
+        if (seen[at(expertRank)])
+            queue.add(back->rowRange(row, count), to);
+        else
+            queue.copy(back->rowRange(row, count), to);
+        seen[at(expertRank)] = true;
+        row += count;
+    }
+    co_return slots;
+}
+
+Task<Array> Moe::forward(const Input& input, Array x, MoeSaved& saved)
+{
+    Queue& queue = *m_context.queue;
+    saved.input = std::move(x);
+    saved.normalized = m_norm.forward(saved.input, saved.statistics);
+    co_await route(saved);
+    Array slots = m_context.activations(m_shape.localRows * m_choices, m_shape.hidden);
+    {
+        const KernelSpan span(m_context, m_permuteLabel);
+        queue.gatherRows(saved.normalized, saved.order, m_choices, slots);
+    }
+    saved.expertInput = co_await exchangeOut(slots, saved, "moe.dispatch");
+    slots.reset();
+    const std::int64_t received = saved.expertInput->rows;
+    saved.up = m_context.activations(received, m_columns * (m_gated ? 2 : 1));
+    saved.hidden = m_context.activations(received, m_columns);
+    Array expertOutput = m_context.activations(received, m_shape.hidden);
+    {
+        const KernelSpan span(m_context, m_upLabel);
+        forEachExpert(saved, [&](const Expert& expert, std::int64_t first, std::int64_t rows) {
+            queue.linear(saved.expertInput->rowRange(first, rows), upOf(expert, false), {}, saved.up->rowRange(first, rows));
+        });
+    }
+    {
+        const KernelSpan span(m_context, m_activationLabel);
+        if (m_gated)
+            queue.gatedActivation(m_activation, saved.up, saved.hidden);
+        else
+            queue.activation(m_activation, saved.up, saved.hidden);
+    }
+    {
+        const KernelSpan span(m_context, m_downLabel);
+        forEachExpert(saved, [&](const Expert& expert, std::int64_t first, std::int64_t rows) {
+            queue.linear(saved.hidden->rowRange(first, rows), expert.down->value(), {}, expertOutput->rowRange(first, rows));
+        });
+    }
+    saved.routed = co_await exchangeBack(expertOutput, saved, "moe.combine");
+    expertOutput.reset();
+    Array y = m_context.activations(m_shape.localRows, m_shape.hidden);
+    {
+        const KernelSpan span(m_context, m_combineLabel);
+        queue.combineRows(saved.routed, saved.place, saved.weights, y);
+    }
+    if (repeatsTokens()) // every tp rank has a slice of each expert
+        co_await m_context.allReduce(Group::tp, y, "moe.sum");
+    const KernelSpan span(m_context, m_combineLabel);
+    dropoutRows(input, y);
+    queue.add(saved.input, y);
+    co_return y;
+}
+
+Task<Array> Moe::backwardInput(const Input& input, Array dy, MoeSaved& saved)
+{
+    Queue& queue = *m_context.queue;
+    const std::int64_t slotCount = m_shape.localRows * m_choices;
+    Array dResidual = m_context.activations(dy->rows, dy->columns);
+    queue.copy(dy, dResidual);
+    dropoutRows(input, dy);
+    Array dSlots = m_context.activations(slotCount, m_shape.hidden);
+    Array dWeights = m_context.statistics(m_shape.localRows, m_choices);
+    {
+        const KernelSpan span(m_context, m_combineLabel);
+        queue.combineGradient(saved.routed, saved.place, saved.weights, dy, dSlots, dWeights);
+    }
+    saved.routed.reset();
+    if (repeatsTokens())
+        co_await m_context.allReduce(Group::tp, dWeights, "moe.weights");
+    saved.dExpertOutput = co_await exchangeOut(dSlots, saved, "moe.dispatch");
+    const std::int64_t received = saved.dExpertOutput->rows;
+    Array dHidden = m_context.activations(received, m_columns);
+    {
+        const KernelSpan span(m_context, m_downLabel);
+        forEachExpert(saved, [&](const Expert& expert, std::int64_t first, std::int64_t rows) {
+            queue.linearInputGradient(saved.dExpertOutput->rowRange(first, rows), expert.down->value(),
+                                      dHidden->rowRange(first, rows));
+        });
+    }
+    saved.dUp = m_context.activations(received, saved.up->columns);
+    {
+        const KernelSpan span(m_context, m_activationLabel);
+        if (m_gated)
+            queue.gatedActivationGradient(m_activation, saved.up, dHidden, saved.dUp);
+        else
+            queue.activationGradient(m_activation, saved.up, dHidden, saved.dUp);
+    }
+    dHidden.reset();
+    saved.up.reset();
+    Array dExpertInput = m_context.activations(received, m_shape.hidden);
+    {
+        const KernelSpan span(m_context, m_upLabel);
+        forEachExpert(saved, [&](const Expert& expert, std::int64_t first, std::int64_t rows) {
+            queue.linearInputGradient(saved.dUp->rowRange(first, rows), upOf(expert, false), dExpertInput->rowRange(first, rows));
+        });
+    }
+    dSlots = co_await exchangeBack(dExpertInput, saved, "moe.combine");
+    dExpertInput.reset();
+    Array dNormalized = m_context.activations(m_shape.localRows, m_shape.hidden);
+    {
+        const KernelSpan span(m_context, m_permuteLabel);
+        queue.combineRows(dSlots, saved.place, {}, dNormalized);
+    }
+    if (repeatsTokens())
+        co_await m_context.allReduce(Group::tp, dNormalized, "moe.sum");
+    {
+        const KernelSpan span(m_context, m_routeLabel);
+        const Array dLogits = m_context.statistics(m_shape.localRows, m_experts);
+        queue.routeGradient(saved.probabilities, saved.experts, saved.weights, dWeights, saved.auxiliaryGradient, dLogits);
+        saved.dLogits = m_context.activations(m_shape.localRows, m_experts);
+        queue.copy(dLogits, saved.dLogits);
+        const Array throughRouter = m_context.activations(m_shape.localRows, m_shape.hidden);
+        queue.linearInputGradient(saved.dLogits, m_router->value(), throughRouter);
+        queue.add(throughRouter, dNormalized);
+    }
+    Array dx = m_norm.backward(dNormalized, saved.input, saved.statistics);
+    queue.add(dResidual, dx);
+    saved.input.reset();
+    saved.statistics.reset();
+    saved.probabilities.reset();
+    co_return dx;
+}
+
+Task<> Moe::backwardWeight(MoeSaved& saved)
+{
+    Queue& queue = *m_context.queue;
+    {
+        const KernelSpan span(m_context, m_downLabel);
+        forEachExpert(saved, [&](const Expert& expert, std::int64_t first, std::int64_t rows) {
+            queue.linearWeightGradient(saved.dExpertOutput->rowRange(first, rows), saved.hidden->rowRange(first, rows),
+                                       expert.down->gradient(), {});
+        });
+    }
+    {
+        const KernelSpan span(m_context, m_upLabel);
+        forEachExpert(saved, [&](const Expert& expert, std::int64_t first, std::int64_t rows) {
+            queue.linearWeightGradient(saved.dUp->rowRange(first, rows), saved.expertInput->rowRange(first, rows),
+                                       upOf(expert, true), {});
+        });
+    }
+    const KernelSpan span(m_context, m_routeLabel);
+    queue.linearWeightGradient(saved.dLogits, saved.normalized, m_router->gradient(), {});
+    saved = {};
+    co_return;
+}
+
+} // namespace live

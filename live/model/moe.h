@@ -1,0 +1,75 @@
+// The mixture-of-experts half of a layer: router, dispatch of tokens to the ranks of their experts, grouped MLP, and the way
+// back. Shazeer et al. 2017; load-balancing loss of the Switch Transformer (Fedus et al. 2021) per micro-batch.
+//
+// Tokens go straight to the ranks that hold (slices of) their experts: one all-to-all over ep, with sequence parallelism over
+// tp_ep, where every slice of an expert gets the token and the slices' outputs are summed where it came from.
+#pragma once
+
+#include "live/model/input.h"
+#include "live/model/norm.h"
+#include "live/model/tensor_parallel.h"
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+namespace live {
+
+/// Kept from the forward pass on.
+struct MoeSaved {
+    Array input, statistics, normalized;
+    Array probabilities, experts, weights;           ///< of the router
+    Array order, place;                              ///< see Queue::sortByExpert
+    std::vector<std::int64_t> sendRows, receiveRows; ///< by member of the group
+    std::vector<std::int64_t> expertRows;            ///< by local expert
+    Array toSorted, fromSorted;                      ///< i32: received rows in the order of local experts, and back
+    Array expertInput, up, hidden;                   ///< in that order
+    Array routed;                                    ///< what came back, by slot in the order of experts
+    Array auxiliaryGradient;                         ///< [1, experts]
+    Array dUp, dExpertOutput, dLogits;               ///< from the input gradient to the weight gradient
+};
+
+class Moe {
+public:
+    Moe(RankContext&, const Shape&, const TrainingOptions&, Bucket& dense, Bucket& experts, const std::string& prefix, int stage,
+        int layer);
+
+    Task<Array> forward(const Input&, Array x, MoeSaved&);
+    Task<Array> backwardInput(const Input&, Array dy, MoeSaved&);
+    Task<> backwardWeight(MoeSaved&);
+
+    /// The load-balancing losses of the micro-batches so far, counted once over all ranks; an exact sum.
+    std::array<std::int64_t, kExactSumWords> auxiliaryLoss{};
+
+private:
+    struct Expert {
+        Parameter *gate = nullptr, *up = nullptr, *down = nullptr;
+    };
+    Task<> route(MoeSaved&);
+    Task<> balance(MoeSaved&);
+    Task<> planExchange(MoeSaved&);
+    /// Rows by slot in the order of experts, to the experts' ranks, in the order of local experts.
+    Task<Array> exchangeOut(Tensor slots, const MoeSaved&, std::string_view name);
+    /// And back, slices summed.
+    Task<Array> exchangeBack(Tensor sorted, const MoeSaved&, std::string_view name);
+    Tensor upOf(const Expert&, bool gradient) const;
+    template <class F>
+    void forEachExpert(const MoeSaved& saved, F&&) const;
+    void dropoutRows(const Input&, const Tensor& y) const;
+    bool repeatsTokens() const { return m_shape.tp > 1 && !m_shape.sequenceParallel; }
+
+    RankContext& m_context;
+    const Shape& m_shape;
+    const TrainingOptions& m_options;
+    const int m_layer;
+    Norm m_norm;
+    bool m_gated;
+    ActivationFunction m_activation;
+    std::int64_t m_experts, m_choices, m_columns;
+    std::vector<int> m_memberExpertRank; ///< by member of the group: its place among the ep ranks
+    Parameter* m_router;
+    std::vector<Expert> m_local;
+    KernelLabel m_routeLabel, m_permuteLabel, m_upLabel, m_activationLabel, m_downLabel, m_combineLabel;
+};
+
+} // namespace live

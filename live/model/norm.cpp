@@ -1,0 +1,44 @@
+#include "live/model/norm.h"
+
+namespace live {
+
+Norm::Norm(RankContext& context, const Shape& shape, Bucket& bucket, const std::string& name, int stage, int layer)
+    : m_context(context),
+      m_kind(context.scenario.model.normalization == sim::Normalization::layernorm ? NormKind::layernorm : NormKind::rmsnorm),
+      m_label(context.kinds, name.substr(name.rfind('.') + 1), stage, layer)
+{
+    const ParameterSpec vector{.globalColumns = shape.hidden,
+                               .columns = shape.hidden,
+                               .decays = false,
+                               .replicated = true,
+                               .partial = shape.sequenceParallel};
+    ParameterSpec gain = vector;
+    gain.name = name + ".gain";
+    gain.initial.constant = 1;
+    m_gain = &bucket.add(gain);
+    if (m_kind == NormKind::layernorm) {
+        ParameterSpec bias = vector;
+        bias.name = name + ".bias";
+        m_bias = &bucket.add(bias);
+    }
+}
+
+Array Norm::forward(const Tensor& x, Array& statistics) const
+{
+    const KernelSpan span(m_context, m_label);
+    Array y = m_context.activations(x.rows, x.columns);
+    statistics = m_context.statistics(x.rows, 2);
+    m_context.queue->norm(m_kind, x, m_gain->value(), m_bias ? m_bias->value() : Tensor{}, y, statistics);
+    return y;
+}
+
+Array Norm::backward(const Tensor& dy, const Tensor& x, const Tensor& statistics) const
+{
+    const KernelSpan span(m_context, m_label);
+    Array dx = m_context.activations(x.rows, x.columns);
+    m_context.queue->normGradient(m_kind, dy, x, m_gain->value(), statistics, dx, m_gain->gradient(),
+                                  m_bias ? m_bias->gradient() : Tensor{});
+    return dx;
+}
+
+} // namespace live

@@ -1,0 +1,193 @@
+#include "live/model/rank_context.h"
+
+#include "sim/error.h"
+
+#include <algorithm>
+#include <cassert>
+
+namespace live {
+namespace {
+
+struct GroupLook {
+    SpanTrack track;
+    sim::OpClass opClass;
+};
+
+GroupLook lookOf(Group group)
+{
+    switch (group) {
+    case Group::tp:
+        return {SpanTrack::tp, sim::OpClass::tpComm};
+    case Group::cp:
+        return {SpanTrack::cp, sim::OpClass::cpComm};
+    case Group::experts:
+    case Group::tokens:
+        return {SpanTrack::ep, sim::OpClass::epComm};
+    default:
+        return {SpanTrack::dp, sim::OpClass::dpComm};
+    }
+}
+
+} // namespace
+
+KernelLabel::KernelLabel(SpanKinds& kinds, std::string_view name, int stage, int layer)
+{
+    for (int pass = 0; pass < kPasses; ++pass)
+        m_kinds[static_cast<std::size_t>(pass)] =
+            kinds.id({.name = std::string(name), .opClass = static_cast<sim::OpClass>(pass), .stage = stage, .layer = layer});
+}
+
+Communication::Communication(RankContext& context, Group group, CommRequest request, std::string_view name)
+    : m_context(context), m_request(std::move(request)), m_name(name), m_track(lookOf(group).track),
+      m_class(lookOf(group).opClass), m_alone(context.alone(group))
+{
+    const Membership& membership = context.in(group);
+    m_request.group = membership.group;
+    m_request.member = membership.index;
+}
+
+Communication::Communication(RankContext& context, const CommGroup& pair, SpanTrack track, CommRequest request,
+                             std::string_view name)
+    : m_context(context), m_request(std::move(request)), m_name(name), m_track(track), m_class(sim::OpClass::ppComm)
+{
+    m_request.group = &pair;
+}
+
+void Communication::start()
+{
+    if (m_started)
+        return;
+    m_started = true;
+    if (m_alone) { // what a collective of one does
+        if (m_request.output && m_request.output.data != m_request.input.data)
+            m_context.queue->copy(m_request.input, m_request.output);
+        return;
+    }
+    m_request.queue = m_context.queue.get();
+    m_request.what = m_name;
+    const std::size_t ordinal = m_context.m_issued++;
+    m_request.sequence = static_cast<std::int64_t>(ordinal);
+    if (m_context.plan) {
+        const PlannedRequest planned = ordinal < m_context.plan->size() ? (*m_context.plan)[ordinal] : PlannedRequest{};
+        if (planned.kind != m_request.kind || planned.group != m_request.group->id)
+            throw sim::Error("rank " + std::to_string(m_context.rank) + ": " + commKindName(m_request.kind) + " " +
+                             m_request.what + " is not what was planned as its request " + std::to_string(ordinal));
+        // One number for all steps: the same on all members, and different from step to step.
+        constexpr std::int64_t kMostPerStep = 1LL << 32;
+        m_request.sequence = m_context.step * kMostPerStep + planned.sequence;
+    }
+    m_context.m_communicator.issue(m_request, m_completion);
+}
+
+void Communication::await_resume()
+{
+    if (m_alone)
+        return;
+    m_completion.await_resume();
+    if (Recorder* recorder = m_context.recorder) {
+        const std::int64_t bytes = std::max(m_request.input.bytes(), m_request.output.bytes());
+        const std::uint32_t kind =
+            m_context.kinds.id({.name = std::string(m_name), .opClass = m_class, .group = m_request.group->name, .bytes = bytes});
+        recorder->spans.push({.startNs = m_completion.issuedNs,
+                              .endNs = m_completion.doneNs,
+                              .readyNs = m_completion.readyNs,
+                              .bytes = bytes,
+                              .correlation = static_cast<std::uint64_t>(m_request.sequence) + 1,
+                              .kind = kind,
+                              .microbatch = m_context.microbatch,
+                              .step = m_context.step,
+                              .track = m_track});
+    }
+}
+
+RankContext::RankContext(const Parts& parts)
+    : rank(parts.rank), scenario(*parts.scenario), coordinates(parts.mesh->coordinates(parts.rank)), groups(*parts.groups),
+      device(*parts.device), kinds(*parts.kinds), recorder(parts.recorder), memory(*parts.device), queue(device.makeQueue()),
+      activation(device.info().activation), accumulation(device.info().accumulation), pipelineRank(coordinates.pp),
+      m_communicator(*parts.communicator)
+{
+}
+
+void RankContext::startStep(int number)
+{
+    step = number;
+    m_issued = 0;
+}
+
+Communication RankContext::allReduce(Group group, const Tensor& tensor, std::string_view name, ReduceOp reduce)
+{
+    return {*this, group, {.kind = CommKind::allReduce, .reduce = reduce, .input = tensor, .output = tensor}, name};
+}
+
+Communication RankContext::reduceScatter(Group group, const Tensor& whole, const Tensor& part, std::string_view name)
+{
+    return {*this, group, {.kind = CommKind::reduceScatter, .input = whole, .output = part}, name};
+}
+
+Communication RankContext::allGather(Group group, const Tensor& part, const Tensor& whole, std::string_view name)
+{
+    return {*this, group, {.kind = CommKind::allGather, .input = part, .output = whole}, name};
+}
+
+Communication RankContext::allToAll(Group group, const Tensor& input, std::vector<std::int64_t> sendRows, const Tensor& output,
+                                    std::vector<std::int64_t> receiveRows, std::string_view name)
+{
+    return {*this,
+            group,
+            {.kind = CommKind::allToAll,
+             .input = input,
+             .output = output,
+             .sendRows = std::move(sendRows),
+             .receiveRows = std::move(receiveRows)},
+            name};
+}
+
+Communication RankContext::shift(Group group, const Tensor& input, const Tensor& output, std::string_view name)
+{
+    const int size = in(group).size();
+    const int index = in(group).index;
+    std::vector<std::int64_t> sendRows(static_cast<std::size_t>(size), 0), receiveRows(sendRows);
+    sendRows[static_cast<std::size_t>((index + 1) % size)] = input.rows;
+    receiveRows[static_cast<std::size_t>((index + size - 1) % size)] = output.rows;
+    return allToAll(group, input, std::move(sendRows), output, std::move(receiveRows), name);
+}
+
+Communication RankContext::send(int to, bool forward, const Tensor& tensor, std::string_view name)
+{
+    return {*this,
+            groups.pair(rank, to),
+            forward ? SpanTrack::sendForward : SpanTrack::sendBackward,
+            {.kind = CommKind::send, .member = 0, .peer = 1, .input = tensor},
+            name};
+}
+
+Communication RankContext::receive(int from, const Tensor& tensor, std::string_view name)
+{
+    return {*this,
+            groups.pair(from, rank),
+            SpanTrack::receive,
+            {.kind = CommKind::receive, .member = 1, .peer = 0, .output = tensor},
+            name};
+}
+
+void KernelSpan::begin()
+{
+    m_startNs = m_context.queue->mark();
+    m_startCpuNs = threadCpuNs();
+}
+
+void KernelSpan::end()
+{
+    const std::int64_t cpuNs = threadCpuNs() - m_startCpuNs;
+    const std::int64_t endNs = m_context.queue->mark();
+    m_recorder->spans.push({.startNs = m_startNs,
+                            .endNs = endNs,
+                            .readyNs = m_startNs,
+                            .cpuNs = cpuNs,
+                            .kind = m_label.kind(m_context.pass),
+                            .microbatch = m_context.microbatch,
+                            .step = m_context.step,
+                            .track = SpanTrack::compute});
+}
+
+} // namespace live

@@ -1,0 +1,48 @@
+// The sizes that one rank's kernels work with, and whether the live runtime can train a model at all.
+#pragma once
+
+#include "live/kernels/device.h"
+#include "sim/mesh/mesh.h"
+#include "sim/scenario/scenario.h"
+
+#include <cstdint>
+
+namespace live {
+
+/// Sizes of tensors on one rank. Rows are tokens of one micro-batch (or of one slice of it).
+struct Shape {
+    std::int64_t hidden = 0;
+    std::int64_t rows = 0;      ///< outside sequence-parallel regions
+    std::int64_t localRows = 0; ///< inside them
+    std::int64_t sequences = 1; ///< of a micro-batch
+    int slices = 1;
+    int headDim = 0, heads = 0, keyValueHeads = 0; ///< this rank's heads
+    std::int64_t queryColumns = 0, keyColumns = 0; ///< heads * headDim
+    std::int64_t vocabulary = 0;                   ///< of the model
+    std::int64_t vocabularySlice = 0;              ///< this rank's rows of the embedding, padding included
+    std::int64_t firstToken = 0;                   ///< the first of them
+    bool sequenceParallel = false;
+    int tp = 1, tpIndex = 0, cp = 1, cpIndex = 0;
+
+    std::int64_t qkvColumns() const { return queryColumns + 2 * keyColumns; }
+    /// Rows of the slice that are real words.
+    std::int64_t validTokens() const;
+};
+
+/// Throws sim::Error with what is not supported and what would be.
+Shape shapeOf(const sim::Scenario&, const sim::Coordinates&);
+
+/// What live training adds to a scenario.
+struct TrainingOptions {
+    double dropout = 0;          ///< after the embedding, the attention and the MLP
+    double auxiliaryLoss = 0.01; ///< coefficient of the experts' load-balancing loss
+    double clipNorm = 1.0;       ///< 0: no clipping
+    double beta1 = 0.9, beta2 = 0.95, epsilon = 1e-8, weightDecay = 0.1;
+    /// The embedding's gradient as the output head is kept apart until the end of the step even where one rank has both, so that
+    /// the sum is made as where two ranks have them.
+    bool separateTiedGradients = false;
+    /// ZeRO 2 and 3 reduce after each micro-batch, as DeepSpeed does, instead of after the last.
+    bool reduceEachMicrobatch = false;
+};
+
+} // namespace live

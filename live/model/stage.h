@@ -1,0 +1,64 @@
+// What a rank holds of the model for one stage of the pipeline: some layers, at the ends the embedding and the output head. Runs
+// the schedule's passes on it, each micro-batch's state apart, so that any order of passes works.
+#pragma once
+
+#include "live/model/embedding.h"
+#include "live/model/layer.h"
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace live {
+
+class Stage {
+public:
+    struct Place {
+        int stage = 0; ///< in the schedule, for traces
+        int firstLayer = 0, layers = 0;
+        bool hasEmbedding = false, hasHead = false;
+    };
+    /// tokenTable, headTable: the vocabulary's weights where this stage has an end; the same parameter where tied and one rank
+    /// has both.
+    Stage(RankContext&, const Shape&, const TrainingOptions&, const Place&, Parameter* tokenTable, Parameter* headTable);
+
+    const Place& place() const { return m_place; }
+    /// All but the vocabulary's, in the order of the model.
+    std::vector<std::unique_ptr<Bucket>>& buckets() { return m_buckets; }
+
+    /// x: what the stage before it sent; empty at the start. Returns what goes on; empty at the end. Losses are added to
+    /// lossWords.
+    Task<Array> forward(const Input&, Array x, const Tensor& lossWords);
+    /// Input and weight gradients, layer by layer. dy: empty at the end. `last`: no more gradients come in this step, so that
+    /// each bucket is announced as done.
+    Task<Array> backward(const Input&, Array dy, double lossScale, bool last);
+    Task<Array> backwardInput(const Input&, Array dy, double lossScale);
+    Task<> backwardWeight(const Input&, bool last);
+
+    /// The exact sum of the load-balancing losses since the last call is added to `words`.
+    void takeAuxiliaryLoss(std::span<std::int64_t, kExactSumWords> words);
+
+private:
+    struct Saved {
+        std::vector<LayerSaved> layers;
+        HeadSaved head;
+    };
+    Task<> acquire(Layer&);
+    void release(Layer&);
+    Task<> layerWeights(std::size_t layer, Saved&, bool last);
+    Task<> done(Bucket*, bool last);
+    void prepare(Bucket*);
+
+    RankContext& m_context;
+    Place m_place;
+    std::vector<std::unique_ptr<Bucket>> m_buckets;
+    Parameter *m_tokenTable, *m_headTable;
+    Bucket *m_embeddingRest = nullptr, *m_headRest = nullptr;
+    std::unique_ptr<Embedding> m_embedding;
+    std::unique_ptr<Head> m_head;
+    std::vector<std::unique_ptr<Layer>> m_layers;
+    std::map<const Input*, Saved> m_saved;
+};
+
+} // namespace live

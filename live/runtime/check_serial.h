@@ -1,0 +1,43 @@
+// Truth is serial training: the same job once as laid out and once on one rank, step by step side by side.
+#pragma once
+
+#include "live/model/shape.h"
+#include "live/runtime/snapshot.h"
+#include "sim/scenario/scenario.h"
+
+#include <string>
+#include <vector>
+
+namespace live {
+
+/// What a few steps of a layout brought.
+struct TrainedSteps {
+    std::vector<double> losses, auxiliaryLosses, gradientNorms;
+    Snapshot firstGradients; ///< of step 1, before clipping
+    Snapshot values;         ///< after the last step
+    Snapshot firstMoments;
+};
+
+struct TrainOptions {
+    int steps = 3;
+    int workers = 1;
+    TrainingOptions training;
+};
+/// Trains in this process on the CPU, in the scenario's live.dtype (fp32 or fp64).
+TrainedSteps trainSteps(const sim::Scenario&, const TrainOptions&);
+
+/// The scenario on one rank: the same micro-batches in the same order, nothing sharded.
+sim::Scenario serialTwin(const sim::Scenario&);
+
+/// The largest relative differences from serial training.
+struct SerialCheck {
+    double loss = 0, gradientNorm = 0, firstStepNorm = 0;
+    Difference gradients, values;
+    bool identical = false; ///< all of them, bit for bit
+    /// For people: one line a quantity.
+    std::string text() const;
+};
+SerialCheck compareSteps(const TrainedSteps& serial, const TrainedSteps& hybrid);
+SerialCheck checkSerial(const sim::Scenario&, const TrainOptions&);
+
+} // namespace live

@@ -1,0 +1,24 @@
+// The communication of a step, found out before the run: the very coroutines of the ranks run once on a device without
+// arithmetic, with transfers that need both ends at once and no buffer. The order in which requests complete is a linear
+// extension of all that waits for each other, so it is the run's global order; if the ranks get stuck, the circle of waits is
+// told and nothing runs.
+#pragma once
+
+#include "live/model/rank_context.h"
+#include "live/runtime/rank.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace live {
+
+struct CommPlan {
+    std::vector<std::vector<PlannedRequest>> requests; ///< [rank], in the order of issue
+    std::int64_t transfers = 0;                        ///< requests that meet count once
+    std::vector<std::int64_t> peakBytes;               ///< [rank] that the step holds at most
+};
+
+/// Throws sim::Error with the circle of waits where the step would hang. The job's data is not read.
+CommPlan planCommunication(const Job&, DType activation, DType accumulation);
+
+} // namespace live

@@ -1,0 +1,68 @@
+// A training run: plans the communication, makes the ranks that this process holds, and runs step after step on the worker pool.
+#pragma once
+
+#include "live/comm/communicator.h"
+#include "live/kernels/device.h"
+#include "live/model/shape.h"
+#include "live/record/recorder.h"
+#include "live/runtime/comm_plan.h"
+#include "live/runtime/rank.h"
+#include "sim/scenario/scenario.h"
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace live {
+
+class WorkerPool;
+
+struct StepReport {
+    int step = 0; ///< from 1
+    StepResult result;
+    double seconds = 0;
+    double tokensPerSecond = 0;
+};
+
+/// What the host of a run says between steps.
+enum class Verdict : std::uint8_t { goOn, stop };
+
+struct RunParts {
+    WorkerPool* pool = nullptr;
+    Device* device = nullptr;
+    Communicator* communicator = nullptr;
+    int firstRank = 0, rankCount = 0; ///< held by this process; 0 = all
+    TrainingOptions options;
+    bool record = true;
+    int firstStep = 1; ///< the number of the first step: later where a run is resumed
+};
+
+class Run {
+public:
+    /// Throws sim::Error: what the scenario asks for cannot be trained, or its schedule would hang.
+    Run(const sim::Scenario&, const RunParts&);
+    ~Run();
+
+    const sim::Scenario& scenario() const;
+    const sim::Mesh& mesh() const;
+    const sim::Schedule& schedule() const;
+    const CommPlan& plan() const;
+    SpanKinds& spanKinds();
+    /// One a rank of this process.
+    std::vector<Recorder*> recorders();
+    std::vector<Rank*> ranks();
+
+    /// Trains until `steps` are done or afterStep says stop. afterStep runs when all ranks of this process are through a step and
+    /// none is in the next. Throws what a rank threw first, after all have ended.
+    void train(int steps, const std::function<Verdict(const StepReport&)>& afterStep = {});
+
+    /// Ends the run from another thread: pending communication fails with this message on all ranks.
+    void abort(const std::string& why);
+
+private:
+    struct State;
+    std::unique_ptr<State> m_state;
+};
+
+} // namespace live

@@ -1,0 +1,89 @@
+#include "live/runtime/snapshot.h"
+
+#include "sim/error.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace live {
+namespace {
+
+std::size_t at(std::int64_t index)
+{
+    return static_cast<std::size_t>(index);
+}
+
+Tensor quantityOf(const OwnedRange& own, Quantity quantity)
+{
+    switch (quantity) {
+    case Quantity::value:
+        return own.master;
+    case Quantity::gradient:
+        return own.gradient;
+    case Quantity::firstMoment:
+        return own.firstMoment;
+    case Quantity::secondMoment:
+        return own.secondMoment;
+    }
+    return {};
+}
+
+} // namespace
+
+void addToSnapshot(Rank& rank, Quantity quantity, Snapshot& snapshot)
+{
+    RankContext& context = rank.context();
+    rank.weights().forEachOwned(true, [&](const OwnedRange& own) {
+        const ParameterSpec& spec = own.parameter->spec;
+        const Array exact = context.buffer(DType::f64, 1, own.count);
+        context.queue->copy(quantityOf(own, quantity), exact);
+        std::vector<double> values(at(own.count));
+        context.queue->toHost(exact, values.data());
+        std::vector<double>& all = snapshot[spec.name];
+        all.resize(at(spec.globalRows * spec.globalColumns));
+        for (std::int64_t i = 0; i < own.count; ++i) {
+            const std::int64_t row = spec.firstRow + (own.first + i) / spec.columns;
+            const std::int64_t column = spec.firstColumn + (own.first + i) % spec.columns;
+            if (row < spec.globalRows && column < spec.globalColumns)
+                all[at(row * spec.globalColumns + column)] = values[at(i)];
+        }
+    });
+}
+
+Difference compare(const Snapshot& expected, const Snapshot& actual)
+{
+    Difference difference;
+    if (expected.size() != actual.size())
+        throw sim::Error("one model has " + std::to_string(expected.size()) + " parameters, the other " +
+                         std::to_string(actual.size()));
+    double allSquares = 0, count = 0;
+    for (const auto& [name, a] : expected) {
+        for (const double value : a)
+            allSquares += value * value;
+        count += static_cast<double>(a.size());
+    }
+    for (const auto& [name, a] : expected) {
+        const auto other = actual.find(name);
+        if (other == actual.end() || other->second.size() != a.size())
+            throw sim::Error("parameter " + name + " is not in both models with the same size");
+        const std::vector<double>& b = other->second;
+        double squares = 0, distance = 0;
+        for (std::size_t i = 0; i < a.size(); ++i) {
+            const double apart = a[i] - b[i];
+            squares += a[i] * a[i];
+            distance += apart * apart;
+            difference.largest = std::max(difference.largest, std::abs(apart));
+            difference.identical = difference.identical && a[i] == b[i];
+        }
+        const double relative =
+            distance == 0 ? 0
+                          : std::sqrt(distance / std::max({squares, allSquares / count * static_cast<double>(a.size()), 1e-300}));
+        if (!(relative <= difference.relative)) { // NaN too
+            difference.relative = relative;
+            difference.worst = name;
+        }
+    }
+    return difference;
+}
+
+} // namespace live

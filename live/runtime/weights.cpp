@@ -1,0 +1,294 @@
+#include "live/runtime/weights.h"
+
+#include <algorithm>
+#include <cassert>
+
+namespace live {
+
+Weights::Weights(RankContext& context, const TrainingOptions& options)
+    : m_context(context), m_options(options), m_zero(context.scenario.layout.zeroStage),
+      m_keepsGathered(context.scenario.layout.pp > 1), m_updateLabel(context.kinds, "update", -1)
+{
+}
+
+void Weights::adopt(std::vector<Bucket*> buckets, bool headSeparate, bool blank)
+{
+    m_buckets = std::move(buckets);
+    Memory& memory = m_context.memory;
+    for (Bucket* bucket : m_buckets) {
+        const Membership& group = m_context.in(shardGroup(*bucket));
+        bucket->seal(m_zero >= 1 ? group.size() : 1);
+        bucket->shard = m_zero >= 1 ? group.index : 0;
+        const bool sharded = m_zero >= 3;
+        const std::int64_t count = sharded ? bucket->shardElements() : bucket->elements;
+        Array& kept = sharded ? bucket->valueShard : bucket->values;
+        kept = memory.allocate(m_context.activation, 1, count, MemoryUse::parameters);
+        if (m_context.activation != m_context.accumulation)
+            bucket->master = memory.allocate(m_context.accumulation, 1, bucket->shardElements(), MemoryUse::optimizer);
+        if (!blank)
+            initialise(*bucket);
+        if (m_context.scenario.training.optimizer == sim::Optimizer::adamw)
+            for (Array* moment : {&bucket->firstMoment, &bucket->secondMoment}) {
+                *moment = memory.allocate(m_context.accumulation, 1, bucket->shardElements(), MemoryUse::optimizer);
+                m_context.queue->fill(*moment, 0);
+            }
+        if (m_zero >= 1)
+            bucket->gradientShard = memory.allocate(m_context.accumulation, 1, bucket->shardElements(), MemoryUse::gradients);
+        if (m_zero < 2)
+            bucket->gradients = memory.allocate(m_context.accumulation, 1, bucket->elements, MemoryUse::gradients);
+        if (bucket->tied && headSeparate)
+            bucket->headGradients = memory.allocate(m_context.accumulation, 1, bucket->elements, MemoryUse::gradients);
+    }
+}
+
+/// Piece by piece: exact values take twice the room of the weights.
+void Weights::initialise(Bucket& bucket)
+{
+    constexpr std::int64_t kPiece = 1 << 20;
+    const Array exact = m_context.memory.allocate(DType::f64, 1, std::min(kPiece, bucket.elements), MemoryUse::buffers);
+    const auto copyPart = [&](std::int64_t first, std::int64_t count, const Array& to, std::int64_t toFirst) {
+        const std::int64_t begin = std::max(first, toFirst), end = std::min(first + count, toFirst + to->elements());
+        if (begin < end)
+            m_context.queue->copy(exact->columnRange(begin - first, end - begin), to->columnRange(begin - toFirst, end - begin));
+    };
+    const bool whole = static_cast<bool>(bucket.values);
+    const std::int64_t kept = whole ? 0 : bucket.shardOffset();
+    const std::int64_t end = whole ? bucket.elements : kept + bucket.shardElements();
+    for (std::int64_t first = kept; first < end; first += kPiece) {
+        const std::int64_t count = std::min(kPiece, end - first);
+        const std::vector<double> initial = initialValues(bucket, m_context.scenario.live.seed, first, count);
+        m_context.queue->fromHost(initial.data(), exact->columnRange(0, count));
+        copyPart(first, count, whole ? bucket.values : bucket.valueShard, kept);
+        if (bucket.master)
+            copyPart(first, count, bucket.master, bucket.shardOffset());
+    }
+}
+
+void Weights::startStep()
+{
+    for (Bucket* bucket : m_buckets)
+        for (Array* gradient : {&bucket->gradients, &bucket->headGradients, &bucket->gradientShard})
+            if (*gradient)
+                m_context.queue->fill(*gradient, 0);
+}
+
+Task<> Weights::acquire(Bucket& bucket)
+{
+    if (m_zero < 3 || bucket.values)
+        co_return;
+    co_await gatherValues(bucket);
+}
+
+void Weights::release(Bucket& bucket)
+{
+    if (m_zero >= 3 && !m_keepsGathered)
+        bucket.values.reset();
+}
+
+void Weights::prepareGradients(Bucket& bucket)
+{
+    if (bucket.gradients)
+        return;
+    bucket.gradients = m_context.memory.allocate(m_context.accumulation, 1, bucket.elements, MemoryUse::buffers);
+    m_context.queue->fill(bucket.gradients, 0);
+}
+
+Task<> Weights::gatherValues(Bucket& bucket)
+{
+    if (m_zero >= 3)
+        bucket.values = m_context.memory.allocate(m_context.activation, 1, bucket.elements, MemoryUse::buffers);
+    const Tensor rows = bucket.values->reshaped(bucket.shards, bucket.shardElements());
+    co_await m_context.allGather(shardGroup(bucket), ownValues(bucket), rows, "weights.gather");
+}
+
+Task<> Weights::gradientDone(Bucket& bucket)
+{
+    if (bucket.partialElements > 0 && !m_context.alone(Group::tp))
+        co_await m_context.allReduce(Group::tp, bucket.gradients->columnRange(0, bucket.partialElements), "gradient.sequence");
+    if (m_context.scenario.training.overlap.gradReduce)
+        startReduction(bucket);
+    else
+        m_waiting.push_back(&bucket);
+    if (m_options.reduceEachMicrobatch)
+        co_await settle();
+}
+
+void Weights::startReduction(Bucket& bucket)
+{
+    Reduction reduction{.bucket = &bucket};
+    const Group group = shardGroup(bucket);
+    if (m_zero == 0) {
+        reduction.transfer =
+            std::unique_ptr<Communication>(new Communication(m_context.allReduce(group, bucket.gradients, "gradient.reduce")));
+    } else {
+        reduction.part = m_context.buffer(m_context.accumulation, 1, bucket.shardElements());
+        const Tensor rows = bucket.gradients->reshaped(bucket.shards, bucket.shardElements());
+        reduction.transfer = std::unique_ptr<Communication>(
+            new Communication(m_context.reduceScatter(group, rows, reduction.part, "gradient.reduce")));
+        if (m_zero >= 2)
+            reduction.whole = std::move(bucket.gradients);
+    }
+    reduction.transfer->start();
+    m_reductions.push_back(std::move(reduction));
+}
+
+Task<> Weights::settle()
+{
+    while (!m_reductions.empty()) {
+        Reduction& reduction = m_reductions.front();
+        co_await reduction.transfer->done();
+        if (reduction.part)
+            m_context.queue->add(reduction.part, reduction.bucket->gradientShard);
+        m_reductions.pop_front();
+    }
+}
+
+Task<> Weights::reduceTied(Bucket& bucket)
+{
+    prepareGradients(bucket); // a stage of a bidirectional pipeline may not have had both ends
+    const Group group = shardGroup(bucket);
+    for (Array* gradient : {&bucket.gradients, &bucket.headGradients}) {
+        if (!*gradient)
+            continue;
+        if (m_zero == 0) {
+            co_await m_context.allReduce(group, *gradient, "gradient.reduce");
+            continue;
+        }
+        Array part = m_context.buffer(m_context.accumulation, 1, bucket.shardElements());
+        const Tensor rows = (*gradient)->reshaped(bucket.shards, bucket.shardElements());
+        co_await m_context.reduceScatter(group, rows, part, "gradient.reduce");
+        m_context.queue->add(part, bucket.gradientShard);
+    }
+    if (m_zero == 0 && bucket.headGradients)
+        m_context.queue->add(bucket.headGradients, bucket.gradients);
+    if (m_zero >= 2)
+        bucket.gradients.reset();
+}
+
+Task<> Weights::finishGradients()
+{
+    for (Bucket* bucket : m_waiting)
+        startReduction(*bucket);
+    m_waiting.clear();
+    co_await settle();
+    for (Bucket* bucket : m_buckets)
+        if (bucket->tied)
+            co_await reduceTied(*bucket);
+    for (Bucket* bucket : m_buckets) {
+        if (bucket->kind == BucketKind::dense)
+            co_await m_context.allReduce(Group::replicate, ownGradients(*bucket), "gradient.replicate");
+        if (bucket->tied)
+            co_await m_context.allReduce(Group::embedding, ownGradients(*bucket), "gradient.tied");
+        else // of a bidirectional pipeline; tied weights have been summed over both of their ranks
+            co_await m_context.allReduce(Group::copies, ownGradients(*bucket), "gradient.copies");
+    }
+}
+
+bool Weights::counts(const Bucket& bucket) const
+{
+    if (m_zero == 0 && m_context.in(shardGroup(bucket)).index != 0)
+        return false;
+    if (bucket.kind == BucketKind::dense && m_context.in(Group::replicate).index != 0)
+        return false;
+    return m_context.in(bucket.tied ? Group::embedding : Group::copies).index == 0;
+}
+
+Tensor Weights::ownValues(const Bucket& bucket) const
+{
+    if (m_zero >= 3)
+        return bucket.valueShard;
+    return bucket.values->columnRange(bucket.shardOffset(), bucket.shardElements());
+}
+
+Tensor Weights::ownGradients(const Bucket& bucket) const
+{
+    return m_zero == 0 ? bucket.gradients.tensor() : bucket.gradientShard.tensor();
+}
+
+void Weights::addSquares(const Tensor& words)
+{
+    const bool countsReplicated = m_context.in(Group::tp).index == 0;
+    for (const Bucket* bucket : m_buckets) {
+        if (!counts(*bucket))
+            continue;
+        const std::int64_t begin = bucket->shardOffset();
+        const std::int64_t end = begin + bucket->shardElements();
+        // Runs of parameters that count alike start at whole blocks; padding is 0.
+        const auto& parameters = bucket->parameters;
+        for (std::size_t i = 0; i < parameters.size();) {
+            std::size_t next = i + 1;
+            while (next < parameters.size() && parameters[next]->spec.replicated == parameters[i]->spec.replicated)
+                ++next;
+            const std::int64_t first = std::max(begin, parameters[i]->offset);
+            const std::int64_t last = std::min(end, next < parameters.size() ? parameters[next]->offset : bucket->elements);
+            if (first < last && (countsReplicated || !parameters[i]->spec.replicated))
+                m_context.queue->exactSumOfSquares(ownGradients(*bucket).columnRange(first - begin, last - first), words);
+            i = next;
+        }
+    }
+}
+
+void Weights::forEachOwned(bool counted, const std::function<void(const OwnedRange&)>& visit) const
+{
+    const bool countsReplicated = m_context.in(Group::tp).index == 0;
+    for (const Bucket* bucket : m_buckets) {
+        if (counted && !counts(*bucket))
+            continue;
+        const std::int64_t begin = bucket->shardOffset();
+        const std::int64_t end = begin + bucket->shardElements();
+        for (const auto& parameter : bucket->parameters) {
+            if (counted && parameter->spec.replicated && !countsReplicated)
+                continue;
+            const std::int64_t first = std::max(begin, parameter->offset);
+            const std::int64_t last = std::min(end, parameter->offset + parameter->elements());
+            if (first >= last)
+                continue;
+            const auto range = [&](const Tensor& own) { return own ? own.columnRange(first - begin, last - first) : Tensor{}; };
+            OwnedRange owned{.parameter = parameter.get(), .first = first - parameter->offset, .count = last - first};
+            owned.value = range(ownValues(*bucket));
+            owned.gradient = range(ownGradients(*bucket));
+            owned.firstMoment = range(bucket->firstMoment);
+            owned.secondMoment = range(bucket->secondMoment);
+            owned.master = bucket->master ? range(bucket->master) : owned.value;
+            visit(owned);
+        }
+    }
+}
+
+Task<> Weights::update(const Tensor& clipFactor, std::int64_t stepFromOne, double learningRate)
+{
+    {
+        const KernelSpan span(m_context, m_updateLabel);
+        const bool adamw = m_context.scenario.training.optimizer == sim::Optimizer::adamw;
+        forEachOwned(false, [&](const OwnedRange& own) {
+            if (!adamw) {
+                m_context.queue->sgd(learningRate, clipFactor, own.gradient, own.master, own.value);
+                return;
+            }
+            const AdamwStep step{.learningRate = learningRate,
+                                 .beta1 = m_options.beta1,
+                                 .beta2 = m_options.beta2,
+                                 .epsilon = m_options.epsilon,
+                                 .weightDecay = own.parameter->spec.decays ? m_options.weightDecay : 0,
+                                 .step = stepFromOne};
+            m_context.queue->adamw(step, clipFactor, own.gradient, own.firstMoment, own.secondMoment, own.master, own.value);
+        });
+    }
+    for (Bucket* bucket : m_buckets)
+        if (m_zero >= 3)
+            bucket->values.reset();
+        else if (m_zero >= 1)
+            co_await gatherValues(*bucket);
+}
+
+Task<> Weights::refresh()
+{
+    for (Bucket* bucket : m_buckets) {
+        if (bucket->master)
+            m_context.queue->copy(bucket->master, ownValues(*bucket));
+        if (m_zero == 1 || m_zero == 2)
+            co_await gatherValues(*bucket);
+    }
+}
+
+} // namespace live

@@ -1,0 +1,77 @@
+// A rank's weights through a step: initialised, gathered where sharded, their gradients reduced, the optimizer's step made.
+// ZeRO stages 0 to 3 (Rajbhandari et al. 2020), hybrid sharding, tied embeddings, two copies of a bidirectional pipeline.
+#pragma once
+
+#include "live/model/parameters.h"
+#include "live/model/rank_context.h"
+#include "live/model/shape.h"
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <vector>
+
+namespace live {
+
+/// A part of a parameter that this rank updates, in the bucket's flat order.
+struct OwnedRange {
+    const Parameter* parameter = nullptr;
+    std::int64_t first = 0, count = 0;                         ///< elements from the parameter's start
+    Tensor value, gradient, firstMoment, secondMoment, master; ///< one row each; value and gradient may be absent between steps
+};
+
+class Weights final : public WeightAccess {
+public:
+    Weights(RankContext&, const TrainingOptions&);
+
+    /// All buckets of the rank, in the order of the model; they must outlive this. Seals them, allocates, and unless `blank`
+    /// makes the initial values.
+    void adopt(std::vector<Bucket*> buckets, bool headSeparate, bool blank);
+
+    Task<> acquire(Bucket&) override;
+    void release(Bucket&) override;
+    void prepareGradients(Bucket&) override;
+    Task<> gradientDone(Bucket&) override;
+
+    void startStep();
+    /// Completes the reduction of all gradients.
+    Task<> finishGradients();
+    /// Adds the squares of the gradients that this rank counts: over all ranks each element of the model once.
+    void addSquares(const Tensor& words);
+    /// clipFactor: see Queue::adamw. Gathers the new values where ZeRO 1 or 2 sharded the step.
+    Task<> update(const Tensor& clipFactor, std::int64_t stepFromOne, double learningRate);
+
+    /// What this rank updates. `counted`: leaves out what another rank holds too, so that over all ranks each element of the
+    /// model comes once.
+    void forEachOwned(bool counted, const std::function<void(const OwnedRange&)>&) const;
+    /// After values were set from outside (a checkpoint): spreads them to the ranks that hold copies of the shards.
+    Task<> refresh();
+
+private:
+    /// Reduction of a bucket's gradient under way.
+    struct Reduction {
+        Bucket* bucket;
+        Array whole, part; ///< what is sent (kept until done) and where the sum goes
+        std::unique_ptr<Communication> transfer;
+    };
+    Group shardGroup(const Bucket& bucket) const { return bucket.kind == BucketKind::dense ? Group::shard : Group::expertShard; }
+    void initialise(Bucket&);
+    void startReduction(Bucket&);
+    Task<> settle();
+    Task<> reduceTied(Bucket&);
+    Task<> gatherValues(Bucket&);
+    bool counts(const Bucket&) const;
+    Tensor ownValues(const Bucket&) const;
+    Tensor ownGradients(const Bucket&) const;
+
+    RankContext& m_context;
+    const TrainingOptions& m_options;
+    const int m_zero;
+    const bool m_keepsGathered; ///< ZeRO 3 under a pipeline: gathered once a step
+    std::vector<Bucket*> m_buckets;
+    std::deque<Reduction> m_reductions;
+    std::vector<Bucket*> m_waiting; ///< gradients complete, reduction left to the end of the step
+    KernelLabel m_updateLabel;
+};
+
+} // namespace live

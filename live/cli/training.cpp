@@ -229,10 +229,12 @@ private:
     {
         m_report.finalParametersNorm = weightsNorm();
         m_report.isFirstProcess = first();
-        if (!first())
-            return;
         if (m_gatherer && !m_gatherer->finish(std::chrono::seconds(10)))
             say("some processes' last spans did not arrive; the trace lacks them");
+        if (m_store)
+            m_store->barrier("last spans"); // until then each shows its own
+        if (!first())
+            return;
         m_collector->collect();
         const RunHistory history = m_collector->history();
         m_report.spansRecorded = history.state.spansRecorded;

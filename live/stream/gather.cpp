@@ -16,7 +16,7 @@ public:
         for (const SpanSource& source : sources) {
             ViewerOptions options{.keys = source.keys, .wake = [this] { wake(); }};
             options.history.bytes = 0; // spans are handed on, not kept
-            m_sources.push_back({std::make_unique<Viewer>(source.endpoint, std::move(options)), source.offsetNs, {}});
+            m_sources.push_back({std::make_unique<Viewer>(source.endpoint, std::move(options)), source.offsetNs, {}, false});
         }
         m_thread = std::thread([this] { work(); });
     }
@@ -40,6 +40,7 @@ private:
         std::unique_ptr<Viewer> viewer;
         std::int64_t offsetNs = 0;
         std::vector<std::uint32_t> kinds; ///< its kind -> ours
+        bool ended = false;               ///< it has said its last word, which comes after its spans
     };
 
     void wake()
@@ -61,10 +62,8 @@ private:
             }
             bool allEnded = true;
             for (Source& source : m_sources) {
-                // Asked before the last poll: what was sent before the end has then been taken.
-                const ViewerState state = source.viewer->state().state;
                 take(source);
-                allEnded = allEnded && (state == ViewerState::ended || state == ViewerState::refused);
+                allEnded = allEnded && source.ended;
             }
             const std::lock_guard lock(m_mutex);
             m_allEnded = allEnded;
@@ -77,6 +76,8 @@ private:
     {
         if (!source.viewer->poll(m_update))
             return;
+        if (m_update.run && hasEnded(m_update.run->status))
+            source.ended = true;
         for (const sim::SpanKind& kind : m_update.kinds)
             source.kinds.push_back(m_kinds.id(kind));
         for (const RankSpan& rankSpan : m_update.spans) {

@@ -10,6 +10,7 @@
 #include <array>
 #include <deque>
 #include <mutex>
+#include <thread>
 #include <unordered_map>
 #include <utility>
 
@@ -47,17 +48,22 @@ public:
                 complete = meetPeer(group, request, completion);
             else
                 complete = meetGroup(group, request, completion);
+            if (!complete.empty())
+                m_executing.fetch_add(1, std::memory_order_relaxed);
         } catch (...) {
             completion.readyNs = completion.doneNs = nowNs();
             completion.fail(m_pool, std::current_exception());
             return;
         }
-        if (!complete.empty())
-            execute(complete);
+        if (complete.empty())
+            return;
+        execute(complete);
+        m_executing.fetch_sub(1, std::memory_order_release);
     }
 
     void abort(const std::string& why) override
     {
+        const std::lock_guard once(m_abortMutex); // who comes second finds all ended, too
         std::vector<Completion*> pending;
         for (Shard& shard : m_shards) {
             const std::lock_guard lock(shard.mutex);
@@ -79,6 +85,8 @@ public:
             completion->readyNs = completion->doneNs = nowNs();
             completion->fail(m_pool, std::make_exception_ptr(sim::Error(why)));
         }
+        while (m_executing.load(std::memory_order_acquire) > 0)
+            std::this_thread::yield();
     }
 
 private:
@@ -245,6 +253,8 @@ private:
 
     WorkerPool& m_pool;
     std::array<Shard, kShards> m_shards;
+    alignas(64) std::atomic<int> m_executing{0}; ///< workers that move bytes now
+    std::mutex m_abortMutex;
 };
 
 } // namespace

@@ -51,6 +51,7 @@ const std::vector<Variant> kVariants = {
     {"hybrid_sharding_over_cp", kDp2 + kCp2 + Settings{"layout.dp_shard=2", "layout.zero_stage=3"}},
     {"zero2_each_microbatch", kDp2 + kZero2 + kTied, 0, true},
     {"zero3_each_microbatch", kDp2 + kZero3 + kTied, 0.1, true},
+    {"zero2_each_microbatch_zb", kDp2 + kZero2 + kBatch8 + kPp2 + Settings{"schedule.kind=zb-h1"}, 0, true},
     {"zero3_each_microbatch_interleaved",
      kDp2 + kZero3 + kBatch8 + kPp2 + Settings{"schedule.kind=interleaved-1f1b", "schedule.virtual_stages=2"}, 0, true},
     {"zero3_each_microbatch_sp", kDp2 + kZero3 + kTp2 + kSp, 0, true},

@@ -78,6 +78,7 @@ const std::vector<Variant> kVariants = {
     {"experts_tp2_sp_etp1_ep4", kExperts + kTp2 + kSp + kDp2 + Settings{"layout.etp=1", "layout.ep=4"}},
     {"experts_tp2_sp_etp2_ep2", kExperts + kTp2 + kSp + kDp2 + Settings{"layout.etp=2", "layout.ep=2"}},
     {"experts_tp2_sp_cp2_ep2", kExperts + kLlama + kTp2 + kSp + kCp2 + Settings{"layout.ep=2"}},
+    {"experts_etp2_without_tp", kExperts + kDp2 + Settings{"layout.etp=2"}},
     {"experts_every_other_layer", kExperts + kDp2 + Settings{"layout.ep=2", "model.first_k_dense_replace=1", "model.moe_layer_freq=2"}},
     {"experts_zero1_ep2", kExperts + kDp4 + Settings{"layout.ep=2", "layout.zero_stage=1"}},
     {"experts_zero2_each_microbatch", kExperts + kDp4 + kBatch8 + Settings{"layout.ep=2", "layout.zero_stage=2"}, 0, true},

@@ -1,17 +1,16 @@
-// Ranks in one process. The last member to arrive does the work of a collective, in the order of members; nobody waits holding a
-// core.
+// Ranks in one process. The last member to arrive does the work of a collective, in the order of members, with the help of idle
+// workers; nobody waits holding a core. The last one's request is complete when issue() returns, so that it goes on at once.
+#include "live/comm/agreement.h"
 #include "live/comm/communicator.h"
-
+#include "live/comm/reduction.h"
 #include "live/record/recorder.h"
 #include "live/tasks/worker_pool.h"
 #include "sim/error.h"
 
-#include <algorithm>
-#include <cassert>
-#include <cstring>
+#include <array>
 #include <deque>
-#include <map>
 #include <mutex>
+#include <unordered_map>
 #include <utility>
 
 namespace live {
@@ -21,108 +20,11 @@ struct Arrival {
     const CommRequest* request = nullptr;
     Completion* completion = nullptr;
 };
+using Arrivals = std::vector<Arrival>; ///< by member; of a transfer: the sender, the receiver
 
-template <class T>
-void reduceInto(ReduceOp op, std::size_t count, const std::vector<const T*>& inputs, const std::vector<T*>& outputs)
+std::byte* bytesFrom(const Tensor& tensor, std::int64_t offset)
 {
-    // Cache-sized pieces, so that inputs are read once and every output is written while the sum is near.
-    constexpr std::size_t kPiece = 4096;
-    std::vector<T> sum(std::min(count, kPiece));
-    for (std::size_t first = 0; first < count; first += kPiece) {
-        const std::size_t length = std::min(kPiece, count - first);
-        std::copy_n(inputs[0] + first, length, sum.data());
-        for (std::size_t member = 1; member < inputs.size(); ++member) {
-            const T* const input = inputs[member] + first;
-            if (op == ReduceOp::sum)
-                for (std::size_t i = 0; i < length; ++i)
-                    sum[i] += input[i];
-            else
-                for (std::size_t i = 0; i < length; ++i)
-                    sum[i] = std::max(sum[i], input[i]);
-        }
-        for (T* output : outputs)
-            std::copy_n(sum.data(), length, output + first);
-    }
-}
-
-template <class F>
-void withType(DType type, F&& f)
-{
-    switch (type) {
-    case DType::f32:
-        return f(float{});
-    case DType::f64:
-        return f(double{});
-    case DType::i32:
-        return f(std::int32_t{});
-    case DType::i64:
-        return f(std::int64_t{});
-    case DType::bf16:
-        throw sim::Error("bf16 cannot be summed on the CPU");
-    }
-}
-
-void allReduce(const std::vector<Arrival>& arrivals)
-{
-    const CommRequest& first = *arrivals[0].request;
-    withType(first.input.type, [&](auto zero) {
-        using T = decltype(zero);
-        std::vector<const T*> inputs;
-        std::vector<T*> outputs;
-        for (const Arrival& arrival : arrivals) {
-            inputs.push_back(arrival.request->input.as<T>());
-            outputs.push_back(arrival.request->output.as<T>());
-        }
-        reduceInto(first.reduce, static_cast<std::size_t>(first.input.elements()), inputs, outputs);
-    });
-}
-
-void reduceScatter(const std::vector<Arrival>& arrivals)
-{
-    const CommRequest& first = *arrivals[0].request;
-    withType(first.input.type, [&](auto zero) {
-        using T = decltype(zero);
-        for (std::size_t part = 0; part < arrivals.size(); ++part) {
-            const Tensor& output = arrivals[part].request->output;
-            std::vector<const T*> inputs;
-            for (const Arrival& arrival : arrivals)
-                inputs.push_back(arrival.request->input.as<T>() + static_cast<std::int64_t>(part) * output.elements());
-            reduceInto(first.reduce, static_cast<std::size_t>(output.elements()), inputs, {output.as<T>()});
-        }
-    });
-}
-
-void copyBytes(const Tensor& from, const Tensor& to)
-{
-    if (from.data != to.data && from.bytes() > 0)
-        std::memcpy(to.data, from.data, static_cast<std::size_t>(from.bytes()));
-}
-
-void allGather(const std::vector<Arrival>& arrivals)
-{
-    for (const Arrival& to : arrivals) {
-        std::int64_t row = 0;
-        for (const Arrival& from : arrivals) {
-            const Tensor& input = from.request->input;
-            copyBytes(input, to.request->output.rowRange(row, input.rows));
-            row += input.rows;
-        }
-    }
-}
-
-void allToAll(const std::vector<Arrival>& arrivals)
-{
-    for (std::size_t to = 0; to < arrivals.size(); ++to) {
-        std::int64_t row = 0;
-        for (const Arrival& from : arrivals) {
-            const std::vector<std::int64_t>& counts = from.request->sendRows;
-            std::int64_t first = 0;
-            for (std::size_t i = 0; i < to; ++i)
-                first += counts[i];
-            copyBytes(from.request->input.rowRange(first, counts[to]), arrivals[to].request->output.rowRange(row, counts[to]));
-            row += counts[to];
-        }
-    }
+    return tensor.as<std::byte>() + offset;
 }
 
 class LocalCommunicator : public Communicator {
@@ -133,17 +35,22 @@ public:
     void issue(const CommRequest& request, Completion& completion) override
     {
         completion.issuedNs = nowNs();
-        std::vector<Arrival> complete;
-        {
-            const std::lock_guard lock(m_mutex);
-            if (m_aborted) {
-                completion.fail(m_pool, std::make_exception_ptr(sim::Error(m_why)));
-                return;
-            }
+        Shard& shard = m_shards[static_cast<std::size_t>(request.group->id) % kShards];
+        Arrivals complete;
+        try {
+            checkRequest(request);
+            const std::lock_guard lock(shard.mutex);
+            if (!shard.why.empty())
+                throw sim::Error(shard.why);
+            GroupState& group = shard.groups[request.group->id];
             if (request.kind == CommKind::send || request.kind == CommKind::receive)
-                complete = meetPeer(request, completion);
+                complete = meetPeer(group, request, completion);
             else
-                complete = meetGroup(request, completion);
+                complete = meetGroup(group, request, completion);
+        } catch (...) {
+            completion.readyNs = completion.doneNs = nowNs();
+            completion.fail(m_pool, std::current_exception());
+            return;
         }
         if (!complete.empty())
             execute(complete);
@@ -152,104 +59,99 @@ public:
     void abort(const std::string& why) override
     {
         std::vector<Completion*> pending;
-        {
-            const std::lock_guard lock(m_mutex);
-            if (m_aborted)
-                return;
-            m_aborted = true;
-            m_why = why;
-            for (auto& [key, queue] : m_groups)
-                for (auto& meeting : queue)
-                    for (const Arrival& arrival : meeting.arrivals)
+        for (Shard& shard : m_shards) {
+            const std::lock_guard lock(shard.mutex);
+            if (!shard.why.empty())
+                continue;
+            shard.why = why;
+            for (auto& [id, group] : shard.groups) {
+                for (const Arrivals& meeting : group.meetings)
+                    for (const Arrival& arrival : meeting)
                         if (arrival.completion)
                             pending.push_back(arrival.completion);
-            for (auto& [key, queue] : m_peers)
-                for (const Arrival& arrival : queue)
-                    pending.push_back(arrival.completion);
-            m_groups.clear();
-            m_peers.clear();
+                for (const auto& [channel, waiting] : group.channels)
+                    for (const Arrival& arrival : waiting)
+                        pending.push_back(arrival.completion);
+            }
+            shard.groups.clear();
         }
-        for (Completion* completion : pending)
+        for (Completion* completion : pending) {
+            completion->readyNs = completion->doneNs = nowNs();
             completion->fail(m_pool, std::make_exception_ptr(sim::Error(why)));
+        }
     }
 
 private:
-    /// One collective that not all members have reached.
-    struct Meeting {
-        std::vector<Arrival> arrivals; ///< by member
-        int arrived = 0;
+    struct GroupState {
+        /// Collectives that not all members have reached, the oldest first. Members arrive in the same order, so they are
+        /// completed in this order.
+        std::deque<Arrivals> meetings;
+        std::vector<std::uint64_t> reached; ///< by member: collectives issued so far
+        std::vector<int> arrived;           ///< by meeting, beside `meetings`
+        std::uint64_t completed = 0;
+        /// Sends or receives (never both) that wait for their other side, by sender * size + receiver.
+        std::unordered_map<int, std::deque<Arrival>> channels;
     };
+    /// Groups that share a lock. It is held to match arrivals only, never while bytes move.
+    struct alignas(64) Shard {
+        std::mutex mutex;
+        std::unordered_map<int, GroupState> groups;
+        std::string why; ///< of an abort; "" while there is none
+    };
+    static constexpr std::size_t kShards = 64;
 
-    std::vector<Arrival> meetGroup(const CommRequest& request, Completion& completion)
+    static Arrivals meetGroup(GroupState& group, const CommRequest& request, Completion& completion)
     {
-        std::deque<Meeting>& queue = m_groups[request.group->id];
+        const auto members = static_cast<std::size_t>(request.group->size());
         const auto member = static_cast<std::size_t>(request.member);
-        auto meeting = std::find_if(queue.begin(), queue.end(), [&](const Meeting& m) { return !m.arrivals[member].request; });
-        if (meeting == queue.end()) {
-            queue.emplace_back().arrivals.resize(request.group->ranks.size());
-            meeting = std::prev(queue.end());
+        group.reached.resize(members);
+        const auto place = static_cast<std::size_t>(group.reached[member]++ - group.completed);
+        if (place == group.meetings.size()) {
+            group.meetings.emplace_back(members);
+            group.arrived.push_back(0);
         }
-        meeting->arrivals[member] = {&request, &completion};
-        if (++meeting->arrived < request.group->size())
+        group.meetings[place][member] = {&request, &completion};
+        if (++group.arrived[place] < static_cast<int>(members))
             return {};
-        std::vector<Arrival> complete = std::move(meeting->arrivals);
-        queue.erase(meeting);
+        Arrivals complete = std::move(group.meetings.front());
+        group.meetings.pop_front();
+        group.arrived.erase(group.arrived.begin());
+        ++group.completed;
         return complete;
     }
 
-    std::vector<Arrival> meetPeer(const CommRequest& request, Completion& completion)
+    static Arrivals meetPeer(GroupState& group, const CommRequest& request, Completion& completion)
     {
         const bool isSend = request.kind == CommKind::send;
         const int sender = isSend ? request.member : request.peer;
-        const auto key = [&](bool send) { return std::tuple(request.group->id, sender, send); };
-        std::deque<Arrival>& others = m_peers[key(!isSend)];
-        if (others.empty()) {
-            m_peers[key(isSend)].push_back({&request, &completion});
+        const int receiver = isSend ? request.peer : request.member;
+        std::deque<Arrival>& waiting = group.channels[sender * request.group->size() + receiver];
+        if (waiting.empty() || waiting.front().request->kind == request.kind) {
+            waiting.push_back({&request, &completion});
             return {};
         }
-        const Arrival other = others.front();
-        others.pop_front();
         const Arrival self{&request, &completion};
-        return isSend ? std::vector{self, other} : std::vector{other, self};
+        const Arrival other = waiting.front();
+        waiting.pop_front();
+        return isSend ? Arrivals{self, other} : Arrivals{other, self};
     }
 
-    void execute(const std::vector<Arrival>& arrivals)
+    void execute(const Arrivals& arrivals)
     {
-        const CommRequest& first = *arrivals[0].request;
         const std::int64_t readyNs = nowNs();
         std::exception_ptr failure;
         try {
+            std::vector<RequestSummary> summaries;
+            summaries.reserve(arrivals.size());
             for (const Arrival& arrival : arrivals)
-                checkSame(first, *arrival.request);
-            switch (first.kind) {
-            case CommKind::allReduce:
-                allReduce(arrivals);
-                break;
-            case CommKind::reduceScatter:
-                reduceScatter(arrivals);
-                break;
-            case CommKind::allGather:
-                allGather(arrivals);
-                break;
-            case CommKind::allToAll:
-                allToAll(arrivals);
-                break;
-            case CommKind::send:
-            case CommKind::receive:
-                copyBytes(arrivals[0].request->input, arrivals[1].request->output);
-                break;
-            case CommKind::broadcast:
-                for (const Arrival& arrival : arrivals)
-                    copyBytes(first.input, arrival.request->output);
-                break;
-            case CommKind::barrier:
-                break;
-            }
+                summaries.push_back(summarize(*arrival.request));
+            checkAgreement(*arrivals[0].request->group, summaries);
+            move(arrivals);
         } catch (...) {
             failure = std::current_exception();
         }
         const std::int64_t doneNs = nowNs();
-        for (const Arrival& arrival : arrivals) {
+        for (const Arrival& arrival : arrivals) { // each may be gone as soon as it is told
             arrival.completion->readyNs = readyNs;
             arrival.completion->doneNs = doneNs;
             if (failure)
@@ -259,28 +161,90 @@ private:
         }
     }
 
-    static std::string describe(const CommRequest& request)
+    void move(const Arrivals& arrivals)
     {
-        return "rank " + std::to_string(request.group->ranks[static_cast<std::size_t>(request.member)]) + ": " +
-               commKindName(request.kind) + " " + request.what + " of " + std::to_string(request.input.bytes()) + " bytes";
+        const CommRequest& first = *arrivals[0].request;
+        switch (first.kind) {
+        case CommKind::allReduce:
+            return allReduce(arrivals);
+        case CommKind::reduceScatter:
+            return reduceScatter(arrivals);
+        case CommKind::allGather:
+            return allGather(arrivals);
+        case CommKind::allToAll:
+            return allToAll(arrivals);
+        case CommKind::send:
+        case CommKind::receive:
+            return copyBytes(m_pool, first.input.data, arrivals[1].request->output.data, first.input.bytes());
+        case CommKind::broadcast:
+            for (const Arrival& arrival : arrivals)
+                copyBytes(m_pool, first.input.data, arrival.request->output.data, first.input.bytes());
+            return;
+        case CommKind::barrier:
+            return;
+        }
     }
 
-    static void checkSame(const CommRequest& a, const CommRequest& b)
+    void allReduce(const Arrivals& arrivals)
     {
-        const bool peers = a.kind == CommKind::send && b.kind == CommKind::receive;
-        const bool fits = peers ? a.input.bytes() == b.output.bytes()
-                                : a.kind == b.kind && a.input.type == b.input.type && a.sequence == b.sequence;
-        if (&a != &b && (!fits || (peers && a.sequence != b.sequence)))
-            throw sim::Error("members of group " + a.group->name + " meet in different communications: " + describe(a) + "; " +
-                             describe(b));
+        std::vector<const void*> inputs;
+        std::vector<void*> outputs;
+        for (const Arrival& arrival : arrivals) {
+            inputs.push_back(arrival.request->input.data);
+            outputs.push_back(arrival.request->output.data);
+        }
+        const CommRequest& first = *arrivals[0].request;
+        reduceInOrder(m_pool, first.input.type, first.reduce, first.input.elements(), inputs, outputs);
+    }
+
+    void reduceScatter(const Arrivals& arrivals)
+    {
+        std::vector<const void*> inputs(arrivals.size());
+        for (std::size_t part = 0; part < arrivals.size(); ++part) {
+            const CommRequest& request = *arrivals[part].request;
+            const std::int64_t offset = static_cast<std::int64_t>(part) * request.output.bytes();
+            for (std::size_t member = 0; member < arrivals.size(); ++member)
+                inputs[member] = bytesFrom(arrivals[member].request->input, offset);
+            void* const output = request.output.data;
+            reduceInOrder(m_pool, request.output.type, request.reduce, request.output.elements(), inputs, {&output, 1});
+        }
+    }
+
+    void allGather(const Arrivals& arrivals)
+    {
+        for (const Arrival& to : arrivals) {
+            std::int64_t offset = 0;
+            for (const Arrival& from : arrivals) {
+                const Tensor& input = from.request->input;
+                copyBytes(m_pool, input.data, bytesFrom(to.request->output, offset), input.bytes());
+                offset += input.bytes();
+            }
+        }
+    }
+
+    void allToAll(const Arrivals& arrivals)
+    {
+        std::vector<std::int64_t> sent(arrivals.size()); ///< rows, by sender
+        for (std::size_t to = 0; to < arrivals.size(); ++to) {
+            const CommRequest& receiver = *arrivals[to].request;
+            std::int64_t row = 0;
+            for (std::size_t from = 0; from < arrivals.size(); ++from) {
+                const CommRequest& sender = *arrivals[from].request;
+                const std::int64_t rows = sender.sendRows[to];
+                if (rows != receiver.receiveRows[from])
+                    throwRowsDiffer(*sender.group, static_cast<int>(from), rows, static_cast<int>(to),
+                                    receiver.receiveRows[from]);
+                const std::int64_t rowBytes = sender.input.columns * bytesOf(sender.input.type);
+                copyBytes(m_pool, bytesFrom(sender.input, sent[from] * rowBytes), bytesFrom(receiver.output, row * rowBytes),
+                          rows * rowBytes);
+                sent[from] += rows;
+                row += rows;
+            }
+        }
     }
 
     WorkerPool& m_pool;
-    std::mutex m_mutex;
-    std::map<int, std::deque<Meeting>> m_groups;
-    std::map<std::tuple<int, int, bool>, std::deque<Arrival>> m_peers;
-    bool m_aborted = false;
-    std::string m_why;
+    std::array<Shard, kShards> m_shards;
 };
 
 } // namespace

@@ -34,10 +34,12 @@ public:
     /// coroutine or kernel running on a worker, or from any other thread.
     void parallelFor(std::int64_t count, std::int64_t grain, const std::function<void(std::int64_t, std::int64_t)>& body);
 
-    /// Works until finished() is true: it is asked when a coroutine has paused or ended, and at least every few milliseconds.
+    /// Works until finished() is true. Worker 0 asks it when it has nothing else to do, when the other workers run out of work,
+    /// and at least every few milliseconds while idle. Coroutines may be running meanwhile: let it read an atomic count.
     void run(const std::function<bool()>& finished);
 
-    /// Asked again and again while workers are idle; returns whether anything moved. Set before run().
+    /// Asked again and again while workers are idle, and now and then while all are busy, by one worker at a time; returns
+    /// whether anything moved. Set before run().
     void setPoller(std::function<bool()> poller) { m_poller = std::move(poller); }
     /// Wakes run() to ask finished() again.
     void wake();
@@ -45,18 +47,30 @@ public:
 private:
     struct ParallelJob;
     void work(const std::function<bool()>& finished);
-    bool runOne(std::unique_lock<std::mutex>&);
+    bool runOne();
+    bool poll();
+    bool somethingToDo() const { return m_work.load(std::memory_order_relaxed) > 0 || m_stop.load(std::memory_order_relaxed); }
+    void spin();
+    void sleep(bool isWorkerZero);
+    void stop();
     static void help(ParallelJob&);
 
     const int m_workers;
     std::function<bool()> m_poller;
-    std::mutex m_mutex;
+    std::atomic<bool> m_polling{false};
+    std::atomic<std::int64_t> m_lastPollNs{0};
+
+    std::mutex m_mutex; ///< of the queues and of going to sleep
     std::condition_variable m_changed;
     std::deque<std::coroutine_handle<>> m_ready;
     std::vector<ParallelJob*> m_jobs;
-    bool m_stop = false;
-    int m_idle = 0;
-    std::atomic<int> m_idleHint{0};
+    int m_sleeping = 0;
+    bool m_askAgain = false;                    ///< worker 0 is to ask finished()
+    bool m_pollerIsKept = false;                ///< a sleeping worker wakes often to poll: the others need not
+    alignas(64) std::atomic<int> m_work{0};     ///< entries of the queues; changed under the mutex, read by spinning workers
+    alignas(64) std::atomic<int> m_idle{0};     ///< workers with nothing to do: spinning or asleep
+    alignas(64) std::atomic<int> m_spinning{0}; ///< of these, those that will see m_work without being woken
+    std::atomic<bool> m_stop{false};
     std::vector<std::thread> m_threads;
 };
 

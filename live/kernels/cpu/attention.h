@@ -4,6 +4,7 @@
 #pragma once
 
 #include "live/kernels/cpu/gemm.h"
+#include "live/kernels/cpu/vector_kernels.h"
 #include "live/kernels/device.h"
 
 #include <cmath>
@@ -52,6 +53,7 @@ void attention(const Parallel& parallel, const AttentionShape& shape, Matrix<con
     const std::int64_t queries = q.rows / shape.sequences, keys = k.rows / shape.sequences, dim = shape.headDim;
     const std::int64_t blocks = (queries + kQueryBlock - 1) / kQueryBlock;
     const auto factor = static_cast<T>(1 / std::sqrt(static_cast<double>(dim)));
+    const auto& kernels = vectorKernels<T>();
     parallel.over(shape.sequences * shape.heads * blocks, 1, [&](std::int64_t item, std::int64_t) {
         const std::int64_t sequence = item / blocks / shape.heads, head = item / blocks % shape.heads;
         const std::int64_t first = item % blocks * kQueryBlock, count = std::min(kQueryBlock, queries - first);
@@ -65,13 +67,8 @@ void attention(const Parallel& parallel, const AttentionShape& shape, Matrix<con
         for (std::int64_t i = 0; i < count; ++i) {
             const std::int64_t own = keysSeen(shape, first + i, keys);
             T* row = scores + i * seen;
-            T maximum = -std::numeric_limits<T>::infinity(), sum = 0;
-            for (std::int64_t j = 0; j < own; ++j)
-                maximum = std::max(maximum, row[j]);
-            for (std::int64_t j = 0; j < own; ++j)
-                sum += row[j] = std::exp(row[j] - maximum);
-            for (std::int64_t j = 0; j < own; ++j)
-                row[j] /= sum;
+            const T maximum = kernels.maximum(row, own), sum = kernels.exponentials(row, maximum, own);
+            kernels.scale(row, 1 / sum, own);
             std::fill(row + own, row + seen, T{0});
             logSumExp.row((first + i) * shape.sequences + sequence)[head] =
                 own > 0 ? maximum + std::log(sum) : -std::numeric_limits<T>::infinity();
@@ -92,6 +89,7 @@ void attentionGradient(const Parallel& parallel, const AttentionShape& shape, Ma
     const std::int64_t queries = q.rows / shape.sequences, keys = k.rows / shape.sequences, dim = shape.headDim;
     const std::int64_t heads = shape.heads / shape.keyValueHeads; // that share a key
     const auto factor = static_cast<T>(1 / std::sqrt(static_cast<double>(dim)));
+    const auto& kernels = vectorKernels<T>();
     parallel.over(shape.sequences * shape.keyValueHeads, 1, [&](std::int64_t item, std::int64_t) {
         const std::int64_t sequence = item / shape.keyValueHeads, shared = item % shape.keyValueHeads;
         const Head key(k, shape, sequence, shared), value(v, shape, sequence, shared);
@@ -117,13 +115,7 @@ void attentionGradient(const Parallel& parallel, const AttentionShape& shape, Ma
                     const std::int64_t own = keysSeen(shape, first + i, keys);
                     const T normaliser = logSumExp.row((first + i) * shape.sequences + sequence)[head];
                     T *p = probabilities + i * seen, *s = slopes + i * seen;
-                    T product = 0;
-                    for (std::int64_t d = 0; d < dim; ++d)
-                        product += dOut.row(first + i)[d] * out.row(first + i)[d];
-                    for (std::int64_t j = 0; j < own; ++j) {
-                        p[j] = std::exp(p[j] - normaliser);
-                        s[j] = p[j] * (s[j] - product);
-                    }
+                    kernels.attentionSlopes(p, s, normaliser, kernels.dot(dOut.row(first + i), out.row(first + i), dim), own);
                     std::fill(p + own, p + seen, T{0});
                     std::fill(s + own, s + seen, T{0});
                 }

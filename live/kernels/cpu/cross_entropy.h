@@ -2,6 +2,7 @@
 #pragma once
 
 #include "live/kernels/cpu/matrix.h"
+#include "live/kernels/cpu/vector_kernels.h"
 
 #include <cmath>
 #include <limits>
@@ -12,12 +13,9 @@ template <class T>
 void rowMaximum(const Parallel& parallel, Matrix<const T> logits, std::int64_t validColumns, Matrix<T> maximum)
 {
     parallel.overRows(logits.rows, logits.columns, [&](std::int64_t first, std::int64_t last) {
-        for (std::int64_t row = first; row < last; ++row) {
-            T largest = -std::numeric_limits<T>::infinity();
-            for (std::int64_t i = 0; i < std::min(validColumns, logits.columns); ++i)
-                largest = std::max(largest, logits.row(row)[i]);
-            maximum.at(row) = largest;
-        }
+        const std::int64_t valid = std::clamp<std::int64_t>(validColumns, 0, logits.columns);
+        for (std::int64_t row = first; row < last; ++row)
+            maximum.at(row) = vectorKernels<T>().maximum(logits.row(row), valid);
     });
 }
 
@@ -33,9 +31,7 @@ void exponentials(const Parallel& parallel, Matrix<T> logits, std::int64_t valid
             const T largest = maximum.at(row);
             const std::int64_t target = targets.at(row) - firstId;
             partial.row(0)[row] = targets.at(row) >= 0 && target >= 0 && target < valid ? values[target] - largest : T{0};
-            T sum = 0;
-            for (std::int64_t i = 0; i < valid; ++i)
-                sum += values[i] = std::exp(values[i] - largest);
+            const T sum = vectorKernels<T>().exponentials(values, largest, valid);
             std::fill(values + valid, values + logits.columns, T{0});
             partial.row(1)[row] = sum;
         }
@@ -61,8 +57,7 @@ void crossEntropyGradient(const Parallel& parallel, Matrix<T> exponentials, Matr
                 continue;
             }
             const T factor = static_cast<T>(lossScale) / partial.row(1)[row];
-            for (std::int64_t i = 0; i < exponentials.columns; ++i)
-                values[i] *= factor;
+            vectorKernels<T>().scale(values, factor, exponentials.columns);
             const std::int64_t target = targets.at(row) - firstId;
             if (target >= 0 && target < exponentials.columns)
                 values[target] -= static_cast<T>(lossScale);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "live/kernels/cpu/matrix.h"
+#include "live/kernels/cpu/vector_kernels.h"
 #include "live/kernels/device.h"
 #include "live/kernels/philox.h"
 
@@ -122,42 +123,31 @@ inline void fill(const Parallel& parallel, const Tensor& tensor, double value)
         withFloating(tensor.type, [&]<class T>(T) { with(converted<T>(value)); });
 }
 
-template <class T>
-struct Derivative {
-    T value, slope;
-};
-
-/// f(x) and f'(x). The tanh form of GELU (Hendrycks & Gimpel 2016) is x times the logistic function of twice tanh's argument.
-template <class T>
-Derivative<T> activationAt(ActivationFunction function, T x)
+/// f(first, count, row) on pieces of rows: of the whole as one row where all the tensors' rows lie side by side.
+template <class Function>
+void overElements(const Parallel& parallel, std::int64_t rows, std::int64_t columns, bool contiguous, const Function& function)
 {
-    switch (function) {
-    case ActivationFunction::gelu: {
-        constexpr T kRoot = static_cast<T>(1.5957691216057308); // 2 sqrt(2 / pi)
-        constexpr T kCubic = static_cast<T>(0.044715);
-        const T gate = 1 / (1 + std::exp(-kRoot * x * (1 + kCubic * x * x)));
-        return {x * gate, gate + x * gate * (1 - gate) * kRoot * (1 + 3 * kCubic * x * x)};
+    constexpr std::int64_t kElements = 16384;
+    if (contiguous) {
+        parallel.over(rows * columns, kElements,
+                      [&](std::int64_t first, std::int64_t last) { function(std::int64_t{0}, first, last - first); });
+        return;
     }
-    case ActivationFunction::silu: {
-        const T gate = 1 / (1 + std::exp(-x));
-        return {x * gate, gate + x * gate * (1 - gate)};
-    }
-    case ActivationFunction::relu2:
-        break;
-    }
-    const T positive = std::max(x, T{0});
-    return {positive * positive, 2 * positive};
+    parallel.overRows(rows, columns, [&](std::int64_t first, std::int64_t last) {
+        for (std::int64_t row = first; row < last; ++row)
+            function(row, std::int64_t{0}, columns);
+    });
 }
 
 template <class T>
 void activation(const Parallel& parallel, ActivationFunction function, Matrix<const T> x, Matrix<T> y)
 {
     assert(x.rows == y.rows && x.columns == y.columns);
-    parallel.overRows(x.rows, x.columns, [&](std::int64_t first, std::int64_t last) {
-        for (std::int64_t row = first; row < last; ++row)
-            for (std::int64_t i = 0; i < x.columns; ++i)
-                y.row(row)[i] = activationAt(function, x.row(row)[i]).value;
-    });
+    const auto& kernels = vectorKernels<T>();
+    overElements(parallel, x.rows, x.columns, x.contiguous() && y.contiguous(),
+                 [&](std::int64_t row, std::int64_t first, std::int64_t count) {
+                     kernels.activation(function, x.row(row) + first, y.row(row) + first, count);
+                 });
 }
 
 template <class T>
@@ -165,23 +155,21 @@ void activationGradient(const Parallel& parallel, ActivationFunction function, M
                         Matrix<T> dx)
 {
     assert(x.rows == dy.rows && x.columns == dy.columns && x.rows == dx.rows && x.columns == dx.columns);
-    parallel.overRows(x.rows, x.columns, [&](std::int64_t first, std::int64_t last) {
-        for (std::int64_t row = first; row < last; ++row)
-            for (std::int64_t i = 0; i < x.columns; ++i)
-                dx.row(row)[i] = dy.row(row)[i] * activationAt(function, x.row(row)[i]).slope;
-    });
+    const auto& kernels = vectorKernels<T>();
+    overElements(parallel, x.rows, x.columns, x.contiguous() && dy.contiguous() && dx.contiguous(),
+                 [&](std::int64_t row, std::int64_t first, std::int64_t count) {
+                     kernels.activationGradient(function, x.row(row) + first, dy.row(row) + first, dx.row(row) + first, count);
+                 });
 }
 
 template <class T>
 void gatedActivation(const Parallel& parallel, ActivationFunction function, Matrix<const T> x, Matrix<T> y)
 {
     assert(x.rows == y.rows && x.columns == 2 * y.columns);
+    const auto& kernels = vectorKernels<T>();
     parallel.overRows(y.rows, y.columns, [&](std::int64_t first, std::int64_t last) {
-        for (std::int64_t row = first; row < last; ++row) {
-            const T *gate = x.row(row), *up = gate + y.columns;
-            for (std::int64_t i = 0; i < y.columns; ++i)
-                y.row(row)[i] = activationAt(function, gate[i]).value * up[i];
-        }
+        for (std::int64_t row = first; row < last; ++row)
+            kernels.gatedActivation(function, x.row(row), x.row(row) + y.columns, y.row(row), y.columns);
     });
 }
 
@@ -190,16 +178,11 @@ void gatedActivationGradient(const Parallel& parallel, ActivationFunction functi
                              Matrix<T> dx)
 {
     assert(x.rows == dy.rows && x.columns == 2 * dy.columns && dx.rows == x.rows && dx.columns == x.columns);
+    const auto& kernels = vectorKernels<T>();
     parallel.overRows(dy.rows, dy.columns, [&](std::int64_t first, std::int64_t last) {
-        for (std::int64_t row = first; row < last; ++row) {
-            const T *gate = x.row(row), *up = gate + dy.columns;
-            for (std::int64_t i = 0; i < dy.columns; ++i) {
-                const auto f = activationAt(function, gate[i]);
-                const T slope = dy.row(row)[i];
-                dx.row(row)[i] = slope * up[i] * f.slope;
-                dx.row(row)[i + dy.columns] = slope * f.value;
-            }
-        }
+        for (std::int64_t row = first; row < last; ++row)
+            kernels.gatedActivationGradient(function, x.row(row), x.row(row) + dy.columns, dy.row(row), dx.row(row),
+                                            dx.row(row) + dy.columns, dy.columns);
     });
 }
 
@@ -243,45 +226,39 @@ void embedGradient(const Parallel& parallel, Matrix<const std::int32_t> ids, Mat
                    Matrix<T> dTable)
 {
     assert(dTable.columns == dy.columns);
-    parallel.overColumns(dy.columns, [&](std::int64_t first, std::int64_t last) {
+    constexpr std::int64_t kColumns = 128;
+    parallel.over(dy.columns, kColumns, [&](std::int64_t first, std::int64_t last) {
         for (std::int64_t row = 0; row < dy.rows; ++row) {
             const std::int64_t id = ids.at(row) - firstId;
             if (id < 0 || id >= dTable.rows)
                 continue;
-            for (std::int64_t i = first; i < last; ++i)
-                dTable.row(id)[i] += dy.row(row)[i];
+            vectorKernels<T>().addTo(dy.row(row) + first, dTable.row(id) + first, last - first);
         }
     });
 }
 
-/// sums[column] = (or +=) the sum of f(row, column) over rows, in their order.
+/// sums[column] = (or +=) the sum over rows, in their order, of what addRow(row, first, sums, count) adds for `count` columns.
 template <class T, class Function>
 void columnSums(const Parallel& parallel, std::int64_t rows, std::int64_t columns, bool accumulate, T* sums,
-                const Function& function)
+                const Function& addRow)
 {
-    parallel.overColumns(columns, [&](std::int64_t first, std::int64_t last) {
-        constexpr std::int64_t kBlock = 128;
-        T block[kBlock];
-        for (std::int64_t start = first; start < last; start += kBlock) {
-            const std::int64_t count = std::min(kBlock, last - start);
-            std::fill_n(block, count, T{0});
-            for (std::int64_t row = 0; row < rows; ++row)
-                for (std::int64_t i = 0; i < count; ++i)
-                    block[i] += function(row, start + i);
-            for (std::int64_t i = 0; i < count; ++i)
-                sums[start + i] = (accumulate ? sums[start + i] : T{0}) + block[i];
-        }
+    constexpr std::int64_t kBlock = 128;
+    parallel.over(columns, kBlock, [&](std::int64_t first, std::int64_t last) {
+        T block[kBlock] = {};
+        for (std::int64_t row = 0; row < rows; ++row)
+            addRow(row, first, block, last - first);
+        for (std::int64_t i = first; i < last; ++i)
+            sums[i] = (accumulate ? sums[i] : T{0}) + block[i - first];
     });
 }
 
 template <class T>
 void addBias(const Parallel& parallel, Matrix<const T> bias, Matrix<T> y)
 {
-    assert(bias.columns == y.columns);
+    assert(bias.columns == y.columns && bias.rows == 1);
     parallel.overRows(y.rows, y.columns, [&](std::int64_t first, std::int64_t last) {
         for (std::int64_t row = first; row < last; ++row)
-            for (std::int64_t i = 0; i < y.columns; ++i)
-                y.row(row)[i] += bias.at(i);
+            vectorKernels<T>().addTo(bias.data, y.row(row), y.columns);
     });
 }
 

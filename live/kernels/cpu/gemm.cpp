@@ -1,24 +1,34 @@
 #include "live/kernels/cpu/gemm.h"
 
+#include "live/kernels/cpu/vector_kernels.h"
+
 #include <algorithm>
-#include <cblas.h>
+#include <memory>
 
 namespace live::cpu {
 namespace {
 
-CBLAS_TRANSPOSE flag(Transposed transposed)
+/// The calling thread's room for packed operands, kept from call to call.
+template <class T>
+T* packingRoom(std::int64_t elements)
 {
-    return transposed == Transposed::yes ? CblasTrans : CblasNoTrans;
+    struct Aligned {
+        alignas(64) T elements[64 / sizeof(T)];
+    };
+    thread_local std::unique_ptr<Aligned[]> room;
+    thread_local std::int64_t size = 0;
+    if (size < elements) {
+        constexpr auto kPerBlock = static_cast<std::int64_t>(64 / sizeof(T));
+        const std::int64_t blocks = (elements + kPerBlock - 1) / kPerBlock;
+        room = std::make_unique_for_overwrite<Aligned[]>(static_cast<std::size_t>(blocks));
+        size = blocks * kPerBlock;
+    }
+    return room[0].elements;
 }
 
-/// OpenBLAS must not start threads of its own: workers are ours. Its OpenMP flavour keeps the number per calling thread.
-void useOneThread()
+std::int64_t roundUp(std::int64_t value, std::int64_t multiple)
 {
-    thread_local const bool set = [] {
-        openblas_set_num_threads(1);
-        return true;
-    }();
-    static_cast<void>(set);
+    return (value + multiple - 1) / multiple * multiple;
 }
 
 } // namespace
@@ -27,25 +37,14 @@ template <class T>
 void multiply(Transposed transposeA, Transposed transposeB, std::int64_t m, std::int64_t n, std::int64_t k, T alpha, const T* a,
               std::int64_t strideA, const T* b, std::int64_t strideB, bool add, T* c, std::int64_t strideC)
 {
-    if (m == 0 || n == 0)
-        return;
     if (k == 0) {
         for (std::int64_t row = 0; !add && row < m; ++row)
             std::fill_n(c + row * strideC, n, T{0});
         return;
     }
-    useOneThread();
-    const auto integer = [](std::int64_t value) { return static_cast<blasint>(value); };
-    // A row's stride may be anything where there is one row only; BLAS checks it all the same.
-    const auto lead = [&](std::int64_t stride, std::int64_t columns) { return integer(std::max(stride, columns)); };
-    const auto leadA = lead(strideA, transposeA == Transposed::yes ? m : k);
-    const auto leadB = lead(strideB, transposeB == Transposed::yes ? k : n);
-    if constexpr (std::is_same_v<T, float>)
-        cblas_sgemm(CblasRowMajor, flag(transposeA), flag(transposeB), integer(m), integer(n), integer(k), alpha, a, leadA, b,
-                    leadB, add ? 1.0F : 0.0F, c, lead(strideC, n));
-    else
-        cblas_dgemm(CblasRowMajor, flag(transposeA), flag(transposeB), integer(m), integer(n), integer(k), alpha, a, leadA, b,
-                    leadB, add ? 1.0 : 0.0, c, lead(strideC, n));
+    const Product<T> product{transposeA, transposeB, m, n, k, alpha, a, strideA, b, strideB, add, c, strideC};
+    const auto& kernels = vectorKernels<T>();
+    kernels.product(product, packingRoom<T>(kernels.productScratch(product)));
 }
 
 template <class T>
@@ -53,12 +52,32 @@ void multiply(const Parallel& parallel, Transposed transposeA, Transposed transp
               std::int64_t k, const T* a, std::int64_t strideA, const T* b, std::int64_t strideB, bool add, T* c,
               std::int64_t strideC)
 {
-    // Pieces of columns of C; large enough that packing the other matrix again for each is cheap.
-    constexpr std::int64_t kColumns = 384;
-    parallel.over(n, kColumns, [&](std::int64_t first, std::int64_t last) {
-        multiply<T>(transposeA, transposeB, m, last - first, k, T{1}, a, strideA,
-                    transposeB == Transposed::yes ? b + first * strideB : b + first, strideB, add, c + first, strideC);
-    });
+    // No element's bits depend on the pieces. Large ones pack less, small ones spread better; packed B of a piece must stay in
+    // the second cache. Too small to split: some microseconds of work.
+    constexpr std::int64_t kLargestColumns = 384, kLargestRows = 1008, kSmallest = 1 << 18;
+    const auto& kernels = vectorKernels<T>();
+    const std::int64_t workers = parallel.workers();
+    const bool split = workers > 1 && m * n * k > kSmallest;
+    const std::int64_t rows = std::min(m, kLargestRows), rowPieces = rows > 0 ? (m + rows - 1) / rows : 0;
+    const std::int64_t shares = split ? std::max<std::int64_t>(1, 2 * workers / std::max<std::int64_t>(rowPieces, 1)) : 1;
+    const std::int64_t columns =
+        std::clamp(roundUp((n + shares - 1) / shares, kernels.tileColumns), kernels.tileColumns, kLargestColumns);
+    const std::int64_t columnPieces = (n + columns - 1) / columns;
+    const auto piece = [&](std::int64_t index) {
+        const std::int64_t top = index % rowPieces * rows, left = index / rowPieces * columns;
+        multiply<T>(transposeA, transposeB, std::min(rows, m - top), std::min(columns, n - left), k, T{1},
+                    transposeA == Transposed::yes ? a + top : a + top * strideA, strideA,
+                    transposeB == Transposed::yes ? b + left * strideB : b + left, strideB, add, c + top * strideC + left,
+                    strideC);
+    };
+    const auto pieces = [&](std::int64_t first, std::int64_t last) {
+        for (std::int64_t index = first; index < last; ++index)
+            piece(index);
+    };
+    if (split)
+        parallel.over(rowPieces * columnPieces, 1, pieces);
+    else
+        pieces(0, rowPieces * columnPieces);
 }
 
 template void multiply(Transposed, Transposed, std::int64_t, std::int64_t, std::int64_t, float, const float*, std::int64_t,

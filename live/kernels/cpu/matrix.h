@@ -35,6 +35,7 @@ struct Matrix {
         assert(!tensor.data || tensor.type == dtypeOf<std::remove_const_t<T>>());
     }
     T* row(std::int64_t index) const { return data + index * stride; }
+    bool contiguous() const { return stride == columns || rows <= 1; }
     /// Of a single row or column.
     T& at(std::int64_t index) const { return rows == 1 ? data[index] : data[index * stride]; }
     explicit operator bool() const { return data != nullptr; }
@@ -44,6 +45,7 @@ struct Matrix {
 class Parallel {
 public:
     explicit Parallel(WorkerPool* pool) : m_pool(pool) {}
+    std::int64_t workers() const { return m_pool ? m_pool->workers() : 1; }
 
     /// body(first, last) on pieces of `grain`.
     template <class Body>
@@ -65,13 +67,6 @@ public:
     {
         constexpr std::int64_t kElements = 16384; // some microseconds of work
         over(rows, std::max<std::int64_t>(1, kElements / std::max<std::int64_t>(columns, 1)), body);
-    }
-    /// Pieces of columns, for sums over rows.
-    template <class Body>
-    void overColumns(std::int64_t columns, const Body& body) const
-    {
-        constexpr std::int64_t kColumns = 128;
-        over(columns, kColumns, body);
     }
 
 private:

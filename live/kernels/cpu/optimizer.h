@@ -16,21 +16,20 @@ void adamw(const Parallel& parallel, const AdamwStep& step, double clip, Matrix<
            Matrix<T> secondMoment, Matrix<T> master)
 {
     const auto steps = static_cast<double>(step.step);
-    const auto decay = static_cast<T>(1 - step.learningRate * step.weightDecay);
-    const auto rate = static_cast<T>(step.learningRate / (1 - std::pow(step.beta1, steps)));
-    const auto correction = static_cast<T>(1 / std::sqrt(1 - std::pow(step.beta2, steps)));
-    const auto beta1 = static_cast<T>(step.beta1), beta2 = static_cast<T>(step.beta2);
-    const auto rest1 = static_cast<T>(1 - step.beta1), rest2 = static_cast<T>(1 - step.beta2);
-    const auto epsilon = static_cast<T>(step.epsilon), factor = static_cast<T>(clip);
+    const AdamwFactors<T> factors{
+        .decay = static_cast<T>(1 - step.learningRate * step.weightDecay),
+        .rate = static_cast<T>(step.learningRate / (1 - std::pow(step.beta1, steps))),
+        .correction = static_cast<T>(1 / std::sqrt(1 - std::pow(step.beta2, steps))),
+        .beta1 = static_cast<T>(step.beta1),
+        .beta2 = static_cast<T>(step.beta2),
+        .rest1 = static_cast<T>(1 - step.beta1),
+        .rest2 = static_cast<T>(1 - step.beta2),
+        .epsilon = static_cast<T>(step.epsilon),
+        .clip = static_cast<T>(clip),
+    };
     parallel.over(master.columns, kOptimizerGrain, [&](std::int64_t first, std::int64_t last) {
-        for (std::int64_t i = first; i < last; ++i) {
-            const T slope = gradient.data[i] * factor;
-            const T m = beta1 * firstMoment.data[i] + rest1 * slope;
-            const T v = beta2 * secondMoment.data[i] + rest2 * slope * slope;
-            firstMoment.data[i] = m;
-            secondMoment.data[i] = v;
-            master.data[i] = master.data[i] * decay - rate * m / (std::sqrt(v) * correction + epsilon);
-        }
+        vectorKernels<T>().adamw(factors, gradient.data + first, firstMoment.data + first, secondMoment.data + first,
+                                 master.data + first, last - first);
     });
 }
 
@@ -75,13 +74,7 @@ void exactSumOfSquares(const Parallel& parallel, Matrix<const T> values, Matrix<
 {
     constexpr std::int64_t kBlock = 64, kBlocks = 1024; // a piece's
     addExactly(parallel, (values.columns + kBlock - 1) / kBlock, kBlocks, words, [&](std::int64_t block) {
-        constexpr std::int64_t kLanes = 8;
-        std::array<double, kLanes> lanes{};
-        const T* value = values.data + block * kBlock;
-        const std::int64_t count = std::min(kBlock, values.columns - block * kBlock);
-        for (std::int64_t i = 0; i < count; ++i)
-            lanes[static_cast<std::size_t>(i % kLanes)] += static_cast<double>(value[i]) * static_cast<double>(value[i]);
-        return ((lanes[0] + lanes[1]) + (lanes[2] + lanes[3])) + ((lanes[4] + lanes[5]) + (lanes[6] + lanes[7]));
+        return vectorKernels<T>().sumOfSquares(values.data + block * kBlock, std::min(kBlock, values.columns - block * kBlock));
     });
 }
 

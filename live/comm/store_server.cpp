@@ -1,0 +1,277 @@
+#include "live/comm/store_server.h"
+
+#include "live/record/recorder.h"
+#include "sim/error.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+namespace live::store {
+
+Server::Server(const std::string& address, int port, int processes, const StoreOptions& options)
+    : m_processes(processes), m_options(options), m_listener(listenOn(address, port)),
+      m_wake(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK))
+{
+    m_thread = std::thread([this] { serve(); });
+}
+
+Server::~Server()
+{
+    m_stop = true;
+    eventfd_write(m_wake.get(), 1);
+    m_thread.join();
+}
+
+void Server::serve()
+{
+    m_started = m_lastRound = m_lastHeartbeat = Clock::now();
+    while (!m_stop) {
+        waitForEvents(static_cast<int>(m_options.heartbeat.count()) / 2 + 1);
+        watch();
+        std::erase_if(m_clients, [](const auto& client) { return client->closed; });
+    }
+    // What was promised (the last barrier, an abort) is still sent, to those who listen.
+    toAll({Type::goodbye, 0, {}, {}});
+    const auto end = Clock::now() + std::chrono::seconds(1);
+    const auto unsent = [](const auto& client) { return !client->closed && !client->toSend.empty(); };
+    while (Clock::now() < end && std::any_of(m_clients.begin(), m_clients.end(), unsent))
+        waitForEvents(20);
+}
+
+void Server::waitForEvents(int timeoutMs)
+{
+    std::vector<pollfd> events{{m_wake.get(), POLLIN, 0}, {m_listener.get(), POLLIN, 0}};
+    for (const auto& client : m_clients)
+        events.push_back({client->connection.get(), static_cast<short>(client->toSend.empty() ? POLLIN : POLLIN | POLLOUT), 0});
+    const std::size_t known = m_clients.size();
+    if (::poll(events.data(), events.size(), timeoutMs) <= 0)
+        return;
+    for (std::size_t i = 0; i < known; ++i) {
+        Client& client = *m_clients[i];
+        if (!client.closed && (events[i + 2].revents & (POLLIN | POLLHUP | POLLERR)))
+            receive(client);
+        if (!client.closed && !client.toSend.empty())
+            flush(client);
+    }
+    if (events[1].revents)
+        acceptClients();
+}
+
+void Server::acceptClients()
+{
+    while (Descriptor connection = acceptFrom(m_listener)) {
+        auto client = std::make_unique<Client>();
+        client->connection = std::move(connection);
+        client->heard = Clock::now();
+        m_clients.push_back(std::move(client));
+    }
+}
+
+void Server::receive(Client& client)
+{
+    std::array<char, 65536> buffer;
+    for (;;) {
+        const ssize_t bytes = recv(client.connection.get(), buffer.data(), buffer.size(), 0);
+        if (bytes < 0 && errno == EINTR)
+            continue;
+        if (bytes < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+            break;
+        if (bytes <= 0) {
+            lose(client, "ended without saying goodbye: it was killed or crashed");
+            return;
+        }
+        client.received.append(buffer.data(), static_cast<std::size_t>(bytes));
+        if (static_cast<std::size_t>(bytes) < buffer.size())
+            break;
+    }
+    client.heard = Clock::now();
+    try {
+        while (!client.closed)
+            if (const auto message = decode(client.received))
+                handle(client, *message);
+            else
+                return;
+    } catch (const sim::Error&) { // a stranger found the port, or what came was damaged
+        lose(client, "sent what is not the store's language");
+    }
+}
+
+void Server::handle(Client& client, const Message& message)
+{
+    if (client.process < 0 && message.type != Type::hello) {
+        client.closed = true;
+        return;
+    }
+    const Question question{client.process, message.number};
+    switch (message.type) {
+    case Type::hello:
+        welcome(client, message);
+        break;
+    case Type::set:
+        m_values[message.first] = message.second;
+        for (const Question& waiting : m_waiting[message.first])
+            answer(waiting, message.second);
+        m_waiting.erase(message.first);
+        break;
+    case Type::get:
+        if (const auto found = m_values.find(message.first); found != m_values.end())
+            answer(question, found->second);
+        else
+            m_waiting[message.first].push_back(question);
+        break;
+    case Type::add:
+        answer(question, std::to_string(m_numbers[message.first] += std::strtoll(message.second.c_str(), nullptr, 10)));
+        break;
+    case Type::barrier: {
+        auto& waiting = m_barriers[message.first];
+        waiting.push_back(question);
+        if (static_cast<int>(waiting.size()) == m_processes) {
+            for (const Question& each : waiting)
+                answer(each, "");
+            m_barriers.erase(message.first);
+        }
+        break;
+    }
+    case Type::clock:
+        answer(question, std::to_string(nowNs()));
+        break;
+    case Type::goodbye:
+        client.left = true;
+        break;
+    case Type::abort:
+        fail(message.first);
+        break;
+    default: // a heartbeat has done its work by coming
+        break;
+    }
+}
+
+void Server::welcome(Client& client, const Message& message)
+{
+    const int process = static_cast<int>(message.number);
+    std::string refusal;
+    if (message.first != std::to_string(m_processes))
+        refusal = "process " + std::to_string(process) + " believes there are " + message.first +
+                  " processes, process 0 believes " + std::to_string(m_processes);
+    else if (process < 0 || process >= m_processes)
+        refusal = "there is no process " + std::to_string(process) + " among " + std::to_string(m_processes);
+    else if (const Client* other = find(process))
+        refusal = "process " + std::to_string(process) + " is here twice: " + other->who + " and " + message.second +
+                  "; is another run using this port? Set MASTER_PORT to another one";
+    else if (m_failed)
+        refusal = "the run has already failed";
+    if (!refusal.empty()) {
+        client.toSend += encode({Type::refused, 0, refusal, {}});
+        flush(client);
+        client.closed = true;
+        return;
+    }
+    client.process = process;
+    client.who = message.second;
+    client.toSend += encode({Type::accepted, 0, {}, {}});
+    if (++m_joined == m_processes)
+        toAll({Type::complete, 0, {}, {}});
+    flush(client);
+}
+
+void Server::flush(Client& client)
+{
+    while (!client.toSend.empty()) {
+        const ssize_t sent = send(client.connection.get(), client.toSend.data(), client.toSend.size(), MSG_NOSIGNAL);
+        if (sent < 0 && errno == EINTR)
+            continue;
+        if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+            return;
+        if (sent < 0) {
+            client.toSend.clear();
+            return; // the end of its connection will be read
+        }
+        client.toSend.erase(0, static_cast<std::size_t>(sent));
+    }
+}
+
+/// Heartbeats out; who has been silent for too long?
+void Server::watch()
+{
+    const auto now = Clock::now();
+    if (now - m_lastRound > m_options.silence / 2) // this process itself was stopped: nobody could be heard
+        for (const auto& client : m_clients)
+            client->heard = now;
+    m_lastRound = now;
+    if (m_failed)
+        return;
+    if (m_joined < m_processes && now - m_started > m_options.connectTimeout) {
+        fail("process 0 waited " + std::to_string(m_options.connectTimeout.count() / 1000) + " s for " +
+             std::to_string(m_processes) + " processes; " + missing());
+        return;
+    }
+    for (const auto& client : m_clients)
+        if (client->process >= 0 && !client->left && !client->closed && now - client->heard > m_options.silence) {
+            lose(*client, "has been silent for " + std::to_string(m_options.silence.count()) +
+                              " ms: it is stopped, or its machine is out of reach");
+            return;
+        }
+    if (now - m_lastHeartbeat >= m_options.heartbeat) {
+        m_lastHeartbeat = now;
+        toAll({Type::heartbeat, 0, {}, {}});
+    }
+}
+
+void Server::answer(const Question& question, const std::string& value)
+{
+    if (Client* client = find(question.process)) {
+        client->toSend += encode({Type::answer, question.number, value, {}});
+        flush(*client);
+    }
+}
+
+void Server::fail(const std::string& why)
+{
+    if (m_failed)
+        return;
+    m_failed = true;
+    toAll({Type::abort, 0, why, {}});
+}
+
+void Server::lose(Client& client, const std::string& how)
+{
+    client.closed = true;
+    if (client.process >= 0 && !client.left && !m_stop)
+        fail(client.who + " " + how);
+}
+
+void Server::toAll(const Message& message)
+{
+    for (const auto& client : m_clients)
+        if (client->process >= 0 && !client->closed && !client->left) {
+            client->toSend += encode(message);
+            flush(*client);
+        }
+}
+
+Server::Client* Server::find(int process)
+{
+    for (const auto& client : m_clients)
+        if (client->process == process && !client->closed)
+            return client.get();
+    return nullptr;
+}
+
+std::string Server::missing() const
+{
+    std::string list;
+    int count = 0;
+    for (int process = 0; process < m_processes; ++process) {
+        const auto is = [process](const auto& client) { return client->process == process; };
+        if (std::none_of(m_clients.begin(), m_clients.end(), is) && ++count <= 8)
+            list += (list.empty() ? "" : ", ") + std::to_string(process);
+    }
+    return "missing: " + list + (count > 8 ? " and " + std::to_string(count - 8) + " more" : "");
+}
+
+} // namespace live::store

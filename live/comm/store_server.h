@@ -1,0 +1,68 @@
+// Process 0's side of the store: one thread that answers all processes. Private to the store.
+#pragma once
+
+#include "live/comm/socket.h"
+#include "live/comm/store.h"
+#include "live/comm/store_messages.h"
+
+#include <atomic>
+#include <map>
+#include <thread>
+#include <vector>
+
+namespace live::store {
+
+class Server {
+public:
+    Server(const std::string& address, int port, int processes, const StoreOptions&);
+    ~Server(); ///< says goodbye to all, once what was to be sent has been sent
+    int port() const { return portOf(m_listener); }
+    std::string address() const { return addressOf(m_listener); }
+
+private:
+    using Clock = std::chrono::steady_clock;
+    struct Client {
+        Descriptor connection;
+        std::string received, toSend;
+        int process = -1; ///< until its hello: none
+        std::string who;
+        Clock::time_point heard;
+        bool left = false; ///< said goodbye
+        bool closed = false;
+    };
+    struct Question {
+        int process = 0;
+        std::int64_t number = 0;
+    };
+
+    void serve();
+    void waitForEvents(int timeoutMs);
+    void acceptClients();
+    void receive(Client&);
+    void handle(Client&, const Message&);
+    void welcome(Client&, const Message&);
+    void flush(Client&);
+    void watch();
+    void answer(const Question&, const std::string& value);
+    void fail(const std::string& why);
+    void lose(Client&, const std::string& how);
+    void toAll(const Message&);
+    Client* find(int process);
+    std::string missing() const;
+
+    const int m_processes;
+    const StoreOptions m_options;
+    Descriptor m_listener;
+    Descriptor m_wake; ///< eventfd
+    std::vector<std::unique_ptr<Client>> m_clients;
+    std::map<std::string, std::string> m_values;
+    std::map<std::string, std::int64_t> m_numbers;
+    std::map<std::string, std::vector<Question>> m_waiting, m_barriers;
+    int m_joined = 0;
+    bool m_failed = false;
+    Clock::time_point m_started, m_lastRound, m_lastHeartbeat;
+    std::atomic<bool> m_stop{false};
+    std::thread m_thread; ///< last: uses all of the above
+};
+
+} // namespace live::store

@@ -1,0 +1,36 @@
+// A step as it would have run with a device for every rank. On fewer cores than ranks the wall clock shows ranks taking turns;
+// here the same spans are replayed: each rank's kernels keep their order and their measured length (processor time where it was
+// measured, as cores are shared), a communication begins when its last member arrives and takes its measured transfer time, and
+// what the host did in between is dropped. On a run that was parallel already nothing changes but the host's gaps.
+//
+// What waits for what is read from the records: a rank issues a communication where it arrived; it waits for it where the record
+// of it lies in the rank's order, as the record is made when the rank goes on after the wait.
+#pragma once
+
+#include "live/stream/history.h"
+#include "sim/trace/trace.h"
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace live {
+
+struct AsIfParallel {
+    std::vector<RankSpan> spans; ///< those given, in the same order, with new times; the step begins at 0
+    std::int64_t stepNs = 0;     ///< until the last rank is done
+    sim::Trace trace;
+};
+
+/// `spans`: of one step, all ranks, each rank's in its own order. groupSizes as in RunDescription: a communication of a group it
+/// names must have so many members.
+/// O(spans), where ranks arrive at communications nearly in the order in which these end.
+/// Throws sim::Error that says who waits for whom when a member is missing (its span was dropped) or ranks wait in a circle.
+AsIfParallel asIfParallel(std::span<const RankSpan> spans, int worldSize, const std::map<std::string, int>& groupSizes,
+                          const std::vector<sim::SpanKind>& kinds);
+/// The same with the run's trace: title, names, kinds.
+AsIfParallel asIfParallel(const RunHistory&, int step);
+
+} // namespace live

@@ -1,0 +1,54 @@
+// What a step was predicted to be, what it was, and where the difference lies: computing, communication that nothing hid, waiting
+// and for whom, and what the host took.
+#pragma once
+
+#include "live/stream/history.h"
+#include "sim/simulation.h"
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace live {
+
+/// How a rank spends a step. Every instant counts once: for computing, else for a transfer that runs, else for a wait, else for
+/// the host. Nanoseconds; the parts add up to stepNs.
+struct TimeUse {
+    std::int64_t stepNs = 0;
+    std::int64_t computeNs = 0;
+    std::array<std::int64_t, kCommCount> transferNs{}; ///< exposed: by kCommNames
+    std::array<std::int64_t, kCommCount> waitNs{};     ///< for members that had not arrived
+    std::int64_t hostNs = 0;                           ///< nothing recorded: host work, or no core was free
+};
+
+/// A rank that others waited for, being the last to arrive.
+struct Straggler {
+    int rank = 0;
+    std::int64_t times = 0;          ///< of the communications it took part in
+    std::int64_t othersWaitedNs = 0; ///< summed over the others
+};
+
+struct Difference {
+    struct Rank {
+        int rank = 0;
+        TimeUse predicted, measured;
+    };
+    std::vector<Rank> ranks;     ///< by rank
+    TimeUse predicted, measured; ///< means over ranks
+    /// By kCommNames: whom others waited for, the longest first.
+    std::array<std::vector<Straggler>, kCommCount> stragglers;
+    /// A table for people, differences of the step first.
+    std::string text() const;
+};
+
+/// `step`: spans of one step of all ranks, on the wall clock or as if parallel; correlations tell who met whom.
+/// Throws sim::Error if the prediction has another number of ranks. O(spans log spans).
+Difference explainDifference(const sim::Simulation& prediction, std::span<const RankSpan> step);
+/// How the ranks of a recorded step spend it. The step lasts from the first span's start to the last one's end.
+std::vector<TimeUse> measuredTimeUse(std::span<const RankSpan> step, int worldSize);
+/// The same of a simulation's trace at kernel detail, by process.
+std::vector<TimeUse> predictedTimeUse(const sim::Trace&);
+
+} // namespace live

@@ -1,0 +1,266 @@
+#include "live/comm/clock_sync.h"
+#include "live/comm/socket.h"
+#include "live/comm/store.h"
+#include "sim/error.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <future>
+#include <mutex>
+#include <sys/socket.h>
+#include <thread>
+
+namespace live {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+
+LaunchEnvironment processOf(int process, int processes, int port)
+{
+    LaunchEnvironment launch;
+    launch.launcher = Launcher::flags;
+    launch.process = process;
+    launch.processes = processes;
+    launch.masterPort = port;
+    return launch;
+}
+
+/// Nobody listens there now.
+int freePort()
+{
+    return portOf(listenOn("127.0.0.1", 0));
+}
+
+StoreOptions quick()
+{
+    StoreOptions options;
+    options.connectTimeout = 10s;
+    options.waitTimeout = 10s;
+    options.heartbeat = 50ms;
+    options.silence = 5s;
+    return options;
+}
+
+/// All processes of a run as threads of this one; body(store) on each.
+void runProcesses(int processes, const std::function<void(Store&)>& body, const StoreOptions& options = quick())
+{
+    const int port = freePort();
+    std::vector<std::future<void>> ends;
+    for (int process = 0; process < processes; ++process)
+        ends.push_back(std::async(std::launch::async, [&, process] {
+            const auto store = openStore(processOf(process, processes, port), options);
+            body(*store);
+            store->barrier("end");
+        }));
+    for (auto& end : ends)
+        end.get();
+}
+
+std::string messageOf(const std::function<void()>& action)
+{
+    try {
+        action();
+    } catch (const sim::Error& error) {
+        return error.what();
+    }
+    return "";
+}
+
+TEST(Store, OneProcessNeedsNoPort)
+{
+    const auto store = openStore(processOf(0, 1, 0));
+    store->set("a", std::string("x\0y", 3));
+    EXPECT_EQ(store->get("a"), std::string("x\0y", 3));
+    EXPECT_GT(store->port(), 0);
+    store->barrier("b");
+}
+
+TEST(Store, GetWaitsForTheSet)
+{
+    runProcesses(3, [](Store& store) {
+        if (store.process() == 2) {
+            std::this_thread::sleep_for(20ms);
+            store.set("id", std::string(128, 'n'));
+        }
+        EXPECT_EQ(store.get("id"), std::string(128, 'n'));
+    });
+}
+
+TEST(Store, EveryAdditionCountsOnce)
+{
+    std::mutex mutex;
+    std::vector<std::int64_t> seen;
+    runProcesses(4, [&](Store& store) {
+        for (int i = 0; i < 25; ++i) {
+            const std::int64_t sum = store.add("n", 1);
+            const std::lock_guard lock(mutex);
+            seen.push_back(sum);
+        }
+    });
+    std::sort(seen.begin(), seen.end());
+    ASSERT_EQ(seen.size(), 100u);
+    for (std::size_t i = 0; i < seen.size(); ++i)
+        EXPECT_EQ(seen[i], static_cast<std::int64_t>(i) + 1);
+}
+
+TEST(Store, NobodyPassesABarrierBeforeAllHaveReachedIt)
+{
+    std::atomic<int> reached{0};
+    runProcesses(4, [&](Store& store) {
+        for (int round = 1; round <= 20; ++round) {
+            ++reached;
+            store.barrier("same name");
+            EXPECT_GE(reached.load(), 4 * round);
+            store.barrier("other name");
+        }
+    });
+}
+
+TEST(Store, AValueOfMegabytesArrivesWhole)
+{
+    const std::string value(20 << 20, 'v');
+    runProcesses(2, [&](Store& store) {
+        if (store.process() == 0)
+            store.set("big", value);
+        EXPECT_TRUE(store.get("big") == value);
+    });
+}
+
+TEST(Store, AnAbortReachesEveryProcessWithItsReason)
+{
+    std::atomic<int> called{0};
+    const int port = freePort();
+    std::vector<std::future<std::string>> messages;
+    for (int process = 0; process < 3; ++process)
+        messages.push_back(std::async(std::launch::async, [&, process] {
+            const auto store = openStore(processOf(process, 3, port), quick());
+            const auto handler = store->onAbort([&](const std::string&) { ++called; });
+            if (process == 1)
+                store->abort("the loss is not a number");
+            return messageOf([&] { store->get("never set"); });
+        }));
+    for (auto& message : messages) {
+        const std::string text = message.get();
+        EXPECT_THAT(text, HasSubstr("process 1 ("));
+        EXPECT_THAT(text, HasSubstr("the loss is not a number"));
+    }
+    EXPECT_EQ(called, 3);
+}
+
+TEST(Store, AHandlerThatComesTooLateIsCalledAtOnce)
+{
+    const auto store = openStore(processOf(0, 1, 0));
+    store->abort("first");
+    store->abort("second");
+    std::string why;
+    const auto handler = store->onAbort([&](const std::string& reason) { why = reason; });
+    EXPECT_THAT(why, HasSubstr("first"));
+}
+
+TEST(Store, AGoodbyeIsNoFailure)
+{
+    const int port = freePort();
+    auto other = std::async(std::launch::async, [&] { openStore(processOf(1, 2, port), quick()); });
+    const auto store = openStore(processOf(0, 2, port), quick());
+    other.get();
+    std::this_thread::sleep_for(50ms);
+    EXPECT_FALSE(store->aborted());
+}
+
+TEST(Store, WhenProcessZeroHasLeftQuestionsFailAtOnce)
+{
+    const int port = freePort();
+    auto zero = std::async(std::launch::async, [&] { openStore(processOf(0, 2, port), quick()); });
+    const auto store = openStore(processOf(1, 2, port), quick());
+    zero.get();
+    EXPECT_THAT(messageOf([&] { store->get("key"); }), HasSubstr("closed"));
+    EXPECT_FALSE(store->aborted());
+}
+
+TEST(Store, APortThatIsTakenIsNamed)
+{
+    const Descriptor taken = listenOn("127.0.0.1", 0);
+    const std::string message = messageOf([&] { openStore(processOf(0, 2, portOf(taken)), quick()); });
+    EXPECT_THAT(message, HasSubstr("port " + std::to_string(portOf(taken))));
+    EXPECT_THAT(message, HasSubstr("set MASTER_PORT"));
+}
+
+TEST(Store, AnUnreachableMasterIsNamedWithTheTimeWaited)
+{
+    StoreOptions options = quick();
+    options.connectTimeout = 200ms;
+    const int port = freePort();
+    const std::string message = messageOf([&] { openStore(processOf(1, 2, port), options); });
+    EXPECT_THAT(message, HasSubstr("127.0.0.1:" + std::to_string(port)));
+    EXPECT_THAT(message, HasSubstr("0.2 s"));
+}
+
+TEST(Store, WhoeverDoesNotComeIsNamed)
+{
+    StoreOptions options = quick();
+    options.connectTimeout = 300ms;
+    const int port = freePort();
+    auto one = std::async(std::launch::async, [&] { return messageOf([&] { openStore(processOf(1, 4, port), options); }); });
+    EXPECT_THAT(messageOf([&] { openStore(processOf(0, 4, port), options); }), HasSubstr("missing: 2, 3"));
+    EXPECT_THAT(one.get(), HasSubstr("missing: 2, 3"));
+}
+
+TEST(Store, AProcessOfAnotherRunIsRefusedAndDoesNoHarm)
+{
+    runProcesses(2, [](Store& store) {
+        if (store.process() == 1) {
+            EXPECT_THAT(messageOf([&] { openStore(processOf(1, 2, store.port()), quick()); }), HasSubstr("here twice"));
+            EXPECT_THAT(messageOf([&] { openStore(processOf(2, 3, store.port()), quick()); }), HasSubstr("believes there are 3"));
+        }
+        store.barrier("after");
+    });
+}
+
+TEST(Store, StrangersDoNoHarm)
+{
+    runProcesses(2, [](Store& store) {
+        if (store.process() == 0) {
+            const Descriptor silent = connectTo("127.0.0.1", store.port(), 1s, "the store");
+            const Descriptor talking = connectTo("127.0.0.1", store.port(), 1s, "the store");
+            const std::string request(5000, 'G');
+            sendAll(talking, request.data(), request.size(), "the store");
+            store.set("k", "v");
+            EXPECT_EQ(store.get("k"), "v");
+        }
+        store.barrier("after");
+    });
+}
+
+TEST(Store, WhatIsNoStoreIsRecognised)
+{
+    const Descriptor listener = listenOn("127.0.0.1", 0);
+    auto other = std::async(std::launch::async, [&] {
+        Descriptor connection;
+        while (!connection)
+            connection = acceptFrom(listener);
+        const std::string answer = "HTTP/1.1 400 Bad Request\r\n\r\n";
+        sendAll(connection, answer.data(), answer.size(), "it");
+        std::this_thread::sleep_for(100ms);
+    });
+    EXPECT_THAT(messageOf([&] { openStore(processOf(1, 2, portOf(listener)), quick()); }), HasSubstr("not a store of Rankscope"));
+}
+
+TEST(ClockSync, OneMachineHasOneClock)
+{
+    runProcesses(3, [](Store& store) {
+        for (int round = 0; round < 2; ++round) {
+            const std::vector<ClockOffset> offsets = alignClocks(store, round);
+            ASSERT_EQ(offsets.size(), 3u);
+            for (const ClockOffset& offset : offsets) {
+                EXPECT_LE(std::abs(offset.offsetNs), offset.uncertaintyNs);
+                EXPECT_GT(offset.uncertaintyNs, 0);
+                EXPECT_LT(offset.uncertaintyNs, 5'000'000);
+            }
+        }
+    });
+}
+
+} // namespace
+} // namespace live

@@ -23,7 +23,7 @@ struct Column {
 constexpr int kMostRanks = 16;
 
 // What is not in a scenario is told by settings of its own.
-const std::string kDropout = "dropout", kClip = "clip", kEach = "each";
+const std::string kEach = "each micro-batch";
 
 const std::vector<Column> kColumns = {
     {"dp", {{}, {"layout.dp=2"}, {"layout.dp=4"}}},
@@ -51,10 +51,10 @@ const std::vector<Column> kColumns = {
     {"experts", {{}, kExperts, kExperts + Settings{"layout.ep=2"}, kExperts + Settings{"layout.ep=4"}}},
     {"etp", {{}, {"layout.etp=1"}, {"layout.etp=2"}}},
     {"tied", {{}, kTied}},
-    {"dropout", {{}, {kDropout}}},
+    {"dropout", {{}, {"live.dropout=0.1"}}},
     {"microbatches", {{"4"}, {"8"}}},
     {"sequences", {{}, {"training.micro_batch_size=2"}}},
-    {"clip", {{}, {kClip}}},
+    {"clip", {{}, {"live.clip_norm=0.05"}}},
     {"norm", {{}, {"model.normalization=rmsnorm"}}},
     {"activation", {{}, {"model.hidden_act=silu", "model.gated_mlp=true"}, {"model.hidden_act=relu2"}}},
     {"positions", {{}, {"model.position_embedding=rope"}, {"model.position_embedding=none"}}},
@@ -82,11 +82,7 @@ Job jobOf(const Choice& row)
     int dp = 1, sequences = 1, microbatches = 4;
     for (std::size_t column = 0; column < kColumns.size(); ++column)
         for (const std::string& setting : valueOf(row, column)) {
-            if (setting == kDropout)
-                made.options.training.dropout = 0.1;
-            else if (setting == kClip)
-                made.options.training.clipNorm = 0.05;
-            else if (setting == kEach)
+            if (setting == kEach)
                 made.options.training.reduceEachMicrobatch = true;
             else if (kColumns[column].name == std::string("microbatches"))
                 microbatches = std::stoi(setting);

@@ -94,9 +94,9 @@ TEST_P(LayoutIsSerial, ButForRounding)
     const Variant& variant = GetParam();
     for (const char* dtype : {"fp64", "fp32"}) {
         SCOPED_TRACE(dtype);
-        const sim::Scenario hybrid = job(variant.settings + Settings{std::string("live.dtype=") + dtype});
+        const sim::Scenario hybrid = job(variant.settings + Settings{std::string("live.dtype=") + dtype,
+                                                                 "live.dropout=" + std::to_string(variant.dropout)});
         TrainOptions options;
-        options.training.dropout = variant.dropout;
         options.training.reduceEachMicrobatch = variant.reduceEachMicrobatch;
         // Gradients of key biases are 0 but for rounding, which Adam's epsilon must not blow up (facts 3.2).
         options.training.epsilon = 1e-5;

@@ -90,10 +90,8 @@ SerialCheck against(const sim::Scenario& hybrid, const TrainOptions& options)
     const sim::Scenario serial = serialTwin(hybrid);
     TrainOptions reference = options;
     reference.training.separateTiedGradients = true;
-    const TrainingOptions& training = reference.training;
-    std::string key = sim::resolvedText(serial) + std::to_string(reference.steps);
-    for (const double number : {training.dropout, training.auxiliaryLoss, training.clipNorm, training.epsilon})
-        key += " " + std::to_string(number);
+    const std::string key =
+        sim::resolvedText(serial) + std::to_string(reference.steps) + " " + std::to_string(reference.training.epsilon);
     const auto place = known.find(key);
     const TrainedSteps& expected = place != known.end() ? place->second : known[key] = trainSteps(serial, reference);
     return compareSteps(expected, trainSteps(hybrid, options));

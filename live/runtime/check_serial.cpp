@@ -31,9 +31,15 @@ TrainedSteps trainSteps(const sim::Scenario& scenario, const TrainOptions& optio
     WorkerPool pool(options.workers);
     const auto device = makeCpuDevice(scenario.live.dtype == "fp64" ? DType::f64 : DType::f32, &pool);
     const auto communicator = makeLocalCommunicator(pool);
+    return trainSteps(scenario, options, pool, *device, *communicator);
+}
+
+TrainedSteps trainSteps(const sim::Scenario& scenario, const TrainOptions& options, WorkerPool& pool, Device& device,
+                        Communicator& communicator)
+{
     Run run(scenario, {.pool = &pool,
-                       .device = device.get(),
-                       .communicator = communicator.get(),
+                       .device = &device,
+                       .communicator = &communicator,
                        .options = options.training,
                        .record = false});
     TrainedSteps trained;

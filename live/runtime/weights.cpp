@@ -105,6 +105,9 @@ Task<> Weights::gatherValues(Bucket& bucket)
 
 Task<> Weights::gradientDone(Bucket& bucket)
 {
+    // Input gradients ahead of their weight gradients fill the norms' gradients early: those of this micro-batch may have been
+    // reduced with an earlier one's.
+    prepareGradients(bucket);
     if (bucket.partialElements > 0 && !m_context.alone(Group::tp))
         co_await m_context.allReduce(Group::tp, bucket.gradients->columnRange(0, bucket.partialElements), "gradient.sequence");
     if (m_context.scenario.training.overlap.gradReduce)

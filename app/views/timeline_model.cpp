@@ -149,6 +149,14 @@ int TimelineModel::rankOf(int row, const Selection& selection) const
     return m_trace->processes[static_cast<std::size_t>(row)].rank;
 }
 
+std::string TimelineModel::className(sim::OpClass opClass) const
+{
+    const auto isWait = [](const sim::SpanKind& kind) { return kind.opClass != sim::OpClass::other || kind.name.starts_with("wait "); };
+    if (opClass == sim::OpClass::other && std::all_of(m_trace->kinds.begin(), m_trace->kinds.end(), isWait))
+        return "waiting";
+    return sim::opClassName(opClass);
+}
+
 sim::OpClass TimelineModel::opClass(std::uint32_t track, std::size_t span) const
 {
     return m_trace->kinds[m_trace->tracks[track].kind[span]].opClass;

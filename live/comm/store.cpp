@@ -66,6 +66,7 @@ public:
     int process() const override { return m_launch.process; }
     int processes() const override { return m_launch.processes; }
     int port() const override { return m_port; }
+    std::string address() const override { return m_launch.process == 0 ? m_launch.masterAddress : addressOf(m_connection); }
 
     void set(const std::string& key, const std::string& value) override
     {

@@ -29,6 +29,8 @@ public:
     virtual int process() const = 0;
     virtual int processes() const = 0;
     virtual int port() const = 0; ///< that process 0 listens on
+    /// Where other processes can reach this one: the address of its side of the connection to process 0.
+    virtual std::string address() const = 0;
 
     virtual void set(const std::string& key, const std::string& value) = 0;
     /// Waits until somebody has set it.

@@ -10,9 +10,8 @@ constexpr std::uint32_t kAttentionSite = 1; ///< of dropout
 
 } // namespace
 
-Attention::Attention(RankContext& context, const Shape& shape, const TrainingOptions& options, Bucket& bucket,
-                     const std::string& prefix, int stage, int layer)
-    : m_context(context), m_shape(shape), m_options(options), m_layer(layer),
+Attention::Attention(RankContext& context, const Shape& shape, Bucket& bucket, const std::string& prefix, int stage, int layer)
+    : m_context(context), m_shape(shape), m_layer(layer),
       m_norm(context, shape, bucket, prefix + ".attention_norm", stage, layer), m_causal(context.scenario.training.causal),
       m_rotates(context.scenario.model.positionEmbedding == sim::PositionEmbedding::rope),
       m_projectLabel(context.kinds, "attn.qkv", stage, layer), m_coreLabel(context.kinds, "attn.core", stage, layer),
@@ -78,14 +77,14 @@ AttentionShape Attention::kernelShape(bool causal, std::int64_t diagonal) const
 
 void Attention::dropoutRows(const Input& input, const Tensor& y) const
 {
-    if (m_options.dropout == 0)
+    if (m_context.scenario.live.dropout == 0)
         return;
     const std::int64_t first = m_shape.sequenceParallel ? m_shape.localRows * m_shape.tpIndex : 0;
     m_context.queue->dropout({.seed = m_context.scenario.live.seed,
                               .step = static_cast<std::uint32_t>(m_context.step),
                               .layer = static_cast<std::uint32_t>(m_layer),
                               .site = kAttentionSite,
-                              .rate = m_options.dropout},
+                              .rate = m_context.scenario.live.dropout},
                              input.tokens->rowRange(first, y.rows), 0, y, y);
 }
 
@@ -162,7 +161,7 @@ Task<Array> Attention::backwardInput(const Input& input, Array dy, AttentionSave
         m_context.pass = pass;
     }
     Array dResidual; // what comes through the residual connection, where dropout changes dy
-    if (m_options.dropout != 0) {
+    if (m_context.scenario.live.dropout != 0) {
         dResidual = m_context.activations(dy->rows, dy->columns);
         queue.copy(dy, dResidual);
         dropoutRows(input, dy);

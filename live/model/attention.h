@@ -23,7 +23,7 @@ struct AttentionSaved {
 
 class Attention {
 public:
-    Attention(RankContext&, const Shape&, const TrainingOptions&, Bucket&, const std::string& prefix, int stage, int layer);
+    Attention(RankContext&, const Shape&, Bucket&, const std::string& prefix, int stage, int layer);
 
     /// x + attention(norm(x)). Takes x.
     Task<Array> forward(const Input&, Array x, AttentionSaved&);
@@ -52,7 +52,6 @@ private:
 
     RankContext& m_context;
     const Shape& m_shape;
-    const TrainingOptions& m_options;
     const int m_layer;
     Norm m_norm;
     Parameter *m_query, *m_key, *m_value, *m_queryBias = nullptr, *m_keyBias = nullptr, *m_valueBias = nullptr;

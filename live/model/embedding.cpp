@@ -18,9 +18,8 @@ ParameterSpec vocabularySpec(const std::string& name, const Shape& shape)
             .initial = {.deviation = 0.02}};
 }
 
-Embedding::Embedding(RankContext& context, const Shape& shape, const TrainingOptions& options, Parameter& table, Bucket& rest,
-                     int stage)
-    : m_context(context), m_shape(shape), m_options(options), m_table(table), m_label(context.kinds, "embed", stage)
+Embedding::Embedding(RankContext& context, const Shape& shape, Parameter& table, Bucket& rest, int stage)
+    : m_context(context), m_shape(shape), m_table(table), m_label(context.kinds, "embed", stage)
 {
     const sim::Model& model = context.scenario.model;
     if (model.positionEmbedding == sim::PositionEmbedding::learned)
@@ -41,11 +40,11 @@ Tensor Embedding::localRows(const Array& all) const
 
 void Embedding::dropoutRows(const Input& input, const Tensor& y) const
 {
-    if (m_options.dropout != 0)
+    if (m_context.scenario.live.dropout != 0)
         m_context.queue->dropout({.seed = m_context.scenario.live.seed,
                                   .step = static_cast<std::uint32_t>(m_context.step),
                                   .site = kEmbeddingSite,
-                                  .rate = m_options.dropout},
+                                  .rate = m_context.scenario.live.dropout},
                                  localRows(input.tokens), 0, y, y);
 }
 

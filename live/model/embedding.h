@@ -16,7 +16,7 @@ ParameterSpec vocabularySpec(const std::string& name, const Shape&);
 class Embedding {
 public:
     /// `table`: of the tokens; lives in a bucket of its own, since it may be tied.
-    Embedding(RankContext&, const Shape&, const TrainingOptions&, Parameter& table, Bucket& rest, int stage);
+    Embedding(RankContext&, const Shape&, Parameter& table, Bucket& rest, int stage);
 
     Task<Array> forward(const Input&);
     /// Keeps the gradient for the weights.
@@ -29,7 +29,6 @@ private:
 
     RankContext& m_context;
     const Shape& m_shape;
-    const TrainingOptions& m_options;
     Parameter& m_table;
     Parameter* m_positions = nullptr;
     std::map<const Input*, Array> m_gradients;

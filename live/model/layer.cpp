@@ -2,17 +2,16 @@
 
 namespace live {
 
-Layer::Layer(RankContext& context, const Shape& shape, const TrainingOptions& options, Bucket& dense, Bucket* experts, int stage,
-             int layer, bool recomputes)
+Layer::Layer(RankContext& context, const Shape& shape, Bucket& dense, Bucket* experts, int stage, int layer, bool recomputes)
     : m_context(context), m_dense(dense), m_experts(experts),
-      m_attention(context, shape, options, dense, "layers." + std::to_string(layer), stage, layer), m_recomputes(recomputes),
+      m_attention(context, shape, dense, "layers." + std::to_string(layer), stage, layer), m_recomputes(recomputes),
       m_dropsCore(context.scenario.training.recompute == sim::Recompute::selective)
 {
     const std::string prefix = "layers." + std::to_string(layer);
     if (experts)
-        m_moe = std::make_unique<Moe>(context, shape, options, dense, *experts, prefix, stage, layer);
+        m_moe = std::make_unique<Moe>(context, shape, dense, *experts, prefix, stage, layer);
     else
-        m_mlp = std::make_unique<Mlp>(context, shape, options, dense, prefix, stage, layer);
+        m_mlp = std::make_unique<Mlp>(context, shape, dense, prefix, stage, layer);
 }
 
 Task<Array> Layer::run(const Input& input, Array x, LayerSaved& saved)

@@ -20,8 +20,7 @@ struct LayerSaved {
 class Layer {
 public:
     /// experts: null for a dense layer. `recomputes`: under full recomputation only some layers of a stage do.
-    Layer(RankContext&, const Shape&, const TrainingOptions&, Bucket& dense, Bucket* experts, int stage, int layer,
-          bool recomputes);
+    Layer(RankContext&, const Shape&, Bucket& dense, Bucket* experts, int stage, int layer, bool recomputes);
 
     Task<Array> forward(const Input&, Array x, LayerSaved&);
     Task<Array> backwardInput(const Input&, Array dy, LayerSaved&);

@@ -17,13 +17,12 @@ ActivationFunction activationOf(const sim::Model& model)
     return ActivationFunction::gelu;
 }
 
-Mlp::Mlp(RankContext& context, const Shape& shape, const TrainingOptions& options, Bucket& bucket, const std::string& prefix,
-         int stage, int layer)
-    : m_context(context), m_shape(shape), m_options(options), m_layer(layer),
-      m_norm(context, shape, bucket, prefix + ".mlp_norm", stage, layer), m_gated(context.scenario.model.gatedMlp),
-      m_activation(activationOf(context.scenario.model)), m_columns(context.scenario.model.intermediateSize / shape.tp),
-      m_upLabel(context.kinds, "mlp.up", stage, layer), m_activationLabel(context.kinds, "mlp.act", stage, layer),
-      m_downLabel(context.kinds, "mlp.down", stage, layer), m_addLabel(context.kinds, "mlp.add", stage, layer)
+Mlp::Mlp(RankContext& context, const Shape& shape, Bucket& bucket, const std::string& prefix, int stage, int layer)
+    : m_context(context), m_shape(shape), m_layer(layer), m_norm(context, shape, bucket, prefix + ".mlp_norm", stage, layer),
+      m_gated(context.scenario.model.gatedMlp), m_activation(activationOf(context.scenario.model)),
+      m_columns(context.scenario.model.intermediateSize / shape.tp), m_upLabel(context.kinds, "mlp.up", stage, layer),
+      m_activationLabel(context.kinds, "mlp.act", stage, layer), m_downLabel(context.kinds, "mlp.down", stage, layer),
+      m_addLabel(context.kinds, "mlp.add", stage, layer)
 {
     const sim::Model& model = context.scenario.model;
     const double deviation = 0.02;
@@ -87,14 +86,14 @@ void Mlp::activate(const Tensor& up, const Tensor& hidden) const
 
 void Mlp::dropoutRows(const Input& input, const Tensor& y) const
 {
-    if (m_options.dropout == 0)
+    if (m_context.scenario.live.dropout == 0)
         return;
     const std::int64_t first = m_shape.sequenceParallel ? m_shape.localRows * m_shape.tpIndex : 0;
     m_context.queue->dropout({.seed = m_context.scenario.live.seed,
                               .step = static_cast<std::uint32_t>(m_context.step),
                               .layer = static_cast<std::uint32_t>(m_layer),
                               .site = kMlpSite,
-                              .rate = m_options.dropout},
+                              .rate = m_context.scenario.live.dropout},
                              input.tokens->rowRange(first, y.rows), 0, y, y);
 }
 
@@ -130,7 +129,7 @@ Task<Array> Mlp::backwardInput(const Input& input, Array dy, MlpSaved& saved)
 {
     Queue& queue = *m_context.queue;
     Array dResidual;
-    if (m_options.dropout != 0) {
+    if (m_context.scenario.live.dropout != 0) {
         dResidual = m_context.activations(dy->rows, dy->columns);
         queue.copy(dy, dResidual);
         dropoutRows(input, dy);

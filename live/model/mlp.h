@@ -19,7 +19,7 @@ struct MlpSaved {
 
 class Mlp {
 public:
-    Mlp(RankContext&, const Shape&, const TrainingOptions&, Bucket&, const std::string& prefix, int stage, int layer);
+    Mlp(RankContext&, const Shape&, Bucket&, const std::string& prefix, int stage, int layer);
 
     /// x + mlp(norm(x)). Takes x.
     Task<Array> forward(const Input&, Array x, MlpSaved&);
@@ -34,7 +34,6 @@ private:
 
     RankContext& m_context;
     const Shape& m_shape;
-    const TrainingOptions& m_options;
     const int m_layer;
     Norm m_norm;
     bool m_gated;

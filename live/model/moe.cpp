@@ -16,12 +16,11 @@ std::size_t at(std::int64_t index)
 
 } // namespace
 
-Moe::Moe(RankContext& context, const Shape& shape, const TrainingOptions& options, Bucket& dense, Bucket& experts,
-         const std::string& prefix, int stage, int layer)
-    : m_context(context), m_shape(shape), m_options(options), m_layer(layer),
-      m_norm(context, shape, dense, prefix + ".mlp_norm", stage, layer), m_gated(context.scenario.model.gatedMlp),
-      m_activation(activationOf(context.scenario.model)), m_experts(context.scenario.model.numExperts),
-      m_choices(context.scenario.model.numExpertsPerTok),
+Moe::Moe(RankContext& context, const Shape& shape, Bucket& dense, Bucket& experts, const std::string& prefix, int stage,
+         int layer)
+    : m_context(context), m_shape(shape), m_layer(layer), m_norm(context, shape, dense, prefix + ".mlp_norm", stage, layer),
+      m_gated(context.scenario.model.gatedMlp), m_activation(activationOf(context.scenario.model)),
+      m_experts(context.scenario.model.numExperts), m_choices(context.scenario.model.numExpertsPerTok),
       m_columns(context.scenario.model.moeIntermediateSize / context.scenario.layout.etp),
       m_routeLabel(context.kinds, "moe.router", stage, layer), m_permuteLabel(context.kinds, "moe.permute", stage, layer),
       m_upLabel(context.kinds, "moe.up", stage, layer), m_activationLabel(context.kinds, "moe.act", stage, layer),
@@ -91,14 +90,14 @@ void Moe::forEachExpert(const MoeSaved& saved, F&& f) const
 
 void Moe::dropoutRows(const Input& input, const Tensor& y) const
 {
-    if (m_options.dropout == 0)
+    if (m_context.scenario.live.dropout == 0)
         return;
     const std::int64_t first = m_shape.sequenceParallel ? m_shape.localRows * m_shape.tpIndex : 0;
     m_context.queue->dropout({.seed = m_context.scenario.live.seed,
                               .step = static_cast<std::uint32_t>(m_context.step),
                               .layer = static_cast<std::uint32_t>(m_layer),
                               .site = kMlpSite,
-                              .rate = m_options.dropout},
+                              .rate = m_context.scenario.live.dropout},
                              input.tokens->rowRange(first, y.rows), 0, y, y);
 }
 
@@ -119,7 +118,7 @@ Task<> Moe::route(MoeSaved& saved)
         queue.sortByExpert(saved.experts, m_experts, saved.order, saved.place);
     }
     co_await planExchange(saved);
-    if (m_options.auxiliaryLoss != 0)
+    if (m_context.scenario.live.auxiliaryLoss != 0)
         co_await balance(saved);
 }
 
@@ -184,7 +183,7 @@ Task<> Moe::balance(MoeSaved& saved)
 
     const double tokens = static_cast<double>(scenario.training.sequenceLength) * scenario.training.microBatchSize;
     const double share = 1.0 / (static_cast<double>(scenario.microbatches()) * scenario.layout.dp);
-    const double factor = m_options.auxiliaryLoss * static_cast<double>(m_experts) * share / tokens;
+    const double factor = m_context.scenario.live.auxiliaryLoss * static_cast<double>(m_experts) * share / tokens;
     std::vector<double> gradient(at(m_experts));
     for (std::int64_t e = 0; e < m_experts; ++e)
         gradient[at(e)] = factor * static_cast<double>(chosen[at(e)]) / (tokens * static_cast<double>(m_choices));

@@ -31,8 +31,7 @@ struct MoeSaved {
 
 class Moe {
 public:
-    Moe(RankContext&, const Shape&, const TrainingOptions&, Bucket& dense, Bucket& experts, const std::string& prefix, int stage,
-        int layer);
+    Moe(RankContext&, const Shape&, Bucket& dense, Bucket& experts, const std::string& prefix, int stage, int layer);
 
     Task<Array> forward(const Input&, Array x, MoeSaved&);
     Task<Array> backwardInput(const Input&, Array dy, MoeSaved&);
@@ -60,7 +59,6 @@ private:
 
     RankContext& m_context;
     const Shape& m_shape;
-    const TrainingOptions& m_options;
     const int m_layer;
     Norm m_norm;
     bool m_gated;

@@ -76,6 +76,12 @@ void Communication::start()
         constexpr std::int64_t kMostPerStep = 1LL << 32;
         m_request.sequence = m_context.step * kMostPerStep + planned.sequence;
     }
+    m_flightNumber = m_context.flight.issued({.kind = commKindName(m_request.kind),
+                                              .what = m_name,
+                                              .group = &m_request.group->name,
+                                              .ranks = &m_request.group->ranks,
+                                              .sequence = m_request.sequence,
+                                              .issuedNs = nowNs()});
     m_context.m_communicator.issue(m_request, m_completion);
 }
 
@@ -84,6 +90,7 @@ void Communication::await_resume()
     if (m_alone)
         return;
     m_completion.await_resume();
+    m_context.flight.done(m_flightNumber, m_completion.doneNs);
     if (Recorder* recorder = m_context.recorder) {
         const std::int64_t bytes = std::max(m_request.input.bytes(), m_request.output.bytes());
         const std::uint32_t kind =
@@ -104,8 +111,10 @@ RankContext::RankContext(const Parts& parts)
     : rank(parts.rank), scenario(*parts.scenario), coordinates(parts.mesh->coordinates(parts.rank)), groups(*parts.groups),
       device(*parts.device), kinds(*parts.kinds), recorder(parts.recorder), memory(*parts.device), queue(device.makeQueue()),
       activation(device.info().activation), accumulation(device.info().accumulation), pipelineRank(coordinates.pp),
-      m_communicator(*parts.communicator)
+      flight(parts.rank), m_communicator(*parts.communicator)
 {
+    if (recorder)
+        memory.onChange([this](std::int64_t bytes) { recorder->memory.push({.timeNs = nowNs(), .value = bytes}); });
 }
 
 void RankContext::startStep(int number)

@@ -4,6 +4,7 @@
 #include "live/comm/communicator.h"
 #include "live/kernels/device.h"
 #include "live/model/groups.h"
+#include "live/record/flight_record.h"
 #include "live/record/recorder.h"
 #include "live/tasks/task.h"
 #include "live/tensor/memory.h"
@@ -79,6 +80,7 @@ private:
     std::string_view m_name; ///< a literal
     SpanTrack m_track = SpanTrack::tp;
     sim::OpClass m_class = sim::OpClass::tpComm;
+    std::uint64_t m_flightNumber = 0;
     bool m_alone = false, m_started = false;
 };
 
@@ -119,6 +121,8 @@ public:
     const std::unique_ptr<Queue> queue;
     const DType activation, accumulation;
     const int pipelineRank;
+
+    FlightRecord flight;
 
     // What is being done now: goes into spans and masks.
     sim::OpClass pass = sim::OpClass::forward;

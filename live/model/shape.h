@@ -32,12 +32,9 @@ struct Shape {
 /// Throws sim::Error with what is not supported and what would be.
 Shape shapeOf(const sim::Scenario&, const sim::Coordinates&);
 
-/// What live training adds to a scenario.
+/// How steps are made, beyond what a scenario says.
 struct TrainingOptions {
-    double dropout = 0;          ///< after the embedding, the attention and the MLP
-    double auxiliaryLoss = 0.01; ///< coefficient of the experts' load-balancing loss
-    double clipNorm = 1.0;       ///< 0: no clipping
-    double beta1 = 0.9, beta2 = 0.95, epsilon = 1e-8, weightDecay = 0.1;
+    double beta1 = 0.9, beta2 = 0.95, epsilon = 1e-8; ///< AdamW, as GPT-3 (Brown et al. 2020)
     /// The embedding's gradient as the output head is kept apart until the end of the step even where one rank has both, so that
     /// the sum is made as where two ranks have them.
     bool separateTiedGradients = false;

@@ -2,8 +2,7 @@
 
 namespace live {
 
-Stage::Stage(RankContext& context, const Shape& shape, const TrainingOptions& options, const Place& place, Parameter* tokenTable,
-             Parameter* headTable)
+Stage::Stage(RankContext& context, const Shape& shape, const Place& place, Parameter* tokenTable, Parameter* headTable)
     : m_context(context), m_place(place), m_tokenTable(tokenTable), m_headTable(headTable)
 {
     const sim::Scenario& scenario = context.scenario;
@@ -13,7 +12,7 @@ Stage::Stage(RankContext& context, const Shape& shape, const TrainingOptions& op
     };
     if (place.hasEmbedding) {
         m_embeddingRest = bucket("embedding", BucketKind::dense);
-        m_embedding = std::make_unique<Embedding>(context, shape, options, *tokenTable, *m_embeddingRest, place.stage);
+        m_embedding = std::make_unique<Embedding>(context, shape, *tokenTable, *m_embeddingRest, place.stage);
     }
     const bool full = scenario.training.recompute == sim::Recompute::full;
     const int recomputed = scenario.training.recomputeLayers > 0 ? scenario.training.recomputeLayers : place.layers;
@@ -23,8 +22,7 @@ Stage::Stage(RankContext& context, const Shape& shape, const TrainingOptions& op
         Bucket* experts = scenario.model.isMoeLayer(layer)
                               ? bucket("layers." + std::to_string(layer) + ".experts", BucketKind::expert)
                               : nullptr;
-        m_layers.push_back(
-            std::make_unique<Layer>(context, shape, options, *dense, experts, place.stage, layer, full && i < recomputed));
+        m_layers.push_back(std::make_unique<Layer>(context, shape, *dense, experts, place.stage, layer, full && i < recomputed));
     }
     if (place.hasHead) {
         m_headRest = bucket("head", BucketKind::dense);

@@ -21,7 +21,7 @@ public:
     };
     /// tokenTable, headTable: the vocabulary's weights where this stage has an end; the same parameter where tied and one rank
     /// has both.
-    Stage(RankContext&, const Shape&, const TrainingOptions&, const Place&, Parameter* tokenTable, Parameter* headTable);
+    Stage(RankContext&, const Shape&, const Place&, Parameter* tokenTable, Parameter* headTable);
 
     const Place& place() const { return m_place; }
     /// All but the vocabulary's, in the order of the model.

@@ -13,7 +13,7 @@ namespace live {
 namespace {
 
 /// Rows of the words that are summed over all ranks at the end of a step.
-enum SumRow : std::int64_t { kLossRow, kAuxiliaryRow, kSquaresRow, kSumRows };
+enum SumRow : std::int64_t { kLossRow, kAuxiliaryRow, kSquaresRow, kStopRow, kSumRows };
 
 sim::OpClass passOf(sim::ActionKind kind)
 {
@@ -71,7 +71,7 @@ void Rank::makeStages(const Job& job)
         const int part = stage % schedule.chainLength();
         const auto place = static_cast<std::size_t>(part);
         const int firstLayer = std::accumulate(layers.begin(), layers.begin() + part, 0);
-        m_stages[stage] = std::make_unique<Stage>(m_context, m_shape, job.options,
+        m_stages[stage] = std::make_unique<Stage>(m_context, m_shape,
                                                   Stage::Place{.stage = stage,
                                                                .firstLayer = firstLayer,
                                                                .layers = layers[place],
@@ -246,6 +246,7 @@ Task<> Rank::run(const sim::Action& action)
 {
     Stage& stage = *m_stages.at(action.stage);
     const Input& in = input(action.microbatch);
+    m_context.flight.enter(sim::actionText(action, m_job.schedule.slices), nowNs());
     Array given;
     if (const auto from = inputOf(action))
         given = co_await take(*from);
@@ -307,10 +308,12 @@ Task<> Rank::step(int stepFromOne, double learningRate)
         co_await run(action);
     m_context.pass = sim::OpClass::optimizer;
     m_context.microbatch = -1;
+    m_context.flight.enter("the optimizer's step", nowNs());
     co_await finish(stepFromOne, learningRate);
     for (const auto& message : m_sent)
         co_await message->transfer->done();
     m_sent.clear();
+    m_context.flight.enter("", nowNs());
 }
 
 Task<> Rank::finish(int stepFromOne, double learningRate)
@@ -324,8 +327,11 @@ Task<> Rank::finish(int stepFromOne, double learningRate)
     for (auto& [place, stage] : m_stages)
         stage->takeAuxiliaryLoss(auxiliary);
     queue.fromHost(auxiliary.data(), m_words->rowRange(kAuxiliaryRow, 1));
+    std::array<std::int64_t, kExactSumWords> stop{};
+    stop[0] = m_job.stop && m_job.stop->load(std::memory_order_relaxed) ? 1 : 0;
+    queue.fromHost(stop.data(), m_words->rowRange(kStopRow, 1));
     co_await m_context.allReduce(Group::world, m_words, "sums");
-    queue.clipFactor(m_words->rowRange(kSquaresRow, 1), m_job.options.clipNorm, m_clipFactor);
+    queue.clipFactor(m_words->rowRange(kSquaresRow, 1), m_job.scenario.live.clipNorm, m_clipFactor);
     co_await m_weights.update(m_clipFactor, stepFromOne, learningRate);
 
     std::array<std::int64_t, kSumRows * kExactSumWords> words{};
@@ -336,7 +342,8 @@ Task<> Rank::finish(int stepFromOne, double learningRate)
     const sim::Training& training = m_job.scenario.training;
     m_result = {.loss = value(kLossRow) / (static_cast<double>(training.globalBatchSize) * training.sequenceLength),
                 .auxiliaryLoss = value(kAuxiliaryRow),
-                .gradientNorm = std::sqrt(value(kSquaresRow))};
+                .gradientNorm = std::sqrt(value(kSquaresRow)),
+                .stop = words[kStopRow * kExactSumWords] != 0};
 }
 
 } // namespace live

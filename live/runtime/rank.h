@@ -7,7 +7,9 @@
 #include "live/runtime/weights.h"
 #include "sim/schedule/schedule.h"
 
+#include <atomic>
 #include <compare>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -23,7 +25,8 @@ struct Job {
     const sim::Schedule& schedule;
     const JobGroups& groups;
     TrainingOptions options;
-    const TokenSource* data = nullptr; ///< null: no inputs are made (dry run)
+    const TokenSource* data = nullptr;       ///< null: no inputs are made (dry run)
+    const std::atomic<bool>* stop = nullptr; ///< set from outside: all ranks learn of it with the step's sums
 };
 
 /// What a step brought, the same on all ranks.
@@ -31,6 +34,7 @@ struct StepResult {
     double loss = 0;          ///< mean over the step's tokens, nats
     double auxiliaryLoss = 0; ///< of the experts
     double gradientNorm = 0;  ///< before clipping
+    bool stop = false;        ///< a rank was asked to stop before this step began
 };
 
 class Rank {

@@ -16,7 +16,13 @@ struct Run::State {
         : scenario(itsScenario), parts(itsParts), schedule(sim::planSchedule(scenario)),
           mesh(scenario.layout, schedule.endsMeet()), groups(scenario, mesh, schedule),
           data(scenario.live.data, scenario.model.vocabSize, scenario.training.sequenceLength, scenario.live.seed),
-          job{.scenario = scenario, .mesh = mesh, .schedule = schedule, .groups = groups, .options = parts.options, .data = &data}
+          job{.scenario = scenario,
+              .mesh = mesh,
+              .schedule = schedule,
+              .groups = groups,
+              .options = parts.options,
+              .data = &data,
+              .stop = &stop}
     {
     }
 
@@ -26,6 +32,7 @@ struct Run::State {
     const sim::Mesh mesh;
     const JobGroups groups;
     const TokenSource data;
+    std::atomic<bool> stop{false};
     Job job;
     CommPlan plan;
     SpanKinds kinds;
@@ -104,6 +111,31 @@ std::vector<Rank*> Run::ranks()
     return all;
 }
 
+void Run::requestStop()
+{
+    m_state->stop.store(true, std::memory_order_relaxed);
+}
+
+std::array<std::int64_t, kExactSumWords> Run::squaresOfWeights()
+{
+    std::array<std::int64_t, kExactSumWords> sum{};
+    for (const auto& rank : m_state->ranks) {
+        RankContext& context = rank->context();
+        const Array words = context.buffer(DType::i64, 1, kExactSumWords);
+        context.queue->fill(words, 0);
+        rank->weights().forEachOwned(true, [&](const OwnedRange& own) {
+            const Array value = context.buffer(context.accumulation, 1, own.count);
+            context.queue->copy(own.master, value);
+            context.queue->exactSumOfSquares(value, words);
+        });
+        std::array<std::int64_t, kExactSumWords> host{};
+        context.queue->toHost(words, host.data());
+        for (std::size_t i = 0; i < sum.size(); ++i)
+            sum[i] += host[i];
+    }
+    return sum;
+}
+
 void Run::abort(const std::string& why)
 {
     m_state->parts.communicator->abort(why);
@@ -156,7 +188,7 @@ void Run::train(int steps, const std::function<Verdict(const StepReport&)>& afte
         report.tokensPerSecond = static_cast<double>(training.globalBatchSize) * training.sequenceLength / report.seconds;
         ++step;
         try {
-            if ((afterStep && afterStep(report) == Verdict::stop) || step >= end)
+            if ((afterStep && afterStep(report) == Verdict::stop) || report.result.stop || step >= end)
                 return true;
         } catch (...) {
             hostFailure = std::current_exception();

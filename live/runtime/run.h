@@ -9,6 +9,7 @@
 #include "live/runtime/rank.h"
 #include "sim/scenario/scenario.h"
 
+#include <array>
 #include <functional>
 #include <memory>
 #include <string>
@@ -56,6 +57,11 @@ public:
     /// Trains until `steps` are done or afterStep says stop. afterStep runs when all ranks of this process are through a step and
     /// none is in the next. Throws what a rank threw first, after all have ended.
     void train(int steps, const std::function<Verdict(const StepReport&)>& afterStep = {});
+
+    /// Any thread: training ends after the step that begins next, on all processes alike.
+    void requestStop();
+    /// Of the weights now, over the ranks of this process, each element of the model once.
+    std::array<std::int64_t, kExactSumWords> squaresOfWeights();
 
     /// Ends the run from another thread: pending communication fails with this message on all ranks.
     void abort(const std::string& why);

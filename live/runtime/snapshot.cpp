@@ -30,15 +30,22 @@ Tensor quantityOf(const OwnedRange& own, Quantity quantity)
 
 } // namespace
 
-void addToSnapshot(Rank& rank, Quantity quantity, Snapshot& snapshot)
+void forEachPiece(Rank& rank, Quantity quantity, const std::function<void(const OwnedRange&, const std::vector<double>&)>& visit)
 {
     RankContext& context = rank.context();
     rank.weights().forEachOwned(true, [&](const OwnedRange& own) {
-        const ParameterSpec& spec = own.parameter->spec;
         const Array exact = context.buffer(DType::f64, 1, own.count);
         context.queue->copy(quantityOf(own, quantity), exact);
         std::vector<double> values(at(own.count));
         context.queue->toHost(exact, values.data());
+        visit(own, values);
+    });
+}
+
+void addToSnapshot(Rank& rank, Quantity quantity, Snapshot& snapshot)
+{
+    forEachPiece(rank, quantity, [&](const OwnedRange& own, const std::vector<double>& values) {
+        const ParameterSpec& spec = own.parameter->spec;
         std::vector<double>& all = snapshot[spec.name];
         all.resize(at(spec.globalRows * spec.globalColumns));
         for (std::int64_t i = 0; i < own.count; ++i) {

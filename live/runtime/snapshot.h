@@ -3,19 +3,15 @@
 
 #include "live/runtime/rank.h"
 
-#include <map>
 #include <string>
-#include <vector>
 
 namespace live {
 
-enum class Quantity : std::uint8_t { value, gradient, firstMoment, secondMoment };
-
-/// Parameter name -> all elements of the whole matrix, row by row (padding of the vocabulary left out).
-using Snapshot = std::map<std::string, std::vector<double>>;
-
 /// Adds what a rank holds and counts. Between steps, or where its gradients are complete.
 void addToSnapshot(Rank&, Quantity, Snapshot&);
+
+/// One piece of it, as a rank owns it: called with the range and its elements.
+void forEachPiece(Rank&, Quantity, const std::function<void(const OwnedRange&, const std::vector<double>&)>&);
 
 /// How far two snapshots are apart.
 struct Difference {

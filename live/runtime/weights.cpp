@@ -1,5 +1,7 @@
 #include "live/runtime/weights.h"
 
+#include "sim/error.h"
+
 #include <algorithm>
 #include <cassert>
 
@@ -269,7 +271,7 @@ Task<> Weights::update(const Tensor& clipFactor, std::int64_t stepFromOne, doubl
                                  .beta1 = m_options.beta1,
                                  .beta2 = m_options.beta2,
                                  .epsilon = m_options.epsilon,
-                                 .weightDecay = own.parameter->spec.decays ? m_options.weightDecay : 0,
+                                 .weightDecay = own.parameter->spec.decays ? m_context.scenario.live.weightDecay : 0,
                                  .step = stepFromOne};
             m_context.queue->adamw(step, clipFactor, own.gradient, own.firstMoment, own.secondMoment, own.master, own.value);
         });
@@ -281,13 +283,53 @@ Task<> Weights::update(const Tensor& clipFactor, std::int64_t stepFromOne, doubl
             co_await gatherValues(*bucket);
 }
 
-Task<> Weights::refresh()
+void Weights::restore(Quantity quantity, const Snapshot& snapshot)
 {
-    for (Bucket* bucket : m_buckets) {
-        if (bucket->master)
-            m_context.queue->copy(bucket->master, ownValues(*bucket));
-        if (m_zero == 1 || m_zero == 2)
-            co_await gatherValues(*bucket);
+    const auto fill = [&](const Bucket& bucket, const Array& array, std::int64_t first) {
+        if (!array)
+            return;
+        for (const auto& parameter : bucket.parameters) {
+            const ParameterSpec& spec = parameter->spec;
+            const std::int64_t begin = std::max(first, parameter->offset);
+            const std::int64_t end = std::min(first + array->elements(), parameter->offset + parameter->elements());
+            if (begin >= end)
+                continue;
+            const auto whole = snapshot.find(spec.name);
+            const auto size = static_cast<std::size_t>(spec.globalRows * spec.globalColumns);
+            if (whole == snapshot.end() || whole->second.size() != size)
+                throw sim::Error("parameter " + spec.name + " has " + std::to_string(size) + " elements in this model, " +
+                                 (whole == snapshot.end() ? "none" : std::to_string(whole->second.size())) +
+                                 " in what is to be restored");
+            std::vector<double> values(static_cast<std::size_t>(end - begin), 0.0);
+            for (std::int64_t i = begin; i < end; ++i) {
+                const std::int64_t local = i - parameter->offset;
+                const std::int64_t row = spec.firstRow + local / spec.columns;
+                const std::int64_t column = spec.firstColumn + local % spec.columns;
+                if (row < spec.globalRows && column < spec.globalColumns)
+                    values[static_cast<std::size_t>(i - begin)] =
+                        whole->second[static_cast<std::size_t>(row * spec.globalColumns + column)];
+            }
+            const Array exact = m_context.buffer(DType::f64, 1, end - begin);
+            m_context.queue->fromHost(values.data(), exact);
+            m_context.queue->copy(exact, array->columnRange(begin - first, end - begin));
+        }
+    };
+    for (const Bucket* bucket : m_buckets) {
+        switch (quantity) {
+        case Quantity::value:
+            fill(*bucket, bucket->values, 0);
+            fill(*bucket, bucket->valueShard, bucket->shardOffset());
+            fill(*bucket, bucket->master, bucket->shardOffset());
+            break;
+        case Quantity::gradient:
+            break; // made anew in each step
+        case Quantity::firstMoment:
+            fill(*bucket, bucket->firstMoment, bucket->shardOffset());
+            break;
+        case Quantity::secondMoment:
+            fill(*bucket, bucket->secondMoment, bucket->shardOffset());
+            break;
+        }
     }
 }
 

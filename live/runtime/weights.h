@@ -8,10 +8,17 @@
 
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace live {
+
+enum class Quantity : std::uint8_t { value, gradient, firstMoment, secondMoment };
+
+/// The whole model's values: parameter name -> all elements of the whole matrix, row by row (padding of the vocabulary left out).
+using Snapshot = std::map<std::string, std::vector<double>>;
 
 /// A part of a parameter that this rank updates, in the bucket's flat order.
 struct OwnedRange {
@@ -44,8 +51,8 @@ public:
     /// What this rank updates. `counted`: leaves out what another rank holds too, so that over all ranks each element of the
     /// model comes once.
     void forEachOwned(bool counted, const std::function<void(const OwnedRange&)>&) const;
-    /// After values were set from outside (a checkpoint): spreads them to the ranks that hold copies of the shards.
-    Task<> refresh();
+    /// Sets what this rank holds from the whole model's values. Throws sim::Error if a parameter is missing or of another size.
+    void restore(Quantity, const Snapshot&);
 
 private:
     /// Reduction of a bucket's gradient under way.

@@ -65,6 +65,8 @@ RunDescription describeRun(const sim::Scenario& scenario, const sim::Mesh& mesh,
         run.groupSizes[std::string(sim::groupKindName(kind))] = mesh.groupSize(kind);
     }
     run.groupSizes["world"] = run.worldSize;
+    if (scenario.layout.dpShard != 0 && scenario.layout.dpShard != scenario.layout.dp * scenario.layout.cp)
+        run.groupSizes.erase("dp_cp"); // hybrid sharding gives this name to its smaller groups too
     run.startedNs = nowNs();
     run.startedUnixNs =
         std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count();

@@ -145,6 +145,7 @@ private:
     void setState(ViewerState, const std::string& message);
     void lose(const std::string& why);
     bool isFinal() const { return m_isFinal; }
+    std::string wrongKeys() const;
     std::string whoRefuses() const { return "the run at " + m_endpoint; }
 
     const std::string m_endpoint;
@@ -247,6 +248,8 @@ void Viewer::Thread::listenToSocketEvents()
             continue;
         std::uint16_t event = 0;
         std::memcpy(&event, frames[0].data(), sizeof event);
+        std::uint32_t value = 0;
+        std::memcpy(&value, static_cast<const char*>(frames[0].data()) + sizeof event, sizeof value);
         switch (event) {
         case ZMQ_EVENT_HANDSHAKE_SUCCEEDED:
             m_failedHandshakes = 0;
@@ -258,13 +261,14 @@ void Viewer::Thread::listenToSocketEvents()
                                                ": ask its owner to add it to the allowed viewers");
             break;
         case ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL:
+            // ZeroMQ does not try again after this.
+            setState(ViewerState::refused, value == ZMQ_PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH
+                                               ? wrongKeys()
+                                               : "what answers at " + m_endpoint + " is no run: it speaks another protocol");
+            break;
         case ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL:
             if (++m_failedHandshakes >= kMostFailedHandshakes)
-                setState(ViewerState::refused,
-                         whoRefuses() + (m_options.keys
-                                             ? " does not have the key " + m_options.keys->serverPublicKey +
-                                                   ": use the .pub file of the run's own key, or no keys if it runs without"
-                                             : std::string(" demands keys: attach with its public key and one of your own")));
+                setState(ViewerState::refused, wrongKeys());
             break;
         case ZMQ_EVENT_DISCONNECTED:
             if (m_greeted)
@@ -274,6 +278,14 @@ void Viewer::Thread::listenToSocketEvents()
             break;
         }
     }
+}
+
+std::string Viewer::Thread::wrongKeys() const
+{
+    if (!m_options.keys)
+        return whoRefuses() + " demands keys: attach with its public key and one of your own";
+    return whoRefuses() + " does not have the key " + m_options.keys->serverPublicKey +
+           ": use the .pub file of the run's own key, or no keys if it runs without";
 }
 
 void Viewer::Thread::lose(const std::string& why)

@@ -530,6 +530,10 @@ private:
         from.read("seed", live.seed);
         from.read("data", live.data);
         from.read("dtype", live.dtype);
+        from.read("dropout", live.dropout);
+        from.read("weight_decay", live.weightDecay);
+        from.read("clip_norm", live.clipNorm);
+        from.read("aux_loss", live.auxiliaryLoss);
     }
 
     const Json& m_root;

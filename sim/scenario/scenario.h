@@ -178,7 +178,11 @@ struct LiveSettings {
     double learningRate = 3e-4;
     std::uint64_t seed = 1;
     std::string data = "builtin";
-    std::string dtype = "fp32"; ///< fp64, fp32, bf16
+    std::string dtype = "fp32";  ///< fp64, fp32, bf16
+    double dropout = 0;          ///< after the embedding, the attention and the MLP
+    double weightDecay = 0.1;    ///< AdamW's, of matrices
+    double clipNorm = 1;         ///< of the gradient; 0: not clipped
+    double auxiliaryLoss = 0.01; ///< coefficient of the experts' load-balancing loss
     bool operator==(const LiveSettings&) const = default;
 };
 

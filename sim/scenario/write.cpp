@@ -185,8 +185,16 @@ std::string resolvedText(const Scenario& s)
         for (const Perturbation& perturbation : s.perturbations)
             json["perturbations"].push_back(toJson(perturbation));
     }
-    json["live"] = {{"device", s.live.device}, {"steps", s.live.steps}, {"learning_rate", number(s.live.learningRate)},
-                    {"seed", s.live.seed},     {"data", s.live.data},   {"dtype", s.live.dtype}};
+    json["live"] = {{"device", s.live.device},
+                    {"steps", s.live.steps},
+                    {"learning_rate", number(s.live.learningRate)},
+                    {"seed", s.live.seed},
+                    {"data", s.live.data},
+                    {"dtype", s.live.dtype},
+                    {"dropout", number(s.live.dropout)},
+                    {"weight_decay", number(s.live.weightDecay)},
+                    {"clip_norm", number(s.live.clipNorm)},
+                    {"aux_loss", number(s.live.auxiliaryLoss)}};
     return prettyText(json);
 }
 

@@ -11,6 +11,9 @@
 #include <cstdlib>
 #include <fstream>
 #include <thread>
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
 #include <unistd.h>
 
 namespace live {
@@ -279,17 +282,25 @@ public:
     }
     void* allocate(std::size_t bytes) override
     {
-        constexpr std::size_t kAlignment = 64;
-        void* block = bytes > static_cast<std::size_t>(m_info.memoryBytes)
-                          ? nullptr
-                          : std::aligned_alloc(kAlignment, (bytes + kAlignment - 1) / kAlignment * kAlignment);
+        // Large blocks on large pages: rows of a weight matrix lie further apart than the TLB reaches with small ones.
+        constexpr std::size_t kLine = 64, kLargePage = std::size_t{2} << 20;
+        const std::size_t alignment = bytes < 2 * kLargePage ? kLine : kLargePage;
+        const std::size_t size = (bytes + alignment - 1) / alignment * alignment;
+        void* block = size > static_cast<std::size_t>(m_info.memoryBytes) ? nullptr : std::aligned_alloc(alignment, size);
+#ifdef __linux__
+        if (block && alignment == kLargePage)
+            madvise(block, size, MADV_HUGEPAGE); // a wish
+#endif
         if (!block)
             throw sim::Error("The CPU cannot give " + std::to_string(bytes >> 20) + " MiB in one piece: the machine has " +
                              std::to_string(m_info.memoryBytes >> 20) +
                              " MiB. Use a smaller model, a smaller micro-batch, recomputation or fewer ranks.");
         return block;
     }
-    void release(void* block, std::size_t) noexcept override { std::free(block); }
+    void release(void* block, std::size_t) noexcept override
+    {
+        std::free(block);
+    }
 
 private:
     DeviceInfo m_info;

@@ -196,6 +196,7 @@ template <class T, std::int64_t Height>
 void packTransposed(const T* from, std::int64_t stride, std::int64_t rows, std::int64_t depth, T* packed)
 {
     constexpr std::int64_t kGroups = (Height + kLanes<T> - 1) / kLanes<T>;
+    constexpr std::int64_t kAhead = 8 * kLanes<T>; // as many rows at once are too many for the processor's own prefetching
     for (std::int64_t first = 0; first < depth; first += kLanes<T>) {
         const std::int64_t count = depth - first < kLanes<T> ? depth - first : kLanes<T>;
         Vector<T> block[kGroups][kLanes<T>];
@@ -203,9 +204,12 @@ void packTransposed(const T* from, std::int64_t stride, std::int64_t rows, std::
 #pragma GCC unroll 16
             for (std::int64_t i = 0; i < kLanes<T>; ++i) {
                 const std::int64_t row = group * kLanes<T> + i;
+                const T* source = from + row * stride + first;
                 block[group][i] = row >= Height || row >= rows ? Vector<T>{}
-                                  : count == kLanes<T>         ? load(from + row * stride + first)
-                                                               : loadPart(from + row * stride + first, count);
+                                  : count == kLanes<T>         ? load(source)
+                                                               : loadPart(source, count);
+                if (row < rows)
+                    __builtin_prefetch(source + kAhead);
             }
             transpose<T>(block[group]);
         }
@@ -248,6 +252,12 @@ void packPanels(bool transposed, const T* from, std::int64_t stride, std::int64_
 template <class T>
 inline void tile(std::int64_t depth, const T* a, const T* b, T alpha, bool add, T* c, std::int64_t stride)
 {
+    // C comes from memory while the sums are made.
+#pragma GCC unroll 16
+    for (std::int64_t i = 0; i < kTileRows; ++i) {
+        __builtin_prefetch(c + i * stride, 1);
+        __builtin_prefetch(c + i * stride + kTileColumns<T> - 1, 1);
+    }
     Vector<T> sums[kTileRows][2] = {};
     for (std::int64_t k = 0; k < depth; ++k) {
         const Vector<T> left = load(b), right = load(b + kLanes<T>);

@@ -215,7 +215,9 @@ TEST(Wire, AKilledRunIsNoticedAndNothingReceivedIsLost)
     const auto folder = freshFolder();
     const std::string endpoint = "ipc://" + (folder / "run").string();
     const pid_t process = startRunProcess(endpoint);
-    Watcher watcher(endpoint);
+    live::ViewerOptions options;
+    options.history.steps = 1'000'000;
+    Watcher watcher(endpoint, options);
     ASSERT_TRUE(watcher.sees(40));
     ::kill(process, SIGKILL);
     ::waitpid(process, nullptr, 0);

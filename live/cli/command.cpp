@@ -1,0 +1,24 @@
+#include "live/cli/command.h"
+
+#include <iostream>
+
+namespace live::cli {
+
+void ScenarioArguments::addTo(CLI::App& command)
+{
+    command.add_option("FILE", file, "Scenario file")->type_name("")->required();
+    command.add_option("--set", overrides, "Override a key of the file, such as layout.tp=4 or /layout/tp=4; repeatable")
+        ->type_name("POINTER=VALUE")
+        ->allow_extra_args(false);
+}
+
+sim::Scenario ScenarioArguments::read() const
+{
+    std::vector<sim::Problem> warnings;
+    sim::Scenario scenario = sim::readScenario(file, sim::Catalogue::load(sim::Catalogue::findAssets()), overrides, &warnings);
+    for (const sim::Problem& warning : warnings)
+        std::cerr << warning.text() << "\n";
+    return scenario;
+}
+
+} // namespace live::cli

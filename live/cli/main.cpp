@@ -1,0 +1,27 @@
+// rankscope-live: really trains a scenario.
+#include "live/cli/command.h"
+
+#include <iostream>
+
+int main(int argc, char** argv)
+{
+    using live::cli::ExitCode;
+    CLI::App app("Really trains the job of a scenario, laid out as it says, and streams its trace.", "rankscope-live");
+    app.set_version_flag("--version", "rankscope-live " RANKSCOPE_VERSION);
+    app.set_help_all_flag("--help-all", "Help of every command");
+    app.require_subcommand(1);
+    live::cli::addRun(app);
+    live::cli::addKeys(app);
+    try {
+        app.parse(argc, argv); // runs the chosen command
+        std::cout.flush();
+        if (!std::cout)
+            throw sim::Error("standard output took only a part of the result");
+        return ExitCode::kGood;
+    } catch (const CLI::ParseError& error) {
+        return app.exit(error) == 0 ? ExitCode::kGood : ExitCode::kCalledWrongly; // --help and --version end here too
+    } catch (const std::exception& error) {
+        std::cerr << error.what() << "\n";
+        return ExitCode::kBadInput;
+    }
+}

@@ -1,0 +1,107 @@
+#include "live/cli/command.h"
+#include "live/cli/training.h"
+#include "live/runtime/check_serial.h"
+#include "sim/error.h"
+#include "sim/scenario/files.h"
+
+#include <filesystem>
+#include <iostream>
+#include <memory>
+
+namespace live::cli {
+namespace {
+
+struct Arguments {
+    ScenarioArguments scenario;
+    TrainingRequest request;
+    std::string device, report;
+    int steps = 0;
+    double deadlineSeconds = 30;
+    bool checkSerial = false, json = false;
+};
+
+/// Later is too late to learn that a result cannot be written.
+void checkWritable(const std::string& file, const char* flag)
+{
+    if (file.empty())
+        return;
+    const std::filesystem::path folder = std::filesystem::absolute(file).parent_path();
+    if (!std::filesystem::is_directory(folder))
+        throw sim::Error(std::string(flag) + ": there is no folder " + folder.string());
+}
+
+void check(const sim::Scenario& scenario, int workers)
+{
+    constexpr int kSteps = 3;
+    sim::Scenario job = scenario;
+    job.live.steps = std::min(job.live.steps, kSteps);
+    std::cout << checkSerial(job, {.steps = job.live.steps, .workers = workers}).text();
+}
+
+void run(Arguments& arguments)
+{
+    TrainingRequest& request = arguments.request;
+    request.scenario = arguments.scenario.read();
+    if (!arguments.device.empty())
+        request.scenario.live.device = arguments.device;
+    if (arguments.steps > 0)
+        request.scenario.live.steps = arguments.steps;
+    request.deadline = std::chrono::milliseconds(static_cast<std::int64_t>(arguments.deadlineSeconds * 1000));
+    if (arguments.checkSerial) {
+        check(request.scenario, std::max(1, request.workers));
+        return;
+    }
+    checkWritable(arguments.report, "--report");
+    checkWritable(request.trace, "--trace");
+    request.scenarioJson = sim::resolvedText(request.scenario);
+    request.quiet = arguments.json;
+    const TrainingReport report = train(request);
+    if (!report.isFirstProcess)
+        return;
+    const std::string name = request.scenario.name.empty() ? arguments.scenario.file : request.scenario.name;
+    const std::string json = reportJson(name, report);
+    if (!arguments.report.empty())
+        sim::replaceFile(arguments.report, json);
+    if (arguments.json)
+        std::cout << json;
+}
+
+} // namespace
+
+void addRun(CLI::App& app)
+{
+    auto arguments = std::make_shared<Arguments>();
+    CLI::App* command = app.add_subcommand("run", "Train the scenario's job");
+    arguments->scenario.addTo(*command);
+    TrainingRequest& request = arguments->request;
+    command->add_option("--device", arguments->device, "Where (default: the file's)")
+        ->check(CLI::IsMember({"auto", "cpu", "cuda"}));
+    command->add_option("--steps", arguments->steps, "Optimizer steps (default: the file's)")
+        ->check(CLI::Range(1, 1'000'000'000));
+    command->add_option("--report", arguments->report, "Write losses, norms and times as JSON")->type_name("OUT.json");
+    command->add_option("--trace", request.trace, "Write the last steps' timeline (.pftrace, .json)")->type_name("OUT");
+    command->add_option("--listen", request.listen, "Let viewers attach: tcp://127.0.0.1:PORT (0: a free one), ipc://PATH")
+        ->type_name("ENDPOINT");
+    CLI::Option* key = command->add_option("--key", request.key, "The run's key file, to listen beyond this machine");
+    CLI::Option* allowed = command->add_option("--allow", request.allowed, "File of the viewers' public keys, one a line");
+    key->needs(allowed);
+    allowed->needs(key);
+    CLI::Option* checkpoint =
+        command->add_option("--checkpoint", request.checkpoint, "Write checkpoints there: at the end, and on request")
+            ->type_name("FOLDER");
+    command->add_option("--every", request.checkpointEvery, "And after every so many steps")
+        ->check(CLI::Range(1, 1'000'000'000))
+        ->needs(checkpoint);
+    command->add_option("--resume", request.resume, "Go on from a checkpoint, of any layout of the same model")
+        ->type_name("FOLDER");
+    command->add_option("--workers", request.workers, "Threads that run ranks (default: one a core)")->check(CLI::Range(1, 4096));
+    command->add_option("--deadline", arguments->deadlineSeconds, "Seconds after which a rank that waits counts as hung")
+        ->check(CLI::Range(0.05, 1e6))
+        ->capture_default_str();
+    command->add_flag("--check-serial", arguments->checkSerial,
+                      "Train a few steps as laid out and on one rank, and say how far apart they are");
+    command->add_flag("--json", arguments->json, "Print the report as JSON and nothing else");
+    command->callback([arguments] { run(*arguments); });
+}
+
+} // namespace live::cli

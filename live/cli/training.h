@@ -1,0 +1,48 @@
+// One training as a program runs it: device, ranks, stream, watchdog, checkpoints, and what is said of it.
+#pragma once
+
+#include "live/runtime/run.h"
+#include "sim/scenario/scenario.h"
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace live::cli {
+
+struct TrainingRequest {
+    sim::Scenario scenario;
+    std::string scenarioJson; ///< resolved
+    int workers = 0;          ///< 0: one a core
+    std::string trace;        ///< file; empty: none
+    std::string listen;       ///< endpoint; empty: nobody can attach
+    std::string key;          ///< file of the run's own key, for viewers on other machines
+    std::string allowed;      ///< file of the viewers' public keys
+    std::string checkpoint;   ///< folder to write to; empty: none
+    int checkpointEvery = 0;  ///< steps; 0: only at the end
+    std::string resume;       ///< folder to begin from
+    std::chrono::milliseconds deadline{30'000};
+    bool quiet = false;
+};
+
+struct TrainingReport {
+    std::string device;
+    int worldSize = 1;
+    std::vector<double> losses, gradientNorms, stepSeconds;
+    double tokensPerSecond = 0; ///< over all steps but the first, which warms caches
+    double finalParametersNorm = 0;
+    std::uint64_t spansRecorded = 0, spansDropped = 0;
+    std::optional<double> asIfParallelSeconds; ///< the last step, had every rank had a device
+    std::vector<std::int64_t> peakBytes;       ///< by rank of this process
+    bool stopped = false;                      ///< by request, before all steps were done
+    bool isFirstProcess = true;                ///< of several, the one that tells
+};
+
+/// Throws sim::Error: bad input, or why the run ended.
+TrainingReport train(const TrainingRequest&);
+
+/// The contract's JSON.
+std::string reportJson(const std::string& scenarioName, const TrainingReport&);
+
+} // namespace live::cli

@@ -1,0 +1,20 @@
+// Ranks in several processes. Members of one process meet in memory; between processes the bytes go over a Transport, and sums
+// are made in the order of members, so that they have the same bits as in one process.
+#pragma once
+
+#include "live/comm/communicator.h"
+#include "live/comm/transport.h"
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace live {
+
+/// processOfRank: of all ranks; `process` is this one. `onFailure` is called with the reason when the transport fails, after all
+/// requests of this process have been ended. poll() must be called again and again (WorkerPool::setPoller).
+std::unique_ptr<Communicator> makeRemoteCommunicator(WorkerPool&, std::unique_ptr<Transport>, std::vector<int> processOfRank,
+                                                     int process, std::function<void(const std::string&)> onFailure);
+
+} // namespace live

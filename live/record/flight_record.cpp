@@ -1,0 +1,113 @@
+#include "live/record/flight_record.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+
+namespace live {
+namespace {
+
+std::string seconds(std::int64_t ns)
+{
+    char text[32];
+    std::snprintf(text, sizeof text, "%.1f s", static_cast<double>(ns) * 1e-9);
+    return text;
+}
+
+std::string describe(const FlightEntry& entry)
+{
+    std::string text = std::string(entry.kind) + " " + std::string(entry.what);
+    if (entry.group && entry.ranks) {
+        text += " of group " + *entry.group + " {";
+        for (const int rank : *entry.ranks)
+            text += std::to_string(rank) + ",";
+        text.back() = '}';
+    }
+    return text;
+}
+
+} // namespace
+
+std::uint64_t FlightRecord::issued(const FlightEntry& entry)
+{
+    const std::lock_guard lock(m_mutex);
+    m_entries[m_next % kKept] = entry;
+    return m_next++;
+}
+
+void FlightRecord::done(std::uint64_t number, std::int64_t doneNs)
+{
+    const std::lock_guard lock(m_mutex);
+    if (m_next - number <= kKept)
+        m_entries[number % kKept].doneNs = doneNs;
+}
+
+void FlightRecord::enter(std::string action, std::int64_t nowNs)
+{
+    const std::lock_guard lock(m_mutex);
+    m_action = std::move(action);
+    m_sinceNs = nowNs;
+}
+
+FlightRecord::State FlightRecord::state() const
+{
+    const std::lock_guard lock(m_mutex);
+    State state{.action = m_action, .sinceNs = m_sinceNs};
+    for (std::uint64_t i = m_next > kKept ? m_next - kKept : 0; i < m_next; ++i)
+        state.entries.push_back(m_entries[i % kKept]);
+    return state;
+}
+
+std::string describeStall(const std::vector<const FlightRecord*>& records, std::int64_t nowNs, std::int64_t deadlineNs)
+{
+    std::map<int, FlightEntry> waiting; // by rank: what it has waited for longest
+    std::map<int, FlightRecord::State> states;
+    for (const FlightRecord* record : records) {
+        FlightRecord::State& state = states[record->rank] = record->state();
+        for (const FlightEntry& entry : state.entries)
+            if (entry.doneNs == 0 && !waiting.contains(record->rank))
+                waiting[record->rank] = entry;
+    }
+    const auto oldest = std::min_element(waiting.begin(), waiting.end(),
+                                         [](const auto& a, const auto& b) { return a.second.issuedNs < b.second.issuedNs; });
+    if (oldest != waiting.end() && nowNs - oldest->second.issuedNs >= deadlineNs) {
+        const FlightEntry& entry = oldest->second;
+        std::string text =
+            "rank " + std::to_string(oldest->first) + " has waited " + seconds(nowNs - entry.issuedNs) + " in " + describe(entry);
+        for (const int rank : *entry.ranks) {
+            const auto state = states.find(rank);
+            if (rank == oldest->first)
+                continue;
+            const bool there =
+                state != states.end() &&
+                std::any_of(state->second.entries.begin(), state->second.entries.end(), [&](const FlightEntry& other) {
+                    return other.group == entry.group && other.sequence == entry.sequence;
+                });
+            if (!there)
+                text += "; rank " + std::to_string(rank) + " has not come" +
+                        (state == states.end() || state->second.action.empty() ? "" : ", it is in " + state->second.action);
+        }
+        return text;
+    }
+    for (const auto& [rank, state] : states)
+        if (!state.action.empty() && !waiting.contains(rank) && nowNs - state.sinceNs >= deadlineNs)
+            return "rank " + std::to_string(rank) + " has computed " + seconds(nowNs - state.sinceNs) + " in " + state.action;
+    return "";
+}
+
+std::string flightText(const std::vector<const FlightRecord*>& records, std::int64_t nowNs)
+{
+    std::string text;
+    for (const FlightRecord* record : records) {
+        const FlightRecord::State state = record->state();
+        text += "rank " + std::to_string(record->rank) + (state.action.empty() ? "" : ": in " + state.action) + "\n";
+        for (const FlightEntry& entry : state.entries)
+            text += "  " + std::to_string(entry.sequence) + " " + describe(entry) + ": " +
+                    (entry.doneNs ? "took " + seconds(entry.doneNs - entry.issuedNs)
+                                  : "pending since " + seconds(nowNs - entry.issuedNs)) +
+                    "\n";
+    }
+    return text;
+}
+
+} // namespace live

@@ -1,0 +1,214 @@
+#include "live/stream/make_trace.h"
+#include "run_for_tests.h"
+#include "sim/trace/export.h"
+#include "tests/sim/trace/read_trace.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <unistd.h>
+
+namespace {
+
+using live::RankSpan;
+using live::SpanTrack;
+using testing::ElementsAre;
+
+std::vector<sim::SpanKind> kindsOf(const test::SmallKinds& kinds)
+{
+    std::vector<sim::SpanKind> all;
+    for (std::uint32_t i = 0; i < kinds.all.size(); ++i)
+        all.push_back(kinds.all.at(i));
+    return all;
+}
+
+/// Ranks 0 and 1 (tp) meet in an all-reduce; rank 0 sends to rank 2, which posted its receive early. Starts at 10,000 ns.
+std::vector<RankSpan> oneStep(const test::SmallKinds& kinds, std::int64_t originNs = 10'000, int step = 0)
+{
+    std::vector<RankSpan> spans;
+    for (const int rank : {0, 1}) {
+        spans.push_back({rank, test::computeSpan(kinds, 0, rank == 0 ? 3000 : 9000, step)});
+        spans.push_back({rank, test::commSpan(SpanTrack::tp, kinds.allReduce, rank == 0 ? 3000 : 9000, 9100, 10'000, 7, step)});
+    }
+    spans.push_back({0, test::commSpan(SpanTrack::sendForward, kinds.send, 10'000, 10'100, 11'000, 8, step)});
+    live::SpanRecord action = test::computeSpan(kinds, 0, 3000, step);
+    action.track = SpanTrack::actions;
+    action.kind = kinds.forwardAction;
+    spans.push_back({0, action});
+    spans.push_back({2, test::commSpan(SpanTrack::receive, kinds.receive, 500, 10'100, 11'000, 8, step)});
+    for (RankSpan& span : spans)
+        for (std::int64_t* time : {&span.span.startNs, &span.span.endNs, &span.span.readyNs})
+            *time += originNs;
+    return spans;
+}
+
+std::vector<std::string> trackNames(const sim::Trace& trace)
+{
+    std::vector<std::string> names;
+    for (const sim::Track& track : trace.tracks)
+        names.push_back(std::to_string(track.process) + " " + track.name);
+    return names;
+}
+
+TEST(LiveTrace, HasTheSimulatorsShape)
+{
+    const test::SmallKinds kinds;
+    live::TraceBuilder builder(test::smallRun());
+    builder.add(kindsOf(kinds), oneStep(kinds), std::vector<live::RankMemory>{{1, {9'000, 5}}, {1, {10'200, 6}}});
+    const sim::Trace& trace = builder.trace();
+    EXPECT_EQ(trace.title, "small run");
+    ASSERT_EQ(trace.processes.size(), 4U);
+    EXPECT_EQ(trace.processes[3].name, "rank 3 (dp0 pp1 cp0 tp1)");
+    EXPECT_THAT(trackNames(trace),
+                ElementsAre("0 actions", "0 compute", "0 tp comm", "0 send activations", "1 compute", "1 tp comm", "2 receive"));
+    EXPECT_EQ(trace.endNs, 11'000);
+    EXPECT_EQ(trace.tracks[1].role, sim::TrackRole::compute);
+    EXPECT_THAT(trace.tracks[1].startNs, ElementsAre(0));
+
+    // Rank 0 waited 6.1 us for rank 1, then moved bytes for 0.9; rank 1's 0.1 us is the cost of looking.
+    const sim::Track& early = trace.tracks[2];
+    EXPECT_THAT(early.startNs, ElementsAre(3000, 9100));
+    EXPECT_THAT(early.durationNs, ElementsAre(6100, 900));
+    EXPECT_EQ(trace.kinds[early.kind[0]].name, "wait tp");
+    EXPECT_EQ(trace.kinds[early.kind[0]].opClass, sim::OpClass::other);
+    EXPECT_EQ(trace.kinds[early.kind[1]].opClass, sim::OpClass::tpComm);
+    const sim::Track& late = trace.tracks[5];
+    EXPECT_THAT(late.startNs, ElementsAre(9000));
+    EXPECT_THAT(late.durationNs, ElementsAre(1000));
+    EXPECT_EQ(early.correlation[0], 0U);
+    EXPECT_EQ(early.correlation[1], late.correlation[0]);
+    EXPECT_NE(late.correlation[0], 0U);
+
+    ASSERT_EQ(trace.flows.size(), 1U);
+    EXPECT_EQ(trace.flows[0].fromTrack, 3U);
+    EXPECT_EQ(trace.flows[0].fromSpan, 0U);
+    EXPECT_EQ(trace.flows[0].toTrack, 6U);
+    EXPECT_EQ(trace.flows[0].toSpan, 1U) << "the transfer, not the wait before it";
+    EXPECT_THAT(trace.counters[1].timeNs, ElementsAre(0, 200));
+    EXPECT_THAT(trace.counters[1].value, ElementsAre(5, 6));
+}
+
+TEST(LiveTrace, PerfettoReadsItBack)
+{
+    const test::SmallKinds kinds;
+    live::TraceBuilder builder(test::smallRun());
+    builder.add(kindsOf(kinds), oneStep(kinds));
+    std::string name = (std::filesystem::temp_directory_path() / "rankscope_trace_XXXXXX").string();
+    const std::filesystem::path folder = ::mkdtemp(name.data());
+    sim::saveTrace(builder.trace(), folder / "run.pftrace");
+    std::ifstream file(folder / "run.pftrace", std::ios::binary);
+    const test::ReadTrace read = test::readPerfetto({std::istreambuf_iterator<char>(file), {}});
+    EXPECT_EQ(read.processes.size(), 4U);
+    EXPECT_EQ(read.spans.size(), builder.trace().spanCount());
+    ASSERT_EQ(read.flows.size(), 1U);
+    EXPECT_EQ(read.flows[0].first.name, "send");
+    EXPECT_EQ(read.flows[0].second.process, "rank 2 (dp0 pp1 cp0 tp0)");
+    EXPECT_EQ(std::count_if(read.spans.begin(), read.spans.end(), [](const auto& span) { return span.name == "wait tp"; }), 1);
+    EXPECT_EQ(std::count_if(read.spans.begin(), read.spans.end(), [](const auto& span) { return span.correlation != 0; }), 2);
+    std::filesystem::remove_all(folder);
+}
+
+/// All of a trace that does not depend on the order in which kinds or flows came.
+std::vector<std::string> contents(const sim::Trace& trace)
+{
+    const auto span = [&](std::uint32_t track, std::size_t i) {
+        const sim::Track& t = trace.tracks[track];
+        return trace.processes[static_cast<std::size_t>(t.process)].name + " " + t.name + " " + std::to_string(t.startNs[i]) +
+               " " + std::to_string(t.durationNs[i]) + " " + trace.kinds[t.kind[i]].name +
+               (t.correlation.empty() ? "" : " " + std::to_string(t.correlation[i]));
+    };
+    std::vector<std::string> all;
+    for (std::uint32_t track = 0; track < trace.tracks.size(); ++track)
+        for (std::size_t i = 0; i < trace.tracks[track].size(); ++i)
+            all.push_back(span(track, i));
+    for (const sim::Flow& flow : trace.flows)
+        all.push_back(span(flow.fromTrack, flow.fromSpan) + " -> " + span(flow.toTrack, flow.toSpan));
+    std::sort(all.begin(), all.end());
+    return all;
+}
+
+TEST(LiveTrace, GrowsToTheSameHoweverSpansArrive)
+{
+    const test::SmallKinds kinds;
+    const std::vector<sim::SpanKind> names = kindsOf(kinds);
+    std::vector<RankSpan> spans;
+    for (int step = 0; step < 20; ++step)
+        for (const RankSpan& span : oneStep(kinds, 10'000 + 12'000 * step, step))
+            spans.push_back(span);
+    live::TraceBuilder atOnce(test::smallRun());
+    atOnce.add(names, spans);
+    EXPECT_EQ(atOnce.trace().flows.size(), 20U);
+    std::mt19937 random(3);
+    for (int trial = 0; trial < 10; ++trial) {
+        std::shuffle(spans.begin(), spans.end(), random);
+        live::TraceBuilder growing(test::smallRun());
+        growing.add(names, {});
+        for (std::size_t first = 0; first < spans.size();) {
+            const std::size_t count = std::min<std::size_t>(1 + random() % 20, spans.size() - first);
+            std::vector<std::vector<std::int64_t>> before;
+            for (const sim::Track& track : growing.trace().tracks)
+                before.push_back(track.startNs);
+            const std::uint64_t layout = growing.layoutVersion();
+            growing.add({}, std::span(spans).subspan(first, count));
+            const bool isComparable = growing.layoutVersion() == layout;
+            for (std::size_t track = 0; isComparable && track < before.size(); ++track) {
+                for (std::size_t i = 0; i < growing.firstChanged()[track]; ++i) {
+                    ASSERT_EQ(growing.trace().tracks[track].startNs[i], before[track][i]);
+                }
+            }
+            first += count;
+        }
+        ASSERT_EQ(contents(growing.trace()), contents(atOnce.trace()));
+        for (const sim::Track& track : growing.trace().tracks)
+            ASSERT_TRUE(std::is_sorted(track.startNs.begin(), track.startNs.end()));
+    }
+}
+
+TEST(LiveTrace, ForgetsThePastAndGoesOn)
+{
+    const test::SmallKinds kinds;
+    live::TraceBuilder builder(test::smallRun()), recent(test::smallRun());
+    builder.add(kindsOf(kinds), oneStep(kinds, 10'000, 0), std::vector<live::RankMemory>{{0, {10'000, 1}}, {0, {20'000, 2}}});
+    builder.add({}, oneStep(kinds, 30'000, 1));
+    builder.forgetBefore(15'000);
+    EXPECT_EQ(builder.trace().flows.size(), 1U);
+    EXPECT_THAT(builder.trace().counters[0].value, ElementsAre(2)) << "what holds now stays";
+    builder.add({}, oneStep(kinds, 50'000, 2));
+    EXPECT_EQ(builder.trace().flows.size(), 2U);
+    // The same as a trace that never saw the first step, but for where its time begins.
+    recent.add(kindsOf(kinds), oneStep(kinds, 30'000, 1));
+    recent.add({}, oneStep(kinds, 50'000, 2));
+    EXPECT_EQ(contents(builder.trace()).size(), contents(recent.trace()).size());
+    for (const sim::Flow& flow : builder.trace().flows) {
+        EXPECT_EQ(builder.trace().kinds[builder.trace().tracks[flow.fromTrack].kind[flow.fromSpan]].name, "send");
+        EXPECT_EQ(builder.trace().kinds[builder.trace().tracks[flow.toTrack].kind[flow.toSpan]].name, "receive");
+    }
+}
+
+TEST(LiveTrace, StepsOfAHistoryCanBePicked)
+{
+    test::Run run;
+    run.train(0, 10);
+    const live::RunHistory history = run.collector->history();
+    EXPECT_EQ(live::makeTrace(history).spanCount(), 40U);
+    const sim::Trace some = live::makeTrace(history, {3, 4});
+    EXPECT_EQ(some.spanCount(), 8U);
+    EXPECT_EQ(some.tracks[0].startNs[0], 0) << "times count from the first span";
+    EXPECT_EQ(some.endNs, 1500);
+}
+
+TEST(LiveTrace, CorrelationsOfStepsDiffer)
+{
+    live::SpanRecord a, b;
+    a.correlation = b.correlation = 5;
+    b.step = 1;
+    EXPECT_NE(live::correlationInTrace(a), live::correlationInTrace(b));
+    b.correlation = 0;
+    EXPECT_EQ(live::correlationInTrace(b), 0U);
+}
+
+} // namespace

@@ -166,7 +166,9 @@ void Replay::findEvents()
             until = std::max(until, span.endNs);
         } else {
             rank.events.push_back({span.startNs, Deed::issue, i});
-            rank.events.push_back({std::max(span.endNs, until), Deed::join, i});
+            // Nobody waits for his own send: it was taken from him before or after its receiver came, as the transport does it.
+            if (span.track != SpanTrack::sendForward && span.track != SpanTrack::sendBackward)
+                rank.events.push_back({std::max(span.endNs, until), Deed::join, i});
         }
     }
     const auto startsBefore = [&](std::size_t a, std::size_t b) { return at(a).startNs < at(b).startNs; };

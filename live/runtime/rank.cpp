@@ -87,7 +87,7 @@ void Rank::makeStages(const Job& job)
             buckets.push_back(bucket);
     for (const auto& [part, ofPart] : byPart)
         buckets.insert(buckets.end(), ofPart.begin(), ofPart.end());
-    m_weights.adopt(std::move(buckets), first && last && job.options.separateTiedGradients, job.data == nullptr);
+    m_weights.adopt(std::move(buckets), first && last && job.options.separateTiedGradients);
 }
 
 int Rank::rankOfStage(int stage) const

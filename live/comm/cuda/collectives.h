@@ -19,9 +19,10 @@ struct MemberPointers {
 template <class T>
 using SumType = std::conditional_t<std::is_same_v<T, Bfloat16>, float, T>;
 
-/// All-reduce: grid.y is 1, every output gets the sum. Reduce-scatter: block (·, part) sums part `part` into that member's output.
+/// All-reduce: grid.y is 1, every output gets the sum. Reduce-scatter: block (·, part) sums part `part` into that member's
+/// output.
 template <class T, int kWidth, ReduceOp kReduce>
-__global__ void __launch_bounds__(256) reduceKernel(MemberPointers pointers, std::int64_t groups, bool scatter)
+__global__ void __launch_bounds__(256, 4) reduceKernel(MemberPointers pointers, std::int64_t groups, bool scatter)
 {
     using Wide = SumType<T>;
     const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * blockDim.x;

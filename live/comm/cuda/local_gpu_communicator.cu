@@ -1,6 +1,6 @@
-// Members meet on the host, as on the CPU; the last one to come puts the work on a stream: wait for what each member had put on its
-// queue before, one kernel, and an event that each member's queue waits for when its coroutine goes on. No kernel waits for another
-// rank's, so nothing can hang however many ranks share the GPU.
+// Members meet on the host, as on the CPU; the last one to come puts the work on a stream: wait for what each member had put on
+// its queue before, one kernel, and an event that each member's queue waits for when its coroutine goes on. No kernel waits for
+// another rank's, so nothing can hang however many ranks share the GPU.
 #include "live/comm/cuda/local_gpu_communicator.h"
 
 #include "live/comm/agreement.h"
@@ -110,7 +110,7 @@ public:
             if (!m_why.empty())
                 throw sim::Error(m_why);
             complete = request.kind == CommKind::send || request.kind == CommKind::receive ? meetPeer(std::move(arrival))
-                                                                                            : meetGroup(std::move(arrival));
+                                                                                           : meetGroup(std::move(arrival));
             // Under the lock: work of two groups that share a stream must not mix.
             if (!complete.empty())
                 execute(complete);
@@ -270,7 +270,8 @@ private:
                 const CommRequest& sender = *arrivals[from].request;
                 const std::int64_t rows = sender.sendRows[to];
                 if (rows != receiver.receiveRows[from])
-                    throwRowsDiffer(*receiver.group, static_cast<int>(from), rows, static_cast<int>(to), receiver.receiveRows[from]);
+                    throwRowsDiffer(*receiver.group, static_cast<int>(from), rows, static_cast<int>(to),
+                                    receiver.receiveRows[from]);
                 if (rows > 0)
                     copies.add(sender.input.rowRange(sent[from], rows).data, receiver.output.rowRange(row, rows).data,
                                sender.input.rowRange(sent[from], rows).bytes());
@@ -337,8 +338,8 @@ private:
     WorkerPool& m_pool;
     EventPool m_events;
     std::mutex m_mutex;
-    std::unordered_map<int, std::deque<Arrivals>> m_meetings;            ///< by group: collectives not all members have reached
-    std::map<std::array<int, 3>, std::deque<Arrival>> m_channels;        ///< by group, sender, receiver
+    std::unordered_map<int, std::deque<Arrivals>> m_meetings;     ///< by group: collectives not all members have reached
+    std::map<std::array<int, 3>, std::deque<Arrival>> m_channels; ///< by group, sender, receiver
     std::map<int, std::array<Stream, kStreams>> m_streams;
     std::set<std::pair<int, int>> m_reached;
     std::string m_why; ///< of an abort; "" while there is none
@@ -346,6 +347,9 @@ private:
 
 } // namespace
 
-std::unique_ptr<Communicator> makeLocalGpuCommunicator(WorkerPool& pool) { return std::make_unique<LocalGpuCommunicator>(pool); }
+std::unique_ptr<Communicator> makeLocalGpuCommunicator(WorkerPool& pool)
+{
+    return std::make_unique<LocalGpuCommunicator>(pool);
+}
 
 } // namespace live::cuda

@@ -3,8 +3,8 @@
 // processes through the store.
 //
 // Each group has a communicator of its own, made when the group is first used, by an identifier that its first member leaves in
-// the store. ncclCommSplit would need all ranks to come for every group, also those that are not in it, which an order of requests
-// that each rank knows only for itself cannot give. Nothing is shared between communicators: one may be aborted alone.
+// the store. ncclCommSplit would need all ranks to come for every group, also those that are not in it, which an order of
+// requests that each rank knows only for itself cannot give. Nothing is shared between communicators: one may be aborted alone.
 #include "live/comm/nccl/nccl_communicator.h"
 
 #include "live/comm/agreement.h"
@@ -164,8 +164,8 @@ private:
         const auto run = [&](ncclResult_t result) { check(result, communicator, group); };
         switch (request.kind) {
         case CommKind::allReduce:
-            return run(ncclAllReduce(input.data, output.data, count(input), typeOf(input.type), operation, communicator,
-                                     group.stream));
+            return run(
+                ncclAllReduce(input.data, output.data, count(input), typeOf(input.type), operation, communicator, group.stream));
         case CommKind::reduceScatter:
             return run(ncclReduceScatter(input.data, output.data, count(output), typeOf(input.type), operation, communicator,
                                          group.stream));

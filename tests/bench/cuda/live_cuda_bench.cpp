@@ -1,7 +1,8 @@
-// What a GPU makes of its peak, for hardware profiles and docs/measurements.md: products, attention, and a whole transformer block
-// forward and backward. Run by hand: live_cuda_bench [peak bf16 TFLOP/s, dense; 989 for H100 and H200].
+// What a GPU makes of its peak, for hardware profiles and docs/measurements.md: products, attention, and a whole transformer
+// block forward and backward. Run by hand: live_cuda_bench [peak bf16 TFLOP/s, dense; 989 for H100 and H200].
 //
-// MFU counts the model's own work: a product 2 m n k, attention half its square where causal, the backward pass twice the forward.
+// MFU counts the model's own work: a product 2 m n k, attention half its square where causal, the backward pass twice the
+// forward.
 #include "live/kernels/device.h"
 #include "live/kernels/modules.h"
 
@@ -62,9 +63,8 @@ void benchProducts(Bench& bench)
     struct Shape {
         std::int64_t rows, inputs, outputs;
     };
-    for (const auto& [rows, inputs, outputs] :
-         {Shape{8192, 8192, 8192}, Shape{16384, 768, 3072}, Shape{16384, 3072, 768}, Shape{8192, 1600, 6400}, Shape{8192, 1600, 50304},
-          Shape{8192, 4096, 14336}}) {
+    for (const auto& [rows, inputs, outputs] : {Shape{8192, 8192, 8192}, Shape{16384, 768, 3072}, Shape{16384, 3072, 768},
+                                                Shape{8192, 1600, 6400}, Shape{8192, 1600, 50304}, Shape{8192, 4096, 14336}}) {
         const Tensor x = bench.make(rows, inputs), weight = bench.make(outputs, inputs), bias = bench.make(1, outputs),
                      y = bench.make(rows, outputs), dWeight = bench.make(outputs, inputs, DType::f32);
         const double flops = 2.0 * static_cast<double>(rows) * static_cast<double>(inputs) * static_cast<double>(outputs);
@@ -90,7 +90,8 @@ void benchAttention(Bench& bench)
         int heads, keyValueHeads, headDim;
     };
     for (const Case& c : {Case{1024, 16, 12, 12, 64}, Case{1024, 8, 25, 25, 64}, Case{8192, 1, 32, 8, 128}}) {
-        const AttentionShape shape{.sequences = c.sequences, .heads = c.heads, .keyValueHeads = c.keyValueHeads, .headDim = c.headDim};
+        const AttentionShape shape{
+            .sequences = c.sequences, .heads = c.heads, .keyValueHeads = c.keyValueHeads, .headDim = c.headDim};
         const std::int64_t rows = c.length * c.sequences, width = static_cast<std::int64_t>(c.heads) * c.headDim,
                            keyWidth = static_cast<std::int64_t>(c.keyValueHeads) * c.headDim;
         const Tensor q = bench.make(rows, width), k = bench.make(rows, keyWidth), v = bench.make(rows, keyWidth),
@@ -170,7 +171,8 @@ int main(int argc, char** argv)
     }
     try {
         const live::DeviceChoice choice = live::chooseDevice("cuda", live::DType::bf16, nullptr);
-        std::printf("%s: %s; shares of %.0f TFLOP/s\n\n", choice.device->info().name.c_str(), choice.device->info().detail.c_str(), peak);
+        std::printf("%s: %s; shares of %.0f TFLOP/s\n\n", choice.device->info().name.c_str(),
+                    choice.device->info().detail.c_str(), peak);
         {
             Bench bench(*choice.device, peak);
             benchProducts(bench);

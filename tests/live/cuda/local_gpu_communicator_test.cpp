@@ -129,8 +129,8 @@ TEST_P(RanksOnOneGpu, EveryKindGivesTheBitsOfTheCpu)
     WorkerPool pool(1);
     Ranks onGpu(std::move(device), GetParam()), onCpu(makeCpuDevice(DType::f32, nullptr), GetParam());
     const auto gpu = gpuCommunicator(pool), cpu = makeLocalCommunicator(pool);
-    for (const CommKind kind : {CommKind::allReduce, CommKind::reduceScatter, CommKind::allGather, CommKind::allToAll, CommKind::send,
-                                CommKind::broadcast, CommKind::barrier})
+    for (const CommKind kind : {CommKind::allReduce, CommKind::reduceScatter, CommKind::allGather, CommKind::allToAll,
+                                CommKind::send, CommKind::broadcast, CommKind::barrier})
         for (const ReduceOp reduce : {ReduceOp::sum, ReduceOp::max})
             for (const std::int64_t columns : {1, 7, 16, 4099}) {
                 if (kind == CommKind::send && GetParam() != 2)
@@ -156,8 +156,12 @@ TEST_P(RanksOnOneGpu, SumsOfBfloatAreRoundedOnce)
         const float value = roundedToBfloat(1.0F + 0.0078125F * static_cast<float>(rank * rank));
         sum += value;
         ranks.queue(rank).fill(tensor, value);
-        requests.push_back({.kind = CommKind::allReduce, .group = &ranks.group, .member = rank, .input = tensor,
-                            .output = tensor, .queue = &ranks.queue(rank)}); // in place
+        requests.push_back({.kind = CommKind::allReduce,
+                            .group = &ranks.group,
+                            .member = rank,
+                            .input = tensor,
+                            .output = tensor,
+                            .queue = &ranks.queue(rank)}); // in place
     }
     const auto communicator = gpuCommunicator(pool);
     const auto expected = static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(roundedToBfloat(sum)) >> 16);

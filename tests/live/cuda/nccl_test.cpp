@@ -47,11 +47,15 @@ TEST(NcclRank, DISABLED_EveryKindGivesTheValuesExpected)
     std::int64_t sequence = 0;
     const auto run = [&](CommKind kind, std::int64_t outputRows) {
         queue->fromHost(own.data(), input);
-        const CommRequest request{.kind = kind, .group = &group, .member = rank, .peer = kind == CommKind::send ? 1 : 0,
+        const CommRequest request{.kind = kind,
+                                  .group = &group,
+                                  .member = rank,
+                                  .peer = kind == CommKind::send ? 1 : 0,
                                   .input = kind == CommKind::receive ? Tensor{} : input.tensor(),
                                   .output = kind == CommKind::send ? Tensor{} : output->rowRange(0, outputRows),
                                   .sendRows = std::vector<std::int64_t>(kProcesses, 1),
-                                  .receiveRows = std::vector<std::int64_t>(kProcesses, 1), .sequence = sequence++,
+                                  .receiveRows = std::vector<std::int64_t>(kProcesses, 1),
+                                  .sequence = sequence++,
                                   .queue = queue.get()};
         Completion completion;
         communicator->issue(request, completion);
@@ -98,11 +102,18 @@ TEST(Nccl, SeveralProcessesOnOneGpu)
     std::vector<pid_t> children;
     for (int rank = 0; rank < kProcesses; ++rank) {
         std::map<std::string, std::string> variables = environmentVariables();
-        for (const auto& [name, value] : std::map<std::string, std::string>{
-                 {"RANK", std::to_string(rank)}, {"WORLD_SIZE", std::to_string(kProcesses)}, {"LOCAL_RANK", "0"},
-                 {"MASTER_ADDR", "127.0.0.1"}, {"MASTER_PORT", std::to_string(port)},
-                 {"NCCL_HOSTID", "virtual" + std::to_string(rank)}, {"NCCL_SOCKET_IFNAME", "lo"}, {"NCCL_NET", "Socket"},
-                 {"NCCL_IB_DISABLE", "1"}, {"NCCL_MNNVL_ENABLE", "0"}, {"NCCL_NVLS_ENABLE", "0"}, {"NCCL_MAX_CTAS", "2"}})
+        for (const auto& [name, value] : std::map<std::string, std::string>{{"RANK", std::to_string(rank)},
+                                                                            {"WORLD_SIZE", std::to_string(kProcesses)},
+                                                                            {"LOCAL_RANK", "0"},
+                                                                            {"MASTER_ADDR", "127.0.0.1"},
+                                                                            {"MASTER_PORT", std::to_string(port)},
+                                                                            {"NCCL_HOSTID", "virtual" + std::to_string(rank)},
+                                                                            {"NCCL_SOCKET_IFNAME", "lo"},
+                                                                            {"NCCL_NET", "Socket"},
+                                                                            {"NCCL_IB_DISABLE", "1"},
+                                                                            {"NCCL_MNNVL_ENABLE", "0"},
+                                                                            {"NCCL_NVLS_ENABLE", "0"},
+                                                                            {"NCCL_MAX_CTAS", "2"}})
             variables[name] = value;
         std::vector<std::string> lines;
         for (const auto& [name, value] : variables)

@@ -147,6 +147,8 @@ const std::vector<Twins> kTwins = {
     {"no_gradient_overlap_zero2", kDp2 + kZero2, {}, {"training.overlap.grad_reduce=false"}},
     {"no_overlap_at_all", kDp2 + kZero3 + kPp2, {},
      {"training.overlap.grad_reduce=false", "training.overlap.param_gather=false", "training.overlap.p2p=false"}},
+    {"blocks_of_forward_and_backward", kExperts + kPp2 + Settings{"layout.dp=2", "layout.ep=2", "training.global_batch_size=8"},
+     {}, {"training.overlap.ep_comm=true"}},
     {"hybrid_sharding_dp4", kDp4 + Settings{"layout.dp_shard=2"}, kZero1, kZero3},
     {"order_of_axes", {"layout.tp=2", "layout.pp=2", "layout.dp=2"}, {"layout.order=tp-dp-pp"}, {"layout.order=pp-dp-tp"}},
 };

@@ -76,6 +76,12 @@ TEST(Refused, SharedExperts)
               "live training does not do shared experts (num_shared_experts 1); use num_shared_experts 0");
 }
 
+TEST(Refused, ComparingInBf16)
+{
+    EXPECT_EQ(refusalOf(job({"live.dtype=bf16"})),
+              "/live/dtype: layouts are compared on the CPU, in fp64 or fp32; this is bf16");
+}
+
 TEST(Refused, TextThatIsNotThereOrShorterThanASequence)
 {
     EXPECT_EQ(refusalOf(job({"live.data=/no/such/text"})), "training data: cannot read /no/such/text");

@@ -39,11 +39,8 @@ TrainedSteps trainSteps(const sim::Scenario& scenario, const TrainOptions& optio
 TrainedSteps trainSteps(const sim::Scenario& scenario, const TrainOptions& options, WorkerPool& pool, Device& device,
                         Communicator& communicator)
 {
-    Run run(scenario, {.pool = &pool,
-                       .device = &device,
-                       .communicator = &communicator,
-                       .options = options.training,
-                       .record = false});
+    Run run(scenario,
+            {.pool = &pool, .device = &device, .communicator = &communicator, .options = options.training, .record = false});
     TrainedSteps trained;
     std::mutex mutex;
     for (Rank* rank : run.ranks())

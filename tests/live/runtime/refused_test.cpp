@@ -25,8 +25,8 @@ std::string refusalOf(const sim::Scenario& scenario)
 
 TEST(Refused, LatentAttention)
 {
-    EXPECT_EQ(refusalOf(job({"model.kv_lora_rank=16", "model.qk_nope_head_dim=8", "model.qk_rope_head_dim=8", "model.v_head_dim=8",
-                             "model.q_lora_rank=16"})),
+    EXPECT_EQ(refusalOf(job({"model.kv_lora_rank=16", "model.qk_nope_head_dim=8", "model.qk_rope_head_dim=8",
+                             "model.v_head_dim=8", "model.q_lora_rank=16"})),
               "live training does not do latent attention (kv_lora_rank 16); use num_key_value_heads instead");
 }
 
@@ -78,8 +78,7 @@ TEST(Refused, SharedExperts)
 
 TEST(Refused, ComparingInBf16)
 {
-    EXPECT_EQ(refusalOf(job({"live.dtype=bf16"})),
-              "/live/dtype: layouts are compared on the CPU, in fp64 or fp32; this is bf16");
+    EXPECT_EQ(refusalOf(job({"live.dtype=bf16"})), "/live/dtype: layouts are compared on the CPU, in fp64 or fp32; this is bf16");
 }
 
 TEST(Refused, TextThatIsNotThereOrShorterThanASequence)

@@ -1,4 +1,5 @@
-// That it is training at all: the loss starts where ignorance is and goes down, and what a step reads does not depend on the layout.
+// That it is training at all: the loss starts where ignorance is and goes down, and what a step reads does not depend on the
+// layout.
 #include "live/runtime/data.h"
 #include "tests/live/support/jobs.h"
 
@@ -19,8 +20,8 @@ double meanOf(const std::vector<double>& losses, std::size_t first, std::size_t 
 TEST(Training, LearnsTheBuiltInText)
 {
     for (const Settings& model : {Settings{}, kTied, kLlama, kExperts}) {
-        const sim::Scenario scenario = job(model + Settings{"live.dtype=fp32", "live.learning_rate=0.01", "layout.dp=2",
-                                                            "training.global_batch_size=8"});
+        const sim::Scenario scenario =
+            job(model + Settings{"live.dtype=fp32", "live.learning_rate=0.01", "layout.dp=2", "training.global_batch_size=8"});
         const TrainedSteps trained = trainSteps(scenario, {.steps = 30});
         EXPECT_NEAR(trained.losses.front(), std::log(61), 0.1) << "weights near 0 know nothing";
         EXPECT_LT(meanOf(trained.losses, 25, 5), meanOf(trained.losses, 0, 5) - 0.5);

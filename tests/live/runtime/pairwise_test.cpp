@@ -99,7 +99,7 @@ Job jobOf(const Choice& row)
 /// Allowed by the scenario's rules and by the runtime, and of a size for a test.
 std::optional<sim::Scenario> scenarioOf(const Job& made)
 {
-    const std::optional<sim::Scenario> scenario = jobIfValid(made.settings);
+    std::optional<sim::Scenario> scenario = jobIfValid(made.settings);
     if (!scenario || scenario->layout.worldSize() > kMostRanks)
         return {};
     try {
@@ -122,6 +122,7 @@ std::string textOf(const Choice& row)
 std::vector<int> sizesOfColumns()
 {
     std::vector<int> sizes;
+    sizes.reserve(kColumns.size());
     for (const Column& column : kColumns)
         sizes.push_back(static_cast<int>(column.values.size()));
     return sizes;

@@ -25,5 +25,7 @@ struct ScenarioArguments {
 
 void addRun(CLI::App&);
 void addKeys(CLI::App&);
+void addProfile(CLI::App&);
+void addValidate(CLI::App&);
 
 } // namespace live::cli

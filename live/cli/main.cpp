@@ -12,6 +12,8 @@ int main(int argc, char** argv)
     app.require_subcommand(1);
     live::cli::addRun(app);
     live::cli::addKeys(app);
+    live::cli::addProfile(app);
+    live::cli::addValidate(app);
     try {
         app.parse(argc, argv); // runs the chosen command
         std::cout.flush();

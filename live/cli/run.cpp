@@ -56,6 +56,8 @@ void run(Arguments& arguments)
     request.scenarioJson = sim::resolvedText(request.scenario);
     request.quiet = arguments.json;
     const TrainingReport report = train(request);
+    if (!report.isFirstProcess)
+        return;
     const std::string name = request.scenario.name.empty() ? arguments.scenario.file : request.scenario.name;
     const std::string json = reportJson(name, report);
     if (!arguments.report.empty())

@@ -1,200 +1,283 @@
 #include "live/cli/training.h"
 
+#include "live/cli/control.h"
+#include "live/comm/clock_sync.h"
+#include "live/comm/processes.h"
+#include "live/kernels/modules.h"
 #include "live/runtime/checkpoint.h"
 #include "live/runtime/watchdog.h"
 #include "live/stream/as_if_parallel.h"
 #include "live/stream/collector.h"
+#include "live/stream/gather.h"
 #include "live/stream/make_trace.h"
-#include "live/stream/publisher.h"
 #include "live/tasks/worker_pool.h"
 #include "sim/error.h"
 #include "sim/trace/export.h"
 
-#include <atomic>
+#include <algorithm>
 #include <cmath>
-#include <condition_variable>
-#include <csignal>
 #include <iostream>
-#include <mutex>
 #include <nlohmann/json.hpp>
+#include <span>
+#include <sstream>
 #include <thread>
 
 namespace live::cli {
 namespace {
 
-/// Set by Ctrl-C and by whoever ends the program politely.
-std::atomic<int> g_signals{0}; // NOLINT(cppcoreguidelines-avoid-non-const-global-variables): a signal has no other way in
-
-void noteSignal(int)
+DType dtypeOf(const std::string& name)
 {
-    constexpr int kImpatient = 3;
-    if (g_signals.fetch_add(1) + 1 >= kImpatient)
-        std::_Exit(130);
+    return name == "fp64" ? DType::f64 : name == "bf16" ? DType::bf16 : DType::f32;
 }
 
-/// What viewers may ask for; done between two steps.
-class Control final : public RunControl {
+/// One process's part of a training.
+class Training {
 public:
-    explicit Control(bool canCheckpoint) : m_canCheckpoint(canCheckpoint) {}
+    explicit Training(const TrainingRequest& request)
+        : m_request(request), m_scenario(request.scenario), m_environment(readLaunchEnvironment(environmentVariables())),
+          m_store(m_environment.processes > 1 ? openStore(m_environment) : nullptr), m_pool(workers()),
+          m_device(chooseDevice(m_scenario.live.device, dtypeOf(m_scenario.live.dtype), &m_pool, m_environment.localProcess)),
+          m_control(!request.checkpoint.empty(), alone())
+    {
+        const int world = m_scenario.layout.worldSize();
+        m_ranks = ranksOf(m_environment.process, m_environment.processes, world);
+        m_communicator = makeProcessCommunicator(m_pool, m_environment, world, m_store.get());
+        m_pool.setPoller([this] { return m_communicator->poll(); });
+        std::filesystem::path resumed;
+        if (!request.resume.empty()) {
+            resumed = findCheckpoint(request.resume);
+            m_firstStep = readCheckpointInfo(resumed).step + 1;
+            if (m_firstStep > m_scenario.live.steps)
+                throw sim::Error(resumed.string() + " has done " + std::to_string(m_firstStep - 1) +
+                                 " steps already; --steps must be more");
+        }
+        m_run = std::make_unique<Run>(m_scenario, RunParts{.pool = &m_pool,
+                                                           .device = m_device.device.get(),
+                                                           .communicator = m_communicator.get(),
+                                                           .firstRank = m_ranks.first,
+                                                           .rankCount = m_ranks.count,
+                                                           .firstStep = m_firstStep});
+        if (!resumed.empty())
+            readCheckpoint(resumed, m_run->ranks());
+        startStream();
+    }
 
-    std::string pause() override
+    TrainingReport train()
     {
-        set(m_paused, true);
-        return "pauses after this step";
-    }
-    std::string resume() override
-    {
-        set(m_paused, false);
-        return "goes on";
-    }
-    std::string stop() override
-    {
-        set(m_stop, true);
-        return "stops after this step";
-    }
-    std::string checkpoint() override
-    {
-        if (!m_canCheckpoint)
-            throw sim::Error("the run was started without --checkpoint FOLDER");
-        set(m_checkpoint, true);
-        return "writes a checkpoint after this step";
-    }
-
-    bool stopped() const { return m_stop || g_signals > 0; }
-    bool takeCheckpoint() { return m_checkpoint.exchange(false); }
-    bool isPaused() const { return m_paused; }
-    /// Returns when the run may go on (or shall stop).
-    void waitWhilePaused()
-    {
-        using namespace std::chrono_literals;
-        std::unique_lock lock(m_mutex);
-        while (m_paused && !stopped())
-            m_changed.wait_for(lock, 100ms); // a signal cannot notify
+        if (first() && !m_request.quiet)
+            say(m_device.device->info().name + "; " + m_device.why + "; " + std::to_string(m_run->mesh().worldSize()) +
+                (m_run->mesh().worldSize() == 1 ? " rank, " : " ranks, ") + m_communicator->name() + ", " +
+                std::to_string(m_pool.workers()) + " workers");
+        m_report.device = m_device.device->info().kind;
+        m_report.worldSize = m_run->mesh().worldSize();
+        Control::catchSignals();
+        m_collector->setStatus(RunStatus::running);
+        try {
+            const Watchdog watchdog(*m_run, m_request.deadline);
+            m_run->train(m_scenario.live.steps - m_firstStep + 1, [&](const StepReport& step) { return afterStep(step); });
+        } catch (const std::exception& error) {
+            m_collector->setStatus(RunStatus::failed, error.what());
+            throw;
+        }
+        m_collector->setStatus(m_report.stopped ? RunStatus::stopped : RunStatus::finished);
+        sumUp();
+        return m_report;
     }
 
 private:
-    void set(std::atomic<bool>& flag, bool value)
-    {
-        const std::lock_guard lock(m_mutex);
-        flag = value;
-        m_changed.notify_all();
-    }
-    const bool m_canCheckpoint;
-    std::atomic<bool> m_paused{false}, m_stop{false}, m_checkpoint{false};
-    std::mutex m_mutex;
-    std::condition_variable m_changed;
-};
+    bool alone() const { return m_environment.processes == 1; }
+    bool first() const { return m_environment.process == 0; }
+    static void say(const std::string& line) { std::cerr << line + "\n"; }
 
-void printStep(const StepReport& report, int last)
-{
-    char line[160];
-    std::snprintf(line, sizeof line, "step %d/%d  loss %.4f  gradient norm %.4f  %.1f ms  %.0f tokens/s\n", report.step, last,
-                  report.result.loss, report.result.gradientNorm, report.seconds * 1e3, report.tokensPerSecond);
-    std::cerr << line;
-}
+    int workers() const
+    {
+        const int cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+        return m_request.workers > 0 ? m_request.workers : std::max(1, cores / m_environment.localProcesses);
+    }
+
+    std::string storeKey(const char* what, int process) const { return std::string(what) + "/" + std::to_string(process); }
+
+    /// Process 0 collects from all and shows it to viewers; the others show theirs to process 0.
+    void startStream()
+    {
+        const int world = m_run->mesh().worldSize();
+        std::vector<Recorder*> all(static_cast<std::size_t>(world));
+        for (Recorder* recorder : m_run->recorders())
+            all[static_cast<std::size_t>(recorder->rank)] = recorder;
+        RunDescription description = describeRun(m_scenario, m_run->mesh(), m_request.scenarioJson);
+        description.device = m_device.device->info().name;
+        description.plannedSteps = m_scenario.live.steps;
+        description.slices = m_run->schedule().slices;
+        description.controllable = true;
+        if (alone()) {
+            m_collector = std::make_unique<Collector>(std::move(description), m_run->spanKinds(), m_run->recorders());
+            publish({.endpoint = m_request.listen, .control = &m_control});
+            return;
+        }
+        const std::vector<ClockOffset> clocks = alignClocks(*m_store, 0);
+        const KeyPair own = makeKeyPair();
+        const bool local = isLocalEndpoint("tcp://" + m_store->address() + ":0");
+        if (!first()) {
+            m_collector = std::make_unique<Collector>(std::move(description), m_run->spanKinds(), m_run->recorders());
+            PublishOptions options{.endpoint = "tcp://" + m_store->address() + ":0"};
+            if (!local)
+                options.keys = ServerKeys{own, {m_store->get("stream/viewer")}};
+            m_publisher = std::make_unique<Publisher>(*m_collector, options);
+            m_store->set(storeKey("stream", m_environment.process), m_publisher->endpoint() + " " + own.publicKey);
+            return;
+        }
+        m_store->set("stream/viewer", own.publicKey);
+        std::vector<SpanSource> sources;
+        std::vector<Recorder*> gathered(all.size());
+        for (int process = 1; process < m_environment.processes; ++process) {
+            std::istringstream answer(m_store->get(storeKey("stream", process)));
+            SpanSource source;
+            std::string key;
+            answer >> source.endpoint >> key;
+            if (!isLocalEndpoint(source.endpoint))
+                source.keys = ViewerKeys{key, own};
+            const ClockOffset& clock = clocks[static_cast<std::size_t>(process)];
+            source.offsetNs = clock.offsetNs;
+            sources.push_back(source);
+            const RankRange theirs = ranksOf(process, m_environment.processes, world);
+            for (int rank = theirs.first; rank < theirs.first + theirs.count; ++rank) {
+                m_remoteRecorders.push_back(std::make_unique<Recorder>(rank));
+                gathered[static_cast<std::size_t>(rank)] = all[static_cast<std::size_t>(rank)] = m_remoteRecorders.back().get();
+                char clockText[64];
+                std::snprintf(clockText, sizeof clockText, ", process %d, clock within %.3f ms", process,
+                              static_cast<double>(clock.uncertaintyNs) * 1e-6);
+                description.rankNames[static_cast<std::size_t>(rank)] += clockText;
+            }
+        }
+        m_collector = std::make_unique<Collector>(std::move(description), m_run->spanKinds(), all);
+        m_gatherer = std::make_unique<SpanGatherer>(sources, m_run->spanKinds(), gathered);
+        publish({.endpoint = m_request.listen, .control = &m_control});
+    }
+
+    void publish(PublishOptions options)
+    {
+        if (m_request.listen.empty())
+            return;
+        if (!m_request.key.empty())
+            options.keys = ServerKeys{readKeyPair(m_request.key), readAllowedKeys(m_request.allowed)};
+        m_publisher = std::make_unique<Publisher>(*m_collector, options);
+        say("listening at " + m_publisher->endpoint());
+    }
+
+    Verdict afterStep(const StepReport& step)
+    {
+        const int last = m_scenario.live.steps;
+        m_report.losses.push_back(step.result.loss);
+        m_report.gradientNorms.push_back(step.result.gradientNorm);
+        m_report.stepSeconds.push_back(step.seconds);
+        const std::int64_t endNs = nowNs();
+        m_collector->stepDone({.step = step.step,
+                               .loss = step.result.loss,
+                               .gradientNorm = step.result.gradientNorm,
+                               .tokensPerSecond = step.tokensPerSecond,
+                               .startNs = endNs - static_cast<std::int64_t>(step.seconds * 1e9),
+                               .endNs = endNs});
+        if (first() && !m_request.quiet) {
+            char line[160];
+            std::snprintf(line, sizeof line, "step %d/%d  loss %.4f  gradient norm %.4f  %.1f ms  %.0f tokens/s", step.step, last,
+                          step.result.loss, step.result.gradientNorm, step.seconds * 1e3, step.tokensPerSecond);
+            say(line);
+        }
+        // Several processes must stop after the same step: they agree on it in the next one's sums.
+        if (m_control.stopped())
+            m_run->requestStop();
+        const bool stops = step.result.stop || (alone() && m_control.stopped());
+        const bool due = m_request.checkpointEvery > 0 && step.step % m_request.checkpointEvery == 0;
+        if (!m_request.checkpoint.empty() && (due || stops || step.step == last || m_control.takeCheckpoint()))
+            saveCheckpoint(step.step);
+        if (m_control.isPaused() && !stops) {
+            m_collector->setStatus(RunStatus::paused);
+            m_control.waitWhilePaused();
+            m_collector->setStatus(RunStatus::running);
+        }
+        m_report.stopped = stops && step.step < last;
+        return stops ? Verdict::stop : Verdict::goOn;
+    }
+
+    void saveCheckpoint(int step)
+    {
+        std::function<void()> barrier;
+        if (m_store)
+            barrier = [&] { m_store->barrier("checkpoint"); };
+        const auto path =
+            writeCheckpoint(m_request.checkpoint, {step, m_request.scenarioJson}, m_run->ranks(), m_environment.process, barrier);
+        if (first() && !m_request.quiet)
+            say("checkpoint " + path.string());
+    }
+
+    /// Over all processes: exact sums of theirs.
+    double weightsNorm()
+    {
+        std::array<std::int64_t, kExactSumWords> words = m_run->squaresOfWeights();
+        if (!m_store)
+            return std::sqrt(exactSumValue(words));
+        for (std::size_t i = 0; i < words.size(); ++i)
+            if (words[i] != 0)
+                m_store->add("weights/" + std::to_string(i), words[i]);
+        m_store->barrier("weights");
+        for (std::size_t i = 0; i < words.size() && first(); ++i)
+            words[i] = m_store->add("weights/" + std::to_string(i), 0);
+        return std::sqrt(exactSumValue(words));
+    }
+
+    void sumUp()
+    {
+        m_report.finalParametersNorm = weightsNorm();
+        m_report.isFirstProcess = first();
+        if (m_gatherer && !m_gatherer->finish(std::chrono::seconds(10)))
+            say("some processes' last spans did not arrive; the trace lacks them");
+        if (m_store)
+            m_store->barrier("last spans"); // until then each shows its own
+        if (!first())
+            return;
+        m_collector->collect();
+        const RunHistory history = m_collector->history();
+        m_report.spansRecorded = history.state.spansRecorded;
+        m_report.spansDropped = history.state.spansDropped;
+        for (Rank* rank : m_run->ranks())
+            m_report.peakBytes.push_back(rank->context().memory.peak());
+        // The first step warms caches.
+        const std::size_t warm = m_report.stepSeconds.size() > 1 ? 1 : 0;
+        double seconds = 0;
+        for (const double step : std::span(m_report.stepSeconds).subspan(warm))
+            seconds += step;
+        const double tokens = static_cast<double>(m_scenario.training.globalBatchSize) * m_scenario.training.sequenceLength;
+        m_report.tokensPerSecond = tokens * static_cast<double>(m_report.stepSeconds.size() - warm) / seconds;
+        const int lastStep = m_firstStep + static_cast<int>(m_report.losses.size()) - 1;
+        if (m_report.spansDropped == 0)
+            m_report.asIfParallelSeconds = static_cast<double>(asIfParallel(history, lastStep).stepNs) * 1e-9;
+        if (!m_request.trace.empty())
+            sim::saveTrace(makeTrace(history), m_request.trace);
+    }
+
+    const TrainingRequest& m_request;
+    const sim::Scenario& m_scenario;
+    const LaunchEnvironment m_environment;
+    const std::unique_ptr<Store> m_store; ///< between several processes
+    WorkerPool m_pool;
+    const DeviceChoice m_device;
+    Control m_control;
+    RankRange m_ranks;
+    int m_firstStep = 1;
+    std::unique_ptr<Communicator> m_communicator;
+    std::unique_ptr<Run> m_run;
+    std::vector<std::unique_ptr<Recorder>> m_remoteRecorders;
+    std::unique_ptr<Collector> m_collector;
+    std::unique_ptr<SpanGatherer> m_gatherer;
+    std::unique_ptr<Publisher> m_publisher;
+    TrainingReport m_report;
+};
 
 } // namespace
 
 TrainingReport train(const TrainingRequest& request)
 {
-    const sim::Scenario& scenario = request.scenario;
-    if (scenario.live.dtype == "bf16")
-        throw sim::Error("/live/dtype: bf16 needs a GPU; use fp32 or fp64");
-    WorkerPool pool(request.workers > 0 ? request.workers : static_cast<int>(std::max(1U, std::thread::hardware_concurrency())));
-    const auto device = makeCpuDevice(scenario.live.dtype == "fp64" ? DType::f64 : DType::f32, &pool);
-    const auto communicator = makeLocalCommunicator(pool);
-    int firstStep = 1;
-    std::filesystem::path resumed;
-    if (!request.resume.empty()) {
-        resumed = findCheckpoint(request.resume);
-        firstStep = readCheckpointInfo(resumed).step + 1;
-        if (firstStep > scenario.live.steps)
-            throw sim::Error(resumed.string() + " has done " + std::to_string(firstStep - 1) +
-                             " steps already; --steps must be more");
-    }
-    Run run(scenario, {.pool = &pool, .device = device.get(), .communicator = communicator.get(), .firstStep = firstStep});
-    if (!resumed.empty())
-        readCheckpoint(resumed, run.ranks());
-
-    RunDescription description = describeRun(scenario, run.mesh(), request.scenarioJson);
-    description.device = device->info().name;
-    description.plannedSteps = scenario.live.steps;
-    description.slices = run.schedule().slices;
-    description.controllable = true;
-    Collector collector(std::move(description), run.spanKinds(), run.recorders());
-    Control control(!request.checkpoint.empty());
-    std::unique_ptr<Publisher> publisher;
-    if (!request.listen.empty()) {
-        PublishOptions options{.endpoint = request.listen, .control = &control};
-        if (!request.key.empty())
-            options.keys = ServerKeys{readKeyPair(request.key), readAllowedKeys(request.allowed)};
-        publisher = std::make_unique<Publisher>(collector, options);
-        std::cerr << "listening at " << publisher->endpoint() << "\n";
-    }
-    if (!request.quiet)
-        std::cerr << device->info().name << "; " << run.mesh().worldSize()
-                  << (run.mesh().worldSize() == 1 ? " rank, " : " ranks, ") << communicator->name() << ", " << pool.workers()
-                  << " workers\n";
-
-    TrainingReport report{.device = device->info().kind, .worldSize = run.mesh().worldSize()};
-    std::signal(SIGINT, noteSignal);
-    std::signal(SIGTERM, noteSignal);
-    collector.setStatus(RunStatus::running);
-    const int last = scenario.live.steps;
-    try {
-        const Watchdog watchdog(run, request.deadline);
-        run.train(last - firstStep + 1, [&](const StepReport& step) {
-            report.losses.push_back(step.result.loss);
-            report.gradientNorms.push_back(step.result.gradientNorm);
-            report.stepSeconds.push_back(step.seconds);
-            const std::int64_t endNs = nowNs();
-            collector.stepDone({.step = step.step,
-                                .loss = step.result.loss,
-                                .gradientNorm = step.result.gradientNorm,
-                                .tokensPerSecond = step.tokensPerSecond,
-                                .startNs = endNs - static_cast<std::int64_t>(step.seconds * 1e9),
-                                .endNs = endNs});
-            if (!request.quiet)
-                printStep(step, last);
-            const bool due = request.checkpointEvery > 0 && step.step % request.checkpointEvery == 0;
-            const bool atEnd = step.step == last || control.stopped();
-            if (!request.checkpoint.empty() && (due || atEnd || control.takeCheckpoint())) {
-                const auto path = writeCheckpoint(request.checkpoint, {step.step, request.scenarioJson}, run.ranks());
-                if (!request.quiet)
-                    std::cerr << "checkpoint " << path.string() << "\n";
-            }
-            if (control.isPaused() && !control.stopped()) {
-                collector.setStatus(RunStatus::paused);
-                control.waitWhilePaused();
-                collector.setStatus(RunStatus::running);
-            }
-            report.stopped = control.stopped() && step.step < last;
-            return control.stopped() ? Verdict::stop : Verdict::goOn;
-        });
-    } catch (const std::exception& error) {
-        collector.setStatus(RunStatus::failed, error.what());
-        throw;
-    }
-    collector.setStatus(report.stopped ? RunStatus::stopped : RunStatus::finished);
-
-    const RunHistory history = collector.history();
-    report.spansRecorded = history.state.spansRecorded;
-    report.spansDropped = history.state.spansDropped;
-    report.finalParametersNorm = std::sqrt(exactSumValue(run.squaresOfWeights()));
-    for (Rank* rank : run.ranks())
-        report.peakBytes.push_back(rank->context().memory.peak());
-    const double tokens = static_cast<double>(scenario.training.globalBatchSize) * scenario.training.sequenceLength;
-    double seconds = 0;
-    const std::size_t warm = report.stepSeconds.size() > 1 ? 1 : 0;
-    for (std::size_t i = warm; i < report.stepSeconds.size(); ++i)
-        seconds += report.stepSeconds[i];
-    report.tokensPerSecond = tokens * static_cast<double>(report.stepSeconds.size() - warm) / seconds;
-    if (!report.losses.empty() && report.spansDropped == 0)
-        report.asIfParallelSeconds =
-            static_cast<double>(asIfParallel(history, firstStep + static_cast<int>(report.losses.size()) - 1).stepNs) * 1e-9;
-    if (!request.trace.empty())
-        sim::saveTrace(makeTrace(history), request.trace);
-    return report;
+    return Training(request).train();
 }
 
 std::string reportJson(const std::string& scenarioName, const TrainingReport& report)

@@ -34,8 +34,9 @@ struct TrainingReport {
     double finalParametersNorm = 0;
     std::uint64_t spansRecorded = 0, spansDropped = 0;
     std::optional<double> asIfParallelSeconds; ///< the last step, had every rank had a device
-    std::vector<std::int64_t> peakBytes;       ///< by rank
+    std::vector<std::int64_t> peakBytes;       ///< by rank of this process
     bool stopped = false;                      ///< by request, before all steps were done
+    bool isFirstProcess = true;                ///< of several, the one that tells
 };
 
 /// Throws sim::Error: bad input, or why the run ended.

@@ -13,6 +13,7 @@
 #include <coroutine>
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -58,7 +59,10 @@ struct CommRequest {
 /// Awaitable once. Times are the steady clock's nanoseconds: issued; all members there (the transfer can begin); done.
 class Completion {
 public:
-    std::int64_t issuedNs = 0, readyNs = 0, doneNs = 0;
+    std::int64_t issuedNs = 0, readyNs = 0, doneNs = 0; ///< on a GPU: marks of the request's queue (Queue::resolveMarks)
+    /// Set before finish() by an implementation whose transfers run on a GPU's own streams: runs where the waiter goes on, and
+    /// makes its queue wait for the transfer. What the rank put on its queue in between runs beside the transfer.
+    std::function<void()> onResume;
 
     bool isDone() const { return m_state.load(std::memory_order_acquire) == doneMark(); }
 
@@ -77,6 +81,8 @@ public:
     {
         if (m_exception)
             std::rethrow_exception(m_exception);
+        if (onResume)
+            onResume();
     }
 
 private:
@@ -94,7 +100,8 @@ public:
     virtual void issue(const CommRequest&, Completion&) = 0;
     /// Makes progress where that needs polling; returns whether something moved. Any worker.
     virtual bool poll() { return false; }
-    /// Ends all pending and future requests on all ranks with this message: the run is over.
+    /// Ends all pending and future requests of this process with this message: the run is over. When it returns all have ended
+    /// and nothing touches their memory any more: a rank that fails while requests are under way calls it before it frees them.
     virtual void abort(const std::string& why) = 0;
 };
 

@@ -171,6 +171,9 @@ public:
 
     /// Nanoseconds on the process's steady clock now (CPU), or a mark to be read after the step (GPU): see record/recorder.h.
     virtual std::int64_t mark() = 0;
+    /// Replaces marks made since its last call by nanoseconds of the steady clock, waiting for the queue to have passed them.
+    /// Once a step. On the CPU marks are times already.
+    virtual void resolveMarks(std::span<std::int64_t>) {}
 };
 
 struct DeviceInfo {

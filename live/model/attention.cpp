@@ -12,10 +12,13 @@ constexpr std::uint32_t kAttentionSite = 1; ///< of dropout
 
 Attention::Attention(RankContext& context, const Shape& shape, Bucket& bucket, const std::string& prefix, int stage, int layer)
     : m_context(context), m_shape(shape), m_layer(layer),
-      m_norm(context, shape, bucket, prefix + ".attention_norm", stage, layer), m_causal(context.scenario.training.causal),
+      m_norm(context, shape, bucket, prefix + ".attention_norm", "attn.norm", stage, layer),
+      m_causal(context.scenario.training.causal),
       m_rotates(context.scenario.model.positionEmbedding == sim::PositionEmbedding::rope),
-      m_projectLabel(context.kinds, "attn.qkv", stage, layer), m_coreLabel(context.kinds, "attn.core", stage, layer),
-      m_outputLabel(context.kinds, "attn.out", stage, layer), m_addLabel(context.kinds, "attn.add", stage, layer)
+      m_projectLabel(context.kinds, "attn.qkv", stage, layer, KernelLabel::Operator::linear),
+      m_rotateLabel(context.kinds, "attn.rope", stage, layer), m_coreLabel(context.kinds, "attn.core", stage, layer),
+      m_outputLabel(context.kinds, "attn.out", stage, layer, KernelLabel::Operator::linear),
+      m_addLabel(context.kinds, "attn.residual", stage, layer)
 {
     const sim::Model& model = context.scenario.model;
     const double deviation = 0.02; // GPT-2
@@ -88,6 +91,16 @@ void Attention::dropoutRows(const Input& input, const Tensor& y) const
                              input.tokens->rowRange(first, y.rows), 0, y, y);
 }
 
+void Attention::rotate(const Input& input, const Tensor& qkv, bool inverse) const
+{
+    if (!m_rotates)
+        return;
+    const KernelSpan span(m_context, m_rotateLabel);
+    const Core parts = split(qkv);
+    m_context.queue->rotate(parts.q, m_shape.headDim, input.positions, kRotaryTheta, inverse);
+    m_context.queue->rotate(parts.k, m_shape.headDim, input.positions, kRotaryTheta, inverse);
+}
+
 Task<Array> Attention::forward(const Input& input, Array x, AttentionSaved& saved)
 {
     Queue& queue = *m_context.queue;
@@ -99,12 +112,8 @@ Task<Array> Attention::forward(const Input& input, Array x, AttentionSaved& save
         const KernelSpan span(m_context, m_projectLabel);
         queue.linear(all.tensor, m_query->valueThrough(*m_value).reshaped(m_shape.qkvColumns(), m_shape.hidden),
                      m_queryBias ? m_queryBias->valueThrough(*m_valueBias) : Tensor{}, saved.qkv);
-        if (m_rotates) {
-            const Core parts = split(saved.qkv);
-            queue.rotate(parts.q, m_shape.headDim, input.positions, kRotaryTheta, false);
-            queue.rotate(parts.k, m_shape.headDim, input.positions, kRotaryTheta, false);
-        }
     }
+    rotate(input, saved.qkv, false);
     co_await core(input, saved);
     Array projected = m_context.activations(m_shape.rows, m_shape.hidden);
     {
@@ -177,14 +186,10 @@ Task<Array> Attention::backwardInput(const Input& input, Array dy, AttentionSave
     dCore.reset();
     saved.qkv.reset();
     saved.logSumExp.reset();
+    rotate(input, saved.dQkv, true);
     Array dNormalized = m_context.activations(m_shape.rows, m_shape.hidden);
     {
         const KernelSpan span(m_context, m_projectLabel);
-        if (m_rotates) {
-            const Core parts = split(saved.dQkv);
-            queue.rotate(parts.q, m_shape.headDim, input.positions, kRotaryTheta, true);
-            queue.rotate(parts.k, m_shape.headDim, input.positions, kRotaryTheta, true);
-        }
         queue.linearInputGradient(saved.dQkv, m_query->valueThrough(*m_value).reshaped(m_shape.qkvColumns(), m_shape.hidden),
                                   dNormalized);
     }
@@ -240,13 +245,13 @@ Task<> Attention::backwardWeight(AttentionSaved& saved)
 {
     Queue& queue = *m_context.queue;
     {
-        const KernelSpan span(m_context, m_outputLabel);
+        const KernelSpan span(m_context, m_outputLabel, GradientOf::weight);
         queue.linearWeightGradient(saved.dOutput.tensor, saved.output, m_output->gradient(), {});
         if (m_outputBias)
             queue.biasGradient(saved.dLocalOutput, m_outputBias->gradient());
     }
     const AllRows all = co_await gatherRows(m_context, m_shape, saved.normalized, "attn.gather");
-    const KernelSpan span(m_context, m_projectLabel);
+    const KernelSpan span(m_context, m_projectLabel, GradientOf::weight);
     queue.linearWeightGradient(saved.dQkv, all.tensor,
                                m_query->gradientThrough(*m_value).reshaped(m_shape.qkvColumns(), m_shape.hidden),
                                m_queryBias ? m_queryBias->gradientThrough(*m_valueBias) : Tensor{});

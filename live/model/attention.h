@@ -49,6 +49,7 @@ private:
     Task<Array> ringGradient(const Tensor& dOutput, AttentionSaved&);
     Task<Array> coreGradient(const Input&, const Tensor& dOutput, AttentionSaved&);
     void dropoutRows(const Input&, const Tensor& y) const;
+    void rotate(const Input&, const Tensor& qkv, bool inverse) const;
 
     RankContext& m_context;
     const Shape& m_shape;
@@ -58,7 +59,7 @@ private:
     Parameter *m_output, *m_outputBias = nullptr;
     bool m_causal, m_rotates;
     std::map<int, Sequence> m_sequences; ///< by micro-batch, where sequences come in slices
-    KernelLabel m_projectLabel, m_coreLabel, m_outputLabel, m_addLabel;
+    KernelLabel m_projectLabel, m_rotateLabel, m_coreLabel, m_outputLabel, m_addLabel;
 };
 
 } // namespace live

@@ -85,8 +85,9 @@ Task<> Embedding::backwardWeight(const Input& input)
 }
 
 Head::Head(RankContext& context, const Shape& shape, Parameter& table, Bucket& rest, int stage)
-    : m_context(context), m_shape(shape), m_norm(context, shape, rest, "final_norm", stage, -1), m_table(table),
-      m_projectLabel(context.kinds, "head.logits", stage), m_lossLabel(context.kinds, "head.loss", stage)
+    : m_context(context), m_shape(shape), m_norm(context, shape, rest, "final_norm", "head.norm", stage, -1), m_table(table),
+      m_projectLabel(context.kinds, "head.logits", stage, -1, KernelLabel::Operator::linear),
+      m_lossLabel(context.kinds, "loss", stage)
 {
 }
 
@@ -143,7 +144,7 @@ Task<Array> Head::backwardInput(const Input& input, HeadSaved& saved, double los
 Task<> Head::backwardWeight(HeadSaved& saved)
 {
     const AllRows all = co_await gatherRows(m_context, m_shape, saved.normalized, "head.gather");
-    const KernelSpan span(m_context, m_projectLabel);
+    const KernelSpan span(m_context, m_projectLabel, GradientOf::weight);
     Bucket& bucket = *m_table.bucket;
     const Tensor gradient = bucket.headGradients ? bucket.headGradients->columnRange(m_table.offset, m_table.elements())
                                                        .reshaped(m_table.spec.rows, m_table.spec.columns)

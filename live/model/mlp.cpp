@@ -18,11 +18,13 @@ ActivationFunction activationOf(const sim::Model& model)
 }
 
 Mlp::Mlp(RankContext& context, const Shape& shape, Bucket& bucket, const std::string& prefix, int stage, int layer)
-    : m_context(context), m_shape(shape), m_layer(layer), m_norm(context, shape, bucket, prefix + ".mlp_norm", stage, layer),
-      m_gated(context.scenario.model.gatedMlp), m_activation(activationOf(context.scenario.model)),
-      m_columns(context.scenario.model.intermediateSize / shape.tp), m_upLabel(context.kinds, "mlp.up", stage, layer),
-      m_activationLabel(context.kinds, "mlp.act", stage, layer), m_downLabel(context.kinds, "mlp.down", stage, layer),
-      m_addLabel(context.kinds, "mlp.add", stage, layer)
+    : m_context(context), m_shape(shape), m_layer(layer),
+      m_norm(context, shape, bucket, prefix + ".mlp_norm", "mlp.norm", stage, layer), m_gated(context.scenario.model.gatedMlp),
+      m_activation(activationOf(context.scenario.model)), m_columns(context.scenario.model.intermediateSize / shape.tp),
+      m_upLabel(context.kinds, "mlp.up", stage, layer, KernelLabel::Operator::linear),
+      m_activationLabel(context.kinds, "mlp.act", stage, layer),
+      m_downLabel(context.kinds, "mlp.down", stage, layer, KernelLabel::Operator::linear),
+      m_addLabel(context.kinds, "mlp.residual", stage, layer)
 {
     const sim::Model& model = context.scenario.model;
     const double deviation = 0.02;
@@ -169,13 +171,13 @@ Task<> Mlp::backwardWeight(MlpSaved& saved)
 {
     Queue& queue = *m_context.queue;
     {
-        const KernelSpan span(m_context, m_downLabel);
+        const KernelSpan span(m_context, m_downLabel, GradientOf::weight);
         queue.linearWeightGradient(saved.dOutput.tensor, saved.hidden, m_down->gradient(), {});
         if (m_downBias)
             queue.biasGradient(saved.dLocalOutput, m_downBias->gradient());
     }
     const AllRows all = co_await gatherRows(m_context, m_shape, saved.normalized, "mlp.gather");
-    const KernelSpan span(m_context, m_upLabel);
+    const KernelSpan span(m_context, m_upLabel, GradientOf::weight);
     queue.linearWeightGradient(saved.dUp, all.tensor, upGradient(),
                                m_upBias ? (m_gated ? m_gateBias : m_upBias)->gradientThrough(*m_upBias) : Tensor{});
     saved = {};

@@ -18,13 +18,17 @@ std::size_t at(std::int64_t index)
 
 Moe::Moe(RankContext& context, const Shape& shape, Bucket& dense, Bucket& experts, const std::string& prefix, int stage,
          int layer)
-    : m_context(context), m_shape(shape), m_layer(layer), m_norm(context, shape, dense, prefix + ".mlp_norm", stage, layer),
-      m_gated(context.scenario.model.gatedMlp), m_activation(activationOf(context.scenario.model)),
-      m_experts(context.scenario.model.numExperts), m_choices(context.scenario.model.numExpertsPerTok),
+    : m_context(context), m_shape(shape), m_layer(layer),
+      m_norm(context, shape, dense, prefix + ".mlp_norm", "moe.norm", stage, layer), m_gated(context.scenario.model.gatedMlp),
+      m_activation(activationOf(context.scenario.model)), m_experts(context.scenario.model.numExperts),
+      m_choices(context.scenario.model.numExpertsPerTok),
       m_columns(context.scenario.model.moeIntermediateSize / context.scenario.layout.etp),
-      m_routeLabel(context.kinds, "moe.router", stage, layer), m_permuteLabel(context.kinds, "moe.permute", stage, layer),
-      m_upLabel(context.kinds, "moe.up", stage, layer), m_activationLabel(context.kinds, "moe.act", stage, layer),
-      m_downLabel(context.kinds, "moe.down", stage, layer), m_combineLabel(context.kinds, "moe.combine", stage, layer)
+      m_routeLabel(context.kinds, "moe.router", stage, layer, KernelLabel::Operator::linear),
+      m_permuteLabel(context.kinds, "moe.permute", stage, layer),
+      m_upLabel(context.kinds, "moe.up", stage, layer, KernelLabel::Operator::linear),
+      m_activationLabel(context.kinds, "moe.act", stage, layer),
+      m_downLabel(context.kinds, "moe.down", stage, layer, KernelLabel::Operator::linear),
+      m_combineLabel(context.kinds, "moe.unpermute", stage, layer), m_addLabel(context.kinds, "moe.residual", stage, layer)
 {
     const sim::Model& model = context.scenario.model;
     const sim::Layout& layout = context.scenario.layout;
@@ -377,6 +381,7 @@ Task<Array> Moe::backwardInput(const Input& input, Array dy, MoeSaved& saved)
         queue.add(throughRouter, dNormalized);
     }
     Array dx = m_norm.backward(dNormalized, saved.input, saved.statistics);
+    const KernelSpan span(m_context, m_addLabel);
     queue.add(dResidual, dx);
     saved.input.reset();
     saved.statistics.reset();
@@ -388,20 +393,20 @@ Task<> Moe::backwardWeight(MoeSaved& saved)
 {
     Queue& queue = *m_context.queue;
     {
-        const KernelSpan span(m_context, m_downLabel);
+        const KernelSpan span(m_context, m_downLabel, GradientOf::weight);
         forEachExpert(saved, [&](const Expert& expert, std::int64_t first, std::int64_t rows) {
             queue.linearWeightGradient(saved.dExpertOutput->rowRange(first, rows), saved.hidden->rowRange(first, rows),
                                        expert.down->gradient(), {});
         });
     }
     {
-        const KernelSpan span(m_context, m_upLabel);
+        const KernelSpan span(m_context, m_upLabel, GradientOf::weight);
         forEachExpert(saved, [&](const Expert& expert, std::int64_t first, std::int64_t rows) {
             queue.linearWeightGradient(saved.dUp->rowRange(first, rows), saved.expertInput->rowRange(first, rows),
                                        upOf(expert, true), {});
         });
     }
-    const KernelSpan span(m_context, m_routeLabel);
+    const KernelSpan span(m_context, m_routeLabel, GradientOf::weight);
     queue.linearWeightGradient(saved.dLogits, saved.normalized, m_router->gradient(), {});
     saved = {};
     co_return;

@@ -67,7 +67,7 @@ private:
     std::vector<int> m_memberExpertRank; ///< by member of the group: its place among the ep ranks
     Parameter* m_router;
     std::vector<Expert> m_local;
-    KernelLabel m_routeLabel, m_permuteLabel, m_upLabel, m_activationLabel, m_downLabel, m_combineLabel;
+    KernelLabel m_routeLabel, m_permuteLabel, m_upLabel, m_activationLabel, m_downLabel, m_combineLabel, m_addLabel;
 };
 
 } // namespace live

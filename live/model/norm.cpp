@@ -2,10 +2,11 @@
 
 namespace live {
 
-Norm::Norm(RankContext& context, const Shape& shape, Bucket& bucket, const std::string& name, int stage, int layer)
+Norm::Norm(RankContext& context, const Shape& shape, Bucket& bucket, const std::string& name, std::string_view label, int stage,
+           int layer)
     : m_context(context),
       m_kind(context.scenario.model.normalization == sim::Normalization::layernorm ? NormKind::layernorm : NormKind::rmsnorm),
-      m_label(context.kinds, name.substr(name.rfind('.') + 1), stage, layer)
+      m_label(context.kinds, label, stage, layer)
 {
     const ParameterSpec vector{.globalColumns = shape.hidden,
                                .columns = shape.hidden,

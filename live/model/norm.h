@@ -6,12 +6,13 @@
 #include "live/model/shape.h"
 
 #include <string>
+#include <string_view>
 
 namespace live {
 
 class Norm {
 public:
-    Norm(RankContext&, const Shape&, Bucket&, const std::string& name, int stage, int layer);
+    Norm(RankContext&, const Shape&, Bucket&, const std::string& name, std::string_view label, int stage, int layer);
 
     /// statistics: [rows, 2], kept for the backward pass.
     Array forward(const Tensor& x, Array& statistics) const;

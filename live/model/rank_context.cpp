@@ -30,11 +30,22 @@ GroupLook lookOf(Group group)
 
 } // namespace
 
-KernelLabel::KernelLabel(SpanKinds& kinds, std::string_view name, int stage, int layer)
+KernelLabel::KernelLabel(SpanKinds& kinds, std::string_view name, int stage, int layer, Operator type)
 {
-    for (int pass = 0; pass < kPasses; ++pass)
-        m_kinds[static_cast<std::size_t>(pass)] =
-            kinds.id({.name = std::string(name), .opClass = static_cast<sim::OpClass>(pass), .stage = stage, .layer = layer});
+    const bool linear = type == Operator::linear;
+    const auto kind = [&](sim::OpClass pass, const char* suffix) {
+        return kinds.id({.name = std::string(name) + suffix, .opClass = pass, .stage = stage, .layer = layer});
+    };
+    for (int i = 0; i < kPasses; ++i) {
+        const auto pass = static_cast<sim::OpClass>(i);
+        const char* suffix = "";
+        if (pass == sim::OpClass::backward || pass == sim::OpClass::backwardInput)
+            suffix = linear ? ".dgrad" : ".backward";
+        else if (pass == sim::OpClass::backwardWeight)
+            suffix = linear ? ".wgrad" : ".backward";
+        m_kinds[static_cast<std::size_t>(i)] = kind(pass, suffix);
+    }
+    m_weightKind = kind(sim::OpClass::backward, linear ? ".wgrad" : ".backward");
 }
 
 Communication::Communication(RankContext& context, Group group, CommRequest request, std::string_view name)
@@ -193,7 +204,7 @@ void KernelSpan::end()
                             .endNs = endNs,
                             .readyNs = m_startNs,
                             .cpuNs = cpuNs,
-                            .kind = m_label.kind(m_context.pass),
+                            .kind = m_label.kind(m_context.pass, m_gradient),
                             .microbatch = m_context.microbatch,
                             .step = m_context.step,
                             .track = SpanTrack::compute});

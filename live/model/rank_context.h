@@ -30,16 +30,27 @@ struct PlannedRequest {
     std::int64_t sequence = 0;
 };
 
-/// A name for kernels of one place in the model; as a span it also tells the pass it ran in.
+/// What a kernel of a linear layer gives in the backward pass.
+enum class GradientOf : std::uint8_t { input, weight };
+
+/// A name for kernels of one place in the model; as a span it also tells the pass it ran in, in the simulator's words:
+/// "attn.qkv", "attn.qkv.dgrad", "attn.qkv.wgrad", "attn.core.backward".
 class KernelLabel {
 public:
+    enum class Operator : std::uint8_t { plain, linear };
     KernelLabel() = default;
-    KernelLabel(SpanKinds&, std::string_view name, int stage, int layer = -1);
-    std::uint32_t kind(sim::OpClass pass) const { return m_kinds[static_cast<std::size_t>(pass)]; }
+    KernelLabel(SpanKinds&, std::string_view name, int stage, int layer = -1, Operator = Operator::plain);
+    std::uint32_t kind(sim::OpClass pass, GradientOf gradient) const
+    {
+        if (pass == sim::OpClass::backward && gradient == GradientOf::weight)
+            return m_weightKind;
+        return m_kinds[static_cast<std::size_t>(pass)];
+    }
 
 private:
     static constexpr int kPasses = 6; ///< forward … optimizer
     std::array<std::uint32_t, kPasses> m_kinds{};
+    std::uint32_t m_weightKind = 0; ///< in a backward pass that is not split
 };
 
 class RankContext;
@@ -165,7 +176,8 @@ private:
 /// Records the kernels of a scope as one span.
 class KernelSpan {
 public:
-    KernelSpan(RankContext& context, const KernelLabel& label) : m_recorder(context.recorder), m_context(context), m_label(label)
+    KernelSpan(RankContext& context, const KernelLabel& label, GradientOf gradient = GradientOf::input)
+        : m_recorder(context.recorder), m_context(context), m_label(label), m_gradient(gradient)
     {
         if (m_recorder)
             begin();
@@ -184,6 +196,7 @@ private:
     Recorder* const m_recorder;
     RankContext& m_context;
     const KernelLabel& m_label;
+    const GradientOf m_gradient;
     std::int64_t m_startNs = 0, m_startCpuNs = 0;
 };
 

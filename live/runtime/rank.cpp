@@ -293,6 +293,8 @@ Task<> Rank::step(int stepFromOne, double learningRate)
 {
     m_context.startStep(stepFromOne);
     m_context.queue->fill(m_words, 0);
+    m_context.pass = sim::OpClass::optimizer;
+    m_context.microbatch = -1;
     m_weights.startStep();
     m_inputs.resize(static_cast<std::size_t>(m_job.schedule.microbatches));
     makeInputs(stepFromOne);

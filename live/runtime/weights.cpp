@@ -9,7 +9,8 @@ namespace live {
 
 Weights::Weights(RankContext& context, const TrainingOptions& options)
     : m_context(context), m_options(options), m_zero(context.scenario.layout.zeroStage),
-      m_keepsGathered(context.scenario.layout.pp > 1), m_updateLabel(context.kinds, "update", -1)
+      m_keepsGathered(context.scenario.layout.pp > 1), m_zeroLabel(context.kinds, "optimizer.zero", -1),
+      m_normLabel(context.kinds, "optimizer.norm", -1), m_updateLabel(context.kinds, "optimizer", -1)
 {
 }
 
@@ -68,6 +69,7 @@ void Weights::initialise(Bucket& bucket)
 
 void Weights::startStep()
 {
+    const KernelSpan span(m_context, m_zeroLabel);
     for (Bucket* bucket : m_buckets)
         for (Array* gradient : {&bucket->gradients, &bucket->headGradients, &bucket->gradientShard})
             if (*gradient)
@@ -212,6 +214,7 @@ Tensor Weights::ownGradients(const Bucket& bucket) const
 
 void Weights::addSquares(const Tensor& words)
 {
+    const KernelSpan span(m_context, m_normLabel);
     const bool countsReplicated = m_context.in(Group::tp).index == 0;
     for (const Bucket* bucket : m_buckets) {
         if (!counts(*bucket))

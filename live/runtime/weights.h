@@ -78,7 +78,7 @@ private:
     std::vector<Bucket*> m_buckets;
     std::deque<Reduction> m_reductions;
     std::vector<Bucket*> m_waiting; ///< gradients complete, reduction left to the end of the step
-    KernelLabel m_updateLabel;
+    KernelLabel m_zeroLabel, m_normLabel, m_updateLabel;
 };
 
 } // namespace live

@@ -174,6 +174,7 @@ std::vector<TimeUse> measuredTimeUse(std::span<const RankSpan> step, int worldSi
             addCommunication(ofRank, comm, span.span.startNs, span.span.readyNs, span.span.endNs);
     }
     std::vector<TimeUse> uses;
+    uses.reserve(edges.size());
     for (Edges& ofRank : edges)
         uses.push_back(timeUseOf(ofRank, last - first));
     return uses;
@@ -216,6 +217,7 @@ std::vector<TimeUse> predictedTimeUse(const sim::Trace& trace)
         }
     }
     std::vector<TimeUse> uses;
+    uses.reserve(edges.size());
     for (Edges& ofProcess : edges)
         uses.push_back(timeUseOf(ofProcess, trace.endNs));
     return uses;

@@ -86,7 +86,7 @@ KeyPair createKeyFiles(const fs::path& path)
     publicPath += ".pub";
     if (fs::exists(publicPath)) // before the secret one is written
         throw sim::Error(publicPath.string() + " exists already: name another file");
-    const KeyPair keys = makeKeyPair();
+    KeyPair keys = makeKeyPair();
     writeNew(path,
              std::string(kTitle) + ". Secret: for its owner only\npublic " + keys.publicKey + "\nsecret " + keys.secretKey + "\n",
              S_IRUSR | S_IWUSR);
@@ -98,9 +98,9 @@ KeyPair createKeyFiles(const fs::path& path)
 KeyPair readKeyPair(const fs::path& path)
 {
     const std::string text = readSmallFile(path);
-    const KeyPair keys{valueOf(text, "public").value_or(""), valueOf(text, "secret").value_or("")};
+    KeyPair keys{valueOf(text, "public").value_or(""), valueOf(text, "secret").value_or("")};
     if (!isKey(keys.publicKey) || !isKey(keys.secretKey))
-        throw sim::Error(path.string() + ": is no key file: it needs the lines \"public KEY\" and \"secret KEY\" of " +
+        throw sim::Error(path.string() + R"(: is no key file: it needs the lines "public KEY" and "secret KEY" of )" +
                          std::to_string(kKeyCharacters) + " characters each");
     struct stat status {};
     if (::stat(path.c_str(), &status) == 0 && (status.st_mode & (S_IRWXG | S_IRWXO)) != 0)
@@ -112,7 +112,7 @@ std::string readPublicKey(const std::string& fileOrKey)
 {
     if (isKey(fileOrKey))
         return fileOrKey;
-    const std::string key = valueOf(readSmallFile(fileOrKey), "public").value_or("");
+    std::string key = valueOf(readSmallFile(fileOrKey), "public").value_or("");
     if (!isKey(key))
         throw sim::Error(fileOrKey + ": is no public key: it needs a line \"public KEY\" of " + std::to_string(kKeyCharacters) +
                          " characters");

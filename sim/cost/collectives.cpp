@@ -64,6 +64,8 @@ std::int64_t CostModel::collectiveNs(const OpShape& shape, const GroupShape& gro
 {
     if (group.size <= 1)
         return 0;
+    if (const MeasuredTime* measured = measuredTransfer(static_cast<std::size_t>(shape.collective), group.spanningTier()))
+        return std::llround(measured->seconds(static_cast<double>(std::max<std::int64_t>(1, shape.bytes)), group.size) * 1e9);
     const RingPath path = ringPath(group, m_cluster);
     const double n = group.size;
     const double bytes = static_cast<double>(shape.bytes);
@@ -97,6 +99,8 @@ std::int64_t CostModel::collectiveNs(const OpShape& shape, const GroupShape& gro
 
 std::int64_t CostModel::sendNs(std::int64_t bytes, int tier) const
 {
+    if (const MeasuredTime* measured = measuredTransfer(kSendCurve, tier))
+        return std::llround(measured->seconds(static_cast<double>(std::max<std::int64_t>(1, bytes)), 2) * 1e9);
     const Tier& crossed = m_cluster.tiers[static_cast<std::size_t>(tier)];
     const double seconds =
         static_cast<double>(bytes) / (crossed.bandwidthGBs * 1e9 * m_cluster.efficiency.network) + crossed.latencyUs * 1e-6;

@@ -1,8 +1,9 @@
 // How long an op takes. The seam between what is executed (program) and on what (cluster): kernels by a roofline over their
 // shape, collectives by latency and bandwidth on the tiers they cross. Constants belong to the GPU type (Efficiency), never to a
-// scenario.
+// scenario. Where the cluster has a measured profile, its times are taken instead.
 #pragma once
 
+#include "sim/cost/measured_time.h"
 #include "sim/mesh/placement.h"
 #include "sim/program/program.h"
 #include "sim/scenario/scenario.h"
@@ -36,8 +37,17 @@ public:
 
 private:
     double gemmSeconds(const OpShape&) const;
+    const MeasuredTime* measuredKernel(const OpShape&) const;
+    /// `kind`: a CollectiveKind, or kSendCurve. Null beyond the innermost tier: the profile is of one machine.
+    const MeasuredTime* measuredTransfer(std::size_t kind, int tier) const;
 
-    Cluster m_cluster;
+    static constexpr std::size_t kSendCurve = 5; ///< after the kinds of collectives
+    static constexpr std::size_t kNotMeasured = ~std::size_t{0};
+    std::vector<MeasuredTime> m_measured;
+    std::array<std::array<std::size_t, kKernelPassCount>, kKernelFamilyCount> m_kernelCurve; ///< index into m_measured
+    std::array<std::size_t, kSendCurve + 1> m_transferCurve;                                 ///< likewise
+
+    Cluster m_cluster;                    ///< without the profile
     double m_gemmFlopsPerSecond = 0;      ///< dense peak of the precision
     double m_attentionFlopsPerSecond = 0; ///< attention runs in 16 bit under fp8
     int m_elementBytes = 2;

@@ -1,9 +1,13 @@
 #include "sim/cost/cost.h"
+#include "sim/cost/profile_curves.h"
 #include "sim/error.h"
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <string>
+#include <tuple>
+#include <utility>
 
 namespace sim {
 namespace {
@@ -40,6 +44,35 @@ CostModel::CostModel(const Scenario& scenario)
     const bool has16Bit = gpu.peakTflops.contains(Precision::bf16);
     m_attentionFlopsPerSecond =
         scenario.training.precision == Precision::fp8 && has16Bit ? peak(gpu, Precision::bf16) : m_gemmFlopsPerSecond;
+
+    const HardwareProfile profile = std::exchange(m_cluster.efficiency.profile, {});
+    const auto find = [&](const std::vector<MeasuredCurve>& curves, const std::string& name) {
+        const auto found = std::find_if(curves.begin(), curves.end(), [&](const MeasuredCurve& c) { return c.name == name; });
+        if (found == curves.end())
+            return kNotMeasured;
+        m_measured.emplace_back(*found);
+        return m_measured.size() - 1;
+    };
+    const bool precisionFits = !profile.precision || *profile.precision == scenario.training.precision;
+    for (std::size_t family = 0; family < kKernelFamilyCount; ++family)
+        for (std::size_t pass = 0; pass < kKernelPassCount; ++pass) {
+            const std::string name = kernelCurveName(static_cast<KernelFamily>(family), static_cast<KernelPass>(pass), scenario);
+            m_kernelCurve[family][pass] = precisionFits && !name.empty() ? find(profile.kernels, name) : kNotMeasured;
+        }
+    for (std::size_t kind = 0; kind < kSendCurve; ++kind)
+        m_transferCurve[kind] = find(profile.transfers, transferCurveName(static_cast<CollectiveKind>(kind)));
+    m_transferCurve[kSendCurve] = find(profile.transfers, kSendCurveName);
+}
+
+const MeasuredTime* CostModel::measuredKernel(const OpShape& shape) const
+{
+    const std::size_t curve = m_kernelCurve[static_cast<std::size_t>(shape.family)][static_cast<std::size_t>(shape.pass)];
+    return curve == kNotMeasured ? nullptr : &m_measured[curve];
+}
+
+const MeasuredTime* CostModel::measuredTransfer(std::size_t kind, int tier) const
+{
+    return tier > 0 || m_transferCurve[kind] == kNotMeasured ? nullptr : &m_measured[m_transferCurve[kind]];
 }
 
 /// Roofline with tile and wave quantisation: a GEMM is cut into tiles, tiles run in waves over the multiprocessors, and the main
@@ -68,6 +101,10 @@ double CostModel::gemmSeconds(const OpShape& shape) const
 
 std::int64_t CostModel::kernelNs(const OpShape& shape) const
 {
+    if (const MeasuredTime* measured = measuredKernel(shape)) {
+        const auto size = [](std::int64_t value) { return static_cast<double>(std::max<std::int64_t>(1, value)); };
+        return toNs(measured->seconds(size(shape.m), size(shape.n), size(shape.k), size(shape.batch)));
+    }
     const Efficiency& efficiency = m_cluster.efficiency;
     const double memorySeconds =
         static_cast<double>(shape.bytes) / (m_cluster.gpu.memoryBandwidthGBs * kGiga * efficiency.memory);
@@ -93,12 +130,23 @@ std::int64_t CostModel::kernelNs(const OpShape& shape) const
 OpDurations CostModel::price(const Program& program, const GroupGeometry& geometry) const
 {
     OpDurations durations(program.passes.size());
+    // A program has few shapes and many ops, and looking among measurements takes longer than the formulas.
+    using Key = std::tuple<KernelFamily, KernelPass, std::int64_t, std::int64_t, std::int64_t, std::int64_t>;
+    std::map<Key, std::int64_t> known;
+    const auto kernel = [&](const OpShape& shape) {
+        if (measuredKernel(shape) == nullptr)
+            return kernelNs(shape);
+        const auto [place, isNew] = known.try_emplace({shape.family, shape.pass, shape.m, shape.n, shape.k, shape.batch}, 0);
+        if (isNew)
+            place->second = kernelNs(shape);
+        return place->second;
+    };
     for (std::size_t p = 0; p < program.passes.size(); ++p) {
         const Pass& pass = program.passes[p];
         durations[p].resize(pass.ops.size());
         for (std::size_t i = 0; i < pass.ops.size(); ++i) {
             if (pass.ops[i].kind == OpKind::compute)
-                durations[p][i] = kernelNs(pass.shapes[i]);
+                durations[p][i] = kernel(pass.shapes[i]);
             else if (pass.ops[i].kind == OpKind::collective)
                 durations[p][i] = collectiveNs(pass.shapes[i], geometry.shapes[static_cast<std::size_t>(pass.ops[i].group)]);
         }

@@ -25,7 +25,7 @@ public:
 
     void norm(std::string_view name, std::int64_t tokens, std::int64_t width)
     {
-        Operator op{.kind = OperatorKind::elementwise, .name = name};
+        Operator op{.kind = OperatorKind::elementwise, .family = KernelFamily::norm, .name = name, .m = tokens, .n = width};
         const std::int64_t tensor = tokens * width * m_bytes;
         op.forwardBytes = 2 * tensor;
         op.backwardBytes = 4 * tensor; // reads gradient, input and the normalised value, writes the gradient
@@ -36,10 +36,7 @@ public:
 
     Operator gemmOperator(std::string_view name, std::int64_t m, std::int64_t n, std::int64_t k, bool bias) const
     {
-        Operator op{.kind = OperatorKind::gemm, .name = name};
-        op.m = m;
-        op.n = n;
-        op.k = k;
+        Operator op{.kind = OperatorKind::gemm, .family = KernelFamily::gemm, .name = name, .m = m, .n = n, .k = k};
         op.flops = 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
         op.savedInputBytes = m * k * m_bytes;
         op.savedGradientBytes = m * n * m_bytes;
@@ -57,6 +54,15 @@ public:
         op.attentionCore = attentionCore;
         op.routed = routed;
         add(op);
+    }
+
+    /// Says what the last operator is to a measured profile.
+    void classify(KernelFamily family, std::int64_t rows, std::int64_t columns)
+    {
+        Operator& op = m_list.operators.back();
+        op.family = family;
+        op.m = rows;
+        op.n = columns;
     }
 
     void collective(OperatorKind kind, std::string_view name, std::int64_t bytes)
@@ -82,6 +88,7 @@ public:
         const std::int64_t tensor = m_local * m_hidden * m_bytes;
         const std::int64_t mask = usesDropout(m_model) ? m_local * m_hidden : 0;
         elementwise(name, 3 * tensor + mask, (mask > 0 ? 2 * tensor : tensor) + mask, mask);
+        classify(KernelFamily::residual, m_local, m_hidden);
     }
 
     void add(const Operator& op) { m_list.operators.push_back(op); }
@@ -162,7 +169,11 @@ void Builder::attentionCore(std::int64_t heads, std::int64_t qkDim, std::int64_t
         for (int block = 0; block < m_sharding.cp; ++block) {
             if (block > 0)
                 collective(OperatorKind::ringExchange, "attn.ring", keyValueBytes);
-            Operator op{.kind = OperatorKind::attention, .name = "attn.core"};
+            Operator op{.kind = OperatorKind::attention, .family = KernelFamily::attention, .name = "attn.core"};
+            op.m = queries;
+            op.n = static_cast<std::int64_t>(2 * seenBlocks * static_cast<double>(queries));
+            op.k = qkDim;
+            op.batch = b * heads;
             op.flops = 2.0 * blockPairs * static_cast<double>(qkDim + vDim) * seenBlocks;
             op.backwardFlopsFactor = 2.5;
             op.forwardBytes = queryBytes + readKeyValueBytes + m_tokens * heads * vDim * m_bytes;
@@ -213,6 +224,7 @@ void Builder::attention()
         const std::int64_t keyValueBytes = m_tokens * heads * (qkDim + m_model.vHeadDim) * m_bytes;
         elementwise("attn.rope", 2 * m_tokens * heads * m_model.qkRopeHeadDim * m_bytes,
                     2 * m_tokens * heads * m_model.qkRopeHeadDim * m_bytes, 0);
+        classify(KernelFamily::rope, m_tokens, heads * m_model.qkRopeHeadDim);
         attentionCore(heads, qkDim, m_model.vHeadDim, keyValueBytes);
         outputWidth = heads * m_model.vHeadDim;
     } else {
@@ -221,6 +233,7 @@ void Builder::attention()
         if (m_model.positionEmbedding == PositionEmbedding::rope) {
             const std::int64_t rotated = m_tokens * (heads + keyValueHeads) * dim * m_bytes;
             elementwise("attn.rope", 2 * rotated, 2 * rotated, 0);
+            classify(KernelFamily::rope, m_tokens, (heads + keyValueHeads) * dim);
         }
         attentionCore(heads, dim, dim, 2 * m_tokens * keyValueHeads * dim * m_bytes);
         outputWidth = heads * dim;
@@ -242,6 +255,7 @@ void Builder::denseMlp(std::string_view up, std::string_view activation, std::st
     add(first);
     const std::int64_t tensor = m_tokens * local * m_bytes;
     elementwise(activation, (projections + 1) * tensor, (2 * projections + 1) * tensor, projections * tensor);
+    classify(KernelFamily::activation, m_tokens, local);
     Operator second = gemmOperator(down, m_tokens, m_hidden, local, m_model.bias);
     second.savedGradientBytes = m_local * m_hidden * m_bytes;
     add(second);
@@ -260,6 +274,7 @@ void Builder::experts()
     router.savedGradientBytes = m_local * m_model.numExperts * 4; // logits in single precision
     add(router);
     elementwise("moe.permute", 2 * routedBytes, 2 * routedBytes, 0, false, true);
+    classify(KernelFamily::permute, routedTokens, m_hidden);
     if (m_sharding.ep > 1)
         collective(OperatorKind::dispatchTokens, "moe.dispatch", routedBytes);
     const std::int64_t etp = m_sharding.etp;
@@ -274,6 +289,7 @@ void Builder::experts()
     const bool bias = m_model.bias || m_model.expertBias;
     const auto grouped = [&](std::string_view name, std::int64_t n, std::int64_t k) {
         Operator op = gemmOperator(name, perExpert, n, k, bias);
+        op.family = KernelFamily::groupedGemm;
         op.batch = localExperts;
         op.routed = true;
         op.flops = 2.0 * static_cast<double>(tokens) * static_cast<double>(n) * static_cast<double>(k);
@@ -285,12 +301,14 @@ void Builder::experts()
     add(grouped("moe.up", projections * width, m_hidden));
     const std::int64_t tensor = tokens * width * m_bytes;
     elementwise("moe.act", (projections + 1) * tensor, (2 * projections + 1) * tensor, projections * tensor, false, true);
+    classify(KernelFamily::activation, tokens, width);
     add(grouped("moe.down", m_hidden, width));
     if (etp > 1)
         collective(OperatorKind::leaveExpertTensor, "moe.reduce", routedBytes * etp);
     if (m_sharding.ep > 1)
         collective(OperatorKind::combineTokens, "moe.combine", routedBytes);
     elementwise("moe.unpermute", 2 * routedBytes, 3 * routedBytes, routedBytes, false, true);
+    classify(KernelFamily::unpermute, m_local, topK * m_hidden);
 }
 
 } // namespace
@@ -369,7 +387,9 @@ OperatorList embeddingOperators(const Model& model, const Sharding& sharding)
     Builder builder(model, sharding);
     builder.m_list.inputBytes = builder.m_tokens * 8; // token ids
     const std::int64_t tensor = builder.m_tokens * builder.m_hidden * builder.m_bytes;
-    Operator lookup{.kind = OperatorKind::elementwise, .name = "embed"};
+    Operator lookup{.kind = OperatorKind::elementwise, .family = KernelFamily::embedding, .name = "embed"};
+    lookup.m = builder.m_tokens;
+    lookup.n = builder.m_hidden;
     lookup.forwardBytes = 2 * tensor;
     lookup.backwardBytes = 2 * tensor;
     lookup.savedBytes = builder.m_tokens * 8 + (usesDropout(model) ? builder.m_local * builder.m_hidden : 0);
@@ -395,6 +415,7 @@ OperatorList headOperators(const Model& model, const Sharding& sharding, bool ow
     // Logits and their softmax in single precision; the gradient overwrites them (Korthikanti et al. 2022, section 4.3: 4sbV/t).
     const std::int64_t logits = builder.m_tokens * vocabulary;
     builder.elementwise("loss", logits * (builder.m_bytes + 3 * 4), logits * (4 + builder.m_bytes), logits * 4);
+    builder.classify(KernelFamily::loss, builder.m_tokens, vocabulary);
     if (sharding.tp > 1)
         builder.collective(OperatorKind::syncLoss, "loss.sync", builder.m_tokens * 12);
     return builder.take();

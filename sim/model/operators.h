@@ -25,12 +25,33 @@ enum class OperatorKind : std::uint8_t {
     syncLoss           ///< small all-reduces of the vocabulary-parallel cross-entropy
 };
 
+/// What a kernel does: kernels of one family have one curve of time against shape in a measured profile.
+enum class KernelFamily : std::uint8_t {
+    other, ///< priced by its bytes alone
+    gemm,
+    groupedGemm,
+    attention,
+    norm,
+    activation,
+    residual,
+    rope,
+    embedding,
+    loss,
+    permute,
+    unpermute,
+    optimizer
+};
+inline constexpr std::size_t kKernelFamilyCount = 13;
+
 /// Bytes are per rank and micro-batch. `saved*` follow Korthikanti et al. 2022, section 4, and the Zero Bubble paper, table 1:
 /// M_B - M_W is freed by the input-gradient pass, M_W by the weight-gradient pass.
 struct Operator {
     OperatorKind kind = OperatorKind::elementwise;
+    KernelFamily family = KernelFamily::other;
     std::string_view name;
-    std::int64_t m = 0, n = 0, k = 0, batch = 1;      ///< GEMM
+    /// GEMM: the product; attention: queries, twice the keys that one sees on average, head dimension, sequences x heads;
+    /// elementwise: m rows of n elements.
+    std::int64_t m = 0, n = 0, k = 0, batch = 1;
     bool weightless = false;                          ///< GEMM of two activations (unfused attention): both gradients belong to I
     bool routed = false;                              ///< belongs to the experts: grouped GEMM, gradients reduced over expt_dp
     bool attentionCore = false;                       ///< recomputed by `selective`

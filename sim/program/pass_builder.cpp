@@ -9,9 +9,11 @@ namespace {
 /// Pieces in which a tensor-parallel collective overlaps its GEMM (overlap.tp_comm), as user buffers of Transformer Engine do.
 constexpr std::int64_t kTensorOverlapPieces = 4;
 
-OpShape gemmShape(const Operator& op, std::int64_t m, std::int64_t n, std::int64_t k)
+OpShape gemmShape(const Operator& op, KernelPass pass, std::int64_t m, std::int64_t n, std::int64_t k)
 {
     OpShape shape;
+    shape.family = op.family;
+    shape.pass = pass;
     shape.kernel = op.routed ? KernelKind::groupedGemm : KernelKind::gemm;
     shape.m = m;
     shape.n = n;
@@ -28,19 +30,31 @@ OpShape memoryShape(std::int64_t bytes)
     return shape;
 }
 
+OpShape memoryShape(const Operator& op, KernelPass pass)
+{
+    OpShape shape = memoryShape(pass == KernelPass::forward ? op.forwardBytes : op.backwardBytes);
+    shape.family = op.family;
+    shape.pass = pass;
+    shape.m = op.m;
+    shape.n = op.n;
+    shape.k = op.k;
+    shape.batch = op.batch;
+    return shape;
+}
+
 OpShape forwardShape(const Operator& op)
 {
     switch (op.kind) {
     case OperatorKind::gemm:
-        return gemmShape(op, op.m, op.n, op.k);
+        return gemmShape(op, KernelPass::forward, op.m, op.n, op.k);
     case OperatorKind::attention: {
-        OpShape shape = memoryShape(op.forwardBytes);
+        OpShape shape = memoryShape(op, KernelPass::forward);
         shape.kernel = KernelKind::attentionForward;
         shape.flops = op.flops;
         return shape;
     }
     default:
-        return memoryShape(op.forwardBytes);
+        return memoryShape(op, KernelPass::forward);
     }
 }
 
@@ -234,7 +248,8 @@ std::size_t PassBuilder::gatherThenGemm(const Bucket& bucket, std::size_t index,
         return 0;
     const Operator& gemm = gathers ? second : first;
     const Operator& collective = gathers ? first : second;
-    OpShape piece = gemmShape(gemm, std::max<std::int64_t>(1, gemm.m / kTensorOverlapPieces), gemm.n, gemm.k);
+    OpShape piece =
+        gemmShape(gemm, KernelPass::forward, std::max<std::int64_t>(1, gemm.m / kTensorOverlapPieces), gemm.n, gemm.k);
     piece.flops = gemm.flops / static_cast<double>(kTensorOverlapPieces);
     const std::int64_t bytes = collective.commBytes / kTensorOverlapPieces;
     for (int i = 0; i < kTensorOverlapPieces; ++i) {
@@ -398,19 +413,19 @@ void PassBuilder::inputGradient(const Operator& op, OpPurpose purpose, bool spli
 {
     switch (op.kind) {
     case OperatorKind::gemm:
-        compute(op, ".dgrad", purpose, gemmShape(op, op.m, op.k, op.n));
+        compute(op, ".dgrad", purpose, gemmShape(op, KernelPass::backward, op.m, op.k, op.n));
         if (op.weightless)
-            compute(op, ".dgrad", purpose, gemmShape(op, op.n, op.k, op.m));
+            compute(op, ".dgrad", purpose, gemmShape(op, KernelPass::backward, op.n, op.k, op.m));
         break;
     case OperatorKind::attention: {
-        OpShape shape = memoryShape(op.backwardBytes);
+        OpShape shape = memoryShape(op, KernelPass::backward);
         shape.kernel = KernelKind::attentionBackward;
         shape.flops = op.flops * op.backwardFlopsFactor;
         compute(op, ".backward", purpose, shape);
         break;
     }
     default:
-        compute(op, ".backward", purpose, memoryShape(op.backwardBytes));
+        compute(op, ".backward", purpose, memoryShape(op, KernelPass::backward));
         break;
     }
     Op& last = m_pass.ops.back();
@@ -422,7 +437,7 @@ void PassBuilder::inputGradient(const Operator& op, OpPurpose purpose, bool spli
 
 void PassBuilder::weightGradient(const Operator& op, OpPurpose purpose, bool split)
 {
-    compute(op, ".wgrad", purpose, gemmShape(op, op.k, op.n, op.m));
+    compute(op, ".wgrad", purpose, gemmShape(op, KernelPass::weightGradient, op.k, op.n, op.m));
     m_pass.ops.back().freeBytes += op.savedInputBytes + (split ? op.savedGradientBytes : 0);
 }
 
@@ -635,7 +650,11 @@ Pass PassBuilder::finish(ParameterElements elements, bool sharesEmbedding, std::
     op.purpose = OpPurpose::optimizer;
     op.waits = maskOf(Stream::dp);
     op.label = m_labels.intern("optimizer");
-    emit(op, memoryShape(updated * bytesPerElement));
+    OpShape shape = memoryShape(updated * bytesPerElement);
+    shape.family = KernelFamily::optimizer;
+    shape.m = 1;
+    shape.n = updated;
+    emit(op, shape);
 
     const bool gathersAtTheEnd = (layout.zeroStage == 1 || layout.zeroStage == 2) && !training.overlap.paramGather;
     if (gathersAtTheEnd) {

@@ -60,11 +60,18 @@ enum class CollectiveKind : std::uint8_t { allReduce, allGather, reduceScatter, 
 
 enum class KernelKind : std::uint8_t { gemm, groupedGemm, attentionForward, attentionBackward, memoryBound };
 
+/// Which of an operator's kernels; only linear layers have a weight gradient of its own.
+enum class KernelPass : std::uint8_t { forward, backward, weightGradient };
+inline constexpr std::size_t kKernelPassCount = 3;
+
 /// What the cost model needs to know of an op.
 struct OpShape {
     KernelKind kernel = KernelKind::memoryBound;
     CollectiveKind collective = CollectiveKind::allReduce;
-    std::int64_t m = 0, n = 0, k = 0, batch = 1; ///< GEMM
+    KernelFamily family = KernelFamily::other;
+    KernelPass pass = KernelPass::forward;
+    /// GEMM: rows and columns of the result, length of the sums. Attention, elementwise: as in Operator; optimizer: one row.
+    std::int64_t m = 0, n = 0, k = 0, batch = 1;
     double flops = 0;
     std::int64_t bytes = 0; ///< memory traffic of a kernel; whole tensor of a collective; sent by a ringShift
     bool operator==(const OpShape&) const = default;

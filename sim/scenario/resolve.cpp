@@ -1,6 +1,7 @@
 #include "sim/scenario/resolve.h"
 
 #include "sim/scenario/files.h"
+#include "sim/scenario/hardware_profile.h"
 #include "sim/scenario/nearest.h"
 #include "sim/scenario/schedule_kinds.h"
 #include "sim/scenario/schema.h"
@@ -305,6 +306,14 @@ private:
         from.read("grouped_gemm", efficiency.groupedGemm);
         from.read("launch_us", efficiency.launchUs);
         from.read("network", efficiency.network);
+        HardwareProfile& profile = efficiency.profile;
+        from.read("device", profile.device);
+        if (const Json* precision = from.find("precision"))
+            profile.precision = fromWord(kPrecisionWords, precision->get_ref<const std::string&>(), Precision::fp32);
+        if (const Json* curves = from.find("kernels"))
+            profile.kernels = curvesFromJson(*curves);
+        if (const Json* curves = from.find("transfers"))
+            profile.transfers = curvesFromJson(*curves);
     }
 
     /// A file that the scenario names. Shared scenarios must not make the reader wait at a pipe or a device.

@@ -36,6 +36,7 @@ private:
     // rules_cluster.cpp: the model by itself, the cluster by itself, and whether the ranks fit it
     void model();
     void cluster();
+    void profile();
     void world();
 
     // rules_layout.cpp: what the parallel dimensions cut, and where ranks and shards lie

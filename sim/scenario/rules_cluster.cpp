@@ -2,6 +2,7 @@
 #include "sim/scenario/rules.h"
 
 #include "sim/scenario/nearest.h"
+#include "sim/scenario/words.h"
 
 #include <algorithm>
 #include <limits>
@@ -69,6 +70,29 @@ void Rules::cluster()
     if (!c.tiers.empty() && c.tiers.back().span != 0 && c.tiers.back().span < gpus)
         error("/cluster/tiers",
               "the last tier joins " + text(c.tiers.back().span) + " of " + text(gpus) + " GPUs; let it span \"all\"");
+}
+
+/// A kernel measured twice under one name, or a profile of another precision: what was measured would not count.
+void Rules::profile()
+{
+    if (!sound({"/cluster/efficiency"}))
+        return;
+    const HardwareProfile& measured = m_scenario.cluster.efficiency.profile;
+    const auto checkNames = [this](const std::vector<MeasuredCurve>& curves, const char* list) {
+        for (std::size_t i = 0; i < curves.size(); ++i)
+            for (std::size_t earlier = 0; earlier < i; ++earlier)
+                if (curves[earlier].name == curves[i].name)
+                    error("/cluster/efficiency/" + std::string(list) + "/" + text(static_cast<std::int64_t>(i)) + "/name",
+                          "\"" + curves[i].name + "\" has been measured already at number " +
+                              text(static_cast<std::int64_t>(earlier + 1)) + "; join their points");
+    };
+    checkNames(measured.kernels, "kernels");
+    checkNames(measured.transfers, "transfers");
+    const Precision precision = m_scenario.training.precision;
+    if (!measured.kernels.empty() && measured.precision && *measured.precision != precision)
+        warning("/cluster/efficiency/precision",
+                "the profile's kernels were measured in " + std::string(toWord(kPrecisionWords, *measured.precision)) +
+                    " and do not count for training in " + std::string(toWord(kPrecisionWords, precision)));
 }
 
 void Rules::world()

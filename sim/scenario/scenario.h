@@ -63,6 +63,32 @@ struct Model {
     bool operator==(const Model&) const = default;
 };
 
+/// One measurement. Kernels: rows and columns of a matrix product's result and the length of its sums; of attention queries, twice
+/// the keys that one sees on average (causal: all keys), head dimension, sequences x heads; rows and columns (k = 1) of what works element by element. Transfers: m is the
+/// size of the whole tensor in bytes, n the number of members.
+struct MeasuredPoint {
+    double m = 1, n = 1, k = 1, batch = 1;
+    double microseconds = 0;
+    bool operator==(const MeasuredPoint&) const = default;
+};
+
+/// Time against shape of one kind of kernel ("gemm.forward") or transfer ("all_reduce"); schema: kernel_curve, transfer_curve.
+struct MeasuredCurve {
+    std::string name;
+    std::vector<MeasuredPoint> points;
+    bool operator==(const MeasuredCurve&) const = default;
+};
+
+/// What was measured on a real machine. What it does not know is priced by the constants of Efficiency.
+struct HardwareProfile {
+    std::string device;                 ///< "Intel Xeon …, one core": for people
+    std::optional<Precision> precision; ///< of the kernels; they count where the scenario trains in it
+    std::vector<MeasuredCurve> kernels;
+    std::vector<MeasuredCurve> transfers; ///< inside one domain of the innermost tier
+    bool empty() const { return kernels.empty() && transfers.empty(); }
+    bool operator==(const HardwareProfile&) const = default;
+};
+
 /// What kernels reach of a GPU's peaks. Belongs to a GPU type (or a measured profile), never to a scenario.
 struct Efficiency {
     std::string id;                  ///< catalogue id or file it came from
@@ -74,6 +100,7 @@ struct Efficiency {
     double groupedGemm = 0.60;       ///< further factor on GEMMs of experts
     double launchUs = 3.0;           ///< shortest time from one kernel's start to the next, microseconds
     double network = 0.85;           ///< fraction of a link's bandwidth that collectives reach
+    HardwareProfile profile;         ///< beats the constants where it has measured
     bool operator==(const Efficiency&) const = default;
 };
 

@@ -11,6 +11,7 @@ void Rules::run()
 {
     model();
     cluster();
+    profile();
     world();
     tensorParallel();
     experts();

@@ -1,5 +1,6 @@
 // A resolved scenario as a file that needs no catalogue.
 #include "sim/scenario/document.h"
+#include "sim/scenario/hardware_profile.h"
 #include "sim/scenario/json_text.h"
 #include "sim/scenario/words.h"
 
@@ -56,7 +57,7 @@ Json toJson(const Model& m)
 
 Json toJson(const Efficiency& e)
 {
-    return {{"id", e.id},
+    Json json{{"id", e.id},
             {"gemm", number(e.gemm)},
             {"gemm_half_k", number(e.gemmHalfK)},
             {"attention_forward", number(e.attentionForward)},
@@ -65,6 +66,8 @@ Json toJson(const Efficiency& e)
             {"grouped_gemm", number(e.groupedGemm)},
             {"launch_us", number(e.launchUs)},
             {"network", number(e.network)}};
+    json.update(toJson(e.profile));
+    return json;
 }
 
 Json toJson(const Cluster& c)

@@ -25,7 +25,7 @@ std::vector<live::RankSpan> typicalSpans(std::size_t count, int step = 0)
 {
     std::mt19937 random(1);
     std::vector<live::RankSpan> spans(count);
-    std::vector<std::int64_t> clock(kRanks, std::int64_t{40'000'000'000'000} + step * 100'000'000);
+    std::vector<std::int64_t> clock(kRanks, std::int64_t{40'000'000'000'000} + std::int64_t{step} * 100'000'000);
     for (std::size_t i = 0; i < count; ++i) {
         const std::size_t rank = i / 5 % (kRanks / 2) * 2 + i / (5 * kRanks / 2) % 2;
         live::SpanRecord& span = spans[i].span;
@@ -102,7 +102,7 @@ void pushRecord(benchmark::State& state)
     }
     state.SetItemsProcessed(state.iterations() * 4096);
 }
-BENCHMARK(pushRecord);
+BENCHMARK(pushRecord)->Iterations(2000);
 
 void packSpans(benchmark::State& state)
 {

@@ -1,0 +1,80 @@
+#include "live/cli/control.h"
+
+#include "sim/error.h"
+
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+
+namespace live::cli {
+namespace {
+
+std::atomic<int> g_signals{0}; // NOLINT(cppcoreguidelines-avoid-non-const-global-variables): a signal has no other way in
+
+void noteSignal(int)
+{
+    constexpr int kImpatient = 3, kInterrupted = 130;
+    if (g_signals.fetch_add(1) + 1 >= kImpatient)
+        std::_Exit(kInterrupted);
+}
+
+} // namespace
+
+Control::Control(bool canCheckpoint, bool alone) : m_canCheckpoint(canCheckpoint), m_alone(alone) {}
+
+void Control::catchSignals()
+{
+    std::signal(SIGINT, noteSignal);
+    std::signal(SIGTERM, noteSignal);
+}
+
+void Control::set(std::atomic<bool>& flag, bool value)
+{
+    const std::lock_guard lock(m_mutex);
+    flag = value;
+    m_changed.notify_all();
+}
+
+std::string Control::pause()
+{
+    if (!m_alone)
+        throw sim::Error("a run of several processes cannot pause: the others would take it for a failure");
+    set(m_paused, true);
+    return "pauses after this step";
+}
+
+std::string Control::resume()
+{
+    set(m_paused, false);
+    return "goes on";
+}
+
+std::string Control::stop()
+{
+    set(m_stop, true);
+    return "stops after this step";
+}
+
+std::string Control::checkpoint()
+{
+    if (!m_canCheckpoint)
+        throw sim::Error("the run was started without --checkpoint FOLDER");
+    if (!m_alone)
+        throw sim::Error("a run of several processes writes checkpoints with --every only");
+    set(m_checkpoint, true);
+    return "writes a checkpoint after this step";
+}
+
+bool Control::stopped() const
+{
+    return m_stop || g_signals > 0;
+}
+
+void Control::waitWhilePaused()
+{
+    std::unique_lock lock(m_mutex);
+    while (m_paused && !stopped())
+        m_changed.wait_for(lock, std::chrono::milliseconds(100)); // a signal cannot notify
+}
+
+} // namespace live::cli

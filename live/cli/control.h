@@ -1,0 +1,41 @@
+// What viewers and signals may ask of a training; done between two steps.
+#pragma once
+
+#include "live/stream/publisher.h"
+
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <string>
+
+namespace live::cli {
+
+class Control final : public RunControl {
+public:
+    /// `alone`: the run is this one process; several cannot pause.
+    Control(bool canCheckpoint, bool alone);
+
+    std::string pause() override;
+    std::string resume() override;
+    std::string stop() override;
+    std::string checkpoint() override;
+
+    bool stopped() const;
+    bool takeCheckpoint() { return m_checkpoint.exchange(false); }
+    bool isPaused() const { return m_paused; }
+    /// Returns when the run may go on, or shall stop.
+    void waitWhilePaused();
+
+    /// From now on Ctrl-C and a polite end stop the run after its step; a third one ends the program at once.
+    static void catchSignals();
+
+private:
+    void set(std::atomic<bool>& flag, bool value);
+
+    const bool m_canCheckpoint, m_alone;
+    std::atomic<bool> m_paused{false}, m_stop{false}, m_checkpoint{false};
+    std::mutex m_mutex;
+    std::condition_variable m_changed;
+};
+
+} // namespace live::cli

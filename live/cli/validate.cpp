@@ -1,0 +1,145 @@
+#include "live/cli/command.h"
+#include "live/profile/calibrate.h"
+#include "live/profile/observe.h"
+#include "sim/cli/table.h"
+#include "sim/scenario/files.h"
+#include "sim/scenario/hardware_profile.h"
+#include "sim/simulation.h"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+namespace live::cli {
+namespace {
+
+struct Arguments {
+    std::vector<std::string> files, overrides, calibrateWith;
+    std::string profile, out;
+    int steps = ObserveOptions().steps, workers = ObserveOptions().workers;
+    bool json = false;
+};
+
+struct Row {
+    std::string layout;
+    double predicted = 0, asIfParallel = 0, wall = 0;
+    double error() const { return predicted / asIfParallel - 1; }
+};
+
+class Validation {
+public:
+    explicit Validation(const Arguments& arguments)
+        : m_arguments(arguments), m_catalogue(sim::Catalogue::load(sim::Catalogue::findAssets()))
+    {
+        if (!arguments.profile.empty()) {
+            constexpr std::size_t kMostBytes = 4U << 20U;
+            m_profile =
+                sim::readHardwareProfile(sim::readFile(arguments.profile, kMostBytes), arguments.profile, m_catalogue.schema());
+            m_hasProfile = true;
+        }
+    }
+
+    void run()
+    {
+        Calibration calibration;
+        for (const std::string& file : m_arguments.calibrateWith)
+            calibration.add(observe(read(file)));
+        if (!m_arguments.calibrateWith.empty()) {
+            m_profile = calibration.profile(m_profile);
+            m_hasProfile = true;
+        }
+        if (!m_arguments.out.empty())
+            sim::replaceFile(m_arguments.out,
+                             sim::hardwareProfileText(std::filesystem::path(m_arguments.out).stem().string(), m_profile));
+        std::vector<Row> rows;
+        for (const std::string& file : m_arguments.files) {
+            sim::Scenario scenario = read(file);
+            const ObservedRun observed = observe(scenario);
+            if (m_hasProfile)
+                scenario.cluster.efficiency.profile = m_profile;
+            rows.push_back({.layout = std::filesystem::path(file).stem().string(),
+                            .predicted = sim::simulate(scenario)->metrics().stepTimeSeconds,
+                            .asIfParallel = median(observed.asIfParallelSeconds),
+                            .wall = median(observed.wallSeconds)});
+        }
+        m_arguments.json ? printJson(rows) : printTable(rows);
+    }
+
+private:
+    sim::Scenario read(const std::string& file) const
+    {
+        std::vector<sim::Problem> warnings;
+        sim::Scenario scenario = sim::readScenario(file, m_catalogue, m_arguments.overrides, &warnings);
+        for (const sim::Problem& warning : warnings)
+            std::cerr << warning.text() << "\n";
+        return scenario;
+    }
+
+    ObservedRun observe(const sim::Scenario& scenario) const
+    {
+        return observeRun(scenario, {.steps = m_arguments.steps, .workers = m_arguments.workers});
+    }
+
+    static void printTable(const std::vector<Row>& rows)
+    {
+        sim::cli::Table table({"layout", "predicted", "as if parallel", "error", "wall clock"});
+        std::vector<double> errors;
+        for (const Row& row : rows) {
+            table.add({row.layout, sim::cli::seconds(row.predicted), sim::cli::seconds(row.asIfParallel),
+                       sim::cli::percent(row.error()), sim::cli::seconds(row.wall)});
+            errors.push_back(std::abs(row.error()));
+        }
+        table.print(std::cout);
+        if (rows.size() > 1)
+            std::cout << "median error " << sim::cli::percent(median(errors)) << ", largest "
+                      << sim::cli::percent(*std::max_element(errors.begin(), errors.end())) << "\n";
+    }
+
+    static void printJson(const std::vector<Row>& rows)
+    {
+        nlohmann::json list = nlohmann::json::array();
+        for (const Row& row : rows)
+            list.push_back({{"layout", row.layout},
+                            {"predicted_s", row.predicted},
+                            {"as_if_parallel_s", row.asIfParallel},
+                            {"error", row.error()},
+                            {"wall_s", row.wall}});
+        std::cout << list.dump(2) << "\n";
+    }
+
+    const Arguments& m_arguments;
+    const sim::Catalogue m_catalogue;
+    sim::HardwareProfile m_profile;
+    bool m_hasProfile = false;
+};
+
+} // namespace
+
+void addValidate(CLI::App& app)
+{
+    auto arguments = std::make_shared<Arguments>();
+    CLI::App* command = app.add_subcommand(
+        "validate", "Train scenarios on the CPU for some steps and lay their step times beside the simulator's predictions");
+    command->add_option("FILE", arguments->files, "Scenario files")->type_name("")->required();
+    command->add_option("--profile", arguments->profile, "Predict with this hardware profile")->type_name("PROFILE.json");
+    command->add_option("--calibrate-with", arguments->calibrateWith, "Train this scenario first and learn from it; repeatable")
+        ->type_name("FILE")
+        ->allow_extra_args(false);
+    command->add_option("--out", arguments->out, "Write the profile that was learnt")->type_name("PROFILE.json");
+    command->add_option("--steps", arguments->steps, "Steps that count, after two that do not")
+        ->check(CLI::Range(1, 1000))
+        ->capture_default_str();
+    command->add_option("--workers", arguments->workers, "Cores to use; one is the quietest")
+        ->check(CLI::Range(1, 256))
+        ->capture_default_str();
+    command->add_option("--set", arguments->overrides, "Override a key of all files; repeatable")
+        ->type_name("POINTER=VALUE")
+        ->allow_extra_args(false);
+    command->add_flag("--json", arguments->json, "One JSON document");
+    command->callback([arguments] { Validation(*arguments).run(); });
+}
+
+} // namespace live::cli

@@ -1,0 +1,90 @@
+// The CUDA runtime of one imaginary GPU whose memory is the host's and whose kernels have run when their launch returns.
+#include "live/kernels/cuda/runtime.h"
+
+#include "live/kernels/cuda/matmul.h"
+#include "live/kernels/cuda/numbers.h"
+
+#include <chrono>
+#include <cstdlib>
+
+namespace live::cuda {
+namespace {
+
+struct EventTime {
+    std::chrono::steady_clock::time_point time;
+};
+
+EventTime* timeOf(Event event) { return reinterpret_cast<EventTime*>(event); }
+
+} // namespace
+
+int gpuCount(std::string*) { return 1; }
+GpuProperties gpuProperties(int)
+{
+    return {.name = "emulated GPU", .memoryBytes = std::int64_t{1} << 30, .major = 8, .minor = 0, .processors = 1};
+}
+void makeCurrent(int) {}
+bool allowPeer(int, int) { return true; }
+void* allocateMemory(std::size_t bytes) { return std::aligned_alloc(256, (bytes + 255) / 256 * 256); }
+void releaseMemory(void* block) noexcept { std::free(block); }
+std::size_t freeMemory() { return std::size_t{1} << 30; }
+
+Stream createStream(bool) { return nullptr; }
+void destroyStream(Stream) noexcept {}
+void synchronizeStream(Stream) {}
+Event createEvent(bool) { return reinterpret_cast<Event>(new EventTime); }
+void destroyEvent(Event event) noexcept { delete timeOf(event); }
+void recordEvent(Event event, Stream) { timeOf(event)->time = std::chrono::steady_clock::now(); }
+void waitForEvent(Stream, Event) {}
+void synchronizeEvent(Event) {}
+float millisecondsBetween(Event start, Event end)
+{
+    return std::chrono::duration<float, std::milli>(timeOf(end)->time - timeOf(start)->time).count();
+}
+
+void copyRows(Stream, const void* from, std::size_t fromStride, void* to, std::size_t toStride, std::size_t bytes,
+              std::size_t rows)
+{
+    for (std::size_t row = 0; bytes > 0 && row < rows; ++row)
+        std::memmove(static_cast<std::byte*>(to) + row * toStride, static_cast<const std::byte*>(from) + row * fromStride, bytes);
+}
+void clear(Stream, void* data, std::size_t bytes)
+{
+    if (bytes > 0)
+        std::memset(data, 0, bytes);
+}
+
+namespace {
+
+class EmulatedMatmul final : public Matmul {
+public:
+    std::size_t workspaceBytes() const override { return 0; }
+    bool multiply(Stream, const Workspace&, const MatmulProblem& p, const void* a, const void* b, const void* bias,
+                  void* d) override
+    {
+        const auto read = [](const void* data, DType type, std::int64_t at) {
+            return type == DType::bf16 ? toFloat(static_cast<const Bfloat16*>(data)[at]) : static_cast<const float*>(data)[at];
+        };
+        for (std::int64_t column = 0; column < p.n; ++column)
+            for (std::int64_t row = 0; row < p.m; ++row) {
+                const std::int64_t at = column * p.strideD + row;
+                float sum = 0;
+                for (std::int64_t i = 0; i < p.k; ++i)
+                    sum += read(a, p.input, p.transposeA ? row * p.strideA + i : i * p.strideA + row) *
+                           read(b, p.input, p.transposeB ? i * p.strideB + column : column * p.strideB + i);
+                sum += p.bias ? read(bias, p.output, row) : 0;
+                sum += p.accumulate ? read(d, p.output, at) : 0;
+                if (p.output == DType::bf16)
+                    static_cast<Bfloat16*>(d)[at] = toBfloat(sum);
+                else
+                    static_cast<float*>(d)[at] = sum;
+            }
+        return true;
+    }
+};
+
+} // namespace
+
+std::unique_ptr<Matmul> makeMatmul(int, bool) { return std::make_unique<EmulatedMatmul>(); }
+
+} // namespace live::cuda

@@ -1,0 +1,17 @@
+// What communicators need to know of a GPU's queue.
+#pragma once
+
+#include "live/kernels/cuda/runtime.h"
+#include "live/kernels/device.h"
+
+namespace live::cuda {
+
+class GpuQueue : public Queue {
+public:
+    virtual int gpu() const = 0;
+    virtual Stream stream() const = 0;
+    /// mark() on another stream of the same GPU. Any thread.
+    virtual std::int64_t markOn(Stream) = 0;
+};
+
+} // namespace live::cuda

@@ -1,0 +1,170 @@
+#include "live/kernels/cuda/attention_plain.h"
+#include "live/kernels/cuda/attention_tensor.h"
+#include "live/kernels/cuda/cuda_queue.h"
+#include "sim/error.h"
+
+#include <cmath>
+
+namespace live::cuda {
+namespace {
+
+constexpr int kTensorMaxDim = 128;
+
+Visibility visibilityOf(const AttentionShape& shape, const Tensor& q, const Tensor& k)
+{
+    return {q.rows / shape.sequences, k.rows / shape.sequences, shape.diagonal, shape.causal};
+}
+
+template <class T>
+HeadValues<T> headValues(const Tensor& values, const AttentionShape& shape)
+{
+    return {values.as<T>(), values.stride, shape.sequences};
+}
+
+float scoreScale(const AttentionShape& shape) { return static_cast<float>(1 / std::sqrt(static_cast<double>(shape.headDim))); }
+
+Grid headGrid(std::int64_t positions, int owned, int heads, const AttentionShape& shape)
+{
+    return {static_cast<unsigned>(ceilDivide(positions, owned)), static_cast<unsigned>(heads),
+            static_cast<unsigned>(shape.sequences)};
+}
+
+/// bf16 whose heads are whole groups of 16 bytes.
+template <class... Tensors>
+bool fitsTensorCores(const AttentionShape& shape, const Tensor& q, const Tensors&... rest)
+{
+    return q.type == DType::bf16 && shape.headDim % kFullWidth == 0 && shape.headDim <= kTensorMaxDim && wide(q, rest...);
+}
+
+/// The kernels' head sizes; smaller heads are filled up with zeros.
+template <class Function>
+void withHeadDim(int headDim, const Function& f)
+{
+    if (headDim <= 32)
+        f(std::integral_constant<int, 32>{});
+    else if (headDim <= 64)
+        f(std::integral_constant<int, 64>{});
+    else
+        f(std::integral_constant<int, 128>{});
+}
+
+void check(const AttentionShape& shape)
+{
+    if (shape.headDim > kPlainMaxDim)
+        throw sim::Error("Attention heads of " + std::to_string(shape.headDim) + " elements are too long for the GPU's kernels, " +
+                         "which take " + std::to_string(kPlainMaxDim) + " at most. Use more heads, or the CPU.");
+    if (shape.sequences > kMaxGridY || shape.heads > kMaxGridY)
+        throw sim::Error("Attention over " + std::to_string(shape.sequences) + " sequences of " + std::to_string(shape.heads) +
+                         " heads: the GPU's kernels take " + std::to_string(kMaxGridY) + " at most of either.");
+}
+
+} // namespace
+
+void CudaQueue::attention(const AttentionShape& shape, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& o,
+                          const Tensor& logSumExp)
+{
+    assert(q.columns == static_cast<std::int64_t>(shape.heads) * shape.headDim && o.columns == q.columns);
+    assert(k.columns == static_cast<std::int64_t>(shape.keyValueHeads) * shape.headDim && v.columns == k.columns);
+    assert(q.rows == o.rows && q.rows == logSumExp.rows && k.rows == v.rows && q.rows % shape.sequences == 0);
+    check(shape);
+    const Visibility visibility = visibilityOf(shape, q, k);
+    if (visibility.queries == 0)
+        return;
+    const Stream stream = ready();
+    const auto log = headValues<float>(logSumExp, shape);
+    withType(o.type, [&]<class OutputT>(OutputT) {
+        if (fitsTensorCores(shape, q, k, v, o)) {
+            using T = Bfloat16;
+            withHeadDim(shape.headDim, [&]<int kDim>(std::integral_constant<int, kDim>) {
+                using Tiling = ForwardTiling<kDim>;
+                launch(stream, headGrid(visibility.queries, Tiling::kOwned, shape.heads, shape), Tiling::kThreads,
+                       Tiling::kSharedBytes, attentionTensorKernel<kDim, OutputT>, visibility, shape.keyValueHeads,
+                       scoreScale(shape) * kLog2E, Heads<const T>(q, shape), Heads<const T>(k, shape), Heads<const T>(v, shape),
+                       Heads<OutputT>(o, shape), log);
+            });
+            return;
+        }
+        withType(q.type, [&]<class T>(T) {
+            launch(stream, headGrid(visibility.queries, kPlainWarps, shape.heads, shape), kPlainWarps * kWarp,
+                   plainSharedBytes(shape.headDim), attentionPlainKernel<T, OutputT>, visibility, shape.keyValueHeads,
+                   scoreScale(shape), Heads<const T>(q, shape), Heads<const T>(k, shape), Heads<const T>(v, shape),
+                   Heads<OutputT>(o, shape), log);
+        });
+    });
+}
+
+void CudaQueue::attentionGradient(const AttentionShape& shape, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& o,
+                                  const Tensor& logSumExp, const Tensor& dOutput, const Tensor& dq, const Tensor& dk,
+                                  const Tensor& dv, bool accumulate)
+{
+    assert(q.columns == static_cast<std::int64_t>(shape.heads) * shape.headDim && dOutput.columns == q.columns);
+    assert(dq.columns == q.columns && dk.columns == k.columns && dv.columns == k.columns);
+    assert(dq.type == dk.type && dk.type == dv.type && k.type == q.type && v.type == q.type);
+    check(shape);
+    const Visibility visibility = visibilityOf(shape, q, k);
+    const Stream stream = ready();
+
+    // rowsum(dO O), then, if dO is not of the scores' type, a copy of it that is.
+    const std::size_t deltaBytes = static_cast<std::size_t>(ceilDivide(q.rows * shape.heads, 64) * 64) * sizeof(float);
+    const bool convert = dOutput.type != q.type;
+    auto* const workspace = static_cast<std::byte*>(scratch(deltaBytes + (convert ? static_cast<std::size_t>(q.bytes()) : 0)));
+    auto* const deltas = reinterpret_cast<float*>(workspace);
+    Tensor slope = dOutput;
+    if (convert) {
+        slope = {workspace + deltaBytes, q.type, q.rows, q.columns, q.columns};
+        copy(dOutput, slope);
+    }
+    if (q.rows > 0)
+        withType(o.type, [&]<class OutputT>(OutputT) {
+            withType(dOutput.type, [&]<class T>(T) {
+                launch(stream, Grid{static_cast<unsigned>(ceilDivide(q.rows * shape.heads, 4))}, 4 * kWarp, 0,
+                       attentionDeltaKernel<OutputT, T>, q.rows, shape.heads, shape.headDim, View<const OutputT>(o),
+                       View<const T>(dOutput), deltas);
+            });
+        });
+    const HeadValues<const float> delta{deltas, shape.heads, shape.sequences};
+    const auto log = headValues<const float>(logSumExp, shape);
+
+    const auto run = [&]<class T, class GradientT>(auto keyKernel, auto queryKernel, int owned, int threads, std::size_t shared,
+                                                   float scale, T, GradientT) {
+        const Heads<const T> qs(q, shape), ks(k, shape), vs(v, shape), slopes(slope, shape);
+        if (visibility.keys > 0)
+            launch(stream, headGrid(visibility.keys, owned, shape.keyValueHeads, shape), threads, shared, keyKernel, visibility,
+                   shape.heads, scale, qs, ks, vs, slopes, log, delta, Heads<GradientT>(dk, shape), Heads<GradientT>(dv, shape),
+                   accumulate);
+        if (visibility.queries > 0)
+            launch(stream, headGrid(visibility.queries, owned, shape.heads, shape), threads, shared, queryKernel, visibility,
+                   shape.keyValueHeads, scale, qs, ks, vs, slopes, log, delta, Heads<GradientT>(dq, shape), accumulate);
+    };
+    withType(dq.type, [&]<class GradientT>(GradientT gradient) {
+        if (fitsTensorCores(shape, q, k, v, slope, dq, dk, dv)) {
+            withHeadDim(shape.headDim, [&]<int kDim>(std::integral_constant<int, kDim>) {
+                using Tiling = BackwardTiling<kDim>;
+                run(attentionKeyGradientKernel<kDim, GradientT>, attentionQueryGradientKernel<kDim, GradientT>, Tiling::kOwned,
+                    Tiling::kThreads, Tiling::kSharedBytes, scoreScale(shape) * kLog2E, Bfloat16{}, gradient);
+            });
+            return;
+        }
+        withType(q.type, [&]<class T>(T element) {
+            run(attentionPlainKeyGradientKernel<T, GradientT>, attentionPlainQueryGradientKernel<T, GradientT>, kPlainWarps,
+                kPlainWarps * kWarp, plainSharedBytes(shape.headDim), scoreScale(shape), element, gradient);
+        });
+    });
+}
+
+void CudaQueue::mergeAttention(int headDim, const Tensor& oBlock, const Tensor& logSumExpBlock, const Tensor& o,
+                               const Tensor& logSumExp)
+{
+    assert(oBlock.rows == o.rows && oBlock.columns == o.columns && o.columns == logSumExp.columns * headDim);
+    assert(o.type == DType::f32);
+    if (o.rows == 0)
+        return;
+    const Stream stream = ready();
+    const auto heads = static_cast<int>(logSumExp.columns);
+    withType(oBlock.type, [&]<class T>(T) {
+        launch(stream, Grid{static_cast<unsigned>(ceilDivide(o.rows * heads, 4))}, 4 * kWarp, 0, mergeAttentionKernel<T>, o.rows,
+               heads, headDim, View<const T>(oBlock), View<const float>(logSumExpBlock), View<float>(o), View<float>(logSumExp));
+    });
+}
+
+} // namespace live::cuda

@@ -1,0 +1,60 @@
+// The little of the CUDA runtime that the device and the communicator on GPUs need, with errors as exceptions. runtime.cpp makes
+// it CUDA's; emulation/runtime.cpp makes it the CPU's, for tests.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+struct CUstream_st;
+struct CUevent_st;
+
+namespace live::cuda {
+
+using Stream = CUstream_st*;
+using Event = CUevent_st*;
+
+struct Grid {
+    unsigned x = 1, y = 1, z = 1;
+};
+/// Limits of y and z in every compute capability.
+inline constexpr std::int64_t kMaxGridY = 65535;
+
+struct GpuProperties {
+    std::string name;
+    std::int64_t memoryBytes = 0;
+    int major = 0, minor = 0; ///< compute capability
+    int processors = 0;
+    int runtimeVersion = 0, driverVersion = 0; ///< 13000 = CUDA 13.0
+};
+
+/// How many GPUs can be used; if none, *why says why in CUDA's words.
+int gpuCount(std::string* why);
+GpuProperties gpuProperties(int gpu);
+/// For this thread's next calls. Cheap where it is current already.
+void makeCurrent(int gpu);
+/// Lets kernels of one GPU read and write the other's memory; false where the machine cannot.
+bool allowPeer(int gpu, int other);
+
+void* allocateMemory(std::size_t bytes); ///< null if there is not enough
+void releaseMemory(void*) noexcept;
+std::size_t freeMemory();
+
+Stream createStream(bool urgent);
+void destroyStream(Stream) noexcept;
+void synchronizeStream(Stream);
+Event createEvent(bool timing);
+void destroyEvent(Event) noexcept;
+void recordEvent(Event, Stream);
+void waitForEvent(Stream, Event); ///< the stream waits, not the caller
+void synchronizeEvent(Event);
+float millisecondsBetween(Event start, Event end);
+
+/// Rows of `bytes` bytes, `stride` bytes apart, between any two memories.
+void copyRows(Stream, const void* from, std::size_t fromStride, void* to, std::size_t toStride, std::size_t bytes,
+              std::size_t rows);
+void clear(Stream, void*, std::size_t bytes);
+
+void launchKernel(Stream, Grid, int threads, std::size_t sharedBytes, const void* kernel, void** arguments);
+
+} // namespace live::cuda

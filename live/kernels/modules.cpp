@@ -1,0 +1,101 @@
+#include "live/kernels/modules.h"
+
+#include "sim/error.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <dlfcn.h>
+#include <filesystem>
+#include <sstream>
+#include <vector>
+
+namespace live {
+namespace {
+
+std::vector<std::filesystem::path> moduleFolders()
+{
+    std::vector<std::filesystem::path> folders;
+    if (const char* const path = std::getenv("RANKSCOPE_MODULE_PATH")) { // NOLINT(concurrency-mt-unsafe): nobody writes it
+        std::istringstream list(path);
+        for (std::string folder; std::getline(list, folder, ':');)
+            if (!folder.empty())
+                folders.emplace_back(folder);
+    }
+    std::error_code error;
+    const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
+    if (!error)
+        folders.push_back(program.parent_path());
+    return folders;
+}
+
+} // namespace
+
+const void* loadModule(const std::string& name, const std::string& entry, std::string* why)
+{
+    std::string searched;
+    for (const std::filesystem::path& folder : moduleFolders()) {
+        const std::filesystem::path file = folder / (name + ".so");
+        std::error_code error;
+        if (!std::filesystem::exists(file, error)) {
+            searched += (searched.empty() ? "" : ", ") + folder.string();
+            continue;
+        }
+        // Modules keep threads and GPU memory: they are never unloaded.
+        void* const library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+        if (!library) {
+            *why = dlerror(); // NOLINT(concurrency-mt-unsafe): thread-local in glibc
+            return nullptr;
+        }
+        void* const symbol = dlsym(library, entry.c_str());
+        if (!symbol) {
+            *why = file.string() + " has no " + entry;
+            return nullptr;
+        }
+        using Entry = const void* (*)();
+        const void* const table = reinterpret_cast<Entry>(symbol)();
+        const auto* const header = static_cast<const ModuleHeader*>(table);
+        if (header->interface != kModuleInterface || std::strcmp(header->compiler, __VERSION__) != 0) {
+            *why = file.string() + " is of another build (interface " + std::to_string(header->interface) + ", compiler " +
+                   header->compiler + "; wanted: " + std::to_string(kModuleInterface) + ", " + __VERSION__ + ")";
+            return nullptr;
+        }
+        return table;
+    }
+    *why = name + ".so was not built: not in " + searched;
+    return nullptr;
+}
+
+DeviceChoice chooseDevice(const std::string& requested, DType type, int gpu,
+                          const std::function<std::unique_ptr<Device>()>& makeCpu)
+{
+    if (requested != "auto" && requested != "cpu" && requested != "cuda")
+        throw sim::Error("live.device is \"" + requested + "\"; it can be auto, cpu or cuda.");
+    if (requested == "cpu")
+        return {makeCpu(), "the CPU, as asked for"};
+    if (type == DType::f64) {
+        if (requested == "cuda")
+            throw sim::Error("live.device is cuda and live.dtype fp64: GPUs compute in bf16 or fp32 here. Use the CPU for fp64.");
+        return {makeCpu(), "fp64 is computed on the CPU"};
+    }
+    std::string why;
+    int count = 0;
+    const auto* const module = static_cast<const CudaModule*>(loadModule("rankscope_live_cuda", "rankscopeCudaModule", &why));
+    if (module)
+        count = module->gpuCount(&why);
+    if (count == 0) {
+        const std::string reason = (module ? "no CUDA device: " : "no CUDA: ") + why;
+        if (requested == "cuda")
+            throw sim::Error("live.device is cuda, but there is " + reason + ". Use auto or cpu.");
+        if (type == DType::bf16)
+            throw sim::Error("live.dtype is bf16, which needs a GPU, but there is " + reason + ". Use fp32 on the CPU.");
+        return {makeCpu(), reason + "; using the CPU"};
+    }
+    if (gpu < 0 || gpu >= count)
+        throw sim::Error("GPU " + std::to_string(gpu) + " was asked for; this process sees " + std::to_string(count) +
+                         ", counted from 0. Start at most one process a GPU.");
+    DeviceChoice choice{module->makeDevice(gpu, type), {}};
+    choice.why = choice.device->info().name + " (GPU " + std::to_string(gpu) + " of " + std::to_string(count) + ")";
+    return choice;
+}
+
+} // namespace live

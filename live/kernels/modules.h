@@ -1,0 +1,48 @@
+// Parts of the live backend that need CUDA or NCCL are modules: shared libraries that are loaded when they are wanted, so that the
+// program starts the same where those are missing. And the choice of the device, with its reason.
+//
+// Modules lie beside the program, or in a folder of RANKSCOPE_MODULE_PATH (separated by colons). They exchange C++ objects with
+// the program, so they must be of the same build: the first thing a module says is which it is.
+#pragma once
+
+#include "live/kernels/device.h"
+
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace live {
+
+inline constexpr int kModuleInterface = 1; ///< counted up when a table below or a class that crosses changes
+
+struct ModuleHeader {
+    int interface = kModuleInterface;
+    const char* compiler = __VERSION__;
+};
+
+/// rankscope_live_cuda: extern "C" const CudaModule* rankscopeCudaModule().
+struct CudaModule {
+    ModuleHeader header;
+    /// 0 if none can be used, with CUDA's reason.
+    int (*gpuCount)(std::string* why) = nullptr;
+    std::unique_ptr<Device> (*makeDevice)(int gpu, DType activation) = nullptr;
+};
+
+/// The table that function `entry` of module `name` returns; it begins with a ModuleHeader. Stays loaded. Null if it cannot be
+/// had: *why says why, in a few words ("libcublasLt.so.13: cannot open shared object file").
+const void* loadModule(const std::string& name, const std::string& entry, std::string* why);
+
+struct DeviceChoice {
+    std::unique_ptr<Device> device;
+    std::string why; ///< "no CUDA device: driver not found (cudaErrorInsufficientDriver); using the CPU"
+};
+
+/// requested: "auto", "cpu" or "cuda"; gpu: which, if there are several. Throws sim::Error if what was asked for cannot be had.
+DeviceChoice chooseDevice(const std::string& requested, DType, int gpu, const std::function<std::unique_ptr<Device>()>& makeCpu);
+
+inline DeviceChoice chooseDevice(const std::string& requested, DType type, WorkerPool* pool, int gpu = 0)
+{
+    return chooseDevice(requested, type, gpu, [&] { return makeCpuDevice(type, pool); });
+}
+
+} // namespace live

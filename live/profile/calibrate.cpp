@@ -1,0 +1,166 @@
+#include "live/profile/calibrate.h"
+
+#include "sim/analysis/plan_schedule.h"
+#include "sim/cost/measured_time.h"
+#include "sim/cost/profile_curves.h"
+#include "sim/program/program.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <optional>
+#include <set>
+#include <string_view>
+
+namespace live {
+namespace {
+
+/// The slowest measurements that are left out: the machine did something else meanwhile.
+constexpr double kSlowestShare = 0.15;
+/// Clocks tick in nanoseconds; a transfer of nothing still takes some.
+constexpr double kShortestSeconds = 20e-9;
+
+/// What the simulator knows an operator of this label as.
+struct KnownOperator {
+    sim::OpShape shape;
+    int perLayer = 0; ///< ops of this label in one pass of a layer: one a block of keys of a ring
+    bool isAmbiguous = false;
+};
+
+std::map<std::string, KnownOperator> knownOperators(const sim::Scenario& scenario)
+{
+    const sim::Program program = sim::lowerProgram(scenario, sim::planSchedule(scenario));
+    std::map<std::string, KnownOperator> known;
+    for (const sim::Pass& pass : program.passes) {
+        std::map<std::tuple<std::string, int, sim::OpPurpose>, int> count;
+        for (std::size_t i = 0; i < pass.ops.size(); ++i) {
+            const sim::Op& op = pass.ops[i];
+            if (op.kind != sim::OpKind::compute || pass.shapes[i].family == sim::KernelFamily::other)
+                continue;
+            const std::string& label = program.labels[op.label];
+            KnownOperator& entry = known[label];
+            const int ops = ++count[{label, op.layer, op.purpose}];
+            entry.isAmbiguous = entry.isAmbiguous || (entry.perLayer > 0 && !(entry.shape == pass.shapes[i]));
+            entry.shape = pass.shapes[i];
+            entry.perLayer = std::max(entry.perLayer, ops);
+        }
+    }
+    return known;
+}
+
+/// The curve of a transfer by the name the runtime gives it; none for those the simulator does not have.
+std::optional<std::string> transferCurve(std::string_view name, const sim::Scenario& scenario)
+{
+    if (name.starts_with("send.") || name.starts_with("receive."))
+        return sim::kSendCurveName;
+    if (name.starts_with("ring."))
+        return "ring_shift";
+    if (name == "moe.dispatch" || name == "moe.combine")
+        return "all_to_all";
+    if (name.ends_with(".gather"))
+        return "all_gather";
+    if (name == "gradient.reduce")
+        return scenario.layout.zeroStage >= 1 ? "reduce_scatter" : "all_reduce";
+    if (name.ends_with(".sum"))
+        return scenario.layout.sequenceParallel ? "reduce_scatter" : "all_reduce";
+    if (name.starts_with("gradient.") || name.starts_with("loss."))
+        return "all_reduce";
+    return {};
+}
+
+double meanWithoutSlowest(std::vector<double> seconds)
+{
+    std::sort(seconds.begin(), seconds.end());
+    const auto kept =
+        std::max<std::size_t>(1, seconds.size() - static_cast<std::size_t>(kSlowestShare * static_cast<double>(seconds.size())));
+    return std::accumulate(seconds.begin(), seconds.begin() + static_cast<std::ptrdiff_t>(kept), 0.0) / static_cast<double>(kept);
+}
+
+/// A curve of the base scaled to meet what was measured, and the measurements.
+void meet(sim::MeasuredCurve& curve, const std::vector<sim::MeasuredPoint>& measured)
+{
+    const sim::MeasuredTime before(curve);
+    std::vector<double> ratios;
+    for (const sim::MeasuredPoint& point : measured)
+        ratios.push_back(point.microseconds * 1e-6 / before.seconds(point.m, point.n, point.k, point.batch));
+    const double scale = median(ratios);
+    std::erase_if(curve.points, [&](const sim::MeasuredPoint& old) {
+        return std::any_of(measured.begin(), measured.end(), [&](const sim::MeasuredPoint& point) {
+            return std::tie(old.m, old.n, old.k, old.batch) == std::tie(point.m, point.n, point.k, point.batch);
+        });
+    });
+    for (sim::MeasuredPoint& point : curve.points)
+        point.microseconds *= scale;
+    curve.points.insert(curve.points.end(), measured.begin(), measured.end());
+}
+
+} // namespace
+
+void Calibration::add(const ObservedRun& run)
+{
+    const std::map<std::string, KnownOperator> known = knownOperators(run.scenario);
+    for (const std::vector<RankSpan>& step : run.steps) {
+        // Kernels of one operator: a ring's blocks, the parts of a loss.
+        std::map<std::tuple<int, std::int32_t, sim::OpClass, int, int, std::string>, double> sums;
+        std::map<std::uint64_t, std::set<int>> members;
+        for (const RankSpan& each : step) {
+            const SpanRecord& span = each.span;
+            const sim::SpanKind& kind = run.kinds[span.kind];
+            if (span.track == SpanTrack::compute) {
+                const bool ofOptimizer = kind.name.starts_with("optimizer.");
+                const std::int64_t ns = span.cpuNs > 0 ? span.cpuNs : span.endNs - span.startNs;
+                sums[{each.rank, span.microbatch, kind.opClass, kind.stage, kind.layer, ofOptimizer ? "optimizer" : kind.name}] +=
+                    static_cast<double>(ns) * 1e-9;
+            } else if (span.track != SpanTrack::actions && span.correlation != 0) {
+                members[span.correlation].insert(each.rank);
+            }
+        }
+        for (const auto& [key, seconds] : sums) {
+            const auto found = known.find(std::get<std::string>(key));
+            if (found == known.end() || found->second.isAmbiguous)
+                continue;
+            const sim::OpShape& shape = found->second.shape;
+            const auto size = [](std::int64_t value) { return static_cast<double>(std::max<std::int64_t>(1, value)); };
+            m_kernels[sim::kernelCurveName(shape.family, shape.pass, run.scenario)]
+                     [{size(shape.m), size(shape.n), size(shape.k), size(shape.batch)}]
+                         .push_back(std::max(kShortestSeconds, seconds / found->second.perLayer));
+        }
+        for (const RankSpan& each : step) {
+            const SpanRecord& span = each.span;
+            if (span.track == SpanTrack::compute || span.track == SpanTrack::actions || span.correlation == 0)
+                continue;
+            const std::set<int>& together = members.at(span.correlation);
+            const auto curve = transferCurve(run.kinds[span.kind].name, run.scenario);
+            if (!curve || *together.begin() != each.rank || together.size() < 2 || span.bytes <= 0) // once each
+                continue;
+            const std::int64_t ns = span.endNs - std::clamp(span.readyNs, span.startNs, span.endNs);
+            m_transfers[*curve][{static_cast<double>(span.bytes), static_cast<double>(together.size()), 1, 1}].push_back(
+                std::max(kShortestSeconds, static_cast<double>(ns) * 1e-9));
+        }
+    }
+}
+
+sim::HardwareProfile Calibration::profile(const sim::HardwareProfile& base) const
+{
+    sim::HardwareProfile result = base;
+    const auto fill = [](const Times& times, std::vector<sim::MeasuredCurve>& curves) {
+        for (const auto& [name, shapes] : times) {
+            std::vector<sim::MeasuredPoint> points;
+            for (const auto& [shape, seconds] : shapes) {
+                const auto [m, n, k, batch] = shape;
+                points.push_back({.m = m, .n = n, .k = k, .batch = batch, .microseconds = meanWithoutSlowest(seconds) * 1e6});
+            }
+            const auto old = std::find_if(curves.begin(), curves.end(),
+                                          [&name](const sim::MeasuredCurve& curve) { return curve.name == name; });
+            if (old == curves.end())
+                curves.push_back({name, std::move(points)});
+            else
+                meet(*old, points);
+        }
+    };
+    fill(m_kernels, result.kernels);
+    fill(m_transfers, result.transfers);
+    return result;
+}
+
+} // namespace live

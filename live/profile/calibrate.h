@@ -1,0 +1,30 @@
+// A hardware profile from what runs recorded: kernels by the shapes that the simulator gives the operators of their names,
+// transfers by size and members.
+#pragma once
+
+#include "live/profile/observe.h"
+#include "sim/scenario/scenario.h"
+
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+namespace live {
+
+class Calibration {
+public:
+    /// Spans of kernels that the simulator does not have are left out.
+    void add(const ObservedRun&);
+
+    /// The measured shapes, each at the mean of its times without the slowest (others' use of the machine). Curves of `base` keep
+    /// their form between and beyond those shapes, scaled to meet them.
+    sim::HardwareProfile profile(const sim::HardwareProfile& base = {}) const;
+
+private:
+    using Shape = std::tuple<double, double, double, double>;                  ///< m, n, k, batch
+    using Times = std::map<std::string, std::map<Shape, std::vector<double>>>; ///< curve → shape → seconds
+    Times m_kernels, m_transfers;
+};
+
+} // namespace live

@@ -1,0 +1,263 @@
+#include "live/profile/measure_kernels.h"
+
+#include "live/record/recorder.h"
+#include "live/tensor/memory.h"
+
+#include <algorithm>
+#include <functional>
+#include <string>
+
+namespace live {
+namespace {
+
+constexpr std::size_t kFewestSamples = 3, kMostSamples = 25;
+/// A sample lasts at least this long, so that reading the clock does not count.
+constexpr std::int64_t kShortestSampleNs = 40'000;
+/// Below the median, as whatever disturbs only adds; above the minimum, which on a GPU can be a fluke of the clock.
+constexpr double kQuantile = 0.25;
+
+class KernelBench {
+public:
+    KernelBench(Device& device, double secondsPerPoint)
+        : m_device(device), m_budgetNs(static_cast<std::int64_t>(secondsPerPoint * 1e9)), m_memory(device),
+          m_queue(device.makeQueue()), m_onCpu(device.info().kind == "cpu")
+    {
+    }
+
+    void linear(const std::string& name, std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t experts = 1);
+    void attention(std::int64_t positions, int headDim, int heads);
+    void rows(std::int64_t rows, std::int64_t columns);
+    void loss(std::int64_t rows, std::int64_t vocabulary);
+    void optimizer(std::int64_t elements);
+    std::vector<sim::MeasuredCurve> take() { return std::move(m_curves); }
+
+private:
+    using Kernel = std::function<void()>;
+    void record(const std::string& name, double m, double n, double k, double batch, const Kernel&);
+    double secondsOf(const Kernel&);
+    std::int64_t clockNs();
+    Array values(std::int64_t rows, std::int64_t columns, DType type);
+    Array activations(std::int64_t rows, std::int64_t columns) { return values(rows, columns, m_device.info().activation); }
+    Array sums(std::int64_t rows, std::int64_t columns) { return values(rows, columns, m_device.info().accumulation); }
+
+    Device& m_device;
+    const std::int64_t m_budgetNs;
+    Memory m_memory;
+    const std::unique_ptr<Queue> m_queue;
+    const bool m_onCpu;
+    std::vector<sim::MeasuredCurve> m_curves;
+};
+
+std::int64_t KernelBench::clockNs()
+{
+    if (m_onCpu)
+        return threadCpuNs();
+    m_queue->synchronize();
+    return nowNs();
+}
+
+/// Small positive numbers everywhere: what is in them does not change the time, except denormal numbers and infinities.
+Array KernelBench::values(std::int64_t rows, std::int64_t columns, DType type)
+{
+    Array array = m_memory.allocate(type, rows, columns);
+    if (type == DType::i32) {
+        std::vector<std::int32_t> numbers(static_cast<std::size_t>(rows * columns));
+        for (std::size_t i = 0; i < numbers.size(); ++i)
+            numbers[i] = static_cast<std::int32_t>(i * 7919 % static_cast<std::size_t>(rows));
+        m_queue->fromHost(numbers.data(), array);
+    } else {
+        m_queue->fill(array, 0.01);
+    }
+    return array;
+}
+
+double KernelBench::secondsOf(const Kernel& kernel)
+{
+    kernel(); // warms caches and code
+    std::int64_t start = clockNs();
+    kernel();
+    const std::int64_t once = std::max<std::int64_t>(1, clockNs() - start);
+    const auto repetitions = std::max<std::int64_t>(1, kShortestSampleNs / once);
+    std::vector<double> samples;
+    std::int64_t spent = 0;
+    while (samples.size() < kFewestSamples || (samples.size() < kMostSamples && spent < m_budgetNs)) {
+        start = clockNs();
+        for (std::int64_t i = 0; i < repetitions; ++i)
+            kernel();
+        const std::int64_t ns = std::max<std::int64_t>(1, clockNs() - start);
+        samples.push_back(static_cast<double>(ns) * 1e-9 / static_cast<double>(repetitions));
+        spent += ns;
+    }
+    const auto place = samples.begin() + static_cast<std::ptrdiff_t>(kQuantile * static_cast<double>(samples.size()));
+    std::nth_element(samples.begin(), place, samples.end());
+    return *place;
+}
+
+void KernelBench::record(const std::string& name, double m, double n, double k, double batch, const Kernel& kernel)
+{
+    auto curve = std::find_if(m_curves.begin(), m_curves.end(), [&](const sim::MeasuredCurve& c) { return c.name == name; });
+    if (curve == m_curves.end())
+        curve = m_curves.insert(m_curves.end(), {name, {}});
+    curve->points.push_back({.m = m, .n = n, .k = k, .batch = batch, .microseconds = secondsOf(kernel) * 1e6});
+}
+
+/// The three products of a linear layer of m tokens, n outputs, k inputs; of as many experts, one after the other.
+void KernelBench::linear(const std::string& name, std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t experts)
+{
+    const Array x = activations(m, k), weight = activations(n * experts, k), bias = activations(1, n), y = activations(m, n);
+    const Array dWeight = sums(n * experts, k), dBias = sums(1, n), dx = activations(m, k);
+    const auto [tokens, outputs, inputs] = std::tuple{static_cast<double>(m), static_cast<double>(n), static_cast<double>(k)};
+    const auto batch = static_cast<double>(experts);
+    const auto each = [experts](const std::function<void(std::int64_t)>& product) {
+        return [experts, product] {
+            for (std::int64_t i = 0; i < experts; ++i)
+                product(i);
+        };
+    };
+    const bool hasBias = experts == 1;
+    record(name + ".forward", tokens, outputs, inputs, batch,
+           each([&](std::int64_t i) { m_queue->linear(x, weight->rowRange(i * n, n), hasBias ? bias.tensor() : Tensor{}, y); }));
+    record(name + ".input_gradient", tokens, inputs, outputs, batch,
+           each([&](std::int64_t i) { m_queue->linearInputGradient(y, weight->rowRange(i * n, n), dx); }));
+    m_queue->fill(x, 0); // else sums would grow over all repetitions
+    record(name + ".weight_gradient", inputs, outputs, tokens, batch, each([&](std::int64_t i) {
+               m_queue->linearWeightGradient(y, x, dWeight->rowRange(i * n, n), hasBias ? dBias.tensor() : Tensor{});
+           }));
+}
+
+void KernelBench::attention(std::int64_t positions, int headDim, int heads)
+{
+    const AttentionShape shape{.heads = heads, .keyValueHeads = heads, .headDim = headDim};
+    const std::int64_t columns = std::int64_t{heads} * headDim;
+    const Array qkv = activations(positions, 3 * columns), dQkv = activations(positions, 3 * columns);
+    const Array o = activations(positions, columns), dOutput = activations(positions, columns);
+    const Array logSumExp = sums(positions, heads);
+    const auto part = [&](const Array& all, int i) { return all->columnRange(i * columns, columns); };
+    const auto rows = static_cast<double>(positions);
+    record("attention.forward", rows, rows, headDim, heads,
+           [&] { m_queue->attention(shape, part(qkv, 0), part(qkv, 1), part(qkv, 2), o, logSumExp); });
+    record("attention.backward", rows, rows, headDim, heads, [&] {
+        m_queue->attentionGradient(shape, part(qkv, 0), part(qkv, 1), part(qkv, 2), o, logSumExp, dOutput, part(dQkv, 0),
+                                   part(dQkv, 1), part(dQkv, 2), false);
+    });
+}
+
+/// Everything that works row by row.
+void KernelBench::rows(std::int64_t rowCount, std::int64_t columns)
+{
+    Queue& queue = *m_queue;
+    const auto m = static_cast<double>(rowCount), n = static_cast<double>(columns);
+    const auto both = [&](const std::string& name, const Kernel& forward, const Kernel& backward) {
+        record(name + ".forward", m, n, 1, 1, forward);
+        record(name + ".backward", m, n, 1, 1, backward);
+    };
+    const Array x = activations(rowCount, columns), y = activations(rowCount, columns), dx = activations(rowCount, columns);
+    const Array gain = activations(1, columns), bias = activations(1, columns);
+    const Array dGain = sums(1, columns), dBias = sums(1, columns), statistics = sums(rowCount, 2);
+    both(
+        "layernorm", [&] { queue.norm(NormKind::layernorm, x, gain, bias, y, statistics); },
+        [&] { queue.normGradient(NormKind::layernorm, y, x, gain, statistics, dx, dGain, dBias); });
+    both(
+        "rmsnorm", [&] { queue.norm(NormKind::rmsnorm, x, gain, {}, y, statistics); },
+        [&] { queue.normGradient(NormKind::rmsnorm, y, x, gain, statistics, dx, dGain, {}); });
+    const Array wide = activations(rowCount, 2 * columns), dWide = activations(rowCount, 2 * columns);
+    const std::pair<const char*, ActivationFunction> functions[] = {
+        {"gelu", ActivationFunction::gelu}, {"silu", ActivationFunction::silu}, {"relu2", ActivationFunction::relu2}};
+    for (const auto& [name, function] : functions) {
+        both(
+            name, [&, f = function] { queue.activation(f, x, y); }, [&, f = function] { queue.activationGradient(f, x, y, dx); });
+        both(
+            std::string("gated_") + name, [&, f = function] { queue.gatedActivation(f, wide, y); },
+            [&, f = function] { queue.gatedActivationGradient(f, wide, y, dWide); });
+    }
+    m_queue->fill(x, 0); // added again and again
+    both(
+        "residual",
+        [&] {
+            queue.addBias(bias, y);
+            queue.add(x, y);
+        },
+        [&] { queue.add(x, y); });
+    const Array ids = values(rowCount, 1, DType::i32), table = activations(rowCount, columns), dTable = sums(rowCount, columns);
+    both(
+        "embedding", [&] { queue.embed(ids, table, 0, y); }, [&] { queue.embedGradient(ids, x, 0, dTable); });
+    constexpr int kHeadDim = 32;
+    if (columns % kHeadDim == 0)
+        both(
+            "rope", [&] { queue.rotate(y, kHeadDim, ids, 10000, false); }, [&] { queue.rotate(y, kHeadDim, ids, 10000, true); });
+    const Array place = values(rowCount, 1, DType::i32), weights = sums(rowCount, 1), dWeights = sums(rowCount, 1);
+    both(
+        "permute", [&] { queue.gatherRows(x, ids, 1, y); }, [&] { queue.combineRows(x, place, {}, y); });
+    both(
+        "unpermute", [&] { queue.combineRows(x, place, weights, y); },
+        [&] { queue.combineGradient(x, place, weights, y, dx, dWeights); });
+}
+
+void KernelBench::loss(std::int64_t rowCount, std::int64_t vocabulary)
+{
+    const Array logits = activations(rowCount, vocabulary), maximum = sums(rowCount, 1), partial = sums(2, rowCount);
+    const Array targets = values(rowCount, 1, DType::i32), losses = sums(1, rowCount);
+    const auto m = static_cast<double>(rowCount), n = static_cast<double>(vocabulary);
+    record("loss.forward", m, n, 1, 1, [&] {
+        m_queue->rowMaximum(logits, vocabulary, maximum);
+        m_queue->exponentials(logits, vocabulary, maximum, targets, 0, partial);
+        m_queue->crossEntropy(partial, targets, losses);
+    });
+    record("loss.backward", m, n, 1, 1, [&] { m_queue->crossEntropyGradient(logits, partial, targets, 0, 1e-3); });
+}
+
+/// Zeroing of gradients, their norm, and the update.
+void KernelBench::optimizer(std::int64_t elements)
+{
+    const Array gradient = sums(1, elements), first = sums(1, elements), second = sums(1, elements), master = sums(1, elements);
+    const Array parameter = m_device.info().activation == m_device.info().accumulation ? Array() : activations(1, elements);
+    const Tensor written = parameter ? parameter.tensor() : master.tensor();
+    const Array words = m_memory.allocate(DType::i64, 1, kExactSumWords), factor = m_memory.allocate(DType::f64, 1, 1);
+    const auto around = [&](const Kernel& update) {
+        return [this, &gradient, &words, &factor, update] {
+            m_queue->fill(gradient, 0);
+            m_queue->fill(words, 0);
+            m_queue->exactSumOfSquares(gradient, words);
+            m_queue->clipFactor(words, 1, factor);
+            update();
+        };
+    };
+    const auto n = static_cast<double>(elements);
+    record("adamw", 1, n, 1, 1,
+           around([&] { m_queue->adamw({.learningRate = 1e-6}, factor, gradient, first, second, master, written); }));
+    record("sgd", 1, n, 1, 1, around([&] { m_queue->sgd(1e-6, factor, gradient, master, written); }));
+}
+
+} // namespace
+
+std::vector<sim::MeasuredCurve> measureKernels(Device& device, double secondsPerPoint, bool quick)
+{
+    KernelBench bench(device, secondsPerPoint);
+    const std::vector<std::int64_t> sizes =
+        quick ? std::vector<std::int64_t>{32, 128, 512} : std::vector<std::int64_t>{32, 128, 256, 512, 1536};
+    for (const std::int64_t m : sizes)
+        for (const std::int64_t n : sizes)
+            for (const std::int64_t k : sizes)
+                bench.linear("gemm", m, n, k);
+    for (const std::int64_t experts : {2, 8})
+        for (const std::int64_t m : {16, 64, 256})
+            for (const std::int64_t width : {128, 512})
+                bench.linear("grouped_gemm", m, width, 128, experts);
+    for (const std::int64_t positions :
+         quick ? std::vector<std::int64_t>{64, 256} : std::vector<std::int64_t>{32, 64, 128, 256, 1024})
+        for (const int headDim : {32, 64})
+            for (const int heads : {2, 8})
+                bench.attention(positions, headDim, heads);
+    for (const std::int64_t rows : quick ? std::vector<std::int64_t>{64, 512} : std::vector<std::int64_t>{64, 256, 1024})
+        for (const std::int64_t columns :
+             quick ? std::vector<std::int64_t>{128, 512} : std::vector<std::int64_t>{64, 128, 512, 2048})
+            bench.rows(rows, columns);
+    for (const std::int64_t rows : {64, 512})
+        for (const std::int64_t vocabulary : {256, 2048, 16384})
+            bench.loss(rows, vocabulary);
+    for (const std::int64_t elements : {1 << 12, 1 << 15, 1 << 18, 1 << 21})
+        bench.optimizer(elements);
+    return bench.take();
+}
+
+} // namespace live

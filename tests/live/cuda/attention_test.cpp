@@ -1,0 +1,77 @@
+// Attention on the GPU against the CPU's: head sizes of both kernels, tails of tiles, shared keys, shifted diagonals, rings.
+#include "tests/live/cuda/gpu_fixture.h"
+
+namespace live {
+namespace {
+
+class AttentionOnGpu : public OnGpu {};
+
+struct Case {
+    std::int64_t queries, keys;
+    int headDim, heads, keyValueHeads;
+    std::int64_t sequences;
+    bool causal;
+    std::int64_t diagonal;
+};
+
+// Tiles are 64 or 128 queries by 64 keys, backwards 128 by 64 or 64 by 32.
+constexpr Case kCases[] = {
+    {1, 1, 8, 1, 1, 1, true, 0},       {40, 40, 16, 2, 2, 2, true, 0},    {150, 150, 64, 2, 1, 1, true, 0},
+    {70, 200, 64, 1, 1, 2, false, 0},  {70, 130, 64, 2, 2, 1, true, 60},  {200, 90, 32, 2, 1, 1, true, -50},
+    {140, 140, 128, 1, 1, 1, true, 0}, {33, 100, 128, 4, 2, 1, false, 0}, {65, 65, 80, 1, 1, 1, true, 0},
+    {20, 70, 5, 2, 1, 2, true, 3},     {9, 0, 16, 1, 1, 1, true, 0},
+};
+
+TEST_P(AttentionOnGpu, ForwardAndGradientsAgree)
+{
+    for (const Case& c : kCases)
+        for (const bool apart : {false, true}) {
+            SCOPED_TRACE(testing::Message() << c.queries << " queries, " << c.keys << " keys, head of " << c.headDim << ", diagonal "
+                                            << c.diagonal << (apart ? ", fp32 results" : ""));
+            const AttentionShape shape{.sequences = c.sequences, .heads = c.heads, .keyValueHeads = c.keyValueHeads,
+                                       .headDim = c.headDim, .causal = c.causal, .diagonal = c.diagonal};
+            const DType result = apart ? DType::f32 : twins().activation();
+            const std::int64_t rows = c.queries * c.sequences, keyRows = c.keys * c.sequences, width = c.heads * c.headDim,
+                               keyWidth = c.keyValueHeads * c.headDim, gap = apart ? 8 : 0;
+            const Twin q = twins().activations(rows, width, gap), k = twins().activations(keyRows, keyWidth, gap),
+                       v = twins().activations(keyRows, keyWidth, gap), o = twins().make(rows, width, result),
+                       log = twins().make(rows, c.heads, DType::f32), dO = twins().activations(rows, width),
+                       dq = twins().random(rows, width, result), dk = twins().random(keyRows, keyWidth, result),
+                       dv = twins().random(keyRows, keyWidth, result);
+            both([&](Queue& queue, auto of) { queue.attention(shape, of(q), of(k), of(v), of(o), of(log)); });
+            twins().expectSame(o, "o");
+            twins().expectSame(log, "log-sum-exp", 1e-5F, 1e-3F);
+            both([&](Queue& queue, auto of) {
+                queue.attentionGradient(shape, of(q), of(k), of(v), of(o), of(log), of(dO), of(dq), of(dk), of(dv), apart);
+            });
+            twins().expectSame(dq, "dq", 1e-4F, 4e-2F);
+            twins().expectSame(dk, "dk", 1e-4F, 6e-2F);
+            twins().expectSame(dv, "dv", 1e-4F, 6e-2F);
+        }
+}
+
+TEST_P(AttentionOnGpu, BlocksOfKeysJoin)
+{
+    constexpr std::int64_t kRows = 40, kHeads = 2, kHeadDim = 16;
+    const AttentionShape shape{.heads = kHeads, .keyValueHeads = kHeads, .headDim = kHeadDim};
+    const Twin q = twins().activations(kRows, kHeads * kHeadDim), k = twins().activations(kRows, kHeads * kHeadDim),
+               v = twins().activations(kRows, kHeads * kHeadDim), whole = twins().make(kRows, kHeads * kHeadDim, DType::f32),
+               wholeLog = twins().make(kRows, kHeads, DType::f32), o = twins().make(kRows, kHeads * kHeadDim, DType::f32),
+               log = twins().make(kRows, kHeads, DType::f32), block = twins().make(kRows, kHeads * kHeadDim, DType::f32),
+               blockLog = twins().make(kRows, kHeads, DType::f32);
+    gpu().attention(shape, q.gpu, k.gpu, v.gpu, whole.gpu, wholeLog.gpu);
+    AttentionShape part = shape;
+    gpu().attention(part, q.gpu, k.gpu.rowRange(0, 24), v.gpu.rowRange(0, 24), o.gpu, log.gpu);
+    part.diagonal = -24;
+    gpu().attention(part, q.gpu, k.gpu.rowRange(24, 16), v.gpu.rowRange(24, 16), block.gpu, blockLog.gpu);
+    gpu().mergeAttention(kHeadDim, block.gpu, blockLog.gpu, o.gpu, log.gpu);
+    const std::vector<float> joined = twins().values(o.gpu), expected = twins().values(whole.gpu);
+    for (std::size_t i = 0; i < expected.size(); ++i)
+        ASSERT_NEAR(joined[i], expected[i], twins().isBfloat() ? 1e-2 : 1e-5) << "element " << i;
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, AttentionOnGpu, testing::Values(DType::f32, DType::bf16),
+                         [](const auto& parameter) { return std::string(dtypeName(parameter.param)); });
+
+} // namespace
+} // namespace live

@@ -146,8 +146,9 @@ TEST(Planning, RefusesAScheduleWhoseRanksWaitForEachOther)
         planWith(scenario, "0F0,0B0,0F1,0B1\n1F0,1F1,1B0,1B1\n");
         FAIL() << "accepted";
     } catch (const sim::Error& error) {
-        EXPECT_STREQ(error.what(), "the step would hang: rank 0 waits for rank 1 in receive.gradient (receive in group pp); rank 1 "
-                                   "waits for rank 0 in receive.activation (receive in group pp)");
+        EXPECT_STREQ(error.what(),
+                     "the step would hang: rank 0 waits for rank 1 in receive.gradient (receive in group pp); rank 1 "
+                     "waits for rank 0 in receive.activation (receive in group pp)");
     }
 }
 
@@ -236,7 +237,8 @@ TEST(Delays, DoNotChangeABit)
             WorkerPool pool(2);
             const auto device = makeCpuDevice(scenario.live.dtype == "fp64" ? DType::f64 : DType::f32, &pool);
             LateCommunicator late(makeLocalCommunicator(pool), seed);
-            EXPECT_TRUE(isIdentical(compareSteps(prompt, trainSteps(scenario, options, pool, *device, late)))) << settings.front();
+            EXPECT_TRUE(isIdentical(compareSteps(prompt, trainSteps(scenario, options, pool, *device, late))))
+                << settings.front();
         }
     }
 }

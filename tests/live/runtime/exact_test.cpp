@@ -26,7 +26,8 @@ Settings settingsOf(const Pipeline& pipeline)
     if (pipeline.ranks * pipeline.chunks == 8)
         settings.emplace_back("model.num_hidden_layers=8");
     if (std::string(pipeline.kind) == "custom")
-        settings.emplace_back(R"(schedule.actions=["0F0,0F1,2F0,2F1,2I0,2I1,2W0,0I0,2W1,0I1,0F2,0W0,2F2,0W1,2B2,0F3,0B2,2F3,2B3,0B3",
+        settings.emplace_back(
+            R"(schedule.actions=["0F0,0F1,2F0,2F1,2I0,2I1,2W0,0I0,2W1,0I1,0F2,0W0,2F2,0W1,2B2,0F3,0B2,2F3,2B3,0B3",
                                                   "1F0,1F1,3F0,3F1,3I0,3I1,1I0,1I1,3W0,1W0,1W1,3W1,1F2,3F2,3B2,1B2,1F3,3F3,3B3,1B3"])");
     return settings;
 }
@@ -101,7 +102,8 @@ TEST_P(TwinsAreEqual, BitForBit)
         const Settings both = twins.both + Settings{std::string("live.dtype=") + dtype};
         EXPECT_TRUE(isIdentical(compareLayouts(job(both + twins.first), job(both + twins.second))));
         const Settings dropout = both + Settings{"live.dropout=0.2"};
-        EXPECT_TRUE(isIdentical(compareLayouts(job(dropout + twins.first), job(dropout + twins.second), {.steps = 2}))) << "dropout";
+        EXPECT_TRUE(isIdentical(compareLayouts(job(dropout + twins.first), job(dropout + twins.second), {.steps = 2})))
+            << "dropout";
     }
 }
 
@@ -145,13 +147,18 @@ const std::vector<Twins> kTwins = {
     {"selective_recompute_slices", {"layout.pp=2", "schedule.kind=seq-1f1b", "schedule.sequence_slices=4"}, {}, kSelective},
     {"no_gradient_overlap_dp2", kDp2 + kTied, {}, {"training.overlap.grad_reduce=false"}},
     {"no_gradient_overlap_zero2", kDp2 + kZero2, {}, {"training.overlap.grad_reduce=false"}},
-    {"no_overlap_at_all", kDp2 + kZero3 + kPp2, {},
+    {"no_overlap_at_all",
+     kDp2 + kZero3 + kPp2,
+     {},
      {"training.overlap.grad_reduce=false", "training.overlap.param_gather=false", "training.overlap.p2p=false"}},
+    {"blocks_of_forward_and_backward",
+     kExperts + kPp2 + Settings{"layout.dp=2", "layout.ep=2", "training.global_batch_size=8"},
+     {},
+     {"training.overlap.ep_comm=true"}},
     {"hybrid_sharding_dp4", kDp4 + Settings{"layout.dp_shard=2"}, kZero1, kZero3},
     {"order_of_axes", {"layout.tp=2", "layout.pp=2", "layout.dp=2"}, {"layout.order=tp-dp-pp"}, {"layout.order=pp-dp-tp"}},
 };
-INSTANTIATE_TEST_SUITE_P(, TwinsAreEqual, testing::ValuesIn(kTwins),
-                         [](const auto& of) { return std::string(of.param.name); });
+INSTANTIATE_TEST_SUITE_P(, TwinsAreEqual, testing::ValuesIn(kTwins), [](const auto& of) { return std::string(of.param.name); });
 
 TEST(Exact, ARerunGivesTheSameBits)
 {

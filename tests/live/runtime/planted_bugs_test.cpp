@@ -46,7 +46,7 @@ SerialCheck expectCaught(const Bug& bug, const Settings& settings)
     const TrainedSteps serial = trainSteps(serialTwin(scenario), options);
     const SerialCheck sound = compareSteps(serial, trainWith({}, scenario, options));
     EXPECT_TRUE(isWithin(sound, limitsOf(scenario))) << "without the bug";
-    const SerialCheck check = compareSteps(serial, trainWith(bug, scenario, options));
+    SerialCheck check = compareSteps(serial, trainWith(bug, scenario, options));
     EXPECT_FALSE(isWithin(check, limitsOf(scenario))) << "with the bug";
     EXPECT_FALSE(largest(check) <= kSeenAtLeast) << check.text();
     testing::Test::RecordProperty("difference", check.text());
@@ -55,7 +55,7 @@ SerialCheck expectCaught(const Bug& bug, const Settings& settings)
 
 /// A queue of type Q for all ranks, or for those that are told.
 template <class Q>
-DeviceDecorator::Wrap onRanks(std::function<bool(int)> which = {})
+DeviceDecorator::Wrap onRanks(const std::function<bool(int)>& which = {})
 {
     return [which](std::unique_ptr<Queue> inner, int rank) -> std::unique_ptr<Queue> {
         if (which && !which(rank))

@@ -14,7 +14,8 @@ struct Variant {
     bool reduceEachMicrobatch = false;
 };
 
-const Settings kDp2 = {"layout.dp=2"}, kDp4 = {"layout.dp=4"}, kTp2 = {"layout.tp=2"}, kCp2 = {"layout.cp=2"}, kPp2 = {"layout.pp=2"};
+const Settings kDp2 = {"layout.dp=2"}, kDp4 = {"layout.dp=4"}, kTp2 = {"layout.tp=2"}, kCp2 = {"layout.cp=2"},
+               kPp2 = {"layout.pp=2"};
 const Settings kTp4 = {"layout.tp=4", "model.num_key_value_heads=4"};
 const Settings kSp = {"layout.sequence_parallel=true"};
 const Settings kTwoSequences = {"training.micro_batch_size=2", "training.global_batch_size=8"};
@@ -58,10 +59,11 @@ const std::vector<Variant> kVariants = {
     {"looped_bfs", {"layout.pp=2", "schedule.kind=looped-bfs", "schedule.virtual_stages=2"}},
     {"dualpipe", {"layout.pp=2", "schedule.kind=dualpipe", "schedule.virtual_stages=2"}},
     {"dualpipe_pp4_tied", kTied + kBatch8 + Settings{"layout.pp=4", "schedule.kind=dualpipe", "schedule.virtual_stages=2"}},
-    {"dualpipe_dp2_zero1", kDp2 + kBatch8 + Settings{"layout.pp=2", "schedule.kind=dualpipe", "schedule.virtual_stages=2",
-                                                      "layout.zero_stage=1"}},
-    {"dualpipe_zero3_tied", kDp2 + kBatch8 + kTied + Settings{"layout.pp=2", "schedule.kind=dualpipe",
-                                                               "schedule.virtual_stages=2", "layout.zero_stage=3"}},
+    {"dualpipe_dp2_zero1",
+     kDp2 + kBatch8 + Settings{"layout.pp=2", "schedule.kind=dualpipe", "schedule.virtual_stages=2", "layout.zero_stage=1"}},
+    {"dualpipe_zero3_tied",
+     kDp2 + kBatch8 + kTied +
+         Settings{"layout.pp=2", "schedule.kind=dualpipe", "schedule.virtual_stages=2", "layout.zero_stage=3"}},
     {"dualpipe_experts", kExperts + Settings{"layout.pp=2", "schedule.kind=dualpipe", "schedule.virtual_stages=2"}},
     {"seq_1f1b", kSlices},
     {"seq_1f1b_llama_two_sequences", kSlices + kLlama + kTwoSequences},
@@ -79,12 +81,27 @@ const std::vector<Variant> kVariants = {
     {"experts_tp2_sp_etp2_ep2", kExperts + kTp2 + kSp + kDp2 + Settings{"layout.etp=2", "layout.ep=2"}},
     {"experts_tp2_sp_cp2_ep2", kExperts + kLlama + kTp2 + kSp + kCp2 + Settings{"layout.ep=2"}},
     {"experts_etp2_without_tp", kExperts + kDp2 + Settings{"layout.etp=2"}},
-    {"experts_every_other_layer", kExperts + kDp2 + Settings{"layout.ep=2", "model.first_k_dense_replace=1", "model.moe_layer_freq=2"}},
+    {"experts_every_other_layer",
+     kExperts + kDp2 + Settings{"layout.ep=2", "model.first_k_dense_replace=1", "model.moe_layer_freq=2"}},
     {"experts_zero1_ep2", kExperts + kDp4 + Settings{"layout.ep=2", "layout.zero_stage=1"}},
     {"experts_zero2_each_microbatch", kExperts + kDp4 + kBatch8 + Settings{"layout.ep=2", "layout.zero_stage=2"}, 0, true},
+    {"experts_zero3_hybrid_with_cp", kExperts + kDp2 + kCp2 + Settings{"layout.ep=2", "layout.zero_stage=3"}},
+    {"one_expert_a_rank_some_idle",
+     kExperts + kDp4 + Settings{"model.num_experts_per_tok=1", "layout.ep=4", "training.sequence_length=4"}},
+    {"experts_ep3", kExperts + Settings{"model.num_experts=6", "layout.dp=6", "layout.ep=3", "training.global_batch_size=6",
+                                        "training.sequence_length=2"}},
+    {"fewer_words_than_ranks", {"model.vocab_size=3", "layout.tp=4"}},
+    {"rows_that_tp_does_not_divide", {"training.sequence_length=10", "layout.tp=4"}},
+    {"ends_without_layers", kTied + Settings{"model.num_hidden_layers=2", "layout.pp=4", "schedule.layers_per_stage=[0,1,1,0]"}},
+    {"uneven_stages", {"model.num_hidden_layers=5", "layout.pp=2", "schedule.layers_per_stage=[4,1]", "schedule.kind=zb-h1"}},
+    {"dp3_cp2_hybrid_sharding",
+     {"layout.dp=3", "layout.cp=2", "training.global_batch_size=6", "layout.zero_stage=1", "layout.dp_shard=3"}},
+    {"odd_order_of_axes", kDp2 + kTp2 + kCp2 + kPp2 + kZero2 + Settings{"layout.order=pp-dp-cp-tp"}},
+    {"odd_sizes", {"model.hidden_size=20", "model.head_dim=5", "layout.tp=2", "layout.sequence_parallel=true"}},
     {"sgd_dp2_tp2", kDp2 + kTp2 + Settings{"training.optimizer=sgd", "live.learning_rate=0.1"}},
     {"all_at_once", kDp2 + kTp2 + kSp + kCp2 + kPp2 + kTied + Settings{"layout.zero_stage=2", "schedule.kind=zb-h1"}, 0.1},
-    {"all_at_once_experts", kExperts + kLlama + kDp2 + kTp2 + kSp + kCp2 + kPp2 + Settings{"layout.ep=2", "layout.zero_stage=1"}, 0.1},
+    {"all_at_once_experts", kExperts + kLlama + kDp2 + kTp2 + kSp + kCp2 + kPp2 + Settings{"layout.ep=2", "layout.zero_stage=1"},
+     0.1},
 };
 
 class LayoutIsSerial : public testing::TestWithParam<Variant> {};
@@ -94,8 +111,8 @@ TEST_P(LayoutIsSerial, ButForRounding)
     const Variant& variant = GetParam();
     for (const char* dtype : {"fp64", "fp32"}) {
         SCOPED_TRACE(dtype);
-        const sim::Scenario hybrid = job(variant.settings + Settings{std::string("live.dtype=") + dtype,
-                                                                 "live.dropout=" + std::to_string(variant.dropout)});
+        const sim::Scenario hybrid = job(
+            variant.settings + Settings{std::string("live.dtype=") + dtype, "live.dropout=" + std::to_string(variant.dropout)});
         TrainOptions options;
         options.training.reduceEachMicrobatch = variant.reduceEachMicrobatch;
         // Gradients of key biases are 0 but for rounding, which Adam's epsilon must not blow up (facts 3.2).
@@ -104,7 +121,8 @@ TEST_P(LayoutIsSerial, ButForRounding)
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(, LayoutIsSerial, testing::ValuesIn(kVariants), [](const auto& of) { return std::string(of.param.name); });
+INSTANTIATE_TEST_SUITE_P(, LayoutIsSerial, testing::ValuesIn(kVariants),
+                         [](const auto& of) { return std::string(of.param.name); });
 
 /// The same sequences in other micro-batches.
 TEST(Serial, AnotherCutIntoMicrobatchesChangesOnlyRounding)

@@ -130,7 +130,8 @@ private:
 
 } // namespace
 
-CoveringArray coverAllPairs(const std::vector<int>& valuesOfColumn, std::uint32_t seed, const std::function<bool(const Choice&)>& valid)
+CoveringArray coverAllPairs(const std::vector<int>& valuesOfColumn, std::uint32_t seed,
+                            const std::function<bool(const Choice&)>& valid)
 {
     return Generator(valuesOfColumn, seed, valid).make();
 }

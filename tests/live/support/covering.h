@@ -17,6 +17,7 @@ struct CoveringArray {
     std::vector<Choice> rows;
     int pairs = 0, uncovered = 0;
 };
-CoveringArray coverAllPairs(const std::vector<int>& valuesOfColumn, std::uint32_t seed, const std::function<bool(const Choice&)>& valid);
+CoveringArray coverAllPairs(const std::vector<int>& valuesOfColumn, std::uint32_t seed,
+                            const std::function<bool(const Choice&)>& valid);
 
 } // namespace live::test

@@ -29,13 +29,19 @@ public:
     void linearWeightGradient(T dy, T x, T dWeight, T dBias) override { m_inner->linearWeightGradient(dy, x, dWeight, dBias); }
     void addBias(T bias, T y) override { m_inner->addBias(bias, y); }
     void biasGradient(T dy, T dBias) override { m_inner->biasGradient(dy, dBias); }
-    void norm(NormKind kind, T x, T gain, T bias, T y, T statistics) override { m_inner->norm(kind, x, gain, bias, y, statistics); }
+    void norm(NormKind kind, T x, T gain, T bias, T y, T statistics) override
+    {
+        m_inner->norm(kind, x, gain, bias, y, statistics);
+    }
     void normGradient(NormKind kind, T dy, T x, T gain, T statistics, T dx, T dGain, T dBias) override
     {
         m_inner->normGradient(kind, dy, x, gain, statistics, dx, dGain, dBias);
     }
     void activation(ActivationFunction function, T x, T y) override { m_inner->activation(function, x, y); }
-    void activationGradient(ActivationFunction function, T x, T dy, T dx) override { m_inner->activationGradient(function, x, dy, dx); }
+    void activationGradient(ActivationFunction function, T x, T dy, T dx) override
+    {
+        m_inner->activationGradient(function, x, dy, dx);
+    }
     void gatedActivation(ActivationFunction function, T x, T y) override { m_inner->gatedActivation(function, x, y); }
     void gatedActivationGradient(ActivationFunction function, T x, T dy, T dx) override
     {
@@ -60,7 +66,10 @@ public:
     }
     void embed(T ids, T table, std::int64_t firstId, T y) override { m_inner->embed(ids, table, firstId, y); }
     void embedGradient(T ids, T dy, std::int64_t firstId, T dTable) override { m_inner->embedGradient(ids, dy, firstId, dTable); }
-    void rowMaximum(T logits, std::int64_t validColumns, T maximum) override { m_inner->rowMaximum(logits, validColumns, maximum); }
+    void rowMaximum(T logits, std::int64_t validColumns, T maximum) override
+    {
+        m_inner->rowMaximum(logits, validColumns, maximum);
+    }
     void exponentials(T logits, std::int64_t validColumns, T maximum, T targets, std::int64_t firstId, T partial) override
     {
         m_inner->exponentials(logits, validColumns, maximum, targets, firstId, partial);

@@ -106,7 +106,8 @@ SerialCheck compareLayouts(const sim::Scenario& expected, const sim::Scenario& a
 std::string testName(const std::string& text)
 {
     std::string name = text;
-    std::replace_if(name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
+    std::replace_if(
+        name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
     return name;
 }
 

@@ -133,7 +133,7 @@ void Calibration::add(const ObservedRun& run)
             const auto curve = transferCurve(run.kinds[span.kind].name, run.scenario);
             if (!curve || *together.begin() != each.rank || together.size() < 2 || span.bytes <= 0) // once each
                 continue;
-            const std::int64_t ns = span.endNs - std::clamp(span.readyNs, span.startNs, span.endNs);
+            const std::int64_t ns = span.cpuNs > 0 ? span.cpuNs : span.endNs - std::clamp(span.readyNs, span.startNs, span.endNs);
             m_transfers[*curve][{static_cast<double>(span.bytes), static_cast<double>(together.size()), 1, 1}].push_back(
                 std::max(kShortestSeconds, static_cast<double>(ns) * 1e-9));
         }

@@ -172,7 +172,10 @@ void Replay::findEvents()
             until = std::max(until, span.endNs);
         } else {
             rank.events.push_back({span.startNs, Deed::issue, i});
-            rank.events.push_back({std::max(span.endNs, until), Deed::join, i});
+            // Nobody waits for a send but the end of the step; its record lies where it was found done.
+            const bool isSend = span.track == SpanTrack::sendForward || span.track == SpanTrack::sendBackward;
+            if (!isSend)
+                rank.events.push_back({std::max(span.endNs, until), Deed::join, i});
         }
     }
     const auto startsBefore = [&](std::size_t a, std::size_t b) { return at(a).startNs < at(b).startNs; };

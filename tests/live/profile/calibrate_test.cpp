@@ -117,9 +117,11 @@ TEST(Calibration, TellsTransfersApartByNameSizeAndMembers)
     const sim::HardwareProfile profile = calibration.profile();
     ASSERT_EQ(profile.transfers.size(), 2U) << "the simulator has no \"sums\"";
     EXPECT_EQ(profile.transfers[0].name, "all_reduce");
-    EXPECT_EQ(profile.transfers[0].points[0], (sim::MeasuredPoint{.m = 4096, .n = 2, .microseconds = 4}));
+    EXPECT_EQ(profile.transfers[0].points[0].m, 4096);
+    EXPECT_EQ(profile.transfers[0].points[0].n, 2);
+    EXPECT_DOUBLE_EQ(profile.transfers[0].points[0].microseconds, 4);
     EXPECT_EQ(profile.transfers[1].name, "send");
-    EXPECT_EQ(profile.transfers[1].points[0].microseconds, 0.7) << "a processor's time beats the clock's";
+    EXPECT_DOUBLE_EQ(profile.transfers[1].points[0].microseconds, 0.7) << "a processor's time beats the clock's";
 }
 
 TEST(ObservedRun, CoversEveryKernelOfTheSimulator)

@@ -26,6 +26,7 @@ struct Arguments {
 struct Row {
     std::string layout;
     double predicted = 0, asIfParallel = 0, wall = 0;
+    double predictedKernels = 0, kernels = 0; ///< mean over ranks
     double error() const { return predicted / asIfParallel - 1; }
 };
 
@@ -60,10 +61,16 @@ public:
             const ObservedRun observed = observe(scenario);
             if (m_hasProfile)
                 scenario.cluster.efficiency.profile = m_profile;
+            const sim::Metrics metrics = sim::simulate(scenario)->metrics();
+            double busy = 0;
+            for (const sim::PipelineRankMetrics& rank : metrics.perPipelineRank)
+                busy += rank.busySeconds / static_cast<double>(metrics.perPipelineRank.size());
             rows.push_back({.layout = std::filesystem::path(file).stem().string(),
-                            .predicted = sim::simulate(scenario)->metrics().stepTimeSeconds,
+                            .predicted = metrics.stepTimeSeconds,
                             .asIfParallel = median(observed.asIfParallelSeconds),
-                            .wall = median(observed.wallSeconds)});
+                            .wall = median(observed.wallSeconds),
+                            .predictedKernels = busy,
+                            .kernels = median(observed.kernelSeconds)});
         }
         m_arguments.json ? printJson(rows) : printTable(rows);
     }
@@ -85,11 +92,12 @@ private:
 
     static void printTable(const std::vector<Row>& rows)
     {
-        sim::cli::Table table({"layout", "predicted", "as if parallel", "error", "wall clock"});
+        sim::cli::Table table({"layout", "predicted", "as if parallel", "error", "kernels: predicted", "measured", "wall clock"});
         std::vector<double> errors;
         for (const Row& row : rows) {
             table.add({row.layout, sim::cli::seconds(row.predicted), sim::cli::seconds(row.asIfParallel),
-                       sim::cli::percent(row.error()), sim::cli::seconds(row.wall)});
+                       sim::cli::percent(row.error()), sim::cli::seconds(row.predictedKernels), sim::cli::seconds(row.kernels),
+                       sim::cli::seconds(row.wall)});
             errors.push_back(std::abs(row.error()));
         }
         table.print(std::cout);
@@ -106,6 +114,8 @@ private:
                             {"predicted_s", row.predicted},
                             {"as_if_parallel_s", row.asIfParallel},
                             {"error", row.error()},
+                            {"predicted_kernels_s", row.predictedKernels},
+                            {"kernels_s", row.kernels},
                             {"wall_s", row.wall}});
         std::cout << list.dump(2) << "\n";
     }

@@ -60,6 +60,8 @@ struct CommRequest {
 class Completion {
 public:
     std::int64_t issuedNs = 0, readyNs = 0, doneNs = 0; ///< on a GPU: marks of the request's queue (Queue::resolveMarks)
+    /// Processor time of the transfer where a processor made it (0: not measured): on shared cores less than doneNs - readyNs.
+    std::int64_t cpuNs = 0;
     /// Set before finish() by an implementation whose transfers run on a GPU's own streams: runs where the waiter goes on, and
     /// makes its queue wait for the transfer. What the rank put on its queue in between runs beside the transfer.
     std::function<void()> onResume;

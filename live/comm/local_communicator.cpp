@@ -149,6 +149,7 @@ private:
     void execute(const Arrivals& arrivals)
     {
         const std::int64_t readyNs = nowNs();
+        const std::int64_t startCpuNs = threadCpuNs();
         std::exception_ptr failure;
         try {
             if (!plainlyAgree(arrivals)) {
@@ -162,10 +163,12 @@ private:
         } catch (...) {
             failure = std::current_exception();
         }
+        const std::int64_t cpuNs = threadCpuNs() - startCpuNs;
         const std::int64_t doneNs = nowNs();
         for (const Arrival& arrival : arrivals) { // each may be gone as soon as it is told
             arrival.completion->readyNs = readyNs;
             arrival.completion->doneNs = doneNs;
+            arrival.completion->cpuNs = cpuNs;
             if (failure)
                 arrival.completion->fail(m_pool, failure);
             else

@@ -109,6 +109,7 @@ void Communication::await_resume()
         m_context.record({.startNs = m_completion.issuedNs,
                           .endNs = m_completion.doneNs,
                           .readyNs = m_completion.readyNs,
+                          .cpuNs = m_completion.cpuNs,
                           .bytes = bytes,
                           .correlation = static_cast<std::uint64_t>(m_request.sequence) + 1,
                           .kind = kind,

@@ -3,6 +3,7 @@
 #include "sim/analysis/plan_schedule.h"
 #include "sim/cost/measured_time.h"
 #include "sim/cost/profile_curves.h"
+#include "sim/mesh/mesh.h"
 #include "sim/program/program.h"
 
 #include <algorithm>
@@ -27,25 +28,35 @@ struct KnownOperator {
     bool isAmbiguous = false;
 };
 
-std::map<std::string, KnownOperator> knownOperators(const sim::Scenario& scenario)
+using KnownOperators = std::map<std::string, KnownOperator>;
+
+/// What a rank's program has, by pipeline rank: stages differ, and with them what the optimizer updates.
+std::vector<KnownOperators> knownOperators(const sim::Scenario& scenario, const sim::Schedule& schedule)
 {
-    const sim::Program program = sim::lowerProgram(scenario, sim::planSchedule(scenario));
-    std::map<std::string, KnownOperator> known;
-    for (const sim::Pass& pass : program.passes) {
-        std::map<std::tuple<std::string, int, sim::OpPurpose>, int> count;
-        for (std::size_t i = 0; i < pass.ops.size(); ++i) {
-            const sim::Op& op = pass.ops[i];
-            if (op.kind != sim::OpKind::compute || pass.shapes[i].family == sim::KernelFamily::other)
+    const sim::Program program = sim::lowerProgram(scenario, schedule);
+    std::vector<KnownOperators> all;
+    for (const sim::RankProgram& rank : program.ranks) {
+        KnownOperators& known = all.emplace_back();
+        std::set<std::uint32_t> seen;
+        for (const sim::Step& step : rank.steps) {
+            if (!seen.insert(step.pass).second)
                 continue;
-            const std::string& label = program.labels[op.label];
-            KnownOperator& entry = known[label];
-            const int ops = ++count[{label, op.layer, op.purpose}];
-            entry.isAmbiguous = entry.isAmbiguous || (entry.perLayer > 0 && !(entry.shape == pass.shapes[i]));
-            entry.shape = pass.shapes[i];
-            entry.perLayer = std::max(entry.perLayer, ops);
+            const sim::Pass& pass = program.passes[step.pass];
+            std::map<std::tuple<std::string, int, sim::OpPurpose>, int> count;
+            for (std::size_t i = 0; i < pass.ops.size(); ++i) {
+                const sim::Op& op = pass.ops[i];
+                if (op.kind != sim::OpKind::compute || pass.shapes[i].family == sim::KernelFamily::other)
+                    continue;
+                const std::string& label = program.labels[op.label];
+                KnownOperator& entry = known[label];
+                const int ops = ++count[{label, op.layer, op.purpose}];
+                entry.isAmbiguous = entry.isAmbiguous || (entry.perLayer > 0 && !(entry.shape == pass.shapes[i]));
+                entry.shape = pass.shapes[i];
+                entry.perLayer = std::max(entry.perLayer, ops);
+            }
         }
     }
-    return known;
+    return all;
 }
 
 /// The curve of a transfer by the name the runtime gives it; none for those the simulator does not have.
@@ -98,7 +109,9 @@ void meet(sim::MeasuredCurve& curve, const std::vector<sim::MeasuredPoint>& meas
 
 void Calibration::add(const ObservedRun& run)
 {
-    const std::map<std::string, KnownOperator> known = knownOperators(run.scenario);
+    const sim::Schedule schedule = sim::planSchedule(run.scenario);
+    const sim::Mesh mesh(run.scenario.layout, schedule.endsMeet());
+    const std::vector<KnownOperators> ofPipelineRank = knownOperators(run.scenario, schedule);
     for (const std::vector<RankSpan>& step : run.steps) {
         // Kernels of one operator: a ring's blocks, the parts of a loss.
         std::map<std::tuple<int, std::int32_t, sim::OpClass, int, int, std::string>, double> sums;
@@ -116,6 +129,7 @@ void Calibration::add(const ObservedRun& run)
             }
         }
         for (const auto& [key, seconds] : sums) {
+            const KnownOperators& known = ofPipelineRank[static_cast<std::size_t>(mesh.coordinates(std::get<0>(key)).pp)];
             const auto found = known.find(std::get<std::string>(key));
             if (found == known.end() || found->second.isAmbiguous)
                 continue;
@@ -133,7 +147,7 @@ void Calibration::add(const ObservedRun& run)
             const auto curve = transferCurve(run.kinds[span.kind].name, run.scenario);
             if (!curve || *together.begin() != each.rank || together.size() < 2 || span.bytes <= 0) // once each
                 continue;
-            const std::int64_t ns = span.endNs - std::clamp(span.readyNs, span.startNs, span.endNs);
+            const std::int64_t ns = span.cpuNs > 0 ? span.cpuNs : span.endNs - std::clamp(span.readyNs, span.startNs, span.endNs);
             m_transfers[*curve][{static_cast<double>(span.bytes), static_cast<double>(together.size()), 1, 1}].push_back(
                 std::max(kShortestSeconds, static_cast<double>(ns) * 1e-9));
         }

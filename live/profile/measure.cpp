@@ -94,7 +94,8 @@ Task<> TransferBench::member(int index, CommKind kind, std::int64_t rows)
         m_communicator->issue(request, completion);
         co_await completion;
         if (index == 0)
-            m_samples.push_back(static_cast<double>(completion.doneNs - completion.readyNs) * 1e-3);
+            m_samples.push_back(
+                static_cast<double>(completion.cpuNs > 0 ? completion.cpuNs : completion.doneNs - completion.readyNs) * 1e-3);
     }
 }
 

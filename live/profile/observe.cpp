@@ -32,9 +32,15 @@ ObservedRun observeRun(const sim::Scenario& scenario, const ObserveOptions& opti
     });
     for (std::uint32_t i = 0; i < run.spanKinds().size(); ++i)
         observed.kinds.push_back(run.spanKinds().at(i));
-    for (const std::vector<RankSpan>& step : observed.steps)
+    for (const std::vector<RankSpan>& step : observed.steps) {
+        std::int64_t kernelNs = 0;
+        for (const RankSpan& each : step)
+            if (each.span.track == SpanTrack::compute)
+                kernelNs += each.span.cpuNs > 0 ? each.span.cpuNs : each.span.endNs - each.span.startNs;
+        observed.kernelSeconds.push_back(static_cast<double>(kernelNs) * 1e-9 / run.mesh().worldSize());
         observed.asIfParallelSeconds.push_back(
             static_cast<double>(asIfParallel(step, run.mesh().worldSize(), {}, observed.kinds).stepNs) * 1e-9);
+    }
     return observed;
 }
 

@@ -22,6 +22,7 @@ struct ObservedRun {
     std::vector<sim::SpanKind> kinds;
     std::vector<double> wallSeconds; ///< [step]
     std::vector<double> asIfParallelSeconds;
+    std::vector<double> kernelSeconds; ///< mean over ranks
 };
 
 /// Trains on the CPU, in this process. Throws sim::Error as Run does.

@@ -25,7 +25,7 @@ struct SpanRecord {
     std::int64_t startNs = 0; ///< steady clock. Of communication: when this rank arrived
     std::int64_t endNs = 0;
     std::int64_t readyNs = 0;      ///< of communication: when the last member had arrived; else startNs
-    std::int64_t cpuNs = 0;        ///< processor time of a kernel (0: not measured)
+    std::int64_t cpuNs = 0;        ///< processor time of a kernel, or of a transfer that a processor made (0: not measured)
     std::int64_t bytes = 0;        ///< moved by a transfer
     std::uint64_t correlation = 0; ///< the request's place in the global order: same on all members; 0 = none
     std::uint32_t kind = 0;        ///< index into SpanKinds

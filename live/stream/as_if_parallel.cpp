@@ -12,6 +12,12 @@
 namespace live {
 namespace {
 
+/// Processor time where one made the transfer: it may have lost its core meanwhile.
+std::int64_t transferNs(const SpanRecord& span)
+{
+    return span.cpuNs > 0 ? span.cpuNs : span.endNs - std::clamp(span.readyNs, span.startNs, span.endNs);
+}
+
 constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
 
 /// What a rank does, in its own order. At one instant it first goes on from a wait, then issues, then computes.
@@ -166,8 +172,9 @@ void Replay::findEvents()
             until = std::max(until, span.endNs);
         } else {
             rank.events.push_back({span.startNs, Deed::issue, i});
-            // Nobody waits for his own send: it was taken from him before or after its receiver came, as the transport does it.
-            if (span.track != SpanTrack::sendForward && span.track != SpanTrack::sendBackward)
+            // Nobody waits for a send but the end of the step; its record lies where it was found done.
+            const bool isSend = span.track == SpanTrack::sendForward || span.track == SpanTrack::sendBackward;
+            if (!isSend)
                 rank.events.push_back({std::max(span.endNs, until), Deed::join, i});
         }
     }
@@ -226,7 +233,7 @@ void Replay::arrive(std::size_t span, std::int64_t timeNs)
         const SpanRecord& measured = at(member);
         SpanRecord& result = m_result[member].span;
         result.readyNs = meeting.beginNs;
-        result.endNs = meeting.beginNs + measured.endNs - std::clamp(measured.readyNs, measured.startNs, measured.endNs);
+        result.endNs = meeting.beginNs + transferNs(measured);
     }
     m_ready.insert(m_ready.end(), meeting.waiting.begin(), meeting.waiting.end());
     meeting.waiting.clear();

@@ -197,6 +197,7 @@ bool MainWindow::isEnabled(CommandId id) const
     case CommandId::stopRun:
         return runIsActive();
     case CommandId::freezePicture:
+        return m_run && m_live->picture();
     case CommandId::switchClock:
         return isLiveShown() && m_run;
     case CommandId::showKernels:

@@ -68,10 +68,11 @@ void MainWindow::attach(const QString& endpoint, const std::optional<live::Viewe
 void MainWindow::showUpdate(const LiveUpdate& update)
 {
     const LivePhase before = m_live->status().phase;
+    const bool first = !m_live->picture() && update.picture;
     m_live->show(update);
     if (isLiveShown())
         showStatus();
-    if (before != update.status.phase)
+    if (before != update.status.phase || first)
         updateActions();
 }
 

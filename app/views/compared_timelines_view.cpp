@@ -57,7 +57,7 @@ struct ComparedTimelinesView::Data {
     Areas areas(Rect area) const
     {
         Areas out;
-        const float middle = showsUpper() ? std::floor(area.top + area.height() * 0.44F) : area.top;
+        const float middle = showsUpper() ? std::floor(area.top + area.height() * 0.43F) : area.top;
         out.upperCaption = {area.left, area.top, area.right, std::min(middle, area.top + kCaptionHeight)};
         out.upper = {area.left, out.upperCaption.bottom, area.right, middle};
         out.lowerCaption = {area.left, middle, area.right, middle + kCaptionHeight};
@@ -118,7 +118,7 @@ struct ComparedTimelinesView::Data {
     {
         AreaCanvas part(canvas, area, nodeIds);
         if (half.isEmpty())
-            drawEmpty(part, theme, half.side.caption.empty() ? "Nothing measured yet" : half.side.caption, half.side.message);
+            drawEmpty(part, theme, "Nothing to show yet", half.side.message);
         else
             half.view.draw(part);
     }

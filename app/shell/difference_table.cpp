@@ -14,7 +14,7 @@ namespace app {
 namespace {
 
 enum Column { what, predicted, measured, difference, columns };
-constexpr int kRowHeight = 21;
+constexpr int kRowHeight = 19;
 
 QString timeText(std::int64_t ns)
 {
@@ -81,8 +81,8 @@ DifferenceTable::DifferenceTable(QWidget* parent)
     m_table->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     m_table->setAccessibleName(tr("Predicted and measured times"));
     auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(14, 10, 10, 6);
-    column->setSpacing(6);
+    column->setContentsMargins(14, 8, 10, 4);
+    column->setSpacing(4);
     column->addWidget(m_title);
     column->addWidget(m_message, 1);
     column->addWidget(m_table, 1);

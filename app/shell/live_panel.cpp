@@ -137,7 +137,7 @@ LivePanel::LivePanel(Renderer renderer, QWidget* parent)
         splitter->setHandleWidth(1);
         splitter->setChildrenCollapsible(false);
     }
-    constexpr int kTenth = 100, kUpperShare = 4, kLowerShare = 7;
+    constexpr int kTenth = 100, kUpperShare = 9, kLowerShare = 14;
     m_upper->setSizes({4 * kTenth, 3 * kTenth, 3 * kTenth});
     m_rows->setSizes({kUpperShare * kTenth, kLowerShare * kTenth});
     for (int i = 0; i < m_upper->count(); ++i)

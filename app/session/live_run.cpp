@@ -164,7 +164,7 @@ void LiveRun::launch(const LaunchOptions& options)
     m_folder = std::make_unique<QTemporaryDir>(QDir::tempPath() + QStringLiteral("/rankscope-live-XXXXXX"));
     const QString file = m_folder->filePath(QStringLiteral("scenario.json"));
     QFile out(file);
-    const std::string text = sim::resolvedText(options.scenario);
+    const std::string text = m_scenarioText = sim::resolvedText(options.scenario);
     if (!m_folder->isValid() || !out.open(QIODevice::WriteOnly) || out.write(text.data(), static_cast<qint64>(text.size())) < 0 ||
         !out.flush()) {
         m_failure = tr("The scenario cannot be written for the worker: %1")
@@ -264,6 +264,10 @@ void LiveRun::work(const std::stop_token& stop)
     std::optional<Clock::time_point> endedAt;
     const Clock::time_point begin = Clock::now();
     bool first = true;
+    const std::string predictedText = m_scenarioText;
+    PredictionPtr early; // what was launched here is known before it answers
+    if (!predictedText.empty())
+        prediction = early = predict(predictedText, m_catalogue);
     while (true) {
         std::optional<WorkerEnd> end;
         std::optional<int> pinned;
@@ -285,6 +289,10 @@ void LiveRun::work(const std::stop_token& stop)
         const Clock::time_point now = Clock::now();
         LiveUpdate out;
         bool changed = false;
+        if (early) {
+            out.prediction = std::exchange(early, nullptr);
+            changed = true;
+        }
 
         live::ViewerUpdate update;
         if (m_viewer && m_viewer->poll(update)) {
@@ -295,8 +303,8 @@ void LiveRun::work(const std::stop_token& stop)
                     out.replies << QString::fromStdString(reply.message);
             changed = true;
             if (update.description) {
-                prediction = predict(update.description->scenarioJson, m_catalogue);
-                out.prediction = prediction;
+                if (update.description->scenarioJson != predictedText)
+                    prediction = out.prediction = predict(update.description->scenarioJson, m_catalogue);
                 shown = {};
             }
         }
@@ -309,11 +317,8 @@ void LiveRun::work(const std::stop_token& stop)
             const LiveRecords::Choice wanted =
                 !pinned ? records.newest(now) : records.has(*pinned) ? records.choice(*pinned, now) : LiveRecords::Choice{*pinned, true, 0};
             if (wanted.step >= 0 && !(wanted == shown)) {
-                if (records.has(wanted.step))
-                    out.picture = records.picture(wanted, prediction.get());
-                else
-                    out.picture =
-                        records.pictureOf(wanted.step, m_viewer->history().spans({wanted.step, wanted.step}), prediction.get());
+                out.picture = records.has(wanted.step) ? records.picture(wanted, prediction.get())
+                                                       : records.pictureOf(wanted.step, spansOf(wanted.step), prediction.get());
                 shown = wanted;
                 lastPicture = now;
                 changed = true;
@@ -356,6 +361,15 @@ void LiveRun::work(const std::stop_token& stop)
         m_wake.wait_for(lock, stop, kBetweenUpdates, [] { return false; });
         if (stop.stop_requested())
             return;
+    }
+}
+
+std::vector<live::RankSpan> LiveRun::spansOf(int step) const
+{
+    try {
+        return m_viewer->history().spans({step, step});
+    } catch (const sim::Error&) { // a broken block: as good as none
+        return {};
     }
 }
 

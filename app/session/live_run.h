@@ -108,10 +108,12 @@ private:
     void wake();
     void work(const std::stop_token&);
     void save(const QString& path);
+    std::vector<live::RankSpan> spansOf(int step) const;
     Q_INVOKABLE void deliver();
 
     const sim::Catalogue m_catalogue;
     std::unique_ptr<QTemporaryDir> m_folder; ///< of the socket and the scenario of a worker started here
+    std::string m_scenarioText; ///< of a worker started here
     std::unique_ptr<WorkerProcess> m_worker;
     std::unique_ptr<live::Viewer> m_viewer;
     LiveStatus m_status; ///< as delivered last

@@ -14,7 +14,7 @@ namespace app {
 namespace {
 
 enum Column { what, predicted, measured, difference, columns };
-constexpr int kRowHeight = 21;
+constexpr int kRowHeight = 19;
 
 QString timeText(std::int64_t ns)
 {
@@ -28,19 +28,31 @@ QString changeText(std::int64_t ns)
     return (ns > 0 ? QStringLiteral("+") : QStringLiteral("−")) + timeText(std::abs(ns));
 }
 
-/// "for rank 3 (62 %), rank 1 (20 %)": who kept the others waiting.
+/// "for rank 3 (62 %)", "for many ranks": who kept the others waiting.
 QString waitedFor(const std::vector<live::Straggler>& stragglers)
 {
     std::int64_t all = 0;
     for (const live::Straggler& one : stragglers)
         all += one.othersWaitedNs;
-    QStringList names;
-    constexpr std::size_t kMostNames = 2;
-    for (std::size_t i = 0; i < std::min(kMostNames, stragglers.size()) && all > 0; ++i)
-        names << QObject::tr("rank %1 (%2)")
+    if (all == 0)
+        return {};
+    constexpr double kStandsOut = 0.25;
+    const double share = static_cast<double>(stragglers.front().othersWaitedNs) / static_cast<double>(all);
+    return share < kStandsOut ? QObject::tr("for many ranks")
+                              : QObject::tr("for rank %1 (%2)").arg(stragglers.front().rank).arg(percentQuantity(share).text());
+}
+
+/// All of them, for the tooltip.
+QString stragglersText(const std::vector<live::Straggler>& stragglers)
+{
+    QStringList lines;
+    constexpr std::size_t kMostLines = 8;
+    for (std::size_t i = 0; i < std::min(kMostLines, stragglers.size()); ++i)
+        lines << QObject::tr("rank %1 came last %2 times; others waited %3 for it")
                      .arg(stragglers[i].rank)
-                     .arg(percentQuantity(static_cast<double>(stragglers[i].othersWaitedNs) / static_cast<double>(all)).text());
-    return names.isEmpty() ? QString() : QObject::tr("for %1").arg(names.join(QStringLiteral(", ")));
+                     .arg(stragglers[i].times)
+                     .arg(timeText(stragglers[i].othersWaitedNs));
+    return lines.join(QLatin1Char('\n'));
 }
 
 } // namespace
@@ -69,8 +81,8 @@ DifferenceTable::DifferenceTable(QWidget* parent)
     m_table->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     m_table->setAccessibleName(tr("Predicted and measured times"));
     auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(14, 10, 10, 6);
-    column->setSpacing(6);
+    column->setContentsMargins(14, 8, 10, 4);
+    column->setSpacing(4);
     column->addWidget(m_title);
     column->addWidget(m_message, 1);
     column->addWidget(m_table, 1);
@@ -102,14 +114,14 @@ void DifferenceTable::show(const QString& title, const live::Difference& d)
             addRow(tr("%1 transfer, exposed").arg(name), d.predicted.transferNs[comm], d.measured.transferNs[comm], {}, false);
         if (d.predicted.waitNs[comm] != 0 || d.measured.waitNs[comm] != 0)
             addRow(tr("%1 waiting").arg(name), d.predicted.waitNs[comm], d.measured.waitNs[comm], waitedFor(d.stragglers[comm]),
-                   false);
+                   false, stragglersText(d.stragglers[comm]));
     }
     addRow(tr("Host, or nothing"), d.predicted.hostNs, d.measured.hostNs, {}, false);
     m_table->setUpdatesEnabled(true);
 }
 
 void DifferenceTable::addRow(const QString& name, std::int64_t predictedNs, std::int64_t measuredNs, const QString& explanation,
-                             bool total)
+                             bool total, const QString& tip)
 {
     const int row = m_table->rowCount();
     m_table->insertRow(row);
@@ -118,7 +130,7 @@ void DifferenceTable::addRow(const QString& name, std::int64_t predictedNs, std:
     for (int c = 0; c < columns; ++c) {
         auto* item = new QTableWidgetItem(texts[c]);
         item->setTextAlignment((c == what ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
-        item->setToolTip(texts[c]);
+        item->setToolTip(tip.isEmpty() ? texts[c] : tip);
         if (total)
             item->setFont(uiFont(13, QFont::DemiBold));
         m_table->setItem(row, c, item);

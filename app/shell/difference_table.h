@@ -21,7 +21,8 @@ public:
     QString text() const;
 
 private:
-    void addRow(const QString& name, std::int64_t predictedNs, std::int64_t measuredNs, const QString& explanation, bool total);
+    void addRow(const QString& name, std::int64_t predictedNs, std::int64_t measuredNs, const QString& explanation, bool total,
+                const QString& tip = {});
 
     QLabel *m_title, *m_message;
     QTableWidget* m_table;

@@ -137,13 +137,13 @@ LivePanel::LivePanel(Renderer renderer, QWidget* parent)
         splitter->setHandleWidth(1);
         splitter->setChildrenCollapsible(false);
     }
-    constexpr int kTenth = 100;
+    constexpr int kTenth = 100, kUpperShare = 9, kLowerShare = 14;
     m_upper->setSizes({4 * kTenth, 3 * kTenth, 3 * kTenth});
-    m_rows->setSizes({9 * kTenth, 11 * kTenth});
+    m_rows->setSizes({kUpperShare * kTenth, kLowerShare * kTenth});
     for (int i = 0; i < m_upper->count(); ++i)
         m_upper->setStretchFactor(i, i == 0 ? 4 : 3);
-    m_rows->setStretchFactor(0, 9);
-    m_rows->setStretchFactor(1, 11);
+    m_rows->setStretchFactor(0, kUpperShare);
+    m_rows->setStretchFactor(1, kLowerShare);
 
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, 0, 0, 0);
@@ -209,6 +209,7 @@ void LivePanel::show(const LiveUpdate& update)
     if (update.prediction) {
         m_prediction = update.prediction;
         m_grid.setSimulation(m_prediction->simulation);
+        m_gridCanvas->requestFrame();
         showPrediction();
     }
     if (!update.steps.empty()) {
@@ -230,7 +231,7 @@ void LivePanel::show(const LiveUpdate& update)
         m_picture = update.picture;
     showStatus(update);
     showNumbers(update);
-    if (update.picture || update.prediction)
+    if (update.picture || update.prediction || !m_picture)
         showTimelines();
 }
 
@@ -250,12 +251,9 @@ void LivePanel::showStatus(const LiveUpdate& update)
     m_dot->setStyleSheet(QStringLiteral("background: %1; border-radius: 5px;").arg(toQColor(color).name()));
     m_dot->setAccessibleDescription(m_status.headline);
 
-    QStringList lines;
+    QStringList lines = update.replies;
     if (!m_status.detail.isEmpty())
-        lines << (isWorse(m_status.phase) ? m_status.headline + QStringLiteral("\n") + m_status.detail : m_status.detail);
-    lines << update.replies;
-    if (lines.isEmpty() && !m_status.detail.isEmpty())
-        lines << m_status.detail;
+        lines.prepend(m_status.detail);
     m_detail->setText(lines.join(QLatin1Char('\n')));
     setRole(m_detail, isWorse(m_status.phase) ? "error" : "muted");
     m_detailFrame->setVisible(!lines.isEmpty());
@@ -330,8 +328,12 @@ void LivePanel::showTimelines()
     ComparedTimelinesView::Side side;
     const QString clockText = m_clock == LiveClock::wall ? tr("wall clock") : tr("as if parallel");
     side.caption = tr("Measured, %1").arg(clockText).toStdString();
-    side.message = m_run ? tr("The first step is on its way.").toStdString() : std::string();
-    if (m_picture) {
+    if (!m_picture) {
+        side.caption = tr("Measured").toStdString();
+        side.message = (hasEnded(m_status.phase) ? tr("No step was received.") : tr("The first step is on its way.")).toStdString();
+        if (hasEnded(m_status.phase))
+            m_differences->showNothing(tr("No step was received."));
+    } else {
         const StepPicture::OnClock& shown = m_picture->on(m_clock);
         side.trace = m_kernels ? shown.kernels : shown.timeUse;
         side.simulation = m_prediction ? m_prediction->simulation : nullptr;

@@ -44,8 +44,8 @@ struct ComparedTimelinesView::Data {
 
     Data(Selection& s, const Theme& t) : theme(t), selection(s), upper(upperSelection, t), lower(s, t)
     {
-        upper.view.setAround({.legend = true, .memory = false, .overview = false});
-        lower.view.setAround({.legend = false, .memory = true, .overview = true});
+        // The measurement has all classes of the prediction, and waiting.
+        upper.view.setAround({.legend = false, .memory = false, .overview = false});
     }
 
     bool showsUpper() const { return upperVisible && !upper.isEmpty(); }
@@ -53,11 +53,11 @@ struct ComparedTimelinesView::Data {
     struct Areas {
         Rect upperCaption, upper, lowerCaption, lower;
     };
-    /// The lower half also has the memory and the overview.
+    /// The lower half also has the legend, the memory and the overview.
     Areas areas(Rect area) const
     {
         Areas out;
-        const float middle = showsUpper() ? std::floor(area.top + area.height() * 0.44F) : area.top;
+        const float middle = showsUpper() ? std::floor(area.top + area.height() * 0.42F) : area.top;
         out.upperCaption = {area.left, area.top, area.right, std::min(middle, area.top + kCaptionHeight)};
         out.upper = {area.left, out.upperCaption.bottom, area.right, middle};
         out.lowerCaption = {area.left, middle, area.right, middle + kCaptionHeight};
@@ -73,7 +73,6 @@ struct ComparedTimelinesView::Data {
         const std::int64_t end = std::max(showsUpper() ? length(upper) : 0, length(lower));
         upper.view.setAxisEnd(end);
         lower.view.setAxisEnd(end);
-        lower.view.setAround({.legend = !showsUpper(), .memory = true, .overview = true});
     }
 
     void share(const Selection& from, Selection& to) const
@@ -118,7 +117,7 @@ struct ComparedTimelinesView::Data {
     {
         AreaCanvas part(canvas, area, nodeIds);
         if (half.isEmpty())
-            drawEmpty(part, theme, half.side.caption.empty() ? "Nothing measured yet" : half.side.caption, half.side.message);
+            drawEmpty(part, theme, "Nothing to show yet", half.side.message);
         else
             half.view.draw(part);
     }

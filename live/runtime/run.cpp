@@ -42,6 +42,7 @@ struct Run::State {
     std::mutex mutex;
     std::exception_ptr failure;
     std::atomic<int> left{0};
+    int nextStep = parts.firstStep;
 };
 
 Run::Run(const sim::Scenario& scenario, const RunParts& parts) : m_state(std::make_unique<State>(scenario, parts))
@@ -189,7 +190,7 @@ void Run::train(int steps, const std::function<Verdict(const StepReport&)>& afte
         if (state.left.fetch_sub(1, std::memory_order_acq_rel) == 1)
             pool.wake();
     };
-    int step = state.parts.firstStep;
+    int& step = state.nextStep;
     const int end = step + steps;
     std::int64_t startNs = 0;
     const auto startStep = [&] {

@@ -54,7 +54,7 @@ public:
     std::vector<Recorder*> recorders();
     std::vector<Rank*> ranks();
 
-    /// Trains until `steps` are done or afterStep says stop. afterStep runs when all ranks of this process are through a step and
+    /// Trains on until `steps` more are done or afterStep says stop. afterStep runs when all ranks of this process are through a step and
     /// none is in the next. Throws what a rank threw first, after all have ended.
     void train(int steps, const std::function<Verdict(const StepReport&)>& afterStep = {});
 

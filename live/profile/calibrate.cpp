@@ -17,7 +17,7 @@ namespace live {
 namespace {
 
 /// The slowest measurements that are left out: the machine did something else meanwhile.
-constexpr double kSlowestShare = 0.15;
+constexpr double kSlowestShare = 0.1;
 /// Clocks tick in nanoseconds; a transfer of nothing still takes some.
 constexpr double kShortestSeconds = 20e-9;
 

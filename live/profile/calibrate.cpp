@@ -158,7 +158,8 @@ sim::HardwareProfile Calibration::profile(const sim::HardwareProfile& base) cons
 {
     sim::HardwareProfile result = base;
     const auto fill = [](const Times& times, std::vector<sim::MeasuredCurve>& curves) {
-        for (const auto& [name, shapes] : times) {
+        for (const auto& [key, shapes] : times) {
+            const std::string& name = key; // a binding cannot be captured
             std::vector<sim::MeasuredPoint> points;
             for (const auto& [shape, seconds] : shapes) {
                 const auto [m, n, k, batch] = shape;

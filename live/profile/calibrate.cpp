@@ -92,6 +92,7 @@ void meet(sim::MeasuredCurve& curve, const std::vector<sim::MeasuredPoint>& meas
 {
     const sim::MeasuredTime before(curve);
     std::vector<double> ratios;
+    ratios.reserve(measured.size());
     for (const sim::MeasuredPoint& point : measured)
         ratios.push_back(point.microseconds * 1e-6 / before.seconds(point.m, point.n, point.k, point.batch));
     const double scale = median(ratios);

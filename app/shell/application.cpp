@@ -1,13 +1,17 @@
 #include "app/shell/application.h"
 
 #include "app/shell/command_line.h"
+#include "app/shell/live_panel.h"
 #include "app/shell/main_window.h"
 #include "app/shell/style.h"
 #include "app/views/timeline_geometry.h"
+#include "live/stream/keys.h"
 
 #include <QApplication>
+#include <QElapsedTimer>
 #include <QEventLoop>
 #include <QPixmap>
+#include <QTimer>
 
 #include <algorithm>
 #include <cstdio>
@@ -68,6 +72,41 @@ void waitUntilSettled(MainWindow& window)
     loop.exec();
 }
 
+/// Throws sim::Error if the keys are unusable.
+void startLive(MainWindow& window, const StartOptions& options)
+{
+    if (options.live) {
+        window.train(window.simulation()->scenario());
+        return;
+    }
+    std::optional<live::ViewerKeys> keys;
+    if (!options.key.isEmpty())
+        keys = live::ViewerKeys{live::readPublicKey(options.serverKey.toStdString()),
+                                live::readKeyPair(options.key.toStdString())};
+    window.attach(options.attach, keys);
+}
+
+/// Until some steps are there to be seen, or the run is over, or nobody answers.
+void waitForSteps(MainWindow& window)
+{
+    constexpr std::size_t kSteps = 12;
+    constexpr int kMostMs = 60'000, kNobodyMs = 5'000, kTickMs = 20;
+    QElapsedTimer waited;
+    waited.start();
+    QEventLoop loop;
+    QTimer timer;
+    QObject::connect(&timer, &QTimer::timeout, &loop, [&] {
+        const LivePanel& live = window.live();
+        const LivePhase phase = live.status().phase;
+        const bool enough = live.isComplete() && (live.steps().size() >= kSteps || hasEnded(phase));
+        const bool hopeless = (hasEnded(phase) && isWorse(phase)) || (phase == LivePhase::starting && waited.hasExpired(kNobodyMs));
+        if (enough || hopeless || waited.hasExpired(kMostMs))
+            loop.quit();
+    });
+    timer.start(kTickMs);
+    loop.exec();
+}
+
 /// The window as it looks once the first result is in.
 int saveScreenshot(MainWindow& window, const StartOptions& options)
 {
@@ -79,6 +118,10 @@ int saveScreenshot(MainWindow& window, const StartOptions& options)
     if (!failure.isEmpty()) {
         tell(failure);
         return kBadInput;
+    }
+    if (options.isLive()) {
+        startLive(window, options);
+        waitForSteps(window);
     }
     if (QWidget* focused = QApplication::focusWidget())
         focused->clearFocus();         // no blinking cursor in a picture
@@ -138,6 +181,12 @@ int runWindow(sim::Catalogue catalogue, const StartOptions& options)
     if (!options.screenshot.isEmpty())
         return saveScreenshot(window, options);
     window.show();
+    if (options.isLive()) {
+        waitUntilSettled(window);
+        if (options.live && !window.simulation())
+            return QApplication::exec(); // the banner says why
+        startLive(window, options);
+    }
     return QApplication::exec();
 }
 

@@ -52,8 +52,16 @@ CommandLine parseCommandLine(const QStringList& arguments, const QString& versio
                                   QStringLiteral("NAME"));
     const QCommandLineOption lesson(QStringLiteral("lesson"), QStringLiteral("Start a lesson (not available yet)."),
                                     QStringLiteral("ID"));
-    const QCommandLineOption attach(QStringLiteral("attach"), QStringLiteral("Watch a live run (not available yet)."),
+    const QCommandLineOption live(QStringLiteral("live"), QStringLiteral("Really train FILE on this machine, and watch."));
+    const QCommandLineOption attach(QStringLiteral("attach"),
+                                    QStringLiteral("Watch a training that listens there, as in tcp://127.0.0.1:5555."),
                                     QStringLiteral("ENDPOINT"));
+    const QCommandLineOption key(QStringLiteral("key"),
+                                 QStringLiteral("Key file of this viewer, for a run that listens beyond its machine."),
+                                 QStringLiteral("FILE"));
+    const QCommandLineOption serverKey(QStringLiteral("server-key"),
+                                       QStringLiteral("Public key of that run: its .pub file, or the 40 characters."),
+                                       QStringLiteral("KEY"));
     const QCommandLineOption screenshot(QStringLiteral("screenshot"),
                                         QStringLiteral("Save a picture of the whole window and exit; needs no display."),
                                         QStringLiteral("OUT.png"));
@@ -67,7 +75,7 @@ CommandLine parseCommandLine(const QStringList& arguments, const QString& versio
                                  QStringLiteral("POINTER=VALUE"));
     const QCommandLineOption theme(QStringLiteral("theme"), QStringLiteral("light or dark; as the desktop is by default."),
                                    QStringLiteral("NAME"));
-    parser.addOptions({help, versionOption, view, lesson, attach, screenshot, size, figure, set, theme});
+    parser.addOptions({help, versionOption, view, lesson, live, attach, key, serverKey, screenshot, size, figure, set, theme});
 
     if (!parser.parse(joined))
         return wrong(parser.errorText());
@@ -77,8 +85,6 @@ CommandLine parseCommandLine(const QStringList& arguments, const QString& versio
         return {{}, 0, QStringLiteral("rankscope ") + version + QLatin1Char('\n')};
     if (parser.isSet(lesson))
         return wrong(QStringLiteral("--lesson is not available yet: this version has no lessons"));
-    if (parser.isSet(attach))
-        return wrong(QStringLiteral("--attach is not available yet: this version cannot watch live runs"));
 
     StartOptions options;
     const QStringList files = parser.positionalArguments();
@@ -89,6 +95,18 @@ CommandLine parseCommandLine(const QStringList& arguments, const QString& versio
     options.screenshot = parser.value(screenshot);
     options.view = parser.value(view);
     options.theme = parser.value(theme);
+    options.live = parser.isSet(live);
+    options.attach = parser.value(attach);
+    options.key = parser.value(key);
+    options.serverKey = parser.value(serverKey);
+    if (options.live && options.file.isEmpty())
+        return wrong(QStringLiteral("--live trains FILE, and no FILE was given"));
+    if (options.live && parser.isSet(attach))
+        return wrong(QStringLiteral("--live starts a training and --attach watches another: one of them"));
+    if (parser.isSet(attach) && options.attach.isEmpty())
+        return wrong(QStringLiteral("--attach takes the address of a run, as in tcp://127.0.0.1:5555"));
+    if (parser.isSet(key) != parser.isSet(serverKey) || (parser.isSet(key) && !parser.isSet(attach)))
+        return wrong(QStringLiteral("--key and --server-key go together, with --attach"));
     if (parser.isSet(view) && !oneOf(options.view, {"grid", "timeline"}))
         return wrong(QStringLiteral("--view %1: there is no such view; there are grid and timeline").arg(options.view));
     if (parser.isSet(theme) && !oneOf(options.theme, {"light", "dark"}))

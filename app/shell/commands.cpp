@@ -57,10 +57,22 @@ constexpr Command kCommands[]{
     {CommandId::showDetails, view, window, "&Details", "Alt+4", "Show or hide the numbers"},
     {CommandId::showKernels, view, window, "&Kernels", "Ctrl+K", "Show every kernel and collective, not only the actions", true},
     {CommandId::stepThrough, view, window, "Ste&p Through", "Ctrl+T", "Reveal the schedule action by action, and explain it"},
+    {CommandId::showLive, view, window, "Li&ve Run", "Alt+5", "Go to the training that is watched, and back"},
     {CommandId::fullScreen, view, window, "&Full Screen", "F11", "Fill the screen"},
     {CommandId::themeSystem, view, window, "Theme: S&ystem", "", "Light or dark as the desktop is", true},
     {CommandId::themeLight, view, window, "Theme: &Light", "", "Dark on light"},
     {CommandId::themeDark, view, window, "Theme: D&ark", "Ctrl+Shift+D", "Light on dark"},
+
+    {CommandId::trainScenario, live, window, "&Train This Scenario…", "F5", "Really train it, on this machine, and watch"},
+    {CommandId::attachRun, live, window, "&Attach…", "Ctrl+Shift+A", "Watch a training that runs already, by its address"},
+    {CommandId::pauseRun, live, window, "&Pause", "F6", "Hold the training between two steps, or go on", true},
+    {CommandId::freezePicture, live, window, "&Freeze Picture", "F7", "Keep the step that is shown while the training goes on"},
+    {CommandId::stopRun, live, window, "&Stop", "Shift+F5", "End the training after its step; what was received stays"},
+    {CommandId::switchClock, live, window, "Other &Clock", "F8", "Wall clock, or as if every rank had a device", true},
+    {CommandId::saveTrace, live, window, "Sa&ve Trace…", "Ctrl+Shift+T", "Save the steps that are kept for Perfetto"},
+    {CommandId::checkSerial, live, window, "Check Against Se&rial", "",
+     "Train a few steps as laid out and on one rank, and compare every number", true},
+    {CommandId::calibrate, live, window, "Cali&brate", "", "Measure this machine, so that predictions are about it"},
 
     {CommandId::palette, help, window, "&Command Palette…", "Ctrl+Shift+P", "Find any command by typing a part of its name"},
     {CommandId::keys, help, window, "&Keys", "? F1", "All keys on one sheet"},
@@ -89,6 +101,8 @@ const char* commandMenuTitle(CommandMenu menu)
         return "&Navigate";
     case view:
         return "&View";
+    case live:
+        return "&Live";
     case help:
         return "&Help";
     }

@@ -49,16 +49,26 @@ enum class CommandId {
     showDetails,
     showKernels,
     stepThrough,
+    showLive,
     fullScreen,
     themeSystem,
     themeLight,
     themeDark,
+    trainScenario,
+    attachRun,
+    pauseRun,
+    freezePicture,
+    stopRun,
+    switchClock,
+    saveTrace,
+    checkSerial,
+    calibrate,
     palette,
     keys,
     about
 };
 
-enum class CommandMenu { file, edit, navigate, view, help };
+enum class CommandMenu { file, edit, navigate, view, live, help };
 const char* commandMenuTitle(CommandMenu);
 
 enum class CommandScope {

@@ -82,7 +82,7 @@ KeySheet::KeySheet(QWidget* parent) : QDialog(parent)
         addLine(*left, QString::fromUtf8(g.keys), QString::fromUtf8(g.what));
     left->setRowStretch(left->rowCount(), 1);
     QGridLayout* right = column();
-    for (const CommandMenu menu : {CommandMenu::file, CommandMenu::edit, CommandMenu::view, CommandMenu::help})
+    for (const CommandMenu menu : {CommandMenu::file, CommandMenu::edit, CommandMenu::view, CommandMenu::live, CommandMenu::help})
         addMenu(*right, menu);
     right->setRowStretch(right->rowCount(), 1);
 }

@@ -5,6 +5,7 @@
 #include "app/shell/details_panel.h"
 #include "app/shell/format.h"
 #include "app/shell/gallery_page.h"
+#include "app/shell/live_panel.h"
 #include "app/shell/problem_banner.h"
 #include "app/shell/scenario_form.h"
 #include "app/shell/scenario_header.h"
@@ -79,6 +80,7 @@ MainWindow::MainWindow(sim::Catalogue catalogue, const WindowOptions& options)
 MainWindow::~MainWindow()
 {
     // Parts go before what they refer to, and nobody tells anybody about it.
+    m_run.reset();
     m_session.undoStack().disconnect(this);
     m_session.disconnect();
     m_simulator.disconnect();
@@ -109,6 +111,8 @@ void MainWindow::buildPages()
     m_pages = new QStackedWidget;
     m_pages->addWidget(m_gallery);
     m_pages->addWidget(workPage);
+    m_live = new LivePanel(m_options.renderer);
+    m_pages->addWidget(m_live);
     auto* middle = new QWidget;
     auto* column = new QVBoxLayout(middle);
     column->setContentsMargins(0, 0, 0, 0);
@@ -198,7 +202,7 @@ void MainWindow::connectParts()
     connect(m_gallery, &GalleryPage::discardRequested, this, &MainWindow::discard);
     for (const auto& [dock, id] : {std::pair{m_formDock, CommandId::showForm}, {m_detailsDock, CommandId::showDetails}}) {
         connect(dock, &QDockWidget::visibilityChanged, this, [this, dock = dock, id = id] {
-            if (!isGalleryShown())
+            if (isWorkspaceShown())
                 action(id)->setChecked(!dock->isHidden());
         });
     }
@@ -224,10 +228,21 @@ bool MainWindow::isGalleryShown() const
     return m_pages->currentWidget() == m_gallery;
 }
 
+bool MainWindow::isLiveShown() const
+{
+    return m_pages->currentWidget() == m_live;
+}
+
+void MainWindow::leaveWorkspace()
+{
+    if (!isWorkspaceShown())
+        return;
+    m_dockState = saveState();
+}
+
 void MainWindow::showGallery()
 {
-    if (!isGalleryShown())
-        m_dockState = saveState();
+    leaveWorkspace();
     refreshGallery();
     m_pages->setCurrentWidget(m_gallery);
     m_formDock->hide();
@@ -239,9 +254,21 @@ void MainWindow::showGallery()
     showStatus();
 }
 
+void MainWindow::showLive()
+{
+    leaveWorkspace();
+    m_pages->setCurrentWidget(m_live);
+    m_formDock->hide();
+    m_detailsDock->hide();
+    m_live->canvas(LivePicture::timelines).setFocus();
+    updateActions();
+    updateTitle();
+    showStatus();
+}
+
 void MainWindow::showWorkspace()
 {
-    if (!isGalleryShown())
+    if (isWorkspaceShown())
         return;
     m_pages->setCurrentIndex(1);
     m_formDock->show();
@@ -252,6 +279,8 @@ void MainWindow::showWorkspace()
     action(CommandId::showDetails)->setChecked(!m_detailsDock->isHidden());
     m_workspace->canvas(Picture::timeline).setFocus();
     updateActions();
+    updateTitle();
+    showStatus();
 }
 
 void MainWindow::refreshGallery()
@@ -291,6 +320,7 @@ void MainWindow::sessionOpened()
     m_details->setSimulation(nullptr, std::nullopt);
     if (m_session.isOpen())
         showWorkspace();
+    updateActions();
 }
 
 void MainWindow::sessionChanged()
@@ -365,14 +395,15 @@ void MainWindow::showStatus()
     QStringList all;
     for (const sim::Problem& problem : m_session.problems())
         all << QString::fromStdString(problem.text());
-    m_problemsLabel->setText(isGalleryShown() ? QString() : countText(m_session.problems()));
+    m_problemsLabel->setText(isWorkspaceShown() ? countText(m_session.problems()) : QString());
     m_problemsLabel->setToolTip(all.join(QLatin1Char('\n')));
     setRole(m_problemsLabel, m_session.isLegal() ? "warning" : "error");
     m_problemsLabel->setVisible(!m_problemsLabel->text().isEmpty());
 
-    if (isGalleryShown()) {
-        m_pointedLabel->clear();
-        m_resultLabel->clear();
+    if (!isWorkspaceShown()) {
+        m_pointedLabel->setText(isLiveShown() ? tr("W S zoom · A D pan · a click on the curves chooses a step · ? shows all keys")
+                                              : QString());
+        m_resultLabel->setText(isLiveShown() && m_run ? m_run->status().headline : QString());
         return;
     }
     if ((m_awaitsResult || m_awaitsKernels) && !m_busyTimer.isActive()) {
@@ -396,7 +427,13 @@ void MainWindow::settleIfDone()
 
 void MainWindow::updateTitle()
 {
-    const bool shown = m_session.isOpen() && !isGalleryShown();
+    const bool shown = m_session.isOpen() && isWorkspaceShown();
+    if (isLiveShown()) {
+        setWindowTitle(tr("Live – Rankscope"));
+        setWindowFilePath({});
+        setWindowModified(false);
+        return;
+    }
     setWindowTitle(shown ? m_session.displayName() + QStringLiteral("[*] – Rankscope") : QStringLiteral("Rankscope"));
     setWindowFilePath(shown ? m_session.path() : QString());
     setWindowModified(shown && m_session.isModified());
@@ -409,7 +446,9 @@ void MainWindow::keyPressEvent(QKeyEvent* event)
         return;
     }
     const Command* command = isGalleryShown() ? nullptr : canvasCommand(*event);
-    if (command && command->viewCommand)
+    if (command && command->viewCommand && isLiveShown())
+        m_live->runCommand(*command->viewCommand, event->modifiers() & Qt::ShiftModifier);
+    else if (command && command->viewCommand)
         m_workspace->runCommand(*command->viewCommand, event->modifiers() & Qt::ShiftModifier);
     else
         QMainWindow::keyPressEvent(event);
@@ -417,10 +456,11 @@ void MainWindow::keyPressEvent(QKeyEvent* event)
 
 void MainWindow::closeEvent(QCloseEvent* event)
 {
-    if (!mayLoseChanges()) {
+    if (!mayLoseChanges() || !mayEndRun()) {
         event->ignore();
         return;
     }
+    m_run.reset(); // no process stays behind
     writeSettings();
     m_session.disconnect(this);
     m_session.close(); // unsaved work was given up: nothing to restore next time
@@ -465,7 +505,7 @@ void MainWindow::writeSettings()
         return;
     QSettings settings = userSettings();
     settings.setValue(kGeometryKey, saveGeometry());
-    settings.setValue(kDocksKey, isGalleryShown() ? m_dockState : saveState());
+    settings.setValue(kDocksKey, isWorkspaceShown() ? saveState() : m_dockState);
     settings.setValue(kSplitterKey, m_workspace->splitter().saveState());
     if (!m_options.theme) {
         settings.setValue(kThemeKey, m_themeChoice == ThemeChoice::dark    ? QStringLiteral("dark")

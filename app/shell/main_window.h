@@ -2,6 +2,7 @@
 // Edits go to the session, the session's legal states to the simulator, its newest result to the pictures and numbers.
 #pragma once
 
+#include "app/session/live_run.h"
 #include "app/session/session.h"
 #include "app/session/simulator.h"
 #include "app/shell/commands.h"
@@ -11,6 +12,7 @@
 #include <QMainWindow>
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -24,6 +26,7 @@ namespace app {
 
 class DetailsPanel;
 class GalleryPage;
+class LivePanel;
 class ProblemBanner;
 class ScenarioForm;
 class ScenarioHeader;
@@ -44,6 +47,10 @@ public:
     /// What is wrong comes back and stands in the banner; then nothing else has changed.
     Problems openFile(const QString& path, const QStringList& overrides = {});
     void showGallery();
+    /// Shows the run and goes to the Live view; a run before it ends if it was started here.
+    void train(const sim::Scenario&);
+    void attach(const QString& endpoint, const std::optional<live::ViewerKeys>& keys = {});
+    void showLive();
     void showOnly(Picture);
     /// As its menu item does; nothing where it is not enabled.
     void run(CommandId id) { action(id)->trigger(); }
@@ -58,7 +65,10 @@ public:
     DetailsPanel& details() { return *m_details; }
     GalleryPage& gallery() { return *m_gallery; }
     ProblemBanner& banner() { return *m_banner; }
+    LivePanel& live() { return *m_live; }
+    LiveRun* liveRun() { return m_run.get(); } ///< nullptr: there is none
     bool isGalleryShown() const;
+    bool isLiveShown() const;
 
 signals:
     void settled();
@@ -85,7 +95,19 @@ private:
     void setThemeChoice(ThemeChoice);
     QAction* action(CommandId id) const { return m_actions.at(id); }
 
+    bool isWorkspaceShown() const { return !isGalleryShown() && !isLiveShown(); }
     void showWorkspace();
+    void leaveWorkspace();
+    bool runIsActive() const;
+    bool mayEndRun();
+    void watch(std::unique_ptr<LiveRun>, const QString& name);
+    void showUpdate(const LiveUpdate&);
+    void chooseTraining();
+    void chooseAddress();
+    void freezePicture(bool);
+    void chooseTraceFile();
+    void checkSerial();
+    void calibrate();
     void sessionOpened();
     void sessionChanged();
     void showResult(const SimulationPtr&, const TracePtr& actions);
@@ -123,6 +145,7 @@ private:
     ProblemBanner* m_banner = nullptr;
     ScenarioHeader* m_header = nullptr;
     Workspace* m_workspace = nullptr;
+    LivePanel* m_live = nullptr;
     ScenarioForm* m_form = nullptr;
     DetailsPanel* m_details = nullptr;
     QDockWidget *m_formDock = nullptr, *m_detailsDock = nullptr;
@@ -141,6 +164,7 @@ private:
     QTimer m_busyTimer; ///< until then a simulation is not worth mentioning
     QTimer m_selectionTimer;
     std::vector<Recovery> m_recoveries;
+    std::unique_ptr<LiveRun> m_run; ///< that is watched, or was last
 };
 
 } // namespace app

@@ -5,6 +5,7 @@
 #include "app/shell/details_panel.h"
 #include "app/shell/gallery_page.h"
 #include "app/shell/key_sheet.h"
+#include "app/shell/live_panel.h"
 #include "app/shell/main_window.h"
 #include "app/shell/problem_banner.h"
 #include "app/shell/schedule_chooser.h"
@@ -29,11 +30,13 @@ namespace {
 
 constexpr std::array kCheckable{CommandId::showGrid,    CommandId::showTimeline, CommandId::showForm,  CommandId::showDetails,
                                 CommandId::showKernels, CommandId::stepThrough,  CommandId::editOrder, CommandId::fullScreen,
+                                CommandId::showLive,    CommandId::freezePicture,
                                 CommandId::themeSystem, CommandId::themeLight,   CommandId::themeDark};
 /// Commands that mean something without a scenario on screen.
 constexpr std::array kAlways{CommandId::gallery,    CommandId::open,        CommandId::clearRecent, CommandId::quit,
                              CommandId::fullScreen, CommandId::themeSystem, CommandId::themeLight,  CommandId::themeDark,
-                             CommandId::palette,    CommandId::keys,        CommandId::about};
+                             CommandId::palette,    CommandId::keys,        CommandId::about,       CommandId::attachRun,
+                             CommandId::calibrate};
 
 struct IconOf {
     CommandId id;
@@ -44,7 +47,8 @@ struct IconOf {
 constexpr std::array kToolBar{IconOf{CommandId::gallery, "gallery"},    IconOf{CommandId::open, "open"},
                               IconOf{CommandId::save, "save"},          IconOf{CommandId::undo, "undo", true},
                               IconOf{CommandId::redo, "redo"},          IconOf{CommandId::fitAll, "fit", true},
-                              IconOf{CommandId::showKernels, "kernels"}};
+                              IconOf{CommandId::showKernels, "kernels"},
+                              IconOf{CommandId::trainScenario, "train", true}};
 /// And at its right end.
 constexpr std::array kToolBarEnd{IconOf{CommandId::themeDark, "theme"}, IconOf{CommandId::keys, "help"}};
 
@@ -92,6 +96,9 @@ void MainWindow::buildActions()
     }
     for (const CommandId id : {CommandId::showGrid, CommandId::showTimeline, CommandId::showForm, CommandId::showDetails})
         action(id)->setChecked(true);
+    m_live->setActions({action(CommandId::pauseRun), action(CommandId::freezePicture), action(CommandId::stopRun)});
+    for (const CommandId id : {CommandId::pauseRun, CommandId::freezePicture, CommandId::stopRun})
+        action(id)->setIconText(plainText(command(id)));
     for (const auto& list : {std::span<const IconOf>(kToolBar), std::span<const IconOf>(kToolBarEnd)}) {
         for (const IconOf& item : list)
             action(item.id)->setIconText(plainText(command(item.id)));
@@ -131,6 +138,9 @@ void MainWindow::buildToolBar()
     }
     auto* kernels = qobject_cast<QToolButton*>(bar->widgetForAction(action(CommandId::showKernels)));
     kernels->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
+    auto* train = qobject_cast<QToolButton*>(bar->widgetForAction(action(CommandId::trainScenario)));
+    train->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
+    action(CommandId::trainScenario)->setIconText(tr("Train"));
     stretch(*bar);
     auto* find = new QToolButton;
     find->setDefaultAction(action(CommandId::palette));
@@ -160,25 +170,40 @@ bool MainWindow::isEnabled(CommandId id) const
 {
     switch (id) {
     case CommandId::undo:
-        return !isGalleryShown() && m_session.undoStack().canUndo();
+        return isWorkspaceShown() && m_session.undoStack().canUndo();
     case CommandId::redo:
-        return !isGalleryShown() && m_session.undoStack().canRedo();
+        return isWorkspaceShown() && m_session.undoStack().canRedo();
     case CommandId::chooseSchedule:
-        return !isGalleryShown() && m_session.scenario();
+        return isWorkspaceShown() && m_session.scenario();
     case CommandId::findSchedule:
-        return !isGalleryShown() && m_session.scenario() && m_session.scenario()->layout.pp > 1;
+        return isWorkspaceShown() && m_session.scenario() && m_session.scenario()->layout.pp > 1;
     case CommandId::editOrder:
-        return !isGalleryShown() && m_simulation && m_simulation->schedule().ranks > 1;
+        return isWorkspaceShown() && m_simulation && m_simulation->schedule().ranks > 1;
     case CommandId::moveEarlier:
     case CommandId::moveLater:
-        return !isGalleryShown() && m_workspace->isEditing();
+        return isWorkspaceShown() && m_workspace->isEditing();
     case CommandId::exportGrid:
     case CommandId::exportTimeline:
     case CommandId::stepThrough:
     case CommandId::goToRank:
+    case CommandId::checkSerial:
+        return isWorkspaceShown() && m_simulation;
+    case CommandId::trainScenario:
         return !isGalleryShown() && m_simulation;
+    case CommandId::showLive:
+    case CommandId::saveTrace:
+        return m_run != nullptr;
+    case CommandId::pauseRun:
+    case CommandId::stopRun:
+        return runIsActive();
+    case CommandId::freezePicture:
+        return m_run && m_live->picture();
+    case CommandId::switchClock:
+        return isLiveShown() && m_run;
+    case CommandId::showKernels:
+        return !isGalleryShown();
     default:
-        return contains(kAlways, id) || !isGalleryShown();
+        return contains(kAlways, id) || isWorkspaceShown() || (isLiveShown() && command(id).scope == CommandScope::canvas);
     }
 }
 
@@ -191,6 +216,11 @@ void MainWindow::updateActions()
         const QString text = QString::fromUtf8(command(id).text);
         return step.isEmpty() ? text : text + QLatin1Char(' ') + step;
     };
+    const bool paused = m_run && m_run->status().phase == LivePhase::paused;
+    action(CommandId::pauseRun)->setText(paused ? tr("&Resume") : QString::fromUtf8(command(CommandId::pauseRun).text));
+    action(CommandId::pauseRun)->setIconText(paused ? tr("Resume") : tr("Pause"));
+    action(CommandId::showLive)->setChecked(isLiveShown());
+    action(CommandId::freezePicture)->setChecked(m_run && m_run->pinned().has_value());
     action(CommandId::undo)->setText(withText(CommandId::undo, history.undoText()));
     action(CommandId::redo)->setText(withText(CommandId::redo, history.redoText()));
 }
@@ -198,7 +228,10 @@ void MainWindow::updateActions()
 void MainWindow::perform(CommandId id)
 {
     if (const auto viewCommand = command(id).viewCommand) {
-        m_workspace->runCommand(*viewCommand, false);
+        if (isLiveShown())
+            m_live->runCommand(*viewCommand, false);
+        else
+            m_workspace->runCommand(*viewCommand, false);
         return;
     }
     const auto checked = [&] { return action(id)->isChecked(); };
@@ -272,7 +305,46 @@ void MainWindow::perform(CommandId id)
         m_detailsDock->setVisible(checked());
         break;
     case CommandId::showKernels:
+        m_live->setKernels(checked());
         showKernels(checked());
+        break;
+    case CommandId::showLive:
+        if (!isLiveShown())
+            showLive();
+        else if (m_session.isOpen())
+            showWorkspace();
+        else
+            showGallery();
+        break;
+    case CommandId::trainScenario:
+        chooseTraining();
+        break;
+    case CommandId::attachRun:
+        chooseAddress();
+        break;
+    case CommandId::pauseRun:
+        if (m_run->status().phase == LivePhase::paused)
+            m_run->resume();
+        else
+            m_run->pause();
+        break;
+    case CommandId::freezePicture:
+        freezePicture(checked());
+        break;
+    case CommandId::stopRun:
+        m_run->stop();
+        break;
+    case CommandId::switchClock:
+        m_live->setClock(m_live->clock() == LiveClock::wall ? LiveClock::parallel : LiveClock::wall);
+        break;
+    case CommandId::saveTrace:
+        chooseTraceFile();
+        break;
+    case CommandId::checkSerial:
+        checkSerial();
+        break;
+    case CommandId::calibrate:
+        calibrate();
         break;
     case CommandId::stepThrough:
         if (checked())
@@ -328,6 +400,7 @@ void MainWindow::setThemeChoice(ThemeChoice choice)
     m_workspace->setTheme(theme);
     m_details->setTheme(theme);
     m_gallery->setTheme(theme);
+    m_live->setTheme(theme);
     updateIcons();
     action(choice == ThemeChoice::system  ? CommandId::themeSystem
            : choice == ThemeChoice::light ? CommandId::themeLight

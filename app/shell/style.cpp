@@ -47,6 +47,13 @@ QToolButton[role="link"]:checked { background: transparent; }
 QToolButton[role="find"] { background: @field; border: 1px solid @border; color: @muted; padding: 3px 12px; }
 QToolButton[role="find"]:hover { border-color: @faint; }
 
+QToolButton[role="button"], QToolButton[role="segmentLeft"], QToolButton[role="segmentRight"] { background: @field; border: 1px solid @border; padding: 4px 10px; }
+QToolButton[role="button"]:hover, QToolButton[role="segmentLeft"]:hover, QToolButton[role="segmentRight"]:hover { background: @hover; }
+QToolButton[role="segmentLeft"] { border-top-right-radius: 0; border-bottom-right-radius: 0; }
+QToolButton[role="segmentRight"] { border-top-left-radius: 0; border-bottom-left-radius: 0; border-left: none; }
+QToolButton[role="segmentLeft"]:checked, QToolButton[role="segmentRight"]:checked, QToolButton[role="button"]:checked { background: @hover; color: @accent; font-weight: 600; }
+QToolButton[role="button"]:disabled { background: @panel; color: @faint; }
+
 QStatusBar { background: @panel; border-top: 1px solid @border; color: @muted; font-size: 12px; }
 QStatusBar::item { border: none; }
 QStatusBar QLabel { color: @muted; font-size: 12px; padding: 0 8px; }
@@ -91,6 +98,7 @@ QFrame[role="card"] { background: @card; border: 1px solid @border; border-radiu
 QFrame[role="stepper"] { background: @field; border: 1px solid @border; border-radius: 4px; }
 QFrame[role="stepper"][wrong="true"] { border-color: @error; }
 QFrame[role="header"] { background: @panel; border-bottom: 1px solid @border; }
+QFrame[role="notice"] { background: @window; border-bottom: 1px solid @border; }
 QFrame[role="side"] { background: @panel; border-right: 1px solid @border; }
 QFrame[role="page"] { background: @window; }
 
@@ -123,6 +131,8 @@ QPushButton:focus { border-color: @accent; }
 QPushButton[role="primary"] { background: @accent; border-color: @accent; color: @accentText; font-weight: 600; }
 QPushButton:disabled, QPushButton[role="primary"]:disabled { background: @panel; border-color: @border; color: @faint; }
 
+QSpinBox[role="field"], QDoubleSpinBox { background: @field; border: 1px solid @border; border-radius: 4px; padding: 3px 8px; min-height: 20px; }
+QSpinBox[role="field"]:focus, QDoubleSpinBox:focus { border-color: @accent; }
 QListView, QTableView { background: transparent; border: none; }
 QListView[role="plain"]::item { padding: 6px 8px; border-radius: 4px; }
 QListView[role="plain"]::item:selected { background: @hover; color: @text; }

@@ -251,8 +251,11 @@ void Painter::cellText(int rank, Rect cell, Color color)
     const sim::Simulation& simulation = m_scene.simulation;
     const float top = cell.top + std::floor((cell.height() - 3 * line - 4) / 2);
     write(top, {"rank " + number, number}, FontFace::bold);
-    write(top + line + 4, {bytesText(static_cast<double>(simulation.memoryOfClass(simulation.classOf(rank)).total()))},
-          FontFace::small);
+    write(top + line + 4, {bytesText(static_cast<double>(m_scene.bytesOf(rank)))}, FontFace::small);
+    if (m_scene.now) {
+        write(top + 2 * line + 4, {(*m_scene.now)[static_cast<std::size_t>(rank)].doing}, FontFace::small);
+        return;
+    }
     const std::string gpu = std::to_string(simulation.placement().gpuOfNode(rank));
     write(top + 2 * line + 4, {"GPU " + gpu, gpu}, FontFace::small);
 }
@@ -261,7 +264,8 @@ void Painter::cellNode(int rank, Rect cell)
 {
     m_canvas.node({.id = static_cast<std::uint64_t>(rank),
                    .role = "cell",
-                   .name = rankName(m_scene.simulation, rank),
+                   .name = "rank " + countText(rank) + ", " + coordinatesText(m_scene.simulation.mesh(), rank) + ", " +
+                           bytesText(static_cast<double>(m_scene.bytesOf(rank))),
                    .rect = cell,
                    .selected = m_scene.selection.selectedRank == rank});
 }
@@ -365,7 +369,7 @@ void Painter::memoryScale(float right)
     };
     mark(heat.leastBytes);
     mark(heat.mostBytes);
-    const std::string text = fitting(m_canvas, {heat.anyOver ? "does not fit" : "peak memory", "memory"},
+    const std::string text = fitting(m_canvas, {m_scene.now ? "memory now" : heat.anyOver ? "does not fit" : "peak memory", "memory"},
                                      bar.left - 8 - (right - 240), FontFace::small);
     textInside(m_canvas, {right - 240, line.top, bar.left - 8, line.bottom}, text,
                heat.anyOver ? m_theme.error : m_theme.mutedText, FontFace::small, Align::right);
@@ -394,10 +398,11 @@ void Painter::legend()
     if (twoLines) {
         const float used = textInside(m_canvas, first, bold, m_theme.text, FontFace::bold);
         const std::string where = coordinatesText(simulation.mesh(), *rank);
-        const std::string memory = bytesText(static_cast<double>(simulation.memoryOfClass(simulation.classOf(*rank)).total()));
+        const std::string memory =
+            bytesText(static_cast<double>(m_scene.bytesOf(*rank))) + (m_scene.now ? " now" : " at peak");
         const Rect rest{first.left + used + 12, first.top, first.right, first.bottom};
         textInside(m_canvas, rest,
-                   fitting(m_canvas, {where + "  ·  " + memory + " at peak", where}, rest.width(), FontFace::small),
+                   fitting(m_canvas, {where + "  ·  " + memory, where}, rest.width(), FontFace::small),
                    m_theme.mutedText, FontFace::small);
     }
     const float top = twoLines ? first.bottom : area.top + 2, bottom = area.bottom - (twoLines ? 4.0F : 0.0F);
@@ -464,10 +469,28 @@ GridHeat makeHeat(const sim::Simulation& simulation, const GridLayout& layout)
     return heat;
 }
 
-std::string rankName(const sim::Simulation& simulation, int rank)
+GridHeat makeHeat(const std::vector<RankNow>& now, const GridLayout& layout)
 {
-    return "rank " + countText(rank) + ", " + coordinatesText(simulation.mesh(), rank) + ", " +
-           bytesText(static_cast<double>(simulation.memoryOfClass(simulation.classOf(rank)).total()));
+    GridHeat heat;
+    for (std::size_t i = 0; i < now.size(); ++i) {
+        heat.leastBytes = i == 0 ? now[i].bytes : std::min(heat.leastBytes, now[i].bytes);
+        heat.mostBytes = std::max(heat.mostBytes, now[i].bytes);
+        heat.capacityBytes = std::max({heat.capacityBytes, now[i].peakBytes, now[i].bytes});
+    }
+    heat.cells.assign(static_cast<std::size_t>(layout.columns()) * static_cast<std::size_t>(layout.rows()), GridHeat::kEmpty);
+    for (int rank = 0; rank < layout.ranks(); ++rank) {
+        const std::int64_t bytes = now[static_cast<std::size_t>(rank)].bytes;
+        const double share = heat.capacityBytes > 0 ? static_cast<double>(bytes) / static_cast<double>(heat.capacityBytes) : 0;
+        heat.cells[static_cast<std::size_t>(layout.row(rank)) * static_cast<std::size_t>(layout.columns()) +
+                   static_cast<std::size_t>(layout.column(rank))] =
+            static_cast<std::uint8_t>(1 + std::lround(share * (GridHeat::kFull - 1)));
+    }
+    return heat;
+}
+
+std::int64_t GridScene::bytesOf(int rank) const
+{
+    return now ? (*now)[static_cast<std::size_t>(rank)].bytes : simulation.memoryOfClass(simulation.classOf(rank)).total();
 }
 
 void paintGrid(Canvas& canvas, const GridScene& scene)

@@ -9,6 +9,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace app {
@@ -19,6 +20,12 @@ struct GridFrame {
     explicit GridFrame(Rect area);
 };
 
+/// What a rank of a live run holds, and what it did last.
+struct RankNow {
+    std::int64_t bytes = 0, peakBytes = 0;
+    std::string doing; ///< "F3"; may be empty
+};
+
 /// How full each rank's GPU is at its peak, ready to draw: one byte a cell, by row and column of the layout.
 struct GridHeat {
     static constexpr std::uint8_t kEmpty = 0, kFull = 250, kOver = 251; ///< 1 … 250: share of the GPU's memory; 251: too much
@@ -27,6 +34,8 @@ struct GridHeat {
     bool anyOver = false;
 };
 GridHeat makeHeat(const sim::Simulation&, const GridLayout&);
+/// Of what was measured; full is what the fullest rank ever held.
+GridHeat makeHeat(const std::vector<RankNow>&, const GridLayout&);
 
 /// Layout coordinates to the screen.
 struct GridTransform {
@@ -47,10 +56,10 @@ struct GridScene {
     GridFrame frame;
     Rect cellsArea; ///< what the rulers leave of the plot
     GridTransform transform;
+    const std::vector<RankNow>* now = nullptr; ///< by rank, of a live run; nullptr: as predicted
+    std::int64_t bytesOf(int rank) const;
 };
 
 void paintGrid(Canvas&, const GridScene&);
-/// "rank 13, dp 1 · pp 1 · cp 0 · tp 1, 42.1 GiB"
-std::string rankName(const sim::Simulation&, int rank);
 
 } // namespace app

@@ -24,6 +24,8 @@ struct GridView::Data {
     Theme theme;
     std::shared_ptr<const sim::Simulation> simulation;
 
+    std::vector<RankNow> now; ///< of a live run: as many as ranks, or none
+
     GridLayout layout;
     GridHeat heat;
     Rect laidOutFor{};
@@ -49,11 +51,14 @@ struct GridView::Data {
         const bool packed = simulation->scenario().layout.placement == sim::PlacementRule::packed;
         const int perNode = packed ? simulation->scenario().cluster.gpusPerNode : 0;
         layout = GridLayout(simulation->mesh(), perNode, frame.plot.width() - 2 * kEdge, frame.plot.height() - 2 * kEdge);
-        heat = makeHeat(*simulation, layout);
+        warm();
         laidOutFor = area;
         stale = false;
         clampView();
     }
+
+    bool isLive() const { return simulation && now.size() == static_cast<std::size_t>(simulation->mesh().worldSize()); }
+    void warm() { heat = isLive() ? makeHeat(now, layout) : makeHeat(*simulation, layout); }
 
     float pictureWidth() const { return layout.width() * zoom + 2 * kEdge; }
     float pictureHeight() const { return layout.height() * zoom + 2 * kEdge; }
@@ -209,6 +214,14 @@ void GridView::setSimulation(std::shared_ptr<const sim::Simulation> simulation)
             rank->reset();
 }
 
+void GridView::setNow(std::vector<RankNow> now)
+{
+    Data& d = *m_data;
+    d.now = std::move(now);
+    if (d.simulation && !d.stale)
+        d.warm();
+}
+
 void GridView::setTheme(const Theme& theme)
 {
     m_data->theme = theme;
@@ -228,7 +241,7 @@ void GridView::draw(Canvas& canvas)
     }
     d.prepare(canvas.area());
     paintGrid(canvas, {*d.simulation, d.layout, d.heat, d.theme, d.selection, d.litNow(), GridFrame(canvas.area()), d.cellsArea(),
-                       d.transform()});
+                       d.transform(), d.isLive() ? &d.now : nullptr});
 }
 
 bool GridView::pointer(const PointerEvent& event, Rect area)
@@ -348,6 +361,11 @@ std::string GridView::tooltip() const
     }
     text += "\nnode " + countText(simulation.placement().node(rank)) + ", GPU " +
             std::to_string(simulation.placement().gpuOfNode(rank));
+    if (d.isLive()) {
+        const RankNow& now = d.now[static_cast<std::size_t>(rank)];
+        return text + "\n" + bytesText(static_cast<double>(now.bytes)) + " now, at most " +
+               bytesText(static_cast<double>(now.peakBytes)) + (now.doing.empty() ? "" : "\nlast action " + now.doing);
+    }
     const auto bytes = static_cast<double>(simulation.memoryOfClass(simulation.classOf(rank)).total());
     text += "\n" + bytesText(bytes) + " of " + bytesText(static_cast<double>(d.heat.capacityBytes)) + " at peak";
     return text;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "app/canvas/view.h"
+#include "app/views/grid_painter.h"
 #include "app/views/selection.h"
 #include "app/views/theme.h"
 #include "sim/simulation.h"
@@ -15,6 +16,8 @@ public:
     GridView(Selection& selection, const Theme& theme);
     ~GridView() override;
     void setSimulation(std::shared_ptr<const sim::Simulation>); ///< nullptr: empty state
+    /// What the ranks of a live run hold and do, by rank, in place of what was predicted; empty: as predicted. O(ranks).
+    void setNow(std::vector<RankNow>);
     void setTheme(const Theme&);
 
     std::string title() const override;

@@ -82,7 +82,7 @@ struct TimelineFrame {
     Rect memory;   ///< what one rank holds, on the rows' time axis; no height where there is none
     Rect overview; ///< the whole trace in small
     struct Parts {
-        bool memory = false, story = false, overview = true;
+        bool memory = false, story = false, overview = true, legend = true;
     };
     explicit TimelineFrame(Rect area) : TimelineFrame(area, Parts{}) {}
     TimelineFrame(Rect area, Parts);

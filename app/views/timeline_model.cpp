@@ -114,8 +114,9 @@ void TimelineModel::nameRow(TimelineRow& row, int index) const
         return;
     const sim::BusyByClass busy = m_busy[row.tracks.front()]->busyNs(0, m_trace->endNs);
     double busyNs = 0;
-    for (const std::int64_t ns : busy)
-        busyNs += static_cast<double>(ns);
+    for (std::size_t c = 0; c < busy.size(); ++c)
+        if (const auto opClass = static_cast<sim::OpClass>(c); opClass != sim::OpClass::other || className(opClass) != "waiting")
+            busyNs += static_cast<double>(busy[c]);
     const std::string share = percentText(busyNs / static_cast<double>(m_trace->endNs)) + " busy";
     if (row.memory) {
         const std::string memory = bytesText(static_cast<double>(m_counters[*row.memory].peak()));
@@ -147,6 +148,14 @@ int TimelineModel::rankOf(int row, const Selection& selection) const
     if (selection.selectedRank && rowOfRank(*selection.selectedRank) == row)
         return *selection.selectedRank;
     return m_trace->processes[static_cast<std::size_t>(row)].rank;
+}
+
+std::string TimelineModel::className(sim::OpClass opClass) const
+{
+    const auto isWait = [](const sim::SpanKind& kind) { return kind.opClass != sim::OpClass::other || kind.name.starts_with("wait "); };
+    if (opClass == sim::OpClass::other && std::all_of(m_trace->kinds.begin(), m_trace->kinds.end(), isWait))
+        return "waiting";
+    return sim::opClassName(opClass);
 }
 
 sim::OpClass TimelineModel::opClass(std::uint32_t track, std::size_t span) const

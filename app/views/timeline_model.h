@@ -38,6 +38,8 @@ public:
     const std::vector<TimelineRow>& rows() const { return m_rows; }
     const std::vector<std::uint8_t>& classOfKind() const { return m_classOfKind; } ///< op class of each kind, close together
     const std::vector<sim::OpClass>& classesPresent() const { return m_classes; }
+    /// "forward"; "waiting" where the class holds nothing else.
+    std::string className(sim::OpClass) const;
     std::int64_t memoryScaleBytes() const { return m_memoryScale; } ///< highest of all counters
 
     const sim::BusyMipmap& busy(std::uint32_t track) const { return *m_busy[track]; }

@@ -188,7 +188,7 @@ float Painter::classChips(Rect area, bool draw)
     const float middle = std::floor((area.top + area.bottom) / 2);
     for (const sim::OpClass c : m_model.classesPresent()) {
         const std::string letter = opClassLetter(c);
-        const std::string name = (letter.empty() ? "" : letter + " ") + sim::opClassName(c);
+        const std::string name = (letter.empty() ? "" : letter + " ") + m_model.className(c);
         const float width = m_canvas.textWidth(name, FontFace::small);
         if (draw) {
             m_canvas.fillRect({x, middle - 5, x + kSwatch, middle + 6}, m_theme.fill(c));

@@ -31,6 +31,8 @@ struct TimelineView::Data {
     std::vector<KindColors> colors;
     std::optional<TimelineSteps> steps; ///< refers to the model
     TimeWindow window;
+    std::int64_t axisEndNs = 0; ///< at least
+    Around around;
 
     RowStack stack;
     float scrollY = 0;
@@ -50,7 +52,11 @@ struct TimelineView::Data {
     TimelineFrame frame() const { return frameOf(laidOutFor); }
     TimelineFrame frameOf(Rect area) const
     {
-        return {area, {.memory = model && !model->trace().counters.empty(), .story = steps.has_value()}};
+        return {area,
+                {.memory = around.memory && model && !model->trace().counters.empty(),
+                 .story = steps.has_value(),
+                 .overview = around.overview,
+                 .legend = around.legend}};
     }
     TimelineScene scene() const
     {
@@ -94,6 +100,10 @@ struct TimelineView::Data {
 
     void clampScroll() { scrollY = std::clamp(scrollY, 0.0F, std::max(0.0F, stack.height - frame().rows.height())); }
 
+    TimeWindow wholeWindow() const
+    {
+        return TimeWindow::all(static_cast<double>(std::max(axisEndNs, model ? model->trace().endNs : 0)));
+    }
     bool show(const TimeWindow& next)
     {
         framed = false;
@@ -377,7 +387,7 @@ void TimelineView::setTrace(std::shared_ptr<const sim::Trace> trace, std::shared
     if (!d.model)
         return;
     d.colors = d.model->colors(d.theme);
-    const TimeWindow all = TimeWindow::all(static_cast<double>(d.model->trace().endNs));
+    const TimeWindow all = d.wholeWindow();
     // What was looked at stays in sight while a slider changes the trace.
     d.window = showedAll ? all : all.to(d.window.beginNs, d.window.endNs);
     if (stepBefore) {
@@ -421,6 +431,32 @@ TimeRange TimelineView::visibleRange() const
 void TimelineView::setVisibleRange(TimeRange range)
 {
     m_data->show(m_data->window.to(static_cast<double>(range.beginNs), static_cast<double>(range.endNs)));
+}
+
+void TimelineView::setAxisEnd(std::int64_t ns)
+{
+    Data& d = *m_data;
+    d.axisEndNs = ns;
+    const TimeWindow all = d.wholeWindow();
+    if (all.lengthNs != d.window.lengthNs)
+        d.window = d.window.showsAll() ? all : all.to(d.window.beginNs, d.window.endNs);
+}
+
+float TimelineView::scrolledBy() const
+{
+    return m_data->scrollY;
+}
+
+void TimelineView::setScrolledBy(float pixels)
+{
+    m_data->scrollY = pixels;
+    m_data->clampScroll();
+}
+
+void TimelineView::setAround(Around around)
+{
+    m_data->around = around;
+    m_data->stale = true;
 }
 
 std::string TimelineView::title() const

@@ -23,6 +23,16 @@ public:
     bool isStepping() const;
     TimeRange visibleRange() const;
     void setVisibleRange(TimeRange);
+    /// The time axis goes on at least to there: as far as that of a trace beside it.
+    void setAxisEnd(std::int64_t ns);
+    /// Rows that are scrolled out of sight above, in pixels.
+    float scrolledBy() const;
+    void setScrolledBy(float);
+    /// What stands around the rows: the colours in use, the memory of one rank, the whole trace in small.
+    struct Around {
+        bool legend = true, memory = true, overview = true;
+    };
+    void setAround(Around);
 
     std::string title() const override;
     void draw(Canvas&) override;

@@ -1,6 +1,8 @@
 // rankscope-live: really trains a scenario.
 #include "live/cli/command.h"
 
+#include "sim/cli/unknown_command.h"
+
 #include <iostream>
 
 int main(int argc, char** argv)
@@ -21,6 +23,10 @@ int main(int argc, char** argv)
             throw sim::Error("standard output took only a part of the result");
         return ExitCode::kGood;
     } catch (const CLI::ParseError& error) {
+        if (const std::string message = sim::cli::unknownCommand(app, argc, argv); !message.empty()) {
+            std::cerr << message << "\n";
+            return ExitCode::kCalledWrongly;
+        }
         return app.exit(error) == 0 ? ExitCode::kGood : ExitCode::kCalledWrongly; // --help and --version end here too
     } catch (const std::exception& error) {
         std::cerr << error.what() << "\n";

@@ -2,6 +2,7 @@
 
 #include "live/cli/control.h"
 #include "live/comm/clock_sync.h"
+#include "live/comm/gpu_modules.h"
 #include "live/comm/processes.h"
 #include "live/kernels/modules.h"
 #include "live/runtime/checkpoint.h"
@@ -41,7 +42,7 @@ public:
     {
         const int world = m_scenario.layout.worldSize();
         m_ranks = ranksOf(m_environment.process, m_environment.processes, world);
-        m_communicator = makeProcessCommunicator(m_pool, m_environment, world, m_store.get());
+        m_communicator = makeCommunicator(world);
         m_pool.setPoller([this] { return m_communicator->poll(); });
         std::filesystem::path resumed;
         if (!request.resume.empty()) {
@@ -93,6 +94,18 @@ private:
     {
         const int cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
         return m_request.workers > 0 ? m_request.workers : std::max(1, cores / m_environment.localProcesses);
+    }
+
+    std::unique_ptr<Communicator> makeCommunicator(int world)
+    {
+        if (m_device.device->info().kind != "cuda")
+            return makeProcessCommunicator(m_pool, m_environment, world, m_store.get());
+        if (alone())
+            return makeLocalGpuCommunicator(m_pool);
+        if (m_environment.processes != world)
+            throw sim::Error("on GPUs each process holds one rank: the layout has " + std::to_string(world) + " ranks, " +
+                             std::to_string(m_environment.processes) + " processes were started");
+        return makeNcclCommunicator(m_pool, *m_store, m_environment.localProcess);
     }
 
     std::string storeKey(const char* what, int process) const { return std::string(what) + "/" + std::to_string(process); }

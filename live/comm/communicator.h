@@ -102,7 +102,8 @@ public:
     virtual void issue(const CommRequest&, Completion&) = 0;
     /// Makes progress where that needs polling; returns whether something moved. Any worker.
     virtual bool poll() { return false; }
-    /// Ends all pending and future requests on all ranks with this message: the run is over.
+    /// Ends all pending and future requests of this process with this message: the run is over. When it returns all have ended
+    /// and nothing touches their memory any more: a rank that fails while requests are under way calls it before it frees them.
     virtual void abort(const std::string& why) = 0;
 };
 

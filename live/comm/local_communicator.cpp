@@ -7,9 +7,12 @@
 #include "live/tasks/worker_pool.h"
 #include "sim/error.h"
 
+#include <algorithm>
 #include <array>
 #include <deque>
+#include <memory_resource>
 #include <mutex>
+#include <thread>
 #include <unordered_map>
 #include <utility>
 
@@ -47,17 +50,22 @@ public:
                 complete = meetPeer(group, request, completion);
             else
                 complete = meetGroup(group, request, completion);
+            if (!complete.empty())
+                m_executing.fetch_add(1, std::memory_order_relaxed);
         } catch (...) {
             completion.readyNs = completion.doneNs = nowNs();
             completion.fail(m_pool, std::current_exception());
             return;
         }
-        if (!complete.empty())
-            execute(complete);
+        if (complete.empty())
+            return;
+        execute(complete);
+        m_executing.fetch_sub(1, std::memory_order_release);
     }
 
     void abort(const std::string& why) override
     {
+        const std::lock_guard once(m_abortMutex); // who comes second finds all ended, too
         std::vector<Completion*> pending;
         for (Shard& shard : m_shards) {
             const std::lock_guard lock(shard.mutex);
@@ -79,6 +87,8 @@ public:
             completion->readyNs = completion->doneNs = nowNs();
             completion->fail(m_pool, std::make_exception_ptr(sim::Error(why)));
         }
+        while (m_executing.load(std::memory_order_acquire) > 0)
+            std::this_thread::yield();
     }
 
 private:
@@ -142,11 +152,13 @@ private:
         const std::int64_t startCpuNs = threadCpuNs();
         std::exception_ptr failure;
         try {
-            std::vector<RequestSummary> summaries;
-            summaries.reserve(arrivals.size());
-            for (const Arrival& arrival : arrivals)
-                summaries.push_back(summarize(*arrival.request));
-            checkAgreement(*arrivals[0].request->group, summaries);
+            if (!plainlyAgree(arrivals)) {
+                std::vector<RequestSummary> summaries;
+                summaries.reserve(arrivals.size());
+                for (const Arrival& arrival : arrivals)
+                    summaries.push_back(summarize(*arrival.request));
+                checkAgreement(*arrivals[0].request->group, summaries);
+            }
             move(arrivals);
         } catch (...) {
             failure = std::current_exception();
@@ -162,6 +174,18 @@ private:
             else
                 arrival.completion->finish(m_pool);
         }
+    }
+
+    /// The common case, without summaries.
+    static bool plainlyAgree(const Arrivals& arrivals)
+    {
+        const CommRequest& first = *arrivals[0].request;
+        return first.kind == CommKind::allReduce &&
+               std::all_of(arrivals.begin() + 1, arrivals.end(), [&](const Arrival& arrival) {
+                   const CommRequest& other = *arrival.request;
+                   return other.kind == first.kind && other.reduce == first.reduce && other.input.type == first.input.type &&
+                          other.input.elements() == first.input.elements() && other.sequence == first.sequence;
+               });
     }
 
     void move(const Arrivals& arrivals)
@@ -190,8 +214,12 @@ private:
 
     void allReduce(const Arrivals& arrivals)
     {
-        std::vector<const void*> inputs;
-        std::vector<void*> outputs;
+        std::array<std::byte, 512> memory; // of small groups: nothing is allocated
+        std::pmr::monotonic_buffer_resource resource(memory.data(), memory.size());
+        std::pmr::vector<const void*> inputs(&resource);
+        std::pmr::vector<void*> outputs(&resource);
+        inputs.reserve(arrivals.size());
+        outputs.reserve(arrivals.size());
         for (const Arrival& arrival : arrivals) {
             inputs.push_back(arrival.request->input.data);
             outputs.push_back(arrival.request->output.data);
@@ -248,6 +276,8 @@ private:
 
     WorkerPool& m_pool;
     std::array<Shard, kShards> m_shards;
+    alignas(64) std::atomic<int> m_executing{0}; ///< workers that move bytes now
+    std::mutex m_abortMutex;
 };
 
 } // namespace

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <dlfcn.h>
 #include <filesystem>
+#include <thread>
 
 namespace live {
 namespace {
@@ -90,6 +91,17 @@ Choice chooseTransport(const LaunchEnvironment& launch, Store& store)
     return {makeTcpTransport(store), why};
 }
 
+/// A connection that ends is seen before its cause is told: the store knows who was killed, or what a process found before it
+/// left. Waits a moment for that, then takes what the transport saw.
+std::string reasonOf(Store& store, const std::string& why)
+{
+    constexpr int kMilliseconds = 500;
+    for (int i = 0; i < kMilliseconds && !store.aborted(); ++i)
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    store.abort(why); // nothing, if it was told meanwhile
+    return store.abortReason();
+}
+
 /// Gives the other one its name with the reason, and ties it to the store.
 class ProcessCommunicator : public Communicator {
 public:
@@ -136,7 +148,7 @@ std::unique_ptr<Communicator> makeProcessCommunicator(WorkerPool& pool, const La
     const std::string name =
         choice.transport->name() + " between " + std::to_string(launch.processes) + " processes (" + choice.why + ")";
     auto remote = makeRemoteCommunicator(pool, std::move(choice.transport), std::move(processOfRank), launch.process,
-                                         [store](const std::string& why) { store->abort(why); });
+                                         [store](const std::string& why) { return reasonOf(*store, why); });
     return std::make_unique<ProcessCommunicator>(std::move(remote), name, *store);
 }
 

@@ -22,9 +22,10 @@ T combine(ReduceOp op, T a, T b)
 /// Elements first…last. The sums of a block stay in registers while the members are gone through, so each input is read once and
 /// each output is written once.
 template <class T, ReduceOp op>
-void reduceRange(std::int64_t first, std::int64_t last, std::span<const void* const> inputs, std::span<void* const> outputs)
+[[gnu::always_inline]] inline void reduceRange(std::int64_t first, std::int64_t last, std::span<const void* const> inputs,
+                                               std::span<void* const> outputs)
 {
-    constexpr std::int64_t kBlock = 128 / static_cast<std::int64_t>(sizeof(T)); // 8 SSE registers
+    constexpr std::int64_t kBlock = 256 / static_cast<std::int64_t>(sizeof(T)); // 4 AVX-512, 8 AVX registers
     const auto input = [&](std::size_t member) { return static_cast<const T*>(inputs[member]); };
     std::int64_t i = first;
     for (; i + kBlock <= last; i += kBlock) {
@@ -47,21 +48,55 @@ void reduceRange(std::int64_t first, std::int64_t last, std::span<const void* co
     }
 }
 
+template <class T, ReduceOp op>
+void reduceAnywhere(std::int64_t first, std::int64_t last, std::span<const void* const> inputs, std::span<void* const> outputs)
+{
+    reduceRange<T, op>(first, last, inputs, outputs);
+}
+
+// Elementwise sums have the same bits in registers of any width.
+#if defined(__x86_64__)
+template <class T, ReduceOp op>
+[[gnu::target("avx2")]] void reduceAvx2(std::int64_t first, std::int64_t last, std::span<const void* const> inputs,
+                                        std::span<void* const> outputs)
+{
+    reduceRange<T, op>(first, last, inputs, outputs);
+}
+template <class T, ReduceOp op>
+[[gnu::target("avx512f")]] void reduceAvx512(std::int64_t first, std::int64_t last, std::span<const void* const> inputs,
+                                             std::span<void* const> outputs)
+{
+    reduceRange<T, op>(first, last, inputs, outputs);
+}
+#endif
+
+using Reduce = void(std::int64_t first, std::int64_t last, std::span<const void* const>, std::span<void* const>);
+
+/// The widest that this processor has.
+template <class T, ReduceOp op>
+Reduce* widest()
+{
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx512f"))
+        return reduceAvx512<T, op>;
+    if (__builtin_cpu_supports("avx2"))
+        return reduceAvx2<T, op>;
+#endif
+    return reduceAnywhere<T, op>;
+}
+
 template <class T>
 void reduceTyped(WorkerPool& pool, ReduceOp op, std::int64_t count, std::span<const void* const> inputs,
                  std::span<void* const> outputs)
 {
-    const auto range = [&](std::int64_t first, std::int64_t last) {
-        if (op == ReduceOp::sum)
-            reduceRange<T, ReduceOp::sum>(first, last, inputs, outputs);
-        else
-            reduceRange<T, ReduceOp::max>(first, last, inputs, outputs);
-    };
+    static Reduce* const sums = widest<T, ReduceOp::sum>();
+    static Reduce* const maxima = widest<T, ReduceOp::max>();
+    Reduce* const range = op == ReduceOp::sum ? sums : maxima;
     constexpr std::int64_t kPiece = kPieceBytes / static_cast<std::int64_t>(sizeof(T));
     if (count <= kPiece)
-        range(0, count);
+        range(0, count, inputs, outputs);
     else
-        pool.parallelFor(count, kPiece, [&range](std::int64_t first, std::int64_t last) { range(first, last); });
+        pool.parallelFor(count, kPiece, [&](std::int64_t first, std::int64_t last) { range(first, last, inputs, outputs); });
 }
 
 } // namespace

@@ -10,6 +10,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <thread>
 
 namespace live {
 namespace {
@@ -27,7 +28,7 @@ constexpr int kChannels = kWindow / kTransferWindow;
 class RemoteCommunicator : public Communicator {
 public:
     RemoteCommunicator(WorkerPool& pool, std::unique_ptr<Transport> transport, std::vector<int> processOfRank, int process,
-                       std::function<void(const std::string&)> onFailure)
+                       OnTransportFailure onFailure)
         : m_pool(pool), m_local(makeLocalCommunicator(pool)), m_transport(std::move(transport)),
           m_processOfRank(std::move(processOfRank)), m_process(process), m_onFailure(std::move(onFailure))
     {
@@ -83,8 +84,10 @@ public:
             }
             for (auto next = m_operations.begin(); next != m_operations.end();) {
                 const auto operation = next++;
-                if ((*operation)->ready())
+                if ((*operation)->ready()) {
                     ready.splice(ready.end(), m_operations, operation);
+                    m_advancing.fetch_add(1, std::memory_order_relaxed);
+                }
             }
         }
         // What has arrived whole is finished even if the connection is gone now.
@@ -92,6 +95,7 @@ public:
         while (!ready.empty()) {
             if (auto problem = advance(ready); problem && !lost)
                 lost = std::move(problem);
+            m_advancing.fetch_sub(1, std::memory_order_release);
         }
         if (lost)
             fail(*lost);
@@ -100,6 +104,7 @@ public:
 
     void abort(const std::string& why) override
     {
+        const std::lock_guard once(m_abortMutex); // who comes second finds all ended, too
         std::vector<Arrival> pending;
         {
             const std::lock_guard lock(m_mutex);
@@ -121,6 +126,8 @@ public:
         for (const Arrival& arrival : pending)
             end(arrival, nowNs(), failure);
         m_local->abort(m_why);
+        while (m_advancing.load(std::memory_order_acquire) > 0)
+            std::this_thread::yield();
     }
 
 private:
@@ -189,16 +196,19 @@ private:
         std::sort(arrivals.begin(), arrivals.end(),
                   [](const Arrival& a, const Arrival& b) { return a.request->member < b.request->member; });
         for (const Arrival& other : arrivals)
-            if (other.request->kind != arrivals[0].request->kind)
-                return mismatch(group.place, std::move(arrivals));
+            if (other.request->kind != arrivals[0].request->kind) {
+                endMismatch(group.place, arrivals);
+                return nullptr;
+            }
         return std::make_unique<Operation>(group.place, std::move(arrivals),
                                            tagOf(*request.group, static_cast<int>(group.started++ % kWindow)));
     }
 
     /// Own members already disagree: nothing is sent, the others learn of it by the abort that follows.
-    std::unique_ptr<Operation> mismatch(const Place& place, std::vector<Arrival> arrivals)
+    void endMismatch(const Place& place, const std::vector<Arrival>& arrivals)
     {
         std::vector<RequestSummary> summaries;
+        summaries.reserve(arrivals.size());
         for (const Arrival& arrival : arrivals)
             summaries.push_back(summarize(*arrival.request));
         try {
@@ -207,7 +217,6 @@ private:
             for (const Arrival& arrival : arrivals)
                 end(arrival, nowNs(), std::current_exception());
         }
-        return nullptr;
     }
 
     /// Numbers the pairs of a sender and a receiver that share their two processes.
@@ -283,31 +292,27 @@ private:
             arrival.completion->finish(m_pool);
     }
 
-    void fail(const std::string& why)
-    {
-        abort(why);
-        if (m_onFailure)
-            m_onFailure(why);
-    }
+    void fail(const std::string& why) { abort(m_onFailure ? m_onFailure(why) : why); }
 
     WorkerPool& m_pool;
     const std::unique_ptr<Communicator> m_local;
     const std::unique_ptr<Transport> m_transport; ///< used under m_mutex
     const std::vector<int> m_processOfRank;
     const int m_process;
-    const std::function<void(const std::string&)> m_onFailure;
+    const OnTransportFailure m_onFailure;
     std::mutex m_groupsMutex; ///< of the map, not of what groups hold
     std::map<int, GroupState> m_groups;
     std::mutex m_mutex;
     std::list<std::unique_ptr<Operation>> m_operations; ///< with messages under way
     std::string m_why;                                  ///< of an abort
+    std::atomic<int> m_advancing{0};                    ///< operations taken from the list to be taken further
+    std::mutex m_abortMutex;
 };
 
 } // namespace
 
 std::unique_ptr<Communicator> makeRemoteCommunicator(WorkerPool& pool, std::unique_ptr<Transport> transport,
-                                                     std::vector<int> processOfRank, int process,
-                                                     std::function<void(const std::string&)> onFailure)
+                                                     std::vector<int> processOfRank, int process, OnTransportFailure onFailure)
 {
     return std::make_unique<RemoteCommunicator>(pool, std::move(transport), std::move(processOfRank), process,
                                                 std::move(onFailure));

@@ -12,9 +12,11 @@
 
 namespace live {
 
-/// processOfRank: of all ranks; `process` is this one. `onFailure` is called with the reason when the transport fails, after all
-/// requests of this process have been ended. poll() must be called again and again (WorkerPool::setPoller).
+/// When the transport fails: may tell others, and returns the run's reason, with which all requests are then ended.
+using OnTransportFailure = std::function<std::string(const std::string& why)>;
+
+/// processOfRank: of all ranks; `process` is this one. poll() must be called again and again (WorkerPool::setPoller).
 std::unique_ptr<Communicator> makeRemoteCommunicator(WorkerPool&, std::unique_ptr<Transport>, std::vector<int> processOfRank,
-                                                     int process, std::function<void(const std::string&)> onFailure);
+                                                     int process, OnTransportFailure);
 
 } // namespace live

@@ -178,7 +178,8 @@ Descriptor connectTo(const std::string& address, int port, std::chrono::millisec
         int error = 0;
         const Addresses addresses = resolve(address, port, error);
         if (!addresses && error != EAI_AGAIN)
-            throw sim::Error("the address " + address + " of " + whose + " is not known: " + gai_strerror(error));
+            throw sim::Error(std::string("the address ").append(address).append(" of ").append(whose) +
+                             " is not known: " + gai_strerror(error));
         std::string reason = addresses ? "" : gai_strerror(error);
         const auto left = [&] { return timeout - std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - start); };
         for (const addrinfo* candidate = addresses.get(); candidate; candidate = candidate->ai_next) {
@@ -192,8 +193,9 @@ Descriptor connectTo(const std::string& address, int port, std::chrono::millisec
             reason = systemError(number);
         }
         if (left() <= pause)
-            throw sim::Error(whose + " at " + place(address, port) + " was not reachable for " + seconds(timeout) + ": " +
-                             reason + "; is that process running, and is the port open between the machines?");
+            throw sim::Error(std::string(whose).append(" at ").append(place(address, port)) + " was not reachable for " +
+                             seconds(timeout) + ": " + reason +
+                             "; is that process running, and is the port open between the machines?");
         std::this_thread::sleep_for(pause);
         pause = std::min(pause * 2, std::chrono::milliseconds(250));
     }

@@ -100,7 +100,11 @@ public:
         try {
             send({Type::abort, 0, reason, {}});
         } catch (const sim::Error&) { // process 0 is gone, and all others know that already
+            return;
         }
+        // Back from process 0, it is on its way to all: this process may now end.
+        std::unique_lock lock(m_mutex);
+        m_changed.wait_for(lock, std::chrono::seconds(1), [this] { return m_abortTold || m_gone; });
     }
     std::string abortReason() const override
     {
@@ -244,7 +248,7 @@ private:
             return true;
         if (bytes <= 0) {
             if (!m_stop)
-                fail("process 0 (" + m_server0 + ") ended without saying goodbye: it was killed or crashed");
+                fail(m_server0 + " ended without saying goodbye: it was killed or crashed");
             return false;
         }
         m_lastHeard = Clock::now();
@@ -258,11 +262,10 @@ private:
         try {
             while (const auto message = store::decode(m_received)) {
                 const std::int64_t receivedNs = nowNs();
-                if (message->type == Type::abort) {
+                if (message->type == Type::abort)
                     fail(message->first);
-                    continue;
-                }
                 const std::lock_guard lock(m_mutex);
+                m_abortTold = m_abortTold || message->type == Type::abort;
                 if (message->type == Type::goodbye)
                     m_gone = true;
                 else if (message->type == Type::complete)
@@ -319,7 +322,7 @@ private:
 
     mutable std::mutex m_mutex; ///< of what follows
     std::condition_variable m_changed;
-    bool m_complete = false, m_gone = false;
+    bool m_complete = false, m_gone = false, m_abortTold = false;
     std::string m_aborted;
     std::int64_t m_lastQuestion = 0;
     std::map<std::int64_t, std::optional<Answer>> m_answers;

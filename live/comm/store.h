@@ -41,6 +41,7 @@ public:
     virtual void barrier(const std::string& name) = 0;
 
     /// Ends the run: calls the abort handlers of all processes (of this one too), once. The first reason wins.
+    /// Returns when it is on its way to all: this process may then end.
     virtual void abort(const std::string& why) = 0;
     bool aborted() const { return !abortReason().empty(); }
     virtual std::string abortReason() const = 0; ///< "" while all is well

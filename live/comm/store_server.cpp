@@ -245,13 +245,15 @@ void Server::lose(Client& client, const std::string& how)
         fail(client.who + " " + how);
 }
 
+/// Process 0 last: it may end this thread with itself as soon as it has read.
 void Server::toAll(const Message& message)
 {
-    for (const auto& client : m_clients)
-        if (client->process >= 0 && !client->closed && !client->left) {
-            client->toSend += encode(message);
-            flush(*client);
-        }
+    for (const bool toZero : {false, true})
+        for (const auto& client : m_clients)
+            if (client->process >= 0 && (client->process == 0) == toZero && !client->closed && !client->left) {
+                client->toSend += encode(message);
+                flush(*client);
+            }
 }
 
 Server::Client* Server::find(int process)

@@ -58,10 +58,13 @@ LIVE_ON_BOTH inline std::uint32_t dropoutThreshold(double rate)
     return threshold >= 4294967295.0 ? 0xFFFFFFFFU : static_cast<std::uint32_t>(threshold);
 }
 
-/// The index-th draw of stream `stream` from the normal distribution of deviation 1. Box & Muller 1958.
-inline double normalDeviate(std::uint64_t seed, std::uint64_t stream, std::uint64_t index)
+struct NormalPair {
+    double first = 0, second = 0;
+};
+
+/// Draws 2 * pair and 2 * pair + 1 of stream `stream` from the normal distribution of deviation 1. Box & Muller 1958.
+inline NormalPair normalPair(std::uint64_t seed, std::uint64_t stream, std::uint64_t pair)
 {
-    const std::uint64_t pair = index / 2;
     const PhiloxCounter words = philox({{static_cast<std::uint32_t>(pair), static_cast<std::uint32_t>(pair >> 32),
                                          static_cast<std::uint32_t>(stream), static_cast<std::uint32_t>(stream >> 32)}},
                                        philoxKey(seed));
@@ -71,7 +74,14 @@ inline double normalDeviate(std::uint64_t seed, std::uint64_t stream, std::uint6
     };
     const double radius = std::sqrt(-2 * std::log(uniform(words.word[0], words.word[1])));
     const double angle = 6.283185307179586 * uniform(words.word[2], words.word[3]);
-    return radius * (index % 2 == 0 ? std::cos(angle) : std::sin(angle));
+    return {radius * std::cos(angle), radius * std::sin(angle)};
+}
+
+/// The index-th draw of the stream.
+inline double normalDeviate(std::uint64_t seed, std::uint64_t stream, std::uint64_t index)
+{
+    const NormalPair pair = normalPair(seed, stream, index / 2);
+    return index % 2 == 0 ? pair.first : pair.second;
 }
 
 } // namespace live

@@ -25,7 +25,8 @@ JobGroups::JobGroups(const sim::Scenario& scenario, const sim::Mesh& mesh, const
     const bool sequenceParallel = scenario.layout.sequenceParallel && scenario.layout.tp > 1;
     each(GroupKind::tp, Group::tp);
     each(GroupKind::cp, Group::cp);
-    each(sequenceParallel ? GroupKind::tp_ep : GroupKind::ep, Group::experts);
+    // Where no two ranks have the same tokens, they go to every slice of an expert.
+    each(sequenceParallel || scenario.layout.tp == 1 ? GroupKind::tp_ep : GroupKind::ep, Group::experts);
     each(sequenceParallel ? GroupKind::tp_cp : GroupKind::cp, Group::tokens);
     const int shards = std::max(1, scenario.layout.dpShard);
     for (int i = 0; i < mesh.groupCount(GroupKind::dp_cp); ++i) {

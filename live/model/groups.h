@@ -16,7 +16,7 @@ namespace live {
 enum class Group : std::uint8_t {
     tp,
     cp,
-    experts,     ///< ranks that exchange routed tokens: ep, with sequence parallelism tp_ep
+    experts,     ///< ranks that exchange routed tokens: ep; where each rank has tokens of its own tp_ep
     tokens,      ///< ranks that share one micro-batch's tokens: cp, with sequence parallelism tp_cp
     shard,       ///< shards of a ZeRO copy inside dp_cp
     replicate,   ///< equal shards of different copies

@@ -1,7 +1,7 @@
 // The mixture-of-experts half of a layer: router, dispatch of tokens to the ranks of their experts, grouped MLP, and the way
 // back. Shazeer et al. 2017; load-balancing loss of the Switch Transformer (Fedus et al. 2021) per micro-batch.
 //
-// Tokens go straight to the ranks that hold (slices of) their experts: one all-to-all over ep, with sequence parallelism over
+// Tokens go straight to the ranks that hold (slices of) their experts: one all-to-all over ep, where each rank has its own over
 // tp_ep, where every slice of an expert gets the token and the slices' outputs are summed where it came from.
 #pragma once
 

@@ -70,28 +70,35 @@ void Bucket::seal(int shardCount)
     elements = roundUp(std::max<std::int64_t>(end, 1), kBlock * shards);
 }
 
-std::vector<double> initialValues(const Bucket& bucket, std::uint64_t seed, std::int64_t first, std::int64_t count)
+void initialValues(const Bucket& bucket, std::uint64_t seed, std::int64_t first, std::span<double> values)
 {
-    std::vector<double> values(static_cast<std::size_t>(count), 0.0);
+    const auto count = static_cast<std::int64_t>(values.size());
+    std::fill(values.begin(), values.end(), 0.0);
     for (const auto& parameter : bucket.parameters) {
         const ParameterSpec& spec = parameter->spec;
         const std::uint64_t stream = hashOf(spec.name);
         const std::int64_t begin = std::max(first, parameter->offset);
         const std::int64_t end = std::min(first + count, parameter->offset + parameter->elements());
+        NormalPair pair;
+        std::int64_t pairIndex = -1; // deviates come in pairs
         for (std::int64_t i = begin; i < end; ++i) {
             const std::int64_t local = i - parameter->offset;
             const std::int64_t row = spec.firstRow + local / spec.columns;
             const std::int64_t column = spec.firstColumn + local % spec.columns;
-            double value = spec.initial.constant;
+            double& value = values[static_cast<std::size_t>(i - first)];
             if (row >= spec.globalRows || column >= spec.globalColumns)
-                value = 0; // padding of the vocabulary
-            else if (spec.initial.deviation != 0)
-                value = spec.initial.deviation *
-                        normalDeviate(seed, stream, static_cast<std::uint64_t>(row * spec.globalColumns + column));
-            values[static_cast<std::size_t>(i - first)] = value;
+                continue; // padding of the vocabulary
+            value = spec.initial.constant;
+            if (spec.initial.deviation == 0)
+                continue;
+            const std::int64_t index = row * spec.globalColumns + column;
+            if (index / 2 != pairIndex) {
+                pairIndex = index / 2;
+                pair = normalPair(seed, stream, static_cast<std::uint64_t>(pairIndex));
+            }
+            value = spec.initial.deviation * (index % 2 == 0 ? pair.first : pair.second);
         }
     }
-    return values;
 }
 
 } // namespace live

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -86,8 +87,8 @@ public:
     Array master, firstMoment, secondMoment; ///< of the shard (ZeRO >= 1) or of all; master only where its type differs
 };
 
-/// The initial values of `count` elements from `first` on (counted in the bucket) as doubles: normal deviates by place in the
-/// whole matrix, the same on every layout and device; padding is 0.
-std::vector<double> initialValues(const Bucket&, std::uint64_t seed, std::int64_t first, std::int64_t count);
+/// The initial values of the bucket's elements from `first` on: normal deviates by place in the whole matrix, the same on every
+/// layout and device; padding is 0.
+void initialValues(const Bucket&, std::uint64_t seed, std::int64_t first, std::span<double> values);
 
 } // namespace live

@@ -101,21 +101,21 @@ void Communication::await_resume()
     if (m_alone)
         return;
     m_completion.await_resume();
-    m_context.flight.done(m_flightNumber, m_completion.doneNs);
-    if (Recorder* recorder = m_context.recorder) {
+    m_context.flight.done(m_flightNumber, nowNs());
+    if (m_context.recorder) {
         const std::int64_t bytes = std::max(m_request.input.bytes(), m_request.output.bytes());
         const std::uint32_t kind =
             m_context.kinds.id({.name = std::string(m_name), .opClass = m_class, .group = m_request.group->name, .bytes = bytes});
-        recorder->spans.push({.startNs = m_completion.issuedNs,
-                              .endNs = m_completion.doneNs,
-                              .readyNs = m_completion.readyNs,
-                              .cpuNs = m_completion.cpuNs,
-                              .bytes = bytes,
-                              .correlation = static_cast<std::uint64_t>(m_request.sequence) + 1,
-                              .kind = kind,
-                              .microbatch = m_context.microbatch,
-                              .step = m_context.step,
-                              .track = m_track});
+        m_context.record({.startNs = m_completion.issuedNs,
+                          .endNs = m_completion.doneNs,
+                          .readyNs = m_completion.readyNs,
+                          .cpuNs = m_completion.cpuNs,
+                          .bytes = bytes,
+                          .correlation = static_cast<std::uint64_t>(m_request.sequence) + 1,
+                          .kind = kind,
+                          .microbatch = m_context.microbatch,
+                          .step = m_context.step,
+                          .track = m_track});
     }
 }
 
@@ -123,7 +123,7 @@ RankContext::RankContext(const Parts& parts)
     : rank(parts.rank), scenario(*parts.scenario), coordinates(parts.mesh->coordinates(parts.rank)), groups(*parts.groups),
       device(*parts.device), kinds(*parts.kinds), recorder(parts.recorder), memory(*parts.device), queue(device.makeQueue()),
       activation(device.info().activation), accumulation(device.info().accumulation), pipelineRank(coordinates.pp),
-      flight(parts.rank), m_communicator(*parts.communicator)
+      flight(parts.rank), m_communicator(*parts.communicator), m_hasMarks(device.info().kind == "cuda")
 {
     if (recorder)
         memory.onChange([this](std::int64_t bytes) { recorder->memory.push({.timeNs = nowNs(), .value = bytes}); });
@@ -133,6 +133,36 @@ void RankContext::startStep(int number)
 {
     step = number;
     m_issued = 0;
+}
+
+void RankContext::record(const SpanRecord& span)
+{
+    if (!recorder)
+        return;
+    if (!m_hasMarks) {
+        recorder->spans.push(span);
+        return;
+    }
+    m_marked.push_back(span);
+    m_marked.back().cpuNs = 0; // the host's, not the GPU's
+}
+
+void RankContext::endStep()
+{
+    if (m_marked.empty())
+        return;
+    m_marks.clear();
+    for (const SpanRecord& span : m_marked)
+        m_marks.insert(m_marks.end(), {span.startNs, span.readyNs, span.endNs});
+    queue->resolveMarks(m_marks);
+    for (std::size_t i = 0; i < m_marked.size(); ++i) {
+        SpanRecord& span = m_marked[i];
+        span.startNs = m_marks[3 * i];
+        span.readyNs = m_marks[3 * i + 1];
+        span.endNs = m_marks[3 * i + 2];
+        recorder->spans.push(span);
+    }
+    m_marked.clear();
 }
 
 Communication RankContext::allReduce(Group group, const Tensor& tensor, std::string_view name, ReduceOp reduce)
@@ -201,14 +231,14 @@ void KernelSpan::end()
 {
     const std::int64_t cpuNs = threadCpuNs() - m_startCpuNs;
     const std::int64_t endNs = m_context.queue->mark();
-    m_recorder->spans.push({.startNs = m_startNs,
-                            .endNs = endNs,
-                            .readyNs = m_startNs,
-                            .cpuNs = cpuNs,
-                            .kind = m_label.kind(m_context.pass, m_gradient),
-                            .microbatch = m_context.microbatch,
-                            .step = m_context.step,
-                            .track = SpanTrack::compute});
+    m_context.record({.startNs = m_startNs,
+                      .endNs = endNs,
+                      .readyNs = m_startNs,
+                      .cpuNs = cpuNs,
+                      .kind = m_label.kind(m_context.pass, m_gradient),
+                      .microbatch = m_context.microbatch,
+                      .step = m_context.step,
+                      .track = SpanTrack::compute});
 }
 
 } // namespace live

@@ -163,6 +163,11 @@ public:
     Communication send(int to, bool forward, const Tensor&, std::string_view name);
     Communication receive(int from, const Tensor&, std::string_view name);
 
+    /// Keeps what was done, if anyone wants to know. On a GPU times are marks until the step has ended.
+    void record(const SpanRecord&);
+    /// At the end of a step, its work done.
+    void endStep();
+
     /// The requests of each step in the order of issue; null: they are being found out.
     const std::vector<PlannedRequest>* plan = nullptr;
     void startStep(int number);
@@ -171,6 +176,9 @@ private:
     friend class Communication;
     Communicator& m_communicator;
     std::size_t m_issued = 0; ///< requests of this step
+    const bool m_hasMarks;    ///< the device's times are marks
+    std::vector<SpanRecord> m_marked;
+    std::vector<std::int64_t> m_marks;
 };
 
 /// Records the kernels of a scope as one span.

@@ -23,6 +23,8 @@ void checkSupported(const sim::Scenario& scenario)
         refuse("attention sinks");
     if (model.qkNorm)
         refuse("query and key normalisation");
+    if (model.numExperts > 0 && model.numSharedExperts > 0)
+        refuse("shared experts (num_shared_experts " + std::to_string(model.numSharedExperts) + "); use num_shared_experts 0");
     if (model.expertBias || model.routerBias)
         refuse("biases inside experts or router");
     if (model.numKeyValueHeads % layout.tp != 0)

@@ -28,14 +28,19 @@ double apart(const std::vector<double>& a, const std::vector<double>& b)
 
 TrainedSteps trainSteps(const sim::Scenario& scenario, const TrainOptions& options)
 {
+    if (scenario.live.dtype != "fp64" && scenario.live.dtype != "fp32")
+        throw sim::Error("/live/dtype: layouts are compared on the CPU, in fp64 or fp32; this is " + scenario.live.dtype);
     WorkerPool pool(options.workers);
     const auto device = makeCpuDevice(scenario.live.dtype == "fp64" ? DType::f64 : DType::f32, &pool);
     const auto communicator = makeLocalCommunicator(pool);
-    Run run(scenario, {.pool = &pool,
-                       .device = device.get(),
-                       .communicator = communicator.get(),
-                       .options = options.training,
-                       .record = false});
+    return trainSteps(scenario, options, pool, *device, *communicator);
+}
+
+TrainedSteps trainSteps(const sim::Scenario& scenario, const TrainOptions& options, WorkerPool& pool, Device& device,
+                        Communicator& communicator)
+{
+    Run run(scenario,
+            {.pool = &pool, .device = &device, .communicator = &communicator, .options = options.training, .record = false});
     TrainedSteps trained;
     std::mutex mutex;
     for (Rank* rank : run.ranks())

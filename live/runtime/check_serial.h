@@ -10,6 +10,10 @@
 
 namespace live {
 
+class Communicator;
+class Device;
+class WorkerPool;
+
 /// What a few steps of a layout brought.
 struct TrainedSteps {
     std::vector<double> losses, auxiliaryLosses, gradientNorms;
@@ -25,6 +29,8 @@ struct TrainOptions {
 };
 /// Trains in this process on the CPU, in the scenario's live.dtype (fp32 or fp64).
 TrainedSteps trainSteps(const sim::Scenario&, const TrainOptions&);
+/// The same on a device and a communicator of the caller's; options.workers says nothing here.
+TrainedSteps trainSteps(const sim::Scenario&, const TrainOptions&, WorkerPool&, Device&, Communicator&);
 
 /// The scenario on one rank: the same micro-batches in the same order, nothing sharded.
 sim::Scenario serialTwin(const sim::Scenario&);

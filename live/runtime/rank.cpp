@@ -87,7 +87,7 @@ void Rank::makeStages(const Job& job)
             buckets.push_back(bucket);
     for (const auto& [part, ofPart] : byPart)
         buckets.insert(buckets.end(), ofPart.begin(), ofPart.end());
-    m_weights.adopt(std::move(buckets), first && last && job.options.separateTiedGradients, job.data == nullptr);
+    m_weights.adopt(std::move(buckets), first && last && job.options.separateTiedGradients);
 }
 
 int Rank::rankOfStage(int stage) const
@@ -275,15 +275,15 @@ Task<> Rank::run(const sim::Action& action)
         break;
     }
     }
-    if (Recorder* recorder = m_context.recorder) {
+    if (m_context.recorder) {
         const std::int64_t endNs = m_context.queue->mark();
-        recorder->spans.push({.startNs = startNs,
-                              .endNs = endNs,
-                              .readyNs = startNs,
-                              .kind = actionKind(action),
-                              .microbatch = action.microbatch,
-                              .step = m_context.step,
-                              .track = SpanTrack::actions});
+        m_context.record({.startNs = startNs,
+                          .endNs = endNs,
+                          .readyNs = startNs,
+                          .kind = actionKind(action),
+                          .microbatch = action.microbatch,
+                          .step = m_context.step,
+                          .track = SpanTrack::actions});
     }
     if (const auto to = outputOf(action))
         give(*to, std::move(made));
@@ -315,6 +315,7 @@ Task<> Rank::step(int stepFromOne, double learningRate)
     for (const auto& message : m_sent)
         co_await message->transfer->done();
     m_sent.clear();
+    m_context.endStep();
     m_context.flight.enter("", nowNs());
 }
 

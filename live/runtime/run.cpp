@@ -66,6 +66,31 @@ Run::Run(const sim::Scenario& scenario, const RunParts& parts) : m_state(std::ma
                                           .recorder = parts.record ? state.recorders.back().get() : nullptr}));
         state.ranks.back()->context().plan = &state.plan.requests[static_cast<std::size_t>(rank)];
     }
+    initialise();
+}
+
+/// On the pool: a rank a worker, and one large rank on all of them.
+void Run::initialise()
+{
+    State& state = *m_state;
+    WorkerPool& pool = *state.parts.pool;
+    const auto initialiseRank = [](Rank& rank, WorkerPool& workers) -> Task<> {
+        rank.weights().initialise(workers);
+        co_return;
+    };
+    std::atomic<std::size_t> left{state.ranks.size()};
+    std::exception_ptr failure;
+    for (const auto& rank : state.ranks)
+        pool.post(runToEnd(initialiseRank(*rank, pool), [&](std::exception_ptr exception) {
+                      if (exception) {
+                          const std::lock_guard lock(state.mutex);
+                          failure = exception;
+                      }
+                      left.fetch_sub(1, std::memory_order_acq_rel);
+                  }).handle);
+    pool.run([&] { return left.load(std::memory_order_acquire) == 0; });
+    if (failure)
+        std::rethrow_exception(failure);
 }
 
 Run::~Run() = default;

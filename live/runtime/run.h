@@ -67,6 +67,7 @@ public:
     void abort(const std::string& why);
 
 private:
+    void initialise();
     struct State;
     std::unique_ptr<State> m_state;
 };

@@ -1,9 +1,11 @@
 #include "live/runtime/weights.h"
 
+#include "live/tasks/worker_pool.h"
 #include "sim/error.h"
 
 #include <algorithm>
 #include <cassert>
+#include <span>
 
 namespace live {
 
@@ -14,7 +16,7 @@ Weights::Weights(RankContext& context, const TrainingOptions& options)
 {
 }
 
-void Weights::adopt(std::vector<Bucket*> buckets, bool headSeparate, bool blank)
+void Weights::adopt(std::vector<Bucket*> buckets, bool headSeparate)
 {
     m_buckets = std::move(buckets);
     Memory& memory = m_context.memory;
@@ -28,8 +30,6 @@ void Weights::adopt(std::vector<Bucket*> buckets, bool headSeparate, bool blank)
         kept = memory.allocate(m_context.activation, 1, count, MemoryUse::parameters);
         if (m_context.activation != m_context.accumulation)
             bucket->master = memory.allocate(m_context.accumulation, 1, bucket->shardElements(), MemoryUse::optimizer);
-        if (!blank)
-            initialise(*bucket);
         if (m_context.scenario.training.optimizer == sim::Optimizer::adamw)
             for (Array* moment : {&bucket->firstMoment, &bucket->secondMoment}) {
                 *moment = memory.allocate(m_context.accumulation, 1, bucket->shardElements(), MemoryUse::optimizer);
@@ -44,22 +44,33 @@ void Weights::adopt(std::vector<Bucket*> buckets, bool headSeparate, bool blank)
     }
 }
 
-/// Piece by piece: exact values take twice the room of the weights.
-void Weights::initialise(Bucket& bucket)
+void Weights::initialise(WorkerPool& pool)
 {
-    constexpr std::int64_t kPiece = 1 << 20;
+    for (Bucket* bucket : m_buckets)
+        initialise(*bucket, pool);
+}
+
+/// Piece by piece: exact values take twice the room of the weights.
+void Weights::initialise(Bucket& bucket, WorkerPool& pool)
+{
+    constexpr std::int64_t kPiece = 1 << 20, kGrain = 1 << 14;
     const Array exact = m_context.memory.allocate(DType::f64, 1, std::min(kPiece, bucket.elements), MemoryUse::buffers);
     const auto copyPart = [&](std::int64_t first, std::int64_t count, const Array& to, std::int64_t toFirst) {
         const std::int64_t begin = std::max(first, toFirst), end = std::min(first + count, toFirst + to->elements());
         if (begin < end)
             m_context.queue->copy(exact->columnRange(begin - first, end - begin), to->columnRange(begin - toFirst, end - begin));
     };
+    std::vector<double> initial;
     const bool whole = static_cast<bool>(bucket.values);
     const std::int64_t kept = whole ? 0 : bucket.shardOffset();
     const std::int64_t end = whole ? bucket.elements : kept + bucket.shardElements();
     for (std::int64_t first = kept; first < end; first += kPiece) {
         const std::int64_t count = std::min(kPiece, end - first);
-        const std::vector<double> initial = initialValues(bucket, m_context.scenario.live.seed, first, count);
+        initial.resize(static_cast<std::size_t>(count));
+        pool.parallelFor(count, kGrain, [&](std::int64_t from, std::int64_t to) {
+            initialValues(bucket, m_context.scenario.live.seed, first + from,
+                          std::span(initial).subspan(static_cast<std::size_t>(from), static_cast<std::size_t>(to - from)));
+        });
         m_context.queue->fromHost(initial.data(), exact->columnRange(0, count));
         copyPart(first, count, whole ? bucket.values : bucket.valueShard, kept);
         if (bucket.master)
@@ -107,6 +118,9 @@ Task<> Weights::gatherValues(Bucket& bucket)
 
 Task<> Weights::gradientDone(Bucket& bucket)
 {
+    // Input gradients ahead of their weight gradients fill the norms' gradients early: those of this micro-batch may have been
+    // reduced with an earlier one's.
+    prepareGradients(bucket);
     if (bucket.partialElements > 0 && !m_context.alone(Group::tp))
         co_await m_context.allReduce(Group::tp, bucket.gradients->columnRange(0, bucket.partialElements), "gradient.sequence");
     if (m_context.scenario.training.overlap.gradReduce)

@@ -15,6 +15,8 @@
 
 namespace live {
 
+class WorkerPool;
+
 enum class Quantity : std::uint8_t { value, gradient, firstMoment, secondMoment };
 
 /// The whole model's values: parameter name -> all elements of the whole matrix, row by row (padding of the vocabulary left out).
@@ -31,9 +33,10 @@ class Weights final : public WeightAccess {
 public:
     Weights(RankContext&, const TrainingOptions&);
 
-    /// All buckets of the rank, in the order of the model; they must outlive this. Seals them, allocates, and unless `blank`
-    /// makes the initial values.
-    void adopt(std::vector<Bucket*> buckets, bool headSeparate, bool blank);
+    /// All buckets of the rank, in the order of the model; they must outlive this. Seals and allocates them.
+    void adopt(std::vector<Bucket*> buckets, bool headSeparate);
+    /// Makes the initial values, with help of idle workers.
+    void initialise(WorkerPool&);
 
     Task<> acquire(Bucket&) override;
     void release(Bucket&) override;
@@ -62,7 +65,7 @@ private:
         std::unique_ptr<Communication> transfer;
     };
     Group shardGroup(const Bucket& bucket) const { return bucket.kind == BucketKind::dense ? Group::shard : Group::expertShard; }
-    void initialise(Bucket&);
+    void initialise(Bucket&, WorkerPool&);
     void startReduction(Bucket&);
     Task<> settle();
     Task<> reduceTied(Bucket&);

@@ -1,7 +1,7 @@
 // rankscope-sim: everything the simulator can do, without a window.
 #include "sim/cli/command.h"
 
-#include "sim/scenario/nearest.h"
+#include "sim/cli/unknown_command.h"
 
 #include <iostream>
 
@@ -14,17 +14,6 @@ void addMissing(CLI::App& app)
         app.add_subcommand(name)->group("")->prefix_command()->callback([name] {
             throw sim::cli::UsageError("the command " + std::string(name) + " is not part of version " RANKSCOPE_VERSION);
         });
-}
-
-/// What stands where a command should, if it is none.
-std::string unknownCommand(const CLI::App& app, int argc, const char* const* argv)
-{
-    if (argc < 2 || argv[1][0] == '-' || !app.get_subcommands().empty())
-        return {};
-    std::vector<std::string> names;
-    for (const CLI::App* command : app.get_subcommands([](const CLI::App* c) { return !c->get_group().empty(); }))
-        names.push_back(command->get_name());
-    return "there is no command \"" + std::string(argv[1]) + "\"" + sim::nearestWords(argv[1], names);
 }
 
 } // namespace
@@ -53,7 +42,7 @@ int main(int argc, char** argv)
     } catch (const CLI::RuntimeError& error) { // a command that has said all itself
         return error.get_exit_code();
     } catch (const CLI::ParseError& error) {
-        if (const std::string message = unknownCommand(app, argc, argv); !message.empty()) {
+        if (const std::string message = sim::cli::unknownCommand(app, argc, argv); !message.empty()) {
             std::cerr << message << "\n";
             return ExitCode::kCalledWrongly;
         }

@@ -19,22 +19,24 @@ VectorKernels<T> kernels(const char* name);
 }
 
 template <class T>
-const VectorKernels<T>& vectorKernels()
+const std::vector<VectorKernels<T>>& runnableVectorKernels()
 {
-    static const VectorKernels<T> best = [] {
+    static const std::vector<VectorKernels<T>> runnable = [] {
+        std::vector<VectorKernels<T>> sets;
 #ifdef LIVE_VECTOR_X86
         if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
             __builtin_cpu_supports("avx512vl"))
-            return avx512::kernels<T>("AVX-512");
+            sets.push_back(avx512::kernels<T>("AVX-512"));
         if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-            return avx2::kernels<T>("AVX2");
+            sets.push_back(avx2::kernels<T>("AVX2"));
 #endif
-        return plain::kernels<T>("128-bit vectors");
+        sets.push_back(plain::kernels<T>("128-bit vectors"));
+        return sets;
     }();
-    return best;
+    return runnable;
 }
 
-template const VectorKernels<float>& vectorKernels();
-template const VectorKernels<double>& vectorKernels();
+template const std::vector<VectorKernels<float>>& runnableVectorKernels();
+template const std::vector<VectorKernels<double>>& runnableVectorKernels();
 
 } // namespace live::cpu

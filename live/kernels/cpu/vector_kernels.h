@@ -6,6 +6,7 @@
 #include "live/kernels/device.h"
 
 #include <cstdint>
+#include <vector>
 
 namespace live::cpu {
 
@@ -66,8 +67,15 @@ struct VectorKernels {
     double (*sumOfSquares)(const T* x, std::int64_t count);
 };
 
-/// The best that this processor runs.
+/// Those that this processor runs, the best first.
 template <class T>
-const VectorKernels<T>& vectorKernels();
+const std::vector<VectorKernels<T>>& runnableVectorKernels();
+
+template <class T>
+const VectorKernels<T>& vectorKernels()
+{
+    static const VectorKernels<T>& best = runnableVectorKernels<T>().front();
+    return best;
+}
 
 } // namespace live::cpu

@@ -354,13 +354,18 @@ void scale(T* x, T factor, std::int64_t count)
 template <class T>
 T exponentials(T* x, T shift, std::int64_t count)
 {
-    Vector<T> sum{};
-    forChunks<T>(count, [&](Chunk<T> chunk) {
-        const Vector<T> value = exponential<T>(chunk.from(x, -static_cast<T>(__builtin_inf())) - shift);
-        chunk.to(x, value);
-        sum += value;
-    });
-    return sumOf<T>(sum);
+    constexpr std::int64_t kBlock = 1024; // sums of sums: a vocabulary is long enough to lose digits
+    T total = 0;
+    for (std::int64_t first = 0; first < count; first += kBlock) {
+        Vector<T> sum{};
+        forChunks<T>(count - first < kBlock ? count - first : kBlock, [&](Chunk<T> chunk) {
+            const Vector<T> value = exponential<T>(chunk.from(x + first, -static_cast<T>(__builtin_inf())) - shift);
+            chunk.to(x + first, value);
+            sum += value;
+        });
+        total += sumOf<T>(sum);
+    }
+    return total;
 }
 
 template <class T>

@@ -78,9 +78,8 @@ __global__ void __launch_bounds__(128)
 
 /// A warp a row and head: o and its log-sum-exp take in another block of keys.
 template <class BlockT>
-__global__ void __launch_bounds__(128)
-    mergeAttentionKernel(std::int64_t rows, int heads, int headDim, View<const BlockT> oBlock, View<const float> blockLog,
-                         View<float> o, View<float> log)
+__global__ void __launch_bounds__(128) mergeAttentionKernel(std::int64_t rows, int heads, int headDim, View<const BlockT> oBlock,
+                                                            View<const float> blockLog, View<float> o, View<float> log)
 {
     const std::int64_t item = static_cast<std::int64_t>(blockIdx.x) * 4 + threadIdx.x / kWarp;
     if (item >= rows * heads) // a whole warp

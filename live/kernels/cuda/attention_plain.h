@@ -11,7 +11,10 @@ inline constexpr int kPlainMaxDim = 256;
 inline constexpr int kPlainColumns = kPlainMaxDim / kWarp; ///< of a row that a lane keeps
 
 /// Floats from one row of a tile to the next: odd, so that lanes reading one column hit different banks.
-__host__ __device__ constexpr int plainStride(int headDim) { return headDim | 1; }
+__host__ __device__ constexpr int plainStride(int headDim)
+{
+    return headDim | 1;
+}
 
 /// Owned rows [2][kPlainWarps], tiles [2][32].
 inline std::size_t plainSharedBytes(int headDim)

@@ -257,8 +257,8 @@ __global__ void __launch_bounds__(ForwardTiling<kDim>::kThreads)
             if (lane % 4 == 0 && query < visibility.queries)
                 *logSumExp.at(query, sequence, head) = all > 0 ? maximum[r][half] * scale / kLog2E + logf(all) : -INFINITY;
         }
-        storeRows<kDim>(sum[r], factor, o.at(sequence, head), o.positionStride, firstQuery + warpRow + 16 * r,
-                        visibility.queries, o.headDim, false);
+        storeRows<kDim>(sum[r], factor, o.at(sequence, head), o.positionStride, firstQuery + warpRow + 16 * r, visibility.queries,
+                        o.headDim, false);
     }
 }
 
@@ -291,7 +291,7 @@ __global__ void __launch_bounds__(BackwardTiling<kDim>::kThreads)
 
     auto* const ownedKeys = reinterpret_cast<Bfloat16*>(sharedMemory());
     Bfloat16* const ownedValues = ownedKeys + Tiling::kOwnedTile;
-    Bfloat16* const stages = ownedValues + Tiling::kOwnedTile; // [stage][queries, dO][kTile]
+    Bfloat16* const stages = ownedValues + Tiling::kOwnedTile;                    // [stage][queries, dO][kTile]
     auto* const rowValues = reinterpret_cast<float*>(stages + 4 * Tiling::kTile); // [stage][log-sum-exp, delta][kInner]
 
     const auto copyStage = [&](std::int64_t tile) {
@@ -390,8 +390,8 @@ __global__ void __launch_bounds__(BackwardTiling<kDim>::kThreads)
         }
         commitCopies();
     };
-    copyTile<kDim, Tiling::kOwned, kThreads>(ownedQueries, q.at(sequence, head), q.positionStride, firstQuery,
-                                             visibility.queries, q.headDim);
+    copyTile<kDim, Tiling::kOwned, kThreads>(ownedQueries, q.at(sequence, head), q.positionStride, firstQuery, visibility.queries,
+                                             q.headDim);
     copyTile<kDim, Tiling::kOwned, kThreads>(ownedOutputs, dOutput.at(sequence, head), dOutput.positionStride, firstQuery,
                                              visibility.queries, dOutput.headDim);
     copyStage(0);

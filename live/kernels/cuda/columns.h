@@ -93,8 +93,7 @@ void columnSums(Stream stream, bool asWide, std::int64_t rows, std::int64_t colu
         run(std::integral_constant<int, 1>{});
     for (int s = 0; s < Body::kSums; ++s)
         if (targets[s])
-            pointwise<1>(stream, 1, columns,
-                         SumParts{workspace + s * parts * columns, parts, columns, targets[s], accumulate});
+            pointwise<1>(stream, 1, columns, SumParts{workspace + s * parts * columns, parts, columns, targets[s], accumulate});
 }
 inline std::size_t columnSumsBytes(std::int64_t rows, std::int64_t columns, int sums)
 {

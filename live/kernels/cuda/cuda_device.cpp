@@ -16,7 +16,10 @@ bool wantsTuning()
     return value && std::string_view(value) != "0";
 }
 
-std::string version(int number) { return std::to_string(number / 1000) + "." + std::to_string(number % 1000 / 10); }
+std::string version(int number)
+{
+    return std::to_string(number / 1000) + "." + std::to_string(number % 1000 / 10);
+}
 
 class CudaDevice final : public Device {
 public:

@@ -84,7 +84,10 @@ void CudaQueue::toHost(const Tensor& from, void* host)
              static_cast<std::size_t>(from.rows));
     synchronizeStream(m_stream);
 }
-void CudaQueue::synchronize() { synchronizeStream(ready()); }
+void CudaQueue::synchronize()
+{
+    synchronizeStream(ready());
+}
 
 bool CudaQueue::multiply(MatmulProblem problem, const Tensor& a, const Tensor& b, const Tensor& bias, const Tensor& d)
 {
@@ -163,7 +166,8 @@ void CudaQueue::resolveMarks(std::span<std::int64_t> marks)
         assert(index < m_marksUsed);
         synchronizeEvent(m_marks[index]);
         constexpr double kNsPerMs = 1e6;
-        mark = m_clockNs + static_cast<std::int64_t>(static_cast<double>(millisecondsBetween(m_clock, m_marks[index])) * kNsPerMs);
+        mark =
+            m_clockNs + static_cast<std::int64_t>(static_cast<double>(millisecondsBetween(m_clock, m_marks[index])) * kNsPerMs);
     }
     m_marksUsed = 0;
     setClock(); // spans are floats of milliseconds: exact to 60 ns within a second

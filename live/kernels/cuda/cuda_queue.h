@@ -134,6 +134,9 @@ void withWidth(bool asWide, const Function& f)
 }
 
 /// From one element to the next of a single row or column.
-inline std::int64_t vectorStride(const Tensor& tensor) { return tensor.rows == 1 ? 1 : tensor.stride; }
+inline std::int64_t vectorStride(const Tensor& tensor)
+{
+    return tensor.rows == 1 ? 1 : tensor.stride;
+}
 
 } // namespace live::cuda

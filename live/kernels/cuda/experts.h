@@ -6,7 +6,7 @@
 
 namespace live::cuda {
 
-inline constexpr int kRouterWarps = 4;     ///< tokens of a block
+inline constexpr int kRouterWarps = 4;         ///< tokens of a block
 inline constexpr int kMaxExperts = 32 * kWarp; ///< each lane keeps which of its experts are taken in one word
 
 /// Softmax, then the `choices` largest one after the other, ties to the lowest index.

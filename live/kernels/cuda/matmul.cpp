@@ -20,7 +20,10 @@ void check(cublasStatus_t status, const char* what)
         throw sim::Error(std::string("cuBLASLt could not ") + what + ": " + cublasLtGetStatusString(status) + ".");
 }
 
-cudaDataType typeOf(DType type) { return type == DType::bf16 ? CUDA_R_16BF : CUDA_R_32F; }
+cudaDataType typeOf(DType type)
+{
+    return type == DType::bf16 ? CUDA_R_16BF : CUDA_R_32F;
+}
 
 /// Owns a handle of the library.
 template <class Handle, cublasStatus_t (*kDestroy)(Handle)>
@@ -195,6 +198,9 @@ private:
 
 } // namespace
 
-std::unique_ptr<Matmul> makeMatmul(int gpu, bool tune) { return std::make_unique<CublasMatmul>(gpu, tune); }
+std::unique_ptr<Matmul> makeMatmul(int gpu, bool tune)
+{
+    return std::make_unique<CublasMatmul>(gpu, tune);
+}
 
 } // namespace live::cuda

@@ -18,8 +18,14 @@ struct Bfloat16 {
     std::uint16_t bits;
 };
 
-__host__ __device__ inline float toFloat(float value) { return value; }
-__host__ __device__ inline float toFloat(double value) { return static_cast<float>(value); }
+__host__ __device__ inline float toFloat(float value)
+{
+    return value;
+}
+__host__ __device__ inline float toFloat(double value)
+{
+    return static_cast<float>(value);
+}
 __host__ __device__ inline float toFloat(Bfloat16 value)
 {
     const std::uint32_t word = static_cast<std::uint32_t>(value.bits) << 16;
@@ -150,6 +156,9 @@ inline int blockThreads(std::int64_t items, int most = 256)
     return static_cast<int>(rounded < kWarp ? kWarp : rounded > most ? most : rounded);
 }
 
-__host__ __device__ constexpr std::int64_t ceilDivide(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+__host__ __device__ constexpr std::int64_t ceilDivide(std::int64_t a, std::int64_t b)
+{
+    return (a + b - 1) / b;
+}
 
 } // namespace live::cuda

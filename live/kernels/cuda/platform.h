@@ -21,8 +21,14 @@ __device__ __forceinline__ unsigned char* sharedMemory()
     extern __shared__ __align__(16) unsigned char dynamicSharedMemory[];
     return dynamicSharedMemory;
 }
-__device__ __forceinline__ void syncBlock() { __syncthreads(); }
-__device__ __forceinline__ void syncWarp() { __syncwarp(); }
+__device__ __forceinline__ void syncBlock()
+{
+    __syncthreads();
+}
+__device__ __forceinline__ void syncWarp()
+{
+    __syncwarp();
+}
 
 /// Value of the lane whose number differs in `mask`; of lane `lane`. Whole warps only.
 template <class T>
@@ -41,7 +47,10 @@ __device__ __forceinline__ void atomicAddInteger(std::int64_t* to, std::int64_t 
 {
     atomicAdd(reinterpret_cast<unsigned long long*>(to), static_cast<unsigned long long>(value));
 }
-__device__ __forceinline__ void atomicAddInteger(std::int32_t* to, std::int32_t value) { atomicAdd(to, value); }
+__device__ __forceinline__ void atomicAddInteger(std::int32_t* to, std::int32_t value)
+{
+    atomicAdd(to, value);
+}
 
 __device__ __forceinline__ float fastExp2(float x)
 {
@@ -88,7 +97,10 @@ __device__ __forceinline__ void copyAsync16(void* to, const void* from, bool ins
     const auto address = static_cast<std::uint32_t>(__cvta_generic_to_shared(to));
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(address), "l"(from), "r"(inside ? 16 : 0) : "memory");
 }
-__device__ __forceinline__ void commitCopies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+__device__ __forceinline__ void commitCopies()
+{
+    asm volatile("cp.async.commit_group;" ::: "memory");
+}
 /// Until at most kPending of this thread's groups of copies are under way.
 template <int kPending>
 __device__ __forceinline__ void waitCopies()

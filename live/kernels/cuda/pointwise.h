@@ -11,7 +11,7 @@
 namespace live::cuda {
 
 template <int kWidth, class Body>
-__global__ void __launch_bounds__(256) pointwiseKernel(std::int64_t rows, std::int64_t groups, Body body)
+__global__ void __launch_bounds__(256, 4) pointwiseKernel(std::int64_t rows, std::int64_t groups, Body body)
 {
     const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
     const std::int64_t start = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;

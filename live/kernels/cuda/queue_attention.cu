@@ -21,7 +21,10 @@ HeadValues<T> headValues(const Tensor& values, const AttentionShape& shape)
     return {values.as<T>(), values.stride, shape.sequences};
 }
 
-float scoreScale(const AttentionShape& shape) { return static_cast<float>(1 / std::sqrt(static_cast<double>(shape.headDim))); }
+float scoreScale(const AttentionShape& shape)
+{
+    return static_cast<float>(1 / std::sqrt(static_cast<double>(shape.headDim)));
+}
 
 Grid headGrid(std::int64_t positions, int owned, int heads, const AttentionShape& shape)
 {
@@ -51,8 +54,9 @@ void withHeadDim(int headDim, const Function& f)
 void check(const AttentionShape& shape)
 {
     if (shape.headDim > kPlainMaxDim)
-        throw sim::Error("Attention heads of " + std::to_string(shape.headDim) + " elements are too long for the GPU's kernels, " +
-                         "which take " + std::to_string(kPlainMaxDim) + " at most. Use more heads, or the CPU.");
+        throw sim::Error("Attention heads of " + std::to_string(shape.headDim) +
+                         " elements are too long for the GPU's kernels, " + "which take " + std::to_string(kPlainMaxDim) +
+                         " at most. Use more heads, or the CPU.");
     if (shape.sequences > kMaxGridY || shape.heads > kMaxGridY)
         throw sim::Error("Attention over " + std::to_string(shape.sequences) + " sequences of " + std::to_string(shape.heads) +
                          " heads: the GPU's kernels take " + std::to_string(kMaxGridY) + " at most of either.");

@@ -15,7 +15,10 @@ void checkCount(std::int64_t count)
         throw sim::Error("A GPU's kernel sorts at most 500 million rows, not " + std::to_string(count) + ".");
 }
 
-Grid routerGrid(std::int64_t tokens) { return {static_cast<unsigned>(ceilDivide(tokens, kRouterWarps))}; }
+Grid routerGrid(std::int64_t tokens)
+{
+    return {static_cast<unsigned>(ceilDivide(tokens, kRouterWarps))};
+}
 
 } // namespace
 
@@ -24,8 +27,9 @@ void CudaQueue::embed(const Tensor& ids, const Tensor& table, std::int64_t first
     assert(table.columns == y.columns && ids.elements() == y.rows && table.type == y.type);
     const Stream stream = ready();
     withType(y.type, [&]<class T>(T) {
-        pointwise(stream, wide(table, y), y.rows, y.columns,
-                  Embed<T>{ids.as<const std::int32_t>(), vectorStride(ids), firstId, table.rows, View<const T>(table), View<T>(y)});
+        pointwise(
+            stream, wide(table, y), y.rows, y.columns,
+            Embed<T>{ids.as<const std::int32_t>(), vectorStride(ids), firstId, table.rows, View<const T>(table), View<T>(y)});
     });
 }
 
@@ -38,7 +42,8 @@ void CudaQueue::embedGradient(const Tensor& ids, const Tensor& dy, std::int64_t 
     checkCount(count);
     const Stream stream = ready();
     const EmbeddingKey key{ids.as<const std::int32_t>(), vectorStride(ids), firstId, dTable.rows};
-    auto* const workspace = static_cast<std::int32_t*>(scratch(static_cast<std::size_t>(sortWords(count)) * sizeof(std::int32_t)));
+    auto* const workspace =
+        static_cast<std::int32_t*>(scratch(static_cast<std::size_t>(sortWords(count)) * sizeof(std::int32_t)));
     const std::int32_t* const order = sortByKey(stream, count, key, dTable.rows + 1, workspace, nullptr);
     withType(dy.type, [&]<class T>(T) {
         withWidth(wide(dy, dTable), [&]<int kWidth>(std::integral_constant<int, kWidth>) {
@@ -98,7 +103,8 @@ void CudaQueue::sortByExpert(const Tensor& experts, std::int64_t expertCount, co
         return;
     checkCount(count);
     const Stream stream = ready();
-    auto* const workspace = static_cast<std::int32_t*>(scratch(static_cast<std::size_t>(sortWords(count)) * sizeof(std::int32_t)));
+    auto* const workspace =
+        static_cast<std::int32_t*>(scratch(static_cast<std::size_t>(sortWords(count)) * sizeof(std::int32_t)));
     auto* const result = order.as<std::int32_t>();
     sortByKey(stream, count, ExpertKey{View<const std::int32_t>(experts), experts.columns}, expertCount, workspace, result);
     pointwise<1>(stream, 1, count, InversePermutation{result, View<std::int32_t>(place), experts.columns});

@@ -64,8 +64,9 @@ void CudaQueue::copy(const Tensor& from, const Tensor& to)
     const Stream stream = ready();
     if (from.type == to.type) {
         const auto size = static_cast<std::size_t>(bytesOf(from.type));
-        copyRows(stream, from.data, static_cast<std::size_t>(from.stride) * size, to.data, static_cast<std::size_t>(to.stride) * size,
-                 static_cast<std::size_t>(from.columns) * size, static_cast<std::size_t>(from.rows));
+        copyRows(stream, from.data, static_cast<std::size_t>(from.stride) * size, to.data,
+                 static_cast<std::size_t>(to.stride) * size, static_cast<std::size_t>(from.columns) * size,
+                 static_cast<std::size_t>(from.rows));
         return;
     }
     flattened(from, to, [&](const Tensor& x, const Tensor& y) {

@@ -25,7 +25,10 @@ void withKind(NormKind kind, const Function& f)
 }
 
 /// Long rows (the vocabulary) want more threads than norms do, but the kernels' bound is 256.
-int rowThreads(std::int64_t columns, int width) { return blockThreads(ceilDivide(columns, width)); }
+int rowThreads(std::int64_t columns, int width)
+{
+    return blockThreads(ceilDivide(columns, width));
+}
 
 } // namespace
 

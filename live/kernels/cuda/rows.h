@@ -62,9 +62,8 @@ __global__ void __launch_bounds__(256)
 
 /// With w = dy * gain and h = (x - mean) * scale: dx = scale * (w - mean(w) - h * mean(w * h)), without mean(w) for rmsnorm.
 template <class T, int kWidth, NormKind kKind>
-__global__ void __launch_bounds__(256)
-    normGradientKernel(std::int64_t columns, View<const T> dy, View<const T> x, const T* gain, View<const float> statistics,
-                       View<T> dx)
+__global__ void __launch_bounds__(256) normGradientKernel(std::int64_t columns, View<const T> dy, View<const T> x, const T* gain,
+                                                          View<const float> statistics, View<T> dx)
 {
     const std::int64_t row = blockIdx.x;
     const float mean = *statistics.at(row, 0), scale = *statistics.at(row, 1);
@@ -121,8 +120,8 @@ __global__ void __launch_bounds__(256) rowMaximumKernel(std::int64_t valid, View
 
 template <class T, int kWidth>
 __global__ void __launch_bounds__(256)
-    exponentialsKernel(std::int64_t columns, std::int64_t valid, View<T> logits, const float* maximum, const std::int32_t* targets,
-                       std::int64_t firstId, View<float> partial)
+    exponentialsKernel(std::int64_t columns, std::int64_t valid, View<T> logits, const float* maximum,
+                       const std::int32_t* targets, std::int64_t firstId, View<float> partial)
 {
     const std::int64_t row = blockIdx.x;
     const float largest = maximum[row];

@@ -59,7 +59,10 @@ GpuProperties gpuProperties(int gpu)
     return result;
 }
 
-void makeCurrent(int gpu) { check(cudaSetDevice(gpu), "choose the GPU"); }
+void makeCurrent(int gpu)
+{
+    check(cudaSetDevice(gpu), "choose the GPU");
+}
 
 bool allowPeer(int gpu, int other)
 {
@@ -88,7 +91,10 @@ void* allocateMemory(std::size_t bytes)
     check(result, "allocate memory");
     return block;
 }
-void releaseMemory(void* block) noexcept { cudaFree(block); }
+void releaseMemory(void* block) noexcept
+{
+    cudaFree(block);
+}
 std::size_t freeMemory()
 {
     std::size_t free = 0, total = 0;
@@ -104,18 +110,36 @@ Stream createStream(bool urgent)
     check(cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, urgent ? greatest : least), "make a stream");
     return stream;
 }
-void destroyStream(Stream stream) noexcept { cudaStreamDestroy(stream); }
-void synchronizeStream(Stream stream) { check(cudaStreamSynchronize(stream), "finish the work on a stream"); }
+void destroyStream(Stream stream) noexcept
+{
+    cudaStreamDestroy(stream);
+}
+void synchronizeStream(Stream stream)
+{
+    check(cudaStreamSynchronize(stream), "finish the work on a stream");
+}
 Event createEvent(bool timing)
 {
     Event event = nullptr;
     check(cudaEventCreateWithFlags(&event, timing ? cudaEventDefault : cudaEventDisableTiming), "make an event");
     return event;
 }
-void destroyEvent(Event event) noexcept { cudaEventDestroy(event); }
-void recordEvent(Event event, Stream stream) { check(cudaEventRecord(event, stream), "record an event"); }
-void waitForEvent(Stream stream, Event event) { check(cudaStreamWaitEvent(stream, event, 0), "make a stream wait"); }
-void synchronizeEvent(Event event) { check(cudaEventSynchronize(event), "wait for an event"); }
+void destroyEvent(Event event) noexcept
+{
+    cudaEventDestroy(event);
+}
+void recordEvent(Event event, Stream stream)
+{
+    check(cudaEventRecord(event, stream), "record an event");
+}
+void waitForEvent(Stream stream, Event event)
+{
+    check(cudaStreamWaitEvent(stream, event, 0), "make a stream wait");
+}
+void synchronizeEvent(Event event)
+{
+    check(cudaEventSynchronize(event), "wait for an event");
+}
 float millisecondsBetween(Event start, Event end)
 {
     float milliseconds = 0;

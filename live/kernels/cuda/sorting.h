@@ -1,5 +1,5 @@
-// Stable sorting of row numbers by small integer keys, as counting sorts of eight bits at a time, and the scatter-add of embedding
-// gradients made of it: sums in the order of rows, whatever runs when.
+// Stable sorting of row numbers by small integer keys, as counting sorts of eight bits at a time, and the scatter-add of
+// embedding gradients made of it: sums in the order of rows, whatever runs when.
 #pragma once
 
 #include "live/kernels/cuda/numbers.h"
@@ -74,9 +74,8 @@ inline __global__ void __launch_bounds__(kScanThreads) exclusiveScanKernel(std::
 }
 
 template <class Key>
-__global__ void __launch_bounds__(kSortChunk)
-    placeDigitsKernel(std::int64_t count, Key key, int shift, const std::int32_t* from, const std::int32_t* offsets,
-                      std::int32_t* to)
+__global__ void __launch_bounds__(kSortChunk) placeDigitsKernel(std::int64_t count, Key key, int shift, const std::int32_t* from,
+                                                                const std::int32_t* offsets, std::int32_t* to)
 {
     __shared__ std::int32_t digits[kSortChunk];
     const std::int64_t place = static_cast<std::int64_t>(blockIdx.x) * kSortChunk + threadIdx.x;
@@ -92,7 +91,10 @@ __global__ void __launch_bounds__(kSortChunk)
 }
 
 /// Int32 words of workspace that sortByKey() needs.
-inline std::int64_t sortWords(std::int64_t count) { return 2 * count + kBuckets * ceilDivide(count, kSortChunk); }
+inline std::int64_t sortWords(std::int64_t count)
+{
+    return 2 * count + kBuckets * ceilDivide(count, kSortChunk);
+}
 
 /// 0 … count - 1 in the order of key(·) < keys, equal keys in the order of numbers. Returns where the result lies: in `result` if
 /// given, else in the workspace.

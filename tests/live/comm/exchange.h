@@ -234,11 +234,10 @@ inline void compare(const Part& part, Tally& tally)
 }
 
 /// All of a rank's parts, up to `ahead` of them under way at a time.
-inline Task<> exchangeRank(Communicator& communicator, WorkerPool& pool, const std::vector<Planned>& plan, int rank,
-                           std::size_t ahead, Tally& tally)
+inline Task<> exchangeParts(Communicator& communicator, WorkerPool& pool, const std::vector<Planned>& plan, int rank,
+                            std::size_t ahead, Tally& tally, std::vector<std::unique_ptr<Part>>& parts)
 {
     std::mt19937 random(static_cast<unsigned>(rank));
-    std::vector<std::unique_ptr<Part>> parts;
     std::size_t waited = 0;
     for (const Planned& planned : plan) {
         const std::vector<int>& ranks = planned.group->ranks;
@@ -263,6 +262,19 @@ inline Task<> exchangeRank(Communicator& communicator, WorkerPool& pool, const s
         compare(*parts[waited], tally);
     }
     ++tally.ended;
+}
+
+/// The same with memory of its own, which is freed only when nothing uses it any more.
+inline Task<> exchangeRank(Communicator& communicator, WorkerPool& pool, const std::vector<Planned>& plan, int rank,
+                           std::size_t ahead, Tally& tally)
+{
+    std::vector<std::unique_ptr<Part>> parts;
+    try {
+        co_await exchangeParts(communicator, pool, plan, rank, ahead, tally, parts);
+    } catch (const std::exception& error) {
+        communicator.abort(error.what());
+        throw;
+    }
 }
 
 /// The whole world, groups of neighbours, of strides, of everybody alone: as a mesh has them.

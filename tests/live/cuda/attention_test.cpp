@@ -24,12 +24,19 @@ constexpr Case kCases[] = {
 
 TEST_P(AttentionOnGpu, ForwardAndGradientsAgree)
 {
-    for (const Case& c : kCases)
-        for (const bool apart : {false, true}) {
-            SCOPED_TRACE(testing::Message() << c.queries << " queries, " << c.keys << " keys, head of " << c.headDim << ", diagonal "
-                                            << c.diagonal << (apart ? ", fp32 results" : ""));
-            const AttentionShape shape{.sequences = c.sequences, .heads = c.heads, .keyValueHeads = c.keyValueHeads,
-                                       .headDim = c.headDim, .causal = c.causal, .diagonal = c.diagonal};
+    for (std::size_t index = 0; index < std::size(kCases); ++index)
+        for (const bool apart : {false, true}) { // results of another type, added to
+            const Case& c = kCases[index];
+            if (apart && index % 2 == 1)
+                continue;
+            SCOPED_TRACE(testing::Message() << c.queries << " queries, " << c.keys << " keys, head of " << c.headDim
+                                            << ", diagonal " << c.diagonal << (apart ? ", fp32 results" : ""));
+            const AttentionShape shape{.sequences = c.sequences,
+                                       .heads = c.heads,
+                                       .keyValueHeads = c.keyValueHeads,
+                                       .headDim = c.headDim,
+                                       .causal = c.causal,
+                                       .diagonal = c.diagonal};
             const DType result = apart ? DType::f32 : twins().activation();
             const std::int64_t rows = c.queries * c.sequences, keyRows = c.keys * c.sequences, width = c.heads * c.headDim,
                                keyWidth = c.keyValueHeads * c.headDim, gap = apart ? 8 : 0;

@@ -42,7 +42,10 @@ inline float roundedToBfloat(float value)
 /// One tensor on both devices.
 struct Twin {
     Tensor cpu, gpu;
-    Twin rowRange(std::int64_t first, std::int64_t count) const { return {cpu.rowRange(first, count), gpu.rowRange(first, count)}; }
+    Twin rowRange(std::int64_t first, std::int64_t count) const
+    {
+        return {cpu.rowRange(first, count), gpu.rowRange(first, count)};
+    }
 };
 
 class Twins {
@@ -129,7 +132,8 @@ public:
         const float bound = isBfloat() ? bfloatTolerance : tolerance;
         const std::vector<float> expected = raw<float>(*m_cpuQueue, twin.cpu), actual = values(twin.gpu);
         for (std::size_t i = 0; i < expected.size(); ++i) {
-            const bool same = expected[i] == actual[i] || std::abs(expected[i] - actual[i]) <= bound * (1 + std::abs(expected[i]));
+            const bool same =
+                expected[i] == actual[i] || std::abs(expected[i] - actual[i]) <= bound * (1 + std::abs(expected[i]));
             ASSERT_TRUE(same) << what << ", row " << i / static_cast<std::size_t>(twin.cpu.columns) << " column "
                               << i % static_cast<std::size_t>(twin.cpu.columns) << ": " << actual[i] << " instead of "
                               << expected[i];

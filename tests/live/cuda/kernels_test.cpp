@@ -244,8 +244,9 @@ TEST_P(OnGpu, ClipsAndSteps)
 {
     for (const std::int64_t count : {64, 1000})
         for (const double limit : {0.0, 1.0, 1e6}) {
-            const Twin gradient = twins().sums(1, count), first = twins().sums(1, count), second = twins().make(1, count, DType::f32),
-                       master = twins().sums(1, count), parameter = twins().make(1, count, twins().activation()),
+            const Twin gradient = twins().sums(1, count), first = twins().sums(1, count),
+                       second = twins().make(1, count, DType::f32), master = twins().sums(1, count),
+                       parameter = twins().make(1, count, twins().activation()),
                        words = twins().make(1, kExactSumWords, DType::i64), factor = twins().make(1, 1, DType::f64);
             AdamwStep step{.learningRate = 0.01, .step = 3};
             both([&](Queue& queue, auto of) {

@@ -1,6 +1,7 @@
 // CUDA's words for kernels, on the CPU: the threads of a block are fibers, blocks run one after the other, warps exchange values
 // where all their lanes meet. Slow, and exact in what it checks: indices, tails, barriers that not all threads reach (an error),
-// shared memory that nobody wrote (not a number), copies that nobody waited for (they happen as late as they may).
+// shared memory that nobody wrote (not a number), copies that nobody waited for or that come before the last reader (they happen
+// as late as they may in every other block, at once in the rest).
 //
 // For tests; never part of the program. One block at a time in the whole process (a lock).
 #pragma once
@@ -66,9 +67,18 @@ T shuffleXor(T value, int mask)
     return shuffle(value, static_cast<int>(threadIdx.x % 32) ^ mask);
 }
 
-inline void atomicAddInteger(std::int64_t* to, std::int64_t value) { *to += value; }
-inline void atomicAddInteger(std::int32_t* to, std::int32_t value) { *to += value; }
-inline float fastExp2(float x) { return std::exp2(x); }
+inline void atomicAddInteger(std::int64_t* to, std::int64_t value)
+{
+    *to += value;
+}
+inline void atomicAddInteger(std::int32_t* to, std::int32_t value)
+{
+    *to += value;
+}
+inline float fastExp2(float x)
+{
+    return std::exp2(x);
+}
 
 void multiplyTile(float (&d)[4], const std::uint32_t (&a)[4], std::uint32_t b0, std::uint32_t b1);
 void loadTiles(std::uint32_t (&tiles)[4], const void* row);

@@ -14,27 +14,57 @@ struct EventTime {
     std::chrono::steady_clock::time_point time;
 };
 
-EventTime* timeOf(Event event) { return reinterpret_cast<EventTime*>(event); }
+EventTime* timeOf(Event event)
+{
+    return reinterpret_cast<EventTime*>(event);
+}
 
 } // namespace
 
-int gpuCount(std::string*) { return 1; }
+int gpuCount(std::string*)
+{
+    return 1;
+}
 GpuProperties gpuProperties(int)
 {
     return {.name = "emulated GPU", .memoryBytes = std::int64_t{1} << 30, .major = 8, .minor = 0, .processors = 1};
 }
 void makeCurrent(int) {}
-bool allowPeer(int, int) { return true; }
-void* allocateMemory(std::size_t bytes) { return std::aligned_alloc(256, (bytes + 255) / 256 * 256); }
-void releaseMemory(void* block) noexcept { std::free(block); }
-std::size_t freeMemory() { return std::size_t{1} << 30; }
+bool allowPeer(int, int)
+{
+    return true;
+}
+void* allocateMemory(std::size_t bytes)
+{
+    return std::aligned_alloc(256, (bytes + 255) / 256 * 256);
+}
+void releaseMemory(void* block) noexcept
+{
+    std::free(block);
+}
+std::size_t freeMemory()
+{
+    return std::size_t{1} << 30;
+}
 
-Stream createStream(bool) { return nullptr; }
+Stream createStream(bool)
+{
+    return nullptr;
+}
 void destroyStream(Stream) noexcept {}
 void synchronizeStream(Stream) {}
-Event createEvent(bool) { return reinterpret_cast<Event>(new EventTime); }
-void destroyEvent(Event event) noexcept { delete timeOf(event); }
-void recordEvent(Event event, Stream) { timeOf(event)->time = std::chrono::steady_clock::now(); }
+Event createEvent(bool)
+{
+    return reinterpret_cast<Event>(new EventTime);
+}
+void destroyEvent(Event event) noexcept
+{
+    delete timeOf(event);
+}
+void recordEvent(Event event, Stream)
+{
+    timeOf(event)->time = std::chrono::steady_clock::now();
+}
 void waitForEvent(Stream, Event) {}
 void synchronizeEvent(Event) {}
 float millisecondsBetween(Event start, Event end)
@@ -85,6 +115,9 @@ public:
 
 } // namespace
 
-std::unique_ptr<Matmul> makeMatmul(int, bool) { return std::make_unique<EmulatedMatmul>(); }
+std::unique_ptr<Matmul> makeMatmul(int, bool)
+{
+    return std::make_unique<EmulatedMatmul>();
+}
 
 } // namespace live::cuda

@@ -1,0 +1,63 @@
+// One step of a live run, ready to be drawn and compared: on the wall clock, and as if every rank had a device of its own.
+#pragma once
+
+#include "app/session/simulator.h"
+#include "live/stream/difference.h"
+#include "live/stream/history.h"
+
+#include <QString>
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace app {
+
+/// What the simulator says about the same job, rank by rank.
+struct Prediction {
+    SimulationPtr simulation; ///< nullptr: `problem` says why there is none
+    TracePtr timeUse, kernels; ///< as of a StepPicture
+    QString problem;
+};
+using PredictionPtr = std::shared_ptr<const Prediction>;
+/// Of a resolved scenario's text. Never throws. O(ops of all ranks).
+PredictionPtr predict(const std::string& scenarioJson, const sim::Catalogue&);
+
+enum class LiveClock {
+    wall,    ///< as it was: on fewer cores than ranks they take turns
+    parallel ///< the same work with a device a rank
+};
+
+struct StepPicture {
+    struct OnClock {
+        TracePtr timeUse; ///< timeUseTrace()
+        TracePtr kernels; ///< every track
+        std::int64_t stepNs = 0;
+        std::optional<live::Difference> difference; ///< of complete steps, where there is a prediction
+        QString problem;                            ///< why there is no picture
+    };
+    int step = 0;
+    bool complete = false;
+    OnClock wall, parallel;
+    const OnClock& on(LiveClock clock) const { return clock == LiveClock::wall ? wall : parallel; }
+};
+using StepPicturePtr = std::shared_ptr<const StepPicture>;
+
+/// What is known of a step: its spans, each rank's in their own order, and what the ranks held around that time.
+struct StepRecords {
+    const live::RunDescription& run;
+    const std::vector<sim::SpanKind>& kinds;
+    std::span<const live::RankSpan> spans;
+    std::span<const live::RankMemory> memory; ///< ascending times a rank; earlier and later values are left out
+    int step = 0;
+    bool complete = false;
+};
+/// `prediction` may be nullptr. Never throws. O(spans log spans).
+StepPicturePtr makeStepPicture(const StepRecords&, const Prediction* prediction);
+
+/// One lane a process, on which every instant counts once: for computing (under the name of the action it belongs to), else for a
+/// transfer that nothing hides, else for a wait; what is empty went to the host. Gaps within an action that are too short to be
+/// seen beside the whole step are closed. Without flows. O(spans log spans).
+sim::Trace timeUseTrace(const sim::Trace&);
+
+} // namespace app

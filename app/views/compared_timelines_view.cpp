@@ -1,0 +1,224 @@
+#include "app/views/compared_timelines_view.h"
+
+#include "app/canvas/area_canvas.h"
+#include "app/views/color.h"
+#include "app/views/labels.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace app {
+namespace {
+
+constexpr float kCaptionHeight = 24;
+constexpr float kMargin = 12;
+constexpr std::uint64_t kUpperNodes = std::uint64_t{1} << 61; ///< ids of the upper timeline's nodes, apart from the lower's
+
+/// Waiting is pale: what is lost, not what is done.
+Theme withPaleWaits(Theme theme)
+{
+    constexpr auto kWaiting = static_cast<std::size_t>(sim::OpClass::other);
+    theme.opClass[kWaiting] = mix(theme.canvas, theme.text, theme.dark ? 0.24F : 0.17F);
+    theme.opClassText[kWaiting] = readableOn(theme.opClass[kWaiting]);
+    return theme;
+}
+
+} // namespace
+
+struct ComparedTimelinesView::Data {
+    struct Half {
+        Side side;
+        TimelineView view;
+        Half(Selection& selection, const Theme& theme) : view(selection, withPaleWaits(theme)) {}
+        bool isEmpty() const { return !side.trace; }
+    };
+
+    Theme theme;
+    Selection& selection;
+    Selection upperSelection; ///< its own spans; the rest follows `selection`
+    Half upper, lower;
+    bool upperVisible = true;
+    Half* held = nullptr; ///< that a button was pressed on
+    Half* pointed = nullptr;
+
+    Data(Selection& s, const Theme& t) : theme(t), selection(s), upper(upperSelection, t), lower(s, t)
+    {
+        // The measurement has all classes of the prediction, and waiting.
+        upper.view.setAround({.legend = false, .memory = false, .overview = false});
+    }
+
+    bool showsUpper() const { return upperVisible && !upper.isEmpty(); }
+
+    struct Areas {
+        Rect upperCaption, upper, lowerCaption, lower;
+    };
+    /// The lower half also has the legend, the memory and the overview.
+    Areas areas(Rect area) const
+    {
+        Areas out;
+        const float middle = showsUpper() ? std::floor(area.top + area.height() * 0.42F) : area.top;
+        out.upperCaption = {area.left, area.top, area.right, std::min(middle, area.top + kCaptionHeight)};
+        out.upper = {area.left, out.upperCaption.bottom, area.right, middle};
+        out.lowerCaption = {area.left, middle, area.right, middle + kCaptionHeight};
+        out.lower = {area.left, out.lowerCaption.bottom, area.right, area.bottom};
+        return out;
+    }
+    Rect areaOf(const Half& half, Rect area) const { return &half == &upper ? areas(area).upper : areas(area).lower; }
+    Half& at(Point point, Rect area) { return showsUpper() && point.y < areas(area).lowerCaption.top ? upper : lower; }
+
+    void setAxes()
+    {
+        const auto length = [](const Half& half) { return half.isEmpty() ? 0 : half.side.trace->endNs; };
+        const std::int64_t end = std::max(showsUpper() ? length(upper) : 0, length(lower));
+        upper.view.setAxisEnd(end);
+        lower.view.setAxisEnd(end);
+    }
+
+    void share(const Selection& from, Selection& to) const
+    {
+        to.hoveredRank = from.hoveredRank;
+        to.selectedRank = from.selectedRank;
+        to.range = from.range;
+        to.cursorNs = from.cursorNs;
+    }
+    /// The other half goes where this one went.
+    void follow(const Half& leader)
+    {
+        Half& other = &leader == &upper ? lower : upper;
+        if (&leader == &upper)
+            share(upperSelection, selection);
+        else
+            share(selection, upperSelection);
+        if (other.isEmpty())
+            return;
+        other.view.setVisibleRange(leader.view.visibleRange());
+        other.view.setScrolledBy(leader.view.scrolledBy());
+    }
+
+    void caption(Canvas& canvas, Rect area, const Side& side) const
+    {
+        canvas.fillRect(area, theme.panel);
+        canvas.line({area.left, area.top}, {area.right, area.top}, theme.border);
+        canvas.line({area.left, area.bottom - 1}, {area.right, area.bottom - 1}, theme.border);
+        const Rect inner{area.left + kMargin, area.top, area.right - kMargin, area.bottom};
+        const float used = textInside(canvas, inner, side.caption, theme.text, FontFace::bold);
+        const Rect rest{inner.left + used + 12, inner.top, inner.right, inner.bottom};
+        const std::string shorter = side.note.substr(0, side.note.find("  ·  "));
+        textInside(canvas, rest, fitting(canvas, {side.note, shorter}, rest.width(), FontFace::small), theme.mutedText,
+                   FontFace::small);
+        if (canvas.wantsNodes())
+            canvas.node({.id = kUpperNodes + (&side == &upper.side ? 1U : 2U) + (std::uint64_t{1} << 60),
+                         .role = "caption",
+                         .name = side.caption + ": " + (side.note.empty() ? side.message : side.note),
+                         .rect = area});
+    }
+    void half(Canvas& canvas, Half& half, Rect area, std::uint64_t nodeIds) const
+    {
+        AreaCanvas part(canvas, area, nodeIds);
+        if (half.isEmpty())
+            drawEmpty(part, theme, "Nothing to show yet", half.side.message);
+        else
+            half.view.draw(part);
+    }
+};
+
+ComparedTimelinesView::ComparedTimelinesView(Selection& selection, const Theme& theme)
+    : m_data(std::make_unique<Data>(selection, theme))
+{
+}
+ComparedTimelinesView::~ComparedTimelinesView() = default;
+
+void ComparedTimelinesView::setUpper(Side side)
+{
+    Data& d = *m_data;
+    if (d.upper.side.trace != side.trace)
+        d.upper.view.setTrace(side.trace, side.simulation);
+    d.upper.side = std::move(side);
+    d.setAxes();
+}
+
+void ComparedTimelinesView::setLower(Side side)
+{
+    Data& d = *m_data;
+    if (d.lower.side.trace != side.trace)
+        d.lower.view.setTrace(side.trace, side.simulation);
+    d.lower.side = std::move(side);
+    d.setAxes();
+    d.follow(d.lower);
+}
+
+void ComparedTimelinesView::setUpperVisible(bool visible)
+{
+    m_data->upperVisible = visible;
+    m_data->setAxes();
+}
+
+void ComparedTimelinesView::setTheme(const Theme& theme)
+{
+    m_data->theme = theme;
+    for (Data::Half* half : {&m_data->upper, &m_data->lower})
+        half->view.setTheme(withPaleWaits(theme));
+}
+
+TimeRange ComparedTimelinesView::visibleRange() const
+{
+    return m_data->lower.view.visibleRange();
+}
+
+std::string ComparedTimelinesView::title() const
+{
+    return "Predicted and measured";
+}
+
+void ComparedTimelinesView::draw(Canvas& canvas)
+{
+    Data& d = *m_data;
+    canvas.fillRect(canvas.area(), d.theme.canvas);
+    d.share(d.selection, d.upperSelection);
+    const Data::Areas areas = d.areas(canvas.area());
+    if (d.showsUpper()) {
+        d.caption(canvas, areas.upperCaption, d.upper.side);
+        d.half(canvas, d.upper, areas.upper, kUpperNodes);
+    }
+    d.caption(canvas, areas.lowerCaption, d.lower.side);
+    d.half(canvas, d.lower, areas.lower, 0);
+}
+
+bool ComparedTimelinesView::pointer(const PointerEvent& event, Rect area)
+{
+    Data& d = *m_data;
+    Data::Half& under = d.held ? *d.held : d.at(event.at, area);
+    bool changed = false;
+    if (d.pointed && d.pointed != &under) // it has left the other one
+        changed = d.pointed->view.pointer({.kind = PointerEvent::Kind::leave, .at = event.at}, d.areaOf(*d.pointed, area));
+    d.pointed = event.kind == PointerEvent::Kind::leave ? nullptr : &under;
+    if (event.kind == PointerEvent::Kind::press)
+        d.held = &under;
+    else if (event.kind == PointerEvent::Kind::release || event.kind == PointerEvent::Kind::leave)
+        d.held = nullptr;
+    changed = under.view.pointer(event, d.areaOf(under, area)) || changed;
+    d.follow(under);
+    return changed;
+}
+
+bool ComparedTimelinesView::command(ViewCommand command, bool fast, Rect area)
+{
+    Data& d = *m_data;
+    Data::Half& target = d.pointed ? *d.pointed : d.lower;
+    const bool changed = target.view.command(command, fast, d.areaOf(target, area));
+    d.follow(target);
+    return changed;
+}
+
+CursorShape ComparedTimelinesView::cursor() const
+{
+    return m_data->pointed ? m_data->pointed->view.cursor() : CursorShape::arrow;
+}
+
+std::string ComparedTimelinesView::tooltip() const
+{
+    return m_data->pointed ? m_data->pointed->view.tooltip() : std::string();
+}
+
+} // namespace app

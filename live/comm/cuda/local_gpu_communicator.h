@@ -1,0 +1,12 @@
+// Ranks of one process on one GPU, or on GPUs that reach each other's memory (facts: NCCL takes one rank a GPU and process).
+#pragma once
+
+#include "live/comm/communicator.h"
+
+#include <memory>
+
+namespace live::cuda {
+
+std::unique_ptr<Communicator> makeLocalGpuCommunicator(WorkerPool&);
+
+} // namespace live::cuda

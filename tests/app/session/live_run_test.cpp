@@ -1,0 +1,226 @@
+// Runs that are watched: what is told and kept when they end well, crash, cannot start, refuse or are not there.
+#include "app/session/live_run.h"
+
+#include "live/stream/publisher.h"
+#include "tests/app/session/session_fixtures.h"
+#include "tests/live/stream/run_for_tests.h"
+
+#include <QFile>
+#include <QFileInfo>
+#include <QTemporaryDir>
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+
+namespace app {
+namespace {
+
+using namespace test;
+
+/// What a run told, all updates together.
+struct Told {
+    LiveStatus status;
+    std::map<int, live::StepSummary> steps;
+    StepPicturePtr picture;
+    PredictionPtr prediction;
+    std::vector<RankReading> ranks;
+    explicit Told(LiveRun& run)
+    {
+        QObject::connect(&run, &LiveRun::updated, [this](const LiveUpdate& update) {
+            status = update.status;
+            for (const live::StepSummary& step : update.steps)
+                steps[step.step] = step;
+            if (update.picture)
+                picture = update.picture;
+            if (update.prediction)
+                prediction = update.prediction;
+            ranks = update.ranks;
+        });
+    }
+    bool waitForPhase(LivePhase phase)
+    {
+        return waitFor([&] { return status.phase == phase; });
+    }
+};
+
+/// A program that does as the shell script says.
+class Worker {
+public:
+    explicit Worker(const QByteArray& script)
+    {
+        QFile file(path());
+        if (!file.open(QIODevice::WriteOnly))
+            throw std::runtime_error("no file");
+        file.write("#!/bin/sh\n" + script);
+        file.setPermissions(QFile::ReadOwner | QFile::WriteOwner | QFile::ExeOwner);
+    }
+    QString path() const { return m_folder.filePath(QStringLiteral("worker")); }
+
+private:
+    QTemporaryDir m_folder;
+};
+
+sim::Scenario tiny()
+{
+    return scenario(document(kTiny));
+}
+
+AttachOptions to(const live::Publisher& publisher)
+{
+    return {.endpoint = QString::fromStdString(publisher.endpoint()), .keys = {}, .silence = std::chrono::milliseconds(2000)};
+}
+
+TEST(LiveRun, ALateViewerGetsWhatWasBeforeIt)
+{
+    ::test::Run run;
+    run.collector->setStatus(live::RunStatus::running);
+    run.train(1, 5);
+    const live::Publisher publisher(*run.collector, {.interval = std::chrono::milliseconds(5)});
+    LiveRun watched(to(publisher), catalogue());
+    Told told(watched);
+    ASSERT_TRUE(waitFor([&] { return told.steps.size() == 5 && told.picture; }));
+    EXPECT_EQ(told.status.phase, LivePhase::training);
+    EXPECT_DOUBLE_EQ(told.steps[5].loss, 5.0);
+    ASSERT_TRUE(waitFor([&] { return told.picture->step == 5 && told.picture->complete; }));
+    EXPECT_EQ(told.picture->wall.timeUse->processes.size(), 4U);
+    ASSERT_TRUE(told.prediction); // "{}" is no scenario: said, not thrown
+    EXPECT_FALSE(told.prediction->problem.isEmpty());
+}
+
+TEST(LiveRun, AFrozenPictureStaysWhileStepsGoOnArriving)
+{
+    ::test::Run run;
+    run.collector->setStatus(live::RunStatus::running);
+    run.train(1, 3);
+    const live::Publisher publisher(*run.collector, {.interval = std::chrono::milliseconds(5)});
+    LiveRun watched(to(publisher), catalogue());
+    Told told(watched);
+    ASSERT_TRUE(waitFor([&] { return told.picture && told.picture->step == 3; }));
+    watched.pin(2);
+    ASSERT_TRUE(waitFor([&] { return told.picture->step == 2; }));
+    run.train(4, 20);
+    ASSERT_TRUE(waitFor([&] { return told.steps.size() == 23; }));
+    EXPECT_EQ(told.picture->step, 2);
+    watched.pin(std::nullopt);
+    ASSERT_TRUE(waitFor([&] { return told.picture->step == 23; }));
+    watched.pin(1); // long gone from the newest steps, still in the history
+    ASSERT_TRUE(waitFor([&] { return told.picture->step == 1 && told.picture->wall.timeUse; }));
+}
+
+TEST(LiveRun, TheEndIsToldAndLosesNothing)
+{
+    ::test::Run run;
+    run.collector->setStatus(live::RunStatus::running);
+    run.train(1, 4);
+    auto publisher = std::make_unique<live::Publisher>(*run.collector, live::PublishOptions{});
+    LiveRun watched(to(*publisher), catalogue());
+    Told told(watched);
+    ASSERT_TRUE(waitFor([&] { return told.steps.size() == 4; }));
+    run.collector->setStatus(live::RunStatus::finished);
+    publisher.reset();
+    ASSERT_TRUE(told.waitForPhase(LivePhase::finished));
+    EXPECT_EQ(told.steps.size(), 4U);
+    QTemporaryDir folder;
+    QString saved;
+    QObject::connect(&watched, &LiveRun::traceSaved, [&](const QString& path) { saved = path; });
+    watched.saveTrace(folder.filePath(QStringLiteral("run.pftrace")));
+    ASSERT_TRUE(waitFor([&] { return !saved.isEmpty(); }));
+    EXPECT_GT(QFileInfo(saved).size(), 200);
+}
+
+TEST(LiveRun, AWrongKeyIsRefusedInWords)
+{
+    ::test::Run run;
+    const live::KeyPair server = live::makeKeyPair(), friendly = live::makeKeyPair(), stranger = live::makeKeyPair();
+    const live::Publisher publisher(*run.collector,
+                                    {.keys = live::ServerKeys{.own = server, .allowedViewers = {friendly.publicKey}}});
+    AttachOptions options = to(publisher);
+    options.keys = live::ViewerKeys{server.publicKey, stranger};
+    LiveRun watched(options, catalogue());
+    Told told(watched);
+    ASSERT_TRUE(told.waitForPhase(LivePhase::refused));
+    EXPECT_TRUE(told.status.detail.contains(QStringLiteral("key"))) << told.status.detail.toStdString();
+}
+
+TEST(LiveRun, NobodyAtTheAddressIsTold)
+{
+    LiveRun watched(AttachOptions{.endpoint = QStringLiteral("tcp://127.0.0.1:9"), .keys = {}}, catalogue());
+    Told told(watched);
+    ASSERT_TRUE(waitFor([&] { return told.status.detail.contains(QStringLiteral("Nobody answers")); }));
+    EXPECT_EQ(told.status.phase, LivePhase::starting);
+    LiveRun wrong(AttachOptions{.endpoint = QStringLiteral("nonsense"), .keys = {}}, catalogue());
+    Told toldWrong(wrong);
+    EXPECT_TRUE(toldWrong.waitForPhase(LivePhase::cannotStart));
+}
+
+TEST(LiveRun, AWorkerThatCannotStartSaysWhy)
+{
+    const Worker worker("echo 'ipc:///x/run: address already in use' >&2\nexit 1\n");
+    LiveRun run(LaunchOptions{.scenario = tiny(), .program = worker.path()}, catalogue());
+    Told told(run);
+    ASSERT_TRUE(told.waitForPhase(LivePhase::cannotStart));
+    EXPECT_TRUE(told.status.detail.contains(QStringLiteral("address already in use"))) << told.status.detail.toStdString();
+    LiveRun none(LaunchOptions{.scenario = tiny(), .program = QStringLiteral("/no/such/rankscope-live")}, catalogue());
+    Told toldNone(none);
+    ASSERT_TRUE(toldNone.waitForPhase(LivePhase::cannotStart));
+    EXPECT_TRUE(toldNone.status.detail.contains(QStringLiteral("/no/such/rankscope-live")));
+}
+
+TEST(LiveRun, ThePredictionIsThereBeforeTheFirstStep)
+{
+    const Worker worker("sleep 60\n");
+    LiveRun run(LaunchOptions{.scenario = tiny(), .program = worker.path()}, catalogue());
+    Told told(run);
+    ASSERT_TRUE(waitFor([&] { return told.prediction && told.prediction->simulation; }));
+    EXPECT_EQ(told.prediction->timeUse->processes.size(), static_cast<std::size_t>(tiny().layout.worldSize()));
+    EXPECT_EQ(told.status.phase, LivePhase::starting);
+}
+
+TEST(LiveRun, NoProcessStaysBehindEvenIfItDoesNotListen)
+{
+    qint64 process = 0;
+    {
+        const Worker worker("trap '' TERM\nwhile true; do sleep 0.1; done\n");
+        const LiveRun run(LaunchOptions{.scenario = tiny(), .program = worker.path()}, catalogue());
+        process = run.workerId();
+        ASSERT_GT(process, 0);
+        ASSERT_EQ(::kill(static_cast<pid_t>(process), 0), 0);
+    }
+    EXPECT_NE(::kill(static_cast<pid_t>(process), 0), 0);
+}
+
+TEST(StepPicture, EveryInstantCountsOnce)
+{
+    sim::Trace trace;
+    trace.processes = {{.rank = 0, .name = "rank 0"}};
+    trace.kinds = {{.name = "0F", .opClass = sim::OpClass::forward, .stage = 0},
+                   {.name = "mlp", .opClass = sim::OpClass::forward, .stage = 0},
+                   {.name = "all-reduce", .opClass = sim::OpClass::tpComm, .group = "tp"},
+                   {.name = "wait tp", .opClass = sim::OpClass::other, .group = "tp"}};
+    const auto track = [](const char* name, sim::TrackRole role) { return sim::Track{.process = 0, .name = name, .role = role}; };
+    const auto add = [](sim::Track& t, std::int64_t from, std::int64_t to, std::uint32_t kind, std::int32_t microbatch) {
+        t.startNs.push_back(from);
+        t.durationNs.push_back(to - from);
+        t.kind.push_back(kind);
+        t.microbatch.push_back(microbatch);
+    };
+    trace.tracks = {track("actions", sim::TrackRole::actions), track("compute", sim::TrackRole::compute),
+                    track("tp comm", sim::TrackRole::communication)};
+    add(trace.tracks[0], 0, 1'000'000, 0, 3);
+    add(trace.tracks[1], 0, 400'000, 1, 3);
+    add(trace.tracks[1], 700'000, 1'000'000, 1, 3);
+    add(trace.tracks[2], 300'000, 500'000, 3, 3); // waits from within the kernel on
+    add(trace.tracks[2], 500'000, 800'000, 2, 3); // and transfers into the next
+    trace.endNs = 1'000'000;
+    const sim::Trace use = timeUseTrace(trace);
+    ASSERT_EQ(use.tracks.size(), 1U);
+    const sim::Track& row = use.tracks[0];
+    EXPECT_EQ(row.kind, (std::vector<std::uint32_t>{0, 3, 2, 0})); // kernels go by their action's name
+    EXPECT_EQ(row.startNs, (std::vector<std::int64_t>{0, 400'000, 500'000, 700'000}));
+    EXPECT_EQ(row.durationNs, (std::vector<std::int64_t>{400'000, 100'000, 200'000, 300'000}));
+    EXPECT_EQ(row.microbatch.front(), 3);
+}
+
+} // namespace
+} // namespace app

@@ -1,0 +1,162 @@
+// A tiny training from the menu to its end, through what a person sees; and what becomes of it when the worker dies.
+#include "app/session/training_plan.h"
+#include "app/shell/difference_table.h"
+#include "app/shell/live_panel.h"
+#include "app/shell/main_window.h"
+#include "app/shell/train_dialog.h"
+#include "app/shell/worker_dialog.h"
+#include "tests/app/session/session_fixtures.h"
+
+#include <QApplication>
+#include <QFileInfo>
+#include <QPushButton>
+#include <QSpinBox>
+#include <QTest>
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+
+namespace app {
+namespace {
+
+using namespace test;
+
+bool isAlive(qint64 process)
+{
+    return ::kill(static_cast<pid_t>(process), 0) == 0;
+}
+
+class LiveTest : public testing::Test {
+protected:
+    LiveTest() : window(catalogue(), {.reproducible = true, .theme = {}, .renderer = Renderer::software})
+    {
+        qputenv("RANKSCOPE_LIVE_PROGRAM", RANKSCOPE_BIN_DIR "/rankscope-live");
+        window.resize(1600, 900);
+        window.showGallery();
+        window.show();
+    }
+    void open(const char* name)
+    {
+        ASSERT_TRUE(window.openFile(galleryFile(name)).empty());
+        ASSERT_TRUE(waitFor([this] { return window.isSettled(); }));
+    }
+    TrainDialog* trainDialog()
+    {
+        window.run(CommandId::trainScenario);
+        return window.findChild<TrainDialog*>();
+    }
+    void startTraining(int steps)
+    {
+        open(kTiny);
+        TrainDialog* dialog = trainDialog();
+        ASSERT_TRUE(dialog);
+        dialog->findChild<QSpinBox*>()->setValue(steps);
+        for (QPushButton* button : dialog->findChildren<QPushButton*>())
+            if (button->text() == QStringLiteral("Start Training"))
+                button->click();
+        ASSERT_TRUE(window.isLiveShown());
+    }
+    bool waitForPhase(LivePhase phase)
+    {
+        return waitFor([&] { return window.live().status().phase == phase; });
+    }
+    MainWindow window;
+};
+
+TEST_F(LiveTest, StepsArriveThenStopLeavesNoProcess)
+{
+    startTraining(100'000);
+    LivePanel& live = window.live();
+    ASSERT_TRUE(waitFor([&] { return live.steps().size() >= 5 && live.isComplete(); })) << live.status().detail.toStdString();
+    EXPECT_LT(live.steps().back().loss, live.steps().front().loss);
+    const qint64 worker = window.liveRun()->workerId();
+    EXPECT_TRUE(isAlive(worker));
+    // Through the tree that a screen reader has: the ranks, and both timelines' rows.
+    const auto& cells = live.canvas(LivePicture::grid).nodes();
+    EXPECT_EQ(std::count_if(cells.begin(), cells.end(), [](const Node& node) { return node.role == "cell"; }), 8);
+    const auto& timelines = live.canvas(LivePicture::timelines).nodes();
+    EXPECT_EQ(std::count_if(timelines.begin(), timelines.end(), [](const Node& node) { return node.role == "caption"; }), 2);
+    EXPECT_TRUE(live.differences().text().contains(QStringLiteral("Computing"))) << live.differences().text().toStdString();
+
+    window.run(CommandId::pauseRun);
+    ASSERT_TRUE(waitForPhase(LivePhase::paused));
+    window.run(CommandId::pauseRun);
+    ASSERT_TRUE(waitForPhase(LivePhase::training));
+    window.run(CommandId::stopRun);
+    ASSERT_TRUE(waitForPhase(LivePhase::stopped));
+    EXPECT_GE(live.steps().size(), 5U);
+    EXPECT_TRUE(waitFor([&] { return !isAlive(worker); }));
+    EXPECT_FALSE(window.isEnabled(CommandId::stopRun));
+}
+
+TEST_F(LiveTest, AKilledWorkerIsAMessageAndLosesNothing)
+{
+    startTraining(100'000);
+    LivePanel& live = window.live();
+    ASSERT_TRUE(waitFor([&] { return live.steps().size() >= 3 && live.picture(); }));
+    const std::size_t steps = live.steps().size();
+    ::kill(static_cast<pid_t>(window.liveRun()->workerId()), SIGKILL);
+    ASSERT_TRUE(waitForPhase(LivePhase::crashed));
+    EXPECT_TRUE(live.status().headline.contains(QStringLiteral("signal 9"))) << live.status().headline.toStdString();
+    EXPECT_TRUE(live.status().detail.contains(QStringLiteral("is kept")));
+    EXPECT_GE(live.steps().size(), steps);
+    EXPECT_TRUE(live.picture());
+}
+
+TEST_F(LiveTest, ASilentWorkerIsALostConnectionThatComesBack)
+{
+    startTraining(100'000);
+    ASSERT_TRUE(waitFor([&] { return window.live().steps().size() >= 2; }));
+    const auto worker = static_cast<pid_t>(window.liveRun()->workerId());
+    ::kill(worker, SIGSTOP);
+    EXPECT_TRUE(waitForPhase(LivePhase::lost));
+    ::kill(worker, SIGCONT);
+    EXPECT_TRUE(waitForPhase(LivePhase::training));
+}
+
+TEST_F(LiveTest, AJobTooBigIsToldInNumbersAndShrunkByOneClick)
+{
+    open(kLarge);
+    TrainDialog* dialog = trainDialog();
+    ASSERT_TRUE(dialog);
+    EXPECT_FALSE(dialog->plan().fits);
+    EXPECT_TRUE(dialog->plan().problem.contains(QStringLiteral("16384 ranks"))) << dialog->plan().problem.toStdString();
+    for (QPushButton* button : dialog->findChildren<QPushButton*>())
+        if (button->text() == QStringLiteral("Shrink to a Tiny Model"))
+            button->click();
+    EXPECT_TRUE(dialog->plan().fits) << dialog->plan().problem.toStdString();
+    EXPECT_LE(dialog->plan().ranks, 64);
+    dialog->reject();
+}
+
+TEST_F(LiveTest, WithoutTheWorkersProgramItSaysSo)
+{
+    qputenv("RANKSCOPE_LIVE_PROGRAM", "/no/such/rankscope-live");
+    open(kTiny);
+    window.run(CommandId::checkSerial);
+    auto* dialog = window.findChild<WorkerDialog*>();
+    ASSERT_TRUE(dialog);
+    ASSERT_TRUE(waitFor([&] { return dialog->isDone(); }));
+    EXPECT_TRUE(dialog->message().contains(QStringLiteral("/no/such/rankscope-live")));
+    dialog->reject();
+    window.train(scenario(document(kTiny)));
+    ASSERT_TRUE(waitForPhase(LivePhase::cannotStart));
+}
+
+TEST_F(LiveTest, TheViewGoesAndComesBack)
+{
+    open(kTiny);
+    EXPECT_FALSE(window.isEnabled(CommandId::showLive));
+    window.attach(QStringLiteral("tcp://127.0.0.1:9"));
+    EXPECT_TRUE(window.isLiveShown());
+    EXPECT_FALSE(window.isEnabled(CommandId::editOrder));
+    window.run(CommandId::showLive);
+    EXPECT_FALSE(window.isLiveShown());
+    EXPECT_TRUE(window.isEnabled(CommandId::chooseSchedule));
+    window.run(CommandId::showLive);
+    EXPECT_TRUE(window.isLiveShown());
+}
+
+} // namespace
+} // namespace app

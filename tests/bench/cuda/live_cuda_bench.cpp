@@ -1,0 +1,192 @@
+// What a GPU makes of its peak, for hardware profiles and docs/measurements.md: products, attention, and a whole transformer
+// block forward and backward. Run by hand: live_cuda_bench [peak bf16 TFLOP/s, dense; 989 for H100 and H200].
+//
+// MFU counts the model's own work: a product 2 m n k, attention half its square where causal, the backward pass twice the
+// forward.
+#include "live/kernels/device.h"
+#include "live/kernels/modules.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <list>
+#include <vector>
+
+namespace {
+
+using namespace live;
+
+class Bench {
+public:
+    Bench(Device& device, double peakTflops) : m_memory(device), m_queue(device.makeQueue()), m_peak(peakTflops) {}
+    Queue& queue() { return *m_queue; }
+
+    Tensor make(std::int64_t rows, std::int64_t columns, DType type = DType::bf16, double value = 0.01)
+    {
+        m_arrays.push_back(m_memory.allocate(type, rows, columns));
+        m_queue->fill(m_arrays.back(), value);
+        return m_arrays.back();
+    }
+
+    /// Median of several timings of ten calls each.
+    void report(const char* name, double flops, const std::function<void()>& body)
+    {
+        constexpr int kTimings = 9, kCalls = 10;
+        for (int i = 0; i < kCalls; ++i)
+            body();
+        m_queue->synchronize();
+        std::array<double, kTimings> seconds{};
+        for (double& time : seconds) {
+            const auto start = std::chrono::steady_clock::now();
+            for (int i = 0; i < kCalls; ++i)
+                body();
+            m_queue->synchronize();
+            time = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / kCalls;
+        }
+        std::sort(seconds.begin(), seconds.end());
+        const double median = seconds[kTimings / 2], tflops = flops / median / 1e12;
+        std::printf("| %-58s | %9.1f us | %7.1f TFLOP/s | %5.1f %% |\n", name, median * 1e6, tflops, 100 * tflops / m_peak);
+    }
+
+private:
+    Memory m_memory;
+    std::unique_ptr<Queue> m_queue;
+    std::list<Array> m_arrays;
+    double m_peak;
+};
+
+void benchProducts(Bench& bench)
+{
+    struct Shape {
+        std::int64_t rows, inputs, outputs;
+    };
+    for (const auto& [rows, inputs, outputs] : {Shape{8192, 8192, 8192}, Shape{16384, 768, 3072}, Shape{16384, 3072, 768},
+                                                Shape{8192, 1600, 6400}, Shape{8192, 1600, 50304}, Shape{8192, 4096, 14336}}) {
+        const Tensor x = bench.make(rows, inputs), weight = bench.make(outputs, inputs), bias = bench.make(1, outputs),
+                     y = bench.make(rows, outputs), dWeight = bench.make(outputs, inputs, DType::f32);
+        const double flops = 2.0 * static_cast<double>(rows) * static_cast<double>(inputs) * static_cast<double>(outputs);
+        const auto name = [&, r = rows, i = inputs, o = outputs](const char* what) {
+            return std::string(what) + " " + std::to_string(r) + " x " + std::to_string(i) + " to " + std::to_string(o);
+        };
+        bench.report(name("linear").c_str(), flops, [&] { bench.queue().linear(x, weight, bias, y); });
+        bench.report(name("input gradient").c_str(), flops, [&] { bench.queue().linearInputGradient(y, weight, x); });
+        bench.report(name("weight gradient").c_str(), flops, [&] { bench.queue().linearWeightGradient(y, x, dWeight, {}); });
+    }
+}
+
+double attentionFlops(const AttentionShape& shape, std::int64_t length)
+{
+    const auto square = static_cast<double>(length) * static_cast<double>(length);
+    return 4 * square * shape.headDim * shape.heads * static_cast<double>(shape.sequences) / (shape.causal ? 2 : 1);
+}
+
+void benchAttention(Bench& bench)
+{
+    struct Case {
+        std::int64_t length, sequences;
+        int heads, keyValueHeads, headDim;
+    };
+    for (const Case& c : {Case{1024, 16, 12, 12, 64}, Case{1024, 8, 25, 25, 64}, Case{8192, 1, 32, 8, 128}}) {
+        const AttentionShape shape{
+            .sequences = c.sequences, .heads = c.heads, .keyValueHeads = c.keyValueHeads, .headDim = c.headDim};
+        const std::int64_t rows = c.length * c.sequences, width = static_cast<std::int64_t>(c.heads) * c.headDim,
+                           keyWidth = static_cast<std::int64_t>(c.keyValueHeads) * c.headDim;
+        const Tensor q = bench.make(rows, width), k = bench.make(rows, keyWidth), v = bench.make(rows, keyWidth),
+                     o = bench.make(rows, width), log = bench.make(rows, c.heads, DType::f32), dq = bench.make(rows, width),
+                     dk = bench.make(rows, keyWidth), dv = bench.make(rows, keyWidth);
+        const std::string name = "attention " + std::to_string(c.length) + " x " + std::to_string(c.sequences) + ", " +
+                                 std::to_string(c.heads) + " heads of " + std::to_string(c.headDim);
+        const double flops = attentionFlops(shape, c.length);
+        bench.report(name.c_str(), flops, [&] { bench.queue().attention(shape, q, k, v, o, log); });
+        bench.report((name + ", backward").c_str(), 2.5 * flops,
+                     [&] { bench.queue().attentionGradient(shape, q, k, v, o, log, o, dq, dk, dv, false); });
+    }
+}
+
+/// A block of GPT-2's shape: norm, qkv, attention, projection, norm, MLP with GELU; forward and both gradients.
+void benchBlock(Bench& bench, const char* name, std::int64_t length, std::int64_t sequences, int heads, int headDim)
+{
+    const std::int64_t rows = length * sequences, h = static_cast<std::int64_t>(heads) * headDim;
+    const AttentionShape shape{.sequences = sequences, .heads = heads, .keyValueHeads = heads, .headDim = headDim};
+    struct Linear {
+        Tensor weight, bias, dWeight, dBias;
+    };
+    const auto linear = [&](std::int64_t inputs, std::int64_t outputs) {
+        return Linear{bench.make(outputs, inputs), bench.make(1, outputs), bench.make(outputs, inputs, DType::f32),
+                      bench.make(1, outputs, DType::f32)};
+    };
+    const Linear qkv = linear(h, 3 * h), projection = linear(h, h), up = linear(h, 4 * h), down = linear(4 * h, h);
+    const Tensor gain = bench.make(1, h), bias = bench.make(1, h), dGain = bench.make(1, h, DType::f32),
+                 dBias = bench.make(1, h, DType::f32), statistics = bench.make(rows, 2, DType::f32, 1),
+                 log = bench.make(rows, heads, DType::f32);
+    const Tensor x = bench.make(rows, h), a = bench.make(rows, h), b = bench.make(rows, 3 * h), o = bench.make(rows, h),
+                 y = bench.make(rows, h), wide = bench.make(rows, 4 * h), active = bench.make(rows, 4 * h),
+                 dWide = bench.make(rows, 4 * h), dQkv = bench.make(rows, 3 * h), dx = bench.make(rows, h);
+    const auto part = [&](const Tensor& tensor, std::int64_t i) { return tensor.columnRange(i * h, h); };
+    Queue& queue = bench.queue();
+    const auto forward = [&](const Linear& l, const Tensor& from, const Tensor& to) { queue.linear(from, l.weight, l.bias, to); };
+    const auto backward = [&](const Linear& l, const Tensor& slope, const Tensor& from, const Tensor& to) {
+        queue.linearInputGradient(slope, l.weight, to);
+        queue.linearWeightGradient(slope, from, l.dWeight, l.dBias);
+    };
+    const double flops = 3 * (2.0 * 12 * static_cast<double>(h) * static_cast<double>(h) * static_cast<double>(rows) +
+                              attentionFlops(shape, length));
+    bench.report(name, flops, [&] {
+        queue.norm(NormKind::layernorm, x, gain, bias, a, statistics);
+        forward(qkv, a, b);
+        queue.attention(shape, part(b, 0), part(b, 1), part(b, 2), o, log);
+        forward(projection, o, y);
+        queue.add(x, y);
+        queue.norm(NormKind::layernorm, y, gain, bias, a, statistics);
+        forward(up, a, wide);
+        queue.activation(ActivationFunction::gelu, wide, active);
+        forward(down, active, y);
+        queue.add(x, y);
+
+        backward(down, y, active, dWide);
+        queue.activationGradient(ActivationFunction::gelu, wide, dWide, dWide);
+        backward(up, dWide, a, dx);
+        queue.normGradient(NormKind::layernorm, dx, x, gain, statistics, dx, dGain, dBias);
+        queue.add(y, dx);
+        backward(projection, dx, o, y);
+        queue.attentionGradient(shape, part(b, 0), part(b, 1), part(b, 2), o, log, y, part(dQkv, 0), part(dQkv, 1), part(dQkv, 2),
+                                false);
+        backward(qkv, dQkv, a, dx);
+        queue.normGradient(NormKind::layernorm, dx, x, gain, statistics, dx, dGain, dBias);
+        queue.add(y, dx);
+    });
+}
+
+} // namespace
+
+int main(int argc, char** argv)
+{
+    const double peak = argc > 1 ? std::atof(argv[1]) : 989;
+    if (peak <= 0) {
+        std::fputs("usage: live_cuda_bench [peak bf16 TFLOP/s]\n", stderr);
+        return 2;
+    }
+    try {
+        const live::DeviceChoice choice = live::chooseDevice("cuda", live::DType::bf16, nullptr);
+        std::printf("%s: %s; shares of %.0f TFLOP/s\n\n", choice.device->info().name.c_str(),
+                    choice.device->info().detail.c_str(), peak);
+        {
+            Bench bench(*choice.device, peak);
+            benchProducts(bench);
+        }
+        {
+            Bench bench(*choice.device, peak);
+            benchAttention(bench);
+        }
+        Bench bench(*choice.device, peak);
+        benchBlock(bench, "block of GPT-2 124M, 16 x 1024 tokens, forward and backward", 1024, 16, 12, 64);
+        benchBlock(bench, "block of GPT-2 1558M, 8 x 1024 tokens, forward and backward", 1024, 8, 25, 64);
+    } catch (const std::exception& error) {
+        std::fprintf(stderr, "%s\n", error.what());
+        return 1;
+    }
+    return 0;
+}

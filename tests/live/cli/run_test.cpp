@@ -1,0 +1,191 @@
+// rankscope-live run as a user and a script call it.
+#include "tests/live/cli/child.h"
+
+#include <csignal>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <thread>
+
+namespace {
+
+using nlohmann::json;
+using test::Child;
+using test::gallery;
+using test::scratch;
+using namespace std::chrono_literals;
+
+/// A run that must succeed.
+json reportOf(std::vector<std::string> arguments, const std::map<std::string, std::string>& variables = {})
+{
+    arguments.emplace_back("--json");
+    Child child(arguments, variables);
+    EXPECT_EQ(child.wait(), 0) << child.err();
+    return json::parse(child.out());
+}
+
+TEST(RankscopeLive, ReportsWhatTheContractNames)
+{
+    const json report = reportOf({"run", gallery("58-"), "--steps", "2"});
+    for (const char* key : {"scenario", "device", "world_size", "losses", "grad_norms", "tokens_per_second", "step_time_s",
+                            "final_parameters_norm", "spans_recorded", "spans_dropped"})
+        EXPECT_TRUE(report.contains(key)) << key;
+    EXPECT_EQ(report["device"], "cpu");
+    EXPECT_EQ(report["world_size"], 4);
+    EXPECT_EQ(report["losses"].size(), 2U);
+    EXPECT_GT(report["spans_recorded"], 100);
+    EXPECT_EQ(report["spans_dropped"], 0);
+    EXPECT_GT(report["as_if_parallel_step_s"], 0);
+}
+
+TEST(RankscopeLive, LearnsTheText)
+{
+    const json report = reportOf({"run", gallery("64-"), "--steps", "12"});
+    EXPECT_LT(report["losses"].back().get<double>(), report["losses"].front().get<double>() - 1);
+}
+
+TEST(RankscopeLive, WritesATraceAndAReport)
+{
+    const auto trace = scratch() / "run.json", report = scratch() / "report.json";
+    Child child({"run", gallery("58-"), "--steps", "1", "--trace", trace.string(), "--report", report.string()});
+    ASSERT_EQ(child.wait(), 0) << child.err();
+    const json events = json::parse(std::ifstream(trace))["traceEvents"];
+    std::set<std::string> names;
+    for (const json& event : events)
+        names.insert(event.value("name", ""));
+    EXPECT_TRUE(names.contains("attn.qkv"));
+    EXPECT_TRUE(names.contains("send.activation"));
+    EXPECT_EQ(json::parse(std::ifstream(report))["world_size"], 4);
+}
+
+TEST(RankscopeLive, GivesTheSameBitsOverProcessesAsInOne)
+{
+    const std::vector<std::string> arguments = {"run", gallery("60-"), "--steps", "2"};
+    const json alone = reportOf(arguments);
+    const auto file = scratch() / "processes.json";
+    std::vector<std::unique_ptr<Child>> children;
+    const std::string port = std::to_string(test::freePort());
+    for (int process = 0; process < 3; ++process) { // 8 ranks: 3, 3 and 2
+        const std::string number = std::to_string(process);
+        children.push_back(std::make_unique<Child>(
+            std::vector<std::string>{"run", gallery("60-"), "--steps", "2", "--report", file.string(), "--workers", "1"},
+            std::map<std::string, std::string>{{"RANK", number},
+                                               {"WORLD_SIZE", "3"},
+                                               {"LOCAL_RANK", number},
+                                               {"LOCAL_WORLD_SIZE", "3"},
+                                               {"MASTER_ADDR", "127.0.0.1"},
+                                               {"MASTER_PORT", port}}));
+    }
+    for (const auto& child : children)
+        ASSERT_EQ(child->wait(), 0) << child->err();
+    const json several = json::parse(std::ifstream(file));
+    EXPECT_EQ(several["losses"], alone["losses"]);
+    EXPECT_EQ(several["grad_norms"], alone["grad_norms"]);
+    EXPECT_EQ(several["final_parameters_norm"], alone["final_parameters_norm"]);
+    EXPECT_EQ(several["spans_recorded"], alone["spans_recorded"]) << "one trace of all processes' ranks";
+}
+
+TEST(RankscopeLive, EndsOnAllProcessesWhenOneIsKilled)
+{
+    const std::string port = std::to_string(test::freePort());
+    std::vector<std::unique_ptr<Child>> children;
+    for (int process = 0; process < 2; ++process) {
+        const std::string number = std::to_string(process);
+        children.push_back(
+            std::make_unique<Child>(std::vector<std::string>{"run", gallery("60-"), "--steps", "100000", "--workers", "1"},
+                                    std::map<std::string, std::string>{{"RANK", number},
+                                                                       {"WORLD_SIZE", "2"},
+                                                                       {"LOCAL_RANK", number},
+                                                                       {"LOCAL_WORLD_SIZE", "2"},
+                                                                       {"MASTER_ADDR", "127.0.0.1"},
+                                                                       {"MASTER_PORT", port}}));
+    }
+    ASSERT_TRUE(children[0]->says("step 2/")) << children[0]->err();
+    children[1]->signal(SIGKILL);
+    EXPECT_EQ(children[0]->wait(10s), 1);
+    EXPECT_NE(children[0]->err().find("process 1"), std::string::npos) << children[0]->err();
+}
+
+TEST(RankscopeLive, StopsAfterItsStepWhenInterrupted)
+{
+    Child child({"run", gallery("58-"), "--steps", "100000", "--json"});
+    std::this_thread::sleep_for(300ms);
+    child.signal(SIGINT);
+    ASSERT_EQ(child.wait(20s), 0) << child.err();
+    const json report = json::parse(child.out());
+    EXPECT_TRUE(report["stopped"]);
+}
+
+TEST(RankscopeLive, GoesOnFromACheckpointOfAnotherLayout)
+{
+    const std::string folder = (scratch() / "checkpoints").string();
+    const std::vector<std::string> wide = {"--set", "live.dtype=fp64"};
+    const std::vector<std::string> narrow = {"--set", "live.dtype=fp64", "--set", "layout={\"dp\":4,\"zero_stage\":3}",
+                                             "--set", "schedule={}"};
+    const auto with = [&](std::vector<std::string> first, const std::vector<std::string>& more) {
+        first.insert(first.end(), more.begin(), more.end());
+        return first;
+    };
+    const json whole = reportOf(with({"run", gallery("60-"), "--steps", "5"}, wide));
+    reportOf(with({"run", gallery("60-"), "--steps", "3", "--checkpoint", folder, "--every", "2"}, wide));
+    EXPECT_TRUE(std::filesystem::exists(folder + "/step-00000002/manifest.json"));
+    const json rest = reportOf(with({"run", gallery("60-"), "--steps", "5", "--resume", folder}, narrow));
+    ASSERT_EQ(rest["losses"].size(), 2U);
+    EXPECT_NEAR(rest["losses"][1], whole["losses"][4], 1e-11);
+    EXPECT_NEAR(rest["final_parameters_norm"], whole["final_parameters_norm"], 1e-9);
+}
+
+TEST(RankscopeLive, SaysWhenTheDiskIsFull)
+{
+    const std::string folder = (scratch() / "full").string();
+    Child child({"run", gallery("58-"), "--steps", "1", "--checkpoint", folder}, {}, 100'000);
+    EXPECT_EQ(child.wait(), 1);
+    EXPECT_NE(child.err().find("cannot write"), std::string::npos) << child.err();
+    EXPECT_FALSE(std::filesystem::exists(folder + "/step-00000001")) << "an incomplete checkpoint must not look complete";
+}
+
+TEST(RankscopeLive, SaysWhichEndpointIsTaken)
+{
+    const std::string endpoint = "tcp://127.0.0.1:" + std::to_string(test::freePort());
+    Child first({"run", gallery("58-"), "--steps", "100000", "--listen", endpoint});
+    ASSERT_TRUE(first.says("listening at"));
+    Child second({"run", gallery("58-"), "--steps", "1", "--listen", endpoint});
+    EXPECT_EQ(second.wait(), 1);
+    EXPECT_NE(second.err().find(endpoint), std::string::npos) << second.err();
+}
+
+TEST(RankscopeLive, ChecksALayoutAgainstSerialTraining)
+{
+    Child child({"run", gallery("58-"), "--check-serial"});
+    ASSERT_EQ(child.wait(), 0) << child.err();
+    EXPECT_NE(child.out().find("bit for bit"), std::string::npos) << child.out();
+}
+
+TEST(RankscopeLive, RefusesWhatItCannotTrain)
+{
+    struct Case {
+        std::vector<std::string> arguments;
+        int code;
+        std::string says;
+    };
+    const std::string file = gallery("58-");
+    const std::vector<Case> cases = {
+        {{"run", file, "--set", "layout.pp=3"}, 1, "/schedule/layers_per_stage"},
+        {{"run", file, "--device", "gpu"}, 2, "--device"},
+        {{"run", file, "--resume", "/nonexistent"}, 1, "checkpoint"},
+        {{"run", file, "--trace", "/nonexistent/x.pftrace"}, 1, "--trace"},
+        {{"run", file, "--steps", "1", "--trace", (scratch() / "x.txt").string()}, 1, ".pftrace"},
+        {{"run", file, "--listen", "tcp://0.0.0.0:0", "--steps", "1"}, 1, "key"},
+        {{"run", file, "--set", "live.data=/nonexistent.txt"}, 1, "/nonexistent.txt"},
+        {{"run"}, 2, "FILE"},
+        {{"walk"}, 2, "walk"},
+    };
+    for (const Case& bad : cases) {
+        Child child(bad.arguments);
+        EXPECT_EQ(child.wait(), bad.code) << child.err();
+        EXPECT_NE(child.err().find(bad.says), std::string::npos) << child.err();
+    }
+}
+
+} // namespace

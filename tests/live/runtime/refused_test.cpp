@@ -1,0 +1,95 @@
+// What live training does not do is refused before it starts, with the numbers and what would work.
+#include "live/model/shape.h"
+#include "live/runtime/data.h"
+#include "sim/error.h"
+#include "tests/live/support/jobs.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+namespace live::test {
+namespace {
+
+std::string refusalOf(const sim::Scenario& scenario)
+{
+    try {
+        trainSteps(scenario, {.steps = 1});
+    } catch (const sim::Error& error) {
+        return error.what();
+    }
+    return "trained";
+}
+
+TEST(Refused, LatentAttention)
+{
+    EXPECT_EQ(refusalOf(job({"model.kv_lora_rank=16", "model.qk_nope_head_dim=8", "model.qk_rope_head_dim=8",
+                             "model.v_head_dim=8", "model.q_lora_rank=16"})),
+              "live training does not do latent attention (kv_lora_rank 16); use num_key_value_heads instead");
+}
+
+TEST(Refused, AttentionSinks)
+{
+    EXPECT_EQ(refusalOf(job({"model.attention_sinks=true"})), "live training does not do attention sinks");
+}
+
+TEST(Refused, NormsOfQueriesAndKeys)
+{
+    EXPECT_EQ(refusalOf(job({"model.qk_norm=true"})), "live training does not do query and key normalisation");
+}
+
+TEST(Refused, BiasesOfExpertsAndRouter)
+{
+    for (const char* bias : {"model.expert_bias=true", "model.router_bias=true"})
+        EXPECT_EQ(refusalOf(job(kExperts + Settings{bias})), "live training does not do biases inside experts or router");
+}
+
+TEST(Refused, MoreTensorParallelRanksThanKeyValueHeads)
+{
+    EXPECT_EQ(refusalOf(job({"layout.tp=4", "model.num_key_value_heads=2"})),
+              "live training does not do tp 4 that does not divide num_key_value_heads 2");
+}
+
+TEST(Refused, WholeExpertsUnderTensorParallelismOfRepeatedTokens)
+{
+    EXPECT_EQ(refusalOf(job(kExperts + Settings{"layout.tp=2", "layout.etp=1"})),
+              "live training does not do experts of etp 1 under tp 2 without sequence_parallel; set it, or etp = tp");
+}
+
+TEST(Refused, ExpertsOfSlices)
+{
+    EXPECT_EQ(refusalOf(job(kExperts + Settings{"layout.pp=2", "schedule.kind=seq-1f1b", "schedule.sequence_slices=2"})),
+              "live training does not do experts under seq-1f1b, whose load-balancing loss would be another for each slice");
+}
+
+TEST(Refused, HybridShardingOfExperts)
+{
+    EXPECT_EQ(refusalOf(job(kExperts + Settings{"layout.dp=4", "layout.dp_shard=2", "layout.zero_stage=1"})),
+              "live training does not do hybrid sharding (dp_shard 2) of experts; use dp_shard 4");
+}
+
+TEST(Refused, SharedExperts)
+{
+    EXPECT_EQ(refusalOf(job(kExperts + Settings{"model.num_shared_experts=1"})),
+              "live training does not do shared experts (num_shared_experts 1); use num_shared_experts 0");
+}
+
+TEST(Refused, ComparingInBf16)
+{
+    EXPECT_EQ(refusalOf(job({"live.dtype=bf16"})), "/live/dtype: layouts are compared on the CPU, in fp64 or fp32; this is bf16");
+}
+
+TEST(Refused, TextThatIsNotThereOrShorterThanASequence)
+{
+    EXPECT_EQ(refusalOf(job({"live.data=/no/such/text"})), "training data: cannot read /no/such/text");
+    const std::filesystem::path path = std::filesystem::path(testing::TempDir()) / "rankscope_short_text.txt";
+    std::ofstream(path) << "To be";
+    EXPECT_EQ(refusalOf(job({"live.data=" + path.string()})),
+              "training data: " + path.string() + " has 5 bytes, a sequence needs 17");
+    std::filesystem::remove(path);
+}
+
+} // namespace
+} // namespace live::test

@@ -1,0 +1,83 @@
+// That it is training at all: the loss starts where ignorance is and goes down, and what a step reads does not depend on the
+// layout.
+#include "live/runtime/data.h"
+#include "tests/live/support/jobs.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numeric>
+
+namespace live::test {
+namespace {
+
+double meanOf(const std::vector<double>& losses, std::size_t first, std::size_t count)
+{
+    const auto begin = losses.begin() + static_cast<std::ptrdiff_t>(first);
+    return std::accumulate(begin, begin + static_cast<std::ptrdiff_t>(count), 0.0) / static_cast<double>(count);
+}
+
+TEST(Training, LearnsTheBuiltInText)
+{
+    for (const Settings& model : {Settings{}, kTied, kLlama, kExperts}) {
+        const sim::Scenario scenario =
+            job(model + Settings{"live.dtype=fp32", "live.learning_rate=0.01", "layout.dp=2", "training.global_batch_size=8"});
+        const TrainedSteps trained = trainSteps(scenario, {.steps = 30});
+        EXPECT_NEAR(trained.losses.front(), std::log(61), 0.1) << "weights near 0 know nothing";
+        EXPECT_LT(meanOf(trained.losses, 25, 5), meanOf(trained.losses, 0, 5) - 0.5);
+        for (const double loss : trained.losses)
+            EXPECT_TRUE(std::isfinite(loss));
+    }
+}
+
+TEST(Training, WithoutALearningRateNothingMoves)
+{
+    const sim::Scenario still = job({"live.learning_rate=1e-300"});
+    const TrainedSteps once = trainSteps(still, {.steps = 1}), thrice = trainSteps(still, {.steps = 3});
+    EXPECT_LE(compare(once.values, thrice.values).largest, 1e-250);
+}
+
+TEST(Training, ClippingBoundsTheStepAndNotTheReportedNorm)
+{
+    const Settings sgd = {"training.optimizer=sgd", "live.learning_rate=1"};
+    const TrainedSteps free = trainSteps(job(sgd + Settings{"live.clip_norm=0"}), {.steps = 1});
+    const TrainedSteps clipped = trainSteps(job(sgd + Settings{"live.clip_norm=0.01"}), {.steps = 1});
+    EXPECT_EQ(free.gradientNorms, clipped.gradientNorms);
+    const TrainedSteps start = trainSteps(job({"live.learning_rate=1e-300", "training.optimizer=sgd"}), {.steps = 1});
+    double squares = 0;
+    for (const auto& [name, values] : clipped.values)
+        for (std::size_t i = 0; i < values.size(); ++i)
+            squares += std::pow(values[i] - start.values.at(name)[i], 2);
+    EXPECT_NEAR(std::sqrt(squares), 0.01, 1e-6);
+}
+
+TEST(Training, AnotherSeedStartsFromOtherWeights)
+{
+    const TrainedSteps one = trainSteps(job({}), {.steps = 1}), two = trainSteps(job({"live.seed=2"}), {.steps = 1});
+    EXPECT_NE(one.losses, two.losses);
+    EXPECT_GT(compare(one.values, two.values).relative, 0.1);
+}
+
+TEST(Tokens, TargetsFollowInputsAndStayInTheVocabulary)
+{
+    constexpr int kVocabulary = 61, kLength = 16;
+    const TokenSource source("builtin", kVocabulary, kLength, 1);
+    std::vector<int> seen(kVocabulary, 0);
+    for (int step = 1; step <= 20; ++step)
+        for (std::int64_t index = 0; index < 20; ++index) {
+            const std::vector<std::int32_t> tokens = source.sequence(step, index);
+            ASSERT_EQ(tokens.size(), kLength + 1U);
+            for (const std::int32_t token : tokens) {
+                ASSERT_GE(token, 0);
+                ASSERT_LT(token, kVocabulary);
+                ++seen[static_cast<std::size_t>(token)];
+            }
+        }
+    EXPECT_EQ(std::max_element(seen.begin(), seen.end()) - seen.begin(), 0) << "the most frequent byte is token 0";
+    EXPECT_NE(source.sequence(1, 0), source.sequence(1, 1));
+    EXPECT_NE(source.sequence(1, 0), source.sequence(2, 0));
+    EXPECT_EQ(source.sequence(3, 5), TokenSource("builtin", kVocabulary, kLength, 1).sequence(3, 5));
+}
+
+} // namespace
+} // namespace live::test

@@ -1,0 +1,50 @@
+// Small training jobs made in code, and how close to serial training they must come.
+#pragma once
+
+#include "live/runtime/check_serial.h"
+#include "sim/scenario/scenario.h"
+
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace live::test {
+
+/// Assignments as --set takes them: "layout.tp=2".
+using Settings = std::vector<std::string>;
+Settings operator+(Settings, const Settings&);
+
+/// The base job with these settings: 4 layers of 32, 4 heads, 61 words (so that no tp divides them), sequences of 16, 4 steps'
+/// worth of micro-batches. Throws sim::ScenarioError.
+sim::Scenario job(const Settings&);
+/// The same; nothing where the validator refuses it.
+std::optional<sim::Scenario> jobIfValid(const Settings&);
+
+// What changes the model.
+inline const Settings kTied = {"model.tie_word_embeddings=true"};
+/// rmsnorm, rotary positions, gated SiLU, grouped queries, no biases.
+inline const Settings kLlama = {"model.normalization=rmsnorm", "model.position_embedding=rope", "model.hidden_act=silu",
+                                "model.gated_mlp=true",        "model.num_key_value_heads=2",   "model.bias=false"};
+/// 4 experts, of which each token takes 2.
+inline const Settings kExperts = {"model.num_experts=4", "model.num_experts_per_tok=2", "model.moe_intermediate_size=32"};
+
+/// Largest relative differences from serial training that rounding explains (measured noise floor: facts, "fp32 noise").
+struct Limits {
+    double loss = 0, firstStepNorm = 0, gradientNorm = 0, gradients = 0, values = 0;
+};
+Limits limitsOf(const sim::Scenario&);
+
+testing::AssertionResult isIdentical(const SerialCheck&);
+testing::AssertionResult isWithin(const SerialCheck&, const Limits&);
+/// The check against serial training, whose own steps are remembered from one call to the next.
+SerialCheck against(const sim::Scenario& hybrid, const TrainOptions& = {});
+
+/// Both layouts trained and compared; tied gradients apart in both.
+SerialCheck compareLayouts(const sim::Scenario& expected, const sim::Scenario& actual, TrainOptions = {});
+
+/// A name for a test from settings: letters, digits and _ only.
+std::string testName(const std::string&);
+
+} // namespace live::test

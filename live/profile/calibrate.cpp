@@ -17,7 +17,7 @@ namespace live {
 namespace {
 
 /// The slowest measurements that are left out: the machine did something else meanwhile.
-constexpr double kSlowestShare = 0.15;
+constexpr double kSlowestShare = 0.1;
 /// Clocks tick in nanoseconds; a transfer of nothing still takes some.
 constexpr double kShortestSeconds = 20e-9;
 
@@ -92,6 +92,7 @@ void meet(sim::MeasuredCurve& curve, const std::vector<sim::MeasuredPoint>& meas
 {
     const sim::MeasuredTime before(curve);
     std::vector<double> ratios;
+    ratios.reserve(measured.size());
     for (const sim::MeasuredPoint& point : measured)
         ratios.push_back(point.microseconds * 1e-6 / before.seconds(point.m, point.n, point.k, point.batch));
     const double scale = median(ratios);
@@ -158,7 +159,8 @@ sim::HardwareProfile Calibration::profile(const sim::HardwareProfile& base) cons
 {
     sim::HardwareProfile result = base;
     const auto fill = [](const Times& times, std::vector<sim::MeasuredCurve>& curves) {
-        for (const auto& [name, shapes] : times) {
+        for (const auto& [key, shapes] : times) {
+            const std::string& name = key; // a binding cannot be captured
             std::vector<sim::MeasuredPoint> points;
             for (const auto& [shape, seconds] : shapes) {
                 const auto [m, n, k, batch] = shape;

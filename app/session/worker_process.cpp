@@ -14,9 +14,9 @@
 namespace app {
 namespace {
 
-constexpr qsizetype kMostLines = 12;            ///< of its last words
+constexpr qsizetype kMostLines = 12;                  ///< of its last words
 constexpr qsizetype kMostOutput = qsizetype{1} << 20; ///< characters
-constexpr int kGoodbyeMs = 700, kForceMs = 300; ///< how long the window's end waits for the worker's
+constexpr int kGoodbyeMs = 700, kForceMs = 300;       ///< how long the window's end waits for the worker's
 
 QString signalName(int signal)
 {

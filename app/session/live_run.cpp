@@ -118,7 +118,7 @@ bool isWorse(LivePhase phase)
     return phase == LivePhase::lost || phase >= LivePhase::failed;
 }
 
-LiveRun::LiveRun(LaunchOptions options, sim::Catalogue catalogue, QObject* parent)
+LiveRun::LiveRun(const LaunchOptions& options, sim::Catalogue catalogue, QObject* parent)
     : QObject(parent), m_catalogue(std::move(catalogue))
 {
     launch(options);

@@ -76,7 +76,7 @@ class LiveRun : public QObject {
     Q_OBJECT
 public:
     /// Starts a worker and attaches to it.
-    LiveRun(LaunchOptions, sim::Catalogue, QObject* parent = nullptr);
+    LiveRun(const LaunchOptions&, sim::Catalogue, QObject* parent = nullptr);
     /// Attaches to a run that somebody else started.
     LiveRun(AttachOptions, sim::Catalogue, QObject* parent = nullptr);
     /// Ends a worker that was started here; leaves other runs alone.

@@ -64,7 +64,7 @@ QString WorkerEnd::text() const
 
 QString findWorkerProgram()
 {
-    const QString named = qEnvironmentVariable("RANKSCOPE_LIVE_PROGRAM");
+    QString named = qEnvironmentVariable("RANKSCOPE_LIVE_PROGRAM");
     if (!named.isEmpty())
         return named;
     const QString name = QStringLiteral("rankscope-live");

@@ -117,8 +117,8 @@ StepPicturePtr LiveRecords::picture(const Choice& choice, const Prediction* pred
 
 StepPicturePtr LiveRecords::pictureOf(int step, std::span<const live::RankSpan> spans, const Prediction* prediction) const
 {
-    return makeStepPicture(
-        {.run = *m_run, .kinds = m_kinds, .spans = spans, .memory = {}, .step = step, .complete = true}, prediction);
+    return makeStepPicture({.run = *m_run, .kinds = m_kinds, .spans = spans, .memory = {}, .step = step, .complete = true},
+                           prediction);
 }
 
 } // namespace app

@@ -1,5 +1,5 @@
-// What was received of a run and is needed for its picture: the newest steps' spans, what each rank holds, and which step to show.
-// Bounded: older steps are the viewer's history. Knows no thread, no process.
+// What was received of a run and is needed for its picture: the newest steps' spans, what each rank holds, and which step to
+// show. Bounded: older steps are the viewer's history. Knows no thread, no process.
 #pragma once
 
 #include "app/session/live_run.h"

@@ -118,7 +118,7 @@ bool isWorse(LivePhase phase)
     return phase == LivePhase::lost || phase >= LivePhase::failed;
 }
 
-LiveRun::LiveRun(LaunchOptions options, sim::Catalogue catalogue, QObject* parent)
+LiveRun::LiveRun(const LaunchOptions& options, sim::Catalogue catalogue, QObject* parent)
     : QObject(parent), m_catalogue(std::move(catalogue))
 {
     launch(options);
@@ -314,8 +314,9 @@ void LiveRun::work(const std::stop_token& stop)
 
         // A picture is prepared when the one before has been taken, so that a slow window is not flooded.
         if (records.isKnown() && delivered && now - lastPicture >= kBetweenPictures) {
-            const LiveRecords::Choice wanted =
-                !pinned ? records.newest(now) : records.has(*pinned) ? records.choice(*pinned, now) : LiveRecords::Choice{*pinned, true, 0};
+            const LiveRecords::Choice wanted = !pinned                ? records.newest(now)
+                                               : records.has(*pinned) ? records.choice(*pinned, now)
+                                                                      : LiveRecords::Choice{*pinned, true, 0};
             if (wanted.step >= 0 && !(wanted == shown)) {
                 out.picture = records.has(wanted.step) ? records.picture(wanted, prediction.get())
                                                        : records.pictureOf(wanted.step, spansOf(wanted.step), prediction.get());

@@ -22,16 +22,16 @@
 namespace app {
 
 enum class LivePhase {
-    starting,  ///< nobody has answered yet
-    planning,  ///< the run is there and not yet training
+    starting, ///< nobody has answered yet
+    planning, ///< the run is there and not yet training
     training,
     paused,
-    lost,      ///< silent; goes on trying
+    lost, ///< silent; goes on trying
     finished,
     stopped,
-    failed,    ///< the run ended and said why
-    crashed,   ///< the worker's process is gone
-    refused,   ///< wrong key, wrong version, no place
+    failed,  ///< the run ended and said why
+    crashed, ///< the worker's process is gone
+    refused, ///< wrong key, wrong version, no place
     cannotStart
 };
 bool hasEnded(LivePhase);
@@ -76,7 +76,7 @@ class LiveRun : public QObject {
     Q_OBJECT
 public:
     /// Starts a worker and attaches to it.
-    LiveRun(LaunchOptions, sim::Catalogue, QObject* parent = nullptr);
+    LiveRun(const LaunchOptions&, sim::Catalogue, QObject* parent = nullptr);
     /// Attaches to a run that somebody else started.
     LiveRun(AttachOptions, sim::Catalogue, QObject* parent = nullptr);
     /// Ends a worker that was started here; leaves other runs alone.
@@ -113,7 +113,7 @@ private:
 
     const sim::Catalogue m_catalogue;
     std::unique_ptr<QTemporaryDir> m_folder; ///< of the socket and the scenario of a worker started here
-    std::string m_scenarioText; ///< of a worker started here
+    std::string m_scenarioText;              ///< of a worker started here
     std::unique_ptr<WorkerProcess> m_worker;
     std::unique_ptr<live::Viewer> m_viewer;
     LiveStatus m_status; ///< as delivered last

@@ -41,7 +41,7 @@ std::vector<Edge> edgesOf(const sim::Trace& trace, int process)
         if (track.process != process || track.role == sim::TrackRole::actions || track.role == sim::TrackRole::other)
             continue;
         for (std::size_t s = 0; s < track.size(); ++s) {
-            const Pursuit pursuit = track.role == sim::TrackRole::compute                                 ? computing
+            const Pursuit pursuit = track.role == sim::TrackRole::compute                      ? computing
                                     : sim::isCommunication(trace.kinds[track.kind[s]].opClass) ? transferring
                                                                                                : waiting;
             const Piece piece{track.startNs[s], track.startNs[s] + track.durationNs[s], track.kind[s], track.microbatch[s]};

@@ -15,7 +15,7 @@ namespace app {
 
 /// What the simulator says about the same job, rank by rank.
 struct Prediction {
-    SimulationPtr simulation; ///< nullptr: `problem` says why there is none
+    SimulationPtr simulation;  ///< nullptr: `problem` says why there is none
     TracePtr timeUse, kernels; ///< as of a StepPicture
     QString problem;
 };

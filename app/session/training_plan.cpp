@@ -15,10 +15,10 @@
 namespace app {
 namespace {
 
-constexpr int kMostRanks = 256;       ///< beyond, taking turns is all they would do
+constexpr int kMostRanks = 256; ///< beyond, taking turns is all they would do
 constexpr int kRanksOfShrunk = 64;
 constexpr double kShareOfMemory = 0.7;
-constexpr double kGflopsOfCore = 40;  ///< single precision, what a core of these years reaches in a whole step
+constexpr double kGflopsOfCore = 40; ///< single precision, what a core of these years reaches in a whole step
 constexpr double kBytesOfGib = 1024.0 * 1024 * 1024;
 constexpr double kSlowStepSeconds = 600;
 
@@ -134,21 +134,23 @@ TrainingPlan planTraining(const sim::Simulation& simulation, const Machine& mach
     plan.ranks = layout.worldSize();
     const ElementBytes bytes = elementBytes(dtype);
     const double shard = std::max(1, layout.dpShard);
-    const double element = bytes.weight / (layout.zeroStage >= 3 ? shard : 1) + bytes.gradient / (layout.zeroStage >= 2 ? shard : 1) +
+    const double element = bytes.weight / (layout.zeroStage >= 3 ? shard : 1) +
+                           bytes.gradient / (layout.zeroStage >= 2 ? shard : 1) +
                            bytes.optimizer / (layout.zeroStage >= 1 ? shard : 1);
     double states = 0, activations = 0, parameters = 0;
     const auto ranksOfStage = static_cast<double>(plan.ranks) / std::max(1, layout.pp);
     for (const sim::PipelineRankMetrics& rank : simulation.metrics().perPipelineRank) {
         states += ranksOfStage * static_cast<double>(rank.parameters) * element;
-        activations += ranksOfStage * static_cast<double>(rank.memory.activations) * bytes.weight / bytesOf(scenario.training.precision);
+        activations +=
+            ranksOfStage * static_cast<double>(rank.memory.activations) * bytes.weight / bytesOf(scenario.training.precision);
         parameters += static_cast<double>(rank.parameters) * layout.tp;
     }
     plan.stateBytes = std::llround(states);
     plan.activationBytes = std::llround(activations);
     const double tokens = static_cast<double>(scenario.training.globalBatchSize) * scenario.training.sequenceLength;
     constexpr double kFlopsOfParameter = 6; // a forward and a backward, a token
-    plan.stepSeconds = kFlopsOfParameter * parameters * tokens / (kGflopsOfCore * 1e9 * machine.cores) *
-                       (dtype == "fp64" ? 2 : 1);
+    plan.stepSeconds =
+        kFlopsOfParameter * parameters * tokens / (kGflopsOfCore * 1e9 * machine.cores) * (dtype == "fp64" ? 2 : 1);
 
     const std::int64_t need = plan.stateBytes + plan.activationBytes;
     const QString memory = QObject::tr("about %1 of memory: %2 for weights, gradients and optimizer, %3 for activations")
@@ -160,10 +162,10 @@ TrainingPlan planTraining(const sim::Simulation& simulation, const Machine& mach
                                   "takes it out.")
                           .arg(plan.ranks)
                           .arg(machine.cores);
-    plan.text += QObject::tr(" It takes %1%2. A step takes %3 or so on the CPU.")
-                     .arg(memory,
-                          machine.freeBytes > 0 ? QObject::tr("; %1 are free").arg(gibText(machine.freeBytes)) : QString(),
-                          secondsText(plan.stepSeconds));
+    plan.text +=
+        QObject::tr(" It takes %1%2. A step takes %3 or so on the CPU.")
+            .arg(memory, machine.freeBytes > 0 ? QObject::tr("; %1 are free").arg(gibText(machine.freeBytes)) : QString(),
+                 secondsText(plan.stepSeconds));
     QStringList problems;
     if (plan.ranks > kMostRanks)
         problems << QObject::tr("%1 ranks are too many to take turns on %2 cores; up to %3 make sense.")

@@ -14,9 +14,9 @@
 namespace app {
 namespace {
 
-constexpr qsizetype kMostLines = 12;            ///< of its last words
+constexpr qsizetype kMostLines = 12;                  ///< of its last words
 constexpr qsizetype kMostOutput = qsizetype{1} << 20; ///< characters
-constexpr int kGoodbyeMs = 700, kForceMs = 300; ///< how long the window's end waits for the worker's
+constexpr int kGoodbyeMs = 700, kForceMs = 300;       ///< how long the window's end waits for the worker's
 
 QString signalName(int signal)
 {
@@ -64,7 +64,7 @@ QString WorkerEnd::text() const
 
 QString findWorkerProgram()
 {
-    const QString named = qEnvironmentVariable("RANKSCOPE_LIVE_PROGRAM");
+    QString named = qEnvironmentVariable("RANKSCOPE_LIVE_PROGRAM");
     if (!named.isEmpty())
         return named;
     const QString name = QStringLiteral("rankscope-live");

@@ -81,8 +81,8 @@ void startLive(MainWindow& window, const StartOptions& options)
     }
     std::optional<live::ViewerKeys> keys;
     if (!options.key.isEmpty())
-        keys = live::ViewerKeys{live::readPublicKey(options.serverKey.toStdString()),
-                                live::readKeyPair(options.key.toStdString())};
+        keys =
+            live::ViewerKeys{live::readPublicKey(options.serverKey.toStdString()), live::readKeyPair(options.key.toStdString())};
     window.attach(options.attach, keys);
 }
 
@@ -99,7 +99,8 @@ void waitForSteps(MainWindow& window)
         const LivePanel& live = window.live();
         const LivePhase phase = live.status().phase;
         const bool enough = live.isComplete() && (live.steps().size() >= kSteps || hasEnded(phase));
-        const bool hopeless = (hasEnded(phase) && isWorse(phase)) || (phase == LivePhase::starting && waited.hasExpired(kNobodyMs));
+        const bool hopeless =
+            (hasEnded(phase) && isWorse(phase)) || (phase == LivePhase::starting && waited.hasExpired(kNobodyMs));
         if (enough || hopeless || waited.hasExpired(kMostMs))
             loop.quit();
     });

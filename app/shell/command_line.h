@@ -12,9 +12,9 @@ struct StartOptions {
     QString view;  ///< "grid", "timeline" or empty: both
     QString theme; ///< "light", "dark" or empty: as remembered
     QStringList overrides;
-    bool live = false;        ///< train FILE at once
-    QString attach;           ///< endpoint of a run to watch
-    QString key, serverKey;   ///< key file of this viewer, public key of the run: where it demands them
+    bool live = false;      ///< train FILE at once
+    QString attach;         ///< endpoint of a run to watch
+    QString key, serverKey; ///< key file of this viewer, public key of the run: where it demands them
     QString screenshot;
     QString figureView, figureFile;
     QSize size{1600, 900};

@@ -244,10 +244,10 @@ void LivePanel::showStatus(const LiveUpdate& update)
                                               .arg(separated(m_run->worldSize))
                                               .arg(QString::fromStdString(m_run->device), QString::fromStdString(m_run->host));
     m_headline->setText(line);
-    const Color color = isWorse(m_status.phase)                     ? m_theme->error
+    const Color color = isWorse(m_status.phase)                 ? m_theme->error
                         : m_status.phase == LivePhase::training ? m_theme->fill(sim::OpClass::backwardWeight)
                         : m_status.phase == LivePhase::paused   ? m_theme->fill(sim::OpClass::backward)
-                                                                    : m_theme->mutedText;
+                                                                : m_theme->mutedText;
     m_dot->setStyleSheet(QStringLiteral("background: %1; border-radius: 5px;").arg(toQColor(color).name()));
     m_dot->setAccessibleDescription(m_status.headline);
 
@@ -266,7 +266,8 @@ void LivePanel::showNumbers(const LiveUpdate& update)
         const CurvePoint& last = points.back();
         if (std::isfinite(last.loss)) {
             m_loss->setValue({QString::number(last.loss, 'g', 4), {}});
-            m_loss->setNote(points.size() < 2 ? QString() : tr("%1 at step %2").arg(points.front().loss, 0, 'g', 4).arg(points.front().step));
+            m_loss->setNote(points.size() < 2 ? QString()
+                                              : tr("%1 at step %2").arg(points.front().loss, 0, 'g', 4).arg(points.front().step));
         }
         if (std::isfinite(last.seconds))
             m_step->setValue(durationQuantity(last.seconds));
@@ -277,9 +278,8 @@ void LivePanel::showNumbers(const LiveUpdate& update)
     }
     if (m_picture && m_picture->parallel.timeUse) {
         m_parallel->setValue(durationQuantity(static_cast<double>(m_picture->parallel.stepNs) * kSecondsPerNs));
-        const double predicted = m_prediction && m_prediction->simulation
-                                     ? m_prediction->simulation->metrics().stepTimeSeconds
-                                     : 0;
+        const double predicted =
+            m_prediction && m_prediction->simulation ? m_prediction->simulation->metrics().stepTimeSeconds : 0;
         m_parallel->setNote(predicted > 0 ? tr("predicted %1").arg(durationQuantity(predicted).text())
                                           : tr("step %1").arg(m_picture->step));
     }
@@ -330,7 +330,8 @@ void LivePanel::showTimelines()
     side.caption = tr("Measured, %1").arg(clockText).toStdString();
     if (!m_picture) {
         side.caption = tr("Measured").toStdString();
-        side.message = (hasEnded(m_status.phase) ? tr("No step was received.") : tr("The first step is on its way.")).toStdString();
+        side.message =
+            (hasEnded(m_status.phase) ? tr("No step was received.") : tr("The first step is on its way.")).toStdString();
         if (hasEnded(m_status.phase))
             m_differences->showNothing(tr("No step was received."));
     } else {

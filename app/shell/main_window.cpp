@@ -112,6 +112,8 @@ void MainWindow::buildPages()
     m_pages->addWidget(m_gallery);
     m_pages->addWidget(workPage);
     m_live = new LivePanel(m_options.renderer);
+    constexpr QSize kLeastLive{640, 420}; // it has the width of the docks too
+    m_live->setMinimumSize(kLeastLive);
     m_pages->addWidget(m_live);
     auto* middle = new QWidget;
     auto* column = new QVBoxLayout(middle);

@@ -28,10 +28,10 @@
 namespace app {
 namespace {
 
-constexpr std::array kCheckable{CommandId::showGrid,    CommandId::showTimeline, CommandId::showForm,  CommandId::showDetails,
-                                CommandId::showKernels, CommandId::stepThrough,  CommandId::editOrder, CommandId::fullScreen,
-                                CommandId::showLive,    CommandId::freezePicture,
-                                CommandId::themeSystem, CommandId::themeLight,   CommandId::themeDark};
+constexpr std::array kCheckable{CommandId::showGrid,    CommandId::showTimeline,  CommandId::showForm,    CommandId::showDetails,
+                                CommandId::showKernels, CommandId::stepThrough,   CommandId::editOrder,   CommandId::fullScreen,
+                                CommandId::showLive,    CommandId::freezePicture, CommandId::themeSystem, CommandId::themeLight,
+                                CommandId::themeDark};
 /// Commands that mean something without a scenario on screen.
 constexpr std::array kAlways{CommandId::gallery,    CommandId::open,        CommandId::clearRecent, CommandId::quit,
                              CommandId::fullScreen, CommandId::themeSystem, CommandId::themeLight,  CommandId::themeDark,
@@ -44,11 +44,10 @@ struct IconOf {
     bool startsGroup = false;
 };
 /// The tool bar, from left to right.
-constexpr std::array kToolBar{IconOf{CommandId::gallery, "gallery"},    IconOf{CommandId::open, "open"},
-                              IconOf{CommandId::save, "save"},          IconOf{CommandId::undo, "undo", true},
-                              IconOf{CommandId::redo, "redo"},          IconOf{CommandId::fitAll, "fit", true},
-                              IconOf{CommandId::showKernels, "kernels"},
-                              IconOf{CommandId::trainScenario, "train", true}};
+constexpr std::array kToolBar{IconOf{CommandId::gallery, "gallery"},     IconOf{CommandId::open, "open"},
+                              IconOf{CommandId::save, "save"},           IconOf{CommandId::undo, "undo", true},
+                              IconOf{CommandId::redo, "redo"},           IconOf{CommandId::fitAll, "fit", true},
+                              IconOf{CommandId::showKernels, "kernels"}, IconOf{CommandId::trainScenario, "train", true}};
 /// And at its right end.
 constexpr std::array kToolBarEnd{IconOf{CommandId::themeDark, "theme"}, IconOf{CommandId::keys, "help"}};
 

@@ -29,7 +29,8 @@ bool MainWindow::mayEndRun()
 {
     if (!runIsActive() || !m_run->isOwn() || m_options.reproducible)
         return true;
-    return QMessageBox::question(this, tr("A training is running"), tr("Stop it? What was received is lost unless you save its trace."),
+    return QMessageBox::question(this, tr("A training is running"),
+                                 tr("Stop it? What was received is lost unless you save its trace."),
                                  QMessageBox::Yes | QMessageBox::No, QMessageBox::No) == QMessageBox::Yes;
 }
 
@@ -121,8 +122,9 @@ void MainWindow::checkSerial()
 {
     auto* dialog = new WorkerDialog(
         {.title = tr("Check Against Serial"),
-         .what = tr("Trains a few steps as laid out, and the same micro-batches on one rank; compares loss, gradient norm, gathered "
-                    "gradients and weights."),
+         .what =
+             tr("Trains a few steps as laid out, and the same micro-batches on one rank; compares loss, gradient norm, gathered "
+                "gradients and weights."),
          .arguments = {QStringLiteral("run"), QStringLiteral("%FILE%"), QStringLiteral("--check-serial")},
          .program = {},
          .scenario = QByteArray::fromStdString(sim::resolvedText(m_simulation->scenario())),
@@ -141,7 +143,8 @@ void MainWindow::calibrate()
         {.title = tr("Calibrate"),
          .what = tr("Measures matrix products, attention, memory and collectives of this machine. The scenario on screen is then "
                     "predicted with them; undo takes that back."),
-         .arguments = {QStringLiteral("profile"), QStringLiteral("--device"), QStringLiteral("auto"), QStringLiteral("--out"), path},
+         .arguments = {QStringLiteral("profile"), QStringLiteral("--device"), QStringLiteral("auto"), QStringLiteral("--out"),
+                       path},
          .program = {},
          .scenario = {},
          .good = tr("Measured: %1").arg(path),
@@ -149,7 +152,8 @@ void MainWindow::calibrate()
         this);
     connect(dialog, &WorkerDialog::succeeded, this, [this, path] {
         if (m_session.isOpen())
-            m_session.edit(makeKeyEdit("/cluster/efficiency", app::quoted(path.toStdString()), "efficiency", "catalogue", "measured"));
+            m_session.edit(
+                makeKeyEdit("/cluster/efficiency", app::quoted(path.toStdString()), "efficiency", "catalogue", "measured"));
     });
     dialog->open();
 }

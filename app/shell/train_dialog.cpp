@@ -40,10 +40,9 @@ TrainDialog::TrainDialog(SimulationPtr simulation, const sim::Catalogue& catalog
             items->item(m_device->count() - 1)->setEnabled(false);
     m_device->setAccessibleName(tr("Device"));
     const QString wanted = QString::fromStdString(live.device);
-    m_device->setCurrentIndex(
-        std::max(0, m_device->findData(wanted == QLatin1String("cuda") && !m_machine.cudaProblem.isEmpty()
-                                           ? QStringLiteral("auto")
-                                           : wanted)));
+    m_device->setCurrentIndex(std::max(0, m_device->findData(wanted == QLatin1String("cuda") && !m_machine.cudaProblem.isEmpty()
+                                                                 ? QStringLiteral("auto")
+                                                                 : wanted)));
     setRole(m_deviceNote, "small");
     m_deviceNote->setText(m_machine.cudaProblem.isEmpty() ? tr("Automatic takes the GPU.")
                                                           : tr("Automatic takes the CPU: %1.").arg(m_machine.cudaProblem));

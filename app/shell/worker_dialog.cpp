@@ -71,9 +71,8 @@ void WorkerDialog::start()
     }
     m_worker = std::make_unique<WorkerProcess>();
     connect(m_worker.get(), &WorkerProcess::said, m_output, &QPlainTextEdit::appendPlainText);
-    connect(m_worker.get(), &WorkerProcess::failedToStart, this, [this, program](const QString& message) {
-        end(false, tr("%1 cannot be started: %2").arg(program, message));
-    });
+    connect(m_worker.get(), &WorkerProcess::failedToStart, this,
+            [this, program](const QString& message) { end(false, tr("%1 cannot be started: %2").arg(program, message)); });
     connect(m_worker.get(), &WorkerProcess::ended, this, [this](const WorkerEnd& how) {
         end(how.isGood(), how.isGood() ? m_job.good : tr("%1 (rankscope-live %2)").arg(m_job.bad, how.text()));
         if (how.isGood())

@@ -21,9 +21,9 @@ public:
     struct Job {
         QString title, what; ///< what it does, in a sentence or two
         QStringList arguments;
-        QString program;          ///< empty: findWorkerProgram()
-        QByteArray scenario;      ///< written to a file that takes the place of "%FILE%" in the arguments; may be empty
-        QString good, bad;        ///< what is said at the end
+        QString program;     ///< empty: findWorkerProgram()
+        QByteArray scenario; ///< written to a file that takes the place of "%FILE%" in the arguments; may be empty
+        QString good, bad;   ///< what is said at the end
     };
     explicit WorkerDialog(Job, QWidget* parent = nullptr);
     ~WorkerDialog() override;

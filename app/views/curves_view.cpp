@@ -166,9 +166,7 @@ void CurvesView::plot(Canvas& canvas, const Plot& plot) const
     high += (high - low) * kAir;
     if (!plot.fromZero)
         low -= (high - low) * kAir;
-    const auto y = [&](double value) {
-        return area.bottom - area.height() * static_cast<float>((value - low) / (high - low));
-    };
+    const auto y = [&](double value) { return area.bottom - area.height() * static_cast<float>((value - low) / (high - low)); };
     constexpr float kTickPixels = 34;
     const double step = niceStep((high - low) * static_cast<double>(kTickPixels / area.height()));
     const float small = canvas.textHeight(FontFace::small);
@@ -269,9 +267,9 @@ void CurvesView::draw(Canvas& canvas)
                   .referenceName = "predicted"});
     const Steps range = steps();
     const float small = canvas.textHeight(FontFace::small);
-    const double tickStep = std::max(1.0, niceStep(range.last > range.first ? (range.last - range.first) * 56.0 /
-                                                                                  static_cast<double>(frame.seconds.width())
-                                                                            : 1.0));
+    const double tickStep = std::max(
+        1.0, niceStep(range.last > range.first ? (range.last - range.first) * 56.0 / static_cast<double>(frame.seconds.width())
+                                               : 1.0));
     for (double tick = std::ceil(range.first / tickStep) * tickStep; tick <= range.last; tick += tickStep) {
         const std::string text = countText(std::llround(tick));
         const float half = canvas.textWidth(text, FontFace::small) / 2;

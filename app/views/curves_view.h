@@ -1,4 +1,5 @@
-// How a training goes, step by step: the loss above, what a step takes below. Pointing tells a step's numbers, a click chooses it.
+// How a training goes, step by step: the loss above, what a step takes below. Pointing tells a step's numbers, a click chooses
+// it.
 #pragma once
 
 #include "app/canvas/view.h"

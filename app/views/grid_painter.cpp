@@ -369,7 +369,11 @@ void Painter::memoryScale(float right)
     };
     mark(heat.leastBytes);
     mark(heat.mostBytes);
-    const std::string text = fitting(m_canvas, {m_scene.now ? "memory now" : heat.anyOver ? "does not fit" : "peak memory", "memory"},
+    const std::string text = fitting(m_canvas,
+                                     {m_scene.now    ? "memory now"
+                                      : heat.anyOver ? "does not fit"
+                                                     : "peak memory",
+                                      "memory"},
                                      bar.left - 8 - (right - 240), FontFace::small);
     textInside(m_canvas, {right - 240, line.top, bar.left - 8, line.bottom}, text,
                heat.anyOver ? m_theme.error : m_theme.mutedText, FontFace::small, Align::right);
@@ -398,11 +402,9 @@ void Painter::legend()
     if (twoLines) {
         const float used = textInside(m_canvas, first, bold, m_theme.text, FontFace::bold);
         const std::string where = coordinatesText(simulation.mesh(), *rank);
-        const std::string memory =
-            bytesText(static_cast<double>(m_scene.bytesOf(*rank))) + (m_scene.now ? " now" : " at peak");
+        const std::string memory = bytesText(static_cast<double>(m_scene.bytesOf(*rank))) + (m_scene.now ? " now" : " at peak");
         const Rect rest{first.left + used + 12, first.top, first.right, first.bottom};
-        textInside(m_canvas, rest,
-                   fitting(m_canvas, {where + "  ·  " + memory, where}, rest.width(), FontFace::small),
+        textInside(m_canvas, rest, fitting(m_canvas, {where + "  ·  " + memory, where}, rest.width(), FontFace::small),
                    m_theme.mutedText, FontFace::small);
     }
     const float top = twoLines ? first.bottom : area.top + 2, bottom = area.bottom - (twoLines ? 4.0F : 0.0F);

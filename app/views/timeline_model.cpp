@@ -152,7 +152,9 @@ int TimelineModel::rankOf(int row, const Selection& selection) const
 
 std::string TimelineModel::className(sim::OpClass opClass) const
 {
-    const auto isWait = [](const sim::SpanKind& kind) { return kind.opClass != sim::OpClass::other || kind.name.starts_with("wait "); };
+    const auto isWait = [](const sim::SpanKind& kind) {
+        return kind.opClass != sim::OpClass::other || kind.name.starts_with("wait ");
+    };
     if (opClass == sim::OpClass::other && std::all_of(m_trace->kinds.begin(), m_trace->kinds.end(), isWait))
         return "waiting";
     return sim::opClassName(opClass);

@@ -77,7 +77,7 @@ TEST(ComparedTimelines, ZoomTogether)
     compared.draw();
     const TimeRange before = compared.view.visibleRange();
     compared.view.pointer({.kind = PointerEvent::Kind::wheel, .at = {600, 100}, .wheelY = 2, .control = true}, kArea); // above
-    const TimeRange after = compared.view.visibleRange();                                                             // below
+    const TimeRange after = compared.view.visibleRange();                                                              // below
     EXPECT_LT(after.endNs - after.beginNs, before.endNs - before.beginNs);
     EXPECT_TRUE(compared.draw().clipsAreBalanced());
 }
@@ -87,7 +87,8 @@ TEST(ComparedTimelines, SelectTogether)
     Compared compared;
     const RecorderCanvas canvas = compared.draw();
     const auto rows = canvas.nodesOf("row");
-    const auto lowest = std::max_element(rows.begin(), rows.end(), [](const Node& a, const Node& b) { return a.rect.top < b.rect.top; });
+    const auto lowest =
+        std::max_element(rows.begin(), rows.end(), [](const Node& a, const Node& b) { return a.rect.top < b.rect.top; });
     const Point at{lowest->rect.left + 20, (lowest->rect.top + lowest->rect.bottom) / 2};
     compared.view.pointer({.kind = PointerEvent::Kind::press, .at = at, .button = PointerButton::left}, kArea);
     compared.view.pointer({.kind = PointerEvent::Kind::release, .at = at, .button = PointerButton::left}, kArea);

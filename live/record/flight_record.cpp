@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <map>
+#include <set>
 
 namespace live {
 namespace {
@@ -71,21 +72,28 @@ std::string describeStall(const std::vector<const FlightRecord*>& records, std::
     const auto oldest = std::min_element(waiting.begin(), waiting.end(),
                                          [](const auto& a, const auto& b) { return a.second.issuedNs < b.second.issuedNs; });
     if (oldest != waiting.end() && nowNs - oldest->second.issuedNs >= deadlineNs) {
-        const FlightEntry& entry = oldest->second;
-        std::string text =
-            "rank " + std::to_string(oldest->first) + " has waited " + seconds(nowNs - entry.issuedNs) + " in " + describe(entry);
-        for (const int rank : *entry.ranks) {
-            const auto state = states.find(rank);
-            if (rank == oldest->first)
-                continue;
-            const bool there =
-                state != states.end() &&
-                std::any_of(state->second.entries.begin(), state->second.entries.end(), [&](const FlightEntry& other) {
-                    return other.group == entry.group && other.sequence == entry.sequence;
-                });
-            if (!there)
-                text += "; rank " + std::to_string(rank) + " has not come" +
-                        (state == states.end() || state->second.action.empty() ? "" : ", it is in " + state->second.action);
+        // From who waits to whom he waits for, as long as that one waits too.
+        std::string text;
+        std::set<int> told;
+        for (auto wait = oldest; wait != waiting.end() && told.insert(wait->first).second;) {
+            const FlightEntry& entry = wait->second;
+            text += (text.empty() ? "rank " : "; rank ") + std::to_string(wait->first) + " has waited " +
+                    seconds(nowNs - entry.issuedNs) + " in " + describe(entry);
+            const auto absent = std::find_if(entry.ranks->begin(), entry.ranks->end(), [&](int rank) {
+                const auto state = states.find(rank);
+                return state == states.end() ||
+                       std::none_of(state->second.entries.begin(), state->second.entries.end(), [&](const FlightEntry& other) {
+                           return other.group == entry.group && other.sequence == entry.sequence;
+                       });
+            });
+            if (absent == entry.ranks->end()) {
+                text += ", to which all have come: the transfer itself does not end";
+                break;
+            }
+            const auto state = states.find(*absent);
+            text += ", to which rank " + std::to_string(*absent) + " has not come" +
+                    (state == states.end() || state->second.action.empty() ? "" : ": it is in " + state->second.action);
+            wait = waiting.find(*absent);
         }
         return text;
     }

@@ -104,8 +104,7 @@ void Communication::await_resume()
     m_context.flight.done(m_flightNumber, nowNs());
     if (m_context.recorder) {
         const std::int64_t bytes = std::max(m_request.input.bytes(), m_request.output.bytes());
-        const std::uint32_t kind =
-            m_context.kinds.id({.name = std::string(m_name), .opClass = m_class, .group = m_request.group->name, .bytes = bytes});
+        const std::uint32_t kind = m_context.kindOf(m_name, m_class, *m_request.group, bytes);
         m_context.record({.startNs = m_completion.issuedNs,
                           .endNs = m_completion.doneNs,
                           .readyNs = m_completion.readyNs,
@@ -133,6 +132,14 @@ void RankContext::startStep(int number)
 {
     step = number;
     m_issued = 0;
+}
+
+std::uint32_t RankContext::kindOf(std::string_view name, sim::OpClass opClass, const CommGroup& group, std::int64_t bytes)
+{
+    const auto [place, isNew] = m_commKinds.try_emplace({name.data(), group.id, bytes}, 0);
+    if (isNew)
+        place->second = kinds.id({.name = std::string(name), .opClass = opClass, .group = group.name, .bytes = bytes});
+    return place->second;
 }
 
 void RankContext::record(const SpanRecord& span)

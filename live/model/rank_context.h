@@ -14,9 +14,11 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 namespace live {
@@ -174,9 +176,12 @@ public:
 
 private:
     friend class Communication;
+    /// The span's kind of a communication; remembered, since asking the shared table costs more than a small transfer.
+    std::uint32_t kindOf(std::string_view name, sim::OpClass, const CommGroup&, std::int64_t bytes);
     Communicator& m_communicator;
-    std::size_t m_issued = 0; ///< requests of this step
-    const bool m_hasMarks;    ///< the device's times are marks
+    std::size_t m_issued = 0;                                                        ///< requests of this step
+    const bool m_hasMarks;                                                           ///< the device's times are marks
+    std::map<std::tuple<const char*, int, std::int64_t>, std::uint32_t> m_commKinds; ///< by name (a literal), group, bytes
     std::vector<SpanRecord> m_marked;
     std::vector<std::int64_t> m_marks;
 };

@@ -1,6 +1,7 @@
 // A coroutine that computes a T and may wait for communication on its way. Lazy: runs when awaited. One owner.
 #pragma once
 
+#include <atomic>
 #include <coroutine>
 #include <exception>
 #include <optional>
@@ -16,14 +17,17 @@ namespace detail {
 struct TaskPromiseBase {
     std::coroutine_handle<> continuation;
     std::exception_ptr exception;
+    /// Who came first: the task to its end, or the one that awaits it to its pause. The second of them goes on.
+    std::atomic<bool> met{false};
 
     struct FinalAwaiter {
         bool await_ready() noexcept { return false; }
         template <class Promise>
         std::coroutine_handle<> await_suspend(std::coroutine_handle<Promise> handle) noexcept
         {
-            const auto continuation = handle.promise().continuation;
-            return continuation ? continuation : std::noop_coroutine();
+            TaskPromiseBase& promise = handle.promise();
+            const std::coroutine_handle<> waiter = promise.continuation;
+            return promise.met.exchange(true, std::memory_order_acq_rel) ? waiter : std::noop_coroutine();
         }
         void await_resume() noexcept {}
     };
@@ -68,10 +72,15 @@ public:
     }
 
     bool await_ready() const noexcept { return false; }
-    std::coroutine_handle<> await_suspend(std::coroutine_handle<> continuation) noexcept
+    /// Runs the task as a call, and pauses only if it does: a chain of tasks that never wait needs no deeper stack than calls
+    /// would, whether or not the compiler turns resumptions into jumps (GCC does from -O2 on, and not with all sanitizers).
+    bool await_suspend(std::coroutine_handle<> continuation)
     {
-        m_handle.promise().continuation = continuation;
-        return m_handle;
+        auto& promise = m_handle.promise();
+        promise.continuation = continuation;
+        m_handle.resume();
+        // If it ends on another worker from here on, that one resumes the continuation and this object may be gone.
+        return !promise.met.exchange(true, std::memory_order_acq_rel);
     }
     T await_resume() { return result(); }
 

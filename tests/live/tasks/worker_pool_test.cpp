@@ -236,5 +236,28 @@ TEST(Task, AnExceptionReachesWhoAwaits)
     EXPECT_EQ(task.result(), 2);
 }
 
+Task<std::int64_t> identity(std::int64_t value)
+{
+    co_return value;
+}
+
+Task<std::int64_t> sumOf(std::int64_t count)
+{
+    std::int64_t sum = 0;
+    for (std::int64_t i = 0; i < count; ++i)
+        sum += co_await identity(i);
+    co_return sum;
+}
+
+/// Also where the compiler makes no jump of a resumption: without optimisation, under sanitizers.
+TEST(Task, AwaitingManyThatNeverPauseTakesNoStack)
+{
+    constexpr std::int64_t kCount = 1'000'000;
+    Task<std::int64_t> task = sumOf(kCount);
+    task.handle().resume();
+    ASSERT_TRUE(task.done());
+    EXPECT_EQ(task.result(), kCount * (kCount - 1) / 2);
+}
+
 } // namespace
 } // namespace live

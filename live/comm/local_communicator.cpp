@@ -149,7 +149,7 @@ private:
     void execute(const Arrivals& arrivals)
     {
         const std::int64_t readyNs = nowNs();
-        const std::int64_t startCpuNs = threadCpuNs();
+        const std::int64_t startCpuNs = estimatedCpuNs(readyNs);
         std::exception_ptr failure;
         try {
             if (!plainlyAgree(arrivals)) {
@@ -163,8 +163,8 @@ private:
         } catch (...) {
             failure = std::current_exception();
         }
-        const std::int64_t cpuNs = threadCpuNs() - startCpuNs;
         const std::int64_t doneNs = nowNs();
+        const std::int64_t cpuNs = std::max<std::int64_t>(estimatedCpuNs(doneNs) - startCpuNs, 1);
         for (const Arrival& arrival : arrivals) { // each may be gone as soon as it is told
             arrival.completion->readyNs = readyNs;
             arrival.completion->doneNs = doneNs;

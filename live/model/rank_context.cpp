@@ -151,7 +151,6 @@ void RankContext::record(const SpanRecord& span)
         return;
     }
     m_marked.push_back(span);
-    m_marked.back().cpuNs = 0; // the host's, not the GPU's
 }
 
 void RankContext::endStep()
@@ -231,13 +230,13 @@ Communication RankContext::receive(int from, const Tensor& tensor, std::string_v
 void KernelSpan::begin()
 {
     m_startNs = m_context.queue->mark();
-    m_startCpuNs = threadCpuNs();
+    m_startCpuNs = m_context.m_hasMarks ? 0 : estimatedCpuNs(m_startNs);
 }
 
 void KernelSpan::end()
 {
-    const std::int64_t cpuNs = threadCpuNs() - m_startCpuNs;
     const std::int64_t endNs = m_context.queue->mark();
+    const std::int64_t cpuNs = m_context.m_hasMarks ? 0 : std::max<std::int64_t>(estimatedCpuNs(endNs) - m_startCpuNs, 1);
     m_context.record({.startNs = m_startNs,
                       .endNs = endNs,
                       .readyNs = m_startNs,

@@ -176,6 +176,7 @@ public:
 
 private:
     friend class Communication;
+    friend class KernelSpan;
     /// The span's kind of a communication; remembered, since asking the shared table costs more than a small transfer.
     std::uint32_t kindOf(std::string_view name, sim::OpClass, const CommGroup&, std::int64_t bytes);
     Communicator& m_communicator;

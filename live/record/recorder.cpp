@@ -60,4 +60,15 @@ std::int64_t threadCpuNs()
     return clockNs(CLOCK_THREAD_CPUTIME_ID);
 }
 
+std::int64_t estimatedCpuNs(std::int64_t wallNs)
+{
+    constexpr std::int64_t kTrustedNs = 50'000;
+    thread_local std::int64_t readAtNs = -kTrustedNs, cpuThenNs = 0;
+    if (wallNs - readAtNs >= kTrustedNs || wallNs < readAtNs) {
+        cpuThenNs = threadCpuNs();
+        readAtNs = wallNs;
+    }
+    return cpuThenNs + (wallNs - readAtNs);
+}
+
 } // namespace live

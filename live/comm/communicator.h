@@ -2,8 +2,10 @@
 // runtime does not know whether the other ranks live in this process, in another one, or on other machines.
 //
 // Rules every implementation keeps: members of a group issue their requests on it in the same order; sums are made in the order
-// of members, so that results do not depend on transport, timing or the number of workers; `sequence` is the request's place in
-// the run's one global order, and every rank issues by ascending sequence, so nothing can wait in a circle.
+// of members, so that results do not depend on transport, timing or the number of workers; requests of different groups never
+// wait for each other. `sequence` is the request's place in the run's one global order, in which every request comes after all
+// that it waits for (runtime/comm_plan.h): so nothing can wait in a circle. A rank may issue out of that order what it does not
+// wait for at once: a send, a reduction that runs beside the backward pass.
 #pragma once
 
 #include "live/kernels/device.h"

@@ -236,6 +236,15 @@ std::optional<int> LiveRun::pinned() const
     return m_pinned;
 }
 
+void LiveRun::predictWith(const sim::Efficiency& measured)
+{
+    {
+        const std::lock_guard lock(m_mutex);
+        m_measured = measured;
+    }
+    wake();
+}
+
 void LiveRun::saveTrace(const QString& path)
 {
     {
@@ -264,7 +273,8 @@ void LiveRun::work(const std::stop_token& stop)
     std::optional<Clock::time_point> endedAt;
     const Clock::time_point begin = Clock::now();
     bool first = true;
-    const std::string predictedText = m_scenarioText;
+    std::string predictedText = m_scenarioText;
+    std::optional<sim::Efficiency> measured;
     PredictionPtr early; // what was launched here is known before it answers
     if (!predictedText.empty())
         prediction = early = predict(predictedText, m_catalogue);
@@ -272,7 +282,7 @@ void LiveRun::work(const std::stop_token& stop)
         std::optional<WorkerEnd> end;
         std::optional<int> pinned;
         QString failure, savePath;
-        bool delivered = true;
+        bool delivered = true, calibrated = false;
         {
             std::unique_lock lock(m_mutex);
             m_wake.wait_for(lock, stop, first ? milliseconds{0} : kBetweenUpdates, [this] { return m_news; });
@@ -283,6 +293,10 @@ void LiveRun::work(const std::stop_token& stop)
             pinned = m_pinned;
             failure = m_failure;
             savePath = std::exchange(m_savePath, QString());
+            if (m_measured) {
+                measured = std::exchange(m_measured, std::nullopt);
+                calibrated = true;
+            }
             delivered = !m_update;
         }
         first = false;
@@ -303,10 +317,17 @@ void LiveRun::work(const std::stop_token& stop)
                     out.replies << QString::fromStdString(reply.message);
             changed = true;
             if (update.description) {
-                if (update.description->scenarioJson != predictedText)
-                    prediction = out.prediction = predict(update.description->scenarioJson, m_catalogue);
+                if (update.description->scenarioJson != predictedText) {
+                    predictedText = update.description->scenarioJson;
+                    prediction = out.prediction = predict(predictedText, m_catalogue, measured ? &*measured : nullptr);
+                }
                 shown = {};
             }
+        }
+        if (calibrated && !predictedText.empty()) {
+            prediction = out.prediction = predict(predictedText, m_catalogue, &*measured);
+            shown = {}; // its differences are others now
+            changed = true;
         }
         if (end && !endedAt)
             endedAt = now;

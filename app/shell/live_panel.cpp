@@ -110,7 +110,7 @@ LivePanel::LivePanel(Renderer renderer, QWidget* parent)
     auto* cardRow = new QFrame;
     setRole(cardRow, "header");
     auto* cards = new QHBoxLayout(cardRow);
-    cards->setContentsMargins(12, 8, 12, 8);
+    cards->setContentsMargins(12, 6, 12, 6);
     cards->setSpacing(8);
     for (MetricCard* card : {m_loss, m_step, m_parallel, m_tokens, m_memory, m_spans})
         cards->addWidget(card, 1);
@@ -137,9 +137,9 @@ LivePanel::LivePanel(Renderer renderer, QWidget* parent)
         splitter->setHandleWidth(1);
         splitter->setChildrenCollapsible(false);
     }
-    constexpr int kTenth = 100, kUpperShare = 9, kLowerShare = 14;
+    constexpr int kTenth = 100, kUpperShare = 1, kLowerShare = 2; // sixteen ranks twice in a window 900 pixels high
     m_upper->setSizes({4 * kTenth, 3 * kTenth, 3 * kTenth});
-    m_rows->setSizes({kUpperShare * kTenth, kLowerShare * kTenth});
+    m_rows->setSizes({kUpperShare * 10 * kTenth, kLowerShare * 10 * kTenth});
     for (int i = 0; i < m_upper->count(); ++i)
         m_upper->setStretchFactor(i, i == 0 ? 4 : 3);
     m_rows->setStretchFactor(0, kUpperShare);
@@ -177,6 +177,7 @@ void LivePanel::startAnew(const QString& name)
     m_name->setText(name);
     m_run.reset();
     m_prediction.reset();
+    m_uncalibratedSeconds.reset();
     m_picture.reset();
     m_pinned.reset();
     m_selection = m_shownSelection = {};
@@ -207,6 +208,8 @@ void LivePanel::show(const LiveUpdate& update)
         m_curves.setPlannedSteps(m_run->plannedSteps);
     }
     if (update.prediction) {
+        if (update.prediction->calibrated && m_prediction && !m_prediction->calibrated && m_prediction->simulation)
+            m_uncalibratedSeconds = m_prediction->simulation->metrics().stepTimeSeconds;
         m_prediction = update.prediction;
         m_grid.setSimulation(m_prediction->simulation);
         m_gridCanvas->requestFrame();
@@ -280,7 +283,7 @@ void LivePanel::showNumbers(const LiveUpdate& update)
         m_parallel->setValue(durationQuantity(static_cast<double>(m_picture->parallel.stepNs) * kSecondsPerNs));
         const double predicted =
             m_prediction && m_prediction->simulation ? m_prediction->simulation->metrics().stepTimeSeconds : 0;
-        m_parallel->setNote(predicted > 0 ? tr("predicted %1").arg(durationQuantity(predicted).text())
+        m_parallel->setNote(predicted > 0 ? tr("predicted %1").arg(predictionText(predicted))
                                           : tr("step %1").arg(m_picture->step));
     }
     std::int64_t most = 0, peak = 0;
@@ -299,6 +302,14 @@ void LivePanel::showNumbers(const LiveUpdate& update)
     }
 }
 
+/// "12.1 ms, 10.5 ms before calibrating"
+QString LivePanel::predictionText(double seconds) const
+{
+    const QString text = durationQuantity(seconds).text();
+    return m_uncalibratedSeconds ? tr("%1, %2 before calibrating").arg(text, durationQuantity(*m_uncalibratedSeconds).text())
+                                 : text;
+}
+
 void LivePanel::showPrediction()
 {
     ComparedTimelinesView::Side side{.caption = tr("Predicted").toStdString()};
@@ -309,7 +320,7 @@ void LivePanel::showPrediction()
         side.simulation = m_prediction->simulation;
         seconds = simulation.metrics().stepTimeSeconds;
         side.note = tr("%1  ·  %2, efficiencies of %3")
-                        .arg(durationQuantity(seconds).text(), QString::fromStdString(simulation.scenario().cluster.name),
+                        .arg(predictionText(seconds), QString::fromStdString(simulation.scenario().cluster.name),
                              QString::fromStdString(simulation.scenario().cluster.efficiency.id))
                         .toStdString();
         if (simulation.scenario().cluster.efficiency.id.empty())

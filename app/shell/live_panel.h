@@ -45,6 +45,7 @@ public:
     void runCommand(ViewCommand, bool fast);
     CanvasWidget& canvas(LivePicture) const;
     const DifferenceTable& differences() const { return *m_differences; }
+    const PredictionPtr& prediction() const { return m_prediction; }
     const StepPicturePtr& picture() const { return m_picture; }
     const LiveStatus& status() const { return m_status; }
     const std::vector<CurvePoint>& steps() const { return m_curves.points(); }
@@ -60,6 +61,7 @@ private:
     void showNumbers(const LiveUpdate&);
     void showTimelines();
     void showPrediction();
+    QString predictionText(double seconds) const;
     void selectionMayHaveChanged(CanvasWidget& by);
 
     Selection m_selection, m_shownSelection;
@@ -69,6 +71,7 @@ private:
     LiveStatus m_status;
     std::shared_ptr<const live::RunDescription> m_run;
     PredictionPtr m_prediction;
+    std::optional<double> m_uncalibratedSeconds; ///< predicted before this machine was measured
     StepPicturePtr m_picture;
     std::optional<int> m_pinned;
     LiveClock m_clock = LiveClock::parallel;

@@ -29,6 +29,8 @@ public:
     ~WorkerDialog() override;
     bool isDone() const { return m_done; }
     QString message() const;
+    /// Said after the message.
+    void addResult(const QString&);
 
 signals:
     void succeeded(const QString& output);

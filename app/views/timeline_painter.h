@@ -29,6 +29,8 @@ struct TimelineScene {
 };
 
 void paintTimeline(Canvas&, const TimelineScene&);
+/// The colours in use, or what the selected range holds, right-aligned; nothing where it does not fit. Returns the width drawn.
+float paintLegend(Canvas&, const TimelineScene&, Rect);
 
 /// Spans of one lane: each by itself where it is wide enough, else per pixel column the share of each class, stacked; what is
 /// left empty was idle.

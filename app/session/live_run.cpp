@@ -35,6 +35,13 @@ QString lastLines(const WorkerEnd& end)
     return end.lastLines.join(QLatin1Char('\n'));
 }
 
+/// Of a run that had begun: before its last words come reports of steps, which the curves show.
+QString lastWords(const WorkerEnd& end)
+{
+    constexpr qsizetype kWords = 3;
+    return end.lastLines.mid(std::max<qsizetype>(0, end.lastLines.size() - kWords)).join(QLatin1Char('\n'));
+}
+
 /// All that decides what a person is told.
 struct Facts {
     live::ViewerStateText viewer;
@@ -71,7 +78,7 @@ LiveStatus statusOf(const Facts& f)
                                  ? QObject::tr("What was received is kept.")
                                  : QObject::tr("All that was received up to step %1 is kept.").arg(f.records.lastStep());
         return {LivePhase::crashed, QObject::tr("The worker %1").arg(f.end->text()),
-                f.end->lastLines.isEmpty() ? kept : kept + QObject::tr(" It said last:\n") + lastLines(*f.end)};
+                f.end->lastLines.isEmpty() ? kept : kept + QObject::tr(" It said last:\n") + lastWords(*f.end)};
     }
     const QString said = QString::fromStdString(f.viewer.message);
     switch (f.viewer.state) {

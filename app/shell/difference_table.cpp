@@ -16,7 +16,8 @@ namespace app {
 namespace {
 
 enum Column { what, predicted, measured, difference, waiting, columns };
-constexpr int kLowestRow = 16, kHighestRow = 24;
+constexpr int kLowestRow = 15, kHighestRow = 24;
+constexpr int kWidthWithWaiting = 400; ///< below, tooltips alone tell who was waited for
 
 QString timeText(std::int64_t ns)
 {
@@ -82,12 +83,11 @@ DifferenceTable::DifferenceTable(QWidget* parent)
     m_table->setFocusPolicy(Qt::NoFocus);
     m_table->setShowGrid(false);
     m_table->setFont(uiFont(12));
-    m_table->horizontalHeader()->setFont(uiFont(11));
     m_table->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     m_table->setAccessibleName(tr("Predicted and measured times"));
     auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(12, 8, 8, 4);
-    column->setSpacing(4);
+    column->setContentsMargins(12, 6, 8, 2);
+    column->setSpacing(2);
     column->addWidget(m_title);
     column->addWidget(m_message, 1);
     column->addWidget(m_table, 1);
@@ -152,6 +152,7 @@ void DifferenceTable::addRow(const Row& entry)
 /// As high as leaves them all in sight.
 void DifferenceTable::fitRows()
 {
+    m_table->setColumnHidden(waiting, m_table->viewport()->width() < kWidthWithWaiting);
     if (m_table->rowCount() == 0)
         return;
     const int height = std::clamp(m_table->viewport()->height() / m_table->rowCount(), kLowestRow, kHighestRow);

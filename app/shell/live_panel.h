@@ -60,6 +60,7 @@ private:
     void showStatus(const LiveUpdate&);
     void showNumbers(const LiveUpdate&);
     void showTimelines();
+    const StepPicturePtr& shownPicture() const;
     void showPrediction();
     QString predictionText(double seconds) const;
     void selectionMayHaveChanged(CanvasWidget& by);
@@ -72,7 +73,8 @@ private:
     std::shared_ptr<const live::RunDescription> m_run;
     PredictionPtr m_prediction;
     std::optional<double> m_uncalibratedSeconds; ///< predicted before this machine was measured
-    StepPicturePtr m_picture;
+    StepPicturePtr m_picture;                    ///< newest, or pinned
+    StepPicturePtr m_wholePicture;               ///< newest of a step that is done
     std::optional<int> m_pinned;
     LiveClock m_clock = LiveClock::parallel;
     bool m_kernels = false;

@@ -128,9 +128,9 @@ void MainWindow::checkSerial()
 {
     auto* dialog = new WorkerDialog(
         {.title = tr("Check Against Serial"),
-         .what =
-             tr("Trains a few steps as laid out, and the same micro-batches on one rank; compares loss, gradient norm, gathered "
-                "gradients and weights."),
+         .what = tr("%1: trains a few steps as laid out, and the same micro-batches on one rank; compares loss, gradient norm, "
+                    "gathered gradients and weights.")
+                     .arg(QString::fromStdString(m_simulation->scenario().name)),
          .arguments = {QStringLiteral("run"), QStringLiteral("%FILE%"), QStringLiteral("--check-serial")},
          .program = {},
          .scenario = QByteArray::fromStdString(sim::resolvedText(m_simulation->scenario())),

@@ -117,6 +117,8 @@ struct ComparedTimelinesView::Data {
     /// The other half goes where this one went.
     void follow(const Half& leader)
     {
+        if (leader.isEmpty()) // it has no times of its own
+            return;
         Half& other = &leader == &upper ? lower : upper;
         if (&leader == &upper)
             share(upperSelection, selection);

@@ -30,11 +30,12 @@ public:
             story();
         const std::vector<Tick> marks = ticks(m_axis, kTickPixels);
         ruler(marks);
-        const Rect all{m_canvas.area().left, m_frame.rows.top, m_frame.scroll.right, m_frame.rows.bottom};
+        const Rect all{m_canvas.area().left, m_frame.rows.top - kAirOfText, m_frame.scroll.right,
+                       m_frame.rows.bottom + kAirOfText};
         m_canvas.pushClip(all);
         rowNames();
         m_canvas.popClip();
-        m_canvas.pushClip(m_frame.rows);
+        m_canvas.pushClip({m_frame.rows.left, all.top, m_frame.rows.right, all.bottom});
         for (int row = firstRow(); row < rowCount() && m_scene.rowTop(row) < m_frame.rows.bottom; ++row)
             drawRow(row, marks);
         afterEnd(m_frame.rows);
@@ -317,7 +318,7 @@ void Painter::rowName(int row, bool focused)
     const bool two = !severalLanes && room >= body + small + 4;
     const float nameHeight = m_canvas.textHeight(face);
     const auto inSight = [&](float textTop, float height) {
-        return textTop >= m_frame.rows.top - 1 && textTop + height <= m_frame.rows.bottom + 1;
+        return textTop >= m_frame.rows.top - kAirOfText && textTop + height <= m_frame.rows.bottom + kAirOfText;
     };
     const float nameTop = std::floor(top + (two ? (room - body - small) / 2 : (room - nameHeight) / 2));
     if (nameHeight <= room + 3 && inSight(nameTop, nameHeight))

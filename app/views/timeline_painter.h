@@ -28,6 +28,9 @@ struct TimelineScene {
     Rect laneOf(std::uint32_t track) const;
 };
 
+/// Text of so many pixels above and below its letters may lie beyond its row and the rows' edges.
+constexpr float kAirOfText = 2;
+
 void paintTimeline(Canvas&, const TimelineScene&);
 /// The colours in use, or what the selected range holds, right-aligned; nothing where it does not fit. Returns the width drawn.
 float paintLegend(Canvas&, const TimelineScene&, Rect);

@@ -319,6 +319,7 @@ QFrame* GalleryPage::makeDemo()
     setRole(card, "card");
     auto* title = new QLabel(tr("Live demo: sixteen ranks train on this machine"));
     setRole(title, "heading");
+    title->setWordWrap(true);
     auto* text =
         new QLabel(tr("A tiny Llama, TP 2 × CP 2 × PP 2 × DP 2, really trained for a few seconds: loss, memory and every span as "
                       "they come, below what was predicted. No GPU is needed."));

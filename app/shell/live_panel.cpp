@@ -27,13 +27,17 @@ QString durationOf(std::int64_t ns)
     return durationQuantity(static_cast<double>(ns) * kSecondsPerNs).text();
 }
 
-/// "+23 %", "−4.1 %".
+/// "+23 % against the prediction", "21 times the prediction".
 QString deviationText(double measured, double predicted)
 {
-    const double share = measured / predicted - 1;
-    const double percent = std::abs(share) * 100;
-    const QString sign = share >= 0 ? QStringLiteral("+") : QStringLiteral("−");
-    return sign + (percent < 10 ? QString::number(percent, 'f', 1) : separated(std::llround(percent))) + QStringLiteral(" %");
+    constexpr double kManyTimes = 3; // percents say nothing any more
+    const double ratio = measured / predicted;
+    if (ratio >= kManyTimes)
+        return QObject::tr("%1 times the prediction").arg(separated(std::llround(ratio)));
+    const double percent = std::abs(ratio - 1) * 100;
+    const QString sign = ratio >= 1 ? QStringLiteral("+") : QStringLiteral("−");
+    return QObject::tr("%1%2 % against the prediction")
+        .arg(sign, percent < 10 ? QString::number(percent, 'f', 1) : separated(std::llround(percent)));
 }
 
 CurvePoint pointOf(const live::StepSummary& step)
@@ -374,9 +378,8 @@ void LivePanel::showTimelines()
         if (shown.problem.isEmpty()) {
             QString note = durationOf(shown.stepNs);
             if (m_prediction && m_prediction->simulation && picture->complete)
-                note += tr(", %1 against the prediction")
-                            .arg(deviationText(static_cast<double>(shown.stepNs) * kSecondsPerNs,
-                                               m_prediction->simulation->metrics().stepTimeSeconds));
+                note += QStringLiteral(", %1").arg(deviationText(static_cast<double>(shown.stepNs) * kSecondsPerNs,
+                                                                 m_prediction->simulation->metrics().stepTimeSeconds));
             note += QStringLiteral("  ·  ") + tr("step %1").arg(picture->step) +
                     (picture->complete ? QString() : tr(", still running")) + (m_pinned ? tr(", kept") : QString());
             side.note = note.toStdString();

@@ -4,6 +4,7 @@
 #include "app/shell/style.h"
 #include "sim/error.h"
 
+#include <QCheckBox>
 #include <QComboBox>
 #include <QFileDialog>
 #include <QGridLayout>
@@ -29,8 +30,8 @@ QLabel* smallLabel(const QString& text)
 } // namespace
 
 AttachDialog::AttachDialog(QWidget* parent)
-    : QDialog(parent), m_address(new QComboBox), m_addressNote(smallLabel({})), m_problem(new QLabel), m_keys(new QWidget),
-      m_attach(new QPushButton(tr("Attach")))
+    : QDialog(parent), m_address(new QComboBox), m_addressNote(smallLabel({})), m_problem(new QLabel),
+      m_demandsKeys(new QCheckBox(tr("The run demands keys"))), m_keys(new QWidget), m_attach(new QPushButton(tr("Attach")))
 {
     setObjectName(QStringLiteral("attachDialog"));
     setWindowTitle(tr("Attach to a Run"));
@@ -76,6 +77,7 @@ AttachDialog::AttachDialog(QWidget* parent)
     auto* cancel = new QPushButton(tr("Cancel"));
     connect(cancel, &QPushButton::clicked, this, &QDialog::reject);
     connect(m_attach, &QPushButton::clicked, this, &AttachDialog::tryToAttach);
+    connect(m_demandsKeys, &QCheckBox::toggled, this, &AttachDialog::addressChanged);
     connect(m_address, &QComboBox::currentTextChanged, this, &AttachDialog::addressChanged);
     auto* buttons = new QHBoxLayout;
     buttons->setSpacing(8);
@@ -91,6 +93,7 @@ AttachDialog::AttachDialog(QWidget* parent)
     column->addWidget(addressLabel);
     column->addWidget(m_address);
     column->addWidget(m_addressNote);
+    column->addWidget(m_demandsKeys);
     column->addWidget(m_keys);
     column->addWidget(m_problem);
     column->addSpacing(8);
@@ -126,20 +129,26 @@ void AttachDialog::addressChanged()
     m_addressNote->setText(!known  ? tr("An address begins with tcp:// or ipc://, as in %1 or ipc:///tmp/run.").arg(kExample)
                            : local ? tr("What the run said it listens at: rankscope-live run FILE --listen %1").arg(endpoint)
                                    : tr("On another machine: both sides must show keys."));
-    m_keys->setVisible(known && !local);
+    m_demandsKeys->setVisible(known && local);
+    m_keys->setVisible(known && needsKeys());
     m_attach->setEnabled(known);
     m_problem->hide();
     adjustSize();
+}
+
+bool AttachDialog::needsKeys() const
+{
+    return !live::isLocalEndpoint(m_address->currentText().trimmed().toStdString()) || m_demandsKeys->isChecked();
 }
 
 void AttachDialog::tryToAttach()
 {
     const QString endpoint = m_address->currentText().trimmed();
     std::optional<live::ViewerKeys> keys;
-    if (!live::isLocalEndpoint(endpoint.toStdString())) {
+    if (needsKeys()) {
         try {
             if (m_own->text().isEmpty() || m_server->text().isEmpty())
-                throw sim::Error(tr("Both keys are needed for a run on another machine.").toStdString());
+                throw sim::Error(tr("Both keys are needed: your own key file and the key of the run.").toStdString());
             keys = live::ViewerKeys{live::readPublicKey(m_server->text().trimmed().toStdString()),
                                     live::readKeyPair(m_own->text().trimmed().toStdString())};
         } catch (const sim::Error& error) {

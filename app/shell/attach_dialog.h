@@ -7,6 +7,7 @@
 
 #include <optional>
 
+class QCheckBox;
 class QComboBox;
 class QGridLayout;
 class QLabel;
@@ -26,10 +27,12 @@ signals:
 private:
     QLineEdit* addKeyRow(QGridLayout&, int row, const QString& name, const QString& hint);
     void addressChanged();
+    bool needsKeys() const;
     void tryToAttach();
 
     QComboBox* m_address;
     QLabel *m_addressNote, *m_problem;
+    QCheckBox* m_demandsKeys; ///< of a local address: the end of a tunnel, perhaps
     QWidget* m_keys;
     QLineEdit *m_own, *m_server;
     QPushButton* m_attach;

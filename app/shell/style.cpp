@@ -144,7 +144,7 @@ QListView[role="plain"]::item:hover { background: @hover; }
 
 QColor mixed(const QColor& a, const QColor& b, qreal shareOfB)
 {
-    const auto mix = [&](int x, int y) { return static_cast<int>(x + (y - x) * shareOfB + 0.5); };
+    const auto mix = [&](int x, int y) { return qRound(x + (y - x) * shareOfB); };
     return QColor(mix(a.red(), b.red()), mix(a.green(), b.green()), mix(a.blue(), b.blue()));
 }
 

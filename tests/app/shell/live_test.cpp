@@ -10,6 +10,7 @@
 #include "tests/app/session/session_fixtures.h"
 
 #include <QApplication>
+#include <QCheckBox>
 #include <QComboBox>
 #include <QFileInfo>
 #include <QImage>
@@ -264,6 +265,9 @@ TEST_F(AttachTest, KeysAreAskedForWhereARunIsElsewhere)
 {
     type(QStringLiteral("tcp://127.0.0.1:5555"));
     EXPECT_FALSE(asksForKeys());
+    dialog.findChild<QCheckBox*>()->setChecked(true); // the end of a tunnel
+    EXPECT_TRUE(asksForKeys());
+    dialog.findChild<QCheckBox*>()->setChecked(false);
     type(QStringLiteral("tcp://node7:5555"));
     EXPECT_TRUE(asksForKeys());
     QString endpoint;

@@ -35,6 +35,13 @@ QString lastLines(const WorkerEnd& end)
     return end.lastLines.join(QLatin1Char('\n'));
 }
 
+/// Of a run that had begun: before its last words come reports of steps, which the curves show.
+QString lastWords(const WorkerEnd& end)
+{
+    constexpr qsizetype kWords = 3;
+    return end.lastLines.mid(std::max<qsizetype>(0, end.lastLines.size() - kWords)).join(QLatin1Char('\n'));
+}
+
 /// All that decides what a person is told.
 struct Facts {
     live::ViewerStateText viewer;
@@ -71,7 +78,7 @@ LiveStatus statusOf(const Facts& f)
                                  ? QObject::tr("What was received is kept.")
                                  : QObject::tr("All that was received up to step %1 is kept.").arg(f.records.lastStep());
         return {LivePhase::crashed, QObject::tr("The worker %1").arg(f.end->text()),
-                f.end->lastLines.isEmpty() ? kept : kept + QObject::tr(" It said last:\n") + lastLines(*f.end)};
+                f.end->lastLines.isEmpty() ? kept : kept + QObject::tr(" It said last:\n") + lastWords(*f.end)};
     }
     const QString said = QString::fromStdString(f.viewer.message);
     switch (f.viewer.state) {
@@ -236,6 +243,15 @@ std::optional<int> LiveRun::pinned() const
     return m_pinned;
 }
 
+void LiveRun::predictWith(const sim::Efficiency& measured)
+{
+    {
+        const std::lock_guard lock(m_mutex);
+        m_measured = measured;
+    }
+    wake();
+}
+
 void LiveRun::saveTrace(const QString& path)
 {
     {
@@ -264,7 +280,8 @@ void LiveRun::work(const std::stop_token& stop)
     std::optional<Clock::time_point> endedAt;
     const Clock::time_point begin = Clock::now();
     bool first = true;
-    const std::string predictedText = m_scenarioText;
+    std::string predictedText = m_scenarioText;
+    std::optional<sim::Efficiency> measured;
     PredictionPtr early; // what was launched here is known before it answers
     if (!predictedText.empty())
         prediction = early = predict(predictedText, m_catalogue);
@@ -272,7 +289,7 @@ void LiveRun::work(const std::stop_token& stop)
         std::optional<WorkerEnd> end;
         std::optional<int> pinned;
         QString failure, savePath;
-        bool delivered = true;
+        bool delivered = true, calibrated = false;
         {
             std::unique_lock lock(m_mutex);
             m_wake.wait_for(lock, stop, first ? milliseconds{0} : kBetweenUpdates, [this] { return m_news; });
@@ -283,6 +300,10 @@ void LiveRun::work(const std::stop_token& stop)
             pinned = m_pinned;
             failure = m_failure;
             savePath = std::exchange(m_savePath, QString());
+            if (m_measured) {
+                measured = std::exchange(m_measured, std::nullopt);
+                calibrated = true;
+            }
             delivered = !m_update;
         }
         first = false;
@@ -303,10 +324,17 @@ void LiveRun::work(const std::stop_token& stop)
                     out.replies << QString::fromStdString(reply.message);
             changed = true;
             if (update.description) {
-                if (update.description->scenarioJson != predictedText)
-                    prediction = out.prediction = predict(update.description->scenarioJson, m_catalogue);
+                if (update.description->scenarioJson != predictedText) {
+                    predictedText = update.description->scenarioJson;
+                    prediction = out.prediction = predict(predictedText, m_catalogue, measured ? &*measured : nullptr);
+                }
                 shown = {};
             }
+        }
+        if (calibrated && !predictedText.empty()) {
+            prediction = out.prediction = predict(predictedText, m_catalogue, &*measured);
+            shown = {}; // its differences are others now
+            changed = true;
         }
         if (end && !endedAt)
             endedAt = now;

@@ -93,6 +93,8 @@ public:
     /// The picture stays on this step; nothing: follows the run.
     void pin(std::optional<int> step);
     std::optional<int> pinned() const;
+    /// Predicts the run anew, with what was measured of its machine.
+    void predictWith(const sim::Efficiency& measured);
     /// All steps whose spans are kept, as .pftrace or .json. Answers by traceSaved or traceNotSaved.
     void saveTrace(const QString& path);
 
@@ -126,7 +128,8 @@ private:
     QString m_failure; ///< why nothing was started
     std::optional<int> m_pinned;
     QString m_savePath;
-    std::optional<LiveUpdate> m_update; ///< not delivered yet
+    std::optional<sim::Efficiency> m_measured; ///< not predicted with yet
+    std::optional<LiveUpdate> m_update;        ///< not delivered yet
     QString m_saved, m_saveProblem;
 
     std::jthread m_thread; ///< last: ends before what it uses

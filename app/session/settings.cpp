@@ -5,8 +5,9 @@
 
 namespace app {
 namespace {
-constexpr int kMostRecentFiles = 10;
+constexpr int kMostRecentFiles = 10, kMostRecentAddresses = 8;
 const QString kRecentKey = QStringLiteral("files/recent");
+const QString kAddressesKey = QStringLiteral("attach/recent");
 } // namespace
 
 QSettings userSettings()
@@ -38,6 +39,19 @@ void addRecentFile(const QString& path)
 void clearRecentFiles()
 {
     userSettings().remove(kRecentKey);
+}
+
+QStringList recentAddresses()
+{
+    return userSettings().value(kAddressesKey).toStringList();
+}
+
+void addRecentAddress(const QString& endpoint)
+{
+    QStringList addresses = recentAddresses();
+    addresses.removeAll(endpoint);
+    addresses.prepend(endpoint);
+    userSettings().setValue(kAddressesKey, addresses.mid(0, kMostRecentAddresses));
 }
 
 } // namespace app

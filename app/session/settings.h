@@ -16,4 +16,8 @@ QStringList recentFiles();
 void addRecentFile(const QString& path);
 void clearRecentFiles();
 
+/// Where runs were watched, newest first.
+QStringList recentAddresses();
+void addRecentAddress(const QString& endpoint);
+
 } // namespace app

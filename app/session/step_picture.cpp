@@ -168,11 +168,12 @@ void fill(StepPicture::OnClock& clock, const StepRecords& records, std::span<con
 
 } // namespace
 
-PredictionPtr predict(const std::string& scenarioJson, const sim::Catalogue& catalogue)
+PredictionPtr predict(const std::string& scenarioJson, const sim::Catalogue& catalogue, const sim::Efficiency* measured)
 {
     auto out = std::make_shared<Prediction>();
+    out->calibrated = measured != nullptr;
     try {
-        const auto resolved = sim::ScenarioDocument::parse(scenarioJson).resolve(catalogue);
+        auto resolved = sim::ScenarioDocument::parse(scenarioJson).resolve(catalogue);
         if (!resolved.scenario) {
             out->problem = resolved.problems.empty() ? QObject::tr("its scenario is not legal")
                                                      : QString::fromStdString(resolved.problems.front().text());
@@ -182,6 +183,8 @@ PredictionPtr predict(const std::string& scenarioJson, const sim::Catalogue& cat
             out->problem = QObject::tr("%1 ranks are too many to predict each by itself; up to %2").arg(ranks).arg(kMostRanks);
             return out;
         }
+        if (measured)
+            resolved.scenario->cluster.efficiency = *measured;
         const SimulationPtr simulation = sim::simulate(*resolved.scenario, {.full = true});
         out->kernels = std::make_shared<const sim::Trace>(simulation->trace(sim::TraceDetail::kernels));
         out->timeUse = std::make_shared<const sim::Trace>(timeUseTrace(*out->kernels));

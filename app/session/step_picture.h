@@ -16,12 +16,14 @@ namespace app {
 /// What the simulator says about the same job, rank by rank.
 struct Prediction {
     SimulationPtr simulation;  ///< nullptr: `problem` says why there is none
+    bool calibrated = false;   ///< with what was measured of this machine
     TracePtr timeUse, kernels; ///< as of a StepPicture
     QString problem;
 };
 using PredictionPtr = std::shared_ptr<const Prediction>;
-/// Of a resolved scenario's text. Never throws. O(ops of all ranks).
-PredictionPtr predict(const std::string& scenarioJson, const sim::Catalogue&);
+/// Of a resolved scenario's text; with `measured`, if any, instead of the efficiency that it names. Never throws. O(ops of all
+/// ranks).
+PredictionPtr predict(const std::string& scenarioJson, const sim::Catalogue&, const sim::Efficiency* measured = nullptr);
 
 enum class LiveClock {
     wall,    ///< as it was: on fewer cores than ranks they take turns

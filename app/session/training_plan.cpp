@@ -52,6 +52,8 @@ double bytesOf(sim::Precision precision)
 QString gibText(std::int64_t bytes)
 {
     const double gib = static_cast<double>(bytes) / kBytesOfGib;
+    if (gib >= 1024)
+        return QObject::tr("%1 TiB").arg(gib / 1024, 0, 'f', 0);
     return gib < 1 ? QObject::tr("%1 MiB").arg(std::max(1LL, std::llround(gib * 1024)))
                    : QObject::tr("%1 GiB").arg(gib, 0, 'f', gib < 10 ? 1 : 0);
 }
@@ -60,7 +62,14 @@ QString secondsText(double seconds)
 {
     if (seconds < 1)
         return QObject::tr("well under a second");
-    return seconds < 120 ? QObject::tr("%1 s").arg(std::llround(seconds)) : QObject::tr("%1 min").arg(std::llround(seconds / 60));
+    constexpr double kMinute = 60, kHour = 60 * kMinute, kDay = 24 * kHour, kYear = 365 * kDay;
+    for (const auto& [unit, text] : {std::pair{kYear, QObject::tr("about %1 years")},
+                                     {kDay, QObject::tr("about %1 days")},
+                                     {kHour, QObject::tr("about %1 hours")},
+                                     {kMinute, QObject::tr("about %1 min")}})
+        if (seconds >= 2 * unit)
+            return text.arg(std::llround(seconds / unit));
+    return QObject::tr("about %1 s").arg(std::llround(seconds));
 }
 
 /// kB of a line of /proc/meminfo.
@@ -163,7 +172,7 @@ TrainingPlan planTraining(const sim::Simulation& simulation, const Machine& mach
                           .arg(plan.ranks)
                           .arg(machine.cores);
     plan.text +=
-        QObject::tr(" It takes %1%2. A step takes %3 or so on the CPU.")
+        QObject::tr(" It takes %1%2. A step takes %3 on the CPU.")
             .arg(memory, machine.freeBytes > 0 ? QObject::tr("; %1 are free").arg(gibText(machine.freeBytes)) : QString(),
                  secondsText(plan.stepSeconds));
     QStringList problems;
@@ -175,7 +184,7 @@ TrainingPlan planTraining(const sim::Simulation& simulation, const Machine& mach
     if (machine.freeBytes > 0 && static_cast<double>(need) > kShareOfMemory * static_cast<double>(machine.freeBytes))
         problems << QObject::tr("It needs about %1, and %2 are free.").arg(gibText(need), gibText(machine.freeBytes));
     else if (plan.stepSeconds > kSlowStepSeconds)
-        problems << QObject::tr("A step would take about %1 on %2 cores.").arg(secondsText(plan.stepSeconds)).arg(machine.cores);
+        problems << QObject::tr("A step would take %1 on %2 cores.").arg(secondsText(plan.stepSeconds)).arg(machine.cores);
     plan.problem = problems.join(QLatin1Char(' '));
     plan.fits = problems.isEmpty();
     return plan;

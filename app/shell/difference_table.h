@@ -21,8 +21,15 @@ public:
     QString text() const;
 
 private:
-    void addRow(const QString& name, std::int64_t predictedNs, std::int64_t measuredNs, const QString& explanation, bool total,
-                const QString& tip = {});
+    struct Row {
+        QString name;
+        std::int64_t predictedNs = 0, measuredNs = 0, waitedNs = 0; ///< waited: of what was measured
+        QString waitedFor = {}, tip = {};
+        bool isTotal = false;
+    };
+    void addRow(const Row&);
+    void fitRows();
+    bool eventFilter(QObject*, QEvent*) override;
 
     QLabel *m_title, *m_message;
     QTableWidget* m_table;

@@ -28,6 +28,7 @@ constexpr int kCardHeight = 116;
 constexpr int kCardGap = 12;
 constexpr int kNarrowestCard = 340;
 constexpr int kEntryRole = Qt::UserRole;
+const QString kDemoName = QStringLiteral("64-tiny-4d-sixteen-ranks");
 
 /// Text in at most `lines` lines, the last one elided.
 void drawLines(QPainter& painter, const QRectF& area, const QString& text, int lines)
@@ -144,7 +145,7 @@ void CardList::resizeEvent(QResizeEvent* event)
 GalleryPage::GalleryPage(QWidget* parent)
     : QFrame(parent), m_search(new QLineEdit), m_cards(new CardList), m_model(new QStandardItemModel(this)),
       m_delegate(new GalleryDelegate(m_entries, this)), m_recent(new QListWidget), m_recentTitle(new QLabel(tr("RECENT"))),
-      m_nothing(new QLabel(tr("Nothing in the gallery matches."))), m_recoveries(new QVBoxLayout)
+      m_nothing(new QLabel(tr("Nothing in the gallery matches."))), m_recoveries(new QVBoxLayout), m_demo(makeDemo())
 {
     setRole(this, "page");
     auto* title = new QLabel(QStringLiteral("Rankscope"));
@@ -208,6 +209,10 @@ GalleryPage::GalleryPage(QWidget* parent)
     main->setContentsMargins(24, 24, 8, 0);
     main->setSpacing(16);
     main->addLayout(head);
+    auto* demoRow = new QHBoxLayout; // as wide as the cards
+    demoRow->setContentsMargins(0, 0, kCardGap + 12, 0);
+    demoRow->addWidget(m_demo);
+    main->addLayout(demoRow);
     main->addWidget(m_nothing);
     main->addWidget(m_cards, 1);
     auto* page = new QHBoxLayout(this);
@@ -236,6 +241,10 @@ void GalleryPage::setEntries(std::vector<GalleryEntry> entries)
 {
     m_entries = std::move(entries);
     m_delegate->forgetThumbnails();
+    m_demoPath.clear();
+    for (const GalleryEntry& entry : m_entries)
+        if (QFileInfo(entry.path).completeBaseName() == kDemoName)
+            m_demoPath = entry.path;
     filter();
 }
 
@@ -303,8 +312,37 @@ QStringList GalleryPage::shownFiles() const
     return out;
 }
 
+/// One click to a training that runs.
+QFrame* GalleryPage::makeDemo()
+{
+    auto* card = new QFrame;
+    setRole(card, "card");
+    auto* title = new QLabel(tr("Live demo: sixteen ranks train on this machine"));
+    setRole(title, "heading");
+    title->setWordWrap(true);
+    auto* text =
+        new QLabel(tr("A tiny Llama, TP 2 × CP 2 × PP 2 × DP 2, really trained for a few seconds: loss, memory and every span as "
+                      "they come, below what was predicted. No GPU is needed."));
+    setRole(text, "muted");
+    text->setWordWrap(true);
+    auto* start = new QPushButton(tr("Start Live Demo"));
+    setRole(start, "primary");
+    connect(start, &QPushButton::clicked, this, [this] { emit demoRequested(m_demoPath); });
+    auto* words = new QVBoxLayout;
+    words->setSpacing(2);
+    words->addWidget(title);
+    words->addWidget(text);
+    auto* row = new QHBoxLayout(card);
+    row->setContentsMargins(16, 10, 16, 10);
+    row->setSpacing(16);
+    row->addLayout(words, 1);
+    row->addWidget(start, 0, Qt::AlignVCenter);
+    return card;
+}
+
 void GalleryPage::filter()
 {
+    m_demo->setVisible(!m_demoPath.isEmpty() && m_search->text().isEmpty());
     m_model->clear();
     for (std::size_t i = 0; i < m_entries.size(); ++i) {
         if (!m_entries[i].matches(m_search->text()))

@@ -50,11 +50,13 @@ public:
 
 signals:
     void openRequested(const QString& path);
+    void demoRequested(const QString& path);
     void openOtherRequested();
     void recoverRequested(int index);
     void discardRequested(int index);
 
 private:
+    QFrame* makeDemo();
     void filter();
 
     std::vector<GalleryEntry> m_entries;
@@ -65,6 +67,8 @@ private:
     QListWidget* m_recent;
     QLabel *m_recentTitle, *m_nothing;
     QVBoxLayout* m_recoveries;
+    QFrame* m_demo;     ///< of a live training
+    QString m_demoPath; ///< empty: the gallery has none
 };
 
 } // namespace app

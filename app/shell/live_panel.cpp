@@ -27,13 +27,17 @@ QString durationOf(std::int64_t ns)
     return durationQuantity(static_cast<double>(ns) * kSecondsPerNs).text();
 }
 
-/// "+23 %", "−4.1 %".
+/// "+23 % against the prediction", "21 times the prediction".
 QString deviationText(double measured, double predicted)
 {
-    const double share = measured / predicted - 1;
-    const double percent = std::abs(share) * 100;
-    const QString sign = share >= 0 ? QStringLiteral("+") : QStringLiteral("−");
-    return sign + (percent < 10 ? QString::number(percent, 'f', 1) : separated(std::llround(percent))) + QStringLiteral(" %");
+    constexpr double kManyTimes = 3; // percents say nothing any more
+    const double ratio = measured / predicted;
+    if (ratio >= kManyTimes)
+        return QObject::tr("%1 times the prediction").arg(separated(std::llround(ratio)));
+    const double percent = std::abs(ratio - 1) * 100;
+    const QString sign = ratio >= 1 ? QStringLiteral("+") : QStringLiteral("−");
+    return QObject::tr("%1%2 % against the prediction")
+        .arg(sign, percent < 10 ? QString::number(percent, 'f', 1) : separated(std::llround(percent)));
 }
 
 CurvePoint pointOf(const live::StepSummary& step)
@@ -110,7 +114,7 @@ LivePanel::LivePanel(Renderer renderer, QWidget* parent)
     auto* cardRow = new QFrame;
     setRole(cardRow, "header");
     auto* cards = new QHBoxLayout(cardRow);
-    cards->setContentsMargins(12, 8, 12, 8);
+    cards->setContentsMargins(12, 6, 12, 6);
     cards->setSpacing(8);
     for (MetricCard* card : {m_loss, m_step, m_parallel, m_tokens, m_memory, m_spans})
         cards->addWidget(card, 1);
@@ -124,6 +128,7 @@ LivePanel::LivePanel(Renderer renderer, QWidget* parent)
     m_gridCanvas->setAccessibleName(tr("Rank grid of the run"));
     m_curvesCanvas->setAccessibleName(tr("Loss and step time"));
     m_timelinesCanvas->setAccessibleName(tr("Predicted and measured timeline"));
+    m_grid.setHint(tr("They appear once the run has told what it is.").toStdString());
     m_curves.setChosen([this](int step) { emit stepChosen(step); });
 
     constexpr int kNarrowest = 240;
@@ -137,9 +142,9 @@ LivePanel::LivePanel(Renderer renderer, QWidget* parent)
         splitter->setHandleWidth(1);
         splitter->setChildrenCollapsible(false);
     }
-    constexpr int kTenth = 100, kUpperShare = 9, kLowerShare = 14;
+    constexpr int kTenth = 100, kUpperShare = 1, kLowerShare = 2; // sixteen ranks twice in a window 900 pixels high
     m_upper->setSizes({4 * kTenth, 3 * kTenth, 3 * kTenth});
-    m_rows->setSizes({kUpperShare * kTenth, kLowerShare * kTenth});
+    m_rows->setSizes({kUpperShare * 10 * kTenth, kLowerShare * 10 * kTenth});
     for (int i = 0; i < m_upper->count(); ++i)
         m_upper->setStretchFactor(i, i == 0 ? 4 : 3);
     m_rows->setStretchFactor(0, kUpperShare);
@@ -177,7 +182,10 @@ void LivePanel::startAnew(const QString& name)
     m_name->setText(name);
     m_run.reset();
     m_prediction.reset();
+    m_uncalibratedSeconds.reset();
     m_picture.reset();
+    m_wholePicture.reset();
+    m_status = {};
     m_pinned.reset();
     m_selection = m_shownSelection = {};
     m_curves.clear();
@@ -186,7 +194,7 @@ void LivePanel::startAnew(const QString& name)
     m_differences->showNothing(tr("The first step tells."));
     for (MetricCard* card : {m_loss, m_step, m_parallel, m_tokens, m_memory, m_spans}) {
         card->setValue({QStringLiteral("–"), {}});
-        card->setNote({});
+        card->setNote(QStringLiteral(" ")); // keeps its line, so that nothing moves when the first step comes
     }
     m_lastSeconds = 0;
     showPrediction();
@@ -207,6 +215,8 @@ void LivePanel::show(const LiveUpdate& update)
         m_curves.setPlannedSteps(m_run->plannedSteps);
     }
     if (update.prediction) {
+        if (update.prediction->calibrated && m_prediction && !m_prediction->calibrated && m_prediction->simulation)
+            m_uncalibratedSeconds = m_prediction->simulation->metrics().stepTimeSeconds;
         m_prediction = update.prediction;
         m_grid.setSimulation(m_prediction->simulation);
         m_gridCanvas->requestFrame();
@@ -227,8 +237,11 @@ void LivePanel::show(const LiveUpdate& update)
         m_grid.setNow(std::move(now));
         m_gridCanvas->requestFrame();
     }
-    if (update.picture)
+    if (update.picture) {
         m_picture = update.picture;
+        if (m_picture->complete)
+            m_wholePicture = m_picture;
+    }
     showStatus(update);
     showNumbers(update);
     if (update.picture || update.prediction || !m_picture)
@@ -253,9 +266,13 @@ void LivePanel::showStatus(const LiveUpdate& update)
 
     QStringList lines = update.replies;
     if (!m_status.detail.isEmpty())
-        lines.prepend(m_status.detail);
+        lines = m_status.detail.split(QLatin1Char('\n')) + lines;
+    m_detail->setToolTip(lines.join(QLatin1Char('\n')));
+    constexpr qsizetype kMostLines = 6;
+    if (lines.size() > kMostLines)
+        lines = lines.mid(0, kMostLines - 1) << tr("… %1 more lines").arg(lines.size() - kMostLines + 1);
     m_detail->setText(lines.join(QLatin1Char('\n')));
-    setRole(m_detail, isWorse(m_status.phase) ? "error" : "muted");
+    setRole(m_detail, m_status.phase == LivePhase::cannotStart || m_status.phase == LivePhase::refused ? "error" : "muted");
     m_detailFrame->setVisible(!lines.isEmpty());
 }
 
@@ -276,12 +293,14 @@ void LivePanel::showNumbers(const LiveUpdate& update)
             m_tokens->setValue({separated(std::llround(last.tokensPerSecond)), {}});
         m_tokens->setNote(tr("of all ranks, wall clock"));
     }
-    if (m_picture && m_picture->parallel.timeUse) {
-        m_parallel->setValue(durationQuantity(static_cast<double>(m_picture->parallel.stepNs) * kSecondsPerNs));
+    if (m_wholePicture && m_wholePicture->parallel.timeUse) {
+        m_parallel->setValue(durationQuantity(static_cast<double>(m_wholePicture->parallel.stepNs) * kSecondsPerNs));
         const double predicted =
             m_prediction && m_prediction->simulation ? m_prediction->simulation->metrics().stepTimeSeconds : 0;
-        m_parallel->setNote(predicted > 0 ? tr("predicted %1").arg(durationQuantity(predicted).text())
-                                          : tr("step %1").arg(m_picture->step));
+        const QString before =
+            m_uncalibratedSeconds ? tr(", was %1").arg(durationQuantity(*m_uncalibratedSeconds).text()) : QString();
+        m_parallel->setNote(predicted > 0 ? tr("predicted %1").arg(durationQuantity(predicted).text()) + before
+                                          : tr("step %1").arg(m_wholePicture->step));
     }
     std::int64_t most = 0, peak = 0;
     for (const RankReading& rank : update.ranks) {
@@ -299,6 +318,14 @@ void LivePanel::showNumbers(const LiveUpdate& update)
     }
 }
 
+/// "12.1 ms, 10.5 ms before calibrating"
+QString LivePanel::predictionText(double seconds) const
+{
+    const QString text = durationQuantity(seconds).text();
+    return m_uncalibratedSeconds ? tr("%1, %2 before calibrating").arg(text, durationQuantity(*m_uncalibratedSeconds).text())
+                                 : text;
+}
+
 void LivePanel::showPrediction()
 {
     ComparedTimelinesView::Side side{.caption = tr("Predicted").toStdString()};
@@ -309,7 +336,7 @@ void LivePanel::showPrediction()
         side.simulation = m_prediction->simulation;
         seconds = simulation.metrics().stepTimeSeconds;
         side.note = tr("%1  ·  %2, efficiencies of %3")
-                        .arg(durationQuantity(seconds).text(), QString::fromStdString(simulation.scenario().cluster.name),
+                        .arg(predictionText(seconds), QString::fromStdString(simulation.scenario().cluster.name),
                              QString::fromStdString(simulation.scenario().cluster.efficiency.id))
                         .toStdString();
         if (simulation.scenario().cluster.efficiency.id.empty())
@@ -323,39 +350,48 @@ void LivePanel::showPrediction()
     m_curves.setPredictedSeconds(seconds);
 }
 
+/// What cannot be replayed before it is done: the last step that is.
+const StepPicturePtr& LivePanel::shownPicture() const
+{
+    const bool isWaitedFor = m_picture && !m_picture->complete && !m_pinned && m_clock == LiveClock::parallel && m_wholePicture;
+    return isWaitedFor ? m_wholePicture : m_picture;
+}
+
 void LivePanel::showTimelines()
 {
+    const StepPicturePtr& picture = shownPicture();
     ComparedTimelinesView::Side side;
     const QString clockText = m_clock == LiveClock::wall ? tr("wall clock") : tr("as if parallel");
     side.caption = tr("Measured, %1").arg(clockText).toStdString();
-    if (!m_picture) {
+    if (!picture) {
         side.caption = tr("Measured").toStdString();
-        side.message =
-            (hasEnded(m_status.phase) ? tr("No step was received.") : tr("The first step is on its way.")).toStdString();
+        side.message = (hasEnded(m_status.phase)                ? tr("No step was received.")
+                        : m_status.phase == LivePhase::starting ? tr("It appears with the first step.")
+                                                                : tr("The first step is on its way."))
+                           .toStdString();
         if (hasEnded(m_status.phase))
             m_differences->showNothing(tr("No step was received."));
     } else {
-        const StepPicture::OnClock& shown = m_picture->on(m_clock);
+        const StepPicture::OnClock& shown = picture->on(m_clock);
         side.trace = m_kernels ? shown.kernels : shown.timeUse;
         side.simulation = m_prediction ? m_prediction->simulation : nullptr;
         if (shown.problem.isEmpty()) {
             QString note = durationOf(shown.stepNs);
-            if (m_prediction && m_prediction->simulation && m_picture->complete)
-                note += tr(", %1 against the prediction")
-                            .arg(deviationText(static_cast<double>(shown.stepNs) * kSecondsPerNs,
-                                               m_prediction->simulation->metrics().stepTimeSeconds));
-            note += QStringLiteral("  ·  ") + tr("step %1").arg(m_picture->step) +
-                    (m_picture->complete ? QString() : tr(", still running")) + (m_pinned ? tr(", kept") : QString());
+            if (m_prediction && m_prediction->simulation && picture->complete)
+                note += QStringLiteral(", %1").arg(deviationText(static_cast<double>(shown.stepNs) * kSecondsPerNs,
+                                                                 m_prediction->simulation->metrics().stepTimeSeconds));
+            note += QStringLiteral("  ·  ") + tr("step %1").arg(picture->step) +
+                    (picture->complete ? QString() : tr(", still running")) + (m_pinned ? tr(", kept") : QString());
             side.note = note.toStdString();
         }
         side.message = shown.problem.toStdString();
         if (shown.difference)
-            m_differences->show(tr("STEP %1, %2").arg(m_picture->step).arg(clockText.toUpper()), *shown.difference);
+            m_differences->show(tr("STEP %1, %2").arg(picture->step).arg(clockText.toUpper()), *shown.difference);
         else if (m_prediction && !m_prediction->simulation)
             m_differences->showNothing(tr("There is no prediction: %1").arg(m_prediction->problem));
         else
             m_differences->showNothing(shown.problem.isEmpty() ? tr("The first whole step tells.") : shown.problem);
-        m_curves.setShownStep(m_picture->step, m_pinned.has_value());
+        m_curves.setShownStep(picture->step, m_pinned.has_value());
     }
     m_timelines.setLower(std::move(side));
     m_timelinesCanvas->requestFrame();

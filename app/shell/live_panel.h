@@ -45,6 +45,7 @@ public:
     void runCommand(ViewCommand, bool fast);
     CanvasWidget& canvas(LivePicture) const;
     const DifferenceTable& differences() const { return *m_differences; }
+    const PredictionPtr& prediction() const { return m_prediction; }
     const StepPicturePtr& picture() const { return m_picture; }
     const LiveStatus& status() const { return m_status; }
     const std::vector<CurvePoint>& steps() const { return m_curves.points(); }
@@ -59,7 +60,9 @@ private:
     void showStatus(const LiveUpdate&);
     void showNumbers(const LiveUpdate&);
     void showTimelines();
+    const StepPicturePtr& shownPicture() const;
     void showPrediction();
+    QString predictionText(double seconds) const;
     void selectionMayHaveChanged(CanvasWidget& by);
 
     Selection m_selection, m_shownSelection;
@@ -69,7 +72,9 @@ private:
     LiveStatus m_status;
     std::shared_ptr<const live::RunDescription> m_run;
     PredictionPtr m_prediction;
-    StepPicturePtr m_picture;
+    std::optional<double> m_uncalibratedSeconds; ///< predicted before this machine was measured
+    StepPicturePtr m_picture;                    ///< newest, or pinned
+    StepPicturePtr m_wholePicture;               ///< newest of a step that is done
     std::optional<int> m_pinned;
     LiveClock m_clock = LiveClock::parallel;
     bool m_kernels = false;

@@ -199,6 +199,7 @@ void MainWindow::connectParts()
     connect(m_workspace, &Workspace::selectionChanged, &m_selectionTimer, qOverload<>(&QTimer::start));
 
     connect(m_gallery, &GalleryPage::openRequested, this, [this](const QString& path) { openFile(path); });
+    connect(m_gallery, &GalleryPage::demoRequested, this, &MainWindow::startDemo);
     connect(m_gallery, &GalleryPage::openOtherRequested, this, &MainWindow::chooseFile);
     connect(m_gallery, &GalleryPage::recoverRequested, this, &MainWindow::recover);
     connect(m_gallery, &GalleryPage::discardRequested, this, &MainWindow::discard);

@@ -108,6 +108,10 @@ private:
     void chooseTraceFile();
     void checkSerial();
     void calibrate();
+    struct Predicted;
+    Predicted predictedNow() const;
+    QString useProfile(const QString& path, const Predicted& before);
+    void startDemo(const QString& path);
     void sessionOpened();
     void sessionChanged();
     void showResult(const SimulationPtr&, const TracePtr& actions);

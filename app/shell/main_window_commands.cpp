@@ -185,9 +185,9 @@ bool MainWindow::isEnabled(CommandId id) const
     case CommandId::exportTimeline:
     case CommandId::stepThrough:
     case CommandId::goToRank:
-    case CommandId::checkSerial:
         return isWorkspaceShown() && m_simulation;
     case CommandId::trainScenario:
+    case CommandId::checkSerial:
         return !isGalleryShown() && m_simulation;
     case CommandId::showLive:
     case CommandId::saveTrace:

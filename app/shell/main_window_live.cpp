@@ -1,18 +1,22 @@
 // Live runs in the main window: starting, attaching, freezing, saving, checking, calibrating.
 #include "app/session/settings.h"
 #include "app/session/training_plan.h"
+#include "app/shell/attach_dialog.h"
+#include "app/shell/format.h"
 #include "app/shell/live_panel.h"
 #include "app/shell/main_window.h"
 #include "app/shell/problem_banner.h"
 #include "app/shell/train_dialog.h"
 #include "app/shell/worker_dialog.h"
 #include "live/stream/keys.h"
+#include "sim/error.h"
 #include "sim/scenario/document.h"
+#include "sim/scenario/files.h"
+#include "sim/scenario/hardware_profile.h"
 
 #include <QDir>
 #include <QFileDialog>
 #include <QFileInfo>
-#include <QInputDialog>
 #include <QMessageBox>
 #include <QStandardPaths>
 #include <QStatusBar>
@@ -86,17 +90,19 @@ void MainWindow::chooseTraining()
     dialog->open();
 }
 
+void MainWindow::startDemo(const QString& path)
+{
+    const auto isOpen = [&] { return QFileInfo(m_session.path()) == QFileInfo(path); }; // or changes were worth keeping
+    if (mayEndRun() && openFile(path).empty() && isOpen() && m_session.scenario())
+        train(*m_session.scenario());
+}
+
 void MainWindow::chooseAddress()
 {
     if (!mayEndRun())
         return;
-    auto* dialog = new QInputDialog(this);
-    dialog->setAttribute(Qt::WA_DeleteOnClose);
-    dialog->setWindowTitle(tr("Attach to a Run"));
-    dialog->setLabelText(tr("Address that the run listens at, as in\nrankscope-live run FILE --listen tcp://127.0.0.1:5555"));
-    dialog->setTextValue(QStringLiteral("tcp://127.0.0.1:5555"));
-    dialog->setOkButtonText(tr("Attach"));
-    connect(dialog, &QInputDialog::textValueSelected, this, [this](const QString& endpoint) { attach(endpoint.trimmed()); });
+    auto* dialog = new AttachDialog(this);
+    connect(dialog, &AttachDialog::chosen, this, &MainWindow::attach);
     dialog->open();
 }
 
@@ -122,9 +128,9 @@ void MainWindow::checkSerial()
 {
     auto* dialog = new WorkerDialog(
         {.title = tr("Check Against Serial"),
-         .what =
-             tr("Trains a few steps as laid out, and the same micro-batches on one rank; compares loss, gradient norm, gathered "
-                "gradients and weights."),
+         .what = tr("%1: trains a few steps as laid out, and the same micro-batches on one rank; compares loss, gradient norm, "
+                    "gathered gradients and weights.")
+                     .arg(QString::fromStdString(m_simulation->scenario().name)),
          .arguments = {QStringLiteral("run"), QStringLiteral("%FILE%"), QStringLiteral("--check-serial")},
          .program = {},
          .scenario = QByteArray::fromStdString(sim::resolvedText(m_simulation->scenario())),
@@ -134,26 +140,77 @@ void MainWindow::checkSerial()
     dialog->open();
 }
 
+/// What the step on screen takes: of the run that is watched where there is one, else of the scenario that is open.
+struct MainWindow::Predicted {
+    sim::Scenario scenario;
+    double seconds = 0;
+    double measuredSeconds = 0; ///< as if parallel; 0 where nothing was
+};
+
+MainWindow::Predicted MainWindow::predictedNow() const
+{
+    const PredictionPtr& ofRun = m_live->prediction();
+    const bool fromRun = m_run && ofRun && ofRun->simulation;
+    const SimulationPtr& simulation = fromRun ? ofRun->simulation : m_simulation;
+    if (!simulation)
+        return {};
+    const StepPicturePtr& picture = m_live->picture();
+    return {.scenario = simulation->scenario(),
+            .seconds = simulation->metrics().stepTimeSeconds,
+            .measuredSeconds =
+                fromRun && picture && picture->complete ? static_cast<double>(picture->parallel.stepNs) * 1e-9 : 0};
+}
+
+/// Predicts with what was measured; "12.1 ms instead of 10.5 ms; measured 12.8 ms".
+QString MainWindow::useProfile(const QString& path, const Predicted& before)
+{
+    constexpr std::size_t kMostBytes = 4U << 20U;
+    const std::string file = path.toStdString();
+    const sim::HardwareProfile profile =
+        sim::readHardwareProfile(sim::readFile(file, kMostBytes), file, m_session.catalogue().schema());
+    if (m_session.isOpen())
+        m_session.edit(makeKeyEdit("/cluster/efficiency", app::quoted(file), "efficiency", "catalogue", "measured"));
+    if (before.seconds <= 0)
+        return {};
+    sim::Scenario scenario = before.scenario;
+    sim::Efficiency& efficiency = scenario.cluster.efficiency;
+    efficiency.id = QFileInfo(path).completeBaseName().toStdString();
+    efficiency.profile = profile;
+    if (m_run)
+        m_run->predictWith(efficiency);
+    const double seconds = sim::simulate(scenario)->metrics().stepTimeSeconds;
+    QString text =
+        tr("Predicted step: %1, before %2.").arg(durationQuantity(seconds).text(), durationQuantity(before.seconds).text());
+    if (before.measuredSeconds > 0)
+        text += tr(" Measured, as if parallel: %1.").arg(durationQuantity(before.measuredSeconds).text());
+    return text;
+}
+
 void MainWindow::calibrate()
 {
     const QString folder = QStandardPaths::writableLocation(QStandardPaths::AppDataLocation) + QStringLiteral("/profiles");
     QDir().mkpath(folder);
     const QString path = folder + QStringLiteral("/%1.json").arg(QSysInfo::machineHostName());
+    const Predicted before = predictedNow();
+    const QString device = QString::fromStdString(before.seconds > 0 ? before.scenario.live.device : sim::LiveSettings().device);
     auto* dialog = new WorkerDialog(
         {.title = tr("Calibrate"),
-         .what = tr("Measures matrix products, attention, memory and collectives of this machine. The scenario on screen is then "
-                    "predicted with them; undo takes that back."),
-         .arguments = {QStringLiteral("profile"), QStringLiteral("--device"), QStringLiteral("auto"), QStringLiteral("--out"),
-                       path},
+         .what =
+             tr("Measures matrix products, attention, memory and collectives of this machine, for about five seconds; best while "
+                "nothing else runs. The scenario on screen is then predicted with them; undo takes that back."),
+         .arguments = {QStringLiteral("profile"), QStringLiteral("--device"), device, QStringLiteral("--quick"),
+                       QStringLiteral("--out"), path},
          .program = {},
          .scenario = {},
-         .good = tr("Measured: %1").arg(path),
+         .good = tr("Measured."),
          .bad = tr("This machine could not be measured.")},
         this);
-    connect(dialog, &WorkerDialog::succeeded, this, [this, path] {
-        if (m_session.isOpen())
-            m_session.edit(
-                makeKeyEdit("/cluster/efficiency", app::quoted(path.toStdString()), "efficiency", "catalogue", "measured"));
+    connect(dialog, &WorkerDialog::succeeded, this, [this, dialog, path, before] {
+        try {
+            dialog->addResult(useProfile(path, before));
+        } catch (const sim::Error& error) {
+            dialog->addResult(tr("What was measured cannot be used: %1").arg(QString::fromUtf8(error.what())));
+        }
     });
     dialog->open();
 }

@@ -134,6 +134,9 @@ QPushButton:disabled, QPushButton[role="primary"]:disabled { background: @panel;
 QSpinBox[role="field"], QDoubleSpinBox { background: @field; border: 1px solid @border; border-radius: 4px; padding: 3px 8px; min-height: 20px; }
 QSpinBox[role="field"]:focus, QDoubleSpinBox:focus { border-color: @accent; }
 QListView, QTableView { background: transparent; border: none; }
+QHeaderView { background: transparent; }
+QHeaderView::section { background: transparent; color: @muted; border: none; border-bottom: 1px solid @border; padding: 2px 4px; font-size: 11px; }
+QPlainTextEdit { background: @field; border: 1px solid @border; border-radius: 4px; padding: 4px; }
 QListView[role="plain"]::item { padding: 6px 8px; border-radius: 4px; }
 QListView[role="plain"]::item:selected { background: @hover; color: @text; }
 QListView[role="plain"]::item:hover { background: @hover; }
@@ -141,7 +144,7 @@ QListView[role="plain"]::item:hover { background: @hover; }
 
 QColor mixed(const QColor& a, const QColor& b, qreal shareOfB)
 {
-    const auto mix = [&](int x, int y) { return static_cast<int>(x + (y - x) * shareOfB + 0.5); };
+    const auto mix = [&](int x, int y) { return qRound(x + (y - x) * shareOfB); };
     return QColor(mix(a.red(), b.red()), mix(a.green(), b.green()), mix(a.blue(), b.blue()));
 }
 

@@ -64,8 +64,11 @@ TrainDialog::TrainDialog(SimulationPtr simulation, const sim::Catalogue& catalog
     m_rate->setValue(live.learningRate);
     m_rate->setAccessibleName(tr("Learning rate"));
     constexpr int kNumberWidth = 140;
-    for (QAbstractSpinBox* number : std::initializer_list<QAbstractSpinBox*>{m_steps, m_rate})
+    for (QAbstractSpinBox* number : std::initializer_list<QAbstractSpinBox*>{m_steps, m_rate}) {
         number->setMaximumWidth(kNumberWidth);
+        number->setButtonSymbols(QAbstractSpinBox::NoButtons);
+    }
+    setRole(m_steps, "field");
     m_text->setWordWrap(true);
     setRole(m_problem, "error");
     m_problem->setWordWrap(true);

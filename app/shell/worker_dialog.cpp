@@ -54,6 +54,12 @@ QString WorkerDialog::message() const
     return m_message->text();
 }
 
+void WorkerDialog::addResult(const QString& text)
+{
+    if (!text.isEmpty())
+        m_message->setText(m_message->text() + QLatin1Char(' ') + text);
+}
+
 void WorkerDialog::start()
 {
     const QString program = m_job.program.isEmpty() ? findWorkerProgram() : m_job.program;

@@ -29,6 +29,9 @@ public:
     ~WorkerDialog() override;
     bool isDone() const { return m_done; }
     QString message() const;
+    qint64 workerId() const { return m_worker ? m_worker->processId() : 0; }
+    /// Said after the message.
+    void addResult(const QString&);
 
 signals:
     void succeeded(const QString& output);

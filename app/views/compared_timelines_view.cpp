@@ -3,6 +3,7 @@
 #include "app/canvas/area_canvas.h"
 #include "app/views/color.h"
 #include "app/views/labels.h"
+#include "app/views/timeline_geometry.h"
 
 #include <algorithm>
 #include <array>
@@ -13,6 +14,8 @@ namespace {
 
 constexpr float kCaptionHeight = 24;
 constexpr float kMargin = 12;
+constexpr float kComfortableRow = 16; ///< pixels a row that memory and overview leave
+constexpr TimelineView::Around kAroundUpper{.legend = false, .memory = false, .overview = false};
 constexpr std::uint64_t kUpperNodes = std::uint64_t{1} << 61; ///< ids of the upper timeline's nodes, apart from the lower's
 
 /// Waiting is pale: what is lost, not what is done.
@@ -22,6 +25,15 @@ Theme withPaleWaits(Theme theme)
     theme.opClass[kWaiting] = mix(theme.canvas, theme.text, theme.dark ? 0.24F : 0.17F);
     theme.opClassText[kWaiting] = readableOn(theme.opClass[kWaiting]);
     return theme;
+}
+
+/// Pixels above and below the rows, as TimelineFrame has them.
+float aroundHeight(const TimelineView::Around& around)
+{
+    constexpr Rect kHigh{0, 0, 1000, 1000};
+    const TimelineFrame frame(
+        kHigh, {.memory = around.memory, .overview = around.overview, .legend = around.legend, .ruler = around.ruler});
+    return kHigh.height() - frame.rows.height();
 }
 
 } // namespace
@@ -44,8 +56,8 @@ struct ComparedTimelinesView::Data {
 
     Data(Selection& s, const Theme& t) : theme(t), selection(s), upper(upperSelection, t), lower(s, t)
     {
-        // The measurement has all classes of the prediction, and waiting.
-        upper.view.setAround({.legend = false, .memory = false, .overview = false});
+        upper.view.setDense(true);
+        lower.view.setDense(true);
     }
 
     bool showsUpper() const { return upperVisible && !upper.isEmpty(); }
@@ -53,11 +65,31 @@ struct ComparedTimelinesView::Data {
     struct Areas {
         Rect upperCaption, upper, lowerCaption, lower;
     };
-    /// The lower half also has the legend, the memory and the overview.
+    /// What stands around the rows of the lower half: one ruler above both is enough, and rows come first.
+    TimelineView::Around aroundLower(Rect area) const
+    {
+        const bool holdsMemory = !lower.isEmpty() && !lower.side.trace->counters.empty();
+        const TimelineView::Around most{.legend = false, .ruler = !showsUpper(), .memory = holdsMemory};
+        const auto fits = [&](const TimelineView::Around& around) {
+            const auto rows = static_cast<float>(lower.isEmpty() ? 0 : lower.side.trace->processes.size());
+            const float height = area.height() - kCaptionHeight - aroundHeight(around);
+            return showsUpper() ? height - kCaptionHeight - aroundHeight(kAroundUpper) >= 2 * rows * kComfortableRow
+                                : height >= rows * kComfortableRow;
+        };
+        TimelineView::Around without = most;
+        without.memory = false;
+        if (fits(most))
+            return most;
+        if (!fits(without))
+            without.overview = false;
+        return without;
+    }
+    /// Both halves have equal room for rows.
     Areas areas(Rect area) const
     {
         Areas out;
-        const float middle = showsUpper() ? std::floor(area.top + area.height() * 0.42F) : area.top;
+        const float extra = showsUpper() ? aroundHeight(kAroundUpper) - aroundHeight(aroundLower(area)) : 0;
+        const float middle = showsUpper() ? std::floor(area.top + (area.height() + extra) / 2) : area.top;
         out.upperCaption = {area.left, area.top, area.right, std::min(middle, area.top + kCaptionHeight)};
         out.upper = {area.left, out.upperCaption.bottom, area.right, middle};
         out.lowerCaption = {area.left, middle, area.right, middle + kCaptionHeight};
@@ -85,6 +117,8 @@ struct ComparedTimelinesView::Data {
     /// The other half goes where this one went.
     void follow(const Half& leader)
     {
+        if (leader.isEmpty()) // it has no times of its own
+            return;
         Half& other = &leader == &upper ? lower : upper;
         if (&leader == &upper)
             share(upperSelection, selection);
@@ -103,7 +137,13 @@ struct ComparedTimelinesView::Data {
         canvas.line({area.left, area.bottom - 1}, {area.right, area.bottom - 1}, theme.border);
         const Rect inner{area.left + kMargin, area.top, area.right - kMargin, area.bottom};
         const float used = textInside(canvas, inner, side.caption, theme.text, FontFace::bold);
-        const Rect rest{inner.left + used + 12, inner.top, inner.right, inner.bottom};
+        Rect rest{inner.left + used + kMargin, inner.top, inner.right, inner.bottom};
+        // The measurement has all classes of the prediction, and waiting.
+        if (&side == &lower.side && !lower.isEmpty()) {
+            const float note = canvas.textWidth(side.note, FontFace::small) + 2 * kMargin;
+            rest.right -=
+                lower.view.drawLegend(canvas, {std::min(rest.left + note, rest.right), rest.top, rest.right, rest.bottom});
+        }
         const std::string shorter = side.note.substr(0, side.note.find("  ·  "));
         textInside(canvas, rest, fitting(canvas, {side.note, shorter}, rest.width(), FontFace::small), theme.mutedText,
                    FontFace::small);
@@ -175,14 +215,16 @@ void ComparedTimelinesView::draw(Canvas& canvas)
 {
     Data& d = *m_data;
     canvas.fillRect(canvas.area(), d.theme.canvas);
+    d.upper.view.setAround(kAroundUpper);
+    d.lower.view.setAround(d.aroundLower(canvas.area()));
     d.share(d.selection, d.upperSelection);
     const Data::Areas areas = d.areas(canvas.area());
     if (d.showsUpper()) {
         d.caption(canvas, areas.upperCaption, d.upper.side);
         d.half(canvas, d.upper, areas.upper, kUpperNodes);
     }
+    d.half(canvas, d.lower, areas.lower, 0); // laid out before its legend is drawn
     d.caption(canvas, areas.lowerCaption, d.lower.side);
-    d.half(canvas, d.lower, areas.lower, 0);
 }
 
 bool ComparedTimelinesView::pointer(const PointerEvent& event, Rect area)

@@ -106,7 +106,10 @@ CurvesView::Steps CurvesView::steps() const
 {
     const int first = m_points.empty() ? 1 : m_points.front().step;
     const int last = m_points.empty() ? 1 : m_points.back().step;
-    return {first, std::max({last, first + 1, m_plannedSteps})};
+    // Of a long run that has just begun only the beginning is shown: what is done takes a tenth of the width at least.
+    constexpr int kMostAhead = 10, kFewest = 20;
+    const int ahead = std::min(m_plannedSteps, std::max(kFewest, (last - first + 1) * kMostAhead));
+    return {first, std::max({last, first + 1, ahead})};
 }
 
 float CurvesView::x(double step, Rect plot) const

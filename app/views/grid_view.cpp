@@ -22,6 +22,7 @@ constexpr float kEdge = 5;          ///< room around all cells, for outlines
 struct GridView::Data {
     Selection& selection;
     Theme theme;
+    std::string hint = "Open a scenario, or choose one in the gallery.";
     std::shared_ptr<const sim::Simulation> simulation;
 
     std::vector<RankNow> now; ///< of a live run: as many as ranks, or none
@@ -227,6 +228,11 @@ void GridView::setTheme(const Theme& theme)
     m_data->theme = theme;
 }
 
+void GridView::setHint(std::string hint)
+{
+    m_data->hint = std::move(hint);
+}
+
 std::string GridView::title() const
 {
     return "Rank grid";
@@ -236,7 +242,7 @@ void GridView::draw(Canvas& canvas)
 {
     Data& d = *m_data;
     if (!d.simulation) {
-        drawEmpty(canvas, d.theme, "No ranks yet", "Open a scenario, or choose one in the gallery.");
+        drawEmpty(canvas, d.theme, "No ranks yet", d.hint);
         return;
     }
     d.prepare(canvas.area());

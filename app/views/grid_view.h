@@ -19,6 +19,8 @@ public:
     /// What the ranks of a live run hold and do, by rank, in place of what was predicted; empty: as predicted. O(ranks).
     void setNow(std::vector<RankNow>);
     void setTheme(const Theme&);
+    /// What is said below "No ranks yet".
+    void setHint(std::string);
 
     std::string title() const override;
     void draw(Canvas&) override;

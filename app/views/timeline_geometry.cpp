@@ -8,7 +8,7 @@
 namespace app {
 namespace {
 
-constexpr float kLowestRow = 14, kHighestLane = 28, kHighestRow = 76;
+constexpr float kHighestLane = 28, kHighestRow = 76;
 constexpr float kLowestSparkline = 16, kHighestSparkline = 36;
 constexpr float kLowestLane = 15, kHighestManyLane = 22; ///< where a row has several lanes
 
@@ -99,7 +99,7 @@ int RowStack::rowAt(float y) const
     return index >= 0 && y < rows[static_cast<std::size_t>(index)].bottom ? index : -1;
 }
 
-RowStack stackRows(const std::vector<RowNeed>& needs, float height)
+RowStack stackRows(const std::vector<RowNeed>& needs, float height, float lowestRow)
 {
     RowStack stack;
     if (needs.empty())
@@ -109,7 +109,7 @@ RowStack stackRows(const std::vector<RowNeed>& needs, float height)
         lanes += need.lanes;
     const auto rows = static_cast<float>(needs.size());
     const bool single = lanes == static_cast<int>(needs.size());
-    const float pitch = std::floor(std::clamp(height / rows, kLowestRow, kHighestRow));
+    const float pitch = std::floor(std::clamp(height / rows, lowestRow, kHighestRow));
     const float gap = !single ? 8.0F : pitch < 20 ? 1.0F : pitch < 32 ? 3.0F : 6.0F;
     float laneHeight = std::min(pitch - gap, kHighestLane);
     float sparkline = pitch - gap - laneHeight - 1;
@@ -138,7 +138,7 @@ TimelineFrame::TimelineFrame(Rect area, Parts parts)
 {
     constexpr float kMargin = 12, kScrollBar = 12;
     const bool low = area.height() < 150;
-    const float headerHeight = low || !parts.legend ? 0.0F : 28.0F, rulerHeight = 22,
+    const float headerHeight = low || !parts.legend ? 0.0F : 28.0F, rulerHeight = parts.ruler ? 22.0F : 0.0F,
                 overviewHeight = low || !parts.overview ? 0.0F : 26.0F;
     const float gutterWidth = std::floor(std::clamp(area.width() * 0.16F, 64.0F, 168.0F));
     const float left = area.left + gutterWidth, right = std::max(left + 1, area.right - kScrollBar);

@@ -65,8 +65,10 @@ struct RowStack {
     /// Index of the row at that height, -1 if none.
     int rowAt(float y) const;
 };
-/// As high as fits, but never below 14 pixels a row: then they scroll.
-RowStack stackRows(const std::vector<RowNeed>&, float height);
+constexpr float kLowestRow = 14;      ///< pixels, with the gap below
+constexpr float kLowestDenseRow = 11; ///< the same, where many rows matter more than air: its text still has 11 pixels
+/// As high as fits, but never below `lowestRow` pixels a row: then they scroll.
+RowStack stackRows(const std::vector<RowNeed>&, float height, float lowestRow = kLowestRow);
 
 /// What a figure of so many rows can use, with all that stands around them.
 float suitableTimelineHeight(std::size_t rows);
@@ -82,7 +84,7 @@ struct TimelineFrame {
     Rect memory;   ///< what one rank holds, on the rows' time axis; no height where there is none
     Rect overview; ///< the whole trace in small
     struct Parts {
-        bool memory = false, story = false, overview = true, legend = true;
+        bool memory = false, story = false, overview = true, legend = true, ruler = true;
     };
     explicit TimelineFrame(Rect area) : TimelineFrame(area, Parts{}) {}
     TimelineFrame(Rect area, Parts);

@@ -192,7 +192,7 @@ private:
         const float height = m_canvas.textHeight(FontFace::small);
         const float top = std::floor((rect.top + rect.bottom - height) / 2);
         const Rect rows = m_scene.frame.rows;
-        if (height > rect.height() + 2 || top < rows.top || top + height > rows.bottom)
+        if (height > rect.height() + 2 * kAirOfText || top < rows.top - kAirOfText || top + height > rows.bottom + kAirOfText)
             return;
         for (const std::string& text : m_scene.model.spanLabels(m_trackIndex, span)) {
             // Measured with equal digits, so that B1 is not written where B2 beside it has no room.

@@ -37,11 +37,12 @@ TimelineModel::TimelineModel(std::shared_ptr<const sim::Trace> trace, std::share
         m_counters.emplace_back(counter);
         m_memoryScale = std::max(m_memoryScale, m_counters.back().peak());
     }
-    std::set<sim::OpClass> classes;
-    for (const sim::SpanKind& kind : m_trace->kinds) {
-        classes.insert(kind.opClass);
+    for (const sim::SpanKind& kind : m_trace->kinds)
         m_classOfKind.push_back(static_cast<std::uint8_t>(kind.opClass));
-    }
+    std::set<sim::OpClass> classes; // of spans: a live run names kinds that it never gets to
+    for (const TrackLevels& levels : m_levels)
+        for (const std::size_t c : levels.classes())
+            classes.insert(static_cast<sim::OpClass>(c));
     m_classes.assign(classes.begin(), classes.end());
     findChunks();
 

@@ -30,11 +30,12 @@ public:
             story();
         const std::vector<Tick> marks = ticks(m_axis, kTickPixels);
         ruler(marks);
-        const Rect all{m_canvas.area().left, m_frame.rows.top, m_frame.scroll.right, m_frame.rows.bottom};
+        const Rect all{m_canvas.area().left, m_frame.rows.top - kAirOfText, m_frame.scroll.right,
+                       m_frame.rows.bottom + kAirOfText};
         m_canvas.pushClip(all);
         rowNames();
         m_canvas.popClip();
-        m_canvas.pushClip(m_frame.rows);
+        m_canvas.pushClip({m_frame.rows.left, all.top, m_frame.rows.right, all.bottom});
         for (int row = firstRow(); row < rowCount() && m_scene.rowTop(row) < m_frame.rows.bottom; ++row)
             drawRow(row, marks);
         afterEnd(m_frame.rows);
@@ -53,6 +54,18 @@ public:
         }
         scrollBar();
         overview();
+    }
+
+    float legend(Rect area)
+    {
+        if (m_scene.selection.range) {
+            const std::string text = fittingRangeText(area.width());
+            return textInside(m_canvas, area, text, m_theme.accent, FontFace::bold, Align::right);
+        }
+        const float width = classChips(area, false);
+        if (width > area.width())
+            return 0;
+        return classChips({area.right - width, area.top, area.right, area.bottom}, true);
     }
 
 private:
@@ -74,6 +87,7 @@ private:
     float phaseChips(const TimelineSteps::Story&, Rect);
     float classChips(Rect, bool draw);
     std::string rangeText() const;
+    std::string fittingRangeText(float width) const;
     struct Flag {
         float middle, half;
         std::string text;
@@ -110,11 +124,7 @@ void Painter::header()
     if (area.height() <= 0)
         return;
     const bool hasRange = m_scene.selection.range.has_value();
-    const std::string step = "step " + durationText(lengthNs());
-    const std::string rangeLine = hasRange ? rangeText() : std::string();
-    const std::string right =
-        hasRange ? fitting(m_canvas, {rangeLine, rangeLine.substr(0, rangeLine.find("  "))}, area.width() * 0.7F, FontFace::bold)
-                 : step;
+    const std::string right = hasRange ? fittingRangeText(area.width() * 0.7F) : "step " + durationText(lengthNs());
     const float rightWidth =
         textInside(m_canvas, area, right, hasRange ? m_theme.accent : m_theme.text, FontFace::bold, Align::right);
     const Rect left{area.left, area.top, area.right - rightWidth - 24, area.bottom};
@@ -217,6 +227,12 @@ std::string Painter::rangeText() const
     return text + "  idle " + percentText(std::max(0.0, 1 - busy));
 }
 
+std::string Painter::fittingRangeText(float width) const
+{
+    const std::string text = rangeText();
+    return fitting(m_canvas, {text, text.substr(0, text.find("  "))}, width, FontFace::bold);
+}
+
 /// What the ruler says in a box of its own: the time of the cursor and, where that leaves room, the length of the range.
 std::vector<Painter::Flag> Painter::flags()
 {
@@ -245,6 +261,8 @@ std::vector<Painter::Flag> Painter::flags()
 void Painter::ruler(const std::vector<Tick>& marks)
 {
     const Rect area = m_frame.ruler;
+    if (area.height() <= 0)
+        return;
     m_canvas.fillRect({area.left, area.bottom - 1, area.right, area.bottom}, m_theme.border);
     const float textTop = area.top + 1;
     const std::vector<Flag> boxes = flags();
@@ -300,7 +318,7 @@ void Painter::rowName(int row, bool focused)
     const bool two = !severalLanes && room >= body + small + 4;
     const float nameHeight = m_canvas.textHeight(face);
     const auto inSight = [&](float textTop, float height) {
-        return textTop >= m_frame.rows.top - 1 && textTop + height <= m_frame.rows.bottom + 1;
+        return textTop >= m_frame.rows.top - kAirOfText && textTop + height <= m_frame.rows.bottom + kAirOfText;
     };
     const float nameTop = std::floor(top + (two ? (room - body - small) / 2 : (room - nameHeight) / 2));
     if (nameHeight <= room + 3 && inSight(nameTop, nameHeight))
@@ -532,6 +550,11 @@ Rect TimelineScene::laneOf(std::uint32_t track) const
 void paintTimeline(Canvas& canvas, const TimelineScene& scene)
 {
     Painter(canvas, scene).paint();
+}
+
+float paintLegend(Canvas& canvas, const TimelineScene& scene, Rect area)
+{
+    return Painter(canvas, scene).legend(area);
 }
 
 } // namespace app

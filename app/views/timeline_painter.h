@@ -28,7 +28,12 @@ struct TimelineScene {
     Rect laneOf(std::uint32_t track) const;
 };
 
+/// Text of so many pixels above and below its letters may lie beyond its row and the rows' edges.
+constexpr float kAirOfText = 2;
+
 void paintTimeline(Canvas&, const TimelineScene&);
+/// The colours in use, or what the selected range holds, right-aligned; nothing where it does not fit. Returns the width drawn.
+float paintLegend(Canvas&, const TimelineScene&, Rect);
 
 /// Spans of one lane: each by itself where it is wide enough, else per pixel column the share of each class, stacked; what is
 /// left empty was idle.

@@ -33,6 +33,7 @@ struct TimelineView::Data {
     TimeWindow window;
     std::int64_t axisEndNs = 0; ///< at least
     Around around;
+    bool dense = false;
 
     RowStack stack;
     float scrollY = 0;
@@ -56,7 +57,8 @@ struct TimelineView::Data {
                 {.memory = around.memory && model && !model->trace().counters.empty(),
                  .story = steps.has_value(),
                  .overview = around.overview,
-                 .legend = around.legend}};
+                 .legend = around.legend,
+                 .ruler = around.ruler}};
     }
     TimelineScene scene() const
     {
@@ -87,7 +89,7 @@ struct TimelineView::Data {
         std::vector<RowNeed> needs;
         for (const TimelineRow& row : model->rows())
             needs.push_back({std::max(1, static_cast<int>(row.tracks.size())), row.memory.has_value()});
-        stack = stackRows(needs, f.rows.height());
+        stack = stackRows(needs, f.rows.height(), dense ? kLowestDenseRow : kLowestRow);
         clampScroll();
         overview.clear();
         const auto length = model->trace().endNs;
@@ -455,8 +457,19 @@ void TimelineView::setScrolledBy(float pixels)
 
 void TimelineView::setAround(Around around)
 {
+    m_data->stale = m_data->stale || !(around == m_data->around);
     m_data->around = around;
-    m_data->stale = true;
+}
+
+void TimelineView::setDense(bool dense)
+{
+    m_data->stale = m_data->stale || dense != m_data->dense;
+    m_data->dense = dense;
+}
+
+float TimelineView::drawLegend(Canvas& canvas, Rect area) const
+{
+    return m_data->model ? paintLegend(canvas, m_data->scene(), area) : 0;
 }
 
 std::string TimelineView::title() const

@@ -28,11 +28,16 @@ public:
     /// Rows that are scrolled out of sight above, in pixels.
     float scrolledBy() const;
     void setScrolledBy(float);
-    /// What stands around the rows: the colours in use, the memory of one rank, the whole trace in small.
+    /// What stands around the rows: the colours in use, times, the memory of one rank, the whole trace in small.
     struct Around {
-        bool legend = true, memory = true, overview = true;
+        bool legend = true, ruler = true, memory = true, overview = true;
+        bool operator==(const Around&) const = default;
     };
     void setAround(Around);
+    /// Rows may become as low as text can be before they scroll.
+    void setDense(bool);
+    /// The colours in use, or what the selected range holds, at the right of some other place. Returns the width that it took.
+    float drawLegend(Canvas&, Rect) const;
 
     std::string title() const override;
     void draw(Canvas&) override;

@@ -35,7 +35,10 @@ void check(const sim::Scenario& scenario, int workers)
     constexpr int kSteps = 3;
     sim::Scenario job = scenario;
     job.live.steps = std::min(job.live.steps, kSteps);
-    std::cout << checkSerial(job, {.steps = job.live.steps, .workers = workers}).text();
+    const SerialCheck result = checkSerial(job, {.steps = job.live.steps, .workers = workers});
+    std::cout << result.text() << std::flush;
+    if (!result.isRounding(job.live.dtype))
+        throw sim::Error("the layout does not train as one rank does: rounding in " + job.live.dtype + " does not explain this");
 }
 
 void run(Arguments& arguments)

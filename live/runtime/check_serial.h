@@ -40,6 +40,9 @@ struct SerialCheck {
     double loss = 0, gradientNorm = 0, firstStepNorm = 0;
     Difference gradients, values;
     bool identical = false; ///< all of them, bit for bit
+    /// Whether rounding in `dtype` (fp64, fp32) explains them: loss, and norm and gradients of step 1; NaN is never explained.
+    /// Later norms and weights are told but not judged: AdamW divides by gradients near zero and so makes rounding large.
+    bool isRounding(const std::string& dtype) const;
     /// For people: one line a quantity.
     std::string text() const;
 };

@@ -1,5 +1,7 @@
 // A tiny training from the menu to its end, through what a person sees; and what becomes of it when the worker dies.
+#include "app/session/settings.h"
 #include "app/session/training_plan.h"
+#include "app/shell/attach_dialog.h"
 #include "app/shell/difference_table.h"
 #include "app/shell/live_panel.h"
 #include "app/shell/main_window.h"
@@ -8,9 +10,17 @@
 #include "tests/app/session/session_fixtures.h"
 
 #include <QApplication>
+#include <QCheckBox>
+#include <QComboBox>
 #include <QFileInfo>
+#include <QImage>
+#include <QLineEdit>
+#include <QPlainTextEdit>
+#include <QProcess>
+#include <QProgressBar>
 #include <QPushButton>
 #include <QSpinBox>
+#include <QTemporaryDir>
 #include <QTest>
 
 #include <gtest/gtest.h>
@@ -156,6 +166,151 @@ TEST_F(LiveTest, TheViewGoesAndComesBack)
     EXPECT_TRUE(window.isEnabled(CommandId::chooseSchedule));
     window.run(CommandId::showLive);
     EXPECT_TRUE(window.isLiveShown());
+}
+
+/// Jobs that end by themselves, as the real program does them.
+class LiveJobTest : public LiveTest {
+protected:
+    WorkerDialog* start(CommandId id)
+    {
+        window.run(id);
+        return window.findChild<WorkerDialog*>();
+    }
+    static QString saidBy(const WorkerDialog& dialog) { return dialog.findChild<QPlainTextEdit*>()->toPlainText(); }
+};
+
+TEST_F(LiveJobTest, TheLayoutIsCheckedAgainstSerial)
+{
+    open(kTiny);
+    WorkerDialog* dialog = start(CommandId::checkSerial);
+    ASSERT_TRUE(dialog);
+    EXPECT_TRUE(dialog->findChild<QProgressBar*>()->isVisible());
+    ASSERT_TRUE(waitFor([&] { return dialog->isDone(); }));
+    EXPECT_TRUE(dialog->message().contains(QStringLiteral("trains as one rank does"))) << dialog->message().toStdString();
+    EXPECT_TRUE(saidBy(*dialog).contains(QStringLiteral("gradient norm"))) << saidBy(*dialog).toStdString();
+    EXPECT_FALSE(dialog->findChild<QProgressBar*>()->isVisible());
+    dialog->reject();
+}
+
+TEST_F(LiveJobTest, AJobIsCancelledAndLeavesNothing)
+{
+    open(kTiny);
+    WorkerDialog* dialog = start(CommandId::calibrate);
+    ASSERT_TRUE(dialog);
+    ASSERT_TRUE(waitFor([&] { return !saidBy(*dialog).isEmpty(); })); // it is at work
+    const qint64 worker = dialog->workerId();
+    EXPECT_TRUE(isAlive(worker));
+    dialog->reject();
+    EXPECT_TRUE(waitFor([&] { return !isAlive(worker); }));
+    EXPECT_TRUE(window.session().scenario()->cluster.efficiency.profile.empty());
+}
+
+TEST_F(LiveJobTest, CalibratingPredictsWithWhatWasMeasured)
+{
+    startTraining(6);
+    LivePanel& live = window.live();
+    ASSERT_TRUE(waitForPhase(LivePhase::finished));
+    ASSERT_TRUE(waitFor([&] { return live.isComplete(); }));
+    const double before = live.prediction()->simulation->metrics().stepTimeSeconds;
+    WorkerDialog* dialog = start(CommandId::calibrate);
+    ASSERT_TRUE(dialog);
+    ASSERT_TRUE(waitFor([&] { return dialog->isDone(); }));
+    EXPECT_TRUE(dialog->message().contains(QStringLiteral("Predicted step"))) << dialog->message().toStdString();
+    ASSERT_TRUE(waitFor([&] { return live.prediction()->calibrated; }));
+    const sim::Simulation& after = *live.prediction()->simulation;
+    EXPECT_FALSE(after.scenario().cluster.efficiency.profile.empty());
+    EXPECT_NE(after.metrics().stepTimeSeconds, before);
+    EXPECT_FALSE(window.session().scenario()->cluster.efficiency.profile.empty());
+    dialog->reject();
+    window.session().undoStack().undo();
+    EXPECT_TRUE(window.session().scenario()->cluster.efficiency.profile.empty());
+}
+
+TEST_F(LiveTest, OneClickInTheGalleryTrainsSixteenRanks)
+{
+    for (QPushButton* button : window.findChildren<QPushButton*>())
+        if (button->text() == QStringLiteral("Start Live Demo"))
+            button->click();
+    ASSERT_TRUE(window.isLiveShown());
+    ASSERT_TRUE(waitFor([&] { return !window.live().steps().empty(); })) << window.live().status().detail.toStdString();
+    EXPECT_EQ(window.live().prediction()->simulation->mesh().worldSize(), 16);
+}
+
+class AttachTest : public testing::Test {
+protected:
+    void type(const QString& endpoint) { dialog.findChild<QComboBox*>()->setCurrentText(endpoint); }
+    bool asksForKeys() const
+    {
+        for (const QLineEdit* field : dialog.findChildren<QLineEdit*>())
+            if (field->accessibleName() == QStringLiteral("Your key file"))
+                return !field->parentWidget()->isHidden();
+        return false;
+    }
+    void enter(const QString& name, const QString& text)
+    {
+        for (QLineEdit* field : dialog.findChildren<QLineEdit*>())
+            if (field->accessibleName() == name)
+                field->setText(text);
+    }
+    void attach()
+    {
+        for (QPushButton* button : dialog.findChildren<QPushButton*>())
+            if (button->text() == QStringLiteral("Attach"))
+                button->click();
+    }
+    AttachDialog& dialog = *new AttachDialog; // deletes itself when it is closed
+};
+
+TEST_F(AttachTest, KeysAreAskedForWhereARunIsElsewhere)
+{
+    type(QStringLiteral("tcp://127.0.0.1:5555"));
+    EXPECT_FALSE(asksForKeys());
+    dialog.findChild<QCheckBox*>()->setChecked(true); // the end of a tunnel
+    EXPECT_TRUE(asksForKeys());
+    dialog.findChild<QCheckBox*>()->setChecked(false);
+    type(QStringLiteral("tcp://node7:5555"));
+    EXPECT_TRUE(asksForKeys());
+    QString endpoint;
+    std::optional<live::ViewerKeys> given;
+    QObject::connect(&dialog, &AttachDialog::chosen, [&](const QString& where, const std::optional<live::ViewerKeys>& keys) {
+        endpoint = where;
+        given = keys;
+    });
+    attach();
+    EXPECT_TRUE(endpoint.isEmpty()) << "no keys, no attaching";
+    QTemporaryDir folder;
+    const live::KeyPair own = live::createKeyFiles(folder.filePath(QStringLiteral("me")).toStdString());
+    const live::KeyPair run = live::createKeyFiles(folder.filePath(QStringLiteral("run")).toStdString());
+    enter(QStringLiteral("Your key file"), folder.filePath(QStringLiteral("me")));
+    enter(QStringLiteral("Key of the run"), folder.filePath(QStringLiteral("run.pub")));
+    attach();
+    EXPECT_EQ(endpoint, QStringLiteral("tcp://node7:5555"));
+    ASSERT_TRUE(given);
+    EXPECT_EQ(given->own.publicKey, own.publicKey);
+    EXPECT_EQ(given->serverPublicKey, run.publicKey);
+    EXPECT_EQ(recentAddresses().value(0), endpoint);
+}
+
+/// The programs themselves: a run in one process, a picture of it by another.
+TEST(AttachFromTheCommandLine, APictureOfARunThatListens)
+{
+    QTemporaryDir folder;
+    const QString endpoint = QStringLiteral("ipc://") + folder.filePath(QStringLiteral("run"));
+    const QString picture = folder.filePath(QStringLiteral("out.png"));
+    QProcess run;
+    run.start(QStringLiteral(RANKSCOPE_BIN_DIR "/rankscope-live"),
+              {QStringLiteral("run"), galleryFile(kTiny), QStringLiteral("--listen"), endpoint, QStringLiteral("--steps"),
+               QStringLiteral("100000")});
+    ASSERT_TRUE(run.waitForStarted());
+    QProcess window;
+    window.start(QStringLiteral(RANKSCOPE_BIN_DIR "/rankscope"),
+                 {QStringLiteral("--attach"), endpoint, QStringLiteral("--screenshot"), picture});
+    ASSERT_TRUE(window.waitForFinished(60'000));
+    EXPECT_EQ(window.exitCode(), 0) << window.readAllStandardError().toStdString();
+    EXPECT_EQ(QImage(picture).size(), QSize(1600, 900));
+    EXPECT_EQ(run.state(), QProcess::Running) << "a viewer that leaves ends nothing";
+    run.terminate();
+    EXPECT_TRUE(run.waitForFinished(10'000));
 }
 
 } // namespace

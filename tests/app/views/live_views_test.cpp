@@ -3,6 +3,7 @@
 #include "app/views/compared_timelines_view.h"
 #include "app/views/curves_view.h"
 #include "app/views/grid_view.h"
+#include "app/views/timeline_geometry.h"
 #include "sim/scenario/document.h"
 
 #include <gtest/gtest.h>
@@ -117,6 +118,41 @@ TEST(ComparedTimelines, WithoutAPredictionTheMeasurementHasAllTheRoom)
     EXPECT_LT(canvas.nodesOf("row").front().rect.top, 100);
 }
 
+TEST(ComparedTimelines, SixteenRanksFitBothHalvesOfAUsualWindow)
+{
+    constexpr Rect kLowerPartOfAWindow{0, 0, 1600, 440}; // of 900 pixels
+    Compared compared;
+    compared.view.setUpper({.trace = trace(16, 8'000'000), .caption = "Predicted", .note = "8 ms"});
+    compared.view.setLower({.trace = trace(16, 10'000'000), .caption = "Measured", .note = "10 ms"});
+    const RecorderCanvas canvas = compared.draw(kLowerPartOfAWindow);
+    EXPECT_EQ(canvas.nodesOf("row").size(), 32U);
+    const auto texts = canvas.texts();
+    EXPECT_EQ(std::count(texts.begin(), texts.end(), "rank 0"), 2);
+    EXPECT_EQ(std::count(texts.begin(), texts.end(), "rank 15"), 2);
+    EXPECT_GE(std::count_if(texts.begin(), texts.end(), [](const std::string& text) { return text == "F3"; }), 32);
+    EXPECT_TRUE(canvas.cutTexts().empty());
+}
+
+TEST(ComparedTimelines, ManyRanksScrollAtRowsThatCanBeRead)
+{
+    Compared compared;
+    compared.view.setUpper({.trace = trace(64, 8'000'000), .caption = "Predicted"});
+    compared.view.setLower({.trace = trace(64, 10'000'000), .caption = "Measured"});
+    for (const Node& row : compared.draw().nodesOf("row"))
+        EXPECT_GE(row.rect.height(), kLowestDenseRow - 1);
+}
+
+TEST(ComparedTimelines, APredictionAloneIsSeenWhole)
+{
+    Selection selection;
+    ComparedTimelinesView view(selection, lightTheme());
+    view.setUpper({.trace = trace(4, 8'000'000), .caption = "Predicted"});
+    view.setLower({.caption = "Measured", .message = "The first step is on its way."});
+    RecorderCanvas canvas(kArea);
+    view.draw(canvas);
+    EXPECT_EQ(canvas.nodesOf("span").size(), 8U); // not zoomed to the empty axis below
+}
+
 TEST(ComparedTimelines, NothingYetIsSaid)
 {
     Selection selection;
@@ -155,6 +191,20 @@ TEST(Curves, NewPointsReplaceOldOnesOfTheSameStep)
     view.add({{.step = 3, .loss = 9, .seconds = 1}});
     ASSERT_EQ(view.points().size(), 5U);
     EXPECT_EQ(view.points()[2].loss, 9);
+}
+
+TEST(Curves, ALongRunThatHasJustBegunIsNotALine)
+{
+    CurvesView view(lightTheme());
+    view.add(points(1, 10));
+    view.setPlannedSteps(100'000);
+    view.pointer({.kind = PointerEvent::Kind::move, .at = {200, 100}}, kArea);
+    EXPECT_FALSE(view.tooltip().empty());
+    RecorderCanvas canvas(kArea);
+    view.draw(canvas);
+    const auto texts = canvas.texts();
+    EXPECT_NE(std::find(texts.begin(), texts.end(), "100"), texts.end());
+    EXPECT_EQ(std::find(texts.begin(), texts.end(), "100,000"), texts.end());
 }
 
 TEST(Curves, DrawWhatTheyHave)

@@ -46,9 +46,11 @@ SerialCheck expectCaught(const Bug& bug, const Settings& settings)
     const TrainedSteps serial = trainSteps(serialTwin(scenario), options);
     const SerialCheck sound = compareSteps(serial, trainWith({}, scenario, options));
     EXPECT_TRUE(isWithin(sound, limitsOf(scenario))) << "without the bug";
+    EXPECT_TRUE(sound.isRounding(scenario.live.dtype)) << sound.text();
     SerialCheck check = compareSteps(serial, trainWith(bug, scenario, options));
     EXPECT_FALSE(isWithin(check, limitsOf(scenario))) << "with the bug";
     EXPECT_FALSE(largest(check) <= kSeenAtLeast) << check.text();
+    EXPECT_FALSE(check.isRounding(scenario.live.dtype)) << check.text();
     testing::Test::RecordProperty("difference", check.text());
     return check;
 }

@@ -28,7 +28,8 @@ struct ObservedRun {
     void append(const ObservedRun&);
     /// The same steps with every kernel and transfer at the median of its lengths in all of them. Whatever else the machine does
     /// disturbs some kernel of each step, another one each time, and at every meeting all wait for the rank that was disturbed: a
-    /// step of undisturbed kernels is shorter than the median of disturbed steps, the more so the more ranks meet.
+    /// step of undisturbed kernels is shorter than the median of disturbed steps, the more so the more ranks meet. What experts
+    /// do depends on a step's routing and stays as it was.
     std::vector<std::vector<RankSpan>> undisturbedSteps() const;
 };
 

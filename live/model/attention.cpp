@@ -163,6 +163,19 @@ void Attention::dropCore(AttentionSaved& saved)
 
 Task<Array> Attention::backwardInput(const Input& input, Array dy, AttentionSaved& saved)
 {
+    Array dx = co_await gradients(input, std::move(dy), saved, false);
+    co_return dx;
+}
+
+Task<Array> Attention::backward(const Input& input, Array dy, AttentionSaved& saved)
+{
+    Array dx = co_await gradients(input, std::move(dy), saved, true);
+    saved = {};
+    co_return dx;
+}
+
+Task<Array> Attention::gradients(const Input& input, Array dy, AttentionSaved& saved, bool ofWeights)
+{
     Queue& queue = *m_context.queue;
     if (!saved.output) {
         const sim::OpClass pass = std::exchange(m_context.pass, sim::OpClass::recompute);
@@ -182,18 +195,28 @@ Task<Array> Attention::backwardInput(const Input& input, Array dy, AttentionSave
         const KernelSpan span(m_context, m_outputLabel);
         queue.linearInputGradient(saved.dOutput.tensor, m_output->value(), dCore);
     }
+    if (ofWeights)
+        outputWeightGradient(saved);
     saved.dQkv = co_await coreGradient(input, dCore, saved);
     dCore.reset();
     saved.qkv.reset();
     saved.logSumExp.reset();
     rotate(input, saved.dQkv, true);
+    if (ofWeights)
+        m_gathering.startGather(m_context, m_shape, saved.normalized, "attn.gather");
     Array dNormalized = m_context.activations(m_shape.rows, m_shape.hidden);
     {
         const KernelSpan span(m_context, m_projectLabel);
         queue.linearInputGradient(saved.dQkv, m_query->valueThrough(*m_value).reshaped(m_shape.qkvColumns(), m_shape.hidden),
                                   dNormalized);
     }
-    dNormalized = co_await sumRowsOverTp(m_context, m_shape, std::move(dNormalized), "attn.sum");
+    AllRows all;
+    if (ofWeights)
+        all = co_await m_gathering.gathered();
+    m_sum.startSum(m_context, m_shape, std::move(dNormalized), "attn.sum");
+    if (ofWeights)
+        projectWeightGradient(saved, all.tensor);
+    dNormalized = co_await m_sum.summed();
     Array dx = m_norm.backward(dNormalized, saved.input, saved.statistics);
     const KernelSpan span(m_context, m_addLabel);
     queue.add(dResidual ? dResidual : saved.dLocalOutput, dx);
@@ -243,19 +266,26 @@ Task<Array> Attention::coreGradient(const Input& input, const Tensor& dOutput, A
 
 Task<> Attention::backwardWeight(AttentionSaved& saved)
 {
-    Queue& queue = *m_context.queue;
-    {
-        const KernelSpan span(m_context, m_outputLabel, GradientOf::weight);
-        queue.linearWeightGradient(saved.dOutput.tensor, saved.output, m_output->gradient(), {});
-        if (m_outputBias)
-            queue.biasGradient(saved.dLocalOutput, m_outputBias->gradient());
-    }
+    outputWeightGradient(saved);
     const AllRows all = co_await gatherRows(m_context, m_shape, saved.normalized, "attn.gather");
-    const KernelSpan span(m_context, m_projectLabel, GradientOf::weight);
-    queue.linearWeightGradient(saved.dQkv, all.tensor,
-                               m_query->gradientThrough(*m_value).reshaped(m_shape.qkvColumns(), m_shape.hidden),
-                               m_queryBias ? m_queryBias->gradientThrough(*m_valueBias) : Tensor{});
+    projectWeightGradient(saved, all.tensor);
     saved = {};
+}
+
+void Attention::outputWeightGradient(const AttentionSaved& saved)
+{
+    const KernelSpan span(m_context, m_outputLabel, GradientOf::weight);
+    m_context.queue->linearWeightGradient(saved.dOutput.tensor, saved.output, m_output->gradient(), {});
+    if (m_outputBias)
+        m_context.queue->biasGradient(saved.dLocalOutput, m_outputBias->gradient());
+}
+
+void Attention::projectWeightGradient(const AttentionSaved& saved, const Tensor& normalized)
+{
+    const KernelSpan span(m_context, m_projectLabel, GradientOf::weight);
+    m_context.queue->linearWeightGradient(saved.dQkv, normalized,
+                                          m_query->gradientThrough(*m_value).reshaped(m_shape.qkvColumns(), m_shape.hidden),
+                                          m_queryBias ? m_queryBias->gradientThrough(*m_valueBias) : Tensor{});
 }
 
 } // namespace live

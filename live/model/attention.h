@@ -29,6 +29,8 @@ public:
     Task<Array> forward(const Input&, Array x, AttentionSaved&);
     Task<Array> backwardInput(const Input&, Array dy, AttentionSaved&);
     Task<> backwardWeight(AttentionSaved&);
+    /// Both: weight gradients are computed while tensor-parallel sums and gatherings go on.
+    Task<Array> backward(const Input&, Array dy, AttentionSaved&);
     /// Forgets the output of the attention kernel and makes it again (selective recomputation).
     static void dropCore(AttentionSaved& saved);
     /// Keys and values of earlier slices of the sequences.
@@ -42,9 +44,20 @@ private:
     struct Core {
         Tensor q, k, v;
     };
+    Task<Array> gradients(const Input&, Array dy, AttentionSaved&, bool ofWeights);
+    void outputWeightGradient(const AttentionSaved&);
+    void projectWeightGradient(const AttentionSaved&, const Tensor& normalized);
     Core split(const Tensor& qkv) const;
     AttentionShape kernelShape(bool causal, std::int64_t diagonal) const;
     Task<> core(const Input&, AttentionSaved&);
+    /// Keys and values on their way round the ring: the next block's travel while this one's are used. As RowsUnderWay.
+    struct Ring {
+        Array here, coming;
+        std::unique_ptr<Communication> transfer;
+    };
+    void startRing(const Tensor& qkv);
+    void shiftRing();
+    Task<> takeNextBlock();
     Task<> ring(AttentionSaved&);
     Task<Array> ringGradient(const Tensor& dOutput, AttentionSaved&);
     Task<Array> coreGradient(const Input&, const Tensor& dOutput, AttentionSaved&);
@@ -59,6 +72,8 @@ private:
     Parameter *m_output, *m_outputBias = nullptr;
     bool m_causal, m_rotates;
     std::map<int, Sequence> m_sequences; ///< by micro-batch, where sequences come in slices
+    RowsUnderWay m_gathering, m_sum;
+    Ring m_ring;
     KernelLabel m_projectLabel, m_rotateLabel, m_coreLabel, m_outputLabel, m_addLabel;
 };
 

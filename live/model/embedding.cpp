@@ -123,17 +123,38 @@ Task<> Head::forward(const Input& input, Array x, HeadSaved& saved, const Tensor
 
 Task<Array> Head::backwardInput(const Input& input, HeadSaved& saved, double lossScale)
 {
+    Array dx = co_await gradients(input, saved, lossScale, false);
+    co_return dx;
+}
+
+Task<Array> Head::backward(const Input& input, HeadSaved& saved, double lossScale)
+{
+    Array dx = co_await gradients(input, saved, lossScale, true);
+    saved = {};
+    co_return dx;
+}
+
+Task<Array> Head::gradients(const Input& input, HeadSaved& saved, double lossScale, bool ofWeights)
+{
     Queue& queue = *m_context.queue;
     {
         const KernelSpan span(m_context, m_lossLabel);
         queue.crossEntropyGradient(saved.exponentials, saved.partial, input.targets, m_shape.firstToken, lossScale);
     }
+    if (ofWeights)
+        m_gathering.startGather(m_context, m_shape, saved.normalized, "head.gather");
     Array dNormalized = m_context.activations(m_shape.rows, m_shape.hidden);
     {
         const KernelSpan span(m_context, m_projectLabel);
         queue.linearInputGradient(saved.exponentials, m_table.value(), dNormalized);
     }
-    dNormalized = co_await sumRowsOverTp(m_context, m_shape, std::move(dNormalized), "head.sum");
+    AllRows all;
+    if (ofWeights)
+        all = co_await m_gathering.gathered();
+    m_sum.startSum(m_context, m_shape, std::move(dNormalized), "head.sum");
+    if (ofWeights)
+        weightGradient(saved, all.tensor);
+    dNormalized = co_await m_sum.summed();
     Array dx = m_norm.backward(dNormalized, saved.input, saved.statistics);
     saved.input.reset();
     saved.statistics.reset();
@@ -144,13 +165,18 @@ Task<Array> Head::backwardInput(const Input& input, HeadSaved& saved, double los
 Task<> Head::backwardWeight(HeadSaved& saved)
 {
     const AllRows all = co_await gatherRows(m_context, m_shape, saved.normalized, "head.gather");
+    weightGradient(saved, all.tensor);
+    saved = {};
+}
+
+void Head::weightGradient(const HeadSaved& saved, const Tensor& normalized)
+{
     const KernelSpan span(m_context, m_projectLabel, GradientOf::weight);
     Bucket& bucket = *m_table.bucket;
     const Tensor gradient = bucket.headGradients ? bucket.headGradients->columnRange(m_table.offset, m_table.elements())
                                                        .reshaped(m_table.spec.rows, m_table.spec.columns)
                                                  : m_table.gradient();
-    m_context.queue->linearWeightGradient(saved.exponentials, all.tensor, gradient, {});
-    saved = {};
+    m_context.queue->linearWeightGradient(saved.exponentials, normalized, gradient, {});
 }
 
 } // namespace live

@@ -51,12 +51,18 @@ public:
     /// lossScale: what each token's loss counts.
     Task<Array> backwardInput(const Input&, HeadSaved&, double lossScale);
     Task<> backwardWeight(HeadSaved&);
+    /// Both: the weight gradient is computed while the input gradient is summed over tp.
+    Task<Array> backward(const Input&, HeadSaved&, double lossScale);
 
 private:
+    Task<Array> gradients(const Input&, HeadSaved&, double lossScale, bool ofWeights);
+    void weightGradient(const HeadSaved&, const Tensor& normalized);
+
     RankContext& m_context;
     const Shape& m_shape;
     Norm m_norm;
     Parameter& m_table;
+    RowsUnderWay m_gathering, m_sum;
     KernelLabel m_projectLabel, m_lossLabel;
 };
 

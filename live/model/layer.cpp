@@ -40,13 +40,32 @@ Task<Array> Layer::forward(const Input& input, Array x, LayerSaved& saved)
     co_return y;
 }
 
+Task<> Layer::recompute(const Input& input, LayerSaved& saved)
+{
+    if (!m_recomputes)
+        co_return;
+    const sim::OpClass pass = std::exchange(m_context.pass, sim::OpClass::recompute);
+    co_await run(input, std::move(saved.input), saved);
+    m_context.pass = pass;
+}
+
+Task<Array> Layer::backward(const Input& input, Array dy, LayerSaved& saved)
+{
+    co_await recompute(input, saved);
+    Array middle;
+    if (m_moe) {
+        middle = co_await m_moe->backwardInput(input, std::move(dy), saved.moe);
+        co_await m_moe->backwardWeight(saved.moe);
+    } else {
+        middle = co_await m_mlp->backward(input, std::move(dy), saved.mlp);
+    }
+    Array dx = co_await m_attention.backward(input, std::move(middle), saved.attention);
+    co_return dx;
+}
+
 Task<Array> Layer::backwardInput(const Input& input, Array dy, LayerSaved& saved)
 {
-    if (m_recomputes) {
-        const sim::OpClass pass = std::exchange(m_context.pass, sim::OpClass::recompute);
-        co_await run(input, std::move(saved.input), saved);
-        m_context.pass = pass;
-    }
+    co_await recompute(input, saved);
     Array middle;
     if (m_moe)
         middle = co_await m_moe->backwardInput(input, std::move(dy), saved.moe);

@@ -25,6 +25,7 @@ public:
     Task<Array> forward(const Input&, Array x, LayerSaved&);
     Task<Array> backwardInput(const Input&, Array dy, LayerSaved&);
     Task<> backwardWeight(LayerSaved&);
+    Task<Array> backward(const Input&, Array dy, LayerSaved&); ///< both
 
     Bucket& dense() { return m_dense; }
     Bucket* experts() { return m_experts; }
@@ -32,6 +33,7 @@ public:
     Moe* moe() { return m_moe.get(); }
 
 private:
+    Task<> recompute(const Input&, LayerSaved&);
     Task<Array> run(const Input&, Array x, LayerSaved&);
 
     RankContext& m_context;

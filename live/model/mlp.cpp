@@ -129,6 +129,19 @@ Task<Array> Mlp::forward(const Input& input, Array x, MlpSaved& saved)
 
 Task<Array> Mlp::backwardInput(const Input& input, Array dy, MlpSaved& saved)
 {
+    Array dx = co_await gradients(input, std::move(dy), saved, false);
+    co_return dx;
+}
+
+Task<Array> Mlp::backward(const Input& input, Array dy, MlpSaved& saved)
+{
+    Array dx = co_await gradients(input, std::move(dy), saved, true);
+    saved = {};
+    co_return dx;
+}
+
+Task<Array> Mlp::gradients(const Input& input, Array dy, MlpSaved& saved, bool ofWeights)
+{
     Queue& queue = *m_context.queue;
     Array dResidual;
     if (m_context.scenario.live.dropout != 0) {
@@ -143,6 +156,8 @@ Task<Array> Mlp::backwardInput(const Input& input, Array dy, MlpSaved& saved)
         const KernelSpan span(m_context, m_downLabel);
         queue.linearInputGradient(saved.dOutput.tensor, m_down->value(), dHidden);
     }
+    if (ofWeights)
+        downWeightGradient(saved);
     saved.dUp = m_context.activations(m_shape.rows, saved.up->columns);
     {
         const KernelSpan span(m_context, m_activationLabel);
@@ -153,12 +168,20 @@ Task<Array> Mlp::backwardInput(const Input& input, Array dy, MlpSaved& saved)
     }
     dHidden.reset();
     saved.up.reset();
+    if (ofWeights)
+        m_gathering.startGather(m_context, m_shape, saved.normalized, "mlp.gather");
     Array dNormalized = m_context.activations(m_shape.rows, m_shape.hidden);
     {
         const KernelSpan span(m_context, m_upLabel);
         queue.linearInputGradient(saved.dUp, upValue(), dNormalized);
     }
-    dNormalized = co_await sumRowsOverTp(m_context, m_shape, std::move(dNormalized), "mlp.sum");
+    AllRows all;
+    if (ofWeights)
+        all = co_await m_gathering.gathered();
+    m_sum.startSum(m_context, m_shape, std::move(dNormalized), "mlp.sum");
+    if (ofWeights)
+        upWeightGradient(saved, all.tensor);
+    dNormalized = co_await m_sum.summed();
     Array dx = m_norm.backward(dNormalized, saved.input, saved.statistics);
     const KernelSpan span(m_context, m_addLabel);
     queue.add(dResidual ? dResidual : saved.dLocalOutput, dx);
@@ -169,18 +192,25 @@ Task<Array> Mlp::backwardInput(const Input& input, Array dy, MlpSaved& saved)
 
 Task<> Mlp::backwardWeight(MlpSaved& saved)
 {
-    Queue& queue = *m_context.queue;
-    {
-        const KernelSpan span(m_context, m_downLabel, GradientOf::weight);
-        queue.linearWeightGradient(saved.dOutput.tensor, saved.hidden, m_down->gradient(), {});
-        if (m_downBias)
-            queue.biasGradient(saved.dLocalOutput, m_downBias->gradient());
-    }
+    downWeightGradient(saved);
     const AllRows all = co_await gatherRows(m_context, m_shape, saved.normalized, "mlp.gather");
-    const KernelSpan span(m_context, m_upLabel, GradientOf::weight);
-    queue.linearWeightGradient(saved.dUp, all.tensor, upGradient(),
-                               m_upBias ? (m_gated ? m_gateBias : m_upBias)->gradientThrough(*m_upBias) : Tensor{});
+    upWeightGradient(saved, all.tensor);
     saved = {};
+}
+
+void Mlp::downWeightGradient(const MlpSaved& saved)
+{
+    const KernelSpan span(m_context, m_downLabel, GradientOf::weight);
+    m_context.queue->linearWeightGradient(saved.dOutput.tensor, saved.hidden, m_down->gradient(), {});
+    if (m_downBias)
+        m_context.queue->biasGradient(saved.dLocalOutput, m_downBias->gradient());
+}
+
+void Mlp::upWeightGradient(const MlpSaved& saved, const Tensor& normalized)
+{
+    const KernelSpan span(m_context, m_upLabel, GradientOf::weight);
+    m_context.queue->linearWeightGradient(saved.dUp, normalized, upGradient(),
+                                          m_upBias ? (m_gated ? m_gateBias : m_upBias)->gradientThrough(*m_upBias) : Tensor{});
 }
 
 } // namespace live

@@ -25,8 +25,13 @@ public:
     Task<Array> forward(const Input&, Array x, MlpSaved&);
     Task<Array> backwardInput(const Input&, Array dy, MlpSaved&);
     Task<> backwardWeight(MlpSaved&);
+    /// Both: weight gradients are computed while tensor-parallel sums and gatherings go on.
+    Task<Array> backward(const Input&, Array dy, MlpSaved&);
 
 private:
+    Task<Array> gradients(const Input&, Array dy, MlpSaved&, bool ofWeights);
+    void downWeightGradient(const MlpSaved&);
+    void upWeightGradient(const MlpSaved&, const Tensor& normalized);
     void activate(const Tensor& up, const Tensor& hidden) const;
     void dropoutRows(const Input&, const Tensor& y) const;
     Tensor upValue() const;
@@ -41,6 +46,7 @@ private:
     std::int64_t m_columns; ///< this rank's inner columns
     Parameter *m_gate = nullptr, *m_up, *m_down;
     Parameter *m_gateBias = nullptr, *m_upBias = nullptr, *m_downBias = nullptr;
+    RowsUnderWay m_gathering, m_sum;
     KernelLabel m_upLabel, m_activationLabel, m_downLabel, m_addLabel;
 };
 

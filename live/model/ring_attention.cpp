@@ -24,25 +24,44 @@ Meeting meet(int index, int owner, std::int64_t rows, bool causal)
 
 } // namespace
 
+void Attention::startRing(const Tensor& qkv)
+{
+    m_ring.here = m_context.activations(m_shape.rows, 2 * m_shape.keyColumns);
+    m_context.queue->copy(qkv.columnRange(m_shape.queryColumns, 2 * m_shape.keyColumns), m_ring.here);
+}
+
+void Attention::shiftRing()
+{
+    m_ring.coming = m_context.activations(m_ring.here->rows, m_ring.here->columns);
+    m_ring.transfer.reset(new Communication(m_context.shift(Group::cp, m_ring.here, m_ring.coming, "ring.kv")));
+    m_ring.transfer->start();
+}
+
+Task<> Attention::takeNextBlock()
+{
+    co_await m_ring.transfer->done();
+    m_ring.transfer.reset();
+    m_ring.here = std::move(m_ring.coming);
+    m_ring.coming.reset();
+}
+
 Task<> Attention::ring(AttentionSaved& saved)
 {
     Queue& queue = *m_context.queue;
     const int size = m_shape.cp, index = m_shape.cpIndex;
     const std::int64_t rows = m_shape.rows, columns = m_shape.keyColumns;
     const Tensor q = split(saved.qkv).q;
-    Array keysValues = m_context.activations(rows, 2 * columns);
-    queue.copy(saved.qkv->columnRange(m_shape.queryColumns, 2 * columns), keysValues);
+    startRing(saved.qkv);
     Array sum = m_context.statistics(rows, m_shape.queryColumns);
     for (int hop = 0; hop < size; ++hop) {
-        if (hop > 0) {
-            Array received = m_context.activations(rows, 2 * columns);
-            co_await m_context.shift(Group::cp, keysValues, received, "ring.kv");
-            keysValues = std::move(received);
-        }
+        if (hop > 0)
+            co_await takeNextBlock();
+        if (hop + 1 < size)
+            shiftRing();
         const KernelSpan span(m_context, m_coreLabel);
         const Meeting met = meet(index, (index - hop + size) % size, rows, m_causal);
-        const Tensor k = keysValues->columnRange(0, columns).rowRange(0, met.keys);
-        const Tensor v = keysValues->columnRange(columns, columns).rowRange(0, met.keys);
+        const Tensor k = m_ring.here->columnRange(0, columns).rowRange(0, met.keys);
+        const Tensor v = m_ring.here->columnRange(columns, columns).rowRange(0, met.keys);
         if (hop == 0) {
             queue.attention(kernelShape(met.causal, 0), q, k, v, saved.output, saved.logSumExp);
             queue.copy(saved.output, sum);
@@ -56,6 +75,7 @@ Task<> Attention::ring(AttentionSaved& saved)
         queue.mergeAttention(m_shape.headDim, partSum, partLogSumExp, sum->rowRange(met.firstQuery, met.queries),
                              saved.logSumExp->rowRange(met.firstQuery, met.queries));
     }
+    m_ring.here.reset();
     queue.copy(sum, saved.output);
 }
 
@@ -65,30 +85,30 @@ Task<Array> Attention::ringGradient(const Tensor& dOutput, AttentionSaved& saved
     const int size = m_shape.cp, index = m_shape.cpIndex;
     const std::int64_t rows = m_shape.rows, columns = m_shape.keyColumns;
     const Tensor q = split(saved.qkv).q;
-    Array keysValues = m_context.activations(rows, 2 * columns);
-    queue.copy(saved.qkv->columnRange(m_shape.queryColumns, 2 * columns), keysValues);
+    startRing(saved.qkv);
     Array dq = m_context.statistics(rows, m_shape.queryColumns);
     Array dKeysValues = m_context.statistics(rows, 2 * columns);
     queue.fill(dq, 0);
     queue.fill(dKeysValues, 0);
     for (int hop = 0; hop < size; ++hop) {
         if (hop > 0) { // the gradients follow their keys and values round the ring
-            Array received = m_context.activations(rows, 2 * columns);
-            co_await m_context.shift(Group::cp, keysValues, received, "ring.kv");
-            keysValues = std::move(received);
+            co_await takeNextBlock();
             Array receivedGradients = m_context.statistics(rows, 2 * columns);
             co_await m_context.shift(Group::cp, dKeysValues, receivedGradients, "ring.dkv");
             dKeysValues = std::move(receivedGradients);
         }
+        if (hop + 1 < size)
+            shiftRing();
         const KernelSpan span(m_context, m_coreLabel);
         const Meeting met = meet(index, (index - hop + size) % size, rows, m_causal);
         const auto queries = [&](const Tensor& all) { return all.rowRange(met.firstQuery, met.queries); };
         const auto keys = [&](const Tensor& all) { return all.columnRange(0, columns).rowRange(0, met.keys); };
         const auto values = [&](const Tensor& all) { return all.columnRange(columns, columns).rowRange(0, met.keys); };
-        queue.attentionGradient(kernelShape(met.causal, 0), queries(q), keys(keysValues), values(keysValues),
+        queue.attentionGradient(kernelShape(met.causal, 0), queries(q), keys(m_ring.here), values(m_ring.here),
                                 queries(saved.output), queries(saved.logSumExp), queries(dOutput), queries(dq), keys(dKeysValues),
                                 values(dKeysValues), true);
     }
+    m_ring.here.reset();
     Array home = m_context.statistics(rows, 2 * columns);
     co_await m_context.shift(Group::cp, dKeysValues, home, "ring.dkv");
     Array dQkv = m_context.activations(rows, m_shape.qkvColumns());

@@ -92,9 +92,8 @@ Task<Array> Stage::backward(const Input& input, Array dy, double lossScale, bool
         co_await weights.acquire(*m_headTable->bucket);
         co_await weights.acquire(*m_headRest);
         prepare(m_headRest);
-        dy = co_await m_head->backwardInput(input, saved.head, lossScale);
         prepare(m_headTable->bucket);
-        co_await m_head->backwardWeight(saved.head);
+        dy = co_await m_head->backward(input, saved.head, lossScale);
         weights.release(*m_headRest);
         weights.release(*m_headTable->bucket);
         co_await done(m_headRest, last);
@@ -103,8 +102,10 @@ Task<Array> Stage::backward(const Input& input, Array dy, double lossScale, bool
     for (std::size_t i = m_layers.size(); i-- > 0;) {
         co_await acquire(*m_layers[i]);
         prepare(&m_layers[i]->dense());
-        dy = co_await m_layers[i]->backwardInput(input, std::move(dy), saved.layers[i]);
-        co_await layerWeights(i, saved, last);
+        prepare(m_layers[i]->experts());
+        dy = co_await m_layers[i]->backward(input, std::move(dy), saved.layers[i]);
+        co_await done(&m_layers[i]->dense(), last);
+        co_await done(m_layers[i]->experts(), last);
         release(*m_layers[i]);
     }
     if (m_embedding) {

@@ -19,4 +19,21 @@ Task<AllRows> gatherRows(RankContext&, const Shape&, Tensor local, std::string_v
 /// The sum over tp of a tensor of all rows, with sequence parallelism only this rank's rows of it.
 Task<Array> sumRowsOverTp(RankContext&, const Shape&, Array partial, std::string_view name);
 
+/// The same two, begun and waited for apart: the rank computes meanwhile. One at a time. Lives as long as the rank, as the
+/// communicator may write into it until the run has ended.
+class RowsUnderWay {
+public:
+    void startGather(RankContext&, const Shape&, Tensor local, std::string_view name);
+    Task<AllRows> gathered();
+    void startSum(RankContext&, const Shape&, Array partial, std::string_view name);
+    Task<Array> summed();
+
+private:
+    Task<> wait();
+
+    Tensor m_local;
+    Array m_partial, m_result;
+    std::unique_ptr<Communication> m_transfer; ///< none where tp needs none
+};
+
 } // namespace live

@@ -1,5 +1,6 @@
 #include "live/profile/calibrate.h"
 
+#include "live/stream/as_if_parallel.h"
 #include "sim/analysis/plan_schedule.h"
 #include "sim/cost/measured_time.h"
 #include "sim/cost/profile_curves.h"
@@ -16,8 +17,6 @@
 namespace live {
 namespace {
 
-/// The slowest measurements that are left out: the machine did something else meanwhile.
-constexpr double kSlowestShare = 0.1;
 /// Clocks tick in nanoseconds; a transfer of nothing still takes some.
 constexpr double kShortestSeconds = 20e-9;
 
@@ -79,12 +78,9 @@ std::optional<std::string> transferCurve(std::string_view name, const sim::Scena
     return {};
 }
 
-double meanWithoutSlowest(std::vector<double> seconds)
+double mean(const std::vector<double>& values)
 {
-    std::sort(seconds.begin(), seconds.end());
-    const auto kept =
-        std::max<std::size_t>(1, seconds.size() - static_cast<std::size_t>(kSlowestShare * static_cast<double>(seconds.size())));
-    return std::accumulate(seconds.begin(), seconds.begin() + static_cast<std::ptrdiff_t>(kept), 0.0) / static_cast<double>(kept);
+    return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
 /// A curve of the base scaled to meet what was measured, and the measurements.
@@ -113,7 +109,7 @@ void Calibration::add(const ObservedRun& run)
     const sim::Schedule schedule = sim::planSchedule(run.scenario);
     const sim::Mesh mesh(run.scenario.layout, schedule.endsMeet());
     const std::vector<KnownOperators> ofPipelineRank = knownOperators(run.scenario, schedule);
-    for (const std::vector<RankSpan>& step : run.steps) {
+    for (const std::vector<RankSpan>& step : run.undisturbedSteps()) {
         // Kernels of one operator: a ring's blocks, the parts of a loss.
         std::map<std::tuple<int, std::int32_t, sim::OpClass, int, int, std::string>, double> sums;
         std::map<std::uint64_t, std::set<int>> members;
@@ -122,9 +118,8 @@ void Calibration::add(const ObservedRun& run)
             const sim::SpanKind& kind = run.kinds[span.kind];
             if (span.track == SpanTrack::compute) {
                 const bool ofOptimizer = kind.name.starts_with("optimizer.");
-                const std::int64_t ns = span.cpuNs > 0 ? span.cpuNs : span.endNs - span.startNs;
                 sums[{each.rank, span.microbatch, kind.opClass, kind.stage, kind.layer, ofOptimizer ? "optimizer" : kind.name}] +=
-                    static_cast<double>(ns) * 1e-9;
+                    static_cast<double>(lengthNs(span)) * 1e-9;
             } else if (span.track != SpanTrack::actions && span.correlation != 0) {
                 members[span.correlation].insert(each.rank);
             }
@@ -148,9 +143,8 @@ void Calibration::add(const ObservedRun& run)
             const auto curve = transferCurve(run.kinds[span.kind].name, run.scenario);
             if (!curve || *together.begin() != each.rank || together.size() < 2 || span.bytes <= 0) // once each
                 continue;
-            const std::int64_t ns = span.cpuNs > 0 ? span.cpuNs : span.endNs - std::clamp(span.readyNs, span.startNs, span.endNs);
             m_transfers[*curve][{static_cast<double>(span.bytes), static_cast<double>(together.size()), 1, 1}].push_back(
-                std::max(kShortestSeconds, static_cast<double>(ns) * 1e-9));
+                std::max(kShortestSeconds, static_cast<double>(lengthNs(span)) * 1e-9));
         }
     }
 }
@@ -164,7 +158,7 @@ sim::HardwareProfile Calibration::profile(const sim::HardwareProfile& base) cons
             std::vector<sim::MeasuredPoint> points;
             for (const auto& [shape, seconds] : shapes) {
                 const auto [m, n, k, batch] = shape;
-                points.push_back({.m = m, .n = n, .k = k, .batch = batch, .microseconds = meanWithoutSlowest(seconds) * 1e6});
+                points.push_back({.m = m, .n = n, .k = k, .batch = batch, .microseconds = mean(seconds) * 1e6});
             }
             const auto old = std::find_if(curves.begin(), curves.end(),
                                           [&name](const sim::MeasuredCurve& curve) { return curve.name == name; });

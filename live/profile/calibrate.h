@@ -17,8 +17,8 @@ public:
     /// Spans of kernels that the simulator does not have are left out.
     void add(const ObservedRun&);
 
-    /// The measured shapes, each at the mean of its times without the slowest (others' use of the machine). Curves of `base` keep
-    /// their form between and beyond those shapes, scaled to meet them.
+    /// The measured shapes, each at the mean over its places in a step of the median over steps (others use the machine too).
+    /// Curves of `base` keep their form between and beyond those shapes, scaled to meet them.
     sim::HardwareProfile profile(const sim::HardwareProfile& base = {}) const;
 
 private:

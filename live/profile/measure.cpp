@@ -17,6 +17,8 @@
 namespace live {
 namespace {
 
+/// What is measured beside the communicator's own kinds: every member sends to the next.
+constexpr const char* kRingShift = "ring_shift";
 /// Kernels measured at about so many shapes: full and quick.
 constexpr double kKernelPoints = 800, kQuickKernelPoints = 250;
 constexpr double kTransferShare = 0.15; ///< of the budget
@@ -31,11 +33,11 @@ public:
     {
     }
 
-    /// `bytes`: of the whole tensor, or what a member sends.
-    double microseconds(CommKind kind, int members, std::int64_t bytes);
+    /// `curve`: as in a profile. `bytes`: of the whole tensor, or what a member sends.
+    double microseconds(const std::string& curve, CommKind kind, int members, std::int64_t bytes);
 
 private:
-    Task<> member(int index, CommKind kind, std::int64_t bytes);
+    Task<> member(int index, CommKind kind, std::int64_t rows);
     CommRequest requestOf(int index, CommKind kind, std::int64_t rows) const;
 
     Memory m_memory;
@@ -45,6 +47,7 @@ private:
     const DType m_type;
     CommGroup m_group;
     int m_groups = 0;
+    bool m_isRing = false;
     std::vector<Array> m_inputs, m_outputs;
     std::int64_t m_sequence = 0;
     std::vector<double> m_samples; ///< written by member 0
@@ -72,8 +75,12 @@ CommRequest TransferBench::requestOf(int index, CommKind kind, std::int64_t rows
     case CommKind::allToAll:
         request.input = in.rowRange(0, rows);
         request.output = out.rowRange(0, rows);
-        request.sendRows.assign(members, part);
-        request.receiveRows.assign(members, part);
+        request.sendRows.assign(members, m_isRing ? 0 : part);
+        request.receiveRows = request.sendRows;
+        if (m_isRing) {
+            request.sendRows[(self + 1) % members] = rows;
+            request.receiveRows[(self + members - 1) % members] = rows;
+        }
         break;
     default:
         request.kind = index == 0 ? CommKind::send : CommKind::receive;
@@ -99,8 +106,9 @@ Task<> TransferBench::member(int index, CommKind kind, std::int64_t rows)
     }
 }
 
-double TransferBench::microseconds(CommKind kind, int members, std::int64_t bytes)
+double TransferBench::microseconds(const std::string& curve, CommKind kind, int members, std::int64_t bytes)
 {
+    m_isRing = curve == kRingShift;
     const std::int64_t elementBytes = bytesOf(m_type);
     const std::int64_t columns = 8;
     const std::int64_t rows = std::max<std::int64_t>(members, bytes / (columns * elementBytes) / members * members);
@@ -142,11 +150,9 @@ double TransferBench::microseconds(CommKind kind, int members, std::int64_t byte
 std::vector<sim::MeasuredCurve> measureTransfers(Device& device, WorkerPool& pool, const CommunicatorFactory& factory, bool quick)
 {
     TransferBench bench(device, pool, factory);
-    const std::pair<const char*, CommKind> kinds[] = {{"all_reduce", CommKind::allReduce},
-                                                      {"all_gather", CommKind::allGather},
-                                                      {"reduce_scatter", CommKind::reduceScatter},
-                                                      {"all_to_all", CommKind::allToAll},
-                                                      {"send", CommKind::send}};
+    const std::pair<const char*, CommKind> kinds[] = {
+        {"all_reduce", CommKind::allReduce}, {"all_gather", CommKind::allGather}, {"reduce_scatter", CommKind::reduceScatter},
+        {"all_to_all", CommKind::allToAll},  {kRingShift, CommKind::allToAll},    {"send", CommKind::send}};
     const std::vector<std::int64_t> sizes = quick
                                                 ? std::vector<std::int64_t>{1 << 10, 1 << 15, 1 << 20}
                                                 : std::vector<std::int64_t>{1 << 10, 1 << 13, 1 << 16, 1 << 18, 1 << 20, 1 << 22};
@@ -157,7 +163,7 @@ std::vector<sim::MeasuredCurve> measureTransfers(Device& device, WorkerPool& poo
             for (const std::int64_t bytes : sizes)
                 curve.points.push_back({.m = static_cast<double>(bytes),
                                         .n = static_cast<double>(members),
-                                        .microseconds = bench.microseconds(kind, members, bytes)});
+                                        .microseconds = bench.microseconds(name, kind, members, bytes)});
         curves.push_back(std::move(curve));
     }
     return curves;

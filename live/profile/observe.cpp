@@ -5,8 +5,22 @@
 #include "live/tasks/worker_pool.h"
 
 #include <algorithm>
+#include <cmath>
+#include <map>
+#include <tuple>
+#include <utility>
 
 namespace live {
+
+namespace {
+
+/// Experts get other tokens in each step: their lengths differ by right.
+bool isRouted(const sim::SpanKind& kind)
+{
+    return kind.name.starts_with("moe.");
+}
+
+} // namespace
 
 ObservedRun observeRun(const sim::Scenario& scenario, const ObserveOptions& options)
 {
@@ -15,7 +29,7 @@ ObservedRun observeRun(const sim::Scenario& scenario, const ObserveOptions& opti
         makeCpuDevice(scenario.live.dtype == "fp64" ? DType::f64 : DType::f32, options.workers > 1 ? &pool : nullptr);
     const std::unique_ptr<Communicator> communicator = makeLocalCommunicator(pool);
     Run run(scenario, {.pool = &pool, .device = device.get(), .communicator = communicator.get()});
-    ObservedRun observed{.scenario = scenario};
+    ObservedRun observed{.scenario = scenario, .worldSize = run.mesh().worldSize()};
     run.train(options.warmUp + options.steps, [&](const StepReport& report) {
         std::vector<RankSpan> spans;
         for (Recorder* recorder : run.recorders()) {
@@ -32,16 +46,76 @@ ObservedRun observeRun(const sim::Scenario& scenario, const ObserveOptions& opti
     });
     for (std::uint32_t i = 0; i < run.spanKinds().size(); ++i)
         observed.kinds.push_back(run.spanKinds().at(i));
-    for (const std::vector<RankSpan>& step : observed.steps) {
-        std::int64_t kernelNs = 0;
+    return observed;
+}
+
+void ObservedRun::append(const ObservedRun& other)
+{
+    std::vector<std::uint32_t> kindOf; // runs number kinds as they meet them
+    for (const sim::SpanKind& kind : other.kinds) {
+        const auto known = std::find_if(kinds.begin(), kinds.end(), [&](const sim::SpanKind& mine) {
+            return std::tie(mine.name, mine.opClass, mine.stage, mine.layer, mine.group, mine.bytes) ==
+                   std::tie(kind.name, kind.opClass, kind.stage, kind.layer, kind.group, kind.bytes);
+        });
+        kindOf.push_back(static_cast<std::uint32_t>(known - kinds.begin()));
+        if (known == kinds.end())
+            kinds.push_back(kind);
+    }
+    for (std::vector<RankSpan> step : other.steps) {
+        for (RankSpan& span : step)
+            span.span.kind = kindOf.at(span.span.kind);
+        steps.push_back(std::move(step));
+    }
+    wallSeconds.insert(wallSeconds.end(), other.wallSeconds.begin(), other.wallSeconds.end());
+}
+
+std::vector<std::vector<RankSpan>> ObservedRun::undisturbedSteps() const
+{
+    // Which of the equal spans of a step: rank, kind, micro-batch, how many came before.
+    using Place = std::tuple<int, std::uint32_t, std::int32_t, int>;
+    std::map<Place, std::vector<double>> lengths;
+    const auto visit = [this](const std::vector<RankSpan>& step, const auto& each) {
+        std::map<Place, int> seen;
+        for (std::size_t i = 0; i < step.size(); ++i) {
+            const SpanRecord& span = step[i].span;
+            if (span.track == SpanTrack::actions || isRouted(kinds[span.kind]))
+                continue;
+            Place place{step[i].rank, span.kind, span.microbatch, 0};
+            std::get<3>(place) = seen[place]++;
+            each(i, place);
+        }
+    };
+    for (const std::vector<RankSpan>& step : steps)
+        visit(step,
+              [&](std::size_t i, const Place& place) { lengths[place].push_back(static_cast<double>(lengthNs(step[i].span))); });
+    std::map<Place, std::int64_t> medians;
+    for (auto& [place, values] : lengths)
+        medians[place] = std::max<std::int64_t>(1, std::llround(median(std::move(values)))); // 0 would say "not measured"
+    std::vector<std::vector<RankSpan>> result = steps;
+    for (std::vector<RankSpan>& step : result)
+        visit(step, [&](std::size_t i, const Place& place) { step[i].span.cpuNs = medians.at(place); });
+    return result;
+}
+
+std::vector<double> asIfParallelSeconds(std::span<const std::vector<RankSpan>> steps, const ObservedRun& run)
+{
+    std::vector<double> seconds;
+    for (const std::vector<RankSpan>& step : steps)
+        seconds.push_back(static_cast<double>(asIfParallel(step, run.worldSize, {}, run.kinds).stepNs) * 1e-9);
+    return seconds;
+}
+
+std::vector<double> kernelSeconds(std::span<const std::vector<RankSpan>> steps, const ObservedRun& run)
+{
+    std::vector<double> seconds;
+    for (const std::vector<RankSpan>& step : steps) {
+        std::int64_t sum = 0;
         for (const RankSpan& each : step)
             if (each.span.track == SpanTrack::compute)
-                kernelNs += each.span.cpuNs > 0 ? each.span.cpuNs : each.span.endNs - each.span.startNs;
-        observed.kernelSeconds.push_back(static_cast<double>(kernelNs) * 1e-9 / run.mesh().worldSize());
-        observed.asIfParallelSeconds.push_back(
-            static_cast<double>(asIfParallel(step, run.mesh().worldSize(), {}, observed.kinds).stepNs) * 1e-9);
+                sum += lengthNs(each.span);
+        seconds.push_back(static_cast<double>(sum) * 1e-9 / run.worldSize);
     }
-    return observed;
+    return seconds;
 }
 
 double median(std::vector<double> values)

@@ -1,10 +1,11 @@
-// A short training run watched closely: its spans, and how long its steps would have taken with a device for every rank.
+// Short training runs watched closely: their spans, and how long a step would have taken with a device for every rank.
 #pragma once
 
 #include "live/stream/history.h"
 #include "sim/scenario/scenario.h"
 #include "sim/trace/trace.h"
 
+#include <span>
 #include <vector>
 
 namespace live {
@@ -21,9 +22,21 @@ struct ObservedRun {
     std::vector<std::vector<RankSpan>> steps; ///< each rank's spans in its own order
     std::vector<sim::SpanKind> kinds;
     std::vector<double> wallSeconds; ///< [step]
-    std::vector<double> asIfParallelSeconds;
-    std::vector<double> kernelSeconds; ///< mean over ranks
+    int worldSize = 1;
+
+    /// Steps of another run of the same scenario.
+    void append(const ObservedRun&);
+    /// The same steps with every kernel and transfer at the median of its lengths in all of them. Whatever else the machine does
+    /// disturbs some kernel of each step, another one each time, and at every meeting all wait for the rank that was disturbed: a
+    /// step of undisturbed kernels is shorter than the median of disturbed steps, the more so the more ranks meet. What experts
+    /// do depends on a step's routing and stays as it was.
+    std::vector<std::vector<RankSpan>> undisturbedSteps() const;
 };
+
+/// Of each step, replayed with a device for every rank.
+std::vector<double> asIfParallelSeconds(std::span<const std::vector<RankSpan>> steps, const ObservedRun&);
+/// Of each step, the mean over ranks.
+std::vector<double> kernelSeconds(std::span<const std::vector<RankSpan>> steps, const ObservedRun&);
 
 /// Trains on the CPU, in this process. Throws sim::Error as Run does.
 ObservedRun observeRun(const sim::Scenario&, const ObserveOptions& = {});

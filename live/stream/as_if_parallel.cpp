@@ -12,12 +12,6 @@
 namespace live {
 namespace {
 
-/// Processor time where one made the transfer: it may have lost its core meanwhile.
-std::int64_t transferNs(const SpanRecord& span)
-{
-    return span.cpuNs > 0 ? span.cpuNs : span.endNs - std::clamp(span.readyNs, span.startNs, span.endNs);
-}
-
 constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
 
 /// What a rank does, in its own order. At one instant it first goes on from a wait, then issues, then computes.
@@ -200,7 +194,7 @@ void Replay::advance(int rankIndex)
         switch (event.deed) {
         case Deed::compute:
             result.startNs = result.readyNs = rank.clockNs;
-            rank.clockNs += measured.cpuNs > 0 ? measured.cpuNs : measured.endNs - measured.startNs;
+            rank.clockNs += lengthNs(measured);
             result.endNs = rank.clockNs;
             break;
         case Deed::issue:
@@ -233,7 +227,7 @@ void Replay::arrive(std::size_t span, std::int64_t timeNs)
         const SpanRecord& measured = at(member);
         SpanRecord& result = m_result[member].span;
         result.readyNs = meeting.beginNs;
-        result.endNs = meeting.beginNs + transferNs(measured);
+        result.endNs = meeting.beginNs + lengthNs(measured);
     }
     m_ready.insert(m_ready.end(), meeting.waiting.begin(), meeting.waiting.end());
     meeting.waiting.clear();
@@ -281,6 +275,13 @@ void Replay::reportCircle(int start) const
 }
 
 } // namespace
+
+std::int64_t lengthNs(const SpanRecord& span)
+{
+    if (span.cpuNs > 0)
+        return span.cpuNs;
+    return span.endNs - (commOf(span.track) >= 0 ? std::clamp(span.readyNs, span.startNs, span.endNs) : span.startNs);
+}
 
 AsIfParallel asIfParallel(std::span<const RankSpan> spans, int worldSize, const std::map<std::string, int>& groupSizes,
                           const std::vector<sim::SpanKind>& kinds)

@@ -18,6 +18,9 @@
 
 namespace live {
 
+/// What a kernel or a transfer took, waiting apart: processor time where one did it, as it may have lost its core meanwhile.
+std::int64_t lengthNs(const SpanRecord&);
+
 struct AsIfParallel {
     std::vector<RankSpan> spans; ///< those given, in the same order, with new times; the step begins at 0
     std::int64_t stepNs = 0;     ///< until the last rank is done

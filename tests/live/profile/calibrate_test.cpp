@@ -140,5 +140,40 @@ TEST(ObservedRun, CoversEveryKernelOfTheSimulator)
                 EXPECT_TRUE(names.contains(sim::kernelCurveName(pass.shapes[i].family, pass.shapes[i].pass, scenario)))
                     << program.labels[pass.ops[i].label];
             }
-    EXPECT_GT(median(run.asIfParallelSeconds), 0);
+    EXPECT_GT(median(asIfParallelSeconds(run.steps, run)), 0);
+}
+
+TEST(ObservedRun, ADisturbedKernelDoesNotLengthenTheUndisturbedStep)
+{
+    // Two ranks compute and meet, three times over; in each step another kernel of another rank took ten times as long.
+    ObservedRun run{.scenario = tinyScenario(R"({"tp":2})"), .kinds = {{.name = "kernel"}, {.name = "sum"}}, .worldSize = 2};
+    constexpr std::int64_t kKernelNs = 100, kSumNs = 7;
+    for (int disturbed = 0; disturbed < 5; ++disturbed) {
+        std::vector<RankSpan> step;
+        for (int i = 0; i < 3; ++i)
+            for (int rank = 0; rank < 2; ++rank) {
+                const bool slow = disturbed == 2 * i + rank;
+                const std::int64_t at = 10'000 * i;
+                step.push_back({rank, {.startNs = at, .endNs = at + 1, .cpuNs = slow ? 10 * kKernelNs : kKernelNs, .kind = 0}});
+                step.push_back({rank,
+                                {.startNs = at + 5000,
+                                 .endNs = at + 5001,
+                                 .readyNs = at + 5000,
+                                 .cpuNs = kSumNs,
+                                 .correlation = static_cast<std::uint64_t>(i) + 1,
+                                 .kind = 1,
+                                 .track = SpanTrack::tp}});
+            }
+        run.steps.push_back(step);
+    }
+    EXPECT_NEAR(median(asIfParallelSeconds(run.steps, run)), (12 * kKernelNs + 3 * kSumNs) * 1e-9, 1e-12);
+    EXPECT_NEAR(median(asIfParallelSeconds(run.undisturbedSteps(), run)), (3 * kKernelNs + 3 * kSumNs) * 1e-9, 1e-12);
+
+    // Of two runs the kinds may be numbered otherwise.
+    ObservedRun other{.scenario = run.scenario, .steps = {run.steps[0]}, .kinds = {run.kinds[1], run.kinds[0]}, .worldSize = 2};
+    for (RankSpan& span : other.steps[0])
+        span.span.kind = 1 - span.span.kind;
+    run.append(other);
+    EXPECT_EQ(run.kinds.size(), 2U);
+    EXPECT_EQ(run.steps[5][0].span.kind, run.steps[0][0].span.kind);
 }

@@ -33,7 +33,8 @@ void Attention::startRing(const Tensor& qkv)
 void Attention::shiftRing()
 {
     m_ring.coming = m_context.activations(m_ring.here->rows, m_ring.here->columns);
-    m_ring.transfer.reset(new Communication(m_context.shift(Group::cp, m_ring.here, m_ring.coming, "ring.kv")));
+    m_ring.transfer =
+        std::unique_ptr<Communication>(new Communication(m_context.shift(Group::cp, m_ring.here, m_ring.coming, "ring.kv")));
     m_ring.transfer->start();
 }
 

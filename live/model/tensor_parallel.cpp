@@ -31,7 +31,7 @@ void RowsUnderWay::startGather(RankContext& context, const Shape& shape, Tensor 
     if (!shape.sequenceParallel)
         return;
     m_result = context.memory.allocate(local.type, shape.rows, local.columns);
-    m_transfer.reset(new Communication(context.allGather(Group::tp, local, m_result, name)));
+    m_transfer = std::unique_ptr<Communication>(new Communication(context.allGather(Group::tp, local, m_result, name)));
     m_transfer->start();
 }
 
@@ -49,9 +49,10 @@ void RowsUnderWay::startSum(RankContext& context, const Shape& shape, Array part
         return;
     if (shape.sequenceParallel) {
         m_result = context.memory.allocate(m_partial->type, shape.localRows, m_partial->columns);
-        m_transfer.reset(new Communication(context.reduceScatter(Group::tp, m_partial, m_result, name)));
+        m_transfer =
+            std::unique_ptr<Communication>(new Communication(context.reduceScatter(Group::tp, m_partial, m_result, name)));
     } else {
-        m_transfer.reset(new Communication(context.allReduce(Group::tp, m_partial, name)));
+        m_transfer = std::unique_ptr<Communication>(new Communication(context.allReduce(Group::tp, m_partial, name)));
     }
     m_transfer->start();
 }

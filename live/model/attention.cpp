@@ -1,12 +1,13 @@
 #include "live/model/attention.h"
 
+#include "live/model/dropout.h"
+
 #include <cmath>
 
 namespace live {
 namespace {
 
-constexpr double kRotaryTheta = 10000;      // Su et al. 2021
-constexpr std::uint32_t kAttentionSite = 1; ///< of dropout
+constexpr double kRotaryTheta = 10000; // Su et al. 2021
 
 } // namespace
 
@@ -78,19 +79,6 @@ AttentionShape Attention::kernelShape(bool causal, std::int64_t diagonal) const
             .diagonal = diagonal};
 }
 
-void Attention::dropoutRows(const Input& input, const Tensor& y) const
-{
-    if (m_context.scenario.live.dropout == 0)
-        return;
-    const std::int64_t first = m_shape.sequenceParallel ? m_shape.localRows * m_shape.tpIndex : 0;
-    m_context.queue->dropout({.seed = m_context.scenario.live.seed,
-                              .step = static_cast<std::uint32_t>(m_context.step),
-                              .layer = static_cast<std::uint32_t>(m_layer),
-                              .site = kAttentionSite,
-                              .rate = m_context.scenario.live.dropout},
-                             input.tokens->rowRange(first, y.rows), 0, y, y);
-}
-
 void Attention::rotate(const Input& input, const Tensor& qkv, bool inverse) const
 {
     if (!m_rotates)
@@ -124,7 +112,7 @@ Task<Array> Attention::forward(const Input& input, Array x, AttentionSaved& save
     const KernelSpan span(m_context, m_addLabel);
     if (m_outputBias)
         queue.addBias(m_outputBias->value(), y);
-    dropoutRows(input, y);
+    dropoutRows(m_context, m_shape, input, m_layer, DropoutSite::attention, y);
     queue.add(saved.input, y);
     co_return y;
 }
@@ -186,7 +174,7 @@ Task<Array> Attention::gradients(const Input& input, Array dy, AttentionSaved& s
     if (m_context.scenario.live.dropout != 0) {
         dResidual = m_context.activations(dy->rows, dy->columns);
         queue.copy(dy, dResidual);
-        dropoutRows(input, dy);
+        dropoutRows(m_context, m_shape, input, m_layer, DropoutSite::attention, dy);
     }
     saved.dLocalOutput = std::move(dy);
     saved.dOutput = co_await gatherRows(m_context, m_shape, saved.dLocalOutput, "attn.gather");

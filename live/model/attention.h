@@ -61,7 +61,6 @@ private:
     Task<> ring(AttentionSaved&);
     Task<Array> ringGradient(const Tensor& dOutput, AttentionSaved&);
     Task<Array> coreGradient(const Input&, const Tensor& dOutput, AttentionSaved&);
-    void dropoutRows(const Input&, const Tensor& y) const;
     void rotate(const Input&, const Tensor& qkv, bool inverse) const;
 
     RankContext& m_context;

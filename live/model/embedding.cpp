@@ -1,11 +1,8 @@
 #include "live/model/embedding.h"
 
+#include "live/model/dropout.h"
+
 namespace live {
-namespace {
-
-constexpr std::uint32_t kEmbeddingSite = 0; ///< of dropout
-
-} // namespace
 
 ParameterSpec vocabularySpec(const std::string& name, const Shape& shape)
 {
@@ -38,16 +35,6 @@ Tensor Embedding::localRows(const Array& all) const
     return m_shape.sequenceParallel ? all->rowRange(m_shape.localRows * m_shape.tpIndex, m_shape.localRows) : all.tensor();
 }
 
-void Embedding::dropoutRows(const Input& input, const Tensor& y) const
-{
-    if (m_context.scenario.live.dropout != 0)
-        m_context.queue->dropout({.seed = m_context.scenario.live.seed,
-                                  .step = static_cast<std::uint32_t>(m_context.step),
-                                  .site = kEmbeddingSite,
-                                  .rate = m_context.scenario.live.dropout},
-                                 localRows(input.tokens), 0, y, y);
-}
-
 Task<Array> Embedding::forward(const Input& input)
 {
     Queue& queue = *m_context.queue;
@@ -63,13 +50,13 @@ Task<Array> Embedding::forward(const Input& input)
         queue.embed(localRows(input.positions), m_positions->value(), 0, positions);
         queue.add(positions, y);
     }
-    dropoutRows(input, y);
+    dropoutRows(m_context, m_shape, input, 0, DropoutSite::embedding, y);
     co_return y;
 }
 
 void Embedding::backwardInput(const Input& input, Array dy)
 {
-    dropoutRows(input, dy);
+    dropoutRows(m_context, m_shape, input, 0, DropoutSite::embedding, dy);
     m_gradients[&input] = std::move(dy);
 }
 

@@ -24,7 +24,6 @@ public:
     Task<> backwardWeight(const Input&);
 
 private:
-    void dropoutRows(const Input&, const Tensor& y) const;
     Tensor localRows(const Array& all) const;
 
     RankContext& m_context;

@@ -1,5 +1,7 @@
 #include "live/model/mlp.h"
 
+#include "live/model/dropout.h"
+
 #include <cmath>
 
 namespace live {
@@ -86,19 +88,6 @@ void Mlp::activate(const Tensor& up, const Tensor& hidden) const
         m_context.queue->activation(m_activation, up, hidden);
 }
 
-void Mlp::dropoutRows(const Input& input, const Tensor& y) const
-{
-    if (m_context.scenario.live.dropout == 0)
-        return;
-    const std::int64_t first = m_shape.sequenceParallel ? m_shape.localRows * m_shape.tpIndex : 0;
-    m_context.queue->dropout({.seed = m_context.scenario.live.seed,
-                              .step = static_cast<std::uint32_t>(m_context.step),
-                              .layer = static_cast<std::uint32_t>(m_layer),
-                              .site = kMlpSite,
-                              .rate = m_context.scenario.live.dropout},
-                             input.tokens->rowRange(first, y.rows), 0, y, y);
-}
-
 Task<Array> Mlp::forward(const Input& input, Array x, MlpSaved& saved)
 {
     Queue& queue = *m_context.queue;
@@ -122,7 +111,7 @@ Task<Array> Mlp::forward(const Input& input, Array x, MlpSaved& saved)
     const KernelSpan span(m_context, m_addLabel);
     if (m_downBias)
         queue.addBias(m_downBias->value(), y);
-    dropoutRows(input, y);
+    dropoutRows(m_context, m_shape, input, m_layer, DropoutSite::mlp, y);
     queue.add(saved.input, y);
     co_return y;
 }
@@ -147,7 +136,7 @@ Task<Array> Mlp::gradients(const Input& input, Array dy, MlpSaved& saved, bool o
     if (m_context.scenario.live.dropout != 0) {
         dResidual = m_context.activations(dy->rows, dy->columns);
         queue.copy(dy, dResidual);
-        dropoutRows(input, dy);
+        dropoutRows(m_context, m_shape, input, m_layer, DropoutSite::mlp, dy);
     }
     saved.dLocalOutput = std::move(dy);
     saved.dOutput = co_await gatherRows(m_context, m_shape, saved.dLocalOutput, "mlp.gather");

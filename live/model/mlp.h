@@ -33,7 +33,6 @@ private:
     void downWeightGradient(const MlpSaved&);
     void upWeightGradient(const MlpSaved&, const Tensor& normalized);
     void activate(const Tensor& up, const Tensor& hidden) const;
-    void dropoutRows(const Input&, const Tensor& y) const;
     Tensor upValue() const;
     Tensor upGradient() const;
 
@@ -51,6 +50,5 @@ private:
 };
 
 ActivationFunction activationOf(const sim::Model&);
-inline constexpr std::uint32_t kMlpSite = 2; ///< of dropout
 
 } // namespace live

@@ -1,5 +1,6 @@
 #include "live/model/moe.h"
 
+#include "live/model/dropout.h"
 #include "live/model/mlp.h"
 
 #include <algorithm>
@@ -90,19 +91,6 @@ void Moe::forEachExpert(const MoeSaved& saved, F&& f) const
             f(m_local[i], first, saved.expertRows[i]);
         first += saved.expertRows[i];
     }
-}
-
-void Moe::dropoutRows(const Input& input, const Tensor& y) const
-{
-    if (m_context.scenario.live.dropout == 0)
-        return;
-    const std::int64_t first = m_shape.sequenceParallel ? m_shape.localRows * m_shape.tpIndex : 0;
-    m_context.queue->dropout({.seed = m_context.scenario.live.seed,
-                              .step = static_cast<std::uint32_t>(m_context.step),
-                              .layer = static_cast<std::uint32_t>(m_layer),
-                              .site = kMlpSite,
-                              .rate = m_context.scenario.live.dropout},
-                             input.tokens->rowRange(first, y.rows), 0, y, y);
 }
 
 Task<> Moe::route(MoeSaved& saved)
@@ -313,7 +301,7 @@ Task<Array> Moe::forward(const Input& input, Array x, MoeSaved& saved)
     if (repeatsTokens()) // every tp rank has a slice of each expert
         co_await m_context.allReduce(Group::tp, y, "moe.sum");
     const KernelSpan span(m_context, m_combineLabel);
-    dropoutRows(input, y);
+    dropoutRows(m_context, m_shape, input, m_layer, DropoutSite::mlp, y);
     queue.add(saved.input, y);
     co_return y;
 }
@@ -324,7 +312,7 @@ Task<Array> Moe::backwardInput(const Input& input, Array dy, MoeSaved& saved)
     const std::int64_t slotCount = m_shape.localRows * m_choices;
     Array dResidual = m_context.activations(dy->rows, dy->columns);
     queue.copy(dy, dResidual);
-    dropoutRows(input, dy);
+    dropoutRows(m_context, m_shape, input, m_layer, DropoutSite::mlp, dy);
     Array dSlots = m_context.activations(slotCount, m_shape.hidden);
     Array dWeights = m_context.statistics(m_shape.localRows, m_choices);
     {

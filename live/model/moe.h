@@ -54,7 +54,6 @@ private:
     Tensor upOf(const Expert&, bool gradient) const;
     template <class F>
     void forEachExpert(const MoeSaved& saved, F&&) const;
-    void dropoutRows(const Input&, const Tensor& y) const;
     bool repeatsTokens() const { return m_shape.tp > 1 && !m_shape.sequenceParallel; }
 
     RankContext& m_context;

@@ -107,9 +107,9 @@ public:
 std::int64_t nowNs();
 std::int64_t threadCpuNs();
 
-/// This thread's processor time at the instant wallNs (just read from nowNs()), for stamping kernels. The thread's clock costs ten
-/// times what the wall's does, so it is read once in a while only and in between taken to run with the wall's: a thread that was
-/// put aside meanwhile has been so for longer than that, and shows at the next reading.
+/// This thread's processor time at the instant wallNs (just read from nowNs()), for stamping kernels. The thread's clock costs
+/// ten times what the wall's does, so it is read once in a while only and in between taken to run with the wall's: a thread that
+/// was put aside meanwhile has been so for longer than that, and shows at the next reading.
 std::int64_t estimatedCpuNs(std::int64_t wallNs);
 
 } // namespace live

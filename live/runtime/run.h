@@ -54,8 +54,8 @@ public:
     std::vector<Recorder*> recorders();
     std::vector<Rank*> ranks();
 
-    /// Trains on until `steps` more are done or afterStep says stop. afterStep runs when all ranks of this process are through a step and
-    /// none is in the next. Throws what a rank threw first, after all have ended.
+    /// Trains on until `steps` more are done or afterStep says stop. afterStep runs when all ranks of this process are through a
+    /// step and none is in the next. Throws what a rank threw first, after all have ended.
     void train(int steps, const std::function<Verdict(const StepReport&)>& afterStep = {});
 
     /// Any thread: training ends after the step that begins next, on all processes alike.

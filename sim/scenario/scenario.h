@@ -63,9 +63,9 @@ struct Model {
     bool operator==(const Model&) const = default;
 };
 
-/// One measurement. Kernels: rows and columns of a matrix product's result and the length of its sums; of attention queries, twice
-/// the keys that one sees on average (causal: all keys), head dimension, sequences x heads; rows and columns (k = 1) of what works element by element. Transfers: m is the
-/// size of the whole tensor in bytes, n the number of members.
+/// One measurement. Kernels: rows and columns of a matrix product's result and the length of its sums; of attention queries,
+/// twice the keys that one sees on average (causal: all keys), head dimension, sequences x heads; rows and columns (k = 1) of
+/// what works element by element. Transfers: m is the size of the whole tensor in bytes, n the number of members.
 struct MeasuredPoint {
     double m = 1, n = 1, k = 1, batch = 1;
     double microseconds = 0;

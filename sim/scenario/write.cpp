@@ -58,14 +58,14 @@ Json toJson(const Model& m)
 Json toJson(const Efficiency& e)
 {
     Json json{{"id", e.id},
-            {"gemm", number(e.gemm)},
-            {"gemm_half_k", number(e.gemmHalfK)},
-            {"attention_forward", number(e.attentionForward)},
-            {"attention_backward", number(e.attentionBackward)},
-            {"memory", number(e.memory)},
-            {"grouped_gemm", number(e.groupedGemm)},
-            {"launch_us", number(e.launchUs)},
-            {"network", number(e.network)}};
+              {"gemm", number(e.gemm)},
+              {"gemm_half_k", number(e.gemmHalfK)},
+              {"attention_forward", number(e.attentionForward)},
+              {"attention_backward", number(e.attentionBackward)},
+              {"memory", number(e.memory)},
+              {"grouped_gemm", number(e.groupedGemm)},
+              {"launch_us", number(e.launchUs)},
+              {"network", number(e.network)}};
     json.update(toJson(e.profile));
     return json;
 }

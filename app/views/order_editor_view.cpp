@@ -3,6 +3,7 @@
 #include "app/views/color.h"
 #include "app/views/labels.h"
 #include "app/views/timeline_geometry.h"
+#include "sim/analysis/action_class.h"
 
 #include <algorithm>
 #include <cmath>
@@ -16,21 +17,6 @@ constexpr double kZoomStep = 1.25; ///< a notch or key press
 constexpr double kPanShare = 0.08; ///< of the window
 constexpr float kScrollPixels = 48, kDragPixels = 3, kTickPixels = 96, kLabelledAction = 13, kGappedAction = 6;
 constexpr double kFastPresses = 4;
-
-sim::OpClass opClassOf(sim::ActionKind kind)
-{
-    switch (kind) {
-    case sim::ActionKind::forward:
-        return sim::OpClass::forward;
-    case sim::ActionKind::backward:
-        return sim::OpClass::backward;
-    case sim::ActionKind::backwardInput:
-        return sim::OpClass::backwardInput;
-    case sim::ActionKind::backwardWeight:
-        return sim::OpClass::backwardWeight;
-    }
-    return sim::OpClass::other;
-}
 
 } // namespace
 
@@ -343,7 +329,7 @@ void OrderEditorView::Data::paintAction(Canvas& canvas, ActionPlace place) const
 {
     const sim::Schedule& schedule = draft->schedule();
     const sim::Action& action = schedule.actions[place.rank][place.index];
-    const sim::OpClass opClass = opClassOf(action.kind);
+    const sim::OpClass opClass = sim::opClassOf(action.kind);
     Rect box = boxOf(place);
     const Rect rows = frame().rows;
     box.left = std::max(box.left, rows.left);

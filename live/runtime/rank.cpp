@@ -1,5 +1,6 @@
 #include "live/runtime/rank.h"
 
+#include "sim/analysis/action_class.h"
 #include "sim/error.h"
 
 #include <algorithm>
@@ -14,21 +15,6 @@ namespace {
 
 /// Rows of the words that are summed over all ranks at the end of a step.
 enum SumRow : std::int64_t { kLossRow, kAuxiliaryRow, kSquaresRow, kStopRow, kSumRows };
-
-sim::OpClass passOf(sim::ActionKind kind)
-{
-    switch (kind) {
-    case sim::ActionKind::forward:
-        return sim::OpClass::forward;
-    case sim::ActionKind::backward:
-        return sim::OpClass::backward;
-    case sim::ActionKind::backwardInput:
-        return sim::OpClass::backwardInput;
-    case sim::ActionKind::backwardWeight:
-        return sim::OpClass::backwardWeight;
-    }
-    return sim::OpClass::other;
-}
 
 } // namespace
 
@@ -239,7 +225,7 @@ std::uint32_t Rank::actionKind(const sim::Action& action)
     if (known != m_actionKinds.end())
         return known->second;
     const std::string name = std::to_string(action.stage) + sim::actionLetter(action.kind);
-    return m_actionKinds[key] = m_context.kinds.id({.name = name, .opClass = passOf(action.kind), .stage = action.stage});
+    return m_actionKinds[key] = m_context.kinds.id({.name = name, .opClass = sim::opClassOf(action.kind), .stage = action.stage});
 }
 
 Task<> Rank::run(const sim::Action& action)
@@ -251,7 +237,7 @@ Task<> Rank::run(const sim::Action& action)
     if (const auto from = inputOf(action))
         given = co_await take(*from);
     reapSends();
-    m_context.pass = passOf(action.kind);
+    m_context.pass = sim::opClassOf(action.kind);
     m_context.microbatch = action.microbatch;
     const std::int64_t startNs = m_context.queue->mark();
     const sim::Training& training = m_job.scenario.training;

@@ -1,5 +1,7 @@
 #include "sim/analysis/make_trace.h"
 
+#include "sim/analysis/action_class.h"
+
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -37,21 +39,6 @@ OpClass opClassOf(OpPurpose purpose)
         return OpClass::ppComm;
     case OpPurpose::dpComm:
         return OpClass::dpComm;
-    }
-    return OpClass::other;
-}
-
-OpClass opClassOf(ActionKind kind)
-{
-    switch (kind) {
-    case ActionKind::forward:
-        return OpClass::forward;
-    case ActionKind::backward:
-        return OpClass::backward;
-    case ActionKind::backwardInput:
-        return OpClass::backwardInput;
-    case ActionKind::backwardWeight:
-        return OpClass::backwardWeight;
     }
     return OpClass::other;
 }

@@ -3,8 +3,7 @@
 
 #include "app/session/legal_values.h"
 #include "app/session/schedule_candidates.h"
-#include "sim/simulation.h"
-#include "sim/trace/trace.h"
+#include "app/views/step_view.h"
 
 #include <QObject>
 #include <QString>
@@ -18,9 +17,6 @@
 #include <thread>
 
 namespace app {
-
-using SimulationPtr = std::shared_ptr<const sim::Simulation>;
-using TracePtr = std::shared_ptr<const sim::Trace>;
 
 class Simulator : public QObject {
     Q_OBJECT

@@ -4,6 +4,7 @@
 #include "app/shell/live_panel.h"
 #include "app/shell/main_window.h"
 #include "app/shell/style.h"
+#include "app/views/pictures.h"
 #include "app/views/timeline_geometry.h"
 #include "live/stream/keys.h"
 
@@ -145,19 +146,14 @@ int saveFigureOf(const sim::Catalogue& catalogue, const StartOptions& options)
     const SimulationPtr simulation = sim::simulate(sim::readScenario(options.file.toStdString(), catalogue, overrides));
     Selection selection;
     const Theme& theme = themeFor(themeChoice(options.theme));
-    if (options.figureView == QLatin1String("grid")) {
-        GridView view(selection, theme);
-        view.setSimulation(simulation);
-        saveFigure(view, options.figureFile, options.size);
-    } else {
-        TimelineView view(selection, theme);
-        const auto trace = std::make_shared<const sim::Trace>(simulation->trace(sim::TraceDetail::actions));
-        view.setTrace(trace, simulation);
-        QSize size = options.size;
-        if (!options.sizeGiven)
-            size.setHeight(std::min(size.height(), static_cast<int>(suitableTimelineHeight(trace->processes.size()))));
-        saveFigure(view, options.figureFile, size);
-    }
+    const PictureInfo& picture = *findPicture(options.figureView.toStdString()); // the command line knows no others
+    const auto view = picture.make(selection, theme);
+    const auto trace = std::make_shared<const sim::Trace>(simulation->trace(sim::TraceDetail::actions));
+    view->setStep(simulation, trace);
+    QSize size = options.size;
+    if (!options.sizeGiven && picture.picture == Picture::timeline)
+        size.setHeight(std::min(size.height(), static_cast<int>(suitableTimelineHeight(trace->processes.size()))));
+    saveFigure(*view, options.figureFile, size);
     return 0;
 }
 
@@ -169,10 +165,8 @@ int runWindow(sim::Catalogue catalogue, const StartOptions& options)
     if (!options.theme.isEmpty())
         windowOptions.theme = themeChoice(options.theme);
     MainWindow window(std::move(catalogue), windowOptions);
-    if (options.view == QLatin1String("grid"))
-        window.showOnly(Picture::grid);
-    else if (options.view == QLatin1String("timeline"))
-        window.showOnly(Picture::timeline);
+    if (const PictureInfo* only = findPicture(options.view.toStdString()))
+        window.showOnly(only->picture);
     if (options.file.isEmpty()) {
         window.showGallery();
     } else if (const Problems problems = window.openFile(options.file, options.overrides); !problems.empty()) {

@@ -1,5 +1,7 @@
 #include "app/shell/command_line.h"
 
+#include "app/views/pictures.h"
+
 #include <QCommandLineParser>
 #include <QFileInfo>
 
@@ -26,6 +28,15 @@ bool oneOf(const QString& word, std::initializer_list<const char*> words)
     return false;
 }
 
+/// "grid, timeline"
+QString pictureNames()
+{
+    QStringList names;
+    for (const PictureInfo& picture : pictures())
+        names << QLatin1String(picture.name);
+    return names.join(QStringLiteral(", "));
+}
+
 } // namespace
 
 CommandLine parseCommandLine(const QStringList& arguments, const QString& version)
@@ -37,7 +48,7 @@ CommandLine parseCommandLine(const QStringList& arguments, const QString& versio
             continue;
         }
         if (i + 2 >= arguments.size())
-            return wrong(QStringLiteral("--figure takes a view (grid, timeline) and a file (.svg, .pdf, .png)"));
+            return wrong(QStringLiteral("--figure takes a view (%1) and a file (.svg, .pdf, .png)").arg(pictureNames()));
         joined << QStringLiteral("--figure=") + arguments[i + 1] + kBetween + arguments[i + 2];
         i += 2;
     }
@@ -48,7 +59,7 @@ CommandLine parseCommandLine(const QStringList& arguments, const QString& versio
                                  QStringLiteral("[FILE]"));
     const QCommandLineOption help({QStringLiteral("h"), QStringLiteral("help")}, QStringLiteral("Show this help."));
     const QCommandLineOption versionOption({QStringLiteral("v"), QStringLiteral("version")}, QStringLiteral("Show the version."));
-    const QCommandLineOption view(QStringLiteral("view"), QStringLiteral("Show only this view: grid or timeline."),
+    const QCommandLineOption view(QStringLiteral("view"), QStringLiteral("Show only this view: %1.").arg(pictureNames()),
                                   QStringLiteral("NAME"));
     const QCommandLineOption lesson(QStringLiteral("lesson"), QStringLiteral("Start a lesson (not available yet)."),
                                     QStringLiteral("ID"));
@@ -69,7 +80,8 @@ CommandLine parseCommandLine(const QStringList& arguments, const QString& versio
                                   QStringLiteral("WxH"));
     const QCommandLineOption figure(
         QStringLiteral("figure"),
-        QStringLiteral("--figure VIEW OUT: save a view (grid or timeline) as .svg, .pdf or .png and exit; needs no display."),
+        QStringLiteral("--figure VIEW OUT: save a view (%1) as .svg, .pdf or .png and exit; needs no display.")
+            .arg(pictureNames()),
         QStringLiteral("VIEW OUT"));
     const QCommandLineOption set(QStringLiteral("set"), QStringLiteral("Override a key of the file, layout.tp=4; repeatable."),
                                  QStringLiteral("POINTER=VALUE"));
@@ -107,8 +119,8 @@ CommandLine parseCommandLine(const QStringList& arguments, const QString& versio
         return wrong(QStringLiteral("--attach takes the address of a run, as in tcp://127.0.0.1:5555"));
     if (parser.isSet(key) != parser.isSet(serverKey) || (parser.isSet(key) && !parser.isSet(attach)))
         return wrong(QStringLiteral("--key and --server-key go together, with --attach"));
-    if (parser.isSet(view) && !oneOf(options.view, {"grid", "timeline"}))
-        return wrong(QStringLiteral("--view %1: there is no such view; there are grid and timeline").arg(options.view));
+    if (parser.isSet(view) && !findPicture(options.view.toStdString()))
+        return wrong(QStringLiteral("--view %1: there is no such view; there are %2").arg(options.view, pictureNames()));
     if (parser.isSet(theme) && !oneOf(options.theme, {"light", "dark"}))
         return wrong(QStringLiteral("--theme %1: light or dark").arg(options.theme));
     if (!options.overrides.isEmpty() && options.file.isEmpty())
@@ -135,9 +147,9 @@ CommandLine parseCommandLine(const QStringList& arguments, const QString& versio
         const QStringList parts = parser.value(figure).split(kBetween);
         options.figureView = parts.value(0);
         options.figureFile = parts.value(1);
-        if (!oneOf(options.figureView, {"grid", "timeline"}))
+        if (!findPicture(options.figureView.toStdString()))
             return wrong(
-                QStringLiteral("--figure %1: there is no such view; there are grid and timeline").arg(options.figureView));
+                QStringLiteral("--figure %1: there is no such view; there are %2").arg(options.figureView, pictureNames()));
         if (!oneOf(QFileInfo(options.figureFile).suffix().toLower(), {"svg", "pdf", "png"}))
             return wrong(QStringLiteral("--figure %1 %2: the file must end in .svg, .pdf or .png")
                              .arg(options.figureView, options.figureFile));

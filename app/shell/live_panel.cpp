@@ -189,7 +189,7 @@ void LivePanel::startAnew(const QString& name)
     m_pinned.reset();
     m_selection = m_shownSelection = {};
     m_curves.clear();
-    m_grid.setSimulation(nullptr);
+    m_grid.setStep(nullptr, nullptr);
     m_grid.setNow({});
     m_differences->showNothing(tr("The first step tells."));
     for (MetricCard* card : {m_loss, m_step, m_parallel, m_tokens, m_memory, m_spans}) {
@@ -218,7 +218,7 @@ void LivePanel::show(const LiveUpdate& update)
         if (update.prediction->calibrated && m_prediction && !m_prediction->calibrated && m_prediction->simulation)
             m_uncalibratedSeconds = m_prediction->simulation->metrics().stepTimeSeconds;
         m_prediction = update.prediction;
-        m_grid.setSimulation(m_prediction->simulation);
+        m_grid.setStep(m_prediction->simulation, nullptr);
         m_gridCanvas->requestFrame();
         showPrediction();
     }

@@ -70,20 +70,17 @@ Workspace::~Workspace()
 void Workspace::setResult(SimulationPtr simulation, TracePtr actions)
 {
     m_simulation = std::move(simulation);
-    m_grid.setSimulation(m_simulation);
+    m_grid.setStep(m_simulation, nullptr);
     m_gridCanvas->requestFrame();
     const int worldSize = m_simulation ? m_simulation->mesh().worldSize() : 0;
-    for (std::optional<int>* rank : {&m_selection.hoveredRank, &m_selection.selectedRank}) {
-        if (*rank && **rank >= worldSize)
-            rank->reset();
-    }
+    m_selection.keepBelow(worldSize);
     setTrace(std::move(actions));
 }
 
 void Workspace::setTrace(TracePtr trace)
 {
     m_trace = std::move(trace);
-    m_timeline.setTrace(m_trace, m_simulation); // forgets what was selected in the old one
+    m_timeline.setStep(m_simulation, m_trace); // forgets what was selected in the old one
     m_timelineCanvas->requestFrame();
     m_shownSelection = m_selection;
     emit selectionChanged();
@@ -148,7 +145,7 @@ void Workspace::selectRank(int rank)
 {
     if (!m_simulation || rank < 0 || rank >= m_simulation->mesh().worldSize())
         return;
-    m_selection.selectedRank = rank;
+    m_selection.selectRank(rank);
     selectionMayHaveChanged(*m_gridCanvas);
     m_gridCanvas->requestFrame();
 }

@@ -5,6 +5,7 @@
 #include "app/session/simulator.h"
 #include "app/shell/order_editor_panel.h"
 #include "app/views/grid_view.h"
+#include "app/views/pictures.h"
 #include "app/views/selection.h"
 #include "app/views/timeline_view.h"
 
@@ -13,8 +14,6 @@
 class QSplitter;
 
 namespace app {
-
-enum class Picture { grid, timeline };
 
 class Workspace : public QWidget {
     Q_OBJECT

@@ -111,6 +111,7 @@ struct ComparedTimelinesView::Data {
     {
         to.hoveredRank = from.hoveredRank;
         to.selectedRank = from.selectedRank;
+        to.ranks = from.ranks;
         to.range = from.range;
         to.cursorNs = from.cursorNs;
     }
@@ -173,7 +174,7 @@ void ComparedTimelinesView::setUpper(Side side)
 {
     Data& d = *m_data;
     if (d.upper.side.trace != side.trace)
-        d.upper.view.setTrace(side.trace, side.simulation);
+        d.upper.view.setStep(side.simulation, side.trace);
     d.upper.side = std::move(side);
     d.setAxes();
 }
@@ -182,7 +183,7 @@ void ComparedTimelinesView::setLower(Side side)
 {
     Data& d = *m_data;
     if (d.lower.side.trace != side.trace)
-        d.lower.view.setTrace(side.trace, side.simulation);
+        d.lower.view.setStep(side.simulation, side.trace);
     d.lower.side = std::move(side);
     d.setAxes();
     d.follow(d.lower);

@@ -162,7 +162,7 @@ struct GridView::Data {
     bool select(std::optional<int> rank)
     {
         const bool changed = selection.selectedRank != rank;
-        selection.selectedRank = rank;
+        selection.selectRank(rank);
         return changed;
     }
 
@@ -198,7 +198,7 @@ struct GridView::Data {
 GridView::GridView(Selection& selection, const Theme& theme) : m_data(std::make_unique<Data>(selection, theme)) {}
 GridView::~GridView() = default;
 
-void GridView::setSimulation(std::shared_ptr<const sim::Simulation> simulation)
+void GridView::setStep(SimulationPtr simulation, TracePtr)
 {
     Data& d = *m_data;
     const bool sameShape = d.simulation && simulation && d.simulation->scenario().layout == simulation->scenario().layout &&
@@ -210,9 +210,7 @@ void GridView::setSimulation(std::shared_ptr<const sim::Simulation> simulation)
     if (!sameShape)
         d.fit();
     const int ranks = d.simulation ? d.simulation->mesh().worldSize() : 0;
-    for (std::optional<int>* rank : {&d.selection.hoveredRank, &d.selection.selectedRank})
-        if (*rank && **rank >= ranks)
-            rank->reset();
+    d.selection.keepBelow(ranks);
 }
 
 void GridView::setNow(std::vector<RankNow> now)

@@ -1,24 +1,22 @@
 // The rank grid: every rank a cell in nested boxes of its axes; hovering one lights up its process groups.
 #pragma once
 
-#include "app/canvas/view.h"
 #include "app/views/grid_painter.h"
 #include "app/views/selection.h"
-#include "app/views/theme.h"
-#include "sim/simulation.h"
+#include "app/views/step_view.h"
 
 #include <memory>
 
 namespace app {
 
-class GridView : public View {
+class GridView : public StepView {
 public:
     GridView(Selection& selection, const Theme& theme);
     ~GridView() override;
-    void setSimulation(std::shared_ptr<const sim::Simulation>); ///< nullptr: empty state
+    void setStep(SimulationPtr, TracePtr) override;
     /// What the ranks of a live run hold and do, by rank, in place of what was predicted; empty: as predicted. O(ranks).
     void setNow(std::vector<RankNow>);
-    void setTheme(const Theme&);
+    void setTheme(const Theme&) override;
     /// What is said below "No ranks yet".
     void setHint(std::string);
 

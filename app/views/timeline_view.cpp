@@ -180,7 +180,7 @@ struct TimelineView::Data {
     {
         const int row = rowUnder(at);
         if (row >= 0)
-            selection.selectedRank = model->rankOf(row, selection);
+            selection.selectRank(model->rankOf(row, selection));
         selection.selectedSpan = spanUnder(at);
         selection.range.reset();
     }
@@ -347,7 +347,7 @@ struct TimelineView::Data {
         }
         const bool changed = selection.selectedSpan != next;
         selection.selectedSpan = next;
-        selection.selectedRank = model->rankOf(model->rowOf(next.track), selection);
+        selection.selectRank(model->rankOf(model->rowOf(next.track), selection));
         keepInSight(next);
         return changed;
     }
@@ -356,7 +356,7 @@ struct TimelineView::Data {
         const Selection before = selection;
         selection.range.reset();
         selection.selectedSpan.reset();
-        selection.selectedRank.reset();
+        selection.selectRank(std::nullopt);
         selection.cursorNs = 0;
         return !(before == selection);
     }
@@ -375,7 +375,7 @@ struct TimelineView::Data {
 TimelineView::TimelineView(Selection& selection, const Theme& theme) : m_data(std::make_unique<Data>(selection, theme)) {}
 TimelineView::~TimelineView() = default;
 
-void TimelineView::setTrace(std::shared_ptr<const sim::Trace> trace, std::shared_ptr<const sim::Simulation> simulation)
+void TimelineView::setStep(SimulationPtr simulation, TracePtr trace)
 {
     Data& d = *m_data;
     const bool showedAll = !d.model || d.window.showsAll();

@@ -1,23 +1,20 @@
 // The timeline: one row a pipeline rank (or rank), spans by op class; honest density when zoomed out, kernels when zoomed in.
 #pragma once
 
-#include "app/canvas/view.h"
 #include "app/views/selection.h"
-#include "app/views/theme.h"
-#include "sim/simulation.h"
-#include "sim/trace/trace.h"
+#include "app/views/step_view.h"
 
 #include <memory>
 
 namespace app {
 
-class TimelineView : public View {
+class TimelineView : public StepView {
 public:
     TimelineView(Selection& selection, const Theme& theme);
     ~TimelineView() override;
-    /// Any trace. `simulation` tells which rank a row stands for when it is one of many; may be nullptr.
-    void setTrace(std::shared_ptr<const sim::Trace>, std::shared_ptr<const sim::Simulation> simulation = nullptr);
-    void setTheme(const Theme&);
+    /// Any trace. The simulation tells which rank a row stands for when it is one of many; may be nullptr.
+    void setStep(SimulationPtr, TracePtr) override;
+    void setTheme(const Theme&) override;
     /// Actions are revealed one by one, with next and previous, and told about.
     void setStepping(bool);
     bool isStepping() const;

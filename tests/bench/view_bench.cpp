@@ -70,7 +70,7 @@ void gridFrame(benchmark::State& state)
 {
     app::Selection selection;
     app::GridView view(selection, app::darkTheme());
-    view.setSimulation(llama405b());
+    view.setStep(llama405b(), nullptr);
     if (state.range(0) != 0)
         selection.hoveredRank = 5000;
     NullCanvas canvas(kGridArea);
@@ -87,7 +87,7 @@ void timelineFrame(benchmark::State& state, std::size_t spans)
     static const auto trace10 = manySpans(10'000'000, 64);
     app::Selection selection;
     app::TimelineView view(selection, app::darkTheme());
-    view.setTrace(spans == trace10->spanCount() ? trace10 : manySpans(spans, 64));
+    view.setStep(nullptr, spans == trace10->spanCount() ? trace10 : manySpans(spans, 64));
     NullCanvas canvas(kTimelineArea);
     view.draw(canvas);
     const double length = static_cast<double>(trace10->endNs) / std::pow(4.0, static_cast<double>(state.range(0)));
@@ -104,7 +104,7 @@ void simulatedTimelineFrame(benchmark::State& state)
 {
     app::Selection selection;
     app::TimelineView view(selection, app::darkTheme());
-    view.setTrace(std::make_shared<sim::Trace>(llama405b()->trace(sim::TraceDetail::actions)), llama405b());
+    view.setStep(llama405b(), std::make_shared<sim::Trace>(llama405b()->trace(sim::TraceDetail::actions)));
     NullCanvas canvas(kTimelineArea);
     for (auto _ : state)
         view.draw(canvas);

@@ -48,7 +48,7 @@ struct Grid {
     GridView view{selection, lightTheme()};
     std::shared_ptr<const sim::Simulation> simulation;
 
-    explicit Grid(const sim::Scenario& scenario) : simulation(sim::simulate(scenario)) { view.setSimulation(simulation); }
+    explicit Grid(const sim::Scenario& scenario) : simulation(sim::simulate(scenario)) { view.setStep(simulation, nullptr); }
     RecorderCanvas draw(Rect area = kArea)
     {
         RecorderCanvas canvas(area);
@@ -230,7 +230,7 @@ TEST(GridView, ZoomKeepsWhatIsUnderThePointer)
 TEST(GridView, FocusFramesTheRankAndThenAll)
 {
     Grid grid(llama405b());
-    grid.selection.selectedRank = 16000;
+    grid.selection.selectRank(16000);
     EXPECT_TRUE(grid.view.command(ViewCommand::focusSelection, false, kArea));
     const auto cells = grid.draw().nodesOf("cell");
     EXPECT_LT(cells.size(), 2000U);
@@ -305,7 +305,7 @@ TEST(GridView, TooMuchMemoryIsSaid)
 TEST(GridView, TextsStayWholeWhateverTheSize)
 {
     Grid grid(teachingGrid());
-    grid.selection.selectedRank = 7;
+    grid.selection.selectRank(7);
     for (int width = 40; width <= 1400; width += 97)
         for (int height = 30; height <= 800; height += 83)
             expectCleanText(grid.draw({0, 0, static_cast<float>(width), static_cast<float>(height)}));
@@ -314,8 +314,8 @@ TEST(GridView, TextsStayWholeWhateverTheSize)
 TEST(GridView, FewerRanksForgetASelectionThatIsGone)
 {
     Grid grid(teachingGrid());
-    grid.selection.selectedRank = 15;
-    grid.view.setSimulation(sim::simulate(test::smallScenario(2, 1, 1)));
+    grid.selection.selectRank(15);
+    grid.view.setStep(sim::simulate(test::smallScenario(2, 1, 1)), nullptr);
     EXPECT_FALSE(grid.selection.selectedRank);
     EXPECT_EQ(grid.draw().nodesOf("cell").size(), 2U);
 }

@@ -237,7 +237,7 @@ TEST(LiveGrid, ShowsWhatRanksHoldNow)
         sim::simulate(sim::readScenario(RANKSCOPE_SOURCE_DIR "/scenarios/60-tiny-tp2-pp2-dp2.json", catalogue), {.full = true});
     Selection selection;
     GridView grid(selection, lightTheme());
-    grid.setSimulation(simulation);
+    grid.setStep(simulation, nullptr);
     std::vector<RankNow> now(8, {.bytes = 1 << 20, .peakBytes = 2 << 20, .doing = "F3"});
     now[5].bytes = 2 << 20;
     grid.setNow(now);

@@ -36,9 +36,9 @@ struct Timeline {
     explicit Timeline(const sim::Scenario& scenario, sim::TraceDetail detail = sim::TraceDetail::actions)
         : simulation(sim::simulate(scenario)), trace(std::make_shared<sim::Trace>(simulation->trace(detail)))
     {
-        view.setTrace(trace, simulation);
+        view.setStep(simulation, trace);
     }
-    explicit Timeline(sim::Trace made) : trace(std::make_shared<sim::Trace>(std::move(made))) { view.setTrace(trace); }
+    explicit Timeline(sim::Trace made) : trace(std::make_shared<sim::Trace>(std::move(made))) { view.setStep(nullptr, trace); }
 
     RecorderCanvas draw(bool nodes = true)
     {

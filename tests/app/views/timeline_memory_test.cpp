@@ -21,7 +21,7 @@ TEST(MemoryLane, ShowsTheRankInFocusElseTheFirst)
     Timeline timeline(fourStages());
     const auto name = [&] { return timeline.draw().nodesOf("memory").at(0).name; };
     EXPECT_THAT(name(), testing::HasSubstr("pp 0"));
-    timeline.selection.selectedRank = 2;
+    timeline.selection.selectRank(2);
     EXPECT_THAT(name(), testing::HasSubstr("pp 2"));
     timeline.selection.hoveredRank = 1;
     EXPECT_THAT(name(), testing::HasSubstr("pp 1")) << "what is pointed at before what was clicked";
@@ -32,7 +32,7 @@ TEST(MemoryLane, PeakIsTheSimulationsAndLiesWhereItSays)
     Timeline timeline(fourStages());
     const TimelineModel model(timeline.trace, timeline.simulation);
     for (int rank = 0; rank < 4; ++rank) {
-        timeline.selection.selectedRank = rank;
+        timeline.selection.selectRank(rank);
         const auto curve = memoryCurve(model, timeline.selection);
         ASSERT_TRUE(curve);
         const int row = timeline.simulation->classOf(rank);

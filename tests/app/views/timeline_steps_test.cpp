@@ -127,7 +127,7 @@ TEST(TimelineSteps, TheViewShowsWhatHasStartedAndTellsThePhaseOfTheRankInFocus)
     EXPECT_TRUE(timeline.command(ViewCommand::previous));
     EXPECT_EQ(spans(), 2U);
 
-    timeline.selection.selectedRank = 1;
+    timeline.selection.selectRank(1);
     const auto story = [&] { return timeline.draw().nodesOf("story").at(0).name; };
     EXPECT_THAT(story(), testing::HasSubstr("Waits for its first input"));
     std::string seen;

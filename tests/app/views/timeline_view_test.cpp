@@ -418,13 +418,13 @@ TEST(TimelineView, ANewTraceKeepsTheWindowAndDropsWhatIsGone)
         timeline.command(ViewCommand::zoomIn);
     const TimeRange before = timeline.view.visibleRange();
     timeline.selection.selectedSpan = SpanRef{3, 8};
-    timeline.view.setTrace(timeline.trace, timeline.simulation);
+    timeline.view.setStep(timeline.simulation, timeline.trace);
     EXPECT_EQ(timeline.view.visibleRange(), before);
     EXPECT_FALSE(timeline.selection.selectedSpan);
     timeline.command(ViewCommand::fitAll);
     sim::Trace longer = *timeline.trace;
     longer.endNs *= 2;
-    timeline.view.setTrace(std::make_shared<sim::Trace>(longer), timeline.simulation);
+    timeline.view.setStep(timeline.simulation, std::make_shared<sim::Trace>(longer));
     EXPECT_GE(timeline.view.visibleRange().endNs, longer.endNs) << "who saw all sees all";
 }
 

@@ -160,13 +160,16 @@ TrafficSenders Traffic::senders(std::span<const int> ranks) const
     return senders;
 }
 
-TrafficMatrix Traffic::between(std::span<const int> partOf, int parts) const
+TrafficMatrix Traffic::between(std::span<const int> partOf, int parts, std::span<const int> senders) const
 {
     TrafficMatrix matrix{.parts = parts, .cells = {}};
     std::vector<std::vector<int>> ranksOf(at(parts));
-    for (int rank = 0; rank < worldSize(); ++rank)
+    const int count = senders.empty() ? worldSize() : static_cast<int>(senders.size());
+    for (int i = 0; i < count; ++i) {
+        const int rank = senders.empty() ? i : senders[at(i)];
         if (const int part = partOf[at(rank)]; part >= 0)
             ranksOf[at(part)].push_back(rank);
+    }
     std::vector<TrafficFlow> flows;
     std::vector<BytesByPurpose> row(at(parts));
     std::vector<int> filled;

@@ -113,9 +113,9 @@ public:
     /// Of these ranks, or of all if there are none. O(flows).
     TrafficSenders senders(std::span<const int> ranks = {}) const;
 
-    /// Summed over parts of the world: partOf[rank] in 0 … parts-1, or -1 for ranks whose traffic is left out. O(flows), and
-    /// never more memory than cells that are not empty.
-    TrafficMatrix between(std::span<const int> partOf, int parts) const;
+    /// What these ranks send, or all if there are none, summed over parts of the world: partOf[rank] in 0 … parts-1, or -1 for
+    /// ranks whose traffic is left out. O(flows); memory only for cells that are not empty.
+    TrafficMatrix between(std::span<const int> partOf, int parts, std::span<const int> senders = {}) const;
 
 private:
     std::shared_ptr<const TrafficFlows> m_flows; ///< never changes, so copies share it

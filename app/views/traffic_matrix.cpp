@@ -57,10 +57,10 @@ private:
             step *= 2;
         return step;
     }
-    Color colorOf(std::uint8_t heat) const { return m_theme.heatAt(static_cast<double>(heat - 1) / 254); }
+    Color colorOf(std::uint8_t heat) const { return m_theme.heatAt(static_cast<double>(heat) / 255); }
     std::uint8_t heatOf(std::int64_t bytes) const
     {
-        return bytes <= 0 ? std::uint8_t{0} : static_cast<std::uint8_t>(1 + std::lround(254 * m_scale.share(bytes)));
+        return bytes <= 0 ? std::uint8_t{0} : static_cast<std::uint8_t>(std::lround(255 * m_scale.share(bytes)));
     }
 
     Canvas& m_canvas;
@@ -80,8 +80,8 @@ void Painter::layOut()
     constexpr float kScaleHeight = 24, kPanelGap = 24, kWidestPanel = 420;
     for (int part = 0; part < count(); ++part)
         m_labelWidth = std::max(m_labelWidth, m_canvas.textWidth(number(part), FontFace::small));
-    m_labelWidth = std::max(m_labelWidth, m_canvas.textWidth("sends ↓", FontFace::small));
-    const float left = std::ceil(m_area.left + kMargin + m_labelWidth + 6), top = m_area.top + 2 * m_small + 12;
+    const float rowLabels = std::max(m_labelWidth, m_canvas.textWidth("sends ↓", FontFace::small));
+    const float left = std::ceil(m_area.left + kMargin + rowLabels + 6), top = m_area.top + 2 * m_small + 12;
     const float bottom = m_area.bottom - 10, right = m_area.right - kMargin;
     const auto parts = static_cast<float>(count());
 

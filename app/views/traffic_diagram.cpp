@@ -30,12 +30,12 @@ public:
           m_picture(scene.model.picture(frame.level, frame.mostParts)), m_parts(m_picture.parts),
           m_small(canvas.textHeight(FontFace::small))
     {
-        m_within.resize(at(m_parts.count()));
+        m_inside.resize(at(m_parts.count()));
         for (const sim::TrafficMatrix::Cell& cell : m_picture.matrix.cells)
-            if (cell.from == cell.to) {
-                m_within[at(cell.from)] = cell.bytes;
-                m_mostWithin = std::max(m_mostWithin, shownBytes(cell.bytes, scene.selection));
-            }
+            for (std::size_t p = 0; p < cell.bytes.size(); ++p)
+                m_inside[at(cell.from)][p] += frame.level == TrafficLevel::ranks || cell.from == cell.to ? cell.bytes[p] : 0;
+        for (const sim::BytesByPurpose& bytes : m_inside)
+            m_mostInside = std::max(m_mostInside, shownBytes(bytes, scene.selection));
         const auto rank = scene.selection.focusRank();
         if (rank && *rank < scene.model.traffic().worldSize())
             m_focus = rank;
@@ -68,7 +68,7 @@ private:
     void gpu(const TrafficDiagramFrame::Gpu&, const sim::BytesByPurpose&, std::int64_t most);
     void stack(Rect, const sim::BytesByPurpose&, std::int64_t most);
     void flows();
-    void flow(Rect from, Rect to, sim::TrafficPurpose);
+    void flow(const TrafficDiagramFrame::Gpu& from, const TrafficDiagramFrame::Gpu& to, sim::TrafficPurpose);
     void stroke(const std::vector<Point>&, sim::TrafficPurpose, float thickness, float alpha);
     void arrowHead(const std::vector<Point>&, Color);
     void linkNodes();
@@ -86,8 +86,8 @@ private:
     const TrafficModel::Picture& m_picture;
     const TrafficParts& m_parts;
     float m_small;
-    std::vector<sim::BytesByPurpose> m_within; ///< [part]
-    std::int64_t m_mostWithin = 1;
+    std::vector<sim::BytesByPurpose> m_inside; ///< [part] sent within it; of a rank all that it sends
+    std::int64_t m_mostInside = 1;
     std::optional<int> m_focus; ///< its flows are drawn from GPU to GPU
 };
 
@@ -95,7 +95,7 @@ void Painter::caption()
 {
     if (m_frame.boxes.size() < 2)
         return;
-    const std::string rails = m_frame.gpus.empty() ? "" : " · columns are rails";
+    const std::string rails = m_frame.gpus.empty() || m_frame.gpuRows > 1 ? "" : " · columns are rails";
     const auto drawn = static_cast<std::int64_t>(m_frame.strands.size());
     const std::string arcs = m_frame.hiddenStrands == 0
                                  ? "arcs: sent up on the left, down on the right, as wide as their bytes"
@@ -110,11 +110,11 @@ void Painter::caption()
 /// Faint lines down the columns: network card i serves GPU i of every node.
 void Painter::rails()
 {
-    if (m_frame.gpus.empty() || m_frame.boxes.size() < 2)
+    if (m_frame.gpus.empty() || m_frame.gpuRows > 1 || m_frame.boxes.size() < 2)
         return;
     const Color color = mix(m_theme.canvas, m_theme.text, 0.22F);
     for (const auto& gpu : m_frame.gpus) {
-        if (gpu.rect.top > m_frame.boxes.front().bottom)
+        if (gpu.part > 0)
             break; // the first box has them all
         const float x = std::floor(middle(gpu.rect).x);
         m_canvas.line({x, m_frame.boxes.front().bottom}, {x, m_frame.boxes.back().top}, color, 1, LineStyle::dotted);
@@ -168,6 +168,7 @@ void Painter::labels()
         const Rect rect{left, top, left + width, top + m_small};
         if (text.empty() || std::any_of(taken.begin(), taken.end(), [&](Rect r) { return intersected(r, rect).width() > 0; }))
             continue;
+        m_canvas.fillRect({rect.left - 2, rect.top, rect.right + 2, rect.bottom}, withAlpha(m_theme.canvas, 0.8F));
         m_canvas.text({left, top}, text, m_theme.text, FontFace::small);
         taken.push_back(rect);
     }
@@ -193,15 +194,16 @@ void Painter::box(int part)
 {
     const Rect rect = m_frame.boxes[at(part)];
     const auto& named = m_parts.parts[at(part)];
-    const sim::BytesByPurpose& bytes = m_within[at(part)];
+    const sim::BytesByPurpose& bytes = m_inside[at(part)];
     const std::int64_t shown = shownBytes(bytes, m_scene.selection);
-    const std::string inside = shown > 0 ? bytesText(static_cast<double>(shown)) + " within" : "";
+    const std::string inside =
+        shown > 0 ? bytesText(static_cast<double>(shown)) + (m_frame.level == TrafficLevel::ranks ? " sent" : " within") : "";
     const bool focused = m_focus && m_parts.partOf[at(*m_focus)] == part;
     m_canvas.fillRect(rect, mix(m_theme.canvas, m_theme.text, 0.045F));
     m_canvas.strokeRect(rect, focused ? m_theme.selection : mix(m_theme.border, m_theme.mutedText, 0.55F));
     const float bar = !m_frame.gpus.empty() || rect.height() < m_small + 2 ? 0.0F : rect.height() < 24 ? 2.0F : 4.0F;
     if (bar > 0)
-        stack({rect.left + 4, rect.bottom - bar - 1, rect.right - 4, rect.bottom - 1}, bytes, m_mostWithin);
+        stack({rect.left + 4, rect.bottom - bar - 1, rect.right - 4, rect.bottom - 1}, bytes, m_mostInside);
     const float bottom = m_frame.titleHeight > 0 ? rect.top + 2 + m_small : rect.bottom - (bar > 0 ? bar + 1 : 0);
     const Rect line{rect.left + 5, m_frame.titleHeight > 0 ? rect.top + 2 : rect.top, rect.right - 5, bottom};
     const float used = textInside(m_canvas, line, fitting(m_canvas, {named.name, named.number}, line.width(), FontFace::small),
@@ -232,25 +234,36 @@ void Painter::gpus()
         gpu(m_frame.gpus[i], sent[i], most);
 }
 
-/// A GPU with its rank, what that sends, and of which purpose.
+/// A GPU with its rank and what that sends: in words and a bar below, or where it is high as a column of its purposes.
 void Painter::gpu(const TrafficDiagramFrame::Gpu& gpu, const sim::BytesByPurpose& sent, std::int64_t most)
 {
-    constexpr float kBar = 4;
+    constexpr float kBar = 4, kHigh = 34;
     const Rect rect = gpu.rect;
-    m_canvas.fillRect(rect, mix(m_theme.canvas, m_theme.text, 0.13F));
-    const bool hasBar = rect.height() >= m_small + kBar + 2;
-    if (hasBar)
-        stack({rect.left, rect.bottom - kBar, rect.right, rect.bottom}, sent, most);
-    const Rect words{rect.left, rect.top, rect.right, rect.bottom - (hasBar ? kBar : 0)};
-    const float half = std::floor((words.top + words.bottom) / 2);
-    const std::string bytes = bytesText(static_cast<double>(shownBytes(sent, m_scene.selection)));
-    if (words.height() >= 2 * m_small + 4 && m_canvas.textWidth(bytes, FontFace::small) + 4 <= words.width()) {
-        textInside(m_canvas, {words.left, half - m_small - 1, words.right, half - 1}, std::to_string(gpu.rank), m_theme.text,
-                   FontFace::small, Align::center);
-        textInside(m_canvas, {words.left, half + 1, words.right, half + 1 + m_small}, bytes, m_theme.mutedText, FontFace::small,
-                   Align::center);
+    m_canvas.fillRect(rect, mix(m_theme.canvas, m_theme.text, 0.1F));
+    const std::string number = std::to_string(gpu.rank),
+                      bytes = bytesText(static_cast<double>(shownBytes(sent, m_scene.selection)));
+    if (rect.height() >= kHigh) {
+        const bool two = rect.height() >= kHigh + m_small && m_canvas.textWidth(bytes, FontFace::small) + 2 <= rect.width();
+        const float top = rect.top + 1 + m_small;
+        textInside(m_canvas, {rect.left, rect.top + 1, rect.right, top}, number, m_theme.text, FontFace::small, Align::center);
+        if (two)
+            textInside(m_canvas, {rect.left, top, rect.right, top + m_small}, bytes, m_theme.mutedText, FontFace::small,
+                       Align::center);
+        const Rect room{rect.left + 3, top + (two ? m_small : 0) + 3, rect.right - 3, rect.bottom};
+        float bottom = room.bottom;
+        for (const sim::TrafficPurpose purpose : kTrafficPurposes) {
+            const auto of = static_cast<float>(m_scene.shows(purpose) ? sent[static_cast<std::size_t>(purpose)] : 0);
+            const float height = room.height() * of / static_cast<float>(most);
+            if (height > 0)
+                m_canvas.fillRect({room.left, bottom - height, room.right, bottom}, m_scene.fill(purpose));
+            bottom -= height;
+        }
     } else {
-        textInside(m_canvas, words, std::to_string(gpu.rank), m_theme.text, FontFace::small, Align::center);
+        const bool hasBar = rect.height() >= m_small + kBar + 2;
+        if (hasBar)
+            stack({rect.left, rect.bottom - kBar, rect.right, rect.bottom}, sent, most);
+        textInside(m_canvas, {rect.left, rect.top, rect.right, rect.bottom - (hasBar ? kBar : 0)}, number, m_theme.text,
+                   FontFace::small, Align::center);
     }
     const bool focused = m_focus == gpu.rank, selected = m_scene.selection.contains(gpu.rank);
     if (focused || selected)
@@ -275,18 +288,21 @@ void Painter::flows()
         const auto* to = m_frame.gpuOf(one.peer);
         const sim::TrafficPurpose purpose = sim::trafficPurposeOf(one.role);
         if (to != nullptr && m_scene.shows(purpose))
-            flow(from->rect, to->rect, purpose);
+            flow(*from, *to, purpose);
     }
 }
 
-void Painter::flow(Rect from, Rect to, sim::TrafficPurpose purpose)
+void Painter::flow(const TrafficDiagramFrame::Gpu& from, const TrafficDiagramFrame::Gpu& to, sim::TrafficPurpose purpose)
 {
     // Purposes leave and arrive beside each other, so that two between the same GPUs stay apart.
-    const float width = std::min(from.width() * 0.7F, 30.0F), lane = static_cast<float>(purpose);
+    const float width = std::min(from.rect.width() * 0.7F, 30.0F), lane = static_cast<float>(purpose);
     const float aside = width * (lane + 0.5F) / static_cast<float>(kTrafficPurposes.size()) - width / 2;
-    const bool level = from.top == to.top, down = to.top > from.top;
-    const Point a{middle(from).x + aside, level || down ? from.bottom : from.top};
-    const Point b{middle(to).x + aside, level || !down ? to.bottom : to.top};
+    const bool level = from.rect.top == to.rect.top, down = to.rect.top > from.rect.top;
+    const auto topOf = [&](const TrafficDiagramFrame::Gpu& gpu) { // of its node, lest arrows run over the node's name
+        return from.part == to.part ? gpu.rect.top : m_frame.boxes[at(gpu.part)].top;
+    };
+    const Point a{middle(from.rect).x + aside, level || down ? from.rect.bottom : topOf(from)};
+    const Point b{middle(to.rect).x + aside, level || !down ? to.rect.bottom : topOf(to)};
     const float depth = level ? 12 + 4 * lane : 0, lean = level ? 0 : 10 + 4 * lane; // lean: apart from the rail
     std::vector<Point> curve;
     constexpr int kPieces = 16;

@@ -18,7 +18,7 @@ struct TrafficDiagramFrame {
         std::vector<Point> curve; ///< from the sender to the receiver
     };
     struct Gpu {
-        int rank = 0;
+        int rank = 0, part = 0;
         Rect rect;
     };
     TrafficLevel level = TrafficLevel::nodes; ///< nodes, or ranks where there is one node alone
@@ -27,6 +27,7 @@ struct TrafficDiagramFrame {
     Rect drawn;                               ///< all boxes and arcs
     std::vector<Rect> boxes;                  ///< [part]
     std::vector<Gpu> gpus;                    ///< where each is large enough to be pointed at; by box, then by place
+    int gpuRows = 1;                          ///< in a box; one: columns are rails
     std::vector<Strand> strands;              ///< largest first
     std::size_t hiddenStrands = 0;            ///< too many to be drawn
     float titleHeight = 0;                    ///< of a box; none where its name stands beside its GPUs

@@ -45,10 +45,11 @@ float layOutBoxes(Canvas& canvas, const TrafficParts& parts, TrafficDiagramFrame
         nameWidth = std::max(nameWidth, canvas.textWidth(part.name, FontFace::small));
     const Rect drawn = frame.drawn;
     const bool bare = frame.level == TrafficLevel::ranks; // nothing is inside a rank's box but its name
-    const float pitch = std::clamp(std::floor(drawn.height() / count), 4.0F, bare ? 40.0F : kHighestBox);
+    const float pitch = std::clamp(std::floor(drawn.height() / count), 4.0F, bare ? 48.0F : kHighestBox);
     const float gap = pitch >= 40 ? std::floor(pitch * 0.28F) : pitch >= 24 ? 4.0F : 2.0F;
-    const float widest = bare ? nameWidth + 40 : drawn.width() < 420 ? drawn.width() * 0.6F : 520.0F;
-    const float width = std::floor(std::clamp(drawn.width() * 0.5F, std::min(nameWidth + 20, widest), widest));
+    const float widest = bare ? nameWidth + 120 : drawn.width() < 420 ? drawn.width() * 0.6F : 520.0F;
+    const float width =
+        std::floor(std::clamp(drawn.width() * 0.5F, std::min(nameWidth + (bare ? 90.0F : 20.0F), widest), widest));
     const float left = std::floor(drawn.left + (drawn.width() - width) / 2);
     for (float part = 0; part < count; ++part)
         frame.boxes.push_back({left, drawn.top + pitch * part, left + width, drawn.top + pitch * (part + 1) - gap});
@@ -56,30 +57,46 @@ float layOutBoxes(Canvas& canvas, const TrafficParts& parts, TrafficDiagramFrame
     return (drawn.width() - width) / 2;
 }
 
+/// GPUs of a box in as many rows as make them largest; a node's few stay in one row, as its rails are.
 void layOutGpus(Canvas& canvas, const TrafficScene& scene, const TrafficParts& parts, TrafficDiagramFrame& frame)
 {
     constexpr float kNarrowest = 7, kLowest = 7;
-    std::size_t most = 1;
+    constexpr int kOneRow = 16;
+    int most = 1;
     float nameWidth = 0;
     for (const auto& part : parts.parts) {
-        most = std::max(most, part.ranks.size());
+        most = std::max(most, static_cast<int>(part.ranks.size()));
         nameWidth = std::max(nameWidth, canvas.textWidth(part.name, FontFace::small));
     }
+    const auto insideOf = [&](Rect box) {
+        return Rect{box.left + 4 + (frame.titleHeight > 0 ? 0 : nameWidth + 8), box.top + 3 + frame.titleHeight, box.right - 3,
+                    box.bottom - 2};
+    };
+    const Rect first = insideOf(frame.boxes.front());
+    int rows = 1, columns = most;
+    const auto sizeIn = [&](int r) {
+        return std::min(first.width() / std::ceil(static_cast<float>(most) / static_cast<float>(r)),
+                        first.height() / static_cast<float>(r));
+    };
+    for (int r = 2; most > kOneRow && r <= most; ++r)
+        if (sizeIn(r) > sizeIn(rows)) {
+            rows = r;
+            columns = (most + r - 1) / r;
+        }
+    const float width = first.width() / static_cast<float>(columns), height = first.height() / static_cast<float>(rows);
+    if (width < kNarrowest || height < kLowest)
+        return;
+    frame.gpuRows = rows;
     const sim::Placement& placement = scene.model.simulation().placement();
     for (int part = 0; part < parts.count(); ++part) {
-        const Rect box = frame.boxes[at(part)];
-        const float left = box.left + 4 + (frame.titleHeight > 0 ? 0 : nameWidth + 8);
-        const float pitch = (box.right - 3 - left) / static_cast<float>(most);
-        const float top = box.top + 3 + frame.titleHeight, bottom = box.bottom - 3;
-        if (pitch < kNarrowest || bottom - top < kLowest) {
-            frame.gpus.clear();
-            return;
-        }
+        const Rect inside = insideOf(frame.boxes[at(part)]);
         std::vector<int> ranks = parts.parts[at(part)].ranks;
         std::sort(ranks.begin(), ranks.end(), [&](int a, int b) { return placement.gpu(a) < placement.gpu(b); });
-        for (std::size_t i = 0; i < ranks.size(); ++i) {
-            const float x = left + pitch * static_cast<float>(i);
-            frame.gpus.push_back({ranks[i], {std::floor(x), top, std::floor(x + pitch) - 1, bottom}});
+        for (int i = 0; i < static_cast<int>(ranks.size()); ++i) {
+            const float x = inside.left + width * static_cast<float>(i % columns);
+            const float y = inside.top + height * static_cast<float>(i / columns);
+            frame.gpus.push_back(
+                {ranks[at(i)], part, {std::floor(x), std::floor(y), std::floor(x + width) - 1, std::floor(y + height) - 1}});
         }
     }
 }

@@ -261,21 +261,26 @@ void Painter::gutter(int tier, Rect rect, const LoadSums& sums)
     const sim::Tier& of = m_scene.model.tiers()[at(tier)];
     const std::string speed = threeDigits(of.bandwidthGBs) + " GB/s";
     const std::string mean = percentText(sums.mean), peak = percentText(sums.peak);
-    std::vector<std::vector<std::string>> lines{{speed + " a GPU", speed}, {"mean " + mean, mean}, {"peak " + peak, peak}};
+    std::vector<std::vector<std::string>> lines{{speed + " a GPU", speed}, {"mean " + mean, mean}, {"peak " + peak, "≤ " + peak}};
     if (m_scene.selection.range)
         lines.push_back({"in range " + percentText(sums.inRange), percentText(sums.inRange)});
     if (m_ofRank != nullptr)
         lines.push_back({"line: rank " + countText(*m_scene.selection.focusRank()), ""});
     float y = column.top;
     const float body = m_canvas.textHeight(FontFace::body);
-    textInside(m_canvas, {column.left, y, column.right, y + body},
-               fitting(m_canvas, {of.name, "tier " + std::to_string(tier)}, column.width()), m_theme.text);
+    const bool wide = m_canvas.textWidth(of.name, FontFace::body) <= column.width();
+    textInside(
+        m_canvas, {column.left, y, column.right, y + body},
+        fitting(m_canvas, {of.name, "tier " + std::to_string(tier)}, column.width(), wide ? FontFace::body : FontFace::small),
+        m_theme.text, wide ? FontFace::body : FontFace::small);
     y += body;
     for (const auto& texts : lines) {
+        const std::string text = fitting(m_canvas, texts, column.width(), FontFace::small);
+        if (text.empty())
+            continue;
         if (y + m_small > column.bottom + 2)
             break;
-        textInside(m_canvas, {column.left, y, column.right, y + m_small},
-                   fitting(m_canvas, texts, column.width(), FontFace::small), m_theme.mutedText, FontFace::small);
+        textInside(m_canvas, {column.left, y, column.right, y + m_small}, text, m_theme.mutedText, FontFace::small);
         y += m_small;
     }
     if (m_canvas.wantsNodes())

@@ -216,27 +216,29 @@ void Painter::nodes()
     }
 }
 
-/// Row and column of the rank in focus, and the cell under the pointer.
+/// Row and column of the rank in focus; of the cell under the pointer its own.
 void Painter::outlines()
 {
     const Rect all = m_frame.cells;
-    const auto focus = m_scene.selection.focusRank();
-    if (focus && *focus < static_cast<int>(m_picture.parts.partOf.size())) {
-        const int part = m_picture.parts.partOf[at(*focus)];
-        const Rect cell = m_frame.cell(part, part);
-        if (!m_picture.parts.isRest(part)) {
-            m_canvas.strokeRect({all.left - 1, cell.top - 1, all.right + 1, std::max(cell.bottom, cell.top + 1) + 1},
-                                m_theme.accent);
-            m_canvas.strokeRect({cell.left - 1, all.top - 1, std::max(cell.right, cell.left + 1) + 1, all.bottom + 1},
-                                m_theme.accent, 1, LineStyle::dashed);
-        }
-    }
+    const auto band = [&](int row, int column) {
+        const Rect cell = m_frame.cell(row, column);
+        m_canvas.strokeRect({all.left - 1, cell.top - 1, all.right + 1, std::max(cell.bottom, cell.top + 1) + 1}, m_theme.accent);
+        m_canvas.strokeRect({cell.left - 1, all.top - 1, std::max(cell.right, cell.left + 1) + 1, all.bottom + 1}, m_theme.accent,
+                            1, LineStyle::dashed);
+    };
     if (m_scene.hovered) {
-        const Rect cell = m_frame.cell(m_scene.hovered->from, m_scene.hovered->to);
+        const auto [from, to] = *m_scene.hovered;
+        band(from, to);
+        const Rect cell = m_frame.cell(from, to);
         m_canvas.strokeRect(
             {cell.left - 1, cell.top - 1, std::max(cell.right, cell.left + 3) + 1, std::max(cell.bottom, cell.top + 3) + 1},
             m_theme.selection, 2);
+        return;
     }
+    const auto focus = m_scene.selection.focusRank();
+    if (focus && *focus < static_cast<int>(m_picture.parts.partOf.size()))
+        if (const int part = m_picture.parts.partOf[at(*focus)]; !m_picture.parts.isRest(part))
+            band(part, part);
 }
 
 } // namespace

@@ -67,6 +67,18 @@ std::vector<TrafficBar> tierBars(const TrafficScene& scene)
     return bars;
 }
 
+std::vector<TrafficBar> rowBars(const TrafficScene& scene, const TrafficModel::Picture& picture, int from)
+{
+    std::vector<TrafficBar> bars;
+    for (const sim::TrafficMatrix::Cell& cell : picture.matrix.cells)
+        if (cell.from == from && shownBytes(cell.bytes, scene.selection) > 0) {
+            const auto& to = picture.parts.parts[at(cell.to)];
+            bars.push_back({cell.to == from ? "within itself" : "to " + to.name, "→ " + to.number, cell.bytes});
+        }
+    largestFirst(scene, bars);
+    return bars;
+}
+
 /// Between parts; within them only where nothing leaves them.
 std::vector<TrafficBar> pairBars(const TrafficScene& scene, const TrafficModel::Picture& picture)
 {
@@ -163,12 +175,15 @@ void paintDetails(Canvas& canvas, const TrafficScene& scene, Rect area, const Tr
     const TrafficParts& parts = picture.parts;
     if (scene.hovered) {
         const auto [from, to] = *scene.hovered;
-        const std::string title =
-            from == to ? "within " + parts.parts[at(from)].name : parts.parts[at(from)].name + " → " + parts.parts[at(to)].number;
+        const auto& sender = parts.parts[at(from)];
         const auto cell = std::find_if(picture.matrix.cells.begin(), picture.matrix.cells.end(),
-                                       [&](const auto& c) { return c.from == from && c.to == to; });
-        const auto bars = cell == picture.matrix.cells.end() ? std::vector<TrafficBar>{} : purposeBars(scene, cell->bytes);
-        paintBars(canvas, scene, area, bars.empty() ? title + ": nothing" : title, bars);
+                                       [&](const auto& c) { return c.from == scene.hovered->from && c.to == scene.hovered->to; });
+        if (cell != picture.matrix.cells.end() && shownBytes(cell->bytes, scene.selection) > 0)
+            paintBars(canvas, scene, area,
+                      from == to ? "within " + sender.name : sender.name + " → " + parts.parts[at(to)].number,
+                      purposeBars(scene, cell->bytes));
+        else // nothing passes there: what its row does send
+            paintBars(canvas, scene, area, sender.name + " sends", rowBars(scene, picture, from));
         return;
     }
     if (const auto rank = scene.selection.focusRank(); rank && *rank < scene.model.traffic().worldSize()) {

@@ -36,6 +36,7 @@ public:
                 m_inside[at(cell.from)][p] += frame.level == TrafficLevel::ranks || cell.from == cell.to ? cell.bytes[p] : 0;
         for (const sim::BytesByPurpose& bytes : m_inside)
             m_mostInside = std::max(m_mostInside, shownBytes(bytes, scene.selection));
+        m_numberWidth = canvas.textWidth(std::to_string(scene.model.traffic().worldSize() - 1), FontFace::small);
         const auto rank = scene.selection.focusRank();
         if (rank && *rank < scene.model.traffic().worldSize())
             m_focus = rank;
@@ -88,6 +89,7 @@ private:
     float m_small;
     std::vector<sim::BytesByPurpose> m_inside; ///< [part] sent within it; of a rank all that it sends
     std::int64_t m_mostInside = 1;
+    float m_numberWidth = 0;    ///< of the largest rank: all GPUs have their number or none has
     std::optional<int> m_focus; ///< its flows are drawn from GPU to GPU
 };
 
@@ -240,7 +242,7 @@ void Painter::gpu(const TrafficDiagramFrame::Gpu& gpu, const sim::BytesByPurpose
     constexpr float kBar = 4, kHigh = 34;
     const Rect rect = gpu.rect;
     m_canvas.fillRect(rect, mix(m_theme.canvas, m_theme.text, 0.1F));
-    const std::string number = std::to_string(gpu.rank),
+    const std::string number = m_numberWidth <= rect.width() ? std::to_string(gpu.rank) : "",
                       bytes = bytesText(static_cast<double>(shownBytes(sent, m_scene.selection)));
     if (rect.height() >= kHigh) {
         const bool two = rect.height() >= kHigh + m_small && m_canvas.textWidth(bytes, FontFace::small) + 2 <= rect.width();
@@ -284,11 +286,16 @@ void Painter::flows()
         return;
     std::vector<sim::TrafficFlow> sent;
     m_scene.model.traffic().appendSends(*m_focus, sent);
+    constexpr std::ptrdiff_t kMostArrows = 16; // of one kind; of more, all-to-all over many, the receivers are outlined
     for (const sim::TrafficFlow& one : sent) {
         const auto* to = m_frame.gpuOf(one.peer);
         const sim::TrafficPurpose purpose = sim::trafficPurposeOf(one.role);
-        if (to != nullptr && m_scene.shows(purpose))
+        if (to == nullptr || !m_scene.shows(purpose))
+            continue;
+        if (std::count_if(sent.begin(), sent.end(), [&](const auto& other) { return other.role == one.role; }) <= kMostArrows)
             flow(*from, *to, purpose);
+        else
+            m_canvas.strokeRect(to->rect, m_scene.fill(purpose), 2);
     }
 }
 

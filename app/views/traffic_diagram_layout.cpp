@@ -6,7 +6,7 @@
 namespace app {
 namespace {
 
-constexpr float kMargin = 12, kLowestBox = 17, kHighestBox = 150;
+constexpr float kMargin = 12, kLowestBox = 17, kHighestBox = 190;
 constexpr float kLabelRoom = 78;          ///< outside the arcs, for their bytes in words
 constexpr float kNearPixels = 6;          ///< a pointer so close to an arc means it
 constexpr std::size_t kMostStrands = 160; ///< drawn; more are a carpet
@@ -49,7 +49,7 @@ float layOutBoxes(Canvas& canvas, const TrafficParts& parts, TrafficDiagramFrame
     const float gap = pitch >= 40 ? std::floor(pitch * 0.28F) : pitch >= 24 ? 4.0F : 2.0F;
     const float widest = bare ? nameWidth + 120 : drawn.width() < 420 ? drawn.width() * 0.6F : 520.0F;
     const float width =
-        std::floor(std::clamp(drawn.width() * 0.5F, std::min(nameWidth + (bare ? 90.0F : 20.0F), widest), widest));
+        std::floor(std::clamp(drawn.width() * 0.47F, std::min(nameWidth + (bare ? 90.0F : 20.0F), widest), widest));
     const float left = std::floor(drawn.left + (drawn.width() - width) / 2);
     for (float part = 0; part < count; ++part)
         frame.boxes.push_back({left, drawn.top + pitch * part, left + width, drawn.top + pitch * (part + 1) - gap});
@@ -75,7 +75,8 @@ void layOutGpus(Canvas& canvas, const TrafficScene& scene, const TrafficParts& p
     const Rect first = insideOf(frame.boxes.front());
     int rows = 1, columns = most;
     const auto sizeIn = [&](int r) {
-        return std::min(first.width() / std::ceil(static_cast<float>(most) / static_cast<float>(r)),
+        constexpr float kWide = 1.8F; // a number is wider than high
+        return std::min(first.width() / std::ceil(static_cast<float>(most) / static_cast<float>(r)) / kWide,
                         first.height() / static_cast<float>(r));
     };
     for (int r = 2; most > kOneRow && r <= most; ++r)
@@ -111,7 +112,7 @@ void layOutStrands(const TrafficScene& scene, const TrafficModel::Picture& pictu
             if (cell.from == cell.to || bytes == 0 || !scene.shows(purpose))
                 continue;
             // Far ends reach further; strands of one link lie beside each other.
-            const float free = room >= 2 * kLabelRoom ? room - kLabelRoom : room - 8;
+            const float free = room >= 1.6F * kLabelRoom ? room - kLabelRoom : room - 8;
             const auto apart = static_cast<float>(std::abs(cell.to - cell.from));
             const float base = free * (0.3F + 0.6F * std::sqrt(apart / static_cast<float>(picture.parts.count())));
             const float reach = std::clamp(base + static_cast<float>(next++) * 13.0F, 6.0F, std::max(6.0F, free));

@@ -87,12 +87,12 @@ void OverTimePainter::caption()
 {
     const Rect area = m_frame.caption;
     const auto focus = m_scene.selection.focusRank();
-    const std::string who = focus ? "Rank " + countText(*focus) : "Fullest";
-    const std::string& name = row().names.size() > 1 ? row().names[row().names.size() - 2] : row().names.front();
-    const float used = textInside(
-        m_canvas, area,
-        fitting(m_canvas, {who + " · " + name + " over the step", who + " · " + name, who, name}, area.width(), FontFace::bold),
-        m_theme.text, FontFace::bold);
+    const std::string pp = m_model.simulation().mesh().pipelineRanks() > 1 ? "pp " + countText(row().pipelineRank) : "";
+    const std::string who = focus        ? "Rank " + countText(*focus) + (pp.empty() ? "" : " · " + pp)
+                            : pp.empty() ? "Every rank"
+                                         : pp + ", the fullest";
+    const float used = textInside(m_canvas, area, fitting(m_canvas, {who + ", over the step", who}, area.width(), FontFace::bold),
+                                  m_theme.text, FontFace::bold);
     if (m_frame.contents.width() > 0)
         return;
     const Rect rest{area.left + used + 16, area.top, area.right, area.bottom};
@@ -238,8 +238,11 @@ void OverTimePainter::peakMark()
         const std::string text = fitting(m_canvas, {bytes + " at " + timeTextOf(m_held.peakNs()), bytes}, room, FontFace::small);
         if (text.empty() || top - small - 2 < plot.top - 4)
             continue;
-        m_canvas.text({std::floor(before ? x - 9 : x + 9), top - small - 2}, text, m_theme.text, FontFace::small,
-                      before ? Align::right : Align::left);
+        const float width = m_canvas.textWidth(text, FontFace::small);
+        const float at = std::floor(before ? x - 9 - width : x + 9);
+        // The limit's line may run behind the words.
+        m_canvas.fillRect({at - 2, top - small - 2, at + width + 2, top - 1}, mix(m_theme.canvas, m_theme.text, 0.03F));
+        m_canvas.text({at, top - small - 2}, text, m_theme.text, FontFace::small);
         return;
     }
 }
@@ -334,12 +337,11 @@ void OverTimePainter::contentsList(Rect area, const sim::MemoryContents& held, c
     const auto add = [&](const std::vector<std::string>& names, const std::string& value, double share, Color color) {
         if (top + line > area.bottom)
             return false;
-        const float width =
-            textInside(m_canvas, {area.left, top, area.right, top + line}, value, m_theme.text, FontFace::small, Align::right);
-        if (share > 0) // how much of all this is, under the words
-            m_canvas.fillRect(
-                {area.left, top + line - 2, area.left + std::max(1.0F, area.width() * static_cast<float>(share)), top + line - 1},
-                color);
+        if (share > 0) // how much of all this is, behind the words
+            m_canvas.fillRect({area.left, top, area.left + std::max(1.0F, area.width() * static_cast<float>(share)), top + line},
+                              mix(m_theme.canvas, color, 0.35F));
+        const float width = textInside(m_canvas, {area.left, top, area.right - 3, top + line}, value, m_theme.text,
+                                       FontFace::small, Align::right);
         const Rect room{area.left + 4, top, area.right - width - 8, top + line};
         textInside(m_canvas, room, fitting(m_canvas, names, room.width(), FontFace::small), m_theme.text, FontFace::small);
         top += line + 2;

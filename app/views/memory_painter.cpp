@@ -17,8 +17,7 @@ class BarsPainter {
 public:
     BarsPainter(Canvas& canvas, const MemoryScene& scene)
         : m_canvas(canvas), m_scene(scene), m_model(scene.model), m_theme(scene.theme), m_frame(scene.frame),
-          m_pitch(memoryRowPitch(m_model.rows().size(), m_frame.bars.height())),
-          m_face(m_pitch >= 24 ? FontFace::body : FontFace::small),
+          m_pitch(scene.frame.pitch), m_face(m_pitch >= 24 ? FontFace::body : FontFace::small),
           m_most(m_model.rows()[static_cast<std::size_t>(m_model.fullestRow())].peak.total()),
           m_bytesPerPixel(memoryScale(m_most, m_model.capacity(), 1.03, 0.25) /
                           static_cast<double>(std::max(1.0F, m_frame.bars.width())))
@@ -185,11 +184,6 @@ void BarsPainter::scrollBar()
 
 } // namespace
 
-float memoryRowPitch(std::size_t rows, float height)
-{
-    return std::floor(std::clamp(height / static_cast<float>(std::max<std::size_t>(1, rows)), kLowestPitch, kHighestPitch));
-}
-
 MemoryFrame::MemoryFrame(Rect area, std::size_t rows)
 {
     const float headerHeight = area.height() >= 150 ? 28.0F : 0.0F;
@@ -212,11 +206,14 @@ MemoryFrame::MemoryFrame(Rect area, std::size_t rows)
     }
 
     const bool narrow = left.width() < 420;
-    const float nameWidth = std::floor(std::clamp(left.width() * 0.18F, 44.0F, 190.0F));
+    const float nameWidth = std::floor(std::clamp(left.width() * 0.16F, 44.0F, 170.0F));
     const float valueWidth = narrow ? 68.0F : 124.0F;
     const float barsTop = left.top + kScaleHeight;
-    const bool scrolls = static_cast<float>(rows) * kLowestPitch > left.bottom - barsTop;
-    const float scrollWidth = scrolls ? kScrollBar : 0.0F;
+    const auto count = static_cast<float>(std::max<std::size_t>(1, rows));
+    pitch = std::floor(std::clamp((left.bottom - barsTop) / count, kLowestPitch, kHighestPitch));
+    const float inSight = std::max(1.0F, std::floor((left.bottom - barsTop) / pitch));
+    const float scrollWidth = count > inSight ? kScrollBar : 0.0F;
+    left.bottom = barsTop + std::min(count, inSight) * pitch;
     bars = {left.left + nameWidth, barsTop, std::max(left.left + nameWidth + 1, left.right - valueWidth - scrollWidth),
             left.bottom};
     names = {left.left, barsTop, bars.left - 8, left.bottom};

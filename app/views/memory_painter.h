@@ -16,15 +16,13 @@ namespace app {
 struct MemoryFrame {
     Rect header;                             ///< legend, the fullest rank
     Rect names, scale, bars, values, scroll; ///< one row a pipeline rank; scale: bytes, above the bars
+    float pitch = 0;                         ///< of the rows; whole rows are in sight
     Rect caption, gutter, ruler, plot;       ///< over time; gutter: bytes, left of the plot
     Rect contents;                           ///< what it is, beside the plot; no width where there is no room
     bool hasBars() const { return bars.height() > 0; }
     bool hasPlot() const { return plot.height() > 0; }
     MemoryFrame(Rect area, std::size_t rows);
 };
-
-/// Height of a row of so many in so much room, with the gap below it.
-float memoryRowPitch(std::size_t rows, float height);
 
 struct MemoryScene {
     const MemoryModel& model;

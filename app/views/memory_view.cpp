@@ -38,12 +38,13 @@ struct MemoryView::Data {
 
     MemoryFrame frame(Rect area) const { return {area, model->rows().size()}; }
     TimeAxis axis(const MemoryFrame& f) const { return {window.beginNs, window.endNs, f.plot.left, f.plot.right}; }
-    float pitch(const MemoryFrame& f) const { return memoryRowPitch(model->rows().size(), f.bars.height()); }
     void clampScroll(const MemoryFrame& f)
     {
-        const float content = pitch(f) * static_cast<float>(model->rows().size());
+        const float content = f.pitch * static_cast<float>(model->rows().size());
         scrollY = std::clamp(scrollY, 0.0F, std::max(0.0F, content - f.bars.height()));
     }
+    /// By whole rows: half a row could not be read.
+    float scrolled(const MemoryFrame& f) const { return std::round(scrollY / f.pitch) * f.pitch; }
     std::int64_t timeAt(const MemoryFrame& f, float x) const
     {
         return std::clamp<std::int64_t>(std::llround(axis(f).ns(std::clamp(x, f.plot.left, f.plot.right))), 0, model->endNs());
@@ -52,7 +53,7 @@ struct MemoryView::Data {
     {
         if (at.y < f.bars.top || at.y >= f.bars.bottom || at.x < f.names.left - 4 || at.x >= f.values.right + 4)
             return std::nullopt;
-        const int row = static_cast<int>((at.y - f.bars.top + scrollY) / pitch(f));
+        const int row = static_cast<int>((at.y - f.bars.top + scrolled(f)) / f.pitch);
         return row < static_cast<int>(model->rows().size()) ? std::optional(row) : std::nullopt;
     }
     std::optional<std::int64_t> pointedNs(const MemoryFrame& f) const
@@ -90,8 +91,8 @@ struct MemoryView::Data {
         const int last = static_cast<int>(model->rows().size()) - 1;
         const int from = selection.selectedRank ? model->rowOfRank(*selection.selectedRank) : by > 0 ? -1 : last + 1;
         const int row = std::clamp(from + by, 0, last);
-        const float top = static_cast<float>(row) * pitch(f);
-        scrollY = std::clamp(scrollY, top + pitch(f) - f.bars.height(), top);
+        const float top = static_cast<float>(row) * f.pitch;
+        scrollY = std::clamp(scrollY, top + f.pitch - f.bars.height(), top);
         clampScroll(f);
         return select(row);
     }
@@ -242,7 +243,7 @@ void MemoryView::draw(Canvas& canvas)
     const MemoryFrame frame = d.frame(canvas.area());
     d.clampScroll(frame);
     const std::optional<int> hovered = d.pointerInside ? d.rowUnder(frame, d.pointerAt) : std::nullopt;
-    paintMemoryPicture(canvas, {*d.model, d.theme, d.selection, frame, d.window, d.scrollY, hovered, d.pointedNs(frame)});
+    paintMemoryPicture(canvas, {*d.model, d.theme, d.selection, frame, d.window, d.scrolled(frame), hovered, d.pointedNs(frame)});
 }
 
 bool MemoryView::pointer(const PointerEvent& event, Rect area)

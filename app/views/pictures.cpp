@@ -2,6 +2,7 @@
 
 #include "app/views/grid_view.h"
 #include "app/views/memory_view.h"
+#include "app/views/storage_view.h"
 #include "app/views/timeline_view.h"
 
 #include <algorithm>
@@ -21,6 +22,7 @@ constexpr std::array kPictures{
     PictureInfo{Picture::grid, "grid", "Rank grid", make<GridView>},
     PictureInfo{Picture::timeline, "timeline", "Timeline", make<TimelineView>},
     PictureInfo{Picture::memory, "memory", "Memory", make<MemoryView>},
+    PictureInfo{Picture::storage, "storage", "What a GPU stores", make<StorageView>},
 };
 
 } // namespace

@@ -363,12 +363,20 @@ void OverTimePainter::contentsList(Rect area, const sim::MemoryContents& held, c
             if (!add(group.names, group.each, static_cast<double>(group.bytes) / all, m_theme.activations) || ++shown == 6)
                 break;
         top += 3;
-        if (heading("kept by"))
-            for (const sim::HeldTensors& tensor : held.tensors)
-                if (!add({tensor.name}, bytesText(static_cast<double>(tensor.bytes)), static_cast<double>(tensor.bytes) / all,
-                         m_theme.activations))
-                    break;
     }
+    if (held.sum.buffers > 0 && heading("buffers " + when)) {
+        const auto buffers = static_cast<double>(held.sum.buffers);
+        for (const auto& [name, bytes] :
+             {std::pair{"gathered parameters", held.gatheredParameters}, {"gradients not yet reduced", held.wholeGradients}})
+            if (bytes > 0)
+                add({name}, bytesText(static_cast<double>(bytes)), static_cast<double>(bytes) / buffers, m_theme.buffers);
+        top += 3;
+    }
+    if (!held.tensors.empty() && heading("activations by operator"))
+        for (const sim::HeldTensors& tensor : held.tensors)
+            if (!add({tensor.name}, bytesText(static_cast<double>(tensor.bytes)), static_cast<double>(tensor.bytes) / all,
+                     m_theme.activations))
+                break;
 }
 
 void OverTimePainter::node()

@@ -73,7 +73,8 @@ StorageFrame::StorageFrame(Rect area)
     title = {inner.left, inner.top, inner.right, inner.top + 26};
     bar = {inner.left, title.bottom + 2, inner.right, title.bottom + (low ? 2.0F : 22.0F)};
     headings = {inner.left, bar.bottom + (low ? 0.0F : 6.0F), inner.right, bar.bottom + (low ? 18.0F : 26.0F)};
-    table = {inner.left, headings.bottom, inner.right - kScrollBar, inner.bottom};
+    legend = {inner.left, inner.bottom - (area.height() >= 340 ? 20.0F : 0.0F), inner.right, inner.bottom};
+    table = {inner.left, headings.bottom, inner.right - kScrollBar, legend.top};
     scroll = {inner.right - kScrollBar + 2, table.top, inner.right, table.bottom};
 
     constexpr float kBytes = 66, kLeastPicture = 56, kMostPicture = 280, kGap = 14;

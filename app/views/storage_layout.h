@@ -33,6 +33,7 @@ struct StorageFrame {
     Rect title, bar;                         ///< whose it is; all of it, stacked
     Rect headings;                           ///< of the columns
     Rect table, scroll;                      ///< rows
+    Rect legend;                             ///< what filled, outlined and pale mean; no height where room is short
     Rect names;                              ///< column of the table
     int states = 3;                          ///< columns of pictures: all states, or the parameters alone
     std::array<Rect, 3> pictures{}, bytes{}; ///< columns of the table, by state

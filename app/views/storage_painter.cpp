@@ -12,6 +12,8 @@ namespace {
 
 constexpr std::uint64_t kBarNode = std::uint64_t{1} << 62, kSliceNodes = std::uint64_t{1} << 32; ///< apart from those of lines
 
+constexpr const char* kWhole = "all of it";
+
 std::string sizeText(const sim::TensorHolding& tensor)
 {
     std::string text = tensor.rows == 1 ? countText(tensor.columns) : countText(tensor.rows) + " × " + countText(tensor.columns);
@@ -54,6 +56,7 @@ public:
         }
         m_canvas.popClip();
         scrollBar();
+        legend();
     }
 
 private:
@@ -67,6 +70,8 @@ private:
     void ownSlice(const sim::TensorHolding&, StoredState, Rect);
     void tensorNode(int index, const StorageLine&, Rect);
     void scrollBar();
+    void legend();
+    std::string shareText(StoredState) const;
     /// Text where all of it is in sight: the edges of the table cut nothing.
     float write(Rect rect, const std::vector<std::string>& longestFirst, Color color, FontFace face, Align align = Align::left)
     {
@@ -116,7 +121,7 @@ void Painter::title()
         ends += group.kind == sim::HoldingGroup::Kind::head ? ", head" : "";
     }
     const std::string where = coordinatesText(m_scene.simulation.mesh(), m_holdings.rank);
-    const std::string hint = m_scene.selection.focusRank() ? "" : "   (choose a rank to see its own)";
+    const std::string hint = m_scene.selection.focusRank() ? "" : "  ·  choose a rank to see another";
     const Rect rest{area.left + left + 12, area.top, area.right - right - 16, area.bottom};
     textInside(m_canvas, rest,
                fitting(m_canvas,
@@ -141,6 +146,20 @@ void Painter::bar()
                        .rect = area});
 }
 
+/// "1/64 of the slice (ZeRO)": how much of what tensor, expert and pipeline parallelism leave it a rank keeps.
+std::string Painter::shareText(StoredState state) const
+{
+    const auto share = [](const sim::ShardGroup& shards) {
+        return shards.ranks.size() > 1 ? "1/" + countText(static_cast<std::int64_t>(shards.ranks.size())) : std::string("all");
+    };
+    const bool routed = m_scene.simulation.scenario().model.numExperts > 0;
+    if (!isShared(m_holdings, state))
+        return "all of the slice";
+    if (!routed || m_holdings.dense.ranks.size() == m_holdings.routed.ranks.size())
+        return share(m_holdings.dense) + " of the slice (ZeRO)";
+    return share(m_holdings.dense) + ", of experts " + share(m_holdings.routed) + " (ZeRO)";
+}
+
 /// Each state with how ZeRO shares it out.
 void Painter::headings()
 {
@@ -148,18 +167,12 @@ void Painter::headings()
     constexpr std::array kNames{"parameters", "gradients", "optimizer"};
     for (int i = 0; i < m_frame.states; ++i) {
         const auto s = static_cast<std::size_t>(i);
-        const Rect column{m_frame.pictures[s].left, area.top, m_frame.bytes[s].right, area.bottom};
-        const std::string name = kNames[s];
-        const std::string ranks = countText(static_cast<std::int64_t>(m_holdings.dense.ranks.size()));
-        const bool shared = isShared(m_holdings, kStoredStates[s]) && m_holdings.dense.ranks.size() > 1;
         const float middle = std::floor((area.top + area.bottom) / 2);
-        m_canvas.fillRect({column.left, middle - 5, column.left + 11, middle + 6}, colorOf(kStoredStates[s]));
-        const Rect words{column.left + 17, area.top, column.right, area.bottom};
+        const Rect words{m_frame.pictures[s].left + 17, area.top, m_frame.bytes[s].right, area.bottom};
+        const std::string name = kNames[s], share = shareText(kStoredStates[s]);
+        m_canvas.fillRect({words.left - 17, middle - 5, words.left - 6, middle + 6}, colorOf(kStoredStates[s]));
         textInside(m_canvas, words,
-                   fitting(m_canvas,
-                           shared ? std::vector<std::string>{name + " · 1/" + ranks + " of the slice (ZeRO)",
-                                                             name + " · 1/" + ranks, name}
-                                  : std::vector<std::string>{name + " · the whole slice", name},
+                   fitting(m_canvas, {name + " · " + share, name + " · " + share.substr(0, share.find(" of ")), name},
                            words.width(), FontFace::small),
                    m_theme.mutedText, FontFace::small);
     }
@@ -218,8 +231,11 @@ void Painter::names(const sim::TensorHolding& tensor, Rect rect)
     write({first.left + used + 8, first.top, first.right, first.bottom}, {size}, m_theme.mutedText, FontFace::small,
           Align::right);
     const std::string split = splitText(tensor), shortSlice = slice.substr(0, slice.find(" of "));
-    write(second, {split + ": " + slice, split + ": " + shortSlice, slice, shortSlice, split}, m_theme.mutedText,
-          FontFace::small);
+    if (slice == kWhole)
+        write(second, {"whole on every rank that has the layer", "whole"}, m_theme.mutedText, FontFace::small);
+    else
+        write(second, {split + ": " + slice, split + ": " + shortSlice, slice, shortSlice, split}, m_theme.mutedText,
+              FontFace::small);
 }
 
 void Painter::tensor(int index, const StorageLine& line, Rect rect)
@@ -256,7 +272,8 @@ void Painter::picture(int index, const sim::TensorHolding& tensor, StoredState s
         m_canvas.fillRect(rect, fill);
         if (m_scene.selection.hoveredRank == slice.owner && slice.owner != m_holdings.rank)
             m_canvas.fillRect(rect, mix(m_theme.canvas, m_theme.accent, 0.35F));
-        write(rect.inset(1), {countText(slice.owner)}, m_theme.mutedText, FontFace::small, Align::center);
+        if (first)
+            write(rect.inset(1), {countText(slice.owner)}, m_theme.mutedText, FontFace::small, Align::center);
         if (first && m_canvas.wantsNodes())
             m_canvas.node({.id = kSliceNodes * static_cast<std::uint64_t>(index + 1) +
                                  static_cast<std::uint64_t>(slice.expertBlock * tensor.pieces + slice.piece),
@@ -274,9 +291,13 @@ void Painter::picture(int index, const sim::TensorHolding& tensor, StoredState s
     }
     if (slices.size() > 1)
         m_canvas.strokeRect(whole, line);
-    for (const TensorSlice& slice : slices)
-        if (slice.own)
-            ownSlice(tensor, state, slice.rect);
+    for (const TensorSlice& slice : slices) {
+        if (!slice.own)
+            continue;
+        ownSlice(tensor, state, slice.rect);
+        if (first && slices.size() > 1 && !isShared(m_holdings, state) && tensor.tied != sim::TensorHolding::Tied::same)
+            write(slice.rect.inset(1), {countText(slice.owner)}, readableOn(colorOf(state)), FontFace::small, Align::center);
+    }
     if (m_scene.pointed && m_scene.pointed->line == index && m_scene.pointed->state == state)
         m_canvas.strokeRect(m_scene.pointed->rect.inset(-1), m_theme.selection, 2);
 }
@@ -327,6 +348,33 @@ void Painter::scrollBar()
     m_canvas.fillRect({track.left, top, track.right, top + length}, mix(m_theme.border, m_theme.mutedText, 0.35F));
 }
 
+/// What filled, outlined and pale mean: only what is in this picture.
+void Painter::legend()
+{
+    const Rect area = m_frame.legend;
+    if (area.height() <= 0)
+        return;
+    bool cut = false, hatched = false;
+    for (const sim::HoldingGroup& group : m_holdings.groups)
+        for (const sim::TensorHolding& tensor : group.tensors) {
+            cut = cut || tensor.owners.size() > 1;
+            hatched = hatched || tensor.bytes.buffers > 0;
+        }
+    std::string text = "Filled: kept by rank " + countText(m_holdings.rank) + ".";
+    const std::string filled = text;
+    if (cut)
+        text += "  Outlined: the slice of the rank with that number.";
+    const std::string outlined = text;
+    if (isShared(m_holdings, StoredState::optimizer))
+        text += "  Pale: kept by other ranks of its ZeRO group.";
+    const std::string pale = text;
+    if (hatched)
+        text += "  Hatched: gathered for the step.";
+    const Rect line{area.left, area.top + 4, area.right, area.bottom};
+    textInside(m_canvas, line, fitting(m_canvas, {text, pale, outlined, filled}, line.width(), FontFace::small),
+               m_theme.mutedText, FontFace::small);
+}
+
 } // namespace
 
 Rect StorageScene::cell(const StorageLine& line, StoredState state) const
@@ -348,7 +396,7 @@ std::string sliceText(const sim::TensorHolding& tensor, int expertBlock, int pie
         text += (text.empty() ? "" : ", ") + ("columns " + rangeText(there.columnRange())) + " of " + countText(tensor.columns);
     if (tensor.split == sim::TensorSplit::rows && tensor.pieces > 1)
         text += (text.empty() ? "" : ", ") + ("rows " + rangeText(there.rowRange())) + " of " + countText(tensor.rows);
-    return text.empty() ? "all of it" : text;
+    return text.empty() ? kWhole : text;
 }
 
 std::string splitText(const sim::TensorHolding& tensor)

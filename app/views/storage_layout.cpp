@@ -78,7 +78,7 @@ StorageFrame::StorageFrame(Rect area)
     scroll = {inner.right - kScrollBar + 2, table.top, inner.right, table.bottom};
 
     constexpr float kBytes = 66, kLeastPicture = 56, kMostPicture = 280, kGap = 14;
-    const float nameWidth = std::floor(std::clamp(table.width() * 0.27F, 112.0F, 300.0F));
+    const float nameWidth = std::floor(std::clamp(table.width() * 0.27F, 128.0F, 300.0F));
     const float room = table.width() - nameWidth;
     const float each = std::floor(room / 3);
     states = each - kBytes - kGap >= kLeastPicture ? 3 : 1;

@@ -71,7 +71,7 @@ private:
     void tensorNode(int index, const StorageLine&, Rect);
     void scrollBar();
     void legend();
-    std::string shareText(StoredState) const;
+    std::vector<std::string> shareTexts(StoredState) const;
     /// Text where all of it is in sight: the edges of the table cut nothing.
     float write(Rect rect, const std::vector<std::string>& longestFirst, Color color, FontFace face, Align align = Align::left)
     {
@@ -146,18 +146,20 @@ void Painter::bar()
                        .rect = area});
 }
 
-/// "1/64 of the slice (ZeRO)": how much of what tensor, expert and pipeline parallelism leave it a rank keeps.
-std::string Painter::shareText(StoredState state) const
+/// "1/64 of the slice (ZeRO)": how much of what tensor, expert and pipeline parallelism leave it a rank keeps. Longest first.
+std::vector<std::string> Painter::shareTexts(StoredState state) const
 {
     const auto share = [](const sim::ShardGroup& shards) {
         return shards.ranks.size() > 1 ? "1/" + countText(static_cast<std::int64_t>(shards.ranks.size())) : std::string("all");
     };
-    const bool routed = m_scene.simulation.scenario().model.numExperts > 0;
     if (!isShared(m_holdings, state))
-        return "all of the slice";
-    if (!routed || m_holdings.dense.ranks.size() == m_holdings.routed.ranks.size())
-        return share(m_holdings.dense) + " of the slice (ZeRO)";
-    return share(m_holdings.dense) + ", of experts " + share(m_holdings.routed) + " (ZeRO)";
+        return {"all of the slice"};
+    const bool routed = m_scene.simulation.scenario().model.numExperts > 0;
+    const std::string dense = share(m_holdings.dense), experts = share(m_holdings.routed);
+    if (!routed || dense == experts)
+        return {dense + " of the slice (ZeRO)", dense};
+    return {dense + " of the slice, experts " + experts + " (ZeRO)", dense + ", experts " + experts + " (ZeRO)",
+            dense + ", experts " + experts};
 }
 
 /// Each state with how ZeRO shares it out.
@@ -169,12 +171,16 @@ void Painter::headings()
         const auto s = static_cast<std::size_t>(i);
         const float middle = std::floor((area.top + area.bottom) / 2);
         const Rect words{m_frame.pictures[s].left + 17, area.top, m_frame.bytes[s].right, area.bottom};
-        const std::string name = kNames[s], share = shareText(kStoredStates[s]);
+        const std::string name = kNames[s];
+        std::vector<std::string> texts;
+        if (m_frame.states == 1)
+            texts.push_back("parameters; bytes with all states");
+        else
+            for (const std::string& share : shareTexts(kStoredStates[s]))
+                texts.push_back(name + " · " + share);
+        texts.push_back(name);
         m_canvas.fillRect({words.left - 17, middle - 5, words.left - 6, middle + 6}, colorOf(kStoredStates[s]));
-        textInside(m_canvas, words,
-                   fitting(m_canvas, {name + " · " + share, name + " · " + share.substr(0, share.find(" of ")), name},
-                           words.width(), FontFace::small),
-                   m_theme.mutedText, FontFace::small);
+        textInside(m_canvas, words, fitting(m_canvas, texts, words.width(), FontFace::small), m_theme.mutedText, FontFace::small);
     }
     const std::string y = "y = x · A: rows are inputs, columns outputs";
     textInside(
@@ -217,8 +223,12 @@ void Painter::names(const sim::TensorHolding& tensor, Rect rect)
     const std::string name(tensor.name);
     const std::string slice = sliceText(tensor, tensor.expertBlock, tensor.piece), size = sizeText(tensor);
     const float body = m_canvas.textHeight(FontFace::body), small = m_canvas.textHeight(FontFace::small);
+    const auto title = [&](Rect line) {
+        const float used = write(line, {name}, m_theme.text, FontFace::body);
+        return used > 0 ? used : write(line, {name}, m_theme.text, FontFace::small);
+    };
     if (rect.height() < body + small + 4) { // a vector's low line
-        const float used = write(rect, {name}, m_theme.text, FontFace::body);
+        const float used = title(rect);
         const bool whole = tensor.split == sim::TensorSplit::whole;
         write({rect.left + used + 8, rect.top, rect.right, rect.bottom}, {size + (whole ? "" : ", " + slice), size},
               m_theme.mutedText, FontFace::small, Align::right);
@@ -227,7 +237,7 @@ void Painter::names(const sim::TensorHolding& tensor, Rect rect)
     const float top = std::floor((rect.top + rect.bottom - body - small - 1) / 2);
     const Rect first{rect.left, top, rect.right, top + body},
         second{rect.left, top + body + 1, rect.right, top + body + 1 + small};
-    const float used = write(first, {name}, m_theme.text, FontFace::body);
+    const float used = title(first);
     write({first.left + used + 8, first.top, first.right, first.bottom}, {size}, m_theme.mutedText, FontFace::small,
           Align::right);
     const std::string split = splitText(tensor), shortSlice = slice.substr(0, slice.find(" of "));

@@ -2,8 +2,10 @@
 // threads.
 #pragma once
 
+#include "sim/analysis/link_load.h"
 #include "sim/analysis/memory.h"
 #include "sim/analysis/metrics.h"
+#include "sim/analysis/traffic.h"
 #include "sim/error.h"
 #include "sim/mesh/mesh.h"
 #include "sim/mesh/placement.h"
@@ -54,6 +56,11 @@ public:
 
     /// Trace of one rank of each class: process i of the trace is class i. Made anew on each call.
     virtual Trace trace(TraceDetail) const = 0;
+
+    /// Who sends how much to whom. Made anew on each call.
+    virtual Traffic traffic() const = 0;
+    /// How full the ports of these ranks (Traffic::senders) are over time. O(ops).
+    virtual LinkLoad linkLoad(const TrafficSenders&, const LoadWindow&) const = 0;
 };
 
 /// Throws Error if the schedule or mesh cannot be made (readScenario has checked both). Deterministic: same scenario, same

@@ -4,6 +4,7 @@
 #include "app/views/memory_view.h"
 #include "app/views/storage_view.h"
 #include "app/views/timeline_view.h"
+#include "app/views/traffic_view.h"
 
 #include <algorithm>
 #include <array>
@@ -22,7 +23,8 @@ constexpr std::array kPictures{
     PictureInfo{Picture::grid, "grid", "Rank grid", make<GridView>},
     PictureInfo{Picture::timeline, "timeline", "Timeline", make<TimelineView>},
     PictureInfo{Picture::memory, "memory", "Memory", make<MemoryView>},
-    PictureInfo{Picture::storage, "storage", "What a GPU stores", make<StorageView>},
+    PictureInfo{Picture::traffic, "traffic", "Traffic", make<TrafficView>},
+    PictureInfo{Picture::storage, "storage", "Storage", make<StorageView>},
 };
 
 } // namespace

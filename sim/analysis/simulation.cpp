@@ -47,6 +47,11 @@ public:
     {
         return makeTrace(m_scenario, m_mesh, m_schedule, m_program, m_classes, m_prices, m_result, detail);
     }
+    Traffic traffic() const override { return {m_scenario, m_mesh, m_placement, m_program, m_classes}; }
+    LinkLoad linkLoad(const TrafficSenders& senders, const LoadWindow& window) const override
+    {
+        return sim::linkLoad(m_scenario, m_program, m_classes, m_prices, m_result, senders, window);
+    }
     void setWallMs(double wallMs) { m_metrics.wallMs = wallMs; }
 
 private:

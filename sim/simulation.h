@@ -3,6 +3,7 @@
 #pragma once
 
 #include "sim/analysis/link_load.h"
+#include "sim/analysis/memory.h"
 #include "sim/analysis/metrics.h"
 #include "sim/analysis/traffic.h"
 #include "sim/error.h"
@@ -48,6 +49,10 @@ public:
     virtual int classSize(int classIndex) const = 0;
     /// What the ranks of a class hold at their peak.
     virtual MemoryBreakdown memoryOfClass(int classIndex) const = 0;
+    /// What they hold over time, to the kernel; the sum is the counter "memory" of the trace. O(ops of a rank).
+    virtual MemoryCurves memoryCurves(int classIndex) const = 0;
+    /// What they hold at a time, by stage, micro-batch and operator; of several moments at that instant the fullest.
+    virtual MemoryContents memoryContents(int classIndex, std::int64_t atNs) const = 0;
 
     /// Trace of one rank of each class: process i of the trace is class i. Made anew on each call.
     virtual Trace trace(TraceDetail) const = 0;

@@ -17,7 +17,7 @@ ScenarioDocument changed(ScenarioDocument document, const Try& edit)
     for (const Change& change : edit.changes) {
         if (change.json)
             document.set(change.pointer, *change.json);
-        else if (document.get(change.pointer))
+        else
             document.erase(change.pointer);
     }
     return document;

@@ -89,8 +89,8 @@ bool Simulator::isBusy() const
 {
     const std::lock_guard lock(m_mutex);
     return m_working || m_scenario || m_kernelsOf || m_candidates || m_legalValues || m_findings || m_mailbox.simulation ||
-           m_mailbox.kernels || m_mailbox.candidates || m_mailbox.legalValues || m_mailbox.findings ||
-           !m_mailbox.tries.empty() || m_mailbox.failure;
+           m_mailbox.kernels || m_mailbox.candidates || m_mailbox.legalValues || m_mailbox.findings || !m_mailbox.tries.empty() ||
+           m_mailbox.failure;
 }
 
 void Simulator::work(const std::stop_token& stop)

@@ -50,6 +50,7 @@ enum class CommandId {
     resetLayout,
     showForm,
     showDetails,
+    showFindings,
     showKernels,
     stepThrough,
     showLive,

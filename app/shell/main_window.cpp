@@ -284,8 +284,9 @@ void MainWindow::showWorkspace()
     m_formDock->show();
     m_detailsDock->show();
     m_findingsDock->show();
-    if (m_dockState.isEmpty() || !restoreState(m_dockState))
-        placeFindings();
+    if (!m_dockState.isEmpty())
+        restoreState(m_dockState);
+    placeFindings();
     action(CommandId::showForm)->setChecked(!m_formDock->isHidden());
     action(CommandId::showDetails)->setChecked(!m_detailsDock->isHidden());
     action(CommandId::showFindings)->setChecked(!m_findingsDock->isHidden());
@@ -510,6 +511,7 @@ void MainWindow::readSettings()
         const QSettings settings = userSettings();
         restoreGeometry(settings.value(kGeometryKey).toByteArray());
         m_dockState = settings.value(kDocksKey).toByteArray();
+        m_placesFindings = m_dockState.isEmpty();
         m_workspace->restoreLayout(settings.value(kPicturesKey).toByteArray());
         const QString theme = settings.value(kThemeKey).toString();
         m_themeChoice = m_options.theme.value_or(theme == QLatin1String("dark")    ? ThemeChoice::dark

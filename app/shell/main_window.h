@@ -81,6 +81,7 @@ protected:
     void closeEvent(QCloseEvent*) override;
     void dragEnterEvent(QDragEnterEvent*) override;
     void dropEvent(QDropEvent*) override;
+    void resizeEvent(QResizeEvent*) override;
 
 private:
     void perform(CommandId);
@@ -163,7 +164,8 @@ private:
     FindingsPanel* m_findings = nullptr;
     QDockWidget *m_formDock = nullptr, *m_detailsDock = nullptr, *m_findingsDock = nullptr;
     QLabel *m_pointedLabel = nullptr, *m_problemsLabel = nullptr, *m_resultLabel = nullptr;
-    QByteArray m_dockState; ///< of the workspace, while the gallery hides its docks
+    bool m_placesFindings = true; ///< nobody has arranged the docks in an earlier run
+    QByteArray m_dockState;       ///< of the workspace, while the gallery hides its docks
     ThemeChoice m_themeChoice = ThemeChoice::system;
 
     SimulationPtr m_simulation;

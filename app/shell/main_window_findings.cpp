@@ -33,6 +33,8 @@ void MainWindow::buildFindings()
         if (simulation != m_simulation)
             return;
         m_findings->setFindings(findings);
+        const auto complaints = findings.size() - 1; // the last one says what the step consists of
+        m_findingsDock->setWindowTitle(complaints == 0 ? tr("FINDINGS") : tr("FINDINGS · %1").arg(complaints));
         findingsMayBeComplete();
     });
     connect(&m_simulator, &Simulator::tryMeasured, this, [this](const SimulationPtr& simulation, const TryResult& result) {
@@ -43,15 +45,31 @@ void MainWindow::buildFindings()
     });
 }
 
-/// Where the user has not put them elsewhere.
+/// Below the numbers where there is room for both, else behind them.
 void MainWindow::placeFindings()
 {
-    if (height() >= kHighEnoughForBoth) {
-        splitDockWidget(m_detailsDock, m_findingsDock, Qt::Vertical);
+    const bool wantsTab = height() < kHighEnoughForBoth;
+    const bool isTab = tabifiedDockWidgets(m_detailsDock).contains(m_findingsDock);
+    const bool isMoved = m_findingsDock->isFloating() || m_detailsDock->isFloating() ||
+                         dockWidgetArea(m_findingsDock) != dockWidgetArea(m_detailsDock);
+    if (!m_placesFindings || isMoved || !isWorkspaceShown() || wantsTab == isTab)
         return;
+    if (wantsTab) {
+        tabifyDockWidget(m_detailsDock, m_findingsDock);
+        m_detailsDock->raise();
+    } else {
+        const bool wasShown = !m_findingsDock->isHidden();
+        removeDockWidget(m_findingsDock); // splitting what is a tab leaves it one
+        addDockWidget(Qt::RightDockWidgetArea, m_findingsDock, Qt::Vertical);
+        m_findingsDock->setVisible(wasShown);
+        resizeDocks({m_detailsDock, m_findingsDock}, {1, 1}, Qt::Vertical);
     }
-    tabifyDockWidget(m_detailsDock, m_findingsDock);
-    m_detailsDock->raise();
+}
+
+void MainWindow::resizeEvent(QResizeEvent* event)
+{
+    QMainWindow::resizeEvent(event);
+    placeFindings();
 }
 
 void MainWindow::requestFindings()

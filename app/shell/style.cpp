@@ -67,6 +67,7 @@ QDockWidget::title { background: @panel; padding: 8px 16px 4px 16px; }
 QDockWidget[role="picture"] { font-size: 11px; }
 QDockWidget[role="picture"]::title { padding: 5px 12px 3px 12px; }
 QMainWindow QTabBar { background: @panel; }
+QMainWindow QTabBar::tab { min-width: 72px; }
 QTabBar::tab { color: @muted; background: @panel; padding: 5px 12px; border: none; border-bottom: 2px solid transparent; font-size: 12px; }
 QTabBar::tab:selected { color: @text; border-bottom-color: @accent; font-weight: 600; }
 QTabBar::tab:hover { color: @text; background: @hover; }
@@ -94,8 +95,7 @@ QLabel[role="hero"] { font-size: 28px; font-weight: 600; }
 QLabel[role="strong"] { font-weight: 600; }
 QLabel[role="muted12"] { color: @muted; font-size: 12px; }
 QLabel[role="formula"] { font-size: 13px; }
-QLabel[role="because"] { color: @faint; font-size: 13px; font-weight: 600; }
-QFrame[role="card"]:hover QLabel[role="because"], QFrame[role="card"]:focus QLabel[role="because"] { color: @accent; }
+QLabel[role="because"] { color: @muted; font-size: 13px; font-weight: 600; }
 QLabel[role="unit"] { color: @muted; font-size: 12px; }
 QLabel[role="error"] { color: @error; font-size: 12px; }
 QLabel[role="warning"] { color: @warning; font-size: 12px; }

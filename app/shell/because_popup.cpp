@@ -6,12 +6,17 @@
 #include <QHBoxLayout>
 #include <QHeaderView>
 #include <QLabel>
+#include <QPainter>
 #include <QPushButton>
+#include <QRegularExpression>
 #include <QScreen>
+#include <QStyledItemDelegate>
+#include <QTextDocument>
 #include <QTreeWidget>
 #include <QVBoxLayout>
 
 #include <algorithm>
+#include <utility>
 
 namespace app {
 namespace {
@@ -34,6 +39,50 @@ QLabel* line(const char* role)
     out->setTextInteractionFlags(Qt::TextSelectableByMouse);
     return out;
 }
+
+/// "t_model" with its index lowered.
+QString withIndices(const QString& text)
+{
+    static const QRegularExpression kIndex(QStringLiteral("(\\w)_(\\w+)"));
+    return text.toHtmlEscaped().replace(kIndex, QStringLiteral("\\1<sub>\\2</sub>"));
+}
+
+/// Symbols and formulas in the list of terms.
+class SymbolDelegate : public QStyledItemDelegate {
+public:
+    using QStyledItemDelegate::QStyledItemDelegate;
+
+    void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override
+    {
+        QStyleOptionViewItem empty = option;
+        initStyleOption(&empty, index);
+        const QString text = std::exchange(empty.text, QString());
+        const QWidget* widget = option.widget;
+        widget->style()->drawControl(QStyle::CE_ItemViewItem, &empty, painter, widget);
+        QTextDocument document;
+        fill(document, option, text);
+        painter->save();
+        painter->translate(option.rect.left(), option.rect.top() + (option.rect.height() - document.size().height()) / 2);
+        document.drawContents(painter);
+        painter->restore();
+    }
+
+    QSize sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const override
+    {
+        QTextDocument document;
+        fill(document, option, index.data().toString());
+        return {qRound(document.idealWidth()) + kGap, kRowHeight};
+    }
+
+private:
+    static void fill(QTextDocument& document, const QStyleOptionViewItem& option, const QString& text)
+    {
+        document.setDocumentMargin(0);
+        document.setDefaultFont(uiFont(12));
+        document.setHtml(QStringLiteral("<span style=\"color:%1\">%2</span>")
+                             .arg(option.palette.color(QPalette::Text).name(), withIndices(text)));
+    }
+};
 
 QString choiceName(sim::MetricId id)
 {
@@ -78,6 +127,7 @@ BecausePopup::BecausePopup(SimulationPtr simulation, std::vector<sim::MetricId> 
     setRole(this, "popup");
     setFixedWidth(kWidth);
     m_value->setWordWrap(false);
+    m_formula->setTextFormat(Qt::RichText);
     m_terms->setColumnCount(3);
     m_terms->setHeaderHidden(true);
     m_terms->setRootIsDecorated(true);
@@ -88,6 +138,8 @@ BecausePopup::BecausePopup(SimulationPtr simulation, std::vector<sim::MetricId> 
     m_terms->header()->setStretchLastSection(true);
     m_terms->header()->setSectionResizeMode(0, QHeaderView::ResizeToContents);
     m_terms->header()->setSectionResizeMode(1, QHeaderView::ResizeToContents);
+    m_terms->setAllColumnsShowFocus(true);
+    m_terms->setItemDelegateForColumn(0, new SymbolDelegate(m_terms));
     m_terms->setAccessibleName(tr("Terms"));
     setRole(m_terms, "terms");
     setRole(m_show, "link");
@@ -144,9 +196,10 @@ void BecausePopup::choose(sim::MetricId id)
     const QString value = fromUtf8(m_shown.valueText());
     m_name->setText(fromUtf8(m_shown.name));
     m_value->setText(value);
-    m_formula->setText(fromUtf8(m_shown.inSymbols()));
+    const QString formula = fromUtf8(m_shown.inSymbols()), numbers = fromUtf8(m_shown.inNumbers());
+    m_formula->setText(withIndices(formula));
     m_formula->setVisible(m_shown.formula.has_value());
-    m_numbers->setText(QStringLiteral("= %1").arg(fromUtf8(m_shown.inNumbers())));
+    m_numbers->setText(QStringLiteral("= %1").arg(numbers));
     m_numbers->setVisible(m_shown.formula.has_value());
     m_convention->setText(fromUtf8(m_shown.convention));
     m_source->setText(m_shown.source.empty() ? QString() : tr("Source: %1").arg(fromUtf8(m_shown.source)));
@@ -155,7 +208,7 @@ void BecausePopup::choose(sim::MetricId id)
     addTerms(m_terms->invisibleRootItem(), m_shown);
     m_terms->setVisible(m_terms->topLevelItemCount() > 0);
     setWindowTitle(m_name->text());
-    setAccessibleName(tr("%1: %2. %3 %4").arg(m_name->text(), value, m_formula->text(), m_numbers->text()));
+    setAccessibleName(tr("%1: %2. %3 = %4").arg(m_name->text(), value, formula, numbers));
     fitHeight();
 }
 
@@ -188,12 +241,13 @@ void BecausePopup::fitHeight()
 {
     const int rows = std::clamp(shownRows(m_terms->invisibleRootItem()), 1, kMostRows);
     m_terms->setFixedHeight(rows * kRowHeight + 2);
-    adjustSize();
+    layout()->activate();
+    setFixedHeight(layout()->totalHeightForWidth(kWidth));
 }
 
 void BecausePopup::openBeside(const QWidget& number)
 {
-    adjustSize();
+    fitHeight();
     const QRect screen = number.screen()->availableGeometry();
     const QRect beside(number.mapToGlobal(QPoint(0, 0)), number.size());
     int x = beside.left() - width() - kGap;
@@ -207,7 +261,7 @@ void BecausePopup::openBeside(const QWidget& number)
 
 QString BecausePopup::text() const
 {
-    QStringList lines{m_name->text() + QLatin1Char(' ') + m_value->text(), m_formula->text(), m_numbers->text()};
+    QStringList lines{m_name->text() + QLatin1Char(' ') + m_value->text(), fromUtf8(m_shown.inSymbols()), m_numbers->text()};
     for (int i = 0; i < m_terms->topLevelItemCount(); ++i) {
         const QTreeWidgetItem* item = m_terms->topLevelItem(i);
         lines << item->text(0) + QStringLiteral(" = ") + item->text(1) + QStringLiteral(": ") + item->text(2);

@@ -48,7 +48,7 @@ QString memoryText(const sim::TryEffect& effect)
 TryButton::TryButton(const QString& edit, const sim::TryEffect& effect, QWidget* parent) : QPushButton(parent)
 {
     setRole(this, "try");
-    auto* words = wrapped(edit, "plain");
+    auto* words = wrapped(tr("Try %1").arg(edit), "plain");
     auto* time = new QLabel(timeText(effect));
     setRole(time, effect.timePerToken < -0.0005 ? "better" : effect.timePerToken > 0.0005 ? "worse" : "changed");
     const QString memory = effect.fits ? memoryText(effect) : tr("does not fit");

@@ -117,8 +117,7 @@ Explanation Explainer::idealTime() const
 {
     Account account(std::string(stepShareName(StepShare::ideal)), symbolOf(StepShare::ideal), m_shares.ideal, Unit::seconds);
     const Formula flops = account.term(modelFlops(!m_scenario.training.causal));
-    return account.close(flops / (worldTerm(account) * peakTerm(account)),
-                         "What the step would take if every GPU ran at its peak.", kPalmB);
+    return account.close(flops / capability(account), "What the step would take if every GPU ran at its peak.", kPalmB);
 }
 
 Explanation Explainer::recomputeTime() const
@@ -127,7 +126,7 @@ Explanation Explainer::recomputeTime() const
                     Unit::seconds);
     const Formula hardware = account.term(hardwareFlops());
     const Formula model = account.term("C", m_flops.modelCausal, Unit::flops, "model FLOPs of a step");
-    return account.close((hardware - model) / (worldTerm(account) * peakTerm(account)),
+    return account.close((hardware - model) / capability(account),
                          "FLOPs that the backward pass runs a second time, at peak speed.", kKorthikanti6,
                          {.pictures = {"timeline"}, .ranks = {}, .range = {}, .classes = {OpClass::recompute}});
 }
@@ -194,7 +193,7 @@ Explanation Explainer::utilisation(MetricId id) const
         hardware ? "Recomputed FLOPs count; attention as the model needs it."
         : full   ? "Attention over the whole sequence, also where it is causal, as Megatron-LM's papers count. No recomputation."
                  : "Attention at half where it is causal, no recomputation, over the dense peak of the precision.";
-    return account.close(flops / (time * worldTerm(account) * peakTerm(account)), convention,
+    return account.close(flops / Formula::product({time, worldTerm(account), peakTerm(account)}), convention,
                          hardware ? kKorthikanti6
                          : full   ? "Narayanan et al. 2021, appendix, without its recomputation"
                                   : kPalmB,

@@ -76,8 +76,8 @@ Explanation Explainer::memory() const
 {
     const MemoryBreakdown m = m_simulation.memoryOfClass(m_simulation.classOf(m_rank));
     Account account("Peak memory of rank " + numberText(m_rank, Unit::count), "M", static_cast<double>(m.total()), Unit::bytes);
-    Formula sum = account.term(states(MetricId::parameterMemory)) + account.term(states(MetricId::gradientMemory)) +
-                  account.term(states(MetricId::optimizerMemory)) + account.term(activations());
+    Formula sum = Formula::sum({account.term(states(MetricId::parameterMemory)), account.term(states(MetricId::gradientMemory)),
+                                account.term(states(MetricId::optimizerMemory)), account.term(activations())});
     if (m.buffers > 0)
         sum = sum + account.term(buffers());
     const double capacity = m_scenario.cluster.gpu.memoryGib * 1073741824.0;

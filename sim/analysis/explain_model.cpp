@@ -79,7 +79,8 @@ Explanation layerWeightsOf(const Model& model, bool moe)
         moe ? projections(model) * h * model.moeIntermediateSize * (model.numExpertsPerTok + model.numSharedExperts)
             : projections(model) * h * model.intermediateSize;
     const double router = moe ? h * model.numExperts : 0;
-    Formula sum = account.term(attentionWeights(model, whole - mlp - router)) + account.term(mlpWeights(model, moe, false, mlp));
+    Formula sum = Formula::sum(
+        {account.term(attentionWeights(model, whole - mlp - router)), account.term(mlpWeights(model, moe, false, mlp))});
     if (moe)
         sum = sum + account.term("r", router, Unit::count, "router: hidden size × experts");
     return account.close(sum, "", "");
@@ -104,8 +105,8 @@ Explanation Explainer::linearFlops() const
     };
     add(dense, false);
     add(moe, true);
-    const Formula head = account.term("h", model.hiddenSize, Unit::count, "hidden size") *
-                         account.term("V", model.vocabSize, Unit::count, "vocabulary: the output head");
+    const Formula head = Formula::product({account.term("h", model.hiddenSize, Unit::count, "hidden size"),
+                                           account.term("V", model.vocabSize, Unit::count, "vocabulary: the output head")});
     return account.close(Formula::number(2) * (weights ? *weights + head : head),
                          "A multiply-add counts two. The embedding is looked up, not multiplied.", kPalmB);
 }
@@ -166,7 +167,8 @@ Explanation Explainer::layerParameters(bool moe) const
     const double attention = layerWeights(model, false) - projections(model) * h * model.intermediateSize;
     Account account(moe ? "parameters of a layer of experts" : "parameters of a dense layer", moe ? "p_moe" : "p_layer", whole,
                     Unit::count);
-    Formula sum = account.term(attentionWeights(model, attention)) + account.term(mlpWeights(model, moe, true, mlp));
+    Formula sum =
+        Formula::sum({account.term(attentionWeights(model, attention)), account.term(mlpWeights(model, moe, true, mlp))});
     if (moe)
         sum = sum + account.term("r", router, Unit::count, "router: hidden size × experts");
     const double rest = whole - attention - mlp - router;
@@ -183,9 +185,11 @@ Explanation Explainer::parameters() const
     if (!model.tieWordEmbeddings)
         sum = sum + account.term("H", vocabulary, Unit::count, "output head: vocabulary × hidden size");
     if (dense > 0)
-        sum = sum + account.term("L", dense, Unit::count, "dense layers") * account.term(layerParameters(false));
+        sum =
+            sum + Formula::product({account.term("L", dense, Unit::count, "dense layers"), account.term(layerParameters(false))});
     if (moe > 0)
-        sum = sum + account.term("L_moe", moe, Unit::count, "layers of experts") * account.term(layerParameters(true));
+        sum = sum + Formula::product(
+                        {account.term("L_moe", moe, Unit::count, "layers of experts"), account.term(layerParameters(true))});
     const double ends = static_cast<double>(parameterCount(withLayers(model, 0, false)));
     const double rest = ends - vocabulary * (model.tieWordEmbeddings ? 1 : 2);
     sum = sum + account.term("q", rest, Unit::count,

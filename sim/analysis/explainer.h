@@ -89,6 +89,8 @@ private:
     double peakFlops() const { return m_scenario.cluster.gpu.peakTflops.at(m_scenario.training.precision) * 1e12; }
     Formula peakTerm(Account&) const;
     Formula worldTerm(Account&) const;
+    /// N × P: what the GPUs could do.
+    Formula capability(Account& account) const { return Formula::product({worldTerm(account), peakTerm(account)}); }
 
     const Simulation& m_simulation;
     const Scenario& m_scenario;

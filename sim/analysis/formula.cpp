@@ -50,6 +50,16 @@ Formula operator/(Formula left, Formula right)
     return Formula::join(Formula::Kind::quotient, std::move(left), std::move(right));
 }
 
+Formula Formula::sum(std::initializer_list<Formula> parts)
+{
+    return {Kind::sum, parts};
+}
+
+Formula Formula::product(std::initializer_list<Formula> parts)
+{
+    return {Kind::product, parts};
+}
+
 double Formula::evaluate(std::span<const Quantity> quantities) const
 {
     if (m_kind == Kind::term)

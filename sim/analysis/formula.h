@@ -5,6 +5,7 @@
 #include "sim/analysis/number_text.h"
 
 #include <cstdint>
+#include <initializer_list>
 #include <span>
 #include <string>
 #include <vector>
@@ -22,6 +23,9 @@ class Formula {
 public:
     static Formula term(std::size_t index); ///< of the quantities that the functions below are given
     static Formula number(double);          ///< a constant of the formula
+    /// In lists, so that terms made on the way are made in the order in which they are written.
+    static Formula sum(std::initializer_list<Formula>);
+    static Formula product(std::initializer_list<Formula>);
     friend Formula operator+(Formula, Formula);
     friend Formula operator-(Formula, Formula);
     friend Formula operator*(Formula, Formula);

@@ -65,6 +65,7 @@ constexpr Command kCommands[]{
      std::nullopt, 0, Picture::storage},
     {CommandId::showForm, view, window, "&Scenario", "Alt+3", "Show or hide the scenario form"},
     {CommandId::showDetails, view, window, "&Details", "Alt+4", "Show or hide the numbers"},
+    {CommandId::showFindings, view, window, "F&indings", "Ctrl+Shift+F", "Show or hide what there is to say about the layout"},
     {CommandId::resetLayout, view, window, "Reset Lay&out", "", "Every picture at its usual place"},
     {CommandId::showKernels, view, window, "&Kernels", "Ctrl+K", "Show every kernel and collective, not only the actions", true},
     {CommandId::stepThrough, view, window, "Ste&p Through", "Ctrl+T", "Reveal the schedule action by action, and explain it"},

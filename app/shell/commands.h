@@ -53,6 +53,7 @@ enum class CommandId {
     resetLayout,
     showForm,
     showDetails,
+    showFindings,
     showKernels,
     stepThrough,
     showLive,

@@ -46,6 +46,8 @@ public:
     virtual int classSize(int classIndex) const = 0;
     /// What the ranks of a class hold at their peak.
     virtual MemoryBreakdown memoryOfClass(int classIndex) const = 0;
+    /// What they spend the step on; what is neither busy nor exposed is the bubble. O(ops of a rank).
+    virtual TimeShares timeOfClass(int classIndex) const = 0;
 
     /// Trace of one rank of each class: process i of the trace is class i. Made anew on each call.
     virtual Trace trace(TraceDetail) const = 0;

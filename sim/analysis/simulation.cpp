@@ -37,6 +37,7 @@ public:
     int representative(int c) const override { return m_classes.representative[static_cast<std::size_t>(c)]; }
     int classSize(int c) const override { return m_classes.size[static_cast<std::size_t>(c)]; }
     MemoryBreakdown memoryOfClass(int c) const override { return measureMemory(m_program, m_classes, m_result, c); }
+    TimeShares timeOfClass(int c) const override { return measureShares(m_program, m_classes, m_prices, m_result, c); }
     Trace trace(TraceDetail detail) const override
     {
         return makeTrace(m_scenario, m_mesh, m_schedule, m_program, m_classes, m_prices, m_result, detail);

@@ -10,7 +10,7 @@ namespace app {
 namespace {
 
 constexpr float kMargin = 12;
-constexpr float kRampWidth = 96, kMeaningWidth = 280;
+constexpr float kRampWidth = 96, kMeaningWidth = 300;
 
 class CaptionPainter {
 public:
@@ -56,7 +56,7 @@ private:
             const Rect low{room.left, room.top, left, room.bottom};
             left -= textInside(m_canvas, low, legend.low, m_theme.mutedText, FontFace::small, Align::right) + 10;
         }
-        const std::string title = fitting(m_canvas, {legend.title}, left - room.left, FontFace::small);
+        const std::string title = fitting(m_canvas, {legend.title, legend.shortTitle}, left - room.left, FontFace::small);
         textInside(m_canvas, {room.left, room.top, left, room.bottom}, title, legend.warns ? m_theme.error : m_theme.mutedText,
                    FontFace::small, Align::right);
     }
@@ -199,6 +199,32 @@ std::vector<std::string> worldTexts(const sim::Simulation& simulation)
 float meaningWidth(const GridFrame& frame)
 {
     return frame.lenses.height() > 0 && frame.lenses.width() >= 420 ? kMeaningWidth : 0;
+}
+
+std::string rankTip(const sim::Simulation& simulation, const GridReading& reading, const std::vector<RankNow>* live, int rank)
+{
+    std::string text = "rank " + countText(rank) + "\n" + coordinatesText(simulation.mesh(), rank);
+    const std::vector<int> stages = simulation.schedule().stagesOfRank(simulation.mesh().coordinates(rank).pp);
+    if (simulation.schedule().stages() > 1) {
+        text += stages.size() == 1 ? "\nstage " : "\nstages ";
+        for (std::size_t i = 0; i < stages.size(); ++i)
+            text += (i == 0 ? "" : ", ") + std::to_string(stages[i]);
+        text += " of " + std::to_string(simulation.schedule().stages());
+    }
+    text += "\nnode " + countText(simulation.placement().node(rank)) + ", GPU " +
+            std::to_string(simulation.placement().gpuOfNode(rank));
+    if (live != nullptr) {
+        const RankNow& now = (*live)[static_cast<std::size_t>(rank)];
+        return text + "\n" + bytesText(static_cast<double>(now.bytes)) + " now, at most " +
+               bytesText(static_cast<double>(now.peakBytes)) + (now.doing.empty() ? "" : "\nlast action " + now.doing);
+    }
+    constexpr double kBytesPerGib = 1024.0 * 1024 * 1024;
+    text += "\n" + bytesText(static_cast<double>(simulation.memoryOfClass(simulation.classOf(rank)).total())) + " of " +
+            bytesText(simulation.scenario().cluster.gpu.memoryGib * kBytesPerGib) + " at peak";
+    if (reading.lens != GridLens::memory && !reading.tones.empty())
+        if (const std::string reads = reading.sentence(reading.unitOf(simulation, rank)); !reads.empty())
+            text += "\n" + reads;
+    return text;
 }
 
 void paintCaption(Canvas& canvas, const GridScene& scene)

@@ -10,6 +10,9 @@ std::vector<std::string> worldTexts(const sim::Simulation&);
 /// Room that the meaning of the colours wants at the right of the lenses' line; 0 if the line is too short for it.
 float meaningWidth(const GridFrame&);
 
+/// All about a rank, in lines; `live` may be nullptr.
+std::string rankTip(const sim::Simulation&, const GridReading&, const std::vector<RankNow>* live, int rank);
+
 void paintCaption(Canvas&, const GridScene&);
 
 } // namespace app

@@ -53,7 +53,9 @@ private:
         const bool hovered =
             m_state.hovered != nullptr && m_state.hovered->kind == chip.kind && m_state.hovered->index == chip.index;
         const Color plain = mix(m_theme.canvas, m_theme.text, hovered ? 0.12F : 0.05F);
-        const Color fill = chip.chosen ? m_theme.accent : plain;
+        // The lens is the loudest choice; how the cells lie is told more quietly.
+        const bool loud = chip.kind == GridChip::Kind::lens || chip.kind == GridChip::Kind::nextLens;
+        const Color fill = !chip.chosen ? plain : loud ? m_theme.accent : mix(m_theme.canvas, m_theme.accent, 0.16F);
         m_canvas.fillRect(chip.rect, fill);
         m_canvas.strokeRect(chip.rect, chip.chosen ? m_theme.accent : m_theme.border);
         textInside(m_canvas, {chip.rect.left + kChipPadding, chip.rect.top, chip.rect.right, chip.rect.bottom}, chip.text,

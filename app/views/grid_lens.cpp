@@ -375,7 +375,8 @@ LensLegend legendOf(const GridReading& reading)
         legend.high = "100 %";
         break;
     case GridLens::straggler:
-        legend.title = isNothing(reading.least) && isNothing(reading.most) ? "all alike" : "busy against peers";
+        legend.title = isNothing(reading.least) && isNothing(reading.most) ? "all alike" : "against peers";
+        legend.shortTitle = "peers";
         legend.low = "−" + percentText(reading.full);
         legend.high = "+" + percentText(reading.full);
         for (const double value : {reading.least, reading.most})

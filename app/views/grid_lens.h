@@ -88,7 +88,7 @@ struct LensColors {
 };
 
 struct LensLegend {
-    std::string title;
+    std::string title, shortTitle;
     std::string low, high;                                      ///< at the ends of the ramp
     std::vector<double> marks;                                  ///< shares of the ramp: least and most
     bool warns = false;                                         ///< the title says that something is wrong

@@ -110,7 +110,8 @@ private:
             return std::min({x, y, 0.5F});
         };
         // A little inside, so that the ways between neighbours can be seen.
-        const float begin = leaves(a) * 0.7F, end = 1 - leaves(b) * 0.7F;
+        constexpr float kOfCell = 0.86F;
+        const float begin = leaves(a) * kOfCell, end = 1 - leaves(b) * kOfCell;
         return {{from.x + dx * begin, from.y + dy * begin}, {from.x + dx * end, from.y + dy * end}};
     }
 

@@ -16,6 +16,7 @@ constexpr float kMargin = 12;
 constexpr float kSeamedCell = 6;
 constexpr float kSmallestText = 12; ///< cells below are colour alone
 constexpr float kDimmedByFocus = 0.72F, kDimmedBySelection = 0.5F;
+constexpr float kDimmedNow = 0.4F; ///< what all do at the time cursor is to be seen beside a focus
 
 struct Range {
     int begin = 0, end = 0;
@@ -28,10 +29,7 @@ public:
           m_columns(visible(true)), m_rows(visible(false)), m_cellWidth(scene.layout.cellWidth() * scene.transform.zoom),
           m_cellHeight(scene.layout.cellHeight() * scene.transform.zoom),
           m_hasText(m_cellWidth >= kSmallestText && m_cellHeight >= kSmallestText + 1), m_bright(scene.theme, scene.reading, 0),
-          m_dimmed(scene.theme, scene.reading,
-                   !scene.groups.empty()     ? kDimmedByFocus
-                   : scene.severalSelected() ? kDimmedBySelection
-                                             : 0)
+          m_dimmed(scene.theme, scene.reading, dimmed(scene))
     {
     }
 
@@ -53,6 +51,12 @@ public:
     }
 
 private:
+    static float dimmed(const GridScene& scene)
+    {
+        if (scene.groups.empty() && !scene.severalSelected())
+            return 0;
+        return scene.reading.lens == GridLens::now ? kDimmedNow : scene.groups.empty() ? kDimmedBySelection : kDimmedByFocus;
+    }
     Range visible(bool across) const;
     void boxes();
     void boxTitle(int level, int place, Rect box);
@@ -307,13 +311,12 @@ void Painter::cellText(int rank, Rect cell, Color color)
     }
     std::vector<std::string> reads = m_scene.reading.cellTexts(m_scene.reading.unitOf(m_scene.simulation, rank));
     const std::string gpu = std::to_string(m_scene.simulation.placement().gpuOfNode(rank));
-    if (reads.empty()) {
-        if (const std::string shared = sharedGroups(rank); !shared.empty())
-            reads = {shared};
-        else
-            reads = {"GPU " + gpu, gpu};
-    }
-    if (cell.height() < 3 * line + 10) {
+    const std::vector<std::string> gpuTexts{"GPU " + gpu, gpu};
+    const std::string shared = reads.empty() ? sharedGroups(rank) : "";
+    const bool gpuFirst = reads.empty() && shared.empty();
+    if (reads.empty())
+        reads = gpuFirst ? gpuTexts : std::vector<std::string>{shared};
+    if (cell.height() < 3 * line + 10 || isNow || gpuFirst) {
         const float top = cell.top + std::floor((cell.height() - 2 * line - 3) / 2);
         write(top - 1, {"rank " + number, number}, isNow ? FontFace::small : FontFace::bold);
         write(top + line + 3, reads, isNow ? FontFace::bold : FontFace::small);
@@ -322,10 +325,9 @@ void Painter::cellText(int rank, Rect cell, Color color)
     const float top = cell.top + std::floor((cell.height() - 3 * line - 4) / 2);
     write(top, {"rank " + number, number}, FontFace::bold);
     write(top + line + 4, reads, FontFace::small);
-    if (m_scene.reading.isLive && !isNow)
-        write(top + 2 * line + 4, {m_scene.reading.didLast[static_cast<std::size_t>(rank)]}, FontFace::small);
-    else if (m_scene.reading.lens != GridLens::groups || !m_scene.groups.empty())
-        write(top + 2 * line + 4, {"GPU " + gpu, gpu}, FontFace::small);
+    write(top + 2 * line + 4,
+          m_scene.reading.isLive ? std::vector<std::string>{m_scene.reading.didLast[static_cast<std::size_t>(rank)]} : gpuTexts,
+          FontFace::small);
 }
 
 void Painter::cellNode(int rank, Rect cell)
@@ -347,7 +349,8 @@ void Painter::lit()
         if (rank >= m_layout.ranks() || (m_scene.motion == nullptr && !isVisible(rank)))
             return;
         const Rect cell = m_scene.cellRect(rank);
-        m_canvas.fillRect(cell, tiny ? m_theme.accent : m_bright.fill[toneOf(m_layout.column(rank), m_layout.row(rank))]);
+        const bool accented = tiny && m_scene.reading.lens != GridLens::now; // there colours are op classes
+        m_canvas.fillRect(cell, accented ? m_theme.accent : m_bright.fill[toneOf(m_layout.column(rank), m_layout.row(rank))]);
         if (!tiny && m_hasText && m_scene.motion == nullptr)
             cellContent(rank, cell, m_bright);
     };

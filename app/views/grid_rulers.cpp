@@ -133,7 +133,8 @@ private:
             m_canvas.text({x, m_strip.top}, text, color, FontFace::small, fromStart ? Align::left : Align::center);
             return {textLeft, m_strip.top, textLeft + width, m_strip.bottom};
         }
-        const float y = std::floor((from + to - height) / 2);
+        // A thinned ruler's first number belongs to a row that is lower than itself.
+        const float y = std::max(std::floor((from + to - height) / 2), fromStart ? m_strip.top : -1e9F);
         if (width > m_strip.width() - kMargin || y < m_strip.top || y + height > m_strip.bottom)
             return {};
         m_canvas.text({m_strip.right - 7, y}, text, color, FontFace::small, Align::right);

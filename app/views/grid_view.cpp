@@ -1,35 +1,24 @@
 #include "app/views/grid_view.h"
 
+#include "app/views/grid_caption.h"
 #include "app/views/grid_controls.h"
 #include "app/views/grid_model.h"
-#include "app/views/grid_overlays.h"
+#include "app/views/grid_motion.h"
 #include "app/views/grid_painter.h"
+#include "app/views/grid_selecting.h"
 #include "app/views/labels.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 
 namespace app {
 namespace {
 
-constexpr float kZoomStep = 1.25F;      ///< a notch or key press
-constexpr float kScrollPixels = 60;     ///< a notch
-constexpr float kPanShare = 0.12F;      ///< of the view, a key press
-constexpr int kFastPresses = 4;         ///< Shift
-constexpr float kDragPixels = 4;        ///< less is a click
-constexpr double kMotionSeconds = 0.18; ///< of cells on their way to a new arrangement
-
-double machineSeconds()
-{
-    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-/// Starts and ends gently.
-float eased(double share)
-{
-    return static_cast<float>(share * share * (3 - 2 * share));
-}
+constexpr float kZoomStep = 1.25F;  ///< a notch or key press
+constexpr float kScrollPixels = 60; ///< a notch
+constexpr float kPanShare = 0.12F;  ///< of the view, a key press
+constexpr int kFastPresses = 4;     ///< Shift
+constexpr float kDragPixels = 4;    ///< less is a click
 
 } // namespace
 
@@ -51,10 +40,7 @@ struct GridView::Data {
     Point pressedAt{};
     bool dragging = false; ///< the pressed chip
 
-    bool animated = true;
-    std::function<double()> clock = machineSeconds;
-    std::optional<GridMotion> motion;
-    double motionBegan = 0;
+    GridMover mover;
 
     Data(Selection& s, const Theme& t) : selection(s), theme(t) {}
 
@@ -91,54 +77,14 @@ struct GridView::Data {
         if (arrangement == model.arrangement())
             return;
         const GridLayout& layout = model.layout();
-        motion.reset();
-        if (animated && hasStep() && layout.ranks() == model.ranks() && layout.columns() > 0) {
-            motion.emplace();
-            const GridTransform transform = camera.transform();
-            for (int rank = 0; rank < layout.ranks(); ++rank)
-                motion->from.push_back(transform.rect(layout.cell(rank)));
-            motionBegan = clock();
-        }
+        mover.stop();
+        if (hasStep() && layout.ranks() == model.ranks() && layout.columns() > 0)
+            mover.start(layout, camera.transform());
         camera.fit();
         model.setArrangement(std::move(arrangement));
     }
 
-    void advanceMotion()
-    {
-        if (!motion)
-            return;
-        const double share = (clock() - motionBegan) / kMotionSeconds;
-        if (!(share < 1) || motion->from.size() != static_cast<std::size_t>(model.ranks()))
-            motion.reset();
-        else
-            motion->progress = eased(std::max(0.0, share));
-    }
-
     void seatAxes(AxisSeats seats) { arrange({.physical = false, .seats = std::move(seats)}); }
-
-    bool select(std::optional<int> rank)
-    {
-        const Selection before = selection;
-        selection.selectRank(rank);
-        return !(before == selection);
-    }
-
-    bool selectAll(std::vector<int> ranks, int lead)
-    {
-        const Selection before = selection;
-        if (!ranks.empty())
-            selection.selectRanks(std::move(ranks), lead);
-        return !(before == selection);
-    }
-
-    bool selectGroup(sim::GroupKind kind)
-    {
-        const std::optional<int> rank = existing(selection.focusRank());
-        const sim::Mesh& mesh = model.simulation()->mesh();
-        if (!rank || mesh.groupOf(kind, *rank) < 0)
-            return false;
-        return selectAll(mesh.members(kind, mesh.groupOf(kind, *rank)), *rank);
-    }
 
     bool hover(int rank)
     {
@@ -148,36 +94,11 @@ struct GridView::Data {
         return changed;
     }
 
-    /// By number.
-    bool step(int by)
+    /// Brings the selected rank into view if it is another one.
+    bool revealed(bool changed)
     {
-        const int last = model.ranks() - 1;
-        const int from = selection.selectedRank.value_or(by > 0 ? -1 : last + 1);
-        const int rank = std::clamp(from + by, 0, last);
-        const bool changed = select(rank);
-        camera.reveal(rank);
-        return changed;
-    }
-
-    /// To the cell beside, whatever its number.
-    bool walk(int right, int down, int steps)
-    {
-        const GridLayout& layout = model.layout();
-        const std::optional<int> from = existing(selection.selectedRank);
-        int rank = from.value_or(-1);
-        if (!from)
-            for (int place = 0; place < layout.places() && rank < 0; ++place)
-                rank = layout.rankOf(place);
-        else
-            for (int c = layout.column(rank) + right, r = layout.row(rank) + down;
-                 steps > 0 && c >= 0 && c < layout.columns() && r >= 0 && r < layout.rows(); c += right, r += down)
-                if (const int there = layout.rankAt(c, r); there >= 0) {
-                    rank = there;
-                    --steps;
-                }
-        const bool changed = rank >= 0 && select(rank);
-        if (changed)
-            camera.reveal(rank);
+        if (changed && selection.selectedRank)
+            camera.reveal(*selection.selectedRank);
         return changed;
     }
 
@@ -237,14 +158,14 @@ struct GridView::Data {
         if (const GridTarget* target = targetUnder(event.at)) {
             std::vector<int> ranks = ranksOf(*target, model.layout());
             const int lead = ranks.empty() ? 0 : ranks.front();
-            return selectAll(std::move(ranks), lead);
+            return selectAll(selection, std::move(ranks), lead);
         }
         const int rank = rankUnder(event.at);
         if (event.control && rank >= 0) {
             selection.toggleRank(rank);
             return true;
         }
-        return event.control ? false : select(rank >= 0 ? std::optional(rank) : std::nullopt);
+        return event.control ? false : selectOne(selection, rank >= 0 ? std::optional(rank) : std::nullopt);
     }
 
     bool release(const PointerEvent& event)
@@ -294,7 +215,7 @@ void GridView::setStep(SimulationPtr simulation, TracePtr trace)
     d.targets.clear();
     if (!sameShape) {
         d.camera.fit();
-        d.motion.reset();
+        d.mover.stop();
     }
     d.selection.keepBelow(d.model.ranks());
 }
@@ -336,14 +257,12 @@ const GridArrangement& GridView::arrangement() const
 
 void GridView::setAnimated(bool animated)
 {
-    m_data->animated = animated;
-    if (!animated)
-        m_data->motion.reset();
+    m_data->mover.setAnimated(animated);
 }
 
 void GridView::setClock(std::function<double()> clock)
 {
-    m_data->clock = std::move(clock);
+    m_data->mover.setClock(std::move(clock));
 }
 
 std::string GridView::title() const
@@ -353,7 +272,7 @@ std::string GridView::title() const
 
 bool GridView::animating() const
 {
-    return m_data->motion.has_value();
+    return m_data->mover.moving();
 }
 
 void GridView::draw(Canvas& canvas)
@@ -365,11 +284,10 @@ void GridView::draw(Canvas& canvas)
     }
     d.prepare(canvas.area());
     d.model.read(d.selection);
-    d.advanceMotion();
     const GridFrame frame(canvas.area());
     d.targets = paintGrid(canvas, {*d.model.simulation(), d.model.layout(), d.model.reading(), d.model.tones(), d.theme,
                                    d.selection, d.model.groupsOf(d.litRank()), d.model.instants(), d.model.processOf(), frame,
-                                   d.camera.cellsArea(), d.camera.transform(), d.motion ? &*d.motion : nullptr});
+                                   d.camera.cellsArea(), d.camera.transform(), d.mover.advance(d.model.ranks())});
     const GridChip* hovered = d.pointerInside ? d.chipUnder(d.pointerAt) : nullptr;
     d.controls = paintControls(canvas, frame, d.theme, *d.model.simulation(), d.model.choices(),
                                {hovered, d.draggedAxis(), d.pointerAt, d.drop()});
@@ -399,7 +317,7 @@ bool GridView::pointer(const PointerEvent& event, Rect area)
         const int rank = d.rankUnder(event.at);
         if (rank < 0) // on a chip the second click counts as another one
             return d.chipUnder(event.at) != nullptr ? d.press(event) : d.camera.fit();
-        return d.selectAll(d.model.layout().ranksInBox(0, d.model.layout().placeOf(rank)), rank);
+        return selectAll(d.selection, d.model.layout().ranksInBox(0, d.model.layout().placeOf(rank)), rank);
     }
     case PointerEvent::Kind::wheel: {
         bool changed = false;
@@ -445,21 +363,21 @@ bool GridView::command(ViewCommand command, bool fast, Rect area)
     case ViewCommand::fitAll:
         return d.camera.fit();
     case ViewCommand::next:
-        return d.step(presses);
+        return d.revealed(selectNext(d.selection, d.model.ranks(), presses));
     case ViewCommand::previous:
-        return d.step(-presses);
+        return d.revealed(selectNext(d.selection, d.model.ranks(), -presses));
     case ViewCommand::stepLeft:
-        return d.walk(-1, 0, presses);
+        return d.revealed(selectBeside(d.selection, d.model.layout(), -1, 0, presses));
     case ViewCommand::stepRight:
-        return d.walk(1, 0, presses);
+        return d.revealed(selectBeside(d.selection, d.model.layout(), 1, 0, presses));
     case ViewCommand::stepUp:
-        return d.walk(0, -1, presses);
+        return d.revealed(selectBeside(d.selection, d.model.layout(), 0, -1, presses));
     case ViewCommand::stepDown:
-        return d.walk(0, 1, presses);
+        return d.revealed(selectBeside(d.selection, d.model.layout(), 0, 1, presses));
     case ViewCommand::mark:
-        return d.selection.hoveredRank && d.select(d.selection.hoveredRank);
+        return d.selection.hoveredRank && selectOne(d.selection, d.selection.hoveredRank);
     case ViewCommand::clear:
-        return d.select(std::nullopt);
+        return selectOne(d.selection, std::nullopt);
     case ViewCommand::lensGroups:
     case ViewCommand::lensMemory:
     case ViewCommand::lensBusy:
@@ -472,15 +390,15 @@ bool GridView::command(ViewCommand command, bool fast, Rect area)
         d.arrange({.physical = !d.model.arrangement().physical, .seats = d.model.arrangement().seats});
         return true;
     case ViewCommand::selectTpGroup:
-        return d.selectGroup(sim::GroupKind::tp);
+        return selectGroup(d.selection, d.model.simulation()->mesh(), sim::GroupKind::tp);
     case ViewCommand::selectCpGroup:
-        return d.selectGroup(sim::GroupKind::cp);
+        return selectGroup(d.selection, d.model.simulation()->mesh(), sim::GroupKind::cp);
     case ViewCommand::selectPpGroup:
-        return d.selectGroup(sim::GroupKind::pp);
+        return selectGroup(d.selection, d.model.simulation()->mesh(), sim::GroupKind::pp);
     case ViewCommand::selectDpGroup:
-        return d.selectGroup(sim::GroupKind::dp);
+        return selectGroup(d.selection, d.model.simulation()->mesh(), sim::GroupKind::dp);
     case ViewCommand::selectEpGroup:
-        return d.selectGroup(sim::GroupKind::ep);
+        return selectGroup(d.selection, d.model.simulation()->mesh(), sim::GroupKind::ep);
     default: // other views'
         return false;
     }
@@ -509,30 +427,7 @@ std::string GridView::tooltip() const
     const int rank = d.rankUnder(d.pointerAt);
     if (rank < 0)
         return {};
-    const sim::Simulation& simulation = *d.model.simulation();
-    std::string text = "rank " + countText(rank) + "\n" + coordinatesText(simulation.mesh(), rank);
-    const std::vector<int> stages = simulation.schedule().stagesOfRank(simulation.mesh().coordinates(rank).pp);
-    if (simulation.schedule().stages() > 1) {
-        text += stages.size() == 1 ? "\nstage " : "\nstages ";
-        for (std::size_t i = 0; i < stages.size(); ++i)
-            text += (i == 0 ? "" : ", ") + std::to_string(stages[i]);
-        text += " of " + std::to_string(simulation.schedule().stages());
-    }
-    text += "\nnode " + countText(simulation.placement().node(rank)) + ", GPU " +
-            std::to_string(simulation.placement().gpuOfNode(rank));
-    if (const std::vector<RankNow>* live = d.model.live()) {
-        const RankNow& now = (*live)[static_cast<std::size_t>(rank)];
-        return text + "\n" + bytesText(static_cast<double>(now.bytes)) + " now, at most " +
-               bytesText(static_cast<double>(now.peakBytes)) + (now.doing.empty() ? "" : "\nlast action " + now.doing);
-    }
-    constexpr double kBytesPerGib = 1024.0 * 1024 * 1024;
-    text += "\n" + bytesText(static_cast<double>(simulation.memoryOfClass(simulation.classOf(rank)).total())) + " of " +
-            bytesText(simulation.scenario().cluster.gpu.memoryGib * kBytesPerGib) + " at peak";
-    const GridReading& reading = d.model.reading();
-    if (reading.lens != GridLens::memory && !reading.tones.empty())
-        if (const std::string reads = reading.sentence(reading.unitOf(simulation, rank)); !reads.empty())
-            text += "\n" + reads;
-    return text;
+    return rankTip(*d.model.simulation(), d.model.reading(), d.model.live(), rank);
 }
 
 } // namespace app

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <tuple>
 
 namespace app {
@@ -29,7 +30,6 @@ Instants::Instants(TracePtr trace) : m_trace(std::move(trace)), m_rows(m_trace->
 {
     for (std::uint32_t t = 0; t < m_trace->tracks.size(); ++t) {
         const sim::Track& track = m_trace->tracks[t];
-        std::vector<std::int64_t> latest;
         if (at(track.process) < m_rows.size()) {
             Row& row = m_rows[at(track.process)];
             if (track.role == sim::TrackRole::actions && row.actions == kNone)
@@ -37,29 +37,41 @@ Instants::Instants(TracePtr trace) : m_trace(std::move(trace)), m_rows(m_trace->
             else if (track.role == sim::TrackRole::communication)
                 row.communication.push_back(t);
         }
-        if (track.role == sim::TrackRole::actions || track.role == sim::TrackRole::communication) {
-            latest.reserve(track.size());
-            std::int64_t end = std::numeric_limits<std::int64_t>::min();
-            for (std::size_t i = 0; i < track.size(); ++i)
-                latest.push_back(end = std::max(end, endOf(track, i)));
-        }
-        m_latestEndNs.push_back(std::move(latest));
+        const bool asked = track.role == sim::TrackRole::actions || track.role == sim::TrackRole::communication;
+        m_orders.push_back(asked ? orderOf(track) : Order{});
         m_knowsTransfers = m_knowsTransfers || track.role == sim::TrackRole::communication;
     }
     findMessages();
 }
 
+Instants::Order Instants::orderOf(const sim::Track& track)
+{
+    Order order;
+    order.span.resize(track.size());
+    std::iota(order.span.begin(), order.span.end(), 0U);
+    if (!std::is_sorted(track.startNs.begin(), track.startNs.end()))
+        std::stable_sort(order.span.begin(), order.span.end(),
+                         [&](std::uint32_t a, std::uint32_t b) { return track.startNs[a] < track.startNs[b]; });
+    std::int64_t latest = std::numeric_limits<std::int64_t>::min();
+    for (const std::uint32_t span : order.span) {
+        order.startNs.push_back(track.startNs[span]);
+        order.latestEndNs.push_back(latest = std::max(latest, endOf(track, span)));
+    }
+    return order;
+}
+
 std::optional<Doing> Instants::running(std::uint32_t trackIndex, std::int64_t timeNs) const
 {
     const sim::Track& track = m_trace->tracks[trackIndex];
-    const std::vector<std::int64_t>& latest = m_latestEndNs[trackIndex];
+    const Order& order = m_orders[trackIndex];
+    auto i = std::upper_bound(order.startNs.begin(), order.startNs.end(), timeNs) - order.startNs.begin();
     // Spans of a row hardly ever overlap; where they do, the one that began last counts.
-    for (std::size_t i = after(track, timeNs); i-- > 0 && latest[i] > timeNs;) {
-        if (endOf(track, i) <= timeNs)
+    while (i-- > 0 && order.latestEndNs[static_cast<std::size_t>(i)] > timeNs) {
+        const std::uint32_t span = order.span[static_cast<std::size_t>(i)];
+        if (endOf(track, span) <= timeNs)
             continue;
-        const auto share = static_cast<double>(timeNs - track.startNs[i]) / static_cast<double>(track.durationNs[i]);
-        return Doing{
-            {trackIndex, static_cast<std::uint32_t>(i)}, m_trace->kinds[track.kind[i]].opClass, static_cast<float>(share)};
+        const auto share = static_cast<double>(timeNs - track.startNs[span]) / static_cast<double>(track.durationNs[span]);
+        return Doing{{trackIndex, span}, m_trace->kinds[track.kind[span]].opClass, static_cast<float>(share)};
     }
     return std::nullopt;
 }
@@ -95,7 +107,7 @@ std::string Instants::label(SpanRef ref) const
     return letter + m_trace->microbatchText(track.microbatch[ref.span]);
 }
 
-/// The last action of that stage and micro-batch that has ended by then.
+/// The last action of that stage and micro-batch that has begun by then: it may send before it is over.
 std::optional<std::uint32_t> Instants::actionBefore(int process, std::int64_t timeNs, int stage, std::int32_t microbatch) const
 {
     const std::uint32_t row = m_rows[at(process)].actions;
@@ -103,7 +115,7 @@ std::optional<std::uint32_t> Instants::actionBefore(int process, std::int64_t ti
         return std::nullopt;
     const sim::Track& track = m_trace->tracks[row];
     for (std::size_t i = after(track, timeNs); i-- > 0;)
-        if (track.microbatch[i] == microbatch && m_trace->kinds[track.kind[i]].stage == stage && endOf(track, i) <= timeNs)
+        if (track.microbatch[i] == microbatch && m_trace->kinds[track.kind[i]].stage == stage)
             return static_cast<std::uint32_t>(i);
     return std::nullopt;
 }

@@ -66,16 +66,23 @@ private:
         std::uint32_t actions = kNone;
         std::vector<std::uint32_t> communication;
     };
+    /// Spans of a track by start: receives are listed as they were posted, not as they came.
+    struct Order {
+        std::vector<std::uint32_t> span;
+        std::vector<std::int64_t> startNs;
+        std::vector<std::int64_t> latestEndNs; ///< of this span and all before it
+    };
     static constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
 
+    static Order orderOf(const sim::Track&);
     std::optional<Doing> running(std::uint32_t track, std::int64_t timeNs) const;
     void findMessages();
     std::optional<std::uint32_t> actionBefore(int process, std::int64_t timeNs, int stage, std::int32_t microbatch) const;
     std::optional<std::uint32_t> actionAfter(int process, std::int64_t timeNs, int stage, std::int32_t microbatch) const;
 
     TracePtr m_trace;
-    std::vector<Row> m_rows;                              ///< [process]
-    std::vector<std::vector<std::int64_t>> m_latestEndNs; ///< [track][span] of this span and all before it
+    std::vector<Row> m_rows;     ///< [process]
+    std::vector<Order> m_orders; ///< [track] of actions and communication; else empty
     std::vector<Message> m_messages;
     std::vector<std::uint32_t> m_byReceiver; ///< places in m_messages, by receiving process and span
     std::int64_t m_longestNs = 0;            ///< way of a message

@@ -71,7 +71,7 @@ const Theme& lightTheme()
         t.heat = {Color::rgb(0xD8E5E9), Color::rgb(0xC2D5DB), Color::rgb(0xADC7CF), Color::rgb(0x8FB2BD), Color::rgb(0x719CAA),
                   Color::rgb(0x558696), Color::rgb(0x3C6F81), Color::rgb(0x25586A), Color::rgb(0x0F4153)};
         t.deviation = {Color::rgb(0x2B6CA3), Color::rgb(0x6496BE), Color::rgb(0x9CBDD8),
-                       Color::rgb(0xCFDFEC), Color::rgb(0xEDEFF1), Color::rgb(0xF4DCC4),
+                       Color::rgb(0xC9DBEA), Color::rgb(0xE6EAEE), Color::rgb(0xF0D3B4),
                        Color::rgb(0xE8B98B), Color::rgb(0xD79150), Color::rgb(0xB9661A)};
         t.window = Color::rgb(0xECEEF2);
         t.panel = Color::rgb(0xF7F8FA);

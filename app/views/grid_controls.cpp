@@ -31,7 +31,7 @@ public:
             for (std::size_t i = 0; i < m_controls.chips.size(); ++i) {
                 const GridChip& chip = m_controls.chips[i];
                 m_canvas.node({.id = (std::uint64_t{5} << 32U) + i,
-                               .role = chip.kind == GridChip::Kind::axis ? "axis" : "button",
+                               .role = roleOf(chip.kind),
                                .name = chip.name,
                                .rect = chip.rect,
                                .selected = chip.chosen});
@@ -40,6 +40,12 @@ public:
     }
 
 private:
+    static const char* roleOf(GridChip::Kind kind)
+    {
+        const bool isChoice = kind == GridChip::Kind::lens || kind == GridChip::Kind::arrangement;
+        return isChoice ? "choice" : kind == GridChip::Kind::axis ? "chip" : "button";
+    }
+
     float widthOf(const std::string& text) { return std::ceil(m_canvas.textWidth(text, FontFace::small)) + 2 * kChipPadding; }
 
     Rect lineRect(Rect line, float left, float width) const

@@ -216,14 +216,12 @@ const char* gridLensMeaning(GridLens lens)
         "Who belongs to whom: the process groups of the rank under the pointer",
         "Bytes a rank holds at its peak, against the GPU's memory",
         "Share of the step in which kernels run",
-        "Bytes a rank hands to collectives and transfers in a step",
+        "Bytes that leave a rank in a step, as its collectives and transfers send them",
         "Share of the step without kernel or transfer; arrows: who waits for whom at the time cursor",
         "Busy time against the mean of the ranks with the same work",
         "What each rank does at the time cursor"};
     return kMeanings[static_cast<std::size_t>(lens)];
 }
-
-StepUse::StepUse(SimulationPtr simulation, TracePtr trace) : m_simulation(std::move(simulation)), m_trace(std::move(trace)) {}
 
 const std::vector<sim::TimeShares>& StepUse::times()
 {
@@ -235,18 +233,11 @@ const std::vector<sim::TimeShares>& StepUse::times()
 
 const std::vector<double>& StepUse::sentBytes()
 {
-    if (!m_sentBytes.empty())
-        return m_sentBytes;
-    const auto isTransfer = [](const sim::Track& track) { return track.role == sim::TrackRole::communication; };
-    const bool enough = m_trace && static_cast<int>(m_trace->processes.size()) == m_simulation->classCount() &&
-                        std::any_of(m_trace->tracks.begin(), m_trace->tracks.end(), isTransfer);
-    const TracePtr kernels =
-        enough ? m_trace : std::make_shared<const sim::Trace>(m_simulation->trace(sim::TraceDetail::kernels));
-    m_sentBytes.assign(static_cast<std::size_t>(m_simulation->classCount()), 0);
-    for (const sim::Track& track : kernels->tracks)
-        if (isTransfer(track) && track.name != "receive")
-            for (const std::uint32_t kind : track.kind)
-                m_sentBytes[static_cast<std::size_t>(track.process)] += static_cast<double>(kernels->kinds[kind].bytes);
+    if (m_sentBytes.empty()) {
+        const sim::Traffic traffic = m_simulation->traffic();
+        for (int c = 0; c < m_simulation->classCount(); ++c)
+            m_sentBytes.push_back(static_cast<double>(traffic.sentBy(m_simulation->representative(c)).total()));
+    }
     return m_sentBytes;
 }
 

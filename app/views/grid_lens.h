@@ -31,15 +31,13 @@ struct RankNow {
 /// What has to be computed from a whole step. Each part when it is first asked for.
 class StepUse {
 public:
-    StepUse(SimulationPtr, TracePtr);
+    explicit StepUse(SimulationPtr simulation) : m_simulation(std::move(simulation)) {}
     const std::vector<sim::TimeShares>& times(); ///< [class]
-    /// Bytes that a rank hands to collectives and sends, whole tensors, as in the trace. [class]. O(ops).
-    const std::vector<double>& sentBytes();
+    const std::vector<double>& sentBytes();      ///< [class] that leave a rank; O(ops, ranks)
     double stepNs() const { return m_simulation->metrics().stepTimeSeconds * 1e9; }
 
 private:
     SimulationPtr m_simulation;
-    TracePtr m_trace;
     std::vector<sim::TimeShares> m_times;
     std::vector<double> m_sentBytes;
 };

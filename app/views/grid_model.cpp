@@ -12,7 +12,7 @@ void GridModel::setStep(SimulationPtr simulation, TracePtr trace)
     m_instants.reset();
     m_processOf.clear();
     if (m_simulation) {
-        m_use.emplace(m_simulation, m_trace);
+        m_use.emplace(m_simulation);
         m_arrangement.seats = fitted(m_arrangement.seats, m_simulation->mesh());
     }
     m_layoutStale = m_readingStale = true;

@@ -38,9 +38,9 @@ AxisPlace placeOf(const Grid& grid, const std::string& axis)
 TEST(GridChips, ALensIsChosenByClickAndByKeyAndTheCellsSayIt)
 {
     Grid grid(teachingGrid());
-    press(grid, grid.middleOf(grid.node("button", "lens Busy")));
+    press(grid, grid.middleOf(grid.node("choice", "lens Busy")));
     EXPECT_EQ(grid.view.lens(), GridLens::busy);
-    EXPECT_TRUE(grid.node("button", "lens Busy").selected);
+    EXPECT_TRUE(grid.node("choice", "lens Busy").selected);
     EXPECT_THAT(grid.node("cell", "rank 13,").name, testing::HasSubstr("busy "));
     const std::map<ViewCommand, std::string> says{{ViewCommand::lensMemory, "iB at peak"},
                                                   {ViewCommand::lensSent, " sent"},
@@ -59,9 +59,9 @@ TEST(GridChips, AnAxisGoesFromPlaceToPlace)
     Grid grid(teachingGrid());
     grid.view.setAnimated(false);
     EXPECT_TRUE(grid.node("button", "automatic").selected);
-    EXPECT_THAT(grid.node("axis", "axis tp 2").name, testing::HasSubstr("columns"));
+    EXPECT_THAT(grid.node("chip", "axis tp 2").name, testing::HasSubstr("columns"));
     for (const AxisPlace next : {AxisPlace::rows, AxisPlace::boxes, AxisPlace::columns}) {
-        press(grid, grid.middleOf(grid.node("axis", "axis tp 2")));
+        press(grid, grid.middleOf(grid.node("chip", "axis tp 2")));
         EXPECT_EQ(placeOf(grid, "tp"), next);
         EXPECT_FALSE(grid.node("button", "automatic").selected);
         expectCleanText(grid.draw());
@@ -74,17 +74,17 @@ TEST(GridChips, AnAxisIsDraggedToItsPlace)
 {
     Grid grid(teachingGrid());
     grid.view.setAnimated(false);
-    const Node dp = grid.node("axis", "axis dp 2"), tp = grid.node("axis", "axis tp 2");
+    const Node dp = grid.node("chip", "axis dp 2"), tp = grid.node("chip", "axis tp 2");
     EXPECT_THAT(tp.name, testing::HasSubstr("columns, 1 from inside"));
     drag(grid, grid.middleOf(dp), {tp.rect.left - 2, grid.middleOf(tp).y});
     EXPECT_EQ(placeOf(grid, "dp"), AxisPlace::columns);
-    EXPECT_THAT(grid.node("axis", "axis dp 2").name, testing::HasSubstr("columns, 1 from inside"));
-    EXPECT_THAT(grid.node("axis", "axis tp 2").name, testing::HasSubstr("columns, 2 from inside"));
+    EXPECT_THAT(grid.node("chip", "axis dp 2").name, testing::HasSubstr("columns, 1 from inside"));
+    EXPECT_THAT(grid.node("chip", "axis tp 2").name, testing::HasSubstr("columns, 2 from inside"));
     const AxisSeats before = grid.view.arrangement().seats;
-    drag(grid, grid.middleOf(grid.node("axis", "axis tp 2")), {kGridArea.left + 20, kGridArea.bottom - 20});
+    drag(grid, grid.middleOf(grid.node("chip", "axis tp 2")), {kGridArea.left + 20, kGridArea.bottom - 20});
     EXPECT_EQ(grid.view.arrangement().seats, before) << "dropped beside everything";
-    press(grid, grid.middleOf(grid.node("axis", "axis dp 2")), true);
-    EXPECT_THAT(grid.node("axis", "axis dp 2").name, testing::HasSubstr("columns, 2 from inside"));
+    press(grid, grid.middleOf(grid.node("chip", "axis dp 2")), true);
+    EXPECT_THAT(grid.node("chip", "axis dp 2").name, testing::HasSubstr("columns, 2 from inside"));
     EXPECT_EQ(grid.draw().nodesOf("cell").size(), 16U);
 }
 
@@ -92,11 +92,11 @@ TEST(GridChips, PhysicalShowsNodesAndRails)
 {
     Grid grid(teachingGrid());
     grid.view.setAnimated(false);
-    press(grid, grid.middleOf(grid.node("button", "arranged as the hardware")));
+    press(grid, grid.middleOf(grid.node("choice", "arranged as the hardware")));
     EXPECT_TRUE(grid.view.arrangement().physical);
     const RecorderCanvas canvas = grid.draw();
     EXPECT_EQ(canvas.nodesOf("cell").size(), 16U);
-    EXPECT_TRUE(canvas.nodesOf("axis").empty());
+    EXPECT_TRUE(canvas.nodesOf("chip").empty());
     std::set<std::string> coordinates;
     for (const Node& node : canvas.nodesOf("coordinate"))
         coordinates.insert(node.name);

@@ -14,7 +14,8 @@ namespace app {
 namespace {
 
 constexpr std::string_view kTiers = "/cluster/tiers", kEfficiency = "/cluster/efficiency", kRecompute = "/training/recompute",
-                           kRecomputeLayers = "/training/recompute/layers", kGpusPerNode = "/cluster/gpus_per_node";
+                           kRecomputeLayers = "/training/recompute/layers", kGpusPerNode = "/cluster/gpus_per_node",
+                           kPerturbations = "/perturbations";
 
 /// Whole numbers that edits look at, where the document does not say them.
 int scenarioValue(const sim::Scenario& s, std::string_view pointer)
@@ -146,6 +147,20 @@ void writeOutFirst(Edit& edit, const ScenarioState& state, std::string_view poin
         write(kEfficiency);
 }
 
+/// What a perturbation of a kind needs, strong enough to be seen.
+std::string perturbationJson(std::string_view kind, const std::string& rank)
+{
+    const std::string begin = "{ \"kind\": " + quoted(kind);
+    if (kind == "jitter")
+        return begin + ", \"sigma\": 0.05, \"seed\": 1 }";
+    return begin + ", \"rank\": " + rank + (kind == "failure" ? ", \"at_s\": 0 }" : ", \"factor\": 1.5 }");
+}
+
+bool isPerturbationKind(std::string_view pointer)
+{
+    return pointer.starts_with(kPerturbations) && pointer.ends_with("/kind");
+}
+
 /// Recompute is a word, or an object where it says how many layers.
 std::optional<std::string> recomputeJson(const ScenarioState& state, std::string_view pointer,
                                          const std::optional<std::string>& json)
@@ -231,7 +246,10 @@ Edit makeEdit(const ScenarioState& state, std::string_view pointer, const std::o
     writeOutFirst(edit, state, pointer);
     if (pointer == kRecompute || pointer == kRecomputeLayers)
         edit.assignments.push_back({std::string(kRecompute), recomputeJson(state, pointer, json)});
-    else
+    else if (json && isPerturbationKind(pointer)) {
+        const std::string entry(pointer.substr(0, pointer.rfind('/')));
+        edit.assignments.push_back({entry, perturbationJson(unquoted(*json), state.at(entry + "/rank").value_or("0"))});
+    } else
         edit.assignments.push_back({std::string(pointer), json});
     if (pointer == "/model/num_hidden_layers")
         letLayersFollow(edit, document);
@@ -239,6 +257,25 @@ Edit makeEdit(const ScenarioState& state, std::string_view pointer, const std::o
         letTiersFollow(edit, state, controlValue(document, lastLegal, pointer), *json);
         letNodesFollow(edit, document, lastLegal, sizes(document, lastLegal).world(), static_cast<std::int64_t>(*number));
     }
+    return edit;
+}
+
+Edit makePerturbationEdit(const ScenarioState& state, std::string_view kind)
+{
+    Edit edit;
+    edit.text = "add " + std::string(kind == "jitter" ? "jitter" : kind == "slow_link" ? "a slow link" : "a slow GPU");
+    edit.assignments.push_back(
+        {std::string(kPerturbations) + "/" + std::to_string(state.count(kPerturbations)), perturbationJson(kind, "0")});
+    return edit;
+}
+
+Edit makeRemovalEdit(const ScenarioState& state, std::size_t perturbation)
+{
+    Edit edit;
+    edit.text = "remove perturbation " + std::to_string(perturbation + 1);
+    const bool isLast = state.count(kPerturbations) == 1;
+    edit.assignments.push_back(
+        {std::string(kPerturbations) + (isLast ? std::string() : "/" + std::to_string(perturbation)), std::nullopt});
     return edit;
 }
 

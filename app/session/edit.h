@@ -53,6 +53,11 @@ bool keepsGpus(const sim::ScenarioDocument&, const sim::Scenario* lastLegal, std
 /// no longer fits it.
 Edit makeEdit(const sim::ScenarioDocument&, const sim::Scenario* lastLegal, std::string_view pointer, int value, LayoutRule);
 
+/// Adds a perturbation ("slow_gpu") that can be seen.
+Edit makePerturbationEdit(const ScenarioState&, std::string_view kind);
+/// Takes one away.
+Edit makeRemovalEdit(const ScenarioState&, std::size_t perturbation);
+
 /// Chooses a schedule family; virtual stages move into its range with it.
 Edit makeScheduleEdit(const sim::ScenarioDocument&, const sim::Scenario* lastLegal, std::string_view kind);
 /// Makes a schedule of the present pipeline and batch the scenario's own, action by action.

@@ -181,6 +181,14 @@ constexpr std::array kOptionTexts{
     OptionText{"/layout/zero_stage", "1", "1 · shard the optimizer"},
     OptionText{"/layout/zero_stage", "2", "2 · and gradients"},
     OptionText{"/layout/zero_stage", "3", "3 · and parameters (FSDP)"},
+    OptionText{"/layout/order", "\"tp-cp-ep-dp-pp\"", "tp-cp-ep-dp-pp"},
+    OptionText{"/layout/order", "\"tp-cp-ep-pp-dp\"", "tp-cp-ep-pp-dp"},
+    OptionText{"/layout/order", "\"tp-cp-dp-pp\"", "tp-cp-dp-pp"},
+    OptionText{"/layout/order", "\"tp-cp-pp-dp\"", "tp-cp-pp-dp"},
+    OptionText{"/layout/order", "\"tp-dp-cp-pp\"", "tp-dp-cp-pp"},
+    OptionText{"/layout/order", "\"cp-tp-dp-pp\"", "cp-tp-dp-pp"},
+    OptionText{"/layout/order", "\"dp-tp-cp-pp\"", "dp-tp-cp-pp"},
+    OptionText{"/layout/order", "\"pp-tp-cp-dp\"", "pp-tp-cp-dp"},
     OptionText{"/layout/placement", "\"packed\"", "Packed: rank = GPU"},
     OptionText{"/layout/placement", "\"round-robin\"", "Round-robin over nodes"},
     OptionText{"/training/recompute", "\"none\"", "None"},
@@ -265,6 +273,14 @@ std::string sentenceName(const ScenarioKey& key)
     if (isWord)
         name[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(name[0])));
     return name;
+}
+
+bool perturbationTakes(std::string_view kind, std::string_view pointer)
+{
+    const std::string_view key = pointer.substr(pointer.rfind('/') + 1);
+    if (key == "kind" || key == "rank")
+        return true;
+    return key == "factor" ? kind.starts_with("slow") : key == "at_s" ? kind == "failure" : kind == "jitter";
 }
 
 std::span<const KeyLeftOut> keysLeftOut()

@@ -45,6 +45,9 @@ std::string pointerAt(std::string_view pattern, std::size_t index);
 /// As a sentence says it: "tp", "micro-batch", "ZeRO".
 std::string sentenceName(const ScenarioKey&);
 
+/// Whether a perturbation of that kind ("slow_gpu") looks at a key of its own ("/perturbations/0/factor").
+bool perturbationTakes(std::string_view kind, std::string_view pointer);
+
 /// Keys that the form leaves out, and why. A pointer stands for all that is below it.
 struct KeyLeftOut {
     std::string_view pointer;

@@ -7,6 +7,7 @@
 #include <QJsonObject>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstdint>
 
@@ -147,6 +148,28 @@ void writeOutFirst(Edit& edit, const ScenarioState& state, std::string_view poin
         write(kEfficiency);
 }
 
+/// What a model needs besides to have experts or latent attention at all, where nothing of it is there.
+void letModelFollow(Edit& edit, const ScenarioState& state, std::string_view pointer, double value)
+{
+    struct Need {
+        std::string_view of, key;
+        double usual; ///< top-2 as in Mixtral; latent attention as in DeepSeek-V2
+    };
+    static constexpr std::array<Need, 4> kNeeds{{{"/model/num_experts", "/model/num_experts_per_tok", 2},
+                                                 {"/model/kv_lora_rank", "/model/qk_nope_head_dim", 128},
+                                                 {"/model/kv_lora_rank", "/model/qk_rope_head_dim", 64},
+                                                 {"/model/kv_lora_rank", "/model/v_head_dim", 128}}};
+    for (const Need& need : kNeeds) {
+        if (need.of != pointer || value < 1)
+            continue;
+        const double now = state.number(need.key).value_or(0), most = need.of == "/model/num_experts" ? value : now;
+        if (now < 1)
+            edit.assignments.push_back({std::string(need.key), jsonNumber(most < 1 ? need.usual : std::min(need.usual, most))});
+        else if (now > most)
+            edit.assignments.push_back({std::string(need.key), jsonNumber(most)});
+    }
+}
+
 /// What a perturbation of a kind needs, strong enough to be seen.
 std::string perturbationJson(std::string_view kind, const std::string& rank)
 {
@@ -253,6 +276,8 @@ Edit makeEdit(const ScenarioState& state, std::string_view pointer, const std::o
         edit.assignments.push_back({std::string(pointer), json});
     if (pointer == "/model/num_hidden_layers")
         letLayersFollow(edit, document);
+    if (number)
+        letModelFollow(edit, state, pointer, *number);
     if (pointer == kGpusPerNode && number && *number >= 1) {
         letTiersFollow(edit, state, controlValue(document, lastLegal, pointer), *json);
         letNodesFollow(edit, document, lastLegal, sizes(document, lastLegal).world(), static_cast<std::int64_t>(*number));

@@ -86,8 +86,7 @@ Numbers spans(const ScenarioState& state, std::string_view pointer)
     Numbers out;
     const auto tier = std::string(pointer.substr(0, pointer.rfind('/')));
     const std::size_t place = static_cast<std::size_t>(std::stoul(tier.substr(tier.rfind('/') + 1)));
-    const double inner =
-        place == 0 ? 1 : state.number("/cluster/tiers/" + std::to_string(place - 1) + "/span").value_or(1);
+    const double inner = place == 0 ? 1 : state.number("/cluster/tiers/" + std::to_string(place - 1) + "/span").value_or(1);
     for (const int factor : ladder(4096))
         out.insert(inner * factor);
     return out;
@@ -107,7 +106,9 @@ constexpr std::array kRules{
          }},
     Rule{Control::pp, [](Numbers& n, const Scenario& s) { addRange(n, 1, s.model.numHiddenLayers); }},
     Rule{Control::dp,
-         [](Numbers& n, const Scenario& s) { addDivisors(n, s.training.globalBatchSize / atLeastOne(s.training.microBatchSize)); }},
+         [](Numbers& n, const Scenario& s) {
+             addDivisors(n, s.training.globalBatchSize / atLeastOne(s.training.microBatchSize));
+         }},
     Rule{Control::ep, [](Numbers& n, const Scenario& s) { addDivisors(n, atLeastOne(s.model.numExperts)); }},
     Rule{"/layout/etp", [](Numbers& n, const Scenario& s) { addDivisors(n, s.model.numAttentionHeads); }},
     Rule{"/layout/dp_shard", [](Numbers& n, const Scenario& s) { addDivisors(n, std::int64_t{s.layout.dp} * s.layout.cp); }},
@@ -147,7 +148,8 @@ constexpr std::array kRules{
              const auto& layers = s.schedule.layersPerStage;
              addRange(n, 1, layers.empty() ? 1 : *std::max_element(layers.begin(), layers.end()));
          }},
-    Rule{"/model/num_hidden_layers", [](Numbers& n, const Scenario& s) { addRange(n, 1, std::max(160, s.model.numHiddenLayers)); }},
+    Rule{"/model/num_hidden_layers",
+         [](Numbers& n, const Scenario& s) { addRange(n, 1, std::max(160, s.model.numHiddenLayers)); }},
     Rule{"/model/hidden_size",
          [](Numbers& n, const Scenario& s) {
              for (const int factor : ladder(512))
@@ -210,9 +212,8 @@ std::set<double> candidateNumbers(const ScenarioState& state, std::string_view p
         addByRange(out, *facts, present.value_or(facts->low > 0 ? facts->low : 1));
     if (present)
         out.insert(*present);
-    std::erase_if(out, [&](double v) {
-        return v < facts->low || v > facts->high || (facts->lowIsOpen && v <= facts->low) || v > 9e15;
-    });
+    std::erase_if(
+        out, [&](double v) { return v < facts->low || v > facts->high || (facts->lowIsOpen && v <= facts->low) || v > 9e15; });
     return out;
 }
 

@@ -124,11 +124,12 @@ private:
                                                         "Shard everything (ZeRO 3, FSDP)"};
         for (int stage = 0; stage < 4 && m_scenario.layout.dp * m_scenario.layout.cp > 1; ++stage) {
             if (stage != m_scenario.layout.zeroStage)
-                add(std::string(kZero[static_cast<std::size_t>(stage)]), "What data parallel ranks share out instead of each holding it",
-                    {{"/layout/zero_stage", text(stage)}});
+                add(std::string(kZero[static_cast<std::size_t>(stage)]),
+                    "What data parallel ranks share out instead of each holding it", {{"/layout/zero_stage", text(stage)}});
         }
         if (m_scenario.training.recompute != sim::Recompute::full)
-            add("Recompute whole layers", "Less memory for activations, one more forward pass", {{"/training/recompute", "\"full\""}});
+            add("Recompute whole layers", "Less memory for activations, one more forward pass",
+                {{"/training/recompute", "\"full\""}});
         if (m_scenario.training.recompute != sim::Recompute::none)
             add("Recompute nothing", "Every activation is kept for the backward pass", {{"/training/recompute", "\"none\""}});
         if (m_scenario.training.precision != sim::Precision::fp8 &&

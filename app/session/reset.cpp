@@ -143,8 +143,7 @@ std::optional<Edit> makeBackToBaseEdit(const ScenarioState& state, std::string_v
         return std::nullopt;
     Edit edit;
     if (isBased)
-        edit.assignments.push_back(
-            {std::string(pointer), QJsonDocument(object).toJson(QJsonDocument::Compact).toStdString()});
+        edit.assignments.push_back({std::string(pointer), QJsonDocument(object).toJson(QJsonDocument::Compact).toStdString()});
     else
         edit.assignments.push_back({std::string(pointer), std::nullopt}); // the cluster's own GPU
     std::string name = unquoted(*base);

@@ -13,20 +13,47 @@ namespace {
 using S = KeySection;
 using Scenario = sim::Scenario;
 
-bool hasExperts(const Scenario& s) { return s.model.numExperts > 0; }
-bool hasLatentAttention(const Scenario& s) { return s.model.isLatentAttention(); }
-bool isOrdinaryAttention(const Scenario& s) { return !s.model.isLatentAttention(); }
+bool hasExperts(const Scenario& s)
+{
+    return s.model.numExperts > 0;
+}
+bool hasLatentAttention(const Scenario& s)
+{
+    return s.model.isLatentAttention();
+}
+bool isOrdinaryAttention(const Scenario& s)
+{
+    return !s.model.isLatentAttention();
+}
 bool hasChunks(const Scenario& s)
 {
     const sim::ScheduleFamily* family = sim::findScheduleFamily(s.schedule.kind);
     return !family || family->maxVirtualStages != family->minVirtualStages || s.schedule.virtualStages > 1;
 }
-bool hasGroups(const Scenario& s) { return s.schedule.kind.starts_with("interleaved") && s.layout.pp > 1; }
-bool hasSlices(const Scenario& s) { return s.schedule.kind == "seq-1f1b"; }
-bool isSynthesised(const Scenario& s) { return s.schedule.kind == "auto"; }
-bool isPipeline(const Scenario& s) { return s.stages() > 1; }
-bool isSharded(const Scenario& s) { return s.layout.zeroStage > 0 && s.layout.dp * s.layout.cp > 1; }
-bool recomputesLayers(const Scenario& s) { return s.training.recompute == sim::Recompute::full; }
+bool hasGroups(const Scenario& s)
+{
+    return s.schedule.kind.starts_with("interleaved") && s.layout.pp > 1;
+}
+bool hasSlices(const Scenario& s)
+{
+    return s.schedule.kind == "seq-1f1b";
+}
+bool isSynthesised(const Scenario& s)
+{
+    return s.schedule.kind == "auto";
+}
+bool isPipeline(const Scenario& s)
+{
+    return s.stages() > 1;
+}
+bool isSharded(const Scenario& s)
+{
+    return s.layout.zeroStage > 0 && s.layout.dp * s.layout.cp > 1;
+}
+bool recomputesLayers(const Scenario& s)
+{
+    return s.training.recompute == sim::Recompute::full;
+}
 
 constexpr std::array kKeys{
     ScenarioKey{"/model", S::model, "Model"},

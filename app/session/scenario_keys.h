@@ -34,8 +34,8 @@ struct ScenarioKey {
     KeySection section;
     const char* label;
     const char* unit = "";
-    const char* ifAbsent = "";                           ///< what it means that nothing is given: "all"
-    bool (*isRelevant)(const sim::Scenario&) = nullptr;  ///< where it has no effect its row is left out; null: always shown
+    const char* ifAbsent = "";                          ///< what it means that nothing is given: "all"
+    bool (*isRelevant)(const sim::Scenario&) = nullptr; ///< where it has no effect its row is left out; null: always shown
 };
 std::span<const ScenarioKey> scenarioKeys();
 /// Of "/cluster/tiers/1/span", too; nullptr if the form does not have it.

@@ -36,8 +36,8 @@ std::optional<std::string> ScenarioState::at(std::string_view pointer) const
         if (!m_lastLegal)
             return std::nullopt;
         return app::quoted(isModel     ? m_lastLegal->model.base
-                      : isCluster ? m_lastLegal->cluster.base
-                                  : m_lastLegal->cluster.gpu.base);
+                           : isCluster ? m_lastLegal->cluster.base
+                                       : m_lastLegal->cluster.gpu.base);
     }
     if (pointer == "/cluster/efficiency") {
         const auto name = m_document.get(pointer);

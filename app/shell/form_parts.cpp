@@ -29,7 +29,8 @@ QStringList modelSummary(const Scenario& s)
 
 QStringList hardwareSummary(const Scenario& s)
 {
-    QStringList out{QStringLiteral("%1 GiB").arg(threeDigits(s.cluster.gpu.memoryGib)), tr("%1 a node").arg(s.cluster.gpusPerNode)};
+    QStringList out{QStringLiteral("%1 GiB").arg(threeDigits(s.cluster.gpu.memoryGib)),
+                    tr("%1 a node").arg(s.cluster.gpusPerNode)};
     for (const sim::Tier& tier : s.cluster.tiers)
         out << QStringLiteral("%1 %2 GB/s").arg(QString::fromStdString(tier.name), threeDigits(tier.bandwidthGBs));
     return out;
@@ -82,8 +83,11 @@ QStringList overlapSummary(const Scenario& s)
 {
     QStringList out;
     const sim::Overlap& o = s.training.overlap;
-    for (const auto& [name, on] : {std::pair{"gradients", o.gradReduce}, {"parameters", o.paramGather}, {"pipeline", o.p2p},
-                                   {"tensor", o.tpComm}, {"experts", o.epComm}}) {
+    for (const auto& [name, on] : {std::pair{"gradients", o.gradReduce},
+                                   {"parameters", o.paramGather},
+                                   {"pipeline", o.p2p},
+                                   {"tensor", o.tpComm},
+                                   {"experts", o.epComm}}) {
         if (on)
             out << tr(name);
     }

@@ -18,6 +18,8 @@
 namespace app {
 namespace {
 
+constexpr int kLabelGap = 6;
+
 class WheelFilter : public QObject {
 public:
     using QObject::QObject;
@@ -59,7 +61,8 @@ FormRow::FormRow(const ScenarioKey& key, std::string pointer, const QString& wha
       m_note(new QLabel), m_problem(new QLabel), m_why(new QLabel), m_line(new QHBoxLayout)
 {
     showLabel();
-    m_label->setFixedWidth(kRowLabel);
+    m_label->setFixedWidth(kRowLabel + kLabelGap);
+    m_label->setContentsMargins(0, 0, kLabelGap, 0);
     m_label->setWordWrap(true);
     m_reset->setText(QStringLiteral("●"));
     m_reset->setFixedSize(kRowGutter, 20);
@@ -85,7 +88,6 @@ FormRow::FormRow(const ScenarioKey& key, std::string pointer, const QString& wha
     m_line->setSpacing(0);
     m_line->addWidget(m_reset);
     m_line->addWidget(m_label);
-    m_line->addSpacing(6);
     auto* words = new QVBoxLayout;
     words->setContentsMargins(kRowGutter, 0, 0, 0);
     words->setSpacing(2);
@@ -223,11 +225,10 @@ void FormRow::setFileText(const QString& text)
 bool FormRow::matches(const QString& typed) const
 {
     const QString key = QString::fromStdString(m_pointer);
-    const QString all = labelText() + QLatin1Char(' ') + key + QLatin1Char(' ') + QString(key).replace(QLatin1Char('_'), QLatin1Char(' ')) +
-                        QLatin1Char(' ') + m_what;
+    const QString all = labelText() + QLatin1Char(' ') + key + QLatin1Char(' ') +
+                        QString(key).replace(QLatin1Char('_'), QLatin1Char(' ')) + QLatin1Char(' ') + m_what;
     const QStringList words = typed.split(QLatin1Char(' '), Qt::SkipEmptyParts);
-    return std::all_of(words.begin(), words.end(),
-                       [&](const QString& word) { return all.contains(word, Qt::CaseInsensitive); });
+    return std::all_of(words.begin(), words.end(), [&](const QString& word) { return all.contains(word, Qt::CaseInsensitive); });
 }
 
 QString FormRow::textOf(const std::string& json) const

@@ -1,5 +1,5 @@
-// A row of the scenario form: a key's label, its control, whether it was changed, and in words below it what is wrong with it and,
-// while it has the focus, what it means and which values it may have.
+// A row of the scenario form: a key's label, its control, whether it was changed, and in words below it what is wrong with it
+// and, while it has the focus, what it means and which values it may have.
 #pragma once
 
 #include "app/session/legal_values.h"

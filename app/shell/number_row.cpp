@@ -91,8 +91,8 @@ void LegalSpinBox::stepBy(int steps)
     takeText();
     if (!m_values || m_values->values.empty())
         return;
-    const double next = m_value ? m_values->stepped(*m_value, steps)
-                                : (steps > 0 ? m_values->values.front() : m_values->values.back());
+    const double next =
+        m_value ? m_values->stepped(*m_value, steps) : (steps > 0 ? m_values->values.front() : m_values->values.back());
     if (next != m_value)
         emit stepped(next);
 }
@@ -120,7 +120,8 @@ QAbstractSpinBox::StepEnabled LegalSpinBox::stepEnabled() const
     return enabled;
 }
 
-NumberRow::NumberRow(const ScenarioKey& key, std::string pointer, const QString& what, const sim::KeyFacts& facts, QWidget* parent)
+NumberRow::NumberRow(const ScenarioKey& key, std::string pointer, const QString& what, const sim::KeyFacts& facts,
+                     QWidget* parent)
     : FormRow(key, std::move(pointer), what, parent), m_isShare(facts.type == sim::KeyType::number && facts.high <= 1),
       m_slider(new QSlider(Qt::Horizontal)), m_stepper(new QFrame), m_spin(new LegalSpinBox),
       m_less(stepButton(QStringLiteral("−"), tr("%1 less").arg(labelText()))),

@@ -121,7 +121,8 @@ void ScenarioForm::addPerturbationMenu(QVBoxLayout* column)
     add->setPopupMode(QToolButton::InstantPopup);
     setRole(add, "button");
     auto* menu = new QMenu(add);
-    for (const auto& [kind, text] : {std::pair{"slow_gpu", tr("Slow GPU")}, {"slow_link", tr("Slow link")}, {"jitter", tr("Jitter")}}) {
+    for (const auto& [kind, text] :
+         {std::pair{"slow_gpu", tr("Slow GPU")}, {"slow_link", tr("Slow link")}, {"jitter", tr("Jitter")}}) {
         connect(menu->addAction(text), &QAction::triggered, this, [this, kind = kind] {
             if (m_session.isOpen())
                 m_session.edit(makePerturbationEdit(state(), kind));
@@ -142,6 +143,7 @@ QWidget* ScenarioForm::addHeading(const QString& text, QVBoxLayout* column, int 
     line->setContentsMargins(kRowGutter, 0, 0, 0);
     auto* label = new QLabel(text);
     setRole(label, "group");
+    label->setIndent(0);
     line->addWidget(label, 1);
     if (perturbation >= 0) {
         auto* remove = new QToolButton;
@@ -206,8 +208,7 @@ void ScenarioForm::rebuild(ListPart& list)
         m_groups.push_back({addHeading(title, column, isPerturbation ? static_cast<int>(i) : -1), {}});
         for (const ScenarioKey& key : scenarioKeys()) {
             const std::string pointer = pointerAt(key.pointer, index);
-            if (key.section == list.part->section &&
-                (!isPerturbation || perturbationTakes(names[i].toStdString(), pointer)))
+            if (key.section == list.part->section && (!isPerturbation || perturbationTakes(names[i].toStdString(), pointer)))
                 m_groups.back().rows.push_back(addRow(key, pointer, column));
         }
     }
@@ -254,8 +255,9 @@ void ScenarioForm::choose(FormRow* row, const QString& json, int gesture)
     const std::string pointer = row->pointer();
     const auto value = json.isNull() ? std::nullopt : std::optional(json.toStdString());
     const bool isSame = value ? sameValue(value, now.at(pointer)) : !now.isWritten(pointer);
-    if (isSame) {
+    if (isSame) { // what was typed before may have been no value at all
         row->setJson(now.at(pointer));
+        row->setProblem(problemAt(pointer), !m_session.isLegal());
         return;
     }
     Edit edit = makeEdit(now, pointer, value, layoutRule());

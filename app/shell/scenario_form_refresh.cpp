@@ -19,7 +19,7 @@
 namespace app {
 namespace {
 
-constexpr int kSide = 12, kSideWithGutter = 4, kBetweenRows = 6;
+constexpr int kSide = 12, kSideWithGutter = 4, kScrollBar = 10, kBetweenRows = 6;
 
 } // namespace
 
@@ -92,7 +92,7 @@ void ScenarioForm::build()
     m_area->setFrameShape(QFrame::NoFrame);
     m_area->setWidget(page);
     auto* top = new QHBoxLayout;
-    top->setContentsMargins(kSideWithGutter + kRowGutter, 2, kSide, 6);
+    top->setContentsMargins(kSideWithGutter + kRowGutter, 2, kSide + kScrollBar, 6);
     top->setSpacing(8);
     top->addWidget(m_search, 1);
     top->addWidget(m_whatIf);
@@ -216,7 +216,8 @@ void ScenarioForm::refreshVisibility()
     }
     for (const Group& group : m_groups) {
         if (group.heading)
-            group.heading->setVisible(std::any_of(group.rows.begin(), group.rows.end(), [](const FormRow* r) { return !r->isHidden(); }));
+            group.heading->setVisible(
+                std::any_of(group.rows.begin(), group.rows.end(), [](const FormRow* r) { return !r->isHidden(); }));
     }
     for (const auto& [part, fold] : m_folds) {
         fold->setVisible(typed.isEmpty() || hasShown[fold]);

@@ -274,6 +274,8 @@ void setRole(QWidget* widget, const char* role)
     if (widget->property("role").toByteArray() == role)
         return;
     widget->setProperty("role", QByteArray(role));
+    if (!widget->testAttribute(Qt::WA_WState_Polished))
+        return; // it will be before it is first shown
     widget->style()->unpolish(widget);
     widget->style()->polish(widget);
 }

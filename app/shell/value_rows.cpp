@@ -132,9 +132,7 @@ void TextRow::take()
         return;
     m_shown = text;
     const bool isList = pointer() == "/schedule/layers_per_stage";
-    const std::string json = text.isEmpty() ? std::string()
-                             : isList       ? runsJson(text)
-                                            : app::quoted(text.toStdString());
+    const std::string json = text.isEmpty() ? std::string() : isList ? runsJson(text) : app::quoted(text.toStdString());
     emit chosen(text.isEmpty() ? QString() : QString::fromStdString(json), 0);
 }
 

@@ -13,7 +13,8 @@ namespace app {
 class ChoiceRow : public FormRow {
     Q_OBJECT
 public:
-    ChoiceRow(const ScenarioKey& key, std::string pointer, const QString& what, std::vector<KeyOption>, QWidget* parent = nullptr);
+    ChoiceRow(const ScenarioKey& key, std::string pointer, const QString& what, std::vector<KeyOption>,
+              QWidget* parent = nullptr);
     void setLegalValues(const LegalValues&) override;
     ChoiceBox* box() const { return m_box; }
     /// For what the list has not: "Own model".

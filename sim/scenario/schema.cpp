@@ -297,11 +297,11 @@ std::optional<KeyFacts> Schema::facts(std::string_view pointer) const
         own = &followed(own->at("anyOf").front());
 
     static constexpr std::array<std::pair<std::string_view, KeyType>, 6> kTypes{{{"object", KeyType::object},
-                                                                                {"array", KeyType::list},
-                                                                                {"string", KeyType::text},
-                                                                                {"boolean", KeyType::boolean},
-                                                                                {"integer", KeyType::integer},
-                                                                                {"number", KeyType::number}}};
+                                                                                 {"array", KeyType::list},
+                                                                                 {"string", KeyType::text},
+                                                                                 {"boolean", KeyType::boolean},
+                                                                                 {"integer", KeyType::integer},
+                                                                                 {"number", KeyType::number}}};
     KeyFacts facts;
     facts.description = std::move(description);
     for (const auto& [name, type] : kTypes)

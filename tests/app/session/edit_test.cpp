@@ -99,8 +99,7 @@ TEST(Edit, APartOfWhatTheClusterBringsIsWrittenOutAsAWhole)
     const auto before = document(kSixteen);
     const auto legal = scenario(before);
     const ScenarioState state(before, &legal, catalogue());
-    const auto after =
-        scenario(edited(before, makeEdit(state, "/cluster/tiers/1/bandwidth_gbs", "25", LayoutRule::keepGpus)));
+    const auto after = scenario(edited(before, makeEdit(state, "/cluster/tiers/1/bandwidth_gbs", "25", LayoutRule::keepGpus)));
     ASSERT_EQ(after.cluster.tiers.size(), legal.cluster.tiers.size());
     EXPECT_EQ(after.cluster.tiers[1].bandwidthGBs, 25);
     EXPECT_EQ(after.cluster.tiers[0], legal.cluster.tiers[0]);

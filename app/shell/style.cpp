@@ -44,6 +44,10 @@ QToolButton[role="step"]:disabled { color: @border; background: transparent; }
 
 QToolButton[role="link"] { color: @accent; padding: 1px 4px; }
 QToolButton[role="link"]:checked { background: transparent; }
+QToolButton[role="link"]:focus { background: @hover; }
+QToolButton[role="reset"] { color: @accent; font-size: 9px; padding: 0; border-radius: 3px; }
+QToolButton[role="reset"]:focus { background: @hover; }
+QToolButton::menu-indicator { image: none; }
 QToolButton[role="find"] { background: @field; border: 1px solid @border; color: @muted; padding: 3px 12px; }
 QToolButton[role="find"]:hover { border-color: @faint; }
 
@@ -88,6 +92,8 @@ QLabel { background: transparent; }
 QLabel[role="muted"] { color: @muted; }
 QLabel[role="small"] { color: @muted; font-size: 11px; }
 QLabel[role="section"] { color: @muted; font-size: 11px; font-weight: 600; }
+QLabel[role="why"] { color: @muted; font-size: 11px; background: @window; border-radius: 4px; padding: 4px 8px; }
+QLabel[role="group"] { font-size: 12px; font-weight: 600; padding-top: 6px; }
 QLabel[role="heading"] { font-size: 14px; font-weight: 600; }
 QLabel[role="title"] { font-size: 24px; font-weight: 600; }
 QLabel[role="value"] { font-size: 20px; font-weight: 600; }
@@ -109,6 +115,7 @@ QFrame[role="card"] { background: @card; border: 1px solid @border; border-radiu
 QFrame[role="card"][explained="true"]:hover { border-color: @faint; background: @field; }
 QFrame[role="card"][explained="true"]:focus { border-color: @accent; }
 QFrame[role="stepper"] { background: @field; border: 1px solid @border; border-radius: 4px; }
+QFrame[role="stepper"][focused="true"] { border-color: @accent; }
 QFrame[role="stepper"][wrong="true"] { border-color: @error; }
 QFrame[role="header"] { background: @panel; border-bottom: 1px solid @border; }
 QFrame[role="transport"] { background: @panel; border-top: 1px solid @border; }
@@ -116,6 +123,7 @@ QFrame[role="transport"] QComboBox { border: none; background: transparent; colo
 QLabel[role="time"] { color: @muted; font-size: 12px; }
 QFrame[role="notice"] { background: @window; border-bottom: 1px solid @border; }
 QFrame[role="side"] { background: @panel; border-right: 1px solid @border; }
+QWidget[role="form"] { background: @panel; }
 QFrame[role="page"] { background: @window; }
 
 QLineEdit, QComboBox { background: @field; border: 1px solid @border; border-radius: 4px; padding: 3px 8px; min-height: 20px; selection-background-color: @accent; selection-color: @accentText; }
@@ -125,7 +133,7 @@ QComboBox[wrong="true"] { border-color: @error; }
 QComboBox::drop-down { border: none; width: 20px; }
 QComboBox::down-arrow { image: url(@chevron); width: 12px; height: 12px; }
 QComboBox QAbstractItemView { background: @panel; border: 1px solid @border; padding: 4px; selection-background-color: @hover; selection-color: @text; }
-QSpinBox { background: transparent; border: none; padding: 0; selection-background-color: @accent; selection-color: @accentText; }
+QAbstractSpinBox { background: transparent; border: none; padding: 0; selection-background-color: @accent; selection-color: @accentText; }
 
 QSlider:horizontal { min-height: 20px; }
 QSlider::groove:horizontal { height: 4px; background: @border; border-radius: 2px; }
@@ -293,6 +301,8 @@ void setRole(QWidget* widget, const char* role)
     if (widget->property("role").toByteArray() == role)
         return;
     widget->setProperty("role", QByteArray(role));
+    if (!widget->testAttribute(Qt::WA_WState_Polished))
+        return; // it will be before it is first shown
     widget->style()->unpolish(widget);
     widget->style()->polish(widget);
 }

@@ -65,7 +65,8 @@ TEST(Commands, CanvasKeysAreThoseOfPerfetto)
     EXPECT_EQ(pressed(Qt::Key_W)->viewCommand, ViewCommand::zoomIn);
     EXPECT_EQ(pressed(Qt::Key_S)->viewCommand, ViewCommand::zoomOut);
     EXPECT_EQ(pressed(Qt::Key_A)->viewCommand, ViewCommand::panLeft);
-    EXPECT_EQ(pressed(Qt::Key_Right)->viewCommand, ViewCommand::panRight);
+    EXPECT_EQ(pressed(Qt::Key_Right)->viewCommand, ViewCommand::stepRight);
+    EXPECT_EQ(pressed(Qt::Key_D)->viewCommand, ViewCommand::panRight);
     EXPECT_EQ(pressed(Qt::Key_F, Qt::ShiftModifier)->viewCommand, ViewCommand::focusSelection);
     EXPECT_EQ(pressed(Qt::Key_M)->viewCommand, ViewCommand::mark);
     EXPECT_EQ(pressed(Qt::Key_S, Qt::ControlModifier), nullptr) << "that is Save";

@@ -20,6 +20,7 @@ namespace {
 constexpr int kCommandRole = Qt::UserRole;
 constexpr int kRankRole = Qt::UserRole + 1;
 constexpr int kShortcutRole = Qt::UserRole + 2;
+constexpr int kOfferRole = Qt::UserRole + 3;
 
 /// Name on the left, keys on the right.
 class LineDelegate : public QStyledItemDelegate {
@@ -85,6 +86,12 @@ CommandPalette::CommandPalette(std::function<bool(CommandId)> enabled, int world
     m_line->setFocus();
 }
 
+void CommandPalette::setOffers(std::vector<std::pair<QString, QString>> offers)
+{
+    m_offers = std::move(offers);
+    fill();
+}
+
 void CommandPalette::setFilter(const QString& text)
 {
     m_line->setText(text);
@@ -127,6 +134,15 @@ void CommandPalette::fill()
         item->setData(kShortcutRole, keys.join(QStringLiteral("  ")));
         item->setToolTip(QString::fromUtf8(c->what));
     }
+    for (std::size_t i = 0; i < m_offers.size() && !typed.isEmpty(); ++i) { // they would hide the commands
+        const auto& [name, what] = m_offers[i];
+        if (matchScore(name, typed) < 0)
+            continue;
+        auto* item = new QListWidgetItem(name, m_list);
+        item->setData(kOfferRole, static_cast<int>(i));
+        item->setData(kShortcutRole, tr("What if"));
+        item->setToolTip(what);
+    }
     m_list->setCurrentRow(0);
 }
 
@@ -135,9 +151,11 @@ void CommandPalette::run()
     const QListWidgetItem* item = m_list->currentItem();
     if (!item)
         return;
-    const QVariant rank = item->data(kRankRole), id = item->data(kCommandRole);
+    const QVariant rank = item->data(kRankRole), id = item->data(kCommandRole), offer = item->data(kOfferRole);
     close();
-    if (rank.isValid())
+    if (offer.isValid())
+        emit offerChosen(offer.toInt());
+    else if (rank.isValid())
         emit rankChosen(rank.toInt());
     else
         emit commandChosen(static_cast<CommandId>(id.toInt()));

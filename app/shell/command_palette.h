@@ -5,6 +5,10 @@
 
 #include <QDialog>
 
+#include <functional>
+#include <utility>
+#include <vector>
+
 class QLineEdit;
 class QListWidget;
 
@@ -15,12 +19,15 @@ class CommandPalette : public QDialog {
 public:
     /// `enabled`: which commands may be run now. `worldSize`: 0 if there are no ranks to go to.
     CommandPalette(std::function<bool(CommandId)> enabled, int worldSize, QWidget* parent = nullptr);
+    /// Steps of the scenario that can be done now, by name and what they do; one chosen is told by its place in the list.
+    void setOffers(std::vector<std::pair<QString, QString>> offers);
     void setFilter(const QString&);
     QStringList shown() const;
 
 signals:
     void commandChosen(app::CommandId);
     void rankChosen(int rank);
+    void offerChosen(int index);
 
 protected:
     bool eventFilter(QObject*, QEvent*) override;
@@ -31,6 +38,7 @@ private:
 
     std::function<bool(CommandId)> m_enabled;
     int m_worldSize;
+    std::vector<std::pair<QString, QString>> m_offers;
     QLineEdit* m_line;
     QListWidget* m_list;
 };

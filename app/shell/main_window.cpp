@@ -36,6 +36,7 @@ constexpr int kFormWidth = 324, kDetailsWidth = 308, kNarrowestDock = 292;
 const QString kGeometryKey = QStringLiteral("window/geometry");
 const QString kDocksKey = QStringLiteral("window/docks");
 const QString kPicturesKey = QStringLiteral("window/pictures");
+const QString kFoldsKey = QStringLiteral("form/folds");
 const QString kThemeKey = QStringLiteral("view/theme");
 
 /// The one scenario file that is being dragged; empty if it is something else.
@@ -513,6 +514,7 @@ void MainWindow::readSettings()
         m_dockState = settings.value(kDocksKey).toByteArray();
         m_placesFindings = m_dockState.isEmpty();
         m_workspace->restoreLayout(settings.value(kPicturesKey).toByteArray());
+        m_form->setFolds(settings.value(kFoldsKey).toStringList());
         const QString theme = settings.value(kThemeKey).toString();
         m_themeChoice = m_options.theme.value_or(theme == QLatin1String("dark")    ? ThemeChoice::dark
                                                  : theme == QLatin1String("light") ? ThemeChoice::light
@@ -529,6 +531,7 @@ void MainWindow::writeSettings()
     settings.setValue(kGeometryKey, saveGeometry());
     settings.setValue(kDocksKey, isWorkspaceShown() ? saveState() : m_dockState);
     settings.setValue(kPicturesKey, m_workspace->saveLayout());
+    settings.setValue(kFoldsKey, m_form->folds());
     if (!m_options.theme) {
         settings.setValue(kThemeKey, m_themeChoice == ThemeChoice::dark    ? QStringLiteral("dark")
                                      : m_themeChoice == ThemeChoice::light ? QStringLiteral("light")

@@ -9,6 +9,7 @@
 #include "app/shell/live_panel.h"
 #include "app/shell/main_window.h"
 #include "app/shell/problem_banner.h"
+#include "app/shell/scenario_form.h"
 #include "app/shell/schedule_chooser.h"
 #include "app/shell/synthesis_dialog.h"
 
@@ -477,6 +478,16 @@ void MainWindow::openPalette(const QString& typed)
     connect(
         palette, &CommandPalette::commandChosen, this, [this](CommandId id) { run(id); }, Qt::QueuedConnection);
     connect(palette, &CommandPalette::rankChosen, m_workspace, &Workspace::selectRank, Qt::QueuedConnection);
+    if (isWorkspaceShown()) {
+        const std::vector<Preset> whatIfs = m_form->whatIfs();
+        std::vector<std::pair<QString, QString>> offers;
+        for (const Preset& preset : whatIfs)
+            offers.emplace_back(QString::fromStdString(preset.name), QString::fromStdString(preset.what));
+        palette->setOffers(std::move(offers));
+        connect(
+            palette, &CommandPalette::offerChosen, this,
+            [this, whatIfs](int index) { m_form->perform(whatIfs.at(static_cast<std::size_t>(index))); }, Qt::QueuedConnection);
+    }
     if (!typed.isEmpty())
         palette->setFilter(typed);
     constexpr int kFromTop = 84;

@@ -1,6 +1,7 @@
 #include "app/shell/main_window.h"
 
 #include "app/session/settings.h"
+#include "app/shell/command_palette.h"
 #include "app/shell/details_panel.h"
 #include "app/shell/gallery_page.h"
 #include "app/shell/metric_card.h"
@@ -180,6 +181,27 @@ TEST_F(WindowTest, UndoMeansTheScenarioWhileANumberIsEdited)
     QTest::keySequence(spin, QKeySequence::Undo);
     settle();
     EXPECT_EQ(shownLayout().tp, 2);
+}
+
+TEST_F(WindowTest, CommonWhatIfsAreOneStepAndInThePalette)
+{
+    open(kSixteen);
+    const auto whatIfs = window.form().whatIfs();
+    ASSERT_FALSE(whatIfs.empty());
+    EXPECT_EQ(whatIfs.front().name, "Double the GPUs");
+    window.run(CommandId::palette);
+    auto* palette = window.findChild<CommandPalette*>();
+    ASSERT_TRUE(palette);
+    palette->setFilter(QStringLiteral("Double the GPUs"));
+    EXPECT_TRUE(palette->shown().contains(QStringLiteral("Double the GPUs")));
+    emit palette->offerChosen(0);
+    QCoreApplication::processEvents();
+    settle();
+    EXPECT_EQ(shownLayout().worldSize(), 32);
+    EXPECT_EQ(window.session().undoStack().undoText(), QStringLiteral("Double the GPUs"));
+    window.run(CommandId::undo);
+    settle();
+    EXPECT_EQ(shownLayout().worldSize(), 16);
 }
 
 TEST_F(WindowTest, SlidersStopOnlyAtLegalValues)

@@ -329,13 +329,11 @@ bool GridView::command(ViewCommand command, bool fast, Rect area)
         return d.step(fast ? -static_cast<int>(kFastPresses) : -1);
     case ViewCommand::mark:
         return d.selection.hoveredRank && d.select(d.selection.hoveredRank);
-    case ViewCommand::moveEarlier:
-    case ViewCommand::moveLater:
-        return false;
     case ViewCommand::clear:
         return d.select(std::nullopt);
+    default:
+        return false; // of other pictures
     }
-    return false;
 }
 
 CursorShape GridView::cursor() const

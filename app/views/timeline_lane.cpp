@@ -20,10 +20,10 @@ constexpr double kBinsOfCoarseColumn = 1.5; ///< the edges of a column are then 
 
 class LanePainter {
 public:
-    LanePainter(Canvas& canvas, const TimelineScene& scene, std::uint32_t track, Rect lane)
+    LanePainter(Canvas& canvas, const TimelineScene& scene, std::uint32_t track, Rect lane, Rect clip)
         : m_canvas(canvas), m_scene(scene), m_axis(scene.axis()), m_nsPerPixel(m_axis.nsPerPixel()),
           m_pixelsPerNs(1 / m_nsPerPixel), m_trackIndex(track), m_track(scene.model.trace().tracks[track]),
-          m_levels(scene.model.levels(track)), m_classOfKind(scene.model.classOfKind()), m_lane(lane),
+          m_levels(scene.model.levels(track)), m_classOfKind(scene.model.classOfKind()), m_lane(lane), m_clip(clip),
           m_dense(static_cast<std::size_t>(std::ceil(lane.width())), 0), m_busyNs(m_dense.size() * m_levels.classes().size(), 0)
     {
         for (std::size_t i = 0; i < m_levels.classes().size(); ++i)
@@ -172,7 +172,9 @@ private:
             right -= 1;
         if (right <= left)
             return;
-        const KindColors& colors = m_scene.colors[m_track.kind[wide.span]];
+        const std::uint32_t kind = m_track.kind[wide.span];
+        const bool lit = m_scene.lit != nullptr && m_scene.lit->contains(m_trackIndex, wide.span);
+        const KindColors& colors = (lit ? m_scene.colors.own : m_scene.colors.shown)[kind];
         const bool odd = m_track.microbatch[wide.span] % 2 == 1;
         const Rect rect{left, m_lane.top, right, m_lane.bottom};
         m_canvas.fillRect(rect, odd ? colors.odd : colors.even);
@@ -191,8 +193,7 @@ private:
     {
         const float height = m_canvas.textHeight(FontFace::small);
         const float top = std::floor((rect.top + rect.bottom - height) / 2);
-        const Rect rows = m_scene.frame.rows;
-        if (height > rect.height() + 2 * kAirOfText || top < rows.top - kAirOfText || top + height > rows.bottom + kAirOfText)
+        if (height > rect.height() + 2 * kAirOfText || top < m_clip.top - kAirOfText || top + height > m_clip.bottom + kAirOfText)
             return;
         for (const std::string& text : m_scene.model.spanLabels(m_trackIndex, span)) {
             // Measured with equal digits, so that B1 is not written where B2 beside it has no room.
@@ -223,7 +224,7 @@ private:
                 if (open[i] > below)
                     m_canvas.fillRect({left, m_lane.bottom - kQuantum * static_cast<float>(open[i]), right,
                                        m_lane.bottom - kQuantum * static_cast<float>(below)},
-                                      m_scene.theme.opClass[classes[i]]);
+                                      m_scene.colors.fills[classes[i]]);
                 below = open[i];
             }
         };
@@ -255,7 +256,7 @@ private:
     const TrackLevels& m_levels;
     const std::vector<std::uint8_t>& m_classOfKind;
     std::array<std::size_t, sim::kOpClassCount> m_slotOfClass{}; ///< place of a class among those of the track
-    Rect m_lane;
+    Rect m_lane, m_clip;
     std::vector<std::uint8_t> m_dense; ///< [pixel column] holds narrow spans
     std::vector<double> m_busyNs;      ///< [pixel column][class of the track]; right where dense
     std::vector<Wide> m_wide;
@@ -263,9 +264,9 @@ private:
 
 } // namespace
 
-void paintLane(Canvas& canvas, const TimelineScene& scene, std::uint32_t track, Rect lane)
+void paintLane(Canvas& canvas, const TimelineScene& scene, std::uint32_t track, Rect lane, Rect clip)
 {
-    LanePainter(canvas, scene, track, lane).paint();
+    LanePainter(canvas, scene, track, lane, clip).paint();
 }
 
 } // namespace app

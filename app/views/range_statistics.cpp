@@ -18,11 +18,13 @@ std::string decimal(double value, int places)
 
 /// Spans of a track that lie in a range at least in part, with how much of each: f(span, share of its length).
 template <typename F>
-void forSpansIn(const sim::Track& track, TimeRange range, F f)
+void forSpansIn(const sim::Track& track, bool overlaps, TimeRange range, F f)
 {
     auto i = static_cast<std::size_t>(std::lower_bound(track.startNs.begin(), track.startNs.end(), range.beginNs) -
                                       track.startNs.begin());
-    while (i > 0 && track.startNs[i - 1] + track.durationNs[i - 1] > range.beginNs)
+    if (overlaps)
+        i = 0; // any of those before may still run
+    else if (i > 0)
         --i;
     for (; i < track.size() && track.startNs[i] < range.endNs; ++i) {
         const std::int64_t begin = track.startNs[i], length = track.durationNs[i];
@@ -50,7 +52,7 @@ RangeStatistics rangeStatistics(const TimelineModel& model, TimeRange range, Cla
             const sim::Track& track = trace.tracks[t];
             const bool moves = track.role == sim::TrackRole::communication, computes = track.role == sim::TrackRole::compute;
             kernels = kernels || computes;
-            forSpansIn(track, range, [&](std::size_t span, double share) {
+            forSpansIn(track, model.levels(t).overlaps(), range, [&](std::size_t span, double share) {
                 const sim::SpanKind& kind = trace.kinds[track.kind[span]];
                 out.spans += counts(static_cast<std::size_t>(kind.opClass)) ? 1 : 0;
                 if (moves)

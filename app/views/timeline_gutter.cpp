@@ -133,7 +133,9 @@ void GutterPainter::pin(int row, Rect area)
         return;
     const float x = std::floor((area.left + area.right) / 2), y = std::floor((area.top + area.bottom) / 2);
     const Color color = isPinned ? m_theme.accent : m_theme.mutedText;
-    m_canvas.fillRect({area.left, y - 7, area.right, y + 7}, m_theme.canvas);
+    const bool focused = m_scene.focusRow() == row;
+    m_canvas.fillRect({area.left, y - 7, area.right - 2, y + 7},
+                      focused ? mix(m_theme.canvas, m_theme.accent, 0.14F) : m_theme.canvas);
     if (isPinned)
         m_canvas.fillRect({x - 3, y - 6, x + 4, y - 1}, color);
     else

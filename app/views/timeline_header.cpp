@@ -14,9 +14,11 @@ namespace {
 
 constexpr double kWorthTelling = 0.0005; ///< shares below would read 0.0 %
 
+/// "F", "tp".
 std::string shortName(sim::OpClass c)
 {
-    return *opClassLetter(c) != '\0' ? opClassLetter(c) : sim::opClassName(c);
+    const std::string name = sim::opClassName(c);
+    return *opClassLetter(c) != '\0' ? opClassLetter(c) : name.substr(0, name.find(' '));
 }
 
 class HeaderPainter {
@@ -34,13 +36,17 @@ public:
         if (m_scene.range != nullptr && rangeHeader(area))
             return;
         const Color color = m_scene.range != nullptr || !m_scene.found.empty() ? m_theme.accent : m_theme.text;
-        const std::string right = fitting(m_canvas, rightTexts(), area.width() * kRightShare, FontFace::bold);
+        const float besideChips = std::min(area.width() * kRightShare, area.width() - chips(area, true, false) - kSpace);
+        const std::vector<std::string> texts = rightTexts();
+        std::string right = fitting(m_canvas, texts, besideChips, FontFace::bold);
+        if (right.empty()) // it tells more than the colours
+            right = fitting(m_canvas, texts, area.width(), FontFace::bold);
         const float rightWidth = textInside(m_canvas, area, right, color, FontFace::bold, Align::right);
         if (m_scene.path != nullptr && m_scene.range == nullptr && rightWidth > 0)
             node(TimelineNode::path, "critical path", right, {area.right - rightWidth, area.top, area.right, area.bottom});
         if (!m_scene.found.empty())
             node(TimelineNode::found, "search", m_scene.found, {area.right - rightWidth, area.top, area.right, area.bottom});
-        const Rect left{area.left, area.top, area.right - rightWidth - 24, area.bottom};
+        const Rect left{area.left, area.top, area.right - rightWidth - kSpace, area.bottom};
         if (chips(left, false, false) <= left.width())
             chips(left, false, true);
         else if (chips(left, true, false) <= left.width())
@@ -62,7 +68,8 @@ public:
     void story();
 
 private:
-    static constexpr float kRightShare = 0.62F; ///< of the header at most
+    static constexpr float kRightShare = 0.7F; ///< of the header at most
+    static constexpr float kSpace = 20;
 
     void node(TimelineNode kind, const char* role, const std::string& name, Rect rect) const
     {
@@ -118,7 +125,6 @@ private:
     /// Length, a chip a class with its share, and the rest. False: that does not fit.
     bool rangeHeader(Rect area)
     {
-        constexpr float kSpace = 16;
         const std::string length = lengthText();
         const float lengthWidth = m_canvas.textWidth(length, FontFace::bold);
         const Rect middle{area.left + lengthWidth + kSpace, area.top, area.right, area.bottom};
@@ -147,7 +153,7 @@ private:
 /// Swatch and name of each class, with its share where a range is selected. One that does not count is an empty box.
 float HeaderPainter::chips(Rect area, bool letters, bool draw)
 {
-    constexpr float kSwatch = 11, kSpace = 14;
+    constexpr float kSwatch = 11, kBetween = 14;
     float x = area.left;
     const float middle = std::floor((area.top + area.bottom) / 2);
     for (const sim::OpClass c : m_model.classesPresent()) {
@@ -185,9 +191,9 @@ float HeaderPainter::chips(Rect area, bool letters, bool draw)
                                .rect = target,
                                .selected = shown});
         }
-        x += kSwatch + 5 + width + kSpace;
+        x += kSwatch + 5 + width + kBetween;
     }
-    return std::max(0.0F, x - kSpace - area.left);
+    return std::max(0.0F, x - kBetween - area.left);
 }
 
 void HeaderPainter::story()
@@ -220,10 +226,10 @@ void HeaderPainter::story()
 /// The three phases side by side, the present one filled. Returns their width; nothing is drawn where they do not fit.
 float HeaderPainter::phaseChips(const TimelineSteps::Story& story, Rect area)
 {
-    constexpr float kPadding = 8, kSpace = 6;
+    constexpr float kPadding = 8, kBetween = 6;
     float width = 0;
     for (const std::string& label : story.labels)
-        width += m_canvas.textWidth(label, FontFace::small) + 2 * kPadding + kSpace;
+        width += m_canvas.textWidth(label, FontFace::small) + 2 * kPadding + kBetween;
     if (width > area.width())
         return 0;
     float x = area.left;
@@ -236,7 +242,7 @@ float HeaderPainter::phaseChips(const TimelineSteps::Story& story, Rect area)
         m_canvas.strokeRect(chip, present ? m_theme.accent : m_theme.border);
         textInside(m_canvas, {chip.left + kPadding, chip.top, chip.right, chip.bottom}, story.labels[i],
                    present ? readableOn(m_theme.accent) : m_theme.mutedText, FontFace::small);
-        x = chip.right + kSpace;
+        x = chip.right + kBetween;
     }
     return width;
 }

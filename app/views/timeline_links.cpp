@@ -65,7 +65,7 @@ void LinkPainter::criticalPath()
         const Rect lane = m_scene.laneOf(step->track);
         if (lane.height() <= 0)
             continue; // filtered out: the line goes on to the next row that is shown
-        const float y = lane.bottom - 1;
+        const float y = lane.bottom;
         const float left = clamped(step->beginNs), right = clamped(step->endNs);
         const bool sameLane = !points.empty() && points.back().y == y;
         constexpr float kNear = 0.75F;
@@ -80,8 +80,7 @@ void LinkPainter::criticalPath()
     }
     if (points.size() < 2)
         return;
-    m_canvas.polyline(points, m_theme.canvas, 5);
-    m_canvas.polyline(points, m_theme.selection, 3);
+    stroke(points, m_theme.selection);
 }
 
 /// Arrows of the span in focus: from what it needs in the colour of outlines, to what it feeds in the accent.

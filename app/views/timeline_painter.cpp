@@ -233,6 +233,7 @@ void Painter::overview()
     const double limit = m_scene.window.limitNs();
     const auto x = [&](double ns) { return area.left + area.width() * static_cast<float>(ns / limit); };
     paintShares(m_canvas, m_scene.overview, {area.left, area.top, x(m_scene.lengthNs()), area.bottom}, m_scene.colors.fills);
+    paintMatches(m_canvas, m_scene, {0, limit, area.left, area.right}, area);
     textInside(m_canvas, {m_frame.gutter.left, area.top, m_frame.gutter.right, area.bottom},
                fitting(m_canvas, {"all ranks", "all"}, m_frame.gutter.width(), FontFace::small), m_theme.mutedText,
                FontFace::small);

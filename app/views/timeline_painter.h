@@ -11,6 +11,7 @@
 
 namespace app {
 
+class SpanSearch;
 class TimelineSteps;
 
 /// Something drawn that answers to a click.
@@ -61,7 +62,8 @@ struct TimelineScene {
     const RangeStatistics* range = nullptr; ///< of the selected range
     const sim::CriticalPath* path = nullptr;
     const SpanSet* lit = nullptr;
-    std::string found;                    ///< what a search has to say
+    const SpanSearch* search = nullptr;
+    std::string found;                    ///< what the search has to say
     std::optional<TimeRange> zoomBox;     ///< dragged, to be zoomed to
     const TimelineSteps* steps = nullptr; ///< only what has started is drawn; nullptr: all
 
@@ -116,6 +118,8 @@ float paintLegend(Canvas&, const TimelineScene&, Rect);
 /// What starts now and why; where the rank in focus stands.
 void paintStory(Canvas&, const TimelineScene&);
 void paintRuler(Canvas&, const TimelineScene&, const std::vector<Tick>&);
+/// Ticks where spans that were searched for start, however small they are.
+void paintMatches(Canvas&, const TimelineScene&, const TimeAxis&, Rect);
 /// Flags with numbers above the ruler, and the time from each to the next.
 void paintMarks(Canvas&, const TimelineScene&);
 /// How rows are arranged; their names.

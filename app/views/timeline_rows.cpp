@@ -40,6 +40,8 @@ std::vector<RowGrouping> usefulGroupings(const std::vector<RowFacts>& facts)
 {
     std::vector<RowGrouping> out{RowGrouping::none};
     for (const RowGrouping grouping : kGroupings) {
+        if (grouping == RowGrouping::blocks && facts.size() <= kManyRows)
+            continue; // few rows are told apart as they are
         const auto groups = gathered(facts, grouping);
         const bool known = !groups.empty() && groups.begin()->first >= 0;
         if (known && groups.size() > 1 && groups.size() < facts.size())

@@ -2,6 +2,7 @@
 #include "app/views/color.h"
 #include "app/views/labels.h"
 #include "app/views/timeline_painter.h"
+#include "app/views/timeline_search.h"
 
 #include <algorithm>
 #include <cmath>
@@ -82,6 +83,7 @@ void paintRuler(Canvas& canvas, const TimelineScene& scene, const std::vector<Ti
         if (tick.major && end <= area.right && !covered)
             canvas.text({x + 4, textTop}, tick.label, theme.mutedText, FontFace::small);
     }
+    paintMatches(canvas, scene, axis, area);
     if (const auto& range = scene.selection.range) {
         const float left = std::clamp(axis.x(static_cast<double>(range->beginNs)), area.left, area.right);
         const float right = std::clamp(axis.x(static_cast<double>(range->endNs)), area.left, area.right);
@@ -96,6 +98,24 @@ void paintRuler(Canvas& canvas, const TimelineScene& scene, const std::vector<Ti
     if (const std::int64_t cursorNs = scene.selection.cursorNs; cursorNs > 0)
         if (const float x = std::floor(axis.x(static_cast<double>(cursorNs))); x >= area.left && x < area.right)
             canvas.fillConvex({{x - 4, area.bottom - 5}, {x + 5, area.bottom - 5}, {x + 0.5F, area.bottom}}, theme.accent);
+}
+
+void paintMatches(Canvas& canvas, const TimelineScene& scene, const TimeAxis& axis, Rect area)
+{
+    if (scene.search == nullptr)
+        return;
+    const auto& found = scene.search->found();
+    const auto& tracks = scene.model.trace().tracks;
+    constexpr float kHeight = 4, kStep = 2;
+    auto next = found.begin();
+    for (float x = area.left; x < area.right && next != found.end(); x += kStep) {
+        const auto startsBefore = [&](const SpanRef& ref, double ns) {
+            return static_cast<double>(tracks[ref.track].startNs[ref.span]) < ns;
+        };
+        next = std::lower_bound(next, found.end(), axis.ns(x), startsBefore);
+        if (next != found.end() && startsBefore(*next, axis.ns(x + kStep)))
+            canvas.fillRect({x, area.bottom - kHeight, x + kStep, area.bottom}, scene.theme.accent);
+    }
 }
 
 void paintMarks(Canvas& canvas, const TimelineScene& scene)

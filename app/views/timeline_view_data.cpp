@@ -63,6 +63,7 @@ TimelineScene TimelineView::Data::scene()
             .lit = search      ? &foundSpans
                    : pathShown ? &pathSpans
                                : nullptr,
+            .search = search ? &*search : nullptr,
             .found = foundText(),
             .zoomBox = zoomBox,
             .steps = steps ? &*steps : nullptr};

@@ -113,7 +113,7 @@ void GutterPainter::header()
     }
     const std::string sort = rowSortName(m_scene.wishes.sort);
     const bool sorted = m_scene.wishes.sort != RowSort::rank;
-    chip(TimelineTarget::Kind::sort, area, fits({"sorted by " + sort, "by " + sort, sort}),
+    chip(TimelineTarget::Kind::sort, area, fits({"sorted by " + sort, "by " + sort}),
          "Rows are sorted by " +
              (m_scene.wishes.sort == RowSort::rank   ? std::string("rank")
               : m_scene.wishes.sort == RowSort::busy ? std::string("busy time, the busiest first")

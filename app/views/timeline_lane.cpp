@@ -46,6 +46,8 @@ public:
             readLevel(*level);
         else
             readSpans(begin, last);
+        if (m_scene.lit != nullptr)
+            findLitColumns(begin, last);
         for (const Wide& span : m_wide)
             drawSpan(span);
         drawDense();
@@ -98,6 +100,27 @@ private:
             m_busyNs[static_cast<std::size_t>(c) * classes + slot] += inside * m_nsPerPixel;
             if (!wide)
                 m_dense[static_cast<std::size_t>(c)] = 1;
+        }
+    }
+
+    /// Columns that lit spans fill more than others do.
+    void findLitColumns(std::size_t begin, std::size_t end)
+    {
+        std::vector<double> litNs(m_dense.size(), 0);
+        m_scene.lit->forSpans(m_trackIndex, begin, end, [&](std::size_t i) {
+            const double left = pixel(m_track.startNs[i]);
+            const double right = left + static_cast<double>(m_track.durationNs[i]) * m_pixelsPerNs;
+            const double lastColumn = std::min(std::ceil(right), static_cast<double>(m_dense.size()));
+            for (double c = std::max(0.0, std::floor(left)); c < lastColumn; ++c)
+                litNs[static_cast<std::size_t>(c)] += (std::min(right, c + 1) - std::max(left, c)) * m_nsPerPixel;
+        });
+        const std::size_t classes = m_levels.classes().size();
+        m_lit.assign(m_dense.size(), 0);
+        for (std::size_t c = 0; c < m_lit.size(); ++c) {
+            double busyNs = 0;
+            for (std::size_t i = 0; i < classes; ++i)
+                busyNs += m_busyNs[c * classes + i];
+            m_lit[c] = litNs[c] > 0 && litNs[c] >= busyNs / 2 ? 1 : 0;
         }
     }
 
@@ -215,6 +238,7 @@ private:
         const std::vector<std::size_t>& classes = m_levels.classes();
         using Tops = std::array<int, sim::kOpClassCount>; // of the slices, in quanta from below, by place in `classes`
         Tops open{};
+        bool openLit = false;
         std::size_t openedAt = 0;
         const auto flush = [&](std::size_t until) {
             const float left = m_lane.left + static_cast<float>(openedAt);
@@ -224,7 +248,7 @@ private:
                 if (open[i] > below)
                     m_canvas.fillRect({left, m_lane.bottom - kQuantum * static_cast<float>(open[i]), right,
                                        m_lane.bottom - kQuantum * static_cast<float>(below)},
-                                      m_scene.colors.fills[classes[i]]);
+                                      (openLit ? m_scene.colors.ownFills : m_scene.colors.fills)[classes[i]]);
                 below = open[i];
             }
         };
@@ -238,9 +262,11 @@ private:
                     tops[i] = static_cast<int>(sum * quantaPerNs + kHalf);
                 }
             }
-            if (tops != open) {
+            const bool lit = !m_lit.empty() && m_lit[column] != 0;
+            if (tops != open || lit != openLit) {
                 flush(column);
                 open = tops;
+                openLit = lit;
                 openedAt = column;
             }
         }
@@ -258,6 +284,7 @@ private:
     std::array<std::size_t, sim::kOpClassCount> m_slotOfClass{}; ///< place of a class among those of the track
     Rect m_lane, m_clip;
     std::vector<std::uint8_t> m_dense; ///< [pixel column] holds narrow spans
+    std::vector<std::uint8_t> m_lit;   ///< [pixel column] in its own colours while others step back; empty: none
     std::vector<double> m_busyNs;      ///< [pixel column][class of the track]; right where dense
     std::vector<Wide> m_wide;
 };

@@ -61,10 +61,17 @@ void LinkPainter::criticalPath()
     std::vector<Point> points;
     constexpr float kBeyond = 8; ///< pixels drawn outside the window, where the clip cuts
     const auto clamped = [&](std::int64_t ns) { return std::clamp(x(ns), m_rows.left - kBeyond, m_rows.right + kBeyond); };
+    const auto flush = [&] {
+        if (points.size() > 1)
+            stroke(points, m_theme.selection);
+        points.clear();
+    };
     for (auto step = first; step != steps.end() && step->beginNs <= endNs; ++step) {
         const Rect lane = m_scene.laneOf(step->track);
-        if (lane.height() <= 0)
-            continue; // filtered out: the line goes on to the next row that is shown
+        if (lane.height() <= 0) { // its row is filtered out: the line ends here, and goes on where a row is shown again
+            flush();
+            continue;
+        }
         const float y = lane.bottom;
         const float left = clamped(step->beginNs), right = clamped(step->endNs);
         const bool sameLane = !points.empty() && points.back().y == y;
@@ -78,9 +85,7 @@ void LinkPainter::criticalPath()
         points.push_back({left, y});
         points.push_back({right, y});
     }
-    if (points.size() < 2)
-        return;
-    stroke(points, m_theme.selection);
+    flush();
 }
 
 /// Arrows of the span in focus: from what it needs in the colour of outlines, to what it feeds in the accent.

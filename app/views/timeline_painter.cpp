@@ -12,11 +12,6 @@ namespace {
 
 constexpr float kTickPixels = 96;
 
-std::uint64_t keyOf(std::uint32_t track, std::size_t span)
-{
-    return static_cast<std::uint64_t>(track) << 32U | span;
-}
-
 /// The rows, what lies over them, and the whole trace in small.
 class Painter {
 public:

@@ -32,15 +32,24 @@ public:
     SpanSet() = default;
     explicit SpanSet(std::vector<SpanRef>);
     bool contains(std::uint32_t track, std::size_t span) const;
+    /// f(span) for those of a track in [begin, end).
+    template <typename F>
+    void forSpans(std::uint32_t track, std::size_t begin, std::size_t end, F f) const
+    {
+        auto key = std::lower_bound(m_keys.begin(), m_keys.end(), keyOf(track, begin));
+        for (; key != m_keys.end() && *key < keyOf(track, end); ++key)
+            f(static_cast<std::size_t>(*key & 0xFFFFFFFFU));
+    }
 
 private:
+    static std::uint64_t keyOf(std::uint32_t track, std::size_t span) { return static_cast<std::uint64_t>(track) << 32U | span; }
     std::vector<std::uint64_t> m_keys;
 };
 
 /// What is drawn with, by span kind and by class: pale where the class does not count or other spans are lit.
 struct TimelineColors {
     std::vector<KindColors> own, shown; ///< [kind]
-    std::array<Color, sim::kOpClassCount> fills{};
+    std::array<Color, sim::kOpClassCount> ownFills{}, fills{};
 };
 
 struct TimelineScene {

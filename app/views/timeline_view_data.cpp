@@ -15,12 +15,12 @@ namespace {
 constexpr float kPointedSpan = 2;        ///< pixels from which a span can be pointed at
 constexpr float kFiltered = 0.84F;       ///< of the canvas's colour in spans whose class does not count
 constexpr float kSteppedBack = 0.66F;    ///< the same while others are lit
-constexpr std::size_t kMostSums = 60000; ///< of a track over a stretch of time, for one picture of shares
+constexpr std::size_t kMostSums = 30000; ///< of a track over a stretch of time, for one picture of shares
 
 /// As many columns as can be seen, and as few as can be summed within a frame.
 std::int64_t columnsFor(float width, std::size_t rows)
 {
-    constexpr std::size_t kFewest = 48;
+    constexpr std::size_t kFewest = 24;
     const auto seen = static_cast<std::size_t>(std::max(0.0F, width / 2));
     return static_cast<std::int64_t>(std::min(seen, std::max(kFewest, kMostSums / std::max<std::size_t>(rows, 1))));
 }
@@ -163,6 +163,7 @@ void TimelineView::Data::prepareColors()
     coloredFor = {selection.classes, others};
     colors.own = model->colors(theme);
     colors.shown = colors.own;
+    colors.ownFills = theme.opClass;
     const auto paleness = [&](sim::OpClass c) { return !selection.shows(c) ? kFiltered : others ? kSteppedBack : 0.0F; };
     for (std::size_t k = 0; k < colors.shown.size(); ++k)
         if (const float share = paleness(model->trace().kinds[k].opClass); share > 0) {

@@ -10,11 +10,11 @@ namespace {
 
 constexpr float kHighestLane = 28, kHighestRow = 76;
 constexpr float kLowestSparkline = 16, kHighestSparkline = 36;
-constexpr float kLowestLane = 15, kHighestManyLane = 22; ///< where a row has several lanes
-constexpr float kThinLane = 0.6F, kLowestThinLane = 12;  ///< share of a full lane, and pixels: of communication
-constexpr float kHeaderRow = 18, kHeaderGap = 3;         ///< of a group
-constexpr float kBelowPinned = 7;                        ///< holds the line below pinned rows
-constexpr float kMostPinned = 0.6F;                      ///< of the view
+constexpr float kLowestLane = 15, kHighestManyLane = 22;                 ///< where a row has several lanes
+constexpr float kThinLane = 0.6F, kLowestThinLane = 12;                  ///< share of a full lane, and pixels: of communication
+constexpr float kHeaderRow = 18, kHighestHeaderRow = 32, kHeaderGap = 3; ///< of a group
+constexpr float kBelowPinned = 7;                                        ///< holds the line below pinned rows
+constexpr float kMostPinned = 0.6F;                                      ///< of the view
 
 double niceStep(double atLeast)
 {
@@ -116,6 +116,7 @@ RowStack stackRows(const std::vector<RowNeed>& needs, float height, float lowest
     RowStack stack;
     if (needs.empty())
         return stack;
+    const float whole = height;
     float full = 0, thin = 0, rows = 0;
     bool single = true;
     for (const RowNeed& need : needs) {
@@ -143,12 +144,16 @@ RowStack stackRows(const std::vector<RowNeed>& needs, float height, float lowest
     }
     sparkline = sparkline < kLowestSparkline ? 0 : std::floor(std::min(sparkline, kHighestSparkline));
     const float view = height;
+    // Nothing but closed groups: they may take the room there is.
+    const float headerRow =
+        rows > 0 ? kHeaderRow
+                 : std::floor(std::clamp(whole / static_cast<float>(needs.size()) - kHeaderGap, kHeaderRow, kHighestHeaderRow));
     for (const RowNeed& need : needs) {
         RowPlace row{.top = stack.height, .laneHeight = laneHeight};
         if (need.header) {
-            row.laneHeight = kHeaderRow;
+            row.laneHeight = headerRow;
             row.fullLanes = 1;
-            row.bottom = row.top + kHeaderRow;
+            row.bottom = row.top + headerRow;
             stack.height = row.bottom + kHeaderGap;
         } else {
             row.thinHeight = thinHeight;

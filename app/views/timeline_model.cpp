@@ -197,28 +197,32 @@ std::int64_t TimelineModel::endNs(SpanRef ref) const
 
 std::array<double, sim::kOpClassCount> TimelineModel::shares(std::int64_t beginNs, std::int64_t endNs) const
 {
-    return shares(m_allRows, beginNs, endNs);
+    return shares(m_allRows, std::array{beginNs, endNs}).front();
 }
 
-std::array<double, sim::kOpClassCount> TimelineModel::shares(const std::vector<int>& rows, std::int64_t beginNs,
-                                                             std::int64_t endNs) const
+std::vector<std::array<double, sim::kOpClassCount>> TimelineModel::shares(const std::vector<int>& rows,
+                                                                          std::span<const std::int64_t> edgesNs) const
 {
-    std::array<double, sim::kOpClassCount> sum{};
+    std::vector<std::array<double, sim::kOpClassCount>> sums(edgesNs.size() - 1);
+    std::vector<sim::BusyByClass> busy(sums.size());
     double ranks = 0;
     for (const int row : rows) {
         const auto i = static_cast<std::size_t>(row);
         if (m_rows[i].tracks.empty())
             continue;
         const double weight = m_trace->processes[i].multiplicity;
-        const sim::BusyByClass busy = m_busy[m_rows[i].tracks.front()]->busyNs(beginNs, endNs);
-        for (std::size_t c = 0; c < busy.size(); ++c)
-            sum[c] += weight * static_cast<double>(busy[c]);
+        const std::uint32_t track = m_rows[i].tracks.front();
+        m_busy[track]->columns(edgesNs, busy);
+        for (std::size_t s = 0; s < sums.size(); ++s)
+            for (const std::size_t c : m_levels[track].classes())
+                sums[s][c] += weight * static_cast<double>(busy[s][c]);
         ranks += weight;
     }
-    if (const double whole = ranks * static_cast<double>(endNs - beginNs); whole > 0)
-        for (double& share : sum)
-            share /= whole;
-    return sum;
+    for (std::size_t s = 0; s < sums.size(); ++s)
+        if (const double whole = ranks * static_cast<double>(edgesNs[s + 1] - edgesNs[s]); whole > 0)
+            for (double& share : sums[s])
+                share /= whole;
+    return sums;
 }
 
 std::vector<std::string> TimelineModel::spanLabels(std::uint32_t trackIndex, std::size_t span) const

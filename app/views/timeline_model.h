@@ -11,6 +11,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -53,8 +54,10 @@ public:
     const CounterLevels& counter(std::size_t index) const { return m_counters[index]; }
     /// Busy time of all rows' first lanes, each counted as often as it has ranks, as shares of the range.
     std::array<double, sim::kOpClassCount> shares(std::int64_t beginNs, std::int64_t endNs) const;
-    /// The same of some rows.
-    std::array<double, sim::kOpClassCount> shares(const std::vector<int>& rows, std::int64_t beginNs, std::int64_t endNs) const;
+    /// The same of some rows, for each stretch between two edges.
+    std::vector<std::array<double, sim::kOpClassCount>> shares(const std::vector<int>& rows,
+                                                               std::span<const std::int64_t> edgesNs) const;
+    const std::vector<int>& allRows() const { return m_allRows; }
 
     int rowOf(std::uint32_t track) const { return m_trace->tracks[track].process; }
     /// The row that stands for a rank, -1 if none.

@@ -299,18 +299,23 @@ Rect TimelineScene::laneOf(std::uint32_t track) const
 
 void paintShares(Canvas& canvas, const ShareColumns& columns, Rect area, const std::array<Color, sim::kOpClassCount>& fills)
 {
-    const float step = area.width() / static_cast<float>(columns.size());
-    for (std::size_t i = 0; i < columns.size(); ++i) {
-        float bottom = area.bottom;
-        const float left = area.left + step * static_cast<float>(i);
-        for (std::size_t c = 0; c < columns[i].size(); ++c) {
-            const float height = area.height() * static_cast<float>(columns[i][c]);
-            if (height <= 0)
-                continue;
-            canvas.fillRect({left, bottom - height, left + step, bottom}, fills[c]);
-            bottom -= height;
+    if (columns.empty() || area.height() <= 0)
+        return;
+    constexpr float kQuantum = 0.5F;
+    ColumnStacks stacks{.area = area,
+                        .columnWidth = area.width() / static_cast<float>(columns.size()),
+                        .quantum = kQuantum,
+                        .colors = {fills.begin(), fills.end()},
+                        .tops = {}};
+    const double quanta = static_cast<double>(area.height() / kQuantum);
+    for (const auto& column : columns) {
+        double sum = 0;
+        for (const double share : column) {
+            sum += share;
+            stacks.tops.push_back(static_cast<std::uint16_t>(std::lround(std::min(sum, 1.0) * quanta)));
         }
     }
+    canvas.stacks(stacks);
 }
 
 void paintTimeline(Canvas& canvas, const TimelineScene& scene)

@@ -12,17 +12,25 @@
 namespace app {
 namespace {
 
-constexpr float kPointedSpan = 2;        ///< pixels from which a span can be pointed at
-constexpr float kFiltered = 0.84F;       ///< of the canvas's colour in spans whose class does not count
-constexpr float kSteppedBack = 0.66F;    ///< the same while others are lit
-constexpr std::size_t kMostSums = 30000; ///< of a track over a stretch of time, for one picture of shares
+constexpr float kPointedSpan = 2;     ///< pixels from which a span can be pointed at
+constexpr float kFiltered = 0.84F;    ///< of the canvas's colour in spans whose class does not count
+constexpr float kSteppedBack = 0.66F; ///< the same while others are lit
+constexpr std::size_t kFewestColumns = 48;
+constexpr std::size_t kMostSums = 250000; ///< of a row over a stretch of time, for one picture of shares
 
-/// As many columns as can be seen, and as few as can be summed within a frame.
-std::int64_t columnsFor(float width, std::size_t rows)
+/// Of [beginNs, endNs): as many stretches as can be seen on so many pixels, and as few as can be summed within a frame. Each
+/// takes some time.
+std::vector<std::int64_t> edgesFor(double beginNs, double endNs, float width, std::size_t rows)
 {
-    constexpr std::size_t kFewest = 24;
-    const auto seen = static_cast<std::size_t>(std::max(0.0F, width / 2));
-    return static_cast<std::int64_t>(std::min(seen, std::max(kFewest, kMostSums / std::max<std::size_t>(rows, 1))));
+    const auto seen = static_cast<std::size_t>(std::max(1.0F, width / 2));
+    const std::size_t columns = std::min(seen, std::max<std::size_t>(kFewestColumns, kMostSums / std::max<std::size_t>(rows, 1)));
+    std::vector<std::int64_t> edges;
+    for (std::size_t c = 0; c <= columns; ++c) {
+        const std::int64_t edge =
+            std::llround(beginNs + (endNs - beginNs) * static_cast<double>(c) / static_cast<double>(columns));
+        edges.push_back(edges.empty() ? edge : std::max(edges.back() + 1, edge));
+    }
+    return edges;
 }
 
 } // namespace
@@ -123,12 +131,10 @@ void TimelineView::Data::arrange()
 void TimelineView::Data::prepareOverview()
 {
     overview.clear();
-    const TimelineFrame f = frame();
-    const std::int64_t length = model->trace().endNs, columns = columnsFor(f.overview.width(), model->rows().size());
-    if (f.overview.height() <= 0 || length <= 0)
-        return;
-    for (std::int64_t c = 0; c < columns; ++c)
-        overview.push_back(model->shares(length * c / columns, std::max(length * c / columns + 1, length * (c + 1) / columns)));
+    const Rect area = frame().overview;
+    const auto length = static_cast<double>(model->trace().endNs);
+    if (area.height() > 0 && length > 0)
+        overview = model->shares(model->allRows(), edgesFor(0, length, area.width(), model->rows().size()));
 }
 
 /// Of the groups in sight, over the window.
@@ -139,19 +145,14 @@ void TimelineView::Data::prepareStrips()
     stripsOf = window;
     if (strips.empty())
         return;
+    const std::vector<std::int64_t> edges = edgesFor(window.beginNs, window.endNs, frame().rows.width(), model->rows().size());
     scene().forLinesInSight([&](int line) {
         const RowLine& what = arrangement.lines[static_cast<std::size_t>(line)];
-        if (!what.isHeader() || !strips[static_cast<std::size_t>(what.group)].empty())
+        if (!what.isHeader())
             return;
-        const std::vector<int>& rows = arrangement.groups[static_cast<std::size_t>(what.group)].rows;
-        const auto columns = columnsFor(frame().rows.width(), rows.size() * arrangement.groups.size());
-        ShareColumns& strip = strips[static_cast<std::size_t>(what.group)];
-        const auto edge = [&](std::int64_t column) {
-            return static_cast<std::int64_t>(
-                std::llround(window.beginNs + window.span() * static_cast<double>(column) / static_cast<double>(columns)));
-        };
-        for (std::int64_t c = 0; c < columns; ++c)
-            strip.push_back(model->shares(rows, edge(c), std::max(edge(c) + 1, edge(c + 1))));
+        const auto group = static_cast<std::size_t>(what.group);
+        if (strips[group].empty())
+            strips[group] = model->shares(arrangement.groups[group].rows, edges);
     });
 }
 
@@ -372,7 +373,7 @@ std::string TimelineView::Data::tooltip() const
             share[c] = static_cast<double>(busy[c]) / whole;
     } else {
         const int group = arrangement.lines[static_cast<std::size_t>(line)].group;
-        share = model->shares(arrangement.groups[static_cast<std::size_t>(group)].rows, begin, end);
+        share = model->shares(arrangement.groups[static_cast<std::size_t>(group)].rows, std::array{begin, end}).front();
     }
     std::string text;
     double sum = 0;

@@ -51,9 +51,35 @@ constexpr Command kCommands[]{
     {CommandId::focusSelection, navigate, canvas, "&Focus Selection", "F", "Frame what is selected; again: all", true,
      ViewCommand::focusSelection},
     {CommandId::fitAll, navigate, canvas, "Fit &All", "Home", "The whole picture", false, ViewCommand::fitAll},
+    {CommandId::viewBack, navigate, canvas, "View &Back", "Backspace", "The time range looked at before", false,
+     ViewCommand::viewBack},
+    {CommandId::viewForward, navigate, canvas, "View For&ward", "Shift+Backspace", "The time range come back from", false,
+     ViewCommand::viewForward},
     {CommandId::previous, navigate, canvas, "&Previous", ",", "Previous span in the row, or rank", true, ViewCommand::previous},
     {CommandId::next, navigate, canvas, "&Next", ".", "Next span in the row, or rank", false, ViewCommand::next},
-    {CommandId::mark, navigate, canvas, "&Mark", "M", "Mark the time range of the selection", false, ViewCommand::mark},
+    {CommandId::followBack, navigate, canvas, "Follow Backwards", "[", "The span that this one waited for", false,
+     ViewCommand::followBack},
+    {CommandId::followForward, navigate, canvas, "Follow Forwards", "]", "The span that waits for this one", false,
+     ViewCommand::followForward},
+    {CommandId::nextMatch, navigate, canvas, "Ne&xt Match", "F3 N", "The next span that was searched for", false,
+     ViewCommand::nextMatch},
+    {CommandId::previousMatch, navigate, canvas, "Pre&vious Match", "Shift+F3 Shift+N", "The one before it", false,
+     ViewCommand::previousMatch},
+    {CommandId::mark, navigate, canvas, "&Mark", "M", "Mark the selected range or the time cursor; again: take the mark away",
+     true, ViewCommand::mark},
+    {CommandId::keepRange, navigate, canvas, "&Keep Range", "Shift+M", "Mark the selected range, or that of the selected span",
+     false, ViewCommand::keepRange},
+    {CommandId::rangeOfSpan, navigate, canvas, "Rang&e of Span", "R", "Select the time range of the selected span", false,
+     ViewCommand::rangeOfSpan},
+    {CommandId::pinRow, navigate, canvas, "Pin Row", "P", "Keep the row in focus at the top, or let it go", true,
+     ViewCommand::pinRow},
+    {CommandId::groupRows, navigate, canvas, "Group Rows", "U", "By stage, node, replica …: the next way there is", false,
+     ViewCommand::groupRows},
+    {CommandId::sortRows, navigate, canvas, "&Sort Rows", "O", "By rank, by busy time, by end", false, ViewCommand::sortRows},
+    {CommandId::filterRows, navigate, canvas, "Only Selected Rows", "L", "Rows of the selected ranks, or all", false,
+     ViewCommand::filterRows},
+    {CommandId::criticalPath, navigate, canvas, "Cri&tical Path", "X", "What made the step as long as it is, or all alike", false,
+     ViewCommand::criticalPath},
     {CommandId::clear, navigate, canvas, "&Clear Selection", "Esc", "Select nothing", false, ViewCommand::clear},
     {CommandId::goToRank, navigate, window, "&Go to Rank…", "/", "Type a rank's number to select it", true},
     {CommandId::selectTpGroup, navigate, canvas, "Select Tensor Group", "T", "All ranks of the rank's tensor-parallel group",
@@ -184,6 +210,7 @@ const Command* canvasCommand(const QKeyEvent& event)
     if (event.modifiers() & (Qt::ControlModifier | Qt::AltModifier | Qt::MetaModifier))
         return nullptr;
     const int position = positionOf(event);
+    const QKeySequence pressed(static_cast<int>(event.modifiers() & Qt::ShiftModifier) | event.key());
     const Command* byLetter = nullptr;
     for (const Command& c : kCommands) {
         if (c.scope != canvas)
@@ -191,8 +218,12 @@ const Command* canvasCommand(const QKeyEvent& event)
         if (position != 0 && c.position == position)
             return &c;
         const auto keys = shortcutsOf(c);
-        const bool letterMatches =
-            std::any_of(keys.begin(), keys.end(), [&](const QKeySequence& s) { return s[0].key() == event.key(); });
+        const bool withShift = keys.contains(pressed) && (event.modifiers() & Qt::ShiftModifier) != 0;
+        if (withShift)
+            return &c;
+        const bool letterMatches = std::any_of(keys.begin(), keys.end(), [&](const QKeySequence& s) {
+            return s[0].key() == event.key() && (s[0].keyboardModifiers() & Qt::ShiftModifier) == 0;
+        });
         // A key that is meant by place does not also answer to its letter elsewhere.
         const bool meantByPlace = position != 0 && c.position != 0 && event.key() >= Qt::Key_A && event.key() <= Qt::Key_Z;
         if (letterMatches && !meantByPlace)

@@ -43,9 +43,22 @@ enum class CommandId {
     stepDown,
     focusSelection,
     fitAll,
+    viewBack,
+    viewForward,
     previous,
     next,
+    followBack,
+    followForward,
+    nextMatch,
+    previousMatch,
     mark,
+    keepRange,
+    rangeOfSpan,
+    pinRow,
+    groupRows,
+    sortRows,
+    filterRows,
+    criticalPath,
     clear,
     goToRank,
     selectTpGroup,
@@ -119,7 +132,8 @@ const Command& command(CommandId);
 QList<QKeySequence> shortcutsOf(const Command&);
 /// Text without mnemonic and dots.
 QString plainText(const Command&);
-/// The canvas command of a key: by position where the platform tells it (W/A/S/D lie the same on every keyboard), else by letter.
+/// The canvas command of a key: with Shift where one is meant so, else by position where the platform tells it (W/A/S/D lie the
+/// same on every keyboard), else by letter.
 const Command* canvasCommand(const QKeyEvent&);
 
 } // namespace app

@@ -17,11 +17,14 @@ struct Gesture {
     const char *keys, *what;
 };
 /// What the mouse does in the pictures; keys come from the command table.
-constexpr std::array<Gesture, 6> kGestures{{{"Wheel", "Scroll the rows"},
+constexpr std::array<Gesture, 9> kGestures{{{"Wheel", "Scroll the rows"},
                                             {"Ctrl+Wheel", "Zoom at the pointer"},
                                             {"Shift+Wheel", "Pan in time"},
                                             {"Left drag", "Select a time range and read its length"},
                                             {"Right or Shift+drag", "Pan"},
+                                            {"Middle drag", "Zoom to what is dragged over"},
+                                            {"Ctrl+Click", "Add a rank to the selected ones"},
+                                            {"Alt+Click on a class", "Show only this class"},
                                             {"Double click", "Frame what is under the pointer"}}};
 
 void addLine(QGridLayout& grid, const QString& keys, const QString& what)

@@ -1,5 +1,6 @@
 #include "app/shell/application.h"
 
+#include "app/canvas/figure.h"
 #include "app/shell/command_line.h"
 #include "app/shell/live_panel.h"
 #include "app/shell/main_window.h"

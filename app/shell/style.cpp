@@ -274,6 +274,8 @@ const Theme& themeFor(ThemeChoice choice)
 {
     // Asked once, before the program's own palette hides the desktop's.
     static const bool systemIsDark = QGuiApplication::palette().color(QPalette::Window).lightness() < 128;
+    if (choice == ThemeChoice::highContrast)
+        return highContrastTheme();
     const bool dark = choice == ThemeChoice::dark || (choice == ThemeChoice::system && systemIsDark);
     return dark ? darkTheme() : lightTheme();
 }

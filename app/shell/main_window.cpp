@@ -35,7 +35,6 @@ constexpr int kFormWidth = 324, kDetailsWidth = 308, kNarrowestDock = 292;
 const QString kGeometryKey = QStringLiteral("window/geometry");
 const QString kDocksKey = QStringLiteral("window/docks");
 const QString kPicturesKey = QStringLiteral("window/pictures");
-const QString kThemeKey = QStringLiteral("view/theme");
 
 /// The one scenario file that is being dragged; empty if it is something else.
 QString draggedFile(const QMimeData* mime)
@@ -198,11 +197,16 @@ void MainWindow::connectParts()
     connect(m_workspace, &Workspace::picturesChanged, this, &MainWindow::updatePictureActions);
     connect(m_workspace, &Workspace::selectionChanged, &m_selectionTimer, qOverload<>(&QTimer::start));
 
-    connect(m_gallery, &GalleryPage::openRequested, this,
-            [this](const QString& path) { m_playsNext = openFile(path).empty() && !m_options.reproducible; });
+    connect(m_gallery, &GalleryPage::openRequested, this, [this](const QString& path) {
+        m_playsNext = openFile(path).empty() && !m_options.reproducible && !m_settings.reduceMotion;
+    });
     connect(m_gallery, &GalleryPage::demoRequested, this, &MainWindow::startDemo);
     connect(m_gallery, &GalleryPage::openOtherRequested, this, &MainWindow::chooseFile);
     connect(m_gallery, &GalleryPage::recoverRequested, this, &MainWindow::recover);
+    connect(&m_traceExport, &TraceExport::finished, this, [this](const QString& path, const QString& failure) {
+        failure.isEmpty() ? tellSaved(path) : tellNotSaved(path, failure);
+        updateActions();
+    });
     connect(m_gallery, &GalleryPage::discardRequested, this, &MainWindow::discard);
     for (const auto& [dock, id] : {std::pair{m_formDock, CommandId::showForm}, {m_detailsDock, CommandId::showDetails}}) {
         connect(dock, &QDockWidget::visibilityChanged, this, [this, dock = dock, id = id] {
@@ -289,8 +293,11 @@ void MainWindow::showWorkspace()
 
 void MainWindow::refreshGallery()
 {
-    if (m_gallery->isEmpty())
-        m_gallery->setEntries(readGallery(findScenarios(m_session.catalogue()), m_session.catalogue()));
+    if (m_gallery->isEmpty()) {
+        auto entries = readGallery(findScenarios(m_session.catalogue()), m_session.catalogue());
+        auto sections = sectionsOf(entries, m_session.catalogue().assets());
+        m_gallery->setEntries(std::move(entries), std::move(sections));
+    }
     if (m_options.reproducible)
         return;
     m_gallery->setRecentFiles(recentFiles());
@@ -319,6 +326,7 @@ void MainWindow::sessionOpened()
     m_actionTrace.reset();
     m_requested.reset();
     m_comparedTo.reset();
+    m_showsViewNext = true;
     editOrder(false);
     m_workspace->startAnew();
     m_details->setSimulation(nullptr, std::nullopt);
@@ -362,6 +370,8 @@ void MainWindow::showResult(const SimulationPtr& simulation, const TracePtr& act
     editOrder(false); // what was edited is the order of another step
     m_workspace->setResult(simulation, actions);
     m_details->setSimulation(simulation, m_comparedTo);
+    if (std::exchange(m_showsViewNext, false))
+        applyViewState();
     if (action(CommandId::showKernels)->isChecked())
         showKernels(true);
     if (std::exchange(m_playsNext, false)) // the first thing to see of a scenario is that it moves
@@ -495,33 +505,31 @@ void MainWindow::dropEvent(QDropEvent* event)
 void MainWindow::readSettings()
 {
     resize(kUsualSize.boundedTo(screen()->availableSize()));
-    m_themeChoice = m_options.theme.value_or(ThemeChoice::light);
+    Settings settings;
+    settings.theme = ThemeChoice::light;
     if (!m_options.reproducible) {
-        const QSettings settings = userSettings();
-        restoreGeometry(settings.value(kGeometryKey).toByteArray());
-        m_dockState = settings.value(kDocksKey).toByteArray();
-        m_workspace->restoreLayout(settings.value(kPicturesKey).toByteArray());
-        const QString theme = settings.value(kThemeKey).toString();
-        m_themeChoice = m_options.theme.value_or(theme == QLatin1String("dark")    ? ThemeChoice::dark
-                                                 : theme == QLatin1String("light") ? ThemeChoice::light
-                                                                                   : ThemeChoice::system);
+        const QSettings file = userSettings();
+        restoreGeometry(file.value(kGeometryKey).toByteArray());
+        m_dockState = file.value(kDocksKey).toByteArray();
+        m_workspace->restoreLayout(file.value(kPicturesKey).toByteArray());
+        settings = app::readSettings();
     }
-    setThemeChoice(m_themeChoice);
+    settings.theme = m_options.theme.value_or(settings.theme);
+    applySettings(settings);
 }
 
 void MainWindow::writeSettings()
 {
     if (m_options.reproducible)
         return;
-    QSettings settings = userSettings();
-    settings.setValue(kGeometryKey, saveGeometry());
-    settings.setValue(kDocksKey, isWorkspaceShown() ? saveState() : m_dockState);
-    settings.setValue(kPicturesKey, m_workspace->saveLayout());
-    if (!m_options.theme) {
-        settings.setValue(kThemeKey, m_themeChoice == ThemeChoice::dark    ? QStringLiteral("dark")
-                                     : m_themeChoice == ThemeChoice::light ? QStringLiteral("light")
-                                                                           : QStringLiteral("system"));
-    }
+    QSettings file = userSettings();
+    file.setValue(kGeometryKey, saveGeometry());
+    file.setValue(kDocksKey, isWorkspaceShown() ? saveState() : m_dockState);
+    file.setValue(kPicturesKey, m_workspace->saveLayout());
+    Settings settings = m_settings;
+    if (m_options.theme) // for this run only
+        settings.theme = app::readSettings().theme;
+    app::writeSettings(settings);
 }
 
 } // namespace app

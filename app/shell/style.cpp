@@ -108,6 +108,7 @@ QFrame[role="transport"] { background: @panel; border-top: 1px solid @border; }
 QFrame[role="transport"] QComboBox { border: none; background: transparent; color: @muted; min-height: 18px; padding: 1px 4px; }
 QLabel[role="time"] { color: @muted; font-size: 12px; }
 QFrame[role="notice"] { background: @window; border-bottom: 1px solid @border; }
+QFrame[role="panel"] { background: @panel; border-left: 1px solid @border; }
 QFrame[role="side"] { background: @panel; border-right: 1px solid @border; }
 QFrame[role="page"] { background: @window; }
 

@@ -243,6 +243,33 @@ void Workspace::selectRank(int rank)
     selectionChangedBy(nullptr);
 }
 
+void Workspace::selectSpan(SpanRef span)
+{
+    if (!exists(m_trace, span))
+        return;
+    const sim::Track& track = m_trace->tracks[span.track];
+    m_selection.selectedSpan = span;
+    m_selection.cursorNs = track.startNs[span.span];
+    setPictureVisible(Picture::timeline, true);
+    canvas(Picture::timeline).runCommand(ViewCommand::focusSelection);
+    selectionChangedBy(nullptr);
+}
+
+StepView& Workspace::upToDateView(Picture picture)
+{
+    bringUpToDate(at(picture));
+    return view(picture);
+}
+
+Picture Workspace::lastUsedPicture() const
+{
+    const auto used = std::find_if(m_pictures.begin(), m_pictures.end(), [&](const Shown& s) { return s.canvas == m_lastUsed; });
+    if (used != m_pictures.end() && isPictureVisible(used->picture))
+        return used->picture;
+    const auto shown = std::find_if(m_pictures.begin(), m_pictures.end(), [](const Shown& s) { return !s.dock->isHidden(); });
+    return shown == m_pictures.end() ? Picture::grid : shown->picture;
+}
+
 void Workspace::setCursor(std::int64_t ns)
 {
     m_selection.cursorNs = ns;

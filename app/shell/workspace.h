@@ -48,6 +48,7 @@ public:
     const TracePtr& trace() const { return m_trace; }
     void setSelection(const Selection&); ///< what does not exist in this step is left out
     void selectRank(int rank);
+    void selectSpan(SpanRef); ///< and shows it on the timeline
     /// What the pointer is over, else the dragged time range, in a line; empty for nothing.
     QString pointedText() const;
 
@@ -63,6 +64,8 @@ public:
     void showOnly(Picture);
     CanvasWidget& canvas(Picture picture) const { return *at(picture).canvas; }
     StepView& view(Picture picture) { return *at(picture).view; }
+    StepView& upToDateView(Picture); ///< knows the step even if nobody sees it
+    Picture lastUsedPicture() const; ///< of those that are shown
     TimelineView& timeline();
 
     QByteArray saveLayout() const;

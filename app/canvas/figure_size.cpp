@@ -16,7 +16,7 @@ constexpr double kSmallestPrint = 7;                            // points
 constexpr double kPaperDotsPerInch = 600;                       // what journals ask of line art
 constexpr QSize kSlidePixels{1920, 1080};
 constexpr double kSlideScale = 2;               // text is read from far away
-constexpr double kLowest = 0.3, kHighest = 1.4; // height of a figure on paper for its width
+constexpr double kLowest = 0.5, kHighest = 1.4; // height of a figure on paper for its width
 
 double paperWidth(FigureSize size)
 {

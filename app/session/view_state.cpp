@@ -11,8 +11,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::array kKeys{"pictures", "lens",      "ranks",     "rank",    "range_ns",
-                           "window_ns", "cursor_ns", "classes", "detail"};
+constexpr std::array kKeys{"pictures", "lens", "ranks", "rank", "range_ns", "window_ns", "cursor_ns", "classes", "detail"};
 
 Json rangeJson(TimeRange range)
 {
@@ -42,8 +41,8 @@ public:
         readRanks(state);
         readRange("range_ns", state.range);
         readRange("window_ns", state.window);
-        if (const Json* cursor = find("cursor_ns"); expect("cursor_ns", cursor, cursor && isTime(*cursor),
-                                                           "a time is a whole number of nanoseconds, 0 or more"))
+        if (const Json* cursor = find("cursor_ns");
+            expect("cursor_ns", cursor, cursor && isTime(*cursor), "a time is a whole number of nanoseconds, 0 or more"))
             state.cursorNs = cursor->get<std::int64_t>();
         readClasses(state);
         const Json* detail = find("detail");
@@ -73,14 +72,8 @@ private:
             warn(pointer, *value, why);
         return value && good;
     }
-    static bool isTime(const Json& value)
-    {
-        return value.is_number_unsigned() || (value.is_number_integer() && value.get<std::int64_t>() >= 0);
-    }
-    bool isRank(const Json& value) const
-    {
-        return value.is_number_integer() && isTime(value) && value.get<std::int64_t>() < m_worldSize;
-    }
+    static bool isTime(const Json& value) { return value.is_number_integer() && value.get<std::int64_t>() >= 0; }
+    bool isRank(const Json& value) const { return isTime(value) && value.get<std::int64_t>() < m_worldSize; }
     std::string ranksThere() const { return "there are ranks 0 to " + std::to_string(m_worldSize - 1); }
 
     void readNames(const char* key, std::vector<std::string>& out)
@@ -96,8 +89,7 @@ private:
     }
     void readRanks(ViewState& state)
     {
-        if (const Json* ranks = find("ranks");
-            expect("ranks", ranks, ranks && ranks->is_array(), "a list of ranks is needed")) {
+        if (const Json* ranks = find("ranks"); expect("ranks", ranks, ranks && ranks->is_array(), "a list of ranks is needed")) {
             for (std::size_t i = 0; i < ranks->size(); ++i) {
                 const Json& rank = (*ranks)[i];
                 if (expect("ranks/" + std::to_string(i), &rank, isRank(rank), ranksThere()))
@@ -119,8 +111,7 @@ private:
     {
         const Json* range = find(key);
         const bool good = range && range->is_array() && range->size() == 2 && (*range)[0].is_number_integer() &&
-                          (*range)[1].is_number_integer() &&
-                          (*range)[0].get<std::int64_t>() < (*range)[1].get<std::int64_t>();
+                          (*range)[1].is_number_integer() && (*range)[0].get<std::int64_t>() < (*range)[1].get<std::int64_t>();
         if (expect(key, range, good, "a range is [begin, end] in nanoseconds, begin before end"))
             out = TimeRange{(*range)[0].get<std::int64_t>(), (*range)[1].get<std::int64_t>()};
     }

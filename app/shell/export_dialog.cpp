@@ -160,6 +160,8 @@ QWidget* ExportDialog::makeControls(const Words& words)
     m_format->addItem(tr("SVG, for the web and for editing"), static_cast<int>(FigureFormat::svg));
     m_format->addItem(tr("PDF, for papers"), static_cast<int>(FigureFormat::pdf));
     m_format->addItem(tr("PNG, pixels"), static_cast<int>(FigureFormat::png));
+    for (QDoubleSpinBox* box : {m_width, m_height})
+        box->setButtonSymbols(QAbstractSpinBox::NoButtons);
     m_title->setAccessibleName(tr("Title"));
     m_caption->setAccessibleName(tr("Caption"));
     m_caption->setTabChangesFocus(true);

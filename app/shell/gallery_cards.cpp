@@ -23,25 +23,27 @@ constexpr int kEntryRole = Qt::UserRole, kAboutRole = Qt::UserRole + 1;
 constexpr int kFrameMs = 33, kDwellMs = 140;
 constexpr double kPlaySeconds = 4; ///< that a step lasts in miniature
 
-/// Text in at most `lines` lines, the last one elided.
-void drawLines(QPainter& painter, const QRectF& area, const QString& text, int lines)
+/// Text in at most `lines` lines, the last one elided. Returns how many it took.
+int drawLines(QPainter& painter, const QRectF& area, const QString& text, int lines)
 {
     QTextLayout layout(text, painter.font());
     layout.beginLayout();
     const QFontMetricsF metrics(painter.font());
     double y = area.top();
-    for (int i = 0; i < lines; ++i) {
+    int drawn = 0;
+    for (; drawn < lines; ++drawn) {
         QTextLine line = layout.createLine();
         if (!line.isValid())
             break;
         line.setLineWidth(area.width());
-        const bool last = i == lines - 1;
+        const bool last = drawn == lines - 1;
         const QString part = last ? metrics.elidedText(text.mid(line.textStart()), Qt::ElideRight, area.width())
                                   : text.mid(line.textStart(), line.textLength());
         painter.drawText(QPointF(area.left(), y + metrics.ascent()), part.trimmed());
         y += metrics.height() + 1;
     }
     layout.endLayout();
+    return drawn;
 }
 
 /// "5.06 s a step · MFU 41.3 % · 71.2 of 80 GiB"
@@ -112,11 +114,13 @@ private:
         const QRectF text(picture.right() + 16, card.top() + 12, card.right() - picture.right() - 28, card.height() - 24);
         painter.setFont(uiFont(13, QFont::DemiBold));
         painter.setPen(toQColor(theme.text));
-        drawLines(painter, text, entry.name, 1);
+        const int nameLines = drawLines(painter, text, entry.name, 2);
         const QString numbers = plays ? m_list.keyNumbers() : QString();
         painter.setFont(uiFont(12));
         painter.setPen(toQColor(entry.scenario ? theme.mutedText : theme.error));
-        drawLines(painter, text.adjusted(0, 21, 0, 0), entry.summary, numbers.isEmpty() ? 3 : 2);
+        constexpr int kNameLine = 17, kBelowName = 4;
+        drawLines(painter, text.adjusted(0, nameLines * kNameLine + kBelowName, 0, 0), entry.summary,
+                  (numbers.isEmpty() ? 4 : 3) - nameLines);
         if (!entry.scenario)
             return;
         const auto drawBottomLine = [&](const QString& line, int above, Color color, QFont::Weight weight) {

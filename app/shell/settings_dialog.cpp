@@ -83,7 +83,7 @@ SettingsDialog::SettingsDialog(const Settings& settings, const QStringList& lang
     for (const int seconds : kAutosaveSeconds)
         m_autosave->addItem(seconds == 1 ? tr("1 second after a change") : tr("%1 seconds after a change").arg(seconds), seconds);
 
-    auto* usual = new QPushButton(tr("As Usual"));
+    auto* usual = new QPushButton(tr("Defaults"));
     usual->setToolTip(tr("Everything as it was when the program came"));
     usual->setAutoDefault(false);
     auto* close = new QPushButton(tr("Close"));

@@ -53,9 +53,7 @@ public:
         const std::string& cell = m_table.rows[static_cast<std::size_t>(index.row())][static_cast<std::size_t>(index.column())];
         if (role == Qt::DisplayRole)
             return QString::fromStdString(cell);
-        if (role == Qt::TextAlignmentRole)
-            return QVariant(Qt::AlignVCenter | (isNumber(cell) ? Qt::AlignRight : Qt::AlignLeft));
-        return {};
+        return role == Qt::TextAlignmentRole ? alignmentOf(cell) : QVariant();
     }
     QVariant headerData(int section, Qt::Orientation orientation, int role) const override
     {
@@ -63,10 +61,17 @@ public:
             return {};
         if (role == Qt::DisplayRole)
             return QString::fromStdString(m_table.header[static_cast<std::size_t>(section)]);
-        return role == Qt::TextAlignmentRole ? QVariant(Qt::AlignLeft | Qt::AlignVCenter) : QVariant();
+        // Over numbers it stands as they do.
+        const bool tells = role == Qt::TextAlignmentRole && !m_table.rows.empty();
+        return tells ? alignmentOf(m_table.rows.front()[static_cast<std::size_t>(section)]) : QVariant();
     }
 
 private:
+    static QVariant alignmentOf(const std::string& cell)
+    {
+        return QVariant(Qt::AlignVCenter | (isNumber(cell) ? Qt::AlignRight : Qt::AlignLeft));
+    }
+
     Table m_table;
 };
 
@@ -87,9 +92,11 @@ TableDialog::TableDialog(SimulationPtr simulation, TracePtr trace, const Selecti
     setRole(m_failure, "error");
     m_failure->setWordWrap(true);
     m_failure->hide();
+    setRole(m_view, "table");
     m_view->setModel(m_model);
     m_view->setAccessibleName(tr("Preview"));
     m_view->verticalHeader()->hide();
+    m_view->horizontalHeader()->setHighlightSections(false);
     m_view->verticalHeader()->setDefaultSectionSize(24);
     m_view->setShowGrid(false);
     m_view->setWordWrap(false);
@@ -144,7 +151,7 @@ void TableDialog::tableChanged()
     m_view->resizeColumnsToContents();
     constexpr int kWidestColumn = 380;
     for (int column = 0; column < m_model->columnCount({}); ++column)
-        m_view->setColumnWidth(column, std::min(m_view->columnWidth(column) + 12, kWidestColumn));
+        m_view->setColumnWidth(column, std::min(m_view->columnWidth(column), kWidestColumn));
     const auto rows = static_cast<std::int64_t>(table().rows.size());
     m_what->setText(rows == 1 ? tr("1 row: %1").arg(tr(info.what)) : tr("%1 rows: %2").arg(separated(rows), tr(info.what)));
     m_failure->hide();

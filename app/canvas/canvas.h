@@ -56,6 +56,18 @@ struct Node {
     bool selected = false;
 };
 
+/// Columns of equal width, side by side over an area; in each, bars of the same colours stacked from below. What a dense timeline
+/// is made of: hundreds of thousands of bars that are not worth a rectangle each.
+struct ColumnStacks {
+    Rect area;
+    float columnWidth = 1;
+    float quantum = 1;         ///< height of a unit of `tops`
+    std::vector<Color> colors; ///< [bar of a stack]
+    std::vector<std::uint16_t>
+        tops; ///< [column][bar]: where it ends, in quanta from below; as the one below it: it has no height
+    std::size_t columns() const { return colors.empty() ? 0 : tops.size() / colors.size(); }
+};
+
 class Canvas {
 public:
     virtual ~Canvas() = default;
@@ -68,6 +80,8 @@ public:
     virtual void line(Point from, Point to, Color, float thickness = 1, LineStyle = LineStyle::solid) = 0;
     virtual void polyline(const std::vector<Point>&, Color, float thickness = 1) = 0;
     virtual void fillConvex(const std::vector<Point>&, Color) = 0;
+    /// As rectangles, like neighbours joined, unless a canvas knows better.
+    virtual void stacks(const ColumnStacks&);
     /// `at` is the top left, top centre or top right of the text.
     virtual void text(Point at, std::string_view, Color, FontFace = FontFace::body, Align = Align::left) = 0;
     virtual float textWidth(std::string_view, FontFace = FontFace::body) = 0;

@@ -8,6 +8,7 @@
 #include <QPainter>
 #include <QScrollBar>
 #include <QStandardItemModel>
+#include <QStyle>
 #include <QStyledItemDelegate>
 #include <QTextLayout>
 
@@ -75,7 +76,8 @@ public:
     QSize sizeHint(const QStyleOptionViewItem&, const QModelIndex& index) const override
     {
         // The bar's width is always kept free, or cards would jump when it comes and goes.
-        const int width = m_list.width() - m_list.verticalScrollBar()->sizeHint().width() - 2;
+        const int width = m_list.maximumViewportSize().width() - m_list.verticalScrollBar()->sizeHint().width() -
+                          m_list.style()->pixelMetric(QStyle::PM_ScrollView_ScrollBarSpacing, nullptr, &m_list) - 2;
         if (!isCard(index))
             return {width, index.row() == 0 ? kFirstHeadingHeight : kHeadingHeight};
         return {width / std::max(1, width / kNarrowestCard), kCardHeight + kCardGap};

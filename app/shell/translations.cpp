@@ -6,14 +6,18 @@
 #include <QLocale>
 #include <QTranslator>
 
+#include <algorithm>
+
 namespace app {
 namespace {
 
 const QString kName = QStringLiteral("rankscope"), kBetween = QStringLiteral("_");
 
-QString folderIn(const QString& assets)
+/// With the assets of an installed program, beside the programs of a build.
+QStringList foldersOf(const QString& assets)
 {
-    return assets + QStringLiteral("/translations");
+    const QString folder = QStringLiteral("/translations");
+    return {assets + folder, QCoreApplication::applicationDirPath() + folder};
 }
 
 } // namespace
@@ -21,8 +25,11 @@ QString folderIn(const QString& assets)
 QStringList translationsIn(const QString& assets)
 {
     QStringList out;
-    for (const QString& file : QDir(folderIn(assets)).entryList({kName + kBetween + QStringLiteral("*.qm")}, QDir::Files))
-        out << QFileInfo(file).completeBaseName().mid(kName.size() + kBetween.size());
+    for (const QString& folder : foldersOf(assets)) {
+        for (const QString& file : QDir(folder).entryList({kName + kBetween + QStringLiteral("*.qm")}, QDir::Files))
+            out << QFileInfo(file).completeBaseName().mid(kName.size() + kBetween.size());
+    }
+    out.removeDuplicates();
     return out;
 }
 
@@ -31,13 +38,16 @@ void installTranslation(QCoreApplication& application, const QString& assets, co
     const QLocale locale = language.isEmpty() ? QLocale() : QLocale(language);
     const auto install = [&](const QString& name, const QString& folder) {
         auto* translator = new QTranslator(&application);
-        if (translator->load(locale, name, kBetween, folder))
+        if (translator->load(locale, name, kBetween, folder)) {
             QCoreApplication::installTranslator(translator);
-        else
-            delete translator;
+            return true;
+        }
+        delete translator;
+        return false;
     };
-    install(QStringLiteral("qtbase"), QLibraryInfo::path(QLibraryInfo::TranslationsPath)); // buttons of Qt's own dialogs
-    install(kName, folderIn(assets));
+    const QStringList folders = foldersOf(assets);
+    if (std::any_of(folders.begin(), folders.end(), [&](const QString& folder) { return install(kName, folder); }))
+        install(QStringLiteral("qtbase"), QLibraryInfo::path(QLibraryInfo::TranslationsPath)); // buttons of Qt's own dialogs
 }
 
 } // namespace app

@@ -1,4 +1,4 @@
-// The languages that the program speaks: assets/translations/rankscope_CODE.qm, made from the .ts files beside them.
+// The languages that the program speaks: rankscope_CODE.qm, which the build makes of assets/translations/rankscope_CODE.ts.
 #pragma once
 
 #include <QString>

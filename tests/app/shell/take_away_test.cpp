@@ -105,7 +105,6 @@ TEST_F(TakeAwayTest, EveryPictureInEverySizeAndThemeCanBeHad)
             boxes[2]->setCurrentIndex((picture + size) % boxes[2]->count());
             dialog->save(path("a.svg"));
             EXPECT_TRUE(contents(path("a.svg")).endsWith("</svg>\n")) << picture << " " << size;
-            EXPECT_FALSE(dialog->grab().isNull());
         }
     }
     dialog->reject();

@@ -12,7 +12,10 @@
 #include <QDirIterator>
 #include <QFile>
 #include <QMenuBar>
+#include <QProcess>
 #include <QRegularExpression>
+#include <QStandardPaths>
+#include <QTemporaryDir>
 #include <QTranslator>
 
 #include <gtest/gtest.h>
@@ -77,6 +80,29 @@ TEST(Translation, NoWidgetIsGivenAnUntranslatedText)
         }
     }
     EXPECT_EQ(untranslated.join(QLatin1Char('\n')).toStdString(), "");
+}
+
+TEST(Translation, ALanguageIsAFileBesideTheAssets)
+{
+    const QString lrelease = QStandardPaths::findExecutable(QStringLiteral("lrelease"),
+                                                            {QStringLiteral("/usr/lib/qt6/bin"), QStringLiteral("/usr/bin")});
+    if (lrelease.isEmpty())
+        GTEST_SKIP() << "lrelease (qt6-l10n-tools) is not installed";
+    const QTemporaryDir assets;
+    ASSERT_TRUE(QDir(assets.path()).mkdir(QStringLiteral("translations")));
+    QFile source(assets.filePath(QStringLiteral("translations/rankscope_de.ts")));
+    ASSERT_TRUE(source.open(QIODevice::WriteOnly));
+    source.write("<?xml version=\"1.0\"?><!DOCTYPE TS><TS version=\"2.1\" language=\"de\"><context><name>Commands</name>"
+                 "<message><source>&amp;Save</source><translation>&amp;Speichern</translation></message></context></TS>");
+    source.close();
+    ASSERT_EQ(QProcess::execute(lrelease, {QStringLiteral("-silent"), source.fileName()}), 0);
+    EXPECT_TRUE(translationsIn(assets.path()).contains(QStringLiteral("de")));
+    installTranslation(*QCoreApplication::instance(), assets.path(), QStringLiteral("de"));
+    EXPECT_EQ(textOf(command(CommandId::save)), QStringLiteral("&Speichern"));
+    EXPECT_EQ(textOf(command(CommandId::open)), QStringLiteral("&Open…")) << "what has no translation stays English";
+    for (QTranslator* translator : QCoreApplication::instance()->findChildren<QTranslator*>())
+        delete translator;
+    EXPECT_EQ(textOf(command(CommandId::save)), QStringLiteral("&Save"));
 }
 
 TEST(Translation, EnglishNeedsNoFiles)

@@ -66,7 +66,7 @@ QDockWidget { color: @muted; font-size: 11px; font-weight: 600; titlebar-close-i
 QDockWidget::close-button, QDockWidget::float-button { background: transparent; border: none; padding: 2px; icon-size: 12px; }
 QDockWidget::close-button:hover, QDockWidget::float-button:hover { background: @hover; border-radius: 3px; }
 QDockWidget::title { background: @panel; padding: 8px 16px 4px 16px; }
-QDockWidget[role="picture"] { font-size: 11px; }
+QDockWidget[role="picture"] { font-size: 12px; }
 QDockWidget[role="picture"]::title { padding: 5px 12px 3px 12px; }
 QMainWindow QTabBar { background: @panel; }
 QTabBar::tab { color: @muted; background: @panel; padding: 5px 12px; border: none; border-bottom: 2px solid transparent; font-size: 12px; }

@@ -95,9 +95,10 @@ private:
         const int left = area.left() + painter.fontMetrics().horizontalAdvance(title) + 14;
         painter.setFont(uiFont(12));
         painter.setPen(toQColor(m_list.m_theme->mutedText));
-        painter.drawText(
-            left, baseline,
-            painter.fontMetrics().elidedText(index.data(kAboutRole).toString(), Qt::ElideRight, area.right() - kCardGap - left));
+        // The heading says enough where there is no room for more.
+        const QString about = index.data(kAboutRole).toString();
+        if (painter.fontMetrics().horizontalAdvance(about) <= area.right() - kCardGap - left)
+            painter.drawText(left, baseline, about);
     }
     void paintCard(QPainter& painter, const QStyleOptionViewItem& option, const QModelIndex& index) const
     {

@@ -63,7 +63,7 @@ GalleryPage::GalleryPage(QWidget* parent)
 
     auto* heading = new QLabel(tr("Gallery"));
     setRole(heading, "heading");
-    m_search->setPlaceholderText(tr("Search by name, model, cluster, schedule, GPUs"));
+    m_search->setPlaceholderText(tr("Search names, models, schedules, GPUs"));
     m_search->setClearButtonEnabled(true);
     m_search->setMinimumWidth(160);
     m_search->setMaximumWidth(340);

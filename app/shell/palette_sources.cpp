@@ -47,10 +47,14 @@ std::vector<PaletteEntry> findFiles(const QString& typed, const QStringList& rec
         if (out.size() < kMostFiles && matchScore(QFileInfo(path).completeBaseName(), typed) >= 200) // a part of the name
             add(QFileInfo(path).completeBaseName(), QObject::tr("recent"), path);
     }
+    // What has it in its name comes before what has it in its model or its source.
     const std::size_t most = out.size() + kMostFiles;
-    for (const GalleryEntry& entry : gallery) {
-        if (out.size() < most && entry.matches(typed) && !recent.contains(entry.path))
-            add(entry.name, QObject::tr("gallery"), entry.path);
+    for (const bool inName : {true, false}) {
+        for (const GalleryEntry& entry : gallery) {
+            const bool isMatch = inName == entry.name.contains(typed, Qt::CaseInsensitive) && entry.matches(typed);
+            if (out.size() < most && isMatch && !recent.contains(entry.path))
+                add(entry.name, QObject::tr("gallery"), entry.path);
+        }
     }
     return out;
 }

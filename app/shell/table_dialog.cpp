@@ -82,7 +82,7 @@ TableDialog::TableDialog(SimulationPtr simulation, TracePtr trace, const Selecti
       m_failure(new QLabel)
 {
     setWindowTitle(tr("Export table"));
-    resize(860, 560);
+    resize(980, 600);
     for (const TableInfo& info : tables())
         m_tables->addItem(tr(info.title), QLatin1String(info.name));
     m_tables->setAccessibleName(tr("Table"));

@@ -66,8 +66,7 @@ Settings readSettings()
     const Settings usual;
     Settings out;
     out.theme = themeNamed(word(kThemeKey)).value_or(usual.theme);
-    out.sizePercent =
-        std::clamp(file.value(kSizeKey, usual.sizePercent).toInt(), kSmallestSizePercent, kLargestSizePercent);
+    out.sizePercent = std::clamp(file.value(kSizeKey, usual.sizePercent).toInt(), kSmallestSizePercent, kLargestSizePercent);
     out.navigation = valueOf(kNavigations, word(kNavigationKey)).value_or(usual.navigation);
     out.reduceMotion = file.value(kMotionKey, usual.reduceMotion).toBool();
     out.renderer = valueOf(kRenderers, word(kRendererKey)).value_or(usual.renderer);

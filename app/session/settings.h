@@ -23,10 +23,10 @@ struct Settings {
     ThemeChoice theme = ThemeChoice::system;
     int sizePercent = 100; ///< of text and controls; from the next start
     NavigationStyle navigation = NavigationStyle::perfetto;
-    bool reduceMotion = false;                ///< nothing moves by itself
-    Renderer renderer = Renderer::automatic;  ///< from the next start
-    int autosaveSeconds = 1;                  ///< after a change
-    QString language;                         ///< "de"; empty: as the desktop is; from the next start
+    bool reduceMotion = false;               ///< nothing moves by itself
+    Renderer renderer = Renderer::automatic; ///< from the next start
+    int autosaveSeconds = 1;                 ///< after a change
+    QString language;                        ///< "de"; empty: as the desktop is; from the next start
     bool operator==(const Settings&) const = default;
 };
 

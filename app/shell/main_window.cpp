@@ -15,10 +15,8 @@
 #include <QDockWidget>
 #include <QDragEnterEvent>
 #include <QFileInfo>
-#include <QGuiApplication>
 #include <QLabel>
 #include <QMimeData>
-#include <QScreen>
 #include <QStackedWidget>
 #include <QStatusBar>
 #include <QVBoxLayout>
@@ -30,11 +28,7 @@ namespace app {
 namespace {
 
 constexpr int kBusyAfterMs = 150;
-constexpr QSize kUsualSize{1600, 900};
 constexpr int kFormWidth = 324, kDetailsWidth = 308, kNarrowestDock = 292;
-const QString kGeometryKey = QStringLiteral("window/geometry");
-const QString kDocksKey = QStringLiteral("window/docks");
-const QString kPicturesKey = QStringLiteral("window/pictures");
 
 /// The one scenario file that is being dragged; empty if it is something else.
 QString draggedFile(const QMimeData* mime)
@@ -500,36 +494,6 @@ void MainWindow::dropEvent(QDropEvent* event)
     // Later: a question about unsaved changes must not hold up the program it was dragged from.
     QMetaObject::invokeMethod(
         this, [this, path] { openFile(path); }, Qt::QueuedConnection);
-}
-
-void MainWindow::readSettings()
-{
-    resize(kUsualSize.boundedTo(screen()->availableSize()));
-    Settings settings;
-    settings.theme = ThemeChoice::light;
-    if (!m_options.reproducible) {
-        const QSettings file = userSettings();
-        restoreGeometry(file.value(kGeometryKey).toByteArray());
-        m_dockState = file.value(kDocksKey).toByteArray();
-        m_workspace->restoreLayout(file.value(kPicturesKey).toByteArray());
-        settings = app::readSettings();
-    }
-    settings.theme = m_options.theme.value_or(settings.theme);
-    applySettings(settings);
-}
-
-void MainWindow::writeSettings()
-{
-    if (m_options.reproducible)
-        return;
-    QSettings file = userSettings();
-    file.setValue(kGeometryKey, saveGeometry());
-    file.setValue(kDocksKey, isWorkspaceShown() ? saveState() : m_dockState);
-    file.setValue(kPicturesKey, m_workspace->saveLayout());
-    Settings settings = m_settings;
-    if (m_options.theme) // for this run only
-        settings.theme = app::readSettings().theme;
-    app::writeSettings(settings);
 }
 
 } // namespace app

@@ -1,21 +1,19 @@
 // The commands of the main window: actions, menus and tool bar from the one table, and what each command does.
-#include "app/session/gallery.h"
 #include "app/session/settings.h"
+#include "app/shell/command_palette.h"
 #include "app/shell/details_panel.h"
 #include "app/shell/gallery_page.h"
 #include "app/shell/key_sheet.h"
 #include "app/shell/live_panel.h"
 #include "app/shell/main_window.h"
+#include "app/shell/palette_sources.h"
 #include "app/shell/problem_banner.h"
 #include "app/shell/schedule_chooser.h"
 #include "app/shell/synthesis_dialog.h"
 
 #include <QActionGroup>
 #include <QCoreApplication>
-#include <QDir>
 #include <QDockWidget>
-#include <QFileDialog>
-#include <QFileInfo>
 #include <QMenuBar>
 #include <QMessageBox>
 #include <QStatusBar>
@@ -148,7 +146,7 @@ void MainWindow::buildToolBar()
     find->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
     find->setMinimumWidth(320);
     setRole(find, "find");
-    action(CommandId::palette)->setIconText(tr("Find a command or a rank   %1").arg(keysText(command(CommandId::palette))));
+    action(CommandId::palette)->setIconText(tr("Find a command, a file, a rank   %1").arg(keysText(command(CommandId::palette))));
     bar->addWidget(find);
     stretch(*bar);
     for (const IconOf& item : kToolBarEnd)
@@ -469,68 +467,27 @@ void MainWindow::saveOrder()
     m_session.edit(edit);
 }
 
-bool MainWindow::mayLoseChanges()
+void MainWindow::openPalette(const QString& typed)
 {
-    if (!m_session.isModified() || m_options.reproducible)
-        return true;
-    const auto answer =
-        QMessageBox::question(this, tr("Unsaved changes"), tr("Save the changes to “%1”?").arg(m_session.displayName()),
-                              QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel, QMessageBox::Save);
-    return answer == QMessageBox::Discard || (answer == QMessageBox::Save && save());
-}
-
-bool MainWindow::save()
-{
-    // What came with the program is an example, not the user's own file.
-    const QString gallery = QString::fromStdString(findScenarios(m_session.catalogue()).string());
-    if (m_session.path().isEmpty() || QFileInfo(m_session.path()).absoluteDir() == QDir(gallery))
-        return saveAs();
-    if (const Problems problems = m_session.save(); !problems.empty()) {
-        m_banner->tell(tr("%1 cannot be saved").arg(QFileInfo(m_session.path()).fileName()), problems);
-        return false;
-    }
-    statusBar()->showMessage(tr("Saved"), 2000);
-    return true;
-}
-
-bool MainWindow::saveAs()
-{
-    const QString name = m_session.path().isEmpty() ? QStringLiteral("scenario.json") : QFileInfo(m_session.path()).fileName();
-    QString path = QFileDialog::getSaveFileName(this, tr("Save Scenario"), name, tr("Scenarios (*.json)"));
-    if (path.isEmpty())
-        return false;
-    if (QFileInfo(path).suffix().isEmpty())
-        path += QStringLiteral(".json");
-    if (const Problems problems = m_session.saveAs(path); !problems.empty()) {
-        m_banner->tell(tr("%1 cannot be saved").arg(QFileInfo(path).fileName()), problems);
-        return false;
-    }
-    if (!m_options.reproducible)
-        addRecentFile(path);
-    return true;
-}
-
-void MainWindow::chooseFile()
-{
-    const QString path = QFileDialog::getOpenFileName(this, tr("Open Scenario"),
-                                                      m_session.path().isEmpty() ? QString() : QFileInfo(m_session.path()).path(),
-                                                      tr("Scenarios (*.json);;All files (*)"));
-    if (!path.isEmpty())
-        openFile(path);
-}
-
-void MainWindow::fillRecentMenu()
-{
-    m_recentMenu->clear();
-    for (const QString& path : m_options.reproducible ? QStringList() : recentFiles()) {
-        QAction* file = m_recentMenu->addAction(QFileInfo(path).fileName());
-        file->setStatusTip(path);
-        connect(file, &QAction::triggered, this, [this, path] { openFile(path); });
-    }
-    if (m_recentMenu->isEmpty())
-        m_recentMenu->addAction(tr("None yet"))->setEnabled(false);
-    m_recentMenu->addSeparator();
-    m_recentMenu->addAction(action(CommandId::clearRecent));
+    const bool hasStep = isWorkspaceShown() && m_simulation;
+    auto* palette =
+        new CommandPalette([this](CommandId id) { return isEnabled(id); }, hasStep ? m_simulation->mesh().worldSize() : 0, this);
+    const auto open = [this](const QString& path) { openFile(path); };
+    palette->addSource([this, open, recent = m_options.reproducible ? QStringList() : recentFiles()](const QString& text) {
+        return findFiles(text, recent, m_gallery->entries(), open);
+    });
+    if (hasStep)
+        palette->addSource([this, trace = m_workspace->trace()](const QString& text) {
+            return findSpans(text, *trace, [this](SpanRef span) { m_workspace->selectSpan(span); });
+        });
+    connect(
+        palette, &CommandPalette::commandChosen, this, [this](CommandId id) { run(id); }, Qt::QueuedConnection);
+    connect(palette, &CommandPalette::rankChosen, m_workspace, &Workspace::selectRank, Qt::QueuedConnection);
+    if (!typed.isEmpty())
+        palette->setFilter(typed);
+    constexpr int kFromTop = 84;
+    palette->move(mapToGlobal(QPoint((width() - palette->width()) / 2, kFromTop)));
+    palette->show();
 }
 
 } // namespace app

@@ -1,7 +1,6 @@
 #include "app/shell/palette_sources.h"
 
 #include "app/shell/format.h"
-#include "app/shell/workspace.h"
 
 #include <QFileInfo>
 

@@ -36,15 +36,6 @@ bool exists(const TracePtr& trace, const std::optional<SpanRef>& span)
 
 } // namespace
 
-QString spanName(const sim::Trace& trace, SpanRef span)
-{
-    const sim::Track& track = trace.tracks[span.track];
-    QString name = QString::fromStdString(trace.kinds[track.kind[span.span]].name);
-    if (track.role == sim::TrackRole::actions && track.microbatch[span.span] >= 0)
-        name += QString::fromStdString(trace.microbatchText(track.microbatch[span.span]));
-    return name;
-}
-
 Workspace::Workspace(Renderer renderer, QWidget* parent)
     : QWidget(parent), m_docks(new QMainWindow), m_transport(new TransportBar(m_playback)), m_timelinePlace(new QWidget),
       m_editor(new OrderEditorPanel(renderer))

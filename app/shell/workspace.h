@@ -118,7 +118,4 @@ private:
     bool m_timelineWanted = true; ///< when nothing is edited
 };
 
-/// "0F3", "attn.qkv", with its micro-batch where it has one.
-QString spanName(const sim::Trace&, SpanRef);
-
 } // namespace app

@@ -1,5 +1,6 @@
 // Figures, tables, traces and views that leave the window, and how it says that they could not.
 #include "app/shell/export_dialog.h"
+#include "app/shell/format.h"
 #include "app/shell/main_window.h"
 #include "app/shell/palette_sources.h"
 #include "app/shell/problem_banner.h"

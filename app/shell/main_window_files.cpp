@@ -1,12 +1,11 @@
-// What the main window gives away and keeps: figures, tables, traces, the view in the scenario's file, and the user's settings.
-#include "app/shell/command_palette.h"
+// What the main window reads and writes: scenarios with what was on screen, figures, tables, traces, and the user's settings.
+#include "app/session/gallery.h"
 #include "app/shell/details_panel.h"
 #include "app/shell/export_dialog.h"
 #include "app/shell/format.h"
 #include "app/shell/gallery_page.h"
 #include "app/shell/live_panel.h"
 #include "app/shell/main_window.h"
-#include "app/shell/palette_sources.h"
 #include "app/shell/problem_banner.h"
 #include "app/shell/settings_dialog.h"
 #include "app/shell/table_dialog.h"
@@ -16,16 +15,24 @@
 
 #include <QAction>
 #include <QClipboard>
+#include <QDir>
 #include <QFileDialog>
 #include <QFileInfo>
 #include <QGuiApplication>
+#include <QMenu>
+#include <QMessageBox>
 #include <QMimeData>
+#include <QScreen>
 #include <QStatusBar>
 
 namespace app {
 namespace {
 
 constexpr int kSavedMs = 4000;
+constexpr QSize kUsualSize{1600, 900};
+const QString kGeometryKey = QStringLiteral("window/geometry");
+const QString kDocksKey = QStringLiteral("window/docks");
+const QString kPicturesKey = QStringLiteral("window/pictures");
 
 /// "Llama 3.1 405B … on 16,384 GPUs · tp 8 · pp 16 · dp 128. Step 5.06 s, MFU 41.3 %, bubble 8.1 %. Simulated with Rankscope."
 QString captionOf(const sim::Simulation& simulation)
@@ -37,6 +44,70 @@ QString captionOf(const sim::Simulation& simulation)
 }
 
 } // namespace
+
+bool MainWindow::mayLoseChanges()
+{
+    if (!m_session.isModified() || m_options.reproducible)
+        return true;
+    const auto answer =
+        QMessageBox::question(this, tr("Unsaved changes"), tr("Save the changes to “%1”?").arg(m_session.displayName()),
+                              QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel, QMessageBox::Save);
+    return answer == QMessageBox::Discard || (answer == QMessageBox::Save && save());
+}
+
+bool MainWindow::save()
+{
+    // What came with the program is an example, not the user's own file.
+    const QString gallery = QString::fromStdString(findScenarios(m_session.catalogue()).string());
+    if (m_session.path().isEmpty() || QFileInfo(m_session.path()).absoluteDir() == QDir(gallery))
+        return saveAs();
+    if (const Problems problems = m_session.save(); !problems.empty()) {
+        m_banner->tell(tr("%1 cannot be saved").arg(QFileInfo(m_session.path()).fileName()), problems);
+        return false;
+    }
+    statusBar()->showMessage(tr("Saved"), 2000);
+    return true;
+}
+
+bool MainWindow::saveAs()
+{
+    const QString name = m_session.path().isEmpty() ? QStringLiteral("scenario.json") : QFileInfo(m_session.path()).fileName();
+    QString path = QFileDialog::getSaveFileName(this, tr("Save Scenario"), name, tr("Scenarios (*.json)"));
+    if (path.isEmpty())
+        return false;
+    if (QFileInfo(path).suffix().isEmpty())
+        path += QStringLiteral(".json");
+    if (const Problems problems = m_session.saveAs(path); !problems.empty()) {
+        m_banner->tell(tr("%1 cannot be saved").arg(QFileInfo(path).fileName()), problems);
+        return false;
+    }
+    if (!m_options.reproducible)
+        addRecentFile(path);
+    return true;
+}
+
+void MainWindow::chooseFile()
+{
+    const QString path = QFileDialog::getOpenFileName(this, tr("Open Scenario"),
+                                                      m_session.path().isEmpty() ? QString() : QFileInfo(m_session.path()).path(),
+                                                      tr("Scenarios (*.json);;All files (*)"));
+    if (!path.isEmpty())
+        openFile(path);
+}
+
+void MainWindow::fillRecentMenu()
+{
+    m_recentMenu->clear();
+    for (const QString& path : m_options.reproducible ? QStringList() : recentFiles()) {
+        QAction* file = m_recentMenu->addAction(QFileInfo(path).fileName());
+        file->setStatusTip(path);
+        connect(file, &QAction::triggered, this, [this, path] { openFile(path); });
+    }
+    if (m_recentMenu->isEmpty())
+        m_recentMenu->addAction(tr("None yet"))->setEnabled(false);
+    m_recentMenu->addSeparator();
+    m_recentMenu->addAction(action(CommandId::clearRecent));
+}
 
 QString MainWindow::exportName() const
 {
@@ -170,6 +241,36 @@ void MainWindow::applyViewState()
     m_playsNext = false; // it opens on what its author saw
 }
 
+void MainWindow::readSettings()
+{
+    resize(kUsualSize.boundedTo(screen()->availableSize()));
+    Settings settings;
+    settings.theme = ThemeChoice::light;
+    if (!m_options.reproducible) {
+        const QSettings file = userSettings();
+        restoreGeometry(file.value(kGeometryKey).toByteArray());
+        m_dockState = file.value(kDocksKey).toByteArray();
+        m_workspace->restoreLayout(file.value(kPicturesKey).toByteArray());
+        settings = app::readSettings();
+    }
+    settings.theme = m_options.theme.value_or(settings.theme);
+    applySettings(settings);
+}
+
+void MainWindow::writeSettings()
+{
+    if (m_options.reproducible)
+        return;
+    QSettings file = userSettings();
+    file.setValue(kGeometryKey, saveGeometry());
+    file.setValue(kDocksKey, isWorkspaceShown() ? saveState() : m_dockState);
+    file.setValue(kPicturesKey, m_workspace->saveLayout());
+    Settings settings = m_settings;
+    if (m_options.theme) // for this run only
+        settings.theme = app::readSettings().theme;
+    app::writeSettings(settings);
+}
+
 void MainWindow::openSettings()
 {
     auto* dialog = new SettingsDialog(m_settings, translationsIn(assetsPath()), this);
@@ -202,29 +303,6 @@ void MainWindow::setThemeChoice(ThemeChoice choice)
     updateIcons();
     const CommandId ids[]{CommandId::themeSystem, CommandId::themeLight, CommandId::themeDark, CommandId::themeHighContrast};
     action(ids[static_cast<int>(choice)])->setChecked(true); // in the order of ThemeChoice
-}
-
-void MainWindow::openPalette(const QString& typed)
-{
-    const bool hasStep = isWorkspaceShown() && m_simulation;
-    auto* palette =
-        new CommandPalette([this](CommandId id) { return isEnabled(id); }, hasStep ? m_simulation->mesh().worldSize() : 0, this);
-    const auto open = [this](const QString& path) { openFile(path); };
-    palette->addSource([this, open, recent = m_options.reproducible ? QStringList() : recentFiles()](const QString& text) {
-        return findFiles(text, recent, m_gallery->entries(), open);
-    });
-    if (hasStep)
-        palette->addSource([this, trace = m_workspace->trace()](const QString& text) {
-            return findSpans(text, *trace, [this](SpanRef span) { m_workspace->selectSpan(span); });
-        });
-    connect(
-        palette, &CommandPalette::commandChosen, this, [this](CommandId id) { run(id); }, Qt::QueuedConnection);
-    connect(palette, &CommandPalette::rankChosen, m_workspace, &Workspace::selectRank, Qt::QueuedConnection);
-    if (!typed.isEmpty())
-        palette->setFilter(typed);
-    constexpr int kFromTop = 84;
-    palette->move(mapToGlobal(QPoint((width() - palette->width()) / 2, kFromTop)));
-    palette->show();
 }
 
 } // namespace app

@@ -2,6 +2,7 @@
 #include "app/session/gallery.h"
 #include "app/shell/details_panel.h"
 #include "app/shell/export_dialog.h"
+#include "app/shell/findings_panel.h"
 #include "app/shell/format.h"
 #include "app/shell/gallery_page.h"
 #include "app/shell/live_panel.h"
@@ -10,6 +11,7 @@
 #include "app/shell/settings_dialog.h"
 #include "app/shell/table_dialog.h"
 #include "app/shell/translations.h"
+#include "app/views/grid_view.h"
 #include "app/views/timeline_view.h"
 #include "sim/error.h"
 
@@ -41,6 +43,25 @@ QString captionOf(const sim::Simulation& simulation)
     return MainWindow::tr("%1. Step %2, MFU %3, bubble %4. Simulated with Rankscope.")
         .arg(layoutLine(simulation.scenario().layout).simplified(), durationQuantity(m.stepTimeSeconds).text(),
              percentQuantity(m.mfu).text(), percentQuantity(m.bubbleFraction).text());
+}
+
+GridView& gridOf(Workspace& workspace)
+{
+    return static_cast<GridView&>(workspace.view(Picture::grid));
+}
+
+/// "stragglers": as the view in a file calls it.
+std::string fileName(GridLens lens)
+{
+    return QString::fromUtf8(gridLensName(lens)).toLower().toStdString();
+}
+
+std::optional<GridLens> lensNamed(const std::string& name)
+{
+    for (int lens = 0; lens < kGridLensCount; ++lens)
+        if (fileName(static_cast<GridLens>(lens)) == name)
+            return static_cast<GridLens>(lens);
+    return {};
 }
 
 } // namespace
@@ -194,6 +215,7 @@ ViewState MainWindow::viewState() const
     state.range = selection.range;
     state.cursorNs = selection.cursorNs;
     state.classes = selection.classes;
+    state.lens = fileName(gridOf(*m_workspace).lens());
     state.kernels = action(CommandId::showKernels)->isChecked();
     const TimeRange window = m_workspace->timeline().visibleRange();
     if (m_workspace->trace() && (window.beginNs > 0 || window.endNs < m_workspace->trace()->endNs))
@@ -235,6 +257,8 @@ void MainWindow::applyViewState()
     selection.classes = state.classes;
     selection.cursorNs = state.cursorNs;
     m_workspace->setSelection(selection);
+    if (const auto lens = lensNamed(state.lens))
+        gridOf(*m_workspace).setLens(*lens);
     if (state.window)
         m_workspace->timeline().setVisibleRange(*state.window);
     action(CommandId::showKernels)->setChecked(state.kernels);
@@ -250,6 +274,7 @@ void MainWindow::readSettings()
         const QSettings file = userSettings();
         restoreGeometry(file.value(kGeometryKey).toByteArray());
         m_dockState = file.value(kDocksKey).toByteArray();
+        m_placesFindings = m_dockState.isEmpty();
         m_workspace->restoreLayout(file.value(kPicturesKey).toByteArray());
         settings = app::readSettings();
     }
@@ -288,6 +313,7 @@ void MainWindow::applySettings(const Settings& settings)
     m_session.setAutosaveDelay(settings.autosaveSeconds);
     m_wheelHabit.setZooms(settings.navigation == NavigationStyle::tracy);
     m_gallery->setReducedMotion(settings.reduceMotion);
+    gridOf(*m_workspace).setAnimated(!settings.reduceMotion);
     setThemeChoice(settings.theme);
 }
 
@@ -298,6 +324,7 @@ void MainWindow::setThemeChoice(ThemeChoice choice)
     applyStyle(theme, assetsPath());
     m_workspace->setTheme(theme, assetsPath());
     m_details->setTheme(theme);
+    m_findings->setTheme(theme);
     m_gallery->setTheme(theme);
     m_live->setTheme(theme);
     updateIcons();

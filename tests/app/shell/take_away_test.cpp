@@ -6,6 +6,7 @@
 #include "app/shell/problem_banner.h"
 #include "app/shell/settings_dialog.h"
 #include "app/shell/table_dialog.h"
+#include "app/views/grid_view.h"
 #include "app/views/timeline_view.h"
 #include "sim/error.h"
 #include "tests/app/session/session_fixtures.h"
@@ -239,6 +240,7 @@ TEST_F(TakeAwayTest, ASharedFileOpensOnWhatItsAuthorSaw)
     window.workspace().setSelection(selection);
     const TimeRange seen{end / 16, end / 3};
     window.workspace().timeline().setVisibleRange(seen);
+    static_cast<GridView&>(window.workspace().view(Picture::grid)).setLens(GridLens::busy);
     window.showOnly(Picture::timeline);
     window.run(CommandId::saveWithView);
     EXPECT_FALSE(window.isWindowModified());
@@ -253,6 +255,7 @@ TEST_F(TakeAwayTest, ASharedFileOpensOnWhatItsAuthorSaw)
     EXPECT_EQ(reader.workspace().selection().cursorNs, selection.cursorNs);
     EXPECT_EQ(reader.workspace().selection().classes, selection.classes);
     EXPECT_EQ(reader.workspace().timeline().visibleRange(), seen);
+    EXPECT_EQ(static_cast<GridView&>(reader.workspace().view(Picture::grid)).lens(), GridLens::busy);
     EXPECT_TRUE(reader.workspace().isPictureVisible(Picture::timeline));
     EXPECT_FALSE(reader.workspace().isPictureVisible(Picture::grid));
     EXPECT_FALSE(reader.isWindowModified()) << "looking is no change";

@@ -1,5 +1,6 @@
 #include "app/shell/commands.h"
 
+#include <QCoreApplication>
 #include <QGuiApplication>
 #include <QKeyEvent>
 
@@ -17,10 +18,15 @@ constexpr Command kCommands[]{
     {CommandId::open, file, window, "&Open…", "Ctrl+O", "Open a scenario file"},
     {CommandId::save, file, window, "&Save", "Ctrl+S", "Save the scenario", true},
     {CommandId::saveAs, file, window, "Save &As…", "Ctrl+Shift+S", "Save the scenario under another name"},
+    {CommandId::saveWithView, file, window, "Save with &View", "", "Save the scenario to open on what is on screen now"},
     {CommandId::clearRecent, file, window, "Clear Recent Files", "", "Forget the recent files"},
-    {CommandId::exportGrid, file, window, "Export Ran&k Grid…", "Ctrl+Shift+E", "Save the rank grid as SVG, PDF or PNG", true},
-    {CommandId::exportTimeline, file, window, "Export &Timeline…", "Ctrl+E", "Save the timeline as SVG, PDF or PNG"},
-    {CommandId::quit, file, window, "&Quit", "Ctrl+Q", "Close the window", true},
+    {CommandId::exportFigure, file, window, "&Export Figure…", "Ctrl+E", "A picture as SVG, PDF or PNG, for papers and slides",
+     true},
+    {CommandId::exportTable, file, window, "Export &Table…", "Ctrl+Shift+E", "Numbers, memory, groups or spans as CSV"},
+    {CommandId::exportTrace, file, window, "Export T&race…", "Ctrl+Alt+T", "The step for Perfetto and other trace viewers"},
+    {CommandId::copyFigure, file, window, "&Copy Figure", "Ctrl+Shift+C", "The picture used last, as pixels and SVG"},
+    {CommandId::settings, file, window, "Sett&ings…", "Ctrl+,", "Theme, text size, wheel, renderer, autosave", true},
+    {CommandId::quit, file, window, "&Quit", "Ctrl+Q", "Close the window"},
 
     {CommandId::undo, edit, window, "&Undo", "Ctrl+Z", "Take the last change of the scenario back"},
     {CommandId::redo, edit, window, "&Redo", "Ctrl+Shift+Z Ctrl+Y", "Make it again"},
@@ -132,6 +138,7 @@ constexpr Command kCommands[]{
     {CommandId::themeSystem, view, window, "Theme: S&ystem", "", "Light or dark as the desktop is", true},
     {CommandId::themeLight, view, window, "Theme: &Light", "", "Dark on light"},
     {CommandId::themeDark, view, window, "Theme: D&ark", "Ctrl+Shift+D", "Light on dark"},
+    {CommandId::themeHighContrast, view, window, "Theme: &High Contrast", "", "White and yellow on black, strong borders"},
 
     {CommandId::trainScenario, live, window, "&Train This Scenario…", "F5", "Really train it, on this machine, and watch"},
     {CommandId::attachRun, live, window, "&Attach…", "Ctrl+Shift+A", "Watch a training that runs already, by its address"},
@@ -158,9 +165,13 @@ int positionOf(const QKeyEvent& event)
     return known && event.nativeScanCode() > kOffset ? static_cast<int>(event.nativeScanCode() - kOffset) : 0;
 }
 
-} // namespace
+/// In the language of the program; what has no translation stays as it is.
+QString translated(const char* text)
+{
+    return QCoreApplication::translate("Commands", text);
+}
 
-const char* commandMenuTitle(CommandMenu menu)
+const char* menuTitle(CommandMenu menu)
 {
     switch (menu) {
     case file:
@@ -177,6 +188,23 @@ const char* commandMenuTitle(CommandMenu menu)
         return "&Help";
     }
     return "";
+}
+
+} // namespace
+
+QString commandMenuTitle(CommandMenu menu)
+{
+    return translated(menuTitle(menu));
+}
+
+QString textOf(const Command& command)
+{
+    return translated(command.text);
+}
+
+QString whatOf(const Command& command)
+{
+    return translated(command.what);
 }
 
 std::span<const Command> commands()
@@ -201,7 +229,7 @@ QList<QKeySequence> shortcutsOf(const Command& command)
 
 QString plainText(const Command& command)
 {
-    QString text = QString::fromUtf8(command.text);
+    QString text = textOf(command);
     return text.remove(QLatin1Char('&')).remove(QStringLiteral("…"));
 }
 

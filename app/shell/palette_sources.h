@@ -2,6 +2,7 @@
 #pragma once
 
 #include "app/session/gallery.h"
+#include "app/session/presets.h"
 #include "app/shell/command_palette.h"
 #include "app/views/selection.h"
 

@@ -91,7 +91,7 @@ bool TrafficModel::offers(TrafficLevel level) const
 TrafficLevel TrafficModel::suitableLevel() const
 {
     constexpr int kReadableRanks = 128;
-    if (!offers(TrafficLevel::nodes) || (!isRestricted() && m_traffic.worldSize() <= kReadableRanks))
+    if (!offers(TrafficLevel::nodes) || m_traffic.worldSize() <= kReadableRanks)
         return TrafficLevel::ranks;
     return TrafficLevel::nodes;
 }

@@ -332,7 +332,8 @@ CanvasWidget& Workspace::commandTarget() const
 void Workspace::runCommand(ViewCommand command, bool fast)
 {
     const bool moves = command == ViewCommand::moveEarlier || command == ViewCommand::moveLater;
-    CanvasWidget& target = moves ? m_editor->canvas() : commandTarget();
+    const bool ofGrid = command >= ViewCommand::lensGroups && command <= ViewCommand::selectEpGroup;
+    CanvasWidget& target = moves ? m_editor->canvas() : ofGrid ? canvas(Picture::grid) : commandTarget();
     target.runCommand(command, fast);
     if (&target != &m_editor->canvas())
         selectionMayHaveChanged(target);

@@ -392,12 +392,9 @@ bool TrafficView::command(ViewCommand command, bool fast, Rect)
         return std::exchange(d.level, std::nullopt).has_value();
     case ViewCommand::clear:
         return d.clear();
-    case ViewCommand::mark:
-    case ViewCommand::moveEarlier:
-    case ViewCommand::moveLater:
+    default: // other views'
         return false;
     }
-    return false;
 }
 
 CursorShape TrafficView::cursor() const

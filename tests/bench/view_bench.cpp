@@ -59,6 +59,40 @@ void gridFrame(benchmark::State& state)
     state.counters["primitives"] = benchmark::Counter(static_cast<double>(canvas.primitives), benchmark::Counter::kAvgIterations);
 }
 
+/// Every frame another instant: what all ranks do is read anew.
+void gridNowFrame(benchmark::State& state)
+{
+    static const auto trace = std::make_shared<const sim::Trace>(llama405b()->trace(sim::TraceDetail::actions));
+    app::Selection selection;
+    app::GridView view(selection, app::darkTheme());
+    view.setStep(llama405b(), trace);
+    view.setLens(app::GridLens::now);
+    selection.selectRank(5000);
+    NullCanvas canvas(kGridArea);
+    view.draw(canvas);
+    for (auto _ : state) {
+        selection.cursorNs = (selection.cursorNs + trace->endNs / 997) % trace->endNs;
+        view.draw(canvas);
+    }
+}
+
+/// Cells on their way between two arrangements.
+void gridMotionFrame(benchmark::State& state)
+{
+    app::Selection selection;
+    app::GridView view(selection, app::darkTheme());
+    view.setStep(llama405b(), nullptr);
+    double seconds = 0;
+    view.setClock([&] { return seconds; });
+    NullCanvas canvas(kGridArea);
+    view.draw(canvas);
+    view.setArrangement({.physical = true});
+    seconds = 0.09; // half of the way
+    view.draw(canvas);
+    for (auto _ : state)
+        view.draw(canvas);
+}
+
 /// A frame with the window zoomed in by 4^range.
 void timelineFrame(benchmark::State& state, std::size_t spans)
 {
@@ -154,6 +188,8 @@ void trafficStep(benchmark::State& state)
 }
 
 BENCHMARK(gridFrame)->Name("GridFrame/16384ranks")->ArgName("focus")->Arg(0)->Arg(1)->Unit(benchmark::kMillisecond);
+BENCHMARK(gridNowFrame)->Name("GridFrame/16384ranks/now")->Unit(benchmark::kMillisecond);
+BENCHMARK(gridMotionFrame)->Name("GridFrame/16384ranks/motion")->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(timelineFrame, 10M, 10'000'000)
     ->Name("TimelineFrame/10Mspans")
     ->ArgName("zoom")

@@ -30,12 +30,42 @@ enum class ViewCommand : std::uint8_t {
     panDown,
     focusSelection,
     fitAll,
+    viewBack,
+    viewForward,
     next,
     previous,
+    followForward,
+    followBack,
+    nextMatch,
+    previousMatch,
     mark,
+    keepRange,
+    rangeOfSpan,
+    pinRow,
+    groupRows,
+    sortRows,
+    filterRows,
+    criticalPath,
     moveEarlier,
     moveLater,
-    clear
+    clear,
+    stepLeft, ///< to what lies beside the selected; a view without such steps pans
+    stepRight,
+    stepUp,
+    stepDown,
+    lensGroups, ///< what the cells of the rank grid show
+    lensMemory,
+    lensBusy,
+    lensSent,
+    lensWaiting,
+    lensStraggler,
+    lensNow,
+    switchArrangement, ///< by axes, or as the hardware lies
+    selectTpGroup,     ///< of the rank in focus
+    selectCpGroup,
+    selectPpGroup,
+    selectDpGroup,
+    selectEpGroup
 };
 
 enum class CursorShape : std::uint8_t { arrow, pointingHand, crosshair, resizeHorizontal, grab };

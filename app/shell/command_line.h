@@ -10,7 +10,7 @@ namespace app {
 struct StartOptions {
     QString file;
     QString view;  ///< "grid", "timeline" or empty: both
-    QString theme; ///< "light", "dark" or empty: as remembered
+    QString theme; ///< "light", "dark", "high-contrast" or empty: as remembered
     QStringList overrides;
     bool live = false;      ///< train FILE at once
     QString attach;         ///< endpoint of a run to watch

@@ -3,6 +3,7 @@
 #include "app/session/gallery.h"
 #include "app/session/settings.h"
 #include "app/shell/details_panel.h"
+#include "app/shell/findings_panel.h"
 #include "app/shell/format.h"
 #include "app/shell/gallery_page.h"
 #include "app/shell/live_panel.h"
@@ -15,10 +16,8 @@
 #include <QDockWidget>
 #include <QDragEnterEvent>
 #include <QFileInfo>
-#include <QGuiApplication>
 #include <QLabel>
 #include <QMimeData>
-#include <QScreen>
 #include <QStackedWidget>
 #include <QStatusBar>
 #include <QVBoxLayout>
@@ -30,12 +29,7 @@ namespace app {
 namespace {
 
 constexpr int kBusyAfterMs = 150;
-constexpr QSize kUsualSize{1600, 900};
 constexpr int kFormWidth = 324, kDetailsWidth = 308, kNarrowestDock = 292;
-const QString kGeometryKey = QStringLiteral("window/geometry");
-const QString kDocksKey = QStringLiteral("window/docks");
-const QString kPicturesKey = QStringLiteral("window/pictures");
-const QString kThemeKey = QStringLiteral("view/theme");
 
 /// The one scenario file that is being dragged; empty if it is something else.
 QString draggedFile(const QMimeData* mime)
@@ -83,7 +77,7 @@ MainWindow::~MainWindow()
     m_session.undoStack().disconnect(this);
     m_session.disconnect();
     m_simulator.disconnect();
-    for (QDockWidget* dock : {m_formDock, m_detailsDock}) {
+    for (QDockWidget* dock : {m_formDock, m_detailsDock, m_findingsDock}) {
         dock->disconnect(this);
         delete dock;
     }
@@ -136,6 +130,7 @@ void MainWindow::buildPages()
     };
     m_formDock = dock(tr("SCENARIO"), "form", m_form, Qt::LeftDockWidgetArea);
     m_detailsDock = dock(tr("DETAILS"), "details", m_details, Qt::RightDockWidgetArea);
+    buildFindings();
     resizeDocks({m_formDock, m_detailsDock}, {kFormWidth, kDetailsWidth}, Qt::Horizontal);
     setDockOptions(QMainWindow::AnimatedDocks | QMainWindow::AllowTabbedDocks);
 }
@@ -177,7 +172,7 @@ void MainWindow::connectParts()
         settleIfDone();
     });
     connect(&m_simulator, &Simulator::failed, this, [this](const QString& message) {
-        m_awaitsResult = m_awaitsKernels = m_awaitsLegalValues = false;
+        m_awaitsResult = m_awaitsKernels = m_awaitsLegalValues = m_awaitsFindings = false;
         m_requested.reset();
         m_bannerTellsFailure = true;
         m_banner->tell(tr("This step cannot be simulated"), {{{}, {}, message.toStdString(), sim::Severity::error}});
@@ -198,13 +193,20 @@ void MainWindow::connectParts()
     connect(m_workspace, &Workspace::picturesChanged, this, &MainWindow::updatePictureActions);
     connect(m_workspace, &Workspace::selectionChanged, &m_selectionTimer, qOverload<>(&QTimer::start));
 
-    connect(m_gallery, &GalleryPage::openRequested, this,
-            [this](const QString& path) { m_playsNext = openFile(path).empty() && !m_options.reproducible; });
+    connect(m_gallery, &GalleryPage::openRequested, this, [this](const QString& path) {
+        m_playsNext = openFile(path).empty() && !m_options.reproducible && !m_settings.reduceMotion;
+    });
     connect(m_gallery, &GalleryPage::demoRequested, this, &MainWindow::startDemo);
     connect(m_gallery, &GalleryPage::openOtherRequested, this, &MainWindow::chooseFile);
     connect(m_gallery, &GalleryPage::recoverRequested, this, &MainWindow::recover);
+    connect(&m_traceExport, &TraceExport::finished, this, [this](const QString& path, const QString& failure) {
+        failure.isEmpty() ? tellSaved(path) : tellNotSaved(path, failure);
+        updateActions();
+    });
     connect(m_gallery, &GalleryPage::discardRequested, this, &MainWindow::discard);
-    for (const auto& [dock, id] : {std::pair{m_formDock, CommandId::showForm}, {m_detailsDock, CommandId::showDetails}}) {
+    for (const auto& [dock, id] : {std::pair{m_formDock, CommandId::showForm},
+                                   {m_detailsDock, CommandId::showDetails},
+                                   {m_findingsDock, CommandId::showFindings}}) {
         connect(dock, &QDockWidget::visibilityChanged, this, [this, dock = dock, id = id] {
             if (isWorkspaceShown())
                 action(id)->setChecked(!dock->isHidden());
@@ -251,6 +253,7 @@ void MainWindow::showGallery()
     m_pages->setCurrentWidget(m_gallery);
     m_formDock->hide();
     m_detailsDock->hide();
+    m_findingsDock->hide();
     if (!m_options.reproducible)
         m_gallery->focusSearch();
     updateActions();
@@ -264,6 +267,7 @@ void MainWindow::showLive()
     m_pages->setCurrentWidget(m_live);
     m_formDock->hide();
     m_detailsDock->hide();
+    m_findingsDock->hide();
     m_live->canvas(LivePicture::timelines).setFocus();
     updateActions();
     updateTitle();
@@ -277,10 +281,13 @@ void MainWindow::showWorkspace()
     m_pages->setCurrentIndex(1);
     m_formDock->show();
     m_detailsDock->show();
+    m_findingsDock->show();
     if (!m_dockState.isEmpty())
         restoreState(m_dockState);
+    placeFindings();
     action(CommandId::showForm)->setChecked(!m_formDock->isHidden());
     action(CommandId::showDetails)->setChecked(!m_detailsDock->isHidden());
+    action(CommandId::showFindings)->setChecked(!m_findingsDock->isHidden());
     m_workspace->canvas(Picture::timeline).setFocus();
     updateActions();
     updateTitle();
@@ -289,8 +296,11 @@ void MainWindow::showWorkspace()
 
 void MainWindow::refreshGallery()
 {
-    if (m_gallery->isEmpty())
-        m_gallery->setEntries(readGallery(findScenarios(m_session.catalogue()), m_session.catalogue()));
+    if (m_gallery->isEmpty()) {
+        auto entries = readGallery(findScenarios(m_session.catalogue()), m_session.catalogue());
+        auto sections = sectionsOf(entries, m_session.catalogue().assets());
+        m_gallery->setEntries(std::move(entries), std::move(sections));
+    }
     if (m_options.reproducible)
         return;
     m_gallery->setRecentFiles(recentFiles());
@@ -319,9 +329,11 @@ void MainWindow::sessionOpened()
     m_actionTrace.reset();
     m_requested.reset();
     m_comparedTo.reset();
+    m_showsViewNext = true;
     editOrder(false);
     m_workspace->startAnew();
     m_details->setSimulation(nullptr, std::nullopt);
+    m_findings->clear();
     if (m_session.isOpen())
         showWorkspace();
     updateActions();
@@ -334,7 +346,7 @@ void MainWindow::sessionChanged()
     if (m_session.isLegal() && m_requested != *m_session.scenario()) {
         m_requested = *m_session.scenario();
         m_awaitsResult = true;
-        m_awaitsKernels = false;
+        m_awaitsKernels = m_awaitsFindings = false;
         m_busyTimer.start();
         m_simulator.request(*m_requested);
     }
@@ -362,6 +374,9 @@ void MainWindow::showResult(const SimulationPtr& simulation, const TracePtr& act
     editOrder(false); // what was edited is the order of another step
     m_workspace->setResult(simulation, actions);
     m_details->setSimulation(simulation, m_comparedTo);
+    if (std::exchange(m_showsViewNext, false))
+        applyViewState();
+    requestFindings();
     if (action(CommandId::showKernels)->isChecked())
         showKernels(true);
     if (std::exchange(m_playsNext, false)) // the first thing to see of a scenario is that it moves
@@ -490,38 +505,6 @@ void MainWindow::dropEvent(QDropEvent* event)
     // Later: a question about unsaved changes must not hold up the program it was dragged from.
     QMetaObject::invokeMethod(
         this, [this, path] { openFile(path); }, Qt::QueuedConnection);
-}
-
-void MainWindow::readSettings()
-{
-    resize(kUsualSize.boundedTo(screen()->availableSize()));
-    m_themeChoice = m_options.theme.value_or(ThemeChoice::light);
-    if (!m_options.reproducible) {
-        const QSettings settings = userSettings();
-        restoreGeometry(settings.value(kGeometryKey).toByteArray());
-        m_dockState = settings.value(kDocksKey).toByteArray();
-        m_workspace->restoreLayout(settings.value(kPicturesKey).toByteArray());
-        const QString theme = settings.value(kThemeKey).toString();
-        m_themeChoice = m_options.theme.value_or(theme == QLatin1String("dark")    ? ThemeChoice::dark
-                                                 : theme == QLatin1String("light") ? ThemeChoice::light
-                                                                                   : ThemeChoice::system);
-    }
-    setThemeChoice(m_themeChoice);
-}
-
-void MainWindow::writeSettings()
-{
-    if (m_options.reproducible)
-        return;
-    QSettings settings = userSettings();
-    settings.setValue(kGeometryKey, saveGeometry());
-    settings.setValue(kDocksKey, isWorkspaceShown() ? saveState() : m_dockState);
-    settings.setValue(kPicturesKey, m_workspace->saveLayout());
-    if (!m_options.theme) {
-        settings.setValue(kThemeKey, m_themeChoice == ThemeChoice::dark    ? QStringLiteral("dark")
-                                     : m_themeChoice == ThemeChoice::light ? QStringLiteral("light")
-                                                                           : QStringLiteral("system"));
-    }
 }
 
 } // namespace app

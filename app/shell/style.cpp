@@ -1,5 +1,7 @@
 #include "app/shell/style.h"
 
+#include "app/views/color.h"
+
 #include <QApplication>
 #include <QFile>
 #include <QFontDatabase>
@@ -44,6 +46,10 @@ QToolButton[role="step"]:disabled { color: @border; background: transparent; }
 
 QToolButton[role="link"] { color: @accent; padding: 1px 4px; }
 QToolButton[role="link"]:checked { background: transparent; }
+QToolButton[role="link"]:focus { background: @hover; }
+QToolButton[role="reset"] { color: @accent; font-size: 9px; padding: 0; border-radius: 3px; }
+QToolButton[role="reset"]:focus { background: @hover; }
+QToolButton::menu-indicator { image: none; }
 QToolButton[role="find"] { background: @field; border: 1px solid @border; color: @muted; padding: 3px 12px; }
 QToolButton[role="find"]:hover { border-color: @faint; }
 
@@ -64,9 +70,10 @@ QDockWidget { color: @muted; font-size: 11px; font-weight: 600; titlebar-close-i
 QDockWidget::close-button, QDockWidget::float-button { background: transparent; border: none; padding: 2px; icon-size: 12px; }
 QDockWidget::close-button:hover, QDockWidget::float-button:hover { background: @hover; border-radius: 3px; }
 QDockWidget::title { background: @panel; padding: 8px 16px 4px 16px; }
-QDockWidget[role="picture"] { font-size: 11px; }
+QDockWidget[role="picture"] { font-size: 12px; }
 QDockWidget[role="picture"]::title { padding: 5px 12px 3px 12px; }
 QMainWindow QTabBar { background: @panel; }
+QMainWindow QTabBar::tab { min-width: 72px; }
 QTabBar::tab { color: @muted; background: @panel; padding: 5px 12px; border: none; border-bottom: 2px solid transparent; font-size: 12px; }
 QTabBar::tab:selected { color: @text; border-bottom-color: @accent; font-weight: 600; }
 QTabBar::tab:hover { color: @text; background: @hover; }
@@ -87,10 +94,16 @@ QLabel { background: transparent; }
 QLabel[role="muted"] { color: @muted; }
 QLabel[role="small"] { color: @muted; font-size: 11px; }
 QLabel[role="section"] { color: @muted; font-size: 11px; font-weight: 600; }
+QLabel[role="why"] { color: @muted; font-size: 11px; background: @window; border-radius: 4px; padding: 4px 8px; }
+QLabel[role="group"] { font-size: 12px; font-weight: 600; padding-top: 6px; }
 QLabel[role="heading"] { font-size: 14px; font-weight: 600; }
 QLabel[role="title"] { font-size: 24px; font-weight: 600; }
 QLabel[role="value"] { font-size: 20px; font-weight: 600; }
 QLabel[role="hero"] { font-size: 28px; font-weight: 600; }
+QLabel[role="strong"] { font-weight: 600; }
+QLabel[role="muted12"] { color: @muted; font-size: 12px; }
+QLabel[role="formula"] { font-size: 13px; }
+QLabel[role="because"] { color: @muted; font-size: 13px; font-weight: 600; }
 QLabel[role="unit"] { color: @muted; font-size: 12px; }
 QLabel[role="error"] { color: @error; font-size: 12px; }
 QLabel[role="warning"] { color: @warning; font-size: 12px; }
@@ -101,14 +114,19 @@ QFrame[role="banner"] { background: @bannerBack; border-bottom: 1px solid @error
 QFrame[role="banner"] QScrollArea, QFrame[role="banner"] QScrollArea > QWidget > QWidget { background: transparent; }
 
 QFrame[role="card"] { background: @card; border: 1px solid @border; border-radius: 6px; }
+QFrame[role="card"][explained="true"]:hover { border-color: @faint; background: @field; }
+QFrame[role="card"][explained="true"]:focus { border-color: @accent; }
 QFrame[role="stepper"] { background: @field; border: 1px solid @border; border-radius: 4px; }
+QFrame[role="stepper"][focused="true"] { border-color: @accent; }
 QFrame[role="stepper"][wrong="true"] { border-color: @error; }
 QFrame[role="header"] { background: @panel; border-bottom: 1px solid @border; }
 QFrame[role="transport"] { background: @panel; border-top: 1px solid @border; }
 QFrame[role="transport"] QComboBox { border: none; background: transparent; color: @muted; min-height: 18px; padding: 1px 4px; }
 QLabel[role="time"] { color: @muted; font-size: 12px; }
 QFrame[role="notice"] { background: @window; border-bottom: 1px solid @border; }
+QFrame[role="panel"] { background: @panel; border-left: 1px solid @border; }
 QFrame[role="side"] { background: @panel; border-right: 1px solid @border; }
+QWidget[role="form"] { background: @panel; }
 QFrame[role="page"] { background: @window; }
 
 QLineEdit, QComboBox { background: @field; border: 1px solid @border; border-radius: 4px; padding: 3px 8px; min-height: 20px; selection-background-color: @accent; selection-color: @accentText; }
@@ -118,7 +136,7 @@ QComboBox[wrong="true"] { border-color: @error; }
 QComboBox::drop-down { border: none; width: 20px; }
 QComboBox::down-arrow { image: url(@chevron); width: 12px; height: 12px; }
 QComboBox QAbstractItemView { background: @panel; border: 1px solid @border; padding: 4px; selection-background-color: @hover; selection-color: @text; }
-QSpinBox { background: transparent; border: none; padding: 0; selection-background-color: @accent; selection-color: @accentText; }
+QAbstractSpinBox { background: transparent; border: none; padding: 0; selection-background-color: @accent; selection-color: @accentText; }
 
 QSlider:horizontal { min-height: 20px; }
 QSlider::groove:horizontal { height: 4px; background: @border; border-radius: 2px; }
@@ -140,12 +158,26 @@ QPushButton:focus { border-color: @accent; }
 QPushButton[role="primary"] { background: @accent; border-color: @accent; color: @accentText; font-weight: 600; }
 QPushButton:disabled, QPushButton[role="primary"]:disabled { background: @panel; border-color: @border; color: @faint; }
 
+QPushButton[role="try"] { padding: 0; text-align: left; }
+QPushButton[role="link"] { background: transparent; border: none; color: @accent; padding: 2px 4px; }
+QPushButton[role="link"]:hover, QPushButton[role="link"]:focus { text-decoration: underline; }
+QPushButton[role="choice"] { background: transparent; border: 1px solid transparent; color: @muted; padding: 3px 8px; }
+QPushButton[role="choice"]:hover { background: @hover; }
+QPushButton[role="choice"]:checked { background: @hover; color: @accent; font-weight: 600; }
+QPushButton[role="choice"]:focus { border-color: @accent; }
+
 QSpinBox[role="field"], QDoubleSpinBox { background: @field; border: 1px solid @border; border-radius: 4px; padding: 3px 8px; min-height: 20px; }
 QSpinBox[role="field"]:focus, QDoubleSpinBox:focus { border-color: @accent; }
+QTreeView[role="terms"] { background: transparent; border: none; border-top: 1px solid @border; font-size: 12px; }
+QTreeView[role="terms"]::item { padding: 3px 6px 3px 0; min-height: 18px; }
+QTreeView[role="terms"]::item:selected { background: @hover; color: @text; }
 QListView, QTableView { background: transparent; border: none; }
 QHeaderView { background: transparent; }
 QHeaderView::section { background: transparent; color: @muted; border: none; border-bottom: 1px solid @border; padding: 2px 4px; font-size: 11px; }
 QPlainTextEdit { background: @field; border: 1px solid @border; border-radius: 4px; padding: 4px; }
+QTableView[role="table"]::item { border: none; padding: 0 10px; }
+QTableView[role="table"] QHeaderView::section { padding: 4px 10px; }
+QAbstractScrollArea::corner { background: transparent; border: none; }
 QListView[role="plain"]::item { padding: 6px 8px; border-radius: 4px; }
 QListView[role="plain"]::item:selected { background: @hover; color: @text; }
 QListView[role="plain"]::item:hover { background: @hover; }
@@ -162,7 +194,9 @@ QString styleSheet(const Theme& theme, const QString& assets)
     const QColor panel = toQColor(theme.panel), text = toQColor(theme.text), border = toQColor(theme.border),
                  accent = toQColor(theme.accent);
     const QColor error = toQColor(theme.error);
-    const QColor accentText = accent.lightnessF() > 0.6 ? QColor(Qt::black) : QColor(Qt::white);
+    const QColor accentText = toQColor(readableOn(theme.accent));
+    const QString check =
+        accentText.lightness() < 128 ? QStringLiteral("/icons/check-dark.svg") : QStringLiteral("/icons/check.svg");
     const QColor field = theme.dark ? mixed(panel, QColor(Qt::black), 0.18) : mixed(panel, QColor(Qt::white), 0.6);
     const QColor card = theme.dark ? mixed(panel, QColor(Qt::white), 0.025) : mixed(panel, QColor(Qt::white), 0.7);
     // Longest names first, so that no name is eaten by a shorter one it begins with.
@@ -177,7 +211,7 @@ QString styleSheet(const Theme& theme, const QString& assets)
         {QStringLiteral("@border"), border.name()},
         {QStringLiteral("@accent"), accent.name()},
         {QStringLiteral("@better"), betterColor(theme).name()},
-        {QStringLiteral("@check"), assets + QStringLiteral("/icons/check.svg")},
+        {QStringLiteral("@check"), assets + check},
         {QStringLiteral("@panel"), panel.name()},
         {QStringLiteral("@muted"), toQColor(theme.mutedText).name()},
         {QStringLiteral("@faint"), mixed(border, toQColor(theme.mutedText), 0.45).name()},
@@ -209,7 +243,7 @@ QPalette palette(const Theme& theme)
     p.setColor(QPalette::ToolTipBase, panel);
     p.setColor(QPalette::ToolTipText, text);
     p.setColor(QPalette::Highlight, toQColor(theme.accent));
-    p.setColor(QPalette::HighlightedText, theme.dark ? QColor(Qt::black) : QColor(Qt::white));
+    p.setColor(QPalette::HighlightedText, toQColor(readableOn(theme.accent)));
     p.setColor(QPalette::Link, toQColor(theme.accent));
     p.setColor(QPalette::Mid, toQColor(theme.border));
     for (const auto role : {QPalette::WindowText, QPalette::Text, QPalette::ButtonText})
@@ -275,6 +309,8 @@ void setRole(QWidget* widget, const char* role)
     if (widget->property("role").toByteArray() == role)
         return;
     widget->setProperty("role", QByteArray(role));
+    if (!widget->testAttribute(Qt::WA_WState_Polished))
+        return; // it will be before it is first shown
     widget->style()->unpolish(widget);
     widget->style()->polish(widget);
 }
@@ -283,6 +319,8 @@ const Theme& themeFor(ThemeChoice choice)
 {
     // Asked once, before the program's own palette hides the desktop's.
     static const bool systemIsDark = QGuiApplication::palette().color(QPalette::Window).lightness() < 128;
+    if (choice == ThemeChoice::highContrast)
+        return highContrastTheme();
     const bool dark = choice == ThemeChoice::dark || (choice == ThemeChoice::system && systemIsDark);
     return dark ? darkTheme() : lightTheme();
 }

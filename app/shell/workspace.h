@@ -9,6 +9,7 @@
 #include "app/views/pictures.h"
 #include "app/views/selection.h"
 
+#include <QTimer>
 #include <QWidget>
 
 #include <memory>
@@ -16,6 +17,7 @@
 
 class QDockWidget;
 class QMainWindow;
+class QTabBar;
 
 namespace app {
 
@@ -48,6 +50,7 @@ public:
     const TracePtr& trace() const { return m_trace; }
     void setSelection(const Selection&); ///< what does not exist in this step is left out
     void selectRank(int rank);
+    void selectSpan(SpanRef); ///< and shows it on the timeline
     /// What the pointer is over, else the dragged time range, in a line; empty for nothing.
     QString pointedText() const;
 
@@ -63,6 +66,8 @@ public:
     void showOnly(Picture);
     CanvasWidget& canvas(Picture picture) const { return *at(picture).canvas; }
     StepView& view(Picture picture) { return *at(picture).view; }
+    StepView& upToDateView(Picture); ///< knows the step even if nobody sees it
+    Picture lastUsedPicture() const; ///< of those that are shown
     TimelineView& timeline();
 
     QByteArray saveLayout() const;
@@ -88,6 +93,8 @@ private:
     const Shown& at(Picture) const;
     Shown& at(Picture picture) { return const_cast<Shown&>(std::as_const(*this).at(picture)); }
     void arrange();
+    void tidyTabs();
+    void showTabMenu(QTabBar&, QPoint at);
     void bringUpToDate(Shown&);
     void stepChanged();
     void requestFrames(const CanvasWidget* except = nullptr);
@@ -105,12 +112,10 @@ private:
     QWidget* m_timelinePlace; ///< the timeline, or the order editor in its place
     OrderEditorPanel* m_editor;
     CanvasWidget* m_lastUsed = nullptr;
+    QTimer m_tidyTimer; ///< docks have been moved: their tabs are looked after when they lie
     QByteArray m_layoutToRestore;
     bool m_isArranged = false;
     bool m_timelineWanted = true; ///< when nothing is edited
 };
-
-/// "0F3", "attn.qkv", with its micro-batch where it has one.
-QString spanName(const sim::Trace&, SpanRef);
 
 } // namespace app

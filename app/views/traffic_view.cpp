@@ -302,7 +302,8 @@ void TrafficView::draw(Canvas& canvas)
         d.matrix = paintTrafficMatrix(canvas, scene, d.shownLevel(), d.body);
         break;
     case TrafficMode::diagram:
-        d.diagram = paintTrafficDiagram(canvas, scene, d.body);
+        d.diagram = layOutTrafficDiagram(canvas, scene, d.body);
+        paintTrafficDiagram(canvas, scene, d.diagram);
         break;
     case TrafficMode::load:
         paintTrafficLoad(canvas, scene, d.window, d.body);

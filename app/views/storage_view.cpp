@@ -2,6 +2,7 @@
 
 #include "app/views/labels.h"
 #include "app/views/storage_painter.h"
+#include "app/views/storage_text.h"
 
 #include <algorithm>
 

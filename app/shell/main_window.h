@@ -25,6 +25,7 @@ class QStackedWidget;
 namespace app {
 
 class DetailsPanel;
+class FindingsPanel;
 class GalleryPage;
 class LivePanel;
 class ProblemBanner;
@@ -57,12 +58,13 @@ public:
     bool isEnabled(CommandId) const;
 
     /// Everything that was asked of the simulator is on screen.
-    bool isSettled() const { return !m_awaitsResult && !m_awaitsKernels && !m_awaitsLegalValues; }
+    bool isSettled() const { return !m_awaitsResult && !m_awaitsKernels && !m_awaitsLegalValues && !m_awaitsFindings; }
     const SimulationPtr& simulation() const { return m_simulation; } ///< the shown one
     Session& session() { return m_session; }
     Workspace& workspace() { return *m_workspace; }
     ScenarioForm& form() { return *m_form; }
     DetailsPanel& details() { return *m_details; }
+    FindingsPanel& findings() { return *m_findings; }
     GalleryPage& gallery() { return *m_gallery; }
     ProblemBanner& banner() { return *m_banner; }
     LivePanel& live() { return *m_live; }
@@ -79,6 +81,7 @@ protected:
     void closeEvent(QCloseEvent*) override;
     void dragEnterEvent(QDragEnterEvent*) override;
     void dropEvent(QDropEvent*) override;
+    void resizeEvent(QResizeEvent*) override;
 
 private:
     void perform(CommandId);
@@ -120,6 +123,11 @@ private:
     void showSelection();
     void showStatus();
     void requestLegalValues();
+    void buildFindings(); // these are in main_window_findings.cpp
+    void placeFindings();
+    void requestFindings();
+    void findingsMayBeComplete();
+    void showHint(const sim::ShowHint&);
     void settleIfDone();
 
     bool mayLoseChanges();
@@ -153,9 +161,11 @@ private:
     LivePanel* m_live = nullptr;
     ScenarioForm* m_form = nullptr;
     DetailsPanel* m_details = nullptr;
-    QDockWidget *m_formDock = nullptr, *m_detailsDock = nullptr;
+    FindingsPanel* m_findings = nullptr;
+    QDockWidget *m_formDock = nullptr, *m_detailsDock = nullptr, *m_findingsDock = nullptr;
     QLabel *m_pointedLabel = nullptr, *m_problemsLabel = nullptr, *m_resultLabel = nullptr;
-    QByteArray m_dockState; ///< of the workspace, while the gallery hides its docks
+    bool m_placesFindings = true; ///< nobody has arranged the docks in an earlier run
+    QByteArray m_dockState;       ///< of the workspace, while the gallery hides its docks
     ThemeChoice m_themeChoice = ThemeChoice::system;
 
     SimulationPtr m_simulation;
@@ -166,7 +176,7 @@ private:
     std::optional<int> m_shownSelectedRank;
     bool m_playsNext = false;          ///< as soon as the scenario chosen in the gallery has a result
     bool m_bannerTellsFailure = false; ///< of the simulation: it is over with the next result
-    bool m_awaitsResult = false, m_awaitsKernels = false, m_awaitsLegalValues = false;
+    bool m_awaitsResult = false, m_awaitsKernels = false, m_awaitsLegalValues = false, m_awaitsFindings = false;
     QTimer m_busyTimer; ///< until then a simulation is not worth mentioning
     QTimer m_selectionTimer;
     std::vector<Recovery> m_recoveries;

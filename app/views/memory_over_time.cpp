@@ -214,8 +214,11 @@ void OverTimePainter::limit()
     const std::string text = "GPU " + bytesText(static_cast<double>(m_model.capacity()));
     const float small = m_canvas.textHeight(FontFace::small), width = m_canvas.textWidth(text, FontFace::small);
     const Rect label{plot.left + 8, at - small - 2, plot.left + 8 + width, at - 2};
-    if (label.top >= plot.top && label.right <= plot.right)
-        m_canvas.text({label.left, label.top}, text, color, FontFace::small);
+    if (label.top < plot.top || label.right > plot.right)
+        return;
+    if (isOver()) // it stands on the hatching
+        m_canvas.fillRect({label.left - 4, label.top - 1, label.right + 4, label.bottom + 1}, color);
+    m_canvas.text({label.left, label.top}, text, isOver() ? readableOn(color) : color, FontFace::small);
 }
 
 void OverTimePainter::peakMark()

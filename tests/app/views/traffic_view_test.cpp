@@ -381,7 +381,7 @@ TEST(TrafficView, NodesHaveNumbersOfTheirOwn)
     Picture picture(twoNodes());
     for (int mode = 0; mode < 3; ++mode) {
         std::vector<std::uint64_t> ids;
-        for (const Node& node : picture.draw().nodes())
+        for (const Node& node : picture.draw().takeNodes())
             ids.push_back(node.id);
         std::sort(ids.begin(), ids.end());
         EXPECT_EQ(std::adjacent_find(ids.begin(), ids.end()), ids.end());

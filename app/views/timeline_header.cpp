@@ -267,6 +267,16 @@ std::vector<std::string> criticalPathTexts(const TimelineModel& model, const sim
     std::vector<std::pair<double, std::string>> parts;
     for (const auto& [name, share] : places)
         parts.emplace_back(share, name);
+    // Many places with a little each are one part.
+    constexpr std::size_t kManyPlaces = 4;
+    constexpr double kMostOfIt = 0.4;
+    if (const auto most = std::max_element(parts.begin(), parts.end()); parts.size() > kManyPlaces && most->first < kMostOfIt) {
+        double all = 0;
+        for (const auto& [share, name] : parts)
+            all += share;
+        const std::string where = most->second.substr(std::string("compute of ").size());
+        parts = {{all, "compute (" + where + " most, " + percentText(most->first) + ")"}};
+    }
     for (const sim::OpClass c : model.classesPresent())
         if (sim::isCommunication(c))
             parts.emplace_back(static_cast<double>(path.byClass[static_cast<std::size_t>(c)]) / length, sim::opClassName(c));

@@ -3,6 +3,7 @@
 #include "app/views/color.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace app {
 namespace {
@@ -53,6 +54,11 @@ Color Theme::heatAt(double share) const
     return mix(heat[below], heat[below + 1], static_cast<float>(place - static_cast<double>(below)));
 }
 
+Color Theme::divergingAt(double share) const
+{
+    return mix(canvas, share < 0 ? earlier : later, static_cast<float>(std::min(std::abs(share), 1.0)));
+}
+
 const Theme& lightTheme()
 {
     static const Theme theme = [] {
@@ -71,6 +77,8 @@ const Theme& lightTheme()
         t.hover = Color::rgb(0x16191F, 0.06F);
         t.warning = Color::rgb(0x8F5400);
         t.error = Color::rgb(0xB3261E);
+        t.earlier = Color::rgb(0x2F74B5);
+        t.later = Color::rgb(0xB8432F);
         return t;
     }();
     return theme;
@@ -96,6 +104,8 @@ const Theme& darkTheme()
         t.hover = Color::rgb(0xE8EBF0, 0.08F);
         t.warning = Color::rgb(0xF0B429);
         t.error = Color::rgb(0xFF8A75);
+        t.earlier = Color::rgb(0x6AB0E6);
+        t.later = Color::rgb(0xF0805F);
         return t;
     }();
     return theme;

@@ -351,10 +351,11 @@ void Painter::drawRow(int row, const std::vector<Tick>& marks)
     const Color grid = mix(m_theme.canvas, m_theme.text, 0.11F);
     const auto lanes = static_cast<float>(data.tracks.size());
     const float lanesBottom = top + p.laneHeight * lanes;
-    m_canvas.fillRect({m_frame.rows.left, top, endX, lanesBottom - (lanes > 1 ? 1.0F : 0.0F)}, idle);
+    const float beginX = std::clamp(m_axis.x(0), m_frame.rows.left, endX);
+    m_canvas.fillRect({beginX, top, endX, lanesBottom - (lanes > 1 ? 1.0F : 0.0F)}, idle);
     for (const Tick& tick : marks)
         if (tick.major)
-            if (const float x = std::floor(m_axis.x(static_cast<double>(tick.ns))); x >= m_frame.rows.left && x < endX)
+            if (const float x = std::floor(m_axis.x(static_cast<double>(tick.ns))); x >= beginX && x < endX)
                 m_canvas.fillRect({x, top, x + 1, top + p.bottom - p.top}, grid);
     for (std::size_t lane = 0; lane < data.tracks.size(); ++lane) {
         const Rect area = m_scene.lane(row, static_cast<int>(lane));
@@ -362,7 +363,7 @@ void Painter::drawRow(int row, const std::vector<Tick>& marks)
             paintLane(m_canvas, m_scene, data.tracks[lane], area);
     }
     if (p.sparklineHeight > 0 && data.memory)
-        sparkline(row, {m_frame.rows.left, lanesBottom + 1, endX, lanesBottom + 1 + p.sparklineHeight});
+        sparkline(row, {beginX, lanesBottom + 1, endX, lanesBottom + 1 + p.sparklineHeight});
 }
 
 /// Memory over time: per pixel column the highest value, on one scale for all rows.
@@ -503,12 +504,13 @@ void Painter::overview()
     if (area.height() <= 0 || m_scene.overview.empty())
         return;
     m_canvas.fillRect(area, mix(m_theme.canvas, m_theme.text, 0.045F));
-    const auto limit = static_cast<float>(m_scene.window.limitNs());
-    const float endX = area.left + area.width() * static_cast<float>(lengthNs()) / limit;
-    const float step = (endX - area.left) / static_cast<float>(m_scene.overview.size());
+    const TimeWindow whole = m_scene.window.whole();
+    const TimeAxis axis{whole.beginNs, whole.endNs, area.left, area.right};
+    const float beginX = axis.x(0), endX = axis.x(lengthNs());
+    const float step = (endX - beginX) / static_cast<float>(m_scene.overview.size());
     for (std::size_t i = 0; i < m_scene.overview.size(); ++i) {
         float bottom = area.bottom;
-        const float left = area.left + step * static_cast<float>(i);
+        const float left = beginX + step * static_cast<float>(i);
         for (std::size_t c = 0; c < m_scene.overview[i].size(); ++c) {
             const float height = area.height() * static_cast<float>(m_scene.overview[i][c]);
             if (height <= 0)
@@ -522,8 +524,7 @@ void Painter::overview()
                FontFace::small);
     if (m_scene.window.showsAll())
         return;
-    const float left = area.left + area.width() * static_cast<float>(m_scene.window.beginNs) / limit;
-    const float right = std::max(left + 3, area.left + area.width() * static_cast<float>(m_scene.window.endNs) / limit);
+    const float left = axis.x(m_scene.window.beginNs), right = std::max(left + 3, axis.x(m_scene.window.endNs));
     const Color outside = withAlpha(m_theme.canvas, 0.7F);
     m_canvas.fillRect({area.left, area.top, left, area.bottom}, outside);
     m_canvas.fillRect({right, area.top, area.right, area.bottom}, outside);

@@ -1,5 +1,6 @@
 #include "app/views/timeline_view.h"
 
+#include "app/views/color.h"
 #include "app/views/labels.h"
 #include "app/views/timeline_dependencies.h"
 #include "app/views/timeline_memory.h"
@@ -29,9 +30,10 @@ struct TimelineView::Data {
     Theme theme;
     std::unique_ptr<TimelineModel> model;
     std::vector<KindColors> colors;
+    std::vector<float> opacityOfKind;
     std::optional<TimelineSteps> steps; ///< refers to the model
     TimeWindow window;
-    std::int64_t axisEndNs = 0; ///< at least
+    TimeRange axisNs; ///< at least
     Around around;
     bool dense = false;
 
@@ -49,6 +51,14 @@ struct TimelineView::Data {
     bool framed = false; ///< the last F framed the selection: the next one shows all
 
     Data(Selection& s, const Theme& t) : selection(s), theme(t) {}
+
+    void makeColors()
+    {
+        colors = model ? model->colors(theme) : std::vector<KindColors>();
+        for (std::size_t kind = 0; kind < std::min(colors.size(), opacityOfKind.size()); ++kind)
+            for (Color* color : {&colors[kind].even, &colors[kind].odd, &colors[kind].text})
+                *color = mix(theme.canvas, *color, opacityOfKind[kind]);
+    }
 
     TimelineFrame frame() const { return frameOf(laidOutFor); }
     TimelineFrame frameOf(Rect area) const
@@ -104,7 +114,8 @@ struct TimelineView::Data {
 
     TimeWindow wholeWindow() const
     {
-        return TimeWindow::all(static_cast<double>(std::max(axisEndNs, model ? model->trace().endNs : 0)));
+        return TimeWindow::all(static_cast<double>(std::max(axisNs.endNs, model ? model->trace().endNs : 0)),
+                               static_cast<double>(axisNs.beginNs));
     }
     bool show(const TimeWindow& next)
     {
@@ -206,7 +217,8 @@ struct TimelineView::Data {
     bool overviewTo(float x)
     {
         const Rect area = frame().overview;
-        const double middle = static_cast<double>((x - area.left) / area.width()) * window.limitNs();
+        const double middle =
+            static_cast<double>((x - area.left) / area.width()) * (window.limitNs() - window.firstNs) + window.firstNs;
         return show(window.moved(middle - (window.beginNs + window.endNs) / 2));
     }
     bool scrollTo(float y)
@@ -282,7 +294,7 @@ struct TimelineView::Data {
     {
         const auto times = selectedTimes();
         if (!times || framed)
-            return show(TimeWindow::all(window.lengthNs));
+            return show(window.whole());
         const double margin = static_cast<double>(times->endNs - times->beginNs) * kFrameMargin;
         const bool changed =
             show(window.to(static_cast<double>(times->beginNs) - margin, static_cast<double>(times->endNs) + margin));
@@ -379,30 +391,31 @@ void TimelineView::setStep(SimulationPtr simulation, TracePtr trace)
 {
     Data& d = *m_data;
     const bool showedAll = !d.model || d.window.showsAll();
-    const std::optional<std::size_t> stepBefore = d.steps ? std::optional(d.steps->current()) : std::nullopt;
+    const bool stepping = d.steps.has_value();
+    const std::size_t stepBefore = stepping ? d.steps->current() : 0;
     d.steps.reset();
     d.model = trace ? std::make_unique<TimelineModel>(std::move(trace), std::move(simulation)) : nullptr;
     d.stale = true;
     d.framed = false;
     d.drag = Data::Drag::none;
     d.dropStale();
+    d.opacityOfKind.clear();
+    d.makeColors();
     if (!d.model)
         return;
-    d.colors = d.model->colors(d.theme);
     const TimeWindow all = d.wholeWindow();
     // What was looked at stays in sight while a slider changes the trace.
     d.window = showedAll ? all : all.to(d.window.beginNs, d.window.endNs);
-    if (stepBefore) {
+    if (stepping) {
         d.steps.emplace(*d.model);
-        d.steps->goTo(*stepBefore);
+        d.steps->goTo(stepBefore);
     }
 }
 
 void TimelineView::setTheme(const Theme& theme)
 {
     m_data->theme = theme;
-    if (m_data->model)
-        m_data->colors = m_data->model->colors(theme);
+    m_data->makeColors();
 }
 
 void TimelineView::setStepping(bool on)
@@ -435,13 +448,19 @@ void TimelineView::setVisibleRange(TimeRange range)
     m_data->show(m_data->window.to(static_cast<double>(range.beginNs), static_cast<double>(range.endNs)));
 }
 
-void TimelineView::setAxisEnd(std::int64_t ns)
+void TimelineView::setAxis(TimeRange range)
 {
     Data& d = *m_data;
-    d.axisEndNs = ns;
+    d.axisNs = range;
     const TimeWindow all = d.wholeWindow();
-    if (all.lengthNs != d.window.lengthNs)
+    if (all.lengthNs != d.window.lengthNs || all.firstNs != d.window.firstNs)
         d.window = d.window.showsAll() ? all : all.to(d.window.beginNs, d.window.endNs);
+}
+
+void TimelineView::setOpacityOfKinds(std::vector<float> opacity)
+{
+    m_data->opacityOfKind = std::move(opacity);
+    m_data->makeColors();
 }
 
 float TimelineView::scrolledBy() const
@@ -563,7 +582,7 @@ bool TimelineView::command(ViewCommand command, bool fast, Rect area)
     case ViewCommand::focusSelection:
         return d.focusSelection();
     case ViewCommand::fitAll:
-        return d.show(TimeWindow::all(d.window.lengthNs));
+        return d.show(d.window.whole());
     case ViewCommand::next:
         return d.step(fast ? static_cast<std::ptrdiff_t>(kFastPresses) : 1);
     case ViewCommand::previous:

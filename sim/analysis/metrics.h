@@ -1,11 +1,19 @@
 // The numbers of a step, each with its convention.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 namespace sim {
+
+/// What a rank's step goes to; every instant counts once.
+enum class StepPart : std::uint8_t { computing, recomputation, optimizer, tp, cp, ep, pp, dp, bubble };
+inline constexpr std::size_t kStepPartCount = 9;
+const char* stepPartName(StepPart); ///< "computing", "exposed tp", …
+/// By StepPart: mean over ranks, in whole nanoseconds that add up to the step exactly.
+using StepUse = std::array<std::int64_t, kStepPartCount>;
 
 /// Bytes on one GPU at the moment of its peak.
 struct MemoryBreakdown {
@@ -23,6 +31,7 @@ struct PipelineRankMetrics {
     MemoryBreakdown memory;   ///< of the rank with the highest peak
     std::int64_t peakAtNs = 0;
     std::int64_t parameters = 0; ///< elements a rank holds before any ZeRO sharding
+    StepUse use{};               ///< busy, exposed and bubble time, finer
     bool operator==(const PipelineRankMetrics&) const = default;
 };
 
@@ -44,6 +53,7 @@ struct Metrics {
     double hfu = 0;                  ///< Korthikanti et al. 2022, section 6: recomputation added
     double bubbleFraction = 0;       ///< mean over ranks of bubble time / step time
     ExposedCommunication exposedComm;
+    StepUse use{};            ///< the three fractions above and what is computed, as times
     double peakMemoryGib = 0; ///< of the fullest rank
     bool fits = true;         ///< peak <= the GPU's memory
     std::int64_t parameters = 0;

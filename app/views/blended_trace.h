@@ -1,0 +1,20 @@
+// A step between two steps: actions that both have lie between their places, those that only one has come and go.
+#pragma once
+
+#include "sim/analysis/matched_actions.h"
+#include "sim/trace/trace.h"
+
+#include <vector>
+
+namespace app {
+
+struct BlendedTrace {
+    sim::Trace trace; ///< rows of b that have a partner in a; actions only
+    /// [kind] how much of its colour a span keeps: of what both have all, of the rest its share.
+    std::vector<float> opacityOfKind;
+};
+
+/// `share` 0 is a, 1 is b. What only one has becomes shorter as it fades, so that busy time changes evenly. O(spans log spans).
+BlendedTrace blend(const sim::Trace& a, const sim::Trace& b, const sim::MatchedActions&, double share);
+
+} // namespace app

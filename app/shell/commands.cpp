@@ -51,10 +51,15 @@ constexpr Command kCommands[]{
     {CommandId::clear, navigate, canvas, "&Clear Selection", "Esc", "Select nothing", false, ViewCommand::clear},
     {CommandId::goToRank, navigate, window, "&Go to Rank…", "/", "Type a rank's number to select it", true},
 
-    {CommandId::showGrid, view, window, "Rank &Grid", "Alt+1", "Show or hide the rank grid"},
-    {CommandId::showTimeline, view, window, "&Timeline", "Alt+2", "Show or hide the timeline"},
+    {CommandId::play, navigate, canvas, "Pla&y or Pause", "Space", "Move the time cursor through the step", true},
+
+    {CommandId::showGrid, view, window, "Rank &Grid", "Alt+1", "Show or hide the rank grid", false, std::nullopt, 0,
+     Picture::grid},
+    {CommandId::showTimeline, view, window, "&Timeline", "Alt+2", "Show or hide the timeline", false, std::nullopt, 0,
+     Picture::timeline},
     {CommandId::showForm, view, window, "&Scenario", "Alt+3", "Show or hide the scenario form"},
     {CommandId::showDetails, view, window, "&Details", "Alt+4", "Show or hide the numbers"},
+    {CommandId::resetLayout, view, window, "Reset Lay&out", "", "Every picture at its usual place"},
     {CommandId::showKernels, view, window, "&Kernels", "Ctrl+K", "Show every kernel and collective, not only the actions", true},
     {CommandId::stepThrough, view, window, "Ste&p Through", "Ctrl+T", "Reveal the schedule action by action, and explain it"},
     {CommandId::showLive, view, window, "Li&ve Run", "Alt+5", "Go to the training that is watched, and back"},

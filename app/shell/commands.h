@@ -2,6 +2,7 @@
 #pragma once
 
 #include "app/canvas/view.h"
+#include "app/views/pictures.h"
 
 #include <QKeySequence>
 #include <QList>
@@ -43,8 +44,10 @@ enum class CommandId {
     mark,
     clear,
     goToRank,
+    play,
     showGrid,
     showTimeline,
+    resetLayout,
     showForm,
     showDetails,
     showKernels,
@@ -87,6 +90,7 @@ struct Command {
     std::optional<ViewCommand> viewCommand = std::nullopt;
     /// Key position as Linux numbers it (evdev), for keys that are meant by place and not by letter; 0 if none.
     int position = 0;
+    std::optional<Picture> picture = std::nullopt; ///< that it shows and hides
 };
 
 std::span<const Command> commands();

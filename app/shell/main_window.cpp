@@ -19,7 +19,6 @@
 #include <QLabel>
 #include <QMimeData>
 #include <QScreen>
-#include <QSplitter>
 #include <QStackedWidget>
 #include <QStatusBar>
 #include <QVBoxLayout>
@@ -35,7 +34,7 @@ constexpr QSize kUsualSize{1600, 900};
 constexpr int kFormWidth = 324, kDetailsWidth = 308, kNarrowestDock = 292;
 const QString kGeometryKey = QStringLiteral("window/geometry");
 const QString kDocksKey = QStringLiteral("window/docks");
-const QString kSplitterKey = QStringLiteral("window/splitter");
+const QString kPicturesKey = QStringLiteral("window/pictures");
 const QString kThemeKey = QStringLiteral("view/theme");
 
 /// The one scenario file that is being dragged; empty if it is something else.
@@ -196,9 +195,11 @@ void MainWindow::connectParts()
     m_selectionTimer.setSingleShot(true); // many pointer moves, one update of labels
     m_selectionTimer.setInterval(0);
     connect(&m_selectionTimer, &QTimer::timeout, this, &MainWindow::showSelection);
+    connect(m_workspace, &Workspace::picturesChanged, this, &MainWindow::updatePictureActions);
     connect(m_workspace, &Workspace::selectionChanged, &m_selectionTimer, qOverload<>(&QTimer::start));
 
-    connect(m_gallery, &GalleryPage::openRequested, this, [this](const QString& path) { openFile(path); });
+    connect(m_gallery, &GalleryPage::openRequested, this,
+            [this](const QString& path) { m_playsNext = openFile(path).empty() && !m_options.reproducible; });
     connect(m_gallery, &GalleryPage::demoRequested, this, &MainWindow::startDemo);
     connect(m_gallery, &GalleryPage::openOtherRequested, this, &MainWindow::chooseFile);
     connect(m_gallery, &GalleryPage::recoverRequested, this, &MainWindow::recover);
@@ -363,6 +364,8 @@ void MainWindow::showResult(const SimulationPtr& simulation, const TracePtr& act
     m_details->setSimulation(simulation, m_comparedTo);
     if (action(CommandId::showKernels)->isChecked())
         showKernels(true);
+    if (std::exchange(m_playsNext, false)) // the first thing to see of a scenario is that it moves
+        m_workspace->playback().play();
     showStatus();
     updateActions();
     settleIfDone();
@@ -449,6 +452,10 @@ void MainWindow::keyPressEvent(QKeyEvent* event)
         return;
     }
     const Command* command = isGalleryShown() ? nullptr : canvasCommand(*event);
+    if (command && !command->viewCommand) {
+        run(command->id);
+        return;
+    }
     if (command && command->viewCommand && isLiveShown())
         m_live->runCommand(*command->viewCommand, event->modifiers() & Qt::ShiftModifier);
     else if (command && command->viewCommand)
@@ -493,7 +500,7 @@ void MainWindow::readSettings()
         const QSettings settings = userSettings();
         restoreGeometry(settings.value(kGeometryKey).toByteArray());
         m_dockState = settings.value(kDocksKey).toByteArray();
-        m_workspace->splitter().restoreState(settings.value(kSplitterKey).toByteArray());
+        m_workspace->restoreLayout(settings.value(kPicturesKey).toByteArray());
         const QString theme = settings.value(kThemeKey).toString();
         m_themeChoice = m_options.theme.value_or(theme == QLatin1String("dark")    ? ThemeChoice::dark
                                                  : theme == QLatin1String("light") ? ThemeChoice::light
@@ -509,7 +516,7 @@ void MainWindow::writeSettings()
     QSettings settings = userSettings();
     settings.setValue(kGeometryKey, saveGeometry());
     settings.setValue(kDocksKey, isWorkspaceShown() ? saveState() : m_dockState);
-    settings.setValue(kSplitterKey, m_workspace->splitter().saveState());
+    settings.setValue(kPicturesKey, m_workspace->saveLayout());
     if (!m_options.theme) {
         settings.setValue(kThemeKey, m_themeChoice == ThemeChoice::dark    ? QStringLiteral("dark")
                                      : m_themeChoice == ThemeChoice::light ? QStringLiteral("light")

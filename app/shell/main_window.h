@@ -90,6 +90,7 @@ private:
     void buildStatusBar();
     void connectParts();
     void updateActions();
+    void updatePictureActions();
     void updateTitle();
     void updateIcons();
     void setThemeChoice(ThemeChoice);
@@ -163,6 +164,7 @@ private:
     std::optional<sim::Metrics> m_comparedTo; ///< numbers before the last step of the history
     int m_historyIndex = 0;                   ///< of the undo stack when m_comparedTo was taken
     std::optional<int> m_shownSelectedRank;
+    bool m_playsNext = false;          ///< as soon as the scenario chosen in the gallery has a result
     bool m_bannerTellsFailure = false; ///< of the simulation: it is over with the next result
     bool m_awaitsResult = false, m_awaitsKernels = false, m_awaitsLegalValues = false;
     QTimer m_busyTimer; ///< until then a simulation is not worth mentioning

@@ -28,10 +28,9 @@
 namespace app {
 namespace {
 
-constexpr std::array kCheckable{CommandId::showGrid,    CommandId::showTimeline,  CommandId::showForm,    CommandId::showDetails,
-                                CommandId::showKernels, CommandId::stepThrough,   CommandId::editOrder,   CommandId::fullScreen,
-                                CommandId::showLive,    CommandId::freezePicture, CommandId::themeSystem, CommandId::themeLight,
-                                CommandId::themeDark};
+constexpr std::array kCheckable{CommandId::showForm,    CommandId::showDetails, CommandId::showKernels, CommandId::stepThrough,
+                                CommandId::editOrder,   CommandId::fullScreen,  CommandId::showLive,    CommandId::freezePicture,
+                                CommandId::themeSystem, CommandId::themeLight,  CommandId::themeDark};
 /// Commands that mean something without a scenario on screen.
 constexpr std::array kAlways{CommandId::gallery,    CommandId::open,        CommandId::clearRecent, CommandId::quit,
                              CommandId::fullScreen, CommandId::themeSystem, CommandId::themeLight,  CommandId::themeDark,
@@ -86,14 +85,15 @@ void MainWindow::buildActions()
         const QString what = QString::fromUtf8(c.what);
         out->setStatusTip(what);
         out->setToolTip(keysText(c).isEmpty() ? what : QStringLiteral("%1  (%2)").arg(what, keysText(c)));
-        out->setCheckable(contains(kCheckable, c.id));
+        out->setCheckable(c.picture || contains(kCheckable, c.id));
         if (c.id == CommandId::themeSystem || c.id == CommandId::themeLight || c.id == CommandId::themeDark)
             themes->addAction(out);
         connect(out, &QAction::triggered, this, [this, id = c.id] { perform(id); });
         addAction(out);
         m_actions.emplace(c.id, out);
     }
-    for (const CommandId id : {CommandId::showGrid, CommandId::showTimeline, CommandId::showForm, CommandId::showDetails})
+    updatePictureActions();
+    for (const CommandId id : {CommandId::showForm, CommandId::showDetails})
         action(id)->setChecked(true);
     m_live->setActions({action(CommandId::pauseRun), action(CommandId::freezePicture), action(CommandId::stopRun)});
     for (const CommandId id : {CommandId::pauseRun, CommandId::freezePicture, CommandId::stopRun})
@@ -184,6 +184,7 @@ bool MainWindow::isEnabled(CommandId id) const
     case CommandId::exportGrid:
     case CommandId::exportTimeline:
     case CommandId::stepThrough:
+    case CommandId::play:
     case CommandId::goToRank:
         return isWorkspaceShown() && m_simulation;
     case CommandId::trainScenario:
@@ -234,6 +235,13 @@ void MainWindow::perform(CommandId id)
         return;
     }
     const auto checked = [&] { return action(id)->isChecked(); };
+    if (const auto picture = command(id).picture) {
+        // Behind another tab it comes to the front first.
+        const bool hide = m_workspace->isPictureInFront(*picture);
+        m_workspace->setPictureVisible(*picture, !hide);
+        updatePictureActions();
+        return;
+    }
     switch (id) {
     case CommandId::gallery:
         if (isGalleryShown() && m_session.isOpen())
@@ -288,15 +296,12 @@ void MainWindow::perform(CommandId id)
     case CommandId::goToRank:
         openPalette(tr("rank "));
         break;
-    case CommandId::showGrid:
-    case CommandId::showTimeline: {
-        const bool grid = id == CommandId::showGrid;
-        if (!checked()) // one of them is always there
-            showOnly(grid ? Picture::timeline : Picture::grid);
-        else
-            m_workspace->setPictureVisible(grid ? Picture::grid : Picture::timeline, true);
+    case CommandId::resetLayout:
+        m_workspace->resetLayout();
         break;
-    }
+    case CommandId::play:
+        m_workspace->playback().toggle();
+        break;
     case CommandId::showForm:
         m_formDock->setVisible(checked());
         break;
@@ -384,11 +389,16 @@ void MainWindow::perform(CommandId id)
 
 void MainWindow::showOnly(Picture picture)
 {
-    const bool grid = picture == Picture::grid;
-    m_workspace->setPictureVisible(Picture::grid, grid);
-    m_workspace->setPictureVisible(Picture::timeline, !grid);
-    action(CommandId::showGrid)->setChecked(grid);
-    action(CommandId::showTimeline)->setChecked(!grid);
+    m_workspace->showOnly(picture);
+    updatePictureActions();
+}
+
+void MainWindow::updatePictureActions()
+{
+    for (const Command& c : commands()) {
+        if (c.picture)
+            action(c.id)->setChecked(m_workspace->isPictureVisible(*c.picture));
+    }
 }
 
 void MainWindow::setThemeChoice(ThemeChoice choice)
@@ -396,7 +406,7 @@ void MainWindow::setThemeChoice(ThemeChoice choice)
     m_themeChoice = choice;
     const Theme& theme = themeFor(choice);
     applyStyle(theme, assetsPath());
-    m_workspace->setTheme(theme);
+    m_workspace->setTheme(theme, assetsPath());
     m_details->setTheme(theme);
     m_gallery->setTheme(theme);
     m_live->setTheme(theme);

@@ -64,6 +64,12 @@ QDockWidget { color: @muted; font-size: 11px; font-weight: 600; titlebar-close-i
 QDockWidget::close-button, QDockWidget::float-button { background: transparent; border: none; padding: 2px; icon-size: 12px; }
 QDockWidget::close-button:hover, QDockWidget::float-button:hover { background: @hover; border-radius: 3px; }
 QDockWidget::title { background: @panel; padding: 8px 16px 4px 16px; }
+QDockWidget[role="picture"] { font-size: 11px; }
+QDockWidget[role="picture"]::title { padding: 5px 12px 3px 12px; }
+QMainWindow QTabBar { background: @panel; }
+QTabBar::tab { color: @muted; background: @panel; padding: 5px 12px; border: none; border-bottom: 2px solid transparent; font-size: 12px; }
+QTabBar::tab:selected { color: @text; border-bottom-color: @accent; font-weight: 600; }
+QTabBar::tab:hover { color: @text; background: @hover; }
 QMainWindow::separator { background: @border; width: 1px; height: 1px; }
 QSplitter::handle { background: @border; }
 QSplitter::handle:vertical { height: 1px; }
@@ -98,6 +104,9 @@ QFrame[role="card"] { background: @card; border: 1px solid @border; border-radiu
 QFrame[role="stepper"] { background: @field; border: 1px solid @border; border-radius: 4px; }
 QFrame[role="stepper"][wrong="true"] { border-color: @error; }
 QFrame[role="header"] { background: @panel; border-bottom: 1px solid @border; }
+QFrame[role="transport"] { background: @panel; border-top: 1px solid @border; }
+QFrame[role="transport"] QComboBox { border: none; background: transparent; color: @muted; min-height: 18px; padding: 1px 4px; }
+QLabel[role="time"] { color: @muted; font-size: 12px; }
 QFrame[role="notice"] { background: @window; border-bottom: 1px solid @border; }
 QFrame[role="side"] { background: @panel; border-right: 1px solid @border; }
 QFrame[role="page"] { background: @window; }

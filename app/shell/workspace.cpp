@@ -1,13 +1,26 @@
 #include "app/shell/workspace.h"
 
 #include "app/shell/format.h"
+#include "app/shell/style.h"
+#include "app/shell/transport_bar.h"
+#include "app/views/timeline_view.h"
 
+#include <QApplication>
 #include <QCursor>
-#include <QSplitter>
+#include <QDockWidget>
+#include <QMainWindow>
 #include <QVBoxLayout>
+
+#include <algorithm>
+#include <cassert>
 
 namespace app {
 namespace {
+
+constexpr int kLowestPicture = 120, kNarrowestPicture = 200;
+constexpr int kLayoutVersion = 1;
+/// From this width on, the pictures beside the grid have a place of their own.
+constexpr int kWideWorkspace = 860;
 
 double seconds(std::int64_t nanoseconds)
 {
@@ -31,63 +44,122 @@ QString spanName(const sim::Trace& trace, SpanRef span)
 }
 
 Workspace::Workspace(Renderer renderer, QWidget* parent)
-    : QWidget(parent), m_grid(m_selection, lightTheme()), m_timeline(m_selection, lightTheme()),
-      m_splitter(new QSplitter(Qt::Vertical)), m_lower(new QWidget), m_gridCanvas(new CanvasWidget(m_grid, renderer)),
-      m_timelineCanvas(new CanvasWidget(m_timeline, renderer)), m_lastUsed(m_timelineCanvas),
+    : QWidget(parent), m_docks(new QMainWindow), m_transport(new TransportBar(m_playback)), m_timelinePlace(new QWidget),
       m_editor(new OrderEditorPanel(renderer))
 {
-    constexpr int kLowestPicture = 120;
+    m_docks->setWindowFlags(Qt::Widget);
+    m_docks->setDockNestingEnabled(true);
+    m_docks->setDockOptions(QMainWindow::AllowNestedDocks | QMainWindow::AllowTabbedDocks | QMainWindow::GroupedDragging);
+    m_docks->setTabPosition(Qt::AllDockWidgetAreas, QTabWidget::North);
+    m_docks->setDocumentMode(true);
+    m_docks->setContextMenuPolicy(Qt::NoContextMenu); // the View menu lists them
+    m_pictures.reserve(pictures().size());
+    for (const PictureInfo& info : pictures())
+        addPicture(info, renderer);
+
+    m_editor->hide();
+    auto* place = new QVBoxLayout(m_timelinePlace);
+    place->setContentsMargins(0, 0, 0, 0);
+    place->addWidget(at(Picture::timeline).canvas);
+    place->addWidget(m_editor);
+    at(Picture::timeline).dock->setWidget(m_timelinePlace);
+    m_lastUsed = at(Picture::timeline).canvas;
+
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, 0, 0, 0);
-    column->addWidget(m_splitter);
-    m_splitter->setHandleWidth(1);
-    m_splitter->setChildrenCollapsible(false);
-    for (CanvasWidget* canvas : {m_gridCanvas, m_timelineCanvas}) {
-        canvas->setMinimumHeight(kLowestPicture);
-        canvas->setFocusPolicy(Qt::StrongFocus);
-        connect(canvas, &CanvasWidget::viewChanged, this, [this, canvas] { selectionMayHaveChanged(*canvas); });
-    }
-    m_gridCanvas->setAccessibleName(tr("Rank grid"));
-    m_timelineCanvas->setAccessibleName(tr("Timeline"));
-    m_editor->hide();
-    auto* lower = new QVBoxLayout(m_lower);
-    lower->setContentsMargins(0, 0, 0, 0);
-    lower->addWidget(m_timelineCanvas);
-    lower->addWidget(m_editor);
-    m_splitter->addWidget(m_gridCanvas);
-    m_splitter->addWidget(m_lower);
-    m_splitter->setStretchFactor(0, 1);
-    m_splitter->setStretchFactor(1, 1);
-    constexpr int kEqual = 1000;
-    m_splitter->setSizes({kEqual, kEqual});
+    column->setSpacing(0);
+    column->addWidget(m_docks, 1);
+    column->addWidget(m_transport);
+
+    connect(&m_playback, &Playback::moved, this, &Workspace::setCursor);
+    connect(m_transport, &TransportBar::scrubbed, this, &Workspace::setCursor);
 }
 
 Workspace::~Workspace()
 {
-    delete m_splitter; // with the canvases, before the views they show
+    m_playback.disconnect(this);
+    delete m_docks; // with the canvases, before the views they show
+}
+
+void Workspace::addPicture(const PictureInfo& info, Renderer renderer)
+{
+    Shown shown;
+    shown.picture = info.picture;
+    shown.view = info.make(m_selection, lightTheme());
+    shown.canvas = new CanvasWidget(*shown.view, renderer);
+    shown.canvas->setMinimumSize(kNarrowestPicture, kLowestPicture);
+    shown.canvas->setFocusPolicy(Qt::StrongFocus);
+    shown.canvas->setAccessibleName(tr(info.title));
+    connect(shown.canvas, &CanvasWidget::viewChanged, this, [this, canvas = shown.canvas] { selectionMayHaveChanged(*canvas); });
+    shown.dock = new QDockWidget(tr(info.title).toUpper());
+    shown.dock->setObjectName(QStringLiteral("picture/") + QLatin1String(info.name));
+    shown.dock->setAccessibleName(tr(info.title));
+    setRole(shown.dock, "picture");
+    shown.dock->setWidget(shown.canvas);
+    m_docks->addDockWidget(info.picture == Picture::timeline ? Qt::BottomDockWidgetArea : Qt::TopDockWidgetArea, shown.dock);
+    connect(shown.dock, &QDockWidget::visibilityChanged, this, [this, picture = info.picture](bool visible) {
+        if (visible)
+            bringUpToDate(at(picture));
+        emit picturesChanged();
+    });
+    m_pictures.push_back(std::move(shown));
+}
+
+const Workspace::Shown& Workspace::at(Picture picture) const
+{
+    const auto found =
+        std::find_if(m_pictures.begin(), m_pictures.end(), [&](const Shown& shown) { return shown.picture == picture; });
+    assert(found != m_pictures.end());
+    return *found;
+}
+
+TimelineView& Workspace::timeline()
+{
+    return static_cast<TimelineView&>(*at(Picture::timeline).view);
+}
+
+void Workspace::bringUpToDate(Shown& shown)
+{
+    if (shown.isStale) {
+        shown.isStale = false;
+        shown.view->setStep(m_simulation, m_trace);
+    }
+    shown.canvas->requestFrame();
+}
+
+/// Pictures that nobody sees wait until somebody does: a slider moves only what is on screen. Grid and timeline always know the
+/// step, because they tidy the selection.
+void Workspace::stepChanged()
+{
+    for (Shown& shown : m_pictures) {
+        shown.isStale = true;
+        if (shown.picture == Picture::grid || shown.picture == Picture::timeline || isPictureInFront(shown.picture))
+            bringUpToDate(shown);
+    }
+    m_playback.setSpan({0, m_trace ? m_trace->endNs : 0});
+    m_shownSelection = m_selection;
+    m_playback.setPosition(m_selection.cursorNs);
+    m_transport->showPosition();
+    emit selectionChanged();
 }
 
 void Workspace::setResult(SimulationPtr simulation, TracePtr actions)
 {
     m_simulation = std::move(simulation);
-    m_grid.setStep(m_simulation, nullptr);
-    m_gridCanvas->requestFrame();
-    const int worldSize = m_simulation ? m_simulation->mesh().worldSize() : 0;
-    m_selection.keepBelow(worldSize);
-    setTrace(std::move(actions));
+    m_trace = std::move(actions);
+    m_selection.keepBelow(m_simulation ? m_simulation->mesh().worldSize() : 0);
+    stepChanged();
 }
 
 void Workspace::setTrace(TracePtr trace)
 {
     m_trace = std::move(trace);
-    m_timeline.setStep(m_simulation, m_trace); // forgets what was selected in the old one
-    m_timelineCanvas->requestFrame();
-    m_shownSelection = m_selection;
-    emit selectionChanged();
+    stepChanged();
 }
 
 void Workspace::startAnew()
 {
+    m_playback.pause();
     m_selection = {};
     m_shownSelection = {};
     setResult(nullptr, nullptr);
@@ -95,26 +167,24 @@ void Workspace::startAnew()
 
 void Workspace::setStepping(bool on)
 {
-    m_timeline.setStepping(on);
+    timeline().setStepping(on);
+    CanvasWidget& canvas = this->canvas(Picture::timeline);
     if (on)
-        m_timelineCanvas->setFocus();
-    m_lastUsed = m_timelineCanvas;
-    m_timelineCanvas->requestFrame();
-    selectionMayHaveChanged(*m_timelineCanvas);
+        canvas.setFocus();
+    m_lastUsed = &canvas;
+    canvas.requestFrame();
+    selectionMayHaveChanged(canvas);
 }
 
 void Workspace::startEditing(OrderDraft draft)
 {
     if (!isEditing())
         m_timelineWanted = isPictureVisible(Picture::timeline);
-    // What changes places keeps its size.
-    QList<int> heights = m_splitter->sizes();
-    if (heights[1] == 0)
-        heights = {1, 1};
-    m_timelineCanvas->hide();
+    m_playback.pause();
+    canvas(Picture::timeline).hide();
     m_editor->show();
-    m_lower->show();
-    m_splitter->setSizes(heights);
+    at(Picture::timeline).dock->show();
+    at(Picture::timeline).dock->raise();
     m_editor->start(std::move(draft));
 }
 
@@ -123,8 +193,9 @@ void Workspace::stopEditing()
     if (!isEditing())
         return;
     m_editor->hide();
+    canvas(Picture::timeline).show();
     setPictureVisible(Picture::timeline, m_timelineWanted);
-    m_timelineCanvas->setFocus();
+    canvas(Picture::timeline).setFocus();
 }
 
 bool Workspace::isEditing() const
@@ -132,13 +203,36 @@ bool Workspace::isEditing() const
     return !m_editor->isHidden();
 }
 
-void Workspace::setTheme(const Theme& theme)
+void Workspace::setTheme(const Theme& theme, const QString& assets)
 {
-    m_grid.setTheme(theme);
-    m_timeline.setTheme(theme);
+    for (Shown& shown : m_pictures)
+        shown.view->setTheme(theme);
     m_editor->setTheme(theme);
-    m_gridCanvas->requestFrame();
-    m_timelineCanvas->requestFrame();
+    m_transport->setIcons(assets, theme);
+    requestFrames();
+}
+
+void Workspace::requestFrames(const CanvasWidget* except)
+{
+    for (const Shown& shown : m_pictures) {
+        if (shown.canvas != except)
+            shown.canvas->requestFrame();
+    }
+}
+
+void Workspace::setSelection(const Selection& selection)
+{
+    m_selection = selection;
+    m_selection.keepBelow(m_simulation ? m_simulation->mesh().worldSize() : 0);
+    const std::int64_t end = m_trace ? m_trace->endNs : 0;
+    m_selection.cursorNs = std::clamp<std::int64_t>(m_selection.cursorNs, 0, end);
+    if (m_selection.range && m_selection.range->endNs > end)
+        m_selection.range.reset();
+    for (std::optional<SpanRef>* span : {&m_selection.hoveredSpan, &m_selection.selectedSpan}) {
+        if (!exists(m_trace, *span))
+            span->reset();
+    }
+    selectionChangedBy(nullptr);
 }
 
 void Workspace::selectRank(int rank)
@@ -146,18 +240,36 @@ void Workspace::selectRank(int rank)
     if (!m_simulation || rank < 0 || rank >= m_simulation->mesh().worldSize())
         return;
     m_selection.selectRank(rank);
-    selectionMayHaveChanged(*m_gridCanvas);
-    m_gridCanvas->requestFrame();
+    selectionChangedBy(nullptr);
+}
+
+void Workspace::setCursor(std::int64_t ns)
+{
+    m_selection.cursorNs = ns;
+    selectionChangedBy(nullptr);
 }
 
 void Workspace::selectionMayHaveChanged(CanvasWidget& by)
 {
     m_lastUsed = &by;
-    if (m_selection == m_shownSelection)
-        return;
+    if (!(m_selection == m_shownSelection))
+        selectionChangedBy(&by);
+}
+
+void Workspace::selectionChangedBy(const CanvasWidget* by)
+{
+    Selection onlyCursor = m_shownSelection;
+    onlyCursor.cursorNs = m_selection.cursorNs;
+    const bool onlyCursorMoved = onlyCursor == m_selection;
+    if (m_selection.range != m_shownSelection.range)
+        m_playback.setSpan(m_selection.range.value_or(TimeRange{0, m_trace ? m_trace->endNs : 0}));
     m_shownSelection = m_selection;
-    (&by == m_gridCanvas ? m_timelineCanvas : m_gridCanvas)->requestFrame();
-    emit selectionChanged();
+    if (m_playback.positionNs() != m_selection.cursorNs)
+        m_playback.setPosition(m_selection.cursorNs);
+    m_transport->showPosition();
+    requestFrames(by);
+    if (!onlyCursorMoved)
+        emit selectionChanged();
 }
 
 QString Workspace::pointedText() const
@@ -183,25 +295,30 @@ QString Workspace::pointedText() const
         const auto [begin, end] = *m_selection.range;
         return tr("Selected %1, from %2 to %3").arg(duration(end - begin), duration(begin), duration(end));
     }
+    if (m_selection.ranks.size() > 1)
+        return tr("%1 ranks selected").arg(separated(static_cast<std::int64_t>(m_selection.ranks.size())));
     return {};
 }
 
 CanvasWidget& Workspace::commandTarget() const
 {
-    const QWidget* pointed = childAt(mapFromGlobal(QCursor::pos()));
-    if (isEditing() && pointed != m_gridCanvas && !m_gridCanvas->isAncestorOf(pointed))
+    const QWidget* pointed = QApplication::widgetAt(QCursor::pos());
+    const auto isPointed = [&](const QWidget* canvas) { return pointed == canvas || canvas->isAncestorOf(pointed); };
+    if (isEditing() && std::none_of(m_pictures.begin(), m_pictures.end(), [&](const Shown& s) { return isPointed(s.canvas); }))
         return m_editor->canvas();
-    for (CanvasWidget* canvas : {m_gridCanvas, m_timelineCanvas}) {
-        if (pointed == canvas || canvas->isAncestorOf(pointed))
-            return *canvas;
+    for (const Shown& shown : m_pictures) {
+        if (isPointed(shown.canvas))
+            return *shown.canvas;
     }
-    for (CanvasWidget* canvas : {m_gridCanvas, m_timelineCanvas}) {
-        if (canvas->isVisible() && canvas->hasFocus())
-            return *canvas;
+    for (const Shown& shown : m_pictures) {
+        if (shown.canvas->isVisible() && shown.canvas->hasFocus())
+            return *shown.canvas;
     }
-    if (!m_lastUsed->isHidden())
+    if (m_lastUsed->isVisible())
         return *m_lastUsed;
-    return m_lastUsed == m_gridCanvas ? *m_timelineCanvas : *m_gridCanvas;
+    const auto visible =
+        std::find_if(m_pictures.begin(), m_pictures.end(), [](const Shown& shown) { return shown.canvas->isVisible(); });
+    return visible == m_pictures.end() ? *m_lastUsed : *visible->canvas;
 }
 
 void Workspace::runCommand(ViewCommand command, bool fast)
@@ -219,14 +336,101 @@ void Workspace::setPictureVisible(Picture picture, bool visible)
         m_timelineWanted = visible;
         return;
     }
-    canvas(picture).setVisible(visible);
-    if (picture == Picture::timeline)
-        m_lower->setVisible(visible);
+    at(picture).dock->setVisible(visible);
+    if (visible)
+        at(picture).dock->raise();
+    const auto isHidden = [](const Shown& shown) { return shown.dock->isHidden(); };
+    if (std::all_of(m_pictures.begin(), m_pictures.end(), isHidden)) { // one of them is always there
+        const Picture other = picture == Picture::timeline ? Picture::grid : Picture::timeline;
+        at(other).dock->show();
+    }
 }
 
 bool Workspace::isPictureVisible(Picture picture) const
 {
-    return picture == Picture::timeline && isEditing() ? m_timelineWanted : !canvas(picture).isHidden();
+    return picture == Picture::timeline && isEditing() ? m_timelineWanted : !at(picture).dock->isHidden();
+}
+
+bool Workspace::isPictureInFront(Picture picture) const
+{
+    return at(picture).canvas->isVisible() && !at(picture).canvas->visibleRegion().isEmpty();
+}
+
+void Workspace::showOnly(Picture picture)
+{
+    setPictureVisible(picture, true);
+    for (const Shown& shown : m_pictures) {
+        if (shown.picture != picture)
+            setPictureVisible(shown.picture, false);
+    }
+}
+
+QByteArray Workspace::saveLayout() const
+{
+    return m_docks->saveState(kLayoutVersion);
+}
+
+void Workspace::restoreLayout(const QByteArray& layout)
+{
+    m_layoutToRestore = layout;
+    if (isVisible() && !m_docks->restoreState(layout, kLayoutVersion))
+        resetLayout();
+}
+
+/// Grid above, timeline below; the others share a place beside the grid, or behind it where there is no room.
+void Workspace::arrange()
+{
+    QDockWidget* grid = at(Picture::grid).dock;
+    QDockWidget* timeline = at(Picture::timeline).dock;
+    QDockWidget* beside = nullptr;
+    const bool wide = width() >= kWideWorkspace;
+    for (const Shown& shown : m_pictures) {
+        shown.dock->setFloating(false);
+        if (shown.dock == timeline) {
+            m_docks->addDockWidget(Qt::BottomDockWidgetArea, timeline);
+            continue;
+        }
+        m_docks->addDockWidget(Qt::TopDockWidgetArea, shown.dock);
+        if (shown.dock == grid)
+            continue;
+        if (beside)
+            m_docks->tabifyDockWidget(beside, shown.dock);
+        else if (wide)
+            m_docks->splitDockWidget(grid, shown.dock, Qt::Horizontal);
+        else
+            m_docks->tabifyDockWidget(grid, shown.dock);
+        beside = shown.dock;
+    }
+    if (wide && beside) {
+        constexpr int kGridShare = 58, kBesideShare = 42;
+        m_docks->resizeDocks({grid, beside}, {width() * kGridShare / 100, width() * kBesideShare / 100}, Qt::Horizontal);
+        for (const Shown& shown : m_pictures) {
+            if (shown.dock != grid && shown.dock != timeline) {
+                shown.dock->raise(); // the first of them
+                break;
+            }
+        }
+    } else {
+        grid->raise();
+    }
+    m_docks->resizeDocks({grid, timeline}, {height() / 2, height() / 2}, Qt::Vertical);
+}
+
+void Workspace::resetLayout()
+{
+    for (const Shown& shown : m_pictures)
+        shown.dock->show();
+    arrange();
+}
+
+void Workspace::showEvent(QShowEvent* event)
+{
+    QWidget::showEvent(event);
+    if (m_isArranged)
+        return;
+    m_isArranged = true;
+    if (m_layoutToRestore.isEmpty() || !m_docks->restoreState(m_layoutToRestore, kLayoutVersion))
+        arrange();
 }
 
 } // namespace app

@@ -1,19 +1,26 @@
-// The two pictures of a simulated step over one selection: the rank grid above, the timeline below.
+// The pictures of a simulated step, each a dock that can be moved, stacked, floated and hidden, over one selection and one time
+// cursor; below them the bar that plays the step. The list of pictures is that of app/views/pictures.h.
 #pragma once
 
 #include "app/canvas/canvas_widget.h"
+#include "app/session/playback.h"
 #include "app/session/simulator.h"
 #include "app/shell/order_editor_panel.h"
-#include "app/views/grid_view.h"
 #include "app/views/pictures.h"
 #include "app/views/selection.h"
-#include "app/views/timeline_view.h"
 
 #include <QWidget>
 
-class QSplitter;
+#include <memory>
+#include <vector>
+
+class QDockWidget;
+class QMainWindow;
 
 namespace app {
+
+class TimelineView;
+class TransportBar;
 
 class Workspace : public QWidget {
     Q_OBJECT
@@ -34,38 +41,72 @@ public:
     void stopEditing();
     bool isEditing() const;
     OrderEditorPanel& editor() const { return *m_editor; }
-    void setTheme(const Theme&);
+    void setTheme(const Theme&, const QString& assets);
 
     const Selection& selection() const { return m_selection; }
+    const SimulationPtr& simulation() const { return m_simulation; }
     const TracePtr& trace() const { return m_trace; }
+    void setSelection(const Selection&); ///< what does not exist in this step is left out
     void selectRank(int rank);
     /// What the pointer is over, else the dragged time range, in a line; empty for nothing.
     QString pointedText() const;
 
+    Playback& playback() { return m_playback; }
+    TransportBar& transport() const { return *m_transport; }
+    void setCursor(std::int64_t ns);
+
     /// Goes to the picture under the pointer, else to the one with the focus, else to the one used last.
     void runCommand(ViewCommand, bool fast);
-    void setPictureVisible(Picture, bool);
-    bool isPictureVisible(Picture) const;
-    CanvasWidget& canvas(Picture picture) const { return picture == Picture::grid ? *m_gridCanvas : *m_timelineCanvas; }
-    View& view(Picture picture) { return picture == Picture::grid ? static_cast<View&>(m_grid) : m_timeline; }
-    QSplitter& splitter() const { return *m_splitter; }
+    void setPictureVisible(Picture, bool); ///< shown: in front of those it shares its place with
+    bool isPictureVisible(Picture) const;  ///< perhaps behind another tab
+    bool isPictureInFront(Picture) const;
+    void showOnly(Picture);
+    CanvasWidget& canvas(Picture picture) const { return *at(picture).canvas; }
+    StepView& view(Picture picture) { return *at(picture).view; }
+    TimelineView& timeline();
+
+    QByteArray saveLayout() const;
+    void restoreLayout(const QByteArray&); ///< of another version, or nothing: the usual one
+    void resetLayout();                    ///< shows them all
 
 signals:
     void selectionChanged();
+    void picturesChanged(); ///< shown or hidden
+
+protected:
+    void showEvent(QShowEvent*) override;
 
 private:
+    struct Shown {
+        Picture picture{};
+        std::unique_ptr<StepView> view;
+        CanvasWidget* canvas = nullptr;
+        QDockWidget* dock = nullptr;
+        bool isStale = false; ///< has not been given the step: nobody sees it
+    };
+    void addPicture(const PictureInfo&, Renderer);
+    const Shown& at(Picture) const;
+    Shown& at(Picture picture) { return const_cast<Shown&>(std::as_const(*this).at(picture)); }
+    void arrange();
+    void bringUpToDate(Shown&);
+    void stepChanged();
+    void requestFrames(const CanvasWidget* except = nullptr);
     void selectionMayHaveChanged(CanvasWidget& by);
+    void selectionChangedBy(const CanvasWidget* by);
     CanvasWidget& commandTarget() const;
 
     Selection m_selection, m_shownSelection;
     SimulationPtr m_simulation;
     TracePtr m_trace;
-    GridView m_grid; ///< before the canvases that show them
-    TimelineView m_timeline;
-    QSplitter* m_splitter;
-    QWidget* m_lower; ///< the timeline, or the order editor in its place
-    CanvasWidget *m_gridCanvas, *m_timelineCanvas, *m_lastUsed;
+    std::vector<Shown> m_pictures; ///< in the list's order; never changes
+    QMainWindow* m_docks;          ///< holds nothing but docks
+    Playback m_playback;
+    TransportBar* m_transport;
+    QWidget* m_timelinePlace; ///< the timeline, or the order editor in its place
     OrderEditorPanel* m_editor;
+    CanvasWidget* m_lastUsed = nullptr;
+    QByteArray m_layoutToRestore;
+    bool m_isArranged = false;
     bool m_timelineWanted = true; ///< when nothing is edited
 };
 

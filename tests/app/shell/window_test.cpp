@@ -9,6 +9,8 @@
 #include "app/shell/scenario_header.h"
 #include "app/shell/schedule_chooser.h"
 #include "app/shell/synthesis_dialog.h"
+#include "app/shell/transport_bar.h"
+#include "app/views/timeline_view.h"
 #include "tests/app/session/session_fixtures.h"
 
 #include <QAbstractButton>
@@ -25,6 +27,7 @@
 #include <QSlider>
 #include <QTemporaryDir>
 #include <QTest>
+#include <QToolButton>
 #include <QUrl>
 
 #include <gtest/gtest.h>
@@ -277,7 +280,7 @@ TEST_F(WindowTest, KernelsComeAndGo)
 TEST_F(WindowTest, CanvasKeysGoToThePictureAndNotIntoTheForm)
 {
     open(kSixteen);
-    auto& timeline = static_cast<TimelineView&>(window.workspace().view(Picture::timeline));
+    TimelineView& timeline = window.workspace().timeline();
     pointAt(Picture::timeline, window.workspace().canvas(Picture::timeline).rect().center());
     const TimeRange all = timeline.visibleRange();
     QTest::keyClick(&window, Qt::Key_W);
@@ -408,6 +411,47 @@ TEST_F(WindowTest, ASingleViewCanBeAskedFor)
     open(kTiny);
     EXPECT_FALSE(window.workspace().isPictureVisible(Picture::grid));
     EXPECT_TRUE(window.workspace().isPictureVisible(Picture::timeline));
+}
+
+TEST_F(WindowTest, PlayingMovesTheOneCursorThroughEveryPicture)
+{
+    open(kSixteen);
+    Workspace& workspace = window.workspace();
+    const int before = workspace.canvas(Picture::grid).framesDrawn();
+    QTest::keyClick(&workspace.canvas(Picture::timeline), Qt::Key_Space);
+    EXPECT_TRUE(workspace.playback().isPlaying());
+    workspace.playback().advance(Playback::kSecondsASpan / 2);
+    const std::int64_t middle = workspace.selection().cursorNs;
+    EXPECT_GE(middle, workspace.trace()->endNs / 2);
+    EXPECT_LT(middle, workspace.trace()->endNs);
+    ASSERT_TRUE(waitFor([&] { return workspace.canvas(Picture::grid).framesDrawn() > before; }));
+    QTest::mouseClick(workspace.transport().playButton(), Qt::LeftButton);
+    EXPECT_FALSE(workspace.playback().isPlaying());
+    workspace.transport().slider()->setValue(0);
+    EXPECT_EQ(workspace.selection().cursorNs, 0);
+    EXPECT_TRUE(workspace.transport().timeText().startsWith(QLatin1Char('0')));
+}
+
+TEST_F(WindowTest, ASelectedRangeIsWhatIsPlayed)
+{
+    open(kSixteen);
+    Workspace& workspace = window.workspace();
+    Selection selection = workspace.selection();
+    selection.range = TimeRange{1000, 5000};
+    workspace.setSelection(selection);
+    EXPECT_EQ(workspace.playback().span(), (TimeRange{1000, 5000}));
+    selection.range.reset();
+    workspace.setSelection(selection);
+    EXPECT_EQ(workspace.playback().span(), (TimeRange{0, workspace.trace()->endNs}));
+}
+
+TEST_F(WindowTest, TheUsualLayoutCanBeHadBack)
+{
+    open(kTiny);
+    window.showOnly(Picture::timeline);
+    window.run(CommandId::resetLayout);
+    EXPECT_TRUE(window.workspace().isPictureInFront(Picture::grid));
+    EXPECT_TRUE(window.workspace().isPictureInFront(Picture::timeline));
 }
 
 TEST_F(WindowTest, DocksComeBackAsTheyWere)

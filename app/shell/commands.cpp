@@ -20,6 +20,7 @@ constexpr Command kCommands[]{
     {CommandId::clearRecent, file, window, "Clear Recent Files", "", "Forget the recent files"},
     {CommandId::exportGrid, file, window, "Export Ran&k Grid…", "Ctrl+Shift+E", "Save the rank grid as SVG, PDF or PNG", true},
     {CommandId::exportTimeline, file, window, "Export &Timeline…", "Ctrl+E", "Save the timeline as SVG, PDF or PNG"},
+    {CommandId::exportComparison, file, window, "Export &Comparison…", "", "Save what differs, and what that does, as CSV"},
     {CommandId::quit, file, window, "&Quit", "Ctrl+Q", "Close the window", true},
 
     {CommandId::undo, edit, window, "&Undo", "Ctrl+Z", "Take the last change of the scenario back"},
@@ -34,6 +35,11 @@ constexpr Command kCommands[]{
     {CommandId::moveEarlier, edit, window, "Move Action &Earlier", "Alt+Left",
      "In the order editor: one place earlier on its rank"},
     {CommandId::moveLater, edit, window, "Move Action &Later", "Alt+Right", "In the order editor: one place later on its rank"},
+    {CommandId::pinBaseline, edit, window, "Pin as &Baseline", "Ctrl+B",
+     "Keep the scenario as it is now, to compare with; again: forget it", true},
+    {CommandId::compareWithFile, edit, window, "Compare &With File…", "Ctrl+Shift+B", "Take another scenario as the baseline"},
+    {CommandId::backToBaseline, edit, window, "Back to Base&line", "",
+     "Make the scenario what the baseline is; undo takes it back"},
 
     {CommandId::zoomIn, navigate, canvas, "Zoom &In", "W", "Zoom in at the pointer; Shift: four times as much", false,
      ViewCommand::zoomIn, 17},
@@ -63,6 +69,8 @@ constexpr Command kCommands[]{
     {CommandId::showKernels, view, window, "&Kernels", "Ctrl+K", "Show every kernel and collective, not only the actions", true},
     {CommandId::stepThrough, view, window, "Ste&p Through", "Ctrl+T", "Reveal the schedule action by action, and explain it"},
     {CommandId::showLive, view, window, "Li&ve Run", "Alt+5", "Go to the training that is watched, and back"},
+    {CommandId::showCompare, view, window, "&Compare", "Alt+6", "Lay the scenario on the baseline, and back"},
+    {CommandId::swapSides, view, window, "S&wap A and B", "X", "In the comparison: the other way round"},
     {CommandId::fullScreen, view, window, "&Full Screen", "F11", "Fill the screen"},
     {CommandId::themeSystem, view, window, "Theme: S&ystem", "", "Light or dark as the desktop is", true},
     {CommandId::themeLight, view, window, "Theme: &Light", "", "Dark on light"},

@@ -79,8 +79,7 @@ ComparePage::ComparePage(Session& session, Baseline& baseline, Renderer renderer
     column->addWidget(m_splitter, 1);
 
     connect(m_tables, &CompareTables::adoptRequested, this, &ComparePage::adopt, Qt::QueuedConnection); // its button goes with it
-    connect(&m_baseline, &Baseline::changed, this, &ComparePage::refresh);
-    refresh();
+    connect(&m_baseline, &Baseline::changed, this, &ComparePage::stepChanged);
 }
 
 ComparePage::~ComparePage()
@@ -103,7 +102,7 @@ void ComparePage::setCurrent(SimulationPtr simulation, TracePtr actions)
 {
     m_simulation = std::move(simulation);
     m_actions = std::move(actions);
-    refresh();
+    stepChanged();
 }
 
 void ComparePage::setTheme(const Theme& theme)
@@ -123,8 +122,24 @@ void ComparePage::runCommand(ViewCommand command, bool fast)
     m_canvas->runCommand(command, fast);
 }
 
+/// What nobody sees is made when it is shown.
+void ComparePage::stepChanged()
+{
+    m_isStale = true;
+    if (isVisible())
+        refresh();
+}
+
+void ComparePage::showEvent(QShowEvent* event)
+{
+    QWidget::showEvent(event);
+    if (m_isStale)
+        refresh();
+}
+
 void ComparePage::refresh()
 {
+    m_isStale = false;
     CompareView::Side baseline{.simulation = m_baseline.simulation(),
                                .actions = m_baseline.actions(),
                                .name = m_baseline.name().toStdString(),
@@ -155,6 +170,7 @@ void ComparePage::refresh()
     m_tables->setVisible(m_view.comparison().has_value());
     showHeader();
     m_canvas->requestFrame();
+    emit compared();
 }
 
 void ComparePage::showHeader()

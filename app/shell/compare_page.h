@@ -42,7 +42,14 @@ public:
     QString headline() const; ///< the difference as the header has it
     QString csv() const;      ///< empty as long as there is nothing to compare
 
+signals:
+    void compared(); ///< another comparison is shown, or none
+
+protected:
+    void showEvent(QShowEvent*) override;
+
 private:
+    void stepChanged();
     void refresh();
     void showHeader();
     void adopt(int change);
@@ -54,6 +61,7 @@ private:
     SimulationPtr m_simulation;
     TracePtr m_actions;
     bool m_swapped = false;
+    bool m_isStale = true; ///< nobody saw what changed
     std::vector<ScenarioChange> m_changes;
 
     ElidedLabel *m_nameA, *m_nameB;

@@ -38,7 +38,7 @@ constexpr Command kCommands[]{
     {CommandId::pinBaseline, edit, window, "Pin as &Baseline", "Ctrl+B",
      "Keep the scenario as it is now, to compare with; again: forget it", true},
     {CommandId::compareWithFile, edit, window, "Compare &With File…", "Ctrl+Shift+B", "Take another scenario as the baseline"},
-    {CommandId::backToBaseline, edit, window, "Back to Base&line", "",
+    {CommandId::backToBaseline, edit, window, "Bac&k to Baseline", "",
      "Make the scenario what the baseline is; undo takes it back"},
 
     {CommandId::zoomIn, navigate, canvas, "Zoom &In", "W", "Zoom in at the pointer; Shift: four times as much", false,

@@ -30,8 +30,11 @@ QString valueText(RowUnit unit, double value)
     case RowUnit::fraction:
         return percentQuantity(value).text();
     case RowUnit::perSecond:
-    case RowUnit::count:
         return countQuantity(value).text();
+    case RowUnit::count: {
+        constexpr double kCounted = 1e6; // beyond, three digits say it
+        return value < kCounted ? separated(std::llround(value)) : countQuantity(value).text();
+    }
     }
     return {};
 }
@@ -80,11 +83,14 @@ QLabel* section(const QString& text)
     return out;
 }
 
-/// "/schedule/virtual_stages" -> "virtual stages": the block before it is in the tooltip.
+/// "/schedule/virtual_stages" -> "virtual stages", "/schedule/kind" -> "schedule kind": the whole pointer is in the tooltip.
 QString keyName(const std::string& pointer)
 {
-    QString key = QString::fromStdString(pointer).section(QLatin1Char('/'), -1);
-    return key.replace(QLatin1Char('_'), QLatin1Char(' '));
+    const QString whole = QString::fromStdString(pointer);
+    const QString last = whole.section(QLatin1Char('/'), -1);
+    const bool saysLittle = last == QLatin1String("kind") || last == QLatin1String("name") || last == QLatin1String("id");
+    QString key = saysLittle ? whole.section(QLatin1Char('/'), -2) : last;
+    return key.replace(QLatin1Char('/'), QLatin1Char(' ')).replace(QLatin1Char('_'), QLatin1Char(' '));
 }
 
 } // namespace
@@ -94,8 +100,8 @@ CompareTables::CompareTables(QWidget* parent)
       m_rowsTitle(section(tr("WHAT IT DOES"))), m_stagesTitle(section(tr("BY PIPELINE RANK"))),
       m_changes(table({tr("Key"), tr("A"), tr("B"), {}}, tr("Keys that differ"))),
       m_rows(table({tr("Mean of ranks"), tr("A"), tr("B"), tr("Difference")}, tr("Numbers of the step"))),
-      m_stages(table({tr("Pipeline rank"), tr("Computing"), tr("Exposed"), tr("Bubble"), tr("Memory")},
-                     tr("Differences by pipeline rank")))
+      m_stages(
+          table({tr("Rank"), tr("Computing"), tr("Exposed"), tr("Bubble"), tr("Memory")}, tr("Differences by pipeline rank")))
 {
     setRole(this, "side");
     setRole(m_changesNote, "muted");

@@ -10,7 +10,8 @@ namespace {
 
 class Blender {
 public:
-    Blender(const sim::Trace& a, const sim::Trace& b, double share) : m_a(a), m_b(b), m_share(share)
+    Blender(const sim::Trace& a, const sim::Trace& b, double share)
+        : m_a(a), m_b(b), m_share(share), m_presenceOfA(std::max(0.0, 1 - 2 * share)), m_presenceOfB(std::max(0.0, 2 * share - 1))
     {
         m_out.trace.title = b.title;
         m_out.trace.slices = b.slices;
@@ -25,13 +26,13 @@ public:
         for (std::size_t span = 0; span < b.size(); ++span) {
             const std::int32_t partner = match.ofB[span];
             if (partner == sim::MatchedActions::kNone)
-                addLonely(row, b, span, m_share, false);
+                addLonely(row, b, span, false);
             else
                 addPair(row, a, static_cast<std::size_t>(partner), b, span);
         }
         for (std::size_t span = 0; span < a.size(); ++span)
             if (match.ofA[span] == sim::MatchedActions::kNone)
-                addLonely(row, a, span, 1 - m_share, true);
+                addLonely(row, a, span, true);
         sortByStart(row);
         m_out.trace.tracks.push_back(std::move(row));
     }
@@ -48,7 +49,7 @@ private:
             m_kinds.try_emplace({ofA, lonely, kind}, static_cast<std::uint32_t>(m_out.trace.kinds.size()));
         if (isNew) {
             m_out.trace.kinds.push_back((ofA ? m_a : m_b).kinds[kind]);
-            m_out.opacityOfKind.push_back(lonely ? static_cast<float>(ofA ? 1 - m_share : m_share) : 1.0F);
+            m_out.opacityOfKind.push_back(lonely ? static_cast<float>(ofA ? m_presenceOfA : m_presenceOfB) : 1.0F);
         }
         return place->second;
     }
@@ -72,8 +73,9 @@ private:
             b.microbatch[inB]);
     }
 
-    void addLonely(sim::Track& row, const sim::Track& from, std::size_t span, double presence, bool ofA)
+    void addLonely(sim::Track& row, const sim::Track& from, std::size_t span, bool ofA)
     {
+        const double presence = ofA ? m_presenceOfA : m_presenceOfB;
         if (presence <= 0)
             return;
         const auto length = static_cast<double>(from.durationNs[span]) * presence;
@@ -99,6 +101,7 @@ private:
 
     const sim::Trace &m_a, &m_b;
     double m_share;
+    double m_presenceOfA, m_presenceOfB; ///< of what only one of them has
     BlendedTrace m_out;
     std::map<std::tuple<bool, bool, std::uint32_t>, std::uint32_t> m_kinds;
 };

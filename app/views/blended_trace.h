@@ -10,11 +10,12 @@ namespace app {
 
 struct BlendedTrace {
     sim::Trace trace; ///< rows of b that have a partner in a; actions only
-    /// [kind] how much of its colour a span keeps: of what both have all, of the rest its share.
+    /// [kind] how much of its colour a span keeps: all, where both have it.
     std::vector<float> opacityOfKind;
 };
 
-/// `share` 0 is a, 1 is b. What only one has becomes shorter as it fades, so that busy time changes evenly. O(spans log spans).
+/// `share` 0 is a, 1 is b. What only a has goes in the first half of the way, what only b has comes in the second: it fades and
+/// shrinks, so that it covers little of what moves. O(spans log spans).
 BlendedTrace blend(const sim::Trace& a, const sim::Trace& b, const sim::MatchedActions&, double share);
 
 } // namespace app

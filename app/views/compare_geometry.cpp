@@ -8,7 +8,7 @@ namespace app {
 CompareFrame::CompareFrame(Rect area)
 {
     constexpr float kMargin = 12, kTop = 8, kControls = 34;
-    constexpr float kLowestWithTimelines = 330, kLowestWaterfall = 110, kHighestWaterfall = 210;
+    constexpr float kLowestWithTimelines = 330, kLowestWaterfall = 110, kHighestWaterfall = 176;
     constexpr float kNarrowestWithMemory = 640, kMemoryShare = 0.32F, kWidestMemory = 420;
     constexpr float kMemoryBelow = 128; // the two bars with their words, where there is no room beside
     const Rect inner{area.left + kMargin, area.top + kTop, area.right - kMargin, area.bottom};
@@ -16,7 +16,7 @@ CompareFrame::CompareFrame(Rect area)
     const bool beside = inner.width() >= kNarrowestWithMemory;
     const bool below = !beside && area.height() >= kLowestWithTimelines + 2 * kMemoryBelow;
     const float waterfallHeight =
-        withTimelines ? std::floor(std::clamp(area.height() * 0.27F, kLowestWaterfall, kHighestWaterfall)) : inner.height() - 4;
+        withTimelines ? std::floor(std::clamp(area.height() * 0.24F, kLowestWaterfall, kHighestWaterfall)) : inner.height() - 4;
     waterfall = {inner.left, inner.top, inner.right, inner.top + waterfallHeight};
     float top = waterfall.bottom + 6;
     memory = {inner.left, top, inner.right, top};

@@ -14,7 +14,7 @@
 namespace app {
 namespace {
 
-constexpr float kRibbonShare = 0.3F; ///< of the timelines' height, at most
+constexpr float kMostRibbons = 0.35F; ///< of the timelines' height: beyond, there are none
 constexpr double kBlendStep = 0.05, kFastBlendStep = 0.25;
 
 const char* const kNothingYet = "Pin a baseline with Ctrl+B, or drop a second scenario here.";
@@ -53,6 +53,7 @@ struct CompareView::Data {
     Data(Selection& s, const Theme& t) : theme(t), selection(s), stacked(s, t), blended(blendSelection, t)
     {
         stacked.setTitle("Comparison");
+        stacked.setMemoryVisible(false);
         stacked.setPartner([this](SpanRef span, bool ofUpper) { return partnerOf(span, ofUpper); });
         blended.setDense(true);
         blended.setAround({.memory = false});
@@ -129,12 +130,21 @@ struct CompareView::Data {
     {
         laidOutFor = area;
         const Rect timelines = frame().timelines;
-        stacked.setBetween(ribbons.suitableHeight(timelines.height() * kRibbonShare),
+        stacked.setBetween(ribbonsHeight(timelines.height()),
                            [this](Canvas& canvas, Rect band, const TimeAxis&, const TimeAxis& lower) {
                                ribbons.paint(canvas, theme, band, lower);
                            });
         if (controls.isBlending())
             makeBlended();
+    }
+
+    /// What the timelines leave when all their rows are to be seen, and no less than ribbons need.
+    float ribbonsHeight(float height) const
+    {
+        constexpr float kAround = 110; // captions, ruler, overview
+        const auto rows = static_cast<float>(a.actions->processes.size() + b.actions->processes.size());
+        const float ribbonsNeed = ribbons.suitableHeight(height - kAround - rows * kLowestDenseRow);
+        return ribbonsNeed > height * kMostRibbons ? 0 : ribbonsNeed;
     }
 
     bool follow(CompareControls::Choice before)

@@ -50,7 +50,7 @@ struct ComparedTimelinesView::Data {
     Selection& selection;
     Selection upperSelection; ///< its own spans; the rest follows `selection`
     Half upper, lower;
-    bool upperVisible = true;
+    bool upperVisible = true, memoryVisible = true;
     std::string title = "Predicted and measured";
     Alignment alignment = Alignment::start;
     Partner partner;
@@ -73,7 +73,7 @@ struct ComparedTimelinesView::Data {
     /// What stands around the rows of the lower half: one ruler above both is enough, and rows come first.
     TimelineView::Around aroundLower(Rect area) const
     {
-        const bool holdsMemory = !lower.isEmpty() && !lower.side.trace->counters.empty();
+        const bool holdsMemory = memoryVisible && !lower.isEmpty() && !lower.side.trace->counters.empty();
         const TimelineView::Around most{
             .legend = false, .ruler = !showsUpper() || alignment != Alignment::start, .memory = holdsMemory};
         const auto fits = [&](const TimelineView::Around& around) {
@@ -153,7 +153,7 @@ struct ComparedTimelinesView::Data {
         to.ranks = from.ranks;
         to.classes = from.classes;
         to.range = from.range ? std::optional(across(*from.range, fromUpper)) : std::nullopt;
-        to.cursorNs = across(from.cursorNs, fromUpper);
+        to.cursorNs = from.cursorNs == 0 ? 0 : std::max<std::int64_t>(0, across(from.cursorNs, fromUpper)); // 0 is at rest
     }
     void shareSpans(bool fromUpper)
     {
@@ -244,6 +244,11 @@ void ComparedTimelinesView::setUpperVisible(bool visible)
 {
     m_data->upperVisible = visible;
     m_data->setAxes();
+}
+
+void ComparedTimelinesView::setMemoryVisible(bool visible)
+{
+    m_data->memoryVisible = visible;
 }
 
 void ComparedTimelinesView::setTheme(const Theme& theme)

@@ -34,6 +34,7 @@ public:
     void setUpper(Side);
     void setLower(Side);
     void setUpperVisible(bool);
+    void setMemoryVisible(bool); ///< of one rank, under the lower timeline, where there is room
     void setTheme(const Theme&);
     TimeRange visibleRange() const; ///< of the lower one
     void setTitle(std::string);

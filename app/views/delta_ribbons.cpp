@@ -22,6 +22,22 @@ std::string movedText(double deltaNs)
     return durationText(std::abs(deltaNs)) + (deltaNs > 0 ? " later" : " earlier");
 }
 
+/// Of full colour: what few actions exceed, so that one far away does not make all others pale.
+double scaleOf(const std::vector<DeltaRibbons::Row>& rows)
+{
+    constexpr double kMost = 0.95;
+    std::vector<double> sizes;
+    for (const DeltaRibbons::Row& row : rows)
+        for (const DeltaRibbons::Piece& piece : row.pieces)
+            if (piece.deltaNs != 0)
+                sizes.push_back(std::abs(piece.deltaNs));
+    if (sizes.empty())
+        return 0;
+    const auto place = sizes.begin() + static_cast<std::ptrdiff_t>(kMost * static_cast<double>(sizes.size() - 1));
+    std::nth_element(sizes.begin(), place, sizes.end());
+    return *place;
+}
+
 /// Points to where the piece went.
 void paintArrow(Canvas& canvas, Rect area, bool later, Color color)
 {
@@ -53,20 +69,20 @@ DeltaRibbons::DeltaRibbons(const sim::MatchedActions& matched, const sim::Trace&
         m_largestNs = std::max({m_largestNs, row.latestNs, -row.earliestNs});
         m_rows.push_back(std::move(row));
     }
+    m_scaleNs = scaleOf(m_rows);
     if (sameStage > 0) // several rows of a stage: names that tell them apart
         for (std::size_t i = 0; i < m_rows.size(); ++i)
             m_rows[i].name =
                 "rank " + countText(b.processes[static_cast<std::size_t>(b.tracks[matched.rows[i].trackB].process)].rank);
 }
 
-float DeltaRibbons::suitableHeight(float most) const
+float DeltaRibbons::suitableHeight(float wanted) const
 {
     if (m_rows.empty())
         return 0;
     const auto rows = static_cast<float>(m_rows.size());
-    const float room = most - kHeader - kBelow;
-    const float ribbon = std::floor(std::min(room / rows, kHighestRibbon));
-    return ribbon < kLowestRibbon ? 0 : kHeader + ribbon * rows + kBelow;
+    const float ribbon = std::floor(std::clamp((wanted - kHeader - kBelow) / rows, kLowestRibbon, kHighestRibbon));
+    return kHeader + ribbon * rows + kBelow;
 }
 
 Rect DeltaRibbons::rowRect(Rect area, std::size_t row) const
@@ -82,7 +98,7 @@ void DeltaRibbons::paint(Canvas& canvas, const Theme& theme, Rect area, const Ti
     canvas.fillRect({area.left, area.top, area.right, area.top + 1}, theme.border);
     const float small = canvas.textHeight(FontFace::small);
     const Rect header{area.left + 12, area.top + 2, area.right - 12, area.top + kHeader};
-    const std::string most = durationText(m_largestNs);
+    const std::string most = durationText(m_scaleNs) + (m_largestNs > m_scaleNs ? " or more" : "");
     float used = 0;
     if (m_largestNs > 0) {
         // The legend: how strong a colour means how much, and which arrow means which way.
@@ -142,7 +158,7 @@ void DeltaRibbons::paintRow(Canvas& canvas, const Theme& theme, Rect area, const
     double openDelta = 0;
     const auto flush = [&](float until) {
         if (until > openLeft && openDelta != 0)
-            canvas.fillRect({openLeft, area.top, until, area.bottom}, theme.divergingAt(openDelta / m_largestNs));
+            canvas.fillRect({openLeft, area.top, until, area.bottom}, theme.divergingAt(openDelta / m_scaleNs));
     };
     for (auto piece = first; piece != row.pieces.end() && static_cast<double>(piece->beginNs) < axis.endNs; ++piece) {
         const float left = std::max(area.left, std::floor(axis.x(static_cast<double>(piece->beginNs))));
@@ -160,7 +176,7 @@ void DeltaRibbons::paintRow(Canvas& canvas, const Theme& theme, Rect area, const
         flush(openLeft + 1);
         openDelta = 0;
         openLeft = right;
-        const Color fill = theme.divergingAt(m_largestNs > 0 ? piece->deltaNs / m_largestNs : 0);
+        const Color fill = theme.divergingAt(m_scaleNs > 0 ? piece->deltaNs / m_scaleNs : 0);
         const Rect rect{left, area.top, right - (right - left > 6 ? 1.0F : 0.0F), area.bottom};
         if (piece->deltaNs == 0) {
             canvas.fillRect(rect, mix(theme.canvas, theme.text, 0.06F));

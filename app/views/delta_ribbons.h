@@ -31,8 +31,8 @@ public:
     const std::vector<Row>& rows() const { return m_rows; }
     double largestNs() const { return m_largestNs; } ///< of all, without sign
 
-    /// Pixels that all rows can use, no more than `most`; 0 where there are none.
-    float suitableHeight(float most) const;
+    /// Pixels between what all rows need and what they can use; 0 where there are none.
+    float suitableHeight(float wanted) const;
     void paint(Canvas&, const Theme&, Rect area, const TimeAxis& ofB) const;
     /// What is at a place, in lines; empty for nothing.
     std::string describe(Rect area, const TimeAxis& ofB, Point at) const;
@@ -43,6 +43,7 @@ private:
 
     std::vector<Row> m_rows;
     double m_largestNs = 0;
+    double m_scaleNs = 0; ///< that has the full colour
 };
 
 } // namespace app

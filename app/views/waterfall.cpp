@@ -13,7 +13,7 @@ namespace {
 constexpr double kWorthABar = 0.01;        ///< of the largest part: smaller ones share a bar
 constexpr double kRoomAroundChange = 0.35; ///< of the change, below it, where the axis does not begin at 0
 constexpr double kBreakAbove = 0.55;       ///< the axis is broken where so much of it would hold nothing
-constexpr float kHighestBarWidth = 72;
+constexpr float kWidestBar = 72, kWidestColumn = 150;
 constexpr std::uint64_t kBarNodes = (std::uint64_t{1} << 61) + (std::uint64_t{1} << 58);
 
 constexpr std::array kParts{sim::StepPart::computing, sim::StepPart::recomputation,
@@ -97,16 +97,18 @@ Waterfall::Waterfall(const sim::Comparison& c)
     const std::string delta = c.deltaNs() == 0 ? "equally long" : signedDurationText(b - a);
     m_headlines = {"Step " + both + ": " + delta + (c.deltaNs() == 0 ? "" : ", " + ratioText(a, b)), both + ": " + delta, delta};
 
-    std::int64_t largest = 0, running = c.stepNs.a, small = 0;
-    std::string smallText;
+    std::int64_t largest = 0;
     for (const sim::StepPart part : kParts)
         largest = std::max(largest, std::abs(c.deltaNs(part)));
-    m_bars.push_back({.labels = {"A"},
-                      .part = {},
-                      .fromNs = 0,
-                      .toNs = c.stepNs.a,
-                      .isTotal = true,
-                      .description = "A: step " + durationText(a)});
+    const auto isSmall = [&](sim::StepPart part) {
+        return static_cast<double>(std::abs(c.deltaNs(part))) < kWorthABar * static_cast<double>(largest);
+    };
+    const auto smallOnes =
+        std::count_if(kParts.begin(), kParts.end(), [&](sim::StepPart part) { return c.deltaNs(part) != 0 && isSmall(part); });
+    m_bars.push_back(
+        {.labels = {"A"}, .fromNs = 0, .toNs = c.stepNs.a, .isTotal = true, .description = "A: step " + durationText(a)});
+    std::int64_t running = c.stepNs.a, rest = 0;
+    std::string restText;
     for (const sim::StepPart part : kParts) {
         const std::int64_t change = c.deltaNs(part);
         if (change == 0)
@@ -115,21 +117,20 @@ Waterfall::Waterfall(const sim::Comparison& c)
         const std::string text = std::string(sim::stepPartName(part)) + " " + signedDurationText(static_cast<double>(change)) +
                                  ": " + durationText(static_cast<double>(c.use.a[i])) + " in A, " +
                                  durationText(static_cast<double>(c.use.b[i])) + " in B";
-        if (static_cast<double>(std::abs(change)) < kWorthABar * static_cast<double>(largest)) {
-            small += change;
-            smallText += "\n" + text;
+        if (isSmall(part) && smallOnes > 1) {
+            rest += change;
+            restText += "\n" + text;
             continue;
         }
         m_bars.push_back(
             {.labels = labelsOf(part), .part = part, .fromNs = running, .toNs = running + change, .description = text});
         running += change;
     }
-    if (small != 0)
+    if (!restText.empty())
         m_bars.push_back({.labels = {"the rest", "rest"},
-                          .part = {},
                           .fromNs = running,
-                          .toNs = running + small,
-                          .description = "the rest " + signedDurationText(static_cast<double>(small)) + smallText});
+                          .toNs = running + rest,
+                          .description = "the rest " + signedDurationText(static_cast<double>(rest)) + restText});
     m_bars.push_back({.labels = {"B"},
                       .part = {},
                       .fromNs = 0,
@@ -162,8 +163,9 @@ Waterfall::Frame Waterfall::frame(Rect area) const
     Frame f;
     f.plot = {area.left, area.top + kHeadline + kNumbers, area.right,
               std::max(area.top + kHeadline + kNumbers + 1, area.bottom - kLabels)};
-    f.column = f.plot.width() / static_cast<float>(m_bars.size());
-    f.bar = std::min(f.column * 0.66F, kHighestBarWidth);
+    f.column = std::min(f.plot.width() / static_cast<float>(m_bars.size()), kWidestColumn);
+    f.plot.right = f.plot.left + f.column * static_cast<float>(m_bars.size());
+    f.bar = std::min(f.column * 0.66F, kWidestBar);
     double low = static_cast<double>(m_bars.front().toNs), high = low;
     for (const Bar& bar : m_bars) {
         low = std::min(low, static_cast<double>(bar.toNs));

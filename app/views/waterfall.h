@@ -16,11 +16,11 @@ public:
     explicit Waterfall(const sim::Comparison&);
 
     struct Bar {
-        std::vector<std::string> labels;   ///< longest first: "exposed tp", "tp"
-        std::optional<sim::StepPart> part; ///< nothing: A, B, or several small parts together
-        std::int64_t fromNs = 0, toNs = 0; ///< running total before and after; A and B begin at 0
-        bool isTotal = false;              ///< A or B
-        std::string description;           ///< "exposed tp +12.3 ms: 40.0 ms in A, 52.3 ms in B"
+        std::vector<std::string> labels;                  ///< longest first: "exposed tp", "tp"
+        std::optional<sim::StepPart> part = std::nullopt; ///< nothing: A, B, or several small parts together
+        std::int64_t fromNs = 0, toNs = 0;                ///< running total before and after; A and B begin at 0
+        bool isTotal = false;                             ///< A or B
+        std::string description;                          ///< "exposed tp +12.3 ms: 40.0 ms in A, 52.3 ms in B"
         std::int64_t deltaNs() const { return toNs - fromNs; }
     };
     const std::vector<Bar>& bars() const { return m_bars; }

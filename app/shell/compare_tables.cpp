@@ -67,7 +67,7 @@ QTableWidget* table(const QStringList& headers, const QString& name)
     out->setSelectionMode(QAbstractItemView::NoSelection);
     out->setShowGrid(false);
     out->setWordWrap(false);
-    out->setTextElideMode(Qt::ElideMiddle);
+    out->setTextElideMode(Qt::ElideRight);
     out->setFont(uiFont(12));
     out->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     out->setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOff); // the tables scroll together
@@ -104,6 +104,10 @@ CompareTables::CompareTables(QWidget* parent)
           table({tr("Rank"), tr("Computing"), tr("Exposed"), tr("Bubble"), tr("Memory")}, tr("Differences by pipeline rank")))
 {
     setRole(this, "side");
+    // Keys are short and say what it is about; long values (names of clusters) give way, and their tooltips have the rest.
+    for (const auto& [c, mode] :
+         {std::pair{0, QHeaderView::ResizeToContents}, {1, QHeaderView::Stretch}, {2, QHeaderView::Stretch}})
+        m_changes->horizontalHeader()->setSectionResizeMode(c, mode);
     setRole(m_changesNote, "muted");
     m_changesNote->setWordWrap(true);
     m_changesNote->setContentsMargins(4, 0, 0, 0);
@@ -181,13 +185,6 @@ void CompareTables::showChanges(const std::vector<ScenarioChange>& changes, bool
         button->setAccessibleName(what);
         connect(button, &QToolButton::clicked, this, [this, i] { emit adoptRequested(static_cast<int>(i)); });
         m_changes->setCellWidget(static_cast<int>(i), 3, button);
-    }
-    constexpr int kWidestValue = 120;
-    m_changes->horizontalHeader()->setMaximumSectionSize(QWIDGETSIZE_MAX);
-    for (const int c : {1, 2}) {
-        m_changes->horizontalHeader()->setSectionResizeMode(c, QHeaderView::Interactive);
-        m_changes->resizeColumnToContents(c);
-        m_changes->setColumnWidth(c, std::min(m_changes->columnWidth(c), kWidestValue));
     }
     m_changesTitle->show();
     m_changesNote->setText(tr("Both scenarios say the same."));

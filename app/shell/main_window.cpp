@@ -399,6 +399,8 @@ void MainWindow::showSelection()
         m_details->scrollToRank();
     m_shownSelectedRank = selection.selectedRank;
     m_details->setSpan(m_workspace->trace(), selection.hoveredSpan ? selection.hoveredSpan : selection.selectedSpan);
+    if (!isWorkspaceShown())
+        return; // another page has the status bar
     const QString pointed = m_workspace->pointedText();
     m_pointedLabel->setText(pointed.isEmpty() ? tr("W S zoom · A D pan · drag measures · F frames · ? shows all keys") : pointed);
 }

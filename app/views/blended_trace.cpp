@@ -23,16 +23,16 @@ public:
         const sim::Track &a = m_a.tracks[match.trackA], &b = m_b.tracks[match.trackB];
         sim::Track row{.process = static_cast<int>(m_out.trace.processes.size()), .name = b.name, .role = b.role};
         m_out.trace.processes.push_back(m_b.processes[static_cast<std::size_t>(b.process)]);
-        for (std::size_t span = 0; span < b.size(); ++span) {
-            const std::int32_t partner = match.ofB[span];
-            if (partner == sim::MatchedActions::kNone)
-                addLonely(row, b, span, false);
-            else
-                addPair(row, a, static_cast<std::size_t>(partner), b, span);
-        }
-        for (std::size_t span = 0; span < a.size(); ++span)
+        for (std::size_t span = 0; span < b.size(); ++span)
+            if (match.ofB[span] != sim::MatchedActions::kNone)
+                addPair(row, a, static_cast<std::size_t>(match.ofB[span]), b, span);
+        const std::vector<Interval> taken = takenBy(row);
+        for (std::size_t span = 0; m_presenceOfB > 0 && span < b.size(); ++span)
+            if (match.ofB[span] == sim::MatchedActions::kNone)
+                addLonely(row, taken, b, span, false);
+        for (std::size_t span = 0; m_presenceOfA > 0 && span < a.size(); ++span)
             if (match.ofA[span] == sim::MatchedActions::kNone)
-                addLonely(row, a, span, true);
+                addLonely(row, taken, a, span, true);
         sortByStart(row);
         m_out.trace.tracks.push_back(std::move(row));
     }
@@ -40,6 +40,44 @@ public:
     BlendedTrace take() { return std::move(m_out); }
 
 private:
+    struct Interval {
+        std::int64_t begin = 0, end = 0;
+    };
+
+    /// Of what both have, in order and without overlaps.
+    static std::vector<Interval> takenBy(sim::Track& row)
+    {
+        sortByStart(row);
+        std::vector<Interval> taken;
+        for (std::size_t i = 0; i < row.size(); ++i) {
+            const std::int64_t end = row.startNs[i] + row.durationNs[i];
+            if (!taken.empty() && row.startNs[i] <= taken.back().end)
+                taken.back().end = std::max(taken.back().end, end);
+            else
+                taken.push_back({row.startNs[i], end});
+        }
+        return taken;
+    }
+
+    /// The longest part of an interval that nothing has taken.
+    static Interval freePart(const std::vector<Interval>& taken, Interval whole)
+    {
+        Interval best{whole.begin, whole.begin};
+        const auto consider = [&](std::int64_t begin, std::int64_t end) {
+            if (end - begin > best.end - best.begin)
+                best = {begin, end};
+        };
+        std::int64_t freeFrom = whole.begin;
+        for (auto next = std::upper_bound(taken.begin(), taken.end(), whole.begin,
+                                          [](std::int64_t time, const Interval&interval) { return time < interval.end; });
+             next != taken.end() && next->begin < whole.end; ++next) {
+            consider(freeFrom, next->begin);
+            freeFrom = next->end;
+        }
+        consider(freeFrom, whole.end);
+        return best;
+    }
+
     std::int64_t between(double a, double b) const { return std::llround(a + (b - a) * m_share); }
 
     /// A kind of either trace in the blended one, told apart by whether both have the action.
@@ -73,15 +111,11 @@ private:
             b.microbatch[inB]);
     }
 
-    void addLonely(sim::Track& row, const sim::Track& from, std::size_t span, bool ofA)
+    void addLonely(sim::Track& row, const std::vector<Interval>& taken, const sim::Track& from, std::size_t span, bool ofA)
     {
-        const double presence = ofA ? m_presenceOfA : m_presenceOfB;
-        if (presence <= 0)
-            return;
-        const auto length = static_cast<double>(from.durationNs[span]) * presence;
-        const double middle = static_cast<double>(from.startNs[span]) + static_cast<double>(from.durationNs[span]) / 2;
-        add(row, std::llround(middle - length / 2), std::llround(middle + length / 2), kindOf(ofA, from.kind[span], true),
-            from.microbatch[span]);
+        const Interval part = freePart(taken, {from.startNs[span], from.startNs[span] + from.durationNs[span]});
+        if (part.end > part.begin)
+            add(row, part.begin, part.end, kindOf(ofA, from.kind[span], true), from.microbatch[span]);
     }
 
     static void sortByStart(sim::Track& row)

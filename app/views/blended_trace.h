@@ -14,8 +14,8 @@ struct BlendedTrace {
     std::vector<float> opacityOfKind;
 };
 
-/// `share` 0 is a, 1 is b. What only a has goes in the first half of the way, what only b has comes in the second: it fades and
-/// shrinks, so that it covers little of what moves. O(spans log spans).
+/// `share` 0 is a, 1 is b. What only a has fades in the first half of the way, what only b has comes in the second; where what
+/// moves needs their place, they make room. O(spans log spans).
 BlendedTrace blend(const sim::Trace& a, const sim::Trace& b, const sim::MatchedActions&, double share);
 
 } // namespace app

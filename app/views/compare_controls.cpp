@@ -90,9 +90,6 @@ void CompareControls::paint(Canvas& canvas, const Theme& theme, Rect area)
         canvas.strokeRect(rect, chosen ? theme.accent : theme.border);
         const Color color = chosen ? readableOn(theme.accent) : enabled ? theme.text : theme.mutedText;
         textInside(canvas, {rect.left + kPadding, rect.top, rect.right, rect.bottom}, text, color);
-        if (!enabled)
-            canvas.line({rect.left + kPadding, std::floor((rect.top + rect.bottom) / 2)},
-                        {rect.right - kPadding, std::floor((rect.top + rect.bottom) / 2)}, theme.mutedText);
         if (canvas.wantsNodes())
             canvas.node({.id = kControlNodes + static_cast<std::uint64_t>(button),
                          .role = "button",

@@ -18,7 +18,7 @@ CompareFrame::CompareFrame(Rect area)
     const float waterfallHeight =
         withTimelines ? std::floor(std::clamp(area.height() * 0.24F, kLowestWaterfall, kHighestWaterfall)) : inner.height() - 4;
     waterfall = {inner.left, inner.top, inner.right, inner.top + waterfallHeight};
-    float top = waterfall.bottom + 6;
+    float top = std::min(waterfall.bottom + 6, area.bottom);
     memory = {inner.left, top, inner.right, top};
     if (beside) {
         const float width = std::floor(std::min(inner.width() * kMemoryShare, kWidestMemory));

@@ -77,11 +77,11 @@ struct ComparedTimelinesView::Data {
         const TimelineView::Around most{
             .legend = false, .ruler = !showsUpper() || alignment != Alignment::start, .memory = holdsMemory};
         const auto fits = [&](const TimelineView::Around& around) {
-            const auto rows = static_cast<float>(lower.isEmpty() ? 0 : lower.side.trace->processes.size());
+            const float rows = lower.isEmpty() ? 0 : rowsOf(lower);
             const float height = area.height() - kCaptionHeight - aroundHeight(around);
-            return showsUpper()
-                       ? height - kCaptionHeight - aroundHeight(kAroundUpper) - betweenHeight >= 2 * rows * kComfortableRow
-                       : height >= rows * kComfortableRow;
+            return showsUpper() ? height - kCaptionHeight - aroundHeight(kAroundUpper) - betweenHeight >=
+                                      (rows + rowsOf(upper)) * kComfortableRow
+                                : height >= rows * kComfortableRow;
         };
         TimelineView::Around without = most;
         without.memory = false;
@@ -91,13 +91,17 @@ struct ComparedTimelinesView::Data {
             without.overview = false;
         return without;
     }
-    /// Both halves have equal room for rows.
+    float rowsOf(const Half& half) const { return half.isEmpty() ? 1.0F : static_cast<float>(half.side.trace->processes.size()); }
+    /// Rows of both halves are equally high, unless one has so many more that the other would vanish.
     Areas areas(Rect area) const
     {
         Areas out;
-        const float extra = showsUpper() ? aroundHeight(kAroundUpper) - aroundHeight(aroundLower(area)) : 0;
+        constexpr float kLeastShare = 0.25F;
+        const float share = std::clamp(rowsOf(upper) / (rowsOf(upper) + rowsOf(lower)), kLeastShare, 1 - kLeastShare);
         const float gap = showsUpper() ? betweenHeight : 0;
-        const float upperEnd = showsUpper() ? std::floor(area.top + (area.height() - gap + extra) / 2) : area.top;
+        const float aroundUpper = kCaptionHeight + aroundHeight(kAroundUpper);
+        const float forRows = area.height() - gap - aroundUpper - kCaptionHeight - aroundHeight(aroundLower(area));
+        const float upperEnd = showsUpper() ? std::floor(area.top + aroundUpper + forRows * share) : area.top;
         const float middle = upperEnd + gap;
         out.upperCaption = {area.left, area.top, area.right, std::min(upperEnd, area.top + kCaptionHeight)};
         out.upper = {area.left, out.upperCaption.bottom, area.right, upperEnd};

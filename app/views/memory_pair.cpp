@@ -75,7 +75,7 @@ std::vector<std::string> memoryChangeTexts(const sim::Comparison& c)
     for (std::size_t i = 0; i < changes.size(); ++i) {
         text +=
             (i == 0 ? ": " : ", ") + std::string(changes[i].name) + " " + signedBytesText(static_cast<double>(changes[i].bytes));
-        out.insert(out.begin(), text);
+        out.insert(out.begin(), i + 1 < changes.size() ? text + ", …" : text);
     }
     return out;
 }
@@ -142,10 +142,12 @@ void paintMemoryPair(Canvas& canvas, const Theme& theme, const sim::Comparison& 
     for (const Part& part : kParts)
         needed += kSwatch + 4 + canvas.textWidth(part.name, FontFace::small) + 10;
     if (needed > words.width()) {
+        const std::string all = c.capacityBytes.a == c.capacityBytes.b
+                                    ? "the GPU has " + bytesText(capacity)
+                                    : "GPUs have " + bytesText(static_cast<double>(c.capacityBytes.a)) + " and " +
+                                          bytesText(static_cast<double>(c.capacityBytes.b));
         textInside(canvas, {words.left, top, words.right, top + height},
-                   fitting(canvas, {"dashed: the GPU has " + bytesText(capacity), "of " + bytesText(capacity)}, words.width(),
-                           FontFace::small),
-                   theme.mutedText, FontFace::small);
+                   fitting(canvas, {"dashed: " + all, all}, words.width(), FontFace::small), theme.mutedText, FontFace::small);
         return;
     }
     for (const Part& part : kParts) {

@@ -5,6 +5,7 @@
 #include "app/session/scenario_changes.h"
 #include "tests/app/session/session_fixtures.h"
 
+#include <QCoreApplication>
 #include <QTemporaryDir>
 
 #include <gtest/gtest.h>

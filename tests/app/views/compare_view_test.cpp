@@ -120,6 +120,7 @@ TEST(MemoryPair, SaysWhichPartsChanged)
     comparison.memory.a = {.parameters = 1 << 30, .activations = 2 << 20};
     comparison.memory.b = {.parameters = 1 << 30, .gradients = 1 << 20, .activations = 8 << 20};
     EXPECT_EQ(memoryChangeTexts(comparison).front(), "+7.00 MiB: activations +6.00 MiB, gradients +1.00 MiB");
+    EXPECT_EQ(memoryChangeTexts(comparison)[1], "+7.00 MiB: activations +6.00 MiB, …");
     EXPECT_EQ(memoryChangeTexts(comparison).back(), "+7.00 MiB");
     comparison.memory.b = comparison.memory.a;
     EXPECT_EQ(memoryChangeTexts(comparison).front(), "Both hold the same");
@@ -166,8 +167,13 @@ TEST(BlendedTrace, WhatOnlyOneHasFadesAndIsNeverInTheMiddle)
     EXPECT_LT(spansOf(at(0.5).trace), spansOf(at(0.75).trace));
     const BlendedTrace late = at(0.75);
     EXPECT_NEAR(*std::min_element(late.opacityOfKind.begin(), late.opacityOfKind.end()), 0.5F, 1e-6F);
-    for (const sim::Track& track : late.trace.tracks)
+    for (const sim::Track& track : late.trace.tracks) {
         EXPECT_TRUE(std::is_sorted(track.startNs.begin(), track.startNs.end()));
+        for (std::size_t i = 1; i < track.size(); ++i)
+            if (late.opacityOfKind[track.kind[i]] < 1 || late.opacityOfKind[track.kind[i - 1]] < 1) {
+                EXPECT_GE(track.startNs[i], track.startNs[i - 1] + track.durationNs[i - 1]) << "they make room";
+            }
+    }
 }
 
 TEST(DeltaRibbons, HaveTheDifferencesOfTheStarts)

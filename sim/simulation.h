@@ -2,7 +2,10 @@
 // threads.
 #pragma once
 
+#include "sim/analysis/link_load.h"
+#include "sim/analysis/memory.h"
 #include "sim/analysis/metrics.h"
+#include "sim/analysis/traffic.h"
 #include "sim/error.h"
 #include "sim/mesh/mesh.h"
 #include "sim/mesh/placement.h"
@@ -46,9 +49,18 @@ public:
     virtual int classSize(int classIndex) const = 0;
     /// What the ranks of a class hold at their peak.
     virtual MemoryBreakdown memoryOfClass(int classIndex) const = 0;
+    /// What they hold over time, to the kernel; the sum is the counter "memory" of the trace. O(ops of a rank).
+    virtual MemoryCurves memoryCurves(int classIndex) const = 0;
+    /// What they hold at a time, by stage, micro-batch and operator; of several moments at that instant the fullest.
+    virtual MemoryContents memoryContents(int classIndex, std::int64_t atNs) const = 0;
 
     /// Trace of one rank of each class: process i of the trace is class i. Made anew on each call.
     virtual Trace trace(TraceDetail) const = 0;
+
+    /// Who sends how much to whom. Made anew on each call.
+    virtual Traffic traffic() const = 0;
+    /// How full the ports of these ranks (Traffic::senders) are over time. O(ops).
+    virtual LinkLoad linkLoad(const TrafficSenders&, const LoadWindow&) const = 0;
 };
 
 /// Throws Error if the schedule or mesh cannot be made (readScenario has checked both). Deterministic: same scenario, same

@@ -50,10 +50,22 @@ enum class LineStyle : std::uint8_t { solid, dashed, dotted };
 /// Something a pointer can be over and a screen reader can name. One tree of these serves hover, accessibility and tests.
 struct Node {
     std::uint64_t id = 0; ///< the view's own; stable while the thing exists
-    std::string role;     ///< "cell", "span", "row", "axis"
+    std::string role;     ///< "cell", "span", "row", "chip", "button", "choice", "toggle", "slider", "text", "axis"
     std::string name;     ///< "rank 13, dp 1 pp 1 cp 0 tp 1, 42.1 GiB"
     Rect rect;
     bool selected = false;
+};
+
+/// Columns of equal width, side by side over an area; in each, bars of the same colours stacked from below. What a dense timeline
+/// is made of: hundreds of thousands of bars that are not worth a rectangle each.
+struct ColumnStacks {
+    Rect area;
+    float columnWidth = 1;
+    float quantum = 1;         ///< height of a unit of `tops`
+    std::vector<Color> colors; ///< [bar of a stack]
+    std::vector<std::uint16_t>
+        tops; ///< [column][bar]: where it ends, in quanta from below; as the one below it: it has no height
+    std::size_t columns() const { return colors.empty() ? 0 : tops.size() / colors.size(); }
 };
 
 class Canvas {
@@ -68,6 +80,8 @@ public:
     virtual void line(Point from, Point to, Color, float thickness = 1, LineStyle = LineStyle::solid) = 0;
     virtual void polyline(const std::vector<Point>&, Color, float thickness = 1) = 0;
     virtual void fillConvex(const std::vector<Point>&, Color) = 0;
+    /// As rectangles, like neighbours joined, unless a canvas knows better.
+    virtual void stacks(const ColumnStacks&);
     /// `at` is the top left, top centre or top right of the text.
     virtual void text(Point at, std::string_view, Color, FontFace = FontFace::body, Align = Align::left) = 0;
     virtual float textWidth(std::string_view, FontFace = FontFace::body) = 0;

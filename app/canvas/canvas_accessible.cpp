@@ -3,8 +3,11 @@
 #include "app/canvas/canvas_widget.h"
 
 #include <QAccessibleWidget>
+#include <QCoreApplication>
+#include <QMouseEvent>
 
 #include <algorithm>
+#include <array>
 #include <vector>
 
 namespace app {
@@ -16,8 +19,34 @@ QRect screenRect(const CanvasWidget& widget, Rect rect)
     return {widget.mapToGlobal(local.topLeft().toPoint()), local.size().toSize()};
 }
 
+QAccessible::Role roleOf(const std::string& role)
+{
+    struct Entry {
+        const char* name;
+        QAccessible::Role role;
+    };
+    static constexpr std::array kRoles{
+        Entry{"cell", QAccessible::Cell},       Entry{"row", QAccessible::Row},       Entry{"span", QAccessible::ListItem},
+        Entry{"chip", QAccessible::Button},     Entry{"button", QAccessible::Button}, Entry{"choice", QAccessible::RadioButton},
+        Entry{"toggle", QAccessible::CheckBox}, Entry{"slider", QAccessible::Slider}, Entry{"text", QAccessible::StaticText}};
+    const auto found = std::find_if(kRoles.begin(), kRoles.end(), [&](const Entry& entry) { return role == entry.name; });
+    return found == kRoles.end() ? QAccessible::Graphic : found->role;
+}
+
+/// A click there, as the mouse would do it.
+void click(CanvasWidget& widget, Rect rect)
+{
+    const QPointF at((rect.left + rect.right) / 2.0, (rect.top + rect.bottom) / 2.0);
+    const QPointF global = widget.mapToGlobal(at);
+    QMouseEvent move(QEvent::MouseMove, at, global, Qt::NoButton, Qt::NoButton, Qt::NoModifier);
+    QMouseEvent press(QEvent::MouseButtonPress, at, global, Qt::LeftButton, Qt::LeftButton, Qt::NoModifier);
+    QMouseEvent release(QEvent::MouseButtonRelease, at, global, Qt::LeftButton, Qt::NoButton, Qt::NoModifier);
+    for (QMouseEvent* event : {&move, &press, &release})
+        QCoreApplication::sendEvent(&widget, event);
+}
+
 /// The node at a place of the list; it reads the list of the moment, so that it may outlive a frame.
-class AccessibleNode final : public QAccessibleInterface {
+class AccessibleNode final : public QAccessibleInterface, public QAccessibleActionInterface {
 public:
     AccessibleNode(CanvasWidget& widget, int index) : m_widget(&widget), m_index(index) {}
 
@@ -35,13 +64,7 @@ public:
     }
     void setText(QAccessible::Text, const QString&) override {}
     QRect rect() const override { return node() != nullptr ? screenRect(*m_widget, node()->rect) : QRect(); }
-    QAccessible::Role role() const override
-    {
-        if (node() == nullptr)
-            return QAccessible::NoRole;
-        const std::string& role = node()->role;
-        return role == "cell" ? QAccessible::Cell : role == "row" ? QAccessible::Row : QAccessible::Graphic;
-    }
+    QAccessible::Role role() const override { return node() == nullptr ? QAccessible::NoRole : roleOf(node()->role); }
     QAccessible::State state() const override
     {
         QAccessible::State state;
@@ -49,8 +72,20 @@ public:
         state.selectable = true;
         state.selected = node() != nullptr && node()->selected;
         state.focused = state.selected && m_widget->hasFocus();
+        state.checked = state.selected && (role() == QAccessible::RadioButton || role() == QAccessible::CheckBox);
         return state;
     }
+    void* interface_cast(QAccessible::InterfaceType type) override
+    {
+        return type == QAccessible::ActionInterface ? static_cast<QAccessibleActionInterface*>(this) : nullptr;
+    }
+    QStringList actionNames() const override { return {pressAction()}; }
+    void doAction(const QString& action) override
+    {
+        if (action == pressAction() && node() != nullptr)
+            click(*m_widget, node()->rect);
+    }
+    QStringList keyBindingsForAction(const QString&) const override { return {}; }
 
 private:
     const Node* node() const

@@ -210,6 +210,7 @@ void CanvasWidget::prepareFrame()
     const auto scale = static_cast<float>(devicePixelRatioF());
     if (!m_data->drawList || m_data->drawList->atlas().scale() != scale)
         m_data->drawList.emplace(GlyphAtlas::forScale(scale));
+    m_data->drawList->keepStacks(m_data->renderer == Renderer::software);
     m_data->framePixels = pixelSize();
     m_data->drawList->begin(m_data->framePixels.width(), m_data->framePixels.height());
     ImGuiCanvas canvas(*m_data->drawList, area());
@@ -372,7 +373,8 @@ void CanvasWidget::paintEvent(QPaintEvent*)
         m_data->image.fill(palette().color(QPalette::Base)); // what the view leaves open
         rasterise(m_data->drawList->list(), m_data->drawList->atlas().texture(),
                   {reinterpret_cast<std::uint32_t*>(m_data->image.bits()), m_data->image.width(), m_data->image.height(),
-                   m_data->image.bytesPerLine() / static_cast<qsizetype>(sizeof(std::uint32_t))});
+                   m_data->image.bytesPerLine() / static_cast<qsizetype>(sizeof(std::uint32_t))},
+                  m_data->drawList->stacks());
     }
     QPainter(this).drawImage(0, 0, m_data->image);
     nextFrameIfAnimating();

@@ -1,5 +1,6 @@
 #include "app/canvas/imgui_canvas.h"
 
+#include "app/canvas/quad_rasteriser.h"
 #include "app/canvas/strokes.h"
 
 #include <algorithm>
@@ -75,14 +76,35 @@ DrawList::DrawList(std::shared_ptr<GlyphAtlas> atlas) : m_atlas(std::move(atlas)
 void DrawList::begin(int widthPixels, int heightPixels)
 {
     m_list._ResetForNewFrame();
+    m_stacks.clear();
     m_list.PushTextureID(nullptr);
     m_shared.ClipRectFullscreen = {0, 0, static_cast<float>(widthPixels), static_cast<float>(heightPixels)};
     m_list.PushClipRectFullScreen();
 }
 
-ImGuiCanvas::ImGuiCanvas(DrawList& drawList, Rect area, std::vector<Node>* nodes)
-    : m_list(drawList.list()), m_atlas(drawList.atlas()), m_area(area), m_scale(drawList.atlas().scale()), m_nodes(nodes)
+void DrawList::addStacks(ColumnStacks stacks)
 {
+    m_stacks.push_back(std::move(stacks));
+    m_list.AddCallback(markStacks, nullptr);
+}
+
+ImGuiCanvas::ImGuiCanvas(DrawList& drawList, Rect area, std::vector<Node>* nodes)
+    : m_drawList(drawList), m_list(drawList.list()), m_atlas(drawList.atlas()), m_area(area), m_scale(drawList.atlas().scale()),
+      m_nodes(nodes)
+{
+}
+
+/// In device pixels.
+void ImGuiCanvas::stacks(const ColumnStacks& stacks)
+{
+    if (!m_drawList.keepsStacks())
+        return Canvas::stacks(stacks);
+    ColumnStacks scaled = stacks;
+    scaled.area = {stacks.area.left * m_scale, stacks.area.top * m_scale, stacks.area.right * m_scale,
+                   stacks.area.bottom * m_scale};
+    scaled.columnWidth *= m_scale;
+    scaled.quantum *= m_scale;
+    m_drawList.addStacks(std::move(scaled));
 }
 
 float ImGuiCanvas::snapped(float logical) const

@@ -24,11 +24,18 @@ public:
     const ImDrawList& list() const { return m_list; }
     GlyphAtlas& atlas() { return *m_atlas; }
     const GlyphAtlas& atlas() const { return *m_atlas; }
+    /// For our own rasteriser, which fills stacks itself: they are kept as they are, and the list has a place marked for each.
+    void keepStacks(bool keep) { m_keepsStacks = keep; }
+    bool keepsStacks() const { return m_keepsStacks; }
+    void addStacks(ColumnStacks);
+    const std::vector<ColumnStacks>& stacks() const { return m_stacks; }
 
 private:
     std::shared_ptr<GlyphAtlas> m_atlas;
     ImDrawListSharedData m_shared;
     ImDrawList m_list;
+    std::vector<ColumnStacks> m_stacks;
+    bool m_keepsStacks = false;
 };
 
 class ImGuiCanvas final : public Canvas {
@@ -42,6 +49,7 @@ public:
     void line(Point from, Point to, Color, float thickness, LineStyle) override;
     void polyline(const std::vector<Point>&, Color, float thickness) override;
     void fillConvex(const std::vector<Point>&, Color) override;
+    void stacks(const ColumnStacks&) override;
     void text(Point at, std::string_view, Color, FontFace, Align) override;
     float textWidth(std::string_view, FontFace) override;
     float textHeight(FontFace) override;
@@ -59,6 +67,7 @@ private:
     void fillPixels(float left, float top, float right, float bottom, Color);
     void slantedLine(ImVec2 from, ImVec2 to, Color, float pixels, LineStyle);
 
+    DrawList& m_drawList;
     ImDrawList& m_list;
     GlyphAtlas& m_atlas;
     Rect m_area;

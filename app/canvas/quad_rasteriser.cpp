@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <vector>
 
 namespace app {
 namespace {
@@ -330,16 +331,58 @@ bool isBox(const ImDrawIdx* i, const ImDrawVert& v0, const ImDrawVert& v1, const
            v0.col == v3.col;
 }
 
+/// Row by row; a pixel has the colour of the bar that its centre lies in.
+void fillStacks(const ColumnStacks& stacks, const Clip& clip, const PixelBuffer& out)
+{
+    const std::size_t bars = stacks.colors.size(), columns = stacks.columns();
+    if (columns == 0)
+        return;
+    const int left = std::max(firstPixel(stacks.area.left), clip.left),
+              right = std::min(firstPixel(stacks.area.right), clip.right);
+    const int top = std::max(firstPixel(stacks.area.top), clip.top),
+              bottom = std::min(firstPixel(stacks.area.bottom), clip.bottom);
+    std::vector<std::uint32_t> colors;
+    for (const Color color : stacks.colors)
+        colors.push_back(toArgb(color.value));
+    std::vector<const std::uint16_t*> topsOf; // of each pixel column
+    for (int x = left; x < right; ++x) {
+        const auto column = static_cast<std::size_t>((static_cast<float>(x) + 0.5F - stacks.area.left) / stacks.columnWidth);
+        topsOf.push_back(stacks.tops.data() + std::min(column, columns - 1) * bars);
+    }
+    for (int y = top; y < bottom; ++y) {
+        const auto height = static_cast<std::uint16_t>((stacks.area.bottom - static_cast<float>(y) - 0.5F) / stacks.quantum);
+        std::uint32_t* at = out.row(y) + left;
+        for (const std::uint16_t* tops : topsOf) {
+            std::size_t bar = 0;
+            while (bar < bars && tops[bar] <= height)
+                ++bar;
+            if (bar < bars)
+                *at = colors[bar] >> 24U == 255 ? colors[bar] : blend(*at, colors[bar], colors[bar] >> 24U);
+            ++at;
+        }
+    }
+}
+
 } // namespace
 
-void rasterise(const ImDrawList& list, const CoverageTexture& texture, const PixelBuffer& out)
+void markStacks(const ImDrawList*, const ImDrawCmd*) {}
+
+void rasterise(const ImDrawList& list, const CoverageTexture& texture, const PixelBuffer& out,
+               std::span<const ColumnStacks> stacks)
 {
+    auto nextStacks = stacks.begin();
     for (const ImDrawCmd& command : list.CmdBuffer) {
+        const bool isStacks = command.UserCallback == markStacks;
+        const ColumnStacks* marked = isStacks ? &*nextStacks++ : nullptr;
         const Clip clip{std::max(0, firstPixel(command.ClipRect.x)), std::max(0, firstPixel(command.ClipRect.y)),
                         std::min(out.width, firstPixel(command.ClipRect.z)),
                         std::min(out.height, firstPixel(command.ClipRect.w))};
         if (clip.left >= clip.right || clip.top >= clip.bottom)
             continue;
+        if (marked != nullptr) {
+            fillStacks(*marked, clip, out);
+            continue;
+        }
         const ImDrawIdx* index = list.IdxBuffer.Data + command.IdxOffset;
         const ImDrawIdx* const end = index + command.ElemCount;
         const ImDrawVert* const vertices = list.VtxBuffer.Data + command.VtxOffset;

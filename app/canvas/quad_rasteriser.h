@@ -2,9 +2,13 @@
 // have fast paths; everything else goes through a general triangle filler. No Qt.
 #pragma once
 
+#include "app/canvas/canvas.h"
+
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
+struct ImDrawCmd;
 struct ImDrawList;
 
 namespace app {
@@ -23,6 +27,10 @@ struct CoverageTexture {
     int width = 0, height = 0;
 };
 
-void rasterise(const ImDrawList&, const CoverageTexture&, const PixelBuffer&);
+/// A draw command with this callback stands for the next of the stacks; it is never called.
+void markStacks(const ImDrawList*, const ImDrawCmd*);
+
+/// `stacks`: in device pixels, in the order of their marks.
+void rasterise(const ImDrawList&, const CoverageTexture&, const PixelBuffer&, std::span<const ColumnStacks> stacks = {});
 
 } // namespace app

@@ -11,18 +11,20 @@ constexpr std::size_t kBlock = 32;
 
 CounterLevels::CounterLevels(const sim::Counter& counter) : m_counter(&counter)
 {
-    const std::vector<std::int64_t>* below = &counter.value;
-    while (below->size() > kBlock) {
-        std::vector<std::int64_t> level;
-        for (std::size_t i = 0; i < below->size(); i += kBlock) {
-            const auto first = below->begin() + static_cast<std::ptrdiff_t>(i);
-            level.push_back(*std::max_element(first, first + static_cast<std::ptrdiff_t>(std::min(kBlock, below->size() - i))));
+    for (std::size_t below = counter.value.size(); below > kBlock; below = m_levels.back().size()) {
+        const Points* blocks = m_levels.empty() ? nullptr : &m_levels.back();
+        Points level;
+        for (std::size_t i = 0; i < below; i += kBlock) {
+            const auto pointAt = [&](std::size_t k) { return blocks ? (*blocks)[k] : static_cast<std::uint32_t>(k); };
+            std::uint32_t best = pointAt(i);
+            for (std::size_t k = i + 1; k < std::min(i + kBlock, below); ++k)
+                best = value(pointAt(k)) > value(best) ? pointAt(k) : best;
+            level.push_back(best);
         }
         m_levels.push_back(std::move(level));
-        below = &m_levels.back();
     }
-    if (!below->empty())
-        m_peak = *std::max_element(below->begin(), below->end());
+    if (!counter.value.empty())
+        m_peak = *std::max_element(counter.value.begin(), counter.value.end());
 }
 
 std::int64_t CounterLevels::peakNs() const
@@ -34,29 +36,44 @@ std::int64_t CounterLevels::peakNs() const
 
 std::int64_t CounterLevels::highest(std::int64_t beginNs, std::int64_t endNs) const
 {
+    const auto point = highestPoint(beginNs, endNs);
+    return point ? std::max<std::int64_t>(value(*point), 0) : 0;
+}
+
+std::optional<std::size_t> CounterLevels::highestPoint(std::int64_t beginNs, std::int64_t endNs) const
+{
     const auto& times = m_counter->timeNs;
-    const auto holds = std::upper_bound(times.begin(), times.end(), beginNs) - times.begin() - 1;
-    const auto end = std::lower_bound(times.begin(), times.end(), endNs) - times.begin();
-    const auto first = std::max<std::ptrdiff_t>(holds, 0);
-    return first < end ? highestOf(static_cast<std::size_t>(first), static_cast<std::size_t>(end)) : 0;
+    // Of several points at the first instant each counts; else the one that holds there.
+    auto first = std::lower_bound(times.begin(), times.end(), beginNs);
+    if (first != times.begin() && (first == times.end() || *first != beginNs))
+        --first;
+    const auto end = std::lower_bound(first, times.end(), endNs);
+    if (first == end)
+        return std::nullopt;
+    return highestOf(static_cast<std::size_t>(first - times.begin()), static_cast<std::size_t>(end - times.begin()));
 }
 
 /// Points [first, last): single ones up to a block's edge, then blocks, at each level.
-std::int64_t CounterLevels::highestOf(std::size_t first, std::size_t last) const
+std::size_t CounterLevels::highestOf(std::size_t first, std::size_t last) const
 {
-    std::int64_t best = 0;
-    const std::vector<std::int64_t>* values = &m_counter->value;
+    std::size_t best = 0;
+    bool any = false;
+    const auto consider = [&](std::size_t point) {
+        if (!any || value(point) > value(best) || (value(point) == value(best) && point < best))
+            best = point;
+        any = true;
+    };
     for (std::size_t level = 0;; ++level) {
+        const auto pointAt = [&](std::size_t i) { return level == 0 ? i : std::size_t{m_levels[level - 1][i]}; };
         const bool top = level == m_levels.size();
         while (first < last && (top || first % kBlock != 0))
-            best = std::max(best, (*values)[first++]);
+            consider(pointAt(first++));
         while (first < last && last % kBlock != 0)
-            best = std::max(best, (*values)[--last]);
+            consider(pointAt(--last));
         if (first >= last)
             return best;
         first /= kBlock;
         last /= kBlock;
-        values = &m_levels[level];
     }
 }
 

@@ -84,6 +84,25 @@ std::string rankListText(const std::vector<int>& ranks)
     return out;
 }
 
+std::string runsText(const std::vector<int>& numbers)
+{
+    std::vector<std::string> runs;
+    for (std::size_t i = 0; i < numbers.size();) {
+        std::size_t last = i;
+        while (last + 1 < numbers.size() && numbers[last + 1] == numbers[last] + 1)
+            ++last;
+        runs.push_back(countText(numbers[i]) + (last > i ? (last == i + 1 ? ", " : "–") + countText(numbers[last]) : ""));
+        i = last + 1;
+    }
+    std::string out = runs.empty() ? "none" : "";
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+        if (runs.size() > 4 && i == 3)
+            return out + " … " + runs.back();
+        out += (i == 0 ? "" : ", ") + runs[i];
+    }
+    return out;
+}
+
 std::string coordinatesText(const sim::Mesh& mesh, int rank)
 {
     std::string out;

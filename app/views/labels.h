@@ -18,6 +18,8 @@ std::string bytesText(double bytes);          ///< 71.2 GiB
 std::string percentText(double fraction);     ///< 41.3 %
 /// "8–15" where they count on, "8, 136, 264 … 16,264" where they do not.
 std::string rankListText(const std::vector<int>& ascending);
+/// "0–3, 8–11": runs of numbers that count on; of many runs the first and the last.
+std::string runsText(const std::vector<int>& ascending);
 /// "dp 0 · pp 1 · cp 0 · tp 1": the axes above 1, slowest first; "the only rank" if there are none.
 std::string coordinatesText(const sim::Mesh&, int rank);
 

@@ -1,7 +1,10 @@
 #include "app/views/pictures.h"
 
 #include "app/views/grid_view.h"
+#include "app/views/memory_view.h"
+#include "app/views/storage_view.h"
 #include "app/views/timeline_view.h"
+#include "app/views/traffic_view.h"
 
 #include <algorithm>
 #include <array>
@@ -19,6 +22,9 @@ std::unique_ptr<StepView> make(Selection& selection, const Theme& theme)
 constexpr std::array kPictures{
     PictureInfo{Picture::grid, "grid", "Rank grid", make<GridView>},
     PictureInfo{Picture::timeline, "timeline", "Timeline", make<TimelineView>},
+    PictureInfo{Picture::memory, "memory", "Memory", make<MemoryView>},
+    PictureInfo{Picture::traffic, "traffic", "Traffic", make<TrafficView>},
+    PictureInfo{Picture::storage, "storage", "Storage", make<StorageView>},
 };
 
 } // namespace

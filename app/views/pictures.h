@@ -10,7 +10,7 @@
 
 namespace app {
 
-enum class Picture { grid, timeline };
+enum class Picture { grid, timeline, memory, traffic, storage };
 
 struct PictureInfo {
     Picture picture;

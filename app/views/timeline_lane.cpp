@@ -208,42 +208,28 @@ private:
         }
     }
 
-    /// Classes stacked from below in the order of sim::OpClass. Like neighbours become one rectangle.
+    /// Classes stacked from below in the order of sim::OpClass.
     void drawDense()
     {
         const std::vector<std::size_t>& classes = m_levels.classes();
-        using Tops = std::array<int, sim::kOpClassCount>; // of the slices, in quanta from below, by place in `classes`
-        Tops open{};
-        std::size_t openedAt = 0;
-        const auto flush = [&](std::size_t until) {
-            const float left = m_lane.left + static_cast<float>(openedAt);
-            const float right = std::min(m_lane.left + static_cast<float>(until), m_lane.right);
-            int below = 0;
-            for (std::size_t i = 0; i < classes.size(); ++i) {
-                if (open[i] > below)
-                    m_canvas.fillRect({left, m_lane.bottom - kQuantum * static_cast<float>(open[i]), right,
-                                       m_lane.bottom - kQuantum * static_cast<float>(below)},
-                                      m_scene.theme.opClass[classes[i]]);
-                below = open[i];
-            }
-        };
+        ColumnStacks stacks{.area = m_lane, .columnWidth = 1, .quantum = kQuantum, .colors = {}, .tops = {}};
+        for (const std::size_t c : classes)
+            stacks.colors.push_back(m_scene.theme.opClass[c]);
+        stacks.tops.resize(m_dense.size() * classes.size());
         const double quantaPerNs = static_cast<double>(m_lane.height() / kQuantum) / m_nsPerPixel;
+        bool any = false;
         for (std::size_t column = 0; column < m_dense.size(); ++column) {
-            Tops tops{};
-            if (m_dense[column] != 0) {
-                double sum = 0; // tops are rounded, not slices: the idle rest is what it should be
-                for (std::size_t i = 0; i < classes.size(); ++i) {
-                    sum += m_busyNs[column * classes.size() + i];
-                    tops[i] = static_cast<int>(sum * quantaPerNs + kHalf);
-                }
-            }
-            if (tops != open) {
-                flush(column);
-                open = tops;
-                openedAt = column;
+            if (m_dense[column] == 0)
+                continue;
+            any = true;
+            double sum = 0; // tops are rounded, not bars: the idle rest is what it should be
+            for (std::size_t i = column * classes.size(); i < (column + 1) * classes.size(); ++i) {
+                sum += m_busyNs[i];
+                stacks.tops[i] = static_cast<std::uint16_t>(sum * quantaPerNs + kHalf);
             }
         }
-        flush(m_dense.size());
+        if (any)
+            m_canvas.stacks(stacks);
     }
 
     Canvas& m_canvas;

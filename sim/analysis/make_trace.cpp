@@ -1,6 +1,7 @@
 #include "sim/analysis/make_trace.h"
 
 #include "sim/analysis/action_class.h"
+#include "sim/analysis/measure_memory.h"
 
 #include <algorithm>
 #include <map>
@@ -51,10 +52,16 @@ void addSpan(Track& track, std::int64_t start, std::int64_t end, std::uint32_t k
     track.microbatch.push_back(microbatch);
 }
 
+/// Bytes beyond what was held before.
+struct HeldBytes {
+    std::int64_t activations = 0, buffers = 0;
+    std::int64_t total() const { return activations + buffers; }
+};
+
 /// What a pass looks like from outside: enough for a trace of actions, without walking its ops again for each micro-batch.
 struct PassSummary {
     std::ptrdiff_t firstCompute = -1, lastCompute = -1; ///< ops; -1: it computes nothing
-    std::int64_t highestBytes = 0, keptBytes = 0;       ///< held at most, and after it, beyond what was held before
+    HeldBytes highest, kept;                            ///< at its fullest moment, and after it
 };
 
 PassSummary summaryOf(const Pass& pass)
@@ -66,9 +73,11 @@ PassSummary summaryOf(const Pass& pass)
             summary.firstCompute = summary.firstCompute < 0 ? static_cast<std::ptrdiff_t>(i) : summary.firstCompute;
             summary.lastCompute = static_cast<std::ptrdiff_t>(i);
         }
-        summary.keptBytes += op.allocBytes;
-        summary.highestBytes = std::max(summary.highestBytes, summary.keptBytes);
-        summary.keptBytes -= op.freeBytes;
+        std::int64_t& account = op.buffer ? summary.kept.buffers : summary.kept.activations;
+        account += op.allocBytes;
+        if (summary.kept.total() > summary.highest.total())
+            summary.highest = summary.kept;
+        account -= op.freeBytes;
     }
     return summary;
 }
@@ -192,45 +201,26 @@ void TraceMaker::addClass(int c)
     std::vector<std::tuple<std::int32_t, std::size_t, std::uint32_t>> receivedSpans;  // slot, stream, span
     std::vector<std::uint64_t> sequence(m_classes.classGroups.size(), 0);
 
-    Counter memory{.process = processIndex, .name = "memory", .unit = "bytes"};
-    const ModelStates& states = program.states;
-    std::int64_t held = states.parameters + states.gradients + states.optimizer + states.buffers;
-    const auto count = [&](std::int64_t time, std::int64_t value) {
-        time = memory.timeNs.empty() ? 0 : std::max(time, memory.timeNs.back());
-        const std::size_t points = memory.timeNs.size();
-        if (points >= 2 && memory.timeNs[points - 1] == time && memory.timeNs[points - 2] == time) {
-            // Of many changes at one instant the highest and the last are kept.
-            memory.value[points - 2] = std::max(memory.value[points - 2], memory.value[points - 1]);
-            memory.value[points - 1] = value;
-            return;
-        }
-        memory.timeNs.push_back(time);
-        memory.value.push_back(value);
-    };
-    count(0, held);
-
     const bool kernels = m_detail == TraceDetail::kernels;
-    const std::size_t first = m_result.firstOp[at(c)];
-    std::size_t place = first;
+    MemoryCurves memory;
+    if (kernels)
+        memory = measureMemoryCurves(m_program, m_classes, m_result, c);
+    else
+        memory.add(0, 0, 0);
+    HeldBytes held;
+    std::size_t place = m_result.firstOp[at(c)];
     for (const Step& step : program.steps) {
         const Pass& pass = m_program.passes[step.pass];
         const std::uint32_t kindOfFirst = kernels ? opKinds(step) : 0;
         const PassSummary& summary = m_summaries[step.pass];
         const std::size_t passPlace = place;
         place += pass.ops.size();
-        const std::int64_t highest = held + summary.highestBytes;
-        if (!kernels)
-            held += summary.keptBytes;
+        const HeldBytes highest{held.activations + summary.highest.activations, held.buffers + summary.highest.buffers};
+        held = {held.activations + summary.kept.activations, held.buffers + summary.kept.buffers};
         for (std::size_t i = 0; kernels && i < pass.ops.size(); ++i) {
             const Op& op = pass.ops[i];
             const std::int64_t start = m_result.opStartNs[passPlace + i];
             const std::int64_t stop = m_result.opEndNs[passPlace + i];
-            held += op.allocBytes;
-            if (op.allocBytes != 0)
-                count(start, held);
-            held -= op.freeBytes;
-            if (op.freeBytes != 0)
-                count(stop, held);
             if (op.kind == OpKind::wait)
                 continue;
             const auto stream = static_cast<std::size_t>(op.stream);
@@ -255,8 +245,8 @@ void TraceMaker::addClass(int c)
         const std::int64_t begin = m_result.opStartNs[passPlace + static_cast<std::size_t>(summary.firstCompute)];
         const std::int64_t end = m_result.opEndNs[passPlace + static_cast<std::size_t>(summary.lastCompute)];
         if (!kernels) {
-            count(begin, highest);
-            count(end, held);
+            memory.add(begin, highest.activations, highest.buffers);
+            memory.add(end, held.activations, held.buffers);
             if (step.receiveSlot != kNoSlot)
                 m_received[{c, step.receiveSlot}] = {firstTrack, static_cast<std::uint32_t>(actionTrack.size())};
             if (step.sendSlot != kNoSlot)
@@ -281,7 +271,14 @@ void TraceMaker::addClass(int c)
         m_sent[{peer, slot}] = {trackOf[stream], span};
     for (const auto& [slot, stream, span] : receivedSpans)
         m_received[{c, slot}] = {trackOf[stream], span};
-    m_trace.counters.push_back(std::move(memory));
+
+    const ModelStates& states = program.states;
+    const std::int64_t always = states.parameters + states.gradients + states.optimizer + states.buffers;
+    Counter counter{.process = processIndex, .name = "memory", .unit = "bytes"};
+    for (std::size_t i = 0; i < memory.size(); ++i)
+        counter.value.push_back(always + memory.activations[i] + memory.buffers[i]);
+    counter.timeNs = std::move(memory.timeNs);
+    m_trace.counters.push_back(std::move(counter));
 }
 
 } // namespace

@@ -2,6 +2,7 @@
 
 #include "sim/analysis/make_trace.h"
 #include "sim/analysis/measure.h"
+#include "sim/analysis/measure_memory.h"
 #include "sim/analysis/plan_schedule.h"
 #include "sim/cost/cost.h"
 #include "sim/engine/engine.h"
@@ -37,9 +38,19 @@ public:
     int representative(int c) const override { return m_classes.representative[static_cast<std::size_t>(c)]; }
     int classSize(int c) const override { return m_classes.size[static_cast<std::size_t>(c)]; }
     MemoryBreakdown memoryOfClass(int c) const override { return measureMemory(m_program, m_classes, m_result, c); }
+    MemoryCurves memoryCurves(int c) const override { return measureMemoryCurves(m_program, m_classes, m_result, c); }
+    MemoryContents memoryContents(int c, std::int64_t atNs) const override
+    {
+        return measureMemoryContents(m_program, m_classes, m_result, c, atNs);
+    }
     Trace trace(TraceDetail detail) const override
     {
         return makeTrace(m_scenario, m_mesh, m_schedule, m_program, m_classes, m_prices, m_result, detail);
+    }
+    Traffic traffic() const override { return {m_scenario, m_mesh, m_placement, m_program, m_classes}; }
+    LinkLoad linkLoad(const TrafficSenders& senders, const LoadWindow& window) const override
+    {
+        return sim::linkLoad(m_scenario, m_program, m_classes, m_prices, m_result, senders, window);
     }
     void setWallMs(double wallMs) { m_metrics.wallMs = wallMs; }
 

@@ -39,6 +39,7 @@ void addGroups(CLI::App&);
 void addSchedule(CLI::App&);
 void addSimulate(CLI::App&);
 void addMemory(CLI::App&);
+void addTraffic(CLI::App&);
 void addSweep(CLI::App&);
 
 const Catalogue& catalogue();

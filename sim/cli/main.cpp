@@ -31,6 +31,7 @@ int main(int argc, char** argv)
     sim::cli::addSchedule(app);
     sim::cli::addSimulate(app);
     sim::cli::addMemory(app);
+    sim::cli::addTraffic(app);
     sim::cli::addSweep(app);
     addMissing(app);
     try {

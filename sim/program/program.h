@@ -7,6 +7,7 @@
 
 #include "sim/mesh/mesh.h"
 #include "sim/model/operators.h"
+#include "sim/program/group_role.h"
 #include "sim/scenario/scenario.h"
 #include "sim/schedule/schedule.h"
 
@@ -26,12 +27,6 @@ constexpr StreamMask maskOf(Stream stream)
     return static_cast<StreamMask>(1U << static_cast<unsigned>(stream));
 }
 const char* streamName(Stream);
-
-/// The communicators that ops use. dpShard and dpReplicate split dp_cp into sharding groups and their replicas; copies joins the
-/// two pipeline ranks that hold the same parts of the model where one pipeline trains two copies of it.
-enum class GroupRole : std::uint8_t { none, tp, cp, ep, exptTp, dpShard, dpReplicate, exptDp, embd, copies, pp };
-inline constexpr int kGroupRoleCount = 11;
-const char* groupRoleName(GroupRole);
 
 enum class OpKind : std::uint8_t {
     compute,

@@ -1,13 +1,15 @@
 // How long a view takes to prepare a frame: everything up to the canvas, which here swallows it.
 #include "app/views/compare_view.h"
 #include "app/views/grid_view.h"
+#include "app/views/pictures.h"
 #include "app/views/timeline_view.h"
 #include "sim/scenario/document.h"
+#include "tests/support/many_spans.h"
 
 #include <benchmark/benchmark.h>
 
 #include <cmath>
-#include <random>
+#include <map>
 
 namespace {
 
@@ -42,31 +44,6 @@ std::shared_ptr<const sim::Simulation> llama405b()
     return simulation;
 }
 
-std::shared_ptr<const sim::Trace> manySpans(std::size_t spans, int tracks)
-{
-    std::mt19937 random(1);
-    auto trace = std::make_shared<sim::Trace>();
-    // As in a pipeline: forward, backward and weight gradient mixed.
-    for (const auto c : {sim::OpClass::forward, sim::OpClass::backwardInput, sim::OpClass::backwardWeight})
-        trace->kinds.push_back({.name = "op", .opClass = c});
-    for (int t = 0; t < tracks; ++t) {
-        trace->processes.push_back({.rank = t});
-        sim::Track track{.process = t, .name = "actions", .role = sim::TrackRole::actions};
-        std::int64_t now = 0;
-        for (std::size_t i = 0; i < spans / static_cast<std::size_t>(tracks); ++i) {
-            const auto length = static_cast<std::int64_t>(1 + random() % 20000);
-            track.startNs.push_back(now);
-            track.durationNs.push_back(length);
-            track.kind.push_back(static_cast<std::uint32_t>(random() % trace->kinds.size()));
-            track.microbatch.push_back(static_cast<std::int32_t>(i % 100));
-            now += length + static_cast<std::int64_t>(random() % 4000);
-        }
-        trace->endNs = std::max(trace->endNs, now);
-        trace->tracks.push_back(std::move(track));
-    }
-    return trace;
-}
-
 void gridFrame(benchmark::State& state)
 {
     app::Selection selection;
@@ -85,14 +62,17 @@ void gridFrame(benchmark::State& state)
 /// A frame with the window zoomed in by 4^range.
 void timelineFrame(benchmark::State& state, std::size_t spans)
 {
-    static const auto trace10 = manySpans(10'000'000, 64);
+    static std::map<std::size_t, app::TracePtr> traces;
+    app::TracePtr& trace = traces[spans];
+    if (!trace)
+        trace = test::manySpans(spans, 64);
     app::Selection selection;
     app::TimelineView view(selection, app::darkTheme());
-    view.setStep(nullptr, spans == trace10->spanCount() ? trace10 : manySpans(spans, 64));
+    view.setStep(nullptr, trace);
     NullCanvas canvas(kTimelineArea);
     view.draw(canvas);
-    const double length = static_cast<double>(trace10->endNs) / std::pow(4.0, static_cast<double>(state.range(0)));
-    const auto begin = static_cast<std::int64_t>(static_cast<double>(trace10->endNs) * 0.37);
+    const double length = static_cast<double>(trace->endNs) / std::pow(4.0, static_cast<double>(state.range(0)));
+    const auto begin = static_cast<std::int64_t>(static_cast<double>(trace->endNs) * 0.37);
     if (state.range(0) > 0)
         view.setVisibleRange({begin, begin + static_cast<std::int64_t>(length)});
     canvas.primitives = 0;
@@ -101,14 +81,21 @@ void timelineFrame(benchmark::State& state, std::size_t spans)
     state.counters["primitives"] = benchmark::Counter(static_cast<double>(canvas.primitives), benchmark::Counter::kAvgIterations);
 }
 
-void simulatedTimelineFrame(benchmark::State& state)
+/// Any picture of the step of 16,384 ranks, a rank in focus and the time cursor in the middle.
+void stepFrame(benchmark::State& state, const app::PictureInfo& picture)
 {
+    static const auto trace = std::make_shared<const sim::Trace>(llama405b()->trace(sim::TraceDetail::actions));
     app::Selection selection;
-    app::TimelineView view(selection, app::darkTheme());
-    view.setStep(llama405b(), std::make_shared<sim::Trace>(llama405b()->trace(sim::TraceDetail::actions)));
+    selection.selectRank(5000);
+    selection.cursorNs = trace->endNs / 2;
+    const auto view = picture.make(selection, app::darkTheme());
+    view->setStep(llama405b(), trace);
     NullCanvas canvas(kTimelineArea);
+    view->draw(canvas);
+    canvas.primitives = 0;
     for (auto _ : state)
-        view.draw(canvas);
+        view->draw(canvas);
+    state.counters["primitives"] = benchmark::Counter(static_cast<double>(canvas.primitives), benchmark::Counter::kAvgIterations);
 }
 
 /// 405B on 16,384 GPUs beside itself: taking the two steps, a frame of both, and a blend that moves every frame.
@@ -133,6 +120,32 @@ void compare(benchmark::State& state)
     }
 }
 
+/// What a picture does when a slider has moved: on the window's own thread.
+void setStep(benchmark::State& state, const app::PictureInfo& picture)
+{
+    const auto trace = std::make_shared<const sim::Trace>(llama405b()->trace(sim::TraceDetail::actions));
+    app::Selection selection;
+    const auto view = picture.make(selection, app::darkTheme());
+    NullCanvas canvas(kTimelineArea);
+    for (auto _ : state) {
+        view->setStep(llama405b(), trace);
+        view->draw(canvas);
+    }
+}
+
+const bool kRegistered = [] {
+    for (const app::PictureInfo& picture : app::pictures()) {
+        const std::string name = std::string("/") + picture.name + "/llama405b";
+        benchmark::RegisterBenchmark(("StepFrame" + name).c_str(), [&](benchmark::State& state) {
+            stepFrame(state, picture);
+        })->Unit(benchmark::kMillisecond);
+        benchmark::RegisterBenchmark(("SetStep" + name).c_str(), [&](benchmark::State& state) {
+            setStep(state, picture);
+        })->Unit(benchmark::kMillisecond);
+    }
+    return true;
+}();
+
 BENCHMARK(gridFrame)->Name("GridFrame/16384ranks")->ArgName("focus")->Arg(0)->Arg(1)->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(timelineFrame, 10M, 10'000'000)
     ->Name("TimelineFrame/10Mspans")
@@ -140,6 +153,10 @@ BENCHMARK_CAPTURE(timelineFrame, 10M, 10'000'000)
     ->DenseRange(0, 7, 1)
     ->Unit(benchmark::kMillisecond);
 BENCHMARK(compare)->Name("Compare/llama405b")->ArgName("what")->DenseRange(0, 2, 1)->Unit(benchmark::kMillisecond);
-BENCHMARK(simulatedTimelineFrame)->Name("TimelineFrame/llama405b")->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(timelineFrame, 1M, 1'000'000)
+    ->Name("TimelineFrame/1Mspans")
+    ->ArgName("zoom")
+    ->DenseRange(0, 5, 1)
+    ->Unit(benchmark::kMillisecond);
 
 } // namespace

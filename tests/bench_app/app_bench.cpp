@@ -1,8 +1,9 @@
 // How long the window keeps a person waiting, for every gallery file: from an edit to the repainted pictures (median of several),
 // and from starting the program to its first picture. Offscreen, software canvas. An argument chooses files by a part of their
-// name; --live measures the Live view of a real training instead.
+// name; --frames measures single frames, an idle window and the start of the gallery; --live the Live view of a real training.
 #include "app/shell/main_window.h"
 #include "app/shell/scenario_form.h"
+#include "tests/bench_app/frame_bench.h"
 #include "tests/bench_app/live_bench.h"
 
 #include <QApplication>
@@ -92,6 +93,10 @@ int main(int argc, char** argv)
     qInstallMessageHandler([](QtMsgType, const QMessageLogContext&, const QString&) {});
     if (argc == 2 && qstrcmp(argv[1], "--live") == 0)
         return app::benchLive();
+    if (argc == 2 && qstrcmp(argv[1], "--frames") == 0)
+        return app::benchFrames();
+    if (argc == 2 && qstrcmp(argv[1], "--gallery") == 0)
+        return app::showGalleryOnce();
     app::MainWindow window(sim::Catalogue::load(RANKSCOPE_SOURCE_DIR "/assets"), {.reproducible = true, .theme = {}});
     window.setFixedSize(kWindow);
     QImage picture(kWindow, QImage::Format_RGB32);

@@ -262,6 +262,10 @@ TEST(CanvasWidget, NamesItsNodesToScreenReaders)
     EXPECT_EQ(canvas->childAt(inside.x(), inside.y()), cell);
     EXPECT_EQ(canvas->childAt(outside.x(), outside.y()), nullptr);
     EXPECT_FALSE(cell->state().selected);
+    ASSERT_NE(cell->actionInterface(), nullptr);
+    cell->actionInterface()->doAction(QAccessibleActionInterface::pressAction());
+    EXPECT_EQ(view.lastEvent.kind, PointerEvent::Kind::release);
+    EXPECT_EQ(view.lastEvent.at, (Point{25, 20}));
     EXPECT_EQ(canvas->focusChild(), nullptr);
     view.selected = true;
     widget.requestFrame();

@@ -10,6 +10,8 @@
 
 #include <gtest/gtest.h>
 
+#include <random>
+
 #include <cmath>
 #include <string>
 
@@ -307,4 +309,28 @@ TEST(RecorderCanvas, TellsWhatWasDrawn)
     EXPECT_EQ(recorder.cutTexts().at(0).text, "cut");
     recorder.pushClip({0, 0, 1, 1});
     EXPECT_FALSE(recorder.clipsAreBalanced());
+}
+
+TEST(ImGuiCanvas, StacksLookLikeTheRectanglesTheyStandFor)
+{
+    std::mt19937 random(7);
+    for (int round = 0; round < 20; ++round) {
+        ColumnStacks stacks{.area = {3, 5, 93, 25}, .columnWidth = 1, .quantum = 0.5F, .colors = {}, .tops = {}};
+        const std::size_t bars = 1 + random() % 3;
+        for (std::size_t i = 0; i < bars; ++i)
+            stacks.colors.push_back(Color::rgb(random() & 0xFFFFFFU, i == 1 ? 0.5F : 1.0F));
+        for (int column = 0; column < 90; ++column) {
+            unsigned top = 0;
+            for (std::size_t i = 0; i < bars; ++i)
+                stacks.tops.push_back(static_cast<std::uint16_t>(top += static_cast<unsigned>(random() % 14)));
+        }
+        const auto draw = [&](Canvas& canvas) {
+            canvas.pushClip({10, 8, 80, 22});
+            canvas.stacks(stacks);
+            canvas.popClip();
+            canvas.fillRect({40, 0, 50, 30}, Color::rgb(0x123456)); // later things lie above
+        };
+        for (const float scale : {1.0F, 2.0F})
+            EXPECT_EQ(test::drawn(100, 30, scale, draw, true), test::drawn(100, 30, scale, draw, false)) << round;
+    }
 }

@@ -24,7 +24,7 @@ struct Picture {
     }
     void draw(const app::DrawList& list)
     {
-        app::rasterise(list.list(), list.atlas().texture(), {pixels.data(), width, height, width});
+        app::rasterise(list.list(), list.atlas().texture(), {pixels.data(), width, height, width}, list.stacks());
     }
     long inked() const
     {
@@ -35,10 +35,11 @@ struct Picture {
 
 /// What `draw` puts on a canvas of this logical size.
 template <class Draw>
-Picture drawn(int width, int height, float scale, Draw draw)
+Picture drawn(int width, int height, float scale, Draw draw, bool keepStacks = false)
 {
     app::DrawList list(app::GlyphAtlas::forScale(scale));
     Picture picture(static_cast<int>(static_cast<float>(width) * scale), static_cast<int>(static_cast<float>(height) * scale));
+    list.keepStacks(keepStacks);
     list.begin(picture.width, picture.height);
     app::ImGuiCanvas canvas(list, {0, 0, static_cast<float>(width), static_cast<float>(height)});
     draw(static_cast<app::Canvas&>(canvas));

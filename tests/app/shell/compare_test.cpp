@@ -61,7 +61,9 @@ protected:
     {
         QMimeData mime;
         mime.setUrls({QUrl::fromLocalFile(galleryFile(name))});
-        QDropEvent event(QPointF(400, 400), Qt::CopyAction, &mime, Qt::LeftButton, modifiers);
+        QDragEnterEvent enter({10, 10}, Qt::CopyAction, &mime, Qt::LeftButton, modifiers);
+        QApplication::sendEvent(&window, &enter);
+        QDropEvent event(QPointF(10, 10), Qt::CopyAction, &mime, Qt::LeftButton, modifiers);
         QApplication::sendEvent(&window, &event);
         QCoreApplication::processEvents();
     }

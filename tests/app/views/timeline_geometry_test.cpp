@@ -167,7 +167,7 @@ TEST(CounterLevels, HighestIsWhatLookingAtAllPointsFinds)
         for (std::size_t p = 0; p < counter.timeNs.size(); ++p) {
             const std::int64_t until = p + 1 < counter.timeNs.size() ? counter.timeNs[p + 1] : time + 10000;
             const bool holds = counter.timeNs[p] < end && until > begin;
-            const bool instant = counter.timeNs[p] > begin && counter.timeNs[p] < end;
+            const bool instant = counter.timeNs[p] >= begin && counter.timeNs[p] < end;
             if (holds || instant)
                 expected = std::max(expected, counter.value[p]);
         }

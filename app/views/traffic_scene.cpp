@@ -1,0 +1,204 @@
+#include "app/views/traffic_scene.h"
+
+#include "app/views/color.h"
+#include "app/views/labels.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+namespace app {
+namespace {
+
+std::size_t at(int index)
+{
+    return static_cast<std::size_t>(index);
+}
+
+std::string bytesOf(std::int64_t bytes)
+{
+    return bytesText(static_cast<double>(bytes));
+}
+
+/// Bars of one purpose each.
+std::vector<TrafficBar> purposeBars(const TrafficScene& scene, const sim::BytesByPurpose& bytes)
+{
+    std::vector<TrafficBar> bars;
+    for (const sim::TrafficPurpose purpose : kTrafficPurposes) {
+        TrafficBar bar{.name = sim::trafficPurposeName(purpose), .shortName = sim::trafficPurposeName(purpose)};
+        bar.bytes[static_cast<std::size_t>(purpose)] = bytes[static_cast<std::size_t>(purpose)];
+        if (shownBytes(bar.bytes, scene.selection) > 0)
+            bars.push_back(std::move(bar));
+    }
+    return bars;
+}
+
+void largestFirst(const TrafficScene& scene, std::vector<TrafficBar>& bars)
+{
+    std::stable_sort(bars.begin(), bars.end(), [&](const TrafficBar& a, const TrafficBar& b) {
+        return shownBytes(a.bytes, scene.selection) > shownBytes(b.bytes, scene.selection);
+    });
+}
+
+std::vector<TrafficBar> peerBars(const TrafficScene& scene, int rank)
+{
+    std::vector<sim::TrafficFlow> flows;
+    scene.model.traffic().appendSends(rank, flows);
+    std::map<int, sim::BytesByPurpose> byPeer;
+    for (const sim::TrafficFlow& flow : flows)
+        byPeer[flow.peer][static_cast<std::size_t>(sim::trafficPurposeOf(flow.role))] += flow.bytes;
+    std::vector<TrafficBar> bars;
+    for (const auto& [peer, bytes] : byPeer)
+        if (shownBytes(bytes, scene.selection) > 0)
+            bars.push_back({.name = "to rank " + countText(peer), .shortName = "→ " + std::to_string(peer), .bytes = bytes});
+    largestFirst(scene, bars);
+    return bars;
+}
+
+} // namespace
+
+std::string pairText(const TrafficScene& scene, const TrafficParts& parts, const sim::TrafficMatrix::Cell& cell)
+{
+    const std::string from = parts.parts[at(cell.from)].name, to = parts.parts[at(cell.to)].name;
+    const std::string bytes = bytesOf(shownBytes(cell.bytes, scene.selection));
+    return (cell.from == cell.to ? "within " + from + " " : from + " sends " + to + " ") + bytes + ": " +
+           purposesText(cell.bytes, scene.selection);
+}
+
+std::string rankText(const TrafficScene& scene, int rank)
+{
+    const sim::TrafficSums sums = scene.model.traffic().sentBy(rank);
+    sim::BytesByPurpose bytes{};
+    for (const sim::TrafficPurpose purpose : kTrafficPurposes)
+        bytes[static_cast<std::size_t>(purpose)] = sums.ofPurpose(purpose);
+    const std::int64_t shown = shownBytes(bytes, scene.selection);
+    return "rank " + countText(rank) + " sends " + (shown > 0 ? bytesOf(shown) : "nothing") +
+           (shown > 0 ? ": " + purposesText(bytes, scene.selection) : "");
+}
+
+void paintBars(Canvas& canvas, const TrafficScene& scene, Rect area, const std::string& title,
+               const std::vector<TrafficBar>& bars)
+{
+    constexpr float kGap = 8, kThick = 6;
+    const float body = canvas.textHeight(FontFace::bold), small = canvas.textHeight(FontFace::small);
+    const float lineHeight = small + kThick + 8;
+    if (area.height() < body + lineHeight || area.width() < 60)
+        return;
+    textInside(canvas, {area.left, area.top, area.right, area.top + body}, title, scene.theme.text, FontFace::bold);
+    std::int64_t most = 1;
+    for (const TrafficBar& bar : bars)
+        most = std::max(most, shownBytes(bar.bytes, scene.selection));
+    float y = area.top + body + kGap;
+    for (std::size_t i = 0; i < bars.size(); ++i) {
+        const bool last = y + 2 * lineHeight > area.bottom && i + 1 < bars.size();
+        if (last || y + lineHeight > area.bottom) {
+            const std::string more = "and " + countText(static_cast<std::int64_t>(bars.size() - i)) + " more";
+            if (y + small <= area.bottom)
+                textInside(canvas, {area.left, y, area.right, y + small}, more, scene.theme.mutedText, FontFace::small);
+            return;
+        }
+        const std::int64_t shown = shownBytes(bars[i].bytes, scene.selection);
+        const std::string bytes = bytesOf(shown);
+        const float bytesWidth =
+            textInside(canvas, {area.left, y, area.right, y + small}, bytes, scene.theme.text, FontFace::small, Align::right);
+        const float room = area.width() - bytesWidth - kGap;
+        textInside(canvas, {area.left, y, area.left + room, y + small},
+                   fitting(canvas, {bars[i].name, bars[i].shortName}, room, FontFace::small), scene.theme.mutedText,
+                   FontFace::small);
+        const float top = y + small + 2;
+        canvas.fillRect({area.left, top, area.right, top + kThick}, mix(scene.theme.canvas, scene.theme.text, 0.06F));
+        float x = area.left;
+        for (const sim::TrafficPurpose purpose : kTrafficPurposes) {
+            if (!scene.shows(purpose))
+                continue;
+            const auto width =
+                area.width() * static_cast<float>(bars[i].bytes[static_cast<std::size_t>(purpose)]) / static_cast<float>(most);
+            if (width > 0)
+                canvas.fillRect({x, top, x + width, top + kThick}, scene.fill(purpose));
+            x += width;
+        }
+        if (canvas.wantsNodes())
+            canvas.node({.id = kTrafficListNodes + i,
+                         .role = "bar",
+                         .name = title + ": " + bars[i].name + " " + bytes,
+                         .rect = {area.left, y, area.right, top + kThick}});
+        y += lineHeight;
+    }
+}
+
+void paintDetails(Canvas& canvas, const TrafficScene& scene, Rect area, const TrafficModel::Picture& picture)
+{
+    const TrafficParts& parts = picture.parts;
+    if (scene.hovered) {
+        const auto [from, to] = *scene.hovered;
+        const std::string title =
+            from == to ? "within " + parts.parts[at(from)].name : parts.parts[at(from)].name + " → " + parts.parts[at(to)].number;
+        const auto cell = std::find_if(picture.matrix.cells.begin(), picture.matrix.cells.end(),
+                                       [&](const auto& c) { return c.from == from && c.to == to; });
+        const auto bars = cell == picture.matrix.cells.end() ? std::vector<TrafficBar>{} : purposeBars(scene, cell->bytes);
+        paintBars(canvas, scene, area, bars.empty() ? title + ": nothing" : title, bars);
+        return;
+    }
+    if (const auto rank = scene.selection.focusRank(); rank && *rank < scene.model.traffic().worldSize()) {
+        const auto bars = peerBars(scene, *rank);
+        paintBars(canvas, scene, area, "rank " + countText(*rank) + (bars.empty() ? " sends nothing" : " sends"), bars);
+        return;
+    }
+    std::vector<TrafficBar> bars;
+    for (const sim::TrafficMatrix::Cell& cell : picture.matrix.cells)
+        if (shownBytes(cell.bytes, scene.selection) > 0) {
+            const auto& from = parts.parts[at(cell.from)];
+            const auto& to = parts.parts[at(cell.to)];
+            bars.push_back(cell.from == cell.to
+                               ? TrafficBar{"within " + from.name, "in " + from.number, cell.bytes}
+                               : TrafficBar{from.name + " → " + to.number, from.number + " → " + to.number, cell.bytes});
+        }
+    largestFirst(scene, bars);
+    paintBars(canvas, scene, area, "most is sent", bars);
+}
+
+double ByteScale::share(std::int64_t bytes) const
+{
+    const double length = std::log(most / least);
+    return length <= 0 ? 1 : std::clamp(std::log(std::max(static_cast<double>(bytes), 1.0) / least) / length, 0.0, 1.0);
+}
+
+ByteScale ByteScale::of(const TrafficModel::Picture& picture, const Selection& selection)
+{
+    constexpr double kDecades = 1e6; // what is smaller than that looks like the least
+    std::int64_t least = 0, most = 0;
+    for (const sim::TrafficMatrix::Cell& cell : picture.matrix.cells)
+        if (const std::int64_t bytes = shownBytes(cell.bytes, selection); bytes > 0) {
+            least = least == 0 ? bytes : std::min(least, bytes);
+            most = std::max(most, bytes);
+        }
+    const auto high = static_cast<double>(std::max<std::int64_t>(most, 1));
+    return {.least = std::max({static_cast<double>(least), high / kDecades, 1.0}), .most = high};
+}
+
+void paintByteScale(Canvas& canvas, const TrafficScene& scene, const ByteScale& scale, Rect area)
+{
+    constexpr float kThick = 8, kSteps = 48;
+    const float small = canvas.textHeight(FontFace::small);
+    const std::string low = bytesText(scale.least), high = bytesText(scale.most);
+    if (area.height() < kThick + small + 2 || area.width() < canvas.textWidth(high, FontFace::small))
+        return;
+    const bool isOne = scale.most <= scale.least;
+    for (float i = 0; i < kSteps; ++i) {
+        const float left = area.left + area.width() * i / kSteps, right = area.left + area.width() * (i + 1) / kSteps;
+        canvas.fillRect({left, area.top, right, area.top + kThick},
+                        scene.theme.heatAt(isOne ? 1 : static_cast<double>(i) / (static_cast<double>(kSteps) - 1)));
+    }
+    const Rect words{area.left, area.top + kThick + 2, area.right, area.top + kThick + 2 + small};
+    const float used = textInside(canvas, words, high, scene.theme.mutedText, FontFace::small, Align::right);
+    if (isOne)
+        return;
+    const float left = canvas.textWidth(low, FontFace::small) + used + 16 <= area.width()
+                           ? textInside(canvas, words, low, scene.theme.mutedText, FontFace::small)
+                           : 0;
+    const Rect middle{words.left + std::max(left, used), words.top, words.right - std::max(left, used), words.bottom};
+    textInside(canvas, middle, fitting(canvas, {"logarithmic scale", "log scale", "log"}, middle.width() - 12, FontFace::small),
+               scene.theme.mutedText, FontFace::small, Align::center);
+}
+
+} // namespace app

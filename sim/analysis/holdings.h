@@ -1,0 +1,89 @@
+// What a rank stores: its part of every weight matrix, and its part of what belongs to it (gradients, optimizer states), to the
+// element. The same rules as sim/model's, seen from one tensor instead of one kernel.
+//
+// Matrices are those of y = x A: rows are inputs, columns outputs. A column-parallel layer cuts columns, a row-parallel one rows
+// (Shoeybi et al. 2019, section 3).
+#pragma once
+
+#include "sim/simulation.h"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sim {
+
+enum class TensorSplit : std::uint8_t {
+    whole,   ///< every rank of the tensor-parallel group has all of it
+    columns, ///< column-parallel
+    rows     ///< row-parallel; also a vocabulary's embedding
+};
+
+/// First index and one past the last.
+struct IndexRange {
+    std::int64_t begin = 0, end = 0;
+    std::int64_t length() const { return end - begin; }
+    bool operator==(const IndexRange&) const = default;
+};
+
+/// A tensor that every layer of a group has, or one of the model's ends.
+struct TensorHolding {
+    std::string_view name;              ///< "query"
+    std::int64_t rows = 1, columns = 1; ///< of the whole tensor
+    bool biased = false;                ///< one more element a column: a bias, or beside a norm's weight
+    TensorSplit split = TensorSplit::whole;
+    /// Equal pieces along the split. Fewer than ranks where key-value heads are; the last may reach beyond the tensor
+    /// (a padded vocabulary).
+    int pieces = 1, piece = 0;
+    /// Routed experts: as many tensors, in equal blocks on the ranks of an expert-parallel group; 0: an ordinary tensor.
+    int experts = 0, expertBlocks = 1, expertBlock = 0;
+    /// The first rank of this rank's groups that has each piece, [expertBlock * pieces + piece]; its own number for its own.
+    std::vector<int> owners;
+    /// The output projection is the embedding: `same`: of this rank, no memory of its own. `copy`: of another pipeline rank.
+    enum class Tied : std::uint8_t { no, same, copy } tied = Tied::no;
+
+    std::int64_t elements = 0; ///< of this rank in all layers of its group, before any ZeRO sharding
+    MemoryBreakdown bytes;     ///< of those; as buffers what ZeRO 3 gathers for a whole step
+
+    IndexRange rowRange() const { return split == TensorSplit::rows ? part(rows, pieces, piece) : IndexRange{0, rows}; }
+    IndexRange columnRange() const
+    {
+        return split == TensorSplit::columns ? part(columns, pieces, piece) : IndexRange{0, columns};
+    }
+    IndexRange expertRange() const { return part(experts, expertBlocks, expertBlock); }
+    bool isRouted() const { return experts > 0; }
+    /// What one of `pieces` equal pieces covers, rounded up.
+    static IndexRange part(std::int64_t size, int pieces, int piece);
+};
+
+/// Layers with the same tensors, or an end of the model.
+struct HoldingGroup {
+    enum class Kind : std::uint8_t { embedding, dense, moe, head } kind = Kind::dense;
+    std::vector<int> layers; ///< ascending; none at the ends of the model
+    std::vector<TensorHolding> tensors;
+    MemoryBreakdown bytes;
+};
+
+/// The ranks that ZeRO shares states out to, in order: rank i of them has the i-th part of every tensor.
+struct ShardGroup {
+    std::vector<int> ranks;
+    int index = 0; ///< of the rank itself
+};
+
+struct Holdings {
+    int rank = 0;
+    std::vector<int> stages; ///< of the schedule, ascending
+    std::vector<int> layers; ///< of the model, ascending
+    std::vector<HoldingGroup> groups;
+    std::int64_t elements = 0;       ///< before any ZeRO sharding
+    std::int64_t routedElements = 0; ///< of those, the experts'
+    MemoryBreakdown bytes;           ///< those of the simulation: parameters, gradients, optimizer, gathered parameters
+    ShardGroup dense, routed;        ///< one rank where nothing is shared out
+    int zeroStage = 0;
+};
+
+/// O(tensors + ranks of its groups).
+Holdings holdingsOf(const Simulation&, int rank);
+
+} // namespace sim

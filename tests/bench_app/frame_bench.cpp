@@ -1,0 +1,169 @@
+#include "tests/bench_app/frame_bench.h"
+
+#include "app/canvas/canvas_widget.h"
+#include "app/shell/main_window.h"
+#include "app/views/theme.h"
+#include "app/views/timeline_view.h"
+#include "tests/support/many_spans.h"
+
+#include <QCoreApplication>
+#include <QElapsedTimer>
+#include <QEventLoop>
+#include <QImage>
+#include <QProcess>
+#include <QTimer>
+
+#include <algorithm>
+#include <cstdio>
+#include <ctime>
+#include <vector>
+
+namespace app {
+namespace {
+
+constexpr QSize kWindow{1600, 900};
+constexpr int kFrames = 30;
+
+double cpuMilliseconds()
+{
+    timespec now{};
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) * 1e-6;
+}
+
+/// So many primitives, as a busy picture has them: bars, every fourth with a label.
+class BusyView final : public View {
+public:
+    std::string title() const override { return "busy"; }
+    void draw(Canvas& canvas) override
+    {
+        const Theme& theme = lightTheme();
+        canvas.fillRect(canvas.area(), theme.canvas);
+        constexpr int kColumns = 100, kRows = 80;
+        const float width = canvas.area().width() / kColumns, height = canvas.area().height() / kRows;
+        for (int i = 0; i < kColumns * kRows; ++i) {
+            const float x = static_cast<float>(i % kColumns) * width, y = static_cast<float>(i / kColumns) * height;
+            const auto c = static_cast<sim::OpClass>(i % sim::kOpClassCount);
+            canvas.fillRect({x, y, x + width - 1, y + height - 1}, theme.fill(c));
+            if (i % 4 == 0)
+                canvas.text({x + 2, y}, "F3", theme.label(c), FontFace::small);
+        }
+    }
+};
+
+double frameMilliseconds(CanvasWidget& canvas)
+{
+    QImage picture(canvas.size(), QImage::Format_RGB32);
+    canvas.render(&picture);
+    std::vector<double> times;
+    for (int i = 0; i < kFrames; ++i) {
+        canvas.requestFrame();
+        const double before = cpuMilliseconds();
+        canvas.render(&picture);
+        times.push_back(cpuMilliseconds() - before);
+    }
+    std::nth_element(times.begin(), times.begin() + kFrames / 2, times.end());
+    return times[kFrames / 2];
+}
+
+void wait(int milliseconds)
+{
+    QEventLoop loop;
+    QTimer::singleShot(milliseconds, &loop, &QEventLoop::quit);
+    loop.exec();
+}
+
+double startToGallery()
+{
+    std::vector<double> times;
+    for (int round = 0; round < 5; ++round) {
+        QElapsedTimer timer;
+        timer.start();
+        QProcess process;
+        process.start(QCoreApplication::applicationFilePath(), {QStringLiteral("--gallery")});
+        process.waitForReadyRead();
+        times.push_back(static_cast<double>(timer.nsecsElapsed()) * 1e-6);
+        process.waitForFinished();
+    }
+    std::sort(times.begin(), times.end());
+    return times[times.size() / 2];
+}
+
+} // namespace
+
+int benchFrames()
+{
+    std::printf("%-58s %10s\n", "frame on the software canvas, CPU", "ms");
+    BusyView busy;
+    CanvasWidget canvas(busy, Renderer::software);
+    canvas.resize(kWindow);
+    std::printf("%-58s %10.2f\n", "10,000 primitives, 1600x900", frameMilliseconds(canvas));
+
+    {
+        Selection selection;
+        TimelineView timeline(selection, lightTheme());
+        const auto trace = test::manySpans(1'000'000, 64);
+        timeline.setStep(nullptr, trace);
+        CanvasWidget shown(timeline, Renderer::software);
+        shown.resize(kWindow);
+        for (const int zoom : {1, 4, 16, 64, 256}) {
+            timeline.setVisibleRange({trace->endNs / 3, trace->endNs / 3 + trace->endNs / zoom});
+            const QByteArray what =
+                QStringLiteral("timeline, 1,000,000 spans on 64 rows, 1/%1 of them in sight").arg(zoom).toUtf8();
+            std::printf("%-58s %10.2f\n", what.constData(), frameMilliseconds(shown));
+        }
+    }
+
+    MainWindow window(sim::Catalogue::load(RANKSCOPE_SOURCE_DIR "/assets"),
+                      {.reproducible = true, .theme = {}, .renderer = Renderer::software});
+    window.setFixedSize(kWindow);
+    window.show();
+    if (!window.openFile(QStringLiteral(RANKSCOPE_SOURCE_DIR "/scenarios/42-llama3-405b-16384-gpus.json")).empty())
+        return 1;
+    QEventLoop loop;
+    QObject::connect(&window, &MainWindow::settled, &loop, &QEventLoop::quit);
+    loop.exec();
+    for (const PictureInfo& picture : pictures()) {
+        window.showOnly(picture.picture);
+        wait(100);
+        CanvasWidget& shown = window.workspace().canvas(picture.picture);
+        const QByteArray what = QStringLiteral("%1, 16,384 ranks, %2x%3")
+                                    .arg(QLatin1String(picture.name))
+                                    .arg(shown.width())
+                                    .arg(shown.height())
+                                    .toUtf8();
+        std::printf("%-58s %10.2f\n", what.constData(), frameMilliseconds(shown));
+    }
+
+    window.workspace().resetLayout();
+    wait(500);
+    const auto frames = [&] {
+        int sum = 0;
+        for (const PictureInfo& picture : pictures())
+            sum += window.workspace().canvas(picture.picture).framesDrawn();
+        return sum;
+    };
+    constexpr int kIdleMs = 5000;
+    const int framesBefore = frames();
+    const double before = cpuMilliseconds();
+    wait(kIdleMs);
+    std::printf("%-58s %10d\n", "idle window, frames drawn in 5 s", frames() - framesBefore);
+    std::printf("%-58s %9.2f%%\n", "idle window, CPU", (cpuMilliseconds() - before) / kIdleMs * 100);
+    std::printf("%-58s %10.0f\n", "start of the program to the painted gallery, wall", startToGallery());
+    return 0;
+}
+
+int showGalleryOnce()
+{
+    MainWindow window(sim::Catalogue::load(RANKSCOPE_SOURCE_DIR "/assets"),
+                      {.reproducible = true, .theme = {}, .renderer = Renderer::software});
+    window.setFixedSize(kWindow);
+    window.showGallery();
+    window.show();
+    QImage picture(kWindow, QImage::Format_RGB32);
+    window.render(&picture);
+    std::puts("painted");
+    return 0;
+}
+
+} // namespace app

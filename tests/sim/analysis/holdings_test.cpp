@@ -1,0 +1,216 @@
+// What a rank stores, tensor by tensor: against what the program and the model count.
+#include "sim/analysis/holdings.h"
+
+#include "sim/model/parameters.h"
+#include "tests/support/scenarios.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+#include <tuple>
+
+using namespace sim;
+
+namespace {
+
+void expectSumsAreTheSimulations(const Scenario& scenario)
+{
+    SCOPED_TRACE(test::describe(scenario));
+    const auto simulation = simulate(scenario);
+    for (int c = 0; c < simulation->classCount(); ++c) {
+        const int rank = simulation->representative(c);
+        const Holdings holdings = holdingsOf(*simulation, rank);
+        MemoryBreakdown sum;
+        std::int64_t elements = 0;
+        for (const HoldingGroup& group : holdings.groups)
+            for (const TensorHolding& tensor : group.tensors) {
+                elements += tensor.elements;
+                sum.parameters += tensor.bytes.parameters;
+                sum.gradients += tensor.bytes.gradients;
+                sum.optimizer += tensor.bytes.optimizer;
+                sum.buffers += tensor.bytes.buffers;
+            }
+        EXPECT_EQ(sum, holdings.bytes);
+        EXPECT_EQ(sum, simulation->memoryCurves(c).states);
+        EXPECT_EQ(elements, holdings.elements);
+        const auto pp = static_cast<std::size_t>(simulation->mesh().coordinates(rank).pp);
+        EXPECT_EQ(elements, simulation->metrics().perPipelineRank[pp].parameters);
+    }
+}
+
+/// A piece of a layer's tensor: layer, name, and where its rows, columns and experts begin.
+using Piece = std::tuple<int, std::string_view, std::int64_t, std::int64_t, std::int64_t>;
+
+/// All ranks together hold each element of the model, and agree in who holds what.
+void expectRanksHoldTheModel(const Scenario& scenario)
+{
+    SCOPED_TRACE(test::describe(scenario));
+    const auto simulation = simulate(scenario);
+    std::map<Piece, std::int64_t> pieces;
+    std::map<Piece, std::set<int>> holders;
+    std::vector<Holdings> all;
+    for (int rank = 0; rank < scenario.layout.worldSize(); ++rank)
+        all.push_back(holdingsOf(*simulation, rank));
+    const auto inside = [](IndexRange range, std::int64_t size) {
+        return std::min(range.end, size) - std::min(range.begin, size);
+    };
+    const auto pieceOf = [](const HoldingGroup& group, int layer, const TensorHolding& t) {
+        const int end = group.kind == HoldingGroup::Kind::head ? -2 : -1;
+        return Piece{group.layers.empty() ? end : layer, t.name, t.rowRange().begin, t.columnRange().begin,
+                     t.expertRange().begin};
+    };
+    const std::vector<int> none = {0};
+    for (const Holdings& holdings : all)
+        for (const HoldingGroup& group : holdings.groups)
+            for (const int layer : group.layers.empty() ? none : group.layers)
+                for (const TensorHolding& t : group.tensors) {
+                    holders[pieceOf(group, layer, t)].insert(holdings.rank);
+                    if (t.tied != TensorHolding::Tied::no)
+                        continue;
+                    const std::int64_t columns = inside(t.columnRange(), t.columns);
+                    // A row-parallel layer's bias is whole on every rank.
+                    const bool countsBias = t.biased && (t.split != TensorSplit::rows || t.piece == 0);
+                    const std::int64_t one = inside(t.rowRange(), t.rows) * columns + (countsBias ? columns : 0);
+                    pieces[pieceOf(group, layer, t)] = one * (t.isRouted() ? t.expertRange().length() : 1);
+                }
+    std::int64_t elements = 0;
+    for (const auto& [piece, count] : pieces)
+        elements += count;
+    EXPECT_EQ(elements, parameterCount(scenario.model));
+
+    for (const Holdings& holdings : all) {
+        EXPECT_EQ(holdings.dense.ranks[static_cast<std::size_t>(holdings.dense.index)], holdings.rank);
+        EXPECT_EQ(holdings.routed.ranks[static_cast<std::size_t>(holdings.routed.index)], holdings.rank);
+        for (const HoldingGroup& group : holdings.groups)
+            for (const TensorHolding& tensor : group.tensors) {
+                ASSERT_EQ(tensor.owners.size(), static_cast<std::size_t>(tensor.pieces * tensor.expertBlocks)) << tensor.name;
+                EXPECT_EQ(tensor.owners[static_cast<std::size_t>(tensor.expertBlock * tensor.pieces + tensor.piece)],
+                          holdings.rank);
+                for (int block = 0; block < tensor.expertBlocks; ++block)
+                    for (int piece = 0; piece < tensor.pieces; ++piece) {
+                        TensorHolding theirs = tensor;
+                        theirs.expertBlock = block;
+                        theirs.piece = piece;
+                        const int layer = group.layers.empty() ? 0 : group.layers.front();
+                        const int owner = tensor.owners[static_cast<std::size_t>(block * tensor.pieces + piece)];
+                        EXPECT_TRUE(holders[pieceOf(group, layer, theirs)].contains(owner)) << tensor.name << " rank " << owner;
+                    }
+            }
+    }
+}
+
+Scenario latentScenario(int tp, int pp, int dp, int ep, int qRank)
+{
+    Scenario scenario = test::smallScenario(tp, pp, dp);
+    Model& m = scenario.model;
+    m.qLoraRank = qRank;
+    m.kvLoraRank = 128;
+    m.qkNopeHeadDim = 64;
+    m.qkRopeHeadDim = 32;
+    m.vHeadDim = 64;
+    m.numExperts = 8;
+    m.numExpertsPerTok = 2;
+    m.moeIntermediateSize = 512;
+    m.numSharedExperts = 1;
+    m.firstKDenseReplace = 3;
+    m.routerBias = true;
+    scenario.layout.ep = ep;
+    scenario.layout.etp = 1;
+    return scenario;
+}
+
+} // namespace
+
+TEST(Holdings, OfEachRankSumUpToItsModelStates)
+{
+    std::mt19937 random(31);
+    for (int i = 0; i < 60; ++i)
+        expectSumsAreTheSimulations(test::randomScenario(random, 96));
+    for (int zero = 0; zero <= 3; ++zero)
+        for (const int tp : {1, 2, 4}) {
+            Scenario scenario = latentScenario(tp, 2, 8 / tp, 4, zero % 2 == 0 ? 256 : 0);
+            scenario.layout.zeroStage = zero;
+            expectSumsAreTheSimulations(scenario);
+        }
+}
+
+TEST(Holdings, OfAllRanksAreTheModel)
+{
+    std::mt19937 random(32);
+    for (int i = 0; i < 30; ++i)
+        expectRanksHoldTheModel(test::randomScenario(random, 48));
+    expectRanksHoldTheModel(latentScenario(2, 2, 4, 4, 256));
+
+    Scenario gpt = test::smallScenario(4, 3, 2);
+    gpt.model = test::gptModel(8, 512, 8, 50257, 1024); // uneven stages, a vocabulary that needs padding, biases, tied ends
+    gpt.schedule.layersPerStage = {2, 3, 3};
+    expectRanksHoldTheModel(gpt);
+    expectSumsAreTheSimulations(gpt);
+
+    Scenario every = test::smallScenario(2, 1, 2);
+    every.model.qkNorm = every.model.attentionSinks = every.model.qkvBias = every.model.outputBias = true;
+    expectRanksHoldTheModel(every);
+    expectSumsAreTheSimulations(every);
+}
+
+TEST(Holdings, FewKeyValueHeadsAreKeptBySeveralRanks)
+{
+    Scenario scenario = test::smallScenario(8);
+    scenario.model.numKeyValueHeads = 2;
+    const auto simulation = simulate(scenario);
+    for (int rank = 0; rank < 8; ++rank) {
+        const Holdings holdings = holdingsOf(*simulation, rank);
+        const auto& tensors = holdings.groups.at(1).tensors;
+        const auto key = std::find_if(tensors.begin(), tensors.end(), [](const TensorHolding& t) { return t.name == "key"; });
+        ASSERT_NE(key, tensors.end());
+        EXPECT_EQ(key->columns, 2 * 64);
+        EXPECT_EQ(key->columnRange(), (IndexRange{rank / 4 * 64, rank / 4 * 64 + 64})) << "one head, with three others";
+        EXPECT_EQ(key->rowRange(), (IndexRange{0, 1024}));
+    }
+    expectSumsAreTheSimulations(scenario);
+}
+
+TEST(Holdings, SayWhoKeepsWhichLayersAndEnds)
+{
+    Scenario scenario = test::smallScenario(1, 2, 1, 4);
+    scenario.schedule = {.kind = "interleaved-1f1b", .virtualStages = 2};
+    test::resolve(scenario);
+    const auto simulation = simulate(scenario);
+    const Holdings first = holdingsOf(*simulation, 0), last = holdingsOf(*simulation, 1);
+    EXPECT_EQ(first.layers, (std::vector<int>{0, 1, 4, 5}));
+    EXPECT_EQ(last.layers, (std::vector<int>{2, 3, 6, 7}));
+    EXPECT_EQ(first.groups.front().kind, HoldingGroup::Kind::embedding);
+    EXPECT_EQ(first.groups.back().kind, HoldingGroup::Kind::dense);
+    EXPECT_EQ(last.groups.front().kind, HoldingGroup::Kind::dense);
+    EXPECT_EQ(last.groups.back().kind, HoldingGroup::Kind::head);
+}
+
+TEST(Holdings, ATiedEmbeddingTakesMemoryOnceARank)
+{
+    Scenario scenario = test::smallScenario(1, 1);
+    scenario.model.tieWordEmbeddings = true;
+    const TensorHolding alone = holdingsOf(*simulate(scenario), 0).groups.back().tensors.back();
+    EXPECT_EQ(alone.tied, TensorHolding::Tied::same);
+    EXPECT_EQ(alone.bytes, MemoryBreakdown{});
+    scenario = test::smallScenario(1, 2);
+    scenario.model.tieWordEmbeddings = true;
+    const TensorHolding copy = holdingsOf(*simulate(scenario), 1).groups.back().tensors.back();
+    EXPECT_EQ(copy.tied, TensorHolding::Tied::copy);
+    EXPECT_EQ(copy.elements, std::int64_t{32000} * 1024);
+}
+
+TEST(Holdings, ZeroSharesOutOneStateAfterTheOther)
+{
+    for (int zero = 0; zero <= 3; ++zero) {
+        Scenario scenario = test::smallScenario(1, 1, 4);
+        scenario.layout.zeroStage = zero;
+        const Holdings holdings = holdingsOf(*simulate(scenario), 2);
+        const std::int64_t n = holdings.elements, quarter = (n + 3) / 4;
+        EXPECT_EQ(holdings.bytes.parameters, 2 * (zero >= 3 ? quarter : n));
+        EXPECT_EQ(holdings.bytes.gradients, 4 * (zero >= 2 ? quarter : n));
+        EXPECT_EQ(holdings.bytes.optimizer, 12 * (zero >= 1 ? quarter : n));
+        EXPECT_EQ(holdings.dense.ranks, zero == 0 ? std::vector<int>{2} : (std::vector<int>{0, 1, 2, 3}));
+        EXPECT_EQ(holdings.dense.index, zero == 0 ? 0 : 2);
+    }
+}

@@ -62,7 +62,8 @@ QString number(double value)
 std::vector<ComparisonRow> comparisonRows(const sim::Comparison& c)
 {
     std::vector<ComparisonRow> rows;
-    const auto add = [&](const QString& name, RowUnit unit, double a, double b, bool lowerIsBetter, bool isTotal = false) {
+    const auto add = [&](const QString& name, RowUnit unit, double a, double b, std::optional<bool> lowerIsBetter,
+                         bool isTotal = false) {
         if (a != 0 || b != 0)
             rows.push_back({.name = name, .unit = unit, .a = a, .b = b, .isTotal = isTotal, .lowerIsBetter = lowerIsBetter});
     };
@@ -86,9 +87,9 @@ std::vector<ComparisonRow> comparisonRows(const sim::Comparison& c)
                                           {"Buffers", &sim::MemoryBreakdown::buffers}}};
     for (const Part& part : kParts)
         add(QObject::tr(part.name), RowUnit::gib, gibOf(c.memory.a.*part.bytes), gibOf(c.memory.b.*part.bytes), true);
-    add(QObject::tr("GPUs"), RowUnit::count, c.worldSize.a, c.worldSize.b, true, true);
+    add(QObject::tr("GPUs"), RowUnit::count, c.worldSize.a, c.worldSize.b, std::nullopt, true);
     add(QObject::tr("Model parameters"), RowUnit::count, static_cast<double>(c.parameters.a), static_cast<double>(c.parameters.b),
-        true, true);
+        std::nullopt, true);
     return rows;
 }
 

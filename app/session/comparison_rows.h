@@ -6,6 +6,7 @@
 
 #include <QString>
 
+#include <optional>
 #include <vector>
 
 namespace app {
@@ -15,9 +16,9 @@ enum class RowUnit { seconds, gib, fraction, perSecond, count };
 struct ComparisonRow {
     QString name;
     RowUnit unit = RowUnit::seconds;
-    double a = 0, b = 0;  ///< in the unit
-    bool isTotal = false; ///< what follows are its parts
-    bool lowerIsBetter = true;
+    double a = 0, b = 0;                      ///< in the unit
+    bool isTotal = false;                     ///< what follows are its parts
+    std::optional<bool> lowerIsBetter = true; ///< nothing: neither is
     double delta() const { return b - a; }
 };
 

@@ -108,7 +108,8 @@ void ComparePage::setCurrent(SimulationPtr simulation, TracePtr actions)
 void ComparePage::setTheme(const Theme& theme)
 {
     m_view.setTheme(theme);
-    m_canvas->requestFrame();
+    m_tables->setTheme(theme);
+    stepChanged(); // cells of the tables have colours of their own
 }
 
 void ComparePage::swapSides()

@@ -96,7 +96,7 @@ QString keyName(const std::string& pointer)
 } // namespace
 
 CompareTables::CompareTables(QWidget* parent)
-    : QFrame(parent), m_changesTitle(section(tr("WHAT IS DIFFERENT"))), m_changesNote(new QLabel),
+    : QFrame(parent), m_theme(&lightTheme()), m_changesTitle(section(tr("WHAT IS DIFFERENT"))), m_changesNote(new QLabel),
       m_rowsTitle(section(tr("WHAT IT DOES"))), m_stagesTitle(section(tr("BY PIPELINE RANK"))),
       m_changes(table({tr("Key"), tr("A"), tr("B"), {}}, tr("Keys that differ"))),
       m_rows(table({tr("Mean of ranks"), tr("A"), tr("B"), tr("Difference")}, tr("Numbers of the step"))),
@@ -129,6 +129,11 @@ CompareTables::CompareTables(QWidget* parent)
     clear();
 }
 
+void CompareTables::setTheme(const Theme& theme)
+{
+    m_theme = &theme;
+}
+
 void CompareTables::clear()
 {
     showChanges({}, true);
@@ -147,10 +152,12 @@ void CompareTables::addRow(QTableWidget* to, const std::vector<Cell>& cells)
         auto* item = new QTableWidgetItem(cell.text);
         item->setTextAlignment((c == 0 ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
         item->setToolTip(cell.tip.isEmpty() ? cell.text : cell.tip);
-        if (cell.bold)
+        if (cell.isBold)
             item->setFont(uiFont(12, QFont::DemiBold));
-        if (cell.role)
-            item->setForeground(palette().brush(QPalette::Disabled, QPalette::Text));
+        if (cell.tint != Tint::none)
+            item->setForeground(cell.tint == Tint::better  ? betterColor(*m_theme)
+                                : cell.tint == Tint::worse ? toQColor(m_theme->error)
+                                                           : toQColor(m_theme->mutedText));
         to->setItem(row, c, item);
     }
 }
@@ -169,12 +176,12 @@ void CompareTables::showChanges(const std::vector<ScenarioChange>& changes, bool
         const ScenarioChange& change = changes[i];
         const QString pointer = QString::fromStdString(change.key.pointer);
         const QString a = QString::fromStdString(change.textA), b = QString::fromStdString(change.textB);
-        const char* role = change.follows ? "muted" : nullptr;
+        const Tint tint = change.follows ? Tint::muted : Tint::none;
         addRow(m_changes, {{keyName(change.key.pointer),
-                            change.follows ? tr("%1: neither file says it, other keys decide").arg(pointer) : pointer, role},
-                           {a, {}, role},
-                           {b, {}, role},
-                           {change.follows ? tr("follows") : QString(), {}, role}});
+                            change.follows ? tr("%1: neither file says it, other keys decide").arg(pointer) : pointer, tint},
+                           {a, {}, tint},
+                           {b, {}, tint},
+                           {change.follows ? tr("follows") : QString(), {}, tint}});
         if (change.follows)
             continue;
         auto* button = new QToolButton;
@@ -196,12 +203,17 @@ void CompareTables::showChanges(const std::vector<ScenarioChange>& changes, bool
 void CompareTables::showRows(const std::vector<ComparisonRow>& rows)
 {
     m_rows->setRowCount(0);
+    const auto tintOf = [](const ComparisonRow& row) {
+        if (row.delta() == 0 || !row.lowerIsBetter)
+            return Tint::muted;
+        return (row.delta() < 0) == *row.lowerIsBetter ? Tint::better : Tint::worse;
+    };
     for (const ComparisonRow& row : rows) {
         const QString indent = row.isTotal ? QString() : QStringLiteral("   ");
-        addRow(m_rows, {{indent + row.name, row.name, nullptr, row.isTotal},
-                        {valueText(row.unit, row.a), {}, nullptr, row.isTotal},
-                        {valueText(row.unit, row.b), {}, nullptr, row.isTotal},
-                        {deltaText(row.unit, row.delta()), {}, row.delta() == 0 ? "muted" : nullptr, row.isTotal}});
+        addRow(m_rows, {{indent + row.name, row.name, Tint::none, row.isTotal},
+                        {valueText(row.unit, row.a), {}, Tint::none, row.isTotal},
+                        {valueText(row.unit, row.b), {}, Tint::none, row.isTotal},
+                        {deltaText(row.unit, row.delta()), {}, tintOf(row), row.isTotal}});
     }
     m_rowsTitle->setVisible(!rows.empty());
     m_rows->setVisible(!rows.empty());

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "app/session/comparison_rows.h"
+#include "app/views/theme.h"
 
 #include <QFrame>
 
@@ -22,6 +23,7 @@ public:
     void showRows(const std::vector<ComparisonRow>&);
     void showStages(const std::vector<sim::StageComparison>&);
     void clear();
+    void setTheme(const Theme&); ///< of what is shown next
 
     QTableWidget& changes() const { return *m_changes; }
     QTableWidget& rows() const { return *m_rows; }
@@ -31,14 +33,16 @@ signals:
     void adoptRequested(int change); ///< the baseline's value of that change is wanted
 
 private:
+    enum class Tint { none, muted, better, worse };
     struct Cell {
         QString text, tip = {};
-        const char* role = nullptr; ///< "better", "worse", "muted"
-        bool bold = false;
+        Tint tint = Tint::none;
+        bool isBold = false;
     };
     void addRow(QTableWidget*, const std::vector<Cell>&);
     void fit(QTableWidget*) const;
 
+    const Theme* m_theme;
     QLabel *m_changesTitle, *m_changesNote, *m_rowsTitle, *m_stagesTitle;
     QTableWidget *m_changes, *m_rows, *m_stages;
 };

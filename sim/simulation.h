@@ -49,6 +49,8 @@ public:
     virtual int classSize(int classIndex) const = 0;
     /// What the ranks of a class hold at their peak.
     virtual MemoryBreakdown memoryOfClass(int classIndex) const = 0;
+    /// What they spend the step on; what is neither busy nor exposed is the bubble. O(ops of a rank).
+    virtual TimeShares timeOfClass(int classIndex) const = 0;
     /// What they hold over time, to the kernel; the sum is the counter "memory" of the trace. O(ops of a rank).
     virtual MemoryCurves memoryCurves(int classIndex) const = 0;
     /// What they hold at a time, by stage, micro-batch and operator; of several moments at that instant the fullest.

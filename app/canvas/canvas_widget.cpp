@@ -33,6 +33,23 @@ constexpr float kPixelsOfNotch = 50;
 /// Of an animation, in milliseconds from one frame to the next: 60 a second.
 constexpr qint64 kFrameInterval = 16;
 
+/// Arrow keys pan a picture that has nothing to step to.
+std::optional<ViewCommand> panInstead(ViewCommand command)
+{
+    switch (command) {
+    case ViewCommand::stepLeft:
+        return ViewCommand::panLeft;
+    case ViewCommand::stepRight:
+        return ViewCommand::panRight;
+    case ViewCommand::stepUp:
+        return ViewCommand::panUp;
+    case ViewCommand::stepDown:
+        return ViewCommand::panDown;
+    default:
+        return std::nullopt;
+    }
+}
+
 Qt::CursorShape toQt(CursorShape shape)
 {
     switch (shape) {
@@ -266,7 +283,8 @@ const std::vector<Node>& CanvasWidget::nodes() const
 
 void CanvasWidget::runCommand(ViewCommand command, bool fast)
 {
-    if (m_data->view.command(command, fast, area()))
+    const std::optional<ViewCommand> instead = panInstead(command);
+    if (m_data->view.command(command, fast, area()) || (instead && m_data->view.command(*instead, fast, area())))
         afterChange();
 }
 

@@ -35,7 +35,24 @@ enum class ViewCommand : std::uint8_t {
     mark,
     moveEarlier,
     moveLater,
-    clear
+    clear,
+    stepLeft, ///< to what lies beside the selected; a view without such steps pans
+    stepRight,
+    stepUp,
+    stepDown,
+    lensGroups, ///< what the cells of the rank grid show
+    lensMemory,
+    lensBusy,
+    lensSent,
+    lensWaiting,
+    lensStraggler,
+    lensNow,
+    switchArrangement, ///< by axes, or as the hardware lies
+    selectTpGroup,     ///< of the rank in focus
+    selectCpGroup,
+    selectPpGroup,
+    selectDpGroup,
+    selectEpGroup
 };
 
 enum class CursorShape : std::uint8_t { arrow, pointingHand, crosshair, resizeHorizontal, grab };

@@ -1,87 +1,72 @@
 #include "app/session/edit.h"
 
-#include "sim/schedule/csv.h"
-#include "sim/schedule/families.h"
+#include "app/session/scenario_keys.h"
 
+#include <QJsonArray>
 #include <QJsonDocument>
 #include <QJsonObject>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstdint>
-#include <sstream>
 
 namespace app {
 namespace {
 
-struct ControlInfo {
-    std::string_view pointer, name;
-};
+constexpr std::string_view kTiers = "/cluster/tiers", kEfficiency = "/cluster/efficiency", kRecompute = "/training/recompute",
+                           kRecomputeLayers = "/training/recompute/layers", kGpusPerNode = "/cluster/gpus_per_node",
+                           kPerturbations = "/perturbations";
 
-const ControlInfo& info(Control control)
+/// Whole numbers that edits look at, where the document does not say them.
+int scenarioValue(const sim::Scenario& s, std::string_view pointer)
 {
-    static constexpr std::array<ControlInfo, kControls.size()> kInfo{{
-        {"/layout/tp", "tp"},
-        {"/layout/cp", "cp"},
-        {"/layout/pp", "pp"},
-        {"/layout/dp", "dp"},
-        {"/layout/ep", "ep"},
-        {"/cluster/nodes", "nodes"},
-        {"/schedule/virtual_stages", "virtual stages"},
-        {"/training/micro_batch_size", "micro-batch size"},
-        {"/training/global_batch_size", "global batch"},
-        {"/training/sequence_length", "sequence length"},
-    }};
-    return kInfo[static_cast<std::size_t>(control)];
-}
-
-int scenarioValue(const sim::Scenario& s, Control control)
-{
-    switch (control) {
-    case Control::tp:
-        return s.layout.tp;
-    case Control::cp:
-        return s.layout.cp;
-    case Control::pp:
-        return s.layout.pp;
-    case Control::dp:
-        return s.layout.dp;
-    case Control::ep:
-        return s.layout.ep;
-    case Control::nodes:
-        return s.cluster.nodes;
-    case Control::virtualStages:
-        return s.schedule.virtualStages;
-    case Control::microBatchSize:
-        return s.training.microBatchSize;
-    case Control::globalBatchSize:
-        return s.training.globalBatchSize;
-    case Control::sequenceLength:
-        return s.training.sequenceLength;
+    const std::pair<std::string_view, int> values[] = {
+        {Control::tp, s.layout.tp},
+        {Control::cp, s.layout.cp},
+        {Control::pp, s.layout.pp},
+        {Control::dp, s.layout.dp},
+        {Control::ep, s.layout.ep},
+        {Control::nodes, s.cluster.nodes},
+        {kGpusPerNode, s.cluster.gpusPerNode},
+        {Control::virtualStages, s.schedule.virtualStages},
+        {Control::microBatchSize, s.training.microBatchSize},
+        {Control::globalBatchSize, s.training.globalBatchSize},
+        {Control::sequenceLength, s.training.sequenceLength},
+    };
+    for (const auto& [key, value] : values) {
+        if (key == pointer)
+            return value;
     }
     return 1;
 }
 
-std::string step(std::string_view name, int before, int after)
+std::string nameAt(std::string_view pointer)
 {
-    return std::string(name) + " " + std::to_string(before) + " → " + std::to_string(after);
+    const ScenarioKey* key = findScenarioKey(pointer);
+    return key ? sentenceName(*key) : std::string(pointer);
 }
 
-bool sharesGpusWithDp(Control c)
+std::string step(std::string_view pointer, int before, int after)
 {
-    return c == Control::tp || c == Control::cp || c == Control::pp;
+    return nameAt(pointer) + " " + std::to_string(before) + " → " + std::to_string(after);
+}
+
+bool sharesGpusWithDp(std::string_view pointer)
+{
+    return pointer == Control::tp || pointer == Control::cp || pointer == Control::pp;
 }
 
 /// The sizes whose product is the world.
 struct Sizes {
     std::int64_t tp, cp, pp, dp;
     std::int64_t world() const { return tp * cp * pp * dp; }
-    std::int64_t& of(Control c) { return c == Control::tp ? tp : c == Control::cp ? cp : c == Control::pp ? pp : dp; }
+    std::int64_t& of(std::string_view p) { return p == Control::tp ? tp : p == Control::cp ? cp : p == Control::pp ? pp : dp; }
 };
 
 Sizes sizes(const sim::ScenarioDocument& document, const sim::Scenario* lastLegal)
 {
-    const auto value = [&](Control c) { return static_cast<std::int64_t>(controlValue(document, lastLegal, c)); };
+    const auto value = [&](std::string_view p) { return static_cast<std::int64_t>(controlValue(document, lastLegal, p)); };
     return {value(Control::tp), value(Control::cp), value(Control::pp), value(Control::dp)};
 }
 
@@ -91,28 +76,29 @@ std::int64_t keptWorld(const sim::Scenario* lastLegal, const Sizes& now)
     return lastLegal ? lastLegal->layout.worldSize() : now.world();
 }
 
-/// Adds the number of nodes to an edit that makes the world `world` ranks large.
-void letNodesFollow(Edit& edit, const sim::ScenarioDocument& document, const sim::Scenario* lastLegal, std::int64_t world)
+/// Adds the number of nodes to an edit that makes the world `world` ranks large on nodes of `perNode` GPUs.
+void letNodesFollow(Edit& edit, const sim::ScenarioDocument& document, const sim::Scenario* lastLegal, std::int64_t world,
+                    std::int64_t perNode)
 {
-    if (!lastLegal || lastLegal->cluster.gpusPerNode < 1)
+    if (!lastLegal || lastLegal->cluster.gpusPerNode < 1 || perNode < 1)
         return;
-    const std::int64_t perNode = lastLegal->cluster.gpusPerNode;
     const int nodes = controlValue(document, lastLegal, Control::nodes);
     const bool wasFull = lastLegal->layout.worldSize() == lastLegal->cluster.gpus();
     const std::int64_t needed = (world + perNode - 1) / perNode;
     if (needed == nodes || needed > INT32_MAX || (needed < nodes && !wasFull))
         return;
-    edit.assignments.push_back({std::string(controlPointer(Control::nodes)), std::to_string(needed)});
-    edit.text += ", " + step("nodes", nodes, static_cast<int>(needed));
+    edit.assignments.push_back({std::string(Control::nodes), std::to_string(needed)});
+    edit.text += ", " + step(Control::nodes, nodes, static_cast<int>(needed));
 }
 
-/// A list of layers a stage is as long as there are stages: with another number of them the balanced default takes its place.
-void letLayersFollow(Edit& edit, const sim::ScenarioDocument& document)
+/// Tiers that are written out and join a node's GPUs go on doing so.
+void letTiersFollow(Edit& edit, const ScenarioState& state, int before, const std::string& after)
 {
-    if (!document.get("/schedule/layers_per_stage"))
-        return;
-    edit.assignments.push_back({"/schedule/layers_per_stage", std::nullopt});
-    edit.text += ", layers balanced";
+    for (std::size_t i = 0; state.isWritten(kTiers) && i < state.count(kTiers); ++i) {
+        const std::string span = std::string(kTiers) + "/" + std::to_string(i) + "/span";
+        if (state.number(span) == before)
+            edit.assignments.push_back({span, after});
+    }
 }
 
 /// The name under which a catalogue lists an id.
@@ -132,134 +118,199 @@ int gpusPerNode(const sim::Catalogue& catalogue, std::string_view clusterId)
     return std::max(1, object.value(QStringLiteral("gpus_per_node")).toInt(kUsual));
 }
 
+/// What a person reads for a value.
+std::string valueText(const ScenarioState& state, const ScenarioKey* key, const std::optional<std::string>& json)
+{
+    if (!json)
+        return key && *key->ifAbsent != '\0' ? key->ifAbsent : "default";
+    if (key) {
+        for (const KeyOption& option : keyOptions(state.catalogue(), *key)) {
+            if (option.json == *json)
+                return option.text.substr(0, option.text.find(" · "));
+        }
+    }
+    if (json->front() == '[')
+        return "other";
+    return *json == "true" ? "on" : *json == "false" ? "off" : unquoted(*json);
+}
+
+/// Of a key inside something that the document has from elsewhere as a whole: that is written out first.
+void writeOutFirst(Edit& edit, const ScenarioState& state, std::string_view pointer)
+{
+    const auto write = [&](std::string_view block) {
+        if (auto json = state.resolved(block))
+            edit.assignments.push_back({std::string(block), *json});
+    };
+    if (pointer.starts_with(kTiers) && !state.isWritten(kTiers))
+        write(kTiers);
+    const auto efficiency = state.document().get(kEfficiency);
+    if (pointer.starts_with(kEfficiency) && efficiency && efficiency->front() == '"')
+        write(kEfficiency);
+}
+
+/// What a model needs besides to have experts or latent attention at all, where nothing of it is there.
+void letModelFollow(Edit& edit, const ScenarioState& state, std::string_view pointer, double value)
+{
+    struct Need {
+        std::string_view of, key;
+        double usual; ///< top-2 as in Mixtral; latent attention as in DeepSeek-V2
+    };
+    static constexpr std::array<Need, 4> kNeeds{{{"/model/num_experts", "/model/num_experts_per_tok", 2},
+                                                 {"/model/kv_lora_rank", "/model/qk_nope_head_dim", 128},
+                                                 {"/model/kv_lora_rank", "/model/qk_rope_head_dim", 64},
+                                                 {"/model/kv_lora_rank", "/model/v_head_dim", 128}}};
+    for (const Need& need : kNeeds) {
+        if (need.of != pointer || value < 1)
+            continue;
+        const double now = state.number(need.key).value_or(0), most = need.of == "/model/num_experts" ? value : now;
+        if (now < 1)
+            edit.assignments.push_back({std::string(need.key), jsonNumber(most < 1 ? need.usual : std::min(need.usual, most))});
+        else if (now > most)
+            edit.assignments.push_back({std::string(need.key), jsonNumber(most)});
+    }
+}
+
+/// What a perturbation of a kind needs, strong enough to be seen.
+std::string perturbationJson(std::string_view kind, const std::string& rank)
+{
+    const std::string begin = "{ \"kind\": " + quoted(kind);
+    if (kind == "jitter")
+        return begin + ", \"sigma\": 0.05, \"seed\": 1 }";
+    return begin + ", \"rank\": " + rank + (kind == "failure" ? ", \"at_s\": 0 }" : ", \"factor\": 1.5 }");
+}
+
+bool isPerturbationKind(std::string_view pointer)
+{
+    return pointer.starts_with(kPerturbations) && pointer.ends_with("/kind");
+}
+
+/// Recompute is a word, or an object where it says how many layers.
+std::optional<std::string> recomputeJson(const ScenarioState& state, std::string_view pointer,
+                                         const std::optional<std::string>& json)
+{
+    if (pointer == kRecompute)
+        return json;
+    const std::string kind = state.at(kRecompute).value_or("\"none\"");
+    return json ? "{ \"kind\": " + kind + ", \"layers\": " + *json + " }" : kind;
+}
+
 } // namespace
 
-std::string_view controlPointer(Control control)
+int controlValue(const sim::ScenarioDocument& document, const sim::Scenario* lastLegal, std::string_view pointer)
 {
-    return info(control).pointer;
-}
-std::string_view controlName(Control control)
-{
-    return info(control).name;
-}
-
-int controlValue(const sim::ScenarioDocument& document, const sim::Scenario* lastLegal, Control control)
-{
-    if (const auto text = document.get(controlPointer(control))) {
+    if (const auto text = document.get(pointer)) {
         int value = 0;
         const char* end = text->data() + text->size();
         if (const auto [at, failed] = std::from_chars(text->data(), end, value); failed == std::errc{} && at == end)
             return value;
     }
-    return lastLegal ? scenarioValue(*lastLegal, control) : 1;
+    return lastLegal ? scenarioValue(*lastLegal, pointer) : 1;
 }
 
-bool keepsGpus(const sim::ScenarioDocument& document, const sim::Scenario* lastLegal, Control control, int value)
+bool keepsGpus(const sim::ScenarioDocument& document, const sim::Scenario* lastLegal, std::string_view pointer, int value)
 {
-    if (!sharesGpusWithDp(control))
+    if (!sharesGpusWithDp(pointer))
         return true;
     Sizes s = sizes(document, lastLegal);
     const std::int64_t world = keptWorld(lastLegal, s);
-    s.of(control) = value;
+    s.of(pointer) = value;
     const std::int64_t rest = s.tp * s.cp * s.pp;
     return rest > 0 && world % rest == 0;
 }
 
-Edit makeEdit(const sim::ScenarioDocument& document, const sim::Scenario* lastLegal, Control control, int value, LayoutRule rule)
+Edit makeEdit(const sim::ScenarioDocument& document, const sim::Scenario* lastLegal, std::string_view pointer, int value,
+              LayoutRule rule)
 {
     Edit edit;
-    const int before = controlValue(document, lastLegal, control);
-    edit.assignments.push_back({std::string(controlPointer(control)), std::to_string(value)});
-    edit.text = step(controlName(control), before, value);
-    if ((control == Control::pp || control == Control::virtualStages) && value != before)
+    const int before = controlValue(document, lastLegal, pointer);
+    edit.assignments.push_back({std::string(pointer), std::to_string(value)});
+    edit.text = step(pointer, before, value);
+    if ((pointer == Control::pp || pointer == Control::virtualStages) && value != before)
         letLayersFollow(edit, document);
-    if (!sharesGpusWithDp(control) && control != Control::dp)
+    if (!sharesGpusWithDp(pointer) && pointer != Control::dp)
         return edit;
 
     Sizes s = sizes(document, lastLegal);
     const std::int64_t world = keptWorld(lastLegal, s);
-    s.of(control) = value;
-    if (rule == LayoutRule::keepGpus && sharesGpusWithDp(control) && value > 0 &&
-        keepsGpus(document, lastLegal, control, value)) {
+    s.of(pointer) = value;
+    if (rule == LayoutRule::keepGpus && sharesGpusWithDp(pointer) && value > 0 &&
+        keepsGpus(document, lastLegal, pointer, value)) {
         const auto dp = static_cast<int>(world / (s.tp * s.cp * s.pp));
         if (dp != s.dp) {
-            edit.assignments.push_back({std::string(controlPointer(Control::dp)), std::to_string(dp)});
-            edit.text += ", " + step("dp", static_cast<int>(s.dp), dp);
+            edit.assignments.push_back({std::string(Control::dp), std::to_string(dp)});
+            edit.text += ", " + step(Control::dp, static_cast<int>(s.dp), dp);
         }
         s.dp = dp;
     }
     if (s.world() > 0)
-        letNodesFollow(edit, document, lastLegal, s.world());
+        letNodesFollow(edit, document, lastLegal, s.world(), lastLegal ? lastLegal->cluster.gpusPerNode : 0);
     return edit;
 }
 
-Edit makeScheduleEdit(const sim::ScenarioDocument& document, const sim::Scenario* lastLegal, std::string_view kind)
+Edit makeEdit(const ScenarioState& state, std::string_view pointer, const std::optional<std::string>& json, LayoutRule rule)
 {
-    const auto before = document.get("/schedule/kind");
-    std::string shown = before && before->size() > 2 && before->front() == '"' ? before->substr(1, before->size() - 2)
-                        : lastLegal                                            ? lastLegal->schedule.kind
-                                                                               : std::string("1f1b");
-    Edit edit = makeKeyEdit("/schedule/kind", quoted(kind), "schedule", shown, kind);
-    if (const sim::ScheduleFamily* family = sim::findScheduleFamily(kind)) {
-        const int current = controlValue(document, lastLegal, Control::virtualStages);
-        const int most = family->maxVirtualStages > 0 ? family->maxVirtualStages : INT32_MAX;
-        const int legal = std::clamp(current, family->minVirtualStages, std::max(most, family->minVirtualStages));
-        if (legal != current) {
-            edit.assignments.push_back({std::string(controlPointer(Control::virtualStages)), std::to_string(legal)});
-            edit.text += ", " + step(controlName(Control::virtualStages), current, legal);
-            letLayersFollow(edit, document);
-        }
+    const sim::ScenarioDocument& document = state.document();
+    const sim::Scenario* lastLegal = state.lastLegal();
+    if (json && pointer == "/model")
+        return makeModelEdit(document, state.catalogue(), unquoted(*json));
+    if (json && pointer == "/cluster")
+        return makeClusterEdit(document, lastLegal, state.catalogue(), unquoted(*json));
+    if (json && pointer == "/schedule/kind")
+        return makeScheduleEdit(document, lastLegal, unquoted(*json));
+    const auto number = json ? numberOf(*json) : std::nullopt;
+    const bool isSize = sharesGpusWithDp(pointer) || pointer == Control::dp || pointer == Control::virtualStages;
+    if (isSize && number && *number == static_cast<double>(static_cast<int>(std::clamp(*number, -2e9, 2e9))))
+        return makeEdit(document, lastLegal, pointer, static_cast<int>(*number), rule);
+
+    const ScenarioKey* key = findScenarioKey(pointer);
+    const auto before = state.at(pointer);
+    Edit edit;
+    edit.text = nameAt(pointer) + " " + valueText(state, key, before) + " → " + valueText(state, key, json);
+    writeOutFirst(edit, state, pointer);
+    if (pointer == kRecompute || pointer == kRecomputeLayers)
+        edit.assignments.push_back({std::string(kRecompute), recomputeJson(state, pointer, json)});
+    else if (json && isPerturbationKind(pointer)) {
+        const std::string entry(pointer.substr(0, pointer.rfind('/')));
+        edit.assignments.push_back({entry, perturbationJson(unquoted(*json), state.at(entry + "/rank").value_or("0"))});
+    } else
+        edit.assignments.push_back({std::string(pointer), json});
+    if (pointer == "/model/num_hidden_layers")
+        letLayersFollow(edit, document);
+    if (number)
+        letModelFollow(edit, state, pointer, *number);
+    if (pointer == kGpusPerNode && number && *number >= 1) {
+        letTiersFollow(edit, state, controlValue(document, lastLegal, pointer), *json);
+        letNodesFollow(edit, document, lastLegal, sizes(document, lastLegal).world(), static_cast<std::int64_t>(*number));
     }
     return edit;
 }
 
-Edit makeOrderEdit(const sim::ScenarioDocument& document, const sim::Scenario* lastLegal, const sim::Schedule& schedule)
-{
-    Edit edit = makeScheduleEdit(document, lastLegal, "custom");
-    std::string lines;
-    std::istringstream csv(sim::scheduleCsv(schedule));
-    for (std::string line; std::getline(csv, line);)
-        lines += (lines.empty() ? "" : ",") + app::quoted(line);
-    edit.assignments.push_back({"/schedule/actions", "[" + lines + "]"});
-    edit.assignments.push_back({std::string(controlPointer(Control::virtualStages)), std::to_string(schedule.virtualStages)});
-    if (schedule.virtualStages != controlValue(document, lastLegal, Control::virtualStages))
-        letLayersFollow(edit, document);
-    edit.text = "order of actions edited";
-    return edit;
-}
-
-Edit makeSynthesisEdit(const sim::ScenarioDocument& document, int virtualStages, double memoryGib)
+Edit makePerturbationEdit(const ScenarioState& state, std::string_view kind)
 {
     Edit edit;
-    edit.text = "schedule synthesised";
-    edit.assignments = {{"/schedule/kind", quoted("auto")},
-                        {std::string(controlPointer(Control::virtualStages)), std::to_string(virtualStages)},
-                        {"/schedule/memory_cap_gib", std::to_string(memoryGib)},
-                        {"/schedule/actions", std::nullopt}};
-    if (virtualStages != controlValue(document, nullptr, Control::virtualStages))
-        letLayersFollow(edit, document);
+    edit.text = "add " + std::string(kind == "jitter" ? "jitter" : kind == "slow_link" ? "a slow link" : "a slow GPU");
+    edit.assignments.push_back(
+        {std::string(kPerturbations) + "/" + std::to_string(state.count(kPerturbations)), perturbationJson(kind, "0")});
     return edit;
 }
 
-std::string whyNotCustom(const sim::Schedule& schedule)
+Edit makeRemovalEdit(const ScenarioState& state, std::size_t perturbation)
 {
-    if (schedule.chains > 1)
-        return "two copies of the model cannot be written as a custom schedule";
-    if (schedule.slices > 1)
-        return "slices of sequences cannot be written as a custom schedule";
-    const sim::Schedule read = sim::parseScheduleCsv(sim::scheduleCsv(schedule));
-    return read.actions == schedule.actions && read.stageToRank == schedule.stageToRank
-               ? std::string()
-               : "its actions cannot be written as a custom schedule";
+    Edit edit;
+    edit.text = "remove perturbation " + std::to_string(perturbation + 1);
+    const bool isLast = state.count(kPerturbations) == 1;
+    edit.assignments.push_back(
+        {std::string(kPerturbations) + (isLast ? std::string() : "/" + std::to_string(perturbation)), std::nullopt});
+    return edit;
 }
 
 Edit makeModelEdit(const sim::ScenarioDocument& document, const sim::Catalogue& catalogue, std::string_view id)
 {
     std::string before = "own";
     if (const auto base = document.get("/model/base"); base && base->size() > 2)
-        before = nameOf(catalogue.models(), std::string_view(*base).substr(1, base->size() - 2));
+        before = nameOf(catalogue.models(), unquoted(*base));
     else if (const auto name = document.get("/model"); name && name->size() > 2 && name->front() == '"')
-        before = nameOf(catalogue.models(), std::string_view(*name).substr(1, name->size() - 2));
+        before = nameOf(catalogue.models(), unquoted(*name));
     Edit edit = makeKeyEdit("/model", "{\"base\":" + quoted(id) + "}", "model", before, nameOf(catalogue.models(), id));
     letLayersFollow(edit, document);
     return edit;
@@ -284,6 +335,14 @@ Edit makeKeyEdit(std::string pointer, std::string json, std::string_view name, s
     return edit;
 }
 
+void letLayersFollow(Edit& edit, const sim::ScenarioDocument& document)
+{
+    if (!document.get("/schedule/layers_per_stage"))
+        return;
+    edit.assignments.push_back({"/schedule/layers_per_stage", std::nullopt});
+    edit.text += ", layers balanced";
+}
+
 std::string quoted(std::string_view text)
 {
     std::string out = "\"";
@@ -297,6 +356,10 @@ std::string quoted(std::string_view text)
 
 void apply(sim::ScenarioDocument& document, const Edit& edit)
 {
+    if (edit.document) {
+        document = sim::ScenarioDocument::parse(*edit.document, document.fileName());
+        return;
+    }
     for (const Assignment& a : edit.assignments) {
         if (a.json)
             document.set(a.pointer, *a.json);

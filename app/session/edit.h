@@ -2,10 +2,9 @@
 // when tp grows on the same GPUs; nodes follow the world size), and the name of the edit says so: "tp 4 → 8, dp 4 → 2".
 #pragma once
 
-#include "sim/scenario/document.h"
+#include "app/session/scenario_state.h"
 #include "sim/schedule/schedule.h"
 
-#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,20 +12,14 @@
 
 namespace app {
 
-/// The numbers of a scenario that the form steps through.
-enum class Control { tp, cp, pp, dp, ep, nodes, virtualStages, microBatchSize, globalBatchSize, sequenceLength };
-inline constexpr std::array kControls{Control::tp,
-                                      Control::cp,
-                                      Control::pp,
-                                      Control::dp,
-                                      Control::ep,
-                                      Control::nodes,
-                                      Control::virtualStages,
-                                      Control::microBatchSize,
-                                      Control::globalBatchSize,
-                                      Control::sequenceLength};
-std::string_view controlPointer(Control); ///< "/layout/tp"
-std::string_view controlName(Control);    ///< "tp"
+/// Pointers of the keys that code speaks of; the form has all of scenario_keys.h.
+struct Control {
+    static constexpr std::string_view tp = "/layout/tp", cp = "/layout/cp", pp = "/layout/pp", dp = "/layout/dp",
+                                      ep = "/layout/ep", nodes = "/cluster/nodes", virtualStages = "/schedule/virtual_stages",
+                                      microBatchSize = "/training/micro_batch_size",
+                                      globalBatchSize = "/training/global_batch_size",
+                                      sequenceLength = "/training/sequence_length";
+};
 
 struct Assignment {
     std::string pointer;
@@ -39,6 +32,8 @@ struct Edit {
     std::string text;
     /// Moves of one slider drag share a gesture and become one step; 0 never merges.
     int gesture = 0;
+    /// Takes the place of the whole text; assignments are not looked at then.
+    std::optional<std::string> document = std::nullopt;
 };
 
 /// How the layout gives way when one of its sizes changes.
@@ -47,13 +42,21 @@ enum class LayoutRule {
     resize    ///< the world grows and shrinks
 };
 
-/// What the document says, else what the last legal scenario had (a base or a default), else 1.
-int controlValue(const sim::ScenarioDocument&, const sim::Scenario* lastLegal, Control);
+/// Gives any key of the form a value (JSON text), or takes it away, with all that has to follow it.
+Edit makeEdit(const ScenarioState&, std::string_view pointer, const std::optional<std::string>& json, LayoutRule);
 
+/// Of a whole number: what the document says, else what the last legal scenario had (a base or a default), else 1.
+int controlValue(const sim::ScenarioDocument&, const sim::Scenario* lastLegal, std::string_view pointer);
 /// Under keepGpus, false where no whole dp keeps the world size; makeEdit then changes the one number alone.
-bool keepsGpus(const sim::ScenarioDocument&, const sim::Scenario* lastLegal, Control, int value);
-/// In both rules nodes follow the world size where the job filled its cluster or no longer fits it.
-Edit makeEdit(const sim::ScenarioDocument&, const sim::Scenario* lastLegal, Control, int value, LayoutRule);
+bool keepsGpus(const sim::ScenarioDocument&, const sim::Scenario* lastLegal, std::string_view pointer, int value);
+/// A size of the layout or another whole number. In both rules nodes follow the world size where the job filled its cluster or
+/// no longer fits it.
+Edit makeEdit(const sim::ScenarioDocument&, const sim::Scenario* lastLegal, std::string_view pointer, int value, LayoutRule);
+
+/// Adds a perturbation ("slow_gpu") that can be seen.
+Edit makePerturbationEdit(const ScenarioState&, std::string_view kind);
+/// Takes one away.
+Edit makeRemovalEdit(const ScenarioState&, std::size_t perturbation);
 
 /// Chooses a schedule family; virtual stages move into its range with it.
 Edit makeScheduleEdit(const sim::ScenarioDocument&, const sim::Scenario* lastLegal, std::string_view kind);
@@ -69,6 +72,8 @@ Edit makeModelEdit(const sim::ScenarioDocument&, const sim::Catalogue&, std::str
 Edit makeClusterEdit(const sim::ScenarioDocument&, const sim::Scenario* lastLegal, const sim::Catalogue&, std::string_view id);
 /// Sets one key; `before` and `after` are what a person reads.
 Edit makeKeyEdit(std::string pointer, std::string json, std::string_view name, std::string_view before, std::string_view after);
+/// A list of layers a stage is as long as there are stages: with another number of them the balanced default takes its place.
+void letLayersFollow(Edit&, const sim::ScenarioDocument&);
 
 /// A string as JSON text.
 std::string quoted(std::string_view);

@@ -1,104 +1,15 @@
 #include "app/session/legal_values.h"
 
+#include "app/session/number_candidates.h"
+#include "app/session/scenario_keys.h"
+
 #include <algorithm>
-#include <cstdlib>
+#include <cmath>
 #include <iterator>
 #include <set>
 
 namespace app {
 namespace {
-
-/// A slider of more stops than this is no help; candidates are thinned with growing size.
-constexpr int kMostLayers = 256;
-constexpr int kMostMicrobatches = 4096;
-constexpr int kLongestSequence = 1 << 20;
-
-void addDivisors(std::set<int>& out, int of)
-{
-    for (int d = 1; static_cast<long long>(d) * d <= of; ++d) {
-        if (of % d == 0) {
-            out.insert(d);
-            out.insert(of / d);
-        }
-    }
-}
-
-void addUpTo(std::set<int>& out, int last)
-{
-    for (int i = 1; i <= last; ++i)
-        out.insert(i);
-}
-
-/// 1 … 16, then four steps an octave: fine where small, never more than a few dozen.
-std::vector<int> ladder(int last)
-{
-    std::vector<int> out;
-    for (int i = 1; i <= std::min(16, last); ++i)
-        out.push_back(i);
-    for (int octave = 16; octave < last; octave *= 2) {
-        for (int quarter = 5; quarter <= 8; ++quarter) {
-            if (octave / 4 * quarter <= last)
-                out.push_back(octave / 4 * quarter);
-        }
-    }
-    return out;
-}
-
-/// Values worth trying, by what the number must divide or be a multiple of.
-std::set<int> candidates(const sim::Scenario& s, Control control)
-{
-    std::set<int> out;
-    const auto& layout = s.layout;
-    const int layers = std::min(s.model.numHiddenLayers, kMostLayers);
-    switch (control) {
-    case Control::tp:
-        addDivisors(out, s.model.numAttentionHeads);
-        break;
-    case Control::cp:
-        addDivisors(out, layout.cp * layout.dp);
-        addDivisors(out, 64);
-        break;
-    case Control::pp:
-        addUpTo(out, layers);
-        break;
-    case Control::dp:
-        addDivisors(out, s.training.globalBatchSize / std::max(1, s.training.microBatchSize));
-        break;
-    case Control::ep:
-        addDivisors(out, std::max(1, s.model.numExperts));
-        break;
-    case Control::nodes: {
-        const int needed = (layout.worldSize() + s.cluster.gpusPerNode - 1) / std::max(1, s.cluster.gpusPerNode);
-        for (const int factor : ladder(64))
-            out.insert(needed * factor);
-        break;
-    }
-    case Control::virtualStages:
-        addUpTo(out, std::max(1, layers / std::max(1, layout.pp)));
-        break;
-    case Control::microBatchSize:
-        addDivisors(out, s.training.globalBatchSize / std::max(1, layout.dp));
-        break;
-    case Control::globalBatchSize: {
-        const int unit = s.training.microBatchSize * layout.dp;
-        for (const int microbatches : ladder(kMostMicrobatches)) {
-            if (microbatches <= INT32_MAX / std::max(1, unit))
-                out.insert(microbatches * unit);
-        }
-        // Interleaved schedules want whole groups of micro-batches.
-        for (const int groups : ladder(64))
-            out.insert(groups * layout.pp * unit);
-        break;
-    }
-    case Control::sequenceLength:
-        for (int length = 128; length <= kLongestSequence; length *= 2) {
-            out.insert(length);
-            out.insert(length / 2 * 3);
-        }
-        break;
-    }
-    return out;
-}
 
 bool isSet(const std::atomic<bool>* flag)
 {
@@ -106,31 +17,79 @@ bool isSet(const std::atomic<bool>* flag)
 }
 
 /// What a value would break; nothing if it is legal.
-std::optional<std::string> refusal(const sim::ScenarioDocument& document, const sim::Catalogue& catalogue,
-                                   const sim::Scenario& lastLegal, Control control, int value, LayoutRule rule)
+std::optional<std::string> refusal(const ScenarioState& state, std::string_view pointer, const std::string& json, LayoutRule rule)
 {
-    if (rule == LayoutRule::keepGpus && !keepsGpus(document, &lastLegal, control, value)) {
+    const sim::Scenario& lastLegal = *state.lastLegal();
+    const auto number = numberOf(json);
+    if (rule == LayoutRule::keepGpus && number && std::fabs(*number) < 1e9 &&
+        !keepsGpus(state.document(), &lastLegal, pointer, static_cast<int>(*number))) {
         return std::to_string(lastLegal.layout.worldSize()) + " GPUs cannot be shared out with " +
-               std::string(controlName(control)) + " " + std::to_string(value) + ": no whole dp is left";
+               std::string(pointer.substr(pointer.rfind('/') + 1)) + " " + json + ": no whole dp is left";
     }
-    sim::ScenarioDocument changed = document;
-    apply(changed, makeEdit(document, &lastLegal, control, value, rule));
-    const auto resolved = changed.resolve(catalogue);
+    sim::ScenarioDocument changed = state.document();
+    apply(changed, makeEdit(state, pointer, json, rule));
+    const auto resolved = changed.resolve(state.catalogue());
     if (resolved.scenario)
         return std::nullopt;
     const auto problem = std::find_if(resolved.problems.begin(), resolved.problems.end(),
                                       [](const sim::Problem& p) { return p.severity == sim::Severity::error; });
-    return problem == resolved.problems.end() ? std::string("not possible") : problem->message;
+    if (problem == resolved.problems.end())
+        return "not possible";
+    // What else would be right is told by the values themselves.
+    return problem->message.substr(0, problem->message.find("; nearest: "));
+}
+
+/// Numbers that no rule compares with another: between two legal ones all are.
+bool isFreeBetweenEnds(const sim::KeyFacts& facts)
+{
+    return facts.type == sim::KeyType::number;
+}
+
+LegalValues legalNumbers(const ScenarioState& state, std::string_view pointer, const sim::KeyFacts& facts, LayoutRule rule,
+                         const std::atomic<bool>* cancel)
+{
+    LegalValues out;
+    const std::set<double> tried = candidateNumbers(state, pointer);
+    const auto why = [&](double value) { return refusal(state, pointer, jsonNumber(value), rule); };
+    if (isFreeBetweenEnds(facts) && !tried.empty() && !why(*tried.begin()) && !why(*tried.rbegin())) {
+        out.values.assign(tried.begin(), tried.end());
+        return out;
+    }
+    for (const double value : tried) {
+        if (isSet(cancel))
+            return out;
+        if (!why(value))
+            out.values.push_back(value);
+    }
+    if (out.values.empty() || facts.type != sim::KeyType::integer)
+        return out;
+
+    std::set<double> neighbours;
+    const auto first = tried.find(out.values.front());
+    neighbours.insert(first == tried.begin() ? std::floor(*first / 2) : *std::prev(first));
+    const auto afterLast = std::next(tried.find(out.values.back()));
+    neighbours.insert(afterLast == tried.end() ? out.values.back() * 2 : *afterLast);
+    if (const auto now = state.number(pointer)) {
+        neighbours.insert(*now - 1);
+        neighbours.insert(*now + 1);
+    }
+    for (const double value : neighbours) {
+        if (value < facts.low || out.contains(value))
+            continue;
+        if (auto reason = why(value))
+            out.refused.push_back({jsonNumber(value), std::move(*reason)});
+    }
+    return out;
 }
 
 } // namespace
 
-bool LegalValues::contains(int value) const
+bool LegalValues::contains(double value) const
 {
     return std::binary_search(values.begin(), values.end(), value);
 }
 
-int LegalValues::stepped(int value, int steps) const
+double LegalValues::stepped(double value, int steps) const
 {
     if (values.empty() || steps == 0)
         return value;
@@ -142,36 +101,56 @@ int LegalValues::stepped(int value, int steps) const
     return values[static_cast<std::size_t>(std::clamp<std::ptrdiff_t>(index, 0, last))];
 }
 
-int LegalValues::indexOfNearest(int value) const
+int LegalValues::indexOfNearest(double value) const
 {
-    const auto nearest = std::min_element(values.begin(), values.end(), [value](int a, int b) {
-        return std::llabs(static_cast<long long>(a) - value) < std::llabs(static_cast<long long>(b) - value);
-    });
+    const auto nearest = std::min_element(values.begin(), values.end(),
+                                          [value](double a, double b) { return std::fabs(a - value) < std::fabs(b - value); });
     return nearest == values.end() ? 0 : static_cast<int>(nearest - values.begin());
 }
 
-LegalValues legalValues(const sim::ScenarioDocument& document, const sim::Catalogue& catalogue, const sim::Scenario& lastLegal,
-                        Control control, LayoutRule rule, const std::atomic<bool>* cancel)
+std::vector<double> LegalValues::around(double value) const
+{
+    std::vector<double> out;
+    const auto above = std::lower_bound(values.begin(), values.end(), value);
+    if (above != values.begin())
+        out.push_back(*std::prev(above));
+    if (above != values.end() && *above != value)
+        out.push_back(*above);
+    return out;
+}
+
+std::string LegalValues::whyNotLess() const
+{
+    const bool isPastEnd = !refused.empty() && !values.empty() && numberOf(refused.front().json) < values.front();
+    return isPastEnd ? refused.front().why : std::string();
+}
+
+std::string LegalValues::whyNotMore() const
+{
+    const bool isPastEnd = !refused.empty() && !values.empty() && numberOf(refused.back().json) > values.back();
+    return isPastEnd ? refused.back().why : std::string();
+}
+
+LegalValues legalValues(const ScenarioState& state, std::string_view pointer, LayoutRule rule, const std::atomic<bool>* cancel)
 {
     LegalValues out;
-    std::set<int> tried = candidates(lastLegal, control);
-    tried.insert(controlValue(document, &lastLegal, control));
-    for (const int value : tried) {
+    const ScenarioKey* key = findScenarioKey(pointer);
+    const auto facts = sim::keyFacts(state.catalogue(), pointer);
+    if (!key || !facts || !state.lastLegal())
+        return out;
+    std::vector<KeyOption> options = keyOptions(state.catalogue(), *key);
+    if (facts->type == sim::KeyType::boolean)
+        options = {{"false", {}, {}}, {"true", {}, {}}};
+    if (options.empty() && facts->type != sim::KeyType::text && facts->type != sim::KeyType::list)
+        return legalNumbers(state, pointer, *facts, rule, cancel);
+    for (const KeyOption& option : options) {
         if (isSet(cancel))
             return out;
-        if (value >= 1 && !refusal(document, catalogue, lastLegal, control, value, rule))
-            out.values.push_back(value);
+        if (option.json == state.at(pointer))
+            continue;
+        if (auto reason = refusal(state, pointer, option.json, rule))
+            out.refused.push_back({option.json, std::move(*reason)});
     }
-    if (out.values.empty())
-        return out;
-    const auto first = tried.find(out.values.front());
-    const int below = first == tried.begin() ? out.values.front() / 2 : *std::prev(first);
-    if (out.values.front() > 1 && below >= 1)
-        out.whyNotLess = refusal(document, catalogue, lastLegal, control, below, rule).value_or("");
-    const auto afterLast = std::next(tried.find(out.values.back()));
-    const int above =
-        afterLast == tried.end() ? (out.values.back() <= INT32_MAX / 2 ? out.values.back() * 2 : out.values.back()) : *afterLast;
-    out.whyNotMore = refusal(document, catalogue, lastLegal, control, above, rule).value_or("");
     return out;
 }
 
@@ -179,10 +158,23 @@ LegalValueTable legalValues(const sim::ScenarioDocument& document, const sim::Ca
                             const sim::Scenario& lastLegal, LayoutRule rule, const std::atomic<bool>* cancel)
 {
     LegalValueTable out;
-    for (const Control control : kControls) {
+    const ScenarioState state(document, &lastLegal, catalogue);
+    for (const std::string& pointer : formPointers(state)) {
         if (isSet(cancel))
             break;
-        out.emplace(control, legalValues(document, catalogue, lastLegal, control, rule, cancel));
+        out.emplace(pointer, legalValues(state, pointer, rule, cancel));
+    }
+    return out;
+}
+
+std::vector<std::string> formPointers(const ScenarioState& state)
+{
+    std::vector<std::string> out;
+    for (const ScenarioKey& key : scenarioKeys()) {
+        const std::size_t star = key.pointer.find("/*");
+        const std::size_t entries = star == std::string_view::npos ? 1 : state.count(key.pointer.substr(0, star));
+        for (std::size_t i = 0; i < entries; ++i)
+            out.push_back(pointerAt(key.pointer, i));
     }
     return out;
 }

@@ -1,5 +1,6 @@
-// Which values a number of the form may take, so that sliders and steppers only stop where a layout exists, and why it ends
-// there. Found by trying: every candidate goes through ScenarioDocument::resolve, the one place that knows the rules.
+// Which values a key of the form may take, so that sliders and steppers only stop where a scenario exists, and why others may
+// not. Found by trying: every candidate goes through ScenarioDocument::resolve, the one place that knows the rules, and the
+// reasons are its sentences.
 #pragma once
 
 #include "app/session/edit.h"
@@ -9,23 +10,38 @@
 
 namespace app {
 
+/// A value that breaks something, and what.
+struct Refusal {
+    std::string json;
+    std::string why;
+    bool operator==(const Refusal&) const = default;
+};
+
 struct LegalValues {
-    std::vector<int> values; ///< ascending
-    std::string whyNotLess;  ///< what the next value below the first would break; empty at 1
-    std::string whyNotMore;  ///< what the next value above the last would break; empty where nothing does
-    bool contains(int value) const;
+    std::vector<double> values; ///< of a number: where a slider stops, ascending
+    /// Of a number the nearest ones on either side and those past the ends, ascending; of a choice all that cannot be chosen.
+    std::vector<Refusal> refused;
+    bool contains(double value) const;
     /// The value `steps` places along from `value` (which need not be legal itself), clamped to the ends.
-    int stepped(int value, int steps) const;
-    int indexOfNearest(int value) const;
+    double stepped(double value, int steps) const;
+    int indexOfNearest(double value) const;
+    /// The next ones on either side of a value that is not legal itself.
+    std::vector<double> around(double value) const;
+    /// Why there is nothing beyond the ends; empty where nothing is known to be.
+    std::string whyNotLess() const;
+    std::string whyNotMore() const;
     bool operator==(const LegalValues&) const = default;
 };
-using LegalValueTable = std::map<Control, LegalValues>;
+/// By pointer.
+using LegalValueTable = std::map<std::string, LegalValues, std::less<>>;
 
 /// Both stop early, with what they have, once `cancel` is set.
-LegalValues legalValues(const sim::ScenarioDocument&, const sim::Catalogue&, const sim::Scenario& lastLegal, Control, LayoutRule,
-                        const std::atomic<bool>* cancel = nullptr);
-/// Of every control.
+LegalValues legalValues(const ScenarioState&, std::string_view pointer, LayoutRule, const std::atomic<bool>* cancel = nullptr);
+/// Of every key of the form that is there.
 LegalValueTable legalValues(const sim::ScenarioDocument&, const sim::Catalogue&, const sim::Scenario& lastLegal, LayoutRule,
                             const std::atomic<bool>* cancel = nullptr);
+
+/// The pointers of the form's keys, one an entry for those of lists.
+std::vector<std::string> formPointers(const ScenarioState&);
 
 } // namespace app

@@ -22,6 +22,16 @@ std::filesystem::path filePath(const QString& path)
     return std::filesystem::path(path.toStdU16String());
 }
 
+/// What a file holds now; nothing if it cannot be read.
+std::optional<sim::ScenarioDocument> documentIn(const QString& path)
+{
+    try {
+        return sim::ScenarioDocument::readFile(filePath(path));
+    } catch (const sim::Error&) {
+        return std::nullopt;
+    }
+}
+
 } // namespace
 
 /// Whole documents before and after: undoing gives back exactly what was there, key order and shorthand included.
@@ -110,6 +120,7 @@ Problems Session::recover(const Recovery& recovery)
     try {
         replace(sim::ScenarioDocument::parse(recovery.text.toStdString(), recovery.path.toStdString()), recovery.path);
         m_undo.resetClean();
+        setSaved(documentIn(recovery.path));
         emit fileChanged();
         keepSafe();
         Autosave::discard(recovery);
@@ -135,6 +146,7 @@ Problems Session::saveAs(const QString& path)
     }
     m_path = QFileInfo(path).absoluteFilePath();
     m_document->setFileName(m_path.toStdString());
+    setSaved(m_document);
     m_undo.setClean();
     m_autosaveTimer.stop();
     m_autosave.remove();
@@ -187,6 +199,7 @@ void Session::replace(std::optional<sim::ScenarioDocument> document, const QStri
     m_scenario.reset();
     m_path = path;
     resolve();
+    setSaved(m_document);
     emit opened();
     emit fileChanged();
     emit changed();
@@ -198,6 +211,14 @@ void Session::setDocument(const sim::ScenarioDocument& document)
     resolve();
     m_autosaveTimer.start();
     emit changed();
+}
+
+void Session::setSaved(std::optional<sim::ScenarioDocument> document)
+{
+    m_saved = std::move(document);
+    m_savedScenario.reset();
+    if (m_saved)
+        m_savedScenario = m_saved->resolve(m_catalogue).scenario;
 }
 
 void Session::resolve()

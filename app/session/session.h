@@ -32,6 +32,9 @@ public:
     /// Of the document as it is now, errors and warnings.
     const Problems& problems() const { return m_problems; }
     bool isLegal() const { return m_legal; }
+    /// As it stands in its file, and what that means; nullptr where it never was in one, or is not legal there.
+    const sim::ScenarioDocument* savedDocument() const { return m_saved ? &*m_saved : nullptr; }
+    const sim::Scenario* savedScenario() const { return m_savedScenario ? &*m_savedScenario : nullptr; }
     QUndoStack& undoStack() { return m_undo; }
     const QUndoStack& undoStack() const { return m_undo; }
     bool isModified() const { return isOpen() && !m_undo.isClean(); }
@@ -60,12 +63,15 @@ private:
     class Step;
     void replace(std::optional<sim::ScenarioDocument>, const QString& path);
     void setDocument(const sim::ScenarioDocument&);
+    void setSaved(std::optional<sim::ScenarioDocument>);
     void resolve();
     void keepSafe();
 
     sim::Catalogue m_catalogue;
     std::optional<sim::ScenarioDocument> m_document;
     std::optional<sim::Scenario> m_scenario;
+    std::optional<sim::ScenarioDocument> m_saved;
+    std::optional<sim::Scenario> m_savedScenario;
     Problems m_problems;
     bool m_legal = false;
     QUndoStack m_undo;

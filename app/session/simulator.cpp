@@ -21,6 +21,7 @@ Simulator::~Simulator()
         m_kernelsOf.reset();
         m_legalValues.reset();
         m_candidates.reset();
+        m_findings.reset();
     }
     m_thread.join();
 }
@@ -33,6 +34,7 @@ void Simulator::request(sim::Scenario scenario)
         m_kernelsOf.reset();
         m_legalValues.reset();
         m_candidates.reset();
+        m_findings.reset();
         m_mailbox = {};
         m_cancel = true;
     }
@@ -69,11 +71,26 @@ void Simulator::requestCandidates(sim::ScenarioDocument document, sim::Catalogue
     m_wake.notify_one();
 }
 
+void Simulator::requestFindings(sim::ScenarioDocument document, sim::Catalogue catalogue, SimulationPtr simulation)
+{
+    {
+        const std::lock_guard lock(m_mutex);
+        m_findings.emplace(FindingsRequest{.document = std::move(document),
+                                           .catalogue = std::move(catalogue),
+                                           .simulation = std::move(simulation),
+                                           .found = {}});
+        m_mailbox.findings.reset();
+        m_mailbox.tries.clear();
+    }
+    m_wake.notify_one();
+}
+
 bool Simulator::isBusy() const
 {
     const std::lock_guard lock(m_mutex);
-    return m_working || m_scenario || m_kernelsOf || m_candidates || m_legalValues || m_mailbox.simulation || m_mailbox.kernels ||
-           m_mailbox.candidates || m_mailbox.legalValues || m_mailbox.failure;
+    return m_working || m_scenario || m_kernelsOf || m_candidates || m_legalValues || m_findings || m_mailbox.simulation ||
+           m_mailbox.kernels || m_mailbox.candidates || m_mailbox.legalValues || m_mailbox.findings || !m_mailbox.tries.empty() ||
+           m_mailbox.failure;
 }
 
 void Simulator::work(const std::stop_token& stop)
@@ -81,7 +98,7 @@ void Simulator::work(const std::stop_token& stop)
     std::unique_lock lock(m_mutex);
     while (true) {
         m_working = false;
-        if (!m_wake.wait(lock, stop, [this] { return m_scenario || m_kernelsOf || m_candidates || m_legalValues; }))
+        if (!m_wake.wait(lock, stop, [this] { return m_scenario || m_kernelsOf || m_candidates || m_legalValues || m_findings; }))
             return;
         if (stop.stop_requested())
             return;
@@ -96,10 +113,13 @@ void Simulator::work(const std::stop_token& stop)
         } else if (auto candidates = std::exchange(m_candidates, std::nullopt)) {
             lock.unlock();
             candidatesOne(*candidates);
-        } else {
-            auto legalValues = std::exchange(m_legalValues, std::nullopt);
+        } else if (auto legalValues = std::exchange(m_legalValues, std::nullopt)) {
             lock.unlock();
             legalValuesOne(*legalValues);
+        } else {
+            auto findings = std::exchange(m_findings, std::nullopt);
+            lock.unlock();
+            findingsOne(std::move(*findings));
         }
         lock.lock();
     }
@@ -160,6 +180,46 @@ void Simulator::candidatesOne(const CandidatesRequest& request)
     }
 }
 
+void Simulator::findingsOne(FindingsRequest request)
+{
+    std::optional<TryResult> result;
+    try {
+        if (!request.isFound) {
+            request.found = sim::findings(*request.simulation, request.document, request.catalogue, &m_cancel);
+        } else {
+            result = TryResult{.finding = request.finding, .edit = request.edit, .effect = {}};
+            const sim::Try& edit = request.found[request.finding].tries[request.edit];
+            if (const auto scenario = sim::tried(edit, request.document, request.catalogue)) {
+                sim::SimulateOptions options;
+                options.cancel = &m_cancel;
+                result->effect = sim::effectOf(request.simulation->metrics(), m_simulate(*scenario, options)->metrics());
+            }
+        }
+    } catch (const sim::Cancelled&) {
+        return;
+    } catch (const std::exception&) {
+        // An edit that cannot be simulated is told by its missing effect; without findings there is nothing to tell.
+    }
+    post([&](Mailbox& mailbox) {
+        if (m_findings) // of another simulation, asked for meanwhile
+            return;
+        mailbox.findingsOf = request.simulation;
+        if (result)
+            mailbox.tries.push_back(*result);
+        else
+            mailbox.findings = request.found;
+        if (request.isFound)
+            ++request.edit;
+        request.isFound = true;
+        while (request.finding < request.found.size() && request.edit >= request.found[request.finding].tries.size()) {
+            ++request.finding;
+            request.edit = 0;
+        }
+        if (request.finding < request.found.size())
+            m_findings.emplace(std::move(request));
+    });
+}
+
 void Simulator::post(const std::function<void(Mailbox&)>& put)
 {
     {
@@ -192,6 +252,10 @@ void Simulator::deliver()
         emit legalValuesReady(*mailbox.legalValues);
     if (mailbox.candidates)
         emit candidatesReady(*mailbox.candidates);
+    if (mailbox.findings)
+        emit findingsReady(mailbox.findingsOf, *mailbox.findings);
+    for (const TryResult& result : mailbox.tries)
+        emit tryMeasured(mailbox.findingsOf, result);
     if (mailbox.failure)
         emit failed(*mailbox.failure);
 }

@@ -4,19 +4,30 @@
 #include "app/session/legal_values.h"
 #include "app/session/schedule_candidates.h"
 #include "app/views/step_view.h"
+#include "sim/analysis/findings.h"
 
 #include <QObject>
 #include <QString>
 
 #include <atomic>
 #include <condition_variable>
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <thread>
+#include <vector>
 
 namespace app {
+
+/// What was found about a simulation, and its edits by (finding, edit) as they were when it was found.
+using FindingList = std::vector<sim::Finding>;
+/// An edit of a finding, simulated. Nothing: it could not be.
+struct TryResult {
+    std::size_t finding = 0, edit = 0;
+    std::optional<sim::TryEffect> effect;
+};
 
 class Simulator : public QObject {
     Q_OBJECT
@@ -33,6 +44,8 @@ public:
     void requestLegalValues(sim::ScenarioDocument, sim::Catalogue, sim::Scenario lastLegal, LayoutRule);
     /// What each schedule family would make of the job; `actions` of the present simulation may be nullptr.
     void requestCandidates(sim::ScenarioDocument, sim::Catalogue, sim::Scenario lastLegal, SimulationPtr, TracePtr actions);
+    /// What there is to say about a simulation of the document; then, when nothing else is to be done, what each edit brings.
+    void requestFindings(sim::ScenarioDocument, sim::Catalogue, SimulationPtr);
     bool isBusy() const;
 
 signals:
@@ -40,6 +53,9 @@ signals:
     void kernelsReady(const app::SimulationPtr& simulation, const app::TracePtr& kernels);
     void legalValuesReady(const app::LegalValueTable& values);
     void candidatesReady(const app::ScheduleCandidates& candidates);
+    void findingsReady(const app::SimulationPtr& simulation, const app::FindingList& findings);
+    /// After findingsReady of the same simulation, one by one.
+    void tryMeasured(const app::SimulationPtr& simulation, const app::TryResult& result);
     void failed(const QString& message);
 
 private:
@@ -56,6 +72,14 @@ private:
         SimulationPtr simulation;
         TracePtr actions;
     };
+    struct FindingsRequest {
+        sim::ScenarioDocument document;
+        sim::Catalogue catalogue;
+        SimulationPtr simulation;
+        FindingList found;
+        bool isFound = false;
+        std::size_t finding = 0, edit = 0; ///< the edit that is next
+    };
     struct Mailbox {
         SimulationPtr simulation;
         TracePtr actions;
@@ -63,6 +87,9 @@ private:
         TracePtr kernels;
         std::optional<LegalValueTable> legalValues;
         std::optional<ScheduleCandidates> candidates;
+        SimulationPtr findingsOf;
+        std::optional<FindingList> findings;
+        std::vector<TryResult> tries; ///< of findingsOf
         std::optional<QString> failure;
     };
 
@@ -71,6 +98,8 @@ private:
     void tracesOne(const SimulationPtr&);
     void legalValuesOne(const LegalValuesRequest&);
     void candidatesOne(const CandidatesRequest&);
+    /// A single step, so that what is more urgent need not wait for all of them; goes back to m_findings while there are more.
+    void findingsOne(FindingsRequest);
     /// Puts something into the mailbox unless a newer request has come meanwhile.
     void post(const std::function<void(Mailbox&)>& put);
     void postFailure(const QString& message);
@@ -84,6 +113,7 @@ private:
     SimulationPtr m_kernelsOf;
     std::optional<LegalValuesRequest> m_legalValues;
     std::optional<CandidatesRequest> m_candidates;
+    std::optional<FindingsRequest> m_findings;
     Mailbox m_mailbox;
     bool m_working = false;
 

@@ -1,8 +1,11 @@
 #include "app/shell/choice_box.h"
 
+#include <QAbstractItemView>
 #include <QEvent>
 #include <QStyleOptionComboBox>
 #include <QStylePainter>
+
+#include <algorithm>
 
 namespace app {
 
@@ -11,6 +14,13 @@ bool ChoiceBox::event(QEvent* event)
     if (event->type() == QEvent::ToolTip)
         setToolTip(QStringLiteral("<p><b>%1</b></p><p>%2</p>").arg(currentText().toHtmlEscaped(), m_what.toHtmlEscaped()));
     return QComboBox::event(event);
+}
+
+void ChoiceBox::showPopup()
+{
+    constexpr int kRoundText = 40; // padding and a scroll bar
+    view()->setMinimumWidth(std::max(width(), view()->sizeHintForColumn(0) + kRoundText));
+    QComboBox::showPopup();
 }
 
 void ChoiceBox::paintEvent(QPaintEvent*)

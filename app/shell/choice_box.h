@@ -10,6 +10,7 @@ class ChoiceBox : public QComboBox {
 public:
     using QComboBox::QComboBox;
     void setWhat(const QString& what) { m_what = what; }
+    void showPopup() override; ///< as wide as its widest text
 
 protected:
     bool event(QEvent*) override;

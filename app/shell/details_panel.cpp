@@ -1,5 +1,6 @@
 #include "app/shell/details_panel.h"
 
+#include "app/shell/because_popup.h"
 #include "app/shell/format.h"
 #include "app/shell/style.h"
 #include "app/shell/workspace.h"
@@ -111,6 +112,15 @@ DetailsPanel::DetailsPanel(QWidget* parent) : QScrollArea(parent), m_theme(&ligh
     m_memoryBar = new StackedBar;
     m_memory->addBelow(m_memoryBar);
 
+    using enum sim::MetricId;
+    explain(m_stepTime, {stepTime, modelFlopRate, hardwareFlopRate});
+    explain(m_tokens, {tokensPerSecond, tokensPerSecondPerGpu});
+    explain(m_mfu, {mfu, mfuFullAttention, hfu});
+    explain(m_bubble, {bubble});
+    explain(m_parameters, {parameters});
+    explain(m_exposed, {exposed});
+    explain(m_memory, {peakMemory});
+
     m_spanSection = label("section");
     m_spanSection->setText(tr("SPAN"));
     m_spanTitle = label("heading");
@@ -154,6 +164,19 @@ DetailsPanel::DetailsPanel(QWidget* parent) : QScrollArea(parent), m_theme(&ligh
     column->addStretch();
     setWidget(page);
     setSpan(nullptr, std::nullopt);
+}
+
+void DetailsPanel::explain(MetricCard* card, std::vector<sim::MetricId> ids)
+{
+    card->setExplained(true);
+    connect(card, &MetricCard::explanationRequested, this, [this, card, ids = std::move(ids)] {
+        if (!m_simulation)
+            return;
+        const bool ofRank = card == m_memory && isRankKnown();
+        auto* popup = new BecausePopup(m_simulation, ids, ofRank ? m_rank : std::nullopt, this);
+        connect(popup, &BecausePopup::showRequested, this, &DetailsPanel::showRequested);
+        popup->openBeside(*card);
+    });
 }
 
 void DetailsPanel::setSimulation(std::shared_ptr<const sim::Simulation> simulation, const std::optional<sim::Metrics>& before)

@@ -4,17 +4,21 @@
 #include "app/shell/metric_card.h"
 #include "app/shell/stacked_bar.h"
 #include "app/views/selection.h"
+#include "sim/analysis/explain.h"
 #include "sim/simulation.h"
 
 #include <QScrollArea>
 
 #include <memory>
 #include <optional>
+#include <vector>
 
 class QGridLayout;
 class QLabel;
 
 namespace app {
+
+class BecausePopup;
 
 class DetailsPanel : public QScrollArea {
     Q_OBJECT
@@ -31,7 +35,13 @@ public:
     QString rankText() const;
     QString spanText() const;
 
+signals:
+    /// What an explanation speaks of.
+    void showRequested(const sim::ShowHint&);
+
 private:
+    /// The card's number opens the explanation of the first of these, and the others beside it.
+    void explain(MetricCard*, std::vector<sim::MetricId>);
     void showMetrics();
     void showExposed();
     void showMemory();

@@ -4,6 +4,7 @@
 #include "app/session/settings.h"
 #include "app/shell/compare_page.h"
 #include "app/shell/details_panel.h"
+#include "app/shell/findings_panel.h"
 #include "app/shell/format.h"
 #include "app/shell/gallery_page.h"
 #include "app/shell/live_panel.h"
@@ -85,7 +86,7 @@ MainWindow::~MainWindow()
     m_session.disconnect();
     m_simulator.disconnect();
     m_baseline.disconnect();
-    for (QDockWidget* dock : {m_formDock, m_detailsDock}) {
+    for (QDockWidget* dock : {m_formDock, m_detailsDock, m_findingsDock}) {
         dock->disconnect(this);
         delete dock;
     }
@@ -140,6 +141,7 @@ void MainWindow::buildPages()
     };
     m_formDock = dock(tr("SCENARIO"), "form", m_form, Qt::LeftDockWidgetArea);
     m_detailsDock = dock(tr("DETAILS"), "details", m_details, Qt::RightDockWidgetArea);
+    buildFindings();
     resizeDocks({m_formDock, m_detailsDock}, {kFormWidth, kDetailsWidth}, Qt::Horizontal);
     setDockOptions(QMainWindow::AnimatedDocks | QMainWindow::AllowTabbedDocks);
 }
@@ -181,7 +183,7 @@ void MainWindow::connectParts()
         settleIfDone();
     });
     connect(&m_simulator, &Simulator::failed, this, [this](const QString& message) {
-        m_awaitsResult = m_awaitsKernels = m_awaitsLegalValues = false;
+        m_awaitsResult = m_awaitsKernels = m_awaitsLegalValues = m_awaitsFindings = false;
         m_requested.reset();
         m_bannerTellsFailure = true;
         m_banner->tell(tr("This step cannot be simulated"), {{{}, {}, message.toStdString(), sim::Severity::error}});
@@ -209,7 +211,9 @@ void MainWindow::connectParts()
     connect(m_gallery, &GalleryPage::openOtherRequested, this, &MainWindow::chooseFile);
     connect(m_gallery, &GalleryPage::recoverRequested, this, &MainWindow::recover);
     connect(m_gallery, &GalleryPage::discardRequested, this, &MainWindow::discard);
-    for (const auto& [dock, id] : {std::pair{m_formDock, CommandId::showForm}, {m_detailsDock, CommandId::showDetails}}) {
+    for (const auto& [dock, id] : {std::pair{m_formDock, CommandId::showForm},
+                                   {m_detailsDock, CommandId::showDetails},
+                                   {m_findingsDock, CommandId::showFindings}}) {
         connect(dock, &QDockWidget::visibilityChanged, this, [this, dock = dock, id = id] {
             if (isWorkspaceShown())
                 action(id)->setChecked(!dock->isHidden());
@@ -264,6 +268,7 @@ void MainWindow::showPage(QWidget* page)
     m_pages->setCurrentWidget(page);
     m_formDock->hide();
     m_detailsDock->hide();
+    m_findingsDock->hide();
     updateActions();
     updateTitle();
     showStatus();
@@ -282,10 +287,13 @@ void MainWindow::showWorkspace()
     m_pages->setCurrentIndex(1);
     m_formDock->show();
     m_detailsDock->show();
+    m_findingsDock->show();
     if (!m_dockState.isEmpty())
         restoreState(m_dockState);
+    placeFindings();
     action(CommandId::showForm)->setChecked(!m_formDock->isHidden());
     action(CommandId::showDetails)->setChecked(!m_detailsDock->isHidden());
+    action(CommandId::showFindings)->setChecked(!m_findingsDock->isHidden());
     m_workspace->canvas(Picture::timeline).setFocus();
     updateActions();
     updateTitle();
@@ -327,6 +335,7 @@ void MainWindow::sessionOpened()
     editOrder(false);
     m_workspace->startAnew();
     m_details->setSimulation(nullptr, std::nullopt);
+    m_findings->clear();
     m_compare->setCurrent(nullptr, nullptr);
     if (m_session.isOpen() && !isCompareShown())
         showWorkspace();
@@ -340,7 +349,7 @@ void MainWindow::sessionChanged()
     if (m_session.isLegal() && m_requested != *m_session.scenario()) {
         m_requested = *m_session.scenario();
         m_awaitsResult = true;
-        m_awaitsKernels = false;
+        m_awaitsKernels = m_awaitsFindings = false;
         m_busyTimer.start();
         m_simulator.request(*m_requested);
     }
@@ -369,6 +378,7 @@ void MainWindow::showResult(const SimulationPtr& simulation, const TracePtr& act
     m_workspace->setResult(simulation, actions);
     m_compare->setCurrent(simulation, actions);
     showMetrics();
+    requestFindings();
     if (action(CommandId::showKernels)->isChecked())
         showKernels(true);
     if (std::exchange(m_playsNext, false)) // the first thing to see of a scenario is that it moves
@@ -517,6 +527,7 @@ void MainWindow::readSettings()
         const QSettings settings = userSettings();
         restoreGeometry(settings.value(kGeometryKey).toByteArray());
         m_dockState = settings.value(kDocksKey).toByteArray();
+        m_placesFindings = m_dockState.isEmpty();
         m_workspace->restoreLayout(settings.value(kPicturesKey).toByteArray());
         const QString theme = settings.value(kThemeKey).toString();
         m_themeChoice = m_options.theme.value_or(theme == QLatin1String("dark")    ? ThemeChoice::dark

@@ -27,6 +27,7 @@ namespace app {
 
 class ComparePage;
 class DetailsPanel;
+class FindingsPanel;
 class GalleryPage;
 class LivePanel;
 class ProblemBanner;
@@ -64,7 +65,8 @@ public:
     /// Everything that was asked of the simulator is on screen.
     bool isSettled() const
     {
-        return !m_awaitsResult && !m_awaitsKernels && !m_awaitsLegalValues && m_baseline.isPinned() == m_baseline.isReady();
+        return !m_awaitsResult && !m_awaitsKernels && !m_awaitsLegalValues && !m_awaitsFindings &&
+               m_baseline.isPinned() == m_baseline.isReady();
     }
     const SimulationPtr& simulation() const { return m_simulation; } ///< the shown one
     Session& session() { return m_session; }
@@ -72,6 +74,7 @@ public:
     Workspace& workspace() { return *m_workspace; }
     ScenarioForm& form() { return *m_form; }
     DetailsPanel& details() { return *m_details; }
+    FindingsPanel& findings() { return *m_findings; }
     GalleryPage& gallery() { return *m_gallery; }
     ProblemBanner& banner() { return *m_banner; }
     LivePanel& live() { return *m_live; }
@@ -90,6 +93,7 @@ protected:
     void closeEvent(QCloseEvent*) override;
     void dragEnterEvent(QDragEnterEvent*) override;
     void dropEvent(QDropEvent*) override;
+    void resizeEvent(QResizeEvent*) override;
 
 private:
     void perform(CommandId);
@@ -138,6 +142,11 @@ private:
     void showSelection();
     void showStatus();
     void requestLegalValues();
+    void buildFindings(); // these are in main_window_findings.cpp
+    void placeFindings();
+    void requestFindings();
+    void findingsMayBeComplete();
+    void showHint(const sim::ShowHint&);
     void settleIfDone();
 
     bool mayLoseChanges();
@@ -173,9 +182,11 @@ private:
     ComparePage* m_compare = nullptr;
     ScenarioForm* m_form = nullptr;
     DetailsPanel* m_details = nullptr;
-    QDockWidget *m_formDock = nullptr, *m_detailsDock = nullptr;
+    FindingsPanel* m_findings = nullptr;
+    QDockWidget *m_formDock = nullptr, *m_detailsDock = nullptr, *m_findingsDock = nullptr;
     QLabel *m_pointedLabel = nullptr, *m_problemsLabel = nullptr, *m_resultLabel = nullptr;
-    QByteArray m_dockState; ///< of the workspace, while the gallery hides its docks
+    bool m_placesFindings = true; ///< nobody has arranged the docks in an earlier run
+    QByteArray m_dockState;       ///< of the workspace, while the gallery hides its docks
     ThemeChoice m_themeChoice = ThemeChoice::system;
 
     SimulationPtr m_simulation;
@@ -186,7 +197,7 @@ private:
     std::optional<int> m_shownSelectedRank;
     bool m_playsNext = false;          ///< as soon as the scenario chosen in the gallery has a result
     bool m_bannerTellsFailure = false; ///< of the simulation: it is over with the next result
-    bool m_awaitsResult = false, m_awaitsKernels = false, m_awaitsLegalValues = false;
+    bool m_awaitsResult = false, m_awaitsKernels = false, m_awaitsLegalValues = false, m_awaitsFindings = false;
     QTimer m_busyTimer; ///< until then a simulation is not worth mentioning
     QTimer m_selectionTimer;
     std::vector<Recovery> m_recoveries;

@@ -4,6 +4,7 @@
 #include "app/shell/command_palette.h"
 #include "app/shell/compare_page.h"
 #include "app/shell/details_panel.h"
+#include "app/shell/findings_panel.h"
 #include "app/shell/gallery_page.h"
 #include "app/shell/key_sheet.h"
 #include "app/shell/live_panel.h"
@@ -29,10 +30,10 @@
 namespace app {
 namespace {
 
-constexpr std::array kCheckable{CommandId::showForm,    CommandId::showDetails,   CommandId::showKernels, CommandId::stepThrough,
-                                CommandId::editOrder,   CommandId::fullScreen,    CommandId::showLive,    CommandId::showCompare,
-                                CommandId::pinBaseline, CommandId::freezePicture, CommandId::themeSystem, CommandId::themeLight,
-                                CommandId::themeDark};
+constexpr std::array kCheckable{CommandId::showForm,    CommandId::showDetails, CommandId::showFindings,  CommandId::showKernels,
+                                CommandId::stepThrough, CommandId::editOrder,   CommandId::fullScreen,    CommandId::showLive,
+                                CommandId::showCompare, CommandId::pinBaseline, CommandId::freezePicture, CommandId::themeSystem,
+                                CommandId::themeLight,  CommandId::themeDark};
 /// Commands that mean something without a scenario on screen.
 constexpr std::array kAlways{CommandId::gallery,    CommandId::open,        CommandId::clearRecent, CommandId::quit,
                              CommandId::fullScreen, CommandId::themeSystem, CommandId::themeLight,  CommandId::themeDark,
@@ -95,7 +96,7 @@ void MainWindow::buildActions()
         m_actions.emplace(c.id, out);
     }
     updatePictureActions();
-    for (const CommandId id : {CommandId::showForm, CommandId::showDetails})
+    for (const CommandId id : {CommandId::showForm, CommandId::showDetails, CommandId::showFindings})
         action(id)->setChecked(true);
     m_live->setActions({action(CommandId::pauseRun), action(CommandId::freezePicture), action(CommandId::stopRun)});
     m_compare->setActions({action(CommandId::swapSides), action(CommandId::backToBaseline), action(CommandId::exportComparison)});
@@ -355,6 +356,9 @@ void MainWindow::perform(CommandId id)
     case CommandId::showDetails:
         m_detailsDock->setVisible(checked());
         break;
+    case CommandId::showFindings:
+        m_findingsDock->setVisible(checked());
+        break;
     case CommandId::showKernels:
         m_live->setKernels(checked());
         showKernels(checked());
@@ -455,6 +459,7 @@ void MainWindow::setThemeChoice(ThemeChoice choice)
     applyStyle(theme, assetsPath());
     m_workspace->setTheme(theme, assetsPath());
     m_details->setTheme(theme);
+    m_findings->setTheme(theme);
     m_gallery->setTheme(theme);
     m_live->setTheme(theme);
     m_compare->setTheme(theme);

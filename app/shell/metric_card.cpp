@@ -3,7 +3,9 @@
 #include "app/shell/style.h"
 
 #include <QHBoxLayout>
+#include <QKeyEvent>
 #include <QLabel>
+#include <QMouseEvent>
 #include <QVBoxLayout>
 
 #include <cmath>
@@ -12,7 +14,7 @@ namespace app {
 
 MetricCard::MetricCard(const QString& title, Better better, DeltaUnit deltaUnit, QWidget* parent)
     : QFrame(parent), m_better(better), m_deltaUnit(deltaUnit), m_title(new QLabel), m_value(new QLabel), m_unit(new QLabel),
-      m_delta(new QLabel), m_note(new QLabel)
+      m_delta(new QLabel), m_note(new QLabel), m_because(new QLabel(QStringLiteral("=")))
 {
     setRole(this, "card");
     setRole(m_title, "small");
@@ -22,6 +24,8 @@ MetricCard::MetricCard(const QString& title, Better better, DeltaUnit deltaUnit,
     m_note->setWordWrap(true);
     m_note->hide();
     setTitle(title);
+    setRole(m_because, "because");
+    m_because->hide();
 
     auto* head = new QHBoxLayout;
     head->setSpacing(4);
@@ -33,6 +37,7 @@ MetricCard::MetricCard(const QString& title, Better better, DeltaUnit deltaUnit,
     line->addWidget(m_value, 0, Qt::AlignBaseline);
     line->addWidget(m_unit, 0, Qt::AlignBaseline);
     line->addStretch();
+    line->addWidget(m_because, 0, Qt::AlignBaseline);
     m_column = new QVBoxLayout(this);
     m_column->setContentsMargins(12, 8, 12, 8);
     m_column->setSpacing(2);
@@ -86,6 +91,35 @@ void MetricCard::addBelow(QWidget* widget)
 {
     m_column->addSpacing(6);
     m_column->addWidget(widget);
+}
+
+void MetricCard::setExplained(bool explained)
+{
+    setFocusPolicy(explained ? Qt::StrongFocus : Qt::NoFocus);
+    setCursor(explained ? Qt::PointingHandCursor : Qt::ArrowCursor);
+    setProperty("explained", explained);
+    m_because->setVisible(explained);
+    m_because->setToolTip(tr("Where this number comes from"));
+}
+
+void MetricCard::mousePressEvent(QMouseEvent* event)
+{
+    event->setAccepted(isExplained() && event->button() == Qt::LeftButton);
+}
+
+void MetricCard::mouseReleaseEvent(QMouseEvent* event)
+{
+    if (isExplained() && event->button() == Qt::LeftButton && rect().contains(event->position().toPoint()))
+        emit explanationRequested();
+}
+
+void MetricCard::keyPressEvent(QKeyEvent* event)
+{
+    const int key = event->key();
+    if (isExplained() && (key == Qt::Key_Return || key == Qt::Key_Enter || key == Qt::Key_Space))
+        emit explanationRequested();
+    else
+        QFrame::keyPressEvent(event);
 }
 
 QString MetricCard::deltaText() const

@@ -26,11 +26,23 @@ public:
     /// Something below the number: a bar.
     void addBelow(QWidget*);
     QString deltaText() const;
+    /// The number can say where it comes from: a mark shows it, a click or Enter asks.
+    void setExplained(bool);
+
+signals:
+    void explanationRequested();
+
+protected:
+    void mousePressEvent(QMouseEvent*) override;
+    void mouseReleaseEvent(QMouseEvent*) override;
+    void keyPressEvent(QKeyEvent*) override;
 
 private:
+    bool isExplained() const { return focusPolicy() != Qt::NoFocus; }
+
     Better m_better;
     DeltaUnit m_deltaUnit;
-    QLabel *m_title, *m_value, *m_unit, *m_delta, *m_note;
+    QLabel *m_title, *m_value, *m_unit, *m_delta, *m_note, *m_because;
     QVBoxLayout* m_column;
 };
 

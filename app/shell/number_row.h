@@ -1,68 +1,81 @@
-// A number of the form: label, slider and stepper that stop only at legal values, and what is wrong with it right below.
+// A number of the form: slider and stepper that stop only at legal values, and a field that anything can be typed into.
 #pragma once
 
-#include "app/session/legal_values.h"
+#include "app/shell/form_row.h"
 
-#include <QSpinBox>
-#include <QWidget>
+#include <QAbstractSpinBox>
 
 class QFrame;
-class QLabel;
 class QSlider;
-class QToolButton;
 
 namespace app {
 
 /// Arrow keys and wheel go from one legal value to the next; anything may be typed, and is then judged.
-class LegalSpinBox : public QSpinBox {
+class LegalSpinBox : public QAbstractSpinBox {
     Q_OBJECT
 public:
-    using QSpinBox::QSpinBox;
+    explicit LegalSpinBox(QWidget* parent = nullptr);
     void setLegalValues(const LegalValues* values) { m_values = values; }
+    double value() const { return m_value.value_or(0); }
+    /// As if it had been typed.
+    void setValue(double);
+    /// Nothing is said about it.
+    void present(std::optional<double>);
+    void setIfAbsent(const QString&);
+    QString text() const;
     void stepBy(int steps) override;
+    QValidator::State validate(QString&, int&) const override { return QValidator::Acceptable; }
 
 signals:
-    void stepped(int value);
+    void stepped(double value);
+    void typed(const QString& text);
 
 protected:
     bool event(QEvent*) override;
     StepEnabled stepEnabled() const override;
 
 private:
+    void takeText();
+
     const LegalValues* m_values = nullptr;
+    std::optional<double> m_value;
+    QString m_shown;
 };
 
-class NumberRow : public QWidget {
+class NumberRow : public FormRow {
     Q_OBJECT
 public:
-    NumberRow(const QString& label, const QString& what, QWidget* parent = nullptr);
-    void setValue(int value);
-    int value() const;
-    void setLegalValues(const LegalValues&);
-    void setNote(const QString& note);
-    void setProblem(const QString& problem, bool isError);
+    NumberRow(const ScenarioKey& key, std::string pointer, const QString& what, const sim::KeyFacts&, QWidget* parent = nullptr);
+    double value() const { return m_spin->value(); }
+    void setLegalValues(const LegalValues&) override;
+    void setProblem(const QString&, bool isError) override;
     QSlider* slider() const { return m_slider; }
     LegalSpinBox* spinBox() const { return m_spin; }
 
-signals:
-    /// `gesture` is the same for all moves of one slider drag, 0 for a step or a typed number.
-    void chosen(int value, int gesture);
+protected:
+    void present(const std::optional<std::string>& json) override;
+    void focusChanged(bool) override;
+    void wrongChanged(bool) override;
 
 private:
     void showLegalValues();
-    void choose(int value, int gesture);
+    void take(const QString& text);
+    void choose(double value, int gesture);
+    void mark(const char* property, bool);
 
-    QLabel *m_label, *m_note, *m_problem;
+    const bool m_isShare; ///< a fraction of 1: may be typed as "75 %"
     QSlider* m_slider;
     QFrame* m_stepper;
     LegalSpinBox* m_spin;
     QToolButton *m_less, *m_more;
-    LegalValues m_values, m_pending;
-    bool m_filling = false; ///< the widgets are being set, nobody chose anything
+    LegalValues m_values, m_pending; ///< a drag keeps its stops until it ends
+    bool m_filling = false;          ///< the widgets are being set, nobody chose anything
+    bool m_isUnreadable = false;     ///< what was typed is no number, and stays until it is mended
+    std::optional<double> m_presented;
     int m_gesture = 0;
 };
 
-/// A wheel over an unfocused control scrolls the form and changes nothing.
-void leaveWheelToForm(QWidget*);
+/// A number as a person types it: "16,384", "0.75", "75 %" of a share; nothing for what is none.
+std::optional<double> typedNumber(const QString&, bool isShare);
 
 } // namespace app

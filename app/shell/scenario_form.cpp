@@ -1,274 +1,283 @@
 #include "app/shell/scenario_form.h"
 
-#include "app/shell/choice_box.h"
-#include "app/shell/format.h"
+#include "app/session/presets.h"
+#include "app/session/reset.h"
 #include "app/shell/style.h"
-#include "sim/schedule/families.h"
 
 #include <QCheckBox>
-#include <QComboBox>
 #include <QHBoxLayout>
 #include <QLabel>
+#include <QMenu>
 #include <QPushButton>
-#include <QSignalBlocker>
+#include <QToolButton>
 #include <QVBoxLayout>
 
-#include <array>
+#include <algorithm>
 
 namespace app {
 namespace {
 
-struct Option {
-    const char* value; ///< JSON
-    const char* text;
-};
-constexpr std::array<Option, 4> kZeroStages{{{"0", "0 · replicate everything"},
-                                             {"1", "1 · shard optimizer"},
-                                             {"2", "2 · and gradients"},
-                                             {"3", "3 · and parameters (FSDP)"}}};
-constexpr std::array<Option, 3> kRecompute{
-    {{"\"none\"", "None"}, {"\"selective\"", "Selective: attention"}, {"\"full\"", "Full: whole layers"}}};
-constexpr std::array<Option, 5> kPrecisions{
-    {{"\"bf16\"", "BF16"}, {"\"fp16\"", "FP16"}, {"\"fp8\"", "FP8"}, {"\"tf32\"", "TF32"}, {"\"fp32\"", "FP32"}}};
+constexpr int kBetweenRows = 6;
 
-QString recomputeJson(sim::Recompute recompute)
+QString listOf(const FormPart& part)
 {
-    return QString::fromLatin1(kRecompute[static_cast<std::size_t>(recompute)].value);
+    return part.section == KeySection::links ? QStringLiteral("/cluster/tiers") : QStringLiteral("/perturbations");
 }
 
-QString precisionJson(sim::Precision precision)
+bool isList(const FormPart& part)
 {
-    switch (precision) {
-    case sim::Precision::fp32:
-        return QStringLiteral("\"fp32\"");
-    case sim::Precision::tf32:
-        return QStringLiteral("\"tf32\"");
-    case sim::Precision::bf16:
-        return QStringLiteral("\"bf16\"");
-    case sim::Precision::fp16:
-        return QStringLiteral("\"fp16\"");
-    case sim::Precision::fp8:
-        return QStringLiteral("\"fp8\"");
-    }
-    return {};
+    return part.section == KeySection::links || part.section == KeySection::perturbations;
 }
 
-template <std::size_t N>
-void fill(QComboBox& box, const std::array<Option, N>& options)
+bool sameValue(const std::optional<std::string>& a, const std::optional<std::string>& b)
 {
-    for (const Option& option : options)
-        box.addItem(QString::fromUtf8(option.text), QString::fromLatin1(option.value));
-}
-
-QString modelNote(const sim::Model& m)
-{
-    QString note = QStringLiteral("%1 layers · hidden %2 · %3 heads")
-                       .arg(m.numHiddenLayers)
-                       .arg(separated(m.hiddenSize))
-                       .arg(m.numAttentionHeads);
-    if (m.numExperts > 0)
-        note += QStringLiteral(" · %1 experts").arg(m.numExperts);
-    return note;
-}
-
-QString clusterNote(const sim::Scenario& s)
-{
-    const int gpus = s.cluster.gpus(), used = s.layout.worldSize();
-    return QStringLiteral("%1 GPUs · %2 a node · %3 GiB")
-               .arg(separated(gpus))
-               .arg(s.cluster.gpusPerNode)
-               .arg(threeDigits(s.cluster.gpu.memoryGib)) +
-           (used < gpus ? QStringLiteral(" · %1 idle").arg(separated(gpus - used)) : QString());
+    return a == b || (a && b && numberOf(*a) && numberOf(*a) == numberOf(*b));
 }
 
 } // namespace
 
-void fillScheduleChooser(QComboBox& box)
+void ScenarioForm::addPart(const FormPart& part, QVBoxLayout* column)
 {
-    for (const sim::ScheduleFamily& family : sim::scheduleFamilies()) {
-        box.addItem(QString::fromUtf8(family.title.data(), static_cast<qsizetype>(family.title.size())),
-                    QString::fromUtf8(family.kind.data(), static_cast<qsizetype>(family.kind.size())));
-        box.setItemData(box.count() - 1,
-                        QString::fromUtf8(family.character.data(), static_cast<qsizetype>(family.character.size())),
-                        Qt::ToolTipRole);
+    if (isList(part)) {
+        m_lists.push_back({&part, new QVBoxLayout, {}});
+        m_lists.back().column->setSpacing(kBetweenRows);
+        column->addLayout(m_lists.back().column);
+        if (part.section == KeySection::perturbations)
+            addPerturbationMenu(column);
+        return;
+    }
+    m_groups.push_back({part.heading ? addHeading(tr(part.heading), column) : nullptr, {}});
+    for (const ScenarioKey& key : scenarioKeys()) {
+        if (key.section == part.section) {
+            m_groups.back().rows.push_back(addRow(key, std::string(key.pointer), column));
+            addExtras(key, column);
+        }
     }
 }
 
-void selectData(QComboBox& box, const QString& data, const QString& nameIfMissing)
+FormRow* ScenarioForm::addRow(const ScenarioKey& key, const std::string& pointer, QVBoxLayout* column)
 {
-    const QSignalBlocker quiet(box);
-    int index = box.findData(data);
-    if (index < 0) {
-        box.insertItem(0, nameIfMissing, data);
-        index = 0;
-    }
-    box.setCurrentIndex(index);
-}
-
-ScenarioForm::ScenarioForm(Session& session, QWidget* parent) : QScrollArea(parent), m_session(session)
-{
-    setWidgetResizable(true);
-    setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-    setFrameShape(QFrame::NoFrame);
-    build();
-    connect(&m_session, &Session::changed, this, &ScenarioForm::refresh);
-}
-
-void ScenarioForm::build()
-{
-    auto* page = new QWidget;
-    m_column = new QVBoxLayout(page);
-    m_column->setContentsMargins(16, 4, 16, 16);
-    m_column->setSpacing(6);
-    m_general = new QLabel;
-    m_general->setWordWrap(true);
-    setRole(m_general, "error");
-    m_column->addWidget(m_general);
-
-    const auto note = [this] {
-        auto* label = new QLabel;
-        label->setWordWrap(true);
-        setRole(label, "small");
-        m_column->addWidget(label);
-        return label;
-    };
-
-    QComboBox* model = addChoice("/model", tr("Model"), tr("What is trained. Choosing one replaces the model's own keys")).box;
-    for (const auto& entry : m_session.catalogue().models())
-        model->addItem(QString::fromStdString(entry.name), QString::fromStdString(entry.id));
-    connect(model, &QComboBox::activated, this, [this, model] {
-        m_session.edit(makeModelEdit(m_session.document(), m_session.catalogue(), model->currentData().toString().toStdString()));
-    });
-    m_modelNote = note();
-
-    QComboBox* cluster = addChoice("/cluster", tr("Cluster"), tr("What it is trained on")).box;
-    for (const auto& entry : m_session.catalogue().clusters())
-        cluster->addItem(QString::fromStdString(entry.name), QString::fromStdString(entry.id));
-    connect(cluster, &QComboBox::activated, this, [this, cluster] {
-        m_session.edit(makeClusterEdit(m_session.document(), m_session.scenario(), m_session.catalogue(),
-                                       cluster->currentData().toString().toStdString()));
-    });
-    m_clusterNote = note();
-    addNumber(Control::nodes, tr("Nodes"), tr("Machines of the cluster"));
-
-    addSection(tr("LAYOUT"));
-    addNumber(Control::tp, tr("Tensor"), tr("tp: GPUs that share every matrix of a layer"));
-    addNumber(Control::cp, tr("Context"), tr("cp: GPUs that share the tokens of a sequence"));
-    addNumber(Control::pp, tr("Pipeline"), tr("pp: groups of layers, one after the other"));
-    addNumber(Control::dp, tr("Data"), tr("dp: replicas that train on different sequences"));
-    addNumber(Control::ep, tr("Expert"), tr("ep: GPUs that share the experts of a mixture-of-experts layer"));
-    m_keepGpus =
-        addCheck(tr("Keep the number of GPUs"), tr("tp, cp and pp then take from dp; otherwise the world grows and shrinks"));
-    m_keepGpus->setChecked(true);
-    connect(m_keepGpus, &QCheckBox::toggled, this, &ScenarioForm::layoutRuleChanged);
-    m_sequenceParallel =
-        addCheck(tr("Sequence parallel"), tr("Split what lies between the tensor-parallel parts along the sequence"));
-    connect(m_sequenceParallel, &QCheckBox::clicked, this, [this](bool on) {
-        chooseKey("/layout/sequence_parallel", on ? "true" : "false", "sequence parallel", on ? "off" : "on",
-                  on ? tr("on") : tr("off"));
-    });
-    QComboBox* zero =
-        addChoice("/layout/zero_stage", tr("ZeRO"), tr("What data-parallel ranks share out instead of each holding it")).box;
-    fill(*zero, kZeroStages);
-    connect(zero, &QComboBox::activated, this, [this, zero] {
-        const std::string before = m_session.scenario() ? std::to_string(m_session.scenario()->layout.zeroStage) : "";
-        chooseKey("/layout/zero_stage", zero->currentData().toString().toStdString(), "ZeRO", before,
-                  zero->currentData().toString());
-    });
-
-    addSection(tr("SCHEDULE"));
-    QComboBox* schedule =
-        addChoice("/schedule/kind", tr("Kind"), tr("In which order pipeline stages work through the micro-batches")).box;
-    fillScheduleChooser(*schedule);
-    connect(schedule, &QComboBox::activated, this, [this, schedule] {
-        m_session.edit(
-            makeScheduleEdit(m_session.document(), m_session.scenario(), schedule->currentData().toString().toStdString()));
-    });
-    m_scheduleNote = note();
-    auto* compare = new QPushButton(tr("Compare all schedules…"));
-    compare->setToolTip(tr("Bubble and memory of every schedule, with the pass times of this step"));
-    connect(compare, &QPushButton::clicked, this, &ScenarioForm::chooseScheduleRequested);
-    m_column->addWidget(compare);
-    addNumber(Control::virtualStages, tr("Chunks"), tr("virtual_stages: pieces of the model that one pipeline rank holds"));
-    addNumber(Control::globalBatchSize, tr("Batch"), tr("global_batch_size: sequences in one step of the whole job"));
-    addNumber(Control::microBatchSize, tr("Micro-batch"),
-              tr("micro_batch_size: sequences that go through the pipeline together"));
-
-    addSection(tr("TRAINING"));
-    addNumber(Control::sequenceLength, tr("Sequence"), tr("sequence_length: tokens of one sequence"));
-    QComboBox* recompute = addChoice("/training/recompute", tr("Recompute"),
-                                     tr("Activations that are made again in the backward pass instead of kept"))
-                               .box;
-    fill(*recompute, kRecompute);
-    connect(recompute, &QComboBox::activated, this, [this, recompute] {
-        const int before = m_session.scenario() ? static_cast<int>(m_session.scenario()->training.recompute) : 0;
-        chooseKey("/training/recompute", recompute->currentData().toString().toStdString(), "recompute",
-                  kRecompute[static_cast<std::size_t>(before)].text, recompute->currentText());
-    });
-    QComboBox* precision = addChoice("/training/precision", tr("Precision"), tr("Number format of the matrix products")).box;
-    fill(*precision, kPrecisions);
-    connect(precision, &QComboBox::activated, this, [this, precision] {
-        const QString before = m_session.scenario() ? precisionJson(m_session.scenario()->training.precision) : QString();
-        chooseKey("/training/precision", precision->currentData().toString().toStdString(), "precision",
-                  before.mid(1, before.size() - 2).toUpper().toStdString(), precision->currentText());
-    });
-    m_column->addStretch();
-    setWidget(page);
-}
-
-void ScenarioForm::addSection(const QString& title)
-{
-    auto* label = new QLabel(title);
-    setRole(label, "section");
-    m_column->addSpacing(10);
-    m_column->addWidget(label);
-}
-
-NumberRow* ScenarioForm::addNumber(Control control, const QString& label, const QString& what)
-{
-    auto* row = new NumberRow(label, what);
-    m_column->addWidget(row);
-    m_rows.emplace(control, row);
-    connect(row, &NumberRow::chosen, this, [this, control](int value, int gesture) {
-        if (!m_session.isOpen() || value == controlValue(m_session.document(), m_session.scenario(), control))
-            return;
-        Edit edit = makeEdit(m_session.document(), m_session.scenario(), control, value, layoutRule());
-        edit.gesture = gesture;
-        m_session.edit(edit);
-    });
+    FormRow* row = makeFormRow(m_session.catalogue(), key, pointer);
+    column->addWidget(row);
+    m_rows.insert_or_assign(pointer, row);
+    m_order.push_back(row);
+    connect(row, &FormRow::chosen, this, [this, row](const QString& json, int gesture) { choose(row, json, gesture); });
+    connect(row, &FormRow::resetRequested, this, [this, row] { resetRow(row); });
     return row;
 }
 
-ScenarioForm::Choice& ScenarioForm::addChoice(const std::string& pointer, const QString& label, const QString& what)
+/// What stands below a row and is no key of its own.
+void ScenarioForm::addExtras(const ScenarioKey& key, QVBoxLayout* column)
 {
-    auto* name = new QLabel(label);
-    name->setFixedWidth(84);
-    name->setToolTip(what);
-    auto* box = new ChoiceBox;
-    box->setAccessibleName(label);
-    box->setWhat(what);
-    box->setMaxVisibleItems(24);
-    box->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
-    box->setMinimumContentsLength(8);
-    leaveWheelToForm(box);
-    auto* problem = new QLabel;
-    problem->setWordWrap(true);
-    problem->hide();
-    auto* line = new QHBoxLayout;
-    line->setSpacing(8);
-    line->addWidget(name);
-    line->addWidget(box, 1);
-    m_column->addLayout(line);
-    m_column->addWidget(problem);
-    return m_choices.emplace(pointer, Choice{pointer, box, problem}).first->second;
+    if (key.pointer == "/layout/etp") {
+        m_keepGpus = new QCheckBox(tr("Keep the number of GPUs"));
+        m_keepGpus->setToolTip(tr("tp, cp and pp then take from dp; otherwise the world grows and shrinks"));
+        m_keepGpus->setAccessibleDescription(m_keepGpus->toolTip());
+        m_keepGpus->setChecked(true);
+        auto* line = new QHBoxLayout;
+        line->setContentsMargins(kRowGutter, 0, 0, 0);
+        line->addWidget(m_keepGpus);
+        column->addLayout(line);
+        connect(m_keepGpus, &QCheckBox::toggled, this, &ScenarioForm::layoutRuleChanged);
+    } else if (key.pointer == "/schedule/kind") {
+        auto* compare = new QPushButton(tr("Compare all schedules…"));
+        compare->setToolTip(tr("Bubble and memory of every schedule, with the pass times of this step"));
+        compare->setAccessibleDescription(compare->toolTip());
+        connect(compare, &QPushButton::clicked, this, &ScenarioForm::chooseScheduleRequested);
+        auto* line = new QHBoxLayout;
+        line->setContentsMargins(kRowGutter, 0, 0, 0);
+        line->addWidget(compare);
+        column->addLayout(line);
+    }
 }
 
-QCheckBox* ScenarioForm::addCheck(const QString& label, const QString& what)
+QToolButton* ScenarioForm::addBackToBase(const char* block, QVBoxLayout* column)
 {
-    auto* check = new QCheckBox(label);
-    check->setToolTip(what);
-    m_column->addWidget(check);
-    return check;
+    auto* back = new QToolButton;
+    setRole(back, "link");
+    back->setFocusPolicy(Qt::StrongFocus);
+    back->hide();
+    auto* line = new QHBoxLayout;
+    line->setContentsMargins(kRowGutter - 4, 0, 0, 0); // a link's own padding
+    line->addWidget(back);
+    line->addStretch();
+    column->addLayout(line);
+    connect(back, &QToolButton::clicked, this, [this, block] {
+        if (const auto edit = m_session.isOpen() ? makeBackToBaseEdit(state(), block) : std::nullopt)
+            m_session.edit(*edit);
+    });
+    m_backs.emplace_back(block, back);
+    return back;
+}
+
+void ScenarioForm::addPerturbationMenu(QVBoxLayout* column)
+{
+    auto* add = new QToolButton;
+    add->setText(tr("Add…"));
+    add->setToolTip(tr("Something that is not ideal: a slow GPU, a slow link, kernels that vary"));
+    add->setAccessibleName(tr("Add a perturbation"));
+    add->setAccessibleDescription(add->toolTip());
+    add->setFocusPolicy(Qt::StrongFocus);
+    add->setPopupMode(QToolButton::InstantPopup);
+    setRole(add, "button");
+    auto* menu = new QMenu(add);
+    for (const auto& [kind, text] :
+         {std::pair{"slow_gpu", tr("Slow GPU")}, {"slow_link", tr("Slow link")}, {"jitter", tr("Jitter")}}) {
+        connect(menu->addAction(text), &QAction::triggered, this, [this, kind = kind] {
+            if (m_session.isOpen())
+                m_session.edit(makePerturbationEdit(state(), kind));
+        });
+    }
+    add->setMenu(menu);
+    auto* line = new QHBoxLayout;
+    line->setContentsMargins(kRowGutter, 0, 0, 0);
+    line->addWidget(add);
+    line->addStretch();
+    column->addLayout(line);
+}
+
+QWidget* ScenarioForm::addHeading(const QString& text, QVBoxLayout* column, int perturbation)
+{
+    auto* heading = new QWidget;
+    auto* line = new QHBoxLayout(heading);
+    line->setContentsMargins(kRowGutter, 0, 0, 0);
+    auto* label = new QLabel(text);
+    setRole(label, "group");
+    label->setIndent(0);
+    line->addWidget(label, 1);
+    if (perturbation >= 0) {
+        auto* remove = new QToolButton;
+        remove->setText(tr("Remove"));
+        remove->setAccessibleName(tr("Remove %1").arg(text));
+        remove->setFocusPolicy(Qt::StrongFocus);
+        setRole(remove, "link");
+        line->addWidget(remove);
+        connect(remove, &QToolButton::clicked, this,
+                [this, perturbation] { m_session.edit(makeRemovalEdit(state(), static_cast<std::size_t>(perturbation))); });
+    }
+    column->addWidget(heading);
+    return heading;
+}
+
+void ScenarioForm::refreshLists(const ScenarioState& now)
+{
+    bool isRebuilt = false;
+    for (ListPart& list : m_lists) {
+        const std::string pointer = listOf(*list.part).toStdString();
+        QString shape;
+        for (std::size_t i = 0; i < now.count(pointer); ++i) {
+            const std::string name = pointer + "/" + std::to_string(i) + (pointer == "/perturbations" ? "/kind" : "/name");
+            shape += QString::fromStdString(unquoted(now.at(name).value_or("link"))) + QLatin1Char('\n');
+        }
+        if (shape == list.shape)
+            continue;
+        list.shape = shape;
+        rebuild(list);
+        isRebuilt = true;
+    }
+    if (!isRebuilt)
+        return;
+    for (const auto& [pointer, values] : m_legal) {
+        if (FormRow* row = rowAt(pointer))
+            row->setLegalValues(values);
+    }
+    chainFocus();
+}
+
+void ScenarioForm::rebuild(ListPart& list)
+{
+    const std::string prefix = listOf(*list.part).toStdString() + "/";
+    std::erase_if(m_rows, [&](const auto& entry) { return entry.first.starts_with(prefix); });
+    const auto isGone = [&](const FormRow* row) { return row->pointer().starts_with(prefix); };
+    std::erase_if(m_order, isGone);
+    std::erase_if(m_groups, [&](const Group& group) { return !group.rows.empty() && isGone(group.rows.front()); });
+    if (list.content) { // its rows may be telling us so at this moment
+        list.content->hide();
+        list.content->deleteLater();
+    }
+    list.content = new QWidget;
+    auto* column = new QVBoxLayout(list.content);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(kBetweenRows);
+    const QStringList names = list.shape.split(QLatin1Char('\n'), Qt::SkipEmptyParts);
+    for (qsizetype i = 0; i < names.size(); ++i) {
+        const auto index = static_cast<std::size_t>(i);
+        const bool isPerturbation = list.part->section == KeySection::perturbations;
+        const QString title = isPerturbation ? tr("%1 %2").arg(tr(list.part->heading)).arg(i + 1)
+                                             : tr("%1 “%2”").arg(tr(list.part->heading), names[i]);
+        m_groups.push_back({addHeading(title, column, isPerturbation ? static_cast<int>(i) : -1), {}});
+        for (const ScenarioKey& key : scenarioKeys()) {
+            const std::string pointer = pointerAt(key.pointer, index);
+            if (key.section == list.part->section && (!isPerturbation || perturbationTakes(names[i].toStdString(), pointer)))
+                m_groups.back().rows.push_back(addRow(key, pointer, column));
+        }
+    }
+    list.column->addWidget(list.content);
+    std::stable_sort(m_order.begin(), m_order.end(),
+                     [](const FormRow* a, const FormRow* b) { return a->key().section < b->key().section; });
+}
+
+/// Tab goes through the rows from top to bottom, whenever they were made.
+void ScenarioForm::chainFocus()
+{
+    QWidget* before = nullptr;
+    for (FormRow* row : m_order) {
+        for (QWidget* control : row->focusOrder()) {
+            if (before)
+                setTabOrder(before, control);
+            before = control;
+        }
+    }
+}
+
+void ScenarioForm::fillWhatIf()
+{
+    m_whatIfMenu->clear();
+    if (!m_session.isOpen())
+        return;
+    for (const Preset& preset : presets(state())) {
+        QAction* action = m_whatIfMenu->addAction(QString::fromStdString(preset.name));
+        action->setToolTip(QString::fromStdString(preset.whyNot.empty() ? preset.what : preset.whyNot));
+        action->setEnabled(preset.whyNot.empty());
+        connect(action, &QAction::triggered, this, [this, edit = preset.edit] { m_session.edit(edit); });
+    }
+    m_whatIfMenu->addSeparator();
+    QAction* back = m_whatIfMenu->addAction(tr("Everything back to the file"));
+    back->setEnabled(m_file && m_file->document().text() != m_session.document().text());
+    connect(back, &QAction::triggered, this, [this] { m_session.edit(makeResetEdit(state(), *m_file)); });
+}
+
+void ScenarioForm::choose(FormRow* row, const QString& json, int gesture)
+{
+    if (!m_session.isOpen())
+        return;
+    const ScenarioState now = state();
+    const std::string pointer = row->pointer();
+    const auto value = json.isNull() ? std::nullopt : std::optional(json.toStdString());
+    const bool isSame = value ? sameValue(value, now.at(pointer)) : !now.isWritten(pointer);
+    if (isSame) { // what was typed before may have been no value at all
+        row->setJson(now.at(pointer));
+        row->setProblem(problemAt(pointer), !m_session.isLegal());
+        return;
+    }
+    Edit edit = makeEdit(now, pointer, value, layoutRule());
+    edit.gesture = gesture;
+    m_session.edit(edit);
+}
+
+void ScenarioForm::resetRow(const FormRow* row)
+{
+    if (m_session.isOpen() && m_file)
+        m_session.edit(makeResetEdit(state(), *m_file, row->pointer(), layoutRule()));
+}
+
+void ScenarioForm::setLegalValues(const LegalValueTable& table)
+{
+    m_legal = table;
+    for (const auto& [pointer, values] : table) {
+        if (FormRow* row = rowAt(pointer))
+            row->setLegalValues(values);
+    }
 }
 
 LayoutRule ScenarioForm::layoutRule() const
@@ -276,103 +285,16 @@ LayoutRule ScenarioForm::layoutRule() const
     return m_keepGpus->isChecked() ? LayoutRule::keepGpus : LayoutRule::resize;
 }
 
-void ScenarioForm::setLegalValues(const LegalValueTable& table)
+FormRow* ScenarioForm::rowAt(std::string_view pointer) const
 {
-    for (const auto& [control, values] : table)
-        m_rows.at(control)->setLegalValues(values);
-}
-
-void ScenarioForm::refresh()
-{
-    if (!m_session.isOpen())
-        return;
-    for (const auto& [control, row] : m_rows)
-        row->setValue(controlValue(m_session.document(), m_session.scenario(), control));
-    if (const sim::Scenario* s = m_session.scenario())
-        refreshChoices(*s);
-    refreshProblems();
-}
-
-void ScenarioForm::refreshChoices(const sim::Scenario& s)
-{
-    selectData(*m_choices.at("/model").box, QString::fromStdString(s.model.base),
-               s.model.name.empty() ? tr("Own model") : QString::fromStdString(s.model.name));
-    selectData(*m_choices.at("/cluster").box, QString::fromStdString(s.cluster.base),
-               s.cluster.name.empty() ? tr("Own cluster") : QString::fromStdString(s.cluster.name));
-    m_modelNote->setText(modelNote(s.model));
-    m_clusterNote->setText(clusterNote(s));
-
-    selectData(*m_choices.at("/layout/zero_stage").box, QString::number(s.layout.zeroStage), {});
-    m_sequenceParallel->setChecked(s.layout.sequenceParallel);
-    selectData(*m_choices.at("/schedule/kind").box, QString::fromStdString(s.schedule.kind),
-               QString::fromStdString(s.schedule.kind));
-    const sim::ScheduleFamily* family = sim::findScheduleFamily(s.schedule.kind);
-    m_scheduleNote->setText(family ? QString::fromUtf8(family->character.data(), static_cast<qsizetype>(family->character.size()))
-                                   : QString());
-    m_rows.at(Control::ep)->setVisible(s.model.numExperts > 0);
-    m_rows.at(Control::virtualStages)
-        ->setVisible(!family || family->maxVirtualStages != family->minVirtualStages || s.schedule.virtualStages > 1);
-
-    const int microbatches = s.microbatches();
-    m_rows.at(Control::globalBatchSize)
-        ->setNote(tr("%1 micro-batches · %2 tokens")
-                      .arg(separated(microbatches),
-                           countQuantity(static_cast<double>(s.training.globalBatchSize) * s.training.sequenceLength).text()));
-    selectData(*m_choices.at("/training/recompute").box, recomputeJson(s.training.recompute), {});
-    selectData(*m_choices.at("/training/precision").box, precisionJson(s.training.precision), {});
-}
-
-void ScenarioForm::refreshProblems()
-{
-    m_shownProblems.clear();
-    std::map<std::string, bool> isError;
-    std::map<std::string, std::string> owners; // pointer of a control -> the same; longest prefix wins
-    for (const auto& [pointer, choice] : m_choices)
-        owners.emplace(pointer, pointer);
-    for (const Control control : kControls)
-        owners.emplace(std::string(controlPointer(control)), std::string(controlPointer(control)));
-
-    for (const sim::Problem& problem : m_session.problems()) {
-        std::string at = problem.pointer;
-        while (!at.empty() && !owners.contains(at))
-            at.erase(at.rfind('/') == std::string::npos ? 0 : at.rfind('/'));
-        const QString text = (at == problem.pointer || problem.pointer.empty())
-                                 ? QString::fromStdString(problem.message)
-                                 : QString::fromStdString(problem.pointer + ": " + problem.message);
-        QString& shown = m_shownProblems[at];
-        shown += (shown.isEmpty() ? QString() : QStringLiteral("\n")) + text;
-        isError[at] = isError[at] || problem.severity == sim::Severity::error;
-    }
-
-    const auto textAt = [&](const std::string& pointer) {
-        const auto found = m_shownProblems.find(pointer);
-        return found == m_shownProblems.end() ? QString() : found->second;
-    };
-    m_general->setText(textAt({}));
-    m_general->setVisible(!m_general->text().isEmpty());
-    setRole(m_general, isError[{}] ? "error" : "warning");
-    for (const Control control : kControls) {
-        const std::string pointer(controlPointer(control));
-        m_rows.at(control)->setProblem(textAt(pointer), isError[pointer]);
-    }
-    for (auto& [pointer, choice] : m_choices) {
-        choice.problem->setText(textAt(pointer));
-        choice.problem->setVisible(!choice.problem->text().isEmpty());
-        setRole(choice.problem, isError[pointer] ? "error" : "warning");
-    }
+    const auto found = m_rows.find(pointer);
+    return found == m_rows.end() ? nullptr : found->second;
 }
 
 QString ScenarioForm::problemAt(const std::string& pointer) const
 {
     const auto found = m_shownProblems.find(pointer);
     return found == m_shownProblems.end() ? QString() : found->second;
-}
-
-void ScenarioForm::chooseKey(const std::string& pointer, const std::string& json, std::string_view name,
-                             const std::string& before, const QString& after)
-{
-    if (m_session.isOpen())
-        m_session.edit(makeKeyEdit(pointer, json, name, before, after.toStdString()));
 }
 
 } // namespace app

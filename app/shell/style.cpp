@@ -44,6 +44,10 @@ QToolButton[role="step"]:disabled { color: @border; background: transparent; }
 
 QToolButton[role="link"] { color: @accent; padding: 1px 4px; }
 QToolButton[role="link"]:checked { background: transparent; }
+QToolButton[role="link"]:focus { background: @hover; }
+QToolButton[role="reset"] { color: @accent; font-size: 9px; padding: 0; border-radius: 3px; }
+QToolButton[role="reset"]:focus { background: @hover; }
+QToolButton::menu-indicator { image: none; }
 QToolButton[role="find"] { background: @field; border: 1px solid @border; color: @muted; padding: 3px 12px; }
 QToolButton[role="find"]:hover { border-color: @faint; }
 
@@ -64,9 +68,10 @@ QDockWidget { color: @muted; font-size: 11px; font-weight: 600; titlebar-close-i
 QDockWidget::close-button, QDockWidget::float-button { background: transparent; border: none; padding: 2px; icon-size: 12px; }
 QDockWidget::close-button:hover, QDockWidget::float-button:hover { background: @hover; border-radius: 3px; }
 QDockWidget::title { background: @panel; padding: 8px 16px 4px 16px; }
-QDockWidget[role="picture"] { font-size: 11px; }
+QDockWidget[role="picture"] { font-size: 12px; }
 QDockWidget[role="picture"]::title { padding: 5px 12px 3px 12px; }
 QMainWindow QTabBar { background: @panel; }
+QMainWindow QTabBar::tab { min-width: 72px; }
 QTabBar::tab { color: @muted; background: @panel; padding: 5px 12px; border: none; border-bottom: 2px solid transparent; font-size: 12px; }
 QTabBar::tab:selected { color: @text; border-bottom-color: @accent; font-weight: 600; }
 QTabBar::tab:hover { color: @text; background: @hover; }
@@ -87,10 +92,16 @@ QLabel { background: transparent; }
 QLabel[role="muted"] { color: @muted; }
 QLabel[role="small"] { color: @muted; font-size: 11px; }
 QLabel[role="section"] { color: @muted; font-size: 11px; font-weight: 600; }
+QLabel[role="why"] { color: @muted; font-size: 11px; background: @window; border-radius: 4px; padding: 4px 8px; }
+QLabel[role="group"] { font-size: 12px; font-weight: 600; padding-top: 6px; }
 QLabel[role="heading"] { font-size: 14px; font-weight: 600; }
 QLabel[role="title"] { font-size: 24px; font-weight: 600; }
 QLabel[role="value"] { font-size: 20px; font-weight: 600; }
 QLabel[role="hero"] { font-size: 28px; font-weight: 600; }
+QLabel[role="strong"] { font-weight: 600; }
+QLabel[role="muted12"] { color: @muted; font-size: 12px; }
+QLabel[role="formula"] { font-size: 13px; }
+QLabel[role="because"] { color: @muted; font-size: 13px; font-weight: 600; }
 QLabel[role="unit"] { color: @muted; font-size: 12px; }
 QLabel[role="error"] { color: @error; font-size: 12px; }
 QLabel[role="warning"] { color: @warning; font-size: 12px; }
@@ -101,7 +112,10 @@ QFrame[role="banner"] { background: @bannerBack; border-bottom: 1px solid @error
 QFrame[role="banner"] QScrollArea, QFrame[role="banner"] QScrollArea > QWidget > QWidget { background: transparent; }
 
 QFrame[role="card"] { background: @card; border: 1px solid @border; border-radius: 6px; }
+QFrame[role="card"][explained="true"]:hover { border-color: @faint; background: @field; }
+QFrame[role="card"][explained="true"]:focus { border-color: @accent; }
 QFrame[role="stepper"] { background: @field; border: 1px solid @border; border-radius: 4px; }
+QFrame[role="stepper"][focused="true"] { border-color: @accent; }
 QFrame[role="stepper"][wrong="true"] { border-color: @error; }
 QFrame[role="header"] { background: @panel; border-bottom: 1px solid @border; }
 QFrame[role="transport"] { background: @panel; border-top: 1px solid @border; }
@@ -109,6 +123,7 @@ QFrame[role="transport"] QComboBox { border: none; background: transparent; colo
 QLabel[role="time"] { color: @muted; font-size: 12px; }
 QFrame[role="notice"] { background: @window; border-bottom: 1px solid @border; }
 QFrame[role="side"] { background: @panel; border-right: 1px solid @border; }
+QWidget[role="form"] { background: @panel; }
 QFrame[role="page"] { background: @window; }
 
 QLineEdit, QComboBox { background: @field; border: 1px solid @border; border-radius: 4px; padding: 3px 8px; min-height: 20px; selection-background-color: @accent; selection-color: @accentText; }
@@ -118,7 +133,7 @@ QComboBox[wrong="true"] { border-color: @error; }
 QComboBox::drop-down { border: none; width: 20px; }
 QComboBox::down-arrow { image: url(@chevron); width: 12px; height: 12px; }
 QComboBox QAbstractItemView { background: @panel; border: 1px solid @border; padding: 4px; selection-background-color: @hover; selection-color: @text; }
-QSpinBox { background: transparent; border: none; padding: 0; selection-background-color: @accent; selection-color: @accentText; }
+QAbstractSpinBox { background: transparent; border: none; padding: 0; selection-background-color: @accent; selection-color: @accentText; }
 
 QSlider:horizontal { min-height: 20px; }
 QSlider::groove:horizontal { height: 4px; background: @border; border-radius: 2px; }
@@ -140,8 +155,19 @@ QPushButton:focus { border-color: @accent; }
 QPushButton[role="primary"] { background: @accent; border-color: @accent; color: @accentText; font-weight: 600; }
 QPushButton:disabled, QPushButton[role="primary"]:disabled { background: @panel; border-color: @border; color: @faint; }
 
+QPushButton[role="try"] { padding: 0; text-align: left; }
+QPushButton[role="link"] { background: transparent; border: none; color: @accent; padding: 2px 4px; }
+QPushButton[role="link"]:hover, QPushButton[role="link"]:focus { text-decoration: underline; }
+QPushButton[role="choice"] { background: transparent; border: 1px solid transparent; color: @muted; padding: 3px 8px; }
+QPushButton[role="choice"]:hover { background: @hover; }
+QPushButton[role="choice"]:checked { background: @hover; color: @accent; font-weight: 600; }
+QPushButton[role="choice"]:focus { border-color: @accent; }
+
 QSpinBox[role="field"], QDoubleSpinBox { background: @field; border: 1px solid @border; border-radius: 4px; padding: 3px 8px; min-height: 20px; }
 QSpinBox[role="field"]:focus, QDoubleSpinBox:focus { border-color: @accent; }
+QTreeView[role="terms"] { background: transparent; border: none; border-top: 1px solid @border; font-size: 12px; }
+QTreeView[role="terms"]::item { padding: 3px 6px 3px 0; min-height: 18px; }
+QTreeView[role="terms"]::item:selected { background: @hover; color: @text; }
 QListView, QTableView { background: transparent; border: none; }
 QHeaderView { background: transparent; }
 QHeaderView::section { background: transparent; color: @muted; border: none; border-bottom: 1px solid @border; padding: 2px 4px; font-size: 11px; }
@@ -275,6 +301,8 @@ void setRole(QWidget* widget, const char* role)
     if (widget->property("role").toByteArray() == role)
         return;
     widget->setProperty("role", QByteArray(role));
+    if (!widget->testAttribute(Qt::WA_WState_Polished))
+        return; // it will be before it is first shown
     widget->style()->unpolish(widget);
     widget->style()->polish(widget);
 }

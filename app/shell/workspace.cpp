@@ -9,6 +9,8 @@
 #include <QCursor>
 #include <QDockWidget>
 #include <QMainWindow>
+#include <QMenu>
+#include <QTabBar>
 #include <QVBoxLayout>
 
 #include <algorithm>
@@ -53,6 +55,9 @@ Workspace::Workspace(Renderer renderer, QWidget* parent)
     m_docks->setTabPosition(Qt::AllDockWidgetAreas, QTabWidget::North);
     m_docks->setDocumentMode(true);
     m_docks->setContextMenuPolicy(Qt::NoContextMenu); // the View menu lists them
+    m_tidyTimer.setSingleShot(true);
+    m_tidyTimer.setInterval(0);
+    connect(&m_tidyTimer, &QTimer::timeout, this, &Workspace::tidyTabs);
     m_pictures.reserve(pictures().size());
     for (const PictureInfo& info : pictures())
         addPicture(info, renderer);
@@ -91,12 +96,15 @@ void Workspace::addPicture(const PictureInfo& info, Renderer renderer)
     shown.canvas->setFocusPolicy(Qt::StrongFocus);
     shown.canvas->setAccessibleName(tr(info.title));
     connect(shown.canvas, &CanvasWidget::viewChanged, this, [this, canvas = shown.canvas] { selectionMayHaveChanged(*canvas); });
-    shown.dock = new QDockWidget(tr(info.title).toUpper());
+    shown.dock = new QDockWidget(tr(info.title));
     shown.dock->setObjectName(QStringLiteral("picture/") + QLatin1String(info.name));
     shown.dock->setAccessibleName(tr(info.title));
     setRole(shown.dock, "picture");
     shown.dock->setWidget(shown.canvas);
     m_docks->addDockWidget(info.picture == Picture::timeline ? Qt::BottomDockWidgetArea : Qt::TopDockWidgetArea, shown.dock);
+    connect(shown.dock, &QDockWidget::dockLocationChanged, &m_tidyTimer, qOverload<>(&QTimer::start));
+    connect(shown.dock, &QDockWidget::topLevelChanged, &m_tidyTimer, qOverload<>(&QTimer::start));
+    connect(shown.dock, &QDockWidget::visibilityChanged, &m_tidyTimer, qOverload<>(&QTimer::start));
     connect(shown.dock, &QDockWidget::visibilityChanged, this, [this, picture = info.picture](bool visible) {
         if (visible)
             bringUpToDate(at(picture));
@@ -324,7 +332,8 @@ CanvasWidget& Workspace::commandTarget() const
 void Workspace::runCommand(ViewCommand command, bool fast)
 {
     const bool moves = command == ViewCommand::moveEarlier || command == ViewCommand::moveLater;
-    CanvasWidget& target = moves ? m_editor->canvas() : commandTarget();
+    const bool ofGrid = command >= ViewCommand::lensGroups && command <= ViewCommand::selectEpGroup;
+    CanvasWidget& target = moves ? m_editor->canvas() : ofGrid ? canvas(Picture::grid) : commandTarget();
     target.runCommand(command, fast);
     if (&target != &m_editor->canvas())
         selectionMayHaveChanged(target);
@@ -414,6 +423,45 @@ void Workspace::arrange()
         grid->raise();
     }
     m_docks->resizeDocks({grid, timeline}, {height() / 2, height() / 2}, Qt::Vertical);
+}
+
+/// A tab is its picture's title: no second one below it. Tabs are never cut, and have a menu for what the title's buttons did.
+void Workspace::tidyTabs()
+{
+    for (const Shown& shown : m_pictures) {
+        const bool tabbed = !shown.dock->isFloating() && !m_docks->tabifiedDockWidgets(shown.dock).isEmpty();
+        QWidget* const title = shown.dock->titleBarWidget();
+        if (tabbed && title == nullptr) {
+            shown.dock->setTitleBarWidget(new QWidget);
+        } else if (!tabbed && title != nullptr) {
+            shown.dock->setTitleBarWidget(nullptr);
+            delete title;
+        }
+    }
+    for (QTabBar* bar : m_docks->findChildren<QTabBar*>(QString(), Qt::FindDirectChildrenOnly)) {
+        bar->setElideMode(Qt::ElideNone);
+        bar->setExpanding(false);
+        bar->setDrawBase(false);
+        bar->setUsesScrollButtons(true);
+        if (bar->contextMenuPolicy() == Qt::CustomContextMenu)
+            continue;
+        bar->setContextMenuPolicy(Qt::CustomContextMenu);
+        connect(bar, &QTabBar::customContextMenuRequested, this, [this, bar](QPoint at) { showTabMenu(*bar, at); });
+    }
+}
+
+void Workspace::showTabMenu(QTabBar& bar, QPoint at)
+{
+    const int tab = bar.tabAt(at);
+    const auto found = std::find_if(m_pictures.begin(), m_pictures.end(), [&](const Shown& shown) {
+        return tab >= 0 && shown.dock->windowTitle() == bar.tabText(tab);
+    });
+    if (found == m_pictures.end())
+        return;
+    QMenu menu;
+    menu.addAction(tr("Float"), this, [found] { found->dock->setFloating(true); });
+    menu.addAction(tr("Hide"), this, [this, found] { setPictureVisible(found->picture, false); });
+    menu.exec(bar.mapToGlobal(at));
 }
 
 void Workspace::resetLayout()

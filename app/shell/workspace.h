@@ -9,6 +9,7 @@
 #include "app/views/pictures.h"
 #include "app/views/selection.h"
 
+#include <QTimer>
 #include <QWidget>
 
 #include <memory>
@@ -16,6 +17,7 @@
 
 class QDockWidget;
 class QMainWindow;
+class QTabBar;
 
 namespace app {
 
@@ -88,6 +90,8 @@ private:
     const Shown& at(Picture) const;
     Shown& at(Picture picture) { return const_cast<Shown&>(std::as_const(*this).at(picture)); }
     void arrange();
+    void tidyTabs();
+    void showTabMenu(QTabBar&, QPoint at);
     void bringUpToDate(Shown&);
     void stepChanged();
     void requestFrames(const CanvasWidget* except = nullptr);
@@ -105,6 +109,7 @@ private:
     QWidget* m_timelinePlace; ///< the timeline, or the order editor in its place
     OrderEditorPanel* m_editor;
     CanvasWidget* m_lastUsed = nullptr;
+    QTimer m_tidyTimer; ///< docks have been moved: their tabs are looked after when they lie
     QByteArray m_layoutToRestore;
     bool m_isArranged = false;
     bool m_timelineWanted = true; ///< when nothing is edited

@@ -115,9 +115,11 @@ void DeltaRibbons::paint(Canvas& canvas, const Theme& theme, Rect area, const Ti
             for (int i = 0; i < kSteps; ++i)
                 canvas.fillRect({ramp.left + kRamp * static_cast<float>(i) / kSteps, ramp.top,
                                  ramp.left + kRamp * static_cast<float>(i + 1) / kSteps, ramp.bottom},
-                                theme.divergingAt(2.0 * (i + 0.5) / kSteps - 1));
-            paintArrow(canvas, {ramp.left, ramp.top, ramp.left + kArrowRoom, ramp.bottom}, false, readableOn(theme.earlier));
-            paintArrow(canvas, {ramp.right - kArrowRoom, ramp.top, ramp.right, ramp.bottom}, true, readableOn(theme.later));
+                                theme.deviationAt(2.0 * (i + 0.5) / kSteps - 1));
+            paintArrow(canvas, {ramp.left, ramp.top, ramp.left + kArrowRoom, ramp.bottom}, false,
+                       readableOn(theme.deviation.front()));
+            paintArrow(canvas, {ramp.right - kArrowRoom, ramp.top, ramp.right, ramp.bottom}, true,
+                       readableOn(theme.deviation.back()));
             canvas.text({ramp.right + 8, header.top + (header.height() - small) / 2}, right, theme.mutedText, FontFace::small);
         }
     }
@@ -158,7 +160,7 @@ void DeltaRibbons::paintRow(Canvas& canvas, const Theme& theme, Rect area, const
     double openDelta = 0;
     const auto flush = [&](float until) {
         if (until > openLeft && openDelta != 0)
-            canvas.fillRect({openLeft, area.top, until, area.bottom}, theme.divergingAt(openDelta / m_scaleNs));
+            canvas.fillRect({openLeft, area.top, until, area.bottom}, theme.deviationAt(openDelta / m_scaleNs));
     };
     for (auto piece = first; piece != row.pieces.end() && static_cast<double>(piece->beginNs) < axis.endNs; ++piece) {
         const float left = std::max(area.left, std::floor(axis.x(static_cast<double>(piece->beginNs))));
@@ -176,7 +178,7 @@ void DeltaRibbons::paintRow(Canvas& canvas, const Theme& theme, Rect area, const
         flush(openLeft + 1);
         openDelta = 0;
         openLeft = right;
-        const Color fill = theme.divergingAt(m_scaleNs > 0 ? piece->deltaNs / m_scaleNs : 0);
+        const Color fill = theme.deviationAt(m_scaleNs > 0 ? piece->deltaNs / m_scaleNs : 0);
         const Rect rect{left, area.top, right - (right - left > 6 ? 1.0F : 0.0F), area.bottom};
         if (piece->deltaNs == 0) {
             canvas.fillRect(rect, mix(theme.canvas, theme.text, 0.06F));

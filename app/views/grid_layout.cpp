@@ -8,6 +8,7 @@ namespace app {
 namespace {
 
 constexpr float kWidestCell = 132, kHighestCell = 76;
+constexpr float kStretchedCell = 24;
 constexpr float kWidestShape = 2.2F, kNarrowestShape = 0.8F; ///< width / height of a cell
 
 /// How airy a picture is: as much as the cells' size allows.
@@ -18,17 +19,21 @@ struct Density {
     float gap, gapGrowth;        ///< between boxes; each level outwards is further apart
     float title;
 };
-constexpr std::array<Density, 5> kDensities{{
+constexpr std::array<Density, 6> kDensities{{
     {34, 4, 8, 8, 10, 6, 18},
     {16, 2, 6, 5, 7, 4, 17},
     {7, 1, 4, 2, 4, 3, 16},
     {3, 1, 3, 0, 2, 3, 15},
     {0, 0, 2, 0, 1, 2, 0},
+    {0, 0, 0, 0, 0, 0, 0}, // where even the gaps would not fit
 }};
 
 /// Column counts worth trying for n children: straight ones and those that fill their last row.
-std::vector<int> columnChoices(int n)
+std::vector<int> columnChoices(const GridLevel& level)
 {
+    const int n = level.size;
+    if (level.run != GridLevel::Run::any)
+        return {level.run == GridLevel::Run::across ? n : 1};
     std::vector<int> choices;
     for (int c = 1; c <= n; ++c) {
         if (c > 64 && c < n && n / c > 64)
@@ -51,15 +56,16 @@ bool runAlike(const GridLevel& a, const GridLevel& b)
 
 /// Margins and titles of one density. Children carry names where no ruler can tell them apart: where their level fills several
 /// rows, or is the outer part of an axis whose parts run in different ways.
-void furnish(std::vector<GridLevel>& levels, const Density& density)
+void furnish(std::vector<GridLevel>& levels, const Density& density, bool physical)
 {
     const std::size_t depth = levels.size();
     for (std::size_t i = 0; i < depth; ++i) {
         GridLevel& level = levels[i];
         level.gap = i == 0 ? density.cellGap : density.gap + density.gapGrowth * static_cast<float>(i - 1);
-        level.padding = i + 1 == depth ? 0 : i + 2 == depth ? density.padding : density.innerPadding;
-        level.numbered = i > 0 && (level.wrapped() || (levels[i - 1].axis == level.axis && !runAlike(levels[i - 1], level)));
-        const bool showsNode = level.isNode && density.cellGap >= 2;
+        level.padding = i + 1 == depth || level.inTable ? 0 : i + 2 == depth ? density.padding : density.innerPadding;
+        level.numbered =
+            i > 0 && (level.wrapped() || level.titled || (levels[i - 1].axis == level.axis && !runAlike(levels[i - 1], level)));
+        const bool showsNode = level.isNode && !physical && density.cellGap >= 2;
         level.title = 0;
         if (i > 0 && (level.numbered || levels[i - 1].title > 0))
             levels[i - 1].title = density.title;
@@ -91,16 +97,18 @@ float readability(const std::vector<GridLevel>& levels)
 }
 
 /// Furnishes the levels as airily as the area allows.
-Rating rate(std::vector<GridLevel>& levels, float width, float height)
+Rating rate(std::vector<GridLevel>& levels, float width, float height, bool physical, bool fixed)
 {
     for (std::size_t i = 0; i < levels.size(); ++i) {
+        if (levels[i].titled)
+            continue;
         if (levels[i].rows > 1 && (!levels[i].wrapped() || i + 1 == levels.size()))
             width -= GridLayout::kRulerColumn;
         else if (levels[i].columns > 1 && !levels[i].wrapped())
             height -= GridLayout::kRulerRow;
     }
     for (const Density& density : kDensities) {
-        furnish(levels, density);
+        furnish(levels, density, physical);
         // The room that cells take is linear in their size: length = cells * size + fixed.
         float cellsAcross = 1, cellsDown = 1, fixedAcross = 0, fixedDown = 0;
         for (const GridLevel& level : levels) {
@@ -115,8 +123,10 @@ Rating rate(std::vector<GridLevel>& levels, float width, float height)
         rating.cellHeight = (height - fixedDown) / cellsDown;
         if (std::min(rating.cellWidth, rating.cellHeight) < density.smallestCell && &density != &kDensities.back())
             continue;
-        rating.cellWidth = std::min({rating.cellWidth, rating.cellHeight * kWidestShape, kWidestCell});
-        rating.cellHeight = std::min({rating.cellHeight, rating.cellWidth / kNarrowestShape, kHighestCell});
+        // What the user wants in one long row is stretched until it can be seen and pointed at.
+        const float least = fixed ? kStretchedCell : 0.0F;
+        rating.cellWidth = std::min({rating.cellWidth, std::max(rating.cellHeight * kWidestShape, least), kWidestCell});
+        rating.cellHeight = std::min({rating.cellHeight, std::max(rating.cellWidth / kNarrowestShape, least), kHighestCell});
         if (rating.cellWidth > 0 && rating.cellHeight > 0)
             rating.score = readability(levels) * std::sqrt(rating.cellWidth * rating.cellHeight);
         return rating;
@@ -126,43 +136,24 @@ Rating rate(std::vector<GridLevel>& levels, float width, float height)
 
 } // namespace
 
-GridLayout::GridLayout(const sim::Mesh& mesh, int gpusPerNode, float width, float height) : m_ranks(mesh.worldSize())
+GridLayout::GridLayout(GridPlan plan, float width, float height)
+    : m_levels(std::move(plan.levels)), m_placeOfRank(std::move(plan.placeOfRank)), m_ranks(plan.ranks),
+      m_physical(plan.physical), m_fixed(plan.fixed)
 {
-    splitAxes(mesh, gpusPerNode);
+    int places = 1;
+    for (const GridLevel& level : m_levels) {
+        places *= level.size;
+        m_boxPlaces.push_back(places);
+    }
+    m_places = places;
+    if (!m_placeOfRank.empty()) {
+        m_rankOfPlace.assign(static_cast<std::size_t>(m_places), -1);
+        for (int rank = 0; rank < m_ranks; ++rank)
+            m_rankOfPlace[static_cast<std::size_t>(placeOf(rank))] = rank;
+    }
     arrange(width, height);
     place();
     makeRulers();
-}
-
-/// Levels from the mesh's axes above 1; where a node ends inside an axis, two levels.
-void GridLayout::splitAxes(const sim::Mesh& mesh, int gpusPerNode)
-{
-    const sim::RankGrid& grid = mesh.dense();
-    for (int a = 0; a < grid.axisCount(); ++a) {
-        const int size = grid.axis(a).size, stride = grid.stride(a);
-        if (size == 1)
-            continue;
-        GridLevel level{.axis = grid.axis(a).name, .axisStride = stride, .axisSize = size, .size = size, .stride = stride};
-        const int inNode = gpusPerNode > stride && gpusPerNode % stride == 0 ? gpusPerNode / stride : 0;
-        if (inNode > 1 && inNode < size && size % inNode == 0) {
-            GridLevel inner = level;
-            inner.size = inNode;
-            inner.isNode = true;
-            m_levels.push_back(inner);
-            level.size = size / inNode;
-            level.stride = stride * inNode;
-        } else if (inNode == size) {
-            level.isNode = true;
-        }
-        m_levels.push_back(level);
-    }
-    if (m_levels.empty())
-        m_levels.push_back({.axis = "tp"});
-    int ranks = 1;
-    for (GridLevel& level : m_levels) {
-        ranks *= level.size;
-        m_boxRanks.push_back(ranks);
-    }
 }
 
 /// Tries every way to lay the levels out and keeps the one with the largest cells; straight rows and columns are worth a little.
@@ -171,7 +162,7 @@ void GridLayout::arrange(float width, float height)
     const std::size_t depth = m_levels.size();
     std::vector<std::vector<int>> choices;
     for (const GridLevel& level : m_levels)
-        choices.push_back(columnChoices(level.size));
+        choices.push_back(columnChoices(level));
     const auto setColumns = [](GridLevel& level, int columns) {
         level.columns = columns;
         level.rows = (level.size + columns - 1) / columns;
@@ -183,7 +174,7 @@ void GridLayout::arrange(float width, float height)
     for (bool more = true; more;) {
         for (std::size_t i = 0; i < depth; ++i)
             setColumns(trial[i], choices[i][pick[i]]);
-        if (const Rating rating = rate(trial, width, height); rating.score > best.score) {
+        if (const Rating rating = rate(trial, width, height, m_physical, m_fixed); rating.score > best.score) {
             best = rating;
             bestLevels = trial;
         }
@@ -196,9 +187,11 @@ void GridLayout::arrange(float width, float height)
     }
     if (best.score < 0) { // no room at all: a picture for a later, larger area
         best.cellWidth = best.cellHeight = 0.01F;
-        for (GridLevel& level : bestLevels)
-            setColumns(level, static_cast<int>(std::ceil(std::sqrt(level.size))));
-        furnish(bestLevels, kDensities.back());
+        for (std::size_t i = 0; i < depth; ++i) {
+            const auto square = static_cast<int>(std::ceil(std::sqrt(bestLevels[i].size)));
+            setColumns(bestLevels[i], choices[i].size() == 1 ? choices[i].front() : square);
+        }
+        furnish(bestLevels, kDensities.back(), m_physical);
     }
     m_levels = std::move(bestLevels);
     const auto whole = [](float size) { return size >= 3 ? std::floor(size) : size; }; // equal cells, no moiré
@@ -211,25 +204,25 @@ void GridLayout::place()
     float width = m_cellWidth, height = m_cellHeight;
     m_x = {0};
     m_y = {0};
-    m_rankOfColumn = {0};
-    m_rankOfRow = {0};
+    m_placeOfColumn = {0};
+    m_placeOfRow = {0};
     for (const GridLevel& level : m_levels) {
         std::vector<float> x, y;
-        std::vector<int> rankOfColumn, rankOfRow;
+        std::vector<int> placeOfColumn, placeOfRow;
         for (int c = 0; c < level.columns; ++c)
             for (std::size_t i = 0; i < m_x.size(); ++i) {
                 x.push_back(level.padding + static_cast<float>(c) * (width + level.gap) + m_x[i]);
-                rankOfColumn.push_back(c * level.stride + m_rankOfColumn[i]);
+                placeOfColumn.push_back(c * level.stride + m_placeOfColumn[i]);
             }
         for (int r = 0; r < level.rows; ++r)
             for (std::size_t i = 0; i < m_y.size(); ++i) {
                 y.push_back(level.padding + level.title + static_cast<float>(r) * (height + level.gap) + m_y[i]);
-                rankOfRow.push_back(r * level.columns * level.stride + m_rankOfRow[i]);
+                placeOfRow.push_back(r * level.columns * level.stride + m_placeOfRow[i]);
             }
         m_x = std::move(x);
         m_y = std::move(y);
-        m_rankOfColumn = std::move(rankOfColumn);
-        m_rankOfRow = std::move(rankOfRow);
+        m_placeOfColumn = std::move(placeOfColumn);
+        m_placeOfRow = std::move(placeOfRow);
         const auto columns = static_cast<float>(level.columns), rows = static_cast<float>(level.rows);
         width = columns * width + (columns - 1) * level.gap + 2 * level.padding;
         height = rows * height + (rows - 1) * level.gap + 2 * level.padding + level.title;
@@ -240,21 +233,21 @@ void GridLayout::place()
     m_height = height;
 }
 
-int GridLayout::column(int rank) const
+int GridLayout::columnOfPlace(int place) const
 {
     int column = 0, scale = 1;
     for (const GridLevel& level : m_levels) {
-        column += rank / level.stride % level.size % level.columns * scale;
+        column += place / level.stride % level.size % level.columns * scale;
         scale *= level.columns;
     }
     return column;
 }
 
-int GridLayout::row(int rank) const
+int GridLayout::rowOfPlace(int place) const
 {
     int row = 0, scale = 1;
     for (const GridLevel& level : m_levels) {
-        row += rank / level.stride % level.size / level.columns * scale;
+        row += place / level.stride % level.size / level.columns * scale;
         scale *= level.rows;
     }
     return row;
@@ -262,7 +255,7 @@ int GridLayout::row(int rank) const
 
 int GridLayout::rankAt(int column, int row) const
 {
-    const int rank = m_rankOfColumn[static_cast<std::size_t>(column)] + m_rankOfRow[static_cast<std::size_t>(row)];
+    const int place = m_placeOfColumn[static_cast<std::size_t>(column)] + m_placeOfRow[static_cast<std::size_t>(row)];
     int columnsInside = 1, rowsInside = 1;
     for (const GridLevel& level : m_levels) { // the end of a last row may be empty
         const int c = column / columnsInside % level.columns, r = row / rowsInside % level.rows;
@@ -271,12 +264,17 @@ int GridLayout::rankAt(int column, int row) const
         columnsInside *= level.columns;
         rowsInside *= level.rows;
     }
-    return rank;
+    return rankOf(place);
 }
 
-Rect GridLayout::cell(int rank) const
+int GridLayout::rankOf(int place) const
 {
-    const float left = columnLeft(column(rank)), top = rowTop(row(rank));
+    return m_rankOfPlace.empty() ? place : m_rankOfPlace[static_cast<std::size_t>(place)];
+}
+
+Rect GridLayout::cellOfPlace(int place) const
+{
+    const float left = columnLeft(columnOfPlace(place)), top = rowTop(rowOfPlace(place));
     return {left, top, left + m_cellWidth, top + m_cellHeight};
 }
 
@@ -292,11 +290,30 @@ int GridLayout::rankAt(Point p) const
     return inside ? rankAt(c, r) : -1;
 }
 
-Rect GridLayout::box(int level, int rank) const
+int GridLayout::firstPlaceOfBox(int level, int place) const
+{
+    for (int i = 0; i <= level; ++i) {
+        const GridLevel& inner = m_levels[static_cast<std::size_t>(i)];
+        place -= place / inner.stride % inner.size * inner.stride;
+    }
+    return place;
+}
+
+int GridLayout::placeInBox(int level, int boxIndex) const
+{
+    int place = 0;
+    for (std::size_t i = static_cast<std::size_t>(level) + 1; i < m_levels.size(); ++i) {
+        place += boxIndex % m_levels[i].size * m_levels[i].stride;
+        boxIndex /= m_levels[i].size;
+    }
+    return place;
+}
+
+Rect GridLayout::boxOfPlace(int level, int place) const
 {
     const auto l = static_cast<std::size_t>(level);
-    const int first = rank - rank % m_boxRanks[l];
-    float left = columnLeft(column(first)), top = rowTop(row(first));
+    const int first = firstPlaceOfBox(level, place);
+    float left = columnLeft(columnOfPlace(first)), top = rowTop(rowOfPlace(first));
     for (std::size_t i = 0; i <= l; ++i) {
         left -= m_levels[i].padding;
         top -= m_levels[i].padding + m_levels[i].title;
@@ -304,16 +321,47 @@ Rect GridLayout::box(int level, int rank) const
     return {left, top, left + m_boxWidth[l], top + m_boxHeight[l]};
 }
 
-std::string GridLayout::boxName(int level, int rank) const
+std::string GridLayout::boxName(int level, int place) const
 {
     const auto next = static_cast<std::size_t>(level) + 1;
     if (next >= m_levels.size())
         return {};
     const GridLevel& outer = m_levels[next];
-    const int first =
-        rank / outer.axisStride % outer.axisSize / (outer.stride / outer.axisStride) * (outer.stride / outer.axisStride);
-    const int last = first + outer.stride / outer.axisStride - 1;
+    const int width = outer.stride / outer.axisStride;
+    const int first = place / outer.axisStride % outer.axisSize / width * width, last = first + width - 1;
     return outer.axis + " " + std::to_string(first) + (last > first ? "–" + std::to_string(last) : "");
+}
+
+std::vector<int> GridLayout::ranksInBox(int level, int place) const
+{
+    std::vector<int> places{firstPlaceOfBox(level, place)};
+    for (int i = 0; i <= level; ++i) {
+        const GridLevel& inner = m_levels[static_cast<std::size_t>(i)];
+        const std::size_t before = places.size();
+        for (int child = 1; child < inner.size; ++child)
+            for (std::size_t k = 0; k < before; ++k)
+                places.push_back(places[k] + child * inner.stride);
+    }
+    std::vector<int> ranks;
+    for (const int p : places)
+        if (const int rank = rankOf(p); rank >= 0)
+            ranks.push_back(rank);
+    std::sort(ranks.begin(), ranks.end());
+    return ranks;
+}
+
+AxisSeats GridLayout::seats() const
+{
+    AxisSeats seats;
+    for (std::size_t i = 0; i < m_levels.size(); ++i) {
+        const GridLevel& level = m_levels[i];
+        if (level.size == 1 || (i + 1 < m_levels.size() && m_levels[i + 1].axis == level.axis))
+            continue; // of an axis in two parts the outer one counts
+        seats.push_back({level.axis, level.wrapped()     ? AxisPlace::boxes
+                                     : level.columns > 1 ? AxisPlace::columns
+                                                         : AxisPlace::rows});
+    }
+    return seats;
 }
 
 /// One ruler for each level that runs straight. The outer part of a split axis is read off the inner part's ruler where both run
@@ -322,7 +370,7 @@ void GridLayout::makeRulers()
 {
     for (int l = static_cast<int>(m_levels.size()) - 1; l >= 0; --l) {
         const GridLevel& level = m_levels[static_cast<std::size_t>(l)];
-        if (level.size == 1)
+        if (level.size == 1 || level.titled)
             continue;
         if (level.wrapped()) {
             if (l + 1 == static_cast<int>(m_levels.size()))
@@ -348,8 +396,8 @@ void GridLayout::makeRulers()
         const int width = level.stride / level.axisStride;
         for (int place = 0; place < places; place += inside) {
             const auto first = static_cast<std::size_t>(place), last = static_cast<std::size_t>(place + inside - 1);
-            const int rank = across ? m_rankOfColumn[first] : m_rankOfRow[first];
-            const int coordinate = rank / level.axisStride % level.axisSize;
+            const int anyPlace = across ? m_placeOfColumn[first] : m_placeOfRow[first];
+            const int coordinate = anyPlace / level.axisStride % level.axisSize;
             ruler.labels.push_back({across ? m_x[first] : m_y[first], across ? m_x[last] + m_cellWidth : m_y[last] + m_cellHeight,
                                     coordinate, coordinate + width - 1});
         }

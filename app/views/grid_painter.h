@@ -1,41 +1,28 @@
-// Draws the rank grid: boxes, cells, rulers, the groups of the rank in focus, legend. Reads only; GridView moves things.
+// Draws the rank grid: boxes, cells, rulers, and over them what grid_overlays and grid_caption add. Reads only; GridView moves
+// things.
 #pragma once
 
 #include "app/views/grid_groups.h"
 #include "app/views/grid_layout.h"
+#include "app/views/grid_lens.h"
 #include "app/views/selection.h"
 #include "app/views/theme.h"
 #include "sim/simulation.h"
 
-#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 namespace app {
 
-/// The view's area, divided.
+/// The view's area, divided. Parts that have no room are empty.
 struct GridFrame {
-    Rect caption, plot, legend; ///< plot: rulers and cells
+    Rect lenses;  ///< chips of the lenses and what the colours mean
+    Rect caption; ///< how many ranks, chips of the axes
+    Rect plot;    ///< rulers and cells
+    Rect legend;  ///< about the rank in focus
     explicit GridFrame(Rect area);
 };
-
-/// What a rank of a live run holds, and what it did last.
-struct RankNow {
-    std::int64_t bytes = 0, peakBytes = 0;
-    std::string doing; ///< "F3"; may be empty
-};
-
-/// How full each rank's GPU is at its peak, ready to draw: one byte a cell, by row and column of the layout.
-struct GridHeat {
-    static constexpr std::uint8_t kEmpty = 0, kFull = 250, kOver = 251; ///< 1 … 250: share of the GPU's memory; 251: too much
-    std::vector<std::uint8_t> cells;
-    std::int64_t leastBytes = 0, mostBytes = 0, capacityBytes = 0;
-    bool anyOver = false;
-};
-GridHeat makeHeat(const sim::Simulation&, const GridLayout&);
-/// Of what was measured; full is what the fullest rank ever held.
-GridHeat makeHeat(const std::vector<RankNow>&, const GridLayout&);
 
 /// Layout coordinates to the screen.
 struct GridTransform {
@@ -46,20 +33,48 @@ struct GridTransform {
     Point back(Point screen) const { return {(screen.x - originX) / zoom, (screen.y - originY) / zoom}; }
 };
 
+/// Cells on their way to a new arrangement.
+struct GridMotion {
+    std::vector<Rect> from; ///< [rank] on screen
+    float progress = 1;     ///< 0 … 1, eased
+};
+
 struct GridScene {
     const sim::Simulation& simulation;
     const GridLayout& layout;
-    const GridHeat& heat;
+    const GridReading& reading;
+    const std::vector<std::uint8_t>& tones; ///< of the cells by row and column of the layout
     const Theme& theme;
     const Selection& selection;
     const std::vector<LitGroup>& groups; ///< of the rank in focus
+    const Instants* instants = nullptr;  ///< nullptr: no trace
+    const std::vector<int>& processOf;   ///< [rank] of the trace; empty: no trace
     GridFrame frame;
     Rect cellsArea; ///< what the rulers leave of the plot
     GridTransform transform;
-    const std::vector<RankNow>* now = nullptr; ///< by rank, of a live run; nullptr: as predicted
-    std::int64_t bytesOf(int rank) const;
-};
+    const GridMotion* motion = nullptr; ///< nullptr: everything is in its place
 
-void paintGrid(Canvas&, const GridScene&);
+    /// Whole pixels, where the rank's cell is drawn now.
+    Rect cellRect(int rank) const;
+    std::optional<int> focusRank() const;
+    /// Several selected ranks are lit; one alone lights its groups.
+    bool severalSelected() const { return selection.ranks.size() > 1; }
+    std::string sentenceOf(int rank) const { return reading.sentence(reading.unitOf(simulation, rank)); }
+};
+Rect snapped(Rect);
+
+/// A title or a label of a ruler: pointing at it means all its ranks.
+struct GridTarget {
+    Rect rect;
+    int level = 0;
+    int place = -1;          ///< of a box; -1: a coordinate on the level's axis
+    int first = 0, last = 0; ///< coordinates
+    std::string name;        ///< "node 3", "tp 0"
+};
+using GridTargets = std::vector<GridTarget>;
+std::vector<int> ranksOf(const GridTarget&, const GridLayout&);
+
+/// Everything but the chips. Returns what can be pointed at besides cells.
+GridTargets paintGrid(Canvas&, const GridScene&);
 
 } // namespace app

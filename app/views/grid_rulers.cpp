@@ -25,8 +25,8 @@ struct Style {
 
 class RulerPainter {
 public:
-    RulerPainter(Canvas& canvas, const GridScene& scene, const Ruler& ruler, Rect strip, bool across)
-        : m_canvas(canvas), m_scene(scene), m_ruler(ruler), m_strip(strip), m_across(across)
+    RulerPainter(Canvas& canvas, const GridScene& scene, const Ruler& ruler, Rect strip, bool across, GridTargets& targets)
+        : m_canvas(canvas), m_scene(scene), m_ruler(ruler), m_strip(strip), m_across(across), m_targets(targets)
     {
     }
 
@@ -71,7 +71,7 @@ private:
 
     void labels(const Style& style)
     {
-        const auto rank = m_scene.selection.focusRank();
+        const auto rank = m_scene.focusRank();
         const GridLevel& level = m_scene.layout.levels()[static_cast<std::size_t>(m_ruler.level)];
         for (std::size_t i = 0; i < m_ruler.labels.size(); ++i) {
             const RulerLabel& label = m_ruler.labels[i];
@@ -79,7 +79,7 @@ private:
             const float to = std::min(end(label), m_across ? m_strip.right : m_strip.bottom);
             if (to <= from)
                 continue;
-            const bool lit = rank && *rank < m_scene.layout.ranks() && holds(label, *rank, level);
+            const bool lit = rank && holds(label, *rank, level);
             if (style.step == 1)
                 bracket(from, to, lit);
             const int place = static_cast<int>(i) % m_ruler.groupSize;
@@ -88,14 +88,19 @@ private:
             const bool named = style.names || place == 0;
             const std::string axis = named ? m_ruler.axis + " " : "";
             const std::string text = axis + (style.open ? std::to_string(label.first) + "…" : numberOf(label));
-            write(text, from, to, style.step > 1, lit);
+            if (const Rect written = write(text, from, to, style.step > 1, lit); written.width() > 0)
+                m_targets.push_back({.rect = written,
+                                     .level = m_ruler.level,
+                                     .first = label.first,
+                                     .last = label.last,
+                                     .name = m_ruler.axis + " " + numberOf(label)});
         }
     }
 
     /// Is the rank at this place of the ruler, that is, in the columns or rows the label spans?
     bool holds(const RulerLabel& label, int rank, const GridLevel& level) const
     {
-        const int coordinate = rank / level.axisStride % level.axisSize;
+        const int coordinate = m_scene.layout.coordinate(level, rank);
         const Rect cell = m_scene.layout.cell(rank);
         const float at = m_across ? cell.left : cell.top;
         return coordinate >= label.first && coordinate <= label.last && at >= label.begin && at < label.end;
@@ -112,7 +117,8 @@ private:
             m_canvas.fillRect({m_strip.right - 4, from, m_strip.right - (lit ? 2.0F : 3.0F), to}, color);
     }
 
-    void write(const std::string& text, float from, float to, bool fromStart, bool lit)
+    /// Where it was written; empty if there is no room.
+    Rect write(const std::string& text, float from, float to, bool fromStart, bool lit)
     {
         const Theme& theme = m_scene.theme;
         const Color color = lit ? theme.accent : theme.mutedText;
@@ -123,14 +129,16 @@ private:
             const float x = fromStart ? from : std::floor((from + to) / 2);
             const float textLeft = fromStart ? x : x - width / 2;
             if (width > room || textLeft < m_strip.left || textLeft + width > m_strip.right)
-                return;
+                return {};
             m_canvas.text({x, m_strip.top}, text, color, FontFace::small, fromStart ? Align::left : Align::center);
-        } else {
-            const float y = std::floor((from + to - height) / 2);
-            if (width > m_strip.width() - kMargin || y < m_strip.top || y + height > m_strip.bottom)
-                return;
-            m_canvas.text({m_strip.right - 7, y}, text, color, FontFace::small, Align::right);
+            return {textLeft, m_strip.top, textLeft + width, m_strip.bottom};
         }
+        // A thinned ruler's first number belongs to a row that is lower than itself.
+        const float y = std::max(std::floor((from + to - height) / 2), fromStart ? m_strip.top : -1e9F);
+        if (width > m_strip.width() - kMargin || y < m_strip.top || y + height > m_strip.bottom)
+            return {};
+        m_canvas.text({m_strip.right - 7, y}, text, color, FontFace::small, Align::right);
+        return {m_strip.right - 7 - width, y, m_strip.right - 7, y + height};
     }
 
     /// "tp 0…7" over each run, or over as many as have room.
@@ -163,23 +171,25 @@ private:
     const Ruler& m_ruler;
     Rect m_strip;
     bool m_across;
+    GridTargets& m_targets;
 };
 
 } // namespace
 
-void paintRulers(Canvas& canvas, const GridScene& scene)
+void paintRulers(Canvas& canvas, const GridScene& scene, GridTargets& targets)
 {
     const Rect cells = scene.cellsArea;
     float top = cells.top - GridLayout::kRulerRow * static_cast<float>(scene.layout.across().size());
     if (cells.width() <= 0 || cells.height() <= 0)
         return;
     for (const Ruler& ruler : scene.layout.across()) {
-        RulerPainter(canvas, scene, ruler, {cells.left, top, cells.right, top + GridLayout::kRulerRow}, true).paint();
+        RulerPainter(canvas, scene, ruler, {cells.left, top, cells.right, top + GridLayout::kRulerRow}, true, targets).paint();
         top += GridLayout::kRulerRow;
     }
     float left = cells.left - GridLayout::kRulerColumn * static_cast<float>(scene.layout.down().size());
     for (const Ruler& ruler : scene.layout.down()) {
-        RulerPainter(canvas, scene, ruler, {left, cells.top, left + GridLayout::kRulerColumn, cells.bottom}, false).paint();
+        RulerPainter(canvas, scene, ruler, {left, cells.top, left + GridLayout::kRulerColumn, cells.bottom}, false, targets)
+            .paint();
         left += GridLayout::kRulerColumn;
     }
 }

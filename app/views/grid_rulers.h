@@ -5,6 +5,6 @@
 
 namespace app {
 
-void paintRulers(Canvas&, const GridScene&);
+void paintRulers(Canvas&, const GridScene&, GridTargets&);
 
 } // namespace app

@@ -1,6 +1,11 @@
 #include "app/views/grid_view.h"
 
+#include "app/views/grid_caption.h"
+#include "app/views/grid_controls.h"
+#include "app/views/grid_model.h"
+#include "app/views/grid_motion.h"
 #include "app/views/grid_painter.h"
+#include "app/views/grid_selecting.h"
 #include "app/views/labels.h"
 
 #include <algorithm>
@@ -9,13 +14,11 @@
 namespace app {
 namespace {
 
-constexpr float kLargestCell = 200; ///< pixels a cell can be zoomed to
 constexpr float kZoomStep = 1.25F;  ///< a notch or key press
 constexpr float kScrollPixels = 60; ///< a notch
 constexpr float kPanShare = 0.12F;  ///< of the view, a key press
-constexpr float kFastPresses = 4;   ///< Shift
-constexpr float kFramedCells = 8;   ///< cells across the view after focusing a rank
-constexpr float kEdge = 5;          ///< room around all cells, for outlines
+constexpr int kFastPresses = 4;     ///< Shift
+constexpr float kDragPixels = 4;    ///< less is a click
 
 } // namespace
 
@@ -23,202 +26,203 @@ struct GridView::Data {
     Selection& selection;
     Theme theme;
     std::string hint = "Open a scenario, or choose one in the gallery.";
-    std::shared_ptr<const sim::Simulation> simulation;
+    GridModel model;
+    GridCamera camera;
 
-    std::vector<RankNow> now; ///< of a live run: as many as ranks, or none
+    // As drawn last: what can be pointed at besides cells.
+    GridControls controls;
+    GridTargets targets;
 
-    GridLayout layout;
-    GridHeat heat;
-    Rect laidOutFor{};
-    bool stale = true;
-
-    float zoom = 1, scrollX = 0, scrollY = 0; ///< scroll: screen pixels of the picture left of and above the view
     Point pointerAt{};
     bool pointerInside = false;
-    std::optional<Point> grabbed; ///< where a drag was last
-    bool framed = false;          ///< the last F framed the selection: the next one shows all
+    std::optional<Point> grabbed;    ///< where a drag of the picture was last
+    std::optional<GridChip> pressed; ///< chip of an axis
+    Point pressedAt{};
+    bool dragging = false; ///< the pressed chip
 
-    std::optional<int> groupsOf;
-    std::vector<LitGroup> groups;
+    GridMover mover;
 
     Data(Selection& s, const Theme& t) : selection(s), theme(t) {}
 
-    /// Lays out again where the area or the simulation has changed.
+    bool hasStep() const { return model.simulation() != nullptr; }
+
     void prepare(Rect area)
     {
-        if (!simulation || (!stale && area == laidOutFor))
+        if (hasStep())
+            model.layOut(area, camera);
+    }
+
+    int rankUnder(Point at) const { return hasStep() ? camera.rankUnder(at) : -1; }
+    const GridChip* chipUnder(Point at) const { return controls.at(at); }
+    const GridTarget* targetUnder(Point at) const
+    {
+        const auto found =
+            std::find_if(targets.begin(), targets.end(), [at](const GridTarget& t) { return t.rect.contains(at); });
+        return found == targets.end() ? nullptr : &*found;
+    }
+
+    std::optional<int> existing(std::optional<int> rank) const
+    {
+        return rank && *rank >= 0 && *rank < model.ranks() ? rank : std::nullopt;
+    }
+    /// Of several selected ranks the lead's groups would drown them.
+    std::optional<int> litRank() const
+    {
+        return existing(selection.ranks.size() > 1 ? selection.hoveredRank : selection.focusRank());
+    }
+
+    /// Cells travel from where they are now.
+    void arrange(GridArrangement arrangement)
+    {
+        if (arrangement == model.arrangement())
             return;
-        const GridFrame frame(area);
-        const bool packed = simulation->scenario().layout.placement == sim::PlacementRule::packed;
-        const int perNode = packed ? simulation->scenario().cluster.gpusPerNode : 0;
-        layout = GridLayout(simulation->mesh(), perNode, frame.plot.width() - 2 * kEdge, frame.plot.height() - 2 * kEdge);
-        warm();
-        laidOutFor = area;
-        stale = false;
-        clampView();
+        const GridLayout& layout = model.layout();
+        mover.stop();
+        if (hasStep() && layout.ranks() == model.ranks() && layout.columns() > 0)
+            mover.start(layout, camera.transform());
+        camera.fit();
+        model.setArrangement(std::move(arrangement));
     }
 
-    bool isLive() const { return simulation && now.size() == static_cast<std::size_t>(simulation->mesh().worldSize()); }
-    void warm() { heat = isLive() ? makeHeat(now, layout) : makeHeat(*simulation, layout); }
+    void seatAxes(AxisSeats seats) { arrange({.physical = false, .seats = std::move(seats)}); }
 
-    float pictureWidth() const { return layout.width() * zoom + 2 * kEdge; }
-    float pictureHeight() const { return layout.height() * zoom + 2 * kEdge; }
-
-    /// What the rulers leave of the plot. Rulers and cells keep together: in the middle of a wide area, near the top of a high
-    /// one.
-    Rect cellsArea() const
+    bool hover(int rank)
     {
-        Rect cells = GridFrame(laidOutFor).plot;
-        cells.left += GridLayout::kRulerColumn * static_cast<float>(layout.down().size());
-        cells.top += GridLayout::kRulerRow * static_cast<float>(layout.across().size());
-        constexpr float kMostAbove = 24;
-        cells.left += std::floor(std::max(0.0F, cells.width() - pictureWidth()) / 2);
-        cells.top += std::min(kMostAbove, std::floor(std::max(0.0F, cells.height() - pictureHeight()) / 2));
-        return cells;
-    }
-
-    float largestZoom() const
-    {
-        return std::max(1.0F, kLargestCell / std::max(0.01F, std::min(layout.cellWidth(), layout.cellHeight())));
-    }
-
-    void clampView()
-    {
-        const Rect cells = cellsArea();
-        zoom = std::clamp(zoom, 1.0F, largestZoom());
-        scrollX = std::clamp(scrollX, 0.0F, std::max(0.0F, pictureWidth() - cells.width()));
-        scrollY = std::clamp(scrollY, 0.0F, std::max(0.0F, pictureHeight() - cells.height()));
-    }
-
-    GridTransform transform() const
-    {
-        const Rect cells = cellsArea();
-        return {std::floor(cells.left + kEdge - scrollX), std::floor(cells.top + kEdge - scrollY), zoom};
-    }
-
-    bool zoomAt(Point at, float factor)
-    {
-        const Point under = transform().back(at);
-        const float before = zoom;
-        zoom = std::clamp(zoom * factor, 1.0F, largestZoom());
-        const Rect cells = cellsArea();
-        scrollX = under.x * zoom - (at.x - cells.left - kEdge);
-        scrollY = under.y * zoom - (at.y - cells.top - kEdge);
-        clampView();
-        framed = false;
-        return zoom != before;
-    }
-
-    bool scrollBy(float x, float y)
-    {
-        const float beforeX = scrollX, beforeY = scrollY;
-        scrollX += x;
-        scrollY += y;
-        clampView();
-        framed = false;
-        return scrollX != beforeX || scrollY != beforeY;
-    }
-
-    bool fit()
-    {
-        const bool changed = zoom != 1 || scrollX != 0 || scrollY != 0;
-        zoom = 1;
-        scrollX = scrollY = 0;
-        framed = false;
+        const std::optional<int> now = rank >= 0 ? std::optional(rank) : std::nullopt;
+        const bool changed = selection.hoveredRank != now;
+        selection.hoveredRank = now;
         return changed;
     }
 
-    int rankUnder(Point at) const { return simulation && cellsArea().contains(at) ? layout.rankAt(transform().back(at)) : -1; }
-
-    /// Brings a rank into view, in the middle if it was outside.
-    void reveal(int rank)
+    /// Brings the selected rank into view if it is another one.
+    bool revealed(bool changed)
     {
-        const Rect cell = transform().rect(layout.cell(rank)), area = cellsArea();
-        if (cell.left >= area.left && cell.right <= area.right && cell.top >= area.top && cell.bottom <= area.bottom)
-            return;
-        centre(rank);
+        if (changed && selection.selectedRank)
+            camera.reveal(*selection.selectedRank);
+        return changed;
     }
 
-    void centre(int rank)
+    bool setLens(int lens)
     {
-        const Rect cell = layout.cell(rank), area = cellsArea();
-        scrollX = (cell.left + cell.right) / 2 * zoom + kEdge - area.width() / 2;
-        scrollY = (cell.top + cell.bottom) / 2 * zoom + kEdge - area.height() / 2;
-        clampView();
+        const auto wanted = static_cast<GridLens>((lens + kGridLensCount) % kGridLensCount);
+        const bool changed = wanted != model.lens();
+        model.setLens(wanted);
+        return changed;
     }
 
-    bool focusSelection()
+    bool clicked(const GridChip& chip, bool shift)
     {
-        const auto rank = selection.focusRank();
-        if (!rank || framed || *rank >= layout.ranks())
-            return fit();
-        const Rect area = cellsArea();
-        zoom = std::clamp(area.width() / (kFramedCells * std::max(layout.cellWidth(), 0.01F)), 1.0F, largestZoom());
-        centre(*rank);
-        framed = true;
+        switch (chip.kind) {
+        case GridChip::Kind::lens:
+            return setLens(chip.index);
+        case GridChip::Kind::nextLens:
+            return setLens(chip.index + (shift ? -1 : 1));
+        case GridChip::Kind::arrangement:
+            arrange({.physical = chip.index == 1, .seats = model.arrangement().seats});
+            return true;
+        case GridChip::Kind::automatic:
+            seatAxes({});
+            return true;
+        case GridChip::Kind::axis: {
+            const AxisSeats seats = model.choices().seats;
+            const std::string& axis = seats[static_cast<std::size_t>(chip.index)].axis;
+            seatAxes(shift ? oneOutwards(seats, axis) : inNextPlace(seats, axis));
+            return true;
+        }
+        }
+        return false;
+    }
+
+    std::string draggedAxis() const
+    {
+        return dragging && pressed ? model.choices().seats[static_cast<std::size_t>(pressed->index)].axis : std::string();
+    }
+    std::optional<GridControls::Drop> drop() const
+    {
+        return dragging ? controls.dropAt(pointerAt, model.choices().seats, draggedAxis()) : std::nullopt;
+    }
+
+    bool press(const PointerEvent& event)
+    {
+        if (event.button != PointerButton::left) {
+            grabbed = event.at;
+            return false;
+        }
+        if (const GridChip* chip = chipUnder(event.at)) {
+            if (chip->kind != GridChip::Kind::axis)
+                return clicked(*chip, event.shift);
+            pressed = *chip;
+            pressedAt = event.at;
+            return false;
+        }
+        if (const GridTarget* target = targetUnder(event.at)) {
+            std::vector<int> ranks = ranksOf(*target, model.layout());
+            const int lead = ranks.empty() ? 0 : ranks.front();
+            return selectAll(selection, std::move(ranks), lead);
+        }
+        const int rank = rankUnder(event.at);
+        if (event.control && rank >= 0) {
+            selection.toggleRank(rank);
+            return true;
+        }
+        return event.control ? false : selectOne(selection, rank >= 0 ? std::optional(rank) : std::nullopt);
+    }
+
+    bool release(const PointerEvent& event)
+    {
+        grabbed.reset();
+        if (!pressed)
+            return false;
+        const std::optional<GridControls::Drop> target = drop();
+        const std::string axis = draggedAxis();
+        const GridChip chip = *pressed;
+        const bool wasDrag = dragging;
+        pressed.reset();
+        dragging = false;
+        if (!wasDrag)
+            return clicked(chip, event.shift);
+        if (target)
+            seatAxes(movedTo(model.choices().seats, axis, target->place, target->inside));
         return true;
     }
 
-    bool select(std::optional<int> rank)
+    bool move(const PointerEvent& event)
     {
-        const bool changed = selection.selectedRank != rank;
-        selection.selectRank(rank);
-        return changed;
-    }
-
-    bool hover(std::optional<int> rank)
-    {
-        const bool changed = selection.hoveredRank != rank;
-        selection.hoveredRank = rank;
-        return changed;
-    }
-
-    bool step(int by)
-    {
-        const int last = layout.ranks() - 1;
-        const int from = selection.selectedRank.value_or(by > 0 ? -1 : last + 1);
-        const int rank = std::clamp(from + by, 0, last);
-        const bool changed = select(rank);
-        reveal(rank);
-        return changed;
-    }
-
-    const std::vector<LitGroup>& litNow()
-    {
-        const auto rank = selection.focusRank();
-        const std::optional<int> lit = rank && *rank >= 0 && *rank < layout.ranks() ? rank : std::nullopt;
-        if (lit != groupsOf) {
-            groups = lit ? litGroups(simulation->mesh(), *lit) : std::vector<LitGroup>{};
-            groupsOf = lit;
+        if (pressed) {
+            dragging = dragging || std::max(std::abs(event.at.x - pressedAt.x), std::abs(event.at.y - pressedAt.y)) > kDragPixels;
+            return dragging;
         }
-        return groups;
+        bool changed = false;
+        if (grabbed) {
+            changed = camera.scrollBy(grabbed->x - event.at.x, grabbed->y - event.at.y);
+            grabbed = event.at;
+        }
+        return hover(rankUnder(event.at)) || changed;
     }
 };
 
 GridView::GridView(Selection& selection, const Theme& theme) : m_data(std::make_unique<Data>(selection, theme)) {}
 GridView::~GridView() = default;
 
-void GridView::setStep(SimulationPtr simulation, TracePtr)
+void GridView::setStep(SimulationPtr simulation, TracePtr trace)
 {
     Data& d = *m_data;
-    const bool sameShape = d.simulation && simulation && d.simulation->scenario().layout == simulation->scenario().layout &&
-                           d.simulation->scenario().cluster.gpusPerNode == simulation->scenario().cluster.gpusPerNode;
-    d.simulation = std::move(simulation);
-    d.stale = true;
-    d.groupsOf.reset();
-    d.groups.clear();
-    if (!sameShape)
-        d.fit();
-    const int ranks = d.simulation ? d.simulation->mesh().worldSize() : 0;
-    d.selection.keepBelow(ranks);
+    const SimulationPtr& before = d.model.simulation();
+    const bool sameShape = before && simulation && before->scenario().layout == simulation->scenario().layout &&
+                           before->scenario().cluster.gpusPerNode == simulation->scenario().cluster.gpusPerNode;
+    d.model.setStep(std::move(simulation), std::move(trace));
+    d.controls = {};
+    d.targets.clear();
+    if (!sameShape) {
+        d.camera.fit();
+        d.mover.stop();
+    }
+    d.selection.keepBelow(d.model.ranks());
 }
 
 void GridView::setNow(std::vector<RankNow> now)
 {
-    Data& d = *m_data;
-    d.now = std::move(now);
-    if (d.simulation && !d.stale)
-        d.warm();
+    m_data->model.setNow(std::move(now));
 }
 
 void GridView::setTheme(const Theme& theme)
@@ -231,65 +235,99 @@ void GridView::setHint(std::string hint)
     m_data->hint = std::move(hint);
 }
 
+void GridView::setLens(GridLens lens)
+{
+    m_data->model.setLens(lens);
+}
+
+GridLens GridView::lens() const
+{
+    return m_data->model.lens();
+}
+
+void GridView::setArrangement(GridArrangement arrangement)
+{
+    m_data->arrange(std::move(arrangement));
+}
+
+const GridArrangement& GridView::arrangement() const
+{
+    return m_data->model.arrangement();
+}
+
+void GridView::setAnimated(bool animated)
+{
+    m_data->mover.setAnimated(animated);
+}
+
+void GridView::setClock(std::function<double()> clock)
+{
+    m_data->mover.setClock(std::move(clock));
+}
+
 std::string GridView::title() const
 {
     return "Rank grid";
 }
 
+bool GridView::animating() const
+{
+    return m_data->mover.moving();
+}
+
 void GridView::draw(Canvas& canvas)
 {
     Data& d = *m_data;
-    if (!d.simulation) {
+    if (!d.hasStep()) {
         drawEmpty(canvas, d.theme, "No ranks yet", d.hint);
         return;
     }
     d.prepare(canvas.area());
-    paintGrid(canvas, {*d.simulation, d.layout, d.heat, d.theme, d.selection, d.litNow(), GridFrame(canvas.area()), d.cellsArea(),
-                       d.transform(), d.isLive() ? &d.now : nullptr});
+    d.model.read(d.selection);
+    const GridFrame frame(canvas.area());
+    d.targets = paintGrid(canvas, {*d.model.simulation(), d.model.layout(), d.model.reading(), d.model.tones(), d.theme,
+                                   d.selection, d.model.groupsOf(d.litRank()), d.model.instants(), d.model.processOf(), frame,
+                                   d.camera.cellsArea(), d.camera.transform(), d.mover.advance(d.model.ranks())});
+    const GridChip* hovered = d.pointerInside ? d.chipUnder(d.pointerAt) : nullptr;
+    d.controls = paintControls(canvas, frame, d.theme, *d.model.simulation(), d.model.choices(),
+                               {hovered, d.draggedAxis(), d.pointerAt, d.drop()});
 }
 
 bool GridView::pointer(const PointerEvent& event, Rect area)
 {
     Data& d = *m_data;
-    if (!d.simulation)
+    if (!d.hasStep())
         return false;
     d.prepare(area);
+    const GridChip* before = d.pointerInside ? d.chipUnder(d.pointerAt) : nullptr;
     d.pointerAt = event.at;
     d.pointerInside = event.kind != PointerEvent::Kind::leave;
-    const int under = d.rankUnder(event.at);
-    const std::optional<int> rank = under >= 0 ? std::optional(under) : std::nullopt;
+    const bool overAnother = before != (d.pointerInside ? d.chipUnder(event.at) : nullptr);
     switch (event.kind) {
     case PointerEvent::Kind::leave:
         d.grabbed.reset();
-        return d.hover(std::nullopt);
-    case PointerEvent::Kind::move: {
-        bool changed = false;
-        if (d.grabbed) {
-            changed = d.scrollBy(d.grabbed->x - event.at.x, d.grabbed->y - event.at.y);
-            d.grabbed = event.at;
-        }
-        return d.hover(rank) || changed;
-    }
+        return d.hover(-1) || overAnother;
+    case PointerEvent::Kind::move:
+        return d.move(event) || overAnother;
     case PointerEvent::Kind::press:
-        if (event.button == PointerButton::left)
-            return d.select(rank);
-        d.grabbed = event.at;
-        return false;
+        return d.press(event);
     case PointerEvent::Kind::release:
-        d.grabbed.reset();
-        return false;
-    case PointerEvent::Kind::doubleClick:
-        return rank && d.select(rank) ? d.focusSelection() || true : d.focusSelection();
+        return d.release(event);
+    case PointerEvent::Kind::doubleClick: {
+        const int rank = d.rankUnder(event.at);
+        if (rank < 0) // on a chip the second click counts as another one
+            return d.chipUnder(event.at) != nullptr ? d.press(event) : d.camera.fit();
+        return selectAll(d.selection, d.model.layout().ranksInBox(0, d.model.layout().placeOf(rank)), rank);
+    }
     case PointerEvent::Kind::wheel: {
         bool changed = false;
         if (event.control)
-            changed = d.zoomAt(event.at, std::pow(kZoomStep, event.wheelY));
+            changed = d.camera.zoomAt(event.at, std::pow(kZoomStep, event.wheelY));
         else if (event.shift)
-            changed = d.scrollBy(-(event.wheelX + event.wheelY) * kScrollPixels, 0);
+            changed = d.camera.scrollBy(-(event.wheelX + event.wheelY) * kScrollPixels, 0);
         else
-            changed = d.scrollBy(-event.wheelX * kScrollPixels, -event.wheelY * kScrollPixels);
-        const int now = d.rankUnder(event.at);
-        return d.hover(now >= 0 ? std::optional(now) : std::nullopt) || changed;
+            changed = d.camera.scrollBy(-event.wheelX * kScrollPixels, -event.wheelY * kScrollPixels);
+        return d.hover(d.rankUnder(event.at)) || changed;
     }
     }
     return false;
@@ -298,81 +336,98 @@ bool GridView::pointer(const PointerEvent& event, Rect area)
 bool GridView::command(ViewCommand command, bool fast, Rect area)
 {
     Data& d = *m_data;
-    if (!d.simulation)
+    if (!d.hasStep())
         return false;
     d.prepare(area);
-    const Rect cells = d.cellsArea();
+    const Rect cells = d.camera.cellsArea();
     const Point centre{(cells.left + cells.right) / 2, (cells.top + cells.bottom) / 2};
     const Point at = d.pointerInside && cells.contains(d.pointerAt) ? d.pointerAt : centre;
-    const float presses = fast ? kFastPresses : 1;
-    const float panX = cells.width() * kPanShare * presses, panY = cells.height() * kPanShare * presses;
+    const int presses = fast ? kFastPresses : 1;
+    const float panX = cells.width() * kPanShare * static_cast<float>(presses),
+                panY = cells.height() * kPanShare * static_cast<float>(presses);
     switch (command) {
     case ViewCommand::zoomIn:
-        return d.zoomAt(at, std::pow(kZoomStep, presses));
+        return d.camera.zoomAt(at, std::pow(kZoomStep, static_cast<float>(presses)));
     case ViewCommand::zoomOut:
-        return d.zoomAt(at, std::pow(kZoomStep, -presses));
+        return d.camera.zoomAt(at, std::pow(kZoomStep, -static_cast<float>(presses)));
     case ViewCommand::panLeft:
-        return d.scrollBy(-panX, 0);
+        return d.camera.scrollBy(-panX, 0);
     case ViewCommand::panRight:
-        return d.scrollBy(panX, 0);
+        return d.camera.scrollBy(panX, 0);
     case ViewCommand::panUp:
-        return d.scrollBy(0, -panY);
+        return d.camera.scrollBy(0, -panY);
     case ViewCommand::panDown:
-        return d.scrollBy(0, panY);
+        return d.camera.scrollBy(0, panY);
     case ViewCommand::focusSelection:
-        return d.focusSelection();
+        return d.camera.focus(d.selection.focusRank());
     case ViewCommand::fitAll:
-        return d.fit();
+        return d.camera.fit();
     case ViewCommand::next:
-        return d.step(fast ? static_cast<int>(kFastPresses) : 1);
+        return d.revealed(selectNext(d.selection, d.model.ranks(), presses));
     case ViewCommand::previous:
-        return d.step(fast ? -static_cast<int>(kFastPresses) : -1);
+        return d.revealed(selectNext(d.selection, d.model.ranks(), -presses));
+    case ViewCommand::stepLeft:
+        return d.revealed(selectBeside(d.selection, d.model.layout(), -1, 0, presses));
+    case ViewCommand::stepRight:
+        return d.revealed(selectBeside(d.selection, d.model.layout(), 1, 0, presses));
+    case ViewCommand::stepUp:
+        return d.revealed(selectBeside(d.selection, d.model.layout(), 0, -1, presses));
+    case ViewCommand::stepDown:
+        return d.revealed(selectBeside(d.selection, d.model.layout(), 0, 1, presses));
     case ViewCommand::mark:
-        return d.selection.hoveredRank && d.select(d.selection.hoveredRank);
-    case ViewCommand::moveEarlier:
-    case ViewCommand::moveLater:
-        return false;
+        return d.selection.hoveredRank && selectOne(d.selection, d.selection.hoveredRank);
     case ViewCommand::clear:
-        return d.select(std::nullopt);
+        return selectOne(d.selection, std::nullopt);
+    case ViewCommand::lensGroups:
+    case ViewCommand::lensMemory:
+    case ViewCommand::lensBusy:
+    case ViewCommand::lensSent:
+    case ViewCommand::lensWaiting:
+    case ViewCommand::lensStraggler:
+    case ViewCommand::lensNow:
+        return d.setLens(static_cast<int>(command) - static_cast<int>(ViewCommand::lensGroups));
+    case ViewCommand::switchArrangement:
+        d.arrange({.physical = !d.model.arrangement().physical, .seats = d.model.arrangement().seats});
+        return true;
+    case ViewCommand::selectTpGroup:
+        return selectGroup(d.selection, d.model.simulation()->mesh(), sim::GroupKind::tp);
+    case ViewCommand::selectCpGroup:
+        return selectGroup(d.selection, d.model.simulation()->mesh(), sim::GroupKind::cp);
+    case ViewCommand::selectPpGroup:
+        return selectGroup(d.selection, d.model.simulation()->mesh(), sim::GroupKind::pp);
+    case ViewCommand::selectDpGroup:
+        return selectGroup(d.selection, d.model.simulation()->mesh(), sim::GroupKind::dp);
+    case ViewCommand::selectEpGroup:
+        return selectGroup(d.selection, d.model.simulation()->mesh(), sim::GroupKind::ep);
+    default: // other views'
+        return false;
     }
-    return false;
 }
 
 CursorShape GridView::cursor() const
 {
     const Data& d = *m_data;
-    if (d.grabbed)
+    if (d.grabbed || d.dragging)
         return CursorShape::grab;
-    return d.pointerInside && d.rankUnder(d.pointerAt) >= 0 ? CursorShape::pointingHand : CursorShape::arrow;
+    const bool clickable = d.pointerInside && (d.chipUnder(d.pointerAt) != nullptr || d.targetUnder(d.pointerAt) != nullptr ||
+                                               d.rankUnder(d.pointerAt) >= 0);
+    return clickable ? CursorShape::pointingHand : CursorShape::arrow;
 }
 
 std::string GridView::tooltip() const
 {
     const Data& d = *m_data;
-    if (!d.simulation || !d.pointerInside || d.grabbed)
+    if (!d.hasStep() || !d.pointerInside || d.grabbed || d.dragging)
         return {};
+    if (const GridChip* chip = d.chipUnder(d.pointerAt))
+        return chip->tip;
+    if (const GridTarget* target = d.targetUnder(d.pointerAt))
+        return target->name + "\n" + countText(static_cast<std::int64_t>(ranksOf(*target, d.model.layout()).size())) +
+               " ranks; click: select them";
     const int rank = d.rankUnder(d.pointerAt);
     if (rank < 0)
         return {};
-    const sim::Simulation& simulation = *d.simulation;
-    std::string text = "rank " + countText(rank) + "\n" + coordinatesText(simulation.mesh(), rank);
-    const std::vector<int> stages = simulation.schedule().stagesOfRank(simulation.mesh().coordinates(rank).pp);
-    if (simulation.schedule().stages() > 1) {
-        text += stages.size() == 1 ? "\nstage " : "\nstages ";
-        for (std::size_t i = 0; i < stages.size(); ++i)
-            text += (i == 0 ? "" : ", ") + std::to_string(stages[i]);
-        text += " of " + std::to_string(simulation.schedule().stages());
-    }
-    text += "\nnode " + countText(simulation.placement().node(rank)) + ", GPU " +
-            std::to_string(simulation.placement().gpuOfNode(rank));
-    if (d.isLive()) {
-        const RankNow& now = d.now[static_cast<std::size_t>(rank)];
-        return text + "\n" + bytesText(static_cast<double>(now.bytes)) + " now, at most " +
-               bytesText(static_cast<double>(now.peakBytes)) + (now.doing.empty() ? "" : "\nlast action " + now.doing);
-    }
-    const auto bytes = static_cast<double>(simulation.memoryOfClass(simulation.classOf(rank)).total());
-    text += "\n" + bytesText(bytes) + " of " + bytesText(static_cast<double>(d.heat.capacityBytes)) + " at peak";
-    return text;
+    return rankTip(*d.model.simulation(), d.model.reading(), d.model.live(), rank);
 }
 
 } // namespace app

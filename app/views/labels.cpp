@@ -51,7 +51,7 @@ std::string durationText(double nanoseconds)
 
 std::string bytesText(double bytes)
 {
-    constexpr std::array<const char*, 5> kUnits{"B", "KiB", "MiB", "GiB", "TiB"};
+    constexpr std::array<const char*, 6> kUnits{"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
     std::size_t unit = 0;
     while (std::abs(bytes) >= 999.5 && unit + 1 < kUnits.size()) {
         bytes /= 1024;

@@ -310,13 +310,11 @@ bool MemoryView::command(ViewCommand command, bool fast, Rect area)
         return d.step(-static_cast<int>(presses), frame);
     case ViewCommand::mark:
         return d.selection.hoveredRank && d.select(d.model->rowOfRank(*d.selection.hoveredRank));
-    case ViewCommand::moveEarlier:
-    case ViewCommand::moveLater:
-        return false;
     case ViewCommand::clear:
         return d.clear();
+    default: // other views'
+        return false;
     }
-    return false;
 }
 
 CursorShape MemoryView::cursor() const

@@ -561,11 +561,9 @@ bool OrderEditorView::command(ViewCommand command, bool fast, Rect area)
         return d.moveSelected(true);
     case ViewCommand::clear:
         return std::exchange(d.selected, std::nullopt).has_value();
-    case ViewCommand::focusSelection:
-    case ViewCommand::mark:
+    default: // other views'
         return false;
     }
-    return false;
 }
 
 CursorShape OrderEditorView::cursor() const

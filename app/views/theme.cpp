@@ -3,7 +3,6 @@
 #include "app/views/color.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace app {
 namespace {
@@ -44,19 +43,24 @@ Theme baseTheme()
     return theme;
 }
 
+Color rampAt(const std::array<Color, 9>& ramp, double share)
+{
+    const auto last = static_cast<double>(ramp.size() - 1);
+    const double place = std::clamp(share, 0.0, 1.0) * last;
+    const auto below = static_cast<std::size_t>(std::min(place, last - 1));
+    return mix(ramp[below], ramp[below + 1], static_cast<float>(place - static_cast<double>(below)));
+}
+
 } // namespace
 
 Color Theme::heatAt(double share) const
 {
-    const auto last = static_cast<double>(heat.size() - 1);
-    const double place = std::clamp(share, 0.0, 1.0) * last;
-    const auto below = static_cast<std::size_t>(std::min(place, last - 1));
-    return mix(heat[below], heat[below + 1], static_cast<float>(place - static_cast<double>(below)));
+    return rampAt(heat, share);
 }
 
-Color Theme::divergingAt(double share) const
+Color Theme::deviationAt(double share) const
 {
-    return mix(canvas, share < 0 ? earlier : later, static_cast<float>(std::min(std::abs(share), 1.0)));
+    return rampAt(deviation, (share + 1) / 2);
 }
 
 const Theme& lightTheme()
@@ -66,6 +70,9 @@ const Theme& lightTheme()
         t.name = "light";
         t.heat = {Color::rgb(0xD8E5E9), Color::rgb(0xC2D5DB), Color::rgb(0xADC7CF), Color::rgb(0x8FB2BD), Color::rgb(0x719CAA),
                   Color::rgb(0x558696), Color::rgb(0x3C6F81), Color::rgb(0x25586A), Color::rgb(0x0F4153)};
+        t.deviation = {Color::rgb(0x2B6CA3), Color::rgb(0x6496BE), Color::rgb(0x9CBDD8),
+                       Color::rgb(0xC9DBEA), Color::rgb(0xE6EAEE), Color::rgb(0xF0D3B4),
+                       Color::rgb(0xE8B98B), Color::rgb(0xD79150), Color::rgb(0xB9661A)};
         t.window = Color::rgb(0xECEEF2);
         t.panel = Color::rgb(0xF7F8FA);
         t.canvas = Color::rgb(0xFFFFFF);
@@ -77,8 +84,6 @@ const Theme& lightTheme()
         t.hover = Color::rgb(0x16191F, 0.06F);
         t.warning = Color::rgb(0x8F5400);
         t.error = Color::rgb(0xB3261E);
-        t.earlier = Color::rgb(0x2F74B5);
-        t.later = Color::rgb(0xB8432F);
         return t;
     }();
     return theme;
@@ -93,6 +98,9 @@ const Theme& darkTheme()
         t.opClass[static_cast<std::size_t>(sim::OpClass::epComm)] = Color::rgb(0xB5457F); // wine would drown
         t.heat = {Color::rgb(0x1C2F37), Color::rgb(0x234049), Color::rgb(0x28505D), Color::rgb(0x336777), Color::rgb(0x417F92),
                   Color::rgb(0x5697A9), Color::rgb(0x74AFBF), Color::rgb(0x9BC8D3), Color::rgb(0xC8E2E8)};
+        t.deviation = {Color::rgb(0x7DBCF0), Color::rgb(0x548FBF), Color::rgb(0x38658B),
+                       Color::rgb(0x27435C), Color::rgb(0x262B32), Color::rgb(0x4C3825),
+                       Color::rgb(0x7D5527), Color::rgb(0xB2772C), Color::rgb(0xE8A045)};
         t.window = Color::rgb(0x14171C);
         t.panel = Color::rgb(0x1A1E24);
         t.canvas = Color::rgb(0x111419);
@@ -104,8 +112,6 @@ const Theme& darkTheme()
         t.hover = Color::rgb(0xE8EBF0, 0.08F);
         t.warning = Color::rgb(0xF0B429);
         t.error = Color::rgb(0xFF8A75);
-        t.earlier = Color::rgb(0x6AB0E6);
-        t.later = Color::rgb(0xF0805F);
         return t;
     }();
     return theme;

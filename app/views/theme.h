@@ -18,14 +18,14 @@ struct Theme {
     Color parameters, gradients, optimizer, activations, buffers; ///< memory
     std::array<Color, 9> heat; ///< little to much: ever further from the canvas, by lightness alone
 
-    Color earlier, later; ///< ends of the diverging ramp: less and more than something else; its middle is the canvas
+    std::array<Color, 9> deviation; ///< less than the mean, the mean, more: blue, pale, orange; lightness tells the amount
 
     Color fill(sim::OpClass c) const { return opClass[static_cast<std::size_t>(c)]; }
     Color label(sim::OpClass c) const { return opClassText[static_cast<std::size_t>(c)]; }
     /// Of the ramp, share 0 to 1; beyond is cut.
     Color heatAt(double share) const;
-    /// Of the diverging ramp, −1 earlier or less to 1 later or more; beyond is cut.
-    Color divergingAt(double share) const;
+    /// Of the other ramp, -1 to 1.
+    Color deviationAt(double share) const;
 };
 
 const Theme& lightTheme();

@@ -589,13 +589,11 @@ bool TimelineView::command(ViewCommand command, bool fast, Rect area)
         return d.step(fast ? -static_cast<std::ptrdiff_t>(kFastPresses) : -1);
     case ViewCommand::mark:
         return d.mark();
-    case ViewCommand::moveEarlier:
-    case ViewCommand::moveLater:
-        return false;
     case ViewCommand::clear:
         return d.clear();
+    default: // other views'
+        return false;
     }
-    return false;
 }
 
 CursorShape TimelineView::cursor() const

@@ -9,27 +9,36 @@
 
 namespace app {
 
-/// Where the diagram was drawn last.
+/// Where the diagram is drawn, and what the pointer meets.
 struct TrafficDiagramFrame {
-    struct Link {
+    struct Strand { ///< one purpose of a link
         TrafficPair pair;
-        std::vector<Point> curve;
+        sim::TrafficPurpose purpose = sim::TrafficPurpose::tp;
+        std::int64_t bytes = 0;
+        std::vector<Point> curve; ///< from the sender to the receiver
     };
     struct Gpu {
-        int rank = 0;
+        int rank = 0, part = 0;
         Rect rect;
     };
-    std::vector<Rect> boxes; ///< [part]
-    std::vector<Gpu> gpus;   ///< where they are drawn one by one
-    std::vector<Link> links;
-    Rect details;
-    TrafficLevel level = TrafficLevel::nodes;
-    int mostParts = 0; ///< as asked of the model
+    TrafficLevel level = TrafficLevel::nodes; ///< nodes, or ranks where there is one node alone
+    int mostParts = 0;                        ///< as asked of the model
+    Rect caption, details;                    ///< no width where there is no room
+    Rect drawn;                               ///< all boxes and arcs
+    std::vector<Rect> boxes;                  ///< [part]
+    std::vector<Gpu> gpus;                    ///< where each is large enough to be pointed at; by box, then by place
+    int gpuRows = 1;                          ///< in a box; one: columns are rails
+    std::vector<Strand> strands;              ///< largest first
+    std::size_t hiddenStrands = 0;            ///< too many to be drawn
+    float titleHeight = 0;                    ///< of a box; none where its name stands beside its GPUs
+
     std::optional<int> partAt(Point) const;
     std::optional<int> rankAt(Point) const;
     std::optional<TrafficPair> pairAt(Point) const;
+    const Gpu* gpuOf(int rank) const;
 };
 
-TrafficDiagramFrame paintTrafficDiagram(Canvas&, const TrafficScene&, Rect);
+TrafficDiagramFrame layOutTrafficDiagram(Canvas&, const TrafficScene&, Rect);
+void paintTrafficDiagram(Canvas&, const TrafficScene&, const TrafficDiagramFrame&);
 
 } // namespace app

@@ -146,7 +146,7 @@ void Painter::strip(Rect area)
     };
     std::vector<Item> items;
     float width = 0;
-    for (int detail = 3; detail >= 0; --detail) { // how much is said of each
+    for (int detail = 4; detail >= 0; --detail) { // how much is said of each
         items.clear();
         width = -kSpace;
         for (const sim::TrafficPurpose purpose : purposes) {
@@ -155,7 +155,8 @@ void Painter::strip(Rect area)
             Item item;
             item.first =
                 name + (detail >= 1 ? " " + bytesText(static_cast<double>(m_scene.model.sums().ofPurpose(purpose))) : "");
-            item.second = detail == 3   ? tiers + " · " + exposed + " of the step exposed"
+            item.second = detail == 4   ? tiers + " · " + exposed + " of the step exposed"
+                          : detail == 3 ? tiers + " · " + exposed + " exposed"
                           : detail == 2 ? exposed + " exposed"
                                         : "";
             item.width =

@@ -11,18 +11,19 @@ namespace app {
 namespace {
 
 constexpr float kTickPixels = 96, kLaneGap = 14;
+constexpr int kLinePixels = 4; ///< a bin of the line of one rank: finer, it would be a black area
 
 std::size_t at(int index)
 {
     return static_cast<std::size_t>(index);
 }
 
-/// One bin a pixel column of the visible time; what lies after the step's end is empty.
-sim::LoadWindow windowOf(const TimeWindow& window, Rect rows)
+/// One bin so many pixel columns of the visible time; what lies after the step's end is empty.
+sim::LoadWindow windowOf(const TimeWindow& window, Rect rows, int pixels = 1)
 {
     return {.beginNs = std::llround(window.beginNs),
             .endNs = std::max(std::llround(window.endNs), std::llround(window.beginNs) + 1),
-            .bins = std::max(1, static_cast<int>(rows.width()))};
+            .bins = std::max(1, static_cast<int>(rows.width()) / pixels)};
 }
 
 double shownShare(const TrafficScene& scene, const sim::LinkLoad& load, int tier, int bin)
@@ -57,7 +58,7 @@ public:
     {
         const auto rank = scene.selection.focusRank();
         if (rank && *rank < scene.model.traffic().worldSize() && scene.model.senderCount() > 1)
-            m_ofRank = &scene.model.loadOfRank(*rank, m_loadWindow);
+            m_ofRank = &scene.model.loadOfRank(*rank, windowOf(window, m_frame.rows, kLinePixels));
     }
 
     void paint()
@@ -78,10 +79,10 @@ private:
     void overlays(Rect);
     LoadSums sumsOf(const sim::LinkLoad&, int tier) const;
     /// Bins before the step's end.
-    int liveBins() const
+    int liveBins(const sim::LoadWindow& bins) const
     {
-        const double until = (static_cast<double>(m_scene.model.stepNs()) - m_window.beginNs) / m_loadWindow.binNs();
-        return std::clamp(static_cast<int>(std::ceil(until)), 0, m_loadWindow.bins);
+        const double until = static_cast<double>(m_scene.model.stepNs() - bins.beginNs) / bins.binNs();
+        return std::clamp(static_cast<int>(std::ceil(until)), 0, bins.bins);
     }
     float xOf(std::int64_t ns) const { return m_axis.x(static_cast<double>(ns)); }
 
@@ -100,7 +101,7 @@ private:
 LoadSums Painter::sumsOf(const sim::LinkLoad& load, int tier) const
 {
     LoadSums sums;
-    const int bins = liveBins();
+    const int bins = liveBins(load.window);
     double inRange = 0;
     int rangeBins = 0;
     const auto& range = m_scene.selection.range;
@@ -108,7 +109,7 @@ LoadSums Painter::sumsOf(const sim::LinkLoad& load, int tier) const
         const double share = shownShare(m_scene, load, tier, bin);
         sums.peak = std::max(sums.peak, share);
         sums.mean += share / bins;
-        const double middle = static_cast<double>(m_loadWindow.beginNs) + (bin + 0.5) * m_loadWindow.binNs();
+        const double middle = static_cast<double>(load.window.beginNs) + (bin + 0.5) * load.window.binNs();
         if (range && middle >= static_cast<double>(range->beginNs) && middle < static_cast<double>(range->endNs)) {
             inRange += share;
             ++rangeBins;
@@ -219,19 +220,23 @@ void Painter::area(int tier, Rect rect, double scale)
 /// The rank in focus alone, of its own ports.
 void Painter::rankLine(int tier, Rect rect, double scale)
 {
+    const sim::LoadWindow& bins = m_ofRank->window;
+    const float wide = rect.width() / static_cast<float>(bins.bins);
     std::vector<Point> line;
-    for (int bin = 0; bin < liveBins(); ++bin) {
-        const float share = static_cast<float>(std::min(shownShare(m_scene, *m_ofRank, tier, bin) / scale, 1.0));
-        const Point next{rect.left + static_cast<float>(bin) + 0.5F, std::round(rect.bottom - 1 - (rect.height() - 1) * share)};
-        if (line.size() >= 2 && line[line.size() - 1].y == next.y && line[line.size() - 2].y == next.y)
-            line.back() = next;
+    for (int bin = 0; bin < liveBins(bins); ++bin) {
+        const auto share = static_cast<float>(std::min(shownShare(m_scene, *m_ofRank, tier, bin) / scale, 1.0));
+        const float y = std::round(rect.bottom - 1 - (rect.height() - 1) * share);
+        const float left = rect.left + wide * static_cast<float>(bin);
+        if (line.empty() || line.back().y != y)
+            line.push_back({left, y});
         else
-            line.push_back(next);
+            line.pop_back();
+        line.push_back({left + wide, y});
     }
     if (line.size() < 2)
         return;
-    m_canvas.polyline(line, m_theme.canvas, 3);
-    m_canvas.polyline(line, m_theme.text, 1.5F);
+    m_canvas.polyline(line, withAlpha(m_theme.canvas, 0.7F), 3);
+    m_canvas.polyline(line, m_theme.text, 1);
 }
 
 void Painter::overlays(Rect rect)
@@ -256,21 +261,26 @@ void Painter::gutter(int tier, Rect rect, const LoadSums& sums)
     const sim::Tier& of = m_scene.model.tiers()[at(tier)];
     const std::string speed = threeDigits(of.bandwidthGBs) + " GB/s";
     const std::string mean = percentText(sums.mean), peak = percentText(sums.peak);
-    std::vector<std::vector<std::string>> lines{{speed + " a GPU", speed}, {"mean " + mean, mean}, {"peak " + peak, peak}};
+    std::vector<std::vector<std::string>> lines{{speed + " a GPU", speed}, {"mean " + mean, mean}, {"peak " + peak, "≤ " + peak}};
     if (m_scene.selection.range)
         lines.push_back({"in range " + percentText(sums.inRange), percentText(sums.inRange)});
     if (m_ofRank != nullptr)
         lines.push_back({"line: rank " + countText(*m_scene.selection.focusRank()), ""});
     float y = column.top;
     const float body = m_canvas.textHeight(FontFace::body);
-    textInside(m_canvas, {column.left, y, column.right, y + body},
-               fitting(m_canvas, {of.name, "tier " + std::to_string(tier)}, column.width()), m_theme.text);
+    const bool wide = m_canvas.textWidth(of.name, FontFace::body) <= column.width();
+    textInside(
+        m_canvas, {column.left, y, column.right, y + body},
+        fitting(m_canvas, {of.name, "tier " + std::to_string(tier)}, column.width(), wide ? FontFace::body : FontFace::small),
+        m_theme.text, wide ? FontFace::body : FontFace::small);
     y += body;
     for (const auto& texts : lines) {
+        const std::string text = fitting(m_canvas, texts, column.width(), FontFace::small);
+        if (text.empty())
+            continue;
         if (y + m_small > column.bottom + 2)
             break;
-        textInside(m_canvas, {column.left, y, column.right, y + m_small},
-                   fitting(m_canvas, texts, column.width(), FontFace::small), m_theme.mutedText, FontFace::small);
+        textInside(m_canvas, {column.left, y, column.right, y + m_small}, text, m_theme.mutedText, FontFace::small);
         y += m_small;
     }
     if (m_canvas.wantsNodes())

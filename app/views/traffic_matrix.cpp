@@ -57,10 +57,10 @@ private:
             step *= 2;
         return step;
     }
-    Color colorOf(std::uint8_t heat) const { return m_theme.heatAt(static_cast<double>(heat - 1) / 254); }
+    Color colorOf(std::uint8_t heat) const { return m_theme.heatAt(static_cast<double>(heat) / 255); }
     std::uint8_t heatOf(std::int64_t bytes) const
     {
-        return bytes <= 0 ? std::uint8_t{0} : static_cast<std::uint8_t>(1 + std::lround(254 * m_scale.share(bytes)));
+        return bytes <= 0 ? std::uint8_t{0} : static_cast<std::uint8_t>(std::lround(255 * m_scale.share(bytes)));
     }
 
     Canvas& m_canvas;
@@ -80,8 +80,8 @@ void Painter::layOut()
     constexpr float kScaleHeight = 24, kPanelGap = 24, kWidestPanel = 420;
     for (int part = 0; part < count(); ++part)
         m_labelWidth = std::max(m_labelWidth, m_canvas.textWidth(number(part), FontFace::small));
-    m_labelWidth = std::max(m_labelWidth, m_canvas.textWidth("sends ↓", FontFace::small));
-    const float left = std::ceil(m_area.left + kMargin + m_labelWidth + 6), top = m_area.top + 2 * m_small + 12;
+    const float rowLabels = std::max(m_labelWidth, m_canvas.textWidth("sends ↓", FontFace::small));
+    const float left = std::ceil(m_area.left + kMargin + rowLabels + 6), top = m_area.top + 2 * m_small + 12;
     const float bottom = m_area.bottom - 10, right = m_area.right - kMargin;
     const auto parts = static_cast<float>(count());
 
@@ -216,27 +216,29 @@ void Painter::nodes()
     }
 }
 
-/// Row and column of the rank in focus, and the cell under the pointer.
+/// Row and column of the rank in focus; of the cell under the pointer its own.
 void Painter::outlines()
 {
     const Rect all = m_frame.cells;
-    const auto focus = m_scene.selection.focusRank();
-    if (focus && *focus < static_cast<int>(m_picture.parts.partOf.size())) {
-        const int part = m_picture.parts.partOf[at(*focus)];
-        const Rect cell = m_frame.cell(part, part);
-        if (!m_picture.parts.isRest(part)) {
-            m_canvas.strokeRect({all.left - 1, cell.top - 1, all.right + 1, std::max(cell.bottom, cell.top + 1) + 1},
-                                m_theme.accent);
-            m_canvas.strokeRect({cell.left - 1, all.top - 1, std::max(cell.right, cell.left + 1) + 1, all.bottom + 1},
-                                m_theme.accent, 1, LineStyle::dashed);
-        }
-    }
+    const auto band = [&](int row, int column) {
+        const Rect cell = m_frame.cell(row, column);
+        m_canvas.strokeRect({all.left - 1, cell.top - 1, all.right + 1, std::max(cell.bottom, cell.top + 1) + 1}, m_theme.accent);
+        m_canvas.strokeRect({cell.left - 1, all.top - 1, std::max(cell.right, cell.left + 1) + 1, all.bottom + 1}, m_theme.accent,
+                            1, LineStyle::dashed);
+    };
     if (m_scene.hovered) {
-        const Rect cell = m_frame.cell(m_scene.hovered->from, m_scene.hovered->to);
+        const auto [from, to] = *m_scene.hovered;
+        band(from, to);
+        const Rect cell = m_frame.cell(from, to);
         m_canvas.strokeRect(
             {cell.left - 1, cell.top - 1, std::max(cell.right, cell.left + 3) + 1, std::max(cell.bottom, cell.top + 3) + 1},
             m_theme.selection, 2);
+        return;
     }
+    const auto focus = m_scene.selection.focusRank();
+    if (focus && *focus < static_cast<int>(m_picture.parts.partOf.size()))
+        if (const int part = m_picture.parts.partOf[at(*focus)]; !m_picture.parts.isRest(part))
+            band(part, part);
 }
 
 } // namespace

@@ -55,6 +55,49 @@ std::vector<TrafficBar> peerBars(const TrafficScene& scene, int rank)
     return bars;
 }
 
+std::vector<TrafficBar> tierBars(const TrafficScene& scene)
+{
+    std::vector<TrafficBar> bars;
+    for (int tier = 0; tier < scene.model.traffic().tiers(); ++tier) {
+        const std::string& name = scene.model.tiers()[at(tier)].name;
+        bars.push_back({.name = name, .shortName = name});
+        for (const sim::TrafficPurpose purpose : kTrafficPurposes)
+            bars.back().bytes[static_cast<std::size_t>(purpose)] = scene.model.sums().bytes(tier, purpose);
+    }
+    return bars;
+}
+
+std::vector<TrafficBar> rowBars(const TrafficScene& scene, const TrafficModel::Picture& picture, int from)
+{
+    std::vector<TrafficBar> bars;
+    for (const sim::TrafficMatrix::Cell& cell : picture.matrix.cells)
+        if (cell.from == from && shownBytes(cell.bytes, scene.selection) > 0) {
+            const auto& to = picture.parts.parts[at(cell.to)];
+            bars.push_back({cell.to == from ? "within itself" : "to " + to.name, "→ " + to.number, cell.bytes});
+        }
+    largestFirst(scene, bars);
+    return bars;
+}
+
+/// Between parts; within them only where nothing leaves them.
+std::vector<TrafficBar> pairBars(const TrafficScene& scene, const TrafficModel::Picture& picture)
+{
+    std::vector<TrafficBar> between, within;
+    for (const sim::TrafficMatrix::Cell& cell : picture.matrix.cells) {
+        if (shownBytes(cell.bytes, scene.selection) <= 0)
+            continue;
+        const auto& from = picture.parts.parts[at(cell.from)];
+        const auto& to = picture.parts.parts[at(cell.to)];
+        if (cell.from == cell.to)
+            within.push_back({"within " + from.name, "in " + from.number, cell.bytes});
+        else
+            between.push_back({from.name + " → " + to.number, from.number + " → " + to.number, cell.bytes});
+    }
+    std::vector<TrafficBar> bars = between.empty() ? std::move(within) : std::move(between);
+    largestFirst(scene, bars);
+    return bars;
+}
+
 } // namespace
 
 std::string pairText(const TrafficScene& scene, const TrafficParts& parts, const sim::TrafficMatrix::Cell& cell)
@@ -76,14 +119,14 @@ std::string rankText(const TrafficScene& scene, int rank)
            (shown > 0 ? ": " + purposesText(bytes, scene.selection) : "");
 }
 
-void paintBars(Canvas& canvas, const TrafficScene& scene, Rect area, const std::string& title,
-               const std::vector<TrafficBar>& bars)
+float paintBars(Canvas& canvas, const TrafficScene& scene, Rect area, const std::string& title,
+                const std::vector<TrafficBar>& bars)
 {
     constexpr float kGap = 8, kThick = 6;
     const float body = canvas.textHeight(FontFace::bold), small = canvas.textHeight(FontFace::small);
     const float lineHeight = small + kThick + 8;
     if (area.height() < body + lineHeight || area.width() < 60)
-        return;
+        return 0;
     textInside(canvas, {area.left, area.top, area.right, area.top + body}, title, scene.theme.text, FontFace::bold);
     std::int64_t most = 1;
     for (const TrafficBar& bar : bars)
@@ -95,7 +138,7 @@ void paintBars(Canvas& canvas, const TrafficScene& scene, Rect area, const std::
             const std::string more = "and " + countText(static_cast<std::int64_t>(bars.size() - i)) + " more";
             if (y + small <= area.bottom)
                 textInside(canvas, {area.left, y, area.right, y + small}, more, scene.theme.mutedText, FontFace::small);
-            return;
+            return area.height();
         }
         const std::int64_t shown = shownBytes(bars[i].bytes, scene.selection);
         const std::string bytes = bytesOf(shown);
@@ -124,6 +167,7 @@ void paintBars(Canvas& canvas, const TrafficScene& scene, Rect area, const std::
                          .rect = {area.left, y, area.right, top + kThick}});
         y += lineHeight;
     }
+    return y - area.top;
 }
 
 void paintDetails(Canvas& canvas, const TrafficScene& scene, Rect area, const TrafficModel::Picture& picture)
@@ -131,12 +175,15 @@ void paintDetails(Canvas& canvas, const TrafficScene& scene, Rect area, const Tr
     const TrafficParts& parts = picture.parts;
     if (scene.hovered) {
         const auto [from, to] = *scene.hovered;
-        const std::string title =
-            from == to ? "within " + parts.parts[at(from)].name : parts.parts[at(from)].name + " → " + parts.parts[at(to)].number;
+        const auto& sender = parts.parts[at(from)];
         const auto cell = std::find_if(picture.matrix.cells.begin(), picture.matrix.cells.end(),
-                                       [&](const auto& c) { return c.from == from && c.to == to; });
-        const auto bars = cell == picture.matrix.cells.end() ? std::vector<TrafficBar>{} : purposeBars(scene, cell->bytes);
-        paintBars(canvas, scene, area, bars.empty() ? title + ": nothing" : title, bars);
+                                       [&](const auto& c) { return c.from == scene.hovered->from && c.to == scene.hovered->to; });
+        if (cell != picture.matrix.cells.end() && shownBytes(cell->bytes, scene.selection) > 0)
+            paintBars(canvas, scene, area,
+                      from == to ? "within " + sender.name : sender.name + " → " + parts.parts[at(to)].number,
+                      purposeBars(scene, cell->bytes));
+        else // nothing passes there: what its row does send
+            paintBars(canvas, scene, area, sender.name + " sends", rowBars(scene, picture, from));
         return;
     }
     if (const auto rank = scene.selection.focusRank(); rank && *rank < scene.model.traffic().worldSize()) {
@@ -144,23 +191,16 @@ void paintDetails(Canvas& canvas, const TrafficScene& scene, Rect area, const Tr
         paintBars(canvas, scene, area, "rank " + countText(*rank) + (bars.empty() ? " sends nothing" : " sends"), bars);
         return;
     }
-    std::vector<TrafficBar> bars;
-    for (const sim::TrafficMatrix::Cell& cell : picture.matrix.cells)
-        if (shownBytes(cell.bytes, scene.selection) > 0) {
-            const auto& from = parts.parts[at(cell.from)];
-            const auto& to = parts.parts[at(cell.to)];
-            bars.push_back(cell.from == cell.to
-                               ? TrafficBar{"within " + from.name, "in " + from.number, cell.bytes}
-                               : TrafficBar{from.name + " → " + to.number, from.number + " → " + to.number, cell.bytes});
-        }
-    largestFirst(scene, bars);
-    paintBars(canvas, scene, area, "most is sent", bars);
+    constexpr float kApart = 14;
+    area.top += paintBars(canvas, scene, area, "links", tierBars(scene)) + kApart;
+    paintBars(canvas, scene, area, "largest flows", pairBars(scene, picture));
 }
 
 double ByteScale::share(std::int64_t bytes) const
 {
     const double length = std::log(most / least);
-    return length <= 0 ? 1 : std::clamp(std::log(std::max(static_cast<double>(bytes), 1.0) / least) / length, 0.0, 1.0);
+    const double place = length <= 0 ? 1 : std::log(std::max(static_cast<double>(bytes), 1.0) / least) / length;
+    return kLeastHeat + (1 - kLeastHeat) * std::clamp(place, 0.0, 1.0);
 }
 
 ByteScale ByteScale::of(const TrafficModel::Picture& picture, const Selection& selection)
@@ -187,7 +227,9 @@ void paintByteScale(Canvas& canvas, const TrafficScene& scene, const ByteScale& 
     for (float i = 0; i < kSteps; ++i) {
         const float left = area.left + area.width() * i / kSteps, right = area.left + area.width() * (i + 1) / kSteps;
         canvas.fillRect({left, area.top, right, area.top + kThick},
-                        scene.theme.heatAt(isOne ? 1 : static_cast<double>(i) / (static_cast<double>(kSteps) - 1)));
+                        scene.theme.heatAt(isOne ? 1
+                                                 : kLeastHeat + (1 - kLeastHeat) * static_cast<double>(i) /
+                                                                    (static_cast<double>(kSteps) - 1)));
     }
     const Rect words{area.left, area.top + kThick + 2, area.right, area.top + kThick + 2 + small};
     const float used = textInside(canvas, words, high, scene.theme.mutedText, FontFace::small, Align::right);

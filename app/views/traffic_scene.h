@@ -50,17 +50,19 @@ struct TrafficBar {
     std::string name, shortName;
     sim::BytesByPurpose bytes{};
 };
-/// A title over bars of one scale, as many as fit; a last line says how many more there are.
-void paintBars(Canvas&, const TrafficScene&, Rect, const std::string& title, const std::vector<TrafficBar>&);
+/// A title over bars of one scale, as many as fit; a last line says how many more there are. Returns the height used.
+float paintBars(Canvas&, const TrafficScene&, Rect, const std::string& title, const std::vector<TrafficBar>&);
 
 /// What the panel beside matrix and diagram says: of the pair under the pointer its purposes, of the rank in focus its peers,
-/// else the largest pairs.
+/// else what each tier carries and the largest flows between parts.
 void paintDetails(Canvas&, const TrafficScene&, Rect, const TrafficModel::Picture&);
 inline constexpr float kDetailsWidth = 232;
+inline constexpr double kLeastHeat = 0.14; ///< share of the ramp at which the scale begins
 
 /// Fill of so many bytes on a logarithmic scale between the two, and of none.
 struct ByteScale {
     double least = 1, most = 1;
+    /// Of the ramp: the least is told apart from nothing.
     double share(std::int64_t bytes) const;
     static ByteScale of(const TrafficModel::Picture&, const Selection&);
 };

@@ -302,7 +302,8 @@ void TrafficView::draw(Canvas& canvas)
         d.matrix = paintTrafficMatrix(canvas, scene, d.shownLevel(), d.body);
         break;
     case TrafficMode::diagram:
-        d.diagram = paintTrafficDiagram(canvas, scene, d.body);
+        d.diagram = layOutTrafficDiagram(canvas, scene, d.body);
+        paintTrafficDiagram(canvas, scene, d.diagram);
         break;
     case TrafficMode::load:
         paintTrafficLoad(canvas, scene, d.window, d.body);
@@ -389,12 +390,9 @@ bool TrafficView::command(ViewCommand command, bool fast, Rect)
         return std::exchange(d.level, std::nullopt).has_value();
     case ViewCommand::clear:
         return d.clear();
-    case ViewCommand::mark:
-    case ViewCommand::moveEarlier:
-    case ViewCommand::moveLater:
+    default: // other views'
         return false;
     }
-    return false;
 }
 
 CursorShape TrafficView::cursor() const

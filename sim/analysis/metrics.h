@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,17 @@ struct MemoryBreakdown {
     std::int64_t buffers = 0;     ///< gathered parameters, communication, workspace
     std::int64_t total() const { return parameters + gradients + optimizer + activations + buffers; }
     bool operator==(const MemoryBreakdown&) const = default;
+};
+
+/// How one class of ranks spends a step, in nanoseconds.
+struct TimeShares {
+    std::int64_t busyNs = 0;                           ///< compute kernels running
+    std::int64_t recomputationNs = 0, optimizerNs = 0; ///< of busyNs
+    /// Transfers that the next kernel waited for, by purpose: tp, cp, ep, pp, dp. A transfer beside which nothing waits is not
+    /// exposed.
+    std::array<std::int64_t, 5> exposedNs{};
+    std::int64_t allExposedNs() const { return std::accumulate(exposedNs.begin(), exposedNs.end(), std::int64_t{0}); }
+    bool operator==(const TimeShares&) const = default;
 };
 
 struct PipelineRankMetrics {

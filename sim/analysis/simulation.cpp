@@ -38,6 +38,7 @@ public:
     int representative(int c) const override { return m_classes.representative[static_cast<std::size_t>(c)]; }
     int classSize(int c) const override { return m_classes.size[static_cast<std::size_t>(c)]; }
     MemoryBreakdown memoryOfClass(int c) const override { return measureMemory(m_program, m_classes, m_result, c); }
+    TimeShares timeOfClass(int c) const override { return measureShares(m_program, m_classes, m_prices, m_result, c); }
     MemoryCurves memoryCurves(int c) const override { return measureMemoryCurves(m_program, m_classes, m_result, c); }
     MemoryContents memoryContents(int c, std::int64_t atNs) const override
     {

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 namespace sim {
 namespace {
@@ -128,19 +129,11 @@ struct Schema::Check {
             problems.push_back({file, "", "there are more problems than the " + std::to_string(kMostProblems) + " listed"});
     }
 
-    const Json& followed(const Json& rule) const
-    {
-        const Json* at = &rule;
-        while (at->contains("$ref"))
-            at = &schema.definition(at->at("$ref").get_ref<const std::string&>().substr(std::string_view("#/$defs/").size()));
-        return *at;
-    }
-
     void alternatives(const Json& value, const Json& anyOf, const std::string& pointer) const
     {
         std::string expected;
         for (const Json& alternative : anyOf) {
-            const Json& rule = followed(alternative);
+            const Json& rule = schema.followed(alternative);
             const std::string& type = rule.at("type").get_ref<const std::string&>();
             if (hasType(value, type))
                 return (*this)(value, rule, pointer);
@@ -151,7 +144,7 @@ struct Schema::Check {
 
     void operator()(const Json& value, const Json& unfollowed, const std::string& pointer) const
     {
-        const Json& rule = followed(unfollowed);
+        const Json& rule = schema.followed(unfollowed);
         if (rule.contains("anyOf"))
             return alternatives(value, rule.at("anyOf"), pointer);
         if (rule.contains("type")) {
@@ -251,6 +244,15 @@ const Json& Schema::definition(std::string_view name) const
     return *found;
 }
 
+/// Where a rule only names a definition: that definition.
+const Json& Schema::followed(const Json& rule) const
+{
+    const Json* at = &rule;
+    while (at->contains("$ref"))
+        at = &definition(at->at("$ref").get_ref<const std::string&>().substr(std::string_view("#/$defs/").size()));
+    return *at;
+}
+
 std::vector<Problem> Schema::check(const Json& value, const std::string& file, std::string_view definitionName,
                                    const std::string& pointer) const
 {
@@ -265,6 +267,59 @@ std::vector<std::string> Schema::keysOf(std::string_view name) const
     for (const auto& [key, unused] : definition(name).at("properties").items())
         keys.push_back(key);
     return keys;
+}
+
+std::optional<KeyFacts> Schema::facts(std::string_view pointer) const
+{
+    const Json* rule = &m_schema;
+    std::string description;
+    for (const std::string& segment : splitPointer(pointer)) {
+        const Json* inner = nullptr;
+        const auto look = [&](const Json& alternative) {
+            const Json& holder = followed(alternative);
+            if (holder.contains("properties") && holder.at("properties").contains(segment))
+                inner = &holder.at("properties").at(segment);
+            else if (holder.contains("items") && segment.find_first_not_of("*0123456789") == std::string::npos)
+                inner = &holder.at("items");
+        };
+        const Json& holder = followed(*rule);
+        if (holder.contains("anyOf"))
+            std::for_each(holder.at("anyOf").begin(), holder.at("anyOf").end(), look);
+        else
+            look(holder);
+        if (inner == nullptr)
+            return std::nullopt;
+        rule = inner;
+        description = rule->value("description", followed(*rule).value("description", std::string()));
+    }
+    const Json* own = &followed(*rule);
+    while (own->contains("anyOf"))
+        own = &followed(own->at("anyOf").front());
+
+    static constexpr std::array<std::pair<std::string_view, KeyType>, 6> kTypes{{{"object", KeyType::object},
+                                                                                 {"array", KeyType::list},
+                                                                                 {"string", KeyType::text},
+                                                                                 {"boolean", KeyType::boolean},
+                                                                                 {"integer", KeyType::integer},
+                                                                                 {"number", KeyType::number}}};
+    KeyFacts facts;
+    facts.description = std::move(description);
+    for (const auto& [name, type] : kTypes)
+        if (own->value("type", std::string()) == name)
+            facts.type = type;
+    if (own->contains("enum")) {
+        facts.type = KeyType::word;
+        facts.words = own->at("enum").get<std::vector<std::string>>();
+    }
+    facts.lowIsOpen = own->contains("exclusiveMinimum");
+    facts.low = own->value(facts.lowIsOpen ? "exclusiveMinimum" : "minimum", facts.low);
+    facts.high = own->value("maximum", facts.high);
+    return facts;
+}
+
+std::optional<KeyFacts> keyFacts(const Catalogue& catalogue, std::string_view pointer)
+{
+    return catalogue.schema().facts(pointer);
 }
 
 } // namespace sim

@@ -4,7 +4,9 @@
 
 #include "sim/scenario/document.h"
 #include "sim/scenario/json_text.h"
+#include "sim/scenario/key_facts.h"
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,10 +27,13 @@ public:
                                const std::string& pointer = {}) const;
     /// Keys of a $defs object, in its order.
     std::vector<std::string> keysOf(std::string_view definition) const;
+    /// Of the key at a pointer, "*" for any place in a list; nothing if there is none.
+    std::optional<KeyFacts> facts(std::string_view pointer) const;
 
 private:
     struct Check;
     const Json& definition(std::string_view name) const;
+    const Json& followed(const Json& rule) const;
     Json m_schema;
 };
 

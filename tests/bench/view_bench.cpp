@@ -3,6 +3,7 @@
 #include "app/views/grid_view.h"
 #include "app/views/pictures.h"
 #include "app/views/timeline_view.h"
+#include "app/views/traffic_view.h"
 #include "sim/scenario/document.h"
 #include "tests/support/many_spans.h"
 
@@ -57,6 +58,40 @@ void gridFrame(benchmark::State& state)
     for (auto _ : state)
         view.draw(canvas);
     state.counters["primitives"] = benchmark::Counter(static_cast<double>(canvas.primitives), benchmark::Counter::kAvgIterations);
+}
+
+/// Every frame another instant: what all ranks do is read anew.
+void gridNowFrame(benchmark::State& state)
+{
+    static const auto trace = std::make_shared<const sim::Trace>(llama405b()->trace(sim::TraceDetail::actions));
+    app::Selection selection;
+    app::GridView view(selection, app::darkTheme());
+    view.setStep(llama405b(), trace);
+    view.setLens(app::GridLens::now);
+    selection.selectRank(5000);
+    NullCanvas canvas(kGridArea);
+    view.draw(canvas);
+    for (auto _ : state) {
+        selection.cursorNs = (selection.cursorNs + trace->endNs / 997) % trace->endNs;
+        view.draw(canvas);
+    }
+}
+
+/// Cells on their way between two arrangements.
+void gridMotionFrame(benchmark::State& state)
+{
+    app::Selection selection;
+    app::GridView view(selection, app::darkTheme());
+    view.setStep(llama405b(), nullptr);
+    double seconds = 0;
+    view.setClock([&] { return seconds; });
+    NullCanvas canvas(kGridArea);
+    view.draw(canvas);
+    view.setArrangement({.physical = true});
+    seconds = 0.09; // half of the way
+    view.draw(canvas);
+    for (auto _ : state)
+        view.draw(canvas);
 }
 
 /// A frame with the window zoomed in by 4^range.
@@ -146,7 +181,38 @@ const bool kRegistered = [] {
     return true;
 }();
 
+/// Matrix, diagram and load, one after the other.
+void trafficFrame(benchmark::State& state)
+{
+    app::Selection selection;
+    app::TrafficView view(selection, app::darkTheme());
+    view.setStep(llama405b(), nullptr);
+    NullCanvas canvas(kTimelineArea);
+    view.draw(canvas);
+    for (std::int64_t mode = 0; mode < state.range(0); ++mode)
+        view.command(app::ViewCommand::next, false, kTimelineArea);
+    view.draw(canvas);
+    canvas.primitives = 0;
+    for (auto _ : state)
+        view.draw(canvas);
+    state.counters["primitives"] = benchmark::Counter(static_cast<double>(canvas.primitives), benchmark::Counter::kAvgIterations);
+}
+
+/// A new step, with all that its first frame computes.
+void trafficStep(benchmark::State& state)
+{
+    app::Selection selection;
+    app::TrafficView view(selection, app::darkTheme());
+    NullCanvas canvas(kTimelineArea);
+    for (auto _ : state) {
+        view.setStep(llama405b(), nullptr);
+        view.draw(canvas);
+    }
+}
+
 BENCHMARK(gridFrame)->Name("GridFrame/16384ranks")->ArgName("focus")->Arg(0)->Arg(1)->Unit(benchmark::kMillisecond);
+BENCHMARK(gridNowFrame)->Name("GridFrame/16384ranks/now")->Unit(benchmark::kMillisecond);
+BENCHMARK(gridMotionFrame)->Name("GridFrame/16384ranks/motion")->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(timelineFrame, 10M, 10'000'000)
     ->Name("TimelineFrame/10Mspans")
     ->ArgName("zoom")
@@ -158,5 +224,7 @@ BENCHMARK_CAPTURE(timelineFrame, 1M, 1'000'000)
     ->ArgName("zoom")
     ->DenseRange(0, 5, 1)
     ->Unit(benchmark::kMillisecond);
+BENCHMARK(trafficFrame)->Name("TrafficFrame/16384ranks")->ArgName("mode")->DenseRange(0, 2, 1)->Unit(benchmark::kMillisecond);
+BENCHMARK(trafficStep)->Name("TrafficStep/16384ranks")->Unit(benchmark::kMillisecond);
 
 } // namespace

@@ -99,7 +99,7 @@ TEST(ScenarioChanges, WhatFilesSayComesBeforeWhatFollows)
     sim::ScenarioDocument b = a;
     b.set("/layout/dp", "4");
     b.set("/training/global_batch_size", "32");
-    b.set("/cluster/nodes", "1");
+    b.set("/cluster/nodes", "2");
     const auto changes = scenarioChanges(a, scenario(a), b, scenario(b));
     ASSERT_GE(changes.size(), 2U);
     EXPECT_EQ(changes[0].key.pointer, "/layout/dp");

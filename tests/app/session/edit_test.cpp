@@ -1,11 +1,8 @@
 #include "app/session/edit.h"
 
-#include "app/session/legal_values.h"
 #include "tests/app/session/session_fixtures.h"
 
 #include <gtest/gtest.h>
-
-#include <random>
 
 namespace app {
 namespace {
@@ -97,45 +94,42 @@ TEST(Edit, StringsAreQuotedAsJson)
     EXPECT_EQ(quoted("a\"b\\c"), "\"a\\\"b\\\\c\"");
 }
 
-TEST(LegalValues, StepAlongWhatThereIs)
-{
-    const LegalValues values{.values = {1, 2, 4, 8}, .whyNotLess = {}, .whyNotMore = {}};
-    EXPECT_EQ(values.stepped(2, 1), 4);
-    EXPECT_EQ(values.stepped(3, 1), 4);
-    EXPECT_EQ(values.stepped(3, -1), 2);
-    EXPECT_EQ(values.stepped(8, 1), 8);
-    EXPECT_EQ(values.stepped(1, -3), 1);
-    EXPECT_EQ(values.indexOfNearest(7), 3);
-    EXPECT_TRUE(values.contains(4));
-    EXPECT_FALSE(values.contains(3));
-}
-
-TEST(LegalValues, EndWithAReason)
+TEST(Edit, APartOfWhatTheClusterBringsIsWrittenOutAsAWhole)
 {
     const auto before = document(kSixteen);
-    const LegalValues tp = legalValues(before, catalogue(), scenario(before), Control::tp, LayoutRule::keepGpus);
-    EXPECT_EQ(tp.values, (std::vector{1, 2, 4}));
-    EXPECT_NE(tp.whyNotMore.find('8'), std::string::npos) << tp.whyNotMore;
+    const auto legal = scenario(before);
+    const ScenarioState state(before, &legal, catalogue());
+    const auto after = scenario(edited(before, makeEdit(state, "/cluster/tiers/1/bandwidth_gbs", "25", LayoutRule::keepGpus)));
+    ASSERT_EQ(after.cluster.tiers.size(), legal.cluster.tiers.size());
+    EXPECT_EQ(after.cluster.tiers[1].bandwidthGBs, 25);
+    EXPECT_EQ(after.cluster.tiers[0], legal.cluster.tiers[0]);
 }
 
-/// Every value a slider stops at makes a scenario that can be resolved, whichever came before.
-TEST(LegalValues, AreLegalAlongRandomWalks)
+TEST(Edit, WrittenTiersGoOnJoiningANode)
 {
-    std::mt19937 random(7); // NOLINT(bugprone-random-generator-seed)
-    for (const char* name : {kSixteen, kTiny, "50-mixtral-8x7b-ep8.json", "18-schedule-interleaved-1f1b.json"}) {
-        auto walked = document(name);
-        for (int step = 0; step < 8; ++step) {
-            const auto legal = scenario(walked);
-            const auto rule = random() % 2 == 0 ? LayoutRule::keepGpus : LayoutRule::resize;
-            const Control control = kControls[random() % kControls.size()];
-            const LegalValues values = legalValues(walked, catalogue(), legal, control, rule);
-            ASSERT_TRUE(values.contains(controlValue(walked, &legal, control))) << name << " " << controlName(control);
-            const int value = values.values[random() % values.values.size()];
-            const Edit edit = makeEdit(walked, &legal, control, value, rule);
-            apply(walked, edit);
-            ASSERT_NO_THROW(scenario(walked)) << name << ": " << edit.text;
-        }
-    }
+    auto written = document(kSixteen);
+    auto legal = scenario(written);
+    apply(written, makeEdit(ScenarioState(written, &legal, catalogue()), "/cluster/tiers/0/latency_us", "3", LayoutRule::resize));
+    legal = scenario(written);
+    const ScenarioState state(written, &legal, catalogue());
+    const auto after = scenario(edited(written, makeEdit(state, "/cluster/gpus_per_node", "4", LayoutRule::resize)));
+    EXPECT_EQ(after.cluster.tiers[0].span, 4);
+    EXPECT_EQ(after.cluster.nodes, 4) << "as many GPUs as before";
+}
+
+TEST(Edit, RecomputeIsAWordOrSaysHowManyLayers)
+{
+    auto changed = document(kSixteen);
+    const auto set = [&](std::string_view pointer, const std::optional<std::string>& json) {
+        const auto legal = scenario(changed);
+        apply(changed, makeEdit(ScenarioState(changed, &legal, catalogue()), pointer, json, LayoutRule::keepGpus));
+    };
+    set("/training/recompute", "\"full\"");
+    set("/training/recompute/layers", "2");
+    EXPECT_EQ(scenario(changed).training.recomputeLayers, 2);
+    EXPECT_EQ(scenario(changed).training.recompute, sim::Recompute::full);
+    set("/training/recompute/layers", std::nullopt);
+    EXPECT_EQ(changed.get("/training/recompute"), "\"full\"");
 }
 
 } // namespace

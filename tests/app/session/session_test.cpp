@@ -24,7 +24,7 @@ protected:
         file.write(text);
         return file.fileName();
     }
-    void set(Control control, int value, int gesture = 0)
+    void set(std::string_view control, int value, int gesture = 0)
     {
         Edit edit = makeEdit(session.document(), session.scenario(), control, value, LayoutRule::keepGpus);
         edit.gesture = gesture;

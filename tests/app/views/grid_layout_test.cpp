@@ -67,7 +67,7 @@ TEST(GridLayout, SixteenRanksOfTheLlamaFigureAreLargeAndNestedByNode)
     EXPECT_GE(grid.cellHeight(), 40);
     ASSERT_EQ(grid.levels().size(), 4U);
     EXPECT_TRUE(grid.levels()[2].isNode) << "tp 2 x cp 2 x pp 2 fill a node of 8";
-    EXPECT_EQ(grid.boxRanks(2), 8);
+    EXPECT_EQ(grid.boxPlaces(2), 8);
     EXPECT_EQ(grid.boxName(2, 13), "dp 1");
     EXPECT_EQ(grid.across().size() + grid.down().size(), 4U) << "each axis has its ruler";
 }

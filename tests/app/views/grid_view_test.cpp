@@ -1,8 +1,6 @@
 // The rank grid as seen and touched: through the canvas recorder and pointer events alone.
-#include "app/canvas/recorder_canvas.h"
 #include "app/views/grid_groups.h"
-#include "app/views/grid_view.h"
-#include "tests/support/scenarios.h"
+#include "tests/app/views/grid_fixture.h"
 
 #include <gmock/gmock.h>
 
@@ -13,97 +11,15 @@
 namespace app {
 namespace {
 
-constexpr Rect kArea{10, 20, 910, 440};
-
-sim::Scenario teachingGrid()
-{
-    sim::Scenario s = test::smallScenario(2, 2, 2, 8);
-    s.layout.cp = 2;
-    s.layout.order = "tp-cp-pp-dp";
-    s.layout.dpShard = 0;
-    s.cluster = test::h100Cluster(16);
-    test::resolve(s);
-    return s;
-}
-
-sim::Scenario llama405b()
-{
-    sim::Scenario s;
-    s.model = test::llamaModel(126, 16384, 128, 8, 53248, 128256);
-    s.layout.tp = s.layout.etp = 8;
-    s.layout.pp = 16;
-    s.layout.dp = 128;
-    s.layout.order = "tp-cp-pp-dp";
-    s.layout.sequenceParallel = true;
-    s.layout.zeroStage = 2;
-    s.training.sequenceLength = 8192;
-    s.training.globalBatchSize = 2048;
-    s.cluster = test::h100Cluster(16384);
-    test::resolve(s);
-    return s;
-}
-
-struct Grid {
-    Selection selection;
-    GridView view{selection, lightTheme()};
-    std::shared_ptr<const sim::Simulation> simulation;
-
-    explicit Grid(const sim::Scenario& scenario) : simulation(sim::simulate(scenario)) { view.setStep(simulation, nullptr); }
-    RecorderCanvas draw(Rect area = kArea)
-    {
-        RecorderCanvas canvas(area);
-        view.draw(canvas);
-        return canvas;
-    }
-    Point centreOf(int rank)
-    {
-        const RecorderCanvas canvas = draw();
-        for (const Node& node : canvas.nodesOf("cell"))
-            if (node.id == static_cast<std::uint64_t>(rank))
-                return {(node.rect.left + node.rect.right) / 2, (node.rect.top + node.rect.bottom) / 2};
-        ADD_FAILURE() << "rank " << rank << " is not on the picture";
-        return {};
-    }
-    bool move(Point at) { return view.pointer({.kind = PointerEvent::Kind::move, .at = at}, kArea); }
-    bool click(Point at)
-    {
-        const bool changed = view.pointer({.kind = PointerEvent::Kind::press, .at = at, .button = PointerButton::left}, kArea);
-        view.pointer({.kind = PointerEvent::Kind::release, .at = at, .button = PointerButton::left}, kArea);
-        return changed;
-    }
-    void zoom(Point at, float notches)
-    {
-        view.pointer({.kind = PointerEvent::Kind::wheel, .at = at, .wheelY = notches, .control = true}, kArea);
-    }
-};
-
-/// Texts neither leave the area nor lie on each other.
-void expectCleanText(const RecorderCanvas& canvas)
-{
-    for (const Primitive& text : canvas.cutTexts())
-        ADD_FAILURE() << "cut: " << text.text;
-    std::vector<Primitive> texts;
-    for (const Primitive& p : canvas.primitives())
-        if (p.kind == Primitive::Kind::text)
-            texts.push_back(p);
-    for (std::size_t i = 0; i < texts.size(); ++i)
-        for (std::size_t j = 0; j < i; ++j) {
-            if (texts[i].text == texts[j].text && texts[i].rect == texts[j].rect)
-                continue; // a lit cell repeats its number
-            const Rect common = intersected(texts[i].rect.inset(1), texts[j].rect.inset(1));
-            EXPECT_FALSE(common.width() > 0 && common.height() > 0) << texts[i].text << " lies on " << texts[j].text;
-        }
-}
-
 TEST(GridView, WithoutAScenarioSaysWhatToDo)
 {
     Selection selection;
     GridView view(selection, darkTheme());
-    RecorderCanvas canvas(kArea);
+    RecorderCanvas canvas(kGridArea);
     view.draw(canvas);
     EXPECT_THAT(canvas.texts(), testing::Contains("No ranks yet"));
-    EXPECT_FALSE(view.command(ViewCommand::zoomIn, false, kArea));
-    EXPECT_FALSE(view.pointer({.at = {50, 50}}, kArea));
+    EXPECT_FALSE(view.command(ViewCommand::zoomIn, false, kGridArea));
+    EXPECT_FALSE(view.pointer({.at = {50, 50}}, kGridArea));
 }
 
 TEST(GridView, TheTeachingGridShowsEveryRankAxisAndNode)
@@ -185,27 +101,27 @@ TEST(GridView, ClickKeepsARankAndClickBesideLetsItGo)
     Grid grid(teachingGrid());
     EXPECT_TRUE(grid.click(grid.centreOf(6)));
     EXPECT_EQ(grid.selection.selectedRank, 6);
-    grid.view.pointer({.kind = PointerEvent::Kind::leave}, kArea);
+    grid.view.pointer({.kind = PointerEvent::Kind::leave}, kGridArea);
     EXPECT_EQ(grid.selection.focusRank(), 6) << "the click outlives the pointer";
-    EXPECT_TRUE(grid.click({kArea.left + 2, kArea.bottom - 2}));
+    EXPECT_TRUE(grid.click({kGridArea.left + 2, kGridArea.bottom - 2}));
     EXPECT_FALSE(grid.selection.selectedRank);
 }
 
 TEST(GridView, KeysWalkFromRankToRankAndEscapeClears)
 {
     Grid grid(teachingGrid());
-    grid.view.command(ViewCommand::next, false, kArea);
+    grid.view.command(ViewCommand::next, false, kGridArea);
     EXPECT_EQ(grid.selection.selectedRank, 0);
-    grid.view.command(ViewCommand::next, true, kArea);
+    grid.view.command(ViewCommand::next, true, kGridArea);
     EXPECT_EQ(grid.selection.selectedRank, 4);
-    grid.view.command(ViewCommand::previous, false, kArea);
+    grid.view.command(ViewCommand::previous, false, kGridArea);
     EXPECT_EQ(grid.selection.selectedRank, 3);
     for (int i = 0; i < 40; ++i)
-        grid.view.command(ViewCommand::next, false, kArea);
+        grid.view.command(ViewCommand::next, false, kGridArea);
     EXPECT_EQ(grid.selection.selectedRank, 15) << "the last rank is the end";
-    EXPECT_TRUE(grid.view.command(ViewCommand::clear, false, kArea));
+    EXPECT_TRUE(grid.view.command(ViewCommand::clear, false, kGridArea));
     EXPECT_FALSE(grid.selection.selectedRank);
-    EXPECT_FALSE(grid.view.command(ViewCommand::clear, false, kArea));
+    EXPECT_FALSE(grid.view.command(ViewCommand::clear, false, kGridArea));
 }
 
 TEST(GridView, ZoomKeepsWhatIsUnderThePointer)
@@ -218,12 +134,12 @@ TEST(GridView, ZoomKeepsWhatIsUnderThePointer)
     grid.zoom(at, -5);
     grid.move(at);
     EXPECT_EQ(grid.selection.hoveredRank, 9001);
-    EXPECT_FALSE(grid.view.command(ViewCommand::zoomOut, true, kArea)) << "all of it is the farthest";
+    EXPECT_FALSE(grid.view.command(ViewCommand::zoomOut, true, kGridArea)) << "all of it is the farthest";
     for (int i = 0; i < 50; ++i)
-        grid.view.command(ViewCommand::zoomIn, true, kArea);
-    EXPECT_FALSE(grid.view.command(ViewCommand::zoomIn, false, kArea)) << "and one cell the nearest";
+        grid.view.command(ViewCommand::zoomIn, true, kGridArea);
+    EXPECT_FALSE(grid.view.command(ViewCommand::zoomIn, false, kGridArea)) << "and one cell the nearest";
     expectCleanText(grid.draw());
-    EXPECT_TRUE(grid.view.command(ViewCommand::fitAll, false, kArea));
+    EXPECT_TRUE(grid.view.command(ViewCommand::fitAll, false, kGridArea));
     EXPECT_EQ(grid.draw().nodesOf("cell").size(), 16384U);
 }
 
@@ -231,11 +147,11 @@ TEST(GridView, FocusFramesTheRankAndThenAll)
 {
     Grid grid(llama405b());
     grid.selection.selectRank(16000);
-    EXPECT_TRUE(grid.view.command(ViewCommand::focusSelection, false, kArea));
+    EXPECT_TRUE(grid.view.command(ViewCommand::focusSelection, false, kGridArea));
     const auto cells = grid.draw().nodesOf("cell");
     EXPECT_LT(cells.size(), 2000U);
     EXPECT_TRUE(std::any_of(cells.begin(), cells.end(), [](const Node& n) { return n.id == 16000 && n.selected; }));
-    grid.view.command(ViewCommand::focusSelection, false, kArea);
+    grid.view.command(ViewCommand::focusSelection, false, kGridArea);
     EXPECT_EQ(grid.draw().nodesOf("cell").size(), 16384U);
 }
 
@@ -247,10 +163,10 @@ TEST(GridView, MiddleDragMovesAZoomedPictureWithThePointer)
     grid.move(from);
     const auto grabbed = grid.selection.hoveredRank;
     ASSERT_TRUE(grabbed);
-    grid.view.pointer({.kind = PointerEvent::Kind::press, .at = from, .button = PointerButton::middle}, kArea);
+    grid.view.pointer({.kind = PointerEvent::Kind::press, .at = from, .button = PointerButton::middle}, kGridArea);
     EXPECT_EQ(grid.view.cursor(), CursorShape::grab);
-    grid.view.pointer({.kind = PointerEvent::Kind::move, .at = to, .button = PointerButton::middle}, kArea);
-    grid.view.pointer({.kind = PointerEvent::Kind::release, .at = to, .button = PointerButton::middle}, kArea);
+    grid.view.pointer({.kind = PointerEvent::Kind::move, .at = to, .button = PointerButton::middle}, kGridArea);
+    grid.view.pointer({.kind = PointerEvent::Kind::release, .at = to, .button = PointerButton::middle}, kGridArea);
     grid.move(to);
     EXPECT_EQ(grid.selection.hoveredRank, grabbed);
 }
@@ -273,7 +189,7 @@ TEST(GridView, ManyRanksAreReadableAsAWhole)
 TEST(GridView, NoNodesNoStringsACell)
 {
     Grid grid(llama405b());
-    RecorderCanvas canvas(kArea, false);
+    RecorderCanvas canvas(kGridArea, false);
     grid.view.draw(canvas);
     EXPECT_TRUE(canvas.nodes().empty());
     EXPECT_LT(canvas.texts().size(), 400U);

@@ -111,18 +111,6 @@ TEST_P(BothThemes, MemoryColoursDifferForAllEyes)
                 EXPECT_GT(distance(memory[i], memory[j], eye), 12) << i << " " << j << " eye " << &eye - kEyes.data();
 }
 
-TEST_P(BothThemes, EarlierAndLaterDifferForAllEyesAndCanBeWrittenOn)
-{
-    const Theme& t = *GetParam();
-    for (const Matrix& eye : kEyes)
-        EXPECT_GT(distance(t.earlier, t.later, eye), 25) << &eye - kEyes.data();
-    EXPECT_EQ(t.divergingAt(0), t.canvas);
-    EXPECT_EQ(t.divergingAt(-3), t.earlier);
-    EXPECT_EQ(t.divergingAt(1), t.later);
-    for (const double share : {-1.0, -0.5, 0.5, 1.0})
-        EXPECT_GE(contrast(t.divergingAt(share), readableOn(t.divergingAt(share))), kReadable) << share;
-}
-
 TEST(Color, BlackOnWhiteIsTheHighestContrast)
 {
     EXPECT_NEAR(contrast(Color::rgb(0), Color::rgb(0xFFFFFF)), 21, 1e-9);

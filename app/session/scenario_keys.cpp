@@ -1,0 +1,339 @@
+#include "app/session/scenario_keys.h"
+
+#include "app/session/edit.h"
+#include "sim/schedule/families.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+namespace app {
+namespace {
+
+using S = KeySection;
+using Scenario = sim::Scenario;
+
+bool hasExperts(const Scenario& s)
+{
+    return s.model.numExperts > 0;
+}
+bool hasLatentAttention(const Scenario& s)
+{
+    return s.model.isLatentAttention();
+}
+bool isOrdinaryAttention(const Scenario& s)
+{
+    return !s.model.isLatentAttention();
+}
+bool hasChunks(const Scenario& s)
+{
+    const sim::ScheduleFamily* family = sim::findScheduleFamily(s.schedule.kind);
+    return !family || family->maxVirtualStages != family->minVirtualStages || s.schedule.virtualStages > 1;
+}
+bool hasGroups(const Scenario& s)
+{
+    return s.schedule.kind.starts_with("interleaved") && s.layout.pp > 1;
+}
+bool hasSlices(const Scenario& s)
+{
+    return s.schedule.kind == "seq-1f1b";
+}
+bool isSynthesised(const Scenario& s)
+{
+    return s.schedule.kind == "auto";
+}
+bool isPipeline(const Scenario& s)
+{
+    return s.stages() > 1;
+}
+bool isSharded(const Scenario& s)
+{
+    return s.layout.zeroStage > 0 && s.layout.dp * s.layout.cp > 1;
+}
+bool recomputesLayers(const Scenario& s)
+{
+    return s.training.recompute == sim::Recompute::full;
+}
+
+constexpr std::array kKeys{
+    ScenarioKey{"/model", S::model, "Model"},
+
+    ScenarioKey{"/model/num_hidden_layers", S::modelDetails, "Layers"},
+    ScenarioKey{"/model/hidden_size", S::modelDetails, "Hidden size"},
+    ScenarioKey{"/model/intermediate_size", S::modelDetails, "MLP size"},
+    ScenarioKey{"/model/num_attention_heads", S::modelDetails, "Heads"},
+    ScenarioKey{"/model/num_key_value_heads", S::modelDetails, "KV heads", "", "", isOrdinaryAttention},
+    ScenarioKey{"/model/head_dim", S::modelDetails, "Head size", "", "", isOrdinaryAttention},
+    ScenarioKey{"/model/vocab_size", S::modelDetails, "Vocabulary"},
+    ScenarioKey{"/model/max_position_embeddings", S::modelDetails, "Positions"},
+    ScenarioKey{"/model/position_embedding", S::modelDetails, "Position kind"},
+    ScenarioKey{"/model/hidden_act", S::modelDetails, "Activation"},
+    ScenarioKey{"/model/normalization", S::modelDetails, "Norm"},
+    ScenarioKey{"/model/gated_mlp", S::modelDetails, "Gated MLP"},
+    ScenarioKey{"/model/tie_word_embeddings", S::modelDetails, "Tied embeddings"},
+    ScenarioKey{"/model/bias", S::modelDetails, "Biases everywhere"},
+    ScenarioKey{"/model/qkv_bias", S::modelDetails, "QKV biases"},
+    ScenarioKey{"/model/attention_output_bias", S::modelDetails, "Attention output bias"},
+    ScenarioKey{"/model/qk_norm", S::modelDetails, "Query and key norm"},
+    ScenarioKey{"/model/attention_sinks", S::modelDetails, "Attention sinks"},
+
+    ScenarioKey{"/model/num_experts", S::experts, "Experts"},
+    ScenarioKey{"/model/num_experts_per_tok", S::experts, "Per token", "", "", hasExperts},
+    ScenarioKey{"/model/moe_intermediate_size", S::experts, "Expert size", "", "", hasExperts},
+    ScenarioKey{"/model/num_shared_experts", S::experts, "Shared", "", "", hasExperts},
+    ScenarioKey{"/model/first_k_dense_replace", S::experts, "Dense first", "layers", "", hasExperts},
+    ScenarioKey{"/model/moe_layer_freq", S::experts, "Every", "layers", "", hasExperts},
+    ScenarioKey{"/model/router_bias", S::experts, "Router bias", "", "", hasExperts},
+    ScenarioKey{"/model/expert_bias", S::experts, "Expert biases", "", "", hasExperts},
+
+    ScenarioKey{"/model/kv_lora_rank", S::latentAttention, "KV rank"},
+    ScenarioKey{"/model/q_lora_rank", S::latentAttention, "Query rank", "", "", hasLatentAttention},
+    ScenarioKey{"/model/qk_nope_head_dim", S::latentAttention, "Plain part", "", "", hasLatentAttention},
+    ScenarioKey{"/model/qk_rope_head_dim", S::latentAttention, "Rotary part", "", "", hasLatentAttention},
+    ScenarioKey{"/model/v_head_dim", S::latentAttention, "Value head", "", "", hasLatentAttention},
+
+    ScenarioKey{"/cluster", S::cluster, "Cluster"},
+    ScenarioKey{"/cluster/nodes", S::cluster, "Nodes"},
+
+    ScenarioKey{"/cluster/gpu", S::gpu, "GPU"},
+    ScenarioKey{"/cluster/gpus_per_node", S::gpu, "GPUs a node"},
+    ScenarioKey{"/cluster/gpu/memory_gib", S::gpu, "Memory", "GiB"},
+    ScenarioKey{"/cluster/gpu/memory_bandwidth_gbs", S::gpu, "Memory speed", "GB/s"},
+    ScenarioKey{"/cluster/gpu/peak_tflops/bf16", S::gpu, "BF16", "TFLOP/s", "has none"},
+    ScenarioKey{"/cluster/gpu/peak_tflops/fp8", S::gpu, "FP8", "TFLOP/s", "has none"},
+    ScenarioKey{"/cluster/gpu/peak_tflops/fp16", S::gpu, "FP16", "TFLOP/s", "has none"},
+    ScenarioKey{"/cluster/gpu/peak_tflops/tf32", S::gpu, "TF32", "TFLOP/s", "has none"},
+    ScenarioKey{"/cluster/gpu/peak_tflops/fp32", S::gpu, "FP32", "TFLOP/s", "has none"},
+    ScenarioKey{"/cluster/gpu/multiprocessors", S::gpu, "Processors"},
+
+    ScenarioKey{"/cluster/tiers/*/bandwidth_gbs", S::links, "Bandwidth", "GB/s"},
+    ScenarioKey{"/cluster/tiers/*/latency_us", S::links, "Latency", "µs"},
+    ScenarioKey{"/cluster/tiers/*/span", S::links, "Joins", "GPUs", "all"},
+    ScenarioKey{"/cluster/tiers/*/in_network_reduction", S::links, "Reduces in the switch"},
+
+    ScenarioKey{"/cluster/efficiency", S::efficiency, "Profile", "", "the catalogue's"},
+    ScenarioKey{"/cluster/efficiency/gemm", S::efficiency, "Matrix products"},
+    ScenarioKey{"/cluster/efficiency/gemm_half_k", S::efficiency, "Half at K"},
+    ScenarioKey{"/cluster/efficiency/grouped_gemm", S::efficiency, "Expert products"},
+    ScenarioKey{"/cluster/efficiency/attention_forward", S::efficiency, "Attention F"},
+    ScenarioKey{"/cluster/efficiency/attention_backward", S::efficiency, "Attention B"},
+    ScenarioKey{"/cluster/efficiency/memory", S::efficiency, "Memory"},
+    ScenarioKey{"/cluster/efficiency/network", S::efficiency, "Network"},
+    ScenarioKey{"/cluster/efficiency/launch_us", S::efficiency, "Launch", "µs"},
+
+    ScenarioKey{"/layout/tp", S::layout, "Tensor", "tp"},
+    ScenarioKey{"/layout/cp", S::layout, "Context", "cp"},
+    ScenarioKey{"/layout/pp", S::layout, "Pipeline", "pp"},
+    ScenarioKey{"/layout/dp", S::layout, "Data", "dp"},
+    ScenarioKey{"/layout/ep", S::layout, "Expert", "ep", "", hasExperts},
+    ScenarioKey{"/layout/etp", S::layout, "Expert tensor", "etp", "", hasExperts},
+    ScenarioKey{"/layout/sequence_parallel", S::layout, "Sequence parallel"},
+    ScenarioKey{"/layout/zero_stage", S::layout, "ZeRO"},
+    ScenarioKey{"/layout/dp_shard", S::layout, "Shard over", "ranks", "", isSharded},
+    ScenarioKey{"/layout/order", S::layout, "Order"},
+    ScenarioKey{"/layout/placement", S::layout, "Placement"},
+
+    ScenarioKey{"/schedule/kind", S::schedule, "Kind"},
+    ScenarioKey{"/schedule/virtual_stages", S::schedule, "Virtual stages", "", "", hasChunks},
+    ScenarioKey{"/schedule/microbatch_group", S::schedule, "Group", "", "", hasGroups},
+    ScenarioKey{"/schedule/sequence_slices", S::schedule, "Slices", "", "", hasSlices},
+    ScenarioKey{"/schedule/memory_cap_gib", S::schedule, "Memory cap", "GiB", "the GPU's", isSynthesised},
+    ScenarioKey{"/schedule/layers_per_stage", S::schedule, "Stage layers", "", "", isPipeline},
+    ScenarioKey{"/training/global_batch_size", S::schedule, "Global batch"},
+    ScenarioKey{"/training/micro_batch_size", S::schedule, "Micro-batch"},
+
+    ScenarioKey{"/training/sequence_length", S::training, "Sequence", "tokens"},
+    ScenarioKey{"/training/recompute", S::training, "Recompute"},
+    ScenarioKey{"/training/recompute/layers", S::training, "In a chunk", "layers", "all", recomputesLayers},
+    ScenarioKey{"/training/precision", S::training, "Precision"},
+    ScenarioKey{"/training/optimizer", S::training, "Optimizer"},
+    ScenarioKey{"/training/causal", S::training, "Causal attention"},
+    ScenarioKey{"/training/flash_attention", S::training, "Flash attention"},
+
+    ScenarioKey{"/training/overlap/grad_reduce", S::overlap, "Gradient reduction"},
+    ScenarioKey{"/training/overlap/param_gather", S::overlap, "Parameter gathering"},
+    ScenarioKey{"/training/overlap/tp_comm", S::overlap, "Tensor parallel"},
+    ScenarioKey{"/training/overlap/p2p", S::overlap, "Pipeline sends"},
+    ScenarioKey{"/training/overlap/ep_comm", S::overlap, "Expert all-to-all", "", "", hasExperts},
+
+    ScenarioKey{"/perturbations/*/kind", S::perturbations, "What"},
+    ScenarioKey{"/perturbations/*/rank", S::perturbations, "Rank", "", "all"},
+    ScenarioKey{"/perturbations/*/factor", S::perturbations, "Slower by", "×"},
+    ScenarioKey{"/perturbations/*/sigma", S::perturbations, "Deviation"},
+    ScenarioKey{"/perturbations/*/seed", S::perturbations, "Seed"},
+    ScenarioKey{"/perturbations/*/at_s", S::perturbations, "After", "s"},
+
+    ScenarioKey{"/live/device", S::live, "Device"},
+    ScenarioKey{"/live/steps", S::live, "Steps"},
+    ScenarioKey{"/live/learning_rate", S::live, "Learning rate"},
+    ScenarioKey{"/live/dropout", S::live, "Dropout"},
+    ScenarioKey{"/live/weight_decay", S::live, "Weight decay"},
+    ScenarioKey{"/live/clip_norm", S::live, "Clip norm"},
+    ScenarioKey{"/live/aux_loss", S::live, "Balancing loss", "", "", hasExperts},
+    ScenarioKey{"/live/dtype", S::live, "Arithmetic"},
+    ScenarioKey{"/live/seed", S::live, "Seed"},
+    ScenarioKey{"/live/data", S::live, "Data"},
+};
+
+constexpr std::array kLeftOut{
+    KeyLeftOut{"/format", "says what the file is"},
+    KeyLeftOut{"/version", "says what the file is"},
+    KeyLeftOut{"/name", "words for people"},
+    KeyLeftOut{"/description", "words for people"},
+    KeyLeftOut{"/source", "words for people"},
+    KeyLeftOut{"/view", "what was on screen"},
+    KeyLeftOut{"/model/base", "the chooser of models sets it"},
+    KeyLeftOut{"/model/name", "words for people"},
+    KeyLeftOut{"/cluster/base", "the chooser of clusters sets it"},
+    KeyLeftOut{"/cluster/name", "words for people"},
+    KeyLeftOut{"/cluster/gpu/base", "the chooser of GPUs sets it"},
+    KeyLeftOut{"/cluster/gpu/name", "words for people"},
+    KeyLeftOut{"/cluster/gpu/efficiency", "the same numbers as /cluster/efficiency, which wins"},
+    KeyLeftOut{"/cluster/tiers/*/name", "words for people"},
+    KeyLeftOut{"/cluster/efficiency/id", "words for people"},
+    KeyLeftOut{"/cluster/efficiency/device", "measured, not chosen"},
+    KeyLeftOut{"/cluster/efficiency/precision", "measured, not chosen"},
+    KeyLeftOut{"/cluster/efficiency/kernels", "measured, not chosen"},
+    KeyLeftOut{"/cluster/efficiency/transfers", "measured, not chosen"},
+    KeyLeftOut{"/schedule/actions", "the order editor writes them"},
+    KeyLeftOut{"/training/recompute/kind", "/training/recompute is its short form"},
+};
+
+/// Words of the file that say too little on screen.
+struct OptionText {
+    std::string_view pointer, json, text;
+};
+constexpr std::array kOptionTexts{
+    OptionText{"/layout/zero_stage", "0", "0 · replicate everything"},
+    OptionText{"/layout/zero_stage", "1", "1 · shard the optimizer"},
+    OptionText{"/layout/zero_stage", "2", "2 · and gradients"},
+    OptionText{"/layout/zero_stage", "3", "3 · and parameters (FSDP)"},
+    OptionText{"/layout/order", "\"tp-cp-ep-dp-pp\"", "tp-cp-ep-dp-pp"},
+    OptionText{"/layout/order", "\"tp-cp-ep-pp-dp\"", "tp-cp-ep-pp-dp"},
+    OptionText{"/layout/order", "\"tp-cp-dp-pp\"", "tp-cp-dp-pp"},
+    OptionText{"/layout/order", "\"tp-cp-pp-dp\"", "tp-cp-pp-dp"},
+    OptionText{"/layout/order", "\"tp-dp-cp-pp\"", "tp-dp-cp-pp"},
+    OptionText{"/layout/order", "\"cp-tp-dp-pp\"", "cp-tp-dp-pp"},
+    OptionText{"/layout/order", "\"dp-tp-cp-pp\"", "dp-tp-cp-pp"},
+    OptionText{"/layout/order", "\"pp-tp-cp-dp\"", "pp-tp-cp-dp"},
+    OptionText{"/layout/placement", "\"packed\"", "Packed: rank = GPU"},
+    OptionText{"/layout/placement", "\"round-robin\"", "Round-robin over nodes"},
+    OptionText{"/training/recompute", "\"none\"", "None"},
+    OptionText{"/training/recompute", "\"selective\"", "Selective: attention"},
+    OptionText{"/training/recompute", "\"full\"", "Full: whole layers"},
+    OptionText{"/training/precision", "\"bf16\"", "BF16"},
+    OptionText{"/training/precision", "\"fp16\"", "FP16"},
+    OptionText{"/training/precision", "\"fp8\"", "FP8"},
+    OptionText{"/training/precision", "\"tf32\"", "TF32"},
+    OptionText{"/training/precision", "\"fp32\"", "FP32"},
+    OptionText{"/training/optimizer", "\"adamw\"", "AdamW"},
+    OptionText{"/training/optimizer", "\"sgd\"", "SGD"},
+    OptionText{"/model/hidden_act", "\"gelu\"", "GELU"},
+    OptionText{"/model/hidden_act", "\"silu\"", "SiLU"},
+    OptionText{"/model/hidden_act", "\"relu2\"", "Squared ReLU"},
+    OptionText{"/model/normalization", "\"layernorm\"", "LayerNorm"},
+    OptionText{"/model/normalization", "\"rmsnorm\"", "RMSNorm"},
+    OptionText{"/model/position_embedding", "\"learned\"", "Learned"},
+    OptionText{"/model/position_embedding", "\"rope\"", "Rotary (RoPE)"},
+    OptionText{"/model/position_embedding", "\"none\"", "None"},
+    OptionText{"/perturbations/*/kind", "\"slow_gpu\"", "Slow GPU"},
+    OptionText{"/perturbations/*/kind", "\"slow_link\"", "Slow link"},
+    OptionText{"/perturbations/*/kind", "\"jitter\"", "Jitter"},
+    OptionText{"/perturbations/*/kind", "\"failure\"", "Failure"},
+    OptionText{"/live/device", "\"auto\"", "Automatic"},
+    OptionText{"/live/device", "\"cpu\"", "CPU"},
+    OptionText{"/live/device", "\"cuda\"", "CUDA"},
+    OptionText{"/live/dtype", "\"fp64\"", "FP64"},
+    OptionText{"/live/dtype", "\"fp32\"", "FP32"},
+    OptionText{"/live/dtype", "\"bf16\"", "BF16"},
+};
+
+std::vector<KeyOption> optionsFrom(const std::vector<sim::Catalogue::Entry>& entries)
+{
+    std::vector<KeyOption> out;
+    for (const sim::Catalogue::Entry& entry : entries)
+        out.push_back({app::quoted(entry.id), entry.name, {}});
+    return out;
+}
+
+bool matches(std::string_view pattern, std::string_view pointer)
+{
+    const std::size_t star = pattern.find('*');
+    if (star == std::string_view::npos)
+        return pattern == pointer;
+    if (!pointer.starts_with(pattern.substr(0, star)))
+        return false;
+    const std::size_t end = pointer.find_first_not_of("0123456789", star);
+    return end != star && end != std::string_view::npos && pointer.substr(end) == pattern.substr(star + 1);
+}
+
+} // namespace
+
+std::span<const ScenarioKey> scenarioKeys()
+{
+    return kKeys;
+}
+
+const ScenarioKey* findScenarioKey(std::string_view pointer)
+{
+    const auto found = std::find_if(kKeys.begin(), kKeys.end(), [&](const ScenarioKey& key) {
+        return key.pointer == pointer || matches(key.pointer, pointer);
+    });
+    return found == kKeys.end() ? nullptr : &*found;
+}
+
+std::string pointerAt(std::string_view pattern, std::size_t index)
+{
+    std::string out(pattern);
+    if (const std::size_t star = out.find('*'); star != std::string::npos)
+        out.replace(star, 1, std::to_string(index));
+    return out;
+}
+
+std::string sentenceName(const ScenarioKey& key)
+{
+    const std::string_view last = key.pointer.substr(key.pointer.rfind('/') + 1);
+    if (last == key.unit) // the axes go by their letters
+        return std::string(last);
+    std::string name = key.label;
+    const bool isWord = name.size() > 1 && std::islower(static_cast<unsigned char>(name[1])) != 0 && name != "ZeRO";
+    if (isWord)
+        name[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(name[0])));
+    return name;
+}
+
+bool perturbationTakes(std::string_view kind, std::string_view pointer)
+{
+    const std::string_view key = pointer.substr(pointer.rfind('/') + 1);
+    if (key == "kind" || key == "rank")
+        return true;
+    return key == "factor" ? kind.starts_with("slow") : key == "at_s" ? kind == "failure" : kind == "jitter";
+}
+
+std::span<const KeyLeftOut> keysLeftOut()
+{
+    return kLeftOut;
+}
+
+std::vector<KeyOption> keyOptions(const sim::Catalogue& catalogue, const ScenarioKey& key)
+{
+    if (key.pointer == "/model")
+        return optionsFrom(catalogue.models());
+    if (key.pointer == "/cluster")
+        return optionsFrom(catalogue.clusters());
+    if (key.pointer == "/cluster/gpu")
+        return optionsFrom(catalogue.gpus());
+    std::vector<KeyOption> out;
+    if (key.pointer == "/schedule/kind") {
+        for (const sim::ScheduleFamily& family : sim::scheduleFamilies())
+            out.push_back({app::quoted(family.kind), std::string(family.title), std::string(family.character)});
+        return out;
+    }
+    for (const OptionText& option : kOptionTexts) {
+        if (option.pointer == key.pointer)
+            out.push_back({std::string(option.json), std::string(option.text), {}});
+    }
+    return out;
+}
+
+} // namespace app

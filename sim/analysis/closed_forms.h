@@ -1,0 +1,20 @@
+// What a pipeline schedule would cost on equal stages without transfers: what a simulated bubble is compared to.
+#pragma once
+
+#include "sim/scenario/scenario.h"
+
+#include <optional>
+#include <string>
+
+namespace sim {
+
+struct BubbleForm {
+    double share = 0;   ///< of the step
+    std::string text;   ///< "(p − 1) / (v × m + p − 1) = 3 / 35 = 8.6 %"
+    std::string source; ///< paper
+};
+
+/// Of GPipe, 1F1B and interleaved 1F1B; nothing for kinds whose bubble depends on how long passes take, or without a pipeline.
+std::optional<BubbleForm> bubbleForm(const Scenario&);
+
+} // namespace sim

@@ -1,0 +1,132 @@
+#include "app/session/legal_values.h"
+
+#include "app/session/presets.h"
+#include "app/session/scenario_keys.h"
+#include "tests/app/session/session_fixtures.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+namespace app {
+namespace {
+
+using namespace test;
+
+TEST(LegalValues, StepAlongWhatThereIs)
+{
+    const LegalValues values{.values = {1, 2, 4, 8}, .refused = {}};
+    EXPECT_EQ(values.stepped(2, 1), 4);
+    EXPECT_EQ(values.stepped(3, 1), 4);
+    EXPECT_EQ(values.stepped(3, -1), 2);
+    EXPECT_EQ(values.stepped(8, 1), 8);
+    EXPECT_EQ(values.stepped(1, -3), 1);
+    EXPECT_EQ(values.indexOfNearest(7), 3);
+    EXPECT_EQ(values.around(5), (std::vector<double>{4, 8}));
+    EXPECT_EQ(values.around(9), (std::vector<double>{8}));
+    EXPECT_TRUE(values.contains(4));
+    EXPECT_FALSE(values.contains(3));
+}
+
+LegalValues valuesAt(const sim::ScenarioDocument& document, std::string_view pointer, LayoutRule rule = LayoutRule::keepGpus)
+{
+    const auto legal = scenario(document);
+    return legalValues(ScenarioState(document, &legal, catalogue()), pointer, rule);
+}
+
+TEST(LegalValues, EndWithAReason)
+{
+    const LegalValues tp = valuesAt(document(kSixteen), Control::tp);
+    EXPECT_EQ(tp.values, (std::vector<double>{1, 2, 4}));
+    EXPECT_NE(tp.whyNotMore().find('8'), std::string::npos) << tp.whyNotMore();
+    EXPECT_EQ(tp.whyNotLess(), "");
+}
+
+TEST(LegalValues, TellWhyTheNeighboursAreNoneInTheReadersOwnWords)
+{
+    const auto before = document(kSixteen);
+    const LegalValues heads = valuesAt(before, "/model/num_key_value_heads");
+    const auto nine = std::find_if(heads.refused.begin(), heads.refused.end(), [](const Refusal& r) { return r.json == "9"; });
+    ASSERT_NE(nine, heads.refused.end());
+    auto broken = before;
+    broken.set("/model/num_key_value_heads", "9");
+    bool isSaid = false;
+    for (const sim::Problem& problem : broken.resolve(catalogue()).problems)
+        isSaid = isSaid || problem.message.starts_with(nine->why);
+    EXPECT_TRUE(isSaid) << nine->why;
+    for (const Refusal& refusal : heads.refused)
+        EXPECT_FALSE(heads.contains(*numberOf(refusal.json))) << refusal.json;
+}
+
+TEST(LegalValues, SayWhichWordsCannotBeChosen)
+{
+    auto before = document(kSixteen);
+    before.set("cluster", R"({"base":"dgx-a100","nodes":2})");
+    const LegalValues precision = valuesAt(before, "/training/precision");
+    ASSERT_EQ(precision.refused.size(), 1U);
+    EXPECT_EQ(precision.refused[0].json, "\"fp8\"");
+    EXPECT_NE(precision.refused[0].why.find("fp8"), std::string::npos);
+}
+
+/// Every value a slider stops at and every choice not refused makes a scenario that can be resolved, whichever came before.
+TEST(LegalValues, AreLegalAlongRandomWalks)
+{
+    std::mt19937 random(7); // NOLINT(bugprone-random-generator-seed)
+    for (const char* name :
+         {kSixteen, kTiny, "50-mixtral-8x7b-ep8.json", "18-schedule-interleaved-1f1b.json", "21-slow-gpu.json"}) {
+        auto walked = document(name);
+        for (int step = 0; step < 25; ++step) {
+            const auto legal = scenario(walked);
+            const ScenarioState state(walked, &legal, catalogue());
+            const auto rule = random() % 2 == 0 ? LayoutRule::keepGpus : LayoutRule::resize;
+            const auto pointers = formPointers(state);
+            const std::string& pointer = pointers[random() % pointers.size()];
+            const LegalValues values = legalValues(state, pointer, rule);
+            std::string json;
+            if (!values.values.empty()) {
+                const auto now = state.number(pointer);
+                ASSERT_TRUE(!now || values.contains(*now)) << name << " " << pointer << " " << *now;
+                json = jsonNumber(values.values[random() % values.values.size()]);
+            } else {
+                std::vector<std::string> free;
+                for (const KeyOption& option : keyOptions(catalogue(), *findScenarioKey(pointer))) {
+                    const bool isRefused = std::any_of(values.refused.begin(), values.refused.end(),
+                                                       [&](const Refusal& r) { return r.json == option.json; });
+                    if (!isRefused)
+                        free.push_back(option.json);
+                }
+                if (free.empty())
+                    continue;
+                json = free[random() % free.size()];
+            }
+            const Edit edit = makeEdit(state, pointer, json, rule);
+            apply(walked, edit);
+            ASSERT_NO_THROW(scenario(walked)) << name << ": " << pointer << " " << edit.text;
+        }
+    }
+}
+
+TEST(Presets, DoWhatTheySayOrSayWhyNot)
+{
+    for (const char* name : {kSixteen, kTiny, "50-mixtral-8x7b-ep8.json", kLarge}) {
+        const auto before = document(name);
+        const auto legal = scenario(before);
+        const ScenarioState state(before, &legal, catalogue());
+        const auto list = presets(state);
+        EXPECT_GE(list.size(), 8U);
+        for (const Preset& preset : list) {
+            auto after = before;
+            apply(after, preset.edit);
+            EXPECT_NE(after.text(), before.text()) << name << ": " << preset.name;
+            EXPECT_EQ(after.resolve(catalogue()).scenario.has_value(), preset.whyNot.empty()) << name << ": " << preset.name;
+            EXPECT_EQ(preset.edit.text, preset.name);
+        }
+        auto doubled = before;
+        apply(doubled, list[1].edit);
+        EXPECT_EQ(scenario(doubled).layout.worldSize(), 2 * legal.layout.worldSize());
+        EXPECT_EQ(scenario(doubled).microbatches(), legal.microbatches());
+    }
+}
+
+} // namespace
+} // namespace app

@@ -1,0 +1,137 @@
+#include "app/session/scenario_keys.h"
+
+#include "app/session/edit.h"
+#include "sim/schedule/families.h"
+#include "tests/app/session/session_fixtures.h"
+
+#include <nlohmann/json.hpp>
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <set>
+
+namespace app {
+namespace {
+
+using namespace test;
+using Json = nlohmann::json;
+
+/// Every key of the schema that holds a value and not more keys, "*" for places in lists.
+void collectLeaves(const Json& schema, const Json& rule, const std::string& pointer, std::set<std::string>& out)
+{
+    if (rule.contains("$ref"))
+        return collectLeaves(schema, schema.at("$defs").at(rule.at("$ref").get<std::string>().substr(8)), pointer, out);
+    if (rule.contains("anyOf")) {
+        for (const Json& alternative : rule.at("anyOf"))
+            collectLeaves(schema, alternative, pointer, out);
+    } else if (rule.contains("properties")) {
+        for (const auto& [key, property] : rule.at("properties").items())
+            collectLeaves(schema, property, pointer + "/" + key, out);
+    } else if (rule.contains("items") && (rule.at("items").contains("$ref"))) {
+        collectLeaves(schema, rule.at("items"), pointer + "/*", out);
+    } else {
+        out.insert(pointer);
+    }
+}
+
+std::set<std::string> schemaKeys()
+{
+    std::ifstream file(RANKSCOPE_SOURCE_DIR "/assets/scenario.schema.json");
+    const Json schema = Json::parse(file);
+    std::set<std::string> out;
+    collectLeaves(schema, schema, "", out);
+    return out;
+}
+
+bool isLeftOut(const std::string& pointer)
+{
+    for (const KeyLeftOut& left : keysLeftOut()) {
+        if (pointer == left.pointer || pointer.starts_with(std::string(left.pointer) + "/"))
+            return true;
+    }
+    return false;
+}
+
+TEST(ScenarioKeys, AreAllOfTheSchemaOrLeftOutForAReason)
+{
+    const std::set<std::string> keys = schemaKeys();
+    EXPECT_GE(keys.size(), 100U);
+    for (const std::string& pointer : keys) {
+        const bool hasControl = findScenarioKey(pointer) != nullptr;
+        EXPECT_NE(hasControl, isLeftOut(pointer)) << pointer << (hasControl ? " is in both lists" : " has no control");
+    }
+}
+
+TEST(ScenarioKeys, AreKnownToTheSchema)
+{
+    std::set<std::string_view> seen;
+    for (const ScenarioKey& key : scenarioKeys()) {
+        const auto facts = sim::keyFacts(catalogue(), key.pointer);
+        ASSERT_TRUE(facts) << key.pointer;
+        EXPECT_FALSE(facts->description.empty()) << key.pointer;
+        EXPECT_TRUE(seen.insert(key.pointer).second) << key.pointer << " twice";
+    }
+    for (const KeyLeftOut& left : keysLeftOut()) {
+        EXPECT_TRUE(sim::keyFacts(catalogue(), left.pointer)) << left.pointer;
+        EXPECT_NE(*left.reason, '\0');
+    }
+    EXPECT_FALSE(sim::keyFacts(catalogue(), "/layout/none"));
+}
+
+/// Choosers offer exactly the words that the reader takes, and every schedule there is.
+TEST(ScenarioKeys, OfferTheSchemasWords)
+{
+    for (const ScenarioKey& key : scenarioKeys()) {
+        const auto facts = sim::keyFacts(catalogue(), key.pointer);
+        if (facts->type != sim::KeyType::word)
+            continue;
+        std::set<std::string> words, offered;
+        for (const std::string& word : facts->words)
+            words.insert(app::quoted(word));
+        for (const KeyOption& option : keyOptions(catalogue(), key)) {
+            offered.insert(option.json);
+            EXPECT_FALSE(option.text.empty());
+        }
+        EXPECT_EQ(offered, words) << key.pointer;
+    }
+}
+
+TEST(ScenarioKeys, FindThePlaceInAList)
+{
+    const ScenarioKey* key = findScenarioKey("/cluster/tiers/12/latency_us");
+    ASSERT_TRUE(key);
+    EXPECT_EQ(key->pointer, "/cluster/tiers/*/latency_us");
+    EXPECT_EQ(pointerAt(key->pointer, 12), "/cluster/tiers/12/latency_us");
+    EXPECT_EQ(findScenarioKey("/cluster/tiers//latency_us"), nullptr);
+    EXPECT_EQ(findScenarioKey("/cluster/tiers/1"), nullptr);
+}
+
+TEST(ScenarioState, KnowsAValueForEveryKeyThatIsThere)
+{
+    for (const char* name : {kSixteen, "54-deepseek-v3-2048-h800.json", "21-slow-gpu.json"}) {
+        const auto read = document(name);
+        const auto legal = scenario(read);
+        const ScenarioState state(read, &legal, catalogue());
+        for (const ScenarioKey& key : scenarioKeys()) {
+            const bool mayBeAbsent = *key.ifAbsent != '\0' || (key.isRelevant && !key.isRelevant(legal)) ||
+                                     key.pointer.find('*') != std::string_view::npos;
+            EXPECT_TRUE(mayBeAbsent || state.at(key.pointer)) << name << " " << key.pointer;
+        }
+        EXPECT_EQ(state.count("/cluster/tiers"), legal.cluster.tiers.size());
+        EXPECT_EQ(state.count("/perturbations"), legal.perturbations.size());
+    }
+}
+
+TEST(ScenarioState, ReadsBackTheNumbersItWrites)
+{
+    for (const double value : {0.0, 1.0, 16384.0, 0.0003, 7.14, 1e-9, 9007199254740991.0, 1e300})
+        EXPECT_EQ(numberOf(jsonNumber(value)), value);
+    EXPECT_EQ(jsonNumber(0.0003), "0.0003");
+    EXPECT_EQ(numberOf("four"), std::nullopt);
+    EXPECT_EQ(numberOf("4 "), std::nullopt);
+    EXPECT_EQ(unquoted(app::quoted("a\"b\\c")), "a\"b\\c");
+}
+
+} // namespace
+} // namespace app

@@ -1,0 +1,157 @@
+#include "app/shell/because_popup.h"
+
+#include "app/shell/details_panel.h"
+#include "app/shell/main_window.h"
+#include "app/shell/metric_card.h"
+#include "tests/app/session/session_fixtures.h"
+
+#include <QApplication>
+#include <QPushButton>
+#include <QScreen>
+#include <QTest>
+#include <QTreeWidget>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace app {
+namespace {
+
+using namespace test;
+
+SimulationPtr simulationOf(const char* name)
+{
+    return sim::simulate(scenario(document(name)));
+}
+
+class BecauseTest : public testing::Test {
+protected:
+    BecauseTest()
+    {
+        panel.setSimulation(simulationOf(kLarge), std::nullopt);
+        panel.resize(300, 800);
+        panel.show();
+    }
+    MetricCard* card(const char* title)
+    {
+        for (MetricCard* card : panel.findChildren<MetricCard*>())
+            if (card->accessibleName() == QLatin1String(title))
+                return card;
+        return nullptr;
+    }
+    BecausePopup* opened()
+    {
+        const auto all = panel.findChildren<BecausePopup*>();
+        const auto found = std::find_if(all.begin(), all.end(), [](const BecausePopup* p) { return p->isVisible(); });
+        return found == all.end() ? nullptr : *found;
+    }
+
+    DetailsPanel panel;
+};
+
+TEST_F(BecauseTest, AClickOnANumberOpensItsFormulaWithItsValues)
+{
+    QTest::mouseClick(card("MFU"), Qt::LeftButton);
+    const BecausePopup* popup = opened();
+    ASSERT_TRUE(popup);
+    EXPECT_TRUE(popup->text().contains(QStringLiteral("MFU = C / (T × N × P)"))) << popup->text().toStdString();
+    EXPECT_TRUE(popup->text().contains(QStringLiteral("16,384")));
+    EXPECT_TRUE(popup->text().contains(QStringLiteral("PaLM")));
+    EXPECT_TRUE(popup->accessibleName().contains(QStringLiteral("× 989 TFLOP/s")));
+    EXPECT_EQ(card("MFU")->accessibleDescription(), QString::fromStdString(popup->shown().valueText()));
+}
+
+TEST_F(BecauseTest, TheKeyboardReachesEveryCardAndTheTerms)
+{
+    for (MetricCard* each : panel.findChildren<MetricCard*>()) {
+        EXPECT_NE(each->focusPolicy(), Qt::NoFocus);
+        each->setFocus();
+        QTest::keyClick(each, Qt::Key_Return);
+        BecausePopup* popup = opened();
+        ASSERT_TRUE(popup) << each->accessibleName().toStdString();
+        EXPECT_FALSE(popup->text().isEmpty());
+        QTest::keyClick(popup, Qt::Key_Escape);
+        EXPECT_FALSE(popup->isVisible());
+        QCoreApplication::sendPostedEvents(nullptr, QEvent::DeferredDelete);
+    }
+}
+
+TEST_F(BecauseTest, TermsOpenToWhatTheyConsistOf)
+{
+    QTest::keyClick(card("Step time"), Qt::Key_Space);
+    BecausePopup* popup = opened();
+    ASSERT_TRUE(popup);
+    auto* terms = popup->findChild<QTreeWidget*>();
+    ASSERT_GT(terms->topLevelItemCount(), 3);
+    QTreeWidgetItem* first = terms->topLevelItem(0);
+    EXPECT_EQ(first->text(2), QStringLiteral("model FLOPs at peak speed"));
+    const int before = popup->height();
+    terms->setCurrentItem(first);
+    QTest::keyClick(terms, Qt::Key_Right);
+    EXPECT_TRUE(first->isExpanded());
+    EXPECT_TRUE(first->child(0)->text(0).startsWith(QStringLiteral("t_model = C / (N × P) = ")))
+        << first->child(0)->text(0).toStdString();
+    EXPECT_GT(popup->height(), before);
+}
+
+TEST_F(BecauseTest, OtherConventionsAreAClickAway)
+{
+    QTest::mouseClick(card("MFU"), Qt::LeftButton);
+    BecausePopup* popup = opened();
+    ASSERT_TRUE(popup);
+    const double causal = popup->shown().result.value;
+    for (QPushButton* choice : popup->findChildren<QPushButton*>())
+        if (choice->text() == QStringLiteral("MFU, full attention"))
+            choice->click();
+    EXPECT_GT(popup->shown().result.value, causal);
+    EXPECT_TRUE(popup->isVisible());
+}
+
+TEST_F(BecauseTest, MemoryIsThatOfTheRankPointedAt)
+{
+    panel.setRank(16383);
+    QTest::mouseClick(card("Peak memory of rank 16,383"), Qt::LeftButton);
+    ASSERT_TRUE(opened());
+    EXPECT_EQ(opened()->shown().show.ranks, std::vector<int>{16383});
+    EXPECT_EQ(card("Peak memory of rank 16,383")->accessibleDescription(), QString::fromStdString(opened()->shown().valueText()));
+}
+
+TEST_F(BecauseTest, ShowMeClosesAndSaysWhereToLook)
+{
+    std::optional<sim::ShowHint> hint;
+    QObject::connect(&panel, &DetailsPanel::showRequested, [&](const sim::ShowHint& asked) { hint = asked; });
+    QTest::mouseClick(card("Exposed communication"), Qt::LeftButton);
+    BecausePopup* popup = opened();
+    ASSERT_TRUE(popup);
+    for (QPushButton* each : popup->findChildren<QPushButton*>())
+        if (each->text() == QStringLiteral("Show me"))
+            each->click();
+    EXPECT_FALSE(opened());
+    ASSERT_TRUE(hint);
+    EXPECT_TRUE(std::find(hint->classes.begin(), hint->classes.end(), sim::OpClass::tpComm) != hint->classes.end());
+}
+
+TEST_F(BecauseTest, StaysOnTheScreenAndHoldsItsText)
+{
+    for (MetricCard* each : panel.findChildren<MetricCard*>()) {
+        QTest::mouseClick(each, Qt::LeftButton);
+        BecausePopup* popup = opened();
+        ASSERT_TRUE(popup);
+        QCoreApplication::processEvents();
+        EXPECT_TRUE(popup->screen()->availableGeometry().contains(popup->geometry())) << each->accessibleName().toStdString();
+        popup->close();
+        QCoreApplication::sendPostedEvents(nullptr, QEvent::DeferredDelete);
+    }
+}
+
+TEST(BecauseWithoutAStep, NothingOpens)
+{
+    DetailsPanel panel;
+    for (MetricCard* card : panel.findChildren<MetricCard*>())
+        QTest::keyClick(card, Qt::Key_Return);
+    EXPECT_EQ(panel.findChildren<BecausePopup*>().size(), 0);
+}
+
+} // namespace
+} // namespace app

@@ -1,0 +1,206 @@
+#include "app/shell/findings_panel.h"
+
+#include "app/shell/details_panel.h"
+#include "app/shell/finding_row.h"
+#include "app/shell/main_window.h"
+#include "app/shell/severity_icon.h"
+#include "tests/app/session/session_fixtures.h"
+
+#include <QDockWidget>
+#include <QImage>
+#include <QLabel>
+#include <QPushButton>
+#include <QSignalSpy>
+#include <QTest>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace app {
+namespace {
+
+using namespace test;
+
+constexpr const char* kRecomputes = "50-mixtral-8x7b-ep8.json"; // and need not
+constexpr const char* kFine = "03-tp2-dp2-four-gpus.json";
+
+sim::Finding finding(sim::FindingKind kind, sim::FindingSeverity severity, std::vector<sim::Try> tries = {})
+{
+    sim::Finding out{.kind = kind, .severity = severity, .title = "Too slow", .reason = "It waits."};
+    out.show.ranks = {3};
+    out.tries = std::move(tries);
+    return out;
+}
+
+const sim::Try kFewer{"tp 8 → 4, dp 2 → 4", {{"/layout/tp", "4"}, {"/layout/dp", "4"}}};
+const sim::Try kWithout{"without perturbations", {{"/perturbations", std::nullopt}}};
+
+QPushButton* button(QWidget& in, const QString& text)
+{
+    const auto all = in.findChildren<QPushButton*>();
+    const auto found = std::find_if(all.begin(), all.end(),
+                                    [&](const QPushButton* b) { return b->text() == text || b->accessibleName() == text; });
+    return found == all.end() ? nullptr : *found;
+}
+
+TEST(FindingsPanel, OffersWhatHelpsAndNamesWhatDoesNot)
+{
+    FindingsPanel panel;
+    panel.setFindings({finding(sim::FindingKind::bubble, sim::FindingSeverity::costly, {kFewer, kWithout}),
+                       finding(sim::FindingKind::composition, sim::FindingSeverity::note)});
+    EXPECT_FALSE(panel.isComplete());
+    EXPECT_TRUE(panel.text().contains(QStringLiteral("Trying"))) << panel.text().toStdString();
+    panel.setResult({.finding = 0,
+                     .edit = 0,
+                     .effect = sim::TryEffect{.stepSeconds = 1, .timePerToken = -0.123, .peakGib = 40, .peakChangeGib = 8}});
+    panel.setResult({.finding = 0, .edit = 1, .effect = sim::TryEffect{.stepSeconds = 1, .timePerToken = 0.03, .peakGib = 32}});
+    EXPECT_TRUE(panel.isComplete());
+    const TryButton* offered = panel.findChild<TryButton*>();
+    ASSERT_TRUE(offered);
+    EXPECT_EQ(panel.findChildren<TryButton*>().size(), 1);
+    EXPECT_EQ(offered->accessibleDescription(), QStringLiteral("−12 % time, +8.00 GiB"));
+    EXPECT_TRUE(panel.text().contains(QStringLiteral("Tried without gain: without perturbations (+3.0 % time)")));
+}
+
+TEST(FindingsPanel, AsksForEditsAndPlaces)
+{
+    FindingsPanel panel;
+    panel.setFindings({finding(sim::FindingKind::bubble, sim::FindingSeverity::costly, {kFewer, kWithout})});
+    panel.setResult({.finding = 0, .edit = 1, .effect = sim::TryEffect{.timePerToken = -0.5}});
+    std::optional<Edit> edit;
+    std::optional<sim::ShowHint> hint;
+    QObject::connect(&panel, &FindingsPanel::tryRequested, [&](const Edit& asked) { edit = asked; });
+    QObject::connect(&panel, &FindingsPanel::showRequested, [&](const sim::ShowHint& asked) { hint = asked; });
+    button(panel, QStringLiteral("Show me"))->click();
+    button(panel, QStringLiteral("Try without perturbations"))->click();
+    ASSERT_TRUE(hint && edit);
+    EXPECT_EQ(hint->ranks, std::vector<int>{3});
+    EXPECT_EQ(edit->text, "without perturbations");
+    ASSERT_EQ(edit->assignments.size(), 1U);
+    EXPECT_FALSE(edit->assignments[0].json) << "the key is erased";
+}
+
+TEST(FindingsPanel, SaysWhenThereIsNothing)
+{
+    FindingsPanel panel;
+    EXPECT_FALSE(panel.text().isEmpty());
+    panel.setFindings({finding(sim::FindingKind::bubble, sim::FindingSeverity::hint)});
+    panel.clear();
+    EXPECT_TRUE(panel.isComplete());
+    EXPECT_FALSE(panel.text().contains(QStringLiteral("Too slow")));
+    panel.setResult({.finding = 0, .edit = 0, .effect = {}}); // late, of a step that is gone
+}
+
+TEST(FindingsPanel, ShapesDifferAsColoursDo)
+{
+    std::vector<QImage> shapes;
+    for (const auto severity :
+         {sim::FindingSeverity::broken, sim::FindingSeverity::costly, sim::FindingSeverity::hint, sim::FindingSeverity::note}) {
+        SeverityIcon icon(severity, lightTheme());
+        QImage picture(icon.size(), QImage::Format_ARGB32);
+        picture.fill(Qt::transparent);
+        icon.render(&picture, {}, {}, QWidget::DrawChildren);
+        shapes.push_back(picture.convertToFormat(QImage::Format_Alpha8));
+    }
+    for (std::size_t a = 0; a < shapes.size(); ++a)
+        for (std::size_t b = a + 1; b < shapes.size(); ++b)
+            EXPECT_NE(shapes[a], shapes[b]);
+}
+
+class FindingsWindow : public testing::Test {
+protected:
+    FindingsWindow() : window(catalogue(), {.reproducible = true, .theme = {}, .renderer = Renderer::software})
+    {
+        window.resize(1600, 1000);
+        window.show();
+    }
+    void open(const char* name)
+    {
+        ASSERT_TRUE(window.openFile(galleryFile(name)).empty());
+        settle();
+    }
+    void settle()
+    {
+        ASSERT_TRUE(waitFor([this] { return window.isSettled(); }));
+    }
+
+    MainWindow window;
+};
+
+TEST_F(FindingsWindow, WhatIsTriedIsAnEditThatUndoTakesBack)
+{
+    open(kRecomputes);
+    const double before = window.simulation()->metrics().stepTimeSeconds;
+    EXPECT_TRUE(window.findings().isComplete());
+    QPushButton* edit = button(window.findings(), QStringLiteral("Try recompute full → none"));
+    ASSERT_TRUE(edit) << window.findings().text().toStdString();
+    const QString promised = edit->accessibleDescription();
+    edit->click();
+    settle();
+    EXPECT_EQ(window.simulation()->scenario().training.recompute, sim::Recompute::none);
+    const double change = window.simulation()->metrics().stepTimeSeconds / before - 1;
+    EXPECT_TRUE(promised.startsWith(QStringLiteral("−%1 % time").arg(-change * 100, 0, 'f', 0))) << promised.toStdString();
+    EXPECT_FALSE(window.findings().text().contains(QStringLiteral("Recomputation is not needed")));
+    window.run(CommandId::undo);
+    settle();
+    EXPECT_EQ(window.simulation()->metrics().stepTimeSeconds, before);
+    EXPECT_TRUE(window.findings().text().contains(QStringLiteral("Recomputation is not needed")));
+}
+
+TEST_F(FindingsWindow, ShowMeSelectsWhatItIsAbout)
+{
+    open("21-slow-gpu.json");
+    for (FindingRow* row : window.findings().findChildren<FindingRow*>()) {
+        if (row->accessibleName().contains(QStringLiteral("Rank 21")))
+            button(*row, QStringLiteral("Show me"))->click();
+    }
+    EXPECT_EQ(window.workspace().selection().selectedRank, 21);
+    EXPECT_TRUE(window.workspace().isPictureVisible(Picture::timeline));
+}
+
+TEST_F(FindingsWindow, ExposedCommunicationIsShownInTheKernels)
+{
+    open("02-tp8-dp2-two-nodes.json");
+    for (FindingRow* row : window.findings().findChildren<FindingRow*>()) {
+        if (row->accessibleName().contains(QStringLiteral("exposed tp communication")))
+            button(*row, QStringLiteral("Show me"))->click();
+    }
+    settle();
+    EXPECT_EQ(window.workspace().selection().classes, maskOf(sim::OpClass::tpComm));
+    const auto& kinds = window.workspace().trace()->kinds;
+    EXPECT_TRUE(std::any_of(kinds.begin(), kinds.end(), [](const auto& kind) { return kind.opClass == sim::OpClass::tpComm; }));
+}
+
+TEST_F(FindingsWindow, NothingToComplainAboutIsSaidToo)
+{
+    open(kFine);
+    EXPECT_TRUE(window.findings().text().contains(QStringLiteral("Nothing to complain about")))
+        << window.findings().text().toStdString();
+}
+
+TEST_F(FindingsWindow, TextIsWholeAndDocksShareTheirPlaceWhereTheWindowIsLow)
+{
+    open("41-llama3-405b-8192-gpus.json");
+    const auto* dock = window.findChild<QDockWidget*>(QStringLiteral("findings"));
+    const auto* details = window.findChild<QDockWidget*>(QStringLiteral("details"));
+    ASSERT_TRUE(dock && details);
+    EXPECT_TRUE(window.tabifiedDockWidgets(const_cast<QDockWidget*>(details)).isEmpty());
+    for (int round = 0; round < 10; ++round)
+        QCoreApplication::processEvents();
+    for (const QLabel* label : window.findings().findChildren<QLabel*>()) {
+        if (label->isVisible() && !label->text().isEmpty()) {
+            EXPECT_GE(label->height(), label->wordWrap() ? label->heightForWidth(label->width()) : label->sizeHint().height())
+                << label->text().toStdString();
+        }
+    }
+    window.resize(1280, 720);
+    QCoreApplication::processEvents();
+    EXPECT_FALSE(window.tabifiedDockWidgets(const_cast<QDockWidget*>(details)).isEmpty());
+    window.resize(1600, 1000);
+    QCoreApplication::processEvents();
+    EXPECT_TRUE(window.tabifiedDockWidgets(const_cast<QDockWidget*>(details)).isEmpty());
+}
+
+} // namespace
+} // namespace app

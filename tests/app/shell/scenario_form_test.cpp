@@ -1,0 +1,330 @@
+#include "app/shell/scenario_form.h"
+
+#include "app/session/reset.h"
+#include "app/shell/fold_section.h"
+#include "app/shell/style.h"
+#include "app/shell/value_rows.h"
+#include "tests/app/session/session_fixtures.h"
+
+#include <QApplication>
+#include <QCheckBox>
+#include <QDir>
+#include <QLabel>
+#include <QLineEdit>
+#include <QMenu>
+#include <QScrollArea>
+#include <QSlider>
+#include <QTest>
+#include <QToolButton>
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <set>
+
+namespace app {
+namespace {
+
+using namespace test;
+
+/// A session with its form; judged as the window does it, but at once.
+struct Shared {
+    Shared()
+    {
+        applyStyle(lightTheme(), QStringLiteral(RANKSCOPE_SOURCE_DIR "/assets"));
+        QObject::connect(&session, &Session::changed, &form, [this] { judge(); });
+        QObject::connect(&form, &ScenarioForm::layoutRuleChanged, &form, [this] { judge(); });
+    }
+    void judge()
+    {
+        if (session.isOpen() && session.scenario())
+            form.setLegalValues(legalValues(session.document(), catalogue(), *session.scenario(), form.layoutRule()));
+    }
+    Session session{catalogue(), {}};
+    ScenarioForm form{session};
+};
+
+/// One form for all tests: it is a form of whatever is open.
+class FormTest : public testing::Test {
+protected:
+    static void SetUpTestSuite() { s_shared = std::make_unique<Shared>(); }
+    static void TearDownTestSuite() { s_shared.reset(); }
+    FormTest()
+    {
+        form.resize(300, 700);
+        form.search({});
+        form.setFolds({});
+    }
+    void open(const char* name)
+    {
+        ASSERT_TRUE(session.open(galleryFile(name)).empty());
+        form.show();
+        QApplication::setActiveWindow(&form);
+        QCoreApplication::processEvents();
+    }
+    void unfoldAll()
+    {
+        for (FoldSection* fold : form.findChildren<FoldSection*>())
+            fold->setOpen(true);
+        QCoreApplication::processEvents();
+    }
+    void type(std::string_view pointer, const char* text)
+    {
+        LegalSpinBox* spin = form.row(pointer)->spinBox();
+        spin->setFocus();
+        spin->selectAll();
+        QTest::keyClicks(spin, QString::fromUtf8(text));
+        QTest::keyClick(spin, Qt::Key_Return);
+    }
+    std::string json(std::string_view pointer) { return session.document().get(pointer).value_or("nothing"); }
+    QString fileText() const { return QString::fromStdString(session.savedDocument()->text()); }
+    QString nowText() const { return QString::fromStdString(session.document().text()); }
+
+    static inline std::unique_ptr<Shared> s_shared;
+    Session& session = s_shared->session;
+    ScenarioForm& form = s_shared->form;
+};
+
+TEST_F(FormTest, HasARowForEveryKeyOfTheTable)
+{
+    open("21-slow-gpu.json");
+    std::set<std::string_view> shown;
+    for (const FormRow* row : form.findChildren<FormRow*>())
+        shown.insert(row->key().pointer);
+    for (const ScenarioKey& key : scenarioKeys()) {
+        const bool isOfOtherKind = key.pointer.starts_with("/perturbations") && !perturbationTakes("slow_gpu", key.pointer);
+        EXPECT_NE(shown.contains(key.pointer), isOfOtherKind) << key.pointer;
+    }
+}
+
+TEST_F(FormTest, EveryControlSaysWhatItIsToAScreenReader)
+{
+    open("50-mixtral-8x7b-ep8.json");
+    unfoldAll();
+    int focusable = 0;
+    for (const QWidget* widget : form.findChildren<QWidget*>()) {
+        if (!(widget->focusPolicy() & Qt::TabFocus) || !widget->isVisibleTo(&form) || qobject_cast<const QLabel*>(widget) ||
+            qobject_cast<const QScrollArea*>(widget) || widget->parent()->inherits("QAbstractSpinBox"))
+            continue;
+        const auto* button = qobject_cast<const QAbstractButton*>(widget);
+        const QString name = widget->accessibleName().isEmpty() && button ? button->text() : widget->accessibleName();
+        EXPECT_FALSE(name.isEmpty()) << widget->metaObject()->className();
+        EXPECT_FALSE(widget->accessibleDescription().isEmpty()) << name.toStdString();
+        ++focusable;
+    }
+    EXPECT_GT(focusable, 100);
+    EXPECT_TRUE(form.row(Control::ep)->spinBox()->accessibleDescription().contains(QStringLiteral("Possible: 1, 2")));
+}
+
+TEST_F(FormTest, SearchLeavesWhatMatchesAndUnfoldsIt)
+{
+    open(kSixteen);
+    const auto visible = [&](std::string_view pointer) { return form.rowAt(pointer)->isVisibleTo(&form); };
+    EXPECT_FALSE(visible("/cluster/gpu/memory_bandwidth_gbs"));
+    form.search(QStringLiteral("memory bandwidth"));
+    EXPECT_TRUE(visible("/cluster/gpu/memory_bandwidth_gbs"));
+    EXPECT_FALSE(visible(Control::tp));
+    form.search(QStringLiteral("layout/tp"));
+    EXPECT_TRUE(visible(Control::tp));
+    form.search(QStringLiteral("sequence_slices"));
+    EXPECT_FALSE(visible("/schedule/sequence_slices")) << "it has no effect on 1f1b";
+    form.search({});
+    EXPECT_TRUE(visible(Control::tp));
+    EXPECT_FALSE(visible("/cluster/gpu/memory_bandwidth_gbs"));
+}
+
+TEST_F(FormTest, AnIllegalNumberStaysAndTheNearestLegalOnesAreOneClickAway)
+{
+    open(kSixteen);
+    type(Control::tp, "3");
+    NumberRow* row = form.row(Control::tp);
+    EXPECT_EQ(row->spinBox()->text(), QStringLiteral("3"));
+    EXPECT_FALSE(session.isLegal());
+    EXPECT_TRUE(row->hasProblem());
+    EXPECT_TRUE(row->problemLabel()->text().contains(QStringLiteral("use 2")));
+    EXPECT_TRUE(row->problemLabel()->text().contains(QStringLiteral("use 4")));
+    emit row->problemLabel()->linkActivated(QStringLiteral("4"));
+    EXPECT_TRUE(session.isLegal());
+    EXPECT_EQ(session.scenario()->layout.tp, 4);
+    EXPECT_EQ(session.scenario()->layout.worldSize(), 16);
+    EXPECT_FALSE(row->hasProblem());
+}
+
+TEST_F(FormTest, WhatIsNoNumberStaysAsTypedAndChangesNothing)
+{
+    open(kSixteen);
+    type(Control::sequenceLength, "many");
+    NumberRow* row = form.row(Control::sequenceLength);
+    EXPECT_EQ(nowText(), fileText());
+    EXPECT_EQ(row->spinBox()->text(), QStringLiteral("many"));
+    EXPECT_TRUE(row->hasProblem());
+    type(Control::globalBatchSize, "64"); // another edit does not wipe it out
+    EXPECT_EQ(row->spinBox()->text(), QStringLiteral("many"));
+    type(Control::sequenceLength, "16,384");
+    EXPECT_EQ(json(Control::sequenceLength), "16384");
+    EXPECT_FALSE(row->hasProblem());
+    EXPECT_EQ(row->spinBox()->text(), QStringLiteral("16,384"));
+}
+
+TEST_F(FormTest, TheValueInForceTypedAgainMendsWhatWasTyped)
+{
+    open(kSixteen);
+    type(Control::tp, "x");
+    EXPECT_TRUE(form.row(Control::tp)->hasProblem());
+    type(Control::tp, "2");
+    EXPECT_FALSE(form.row(Control::tp)->hasProblem());
+    EXPECT_EQ(nowText(), fileText());
+}
+
+TEST_F(FormTest, AnEmptyFieldIsTheDefault)
+{
+    open(kSixteen);
+    type("/cluster/gpu/memory_gib", "141");
+    EXPECT_EQ(session.scenario()->cluster.gpu.memoryGib, 141);
+    type("/cluster/gpu/memory_gib", "\b");
+    EXPECT_EQ(session.scenario()->cluster.gpu.memoryGib, 80);
+}
+
+TEST_F(FormTest, SharesMayBeTypedAsPercent)
+{
+    EXPECT_EQ(typedNumber(QStringLiteral("75 %"), true), 0.75);
+    EXPECT_EQ(typedNumber(QStringLiteral("75 %"), false), std::nullopt);
+    EXPECT_EQ(typedNumber(QStringLiteral(" 16,384 "), false), 16384);
+    EXPECT_EQ(typedNumber(QStringLiteral("1e400"), false), std::nullopt);
+}
+
+TEST_F(FormTest, AChangeIsMarkedAndTakenBack)
+{
+    open(kSixteen);
+    FormRow* row = form.rowAt(Control::tp);
+    EXPECT_FALSE(row->isChanged());
+    type(Control::tp, "4");
+    EXPECT_TRUE(row->isChanged());
+    EXPECT_TRUE(row->resetButton()->toolTip().contains(QStringLiteral("Was 2 in the file")));
+    row->resetButton()->click();
+    EXPECT_FALSE(row->isChanged());
+    EXPECT_EQ(nowText(), fileText());
+}
+
+TEST_F(FormTest, SavingMakesWhatThereIsTheFile)
+{
+    open(kSixteen);
+    const QString path = QDir::temp().filePath(QStringLiteral("form-%1.json").arg(QCoreApplication::applicationPid()));
+    type(Control::tp, "4");
+    EXPECT_TRUE(session.saveAs(path).empty());
+    EXPECT_FALSE(form.rowAt(Control::tp)->isChanged());
+    session.undoStack().undo();
+    EXPECT_TRUE(form.rowAt(Control::tp)->isChanged());
+    QFile::remove(path);
+}
+
+TEST_F(FormTest, ADragIsOneStep)
+{
+    open(kSixteen);
+    QSlider* slider = form.row(Control::globalBatchSize)->slider();
+    ASSERT_GT(slider->maximum(), 4);
+    slider->setSliderDown(true);
+    for (int position = 0; position < 4; ++position)
+        slider->setValue(position);
+    slider->setSliderDown(false);
+    EXPECT_EQ(session.undoStack().count(), 1);
+    session.undoStack().undo();
+    EXPECT_EQ(nowText(), fileText());
+}
+
+TEST_F(FormTest, TheRowInFocusSaysWhichValuesItMayHaveAndWhy)
+{
+    open(kSixteen);
+    NumberRow* tp = form.row(Control::tp);
+    form.focusSearch();
+    EXPECT_FALSE(tp->isWhyShown());
+    tp->spinBox()->setFocus();
+    EXPECT_TRUE(tp->isWhyShown());
+    EXPECT_TRUE(tp->whyText().contains(QStringLiteral("Possible: 1, 2, 4")));
+    EXPECT_TRUE(tp->whyText().contains(QStringLiteral("Not 8")));
+    EXPECT_TRUE(tp->whyText().contains(QStringLiteral("layout.tp")));
+    QTest::keyClick(tp->spinBox(), Qt::Key_Tab);
+    EXPECT_FALSE(tp->isWhyShown());
+}
+
+TEST_F(FormTest, PerturbationsComeAndGo)
+{
+    open(kSixteen);
+    session.edit(makePerturbationEdit({session.document(), session.scenario(), catalogue()}, "slow_gpu"));
+    session.edit(makePerturbationEdit({session.document(), session.scenario(), catalogue()}, "jitter"));
+    ASSERT_TRUE(form.row("/perturbations/0/factor"));
+    EXPECT_FALSE(form.rowAt("/perturbations/1/factor"));
+    ASSERT_TRUE(form.row("/perturbations/1/sigma"));
+    type("/perturbations/0/factor", "2");
+    EXPECT_EQ(session.scenario()->perturbations[0].factor, 2);
+    emit form.rowAt("/perturbations/0/kind")->chosen(QStringLiteral("\"jitter\""), 0);
+    EXPECT_TRUE(session.isLegal());
+    EXPECT_FALSE(form.rowAt("/perturbations/0/factor"));
+    for (int left = 2; left > 0; --left)
+        session.edit(makeRemovalEdit({session.document(), session.scenario(), catalogue()}, 0));
+    EXPECT_EQ(nowText(), fileText());
+    EXPECT_FALSE(form.rowAt("/perturbations/0/kind"));
+}
+
+TEST_F(FormTest, AnErrorInAFoldedPartUnfoldsIt)
+{
+    open(kSixteen);
+    EXPECT_FALSE(form.rowAt("/model/num_key_value_heads")->isVisibleTo(&form));
+    session.edit(makeKeyEdit("/model/num_key_value_heads", "7", "KV heads", "8", "7"));
+    EXPECT_TRUE(form.rowAt("/model/num_key_value_heads")->isVisibleTo(&form));
+    session.undoStack().undo();
+    EXPECT_FALSE(form.rowAt("/model/num_key_value_heads")->isVisibleTo(&form));
+}
+
+TEST_F(FormTest, FoldsAreRemembered)
+{
+    open(kSixteen);
+    EXPECT_TRUE(form.folds().isEmpty());
+    form.findChildren<FoldSection*>().front()->header()->click(); // model details
+    EXPECT_TRUE(form.rowAt("/model/num_hidden_layers")->isVisibleTo(&form));
+    const QStringList folds = form.folds();
+    EXPECT_EQ(folds.size(), 1);
+    ScenarioForm other(session);
+    other.setFolds(folds);
+    EXPECT_EQ(other.folds(), folds);
+}
+
+/// At the narrowest a dock gets: every line of words has the height its text needs at its width.
+TEST_F(FormTest, NoWordsAreCutOff)
+{
+    open("52-qwen3-235b-a22b-ep32.json");
+    form.resize(292, 640);
+    unfoldAll();
+    for (const QLabel* label : form.findChildren<QLabel*>()) {
+        if (!label->isVisibleTo(&form) || label->text().isEmpty())
+            continue;
+        EXPECT_GE(label->height(), label->heightForWidth(label->width())) << label->text().toStdString();
+        EXPECT_LE(label->mapTo(&form, QPoint(label->width(), 0)).x(), form.width()) << label->text().toStdString();
+    }
+    for (const QCheckBox* box : form.findChildren<QCheckBox*>()) {
+        EXPECT_TRUE(!box->isVisibleTo(&form) || box->width() >= box->sizeHint().width()) << box->text().toStdString();
+    }
+}
+
+TEST_F(FormTest, ADenseModelBecomesAMixtureOfExpertsAndBack)
+{
+    open(kSixteen);
+    type("/model/num_experts", "8");
+    ASSERT_TRUE(session.isLegal());
+    EXPECT_EQ(session.scenario()->model.numExpertsPerTok, 2);
+    EXPECT_TRUE(form.rowAt(Control::ep)->isVisibleTo(&form));
+    form.rowAt("/model/num_experts")->resetButton()->click();
+    EXPECT_EQ(nowText(), fileText());
+}
+
+TEST_F(FormTest, RunsOfLayersReadBack)
+{
+    EXPECT_EQ(runsText("[7,8,8,8,7]"), QStringLiteral("7, 3×8, 7"));
+    EXPECT_EQ(runsJson(QStringLiteral("7, 3×8, 7")), "[7,8,8,8,7]");
+    EXPECT_EQ(runsJson(QStringLiteral("7 3x8 7")), "[7,8,8,8,7]");
+    EXPECT_EQ(runsJson(QStringLiteral("seven")), "\"seven\"");
+    EXPECT_EQ(runsJson(QStringLiteral("99999×1")), "\"99999×1\"");
+}
+
+} // namespace
+} // namespace app

@@ -1,0 +1,187 @@
+#include "sim/analysis/explain.h"
+
+#include "sim/analysis/closed_forms.h"
+#include "sim/analysis/step_shares.h"
+#include "tests/sim/analysis/arithmetic.h"
+#include "tests/support/gallery.h"
+#include "tests/support/scenarios.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <set>
+
+using namespace sim;
+
+namespace {
+
+constexpr double kClose = 0.005;
+
+void forAll(const Explanation& explanation, const std::function<void(const Explanation&)>& visit)
+{
+    visit(explanation);
+    for (const Term& term : explanation.terms)
+        if (term.because)
+            forAll(*term.because, visit);
+}
+
+std::vector<Quantity> quantitiesOf(const Explanation& e)
+{
+    std::vector<Quantity> out;
+    for (const Term& term : e.terms)
+        out.push_back(term.quantity);
+    return out;
+}
+
+void expectNear(double value, double expected, double relative, double absolute = 0)
+{
+    EXPECT_LE(std::abs(value - expected), relative * std::abs(expected) + absolute + 1e-12)
+        << value << " instead of " << expected;
+}
+
+/// What is written comes out, what is computed comes out, and every term is said and explained by its own number.
+void expectSound(const Explanation& root)
+{
+    forAll(root, [](const Explanation& e) {
+        SCOPED_TRACE(e.name + ": " + e.inSymbols() + " = " + e.inNumbers());
+        EXPECT_FALSE(e.name.empty());
+        std::set<std::string> symbols;
+        for (const Term& term : e.terms) {
+            EXPECT_FALSE(term.meaning.empty());
+            EXPECT_TRUE(symbols.insert(term.quantity.symbol).second) << term.quantity.symbol << " stands for two things";
+            if (term.because) {
+                EXPECT_EQ(term.because->result.value, term.quantity.value);
+            }
+        }
+        if (!e.formula) {
+            EXPECT_FALSE(e.convention.empty()) << "neither formula nor words";
+            return;
+        }
+        // Shards are rounded up to whole elements; a bubble of nothing is a difference of large numbers.
+        double largest = 0;
+        for (const Term& term : e.terms)
+            largest = std::max(largest, std::abs(term.quantity.value));
+        const double least = e.result.unit == Unit::seconds ? 1e-8 * largest : 0;
+        expectNear(e.formula->evaluate(quantitiesOf(e)), e.result.value, 1e-5, least);
+        expectNear(test::evaluate(e.inNumbers()), e.result.value, kClose, least);
+    });
+}
+
+void expectAllSound(const Simulation& simulation, std::optional<int> rank = {})
+{
+    for (std::size_t i = 0; i < kMetricIdCount; ++i) {
+        const auto id = static_cast<MetricId>(i);
+        const Explanation e = explain(simulation, id, rank);
+        EXPECT_EQ(e.result.value, metricValue(simulation, id, rank)) << e.name;
+        expectSound(e);
+    }
+}
+
+} // namespace
+
+TEST(Explain, EveryNumberOfTheGalleryComesOutOfItsOwnFormula)
+{
+    for (const auto& file : test::galleryFiles()) {
+        SCOPED_TRACE(file.filename().string());
+        expectAllSound(*test::open(file).simulation);
+    }
+}
+
+TEST(Explain, AndOfRandomJobs)
+{
+    std::mt19937 random(24);
+    for (int i = 0; i < 60; ++i) {
+        const Scenario scenario = test::randomScenario(random, 96);
+        SCOPED_TRACE(test::describe(scenario));
+        const auto simulation = simulate(scenario);
+        expectAllSound(*simulation, static_cast<int>(random() % static_cast<unsigned>(scenario.layout.worldSize())));
+    }
+}
+
+TEST(Explain, PartsOfTheStepAddUpToIt)
+{
+    std::mt19937 random(22);
+    for (int i = 0; i < 40; ++i) {
+        const Scenario scenario = test::randomScenario(random, 64);
+        SCOPED_TRACE(test::describe(scenario));
+        const auto simulation = simulate(scenario);
+        const StepShares shares = stepShares(*simulation);
+        EXPECT_NEAR(shares.total(), simulation->metrics().stepTimeSeconds, 1e-9);
+        EXPECT_NEAR(shares.ideal / shares.total(), simulation->metrics().mfu, 1e-12);
+        EXPECT_NEAR((shares.ideal + shares.recompute) / shares.total(), simulation->metrics().hfu, 1e-12);
+        EXPECT_GE(shares.kernels, 0);
+    }
+}
+
+TEST(Explain, FormulasPrintBracketsWhereTheyChangeTheResult)
+{
+    const std::vector<Quantity> q{{"a", 2, Unit::count}, {"b", 3, Unit::count}, {"c", 4, Unit::count}};
+    const Formula a = Formula::term(0), b = Formula::term(1), c = Formula::term(2);
+    EXPECT_EQ((a + b * c).inSymbols(q), "a + b × c");
+    EXPECT_EQ(((a + b) * c).inSymbols(q), "(a + b) × c");
+    EXPECT_EQ((a / (b * c)).inSymbols(q), "a / (b × c)");
+    EXPECT_EQ((a * b / c).inNumbers(q), "2 × 3 / 4");
+    EXPECT_EQ((a - (b - c)).inNumbers(q), "2 − (3 − 4)");
+    for (const Formula& f : {a + b * c, (a + b) * c, a / (b * c), a / b / c, a / (b / c), a - (b - c), a - b - c, a * (b / c)})
+        EXPECT_DOUBLE_EQ(test::evaluate(f.inNumbers(q)), f.evaluate(q)) << f.inSymbols(q);
+}
+
+TEST(Explain, NumbersGetAsManyDigitsAsTheSumNeeds)
+{
+    // The difference of two near numbers: four digits of each would leave nothing.
+    const std::vector<Quantity> q{{"a", 1.0, Unit::number}, {"b", 0.99991234, Unit::number}};
+    const Formula difference = Formula::term(0) - Formula::term(1);
+    expectNear(test::evaluate(difference.inNumbers(q)), 1 - 0.99991234, 0.001);
+}
+
+TEST(Explain, ShowsTheNumbersOfTheScenario)
+{
+    const auto opened = test::openNumber("42");
+    const Explanation mfu = explain(*opened.simulation, MetricId::mfu);
+    EXPECT_EQ(mfu.inSymbols(), "MFU = C / (T × N × P)");
+    EXPECT_NE(mfu.inNumbers().find("16,384"), std::string::npos) << mfu.inNumbers();
+    EXPECT_NE(mfu.inNumbers().find("989 TFLOP/s)"), std::string::npos) << mfu.inNumbers();
+    EXPECT_NE(mfu.source.find("PaLM"), std::string::npos);
+    const Explanation parameters = explain(*opened.simulation, MetricId::parameters);
+    EXPECT_EQ(test::evaluate(parameters.inNumbers()), 405853388800.0) << parameters.inNumbers();
+}
+
+TEST(Explain, MemoryIsOfTheRankThatIsAskedFor)
+{
+    const auto opened = test::openNumber("58"); // 1F1B on four pipeline ranks
+    const auto alive = [&](int rank) { return explain(*opened.simulation, MetricId::activationMemory, rank).result.value; };
+    EXPECT_GT(alive(0), alive(3));
+    EXPECT_EQ(explain(*opened.simulation, MetricId::peakMemory).result.value,
+              explain(*opened.simulation, MetricId::peakMemory, fullestRank(*opened.simulation)).result.value);
+    EXPECT_NEAR(explain(*opened.simulation, MetricId::peakMemory).result.value / 1073741824.0,
+                opened.simulation->metrics().peakMemoryGib, 1e-9);
+}
+
+TEST(Explain, ClosedFormsAreOfTheKindsThatHaveOne)
+{
+    Scenario scenario = test::smallScenario(1, 4, 1, 8);
+    EXPECT_DOUBLE_EQ(bubbleForm(scenario)->share, 3.0 / 11);
+    EXPECT_EQ(bubbleForm(scenario)->text, "(p − 1) / (m + p − 1) = 3 / 11 = 27.3 %");
+    scenario.schedule.kind = "interleaved-1f1b";
+    scenario.schedule.virtualStages = 2;
+    EXPECT_DOUBLE_EQ(bubbleForm(scenario)->share, 3.0 / 19);
+    scenario.schedule.kind = "zb-h1";
+    EXPECT_FALSE(bubbleForm(scenario));
+    EXPECT_FALSE(bubbleForm(test::smallScenario(4, 1)));
+}
+
+TEST(NumberText, KeepsUnitsShort)
+{
+    EXPECT_EQ(numberText(0.4123, Unit::seconds), "412 ms");
+    EXPECT_EQ(numberText(0.99999, Unit::seconds), "1.00 s");
+    EXPECT_EQ(numberText(16384, Unit::count), "16,384");
+    EXPECT_EQ(numberText(-16384, Unit::count), "-16,384");
+    EXPECT_EQ(numberText(71.2 * 1073741824.0, Unit::bytes), "71.2 GiB");
+    EXPECT_EQ(numberText(6.914e18, Unit::flops, 4), "6.914 EFLOP");
+    EXPECT_EQ(numberText(989e12, Unit::flopRate), "989 TFLOP/s");
+    EXPECT_EQ(numberText(0, Unit::bytes), "0 B");
+    for (const double value : {0.00012345, 1.9996, 99.96, 123456.7, 0.0})
+        for (const Unit unit : {Unit::number, Unit::seconds, Unit::bytes, Unit::flops, Unit::fraction})
+            expectNear(test::evaluate(numberText(value, unit, 5)), asShown(value, unit, 5), 1e-9);
+}

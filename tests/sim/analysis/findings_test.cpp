@@ -1,0 +1,347 @@
+#include "sim/analysis/findings.h"
+
+#include "tests/support/gallery.h"
+#include "tests/support/scenarios.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+using namespace sim;
+using test::Opened;
+
+namespace {
+
+std::vector<Finding> findingsOf(const Opened& opened)
+{
+    return findings(*opened.simulation, opened.document, test::catalogue());
+}
+
+std::vector<Finding> findingsOf(const std::string& number, const std::vector<std::string>& overrides = {})
+{
+    return findingsOf(test::openNumber(number, overrides));
+}
+
+const Finding* find(const std::vector<Finding>& all, FindingKind kind)
+{
+    const auto found = std::find_if(all.begin(), all.end(), [kind](const Finding& f) { return f.kind == kind; });
+    return found == all.end() ? nullptr : &*found;
+}
+
+bool has(const std::vector<Finding>& all, FindingKind kind)
+{
+    return find(all, kind) != nullptr;
+}
+
+/// What the edits of a finding bring, in the order of its edits.
+std::vector<TryEffect> effectsOf(const Opened& opened, const Finding& finding)
+{
+    std::vector<TryEffect> out;
+    for (const Try& edit : finding.tries) {
+        const auto scenario = tried(edit, opened.document, test::catalogue());
+        if (!scenario)
+            throw std::runtime_error(edit.text + " is not legal");
+        out.push_back(effectOf(opened.simulation->metrics(), simulate(*scenario)->metrics()));
+    }
+    return out;
+}
+
+bool anyHelps(const Opened& opened, FindingKind kind)
+{
+    const auto all = findingsOf(opened);
+    const Finding* finding = find(all, kind);
+    if (!finding)
+        return false;
+    const auto effects = effectsOf(opened, *finding);
+    return std::any_of(effects.begin(), effects.end(), [&](const TryEffect& e) { return helps(kind, e); });
+}
+
+/// One of the gallery's smallest, with room for everything: near all rules, on the quiet side of each.
+constexpr const char* kTinyPipeline = "58";
+
+} // namespace
+
+TEST(Findings, OfTheGalleryAreSortedSaidAndTriedLegally)
+{
+    std::size_t severe = 0, tries = 0;
+    for (const auto& file : test::galleryFiles()) {
+        SCOPED_TRACE(file.filename().string());
+        const Opened opened = test::open(file);
+        const auto all = findingsOf(opened);
+        ASSERT_FALSE(all.empty());
+        EXPECT_EQ(all.back().kind, FindingKind::composition);
+        std::set<FindingKind> kinds;
+        for (const Finding& finding : all) {
+            SCOPED_TRACE(finding.title);
+            EXPECT_TRUE(kinds.insert(finding.kind).second) << "said twice";
+            EXPECT_FALSE(finding.title.empty());
+            EXPECT_FALSE(finding.reason.empty());
+            EXPECT_EQ(finding.reason.back(), '.');
+            EXPECT_LE(finding.stepShare, 1);
+            EXPECT_FALSE(finding.show.pictures.empty());
+            for (const int rank : finding.show.ranks)
+                EXPECT_LT(rank, opened.simulation->mesh().worldSize());
+            EXPECT_LE(finding.tries.size(), 4U);
+            std::set<std::string> texts;
+            for (const Try& edit : finding.tries) {
+                EXPECT_TRUE(texts.insert(edit.text).second) << edit.text;
+                const auto scenario = tried(edit, opened.document, test::catalogue());
+                ASSERT_TRUE(scenario) << edit.text;
+                EXPECT_NE(*scenario, opened.simulation->scenario()) << edit.text;
+                ++tries;
+            }
+            severe += finding.severity <= FindingSeverity::costly ? 1 : 0;
+        }
+        for (std::size_t i = 1; i < all.size(); ++i)
+            EXPECT_LE(all[i - 1].severity, all[i].severity);
+    }
+    EXPECT_GT(tries, 200U);
+    EXPECT_LT(severe, test::galleryFiles().size()) << "most of what is published is not in a bad way";
+}
+
+TEST(Findings, ComplainLittleAboutWhatWasTunedAndPublished)
+{
+    // Llama 3 405B at three scales, the trillion-parameter weak scaling series: at most one thing costs a good part of the step.
+    for (const char* number : {"26", "27", "28", "29", "30", "31", "42", "43", "45"}) {
+        const auto all = findingsOf(number);
+        const auto severe =
+            std::count_if(all.begin(), all.end(), [](const Finding& f) { return f.severity <= FindingSeverity::costly; });
+        EXPECT_LE(severe, 0) << number << ": " << all.front().title;
+    }
+}
+
+TEST(Findings, EveryEditCanBeSimulated)
+{
+    for (const char* number : {"04", "07", "09", "20", "21", "35", "50", "60", "63"}) {
+        const Opened opened = test::openNumber(number);
+        for (const Finding& finding : findingsOf(opened))
+            EXPECT_NO_THROW(effectsOf(opened, finding)) << number << ": " << finding.title;
+    }
+}
+
+TEST(Findings, EditsOfRandomJobsAreLegal)
+{
+    std::mt19937 random(5);
+    for (int i = 0; i < 40; ++i) {
+        const Scenario scenario = test::randomScenario(random, 64);
+        SCOPED_TRACE(test::describe(scenario));
+        if (scenario.schedule.kind == "auto")
+            continue; // plans by costs of its own
+        const auto document = ScenarioDocument::parse(resolvedText(scenario));
+        const auto resolved = document.resolve(test::catalogue());
+        if (!resolved.scenario)
+            continue;
+        for (const Finding& finding : findings(*simulate(*resolved.scenario), document, test::catalogue()))
+            for (const Try& edit : finding.tries)
+                EXPECT_TRUE(tried(edit, document, test::catalogue())) << edit.text;
+    }
+}
+
+TEST(Findings, SayThatThereIsNothingToComplainAbout)
+{
+    const auto all = findingsOf("03");
+    ASSERT_EQ(all.size(), 1U);
+    EXPECT_EQ(all[0].title, "Nothing to complain about");
+    EXPECT_NE(all[0].reason.find("model FLOPs at peak speed"), std::string::npos) << all[0].reason;
+    EXPECT_EQ(findingsOf("42").back().title, "What the step consists of");
+}
+
+TEST(Findings, StopEarlyWhenCancelled)
+{
+    const Opened opened = test::openNumber("35");
+    const std::atomic<bool> cancel{true};
+    EXPECT_EQ(findings(*opened.simulation, opened.document, test::catalogue(), &cancel).size(), 1U);
+}
+
+TEST(FindingRules, MemoryThatDoesNotFitComesFirst)
+{
+    const Opened opened = test::openNumber("41");
+    const auto all = findingsOf(opened);
+    EXPECT_EQ(all[0].kind, FindingKind::doesNotFit);
+    EXPECT_EQ(all[0].severity, FindingSeverity::broken);
+    EXPECT_NE(all[0].title.find("too much"), std::string::npos);
+    EXPECT_TRUE(anyHelps(opened, FindingKind::doesNotFit));
+    EXPECT_FALSE(has(findingsOf("41", {"training.recompute=full"}), FindingKind::doesNotFit));
+}
+
+TEST(FindingRules, NearlyFullIsNotTheSameAsFull)
+{
+    const auto with = [](const char* gib) { return findingsOf("17", {std::string("cluster.gpu.memory_gib=") + gib}); };
+    EXPECT_TRUE(has(with("18"), FindingKind::nearlyFull));
+    EXPECT_FALSE(has(with("18"), FindingKind::doesNotFit));
+    EXPECT_FALSE(has(with("20"), FindingKind::nearlyFull));
+    EXPECT_TRUE(has(with("17"), FindingKind::doesNotFit));
+    EXPECT_FALSE(has(with("17"), FindingKind::nearlyFull));
+}
+
+TEST(FindingRules, LargeBubbleIsComparedToTheClosedForm)
+{
+    const Opened opened = test::openNumber("35");
+    const auto all = findingsOf(opened);
+    const Finding* bubble = find(all, FindingKind::bubble);
+    ASSERT_TRUE(bubble);
+    EXPECT_NE(bubble->reason.find("7 / 39 = 17.9 %"), std::string::npos) << bubble->reason;
+    EXPECT_EQ(bubble->stepShare, opened.simulation->metrics().bubbleFraction);
+    EXPECT_TRUE(anyHelps(opened, FindingKind::bubble));
+    EXPECT_FALSE(has(findingsOf("35", {"training.global_batch_size=512"}), FindingKind::bubble));
+    EXPECT_TRUE(has(findingsOf(kTinyPipeline), FindingKind::bubble));
+}
+
+TEST(FindingRules, TensorParallelGroupsBelongIntoOneDomain)
+{
+    const Opened across = test::openNumber("36"); // tp 16 on nodes of eight
+    const auto all = findingsOf(across);
+    const Finding* finding = find(all, FindingKind::tensorAcrossNodes);
+    ASSERT_TRUE(finding);
+    EXPECT_EQ(finding->show.ranks.size(), 16U);
+    EXPECT_TRUE(anyHelps(across, FindingKind::tensorAcrossNodes));
+    EXPECT_FALSE(has(findingsOf("35"), FindingKind::tensorAcrossNodes)); // tp 8
+    // The same groups of eight, put across the nodes by the order of axes: the order is what has to change.
+    const auto spread = findingsOf("02", {"layout.order=dp-tp-cp-ep-pp"});
+    const Finding* byOrder = find(spread, FindingKind::tensorAcrossNodes);
+    ASSERT_TRUE(byOrder);
+    EXPECT_EQ(byOrder->severity, FindingSeverity::costly);
+    ASSERT_FALSE(byOrder->tries.empty());
+    EXPECT_EQ(byOrder->tries[0].text, "dp-tp-cp-ep-pp → tp-dp-cp-ep-pp");
+    EXPECT_FALSE(has(findingsOf("02"), FindingKind::tensorAcrossNodes));
+}
+
+TEST(FindingRules, ExposedCommunicationOfEachDimension)
+{
+    EXPECT_TRUE(has(findingsOf("02"), FindingKind::exposedTensor));
+    EXPECT_FALSE(has(findingsOf("03"), FindingKind::exposedTensor));
+    EXPECT_TRUE(has(findingsOf("52"), FindingKind::exposedExpert));
+    EXPECT_FALSE(has(findingsOf("50"), FindingKind::exposedExpert));
+    EXPECT_TRUE(has(findingsOf("15"), FindingKind::exposedData));
+    EXPECT_FALSE(has(findingsOf("57"), FindingKind::exposedData));
+    EXPECT_FALSE(has(findingsOf("57"), FindingKind::exposedPipeline));
+    EXPECT_TRUE(anyHelps(test::openNumber("52"), FindingKind::exposedExpert));
+    EXPECT_TRUE(anyHelps(test::openNumber("15"), FindingKind::exposedData));
+}
+
+TEST(FindingRules, SlowLinksExposeTheRingOfKeysAndTheStages)
+{
+    const std::vector<std::string> slow = {R"(cluster.tiers=[{"name":"slow","span":"all","bandwidth_gbs":0.1,"latency_us":10}])"};
+    EXPECT_TRUE(has(findingsOf("61", slow), FindingKind::exposedContext));
+    EXPECT_FALSE(has(findingsOf("61"), FindingKind::exposedContext));
+    EXPECT_TRUE(has(findingsOf("58", slow), FindingKind::exposedPipeline));
+    EXPECT_FALSE(has(findingsOf("58"), FindingKind::exposedPipeline));
+}
+
+TEST(FindingRules, GradientsThatAreNotOverlappedAreSaid)
+{
+    const Opened opened = test::openNumber("01", {"training.overlap.grad_reduce=false"});
+    const auto all = findingsOf(opened);
+    const Finding* finding = find(all, FindingKind::exposedData);
+    ASSERT_TRUE(finding);
+    ASSERT_FALSE(finding->tries.empty());
+    EXPECT_EQ(finding->tries[0].changes[0], (Change{"/training/overlap/grad_reduce", "true"}));
+    EXPECT_LT(effectsOf(opened, *finding)[0].timePerToken, 0);
+}
+
+TEST(FindingRules, UnevenStagesAreBalanced)
+{
+    const Opened opened = test::openNumber("04");
+    const auto all = findingsOf(opened);
+    const Finding* finding = find(all, FindingKind::stageImbalance);
+    ASSERT_TRUE(finding);
+    EXPECT_NE(finding->reason.find("output head over 128,256 words"), std::string::npos) << finding->reason;
+    EXPECT_EQ(finding->tries[0].changes[0].pointer, "/schedule/layers_per_stage");
+    EXPECT_LT(effectsOf(opened, *finding)[0].timePerToken, -0.1);
+    EXPECT_FALSE(has(findingsOf("04", {"schedule.layers_per_stage=[10,6]"}), FindingKind::stageImbalance));
+}
+
+TEST(FindingRules, SlowRankIsNamedAndWeighed)
+{
+    const Opened opened = test::openNumber("21");
+    const auto all = findingsOf(opened);
+    const Finding* finding = find(all, FindingKind::slowRank);
+    ASSERT_TRUE(finding);
+    EXPECT_EQ(finding->show.ranks, std::vector<int>{21});
+    const TryEffect without = effectsOf(opened, *finding)[0];
+    EXPECT_NEAR(-without.timePerToken, finding->stepShare, 1e-9);
+    EXPECT_FALSE(has(all, FindingKind::stageImbalance)) << "the stages are even, the GPUs are not";
+    EXPECT_FALSE(has(findingsOf("21", {"perturbations=[]"}), FindingKind::slowRank));
+}
+
+TEST(FindingRules, RecomputationIsNeededOrNot)
+{
+    const Opened roomy = test::openNumber("50");
+    const auto all = findingsOf(roomy);
+    const Finding* finding = find(all, FindingKind::needlessRecompute);
+    ASSERT_TRUE(finding);
+    EXPECT_TRUE(effectsOf(roomy, *finding)[0].fits);
+    EXPECT_NEAR(-effectsOf(roomy, *finding)[0].timePerToken, finding->stepShare, 1e-9);
+    EXPECT_FALSE(has(findingsOf("50", {"training.recompute=none"}), FindingKind::needlessRecompute));
+    EXPECT_FALSE(has(findingsOf("50", {"cluster.gpu.memory_gib=40"}), FindingKind::needlessRecompute));
+}
+
+TEST(FindingRules, SwitchesThatCostNothing)
+{
+    EXPECT_TRUE(has(findingsOf("35"), FindingKind::noSequenceParallel));
+    EXPECT_FALSE(has(findingsOf("35", {"layout.sequence_parallel=true"}), FindingKind::noSequenceParallel));
+    EXPECT_TRUE(has(findingsOf("35"), FindingKind::unfusedAttention));
+    EXPECT_FALSE(has(findingsOf("35", {"training.flash_attention=true"}), FindingKind::unfusedAttention));
+    EXPECT_TRUE(has(findingsOf("01"), FindingKind::replicatedStates));
+    EXPECT_FALSE(has(findingsOf("01", {"layout.zero_stage=1"}), FindingKind::replicatedStates));
+    EXPECT_TRUE(anyHelps(test::openNumber("35"), FindingKind::noSequenceParallel));
+    EXPECT_TRUE(anyHelps(test::openNumber("01"), FindingKind::replicatedStates));
+}
+
+TEST(FindingRules, WholeNodesThatAreIdle)
+{
+    const Opened opened = test::openNumber("02", {"cluster.nodes=4"});
+    ASSERT_TRUE(has(findingsOf(opened), FindingKind::idleGpus));
+    EXPECT_TRUE(anyHelps(opened, FindingKind::idleGpus));
+    EXPECT_FALSE(has(findingsOf("02"), FindingKind::idleGpus));
+    EXPECT_FALSE(has(findingsOf("03"), FindingKind::idleGpus)) << "part of a node is how small jobs run";
+}
+
+TEST(FindingRules, SmallKernelsWantMoreRows)
+{
+    const std::vector<std::string> small = {"training.sequence_length=128", "training.micro_batch_size=1"};
+    const Opened opened = test::openNumber("17", small);
+    ASSERT_TRUE(has(findingsOf(opened), FindingKind::smallKernels));
+    EXPECT_TRUE(anyHelps(opened, FindingKind::smallKernels));
+    EXPECT_FALSE(has(findingsOf("17"), FindingKind::smallKernels));
+}
+
+TEST(FindingRules, PrecisionThatLeavesTheTensorCoresAside)
+{
+    EXPECT_TRUE(has(findingsOf("03", {"training.precision=fp32"}), FindingKind::slowPrecision));
+    EXPECT_FALSE(has(findingsOf("03"), FindingKind::slowPrecision));
+    EXPECT_FALSE(has(findingsOf("44"), FindingKind::slowPrecision)); // fp8
+}
+
+TEST(FindingRules, LastRoundOfInterleaving)
+{
+    const std::vector<std::string> uneven = {"schedule.microbatch_group=5", "training.micro_batch_size=1",
+                                             "training.global_batch_size=14"};
+    EXPECT_TRUE(has(findingsOf("18", uneven), FindingKind::unevenRounds));
+    EXPECT_FALSE(has(findingsOf("18"), FindingKind::unevenRounds));
+}
+
+TEST(FindingRules, UnevenMemoryMattersWhereTheFullestRankIsFull)
+{
+    const auto tight = findingsOf("17", {"cluster.gpu.memory_gib=20"});
+    const auto roomy = findingsOf("17", {"cluster.gpu.memory_gib=40"});
+    EXPECT_TRUE(has(tight, FindingKind::memoryImbalance)) << tight.front().title;
+    EXPECT_FALSE(has(roomy, FindingKind::memoryImbalance));
+}
+
+TEST(TryEffects, AreRelativeToWhatATokenCosts)
+{
+    const Metrics before{.stepTimeSeconds = 2, .tokensPerSecond = 100, .peakMemoryGib = 40};
+    const Metrics after{.stepTimeSeconds = 3, .tokensPerSecond = 125, .peakMemoryGib = 38};
+    const TryEffect effect = effectOf(before, after);
+    EXPECT_DOUBLE_EQ(effect.timePerToken, -0.2) << "the step is longer, and has more tokens";
+    EXPECT_DOUBLE_EQ(effect.peakChangeGib, -2);
+    EXPECT_TRUE(helps(FindingKind::bubble, effect));
+    EXPECT_TRUE(helps(FindingKind::doesNotFit, effect));
+    TryEffect useless = effect;
+    useless.timePerToken = 0.01;
+    EXPECT_FALSE(helps(FindingKind::bubble, useless));
+    useless.fits = false;
+    useless.timePerToken = -0.5;
+    EXPECT_FALSE(helps(FindingKind::bubble, useless)) << "what does not fit does not run";
+}

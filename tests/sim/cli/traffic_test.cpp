@@ -1,0 +1,61 @@
+// `traffic`: that its forms say the same as each other and as the library.
+#include "sim/scenario/document.h"
+#include "sim/simulation.h"
+#include "tests/sim/cli/program.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+TEST(TrafficCommand, SumsAgreeHoweverTheyAreCut)
+{
+    for (const char* file : {"05-", "50-", "54-"}) {
+        const json traffic = test::runJson("traffic --json " + test::gallery(file));
+        std::int64_t byTier = 0, byGroup = 0;
+        for (const json& tier : traffic.at("tiers")) {
+            byTier += tier.at("bytes").get<std::int64_t>();
+            EXPECT_GE(tier.at("mean_load").get<double>(), 0);
+        }
+        for (const json& group : traffic.at("groups")) {
+            byGroup += group.at("bytes").get<std::int64_t>();
+            std::int64_t ofGroup = 0;
+            for (const json& bytes : group.at("by_tier"))
+                ofGroup += bytes.get<std::int64_t>();
+            EXPECT_EQ(ofGroup, group.at("bytes").get<std::int64_t>());
+        }
+        EXPECT_EQ(byTier, traffic.at("total").get<std::int64_t>());
+        EXPECT_EQ(byGroup, byTier);
+        EXPECT_GT(byTier, 0);
+    }
+}
+
+TEST(TrafficCommand, SaysWhatTheLibrarySays)
+{
+    const std::string file = test::gallery("05-");
+    const auto catalogue = sim::Catalogue::load(sim::Catalogue::findAssets());
+    const sim::TrafficSums sums = sim::simulate(sim::readScenario(file, catalogue))->traffic().senders().total();
+    const json traffic = test::runJson("traffic --json " + file);
+    EXPECT_EQ(traffic.at("total").get<std::int64_t>(), sums.total());
+    EXPECT_EQ(traffic.at("tiers").at(0).at("bytes").get<std::int64_t>(), sums.ofTier(0));
+}
+
+TEST(TrafficCommand, PrintsATableOfGroupsAndTiers)
+{
+    const test::Outcome outcome = test::run("traffic " + test::gallery("05-"));
+    EXPECT_EQ(outcome.code, 0);
+    for (const char* word : {"nvlink GiB", "infiniband GiB", "\ntp ", "\npp ", "\ndp_cp ", "\ntotal ", "\nmean load ", "exposed"})
+        EXPECT_THAT(outcome.out, HasSubstr(word));
+}
+
+TEST(TrafficCommand, OneRankSendsNothing)
+{
+    EXPECT_THAT(test::run("traffic " + test::gallery("56-")).out, HasSubstr("One rank sends nothing"));
+    EXPECT_EQ(test::runJson("traffic --json " + test::gallery("56-")).at("total"), 0);
+}
+
+} // namespace

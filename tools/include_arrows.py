@@ -26,7 +26,7 @@ ALLOWED = {
     "live/stream": {"live/record", "sim"},
     "app/canvas": set(),
     "app/views": {"app/canvas", "sim"},
-    "app/session": {"sim", "live/stream", "live/record"},
+    "app/session": {"app/canvas", "app/views", "sim", "live/stream", "live/record"},
     "app/shell": {"app/canvas", "app/views", "app/session", "sim", "live/stream"},
 }
 # Folders that must not see these outside headers.

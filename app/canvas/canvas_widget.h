@@ -2,6 +2,7 @@
 // rasteriser where it is not. Draws only when something changed.
 #pragma once
 
+#include "app/canvas/renderer.h"
 #include "app/canvas/view.h"
 
 #include <QWidget>
@@ -9,8 +10,6 @@
 #include <memory>
 
 namespace app {
-
-enum class Renderer { automatic, software, openGl };
 
 class CanvasWidget : public QWidget {
     Q_OBJECT
@@ -50,9 +49,5 @@ private:
 /// Is there an OpenGL that is not itself software? Decided once, before any QOpenGLWidget is made: platforms without GL crash on
 /// one instead of refusing it. The environment variable RANKSCOPE_RENDERER=software|opengl overrides the choice.
 bool hardwareOpenGl();
-
-/// The view as a file: .svg, .pdf or .png by the ending, whole or not at all. `scale` is pixels of a .png for each logical one.
-/// Throws sim::Error.
-void saveFigure(View&, const QString& path, QSize logicalSize, qreal scale = 2);
 
 } // namespace app

@@ -116,10 +116,14 @@ const char* anchor(Align align)
 
 SvgCanvas::SvgCanvas(Rect area) : m_area(area), m_clips{area} {}
 
-std::string SvgCanvas::document(std::string_view title) const
+std::string SvgCanvas::document(std::string_view title, float pointsPerPixel) const
 {
+    const auto side = [&](const char* name, float pixels) {
+        constexpr float kOfWebPages = 0.75F;
+        return pointsPerPixel == kOfWebPages ? attribute(name, pixels) : attribute(name, number(pixels * pointsPerPixel) + "pt");
+    };
     std::string out = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\"" +
-                      attribute("width", m_area.width()) + attribute("height", m_area.height()) +
+                      side("width", m_area.width()) + side("height", m_area.height()) +
                       attribute("viewBox", number(m_area.left) + " " + number(m_area.top) + " " + number(m_area.width()) + " " +
                                                number(m_area.height())) +
                       ">\n<title>" + escaped(validUtf8(title)) + "</title>\n";

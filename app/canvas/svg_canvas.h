@@ -13,8 +13,8 @@ namespace app {
 class SvgCanvas final : public Canvas {
 public:
     explicit SvgCanvas(Rect area);
-    /// The whole file.
-    std::string document(std::string_view title) const;
+    /// The whole file. In inches it is as large as pixels of that many points; 0.75 is a web page's 96 pixels an inch.
+    std::string document(std::string_view title, float pointsPerPixel = 0.75F) const;
 
     Rect area() const override { return m_area; }
     void fillRect(Rect, Color) override;

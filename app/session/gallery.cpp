@@ -1,10 +1,17 @@
 #include "app/session/gallery.h"
 
+#include <QFile>
 #include <QFileInfo>
+#include <QJsonArray>
+#include <QJsonDocument>
+#include <QJsonObject>
+#include <QObject>
 #include <QRegularExpression>
 
 #include <algorithm>
 #include <cstdlib>
+#include <map>
+#include <utility>
 
 namespace app {
 
@@ -65,6 +72,36 @@ std::vector<GalleryEntry> readGallery(const std::filesystem::path& folder, const
         const int worldB = b.scenario ? b.scenario->layout.worldSize() : 0;
         return worldA != worldB ? worldA < worldB : a.name.localeAwareCompare(b.name) < 0;
     });
+    return out;
+}
+
+std::vector<GallerySection> sectionsOf(const std::vector<GalleryEntry>& entries, const std::filesystem::path& assets)
+{
+    std::map<QString, std::size_t> places;
+    for (std::size_t i = 0; i < entries.size(); ++i)
+        places.emplace(QFileInfo(entries[i].path).completeBaseName(), i);
+    QFile file(QString::fromStdString((assets / "gallery.json").string()));
+    const QJsonArray themes = file.open(QIODevice::ReadOnly)
+                                  ? QJsonDocument::fromJson(file.readAll()).object().value(QLatin1String("themes")).toArray()
+                                  : QJsonArray();
+    std::vector<GallerySection> out;
+    for (const QJsonValue& theme : themes) {
+        GallerySection section{theme[QLatin1String("title")].toString(), theme[QLatin1String("about")].toString(), {}};
+        for (const QJsonValue& name : theme[QLatin1String("files")].toArray()) {
+            if (const auto place = places.extract(name.toString()))
+                section.entries.push_back(place.mapped());
+        }
+        if (!section.entries.empty())
+            out.push_back(std::move(section));
+    }
+    GallerySection rest;
+    for (const auto& [name, place] : places)
+        rest.entries.push_back(place);
+    std::sort(rest.entries.begin(), rest.entries.end());
+    if (!out.empty())
+        rest.title = QObject::tr("More");
+    if (!rest.entries.empty())
+        out.push_back(std::move(rest));
     return out;
 }
 

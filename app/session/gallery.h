@@ -25,6 +25,15 @@ std::filesystem::path findScenarios(const sim::Catalogue&);
 std::vector<GalleryEntry> readGallery(const std::filesystem::path& folder, const sim::Catalogue&);
 GalleryEntry readGalleryEntry(const QString& path, const sim::Catalogue&);
 
+/// Entries that belong together, under one heading.
+struct GallerySection {
+    QString title, about;             ///< empty: no heading
+    std::vector<std::size_t> entries; ///< places in the gallery
+};
+/// By the themes of assets/gallery.json, in their order; what no theme names comes last. One without a heading where there are no
+/// themes.
+std::vector<GallerySection> sectionsOf(const std::vector<GalleryEntry>&, const std::filesystem::path& assets);
+
 /// First sentence of some Markdown, its marks taken off.
 QString firstSentence(const QString& markdown);
 

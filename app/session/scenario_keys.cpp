@@ -117,7 +117,7 @@ constexpr std::array kKeys{
     ScenarioKey{"/cluster/efficiency/grouped_gemm", S::efficiency, "Expert products"},
     ScenarioKey{"/cluster/efficiency/attention_forward", S::efficiency, "Attention F"},
     ScenarioKey{"/cluster/efficiency/attention_backward", S::efficiency, "Attention B"},
-    ScenarioKey{"/cluster/efficiency/memory", S::efficiency, "Memory"},
+    ScenarioKey{"/cluster/efficiency/memory", S::efficiency, "Memory traffic"},
     ScenarioKey{"/cluster/efficiency/network", S::efficiency, "Network"},
     ScenarioKey{"/cluster/efficiency/launch_us", S::efficiency, "Launch", "µs"},
 

@@ -154,6 +154,11 @@ Problems Session::saveAs(const QString& path)
     return {};
 }
 
+void Session::setAutosaveDelay(int seconds)
+{
+    m_autosaveTimer.setInterval(seconds * 1000);
+}
+
 void Session::close()
 {
     if (isOpen())

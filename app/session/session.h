@@ -48,6 +48,8 @@ public:
     [[nodiscard]] Problems recover(const Recovery&);
     [[nodiscard]] Problems save();
     [[nodiscard]] Problems saveAs(const QString& path);
+    /// Unsaved work is kept safe so long after a change.
+    void setAutosaveDelay(int seconds);
     void close();
 
     void edit(const Edit&);

@@ -3,12 +3,89 @@
 #include <QFileInfo>
 #include <QStandardPaths>
 
+#include <algorithm>
+#include <array>
+#include <utility>
+
 namespace app {
 namespace {
 constexpr int kMostRecentFiles = 10, kMostRecentAddresses = 8;
 const QString kRecentKey = QStringLiteral("files/recent");
 const QString kAddressesKey = QStringLiteral("attach/recent");
+const QString kThemeKey = QStringLiteral("view/theme");
+const QString kSizeKey = QStringLiteral("view/size_percent");
+const QString kNavigationKey = QStringLiteral("view/navigation");
+const QString kMotionKey = QStringLiteral("view/reduce_motion");
+const QString kRendererKey = QStringLiteral("view/renderer");
+const QString kLanguageKey = QStringLiteral("view/language");
+const QString kAutosaveKey = QStringLiteral("files/autosave_seconds");
+constexpr int kLongestAutosaveSeconds = 600;
+
+/// Values and their words in the file.
+template <typename T, std::size_t N>
+using Words = std::array<std::pair<T, const char*>, N>;
+constexpr Words<ThemeChoice, 4> kThemes{{{ThemeChoice::system, "system"},
+                                         {ThemeChoice::light, "light"},
+                                         {ThemeChoice::dark, "dark"},
+                                         {ThemeChoice::highContrast, "high-contrast"}}};
+constexpr Words<NavigationStyle, 2> kNavigations{{{NavigationStyle::perfetto, "perfetto"}, {NavigationStyle::tracy, "tracy"}}};
+constexpr Words<Renderer, 3> kRenderers{
+    {{Renderer::automatic, "automatic"}, {Renderer::openGl, "opengl"}, {Renderer::software, "software"}}};
+
+template <typename T, std::size_t N>
+std::optional<T> valueOf(const Words<T, N>& words, const QString& word)
+{
+    for (const auto& [value, name] : words)
+        if (word == QLatin1String(name))
+            return value;
+    return {};
+}
+
+template <typename T, std::size_t N>
+const char* wordOf(const Words<T, N>& words, T value)
+{
+    return std::find_if(words.begin(), words.end(), [&](const auto& word) { return word.first == value; })->second;
+}
+
 } // namespace
+
+const char* themeName(ThemeChoice theme)
+{
+    return wordOf(kThemes, theme);
+}
+
+std::optional<ThemeChoice> themeNamed(const QString& name)
+{
+    return valueOf(kThemes, name);
+}
+
+Settings readSettings()
+{
+    const QSettings file = userSettings();
+    const auto word = [&](const QString& key) { return file.value(key).toString(); };
+    const Settings usual;
+    Settings out;
+    out.theme = themeNamed(word(kThemeKey)).value_or(usual.theme);
+    out.sizePercent = std::clamp(file.value(kSizeKey, usual.sizePercent).toInt(), kSmallestSizePercent, kLargestSizePercent);
+    out.navigation = valueOf(kNavigations, word(kNavigationKey)).value_or(usual.navigation);
+    out.reduceMotion = file.value(kMotionKey, usual.reduceMotion).toBool();
+    out.renderer = valueOf(kRenderers, word(kRendererKey)).value_or(usual.renderer);
+    out.autosaveSeconds = std::clamp(file.value(kAutosaveKey, usual.autosaveSeconds).toInt(), 1, kLongestAutosaveSeconds);
+    out.language = word(kLanguageKey);
+    return out;
+}
+
+void writeSettings(const Settings& settings)
+{
+    QSettings file = userSettings();
+    file.setValue(kThemeKey, QLatin1String(themeName(settings.theme)));
+    file.setValue(kSizeKey, settings.sizePercent);
+    file.setValue(kNavigationKey, QLatin1String(wordOf(kNavigations, settings.navigation)));
+    file.setValue(kMotionKey, settings.reduceMotion);
+    file.setValue(kRendererKey, QLatin1String(wordOf(kRenderers, settings.renderer)));
+    file.setValue(kAutosaveKey, settings.autosaveSeconds);
+    file.setValue(kLanguageKey, settings.language);
+}
 
 QSettings userSettings()
 {

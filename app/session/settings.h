@@ -1,10 +1,40 @@
-// Where the app remembers things between runs.
+// What the user chose, and where the app remembers it between runs.
 #pragma once
 
+#include "app/canvas/renderer.h"
+
 #include <QSettings>
+#include <QString>
 #include <QStringList>
 
+#include <optional>
+
 namespace app {
+
+enum class ThemeChoice { system, light, dark, highContrast };
+enum class NavigationStyle {
+    perfetto, ///< the wheel scrolls, with Ctrl it zooms
+    tracy     ///< the wheel zooms, with Ctrl it scrolls
+};
+
+inline constexpr int kSmallestSizePercent = 100, kLargestSizePercent = 200;
+
+struct Settings {
+    ThemeChoice theme = ThemeChoice::system;
+    int sizePercent = 100; ///< of text and controls; from the next start
+    NavigationStyle navigation = NavigationStyle::perfetto;
+    bool reduceMotion = false;               ///< nothing moves by itself
+    Renderer renderer = Renderer::automatic; ///< from the next start
+    int autosaveSeconds = 1;                 ///< after a change
+    QString language;                        ///< "de"; empty: as the desktop is; from the next start
+    bool operator==(const Settings&) const = default;
+};
+
+/// What is missing or makes no sense is as usual.
+Settings readSettings();
+void writeSettings(const Settings&);
+const char* themeName(ThemeChoice); ///< "high-contrast": in files and on the command line
+std::optional<ThemeChoice> themeNamed(const QString&);
 
 /// The user's settings file (ini, so that tests can move it with QSettings::setPath).
 QSettings userSettings();

@@ -1,10 +1,13 @@
 #include "app/shell/application.h"
 
+#include "app/canvas/figure.h"
+#include "app/session/settings.h"
 #include "app/shell/command_line.h"
 #include "app/shell/compare_page.h"
 #include "app/shell/live_panel.h"
 #include "app/shell/main_window.h"
 #include "app/shell/style.h"
+#include "app/shell/translations.h"
 #include "app/views/pictures.h"
 #include "app/views/timeline_geometry.h"
 #include "live/stream/keys.h"
@@ -62,7 +65,15 @@ bool hasDisplay()
 
 ThemeChoice themeChoice(const QString& name)
 {
-    return name == QLatin1String("dark") ? ThemeChoice::dark : ThemeChoice::light;
+    return themeNamed(name).value_or(ThemeChoice::light);
+}
+
+/// Text and controls as large as the user wants them: Qt takes the factor only from the environment, and only now.
+void scaleAll(const Settings& settings)
+{
+    constexpr const char* kFactor = "QT_SCALE_FACTOR";
+    if (settings.sizePercent != kSmallestSizePercent && !qEnvironmentVariableIsSet(kFactor))
+        qputenv(kFactor, QByteArray::number(settings.sizePercent / 100.0));
 }
 
 void waitUntilSettled(MainWindow& window)
@@ -180,7 +191,7 @@ int runWindow(sim::Catalogue catalogue, const StartOptions& options)
 {
     WindowOptions windowOptions;
     windowOptions.reproducible = options.isPicture();
-    windowOptions.renderer = options.isPicture() ? Renderer::software : Renderer::automatic;
+    windowOptions.renderer = options.isPicture() ? Renderer::software : readSettings().renderer;
     if (!options.theme.isEmpty())
         windowOptions.theme = themeChoice(options.theme);
     MainWindow window(std::move(catalogue), windowOptions);
@@ -231,14 +242,19 @@ int runApplication(int argc, char** argv, const QString& version)
             QStringLiteral("there is no display (DISPLAY and WAYLAND_DISPLAY are not set); --screenshot and --figure need none"));
         return kBadInput;
     }
+    const Settings settings = readSettings();
+    if (!options.isPicture())
+        scaleAll(settings);
     QGuiApplication::setHighDpiScaleFactorRoundingPolicy(Qt::HighDpiScaleFactorRoundingPolicy::PassThrough);
-    const QApplication application(argc, argv);
+    QApplication application(argc, argv);
     QApplication::setApplicationName(QStringLiteral("rankscope"));
     QApplication::setApplicationDisplayName(QStringLiteral("Rankscope"));
     QApplication::setApplicationVersion(version);
     QApplication::setDesktopFileName(QStringLiteral("rankscope"));
     try {
         sim::Catalogue catalogue = sim::Catalogue::load(sim::Catalogue::findAssets());
+        if (!options.isPicture())
+            installTranslation(application, QString::fromStdString(catalogue.assets().string()), settings.language);
         if (!options.figureFile.isEmpty() && options.screenshot.isEmpty())
             return saveFigureOf(catalogue, options);
         const int code = runWindow(catalogue, options);

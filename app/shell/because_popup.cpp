@@ -40,11 +40,11 @@ QLabel* line(const char* role)
     return out;
 }
 
-/// "t_model" with its index lowered.
+/// "t_model" with its index lowered: drawn at two thirds of its size, so that 11 pixels are left.
 QString withIndices(const QString& text)
 {
     static const QRegularExpression kIndex(QStringLiteral("(\\w)_(\\w+)"));
-    return text.toHtmlEscaped().replace(kIndex, QStringLiteral("\\1<sub>\\2</sub>"));
+    return text.toHtmlEscaped().replace(kIndex, QStringLiteral("\\1<sub style=\"font-size:17px\">\\2</sub>"));
 }
 
 /// Symbols and formulas in the list of terms.

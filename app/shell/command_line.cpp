@@ -88,7 +88,8 @@ CommandLine parseCommandLine(const QStringList& arguments, const QString& versio
         QStringLiteral("VIEW OUT"));
     const QCommandLineOption set(QStringLiteral("set"), QStringLiteral("Override a key of the file, layout.tp=4; repeatable."),
                                  QStringLiteral("POINTER=VALUE"));
-    const QCommandLineOption theme(QStringLiteral("theme"), QStringLiteral("light or dark; as the desktop is by default."),
+    const QCommandLineOption theme(QStringLiteral("theme"),
+                                   QStringLiteral("light, dark or high-contrast; as in the settings by default."),
                                    QStringLiteral("NAME"));
     parser.addOptions(
         {help, versionOption, view, lesson, live, attach, key, serverKey, screenshot, size, figure, set, theme, compare});
@@ -129,8 +130,8 @@ CommandLine parseCommandLine(const QStringList& arguments, const QString& versio
         return wrong(QStringLiteral("--key and --server-key go together, with --attach"));
     if (parser.isSet(view) && !findPicture(options.view.toStdString()))
         return wrong(QStringLiteral("--view %1: there is no such view; there are %2").arg(options.view, pictureNames()));
-    if (parser.isSet(theme) && !oneOf(options.theme, {"light", "dark"}))
-        return wrong(QStringLiteral("--theme %1: light or dark").arg(options.theme));
+    if (parser.isSet(theme) && !oneOf(options.theme, {"light", "dark", "high-contrast"}))
+        return wrong(QStringLiteral("--theme %1: light, dark or high-contrast").arg(options.theme));
     if (!options.overrides.isEmpty() && options.file.isEmpty())
         return wrong(QStringLiteral("--set changes a key of FILE, and no FILE was given"));
     for (const QString& assignment : options.overrides) {

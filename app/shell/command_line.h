@@ -12,7 +12,7 @@ inline constexpr const char* kComparisonFigure = "compare"; ///< of --figure, be
 struct StartOptions {
     QString file;
     QString view;  ///< "grid", "timeline" or empty: both
-    QString theme; ///< "light", "dark" or empty: as remembered
+    QString theme; ///< "light", "dark", "high-contrast" or empty: as remembered
     QStringList overrides;
     QString compare;        ///< file of the baseline
     bool live = false;      ///< train FILE at once

@@ -6,12 +6,15 @@
 #include <QKeyEvent>
 #include <QLineEdit>
 #include <QListWidget>
+#include <QMetaObject>
 #include <QPainter>
+#include <QStyle>
 #include <QStyledItemDelegate>
 #include <QVBoxLayout>
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 namespace app {
@@ -20,6 +23,7 @@ namespace {
 constexpr int kCommandRole = Qt::UserRole;
 constexpr int kRankRole = Qt::UserRole + 1;
 constexpr int kShortcutRole = Qt::UserRole + 2;
+constexpr int kFoundRole = Qt::UserRole + 3;
 
 /// Name on the left, keys on the right.
 class LineDelegate : public QStyledItemDelegate {
@@ -27,12 +31,18 @@ public:
     using QStyledItemDelegate::QStyledItemDelegate;
     void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override
     {
-        QStyledItemDelegate::paint(painter, option, index);
+        const QString hint = index.data(kShortcutRole).toString();
+        const QFont hintFont = uiFont(12);
+        // The name gives way to the keys: neither is drawn over the other.
+        QStyleOptionViewItem name = option;
+        initStyleOption(&name, index);
+        const int room = option.rect.width() - QFontMetrics(hintFont).horizontalAdvance(hint) - 48;
+        name.text = name.fontMetrics.elidedText(name.text, Qt::ElideMiddle, room);
+        option.widget->style()->drawControl(QStyle::CE_ItemViewItem, &name, painter, option.widget);
         painter->save();
-        painter->setFont(uiFont(12));
+        painter->setFont(hintFont);
         painter->setPen(option.palette.color(QPalette::PlaceholderText));
-        painter->drawText(option.rect.adjusted(0, 0, -12, 0), Qt::AlignRight | Qt::AlignVCenter,
-                          index.data(kShortcutRole).toString());
+        painter->drawText(option.rect.adjusted(0, 0, -12, 0), Qt::AlignRight | Qt::AlignVCenter, hint);
         painter->restore();
     }
 };
@@ -67,8 +77,9 @@ CommandPalette::CommandPalette(std::function<bool(CommandId)> enabled, int world
     setAttribute(Qt::WA_DeleteOnClose);
     setWindowTitle(tr("Command palette"));
     setRole(this, "popup");
-    resize(520, 380);
-    m_line->setPlaceholderText(worldSize > 0 ? tr("A command, or the number of a rank") : tr("A command"));
+    resize(560, 400);
+    m_line->setPlaceholderText(worldSize > 0 ? tr("A command, a file, a span (0F3), or the number of a rank")
+                                             : tr("A command or a file"));
     m_line->installEventFilter(this);
     setRole(m_list, "plain");
     m_list->setItemDelegate(new LineDelegate(m_list));
@@ -83,6 +94,12 @@ CommandPalette::CommandPalette(std::function<bool(CommandId)> enabled, int world
     connect(m_list, &QListWidget::itemClicked, this, &CommandPalette::run);
     fill();
     m_line->setFocus();
+}
+
+void CommandPalette::addSource(Source source)
+{
+    m_sources.push_back(std::move(source));
+    fill();
 }
 
 void CommandPalette::setFilter(const QString& text)
@@ -125,7 +142,19 @@ void CommandPalette::fill()
         for (const QKeySequence& s : shortcutsOf(*c))
             keys << s.toString(QKeySequence::NativeText);
         item->setData(kShortcutRole, keys.join(QStringLiteral("  ")));
-        item->setToolTip(QString::fromUtf8(c->what));
+        item->setToolTip(whatOf(*c));
+    }
+    m_found.clear();
+    for (const Source& source : m_sources) {
+        if (typed.isEmpty())
+            break;
+        for (PaletteEntry& entry : source(typed)) {
+            auto* item = new QListWidgetItem(entry.text, m_list);
+            item->setData(kFoundRole, static_cast<int>(m_found.size()));
+            item->setData(kShortcutRole, entry.hint);
+            item->setToolTip(entry.hint);
+            m_found.push_back(std::move(entry));
+        }
     }
     m_list->setCurrentRow(0);
 }
@@ -135,9 +164,11 @@ void CommandPalette::run()
     const QListWidgetItem* item = m_list->currentItem();
     if (!item)
         return;
-    const QVariant rank = item->data(kRankRole), id = item->data(kCommandRole);
+    const QVariant rank = item->data(kRankRole), id = item->data(kCommandRole), found = item->data(kFoundRole);
     close();
-    if (rank.isValid())
+    if (found.isValid()) // later: what runs may open another window
+        QMetaObject::invokeMethod(parent(), m_found[static_cast<std::size_t>(found.toInt())].run, Qt::QueuedConnection);
+    else if (rank.isValid())
         emit rankChosen(rank.toInt());
     else
         emit commandChosen(static_cast<CommandId>(id.toInt()));

@@ -1,5 +1,6 @@
 #include "app/shell/commands.h"
 
+#include <QCoreApplication>
 #include <QGuiApplication>
 #include <QKeyEvent>
 
@@ -17,11 +18,17 @@ constexpr Command kCommands[]{
     {CommandId::open, file, window, "&Open…", "Ctrl+O", "Open a scenario file"},
     {CommandId::save, file, window, "&Save", "Ctrl+S", "Save the scenario", true},
     {CommandId::saveAs, file, window, "Save &As…", "Ctrl+Shift+S", "Save the scenario under another name"},
+    {CommandId::saveWithView, file, window, "Save with &View", "", "Save the scenario to open on what is on screen now"},
     {CommandId::clearRecent, file, window, "Clear Recent Files", "", "Forget the recent files"},
-    {CommandId::exportGrid, file, window, "Export Ran&k Grid…", "Ctrl+Shift+E", "Save the rank grid as SVG, PDF or PNG", true},
-    {CommandId::exportTimeline, file, window, "Export &Timeline…", "Ctrl+E", "Save the timeline as SVG, PDF or PNG"},
-    {CommandId::exportComparison, file, window, "Export &Comparison…", "", "Save what differs, and what that does, as CSV"},
-    {CommandId::quit, file, window, "&Quit", "Ctrl+Q", "Close the window", true},
+    {CommandId::exportFigure, file, window, "&Export Figure…", "Ctrl+E", "A picture as SVG, PDF or PNG, for papers and slides",
+     true},
+    {CommandId::exportTable, file, window, "Export &Table…", "Ctrl+Shift+E", "Numbers, memory, groups or spans as CSV"},
+    {CommandId::exportTrace, file, window, "Export T&race…", "Ctrl+Alt+T", "The step for Perfetto and other trace viewers"},
+    {CommandId::copyFigure, file, window, "&Copy Figure", "Ctrl+Shift+C", "The picture used last, as pixels and SVG"},
+    {CommandId::exportComparison, file, window, "Export Co&mparison…", "",
+     "What differs from the baseline, and what that does, as CSV"},
+    {CommandId::settings, file, window, "Sett&ings…", "Ctrl+,", "Theme, text size, wheel, renderer, autosave", true},
+    {CommandId::quit, file, window, "&Quit", "Ctrl+Q", "Close the window"},
 
     {CommandId::undo, edit, window, "&Undo", "Ctrl+Z", "Take the last change of the scenario back"},
     {CommandId::redo, edit, window, "&Redo", "Ctrl+Shift+Z Ctrl+Y", "Make it again"},
@@ -57,9 +64,35 @@ constexpr Command kCommands[]{
     {CommandId::focusSelection, navigate, canvas, "&Focus Selection", "F", "Frame what is selected; again: all", true,
      ViewCommand::focusSelection},
     {CommandId::fitAll, navigate, canvas, "Fit &All", "Home", "The whole picture", false, ViewCommand::fitAll},
+    {CommandId::viewBack, navigate, canvas, "View &Back", "Backspace", "The time range looked at before", false,
+     ViewCommand::viewBack},
+    {CommandId::viewForward, navigate, canvas, "View For&ward", "Shift+Backspace", "The time range come back from", false,
+     ViewCommand::viewForward},
     {CommandId::previous, navigate, canvas, "&Previous", ",", "Previous span in the row, or rank", true, ViewCommand::previous},
     {CommandId::next, navigate, canvas, "&Next", ".", "Next span in the row, or rank", false, ViewCommand::next},
-    {CommandId::mark, navigate, canvas, "&Mark", "M", "Mark the time range of the selection", false, ViewCommand::mark},
+    {CommandId::followBack, navigate, canvas, "Follow Backwards", "[", "The span that this one waited for", false,
+     ViewCommand::followBack},
+    {CommandId::followForward, navigate, canvas, "Follow Forwards", "]", "The span that waits for this one", false,
+     ViewCommand::followForward},
+    {CommandId::nextMatch, navigate, canvas, "Ne&xt Match", "F3 N", "The next span that was searched for", false,
+     ViewCommand::nextMatch},
+    {CommandId::previousMatch, navigate, canvas, "Pre&vious Match", "Shift+F3 Shift+N", "The one before it", false,
+     ViewCommand::previousMatch},
+    {CommandId::mark, navigate, canvas, "&Mark", "M", "Mark the selected range or the time cursor; again: take the mark away",
+     true, ViewCommand::mark},
+    {CommandId::keepRange, navigate, canvas, "&Keep Range", "Shift+M", "Mark the selected range, or that of the selected span",
+     false, ViewCommand::keepRange},
+    {CommandId::rangeOfSpan, navigate, canvas, "Rang&e of Span", "R", "Select the time range of the selected span", false,
+     ViewCommand::rangeOfSpan},
+    {CommandId::pinRow, navigate, canvas, "Pin Row", "P", "Keep the row in focus at the top, or let it go", true,
+     ViewCommand::pinRow},
+    {CommandId::groupRows, navigate, canvas, "Group Rows", "U", "By stage, node, replica …: the next way there is", false,
+     ViewCommand::groupRows},
+    {CommandId::sortRows, navigate, canvas, "&Sort Rows", "O", "By rank, by busy time, by end", false, ViewCommand::sortRows},
+    {CommandId::filterRows, navigate, canvas, "Only Selected Rows", "L", "Rows of the selected ranks, or all", false,
+     ViewCommand::filterRows},
+    {CommandId::criticalPath, navigate, canvas, "Cri&tical Path", "X", "What made the step as long as it is, or all alike", false,
+     ViewCommand::criticalPath},
     {CommandId::clear, navigate, canvas, "&Clear Selection", "Esc", "Select nothing", false, ViewCommand::clear},
     {CommandId::goToRank, navigate, window, "&Go to Rank…", "/", "Type a rank's number to select it", true},
     {CommandId::selectTpGroup, navigate, canvas, "Select Tensor Group", "T", "All ranks of the rank's tensor-parallel group",
@@ -93,7 +126,7 @@ constexpr Command kCommands[]{
     {CommandId::stepThrough, view, window, "Ste&p Through", "Ctrl+T", "Reveal the schedule action by action, and explain it"},
     {CommandId::showLive, view, window, "Li&ve Run", "Alt+5", "Go to the training that is watched, and back"},
     {CommandId::showCompare, view, window, "&Compare", "Alt+6", "Lay the scenario on the baseline, and back"},
-    {CommandId::swapSides, view, window, "S&wap A and B", "X", "In the comparison: the other way round"},
+    {CommandId::swapSides, view, window, "S&wap A and B", "Shift+X", "In the comparison: the other way round"},
     {CommandId::lensGroups, view, canvas, "Lens: Groups", "1", "In the rank grid: who belongs to whom", true,
      ViewCommand::lensGroups},
     {CommandId::lensMemory, view, canvas, "Lens: Memory", "2", "In the rank grid: bytes at the peak", false,
@@ -114,6 +147,7 @@ constexpr Command kCommands[]{
     {CommandId::themeSystem, view, window, "Theme: S&ystem", "", "Light or dark as the desktop is", true},
     {CommandId::themeLight, view, window, "Theme: &Light", "", "Dark on light"},
     {CommandId::themeDark, view, window, "Theme: D&ark", "Ctrl+Shift+D", "Light on dark"},
+    {CommandId::themeHighContrast, view, window, "Theme: &High Contrast", "", "White and yellow on black, strong borders"},
 
     {CommandId::trainScenario, live, window, "&Train This Scenario…", "F5", "Really train it, on this machine, and watch"},
     {CommandId::attachRun, live, window, "&Attach…", "Ctrl+Shift+A", "Watch a training that runs already, by its address"},
@@ -140,9 +174,13 @@ int positionOf(const QKeyEvent& event)
     return known && event.nativeScanCode() > kOffset ? static_cast<int>(event.nativeScanCode() - kOffset) : 0;
 }
 
-} // namespace
+/// In the language of the program; what has no translation stays as it is.
+QString translated(const char* text)
+{
+    return QCoreApplication::translate("Commands", text);
+}
 
-const char* commandMenuTitle(CommandMenu menu)
+const char* menuTitle(CommandMenu menu)
 {
     switch (menu) {
     case file:
@@ -159,6 +197,23 @@ const char* commandMenuTitle(CommandMenu menu)
         return "&Help";
     }
     return "";
+}
+
+} // namespace
+
+QString commandMenuTitle(CommandMenu menu)
+{
+    return translated(menuTitle(menu));
+}
+
+QString textOf(const Command& command)
+{
+    return translated(command.text);
+}
+
+QString whatOf(const Command& command)
+{
+    return translated(command.what);
 }
 
 std::span<const Command> commands()
@@ -183,7 +238,7 @@ QList<QKeySequence> shortcutsOf(const Command& command)
 
 QString plainText(const Command& command)
 {
-    QString text = QString::fromUtf8(command.text);
+    QString text = textOf(command);
     return text.remove(QLatin1Char('&')).remove(QStringLiteral("…"));
 }
 
@@ -192,6 +247,7 @@ const Command* canvasCommand(const QKeyEvent& event)
     if (event.modifiers() & (Qt::ControlModifier | Qt::AltModifier | Qt::MetaModifier))
         return nullptr;
     const int position = positionOf(event);
+    const QKeySequence pressed(static_cast<int>(event.modifiers() & Qt::ShiftModifier) | event.key());
     const Command* byLetter = nullptr;
     for (const Command& c : kCommands) {
         if (c.scope != canvas)
@@ -199,8 +255,12 @@ const Command* canvasCommand(const QKeyEvent& event)
         if (position != 0 && c.position == position)
             return &c;
         const auto keys = shortcutsOf(c);
-        const bool letterMatches =
-            std::any_of(keys.begin(), keys.end(), [&](const QKeySequence& s) { return s[0].key() == event.key(); });
+        const bool withShift = keys.contains(pressed) && (event.modifiers() & Qt::ShiftModifier) != 0;
+        if (withShift)
+            return &c;
+        const bool letterMatches = std::any_of(keys.begin(), keys.end(), [&](const QKeySequence& s) {
+            return s[0].key() == event.key() && (s[0].keyboardModifiers() & Qt::ShiftModifier) == 0;
+        });
         // A key that is meant by place does not also answer to its letter elsewhere.
         const bool meantByPlace = position != 0 && c.position != 0 && event.key() >= Qt::Key_A && event.key() <= Qt::Key_Z;
         if (letterMatches && !meantByPlace)

@@ -20,10 +20,14 @@ enum class CommandId {
     open,
     save,
     saveAs,
+    saveWithView,
     clearRecent,
-    exportGrid,
-    exportTimeline,
+    exportFigure,
+    exportTable,
+    exportTrace,
+    copyFigure,
     exportComparison,
+    settings,
     quit,
     undo,
     redo,
@@ -47,9 +51,22 @@ enum class CommandId {
     stepDown,
     focusSelection,
     fitAll,
+    viewBack,
+    viewForward,
     previous,
     next,
+    followBack,
+    followForward,
+    nextMatch,
+    previousMatch,
     mark,
+    keepRange,
+    rangeOfSpan,
+    pinRow,
+    groupRows,
+    sortRows,
+    filterRows,
+    criticalPath,
     clear,
     goToRank,
     selectTpGroup,
@@ -84,6 +101,7 @@ enum class CommandId {
     themeSystem,
     themeLight,
     themeDark,
+    themeHighContrast,
     trainScenario,
     attachRun,
     pauseRun,
@@ -99,7 +117,7 @@ enum class CommandId {
 };
 
 enum class CommandMenu { file, edit, navigate, view, live, help };
-const char* commandMenuTitle(CommandMenu);
+QString commandMenuTitle(CommandMenu);
 
 enum class CommandScope {
     window, ///< an ordinary shortcut, everywhere in the window
@@ -123,9 +141,11 @@ struct Command {
 std::span<const Command> commands();
 const Command& command(CommandId);
 QList<QKeySequence> shortcutsOf(const Command&);
-/// Text without mnemonic and dots.
-QString plainText(const Command&);
-/// The canvas command of a key: by position where the platform tells it (W/A/S/D lie the same on every keyboard), else by letter.
+QString textOf(const Command&);    ///< in the language of the program, with its mnemonic
+QString whatOf(const Command&);    ///< likewise
+QString plainText(const Command&); ///< text without mnemonic and dots
+/// The canvas command of a key: with Shift where one is meant so, else by position where the platform tells it (W/A/S/D lie the
+/// same on every keyboard), else by letter.
 const Command* canvasCommand(const QKeyEvent&);
 
 } // namespace app

@@ -6,16 +6,25 @@
 
 #include <QHBoxLayout>
 #include <QLabel>
+#include <QRegularExpression>
 #include <QVBoxLayout>
 
+#include <algorithm>
 #include <cmath>
 
 namespace app {
 namespace {
 
+/// A number stays on the line of its unit.
+QString withUnits(QString text)
+{
+    static const QRegularExpression kUnit(QStringLiteral("(\\d) (%|[KMGT]iB|GB/s|ms|µs|s\\b)"));
+    return text.replace(kUnit, QStringLiteral("\\1\u00a0\\2"));
+}
+
 QLabel* wrapped(const QString& text, const char* role)
 {
-    auto* out = new QLabel(text);
+    auto* out = new QLabel(withUnits(text));
     setRole(out, role);
     out->setTextFormat(Qt::PlainText);
     out->setWordWrap(true);
@@ -128,7 +137,12 @@ void FindingRow::setEffect(std::size_t edit, const std::optional<sim::TryEffect>
     if (effect && sim::helps(m_finding.kind, *effect)) {
         auto* button = new TryButton(text, *effect);
         connect(button, &QPushButton::clicked, this, [this, edit] { emit tryRequested(edit); });
-        m_edits->addWidget(button);
+        const auto isBetter = [](const sim::TryEffect& a, const sim::TryEffect& b) {
+            return a.fits != b.fits ? a.fits : a.timePerToken < b.timePerToken;
+        };
+        const auto place = std::upper_bound(m_offered.begin(), m_offered.end(), *effect, isBetter);
+        m_edits->insertWidget(static_cast<int>(place - m_offered.begin()), button);
+        m_offered.insert(place, *effect);
     } else if (effect) {
         m_useless << tr("%1 (%2)").arg(text, effect->fits ? timeText(*effect) : tr("does not fit"));
     }
@@ -142,7 +156,7 @@ void FindingRow::showProgress()
         text = tr("Trying what might help…");
     else if (!m_useless.isEmpty())
         text = tr("Tried without gain: %1").arg(m_useless.join(QStringLiteral("; ")));
-    m_progress->setText(text);
+    m_progress->setText(withUnits(text));
 }
 
 QString FindingRow::text() const

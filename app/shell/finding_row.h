@@ -6,6 +6,7 @@
 
 #include <QFrame>
 #include <QPushButton>
+#include <QStringList>
 
 #include <optional>
 #include <vector>
@@ -47,7 +48,8 @@ private:
 
     const sim::Finding m_finding;
     std::size_t m_measured = 0;
-    QStringList m_useless; ///< edits that were tried and do not help
+    std::vector<sim::TryEffect> m_offered; ///< by place in m_edits: what fits first, then what is fastest
+    QStringList m_useless;                 ///< edits that were tried and do not help
     QLabel* m_progress;
     QVBoxLayout* m_edits;
 };

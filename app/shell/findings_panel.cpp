@@ -116,7 +116,7 @@ void FindingsPanel::showSummary()
     };
     QStringList parts;
     if (count(sim::FindingSeverity::broken) > 0)
-        parts << tr("does not run");
+        parts << tr("Does not run");
     if (const auto costly = count(sim::FindingSeverity::costly); costly > 0)
         parts << tr("%1 costly").arg(costly);
     if (const auto hints = count(sim::FindingSeverity::hint); hints > 0)

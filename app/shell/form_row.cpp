@@ -133,7 +133,10 @@ void FormRow::hideLabel()
 void FormRow::watch(QWidget* control)
 {
     control->installEventFilter(this);
-    control->setAccessibleName(labelText());
+    const std::string_view place = std::string_view(m_pointer).substr(0, m_pointer.rfind('/'));
+    const bool isOfList = m_key.pointer.find('*') != std::string_view::npos;
+    const int number = isOfList ? std::stoi(std::string(place.substr(place.rfind('/') + 1))) + 1 : 0;
+    control->setAccessibleName(isOfList ? tr("%1, entry %2").arg(labelText()).arg(number) : labelText());
     m_watched.push_back(control);
     describe();
 }

@@ -85,4 +85,13 @@ QString layoutLine(const sim::Layout& layout)
     return parts.join(QStringLiteral("  ·  "));
 }
 
+QString spanName(const sim::Trace& trace, SpanRef span)
+{
+    const sim::Track& track = trace.tracks[span.track];
+    QString name = QString::fromStdString(trace.kinds[track.kind[span.span]].name);
+    if (track.role == sim::TrackRole::actions && track.microbatch[span.span] >= 0)
+        name += QString::fromStdString(trace.microbatchText(track.microbatch[span.span]));
+    return name;
+}
+
 } // namespace app

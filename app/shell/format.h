@@ -1,6 +1,7 @@
 // Numbers as people read them: three significant digits, a unit, thousands separated.
 #pragma once
 
+#include "app/views/selection.h"
 #include "sim/scenario/scenario.h"
 
 #include <QString>
@@ -24,5 +25,7 @@ QString separated(std::int64_t value); ///< 16,384
 double gib(std::int64_t bytes);
 /// "16,384 GPUs · tp 8 · pp 16 · dp 128": what is larger than 1.
 QString layoutLine(const sim::Layout&);
+/// "0F3", "attn.qkv", with its micro-batch where it has one.
+QString spanName(const sim::Trace&, SpanRef);
 
 } // namespace app

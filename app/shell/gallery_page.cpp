@@ -1,8 +1,7 @@
 #include "app/shell/gallery_page.h"
 
-#include "app/shell/format.h"
+#include "app/shell/gallery_cards.h"
 #include "app/shell/style.h"
-#include "app/shell/thumbnail.h"
 
 #include <QFileInfo>
 #include <QHBoxLayout>
@@ -10,142 +9,25 @@
 #include <QLabel>
 #include <QLineEdit>
 #include <QListWidget>
-#include <QPainter>
 #include <QPushButton>
-#include <QScrollBar>
-#include <QStandardItemModel>
-#include <QStyledItemDelegate>
-#include <QTextLayout>
 #include <QVBoxLayout>
 
 #include <algorithm>
-#include <map>
+#include <iterator>
+#include <utility>
 
 namespace app {
 namespace {
 
-constexpr int kCardHeight = 116;
-constexpr int kCardGap = 12;
-constexpr int kNarrowestCard = 340;
-constexpr int kEntryRole = Qt::UserRole;
+constexpr int kCardGap = 12; ///< that the cards leave at their right
 const QString kDemoName = QStringLiteral("64-tiny-4d-sixteen-ranks");
-
-/// Text in at most `lines` lines, the last one elided.
-void drawLines(QPainter& painter, const QRectF& area, const QString& text, int lines)
-{
-    QTextLayout layout(text, painter.font());
-    layout.beginLayout();
-    const QFontMetricsF metrics(painter.font());
-    double y = area.top();
-    for (int i = 0; i < lines; ++i) {
-        QTextLine line = layout.createLine();
-        if (!line.isValid())
-            break;
-        line.setLineWidth(area.width());
-        const bool last = i == lines - 1;
-        const QString part = last ? metrics.elidedText(text.mid(line.textStart()), Qt::ElideRight, area.width())
-                                  : text.mid(line.textStart(), line.textLength());
-        painter.drawText(QPointF(area.left(), y + metrics.ascent()), part.trimmed());
-        y += metrics.height() + 1;
-    }
-    layout.endLayout();
-}
 
 } // namespace
 
-class GalleryDelegate : public QStyledItemDelegate {
-public:
-    GalleryDelegate(const std::vector<GalleryEntry>& entries, QObject* parent)
-        : QStyledItemDelegate(parent), m_entries(entries), m_theme(&lightTheme())
-    {
-    }
-    void setTheme(const Theme& theme)
-    {
-        m_theme = &theme;
-        m_thumbnails.clear();
-    }
-    void forgetThumbnails() { m_thumbnails.clear(); }
-    void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override
-    {
-        const GalleryEntry& entry = m_entries[static_cast<std::size_t>(index.data(kEntryRole).toInt())];
-        const bool chosen = option.state & (QStyle::State_Selected | QStyle::State_MouseOver);
-        painter->save();
-        painter->setRenderHint(QPainter::Antialiasing);
-        const QRectF card = QRectF(option.rect).adjusted(0.5, 0.5, -kCardGap - 0.5, -kCardGap - 0.5);
-        painter->setPen(QPen(toQColor(chosen ? m_theme->accent : m_theme->border), 1));
-        painter->setBrush(toQColor(m_theme->panel));
-        painter->drawRoundedRect(card, 6, 6);
-
-        const QRectF picture(card.left() + 12, card.top() + 12, 96, card.height() - 24);
-        if (entry.scenario)
-            painter->drawPixmap(picture.topLeft(), thumbnail(entry, picture.size(), painter->device()->devicePixelRatioF()));
-        const QRectF text(picture.right() + 16, card.top() + 12, card.right() - picture.right() - 28, card.height() - 24);
-        painter->setFont(uiFont(13, QFont::DemiBold));
-        painter->setPen(toQColor(m_theme->text));
-        drawLines(*painter, text, entry.name, 1);
-        painter->setFont(uiFont(12));
-        painter->setPen(toQColor(entry.scenario ? m_theme->mutedText : m_theme->error));
-        drawLines(*painter, text.adjusted(0, 21, 0, 0), entry.summary, 3);
-        if (entry.scenario) {
-            painter->setFont(uiFont(11, QFont::Medium));
-            painter->setPen(toQColor(m_theme->text));
-            const QFontMetricsF metrics(painter->font());
-            painter->drawText(QPointF(text.left(), text.bottom() - metrics.descent() + 1),
-                              metrics.elidedText(layoutLine(entry.scenario->layout), Qt::ElideRight, text.width()));
-        }
-        painter->restore();
-    }
-    QSize sizeHint(const QStyleOptionViewItem& option, const QModelIndex&) const override
-    {
-        const auto* list = qobject_cast<const QListView*>(option.widget);
-        return list ? list->gridSize() : QSize(kNarrowestCard, kCardHeight + kCardGap);
-    }
-
-private:
-    QPixmap thumbnail(const GalleryEntry& entry, QSizeF size, qreal ratio) const
-    {
-        QPixmap& pixmap = m_thumbnails[entry.path];
-        if (pixmap.isNull() || pixmap.devicePixelRatio() != ratio) {
-            pixmap = QPixmap((size * ratio).toSize());
-            pixmap.setDevicePixelRatio(ratio);
-            pixmap.fill(Qt::transparent);
-            QPainter painter(&pixmap);
-            paintThumbnail(painter, QRectF(QPointF(), size), *entry.scenario, *m_theme);
-        }
-        return pixmap;
-    }
-
-    const std::vector<GalleryEntry>& m_entries;
-    const Theme* m_theme;
-    mutable std::map<QString, QPixmap> m_thumbnails;
-};
-
-CardList::CardList(QWidget* parent) : QListView(parent)
-{
-    connect(this, &QListView::clicked, this, &CardList::chosen);
-}
-
-void CardList::keyPressEvent(QKeyEvent* event)
-{
-    if ((event->key() == Qt::Key_Return || event->key() == Qt::Key_Enter) && currentIndex().isValid())
-        emit chosen(currentIndex());
-    else
-        QListView::keyPressEvent(event);
-}
-
-void CardList::resizeEvent(QResizeEvent* event)
-{
-    QListView::resizeEvent(event);
-    // The bar's width is always kept free, or cards would jump when it comes and goes.
-    const int width = this->width() - verticalScrollBar()->sizeHint().width() - 2;
-    const int columns = std::max(1, width / kNarrowestCard);
-    setGridSize({width / columns, kCardHeight + kCardGap});
-}
-
 GalleryPage::GalleryPage(QWidget* parent)
-    : QFrame(parent), m_search(new QLineEdit), m_cards(new CardList), m_model(new QStandardItemModel(this)),
-      m_delegate(new GalleryDelegate(m_entries, this)), m_recent(new QListWidget), m_recentTitle(new QLabel(tr("RECENT"))),
-      m_nothing(new QLabel(tr("Nothing in the gallery matches."))), m_recoveries(new QVBoxLayout), m_demo(makeDemo())
+    : QFrame(parent), m_search(new QLineEdit), m_cards(new CardList), m_recent(new QListWidget),
+      m_recentTitle(new QLabel(tr("RECENT"))), m_nothing(new QLabel(tr("Nothing in the gallery matches."))),
+      m_recoveries(new QVBoxLayout), m_demo(makeDemo())
 {
     setRole(this, "page");
     auto* title = new QLabel(QStringLiteral("Rankscope"));
@@ -181,22 +63,12 @@ GalleryPage::GalleryPage(QWidget* parent)
 
     auto* heading = new QLabel(tr("Gallery"));
     setRole(heading, "heading");
-    m_search->setPlaceholderText(tr("Search by name, model, cluster, schedule, GPUs"));
+    m_search->setPlaceholderText(tr("Search names, models, schedules, GPUs"));
     m_search->setClearButtonEnabled(true);
     m_search->setMinimumWidth(160);
     m_search->setMaximumWidth(340);
     m_search->setAccessibleName(tr("Search the gallery"));
     m_cards->setAccessibleName(tr("Gallery"));
-    m_cards->setModel(m_model);
-    m_cards->setItemDelegate(m_delegate);
-    m_cards->setViewMode(QListView::IconMode);
-    m_cards->setMovement(QListView::Static);
-    m_cards->setResizeMode(QListView::Adjust);
-    m_cards->setUniformItemSizes(true);
-    m_cards->setMouseTracking(true);
-    m_cards->setVerticalScrollMode(QAbstractItemView::ScrollPerPixel);
-    m_cards->setVerticalScrollBarPolicy(Qt::ScrollBarAsNeeded);
-    m_cards->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     setRole(m_nothing, "muted");
     m_nothing->hide();
 
@@ -221,15 +93,10 @@ GalleryPage::GalleryPage(QWidget* parent)
     page->addWidget(side);
     page->addLayout(main, 1);
 
-    const auto openIndex = [this](const QModelIndex& index) {
-        emit openRequested(m_entries[static_cast<std::size_t>(index.data(kEntryRole).toInt())].path);
-    };
-    connect(m_cards, &CardList::chosen, this, openIndex);
+    connect(m_cards, &CardList::chosen, this, [this](std::size_t entry) { emit openRequested(m_entries[entry].path); });
     connect(m_search, &QLineEdit::textChanged, this, &GalleryPage::filter);
-    connect(m_search, &QLineEdit::returnPressed, this, [this, openIndex] {
-        if (m_model->rowCount() > 0)
-            openIndex(m_model->index(0, 0));
-    });
+    connect(m_search, &QLineEdit::returnPressed, m_cards, &CardList::chooseFirst);
+    m_search->installEventFilter(this);
     connect(m_recent, &QListWidget::itemActivated, this,
             [this](const QListWidgetItem* item) { emit openRequested(item->data(Qt::UserRole).toString()); });
     connect(m_recent, &QListWidget::itemClicked, this,
@@ -237,10 +104,10 @@ GalleryPage::GalleryPage(QWidget* parent)
     connect(open, &QPushButton::clicked, this, &GalleryPage::openOtherRequested);
 }
 
-void GalleryPage::setEntries(std::vector<GalleryEntry> entries)
+void GalleryPage::setEntries(std::vector<GalleryEntry> entries, std::vector<GallerySection> sections)
 {
     m_entries = std::move(entries);
-    m_delegate->forgetThumbnails();
+    m_sections = std::move(sections);
     m_demoPath.clear();
     for (const GalleryEntry& entry : m_entries)
         if (QFileInfo(entry.path).completeBaseName() == kDemoName)
@@ -289,8 +156,22 @@ void GalleryPage::setRecoveries(const std::vector<Recovery>& recoveries)
 
 void GalleryPage::setTheme(const Theme& theme)
 {
-    m_delegate->setTheme(theme);
-    m_cards->viewport()->update();
+    m_cards->setTheme(theme);
+}
+
+void GalleryPage::setReducedMotion(bool reduced)
+{
+    m_cards->setReducedMotion(reduced);
+}
+
+/// Down goes from the search to what it found.
+bool GalleryPage::eventFilter(QObject* watched, QEvent* event)
+{
+    if (event->type() == QEvent::KeyPress && static_cast<QKeyEvent*>(event)->key() == Qt::Key_Down) {
+        m_cards->setFocus();
+        return true;
+    }
+    return QFrame::eventFilter(watched, event);
 }
 
 void GalleryPage::focusSearch()
@@ -307,8 +188,8 @@ void GalleryPage::search(const QString& text)
 QStringList GalleryPage::shownFiles() const
 {
     QStringList out;
-    for (int row = 0; row < m_model->rowCount(); ++row)
-        out << m_entries[static_cast<std::size_t>(m_model->item(row)->data(kEntryRole).toInt())].path;
+    for (const std::size_t entry : m_cards->shownEntries())
+        out << m_entries[entry].path;
     return out;
 }
 
@@ -343,18 +224,17 @@ QFrame* GalleryPage::makeDemo()
 void GalleryPage::filter()
 {
     m_demo->setVisible(!m_demoPath.isEmpty() && m_search->text().isEmpty());
-    m_model->clear();
-    for (std::size_t i = 0; i < m_entries.size(); ++i) {
-        if (!m_entries[i].matches(m_search->text()))
-            continue;
-        auto* item = new QStandardItem(m_entries[i].name); // read out by screen readers, painted by the delegate
-        item->setData(static_cast<int>(i), kEntryRole);
-        item->setToolTip(m_entries[i].summary +
-                         (m_entries[i].source.isEmpty() ? QString() : QStringLiteral("\n\n") + m_entries[i].source));
-        item->setEditable(false);
-        m_model->appendRow(item);
+    std::vector<GallerySection> shown;
+    if (m_search->text().isEmpty()) {
+        shown = m_sections;
+    } else {
+        shown.emplace_back(); // what is found needs no headings
+        for (const GallerySection& section : m_sections)
+            std::copy_if(section.entries.begin(), section.entries.end(), std::back_inserter(shown.front().entries),
+                         [&](std::size_t entry) { return m_entries[entry].matches(m_search->text()); });
     }
-    m_nothing->setVisible(m_model->rowCount() == 0 && !m_entries.empty());
+    m_cards->setSections(m_entries, shown);
+    m_nothing->setVisible(m_cards->shownEntries().empty() && !m_entries.empty());
 }
 
 } // namespace app

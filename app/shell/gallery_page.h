@@ -6,7 +6,6 @@
 #include "app/views/theme.h"
 
 #include <QFrame>
-#include <QListView>
 #include <QStringList>
 
 #include <vector>
@@ -14,36 +13,23 @@
 class QLabel;
 class QLineEdit;
 class QListWidget;
-class QStandardItemModel;
 class QVBoxLayout;
 
 namespace app {
 
-class GalleryDelegate;
-
-/// Cards in as many columns as fit; one click or Enter chooses.
-class CardList : public QListView {
-    Q_OBJECT
-public:
-    explicit CardList(QWidget* parent = nullptr);
-
-signals:
-    void chosen(const QModelIndex&);
-
-protected:
-    void keyPressEvent(QKeyEvent*) override;
-    void resizeEvent(QResizeEvent*) override;
-};
+class CardList;
 
 class GalleryPage : public QFrame {
     Q_OBJECT
 public:
     explicit GalleryPage(QWidget* parent = nullptr);
-    void setEntries(std::vector<GalleryEntry>);
+    void setEntries(std::vector<GalleryEntry>, std::vector<GallerySection>);
+    const std::vector<GalleryEntry>& entries() const { return m_entries; }
     bool isEmpty() const { return m_entries.empty(); }
     void setRecentFiles(const QStringList&);
     void setRecoveries(const std::vector<Recovery>&);
     void setTheme(const Theme&);
+    void setReducedMotion(bool);
     void focusSearch();
     void search(const QString&);
     QStringList shownFiles() const;
@@ -55,15 +41,17 @@ signals:
     void recoverRequested(int index);
     void discardRequested(int index);
 
+protected:
+    bool eventFilter(QObject*, QEvent*) override;
+
 private:
     QFrame* makeDemo();
     void filter();
 
     std::vector<GalleryEntry> m_entries;
+    std::vector<GallerySection> m_sections;
     QLineEdit* m_search;
     CardList* m_cards;
-    QStandardItemModel* m_model;
-    GalleryDelegate* m_delegate;
     QListWidget* m_recent;
     QLabel *m_recentTitle, *m_nothing;
     QVBoxLayout* m_recoveries;

@@ -6,9 +6,14 @@
 #include <QGridLayout>
 #include <QHBoxLayout>
 #include <QLabel>
+#include <QScreen>
+#include <QScrollArea>
 #include <QStringList>
+#include <QVBoxLayout>
 
 #include <array>
+#include <cstddef>
+#include <vector>
 
 namespace app {
 namespace {
@@ -17,38 +22,29 @@ struct Gesture {
     const char *keys, *what;
 };
 /// What the mouse does in the pictures; keys come from the command table.
-constexpr std::array<Gesture, 6> kGestures{{{"Wheel", "Scroll the rows"},
+constexpr std::array<Gesture, 9> kGestures{{{"Wheel", "Scroll the rows"},
                                             {"Ctrl+Wheel", "Zoom at the pointer"},
                                             {"Shift+Wheel", "Pan in time"},
                                             {"Left drag", "Select a time range and read its length"},
                                             {"Right or Shift+drag", "Pan"},
+                                            {"Middle drag", "Zoom to what is dragged over"},
+                                            {"Ctrl+Click", "Add a rank to the selected ones"},
+                                            {"Alt+Click on a class", "Show only this class"},
                                             {"Double click", "Frame what is under the pointer"}}};
 
-void addLine(QGridLayout& grid, const QString& keys, const QString& what)
-{
-    const int row = grid.rowCount();
-    auto* keyLabel = new QLabel(keys);
-    QFont mono(QStringLiteral("JetBrains Mono"));
-    mono.setStyleHint(QFont::Monospace);
-    mono.setPixelSize(12);
-    keyLabel->setFont(mono);
-    auto* whatLabel = new QLabel(what);
-    setRole(whatLabel, "muted");
-    grid.addWidget(keyLabel, row, 0);
-    grid.addWidget(whatLabel, row, 1);
-}
+/// A heading and its lines: what stays together in a column.
+struct Section {
+    QString title;
+    struct Line {
+        QString keys, text, what;
+    };
+    std::vector<Line> lines;
+    std::size_t height() const { return lines.size() + 2; }
+};
 
-void addHeading(QGridLayout& grid, const QString& text)
+Section sectionOf(CommandMenu menu)
 {
-    auto* label = new QLabel(text.toUpper());
-    setRole(label, "section");
-    label->setContentsMargins(0, grid.rowCount() > 1 ? 12 : 0, 0, 2);
-    grid.addWidget(label, grid.rowCount(), 0, 1, 2);
-}
-
-void addMenu(QGridLayout& grid, CommandMenu menu)
-{
-    addHeading(grid, QString::fromUtf8(commandMenuTitle(menu)).remove(QLatin1Char('&')));
+    Section out{commandMenuTitle(menu).remove(QLatin1Char('&')), {}};
     for (const Command& c : commands()) {
         const auto sequences = shortcutsOf(c);
         if (c.menu != menu || sequences.isEmpty())
@@ -56,7 +52,29 @@ void addMenu(QGridLayout& grid, CommandMenu menu)
         QStringList keys;
         for (const QKeySequence& s : sequences)
             keys << s.toString(QKeySequence::NativeText);
-        addLine(grid, keys.join(QStringLiteral("  ")), QString::fromUtf8(c.what));
+        out.lines.push_back({keys.join(QStringLiteral("  ")), plainText(c), whatOf(c)});
+    }
+    return out;
+}
+
+void add(QGridLayout& grid, const Section& section)
+{
+    auto* heading = new QLabel(section.title.toUpper());
+    setRole(heading, "section");
+    heading->setContentsMargins(0, grid.rowCount() > 1 ? 14 : 0, 0, 2);
+    grid.addWidget(heading, grid.rowCount(), 0, 1, 2);
+    QFont mono(QStringLiteral("JetBrains Mono"));
+    mono.setStyleHint(QFont::Monospace);
+    mono.setPixelSize(12);
+    for (const Section::Line& line : section.lines) {
+        const int row = grid.rowCount();
+        auto* keys = new QLabel(line.keys);
+        keys->setFont(mono);
+        auto* text = new QLabel(line.text);
+        setRole(text, "muted");
+        text->setToolTip(line.what);
+        grid.addWidget(keys, row, 0);
+        grid.addWidget(text, row, 1);
     }
 }
 
@@ -65,26 +83,48 @@ void addMenu(QGridLayout& grid, CommandMenu menu)
 KeySheet::KeySheet(QWidget* parent) : QDialog(parent)
 {
     setWindowTitle(tr("Keys"));
-    auto* columns = new QHBoxLayout(this);
-    columns->setContentsMargins(24, 24, 24, 24);
-    columns->setSpacing(48);
-    const auto column = [&] {
-        auto* grid = new QGridLayout;
-        grid->setHorizontalSpacing(24);
-        grid->setVerticalSpacing(4);
-        columns->addLayout(grid);
-        return grid;
-    };
-    QGridLayout* left = column();
-    addMenu(*left, CommandMenu::navigate);
-    addHeading(*left, tr("Mouse"));
+    Section mouse{tr("Mouse"), {}};
     for (const Gesture& g : kGestures)
-        addLine(*left, QString::fromUtf8(g.keys), QString::fromUtf8(g.what));
-    left->setRowStretch(left->rowCount(), 1);
-    QGridLayout* right = column();
-    for (const CommandMenu menu : {CommandMenu::file, CommandMenu::edit, CommandMenu::view, CommandMenu::live, CommandMenu::help})
-        addMenu(*right, menu);
-    right->setRowStretch(right->rowCount(), 1);
+        mouse.lines.push_back({tr(g.keys), tr(g.what), {}});
+    std::vector<Section> sections{sectionOf(CommandMenu::navigate), mouse};
+    for (const CommandMenu menu : {CommandMenu::view, CommandMenu::file, CommandMenu::edit, CommandMenu::live, CommandMenu::help})
+        sections.push_back(sectionOf(menu));
+
+    auto* sheet = new QWidget;
+    auto* columns = new QHBoxLayout(sheet);
+    columns->setContentsMargins(24, 24, 24, 24);
+    columns->setSpacing(40);
+    // In columns that are about equally high.
+    constexpr std::size_t kColumns = 3;
+    std::size_t all = 0;
+    for (const Section& section : sections)
+        all += section.height();
+    QGridLayout* column = nullptr;
+    std::size_t placed = 0, begun = 0;
+    for (const Section& section : sections) {
+        if (!column || (placed + section.height() / 2 > all * begun / kColumns && begun < kColumns)) {
+            column = new QGridLayout;
+            column->setHorizontalSpacing(20);
+            column->setVerticalSpacing(3);
+            columns->addLayout(column);
+            ++begun;
+        }
+        add(*column, section);
+        placed += section.height();
+    }
+    for (int i = 0; i < columns->count(); ++i) {
+        auto* grid = static_cast<QGridLayout*>(columns->itemAt(i)->layout());
+        grid->setRowStretch(grid->rowCount(), 1);
+    }
+    auto* area = new QScrollArea; // only where the screen is lower than the sheet
+    area->setWidget(sheet);
+    area->setWidgetResizable(true);
+    area->setFrameShape(QFrame::NoFrame);
+    auto* frame = new QVBoxLayout(this);
+    frame->setContentsMargins(0, 0, 0, 0);
+    frame->addWidget(area);
+    constexpr int kAround = 40;
+    resize(sheet->sizeHint().boundedTo(screen()->availableSize() - QSize(kAround, 2 * kAround)) + QSize(2, 2));
 }
 
 } // namespace app

@@ -17,10 +17,8 @@
 #include <QDockWidget>
 #include <QDragEnterEvent>
 #include <QFileInfo>
-#include <QGuiApplication>
 #include <QLabel>
 #include <QMimeData>
-#include <QScreen>
 #include <QStackedWidget>
 #include <QStatusBar>
 #include <QVBoxLayout>
@@ -32,12 +30,7 @@ namespace app {
 namespace {
 
 constexpr int kBusyAfterMs = 150;
-constexpr QSize kUsualSize{1600, 900};
 constexpr int kFormWidth = 324, kDetailsWidth = 308, kNarrowestDock = 292;
-const QString kGeometryKey = QStringLiteral("window/geometry");
-const QString kDocksKey = QStringLiteral("window/docks");
-const QString kPicturesKey = QStringLiteral("window/pictures");
-const QString kThemeKey = QStringLiteral("view/theme");
 
 /// The one scenario file that is being dragged; empty if it is something else.
 QString draggedFile(const QMimeData* mime)
@@ -205,11 +198,16 @@ void MainWindow::connectParts()
     connect(m_workspace, &Workspace::picturesChanged, this, &MainWindow::updatePictureActions);
     connect(m_workspace, &Workspace::selectionChanged, &m_selectionTimer, qOverload<>(&QTimer::start));
 
-    connect(m_gallery, &GalleryPage::openRequested, this,
-            [this](const QString& path) { m_playsNext = openFile(path).empty() && !m_options.reproducible; });
+    connect(m_gallery, &GalleryPage::openRequested, this, [this](const QString& path) {
+        m_playsNext = openFile(path).empty() && !m_options.reproducible && !m_settings.reduceMotion;
+    });
     connect(m_gallery, &GalleryPage::demoRequested, this, &MainWindow::startDemo);
     connect(m_gallery, &GalleryPage::openOtherRequested, this, &MainWindow::chooseFile);
     connect(m_gallery, &GalleryPage::recoverRequested, this, &MainWindow::recover);
+    connect(&m_traceExport, &TraceExport::finished, this, [this](const QString& path, const QString& failure) {
+        failure.isEmpty() ? tellSaved(path) : tellNotSaved(path, failure);
+        updateActions();
+    });
     connect(m_gallery, &GalleryPage::discardRequested, this, &MainWindow::discard);
     for (const auto& [dock, id] : {std::pair{m_formDock, CommandId::showForm},
                                    {m_detailsDock, CommandId::showDetails},
@@ -302,8 +300,11 @@ void MainWindow::showWorkspace()
 
 void MainWindow::refreshGallery()
 {
-    if (m_gallery->isEmpty())
-        m_gallery->setEntries(readGallery(findScenarios(m_session.catalogue()), m_session.catalogue()));
+    if (m_gallery->isEmpty()) {
+        auto entries = readGallery(findScenarios(m_session.catalogue()), m_session.catalogue());
+        auto sections = sectionsOf(entries, m_session.catalogue().assets());
+        m_gallery->setEntries(std::move(entries), std::move(sections));
+    }
     if (m_options.reproducible)
         return;
     m_gallery->setRecentFiles(recentFiles());
@@ -332,6 +333,7 @@ void MainWindow::sessionOpened()
     m_actionTrace.reset();
     m_requested.reset();
     m_comparedTo.reset();
+    m_showsViewNext = true;
     editOrder(false);
     m_workspace->startAnew();
     m_details->setSimulation(nullptr, std::nullopt);
@@ -378,6 +380,8 @@ void MainWindow::showResult(const SimulationPtr& simulation, const TracePtr& act
     m_workspace->setResult(simulation, actions);
     m_compare->setCurrent(simulation, actions);
     showMetrics();
+    if (std::exchange(m_showsViewNext, false))
+        applyViewState();
     requestFindings();
     if (action(CommandId::showKernels)->isChecked())
         showKernels(true);
@@ -426,7 +430,7 @@ void MainWindow::showStatus()
     m_problemsLabel->setVisible(!m_problemsLabel->text().isEmpty());
 
     if (isCompareShown()) {
-        m_pointedLabel->setText(tr("W S zoom · A D pan · X swaps A and B · while blending , and . go towards A and B"));
+        m_pointedLabel->setText(tr("W S zoom · A D pan · Shift+X swaps A and B · while blending , and . go towards A and B"));
         m_resultLabel->setText(m_compare->headline());
         return;
     }
@@ -517,39 +521,6 @@ void MainWindow::dropEvent(QDropEvent* event)
     // Later: a question about unsaved changes must not hold up the program it was dragged from.
     QMetaObject::invokeMethod(
         this, [this, path, asBaseline] { asBaseline ? compareWith(path) : openFile(path); }, Qt::QueuedConnection);
-}
-
-void MainWindow::readSettings()
-{
-    resize(kUsualSize.boundedTo(screen()->availableSize()));
-    m_themeChoice = m_options.theme.value_or(ThemeChoice::light);
-    if (!m_options.reproducible) {
-        const QSettings settings = userSettings();
-        restoreGeometry(settings.value(kGeometryKey).toByteArray());
-        m_dockState = settings.value(kDocksKey).toByteArray();
-        m_placesFindings = m_dockState.isEmpty();
-        m_workspace->restoreLayout(settings.value(kPicturesKey).toByteArray());
-        const QString theme = settings.value(kThemeKey).toString();
-        m_themeChoice = m_options.theme.value_or(theme == QLatin1String("dark")    ? ThemeChoice::dark
-                                                 : theme == QLatin1String("light") ? ThemeChoice::light
-                                                                                   : ThemeChoice::system);
-    }
-    setThemeChoice(m_themeChoice);
-}
-
-void MainWindow::writeSettings()
-{
-    if (m_options.reproducible)
-        return;
-    QSettings settings = userSettings();
-    settings.setValue(kGeometryKey, saveGeometry());
-    settings.setValue(kDocksKey, isWorkspaceShown() ? saveState() : m_dockState);
-    settings.setValue(kPicturesKey, m_workspace->saveLayout());
-    if (!m_options.theme) {
-        settings.setValue(kThemeKey, m_themeChoice == ThemeChoice::dark    ? QStringLiteral("dark")
-                                     : m_themeChoice == ThemeChoice::light ? QStringLiteral("light")
-                                                                           : QStringLiteral("system"));
-    }
 }
 
 } // namespace app

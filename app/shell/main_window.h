@@ -5,9 +5,13 @@
 #include "app/session/baseline.h"
 #include "app/session/live_run.h"
 #include "app/session/session.h"
+#include "app/session/settings.h"
 #include "app/session/simulator.h"
+#include "app/session/trace_export.h"
+#include "app/session/view_state.h"
 #include "app/shell/commands.h"
 #include "app/shell/style.h"
+#include "app/shell/wheel_habit.h"
 #include "app/shell/workspace.h"
 
 #include <QMainWindow>
@@ -153,7 +157,18 @@ private:
     bool save();
     bool saveAs();
     void chooseFile();
-    void exportPicture(Picture);
+    void saveWithView();
+    ViewState viewState() const;
+    void applyViewState();
+    void exportFigure();
+    void exportTable();
+    void exportTrace();
+    void copyFigure();
+    QString exportName() const;
+    void tellSaved(const QString& path);
+    void tellNotSaved(const QString& path, const QString& reason);
+    void openSettings();
+    void applySettings(const Settings&);
     void chooseSchedule();
     void findSchedule();
     void editOrder(bool);
@@ -187,7 +202,9 @@ private:
     QLabel *m_pointedLabel = nullptr, *m_problemsLabel = nullptr, *m_resultLabel = nullptr;
     bool m_placesFindings = true; ///< nobody has arranged the docks in an earlier run
     QByteArray m_dockState;       ///< of the workspace, while the gallery hides its docks
-    ThemeChoice m_themeChoice = ThemeChoice::system;
+    Settings m_settings;
+    WheelHabit m_wheelHabit;
+    TraceExport m_traceExport;
 
     SimulationPtr m_simulation;
     TracePtr m_actionTrace;
@@ -195,6 +212,7 @@ private:
     std::optional<sim::Metrics> m_comparedTo; ///< numbers before the last step of the history
     int m_historyIndex = 0;                   ///< of the undo stack when m_comparedTo was taken
     std::optional<int> m_shownSelectedRank;
+    bool m_showsViewNext = false;      ///< the file's, as soon as there is a result to show it of
     bool m_playsNext = false;          ///< as soon as the scenario chosen in the gallery has a result
     bool m_bannerTellsFailure = false; ///< of the simulation: it is over with the next result
     bool m_awaitsResult = false, m_awaitsKernels = false, m_awaitsLegalValues = false, m_awaitsFindings = false;

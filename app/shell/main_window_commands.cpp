@@ -1,5 +1,4 @@
 // The commands of the main window: actions, menus and tool bar from the one table, and what each command does.
-#include "app/session/gallery.h"
 #include "app/session/settings.h"
 #include "app/shell/command_palette.h"
 #include "app/shell/compare_page.h"
@@ -9,16 +8,15 @@
 #include "app/shell/key_sheet.h"
 #include "app/shell/live_panel.h"
 #include "app/shell/main_window.h"
+#include "app/shell/palette_sources.h"
 #include "app/shell/problem_banner.h"
+#include "app/shell/scenario_form.h"
 #include "app/shell/schedule_chooser.h"
 #include "app/shell/synthesis_dialog.h"
 
 #include <QActionGroup>
 #include <QCoreApplication>
-#include <QDir>
 #include <QDockWidget>
-#include <QFileDialog>
-#include <QFileInfo>
 #include <QMenuBar>
 #include <QMessageBox>
 #include <QStatusBar>
@@ -30,15 +28,18 @@
 namespace app {
 namespace {
 
-constexpr std::array kCheckable{CommandId::showForm,    CommandId::showDetails, CommandId::showFindings,  CommandId::showKernels,
-                                CommandId::stepThrough, CommandId::editOrder,   CommandId::fullScreen,    CommandId::showLive,
-                                CommandId::showCompare, CommandId::pinBaseline, CommandId::freezePicture, CommandId::themeSystem,
-                                CommandId::themeLight,  CommandId::themeDark};
+constexpr std::array kCheckable{CommandId::showForm,    CommandId::showDetails,   CommandId::showFindings,
+                                CommandId::showKernels, CommandId::stepThrough,   CommandId::editOrder,
+                                CommandId::fullScreen,  CommandId::showLive,      CommandId::showCompare,
+                                CommandId::pinBaseline, CommandId::freezePicture, CommandId::themeSystem,
+                                CommandId::themeLight,  CommandId::themeDark,     CommandId::themeHighContrast};
 /// Commands that mean something without a scenario on screen.
-constexpr std::array kAlways{CommandId::gallery,    CommandId::open,        CommandId::clearRecent, CommandId::quit,
-                             CommandId::fullScreen, CommandId::themeSystem, CommandId::themeLight,  CommandId::themeDark,
-                             CommandId::palette,    CommandId::keys,        CommandId::about,       CommandId::attachRun,
-                             CommandId::calibrate};
+constexpr std::array kAlways{
+    CommandId::gallery,     CommandId::open,       CommandId::clearRecent, CommandId::quit,     CommandId::fullScreen,
+    CommandId::themeSystem, CommandId::themeLight, CommandId::themeDark,   CommandId::palette,  CommandId::keys,
+    CommandId::about,       CommandId::attachRun,  CommandId::calibrate,   CommandId::settings, CommandId::themeHighContrast};
+
+constexpr std::array kThemes{CommandId::themeSystem, CommandId::themeLight, CommandId::themeDark, CommandId::themeHighContrast};
 
 struct IconOf {
     CommandId id;
@@ -79,17 +80,17 @@ void MainWindow::buildActions()
 {
     auto* themes = new QActionGroup(this);
     for (const Command& c : commands()) {
-        QString text = QString::fromUtf8(c.text);
+        QString text = textOf(c);
         if (c.scope == CommandScope::canvas)
             text += QLatin1Char('\t') + keysText(c); // shown, not registered: keyPressEvent knows what it is meant for
         auto* out = new QAction(text, this);
         if (c.scope == CommandScope::window)
             out->setShortcuts(shortcutsOf(c));
-        const QString what = QString::fromUtf8(c.what);
+        const QString what = whatOf(c);
         out->setStatusTip(what);
         out->setToolTip(keysText(c).isEmpty() ? what : QStringLiteral("%1  (%2)").arg(what, keysText(c)));
         out->setCheckable(c.picture || contains(kCheckable, c.id));
-        if (c.id == CommandId::themeSystem || c.id == CommandId::themeLight || c.id == CommandId::themeDark)
+        if (contains(kThemes, c.id))
             themes->addAction(out);
         connect(out, &QAction::triggered, this, [this, id = c.id] { perform(id); });
         addAction(out);
@@ -115,7 +116,7 @@ void MainWindow::buildMenus()
     for (const Command& c : commands()) {
         QMenu*& menu = menus[c.menu];
         if (!menu)
-            menu = menuBar()->addMenu(QString::fromUtf8(commandMenuTitle(c.menu)));
+            menu = menuBar()->addMenu(commandMenuTitle(c.menu));
         if (c.id == CommandId::clearRecent)
             continue; // at the end of the recent files
         if (c.startsGroup && !menu->isEmpty())
@@ -151,7 +152,7 @@ void MainWindow::buildToolBar()
     find->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
     find->setMinimumWidth(320);
     setRole(find, "find");
-    action(CommandId::palette)->setIconText(tr("Find a command or a rank   %1").arg(keysText(command(CommandId::palette))));
+    action(CommandId::palette)->setIconText(tr("Find a command, a file, a rank   %1").arg(keysText(command(CommandId::palette))));
     bar->addWidget(find);
     stretch(*bar);
     for (const IconOf& item : kToolBarEnd)
@@ -160,7 +161,7 @@ void MainWindow::buildToolBar()
 
 void MainWindow::updateIcons()
 {
-    const Theme& theme = themeFor(m_themeChoice);
+    const Theme& theme = themeFor(m_settings.theme);
     const QString assets = assetsPath();
     const auto set = [&](const IconOf& item) { action(item.id)->setIcon(themedIcon(assets, QLatin1String(item.icon), theme)); };
     std::for_each(kToolBar.begin(), kToolBar.end(), set);
@@ -186,12 +187,15 @@ bool MainWindow::isEnabled(CommandId id) const
     case CommandId::moveEarlier:
     case CommandId::moveLater:
         return isWorkspaceShown() && m_workspace->isEditing();
-    case CommandId::exportGrid:
-    case CommandId::exportTimeline:
+    case CommandId::exportFigure:
+    case CommandId::exportTable:
+    case CommandId::copyFigure:
     case CommandId::stepThrough:
     case CommandId::play:
     case CommandId::goToRank:
         return isWorkspaceShown() && m_simulation;
+    case CommandId::exportTrace:
+        return isWorkspaceShown() && m_simulation && !m_traceExport.isBusy();
     case CommandId::trainScenario:
     case CommandId::checkSerial:
         return !isGalleryShown() && m_simulation;
@@ -233,17 +237,17 @@ void MainWindow::updateActions()
         a->setEnabled(isEnabled(id));
     const QUndoStack& history = m_session.undoStack();
     const auto withText = [](CommandId id, const QString& step) {
-        const QString text = QString::fromUtf8(command(id).text);
+        const QString text = textOf(command(id));
         return step.isEmpty() ? text : text + QLatin1Char(' ') + step;
     };
     const bool paused = m_run && m_run->status().phase == LivePhase::paused;
-    action(CommandId::pauseRun)->setText(paused ? tr("&Resume") : QString::fromUtf8(command(CommandId::pauseRun).text));
+    action(CommandId::pauseRun)->setText(paused ? tr("&Resume") : textOf(command(CommandId::pauseRun)));
     action(CommandId::pauseRun)->setIconText(paused ? tr("Resume") : tr("Pause"));
     action(CommandId::showLive)->setChecked(isLiveShown());
     action(CommandId::showCompare)->setChecked(isCompareShown());
     action(CommandId::pinBaseline)->setChecked(m_baseline.isPinned());
     action(CommandId::pinBaseline)
-        ->setText(m_baseline.isPinned() ? tr("Forget &Baseline") : QString::fromUtf8(command(CommandId::pinBaseline).text));
+        ->setText(m_baseline.isPinned() ? tr("Forget &Baseline") : textOf(command(CommandId::pinBaseline)));
     action(CommandId::freezePicture)->setChecked(m_run && m_run->pinned().has_value());
     action(CommandId::undo)->setText(withText(CommandId::undo, history.undoText()));
     action(CommandId::redo)->setText(withText(CommandId::redo, history.redoText()));
@@ -289,11 +293,23 @@ void MainWindow::perform(CommandId id)
         if (isGalleryShown())
             refreshGallery();
         break;
-    case CommandId::exportGrid:
-        exportPicture(Picture::grid);
+    case CommandId::saveWithView:
+        saveWithView();
         break;
-    case CommandId::exportTimeline:
-        exportPicture(Picture::timeline);
+    case CommandId::exportFigure:
+        exportFigure();
+        break;
+    case CommandId::exportTable:
+        exportTable();
+        break;
+    case CommandId::exportTrace:
+        exportTrace();
+        break;
+    case CommandId::copyFigure:
+        copyFigure();
+        break;
+    case CommandId::settings:
+        openSettings();
         break;
     case CommandId::quit:
         close();
@@ -416,7 +432,10 @@ void MainWindow::perform(CommandId id)
         setThemeChoice(ThemeChoice::light);
         break;
     case CommandId::themeDark: // the same key goes back
-        setThemeChoice(m_themeChoice == ThemeChoice::dark ? ThemeChoice::light : ThemeChoice::dark);
+        setThemeChoice(m_settings.theme == ThemeChoice::dark ? ThemeChoice::light : ThemeChoice::dark);
+        break;
+    case CommandId::themeHighContrast:
+        setThemeChoice(ThemeChoice::highContrast);
         break;
     case CommandId::palette:
         openPalette();
@@ -452,27 +471,9 @@ void MainWindow::updatePictureActions()
     }
 }
 
-void MainWindow::setThemeChoice(ThemeChoice choice)
-{
-    m_themeChoice = choice;
-    const Theme& theme = themeFor(choice);
-    applyStyle(theme, assetsPath());
-    m_workspace->setTheme(theme, assetsPath());
-    m_details->setTheme(theme);
-    m_findings->setTheme(theme);
-    m_gallery->setTheme(theme);
-    m_live->setTheme(theme);
-    m_compare->setTheme(theme);
-    updateIcons();
-    action(choice == ThemeChoice::system  ? CommandId::themeSystem
-           : choice == ThemeChoice::light ? CommandId::themeLight
-                                          : CommandId::themeDark)
-        ->setChecked(true);
-}
-
 void MainWindow::chooseSchedule()
 {
-    auto* chooser = new ScheduleChooser(themeFor(m_themeChoice), this);
+    auto* chooser = new ScheduleChooser(themeFor(m_settings.theme), this);
     connect(&m_simulator, &Simulator::candidatesReady, chooser, &ScheduleChooser::setCandidates);
     connect(chooser, &ScheduleChooser::chosen, this, [this](const QString& kind) {
         m_session.edit(makeScheduleEdit(m_session.document(), m_session.scenario(), kind.toStdString()));
@@ -485,7 +486,7 @@ void MainWindow::chooseSchedule()
 void MainWindow::findSchedule()
 {
     auto* dialog =
-        new SynthesisDialog(m_session.document(), m_session.catalogue(), *m_session.scenario(), themeFor(m_themeChoice), this);
+        new SynthesisDialog(m_session.document(), m_session.catalogue(), *m_session.scenario(), themeFor(m_settings.theme), this);
     connect(dialog, &SynthesisDialog::chosen, this, [this](const sim::Schedule& schedule) {
         m_session.edit(makeOrderEdit(m_session.document(), m_session.scenario(), schedule));
     });
@@ -520,97 +521,29 @@ void MainWindow::saveOrder()
 
 void MainWindow::openPalette(const QString& typed)
 {
-    const int worldSize = !isGalleryShown() && m_simulation ? m_simulation->mesh().worldSize() : 0;
-    auto* palette = new CommandPalette([this](CommandId id) { return isEnabled(id); }, worldSize, this);
+    const bool hasStep = isWorkspaceShown() && m_simulation;
+    auto* palette =
+        new CommandPalette([this](CommandId id) { return isEnabled(id); }, hasStep ? m_simulation->mesh().worldSize() : 0, this);
+    const auto open = [this](const QString& path) { openFile(path); };
+    palette->addSource([this, open, recent = m_options.reproducible ? QStringList() : recentFiles()](const QString& text) {
+        return findFiles(text, recent, m_gallery->entries(), open);
+    });
+    if (hasStep)
+        palette->addSource([this, trace = m_workspace->trace()](const QString& text) {
+            return findSpans(text, *trace, [this](SpanRef span) { m_workspace->selectSpan(span); });
+        });
     connect(
         palette, &CommandPalette::commandChosen, this, [this](CommandId id) { run(id); }, Qt::QueuedConnection);
     connect(palette, &CommandPalette::rankChosen, m_workspace, &Workspace::selectRank, Qt::QueuedConnection);
+    if (isWorkspaceShown())
+        palette->addSource([this, whatIfs = m_form->whatIfs()](const QString& text) {
+            return findWhatIfs(text, whatIfs, [this](const Preset& preset) { m_form->perform(preset); });
+        });
     if (!typed.isEmpty())
         palette->setFilter(typed);
     constexpr int kFromTop = 84;
     palette->move(mapToGlobal(QPoint((width() - palette->width()) / 2, kFromTop)));
     palette->show();
-}
-
-bool MainWindow::mayLoseChanges()
-{
-    if (!m_session.isModified() || m_options.reproducible)
-        return true;
-    const auto answer =
-        QMessageBox::question(this, tr("Unsaved changes"), tr("Save the changes to “%1”?").arg(m_session.displayName()),
-                              QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel, QMessageBox::Save);
-    return answer == QMessageBox::Discard || (answer == QMessageBox::Save && save());
-}
-
-bool MainWindow::save()
-{
-    // What came with the program is an example, not the user's own file.
-    const QString gallery = QString::fromStdString(findScenarios(m_session.catalogue()).string());
-    if (m_session.path().isEmpty() || QFileInfo(m_session.path()).absoluteDir() == QDir(gallery))
-        return saveAs();
-    if (const Problems problems = m_session.save(); !problems.empty()) {
-        m_banner->tell(tr("%1 cannot be saved").arg(QFileInfo(m_session.path()).fileName()), problems);
-        return false;
-    }
-    statusBar()->showMessage(tr("Saved"), 2000);
-    return true;
-}
-
-bool MainWindow::saveAs()
-{
-    const QString name = m_session.path().isEmpty() ? QStringLiteral("scenario.json") : QFileInfo(m_session.path()).fileName();
-    QString path = QFileDialog::getSaveFileName(this, tr("Save Scenario"), name, tr("Scenarios (*.json)"));
-    if (path.isEmpty())
-        return false;
-    if (QFileInfo(path).suffix().isEmpty())
-        path += QStringLiteral(".json");
-    if (const Problems problems = m_session.saveAs(path); !problems.empty()) {
-        m_banner->tell(tr("%1 cannot be saved").arg(QFileInfo(path).fileName()), problems);
-        return false;
-    }
-    if (!m_options.reproducible)
-        addRecentFile(path);
-    return true;
-}
-
-void MainWindow::chooseFile()
-{
-    const QString path = QFileDialog::getOpenFileName(this, tr("Open Scenario"),
-                                                      m_session.path().isEmpty() ? QString() : QFileInfo(m_session.path()).path(),
-                                                      tr("Scenarios (*.json);;All files (*)"));
-    if (!path.isEmpty())
-        openFile(path);
-}
-
-void MainWindow::exportPicture(Picture picture)
-{
-    const bool grid = picture == Picture::grid;
-    const QString suggested =
-        QFileInfo(m_session.path()).completeBaseName() + (grid ? QStringLiteral("-grid.svg") : QStringLiteral("-timeline.svg"));
-    const QString path = QFileDialog::getSaveFileName(this, grid ? tr("Export Rank Grid") : tr("Export Timeline"), suggested,
-                                                      tr("Pictures (*.svg *.pdf *.png)"));
-    if (path.isEmpty())
-        return;
-    try {
-        saveFigure(m_workspace->view(picture), path, m_workspace->canvas(picture).size());
-        statusBar()->showMessage(tr("Saved %1").arg(QFileInfo(path).fileName()), 4000);
-    } catch (const std::exception& error) {
-        m_banner->tell(tr("The picture cannot be saved"), {{path.toStdString(), {}, error.what(), sim::Severity::error}});
-    }
-}
-
-void MainWindow::fillRecentMenu()
-{
-    m_recentMenu->clear();
-    for (const QString& path : m_options.reproducible ? QStringList() : recentFiles()) {
-        QAction* file = m_recentMenu->addAction(QFileInfo(path).fileName());
-        file->setStatusTip(path);
-        connect(file, &QAction::triggered, this, [this, path] { openFile(path); });
-    }
-    if (m_recentMenu->isEmpty())
-        m_recentMenu->addAction(tr("None yet"))->setEnabled(false);
-    m_recentMenu->addSeparator();
-    m_recentMenu->addAction(action(CommandId::clearRecent));
 }
 
 } // namespace app

@@ -13,6 +13,7 @@ namespace app {
 /// Arrow keys and wheel go from one legal value to the next; anything may be typed, and is then judged.
 class LegalSpinBox : public QAbstractSpinBox {
     Q_OBJECT
+    Q_PROPERTY(double value READ value WRITE setValue) // assistive technology reads and sets it
 public:
     explicit LegalSpinBox(QWidget* parent = nullptr);
     void setLegalValues(const LegalValues* values) { m_values = values; }

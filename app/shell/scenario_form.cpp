@@ -1,6 +1,5 @@
 #include "app/shell/scenario_form.h"
 
-#include "app/session/presets.h"
 #include "app/session/reset.h"
 #include "app/shell/style.h"
 
@@ -230,6 +229,19 @@ void ScenarioForm::chainFocus()
     }
 }
 
+std::vector<Preset> ScenarioForm::whatIfs() const
+{
+    std::vector<Preset> out = m_session.isOpen() ? presets(state()) : std::vector<Preset>();
+    std::erase_if(out, [](const Preset& preset) { return !preset.whyNot.empty(); });
+    return out;
+}
+
+void ScenarioForm::perform(const Preset& preset)
+{
+    if (m_session.isOpen())
+        m_session.edit(preset.edit);
+}
+
 void ScenarioForm::fillWhatIf()
 {
     m_whatIfMenu->clear();
@@ -239,7 +251,7 @@ void ScenarioForm::fillWhatIf()
         QAction* action = m_whatIfMenu->addAction(QString::fromStdString(preset.name));
         action->setToolTip(QString::fromStdString(preset.whyNot.empty() ? preset.what : preset.whyNot));
         action->setEnabled(preset.whyNot.empty());
-        connect(action, &QAction::triggered, this, [this, edit = preset.edit] { m_session.edit(edit); });
+        connect(action, &QAction::triggered, this, [this, preset] { perform(preset); });
     }
     m_whatIfMenu->addSeparator();
     QAction* back = m_whatIfMenu->addAction(tr("Everything back to the file"));

@@ -2,6 +2,7 @@
 // says, its problems and how it differs from its file come back to the rows.
 #pragma once
 
+#include "app/session/presets.h"
 #include "app/session/session.h"
 #include "app/shell/form_parts.h"
 #include "app/shell/number_row.h"
@@ -36,6 +37,9 @@ public:
     /// What is shown in red or amber at the control of a pointer; for tests.
     QString problemAt(const std::string& pointer) const;
 
+    /// Common what-ifs that can be done now; the palette lists them, too.
+    std::vector<Preset> whatIfs() const;
+    void perform(const Preset&);
     /// Leaves the rows that match; all of them for nothing.
     void search(const QString&);
     void focusSearch();

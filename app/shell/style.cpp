@@ -1,5 +1,7 @@
 #include "app/shell/style.h"
 
+#include "app/views/color.h"
+
 #include <QApplication>
 #include <QFile>
 #include <QFontDatabase>
@@ -122,6 +124,7 @@ QFrame[role="transport"] { background: @panel; border-top: 1px solid @border; }
 QFrame[role="transport"] QComboBox { border: none; background: transparent; color: @muted; min-height: 18px; padding: 1px 4px; }
 QLabel[role="time"] { color: @muted; font-size: 12px; }
 QFrame[role="notice"] { background: @window; border-bottom: 1px solid @border; }
+QFrame[role="panel"] { background: @panel; border-left: 1px solid @border; }
 QFrame[role="side"] { background: @panel; border-right: 1px solid @border; }
 QWidget[role="form"] { background: @panel; }
 QFrame[role="page"] { background: @window; }
@@ -172,6 +175,9 @@ QListView, QTableView { background: transparent; border: none; }
 QHeaderView { background: transparent; }
 QHeaderView::section { background: transparent; color: @muted; border: none; border-bottom: 1px solid @border; padding: 2px 4px; font-size: 11px; }
 QPlainTextEdit { background: @field; border: 1px solid @border; border-radius: 4px; padding: 4px; }
+QTableView[role="table"]::item { border: none; padding: 0 10px; }
+QTableView[role="table"] QHeaderView::section { padding: 4px 10px; }
+QAbstractScrollArea::corner { background: transparent; border: none; }
 QListView[role="plain"]::item { padding: 6px 8px; border-radius: 4px; }
 QListView[role="plain"]::item:selected { background: @hover; color: @text; }
 QListView[role="plain"]::item:hover { background: @hover; }
@@ -188,7 +194,9 @@ QString styleSheet(const Theme& theme, const QString& assets)
     const QColor panel = toQColor(theme.panel), text = toQColor(theme.text), border = toQColor(theme.border),
                  accent = toQColor(theme.accent);
     const QColor error = toQColor(theme.error);
-    const QColor accentText = accent.lightnessF() > 0.6 ? QColor(Qt::black) : QColor(Qt::white);
+    const QColor accentText = toQColor(readableOn(theme.accent));
+    const QString check =
+        accentText.lightness() < 128 ? QStringLiteral("/icons/check-dark.svg") : QStringLiteral("/icons/check.svg");
     const QColor field = theme.dark ? mixed(panel, QColor(Qt::black), 0.18) : mixed(panel, QColor(Qt::white), 0.6);
     const QColor card = theme.dark ? mixed(panel, QColor(Qt::white), 0.025) : mixed(panel, QColor(Qt::white), 0.7);
     // Longest names first, so that no name is eaten by a shorter one it begins with.
@@ -203,7 +211,7 @@ QString styleSheet(const Theme& theme, const QString& assets)
         {QStringLiteral("@border"), border.name()},
         {QStringLiteral("@accent"), accent.name()},
         {QStringLiteral("@better"), betterColor(theme).name()},
-        {QStringLiteral("@check"), assets + QStringLiteral("/icons/check.svg")},
+        {QStringLiteral("@check"), assets + check},
         {QStringLiteral("@panel"), panel.name()},
         {QStringLiteral("@muted"), toQColor(theme.mutedText).name()},
         {QStringLiteral("@faint"), mixed(border, toQColor(theme.mutedText), 0.45).name()},
@@ -235,7 +243,7 @@ QPalette palette(const Theme& theme)
     p.setColor(QPalette::ToolTipBase, panel);
     p.setColor(QPalette::ToolTipText, text);
     p.setColor(QPalette::Highlight, toQColor(theme.accent));
-    p.setColor(QPalette::HighlightedText, theme.dark ? QColor(Qt::black) : QColor(Qt::white));
+    p.setColor(QPalette::HighlightedText, toQColor(readableOn(theme.accent)));
     p.setColor(QPalette::Link, toQColor(theme.accent));
     p.setColor(QPalette::Mid, toQColor(theme.border));
     for (const auto role : {QPalette::WindowText, QPalette::Text, QPalette::ButtonText})
@@ -311,6 +319,8 @@ const Theme& themeFor(ThemeChoice choice)
 {
     // Asked once, before the program's own palette hides the desktop's.
     static const bool systemIsDark = QGuiApplication::palette().color(QPalette::Window).lightness() < 128;
+    if (choice == ThemeChoice::highContrast)
+        return highContrastTheme();
     const bool dark = choice == ThemeChoice::dark || (choice == ThemeChoice::system && systemIsDark);
     return dark ? darkTheme() : lightTheme();
 }

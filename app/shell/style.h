@@ -1,6 +1,7 @@
 // How the window looks: palette, style sheet and fonts, all from the one Theme.
 #pragma once
 
+#include "app/session/settings.h"
 #include "app/views/theme.h"
 
 #include <QColor>
@@ -24,7 +25,6 @@ QIcon themedIcon(const QString& assets, const QString& name, const Theme&);
 /// Labels and frames take their looks from a role that the style sheet knows: "muted", "small", "heading", "value", "card", …
 void setRole(QWidget*, const char* role);
 
-enum class ThemeChoice { system, light, dark };
 const Theme& themeFor(ThemeChoice);
 
 } // namespace app

@@ -46,35 +46,19 @@ sim::Schedule miniature(const sim::Scenario& s)
     }
 }
 
-/// One box a replica, one cell a GPU of it.
-void paintRanks(QPainter& painter, const QRectF& area, const sim::Scenario& s, const Theme& theme)
+constexpr double kPale = 0.22; ///< opacity of what comes later
+
+QColor faded(QColor color, bool isLater)
 {
-    const int cells = std::min(s.layout.tp * s.layout.cp, 16);
-    const int boxes = std::min(s.layout.dp, 16);
-    const int columns = static_cast<int>(std::ceil(std::sqrt(boxes * 1.4)));
-    const int rows = (boxes + columns - 1) / columns;
-    const double w = std::min(area.width() / columns, 40.0), h = std::min(area.height() / rows, 32.0);
-    const double left = area.left() + (area.width() - w * columns) / 2, top = area.top() + (area.height() - h * rows) / 2;
-    const QColor color = toQColor(theme.opClass[static_cast<std::size_t>(sim::OpClass::forward)]);
-    const int cellColumns = std::min(cells, static_cast<int>(std::ceil(std::sqrt(cells * w / h))));
-    const int cellRows = (cells + cellColumns - 1) / cellColumns;
-    for (int box = 0; box < boxes; ++box) {
-        const QRectF frame(left + box % columns * w + 1.5, top + box / columns * h + 1.5, w - 3, h - 3);
-        painter.setPen(QPen(toQColor(theme.border), 1));
-        painter.setBrush(Qt::NoBrush);
-        painter.drawRoundedRect(frame, 2, 2);
-        const QRectF inside = frame.adjusted(2, 2, -2, -2);
-        const double cw = inside.width() / cellColumns, ch = inside.height() / cellRows;
-        for (int cell = 0; cell < cells; ++cell)
-            painter.fillRect(
-                QRectF(inside.left() + cell % cellColumns * cw, inside.top() + cell / cellColumns * ch, cw - 1, ch - 1), color);
-    }
+    if (isLater)
+        color.setAlphaF(static_cast<float>(kPale));
+    return color;
 }
 
 } // namespace
 
 void paintSchedule(QPainter& painter, const QRectF& area, const sim::Schedule& schedule, const sim::ScheduleTimes& times,
-                   const Theme& theme)
+                   const Theme& theme, std::optional<double> moment)
 {
     const double rowHeight = std::min(area.height() / schedule.ranks, 14.0);
     const double top = area.top() + (area.height() - rowHeight * schedule.ranks) / 2;
@@ -90,22 +74,60 @@ void paintSchedule(QPainter& painter, const QRectF& area, const sim::Schedule& s
             const double height = rowHeight - 1.5;
             painter.fillRect(
                 QRectF(x, second ? y + height / 2 : y, std::max(0.8, w - 0.7), first || second ? height / 2 : height),
-                actionColor(actions[i].kind, theme));
+                faded(actionColor(actions[i].kind, theme), moment && times.start[rank][i] > *moment * times.makespan));
         }
     }
+    if (moment)
+        painter.fillRect(QRectF(area.left() + *moment * area.width() - 0.75, top - 2, 1.5, rowHeight * schedule.ranks + 2.5),
+                         toQColor(theme.text));
 }
 
-void paintThumbnail(QPainter& painter, const QRectF& area, const sim::Scenario& scenario, const Theme& theme)
+Thumbnail::Thumbnail(const sim::Scenario& scenario) : m_layout(scenario.layout)
+{
+    if (m_layout.pp < 2)
+        return;
+    m_schedule = miniature(scenario);
+    m_times = sim::evaluateSchedule(*m_schedule);
+}
+
+void Thumbnail::paint(QPainter& painter, const QRectF& area, const Theme& theme, std::optional<double> moment) const
 {
     painter.save();
     painter.setRenderHint(QPainter::Antialiasing);
-    if (scenario.layout.pp > 1) {
-        const sim::Schedule schedule = miniature(scenario);
-        paintSchedule(painter, area, schedule, sim::evaluateSchedule(schedule), theme);
-    } else {
-        paintRanks(painter, area, scenario, theme);
-    }
+    if (m_schedule)
+        paintSchedule(painter, area, *m_schedule, m_times, theme, moment);
+    else
+        paintRanks(painter, area, theme, moment);
     painter.restore();
+}
+
+/// One box a replica, one cell a GPU of it. Without a pipeline all do the same at a time: forward, backward, meet.
+void Thumbnail::paintRanks(QPainter& painter, const QRectF& area, const Theme& theme, std::optional<double> moment) const
+{
+    constexpr double kForwardEnds = 0.3, kBackwardEnds = 0.86; // a backward pass is twice a forward one
+    const sim::OpClass now = !moment || *moment < kForwardEnds ? sim::OpClass::forward
+                             : *moment < kBackwardEnds         ? sim::OpClass::backward
+                                                               : sim::OpClass::dpComm;
+    const QColor color = toQColor(theme.fill(now));
+    const int cells = std::min(m_layout.tp * m_layout.cp, 16);
+    const int boxes = std::min(m_layout.dp, 16);
+    const int columns = static_cast<int>(std::ceil(std::sqrt(boxes * 1.4)));
+    const int rows = (boxes + columns - 1) / columns;
+    const double w = std::min(area.width() / columns, 40.0), h = std::min(area.height() / rows, 32.0);
+    const double left = area.left() + (area.width() - w * columns) / 2, top = area.top() + (area.height() - h * rows) / 2;
+    const int cellColumns = std::min(cells, static_cast<int>(std::ceil(std::sqrt(cells * w / h))));
+    const int cellRows = (cells + cellColumns - 1) / cellColumns;
+    for (int box = 0; box < boxes; ++box) {
+        const QRectF frame(left + box % columns * w + 1.5, top + box / columns * h + 1.5, w - 3, h - 3);
+        painter.setPen(QPen(toQColor(theme.border), 1));
+        painter.setBrush(Qt::NoBrush);
+        painter.drawRoundedRect(frame, 2, 2);
+        const QRectF inside = frame.adjusted(2, 2, -2, -2);
+        const double cw = inside.width() / cellColumns, ch = inside.height() / cellRows;
+        for (int cell = 0; cell < cells; ++cell)
+            painter.fillRect(
+                QRectF(inside.left() + cell % cellColumns * cw, inside.top() + cell / cellColumns * ch, cw - 1, ch - 1), color);
+    }
 }
 
 } // namespace app

@@ -36,15 +36,6 @@ bool exists(const TracePtr& trace, const std::optional<SpanRef>& span)
 
 } // namespace
 
-QString spanName(const sim::Trace& trace, SpanRef span)
-{
-    const sim::Track& track = trace.tracks[span.track];
-    QString name = QString::fromStdString(trace.kinds[track.kind[span.span]].name);
-    if (track.role == sim::TrackRole::actions && track.microbatch[span.span] >= 0)
-        name += QString::fromStdString(trace.microbatchText(track.microbatch[span.span]));
-    return name;
-}
-
 Workspace::Workspace(Renderer renderer, QWidget* parent)
     : QWidget(parent), m_docks(new QMainWindow), m_transport(new TransportBar(m_playback)), m_timelinePlace(new QWidget),
       m_editor(new OrderEditorPanel(renderer))
@@ -249,6 +240,33 @@ void Workspace::selectRank(int rank)
         return;
     m_selection.selectRank(rank);
     selectionChangedBy(nullptr);
+}
+
+void Workspace::selectSpan(SpanRef span)
+{
+    if (!exists(m_trace, span))
+        return;
+    const sim::Track& track = m_trace->tracks[span.track];
+    m_selection.selectedSpan = span;
+    m_selection.cursorNs = track.startNs[span.span];
+    setPictureVisible(Picture::timeline, true);
+    canvas(Picture::timeline).runCommand(ViewCommand::focusSelection);
+    selectionChangedBy(nullptr);
+}
+
+StepView& Workspace::upToDateView(Picture picture)
+{
+    bringUpToDate(at(picture));
+    return view(picture);
+}
+
+Picture Workspace::lastUsedPicture() const
+{
+    const auto used = std::find_if(m_pictures.begin(), m_pictures.end(), [&](const Shown& s) { return s.canvas == m_lastUsed; });
+    if (used != m_pictures.end() && isPictureVisible(used->picture))
+        return used->picture;
+    const auto shown = std::find_if(m_pictures.begin(), m_pictures.end(), [](const Shown& s) { return !s.dock->isHidden(); });
+    return shown == m_pictures.end() ? Picture::grid : shown->picture;
 }
 
 void Workspace::setCursor(std::int64_t ns)

@@ -50,6 +50,7 @@ public:
     const TracePtr& trace() const { return m_trace; }
     void setSelection(const Selection&); ///< what does not exist in this step is left out
     void selectRank(int rank);
+    void selectSpan(SpanRef); ///< and shows it on the timeline
     /// What the pointer is over, else the dragged time range, in a line; empty for nothing.
     QString pointedText() const;
 
@@ -65,6 +66,8 @@ public:
     void showOnly(Picture);
     CanvasWidget& canvas(Picture picture) const { return *at(picture).canvas; }
     StepView& view(Picture picture) { return *at(picture).view; }
+    StepView& upToDateView(Picture); ///< knows the step even if nobody sees it
+    Picture lastUsedPicture() const; ///< of those that are shown
     TimelineView& timeline();
 
     QByteArray saveLayout() const;
@@ -114,8 +117,5 @@ private:
     bool m_isArranged = false;
     bool m_timelineWanted = true; ///< when nothing is edited
 };
-
-/// "0F3", "attn.qkv", with its micro-batch where it has one.
-QString spanName(const sim::Trace&, SpanRef);
 
 } // namespace app

@@ -89,7 +89,7 @@ private:
             return std::string(gridLensName(static_cast<GridLens>(i))) + " (" + std::to_string(i + 1) + ")\n" +
                    gridLensMeaning(static_cast<GridLens>(i));
         };
-        if (needed <= line.width() - (room < needed ? 0 : meaningWidth(m_frame)) && needed <= room) {
+        if (needed <= room) {
             float left = line.left;
             for (int i = 0; i < kGridLensCount; ++i) {
                 const std::string name = gridLensName(static_cast<GridLens>(i));
@@ -151,8 +151,7 @@ private:
         const Rect line = m_frame.caption;
         const std::vector<std::string> world = worldTexts(m_simulation);
         const float switchWidth = widthOf("Logical") + widthOf("Physical") - 1;
-        const bool hasAxes = !m_choices.physical && !m_choices.seats.empty() &&
-                             !(m_choices.seats.size() == 1 && m_choices.seats.front().axis.empty());
+        const bool hasAxes = !m_choices.physical && !m_choices.seats.empty();
         const float axes = hasAxes ? axesWidth() + kSectionGap : 0;
         const float shortest = m_canvas.textWidth(world.back(), FontFace::bold) + kSectionGap;
         const bool withSwitch = m_frame.lenses.height() > 0 && line.width() >= shortest + switchWidth;
@@ -206,6 +205,8 @@ private:
                 }
                 x = add({.kind = GridChip::Kind::axis,
                          .index = static_cast<int>(i),
+                         .place = seat.place,
+                         .axis = seat.axis,
                          .text = axisText(seat),
                          .name = "axis " + axisText(seat) + ", " + axisPlaceName(place) + ", " + std::to_string(inside) +
                                  " from inside",
@@ -264,7 +265,7 @@ const GridChip* GridControls::at(Point p) const
     return found == chips.end() ? nullptr : &*found;
 }
 
-std::optional<GridControls::Drop> GridControls::dropAt(Point p, const AxisSeats& seats, const std::string& axis) const
+std::optional<GridControls::Drop> GridControls::dropAt(Point p, const std::string& axis) const
 {
     for (std::size_t i = 0; i < places.size(); ++i) {
         const Rect place = places[i];
@@ -273,10 +274,8 @@ std::optional<GridControls::Drop> GridControls::dropAt(Point p, const AxisSeats&
             continue;
         Drop drop{static_cast<AxisPlace>(i), 0};
         for (const GridChip& chip : chips) {
-            if (chip.kind != GridChip::Kind::axis)
-                continue;
-            const AxisSeat& seat = seats[static_cast<std::size_t>(chip.index)];
-            if (seat.place == drop.place && seat.axis != axis && (chip.rect.left + chip.rect.right) / 2 < p.x)
+            if (chip.kind == GridChip::Kind::axis && chip.place == drop.place && chip.axis != axis &&
+                (chip.rect.left + chip.rect.right) / 2 < p.x)
                 ++drop.inside;
         }
         return drop;

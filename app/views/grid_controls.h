@@ -15,7 +15,9 @@ namespace app {
 struct GridChip {
     enum class Kind : std::uint8_t { lens, nextLens, arrangement, automatic, axis };
     Kind kind = Kind::lens;
-    int index = 0; ///< of lens: which; of arrangement: 1 if physical; of axis: its place among the seats
+    int index = 0;                        ///< of lens: which; of arrangement: 1 if physical; of axis: its number among the seats
+    AxisPlace place = AxisPlace::columns; ///< of axis
+    std::string axis;                     ///< "tp"
     std::string text;
     std::string name; ///< for screen readers
     std::string tip;
@@ -42,7 +44,7 @@ struct GridControls {
         bool operator==(const Drop&) const = default;
     };
     /// Where a dragged axis would go; nothing far from all places.
-    std::optional<Drop> dropAt(Point, const AxisSeats&, const std::string& axis) const;
+    std::optional<Drop> dropAt(Point, const std::string& axis) const;
 };
 
 /// What the pointer does to them.

@@ -11,6 +11,7 @@ void GridModel::setStep(SimulationPtr simulation, TracePtr trace)
     m_use.reset();
     m_instants.reset();
     m_processOf.clear();
+    m_reading = {};
     if (m_simulation) {
         m_use.emplace(m_simulation);
         m_arrangement.seats = fitted(m_arrangement.seats, m_simulation->mesh());
@@ -66,6 +67,11 @@ bool GridModel::layOut(Rect area, GridCamera& camera)
     const GridFrame frame(area);
     if (anew) {
         m_layout = GridLayout(plan(), frame.plot.width() - 2 * GridCamera::kEdge, frame.plot.height() - 2 * GridCamera::kEdge);
+        const auto columns = static_cast<std::size_t>(m_layout.columns());
+        m_rankOfCell.assign(columns * static_cast<std::size_t>(m_layout.rows()), -1);
+        for (int rank = 0; rank < m_layout.ranks(); ++rank)
+            m_rankOfCell[static_cast<std::size_t>(m_layout.row(rank)) * columns +
+                         static_cast<std::size_t>(m_layout.column(rank))] = rank;
         m_laidOutFor = area;
         m_layoutStale = false;
         m_tonesStale = true;
@@ -113,11 +119,10 @@ void GridModel::read(const Selection& selection)
     }
     if (!m_tonesStale)
         return;
-    const auto columns = static_cast<std::size_t>(m_layout.columns());
-    m_tones.assign(columns * static_cast<std::size_t>(m_layout.rows()), GridReading::kNothing);
-    for (int rank = 0; rank < m_layout.ranks(); ++rank)
-        m_tones[static_cast<std::size_t>(m_layout.row(rank)) * columns + static_cast<std::size_t>(m_layout.column(rank))] =
-            m_reading.tones[m_reading.unitOf(*m_simulation, rank)];
+    m_tones.resize(m_rankOfCell.size());
+    for (std::size_t cell = 0; cell < m_rankOfCell.size(); ++cell)
+        m_tones[cell] =
+            m_rankOfCell[cell] < 0 ? GridReading::kNothing : m_reading.tones[m_reading.unitOf(*m_simulation, m_rankOfCell[cell])];
     m_tonesStale = false;
 }
 

@@ -59,6 +59,7 @@ private:
     GridReading m_reading;
     std::int64_t m_readAtNs = 0;
     ClassMask m_readClasses = kAllClasses;
+    std::vector<int> m_rankOfCell;     ///< by row and column, -1: none
     std::vector<std::uint8_t> m_tones; ///< by row and column
 
     std::optional<int> m_groupsOf;

@@ -81,6 +81,8 @@ struct GridView::Data {
         if (hasStep() && layout.ranks() == model.ranks() && layout.columns() > 0)
             mover.start(layout, camera.transform());
         camera.fit();
+        controls = {}; // of the old layout
+        targets.clear();
         model.setArrangement(std::move(arrangement));
     }
 
@@ -110,7 +112,7 @@ struct GridView::Data {
         return changed;
     }
 
-    bool clicked(const GridChip& chip, bool shift)
+    bool clicked(GridChip chip, bool shift)
     {
         switch (chip.kind) {
         case GridChip::Kind::lens:
@@ -125,22 +127,15 @@ struct GridView::Data {
             return true;
         case GridChip::Kind::axis: {
             const AxisSeats seats = model.choices().seats;
-            const std::string& axis = seats[static_cast<std::size_t>(chip.index)].axis;
-            seatAxes(shift ? oneOutwards(seats, axis) : inNextPlace(seats, axis));
+            seatAxes(shift ? oneOutwards(seats, chip.axis) : inNextPlace(seats, chip.axis));
             return true;
         }
         }
         return false;
     }
 
-    std::string draggedAxis() const
-    {
-        return dragging && pressed ? model.choices().seats[static_cast<std::size_t>(pressed->index)].axis : std::string();
-    }
-    std::optional<GridControls::Drop> drop() const
-    {
-        return dragging ? controls.dropAt(pointerAt, model.choices().seats, draggedAxis()) : std::nullopt;
-    }
+    std::string draggedAxis() const { return dragging && pressed ? pressed->axis : std::string(); }
+    std::optional<GridControls::Drop> drop() const { return dragging ? controls.dropAt(pointerAt, draggedAxis()) : std::nullopt; }
 
     bool press(const PointerEvent& event)
     {
@@ -316,7 +311,7 @@ bool GridView::pointer(const PointerEvent& event, Rect area)
     case PointerEvent::Kind::doubleClick: {
         const int rank = d.rankUnder(event.at);
         if (rank < 0) // on a chip the second click counts as another one
-            return d.chipUnder(event.at) != nullptr ? d.press(event) : d.camera.fit();
+            return d.chipUnder(event.at) != nullptr ? d.press(event) : d.targetUnder(event.at) == nullptr && d.camera.fit();
         return selectAll(d.selection, d.model.layout().ranksInBox(0, d.model.layout().placeOf(rank)), rank);
     }
     case PointerEvent::Kind::wheel: {
@@ -425,7 +420,7 @@ std::string GridView::tooltip() const
         return target->name + "\n" + countText(static_cast<std::int64_t>(ranksOf(*target, d.model.layout()).size())) +
                " ranks; click: select them";
     const int rank = d.rankUnder(d.pointerAt);
-    if (rank < 0)
+    if (rank < 0 || rank >= d.model.ranks())
         return {};
     return rankTip(*d.model.simulation(), d.model.reading(), d.model.live(), rank);
 }

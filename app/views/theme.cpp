@@ -7,9 +7,9 @@
 namespace app {
 namespace {
 
-constexpr Color kInk = Color::rgb(0x0B0D10), kPaper = Color::rgb(0xFFFFFF);
+constexpr Color kInk = Color::rgb(0x0B0D10), kPaper = Color::rgb(0xFFFFFF), kBlack = Color::rgb(0x000000);
 
-/// What both themes share. Hues of Okabe and Ito; wine (ep) is Tol's, the ninth that all eyes tell apart.
+/// What the themes share. Hues of Okabe and Ito; wine (ep) is Tol's, the ninth that all eyes tell apart.
 Theme baseTheme()
 {
     struct ClassColor {
@@ -112,6 +112,48 @@ const Theme& darkTheme()
         t.hover = Color::rgb(0xE8EBF0, 0.08F);
         t.warning = Color::rgb(0xF0B429);
         t.error = Color::rgb(0xFF8A75);
+        return t;
+    }();
+    return theme;
+}
+
+const Theme& highContrastTheme()
+{
+    static const Theme theme = [] {
+        Theme t = darkTheme();
+        t.name = "high-contrast";
+        // Fills stand out from black, and their labels from them.
+        const auto fill = [&](sim::OpClass c, Color color) {
+            t.opClass[static_cast<std::size_t>(c)] = color;
+            t.opClassText[static_cast<std::size_t>(c)] = kBlack;
+        };
+        fill(sim::OpClass::forward, Color::rgb(0x3FA2F0));
+        fill(sim::OpClass::backward, Color::rgb(0xFFB000));
+        fill(sim::OpClass::backwardInput, Color::rgb(0xFFD27A));
+        fill(sim::OpClass::backwardWeight, Color::rgb(0x00C48C));
+        fill(sim::OpClass::recompute, Color::rgb(0xC3CEFA));
+        fill(sim::OpClass::optimizer, Color::rgb(0xFF7A2E));
+        fill(sim::OpClass::tpComm, Color::rgb(0x7CCBFA));
+        fill(sim::OpClass::cpComm, Color::rgb(0xE39ABF));
+        fill(sim::OpClass::epComm, Color::rgb(0xE878AE));
+        fill(sim::OpClass::ppComm, Color::rgb(0xFFF35C));
+        fill(sim::OpClass::dpComm, Color::rgb(0xBDBDBD));
+        fill(sim::OpClass::other, Color::rgb(0x9AA6B8));
+        t.parameters = Color::rgb(0x8A8EF0);
+        t.gradients = Color::rgb(0xFFB000);
+        t.optimizer = Color::rgb(0xFF7A2E);
+        t.activations = Color::rgb(0x8FE8D6);
+        t.buffers = Color::rgb(0xA6A6AE);
+        t.heat = {Color::rgb(0x1F3A46), Color::rgb(0x2A4C5A), Color::rgb(0x335E6E), Color::rgb(0x427588), Color::rgb(0x558EA3),
+                  Color::rgb(0x70A9BC), Color::rgb(0x93C4D4), Color::rgb(0xBDDEE8), Color::rgb(0xFFFFFF)};
+        t.window = t.panel = t.canvas = kBlack;
+        t.border = Color::rgb(0xB8B8B8);
+        t.text = t.selection = kPaper;
+        t.mutedText = Color::rgb(0xE0E0E0);
+        t.accent = Color::rgb(0xFFE000);
+        t.hover = Color::rgb(0xFFFFFF, 0.18F);
+        t.warning = Color::rgb(0xFFC04D);
+        t.error = Color::rgb(0xFF9C8A);
         return t;
     }();
     return theme;

@@ -10,7 +10,7 @@
 namespace app {
 
 struct Theme {
-    std::string name; ///< "light", "dark"
+    std::string name; ///< "light", "dark", "high-contrast"
     bool dark = false;
     Color window, panel, canvas, border, text, mutedText, accent, selection, hover, warning, error;
     std::array<Color, sim::kOpClassCount> opClass;                ///< fill of a span
@@ -30,6 +30,8 @@ struct Theme {
 
 const Theme& lightTheme();
 const Theme& darkTheme();
+/// White and yellow on black, strong borders; text has a contrast of at least 7 (WCAG AAA).
+const Theme& highContrastTheme();
 /// A span's letter: F, B, I, W, R (recompute), O (optimizer); empty for the rest.
 const char* opClassLetter(sim::OpClass);
 

@@ -10,7 +10,11 @@ namespace {
 
 constexpr float kHighestLane = 28, kHighestRow = 76;
 constexpr float kLowestSparkline = 16, kHighestSparkline = 36;
-constexpr float kLowestLane = 15, kHighestManyLane = 22; ///< where a row has several lanes
+constexpr float kLowestLane = 15, kHighestManyLane = 22;                 ///< where a row has several lanes
+constexpr float kThinLane = 0.6F, kLowestThinLane = 12;                  ///< share of a full lane, and pixels: of communication
+constexpr float kHeaderRow = 18, kHighestHeaderRow = 32, kHeaderGap = 3; ///< of a group
+constexpr float kBelowPinned = 7;                                        ///< holds the line below pinned rows
+constexpr float kMostPinned = 0.6F;                                      ///< of the view
 
 double niceStep(double atLeast)
 {
@@ -102,31 +106,72 @@ int RowStack::rowAt(float y) const
     return index >= 0 && y < rows[static_cast<std::size_t>(index)].bottom ? index : -1;
 }
 
-RowStack stackRows(const std::vector<RowNeed>& needs, float height, float lowestRow)
+int RowPlace::laneAt(float y, int lanes) const
+{
+    for (int lane = 0; lane < lanes; ++lane)
+        if (y < laneTop(lane + 1))
+            return lane;
+    return -1;
+}
+
+RowStack stackRows(const std::vector<RowNeed>& needs, float height, float lowestRow, int pinned)
 {
     RowStack stack;
     if (needs.empty())
         return stack;
-    int lanes = 0;
-    for (const RowNeed& need : needs)
-        lanes += need.lanes;
-    const auto rows = static_cast<float>(needs.size());
-    const bool single = lanes == static_cast<int>(needs.size());
-    const float pitch = std::floor(std::clamp(height / rows, lowestRow, kHighestRow));
+    const float whole = height;
+    float full = 0, thin = 0, rows = 0;
+    bool single = true;
+    for (const RowNeed& need : needs) {
+        if (need.header) {
+            height -= kHeaderRow + kHeaderGap;
+            continue;
+        }
+        rows += 1;
+        full += static_cast<float>(need.lanes - need.thinLanes);
+        thin += static_cast<float>(need.thinLanes);
+        single = single && need.lanes == 1;
+    }
+    if (pinned > 0)
+        height -= kBelowPinned;
+    const float pitch = std::floor(std::clamp(height / std::max(rows, 1.0F), lowestRow, kHighestRow));
     const float gap = !single ? 8.0F : pitch < 20 ? 1.0F : pitch < 32 ? 3.0F : 6.0F;
     float laneHeight = std::min(pitch - gap, kHighestLane);
+    float thinHeight = 0;
     float sparkline = pitch - gap - laneHeight - 1;
     if (!single) {
-        const float room = (height - gap * rows) / static_cast<float>(lanes);
+        const float room = (height - gap * rows) / (full + thin * kThinLane);
         laneHeight = std::floor(std::clamp(room, kLowestLane, kHighestManyLane));
-        sparkline = (height - gap * rows - laneHeight * static_cast<float>(lanes)) / rows - 1;
+        thinHeight = std::max(kLowestThinLane, std::floor(laneHeight * kThinLane));
+        sparkline = (height - gap * rows - laneHeight * full - thinHeight * thin) / rows - 1;
     }
     sparkline = sparkline < kLowestSparkline ? 0 : std::floor(std::min(sparkline, kHighestSparkline));
+    const float view = height;
+    // Nothing but closed groups: they may take the room there is.
+    const float headerRow =
+        rows > 0 ? kHeaderRow
+                 : std::floor(std::clamp(whole / static_cast<float>(needs.size()) - kHeaderGap, kHeaderRow, kHighestHeaderRow));
     for (const RowNeed& need : needs) {
-        RowPlace row{.top = stack.height, .laneHeight = laneHeight, .sparklineHeight = need.sparkline ? sparkline : 0};
-        row.bottom = row.lanesBottom(need.lanes) + (row.sparklineHeight > 0 ? row.sparklineHeight + 1 : 0);
-        stack.height = row.bottom + gap;
+        RowPlace row{.top = stack.height, .laneHeight = laneHeight};
+        if (need.header) {
+            row.laneHeight = headerRow;
+            row.fullLanes = 1;
+            row.bottom = row.top + headerRow;
+            stack.height = row.bottom + kHeaderGap;
+        } else {
+            row.thinHeight = thinHeight;
+            row.fullLanes = need.lanes - need.thinLanes;
+            row.sparklineHeight = need.sparkline ? sparkline : 0;
+            row.bottom = row.lanesBottom(need.lanes) + (row.sparklineHeight > 0 ? row.sparklineHeight + 1 : 0);
+            stack.height = row.bottom + gap;
+        }
         stack.rows.push_back(row);
+        if (static_cast<int>(stack.rows.size()) == pinned) {
+            stack.height += kBelowPinned;
+            const bool leavesRoom = stack.height <= view * kMostPinned;
+            stack.pinned = leavesRoom ? pinned : 0;
+            stack.pinnedHeight = leavesRoom ? stack.height : 0;
+        }
     }
     return stack;
 }
@@ -148,7 +193,9 @@ TimelineFrame::TimelineFrame(Rect area, Parts parts)
     header = {area.left + kMargin, area.top, area.right - kMargin, area.top + headerHeight};
     constexpr float kStoryHeight = 66;
     story = {header.left, header.bottom, header.right, header.bottom + (parts.story ? kStoryHeight : 0.0F)};
-    ruler = {left, story.bottom, right, story.bottom + rulerHeight};
+    constexpr float kMarksHeight = 18;
+    marks = {left, story.bottom, right, story.bottom + (parts.marks && !low ? kMarksHeight : 0.0F)};
+    ruler = {left, marks.bottom, right, marks.bottom + rulerHeight};
     constexpr float kLowestWithMemory = 260, kMemoryGap = 8;
     const float memoryHeight = parts.memory && area.height() >= kLowestWithMemory + (parts.story ? 80 : 0)
                                    ? std::floor(std::clamp(area.height() * 0.17F, 48.0F, 84.0F))

@@ -20,10 +20,10 @@ constexpr double kBinsOfCoarseColumn = 1.5; ///< the edges of a column are then 
 
 class LanePainter {
 public:
-    LanePainter(Canvas& canvas, const TimelineScene& scene, std::uint32_t track, Rect lane)
+    LanePainter(Canvas& canvas, const TimelineScene& scene, std::uint32_t track, Rect lane, Rect clip)
         : m_canvas(canvas), m_scene(scene), m_axis(scene.axis()), m_nsPerPixel(m_axis.nsPerPixel()),
           m_pixelsPerNs(1 / m_nsPerPixel), m_trackIndex(track), m_track(scene.model.trace().tracks[track]),
-          m_levels(scene.model.levels(track)), m_classOfKind(scene.model.classOfKind()), m_lane(lane),
+          m_levels(scene.model.levels(track)), m_classOfKind(scene.model.classOfKind()), m_lane(lane), m_clip(clip),
           m_dense(static_cast<std::size_t>(std::ceil(lane.width())), 0), m_busyNs(m_dense.size() * m_levels.classes().size(), 0)
     {
         for (std::size_t i = 0; i < m_levels.classes().size(); ++i)
@@ -46,6 +46,8 @@ public:
             readLevel(*level);
         else
             readSpans(begin, last);
+        if (m_scene.lit != nullptr)
+            findLitColumns(begin, last);
         for (const Wide& span : m_wide)
             drawSpan(span);
         drawDense();
@@ -98,6 +100,27 @@ private:
             m_busyNs[static_cast<std::size_t>(c) * classes + slot] += inside * m_nsPerPixel;
             if (!wide)
                 m_dense[static_cast<std::size_t>(c)] = 1;
+        }
+    }
+
+    /// Columns that lit spans fill more than others do.
+    void findLitColumns(std::size_t begin, std::size_t end)
+    {
+        std::vector<double> litNs(m_dense.size(), 0);
+        m_scene.lit->forSpans(m_trackIndex, begin, end, [&](std::size_t i) {
+            const double left = pixel(m_track.startNs[i]);
+            const double right = left + static_cast<double>(m_track.durationNs[i]) * m_pixelsPerNs;
+            const double lastColumn = std::min(std::ceil(right), static_cast<double>(m_dense.size()));
+            for (double c = std::max(0.0, std::floor(left)); c < lastColumn; ++c)
+                litNs[static_cast<std::size_t>(c)] += (std::min(right, c + 1) - std::max(left, c)) * m_nsPerPixel;
+        });
+        const std::size_t classes = m_levels.classes().size();
+        m_lit.assign(m_dense.size(), 0);
+        for (std::size_t c = 0; c < m_lit.size(); ++c) {
+            double busyNs = 0;
+            for (std::size_t i = 0; i < classes; ++i)
+                busyNs += m_busyNs[c * classes + i];
+            m_lit[c] = litNs[c] > 0 && litNs[c] >= busyNs / 2 ? 1 : 0;
         }
     }
 
@@ -172,7 +195,9 @@ private:
             right -= 1;
         if (right <= left)
             return;
-        const KindColors& colors = m_scene.colors[m_track.kind[wide.span]];
+        const std::uint32_t kind = m_track.kind[wide.span];
+        const bool lit = m_scene.lit != nullptr && m_scene.lit->contains(m_trackIndex, wide.span);
+        const KindColors& colors = (lit ? m_scene.colors.own : m_scene.colors.shown)[kind];
         const bool odd = m_track.microbatch[wide.span] % 2 == 1;
         const Rect rect{left, m_lane.top, right, m_lane.bottom};
         m_canvas.fillRect(rect, odd ? colors.odd : colors.even);
@@ -191,8 +216,7 @@ private:
     {
         const float height = m_canvas.textHeight(FontFace::small);
         const float top = std::floor((rect.top + rect.bottom - height) / 2);
-        const Rect rows = m_scene.frame.rows;
-        if (height > rect.height() + 2 * kAirOfText || top < rows.top - kAirOfText || top + height > rows.bottom + kAirOfText)
+        if (height > rect.height() + 2 * kAirOfText || top < m_clip.top - kAirOfText || top + height > m_clip.bottom + kAirOfText)
             return;
         for (const std::string& text : m_scene.model.spanLabels(m_trackIndex, span)) {
             // Measured with equal digits, so that B1 is not written where B2 beside it has no room.
@@ -212,24 +236,34 @@ private:
     void drawDense()
     {
         const std::vector<std::size_t>& classes = m_levels.classes();
-        ColumnStacks stacks{.area = m_lane, .columnWidth = 1, .quantum = kQuantum, .colors = {}, .tops = {}};
-        for (const std::size_t c : classes)
-            stacks.colors.push_back(m_scene.theme.opClass[c]);
-        stacks.tops.resize(m_dense.size() * classes.size());
+        const auto stacksOf = [&](const std::array<Color, sim::kOpClassCount>& fills) {
+            ColumnStacks stacks{.area = m_lane, .columnWidth = 1, .quantum = kQuantum, .colors = {}, .tops = {}};
+            for (const std::size_t c : classes)
+                stacks.colors.push_back(fills[c]);
+            stacks.tops.resize(m_dense.size() * classes.size());
+            return stacks;
+        };
+        ColumnStacks shown = stacksOf(m_scene.colors.fills), lit;
+        if (!m_lit.empty())
+            lit = stacksOf(m_scene.colors.ownFills);
         const double quantaPerNs = static_cast<double>(m_lane.height() / kQuantum) / m_nsPerPixel;
-        bool any = false;
+        bool anyShown = false, anyLit = false;
         for (std::size_t column = 0; column < m_dense.size(); ++column) {
             if (m_dense[column] == 0)
                 continue;
-            any = true;
+            const bool isLit = !m_lit.empty() && m_lit[column] != 0;
+            (isLit ? anyLit : anyShown) = true;
+            std::vector<std::uint16_t>& tops = isLit ? lit.tops : shown.tops;
             double sum = 0; // tops are rounded, not bars: the idle rest is what it should be
             for (std::size_t i = column * classes.size(); i < (column + 1) * classes.size(); ++i) {
                 sum += m_busyNs[i];
-                stacks.tops[i] = static_cast<std::uint16_t>(sum * quantaPerNs + kHalf);
+                tops[i] = static_cast<std::uint16_t>(sum * quantaPerNs + kHalf);
             }
         }
-        if (any)
-            m_canvas.stacks(stacks);
+        if (anyShown)
+            m_canvas.stacks(shown);
+        if (anyLit)
+            m_canvas.stacks(lit);
     }
 
     Canvas& m_canvas;
@@ -241,17 +275,18 @@ private:
     const TrackLevels& m_levels;
     const std::vector<std::uint8_t>& m_classOfKind;
     std::array<std::size_t, sim::kOpClassCount> m_slotOfClass{}; ///< place of a class among those of the track
-    Rect m_lane;
+    Rect m_lane, m_clip;
     std::vector<std::uint8_t> m_dense; ///< [pixel column] holds narrow spans
+    std::vector<std::uint8_t> m_lit;   ///< [pixel column] in its own colours while others step back; empty: none
     std::vector<double> m_busyNs;      ///< [pixel column][class of the track]; right where dense
     std::vector<Wide> m_wide;
 };
 
 } // namespace
 
-void paintLane(Canvas& canvas, const TimelineScene& scene, std::uint32_t track, Rect lane)
+void paintLane(Canvas& canvas, const TimelineScene& scene, std::uint32_t track, Rect lane, Rect clip)
 {
-    LanePainter(canvas, scene, track, lane).paint();
+    LanePainter(canvas, scene, track, lane, clip).paint();
 }
 
 } // namespace app

@@ -10,7 +10,6 @@
 namespace app {
 namespace {
 
-constexpr std::uint64_t kMemoryNode = (std::uint64_t{1} << 62) | 1; ///< apart from rows and spans
 constexpr double kRoomAbovePeak = 1.35;
 /// The limit sets the scale if the peak comes this close to it; else a curve far below would be a line at the bottom.
 constexpr double kCapacityInSight = 0.45;
@@ -141,7 +140,7 @@ void paintMemory(Canvas& canvas, const TimelineScene& scene)
                     over ? theme.error : theme.mutedText, FontFace::small);
     }
     if (canvas.wantsNodes())
-        canvas.node({.id = kMemoryNode,
+        canvas.node({.id = nodeId(TimelineNode::memory),
                      .role = "memory",
                      .name = "memory of " + rowName(scene.model, curve->row) + ", peak " + peak + of + " at " +
                              durationText(static_cast<double>(curve->peakNs)),

@@ -37,8 +37,10 @@ TimelineModel::TimelineModel(std::shared_ptr<const sim::Trace> trace, std::share
         m_counters.emplace_back(counter);
         m_memoryScale = std::max(m_memoryScale, m_counters.back().peak());
     }
-    for (const sim::SpanKind& kind : m_trace->kinds)
+    for (const sim::SpanKind& kind : m_trace->kinds) {
         m_classOfKind.push_back(static_cast<std::uint8_t>(kind.opClass));
+        m_othersWait = m_othersWait && (kind.opClass != sim::OpClass::other || kind.name.starts_with("wait "));
+    }
     std::set<sim::OpClass> classes; // of spans: a live run names kinds that it never gets to
     for (const TrackLevels& levels : m_levels)
         for (const std::size_t c : levels.classes())
@@ -83,8 +85,36 @@ void TimelineModel::makeRows()
     for (std::size_t c = 0; c < m_trace->counters.size(); ++c)
         if (auto& row = m_rows[static_cast<std::size_t>(m_trace->counters[c].process)]; !row.memory)
             row.memory = c;
-    for (std::size_t i = 0; i < m_rows.size(); ++i)
+    for (std::size_t i = 0; i < m_rows.size(); ++i) {
+        auto& tracks = m_rows[i].tracks;
+        const auto thin = std::stable_partition(tracks.begin(), tracks.end(), [this](std::uint32_t t) {
+            return m_trace->tracks[t].role != sim::TrackRole::communication;
+        });
+        m_rows[i].thinLanes = thin == tracks.begin() ? 0 : static_cast<int>(tracks.end() - thin);
+        m_allRows.push_back(static_cast<int>(i));
+        measureRow(m_rows[i], static_cast<int>(i));
         nameRow(m_rows[i], static_cast<int>(i));
+    }
+}
+
+void TimelineModel::measureRow(TimelineRow& row, int index) const
+{
+    for (const std::uint32_t t : row.tracks)
+        if (const sim::Track& track = m_trace->tracks[t]; track.size() > 0)
+            row.endNs = std::max(row.endNs, track.startNs.back() + track.durationNs.back());
+    if (row.tracks.empty() || m_trace->endNs <= 0)
+        return;
+    const auto length = static_cast<double>(m_trace->endNs);
+    const sim::BusyByClass busy = m_busy[row.tracks.front()]->busyNs(0, m_trace->endNs);
+    for (std::size_t c = 0; c < busy.size(); ++c)
+        if (!(m_othersWait && static_cast<sim::OpClass>(c) == sim::OpClass::other))
+            row.busyShare += static_cast<double>(busy[c]) / length;
+    if (!m_simulation || std::llround(m_simulation->metrics().stepTimeSeconds * 1e9) != m_trace->endNs)
+        return; // measured: the prediction beside it does not tell
+    const int rank = m_trace->processes[static_cast<std::size_t>(index)].rank;
+    const auto& ranks = m_simulation->metrics().perPipelineRank;
+    if (const auto pp = static_cast<std::size_t>(m_simulation->mesh().coordinates(rank).pp); pp < ranks.size())
+        row.exposedShare = ranks[pp].commSeconds * 1e9 / length;
 }
 
 void TimelineModel::nameRow(TimelineRow& row, int index) const
@@ -113,18 +143,16 @@ void TimelineModel::nameRow(TimelineRow& row, int index) const
     }
     if (row.tracks.empty() || m_trace->endNs <= 0)
         return;
-    const sim::BusyByClass busy = m_busy[row.tracks.front()]->busyNs(0, m_trace->endNs);
-    double busyNs = 0;
-    for (std::size_t c = 0; c < busy.size(); ++c)
-        if (const auto opClass = static_cast<sim::OpClass>(c); opClass != sim::OpClass::other || className(opClass) != "waiting")
-            busyNs += static_cast<double>(busy[c]);
-    const std::string share = percentText(busyNs / static_cast<double>(m_trace->endNs)) + " busy";
-    if (row.memory) {
-        const std::string memory = bytesText(static_cast<double>(m_counters[*row.memory].peak()));
-        row.details = {share + " · " + memory, share, memory};
-    } else {
-        row.details = {share};
-    }
+    const std::string share = percentText(row.busyShare) + " busy";
+    const std::string memory = row.memory ? bytesText(static_cast<double>(m_counters[*row.memory].peak())) : std::string();
+    constexpr double kWorthTelling = 0.0005;
+    if (row.exposedShare && *row.exposedShare >= kWorthTelling)
+        row.details.push_back(share + " · " + percentText(*row.exposedShare) + " exposed" + (row.memory ? " · " + memory : ""));
+    if (row.memory)
+        row.details.push_back(share + " · " + memory);
+    row.details.push_back(share);
+    if (row.memory)
+        row.details.push_back(memory);
 }
 
 int TimelineModel::rowOfRank(int rank) const
@@ -153,12 +181,7 @@ int TimelineModel::rankOf(int row, const Selection& selection) const
 
 std::string TimelineModel::className(sim::OpClass opClass) const
 {
-    const auto isWait = [](const sim::SpanKind& kind) {
-        return kind.opClass != sim::OpClass::other || kind.name.starts_with("wait ");
-    };
-    if (opClass == sim::OpClass::other && std::all_of(m_trace->kinds.begin(), m_trace->kinds.end(), isWait))
-        return "waiting";
-    return sim::opClassName(opClass);
+    return opClass == sim::OpClass::other && m_othersWait ? "waiting" : sim::opClassName(opClass);
 }
 
 sim::OpClass TimelineModel::opClass(std::uint32_t track, std::size_t span) const
@@ -174,21 +197,32 @@ std::int64_t TimelineModel::endNs(SpanRef ref) const
 
 std::array<double, sim::kOpClassCount> TimelineModel::shares(std::int64_t beginNs, std::int64_t endNs) const
 {
-    std::array<double, sim::kOpClassCount> sum{};
+    return shares(m_allRows, std::array{beginNs, endNs}).front();
+}
+
+std::vector<std::array<double, sim::kOpClassCount>> TimelineModel::shares(const std::vector<int>& rows,
+                                                                          std::span<const std::int64_t> edgesNs) const
+{
+    std::vector<std::array<double, sim::kOpClassCount>> sums(edgesNs.size() - 1);
+    std::vector<sim::BusyByClass> busy(sums.size());
     double ranks = 0;
-    for (std::size_t i = 0; i < m_rows.size(); ++i) {
+    for (const int row : rows) {
+        const auto i = static_cast<std::size_t>(row);
         if (m_rows[i].tracks.empty())
             continue;
         const double weight = m_trace->processes[i].multiplicity;
-        const sim::BusyByClass busy = m_busy[m_rows[i].tracks.front()]->busyNs(beginNs, endNs);
-        for (std::size_t c = 0; c < busy.size(); ++c)
-            sum[c] += weight * static_cast<double>(busy[c]);
+        const std::uint32_t track = m_rows[i].tracks.front();
+        m_busy[track]->columns(edgesNs, busy);
+        for (std::size_t s = 0; s < sums.size(); ++s)
+            for (const std::size_t c : m_levels[track].classes())
+                sums[s][c] += weight * static_cast<double>(busy[s][c]);
         ranks += weight;
     }
-    if (const double whole = ranks * static_cast<double>(endNs - beginNs); whole > 0)
-        for (double& share : sum)
-            share /= whole;
-    return sum;
+    for (std::size_t s = 0; s < sums.size(); ++s)
+        if (const double whole = ranks * static_cast<double>(edgesNs[s + 1] - edgesNs[s]); whole > 0)
+            for (double& share : sums[s])
+                share /= whole;
+    return sums;
 }
 
 std::vector<std::string> TimelineModel::spanLabels(std::uint32_t trackIndex, std::size_t span) const

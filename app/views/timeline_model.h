@@ -11,6 +11,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -20,8 +21,13 @@ namespace app {
 struct TimelineRow {
     std::vector<std::string> names;    ///< longest first: "pp 3 · 1,024 ranks", "pp 3"
     std::vector<std::string> details;  ///< longest first: "87.1 % busy · 42.1 GiB"
-    std::vector<std::uint32_t> tracks; ///< its lanes
+    std::vector<std::uint32_t> tracks; ///< its lanes, those of communication last
+    int thinLanes = 0;                 ///< of communication, where something computes on another
     std::optional<std::size_t> memory; ///< index of its counter
+    double busyShare = 0;              ///< of the trace, on the first lane; waiting is not busy
+    std::int64_t endNs = 0;            ///< of the last span
+    /// Share of the step during which only a transfer runs, as the simulation knows it; nothing of other traces.
+    std::optional<double> exposedShare;
 };
 
 /// Fill and label of spans of one kind; every second micro-batch is a shade apart.
@@ -40,6 +46,7 @@ public:
     const std::vector<sim::OpClass>& classesPresent() const { return m_classes; }
     /// "forward"; "waiting" where the class holds nothing else.
     std::string className(sim::OpClass) const;
+    bool othersWait() const { return m_othersWait; }
     std::int64_t memoryScaleBytes() const { return m_memoryScale; } ///< highest of all counters
 
     const sim::BusyMipmap& busy(std::uint32_t track) const { return *m_busy[track]; }
@@ -47,6 +54,10 @@ public:
     const CounterLevels& counter(std::size_t index) const { return m_counters[index]; }
     /// Busy time of all rows' first lanes, each counted as often as it has ranks, as shares of the range.
     std::array<double, sim::kOpClassCount> shares(std::int64_t beginNs, std::int64_t endNs) const;
+    /// The same of some rows, for each stretch between two edges.
+    std::vector<std::array<double, sim::kOpClassCount>> shares(const std::vector<int>& rows,
+                                                               std::span<const std::int64_t> edgesNs) const;
+    const std::vector<int>& allRows() const { return m_allRows; }
 
     int rowOf(std::uint32_t track) const { return m_trace->tracks[track].process; }
     /// The row that stands for a rank, -1 if none.
@@ -67,12 +78,14 @@ public:
 
 private:
     void makeRows();
+    void measureRow(TimelineRow&, int process) const;
     void nameRow(TimelineRow&, int process) const;
     void findChunks();
 
     std::shared_ptr<const sim::Trace> m_trace;
     std::shared_ptr<const sim::Simulation> m_simulation;
     std::vector<TimelineRow> m_rows;
+    std::vector<int> m_allRows;                           ///< 0, 1, …
     std::vector<std::unique_ptr<sim::BusyMipmap>> m_busy; ///< [track]
     std::vector<TrackLevels> m_levels;                    ///< [track]
     std::vector<CounterLevels> m_counters;
@@ -81,6 +94,7 @@ private:
     std::vector<int> m_chunkOfKind;           ///< place of the kind's stage among those of its rank: 0, 1, …
     std::vector<std::uint32_t> m_flowsBySpan; ///< 2 · flow + (1 if it arrives), by track and span
     int m_chunks = 1;
+    bool m_othersWait = true; ///< spans of class other are waits, all of them
     std::int64_t m_memoryScale = 0;
 };
 

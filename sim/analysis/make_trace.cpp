@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <utility>
 
 namespace sim {
@@ -50,6 +51,31 @@ void addSpan(Track& track, std::int64_t start, std::int64_t end, std::uint32_t k
     track.durationNs.push_back(end - start);
     track.kind.push_back(kind);
     track.microbatch.push_back(microbatch);
+}
+
+/// Messages may arrive in another order than the one in which they are asked for. Puts spans in the order of their starts and
+/// returns the new place of each.
+std::vector<std::uint32_t> sortByStart(Track& track)
+{
+    std::vector<std::uint32_t> order(track.size()), placeOf(track.size());
+    std::iota(order.begin(), order.end(), 0U);
+    if (!std::is_sorted(track.startNs.begin(), track.startNs.end())) {
+        std::stable_sort(order.begin(), order.end(),
+                         [&](std::uint32_t a, std::uint32_t b) { return track.startNs[a] < track.startNs[b]; });
+        const auto reorder = [&order](auto& column) {
+            auto sorted = column;
+            for (std::size_t i = 0; i < sorted.size(); ++i)
+                sorted[i] = column[order[i]];
+            column = std::move(sorted);
+        };
+        reorder(track.startNs);
+        reorder(track.durationNs);
+        reorder(track.kind);
+        reorder(track.microbatch);
+    }
+    for (std::size_t i = 0; i < order.size(); ++i)
+        placeOf[order[i]] = static_cast<std::uint32_t>(i);
+    return placeOf;
 }
 
 /// Bytes beyond what was held before.
@@ -258,6 +284,7 @@ void TraceMaker::addClass(int c)
     }
 
     m_trace.tracks.push_back(std::move(actionTrack));
+    const std::vector<std::uint32_t> receivePlace = sortByStart(streams[static_cast<std::size_t>(Stream::receive)]);
     std::array<std::uint32_t, kStreamCount> trackOf{};
     for (std::size_t s = 0; s < streams.size(); ++s) {
         if (streams[s].size() == 0)
@@ -270,7 +297,7 @@ void TraceMaker::addClass(int c)
     for (const auto& [peer, slot, stream, span] : sentSpans)
         m_sent[{peer, slot}] = {trackOf[stream], span};
     for (const auto& [slot, stream, span] : receivedSpans)
-        m_received[{c, slot}] = {trackOf[stream], span};
+        m_received[{c, slot}] = {trackOf[stream], receivePlace[span]};
 
     const ModelStates& states = program.states;
     const std::int64_t always = states.parameters + states.gradients + states.optimizer + states.buffers;

@@ -1,4 +1,4 @@
-#include "app/canvas/canvas_widget.h"
+#include "app/canvas/figure.h"
 #include "app/canvas/svg_canvas.h"
 #include "sim/error.h"
 #include "tests/app/canvas/sample_view.h"

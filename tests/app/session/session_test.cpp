@@ -266,6 +266,32 @@ TEST(Gallery, EveryFileIsLegalAndSaysWhatItIsAbout)
     }
 }
 
+TEST(Gallery, EveryFileHasItsPlaceInOneTheme)
+{
+    const auto entries = readGallery(findScenarios(catalogue()), catalogue());
+    const auto sections = sectionsOf(entries, catalogue().assets());
+    EXPECT_GE(sections.size(), 4U);
+    std::vector<int> times(entries.size(), 0);
+    for (const GallerySection& section : sections) {
+        EXPECT_FALSE(section.about.isEmpty()) << section.title.toStdString() << ": a scenario is missing in assets/gallery.json";
+        for (const std::size_t entry : section.entries)
+            ++times[entry];
+    }
+    for (std::size_t i = 0; i < times.size(); ++i)
+        EXPECT_EQ(times[i], 1) << entries[i].path.toStdString();
+}
+
+TEST(Gallery, WithoutThemesThereAreNoHeadings)
+{
+    const std::vector<GalleryEntry> entries{{.path = QStringLiteral("/a/b.json"), .name = QStringLiteral("b")}};
+    const auto sections = sectionsOf(entries, "/no/such/folder");
+    ASSERT_EQ(sections.size(), 1U);
+    EXPECT_TRUE(sections.front().title.isEmpty());
+    const auto others = sectionsOf(entries, catalogue().assets());
+    ASSERT_EQ(others.size(), 1U);
+    EXPECT_EQ(others.front().entries, std::vector<std::size_t>{0});
+}
+
 TEST(Gallery, SearchFindsAllWordsInAnyCase)
 {
     const GalleryEntry entry = readGalleryEntry(galleryFile(kLarge), catalogue());

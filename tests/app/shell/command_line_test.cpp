@@ -37,7 +37,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Wrong{"--figure grid a.bmp a.json", ".svg"},
                     Wrong{"--figure nothing a.svg a.json", "there is no such view; there are grid"},
                     Wrong{"--figure grid a.svg", "none was given"}, Wrong{"--set layout.tp=4", "no FILE"},
-                    Wrong{"--set layout.tp a.json", "POINTER=VALUE"}, Wrong{"--theme blue", "light or dark"}));
+                    Wrong{"--set layout.tp a.json", "POINTER=VALUE"}, Wrong{"--theme blue", "light, dark or high-contrast"}));
 
 TEST(CommandLine, AComparisonHasAFigureOfItsOwn)
 {

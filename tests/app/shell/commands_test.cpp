@@ -65,9 +65,15 @@ TEST(Commands, CanvasKeysAreThoseOfPerfetto)
     EXPECT_EQ(pressed(Qt::Key_W)->viewCommand, ViewCommand::zoomIn);
     EXPECT_EQ(pressed(Qt::Key_S)->viewCommand, ViewCommand::zoomOut);
     EXPECT_EQ(pressed(Qt::Key_A)->viewCommand, ViewCommand::panLeft);
-    EXPECT_EQ(pressed(Qt::Key_Right)->viewCommand, ViewCommand::panRight);
+    EXPECT_EQ(pressed(Qt::Key_Right)->viewCommand, ViewCommand::stepRight);
+    EXPECT_EQ(pressed(Qt::Key_D)->viewCommand, ViewCommand::panRight);
     EXPECT_EQ(pressed(Qt::Key_F, Qt::ShiftModifier)->viewCommand, ViewCommand::focusSelection);
     EXPECT_EQ(pressed(Qt::Key_M)->viewCommand, ViewCommand::mark);
+    EXPECT_EQ(pressed(Qt::Key_M, Qt::ShiftModifier)->viewCommand, ViewCommand::keepRange);
+    EXPECT_EQ(pressed(Qt::Key_Backspace)->viewCommand, ViewCommand::viewBack);
+    EXPECT_EQ(pressed(Qt::Key_Backspace, Qt::ShiftModifier)->viewCommand, ViewCommand::viewForward);
+    EXPECT_EQ(pressed(Qt::Key_W, Qt::ShiftModifier)->viewCommand, ViewCommand::zoomIn) << "four times as far";
+    EXPECT_EQ(pressed(Qt::Key_BracketRight)->viewCommand, ViewCommand::followForward);
     EXPECT_EQ(pressed(Qt::Key_S, Qt::ControlModifier), nullptr) << "that is Save";
     EXPECT_EQ(pressed(Qt::Key_Q), nullptr);
 }

@@ -1,7 +1,9 @@
 #include "app/shell/main_window.h"
 
 #include "app/session/settings.h"
+#include "app/shell/command_palette.h"
 #include "app/shell/details_panel.h"
+#include "app/shell/gallery_cards.h"
 #include "app/shell/gallery_page.h"
 #include "app/shell/metric_card.h"
 #include "app/shell/problem_banner.h"
@@ -12,6 +14,7 @@
 #include "app/shell/transport_bar.h"
 #include "app/views/timeline_view.h"
 #include "tests/app/session/session_fixtures.h"
+#include "tests/app/shell/cut_labels.h"
 
 #include <QAbstractButton>
 #include <QApplication>
@@ -180,6 +183,27 @@ TEST_F(WindowTest, UndoMeansTheScenarioWhileANumberIsEdited)
     QTest::keySequence(spin, QKeySequence::Undo);
     settle();
     EXPECT_EQ(shownLayout().tp, 2);
+}
+
+TEST_F(WindowTest, CommonWhatIfsAreOneStepAndInThePalette)
+{
+    open(kSixteen);
+    const auto whatIfs = window.form().whatIfs();
+    ASSERT_FALSE(whatIfs.empty());
+    EXPECT_EQ(whatIfs.front().name, "Double the GPUs");
+    window.run(CommandId::palette);
+    auto* palette = window.findChild<CommandPalette*>();
+    ASSERT_TRUE(palette);
+    palette->setFilter(QStringLiteral("Double the GPUs"));
+    EXPECT_TRUE(palette->shown().contains(QStringLiteral("Double the GPUs")));
+    QTest::keyClick(palette->findChild<QLineEdit*>(), Qt::Key_Return);
+    QCoreApplication::processEvents();
+    settle();
+    EXPECT_EQ(shownLayout().worldSize(), 32);
+    EXPECT_EQ(window.session().undoStack().undoText(), QStringLiteral("Double the GPUs"));
+    window.run(CommandId::undo);
+    settle();
+    EXPECT_EQ(shownLayout().worldSize(), 16);
 }
 
 TEST_F(WindowTest, SlidersStopOnlyAtLegalValues)
@@ -464,23 +488,6 @@ TEST_F(WindowTest, DocksComeBackAsTheyWere)
     window.run(CommandId::gallery);
     EXPECT_TRUE(window.form().isVisible());
     EXPECT_FALSE(window.details().isVisible());
-}
-
-/// Labels that show less than their text. Elided ones are not labels of their own size.
-QStringList cutLabels(const QWidget& root)
-{
-    QStringList cut;
-    for (const QLabel* label : root.findChildren<QLabel*>()) {
-        if (!label->isVisible() || label->text().isEmpty() || dynamic_cast<ElidedLabel*>(label->parentWidget()) ||
-            label->sizePolicy().horizontalPolicy() == QSizePolicy::Ignored)
-            continue;
-        const bool tooNarrow = !label->wordWrap() && label->width() < label->sizeHint().width();
-        const bool tooLow =
-            label->height() < (label->wordWrap() ? label->heightForWidth(label->width()) : label->sizeHint().height());
-        if (tooNarrow || tooLow)
-            cut << QStringLiteral("%1 (%2x%3)").arg(label->text()).arg(label->width()).arg(label->height());
-    }
-    return cut;
 }
 
 TEST_F(WindowTest, NoTextIsCut)

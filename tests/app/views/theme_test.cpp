@@ -53,13 +53,17 @@ double distance(Color a, Color b, const Matrix& eye)
     return std::hypot(x[0] - y[0], x[1] - y[1], x[2] - y[2]);
 }
 
-class BothThemes : public testing::TestWithParam<const Theme*> {};
-INSTANTIATE_TEST_SUITE_P(Theme, BothThemes, testing::Values(&lightTheme(), &darkTheme()),
-                         [](const auto& theme) { return theme.param->name; });
+class EveryTheme : public testing::TestWithParam<const Theme*> {};
+INSTANTIATE_TEST_SUITE_P(Theme, EveryTheme, testing::Values(&lightTheme(), &darkTheme(), &highContrastTheme()),
+                         [](const auto& theme) {
+                             std::string name = theme.param->name;
+                             std::erase(name, '-');
+                             return name;
+                         });
 
 constexpr double kReadable = 4.5; // WCAG AA, text
 
-TEST_P(BothThemes, TextIsReadableOnEverySurface)
+TEST_P(EveryTheme, TextIsReadableOnEverySurface)
 {
     const Theme& t = *GetParam();
     for (const Color surface : {t.window, t.panel, t.canvas})
@@ -67,28 +71,28 @@ TEST_P(BothThemes, TextIsReadableOnEverySurface)
             EXPECT_GE(contrast(surface, text), kReadable) << t.name << std::hex << " " << surface.value << " " << text.value;
 }
 
-TEST_P(BothThemes, LabelsAreReadableOnTheirSpans)
+TEST_P(EveryTheme, LabelsAreReadableOnTheirSpans)
 {
     const Theme& t = *GetParam();
     for (std::size_t c = 0; c < t.opClass.size(); ++c)
         EXPECT_GE(contrast(t.opClass[c], t.opClassText[c]), kReadable) << sim::opClassName(static_cast<sim::OpClass>(c));
 }
 
-TEST_P(BothThemes, SomethingReadableExistsOnEveryHeat)
+TEST_P(EveryTheme, SomethingReadableExistsOnEveryHeat)
 {
     const Theme& t = *GetParam();
     for (int i = 0; i <= 100; ++i)
         EXPECT_GE(contrast(t.heatAt(i / 100.0), readableOn(t.heatAt(i / 100.0))), kReadable) << i;
 }
 
-TEST_P(BothThemes, HeatRunsAwayFromTheCanvasWithoutTurningBack)
+TEST_P(EveryTheme, HeatRunsAwayFromTheCanvasWithoutTurningBack)
 {
     const Theme& t = *GetParam();
     for (std::size_t i = 1; i < t.heat.size(); ++i)
         EXPECT_GT(contrast(t.heat[i], t.canvas), contrast(t.heat[i - 1], t.canvas)) << i;
 }
 
-TEST_P(BothThemes, ComputeClassesDifferForAllEyes)
+TEST_P(EveryTheme, ComputeClassesDifferForAllEyes)
 {
     const Theme& t = *GetParam();
     const auto fill = [&](sim::OpClass c) { return t.fill(c); };
@@ -101,7 +105,7 @@ TEST_P(BothThemes, ComputeClassesDifferForAllEyes)
                 EXPECT_GT(distance(compute[i], compute[j], eye), kTellApart) << i << " " << j << " eye " << &eye - kEyes.data();
 }
 
-TEST_P(BothThemes, MemoryColoursDifferForAllEyes)
+TEST_P(EveryTheme, MemoryColoursDifferForAllEyes)
 {
     const Theme& t = *GetParam();
     const std::array memory{t.parameters, t.gradients, t.optimizer, t.activations, t.buffers};
@@ -109,6 +113,28 @@ TEST_P(BothThemes, MemoryColoursDifferForAllEyes)
         for (std::size_t i = 0; i < memory.size(); ++i)
             for (std::size_t j = 0; j < i; ++j)
                 EXPECT_GT(distance(memory[i], memory[j], eye), 12) << i << " " << j << " eye " << &eye - kEyes.data();
+}
+
+TEST(HighContrast, TextAndLabelsReachTheHigherLevel)
+{
+    constexpr double kEnhanced = 7; // WCAG AAA, text
+    const Theme& t = highContrastTheme();
+    for (const Color surface : {t.window, t.panel, t.canvas})
+        for (const Color text : {t.text, t.mutedText, t.accent, t.warning, t.error})
+            EXPECT_GE(contrast(surface, text), kEnhanced) << std::hex << text.value;
+    for (std::size_t c = 0; c < t.opClass.size(); ++c)
+        EXPECT_GE(contrast(t.opClass[c], t.opClassText[c]), kEnhanced) << sim::opClassName(static_cast<sim::OpClass>(c));
+}
+
+TEST(HighContrast, EverythingThatIsDrawnStandsOutFromItsGround)
+{
+    constexpr double kVisible = 3; // WCAG AA, parts of pictures and controls
+    const Theme& t = highContrastTheme();
+    EXPECT_GE(contrast(t.border, t.window), kVisible);
+    for (const Color fill : t.opClass)
+        EXPECT_GE(contrast(fill, t.canvas), kVisible) << std::hex << fill.value;
+    for (const Color fill : {t.parameters, t.gradients, t.optimizer, t.activations, t.buffers})
+        EXPECT_GE(contrast(fill, t.canvas), kVisible) << std::hex << fill.value;
 }
 
 TEST(Color, BlackOnWhiteIsTheHighestContrast)

@@ -1,0 +1,41 @@
+// The numbers of a step as tables: to save as CSV (RFC 4180) or to copy into a spreadsheet. Units are in the headers.
+#pragma once
+
+#include "app/views/selection.h"
+#include "sim/simulation.h"
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace app {
+
+struct Table {
+    std::vector<std::string> header;
+    std::vector<std::vector<std::string>> rows; ///< as many cells each as the header
+};
+
+/// What tables are made from.
+struct TableSource {
+    const sim::Simulation& simulation;
+    const sim::Trace& trace;    ///< that is shown
+    const Selection& selection; ///< its ranks, range and classes narrow the table of spans
+};
+
+struct TableInfo {
+    const char* name;  ///< in file names: "pipeline-ranks"
+    const char* title; ///< on screen: "Pipeline ranks"
+    const char* what;  ///< one line: what a row is
+    Table (*make)(const TableSource&);
+};
+
+std::span<const TableInfo> tables();
+const TableInfo* findTable(std::string_view name); ///< nullptr: there is none of that name
+
+/// Lines end in CR LF; a cell with a comma, a quote or a line break is quoted.
+std::string csvText(const Table&);
+/// Cells apart by tabs: what spreadsheets take from the clipboard.
+std::string tabbedText(const Table&);
+
+} // namespace app

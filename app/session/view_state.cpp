@@ -1,0 +1,183 @@
+#include "app/session/view_state.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+namespace app {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::array kKeys{"pictures", "lens", "ranks", "rank", "range_ns", "window_ns", "cursor_ns", "classes", "detail"};
+
+Json rangeJson(TimeRange range)
+{
+    return Json::array({range.beginNs, range.endNs});
+}
+
+Json classesJson(ClassMask classes)
+{
+    Json out = Json::array();
+    for (int c = 0; c < sim::kOpClassCount; ++c)
+        if ((classes & maskOf(static_cast<sim::OpClass>(c))) != 0)
+            out.push_back(sim::opClassName(static_cast<sim::OpClass>(c)));
+    return out;
+}
+
+/// Reads one key after the other; what is not as it should be becomes a warning.
+class Reader {
+public:
+    Reader(const Json& view, int worldSize) : m_view(view), m_worldSize(worldSize) {}
+
+    ReadViewState read()
+    {
+        ViewState& state = m_out.state;
+        readNames("pictures", state.pictures);
+        if (const Json* lens = find("lens"); expect("lens", lens, lens && lens->is_string(), "a lens has a name"))
+            state.lens = lens->get<std::string>();
+        readRanks(state);
+        readRange("range_ns", state.range);
+        readRange("window_ns", state.window);
+        if (const Json* cursor = find("cursor_ns");
+            expect("cursor_ns", cursor, cursor && isTime(*cursor), "a time is a whole number of nanoseconds, 0 or more"))
+            state.cursorNs = cursor->get<std::int64_t>();
+        readClasses(state);
+        const Json* detail = find("detail");
+        const bool kernels = detail && *detail == "kernels";
+        expect("detail", detail, kernels || (detail && *detail == "actions"), "it is \"actions\" or \"kernels\"");
+        state.kernels = kernels;
+        return std::move(m_out);
+    }
+
+private:
+    const Json* find(const char* key) const
+    {
+        const auto found = m_view.find(key);
+        return found == m_view.end() ? nullptr : &*found;
+    }
+    void warn(const std::string& pointer, const Json& value, const std::string& why)
+    {
+        m_out.warnings.push_back({{},
+                                  "/view/" + pointer,
+                                  value.dump(-1, ' ', false, Json::error_handler_t::replace) + " is left out: " + why,
+                                  sim::Severity::warning});
+    }
+    /// Whether a value is there and good; if it is there and is not, that is told.
+    bool expect(const std::string& pointer, const Json* value, bool good, const std::string& why)
+    {
+        if (value && !good)
+            warn(pointer, *value, why);
+        return value && good;
+    }
+    static bool isTime(const Json& value) { return value.is_number_integer() && value.get<std::int64_t>() >= 0; }
+    bool isRank(const Json& value) const { return isTime(value) && value.get<std::int64_t>() < m_worldSize; }
+    std::string ranksThere() const { return "there are ranks 0 to " + std::to_string(m_worldSize - 1); }
+
+    void readNames(const char* key, std::vector<std::string>& out)
+    {
+        const Json* names = find(key);
+        if (!expect(key, names, names && names->is_array(), "a list of names is needed"))
+            return;
+        for (std::size_t i = 0; i < names->size(); ++i) {
+            const Json& name = (*names)[i];
+            if (expect(std::string(key) + "/" + std::to_string(i), &name, name.is_string(), "a name is needed"))
+                out.push_back(name.get<std::string>());
+        }
+    }
+    void readRanks(ViewState& state)
+    {
+        if (const Json* ranks = find("ranks"); expect("ranks", ranks, ranks && ranks->is_array(), "a list of ranks is needed")) {
+            for (std::size_t i = 0; i < ranks->size(); ++i) {
+                const Json& rank = (*ranks)[i];
+                if (expect("ranks/" + std::to_string(i), &rank, isRank(rank), ranksThere()))
+                    state.ranks.push_back(rank.get<int>());
+            }
+            std::sort(state.ranks.begin(), state.ranks.end());
+            state.ranks.erase(std::unique(state.ranks.begin(), state.ranks.end()), state.ranks.end());
+        }
+        if (const Json* rank = find("rank"); expect("rank", rank, rank && isRank(*rank), ranksThere())) {
+            state.rank = rank->get<int>();
+            const auto place = std::lower_bound(state.ranks.begin(), state.ranks.end(), *state.rank);
+            if (place == state.ranks.end() || *place != *state.rank)
+                state.ranks.insert(place, *state.rank);
+        } else if (!state.ranks.empty()) {
+            state.rank = state.ranks.front();
+        }
+    }
+    void readRange(const char* key, std::optional<TimeRange>& out)
+    {
+        const Json* range = find(key);
+        const bool good = range && range->is_array() && range->size() == 2 && (*range)[0].is_number_integer() &&
+                          (*range)[1].is_number_integer() && (*range)[0].get<std::int64_t>() < (*range)[1].get<std::int64_t>();
+        if (expect(key, range, good, "a range is [begin, end] in nanoseconds, begin before end"))
+            out = TimeRange{(*range)[0].get<std::int64_t>(), (*range)[1].get<std::int64_t>()};
+    }
+    void readClasses(ViewState& state)
+    {
+        std::vector<std::string> names;
+        readNames("classes", names);
+        if (!find("classes") || !find("classes")->is_array())
+            return;
+        ClassMask mask = 0;
+        for (const std::string& name : names) {
+            int c = 0;
+            while (c < sim::kOpClassCount && name != sim::opClassName(static_cast<sim::OpClass>(c)))
+                ++c;
+            if (c < sim::kOpClassCount)
+                mask = static_cast<ClassMask>(mask | maskOf(static_cast<sim::OpClass>(c)));
+            else
+                warn("classes", name, "there is no such class of ops");
+        }
+        if (mask != 0) // a picture of nothing was never meant
+            state.classes = mask;
+    }
+
+    const Json& m_view;
+    int m_worldSize;
+    ReadViewState m_out;
+};
+
+} // namespace
+
+std::string viewStateJson(const ViewState& state, std::string_view before)
+{
+    Json out = Json::object();
+    if (!state.pictures.empty())
+        out["pictures"] = state.pictures;
+    if (!state.lens.empty())
+        out["lens"] = state.lens;
+    if (!state.ranks.empty())
+        out["ranks"] = state.ranks;
+    if (state.rank)
+        out["rank"] = *state.rank;
+    if (state.range)
+        out["range_ns"] = rangeJson(*state.range);
+    if (state.window)
+        out["window_ns"] = rangeJson(*state.window);
+    if (state.cursorNs != 0)
+        out["cursor_ns"] = state.cursorNs;
+    if (state.classes != kAllClasses)
+        out["classes"] = classesJson(state.classes);
+    if (state.kernels)
+        out["detail"] = "kernels";
+    const Json old = Json::parse(before.begin(), before.end(), nullptr, false);
+    if (old.is_object()) {
+        for (const auto& [key, value] : old.items())
+            if (std::find(kKeys.begin(), kKeys.end(), key) == kKeys.end())
+                out[key] = value;
+    }
+    return out.dump();
+}
+
+ReadViewState readViewState(std::string_view json, int worldSize)
+{
+    const Json view = Json::parse(json.begin(), json.end(), nullptr, false);
+    if (!view.is_object())
+        return {{}, {{{}, "/view", "is left out: it is an object of what was on screen", sim::Severity::warning}}};
+    return Reader(view, worldSize).read();
+}
+
+} // namespace app

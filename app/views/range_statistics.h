@@ -1,0 +1,48 @@
+// What a stretch of time holds: how busy ranks were and with what, what was moved, what share of the hardware it used.
+#pragma once
+
+#include "app/views/timeline_model.h"
+
+#include <array>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace app {
+
+/// Columns and lines of text: for a table widget, a CSV file, the clipboard.
+struct TextTable {
+    std::vector<std::string> columns;
+    std::vector<std::vector<std::string>> rows;
+};
+/// RFC 4180: fields with commas, quotes or line breaks are quoted.
+std::string csvText(const TextTable&);
+
+/// Shares are of the range's length, each rank counted once.
+struct RangeStatistics {
+    struct Row {
+        int row = 0;
+        std::string name;
+        int ranks = 1;
+        sim::BusyByClass ns{};
+        double busy = 0; ///< share of classes that count
+    };
+
+    TimeRange range;
+    std::int64_t spans = 0;                         ///< of classes that count, at least in part inside
+    std::array<double, sim::kOpClassCount> share{}; ///< all classes; mean over ranks
+    double counted = 0, other = 0, idle = 0;        ///< classes that count, classes that do not, neither; sum 1
+    double leastBusy = 0, mostBusy = 0;             ///< of one row's counted share; their mean is `counted`
+    double bytes = 0;                               ///< moved by all ranks, transfers cut by the range in proportion
+    std::optional<double> mfu; ///< without recomputation, as sim::Metrics has it; nothing where kernels are not known
+    std::vector<Row> rows;
+
+    std::int64_t lengthNs() const { return range.endNs - range.beginNs; }
+};
+
+/// Waiting is never busy. O(spans in the range).
+RangeStatistics rangeStatistics(const TimelineModel&, TimeRange, ClassMask = kAllClasses);
+/// A line a row and a last one for all.
+TextTable tableOf(const RangeStatistics&, const TimelineModel&);
+
+} // namespace app

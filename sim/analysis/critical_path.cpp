@@ -1,0 +1,221 @@
+#include "sim/analysis/critical_path.h"
+
+#include <algorithm>
+#include <optional>
+#include <unordered_set>
+
+namespace sim {
+namespace {
+
+/// A rank that pauses for less than this share of a transfer's time did not wait for the transfer: measured clocks jitter.
+constexpr std::int64_t kJitterShare = 20;
+
+struct Place {
+    std::uint32_t track = 0, span = 0;
+};
+
+class PathFinder {
+public:
+    explicit PathFinder(const Trace& trace) : m_trace(trace), m_tracksOfProcess(trace.processes.size())
+    {
+        std::vector<char> hasStreams(trace.processes.size(), 0);
+        for (const Track& track : trace.tracks)
+            if (track.role == TrackRole::compute && track.size() > 0)
+                hasStreams[static_cast<std::size_t>(track.process)] = 1;
+        for (std::uint32_t t = 0; t < trace.tracks.size(); ++t) {
+            const auto process = static_cast<std::size_t>(trace.tracks[t].process);
+            // Actions only cover the kernels below them.
+            if (trace.tracks[t].size() > 0 && !(trace.tracks[t].role == TrackRole::actions && hasStreams[process] != 0))
+                m_tracksOfProcess[process].push_back(t);
+        }
+        for (const SpanKind& kind : trace.kinds)
+            m_isWait.push_back(kind.opClass == OpClass::other && kind.name.starts_with("wait") ? 1 : 0);
+        m_arrivals.resize(trace.flows.size());
+        for (std::uint32_t i = 0; i < m_arrivals.size(); ++i)
+            m_arrivals[i] = i;
+        std::sort(m_arrivals.begin(), m_arrivals.end(), [&](std::uint32_t a, std::uint32_t b) {
+            return arrivesBefore(trace.flows[a], {trace.flows[b].toTrack, trace.flows[b].toSpan});
+        });
+    }
+
+    CriticalPath find()
+    {
+        CriticalPath path;
+        path.lengthNs = m_trace.endNs;
+        path.computeByProcess.assign(m_trace.processes.size(), 0);
+        std::optional<Place> at = last();
+        std::int64_t untilNs = at ? end(*at) : 0;
+        path.unexplainedNs = m_trace.endNs - untilNs;
+        while (at) {
+            const std::optional<Place> latest = lastArrival(*at);
+            // A member that waited in its group does so because of the last one: the path goes there.
+            const Place span = latest.value_or(*at);
+            CriticalStep step{
+                .track = span.track, .span = span.span, .beginNs = std::min(start(span), untilNs), .endNs = untilNs};
+            const std::optional<Before> before = whatKept(span);
+            if (before) {
+                const std::int64_t endedNs = std::min(end(before->place), step.beginNs);
+                step.cause = latest ? CriticalCause::collective : before->cause;
+                step.waitNs = step.beginNs - endedNs;
+                (before->cause == CriticalCause::transfer ? path.transferNs : path.unexplainedNs) += step.waitNs;
+                untilNs = endedNs;
+                at = before->place;
+            } else {
+                step.waitNs = step.beginNs;
+                path.unexplainedNs += step.waitNs;
+                at.reset();
+            }
+            count(step, path);
+            path.steps.push_back(step);
+        }
+        std::reverse(path.steps.begin(), path.steps.end());
+        return path;
+    }
+
+private:
+    struct Before {
+        Place place;
+        CriticalCause cause;
+    };
+
+    const Track& track(Place at) const { return m_trace.tracks[at.track]; }
+    std::int64_t start(Place at) const { return track(at).startNs[at.span]; }
+    std::int64_t end(Place at) const { return start(at) + track(at).durationNs[at.span]; }
+    bool isWait(Place at) const { return m_isWait[track(at).kind[at.span]] != 0; }
+    bool isNew(Place at) { return m_seen.insert(static_cast<std::uint64_t>(at.track) << 32U | at.span).second; }
+    bool wasSeen(Place at) const { return m_seen.contains(static_cast<std::uint64_t>(at.track) << 32U | at.span); }
+    static bool arrivesBefore(const Flow& flow, Place at)
+    {
+        return flow.toTrack != at.track ? flow.toTrack < at.track : flow.toSpan < at.span;
+    }
+
+    void count(const CriticalStep& step, CriticalPath& path) const
+    {
+        const Track& steps = m_trace.tracks[step.track];
+        const OpClass opClass = m_trace.kinds[steps.kind[step.span]].opClass;
+        path.byClass[static_cast<std::size_t>(opClass)] += step.endNs - step.beginNs;
+        if (!isCommunication(opClass))
+            path.computeByProcess[static_cast<std::size_t>(steps.process)] += step.endNs - step.beginNs;
+    }
+
+    /// The span of a track that ended last of those that began before a time, or at it unless they take time.
+    std::optional<Place> endedBefore(std::uint32_t t, std::int64_t timeNs) const
+    {
+        const Track& of = m_trace.tracks[t];
+        const auto begun =
+            static_cast<std::size_t>(std::upper_bound(of.startNs.begin(), of.startNs.end(), timeNs) - of.startNs.begin());
+        for (std::size_t i = begun; i > 0; --i) {
+            const Place at{t, static_cast<std::uint32_t>(i - 1)};
+            if (end(at) <= timeNs && !isWait(at) && !wasSeen(at))
+                return at;
+        }
+        return std::nullopt;
+    }
+
+    /// The span that ends last of all.
+    std::optional<Place> last()
+    {
+        std::optional<Place> found;
+        for (const auto& tracks : m_tracksOfProcess)
+            for (const std::uint32_t t : tracks)
+                if (const auto at = endedBefore(t, m_trace.endNs); at && (!found || end(*at) > end(*found)))
+                    found = at;
+        if (found)
+            isNew(*found);
+        return found;
+    }
+
+    /// The member of a span's collective that came last, if another than itself.
+    std::optional<Place> lastArrival(Place at)
+    {
+        if (track(at).correlation.empty() || track(at).correlation[at.span] == 0)
+            return std::nullopt;
+        const std::uint64_t collective = track(at).correlation[at.span];
+        Place latest = at;
+        for (const auto& tracks : m_tracksOfProcess)
+            for (const std::uint32_t t : tracks) {
+                const Track& other = m_trace.tracks[t];
+                if (t == at.track || other.correlation.empty())
+                    continue;
+                // Members overlap: each is there when the collective ends.
+                auto i = static_cast<std::size_t>(std::upper_bound(other.startNs.begin(), other.startNs.end(), end(at)) -
+                                                  other.startNs.begin());
+                for (; i > 0; --i) {
+                    const Place member{t, static_cast<std::uint32_t>(i - 1)};
+                    if (other.correlation[member.span] == collective) {
+                        if (start(member) > start(latest))
+                            latest = member;
+                        break;
+                    }
+                    if (end(member) < start(at))
+                        break;
+                }
+            }
+        if (latest.track == at.track || !isNew(latest))
+            return std::nullopt;
+        return latest;
+    }
+
+    /// What ran last on the rank before the span, or what was sent to it, whichever it waited for.
+    std::optional<Before> whatKept(Place at)
+    {
+        const std::int64_t startNs = start(at);
+        std::optional<Place> before, sender;
+        for (const std::uint32_t t : m_tracksOfProcess[static_cast<std::size_t>(track(at).process)]) {
+            const auto candidate = endedBefore(t, startNs);
+            if (candidate && (!before || end(*candidate) > end(*before) ||
+                              (end(*candidate) == end(*before) && start(*candidate) > start(*before))))
+                before = candidate;
+        }
+        auto flow = std::lower_bound(m_arrivals.begin(), m_arrivals.end(), at, [this](std::uint32_t index, Place wanted) {
+            return arrivesBefore(m_trace.flows[index], wanted);
+        });
+        for (; flow != m_arrivals.end(); ++flow) {
+            const Flow& f = m_trace.flows[*flow];
+            if (f.toTrack != at.track || f.toSpan != at.span)
+                break;
+            const Place from{f.fromTrack, f.fromSpan};
+            if (start(from) <= startNs && !wasSeen(from) && (!sender || end(from) > end(*sender)))
+                sender = from;
+        }
+        std::optional<Before> out;
+        const bool receives = isCommunication(m_trace.kinds[track(at).kind[at.span]].opClass);
+        if (sender && (receives || !before || waitedForTransfer(std::min(end(*sender), startNs), end(*before), startNs)))
+            out = {*sender, CriticalCause::transfer};
+        else if (before)
+            out = {*before, CriticalCause::order};
+        if (out)
+            isNew(out->place);
+        return out;
+    }
+
+    static bool waitedForTransfer(std::int64_t sentNs, std::int64_t freeNs, std::int64_t startNs)
+    {
+        const std::int64_t idleNs = startNs - freeNs;
+        return idleNs > 0 && (sentNs >= freeNs || idleNs * kJitterShare >= startNs - sentNs);
+    }
+
+    const Trace& m_trace;
+    std::vector<std::vector<std::uint32_t>> m_tracksOfProcess; ///< that hold work
+    std::vector<char> m_isWait;                                ///< [kind]
+    std::vector<std::uint32_t> m_arrivals;                     ///< flows by the span at which they arrive
+    std::unordered_set<std::uint64_t> m_seen; ///< spans the path has visited: what takes no time cannot lead it in a circle
+};
+
+} // namespace
+
+std::int64_t CriticalPath::communicationNs() const
+{
+    std::int64_t sum = transferNs;
+    for (int c = 0; c < kOpClassCount; ++c)
+        if (isCommunication(static_cast<OpClass>(c)))
+            sum += byClass[static_cast<std::size_t>(c)];
+    return sum;
+}
+
+CriticalPath criticalPath(const Trace& trace)
+{
+    return PathFinder(trace).find();
+}
+
+} // namespace sim

@@ -1,0 +1,82 @@
+#include "app/session/settings.h"
+
+#include "app/session/trace_export.h"
+#include "tests/app/session/session_fixtures.h"
+
+#include <QFile>
+#include <QTemporaryDir>
+
+#include <gtest/gtest.h>
+
+namespace app {
+namespace {
+
+using namespace test;
+
+TEST(Settings, ComeBackAsTheyWere)
+{
+    userSettings().clear();
+    EXPECT_EQ(readSettings(), Settings{});
+    const Settings chosen{.theme = ThemeChoice::highContrast,
+                          .sizePercent = 150,
+                          .navigation = NavigationStyle::tracy,
+                          .reduceMotion = true,
+                          .renderer = Renderer::software,
+                          .autosaveSeconds = 30,
+                          .language = QStringLiteral("de")};
+    writeSettings(chosen);
+    EXPECT_EQ(readSettings(), chosen);
+    userSettings().clear();
+}
+
+TEST(Settings, NonsenseInTheFileIsAsUsual)
+{
+    QSettings file = userSettings();
+    file.setValue(QStringLiteral("view/theme"), QStringLiteral("pink"));
+    file.setValue(QStringLiteral("view/renderer"), 7);
+    file.setValue(QStringLiteral("view/size_percent"), QStringLiteral("huge"));
+    file.setValue(QStringLiteral("files/autosave_seconds"), -3);
+    file.sync();
+    EXPECT_EQ(readSettings(), Settings{});
+    file.setValue(QStringLiteral("view/size_percent"), 5000);
+    file.sync();
+    EXPECT_EQ(readSettings().sizePercent, kLargestSizePercent);
+    userSettings().clear();
+}
+
+TEST(Settings, EveryThemeHasANameOfItsOwn)
+{
+    for (const ThemeChoice theme : {ThemeChoice::system, ThemeChoice::light, ThemeChoice::dark, ThemeChoice::highContrast})
+        EXPECT_EQ(themeNamed(QLatin1String(themeName(theme))), theme);
+    EXPECT_FALSE(themeNamed(QStringLiteral("sepia")));
+}
+
+TEST(TraceExport, WritesWhileTheWindowGoesOn)
+{
+    const QTemporaryDir folder;
+    const SimulationPtr simulation = sim::simulate(scenario(document(kTiny)));
+    TraceExport files;
+    QString path, failure;
+    int times = 0;
+    QObject::connect(&files, &TraceExport::finished, [&](const QString& p, const QString& f) {
+        path = p;
+        failure = f;
+        ++times;
+    });
+    for (const char* name : {"a.pftrace", "a.json"}) {
+        const QString wanted = folder.filePath(QLatin1String(name));
+        files.start(simulation, sim::TraceDetail::kernels, wanted);
+        EXPECT_TRUE(files.isBusy());
+        ASSERT_TRUE(waitFor([&] { return !files.isBusy(); }));
+        EXPECT_EQ(path, wanted);
+        EXPECT_EQ(failure, QString());
+        EXPECT_GT(QFile(wanted).size(), 1000);
+    }
+    const QString nowhere = folder.filePath(QStringLiteral("a.json/b.json"));
+    files.start(simulation, sim::TraceDetail::actions, nowhere);
+    ASSERT_TRUE(waitFor([&] { return times == 3; }));
+    EXPECT_TRUE(failure.contains(nowhere)) << failure.toStdString();
+}
+
+} // namespace
+} // namespace app

@@ -1,0 +1,105 @@
+#include "app/session/view_state.h"
+#include "tests/app/session/session_fixtures.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+namespace app {
+namespace {
+
+using namespace test;
+
+ViewState randomState(std::mt19937& random, int world)
+{
+    const auto upTo = [&](int most) { return static_cast<int>(random() % static_cast<unsigned>(most + 1)); };
+    ViewState state;
+    if (upTo(1))
+        state.pictures = {"timeline", "grid"};
+    if (upTo(1))
+        state.lens = "memory";
+    for (int rank = 0; rank < world; ++rank)
+        if (upTo(3) == 0)
+            state.ranks.push_back(rank);
+    if (!state.ranks.empty())
+        state.rank = state.ranks[static_cast<std::size_t>(upTo(static_cast<int>(state.ranks.size()) - 1))];
+    if (upTo(1))
+        state.range = TimeRange{upTo(1000), 1001 + upTo(1'000'000)};
+    if (upTo(1))
+        state.window = TimeRange{-upTo(1000), 1 + upTo(1'000'000)};
+    state.cursorNs = upTo(1'000'000);
+    state.classes = static_cast<ClassMask>(1 + upTo(kAllClasses - 1));
+    state.kernels = upTo(1) != 0;
+    return state;
+}
+
+TEST(ViewState, ComesBackAsItWas)
+{
+    std::mt19937 random(7);
+    for (int round = 0; round < 200; ++round) {
+        const ViewState state = randomState(random, 16);
+        const std::string json = viewStateJson(state);
+        const ReadViewState read = readViewState(json, 16);
+        EXPECT_TRUE(read.warnings.empty()) << json;
+        EXPECT_EQ(read.state, state) << json;
+    }
+}
+
+TEST(ViewState, WhatIsAsUsualIsNotWritten)
+{
+    EXPECT_EQ(viewStateJson({}), "{}");
+    EXPECT_EQ(readViewState("{}", 16).state, ViewState{});
+}
+
+TEST(ViewState, KeysOfOthersStay)
+{
+    const std::string json = viewStateJson({.cursorNs = 7}, R"({"cursor_ns": 3, "theirs": {"a": [1, 2]}, "ranks": [1]})");
+    EXPECT_EQ(json, R"({"cursor_ns":7,"theirs":{"a":[1,2]}})");
+    EXPECT_TRUE(readViewState(json, 16).warnings.empty()) << "what is not known is nobody's mistake";
+    EXPECT_EQ(viewStateJson({}, "[1, 2"), "{}");
+}
+
+TEST(ViewState, WhatCannotBeUsedIsToldAndTheRestCounts)
+{
+    const auto [state, warnings] = readViewState(
+        R"({"pictures": ["grid", 3], "lens": 4, "ranks": [1, 99, -1, "x"], "rank": 1e9, "range_ns": [5, 5], "window_ns": "all",
+            "cursor_ns": -4, "classes": ["forward", "nonsense"], "detail": "atoms"})",
+        16);
+    EXPECT_EQ(state.pictures, std::vector<std::string>{"grid"});
+    EXPECT_EQ(state.ranks, std::vector<int>{1});
+    EXPECT_EQ(state.classes, maskOf(sim::OpClass::forward));
+    EXPECT_FALSE(state.range);
+    EXPECT_FALSE(state.window);
+    EXPECT_EQ(state.cursorNs, 0);
+    EXPECT_FALSE(state.kernels);
+    std::vector<std::string> pointers;
+    for (const sim::Problem& warning : warnings) {
+        EXPECT_EQ(warning.severity, sim::Severity::warning);
+        pointers.push_back(warning.pointer);
+    }
+    for (const char* expected :
+         {"/view/pictures/1", "/view/lens", "/view/ranks/1", "/view/ranks/2", "/view/ranks/3", "/view/rank", "/view/range_ns",
+          "/view/window_ns", "/view/cursor_ns", "/view/classes", "/view/detail"})
+        EXPECT_EQ(std::count(pointers.begin(), pointers.end(), expected), 1) << expected;
+    EXPECT_EQ(pointers.size(), 11U);
+}
+
+TEST(ViewState, AnythingCanStandInTheFile)
+{
+    for (const char* json : {"", "null", "[]", "3", "\"grid\"", "{", "{\"ranks\": {}}", "{\"range_ns\": [1, 2, 3]}",
+                             "{\"range_ns\": [1.5, 2]}", "{\"cursor_ns\": 99999999999999999999}", "{\"classes\": []}"})
+        EXPECT_NO_THROW(readViewState(json, 16)) << json;
+    EXPECT_EQ(readViewState("{\"classes\": []}", 16).state.classes, kAllClasses);
+}
+
+TEST(ViewState, ADocumentKeepsItAndTheScenarioIsTheSame)
+{
+    sim::ScenarioDocument with = document(kSixteen);
+    with.set("/view", viewStateJson({.ranks = {3, 5}, .rank = 5}));
+    EXPECT_EQ(scenario(with), scenario(document(kSixteen)));
+    const auto again = sim::ScenarioDocument::parse(with.text());
+    EXPECT_EQ(readViewState(*again.get("/view"), 16).state.ranks, (std::vector<int>{3, 5}));
+}
+
+} // namespace
+} // namespace app

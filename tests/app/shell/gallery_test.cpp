@@ -1,0 +1,125 @@
+// The first screen: cards under headings that play and tell their numbers, and are reached by keys.
+#include "app/shell/gallery_cards.h"
+#include "app/shell/gallery_page.h"
+#include "tests/app/session/session_fixtures.h"
+
+#include <QAbstractItemModel>
+#include <QApplication>
+#include <QLineEdit>
+#include <QTest>
+
+#include <gtest/gtest.h>
+
+namespace app {
+namespace {
+
+using namespace test;
+
+class GalleryTest : public testing::Test {
+protected:
+    GalleryTest()
+    {
+        auto entries = readGallery(findScenarios(catalogue()), catalogue());
+        auto sections = sectionsOf(entries, catalogue().assets());
+        page.setEntries(std::move(entries), std::move(sections));
+        page.resize(1280, 720);
+        page.show();
+        QObject::connect(&page, &GalleryPage::openRequested, [this](const QString& path) { opened = path; });
+        cards = page.findChild<CardList*>();
+        QCoreApplication::processEvents();
+    }
+    QModelIndex card(const char* name) const
+    {
+        for (int row = 0; row < cards->model()->rowCount(); ++row) {
+            const QModelIndex index = cards->model()->index(row, 0);
+            if (index.data().toString().contains(QLatin1String(name)))
+                return index;
+        }
+        return {};
+    }
+    /// From somewhere else: a pointer that stands still tells nobody.
+    void pointAt(const QModelIndex& index) const
+    {
+        QTest::mouseMove(cards->viewport(), QPoint(1, 1));
+        QTest::mouseMove(cards->viewport(), cards->visualRect(index).center());
+    }
+    QImage picture(const QModelIndex& index) const { return cards->viewport()->grab(cards->visualRect(index)).toImage(); }
+
+    GalleryPage page;
+    CardList* cards = nullptr;
+    QString opened;
+};
+
+TEST_F(GalleryTest, HeadingsAreWideAndCannotBeChosen)
+{
+    const QModelIndex heading = cards->model()->index(0, 0);
+    EXPECT_EQ(heading.data().toString(), QStringLiteral("First steps"));
+    EXPECT_FALSE(heading.flags() & Qt::ItemIsEnabled);
+    const QRect first = cards->visualRect(cards->model()->index(1, 0)), second = cards->visualRect(cards->model()->index(2, 0));
+    EXPECT_GE(first.top(), cards->visualRect(heading).bottom());
+    EXPECT_EQ(first.top(), second.top()) << "side by side";
+    QTest::mouseClick(cards->viewport(), Qt::LeftButton, {}, cards->visualRect(heading).center());
+    EXPECT_TRUE(opened.isEmpty());
+}
+
+TEST_F(GalleryTest, KeysReachEveryCardAndEnterOpens)
+{
+    page.focusSearch();
+    QTest::keyClick(QApplication::focusWidget() ? QApplication::focusWidget() : page.findChild<QLineEdit*>(), Qt::Key_Down);
+    cards->setFocus();
+    cards->setCurrentIndex(cards->model()->index(1, 0));
+    QTest::keyClick(cards, Qt::Key_Right);
+    EXPECT_EQ(cards->currentIndex().row(), 2);
+    int steps = 0;
+    for (int before = -1; cards->currentIndex().row() != before && steps < 100; ++steps) {
+        before = cards->currentIndex().row();
+        QTest::keyClick(cards, Qt::Key_Down);
+        EXPECT_TRUE(cards->currentIndex().flags() & Qt::ItemIsEnabled) << "headings are passed over";
+    }
+    EXPECT_GT(steps, 20);
+    EXPECT_GE(cards->currentIndex().row(), cards->model()->rowCount() - 3) << "down to the last row";
+    QTest::keyClick(cards, Qt::Key_Return);
+    EXPECT_FALSE(opened.isEmpty());
+}
+
+TEST_F(GalleryTest, ACardUnderThePointerPlaysAndTellsItsNumbers)
+{
+    const QModelIndex index = card("2-stage pipeline");
+    ASSERT_TRUE(index.isValid());
+    const QImage still = picture(index);
+    pointAt(index);
+    ASSERT_TRUE(waitFor([this] { return !cards->keyNumbers().isEmpty(); }));
+    EXPECT_TRUE(cards->keyNumbers().contains(QStringLiteral("MFU"))) << cards->keyNumbers().toStdString();
+    const QImage playing = picture(index);
+    EXPECT_NE(playing, still);
+    EXPECT_TRUE(waitFor([&] { return picture(index) != playing; })) << "it moves";
+    QEvent leave(QEvent::Leave);
+    QApplication::sendEvent(cards->viewport(), &leave);
+    EXPECT_TRUE(cards->keyNumbers().isEmpty());
+    EXPECT_EQ(picture(index), still);
+}
+
+TEST_F(GalleryTest, WithReducedMotionNothingMoves)
+{
+    page.setReducedMotion(true);
+    const QModelIndex index = card("2-stage pipeline");
+    pointAt(index);
+    ASSERT_TRUE(waitFor([this] { return !cards->keyNumbers().isEmpty(); }));
+    const QImage before = picture(index);
+    QTest::qWait(100);
+    EXPECT_EQ(picture(index), before);
+}
+
+TEST_F(GalleryTest, WhatIsFoundNeedsNoHeadings)
+{
+    page.search(QStringLiteral("405b"));
+    EXPECT_EQ(page.shownFiles().size(), cards->model()->rowCount());
+    EXPECT_GE(page.shownFiles().size(), 3);
+    page.search(QStringLiteral("no such thing"));
+    EXPECT_TRUE(page.shownFiles().isEmpty());
+    page.search({});
+    EXPECT_GT(page.shownFiles().size(), 60);
+}
+
+} // namespace
+} // namespace app

@@ -1,0 +1,343 @@
+// Figures, tables, traces and views that leave the window, and how it says that they could not.
+#include "app/shell/export_dialog.h"
+#include "app/shell/format.h"
+#include "app/shell/main_window.h"
+#include "app/shell/palette_sources.h"
+#include "app/shell/problem_banner.h"
+#include "app/shell/settings_dialog.h"
+#include "app/shell/table_dialog.h"
+#include "app/views/grid_view.h"
+#include "app/views/timeline_view.h"
+#include "sim/error.h"
+#include "tests/app/session/session_fixtures.h"
+
+#include <QApplication>
+#include <QClipboard>
+#include <QComboBox>
+#include <QDir>
+#include <QFile>
+#include <QFileDialog>
+#include <QImage>
+#include <QMimeData>
+#include <QTemporaryDir>
+#include <QTest>
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <sys/resource.h>
+
+namespace app {
+namespace {
+
+using namespace test;
+
+class TakeAwayTest : public testing::Test {
+protected:
+    TakeAwayTest() : window(catalogue(), {.reproducible = true, .theme = {}, .renderer = Renderer::software})
+    {
+        window.resize(1280, 800);
+        window.show();
+    }
+    void open(const QString& file)
+    {
+        ASSERT_TRUE(window.openFile(file).empty());
+        ASSERT_TRUE(waitFor([this] { return window.isSettled(); }));
+        for (int round = 0; round < 10; ++round)
+            QCoreApplication::processEvents();
+    }
+    QString path(const char* name) const { return folder.filePath(QLatin1String(name)); }
+    template <typename Dialog>
+    Dialog* openedBy(CommandId id)
+    {
+        window.run(id);
+        return window.findChild<Dialog*>();
+    }
+    /// Answers the next file dialog.
+    static void chooseFile(const QString& path)
+    {
+        QTimer::singleShot(0, [path] {
+            auto* dialog = qobject_cast<QFileDialog*>(QApplication::activeModalWidget());
+            ASSERT_TRUE(dialog);
+            dialog->selectFile(path);
+            static_cast<QDialog*>(dialog)->done(QDialog::Accepted);
+        });
+    }
+    static QByteArray contents(const QString& file)
+    {
+        QFile in(file);
+        return in.open(QIODevice::ReadOnly) ? in.readAll() : QByteArray();
+    }
+
+    QTemporaryDir folder;
+    MainWindow window;
+};
+
+TEST_F(TakeAwayTest, AFigureIsOfThePictureAsItIsOnScreen)
+{
+    open(galleryFile(kSixteen));
+    TimelineView& timeline = window.workspace().timeline();
+    const std::int64_t end = window.workspace().trace()->endNs;
+    const TimeRange window1{end / 4, end / 2};
+    timeline.setVisibleRange(window1);
+    auto* dialog = openedBy<ExportDialog>(CommandId::exportFigure);
+    ASSERT_TRUE(dialog);
+    dialog->grab();
+    for (const char* name : {"a.svg", "a.pdf", "a.png"}) {
+        dialog->save(path(name));
+        EXPECT_GT(QFile(path(name)).size(), 1000) << name;
+    }
+    EXPECT_TRUE(contents(path("a.svg")).contains("Sixteen ranks, four dimensions")) << "the title";
+    EXPECT_TRUE(contents(path("a.svg")).contains("MFU")) << "the caption";
+    EXPECT_EQ(timeline.visibleRange(), window1) << "the picture on screen stays as it was";
+    dialog->reject();
+}
+
+TEST_F(TakeAwayTest, EveryPictureInEverySizeAndThemeCanBeHad)
+{
+    open(galleryFile(kTiny));
+    auto* dialog = openedBy<ExportDialog>(CommandId::exportFigure);
+    ASSERT_TRUE(dialog);
+    const auto boxes = dialog->findChildren<QComboBox*>(); // picture, size, colours, format
+    ASSERT_EQ(boxes.size(), 4);
+    for (int picture = 0; picture < boxes[0]->count(); ++picture) {
+        for (int size = 0; size < boxes[1]->count(); ++size) {
+            boxes[0]->setCurrentIndex(picture);
+            boxes[1]->setCurrentIndex(size);
+            boxes[2]->setCurrentIndex((picture + size) % boxes[2]->count());
+            dialog->save(path("a.svg"));
+            EXPECT_TRUE(contents(path("a.svg")).endsWith("</svg>\n")) << picture << " " << size;
+        }
+    }
+    dialog->reject();
+    const QColor corner = window.workspace().canvas(Picture::grid).grab().toImage().pixelColor(2, 2);
+    EXPECT_GT(corner.lightness(), 200) << "on screen the theme is as it was";
+}
+
+TEST_F(TakeAwayTest, CopiedFiguresArePixelsAndSvg)
+{
+    open(galleryFile(kTiny));
+    window.run(CommandId::copyFigure);
+    const QMimeData* copied = QApplication::clipboard()->mimeData();
+    ASSERT_TRUE(copied);
+    EXPECT_TRUE(copied->hasImage());
+    EXPECT_TRUE(copied->data(QStringLiteral("image/svg+xml")).contains("</svg>"));
+}
+
+TEST_F(TakeAwayTest, ATableIsSeenSavedAndCopied)
+{
+    open(galleryFile(kSixteen));
+    auto* dialog = openedBy<TableDialog>(CommandId::exportTable);
+    ASSERT_TRUE(dialog);
+    EXPECT_EQ(dialog->table().header.front(), "quantity");
+    dialog->show("memory");
+    dialog->save(path("memory.csv"));
+    EXPECT_TRUE(contents(path("memory.csv")).startsWith("rank,ranks alike,"));
+    dialog->copy();
+    EXPECT_TRUE(QApplication::clipboard()->text().startsWith(QStringLiteral("rank\tranks alike\t")));
+    dialog->reject();
+}
+
+TEST_F(TakeAwayTest, AMarkedRangeIsWhatTheTableBeginsWith)
+{
+    open(galleryFile(kSixteen));
+    Selection selection;
+    selection.range = TimeRange{0, window.workspace().trace()->endNs / 8};
+    window.workspace().setSelection(selection);
+    auto* dialog = openedBy<TableDialog>(CommandId::exportTable);
+    ASSERT_TRUE(dialog);
+    EXPECT_LT(dialog->table().rows.size(), window.workspace().trace()->spanCount());
+    EXPECT_EQ(dialog->table().header[8], "start (ns)");
+    dialog->reject();
+}
+
+TEST_F(TakeAwayTest, ATraceIsWrittenBesideTheWork)
+{
+    open(galleryFile(kTiny));
+    chooseFile(path("step.pftrace"));
+    window.run(CommandId::exportTrace);
+    EXPECT_FALSE(window.isEnabled(CommandId::exportTrace)) << "one at a time";
+    ASSERT_TRUE(waitFor([this] { return window.isEnabled(CommandId::exportTrace); }));
+    EXPECT_GT(QFile(path("step.pftrace")).size(), 1000);
+    EXPECT_FALSE(window.banner().isVisible());
+}
+
+TEST_F(TakeAwayTest, WhatCannotBeWrittenIsToldWithPathAndReason)
+{
+    open(galleryFile(kTiny));
+    QFile file(path("file"));
+    ASSERT_TRUE(file.open(QIODevice::WriteOnly));
+    const QString inside = path("file/step.json"); // a file is no folder
+    chooseFile(inside);
+    window.run(CommandId::exportTrace);
+    ASSERT_TRUE(waitFor([this] { return window.isEnabled(CommandId::exportTrace); }));
+    EXPECT_TRUE(window.banner().isVisible());
+    EXPECT_TRUE(window.banner().text().contains(inside)) << window.banner().text().toStdString();
+    auto* tables = openedBy<TableDialog>(CommandId::exportTable);
+    EXPECT_THROW(tables->save(path("file/t.csv")), sim::Error);
+    tables->reject();
+    auto* figures = openedBy<ExportDialog>(CommandId::exportFigure);
+    EXPECT_THROW(figures->save(path("file/f.svg")), sim::Error);
+    EXPECT_THROW(figures->save(path("f.bmp")), sim::Error);
+    figures->reject();
+}
+
+/// The disk takes so many bytes of a file and no more.
+class FullDisk {
+public:
+    explicit FullDisk(rlim_t bytes)
+    {
+        std::signal(SIGXFSZ, SIG_IGN);
+        getrlimit(RLIMIT_FSIZE, &m_before);
+        const rlimit limit{bytes, m_before.rlim_max};
+        setrlimit(RLIMIT_FSIZE, &limit);
+    }
+    ~FullDisk()
+    {
+        setrlimit(RLIMIT_FSIZE, &m_before);
+        std::signal(SIGXFSZ, SIG_DFL);
+    }
+
+private:
+    rlimit m_before{};
+};
+
+TEST_F(TakeAwayTest, AFullDiskLeavesWhatWasThere)
+{
+    open(galleryFile(kSixteen));
+    for (const char* name : {"a.svg", "t.csv"}) {
+        QFile old(path(name));
+        ASSERT_TRUE(old.open(QIODevice::WriteOnly));
+        old.write("old");
+    }
+    auto* tables = openedBy<TableDialog>(CommandId::exportTable);
+    tables->show("groups");
+    auto* figures = openedBy<ExportDialog>(CommandId::exportFigure);
+    {
+        const FullDisk full(512);
+        EXPECT_THROW(figures->save(path("a.svg")), sim::Error);
+        EXPECT_THROW(tables->save(path("t.csv")), sim::Error);
+    }
+    EXPECT_EQ(contents(path("a.svg")), "old");
+    EXPECT_EQ(contents(path("t.csv")), "old");
+    EXPECT_EQ(QDir(folder.path()).entryList(QDir::Files | QDir::Hidden),
+              (QStringList{QStringLiteral("a.svg"), QStringLiteral("t.csv")}))
+        << "nothing half written";
+    tables->reject();
+    figures->reject();
+}
+
+TEST_F(TakeAwayTest, ASharedFileOpensOnWhatItsAuthorSaw)
+{
+    ASSERT_TRUE(QFile::copy(galleryFile(kSixteen), path("shared.json")));
+    open(path("shared.json"));
+    const std::int64_t end = window.workspace().trace()->endNs;
+    Selection selection;
+    selection.selectRanks({4, 5, 13}, 13);
+    selection.range = TimeRange{end / 8, end / 4};
+    selection.cursorNs = end / 5;
+    selection.classes = static_cast<ClassMask>(kAllClasses ^ maskOf(sim::OpClass::tpComm));
+    window.workspace().setSelection(selection);
+    const TimeRange seen{end / 16, end / 3};
+    window.workspace().timeline().setVisibleRange(seen);
+    static_cast<GridView&>(window.workspace().view(Picture::grid)).setLens(GridLens::busy);
+    window.showOnly(Picture::timeline);
+    window.run(CommandId::saveWithView);
+    EXPECT_FALSE(window.isWindowModified());
+
+    MainWindow reader(catalogue(), {.reproducible = true, .theme = {}, .renderer = Renderer::software});
+    reader.show();
+    ASSERT_TRUE(reader.openFile(path("shared.json")).empty());
+    ASSERT_TRUE(waitFor([&] { return reader.isSettled(); }));
+    EXPECT_EQ(reader.workspace().selection().ranks, (std::vector<int>{4, 5, 13}));
+    EXPECT_EQ(reader.workspace().selection().selectedRank, 13);
+    EXPECT_EQ(reader.workspace().selection().range, selection.range);
+    EXPECT_EQ(reader.workspace().selection().cursorNs, selection.cursorNs);
+    EXPECT_EQ(reader.workspace().selection().classes, selection.classes);
+    EXPECT_EQ(reader.workspace().timeline().visibleRange(), seen);
+    EXPECT_EQ(static_cast<GridView&>(reader.workspace().view(Picture::grid)).lens(), GridLens::busy);
+    EXPECT_TRUE(reader.workspace().isPictureVisible(Picture::timeline));
+    EXPECT_FALSE(reader.workspace().isPictureVisible(Picture::grid));
+    EXPECT_FALSE(reader.isWindowModified()) << "looking is no change";
+}
+
+TEST_F(TakeAwayTest, AViewThatDoesNotFitIsAWarning)
+{
+    sim::ScenarioDocument shared = document(kTiny);
+    shared.set("/view", R"({"ranks": [1, 900], "pictures": ["no-such-picture"]})");
+    shared.saveFile(path("shared.json").toStdString());
+    open(path("shared.json"));
+    EXPECT_TRUE(window.simulation());
+    EXPECT_EQ(window.workspace().selection().ranks, std::vector<int>{1});
+    EXPECT_TRUE(window.banner().text().contains(QStringLiteral("/view/ranks/1"))) << window.banner().text().toStdString();
+}
+
+TEST_F(TakeAwayTest, SettingsApplyAtOnce)
+{
+    open(galleryFile(kTiny));
+    auto* dialog = openedBy<SettingsDialog>(CommandId::settings);
+    ASSERT_TRUE(dialog);
+    std::vector<Settings> told;
+    QObject::connect(dialog, &SettingsDialog::changed, [&](const Settings& s) { told.push_back(s); });
+    auto* theme = dialog->findChildren<QComboBox*>().front();
+    theme->setCurrentIndex(theme->findData(static_cast<int>(ThemeChoice::highContrast)));
+    ASSERT_EQ(told.size(), 1U);
+    EXPECT_EQ(told.front().theme, ThemeChoice::highContrast);
+    EXPECT_EQ(QApplication::palette().color(QPalette::Window), QColor(Qt::black));
+    const Settings all{.theme = ThemeChoice::light,
+                       .sizePercent = 125,
+                       .navigation = NavigationStyle::tracy,
+                       .reduceMotion = true,
+                       .renderer = Renderer::software,
+                       .autosaveSeconds = 30,
+                       .language = {}};
+    dialog->setSettings(all);
+    EXPECT_EQ(dialog->settings(), all);
+    dialog->reject();
+}
+
+TEST_F(TakeAwayTest, TheWheelFollowsTheHabit)
+{
+    open(galleryFile(kTiny));
+    CanvasWidget& canvas = window.workspace().canvas(Picture::timeline);
+    const auto wheel = [&](Qt::KeyboardModifiers modifiers) {
+        const QPointF at = canvas.rect().center();
+        QWheelEvent event(at, canvas.mapToGlobal(at), {}, {0, 120}, Qt::NoButton, modifiers, Qt::NoScrollPhase, false);
+        QApplication::sendEvent(&canvas, &event);
+        const TimeRange now = window.workspace().timeline().visibleRange();
+        return now.endNs - now.beginNs;
+    };
+    const std::int64_t whole = wheel(Qt::NoModifier);
+    const std::int64_t zoomed = wheel(Qt::ControlModifier);
+    EXPECT_LT(zoomed, whole);
+    auto* dialog = openedBy<SettingsDialog>(CommandId::settings);
+    dialog->setSettings({.theme = ThemeChoice::light, .navigation = NavigationStyle::tracy});
+    dialog->reject();
+    EXPECT_LT(wheel(Qt::NoModifier), zoomed) << "as in Tracy";
+}
+
+TEST(PaletteSources, FindSpansByTheirNameAndFilesByTheirs)
+{
+    const auto simulation = sim::simulate(scenario(document(kSixteen)));
+    const sim::Trace trace = simulation->trace(sim::TraceDetail::actions);
+    std::optional<SpanRef> chosen;
+    const auto found = findSpans(QStringLiteral("find F3"), trace, [&](SpanRef span) { chosen = span; });
+    ASSERT_FALSE(found.empty());
+    EXPECT_TRUE(found.front().text.startsWith(QStringLiteral("0F3"))) << found.front().text.toStdString();
+    found.front().run();
+    ASSERT_TRUE(chosen);
+    EXPECT_EQ(spanName(trace, *chosen), QStringLiteral("0F3"));
+    EXPECT_TRUE(findSpans(QStringLiteral("F99999"), trace, {}).empty());
+    EXPECT_TRUE(findSpans(QStringLiteral("F"), trace, {}).empty()) << "a letter is in everything";
+
+    const auto gallery = readGallery(findScenarios(catalogue()), catalogue());
+    QString opened;
+    const auto files = findFiles(QStringLiteral("131k"), {QStringLiteral("/home/me/131k-mine.json")}, gallery,
+                                 [&](const QString& path) { opened = path; });
+    ASSERT_EQ(files.size(), 2U) << "the recent one and the gallery's";
+    files.front().run();
+    EXPECT_EQ(opened, QStringLiteral("/home/me/131k-mine.json"));
+}
+
+} // namespace
+} // namespace app

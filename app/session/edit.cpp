@@ -162,11 +162,13 @@ void letModelFollow(Edit& edit, const ScenarioState& state, std::string_view poi
     for (const Need& need : kNeeds) {
         if (need.of != pointer || value < 1)
             continue;
-        const double now = state.number(need.key).value_or(0), most = need.of == "/model/num_experts" ? value : now;
-        if (now < 1)
-            edit.assignments.push_back({std::string(need.key), jsonNumber(most < 1 ? need.usual : std::min(need.usual, most))});
-        else if (now > most)
-            edit.assignments.push_back({std::string(need.key), jsonNumber(most)});
+        const double now = state.number(need.key).value_or(0);
+        const bool isPartOfIt = need.of == "/model/num_experts"; // a token cannot go to more experts than there are
+        const double wanted = std::min(now < 1 ? need.usual : now, isPartOfIt ? value : now + need.usual);
+        if (wanted == now)
+            continue;
+        edit.assignments.push_back({std::string(need.key), jsonNumber(wanted)});
+        edit.text += ", " + nameAt(need.key) + " " + jsonNumber(now) + " → " + jsonNumber(wanted);
     }
 }
 

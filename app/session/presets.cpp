@@ -104,7 +104,7 @@ private:
         }
         const auto& tiers = m_scenario.cluster.tiers;
         if (tiers.size() > 1) {
-            std::vector<std::string> pointers; // of what the views in the steps look at
+            std::vector<std::string> pointers;
             for (std::size_t i = 1; i < tiers.size(); ++i)
                 pointers.push_back("/cluster/tiers/" + std::to_string(i) + "/bandwidth_gbs");
             Steps halved, doubled;

@@ -129,7 +129,7 @@ constexpr std::array kKeys{
     ScenarioKey{"/layout/etp", S::layout, "Expert tensor", "etp", "", hasExperts},
     ScenarioKey{"/layout/sequence_parallel", S::layout, "Sequence parallel"},
     ScenarioKey{"/layout/zero_stage", S::layout, "ZeRO"},
-    ScenarioKey{"/layout/dp_shard", S::layout, "Shard over", "ranks", "", isSharded},
+    ScenarioKey{"/layout/dp_shard", S::layout, "Shard", "ranks", "", isSharded},
     ScenarioKey{"/layout/order", S::layout, "Order"},
     ScenarioKey{"/layout/placement", S::layout, "Placement"},
 
@@ -142,7 +142,7 @@ constexpr std::array kKeys{
     ScenarioKey{"/training/global_batch_size", S::schedule, "Global batch"},
     ScenarioKey{"/training/micro_batch_size", S::schedule, "Micro-batch"},
 
-    ScenarioKey{"/training/sequence_length", S::training, "Sequence", "tokens"},
+    ScenarioKey{"/training/sequence_length", S::training, "Sequence"},
     ScenarioKey{"/training/recompute", S::training, "Recompute"},
     ScenarioKey{"/training/recompute/layers", S::training, "In a chunk", "layers", "all", recomputesLayers},
     ScenarioKey{"/training/precision", S::training, "Precision"},
@@ -204,10 +204,10 @@ struct OptionText {
     std::string_view pointer, json, text;
 };
 constexpr std::array kOptionTexts{
-    OptionText{"/layout/zero_stage", "0", "0 · replicate everything"},
-    OptionText{"/layout/zero_stage", "1", "1 · shard the optimizer"},
-    OptionText{"/layout/zero_stage", "2", "2 · and gradients"},
-    OptionText{"/layout/zero_stage", "3", "3 · and parameters (FSDP)"},
+    OptionText{"/layout/zero_stage", "0", "0 · nothing"},
+    OptionText{"/layout/zero_stage", "1", "1 · optimizer"},
+    OptionText{"/layout/zero_stage", "2", "2 · + gradients"},
+    OptionText{"/layout/zero_stage", "3", "3 · all (FSDP)"},
     OptionText{"/layout/order", "\"tp-cp-ep-dp-pp\"", "tp-cp-ep-dp-pp"},
     OptionText{"/layout/order", "\"tp-cp-ep-pp-dp\"", "tp-cp-ep-pp-dp"},
     OptionText{"/layout/order", "\"tp-cp-dp-pp\"", "tp-cp-dp-pp"},
@@ -216,11 +216,11 @@ constexpr std::array kOptionTexts{
     OptionText{"/layout/order", "\"cp-tp-dp-pp\"", "cp-tp-dp-pp"},
     OptionText{"/layout/order", "\"dp-tp-cp-pp\"", "dp-tp-cp-pp"},
     OptionText{"/layout/order", "\"pp-tp-cp-dp\"", "pp-tp-cp-dp"},
-    OptionText{"/layout/placement", "\"packed\"", "Packed: rank = GPU"},
-    OptionText{"/layout/placement", "\"round-robin\"", "Round-robin over nodes"},
+    OptionText{"/layout/placement", "\"packed\"", "Packed"},
+    OptionText{"/layout/placement", "\"round-robin\"", "Round-robin"},
     OptionText{"/training/recompute", "\"none\"", "None"},
-    OptionText{"/training/recompute", "\"selective\"", "Selective: attention"},
-    OptionText{"/training/recompute", "\"full\"", "Full: whole layers"},
+    OptionText{"/training/recompute", "\"selective\"", "Attention"},
+    OptionText{"/training/recompute", "\"full\"", "Whole layers"},
     OptionText{"/training/precision", "\"bf16\"", "BF16"},
     OptionText{"/training/precision", "\"fp16\"", "FP16"},
     OptionText{"/training/precision", "\"fp8\"", "FP8"},

@@ -63,7 +63,8 @@ TryButton::TryButton(const QString& edit, const sim::TryEffect& effect, QWidget*
     const QString memory = effect.fits ? memoryText(effect) : tr("does not fit");
     auto* room = new QLabel(memory);
     setRole(room, !effect.fits ? "worse" : "changed");
-    room->setVisible(!memory.isEmpty());
+    if (memory.isEmpty())
+        room->hide(); // shown, it would be a window until the button has it
     auto* numbers = new QVBoxLayout;
     numbers->setSpacing(0);
     for (QLabel* line : {time, room}) {

@@ -130,6 +130,16 @@ void FormRow::hideLabel()
     m_label->hide();
 }
 
+void FormRow::putLabelAbove()
+{
+    auto* column = static_cast<QVBoxLayout*>(layout());
+    m_line->removeWidget(m_label);
+    m_label->setMaximumWidth(QWIDGETSIZE_MAX);
+    m_label->setContentsMargins(kRowGutter, 0, 0, 0);
+    setRole(m_label, "small");
+    column->insertWidget(0, m_label);
+}
+
 void FormRow::watch(QWidget* control)
 {
     control->installEventFilter(this);

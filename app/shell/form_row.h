@@ -17,7 +17,7 @@ class QVBoxLayout;
 namespace app {
 
 /// Widths that make the rows of a form stand below each other.
-inline constexpr int kRowGutter = 14, kRowLabel = 100;
+inline constexpr int kRowGutter = 14, kRowLabel = 96;
 
 class FormRow : public QWidget {
     Q_OBJECT
@@ -63,6 +63,8 @@ protected:
     /// Puts controls on the row's line and takes the label off it if they show it themselves.
     void addControl(QWidget*, int stretch = 0);
     void hideLabel();
+    /// The label small above the control, which then has the whole width: for long names.
+    void putLabelAbove();
     /// A control that can have the focus: it bears the row's name and description.
     void watch(QWidget*);
     bool eventFilter(QObject*, QEvent*) override;

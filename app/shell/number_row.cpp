@@ -15,7 +15,7 @@
 namespace app {
 namespace {
 
-constexpr int kStepWidth = 18, kFieldWidth = 64, kStepperHeight = 24;
+constexpr int kStepWidth = 16, kFieldWidth = 64, kStepperHeight = 24;
 
 QToolButton* stepButton(const QString& text, const QString& name)
 {
@@ -143,7 +143,7 @@ NumberRow::NumberRow(const ScenarioKey& key, std::string pointer, const QString&
     auto* line = new QWidget;
     auto* parts = new QHBoxLayout(line);
     parts->setContentsMargins(0, 0, 0, 0);
-    parts->setSpacing(8);
+    parts->setSpacing(6);
     parts->addWidget(m_slider, 1);
     parts->addWidget(m_stepper);
     addControl(line, 1);

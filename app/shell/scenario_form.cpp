@@ -16,7 +16,7 @@
 namespace app {
 namespace {
 
-constexpr int kBetweenRows = 6;
+constexpr int kBetweenRows = 6, kLinkPadding = 10;
 
 QString listOf(const FormPart& part)
 {
@@ -97,7 +97,7 @@ QToolButton* ScenarioForm::addBackToBase(const char* block, QVBoxLayout* column)
     back->setFocusPolicy(Qt::StrongFocus);
     back->hide();
     auto* line = new QHBoxLayout;
-    line->setContentsMargins(kRowGutter - 4, 0, 0, 0); // a link's own padding
+    line->setContentsMargins(kRowGutter - kLinkPadding, 0, 0, 0);
     line->addWidget(back);
     line->addStretch();
     column->addLayout(line);

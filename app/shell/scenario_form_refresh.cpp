@@ -148,7 +148,7 @@ void ScenarioForm::refreshWords(const ScenarioState& now)
     rowAt("/schedule/kind")
         ->setNote(family ? QString::fromUtf8(family->character.data(), static_cast<qsizetype>(family->character.size()))
                          : QString());
-    rowAt("/model")->setNote(makeBackToBaseEdit(now, "/model") ? tr("changed below") : QString());
+    rowAt("/model")->setNote(makeBackToBaseEdit(now, "/model") ? tr("changed in its details") : QString());
     for (const auto& [part, fold] : m_folds)
         fold->header()->setSummary(part->summary(*s));
 }

@@ -25,6 +25,9 @@ ChoiceRow::ChoiceRow(const ScenarioKey& key, std::string pointer, const QString&
     for (const KeyOption& option : m_options)
         m_box->addItem(QString::fromStdString(option.text), QString::fromStdString(option.json));
     leaveWheelToForm(m_box);
+    const bool isOfCatalogue = key.pointer == "/model" || key.pointer == "/cluster" || key.pointer == "/cluster/gpu";
+    if (isOfCatalogue)
+        putLabelAbove();
     addControl(m_box, 1);
     watch(m_box);
     connect(m_box, &QComboBox::activated, this, [this] { emit chosen(m_box->currentData().toString(), 0); });

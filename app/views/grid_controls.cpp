@@ -163,14 +163,14 @@ private:
                                       .index = 0,
                                       .text = "Logical",
                                       .name = "arranged by axes",
-                                      .tip = "Logical (L)\nBy the axes of the mesh",
+                                      .tip = "Logical (H)\nBy the axes of the mesh",
                                       .chosen = !m_choices.physical},
                                      line, left);
             add({.kind = GridChip::Kind::arrangement,
                  .index = 1,
                  .text = "Physical",
                  .name = "arranged as the hardware lies",
-                 .tip = "Physical (L)\nAs the hardware lies: nodes, rails, NVLink domains",
+                 .tip = "Physical (H)\nAs the hardware lies: nodes, rails, NVLink domains",
                  .chosen = m_choices.physical},
                 line, middle - 1);
         }

@@ -15,6 +15,7 @@ namespace {
 constexpr float kMargin = 12;
 constexpr float kSeamedCell = 6;
 constexpr float kSmallestText = 12; ///< cells below are colour alone
+constexpr float kRoomyCell = 56;    ///< from here on a text keeps away from the edges
 constexpr float kDimmedByFocus = 0.72F, kDimmedBySelection = 0.5F;
 constexpr float kDimmedNow = 0.4F; ///< what all do at the time cursor is to be seen beside a focus
 
@@ -292,7 +293,7 @@ void Painter::cellText(int rank, Rect cell, Color color)
     const float line = m_canvas.textHeight(FontFace::small);
     const float middle = std::floor((cell.left + cell.right) / 2);
     const auto write = [&](float top, const std::vector<std::string>& texts, FontFace face) {
-        const std::string text = fitting(m_canvas, texts, cell.width() - 2, face);
+        const std::string text = fitting(m_canvas, texts, cell.width() - (cell.width() >= kRoomyCell ? 8.0F : 2.0F), face);
         const float half = m_canvas.textWidth(text, face) / 2;
         if (!text.empty() && inSight({middle - half, top, middle + half, top + m_canvas.textHeight(face)}))
             m_canvas.text({middle, top}, text, color, face, Align::center);

@@ -150,46 +150,41 @@ void OverTimePainter::ruler()
     }
 }
 
-/// Per pixel column its fullest moment, as it was then. Columns that look the same are one rectangle. What the GPU has no room
-/// for is hatched.
+/// Per pixel column its fullest moment, as it was then. What the GPU has no room for is hatched.
 void OverTimePainter::areas()
 {
     const Rect plot = m_frame.plot;
-    std::array<float, 6> open{};
-    float openLeft = plot.left;
-    const float limitY = isOver() ? y(m_model.capacity()) : plot.top;
-    const auto flush = [&](float right) {
-        const MemoryParts parts = memoryParts({}, m_theme);
-        for (std::size_t i = 0; i < parts.size(); ++i)
-            if (open[i + 1] < open[i])
-                m_canvas.fillRect({openLeft, open[i + 1], right, open[i]}, parts[i].color);
-        if (open.back() < limitY) {
-            const Rect over{openLeft, open.back(), right, limitY};
-            m_canvas.fillRect(over, mix(m_theme.canvas, m_theme.error, 0.35F));
-            paintHatch(m_canvas, over, m_theme.error);
-        }
-    };
+    const float right = std::ceil(endX());
+    ColumnStacks stacks{.area = {plot.left, plot.top, std::min(right, plot.right), plot.bottom}};
+    for (const MemoryPart& part : memoryParts({}, m_theme))
+        stacks.colors.push_back(part.color);
+    stacks.colors.push_back(mix(m_theme.canvas, m_theme.error, 0.35F));
+    const auto height = [&](std::int64_t bytes) { return static_cast<std::uint16_t>(std::max(0.0F, plot.bottom - y(bytes))); };
+    const std::uint16_t limit = m_model.capacity() > 0 && isOver() ? height(m_model.capacity()) : std::uint16_t{0xFFFF};
     std::int64_t edge = std::llround(m_axis.ns(plot.left));
-    const float end = std::ceil(endX());
-    for (float x = plot.left; x < end; ++x) {
+    Rect over{plot.left, 0, plot.left, plot.bottom - static_cast<float>(limit)}; // columns that rise above the limit alike
+    for (float x = plot.left; x < right; ++x) {
         const std::int64_t next = std::max(edge + 1, static_cast<std::int64_t>(std::llround(m_axis.ns(x + 1))));
-        std::array<float, 6> now{};
         std::int64_t sum = 0;
-        now[0] = y(0);
-        std::size_t i = 0;
         for (const MemoryPart& part : memoryParts(m_held.fullest(edge, next), m_theme))
-            now[++i] = y(sum += part.bytes);
-        if (x == plot.left) {
-            open = now;
-        } else if (now != open) {
-            flush(x);
-            open = now;
-            openLeft = x;
-        }
+            stacks.tops.push_back(std::min(limit, height(sum += part.bytes)));
+        stacks.tops.push_back(height(sum));
         edge = next;
     }
-    if (end > plot.left)
-        flush(std::min(end, endX()));
+    m_canvas.stacks(stacks);
+    const std::size_t bars = stacks.colors.size();
+    for (std::size_t column = 0; limit != 0xFFFF && column < stacks.columns(); ++column) {
+        const float x = plot.left + static_cast<float>(column);
+        const float top = plot.bottom - static_cast<float>(stacks.tops[column * bars + bars - 1]);
+        if (top != over.top) {
+            paintHatch(m_canvas, over, m_theme.error);
+            over.left = x;
+            over.top = top;
+        }
+        over.right = x + 1;
+    }
+    if (limit != 0xFFFF)
+        paintHatch(m_canvas, over, m_theme.error);
 }
 
 /// Into what stays for the whole step, where it is high enough.
@@ -219,8 +214,11 @@ void OverTimePainter::limit()
     const std::string text = "GPU " + bytesText(static_cast<double>(m_model.capacity()));
     const float small = m_canvas.textHeight(FontFace::small), width = m_canvas.textWidth(text, FontFace::small);
     const Rect label{plot.left + 8, at - small - 2, plot.left + 8 + width, at - 2};
-    if (label.top >= plot.top && label.right <= plot.right)
-        m_canvas.text({label.left, label.top}, text, color, FontFace::small);
+    if (label.top < plot.top || label.right > plot.right)
+        return;
+    if (isOver()) // it stands on the hatching
+        m_canvas.fillRect({label.left - 4, label.top - 1, label.right + 4, label.bottom + 1}, color);
+    m_canvas.text({label.left, label.top}, text, isOver() ? readableOn(color) : color, FontFace::small);
 }
 
 void OverTimePainter::peakMark()

@@ -219,6 +219,7 @@ void MemoryView::setStep(SimulationPtr simulation, TracePtr trace)
     d.framed = false;
     if (!d.model)
         return;
+    d.selection.keepBelow(d.model->simulation().mesh().worldSize());
     const TimeWindow all = TimeWindow::all(static_cast<double>(d.model->endNs()));
     d.window = showedAll ? all : all.to(d.window.beginNs, d.window.endNs);
 }

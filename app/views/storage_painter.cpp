@@ -3,6 +3,7 @@
 #include "app/views/color.h"
 #include "app/views/labels.h"
 #include "app/views/memory_parts.h"
+#include "app/views/storage_text.h"
 
 #include <algorithm>
 #include <cmath>
@@ -11,22 +12,6 @@ namespace app {
 namespace {
 
 constexpr std::uint64_t kBarNode = std::uint64_t{1} << 62, kSliceNodes = std::uint64_t{1} << 32; ///< apart from those of lines
-
-constexpr const char* kWhole = "all of it";
-
-std::string sizeText(const sim::TensorHolding& tensor)
-{
-    std::string text = tensor.rows == 1 ? countText(tensor.columns) : countText(tensor.rows) + " × " + countText(tensor.columns);
-    if (tensor.isRouted())
-        text = countText(tensor.experts) + " × " + text;
-    return text;
-}
-
-/// "0–1,791".
-std::string rangeText(sim::IndexRange range)
-{
-    return range.length() == 1 ? countText(range.begin) : countText(range.begin) + "–" + countText(range.end - 1);
-}
 
 class Painter {
 public:
@@ -158,8 +143,7 @@ std::vector<std::string> Painter::shareTexts(StoredState state) const
     const std::string dense = share(m_holdings.dense), experts = share(m_holdings.routed);
     if (!routed || dense == experts)
         return {dense + " of the slice (ZeRO)", dense};
-    return {dense + " of the slice, experts " + experts + " (ZeRO)", dense + ", experts " + experts + " (ZeRO)",
-            dense + ", experts " + experts};
+    return {dense + " of the slice, experts " + experts + " (ZeRO)", dense + ", experts " + experts, "ZeRO"};
 }
 
 /// Each state with how ZeRO shares it out.
@@ -241,7 +225,7 @@ void Painter::names(const sim::TensorHolding& tensor, Rect rect)
     write({first.left + used + 8, first.top, first.right, first.bottom}, {size}, m_theme.mutedText, FontFace::small,
           Align::right);
     const std::string split = splitText(tensor), shortSlice = slice.substr(0, slice.find(" of "));
-    if (slice == kWhole)
+    if (slice == wholeText())
         write(second, {"whole on every rank that has the layer", "whole"}, m_theme.mutedText, FontFace::small);
     else
         write(second, {split + ": " + slice, split + ": " + shortSlice, slice, shortSlice, split}, m_theme.mutedText,
@@ -292,10 +276,13 @@ void Painter::picture(int index, const sim::TensorHolding& tensor, StoredState s
                                    ", rank " + countText(slice.owner),
                            .rect = intersected(rect, m_frame.table)});
     }
-    // One line between neighbours, not two.
+    // One line between neighbours, not two; slices that are little more than a line do without.
+    constexpr float kOutlined = 4;
+    const float across = tensor.split == sim::TensorSplit::rows && tensor.expertBlocks == 1 ? whole.height() : whole.width();
+    const bool outlined = across >= kOutlined * static_cast<float>(slices.size());
     for (const TensorSlice& slice : slices) {
         const Rect r = slice.rect;
-        if (slice.own || r.width() < 3 || r.height() < 3)
+        if (slice.own || !outlined)
             continue;
         m_canvas.strokeRect({r.left, r.top, std::min(r.right + 1, whole.right), std::min(r.bottom + 1, whole.bottom)}, line);
     }
@@ -392,49 +379,6 @@ Rect StorageScene::cell(const StorageLine& line, StoredState state) const
     const Rect column = frame.pictures[static_cast<std::size_t>(state)];
     const float top = frame.table.top + line.top - scrollY, air = line.height > 30 ? 4.0F : 2.0F;
     return {column.left, top + air, column.right, top + line.height - air - 1};
-}
-
-std::string sliceText(const sim::TensorHolding& tensor, int expertBlock, int piece)
-{
-    sim::TensorHolding there = tensor;
-    there.expertBlock = expertBlock;
-    there.piece = piece;
-    std::string text;
-    if (tensor.isRouted() && tensor.expertBlocks > 1)
-        text = "experts " + rangeText(there.expertRange()) + " of " + countText(tensor.experts);
-    if (tensor.split == sim::TensorSplit::columns && tensor.pieces > 1)
-        text += (text.empty() ? "" : ", ") + ("columns " + rangeText(there.columnRange())) + " of " + countText(tensor.columns);
-    if (tensor.split == sim::TensorSplit::rows && tensor.pieces > 1)
-        text += (text.empty() ? "" : ", ") + ("rows " + rangeText(there.rowRange())) + " of " + countText(tensor.rows);
-    return text.empty() ? kWhole : text;
-}
-
-std::string splitText(const sim::TensorHolding& tensor)
-{
-    if (tensor.isRouted() && tensor.expertBlocks > 1)
-        return "expert-parallel";
-    if (tensor.pieces <= 1 || tensor.split == sim::TensorSplit::whole)
-        return "whole";
-    return tensor.split == sim::TensorSplit::columns ? "column-parallel" : "row-parallel";
-}
-
-std::string pointedText(const StorageScene& scene, const PointedSlice& at)
-{
-    const StorageLine& line = scene.table.lines[static_cast<std::size_t>(at.line)];
-    const sim::TensorHolding& tensor = *scene.tensor(line);
-    std::string text = std::string(tensor.name) + ", " + sizeText(tensor) + "\n" + splitText(tensor) + ": " +
-                       sliceText(tensor, at.expertBlock, at.piece);
-    const auto shards = static_cast<std::int64_t>(shardsOf(scene.holdings, tensor).ranks.size());
-    if (at.shard)
-        text += "\n" +
-                std::string(at.state == StoredState::parameters  ? "parameters"
-                            : at.state == StoredState::gradients ? "gradients"
-                                                                 : "optimizer states") +
-                ": part " + countText(*at.shard + 1) + " of " + countText(shards) + " of the slice (ZeRO " +
-                countText(scene.holdings.zeroStage) + ")";
-    text += "\nrank " + countText(at.owner) + (at.owner == scene.holdings.rank ? ", this one" : "") + "  ·  " +
-            coordinatesText(scene.simulation.mesh(), at.owner);
-    return text;
 }
 
 void paintStorage(Canvas& canvas, const StorageScene& scene)

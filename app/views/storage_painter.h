@@ -45,11 +45,4 @@ struct StorageScene {
 
 void paintStorage(Canvas&, const StorageScene&);
 
-/// "columns 0–1,791 of 14,336", "experts 16–23 of 128": what of a tensor lies at a place; "all of it".
-std::string sliceText(const sim::TensorHolding&, int expertBlock, int piece);
-/// "column-parallel", "row-parallel", "whole on every rank", "experts".
-std::string splitText(const sim::TensorHolding&);
-/// "MLP gate, columns 0–1,791 of 14,336\nrank 13 …": for a tooltip.
-std::string pointedText(const StorageScene&, const PointedSlice&);
-
 } // namespace app

@@ -2,6 +2,7 @@
 
 #include "app/views/labels.h"
 #include "app/views/storage_painter.h"
+#include "app/views/storage_text.h"
 
 #include <algorithm>
 
@@ -128,8 +129,11 @@ StorageView::~StorageView() = default;
 
 void StorageView::setStep(SimulationPtr simulation, TracePtr)
 {
-    m_data->simulation = std::move(simulation);
-    m_data->stale = true;
+    Data& d = *m_data;
+    d.simulation = std::move(simulation);
+    d.stale = true;
+    if (d.simulation)
+        d.selection.keepBelow(d.worldSize());
 }
 
 void StorageView::setTheme(const Theme& theme)

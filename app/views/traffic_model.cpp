@@ -54,7 +54,8 @@ TrafficModel::TrafficModel(SimulationPtr simulation)
 
 bool TrafficModel::restrictTo(const std::vector<int>& ranks)
 {
-    const std::vector<int> counted = ranks.size() > 1 ? ranks : std::vector<int>{};
+    std::vector<int> counted = ranks.size() > 1 ? ranks : std::vector<int>{};
+    counted.erase(std::lower_bound(counted.begin(), counted.end(), m_traffic.worldSize()), counted.end()); // of another world
     if (counted == m_ranks)
         return false;
     m_ranks = counted;
@@ -91,7 +92,7 @@ bool TrafficModel::offers(TrafficLevel level) const
 TrafficLevel TrafficModel::suitableLevel() const
 {
     constexpr int kReadableRanks = 128;
-    if (!offers(TrafficLevel::nodes) || (!isRestricted() && m_traffic.worldSize() <= kReadableRanks))
+    if (!offers(TrafficLevel::nodes) || m_traffic.worldSize() <= kReadableRanks)
         return TrafficLevel::ranks;
     return TrafficLevel::nodes;
 }

@@ -57,7 +57,7 @@ public:
     const sim::TrafficSums& sums() const { return m_sums; }
 
     bool offers(TrafficLevel) const;
-    /// The finest level that shows every rank as a cell, or every node.
+    /// Ranks where they are few enough to be read, else nodes; whatever is selected.
     TrafficLevel suitableLevel() const;
     /// "node", "nvlink domain": what the level of nodes is made of.
     const std::string& boxName() const { return m_boxName; }

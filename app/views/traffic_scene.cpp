@@ -120,7 +120,7 @@ std::string rankText(const TrafficScene& scene, int rank)
 }
 
 float paintBars(Canvas& canvas, const TrafficScene& scene, Rect area, const std::string& title,
-                const std::vector<TrafficBar>& bars)
+                const std::vector<TrafficBar>& bars, std::uint64_t firstNode)
 {
     constexpr float kGap = 8, kThick = 6;
     const float body = canvas.textHeight(FontFace::bold), small = canvas.textHeight(FontFace::small);
@@ -161,7 +161,7 @@ float paintBars(Canvas& canvas, const TrafficScene& scene, Rect area, const std:
             x += width;
         }
         if (canvas.wantsNodes())
-            canvas.node({.id = kTrafficListNodes + i,
+            canvas.node({.id = firstNode + i,
                          .role = "bar",
                          .name = title + ": " + bars[i].name + " " + bytes,
                          .rect = {area.left, y, area.right, top + kThick}});
@@ -193,7 +193,7 @@ void paintDetails(Canvas& canvas, const TrafficScene& scene, Rect area, const Tr
     }
     constexpr float kApart = 14;
     area.top += paintBars(canvas, scene, area, "links", tierBars(scene)) + kApart;
-    paintBars(canvas, scene, area, "largest flows", pairBars(scene, picture));
+    paintBars(canvas, scene, area, "largest flows", pairBars(scene, picture), kTrafficListNodes + 1024);
 }
 
 double ByteScale::share(std::int64_t bytes) const

@@ -51,7 +51,8 @@ struct TrafficBar {
     sim::BytesByPurpose bytes{};
 };
 /// A title over bars of one scale, as many as fit; a last line says how many more there are. Returns the height used.
-float paintBars(Canvas&, const TrafficScene&, Rect, const std::string& title, const std::vector<TrafficBar>&);
+float paintBars(Canvas&, const TrafficScene&, Rect, const std::string& title, const std::vector<TrafficBar>&,
+                std::uint64_t firstNode = kTrafficListNodes);
 
 /// What the panel beside matrix and diagram says: of the pair under the pointer its purposes, of the rank in focus its peers,
 /// else what each tier carries and the largest flows between parts.

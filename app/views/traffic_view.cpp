@@ -315,8 +315,9 @@ void TrafficView::draw(Canvas& canvas)
 bool TrafficView::pointer(const PointerEvent& event, Rect)
 {
     Data& d = *m_data;
-    if (!d.model)
+    if (d.isEmpty())
         return false;
+    d.prepare();
     d.pointerAt = event.at;
     d.pointerInside = event.kind != PointerEvent::Kind::leave;
     switch (event.kind) {
@@ -340,8 +341,8 @@ bool TrafficView::pointer(const PointerEvent& event, Rect)
     }
     case PointerEvent::Kind::doubleClick:
         d.drag = Data::Drag::none;
-        if (d.mode == TrafficMode::matrix && d.matrix.cells.contains(event.at)) // into what was clicked, rank by rank
-            return d.model->restrictTo(d.selection.ranks), d.stepLevel(-1);
+        if (d.mode == TrafficMode::matrix && d.matrix.cells.contains(event.at))
+            return d.stepLevel(-1); // into what the click before it selected
         return d.inLoad(event.at) && d.focusRange();
     case PointerEvent::Kind::leave:
         return d.drag == Data::Drag::none && d.unhover();
@@ -358,8 +359,9 @@ bool TrafficView::pointer(const PointerEvent& event, Rect)
 bool TrafficView::command(ViewCommand command, bool fast, Rect)
 {
     Data& d = *m_data;
-    if (!d.model)
+    if (d.isEmpty())
         return false;
+    d.prepare();
     const double presses = fast ? kFastPresses : 1;
     const bool inTime = d.mode == TrafficMode::load;
     const Rect rows = d.loadFrame().rows;

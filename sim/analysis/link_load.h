@@ -1,5 +1,6 @@
 // How full the links are over time: what is in flight at each moment of a step, each transfer spread evenly over its duration,
-// against what the senders' ports could carry. Volumes and tiers as in traffic.h.
+// against what the senders' ports could carry. Volumes and tiers as in traffic.h. Transfers of different streams do not slow each
+// other down in the engine, so what meets on one port can add up to more than it carries.
 #pragma once
 
 #include "sim/analysis/traffic.h"

@@ -6,6 +6,7 @@
 #include "app/shell/severity_icon.h"
 #include "tests/app/session/session_fixtures.h"
 
+#include <QApplication>
 #include <QDockWidget>
 #include <QImage>
 #include <QLabel>
@@ -60,7 +61,8 @@ TEST(FindingsPanel, OffersWhatHelpsAndNamesWhatDoesNot)
     ASSERT_TRUE(offered);
     EXPECT_EQ(panel.findChildren<TryButton*>().size(), 1);
     EXPECT_EQ(offered->accessibleDescription(), QStringLiteral("−12 % time, +8.00 GiB"));
-    EXPECT_TRUE(panel.text().contains(QStringLiteral("Tried without gain: without perturbations (+3.0 % time)")));
+    EXPECT_TRUE(panel.text().contains(QStringLiteral("Tried without gain: without perturbations (+3.0\u00a0% time)")));
+    EXPECT_TRUE(QApplication::topLevelWidgets() == QWidgetList{&panel}) << "nothing became a window on the way";
 }
 
 TEST(FindingsPanel, AsksForEditsAndPlaces)

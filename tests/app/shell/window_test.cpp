@@ -422,11 +422,11 @@ TEST_F(WindowTest, SteppingThroughIsAMode)
 TEST_F(WindowTest, OnePictureIsAlwaysShown)
 {
     open(kTiny);
-    QTest::keySequence(&window, QKeySequence(QStringLiteral("Alt+1")));
-    EXPECT_FALSE(window.workspace().isPictureVisible(Picture::grid));
-    QTest::keySequence(&window, QKeySequence(QStringLiteral("Alt+2")));
-    EXPECT_TRUE(window.workspace().isPictureVisible(Picture::grid));
-    EXPECT_FALSE(window.workspace().isPictureVisible(Picture::timeline));
+    for (std::size_t i = 0; i < pictures().size(); ++i) {
+        QTest::keySequence(&window, QKeySequence(QStringLiteral("Alt+%1").arg(i + 1)));
+        EXPECT_FALSE(window.workspace().isPictureVisible(pictures()[i].picture));
+    }
+    EXPECT_TRUE(window.workspace().isPictureVisible(Picture::timeline)) << "comes back in place of the last one";
 }
 
 TEST_F(WindowTest, ASingleViewCanBeAskedFor)

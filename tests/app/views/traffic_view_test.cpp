@@ -381,7 +381,8 @@ TEST(TrafficView, NodesHaveNumbersOfTheirOwn)
     Picture picture(twoNodes());
     for (int mode = 0; mode < 3; ++mode) {
         std::vector<std::uint64_t> ids;
-        for (const Node& node : picture.draw().nodes())
+        const RecorderCanvas canvas = picture.draw();
+        for (const Node& node : canvas.nodes())
             ids.push_back(node.id);
         std::sort(ids.begin(), ids.end());
         EXPECT_EQ(std::adjacent_find(ids.begin(), ids.end()), ids.end());

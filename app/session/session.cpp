@@ -185,6 +185,15 @@ void Session::edit(const Edit& edit)
         m_undo.push(new Step(*this, std::move(after), edit));
 }
 
+void Session::replaceContent(const sim::ScenarioDocument& content, const QString& stepText)
+{
+    if (!isOpen() || content.text() == m_document->text())
+        return;
+    sim::ScenarioDocument after = content;
+    after.setFileName(m_document->fileName());
+    m_undo.push(new Step(*this, std::move(after), Edit{{}, stepText.toStdString(), 0}));
+}
+
 void Session::replace(std::optional<sim::ScenarioDocument> document, const QString& path)
 {
     m_autosaveTimer.stop();

@@ -53,6 +53,8 @@ public:
     void close();
 
     void edit(const Edit&);
+    /// Another document in place of this one, as one undoable step; the file stays the same.
+    void replaceContent(const sim::ScenarioDocument&, const QString& stepText);
 
 signals:
     void opened();      ///< another document, or none

@@ -3,6 +3,7 @@
 #include "app/canvas/figure.h"
 #include "app/session/settings.h"
 #include "app/shell/command_line.h"
+#include "app/shell/compare_page.h"
 #include "app/shell/live_panel.h"
 #include "app/shell/main_window.h"
 #include "app/shell/style.h"
@@ -148,6 +149,22 @@ int saveScreenshot(MainWindow& window, const StartOptions& options)
     return 0;
 }
 
+/// The comparison as a file, without a window.
+int saveComparison(const sim::Catalogue& catalogue, const StartOptions& options, const SimulationPtr& simulation)
+{
+    Selection selection;
+    CompareView view(selection, themeFor(themeChoice(options.theme)));
+    const auto side = [](const SimulationPtr& of) {
+        return CompareView::Side{.simulation = of,
+                                 .actions = std::make_shared<const sim::Trace>(of->trace(sim::TraceDetail::actions)),
+                                 .name = of->scenario().name,
+                                 .message = {}};
+    };
+    view.setSides(side(sim::simulate(sim::readScenario(options.compare.toStdString(), catalogue))), side(simulation));
+    saveFigure(view, options.figureFile, options.size);
+    return 0;
+}
+
 /// One view as a file, without a window.
 int saveFigureOf(const sim::Catalogue& catalogue, const StartOptions& options)
 {
@@ -155,6 +172,8 @@ int saveFigureOf(const sim::Catalogue& catalogue, const StartOptions& options)
     for (const QString& assignment : options.overrides)
         overrides.push_back(assignment.toStdString());
     const SimulationPtr simulation = sim::simulate(sim::readScenario(options.file.toStdString(), catalogue, overrides));
+    if (options.figureView == QLatin1String(kComparisonFigure))
+        return saveComparison(catalogue, options, simulation);
     Selection selection;
     const Theme& theme = themeFor(themeChoice(options.theme));
     const PictureInfo& picture = *findPicture(options.figureView.toStdString()); // the command line knows no others
@@ -184,6 +203,11 @@ int runWindow(sim::Catalogue catalogue, const StartOptions& options)
         tell(problems);
         return kBadInput;
     }
+    if (!options.compare.isEmpty())
+        if (const Problems problems = window.compareWith(options.compare); !problems.empty()) {
+            tell(problems);
+            return kBadInput;
+        }
     if (!options.screenshot.isEmpty())
         return saveScreenshot(window, options);
     window.show();

@@ -63,6 +63,9 @@ CommandLine parseCommandLine(const QStringList& arguments, const QString& versio
                                   QStringLiteral("NAME"));
     const QCommandLineOption lesson(QStringLiteral("lesson"), QStringLiteral("Start a lesson (not available yet)."),
                                     QStringLiteral("ID"));
+    const QCommandLineOption compare(QStringLiteral("compare"),
+                                     QStringLiteral("Compare FILE with OTHER, the baseline; --figure then also knows “compare”."),
+                                     QStringLiteral("OTHER"));
     const QCommandLineOption live(QStringLiteral("live"), QStringLiteral("Really train FILE on this machine, and watch."));
     const QCommandLineOption attach(QStringLiteral("attach"),
                                     QStringLiteral("Watch a training that listens there, as in tcp://127.0.0.1:5555."),
@@ -88,7 +91,8 @@ CommandLine parseCommandLine(const QStringList& arguments, const QString& versio
     const QCommandLineOption theme(QStringLiteral("theme"),
                                    QStringLiteral("light, dark or high-contrast; as in the settings by default."),
                                    QStringLiteral("NAME"));
-    parser.addOptions({help, versionOption, view, lesson, live, attach, key, serverKey, screenshot, size, figure, set, theme});
+    parser.addOptions(
+        {help, versionOption, view, lesson, live, attach, key, serverKey, screenshot, size, figure, set, theme, compare});
 
     if (!parser.parse(joined))
         return wrong(parser.errorText());
@@ -112,6 +116,10 @@ CommandLine parseCommandLine(const QStringList& arguments, const QString& versio
     options.attach = parser.value(attach);
     options.key = parser.value(key);
     options.serverKey = parser.value(serverKey);
+    options.compare = parser.value(compare);
+    if (parser.isSet(compare) && (options.file.isEmpty() || options.compare.isEmpty()))
+        return wrong(QStringLiteral("--compare compares FILE with another, and %1 was given")
+                         .arg(options.file.isEmpty() ? QStringLiteral("no FILE") : QStringLiteral("no other file")));
     if (options.live && options.file.isEmpty())
         return wrong(QStringLiteral("--live trains FILE, and no FILE was given"));
     if (options.live && parser.isSet(attach))
@@ -148,7 +156,8 @@ CommandLine parseCommandLine(const QStringList& arguments, const QString& versio
         const QStringList parts = parser.value(figure).split(kBetween);
         options.figureView = parts.value(0);
         options.figureFile = parts.value(1);
-        if (!findPicture(options.figureView.toStdString()))
+        const bool isComparison = options.figureView == QLatin1String(kComparisonFigure) && !options.compare.isEmpty();
+        if (!isComparison && !findPicture(options.figureView.toStdString()))
             return wrong(
                 QStringLiteral("--figure %1: there is no such view; there are %2").arg(options.figureView, pictureNames()));
         if (!oneOf(QFileInfo(options.figureFile).suffix().toLower(), {"svg", "pdf", "png"}))

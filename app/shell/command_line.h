@@ -7,11 +7,14 @@
 
 namespace app {
 
+inline constexpr const char* kComparisonFigure = "compare"; ///< of --figure, beside the pictures of one step
+
 struct StartOptions {
     QString file;
     QString view;  ///< "grid", "timeline" or empty: both
     QString theme; ///< "light", "dark", "high-contrast" or empty: as remembered
     QStringList overrides;
+    QString compare;        ///< file of the baseline
     bool live = false;      ///< train FILE at once
     QString attach;         ///< endpoint of a run to watch
     QString key, serverKey; ///< key file of this viewer, public key of the run: where it demands them

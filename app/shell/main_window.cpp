@@ -2,6 +2,7 @@
 
 #include "app/session/gallery.h"
 #include "app/session/settings.h"
+#include "app/shell/compare_page.h"
 #include "app/shell/details_panel.h"
 #include "app/shell/findings_panel.h"
 #include "app/shell/format.h"
@@ -77,6 +78,7 @@ MainWindow::~MainWindow()
     m_session.undoStack().disconnect(this);
     m_session.disconnect();
     m_simulator.disconnect();
+    m_baseline.disconnect();
     for (QDockWidget* dock : {m_formDock, m_detailsDock, m_findingsDock}) {
         dock->disconnect(this);
         delete dock;
@@ -108,6 +110,8 @@ void MainWindow::buildPages()
     constexpr QSize kLeastLive{640, 420}; // it has the width of the docks too
     m_live->setMinimumSize(kLeastLive);
     m_pages->addWidget(m_live);
+    m_compare = new ComparePage(m_session, m_baseline, m_options.renderer);
+    m_pages->addWidget(m_compare);
     auto* middle = new QWidget;
     auto* column = new QVBoxLayout(middle);
     column->setContentsMargins(0, 0, 0, 0);
@@ -179,6 +183,7 @@ void MainWindow::connectParts()
         emit simulationFailed(message);
         settleIfDone();
     });
+    connectComparison();
     connect(m_form, &ScenarioForm::layoutRuleChanged, this, &MainWindow::requestLegalValues);
     connect(&m_workspace->editor(), &OrderEditorPanel::saved, this, &MainWindow::saveOrder);
     connect(&m_workspace->editor(), &OrderEditorPanel::cancelled, this, [this] { editOrder(false); });
@@ -248,14 +253,20 @@ void MainWindow::leaveWorkspace()
 
 void MainWindow::showGallery()
 {
-    leaveWorkspace();
     refreshGallery();
-    m_pages->setCurrentWidget(m_gallery);
+    showPage(m_gallery);
+    if (!m_options.reproducible)
+        m_gallery->focusSearch();
+}
+
+/// A page that has the width of the docks too.
+void MainWindow::showPage(QWidget* page)
+{
+    leaveWorkspace();
+    m_pages->setCurrentWidget(page);
     m_formDock->hide();
     m_detailsDock->hide();
     m_findingsDock->hide();
-    if (!m_options.reproducible)
-        m_gallery->focusSearch();
     updateActions();
     updateTitle();
     showStatus();
@@ -263,15 +274,8 @@ void MainWindow::showGallery()
 
 void MainWindow::showLive()
 {
-    leaveWorkspace();
-    m_pages->setCurrentWidget(m_live);
-    m_formDock->hide();
-    m_detailsDock->hide();
-    m_findingsDock->hide();
+    showPage(m_live);
     m_live->canvas(LivePicture::timelines).setFocus();
-    updateActions();
-    updateTitle();
-    showStatus();
 }
 
 void MainWindow::showWorkspace()
@@ -334,7 +338,8 @@ void MainWindow::sessionOpened()
     m_workspace->startAnew();
     m_details->setSimulation(nullptr, std::nullopt);
     m_findings->clear();
-    if (m_session.isOpen())
+    m_compare->setCurrent(nullptr, nullptr);
+    if (m_session.isOpen() && !isCompareShown())
         showWorkspace();
     updateActions();
 }
@@ -373,7 +378,8 @@ void MainWindow::showResult(const SimulationPtr& simulation, const TracePtr& act
     m_actionTrace = actions;
     editOrder(false); // what was edited is the order of another step
     m_workspace->setResult(simulation, actions);
-    m_details->setSimulation(simulation, m_comparedTo);
+    m_compare->setCurrent(simulation, actions);
+    showMetrics();
     if (std::exchange(m_showsViewNext, false))
         applyViewState();
     requestFindings();
@@ -407,6 +413,8 @@ void MainWindow::showSelection()
         m_details->scrollToRank();
     m_shownSelectedRank = selection.selectedRank;
     m_details->setSpan(m_workspace->trace(), selection.hoveredSpan ? selection.hoveredSpan : selection.selectedSpan);
+    if (!isWorkspaceShown())
+        return; // another page has the status bar
     const QString pointed = m_workspace->pointedText();
     m_pointedLabel->setText(pointed.isEmpty() ? tr("W S zoom · A D pan · drag measures · F frames · ? shows all keys") : pointed);
 }
@@ -416,11 +424,16 @@ void MainWindow::showStatus()
     QStringList all;
     for (const sim::Problem& problem : m_session.problems())
         all << QString::fromStdString(problem.text());
-    m_problemsLabel->setText(isWorkspaceShown() ? countText(m_session.problems()) : QString());
+    m_problemsLabel->setText(isWorkspaceShown() || isCompareShown() ? countText(m_session.problems()) : QString());
     m_problemsLabel->setToolTip(all.join(QLatin1Char('\n')));
     setRole(m_problemsLabel, m_session.isLegal() ? "warning" : "error");
     m_problemsLabel->setVisible(!m_problemsLabel->text().isEmpty());
 
+    if (isCompareShown()) {
+        m_pointedLabel->setText(tr("W S zoom · A D pan · Shift+X swaps A and B · while blending , and . go towards A and B"));
+        m_resultLabel->setText(m_compare->headline());
+        return;
+    }
     if (!isWorkspaceShown()) {
         m_pointedLabel->setText(isLiveShown() ? tr("W S zoom · A D pan · a click on the curves chooses a step · ? shows all keys")
                                               : QString());
@@ -449,8 +462,8 @@ void MainWindow::settleIfDone()
 void MainWindow::updateTitle()
 {
     const bool shown = m_session.isOpen() && isWorkspaceShown();
-    if (isLiveShown()) {
-        setWindowTitle(tr("Live – Rankscope"));
+    if (isLiveShown() || isCompareShown()) {
+        setWindowTitle(isLiveShown() ? tr("Live – Rankscope") : tr("Comparison – Rankscope"));
         setWindowFilePath({});
         setWindowModified(false);
         return;
@@ -473,6 +486,8 @@ void MainWindow::keyPressEvent(QKeyEvent* event)
     }
     if (command && command->viewCommand && isLiveShown())
         m_live->runCommand(*command->viewCommand, event->modifiers() & Qt::ShiftModifier);
+    else if (command && command->viewCommand && isCompareShown())
+        m_compare->runCommand(*command->viewCommand, event->modifiers() & Qt::ShiftModifier);
     else if (command && command->viewCommand)
         m_workspace->runCommand(*command->viewCommand, event->modifiers() & Qt::ShiftModifier);
     else
@@ -501,10 +516,11 @@ void MainWindow::dragEnterEvent(QDragEnterEvent* event)
 void MainWindow::dropEvent(QDropEvent* event)
 {
     const QString path = draggedFile(event->mimeData());
+    const bool asBaseline = m_session.isOpen() && (isCompareShown() || (event->modifiers() & Qt::ShiftModifier));
     event->acceptProposedAction();
     // Later: a question about unsaved changes must not hold up the program it was dragged from.
     QMetaObject::invokeMethod(
-        this, [this, path] { openFile(path); }, Qt::QueuedConnection);
+        this, [this, path, asBaseline] { asBaseline ? compareWith(path) : openFile(path); }, Qt::QueuedConnection);
 }
 
 } // namespace app

@@ -2,6 +2,7 @@
 // Edits go to the session, the session's legal states to the simulator, its newest result to the pictures and numbers.
 #pragma once
 
+#include "app/session/baseline.h"
 #include "app/session/live_run.h"
 #include "app/session/session.h"
 #include "app/session/settings.h"
@@ -28,6 +29,7 @@ class QStackedWidget;
 
 namespace app {
 
+class ComparePage;
 class DetailsPanel;
 class FindingsPanel;
 class GalleryPage;
@@ -56,15 +58,23 @@ public:
     void train(const sim::Scenario&);
     void attach(const QString& endpoint, const std::optional<live::ViewerKeys>& keys = {});
     void showLive();
+    /// Takes a file as the baseline and goes to the Compare page. What is wrong comes back and stands in the banner.
+    Problems compareWith(const QString& path);
+    void showCompare();
     void showOnly(Picture);
     /// As its menu item does; nothing where it is not enabled.
     void run(CommandId id) { action(id)->trigger(); }
     bool isEnabled(CommandId) const;
 
     /// Everything that was asked of the simulator is on screen.
-    bool isSettled() const { return !m_awaitsResult && !m_awaitsKernels && !m_awaitsLegalValues && !m_awaitsFindings; }
+    bool isSettled() const
+    {
+        return !m_awaitsResult && !m_awaitsKernels && !m_awaitsLegalValues && !m_awaitsFindings &&
+               m_baseline.isPinned() == m_baseline.isReady();
+    }
     const SimulationPtr& simulation() const { return m_simulation; } ///< the shown one
     Session& session() { return m_session; }
+    Baseline& baseline() { return m_baseline; }
     Workspace& workspace() { return *m_workspace; }
     ScenarioForm& form() { return *m_form; }
     DetailsPanel& details() { return *m_details; }
@@ -72,9 +82,11 @@ public:
     GalleryPage& gallery() { return *m_gallery; }
     ProblemBanner& banner() { return *m_banner; }
     LivePanel& live() { return *m_live; }
+    ComparePage& comparePage() { return *m_compare; }
     LiveRun* liveRun() { return m_run.get(); } ///< nullptr: there is none
     bool isGalleryShown() const;
     bool isLiveShown() const;
+    bool isCompareShown() const;
 
 signals:
     void settled();
@@ -103,9 +115,16 @@ private:
     void setThemeChoice(ThemeChoice);
     QAction* action(CommandId id) const { return m_actions.at(id); }
 
-    bool isWorkspaceShown() const { return !isGalleryShown() && !isLiveShown(); }
+    bool isWorkspaceShown() const { return !isGalleryShown() && !isLiveShown() && !isCompareShown(); }
     void showWorkspace();
     void leaveWorkspace();
+    void showPage(QWidget* page);
+    void connectComparison();
+    void baselineChanged();
+    void showMetrics();
+    void pinBaseline(bool);
+    void chooseBaseline();
+    void exportComparison();
     bool runIsActive() const;
     bool mayEndRun();
     void watch(std::unique_ptr<LiveRun>, const QString& name);
@@ -165,6 +184,7 @@ private:
     const WindowOptions m_options;
     Session m_session;
     Simulator m_simulator;
+    Baseline m_baseline;
     std::map<CommandId, QAction*> m_actions;
     QMenu* m_recentMenu = nullptr;
 
@@ -174,6 +194,7 @@ private:
     ScenarioHeader* m_header = nullptr;
     Workspace* m_workspace = nullptr;
     LivePanel* m_live = nullptr;
+    ComparePage* m_compare = nullptr;
     ScenarioForm* m_form = nullptr;
     DetailsPanel* m_details = nullptr;
     FindingsPanel* m_findings = nullptr;

@@ -1,6 +1,7 @@
 // The commands of the main window: actions, menus and tool bar from the one table, and what each command does.
 #include "app/session/settings.h"
 #include "app/shell/command_palette.h"
+#include "app/shell/compare_page.h"
 #include "app/shell/details_panel.h"
 #include "app/shell/findings_panel.h"
 #include "app/shell/gallery_page.h"
@@ -27,10 +28,11 @@
 namespace app {
 namespace {
 
-constexpr std::array kCheckable{
-    CommandId::showForm,   CommandId::showDetails, CommandId::showFindings,     CommandId::showKernels,   CommandId::stepThrough,
-    CommandId::editOrder,  CommandId::fullScreen,  CommandId::showLive,         CommandId::freezePicture, CommandId::themeSystem,
-    CommandId::themeLight, CommandId::themeDark,   CommandId::themeHighContrast};
+constexpr std::array kCheckable{CommandId::showForm,    CommandId::showDetails,   CommandId::showFindings,
+                                CommandId::showKernels, CommandId::stepThrough,   CommandId::editOrder,
+                                CommandId::fullScreen,  CommandId::showLive,      CommandId::showCompare,
+                                CommandId::pinBaseline, CommandId::freezePicture, CommandId::themeSystem,
+                                CommandId::themeLight,  CommandId::themeDark,     CommandId::themeHighContrast};
 /// Commands that mean something without a scenario on screen.
 constexpr std::array kAlways{
     CommandId::gallery,     CommandId::open,       CommandId::clearRecent, CommandId::quit,     CommandId::fullScreen,
@@ -98,7 +100,9 @@ void MainWindow::buildActions()
     for (const CommandId id : {CommandId::showForm, CommandId::showDetails, CommandId::showFindings})
         action(id)->setChecked(true);
     m_live->setActions({action(CommandId::pauseRun), action(CommandId::freezePicture), action(CommandId::stopRun)});
-    for (const CommandId id : {CommandId::pauseRun, CommandId::freezePicture, CommandId::stopRun})
+    m_compare->setActions({action(CommandId::swapSides), action(CommandId::backToBaseline), action(CommandId::exportComparison)});
+    for (const CommandId id : {CommandId::pauseRun, CommandId::freezePicture, CommandId::stopRun, CommandId::swapSides,
+                               CommandId::backToBaseline, CommandId::exportComparison})
         action(id)->setIconText(plainText(command(id)));
     for (const auto& list : {std::span<const IconOf>(kToolBar), std::span<const IconOf>(kToolBarEnd)}) {
         for (const IconOf& item : list)
@@ -171,9 +175,9 @@ bool MainWindow::isEnabled(CommandId id) const
 {
     switch (id) {
     case CommandId::undo:
-        return isWorkspaceShown() && m_session.undoStack().canUndo();
+        return (isWorkspaceShown() || isCompareShown()) && m_session.undoStack().canUndo();
     case CommandId::redo:
-        return isWorkspaceShown() && m_session.undoStack().canRedo();
+        return (isWorkspaceShown() || isCompareShown()) && m_session.undoStack().canRedo();
     case CommandId::chooseSchedule:
         return isWorkspaceShown() && m_session.scenario();
     case CommandId::findSchedule:
@@ -195,6 +199,20 @@ bool MainWindow::isEnabled(CommandId id) const
     case CommandId::trainScenario:
     case CommandId::checkSerial:
         return !isGalleryShown() && m_simulation;
+    case CommandId::pinBaseline:
+        return (isWorkspaceShown() || isCompareShown()) && (m_simulation || m_baseline.isPinned());
+    case CommandId::compareWithFile:
+    case CommandId::showCompare:
+        return m_session.isOpen();
+    case CommandId::backToBaseline:
+        return (isWorkspaceShown() || isCompareShown()) && m_session.isOpen() && m_baseline.isPinned() &&
+               m_session.document().text() != m_baseline.document().text();
+    case CommandId::swapSides:
+    case CommandId::exportComparison:
+        return isCompareShown() && m_compare->view().comparison();
+    case CommandId::save:
+    case CommandId::saveAs:
+        return isWorkspaceShown() || isCompareShown();
     case CommandId::showLive:
     case CommandId::saveTrace:
         return m_run != nullptr;
@@ -208,7 +226,8 @@ bool MainWindow::isEnabled(CommandId id) const
     case CommandId::showKernels:
         return !isGalleryShown();
     default:
-        return contains(kAlways, id) || isWorkspaceShown() || (isLiveShown() && command(id).scope == CommandScope::canvas);
+        return contains(kAlways, id) || isWorkspaceShown() ||
+               ((isLiveShown() || isCompareShown()) && command(id).scope == CommandScope::canvas);
     }
 }
 
@@ -225,6 +244,10 @@ void MainWindow::updateActions()
     action(CommandId::pauseRun)->setText(paused ? tr("&Resume") : textOf(command(CommandId::pauseRun)));
     action(CommandId::pauseRun)->setIconText(paused ? tr("Resume") : tr("Pause"));
     action(CommandId::showLive)->setChecked(isLiveShown());
+    action(CommandId::showCompare)->setChecked(isCompareShown());
+    action(CommandId::pinBaseline)->setChecked(m_baseline.isPinned());
+    action(CommandId::pinBaseline)
+        ->setText(m_baseline.isPinned() ? tr("Forget &Baseline") : textOf(command(CommandId::pinBaseline)));
     action(CommandId::freezePicture)->setChecked(m_run && m_run->pinned().has_value());
     action(CommandId::undo)->setText(withText(CommandId::undo, history.undoText()));
     action(CommandId::redo)->setText(withText(CommandId::redo, history.redoText()));
@@ -235,6 +258,8 @@ void MainWindow::perform(CommandId id)
     if (const auto viewCommand = command(id).viewCommand) {
         if (isLiveShown())
             m_live->runCommand(*viewCommand, false);
+        else if (isCompareShown())
+            m_compare->runCommand(*viewCommand, false);
         else
             m_workspace->runCommand(*viewCommand, false);
         return;
@@ -309,6 +334,28 @@ void MainWindow::perform(CommandId id)
         break;
     case CommandId::moveLater:
         m_workspace->runCommand(ViewCommand::moveLater, false);
+        break;
+    case CommandId::pinBaseline:
+        pinBaseline(checked());
+        break;
+    case CommandId::compareWithFile:
+        chooseBaseline();
+        break;
+    case CommandId::backToBaseline:
+        m_session.replaceContent(m_baseline.document(), tr("back to the baseline"));
+        break;
+    case CommandId::showCompare:
+        if (isCompareShown())
+            showWorkspace();
+        else
+            showCompare();
+        break;
+    case CommandId::swapSides:
+        m_compare->swapSides();
+        showStatus();
+        break;
+    case CommandId::exportComparison:
+        exportComparison();
         break;
     case CommandId::goToRank:
         openPalette(tr("rank "));

@@ -1,5 +1,6 @@
 // What the main window reads and writes: scenarios with what was on screen, figures, tables, traces, and the user's settings.
 #include "app/session/gallery.h"
+#include "app/shell/compare_page.h"
 #include "app/shell/details_panel.h"
 #include "app/shell/export_dialog.h"
 #include "app/shell/findings_panel.h"
@@ -331,6 +332,7 @@ void MainWindow::setThemeChoice(ThemeChoice choice)
     m_findings->setTheme(theme);
     m_gallery->setTheme(theme);
     m_live->setTheme(theme);
+    m_compare->setTheme(theme);
     updateIcons();
     const CommandId ids[]{CommandId::themeSystem, CommandId::themeLight, CommandId::themeDark, CommandId::themeHighContrast};
     action(ids[static_cast<int>(choice)])->setChecked(true); // in the order of ThemeChoice

@@ -50,7 +50,12 @@ struct ComparedTimelinesView::Data {
     Selection& selection;
     Selection upperSelection; ///< its own spans; the rest follows `selection`
     Half upper, lower;
-    bool upperVisible = true;
+    bool upperVisible = true, memoryVisible = true;
+    std::string title = "Predicted and measured";
+    Alignment alignment = Alignment::start;
+    Partner partner;
+    float betweenHeight = 0;
+    Between between;
     Half* held = nullptr; ///< that a button was pressed on
     Half* pointed = nullptr;
 
@@ -63,17 +68,19 @@ struct ComparedTimelinesView::Data {
     bool showsUpper() const { return upperVisible && !upper.isEmpty(); }
 
     struct Areas {
-        Rect upperCaption, upper, lowerCaption, lower;
+        Rect upperCaption, upper, between, lowerCaption, lower;
     };
     /// What stands around the rows of the lower half: one ruler above both is enough, and rows come first.
     TimelineView::Around aroundLower(Rect area) const
     {
-        const bool holdsMemory = !lower.isEmpty() && !lower.side.trace->counters.empty();
-        const TimelineView::Around most{.legend = false, .ruler = !showsUpper(), .memory = holdsMemory};
+        const bool holdsMemory = memoryVisible && !lower.isEmpty() && !lower.side.trace->counters.empty();
+        const TimelineView::Around most{
+            .legend = false, .ruler = !showsUpper() || alignment != Alignment::start, .memory = holdsMemory};
         const auto fits = [&](const TimelineView::Around& around) {
-            const auto rows = static_cast<float>(lower.isEmpty() ? 0 : lower.side.trace->processes.size());
+            const float rows = lower.isEmpty() ? 0 : rowsOf(lower);
             const float height = area.height() - kCaptionHeight - aroundHeight(around);
-            return showsUpper() ? height - kCaptionHeight - aroundHeight(kAroundUpper) >= 2 * rows * kComfortableRow
+            return showsUpper() ? height - kCaptionHeight - aroundHeight(kAroundUpper) - betweenHeight >=
+                                      (rows + rowsOf(upper)) * kComfortableRow
                                 : height >= rows * kComfortableRow;
         };
         TimelineView::Around without = most;
@@ -84,14 +91,21 @@ struct ComparedTimelinesView::Data {
             without.overview = false;
         return without;
     }
-    /// Both halves have equal room for rows.
+    float rowsOf(const Half& half) const { return half.isEmpty() ? 1.0F : static_cast<float>(half.side.trace->processes.size()); }
+    /// Rows of both halves are equally high, unless one has so many more that the other would vanish.
     Areas areas(Rect area) const
     {
         Areas out;
-        const float extra = showsUpper() ? aroundHeight(kAroundUpper) - aroundHeight(aroundLower(area)) : 0;
-        const float middle = showsUpper() ? std::floor(area.top + (area.height() + extra) / 2) : area.top;
-        out.upperCaption = {area.left, area.top, area.right, std::min(middle, area.top + kCaptionHeight)};
-        out.upper = {area.left, out.upperCaption.bottom, area.right, middle};
+        constexpr float kLeastShare = 0.25F;
+        const float share = std::clamp(rowsOf(upper) / (rowsOf(upper) + rowsOf(lower)), kLeastShare, 1 - kLeastShare);
+        const float gap = showsUpper() ? betweenHeight : 0;
+        const float aroundUpper = kCaptionHeight + aroundHeight(kAroundUpper);
+        const float forRows = area.height() - gap - aroundUpper - kCaptionHeight - aroundHeight(aroundLower(area));
+        const float upperEnd = showsUpper() ? std::floor(area.top + aroundUpper + forRows * share) : area.top;
+        const float middle = upperEnd + gap;
+        out.upperCaption = {area.left, area.top, area.right, std::min(upperEnd, area.top + kCaptionHeight)};
+        out.upper = {area.left, out.upperCaption.bottom, area.right, upperEnd};
+        out.between = {area.left, upperEnd, area.right, middle};
         out.lowerCaption = {area.left, middle, area.right, middle + kCaptionHeight};
         out.lower = {area.left, out.lowerCaption.bottom, area.right, area.bottom};
         return out;
@@ -99,35 +113,76 @@ struct ComparedTimelinesView::Data {
     Rect areaOf(const Half& half, Rect area) const { return &half == &upper ? areas(area).upper : areas(area).lower; }
     Half& at(Point point, Rect area) { return showsUpper() && point.y < areas(area).lowerCaption.top ? upper : lower; }
 
+    static double lengthOf(const Half& half) { return half.isEmpty() ? 0 : static_cast<double>(half.side.trace->endNs); }
     void setAxes()
     {
-        const auto length = [](const Half& half) { return half.isEmpty() ? 0 : half.side.trace->endNs; };
-        const std::int64_t end = std::max(showsUpper() ? length(upper) : 0, length(lower));
-        upper.view.setAxisEnd(end);
-        lower.view.setAxisEnd(end);
+        const auto up = static_cast<std::int64_t>(showsUpper() ? lengthOf(upper) : 0);
+        const auto low = static_cast<std::int64_t>(lengthOf(lower));
+        const std::int64_t longer = std::max(up, low);
+        switch (alignment) {
+        case Alignment::start:
+            upper.view.setAxis({0, longer});
+            lower.view.setAxis({0, longer});
+            break;
+        case Alignment::end:
+            upper.view.setAxis({up - longer, up});
+            lower.view.setAxis({low - longer, low});
+            break;
+        case Alignment::scaled:
+            upper.view.setAxis({0, up});
+            lower.view.setAxis({0, low});
+            break;
+        }
+    }
+    /// A time of one half on the other's axis.
+    std::int64_t across(std::int64_t ns, bool fromUpper) const
+    {
+        const double from = lengthOf(fromUpper ? upper : lower), to = lengthOf(fromUpper ? lower : upper);
+        if (alignment == Alignment::start || from <= 0 || to <= 0)
+            return ns;
+        const auto time = static_cast<double>(ns);
+        return std::llround(alignment == Alignment::end ? time + to - from : time * to / from);
+    }
+    TimeRange across(TimeRange range, bool fromUpper) const
+    {
+        return {across(range.beginNs, fromUpper), across(range.endNs, fromUpper)};
     }
 
-    void share(const Selection& from, Selection& to) const
+    void share(bool fromUpper)
     {
+        const Selection& from = fromUpper ? upperSelection : selection;
+        Selection& to = fromUpper ? selection : upperSelection;
         to.hoveredRank = from.hoveredRank;
         to.selectedRank = from.selectedRank;
         to.ranks = from.ranks;
-        to.range = from.range;
-        to.cursorNs = from.cursorNs;
+        to.classes = from.classes;
+        to.range = from.range ? std::optional(across(*from.range, fromUpper)) : std::nullopt;
+        to.cursorNs = from.cursorNs == 0 ? 0 : std::max<std::int64_t>(0, across(from.cursorNs, fromUpper)); // 0 is at rest
+    }
+    void shareSpans(bool fromUpper)
+    {
+        if (!partner)
+            return;
+        const Selection& from = fromUpper ? upperSelection : selection;
+        Selection& to = fromUpper ? selection : upperSelection;
+        const auto partnerOf = [&](const std::optional<SpanRef>& span) {
+            return span ? partner(*span, fromUpper) : std::nullopt;
+        };
+        to.hoveredSpan = partnerOf(from.hoveredSpan);
+        to.selectedSpan = partnerOf(from.selectedSpan);
     }
     /// The other half goes where this one went.
     void follow(const Half& leader)
     {
         if (leader.isEmpty()) // it has no times of its own
             return;
-        Half& other = &leader == &upper ? lower : upper;
-        if (&leader == &upper)
-            share(upperSelection, selection);
-        else
-            share(selection, upperSelection);
+        const bool isUpper = &leader == &upper;
+        Half& other = isUpper ? lower : upper;
+        share(isUpper);
+        shareSpans(isUpper);
         if (other.isEmpty())
             return;
-        other.view.setVisibleRange(leader.view.visibleRange());
+        other.view.setVisibleRange(across(leader.view.visibleRange(), isUpper));
         other.view.setScrolledBy(leader.view.scrolledBy());
     }
 
@@ -195,6 +250,11 @@ void ComparedTimelinesView::setUpperVisible(bool visible)
     m_data->setAxes();
 }
 
+void ComparedTimelinesView::setMemoryVisible(bool visible)
+{
+    m_data->memoryVisible = visible;
+}
+
 void ComparedTimelinesView::setTheme(const Theme& theme)
 {
     m_data->theme = theme;
@@ -207,9 +267,44 @@ TimeRange ComparedTimelinesView::visibleRange() const
     return m_data->lower.view.visibleRange();
 }
 
+void ComparedTimelinesView::setTitle(std::string title)
+{
+    m_data->title = std::move(title);
+}
+
+void ComparedTimelinesView::setAlignment(Alignment alignment)
+{
+    m_data->alignment = alignment;
+    m_data->setAxes();
+    m_data->follow(m_data->lower);
+}
+
+void ComparedTimelinesView::setPartner(Partner partner)
+{
+    m_data->partner = std::move(partner);
+}
+
+void ComparedTimelinesView::setBetween(float height, Between between)
+{
+    m_data->betweenHeight = between ? height : 0;
+    m_data->between = std::move(between);
+}
+
+Rect ComparedTimelinesView::betweenArea(Rect area) const
+{
+    return m_data->areas(area).between;
+}
+
+TimeAxis ComparedTimelinesView::axis(bool upper, Rect area) const
+{
+    const Rect rows = TimelineFrame(area).rows;
+    const TimeRange range = (upper ? m_data->upper : m_data->lower).view.visibleRange();
+    return {static_cast<double>(range.beginNs), static_cast<double>(range.endNs), rows.left, rows.right};
+}
+
 std::string ComparedTimelinesView::title() const
 {
-    return "Predicted and measured";
+    return m_data->title;
 }
 
 void ComparedTimelinesView::draw(Canvas& canvas)
@@ -218,11 +313,13 @@ void ComparedTimelinesView::draw(Canvas& canvas)
     canvas.fillRect(canvas.area(), d.theme.canvas);
     d.upper.view.setAround(kAroundUpper);
     d.lower.view.setAround(d.aroundLower(canvas.area()));
-    d.share(d.selection, d.upperSelection);
+    d.share(false);
     const Data::Areas areas = d.areas(canvas.area());
     if (d.showsUpper()) {
         d.caption(canvas, areas.upperCaption, d.upper.side);
         d.half(canvas, d.upper, areas.upper, kUpperNodes);
+        if (areas.between.height() > 0)
+            d.between(canvas, areas.between, axis(true, canvas.area()), axis(false, canvas.area()));
     }
     d.half(canvas, d.lower, areas.lower, 0); // laid out before its legend is drawn
     d.caption(canvas, areas.lowerCaption, d.lower.side);

@@ -1,12 +1,22 @@
-// Two timelines of the same ranks on one time axis: what was predicted above, what was measured below. They zoom, pan, scroll and
-// select together.
+// Two timelines on one time axis: what was predicted above what was measured, or one scenario above another. They zoom, pan,
+// scroll and select together.
 #pragma once
 
+#include "app/views/timeline_geometry.h"
 #include "app/views/timeline_view.h"
 
+#include <functional>
+#include <optional>
 #include <string>
 
 namespace app {
+
+/// How two steps of different lengths are laid on each other.
+enum class Alignment : std::uint8_t {
+    start, ///< both begin together
+    end,   ///< both end together
+    scaled ///< both begin and end together: one is drawn at another scale
+};
 
 class ComparedTimelinesView : public View {
 public:
@@ -24,8 +34,19 @@ public:
     void setUpper(Side);
     void setLower(Side);
     void setUpperVisible(bool);
+    void setMemoryVisible(bool); ///< of one rank, under the lower timeline, where there is room
     void setTheme(const Theme&);
-    TimeRange visibleRange() const;
+    TimeRange visibleRange() const; ///< of the lower one
+    void setTitle(std::string);
+    void setAlignment(Alignment);
+    /// The span of the other timeline that is the same work: both are lit when one is.
+    using Partner = std::function<std::optional<SpanRef>(SpanRef, bool ofUpper)>;
+    void setPartner(Partner);
+    /// Something drawn between the two on their axes, `height` pixels high; 0 for nothing.
+    using Between = std::function<void(Canvas&, Rect, const TimeAxis& upper, const TimeAxis& lower)>;
+    void setBetween(float height, Between);
+    Rect betweenArea(Rect area) const;
+    TimeAxis axis(bool upper, Rect area) const;
 
     std::string title() const override;
     void draw(Canvas&) override;

@@ -20,16 +20,19 @@ struct TimeAxis {
 };
 
 /// What of a trace of `lengthNs` can be seen: no less than kShortestNs, no more than all of it and a little air after its end.
+/// Beside a longer trace the axis may begin before time 0.
 struct TimeWindow {
     static constexpr double kShortestNs = 50;
-    static constexpr double kAir = 0.015; ///< of the length, after the end
+    static constexpr double kAir = 0.015; ///< of the axis, after the end
 
     double beginNs = 0, endNs = 1, lengthNs = 1;
+    double firstNs = 0; ///< where the axis begins, 0 or before
 
-    static TimeWindow all(double lengthNs);
+    static TimeWindow all(double lengthNs, double firstNs = 0);
     double span() const { return endNs - beginNs; }
-    double limitNs() const { return lengthNs * (1 + kAir); }
-    bool showsAll() const { return beginNs <= 0 && endNs >= limitNs(); }
+    double limitNs() const { return lengthNs + (lengthNs - firstNs) * kAir; }
+    bool showsAll() const { return beginNs <= firstNs && endNs >= limitNs(); }
+    TimeWindow whole() const { return all(lengthNs, firstNs); }
     /// The time at `share` of the window stays where it is. Above 1 zooms in.
     TimeWindow zoomed(double factor, double share) const;
     TimeWindow moved(double byNs) const;

@@ -111,10 +111,11 @@ void Painter::row(int line, const std::vector<Tick>& ticksInSight)
     const Color grid = mix(m_theme.canvas, m_theme.text, 0.11F);
     const int lanes = static_cast<int>(data.tracks.size());
     const float lanesBottom = top + p.lanesBottom(lanes) - p.top;
-    m_canvas.fillRect({m_frame.rows.left, top, endX, lanesBottom - (lanes > 1 ? 1.0F : 0.0F)}, m_idle);
+    const float beginX = std::clamp(m_axis.x(0), m_frame.rows.left, endX);
+    m_canvas.fillRect({beginX, top, endX, lanesBottom - (lanes > 1 ? 1.0F : 0.0F)}, m_idle);
     for (const Tick& tick : ticksInSight)
         if (tick.major)
-            if (const float x = std::floor(m_axis.x(static_cast<double>(tick.ns))); x >= m_frame.rows.left && x < endX)
+            if (const float x = std::floor(m_axis.x(static_cast<double>(tick.ns))); x >= beginX && x < endX)
                 m_canvas.fillRect({x, top, x + 1, top + p.bottom - p.top}, grid);
     const Rect clip = m_scene.clipOf(line);
     for (int lane = 0; lane < lanes; ++lane) {
@@ -123,7 +124,7 @@ void Painter::row(int line, const std::vector<Tick>& ticksInSight)
             paintLane(m_canvas, m_scene, data.tracks[static_cast<std::size_t>(lane)], area, clip);
     }
     if (p.sparklineHeight > 0 && data.memory)
-        sparkline(data, {m_frame.rows.left, lanesBottom + 1, endX, lanesBottom + 1 + p.sparklineHeight});
+        sparkline(data, {beginX, lanesBottom + 1, endX, lanesBottom + 1 + p.sparklineHeight});
 }
 
 /// A group as a whole: the shares of all its rows over the window.
@@ -225,10 +226,11 @@ void Painter::overview()
     if (area.height() <= 0 || m_scene.overview.empty())
         return;
     m_canvas.fillRect(area, m_idle);
-    const double limit = m_scene.window.limitNs();
-    const auto x = [&](double ns) { return area.left + area.width() * static_cast<float>(ns / limit); };
-    paintShares(m_canvas, m_scene.overview, {area.left, area.top, x(m_scene.lengthNs()), area.bottom}, m_scene.colors.fills);
-    paintMatches(m_canvas, m_scene, {0, limit, area.left, area.right}, area);
+    const TimeWindow whole = m_scene.window.whole();
+    const TimeAxis axis{whole.beginNs, whole.endNs, area.left, area.right};
+    const auto x = [&](double ns) { return axis.x(ns); };
+    paintShares(m_canvas, m_scene.overview, {x(0), area.top, x(m_scene.lengthNs()), area.bottom}, m_scene.colors.fills);
+    paintMatches(m_canvas, m_scene, axis, area);
     textInside(m_canvas, {m_frame.gutter.left, area.top, m_frame.gutter.right, area.bottom},
                fitting(m_canvas, {"all ranks", "all"}, m_frame.gutter.width(), FontFace::small), m_theme.mutedText,
                FontFace::small);

@@ -166,13 +166,19 @@ bool TimelineView::findNext(bool backwards)
     return m_data->model && m_data->findNext(backwards);
 }
 
-void TimelineView::setAxisEnd(std::int64_t ns)
+void TimelineView::setAxis(TimeRange range)
 {
     Data& d = *m_data;
-    d.axisEndNs = ns;
+    d.axisNs = range;
     const TimeWindow all = d.wholeWindow();
-    if (all.lengthNs != d.window.lengthNs)
+    if (all.lengthNs != d.window.lengthNs || all.firstNs != d.window.firstNs)
         d.window = d.window.showsAll() ? all : all.to(d.window.beginNs, d.window.endNs);
+}
+
+void TimelineView::setOpacityOfKinds(std::vector<float> opacity)
+{
+    m_data->opacityOfKind = std::move(opacity);
+    m_data->coloredFor.reset();
 }
 
 float TimelineView::scrolledBy() const

@@ -61,8 +61,10 @@ public:
     /// Selects the next match after the selected span, and shows it. False: there is none.
     bool findNext(bool backwards = false);
 
-    /// The time axis goes on at least to there: as far as that of a trace beside it.
-    void setAxisEnd(std::int64_t ns);
+    /// The time axis begins and ends at least there: as far as that of a trace beside it. It never begins after 0.
+    void setAxis(TimeRange);
+    /// Spans of a kind keep that share of their colour, 0 to 1; kinds beyond the list all of it. Until the next step.
+    void setOpacityOfKinds(std::vector<float>);
     /// Rows that are scrolled out of sight above, in pixels.
     float scrolledBy() const;
     void setScrolledBy(float);

@@ -36,7 +36,7 @@ bool TimelineView::Data::command(ViewCommand command, bool fast)
     case ViewCommand::focusSelection:
         return focusSelection();
     case ViewCommand::fitAll:
-        return show(TimeWindow::all(window.lengthNs));
+        return show(window.whole());
     case ViewCommand::viewBack:
     case ViewCommand::viewForward: {
         const auto place = command == ViewCommand::viewBack ? history.back(window) : history.forward(window);
@@ -88,7 +88,8 @@ bool TimelineView::Data::command(ViewCommand command, bool fast)
 
 TimeWindow TimelineView::Data::wholeWindow() const
 {
-    return TimeWindow::all(static_cast<double>(std::max(axisEndNs, model ? model->trace().endNs : 0)));
+    return TimeWindow::all(static_cast<double>(std::max(axisNs.endNs, model ? model->trace().endNs : 0)),
+                           static_cast<double>(axisNs.beginNs));
 }
 
 /// `continued`: one of many small moves, which are one to go back over.
@@ -158,7 +159,7 @@ bool TimelineView::Data::focusSelection()
 {
     const auto times = selection.range ? selection.range : timesOf(spanInFocus());
     if (!times || framed)
-        return show(TimeWindow::all(window.lengthNs));
+        return show(window.whole());
     const double margin = static_cast<double>(times->endNs - times->beginNs) * kFrameMargin;
     const bool changed =
         show(window.to(static_cast<double>(times->beginNs) - margin, static_cast<double>(times->endNs) + margin));

@@ -163,6 +163,9 @@ void TimelineView::Data::prepareColors()
         return;
     coloredFor = {selection.classes, others};
     colors.own = model->colors(theme);
+    for (std::size_t k = 0; k < std::min(colors.own.size(), opacityOfKind.size()); ++k)
+        for (Color* color : {&colors.own[k].even, &colors.own[k].odd, &colors.own[k].text})
+            *color = mix(theme.canvas, *color, opacityOfKind[k]);
     colors.shown = colors.own;
     colors.ownFills = theme.opClass;
     const auto paleness = [&](sim::OpClass c) { return !selection.shows(c) ? kFiltered : others ? kSteppedBack : 0.0F; };
@@ -243,6 +246,7 @@ void TimelineView::Data::setTrace(SimulationPtr simulation, TracePtr trace)
     drag = Drag::none;
     zoomBox.reset();
     targets.clear();
+    opacityOfKind.clear();
     coloredFor.reset();
     range.reset();
     path.reset();

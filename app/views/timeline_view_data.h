@@ -25,7 +25,7 @@ struct TimelineView::Data {
     TimeWindow window;
     std::optional<TimeRange> wantedRange; ///< to show once there is a trace
     ViewHistory<TimeWindow> history;
-    std::int64_t axisEndNs = 0; ///< at least
+    TimeRange axisNs; ///< at least
     Around around;
     bool dense = false;
     TimelineMarks marks;
@@ -43,6 +43,7 @@ struct TimelineView::Data {
 
     // What takes longer than a frame may, kept until what it depends on changes.
     TimelineColors colors;
+    std::vector<float> opacityOfKind;
     std::optional<std::pair<ClassMask, bool>> coloredFor; ///< classes that count, others lit
     ShareColumns overview;
     std::vector<ShareColumns> strips;

@@ -258,7 +258,8 @@ void TimelineView::Data::dragRange(float x)
 bool TimelineView::Data::overviewTo(float x)
 {
     const Rect area = frame().overview;
-    const double middle = static_cast<double>((x - area.left) / area.width()) * window.limitNs();
+    const TimeWindow whole = window.whole();
+    const double middle = whole.beginNs + static_cast<double>((x - area.left) / area.width()) * whole.span();
     return show(window.moved(middle - (window.beginNs + window.endNs) / 2), true);
 }
 

@@ -4,6 +4,7 @@
 #include "sim/model/parameters.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace sim {
 namespace {
@@ -13,6 +14,10 @@ constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
 std::size_t at(int index)
 {
     return static_cast<std::size_t>(index);
+}
+std::size_t at(StepPart part)
+{
+    return static_cast<std::size_t>(part);
 }
 
 struct Interval {
@@ -73,7 +78,43 @@ std::int64_t cover(std::vector<Interval>& covered, Interval add)
     return fresh;
 }
 
+/// How a number of ranks spend a step, summed over them.
+struct UseSums {
+    StepUse ns{};
+    std::int64_t ranks = 0;
+
+    void add(const TimeShares& shares, std::int64_t stepNs, std::int64_t times)
+    {
+        StepUse use{shares.busyNs - shares.recomputationNs - shares.optimizerNs, shares.recomputationNs, shares.optimizerNs};
+        std::copy(shares.exposedNs.begin(), shares.exposedNs.end(), use.begin() + static_cast<std::ptrdiff_t>(StepPart::tp));
+        use[at(StepPart::bubble)] = stepNs - std::accumulate(use.begin(), use.end(), std::int64_t{0});
+        for (std::size_t i = 0; i < use.size(); ++i)
+            ns[i] += times * use[i];
+        ranks += times;
+    }
+    /// The running sum is rounded, not each part: the parts then add up to the step, and what is nothing stays nothing.
+    StepUse mean() const
+    {
+        StepUse out{};
+        std::int64_t sum = 0, before = 0;
+        for (std::size_t i = 0; i < out.size(); ++i) {
+            sum += ns[i];
+            out[i] = sum / ranks - before;
+            before = sum / ranks;
+        }
+        return out;
+    }
+};
+
 } // namespace
+
+const char* stepPartName(StepPart part)
+{
+    constexpr std::array<const char*, kStepPartCount> kNames{"computing",  "recomputation", "optimizer",
+                                                             "exposed tp", "exposed cp",    "exposed ep",
+                                                             "exposed pp", "exposed dp",    "bubble"};
+    return kNames[at(part)];
+}
 
 TimeShares measureShares(const Program& program, const RankClasses& classes, const PricedProgram& prices,
                          const EngineResult& result, int c)
@@ -121,8 +162,13 @@ TimeShares measureShares(const Program& program, const RankClasses& classes, con
                                   [](const Interval& a, const Interval& b) { return a.begin < b.begin; });
                 }
             }
-            if (op.kind == OpKind::compute)
+            if (op.kind == OpKind::compute) {
                 shares.busyNs += end - start;
+                if (op.purpose == OpPurpose::recompute)
+                    shares.recomputationNs += end - start;
+                else if (op.purpose == OpPurpose::optimizer)
+                    shares.optimizerNs += end - start;
+            }
             computedUntil = std::max(computedUntil, end);
         }
     }
@@ -148,6 +194,8 @@ Metrics measure(const Scenario& scenario, const Program& program, const RankClas
     };
     const auto pipelineRanks = at(scenario.layout.pp);
     std::vector<Sums> sums(pipelineRanks);
+    std::vector<UseSums> uses(pipelineRanks);
+    UseSums wholeUse;
     std::array<std::int64_t, 5> exposedNs{};
     Metrics metrics;
     metrics.perPipelineRank.resize(pipelineRanks);
@@ -158,6 +206,8 @@ Metrics measure(const Scenario& scenario, const Program& program, const RankClas
         const std::int64_t ranks = classes.size[at(c)];
         sums[pp].ranks += ranks;
         sums[pp].busyNs += ranks * shares.busyNs;
+        uses[pp].add(shares, result.endNs, ranks);
+        wholeUse.add(shares, result.endNs, ranks);
         for (std::size_t i = 0; i < exposedNs.size(); ++i) {
             sums[pp].exposedNs += ranks * shares.exposedNs[i];
             exposedNs[i] += ranks * shares.exposedNs[i];
@@ -181,6 +231,7 @@ Metrics measure(const Scenario& scenario, const Program& program, const RankClas
         row.commSeconds = static_cast<double>(sums[pp].exposedNs) / ranks * 1e-9;
         row.bubbleSeconds =
             static_cast<double>(result.endNs * sums[pp].ranks - sums[pp].busyNs - sums[pp].exposedNs) / ranks * 1e-9;
+        row.use = uses[pp].mean();
         row.parameters = program.ranks[pp].states.parameterElements;
         busyNs += sums[pp].busyNs;
         allExposedNs += sums[pp].exposedNs;
@@ -188,6 +239,7 @@ Metrics measure(const Scenario& scenario, const Program& program, const RankClas
     const double totalNs = static_cast<double>(result.endNs) * world;
     const auto fraction = [&](std::size_t i) { return totalNs > 0 ? static_cast<double>(exposedNs[i]) / totalNs : 0.0; };
     metrics.exposedComm = {.tp = fraction(0), .cp = fraction(1), .ep = fraction(2), .pp = fraction(3), .dp = fraction(4)};
+    metrics.use = wholeUse.mean();
     metrics.bubbleFraction =
         totalNs > 0 ? (totalNs - static_cast<double>(busyNs) - static_cast<double>(allExposedNs)) / totalNs : 0;
 

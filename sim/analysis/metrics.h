@@ -9,6 +9,13 @@
 
 namespace sim {
 
+/// What a rank's step goes to; every instant counts once.
+enum class StepPart : std::uint8_t { computing, recomputation, optimizer, tp, cp, ep, pp, dp, bubble };
+inline constexpr std::size_t kStepPartCount = 9;
+const char* stepPartName(StepPart); ///< "computing", "exposed tp", …
+/// By StepPart: mean over ranks, in whole nanoseconds that add up to the step exactly.
+using StepUse = std::array<std::int64_t, kStepPartCount>;
+
 /// Bytes on one GPU at the moment of its peak.
 struct MemoryBreakdown {
     std::int64_t parameters = 0, gradients = 0, optimizer = 0;
@@ -20,7 +27,8 @@ struct MemoryBreakdown {
 
 /// How one class of ranks spends a step, in nanoseconds.
 struct TimeShares {
-    std::int64_t busyNs = 0; ///< compute kernels running
+    std::int64_t busyNs = 0;                           ///< compute kernels running
+    std::int64_t recomputationNs = 0, optimizerNs = 0; ///< of busyNs
     /// Transfers that the next kernel waited for, by purpose: tp, cp, ep, pp, dp. A transfer beside which nothing waits is not
     /// exposed.
     std::array<std::int64_t, 5> exposedNs{};
@@ -35,6 +43,7 @@ struct PipelineRankMetrics {
     MemoryBreakdown memory;   ///< of the rank with the highest peak
     std::int64_t peakAtNs = 0;
     std::int64_t parameters = 0; ///< elements a rank holds before any ZeRO sharding
+    StepUse use{};               ///< busy, exposed and bubble time, finer
     bool operator==(const PipelineRankMetrics&) const = default;
 };
 
@@ -56,6 +65,7 @@ struct Metrics {
     double hfu = 0;                  ///< Korthikanti et al. 2022, section 6: recomputation added
     double bubbleFraction = 0;       ///< mean over ranks of bubble time / step time
     ExposedCommunication exposedComm;
+    StepUse use{};            ///< the three fractions above and what is computed, as times
     double peakMemoryGib = 0; ///< of the fullest rank
     bool fits = true;         ///< peak <= the GPU's memory
     std::int64_t parameters = 0;

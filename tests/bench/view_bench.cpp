@@ -1,4 +1,5 @@
 // How long a view takes to prepare a frame: everything up to the canvas, which here swallows it.
+#include "app/views/compare_view.h"
 #include "app/views/grid_view.h"
 #include "app/views/pictures.h"
 #include "app/views/timeline_view.h"
@@ -132,6 +133,28 @@ void stepFrame(benchmark::State& state, const app::PictureInfo& picture)
     state.counters["primitives"] = benchmark::Counter(static_cast<double>(canvas.primitives), benchmark::Counter::kAvgIterations);
 }
 
+/// 405B on 16,384 GPUs beside itself: taking the two steps, a frame of both, and a blend that moves every frame.
+void compare(benchmark::State& state)
+{
+    enum { taking, stacked, blending };
+    app::Selection selection;
+    app::CompareView view(selection, app::darkTheme());
+    const app::CompareView::Side side{
+        llama405b(), std::make_shared<sim::Trace>(llama405b()->trace(sim::TraceDetail::actions)), "405B", {}};
+    view.setSides(side, side);
+    NullCanvas canvas(kTimelineArea);
+    int frame = 0;
+    for (auto _ : state) {
+        if (state.range(0) == taking) {
+            view.setSides(side, side);
+            continue;
+        }
+        if (state.range(0) == blending)
+            view.setBlend(0.01 * static_cast<double>(++frame % 100));
+        view.draw(canvas);
+    }
+}
+
 /// What a picture does when a slider has moved: on the window's own thread.
 void setStep(benchmark::State& state, const app::PictureInfo& picture)
 {
@@ -195,6 +218,7 @@ BENCHMARK_CAPTURE(timelineFrame, 10M, 10'000'000)
     ->ArgName("zoom")
     ->DenseRange(0, 7, 1)
     ->Unit(benchmark::kMillisecond);
+BENCHMARK(compare)->Name("Compare/llama405b")->ArgName("what")->DenseRange(0, 2, 1)->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(timelineFrame, 1M, 1'000'000)
     ->Name("TimelineFrame/1Mspans")
     ->ArgName("zoom")

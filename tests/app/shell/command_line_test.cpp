@@ -24,20 +24,28 @@ TEST_P(CalledWrongly, ExitsWithTwoAndSaysWhatWouldWork)
     EXPECT_TRUE(result.output.contains(QLatin1String("--help")));
 }
 
-INSTANTIATE_TEST_SUITE_P(CommandLine, CalledWrongly,
-                         testing::Values(Wrong{"--no-such", "no-such"}, Wrong{"a.json b.json", "one FILE"},
-                                         Wrong{"--view nothing a.json", "there is no such view; there are grid"},
-                                         Wrong{"--lesson first", "not available yet"}, Wrong{"--live", "no FILE was given"},
-                                         Wrong{"a.json --live --attach tcp://localhost:1", "one of them"},
-                                         Wrong{"--attach tcp://localhost:1 --key k", "go together"},
-                                         Wrong{"--screenshot a.jpg", ".png"}, Wrong{"--size 1600", "WxH"},
-                                         Wrong{"--size 10x10", "320"}, Wrong{"--size ax900", "WxH"},
-                                         Wrong{"--size 1600x900x2", "WxH"}, Wrong{"--figure grid", "takes a view"},
-                                         Wrong{"--figure grid a.bmp a.json", ".svg"},
-                                         Wrong{"--figure nothing a.svg a.json", "there is no such view; there are grid"},
-                                         Wrong{"--figure grid a.svg", "none was given"}, Wrong{"--set layout.tp=4", "no FILE"},
-                                         Wrong{"--set layout.tp a.json", "POINTER=VALUE"},
-                                         Wrong{"--theme blue", "light, dark or high-contrast"}));
+INSTANTIATE_TEST_SUITE_P(
+    CommandLine, CalledWrongly,
+    testing::Values(Wrong{"--no-such", "no-such"}, Wrong{"a.json b.json", "one FILE"},
+                    Wrong{"--view nothing a.json", "there is no such view; there are grid"},
+                    Wrong{"--lesson first", "not available yet"}, Wrong{"--live", "no FILE was given"},
+                    Wrong{"a.json --live --attach tcp://localhost:1", "one of them"},
+                    Wrong{"--attach tcp://localhost:1 --key k", "go together"}, Wrong{"--compare a.json", "no FILE"},
+                    Wrong{"--figure compare a.svg a.json", "there is no such view"}, Wrong{"--screenshot a.jpg", ".png"},
+                    Wrong{"--size 1600", "WxH"}, Wrong{"--size 10x10", "320"}, Wrong{"--size ax900", "WxH"},
+                    Wrong{"--size 1600x900x2", "WxH"}, Wrong{"--figure grid", "takes a view"},
+                    Wrong{"--figure grid a.bmp a.json", ".svg"},
+                    Wrong{"--figure nothing a.svg a.json", "there is no such view; there are grid"},
+                    Wrong{"--figure grid a.svg", "none was given"}, Wrong{"--set layout.tp=4", "no FILE"},
+                    Wrong{"--set layout.tp a.json", "POINTER=VALUE"}, Wrong{"--theme blue", "light, dark or high-contrast"}));
+
+TEST(CommandLine, AComparisonHasAFigureOfItsOwn)
+{
+    const CommandLine result = parse("a.json --compare b.json --figure compare out.svg");
+    ASSERT_LT(result.exitCode, 0) << result.output.toStdString();
+    EXPECT_EQ(result.options.compare, QStringLiteral("b.json"));
+    EXPECT_EQ(result.options.figureView, QStringLiteral("compare"));
+}
 
 TEST(CommandLine, NothingIsTheGallery)
 {

@@ -1,0 +1,112 @@
+#include "app/session/comparison_rows.h"
+
+#include <QObject>
+#include <QStringList>
+
+#include <array>
+
+namespace app {
+namespace {
+
+constexpr double kBytesPerGib = 1024.0 * 1024.0 * 1024.0, kSecondsPerNs = 1e-9;
+
+QString partName(sim::StepPart part)
+{
+    const QString name = QString::fromLatin1(sim::stepPartName(part));
+    return part >= sim::StepPart::tp && part <= sim::StepPart::dp
+               ? QObject::tr("%1 exposed").arg(name.section(QLatin1Char(' '), 1).toUpper())
+               : name.left(1).toUpper() + name.mid(1);
+}
+
+const char* unitName(RowUnit unit)
+{
+    switch (unit) {
+    case RowUnit::seconds:
+        return "s";
+    case RowUnit::gib:
+        return "GiB";
+    case RowUnit::fraction:
+        return "of 1";
+    case RowUnit::perSecond:
+        return "1/s";
+    case RowUnit::count:
+        return "";
+    }
+    return "";
+}
+
+QString field(const QString& text)
+{
+    static const QString special = QStringLiteral(",\"\n\r");
+    for (const QChar c : text)
+        if (special.contains(c))
+            return QLatin1Char('"') + QString(text).replace(QLatin1Char('"'), QStringLiteral("\"\"")) + QLatin1Char('"');
+    return text;
+}
+
+QString line(const QStringList& fields)
+{
+    QStringList out;
+    for (const QString& text : fields)
+        out << field(text);
+    return out.join(QLatin1Char(',')) + QLatin1Char('\n');
+}
+
+QString number(double value)
+{
+    return QString::number(value, 'g', 15);
+}
+
+} // namespace
+
+std::vector<ComparisonRow> comparisonRows(const sim::Comparison& c)
+{
+    std::vector<ComparisonRow> rows;
+    const auto add = [&](const QString& name, RowUnit unit, double a, double b, std::optional<bool> lowerIsBetter,
+                         bool isTotal = false) {
+        if (a != 0 || b != 0)
+            rows.push_back({.name = name, .unit = unit, .a = a, .b = b, .isTotal = isTotal, .lowerIsBetter = lowerIsBetter});
+    };
+    const auto seconds = [](std::int64_t ns) { return static_cast<double>(ns) * kSecondsPerNs; };
+    const auto gibOf = [](std::int64_t bytes) { return static_cast<double>(bytes) / kBytesPerGib; };
+    add(QObject::tr("Step time"), RowUnit::seconds, seconds(c.stepNs.a), seconds(c.stepNs.b), true, true);
+    for (std::size_t i = 0; i < sim::kStepPartCount; ++i)
+        add(partName(static_cast<sim::StepPart>(i)), RowUnit::seconds, seconds(c.use.a[i]), seconds(c.use.b[i]), true);
+    add(QObject::tr("Tokens a second"), RowUnit::perSecond, c.tokensPerSecond.a, c.tokensPerSecond.b, false, true);
+    add(QObject::tr("Of each GPU"), RowUnit::perSecond, c.tokensPerSecondPerGpu.a, c.tokensPerSecondPerGpu.b, false);
+    add(QObject::tr("MFU"), RowUnit::fraction, c.mfu.a, c.mfu.b, false);
+    add(QObject::tr("Peak memory"), RowUnit::gib, gibOf(c.memory.a.total()), gibOf(c.memory.b.total()), true, true);
+    struct Part {
+        const char* name;
+        std::int64_t sim::MemoryBreakdown::*bytes;
+    };
+    constexpr std::array<Part, 5> kParts{{{"Parameters", &sim::MemoryBreakdown::parameters},
+                                          {"Gradients", &sim::MemoryBreakdown::gradients},
+                                          {"Optimizer states", &sim::MemoryBreakdown::optimizer},
+                                          {"Activations", &sim::MemoryBreakdown::activations},
+                                          {"Buffers", &sim::MemoryBreakdown::buffers}}};
+    for (const Part& part : kParts)
+        add(QObject::tr(part.name), RowUnit::gib, gibOf(c.memory.a.*part.bytes), gibOf(c.memory.b.*part.bytes), true);
+    add(QObject::tr("GPUs"), RowUnit::count, c.worldSize.a, c.worldSize.b, std::nullopt, true);
+    add(QObject::tr("Model parameters"), RowUnit::count, static_cast<double>(c.parameters.a), static_cast<double>(c.parameters.b),
+        std::nullopt, true);
+    return rows;
+}
+
+QString comparisonCsv(const std::vector<ComparisonRow>& rows, const std::vector<ScenarioChange>& changes)
+{
+    QString out = QStringLiteral("kind,name,unit,A,B,difference\n");
+    for (const ComparisonRow& row : rows)
+        out += line({QStringLiteral("result"), row.name, QString::fromLatin1(unitName(row.unit)), number(row.a), number(row.b),
+                     number(row.delta())});
+    for (const ScenarioChange& change : changes)
+        out += line({QStringLiteral("key"),
+                     QString::fromStdString(change.key.pointer),
+                     {},
+                     QString::fromStdString(change.key.a.value_or(std::string())),
+                     QString::fromStdString(change.key.b.value_or(std::string())),
+                     {}});
+    return out;
+}
+
+} // namespace app

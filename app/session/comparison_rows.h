@@ -1,0 +1,31 @@
+// A comparison as rows of numbers: for a table on screen and for a file.
+#pragma once
+
+#include "app/session/scenario_changes.h"
+#include "sim/analysis/compare.h"
+
+#include <QString>
+
+#include <optional>
+#include <vector>
+
+namespace app {
+
+enum class RowUnit { seconds, gib, fraction, perSecond, count };
+
+struct ComparisonRow {
+    QString name;
+    RowUnit unit = RowUnit::seconds;
+    double a = 0, b = 0;                      ///< in the unit
+    bool isTotal = false;                     ///< what follows are its parts
+    std::optional<bool> lowerIsBetter = true; ///< nothing: neither is
+    double delta() const { return b - a; }
+};
+
+/// The step and its parts, throughput, memory and its parts, sizes; what neither has is left out.
+std::vector<ComparisonRow> comparisonRows(const sim::Comparison&);
+
+/// "kind,name,unit,A,B,difference": the rows in full precision, then the keys that differ. RFC 4180, newline at the end.
+QString comparisonCsv(const std::vector<ComparisonRow>&, const std::vector<ScenarioChange>&);
+
+} // namespace app

@@ -1,0 +1,92 @@
+#include "app/session/scenario_changes.h"
+
+#include <QJsonArray>
+#include <QJsonDocument>
+#include <QJsonObject>
+#include <QLocale>
+
+#include <algorithm>
+
+namespace app {
+namespace {
+
+QString textOf(const QJsonValue& value)
+{
+    static const QLocale english(QLocale::English, QLocale::UnitedStates);
+    switch (value.type()) {
+    case QJsonValue::Bool:
+        return value.toBool() ? QStringLiteral("on") : QStringLiteral("off");
+    case QJsonValue::Double: {
+        const double number = value.toDouble();
+        const bool whole = number == static_cast<double>(static_cast<qint64>(number));
+        return whole ? english.toString(static_cast<qint64>(number)) : QString::number(number, 'g', 6);
+    }
+    case QJsonValue::String:
+        return value.toString();
+    case QJsonValue::Array: {
+        const QJsonArray array = value.toArray();
+        constexpr qsizetype kShown = 4;
+        QStringList parts;
+        for (qsizetype i = 0; i < std::min(kShown, array.size()); ++i)
+            parts << textOf(array[i]);
+        QString text = parts.join(QStringLiteral(", "));
+        return array.size() > kShown ? text + QStringLiteral(" … (%1)").arg(array.size()) : text;
+    }
+    case QJsonValue::Object: {
+        const QJsonObject object = value.toObject();
+        for (const char* key : {"name", "id", "kind", "base"})
+            if (const QString name = object.value(QLatin1String(key)).toString(); !name.isEmpty())
+                return name;
+        return QStringLiteral("{ %1 }").arg(object.keys().join(QStringLiteral(", ")));
+    }
+    default:
+        return QStringLiteral("–");
+    }
+}
+
+/// "/schedule/layers_per_stage" -> "schedule layers per stage"
+std::string nameOf(const std::string& pointer)
+{
+    std::string name = pointer.substr(std::min<std::size_t>(1, pointer.size()));
+    std::replace(name.begin(), name.end(), '/', ' ');
+    std::replace(name.begin(), name.end(), '_', ' ');
+    return name;
+}
+
+} // namespace
+
+std::string valueText(const std::string& json)
+{
+    // A bare value is no document: wrap it.
+    const auto document = QJsonDocument::fromJson(QByteArray("[") + QByteArray::fromStdString(json) + ']');
+    return textOf(document.array().at(0)).toStdString();
+}
+
+std::vector<ScenarioChange> scenarioChanges(const sim::ScenarioDocument& a, const sim::Scenario& scenarioA,
+                                            const sim::ScenarioDocument& b, const sim::Scenario& scenarioB)
+{
+    std::vector<ScenarioChange> changes;
+    for (sim::ChangedKey& key : sim::changedKeys(scenarioA, scenarioB)) {
+        ScenarioChange change;
+        change.textA = key.a ? valueText(*key.a) : "–";
+        change.textB = key.b ? valueText(*key.b) : "–";
+        change.follows = !a.get(key.pointer) && !b.get(key.pointer);
+        change.key = std::move(key);
+        changes.push_back(std::move(change));
+    }
+    std::stable_partition(changes.begin(), changes.end(), [](const ScenarioChange& change) { return !change.follows; });
+    return changes;
+}
+
+Edit makeAdoptEdit(const ScenarioChange& change, const sim::ScenarioDocument& from, bool ofA)
+{
+    const auto said = from.get(change.key.pointer);
+    const auto& resolved = ofA ? change.key.a : change.key.b;
+    Edit edit;
+    edit.assignments.push_back({change.key.pointer, said ? said : resolved});
+    edit.text =
+        nameOf(change.key.pointer) + " " + (ofA ? change.textB : change.textA) + " → " + (ofA ? change.textA : change.textB);
+    return edit;
+}
+
+} // namespace app

@@ -1,0 +1,14 @@
+// How the compare view divides its area. Pure geometry.
+#pragma once
+
+#include "app/canvas/canvas.h"
+
+namespace app {
+
+struct CompareFrame {
+    Rect waterfall, memory, controls, timelines; ///< no height: there is no room for it
+
+    explicit CompareFrame(Rect area);
+};
+
+} // namespace app

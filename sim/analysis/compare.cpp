@@ -1,0 +1,47 @@
+#include "sim/analysis/compare.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace sim {
+namespace {
+
+const MemoryBreakdown& fullest(const Metrics& metrics)
+{
+    const auto& rows = metrics.perPipelineRank;
+    return std::max_element(rows.begin(), rows.end(),
+                            [](const auto& x, const auto& y) { return x.memory.total() < y.memory.total(); })
+        ->memory;
+}
+
+std::int64_t capacityOf(const Simulation& simulation)
+{
+    constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
+    return std::llround(simulation.scenario().cluster.gpu.memoryGib * kGib);
+}
+
+} // namespace
+
+Comparison compare(const Simulation& a, const Simulation& b)
+{
+    const Metrics &x = a.metrics(), &y = b.metrics();
+    const auto sum = [](const StepUse& use) { return std::accumulate(use.begin(), use.end(), std::int64_t{0}); };
+    Comparison out;
+    out.stepNs = {sum(x.use), sum(y.use)};
+    out.use = {x.use, y.use};
+    out.memory = {fullest(x), fullest(y)};
+    out.capacityBytes = {capacityOf(a), capacityOf(b)};
+    out.tokensPerSecond = {x.tokensPerSecond, y.tokensPerSecond};
+    out.tokensPerSecondPerGpu = {x.tokensPerSecondPerGpu, y.tokensPerSecondPerGpu};
+    out.mfu = {x.mfu, y.mfu};
+    out.parameters = {x.parameters, y.parameters};
+    out.worldSize = {x.worldSize, y.worldSize};
+    if (x.perPipelineRank.size() == y.perPipelineRank.size())
+        for (std::size_t pp = 0; pp < x.perPipelineRank.size(); ++pp)
+            out.stages.push_back({{x.perPipelineRank[pp].use, y.perPipelineRank[pp].use},
+                                  {x.perPipelineRank[pp].memory, y.perPipelineRank[pp].memory}});
+    return out;
+}
+
+} // namespace sim

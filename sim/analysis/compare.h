@@ -1,0 +1,50 @@
+// Two steps subtracted: where the difference in time comes from, and what differs in memory and speed. Differences are b − a.
+#pragma once
+
+#include "sim/simulation.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace sim {
+
+/// The same quantity of two steps.
+template <typename T>
+struct Both {
+    T a{}, b{};
+    bool operator==(const Both&) const = default;
+};
+
+struct StageComparison {
+    Both<StepUse> use;
+    Both<MemoryBreakdown> memory; ///< of the fullest rank of the stage
+    std::int64_t deltaNs(StepPart part) const
+    {
+        const auto i = static_cast<std::size_t>(part);
+        return use.b[i] - use.a[i];
+    }
+};
+
+struct Comparison {
+    Both<std::int64_t> stepNs;
+    Both<StepUse> use;                ///< adds up to stepNs, so that the differences add up to deltaNs()
+    Both<MemoryBreakdown> memory;     ///< of the fullest rank at its peak
+    Both<std::int64_t> capacityBytes; ///< of a GPU
+    Both<double> tokensPerSecond, tokensPerSecondPerGpu, mfu;
+    Both<std::int64_t> parameters;
+    Both<int> worldSize;
+    /// By pipeline rank; empty where the two have different numbers of them.
+    std::vector<StageComparison> stages;
+
+    std::int64_t deltaNs() const { return stepNs.b - stepNs.a; }
+    std::int64_t deltaNs(StepPart part) const
+    {
+        const auto i = static_cast<std::size_t>(part);
+        return use.b[i] - use.a[i];
+    }
+};
+
+/// O(pipeline ranks).
+Comparison compare(const Simulation& a, const Simulation& b);
+
+} // namespace sim

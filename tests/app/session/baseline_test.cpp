@@ -1,0 +1,188 @@
+// The baseline, what differs from it, and what is taken over from it.
+#include "app/session/baseline.h"
+
+#include "app/session/comparison_rows.h"
+#include "app/session/scenario_changes.h"
+#include "tests/app/session/session_fixtures.h"
+
+#include <QCoreApplication>
+#include <QTemporaryDir>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace app {
+namespace {
+
+using namespace test;
+
+struct Simulated {
+    sim::ScenarioDocument document;
+    SimulationPtr simulation;
+    explicit Simulated(sim::ScenarioDocument of) : document(std::move(of)), simulation(sim::simulate(scenario(document))) {}
+};
+
+TEST(Baseline, KeepsWhatWasPinnedUntilItIsForgotten)
+{
+    Baseline baseline;
+    int changes = 0;
+    QObject::connect(&baseline, &Baseline::changed, [&] { ++changes; });
+    EXPECT_FALSE(baseline.isPinned());
+    EXPECT_FALSE(baseline.metrics());
+    const Simulated tiny(document(kTiny));
+    baseline.pin(QStringLiteral("tiny"), tiny.document, tiny.simulation, nullptr);
+    EXPECT_TRUE(baseline.isReady());
+    EXPECT_EQ(baseline.metrics()->stepTimeSeconds, tiny.simulation->metrics().stepTimeSeconds);
+    EXPECT_EQ(baseline.document().text(), tiny.document.text());
+    baseline.unpin();
+    EXPECT_FALSE(baseline.isPinned());
+    baseline.unpin();
+    EXPECT_EQ(changes, 2);
+}
+
+TEST(Baseline, AnotherFileIsSimulatedBesides)
+{
+    Baseline baseline;
+    ASSERT_TRUE(baseline.open(galleryFile(kSixteen), catalogue()).empty());
+    EXPECT_TRUE(baseline.isPinned());
+    EXPECT_FALSE(baseline.name().isEmpty());
+    ASSERT_TRUE(waitFor([&] { return baseline.isReady(); }));
+    EXPECT_EQ(baseline.metrics()->worldSize, 16);
+    EXPECT_TRUE(baseline.actions());
+}
+
+TEST(Baseline, ABadFileChangesNothing)
+{
+    Baseline baseline;
+    const Simulated tiny(document(kTiny));
+    baseline.pin(QStringLiteral("tiny"), tiny.document, tiny.simulation, nullptr);
+    EXPECT_FALSE(baseline.open(QStringLiteral("/no/such/file.json"), catalogue()).empty());
+    EXPECT_EQ(baseline.name(), QStringLiteral("tiny"));
+    QTemporaryDir folder;
+    sim::ScenarioDocument wrong = document(kTiny);
+    wrong.set("/layout/tp", "3");
+    const QString path = folder.filePath(QStringLiteral("wrong.json"));
+    wrong.saveFile(path.toStdString());
+    const Problems problems = baseline.open(path, catalogue());
+    EXPECT_FALSE(problems.empty());
+    EXPECT_TRUE(baseline.isReady());
+}
+
+TEST(Baseline, ANewerOneIsNotOvertakenByAnOlder)
+{
+    Baseline baseline;
+    ASSERT_TRUE(baseline.open(galleryFile(kLarge), catalogue()).empty());
+    const Simulated tiny(document(kTiny));
+    baseline.pin(QStringLiteral("tiny"), tiny.document, tiny.simulation, nullptr);
+    for (int round = 0; round < 50; ++round) {
+        QCoreApplication::processEvents();
+        QThread::msleep(1);
+    }
+    EXPECT_EQ(baseline.metrics()->worldSize, tiny.simulation->metrics().worldSize);
+}
+
+TEST(ScenarioChanges, ValuesAreAsPeopleReadThem)
+{
+    EXPECT_EQ(valueText("8"), "8");
+    EXPECT_EQ(valueText("131072"), "131,072");
+    EXPECT_EQ(valueText("0.5"), "0.5");
+    EXPECT_EQ(valueText("true"), "on");
+    EXPECT_EQ(valueText("\"zb-h1\""), "zb-h1");
+    EXPECT_EQ(valueText("[4,4,4,4,3,3]"), "4, 4, 4, 4 … (6)");
+    EXPECT_EQ(valueText("{\"name\":\"H100\",\"memory_gib\":80}"), "H100");
+}
+
+TEST(ScenarioChanges, WhatFilesSayComesBeforeWhatFollows)
+{
+    const sim::ScenarioDocument a = document(kTiny);
+    sim::ScenarioDocument b = a;
+    b.set("/layout/dp", "4");
+    b.set("/training/global_batch_size", "32");
+    b.set("/cluster/nodes", "2");
+    const auto changes = scenarioChanges(a, scenario(a), b, scenario(b));
+    ASSERT_GE(changes.size(), 2U);
+    EXPECT_EQ(changes[0].key.pointer, "/layout/dp");
+    EXPECT_EQ(changes[0].textA, "2");
+    EXPECT_EQ(changes[0].textB, "4");
+    EXPECT_TRUE(
+        std::is_partitioned(changes.begin(), changes.end(), [](const ScenarioChange& change) { return !change.follows; }));
+}
+
+TEST(ScenarioChanges, TakingThemAllOverMakesTheOther)
+{
+    const sim::ScenarioDocument a = document("17-schedule-1f1b.json");
+    for (const char* file : {"18-schedule-interleaved-1f1b.json", "65-schedule-zb-h1.json", "21-slow-gpu.json", kSixteen}) {
+        sim::ScenarioDocument b = document(file);
+        for (const ScenarioChange& change : scenarioChanges(a, scenario(a), b, scenario(b)))
+            if (!change.follows)
+                apply(b, makeAdoptEdit(change, a, true));
+        EXPECT_TRUE(sim::changedKeys(scenario(a), scenario(b)).empty()) << file;
+    }
+}
+
+TEST(ScenarioChanges, AnEditSaysWhatItDoes)
+{
+    const sim::ScenarioDocument a = document(kTiny);
+    sim::ScenarioDocument b = a;
+    b.set("/training/overlap/grad_reduce", "false");
+    const auto changes = scenarioChanges(a, scenario(a), b, scenario(b));
+    ASSERT_EQ(changes.size(), 1U);
+    EXPECT_EQ(makeAdoptEdit(changes[0], a, true).text, "training overlap grad reduce off → on");
+    EXPECT_EQ(makeAdoptEdit(changes[0], b, false).text, "training overlap grad reduce on → off");
+}
+
+TEST(ComparisonRows, PartsAddUpToTheirTotals)
+{
+    const Simulated a(document("17-schedule-1f1b.json")), b(document("65-schedule-zb-h1.json"));
+    const auto rows = comparisonRows(sim::compare(*a.simulation, *b.simulation));
+    double total = 0, parts = 0;
+    RowUnit unit = RowUnit::count;
+    const auto check = [&] {
+        if (unit == RowUnit::seconds || unit == RowUnit::gib) {
+            EXPECT_NEAR(total, parts, 1e-9 * std::abs(total));
+        }
+    };
+    for (const ComparisonRow& row : rows) {
+        if (row.isTotal) {
+            check();
+            total = row.delta();
+            parts = 0;
+            unit = row.unit;
+        } else {
+            parts += row.delta();
+        }
+    }
+    EXPECT_EQ(rows.front().name, QStringLiteral("Step time"));
+}
+
+TEST(ComparisonRows, AsCsvAreALineEach)
+{
+    const Simulated a(document("17-schedule-1f1b.json")), b(document("65-schedule-zb-h1.json"));
+    const auto rows = comparisonRows(sim::compare(*a.simulation, *b.simulation));
+    ScenarioChange odd;
+    odd.key = {"/schedule/layers_per_stage", "[1,2]", "\"a \"\"b\""};
+    const QString csv = comparisonCsv(rows, {odd});
+    EXPECT_EQ(csv.count(QLatin1Char('\n')), static_cast<qsizetype>(rows.size()) + 2);
+    EXPECT_TRUE(csv.startsWith(QStringLiteral("kind,name,unit,A,B,difference\nresult,Step time,s,")));
+    EXPECT_TRUE(csv.contains(QStringLiteral("key,/schedule/layers_per_stage,,\"[1,2]\",\"\"\"a \"\"\"\"b\"\"\",\n")));
+}
+
+TEST(Session, ContentIsReplacedInOneStepThatCanBeUndone)
+{
+    Session session(catalogue(), {});
+    ASSERT_TRUE(session.open(galleryFile(kTiny)).empty());
+    const std::string before = session.document().text();
+    const sim::ScenarioDocument other = document(kSixteen);
+    session.replaceContent(other, QStringLiteral("back to the baseline"));
+    EXPECT_EQ(session.document().text(), other.text());
+    EXPECT_EQ(session.path(), galleryFile(kTiny)) << "the file stays";
+    EXPECT_EQ(session.undoStack().undoText(), QStringLiteral("back to the baseline"));
+    session.replaceContent(other, QStringLiteral("again"));
+    EXPECT_EQ(session.undoStack().count(), 1);
+    session.undoStack().undo();
+    EXPECT_EQ(session.document().text(), before);
+}
+
+} // namespace
+} // namespace app

@@ -1,0 +1,219 @@
+// Comparing in the window: pinning, the Compare page, taking values over, other files, exporting.
+#include "app/shell/compare_page.h"
+
+#include "app/shell/compare_tables.h"
+#include "app/shell/details_panel.h"
+#include "app/shell/main_window.h"
+#include "app/shell/metric_card.h"
+#include "app/shell/problem_banner.h"
+#include "tests/app/session/session_fixtures.h"
+
+#include <QDropEvent>
+#include <QMimeData>
+#include <QTableWidget>
+#include <QTest>
+#include <QToolButton>
+#include <QUrl>
+
+#include <gtest/gtest.h>
+
+namespace app {
+namespace {
+
+using namespace test;
+
+const char* const k1F1B = "17-schedule-1f1b.json";
+const char* const kZeroBubble = "65-schedule-zb-h1.json";
+
+class CompareTest : public testing::Test {
+protected:
+    CompareTest() : window(catalogue(), {.reproducible = true, .theme = {}, .renderer = Renderer::software})
+    {
+        window.resize(1600, 900);
+        window.showGallery();
+        window.show();
+    }
+    void open(const char* name)
+    {
+        ASSERT_TRUE(window.openFile(galleryFile(name)).empty());
+        settle();
+    }
+    void settle()
+    {
+        ASSERT_TRUE(waitFor([this] { return window.isSettled(); }));
+        for (int round = 0; round < 10; ++round) // nested layouts
+            QCoreApplication::processEvents();
+    }
+    void setTp(int tp)
+    {
+        window.session().edit(
+            makeEdit(window.session().document(), window.session().scenario(), Control::tp, tp, LayoutRule::keepGpus));
+        settle();
+    }
+    QString stepDelta()
+    {
+        for (const MetricCard* card : window.details().findChildren<MetricCard*>())
+            if (card->accessibleName() == QStringLiteral("Step time"))
+                return card->deltaText();
+        return {};
+    }
+    void drop(const char* name, Qt::KeyboardModifiers modifiers)
+    {
+        QMimeData mime;
+        mime.setUrls({QUrl::fromLocalFile(galleryFile(name))});
+        QDragEnterEvent enter({10, 10}, Qt::CopyAction, &mime, Qt::LeftButton, modifiers);
+        QApplication::sendEvent(&window, &enter);
+        QDropEvent event(QPointF(10, 10), Qt::CopyAction, &mime, Qt::LeftButton, modifiers);
+        QApplication::sendEvent(&window, &event);
+        QCoreApplication::processEvents();
+    }
+    ComparePage& page() { return window.comparePage(); }
+    bool says(const std::string& text)
+    {
+        const auto& nodes = page().canvas().nodes();
+        return std::any_of(nodes.begin(), nodes.end(),
+                           [&](const Node& node) { return node.name.find(text) != std::string::npos; });
+    }
+
+    MainWindow window;
+};
+
+TEST_F(CompareTest, NumbersAreComparedWithThePinnedBaseline)
+{
+    open(kTiny);
+    EXPECT_FALSE(window.isEnabled(CommandId::backToBaseline));
+    window.run(CommandId::pinBaseline);
+    ASSERT_TRUE(window.baseline().isReady());
+    EXPECT_TRUE(stepDelta().isEmpty());
+    setTp(1);
+    const QString first = stepDelta();
+    EXPECT_FALSE(first.isEmpty());
+    window.session().edit(makeKeyEdit("/training/global_batch_size", "64", "global batch", "", "64"));
+    settle();
+    EXPECT_NE(stepDelta(), first) << "still against the pinned state, not against the step before";
+    window.run(CommandId::backToBaseline);
+    settle();
+    EXPECT_TRUE(stepDelta().isEmpty());
+    EXPECT_FALSE(window.isEnabled(CommandId::backToBaseline));
+    window.run(CommandId::undo);
+    settle();
+    EXPECT_FALSE(stepDelta().isEmpty());
+    window.run(CommandId::pinBaseline);
+    EXPECT_FALSE(window.baseline().isPinned()) << "the same key forgets it";
+}
+
+TEST_F(CompareTest, ThePageShowsWhatDiffersAndWhatItDoes)
+{
+    open(kZeroBubble);
+    ASSERT_TRUE(window.compareWith(galleryFile(k1F1B)).empty());
+    settle();
+    EXPECT_TRUE(window.isCompareShown());
+    EXPECT_EQ(window.windowTitle(), QStringLiteral("Comparison – Rankscope"));
+    ASSERT_TRUE(page().view().comparison());
+    EXPECT_LT(page().view().comparison()->deltaNs(), 0);
+    EXPECT_TRUE(page().headline().startsWith(QStringLiteral("−")));
+    const QTableWidget& changes = page().tables().changes();
+    ASSERT_EQ(changes.rowCount(), 1);
+    EXPECT_EQ(changes.item(0, 0)->text(), QStringLiteral("schedule kind"));
+    EXPECT_EQ(changes.item(0, 1)->text(), QStringLiteral("1f1b"));
+    EXPECT_EQ(page().tables().rows().item(0, 0)->text(), QStringLiteral("Step time"));
+    EXPECT_EQ(page().tables().stages().rowCount(), 4);
+    EXPECT_TRUE(says("bubble −"));
+    EXPECT_TRUE(page().csv().contains(QStringLiteral("key,/schedule/kind,,\"\"\"1f1b\"\"\"")));
+}
+
+TEST_F(CompareTest, AValueOfTheBaselineIsTakenOverAndUndone)
+{
+    open(kZeroBubble);
+    ASSERT_TRUE(window.compareWith(galleryFile(k1F1B)).empty());
+    settle();
+    auto* button = qobject_cast<QToolButton*>(page().tables().changes().cellWidget(0, 3));
+    ASSERT_TRUE(button);
+    EXPECT_EQ(button->accessibleName(), QStringLiteral("Use A's schedule kind: 1f1b"));
+    QTest::mouseClick(button, Qt::LeftButton);
+    QCoreApplication::processEvents();
+    settle();
+    EXPECT_EQ(page().view().comparison()->deltaNs(), 0);
+    EXPECT_EQ(page().tables().changes().rowCount(), 0);
+    EXPECT_EQ(page().headline(), QStringLiteral("No change, of the step time"));
+    window.run(CommandId::undo);
+    settle();
+    EXPECT_NE(page().view().comparison()->deltaNs(), 0);
+}
+
+TEST_F(CompareTest, SwappedEverythingIsTheOtherWayRound)
+{
+    open(kZeroBubble);
+    ASSERT_TRUE(window.compareWith(galleryFile(k1F1B)).empty());
+    settle();
+    const std::int64_t before = page().view().comparison()->deltaNs();
+    window.run(CommandId::swapSides);
+    EXPECT_TRUE(page().isSwapped());
+    EXPECT_EQ(page().view().comparison()->deltaNs(), -before);
+    EXPECT_EQ(page().tables().changes().item(0, 2)->text(), QStringLiteral("1f1b"));
+    auto* button = qobject_cast<QToolButton*>(page().tables().changes().cellWidget(0, 3));
+    ASSERT_TRUE(button);
+    EXPECT_EQ(button->text(), QStringLiteral("Use B"));
+    QTest::mouseClick(button, Qt::LeftButton);
+    QCoreApplication::processEvents();
+    settle();
+    EXPECT_EQ(page().view().comparison()->deltaNs(), 0);
+}
+
+TEST_F(CompareTest, ASecondFileDroppedWithShiftOrOnThePageIsTheBaseline)
+{
+    open(kZeroBubble);
+    const QString path = window.session().path();
+    drop(k1F1B, Qt::ShiftModifier);
+    settle();
+    EXPECT_TRUE(window.isCompareShown());
+    EXPECT_EQ(window.session().path(), path);
+    EXPECT_TRUE(window.baseline().isReady());
+    drop(kTiny, Qt::NoModifier);
+    settle();
+    EXPECT_TRUE(window.isCompareShown());
+    EXPECT_EQ(window.baseline().metrics()->worldSize, 8);
+    window.run(CommandId::showCompare);
+    EXPECT_FALSE(window.isCompareShown());
+    drop(k1F1B, Qt::NoModifier);
+    settle();
+    EXPECT_EQ(window.session().path(), galleryFile(k1F1B)) << "elsewhere it is opened";
+}
+
+TEST_F(CompareTest, WithoutABaselineThePageSaysHowToGetOne)
+{
+    open(kTiny);
+    window.run(CommandId::showCompare);
+    EXPECT_TRUE(window.isCompareShown());
+    EXPECT_FALSE(page().view().comparison());
+    EXPECT_FALSE(window.isEnabled(CommandId::swapSides));
+    EXPECT_TRUE(page().csv().isEmpty());
+    EXPECT_FALSE(page().tables().isVisible());
+    window.run(CommandId::pinBaseline);
+    EXPECT_TRUE(page().view().comparison());
+    EXPECT_EQ(page().view().comparison()->deltaNs(), 0);
+}
+
+TEST_F(CompareTest, ABadFileStandsInTheBannerAndChangesNothing)
+{
+    open(kTiny);
+    EXPECT_FALSE(window.compareWith(QStringLiteral("/no/such/file.json")).empty());
+    EXPECT_FALSE(window.isCompareShown());
+    EXPECT_TRUE(window.banner().isVisible());
+    EXPECT_FALSE(window.baseline().isPinned());
+}
+
+TEST_F(CompareTest, KeysReachTheBlend)
+{
+    open(kZeroBubble);
+    ASSERT_TRUE(window.compareWith(galleryFile(k1F1B)).empty());
+    settle();
+    page().view().setBlend(0.5);
+    QTest::keyClick(&page().canvas(), Qt::Key_Period);
+    EXPECT_NEAR(page().view().blend(), 0.55, 1e-9);
+    QTest::keyClick(&page().canvas(), Qt::Key_Comma, Qt::ShiftModifier);
+    EXPECT_NEAR(page().view().blend(), 0.3, 1e-9);
+}
+
+} // namespace
+} // namespace app

@@ -1,0 +1,156 @@
+#include "sim/analysis/compare.h"
+
+#include "tests/support/scenarios.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+using namespace sim;
+
+namespace {
+
+constexpr std::array kParts{
+    StepPart::computing, StepPart::recomputation, StepPart::optimizer, StepPart::tp, StepPart::cp, StepPart::ep, StepPart::pp,
+    StepPart::dp,        StepPart::bubble};
+
+/// Synthesis does not know yet of recomputation that keeps more than it frees.
+Scenario anyScenario(std::mt19937& random)
+{
+    Scenario scenario = test::randomScenario(random, 64);
+    while (scenario.schedule.kind == "auto" && scenario.training.recompute != Recompute::none)
+        scenario = test::randomScenario(random, 64);
+    return scenario;
+}
+
+std::int64_t sumOf(const StepUse& use)
+{
+    return std::accumulate(use.begin(), use.end(), std::int64_t{0});
+}
+
+std::int64_t sumOfDeltas(const auto& comparison)
+{
+    std::int64_t sum = 0;
+    for (const StepPart part : kParts)
+        sum += comparison.deltaNs(part);
+    return sum;
+}
+
+} // namespace
+
+TEST(StepUse, PartsFillTheStepToTheNanosecond)
+{
+    std::mt19937 random(71);
+    for (int i = 0; i < 40; ++i) {
+        const Scenario scenario = anyScenario(random);
+        SCOPED_TRACE(test::describe(scenario));
+        const auto simulation = simulate(scenario);
+        const Metrics& metrics = simulation->metrics();
+        const std::int64_t stepNs = simulation->trace(TraceDetail::actions).endNs;
+        EXPECT_EQ(sumOf(metrics.use), stepNs);
+        for (const PipelineRankMetrics& row : metrics.perPipelineRank) {
+            EXPECT_EQ(sumOf(row.use), stepNs);
+            for (const std::int64_t part : row.use)
+                EXPECT_GE(part, 0);
+            const std::int64_t busyNs = row.use[0] + row.use[1] + row.use[2];
+            EXPECT_NEAR(static_cast<double>(busyNs), row.busySeconds * 1e9, 3);
+            EXPECT_NEAR(static_cast<double>(row.use.back()), row.bubbleSeconds * 1e9, 3);
+        }
+        EXPECT_NEAR(static_cast<double>(metrics.use[static_cast<std::size_t>(StepPart::tp)]),
+                    metrics.exposedComm.tp * static_cast<double>(stepNs), 3);
+        EXPECT_EQ(metrics.use[static_cast<std::size_t>(StepPart::recomputation)] > 0,
+                  scenario.training.recompute != Recompute::none);
+        EXPECT_GT(metrics.use[static_cast<std::size_t>(StepPart::optimizer)], 0);
+    }
+}
+
+TEST(StepUse, FoldedIsTheFullOne)
+{
+    std::mt19937 random(72);
+    for (int i = 0; i < 20; ++i) {
+        const Scenario scenario = anyScenario(random);
+        SCOPED_TRACE(test::describe(scenario));
+        EXPECT_EQ(simulate(scenario)->metrics().use, simulate(scenario, {.full = true})->metrics().use);
+    }
+}
+
+TEST(Comparison, PartsOfTheDifferenceAddUpExactly)
+{
+    std::mt19937 random(73);
+    auto before = simulate(anyScenario(random));
+    for (int i = 0; i < 40; ++i) {
+        const auto after = simulate(anyScenario(random));
+        const Comparison comparison = compare(*before, *after);
+        EXPECT_EQ(sumOfDeltas(comparison), comparison.deltaNs());
+        EXPECT_NEAR(static_cast<double>(comparison.deltaNs()),
+                    (after->metrics().stepTimeSeconds - before->metrics().stepTimeSeconds) * 1e9, 1);
+        for (const StageComparison& stage : comparison.stages)
+            EXPECT_EQ(sumOfDeltas(stage), comparison.deltaNs());
+        EXPECT_EQ(comparison.stages.empty(), before->scenario().layout.pp != after->scenario().layout.pp);
+        before = after;
+    }
+}
+
+TEST(Comparison, TurnedRoundEverythingChangesItsSign)
+{
+    std::mt19937 random(74);
+    for (int i = 0; i < 10; ++i) {
+        const auto a = simulate(anyScenario(random)), b = simulate(anyScenario(random));
+        const Comparison forth = compare(*a, *b), back = compare(*b, *a);
+        EXPECT_EQ(forth.deltaNs(), -back.deltaNs());
+        for (const StepPart part : kParts)
+            EXPECT_EQ(forth.deltaNs(part), -back.deltaNs(part)) << stepPartName(part);
+        EXPECT_EQ(forth.memory.a, back.memory.b);
+        EXPECT_EQ(forth.mfu.b, back.mfu.a);
+        EXPECT_EQ(forth.stages.size(), back.stages.size());
+    }
+}
+
+TEST(Comparison, OfAStepWithItselfIsNothing)
+{
+    std::mt19937 random(75);
+    const auto step = simulate(anyScenario(random));
+    const Comparison comparison = compare(*step, *step);
+    for (const StepPart part : kParts)
+        EXPECT_EQ(comparison.deltaNs(part), 0);
+    EXPECT_EQ(comparison.memory.a, comparison.memory.b);
+    EXPECT_EQ(comparison.stages.size(), static_cast<std::size_t>(step->scenario().layout.pp));
+}
+
+TEST(Comparison, ASlowerLinkIsExposedCommunicationAndNothingElse)
+{
+    Scenario scenario = test::smallScenario(8, 1, 2);
+    const auto fast = simulate(scenario);
+    for (Tier& tier : scenario.cluster.tiers)
+        tier.bandwidthGBs /= 4;
+    const Comparison comparison = compare(*fast, *simulate(scenario));
+    EXPECT_GT(comparison.deltaNs(StepPart::tp), 0);
+    for (const StepPart part : {StepPart::computing, StepPart::recomputation, StepPart::optimizer, StepPart::cp, StepPart::ep,
+                                StepPart::pp, StepPart::bubble})
+        EXPECT_EQ(comparison.deltaNs(part), 0) << stepPartName(part);
+    EXPECT_EQ(comparison.deltaNs(), comparison.deltaNs(StepPart::tp) + comparison.deltaNs(StepPart::dp));
+    EXPECT_EQ(comparison.memory.a, comparison.memory.b);
+}
+
+TEST(Comparison, RecomputationIsToldApartFromComputing)
+{
+    Scenario scenario = test::smallScenario(2, 1, 1, 4);
+    const auto without = simulate(scenario);
+    scenario.training.recompute = Recompute::full;
+    const Comparison comparison = compare(*without, *simulate(scenario));
+    EXPECT_GT(comparison.deltaNs(StepPart::recomputation), 0);
+    EXPECT_EQ(comparison.deltaNs(StepPart::computing), 0);
+    EXPECT_EQ(comparison.deltaNs(StepPart::optimizer), 0);
+    EXPECT_LT(comparison.memory.b.activations, comparison.memory.a.activations);
+    EXPECT_EQ(comparison.memory.b.parameters, comparison.memory.a.parameters);
+}
+
+TEST(Comparison, MemoryIsOfTheFullestRank)
+{
+    std::mt19937 random(76);
+    for (int i = 0; i < 10; ++i) {
+        const auto step = simulate(anyScenario(random));
+        const Comparison comparison = compare(*step, *step);
+        EXPECT_NEAR(static_cast<double>(comparison.memory.b.total()), step->metrics().peakMemoryGib * 1024 * 1024 * 1024, 1);
+    }
+}

@@ -398,8 +398,6 @@ TEST_F(WindowTest, SteppingThroughIsAMode)
 TEST_F(WindowTest, OnePictureIsAlwaysShown)
 {
     open(kTiny);
-    QTest::keySequence(&window, QKeySequence(QStringLiteral("Alt+1")));
-    EXPECT_FALSE(window.workspace().isPictureVisible(Picture::grid));
     for (const PictureInfo& info : pictures())
         window.workspace().setPictureVisible(info.picture, false);
     EXPECT_TRUE(window.workspace().isPictureVisible(Picture::timeline)) << "comes back in place of the last one";

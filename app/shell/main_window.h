@@ -200,8 +200,9 @@ private:
     FindingsPanel* m_findings = nullptr;
     QDockWidget *m_formDock = nullptr, *m_detailsDock = nullptr, *m_findingsDock = nullptr;
     QLabel *m_pointedLabel = nullptr, *m_problemsLabel = nullptr, *m_resultLabel = nullptr;
-    bool m_placesFindings = true; ///< nobody has arranged the docks in an earlier run
-    QByteArray m_dockState;       ///< of the workspace, while the gallery hides its docks
+    std::optional<bool> m_findingsAreTab; ///< as they were placed last
+    bool m_placesFindings = true;         ///< nobody has arranged the docks in an earlier run
+    QByteArray m_dockState;               ///< of the workspace, while the gallery hides its docks
     Settings m_settings;
     WheelHabit m_wheelHabit;
     TraceExport m_traceExport;

@@ -49,11 +49,11 @@ void MainWindow::buildFindings()
 void MainWindow::placeFindings()
 {
     const bool wantsTab = height() < kHighEnoughForBoth;
-    const bool isTab = tabifiedDockWidgets(m_detailsDock).contains(m_findingsDock);
     const bool isMoved = m_findingsDock->isFloating() || m_detailsDock->isFloating() ||
                          dockWidgetArea(m_findingsDock) != dockWidgetArea(m_detailsDock);
-    if (!m_placesFindings || isMoved || !isWorkspaceShown() || wantsTab == isTab)
+    if (!m_placesFindings || isMoved || !isWorkspaceShown() || wantsTab == m_findingsAreTab)
         return;
+    m_findingsAreTab = wantsTab;
     if (wantsTab) {
         tabifyDockWidget(m_detailsDock, m_findingsDock);
         m_detailsDock->raise();

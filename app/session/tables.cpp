@@ -1,10 +1,14 @@
 #include "app/session/tables.h"
 
+#include "app/views/range_statistics.h"
+
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <type_traits>
 
 namespace app {
 namespace {
@@ -143,48 +147,26 @@ Table spansTable(const TableSource& source)
     return out;
 }
 
+Table rangeTable(const TableSource& source)
+{
+    // The sources outlive the call.
+    const auto borrowed = [](const auto& thing) {
+        return std::shared_ptr<const std::decay_t<decltype(thing)>>(std::shared_ptr<void>(), &thing);
+    };
+    const TimelineModel model(borrowed(source.trace), borrowed(source.simulation));
+    const TimeRange range = source.selection.range.value_or(TimeRange{0, source.trace.endNs});
+    return tableOf(rangeStatistics(model, range, source.selection.classes), model);
+}
+
 constexpr std::array kTables{
     TableInfo{"metrics", "Numbers of the step", "one number a row, with its unit and convention", metricsTable},
     TableInfo{"pipeline-ranks", "Pipeline ranks", "where each pipeline rank's time goes", pipelineTable},
     TableInfo{"memory", "Memory at the peak", "what a rank holds; ranks that cannot differ share a row", memoryTable},
     TableInfo{"groups", "Process groups", "every process group and its members", groupsTable},
+    TableInfo{"range", "Selected range", "how busy each row of the timeline is in the selected time range, else in the step",
+              rangeTable},
     TableInfo{"spans", "Spans", "what ran when: of the selected ranks, time range and classes, else all", spansTable},
 };
-
-std::string quotedCell(const std::string& cell)
-{
-    if (cell.find_first_of(",\"\r\n") == std::string::npos)
-        return cell;
-    std::string out = "\"";
-    for (const char c : cell)
-        out += c == '"' ? std::string("\"\"") : std::string(1, c);
-    return out + '"';
-}
-
-std::string tabbedCell(std::string cell)
-{
-    std::replace_if(
-        cell.begin(), cell.end(), [](char c) { return c == '\t' || c == '\n' || c == '\r'; }, ' ');
-    return cell;
-}
-
-template <typename WriteCell>
-std::string joined(const Table& table, char between, const char* lineEnd, WriteCell write)
-{
-    std::string out;
-    const auto add = [&](const Row& row) {
-        for (std::size_t i = 0; i < row.size(); ++i) {
-            if (i > 0)
-                out += between;
-            out += write(row[i]);
-        }
-        out += lineEnd;
-    };
-    add(table.header);
-    for (const Row& row : table.rows)
-        add(row);
-    return out;
-}
 
 } // namespace
 
@@ -197,16 +179,6 @@ const TableInfo* findTable(std::string_view name)
 {
     const auto* found = std::find_if(kTables.begin(), kTables.end(), [&](const TableInfo& t) { return t.name == name; });
     return found == kTables.end() ? nullptr : found;
-}
-
-std::string csvText(const Table& table)
-{
-    return joined(table, ',', "\r\n", quotedCell);
-}
-
-std::string tabbedText(const Table& table)
-{
-    return joined(table, '\t', "\n", tabbedCell);
 }
 
 } // namespace app

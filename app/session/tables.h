@@ -2,19 +2,14 @@
 #pragma once
 
 #include "app/views/selection.h"
+#include "app/views/table.h"
 #include "sim/simulation.h"
 
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace app {
-
-struct Table {
-    std::vector<std::string> header;
-    std::vector<std::vector<std::string>> rows; ///< as many cells each as the header
-};
 
 /// What tables are made from.
 struct TableSource {
@@ -32,10 +27,5 @@ struct TableInfo {
 
 std::span<const TableInfo> tables();
 const TableInfo* findTable(std::string_view name); ///< nullptr: there is none of that name
-
-/// Lines end in CR LF; a cell with a comma, a quote or a line break is quoted.
-std::string csvText(const Table&);
-/// Cells apart by tabs: what spreadsheets take from the clipboard.
-std::string tabbedText(const Table&);
 
 } // namespace app

@@ -11,7 +11,14 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::array kKeys{"pictures", "lens", "ranks", "rank", "range_ns", "window_ns", "cursor_ns", "classes", "detail"};
+constexpr std::array kKeys{"pictures", "lens",        "axes",          "physical",  "ranks",   "rank",
+                           "range_ns", "window_ns",   "marks",         "rows",      "sort",    "groups",
+                           "pinned",   "turned_over", "critical_path", "cursor_ns", "classes", "detail"};
+constexpr std::array<const char*, 2> kFilters{"all", "selected"};
+constexpr std::array<const char*, 3> kSorts{"rank", "busy", "end"};
+constexpr std::array<const char*, kRowGroupingCount> kGroupings{"automatic", "none",    "pipeline", "node",
+                                                                "data",      "context", "tensor",   "blocks"};
+constexpr std::array<AxisPlace, 3> kPlaces{AxisPlace::columns, AxisPlace::rows, AxisPlace::boxes};
 
 Json rangeJson(TimeRange range)
 {
@@ -27,6 +34,33 @@ Json classesJson(ClassMask classes)
     return out;
 }
 
+void writeTimeline(Json& out, const TimelineState& timeline)
+{
+    if (timeline.visible)
+        out["window_ns"] = rangeJson(*timeline.visible);
+    for (const TimelineMark& mark : timeline.marks) {
+        Json entry{{"begin_ns", mark.range.beginNs}};
+        if (!mark.isInstant())
+            entry["end_ns"] = mark.range.endNs;
+        if (!mark.label.empty())
+            entry["label"] = mark.label;
+        out["marks"].push_back(entry);
+    }
+    const RowWishes usual;
+    if (timeline.rows.filter != usual.filter)
+        out["rows"] = kFilters[static_cast<std::size_t>(timeline.rows.filter)];
+    if (timeline.rows.sort != usual.sort)
+        out["sort"] = kSorts[static_cast<std::size_t>(timeline.rows.sort)];
+    if (timeline.rows.grouping != usual.grouping)
+        out["groups"] = kGroupings[static_cast<std::size_t>(timeline.rows.grouping)];
+    if (!timeline.rows.pinnedRanks.empty())
+        out["pinned"] = timeline.rows.pinnedRanks;
+    if (!timeline.rows.turnedOver.empty())
+        out["turned_over"] = timeline.rows.turnedOver;
+    if (timeline.criticalPath)
+        out["critical_path"] = true;
+}
+
 /// Reads one key after the other; what is not as it should be becomes a warning.
 class Reader {
 public:
@@ -40,7 +74,18 @@ public:
             state.lens = lens->get<std::string>();
         readRanks(state);
         readRange("range_ns", state.range);
-        readRange("window_ns", state.window);
+        readRange("window_ns", state.timeline.visible);
+        readMarks(state.timeline.marks);
+        readChoice("rows", kFilters, state.timeline.rows.filter);
+        readChoice("sort", kSorts, state.timeline.rows.sort);
+        readChoice("groups", kGroupings, state.timeline.rows.grouping);
+        readPinned(state.timeline.rows.pinnedRanks);
+        std::vector<std::string> turned;
+        readNames("turned_over", turned);
+        state.timeline.rows.turnedOver = {turned.begin(), turned.end()};
+        readSwitch("critical_path", state.timeline.criticalPath);
+        readSwitch("physical", state.arrangement.physical);
+        readAxes(state.arrangement.seats);
         if (const Json* cursor = find("cursor_ns");
             expect("cursor_ns", cursor, cursor && isTime(*cursor), "a time is a whole number of nanoseconds, 0 or more"))
             state.cursorNs = cursor->get<std::int64_t>();
@@ -115,6 +160,70 @@ private:
         if (expect(key, range, good, "a range is [begin, end] in nanoseconds, begin before end"))
             out = TimeRange{(*range)[0].get<std::int64_t>(), (*range)[1].get<std::int64_t>()};
     }
+    void readSwitch(const char* key, bool& out)
+    {
+        if (const Json* value = find(key); expect(key, value, value && value->is_boolean(), "it is true or false"))
+            out = value->get<bool>();
+    }
+    template <std::size_t N, typename Choice>
+    void readChoice(const char* key, const std::array<const char*, N>& names, Choice& out)
+    {
+        const Json* value = find(key);
+        std::string why = "it is one of";
+        for (std::size_t i = 0; i < N; ++i) {
+            why += std::string(i == 0 ? " " : ", ") + names[i];
+            if (value && *value == names[i])
+                return void(out = static_cast<Choice>(i));
+        }
+        expect(key, value, false, why);
+    }
+    void readPinned(std::vector<int>& out)
+    {
+        const Json* ranks = find("pinned");
+        if (!expect("pinned", ranks, ranks && ranks->is_array(), "a list of ranks is needed"))
+            return;
+        for (std::size_t i = 0; i < ranks->size(); ++i) {
+            const Json& rank = (*ranks)[i];
+            if (expect("pinned/" + std::to_string(i), &rank, isRank(rank), ranksThere()))
+                out.push_back(rank.get<int>());
+        }
+    }
+    void readMarks(std::vector<TimelineMark>& out)
+    {
+        const Json* marks = find("marks");
+        if (!expect("marks", marks, marks && marks->is_array(), "a list of marks is needed"))
+            return;
+        for (std::size_t i = 0; i < marks->size(); ++i) {
+            const Json& mark = (*marks)[i];
+            const auto time = [&](const char* key) {
+                const auto found = mark.is_object() ? mark.find(key) : mark.end();
+                return found != mark.end() && isTime(*found) ? found->get<std::int64_t>() : std::int64_t{-1};
+            };
+            const std::int64_t begin = time("begin_ns"), end = time("end_ns");
+            if (!expect("marks/" + std::to_string(i), &mark, begin >= 0 && (end < 0 || end >= begin),
+                        "a mark has begin_ns, perhaps end_ns after it, and a label"))
+                continue;
+            const auto label = mark.find("label");
+            out.push_back({static_cast<int>(out.size()) + 1,
+                           {begin, std::max(begin, end)},
+                           label != mark.end() && label->is_string() ? label->get<std::string>() : std::string()});
+        }
+    }
+    void readAxes(AxisSeats& out)
+    {
+        const Json* axes = find("axes");
+        if (!expect("axes", axes, axes && axes->is_array(), "a list of [axis, place] is needed"))
+            return;
+        for (std::size_t i = 0; i < axes->size(); ++i) {
+            const Json& seat = (*axes)[i];
+            const bool isPair = seat.is_array() && seat.size() == 2 && seat[0].is_string();
+            const auto place =
+                std::find_if(kPlaces.begin(), kPlaces.end(), [&](AxisPlace p) { return isPair && seat[1] == axisPlaceName(p); });
+            if (expect("axes/" + std::to_string(i), &seat, place != kPlaces.end(),
+                       "an axis and its place: columns, rows or boxes"))
+                out.push_back({seat[0].get<std::string>(), *place});
+        }
+    }
     void readClasses(ViewState& state)
     {
         std::vector<std::string> names;
@@ -155,8 +264,11 @@ std::string viewStateJson(const ViewState& state, std::string_view before)
         out["rank"] = *state.rank;
     if (state.range)
         out["range_ns"] = rangeJson(*state.range);
-    if (state.window)
-        out["window_ns"] = rangeJson(*state.window);
+    if (state.arrangement.physical)
+        out["physical"] = true;
+    for (const AxisSeat& seat : state.arrangement.seats)
+        out["axes"].push_back({seat.axis, axisPlaceName(seat.place)});
+    writeTimeline(out, state.timeline);
     if (state.cursorNs != 0)
         out["cursor_ns"] = state.cursorNs;
     if (state.classes != kAllClasses)

@@ -1,7 +1,9 @@
 // What was on screen, as the scenario's "view" keeps it: a shared file opens on what its author saw.
 #pragma once
 
+#include "app/views/grid_arrangement.h"
 #include "app/views/selection.h"
+#include "app/views/timeline_state.h"
 #include "sim/scenario/document.h"
 
 #include <optional>
@@ -17,9 +19,10 @@ struct ViewState {
     std::vector<int> ranks;            ///< selected, ascending
     std::optional<int> rank;           ///< of them, whose details are shown
     std::optional<TimeRange> range;    ///< selected on the timeline
-    std::optional<TimeRange> window;   ///< the time that the timeline shows
     std::int64_t cursorNs = 0;
     ClassMask classes = kAllClasses;
+    TimelineState timeline;
+    GridArrangement arrangement;
     bool kernels = false; ///< every kernel, not only the actions
     bool operator==(const ViewState&) const = default;
 };

@@ -4,6 +4,7 @@
 #include "app/shell/compare_page.h"
 #include "app/shell/details_panel.h"
 #include "app/shell/findings_panel.h"
+#include "app/shell/format.h"
 #include "app/shell/gallery_page.h"
 #include "app/shell/key_sheet.h"
 #include "app/shell/live_panel.h"
@@ -528,10 +529,21 @@ void MainWindow::openPalette(const QString& typed)
     palette->addSource([this, open, recent = m_options.reproducible ? QStringList() : recentFiles()](const QString& text) {
         return findFiles(text, recent, m_gallery->entries(), open);
     });
-    if (hasStep)
+    if (hasStep) {
         palette->addSource([this, trace = m_workspace->trace()](const QString& text) {
             return findSpans(text, *trace, [this](SpanRef span) { m_workspace->selectSpan(span); });
         });
+        palette->addSource([this](const QString& text) {
+            const auto light = [this, text] {
+                const auto found = static_cast<std::int64_t>(m_workspace->findSpans(text));
+                statusBar()->showMessage(found == 0
+                                             ? tr("No span is called “%1”").arg(text)
+                                             : tr("%1 spans are called “%2”; N goes to the next").arg(separated(found)).arg(text),
+                                         8000);
+            };
+            return std::vector<PaletteEntry>{{tr("Light all spans called “%1”").arg(text), tr("Timeline"), light}};
+        });
+    }
     connect(
         palette, &CommandPalette::commandChosen, this, [this](CommandId id) { run(id); }, Qt::QueuedConnection);
     connect(palette, &CommandPalette::rankChosen, m_workspace, &Workspace::selectRank, Qt::QueuedConnection);

@@ -220,9 +220,8 @@ ViewState MainWindow::viewState() const
     state.classes = selection.classes;
     state.lens = fileName(gridOf(*m_workspace).lens());
     state.kernels = action(CommandId::showKernels)->isChecked();
-    const TimeRange window = m_workspace->timeline().visibleRange();
-    if (m_workspace->trace() && (window.beginNs > 0 || window.endNs < m_workspace->trace()->endNs))
-        state.window = window;
+    state.timeline = m_workspace->timeline().state();
+    state.arrangement = gridOf(*m_workspace).arrangement();
     return state;
 }
 
@@ -262,8 +261,8 @@ void MainWindow::applyViewState()
     m_workspace->setSelection(selection);
     if (const auto lens = lensNamed(state.lens))
         gridOf(*m_workspace).setLens(*lens);
-    if (state.window)
-        m_workspace->timeline().setVisibleRange(*state.window);
+    gridOf(*m_workspace).setArrangement(state.arrangement);
+    m_workspace->timeline().setState(state.timeline);
     action(CommandId::showKernels)->setChecked(state.kernels);
     m_playsNext = false; // it opens on what its author saw
 }

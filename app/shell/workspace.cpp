@@ -67,7 +67,10 @@ Workspace::Workspace(Renderer renderer, QWidget* parent)
     column->addWidget(m_docks, 1);
     column->addWidget(m_transport);
 
-    connect(&m_playback, &Playback::moved, this, &Workspace::setCursor);
+    connect(&m_playback, &Playback::moved, this, [this](qint64 ns) {
+        setCursor(ns);
+        timeline().keepCursorInSight();
+    });
     connect(m_transport, &TransportBar::scrubbed, this, &Workspace::setCursor);
 }
 
@@ -296,6 +299,18 @@ void Workspace::selectionChangedBy(const CanvasWidget* by)
     requestFrames(by);
     if (!onlyCursorMoved)
         emit selectionChanged();
+}
+
+std::size_t Workspace::findSpans(const QString& text)
+{
+    const std::size_t found = timeline().find(text.toStdString());
+    if (found > 0) {
+        setPictureVisible(Picture::timeline, true);
+        timeline().findNext();
+    }
+    canvas(Picture::timeline).requestFrame();
+    selectionMayHaveChanged(canvas(Picture::timeline));
+    return found;
 }
 
 QString Workspace::pointedText() const

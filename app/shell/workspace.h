@@ -50,6 +50,8 @@ public:
     const TracePtr& trace() const { return m_trace; }
     void setSelection(const Selection&); ///< what does not exist in this step is left out
     void selectRank(int rank);
+    /// Lights all spans of that name and shows the first; how many there are.
+    std::size_t findSpans(const QString& text);
     void selectSpan(SpanRef); ///< and shows it on the timeline
     /// What the pointer is over, else the dragged time range, in a line; empty for nothing.
     QString pointedText() const;

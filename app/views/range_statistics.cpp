@@ -98,12 +98,12 @@ RangeStatistics rangeStatistics(const TimelineModel& model, TimeRange range, Cla
     return out;
 }
 
-TextTable tableOf(const RangeStatistics& statistics, const TimelineModel& model)
+Table tableOf(const RangeStatistics& statistics, const TimelineModel& model)
 {
-    TextTable table{.columns = {"row", "ranks", "busy %"}, .rows = {}};
+    Table table{.header = {"row", "ranks", "busy %"}, .rows = {}};
     for (const sim::OpClass c : model.classesPresent())
-        table.columns.push_back(model.className(c) + " ms");
-    table.columns.emplace_back("idle ms");
+        table.header.push_back(model.className(c) + " ms");
+    table.header.emplace_back("idle ms");
     const auto length = static_cast<double>(statistics.lengthNs());
     const auto add = [&](const std::string& name, std::int64_t ranks, double busy, const auto& nsOf) {
         std::vector<std::string> cells{name, std::to_string(ranks), decimal(busy * 100, 2)};
@@ -123,29 +123,6 @@ TextTable tableOf(const RangeStatistics& statistics, const TimelineModel& model)
     }
     add("mean of all ranks", ranks, statistics.counted, [&](std::size_t c) { return statistics.share[c] * length; });
     return table;
-}
-
-std::string csvText(const TextTable& table)
-{
-    std::string out;
-    const auto line = [&out](const std::vector<std::string>& fields) {
-        for (std::size_t i = 0; i < fields.size(); ++i) {
-            out += i == 0 ? "" : ",";
-            if (fields[i].find_first_of(",\"\n\r") == std::string::npos) {
-                out += fields[i];
-                continue;
-            }
-            out += '"';
-            for (const char c : fields[i])
-                out += c == '"' ? std::string("\"\"") : std::string(1, c);
-            out += '"';
-        }
-        out += "\r\n";
-    };
-    line(table.columns);
-    for (const auto& row : table.rows)
-        line(row);
-    return out;
 }
 
 } // namespace app

@@ -1,6 +1,7 @@
 // What a stretch of time holds: how busy ranks were and with what, what was moved, what share of the hardware it used.
 #pragma once
 
+#include "app/views/table.h"
 #include "app/views/timeline_model.h"
 
 #include <array>
@@ -9,14 +10,6 @@
 #include <vector>
 
 namespace app {
-
-/// Columns and lines of text: for a table widget, a CSV file, the clipboard.
-struct TextTable {
-    std::vector<std::string> columns;
-    std::vector<std::vector<std::string>> rows;
-};
-/// RFC 4180: fields with commas, quotes or line breaks are quoted.
-std::string csvText(const TextTable&);
 
 /// Shares are of the range's length, each rank counted once.
 struct RangeStatistics {
@@ -43,6 +36,6 @@ struct RangeStatistics {
 /// Waiting is never busy. O(spans in the range).
 RangeStatistics rangeStatistics(const TimelineModel&, TimeRange, ClassMask = kAllClasses);
 /// A line a row and a last one for all.
-TextTable tableOf(const RangeStatistics&, const TimelineModel&);
+Table tableOf(const RangeStatistics&, const TimelineModel&);
 
 } // namespace app

@@ -45,7 +45,4 @@ struct TimelineState {
     bool operator==(const TimelineState&) const = default;
 };
 
-/// What the mouse does, as people know it: from Perfetto (the wheel scrolls, Ctrl+wheel zooms) or from Tracy (the wheel zooms).
-enum class Navigation : std::uint8_t { perfetto, tracy };
-
 } // namespace app

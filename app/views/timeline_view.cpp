@@ -57,11 +57,6 @@ bool TimelineView::keepCursorInSight()
     return m_data->keepCursorInSight();
 }
 
-void TimelineView::setNavigation(Navigation navigation)
-{
-    m_data->navigation = navigation;
-}
-
 TimelineState TimelineView::state() const
 {
     const Data& d = *m_data;
@@ -148,10 +143,10 @@ std::optional<RangeStatistics> TimelineView::rangeStatistics() const
     return m_data->range;
 }
 
-TextTable TimelineView::rangeTable() const
+Table TimelineView::rangeTable() const
 {
     const auto statistics = rangeStatistics();
-    return statistics ? tableOf(*statistics, *m_data->model) : TextTable{};
+    return statistics ? tableOf(*statistics, *m_data->model) : Table{};
 }
 
 std::size_t TimelineView::find(std::string_view text)

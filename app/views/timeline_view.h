@@ -30,7 +30,6 @@ public:
     void setVisibleRange(TimeRange);
     /// Moves the window on when the time cursor has left it, or is about to: for playing.
     bool keepCursorInSight();
-    void setNavigation(Navigation);
 
     /// What a scenario file keeps. A range that is set before there is a trace waits for it.
     TimelineState state() const;
@@ -54,7 +53,7 @@ public:
     /// Of the selected range; nothing where none is.
     std::optional<RangeStatistics> rangeStatistics() const;
     /// A line a row; empty where no range is selected.
-    TextTable rangeTable() const;
+    Table rangeTable() const;
 
     /// Lights all spans that are called so, and says how many; see SpanSearch. An empty text ends the search.
     std::size_t find(std::string_view text);

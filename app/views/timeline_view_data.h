@@ -19,7 +19,6 @@ struct TimelineView::Data {
 
     Selection& selection;
     Theme theme;
-    Navigation navigation = Navigation::perfetto;
     std::unique_ptr<TimelineModel> model;
     std::optional<TimelineSteps> steps; ///< refers to the model
     TimeWindow window;

@@ -41,11 +41,10 @@ bool TimelineView::Data::pointer(const PointerEvent& event)
 
 bool TimelineView::Data::wheel(const PointerEvent& event)
 {
-    const bool zooms = event.control != (navigation == Navigation::tracy);
     bool changed = false;
     if (event.shift)
         changed = pan(-static_cast<double>(event.wheelX + event.wheelY) * kPanShare);
-    else if (zooms)
+    else if (event.control)
         changed = zoomAt(event.at, std::pow(kZoomStep, static_cast<double>(event.wheelY)));
     else
         changed = scrollBy(-event.wheelY * kScrollPixels);

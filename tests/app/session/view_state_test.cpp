@@ -26,7 +26,22 @@ ViewState randomState(std::mt19937& random, int world)
     if (upTo(1))
         state.range = TimeRange{upTo(1000), 1001 + upTo(1'000'000)};
     if (upTo(1))
-        state.window = TimeRange{-upTo(1000), 1 + upTo(1'000'000)};
+        state.timeline.visible = TimeRange{-upTo(1000), 1 + upTo(1'000'000)};
+    for (int number = 1; upTo(2) != 0; ++number) {
+        const std::int64_t begin = upTo(1'000'000);
+        state.timeline.marks.push_back({number, {begin, begin + upTo(1) * upTo(1000)}, upTo(1) ? "here" : ""});
+    }
+    state.timeline.rows.filter = static_cast<RowFilter>(upTo(1));
+    state.timeline.rows.sort = static_cast<RowSort>(upTo(2));
+    state.timeline.rows.grouping = static_cast<RowGrouping>(upTo(kRowGroupingCount - 1));
+    for (int i = upTo(3); i > 0; --i)
+        state.timeline.rows.pinnedRanks.push_back(upTo(world - 1));
+    if (upTo(1))
+        state.timeline.rows.turnedOver = {"pp 0", "pp 3"};
+    state.timeline.criticalPath = upTo(1) != 0;
+    state.arrangement.physical = upTo(1) != 0;
+    if (upTo(1))
+        state.arrangement.seats = {{"tp", AxisPlace::columns}, {"pp", AxisPlace::rows}, {"dp", AxisPlace::boxes}};
     state.cursorNs = upTo(1'000'000);
     state.classes = static_cast<ClassMask>(1 + upTo(kAllClasses - 1));
     state.kernels = upTo(1) != 0;
@@ -63,13 +78,17 @@ TEST(ViewState, WhatCannotBeUsedIsToldAndTheRestCounts)
 {
     const auto [state, warnings] = readViewState(
         R"({"pictures": ["grid", 3], "lens": 4, "ranks": [1, 99, -1, "x"], "rank": 1e9, "range_ns": [5, 5], "window_ns": "all",
-            "cursor_ns": -4, "classes": ["forward", "nonsense"], "detail": "atoms"})",
+            "cursor_ns": -4, "classes": ["forward", "nonsense"], "detail": "atoms", "marks": [{"begin_ns": 9, "end_ns": 3}],
+            "sort": "colour", "pinned": [2, 77], "axes": [["tp", "sideways"], ["pp", "rows"]], "physical": 1})",
         16);
     EXPECT_EQ(state.pictures, std::vector<std::string>{"grid"});
     EXPECT_EQ(state.ranks, std::vector<int>{1});
     EXPECT_EQ(state.classes, maskOf(sim::OpClass::forward));
     EXPECT_FALSE(state.range);
-    EXPECT_FALSE(state.window);
+    EXPECT_FALSE(state.timeline.visible);
+    EXPECT_TRUE(state.timeline.marks.empty());
+    EXPECT_EQ(state.timeline.rows.pinnedRanks, std::vector<int>{2});
+    EXPECT_EQ(state.arrangement, (GridArrangement{.physical = false, .seats = {{"pp", AxisPlace::rows}}}));
     EXPECT_EQ(state.cursorNs, 0);
     EXPECT_FALSE(state.kernels);
     std::vector<std::string> pointers;
@@ -79,9 +98,10 @@ TEST(ViewState, WhatCannotBeUsedIsToldAndTheRestCounts)
     }
     for (const char* expected :
          {"/view/pictures/1", "/view/lens", "/view/ranks/1", "/view/ranks/2", "/view/ranks/3", "/view/rank", "/view/range_ns",
-          "/view/window_ns", "/view/cursor_ns", "/view/classes", "/view/detail"})
+          "/view/window_ns", "/view/cursor_ns", "/view/classes", "/view/detail", "/view/marks/0", "/view/sort", "/view/pinned/1",
+          "/view/axes/0", "/view/physical"})
         EXPECT_EQ(std::count(pointers.begin(), pointers.end(), expected), 1) << expected;
-    EXPECT_EQ(pointers.size(), 11U);
+    EXPECT_EQ(pointers.size(), 16U);
 }
 
 TEST(ViewState, AnythingCanStandInTheFile)

@@ -151,16 +151,16 @@ TEST(RangeStatistics, MakeATable)
     Timeline timeline(fourStages());
     EXPECT_TRUE(timeline.view.rangeTable().rows.empty());
     timeline.selection.range = TimeRange{0, timeline.trace->endNs / 2};
-    const TextTable table = timeline.view.rangeTable();
+    const Table table = timeline.view.rangeTable();
     ASSERT_EQ(table.rows.size(), 5U);
     for (const auto& row : table.rows) {
-        ASSERT_EQ(row.size(), table.columns.size());
+        ASSERT_EQ(row.size(), table.header.size());
         double sum = 0;
         for (std::size_t i = 3; i < row.size(); ++i)
             sum += std::stod(row[i]);
         EXPECT_NEAR(sum, static_cast<double>(timeline.trace->endNs / 2) * 1e-6, 1e-5) << "classes and idle fill the range";
     }
-    EXPECT_EQ(csvText({.columns = {"a", "b, c"}, .rows = {{"say \"x\"", "1"}}}), "a,\"b, c\"\r\n\"say \"\"x\"\"\",1\r\n");
+    EXPECT_EQ(csvText(Table{.header = {"a", "b, c"}, .rows = {{"say \"x\"", "1"}}}), "a,\"b, c\"\r\n\"say \"\"x\"\"\",1\r\n");
 }
 
 TEST(Marks, HaveNumbersThatStay)
@@ -283,22 +283,6 @@ TEST(Navigation, TheViewGoesBackAndForward)
     EXPECT_FALSE(timeline.command(ViewCommand::viewBack));
     EXPECT_TRUE(timeline.command(ViewCommand::viewForward));
     EXPECT_EQ(timeline.view.visibleRange(), box);
-}
-
-TEST(Navigation, TheWheelZoomsForThoseWhoComeFromTracy)
-{
-    Timeline timeline(fourStages());
-    const auto wheel = [&](bool control) {
-        const TimeRange before = timeline.view.visibleRange();
-        timeline.view.pointer({.kind = PointerEvent::Kind::wheel, .at = {700, 200}, .wheelY = 2, .control = control}, kArea);
-        const TimeRange after = timeline.view.visibleRange();
-        return after.endNs - after.beginNs < before.endNs - before.beginNs;
-    };
-    EXPECT_FALSE(wheel(false));
-    EXPECT_TRUE(wheel(true));
-    timeline.view.setNavigation(Navigation::tracy);
-    EXPECT_TRUE(wheel(false));
-    EXPECT_FALSE(wheel(true));
 }
 
 TEST(Navigation, AMiddleClickFramesTheSpan)

@@ -182,6 +182,8 @@ struct ComparedTimelinesView::Data {
         shareSpans(isUpper);
         if (other.isEmpty())
             return;
+        if (!(other.view.rows() == leader.view.rows()))
+            other.view.setRows(leader.view.rows());
         other.view.setVisibleRange(across(leader.view.visibleRange(), isUpper));
         other.view.setScrolledBy(leader.view.scrolledBy());
     }

@@ -102,9 +102,10 @@ TEST(ScenarioChanges, WhatFilesSayComesBeforeWhatFollows)
     b.set("/cluster/nodes", "2");
     const auto changes = scenarioChanges(a, scenario(a), b, scenario(b));
     ASSERT_GE(changes.size(), 2U);
-    EXPECT_EQ(changes[0].key.pointer, "/layout/dp");
-    EXPECT_EQ(changes[0].textA, "2");
-    EXPECT_EQ(changes[0].textB, "4");
+    EXPECT_EQ(changes[0].key.pointer, "/cluster/nodes");
+    EXPECT_EQ(changes[1].key.pointer, "/layout/dp");
+    EXPECT_EQ(changes[1].textA, "2");
+    EXPECT_EQ(changes[1].textB, "4");
     EXPECT_TRUE(
         std::is_partitioned(changes.begin(), changes.end(), [](const ScenarioChange& change) { return !change.follows; }));
 }

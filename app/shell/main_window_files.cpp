@@ -8,6 +8,7 @@
 #include "app/shell/live_panel.h"
 #include "app/shell/main_window.h"
 #include "app/shell/problem_banner.h"
+#include "app/shell/scenario_form.h"
 #include "app/shell/settings_dialog.h"
 #include "app/shell/table_dialog.h"
 #include "app/shell/translations.h"

@@ -525,6 +525,10 @@ void MainWindow::openPalette(const QString& typed)
     const bool hasStep = isWorkspaceShown() && m_simulation;
     auto* palette =
         new CommandPalette([this](CommandId id) { return isEnabled(id); }, hasStep ? m_simulation->mesh().worldSize() : 0, this);
+    if (isWorkspaceShown())
+        palette->addSource([this, whatIfs = m_form->whatIfs()](const QString& text) {
+            return findWhatIfs(text, whatIfs, [this](const Preset& preset) { m_form->perform(preset); });
+        });
     const auto open = [this](const QString& path) { openFile(path); };
     palette->addSource([this, open, recent = m_options.reproducible ? QStringList() : recentFiles()](const QString& text) {
         return findFiles(text, recent, m_gallery->entries(), open);
@@ -547,10 +551,6 @@ void MainWindow::openPalette(const QString& typed)
     connect(
         palette, &CommandPalette::commandChosen, this, [this](CommandId id) { run(id); }, Qt::QueuedConnection);
     connect(palette, &CommandPalette::rankChosen, m_workspace, &Workspace::selectRank, Qt::QueuedConnection);
-    if (isWorkspaceShown())
-        palette->addSource([this, whatIfs = m_form->whatIfs()](const QString& text) {
-            return findWhatIfs(text, whatIfs, [this](const Preset& preset) { m_form->perform(preset); });
-        });
     if (!typed.isEmpty())
         palette->setFilter(typed);
     constexpr int kFromTop = 84;

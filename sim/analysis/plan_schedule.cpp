@@ -125,8 +125,12 @@ PassCosts measurePassCosts(const Scenario& asked)
         for (int stage = rank; stage < probe.stages(); stage += probe.ranks)
             costs.times[at(stage)].comm = std::max(costs.times[at(stage)].comm, comm);
     }
-    for (std::size_t part = 0; part < costs.memory.size(); ++part) // what I does not free stays until W
-        costs.memory[part].weight = std::max(0.0, costs.memory[part].full - freedByInput[part]);
+    for (std::size_t part = 0; part < costs.memory.size(); ++part) {
+        PassMemory& memory = costs.memory[part];
+        memory.weight = std::max(0.0, memory.full - freedByInput[part]); // what I does not free stays until W
+        // Under recomputation I makes more than F had kept. Planned as if F kept it all: the memory that was allowed holds.
+        memory.full = std::max(memory.full, memory.weight);
+    }
     costs.freeBytes = scenario.cluster.gpu.memoryGib * kBytesPerGib - static_cast<double>(states);
     return costs;
 }

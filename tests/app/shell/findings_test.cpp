@@ -47,6 +47,7 @@ QPushButton* button(QWidget& in, const QString& text)
 
 TEST(FindingsPanel, OffersWhatHelpsAndNamesWhatDoesNot)
 {
+    const QWidgetList before = QApplication::topLevelWidgets();
     FindingsPanel panel;
     panel.setFindings({finding(sim::FindingKind::bubble, sim::FindingSeverity::costly, {kFewer, kWithout}),
                        finding(sim::FindingKind::composition, sim::FindingSeverity::note)});
@@ -62,7 +63,7 @@ TEST(FindingsPanel, OffersWhatHelpsAndNamesWhatDoesNot)
     EXPECT_EQ(panel.findChildren<TryButton*>().size(), 1);
     EXPECT_EQ(offered->accessibleDescription(), QStringLiteral("−12 % time, +8.00 GiB"));
     EXPECT_TRUE(panel.text().contains(QStringLiteral("Tried without gain: without perturbations (+3.0\u00a0% time)")));
-    EXPECT_TRUE(QApplication::topLevelWidgets() == QWidgetList{&panel}) << "nothing became a window on the way";
+    EXPECT_EQ(QApplication::topLevelWidgets().size(), before.size() + 1) << "nothing became a window on the way";
 }
 
 TEST(FindingsPanel, AsksForEditsAndPlaces)

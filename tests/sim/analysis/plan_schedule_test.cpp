@@ -64,3 +64,16 @@ TEST(PlanSchedule, GoesByTheScenariosOwnTimes)
     const PassCosts costs = measurePassCosts(scenario);
     EXPECT_LE(evaluateSchedule(planned, costs.times, costs.memory).span, evaluateSchedule(blind, costs.times, costs.memory).span);
 }
+
+TEST(PlanSchedule, IsFoundUnderFullRecomputation)
+{
+    // The input gradient then makes activations that the forward pass had given up, and leaves some until the weight gradient.
+    Scenario scenario = test::smallScenario(1, 4, 1, 8);
+    scenario.training.recompute = Recompute::full;
+    for (const PassMemory& memory : measurePassCosts(scenario).memory)
+        EXPECT_GE(memory.full, memory.weight);
+    for (const char* kind : {"zb-1p", "zb-2p", "auto"}) {
+        scenario.schedule.kind = kind;
+        EXPECT_THAT(checkSchedule(planSchedule(scenario)), testing::IsEmpty()) << kind;
+    }
+}

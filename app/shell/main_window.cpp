@@ -57,7 +57,8 @@ QString countText(const Problems& problems)
 MainWindow::MainWindow(sim::Catalogue catalogue, const WindowOptions& options)
     : m_options(options), m_session(std::move(catalogue), options.reproducible ? QString() : autosaveFolder())
 {
-    applyStyle(themeFor(ThemeChoice::light), assetsPath()); // fonts first: widgets measure themselves with them
+    // Before the widgets: they measure themselves with its fonts, and none has to be styled twice.
+    applyStyle(themeFor(startTheme()), assetsPath());
     setAcceptDrops(true);
     setWindowIcon(QIcon(assetsPath() + QStringLiteral("/icons/rankscope.svg")));
     buildPages();
@@ -136,6 +137,7 @@ void MainWindow::buildPages()
     m_detailsDock = dock(tr("DETAILS"), "details", m_details, Qt::RightDockWidgetArea);
     buildFindings();
     resizeDocks({m_formDock, m_detailsDock}, {kFormWidth, kDetailsWidth}, Qt::Horizontal);
+    setTabPosition(Qt::AllDockWidgetAreas, QTabWidget::North);
     setDockOptions(QMainWindow::AnimatedDocks | QMainWindow::AllowTabbedDocks);
 }
 

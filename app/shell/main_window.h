@@ -178,6 +178,7 @@ private:
     void recover(int index);
     void discard(int index);
     void openPalette(const QString& typed = {});
+    ThemeChoice startTheme() const;
     void readSettings();
     void writeSettings();
 

@@ -267,11 +267,16 @@ void MainWindow::applyViewState()
     m_playsNext = false; // it opens on what its author saw
 }
 
+/// What was asked for, else what is remembered; light where nothing may differ from run to run.
+ThemeChoice MainWindow::startTheme() const
+{
+    return m_options.theme.value_or(m_options.reproducible ? ThemeChoice::light : app::readSettings().theme);
+}
+
 void MainWindow::readSettings()
 {
     resize(kUsualSize.boundedTo(screen()->availableSize()));
     Settings settings;
-    settings.theme = ThemeChoice::light;
     if (!m_options.reproducible) {
         const QSettings file = userSettings();
         restoreGeometry(file.value(kGeometryKey).toByteArray());
@@ -281,7 +286,7 @@ void MainWindow::readSettings()
         m_form->setFolds(file.value(kFoldsKey).toStringList());
         settings = app::readSettings();
     }
-    settings.theme = m_options.theme.value_or(settings.theme);
+    settings.theme = startTheme();
     applySettings(settings);
 }
 

@@ -3,6 +3,7 @@
 #include "app/shell/details_panel.h"
 #include "app/shell/findings_panel.h"
 #include "app/shell/main_window.h"
+#include "app/shell/style.h"
 
 #include <QAction>
 #include <QDockWidget>
@@ -57,6 +58,7 @@ void MainWindow::placeFindings()
     if (wantsTab) {
         tabifyDockWidget(m_detailsDock, m_findingsDock);
         m_detailsDock->raise();
+        showTabsWhole(*this);
     } else {
         const bool wasShown = !m_findingsDock->isHidden();
         removeDockWidget(m_findingsDock); // splitting what is a tab leaves it one

@@ -32,12 +32,12 @@ MetricCard::MetricCard(const QString& title, Better better, DeltaUnit deltaUnit,
     head->addWidget(m_title);
     head->addStretch();
     head->addWidget(m_delta);
+    head->addWidget(m_because);
     auto* line = new QHBoxLayout;
     line->setSpacing(4);
     line->addWidget(m_value, 0, Qt::AlignBaseline);
     line->addWidget(m_unit, 0, Qt::AlignBaseline);
     line->addStretch();
-    line->addWidget(m_because, 0, Qt::AlignBaseline);
     m_column = new QVBoxLayout(this);
     m_column->setContentsMargins(12, 8, 12, 8);
     m_column->setSpacing(2);

@@ -5,12 +5,14 @@
 #include <QApplication>
 #include <QFile>
 #include <QFontDatabase>
+#include <QMainWindow>
 #include <QPainter>
 #include <QPalette>
 #include <QPixmap>
 #include <QStyle>
 #include <QStyleFactory>
 #include <QSvgRenderer>
+#include <QTabBar>
 #include <QWidget>
 
 #include <utility>
@@ -276,11 +278,14 @@ QFont uiFont(int pixels, QFont::Weight weight)
 
 void applyStyle(const Theme& theme, const QString& assets)
 {
+    const QString sheet = styleSheet(theme, assets);
+    if (qApp->styleSheet() == sheet)
+        return; // every widget would be styled again, for nothing
     if (QApplication::style()->name() != QLatin1String("fusion"))
         QApplication::setStyle(QStyleFactory::create(QStringLiteral("Fusion")));
     QApplication::setPalette(palette(theme));
     QApplication::setFont(uiFont());
-    qApp->setStyleSheet(styleSheet(theme, assets));
+    qApp->setStyleSheet(sheet);
 }
 
 QIcon themedIcon(const QString& assets, const QString& name, const Theme& theme)
@@ -302,6 +307,16 @@ QIcon themedIcon(const QString& assets, const QString& name, const Theme& theme)
     icon.addPixmap(pixmap(mixed(toQColor(theme.text), toQColor(theme.mutedText), 0.4)), QIcon::Normal);
     icon.addPixmap(pixmap(mixed(toQColor(theme.border), toQColor(theme.mutedText), 0.3)), QIcon::Disabled);
     return icon;
+}
+
+void showTabsWhole(QMainWindow& window)
+{
+    for (QTabBar* bar : window.findChildren<QTabBar*>(QString(), Qt::FindDirectChildrenOnly)) {
+        bar->setElideMode(Qt::ElideNone);
+        bar->setExpanding(false);
+        bar->setDrawBase(false);
+        bar->setUsesScrollButtons(true);
+    }
 }
 
 void setRole(QWidget* widget, const char* role)

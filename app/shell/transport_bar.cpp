@@ -21,7 +21,7 @@ constexpr int kSliderSteps = 10000;
 
 QString timeOf(std::int64_t ns)
 {
-    return durationQuantity(static_cast<double>(ns) * 1e-9).text();
+    return ns == 0 ? QStringLiteral("0") : durationQuantity(static_cast<double>(ns) * 1e-9).text();
 }
 
 QString speedText(double speed)

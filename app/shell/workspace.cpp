@@ -471,11 +471,8 @@ void Workspace::tidyTabs()
             delete title;
         }
     }
+    showTabsWhole(*m_docks);
     for (QTabBar* bar : m_docks->findChildren<QTabBar*>(QString(), Qt::FindDirectChildrenOnly)) {
-        bar->setElideMode(Qt::ElideNone);
-        bar->setExpanding(false);
-        bar->setDrawBase(false);
-        bar->setUsesScrollButtons(true);
         if (bar->contextMenuPolicy() == Qt::CustomContextMenu)
             continue;
         bar->setContextMenuPolicy(Qt::CustomContextMenu);

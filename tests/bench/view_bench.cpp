@@ -104,6 +104,7 @@ void timelineFrame(benchmark::State& state, std::size_t spans)
     app::Selection selection;
     app::TimelineView view(selection, app::darkTheme());
     view.setStep(nullptr, trace);
+    view.setRows({.grouping = app::RowGrouping::none}); // every row, not a strip for many
     NullCanvas canvas(kTimelineArea);
     view.draw(canvas);
     const double length = static_cast<double>(trace->endNs) / std::pow(4.0, static_cast<double>(state.range(0)));

@@ -1,9 +1,9 @@
 // The window's findings: asked for after each result, shown beside the numbers, tried as undoable edits, pointed at in the
 // pictures.
 #include "app/shell/details_panel.h"
+#include "app/shell/dock_tabs.h"
 #include "app/shell/findings_panel.h"
 #include "app/shell/main_window.h"
-#include "app/shell/style.h"
 
 #include <QAction>
 #include <QDockWidget>
@@ -58,7 +58,6 @@ void MainWindow::placeFindings()
     if (wantsTab) {
         tabifyDockWidget(m_detailsDock, m_findingsDock);
         m_detailsDock->raise();
-        showTabsWhole(*this);
     } else {
         const bool wasShown = !m_findingsDock->isHidden();
         removeDockWidget(m_findingsDock); // splitting what is a tab leaves it one
@@ -66,6 +65,7 @@ void MainWindow::placeFindings()
         m_findingsDock->setVisible(wasShown);
         resizeDocks({m_detailsDock, m_findingsDock}, {1, 1}, Qt::Vertical);
     }
+    tidyDockTabs(*this);
 }
 
 void MainWindow::resizeEvent(QResizeEvent* event)

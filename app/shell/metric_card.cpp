@@ -39,7 +39,7 @@ MetricCard::MetricCard(const QString& title, Better better, DeltaUnit deltaUnit,
     line->addWidget(m_unit, 0, Qt::AlignBaseline);
     line->addStretch();
     m_column = new QVBoxLayout(this);
-    m_column->setContentsMargins(12, 8, 12, 8);
+    m_column->setContentsMargins(10, 8, 8, 8);
     m_column->setSpacing(2);
     m_column->addLayout(head);
     m_column->addLayout(line);

@@ -5,14 +5,12 @@
 #include <QApplication>
 #include <QFile>
 #include <QFontDatabase>
-#include <QMainWindow>
 #include <QPainter>
 #include <QPalette>
 #include <QPixmap>
 #include <QStyle>
 #include <QStyleFactory>
 #include <QSvgRenderer>
-#include <QTabBar>
 #include <QWidget>
 
 #include <utility>
@@ -307,16 +305,6 @@ QIcon themedIcon(const QString& assets, const QString& name, const Theme& theme)
     icon.addPixmap(pixmap(mixed(toQColor(theme.text), toQColor(theme.mutedText), 0.4)), QIcon::Normal);
     icon.addPixmap(pixmap(mixed(toQColor(theme.border), toQColor(theme.mutedText), 0.3)), QIcon::Disabled);
     return icon;
-}
-
-void showTabsWhole(QMainWindow& window)
-{
-    for (QTabBar* bar : window.findChildren<QTabBar*>(QString(), Qt::FindDirectChildrenOnly)) {
-        bar->setElideMode(Qt::ElideNone);
-        bar->setExpanding(false);
-        bar->setDrawBase(false);
-        bar->setUsesScrollButtons(true);
-    }
 }
 
 void setRole(QWidget* widget, const char* role)

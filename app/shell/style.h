@@ -9,7 +9,6 @@
 #include <QIcon>
 #include <QString>
 
-class QMainWindow;
 class QWidget;
 
 namespace app {
@@ -25,8 +24,6 @@ QIcon themedIcon(const QString& assets, const QString& name, const Theme&);
 
 /// Labels and frames take their looks from a role that the style sheet knows: "muted", "small", "heading", "value", "card", …
 void setRole(QWidget*, const char* role);
-/// Tabs of docks are as wide as their texts; they are made as docks are stacked, so this is said again then.
-void showTabsWhole(QMainWindow&);
 
 const Theme& themeFor(ThemeChoice);
 

@@ -1,5 +1,6 @@
 #include "app/shell/workspace.h"
 
+#include "app/shell/dock_tabs.h"
 #include "app/shell/format.h"
 #include "app/shell/style.h"
 #include "app/shell/transport_bar.h"
@@ -458,20 +459,10 @@ void Workspace::arrange()
     m_docks->resizeDocks({grid, timeline}, {height() / 2, height() / 2}, Qt::Vertical);
 }
 
-/// A tab is its picture's title: no second one below it. Tabs are never cut, and have a menu for what the title's buttons did.
+/// Tabs have a menu for what their titles' buttons did.
 void Workspace::tidyTabs()
 {
-    for (const Shown& shown : m_pictures) {
-        const bool tabbed = !shown.dock->isFloating() && !m_docks->tabifiedDockWidgets(shown.dock).isEmpty();
-        QWidget* const title = shown.dock->titleBarWidget();
-        if (tabbed && title == nullptr) {
-            shown.dock->setTitleBarWidget(new QWidget);
-        } else if (!tabbed && title != nullptr) {
-            shown.dock->setTitleBarWidget(nullptr);
-            delete title;
-        }
-    }
-    showTabsWhole(*m_docks);
+    tidyDockTabs(*m_docks);
     for (QTabBar* bar : m_docks->findChildren<QTabBar*>(QString(), Qt::FindDirectChildrenOnly)) {
         if (bar->contextMenuPolicy() == Qt::CustomContextMenu)
             continue;

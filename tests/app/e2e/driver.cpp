@@ -2,12 +2,14 @@
 
 #include "tests/app/session/session_fixtures.h"
 
+#include <QAbstractButton>
 #include <QApplication>
 #include <QDragEnterEvent>
 #include <QDropEvent>
 #include <QKeySequence>
 #include <QMimeData>
 #include <QMouseEvent>
+#include <QPointer>
 #include <QTest>
 #include <QUrl>
 
@@ -134,9 +136,11 @@ void Driver::press(QAccessible::Role role, const QString& words)
     ASSERT_NE(thing, nullptr) << "nothing is called " << words.toStdString() << " (" << kindOf(role) << "); there are "
                               << namesOf(role).join(QStringLiteral(" | ")).left(2000).toStdString();
     QAccessibleActionInterface* actions = thing->actionInterface();
-    if (actions != nullptr && actions->actionNames().contains(QAccessibleActionInterface::pressAction()))
+    if (actions != nullptr && actions->actionNames().contains(QAccessibleActionInterface::pressAction())) {
+        const QPointer<QAbstractButton> button = qobject_cast<QAbstractButton*>(thing->object());
         actions->doAction(QAccessibleActionInterface::pressAction());
-    else if (role == QAccessible::CheckBox && actions != nullptr)
+        ASSERT_TRUE(waitFor([&] { return button.isNull() || !button->isDown(); })) << "a button comes up again after a moment";
+    } else if (role == QAccessible::CheckBox && actions != nullptr)
         actions->doAction(QAccessibleActionInterface::toggleAction());
     else
         send(*thing, {QEvent::MouseMove, QEvent::MouseButtonPress, QEvent::MouseButtonRelease});

@@ -81,6 +81,37 @@ TEST_F(Everyday, ABadFileIsExplainedAndNothingIsLost)
     EXPECT_FALSE(app.sees(QStringLiteral("bad.json cannot be opened")));
 }
 
+TEST_F(Everyday, AnEditIsComparedWithThePinnedBaseline)
+{
+    openSixteen();
+    app.key(QStringLiteral("Ctrl+B"));
+    app.enter(QAccessible::SpinBox, QStringLiteral("Tensor"), QStringLiteral("4"));
+    app.key(QStringLiteral("Alt+6"));
+    EXPECT_TRUE(app.sees(QStringLiteral("What is different")));
+    EXPECT_TRUE(app.find(QAccessible::Cell, QStringLiteral("layout tp")) != nullptr || app.sees(QStringLiteral("tp")));
+    app.press(QAccessible::Button, QStringLiteral("Back to Baseline"));
+    EXPECT_EQ(app.window().simulation()->scenario().layout.tp, 2);
+    app.key(QStringLiteral("Alt+6"));
+    EXPECT_EQ(app.count(QAccessible::Cell, QStringLiteral("rank ")), 16);
+}
+
+TEST_F(Everyday, ANumberSaysWhereItComesFrom)
+{
+    openSixteen();
+    app.press(QAccessible::NoRole, QStringLiteral("MFU"));
+    EXPECT_TRUE(app.sees(QStringLiteral("PaLM"))) << "the source of the definition";
+}
+
+TEST_F(Everyday, AFindingIsTried)
+{
+    openSixteen();
+    const double before = app.window().simulation()->metrics().stepTimeSeconds;
+    app.press(QAccessible::Button, QStringLiteral("Try "));
+    EXPECT_NE(app.window().simulation()->metrics().stepTimeSeconds, before);
+    app.key(QStringLiteral("Ctrl+Z"));
+    EXPECT_EQ(app.window().simulation()->metrics().stepTimeSeconds, before);
+}
+
 TEST_F(Everyday, AFileIsDropped)
 {
     app.drop(galleryFile(kTiny));

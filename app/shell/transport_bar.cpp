@@ -125,7 +125,10 @@ void TransportBar::showPosition()
     const auto length = static_cast<double>(std::max<std::int64_t>(1, span.endNs - span.beginNs));
     m_slider->setValue(static_cast<int>(
         std::lround(kSliderSteps * std::clamp(static_cast<double>(m_playback.positionNs() - span.beginNs) / length, 0.0, 1.0))));
-    m_time->setText(m_playback.isEmpty() ? QString() : tr("%1 of %2").arg(timeOf(m_playback.positionNs()), timeOf(span.endNs)));
+    m_time->setText(m_playback.isEmpty() ? QString()
+                    : span.beginNs > 0
+                        ? tr("%1 · %2 to %3").arg(timeOf(m_playback.positionNs()), timeOf(span.beginNs), timeOf(span.endNs))
+                        : tr("%1 of %2").arg(timeOf(m_playback.positionNs()), timeOf(span.endNs)));
 }
 
 } // namespace app

@@ -3,6 +3,7 @@
 #include "app/views/labels.h"
 #include "app/views/memory_painter.h"
 #include "app/views/memory_parts.h"
+#include "app/views/time_ruler.h"
 
 #include <algorithm>
 #include <cmath>
@@ -11,7 +12,6 @@ namespace app {
 namespace {
 
 constexpr std::uint64_t kPlotNode = std::uint64_t{1} << 62, kPartNodes = kPlotNode + 1; ///< apart from those of rows
-constexpr float kTickPixels = 96;
 
 class OverTimePainter {
 public:
@@ -26,7 +26,7 @@ public:
     {
         caption();
         verticalScale();
-        ruler();
+        paintTimeRuler(m_canvas, m_theme, m_axis, m_frame.ruler, m_scene.selection, ticks(m_axis, kTickPixels));
         m_canvas.pushClip(m_frame.plot);
         areas();
         bandNames();
@@ -53,7 +53,6 @@ private:
 
     void caption();
     void verticalScale();
-    void ruler();
     void areas();
     void bandNames();
     void limit();
@@ -118,38 +117,6 @@ void OverTimePainter::verticalScale()
     }
 }
 
-void OverTimePainter::ruler()
-{
-    const Rect area = m_frame.ruler;
-    m_canvas.fillRect({area.left, area.bottom - 1, area.right, area.bottom}, m_theme.border);
-    Rect flag{};
-    std::string flagText;
-    if (m_scene.selection.cursorNs > 0) {
-        const float x = m_axis.x(static_cast<double>(m_scene.selection.cursorNs));
-        flagText = timeTextOf(m_scene.selection.cursorNs);
-        const float half = std::ceil(m_canvas.textWidth(flagText, FontFace::small) / 2) + 5;
-        if (x >= area.left && x < area.right && 2 * half <= area.width()) {
-            const float middle = std::floor(std::clamp(x, area.left + half, area.right - half));
-            flag = {middle - half, area.top, middle + half, area.top + m_canvas.textHeight(FontFace::small) + 2};
-        }
-    }
-    for (const Tick& tick : ticks(m_axis, kTickPixels)) {
-        const float x = std::floor(m_axis.x(static_cast<double>(tick.ns)));
-        if (x < area.left || x >= area.right)
-            continue;
-        m_canvas.fillRect({x, area.bottom - (tick.major ? 6.0F : 3.0F), x + 1, area.bottom},
-                          tick.major ? m_theme.mutedText : m_theme.border);
-        const float end = x + 4 + m_canvas.textWidth(tick.label, FontFace::small);
-        if (tick.major && end <= area.right && (end < flag.left || x > flag.right))
-            m_canvas.text({x + 4, area.top + 1}, tick.label, m_theme.mutedText, FontFace::small);
-    }
-    if (flag.width() > 0) {
-        m_canvas.fillRect(flag, m_theme.accent);
-        m_canvas.text({std::floor((flag.left + flag.right) / 2), area.top + 1}, flagText, readableOn(m_theme.accent),
-                      FontFace::small, Align::center);
-    }
-}
-
 /// Per pixel column its fullest moment, as it was then. What the GPU has no room for is hatched.
 void OverTimePainter::areas()
 {
@@ -190,6 +157,8 @@ void OverTimePainter::areas()
 /// Into what stays for the whole step, where it is high enough.
 void OverTimePainter::bandNames()
 {
+    if (m_scene.selection.range)
+        return; // half of a name would step back with what is outside; the legend says it too
     std::int64_t below = 0;
     sim::MemoryBreakdown states = m_held.states();
     states.buffers = 0; // lies above what varies
@@ -257,7 +226,6 @@ void OverTimePainter::rangeAndCursor()
             m_canvas.fillRect({right, plot.top, plot.right, plot.bottom}, outside);
             m_canvas.fillRect({left, plot.top, left + 1, plot.bottom}, m_theme.accent);
             m_canvas.fillRect({right - 1, plot.top, right, plot.bottom}, m_theme.accent);
-            m_canvas.fillRect({left, m_frame.ruler.bottom - 4, right, m_frame.ruler.bottom}, m_theme.accent);
         }
     }
     const auto line = [&](std::int64_t ns, Color color) {

@@ -2,6 +2,7 @@
 
 #include "app/views/color.h"
 #include "app/views/labels.h"
+#include "app/views/time_ruler.h"
 #include "app/views/timeline_geometry.h"
 #include "sim/analysis/action_class.h"
 
@@ -15,7 +16,7 @@ namespace {
 
 constexpr double kZoomStep = 1.25; ///< a notch or key press
 constexpr double kPanShare = 0.08; ///< of the window
-constexpr float kScrollPixels = 48, kDragPixels = 3, kTickPixels = 96, kLabelledAction = 13, kGappedAction = 6;
+constexpr float kScrollPixels = 48, kDragPixels = 3, kLabelledAction = 13, kGappedAction = 6;
 constexpr double kFastPresses = 4;
 
 } // namespace
@@ -213,7 +214,6 @@ struct OrderEditorView::Data {
 
     void paint(Canvas&) const;
     void paintVerdict(Canvas&) const;
-    void paintRuler(Canvas&, const std::vector<Tick>&) const;
     void paintRow(Canvas&, std::size_t rank, const std::vector<Tick>&) const;
     void paintAction(Canvas&, ActionPlace) const;
     void paintCycle(Canvas&) const;
@@ -225,7 +225,7 @@ void OrderEditorView::Data::paint(Canvas& canvas) const
     canvas.fillRect(canvas.area(), theme.canvas);
     paintVerdict(canvas);
     const std::vector<Tick> marks = ticks(axis(), kTickPixels);
-    paintRuler(canvas, marks);
+    paintTimeRuler(canvas, theme, axis(), frame().ruler, {}, marks);
     for (std::size_t rank = 0; rank < stack.rows.size(); ++rank) {
         const Rect row = lane(rank);
         if (row.bottom > f.rows.top && row.top < f.rows.bottom)
@@ -278,21 +278,6 @@ void OrderEditorView::Data::paintVerdict(Canvas& canvas) const
                    theme.mutedText, FontFace::small);
     if (canvas.wantsNodes())
         canvas.node({.id = std::uint64_t{1} << 62, .role = "verdict", .name = verdict, .rect = f.story});
-}
-
-void OrderEditorView::Data::paintRuler(Canvas& canvas, const std::vector<Tick>& marks) const
-{
-    const Rect ruler = frame().ruler;
-    canvas.fillRect({ruler.left, ruler.bottom - 1, ruler.right, ruler.bottom}, theme.border);
-    for (const Tick& tick : marks) {
-        const float x = std::floor(axis().x(static_cast<double>(tick.ns)));
-        if (x < ruler.left || x >= ruler.right)
-            continue;
-        canvas.fillRect({x, ruler.bottom - (tick.major ? 6.0F : 3.0F), x + 1, ruler.bottom},
-                        tick.major ? theme.mutedText : theme.border);
-        if (tick.major && x + 4 + canvas.textWidth(tick.label, FontFace::small) <= ruler.right)
-            canvas.text({x + 4, ruler.top + 1}, tick.label, theme.mutedText, FontFace::small);
-    }
 }
 
 void OrderEditorView::Data::paintRow(Canvas& canvas, std::size_t rank, const std::vector<Tick>& marks) const

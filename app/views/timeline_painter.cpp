@@ -2,6 +2,7 @@
 
 #include "app/views/color.h"
 #include "app/views/labels.h"
+#include "app/views/time_ruler.h"
 #include "app/views/timeline_memory.h"
 
 #include <algorithm>
@@ -9,8 +10,6 @@
 
 namespace app {
 namespace {
-
-constexpr float kTickPixels = 96;
 
 /// The rows, what lies over them, and the whole trace in small.
 class Painter {

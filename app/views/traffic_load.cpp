@@ -2,6 +2,7 @@
 
 #include "app/views/color.h"
 #include "app/views/labels.h"
+#include "app/views/time_ruler.h"
 
 #include <algorithm>
 #include <array>
@@ -10,7 +11,7 @@
 namespace app {
 namespace {
 
-constexpr float kTickPixels = 96, kLaneGap = 14;
+constexpr float kLaneGap = 14;
 constexpr int kLinePixels = 4; ///< a bin of the line of one rank: finer, it would be a black area
 
 std::size_t at(int index)
@@ -64,14 +65,13 @@ public:
     void paint()
     {
         const std::vector<Tick> marks = ticks(m_axis, kTickPixels);
-        ruler(marks);
+        paintTimeRuler(m_canvas, m_theme, m_axis, m_frame.ruler, m_scene.selection, marks);
         const int tiers = static_cast<int>(m_load.tiers.size());
         for (int tier = 0; tier < tiers; ++tier)
             lane(tier, m_frame.lane(tier, tiers), marks);
     }
 
 private:
-    void ruler(const std::vector<Tick>&);
     void lane(int tier, Rect, const std::vector<Tick>&);
     void area(int tier, Rect, double scale);
     void rankLine(int tier, Rect, double scale);
@@ -117,40 +117,6 @@ LoadSums Painter::sumsOf(const sim::LinkLoad& load, int tier) const
     }
     sums.inRange = rangeBins > 0 ? inRange / rangeBins : 0;
     return sums;
-}
-
-void Painter::ruler(const std::vector<Tick>& marks)
-{
-    const Rect area = m_frame.ruler;
-    m_canvas.fillRect({area.left, area.bottom - 1, area.right, area.bottom}, m_theme.border);
-    // The cursor's time in a box of its own; ticks under it keep their words back.
-    float flagLeft = 0, flagRight = -1;
-    const std::int64_t cursorNs = m_scene.selection.cursorNs;
-    if (const float x = xOf(cursorNs); cursorNs > 0 && x >= area.left && x < area.right) {
-        const std::string text = timeText(static_cast<double>(cursorNs), m_axis.nsPerPixel(), m_axis.endNs);
-        const float half = std::ceil(m_canvas.textWidth(text, FontFace::small) / 2) + 5;
-        if (2 * half <= area.width()) {
-            const float middle = std::floor(std::clamp(x, area.left + half, area.right - half));
-            flagLeft = middle - half;
-            flagRight = middle + half;
-            m_canvas.fillRect({flagLeft, area.top, flagRight, area.top + m_small + 2}, m_theme.accent);
-            m_canvas.text({middle, area.top + 1}, text, readableOn(m_theme.accent), FontFace::small, Align::center);
-        }
-    }
-    for (const Tick& tick : marks) {
-        const float x = std::floor(xOf(tick.ns));
-        if (x < area.left || x >= area.right)
-            continue;
-        m_canvas.fillRect({x, area.bottom - (tick.major ? 6.0F : 3.0F), x + 1, area.bottom},
-                          tick.major ? m_theme.mutedText : m_theme.border);
-        const float end = x + 4 + m_canvas.textWidth(tick.label, FontFace::small);
-        if (tick.major && end <= area.right && (end <= flagLeft || x >= flagRight))
-            m_canvas.text({x + 4, area.top + 1}, tick.label, m_theme.mutedText, FontFace::small);
-    }
-    if (const auto& range = m_scene.selection.range)
-        m_canvas.fillRect({std::clamp(xOf(range->beginNs), area.left, area.right), area.bottom - 4,
-                           std::clamp(xOf(range->endNs), area.left, area.right), area.bottom},
-                          m_theme.accent);
 }
 
 void Painter::lane(int tier, Rect rect, const std::vector<Tick>& marks)

@@ -26,11 +26,12 @@ Simulator::~Simulator()
     m_thread.join();
 }
 
-void Simulator::request(sim::Scenario scenario)
+void Simulator::request(sim::Scenario scenario, bool everyRank)
 {
     {
         const std::lock_guard lock(m_mutex);
         m_scenario = std::move(scenario);
+        m_everyRank = everyRank;
         m_kernelsOf.reset();
         m_legalValues.reset();
         m_candidates.reset();
@@ -105,8 +106,9 @@ void Simulator::work(const std::stop_token& stop)
         m_working = true;
         m_cancel = false;
         if (auto scenario = std::exchange(m_scenario, std::nullopt)) {
+            const bool everyRank = m_everyRank;
             lock.unlock();
-            simulateOne(*scenario);
+            simulateOne(*scenario, everyRank);
         } else if (auto simulation = std::exchange(m_kernelsOf, nullptr)) {
             lock.unlock();
             tracesOne(simulation);
@@ -125,11 +127,12 @@ void Simulator::work(const std::stop_token& stop)
     }
 }
 
-void Simulator::simulateOne(const sim::Scenario& scenario)
+void Simulator::simulateOne(const sim::Scenario& scenario, bool everyRank)
 {
     try {
         sim::SimulateOptions options;
         options.cancel = &m_cancel;
+        options.full = everyRank;
         SimulationPtr simulation = m_simulate(scenario, options);
         if (m_cancel)
             return;

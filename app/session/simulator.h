@@ -37,7 +37,8 @@ public:
     ~Simulator() override; ///< cancels and joins
 
     /// Results of earlier requests that were not delivered yet never will be.
-    void request(sim::Scenario);
+    /// `everyRank`: each one by itself instead of one of each class; same numbers, a row of its own in the trace.
+    void request(sim::Scenario, bool everyRank = false);
     /// The kernel trace of a simulation; dropped when a newer scenario is requested.
     void requestKernels(SimulationPtr);
     /// What the form's numbers may be; done when nothing more urgent is.
@@ -94,7 +95,7 @@ private:
     };
 
     void work(const std::stop_token&);
-    void simulateOne(const sim::Scenario&);
+    void simulateOne(const sim::Scenario&, bool everyRank);
     void tracesOne(const SimulationPtr&);
     void legalValuesOne(const LegalValuesRequest&);
     void candidatesOne(const CandidatesRequest&);
@@ -110,6 +111,7 @@ private:
     std::condition_variable_any m_wake;
     // Guarded by m_mutex:
     std::optional<sim::Scenario> m_scenario;
+    bool m_everyRank = false; ///< of it
     SimulationPtr m_kernelsOf;
     std::optional<LegalValuesRequest> m_legalValues;
     std::optional<CandidatesRequest> m_candidates;

@@ -123,6 +123,8 @@ constexpr Command kCommands[]{
     {CommandId::showFindings, view, window, "F&indings", "Ctrl+Shift+F", "Show or hide what there is to say about the layout"},
     {CommandId::resetLayout, view, window, "Reset Lay&out", "", "Every picture at its usual place"},
     {CommandId::showKernels, view, window, "&Kernels", "Ctrl+K", "Show every kernel and collective, not only the actions", true},
+    {CommandId::showEveryRank, view, window, "Every Ra&nk", "Ctrl+Shift+K",
+     "A row for each rank, not one for all that behave alike; up to 512 ranks"},
     {CommandId::stepThrough, view, window, "Ste&p Through", "Ctrl+T", "Reveal the schedule action by action, and explain it"},
     {CommandId::showLive, view, window, "Li&ve Run", "Alt+5", "Go to the training that is watched, and back"},
     {CommandId::showCompare, view, window, "&Compare", "Alt+6", "Lay the scenario on the baseline, and back"},

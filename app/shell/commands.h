@@ -93,6 +93,7 @@ enum class CommandId {
     showDetails,
     showFindings,
     showKernels,
+    showEveryRank,
     stepThrough,
     showLive,
     showCompare,

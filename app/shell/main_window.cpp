@@ -352,14 +352,26 @@ void MainWindow::sessionChanged()
     updateActions();
     if (m_session.isLegal() && m_requested != *m_session.scenario()) {
         m_requested = *m_session.scenario();
-        m_awaitsResult = true;
-        m_awaitsKernels = m_awaitsFindings = false;
-        m_busyTimer.start();
-        m_simulator.request(*m_requested);
+        simulate();
     }
     requestLegalValues();
     showStatus();
     settleIfDone();
+}
+
+void MainWindow::simulate()
+{
+    m_awaitsResult = true;
+    m_awaitsKernels = m_awaitsFindings = false;
+    m_busyTimer.start();
+    m_simulator.request(*m_requested, action(CommandId::showEveryRank)->isChecked() && canShowEveryRank());
+}
+
+/// Beyond that, a row a rank is neither seen nor waited for.
+bool MainWindow::canShowEveryRank() const
+{
+    constexpr int kMostRows = 512;
+    return m_session.scenario() && m_session.scenario()->layout.worldSize() <= kMostRows;
 }
 
 void MainWindow::requestLegalValues()

@@ -145,6 +145,8 @@ private:
     void showKernels(bool);
     void showSelection();
     void showStatus();
+    void simulate();
+    bool canShowEveryRank() const;
     void requestLegalValues();
     void buildFindings(); // these are in main_window_findings.cpp
     void placeFindings();

@@ -29,11 +29,11 @@
 namespace app {
 namespace {
 
-constexpr std::array kCheckable{CommandId::showForm,    CommandId::showDetails,   CommandId::showFindings,
-                                CommandId::showKernels, CommandId::stepThrough,   CommandId::editOrder,
-                                CommandId::fullScreen,  CommandId::showLive,      CommandId::showCompare,
-                                CommandId::pinBaseline, CommandId::freezePicture, CommandId::themeSystem,
-                                CommandId::themeLight,  CommandId::themeDark,     CommandId::themeHighContrast};
+constexpr std::array kCheckable{
+    CommandId::showForm,      CommandId::showDetails, CommandId::showFindings, CommandId::showKernels,
+    CommandId::showEveryRank, CommandId::stepThrough, CommandId::editOrder,    CommandId::fullScreen,
+    CommandId::showLive,      CommandId::showCompare, CommandId::pinBaseline,  CommandId::freezePicture,
+    CommandId::themeSystem,   CommandId::themeLight,  CommandId::themeDark,    CommandId::themeHighContrast};
 /// Commands that mean something without a scenario on screen.
 constexpr std::array kAlways{
     CommandId::gallery,     CommandId::open,       CommandId::clearRecent, CommandId::quit,     CommandId::fullScreen,
@@ -226,6 +226,8 @@ bool MainWindow::isEnabled(CommandId id) const
         return isLiveShown() && m_run;
     case CommandId::showKernels:
         return !isGalleryShown();
+    case CommandId::showEveryRank:
+        return isWorkspaceShown() && m_requested && canShowEveryRank();
     default:
         return contains(kAlways, id) || isWorkspaceShown() ||
                ((isLiveShown() || isCompareShown()) && command(id).scope == CommandScope::canvas);
@@ -379,6 +381,9 @@ void MainWindow::perform(CommandId id)
     case CommandId::showKernels:
         m_live->setKernels(checked());
         showKernels(checked());
+        break;
+    case CommandId::showEveryRank:
+        simulate();
         break;
     case CommandId::showLive:
         if (!isLiveShown())

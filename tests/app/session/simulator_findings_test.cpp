@@ -82,7 +82,12 @@ TEST(SimulatorFindings, AreDroppedWhenTheScenarioChanges)
 
 TEST(SimulatorFindings, WaitForWhatIsMoreUrgent)
 {
-    Simulator simulator;
+    std::atomic<bool> everythingIsAsked{false};
+    Simulator simulator(nullptr, [&](const sim::Scenario& scenario, const sim::SimulateOptions& options) {
+        while (!everythingIsAsked)
+            std::this_thread::yield();
+        return sim::simulate(scenario, options);
+    });
     const auto of = document(kTiny);
     const SimulationPtr simulation = simulationOf(of);
     QStringList order;
@@ -91,14 +96,13 @@ TEST(SimulatorFindings, WaitForWhatIsMoreUrgent)
         if (order.last() != QLatin1String("tries"))
             order << QStringLiteral("tries");
     });
-    QObject::connect(&simulator, &Simulator::finished, [&](const SimulationPtr& result) {
-        order << QStringLiteral("result");
-        simulator.requestFindings(of, catalogue(), result);
-        simulator.requestLegalValues(of, catalogue(), result->scenario(), LayoutRule::keepGpus);
-        simulator.requestKernels(result);
-    });
+    QObject::connect(&simulator, &Simulator::finished, [&] { order << QStringLiteral("result"); });
     QObject::connect(&simulator, &Simulator::kernelsReady, [&] { order << QStringLiteral("kernels"); });
     simulator.request(scenario(of));
+    simulator.requestFindings(of, catalogue(), simulation);
+    simulator.requestLegalValues(of, catalogue(), simulation->scenario(), LayoutRule::keepGpus);
+    simulator.requestKernels(simulation);
+    everythingIsAsked = true;
     ASSERT_TRUE(waitFor([&] { return !order.isEmpty() && !simulator.isBusy(); }));
     EXPECT_EQ(order.first(), QStringLiteral("result"));
     EXPECT_EQ(order.last(), QStringLiteral("tries")) << order.join(QLatin1Char(' ')).toStdString();

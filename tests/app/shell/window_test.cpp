@@ -301,6 +301,20 @@ TEST_F(WindowTest, KernelsComeAndGo)
     EXPECT_EQ(window.workspace().trace()->tracks.size(), window.workspace().trace()->processes.size());
 }
 
+TEST_F(WindowTest, EveryRankHasARowOfItsOwnAndTheSameNumbers)
+{
+    open(kSixteen);
+    const double step = window.simulation()->metrics().stepTimeSeconds;
+    ASSERT_LT(window.workspace().trace()->processes.size(), 16U);
+    window.run(CommandId::showEveryRank);
+    settle();
+    EXPECT_EQ(window.workspace().trace()->processes.size(), 16U);
+    EXPECT_EQ(window.simulation()->metrics().stepTimeSeconds, step);
+    open(kLarge);
+    EXPECT_FALSE(window.isEnabled(CommandId::showEveryRank));
+    EXPECT_LT(window.workspace().trace()->processes.size(), 1000U);
+}
+
 TEST_F(WindowTest, CanvasKeysGoToThePictureAndNotIntoTheForm)
 {
     open(kSixteen);

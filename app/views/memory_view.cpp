@@ -170,7 +170,7 @@ struct MemoryView::Data {
             drag = Drag::range;
             [[fallthrough]];
         case Drag::range: {
-            const auto [begin, end] = std::minmax(timeAt(f, pressedAt.x), timeAt(f, at.x));
+            const auto [begin, end] = std::minmax({timeAt(f, pressedAt.x), timeAt(f, at.x)});
             selection.range = TimeRange{begin, std::max(end, begin + 1)};
             return true;
         }

@@ -53,8 +53,8 @@ CurvePoint pointOf(const live::StepSummary& step)
 
 LivePanel::LivePanel(Renderer renderer, QWidget* parent)
     : QWidget(parent), m_grid(m_selection, lightTheme()), m_curves(lightTheme()), m_timelines(m_selection, lightTheme()),
-      m_dot(new QLabel), m_name(new ElidedLabel("heading")), m_headline(new ElidedLabel("muted")), m_where(new QLabel),
-      m_detail(new QLabel), m_detailFrame(new QFrame), m_buttons(new QHBoxLayout), m_clocks(new QButtonGroup(this)),
+      m_dot(new QLabel), m_name(new ElidedLabel("heading")), m_headline(new ElidedLabel("muted")), m_detail(new QLabel),
+      m_detailFrame(new QFrame), m_buttons(new QHBoxLayout), m_clocks(new QButtonGroup(this)),
       m_loss(new MetricCard(tr("Loss"), Better::lower)), m_step(new MetricCard(tr("Step, wall clock"), Better::lower)),
       m_parallel(new MetricCard(tr("Step, as if parallel"), Better::lower)),
       m_tokens(new MetricCard(tr("Tokens a second"), Better::higher)),
@@ -69,7 +69,6 @@ LivePanel::LivePanel(Renderer renderer, QWidget* parent)
     constexpr int kDot = 10;
     m_dot->setFixedSize(kDot, kDot);
     m_dot->setAccessibleName(tr("State of the run"));
-    setRole(m_where, "muted");
     auto* words = new QVBoxLayout;
     words->setSpacing(2);
     words->addWidget(m_name);

@@ -82,7 +82,7 @@ private:
 
     QLabel* m_dot;
     ElidedLabel *m_name, *m_headline;
-    QLabel *m_where, *m_detail;
+    QLabel* m_detail;
     QWidget* m_detailFrame;
     QHBoxLayout* m_buttons;
     QButtonGroup* m_clocks;

@@ -184,4 +184,22 @@ inline std::string describe(const sim::Scenario& s)
            std::to_string(s.perturbations.size()) + " gpus/node " + std::to_string(s.cluster.gpusPerNode);
 }
 
+/// Llama 3 405B on 16,384 GPUs, without the gallery.
+inline sim::Scenario llama405b()
+{
+    sim::Scenario s;
+    s.model = llamaModel(126, 16384, 128, 8, 53248, 128256);
+    s.layout.tp = s.layout.etp = 8;
+    s.layout.pp = 16;
+    s.layout.dp = 128;
+    s.layout.order = "tp-cp-pp-dp";
+    s.layout.sequenceParallel = true;
+    s.layout.zeroStage = 2;
+    s.training.sequenceLength = 8192;
+    s.training.globalBatchSize = 2048;
+    s.cluster = h100Cluster(16384);
+    resolve(s);
+    return s;
+}
+
 } // namespace test

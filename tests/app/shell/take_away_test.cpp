@@ -332,11 +332,11 @@ TEST(PaletteSources, FindSpansByTheirNameAndFilesByTheirs)
 
     const auto gallery = readGallery(findScenarios(catalogue()), catalogue());
     QString opened;
-    const auto files = findFiles(QStringLiteral("131k"), {QStringLiteral("/home/me/131k-mine.json")}, gallery,
+    const auto files = findFiles(QStringLiteral("131k"), {QStringLiteral("/folder/131k-mine.json")}, gallery,
                                  [&](const QString& path) { opened = path; });
     ASSERT_EQ(files.size(), 2U) << "the recent one and the gallery's";
     files.front().run();
-    EXPECT_EQ(opened, QStringLiteral("/home/me/131k-mine.json"));
+    EXPECT_EQ(opened, QStringLiteral("/folder/131k-mine.json"));
 }
 
 } // namespace

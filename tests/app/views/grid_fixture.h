@@ -26,23 +26,6 @@ inline sim::Scenario teachingGrid()
     return s;
 }
 
-inline sim::Scenario llama405b()
-{
-    sim::Scenario s;
-    s.model = test::llamaModel(126, 16384, 128, 8, 53248, 128256);
-    s.layout.tp = s.layout.etp = 8;
-    s.layout.pp = 16;
-    s.layout.dp = 128;
-    s.layout.order = "tp-cp-pp-dp";
-    s.layout.sequenceParallel = true;
-    s.layout.zeroStage = 2;
-    s.training.sequenceLength = 8192;
-    s.training.globalBatchSize = 2048;
-    s.cluster = test::h100Cluster(16384);
-    test::resolve(s);
-    return s;
-}
-
 struct Grid {
     Selection selection;
     GridView view{selection, lightTheme()};

@@ -273,7 +273,7 @@ TEST(GridWaiting, ArrowsPointAtWhomOneWaitsFor)
 
 TEST(GridManyRanks, HaveAllOfIt)
 {
-    Grid grid(llama405b());
+    Grid grid(test::llama405b());
     grid.view.setAnimated(false);
     grid.selection.cursorNs = 500'000'000;
     for (int lens = 0; lens < kGridLensCount; ++lens) {

@@ -126,7 +126,7 @@ TEST(GridView, KeysWalkFromRankToRankAndEscapeClears)
 
 TEST(GridView, ZoomKeepsWhatIsUnderThePointer)
 {
-    Grid grid(llama405b());
+    Grid grid(test::llama405b());
     const Point at = grid.centreOf(9001);
     grid.zoom(at, 5);
     grid.move(at);
@@ -145,7 +145,7 @@ TEST(GridView, ZoomKeepsWhatIsUnderThePointer)
 
 TEST(GridView, FocusFramesTheRankAndThenAll)
 {
-    Grid grid(llama405b());
+    Grid grid(test::llama405b());
     grid.selection.selectRank(16000);
     EXPECT_TRUE(grid.view.command(ViewCommand::focusSelection, false, kGridArea));
     const auto cells = grid.draw().nodesOf("cell");
@@ -157,7 +157,7 @@ TEST(GridView, FocusFramesTheRankAndThenAll)
 
 TEST(GridView, MiddleDragMovesAZoomedPictureWithThePointer)
 {
-    Grid grid(llama405b());
+    Grid grid(test::llama405b());
     grid.zoom({450, 230}, 10);
     const Point from{450, 230}, to{380, 200};
     grid.move(from);
@@ -173,7 +173,7 @@ TEST(GridView, MiddleDragMovesAZoomedPictureWithThePointer)
 
 TEST(GridView, ManyRanksAreReadableAsAWhole)
 {
-    Grid grid(llama405b());
+    Grid grid(test::llama405b());
     for (const Rect area : {Rect{0, 0, 1600, 900}, Rect{0, 0, 900, 420}, Rect{0, 0, 420, 700}}) {
         const RecorderCanvas canvas = grid.draw(area);
         EXPECT_EQ(canvas.nodesOf("cell").size(), 16384U);
@@ -188,7 +188,7 @@ TEST(GridView, ManyRanksAreReadableAsAWhole)
 
 TEST(GridView, NoNodesNoStringsACell)
 {
-    Grid grid(llama405b());
+    Grid grid(test::llama405b());
     RecorderCanvas canvas(kGridArea, false);
     grid.view.draw(canvas);
     EXPECT_TRUE(canvas.nodes().empty());
@@ -210,7 +210,7 @@ TEST(GridView, APictureIsItsModelAndNothingElse)
 
 TEST(GridView, TooMuchMemoryIsSaid)
 {
-    sim::Scenario s = llama405b();
+    sim::Scenario s = test::llama405b();
     s.cluster.gpu.memoryGib = 1;
     Grid grid(s);
     const RecorderCanvas canvas = grid.draw();

@@ -25,23 +25,6 @@ sim::Scenario twoNodes()
     return s;
 }
 
-sim::Scenario manyNodes()
-{
-    sim::Scenario s;
-    s.model = test::llamaModel(126, 16384, 128, 8, 53248, 128256);
-    s.layout.tp = s.layout.etp = 8;
-    s.layout.pp = 16;
-    s.layout.dp = 128;
-    s.layout.order = "tp-cp-pp-dp";
-    s.layout.sequenceParallel = true;
-    s.layout.zeroStage = 2;
-    s.training.sequenceLength = 8192;
-    s.training.globalBatchSize = 2048;
-    s.cluster = test::h100Cluster(16384);
-    test::resolve(s);
-    return s;
-}
-
 struct Picture {
     Selection selection;
     TrafficView view{selection, lightTheme()};
@@ -323,7 +306,7 @@ TEST(TrafficView, ZoomsAndPansInTime)
 
 TEST(TrafficView, SixteenThousandRanksAreGroupsOfNodes)
 {
-    Picture picture(manyNodes());
+    Picture picture(test::llama405b());
     EXPECT_EQ(picture.chosen("level"), "nodes");
     const std::vector<std::string> levels = picture.names("level");
     EXPECT_THAT(levels, testing::ElementsAre("nodes", "pipeline")) << "too many ranks for a cell each";

@@ -38,7 +38,7 @@ sim::Scenario serialTwin(const sim::Scenario&);
 /// The largest relative differences from serial training.
 struct SerialCheck {
     double loss = 0, gradientNorm = 0, firstStepNorm = 0;
-    Difference gradients, values;
+    SnapshotDifference gradients, values;
     bool identical = false; ///< all of them, bit for bit
     /// Whether rounding in `dtype` (fp64, fp32) explains them: loss, and norm and gradients of step 1; NaN is never explained.
     /// Later norms and weights are told but not judged: AdamW divides by gradients near zero and so makes rounding large.

@@ -57,9 +57,9 @@ void addToSnapshot(Rank& rank, Quantity quantity, Snapshot& snapshot)
     });
 }
 
-Difference compare(const Snapshot& expected, const Snapshot& actual)
+SnapshotDifference compare(const Snapshot& expected, const Snapshot& actual)
 {
-    Difference difference;
+    SnapshotDifference difference;
     if (expected.size() != actual.size())
         throw sim::Error("one model has " + std::to_string(expected.size()) + " parameters, the other " +
                          std::to_string(actual.size()));

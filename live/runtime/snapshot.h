@@ -14,13 +14,13 @@ void addToSnapshot(Rank&, Quantity, Snapshot&);
 void forEachPiece(Rank&, Quantity, const std::function<void(const OwnedRange&, const std::vector<double>&)>&);
 
 /// How far two snapshots are apart.
-struct Difference {
+struct SnapshotDifference {
     double relative = 0;   ///< largest ||a - b|| / ||a|| of a parameter (Frobenius norms; 0 / 0 = 0)
     double largest = 0;    ///< largest |a - b| of an element
     std::string worst;     ///< the parameter of `relative`
     bool identical = true; ///< every element equal
 };
 /// Throws sim::Error if they are not of the same model.
-Difference compare(const Snapshot& expected, const Snapshot& actual);
+SnapshotDifference compare(const Snapshot& expected, const Snapshot& actual);
 
 } // namespace live

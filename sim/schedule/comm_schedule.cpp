@@ -15,7 +15,7 @@ namespace sim {
 namespace {
 
 /// A rank's passes with what concerns whole stages between them.
-std::vector<Step> withSharding(const Schedule& schedule, const std::vector<Action>& actions, const CommLowering& lowering)
+std::vector<CommStep> withSharding(const Schedule& schedule, const std::vector<Action>& actions, const CommLowering& lowering)
 {
     // Of each stage the places of its passes, latest first: the next one ahead is at the back.
     std::vector<std::vector<std::size_t>> places(schedule.stageToRank.size());
@@ -29,7 +29,7 @@ std::vector<Step> withSharding(const Schedule& schedule, const std::vector<Actio
     const auto nextPlace = [&](int stage) { return places[static_cast<std::size_t>(stage)].back(); };
     std::vector<int> backwardsLeft(schedule.stageToRank.size(), schedule.microbatches / schedule.chains);
     std::set<int> gathered;
-    std::vector<Step> steps;
+    std::vector<CommStep> steps;
     for (std::size_t i = 0; i < actions.size();) {
         const ActionBlock block = blockAt(actions, i);
         if (lowering.unshardedStages > 0) {
@@ -70,15 +70,15 @@ std::vector<Step> withSharding(const Schedule& schedule, const std::vector<Actio
 }
 
 /// The steps from `index` on that run as one.
-std::size_t unitSize(const std::vector<Step>& steps, std::size_t index)
+std::size_t unitSize(const std::vector<CommStep>& steps, std::size_t index)
 {
     return steps[index].kind == StepKind::pass && steps[index].action.overlapsNext && index + 1 < steps.size() ? 2 : 1;
 }
 
 /// Receives before the pass that needs them, sends after the pass that makes them.
-std::vector<Step> withTransfersBesidePasses(const Schedule& schedule, const std::vector<Step>& steps)
+std::vector<CommStep> withTransfersBesidePasses(const Schedule& schedule, const std::vector<CommStep>& steps)
 {
-    std::vector<Step> all;
+    std::vector<CommStep> all;
     Transfer transfer;
     for (std::size_t i = 0; i < steps.size();) {
         const std::size_t size = unitSize(steps, i);
@@ -99,19 +99,20 @@ std::vector<Step> withTransfersBesidePasses(const Schedule& schedule, const std:
 
 /// All ranks go through their lists in turn, a step each; who sends also writes the receive into the other rank's list, at the
 /// place that this one has come to. So sends and receives pair up in one global order, which cannot hang.
-std::vector<std::vector<Step>> withTransfersWhenSent(const Schedule& schedule, const std::vector<std::vector<Step>>& lists)
+std::vector<std::vector<CommStep>> withTransfersWhenSent(const Schedule& schedule,
+                                                         const std::vector<std::vector<CommStep>>& lists)
 {
-    std::vector<std::vector<Step>> all(lists.size());
+    std::vector<std::vector<CommStep>> all(lists.size());
     std::vector<std::size_t> position(lists.size(), 0);
     TransferTable<char> arrives(schedule, 0);
-    const auto isReady = [&](const Step& step) {
+    const auto isReady = [&](const CommStep& step) {
         Transfer input;
         return step.kind != StepKind::pass || !hasInput(schedule, step.action, input) || arrives[input] != 0;
     };
     for (bool progress = true; progress;) {
         progress = false;
         for (std::size_t rank = 0; rank < lists.size(); ++rank) {
-            const std::vector<Step>& list = lists[rank];
+            const std::vector<CommStep>& list = lists[rank];
             if (position[rank] == list.size())
                 continue;
             const auto first = list.begin() + static_cast<std::ptrdiff_t>(position[rank]);
@@ -148,7 +149,7 @@ public:
     std::vector<std::string> run()
     {
         for (std::size_t rank = 0; rank < m_steps.size(); ++rank)
-            for (const Step& step : m_steps[rank])
+            for (const CommStep& step : m_steps[rank])
                 if (step.kind == StepKind::pass)
                     notePass(step.action);
                 else if (auto problem = misplaced(rank, step))
@@ -160,7 +161,7 @@ public:
     }
 
 private:
-    std::string text(const Step& step) const { return stepText(step, m_schedule.slices); }
+    std::string text(const CommStep& step) const { return stepText(step, m_schedule.slices); }
 
     void notePass(const Action& action)
     {
@@ -171,7 +172,7 @@ private:
             m_made[transfer] = 1;
     }
 
-    std::optional<std::string> misplaced(std::size_t rank, const Step& step)
+    std::optional<std::string> misplaced(std::size_t rank, const CommStep& step)
     {
         const int stage = step.action.stage;
         if (stage < 0 || stage >= m_schedule.stages() || step.action.microbatch < 0 ||
@@ -227,7 +228,7 @@ private:
                 missing[1].push_back(microbatch);
         }
         const Transfer any{forward, receiver, 0};
-        const std::array<Step, 2> steps = {any.send(), any.receive()};
+        const std::array<CommStep, 2> steps = {any.send(), any.receive()};
         for (std::size_t i = 0; i < missing.size(); ++i)
             if (!missing[i].empty())
                 m_problems.add("stage " + std::to_string(steps[i].action.stage) +
@@ -237,7 +238,7 @@ private:
     }
 
     const Schedule& m_schedule;
-    const std::vector<std::vector<Step>>& m_steps;
+    const std::vector<std::vector<CommStep>>& m_steps;
     TransferTable<char> m_sent, m_received;
     TransferTable<char> m_made, m_used; ///< by the passes so far
     Problems m_problems;
@@ -250,7 +251,7 @@ bool holdsThePasses(const CommSchedule& communication)
         return false;
     for (std::size_t rank = 0; rank < communication.steps.size(); ++rank) {
         std::vector<Action> passes;
-        for (const Step& step : communication.steps[rank])
+        for (const CommStep& step : communication.steps[rank])
             if (step.kind == StepKind::pass)
                 passes.push_back(step.action);
         if (passes != communication.schedule.actions[rank])
@@ -289,7 +290,7 @@ bool hasMicrobatch(StepKind kind)
     return kind != StepKind::unshard && kind != StepKind::reshard && kind != StepKind::reduceGradients;
 }
 
-std::string stepText(const Step& step, int slices)
+std::string stepText(const CommStep& step, int slices)
 {
     if (step.kind == StepKind::pass)
         return actionText(step.action, slices);
@@ -302,7 +303,7 @@ std::string stepText(const Step& step, int slices)
     return text;
 }
 
-int peerStage(const Step& step)
+int peerStage(const CommStep& step)
 {
     const bool after = step.kind == StepKind::sendForward || step.kind == StepKind::receiveBackward;
     return step.action.stage + (after ? 1 : -1);
@@ -316,12 +317,12 @@ CommSchedule lowerCommunication(const Schedule& schedule, const CommLowering& lo
             message += "\n" + problem;
         throw Error(message);
     }
-    std::vector<std::vector<Step>> lists;
+    std::vector<std::vector<CommStep>> lists;
     for (const std::vector<Action>& actions : schedule.actions)
         lists.push_back(withSharding(schedule, actions, lowering));
     if (lowering.receives == ReceivePlacement::whenSent)
         return {schedule, withTransfersWhenSent(schedule, lists)};
-    for (std::vector<Step>& list : lists)
+    for (std::vector<CommStep>& list : lists)
         list = withTransfersBesidePasses(schedule, list);
     return {schedule, std::move(lists)};
 }

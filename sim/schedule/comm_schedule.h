@@ -23,24 +23,24 @@ enum class StepKind : std::uint8_t {
 };
 
 /// An entry of a rank's list.
-struct Step {
+struct CommStep {
     StepKind kind = StepKind::pass;
     Action action; ///< of a pass: the schedule's own; else its stage and micro-batch
     bool isSend() const { return kind == StepKind::sendForward || kind == StepKind::sendBackward; }
     bool isReceive() const { return kind == StepKind::receiveForward || kind == StepKind::receiveBackward; }
-    bool operator==(const Step&) const = default;
+    bool operator==(const CommStep&) const = default;
 };
 /// PyTorch's word, as in SEND_F; of a pass none.
 std::string_view stepWord(StepKind);
 /// False for what concerns a whole stage.
 bool hasMicrobatch(StepKind);
 /// "0SEND_F1", "2UNSHARD", and of a pass its action.
-std::string stepText(const Step&, int slices = 1);
+std::string stepText(const CommStep&, int slices = 1);
 
 struct CommSchedule {
     Schedule schedule;
     /// [pipeline rank]: the passes of schedule.actions in their order, and between them the communication.
-    std::vector<std::vector<Step>> steps;
+    std::vector<std::vector<CommStep>> steps;
     bool operator==(const CommSchedule&) const = default;
 };
 
@@ -60,7 +60,7 @@ struct CommLowering {
 };
 
 /// The stage whose pass a transfer carries away or brings: the other end of it.
-int peerStage(const Step&);
+int peerStage(const CommStep&);
 
 /// Throws Error if the schedule cannot run (see checkSchedule).
 CommSchedule lowerCommunication(const Schedule&, const CommLowering& = {});

@@ -19,7 +19,7 @@ constexpr std::string_view kOverlap = "OVERLAP_F_B";
 
 /// A cell as written: its dialect, micro-batch and slice not settled yet.
 struct Cell {
-    Step step;
+    CommStep step;
     bool writtenBW = false; ///< the full backward of 2024
     int slice = -1;         ///< none written
     Where where;
@@ -195,7 +195,7 @@ ImportedSchedule importedFrom(Rows rows, ScheduleFormat asked)
     imported.format = settleDialect(rows, asked);
     const int slices = numberSlices(rows);
     std::vector<std::vector<Action>> actions(rows.size());
-    std::vector<std::vector<Step>> steps(rows.size());
+    std::vector<std::vector<CommStep>> steps(rows.size());
     bool communicates = false;
     for (std::size_t rank = 0; rank < rows.size(); ++rank)
         for (const Cell& cell : rows[rank]) {
@@ -275,7 +275,7 @@ std::string pytorchCommsCsv(const CommSchedule& communication)
 {
     requirePytorchsWords(communication.schedule);
     std::string text;
-    for (const std::vector<Step>& steps : communication.steps) {
+    for (const std::vector<CommStep>& steps : communication.steps) {
         for (std::size_t i = 0; i < steps.size(); ++i) {
             text += i == 0 ? "" : ",";
             if (steps[i].kind == StepKind::pass && steps[i].action.overlapsNext && i + 1 < steps.size()) {

@@ -124,7 +124,7 @@ private:
     void layOut(std::size_t rank, CommStreams streams)
     {
         Rank& state = m_ranks[rank];
-        const std::vector<Step>& steps = m_steps[rank];
+        const std::vector<CommStep>& steps = m_steps[rank];
         state.laneOf.assign(steps.size(), kNone);
         state.passBefore.assign(steps.size(), kNone);
         std::map<std::size_t, std::size_t> laneOfPeer;
@@ -150,18 +150,18 @@ private:
         return m_times[m_times.size() == 1 ? 0 : static_cast<std::size_t>(stage % m_schedule.chainLength())];
     }
 
-    std::span<const Step> blockAtStep(std::size_t rank, std::size_t index) const
+    std::span<const CommStep> blockAtStep(std::size_t rank, std::size_t index) const
     {
-        const std::vector<Step>& steps = m_steps[rank];
+        const std::vector<CommStep>& steps = m_steps[rank];
         return {steps.data() + index, steps[index].action.overlapsNext && index + 1 < steps.size() ? 2U : 1U};
     }
 
-    double durationOf(std::span<const Step> block) const
+    double durationOf(std::span<const CommStep> block) const
     {
         double sum = 0;
         double overlapped = 0;
         bool together = block.size() > 1;
-        for (const Step& step : block) {
+        for (const CommStep& step : block) {
             const PassTimes& times = timesOf(step.action.stage);
             together = together && times.overlapped >= 0;
             overlapped += times.overlapped / 2;
@@ -185,10 +185,10 @@ private:
         const std::size_t head = state.head();
         if (head == kNone)
             return false;
-        const std::span<const Step> block = blockAtStep(rank, head);
+        const std::span<const CommStep> block = blockAtStep(rank, head);
         double start = state.clock;
         Transfer transfer;
-        for (const Step& step : block) {
+        for (const CommStep& step : block) {
             if (!hasInput(m_schedule, step.action, transfer))
                 continue;
             if (m_arrival[transfer] < 0)
@@ -212,7 +212,7 @@ private:
         const std::size_t index = lane.head();
         if (index == kNone)
             return false;
-        const Step& step = m_steps[rank][index];
+        const CommStep& step = m_steps[rank][index];
         const StepPlace other = partnerOf(step);
         const auto otherRank = static_cast<std::size_t>(other.rank);
         Lane& otherLane = m_ranks[otherRank].lanes[m_ranks[otherRank].laneOf[other.index]];
@@ -257,7 +257,7 @@ private:
         return 0;
     }
 
-    StepPlace partnerOf(const Step& step) const
+    StepPlace partnerOf(const CommStep& step) const
     {
         const Transfer transfer = transferOf(step);
         const bool wantsReceive = step.isSend();
@@ -282,7 +282,7 @@ private:
     {
         const auto rank = static_cast<std::size_t>(at.rank);
         const Rank& state = m_ranks[rank];
-        const Step& step = m_steps[rank][at.index];
+        const CommStep& step = m_steps[rank][at.index];
         if (step.kind != StepKind::pass) {
             if (postedAt(rank, at.index) < 0)
                 return {at, {at.rank, state.head()}, WaitReason::order};
@@ -294,13 +294,13 @@ private:
         if (state.head() != at.index)
             return {at, {at.rank, state.head()}, WaitReason::order};
         Transfer input;
-        for (const Step& part : blockAtStep(rank, at.index))
+        for (const CommStep& part : blockAtStep(rank, at.index))
             if (hasInput(m_schedule, part.action, input) && m_arrival[input] < 0)
                 break;
         if (crossesRanks(m_schedule, input))
             return {at, {at.rank, m_receiveIndex[input]}, WaitReason::input};
         Transfer output;
-        const auto maker = std::find_if(m_steps[rank].begin(), m_steps[rank].end(), [&](const Step& other) {
+        const auto maker = std::find_if(m_steps[rank].begin(), m_steps[rank].end(), [&](const CommStep& other) {
             return other.kind == StepKind::pass && hasOutput(m_schedule, other.action, output) && output == input;
         });
         return {at, {at.rank, static_cast<std::size_t>(maker - m_steps[rank].begin())}, WaitReason::input};
@@ -315,7 +315,7 @@ private:
     }
 
     const Schedule& m_schedule;
-    const std::vector<std::vector<Step>>& m_steps;
+    const std::vector<std::vector<CommStep>>& m_steps;
     std::span<const PassTimes> m_times;
     std::vector<Rank> m_ranks;
     TransferTable<std::size_t> m_sendIndex, m_receiveIndex; ///< in the lists of their ranks

@@ -24,7 +24,7 @@ int stageOf(Placement placement, int ranks, int rank, int chunk)
 }
 
 /// A step whose stage is still the number of its chunk.
-Step readWord(std::string_view text, const Where& where)
+CommStep readWord(std::string_view text, const Where& where)
 {
     const std::size_t lettersEnd = std::min(text.find_first_of("0123456789"), text.size());
     const std::string_view letters = text.substr(0, lettersEnd);
@@ -36,7 +36,7 @@ Step readWord(std::string_view text, const Where& where)
                    [](char c) { return static_cast<char>(std::toupper(static_cast<unsigned char>(c))); });
     if (lower == "pv" || lower == "rpv" || lower == "spv")
         failAt(where, text, "is the optimizer's post-validation, which is no part of a pipeline's order; remove it");
-    constexpr std::array<std::pair<std::string_view, Step>, 7> kWords = {{
+    constexpr std::array<std::pair<std::string_view, CommStep>, 7> kWords = {{
         {"f", {.action = {.kind = ActionKind::forward}}},
         {"b", {.action = {.kind = ActionKind::backward}}},
         {"w", {.action = {.kind = ActionKind::backwardWeight}}},
@@ -50,17 +50,17 @@ Step readWord(std::string_view text, const Where& where)
     if (found == kWords.end() || (letters != lower && letters != upper) || lettersEnd == text.size())
         failAt(where, text,
                "is not an action; write f, b or w and a micro-batch, as in f0, in capitals for the rank's second chunk");
-    Step step = found->second;
+    CommStep step = found->second;
     step.action.stage = letters == lower ? 0 : 1;
     step.action.microbatch = parseNumber(text.substr(lettersEnd), where, text);
     return step;
 }
 
-CommSchedule placed(std::vector<std::vector<Step>> steps, Placement placement)
+CommSchedule placed(std::vector<std::vector<CommStep>> steps, Placement placement)
 {
     std::vector<std::vector<Action>> actions(steps.size());
     for (std::size_t rank = 0; rank < steps.size(); ++rank)
-        for (Step& step : steps[rank]) {
+        for (CommStep& step : steps[rank]) {
             step.action.stage = stageOf(placement, static_cast<int>(steps.size()), static_cast<int>(rank), step.action.stage);
             if (step.kind == StepKind::pass)
                 actions[rank].push_back(step.action);
@@ -87,7 +87,7 @@ Placement placementOf(const Schedule& schedule)
 }
 
 /// Which of the two placements of two chunks a reader will see.
-CommSchedule readablePlacement(const std::vector<std::vector<Step>>& steps)
+CommSchedule readablePlacement(const std::vector<std::vector<CommStep>>& steps)
 {
     CommSchedule vee = placed(steps, Placement::vee);
     if (checkSchedule(vee.schedule).empty())
@@ -100,22 +100,22 @@ CommSchedule readablePlacement(const std::vector<std::vector<Step>>& steps)
 
 ImportedSchedule readSailStrings(const std::vector<std::string_view>& lines)
 {
-    std::vector<std::vector<Step>> steps(lines.size());
+    std::vector<std::vector<CommStep>> steps(lines.size());
     bool split = false;
     bool twoChunks = false;
     bool communicates = false;
     for (std::size_t rank = 0; rank < lines.size(); ++rank) {
         const std::vector<std::string_view> words = splitWords(lines[rank]);
         for (std::size_t i = 0; i < words.size(); ++i) {
-            const Step& step = steps[rank].emplace_back(readWord(words[i], {rank + 1, i + 1}));
+            const CommStep& step = steps[rank].emplace_back(readWord(words[i], {rank + 1, i + 1}));
             split = split || step.action.kind == ActionKind::backwardWeight;
             twoChunks = twoChunks || step.action.stage == 1;
             communicates = communicates || step.kind != StepKind::pass;
         }
     }
     if (split)
-        for (std::vector<Step>& list : steps)
-            for (Step& step : list)
+        for (std::vector<CommStep>& list : steps)
+            for (CommStep& step : list)
                 if (step.action.kind == ActionKind::backward)
                     step.action.kind = ActionKind::backwardInput;
     CommSchedule read = twoChunks ? readablePlacement(steps) : placed(std::move(steps), Placement::line);
@@ -130,7 +130,7 @@ std::string sailStrings(const Schedule& schedule)
     const Placement placement = placementOf(schedule);
     requirePlainPasses(schedule, "sail's strings");
     std::string text;
-    std::vector<std::vector<Step>> written(schedule.actions.size());
+    std::vector<std::vector<CommStep>> written(schedule.actions.size());
     for (std::size_t rank = 0; rank < schedule.actions.size(); ++rank) {
         std::string line;
         for (const Action& action : schedule.actions[rank]) {

@@ -14,18 +14,18 @@ struct Transfer {
     int receiver = 0, microbatch = 0;
     bool operator==(const Transfer&) const = default;
     int sender() const { return forward ? receiver - 1 : receiver + 1; }
-    Step send() const
+    CommStep send() const
     {
         return {forward ? StepKind::sendForward : StepKind::sendBackward, {.stage = sender(), .microbatch = microbatch}};
     }
-    Step receive() const
+    CommStep receive() const
     {
         return {forward ? StepKind::receiveForward : StepKind::receiveBackward, {.stage = receiver, .microbatch = microbatch}};
     }
 };
 
 /// Of a send or receive.
-inline Transfer transferOf(const Step& step)
+inline Transfer transferOf(const CommStep& step)
 {
     const bool forward = step.kind == StepKind::sendForward || step.kind == StepKind::receiveForward;
     return {forward, step.isReceive() ? step.action.stage : peerStage(step), step.action.microbatch};

@@ -20,9 +20,9 @@
 namespace {
 
 using sim::CommSchedule;
+using sim::CommStep;
 using sim::CommStreams;
 using sim::Schedule;
-using sim::Step;
 using sim::WaitReason;
 using testing::Contains;
 using testing::ElementsAre;
@@ -50,9 +50,9 @@ std::string replaced(std::string text, const std::string& from, const std::strin
 std::vector<std::string> rows(const CommSchedule& communication)
 {
     std::vector<std::string> all;
-    for (const std::vector<Step>& steps : communication.steps) {
+    for (const std::vector<CommStep>& steps : communication.steps) {
         std::string row;
-        for (const Step& step : steps)
+        for (const CommStep& step : steps)
             row += (row.empty() ? "" : " ") + sim::stepText(step);
         all.push_back(row);
     }
@@ -78,10 +78,10 @@ TEST(LowerCommunication, GathersAheadAsManyStagesAsAskedAndReducesOnce)
     const Schedule schedule = sim::makeSchedule(request("interleaved-1f1b", 2, 4, 4));
     for (const int most : {1, 2, 3, 4}) {
         const CommSchedule lowered = sim::lowerCommunication(schedule, {.unshardedStages = most, .reduceGradients = true});
-        for (const std::vector<Step>& steps : lowered.steps) {
+        for (const std::vector<CommStep>& steps : lowered.steps) {
             std::vector<int> gathered;
             int reduced = 0;
-            for (const Step& step : steps) {
+            for (const CommStep& step : steps) {
                 if (step.kind == sim::StepKind::unshard)
                     gathered.push_back(step.action.stage);
                 else if (step.kind == sim::StepKind::reshard)
@@ -191,7 +191,7 @@ TEST(CommunicationDeadlock, IsFoundExactlyWhereTheRunStops)
         CommSchedule communication =
             sim::lowerCommunication(sim::makeSchedule(oracle::randomRequest(random)), {.unshardedStages = 0});
         for (int swaps = static_cast<int>(random() % 6); swaps > 0; --swaps) {
-            std::vector<Step>& steps = communication.steps[random() % communication.steps.size()];
+            std::vector<CommStep>& steps = communication.steps[random() % communication.steps.size()];
             const std::size_t first = random() % steps.size();
             if (first + 1 < steps.size() &&
                 (steps[first].kind != sim::StepKind::pass || steps[first + 1].kind != sim::StepKind::pass) &&
@@ -242,7 +242,7 @@ std::vector<std::vector<double>> endsByRepetition(const CommSchedule& communicat
                                                   CommStreams streams)
 {
     const auto rankOf = [&](int stage) { return communication.schedule.stageToRank[static_cast<std::size_t>(stage)]; };
-    const auto length = [&](const Step& step) {
+    const auto length = [&](const CommStep& step) {
         if (step.kind != sim::StepKind::pass)
             return times.comm;
         return step.action.kind == sim::ActionKind::forward         ? times.forward
@@ -262,7 +262,7 @@ std::vector<std::vector<double>> endsByRepetition(const CommSchedule& communicat
             double passes = 0;
             std::map<int, double> stream;
             for (std::size_t i = 0; i < ends[rank].size(); ++i) {
-                const Step& step = communication.steps[rank][i];
+                const CommStep& step = communication.steps[rank][i];
                 const bool isPass = step.kind == sim::StepKind::pass;
                 const bool isForward =
                     isPass ? step.action.kind == sim::ActionKind::forward

@@ -1,11 +1,9 @@
 #include "sim/cli/command.h"
 #include "sim/cli/table.h"
 
+#include "sim/answers/answers.h"
 #include "sim/model/parameters.h"
 #include "sim/scenario/words.h"
-#include "sim/simulation.h"
-
-#include <nlohmann/json.hpp>
 
 #include <iostream>
 #include <memory>
@@ -132,14 +130,7 @@ void run(const Arguments& arguments)
     const Scenario& scenario = simulation->scenario();
     if (!arguments.json)
         return print(*simulation, titleOf(scenario, arguments.scenario));
-    auto json = nlohmann::ordered_json::parse(resolvedText(scenario));
-    json["parameters"] = parameterCount(scenario.model);
-    json["active_parameters"] = activeParameterCount(scenario.model);
-    json["world_size"] = scenario.layout.worldSize();
-    json["parameters_per_rank"] = nlohmann::ordered_json::array();
-    for (const PipelineRankMetrics& rank : simulation->metrics().perPipelineRank)
-        json["parameters_per_rank"].push_back(rank.parameters);
-    std::cout << json.dump(2) << "\n";
+    std::cout << describeAnswer(*simulation).dump(2) << "\n";
 }
 
 } // namespace

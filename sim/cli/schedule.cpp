@@ -2,6 +2,7 @@
 #include "sim/cli/command.h"
 #include "sim/cli/schedule_print.h"
 
+#include "sim/answers/schedule.h"
 #include "sim/scenario/schedule_kinds.h"
 #include "sim/schedule/check.h"
 #include "sim/schedule/csv.h"
@@ -95,23 +96,7 @@ ScheduleRequest requestOf(const Arguments& arguments, const PassTimes& times, co
     return request;
 }
 
-/// The schedule; the order of its communication where a file gave one; for auto how near it is to the best.
-struct Chosen {
-    Schedule schedule;
-    std::optional<CommSchedule> communication;
-    std::optional<Synthesis> synthesis;
-};
-
-Chosen makeFrom(const ScheduleRequest& request)
-{
-    if (request.kind != "auto" || findScheduleFamily(request.kind)->unmet(request))
-        return {.schedule = makeSchedule(request)};
-    Synthesis synthesis = synthesise(synthesisRequest(request));
-    synthesis.schedule.kind = request.kind;
-    return {.schedule = synthesis.schedule, .synthesis = std::move(synthesis)};
-}
-
-Chosen importedFrom(const Arguments& arguments)
+ChosenSchedule importedFrom(const Arguments& arguments)
 {
     if (!arguments.request.kind.empty() || !arguments.scenario.file.empty())
         throw UsageError("--import brings a schedule of its own: give no FILE and no --kind with it");
@@ -139,14 +124,14 @@ Chosen importedFrom(const Arguments& arguments)
     return {.schedule = std::move(imported.schedule), .communication = std::move(imported.communication)};
 }
 
-CommSchedule communicationOf(const Chosen& chosen, const Arguments& arguments)
+CommSchedule communicationOf(const ChosenSchedule& chosen, const Arguments& arguments)
 {
     return chosen.communication ? *chosen.communication
                                 : lowerCommunication(chosen.schedule, {.receives = kReceives.at(arguments.receives)});
 }
 
 /// The formats that other programs read; nothing for the others.
-std::optional<std::string> exported(const Chosen& chosen, const Arguments& arguments)
+std::optional<std::string> exported(const ChosenSchedule& chosen, const Arguments& arguments)
 {
     const Schedule& schedule = chosen.schedule;
     const std::string& format = arguments.format;
@@ -168,58 +153,19 @@ std::optional<std::string> exported(const Chosen& chosen, const Arguments& argum
     return std::nullopt;
 }
 
-InOrderOutcome runInOrder(const CommSchedule& communication, std::span<const PassTimes> passes, const std::string& streams)
-{
-    InOrderOutcome outcome{.times = {}, .problems = {}, .streams = streams};
-    try {
-        outcome.times = evaluateInOrder(communication, passes, kStreams.at(streams));
-    } catch (const Error&) {
-        outcome.problems = checkInOrder(communication, kStreams.at(streams));
-    }
-    return outcome;
-}
-
-constexpr double kNsPerMs = 1e6;
-constexpr double kBytesPerGib = 1024.0 * 1024.0 * 1024.0;
-
-std::vector<PassTimes> inMilliseconds(std::vector<PassTimes> nanoseconds)
-{
-    for (PassTimes& times : nanoseconds)
-        for (double* time : {&times.forward, &times.backwardInput, &times.backwardWeight, &times.comm})
-            *time /= kNsPerMs;
-    return nanoseconds;
-}
-
-std::vector<PassMemory> inGib(std::vector<PassMemory> bytes)
-{
-    for (PassMemory& memory : bytes) {
-        memory.full /= kBytesPerGib;
-        memory.weight /= kBytesPerGib;
-    }
-    return bytes;
-}
-
 void run(const Arguments& arguments)
 {
     const auto [forward, inputGradient, weightGradient, comm] = numbersOf<4>("--times", arguments.times);
     const PassTimes passes{forward, inputGradient, weightGradient, comm, arguments.overlapped};
     const auto [full, untilWeightGradient] = numbersOf<2>("--memory", arguments.memory);
     const PassMemory memory{full, untilWeightGradient};
-    Chosen chosen;
-    std::vector<PassTimes> ofParts{passes};
-    std::vector<PassMemory> memoryOfParts{memory};
+    ChosenSchedule chosen;
+    PassPrices prices{.times = {passes}, .memory = {memory}};
     if (arguments.import.empty()) {
-        ScheduleRequest request = requestOf(arguments, passes, memory);
-        chosen = makeFrom(request);
-        // A file's planned schedule is judged by what it was planned for, in milliseconds and GiB.
-        if (findScheduleFamily(request.kind)->plansByCost && !arguments.scenario.file.empty()) {
-            ofParts = inMilliseconds(std::move(request.times));
-            memoryOfParts = inGib(std::move(request.memory));
-            if (chosen.synthesis) {
-                chosen.synthesis->times.span /= kNsPerMs;
-                chosen.synthesis->bound /= kNsPerMs;
-            }
-        }
+        const ScheduleRequest request = requestOf(arguments, passes, memory);
+        chosen = chooseSchedule(request);
+        if (!arguments.scenario.file.empty())
+            prices = judgedBy(request, std::move(prices), chosen);
     } else {
         chosen = importedFrom(arguments);
     }
@@ -229,12 +175,13 @@ void run(const Arguments& arguments)
         std::cout << *text;
         return;
     }
-    const ScheduleTimes times = evaluateSchedule(chosen.schedule, ofParts, memoryOfParts);
-    const InOrderOutcome inOrder = runInOrder(communicationOf(chosen, arguments), ofParts, arguments.streams);
+    const ScheduleTimes times = evaluateSchedule(chosen.schedule, prices.times, prices.memory);
+    const InOrderOutcome inOrder =
+        runInOrder(communicationOf(chosen, arguments), prices.times, kStreams.at(arguments.streams), arguments.streams);
     if (arguments.format == "json")
-        printJson(chosen.schedule, times, inOrder, chosen.synthesis);
+        std::cout << scheduleAnswer(chosen, times, inOrder).dump() << "\n";
     else
-        printAscii(chosen.schedule, times, ofParts.front(), inOrder);
+        printAscii(chosen.schedule, times, prices.times.front(), inOrder);
 }
 
 } // namespace

@@ -1,9 +1,8 @@
 #include "sim/cli/command.h"
 #include "sim/cli/table.h"
 
-#include "sim/simulation.h"
-
-#include <nlohmann/json.hpp>
+#include "sim/answers/answers.h"
+#include "sim/answers/traffic_parts.h"
 
 #include <iostream>
 #include <memory>
@@ -15,44 +14,6 @@ struct Arguments {
     ScenarioArguments scenario;
     bool json = false;
 };
-
-constexpr std::array kRoles = {GroupRole::tp,   GroupRole::cp,      GroupRole::ep,          GroupRole::exptTp,
-                               GroupRole::pp,   GroupRole::dpShard, GroupRole::dpReplicate, GroupRole::exptDp,
-                               GroupRole::embd, GroupRole::copies};
-
-void printJson(const Simulation& simulation, const TrafficSums& sums, const LinkLoad& load)
-{
-    nlohmann::ordered_json tiers = nlohmann::ordered_json::array(), groups = nlohmann::ordered_json::array();
-    for (int tier = 0; tier < sums.tiers(); ++tier) {
-        const Tier& of = simulation.scenario().cluster.tiers[static_cast<std::size_t>(tier)];
-        tiers.push_back({{"name", of.name},
-                         {"bytes", sums.ofTier(tier)},
-                         {"bandwidth_gbs_per_gpu", of.bandwidthGBs},
-                         {"mean_load", load.share(tier, 0)}});
-    }
-    for (const GroupRole role : kRoles) {
-        if (sums.ofRole(role) == 0)
-            continue;
-        nlohmann::ordered_json byTier = nlohmann::ordered_json::array();
-        for (int tier = 0; tier < sums.tiers(); ++tier)
-            byTier.push_back(sums.bytes(tier, role));
-        groups.push_back({{"group", groupRoleName(role)},
-                          {"purpose", trafficPurposeName(trafficPurposeOf(role))},
-                          {"bytes", sums.ofRole(role)},
-                          {"by_tier", byTier}});
-    }
-    nlohmann::ordered_json exposed;
-    for (int purpose = 0; purpose < kTrafficPurposeCount; ++purpose)
-        exposed[trafficPurposeName(static_cast<TrafficPurpose>(purpose))] =
-            exposedShare(simulation.metrics().exposedComm, static_cast<TrafficPurpose>(purpose));
-    const nlohmann::ordered_json json{{"unit", "bytes sent in a step by all ranks"},
-                                      {"world_size", simulation.metrics().worldSize},
-                                      {"total", sums.total()},
-                                      {"tiers", tiers},
-                                      {"groups", groups},
-                                      {"exposed_comm", exposed}};
-    std::cout << json.dump() << "\n";
-}
 
 void print(const Simulation& simulation, const TrafficSums& sums, const LinkLoad& load)
 {
@@ -69,7 +30,7 @@ void print(const Simulation& simulation, const TrafficSums& sums, const LinkLoad
     Table table(header);
     TrafficPurpose before{};
     bool isFirst = true;
-    for (const GroupRole role : kRoles) {
+    for (const GroupRole role : kTrafficRoles) {
         if (sums.ofRole(role) == 0)
             continue;
         const TrafficPurpose purpose = trafficPurposeOf(role);
@@ -100,14 +61,13 @@ void print(const Simulation& simulation, const TrafficSums& sums, const LinkLoad
 void run(const Arguments& arguments)
 {
     const auto simulation = simulate(arguments.scenario.read());
+    if (arguments.json) {
+        std::cout << trafficAnswer(*simulation).dump() << "\n";
+        return;
+    }
     const TrafficSenders senders = simulation->traffic().senders();
-    const TrafficSums sums = senders.total();
-    const auto stepNs = static_cast<std::int64_t>(simulation->metrics().stepTimeSeconds * 1e9 + 0.5);
-    const LinkLoad load = simulation->linkLoad(senders, {.beginNs = 0, .endNs = std::max<std::int64_t>(stepNs, 1), .bins = 1});
-    if (arguments.json)
-        return printJson(*simulation, sums, load);
     std::cout << titleOf(simulation->scenario(), arguments.scenario) << "\n\n";
-    print(*simulation, sums, load);
+    print(*simulation, senders.total(), loadOfStep(*simulation, senders));
 }
 
 } // namespace

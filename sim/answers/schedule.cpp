@@ -1,0 +1,113 @@
+#include "sim/answers/schedule.h"
+
+#include "sim/analysis/plan_schedule.h"
+#include "sim/schedule/csv.h"
+
+#include <utility>
+
+namespace sim {
+namespace {
+
+constexpr double kNsPerMs = 1e6;
+constexpr double kBytesPerGib = 1024.0 * 1024.0 * 1024.0;
+
+std::vector<PassTimes> inMilliseconds(std::vector<PassTimes> nanoseconds)
+{
+    for (PassTimes& times : nanoseconds)
+        for (double* time : {&times.forward, &times.backwardInput, &times.backwardWeight, &times.comm})
+            *time /= kNsPerMs;
+    return nanoseconds;
+}
+
+std::vector<PassMemory> inGib(std::vector<PassMemory> bytes)
+{
+    for (PassMemory& memory : bytes) {
+        memory.full /= kBytesPerGib;
+        memory.weight /= kBytesPerGib;
+    }
+    return bytes;
+}
+
+} // namespace
+
+ChosenSchedule chooseSchedule(const ScheduleRequest& request)
+{
+    if (request.kind != "auto" || findScheduleFamily(request.kind)->unmet(request))
+        return {.schedule = makeSchedule(request), .communication = {}, .synthesis = {}};
+    Synthesis synthesis = synthesise(synthesisRequest(request));
+    synthesis.schedule.kind = request.kind;
+    return {.schedule = synthesis.schedule, .communication = {}, .synthesis = std::move(synthesis)};
+}
+
+PassPrices judgedBy(const ScheduleRequest& planned, PassPrices given, ChosenSchedule& chosen)
+{
+    if (!findScheduleFamily(planned.kind)->plansByCost)
+        return given;
+    if (chosen.synthesis) {
+        chosen.synthesis->times.span /= kNsPerMs;
+        chosen.synthesis->bound /= kNsPerMs;
+    }
+    return {.times = inMilliseconds(planned.times), .memory = inGib(planned.memory)};
+}
+
+InOrderOutcome runInOrder(const CommSchedule& communication, std::span<const PassTimes> passes, CommStreams streams,
+                          std::string nameOfStreams)
+{
+    InOrderOutcome outcome{.times = {}, .problems = {}, .streams = std::move(nameOfStreams)};
+    try {
+        outcome.times = evaluateInOrder(communication, passes, streams);
+    } catch (const Error&) {
+        outcome.problems = checkInOrder(communication, streams);
+    }
+    return outcome;
+}
+
+std::string rowText(const Schedule& schedule, const std::vector<Action>& actions)
+{
+    std::string row;
+    forEachBlock(actions,
+                 [&](std::size_t, ActionBlock block) { row += (row.empty() ? "" : " ") + blockText(block, schedule.slices); });
+    return row;
+}
+
+Answer scheduleAnswer(const ChosenSchedule& chosen, const ScheduleTimes& times, const InOrderOutcome& inOrder)
+{
+    const Schedule& schedule = chosen.schedule;
+    Answer rows = Answer::array();
+    for (const auto& actions : schedule.actions)
+        rows.push_back(rowText(schedule, actions));
+    Answer ordered{{"streams", inOrder.streams}};
+    if (inOrder.problems.empty())
+        ordered.update({{"makespan", inOrder.times.makespan}, {"span", inOrder.times.span}, {"blocked", inOrder.times.blocked}});
+    else
+        ordered["problems"] = inOrder.problems;
+    Answer json{
+        {"kind", schedule.kind},
+        {"ranks", rows},
+        {"stage_to_rank", schedule.stageToRank},
+        {"makespan", times.makespan},
+        {"span", times.span},
+        {"busy", times.busy},
+        {"bubble",
+         {{"of_makespan", times.bubbleOfMakespan}, {"of_span", times.bubbleOfSpan}, {"over_ideal", times.bubbleOverIdeal}}},
+        {"peak_activations", times.peakActivations},
+        {"in_order", ordered}};
+    if (const auto& synthesis = chosen.synthesis) {
+        json["lower_bound"] = synthesis->bound;
+        json["gap"] = synthesis->gap();
+        json["construction"] = synthesis->construction;
+    }
+    return json;
+}
+
+Answer scheduleAnswer(const Scenario& scenario)
+{
+    const ScheduleRequest request = planningRequest(scenario);
+    ChosenSchedule chosen = chooseSchedule(request);
+    const PassPrices prices = judgedBy(request, {}, chosen);
+    const ScheduleTimes times = evaluateSchedule(chosen.schedule, prices.times, prices.memory);
+    return scheduleAnswer(chosen, times,
+                          runInOrder(lowerCommunication(chosen.schedule, {}), prices.times, CommStreams::shared, "shared"));
+}
+
+} // namespace sim

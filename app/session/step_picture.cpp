@@ -1,5 +1,6 @@
 #include "app/session/step_picture.h"
 
+#include "app/session/failure.h"
 #include "live/stream/as_if_parallel.h"
 #include "live/stream/make_trace.h"
 #include "sim/error.h"
@@ -189,8 +190,10 @@ PredictionPtr predict(const std::string& scenarioJson, const sim::Catalogue& cat
         out->kernels = std::make_shared<const sim::Trace>(simulation->trace(sim::TraceDetail::kernels));
         out->timeUse = std::make_shared<const sim::Trace>(timeUseTrace(*out->kernels));
         out->simulation = simulation;
-    } catch (const sim::Error& error) {
-        out->problem = QString::fromUtf8(error.what());
+    } catch (const sim::Cancelled&) {
+        throw;
+    } catch (...) {
+        out->problem = QString::fromStdString(failureText());
     }
     return out;
 }

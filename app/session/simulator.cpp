@@ -96,6 +96,7 @@ bool Simulator::isBusy() const
 
 void Simulator::work(const std::stop_token& stop)
 {
+    const sim::CancelScope scope(m_cancel);
     std::unique_lock lock(m_mutex);
     while (true) {
         m_working = false;
@@ -131,11 +132,9 @@ void Simulator::simulateOne(const sim::Scenario& scenario, bool everyRank)
 {
     try {
         sim::SimulateOptions options;
-        options.cancel = &m_cancel;
         options.full = everyRank;
         SimulationPtr simulation = m_simulate(scenario, options);
-        if (m_cancel)
-            return;
+        sim::checkCancelled();
         auto actions = std::make_shared<const sim::Trace>(simulation->trace(sim::TraceDetail::actions));
         post([&](Mailbox& mailbox) {
             mailbox.simulation = std::move(simulation);
@@ -156,6 +155,8 @@ void Simulator::tracesOne(const SimulationPtr& simulation)
             mailbox.kernelsOf = simulation;
             mailbox.kernels = std::move(kernels);
         });
+    } catch (const sim::Cancelled&) {
+        // As above.
     } catch (const std::exception& error) {
         postFailure(QString::fromUtf8(error.what()));
     }
@@ -164,8 +165,10 @@ void Simulator::tracesOne(const SimulationPtr& simulation)
 void Simulator::legalValuesOne(const LegalValuesRequest& request)
 {
     try {
-        LegalValueTable values = legalValues(request.document, request.catalogue, request.lastLegal, request.rule, &m_cancel);
+        LegalValueTable values = legalValues(request.document, request.catalogue, request.lastLegal, request.rule);
         post([&](Mailbox& mailbox) { mailbox.legalValues = std::move(values); });
+    } catch (const sim::Cancelled&) {
+        // As above.
     } catch (const std::exception& error) {
         postFailure(QString::fromUtf8(error.what()));
     }
@@ -176,8 +179,10 @@ void Simulator::candidatesOne(const CandidatesRequest& request)
     try {
         ScheduleCandidates candidates =
             scheduleCandidates(request.document, request.catalogue, request.lastLegal,
-                               request.simulation ? &request.simulation->schedule() : nullptr, request.actions.get(), &m_cancel);
+                               request.simulation ? &request.simulation->schedule() : nullptr, request.actions.get());
         post([&](Mailbox& mailbox) { mailbox.candidates = std::move(candidates); });
+    } catch (const sim::Cancelled&) {
+        // As above.
     } catch (const std::exception& error) {
         postFailure(QString::fromUtf8(error.what()));
     }
@@ -188,14 +193,12 @@ void Simulator::findingsOne(FindingsRequest request)
     std::optional<TryResult> result;
     try {
         if (!request.isFound) {
-            request.found = sim::findings(*request.simulation, request.document, request.catalogue, &m_cancel);
+            request.found = sim::findings(*request.simulation, request.document, request.catalogue);
         } else {
             result = TryResult{.finding = request.finding, .edit = request.edit, .effect = {}};
             const sim::Try& edit = request.found[request.finding].tries[request.edit];
             if (const auto scenario = sim::tried(edit, request.document, request.catalogue)) {
-                sim::SimulateOptions options;
-                options.cancel = &m_cancel;
-                result->effect = sim::effectOf(request.simulation->metrics(), m_simulate(*scenario, options)->metrics());
+                result->effect = sim::effectOf(request.simulation->metrics(), m_simulate(*scenario, {})->metrics());
             }
         }
     } catch (const sim::Cancelled&) {

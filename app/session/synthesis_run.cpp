@@ -1,6 +1,7 @@
 #include "app/session/synthesis_run.h"
 
 #include "sim/analysis/plan_schedule.h"
+#include "sim/cancel.h"
 #include "sim/error.h"
 
 #include <QMetaObject>
@@ -46,6 +47,7 @@ void SynthesisRun::resume()
 
 void SynthesisRun::work(const std::stop_token& stop)
 {
+    const sim::CancelScope whole([&stop] { return stop.stop_requested(); });
     try {
         sim::Synthesiser search(sim::synthesisRequest(sim::planningRequest(m_scenario)));
         while (true) {
@@ -55,7 +57,10 @@ void SynthesisRun::work(const std::stop_token& stop)
                     return;
             }
             const bool wasDone = search.done();
-            search.step(kMovesAStep, &m_cancel);
+            {
+                const sim::CancelScope step(m_cancel);
+                search.step(kMovesAStep);
+            }
             const std::lock_guard lock(m_mutex);
             if (search.done() && !wasDone) // beyond its plan it goes on only when asked to
                 m_running = false;
@@ -65,6 +70,8 @@ void SynthesisRun::work(const std::stop_token& stop)
                 .best = search.result(), .progress = search.progress(), .done = search.done(), .running = m_running};
             QMetaObject::invokeMethod(this, "deliver", Qt::QueuedConnection);
         }
+    } catch (const sim::Cancelled&) {
+        // The dialog is closing.
     } catch (const sim::Error& error) {
         const std::lock_guard lock(m_mutex);
         m_failure = QString::fromUtf8(error.what());

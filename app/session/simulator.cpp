@@ -27,7 +27,7 @@ void Simulator::request(sim::Scenario scenario, bool everyRank)
 {
     m_worker.dropAll();
     const auto work = [this, scenario = std::move(scenario), everyRank](const Task& task) {
-        const SimulationPtr simulation = m_simulate(scenario, {.full = everyRank, .cancel = task.cancel()});
+        const SimulationPtr simulation = m_simulate(scenario, {.full = everyRank});
         const auto actions = std::make_shared<const sim::Trace>(simulation->trace(sim::TraceDetail::actions));
         task.tell([=, this] { emit finished(simulation, actions); });
     };
@@ -48,7 +48,7 @@ void Simulator::requestLegalValues(sim::ScenarioDocument document, sim::Catalogu
 {
     const auto work = [this, document = std::move(document), catalogue = std::move(catalogue), lastLegal = std::move(lastLegal),
                        rule](const Task& task) {
-        auto values = std::make_shared<const LegalValueTable>(legalValues(document, catalogue, lastLegal, rule, task.cancel()));
+        auto values = std::make_shared<const LegalValueTable>(legalValues(document, catalogue, lastLegal, rule));
         task.tell([=, this] { emit legalValuesReady(*values); });
     };
     renew(kLegalValues, work, [this](const QString& why) { emit failed(why); });
@@ -59,8 +59,8 @@ void Simulator::requestCandidates(sim::ScenarioDocument document, sim::Catalogue
 {
     const auto work = [this, document = std::move(document), catalogue = std::move(catalogue), lastLegal = std::move(lastLegal),
                        simulation = std::move(simulation), actions = std::move(actions)](const Task& task) {
-        auto candidates = std::make_shared<const ScheduleCandidates>(scheduleCandidates(
-            document, catalogue, lastLegal, simulation ? &simulation->schedule() : nullptr, actions.get(), task.cancel()));
+        auto candidates = std::make_shared<const ScheduleCandidates>(
+            scheduleCandidates(document, catalogue, lastLegal, simulation ? &simulation->schedule() : nullptr, actions.get()));
         task.tell([=, this] { emit candidatesReady(*candidates); });
     };
     renew(kCandidates, work, [this](const QString& why) { emit failed(why); });
@@ -70,7 +70,7 @@ void Simulator::requestFindings(sim::ScenarioDocument document, sim::Catalogue c
 {
     m_worker.drop(kTries);
     const auto work = [=, this](const Task& task) {
-        const auto found = std::make_shared<const FindingList>(sim::findings(*simulation, document, catalogue, task.cancel()));
+        const auto found = std::make_shared<const FindingList>(sim::findings(*simulation, document, catalogue));
         task.tell([=, this] {
             submitTries(document, catalogue, simulation, *found);
             emit findingsReady(simulation, *found);
@@ -91,8 +91,7 @@ void Simulator::submitTries(const sim::ScenarioDocument& document, const sim::Ca
             const auto work = [=, this, change = found[finding].tries[edit]](const Task& task) {
                 std::optional<sim::TryEffect> effect;
                 if (const auto scenario = sim::tried(change, document, catalogue))
-                    effect = sim::effectOf(simulation->metrics(),
-                                           m_simulate(*scenario, {.full = false, .cancel = task.cancel()})->metrics());
+                    effect = sim::effectOf(simulation->metrics(), m_simulate(*scenario, {})->metrics());
                 task.tell([=] { tell(effect); });
             };
             // An edit that cannot be simulated is told by its missing effect.

@@ -1,6 +1,7 @@
 #include "app/session/synthesis_run.h"
 
 #include "sim/analysis/plan_schedule.h"
+#include "sim/cancel.h"
 
 #include <utility>
 
@@ -21,7 +22,6 @@ SynthesisRun::SynthesisRun(sim::Scenario scenario, QObject* parent) : QObject(pa
 
 SynthesisRun::~SynthesisRun()
 {
-    m_endStep = true;
     m_worker.stop();
 }
 
@@ -52,7 +52,10 @@ void SynthesisRun::work(const Task& task)
                 return;
         }
         const bool wasDone = search.done();
-        search.step(kMovesAStep, &m_endStep);
+        {
+            const sim::CancelScope untilPaused(m_endStep);
+            search.step(kMovesAStep);
+        }
         SynthesisState state{.best = search.result(), .progress = search.progress(), .done = search.done()};
         {
             const std::lock_guard lock(m_mutex);

@@ -1,10 +1,12 @@
 #include "app/session/worker.h"
 
 #include "app/session/failure.h"
+#include "sim/cancel.h"
 
 #include <QMetaObject>
 
 #include <algorithm>
+#include <atomic>
 #include <optional>
 #include <utility>
 
@@ -31,9 +33,9 @@ struct Worker::State {
     }
 };
 
-const std::atomic<bool>* Task::cancel() const
+bool Task::isCancelled() const
 {
-    return &m_state->cancelled;
+    return m_state->cancelled;
 }
 
 std::stop_token Task::stopToken() const
@@ -139,7 +141,9 @@ bool Worker::runNext(const std::stop_token& stop)
     }
     std::optional<std::string> failure;
     try {
+        const sim::CancelScope scope(state->cancelled);
         state->job.work(Task(*this, state));
+    } catch (const sim::Cancelled&) { // as was wished
     } catch (...) {
         failure = failureText();
     }

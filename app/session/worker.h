@@ -3,8 +3,8 @@
 //
 //     m_worker.submit({.kind = kTraces,
 //                      .work = [=, this](const Task& task) {
-//                          auto trace = makeTrace(task.cancel());                  // on the worker's thread
-//                          task.tell([=, this] { emit traceReady(trace); });       // on the owner's
+//                          auto trace = makeTrace();                               // on the worker's thread, in a
+//                          sim::CancelScope task.tell([=, this] { emit traceReady(trace); });       // on the owner's
 //                      },
 //                      .failed = [this](const QString& why) { emit failed(why); }}); // on the owner's
 #pragma once
@@ -12,7 +12,6 @@
 #include <QObject>
 #include <QString>
 
-#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -29,7 +28,7 @@ class Task;
 /// What is to be done. Its parts may refer to the owner of the worker: what it tells is dropped with the worker.
 struct Job {
     int kind = 0; ///< jobs of a lower kind are done first, those of one kind in their order
-    /// On the worker's thread. Looks at task.cancel() at least every 50 ms, and then returns or throws anything.
+    /// On the worker's thread, in a sim::CancelScope: what takes long looks at it at least every 50 ms (sim/cancel.h).
     std::function<void(const Task& task)> work;
     /// On the owner's thread: what was thrown, for a person. Not called for jobs that are no longer wanted.
     std::function<void(const QString& why)> failed;
@@ -81,9 +80,8 @@ private:
 /// A job as it runs.
 class Task {
 public:
-    /// Set when nobody waits for the job any more: for functions that look at such a flag.
-    const std::atomic<bool>* cancel() const;
-    bool isCancelled() const { return cancel()->load(std::memory_order_relaxed); }
+    /// Nobody waits for the job any more.
+    bool isCancelled() const;
     /// The same for waiting at a condition variable.
     std::stop_token stopToken() const;
     /// Called on the owner's thread, in the order told, unless nobody waits for the job any more.

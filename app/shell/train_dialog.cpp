@@ -157,8 +157,7 @@ void TrainDialog::shrink()
     m_worker.submit({.kind = 0,
                      .work =
                          [this, scenario = m_simulation->scenario(), catalogue = m_catalogue](const Task& task) {
-                             const SimulationPtr tiny =
-                                 m_simulate(shrunk(scenario, catalogue), {.full = false, .cancel = task.cancel()});
+                             const SimulationPtr tiny = m_simulate(shrunk(scenario, catalogue), {});
                              task.tell([this, tiny] { showShrunk(tiny); });
                          },
                      .failed = [this](const QString& why) { showFailure(why); }});

@@ -35,7 +35,7 @@ struct Gate {
         return [this](const sim::Scenario& s, const sim::SimulateOptions& options) {
             ++started;
             while (!open) {
-                if (options.cancel->load()) {
+                if (sim::cancelRequested()) {
                     ++cancelled;
                     throw sim::Cancelled();
                 }

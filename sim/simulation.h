@@ -1,11 +1,12 @@
 // The front door: a resolved scenario in, everything about its step out. The result is immutable and may be shared between
-// threads.
+// threads. Whatever takes long throws Cancelled soon after the thread's CancelScope says so.
 #pragma once
 
 #include "sim/analysis/link_load.h"
 #include "sim/analysis/memory.h"
 #include "sim/analysis/metrics.h"
 #include "sim/analysis/traffic.h"
+#include "sim/cancel.h"
 #include "sim/error.h"
 #include "sim/mesh/mesh.h"
 #include "sim/mesh/placement.h"
@@ -13,19 +14,12 @@
 #include "sim/schedule/schedule.h"
 #include "sim/trace/trace.h"
 
-#include <atomic>
 #include <memory>
 
 namespace sim {
 
 struct SimulateOptions {
     bool full = false; ///< every rank one by one instead of one of each equivalence class: same numbers, bit for bit
-    const std::atomic<bool>* cancel = nullptr; ///< set by another thread to stop early: simulate then throws Cancelled
-};
-
-class Cancelled : public Error {
-public:
-    Cancelled() : Error("simulation cancelled") {}
 };
 
 enum class TraceDetail {

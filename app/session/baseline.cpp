@@ -36,8 +36,8 @@ void Baseline::pin(const QString& name, const sim::ScenarioDocument& document, S
 
 Problems Baseline::open(const QString& path, const sim::Catalogue& catalogue)
 {
-    try {
-        auto document = sim::ScenarioDocument::readFile(std::filesystem::path(path.toStdU16String()));
+    return problemsOf(path, [&]() -> Problems {
+        auto document = readDocument(path);
         auto resolved = document.resolve(catalogue);
         if (!resolved.scenario)
             return std::move(resolved.problems);
@@ -56,11 +56,7 @@ Problems Baseline::open(const QString& path, const sim::Catalogue& catalogue)
         });
         m_simulator->request(std::move(*resolved.scenario));
         return {};
-    } catch (const sim::ScenarioError& error) {
-        return error.problems();
-    } catch (const sim::Error& error) {
-        return {{path.toStdString(), {}, error.what(), sim::Severity::error}};
-    }
+    });
 }
 
 void Baseline::unpin()

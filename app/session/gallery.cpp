@@ -1,5 +1,7 @@
 #include "app/session/gallery.h"
 
+#include "app/session/failure.h"
+
 #include <QFile>
 #include <QFileInfo>
 #include <QJsonArray>
@@ -42,20 +44,19 @@ GalleryEntry readGalleryEntry(const QString& path, const sim::Catalogue& catalog
     GalleryEntry entry;
     entry.path = path;
     entry.name = QFileInfo(path).completeBaseName();
-    try {
-        auto resolved = sim::ScenarioDocument::readFile(path.toStdString()).resolve(catalogue);
-        if (resolved.scenario) {
-            if (!resolved.scenario->name.empty())
-                entry.name = QString::fromStdString(resolved.scenario->name);
-            entry.summary = firstSentence(QString::fromStdString(resolved.scenario->description));
-            entry.source = QString::fromStdString(resolved.scenario->source);
-            entry.scenario = std::move(resolved.scenario);
-        } else if (!resolved.problems.empty()) {
-            entry.summary = QString::fromStdString(resolved.problems.front().text());
-        }
-    } catch (const sim::ScenarioError& error) {
-        entry.summary = QString::fromUtf8(error.what());
-    }
+    const Problems problems = problemsOf(path, [&]() -> Problems {
+        auto resolved = readDocument(path).resolve(catalogue);
+        if (!resolved.scenario)
+            return std::move(resolved.problems);
+        if (!resolved.scenario->name.empty())
+            entry.name = QString::fromStdString(resolved.scenario->name);
+        entry.summary = firstSentence(QString::fromStdString(resolved.scenario->description));
+        entry.source = QString::fromStdString(resolved.scenario->source);
+        entry.scenario = std::move(resolved.scenario);
+        return {};
+    });
+    if (!problems.empty())
+        entry.summary = QString::fromStdString(problems.front().text());
     return entry;
 }
 

@@ -2,6 +2,7 @@
 
 #include "app/session/number_candidates.h"
 #include "app/session/scenario_keys.h"
+#include "sim/cancel.h"
 
 #include <algorithm>
 #include <cmath>
@@ -10,11 +11,6 @@
 
 namespace app {
 namespace {
-
-bool isSet(const std::atomic<bool>* flag)
-{
-    return flag && flag->load(std::memory_order_relaxed);
-}
 
 /// What a value would break; nothing if it is legal.
 std::optional<std::string> refusal(const ScenarioState& state, std::string_view pointer, const std::string& json, LayoutRule rule)
@@ -45,8 +41,7 @@ bool isFreeBetweenEnds(const sim::KeyFacts& facts)
     return facts.type == sim::KeyType::number;
 }
 
-LegalValues legalNumbers(const ScenarioState& state, std::string_view pointer, const sim::KeyFacts& facts, LayoutRule rule,
-                         const std::atomic<bool>* cancel)
+LegalValues legalNumbers(const ScenarioState& state, std::string_view pointer, const sim::KeyFacts& facts, LayoutRule rule)
 {
     LegalValues out;
     const std::set<double> tried = candidateNumbers(state, pointer);
@@ -56,8 +51,7 @@ LegalValues legalNumbers(const ScenarioState& state, std::string_view pointer, c
         return out;
     }
     for (const double value : tried) {
-        if (isSet(cancel))
-            return out;
+        sim::checkCancelled();
         if (!why(value))
             out.values.push_back(value);
     }
@@ -131,7 +125,7 @@ std::string LegalValues::whyNotMore() const
     return isPastEnd ? refused.back().why : std::string();
 }
 
-LegalValues legalValues(const ScenarioState& state, std::string_view pointer, LayoutRule rule, const std::atomic<bool>* cancel)
+LegalValues legalValues(const ScenarioState& state, std::string_view pointer, LayoutRule rule)
 {
     LegalValues out;
     const ScenarioKey* key = findScenarioKey(pointer);
@@ -142,10 +136,9 @@ LegalValues legalValues(const ScenarioState& state, std::string_view pointer, La
     if (facts->type == sim::KeyType::boolean)
         options = {{"false", {}, {}}, {"true", {}, {}}};
     if (options.empty() && facts->type != sim::KeyType::text && facts->type != sim::KeyType::list)
-        return legalNumbers(state, pointer, *facts, rule, cancel);
+        return legalNumbers(state, pointer, *facts, rule);
     for (const KeyOption& option : options) {
-        if (isSet(cancel))
-            return out;
+        sim::checkCancelled();
         if (option.json == state.at(pointer))
             continue;
         if (auto reason = refusal(state, pointer, option.json, rule))
@@ -155,14 +148,13 @@ LegalValues legalValues(const ScenarioState& state, std::string_view pointer, La
 }
 
 LegalValueTable legalValues(const sim::ScenarioDocument& document, const sim::Catalogue& catalogue,
-                            const sim::Scenario& lastLegal, LayoutRule rule, const std::atomic<bool>* cancel)
+                            const sim::Scenario& lastLegal, LayoutRule rule)
 {
     LegalValueTable out;
     const ScenarioState state(document, &lastLegal, catalogue);
     for (const std::string& pointer : formPointers(state)) {
-        if (isSet(cancel))
-            break;
-        out.emplace(pointer, legalValues(state, pointer, rule, cancel));
+        sim::checkCancelled();
+        out.emplace(pointer, legalValues(state, pointer, rule));
     }
     return out;
 }

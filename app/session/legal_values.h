@@ -5,7 +5,6 @@
 
 #include "app/session/edit.h"
 
-#include <atomic>
 #include <map>
 
 namespace app {
@@ -35,11 +34,9 @@ struct LegalValues {
 /// By pointer.
 using LegalValueTable = std::map<std::string, LegalValues, std::less<>>;
 
-/// Both stop early, with what they have, once `cancel` is set.
-LegalValues legalValues(const ScenarioState&, std::string_view pointer, LayoutRule, const std::atomic<bool>* cancel = nullptr);
+LegalValues legalValues(const ScenarioState&, std::string_view pointer, LayoutRule);
 /// Of every key of the form that is there.
-LegalValueTable legalValues(const sim::ScenarioDocument&, const sim::Catalogue&, const sim::Scenario& lastLegal, LayoutRule,
-                            const std::atomic<bool>* cancel = nullptr);
+LegalValueTable legalValues(const sim::ScenarioDocument&, const sim::Catalogue&, const sim::Scenario& lastLegal, LayoutRule);
 
 /// The pointers of the form's keys, one an entry for those of lists.
 std::vector<std::string> formPointers(const ScenarioState&);

@@ -103,22 +103,22 @@ LiveRecords::Choice LiveRecords::newest(Time now) const
     return best;
 }
 
-StepPicturePtr LiveRecords::picture(const Choice& choice, const Prediction* prediction) const
+StepPicturePtr LiveRecords::picture(const Choice& choice, const Prediction* prediction, const StepPictureFunction& make) const
 {
     const std::vector<live::RankMemory> memory(m_memory.begin(), m_memory.end());
-    return makeStepPicture({.run = *m_run,
-                            .kinds = m_kinds,
-                            .spans = m_spans.at(choice.step).spans,
-                            .memory = memory,
-                            .step = choice.step,
-                            .complete = choice.complete},
-                           prediction);
+    return make({.run = *m_run,
+                 .kinds = m_kinds,
+                 .spans = m_spans.at(choice.step).spans,
+                 .memory = memory,
+                 .step = choice.step,
+                 .complete = choice.complete},
+                prediction);
 }
 
-StepPicturePtr LiveRecords::pictureOf(int step, std::span<const live::RankSpan> spans, const Prediction* prediction) const
+StepPicturePtr LiveRecords::pictureOf(int step, std::span<const live::RankSpan> spans, const Prediction* prediction,
+                                      const StepPictureFunction& make) const
 {
-    return makeStepPicture({.run = *m_run, .kinds = m_kinds, .spans = spans, .memory = {}, .step = step, .complete = true},
-                           prediction);
+    return make({.run = *m_run, .kinds = m_kinds, .spans = spans, .memory = {}, .step = step, .complete = true}, prediction);
 }
 
 } // namespace app

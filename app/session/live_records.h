@@ -34,9 +34,9 @@ public:
     /// A step of which spans are still here.
     Choice choice(int step, Time now) const;
     bool has(int step) const { return m_spans.contains(step); }
-    StepPicturePtr picture(const Choice&, const Prediction*) const;
+    StepPicturePtr picture(const Choice&, const Prediction*, const StepPictureFunction& make) const;
     /// Of a step whose spans came from elsewhere (the viewer's history).
-    StepPicturePtr pictureOf(int step, std::span<const live::RankSpan>, const Prediction*) const;
+    StepPicturePtr pictureOf(int step, std::span<const live::RankSpan>, const Prediction*, const StepPictureFunction& make) const;
 
 private:
     struct Step {

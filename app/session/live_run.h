@@ -3,6 +3,7 @@
 #pragma once
 
 #include "app/session/step_picture.h"
+#include "app/session/worker.h"
 #include "app/session/worker_process.h"
 #include "live/stream/viewer.h"
 
@@ -16,7 +17,6 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <thread>
 #include <vector>
 
 namespace app {
@@ -76,9 +76,9 @@ class LiveRun : public QObject {
     Q_OBJECT
 public:
     /// Starts a worker and attaches to it.
-    LiveRun(const LaunchOptions&, sim::Catalogue, QObject* parent = nullptr);
+    LiveRun(const LaunchOptions&, sim::Catalogue, QObject* parent = nullptr, StepPictureFunction = makeStepPicture);
     /// Attaches to a run that somebody else started.
-    LiveRun(AttachOptions, sim::Catalogue, QObject* parent = nullptr);
+    LiveRun(AttachOptions, sim::Catalogue, QObject* parent = nullptr, StepPictureFunction = makeStepPicture);
     /// Ends a worker that was started here; leaves other runs alone.
     ~LiveRun() override;
 
@@ -108,15 +108,15 @@ private:
     void launch(const LaunchOptions&);
     void request(live::RunRequest);
     void wake();
-    void work(const std::stop_token&);
-    void save(const QString& path);
-    std::vector<live::RankSpan> spansOf(int step) const;
-    Q_INVOKABLE void deliver();
+    class Watch; // in live_watch.cpp
+    void watch(const Task&);
+    void deliver();
 
     const sim::Catalogue m_catalogue;
+    const StepPictureFunction m_makePicture;
     std::unique_ptr<QTemporaryDir> m_folder; ///< of the socket and the scenario of a worker started here
     std::string m_scenarioText;              ///< of a worker started here
-    std::unique_ptr<WorkerProcess> m_worker;
+    std::unique_ptr<WorkerProcess> m_worker; ///< of the owner's thread alone
     std::unique_ptr<live::Viewer> m_viewer;
     LiveStatus m_status; ///< as delivered last
 
@@ -130,9 +130,8 @@ private:
     QString m_savePath;
     std::optional<sim::Efficiency> m_measured; ///< not predicted with yet
     std::optional<LiveUpdate> m_update;        ///< not delivered yet
-    QString m_saved, m_saveProblem;
 
-    std::jthread m_thread; ///< last: ends before what it uses
+    Worker m_preparing; ///< last: ends before what it uses
 };
 
 } // namespace app

@@ -1,10 +1,10 @@
 #include "app/session/schedule_candidates.h"
 
 #include "app/session/edit.h"
+#include "sim/cancel.h"
 #include "sim/error.h"
 #include "sim/schedule/families.h"
 #include "sim/schedule/request.h"
-#include "sim/schedule/synthesis.h"
 
 #include <algorithm>
 
@@ -48,13 +48,6 @@ std::vector<sim::PassTimes> unitTimes(const sim::Schedule& schedule)
     return {{.forward = share, .backwardInput = share, .backwardWeight = share}};
 }
 
-/// As sim::makeSchedule, but a search can be cut short.
-sim::Schedule scheduleOf(const sim::ScheduleRequest& request, const std::atomic<bool>* cancel)
-{
-    return request.kind == "auto" ? sim::synthesise(sim::synthesisRequest(request), {}, cancel).schedule
-                                  : sim::makeSchedule(request);
-}
-
 std::string firstError(const std::vector<sim::Problem>& problems)
 {
     const auto error =
@@ -65,8 +58,7 @@ std::string firstError(const std::vector<sim::Problem>& problems)
 } // namespace
 
 ScheduleCandidates scheduleCandidates(const sim::ScenarioDocument& document, const sim::Catalogue& catalogue,
-                                      const sim::Scenario& lastLegal, const sim::Schedule* present, const sim::Trace* trace,
-                                      const std::atomic<bool>* cancel)
+                                      const sim::Scenario& lastLegal, const sim::Schedule* present, const sim::Trace* trace)
 {
     std::optional<MeasuredPasses> measured;
     ScheduleCandidates out;
@@ -76,8 +68,7 @@ ScheduleCandidates scheduleCandidates(const sim::ScenarioDocument& document, con
         out.splitIsMeasured = measured->splitIsMeasured;
     }
     for (const sim::ScheduleFamily& family : sim::scheduleFamilies()) {
-        if (cancel && cancel->load(std::memory_order_relaxed))
-            break;
+        sim::checkCancelled();
         const bool isCurrent = family.kind == lastLegal.schedule.kind;
         if (family.kind == "custom" && !isCurrent)
             continue;
@@ -94,9 +85,7 @@ ScheduleCandidates scheduleCandidates(const sim::ScenarioDocument& document, con
         try {
             candidate.sketch = sketchOf(family);
             if (resolved.scenario) {
-                const sim::Schedule schedule = scheduleOf(sim::scheduleRequest(*resolved.scenario), cancel);
-                if (cancel && cancel->load(std::memory_order_relaxed))
-                    break; // a search that was cut short is not what choosing it gives
+                const sim::Schedule schedule = sim::makeSchedule(sim::scheduleRequest(*resolved.scenario));
                 const auto& layers = resolved.scenario->schedule.layersPerStage;
                 candidate.worth = worthOf(schedule, measured ? passTimesFor(*measured, schedule, layers) : unitTimes(schedule));
             }

@@ -5,7 +5,6 @@
 #include "sim/scenario/document.h"
 #include "sim/schedule/evaluate.h"
 
-#include <atomic>
 #include <optional>
 #include <string>
 #include <vector>
@@ -41,9 +40,8 @@ struct ScheduleCandidates {
 };
 
 /// `trace` holds the actions of the present simulation, or is nullptr. Kinds that are not available yet are left out, and
-/// `custom` where it is not what the document has. Stops early, with what it has, once `cancel` is set.
+/// `custom` where it is not what the document has.
 ScheduleCandidates scheduleCandidates(const sim::ScenarioDocument&, const sim::Catalogue&, const sim::Scenario& lastLegal,
-                                      const sim::Schedule* present, const sim::Trace* trace,
-                                      const std::atomic<bool>* cancel = nullptr);
+                                      const sim::Schedule* present, const sim::Trace* trace);
 
 } // namespace app

@@ -1,21 +1,47 @@
 #include "app/session/session.h"
 
 #include <QFileInfo>
+#include <QSignalBlocker>
 #include <QUndoCommand>
 
 #include <algorithm>
+#include <filesystem>
+#include <utility>
 
 namespace app {
 namespace {
 
 constexpr int kAutosaveDelayMs = 1000;
 constexpr int kUndoSteps = 500;
+constexpr std::size_t kUndoBytes = 64U << 20U; ///< of all steps; beyond it the oldest are forgotten
 
 bool hasError(const Problems& problems)
 {
     return std::any_of(problems.begin(), problems.end(),
                        [](const sim::Problem& p) { return p.severity == sim::Severity::error; });
 }
+
+/// The one place at which two texts differ.
+struct TextChange {
+    std::size_t at = 0;
+    std::string removed, inserted;
+
+    TextChange(const std::string& before, const std::string& after)
+    {
+        const auto [beforeEnd, afterEnd] = std::mismatch(before.begin(), before.end(), after.begin(), after.end());
+        at = static_cast<std::size_t>(beforeEnd - before.begin());
+        const std::size_t most = std::min(before.size(), after.size()) - at;
+        std::size_t same = 0;
+        while (same < most && before[before.size() - same - 1] == after[after.size() - same - 1])
+            ++same;
+        removed = before.substr(at, before.size() - same - at);
+        inserted = after.substr(at, after.size() - same - at);
+    }
+    std::string done(std::string text) const { return text.replace(at, removed.size(), inserted); }
+    std::string undone(std::string text) const { return text.replace(at, inserted.size(), removed); }
+    bool isNothing() const { return removed == inserted; }
+    std::size_t bytes() const { return removed.size() + inserted.size(); }
+};
 
 std::filesystem::path filePath(const QString& path)
 {
@@ -25,48 +51,63 @@ std::filesystem::path filePath(const QString& path)
 /// What a file holds now; nothing if it cannot be read.
 std::optional<sim::ScenarioDocument> documentIn(const QString& path)
 {
-    try {
-        return sim::ScenarioDocument::readFile(filePath(path));
-    } catch (const sim::Error&) {
-        return std::nullopt;
-    }
+    std::optional<sim::ScenarioDocument> out;
+    const Problems ignored = problemsOf(path, [&]() -> Problems {
+        out = readDocument(path);
+        return {};
+    });
+    return out;
 }
 
 } // namespace
 
-/// Whole documents before and after: undoing gives back exactly what was there, key order and shorthand included.
+/// The text that changed: undoing gives back exactly what was there, key order and shorthand included, and a step costs no more
+/// than what it changed.
 class Session::Step : public QUndoCommand {
 public:
-    Step(Session& session, sim::ScenarioDocument after, const Edit& edit)
-        : QUndoCommand(QString::fromStdString(edit.text)), m_session(session), m_before(*session.m_document),
-          m_after(std::move(after)), m_gesture(edit.gesture)
+    Step(Session& session, const sim::ScenarioDocument& after, const Edit& edit)
+        : QUndoCommand(QString::fromStdString(edit.text)), m_session(session), m_change(session.m_document->text(), after.text()),
+          m_gesture(edit.gesture)
     {
         if (!edit.assignments.empty())
             m_pointer = edit.assignments.front().pointer;
     }
-    void undo() override { m_session.setDocument(m_before); }
-    void redo() override { m_session.setDocument(m_after); }
+    /// The same step for a stack that begins later. Only the last one's gesture may still go on.
+    Step(const Step& of, bool isLast)
+        : QUndoCommand(of.text()), m_session(of.m_session), m_change(of.m_change), m_pointer(of.m_pointer),
+          m_gesture(isLast ? of.m_gesture : 0), m_isDone(true)
+    {
+    }
+    void undo() override { m_session.setText(m_change.undone(m_session.m_document->text())); }
+    void redo() override
+    {
+        if (!std::exchange(m_isDone, false))
+            m_session.setText(m_change.done(m_session.m_document->text()));
+    }
     int id() const override { return m_gesture == 0 ? -1 : m_gesture; }
     bool mergeWith(const QUndoCommand* other) override
     {
         const auto& later = static_cast<const Step&>(*other);
         if (later.m_pointer != m_pointer)
             return false;
-        m_after = later.m_after;
+        const std::string after = m_session.m_document->text();
+        m_change = TextChange(m_change.undone(later.m_change.undone(after)), after);
         // "tp 2 → 4" and "tp 4 → 8" are "tp 2 → 8".
         const QString arrow = QStringLiteral(" → ");
         const auto begin = text().section(arrow, 0, 0);
         const auto end = later.text().section(arrow, 1);
         setText(begin + arrow + end);
-        setObsolete(m_before.text() == m_after.text());
+        setObsolete(m_change.isNothing());
         return true;
     }
+    std::size_t bytes() const { return sizeof(Step) + m_change.bytes(); }
 
 private:
     Session& m_session;
-    sim::ScenarioDocument m_before, m_after;
+    TextChange m_change;
     std::string m_pointer;
     int m_gesture;
+    bool m_isDone = false; ///< when the stack asks for it
 };
 
 Session::Session(sim::Catalogue catalogue, const QString& autosaveFolder, QObject* parent)
@@ -95,8 +136,8 @@ QString Session::displayName() const
 
 Problems Session::open(const QString& path, const QStringList& overrides)
 {
-    try {
-        sim::ScenarioDocument document = sim::ScenarioDocument::readFile(filePath(path));
+    return problemsOf(path, [&]() -> Problems {
+        sim::ScenarioDocument document = readDocument(path);
         sim::ScenarioDocument changed = document;
         for (const QString& assignment : overrides)
             changed.applyOverride(assignment.toStdString());
@@ -105,29 +146,24 @@ Problems Session::open(const QString& path, const QStringList& overrides)
             return std::move(resolved.problems);
         replace(std::move(document), QFileInfo(path).absoluteFilePath());
         if (!overrides.isEmpty())
-            m_undo.push(new Step(*this, std::move(changed),
-                                 Edit{{}, "--set " + overrides.join(QStringLiteral(" --set ")).toStdString(), 0}));
+            push(changed, Edit{{}, "--set " + overrides.join(QStringLiteral(" --set ")).toStdString(), 0});
         return {};
-    } catch (const sim::ScenarioError& error) {
-        return error.problems();
-    } catch (const sim::Error& error) {
-        return {{path.toStdString(), {}, error.what(), sim::Severity::error}};
-    }
+    });
 }
 
 Problems Session::recover(const Recovery& recovery)
 {
-    try {
-        replace(sim::ScenarioDocument::parse(recovery.text.toStdString(), recovery.path.toStdString()), recovery.path);
+    return problemsOf(recovery.path, [&]() -> Problems {
+        auto document = sim::ScenarioDocument::parse(recovery.text.toStdString(), recovery.path.toStdString());
+        const auto tried = document.resolve(m_catalogue); // whatever it throws, it throws before anything has changed
+        replace(std::move(document), recovery.path);
         m_undo.resetClean();
         setSaved(documentIn(recovery.path));
         emit fileChanged();
         keepSafe();
         Autosave::discard(recovery);
         return {};
-    } catch (const sim::ScenarioError& error) {
-        return error.problems();
-    }
+    });
 }
 
 Problems Session::save()
@@ -139,11 +175,13 @@ Problems Session::saveAs(const QString& path)
 {
     if (!isOpen() || path.isEmpty())
         return {{{}, {}, "there is no file to save to", sim::Severity::error}};
-    try {
-        m_document->saveFile(filePath(path));
-    } catch (const sim::Error& error) {
-        return {{path.toStdString(), {}, error.what(), sim::Severity::error}};
-    }
+    if (const Problems problems = problemsOf(path,
+                                             [&]() -> Problems {
+                                                 m_document->saveFile(filePath(path));
+                                                 return {};
+                                             });
+        !problems.empty())
+        return problems;
     m_path = QFileInfo(path).absoluteFilePath();
     m_document->setFileName(m_path.toStdString());
     setSaved(m_document);
@@ -172,26 +210,62 @@ void Session::edit(const Edit& edit)
     sim::ScenarioDocument after = *m_document;
     try {
         apply(after, edit);
-    } catch (const sim::Error& error) {
-        m_problems = {{{},
-                       edit.assignments.empty() ? std::string{} : edit.assignments.front().pointer,
-                       error.what(),
-                       sim::Severity::error}};
-        m_legal = false;
-        emit changed();
+    } catch (...) {
+        refuse(edit.assignments.empty() ? std::string{} : edit.assignments.front().pointer);
         return;
     }
     if (after.text() != m_document->text())
-        m_undo.push(new Step(*this, std::move(after), edit));
+        push(after, edit);
 }
 
 void Session::replaceContent(const sim::ScenarioDocument& content, const QString& stepText)
 {
-    if (!isOpen() || content.text() == m_document->text())
-        return;
-    sim::ScenarioDocument after = content;
-    after.setFileName(m_document->fileName());
-    m_undo.push(new Step(*this, std::move(after), Edit{{}, stepText.toStdString(), 0}));
+    if (isOpen() && content.text() != m_document->text())
+        push(content, Edit{{}, stepText.toStdString(), 0});
+}
+
+/// In a catch block: what was to be changed there cannot be.
+void Session::refuse(const std::string& pointer)
+{
+    m_problems = {{{}, pointer, failureText(), sim::Severity::error}};
+    m_legal = false;
+    emit changed();
+}
+
+void Session::push(const sim::ScenarioDocument& after, const Edit& edit)
+{
+    m_undo.push(new Step(*this, after, edit));
+    std::size_t bytes = 0;
+    for (int i = 0; i < m_undo.count(); ++i)
+        bytes += static_cast<const Step*>(m_undo.command(i))->bytes();
+    if (bytes > kUndoBytes)
+        forgetOldSteps();
+}
+
+/// Keeps the newest steps that take up to half of what is allowed, and the very last in any case.
+void Session::forgetOldSteps()
+{
+    std::vector<Step*> kept; // the newest first
+    std::size_t bytes = 0;
+    for (int i = m_undo.count() - 1; i >= 0; --i) {
+        const auto& step = *static_cast<const Step*>(m_undo.command(i));
+        bytes += step.bytes();
+        if (!kept.empty() && bytes > kUndoBytes / 2)
+            break;
+        kept.push_back(new Step(step, kept.empty()));
+    }
+    const int forgotten = m_undo.count() - static_cast<int>(kept.size()), clean = m_undo.cleanIndex() - forgotten;
+    {
+        const QSignalBlocker quiet(m_undo); // for others it is the same history
+        m_undo.clear();
+        m_undo.resetClean();
+        for (auto step = kept.rbegin(); step != kept.rend(); ++step) {
+            if (m_undo.index() == clean)
+                m_undo.setClean();
+            m_undo.push(*step);
+        }
+    }
+    emit m_undo.indexChanged(m_undo.index());
 }
 
 void Session::replace(std::optional<sim::ScenarioDocument> document, const QString& path)
@@ -210,10 +284,15 @@ void Session::replace(std::optional<sim::ScenarioDocument> document, const QStri
     emit changed();
 }
 
-void Session::setDocument(const sim::ScenarioDocument& document)
+void Session::setText(const std::string& text)
 {
-    m_document = document;
-    resolve();
+    try {
+        m_document = sim::ScenarioDocument::parse(text, m_document->fileName());
+        resolve();
+    } catch (...) {
+        refuse({});
+        return;
+    }
     m_autosaveTimer.start();
     emit changed();
 }

@@ -3,6 +3,7 @@
 
 #include "app/session/autosave.h"
 #include "app/session/edit.h"
+#include "app/session/failure.h"
 
 #include <QObject>
 #include <QString>
@@ -14,8 +15,6 @@
 #include <vector>
 
 namespace app {
-
-using Problems = std::vector<sim::Problem>;
 
 class Session : public QObject {
     Q_OBJECT
@@ -64,7 +63,10 @@ signals:
 private:
     class Step;
     void replace(std::optional<sim::ScenarioDocument>, const QString& path);
-    void setDocument(const sim::ScenarioDocument&);
+    void push(const sim::ScenarioDocument& after, const Edit&);
+    void forgetOldSteps();
+    void setText(const std::string&);
+    void refuse(const std::string& pointer);
     void setSaved(std::optional<sim::ScenarioDocument>);
     void resolve();
     void keepSafe();

@@ -1,7 +1,9 @@
 #include "app/session/step_picture.h"
 
+#include "app/session/failure.h"
 #include "live/stream/as_if_parallel.h"
 #include "live/stream/make_trace.h"
+#include "sim/cancel.h"
 #include "sim/error.h"
 #include "sim/scenario/document.h"
 
@@ -38,6 +40,7 @@ std::vector<Edge> edgesOf(const sim::Trace& trace, int process)
 {
     std::vector<Edge> edges;
     for (const sim::Track& track : trace.tracks) {
+        sim::checkCancelled();
         if (track.process != process || track.role == sim::TrackRole::actions || track.role == sim::TrackRole::other)
             continue;
         for (std::size_t s = 0; s < track.size(); ++s) {
@@ -130,7 +133,9 @@ std::vector<live::RankMemory> memoryWithin(std::span<const live::RankMemory> mem
 {
     std::vector<std::optional<live::RankMemory>> before;
     std::vector<live::RankMemory> within;
+    sim::CancelPoll poll;
     for (live::RankMemory value : memory) {
+        poll();
         if (value.value.timeNs > endNs || value.rank < 0)
             continue;
         if (value.value.timeNs >= beginNs) {
@@ -189,8 +194,10 @@ PredictionPtr predict(const std::string& scenarioJson, const sim::Catalogue& cat
         out->kernels = std::make_shared<const sim::Trace>(simulation->trace(sim::TraceDetail::kernels));
         out->timeUse = std::make_shared<const sim::Trace>(timeUseTrace(*out->kernels));
         out->simulation = simulation;
-    } catch (const sim::Error& error) {
-        out->problem = QString::fromUtf8(error.what());
+    } catch (const sim::Cancelled&) {
+        throw;
+    } catch (...) {
+        out->problem = QString::fromStdString(failureText());
     }
     return out;
 }
@@ -205,7 +212,9 @@ StepPicturePtr makeStepPicture(const StepRecords& records, const Prediction* pre
         return out;
     }
     std::int64_t beginNs = records.spans.front().span.startNs, endNs = 0;
+    sim::CancelPoll poll;
     for (const live::RankSpan& span : records.spans) {
+        poll();
         beginNs = std::min(beginNs, span.span.startNs);
         endNs = std::max(endNs, span.span.endNs);
     }
@@ -233,8 +242,10 @@ sim::Trace timeUseTrace(const sim::Trace& trace)
     out.counters = trace.counters;
     out.endNs = trace.endNs;
     out.slices = trace.slices;
-    for (std::size_t process = 0; process < trace.processes.size(); ++process)
+    for (std::size_t process = 0; process < trace.processes.size(); ++process) {
+        sim::checkCancelled();
         out.tracks.push_back(timeUseOf(trace, static_cast<int>(process)));
+    }
     return out;
 }
 

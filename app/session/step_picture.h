@@ -7,6 +7,7 @@
 
 #include <QString>
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -21,8 +22,8 @@ struct Prediction {
     QString problem;
 };
 using PredictionPtr = std::shared_ptr<const Prediction>;
-/// Of a resolved scenario's text; with `measured`, if any, instead of the efficiency that it names. Never throws. O(ops of all
-/// ranks).
+/// Of a resolved scenario's text; with `measured`, if any, instead of the efficiency that it names. Throws nothing but
+/// sim::Cancelled. O(ops of all ranks).
 PredictionPtr predict(const std::string& scenarioJson, const sim::Catalogue&, const sim::Efficiency* measured = nullptr);
 
 enum class LiveClock {
@@ -54,8 +55,9 @@ struct StepRecords {
     int step = 0;
     bool complete = false;
 };
-/// `prediction` may be nullptr. Never throws. O(spans log spans).
+/// `prediction` may be nullptr. O(spans log spans).
 StepPicturePtr makeStepPicture(const StepRecords&, const Prediction* prediction);
+using StepPictureFunction = std::function<StepPicturePtr(const StepRecords&, const Prediction*)>;
 
 /// One lane a process, on which every instant counts once: for computing (under the name of the action it belongs to), else for a
 /// transfer that nothing hides, else for a wait; what is empty went to the host. Gaps within an action that are too short to be

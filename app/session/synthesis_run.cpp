@@ -1,9 +1,7 @@
 #include "app/session/synthesis_run.h"
 
 #include "sim/analysis/plan_schedule.h"
-#include "sim/error.h"
-
-#include <QMetaObject>
+#include "sim/cancel.h"
 
 #include <utility>
 
@@ -15,23 +13,23 @@ constexpr std::int64_t kMovesAStep = 200'000;
 
 } // namespace
 
-SynthesisRun::SynthesisRun(sim::Scenario scenario, QObject* parent)
-    : QObject(parent), m_scenario(std::move(scenario)), m_thread([this](const std::stop_token& stop) { work(stop); })
+SynthesisRun::SynthesisRun(sim::Scenario scenario, QObject* parent) : QObject(parent), m_scenario(std::move(scenario))
 {
+    m_worker.submit({.kind = 0,
+                     .work = [this](const Task& task) { work(task); },
+                     .failed = [this](const QString& why) { emit failed(why); }});
 }
 
 SynthesisRun::~SynthesisRun()
 {
-    m_thread.request_stop();
-    m_cancel = true;
-    m_thread.join();
+    m_worker.stop();
 }
 
 void SynthesisRun::pause()
 {
     const std::lock_guard lock(m_mutex);
     m_running = false;
-    m_cancel = true; // the step ends early; the next one goes on as if nothing had been
+    m_endStep = true; // the next one goes on as if nothing had been
 }
 
 void SynthesisRun::resume()
@@ -39,52 +37,35 @@ void SynthesisRun::resume()
     {
         const std::lock_guard lock(m_mutex);
         m_running = true;
-        m_cancel = false;
+        m_endStep = false;
     }
     m_wake.notify_one();
 }
 
-void SynthesisRun::work(const std::stop_token& stop)
+void SynthesisRun::work(const Task& task)
 {
-    try {
-        sim::Synthesiser search(sim::synthesisRequest(sim::planningRequest(m_scenario)));
-        while (true) {
-            {
-                std::unique_lock lock(m_mutex);
-                if (!m_wake.wait(lock, stop, [this] { return m_running; }) || stop.stop_requested())
-                    return;
-            }
-            const bool wasDone = search.done();
-            search.step(kMovesAStep, &m_cancel);
-            const std::lock_guard lock(m_mutex);
-            if (search.done() && !wasDone) // beyond its plan it goes on only when asked to
-                m_running = false;
-            if (search.result().optimal())
-                m_running = false;
-            m_state = SynthesisState{
-                .best = search.result(), .progress = search.progress(), .done = search.done(), .running = m_running};
-            QMetaObject::invokeMethod(this, "deliver", Qt::QueuedConnection);
+    sim::Synthesiser search(sim::synthesisRequest(sim::planningRequest(m_scenario)));
+    while (true) {
+        {
+            std::unique_lock lock(m_mutex);
+            if (!m_wake.wait(lock, task.stopToken(), [this] { return m_running; }) || task.isCancelled())
+                return;
         }
-    } catch (const sim::Error& error) {
-        const std::lock_guard lock(m_mutex);
-        m_failure = QString::fromUtf8(error.what());
-        QMetaObject::invokeMethod(this, "deliver", Qt::QueuedConnection);
+        const bool wasDone = search.done();
+        {
+            const sim::CancelScope untilPaused(m_endStep);
+            search.step(kMovesAStep);
+        }
+        SynthesisState state{.best = search.result(), .progress = search.progress(), .done = search.done()};
+        {
+            const std::lock_guard lock(m_mutex);
+            // Beyond its plan it goes on only when asked to.
+            if ((state.done && !wasDone) || state.best.optimal())
+                m_running = false;
+            state.running = m_running;
+        }
+        task.tell([this, state = std::move(state)] { emit progressed(state); });
     }
-}
-
-void SynthesisRun::deliver()
-{
-    std::optional<SynthesisState> state;
-    QString failure;
-    {
-        const std::lock_guard lock(m_mutex);
-        state = std::exchange(m_state, std::nullopt);
-        failure = std::exchange(m_failure, QString());
-    }
-    if (state)
-        emit progressed(*state);
-    if (!failure.isEmpty())
-        emit failed(failure);
 }
 
 } // namespace app

@@ -1,6 +1,7 @@
 // A search for a schedule off the GUI thread: it can be watched, paused and gone on with.
 #pragma once
 
+#include "app/session/worker.h"
 #include "sim/scenario/scenario.h"
 #include "sim/schedule/synthesis.h"
 
@@ -10,8 +11,6 @@
 #include <atomic>
 #include <condition_variable>
 #include <mutex>
-#include <optional>
-#include <thread>
 
 namespace app {
 
@@ -39,17 +38,14 @@ signals:
     void failed(const QString& message);
 
 private:
-    void work(const std::stop_token&);
-    Q_INVOKABLE void deliver();
+    void work(const Task&);
 
     const sim::Scenario m_scenario;
     std::mutex m_mutex;
     std::condition_variable_any m_wake;
-    bool m_running = true; ///< guarded by m_mutex, as the next two
-    std::optional<SynthesisState> m_state;
-    QString m_failure;
-    std::atomic<bool> m_cancel{false};
-    std::jthread m_thread; ///< last: ends before what it uses
+    bool m_running = true; ///< guarded by m_mutex
+    std::atomic<bool> m_endStep{false};
+    Worker m_worker; ///< last: ends before what it uses
 };
 
 } // namespace app

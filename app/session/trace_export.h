@@ -1,12 +1,11 @@
 // A simulated step as a trace file for other viewers, written while the window goes on.
 #pragma once
 
+#include "app/session/worker.h"
 #include "app/views/step_view.h"
 
 #include <QObject>
 #include <QString>
-
-#include <thread>
 
 namespace app {
 
@@ -14,7 +13,7 @@ class TraceExport : public QObject {
     Q_OBJECT
 public:
     using QObject::QObject;
-    ~TraceExport() override; ///< waits for the file
+    ~TraceExport() override; ///< waits for the file: it was asked for
     bool isBusy() const { return m_busy; }
     /// The format is the path's ending: .pftrace or .json. Only if not busy.
     void start(SimulationPtr, sim::TraceDetail, const QString& path);
@@ -23,8 +22,8 @@ signals:
     void finished(const QString& path, const QString& failure); ///< no failure: the file is there, whole
 
 private:
-    std::jthread m_thread;
     bool m_busy = false;
+    Worker m_worker; ///< last: ends before what it uses
 };
 
 } // namespace app

@@ -4,8 +4,10 @@
 #include "app/session/settings.h"
 #include "app/shell/command_line.h"
 #include "app/shell/compare_page.h"
+#include "app/shell/guarded_application.h"
 #include "app/shell/live_panel.h"
 #include "app/shell/main_window.h"
+#include "app/shell/problem_banner.h"
 #include "app/shell/style.h"
 #include "app/shell/translations.h"
 #include "app/views/pictures.h"
@@ -187,7 +189,7 @@ int saveFigureOf(const sim::Catalogue& catalogue, const StartOptions& options)
     return 0;
 }
 
-int runWindow(sim::Catalogue catalogue, const StartOptions& options)
+int runWindow(const GuardedApplication& application, sim::Catalogue catalogue, const StartOptions& options)
 {
     WindowOptions windowOptions;
     windowOptions.reproducible = options.isPicture();
@@ -195,18 +197,27 @@ int runWindow(sim::Catalogue catalogue, const StartOptions& options)
     if (!options.theme.isEmpty())
         windowOptions.theme = themeChoice(options.theme);
     MainWindow window(std::move(catalogue), windowOptions);
+    QObject::connect(&application, &GuardedApplication::failed, &window, [&](const QString& why) {
+        tell(why);
+        window.banner().tell(MainWindow::tr("Something went wrong and was left undone; what was open still is"),
+                             {{{}, {}, why.toStdString(), sim::Severity::error}});
+    });
     if (const PictureInfo* only = findPicture(options.view.toStdString()))
         window.showOnly(only->picture);
     if (options.file.isEmpty()) {
         window.showGallery();
     } else if (const Problems problems = window.openFile(options.file, options.overrides); !problems.empty()) {
-        tell(problems);
-        return kBadInput;
+        tell(problems); // the window shows them too
+        if (options.isPicture())
+            return kBadInput;
+        window.show();
+        return QApplication::exec();
     }
     if (!options.compare.isEmpty())
         if (const Problems problems = window.compareWith(options.compare); !problems.empty()) {
             tell(problems);
-            return kBadInput;
+            if (options.isPicture())
+                return kBadInput;
         }
     if (!options.screenshot.isEmpty())
         return saveScreenshot(window, options);
@@ -246,7 +257,7 @@ int runApplication(int argc, char** argv, const QString& version)
     if (!options.isPicture())
         scaleAll(settings);
     QGuiApplication::setHighDpiScaleFactorRoundingPolicy(Qt::HighDpiScaleFactorRoundingPolicy::PassThrough);
-    QApplication application(argc, argv);
+    GuardedApplication application(argc, argv);
     QApplication::setApplicationName(QStringLiteral("rankscope"));
     QApplication::setApplicationDisplayName(QStringLiteral("Rankscope"));
     QApplication::setApplicationVersion(version);
@@ -257,7 +268,7 @@ int runApplication(int argc, char** argv, const QString& version)
             installTranslation(application, QString::fromStdString(catalogue.assets().string()), settings.language);
         if (!options.figureFile.isEmpty() && options.screenshot.isEmpty())
             return saveFigureOf(catalogue, options);
-        const int code = runWindow(catalogue, options);
+        const int code = runWindow(application, catalogue, options);
         return code == 0 && !options.figureFile.isEmpty() ? saveFigureOf(catalogue, options) : code;
     } catch (const sim::ScenarioError& error) {
         tell(error.problems());

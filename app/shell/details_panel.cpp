@@ -76,11 +76,11 @@ QStringList spanLines(const sim::Trace& trace, SpanRef span)
                           .arg(durationQuantity(seconds).text(),
                                durationQuantity(static_cast<double>(track.startNs[span.span]) * 1e-9).text())};
     if (kind.flops > 0 && seconds > 0)
-        lines << QObject::tr("%1 GFLOP at %2").arg(threeDigits(kind.flops * 1e-9), flopRateQuantity(kind.flops / seconds).text());
+        lines << QObject::tr("%1 GFLOP at %2").arg(shortNumber(kind.flops * 1e-9), flopRateQuantity(kind.flops / seconds).text());
     if (kind.bytes > 0) {
         QString line = memoryQuantity(gib(kind.bytes)).text();
         if (seconds > 0)
-            line += QObject::tr(" at %1 GB/s").arg(threeDigits(static_cast<double>(kind.bytes) * 1e-9 / seconds));
+            line += QObject::tr(" at %1 GB/s").arg(shortNumber(static_cast<double>(kind.bytes) * 1e-9 / seconds));
         if (!kind.group.empty())
             line += QObject::tr(" in group %1").arg(QString::fromStdString(kind.group));
         lines << line;
@@ -298,9 +298,9 @@ void DetailsPanel::showMemory()
     m_memory->setValue(memoryQuantity(used));
     m_memory->setNote(
         used <= capacity
-            ? tr("fits in %1 GiB, %2 left").arg(threeDigits(capacity), memoryQuantity(capacity - used).text())
+            ? tr("fits in %1 GiB, %2 left").arg(shortNumber(capacity), memoryQuantity(capacity - used).text())
             : tr("<b style=\"color:%1\">does not fit</b> in %2 GiB, %3 too much")
-                  .arg(toQColor(m_theme->error).name(), threeDigits(capacity), memoryQuantity(used - capacity).text()));
+                  .arg(toQColor(m_theme->error).name(), shortNumber(capacity), memoryQuantity(used - capacity).text()));
     m_memoryBar->setSegments(memorySegments(memory, *m_theme), capacity);
     if (m_before && !isRankKnown())
         m_memory->showChange(m_before->peakMemoryGib, m.peakMemoryGib);

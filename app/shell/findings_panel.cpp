@@ -44,14 +44,27 @@ FindingsPanel::FindingsPanel(QWidget* parent)
 void FindingsPanel::setFindings(const FindingList& findings)
 {
     m_findings = findings;
+    m_isOfStep = true;
+    m_failure.clear();
     m_results.clear();
     rebuild();
     verticalScrollBar()->setValue(0);
 }
 
-void FindingsPanel::clear()
+void FindingsPanel::setFailure(const QString& why)
 {
     setFindings({});
+    m_failure = why;
+    showSummary();
+}
+
+void FindingsPanel::clear()
+{
+    m_isOfStep = false; // before it is shown
+    m_findings.clear();
+    m_failure.clear();
+    m_results.clear();
+    rebuild();
 }
 
 void FindingsPanel::setResult(const TryResult& result)
@@ -107,7 +120,9 @@ void FindingsPanel::rebuild()
 void FindingsPanel::showSummary()
 {
     if (m_findings.empty()) {
-        m_summary->setText(tr("When a step has been simulated, what there is to say about it stands here."));
+        m_summary->setText(!m_isOfStep ? tr("When a step has been simulated, what there is to say about it stands here.")
+                           : m_failure.isEmpty() ? tr("There is nothing to say about this step.")
+                                                 : tr("Nothing can be said about this step: %1").arg(m_failure));
         m_summary->show();
         return;
     }

@@ -24,6 +24,8 @@ public:
     /// Of the step on screen; what is known about an older one goes.
     void setFindings(const FindingList&);
     void setResult(const TryResult&);
+    /// Nothing can be found, and why.
+    void setFailure(const QString& why);
     /// There is no step to speak of.
     void clear();
     void setTheme(const Theme&);
@@ -41,6 +43,8 @@ private:
     void showSummary();
 
     FindingList m_findings;
+    bool m_isOfStep = false; ///< what is shown, even if it is nothing
+    QString m_failure;       ///< why there are none
     std::vector<TryResult> m_results;
     std::vector<FindingRow*> m_rows;
     const Theme* m_theme;

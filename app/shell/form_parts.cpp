@@ -29,10 +29,10 @@ QStringList modelSummary(const Scenario& s)
 
 QStringList hardwareSummary(const Scenario& s)
 {
-    QStringList out{QStringLiteral("%1 GiB").arg(threeDigits(s.cluster.gpu.memoryGib)),
+    QStringList out{QStringLiteral("%1 GiB").arg(shortNumber(s.cluster.gpu.memoryGib)),
                     tr("%1 a node").arg(s.cluster.gpusPerNode)};
     for (const sim::Tier& tier : s.cluster.tiers)
-        out << QStringLiteral("%1 %2 GB/s").arg(QString::fromStdString(tier.name), threeDigits(tier.bandwidthGBs));
+        out << QStringLiteral("%1 %2 GB/s").arg(QString::fromStdString(tier.name), shortNumber(tier.bandwidthGBs));
     return out;
 }
 

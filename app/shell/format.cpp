@@ -11,7 +11,7 @@
 
 namespace app {
 
-QString threeDigits(double value)
+QString shortNumber(double value)
 {
     const double size = std::fabs(value);
     if (size == 0 || !std::isfinite(value))
@@ -29,37 +29,37 @@ QString separated(std::int64_t value)
 Quantity durationQuantity(double seconds)
 {
     if (seconds < 1e-3)
-        return {threeDigits(seconds * 1e6), QStringLiteral("µs")};
+        return {shortNumber(seconds * 1e6), QStringLiteral("µs")};
     if (seconds < 1)
-        return {threeDigits(seconds * 1e3), QStringLiteral("ms")};
-    return {threeDigits(seconds), QStringLiteral("s")};
+        return {shortNumber(seconds * 1e3), QStringLiteral("ms")};
+    return {shortNumber(seconds), QStringLiteral("s")};
 }
 
 Quantity countQuantity(double count)
 {
     if (count >= 1e12)
-        return {threeDigits(count / 1e12), QStringLiteral("T")};
+        return {shortNumber(count / 1e12), QStringLiteral("T")};
     if (count >= 1e9)
-        return {threeDigits(count / 1e9), QStringLiteral("B")};
+        return {shortNumber(count / 1e9), QStringLiteral("B")};
     if (count >= 1e6)
-        return {threeDigits(count / 1e6), QStringLiteral("M")};
+        return {shortNumber(count / 1e6), QStringLiteral("M")};
     if (count >= 100)
         return {separated(std::llround(count)), {}};
-    return {threeDigits(count), {}};
+    return {shortNumber(count), {}};
 }
 
 Quantity memoryQuantity(double gibibytes)
 {
     if (gibibytes > 0 && gibibytes < 1)
-        return {threeDigits(gibibytes * 1024), QStringLiteral("MiB")};
-    return {threeDigits(gibibytes), QStringLiteral("GiB")};
+        return {shortNumber(gibibytes * 1024), QStringLiteral("MiB")};
+    return {shortNumber(gibibytes), QStringLiteral("GiB")};
 }
 
 Quantity flopRateQuantity(double flopsPerSecond)
 {
     if (flopsPerSecond >= 1e12)
-        return {threeDigits(flopsPerSecond * 1e-12), QStringLiteral("TFLOP/s")};
-    return {threeDigits(flopsPerSecond * 1e-9), QStringLiteral("GFLOP/s")};
+        return {shortNumber(flopsPerSecond * 1e-12), QStringLiteral("TFLOP/s")};
+    return {shortNumber(flopsPerSecond * 1e-9), QStringLiteral("GFLOP/s")};
 }
 
 Quantity percentQuantity(double fraction)

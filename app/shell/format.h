@@ -20,7 +20,7 @@ Quantity countQuantity(double count);             ///< 405 B, 1.23 M, 9,400
 Quantity memoryQuantity(double gib);              ///< 71.2 GiB, 640 MiB
 Quantity percentQuantity(double fraction);        ///< 41.3 %
 Quantity flopRateQuantity(double flopsPerSecond); ///< 511 TFLOP/s, 36.9 GFLOP/s
-QString threeDigits(double value);
+QString shortNumber(double value);
 QString separated(std::int64_t value); ///< 16,384
 double gib(std::int64_t bytes);
 /// "16,384 GPUs · tp 8 · pp 16 · dp 128": what is larger than 1.

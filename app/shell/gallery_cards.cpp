@@ -51,7 +51,7 @@ int drawLines(QPainter& painter, const QRectF& area, const QString& text, int li
 QString numbersText(const sim::Metrics& m, const sim::Scenario& scenario)
 {
     const QString memory =
-        CardList::tr("%1 of %2 GiB").arg(threeDigits(m.peakMemoryGib), threeDigits(scenario.cluster.gpu.memoryGib));
+        CardList::tr("%1 of %2 GiB").arg(shortNumber(m.peakMemoryGib), shortNumber(scenario.cluster.gpu.memoryGib));
     return CardList::tr("%1 a step  ·  MFU %2  ·  %3")
         .arg(durationQuantity(m.stepTimeSeconds).text(), percentQuantity(m.mfu).text(), memory);
 }

@@ -9,6 +9,7 @@
 #include "app/shell/gallery_page.h"
 #include "app/shell/live_panel.h"
 #include "app/shell/problem_banner.h"
+#include "app/shell/problem_page.h"
 #include "app/shell/scenario_form.h"
 #include "app/shell/scenario_header.h"
 
@@ -113,6 +114,8 @@ void MainWindow::buildPages()
     m_pages->addWidget(m_live);
     m_compare = new ComparePage(m_session, m_baseline, m_options.renderer);
     m_pages->addWidget(m_compare);
+    m_problemPage = new ProblemPage;
+    m_pages->addWidget(m_problemPage);
     auto* middle = new QWidget;
     auto* column = new QVBoxLayout(middle);
     column->setContentsMargins(0, 0, 0, 0);
@@ -203,6 +206,9 @@ void MainWindow::connectParts()
     connect(m_gallery, &GalleryPage::openRequested, this, [this](const QString& path) {
         m_playsNext = openFile(path).empty() && !m_options.reproducible && !m_settings.reduceMotion;
     });
+    connect(m_problemPage, &ProblemPage::openRequested, this, [this](const QString& path) { openFile(path); });
+    connect(m_problemPage, &ProblemPage::openOtherRequested, this, &MainWindow::chooseFile);
+    connect(m_problemPage, &ProblemPage::galleryRequested, this, &MainWindow::showGallery);
     connect(m_gallery, &GalleryPage::demoRequested, this, &MainWindow::startDemo);
     connect(m_gallery, &GalleryPage::openOtherRequested, this, &MainWindow::chooseFile);
     connect(m_gallery, &GalleryPage::recoverRequested, this, &MainWindow::recover);
@@ -227,7 +233,12 @@ Problems MainWindow::openFile(const QString& path, const QStringList& overrides)
         return {};
     Problems problems = m_session.open(path, overrides);
     if (!problems.empty()) {
-        m_banner->tell(tr("%1 cannot be opened").arg(QFileInfo(path).fileName()), problems);
+        if (m_session.isOpen() || isLiveShown()) {
+            m_banner->tell(tr("%1 cannot be opened").arg(QFileInfo(path).fileName()), problems);
+        } else {
+            m_problemPage->setProblems(path, problems);
+            showPage(m_problemPage);
+        }
         return problems;
     }
     m_banner->dismiss();
@@ -239,6 +250,11 @@ Problems MainWindow::openFile(const QString& path, const QStringList& overrides)
 bool MainWindow::isGalleryShown() const
 {
     return m_pages->currentWidget() == m_gallery;
+}
+
+bool MainWindow::isProblemPageShown() const
+{
+    return m_pages->currentWidget() == m_problemPage;
 }
 
 bool MainWindow::isLiveShown() const
@@ -340,6 +356,7 @@ void MainWindow::sessionOpened()
     m_workspace->startAnew();
     m_details->setSimulation(nullptr, std::nullopt);
     m_findings->clear();
+    titleFindings({});
     m_compare->setCurrent(nullptr, nullptr);
     if (m_session.isOpen() && !isCompareShown())
         showWorkspace();
@@ -493,7 +510,7 @@ void MainWindow::keyPressEvent(QKeyEvent* event)
         m_banner->dismiss();
         return;
     }
-    const Command* command = isGalleryShown() ? nullptr : canvasCommand(*event);
+    const Command* command = isStartShown() ? nullptr : canvasCommand(*event);
     if (command && !command->viewCommand) {
         run(command->id);
         return;

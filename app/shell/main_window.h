@@ -35,8 +35,10 @@ class FindingsPanel;
 class GalleryPage;
 class LivePanel;
 class ProblemBanner;
+class ProblemPage;
 class ScenarioForm;
 class ScenarioHeader;
+class WorkerDialog;
 
 struct WindowOptions {
     /// Remembers nothing and shows nothing that differs from run to run: pictures, tests.
@@ -51,7 +53,8 @@ public:
     explicit MainWindow(sim::Catalogue, const WindowOptions& = {});
     ~MainWindow() override;
 
-    /// What is wrong comes back and stands in the banner; then nothing else has changed.
+    /// What is wrong comes back and stands in the banner, or on a page of its own where nothing is open; then nothing else has
+    /// changed.
     Problems openFile(const QString& path, const QStringList& overrides = {});
     void showGallery();
     /// Shows the run and goes to the Live view; a run before it ends if it was started here.
@@ -81,12 +84,14 @@ public:
     FindingsPanel& findings() { return *m_findings; }
     GalleryPage& gallery() { return *m_gallery; }
     ProblemBanner& banner() { return *m_banner; }
+    ProblemPage& problemPage() { return *m_problemPage; }
     LivePanel& live() { return *m_live; }
     ComparePage& comparePage() { return *m_compare; }
     LiveRun* liveRun() { return m_run.get(); } ///< nullptr: there is none
     bool isGalleryShown() const;
     bool isLiveShown() const;
     bool isCompareShown() const;
+    bool isProblemPageShown() const;
 
 signals:
     void settled();
@@ -115,7 +120,8 @@ private:
     void setThemeChoice(ThemeChoice);
     QAction* action(CommandId id) const { return m_actions.at(id); }
 
-    bool isWorkspaceShown() const { return !isGalleryShown() && !isLiveShown() && !isCompareShown(); }
+    bool isWorkspaceShown() const { return !isStartShown() && !isLiveShown() && !isCompareShown(); }
+    bool isStartShown() const { return isGalleryShown() || isProblemPageShown(); } ///< a page without pictures
     void showWorkspace();
     void leaveWorkspace();
     void showPage(QWidget* page);
@@ -137,7 +143,7 @@ private:
     void calibrate();
     struct Predicted;
     Predicted predictedNow() const;
-    QString useProfile(const QString& path, const Predicted& before);
+    void useProfile(const QString& path, const Predicted& before, WorkerDialog&);
     void startDemo(const QString& path);
     void sessionOpened();
     void sessionChanged();
@@ -149,6 +155,7 @@ private:
     bool canShowEveryRank() const;
     void requestLegalValues();
     void buildFindings(); // these are in main_window_findings.cpp
+    void titleFindings(const FindingList&);
     void placeFindings();
     void requestFindings();
     void findingsMayBeComplete();
@@ -198,6 +205,7 @@ private:
     Workspace* m_workspace = nullptr;
     LivePanel* m_live = nullptr;
     ComparePage* m_compare = nullptr;
+    ProblemPage* m_problemPage = nullptr;
     ScenarioForm* m_form = nullptr;
     DetailsPanel* m_details = nullptr;
     FindingsPanel* m_findings = nullptr;

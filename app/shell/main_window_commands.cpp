@@ -199,7 +199,7 @@ bool MainWindow::isEnabled(CommandId id) const
         return isWorkspaceShown() && m_simulation && !m_traceExport.isBusy();
     case CommandId::trainScenario:
     case CommandId::checkSerial:
-        return !isGalleryShown() && m_simulation;
+        return !isStartShown() && m_simulation;
     case CommandId::pinBaseline:
         return (isWorkspaceShown() || isCompareShown()) && (m_simulation || m_baseline.isPinned());
     case CommandId::compareWithFile:
@@ -225,7 +225,7 @@ bool MainWindow::isEnabled(CommandId id) const
     case CommandId::switchClock:
         return isLiveShown() && m_run;
     case CommandId::showKernels:
-        return !isGalleryShown();
+        return !isStartShown();
     case CommandId::showEveryRank:
         return isWorkspaceShown() && m_requested && canShowEveryRank();
     default:

@@ -34,8 +34,14 @@ void MainWindow::buildFindings()
         if (simulation != m_simulation)
             return;
         m_findings->setFindings(findings);
-        const auto complaints = findings.size() - 1; // the last one says what the step consists of
-        m_findingsDock->setWindowTitle(complaints == 0 ? tr("FINDINGS") : tr("FINDINGS · %1").arg(complaints));
+        titleFindings(findings);
+        findingsMayBeComplete();
+    });
+    connect(&m_simulator, &Simulator::findingsFailed, this, [this](const SimulationPtr& simulation, const QString& why) {
+        if (simulation != m_simulation)
+            return;
+        m_findings->setFailure(why);
+        titleFindings({});
         findingsMayBeComplete();
     });
     connect(&m_simulator, &Simulator::tryMeasured, this, [this](const SimulationPtr& simulation, const TryResult& result) {
@@ -44,6 +50,15 @@ void MainWindow::buildFindings()
         m_findings->setResult(result);
         findingsMayBeComplete();
     });
+}
+
+/// How many there are to do something about: what the step consists of is no complaint.
+void MainWindow::titleFindings(const FindingList& findings)
+{
+    const auto complaints = std::count_if(findings.begin(), findings.end(), [](const sim::Finding& finding) {
+        return finding.kind != sim::FindingKind::composition;
+    });
+    m_findingsDock->setWindowTitle(complaints == 0 ? tr("FINDINGS") : tr("FINDINGS · %1").arg(complaints));
 }
 
 /// Below the numbers where there is room for both, else behind them.

@@ -9,7 +9,6 @@
 #include "app/shell/train_dialog.h"
 #include "app/shell/worker_dialog.h"
 #include "live/stream/keys.h"
-#include "sim/error.h"
 #include "sim/scenario/document.h"
 #include "sim/scenario/files.h"
 #include "sim/scenario/hardware_profile.h"
@@ -161,8 +160,8 @@ MainWindow::Predicted MainWindow::predictedNow() const
                 fromRun && picture && picture->complete ? static_cast<double>(picture->parallel.stepNs) * 1e-9 : 0};
 }
 
-/// Predicts with what was measured; "12.1 ms instead of 10.5 ms; measured 12.8 ms".
-QString MainWindow::useProfile(const QString& path, const Predicted& before)
+/// Predicts with what was measured, and says in the dialog: "12.1 ms instead of 10.5 ms; measured 12.8 ms".
+void MainWindow::useProfile(const QString& path, const Predicted& before, WorkerDialog& dialog)
 {
     constexpr std::size_t kMostBytes = 4U << 20U;
     const std::string file = path.toStdString();
@@ -171,19 +170,25 @@ QString MainWindow::useProfile(const QString& path, const Predicted& before)
     if (m_session.isOpen())
         m_session.edit(makeKeyEdit("/cluster/efficiency", app::quoted(file), "efficiency", "catalogue", "measured"));
     if (before.seconds <= 0)
-        return {};
+        return;
     sim::Scenario scenario = before.scenario;
     sim::Efficiency& efficiency = scenario.cluster.efficiency;
     efficiency.id = QFileInfo(path).completeBaseName().toStdString();
     efficiency.profile = profile;
     if (m_run)
         m_run->predictWith(efficiency);
-    const double seconds = sim::simulate(scenario)->metrics().stepTimeSeconds;
-    QString text =
-        tr("Predicted step: %1, before %2.").arg(durationQuantity(seconds).text(), durationQuantity(before.seconds).text());
-    if (before.measuredSeconds > 0)
-        text += tr(" Measured, as if parallel: %1.").arg(durationQuantity(before.measuredSeconds).text());
-    return text;
+    auto* simulator = new Simulator(&dialog); // who closes the dialog does not want to know
+    connect(simulator, &Simulator::finished, &dialog, [&dialog, before](const SimulationPtr& simulation) {
+        const double seconds = simulation->metrics().stepTimeSeconds;
+        QString text =
+            tr("Predicted step: %1, before %2.").arg(durationQuantity(seconds).text(), durationQuantity(before.seconds).text());
+        if (before.measuredSeconds > 0)
+            text += tr(" Measured, as if parallel: %1.").arg(durationQuantity(before.measuredSeconds).text());
+        dialog.addResult(text);
+    });
+    connect(simulator, &Simulator::failed, &dialog,
+            [&dialog](const QString& why) { dialog.addResult(tr("What was measured cannot be used: %1").arg(why)); });
+    simulator->request(std::move(scenario));
 }
 
 void MainWindow::calibrate()
@@ -206,11 +211,12 @@ void MainWindow::calibrate()
          .bad = tr("This machine could not be measured.")},
         this);
     connect(dialog, &WorkerDialog::succeeded, this, [this, dialog, path, before] {
-        try {
-            dialog->addResult(useProfile(path, before));
-        } catch (const sim::Error& error) {
-            dialog->addResult(tr("What was measured cannot be used: %1").arg(QString::fromUtf8(error.what())));
-        }
+        const Problems problems = problemsOf({}, [&]() -> Problems {
+            useProfile(path, before, *dialog);
+            return {};
+        });
+        if (!problems.empty())
+            dialog->addResult(tr("What was measured cannot be used: %1").arg(QString::fromStdString(problems.front().text())));
     });
     dialog->open();
 }

@@ -43,7 +43,7 @@ QString sentence(std::string_view text)
 
 QString memoryText(const ScheduleWorth& worth)
 {
-    return QStringLiteral("%1 ×").arg(threeDigits(worth.peakOver1f1b));
+    return QStringLiteral("%1 ×").arg(shortNumber(worth.peakOver1f1b));
 }
 
 /// Right edge of a column of numbers, from the left: makespan, bubble, memory.
@@ -147,7 +147,7 @@ private:
         const ScheduleWorth& worth = *candidate.worth;
         const bool measured = m_candidates.isMeasured;
         const std::array<QString, kColumns> texts{measured ? durationQuantity(worth.makespanNs * 1e-9).text()
-                                                           : threeDigits(worth.makespanNs),
+                                                           : shortNumber(worth.makespanNs),
                                                   percentQuantity(worth.bubbleOfSpan).text(), memoryText(worth)};
         const std::array<double, kColumns> shares{-1, worth.bubbleOfSpan / kWidestBubble, worth.peakOver1f1b / kWidestMemory};
         const std::array<Color, kColumns> colors{m_theme.text, m_theme.warning, m_theme.activations};
@@ -341,7 +341,7 @@ void ScheduleChooser::showSelected()
     if (candidate) {
         text = tr("Source: %1").arg(fromView(candidate->source));
         if (candidate->worth)
-            text = tr("Holds at most %1 micro-batches a rank · %2").arg(threeDigits(candidate->worth->peakMicrobatches), text);
+            text = tr("Holds at most %1 micro-batches a rank · %2").arg(shortNumber(candidate->worth->peakMicrobatches), text);
     }
     m_source->setText(text);
 }

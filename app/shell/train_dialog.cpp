@@ -2,7 +2,6 @@
 
 #include "app/shell/format.h"
 #include "app/shell/style.h"
-#include "sim/error.h"
 
 #include <QComboBox>
 #include <QDoubleSpinBox>
@@ -16,11 +15,13 @@
 
 namespace app {
 
-TrainDialog::TrainDialog(SimulationPtr simulation, const sim::Catalogue& catalogue, const Machine& machine, QWidget* parent)
-    : QDialog(parent), m_catalogue(catalogue), m_machine(machine), m_simulation(std::move(simulation)), m_name(new QLabel),
-      m_layout(new QLabel), m_text(new QLabel), m_problem(new QLabel), m_deviceNote(new QLabel), m_device(new QComboBox),
-      m_dtype(new QComboBox), m_steps(new QSpinBox), m_rate(new QDoubleSpinBox),
-      m_shrink(new QPushButton(tr("Shrink to a Tiny Model"))), m_start(new QPushButton(tr("Start Training")))
+TrainDialog::TrainDialog(SimulationPtr simulation, const sim::Catalogue& catalogue, const Machine& machine, QWidget* parent,
+                         Simulator::SimulateFunction simulate)
+    : QDialog(parent), m_catalogue(catalogue), m_simulate(std::move(simulate)), m_machine(machine),
+      m_simulation(std::move(simulation)), m_name(new QLabel), m_layout(new QLabel), m_text(new QLabel), m_problem(new QLabel),
+      m_deviceNote(new QLabel), m_device(new QComboBox), m_dtype(new QComboBox), m_steps(new QSpinBox),
+      m_rate(new QDoubleSpinBox), m_shrink(new QPushButton(tr("Shrink to a Tiny Model"))),
+      m_start(new QPushButton(tr("Start Training")))
 {
     setObjectName(QStringLiteral("trainDialog"));
     setWindowTitle(tr("Train This Scenario"));
@@ -115,6 +116,11 @@ TrainDialog::TrainDialog(SimulationPtr simulation, const sim::Catalogue& catalog
     show();
 }
 
+TrainDialog::~TrainDialog()
+{
+    m_worker.stop();
+}
+
 sim::Scenario TrainDialog::scenario() const
 {
     sim::Scenario scenario = m_simulation->scenario();
@@ -137,19 +143,42 @@ void TrainDialog::show()
                                                 : m_plan.problem + tr(" A tiny model with the same layout fits: shrink it."));
     m_problem->setVisible(!m_plan.fits);
     m_shrink->setVisible(!m_plan.fits);
-    m_start->setEnabled(m_plan.fits);
+    m_shrink->setEnabled(!m_isPreparing);
+    m_start->setEnabled(m_plan.fits && !m_isPreparing);
+    if (!m_isPreparing)
+        return;
+    m_text->setText(tr("Preparing a tiny model of the same layout…"));
+    m_problem->hide();
 }
 
 void TrainDialog::shrink()
 {
-    try {
-        m_simulation = sim::simulate(shrunk(m_simulation->scenario(), m_catalogue));
-        m_dtype->setCurrentIndex(m_dtype->findData(QString::fromStdString(m_simulation->scenario().live.dtype)));
-        show();
-    } catch (const sim::Error& error) {
-        m_problem->setText(tr("It cannot be shrunk: %1").arg(QString::fromUtf8(error.what())));
-        m_shrink->hide();
-    }
+    m_isPreparing = true;
+    m_worker.submit({.kind = 0,
+                     .work =
+                         [this, scenario = m_simulation->scenario(), catalogue = m_catalogue](const Task& task) {
+                             const SimulationPtr tiny = m_simulate(shrunk(scenario, catalogue), {});
+                             task.tell([this, tiny] { showShrunk(tiny); });
+                         },
+                     .failed = [this](const QString& why) { showFailure(why); }});
+    show();
+}
+
+void TrainDialog::showShrunk(const SimulationPtr& simulation)
+{
+    m_isPreparing = false;
+    m_simulation = simulation;
+    m_dtype->setCurrentIndex(m_dtype->findData(QString::fromStdString(m_simulation->scenario().live.dtype)));
+    show();
+}
+
+void TrainDialog::showFailure(const QString& why)
+{
+    m_isPreparing = false;
+    show();
+    m_problem->setText(tr("It cannot be shrunk: %1").arg(why));
+    m_problem->show();
+    m_shrink->hide();
 }
 
 } // namespace app

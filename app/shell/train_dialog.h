@@ -4,6 +4,7 @@
 
 #include "app/session/simulator.h"
 #include "app/session/training_plan.h"
+#include "app/session/worker.h"
 
 #include <QDialog>
 
@@ -19,8 +20,11 @@ class TrainDialog : public QDialog {
     Q_OBJECT
 public:
     /// Of the step that is on screen.
-    TrainDialog(SimulationPtr, const sim::Catalogue&, const Machine&, QWidget* parent = nullptr);
+    TrainDialog(SimulationPtr, const sim::Catalogue&, const Machine&, QWidget* parent = nullptr,
+                Simulator::SimulateFunction = sim::simulate);
+    ~TrainDialog() override;
     const TrainingPlan& plan() const { return m_plan; }
+    bool isPreparing() const { return m_isPreparing; } ///< a tiny model: neither it nor what was there can be started yet
 
 signals:
     void chosen(const sim::Scenario& scenario);
@@ -29,8 +33,11 @@ private:
     sim::Scenario scenario() const;
     void show();
     void shrink();
+    void showShrunk(const SimulationPtr&);
+    void showFailure(const QString& why);
 
     const sim::Catalogue& m_catalogue;
+    const Simulator::SimulateFunction m_simulate;
     const Machine m_machine;
     SimulationPtr m_simulation;
     TrainingPlan m_plan;
@@ -39,6 +46,8 @@ private:
     QSpinBox* m_steps;
     QDoubleSpinBox* m_rate;
     QPushButton *m_shrink, *m_start;
+    bool m_isPreparing = false;
+    Worker m_worker; ///< last: ends before what it uses
 };
 
 } // namespace app

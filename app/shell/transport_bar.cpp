@@ -109,9 +109,9 @@ void TransportBar::refresh()
     const double slower = m_playback.nsASecond() > 0 ? 1e9 / m_playback.nsASecond() : 0;
     m_speed->setToolTip(slower == 0  ? QString()
                         : slower > 1 ? tr("%1 of the step in a second: %2 times slower than it really is")
-                                           .arg(timeOf(std::llround(m_playback.nsASecond())), threeDigits(slower))
+                                           .arg(timeOf(std::llround(m_playback.nsASecond())), shortNumber(slower))
                                      : tr("%1 of the step in a second: %2 times faster than it really is")
-                                           .arg(timeOf(std::llround(m_playback.nsASecond())), threeDigits(1 / slower)));
+                                           .arg(timeOf(std::llround(m_playback.nsASecond())), shortNumber(1 / slower)));
     const QString longest = tr("%1 of %2").arg(QStringLiteral("000.0 ms"), timeOf(m_playback.span().endNs));
     m_time->setMinimumWidth(QFontMetrics(m_time->font()).horizontalAdvance(longest));
     setEnabled(!m_playback.isEmpty());

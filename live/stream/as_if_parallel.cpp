@@ -1,6 +1,7 @@
 #include "live/stream/as_if_parallel.h"
 
 #include "live/stream/make_trace.h"
+#include "sim/cancel.h"
 #include "sim/error.h"
 
 #include <algorithm>
@@ -89,6 +90,7 @@ private:
     std::vector<char> m_hasArrived;       ///< [span]
     std::vector<RankSpan> m_result;
     std::vector<int> m_ready;
+    sim::CancelPoll m_pollCancel;
 };
 
 std::string Replay::nameOf(std::size_t span) const
@@ -104,6 +106,7 @@ void Replay::findMeetings()
 {
     std::unordered_map<std::uint64_t, std::size_t> byCorrelation;
     for (std::size_t i = 0; i < m_spans.size(); ++i) {
+        m_pollCancel();
         if (m_spans[i].rank < 0 || static_cast<std::size_t>(m_spans[i].rank) >= m_ranks.size())
             throw sim::Error("a span is of rank " + std::to_string(m_spans[i].rank) + ", but there are " +
                              std::to_string(m_ranks.size()) + " ranks");
@@ -155,6 +158,7 @@ void Replay::findEvents()
 {
     std::vector<std::int64_t> computedUntil(m_ranks.size(), std::numeric_limits<std::int64_t>::min());
     for (std::size_t i = 0; i < m_spans.size(); ++i) {
+        m_pollCancel();
         const SpanRecord& span = at(i);
         Rank& rank = rankOf(i);
         std::int64_t& until = computedUntil[static_cast<std::size_t>(m_spans[i].rank)];
@@ -174,6 +178,7 @@ void Replay::findEvents()
     }
     const auto startsBefore = [&](std::size_t a, std::size_t b) { return at(a).startNs < at(b).startNs; };
     for (Rank& rank : m_ranks) {
+        sim::checkCancelled();
         // Records lie in the order of their ends, which is nearly that of events.
         std::stable_sort(rank.events.begin(), rank.events.end(), [](const Event& a, const Event& b) {
             return a.timeNs != b.timeNs ? a.timeNs < b.timeNs : a.deed < b.deed;
@@ -188,6 +193,7 @@ void Replay::advance(int rankIndex)
 {
     Rank& rank = m_ranks[static_cast<std::size_t>(rankIndex)];
     for (; rank.next < rank.events.size(); ++rank.next) {
+        m_pollCancel();
         const Event& event = rank.events[rank.next];
         SpanRecord& result = m_result[event.span].span;
         const SpanRecord& measured = at(event.span);

@@ -1,5 +1,6 @@
 #include "live/stream/difference.h"
 
+#include "sim/cancel.h"
 #include "sim/error.h"
 
 #include <algorithm>
@@ -99,7 +100,9 @@ std::array<std::vector<Straggler>, kCommCount> findStragglers(std::span<const Ra
         int comm = 0;
     };
     std::unordered_map<std::uint64_t, Last> lastOf;
+    sim::CancelPoll pollCancel;
     for (const RankSpan& span : step) {
+        pollCancel();
         const int comm = commOf(span.span.track);
         if (comm < 0 || span.span.correlation == 0)
             continue;
@@ -161,7 +164,9 @@ std::vector<TimeUse> measuredTimeUse(std::span<const RankSpan> step, int worldSi
 {
     std::vector<Edges> edges(static_cast<std::size_t>(worldSize));
     std::int64_t first = step.empty() ? 0 : step[0].span.startNs, last = first;
+    sim::CancelPoll pollCancel;
     for (const RankSpan& span : step) {
+        pollCancel();
         if (span.rank < 0 || span.rank >= worldSize)
             throw sim::Error("a span is of rank " + std::to_string(span.rank) + ", but there are " + std::to_string(worldSize) +
                              " ranks");
@@ -175,8 +180,10 @@ std::vector<TimeUse> measuredTimeUse(std::span<const RankSpan> step, int worldSi
     }
     std::vector<TimeUse> uses;
     uses.reserve(edges.size());
-    for (Edges& ofRank : edges)
+    for (Edges& ofRank : edges) {
+        sim::checkCancelled();
         uses.push_back(timeUseOf(ofRank, last - first));
+    }
     return uses;
 }
 
@@ -199,6 +206,7 @@ std::vector<TimeUse> predictedTimeUse(const sim::Trace& trace)
     }
     std::vector<Edges> edges(trace.processes.size());
     for (std::uint32_t i = 0; i < trace.tracks.size(); ++i) {
+        sim::checkCancelled();
         const sim::Track& track = trace.tracks[i];
         Edges& ofProcess = edges[static_cast<std::size_t>(track.process)];
         for (std::size_t span = 0; span < track.size() && track.role != sim::TrackRole::actions; ++span) {
@@ -218,8 +226,10 @@ std::vector<TimeUse> predictedTimeUse(const sim::Trace& trace)
     }
     std::vector<TimeUse> uses;
     uses.reserve(edges.size());
-    for (Edges& ofProcess : edges)
+    for (Edges& ofProcess : edges) {
+        sim::checkCancelled();
         uses.push_back(timeUseOf(ofProcess, trace.endNs));
+    }
     return uses;
 }
 

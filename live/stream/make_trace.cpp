@@ -1,5 +1,7 @@
 #include "live/stream/make_trace.h"
 
+#include "sim/cancel.h"
+
 #include <algorithm>
 #include <cassert>
 #include <utility>
@@ -92,8 +94,11 @@ void TraceBuilder::add(std::span<const sim::SpanKind> kinds, std::span<const Ran
     m_firstChanged.resize(m_trace.tracks.size());
     for (std::size_t track = 0; track < m_trace.tracks.size(); ++track)
         m_firstChanged[track] = m_trace.tracks[track].size();
-    for (const RankSpan& span : spans)
+    sim::CancelPoll pollCancel;
+    for (const RankSpan& span : spans) {
+        pollCancel();
         addSpan(span);
+    }
     if (!m_hasOrigin) {
         m_earlyMemory.insert(m_earlyMemory.end(), memory.begin(), memory.end());
         return;

@@ -48,7 +48,7 @@ void recomputation(const RuleContext& context, FindingList& out)
         Scenario scenario = context.scenario;
         scenario.training.recompute = less;
         scenario.training.recomputeLayers = 0;
-        const Metrics without = simulate(scenario, {.cancel = context.cancel})->metrics();
+        const Metrics without = simulate(scenario)->metrics();
         const double share = 1 - without.stepTimeSeconds / context.step();
         if (without.peakMemoryGib > kRoom * scenario.cluster.gpu.memoryGib || share < kWorthIt)
             continue;

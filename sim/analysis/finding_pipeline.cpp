@@ -166,7 +166,7 @@ void slowRanks(const RuleContext& context, FindingList& out)
         return;
     Scenario ideal = context.scenario;
     ideal.perturbations.clear();
-    const double share = 1 - simulate(ideal, {.cancel = context.cancel})->metrics().stepTimeSeconds / context.step();
+    const double share = 1 - simulate(ideal)->metrics().stepTimeSeconds / context.step();
     if (share < kNoticeable)
         return;
     const auto& all = context.scenario.perturbations;

@@ -13,9 +13,9 @@ namespace sim {
 inline constexpr double kCostlyShare = 0.15;
 
 struct RuleContext {
-    explicit RuleContext(const Simulation& s, const std::atomic<bool>* cancelFlag)
+    explicit RuleContext(const Simulation& s)
         : simulation(s), scenario(s.scenario()), layout(s.scenario().layout), training(s.scenario().training),
-          metrics(s.metrics()), shares(stepShares(s)), edits(s.scenario()), cancel(cancelFlag)
+          metrics(s.metrics()), shares(stepShares(s)), edits(s.scenario())
     {
     }
     const Simulation& simulation;
@@ -25,7 +25,6 @@ struct RuleContext {
     const Metrics& metrics;
     StepShares shares;
     Edits edits;
-    const std::atomic<bool>* cancel;
 
     double step() const { return metrics.stepTimeSeconds; }
     double shareOf(StepShare part) const { return shares.of(part) / step(); }

@@ -39,6 +39,7 @@ public:
         for (Try& edit : tries) {
             if (legal.size() == kMostTries)
                 break;
+            checkCancelled();
             if (isLegal(edit) && std::find(legal.begin(), legal.end(), edit) == legal.end())
                 legal.push_back(std::move(edit));
         }
@@ -112,14 +113,12 @@ Finding composition(const RuleContext& context, bool nothingElse)
     return out;
 }
 
-std::vector<Finding> findings(const Simulation& simulation, const ScenarioDocument& document, const Catalogue& catalogue,
-                              const std::atomic<bool>* cancel)
+std::vector<Finding> findings(const Simulation& simulation, const ScenarioDocument& document, const Catalogue& catalogue)
 {
-    const RuleContext context(simulation, cancel);
+    const RuleContext context(simulation);
     std::vector<Finding> out;
     for (const auto rule : {findMemory, findPipeline, findCommunication, findKernels}) {
-        if (cancel && cancel->load(std::memory_order_relaxed))
-            break;
+        checkCancelled();
         rule(context, out);
     }
     const Sieve sieve(simulation, document, catalogue);

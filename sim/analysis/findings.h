@@ -6,7 +6,6 @@
 #include "sim/scenario/document.h"
 #include "sim/simulation.h"
 
-#include <atomic>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -70,9 +69,8 @@ struct Finding {
     std::vector<Try> tries;
 };
 
-/// `document` is what the simulation is of. Worst first; never empty. Stops early, with what it has, once `cancel` is set.
-std::vector<Finding> findings(const Simulation&, const ScenarioDocument& document, const Catalogue&,
-                              const std::atomic<bool>* cancel = nullptr);
+/// `document` is what the simulation is of. Worst first; never empty.
+std::vector<Finding> findings(const Simulation&, const ScenarioDocument& document, const Catalogue&);
 
 /// The scenario with the edit made; nothing if it is not legal.
 std::optional<Scenario> tried(const Try&, const ScenarioDocument&, const Catalogue&);

@@ -5,7 +5,6 @@
 #include "sim/mesh/mesh.h"
 #include "sim/program/program.h"
 #include "sim/schedule/request.h"
-#include "sim/schedule/synthesis.h"
 
 #include <algorithm>
 
@@ -151,15 +150,9 @@ ScheduleRequest planningRequest(const Scenario& scenario)
     return request;
 }
 
-Schedule planSchedule(const Scenario& scenario, const std::atomic<bool>* cancel)
+Schedule planSchedule(const Scenario& scenario)
 {
-    const ScheduleRequest request = planningRequest(scenario);
-    const ScheduleFamily* family = findScheduleFamily(request.kind);
-    if (request.kind != "auto" || family->unmet(request))
-        return makeSchedule(request);
-    Schedule schedule = synthesise(synthesisRequest(request), {}, cancel).schedule;
-    schedule.kind = request.kind;
-    return schedule;
+    return makeSchedule(planningRequest(scenario));
 }
 
 } // namespace sim

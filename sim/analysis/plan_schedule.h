@@ -5,7 +5,6 @@
 #include "sim/scenario/scenario.h"
 #include "sim/schedule/families.h"
 
-#include <atomic>
 #include <vector>
 
 namespace sim {
@@ -23,7 +22,7 @@ PassCosts measurePassCosts(const Scenario&);
 
 /// What a scenario asks for, with the costs where its kind plans by them.
 ScheduleRequest planningRequest(const Scenario&);
-/// Throws Error as makeSchedule does. The search of `auto` ends early when *cancel is set, with the best so far.
-Schedule planSchedule(const Scenario&, const std::atomic<bool>* cancel = nullptr);
+/// Throws Error as makeSchedule does.
+Schedule planSchedule(const Scenario&);
 
 } // namespace sim

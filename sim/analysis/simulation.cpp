@@ -16,15 +16,12 @@ namespace {
 class FinishedSimulation final : public Simulation {
 public:
     FinishedSimulation(const Scenario& scenario, const SimulateOptions& options)
-        : m_scenario(scenario), m_schedule(planSchedule(scenario, options.cancel)),
-          m_mesh(scenario.layout, m_schedule.endsMeet()), m_placement(scenario.layout, scenario.cluster),
-          m_program(lowerProgram(scenario, m_schedule)),
+        : m_scenario(scenario), m_schedule(planSchedule(scenario)), m_mesh(scenario.layout, m_schedule.endsMeet()),
+          m_placement(scenario.layout, scenario.cluster), m_program(lowerProgram(scenario, m_schedule)),
           m_classes(makeRankClasses(scenario, m_mesh, m_placement, m_schedule, options.full)),
-          m_prices(priceProgram(CostModel(scenario), m_program, m_classes)),
-          m_result(runEngine(m_program, m_classes, m_prices, options.cancel))
+          m_prices(priceProgram(CostModel(scenario), m_program, m_classes)), m_result(runEngine(m_program, m_classes, m_prices))
     {
-        if (options.cancel != nullptr && options.cancel->load(std::memory_order_relaxed))
-            throw Cancelled();
+        checkCancelled();
         m_metrics = measure(m_scenario, m_program, m_classes, m_prices, m_result);
     }
 

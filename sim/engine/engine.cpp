@@ -1,5 +1,6 @@
 #include "sim/engine/engine.h"
 
+#include "sim/cancel.h"
 #include "sim/error.h"
 
 #include <algorithm>
@@ -71,8 +72,8 @@ struct Rendezvous {
 
 class Run {
 public:
-    Run(const Program& program, const RankClasses& classes, const PricedProgram& prices, const std::atomic<bool>* cancel)
-        : m_program(program), m_classes(classes), m_prices(prices), m_cancel(cancel), m_workers(at(classes.count())),
+    Run(const Program& program, const RankClasses& classes, const PricedProgram& prices)
+        : m_program(program), m_classes(classes), m_prices(prices), m_workers(at(classes.count())),
           m_mailbox(at(classes.count())), m_rendezvous(classes.classGroups.size())
     {
         std::size_t ops = 0;
@@ -80,6 +81,7 @@ public:
             const RankProgram& rank = programOf(c);
             m_result.firstOp.push_back(ops);
             m_workers[at(c)].place = ops;
+            m_poll(at(rank.slots));
             m_mailbox[at(c)].resize(at(rank.slots));
             ops += static_cast<std::size_t>(rank.opCount);
         }
@@ -94,8 +96,6 @@ public:
         for (int c = m_classes.count() - 1; c >= 0; --c)
             m_ready.push_back(c);
         while (!m_ready.empty()) {
-            if (m_cancel != nullptr && m_cancel->load(std::memory_order_relaxed))
-                return std::move(m_result);
             const int c = m_ready.back();
             m_ready.pop_back();
             advance(c);
@@ -119,11 +119,11 @@ private:
     const Program& m_program;
     const RankClasses& m_classes;
     const PricedProgram& m_prices;
-    const std::atomic<bool>* m_cancel;
     std::vector<Worker> m_workers;
     std::vector<std::vector<Message>> m_mailbox;
     std::vector<Rendezvous> m_rendezvous;
     std::vector<int> m_ready;
+    CancelPoll m_poll;
     EngineResult m_result;
 };
 
@@ -151,6 +151,7 @@ void Run::advance(int c)
     for (; worker.step < rank.steps.size(); ++worker.step, worker.op = 0) {
         const Step& step = rank.steps[worker.step];
         const Pass& pass = m_program.passes[step.pass];
+        m_poll(pass.ops.size() + 1);
         const std::int64_t* const prices = durations[step.pass].data();
         for (const std::size_t count = pass.ops.size(); worker.op < count; ++worker.op, ++worker.place) {
             const Op& op = pass.ops[worker.op];
@@ -286,8 +287,10 @@ std::string Run::deadlockMessage() const
 PricedProgram priceProgram(const CostModel& cost, const Program& program, const RankClasses& classes)
 {
     PricedProgram priced;
-    for (const GroupGeometry& geometry : classes.geometries)
+    for (const GroupGeometry& geometry : classes.geometries) {
+        checkCancelled();
         priced.durations.push_back(cost.price(program, geometry));
+    }
     int tiers = 0;
     for (const auto& row : classes.pipelineTier)
         tiers = std::max(tiers, *std::max_element(row.begin(), row.end()) + 1);
@@ -309,10 +312,9 @@ std::int64_t opDurationNs(const PricedProgram& prices, const RankClasses& classe
     return 0;
 }
 
-EngineResult runEngine(const Program& program, const RankClasses& classes, const PricedProgram& prices,
-                       const std::atomic<bool>* cancel)
+EngineResult runEngine(const Program& program, const RankClasses& classes, const PricedProgram& prices)
 {
-    return Run(program, classes, prices, cancel).run();
+    return Run(program, classes, prices).run();
 }
 
 } // namespace sim

@@ -8,7 +8,6 @@
 #include "sim/engine/classes.h"
 #include "sim/program/program.h"
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <new>
@@ -57,8 +56,7 @@ PricedProgram priceProgram(const CostModel&, const Program&, const RankClasses&)
 std::int64_t opDurationNs(const PricedProgram&, const RankClasses&, const Program&, int classIndex, const Step&, std::size_t op,
                           std::int64_t opOrdinal);
 
-/// Throws Error if the program deadlocks, saying who waits for what; Cancelled is the caller's: returns early when *cancel is set
-/// (the result then is incomplete and must be dropped).
-EngineResult runEngine(const Program&, const RankClasses&, const PricedProgram&, const std::atomic<bool>* cancel = nullptr);
+/// Throws Error if the program deadlocks, saying who waits for what.
+EngineResult runEngine(const Program&, const RankClasses&, const PricedProgram&);
 
 } // namespace sim

@@ -1,5 +1,7 @@
 #include "sim/schedule/bounds.h"
 
+#include "sim/cancel.h"
+
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -104,17 +106,22 @@ SpanBound longestPathBound(const PipelineProblem& problem)
 {
     const Paths paths(problem);
     SpanBound bound{0, "the longest path: down, all passes of a rank, and back"};
+    std::vector<std::size_t> lowestStage(problem.ranks());
+    for (std::size_t stage = problem.stages(); stage-- > 0;)
+        lowestStage[problem.rankOf(stage)] = stage;
+    CancelPoll poll;
     for (std::size_t rank = 0; rank < problem.ranks(); ++rank) {
         const std::vector<std::size_t> stages = problem.stagesOf(rank);
         // Between the first forward on stages[i] and the last input gradient there lie all passes of it and the later chunks.
         for (std::size_t i = 0; i < stages.size(); ++i) {
+            poll(problem.ranks() + stages.size());
             const std::vector<std::size_t> behind(stages.begin() + static_cast<std::ptrdiff_t>(i), stages.end());
             double passes = waitForFirstGradient(problem, paths, behind);
             for (const std::size_t stage : behind)
                 passes += count(problem) * (problem.times[stage].forward + problem.times[stage].backwardInput);
             // Seen from every rank that the path passes: its lowest stage bears its first action and a last weight gradient.
             for (std::size_t from = 0; from < problem.ranks(); ++from) {
-                const std::size_t first = problem.stagesOf(from).front();
+                const std::size_t first = lowestStage[from];
                 if (first <= stages[i])
                     bound.span = std::max(bound.span, paths.down(first, stages[i]) + passes + paths.up(stages[i], first) +
                                                           problem.times[first].backwardWeight);

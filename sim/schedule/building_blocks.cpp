@@ -1,5 +1,6 @@
 #include "sim/schedule/building_blocks.h"
 
+#include "sim/cancel.h"
 #include "sim/schedule/controllable_memory.h"
 
 #include <algorithm>
@@ -81,6 +82,7 @@ std::vector<BuildingBlock> buildingBlocks(const PipelineProblem& problem, std::s
     const int ranks = problem.frame.ranks;
     const int microbatches = problem.frame.microbatches;
     std::vector<Rated> rated;
+    CancelPoll poll;
     for (int code = 0; code < kStrides * kStrides * kStrides * kStrides * kTurns * kTurns * kTurns; ++code) {
         BuildingBlock block;
         int rest = code;
@@ -96,6 +98,7 @@ std::vector<BuildingBlock> buildingBlocks(const PipelineProblem& problem, std::s
         int length = 0;
         bool possible = true;
         for (int rank = 0; rank < ranks && possible; ++rank) {
+            poll(16);
             const auto of = blockOf(block, rank, ranks);
             if (of)
                 held = std::max(held, heldBy(problem, *of, rank));

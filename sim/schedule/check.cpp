@@ -1,5 +1,6 @@
 #include "sim/schedule/check.h"
 
+#include "sim/cancel.h"
 #include "sim/schedule/problems.h"
 #include "sim/schedule/walk.h"
 
@@ -223,8 +224,10 @@ void checkLists(const Schedule& schedule, Problems& problems)
 {
     checkBlocks(schedule, problems);
     std::vector<Seen> seen(schedule.stageToRank.size() * static_cast<std::size_t>(schedule.microbatches), 0);
+    CancelPoll poll;
     for (std::size_t rank = 0; rank < schedule.actions.size(); ++rank)
         for (const Action& action : schedule.actions[rank]) {
+            poll(32); // each has its sentence made
             if (action.stage < 0 || action.stage >= schedule.stages() || action.microbatch < 0 ||
                 action.microbatch >= schedule.microbatches) {
                 problems.add(actionText(action, schedule.slices) + onRank(rank) + " is outside of " +

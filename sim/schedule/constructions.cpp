@@ -1,5 +1,6 @@
 #include "sim/schedule/constructions.h"
 
+#include "sim/cancel.h"
 #include "sim/error.h"
 #include "sim/schedule/family_parts.h"
 #include "sim/schedule/list_scheduler.h"
@@ -20,8 +21,10 @@ Schedule normalised(const PipelineProblem& problem, const Schedule& from)
     Schedule schedule = problem.frame;
     schedule.actions.assign(problem.ranks(), {});
     std::vector<std::array<int, 3>> counts(problem.stages());
+    CancelPoll poll;
     for (std::size_t rank = 0; rank < from.actions.size(); ++rank)
         for (const Action& action : from.actions[rank]) {
+            poll();
             auto& count = counts[static_cast<std::size_t>(action.stage)];
             auto& actions = schedule.actions[rank];
             if (action.kind == ActionKind::forward)
@@ -49,7 +52,9 @@ Schedule oneByOne(const PipelineProblem& problem)
     Schedule schedule = problem.frame;
     schedule.actions.assign(problem.ranks(), {});
     const int stages = schedule.stages();
+    CancelPoll poll;
     for (int microbatch = 0; microbatch < schedule.microbatches; ++microbatch) {
+        poll(3 * problem.stages());
         const auto put = [&](Action action) {
             schedule.actions[problem.rankOf(static_cast<std::size_t>(action.stage))].push_back(action);
         };

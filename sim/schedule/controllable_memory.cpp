@@ -4,6 +4,7 @@
 // zbv_greedy does, whose orders these are.
 #include "sim/schedule/controllable_memory.h"
 
+#include "sim/cancel.h"
 #include "sim/schedule/family_parts.h"
 
 #include <algorithm>
@@ -101,6 +102,7 @@ public:
         m_changed.clear();
         State state = target == 0 ? State{} : m_after[target - 1];
         for (std::size_t slot = target; slot < m_row.size(); ++slot) {
+            m_poll();
             state = next(state, m_row[slot]);
             if (slot > source && state == m_after[slot])
                 break;
@@ -139,6 +141,7 @@ private:
     bool m_weightsPlaced;
     std::vector<Pass> m_row;
     std::vector<State> m_after, m_changed;
+    CancelPoll m_poll;
 };
 
 struct Event {
@@ -155,9 +158,11 @@ std::vector<Event> eventsOf(const Slots& slots)
         end = std::max(end, rank.end());
     std::vector<std::size_t> place(static_cast<std::size_t>(end) + 1, 0);
     const auto each = [&](auto&& visit) {
+        CancelPoll poll;
         for (std::size_t rank = 0; rank < slots.size(); ++rank)
             for (const Pass pass : {forward0, forward1, backward1, backward0, weight}) {
                 const std::vector<int>& of = slots[rank].of(pass);
+                poll(of.size() + 1);
                 for (std::size_t i = 0; i < of.size(); ++i)
                     visit(Event{of[i], static_cast<int>(rank), pass, static_cast<int>(i)});
             }
@@ -180,7 +185,9 @@ const RankSlots* feeding(const Slots& slots, int rank, Pass pass)
 void squeeze(Slots& slots)
 {
     std::vector<int> next(slots.size(), 0);
+    CancelPoll poll;
     for (const Event& event : eventsOf(slots)) {
+        poll();
         RankSlots& mine = slots[static_cast<std::size_t>(event.rank)];
         const auto microbatch = static_cast<std::size_t>(event.microbatch);
         int& free = next[static_cast<std::size_t>(event.rank)];
@@ -231,7 +238,9 @@ void reorder(Slots& slots, bool withWeights)
 
     const int lastMicrobatch = static_cast<int>(slots.front().passes[forward0].size()) - 1;
     enum class Phase { warmup, steady, cooldown } phase = Phase::warmup;
+    CancelPoll poll;
     for (const Event& event : eventsOf(slots)) {
+        poll();
         if (phase == Phase::warmup && event.pass == backward0 && event.rank == 0)
             phase = Phase::steady;
         if (phase == Phase::steady) {
@@ -256,11 +265,13 @@ void reorder(Slots& slots, bool withWeights)
                 earliest = std::max(earliest, mine.passes[event.pass - 1][microbatch] + 1);
         }
         Memory& memory = memories[static_cast<std::size_t>(event.rank)];
-        for (int slot = earliest; slot < event.slot; ++slot)
+        for (int slot = earliest; slot < event.slot; ++slot) {
+            poll();
             if (memory.isFree(slot) && memory.move(event.slot, slot, limit)) {
                 line[microbatch] = slot;
                 break;
             }
+        }
     }
     if (!withWeights)
         for (RankSlots& rank : slots)
@@ -285,6 +296,7 @@ Schedule repeatBlock(const ScheduleRequest& request, std::span<const BlockOffset
 
     Schedule schedule = vSchedule(request);
     for (int rank = 0; rank < ranks; ++rank) {
+        checkCancelled();
         RankSlots& mine = slots[static_cast<std::size_t>(rank)];
         mine.weights.clear();
         const std::array<int, 2> stage{rank, 2 * ranks - 1 - rank};

@@ -1,5 +1,6 @@
 #include "sim/schedule/csv.h"
 
+#include "sim/cancel.h"
 #include "sim/error.h"
 #include "sim/schedule/cells.h"
 #include "sim/schedule/export.h"
@@ -109,11 +110,14 @@ template <class Line>
 Rows readRows(const std::vector<Line>& lines)
 {
     Rows rows(lines.size());
+    CancelPoll poll;
     for (std::size_t row = 0; row < lines.size(); ++row) {
         const std::vector<std::string_view> cells = splitCells(lines[row]);
-        for (std::size_t column = 0; column < cells.size(); ++column)
+        for (std::size_t column = 0; column < cells.size(); ++column) {
+            poll(8);
             if (!cells[column].empty())
                 readCell(cells[column], {row + 1, column + 1}, rows[row]);
+        }
     }
     return rows;
 }

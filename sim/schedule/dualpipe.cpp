@@ -3,6 +3,7 @@
 //
 // DualPipe runs two copies of the model in opposite directions. DualPipeV joins the two directions to a V: "direction 1" is then
 // the way back, of the same micro-batches. The eight steps are the same.
+#include "sim/cancel.h"
 #include "sim/scenario/schedule_kinds.h"
 #include "sim/schedule/family_parts.h"
 
@@ -131,6 +132,7 @@ Schedule makeDualpipe(const ScheduleRequest& request)
     const int ranks = request.ranks;
     const int half = request.microbatches / 2;
     for (int rank = 0; rank < ranks; ++rank) {
+        checkCancelled();
         EightSteps::Side near{.stage = rank, .firstMicrobatch = 0};
         EightSteps::Side far{.stage = 2 * ranks - 1 - rank, .firstMicrobatch = half};
         int distance = rank;
@@ -159,10 +161,12 @@ Schedule makeDualpipeV(const ScheduleRequest& request)
 {
     Schedule schedule = vSchedule(request);
     const int ranks = request.ranks;
-    for (int rank = 0; rank < ranks; ++rank)
+    for (int rank = 0; rank < ranks; ++rank) {
+        checkCancelled();
         EightSteps(schedule.actions[static_cast<std::size_t>(rank)],
                    {EightSteps::Side{.stage = rank}, EightSteps::Side{.stage = 2 * ranks - 1 - rank}})
             .run(rank, ranks, request.microbatches, rank == ranks - 1);
+    }
     return schedule;
 }
 

@@ -1,4 +1,5 @@
 // GPipe (Huang et al., arXiv 1811.06965): all forwards, then all backwards in ascending order, as PyTorch's ScheduleGPipe drains.
+#include "sim/cancel.h"
 #include "sim/schedule/family_parts.h"
 
 namespace sim {
@@ -14,6 +15,7 @@ Schedule make(const ScheduleRequest& request)
 {
     Schedule schedule = loopSchedule(request);
     for (int rank = 0; rank < request.ranks; ++rank) {
+        checkCancelled();
         auto& actions = schedule.actions[static_cast<std::size_t>(rank)];
         actions.reserve(2 * static_cast<std::size_t>(request.microbatches));
         for (int microbatch = 0; microbatch < request.microbatches; ++microbatch)

@@ -1,5 +1,6 @@
 #include "sim/schedule/in_order.h"
 
+#include "sim/cancel.h"
 #include "sim/error.h"
 #include "sim/schedule/transfers.h"
 
@@ -47,11 +48,12 @@ public:
             m_result.heldBack[rank].assign(m_steps[rank].size(), 0);
             m_runnable.push_back(rank);
         }
+        CancelPoll poll;
         while (!m_runnable.empty()) {
             const std::size_t rank = m_runnable.back();
             m_runnable.pop_back();
-            while (goOn(rank)) {
-            }
+            while (goOn(rank))
+                poll();
         }
     }
 

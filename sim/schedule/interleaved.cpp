@@ -1,6 +1,7 @@
 // Interleaved 1F1B (arXiv 2104.04473), Megatron Core's forward_backward_pipelining_with_interleaving. Micro-batches go in groups
 // of N: a rank runs a group through its first chunk, then through its second, and so on. PyTorch's ScheduleInterleaved1F1B is the
 // same with N = m / max(1, m / p).
+#include "sim/cancel.h"
 #include "sim/scenario/schedule_kinds.h"
 #include "sim/schedule/family_parts.h"
 
@@ -96,6 +97,7 @@ Schedule make(const ScheduleRequest& request)
                 table.push_back({microbatch, chunk});
 
     for (int rank = 0; rank < ranks; ++rank) {
+        checkCancelled();
         auto& actions = schedule.actions[static_cast<std::size_t>(rank)];
         actions.reserve(2 * table.size());
         const int extra = request.overlapExpertComm ? 1 : 0;

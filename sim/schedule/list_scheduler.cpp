@@ -1,5 +1,6 @@
 #include "sim/schedule/list_scheduler.h"
 
+#include "sim/cancel.h"
 #include "sim/schedule/family_parts.h"
 
 #include <algorithm>
@@ -45,7 +46,9 @@ public:
     {
         for (Rank& rank : m_ranks)
             rank.next = decide(rank);
+        CancelPoll poll;
         while (true) {
+            poll(m_ranks.size() + 8);
             std::size_t earliest = 0;
             for (std::size_t rank = 1; rank < m_ranks.size(); ++rank)
                 if (m_ranks[rank].next.start < m_ranks[earliest].next.start)

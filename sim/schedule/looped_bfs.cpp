@@ -1,5 +1,6 @@
 // Breadth-first pipeline (arXiv 2211.05953): all micro-batches through a chunk before the next one; backwards run chunks and
 // micro-batches in reverse, as PyTorch's ScheduleLoopedBFS does.
+#include "sim/cancel.h"
 #include "sim/schedule/family_parts.h"
 
 namespace sim {
@@ -15,6 +16,7 @@ Schedule make(const ScheduleRequest& request)
 {
     Schedule schedule = loopSchedule(request);
     for (int rank = 0; rank < request.ranks; ++rank) {
+        checkCancelled();
         auto& actions = schedule.actions[static_cast<std::size_t>(rank)];
         actions.reserve(2 * static_cast<std::size_t>(request.virtualStages) * static_cast<std::size_t>(request.microbatches));
         for (int chunk = 0; chunk < request.virtualStages; ++chunk)

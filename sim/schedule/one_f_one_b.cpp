@@ -1,5 +1,6 @@
 // 1F1B = PipeDream-flush (arXiv 2006.09503): after min(p - 1 - r, m) warm-up forwards, rank r alternates one forward, one
 // backward.
+#include "sim/cancel.h"
 #include "sim/schedule/family_parts.h"
 
 #include <algorithm>
@@ -17,6 +18,7 @@ Schedule make(const ScheduleRequest& request)
 {
     Schedule schedule = loopSchedule(request);
     for (int rank = 0; rank < request.ranks; ++rank) {
+        checkCancelled();
         auto& actions = schedule.actions[static_cast<std::size_t>(rank)];
         actions.reserve(2 * static_cast<std::size_t>(request.microbatches));
         // In blocks a forward cannot wait for the backward beside it: twice the distance, and one more for the pair.

@@ -1,5 +1,6 @@
 // Seq1F1B (Sun et al., arXiv 2406.03488): 1F1B over slices of a sequence. Forwards of a micro-batch's slices go in order,
 // backwards in reverse, so the bubble and the activations are those of micro-batches k times smaller.
+#include "sim/cancel.h"
 #include "sim/schedule/family_parts.h"
 
 #include <algorithm>
@@ -27,6 +28,7 @@ Schedule make(const ScheduleRequest& request)
     schedule.slices = slices;
     schedule.microbatches = units;
     for (int rank = 0; rank < request.ranks; ++rank) {
+        checkCancelled();
         auto& actions = schedule.actions[static_cast<std::size_t>(rank)];
         actions.reserve(2 * static_cast<std::size_t>(units));
         const int warmup = std::min(request.ranks - rank - 2 + slices, units);

@@ -1,5 +1,6 @@
 #include "sim/schedule/synthesis.h"
 
+#include "sim/cancel.h"
 #include "sim/error.h"
 #include "sim/schedule/bounds.h"
 #include "sim/schedule/constructions.h"
@@ -11,6 +12,7 @@
 #include <cmath>
 #include <iomanip>
 #include <limits>
+#include <numeric>
 #include <sstream>
 #include <thread>
 
@@ -23,8 +25,6 @@ constexpr std::size_t kChains = 8;
 /// A cycle is one annealing from hot to cold; each epoch of it has one temperature.
 constexpr std::int64_t kCycles = 2;
 constexpr std::int64_t kEpochs = 64;
-/// Moves between two looks at the cancel flag: well under a millisecond.
-constexpr std::int64_t kMovesPerLook = 512;
 /// Temperatures in mean durations of a pass: every other chain starts warm, the others nearly cold.
 constexpr std::array kHottest{0.12, 0.03};
 constexpr double kColdest = 0.002;
@@ -120,6 +120,8 @@ struct Synthesiser::State {
     std::vector<Start> starts; ///< shortest first, different spans only
 
     std::vector<Chain> chains;
+    std::vector<std::size_t> ranking; ///< of the last exchange, shortest first
+    std::size_t exchanged = 0;
     std::int64_t epoch = 0, planned = 0, epochMoves = 0, moves = 0;
     double meanPass = 0;
     Start best;
@@ -130,7 +132,8 @@ struct Synthesiser::State {
     void constructNext();
     void startChains();
     double temperature(std::size_t chain) const;
-    bool runEpoch(const std::atomic<bool>* cancel);
+    bool runEpoch();
+    void rankChains();
     void exchange();
     void collect();
 };
@@ -186,8 +189,9 @@ void Synthesiser::State::add(const PipelineProblem& problem, Schedule schedule, 
 
 void Synthesiser::State::constructNext()
 {
-    const auto& [problem, construction] = portfolio[constructed++];
+    const auto& [problem, construction] = portfolio[constructed];
     Candidate candidate = construct(*problem, construction);
+    ++constructed;
     outcomes.push_back({.name = construction.name,
                         .topology = problem->topology,
                         .span = candidate.span,
@@ -205,10 +209,13 @@ void Synthesiser::State::constructNext()
 void Synthesiser::State::startChains()
 {
     const std::size_t used = std::min(starts.size(), kChains / 2);
+    std::vector<Chain> begun;
     for (std::size_t i = 0; i < kChains; ++i) {
+        checkCancelled();
         const std::size_t start = i % used;
-        chains.push_back({WordSearch(*starts[start].problem, starts[start].schedule, 0x5eed + i), epochMoves, start});
+        begun.push_back({WordSearch(*starts[start].problem, starts[start].schedule, 0x5eed + i), epochMoves, start});
     }
+    chains = std::move(begun);
 }
 
 double Synthesiser::State::temperature(std::size_t chain) const
@@ -219,17 +226,16 @@ double Synthesiser::State::temperature(std::size_t chain) const
 }
 
 /// False if cancelled on the way.
-bool Synthesiser::State::runEpoch(const std::atomic<bool>* cancel)
+bool Synthesiser::State::runEpoch()
 {
     std::atomic<std::size_t> next{0};
+    const CancelScope* const scope = CancelScope::current();
     const auto work = [&] {
+        // Of a thread that helps: the scope of the one that asked.
+        const CancelScope inherited([scope] { return scope != nullptr && scope->isCancelled(); });
         for (std::size_t i = next++; i < chains.size(); i = next++) {
             Chain& chain = chains[i];
-            while (chain.left > 0 && (cancel == nullptr || !*cancel)) {
-                const std::int64_t now = std::min(chain.left, kMovesPerLook);
-                chain.search.run(now, temperature(i));
-                chain.left -= now;
-            }
+            chain.left -= chain.search.run(chain.left, temperature(i));
         }
     };
     const auto cores = std::max(1U, std::thread::hardware_concurrency());
@@ -243,17 +249,22 @@ bool Synthesiser::State::runEpoch(const std::atomic<bool>* cancel)
     return std::all_of(chains.begin(), chains.end(), [](const Chain& chain) { return chain.left == 0; });
 }
 
-/// At the end of a cycle the worse half goes on from the best, and everyone from the best it has seen.
-void Synthesiser::State::exchange()
+void Synthesiser::State::rankChains()
 {
-    std::vector<std::size_t> ranking(chains.size());
-    for (std::size_t i = 0; i < ranking.size(); ++i)
-        ranking[i] = i;
+    ranking.resize(chains.size());
+    std::iota(ranking.begin(), ranking.end(), 0U);
     std::stable_sort(ranking.begin(), ranking.end(),
                      [&](std::size_t a, std::size_t b) { return chains[a].search.bestSpan() < chains[b].search.bestSpan(); });
-    for (std::size_t i = 0; i < ranking.size(); ++i) {
-        Chain& chain = chains[ranking[i]];
-        if (i < ranking.size() / 2) {
+    exchanged = 0;
+}
+
+/// At the end of a cycle the worse half goes on from the best, and everyone from the best it has seen. Cut short, it goes on with
+/// the chain that it was at: what a chain returns to is still there.
+void Synthesiser::State::exchange()
+{
+    for (; exchanged < ranking.size(); ++exchanged) {
+        Chain& chain = chains[ranking[exchanged]];
+        if (exchanged < ranking.size() / 2) {
             chain.search.returnToBest();
         } else {
             chain.search.adopt(chains[ranking[0]].search);
@@ -278,12 +289,12 @@ Synthesiser::~Synthesiser() = default;
 Synthesiser::Synthesiser(Synthesiser&&) noexcept = default;
 Synthesiser& Synthesiser::operator=(Synthesiser&&) noexcept = default;
 
-void Synthesiser::step(std::int64_t moves, const std::atomic<bool>* cancel)
-{
+void Synthesiser::step(std::int64_t moves)
+try {
     State& state = *m_state;
-    const auto cancelled = [&] { return cancel != nullptr && *cancel; };
     while (state.constructed < state.portfolio.size()) {
-        if (cancelled() || state.optimal())
+        checkCancelled();
+        if (state.optimal())
             return;
         state.constructNext();
     }
@@ -291,17 +302,20 @@ void Synthesiser::step(std::int64_t moves, const std::atomic<bool>* cancel)
         state.startChains();
     // A step that reaches the plan's end stops there, so that the plan's result does not depend on the steps.
     const std::int64_t until = state.moves < state.planned ? std::min(state.planned, state.moves + moves) : state.moves + moves;
-    while (state.moves < until && !cancelled() && !state.optimal()) {
-        const bool whole = state.runEpoch(cancel);
+    while (state.moves < until && !cancelRequested() && !state.optimal()) {
+        state.exchange();
+        const bool whole = state.runEpoch();
         state.collect();
         if (!whole)
             return;
         state.moves += state.epochMoves * static_cast<std::int64_t>(kChains);
-        if (++state.epoch % kEpochs == 0)
-            state.exchange();
         for (Chain& chain : state.chains)
             chain.left = state.epochMoves;
+        if (++state.epoch % kEpochs == 0)
+            state.rankChains();
     }
+} catch (const Cancelled&) {
+    // A construction that was cut short has left nothing behind, and is made anew.
 }
 
 bool Synthesiser::done() const
@@ -345,14 +359,14 @@ std::string synthesisText(const Synthesis& synthesis, std::string_view unit)
     return text.str();
 }
 
-Synthesis synthesise(const SynthesisRequest& request, const std::function<void(const SynthesisProgress&)>& watch,
-                     const std::atomic<bool>* cancel)
+Synthesis synthesise(const SynthesisRequest& request, const std::function<void(const SynthesisProgress&)>& watch)
 {
     Synthesiser synthesiser(request);
     // The constructions alone first, so that the first picture comes early.
-    for (std::int64_t moves = 0; !synthesiser.done() && (cancel == nullptr || !*cancel);
+    for (std::int64_t moves = 0; !synthesiser.done();
          moves = std::max<std::int64_t>(1, synthesiser.progress().movesPlanned / 50)) {
-        synthesiser.step(moves, cancel);
+        synthesiser.step(moves);
+        checkCancelled();
         if (watch)
             watch(synthesiser.progress());
     }

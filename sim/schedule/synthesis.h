@@ -5,7 +5,6 @@
 #include "sim/schedule/evaluate.h"
 #include "sim/schedule/schedule.h"
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -72,9 +71,9 @@ public:
     Synthesiser(Synthesiser&&) noexcept;
     Synthesiser& operator=(Synthesiser&&) noexcept;
 
-    /// First all constructions, then at least that many moves. Beyond the planned moves it searches on. Returns early when
-    /// `cancel` becomes true, within milliseconds; a later step goes on as if nothing had been.
-    void step(std::int64_t moves, const std::atomic<bool>* cancel = nullptr);
+    /// First all constructions, then at least that many moves. Beyond the planned moves it searches on. Cancelled, it returns
+    /// early instead of throwing; a later step goes on as if nothing had been.
+    void step(std::int64_t moves);
     /// Proven optimal, or the planned moves are spent.
     bool done() const;
     SynthesisProgress progress() const;
@@ -86,8 +85,7 @@ private:
     std::unique_ptr<State> m_state;
 };
 
-/// To the end, or until cancelled. `watch` is called on this thread after the constructions and every now and then.
-Synthesis synthesise(const SynthesisRequest&, const std::function<void(const SynthesisProgress&)>& watch = {},
-                     const std::atomic<bool>* cancel = nullptr);
+/// To the end. `watch` is called on this thread after the constructions and every now and then.
+Synthesis synthesise(const SynthesisRequest&, const std::function<void(const SynthesisProgress&)>& watch = {});
 
 } // namespace sim

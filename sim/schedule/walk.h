@@ -1,6 +1,7 @@
 // Runs the action lists of a schedule in list order, one rank until it must wait, then another. Private to sim/schedule.
 #pragma once
 
+#include "sim/cancel.h"
 #include "sim/schedule/schedule.h"
 
 #include <cstddef>
@@ -30,12 +31,14 @@ std::vector<std::size_t> walkSchedule(const Schedule& schedule, Execute&& execut
             runnable.push_back(rank);
         }
     };
+    CancelPoll poll;
     while (!runnable.empty()) {
         const std::size_t rank = runnable.back();
         runnable.pop_back();
         const std::vector<Action>& actions = schedule.actions[rank];
         std::size_t index = position[rank];
         while (index < actions.size()) {
+            poll();
             const ActionBlock block = blockAt(actions, index);
             if (!execute(rank, index, block)) {
                 waits[rank] = 1;

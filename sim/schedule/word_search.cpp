@@ -1,5 +1,6 @@
 #include "sim/schedule/word_search.h"
 
+#include "sim/cancel.h"
 #include "sim/schedule/evaluate.h"
 #include "sim/schedule/family_parts.h"
 
@@ -13,6 +14,10 @@ namespace {
 
 /// By how much the sum of a way can differ from the same way's sum in another order.
 constexpr double kTailRounding = 1e-12;
+/// Passes whose times are computed anew between two looks whether to go on, and as how many a move counts beside them: about a
+/// millisecond.
+constexpr std::int64_t kWorkALook = 32768;
+constexpr std::int64_t kWorkOfMove = 16;
 
 std::int32_t kindIndex(ActionKind kind)
 {
@@ -146,9 +151,11 @@ void WordSearch::sortByTime()
     for (std::size_t rank = 0; rank < ranks; ++rank)
         next[rank] = firstPlace(rank);
     // One pass of every rank that can go on each round: near the order of time.
+    CancelPoll poll;
     for (bool progress = true; progress;) {
         progress = false;
         for (std::size_t rank = 0; rank < ranks; ++rank) {
+            poll();
             const Node node = m_at[static_cast<std::size_t>(next[rank])];
             if (node == m_back)
                 continue;
@@ -180,12 +187,18 @@ double WordSearch::longestSpan() const
     return longest;
 }
 
-void WordSearch::run(std::int64_t moves, double temperature)
+std::int64_t WordSearch::run(std::int64_t moves, double temperature)
 {
     const auto rows = static_cast<std::uint32_t>(m_problem->ranks());
     const auto length = static_cast<std::uint32_t>(m_rowLength);
     const std::uint32_t far = std::max<std::uint32_t>(4, std::min(length / 2, 6 * rows));
     for (std::int64_t move = 0; move < moves; ++move) {
+        if ((m_work += kWorkOfMove) > kWorkALook) {
+            m_work = 0;
+            if (cancelRequested())
+                return move;
+        }
+        const RandomStream asBefore = m_random;
         const Place from = firstPlace(m_random.below(rows)) + static_cast<Place>(m_random.below(length));
         const std::uint64_t dice = m_random.next();
         const Pass& pass = m_passes[static_cast<std::size_t>(m_at[static_cast<std::size_t>(from)])];
@@ -210,8 +223,13 @@ void WordSearch::run(std::int64_t moves, double temperature)
                 m_bestSpan = m_span;
                 m_best = m_at;
             }
+        } else if (m_isInterrupted) { // to be tried again as if it had not been
+            m_isInterrupted = false;
+            m_random = asBefore;
+            return move;
         }
     }
+    return moves;
 }
 
 bool WordSearch::tryMove(Place from, Place to, double limit)
@@ -413,6 +431,14 @@ bool WordSearch::propagate(std::int32_t settled, double limit)
                 continue;
             m_changes.push_back({node, known});
             known = end;
+            if (++m_work > kWorkALook) {
+                m_work = 0;
+                m_isInterrupted = cancelRequested();
+                if (m_isInterrupted) {
+                    within = false;
+                    break;
+                }
+            }
             if (static_cast<std::int32_t>(turn) > settled && end + m_tail[static_cast<std::size_t>(node)] > tolerant) {
                 within = false;
                 break;

@@ -35,8 +35,9 @@ public:
     /// `schedule`: complete, split into I and W, micro-batches in ascending order on every stage, within the cap.
     WordSearch(const PipelineProblem&, const Schedule& schedule, std::uint64_t seed);
 
-    /// Tries `moves` moves at a temperature in units of time. O(passes whose time changes) each.
-    void run(std::int64_t moves, double temperature);
+    /// Tries `moves` moves at a temperature in units of time. O(passes whose time changes) each. Returns how many it tried: fewer
+    /// if the thread's CancelScope says so; the rest can be tried later as if nothing had been.
+    std::int64_t run(std::int64_t moves, double temperature);
 
     double span() const { return m_span; }
     double bestSpan() const { return m_bestSpan; }
@@ -108,6 +109,8 @@ private:
 
     RandomStream m_random;
     std::int64_t m_accepted = 0;
+    std::int64_t m_work = 0; ///< since the last look whether to go on
+    bool m_isInterrupted = false;
     double m_bestSpan = 0;
     std::vector<Node> m_best; ///< m_at at the shortest span
 };

@@ -1,5 +1,6 @@
 #include "sim/schedule/zb_greedy.h"
 
+#include "sim/cancel.h"
 #include "sim/error.h"
 #include "sim/schedule/family_parts.h"
 
@@ -38,9 +39,11 @@ public:
     bool run()
     {
         firstRound();
-        for (int round = 1; round < m_microbatches; ++round)
+        for (int round = 1; round < m_microbatches; ++round) {
+            m_poll(4 * m_stages.size());
             if (!forwardsOfRound() || !inputGradientsOfRound())
                 return false;
+        }
         for (std::size_t j = 0; j < m_stages.size(); ++j)
             while (m_stages[j].weights < m_microbatches)
                 weight(j);
@@ -113,6 +116,7 @@ private:
     }
     double largestBubble() const
     {
+        m_poll(m_stages.size());
         double largest = 0;
         for (const Stage& stage : m_stages)
             largest = std::max(largest, stage.bubble);
@@ -131,6 +135,7 @@ private:
     double m_limit;
     Settings m_settings;
     std::vector<Stage> m_stages;
+    mutable CancelPoll m_poll;
 };
 
 /// How many forwards beyond the first fit before each stage's first input gradient, in time and memory; from the last stage up,

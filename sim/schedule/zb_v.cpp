@@ -1,5 +1,6 @@
 // ZB-V (Qi et al., arXiv 2401.10241, section 6): two chunks a rank, placed as a V, so that backwards start where forwards end.
 // The order is PyTorch's ScheduleZBVZeroBubble.
+#include "sim/cancel.h"
 #include "sim/schedule/family_parts.h"
 
 #include <algorithm>
@@ -21,6 +22,7 @@ Schedule make(const ScheduleRequest& request)
     // The pattern is made for at least 2p - 1 micro-batches; with fewer, the others are left out.
     const int planned = std::max(2 * ranks - 1, request.microbatches);
     for (int rank = 0; rank < ranks; ++rank) {
+        checkCancelled();
         auto& actions = schedule.actions[static_cast<std::size_t>(rank)];
         const std::array<int, 2> stage{rank, 2 * ranks - 1 - rank};
         std::array<int, 2> forwards{}, inputs{}, weights{};

@@ -1,5 +1,6 @@
 // The handcrafted zero-bubble schedules (Qi et al., arXiv 2401.10241, section 2 and figure 3), and PyTorch's generalisation of
 // ZB-H1 to several chunks a rank. Weight gradients wait until they fill a gap.
+#include "sim/cancel.h"
 #include "sim/scenario/schedule_kinds.h"
 #include "sim/schedule/family_parts.h"
 
@@ -22,6 +23,7 @@ Schedule delayedWeights(const ScheduleRequest& request, Warmup&& warmup, Lag&& l
     Schedule schedule = loopSchedule(request);
     const int microbatches = request.microbatches;
     for (int rank = 0; rank < request.ranks; ++rank) {
+        checkCancelled();
         auto& actions = schedule.actions[static_cast<std::size_t>(rank)];
         actions.reserve(3 * static_cast<std::size_t>(microbatches));
         int forwards = 0;
@@ -93,6 +95,7 @@ Schedule makeInterleaved(const ScheduleRequest& request)
     const auto chunkAt = [&](int k) { return k / group % chunks; };
     const auto microbatchAt = [&](int k) { return k / (group * chunks) * group + k % group; };
     for (int rank = 0; rank < request.ranks; ++rank) {
+        checkCancelled();
         auto& actions = schedule.actions[static_cast<std::size_t>(rank)];
         actions.reserve(3 * static_cast<std::size_t>(total));
         const int warmup = std::min((chunks - 1) * group + request.ranks - 1 - rank, total);

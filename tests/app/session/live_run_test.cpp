@@ -2,16 +2,22 @@
 #include "app/session/live_run.h"
 
 #include "live/stream/publisher.h"
+#include "sim/cancel.h"
 #include "tests/app/session/session_fixtures.h"
 #include "tests/live/stream/run_for_tests.h"
 
+#include <QCoreApplication>
 #include <QFile>
 #include <QFileInfo>
 #include <QTemporaryDir>
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
 #include <csignal>
+#include <new>
+#include <thread>
 
 namespace app {
 namespace {
@@ -69,6 +75,93 @@ sim::Scenario tiny()
 AttachOptions to(const live::Publisher& publisher)
 {
     return {.endpoint = QString::fromStdString(publisher.endpoint()), .keys = {}, .silence = std::chrono::milliseconds(2000)};
+}
+
+TEST(LiveRun, AStepThatCannotBeDrawnSaysWhyAndTheOthersCan)
+{
+    ::test::Run run;
+    run.collector->setStatus(live::RunStatus::running);
+    run.train(1, 2);
+    const live::Publisher publisher(*run.collector, {.interval = std::chrono::milliseconds(5)});
+    LiveRun watched(to(publisher), catalogue(), nullptr, [](const StepRecords& records, const Prediction* prediction) {
+        if (records.step == 2)
+            throw std::bad_alloc();
+        if (records.step == 4)
+            throw 42;
+        return makeStepPicture(records, prediction);
+    });
+    Told told(watched);
+    ASSERT_TRUE(waitFor([&] { return told.picture && told.picture->step == 2; }));
+    EXPECT_TRUE(told.picture->wall.problem.contains(QStringLiteral("memory"))) << told.picture->wall.problem.toStdString();
+    EXPECT_EQ(told.status.phase, LivePhase::training);
+    run.train(3, 2);
+    ASSERT_TRUE(waitFor([&] { return told.picture->step == 4; }));
+    EXPECT_FALSE(told.picture->wall.problem.isEmpty());
+    run.train(5, 1);
+    ASSERT_TRUE(waitFor([&] { return told.picture->step == 5 && told.picture->wall.timeUse; }));
+    EXPECT_EQ(told.steps.size(), 5U);
+}
+
+TEST(LiveRun, ItsEndIsSafeWhileAPictureIsPrepared)
+{
+    constexpr int kRounds = 40;
+    ::test::Run run;
+    run.collector->setStatus(live::RunStatus::running);
+    run.train(1, 3);
+    const live::Publisher publisher(*run.collector, {.interval = std::chrono::milliseconds(2)});
+    for (int round = 0; round < kRounds; ++round) {
+        std::atomic<int> begun{0};
+        {
+            LiveRun watched(to(publisher), catalogue(), nullptr, [&](const StepRecords& records, const Prediction* prediction) {
+                ++begun;
+                const auto until = std::chrono::steady_clock::now() + std::chrono::microseconds(500 * (round % 8));
+                StepPicturePtr picture;
+                do
+                    picture = makeStepPicture(records, prediction);
+                while (std::chrono::steady_clock::now() < until);
+                return picture;
+            });
+            Told told(watched);
+            if (round % 4 != 3) { // else it goes before anything has come
+                ASSERT_TRUE(waitFor([&] { return begun > 0; }));
+            }
+            std::this_thread::sleep_for(std::chrono::microseconds(100 * round));
+        }
+        const int before = begun;
+        QCoreApplication::processEvents();
+        EXPECT_EQ(begun, before) << "nothing is prepared any more";
+    }
+}
+
+TEST(LiveRun, ItsEndIsSafeWhileItsWorkerStarts)
+{
+    const Worker worker("exec sleep 60\n");
+    for (int round = 0; round < 12; ++round) {
+        LiveRun run(LaunchOptions{.scenario = tiny(), .program = worker.path()}, catalogue());
+        std::this_thread::sleep_for(std::chrono::milliseconds(round));
+        if (round % 2 == 0)
+            QCoreApplication::processEvents();
+    }
+}
+
+TEST(LiveRun, ClosingDoesNotWaitForAPicture)
+{
+    ::test::Run run;
+    run.collector->setStatus(live::RunStatus::running);
+    run.train(1, 2);
+    const live::Publisher publisher(*run.collector, {.interval = std::chrono::milliseconds(5)});
+    std::atomic<bool> begun{false};
+    {
+        LiveRun watched(to(publisher), catalogue(), nullptr, [&](const StepRecords&, const Prediction*) -> StepPicturePtr {
+            begun = true;
+            while (true) { // as long as nobody says that it is not wanted
+                sim::checkCancelled();
+                std::this_thread::sleep_for(std::chrono::milliseconds(1));
+            }
+        });
+        ASSERT_TRUE(waitFor([&] { return begun.load(); }));
+    }
+    SUCCEED();
 }
 
 TEST(LiveRun, ALateViewerGetsWhatWasBeforeIt)

@@ -10,10 +10,20 @@
 
 #include <gtest/gtest.h>
 
+#include <malloc.h>
+#include <sys/stat.h>
+
 namespace app {
 namespace {
 
 using namespace test;
+
+/// What this program has allocated and not given back.
+std::size_t heldBytes()
+{
+    const struct mallinfo2 held = ::mallinfo2();
+    return held.uordblks + held.hblkhd;
+}
 
 class SessionTest : public testing::Test {
 protected:
@@ -73,6 +83,95 @@ TEST_F(SessionTest, UndoGivesBackExactlyWhatWasThere)
     EXPECT_FALSE(session.isModified());
     session.undoStack().redo();
     EXPECT_EQ(session.document().text(), after);
+}
+
+/// A scenario whose text is that long.
+std::string longText(std::size_t bytes, char letter)
+{
+    sim::ScenarioDocument scenario = document(kSixteen);
+    scenario.set("/description", '"' + std::string(bytes, letter) + '"');
+    return scenario.text();
+}
+
+TEST_F(SessionTest, AStepOfTheHistoryTakesNoMoreThanItChanges)
+{
+    constexpr std::size_t kLong = 1U << 20U;
+    ASSERT_TRUE(session.open(write("long.json", QByteArray::fromStdString(longText(kLong, 'a')))).empty());
+    const std::string before = session.document().text();
+    const std::size_t bytesBefore = heldBytes();
+    for (int step = 0; step < 60; ++step)
+        set(Control::microBatchSize, 1 + step % 2);
+    set(Control::tp, 4);
+    EXPECT_LT(heldBytes() - bytesBefore, 20 * kLong);
+    EXPECT_GE(session.undoStack().count(), 50);
+    while (session.undoStack().canUndo())
+        session.undoStack().undo();
+    EXPECT_EQ(session.document().text(), before);
+    EXPECT_FALSE(session.isModified());
+}
+
+TEST_F(SessionTest, TheHistoryForgetsItsOldestStepsWhereTheyAreTooMany)
+{
+    constexpr std::size_t kLong = 6U << 20U;
+    constexpr int kSteps = 24; // each replaces all of it: 12 MiB
+    ASSERT_TRUE(session.open(galleryFile(kSixteen)).empty());
+    std::vector<std::string> texts{session.document().text()};
+    const std::size_t bytesBefore = heldBytes();
+    for (int step = 0; step < kSteps; ++step) {
+        session.replaceContent(sim::ScenarioDocument::parse(longText(kLong, static_cast<char>('a' + step))),
+                               QStringLiteral("step %1").arg(step));
+        texts.push_back(session.document().text());
+    }
+    set(Control::tp, 4);
+    EXPECT_LT(heldBytes() - bytesBefore - texts.size() * kLong, std::size_t{160} << 20U);
+    EXPECT_LT(session.undoStack().count(), kSteps);
+    EXPECT_GT(session.undoStack().count(), 2);
+    EXPECT_TRUE(session.isModified());
+    session.undoStack().undo();
+    EXPECT_EQ(session.document().text(), texts.back());
+    EXPECT_EQ(session.undoStack().undoText(), QStringLiteral("step 23"));
+    for (std::size_t text = texts.size() - 1; session.undoStack().canUndo(); --text) {
+        session.undoStack().undo();
+        EXPECT_EQ(session.document().text(), texts.at(text - 1));
+        EXPECT_TRUE(session.isModified()) << "what was in the file is no longer in the history";
+    }
+    while (session.undoStack().canRedo())
+        session.undoStack().redo();
+    EXPECT_EQ(tp(), 4);
+}
+
+TEST_F(SessionTest, WhatIsNoFileIsRefusedAtOnce)
+{
+    const QString pipe = folder.filePath(QStringLiteral("pipe.json"));
+    ASSERT_EQ(::mkfifo(pipe.toUtf8().constData(), 0600), 0);
+    const QString hollow = folder.filePath(QStringLiteral("hollow.json"));
+    ASSERT_TRUE(QFile(hollow).open(QIODevice::WriteOnly));
+    ASSERT_TRUE(QFile::resize(hollow, std::int64_t{100} << 20));
+    for (const QString& path : {pipe, hollow, folder.path(), QStringLiteral("/dev/zero")}) {
+        const Problems problems = session.open(path);
+        ASSERT_FALSE(problems.empty()) << path.toStdString();
+        EXPECT_EQ(problems.front().file, path.toStdString());
+        EXPECT_FALSE(problems.front().message.empty());
+    }
+    EXPECT_FALSE(session.isOpen());
+    EXPECT_EQ(readGallery(folder.path().toStdString(), catalogue()).size(), 2U) << "with the pipe among them";
+}
+
+TEST_F(SessionTest, ValuesOfAnyTypeAreProblemsAndNeverMore)
+{
+    const QByteArray begin =
+        R"({"format":"rankscope-scenario","version":1,"model":"llama3-8b","cluster":{"base":"dgx-h100","nodes":1,"gpu":{"base":"h100-sxm","peak_tflops":)";
+    const QByteArray end = R"(}},"layout":{"tp":8},"training":{"sequence_length":4096,"global_batch_size":8}})";
+    for (const char* value : {R"({"int8":"624"})", R"({"bf16":"989"})", R"({"bf16":{"bf16":1}})", R"([1])", R"("989")", "null"}) {
+        const QString path = write("odd.json", begin + value + end);
+        const Problems problems = session.open(path);
+        if (session.isOpen() && problems.empty())
+            continue; // it may mean something one day
+        ASSERT_FALSE(problems.empty()) << value;
+        EXPECT_EQ(problems.front().file, path.toStdString()) << value;
+        EXPECT_FALSE(readGalleryEntry(path, catalogue()).summary.isEmpty()) << value;
+        (void)session.recover({path, path, QString::fromUtf8(begin + value + end), {}});
+    }
 }
 
 TEST_F(SessionTest, OneDragIsOneStep)

@@ -60,7 +60,7 @@ TEST(SimulatorFindings, AreDroppedWhenTheScenarioChanges)
     std::atomic<int> simulated{0};
     Simulator simulator(nullptr, [&](const sim::Scenario& s, const sim::SimulateOptions& options) {
         ++simulated;
-        while (s.name == "held up" && !options.cancel->load())
+        while (s.name == "held up" && !sim::cancelRequested())
             std::this_thread::sleep_for(100us);
         return sim::simulate(s, options);
     });

@@ -3,11 +3,14 @@
 #include "tests/app/session/session_fixtures.h"
 
 #include <QCoreApplication>
+#include <QStringList>
 
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <chrono>
+#include <new>
+#include <stdexcept>
 #include <thread>
 
 namespace app {
@@ -35,7 +38,7 @@ struct Gate {
         return [this](const sim::Scenario& s, const sim::SimulateOptions& options) {
             ++started;
             while (!open) {
-                if (options.cancel->load()) {
+                if (sim::cancelRequested()) {
                     ++cancelled;
                     throw sim::Cancelled();
                 }
@@ -149,6 +152,55 @@ TEST(Simulator, FailuresArriveAsMessages)
     simulator.request(withTp(1));
     ASSERT_TRUE(waitFor([&] { return !message.isEmpty(); }));
     EXPECT_EQ(message, QStringLiteral("tp 3 does not divide 8"));
+}
+
+TEST(Simulator, WhateverIsThrownIsToldAndTheNextRequestIsServed)
+{
+    int jobs = 0;
+    Simulator simulator(nullptr, [&](const sim::Scenario& s, const sim::SimulateOptions& options) -> SimulationPtr {
+        switch (++jobs) {
+        case 1:
+            throw std::bad_alloc();
+        case 2:
+            throw 42;
+        case 3:
+            throw std::out_of_range("vector::_M_range_check");
+        default:
+            return sim::simulate(s, options);
+        }
+    });
+    QStringList messages;
+    int finished = 0;
+    QObject::connect(&simulator, &Simulator::failed, [&](const QString& text) { messages << text; });
+    QObject::connect(&simulator, &Simulator::finished, [&] { ++finished; });
+    for (int job = 1; job <= 3; ++job) {
+        simulator.request(withTp(1));
+        ASSERT_TRUE(waitFor([&] { return messages.size() == job; }));
+        EXPECT_FALSE(messages.back().isEmpty());
+    }
+    EXPECT_TRUE(messages.front().contains(QStringLiteral("memory"))) << messages.front().toStdString();
+    simulator.request(withTp(2));
+    EXPECT_TRUE(waitFor([&] { return finished == 1; }));
+    EXPECT_EQ(messages.size(), 3);
+}
+
+TEST(Simulator, WhatCannotBeTriedOrFoundEndsNothing)
+{
+    Simulator simulator(nullptr,
+                        [](const sim::Scenario&, const sim::SimulateOptions&) -> SimulationPtr { throw std::bad_alloc(); });
+    const auto of = document("50-mixtral-8x7b-ep8.json");
+    FindingList found;
+    std::size_t without = 0, edits = 0;
+    QObject::connect(&simulator, &Simulator::findingsReady,
+                     [&](const SimulationPtr&, const FindingList& findings) { found = findings; });
+    QObject::connect(&simulator, &Simulator::tryMeasured,
+                     [&](const SimulationPtr&, const TryResult& result) { without += result.effect ? 0 : 1; });
+    simulator.requestFindings(of, catalogue(), sim::simulate(scenario(of)));
+    ASSERT_TRUE(waitFor([&] { return !found.empty() && !simulator.isBusy(); }));
+    for (const sim::Finding& finding : found)
+        edits += finding.tries.size();
+    EXPECT_GT(edits, 0U);
+    EXPECT_EQ(without, edits) << "each is told, by its missing effect";
 }
 
 TEST(Simulator, KernelsBelongToTheResultTheyWereAskedFor)

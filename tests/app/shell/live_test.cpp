@@ -135,6 +135,7 @@ TEST_F(LiveTest, AJobTooBigIsToldInNumbersAndShrunkByOneClick)
     for (QPushButton* button : dialog->findChildren<QPushButton*>())
         if (button->text() == QStringLiteral("Shrink to a Tiny Model"))
             button->click();
+    ASSERT_TRUE(waitFor([&] { return !dialog->isPreparing(); }));
     EXPECT_TRUE(dialog->plan().fits) << dialog->plan().problem.toStdString();
     EXPECT_LE(dialog->plan().ranks, 64);
     dialog->reject();
@@ -215,7 +216,8 @@ TEST_F(LiveJobTest, CalibratingPredictsWithWhatWasMeasured)
     WorkerDialog* dialog = start(CommandId::calibrate);
     ASSERT_TRUE(dialog);
     ASSERT_TRUE(waitFor([&] { return dialog->isDone(); }));
-    EXPECT_TRUE(dialog->message().contains(QStringLiteral("Predicted step"))) << dialog->message().toStdString();
+    EXPECT_TRUE(waitFor([&] { return dialog->message().contains(QStringLiteral("Predicted step")); }))
+        << dialog->message().toStdString();
     ASSERT_TRUE(waitFor([&] { return live.prediction()->calibrated; }));
     const sim::Simulation& after = *live.prediction()->simulation;
     EXPECT_FALSE(after.scenario().cluster.efficiency.profile.empty());

@@ -150,7 +150,8 @@ TEST(Findings, StopEarlyWhenCancelled)
 {
     const Opened opened = test::openNumber("35");
     const std::atomic<bool> cancel{true};
-    EXPECT_EQ(findings(*opened.simulation, opened.document, test::catalogue(), &cancel).size(), 1U);
+    const CancelScope scope(cancel);
+    EXPECT_THROW(findings(*opened.simulation, opened.document, test::catalogue()), Cancelled);
 }
 
 TEST(FindingRules, MemoryThatDoesNotFitComesFirst)

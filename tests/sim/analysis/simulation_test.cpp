@@ -130,7 +130,8 @@ TEST(Simulation, OverlapNeverHurts)
 TEST(Simulation, StopsWhenCancelled)
 {
     const std::atomic<bool> cancel = true;
-    EXPECT_THROW(simulate(test::smallScenario(1, 2, 1), {.cancel = &cancel}), Cancelled);
+    const CancelScope scope(cancel);
+    EXPECT_THROW(simulate(test::smallScenario(1, 2, 1)), Cancelled);
 }
 
 TEST(SimulatedTrace, HoldsEveryActionOnceAndFitsTheStep)

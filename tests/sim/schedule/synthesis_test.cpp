@@ -1,5 +1,6 @@
 // The synthesiser: valid, within its cap, never under its bound, the same for any number of threads, and as good as what is known
 // of these problems.
+#include "sim/cancel.h"
 #include "sim/schedule/synthesis.h"
 
 #include "sim/error.h"
@@ -12,10 +13,8 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <limits>
 #include <random>
-#include <thread>
 
 namespace {
 
@@ -123,18 +122,19 @@ TEST(Synthesis, CanBeCancelledAndGoesOnWhereItWas)
     const Synthesis whole = sim::synthesise(asked);
 
     sim::Synthesiser interrupted(asked);
-    const std::atomic<bool> cancel = true;
-    interrupted.step(60'000, &cancel);
+    {
+        const sim::CancelScope always([] { return true; });
+        interrupted.step(60'000);
+    }
     EXPECT_EQ(interrupted.progress().moves, 0);
     EXPECT_THAT(sim::checkSchedule(interrupted.result().schedule), testing::IsEmpty()) << "there always is a result";
-    std::atomic<bool> later = false;
-    std::jthread stops([&] {
-        std::this_thread::sleep_for(std::chrono::milliseconds(20));
-        later = true;
-    });
-    interrupted.step(60'000, &later);
-    while (!interrupted.done())
-        interrupted.step(1);
+    std::atomic<int> looks = 0;
+    int steps = 0;
+    for (; !interrupted.done(); ++steps) { // cut short in constructions, between moves, in moves and between cycles
+        const sim::CancelScope nowAndThen([&] { return ++looks % 13 == 0; });
+        interrupted.step(60'000);
+    }
+    EXPECT_GT(steps, 10);
     EXPECT_EQ(interrupted.progress().moves, whole.moves);
     EXPECT_EQ(interrupted.result().schedule, whole.schedule);
 }

@@ -1,0 +1,57 @@
+#include "app/session/failure.h"
+
+#include "sim/error.h"
+
+#include <filesystem>
+#include <new>
+#include <utility>
+
+namespace app {
+
+std::string failureText()
+{
+    try {
+        throw;
+    } catch (const sim::Error& error) {
+        return error.what();
+    } catch (const std::bad_alloc&) {
+        return "there is not enough memory for it";
+    } catch (const std::exception& error) {
+        return std::string("an error that should not be: ") + error.what();
+    } catch (...) {
+        return "an error that should not be, and that says nothing";
+    }
+}
+
+Problems problemsOf(const QString& file, const std::function<Problems()>& use) noexcept
+{
+    Problems problems;
+    try {
+        problems = use();
+    } catch (const sim::ScenarioError& error) {
+        problems = error.problems();
+    } catch (...) {
+        problems = {{{}, {}, failureText(), sim::Severity::error}};
+    }
+    for (sim::Problem& problem : problems)
+        if (problem.file.empty())
+            problem.file = file.toStdString();
+    return problems;
+}
+
+sim::ScenarioDocument readDocument(const QString& path)
+{
+    namespace fs = std::filesystem;
+    const fs::path file(path.toStdU16String());
+    std::error_code error; // what is not there is told by who reads it
+    const fs::file_type type = fs::status(file, error).type();
+    if (type == fs::file_type::fifo || type == fs::file_type::socket || type == fs::file_type::character ||
+        type == fs::file_type::block)
+        throw sim::ScenarioError({{path.toStdString(),
+                                   {},
+                                   "is a pipe, a socket or a device, not a file; save what comes out of it in a file first",
+                                   sim::Severity::error}});
+    return sim::ScenarioDocument::readFile(file);
+}
+
+} // namespace app

@@ -9,6 +9,7 @@ namespace sim {
 namespace {
 
 constexpr std::size_t kMostCases = 64;
+constexpr std::size_t kMostKeys = 64; ///< that a case may set
 
 [[noreturn]] void refuse(const ScenarioDocument& document, const std::string& pointer, const std::string& message)
 {
@@ -59,7 +60,7 @@ Cases::Cases(ScenarioDocument own, const LessonValue& cases, const Catalogue& ca
                 if (earlier == m_cases.end())
                     refuse(own, pointer + "/from", "there is no earlier case \"" + value.get<std::string>() + "\"");
                 document = earlier->second.document;
-            } else if (key != "set" || !value.is_object()) {
+            } else if (key != "set" || !value.is_object() || value.size() > kMostKeys) {
                 refuse(own, pointer + "/" + key, "a case has \"scenario\" or \"from\", a name, and \"set\", pointers and values");
             }
         }

@@ -1,10 +1,9 @@
 #include "sim/lesson/expression_functions.h"
 
-#include "sim/scenario/json_text.h"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdio>
 #include <numeric>
 
 namespace sim {
@@ -148,7 +147,10 @@ std::string shownValue(const LessonValue& value)
         const int length = std::snprintf(text.data(), text.size(), "%.6g", value.get<double>());
         return {text.data(), static_cast<std::size_t>(length)};
     }
-    return shortened(value.dump(-1, ' ', false, LessonValue::error_handler_t::replace), kLongest);
+    std::string text = value.dump(-1, ' ', true, LessonValue::error_handler_t::replace);
+    if (text.size() > kLongest)
+        text.replace(kLongest, std::string::npos, "...");
+    return text;
 }
 
 } // namespace sim

@@ -90,7 +90,15 @@ Names::Meaning ScenarioNames::call(std::string_view name, std::span<const double
     if (rank != std::floor(rank) || rank < 0 || rank >= worldSize)
         throw Error("there is no rank " + shownValue(rank) + "; the layout has 0 to " + std::to_string(worldSize - 1));
     const int index = static_cast<int>(rank);
-    return &answer("groups " + std::to_string(index), [&] { return groupsAnswer(simulation(), index); });
+    constexpr std::size_t kMostMembers = 8'000'000; // of the groups that are kept for later
+    if (m_members > kMostMembers)
+        throw Error("more groups are asked for than are kept at a time");
+    return &answer("groups " + std::to_string(index), [&] {
+        LessonValue groups = groupsAnswer(simulation(), index);
+        for (const LessonValue& members : groups)
+            m_members += members.size();
+        return groups;
+    });
 }
 
 std::vector<std::string> ScenarioNames::known() const

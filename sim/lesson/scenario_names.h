@@ -31,6 +31,7 @@ private:
     ScenarioDocument::Resolved m_resolved;
     mutable std::shared_ptr<const Simulation> m_simulation;
     mutable std::map<std::string, LessonValue, std::less<>> m_answers;
+    mutable std::size_t m_members = 0; ///< of all groups among the answers
 };
 
 } // namespace sim

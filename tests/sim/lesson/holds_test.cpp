@@ -5,7 +5,8 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
+#include <algorithm>
+#include <cctype>
 #include <filesystem>
 
 using namespace sim;
@@ -52,8 +53,8 @@ TEST_P(GalleryFile, SaysNothingThatTheEngineDoesNotProve)
         ADD_FAILURE() << problem.text();
 }
 
-INSTANTIATE_TEST_SUITE_P(Gallery, GalleryFile, testing::ValuesIn(test::galleryFiles()), [](const auto& info) {
-    std::string name = info.param.stem().string();
+INSTANTIATE_TEST_SUITE_P(Gallery, GalleryFile, testing::ValuesIn(test::galleryFiles()), [](const auto& file) {
+    std::string name = file.param.stem().string();
     std::replace_if(
         name.begin(), name.end(), [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; }, '_');
     return name;

@@ -152,7 +152,7 @@ ScheduleRequest planningRequest(const Scenario& scenario)
 
 Schedule planSchedule(const Scenario& scenario)
 {
-    return makeSchedule(planningRequest(scenario));
+    return makeScheduleOf(planningRequest(scenario));
 }
 
 } // namespace sim

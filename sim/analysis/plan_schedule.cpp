@@ -156,7 +156,7 @@ Schedule planSchedule(const Scenario& scenario, const std::atomic<bool>* cancel)
     const ScheduleRequest request = planningRequest(scenario);
     const ScheduleFamily* family = findScheduleFamily(request.kind);
     if (request.kind != "auto" || family->unmet(request))
-        return makeSchedule(request);
+        return makeScheduleOf(request);
     Schedule schedule = synthesise(synthesisRequest(request), {}, cancel).schedule;
     schedule.kind = request.kind;
     return schedule;

@@ -128,17 +128,20 @@ void print(const Simulation& simulation, const std::string& title)
 
 void run(const Arguments& arguments)
 {
-    const auto simulation = simulate(arguments.scenario.read());
+    const auto simulation = arguments.scenario.simulated();
     const Scenario& scenario = simulation->scenario();
     if (!arguments.json)
         return print(*simulation, titleOf(scenario, arguments.scenario));
     auto json = nlohmann::ordered_json::parse(resolvedText(scenario));
-    json["parameters"] = parameterCount(scenario.model);
-    json["active_parameters"] = activeParameterCount(scenario.model);
-    json["world_size"] = scenario.layout.worldSize();
-    json["parameters_per_rank"] = nlohmann::ordered_json::array();
+    // A scenario that opens again: the reader leaves `derived` out, and at the top what says the same.
+    nlohmann::ordered_json derived{{"parameters", parameterCount(scenario.model)},
+                                   {"active_parameters", activeParameterCount(scenario.model)},
+                                   {"world_size", scenario.layout.worldSize()},
+                                   {"parameters_per_rank", nlohmann::ordered_json::array()}};
     for (const PipelineRankMetrics& rank : simulation->metrics().perPipelineRank)
-        json["parameters_per_rank"].push_back(rank.parameters);
+        derived["parameters_per_rank"].push_back(rank.parameters);
+    json.update(derived); // where scripts look for them
+    json["derived"] = std::move(derived);
     std::cout << json.dump(2) << "\n";
 }
 

@@ -1,6 +1,7 @@
 #include "sim/cli/command.h"
 #include "sim/cli/table.h"
 
+#include "sim/scenario/quoted.h"
 #include "sim/simulation.h"
 
 #include <algorithm>
@@ -30,7 +31,7 @@ Axis axisOf(const std::string& text)
 {
     const std::size_t equals = text.find('=');
     if (equals == 0 || equals == std::string::npos || equals + 1 == text.size())
-        throw UsageError("--vary " + text + ": write POINTER=VALUE,VALUE,…, such as layout.tp=1,2,4,8");
+        throw UsageError("--vary " + shownText(text) + ": write POINTER=VALUE,VALUE,…, such as layout.tp=1,2,4,8");
     Axis axis{text.substr(0, equals), {""}};
     int depth = 0;
     for (const char c : text.substr(equals + 1)) {
@@ -128,7 +129,7 @@ Table tableOf(const std::vector<Axis>& axes, const std::vector<Point>& points, b
     std::vector<std::string> header;
     header.reserve(axes.size() + std::size(kColumns) + 1);
     for (const Axis& axis : axes)
-        header.push_back(axis.pointer);
+        header.push_back(csv ? axis.pointer : shownText(axis.pointer));
     for (const Column& column : kColumns)
         header.emplace_back(csv ? column.csvName : column.title);
     if (csv)
@@ -136,6 +137,9 @@ Table tableOf(const std::vector<Axis>& axes, const std::vector<Point>& points, b
     Table table(header);
     for (const Point& point : points) {
         std::vector<std::string> row = point.values;
+        if (!csv)
+            for (std::string& value : row)
+                value = shownText(value);
         if (point.metrics() == nullptr) {
             table.addNote(std::move(row), std::get<std::string>(point.outcome));
             continue;

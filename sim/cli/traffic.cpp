@@ -99,7 +99,7 @@ void print(const Simulation& simulation, const TrafficSums& sums, const LinkLoad
 
 void run(const Arguments& arguments)
 {
-    const auto simulation = simulate(arguments.scenario.read());
+    const auto simulation = arguments.scenario.simulated();
     const TrafficSenders senders = simulation->traffic().senders();
     const TrafficSums sums = senders.total();
     const auto stepNs = static_cast<std::int64_t>(simulation->metrics().stepTimeSeconds * 1e9 + 0.5);

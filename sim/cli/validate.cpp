@@ -1,4 +1,5 @@
 #include "sim/cli/command.h"
+#include "sim/cli/options.h"
 
 #include "sim/mesh/mesh.h"
 #include "sim/mesh/placement.h"
@@ -21,22 +22,22 @@ void make(const Scenario& scenario)
 {
     const Mesh mesh(scenario.layout);
     const Placement placement(scenario.layout, scenario.cluster);
-    makeSchedule(scheduleRequest(scenario));
+    makeScheduleOf(scheduleRequest(scenario));
 }
 
 bool isGood(const std::string& file, const std::vector<std::string>& overrides)
 {
     try {
         std::vector<Problem> warnings;
-        make(readScenario(file, catalogue(), overrides, &warnings));
+        attributed(file, [&] { make(readScenario(file, catalogue(), overrides, &warnings)); });
         for (const Problem& warning : warnings)
-            std::cerr << warning.text() << "\n";
+            std::cerr << linesForAPerson(warning.text());
         return true;
     } catch (const ScenarioError& error) {
         for (const Problem& problem : error.problems())
-            (problem.severity == Severity::error ? std::cout : std::cerr) << problem.text() << "\n";
+            (problem.severity == Severity::error ? std::cout : std::cerr) << linesForAPerson(problem.text());
     } catch (const Error& error) {
-        std::cout << file << ": " << error.what() << "\n";
+        std::cout << linesForAPerson(error.what());
     }
     return false;
 }

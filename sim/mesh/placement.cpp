@@ -1,6 +1,7 @@
 #include "sim/mesh/placement.h"
 
 #include "sim/error.h"
+#include "sim/scenario/quoted.h"
 
 #include <algorithm>
 #include <cassert>
@@ -54,7 +55,8 @@ Placement::Placement(const Layout& layout, const Cluster& cluster)
     for (const Tier& tier : cluster.tiers) {
         const bool joinsAll = tier.span == 0 || tier.span >= cluster.gpus();
         if (tier.span < 0)
-            throw Error("tier \"" + tier.name + "\" spans " + std::to_string(tier.span) + " GPUs; it must join at least 1");
+            throw Error("tier " + quotedText(tier.name) + " spans " + std::to_string(tier.span) +
+                        " GPUs; it must join at least 1");
         m_spans.push_back(joinsAll ? cluster.gpus() : tier.span);
     }
     if (m_spans.empty() || m_spans.back() < cluster.gpus())

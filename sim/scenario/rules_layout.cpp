@@ -2,6 +2,7 @@
 #include "sim/scenario/rules.h"
 
 #include "sim/scenario/nearest.h"
+#include "sim/scenario/quoted.h"
 
 #include <algorithm>
 #include <utility>
@@ -70,7 +71,7 @@ void Rules::tensorParallelPlace()
     const Tier& inner = c.tiers.front();
     if (inner.span == 0 || inner.span >= l.worldSize())
         return;
-    const std::string domain = "the " + text(inner.span) + " GPUs of one \"" + inner.name + "\" domain";
+    const std::string domain = "the " + text(inner.span) + " GPUs of one " + quotedText(inner.name) + " domain";
     if (l.placement == PlacementRule::roundRobin)
         warning("/layout/placement", "round-robin puts the ranks of a tensor parallel group of " + text(l.tp) +
                                          " on different nodes: its collectives run over the slower tier");
@@ -90,7 +91,8 @@ void Rules::experts()
     const Model& m = m_scenario.model;
     if (sound({"/layout/ep", "/model"}) && l.ep > 1) {
         if (m.numExperts == 0)
-            return error("/layout/ep", text(l.ep) + " needs experts, and the model " + m.name + " has none; nearest: 1");
+            return error("/layout/ep",
+                         text(l.ep) + " needs experts, and the model " + shownText(m.name) + " has none; nearest: 1");
         if (m.numExperts % l.ep != 0)
             error("/layout/ep",
                   text(l.ep) + " does not divide " + named("/model/num_experts", m.numExperts) +
@@ -129,9 +131,10 @@ void Rules::order()
         const std::size_t end = std::min(l.order.find('-', begin), l.order.size());
         std::string axis = l.order.substr(begin, end - begin);
         if (std::find(kAxes.begin(), kAxes.end(), axis) == kAxes.end())
-            return error("/layout/order", "\"" + l.order + "\" names \"" + axis + "\"; axes are tp, cp, ep, dp, pp, joined by -");
+            return error("/layout/order",
+                         quotedText(l.order) + " names " + quotedText(axis) + "; axes are tp, cp, ep, dp, pp, joined by -");
         if (std::find(axes.begin(), axes.end(), axis) != axes.end())
-            return error("/layout/order", "\"" + l.order + "\" names " + axis + " twice");
+            return error("/layout/order", quotedText(l.order) + " names " + axis + " twice");
         axes.push_back(std::move(axis));
         begin = end + 1;
     }
@@ -139,11 +142,11 @@ void Rules::order()
     for (const auto& [axis, size] : {std::pair{"tp", l.tp}, {"cp", l.cp}, {"ep", l.ep}, {"dp", l.dp}, {"pp", l.pp}})
         if (size > 1 && !names(axis))
             error("/layout/order",
-                  "\"" + l.order + "\" has no place for " + axis + " " + text(size) + "; the default is tp-cp-ep-dp-pp");
+                  quotedText(l.order) + " has no place for " + axis + " " + text(size) + "; the default is tp-cp-ep-dp-pp");
     // Megatron Core, parallel_state.py: with pp not last, both grids must give the same pipelines.
     const bool expertsFollow = !names("ep") && l.ep == 1 && l.etp == l.tp;
     if (l.pp > 1 && axes.back() != "pp" && !expertsFollow && std::int64_t{l.etp} * l.ep != std::int64_t{l.tp} * l.cp)
-        error("/layout/order", "with pp not last in \"" + l.order + "\" etp x ep = " + text(l.etp) + " x " + text(l.ep) +
+        error("/layout/order", "with pp not last in " + quotedText(l.order) + " etp x ep = " + text(l.etp) + " x " + text(l.ep) +
                                    " must equal tp x cp = " + text(l.tp) + " x " + text(l.cp) + "; nearest: tp-cp-ep-dp-pp" +
                                    (l.ep == 1 && l.etp == l.tp ? ", or leave ep out of the order" : ""));
 }

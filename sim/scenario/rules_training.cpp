@@ -2,6 +2,7 @@
 #include "sim/scenario/rules.h"
 
 #include "sim/scenario/nearest.h"
+#include "sim/scenario/quoted.h"
 #include "sim/scenario/schedule_kinds.h"
 #include "sim/scenario/validate.h"
 #include "sim/scenario/words.h"
@@ -234,7 +235,7 @@ void Rules::precisionAndOverlap()
         std::string supported;
         for (const auto& [precision, rate] : gpu.peakTflops)
             supported += (supported.empty() ? "" : ", ") + std::string(toWord(kPrecisionWords, precision));
-        error("/training/precision", gpu.name + " has no " + std::string(toWord(kPrecisionWords, t.precision)) +
+        error("/training/precision", shownText(gpu.name) + " has no " + std::string(toWord(kPrecisionWords, t.precision)) +
                                          m_resolution.origins.of("/training/precision") + "; it has " + supported);
     }
     recomputation();

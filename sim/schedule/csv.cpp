@@ -1,6 +1,7 @@
 #include "sim/schedule/csv.h"
 
 #include "sim/error.h"
+#include "sim/scenario/quoted.h"
 #include "sim/schedule/cells.h"
 #include "sim/schedule/export.h"
 
@@ -143,7 +144,7 @@ ScheduleFormat settleDialect(Rows& rows, ScheduleFormat asked)
     if (full != nullptr && input != nullptr)
         failAt(full->where, full->text,
                "is in the dialect of 2024, but line " + std::to_string(input->where.line) + ", cell " +
-                   std::to_string(input->where.cell) + " \"" + std::string(input->text) + "\" is in today's: " + kNow +
+                   std::to_string(input->where.cell) + " " + quotedText(input->text) + " is in today's: " + kNow +
                    "; write all of the file in one");
     if (asked == ScheduleFormat::pytorch && full != nullptr)
         failAt(full->where, full->text, std::string("is in the dialect of 2024, not in today's: ") + kNow);

@@ -36,7 +36,8 @@ std::filesystem::path findScenarios(const sim::Catalogue& catalogue)
         return named;
     const std::filesystem::path assets = catalogue.assets();
     const auto beside = assets.parent_path() / "scenarios";
-    return std::filesystem::is_directory(beside) ? beside : assets / "scenarios";
+    std::error_code unseen;
+    return std::filesystem::is_directory(beside, unseen) ? beside : assets / "scenarios";
 }
 
 GalleryEntry readGalleryEntry(const QString& path, const sim::Catalogue& catalogue)
@@ -63,10 +64,11 @@ GalleryEntry readGalleryEntry(const QString& path, const sim::Catalogue& catalog
 std::vector<GalleryEntry> readGallery(const std::filesystem::path& folder, const sim::Catalogue& catalogue)
 {
     std::vector<GalleryEntry> out;
-    std::error_code ignored; // no folder: an empty gallery
-    for (const auto& file : std::filesystem::directory_iterator(folder, ignored)) {
-        if (file.path().extension() == ".json")
-            out.push_back(readGalleryEntry(QString::fromStdString(file.path().string()), catalogue));
+    std::error_code ended; // no folder, or one that cannot be read to its end: what could be read
+    for (std::filesystem::directory_iterator file(folder, ended); !ended && file != std::filesystem::directory_iterator();
+         file.increment(ended)) {
+        if (file->path().extension() == ".json")
+            out.push_back(readGalleryEntry(QString::fromStdString(file->path().string()), catalogue));
     }
     std::sort(out.begin(), out.end(), [](const GalleryEntry& a, const GalleryEntry& b) {
         const int worldA = a.scenario ? a.scenario->layout.worldSize() : 0;

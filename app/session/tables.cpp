@@ -1,6 +1,7 @@
 #include "app/session/tables.h"
 
 #include "app/views/range_statistics.h"
+#include "sim/cancel.h"
 
 #include <algorithm>
 #include <array>
@@ -88,6 +89,7 @@ Table memoryTable(const TableSource& source)
     constexpr double kBytesPerGib = 1024.0 * 1024.0 * 1024.0;
     const auto capacity = static_cast<std::int64_t>(simulation.scenario().cluster.gpu.memoryGib * kBytesPerGib);
     for (int c = 0; c < simulation.classCount(); ++c) {
+        sim::checkCancelled();
         const sim::MemoryBreakdown m = simulation.memoryOfClass(c);
         const int rank = simulation.representative(c);
         out.rows.push_back({text(rank), text(simulation.classSize(c)), text(simulation.mesh().coordinates(rank).pp),
@@ -104,6 +106,7 @@ Table groupsTable(const TableSource& source)
     for (int k = 0; k < sim::kGroupKindCount; ++k) {
         const auto kind = static_cast<sim::GroupKind>(k);
         for (int group = 0; group < mesh.groupCount(kind); ++group) {
+            sim::checkCancelled();
             std::string members;
             for (const int rank : mesh.members(kind, group))
                 members += (members.empty() ? "" : " ") + std::to_string(rank);
@@ -129,6 +132,7 @@ Table spansTable(const TableSource& source)
             wanted[process] = 1;
     }
     for (const sim::Track& track : trace.tracks) {
+        sim::checkCancelled();
         if (wanted[static_cast<std::size_t>(track.process)] == 0)
             continue;
         const sim::Process& process = trace.processes[static_cast<std::size_t>(track.process)];

@@ -1,5 +1,7 @@
 #include "app/session/view_state.h"
 
+#include "sim/scenario/quoted.h"
+
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -105,10 +107,11 @@ private:
     }
     void warn(const std::string& pointer, const Json& value, const std::string& why)
     {
-        m_out.warnings.push_back({{},
-                                  "/view/" + pointer,
-                                  value.dump(-1, ' ', false, Json::error_handler_t::replace) + " is left out: " + why,
-                                  sim::Severity::warning});
+        m_out.warnings.push_back(
+            {{},
+             "/view/" + pointer,
+             sim::shownText(value.dump(-1, ' ', false, Json::error_handler_t::replace)) + " is left out: " + why,
+             sim::Severity::warning});
     }
     /// Whether a value is there and good; if it is there and is not, that is told.
     bool expect(const std::string& pointer, const Json* value, bool good, const std::string& why)
@@ -117,7 +120,13 @@ private:
             warn(pointer, *value, why);
         return value && good;
     }
-    static bool isTime(const Json& value) { return value.is_number_integer() && value.get<std::int64_t>() >= 0; }
+    /// Thirty years to either side: sums and differences of times stay far from the end of their type.
+    static bool isSignedTime(const Json& value)
+    {
+        constexpr std::int64_t kFurthestNs = 1'000'000'000'000'000'000;
+        return value.is_number_integer() && value >= -kFurthestNs && value <= kFurthestNs;
+    }
+    static bool isTime(const Json& value) { return isSignedTime(value) && value >= 0; }
     bool isRank(const Json& value) const { return isTime(value) && value.get<std::int64_t>() < m_worldSize; }
     std::string ranksThere() const { return "there are ranks 0 to " + std::to_string(m_worldSize - 1); }
 
@@ -155,8 +164,8 @@ private:
     void readRange(const char* key, std::optional<TimeRange>& out)
     {
         const Json* range = find(key);
-        const bool good = range && range->is_array() && range->size() == 2 && (*range)[0].is_number_integer() &&
-                          (*range)[1].is_number_integer() && (*range)[0].get<std::int64_t>() < (*range)[1].get<std::int64_t>();
+        const bool good = range && range->is_array() && range->size() == 2 && isSignedTime((*range)[0]) &&
+                          isSignedTime((*range)[1]) && (*range)[0].get<std::int64_t>() < (*range)[1].get<std::int64_t>();
         if (expect(key, range, good, "a range is [begin, end] in nanoseconds, begin before end"))
             out = TimeRange{(*range)[0].get<std::int64_t>(), (*range)[1].get<std::int64_t>()};
     }

@@ -77,6 +77,7 @@ public:
     }
     const SimulationPtr& simulation() const { return m_simulation; } ///< the shown one
     Session& session() { return m_session; }
+    Simulator& simulator() { return m_simulator; }
     Baseline& baseline() { return m_baseline; }
     Workspace& workspace() { return *m_workspace; }
     ScenarioForm& form() { return *m_form; }

@@ -18,6 +18,7 @@
 #include <QVBoxLayout>
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 namespace app {
@@ -79,7 +80,7 @@ TableDialog::TableDialog(SimulationPtr simulation, TracePtr trace, const Selecti
                          QWidget* parent)
     : QDialog(parent), m_simulation(std::move(simulation)), m_trace(std::move(trace)), m_selection(selection),
       m_fileName(fileName), m_tables(new QComboBox), m_view(new QTableView), m_model(new TableModel(this)), m_what(new QLabel),
-      m_failure(new QLabel)
+      m_failure(new QLabel), m_copy(new QPushButton(tr("Copy"))), m_save(new QPushButton(tr("Save CSV…")))
 {
     setWindowTitle(tr("Export table"));
     resize(980, 600);
@@ -104,11 +105,9 @@ TableDialog::TableDialog(SimulationPtr simulation, TracePtr trace, const Selecti
     m_view->horizontalHeader()->setResizeContentsPrecision(64); // rows that are looked at for the width of a column
 
     auto* close = new QPushButton(tr("Close"));
-    auto* copyButton = new QPushButton(tr("Copy"));
-    copyButton->setToolTip(tr("Cells apart by tabs, as spreadsheets take them"));
-    auto* saveButton = new QPushButton(tr("Save CSV…"));
-    setRole(saveButton, "primary");
-    saveButton->setDefault(true);
+    m_copy->setToolTip(tr("Cells apart by tabs, as spreadsheets take them"));
+    setRole(m_save, "primary");
+    m_save->setDefault(true);
     auto* head = new QHBoxLayout;
     head->setSpacing(12);
     head->addWidget(m_tables);
@@ -117,8 +116,8 @@ TableDialog::TableDialog(SimulationPtr simulation, TracePtr trace, const Selecti
     buttons->setSpacing(8);
     buttons->addWidget(close);
     buttons->addStretch(1);
-    buttons->addWidget(copyButton);
-    buttons->addWidget(saveButton);
+    buttons->addWidget(m_copy);
+    buttons->addWidget(m_save);
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(24, 24, 24, 24);
     column->setSpacing(12);
@@ -129,9 +128,14 @@ TableDialog::TableDialog(SimulationPtr simulation, TracePtr trace, const Selecti
 
     connect(m_tables, &QComboBox::currentIndexChanged, this, &TableDialog::tableChanged);
     connect(close, &QPushButton::clicked, this, &QDialog::reject);
-    connect(copyButton, &QPushButton::clicked, this, &TableDialog::copy);
-    connect(saveButton, &QPushButton::clicked, this, &TableDialog::chooseFile);
+    connect(m_copy, &QPushButton::clicked, this, &TableDialog::copy);
+    connect(m_save, &QPushButton::clicked, this, &TableDialog::chooseFile);
     tableChanged();
+}
+
+TableDialog::~TableDialog()
+{
+    m_worker.stop();
 }
 
 const Table& TableDialog::table() const
@@ -144,17 +148,50 @@ void TableDialog::show(const char* table)
     m_tables->setCurrentIndex(m_tables->findData(QLatin1String(table)));
 }
 
+/// A row a span of thousands of ranks takes its time.
 void TableDialog::tableChanged()
 {
     const TableInfo& info = tables()[static_cast<std::size_t>(m_tables->currentIndex())];
-    m_model->setTable(info.make({*m_simulation, *m_trace, m_selection}));
+    m_worker.dropAll();
+    m_model->setTable({});
+    m_failure->hide();
+    setPreparing(true);
+    m_worker.submit({.kind = 0,
+                     .work =
+                         [this, &info](const Task& task) {
+                             auto made = std::make_shared<Table>(info.make({*m_simulation, *m_trace, m_selection}));
+                             task.tell([this, &info, made] { showTable(info, std::move(*made)); });
+                         },
+                     .failed = [this](const QString& why) { showFailure(why); }});
+}
+
+void TableDialog::setPreparing(bool preparing)
+{
+    m_isPreparing = preparing;
+    m_copy->setEnabled(!preparing);
+    m_save->setEnabled(!preparing);
+    if (preparing)
+        m_what->setText(tr("Preparing…"));
+}
+
+void TableDialog::showFailure(const QString& why)
+{
+    m_isPreparing = false;
+    m_what->setText({});
+    m_failure->setText(tr("The table cannot be made: %1").arg(why));
+    m_failure->show();
+}
+
+void TableDialog::showTable(const TableInfo& info, Table made)
+{
+    setPreparing(false);
+    m_model->setTable(std::move(made));
     m_view->resizeColumnsToContents();
     constexpr int kWidestColumn = 380;
     for (int column = 0; column < m_model->columnCount({}); ++column)
         m_view->setColumnWidth(column, std::min(m_view->columnWidth(column), kWidestColumn));
     const auto rows = static_cast<std::int64_t>(table().rows.size());
     m_what->setText(rows == 1 ? tr("1 row: %1").arg(tr(info.what)) : tr("%1 rows: %2").arg(separated(rows), tr(info.what)));
-    m_failure->hide();
 }
 
 void TableDialog::save(const QString& path) const

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "app/session/tables.h"
+#include "app/session/worker.h"
 #include "app/views/step_view.h"
 
 #include <QDialog>
@@ -9,6 +10,7 @@
 
 class QComboBox;
 class QLabel;
+class QPushButton;
 class QTableView;
 
 namespace app {
@@ -20,8 +22,10 @@ class TableDialog : public QDialog {
 public:
     /// `fileName` is without its ending.
     TableDialog(SimulationPtr, TracePtr, const Selection&, const QString& fileName, QWidget* parent = nullptr);
+    ~TableDialog() override;
     void show(const char* table); ///< by its name
-    const Table& table() const;
+    bool isReady() const { return !m_isPreparing; }
+    const Table& table() const; ///< empty until it is ready
     /// Whole or not at all; throws sim::Error.
     void save(const QString& path) const;
     void copy() const;
@@ -32,6 +36,9 @@ signals:
 
 private:
     void tableChanged();
+    void showTable(const TableInfo&, Table);
+    void showFailure(const QString& why);
+    void setPreparing(bool);
     void chooseFile();
 
     SimulationPtr m_simulation;
@@ -42,6 +49,9 @@ private:
     QTableView* m_view;
     TableModel* m_model;
     QLabel *m_what, *m_failure;
+    QPushButton *m_copy, *m_save;
+    bool m_isPreparing = false;
+    Worker m_worker; ///< last: ends before what it uses
 };
 
 } // namespace app

@@ -75,7 +75,7 @@ TrainDialog::TrainDialog(SimulationPtr simulation, const sim::Catalogue& catalog
     m_problem->setWordWrap(true);
     setRole(m_start, "primary");
     m_start->setDefault(true);
-    connect(m_dtype, &QComboBox::currentIndexChanged, this, &TrainDialog::show);
+    connect(m_dtype, &QComboBox::currentIndexChanged, this, &TrainDialog::showPlan);
     connect(m_shrink, &QPushButton::clicked, this, &TrainDialog::shrink);
     connect(m_start, &QPushButton::clicked, this, [this] {
         emit chosen(scenario());
@@ -113,7 +113,7 @@ TrainDialog::TrainDialog(SimulationPtr simulation, const sim::Catalogue& catalog
     column->addWidget(m_problem);
     column->addSpacing(8);
     column->addLayout(buttons);
-    show();
+    showPlan();
 }
 
 TrainDialog::~TrainDialog()
@@ -131,7 +131,7 @@ sim::Scenario TrainDialog::scenario() const
     return scenario;
 }
 
-void TrainDialog::show()
+void TrainDialog::showPlan()
 {
     const sim::Scenario& shown = m_simulation->scenario();
     m_name->setText(QString::fromStdString(shown.name));
@@ -161,7 +161,7 @@ void TrainDialog::shrink()
                              task.tell([this, tiny] { showShrunk(tiny); });
                          },
                      .failed = [this](const QString& why) { showFailure(why); }});
-    show();
+    showPlan();
 }
 
 void TrainDialog::showShrunk(const SimulationPtr& simulation)
@@ -169,13 +169,13 @@ void TrainDialog::showShrunk(const SimulationPtr& simulation)
     m_isPreparing = false;
     m_simulation = simulation;
     m_dtype->setCurrentIndex(m_dtype->findData(QString::fromStdString(m_simulation->scenario().live.dtype)));
-    show();
+    showPlan();
 }
 
 void TrainDialog::showFailure(const QString& why)
 {
     m_isPreparing = false;
-    show();
+    showPlan();
     m_problem->setText(tr("It cannot be shrunk: %1").arg(why));
     m_problem->show();
     m_shrink->hide();

@@ -31,7 +31,7 @@ signals:
 
 private:
     sim::Scenario scenario() const;
-    void show();
+    void showPlan();
     void shrink();
     void showShrunk(const SimulationPtr&);
     void showFailure(const QString& why);

@@ -1,6 +1,7 @@
 // rankscope-live: really trains a scenario.
 #include "live/cli/command.h"
 
+#include "sim/cli/options.h"
 #include "sim/cli/unknown_command.h"
 
 #include <iostream>
@@ -12,6 +13,7 @@ int main(int argc, char** argv)
     app.set_version_flag("--version", "rankscope-live " RANKSCOPE_VERSION);
     app.set_help_all_flag("--help-all", "Help of every command");
     app.require_subcommand(1);
+    app.failure_message(sim::cli::callFailed);
     live::cli::addRun(app);
     live::cli::addKeys(app);
     live::cli::addProfile(app);

@@ -124,7 +124,7 @@ private:
         description.controllable = true;
         if (alone()) {
             m_collector = std::make_unique<Collector>(std::move(description), m_run->spanKinds(), m_run->recorders());
-            publish({.endpoint = m_request.listen, .control = &m_control});
+            publish({.endpoint = m_request.listen, .control = &m_control, .log = say});
             return;
         }
         const std::vector<ClockOffset> clocks = alignClocks(*m_store, 0);
@@ -132,7 +132,7 @@ private:
         const bool local = isLocalEndpoint("tcp://" + m_store->address() + ":0");
         if (!first()) {
             m_collector = std::make_unique<Collector>(std::move(description), m_run->spanKinds(), m_run->recorders());
-            PublishOptions options{.endpoint = "tcp://" + m_store->address() + ":0"};
+            PublishOptions options{.endpoint = "tcp://" + m_store->address() + ":0", .log = say};
             if (!local)
                 options.keys = ServerKeys{own, {m_store->get("stream/viewer")}};
             m_publisher = std::make_unique<Publisher>(*m_collector, options);
@@ -164,7 +164,7 @@ private:
         }
         m_collector = std::make_unique<Collector>(std::move(description), m_run->spanKinds(), all);
         m_gatherer = std::make_unique<SpanGatherer>(sources, m_run->spanKinds(), gathered);
-        publish({.endpoint = m_request.listen, .control = &m_control});
+        publish({.endpoint = m_request.listen, .control = &m_control, .log = say});
     }
 
     void publish(PublishOptions options)

@@ -149,7 +149,7 @@ private:
             receiveAll(m_connection, &byte, 1, timeout, m_server0);
             m_received += byte;
             try {
-                if (auto message = store::decode(m_received))
+                if (auto message = store::decode(m_received, 4 * store::kBudget.strangerBytes)) // a refusal quotes a hello
                     return *message;
             } catch (const sim::Error&) {
                 throw sim::Error("what answers at " + m_launch.masterAddress + ":" + std::to_string(m_port) +

@@ -2,13 +2,13 @@
 
 #include "sim/error.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace live::store {
 namespace {
 
 constexpr std::uint32_t kMagic = 0x31735352; // "RSs1": changes with the protocol
-constexpr std::uint32_t kMaxTextBytes = 64U << 20U;
 
 /// Little endian, as all machines that run this are.
 struct Header {
@@ -22,7 +22,7 @@ struct Header {
 
 std::string encode(const Message& message)
 {
-    if (message.first.size() > kMaxTextBytes || message.second.size() > kMaxTextBytes)
+    if (message.first.size() > kBudget.textBytes || message.second.size() > kBudget.textBytes)
         throw sim::Error("the store takes keys and values of at most 64 MiB, not of " +
                          std::to_string(std::max(message.first.size(), message.second.size())) + " bytes");
     Header header;
@@ -34,7 +34,7 @@ std::string encode(const Message& message)
     return bytes + message.first + message.second;
 }
 
-std::optional<Message> decode(std::string& received)
+std::optional<Message> decode(std::string& received, std::size_t mostTextBytes)
 {
     Header header;
     if (received.size() < sizeof header) {
@@ -43,10 +43,13 @@ std::optional<Message> decode(std::string& received)
         return std::nullopt;
     }
     std::memcpy(&header, received.data(), sizeof header);
-    if (header.magic != kMagic || header.type > static_cast<std::uint32_t>(Type::answer) || header.firstBytes > kMaxTextBytes ||
-        header.secondBytes > kMaxTextBytes)
+    if (header.magic != kMagic || header.type > static_cast<std::uint32_t>(Type::answer))
         throw sim::Error("it does not speak as a store of Rankscope");
-    const std::size_t total = sizeof header + header.firstBytes + header.secondBytes;
+    const std::size_t longest = std::max(header.firstBytes, header.secondBytes);
+    if (longest > mostTextBytes)
+        throw sim::Error("it sends a text of " + std::to_string(longest) + " bytes, where at most " +
+                         std::to_string(mostTextBytes) + " are taken");
+    const std::size_t total = sizeof header + header.firstBytes + std::size_t{header.secondBytes};
     if (received.size() < total)
         return std::nullopt;
     Message message{static_cast<Type>(header.type), header.number, received.substr(sizeof header, header.firstBytes),

@@ -64,10 +64,13 @@ void Server::waitForEvents(int timeoutMs)
 
 void Server::acceptClients()
 {
-    while (Descriptor connection = acceptFrom(m_listener)) {
+    for (std::size_t accepted = 0; accepted < kBudget.strangers; ++accepted) { // then those who wait get their turn
+        Descriptor connection = acceptFrom(m_listener);
+        if (!connection)
+            return;
         auto client = std::make_unique<Client>();
         client->connection = std::move(connection);
-        client->heard = Clock::now();
+        client->came = client->heard = Clock::now();
         m_clients.push_back(std::move(client));
     }
 }
@@ -75,7 +78,7 @@ void Server::acceptClients()
 void Server::receive(Client& client)
 {
     std::array<char, 65536> buffer;
-    for (;;) {
+    for (int read = 0; read < kBudget.readsInARow && !client.closed; ++read) {
         const ssize_t bytes = recv(client.connection.get(), buffer.data(), buffer.size(), 0);
         if (bytes < 0 && errno == EINTR)
             continue;
@@ -86,19 +89,69 @@ void Server::receive(Client& client)
             return;
         }
         client.received.append(buffer.data(), static_cast<std::size_t>(bytes));
+        if (!take(client))
+            return;
         if (static_cast<std::size_t>(bytes) < buffer.size())
             break;
     }
     client.heard = Clock::now();
+}
+
+/// What was received, as far as it is whole; whether all is well with it.
+bool Server::take(Client& client)
+{
     try {
-        while (!client.closed)
-            if (const auto message = decode(client.received))
-                handle(client, *message);
-            else
-                return;
-    } catch (const sim::Error&) { // a stranger found the port, or what came was damaged
-        lose(client, "sent what is not the store's language");
+        while (!client.closed) {
+            const auto message = decode(client.received, client.process < 0 ? kBudget.strangerBytes : kBudget.textBytes);
+            if (!message)
+                return true;
+            handle(client, *message);
+        }
+    } catch (const sim::Error& error) { // a stranger found the port, or what came was damaged
+        lose(client, std::string("sent what is not the store's language: ") + error.what());
     }
+    return false;
+}
+
+/// Whoever connects and does not say who it is gets no place for long, nor do many at a time: descriptors are few.
+void Server::dropStrangers(Clock::time_point now)
+{
+    const std::size_t most = kBudget.strangers + static_cast<std::size_t>(m_processes) - m_came.size();
+    const auto isStranger = [](const auto& client) { return client->process < 0 && !client->closed; };
+    auto strangers = static_cast<std::size_t>(std::count_if(m_clients.begin(), m_clients.end(), isStranger));
+    for (const auto& client : m_clients) // the oldest first
+        if (isStranger(client) && (strangers > most || now - client->came > kBudget.hello)) {
+            client->closed = true;
+            --strangers;
+        }
+}
+
+void Server::store(Client& client, const Message& message)
+{
+    const auto [value, isNew] = m_values.try_emplace(message.first);
+    m_storedBytes += (isNew ? message.first.size() : 0) + message.second.size() - value->second.size();
+    if (m_storedBytes > kBudget.storedBytes) {
+        lose(client, "filled the store with " + std::to_string(m_storedBytes) + " bytes, where at most " +
+                         std::to_string(kBudget.storedBytes) + " can be");
+        return;
+    }
+    value->second = message.second;
+    const auto waiting = m_waiting.find(message.first);
+    if (waiting == m_waiting.end())
+        return;
+    m_openQuestions -= waiting->second.size();
+    for (const Question& question : waiting->second)
+        answer(question, message.second);
+    m_waiting.erase(waiting);
+}
+
+void Server::keepQuestion(Client& client, std::vector<Question>& waiting, const Question& question)
+{
+    if (++m_openQuestions > kBudget.openQuestions + static_cast<std::size_t>(m_processes))
+        lose(client, "asked the last of " + std::to_string(m_openQuestions) + " questions without an answer, where at most " +
+                         std::to_string(kBudget.openQuestions) + " can be");
+    else
+        waiting.push_back(question);
 }
 
 void Server::handle(Client& client, const Message& message)
@@ -113,24 +166,29 @@ void Server::handle(Client& client, const Message& message)
         welcome(client, message);
         break;
     case Type::set:
-        m_values[message.first] = message.second;
-        for (const Question& waiting : m_waiting[message.first])
-            answer(waiting, message.second);
-        m_waiting.erase(message.first);
+        store(client, message);
         break;
     case Type::get:
         if (const auto found = m_values.find(message.first); found != m_values.end())
             answer(question, found->second);
         else
-            m_waiting[message.first].push_back(question);
+            keepQuestion(client, m_waiting[message.first], question);
         break;
-    case Type::add:
-        answer(question, std::to_string(m_numbers[message.first] += std::strtoll(message.second.c_str(), nullptr, 10)));
+    case Type::add: {
+        const auto [number, isNew] = m_numbers.try_emplace(message.first);
+        m_storedBytes += isNew ? message.first.size() + sizeof *number : 0;
+        const std::int64_t added = std::strtoll(message.second.c_str(), nullptr, 10);
+        if (m_storedBytes > kBudget.storedBytes || __builtin_add_overflow(number->second, added, &number->second))
+            lose(client, "filled the store, or counts beyond 2^63");
+        else
+            answer(question, std::to_string(number->second));
         break;
+    }
     case Type::barrier: {
         auto& waiting = m_barriers[message.first];
-        waiting.push_back(question);
+        keepQuestion(client, waiting, question);
         if (static_cast<int>(waiting.size()) == m_processes) {
+            m_openQuestions -= waiting.size();
             for (const Question& each : waiting)
                 answer(each, "");
             m_barriers.erase(message.first);
@@ -153,16 +211,21 @@ void Server::handle(Client& client, const Message& message)
 
 void Server::welcome(Client& client, const Message& message)
 {
-    const int process = static_cast<int>(message.number);
+    const bool isOne = message.number >= 0 && message.number < m_processes;
+    const int process = isOne ? static_cast<int>(message.number) : -1;
     std::string refusal;
-    if (message.first != std::to_string(m_processes))
+    if (!isOne)
+        refusal = "there is no process " + std::to_string(message.number) + " among " + std::to_string(m_processes);
+    else if (client.process >= 0)
+        refusal = "process " + std::to_string(client.process) + " says hello twice";
+    else if (message.first != std::to_string(m_processes))
         refusal = "process " + std::to_string(process) + " believes there are " + message.first +
                   " processes, process 0 believes " + std::to_string(m_processes);
-    else if (process < 0 || process >= m_processes)
-        refusal = "there is no process " + std::to_string(process) + " among " + std::to_string(m_processes);
     else if (const Client* other = find(process))
         refusal = "process " + std::to_string(process) + " is here twice: " + other->who + " and " + message.second +
                   "; is another run using this port? Set MASTER_PORT to another one";
+    else if (m_came.contains(process))
+        refusal = "process " + std::to_string(process) + " has been here and has left: start the run anew";
     else if (m_failed)
         refusal = "the run has already failed";
     if (!refusal.empty()) {
@@ -174,7 +237,8 @@ void Server::welcome(Client& client, const Message& message)
     client.process = process;
     client.who = message.second;
     client.toSend += encode({Type::accepted, 0, {}, {}});
-    if (++m_joined == m_processes)
+    m_came.insert(process);
+    if (static_cast<int>(m_came.size()) == m_processes)
         toAll({Type::complete, 0, {}, {}});
     flush(client);
 }
@@ -182,16 +246,21 @@ void Server::welcome(Client& client, const Message& message)
 void Server::flush(Client& client)
 {
     while (!client.toSend.empty()) {
-        const ssize_t sent = send(client.connection.get(), client.toSend.data(), client.toSend.size(), MSG_NOSIGNAL);
+        const ssize_t sent =
+            send(client.connection.get(), client.toSend.data() + client.sent, client.toSend.size() - client.sent, MSG_NOSIGNAL);
         if (sent < 0 && errno == EINTR)
             continue;
-        if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+        if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+            if (const std::size_t left = client.toSend.size() - client.sent; left > kBudget.unreadBytes)
+                lose(client, "does not take its answers: " + std::to_string(left) + " bytes wait, where at most " +
+                                 std::to_string(kBudget.unreadBytes) + " may");
             return;
-        if (sent < 0) {
-            client.toSend.clear();
-            return; // the end of its connection will be read
         }
-        client.toSend.erase(0, static_cast<std::size_t>(sent));
+        client.sent = sent < 0 ? client.toSend.size() : client.sent + static_cast<std::size_t>(sent);
+        if (client.sent < client.toSend.size() / 2)
+            continue;
+        client.toSend.erase(0, client.sent); // all of it after an error: the end of its connection will be read
+        client.sent = 0;
     }
 }
 
@@ -203,9 +272,10 @@ void Server::watch()
         for (const auto& client : m_clients)
             client->heard = now;
     m_lastRound = now;
+    dropStrangers(now);
     if (m_failed)
         return;
-    if (m_joined < m_processes && now - m_started > m_options.connectTimeout) {
+    if (static_cast<int>(m_came.size()) < m_processes && now - m_started > m_options.connectTimeout) {
         fail("process 0 waited " + std::to_string(m_options.connectTimeout.count() / 1000) + " s for " +
              std::to_string(m_processes) + " processes; " + missing());
         return;

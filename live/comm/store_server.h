@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <map>
+#include <set>
 #include <thread>
 #include <vector>
 
@@ -26,7 +27,8 @@ private:
         std::string received, toSend;
         int process = -1; ///< until its hello: none
         std::string who;
-        Clock::time_point heard;
+        std::size_t sent = 0; ///< of toSend
+        Clock::time_point came, heard;
         bool left = false; ///< said goodbye
         bool closed = false;
     };
@@ -39,6 +41,10 @@ private:
     void waitForEvents(int timeoutMs);
     void acceptClients();
     void receive(Client&);
+    bool take(Client&);
+    void dropStrangers(Clock::time_point now);
+    void store(Client&, const Message&);
+    void keepQuestion(Client&, std::vector<Question>& waiting, const Question&);
     void handle(Client&, const Message&);
     void welcome(Client&, const Message&);
     void flush(Client&);
@@ -57,8 +63,10 @@ private:
     std::vector<std::unique_ptr<Client>> m_clients;
     std::map<std::string, std::string> m_values;
     std::map<std::string, std::int64_t> m_numbers;
+    std::size_t m_storedBytes = 0;
     std::map<std::string, std::vector<Question>> m_waiting, m_barriers;
-    int m_joined = 0;
+    std::size_t m_openQuestions = 0;
+    std::set<int> m_came; ///< processes that have said hello, also those that have left
     bool m_failed = false;
     Clock::time_point m_started, m_lastRound, m_lastHeartbeat;
     std::atomic<bool> m_stop{false};

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
+#include <chrono>
 #include <cstring>
 #include <deque>
 #include <limits>
@@ -28,6 +30,15 @@ struct Introduction {
     std::uint64_t token = 0;
     std::int64_t process = 0;
 };
+
+/// Anyone who finds the port can connect: so many may be without introduction at a time, besides the processes that are missing,
+/// and for so long. They hold nobody up.
+constexpr std::size_t kMostStrangers = 64;
+constexpr std::chrono::seconds kIntroductionTime{5};
+/// A tebibyte: what says more is damaged.
+constexpr std::int64_t kMostMessageBytes = std::int64_t{1} << 40;
+/// Of a message that nobody has asked for yet, memory is taken as its bytes come, so much ahead.
+constexpr std::size_t kAheadBytes = std::size_t{4} << 20;
 
 constexpr std::size_t kStagingBytes = 64 << 10;
 /// Payloads of at least so much more go from the socket to their place without a copy.
@@ -172,16 +183,17 @@ private:
     {
         std::memcpy(&m_header, m_staging.data() + m_begin, sizeof m_header);
         m_begin += sizeof m_header;
-        if (m_header.bytes < 0 || m_header.tag < 0 || m_header.tag > std::numeric_limits<int>::max())
-            throw sim::Error("process " + std::to_string(m_process) + " sent damaged data");
+        if (m_header.bytes < 0 || m_header.bytes > kMostMessageBytes || m_header.tag < 0 ||
+            m_header.tag > std::numeric_limits<int>::max())
+            throw sim::Error("process " + std::to_string(m_process) + " sent damaged data: a message of " +
+                             std::to_string(m_header.bytes) + " bytes with tag " + std::to_string(m_header.tag));
         m_inMessage = true;
         m_received = 0;
         auto& posted = m_posted[static_cast<int>(m_header.tag)];
         if (posted.empty()) {
             auto& early = m_unexpected[static_cast<int>(m_header.tag)];
             m_early = early.emplace_back(std::make_unique<Unexpected>()).get();
-            m_early->data.resize(static_cast<std::size_t>(m_header.bytes));
-            m_target = m_early->data.data();
+            makeRoom();
             return;
         }
         m_into = posted.front();
@@ -198,8 +210,20 @@ private:
                              " bytes where " + std::to_string(posted.capacity) + " were waited for");
     }
 
+    /// For what comes next of a message that nobody has asked for yet. Memory doubles, so each byte is moved about once.
+    void makeRoom()
+    {
+        if (!m_early)
+            return;
+        const auto all = static_cast<std::size_t>(m_header.bytes), received = static_cast<std::size_t>(m_received);
+        if (m_early->data.size() < all && m_early->data.size() < received + kStagingBytes)
+            m_early->data.resize(std::min(all, received * 2 + kAheadBytes));
+        m_target = m_early->data.data();
+    }
+
     void takeStaged()
     {
+        makeRoom();
         const auto count = std::min(m_end - m_begin, static_cast<std::size_t>(m_header.bytes - m_received));
         if (count > 0)
             std::memcpy(m_target + m_received, m_staging.data() + m_begin, count);
@@ -242,8 +266,10 @@ private:
         std::size_t capacity = 0;
         const bool direct = m_inMessage && m_header.bytes - m_received >= kDirectBytes;
         if (direct) { // staging is empty then
+            makeRoom();
             into = m_target + m_received;
-            capacity = static_cast<std::size_t>(m_header.bytes - m_received);
+            const auto end = m_early ? static_cast<std::int64_t>(m_early->data.size()) : m_header.bytes;
+            capacity = static_cast<std::size_t>(end - m_received);
         } else {
             std::memmove(m_staging.data(), m_staging.data() + m_begin, m_end - m_begin);
             m_end -= m_begin;
@@ -289,6 +315,17 @@ private:
     Unexpected* m_early = nullptr;
 };
 
+/// What another process wrote into the store.
+template <class Number>
+Number numberOf(const std::string& text, const std::string& what)
+{
+    Number number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc() || end != text.data() + text.size())
+        throw sim::Error(what + " is no number: \"" + text.substr(0, 40) + "\"");
+    return number;
+}
+
 class TcpTransport : public Transport {
 public:
     TcpTransport(Store& store, std::chrono::milliseconds timeout) : m_peers(static_cast<std::size_t>(store.processes()))
@@ -296,21 +333,20 @@ public:
         const Descriptor listener = listenOn(store.address(), 0);
         if (store.process() == 0)
             store.set("tcp/token", std::to_string(std::random_device()()));
-        const std::uint64_t token = std::stoull(store.get("tcp/token"));
+        const auto token = numberOf<std::uint64_t>(store.get("tcp/token"), "the run's token");
         const auto key = [](int process) { return "tcp/" + std::to_string(process); };
         store.set(key(store.process()), store.address() + " " + std::to_string(portOf(listener)));
         for (int process = 0; process < store.process(); ++process) {
             const std::string where = store.get(key(process));
             const std::size_t space = where.rfind(' ');
             const std::string whose = "process " + std::to_string(process);
-            Descriptor connection = connectTo(where.substr(0, space), std::stoi(where.substr(space + 1)), timeout, whose);
+            Descriptor connection = connectTo(
+                where.substr(0, space), numberOf<std::uint16_t>(where.substr(space + 1), "the port of " + whose), timeout, whose);
             const Introduction own{token, store.process()};
             sendAll(connection, &own, sizeof own, whose);
             setPeer(process, std::move(connection));
         }
-        const auto end = std::chrono::steady_clock::now() + timeout;
-        for (int missing = store.processes() - 1 - store.process(); missing > 0;)
-            missing -= accept(listener, store, token, end) ? 1 : 0;
+        acceptAll(listener, store, token, std::chrono::steady_clock::now() + timeout);
     }
 
     std::string name() const override { return "TCP"; }
@@ -357,31 +393,68 @@ public:
     }
 
 private:
-    bool accept(const Descriptor& listener, const Store& store, std::uint64_t token, std::chrono::steady_clock::time_point end)
+    /// A connection whose introduction has not come as a whole.
+    struct Stranger {
+        Descriptor connection;
+        std::chrono::steady_clock::time_point came;
+        std::array<std::byte, sizeof(Introduction)> said{};
+        std::size_t bytes = 0;
+        bool closed = false;
+    };
+
+    void acceptAll(const Descriptor& listener, const Store& store, std::uint64_t token, std::chrono::steady_clock::time_point end)
     {
-        pollfd wait{listener.get(), POLLIN, 0};
-        const bool came = ::poll(&wait, 1, 50) > 0;
-        if (store.aborted())
-            throw sim::Error(store.abortReason());
-        if (std::chrono::steady_clock::now() > end)
-            throw sim::Error("process " + std::to_string(store.process()) + " waited in vain for the connections of others at " +
-                             store.address() + ":" + std::to_string(portOf(listener)) +
-                             ": are ports above 1024 open between the machines?");
-        if (!came)
-            return false;
-        Descriptor connection = acceptFrom(listener);
-        if (!connection)
-            return false;
-        setBlocking(connection, true);
-        Introduction other;
-        try {
-            receiveAll(connection, &other, sizeof other, std::chrono::seconds(5), "a new connection");
-        } catch (const sim::Error&) {
-            return false; // a stranger
+        std::vector<Stranger> strangers;
+        auto missing = static_cast<std::size_t>(store.processes() - 1 - store.process());
+        while (missing > 0) {
+            std::vector<pollfd> events{{listener.get(), POLLIN, 0}};
+            for (const Stranger& stranger : strangers)
+                events.push_back({stranger.connection.get(), POLLIN, 0});
+            ::poll(events.data(), events.size(), 50);
+            if (store.aborted())
+                throw sim::Error(store.abortReason());
+            const auto now = std::chrono::steady_clock::now();
+            if (now > end)
+                throw sim::Error("process " + std::to_string(store.process()) +
+                                 " waited in vain for the connections of others at " + store.address() + ":" +
+                                 std::to_string(portOf(listener)) + ": are ports above 1024 open between the machines?");
+            for (Stranger& stranger : strangers)
+                if (listen(stranger) && introduce(stranger, store, token))
+                    --missing;
+            while (Descriptor connection = acceptFrom(listener)) {
+                strangers.push_back({std::move(connection), now});
+                if (strangers.size() > missing + 2 * kMostStrangers)
+                    break;
+            }
+            std::size_t excess = strangers.size() > missing + kMostStrangers ? strangers.size() - missing - kMostStrangers : 0;
+            std::erase_if(strangers, [&](const Stranger& stranger) { // the oldest first
+                return stranger.closed || now - stranger.came > kIntroductionTime || (excess > 0 && excess-- > 0);
+            });
         }
-        if (other.token != token || other.process <= store.process() || other.process >= store.processes())
+    }
+
+    /// Whether it has said all that it must.
+    static bool listen(Stranger& stranger)
+    {
+        const ssize_t bytes = recv(stranger.connection.get(), stranger.said.data() + stranger.bytes,
+                                   stranger.said.size() - stranger.bytes, MSG_DONTWAIT);
+        if (bytes < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
             return false;
-        setPeer(static_cast<int>(other.process), std::move(connection));
+        stranger.closed = bytes <= 0;
+        stranger.bytes += stranger.closed ? 0 : static_cast<std::size_t>(bytes);
+        return stranger.bytes == stranger.said.size();
+    }
+
+    /// Whether it is a process that was missing.
+    bool introduce(Stranger& stranger, const Store& store, std::uint64_t token)
+    {
+        stranger.closed = true;
+        Introduction other;
+        std::memcpy(&other, stranger.said.data(), sizeof other);
+        if (other.token != token || other.process <= store.process() || other.process >= store.processes() ||
+            m_peers[static_cast<std::size_t>(other.process)])
+            return false;
+        setPeer(static_cast<int>(other.process), std::move(stranger.connection));
         return true;
     }
 

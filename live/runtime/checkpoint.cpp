@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <system_error>
 
@@ -169,7 +170,15 @@ nlohmann::json readManifest(const fs::path& checkpoint)
     constexpr std::size_t kMostBytes = std::size_t{64} << 20;
     const nlohmann::json manifest =
         nlohmann::json::parse(sim::readFile(checkpoint / "manifest.json", kMostBytes), nullptr, false);
-    if (!manifest.is_object() || manifest.value("format", "") != kFormat || manifest.value("version", 0) != 1)
+    const auto isCount = [&](const char* key) {
+        const auto found = manifest.find(key);
+        return found == manifest.end() || // a default holds
+               (found->is_number_integer() && *found >= 0 && *found <= std::numeric_limits<int>::max());
+    };
+    const bool isOurs = manifest.is_object() && manifest.contains("format") && manifest.at("format") == kFormat &&
+                        manifest.contains("version") && manifest.at("version") == 1 && isCount("step") && isCount("ranks") &&
+                        (!manifest.contains("scenario") || manifest.at("scenario").is_string());
+    if (!isOurs)
         throw sim::Error("checkpoint: " + (checkpoint / "manifest.json").string() + " is not a manifest of version 1");
     return manifest;
 }

@@ -3,12 +3,11 @@
 #include "live/kernels/philox.h"
 #include "sim/error.h"
 #include "sim/scenario/catalogue.h"
+#include "sim/scenario/files.h"
 
 #include <algorithm>
 #include <array>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <numeric>
 
 namespace live {
@@ -20,10 +19,12 @@ std::string readText(const std::string& data)
 {
     const std::filesystem::path path =
         data == "builtin" ? sim::Catalogue::findAssets() / "corpus" / "shakespeare.txt" : std::filesystem::path(data);
-    std::ifstream in(path, std::ios::binary);
-    if (!in)
-        throw sim::Error("training data: cannot read " + path.string());
-    return {std::istreambuf_iterator<char>(in), {}};
+    constexpr std::size_t kMostBytes = std::size_t{1} << 30U; // all of it is held
+    try {
+        return sim::readFile(path, kMostBytes);
+    } catch (const sim::Error& error) {
+        throw sim::Error(std::string("training data: ") + error.what());
+    }
 }
 
 /// Byte -> token.

@@ -186,7 +186,7 @@ Collector::Cursor Collector::beginning() const
     return cursor;
 }
 
-Collector::News Collector::since(Cursor& cursor, std::size_t mostBytes) const
+Collector::News Collector::since(Cursor& cursor, const Portion& most) const
 {
     const std::lock_guard lock(m_mutex);
     News news;
@@ -201,21 +201,28 @@ Collector::News Collector::since(Cursor& cursor, std::size_t mostBytes) const
             cursor.nextBlock = oldest.sequence;
             cursor.spansSeen = oldest.spansBefore;
         }
-        std::size_t bytes = 0;
+        std::size_t bytes = 0, records = 0;
         for (auto i = static_cast<std::size_t>(cursor.nextBlock - oldest.sequence); i < m_history.blocks.size(); ++i) {
             const auto& block = m_history.blocks[i];
-            if (!news.blocks.empty() && bytes + block->bytes.size() > mostBytes) {
+            bytes += block->bytes.size();
+            records += block->count;
+            if (!news.blocks.empty() && (bytes > most.bytes || records > most.records)) {
                 news.more = true;
                 break;
             }
-            bytes += block->bytes.size();
             news.blocks.push_back(block);
             cursor.nextBlock = block->sequence + 1;
             cursor.spansSeen = block->spansBefore + (block->content == Block::Content::spans ? block->count : 0);
         }
     }
     if (cursor.change < m_change) {
-        for (auto changed = m_stepOfChange.upper_bound(cursor.change); changed != m_stepOfChange.end(); ++changed) {
+        const std::uint64_t before = std::exchange(cursor.change, m_change);
+        for (auto changed = m_stepOfChange.upper_bound(before); changed != m_stepOfChange.end(); ++changed) {
+            if (news.steps.size() == most.steps) {
+                cursor.change = std::prev(changed)->first;
+                news.more = true;
+                break;
+            }
             const auto place = std::lower_bound(m_history.steps.begin(), m_history.steps.end(), changed->second,
                                                 [](const StepSummary& summary, int number) { return summary.step < number; });
             if (place != m_history.steps.end() && place->step == changed->second)
@@ -223,8 +230,7 @@ Collector::News Collector::since(Cursor& cursor, std::size_t mostBytes) const
         }
         std::sort(news.steps.begin(), news.steps.end(),
                   [](const StepSummary& a, const StepSummary& b) { return a.step < b.step; });
-        news.stateChanged = m_stateChange > cursor.change;
-        cursor.change = m_change;
+        news.stateChanged = m_stateChange > before;
     }
     news.state = m_history.state;
     return news;

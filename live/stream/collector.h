@@ -58,11 +58,17 @@ public:
         RunState state;
         bool stateChanged = false;
         std::uint64_t missed = 0; ///< spans between the cursor and the oldest that is kept
-        bool more = false;        ///< blocks were left out for size
+        bool more = false;        ///< some were left out for size
         bool empty() const { return kinds.empty() && blocks.empty() && steps.empty() && !stateChanged && missed == 0; }
     };
-    /// What is new since the cursor, up to about so many bytes of blocks and at least one block. O(what is new).
-    News since(Cursor&, std::size_t mostBytes) const;
+    /// What one message may hold; but at least one block.
+    struct Portion {
+        std::size_t bytes = std::size_t{512} << 10U; ///< of blocks, packed
+        std::size_t records = std::size_t{1} << 17U; ///< of blocks
+        std::size_t steps = 4096;
+    };
+    /// What is new since the cursor, up to about a portion. O(what is new).
+    News since(Cursor&, const Portion&) const;
     /// A cursor before all that is kept.
     Cursor beginning() const;
     const RunDescription& description() const { return m_description; }

@@ -112,16 +112,18 @@ void SpanSums::add(const SpanRecord& span)
 void RunHistory::add(std::shared_ptr<const Block> block)
 {
     blockBytes += bytesOf(*block);
+    blockRecords += block->count;
     blocks.push_back(std::move(block));
 }
 
 std::uint64_t RunHistory::trim(const HistoryLimits& limits)
 {
     std::uint64_t forgotten = 0;
-    while (blocks.size() > 1 &&
-           (blocks.front()->lastStep <= blocks.back()->lastStep - limits.steps || blockBytes > limits.bytes)) {
+    while (blocks.size() > 1 && (blocks.front()->lastStep <= std::int64_t{blocks.back()->lastStep} - limits.steps ||
+                                 blockBytes > limits.bytes || blockRecords > limits.records)) {
         const Block& oldest = *blocks.front();
         blockBytes -= bytesOf(oldest);
+        blockRecords -= oldest.count;
         if (oldest.content == Block::Content::spans)
             forgotten += oldest.count;
         blocks.pop_front();
@@ -134,8 +136,9 @@ std::uint64_t RunHistory::trim(const HistoryLimits& limits)
 StepSummary& RunHistory::step(int number)
 {
     auto place = steps.end();
-    while (place != steps.begin() && std::prev(place)->step >= number) // nearly always one of the last
-        --place;
+    if (!steps.empty() && steps.back().step >= number)
+        place = std::lower_bound(steps.begin(), steps.end(), number,
+                                 [](const StepSummary& summary, int wanted) { return summary.step < wanted; });
     if (place == steps.end() || place->step != number) {
         place = steps.emplace(place);
         place->step = number;

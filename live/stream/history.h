@@ -111,7 +111,8 @@ struct Block {
 
 struct HistoryLimits {
     int steps = 64;                                ///< spans of so many last steps are kept…
-    std::size_t bytes = std::size_t{256} << 20U;   ///< …or as many as fit here
+    std::size_t bytes = std::size_t{256} << 20U;   ///< …or as many as fit here…
+    std::size_t records = std::size_t{1} << 23U;   ///< …or as many as this: all of them unpacked take 740 MB
     std::size_t summaries = std::size_t{1} << 16U; ///< beyond that the oldest steps' numbers go too
 };
 
@@ -120,7 +121,7 @@ struct RunHistory {
     RunDescription description;
     std::vector<sim::SpanKind> kinds; ///< SpanRecord::kind indexes this
     std::deque<std::shared_ptr<const Block>> blocks;
-    std::size_t blockBytes = 0;
+    std::size_t blockBytes = 0, blockRecords = 0;
     std::vector<StepSummary> steps; ///< ascending
     RunState state;
 

@@ -1,6 +1,7 @@
 #include "live/stream/keys.h"
 
 #include "sim/error.h"
+#include "sim/scenario/files.h"
 
 #include <algorithm>
 #include <array>
@@ -8,7 +9,6 @@
 #include <cstdint>
 #include <cstring>
 #include <fcntl.h>
-#include <fstream>
 #include <optional>
 #include <sstream>
 #include <string_view>
@@ -46,15 +46,8 @@ void writeNew(const fs::path& path, const std::string& text, mode_t mode)
 
 std::string readSmallFile(const fs::path& path)
 {
-    constexpr std::uintmax_t kMostBytes = 1U << 20U;
-    std::error_code error;
-    const std::uintmax_t size = fs::file_size(path, error);
-    std::ifstream file(path, std::ios::binary);
-    if (error || !file)
-        throw sim::Error(path.string() + ": cannot be read: " + (error ? error.message() : std::strerror(errno)));
-    if (size > kMostBytes)
-        throw sim::Error(path.string() + ": " + std::to_string(size) + " bytes are too many for a key file");
-    return {std::istreambuf_iterator<char>(file), {}};
+    constexpr std::size_t kMostBytes = 1U << 20U;
+    return sim::readFile(path, kMostBytes);
 }
 
 /// The value of a line "word value".

@@ -94,10 +94,17 @@ void TraceBuilder::add(std::span<const sim::SpanKind> kinds, std::span<const Ran
     m_firstChanged.resize(m_trace.tracks.size());
     for (std::size_t track = 0; track < m_trace.tracks.size(); ++track)
         m_firstChanged[track] = m_trace.tracks[track].size();
-    sim::CancelPoll pollCancel;
-    for (const RankSpan& span : spans) {
-        pollCancel();
-        addSpan(span);
+    if (isInNoOrder(spans)) {
+        addInOrder(spans);
+    } else {
+        sim::CancelPoll pollCancel;
+        for (const RankSpan& span : spans) {
+            pollCancel();
+            const Pieces pieces = piecesOf(span.span);
+            if (pieces.hasWait)
+                addWait(span, pieces);
+            addWork(span, pieces);
+        }
     }
     if (!m_hasOrigin) {
         m_earlyMemory.insert(m_earlyMemory.end(), memory.begin(), memory.end());
@@ -159,26 +166,91 @@ void TraceBuilder::addTracks(std::span<const RankSpan> spans)
     }
 }
 
-void TraceBuilder::addSpan(const RankSpan& rankSpan)
+TraceBuilder::Pieces TraceBuilder::piecesOf(const SpanRecord& span) const
+{
+    Pieces pieces;
+    pieces.startNs = pieces.readyNs = span.startNs - m_originNs;
+    pieces.endNs = std::max(pieces.startNs, span.endNs - m_originNs);
+    if (roleOf(span.track) != sim::TrackRole::communication)
+        return pieces;
+    const std::int64_t ready = std::clamp(span.readyNs - m_originNs, pieces.startNs, pieces.endNs);
+    pieces.hasWait = ready - pieces.startNs >= kShortestWaitNs;
+    if (pieces.hasWait)
+        pieces.readyNs = ready;
+    return pieces;
+}
+
+std::size_t TraceBuilder::trackOf(const RankSpan& span) const
+{
+    return static_cast<std::size_t>(m_trackOf[static_cast<std::size_t>(span.rank)][static_cast<std::size_t>(span.span.track)]);
+}
+
+/// Whether putting each span at its place among those before could cost more than sorting them. What a run recorded is nearly in
+/// order; what somebody sent need not be.
+bool TraceBuilder::isInNoOrder(std::span<const RankSpan> spans) const
+{
+    constexpr double kMostMoves = 1 << 26;
+    struct Count {
+        std::int64_t lastNs = 0;
+        double spans = 0, late = 0;
+    };
+    std::vector<Count> counts(m_trace.tracks.size());
+    for (std::size_t track = 0; track < counts.size(); ++track)
+        if (const sim::Track& known = m_trace.tracks[track]; known.size() > 0)
+            counts[track] = {known.startNs.back(), static_cast<double>(known.size()), 0};
+    for (const RankSpan& span : spans) {
+        Count& count = counts[trackOf(span)];
+        const Pieces pieces = piecesOf(span.span);
+        for (const std::int64_t start : {pieces.startNs, pieces.readyNs}) {
+            count.late += start < count.lastNs ? 1 : 0;
+            count.lastNs = std::max(count.lastNs, start);
+        }
+        count.spans += 2;
+    }
+    double moves = 0;
+    for (const Count& count : counts)
+        moves += count.late * count.spans;
+    return moves > kMostMoves;
+}
+
+void TraceBuilder::addInOrder(std::span<const RankSpan> spans)
+{
+    struct Piece {
+        std::int64_t startNs = 0;
+        std::size_t span = 0;
+        bool isWait = false;
+    };
+    std::vector<Piece> order;
+    for (std::size_t i = 0; i < spans.size(); ++i) {
+        const Pieces pieces = piecesOf(spans[i].span);
+        if (pieces.hasWait)
+            order.push_back({pieces.startNs, i, true});
+        order.push_back({pieces.readyNs, i, false});
+    }
+    std::stable_sort(order.begin(), order.end(), [](const Piece& a, const Piece& b) { return a.startNs < b.startNs; });
+    for (const Piece& piece : order) {
+        const RankSpan& span = spans[piece.span];
+        if (piece.isWait)
+            addWait(span, piecesOf(span.span));
+        else
+            addWork(span, piecesOf(span.span));
+    }
+}
+
+void TraceBuilder::addWait(const RankSpan& span, const Pieces& pieces)
+{
+    const std::uint32_t kind = m_kindOfRecord.at(span.span.kind);
+    insert(trackOf(span), pieces.startNs, pieces.readyNs, waitKind(m_trace.kinds[kind].group), span.span.microbatch, 0);
+}
+
+void TraceBuilder::addWork(const RankSpan& rankSpan, const Pieces& pieces)
 {
     const SpanRecord& span = rankSpan.span;
-    const auto track =
-        static_cast<std::size_t>(m_trackOf[static_cast<std::size_t>(rankSpan.rank)][static_cast<std::size_t>(span.track)]);
-    const std::uint32_t kind = m_kindOfRecord.at(span.kind);
-    const std::int64_t start = span.startNs - m_originNs;
-    const std::int64_t end = std::max(start, span.endNs - m_originNs);
-    m_trace.endNs = std::max(m_trace.endNs, end);
-    if (roleOf(span.track) != sim::TrackRole::communication) {
-        insert(track, start, end, kind, span.microbatch, 0);
-        return;
-    }
-    std::int64_t ready = std::clamp(span.readyNs - m_originNs, start, end);
-    if (ready - start >= kShortestWaitNs)
-        insert(track, start, ready, waitKind(m_trace.kinds[kind].group), span.microbatch, 0);
-    else
-        ready = start;
-    const std::size_t place =
-        insert(track, ready, end, kind, span.microbatch, isTransfer(span.track) ? 0 : correlationInTrace(span));
+    const std::size_t track = trackOf(rankSpan);
+    const bool isComm = roleOf(span.track) == sim::TrackRole::communication;
+    m_trace.endNs = std::max(m_trace.endNs, pieces.endNs);
+    const std::size_t place = insert(track, pieces.readyNs, pieces.endNs, m_kindOfRecord.at(span.kind), span.microbatch,
+                                     isComm && !isTransfer(span.track) ? correlationInTrace(span) : 0);
     if (isTransfer(span.track) && span.correlation != 0)
         meet(track, place, span);
 }

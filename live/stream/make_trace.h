@@ -15,7 +15,8 @@
 
 namespace live {
 
-/// A trace that grows. Adding n spans costs O(n), and O(ranks) more when a rank first uses a track.
+/// A trace that grows. Adding n spans costs O(n), or O(n log n) if they come in no order at all, and O(ranks) more when a rank
+/// first uses a track.
 class TraceBuilder {
 public:
     TraceBuilder() = default;
@@ -50,7 +51,17 @@ private:
     static constexpr std::int32_t kNone = -1;
 
     void addTracks(std::span<const RankSpan>);
-    void addSpan(const RankSpan&);
+    /// A span on the trace's clock: what it waited, if it did, then what it did.
+    struct Pieces {
+        std::int64_t startNs = 0, readyNs = 0, endNs = 0;
+        bool hasWait = false;
+    };
+    Pieces piecesOf(const SpanRecord&) const;
+    bool isInNoOrder(std::span<const RankSpan>) const;
+    void addInOrder(std::span<const RankSpan>);
+    std::size_t trackOf(const RankSpan&) const;
+    void addWait(const RankSpan&, const Pieces&);
+    void addWork(const RankSpan&, const Pieces&);
     void addMemory(const RankMemory&);
     std::uint32_t waitKind(const std::string& group);
     std::size_t insert(std::size_t track, std::int64_t startNs, std::int64_t endNs, std::uint32_t kind, std::int32_t microbatch,

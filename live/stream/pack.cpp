@@ -11,9 +11,9 @@
 namespace live {
 namespace {
 
-[[noreturn]] void broken(const char* what)
+[[noreturn]] void broken(const std::string& what)
 {
-    throw sim::Error(std::string("a block of recorded spans is broken: ") + what);
+    throw sim::Error("a block of recorded spans is broken: " + what);
 }
 
 template <class Integer>
@@ -47,7 +47,8 @@ public:
     {
         const auto value = static_cast<std::size_t>(integer(4));
         if (value > most)
-            broken("it has too many records");
+            broken("it says that it has " + std::to_string(value) + " records, where at most " + std::to_string(most) +
+                   " can be");
         return value;
     }
     void end() const
@@ -102,7 +103,7 @@ template <class Integer>
 Integer within(std::int64_t value, std::int64_t least, std::int64_t most, const char* what)
 {
     if (value < least || value > most)
-        broken(what);
+        broken(std::string(what) + ": " + std::to_string(value));
     return static_cast<Integer>(value);
 }
 
@@ -177,6 +178,11 @@ void unpackSpans(std::string_view bytes, const PackLimits& limits, std::vector<R
         if (span.span.startNs < 0 || span.span.endNs < span.span.startNs)
             broken("a span ends before it starts");
     out.insert(out.end(), spans.begin(), spans.end());
+}
+
+std::size_t recordsOf(std::string_view block)
+{
+    return block.size() < 4 ? 0 : static_cast<std::size_t>(Reader(block).integer(4));
 }
 
 std::string packMemory(std::span<const RankMemory> values)

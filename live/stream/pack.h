@@ -27,5 +27,7 @@ struct PackLimits {
 void unpackSpans(std::string_view, const PackLimits&, std::vector<RankSpan>&);
 void unpackMemory(std::string_view, const PackLimits&, std::vector<RankMemory>&);
 void unpackSteps(std::string_view, std::vector<StepSummary>&);
+/// How many records a block says that it has, before it is unpacked; 0 if it is too short to say.
+std::size_t recordsOf(std::string_view block);
 
 } // namespace live

@@ -1,15 +1,14 @@
 #include "live/stream/publisher.h"
 
+#include "live/stream/audience.h"
 #include "live/stream/gatekeeper.h"
-#include "live/stream/messages.h"
-#include "live/stream/pack.h"
+#include "live/stream/line.h"
 #include "sim/error.h"
 
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstring>
-#include <deque>
 #include <filesystem>
 #include <map>
 #include <mutex>
@@ -26,19 +25,12 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-std::string textOf(const Json& json)
-{
-    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
-zmq::message_t messageOf(const std::string& text)
-{
-    return zmq::message_t(text.data(), text.size());
-}
-
 /// The block's bytes without a copy: the message holds the block.
-zmq::message_t messageOf(const std::shared_ptr<const Block>& block)
+zmq::message_t messageOf(const Audience::Part& part)
 {
+    if (!part.block)
+        return zmq::message_t(part.text.data(), part.text.size());
+    const std::shared_ptr<const Block>& block = part.block;
     auto* const holder = new std::shared_ptr<const Block>(block);
     return zmq::message_t(
         const_cast<char*>(block->bytes.data()), block->bytes.size(),
@@ -75,12 +67,11 @@ bool somebodyListens(const std::string& ipcPath)
 
 class Publisher::Server {
 public:
-    Server(Collector& collector, const PublishOptions& options) : m_collector(collector), m_options(options)
+    Server(Collector& collector, const PublishOptions& options)
+        : m_collector(collector), m_options(options),
+          m_audience(collector, options,
+                     [this](const std::string& viewer, std::vector<Audience::Part> parts) { return send(viewer, parts); })
     {
-        RunDescription run = collector.description();
-        run.controllable = options.control != nullptr;
-        m_runMessage = header("run");
-        m_runMessage["run"] = toJson(run);
         listen();
         m_thread = std::thread([this] { serve(); });
     }
@@ -99,51 +90,36 @@ public:
     const std::string& endpoint() const { return m_endpoint; }
     PublisherCounts counts() const
     {
-        const std::lock_guard lock(m_countsMutex);
-        PublisherCounts counts = m_counts;
+        PublisherCounts counts = m_audience.counts();
         counts.refusedKeys = m_gatekeeper ? m_gatekeeper->refused() : 0;
         return counts;
     }
 
 private:
-    struct Viewer {
-        Collector::Cursor cursor;
-        std::uint64_t nextMessage = 1;
-        std::deque<std::pair<std::uint64_t, std::size_t>> onTheWay; ///< number and bytes of what it has not acknowledged
-        std::size_t bytesOnTheWay = 0;
-        Clock::time_point heard, spoken;
-        bool toldEnd = false;
+    /// What is known of a connection besides what a viewer says over it.
+    struct Connection {
+        Line line;
+        Clock::time_point known; ///< when it was last that of a viewer; at first: when it came
+        std::string viewer;      ///< its name in the audience
     };
-    using Viewers = std::map<std::string, Viewer>; ///< by ZeroMQ's identity
 
     void listen();
     void serve();
     void receiveAll();
-    void receive(const std::string& identity, const Json&);
-    void attach(const std::string& identity, const Json&);
-    void control(const std::string& identity, const Json&);
-    void tick();
-    void sendNews(Viewers::iterator);
-    bool send(const std::string& identity, const Json&, std::vector<zmq::message_t> frames = {});
-    template <class F>
-    void count(F change)
-    {
-        const std::lock_guard lock(m_countsMutex);
-        change(m_counts);
-        m_counts.viewers = m_viewers.size();
-    }
+    void followConnections();
+    void checkConnections();
+    bool send(const std::string& viewer, const std::vector<Audience::Part>&);
 
     Collector& m_collector;
     const PublishOptions m_options;
-    Json m_runMessage;
+    Audience m_audience;
     zmq::context_t m_context;
     std::unique_ptr<Gatekeeper> m_gatekeeper;
-    zmq::socket_t m_socket;
+    zmq::socket_t m_socket, m_events;
     std::string m_endpoint, m_ipcPath;
-    Viewers m_viewers;
+    std::map<int, Connection> m_connections; ///< by ZeroMQ's descriptor
+    Clock::time_point m_logged;              ///< when one was last cut
     bool m_ending = false;
-    mutable std::mutex m_countsMutex;
-    PublisherCounts m_counts;
     std::atomic<bool> m_stop{false};
     std::thread m_thread;
 };
@@ -164,12 +140,17 @@ void Publisher::Server::listen()
         m_gatekeeper = std::make_unique<Gatekeeper>(m_context, m_options.keys->allowedViewers);
     m_socket = zmq::socket_t(m_context, zmq::socket_type::router);
     m_socket.set(zmq::sockopt::router_mandatory, true);
-    m_socket.set(zmq::sockopt::maxmsgsize, static_cast<std::int64_t>(kMostViewerBytes));
+    m_socket.set(zmq::sockopt::maxmsgsize, static_cast<std::int64_t>(kViewerBudget.header.bytes));
     m_socket.set(zmq::sockopt::linger, static_cast<int>(m_options.linger.count()));
     m_socket.set(zmq::sockopt::ipv6, endpoint.find('[') != std::string::npos);
     // What a viewer may have on the way is counted in bytes here; this bounds one that acknowledges what it has not read.
-    m_socket.set(zmq::sockopt::sndhwm, 64);
-    m_socket.set(zmq::sockopt::rcvhwm, 256);
+    m_socket.set(zmq::sockopt::sndhwm, static_cast<int>(kViewerBudget.sendQueue));
+    m_socket.set(zmq::sockopt::rcvhwm, 64);
+    constexpr const char* kEvents = "inproc://connections";
+    zmq_socket_monitor(m_socket.handle(), kEvents, ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_DISCONNECTED);
+    m_events = zmq::socket_t(m_context, zmq::socket_type::pair);
+    m_events.set(zmq::sockopt::linger, 0);
+    m_events.connect(kEvents);
     if (m_options.keys) {
         m_socket.set(zmq::sockopt::curve_server, true);
         m_socket.set(zmq::sockopt::curve_secretkey, m_options.keys->own.secretKey);
@@ -199,30 +180,32 @@ void Publisher::Server::serve()
             if (m_stop && !m_ending) {
                 m_collector.collect();
                 m_ending = true;
+                m_audience.end();
                 end = Clock::now() + m_options.linger;
                 nextTick = Clock::now();
             }
             const auto now = Clock::now();
             if (now >= nextTick) {
-                tick();
+                m_audience.tick(now);
                 nextTick = now + (m_ending ? std::chrono::milliseconds(5) : m_options.interval);
             }
-            const bool allTold =
-                std::all_of(m_viewers.begin(), m_viewers.end(), [](const auto& viewer) { return viewer.second.toldEnd; });
-            if (m_ending && (allTold || now >= end))
+            if (m_ending && (m_audience.everybodyKnowsTheEnd() || now >= end))
                 break;
-            std::array<zmq::pollitem_t, 1> items = {{{m_socket.handle(), 0, ZMQ_POLLIN, 0}}};
+            std::array<zmq::pollitem_t, 2> items = {
+                {{m_socket.handle(), 0, ZMQ_POLLIN, 0}, {m_events.handle(), 0, ZMQ_POLLIN, 0}}};
             const auto pause = std::chrono::ceil<std::chrono::milliseconds>(nextTick - Clock::now());
             zmq::poll(items.data(), items.size(), std::clamp(pause, std::chrono::milliseconds(0), m_options.interval));
+            followConnections();
             receiveAll();
+            checkConnections();
         }
-        for (const auto& [identity, viewer] : m_viewers)
-            if (!viewer.toldEnd)
-                send(identity, header("end"));
-    } catch (const std::exception&) {
+        m_audience.sayEnd();
+    } catch (const std::exception& error) {
         // Whatever went wrong here, the run goes on; viewers see it fall silent.
-        count([](PublisherCounts&) {});
+        if (m_options.log)
+            m_options.log(std::string("viewers are served no more: ") + error.what());
     }
+    zmq_socket_monitor(m_socket.handle(), nullptr, 0);
 }
 
 void Publisher::Server::receiveAll()
@@ -230,207 +213,81 @@ void Publisher::Server::receiveAll()
     // Bounded, so that a flood of messages cannot keep others from their batches.
     constexpr int kMostMessages = 1000;
     for (int i = 0; i < kMostMessages; ++i) {
-        zmq::message_t identity;
-        if (!m_socket.recv(identity, zmq::recv_flags::dontwait))
+        std::vector<zmq::message_t> frames;
+        if (!zmq::recv_multipart(m_socket, std::back_inserter(frames), zmq::recv_flags::dontwait))
             return;
-        std::string text;
-        std::size_t frames = 0;
-        bool more = identity.more();
-        while (more) {
-            zmq::message_t frame;
-            if (!m_socket.recv(frame, zmq::recv_flags::none))
-                return;
-            if (frames++ == 0)
-                text = frame.to_string();
-            more = frame.more();
-        }
-        int version = 0;
-        const std::optional<Json> json = frames > 0 && frames <= kMostViewerFrames ? readHeader(text, &version) : std::nullopt;
-        if (json) {
-            receive(identity.to_string(), *json);
+        const auto now = Clock::now();
+        const std::string viewer = frames[0].to_string();
+        std::vector<std::string_view> parts(frames.size() - 1);
+        std::transform(frames.begin() + 1, frames.end(), parts.begin(), [](const auto& frame) { return frame.to_string_view(); });
+        m_audience.receive(viewer, parts, now);
+        const auto connection = m_connections.find(zmq_msg_get(frames.back().handle(), ZMQ_SRCFD));
+        if (connection == m_connections.end())
             continue;
-        }
-        count([](PublisherCounts& counts) { ++counts.ignoredMessages; });
-        if (version != 0 && version != kProtocolVersion) {
-            Json refused = header("refused");
-            refused["message"] = "the run speaks version " + std::to_string(kProtocolVersion) +
-                                 " of the protocol, the viewer version " + std::to_string(version) +
-                                 ": use the same Rankscope for both";
-            send(identity.to_string(), refused);
-        }
+        connection->second.viewer = viewer;
+        connection->second.line.delivered();
     }
 }
 
-void Publisher::Server::receive(const std::string& identity, const Json& json)
+void Publisher::Server::followConnections()
 {
-    const std::string type = typeOf(json);
-    if (type == "hello") {
-        attach(identity, json);
-        return;
-    }
-    const auto place = m_viewers.find(identity);
-    if (place == m_viewers.end()) {
-        if (type == "ack" || type == "alive" || type == "control")
-            send(identity, header("who")); // it was forgotten while it slept
-        else if (type != "bye")
-            count([](PublisherCounts& counts) { ++counts.ignoredMessages; });
-        return;
-    }
-    Viewer& viewer = place->second;
-    viewer.heard = Clock::now();
-    if (type == "ack") {
-        const std::uint64_t number = numberIn(json, "n");
-        while (!viewer.onTheWay.empty() && viewer.onTheWay.front().first <= number) {
-            viewer.bytesOnTheWay -= viewer.onTheWay.front().second;
-            viewer.onTheWay.pop_front();
-        }
-    } else if (type == "control") {
-        control(identity, json);
-    } else if (type == "bye") {
-        m_viewers.erase(place);
-        count([](PublisherCounts&) {});
-    } else if (type != "alive") {
-        count([](PublisherCounts& counts) { ++counts.ignoredMessages; });
+    while (true) {
+        std::vector<zmq::message_t> frames;
+        if (!zmq::recv_multipart(m_events, std::back_inserter(frames), zmq::recv_flags::dontwait))
+            return;
+        std::uint16_t event = 0;
+        std::uint32_t descriptor = 0;
+        if (frames.empty() || frames[0].size() < sizeof event + sizeof descriptor)
+            continue;
+        std::memcpy(&event, frames[0].data(), sizeof event);
+        std::memcpy(&descriptor, static_cast<const char*>(frames[0].data()) + sizeof event, sizeof descriptor);
+        m_connections.erase(static_cast<int>(descriptor));
+        if (event != ZMQ_EVENT_ACCEPTED)
+            continue;
+        Line line(static_cast<int>(descriptor));
+        if (line.comesTo(m_endpoint))
+            m_connections.emplace(static_cast<int>(descriptor), Connection{std::move(line), Clock::now(), {}});
     }
 }
 
-void Publisher::Server::attach(const std::string& identity, const Json& json)
-{
-    const bool isNew = !m_viewers.contains(identity);
-    if (isNew && m_viewers.size() >= m_options.mostViewers) {
-        Json refused = header("refused");
-        refused["message"] = "the run has " + std::to_string(m_viewers.size()) + " viewers already, which is its limit";
-        send(identity, refused);
-        return;
-    }
-    if (!send(identity, m_runMessage))
-        return;
-    Viewer viewer;
-    viewer.cursor = m_collector.beginning();
-    if (textIn(json, "run") == m_collector.description().runId) {
-        // Cut off and back again: goes on where it was.
-        viewer.cursor.nextBlock = numberIn(json, "block");
-        viewer.cursor.spansSeen = numberIn(json, "spans");
-        viewer.cursor.kinds = static_cast<std::size_t>(numberIn(json, "kinds")); // one that lies gets nonsense
-    }
-    viewer.heard = viewer.spoken = Clock::now();
-    m_viewers[identity] = std::move(viewer);
-    count([&](PublisherCounts& counts) { counts.attached += isNew ? 1 : 0; });
-}
-
-void Publisher::Server::control(const std::string& identity, const Json& json)
-{
-    const std::string action = textIn(json, "action", 16);
-    Json reply = header("reply");
-    reply["action"] = action;
-    reply["accepted"] = false;
-    const std::optional<RunRequest> request = requestFrom(action);
-    if (!request) {
-        count([](PublisherCounts& counts) { ++counts.ignoredMessages; });
-        return;
-    }
-    if (!m_options.control) {
-        reply["message"] = "this run takes no requests from viewers";
-    } else {
-        try {
-            std::string what;
-            switch (*request) {
-            case RunRequest::pause:
-                what = m_options.control->pause();
-                break;
-            case RunRequest::resume:
-                what = m_options.control->resume();
-                break;
-            case RunRequest::stop:
-                what = m_options.control->stop();
-                break;
-            case RunRequest::checkpoint:
-                what = m_options.control->checkpoint();
-                break;
-            }
-            reply["message"] = what;
-            reply["accepted"] = true;
-        } catch (const std::exception& error) {
-            reply["message"] = error.what();
-        }
-    }
-    send(identity, reply);
-}
-
-void Publisher::Server::tick()
+/// Cuts what is over its budget. The run is not asked, and does not notice.
+void Publisher::Server::checkConnections()
 {
     const auto now = Clock::now();
-    for (auto viewer = m_viewers.begin(); viewer != m_viewers.end();) {
-        const auto next = std::next(viewer);
-        if (now - viewer->second.heard > kViewerSilence) {
-            m_viewers.erase(viewer);
-            count([](PublisherCounts& counts) { ++counts.forgotten; });
-        } else {
-            sendNews(viewer);
-        }
-        viewer = next;
+    const std::size_t most = m_options.mostViewers * kViewerBudget.connectionsOfPlace;
+    std::size_t open = m_connections.size();
+    const auto cut = [&](auto connection, const std::string& why) {
+        connection->second.line.cut();
+        m_audience.countCut();
+        --open;
+        // One that comes again and again fills no log.
+        if (m_options.log && now - std::exchange(m_logged, now) > kViewerBudget.betweenLogs)
+            m_options.log("a connection of a viewer was cut: " + why + " (" + std::to_string(m_audience.counts().cutConnections) +
+                          " until now)");
+        return m_connections.erase(connection);
+    };
+    for (auto connection = m_connections.begin(); connection != m_connections.end();) {
+        const bool isViewer = m_audience.contains(connection->second.viewer);
+        if (isViewer)
+            connection->second.known = now;
+        if (const std::uint64_t bytes = connection->second.line.unfinishedBytes(); bytes > kViewerBudget.unfinishedBytes)
+            connection =
+                cut(connection, "it sent " + std::to_string(bytes) + " bytes of a message that did not end, where at most " +
+                                    std::to_string(kViewerBudget.unfinishedBytes) + " are taken");
+        else if (now - connection->second.known > kViewerBudget.hello)
+            connection = cut(connection, "nobody said hello over it for " + std::to_string(kViewerBudget.hello.count()) + " ms");
+        else if (!isViewer && open > most)
+            connection =
+                cut(connection, "there are " + std::to_string(open) + ", where at most " + std::to_string(most) + " can be");
+        else
+            ++connection;
     }
 }
 
-void Publisher::Server::sendNews(Viewers::iterator place)
-{
-    const std::string identity = place->first;
-    Viewer& viewer = place->second;
-    bool more = true;
-    while (more && viewer.bytesOnTheWay < m_options.windowBytes) {
-        Collector::Cursor cursor = viewer.cursor;
-        const Collector::News news = m_collector.since(cursor, kDataBytes);
-        more = news.more;
-        if (news.empty()) {
-            const bool isOver = m_ending || hasEnded(news.state.status);
-            if (isOver && !viewer.toldEnd && viewer.onTheWay.empty())
-                viewer.toldEnd = send(identity, header("end"));
-            break;
-        }
-        Json message = header("data");
-        message["n"] = viewer.nextMessage;
-        message["state"] = toJson(news.state);
-        message["kinds_from"] = viewer.cursor.kinds;
-        for (const sim::SpanKind& kind : news.kinds)
-            message["kinds"].push_back(toJson(kind));
-        std::vector<zmq::message_t> frames;
-        std::size_t bytes = 0;
-        std::uint64_t spans = 0;
-        for (const auto& block : news.blocks) {
-            message["blocks"].push_back(toJson(*block));
-            spans += block->content == Block::Content::spans ? block->count : 0;
-            bytes += block->bytes.size();
-            frames.push_back(messageOf(block));
-        }
-        if (!news.steps.empty()) {
-            const std::string steps = packSteps(news.steps);
-            message["steps"] = true;
-            bytes += steps.size();
-            frames.push_back(messageOf(steps));
-        }
-        if (!send(identity, message, std::move(frames)))
-            break; // its queue is full, or it has gone: the cursor stays where it was
-        viewer.cursor = cursor;
-        viewer.onTheWay.emplace_back(viewer.nextMessage++, bytes + kMostViewerBytes);
-        viewer.bytesOnTheWay += bytes + kMostViewerBytes;
-        viewer.spoken = Clock::now();
-        viewer.toldEnd = false;
-        count([&](PublisherCounts& counts) {
-            counts.spansSent += spans;
-            counts.spansMissed += news.missed;
-            counts.bytesSent += bytes;
-        });
-    }
-    if (Clock::now() - viewer.spoken >= kHeartbeat) {
-        send(identity, header("alive"));
-        viewer.spoken = Clock::now();
-    }
-}
-
-bool Publisher::Server::send(const std::string& identity, const Json& json, std::vector<zmq::message_t> frames)
+bool Publisher::Server::send(const std::string& viewer, const std::vector<Audience::Part>& parts)
 {
     try {
-        zmq::message_t address(identity.data(), identity.size());
+        zmq::message_t address(viewer.data(), viewer.size());
         if (!m_socket.send(address, zmq::send_flags::sndmore | zmq::send_flags::dontwait))
             return false;
     } catch (const zmq::error_t& error) {
@@ -438,10 +295,10 @@ bool Publisher::Server::send(const std::string& identity, const Json& json, std:
             return false; // gone: it will be forgotten, or come back
         throw;
     }
-    const std::string text = textOf(json);
-    m_socket.send(messageOf(text), frames.empty() ? zmq::send_flags::none : zmq::send_flags::sndmore);
-    for (std::size_t i = 0; i < frames.size(); ++i)
-        m_socket.send(frames[i], i + 1 < frames.size() ? zmq::send_flags::sndmore : zmq::send_flags::none);
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+        zmq::message_t part = messageOf(parts[i]);
+        m_socket.send(part, i + 1 < parts.size() ? zmq::send_flags::sndmore : zmq::send_flags::none);
+    }
     return true;
 }
 

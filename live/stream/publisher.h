@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -30,8 +31,9 @@ public:
 struct PublishOptions {
     /// tcp://127.0.0.1:PORT (0: any free one), ipc://PATH; beyond this machine tcp://*:PORT or an address, and then with keys.
     std::string endpoint = "tcp://127.0.0.1:0";
-    std::optional<ServerKeys> keys; ///< CURVE: only these viewers, and encrypted
-    RunControl* control = nullptr;  ///< none: viewers may only look. Must outlive the publisher
+    std::optional<ServerKeys> keys;              ///< CURVE: only these viewers, and encrypted
+    RunControl* control = nullptr;               ///< none: viewers may only look. Must outlive the publisher
+    std::function<void(const std::string&)> log; ///< what a peer did that it was cut off for. Called by the publisher's thread
     std::size_t mostViewers = 32;
     std::size_t windowBytes = std::size_t{4} << 20U;
     std::chrono::milliseconds interval{50}; ///< between batches
@@ -44,6 +46,7 @@ struct PublisherCounts {
     std::uint64_t forgotten = 0;                                 ///< fell silent
     std::uint64_t refusedKeys = 0;                               ///< connections with a wrong key
     std::uint64_t ignoredMessages = 0;                           ///< not understood
+    std::uint64_t cutConnections = 0;                            ///< over their budget (budget.h)
     std::uint64_t spansSent = 0, spansMissed = 0, bytesSent = 0; ///< over all viewers
 };
 

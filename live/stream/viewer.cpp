@@ -1,7 +1,8 @@
 #include "live/stream/viewer.h"
 
+#include "live/stream/line.h"
 #include "live/stream/messages.h"
-#include "live/stream/pack.h"
+#include "live/stream/received_run.h"
 #include "sim/error.h"
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include <cerrno>
 #include <cstring>
 #include <mutex>
+#include <span>
 #include <sys/eventfd.h>
 #include <thread>
 #include <unistd.h>
@@ -51,15 +53,6 @@ private:
     int m_file;
 };
 
-template <class T>
-void moveTo(std::vector<T>& to, std::vector<T>&& from)
-{
-    if (to.empty())
-        to = std::move(from);
-    else
-        to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
-}
-
 } // namespace
 
 const char* viewerStateName(ViewerState state)
@@ -82,7 +75,8 @@ bool ViewerUpdate::empty() const
 
 class Viewer::Thread {
 public:
-    Thread(std::string endpoint, ViewerOptions options) : m_endpoint(std::move(endpoint)), m_options(std::move(options))
+    Thread(std::string endpoint, ViewerOptions options)
+        : m_endpoint(std::move(endpoint)), m_options(std::move(options)), m_run(m_options.history)
     {
         m_state.message = "looking for a run at " + m_endpoint;
         connect();
@@ -101,21 +95,13 @@ public:
         const std::lock_guard lock(m_mutex);
         return m_state;
     }
-    RunHistory history() const
-    {
-        const std::lock_guard lock(m_mutex);
-        return m_history;
-    }
+    RunHistory history() const { return m_run.history(); }
     bool poll(ViewerUpdate& update)
     {
-        bool mustAcknowledge = false;
+        const bool mustAcknowledge = m_run.poll(update);
         {
             const std::lock_guard lock(m_mutex);
-            update = std::exchange(m_pending, {});
-            if (m_acknowledged < m_received) {
-                m_acknowledged = m_received;
-                mustAcknowledge = true;
-            }
+            update.stateChanged = std::exchange(m_stateChanged, false);
         }
         if (mustAcknowledge)
             m_bell.ring();
@@ -135,10 +121,8 @@ private:
     void work();
     void listenToSocketEvents();
     void receiveAll();
-    void receive(const Json&, std::vector<zmq::message_t>& frames);
-    void receiveRun(const Json&);
-    void receiveData(const Json&, std::vector<zmq::message_t>& frames);
-    void receiveReply(const Json&);
+    void receive(std::span<const std::string_view> frames);
+    void checkUnfinished();
     void speak();
     void hello();
     bool send(const Json&);
@@ -156,20 +140,19 @@ private:
     // The thread's own.
     zmq::context_t m_context;
     zmq::socket_t m_socket, m_events;
-    bool m_hasBlocks = false;                       ///< any at all: what was gone before is not missed
-    bool m_greeted = false;                         ///< the run has answered and goes on from where we are
-    std::uint64_t m_nextBlock = 0, m_spansSeen = 0; ///< where that is
+    std::optional<Line> m_line; ///< while there is a connection
+    std::string m_name;         ///< of the run
     std::uint64_t m_toldAcknowledged = 0;
     int m_failedHandshakes = 0;
     bool m_isFinal = false, m_isDisconnected = false, m_wakeNeeded = false;
     bool m_isSilent = false; ///< connected, but not heard of for too long
     Clock::time_point m_heard, m_spoken;
 
+    ReceivedRun m_run;
+
     mutable std::mutex m_mutex; ///< all below
     ViewerStateText m_state;
-    ViewerUpdate m_pending;
-    RunHistory m_history;
-    std::uint64_t m_received = 0, m_acknowledged = 0; ///< numbers of data messages: arrived; taken by poll()
+    bool m_stateChanged = false;
     std::vector<RunRequest> m_requests;
 
     std::thread m_thread;
@@ -182,7 +165,9 @@ void Viewer::Thread::connect()
     m_socket.set(zmq::sockopt::immediate, true); // nothing is queued for a run that is not there
     m_socket.set(zmq::sockopt::reconnect_ivl, 100);
     m_socket.set(zmq::sockopt::reconnect_ivl_max, 1000);
-    m_socket.set(zmq::sockopt::maxmsgsize, static_cast<std::int64_t>(kMostRunBytes));
+    // Above the budget, so that what goes over it is told with its numbers; this bounds what is asked for at once.
+    m_socket.set(zmq::sockopt::maxmsgsize, static_cast<std::int64_t>(4 * kRunBudget.messageBytes));
+    m_socket.set(zmq::sockopt::rcvhwm, 64);
     m_socket.set(zmq::sockopt::ipv6, m_endpoint.find('[') != std::string::npos);
     constexpr const char* kEvents = "inproc://events";
     try {
@@ -218,9 +203,11 @@ void Viewer::Thread::work()
             m_bell.silence();
             listenToSocketEvents();
             receiveAll();
+            checkUnfinished();
             if (!isFinal()) {
                 speak();
-            } else if (std::exchange(m_greeted, false)) {
+            } else if (m_run.isGreeted()) {
+                m_run.connectionEnded();
                 send(header("bye"));
             } else if (!std::exchange(m_isDisconnected, true)) {
                 m_socket.disconnect(m_socket.get(zmq::sockopt::last_endpoint));
@@ -228,7 +215,7 @@ void Viewer::Thread::work()
             if (std::exchange(m_wakeNeeded, false) && m_options.wake)
                 m_options.wake();
         }
-        if (m_greeted)
+        if (m_run.isGreeted())
             send(header("bye"));
     } catch (const std::exception& error) {
         setState(ViewerState::lost, "the connection to " + m_endpoint + " broke: " + error.what());
@@ -251,6 +238,10 @@ void Viewer::Thread::listenToSocketEvents()
         std::uint32_t value = 0;
         std::memcpy(&value, static_cast<const char*>(frames[0].data()) + sizeof event, sizeof value);
         switch (event) {
+        case ZMQ_EVENT_CONNECTED:
+            if (!m_line.emplace(static_cast<int>(value)).goesTo(m_endpoint))
+                m_line.reset();
+            break;
         case ZMQ_EVENT_HANDSHAKE_SUCCEEDED:
             m_failedHandshakes = 0;
             hello();
@@ -271,7 +262,8 @@ void Viewer::Thread::listenToSocketEvents()
                 setState(ViewerState::refused, wrongKeys());
             break;
         case ZMQ_EVENT_DISCONNECTED:
-            if (m_greeted)
+            m_line.reset();
+            if (m_run.isGreeted())
                 lose("the run at " + m_endpoint + " closed the connection without a word: it was killed, or the network broke");
             break;
         default:
@@ -290,14 +282,14 @@ std::string Viewer::Thread::wrongKeys() const
 
 void Viewer::Thread::lose(const std::string& why)
 {
-    m_greeted = false;
+    m_run.connectionEnded();
     setState(ViewerState::lost, why + ". All that was received is kept; trying again");
 }
 
 void Viewer::Thread::speak()
 {
     const auto now = Clock::now();
-    if (m_greeted && !m_isSilent && now - m_heard > m_options.silence) {
+    if (m_run.isGreeted() && !m_isSilent && now - m_heard > m_options.silence) {
         // The connection stands: should the run go on, it goes on from here.
         m_isSilent = true;
         setState(ViewerState::lost, "the run at " + m_endpoint + " has been silent for " +
@@ -306,29 +298,29 @@ void Viewer::Thread::speak()
     }
 
     std::vector<RunRequest> requests;
-    std::uint64_t acknowledged = 0;
     {
         const std::lock_guard lock(m_mutex);
         requests = std::exchange(m_requests, {});
-        acknowledged = m_acknowledged;
     }
     for (const RunRequest request : requests) {
         Json message = header("control");
         message["action"] = runRequestName(request);
-        if (m_greeted && send(message))
+        if (m_run.isGreeted() && send(message)) {
+            m_run.asked(request);
             continue;
-        const std::lock_guard lock(m_mutex);
-        m_pending.replies.push_back({request, false, "there is no connection to a run at " + m_endpoint});
+        }
+        m_run.notAsked(request, "there is no connection to a run at " + m_endpoint);
         m_wakeNeeded = true;
     }
-    if (m_greeted && m_toldAcknowledged < acknowledged) {
+    const std::uint64_t acknowledged = m_run.acknowledged();
+    if (m_run.isGreeted() && m_toldAcknowledged < acknowledged) {
         Json message = header("ack");
         message["n"] = acknowledged;
         if (send(message))
             m_toldAcknowledged = acknowledged;
     }
     if (now - m_spoken >= kHeartbeat) {
-        if (m_greeted)
+        if (m_run.isGreeted())
             send(header("alive"));
         else
             hello();
@@ -337,15 +329,8 @@ void Viewer::Thread::speak()
 
 void Viewer::Thread::hello()
 {
-    Json message = header("hello");
-    {
-        const std::lock_guard lock(m_mutex);
-        message["run"] = m_history.description.runId;
-        message["kinds"] = m_history.kinds.size();
-    }
-    message["block"] = m_nextBlock;
-    message["spans"] = m_spansSeen;
-    send(message);
+    if (const std::optional<Json> message = m_run.hello())
+        send(*message);
     m_spoken = Clock::now();
 }
 
@@ -365,160 +350,63 @@ void Viewer::Thread::receiveAll()
         std::vector<zmq::message_t> frames;
         if (!zmq::recv_multipart(m_socket, std::back_inserter(frames), zmq::recv_flags::dontwait))
             return;
-        if (frames.empty() || isFinal())
-            continue;
-        const std::optional<Json> json = readHeader(frames[0].to_string_view());
-        if (!json)
+        if (m_line)
+            m_line->delivered();
+        if (isFinal())
             continue;
         m_heard = Clock::now();
-        if (std::exchange(m_isSilent, false) && m_greeted)
-            setState(ViewerState::connected, "attached to " + m_history.description.name + " at " + m_endpoint);
+        if (std::exchange(m_isSilent, false) && m_run.isGreeted())
+            setState(ViewerState::connected, "attached to " + m_name + " at " + m_endpoint);
+        std::vector<std::string_view> parts(frames.size());
+        std::transform(frames.begin(), frames.end(), parts.begin(), [](const auto& frame) { return frame.to_string_view(); });
         try {
-            receive(*json, frames);
+            receive(parts);
         } catch (const std::exception& error) {
             setState(ViewerState::refused, "what answers at " + m_endpoint + " makes no sense: " + error.what());
         }
     }
 }
 
-void Viewer::Thread::receive(const Json& json, std::vector<zmq::message_t>& frames)
+/// ZeroMQ hands over whole messages only: of one without an end there is nothing to see here but what it takes.
+void Viewer::Thread::checkUnfinished()
 {
-    const std::string type = typeOf(json);
-    if (type == "run") {
-        receiveRun(json);
-    } else if (type == "refused") {
-        setState(ViewerState::refused, whoRefuses() + " refused: " + textIn(json, "message"));
-    } else if (type == "who") {
-        m_greeted = false;
-        hello();
-    } else if (!m_greeted) {
-        return; // of before the connection broke
-    } else if (type == "data") {
-        receiveData(json, frames);
-    } else if (type == "reply") {
-        receiveReply(json);
-    } else if (type == "end") {
-        std::string how;
-        {
-            const std::lock_guard lock(m_mutex);
-            const RunState& run = m_history.state;
-            how = hasEnded(run.status)
-                      ? std::string("the run has ") + (run.status == RunStatus::failed ? "failed" : runStatusName(run.status))
-                      : "the run has closed its doors";
-            if (run.status == RunStatus::stopped)
-                how = "the run was stopped";
-            if (!run.message.empty())
-                how += ": " + run.message;
-        }
-        setState(ViewerState::ended, how);
-    }
+    const std::uint64_t bytes = m_line && !isFinal() ? m_line->unfinishedBytes() : 0;
+    if (bytes <= kRunBudget.messageBytes)
+        return;
+    setState(ViewerState::refused, "what answers at " + m_endpoint + " makes no sense: it sent " + std::to_string(bytes) +
+                                       " bytes of a message that did not end, where at most " +
+                                       std::to_string(kRunBudget.messageBytes) + " are taken");
+    m_line->cut();
 }
 
-void Viewer::Thread::receiveRun(const Json& json)
+void Viewer::Thread::receive(std::span<const std::string_view> frames)
 {
-    const auto run = json.find("run");
-    RunDescription description = descriptionFrom(run != json.end() ? *run : Json::object());
-    {
-        const std::lock_guard lock(m_mutex);
-        std::string& known = m_history.description.runId;
-        m_greeted = known.empty() || known == description.runId;
-        if (known.empty()) {
-            m_history.description = description;
-            m_pending.description = std::move(description);
-        }
-        m_received = m_acknowledged = m_toldAcknowledged = 0; // messages are counted anew
-    }
-    if (m_greeted)
-        setState(ViewerState::connected, "attached to " + m_history.description.name + " at " + m_endpoint);
-    else
+    const ReceivedRun::Heard heard = m_run.take(frames);
+    switch (heard.meaning) {
+    case ReceivedRun::Meaning::nothing:
+        break;
+    case ReceivedRun::Meaning::greeted:
+        m_name = heard.text;
+        m_toldAcknowledged = 0;
+        setState(ViewerState::connected, "attached to " + m_name + " at " + m_endpoint);
+        break;
+    case ReceivedRun::Meaning::anotherRun:
         setState(ViewerState::refused, "another run answers at " + m_endpoint +
                                            " now; the one that was watched is gone. All that was received is kept");
-}
-
-void Viewer::Thread::receiveData(const Json& json, std::vector<zmq::message_t>& frames)
-{
-    // A second hello that crossed the answer to the first makes the run begin again: what is known is skipped.
-    ViewerUpdate news;
-    std::vector<std::shared_ptr<const Block>> blocks;
-    if (const auto kinds = json.find("kinds"); kinds != json.end() && kinds->is_array()) {
-        std::uint64_t number = numberIn(json, "kinds_from");
-        if (number > m_history.kinds.size())
-            throw sim::Error("kinds of spans were left out");
-        for (const Json& kind : *kinds)
-            if (number++ >= m_history.kinds.size())
-                news.kinds.push_back(kindFrom(kind));
+        break;
+    case ReceivedRun::Meaning::whoAreYou:
+        hello();
+        break;
+    case ReceivedRun::Meaning::refused:
+        setState(ViewerState::refused, whoRefuses() + " refused: " + heard.text);
+        break;
+    case ReceivedRun::Meaning::ended:
+        setState(ViewerState::ended, heard.text);
+        break;
+    case ReceivedRun::Meaning::news:
+        m_wakeNeeded = true;
+        break;
     }
-    // Only this thread writes the history, so it may read it unlocked.
-    const PackLimits limits{m_history.description.worldSize, m_history.kinds.size() + news.kinds.size()};
-    std::size_t frame = 1;
-    const auto nextFrame = [&] {
-        if (frame >= frames.size())
-            throw sim::Error("a message has too few parts");
-        return frames[frame++].to_string_view();
-    };
-    if (const auto headers = json.find("blocks"); headers != json.end() && headers->is_array()) {
-        for (const Json& blockHeader : *headers) {
-            Block block = blockFrom(blockHeader);
-            block.bytes = std::string(nextFrame());
-            if (block.sequence < m_nextBlock)
-                continue;
-            if (m_hasBlocks && block.spansBefore > m_spansSeen)
-                news.missed += block.spansBefore - m_spansSeen;
-            const std::size_t before = news.spans.size() + news.memory.size();
-            if (block.content == Block::Content::spans)
-                unpackSpans(block.bytes, limits, news.spans);
-            else
-                unpackMemory(block.bytes, limits, news.memory);
-            block.count = static_cast<std::uint32_t>(news.spans.size() + news.memory.size() - before);
-            m_nextBlock = block.sequence + 1;
-            m_spansSeen = block.spansBefore + (block.content == Block::Content::spans ? block.count : 0);
-            m_hasBlocks = true;
-            blocks.push_back(std::make_shared<const Block>(std::move(block)));
-        }
-    }
-    if (json.contains("steps"))
-        unpackSteps(nextFrame(), news.steps);
-    if (const auto state = json.find("state"); state != json.end())
-        news.run = stateFrom(*state);
-    const std::lock_guard lock(m_mutex);
-    m_received = std::max(m_received, numberIn(json, "n"));
-    m_history.kinds.insert(m_history.kinds.end(), news.kinds.begin(), news.kinds.end());
-    for (auto& block : blocks)
-        m_history.add(std::move(block));
-    for (const StepSummary& step : news.steps)
-        m_history.step(step.step) = step;
-    m_history.trim(m_options.history);
-    if (news.run)
-        m_history.state = *news.run;
-
-    moveTo(m_pending.kinds, std::move(news.kinds));
-    moveTo(m_pending.spans, std::move(news.spans));
-    moveTo(m_pending.memory, std::move(news.memory));
-    for (const StepSummary& step : news.steps) {
-        auto& pending = m_pending.steps;
-        const auto place = std::lower_bound(pending.begin(), pending.end(), step.step,
-                                            [](const StepSummary& summary, int number) { return summary.step < number; });
-        if (place != pending.end() && place->step == step.step)
-            *place = step;
-        else
-            pending.insert(place, step);
-    }
-    if (news.run)
-        m_pending.run = std::move(news.run);
-    m_pending.missed += news.missed;
-    m_wakeNeeded = true;
-}
-
-void Viewer::Thread::receiveReply(const Json& json)
-{
-    const std::optional<RunRequest> request = requestFrom(textIn(json, "action"));
-    if (!request)
-        return;
-    const auto accepted = json.find("accepted");
-    const std::lock_guard lock(m_mutex);
-    m_pending.replies.push_back(
-        {*request, accepted != json.end() && accepted->is_boolean() && accepted->get<bool>(), textIn(json, "message")});
-    m_wakeNeeded = true;
 }
 
 void Viewer::Thread::setState(ViewerState state, const std::string& message)
@@ -527,7 +415,7 @@ void Viewer::Thread::setState(ViewerState state, const std::string& message)
     if (m_state.state == state && m_state.message == message)
         return;
     m_state = {state, message};
-    m_pending.stateChanged = true;
+    m_stateChanged = true;
     m_isFinal = state == ViewerState::refused || state == ViewerState::ended;
     m_wakeNeeded = true;
 }

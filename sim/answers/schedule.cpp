@@ -1,8 +1,12 @@
 #include "sim/answers/schedule.h"
 
+#include "sim/analysis/number_text.h"
 #include "sim/analysis/plan_schedule.h"
+#include "sim/memory_limit.h"
 #include "sim/schedule/csv.h"
+#include "sim/schedule/request.h"
 
+#include <cmath>
 #include <utility>
 
 namespace sim {
@@ -28,15 +32,45 @@ std::vector<PassMemory> inGib(std::vector<PassMemory> bytes)
     return bytes;
 }
 
+bool isSearched(const ScheduleRequest& request)
+{
+    return request.kind == "auto" && !findScheduleFamily(request.kind)->unmet(request);
+}
+
+ChosenSchedule search(const ScheduleRequest& request)
+{
+    Synthesis synthesis = synthesise(synthesisRequest(request));
+    synthesis.schedule.kind = request.kind;
+    return {.schedule = synthesis.schedule, .communication = {}, .synthesis = std::move(synthesis)};
+}
+
 } // namespace
 
 ChosenSchedule chooseSchedule(const ScheduleRequest& request)
 {
-    if (request.kind != "auto" || findScheduleFamily(request.kind)->unmet(request))
-        return {.schedule = makeSchedule(request), .communication = {}, .synthesis = {}};
-    Synthesis synthesis = synthesise(synthesisRequest(request));
-    synthesis.schedule.kind = request.kind;
-    return {.schedule = synthesis.schedule, .communication = {}, .synthesis = std::move(synthesis)};
+    if (isSearched(request))
+        return search(request);
+    return {.schedule = makeSchedule(request), .communication = {}, .synthesis = {}};
+}
+
+ChosenSchedule chooseScheduleOf(const ScheduleRequest& request)
+{
+    if (isSearched(request))
+        return search(request);
+    return {.schedule = makeScheduleOf(request), .communication = {}, .synthesis = {}};
+}
+
+void requireMemoryForTimes(const Schedule& schedule)
+{
+    constexpr double kBytesAnAction = 240;
+    std::size_t actions = 0;
+    for (const auto& row : schedule.actions)
+        actions += row.size();
+    if (const double bytes = static_cast<double>(actions) * kBytesAnAction; bytes > kMemoryLimitBytes)
+        refuseMemory("a schedule of " + std::to_string(actions) + " actions with its times and communication", bytes,
+                     kMemoryLimitBytes,
+                     numberText(std::round(schedule.microbatches * kMemoryLimitBytes / bytes), Unit::count) +
+                         " micro-batches, or --format csv");
 }
 
 PassPrices judgedBy(const ScheduleRequest& planned, PassPrices given, ChosenSchedule& chosen)
@@ -56,6 +90,7 @@ InOrderOutcome runInOrder(const CommSchedule& communication, std::span<const Pas
     InOrderOutcome outcome{.times = {}, .problems = {}, .streams = std::move(nameOfStreams)};
     try {
         outcome.times = evaluateInOrder(communication, passes, streams);
+        outcome.times.start = outcome.times.end = outcome.times.heldBack = {}; // what is told are the sums
     } catch (const Error&) {
         outcome.problems = checkInOrder(communication, streams);
     }
@@ -103,7 +138,8 @@ Answer scheduleAnswer(const ChosenSchedule& chosen, const ScheduleTimes& times, 
 Answer scheduleAnswer(const Scenario& scenario)
 {
     const ScheduleRequest request = planningRequest(scenario);
-    ChosenSchedule chosen = chooseSchedule(request);
+    ChosenSchedule chosen = chooseScheduleOf(request);
+    requireMemoryForTimes(chosen.schedule);
     const PassPrices prices = judgedBy(request, {}, chosen);
     const ScheduleTimes times = evaluateSchedule(chosen.schedule, prices.times, prices.memory);
     return scheduleAnswer(chosen, times,

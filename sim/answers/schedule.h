@@ -21,8 +21,9 @@ struct ChosenSchedule {
     std::optional<CommSchedule> communication;
     std::optional<Synthesis> synthesis;
 };
-/// Throws Error where the request cannot be met.
+/// Throws Error where the request cannot be met; the second, of a scenario, ScenarioError with the key.
 ChosenSchedule chooseSchedule(const ScheduleRequest&);
+ChosenSchedule chooseScheduleOf(const ScheduleRequest&);
 
 /// What the passes of each part of the model cost, in any unit; one entry holds for all.
 struct PassPrices {
@@ -32,6 +33,9 @@ struct PassPrices {
 /// A scenario's planned schedule is judged by what it was planned for, in milliseconds and GiB: turns the proof, too. Others are
 /// judged by `given`.
 PassPrices judgedBy(const ScheduleRequest& planned, PassPrices given, ChosenSchedule&);
+
+/// Throws Error where timing a schedule, or writing its communication, would make more beside its actions than there should be.
+void requireMemoryForTimes(const Schedule&);
 
 /// What came of running it with communication in order: times, or why it hangs.
 struct InOrderOutcome {

@@ -1,4 +1,5 @@
 #include "sim/cli/command.h"
+#include "sim/cli/options.h"
 
 #include <iostream>
 
@@ -29,8 +30,14 @@ Scenario ScenarioArguments::read() const
     std::vector<Problem> warnings;
     Scenario scenario = readScenario(file, catalogue(), overrides, &warnings);
     for (const Problem& warning : warnings)
-        std::cerr << warning.text() << "\n";
+        std::cerr << linesForAPerson(warning.text());
     return scenario;
+}
+
+std::shared_ptr<const Simulation> ScenarioArguments::simulated(const SimulateOptions& options) const
+{
+    const Scenario scenario = read();
+    return attributed(file, [&] { return simulate(scenario, options); });
 }
 
 std::string titleOf(const Scenario& scenario, const ScenarioArguments& arguments)

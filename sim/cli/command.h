@@ -3,6 +3,7 @@
 #pragma once
 
 #include "sim/scenario/document.h"
+#include "sim/simulation.h"
 
 #include <CLI/CLI.hpp>
 
@@ -31,7 +32,29 @@ struct ScenarioArguments {
     CLI::Option* addTo(CLI::App&);
     /// Warnings are printed on standard error.
     Scenario read() const;
+    /// Reads and simulates.
+    std::shared_ptr<const Simulation> simulated(const SimulateOptions& = {}) const;
 };
+
+/// What `work` throws about a scenario, with the scenario's file in front where it names none. What a command was asked besides
+/// is not the file's: UsageError goes on as it is.
+template <typename Work>
+auto attributed(const std::string& file, Work&& work)
+{
+    try {
+        return work();
+    } catch (const UsageError&) {
+        throw;
+    } catch (const ScenarioError& error) {
+        std::vector<Problem> problems = error.problems();
+        for (Problem& problem : problems)
+            if (problem.file.empty())
+                problem.file = file;
+        throw ScenarioError(std::move(problems));
+    } catch (const Error& error) {
+        throw Error(Problem{.file = file, .pointer = "", .message = error.what()}.text());
+    }
+}
 
 void addValidate(CLI::App&);
 void addDescribe(CLI::App&);

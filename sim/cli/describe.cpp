@@ -126,7 +126,7 @@ void print(const Simulation& simulation, const std::string& title)
 
 void run(const Arguments& arguments)
 {
-    const auto simulation = simulate(arguments.scenario.read());
+    const auto simulation = arguments.scenario.simulated();
     const Scenario& scenario = simulation->scenario();
     if (!arguments.json)
         return print(*simulation, titleOf(scenario, arguments.scenario));

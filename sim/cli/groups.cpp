@@ -1,5 +1,6 @@
 #include "sim/analysis/plan_schedule.h"
 #include "sim/cli/command.h"
+#include "sim/cli/options.h"
 #include "sim/cli/table.h"
 
 #include "sim/answers/answers.h"
@@ -96,7 +97,8 @@ void printRank(const Mesh& mesh, const Placement& placement, const Layout& layou
 void run(const Arguments& arguments)
 {
     const Scenario scenario = arguments.scenario.read();
-    const Mesh mesh(scenario.layout, planSchedule(scenario).endsMeet());
+    const Mesh mesh =
+        attributed(arguments.scenario.file, [&] { return Mesh(scenario.layout, planSchedule(scenario).endsMeet()); });
     if (arguments.rank >= mesh.worldSize())
         throw Error("there is no rank " + std::to_string(arguments.rank) + "; the layout has 0 to " +
                     std::to_string(mesh.worldSize() - 1));
@@ -122,7 +124,7 @@ void addGroups(CLI::App& app)
     arguments->scenario.addTo(*command);
     command->add_option("--rank", arguments->rank, "Coordinates and groups of this rank")
         ->type_name("N")
-        ->check(CLI::NonNegativeNumber);
+        ->check(wholeNumberFrom(0));
     command->add_flag("--json", arguments->json, "One JSON document");
     command->callback([arguments] { run(*arguments); });
 }

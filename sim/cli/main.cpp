@@ -1,9 +1,11 @@
 // rankscope-sim: everything the simulator can do, without a window.
 #include "sim/cli/command.h"
 
+#include "sim/cli/options.h"
 #include "sim/cli/unknown_command.h"
 
 #include <iostream>
+#include <new>
 
 namespace {
 
@@ -25,6 +27,7 @@ int main(int argc, char** argv)
     app.set_version_flag("--version", "rankscope-sim " RANKSCOPE_VERSION);
     app.set_help_all_flag("--help-all", "Help of every command");
     app.require_subcommand(1);
+    app.failure_message(sim::cli::callFailed);
     sim::cli::addValidate(app);
     sim::cli::addDescribe(app);
     sim::cli::addGroups(app);
@@ -44,15 +47,18 @@ int main(int argc, char** argv)
         return error.get_exit_code();
     } catch (const CLI::ParseError& error) {
         if (const std::string message = sim::cli::unknownCommand(app, argc, argv); !message.empty()) {
-            std::cerr << message << "\n";
+            std::cerr << sim::cli::linesForAPerson(message);
             return ExitCode::kCalledWrongly;
         }
         return app.exit(error) == 0 ? ExitCode::kGood : ExitCode::kCalledWrongly; // --help and --version end here too
     } catch (const sim::cli::UsageError& error) {
-        std::cerr << error.what() << "\n";
+        std::cerr << sim::cli::linesForAPerson(error.what());
         return ExitCode::kCalledWrongly;
+    } catch (const std::bad_alloc&) {
+        std::cerr << "there is not enough memory for this\n";
+        return ExitCode::kBadInput;
     } catch (const std::exception& error) {
-        std::cerr << error.what() << "\n";
+        std::cerr << sim::cli::linesForAPerson(error.what());
         return ExitCode::kBadInput;
     }
 }

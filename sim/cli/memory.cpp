@@ -30,7 +30,7 @@ void print(const Metrics& m, double capacityGib)
 
 void run(const Arguments& arguments)
 {
-    const auto simulation = simulate(arguments.scenario.read());
+    const auto simulation = arguments.scenario.simulated();
     const Scenario& scenario = simulation->scenario();
     if (arguments.json) {
         std::cout << memoryAnswer(*simulation).dump() << "\n";

@@ -1,8 +1,13 @@
 #include "sim/analysis/plan_schedule.h"
 #include "sim/cli/command.h"
+#include "sim/cli/options.h"
 #include "sim/cli/schedule_print.h"
+#include "sim/cli/table.h"
+#include "sim/memory_limit.h"
 
 #include "sim/answers/schedule.h"
+#include "sim/scenario/files.h"
+#include "sim/scenario/quoted.h"
 #include "sim/scenario/schedule_kinds.h"
 #include "sim/schedule/check.h"
 #include "sim/schedule/csv.h"
@@ -10,18 +15,17 @@
 #include "sim/schedule/export.h"
 #include "sim/schedule/families.h"
 #include "sim/schedule/in_order.h"
+#include "sim/schedule/request.h"
 #include "sim/schedule/synthesis.h"
 
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <fstream>
 #include <iostream>
 #include <map>
 #include <memory>
 #include <optional>
 #include <span>
-#include <sstream>
 
 namespace sim::cli {
 namespace {
@@ -67,7 +71,7 @@ std::array<double, N> numbersOf(const char* option, const std::string& text)
         const auto [rest, error] = std::from_chars(at, end, numbers[i]);
         const bool closed = rest == end ? i + 1 == N : *rest == ',' && i + 1 < N;
         if (error != std::errc() || !closed || !std::isfinite(numbers[i]) || numbers[i] < 0)
-            throw UsageError(std::string(option) + " " + text + ": give " + std::to_string(N) +
+            throw UsageError(std::string(option) + " " + shownText(text) + ": give " + std::to_string(N) +
                              " numbers of at least 0, with commas between them");
         at = rest + 1;
     }
@@ -80,12 +84,12 @@ ScheduleRequest requestOf(const Arguments& arguments, const PassTimes& times, co
     if (byOptions != arguments.scenario.file.empty())
         throw UsageError("give either a FILE, or --kind, --stages and --microbatches, or --import FILE");
     if (!byOptions)
-        return planningRequest(arguments.scenario.read());
+        return attributed(arguments.scenario.file, [&] { return planningRequest(arguments.scenario.read()); });
     ScheduleRequest request = arguments.request;
     if (request.ranks == 0 || request.microbatches == 0)
-        throw UsageError("--kind " + request.kind + " needs --stages and --microbatches");
+        throw UsageError("--kind " + shownText(request.kind) + " needs --stages and --microbatches");
     if (arguments.memoryCap > 0 && request.kind != "auto")
-        throw UsageError("--memory-cap is for --kind auto; " + request.kind + " takes what its order needs");
+        throw UsageError("--memory-cap is for --kind auto; " + shownText(request.kind) + " takes what its order needs");
     if (request.virtualStages == 0)
         request.virtualStages = chunksOfKind(request.kind).least;
     if (request.slices == 0)
@@ -100,14 +104,12 @@ ChosenSchedule importedFrom(const Arguments& arguments)
 {
     if (!arguments.request.kind.empty() || !arguments.scenario.file.empty())
         throw UsageError("--import brings a schedule of its own: give no FILE and no --kind with it");
-    std::ifstream file(arguments.import, std::ios::binary);
-    std::ostringstream text;
-    if (!(text << file.rdbuf()))
-        throw Error(arguments.import + ": cannot be read, or is empty");
+    constexpr std::size_t kMostBytes = 256U << 20U;
+    const std::string text = readFile(arguments.import, kMostBytes, Pipes::read);
     std::vector<std::string> problems;
     ImportedSchedule imported;
     try {
-        imported = importSchedule(text.str(), kDialects.at(arguments.dialect));
+        imported = importSchedule(text, kDialects.at(arguments.dialect));
         problems = imported.communication ? checkInOrder(*imported.communication, kStreams.at(arguments.streams))
                                           : checkSchedule(imported.schedule);
     } catch (const Error& error) {
@@ -115,7 +117,7 @@ ChosenSchedule importedFrom(const Arguments& arguments)
     }
     std::string message;
     for (const std::string& problem : problems)
-        message += (message.empty() ? "" : "\n") + arguments.import + ": " + problem;
+        message += (message.empty() ? "" : "\n") + shownPlace(arguments.import) + ": " + problem;
     if (!message.empty())
         throw Error(message);
     if (imported.format == ScheduleFormat::pytorch2024 && arguments.dialect == "auto")
@@ -130,8 +132,8 @@ CommSchedule communicationOf(const ChosenSchedule& chosen, const Arguments& argu
                                 : lowerCommunication(chosen.schedule, {.receives = kReceives.at(arguments.receives)});
 }
 
-/// The formats that other programs read; nothing for the others.
-std::optional<std::string> exported(const ChosenSchedule& chosen, const Arguments& arguments)
+/// Prints the formats that other programs read; false for the others.
+bool printExported(const ChosenSchedule& chosen, const Arguments& arguments)
 {
     const Schedule& schedule = chosen.schedule;
     const std::string& format = arguments.format;
@@ -140,17 +142,21 @@ std::optional<std::string> exported(const ChosenSchedule& chosen, const Argument
             std::cerr << "note: PyTorch has no words for "
                       << (schedule.slices > 1 ? "slices of a sequence" : "two copies of the model")
                       << "; rankscope-sim alone reads this table\n";
-        return scheduleCsv(schedule);
+        writeScheduleCsv(std::cout, schedule);
+        return true;
     }
-    if (format == "csv-2024")
-        return pytorchCsv(schedule, ScheduleFormat::pytorch2024);
+    if (format == "csv-2024") {
+        writePytorchCsv(std::cout, schedule, ScheduleFormat::pytorch2024);
+        return true;
+    }
+    if (format == "megatron" || format == "sail") {
+        std::cout << (format == "sail" ? sailStrings(schedule) : megatronOrder(schedule));
+        return true;
+    }
+    requireMemoryForTimes(schedule);
     if (format == "comms")
-        return pytorchCommsCsv(communicationOf(chosen, arguments));
-    if (format == "megatron")
-        return megatronOrder(schedule);
-    if (format == "sail")
-        return sailStrings(schedule);
-    return std::nullopt;
+        writePytorchCommsCsv(std::cout, communicationOf(chosen, arguments));
+    return format == "comms";
 }
 
 void run(const Arguments& arguments)
@@ -163,21 +169,22 @@ void run(const Arguments& arguments)
     PassPrices prices{.times = {passes}, .memory = {memory}};
     if (arguments.import.empty()) {
         const ScheduleRequest request = requestOf(arguments, passes, memory);
-        chosen = chooseSchedule(request);
-        if (!arguments.scenario.file.empty())
+        if (arguments.scenario.file.empty()) {
+            chosen = chooseSchedule(request);
+        } else {
+            chosen = attributed(arguments.scenario.file, [&] { return chooseScheduleOf(request); });
             prices = judgedBy(request, std::move(prices), chosen);
+        }
     } else {
         chosen = importedFrom(arguments);
     }
     if (chosen.synthesis && arguments.format != "json")
         std::cerr << synthesisText(*chosen.synthesis, arguments.scenario.file.empty() ? "" : " ms") << "\n";
-    if (const auto text = exported(chosen, arguments)) {
-        std::cout << *text;
+    if (printExported(chosen, arguments))
         return;
-    }
-    const ScheduleTimes times = evaluateSchedule(chosen.schedule, prices.times, prices.memory);
     const InOrderOutcome inOrder =
         runInOrder(communicationOf(chosen, arguments), prices.times, kStreams.at(arguments.streams), arguments.streams);
+    const ScheduleTimes times = evaluateSchedule(chosen.schedule, prices.times, prices.memory);
     if (arguments.format == "json")
         std::cout << scheduleAnswer(chosen, times, inOrder).dump() << "\n";
     else
@@ -196,7 +203,7 @@ void addSchedule(CLI::App& app)
     ScheduleRequest& request = arguments->request;
     CLI::Option* kind = command->add_option("--kind", request.kind, "Schedule family, without a FILE")->type_name("KIND");
     const auto addCount = [&](const char* name, int& value, const char* help) {
-        command->add_option(name, value, help)->type_name("N")->check(CLI::PositiveNumber)->needs(kind);
+        command->add_option(name, value, help)->type_name("N")->check(wholeNumberFrom(1))->needs(kind);
     };
     addCount("--stages", request.ranks, "Pipeline ranks");
     addCount("--virtual", request.virtualStages, "Chunks a rank holds; default the fewest that the kind takes");
@@ -213,13 +220,13 @@ void addSchedule(CLI::App& app)
         ->add_option("--dialect", arguments->dialect,
                      "What --import reads: auto (default), pytorch, pytorch-2024, megatron, sail")
         ->type_name("")
-        ->check(CLI::IsMember(namesOf(kDialects)))
+        ->check(oneOf(namesOf(kDialects)))
         ->needs(import);
     command
         ->add_option("--memory-cap", arguments->memoryCap,
                      "For auto: the peak of activations it may reach, in units of --memory; default as 1F1B")
         ->type_name("X")
-        ->check(CLI::PositiveNumber)
+        ->check(positiveNumber(Zero::refused))
         ->needs(kind);
     command
         ->add_option(
@@ -233,22 +240,22 @@ void addSchedule(CLI::App& app)
     command
         ->add_option("--overlapped", arguments->overlapped, "Time of an overlapped block; default as long as one after the other")
         ->type_name("X")
-        ->check(CLI::NonNegativeNumber);
+        ->check(positiveNumber(Zero::taken));
     command
         ->add_option("--streams", arguments->streams,
                      "Sends and receives in order: shared (default: on one stream a rank), per-peer")
         ->type_name("")
-        ->check(CLI::IsMember(namesOf(kStreams)));
+        ->check(oneOf(namesOf(kStreams)));
     command
         ->add_option("--receives", arguments->receives,
                      "Where a receive is posted: when-sent (default, as PyTorch 2.8), before-use")
         ->type_name("")
-        ->check(CLI::IsMember(namesOf(kReceives)));
+        ->check(oneOf(namesOf(kReceives)));
     command
         ->add_option("--format", arguments->format,
                      "csv (default), json with times, ascii: a drawing; for other programs csv-2024, comms, megatron, sail")
         ->type_name("")
-        ->check(CLI::IsMember({"csv", "csv-2024", "comms", "megatron", "sail", "json", "ascii"}));
+        ->check(oneOf({"csv", "csv-2024", "comms", "megatron", "sail", "json", "ascii"}));
     command->callback([arguments] { run(*arguments); });
 }
 

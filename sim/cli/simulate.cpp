@@ -1,4 +1,5 @@
 #include "sim/cli/command.h"
+#include "sim/cli/options.h"
 #include "sim/cli/table.h"
 
 #include "sim/answers/answers.h"
@@ -83,7 +84,7 @@ void printPipeline(const Metrics& m)
 
 void run(const Arguments& arguments)
 {
-    const auto simulation = simulate(arguments.scenario.read(), {.full = arguments.full});
+    const auto simulation = arguments.scenario.simulated({.full = arguments.full});
     if (!arguments.trace.empty())
         saveTrace(simulation->trace(arguments.detail == "actions" ? TraceDetail::actions : TraceDetail::kernels),
                   arguments.trace);
@@ -115,7 +116,7 @@ void addSimulate(CLI::App& app)
             ->type_name("OUT");
     command->add_option("--trace-detail", arguments->detail, "kernels (default) or actions")
         ->type_name("")
-        ->check(CLI::IsMember({"kernels", "actions"}))
+        ->check(oneOf({"kernels", "actions"}))
         ->needs(trace);
     command->callback([arguments] { run(*arguments); });
 }

@@ -1,6 +1,7 @@
 #include "sim/cli/command.h"
 #include "sim/cli/table.h"
 
+#include "sim/scenario/quoted.h"
 #include "sim/simulation.h"
 
 #include <algorithm>
@@ -30,7 +31,7 @@ Axis axisOf(const std::string& text)
 {
     const std::size_t equals = text.find('=');
     if (equals == 0 || equals == std::string::npos || equals + 1 == text.size())
-        throw UsageError("--vary " + text + ": write POINTER=VALUE,VALUE,…, such as layout.tp=1,2,4,8");
+        throw UsageError("--vary " + shownText(text) + ": write POINTER=VALUE,VALUE,…, such as layout.tp=1,2,4,8");
     Axis axis{text.substr(0, equals), {""}};
     int depth = 0;
     for (const char c : text.substr(equals + 1)) {
@@ -67,12 +68,27 @@ std::variant<Metrics, std::string> outcomeOf(const std::string& file, const std:
     }
 }
 
+/// A day's work; each axis alone has its values written out, their product has not.
+constexpr std::size_t kMostCombinations = 1'000'000;
+
+std::size_t combinations(const std::vector<Axis>& axes)
+{
+    double product = 1;
+    std::string factors;
+    for (const Axis& axis : axes) {
+        product *= static_cast<double>(axis.values.size());
+        factors += (factors.empty() ? "" : " x ") + std::to_string(axis.values.size());
+    }
+    if (product > kMostCombinations)
+        throw UsageError("--vary: " + factors + " = " + fixed(product, 0) + " combinations are more than " +
+                         grouped(kMostCombinations) + "; give fewer values, or fewer --vary");
+    return static_cast<std::size_t>(product);
+}
+
 /// All combinations; the last axis varies fastest.
 std::vector<Point> pointsOf(const Arguments& arguments, const std::vector<Axis>& axes)
 {
-    std::size_t count = 1;
-    for (const Axis& axis : axes)
-        count *= axis.values.size();
+    const std::size_t count = combinations(axes);
     std::vector<Point> points(count);
     for (std::size_t n = 0; n < count; ++n) {
         std::vector<std::string> overrides = arguments.scenario.overrides;
@@ -128,7 +144,7 @@ Table tableOf(const std::vector<Axis>& axes, const std::vector<Point>& points, b
     std::vector<std::string> header;
     header.reserve(axes.size() + std::size(kColumns) + 1);
     for (const Axis& axis : axes)
-        header.push_back(axis.pointer);
+        header.push_back(csv ? axis.pointer : shownText(axis.pointer));
     for (const Column& column : kColumns)
         header.emplace_back(csv ? column.csvName : column.title);
     if (csv)
@@ -136,6 +152,9 @@ Table tableOf(const std::vector<Axis>& axes, const std::vector<Point>& points, b
     Table table(header);
     for (const Point& point : points) {
         std::vector<std::string> row = point.values;
+        if (!csv)
+            for (std::string& value : row)
+                value = shownText(value);
         if (point.metrics() == nullptr) {
             table.addNote(std::move(row), std::get<std::string>(point.outcome));
             continue;

@@ -60,7 +60,7 @@ void print(const Simulation& simulation, const TrafficSums& sums, const LinkLoad
 
 void run(const Arguments& arguments)
 {
-    const auto simulation = simulate(arguments.scenario.read());
+    const auto simulation = arguments.scenario.simulated();
     if (arguments.json) {
         std::cout << trafficAnswer(*simulation).dump() << "\n";
         return;

@@ -1,4 +1,5 @@
 #include "sim/cli/command.h"
+#include "sim/cli/options.h"
 
 #include "sim/lesson/holds.h"
 #include "sim/mesh/mesh.h"
@@ -23,7 +24,7 @@ void make(const Scenario& scenario)
 {
     const Mesh mesh(scenario.layout);
     const Placement placement(scenario.layout, scenario.cluster);
-    makeSchedule(scheduleRequest(scenario));
+    makeScheduleOf(scheduleRequest(scenario));
 }
 
 /// Is everything so that the file says of itself?
@@ -34,7 +35,7 @@ bool keepsItsWord(const std::string& file, const std::vector<std::string>& overr
         document.applyOverride(assignment);
     const auto problems = checkHolds(document, catalogue());
     for (const Problem& problem : problems)
-        std::cout << problem.text() << "\n";
+        std::cout << linesForAPerson(problem.text());
     return problems.empty();
 }
 
@@ -43,15 +44,15 @@ bool isGood(const std::string& file, const Arguments& arguments)
     const std::vector<std::string>& overrides = arguments.overrides;
     try {
         std::vector<Problem> warnings;
-        make(readScenario(file, catalogue(), overrides, &warnings));
+        attributed(file, [&] { make(readScenario(file, catalogue(), overrides, &warnings)); });
         for (const Problem& warning : warnings)
-            std::cerr << warning.text() << "\n";
+            std::cerr << linesForAPerson(warning.text());
         return !arguments.holds || keepsItsWord(file, overrides);
     } catch (const ScenarioError& error) {
         for (const Problem& problem : error.problems())
-            (problem.severity == Severity::error ? std::cout : std::cerr) << problem.text() << "\n";
+            (problem.severity == Severity::error ? std::cout : std::cerr) << linesForAPerson(problem.text());
     } catch (const Error& error) {
-        std::cout << file << ": " << error.what() << "\n";
+        std::cout << linesForAPerson(error.what());
     }
     return false;
 }

@@ -1,6 +1,7 @@
 #include "sim/mesh/mesh.h"
 
 #include "sim/error.h"
+#include "sim/scenario/quoted.h"
 
 #include <algorithm>
 #include <cassert>
@@ -88,7 +89,8 @@ std::vector<std::string> splitOrder(const std::string& order)
         const std::size_t end = std::min(order.find('-', begin), order.size());
         axes.push_back(order.substr(begin, end - begin));
         if (std::find(kAxisNames.begin(), kAxisNames.end(), axes.back()) == kAxisNames.end())
-            throw Error("order \"" + order + "\" names \"" + axes.back() + "\"; axes are tp, cp, ep, dp, pp, joined by -");
+            throw Error("order " + quotedText(order) + " names " + quotedText(axes.back()) +
+                        "; axes are tp, cp, ep, dp, pp, joined by -");
         begin = end + 1;
     }
     return axes;
@@ -186,8 +188,8 @@ RankGrid makeExpert(const Layout& layout, const RankGrid& dense)
         if (!namesEp && layout.ep == 1 && layout.etp == layout.tp)
             return dense;
         throw Error(
-            "with pp not last in order \"" + layout.order +
-            "\" the dense and the expert grid must leave equal data parallelism: tp x cp = " + std::to_string(layout.tp) + " x " +
+            "with pp not last in order " + quotedText(layout.order) +
+            " the dense and the expert grid must leave equal data parallelism: tp x cp = " + std::to_string(layout.tp) + " x " +
             std::to_string(layout.cp) + " leaves dp " + std::to_string(layout.dp) + ", etp x ep = " + std::to_string(layout.etp) +
             " x " + std::to_string(layout.ep) + " leaves expert dp " + std::to_string(expertDp) + " of " +
             std::to_string(layout.worldSize()) + " ranks over pp " + std::to_string(layout.pp) +
@@ -199,7 +201,7 @@ RankGrid makeExpert(const Layout& layout, const RankGrid& dense)
     const std::vector<int> densePipeline = pipelineGroups(dense).members(0);
     const std::vector<int> expertPipeline = pipelineGroups(expert).members(0);
     if (densePipeline != expertPipeline)
-        throw Error("with order \"" + layout.order + "\" pipelines differ: rank 0's is " + rankList(densePipeline) +
+        throw Error("with order " + quotedText(layout.order) + " pipelines differ: rank 0's is " + rankList(densePipeline) +
                     " on the dense grid (" + denseProduct(layout) + ") and " + rankList(expertPipeline) +
                     " on the expert grid (" + factor("etp", layout.etp) + " x " + factor("ep", layout.ep) + " x " +
                     factor("pp", layout.pp) + " x " + factor("expert dp", expertDp) + "); put pp last (tp-cp-ep-dp-pp)");

@@ -1,8 +1,12 @@
 #include "sim/scenario/catalogue.h"
 
 #include "sim/error.h"
+#include "sim/scenario/catalogue_entry.h"
 #include "sim/scenario/files.h"
+#include "sim/scenario/json_text.h"
+#include "sim/scenario/quoted.h"
 #include "sim/scenario/schema.h"
+#include "sim/scenario/unforeseen.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -25,28 +29,27 @@ struct Shelf {
     }
 };
 
-/// Orders a family by size; only the ratio matters.
 double sizeOf(const Json& entry)
 {
-    const auto number = [&entry](const char* key, double fallback) { return entry.value(key, fallback); };
-    const double hidden = number("hidden_size", 0);
-    const double experts = std::max(1.0, number("num_experts", 0));
-    const double inner = experts > 1 ? experts * number("moe_intermediate_size", 0) : number("intermediate_size", 0);
-    return number("num_hidden_layers", 0) * hidden * (4 * hidden + 3 * inner) + number("memory_gib", 0) +
-           number("gpus_per_node", 0) * number("nodes", 0);
+    const auto number = [&entry](const char* key) { return memberOr<double>(entry, key, 0); };
+    const double hidden = number("hidden_size");
+    const double experts = std::max(1.0, number("num_experts"));
+    const double inner = experts > 1 ? experts * number("moe_intermediate_size") : number("intermediate_size");
+    return number("num_hidden_layers") * hidden * (4 * hidden + 3 * inner) + number("memory_gib") +
+           number("gpus_per_node") * number("nodes");
 }
 
 /// Removes a key that only catalogue entries have; empty if it is not there.
-std::string takeText(Json& entry, const char* key, const fs::path& file)
+std::string takeText(Json& entry, const char* key, const std::string& file)
 {
-    const auto found = entry.find(key);
-    if (found == entry.end())
+    const Json* found = memberOf(entry, key);
+    if (found == nullptr)
         return {};
-    if (!found->is_string())
-        throw Error(file.string() + ": /" + key + ": a string is expected");
-    const std::string text = found->get<std::string>();
-    entry.erase(found);
-    return text;
+    const auto text = valueAs<std::string>(*found);
+    if (!text)
+        throw ScenarioError({{file, childPointer("", key), "a string is expected"}});
+    entry.erase(key);
+    return *text;
 }
 
 /// `definition`: what an entry of this folder is in the schema, besides the keys that only catalogues have.
@@ -56,26 +59,17 @@ Shelf readShelf(const fs::path& folder, const Schema& schema, std::string_view d
     std::vector<std::tuple<std::string, double, std::string, std::string>> order; // family, size, id, name
     Shelf shelf;
     std::error_code error;
-    fs::directory_iterator files(folder, error);
-    if (error)
-        throw Error(folder.string() + ": the catalogue cannot be read: " + error.message());
-    for (const fs::directory_entry& file : files) {
-        if (file.path().extension() != ".json")
+    for (fs::directory_iterator file(folder, error); !error && file != fs::directory_iterator(); file.increment(error)) {
+        if (file->path().extension() != ".json")
             continue;
-        Json entry = parseStrict(readFile(file.path(), kMostBytes), file.path().string());
-        if (!entry.is_object())
-            throw Error(file.path().string() + ": a catalogue entry is an object");
-        const std::string id = file.path().stem().string();
-        const std::string family = takeText(entry, "family", file.path());
-        takeText(entry, "source", file.path());
-        auto problems = schema.check(entry, file.path().string(), definition);
-        if (!problems.empty())
-            throw ScenarioError(std::move(problems));
-        if (entry.contains("base"))
-            throw Error(file.path().string() + ": /base: an entry stands by itself");
-        order.emplace_back(family, sizeOf(entry), id, entry.value("name", id));
-        shelf.json.emplace(id, entry.dump());
+        const std::string name = file->path().string();
+        CatalogueEntry entry = readCatalogueEntry(readFile(file->path(), kMostBytes), name, schema, definition);
+        const std::string id = file->path().stem().string();
+        order.emplace_back(entry.family, entry.size, id, entry.name.empty() ? id : entry.name);
+        shelf.json.emplace(id, std::move(entry.json));
     }
+    if (error)
+        throw Error(shownPlace(folder.string()) + ": the catalogue cannot be read: " + error.message());
     std::sort(order.begin(), order.end());
     for (auto& [family, size, id, name] : order)
         shelf.entries.push_back({std::move(id), std::move(name)});
@@ -86,13 +80,14 @@ Shelf readShelf(const fs::path& folder, const Schema& schema, std::string_view d
 void checkClusters(const Shelf& clusters, const Shelf& gpus, const fs::path& folder)
 {
     for (const auto& [id, text] : clusters.json) {
-        const Json entry = Json::parse(text);
+        const Json entry = Json::parse(text); // our own
         const std::string file = (folder / (id + ".json")).string();
-        const auto gpu = entry.find("gpu");
-        if (gpu == entry.end() || !gpu->is_string() || gpus.find(gpu->get<std::string>()) == nullptr)
-            throw Error(file + ": /gpu: the id of an entry of gpus/ is expected");
-        if (entry.contains("efficiency") && !entry.at("efficiency").is_object())
-            throw Error(file + ": /efficiency: an object is expected");
+        const auto gpu = memberOr<std::string>(entry, "gpu", {});
+        if (gpus.find(gpu) == nullptr)
+            throw ScenarioError({{file, "/gpu", "the id of an entry of gpus/ is expected"}});
+        const Json* efficiency = memberOf(entry, "efficiency");
+        if (efficiency != nullptr && !efficiency->is_object())
+            throw ScenarioError({{file, "/efficiency", "an object is expected"}});
     }
 }
 
@@ -105,6 +100,26 @@ fs::path programFolder()
 
 } // namespace
 
+CatalogueEntry readCatalogueEntry(std::string_view text, const std::string& file, const Schema& schema,
+                                  std::string_view definition)
+{
+    Json json = readSafely(file, [&] { return parseStrict(text, file); });
+    if (!json.is_object())
+        throw ScenarioError({{file, "", "a catalogue entry is an object"}});
+    CatalogueEntry entry;
+    entry.family = takeText(json, "family", file);
+    takeText(json, "source", file);
+    auto problems = schema.check(json, file, definition);
+    if (!problems.empty())
+        throw ScenarioError(std::move(problems));
+    if (json.contains("base"))
+        throw ScenarioError({{file, "/base", "an entry stands by itself"}});
+    entry.size = sizeOf(json);
+    entry.name = memberOr<std::string>(json, "name", {});
+    entry.json = json.dump();
+    return entry;
+}
+
 struct Catalogue::Data {
     fs::path assets;
     Schema schema;
@@ -115,7 +130,17 @@ Catalogue Catalogue::load(const fs::path& assets)
 {
     constexpr std::size_t kMostBytes = 4U << 20U;
     const fs::path schemaFile = assets / "scenario.schema.json";
-    Schema schema(parseStrict(readFile(schemaFile, kMostBytes), schemaFile.string()));
+    Schema schema = readSafely(schemaFile.string(), [&] {
+        try {
+            return Schema(parseStrict(readFile(schemaFile, kMostBytes), schemaFile.string()));
+        } catch (const ScenarioError&) {
+            throw;
+        } catch (const Error& error) {
+            const std::string place = shownPlace(schemaFile.string());
+            const std::string_view what = error.what();
+            throw Error(what.starts_with(place) ? std::string(what) : place + ": " + std::string(what));
+        }
+    });
     Shelf models = readShelf(assets / "models", schema, "model");
     Shelf gpus = readShelf(assets / "gpus", schema, "gpu");
     Shelf clusters = readShelf(assets / "clusters", schema, "cluster");

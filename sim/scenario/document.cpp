@@ -1,9 +1,11 @@
 #include "sim/scenario/document.h"
 
-#include "sim/scenario/files.h"
 #include "sim/scenario/json_text.h"
+#include "sim/scenario/problem_list.h"
+#include "sim/scenario/quoted.h"
 #include "sim/scenario/resolve.h"
 #include "sim/scenario/schema.h"
+#include "sim/scenario/unforeseen.h"
 #include "sim/scenario/validate.h"
 
 #include <algorithm>
@@ -55,6 +57,32 @@ bool migrate(Json& root, const std::string& file, std::vector<Problem>& problems
     return true;
 }
 
+/// What `describe --json` prints beside the scenario, in `derived` and, for scripts, at the top too.
+constexpr std::array<const char*, 4> kDerivedAtTop = {"parameters", "active_parameters", "world_size", "parameters_per_rank"};
+
+/// Forgets what was printed of the scenario and is no part of it: kept, it would be wrong after the first change.
+void dropDerived(Json& root)
+{
+    const Json* derived = memberOf(root, "derived");
+    if (derived == nullptr || !derived->is_object())
+        return; // the schema says what is wrong
+    const Json printed = *derived;
+    root.erase("derived");
+    for (const char* key : kDerivedAtTop)
+        if (const Json* atTop = memberOf(root, key), *inBlock = memberOf(printed, key);
+            atTop != nullptr && inBlock != nullptr && *atTop == *inBlock)
+            root.erase(key);
+}
+
+/// Without `derived` beside them they were written by somebody who expects them to count.
+void refuseDerivedAtTop(const Json& root, const std::string& file, std::vector<Problem>& problems)
+{
+    for (const char* key : kDerivedAtTop)
+        if (memberOf(root, key) != nullptr)
+            problems.push_back({file, childPointer("", key),
+                                "is what `describe` prints, and follows from model and layout; remove it, or set those"});
+}
+
 int blockOf(const Problem& problem)
 {
     static constexpr std::array<std::string_view, 8> kBlocks = {"",          "/model",    "/cluster",       "/layout",
@@ -85,14 +113,22 @@ std::size_t depthOf(const Json& value)
     return value.is_structured() ? deepest + 1 : 0;
 }
 
+std::string pointerOf(const std::vector<std::string>& segments)
+{
+    std::string pointer;
+    for (const std::string& segment : segments)
+        pointer = childPointer(pointer, segment);
+    return pointer;
+}
+
 /// The value below `parent`, which stands at `pointer`; made if it is not there.
 Json& descend(Json& parent, const std::string& segment, const std::string& pointer)
 {
     if (parent.is_array()) {
         std::size_t index = 0;
         if (!isIndex(segment, index) || index > parent.size())
-            throw Error(pointer + ": the list has " + std::to_string(parent.size()) + " entries; \"" + segment +
-                        "\" is none of them, nor the next");
+            throw Error(shownPlace(pointer) + ": the list has " + std::to_string(parent.size()) + " entries; " +
+                        quotedText(segment) + " is none of them, nor the next");
         if (index == parent.size())
             parent.push_back(nullptr);
         return parent[index];
@@ -106,8 +142,7 @@ Json& descend(Json& parent, const std::string& segment, const std::string& point
     else if (parent.is_string() && hasBase(pointer))
         parent = Json{{"base", parent}};
     else if (!parent.is_object())
-        throw Error(pointer + ": \"" + segment + "\" has no place in " +
-                    shortened(parent.dump(-1, ' ', false, Json::error_handler_t::replace)));
+        throw Error(shownPlace(pointer) + ": " + quotedText(segment) + " has no place in " + shownText(parent.dump()));
     return parent[segment];
 }
 
@@ -118,7 +153,7 @@ std::string Problem::text() const
     std::string out;
     for (const std::string& part : {file, pointer})
         if (!part.empty())
-            out += part + ": ";
+            out += shownPlace(part) + ": ";
     return out + (severity == Severity::warning ? "warning: " : "") + message;
 }
 
@@ -143,21 +178,24 @@ ScenarioDocument::~ScenarioDocument() = default;
 
 ScenarioDocument ScenarioDocument::parse(std::string_view json, std::string fileName)
 {
-    Json root = parseStrict(json, fileName);
+    Json root = readSafely(fileName, [&] { return parseStrict(json, fileName); });
     if (!root.is_object())
         throw ScenarioError({{fileName, "", "a scenario is a JSON object: { \"format\": \"rankscope-scenario\", … }"}});
+    dropDerived(root);
     return ScenarioDocument(std::make_unique<Data>(Data{std::move(root), std::move(fileName)}));
 }
 
-ScenarioDocument ScenarioDocument::readFile(const std::filesystem::path& path)
+ScenarioDocument ScenarioDocument::readFile(const std::filesystem::path& path, Pipes pipes)
 {
     std::string text;
     try {
-        text = sim::readFile(path, kMaxFileBytes);
+        text = readSafely(path.string(), [&] { return sim::readFile(path, kMaxFileBytes, pipes); });
+    } catch (const ScenarioError&) {
+        throw;
     } catch (const Error& error) {
         // The message begins with the path; the problem has it of its own.
         std::string message = error.what();
-        const std::string prefix = path.string() + ": ";
+        const std::string prefix = shownPlace(path.string()) + ": ";
         throw ScenarioError({{path.string(), "", message.starts_with(prefix) ? message.substr(prefix.size()) : message}});
     }
     return parse(text, path.string());
@@ -169,8 +207,7 @@ void ScenarioDocument::set(std::string_view pointer, std::string_view value)
     if (segments.empty())
         throw Error("nothing to set: name a key, such as layout.tp");
     if (pointer.size() + value.size() > kMaxFileBytes || !isUtf8(pointer) || !isUtf8(value))
-        throw Error(shortened(std::string(pointer)) + ": what is set must be UTF-8 and at most " + std::to_string(kMaxFileBytes) +
-                    " bytes");
+        throw Error(shownPlace(pointer) + ": what is set must be UTF-8 and at most " + std::to_string(kMaxFileBytes) + " bytes");
     Json parsed;
     try {
         parsed = parseStrict(value, {});
@@ -178,7 +215,7 @@ void ScenarioDocument::set(std::string_view pointer, std::string_view value)
         parsed = std::string(value); // schedule.kind=1f1b
     }
     if (segments.size() + depthOf(parsed) > kMaxDepth)
-        throw Error(shortened(std::string(pointer)) + ": nested more than " + std::to_string(kMaxDepth) + " levels deep");
+        throw Error(shownPlace(pointer) + ": nested more than " + std::to_string(kMaxDepth) + " levels deep");
     Json root = m_data->root; // a pointer that leads nowhere changes nothing
     Json* at = &root;
     std::string path;
@@ -194,8 +231,14 @@ void ScenarioDocument::applyOverride(std::string_view assignment)
 {
     const std::size_t equals = assignment.find('=');
     if (equals == std::string_view::npos || equals == 0)
-        throw Error("\"" + shortened(std::string(assignment)) + "\" sets nothing; write POINTER=VALUE, such as layout.tp=4");
-    set(assignment.substr(0, equals), assignment.substr(equals + 1));
+        throw Error(quotedText(assignment) +
+                    " sets nothing; write POINTER=VALUE, such as layout.tp=4, or POINTER= to erase a key");
+    const std::string_view pointer = assignment.substr(0, equals);
+    const std::string_view value = assignment.substr(equals + 1);
+    if (value.empty())
+        erase(pointer);
+    else
+        set(pointer, value);
 }
 
 std::optional<std::string> ScenarioDocument::get(std::string_view pointer) const
@@ -217,7 +260,9 @@ void ScenarioDocument::erase(std::string_view pointer)
     std::size_t index = 0;
     if (parent == nullptr)
         return;
-    if (parent->is_object())
+    if (parent->is_string() && last == "base" && hasBase(pointerOf(segments)))
+        *parent = Json::object(); // the string was short for it
+    else if (parent->is_object())
         parent->erase(last);
     else if (parent->is_array() && isIndex(last, index) && index < parent->size())
         parent->erase(index);
@@ -227,18 +272,44 @@ ScenarioDocument::Resolved ScenarioDocument::resolve(const Catalogue& catalogue)
 {
     const std::string& file = m_data->fileName;
     Resolved resolved;
-    Json root = m_data->root;
-    if (!migrate(root, file, resolved.problems))
-        return resolved;
-    Resolution resolution = resolveScenario(root, file, catalogue.schema().check(root, file), catalogue);
+    try {
+        resolveInto(resolved, catalogue);
+    } catch (const ScenarioError& error) {
+        resolved.problems = error.problems();
+    } catch (const Error& error) {
+        resolved.problems.push_back({file, "", error.what()});
+    } catch (...) {
+        resolved.problems.push_back(unforeseenProblem(file));
+    }
+    if (std::any_of(resolved.problems.begin(), resolved.problems.end(),
+                    [](const Problem& p) { return p.severity == Severity::error; }))
+        resolved.scenario.reset();
+    return resolved;
+}
+
+void ScenarioDocument::resolveInto(Resolved& resolved, const Catalogue& catalogue) const
+{
+    const std::string& file = m_data->fileName;
     auto& problems = resolved.problems;
+    Json root = m_data->root;
+    if (!migrate(root, file, problems))
+        return;
+    refuseDerivedAtTop(root, file, problems);
+    auto shape = catalogue.schema().check(root, file);
+    if (ProblemList::isCut(shape)) { // what was left out may be anything
+        problems.insert(problems.end(), shape.begin(), shape.end());
+        return;
+    }
+    Resolution resolution = resolveScenario(root, file, std::move(shape), catalogue);
     problems.insert(problems.end(), resolution.problems.begin(), resolution.problems.end());
     validate(resolution, file, problems);
     std::stable_sort(problems.begin(), problems.end(),
                      [](const Problem& a, const Problem& b) { return blockOf(a) < blockOf(b); });
-    if (std::none_of(problems.begin(), problems.end(), [](const Problem& p) { return p.severity == Severity::error; }))
-        resolved.scenario = std::move(resolution.scenario);
-    return resolved;
+    ProblemList told;
+    for (Problem& problem : problems)
+        told.add(std::move(problem));
+    problems = std::move(told).take(file);
+    resolved.scenario = std::move(resolution.scenario);
 }
 
 std::string ScenarioDocument::text() const
@@ -264,7 +335,7 @@ void ScenarioDocument::setFileName(std::string name)
 Scenario readScenario(const std::filesystem::path& file, const Catalogue& catalogue, const std::vector<std::string>& overrides,
                       std::vector<Problem>* warnings)
 {
-    ScenarioDocument document = ScenarioDocument::readFile(file);
+    ScenarioDocument document = ScenarioDocument::readFile(file, Pipes::read);
     for (const std::string& assignment : overrides)
         document.applyOverride(assignment);
     auto resolved = document.resolve(catalogue);

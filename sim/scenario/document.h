@@ -4,6 +4,7 @@
 
 #include "sim/error.h"
 #include "sim/scenario/catalogue.h"
+#include "sim/scenario/files.h"
 #include "sim/scenario/scenario.h"
 
 #include <filesystem>
@@ -40,10 +41,11 @@ private:
 
 class ScenarioDocument {
 public:
-    /// Strict JSON, at most 64 MiB and 64 levels deep. Throws ScenarioError with line and column.
+    /// Strict JSON, at most 64 MiB and 64 levels deep. Throws ScenarioError with line and column. What `describe --json` prints
+    /// under `derived` is left out: it follows from the rest.
     static ScenarioDocument parse(std::string_view json, std::string fileName = {});
     /// Throws ScenarioError if the file cannot be read or parsed.
-    static ScenarioDocument readFile(const std::filesystem::path&);
+    static ScenarioDocument readFile(const std::filesystem::path&, Pipes = Pipes::refused);
 
     ScenarioDocument(const ScenarioDocument&);
     ScenarioDocument(ScenarioDocument&&) noexcept;
@@ -54,7 +56,7 @@ public:
     /// Sets one key, "layout.tp" or "/layout/tp", to a JSON value (text that is no JSON counts as a string: schedule.kind=1f1b).
     /// Intermediate objects are made. A "model": "id" string turns into {"base": "id"} when a key below it is set.
     void set(std::string_view pointer, std::string_view value);
-    /// `POINTER=VALUE`, as --set takes it.
+    /// `POINTER=VALUE`, as --set takes it; without a VALUE the key is erased.
     void applyOverride(std::string_view assignment);
     /// The value at a pointer as JSON text; nothing if absent.
     std::optional<std::string> get(std::string_view pointer) const;
@@ -64,7 +66,8 @@ public:
         std::optional<Scenario> scenario; ///< only if no problem is an error
         std::vector<Problem> problems;    ///< errors and warnings, in document order
     };
-    /// Fills bases and defaults in, checks everything; reports all problems at once. Paths in it are relative to the file.
+    /// Fills bases and defaults in, checks everything; reports all problems at once (of very many the first 1,000, and how many
+    /// more). Paths in it are relative to the file. Throws nothing.
     Resolved resolve(const Catalogue&) const;
 
     /// The file's text: two-space indentation, keys in the author's order, newline at the end.
@@ -76,12 +79,13 @@ public:
 
 private:
     struct Data;
+    void resolveInto(Resolved&, const Catalogue&) const;
     explicit ScenarioDocument(std::unique_ptr<Data>);
     std::unique_ptr<Data> m_data;
 };
 
 /// Reads and resolves in one go; `overrides` as of --set. Throws ScenarioError with all problems; warnings go to `warnings` if
-/// given.
+/// given. The file may be a pipe.
 Scenario readScenario(const std::filesystem::path& file, const Catalogue&, const std::vector<std::string>& overrides = {},
                       std::vector<Problem>* warnings = nullptr);
 

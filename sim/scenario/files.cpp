@@ -1,13 +1,15 @@
 #include "sim/scenario/files.h"
 
 #include "sim/error.h"
+#include "sim/scenario/quoted.h"
 
 #include <cerrno>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
-#include <fstream>
 #include <optional>
+#include <poll.h>
 #include <string>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -19,7 +21,40 @@ namespace fs = std::filesystem;
 
 [[noreturn]] void failSystem(const fs::path& path, const char* what)
 {
-    throw Error(path.string() + ": " + what + ": " + std::strerror(errno));
+    const char* why = std::strerror(errno); // before anything else changes it
+    throw Error(shownPlace(path.string()) + ": " + what + ": " + why);
+}
+
+/// What is open, closed when it goes.
+class OpenFile {
+public:
+    explicit OpenFile(int descriptor) : m_descriptor(descriptor) {}
+    OpenFile(const OpenFile&) = delete;
+    OpenFile& operator=(const OpenFile&) = delete;
+    ~OpenFile()
+    {
+        if (m_descriptor >= 0)
+            ::close(m_descriptor);
+    }
+    int descriptor() const { return m_descriptor; }
+
+private:
+    int m_descriptor;
+};
+
+/// Until there is something to read, or the end of it.
+void awaitWriter(int descriptor, const fs::path& path, std::chrono::milliseconds silence)
+{
+    pollfd waiting{.fd = descriptor, .events = POLLIN, .revents = 0};
+    int ready = 0;
+    do
+        ready = ::poll(&waiting, 1, static_cast<int>(silence.count()));
+    while (ready < 0 && errno == EINTR);
+    if (ready < 0)
+        failSystem(path, "cannot be read");
+    if (ready == 0)
+        throw Error(shownPlace(path.string()) + ": is a pipe that nobody has written to for " + std::to_string(silence.count()) +
+                    " ms");
 }
 
 /// A new file beside the target, removed again unless it was renamed.
@@ -85,7 +120,7 @@ fs::path followed(const fs::path& path)
     std::error_code error;
     for (int links = 0; fs::is_symlink(target, error); ++links) {
         if (links == kMostLinks)
-            throw Error(path.string() + ": is a link that leads to itself");
+            throw Error(shownPlace(path.string()) + ": is a link that leads to itself");
         target = target.parent_path() / fs::read_symlink(target, error); // an absolute one replaces the folder
     }
     return target;
@@ -93,27 +128,47 @@ fs::path followed(const fs::path& path)
 
 } // namespace
 
-std::string readFile(const fs::path& path, std::size_t mostBytes)
+std::string readFile(const fs::path& path, std::size_t mostBytes, Pipes pipes, std::chrono::milliseconds silence)
 {
-    std::error_code error;
-    if (fs::is_directory(path, error))
-        throw Error(path.string() + ": is a folder, not a file");
-    std::ifstream file(path, std::ios::binary);
-    if (!file)
+    const std::string shownPath = shownPlace(path.string());
+    if (path.native().find('\0') != std::string::npos)
+        throw Error(shownPath + ": no file can have a name with a zero byte in it");
+    // Opening a pipe must not wait for its writer.
+    const OpenFile file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+    struct stat facts = {};
+    if (file.descriptor() < 0 || ::fstat(file.descriptor(), &facts) != 0)
         failSystem(path, "cannot be read");
+    const bool isPipe = S_ISFIFO(facts.st_mode) || S_ISSOCK(facts.st_mode);
+    if (!S_ISREG(facts.st_mode) && !(isPipe && pipes == Pipes::read))
+        throw Error(shownPath + (S_ISDIR(facts.st_mode)    ? ": is a folder, not a file"
+                                 : pipes == Pipes::refused ? ": is not an ordinary file"
+                                                           : ": is a device; a file or a pipe can be read"));
+    const auto tooLarge = [&](const std::string& size) {
+        return Error(shownPath + ": has " + size + " bytes; at most " + std::to_string(mostBytes) + " are read");
+    };
+    if (S_ISREG(facts.st_mode) && facts.st_size > 0 && static_cast<std::uint64_t>(facts.st_size) > mostBytes)
+        throw tooLarge(std::to_string(facts.st_size));
     std::string text;
-    constexpr std::size_t kPiece = 1U << 20U;
-    while (file) {
+    constexpr std::size_t kPiece = 1U << 16U;
+    // A writer that is never silent for long must come to an end as well.
+    const auto latest = std::chrono::steady_clock::now() + 6 * silence;
+    for (;;) {
+        if (isPipe)
+            awaitWriter(file.descriptor(), path, silence);
+        if (isPipe && std::chrono::steady_clock::now() > latest)
+            throw Error(shownPath + ": is a pipe that has not ended after " + std::to_string(6 * silence.count()) + " ms, with " +
+                        std::to_string(text.size()) + " bytes");
         const std::size_t before = text.size();
         text.resize(before + kPiece);
-        file.read(text.data() + before, static_cast<std::streamsize>(kPiece));
-        text.resize(before + static_cast<std::size_t>(file.gcount()));
-        if (text.size() > mostBytes)
-            throw Error(path.string() + ": is larger than " + std::to_string(mostBytes) + " bytes");
+        const ssize_t got = ::read(file.descriptor(), text.data() + before, kPiece);
+        text.resize(before + (got > 0 ? static_cast<std::size_t>(got) : 0));
+        if (got == 0)
+            return text;
+        if (got < 0 && errno != EINTR && errno != EAGAIN)
+            failSystem(path, "cannot be read");
+        if (text.size() > mostBytes) // an ordinary one that grows, too
+            throw tooLarge("more than " + std::to_string(mostBytes));
     }
-    if (file.bad())
-        failSystem(path, "cannot be read");
-    return text;
 }
 
 void replaceFile(const fs::path& path, std::string_view text)
@@ -123,7 +178,7 @@ void replaceFile(const fs::path& path, std::string_view text)
     std::optional<mode_t> mode;
     if (::stat(target.c_str(), &old) == 0) {
         if (!S_ISREG(old.st_mode))
-            throw Error(path.string() + ": is not an ordinary file");
+            throw Error(shownPlace(path.string()) + ": is not an ordinary file");
         if (::access(target.c_str(), W_OK) != 0)
             failSystem(path, "cannot be written");
         mode = old.st_mode & 07777U;

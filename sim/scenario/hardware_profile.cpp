@@ -1,6 +1,7 @@
 #include "sim/scenario/hardware_profile.h"
 
 #include "sim/scenario/schema.h"
+#include "sim/scenario/unforeseen.h"
 #include "sim/scenario/words.h"
 
 #include <cmath>
@@ -65,20 +66,17 @@ std::vector<MeasuredCurve> curvesFromJson(const Json& list)
 {
     std::vector<MeasuredCurve> curves;
     for (const Json& entry : list) {
-        MeasuredCurve curve{.name = entry.at("name").get<std::string>()};
-        for (const Json& point : entry.at("points")) {
-            MeasuredPoint measured{.microseconds = point.at("us").get<double>()};
-            if (point.contains("bytes")) {
-                measured.m = point.at("bytes").get<double>();
-                measured.n = point.at("members").get<double>();
-            } else {
-                measured.m = point.at("m").get<double>();
-                measured.n = point.at("n").get<double>();
-                measured.k = point.value("k", 1.0);
-                measured.batch = point.value("batch", 1.0);
+        MeasuredCurve curve{.name = memberOr<std::string>(entry, "name", {})};
+        if (const Json* points = memberOf(entry, "points"))
+            for (const Json& point : *points) {
+                MeasuredPoint measured{.microseconds = memberOr<double>(point, "us", 0)};
+                const bool isTransfer = memberOf(point, "bytes") != nullptr;
+                measured.m = memberOr<double>(point, isTransfer ? "bytes" : "m", 1);
+                measured.n = memberOr<double>(point, isTransfer ? "members" : "n", 1);
+                measured.k = memberOr<double>(point, "k", 1);
+                measured.batch = memberOr<double>(point, "batch", 1);
+                curve.points.push_back(measured);
             }
-            curve.points.push_back(measured);
-        }
         curves.push_back(std::move(curve));
     }
     return curves;
@@ -109,17 +107,17 @@ std::string hardwareProfileText(const std::string& id, const HardwareProfile& pr
 
 HardwareProfile readHardwareProfile(const std::string& text, const std::string& file, const Schema& schema)
 {
-    const Json json = parseStrict(text, file);
+    const Json json = readSafely(file, [&] { return parseStrict(text, file); });
     auto problems = schema.check(json, file, "efficiency");
     if (!problems.empty())
         throw ScenarioError(std::move(problems));
-    HardwareProfile profile{.device = json.value("device", std::string())};
-    if (json.contains("precision"))
-        profile.precision = fromWord(kPrecisionWords, json.at("precision").get_ref<const std::string&>(), Precision::fp32);
-    if (json.contains("kernels"))
-        profile.kernels = curvesFromJson(json.at("kernels"));
-    if (json.contains("transfers"))
-        profile.transfers = curvesFromJson(json.at("transfers"));
+    HardwareProfile profile{.device = memberOr<std::string>(json, "device", {})};
+    if (memberOf(json, "precision") != nullptr)
+        profile.precision = fromWord(kPrecisionWords, memberOr<std::string>(json, "precision", {}), Precision::fp32);
+    if (const Json* curves = memberOf(json, "kernels"))
+        profile.kernels = curvesFromJson(*curves);
+    if (const Json* curves = memberOf(json, "transfers"))
+        profile.transfers = curvesFromJson(*curves);
     return profile;
 }
 

@@ -1,6 +1,7 @@
 #include "sim/scenario/json_text.h"
 
 #include "sim/scenario/document.h"
+#include "sim/scenario/quoted.h"
 
 #include <algorithm>
 #include <charconv>
@@ -25,6 +26,48 @@ std::string placeOf(std::string_view text, std::size_t offset)
     const auto line = std::count(before.begin(), before.end(), '\n') + 1;
     const std::size_t lineStart = before.rfind('\n') == std::string_view::npos ? 0 : before.rfind('\n') + 1;
     return "line " + std::to_string(line) + ", column " + std::to_string(std::max<std::size_t>(offset - lineStart, 1));
+}
+
+/// What is wrong at `position`, one past the character that could not be. The library says it in words of its own, which are for
+/// its developers; which of them they are tells what happened.
+std::string complaint(std::string_view text, std::size_t position, std::string ofLibrary)
+{
+    // Without what it read last, which is the author's.
+    if (const std::size_t read = ofLibrary.find("; last read: '"); read != std::string::npos)
+        ofLibrary.erase(read, ofLibrary.rfind('\'') - read);
+    const auto says = [&ofLibrary](std::string_view words) { return ofLibrary.find(words) != std::string_view::npos; };
+    if (text.find_first_not_of(" \t\r\n") == std::string_view::npos)
+        return "there is nothing in it";
+    if (says("number overflow"))
+        return "a number is too large to be one; the largest has 308 digits";
+    if (says("control character"))
+        return "a string holds a line break or another control character; write it as \\n or \\u000a, or close the string with "
+               "\"";
+    if (says("ill-formed UTF-8"))
+        return "a string is not UTF-8; save the file in that encoding";
+    if (says("invalid string: missing closing quote"))
+        return "a string has no closing \"";
+    if (says("unexpected end of input") || position > text.size())
+        return "the text ends in the middle of a value; a }, ] or \" is missing";
+    constexpr std::size_t kMostRead = 20;
+    const std::size_t begin = position > 0 ? position - 1 : 0;
+    const std::size_t end = std::min(text.find_first_of("\n,]}", begin + 1), text.size());
+    const std::string found = quotedText(text.substr(begin, end - begin), kMostRead);
+    if (says("invalid string"))
+        return found + " is no escape that JSON has; a backslash itself is written \\\\";
+    if (says("invalid number"))
+        return found + " is no way to write a number";
+    if (says("expected end of input"))
+        return found + " stands after the end of the document";
+    if (says("parsing object key"))
+        return found + " stands where a key in double quotes, or the end of the object, is expected";
+    if (says("parsing object separator"))
+        return found + " stands where : is expected";
+    if (says("parsing object"))
+        return found + " stands where , or } is expected";
+    if (says("parsing array"))
+        return found + " stands where , or ] is expected";
+    return found + " stands where a value is expected; text needs double quotes";
 }
 
 /// Reads the text and tells how far reading has come, which the parser's events do not.
@@ -73,18 +116,13 @@ public:
     bool key(string_t& key) override
     {
         if (!m_open.back().keys.insert(key).second)
-            return fail("key \"" + shortened(key) + "\" is given twice", childPointer(openPointer(), key));
+            return fail("key " + quotedText(key) + " is given twice", childPointer(openPointer(), key));
         m_open.back().key = std::move(key);
         return true;
     }
     bool parse_error(std::size_t position, const std::string&, const Json::exception& error) override
     {
-        // "[json.exception.parse_error.101] parse error at line 1, column 9: syntax error while …": keep what follows the place.
-        std::string what = error.what();
-        for (const std::string_view mark : {"] ", ": "})
-            if (const std::size_t at = what.find(mark); at != std::string::npos)
-                what.erase(0, at + mark.size());
-        problem = placeOf(m_text, position) + ": " + shortened(std::move(what));
+        problem = placeOf(m_text, position) + ": " + complaint(m_text, position, error.what());
         return false;
     }
 
@@ -241,18 +279,12 @@ Json parseStrict(std::string_view text, const std::string& file)
     return std::move(builder.root);
 }
 
-std::string shortened(std::string text, std::size_t most)
+const Json* memberOf(const Json& object, std::string_view key)
 {
-    constexpr std::string_view kMark = "...";
-    if (text.size() > most) {
-        std::size_t cut = most - kMark.size();
-        while (cut > 0 && (static_cast<unsigned char>(text[cut]) & 0xC0U) == 0x80U) // inside a UTF-8 character
-            --cut;
-        text.resize(cut);
-        text += kMark;
-    }
-    // The writer puts U+FFFD for what is no UTF-8.
-    return Json::parse(jsonString(text)).get<std::string>();
+    if (!object.is_object())
+        return nullptr;
+    const auto found = object.find(std::string(key));
+    return found == object.end() ? nullptr : &*found;
 }
 
 bool isUtf8(std::string_view text)

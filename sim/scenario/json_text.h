@@ -1,10 +1,15 @@
-// Strict JSON in, tidy JSON out. Included by this folder's .cpp files only.
+// Strict JSON in, typed values out of it, tidy JSON out. Included by this folder's .cpp files only.
 #pragma once
 
 #include <nlohmann/json.hpp>
 
+#include <cmath>
+#include <concepts>
+#include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace sim {
@@ -19,8 +24,64 @@ inline constexpr std::size_t kMaxDepth = 64;
 /// UTF-8, more than kMaxFileBytes or kMaxDepth levels.
 Json parseStrict(std::string_view text, const std::string& file);
 
-/// At most `most` bytes of a text that came from outside, for a message; valid UTF-8 in any case.
-std::string shortened(std::string text, std::size_t most = 160);
+/// A number as a whole one that fits its type: 4 and 4.0, not 4.5 and not 1e30.
+template <std::integral T>
+std::optional<T> wholeNumber(const Json& value)
+{
+    if (value.is_number_unsigned()) {
+        const auto number = value.get<std::uint64_t>();
+        return std::in_range<T>(number) ? std::optional(static_cast<T>(number)) : std::nullopt;
+    }
+    if (value.is_number_integer()) {
+        const auto number = value.get<std::int64_t>();
+        return std::in_range<T>(number) ? std::optional(static_cast<T>(number)) : std::nullopt;
+    }
+    if (!value.is_number_float())
+        return std::nullopt;
+    const auto number = value.get<double>();
+    const double beyond = std::ldexp(1.0, std::numeric_limits<T>::digits); // max + 1, which a double holds
+    const bool fits = std::trunc(number) == number && number < beyond && number >= (std::is_signed_v<T> ? -beyond : 0);
+    return fits ? std::optional(static_cast<T>(number)) : std::nullopt;
+}
+
+/// The value as a T; nothing where it is of another kind or does not fit. The one way in which this folder takes values out of
+/// JSON: the library's own `get<T>()` throws what no person can act on, and does not look whether a number fits.
+template <typename T>
+std::optional<T> valueAs(const Json& value)
+{
+    if constexpr (std::same_as<T, bool>) {
+        return value.is_boolean() ? std::optional(value.get<bool>()) : std::nullopt;
+    } else if constexpr (std::integral<T>) {
+        return wholeNumber<T>(value);
+    } else if constexpr (std::same_as<T, double>) {
+        return value.is_number() ? std::optional(value.get<double>()) : std::nullopt;
+    } else if constexpr (std::same_as<T, std::string>) {
+        return value.is_string() ? std::optional(value.get<std::string>()) : std::nullopt;
+    } else { // a list
+        if (!value.is_array())
+            return std::nullopt;
+        T list;
+        list.reserve(value.size());
+        for (const Json& entry : value) {
+            auto read = valueAs<typename T::value_type>(entry);
+            if (!read)
+                return std::nullopt;
+            list.push_back(std::move(*read));
+        }
+        return list;
+    }
+}
+
+/// A member of an object; nullptr where there is none, or no object.
+const Json* memberOf(const Json& object, std::string_view key);
+
+/// A member's value, or `fallback` where it is not there or of another kind.
+template <typename T>
+T memberOr(const Json& object, std::string_view key, T fallback)
+{
+    const Json* member = memberOf(object, key);
+    return member == nullptr ? std::move(fallback) : valueAs<T>(*member).value_or(std::move(fallback));
+}
 
 bool isUtf8(std::string_view text);
 

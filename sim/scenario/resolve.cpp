@@ -3,6 +3,7 @@
 #include "sim/scenario/files.h"
 #include "sim/scenario/hardware_profile.h"
 #include "sim/scenario/nearest.h"
+#include "sim/scenario/quoted.h"
 #include "sim/scenario/schedule_kinds.h"
 #include "sim/scenario/schema.h"
 #include "sim/scenario/words.h"
@@ -97,21 +98,28 @@ private:
             }
             return nullptr;
         }
+        /// False if nobody gave it, or what was given is no T.
         template <typename T>
         bool read(std::string_view key, T& target) const
         {
             const Json* value = find(key);
-            if (value != nullptr)
-                target = value->get<T>();
-            return value != nullptr;
+            if (value == nullptr)
+                return false;
+            std::optional<T> given = valueAs<T>(*value);
+            if (given)
+                target = std::move(*given);
+            else
+                resolver.refuseKind(childPointer(pointer, key));
+            return given.has_value();
         }
         template <typename Enum, std::size_t N>
         bool read(std::string_view key, const Words<Enum, N>& words, Enum& target) const
         {
-            const Json* value = find(key);
-            if (value != nullptr)
-                target = fromWord(words, value->get_ref<const std::string&>(), target);
-            return value != nullptr;
+            std::string word;
+            const bool given = read(key, word);
+            if (given)
+                target = fromWord(words, word, target);
+            return given;
         }
     };
 
@@ -139,6 +147,13 @@ private:
         return block(childPointer(parent.pointer, key), value != nullptr ? *value : Json::object(), nullptr, {});
     }
 
+    /// The schema has told it better, where it knows the key.
+    void refuseKind(const std::string& pointer)
+    {
+        if (m_out.isSound(pointer))
+            report(pointer, "is of another kind than this key has");
+    }
+
     void report(const std::string& pointer, std::string message)
     {
         m_out.problems.push_back({m_file, pointer, std::move(message)});
@@ -158,11 +173,11 @@ private:
         const Json own = isShort ? Json{{"base", *value}} : *value;
         if (!own.is_object() || !own.contains("base") || !own.at("base").is_string())
             return block(at, own, nullptr, {});
-        const std::string id = own.at("base").get<std::string>();
+        const auto id = memberOr<std::string>(own, "base", {});
         const std::string* entry = lookup(id);
         if (entry == nullptr) {
             report(isShort ? at : at + "/base",
-                   "the catalogue has no " + std::string(what) + " \"" + id + "\"" + nearestWords(id, idsOf(entries)));
+                   "the catalogue has no " + std::string(what) + " " + quotedText(id) + nearestWords(id, idsOf(entries)));
             m_out.broken.insert(at);
         }
         return block(at, own, entry, id);
@@ -249,7 +264,7 @@ private:
         if (const Json* placement = from.find("placement")) {
             if (placement->is_array()) {
                 layout.placement = PlacementRule::explicitList;
-                layout.explicitPlacement = placement->get<std::vector<int>>();
+                from.read("placement", layout.explicitPlacement);
             } else {
                 layout.placement = *placement == "round-robin" ? PlacementRule::roundRobin : PlacementRule::packed;
             }
@@ -265,7 +280,7 @@ private:
             if (!isOverride || !cluster.base.contains("gpu"))
                 return basedBlock(cluster, "gpu", "GPU", m_catalogue.gpus(),
                                   [this](const std::string& name) { return m_catalogue.gpuJson(name); });
-            const std::string id = cluster.base.at("gpu").get<std::string>();
+            const auto id = memberOr<std::string>(cluster.base, "gpu", {});
             return block("/cluster/gpu", *value, m_catalogue.gpuJson(id), id);
         }();
         if (m_out.broken.contains("/cluster/gpu"))
@@ -281,14 +296,15 @@ private:
             if (m_out.isSound("/cluster/gpu/peak_tflops"))
                 report("/cluster/gpu", "key \"peak_tflops\" is missing; write it, or name a base of assets/gpus");
         }
-        for (const Json* rates : {from.base.contains("peak_tflops") ? &from.base.at("peak_tflops") : nullptr,
-                                  from.own.contains("peak_tflops") ? from.find("peak_tflops") : nullptr})
+        for (const Json* rates :
+             {memberOf(from.base, "peak_tflops"), from.own.contains("peak_tflops") ? from.find("peak_tflops") : nullptr})
             if (rates != nullptr)
-                for (const auto& [word, rate] : rates->items())
-                    if (m_out.isSound("/cluster/gpu/peak_tflops/" + word))
-                        gpu.peakTflops[fromWord(kPrecisionWords, word, Precision::bf16)] = rate.get<double>();
-        if (from.base.contains("efficiency"))
-            readEfficiency(block("/cluster/gpu/efficiency", from.base.at("efficiency"), nullptr, {}), from.baseId, efficiency);
+                for (const auto& [word, precision] : kPrecisionWords)
+                    if (const Json* rate = memberOf(*rates, word);
+                        rate != nullptr && m_out.isSound("/cluster/gpu/peak_tflops/" + std::string(word)))
+                        gpu.peakTflops[precision] = valueAs<double>(*rate).value_or(0);
+        if (const Json* based = memberOf(from.base, "efficiency"))
+            readEfficiency(block("/cluster/gpu/efficiency", *based, nullptr, {}), from.baseId, efficiency);
         if (from.own.contains("efficiency"))
             readEfficiency(block(from, "efficiency"), {}, efficiency);
     }
@@ -308,8 +324,8 @@ private:
         from.read("network", efficiency.network);
         HardwareProfile& profile = efficiency.profile;
         from.read("device", profile.device);
-        if (const Json* precision = from.find("precision"))
-            profile.precision = fromWord(kPrecisionWords, precision->get_ref<const std::string&>(), Precision::fp32);
+        if (Precision precision = Precision::fp32; from.read("precision", kPrecisionWords, precision))
+            profile.precision = precision;
         if (const Json* curves = from.find("kernels"))
             profile.kernels = curvesFromJson(*curves);
         if (const Json* curves = from.find("transfers"))
@@ -319,11 +335,7 @@ private:
     /// A file that the scenario names. Shared scenarios must not make the reader wait at a pipe or a device.
     std::string readBeside(const std::string& name, std::size_t mostBytes) const
     {
-        const fs::path path = fs::path(m_file).parent_path() / name;
-        std::error_code error;
-        if (fs::exists(path, error) && !fs::is_regular_file(path, error))
-            throw Error(path.string() + ": is not an ordinary file");
-        return readFile(path, mostBytes);
+        return readFile(fs::path(m_file).parent_path() / name, mostBytes);
     }
 
     /// A GPU of the catalogue, or a file beside the scenario.
@@ -331,20 +343,21 @@ private:
     {
         const std::string at = "/cluster/efficiency";
         if (const std::string* gpu = m_catalogue.gpuJson(name)) {
-            const Json entry = Json::parse(*gpu);
-            readEfficiency(block(at, entry.value("efficiency", Json::object()), nullptr, {}), name, efficiency);
+            const Json entry = Json::parse(*gpu); // the catalogue's own
+            const Json* measured = memberOf(entry, "efficiency");
+            readEfficiency(block(at, measured != nullptr ? *measured : Json::object(), nullptr, {}), name, efficiency);
             return;
         }
         try {
             constexpr std::size_t kMostBytes = 1U << 20U;
-            const Json profile = parseStrict(readBeside(name, kMostBytes), name);
+            const Json profile = parseStrict(readBeside(name, kMostBytes), shownPlace(name));
             const auto problems = m_catalogue.schema().check(profile, name, "efficiency", at);
             if (problems.empty())
                 readEfficiency(block(at, profile, nullptr, {}), name, efficiency);
             for (const Problem& problem : problems)
-                report(problem.pointer, "in " + name + ": " + problem.message);
+                report(problem.pointer, "in " + shownPlace(name) + ": " + problem.message);
         } catch (const Error& error) {
-            report(at, "\"" + name + "\" is no GPU of the catalogue" + nearestWords(name, idsOf(m_catalogue.gpus())) +
+            report(at, quotedText(name) + " is no GPU of the catalogue" + nearestWords(name, idsOf(m_catalogue.gpus())) +
                            "; and as a file: " + error.what());
         }
     }
@@ -359,17 +372,16 @@ private:
             return;
         }
         const bool ofBase = !from.own.contains("tiers");
-        for (const Json& entry : *tiers) {
+        for (const Json& entry : *tiers) { // whose keys the schema has found to be there
             Tier tier;
-            tier.name = entry.at("name").get<std::string>();
-            const Json& span = entry.at("span");
-            tier.span = span.is_string() ? 0 : span.get<int>();
+            tier.name = memberOr<std::string>(entry, "name", {});
+            tier.span = memberOr<int>(entry, "span", 0); // or "all"
             // The base's node follows gpus_per_node.
             if (ofBase && tier.span == baseGpusPerNode)
                 tier.span = cluster.gpusPerNode;
-            tier.bandwidthGBs = entry.at("bandwidth_gbs").get<double>();
-            tier.latencyUs = entry.at("latency_us").get<double>();
-            tier.inNetworkReduction = entry.value("in_network_reduction", false);
+            tier.bandwidthGBs = memberOr<double>(entry, "bandwidth_gbs", 0);
+            tier.latencyUs = memberOr<double>(entry, "latency_us", 0);
+            tier.inNetworkReduction = memberOr<bool>(entry, "in_network_reduction", false);
             cluster.tiers.push_back(std::move(tier));
         }
     }
@@ -386,14 +398,13 @@ private:
         from.read("name", cluster.name);
         readGpu(from, cluster.efficiency);
         require(from, "gpus_per_node", cluster.gpusPerNode, "clusters");
-        readTiers(from, from.base.value("gpus_per_node", -1));
-        if (from.base.contains("efficiency"))
-            readEfficiency(block("/cluster/efficiency", from.base.at("efficiency"), nullptr, {}), from.baseId,
-                           cluster.efficiency);
+        readTiers(from, memberOr<int>(from.base, "gpus_per_node", -1));
+        if (const Json* based = memberOf(from.base, "efficiency"))
+            readEfficiency(block("/cluster/efficiency", *based, nullptr, {}), from.baseId, cluster.efficiency);
         if (from.own.contains("efficiency"))
             if (const Json* efficiency = from.find("efficiency")) {
-                if (efficiency->is_string())
-                    readNamedEfficiency(efficiency->get<std::string>(), cluster.efficiency);
+                if (const auto name = valueAs<std::string>(*efficiency))
+                    readNamedEfficiency(*name, cluster.efficiency);
                 else
                     readEfficiency(block("/cluster/efficiency", *efficiency, nullptr, {}), {}, cluster.efficiency);
             }
@@ -413,10 +424,11 @@ private:
             return;
         auto& lines = m_out.scenario.schedule.actions;
         if (actions->is_array()) {
-            lines = actions->get<std::vector<std::string>>();
+            from.read("actions", lines);
             return;
         }
-        std::string text = actions->get<std::string>();
+        std::string text;
+        from.read("actions", text);
         if (text.find_first_of(",\n") == std::string::npos && text.find('.') != std::string::npos) {
             try {
                 text = readBeside(text, kMaxFileBytes);

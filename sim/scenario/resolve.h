@@ -31,7 +31,7 @@ struct Resolution {
     bool isSound(std::string_view pointer) const; ///< neither it, nor what holds it, nor what is in it is broken
 };
 
-/// `shape`: what the schema found. Files that the scenario names (actions, a hardware profile) are read beside `file`.
+/// `shape`: all that the schema found. Files that the scenario names (actions, a hardware profile) are read beside `file`.
 Resolution resolveScenario(const Json& root, const std::string& file, std::vector<Problem> shape, const Catalogue&);
 
 } // namespace sim

@@ -2,6 +2,7 @@
 #include "sim/scenario/rules.h"
 
 #include "sim/scenario/nearest.h"
+#include "sim/scenario/quoted.h"
 #include "sim/scenario/words.h"
 
 #include <algorithm>
@@ -56,7 +57,7 @@ void Rules::cluster()
         const std::string at = "/cluster/tiers/" + text(static_cast<std::int64_t>(i)) + "/span";
         if (tier.span == 0) {
             if (i + 1 < c.tiers.size())
-                error(at, "only the last tier may span \"all\"; \"" + tier.name + "\" is number " +
+                error(at, "only the last tier may span \"all\"; " + quotedText(tier.name) + " is number " +
                               text(static_cast<std::int64_t>(i + 1)) + " of " + text(static_cast<std::int64_t>(c.tiers.size())));
             break;
         }
@@ -83,7 +84,7 @@ void Rules::profile()
             for (std::size_t earlier = 0; earlier < i; ++earlier)
                 if (curves[earlier].name == curves[i].name)
                     error("/cluster/efficiency/" + std::string(list) + "/" + text(static_cast<std::int64_t>(i)) + "/name",
-                          "\"" + curves[i].name + "\" has been measured already at number " +
+                          quotedText(curves[i].name) + " has been measured already at number " +
                               text(static_cast<std::int64_t>(earlier + 1)) + "; join their points");
     };
     checkNames(measured.kernels, "kernels");

@@ -2,8 +2,10 @@
 #include "sim/scenario/rules.h"
 
 #include "sim/scenario/nearest.h"
+#include "sim/scenario/quoted.h"
 
 #include <algorithm>
+#include <unordered_map>
 #include <utility>
 
 namespace sim {
@@ -70,7 +72,7 @@ void Rules::tensorParallelPlace()
     const Tier& inner = c.tiers.front();
     if (inner.span == 0 || inner.span >= l.worldSize())
         return;
-    const std::string domain = "the " + text(inner.span) + " GPUs of one \"" + inner.name + "\" domain";
+    const std::string domain = "the " + text(inner.span) + " GPUs of one " + quotedText(inner.name) + " domain";
     if (l.placement == PlacementRule::roundRobin)
         warning("/layout/placement", "round-robin puts the ranks of a tensor parallel group of " + text(l.tp) +
                                          " on different nodes: its collectives run over the slower tier");
@@ -90,7 +92,8 @@ void Rules::experts()
     const Model& m = m_scenario.model;
     if (sound({"/layout/ep", "/model"}) && l.ep > 1) {
         if (m.numExperts == 0)
-            return error("/layout/ep", text(l.ep) + " needs experts, and the model " + m.name + " has none; nearest: 1");
+            return error("/layout/ep",
+                         text(l.ep) + " needs experts, and the model " + shownText(m.name) + " has none; nearest: 1");
         if (m.numExperts % l.ep != 0)
             error("/layout/ep",
                   text(l.ep) + " does not divide " + named("/model/num_experts", m.numExperts) +
@@ -129,9 +132,10 @@ void Rules::order()
         const std::size_t end = std::min(l.order.find('-', begin), l.order.size());
         std::string axis = l.order.substr(begin, end - begin);
         if (std::find(kAxes.begin(), kAxes.end(), axis) == kAxes.end())
-            return error("/layout/order", "\"" + l.order + "\" names \"" + axis + "\"; axes are tp, cp, ep, dp, pp, joined by -");
+            return error("/layout/order",
+                         quotedText(l.order) + " names " + quotedText(axis) + "; axes are tp, cp, ep, dp, pp, joined by -");
         if (std::find(axes.begin(), axes.end(), axis) != axes.end())
-            return error("/layout/order", "\"" + l.order + "\" names " + axis + " twice");
+            return error("/layout/order", quotedText(l.order) + " names " + axis + " twice");
         axes.push_back(std::move(axis));
         begin = end + 1;
     }
@@ -139,11 +143,11 @@ void Rules::order()
     for (const auto& [axis, size] : {std::pair{"tp", l.tp}, {"cp", l.cp}, {"ep", l.ep}, {"dp", l.dp}, {"pp", l.pp}})
         if (size > 1 && !names(axis))
             error("/layout/order",
-                  "\"" + l.order + "\" has no place for " + axis + " " + text(size) + "; the default is tp-cp-ep-dp-pp");
+                  quotedText(l.order) + " has no place for " + axis + " " + text(size) + "; the default is tp-cp-ep-dp-pp");
     // Megatron Core, parallel_state.py: with pp not last, both grids must give the same pipelines.
     const bool expertsFollow = !names("ep") && l.ep == 1 && l.etp == l.tp;
     if (l.pp > 1 && axes.back() != "pp" && !expertsFollow && std::int64_t{l.etp} * l.ep != std::int64_t{l.tp} * l.cp)
-        error("/layout/order", "with pp not last in \"" + l.order + "\" etp x ep = " + text(l.etp) + " x " + text(l.ep) +
+        error("/layout/order", "with pp not last in " + quotedText(l.order) + " etp x ep = " + text(l.etp) + " x " + text(l.ep) +
                                    " must equal tp x cp = " + text(l.tp) + " x " + text(l.cp) + "; nearest: tp-cp-ep-dp-pp" +
                                    (l.ep == 1 && l.etp == l.tp ? ", or leave ep out of the order" : ""));
 }
@@ -178,16 +182,15 @@ void Rules::placement()
     if (l.explicitPlacement.size() != static_cast<std::size_t>(l.worldSize()))
         return error("/layout/placement", "the list has " + text(static_cast<std::int64_t>(l.explicitPlacement.size())) +
                                               " GPUs for " + text(l.worldSize()) + " ranks; it needs one a rank");
-    std::vector<int> rankOf(static_cast<std::size_t>(std::max<std::int64_t>(gpus, 0)), -1);
+    std::unordered_map<int, int> rankOf; // in proportion to the ranks: a cluster may have a thousand times as many GPUs
     for (int rank = 0; rank < l.worldSize(); ++rank) {
         const int gpu = l.explicitPlacement[static_cast<std::size_t>(rank)];
         const std::string at = "/layout/placement/" + text(rank);
         if (gpu >= gpus)
             return error(at, "there is no GPU " + text(gpu) + "; the cluster has 0 to " + text(gpus - 1));
-        int& taken = rankOf[static_cast<std::size_t>(gpu)];
-        if (taken >= 0)
-            return error(at, "GPU " + text(gpu) + " has rank " + text(taken) + " already");
-        taken = rank;
+        const auto [taken, isNew] = rankOf.try_emplace(gpu, rank);
+        if (!isNew)
+            return error(at, "GPU " + text(gpu) + " has rank " + text(taken->second) + " already");
     }
 }
 

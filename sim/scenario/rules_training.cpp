@@ -2,6 +2,7 @@
 #include "sim/scenario/rules.h"
 
 #include "sim/scenario/nearest.h"
+#include "sim/scenario/quoted.h"
 #include "sim/scenario/schedule_kinds.h"
 #include "sim/scenario/validate.h"
 #include "sim/scenario/words.h"
@@ -15,7 +16,8 @@ namespace sim {
 
 namespace {
 
-/// Actions of one pipeline: 12 bytes each in the schedule, about 100 ops each in the program's columns.
+/// Actions of one pipeline: what is made of each in schedule and program takes some hundred bytes. Their ops are counted when
+/// the step is simulated (memory_limit.h).
 constexpr std::int64_t kMostActions = 4'000'000;
 
 std::string microbatchesText(std::int64_t count)
@@ -234,7 +236,7 @@ void Rules::precisionAndOverlap()
         std::string supported;
         for (const auto& [precision, rate] : gpu.peakTflops)
             supported += (supported.empty() ? "" : ", ") + std::string(toWord(kPrecisionWords, precision));
-        error("/training/precision", gpu.name + " has no " + std::string(toWord(kPrecisionWords, t.precision)) +
+        error("/training/precision", shownText(gpu.name) + " has no " + std::string(toWord(kPrecisionWords, t.precision)) +
                                          m_resolution.origins.of("/training/precision") + "; it has " + supported);
     }
     recomputation();

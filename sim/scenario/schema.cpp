@@ -1,6 +1,8 @@
 #include "sim/scenario/schema.h"
 
 #include "sim/scenario/nearest.h"
+#include "sim/scenario/problem_list.h"
+#include "sim/scenario/quoted.h"
 
 #include <algorithm>
 #include <array>
@@ -13,11 +15,7 @@ namespace {
 
 constexpr std::array<std::string_view, 8> kAnnotations = {"$schema", "$id",         "$defs",   "$comment",
                                                           "title",   "description", "default", "examples"};
-constexpr std::array<std::string_view, 12> kKeywords = {
-    "$ref",     "type",     "enum",  "minimum",    "maximum",  "exclusiveMinimum",
-    "minItems", "maxItems", "items", "properties", "required", "anyOf"};
-/// More help nobody, and a hostile file must not ask for gigabytes of messages.
-constexpr std::size_t kMostProblems = 1000;
+constexpr std::string_view kDefinitions = "#/$defs/";
 
 template <std::size_t N>
 bool contains(const std::array<std::string_view, N>& words, std::string_view word)
@@ -25,20 +23,54 @@ bool contains(const std::array<std::string_view, N>& words, std::string_view wor
     return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-void refuseUnknownKeywords(const Json& schema, const std::string& pointer)
+[[noreturn]] void failSchema(const std::string& pointer, const std::string& message)
 {
+    throw Error("scenario schema: " + shownPlace(pointer) + ": " + message);
+}
+
+/// Keywords that the reader does not know, and known ones whose value is not what the reader takes them for: what checks values
+/// need not look again.
+void refuseWhatIsNoSchema(const Json& schema, const Json& definitions, const std::string& pointer)
+{
+    const auto require = [&](bool holds, const std::string& at, const char* expected) {
+        if (!holds)
+            failSchema(at, std::string("the reader expects ") + expected);
+    };
+    const auto isText = [](const Json& value) { return value.is_string(); };
+    const auto named = [&](const Json& rule) {
+        const auto place = memberOr<std::string>(rule, "$ref", {});
+        return place.starts_with(kDefinitions) ? memberOf(definitions, place.substr(kDefinitions.size())) : nullptr;
+    };
+    require(schema.is_object(), pointer, "an object");
     for (const auto& [key, value] : schema.items()) {
         const std::string at = childPointer(pointer, key);
         if (key == "properties" || key == "$defs") {
+            require(value.is_object(), at, "an object");
             for (const auto& [name, property] : value.items())
-                refuseUnknownKeywords(property, childPointer(at, name));
+                refuseWhatIsNoSchema(property, definitions, childPointer(at, name));
         } else if (key == "items") {
-            refuseUnknownKeywords(value, at);
+            refuseWhatIsNoSchema(value, definitions, at);
         } else if (key == "anyOf") {
-            for (const Json& alternative : value)
-                refuseUnknownKeywords(alternative, at);
-        } else if (!contains(kAnnotations, key) && !contains(kKeywords, key) && key != "additionalProperties") {
-            throw Error("scenario schema: " + at + ": keyword the reader does not enforce");
+            require(value.is_array() && !value.empty(), at, "a list of alternatives");
+            for (const Json& alternative : value) {
+                refuseWhatIsNoSchema(alternative, definitions, at);
+                const Json* definition = named(alternative);
+                require((definition != nullptr ? *definition : alternative).contains("type"), at, "alternatives with a type");
+            }
+        } else if (key == "$ref") {
+            const Json* target = named(schema);
+            require(target != nullptr && !target->contains("$ref"), at, "the place of a definition that names no other");
+        } else if (key == "type" || key == "description") {
+            require(value.is_string(), at, "a string");
+        } else if (key == "required" || key == "enum") {
+            require(value.is_array() && (key == "enum" || std::all_of(value.begin(), value.end(), isText)), at,
+                    "a list of words");
+        } else if (key == "minimum" || key == "maximum" || key == "exclusiveMinimum") {
+            require(value.is_number(), at, "a number");
+        } else if (key == "minItems" || key == "maxItems") {
+            require(valueAs<std::size_t>(value).has_value(), at, "a whole number");
+        } else if (!contains(kAnnotations, key) && key != "additionalProperties") {
+            failSchema(at, "keyword the reader does not enforce");
         }
     }
 }
@@ -75,15 +107,12 @@ std::string kindNamed(std::string_view type)
     return "a " + std::string(type);
 }
 
-/// The value as a person wrote it, shortened.
+/// The value as a person wrote it, not all of it if it is long.
 std::string shown(const Json& value)
 {
-    constexpr std::size_t kLongest = 40;
     if (value.is_structured())
         return kindOf(value);
-    if (value.is_string())
-        return "\"" + shortened(value.get<std::string>(), kLongest) + "\"";
-    return value.dump();
+    return value.is_string() ? quotedText(value.get_ref<const std::string&>()) : value.dump();
 }
 
 /// "\"six\" is a string"; lists, objects and null are what they are.
@@ -104,14 +133,9 @@ bool hasType(const Json& value, std::string_view type)
         return value.is_boolean();
     if (type == "number")
         return value.is_number();
-    if (type == "integer") // JSON Schema: 4.0 is an integer
+    if (type == "integer") // JSON Schema: 4.0 is an integer; so is 1e30, which its maximum refuses
         return value.is_number_integer() || (value.is_number_float() && std::trunc(value.get<double>()) == value.get<double>());
     return value.is_null();
-}
-
-std::string numberText(const Json& number)
-{
-    return number.dump();
 }
 
 } // namespace
@@ -119,14 +143,16 @@ std::string numberText(const Json& number)
 struct Schema::Check {
     const Schema& schema;
     const std::string& file;
-    std::vector<Problem>& problems;
+    ProblemList& problems;
 
-    void report(const std::string& pointer, std::string message) const
+    /// `message` is made only if it will be told.
+    template <typename Message>
+    void report(const std::string& pointer, Message&& message) const
     {
-        if (problems.size() < kMostProblems)
-            problems.push_back({file, pointer, std::move(message)});
-        else if (problems.size() == kMostProblems)
-            problems.push_back({file, "", "there are more problems than the " + std::to_string(kMostProblems) + " listed"});
+        if (problems.isFull())
+            problems.countOneMore();
+        else
+            problems.add({file, pointer, message()});
     }
 
     void alternatives(const Json& value, const Json& anyOf, const std::string& pointer) const
@@ -134,12 +160,12 @@ struct Schema::Check {
         std::string expected;
         for (const Json& alternative : anyOf) {
             const Json& rule = schema.followed(alternative);
-            const std::string& type = rule.at("type").get_ref<const std::string&>();
+            const auto type = memberOr<std::string>(rule, "type", {});
             if (hasType(value, type))
                 return (*this)(value, rule, pointer);
             expected += (expected.empty() ? "" : " or ") + kindNamed(type);
         }
-        report(pointer, described(value) + " where " + expected + " is expected");
+        report(pointer, [&] { return described(value) + " where " + expected + " is expected"; });
     }
 
     void operator()(const Json& value, const Json& unfollowed, const std::string& pointer) const
@@ -151,8 +177,10 @@ struct Schema::Check {
             const std::string& type = rule.at("type").get_ref<const std::string&>();
             if (!hasType(value, type)) {
                 const bool fraction = type == "integer" && value.is_number();
-                report(pointer, fraction ? shown(value) + " is not a whole number"
-                                         : described(value) + " where " + kindNamed(type) + " is expected");
+                report(pointer, [&] {
+                    return fraction ? shown(value) + " is not a whole number"
+                                    : described(value) + " where " + kindNamed(type) + " is expected";
+                });
                 return;
             }
         }
@@ -170,39 +198,51 @@ struct Schema::Check {
     {
         if (std::find(allowed.begin(), allowed.end(), value) != allowed.end())
             return;
-        std::vector<std::string> names;
-        for (const Json& word : allowed)
-            names.push_back(word.is_string() ? word.get<std::string>() : word.dump());
-        report(pointer, shown(value) + ": unknown " + pointer.substr(pointer.rfind('/') + 1) +
-                            nearestWords(value.is_string() ? value.get<std::string>() : value.dump(), names));
+        report(pointer, [&] {
+            std::vector<std::string> names;
+            for (const Json& word : allowed)
+                names.push_back(word.is_string() ? word.get<std::string>() : word.dump());
+            return shown(value) + ": unknown " + pointer.substr(pointer.rfind('/') + 1) +
+                   nearestWords(value.is_string() ? value.get_ref<const std::string&>() : value.dump(), names);
+        });
     }
 
     void range(const Json& value, const Json& rule, const std::string& pointer) const
     {
         const double number = value.get<double>();
+        const auto refuse = [&](const char* why, const Json* limit) {
+            report(pointer, [&] { return shown(value) + why + (limit != nullptr ? limit->dump() : ""); });
+        };
+        const Json* least = memberOf(rule, "minimum");
+        const Json* beyond = memberOf(rule, "exclusiveMinimum");
+        const Json* most = memberOf(rule, "maximum");
         if (!std::isfinite(number))
-            report(pointer, shown(value) + " is not a finite number");
-        else if (rule.contains("minimum") && number < rule.at("minimum").get<double>())
-            report(pointer, shown(value) + " is too small; nearest: " + numberText(rule.at("minimum")));
-        else if (rule.contains("exclusiveMinimum") && number <= rule.at("exclusiveMinimum").get<double>())
-            report(pointer, shown(value) + " is too small; it must be greater than " + numberText(rule.at("exclusiveMinimum")));
-        else if (rule.contains("maximum") && number > rule.at("maximum").get<double>())
-            report(pointer, shown(value) + " is too large; nearest: " + numberText(rule.at("maximum")));
+            refuse(" is not a finite number", nullptr);
+        else if (least != nullptr && number < least->get<double>())
+            refuse(" is too small; nearest: ", least);
+        else if (beyond != nullptr && number <= beyond->get<double>())
+            refuse(" is too small; it must be greater than ", beyond);
+        else if (most != nullptr && number > most->get<double>())
+            refuse(" is too large; nearest: ", most);
     }
 
     void elements(const Json& value, const Json& rule, const std::string& pointer) const
     {
-        if (rule.contains("minItems") && value.size() < rule.at("minItems").get<std::size_t>())
-            report(pointer, "the list has " + std::to_string(value.size()) + (value.size() == 1 ? " entry" : " entries") +
-                                "; at least " + rule.at("minItems").dump() + " are needed");
-        if (rule.contains("maxItems") && value.size() > rule.at("maxItems").get<std::size_t>()) {
-            report(pointer, "the list has " + std::to_string(value.size()) + " entries; at most " + rule.at("maxItems").dump() +
-                                " are possible");
-            return;
-        }
-        if (rule.contains("items"))
-            for (std::size_t i = 0; i < value.size() && problems.size() <= kMostProblems; ++i)
-                (*this)(value[i], rule.at("items"), pointer + "/" + std::to_string(i));
+        const auto refuse = [&](const char* limit, const Json& count, const char* verb) {
+            report(pointer, [&] {
+                return "the list has " + std::to_string(value.size()) + (value.size() == 1 ? " entry" : " entries") + limit +
+                       count.dump() + verb;
+            });
+        };
+        const Json* least = memberOf(rule, "minItems");
+        const Json* most = memberOf(rule, "maxItems");
+        if (least != nullptr && value.size() < least->get<std::size_t>())
+            refuse("; at least ", *least, " are needed");
+        if (most != nullptr && value.size() > most->get<std::size_t>())
+            return refuse("; at most ", *most, " are possible");
+        if (const Json* items = memberOf(rule, "items"))
+            for (std::size_t i = 0; i < value.size(); ++i)
+                (*this)(value[i], *items, pointer + "/" + std::to_string(i));
     }
 
     void members(const Json& value, const Json& rule, const std::string& pointer) const
@@ -211,36 +251,36 @@ struct Schema::Check {
         const Json& properties = rule.contains("properties") ? rule.at("properties") : kNoProperties;
         const bool closed = rule.contains("additionalProperties") && rule.at("additionalProperties") == false;
         for (const auto& [key, member] : value.items()) {
-            if (problems.size() > kMostProblems)
-                return;
             const std::string at = childPointer(pointer, key);
-            if (const auto property = properties.find(key); property != properties.end()) {
+            if (const auto property = properties.find(key); property != properties.end())
                 (*this)(member, *property, at);
-            } else if (closed) {
-                std::vector<std::string> keys;
-                for (const auto& [name, unused] : properties.items())
-                    keys.push_back(name);
-                report(at, std::string(kUnknownKey) + nearestWords(key, keys));
-            }
+            else if (closed)
+                report(at, [&, name = std::string_view(key)] {
+                    std::vector<std::string> keys;
+                    for (const auto& [known, unused] : properties.items())
+                        keys.push_back(known);
+                    return std::string(kUnknownKey) + nearestWords(name, keys);
+                });
         }
-        if (rule.contains("required"))
-            for (const Json& key : rule.at("required"))
+        if (const Json* required = memberOf(rule, "required"))
+            for (const Json& key : *required)
                 if (!value.contains(key.get_ref<const std::string&>()))
-                    report(pointer, "key \"" + key.get<std::string>() + "\" is missing");
+                    report(pointer, [&] { return "key \"" + key.get_ref<const std::string&>() + "\" is missing"; });
     }
 };
 
 Schema::Schema(Json schema) : m_schema(std::move(schema))
 {
-    refuseUnknownKeywords(m_schema, "");
+    const Json* definitions = memberOf(m_schema, "$defs");
+    refuseWhatIsNoSchema(m_schema, definitions != nullptr ? *definitions : Json::object(), "");
 }
 
 const Json& Schema::definition(std::string_view name) const
 {
-    const Json& definitions = m_schema.at("$defs");
-    const auto found = definitions.find(std::string(name));
-    if (found == definitions.end())
-        throw Error("scenario schema: no definition \"" + std::string(name) + "\"");
+    const Json* definitions = memberOf(m_schema, "$defs");
+    const Json* found = definitions != nullptr ? memberOf(*definitions, name) : nullptr;
+    if (found == nullptr)
+        failSchema("/$defs", "there is no definition " + quotedText(name));
     return *found;
 }
 
@@ -249,23 +289,24 @@ const Json& Schema::followed(const Json& rule) const
 {
     const Json* at = &rule;
     while (at->contains("$ref"))
-        at = &definition(at->at("$ref").get_ref<const std::string&>().substr(std::string_view("#/$defs/").size()));
+        at = &definition(at->at("$ref").get_ref<const std::string&>().substr(kDefinitions.size()));
     return *at;
 }
 
 std::vector<Problem> Schema::check(const Json& value, const std::string& file, std::string_view definitionName,
                                    const std::string& pointer) const
 {
-    std::vector<Problem> problems;
+    ProblemList problems;
     Check{*this, file, problems}(value, definitionName.empty() ? m_schema : definition(definitionName), pointer);
-    return problems;
+    return std::move(problems).take(file);
 }
 
 std::vector<std::string> Schema::keysOf(std::string_view name) const
 {
     std::vector<std::string> keys;
-    for (const auto& [key, unused] : definition(name).at("properties").items())
-        keys.push_back(key);
+    if (const Json* properties = memberOf(definition(name), "properties"))
+        for (const auto& [key, unused] : properties->items())
+            keys.push_back(key);
     return keys;
 }
 
@@ -309,7 +350,7 @@ std::optional<KeyFacts> Schema::facts(std::string_view pointer) const
             facts.type = type;
     if (own->contains("enum")) {
         facts.type = KeyType::word;
-        facts.words = own->at("enum").get<std::vector<std::string>>();
+        facts.words = valueAs<std::vector<std::string>>(own->at("enum")).value_or(std::vector<std::string>());
     }
     facts.lowIsOpen = own->contains("exclusiveMinimum");
     facts.low = own->value(facts.lowIsOpen ? "exclusiveMinimum" : "minimum", facts.low);

@@ -1,6 +1,7 @@
 #include "sim/schedule/cells.h"
 
 #include "sim/error.h"
+#include "sim/scenario/quoted.h"
 
 #include <algorithm>
 #include <array>
@@ -33,10 +34,7 @@ int chainsOf(const Schedule& schedule)
 
 void failAt(const Where& where, std::string_view text, const std::string& why)
 {
-    constexpr std::size_t kMostShown = 40;
-    const bool isLong = text.size() > kMostShown;
-    throw Error(lineOf(where.line - 1) + ", cell " + std::to_string(where.cell) + ": \"" +
-                std::string(text.substr(0, kMostShown)) + (isLong ? "..." : "") + "\" " + why);
+    throw Error(lineOf(where.line - 1) + ", cell " + std::to_string(where.cell) + ": " + quotedText(text) + " " + why);
 }
 
 std::string_view trimmed(std::string_view text)

@@ -1,12 +1,16 @@
 #include "sim/schedule/families.h"
 
 #include "sim/error.h"
+#include "sim/scenario/document.h"
+#include "sim/scenario/quoted.h"
 #include "sim/schedule/family_parts.h"
+#include "sim/schedule/request.h"
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
 #include <numeric>
+#include <sstream>
 
 namespace sim {
 
@@ -53,7 +57,8 @@ std::size_t editDistance(std::string_view from, std::string_view to)
     std::string known;
     for (const ScheduleFamily& family : families)
         known += (known.empty() ? "" : ", ") + std::string(family.kind);
-    throw Error("there is no schedule \"" + kind + "\"; nearest: \"" + std::string(nearest->kind) + "\"; known: " + known);
+    throw Error("there is no schedule " + quotedText(kind) + "; nearest: \"" + std::string(nearest->kind) +
+                "\"; known: " + known);
 }
 
 } // namespace
@@ -135,6 +140,20 @@ Schedule makeSchedule(const ScheduleRequest& request)
     if (const auto problem = family->unmet(request))
         throw Error(*problem);
     return family->make(request);
+}
+
+Schedule makeScheduleOf(const ScheduleRequest& request)
+{
+    try {
+        return makeSchedule(request);
+    } catch (const Error& error) {
+        const char* const pointer = request.kind == "custom" ? "/schedule/actions" : "/schedule/kind";
+        std::vector<Problem> problems;
+        std::istringstream lines(error.what());
+        for (std::string line; std::getline(lines, line);)
+            problems.push_back({"", pointer, line});
+        throw ScenarioError(std::move(problems));
+    }
 }
 
 } // namespace sim

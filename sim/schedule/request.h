@@ -19,4 +19,7 @@ inline ScheduleRequest scheduleRequest(const Scenario& scenario)
             .customActions = scenario.schedule.actions};
 }
 
+/// As makeSchedule; throws ScenarioError, with the key of the scenario that a problem is about.
+Schedule makeScheduleOf(const ScheduleRequest&);
+
 } // namespace sim

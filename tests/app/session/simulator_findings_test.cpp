@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <new>
 #include <thread>
 
 namespace app {
@@ -106,6 +107,55 @@ TEST(SimulatorFindings, WaitForWhatIsMoreUrgent)
     ASSERT_TRUE(waitFor([&] { return !order.isEmpty() && !simulator.isBusy(); }));
     EXPECT_EQ(order.first(), QStringLiteral("result"));
     EXPECT_EQ(order.last(), QStringLiteral("tries")) << order.join(QLatin1Char(' ')).toStdString();
+}
+
+/// A step of which nobody can say anything.
+class UnspeakableSimulation : public sim::Simulation {
+public:
+    explicit UnspeakableSimulation(SimulationPtr of) : m_of(std::move(of)) {}
+    const sim::Scenario& scenario() const override { return m_of->scenario(); }
+    const sim::Mesh& mesh() const override { return m_of->mesh(); }
+    const sim::Placement& placement() const override { return m_of->placement(); }
+    const sim::Schedule& schedule() const override { return m_of->schedule(); }
+    const sim::Metrics& metrics() const override { throw std::bad_alloc(); }
+    int classCount() const override { return m_of->classCount(); }
+    int classOf(int rank) const override { return m_of->classOf(rank); }
+    int representative(int index) const override { return m_of->representative(index); }
+    int classSize(int index) const override { return m_of->classSize(index); }
+    sim::MemoryBreakdown memoryOfClass(int) const override { throw std::bad_alloc(); }
+    sim::TimeShares timeOfClass(int) const override { throw std::bad_alloc(); }
+    sim::MemoryCurves memoryCurves(int) const override { throw std::bad_alloc(); }
+    sim::MemoryContents memoryContents(int, std::int64_t) const override { throw std::bad_alloc(); }
+    sim::Trace trace(sim::TraceDetail) const override { throw std::bad_alloc(); }
+    sim::Traffic traffic() const override { throw std::bad_alloc(); }
+    sim::LinkLoad linkLoad(const sim::TrafficSenders&, const sim::LoadWindow&) const override { throw std::bad_alloc(); }
+
+private:
+    SimulationPtr m_of;
+};
+
+TEST(SimulatorFindings, WhyThereAreNoneIsTold)
+{
+    Simulator simulator;
+    const auto of = document(kTiny);
+    const SimulationPtr unspeakable = std::make_shared<UnspeakableSimulation>(simulationOf(of));
+    QString why;
+    int found = 0;
+    SimulationPtr kernelsOf;
+    QObject::connect(&simulator, &Simulator::findingsReady, [&] { ++found; });
+    QObject::connect(&simulator, &Simulator::findingsFailed, [&](const SimulationPtr& about, const QString& text) {
+        EXPECT_EQ(about, unspeakable);
+        why = text;
+    });
+    simulator.requestFindings(of, catalogue(), unspeakable);
+    ASSERT_TRUE(waitFor([&] { return !why.isEmpty() && !simulator.isBusy(); }));
+    EXPECT_TRUE(why.contains(QStringLiteral("memory"))) << why.toStdString();
+    EXPECT_EQ(found, 0);
+    // Neither do its kernels end anything.
+    QString failure;
+    QObject::connect(&simulator, &Simulator::failed, [&](const QString& text) { failure = text; });
+    simulator.requestKernels(unspeakable);
+    ASSERT_TRUE(waitFor([&] { return !failure.isEmpty(); }));
 }
 
 TEST(SimulatorFindings, OfTheNewestRequestAlone)

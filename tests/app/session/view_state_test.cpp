@@ -104,6 +104,15 @@ TEST(ViewState, WhatCannotBeUsedIsToldAndTheRestCounts)
     EXPECT_EQ(pointers.size(), 16U);
 }
 
+TEST(ViewState, WarnsInShortAndTakesNoTimeThatSumsOverflowWith)
+{
+    const auto [state, warnings] = readViewState(
+        R"({"lens": [")" + std::string(5000, 'x') + R"("], "range_ns": [-9223372036854775808, 9223372036854775807]})", 16);
+    EXPECT_FALSE(state.range);
+    ASSERT_EQ(warnings.size(), 2U);
+    EXPECT_LT(warnings.front().text().size(), 200U);
+}
+
 TEST(ViewState, AnythingCanStandInTheFile)
 {
     for (const char* json : {"", "null", "[]", "3", "\"grid\"", "{", "{\"ranks\": {}}", "{\"range_ns\": [1, 2, 3]}",

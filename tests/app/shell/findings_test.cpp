@@ -95,6 +95,20 @@ TEST(FindingsPanel, SaysWhenThereIsNothing)
     panel.setResult({.finding = 0, .edit = 0, .effect = {}}); // late, of a step that is gone
 }
 
+TEST(FindingsPanel, SaysWhyThereIsNothing)
+{
+    FindingsPanel panel;
+    const QString before = panel.text();
+    panel.setFindings({});
+    EXPECT_FALSE(panel.text().isEmpty());
+    EXPECT_NE(panel.text(), before) << "a step that nothing is found in is not a step that is still awaited";
+    panel.setFailure(QStringLiteral("no order fits into 3 GiB"));
+    EXPECT_TRUE(panel.text().contains(QStringLiteral("no order fits into 3 GiB"))) << panel.text().toStdString();
+    EXPECT_TRUE(panel.isComplete());
+    panel.clear();
+    EXPECT_EQ(panel.text(), before);
+}
+
 TEST(FindingsPanel, ShapesDifferAsColoursDo)
 {
     std::vector<QImage> shapes;
@@ -180,6 +194,21 @@ TEST_F(FindingsWindow, NothingToComplainAboutIsSaidToo)
     open(kFine);
     EXPECT_TRUE(window.findings().text().contains(QStringLiteral("Nothing to complain about")))
         << window.findings().text().toStdString();
+}
+
+TEST_F(FindingsWindow, NoFindingsAreNotCountedAndTheReasonIsSaid)
+{
+    open(kFine);
+    const auto* dock = window.findChild<QDockWidget*>(QStringLiteral("findings"));
+    emit window.simulator().findingsReady(window.simulation(), {});
+    EXPECT_EQ(dock->windowTitle(), QStringLiteral("FINDINGS"));
+    EXPECT_FALSE(window.findings().text().isEmpty());
+    emit window.simulator().findingsFailed(window.simulation(), QStringLiteral("no order fits into 3 GiB"));
+    EXPECT_EQ(dock->windowTitle(), QStringLiteral("FINDINGS"));
+    EXPECT_TRUE(window.findings().text().contains(QStringLiteral("no order fits into 3 GiB")));
+    EXPECT_TRUE(window.isSettled());
+    emit window.simulator().findingsReady(window.simulation(), {finding(sim::FindingKind::bubble, sim::FindingSeverity::hint)});
+    EXPECT_EQ(dock->windowTitle(), QStringLiteral("FINDINGS · 1")) << "whatever else is among them";
 }
 
 TEST_F(FindingsWindow, TextIsWholeAndDocksShareTheirPlaceWhereTheWindowIsLow)

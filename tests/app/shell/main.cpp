@@ -1,5 +1,6 @@
 // Windows without a screen, with settings of their own.
-#include <QApplication>
+#include "app/shell/guarded_application.h"
+
 #include <QTemporaryDir>
 
 #include <gtest/gtest.h>
@@ -14,7 +15,11 @@ int main(int argc, char** argv)
         if (type == QtCriticalMsg || type == QtFatalMsg)
             ADD_FAILURE() << message.toStdString();
     });
-    const QApplication application(argc, argv);
+    const app::GuardedApplication application(argc, argv);
+    QObject::connect(&application, &app::GuardedApplication::failed, [](const QString& why) {
+        if (!why.contains(QLatin1String("as the test wishes")))
+            ADD_FAILURE() << "thrown out of a slot: " << why.toStdString();
+    });
     testing::InitGoogleTest(&argc, argv);
     return RUN_ALL_TESTS();
 }

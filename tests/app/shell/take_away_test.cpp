@@ -129,8 +129,10 @@ TEST_F(TakeAwayTest, ATableIsSeenSavedAndCopied)
     open(galleryFile(kSixteen));
     auto* dialog = openedBy<TableDialog>(CommandId::exportTable);
     ASSERT_TRUE(dialog);
+    ASSERT_TRUE(waitFor([&] { return dialog->isReady(); }));
     EXPECT_EQ(dialog->table().header.front(), "quantity");
     dialog->show("memory");
+    ASSERT_TRUE(waitFor([&] { return dialog->isReady(); }));
     dialog->save(path("memory.csv"));
     EXPECT_TRUE(contents(path("memory.csv")).startsWith("rank,ranks alike,"));
     dialog->copy();
@@ -146,6 +148,7 @@ TEST_F(TakeAwayTest, AMarkedRangeIsWhatTheTableBeginsWith)
     window.workspace().setSelection(selection);
     auto* dialog = openedBy<TableDialog>(CommandId::exportTable);
     ASSERT_TRUE(dialog);
+    ASSERT_TRUE(waitFor([&] { return dialog->isReady(); }));
     EXPECT_LT(dialog->table().rows.size(), window.workspace().trace()->spanCount());
     EXPECT_EQ(dialog->table().header[8], "start (ns)");
     dialog->reject();
@@ -212,6 +215,7 @@ TEST_F(TakeAwayTest, AFullDiskLeavesWhatWasThere)
     }
     auto* tables = openedBy<TableDialog>(CommandId::exportTable);
     tables->show("groups");
+    ASSERT_TRUE(waitFor([&] { return tables->isReady(); }));
     auto* figures = openedBy<ExportDialog>(CommandId::exportFigure);
     {
         const FullDisk full(512);

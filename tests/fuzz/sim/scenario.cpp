@@ -1,6 +1,7 @@
 // Whatever the bytes of a file are, it is refused with ScenarioError, or resolving it gives problems or a scenario, never neither
 // and nothing else; what is accepted is written and read back.
 #include "sim/scenario/document.h"
+#include "sim/scenario/unforeseen.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -17,6 +18,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         const auto resolved = document.resolve(catalogue);
         if (!resolved.scenario && resolved.problems.empty())
             std::abort();
+        for (const sim::Problem& problem : resolved.problems)
+            if (problem.message.starts_with(sim::kUnforeseen))
+                std::abort();
         const std::string written = document.text();
         if (sim::ScenarioDocument::parse(written).text() != written)
             std::abort();
@@ -25,8 +29,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
             if (!again.scenario || sim::resolvedText(*again.scenario) != sim::resolvedText(*resolved.scenario))
                 std::abort();
         }
-    } catch (const sim::ScenarioError&) {
-        // what a file may be
+    } catch (const sim::ScenarioError& error) { // what a file may be
+        if (error.problems().front().message.starts_with(sim::kUnforeseen))
+            std::abort();
     }
     return 0;
 }

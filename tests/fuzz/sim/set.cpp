@@ -1,6 +1,7 @@
 // Lines of --set, one after the other, on a scenario: each is taken, or refused with Error and then changes nothing; what comes
 // out resolves or tells its problems.
 #include "sim/scenario/document.h"
+#include "sim/scenario/unforeseen.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -28,5 +29,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const auto resolved = document.resolve(catalogue);
     if (!resolved.scenario && resolved.problems.empty())
         std::abort();
+    for (const sim::Problem& problem : resolved.problems)
+        if (problem.message.starts_with(sim::kUnforeseen))
+            std::abort();
     return 0;
 }

@@ -149,7 +149,7 @@ TEST(Collector, TakesAllThatFourRanksRecordWhileItIsRead)
     std::thread reader([&] {
         live::Collector::Cursor cursor = run.collector->beginning();
         while (!done) {
-            run.collector->since(cursor, 10'000);
+            run.collector->since(cursor, {.bytes = 10'000});
             run.collector->history();
         }
     });

@@ -1,0 +1,99 @@
+// What options take, and what is said when they are given something else, in words for a person; shared by the programs.
+#pragma once
+
+#include "sim/scenario/nearest.h"
+#include "sim/scenario/quoted.h"
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sim::cli {
+
+/// A whole number from `least` on that an int holds.
+inline CLI::Validator wholeNumberFrom(int least)
+{
+    return CLI::Validator(
+        [least](const std::string& text) {
+            int number = 0;
+            const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+            const bool isWhole = error == std::errc() && end == text.data() + text.size();
+            return isWhole && number >= least ? std::string()
+                                              : quotedText(text) + " is not a whole number of at least " + std::to_string(least) +
+                                                    (error == std::errc::result_out_of_range ? " and at most 2147483647" : "");
+        },
+        "");
+}
+
+enum class Zero { taken, refused };
+/// A finite number that is not negative.
+inline CLI::Validator positiveNumber(Zero zero)
+{
+    return CLI::Validator(
+        [zero](const std::string& text) {
+            double number = 0;
+            const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+            const bool isNumber = error == std::errc() && end == text.data() + text.size() && std::isfinite(number);
+            return isNumber && (number > 0 || (number == 0 && zero == Zero::taken))
+                       ? std::string()
+                       : quotedText(text) + (zero == Zero::taken ? " is not a number of at least 0" : " is not a number above 0");
+        },
+        "");
+}
+
+inline CLI::Validator oneOf(std::vector<std::string> words)
+{
+    return CLI::Validator(
+        [words = std::move(words)](const std::string& text) {
+            if (std::find(words.begin(), words.end(), text) != words.end())
+                return std::string();
+            std::string known;
+            for (const std::string& word : words)
+                known += (known.empty() ? "" : ", ") + word;
+            return quotedText(text) + " is none of " + known;
+        },
+        "");
+}
+
+/// What goes to a terminal: the lines of a message, however it was made, none of them endless and nothing in them unseen.
+inline std::string linesForAPerson(std::string_view message)
+{
+    constexpr std::size_t kMostOfALine = 800;
+    std::string out;
+    while (!message.empty()) {
+        const std::size_t end = std::min(message.find('\n'), message.size());
+        out += shownText(message.substr(0, end), kMostOfALine) + "\n";
+        message.remove_prefix(std::min(end + 1, message.size()));
+    }
+    return out;
+}
+
+/// What CLI11 found wrong with a call. Names and values in it are the caller's, however long.
+inline std::string wordsFor(const CLI::Error& error)
+{
+    constexpr std::size_t kMostOfAll = 400;
+    const std::string_view what = error.what();
+    const auto after = [what](std::string_view start) { return what.substr(start.size()); };
+    for (const std::string_view start :
+         {"The following argument was not expected: ", "The following arguments were not expected: "})
+        if (what.starts_with(start))
+            return "this command takes no " + quotedText(after(start));
+    if (constexpr std::string_view start = "Could not convert: "; what.starts_with(start))
+        return shownText(after(start), kMostOfAll) + ": not what the option takes";
+    if (what == "A subcommand is required")
+        return "a command is required";
+    return shownText(what, kMostOfAll);
+}
+
+/// For CLI::App::failure_message.
+inline std::string callFailed(const CLI::App*, const CLI::Error& error)
+{
+    return wordsFor(error) + "\nRun with --help for what can be asked.\n";
+}
+
+} // namespace sim::cli

@@ -1,0 +1,43 @@
+// The net below every reader: what none of its lines foresaw becomes a problem of the file like any other, instead of ending the
+// program. Private to this folder.
+#pragma once
+
+#include "sim/scenario/document.h"
+#include "sim/scenario/quoted.h"
+
+#include <exception>
+#include <new>
+#include <string>
+#include <string_view>
+
+namespace sim {
+
+/// How the message of such a problem begins. Tests and fuzzers look for it: it never is the file's fault.
+inline constexpr std::string_view kUnforeseen = "cannot be read, which is a mistake of this program: ";
+
+/// Inside a catch block: the problem that the exception in flight stands for. An Error goes on as it is.
+inline Problem unforeseenProblem(const std::string& file)
+{
+    try {
+        throw;
+    } catch (const Error&) {
+        throw;
+    } catch (const std::bad_alloc&) {
+        return {file, "", "there is not enough memory to read it"};
+    } catch (const std::exception& error) {
+        return {file, "", std::string(kUnforeseen) + shownText(error.what())};
+    }
+}
+
+/// What `read` gives; throws nothing but Error.
+template <typename Read>
+auto readSafely(const std::string& file, Read&& read)
+{
+    try {
+        return read();
+    } catch (...) {
+        throw ScenarioError({unforeseenProblem(file)});
+    }
+}
+
+} // namespace sim

@@ -1,0 +1,115 @@
+// Whatever runs when the window closes, or when something else is wanted, makes room at once. The limits here only tell a wait
+// from a hang; how long it took stands in the test's output.
+#include "app/session/simulator.h"
+#include "app/session/synthesis_run.h"
+#include "tests/app/session/session_fixtures.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdio>
+#include <functional>
+#include <thread>
+
+namespace app {
+namespace {
+
+using namespace test;
+using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
+
+constexpr auto kHang = 3s; ///< sanitizers, and a machine that does other things too
+
+sim::ScenarioDocument searching()
+{
+    sim::ScenarioDocument job = document("42-llama3-405b-16384-gpus.json");
+    job.set("/schedule/kind", "auto");
+    return job;
+}
+
+sim::ScenarioDocument jittering()
+{
+    sim::ScenarioDocument job = document("41-llama3-405b-8192-gpus.json");
+    job.set("/perturbations", R"([{"kind":"jitter","sigma":0.02,"seed":1}])");
+    return job;
+}
+
+struct LongThing {
+    const char* name;
+    std::function<void(Simulator&)> request;
+};
+
+std::vector<LongThing> longThings()
+{
+    static const sim::ScenarioDocument kDocument = document(kLarge);
+    static const SimulationPtr kSimulation = sim::simulate(scenario(kDocument));
+    static const auto kActions = std::make_shared<const sim::Trace>(kSimulation->trace(sim::TraceDetail::actions));
+    return {{"a simulation of every rank", [](Simulator& s) { s.request(scenario(jittering())); }},
+            {"a search", [](Simulator& s) { s.request(scenario(searching())); }},
+            {"kernels", [](Simulator& s) { s.requestKernels(kSimulation); }},
+            {"findings", [](Simulator& s) { s.requestFindings(kDocument, catalogue(), kSimulation); }},
+            {"candidates",
+             [](Simulator& s) { s.requestCandidates(kDocument, catalogue(), kSimulation->scenario(), kSimulation, kActions); }},
+            {"candidates of a search",
+             [](Simulator& s) { s.requestCandidates(searching(), catalogue(), kSimulation->scenario(), kSimulation, kActions); }},
+            {"legal values",
+             [](Simulator& s) { s.requestLegalValues(kDocument, catalogue(), kSimulation->scenario(), LayoutRule::keepGpus); }}};
+}
+
+double milliseconds(Clock::duration time)
+{
+    return std::chrono::duration<double, std::milli>(time).count();
+}
+
+TEST(Closing, WaitsForNothingThatTakesLong)
+{
+    for (const LongThing& thing : longThings()) {
+        Clock::duration longest{};
+        for (const auto after : {5ms, 40ms, 120ms, 300ms, 700ms}) {
+            auto simulator = std::make_unique<Simulator>();
+            thing.request(*simulator);
+            std::this_thread::sleep_for(after);
+            const auto begin = Clock::now();
+            simulator.reset();
+            longest = std::max(longest, Clock::now() - begin);
+        }
+        EXPECT_LT(longest, kHang) << thing.name;
+        std::printf("closing during %s: at most %.0f ms\n", thing.name, milliseconds(longest));
+    }
+}
+
+TEST(Closing, ASearchThatIsWatchedEndsAtOnce)
+{
+    Clock::duration longest{};
+    for (const auto after : {0ms, 10ms, 100ms, 400ms}) {
+        auto run = std::make_unique<SynthesisRun>(scenario(searching()));
+        std::this_thread::sleep_for(after);
+        const auto begin = Clock::now();
+        run.reset();
+        longest = std::max(longest, Clock::now() - begin);
+    }
+    EXPECT_LT(longest, kHang);
+    std::printf("closing during a watched search: at most %.0f ms\n", milliseconds(longest));
+}
+
+TEST(Closing, ANewRequestIsServedWhateverRuns)
+{
+    const sim::Scenario tiny = scenario(document(kTiny));
+    for (const LongThing& thing : longThings()) {
+        Simulator simulator;
+        int worldSize = 0;
+        QObject::connect(&simulator, &Simulator::finished,
+                         [&](const SimulationPtr& simulation) { worldSize = simulation->mesh().worldSize(); });
+        thing.request(simulator);
+        std::this_thread::sleep_for(60ms);
+        const auto begin = Clock::now();
+        simulator.request(tiny);
+        ASSERT_TRUE(waitFor([&] { return worldSize == tiny.layout.worldSize(); })) << thing.name;
+        const auto took = Clock::now() - begin;
+        EXPECT_LT(took, kHang) << thing.name;
+        std::printf("another request during %s: after %.0f ms\n", thing.name, milliseconds(took));
+    }
+}
+
+} // namespace
+} // namespace app

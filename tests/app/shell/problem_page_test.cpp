@@ -1,0 +1,196 @@
+// A file that cannot be opened: the window says which, what is wrong where, and how to go on.
+#include "app/shell/problem_page.h"
+
+#include "app/shell/main_window.h"
+#include "app/shell/problem_banner.h"
+#include "tests/app/session/session_fixtures.h"
+#include "tests/app/shell/cut_labels.h"
+
+#include <QCoreApplication>
+#include <QFile>
+#include <QLabel>
+#include <QProcess>
+#include <QProcessEnvironment>
+#include <QPushButton>
+#include <QTemporaryDir>
+
+#include <gtest/gtest.h>
+
+#include <sys/stat.h>
+
+namespace app {
+namespace {
+
+using namespace test;
+
+const char* const kIllegal =
+    R"({"format":"rankscope-scenario","version":1,"model":"llama3-8b","cluster":{"base":"dgx-h100","nodes":1},)"
+    R"("layout":{"tp":3,"pp":7},"training":{"sequence_length":4096,"global_batch_size":8},"wrong":1})";
+
+class ProblemPageTest : public testing::Test {
+protected:
+    ProblemPageTest() : window(catalogue(), {.reproducible = true, .theme = {}, .renderer = Renderer::software})
+    {
+        window.resize(1280, 800);
+    }
+    QString write(const char* name, const QByteArray& text)
+    {
+        QFile file(folder.filePath(QLatin1String(name)));
+        EXPECT_TRUE(file.open(QIODevice::WriteOnly));
+        file.write(text);
+        return file.fileName();
+    }
+    QPushButton* button(const QString& text)
+    {
+        for (QPushButton* button : window.problemPage().findChildren<QPushButton*>())
+            if (button->text() == text)
+                return button;
+        ADD_FAILURE() << "no button " << text.toStdString();
+        return nullptr;
+    }
+    /// What is read on the page, and what a screen reader says of its problems.
+    QString seen()
+    {
+        QStringList texts;
+        for (const QLabel* label : window.problemPage().findChildren<QLabel*>())
+            texts << label->text();
+        for (const QFrame* frame : window.problemPage().findChildren<QFrame*>())
+            texts << frame->accessibleName();
+        return texts.join(QLatin1Char('\n'));
+    }
+
+    QTemporaryDir folder;
+    MainWindow window;
+};
+
+TEST_F(ProblemPageTest, EveryProblemStandsWithItsPlace)
+{
+    const QString path = write("bad.json", kIllegal);
+    const Problems problems = window.openFile(path);
+    window.show();
+    for (int round = 0; round < 10; ++round)
+        QCoreApplication::processEvents();
+    ASSERT_GE(problems.size(), 2U);
+    EXPECT_TRUE(window.isProblemPageShown());
+    EXPECT_FALSE(window.isGalleryShown());
+    EXPECT_TRUE(seen().contains(QStringLiteral("bad.json cannot be opened")));
+    EXPECT_TRUE(seen().contains(path));
+    for (const sim::Problem& problem : problems) {
+        EXPECT_TRUE(seen().contains(QString::fromStdString(problem.pointer + ": " + problem.message))) << problem.text();
+        EXPECT_TRUE(window.problemPage().text().contains(QString::fromStdString(problem.text()))) << problem.text();
+    }
+    EXPECT_EQ(cutLabels(window.problemPage()).join(QLatin1Char('\n')).toStdString(), "");
+    EXPECT_TRUE(window.problemPage().isAncestorOf(window.focusWidget())) << "keys reach it";
+}
+
+TEST_F(ProblemPageTest, OnceMendedItOpens)
+{
+    const QString path = write("mine.json", "{ \"format\": ");
+    EXPECT_FALSE(window.openFile(path).empty());
+    ASSERT_TRUE(window.isProblemPageShown());
+    button(QStringLiteral("Try Again"))->click();
+    ASSERT_TRUE(window.isProblemPageShown());
+    QFile::remove(path);
+    ASSERT_TRUE(QFile::copy(galleryFile(kTiny), path));
+    button(QStringLiteral("Try Again"))->click();
+    EXPECT_FALSE(window.isProblemPageShown());
+    ASSERT_TRUE(waitFor([&] { return window.isSettled(); }));
+    EXPECT_EQ(window.session().path(), path);
+}
+
+TEST_F(ProblemPageTest, TheGalleryIsOneClickAway)
+{
+    EXPECT_FALSE(window.openFile(QStringLiteral("/no/such/file.json")).empty());
+    ASSERT_TRUE(window.isProblemPageShown());
+    EXPECT_FALSE(window.isEnabled(CommandId::save));
+    EXPECT_FALSE(window.isEnabled(CommandId::play));
+    EXPECT_TRUE(window.isEnabled(CommandId::open));
+    button(QStringLiteral("Go to the Gallery"))->click();
+    EXPECT_TRUE(window.isGalleryShown());
+}
+
+TEST_F(ProblemPageTest, WhatIsNoScenarioAtAllIsToldToo)
+{
+    const QString pipe = folder.filePath(QStringLiteral("pipe.json")), huge = folder.filePath(QStringLiteral("huge.json"));
+    ASSERT_EQ(::mkfifo(pipe.toUtf8().constData(), 0600), 0);
+    ASSERT_TRUE(QFile(huge).open(QIODevice::WriteOnly));
+    ASSERT_TRUE(QFile::resize(huge, std::int64_t{100} << 20));
+    const QString deep = write("deep.json", QByteArray(200'000, '['));
+    const QString words = write("words.json", "this is no JSON");
+    const QString binary = write("binary.json", QByteArray("\0\xff\xfe\x80", 4));
+    const QString text = write(
+        "text.json",
+        R"({"format":"rankscope-scenario","version":1,"model":"llama3-8b","cluster":{"base":"dgx-h100","nodes":1,)"
+        R"("gpu":{"peak_tflops":{"int8":"624"}}},"layout":{"tp":8},"training":{"sequence_length":4096,"global_batch_size":8}})");
+    for (const QString& path : {pipe, huge, deep, words, binary, text, folder.path(), QStringLiteral("/no/such/file.json")}) {
+        const Problems problems = window.openFile(path);
+        if (problems.empty() && path == text)
+            continue; // a reader may know better one day
+        EXPECT_FALSE(problems.empty()) << path.toStdString();
+        EXPECT_TRUE(window.isProblemPageShown());
+        EXPECT_EQ(window.problemPage().path(), path);
+        EXPECT_FALSE(window.problemPage().text().isEmpty());
+    }
+}
+
+TEST_F(ProblemPageTest, ThousandsOfProblemsAreCounted)
+{
+    Problems problems(5000, {"a.json", "/layout/tp", "is wrong", sim::Severity::error});
+    ProblemPage page;
+    page.setProblems(QStringLiteral("a.json"), problems);
+    EXPECT_EQ(page.text().count(QLatin1Char('\n')), 5000);
+    QString all;
+    for (const QLabel* label : page.findChildren<QLabel*>())
+        all += label->text() + QLatin1Char('\n');
+    EXPECT_TRUE(all.contains(QStringLiteral("5000"))) << all.left(300).toStdString();
+}
+
+/// The program itself.
+class BadFileOnTheCommandLine : public testing::Test {
+protected:
+    BadFileOnTheCommandLine()
+    {
+        QFile file(path);
+        EXPECT_TRUE(file.open(QIODevice::WriteOnly));
+        file.write(kIllegal);
+        file.close();
+        QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
+        environment.insert(QStringLiteral("QT_QPA_PLATFORM"), QStringLiteral("offscreen"));
+        program.setProcessEnvironment(environment);
+    }
+    void start(const QStringList& more = {})
+    {
+        program.start(QStringLiteral(RANKSCOPE_BIN_DIR "/rankscope"), QStringList{path} + more);
+        ASSERT_TRUE(program.waitForStarted());
+    }
+    QTemporaryDir folder;
+    const QString path = folder.filePath(QStringLiteral("bad.json"));
+    QProcess program;
+};
+
+TEST_F(BadFileOnTheCommandLine, OpensTheWindow)
+{
+    start();
+    QByteArray said;
+    ASSERT_TRUE(waitFor([&] { return (said += program.readAllStandardError()).contains("/layout/tp"); })) << said.toStdString();
+    EXPECT_FALSE(program.waitForFinished(1000)) << "the window is there, and waits for somebody";
+    program.kill();
+    program.waitForFinished();
+}
+
+TEST_F(BadFileOnTheCommandLine, GivesNoPicture)
+{
+    const QString picture = folder.filePath(QStringLiteral("out.png")), figure = folder.filePath(QStringLiteral("out.svg"));
+    for (const QStringList& options : {QStringList{QStringLiteral("--screenshot"), picture},
+                                       QStringList{QStringLiteral("--figure"), QStringLiteral("grid"), figure}}) {
+        start(options);
+        ASSERT_TRUE(program.waitForFinished());
+        EXPECT_EQ(program.exitCode(), 1);
+        EXPECT_TRUE(program.readAllStandardError().contains("/layout/tp"));
+    }
+    EXPECT_FALSE(QFile::exists(picture));
+    EXPECT_FALSE(QFile::exists(figure));
+}
+
+} // namespace
+} // namespace app

@@ -1,0 +1,119 @@
+// What can be read as a file, and that reading comes to an end.
+#include "sim/error.h"
+#include "sim/scenario/document.h"
+#include "sim/scenario/files.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <csignal>
+#include <fcntl.h>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <sys/stat.h>
+#include <thread>
+#include <unistd.h>
+
+using namespace sim;
+namespace fs = std::filesystem;
+
+namespace {
+
+class Files : public testing::Test {
+protected:
+    Files() : m_folder(fs::temp_directory_path() / ("rankscope_files_" + std::to_string(::getpid())))
+    {
+        fs::create_directories(m_folder);
+    }
+    ~Files() override { fs::remove_all(m_folder); }
+    Files(const Files&) = delete;
+    Files& operator=(const Files&) = delete;
+
+    fs::path path(const std::string& name) const { return m_folder / name; }
+    fs::path pipe(const std::string& name) const
+    {
+        EXPECT_EQ(::mkfifo(path(name).c_str(), 0600), 0);
+        return path(name);
+    }
+
+private:
+    fs::path m_folder;
+};
+
+constexpr std::chrono::milliseconds kShort{50};
+
+/// Why a file is not read.
+std::string refusal(const fs::path& file, Pipes pipes, std::size_t mostBytes = 1000)
+{
+    try {
+        readFile(file, mostBytes, pipes, kShort);
+    } catch (const Error& error) {
+        return error.what();
+    }
+    return "it was read";
+}
+
+} // namespace
+
+TEST_F(Files, ThatNeverEndAreRefusedBeforeTheyAreRead)
+{
+    EXPECT_EQ(refusal("/dev/zero", Pipes::refused), "/dev/zero: is not an ordinary file");
+    EXPECT_EQ(refusal("/dev/zero", Pipes::read), "/dev/zero: is a device; a file or a pipe can be read");
+    EXPECT_EQ(refusal(path(""), Pipes::read), path("").string() + ": is a folder, not a file");
+    EXPECT_EQ(refusal(pipe("p"), Pipes::refused), path("p").string() + ": is not an ordinary file");
+    EXPECT_EQ(refusal(fs::path(std::string("a\0b", 3)), Pipes::read), "a\\x00b: no file can have a name with a zero byte in it");
+}
+
+TEST_F(Files, ThatAreTooLargeAreRefusedWithTheirSize)
+{
+    const fs::path sparse = path("sparse");
+    std::ofstream(sparse) << "x";
+    fs::resize_file(sparse, std::uintmax_t{1} << 40U); // takes no disk; would take a terabyte of memory
+    EXPECT_EQ(refusal(sparse, Pipes::read), sparse.string() + ": has 1099511627776 bytes; at most 1000 are read");
+    std::ofstream(path("fits")) << std::string(1000, 'x');
+    EXPECT_EQ(readFile(path("fits"), 1000).size(), 1000U);
+}
+
+TEST_F(Files, ArePipesWhereThatIsAskedFor)
+{
+    const fs::path fifo = pipe("p");
+    std::thread writer([&] { std::ofstream(fifo) << "{\"a\": 1}"; });
+    EXPECT_EQ(readFile(fifo, 1000, Pipes::read), "{\"a\": 1}");
+    writer.join();
+}
+
+TEST_F(Files, ThatNobodyWritesAreGivenUp)
+{
+    EXPECT_EQ(refusal(pipe("p"), Pipes::read), path("p").string() + ": is a pipe that nobody has written to for 50 ms");
+}
+
+TEST_F(Files, ThatArePipesWithoutEndAreGivenUp)
+{
+    const fs::path fifo = pipe("p");
+    std::thread writer([&] {
+        ::signal(SIGPIPE, SIG_IGN);
+        const int descriptor = ::open(fifo.c_str(), O_WRONLY | O_CLOEXEC);
+        while (::write(descriptor, "          ", 10) > 0) {
+        }
+        ::close(descriptor);
+    });
+    EXPECT_EQ(refusal(fifo, Pipes::read), fifo.string() + ": has more than 1000 bytes; at most 1000 are read");
+    writer.join();
+    fs::remove(fifo);
+    std::thread dripping([fifo = pipe("q")] {
+        const int descriptor = ::open(fifo.c_str(), O_WRONLY | O_CLOEXEC);
+        while (::write(descriptor, " ", 1) > 0)
+            std::this_thread::sleep_for(kShort / 5);
+        ::close(descriptor);
+    });
+    EXPECT_NE(refusal(path("q"), Pipes::read).find("is a pipe that has not ended after 300 ms"), std::string::npos);
+    dripping.join();
+}
+
+TEST_F(Files, OfScenariosAreNotWaitedFor)
+{
+    const fs::path fifo = pipe("scenario.json");
+    EXPECT_THROW(ScenarioDocument::readFile(fifo), ScenarioError);
+    EXPECT_THROW(ScenarioDocument::readFile("/dev/zero"), ScenarioError);
+}

@@ -23,7 +23,11 @@ PassCosts measurePassCosts(const Scenario&);
 
 /// What a scenario asks for, with the costs where its kind plans by them.
 ScheduleRequest planningRequest(const Scenario&);
-/// Throws Error as makeSchedule does. The search of `auto` ends early when *cancel is set, with the best so far.
+/// Throws Error as makeSchedule does. The search of `auto` ends early when *cancel is set, with the best so far; where no order
+/// keeps its memory cap, it is the order that needs least.
 Schedule planSchedule(const Scenario&, const std::atomic<bool>* cancel = nullptr);
+
+/// What a GPU may hold: the scenario's cap on `auto`, else all its memory.
+double memoryCapGib(const Scenario&);
 
 } // namespace sim

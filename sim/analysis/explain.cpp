@@ -230,10 +230,13 @@ Explanation Explainer::bubble() const
     Account account("Bubble", "β", m_simulation.metrics().bubbleFraction, Unit::fraction);
     const Formula waiting = account.term(bubbleTime());
     const Formula time = account.term(stepTimeLeaf());
-    std::string convention = "Mean over ranks, of the whole step. Papers also give idle over ideal time, (p − 1) / m.";
+    std::string convention = "Mean over ranks, of the whole step. Papers also give idle over ideal time, (p − 1) / m of equal "
+                             "stages.";
     std::string source = "Narayanan et al. 2021, section 2.2";
     if (const auto form = bubbleForm(m_scenario)) {
         convention += " Equal stages without transfers would give " + form->text + ".";
+        if (const std::string uneven = unevenStagesText(m_simulation.metrics()); !uneven.empty())
+            convention += " " + uneven;
         source = form->source;
     }
     return account.close(waiting / time, convention, source, {.pictures = {"timeline"}, .ranks = {}, .range = {}, .classes = {}});

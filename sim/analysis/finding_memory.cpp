@@ -1,9 +1,13 @@
 // Does it fit, how full is it, and what fills it?
 #include "sim/analysis/explain.h"
 #include "sim/analysis/finding_rules.h"
+#include "sim/analysis/plan_schedule.h"
+#include "sim/analysis/search_schedule.h"
 
 #include <algorithm>
 #include <array>
+#include <cctype>
+#include <cmath>
 #include <utility>
 
 namespace sim {
@@ -11,6 +15,7 @@ namespace {
 
 /// Caching allocators reserve about 4 % more than is allocated (344 ranks of published B200 runs: 1.01 to 1.09).
 constexpr double kNearlyFull = 0.95;
+constexpr double kBytesPerGib = 1024.0 * 1024.0 * 1024.0;
 
 double toDouble(std::int64_t bytes)
 {
@@ -144,6 +149,30 @@ void fits(const RuleContext& context, const Fullest& full, FindingList& out)
     out.push_back(std::move(finding));
 }
 
+/// `auto` was asked for less than any of its orders needs; of what fits the GPU (else that is what there is to say).
+void capMissed(const RuleContext& context, const Fullest& full, FindingList& out)
+{
+    const double capGib = memoryCapGib(context.scenario), cap = capGib * kBytesPerGib, used = full.bytes();
+    if (context.scenario.schedule.kind != "auto" || used <= cap || used > context.capacityBytes())
+        return;
+    Finding finding{
+        .kind = FindingKind::capMissed, .severity = FindingSeverity::broken, .memoryShare = used / context.capacityBytes()};
+    finding.title = "The memory cap of " + numberText(cap, Unit::bytes) + " is not kept: rank " +
+                    numberText(full.rank, Unit::count) + " needs " + gibText(full.memory.total());
+    const auto unmet = memoryCapUnmet(context.scenario, planningRequest(context.scenario));
+    finding.reason = unmet ? *unmet + "." : "Activations alone would keep it; what kernels need beside them does not fit.";
+    finding.reason.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(finding.reason.front())));
+    finding.reason += " The order shown is the one that needs least.";
+    finding.show = {.pictures = {"memory", "timeline"}, .ranks = {full.rank}, .range = {}, .classes = {}};
+    constexpr double kTenths = 10;
+    const double enough = std::ceil(used / kBytesPerGib * kTenths) / kTenths;
+    offer(finding,
+          Edits::set("/schedule/memory_cap_gib", std::to_string(enough),
+                     "memory cap " + numberText(capGib, Unit::number) + " → " + numberText(enough, Unit::number) + " GiB"));
+    offerMemory(context, full, finding);
+    out.push_back(std::move(finding));
+}
+
 /// Matters only where the fullest rank is what keeps the job from growing.
 void imbalance(const RuleContext& context, const Fullest& full, FindingList& out)
 {
@@ -227,6 +256,7 @@ void findMemory(const RuleContext& context, FindingList& out)
 {
     const Fullest full = fullest(context);
     fits(context, full, out);
+    capMissed(context, full, out);
     imbalance(context, full, out);
     replicated(context, full, out);
     attention(context, out);

@@ -66,8 +66,8 @@ void bubble(const RuleContext& context, FindingList& out)
                      std::to_string(p) + " pipeline ranks.";
     if (const auto form = bubbleForm(context.scenario))
         finding.reason += " Equal stages without transfers would give " + form->text + ".";
-    if (lagOfSlowestStage(context) > kUnevenStages * context.step())
-        finding.reason += " These stages are not equal.";
+    if (const std::string uneven = unevenStagesText(context.metrics); !uneven.empty())
+        finding.reason += " " + uneven;
     if (m < p)
         finding.reason += " Fewer micro-batches than ranks never fill the pipeline.";
     finding.show = {.pictures = {"timeline"}, .ranks = {}, .range = {}, .classes = {}};

@@ -160,6 +160,8 @@ bool helps(FindingKind kind, const TryEffect& effect)
     case FindingKind::unfusedAttention:
     case FindingKind::noSequenceParallel:
         return effect.peakChangeGib < -kNoticeable * peakBefore;
+    case FindingKind::capMissed: // less memory, or a cap that can be kept
+        return effect.peakChangeGib < -kNoticeable * peakBefore || (effect.fits && effect.timePerToken < -kNoticeable);
     case FindingKind::idleGpus: // fewer nodes cost nothing either
         return effect.fits && effect.timePerToken < kNoticeable;
     default:

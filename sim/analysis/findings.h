@@ -15,6 +15,7 @@ namespace sim {
 
 enum class FindingKind : std::uint8_t {
     doesNotFit,
+    capMissed, ///< the memory cap of `auto`
     nearlyFull,
     memoryImbalance,
     replicatedStates, ///< optimizer states on every data-parallel rank

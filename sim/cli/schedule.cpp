@@ -1,4 +1,5 @@
 #include "sim/analysis/plan_schedule.h"
+#include "sim/analysis/search_schedule.h"
 #include "sim/cli/command.h"
 #include "sim/cli/options.h"
 #include "sim/cli/schedule_print.h"
@@ -77,13 +78,14 @@ std::array<double, N> numbersOf(const char* option, const std::string& text)
     return numbers;
 }
 
-ScheduleRequest requestOf(const Arguments& arguments, const PassTimes& times, const PassMemory& memory)
+ScheduleRequest requestOf(const Arguments& arguments, const std::optional<Scenario>& scenario, const PassTimes& times,
+                          const PassMemory& memory)
 {
     const bool byOptions = !arguments.request.kind.empty();
     if (byOptions != arguments.scenario.file.empty())
         throw UsageError("give either a FILE, or --kind, --stages and --microbatches, or --import FILE");
-    if (!byOptions)
-        return attributed(arguments.scenario.file, [&] { return planningRequest(arguments.scenario.read()); });
+    if (scenario)
+        return attributed(arguments.scenario.file, [&] { return planningRequest(*scenario); });
     ScheduleRequest request = arguments.request;
     if (request.ranks == 0 || request.microbatches == 0)
         throw UsageError("--kind " + shownText(request.kind) + " needs --stages and --microbatches");
@@ -106,10 +108,16 @@ struct Chosen {
     std::optional<Synthesis> synthesis;
 };
 
-Chosen makeFrom(const ScheduleRequest& request, bool ofScenario)
+Chosen makeFrom(const ScheduleRequest& request, const std::optional<Scenario>& scenario)
 {
     if (request.kind != "auto" || findScheduleFamily(request.kind)->unmet(request))
-        return {.schedule = ofScenario ? makeScheduleOf(request) : makeSchedule(request)};
+        return {.schedule = scenario ? makeScheduleOf(request) : makeSchedule(request)};
+    if (scenario) { // the order that simulate runs
+        SearchedSchedule searched = searchSchedule(*scenario, request);
+        if (searched.capUnmet)
+            std::cerr << *searched.capUnmet << "; this order needs least\n";
+        return {.schedule = std::move(searched.schedule), .synthesis = std::move(searched.synthesis)};
+    }
     Synthesis synthesis = synthesise(synthesisRequest(request));
     synthesis.schedule.kind = request.kind;
     return {.schedule = synthesis.schedule, .synthesis = std::move(synthesis)};
@@ -205,7 +213,7 @@ constexpr double kBytesPerGib = 1024.0 * 1024.0 * 1024.0;
 std::vector<PassTimes> inMilliseconds(std::vector<PassTimes> nanoseconds)
 {
     for (PassTimes& times : nanoseconds)
-        for (double* time : {&times.forward, &times.backwardInput, &times.backwardWeight, &times.comm})
+        for (double* time : {&times.forward, &times.backwardInput, &times.backwardWeight, &times.comm, &times.fused})
             *time /= kNsPerMs;
     return nanoseconds;
 }
@@ -229,9 +237,11 @@ void run(const Arguments& arguments)
     std::vector<PassTimes> ofParts{passes};
     std::vector<PassMemory> memoryOfParts{memory};
     if (arguments.import.empty()) {
-        ScheduleRequest request = requestOf(arguments, passes, memory);
-        chosen = arguments.scenario.file.empty() ? makeFrom(request, false)
-                                                 : attributed(arguments.scenario.file, [&] { return makeFrom(request, true); });
+        const std::optional<Scenario> scenario =
+            arguments.scenario.file.empty() ? std::nullopt : std::optional(arguments.scenario.read());
+        ScheduleRequest request = requestOf(arguments, scenario, passes, memory);
+        chosen = scenario ? attributed(arguments.scenario.file, [&] { return makeFrom(request, scenario); })
+                          : makeFrom(request, std::nullopt);
         // A file's planned schedule is judged by what it was planned for, in milliseconds and GiB.
         if (findScheduleFamily(request.kind)->plansByCost && !arguments.scenario.file.empty()) {
             ofParts = inMilliseconds(std::move(request.times));

@@ -112,8 +112,8 @@ void printAscii(const Schedule& schedule, const ScheduleTimes& times, const Pass
     if (const std::size_t all = columns.at(times.makespan); all > kMostColumns)
         std::cout << "(the first " << kMostColumns << " of " << all << " columns)\n";
     const double peak = *std::max_element(times.peakActivations.begin(), times.peakActivations.end());
-    std::cout << "\nmakespan " << times.makespan << ", span " << times.span << "; bubble " << percent(times.bubbleOfMakespan)
-              << " of the makespan, " << percent(times.bubbleOverIdeal) << " over ideal; at most " << peak
+    std::cout << "\nmakespan " << times.makespan << ", span " << times.span << "; idle " << percent(times.idleOfMakespan)
+              << " of the makespan as the mean of the ranks, " << percent(times.idleOverIdeal) << " over ideal; at most " << peak
               << (peak == 1 ? " activation" : " activations") << " held\n";
     const char* const where = inOrder.streams == "shared" ? "one stream a rank" : "one stream a pair of ranks";
     if (!inOrder.problems.empty())
@@ -141,8 +141,7 @@ void printJson(const Schedule& schedule, const ScheduleTimes& times, const InOrd
         {"makespan", times.makespan},
         {"span", times.span},
         {"busy", times.busy},
-        {"bubble",
-         {{"of_makespan", times.bubbleOfMakespan}, {"of_span", times.bubbleOfSpan}, {"over_ideal", times.bubbleOverIdeal}}},
+        {"bubble", {{"of_makespan", times.idleOfMakespan}, {"of_span", times.idleOfSpan}, {"over_ideal", times.idleOverIdeal}}},
         {"peak_activations", times.peakActivations},
         {"in_order", ordered}};
     if (synthesis) {

@@ -5,6 +5,7 @@
 #include "sim/program/states.h"
 
 #include <algorithm>
+#include <array>
 
 namespace sim {
 namespace {
@@ -117,6 +118,48 @@ Explanation Explainer::heldParameters(bool routed) const
                          "Cut by tp " + std::to_string(l.tp) + ", pp " + std::to_string(l.pp) +
                              (routed ? ", ep " + std::to_string(l.ep) + ", etp " + std::to_string(l.etp) : "") +
                              "; pipeline rank " + std::to_string(pipelineRank) + ".",
+                         "Shoeybi et al. 2019 (Megatron-LM), section 3");
+}
+
+Explanation parametersOfStages(const Simulation& simulation, bool routed)
+{
+    struct Kind {
+        Held HeldParts::*part;
+        const char *symbol, *countSymbol, *meaning;
+    };
+    const std::array<Kind, 4> kinds{
+        {{&HeldParts::embedding, "e", "n_e", "embedding, a rank's slice"},
+         {&HeldParts::denseLayers, "l", "n_l", "a dense layer, a rank's slice"},
+         {&HeldParts::moeLayers, routed ? "x" : "l_moe", routed ? "n_x" : "n_moe",
+          routed ? "experts of a layer that a rank holds" : "a layer of experts without them, a rank's slice"},
+         {&HeldParts::head, "o", "n_o", "final norm and output head, a rank's slice"}}};
+    std::vector<HeldParts> stages;
+    for (int rank = 0; rank < simulation.scenario().layout.pp; ++rank)
+        stages.push_back(heldParts(simulation, rank, routed));
+    double whole = 0;
+    for (const Kind& kind : kinds)
+        for (const HeldParts& stage : stages)
+            whole += (stage.*kind.part).elements * (stage.*kind.part).count;
+    Account account(routed ? "parameters of experts, of one rank of each stage" : "parameters of one rank of each stage",
+                    routed ? "ψ_e" : "ψ", whole, Unit::count);
+    std::optional<Formula> sum;
+    for (const Kind& kind : kinds) {
+        double elements = 0, count = 0;
+        for (const HeldParts& stage : stages) {
+            const Held& held = stage.*kind.part;
+            elements += held.elements * held.count;
+            count += held.elements > 0 ? held.count : 0;
+        }
+        if (elements == 0)
+            continue;
+        Formula next = account.term(kind.symbol, elements / count, Unit::count, kind.meaning);
+        if (count > 1)
+            next = account.term(kind.countSymbol, count, Unit::count, "of these, all stages together") * next;
+        sum = sum ? *sum + next : next;
+    }
+    return account.close(sum.value_or(Formula::number(0)),
+                         "Slices of tp" + std::string(routed ? ", ep and etp" : "") + "; every stage's layers once" +
+                             (simulation.schedule().chains > 1 ? " in each copy of the model." : "."),
                          "Shoeybi et al. 2019 (Megatron-LM), section 3");
 }
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <map>
-#include <set>
 #include <string_view>
 #include <tuple>
 #include <utility>
@@ -77,7 +76,7 @@ public:
 private:
     struct Counted {
         std::vector<std::int64_t> ofRank, bytesOfRank; ///< [pipeline rank]
-        std::set<int> layers;
+        std::map<int, std::int64_t> ofLayer;
     };
     struct Walked {
         std::vector<FoundCollective> found;
@@ -130,7 +129,6 @@ void CollectiveCounter::countRank(std::size_t rank)
     const Schedule& schedule = m_simulation.schedule();
     const RankProgram& program = m_program.ranks[rank];
     std::map<std::int32_t, bool> recomputing; // [action]: a pass may be cut into pieces
-    std::set<std::pair<std::uint32_t, std::int32_t>> seen;
     for (const Step& step : program.steps) {
         const bool isOfStep = step.action < 0;
         const bool isForward = !isOfStep && schedule.actions[rank][at(step.action)].kind == ActionKind::forward;
@@ -138,15 +136,14 @@ void CollectiveCounter::countRank(std::size_t rank)
         const Walked& walked = walk(step.pass, isForward, isOfStep, !isOfStep && before != recomputing.end() && before->second);
         if (!isOfStep && (walked.endsRecomputing || before != recomputing.end()))
             recomputing[step.action] = walked.endsRecomputing;
-        const bool isFirst = seen.insert({step.pass, step.stage}).second;
         for (const FoundCollective& found : walked.found) {
             Counted& counted = m_counted[found.alike];
             counted.ofRank.resize(m_program.ranks.size());
             counted.bytesOfRank.resize(m_program.ranks.size());
             ++counted.ofRank[rank];
             counted.bytesOfRank[rank] += found.bytes;
-            if (isFirst && found.alike.ofLayers)
-                counted.layers.insert(m_program.firstLayerOfStage[at(step.stage)] + found.layer);
+            if (found.alike.ofLayers)
+                ++counted.ofLayer[m_program.firstLayerOfStage[at(step.stage)] + found.layer];
         }
     }
 }
@@ -178,8 +175,9 @@ std::vector<CollectiveUse> CollectiveCounter::uses() const
                               .reducedInNetwork = inNetwork,
                               .ofLayers = alike.ofLayers,
                               .bytes = alike.bytes,
-                              .layers = static_cast<int>(counted.layers.size()),
                               .members = members};
+            for (const auto& [layer, count] : counted.ofLayer)
+                ++use.layersByCount[count];
             bool even = true;
             for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
                 const std::int64_t of = use.isOfStates() ? counted.bytesOfRank[rank] : counted.ofRank[rank];

@@ -7,6 +7,7 @@
 #include "sim/simulation.h"
 
 #include <cstdint>
+#include <map>
 #include <vector>
 
 namespace sim {
@@ -37,7 +38,8 @@ struct CollectiveUse {
     bool ofLayers = false;  ///< else of the embedding, the head or the whole step
     std::int64_t bytes = 0; ///< of each one's tensor; states: of all together, one rank of each stage
     std::int64_t count = 0; ///< one rank of each stage together; states: 1
-    int layers = 0;         ///< of the model that have it; 0 where it is not of layers
+    /// Layers of the model, by how often each has them, all ranks that hold it together; empty where it is not of layers.
+    std::map<std::int64_t, int> layersByCount;
     std::int64_t ranks = 0; ///< of each stage that take part; 0: not as many of each
     std::int64_t times = 0; ///< count × ranks, or the same sum where stages differ
     int members = 1;        ///< of the communicator

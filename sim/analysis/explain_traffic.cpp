@@ -107,7 +107,7 @@ private:
 
 ShowHint TrafficExplainer::show(TrafficPurpose purpose) const
 {
-    return {.pictures = {"traffic", "timeline"}, .ranks = {}, .range = {}, .classes = {classOf(purpose)}};
+    return {.pictures = {"timeline", "traffic"}, .ranks = {}, .range = {}, .classes = {classOf(purpose)}};
 }
 
 /// Tokens of a micro-batch on a rank; `ofSlice`: outside tensor-parallel regions, where sequence parallelism cuts them.
@@ -208,22 +208,28 @@ Explanation TrafficExplainer::tensor(const CollectiveUse& use) const
 /// How often, on all ranks together.
 Explanation TrafficExplainer::count(const CollectiveUse& use) const
 {
-    const std::int64_t passes = std::int64_t{m_simulation.schedule().microbatches};
-    const std::int64_t perPass = use.count / passes;
-    const bool isWhole = use.ranks > 0 && perPass * passes == use.count && (use.layers == 0 || perPass % use.layers == 0);
+    const std::int64_t passes = m_simulation.schedule().microbatches;
+    const auto isWhole = [passes](std::int64_t count) { return count % passes == 0; };
     Account account("times, on all ranks", "c", static_cast<double>(use.times), Unit::count);
-    if (!isWhole)
+    if (use.ranks == 0 || !isWhole(use.count) ||
+        !std::all_of(use.layersByCount.begin(), use.layersByCount.end(), [&](const auto& kind) { return isWhole(kind.first); }))
         return account.close({}, "Counted in the program: stages differ.", "");
     Formula out =
         Formula::product({account.term("r", static_cast<double>(use.ranks), Unit::count, "ranks of a stage"),
                           account.term("m", static_cast<double>(passes), Unit::count,
                                        m_sharding.slices > 1 ? "slices of micro-batches that pass" : "micro-batches that pass")});
-    if (use.layers > 0)
-        out = std::move(out) * account.term("L", use.layers, Unit::count, "layers that have them");
-    const std::int64_t each = use.layers > 0 ? perPass / use.layers : perPass;
-    if (each != 1 || use.layers > 0)
-        out = std::move(out) *
-              account.term("k", static_cast<double>(each), Unit::count, use.layers > 0 ? "a layer and pass" : "a pass");
+    std::optional<Formula> perPass;
+    for (const auto& [each, layers] : use.layersByCount) {
+        const std::string index = use.layersByCount.size() > 1 ? "_" + std::to_string(each / passes) : "";
+        const Formula next =
+            Formula::product({account.term("L" + index, layers, Unit::count, "layers that have them"),
+                              account.term("k" + index, static_cast<double>(each / passes), Unit::count, "a layer and pass")});
+        perPass = perPass ? *perPass + next : next;
+    }
+    if (!perPass && use.count / passes > 1)
+        perPass = account.term("k", static_cast<double>(use.count / passes), Unit::count, "a pass");
+    if (perPass)
+        out = std::move(out) * std::move(*perPass);
     return account.close(std::move(out), "", "");
 }
 
@@ -421,7 +427,7 @@ Explanation TrafficExplainer::ofFlow(const std::string& name, const BytesByPurpo
         all += static_cast<double>(each);
     Account account(name, "V", all, Unit::bytes);
     std::optional<Formula> sum;
-    ShowHint hint{.pictures = {"traffic", "timeline"}, .ranks = {}, .range = {}, .classes = {}};
+    ShowHint hint{.pictures = {"timeline", "traffic"}, .ranks = {}, .range = {}, .classes = {}};
     for (int i = 0; i < kTrafficPurposeCount; ++i) {
         const auto purpose = static_cast<TrafficPurpose>(i);
         const auto here = static_cast<double>(bytes[static_cast<std::size_t>(i)]);

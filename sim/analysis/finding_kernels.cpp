@@ -22,7 +22,7 @@ void kernels(const RuleContext& context, FindingList& out)
     finding.title = "Kernels reach " + say(finding, ClaimOf::shareOfPeak, reached, percentText(reached)) +
                     " of the GPU's peak while they run";
     const Layout& l = context.layout;
-    const double rows = 1.0 * t.microBatchSize * t.sequenceLength / l.cp;
+    const double rows = 1.0 * t.microBatchSize * t.sequenceLength / l.cp / context.scenario.schedule.sequenceSlices;
     finding.reason = "Matrix products of any size one could wish for reach " +
                      say(finding, ClaimOf::gemmEfficiency, best, percentText(best)) + ". Here one has " +
                      say(finding, ClaimOf::rowsOfProduct, rows, Unit::count) +

@@ -198,7 +198,12 @@ void replicated(const RuleContext& context, const Fullest& full, FindingList& ou
     const int ranks = context.layout.dp * context.layout.cp;
     if (context.layout.zeroStage > 0 || ranks < 2)
         return;
-    const double saved = toDouble(full.memory.optimizer) * (1 - 1.0 / ranks);
+    Scenario sharded = context.scenario;
+    sharded.layout.zeroStage = 1;
+    // Experts' states have fewer copies than the others'.
+    const ModelStates states =
+        lowerProgram(sharded, context.simulation.schedule()).ranks[static_cast<std::size_t>(full.pipelineRank)].states;
+    const double saved = toDouble(full.memory.optimizer - states.optimizer);
     if (saved < kWorthIt * context.capacityBytes())
         return;
     Finding finding{
@@ -206,8 +211,6 @@ void replicated(const RuleContext& context, const Fullest& full, FindingList& ou
     finding.title = "Optimizer states are kept " + say(finding, ClaimOf::stateCopies, ranks, Unit::count) +
                     " times: " + say(finding, ClaimOf::bytesShared, saved, Unit::bytes) + " a GPU could be shared";
     const StateBytes bytes = StateBytes::of(context.training);
-    Scenario sharded = context.scenario;
-    sharded.layout.zeroStage = 1;
     finding.reason = "Every data-parallel rank has all of them. ZeRO 1 gives each a share and reduce-scatters gradients of " +
                      say(finding, ClaimOf::gradientBytes, bytes.gradient, Unit::count) + " bytes, then gathers parameters of " +
                      say(finding, ClaimOf::parameterBytes, bytes.parameter, Unit::count) + ": over dp it sends " +

@@ -43,7 +43,8 @@ void expectFormulasToTheEnd(const Explanation& root)
     });
 }
 
-void expectBecauseOfAll(const Simulation& simulation)
+/// `most`: share of the bytes that rounding may take.
+void expectBecauseOfAll(const Simulation& simulation, double most)
 {
     const TrafficSums sums = simulation.traffic().senders().total();
     for (const GroupRole role : kAllRoles) {
@@ -54,7 +55,7 @@ void expectBecauseOfAll(const Simulation& simulation)
         ASSERT_TRUE(e.formula);
         EXPECT_EQ(e.result.value, static_cast<double>(sums.ofRole(role)));
         const double exact = e.result.value;
-        EXPECT_LE(std::abs(evaluated(e) - exact), std::min(roundings(simulation), 1e-7 * exact) + 1e-12 * exact)
+        EXPECT_LE(std::abs(evaluated(e) - exact), std::min(roundings(simulation), most * exact) + 1e-12 * exact)
             << e.inSymbols() << " = " << e.inNumbers();
         EXPECT_FALSE(e.source.empty());
         test::expectSound(e);
@@ -80,7 +81,7 @@ TEST(ExplainTraffic, EveryGroupOfTheGallerySendsWhatItsClosedFormSays)
 {
     for (const auto& file : test::galleryFiles()) {
         SCOPED_TRACE(file.filename().string());
-        expectBecauseOfAll(*test::open(file).simulation);
+        expectBecauseOfAll(*test::open(file).simulation, 1e-7);
     }
 }
 
@@ -90,7 +91,7 @@ TEST(ExplainTraffic, AndOfRandomJobs)
     for (int i = 0; i < 150; ++i) {
         const Scenario scenario = test::randomScenario(random, 96);
         SCOPED_TRACE(test::describe(scenario));
-        expectBecauseOfAll(*simulate(scenario));
+        expectBecauseOfAll(*simulate(scenario), 1e-5); // of tiny models a byte is more
     }
 }
 

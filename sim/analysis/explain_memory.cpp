@@ -1,5 +1,6 @@
 // What a rank holds at its peak.
 #include "sim/analysis/explainer.h"
+#include "sim/analysis/findings.h"
 
 #include "sim/model/operators.h"
 #include "sim/program/states.h"
@@ -85,8 +86,8 @@ Explanation Explainer::memory() const
     return account.close(
         sum,
         std::string(m_rankIsFullest ? "The rank that holds most, at the moment when it does. " : "At the moment of its peak. ") +
-            "What the allocator reserves beyond (4 % is usual) is not counted. The GPU has " + numberText(capacity, Unit::bytes) +
-            ".",
+            "What the allocator reserves beyond (" + numberText(kAllocatorReserve, Unit::fraction, 1) +
+            " is usual) is not counted. The GPU has " + numberText(capacity, Unit::bytes) + ".",
         "Simulated: every op allocates and frees", showMemory());
 }
 
@@ -183,6 +184,10 @@ Explanation Explainer::states(MetricId id) const
                           (adam ? std::string(bytes.parameter == 2 ? " and " : "") + "two fp32 moments" : "")};
     Account account(state.name, state.symbol, static_cast<double>(state.value), Unit::bytes);
     const bool sharded = m_scenario.layout.zeroStage >= state.shardedFrom;
+    // With a pipeline every micro-batch would pay for gathering and reducing; see states.h.
+    const std::string keepsWhole = m_scenario.layout.pp == 1 || state.shardedFrom == 1 ? ""
+                                   : state.shardedFrom == 2 ? ", but with a pipeline they add up whole beside the shards"
+                                                            : ", but with a pipeline they stay gathered beside the shards";
     Explanation routed = heldParameters(true);
     Formula elements = account.term(heldParameters(false));
     if (sharded && shards.dense > 1)
@@ -195,9 +200,9 @@ Explanation Explainer::states(MetricId id) const
         elements = elements + experts;
     }
     return account.close(elements * account.term("b", state.bytesEach, Unit::bytes, "a parameter: " + state.consistsOf),
-                         sharded ? "Sharded by ZeRO " + std::to_string(m_scenario.layout.zeroStage) + "."
+                         sharded ? "Sharded by ZeRO " + std::to_string(m_scenario.layout.zeroStage) + keepsWhole + "."
                                  : "Whole on every data-parallel rank: ZeRO " + std::to_string(state.shardedFrom) +
-                                       " would share them.",
+                                       " would share them" + keepsWhole + ".",
                          kZero3, showMemory());
 }
 

@@ -198,6 +198,8 @@ void replicated(const RuleContext& context, const Fullest& full, FindingList& ou
     const int ranks = context.layout.dp * context.layout.cp;
     if (context.layout.zeroStage > 0 || ranks < 2)
         return;
+    if (toDouble(full.memory.optimizer) < kWorthIt * context.capacityBytes())
+        return;
     Scenario sharded = context.scenario;
     sharded.layout.zeroStage = 1;
     // Experts' states have fewer copies than the others'.

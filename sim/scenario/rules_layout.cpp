@@ -141,6 +141,9 @@ Rules::Straddling Rules::straddling(int ep) const
         stride *= axis == "tp" ? l.etp : axis == "dp" ? rest : axis == "pp" ? l.pp : 1;
         begin = end + 1;
     }
+    Straddling out{.groups = ranks / ep, .apart = stride > l.etp || l.placement != PlacementRule::packed};
+    if (ranks % (stride * ep) != 0) // axes that are missing or come twice are complained about elsewhere
+        return out;
     const auto domainOf = [&](std::int64_t rank) {
         const std::int64_t gpu = l.placement == PlacementRule::roundRobin ? rank % c.nodes * c.gpusPerNode + rank / c.nodes
                                  : l.placement == PlacementRule::explicitList
@@ -148,7 +151,6 @@ Rules::Straddling Rules::straddling(int ep) const
                                      : rank;
         return gpu / c.tiers.front().span;
     };
-    Straddling out{.groups = ranks / ep, .apart = stride > l.etp || l.placement != PlacementRule::packed};
     std::vector<std::int64_t> domains;
     double pairsApart = 0;
     for (std::int64_t block = 0; block < ranks; block += stride * ep)
@@ -178,7 +180,7 @@ void Rules::expertsPlace()
     const Cluster& c = m_scenario.cluster;
     if (l.ep == 1 || m.numExperts % l.ep != 0 || !sound({"/layout", "/cluster", "/model"}) || c.tiers.size() < 2 ||
         c.tiers.front().span <= 0 || (c.tiers.front().span >= l.worldSize() && l.placement == PlacementRule::packed) ||
-        l.worldSize() > c.gpus())
+        l.worldSize() > std::int64_t{c.gpusPerNode} * c.nodes)
         return;
     if (l.placement == PlacementRule::explicitList && l.explicitPlacement.size() != static_cast<std::size_t>(l.worldSize()))
         return;
@@ -246,8 +248,8 @@ void Rules::sharding()
                 text(l.dpShard) + " has no effect with " + named("/layout/zero_stage", 0) + ": nothing is sharded");
     if (l.zeroStage == 3 && l.pp > 1)
         warning("/layout/zero_stage", "3 with " + named("/layout/pp", l.pp) +
-                                          ": parameters are gathered once a step and stay, and gradients add up whole, so that "
-                                          "ranks hold more than with 1; Megatron Core and DeepSpeed refuse this");
+                                          ": parameters are gathered once a step and stay beside their shards, so they take more "
+                                          "memory than with 1; Megatron Core and DeepSpeed refuse this");
     if (l.sequenceParallel && l.tp == 1)
         warning("/layout/sequence_parallel", "has no effect with " + named("/layout/tp", 1));
 }

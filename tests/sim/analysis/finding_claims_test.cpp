@@ -532,6 +532,41 @@ TEST(FindingSentences, AShardedOptimizerSendsAQuarterLess)
     FAIL() << "states are whole on every rank";
 }
 
+TEST(Warnings, ParametersTakeMoreMemoryWithZeroThreeThanWithOneWhereThereIsAPipeline)
+{
+    // What the warning at /layout/zero_stage says: gathered once a step, they stay beside their shards.
+    std::mt19937 random(92);
+    int jobs = 0;
+    for (int i = 0; i < 200; ++i) {
+        Scenario scenario = test::randomScenario(random, 64);
+        if (scenario.layout.pp == 1 || scenario.schedule.kind == "auto")
+            continue;
+        SCOPED_TRACE(test::describe(scenario));
+        const auto with = [&scenario](int stage) {
+            scenario.layout.zeroStage = stage;
+            return simulate(scenario);
+        };
+        std::shared_ptr<const Simulation> one, three;
+        try {
+            one = with(1);
+            three = with(3);
+        } catch (const Error&) { // an order that fits in so little memory does not exist
+            continue;
+        }
+        for (int c = 0; c < one->classCount(); ++c) {
+            const MemoryBreakdown of1 = one->memoryOfClass(c);
+            const MemoryBreakdown of3 = three->memoryOfClass(three->classOf(one->representative(c)));
+            EXPECT_GE(of3.parameters + of3.buffers, of1.parameters + of3.parameters);
+            EXPECT_GT(of3.parameters, 0);
+        }
+        // Gathered once: as many bytes of parameters as ZeRO 1 gathers after the optimizer.
+        const auto gathered = [](const Simulation& s) { return s.traffic().senders().total().ofRole(GroupRole::dpShard); };
+        EXPECT_EQ(gathered(*one), gathered(*three));
+        ++jobs;
+    }
+    EXPECT_GT(jobs, 50);
+}
+
 TEST(FindingSentences, ExpertGroupsThatDoNotLieWithinARackSayHowMuchCrosses)
 {
     // Groups of 64 on racks of 72: the second begins in one rack and ends in the next.

@@ -223,9 +223,8 @@ TEST(Rules, WarnOfWhatIsLegalButUnwise)
           "collectives run over the slower tier"}},
         {kDense,
          {"layout.zero_stage=3"},
-         {"/layout/zero_stage: warning: 3 with pp 2: parameters are gathered once a step and stay, and gradients add up whole, "
-          "so "
-          "that ranks hold more than with 1; Megatron Core and DeepSpeed refuse this"}},
+         {"/layout/zero_stage: warning: 3 with pp 2: parameters are gathered once a step and stay beside their shards, so they "
+          "take more memory than with 1; Megatron Core and DeepSpeed refuse this"}},
         {kDense,
          {"layout.dp_shard=2"},
          {"/layout/dp_shard: warning: 2 has no effect with zero_stage 0 (default): nothing is sharded"}},

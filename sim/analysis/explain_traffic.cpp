@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <set>
 #include <utility>
 
 namespace sim {
@@ -459,6 +461,24 @@ Explanation TrafficExplainer::ofTier(int tier) const
 }
 
 } // namespace
+
+std::string collectivesText(const Simulation& simulation, TrafficPurpose purpose)
+{
+    if (purpose == TrafficPurpose::pp)
+        return pipelineSends(simulation).count > 0 ? "sends of activations and their gradients" : "";
+    std::map<CollectiveContent, std::set<CollectiveKind>> kinds;
+    for (const CollectiveUse& use : collectiveUses(simulation))
+        if (trafficPurposeOf(use.role) == purpose && use.members > 1)
+            kinds[use.content].insert(use.kind);
+    std::string text;
+    for (const auto& [content, ofContent] : kinds) {
+        std::string names;
+        for (const CollectiveKind kind : ofContent)
+            names += (names.empty() ? "" : " and ") + std::string(kindName(kind));
+        text += (text.empty() ? "" : "; ") + names + " of " + contentName(content);
+    }
+    return text;
+}
 
 Explanation explainTraffic(const Simulation& simulation, GroupRole role)
 {

@@ -18,4 +18,8 @@ Explanation explainTier(const Simulation&, int tier);
 /// What one part of the world sends another: `name` says which, `bytes` how much.
 Explanation explainFlow(const Simulation&, const std::string& name, const BytesByPurpose& bytes);
 
+/// "all-gathers and reduce-scatters of activations, all-gathers of inputs, again for weight gradients": what waits where
+/// communication of the purpose is exposed. Empty where there is none.
+std::string collectivesText(const Simulation&, TrafficPurpose);
+
 } // namespace sim

@@ -127,3 +127,13 @@ TEST(ExplainTraffic, ExpertsGetTheirTokensAsOftenAsTheyAreChosen)
     const Explanation& tensor = *one.terms[2].because;
     EXPECT_NE(tensor.inSymbols().find("× k × h × e"), std::string::npos) << tensor.inSymbols();
 }
+
+TEST(ExplainTraffic, ExposedCommunicationNamesWhatIsWaitedFor)
+{
+    const auto opened = test::openNumber("40"); // sequence parallel
+    const Explanation exposed = explain(*opened.simulation, MetricId::exposedTp);
+    for (const char* words :
+         {"all-gathers and reduce-scatters of activations", "all-gathers of inputs, again for weight gradients"})
+        EXPECT_NE(exposed.convention.find(words), std::string::npos) << exposed.convention;
+    EXPECT_NE(explain(*opened.simulation, MetricId::exposedPp).convention.find("sends of activations"), std::string::npos);
+}

@@ -397,6 +397,33 @@ double Prover::again(const Claim& claim) const
     return 0;
 }
 
+/// "tp 16 → 8, dp 4 → 8": what stands in an edit is what the scenario had, and what it has with the edit.
+void expectEditSaysWhatItDoes(const Try& edit, const Scenario& before, const Scenario& after)
+{
+    const std::map<std::string, int (*)(const Scenario&)> values{
+        {"tp", [](const Scenario& s) { return s.layout.tp; }},
+        {"cp", [](const Scenario& s) { return s.layout.cp; }},
+        {"ep", [](const Scenario& s) { return s.layout.ep; }},
+        {"etp", [](const Scenario& s) { return s.layout.etp; }},
+        {"pp", [](const Scenario& s) { return s.layout.pp; }},
+        {"dp", [](const Scenario& s) { return s.layout.dp; }},
+        {"nodes", [](const Scenario& s) { return s.cluster.nodes; }},
+        {"ZeRO", [](const Scenario& s) { return s.layout.zeroStage; }},
+        {"shard group", [](const Scenario& s) { return s.layout.dpShard; }},
+        {"micro-batch", [](const Scenario& s) { return s.training.microBatchSize; }},
+        {"global batch", [](const Scenario& s) { return s.training.globalBatchSize; }},
+        {"chunks a rank", [](const Scenario& s) { return s.schedule.virtualStages; }}};
+    std::string text = edit.text;
+    static const std::regex kArrow("(^|, )([a-zA-Z][a-zA-Z -]*) ([0-9]+) → ([0-9]+)");
+    for (std::sregex_iterator at(text.begin(), text.end(), kArrow), end; at != end; ++at) {
+        const auto value = values.find((*at)[2].str());
+        if (value == values.end())
+            continue; // "stage 0 10 → 8" has a test of its own
+        EXPECT_EQ(std::stoi((*at)[3]), value->second(before)) << edit.text;
+        EXPECT_EQ(std::stoi((*at)[4]), value->second(after)) << edit.text;
+    }
+}
+
 class FindingClaims : public testing::Test {
 protected:
     void prove(const Opened& opened)
@@ -411,6 +438,9 @@ protected:
                 "largest|smaller|smallest|greater|higher|lower|equally|too|most|least)\\b",
                 std::regex::icase);
             EXPECT_FALSE(std::regex_search(rest, kComparison)) << "a comparison that is no claim: " << rest;
+            for (const Try& edit : finding.tries)
+                expectEditSaysWhatItDoes(edit, opened.simulation->scenario(),
+                                         tried(edit, opened.document, test::catalogue()).value());
             const Prover prover(opened, finding);
             for (const Claim& claim : finding.claims) {
                 SCOPED_TRACE(claim.text);
@@ -565,6 +595,62 @@ TEST(Warnings, ParametersTakeMoreMemoryWithZeroThreeThanWithOneWhereThereIsAPipe
         ++jobs;
     }
     EXPECT_GT(jobs, 50);
+}
+
+TEST(Warnings, CountExpertGroupsInSeveralDomainsAsMeshAndPlacementDo)
+{
+    std::mt19937 random(93);
+    const auto pick = [&random](std::initializer_list<const char*> values) {
+        return std::string(*(values.begin() + static_cast<std::ptrdiff_t>(random() % values.size())));
+    };
+    int warned = 0, jobs = 0;
+    for (int i = 0; i < 600; ++i) {
+        const std::string text =
+            R"({"format":"rankscope-scenario","version":1,"model":"mixtral-8x7b","cluster":{"base":"h100-sxm-ib400","gpus_per_node":)" +
+            pick({"4", "6", "8"}) + R"(,"nodes":48},"layout":{"sequence_parallel":true,"tp":)" + pick({"1", "2", "4"}) +
+            R"(,"pp":)" + pick({"1", "2"}) + R"(,"dp":)" + pick({"4", "6", "8", "12"}) + R"(,"ep":)" + pick({"2", "4", "8"}) +
+            R"(,"etp":)" + pick({"1", "2"}) + R"(,"order":")" +
+            pick({"tp-cp-ep-dp-pp", "ep-tp-cp-dp-pp", "tp-dp-cp-ep-pp", "tp-cp-ep-pp-dp"}) + R"(","placement":")" +
+            pick({"packed", "round-robin"}) + R"("},"training":{"sequence_length":4096}})";
+        SCOPED_TRACE(text);
+        const auto resolved = ScenarioDocument::parse(text).resolve(test::catalogue());
+        if (!resolved.scenario)
+            continue;
+        ++jobs;
+        const Scenario& scenario = *resolved.scenario;
+        const Mesh mesh(scenario.layout);
+        const Placement placement(scenario.layout, scenario.cluster);
+        int across = 0;
+        double pairs = 0, apart = 0;
+        for (int group = 0; group < mesh.groupCount(GroupKind::ep); ++group) {
+            const std::vector<int> members = mesh.members(GroupKind::ep, group);
+            bool isAcross = false;
+            for (const int a : members)
+                for (const int b : members) {
+                    pairs += a != b ? 1 : 0;
+                    apart += placement.tierBetween(a, b) > 0 ? 1 : 0;
+                    isAcross = isAcross || placement.tierBetween(a, b) > 0;
+                }
+            across += isAcross ? 1 : 0;
+        }
+        std::string said;
+        for (const Problem& problem : resolved.problems)
+            said += problem.pointer == "/layout/ep" ? problem.message : "";
+        EXPECT_EQ(!said.empty(), across > 0) << said;
+        if (said.empty())
+            continue;
+        ++warned;
+        std::smatch match;
+        if (std::regex_search(said, match, std::regex("([0-9]+) of ([0-9]+) expert parallel groups"))) {
+            EXPECT_EQ(std::stoi(match[1]), across);
+            EXPECT_EQ(std::stoi(match[2]), mesh.groupCount(GroupKind::ep));
+        }
+        ASSERT_TRUE(std::regex_search(said, match, std::regex("([0-9]+) % of what"))) << said;
+        EXPECT_NEAR(std::stod(match[1]), 100 * apart / pairs, 0.5001);
+    }
+    EXPECT_GT(jobs, 100);
+    EXPECT_GT(warned, 30);
+    EXPECT_GT(jobs - warned, 30);
 }
 
 TEST(FindingSentences, ExpertGroupsThatDoNotLieWithinARackSayHowMuchCrosses)

@@ -23,7 +23,7 @@ std::optional<BubbleForm> bubbleForm(const Scenario& scenario)
     return out;
 }
 
-std::string unevenStagesText(const Metrics& metrics)
+std::optional<UnevenStages> unevenStages(const Metrics& metrics)
 {
     constexpr double kUneven = 0.01;
     const auto& rows = metrics.perPipelineRank;
@@ -33,9 +33,16 @@ std::string unevenStagesText(const Metrics& metrics)
     for (const PipelineRankMetrics& row : rows)
         mean += row.busySeconds / static_cast<double>(rows.size());
     if (rows.size() < 2 || slowest->busySeconds <= (1 + kUneven) * mean)
-        return {};
-    return "These stages are not equal: pipeline rank " + std::to_string(slowest - rows.begin()) + " computes " +
-           percentText(slowest->busySeconds / mean - 1) + " longer than their mean.";
+        return std::nullopt;
+    return UnevenStages{static_cast<int>(slowest - rows.begin()), slowest->busySeconds / mean - 1};
+}
+
+std::string unevenStagesText(const Metrics& metrics)
+{
+    const auto uneven = unevenStages(metrics);
+    return uneven ? "These stages are not equal: pipeline rank " + std::to_string(uneven->slowest) + " computes " +
+                        percentText(uneven->lag) + " longer than their mean."
+                  : "";
 }
 
 } // namespace sim

@@ -2,6 +2,7 @@
 #include "sim/analysis/explainer.h"
 
 #include "sim/analysis/closed_forms.h"
+#include "sim/analysis/explain_traffic.h"
 #include "sim/program/program.h"
 #include "sim/scenario/words.h"
 
@@ -268,7 +269,10 @@ Explanation Explainer::exposed(StepShare part) const
     const auto id = static_cast<MetricId>(static_cast<std::size_t>(MetricId::exposedTp) + place);
     Account account("Exposed " + name + " communication", "e_" + name, metricValue(m_simulation, id), Unit::fraction);
     const Formula waiting = account.term(share(part));
-    return account.close(waiting / account.term(stepTimeLeaf()), groupText(part), "Event simulation of all ops", showOf(part));
+    std::string convention = groupText(part);
+    if (const std::string what = collectivesText(m_simulation, static_cast<TrafficPurpose>(place)); !what.empty())
+        convention += (convention.empty() ? "What passes: " : " What passes: ") + what + ".";
+    return account.close(waiting / account.term(stepTimeLeaf()), convention, "Event simulation of all ops", showOf(part));
 }
 
 ShowHint Explainer::showOf(StepShare part) const

@@ -1,6 +1,7 @@
 #include "sim/cli/command.h"
 #include "sim/cli/table.h"
 
+#include "sim/analysis/explain_traffic.h"
 #include "sim/simulation.h"
 
 #include <nlohmann/json.hpp>
@@ -20,6 +21,27 @@ constexpr std::array kRoles = {GroupRole::tp,   GroupRole::cp,      GroupRole::e
                                GroupRole::pp,   GroupRole::dpShard, GroupRole::dpReplicate, GroupRole::exptDp,
                                GroupRole::embd, GroupRole::copies};
 
+/// What a number is, down to the shapes: its formula in symbols and in numbers, and each term alike.
+nlohmann::ordered_json becauseOf(const Explanation& why)
+{
+    nlohmann::ordered_json json{{"name", why.name}, {"symbol", why.result.symbol}, {"value", why.result.value}};
+    if (why.formula)
+        json.update({{"formula", why.inSymbols()}, {"numbers", why.inNumbers()}});
+    if (!why.convention.empty())
+        json["convention"] = why.convention;
+    if (!why.source.empty())
+        json["source"] = why.source;
+    nlohmann::ordered_json terms = nlohmann::ordered_json::array();
+    for (const Term& term : why.terms) {
+        nlohmann::ordered_json one{{"symbol", term.quantity.symbol}, {"value", term.quantity.value}, {"meaning", term.meaning}};
+        if (term.because)
+            one["because"] = becauseOf(*term.because);
+        terms.push_back(std::move(one));
+    }
+    json["terms"] = std::move(terms);
+    return json;
+}
+
 void printJson(const Simulation& simulation, const TrafficSums& sums, const LinkLoad& load)
 {
     nlohmann::ordered_json tiers = nlohmann::ordered_json::array(), groups = nlohmann::ordered_json::array();
@@ -29,6 +51,8 @@ void printJson(const Simulation& simulation, const TrafficSums& sums, const Link
                          {"bytes", sums.ofTier(tier)},
                          {"bandwidth_gbs_per_gpu", of.bandwidthGBs},
                          {"mean_load", load.share(tier, 0)}});
+        if (sums.ofTier(tier) > 0)
+            tiers.back()["because"] = becauseOf(explainTier(simulation, tier));
     }
     for (const GroupRole role : kRoles) {
         if (sums.ofRole(role) == 0)
@@ -39,7 +63,8 @@ void printJson(const Simulation& simulation, const TrafficSums& sums, const Link
         groups.push_back({{"group", groupRoleName(role)},
                           {"purpose", trafficPurposeName(trafficPurposeOf(role))},
                           {"bytes", sums.ofRole(role)},
-                          {"by_tier", byTier}});
+                          {"by_tier", byTier},
+                          {"because", becauseOf(explainTraffic(simulation, role))}});
     }
     nlohmann::ordered_json exposed;
     for (int purpose = 0; purpose < kTrafficPurposeCount; ++purpose)

@@ -211,12 +211,15 @@ TEST(FindingRules, ExposedCommunicationOfEachDimension)
 {
     EXPECT_TRUE(has(findingsOf("02"), FindingKind::exposedTensor));
     EXPECT_FALSE(has(findingsOf("03"), FindingKind::exposedTensor));
-    EXPECT_TRUE(has(findingsOf("52"), FindingKind::exposedExpert));
+    EXPECT_TRUE(has(findingsOf("50", {R"(cluster.tiers=[{"name":"slow","span":"all","bandwidth_gbs":10,"latency_us":10}])"}),
+                    FindingKind::exposedExpert));
+    EXPECT_TRUE(has(findingsOf("52"), FindingKind::expertsAcrossNodes));
+    EXPECT_FALSE(has(findingsOf("52"), FindingKind::exposedExpert)) << "said once";
     EXPECT_FALSE(has(findingsOf("50"), FindingKind::exposedExpert));
     EXPECT_TRUE(has(findingsOf("15"), FindingKind::exposedData));
     EXPECT_FALSE(has(findingsOf("57"), FindingKind::exposedData));
     EXPECT_FALSE(has(findingsOf("57"), FindingKind::exposedPipeline));
-    EXPECT_TRUE(anyHelps(test::openNumber("52"), FindingKind::exposedExpert));
+    EXPECT_TRUE(anyHelps(test::openNumber("52"), FindingKind::expertsAcrossNodes));
     EXPECT_TRUE(anyHelps(test::openNumber("15"), FindingKind::exposedData));
 }
 

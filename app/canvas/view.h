@@ -49,6 +49,7 @@ enum class ViewCommand : std::uint8_t {
     moveEarlier,
     moveLater,
     clear,
+    because,  ///< where the number under the pointer comes from
     stepLeft, ///< to what lies beside the selected; a view without such steps pans
     stepRight,
     stepUp,

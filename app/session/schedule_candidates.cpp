@@ -35,7 +35,7 @@ ScheduleWorth worthOf(const sim::Schedule& schedule, const std::vector<sim::Pass
     const sim::PassMemory memory{};
     const sim::ScheduleTimes result = sim::evaluateSchedule(schedule, times, std::span(&memory, 1));
     const double unit = static_cast<double>(schedule.ranks) / (static_cast<double>(schedule.chainLength()) * schedule.slices);
-    ScheduleWorth worth{.makespanNs = result.makespan, .bubbleOfSpan = result.bubbleOfSpan};
+    ScheduleWorth worth{.makespanNs = result.makespan, .idleOfSpan = result.idleOfSpan};
     worth.peakMicrobatches = *std::max_element(result.peakActivations.begin(), result.peakActivations.end()) * unit;
     worth.peakOver1f1b = worth.peakMicrobatches / std::min(schedule.ranks, schedule.microbatches / schedule.slices);
     return worth;

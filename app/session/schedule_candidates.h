@@ -19,7 +19,7 @@ struct ScheduleSketch {
 
 struct ScheduleWorth {
     double makespanNs = 0;       ///< pipeline alone: no optimizer, no data-parallel communication
-    double bubbleOfSpan = 0;     ///< of the rank that takes longest
+    double idleOfSpan = 0;       ///< of the rank that takes longest, between its passes; not the step's bubble
     double peakMicrobatches = 0; ///< activations of the fullest rank, in micro-batches of a p-th of the model
     double peakOver1f1b = 0;     ///< the same as a multiple of what 1F1B holds
 };

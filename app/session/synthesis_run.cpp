@@ -2,8 +2,12 @@
 
 #include "sim/analysis/plan_schedule.h"
 #include "sim/cancel.h"
+#include "sim/error.h"
 
+#include <algorithm>
+#include <optional>
 #include <utility>
+#include <vector>
 
 namespace app {
 namespace {
@@ -11,9 +15,45 @@ namespace {
 /// Between two looks; on two cores about a tenth of a second.
 constexpr std::int64_t kMovesAStep = 200'000;
 
+/// What was found, as simulated: each order once.
+class Finds {
+public:
+    Finds(const sim::Scenario& scenario, const sim::ScheduleRequest& request)
+        : m_request(request), m_judge(scenario, sim::memoryCapGib(scenario)), m_others(sim::ordersOfKinds(scenario, request))
+    {
+    }
+    /// Of the search so far and of all other kinds. Nothing when cancelled before anything was simulated.
+    std::optional<SynthesisState> judge(const sim::Synthesiser& search)
+    {
+        std::vector<sim::Schedule> orders = search.finalists();
+        orders.insert(orders.end(), m_others.begin(), m_others.end());
+        try {
+            for (const sim::Schedule& order : orders)
+                if (std::find(m_judged.begin(), m_judged.end(), order) == m_judged.end()) {
+                    m_judge.consider(order);
+                    m_judged.push_back(order);
+                }
+        } catch (const sim::Cancelled&) {
+            // What was not simulated comes again with the next look.
+        }
+        if (!m_judge.best())
+            return std::nullopt;
+        SynthesisState state{.best = search.result(), .progress = search.progress(), .step = m_judge.verdict(), .now = {}};
+        sim::describeOrder(state.best, *m_judge.best(), m_request);
+        return state;
+    }
+
+private:
+    const sim::ScheduleRequest& m_request;
+    sim::OrderJudge m_judge;
+    const std::vector<sim::Schedule> m_others;
+    std::vector<sim::Schedule> m_judged;
+};
+
 } // namespace
 
-SynthesisRun::SynthesisRun(sim::Scenario scenario, QObject* parent) : QObject(parent), m_scenario(std::move(scenario))
+SynthesisRun::SynthesisRun(sim::Scenario scenario, std::shared_ptr<const sim::Simulation> now, QObject* parent)
+    : QObject(parent), m_scenario(std::move(scenario)), m_now(std::move(now))
 {
     m_worker.submit({.kind = 0,
                      .work = [this](const Task& task) { work(task); },
@@ -44,7 +84,17 @@ void SynthesisRun::resume()
 
 void SynthesisRun::work(const Task& task)
 {
-    sim::Synthesiser search(sim::synthesisRequest(sim::planningRequest(m_scenario)));
+    const sim::ScheduleRequest request = sim::planningRequest(m_scenario);
+    if (const auto unmet = sim::memoryCapUnmet(m_scenario, request))
+        throw sim::Error(*unmet);
+    sim::SynthesisRequest asked = sim::synthesisRequest(request);
+    asked.present = m_now->schedule();
+    sim::Synthesiser search(std::move(asked));
+    Finds finds(m_scenario, request);
+    const sim::Metrics& metrics = m_now->metrics();
+    const sim::OrderVerdict now{.stepSeconds = metrics.stepTimeSeconds,
+                                .peakGib = metrics.peakMemoryGib,
+                                .keepsCap = metrics.peakMemoryGib <= sim::memoryCapGib(m_scenario)};
     while (true) {
         {
             std::unique_lock lock(m_mutex);
@@ -52,19 +102,23 @@ void SynthesisRun::work(const Task& task)
                 return;
         }
         const bool wasDone = search.done();
+        std::optional<SynthesisState> state;
         {
             const sim::CancelScope untilPaused(m_endStep);
             search.step(kMovesAStep);
+            state = finds.judge(search);
         }
-        SynthesisState state{.best = search.result(), .progress = search.progress(), .done = search.done()};
-        {
-            const std::lock_guard lock(m_mutex);
-            // Beyond its plan it goes on only when asked to.
-            if ((state.done && !wasDone) || state.best.optimal())
-                m_running = false;
-            state.running = m_running;
-        }
-        task.tell([this, state = std::move(state)] { emit progressed(state); });
+        const sim::SynthesisProgress progress = search.progress();
+        const std::lock_guard lock(m_mutex);
+        // Beyond its plan it goes on only when asked to.
+        if ((search.done() && !wasDone) || progress.span <= progress.bound * (1 + 1e-9))
+            m_running = false;
+        if (!state)
+            continue;
+        state->now = now;
+        state->done = search.done();
+        state->running = m_running;
+        task.tell([this, state = *std::move(state)] { emit progressed(state); });
     }
 }
 

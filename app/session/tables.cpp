@@ -167,7 +167,7 @@ constexpr std::array kTables{
     TableInfo{"pipeline-ranks", "Pipeline ranks", "where each pipeline rank's time goes", pipelineTable},
     TableInfo{"memory", "Memory at the peak", "what a rank holds; ranks that cannot differ share a row", memoryTable},
     TableInfo{"groups", "Process groups", "every process group and its members", groupsTable},
-    TableInfo{"range", "Selected range", "how busy each row of the timeline is in the selected time range, else in the step",
+    TableInfo{"range", "Selected range", "what each row of the timeline does in the selected time range, else in the step",
               rangeTable},
     TableInfo{"spans", "Spans", "what ran when: of the selected ranks, time range and classes, else all", spansTable},
 };

@@ -118,10 +118,19 @@ int shownRows(const QTreeWidgetItem* item)
 
 } // namespace
 
-BecausePopup::BecausePopup(SimulationPtr simulation, std::vector<sim::MetricId> ids, std::optional<int> rank, QWidget* parent)
-    : QDialog(parent, Qt::Popup | Qt::FramelessWindowHint), m_simulation(std::move(simulation)), m_ids(std::move(ids)),
-      m_rank(rank), m_name(line("heading")), m_value(line("value")), m_formula(line("formula")), m_numbers(line("formula")),
-      m_convention(line("muted12")), m_source(line("small")), m_terms(new QTreeWidget), m_show(new QPushButton(tr("Show me")))
+std::vector<BecauseSubject> becauseOfMetrics(const SimulationPtr& simulation, const std::vector<sim::MetricId>& ids,
+                                             std::optional<int> rank)
+{
+    std::vector<BecauseSubject> subjects;
+    for (const sim::MetricId id : ids)
+        subjects.push_back({choiceName(id), [simulation, id, rank] { return sim::explain(*simulation, id, rank); }});
+    return subjects;
+}
+
+BecausePopup::BecausePopup(std::vector<BecauseSubject> subjects, QWidget* parent)
+    : QDialog(parent, Qt::Popup | Qt::FramelessWindowHint), m_subjects(std::move(subjects)), m_name(line("heading")),
+      m_value(line("value")), m_formula(line("formula")), m_numbers(line("formula")), m_convention(line("muted12")),
+      m_source(line("small")), m_terms(new QTreeWidget), m_show(new QPushButton(tr("Show me")))
 {
     setAttribute(Qt::WA_DeleteOnClose);
     setRole(this, "popup");
@@ -152,15 +161,15 @@ BecausePopup::BecausePopup(SimulationPtr simulation, std::vector<sim::MetricId> 
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(16, 12, 16, 12);
     column->setSpacing(8);
-    if (m_ids.size() > 1) {
+    if (m_subjects.size() > 1) {
         auto* choices = new QHBoxLayout;
         choices->setSpacing(4);
-        for (const sim::MetricId id : m_ids) {
-            auto* button = new QPushButton(choiceName(id));
+        for (std::size_t i = 0; i < m_subjects.size(); ++i) {
+            auto* button = new QPushButton(m_subjects[i].choice);
             button->setCheckable(true);
             button->setAutoDefault(false);
             setRole(button, "choice");
-            connect(button, &QPushButton::clicked, this, [this, id] { choose(id); });
+            connect(button, &QPushButton::clicked, this, [this, i] { choose(i); });
             choices->addWidget(button);
             m_choices.push_back(button);
         }
@@ -184,15 +193,15 @@ BecausePopup::BecausePopup(SimulationPtr simulation, std::vector<sim::MetricId> 
         close();
         emit showRequested(hint);
     });
-    choose(m_ids.front());
+    choose(0);
     m_terms->setFocus();
 }
 
-void BecausePopup::choose(sim::MetricId id)
+void BecausePopup::choose(std::size_t subject)
 {
     for (std::size_t i = 0; i < m_choices.size(); ++i)
-        m_choices[i]->setChecked(m_ids[i] == id);
-    m_shown = sim::explain(*m_simulation, id, m_rank);
+        m_choices[i]->setChecked(i == subject);
+    m_shown = m_subjects.at(subject).explain();
     const QString value = fromUtf8(m_shown.valueText());
     m_name->setText(fromUtf8(m_shown.name));
     m_value->setText(value);
@@ -245,11 +254,11 @@ void BecausePopup::fitHeight()
     setFixedHeight(layout()->totalHeightForWidth(kWidth));
 }
 
-void BecausePopup::openBeside(const QWidget& number)
+void BecausePopup::openBeside(const QWidget& shown, QRect number)
 {
     fitHeight();
-    const QRect screen = number.screen()->availableGeometry();
-    const QRect beside(number.mapToGlobal(QPoint(0, 0)), number.size());
+    const QRect screen = shown.screen()->availableGeometry();
+    const QRect beside(shown.mapToGlobal(number.topLeft()), number.size());
     int x = beside.left() - width() - kGap;
     if (x < screen.left())
         x = beside.right() + kGap;

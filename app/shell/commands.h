@@ -68,6 +68,7 @@ enum class CommandId {
     filterRows,
     criticalPath,
     clear,
+    because,
     goToRank,
     selectTpGroup,
     selectCpGroup,

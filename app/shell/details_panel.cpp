@@ -173,7 +173,7 @@ void DetailsPanel::explain(MetricCard* card, std::vector<sim::MetricId> ids)
         if (!m_simulation)
             return;
         const bool ofRank = card == m_memory && isRankKnown();
-        auto* popup = new BecausePopup(m_simulation, ids, ofRank ? m_rank : std::nullopt, this);
+        auto* popup = new BecausePopup(becauseOfMetrics(m_simulation, ids, ofRank ? m_rank : std::nullopt), this);
         connect(popup, &BecausePopup::showRequested, this, &DetailsPanel::showRequested);
         popup->openBeside(*card);
     });

@@ -182,7 +182,8 @@ bool MainWindow::isEnabled(CommandId id) const
     case CommandId::chooseSchedule:
         return isWorkspaceShown() && m_session.scenario();
     case CommandId::findSchedule:
-        return isWorkspaceShown() && m_session.scenario() && m_session.scenario()->layout.pp > 1;
+        return isWorkspaceShown() && m_session.scenario() && m_session.scenario()->layout.pp > 1 && m_simulation &&
+               m_simulation->scenario() == *m_session.scenario(); // else it is on its way
     case CommandId::editOrder:
         return isWorkspaceShown() && m_simulation && m_simulation->schedule().ranks > 1;
     case CommandId::moveEarlier:
@@ -492,7 +493,7 @@ void MainWindow::chooseSchedule()
 void MainWindow::findSchedule()
 {
     auto* dialog =
-        new SynthesisDialog(m_session.document(), m_session.catalogue(), *m_session.scenario(), themeFor(m_settings.theme), this);
+        new SynthesisDialog(m_session.document(), m_session.catalogue(), m_simulation, themeFor(m_settings.theme), this);
     connect(dialog, &SynthesisDialog::chosen, this, [this](const sim::Schedule& schedule) {
         m_session.edit(makeOrderEdit(m_session.document(), m_session.scenario(), schedule));
     });

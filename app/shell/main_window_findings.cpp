@@ -30,6 +30,7 @@ void MainWindow::buildFindings()
     connect(m_findings, &FindingsPanel::showRequested, this, &MainWindow::showHint);
     connect(m_findings, &FindingsPanel::tryRequested, this, [this](const Edit& edit) { m_session.edit(edit); });
     connect(m_details, &DetailsPanel::showRequested, this, &MainWindow::showHint);
+    connect(m_workspace, &Workspace::showRequested, this, &MainWindow::showHint);
     connect(&m_simulator, &Simulator::findingsReady, this, [this](const SimulationPtr& simulation, const FindingList& findings) {
         if (simulation != m_simulation)
             return;

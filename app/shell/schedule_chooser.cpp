@@ -26,7 +26,7 @@ namespace {
 
 constexpr int kIndexRole = Qt::UserRole;
 constexpr int kRowHeight = 78, kMargin = 12, kSketchWidth = 150, kColumnWidth = 92, kColumns = 3, kScrollBar = 10;
-constexpr double kWidestBubble = 0.5, kWidestMemory = 2; ///< where the bars end
+constexpr double kWidestIdle = 0.5, kWidestMemory = 2; ///< where the bars end
 
 QString fromView(std::string_view text)
 {
@@ -46,7 +46,7 @@ QString memoryText(const ScheduleWorth& worth)
     return QStringLiteral("%1 ×").arg(shortNumber(worth.peakOver1f1b));
 }
 
-/// Right edge of a column of numbers, from the left: makespan, bubble, memory.
+/// Right edge of a column of numbers, from the left: makespan, idle, memory.
 qreal columnRight(qreal rowRight, int column)
 {
     return rowRight - kMargin - (kColumns - 1 - column) * kColumnWidth;
@@ -148,8 +148,8 @@ private:
         const bool measured = m_candidates.isMeasured;
         const std::array<QString, kColumns> texts{measured ? durationQuantity(worth.makespanNs * 1e-9).text()
                                                            : shortNumber(worth.makespanNs),
-                                                  percentQuantity(worth.bubbleOfSpan).text(), memoryText(worth)};
-        const std::array<double, kColumns> shares{-1, worth.bubbleOfSpan / kWidestBubble, worth.peakOver1f1b / kWidestMemory};
+                                                  percentQuantity(worth.idleOfSpan).text(), memoryText(worth)};
+        const std::array<double, kColumns> shares{-1, worth.idleOfSpan / kWidestIdle, worth.peakOver1f1b / kWidestMemory};
         const std::array<Color, kColumns> colors{m_theme.text, m_theme.warning, m_theme.activations};
         const qreal top = row.top() + 16;
         for (int column = 0; column < kColumns; ++column) {
@@ -183,7 +183,7 @@ protected:
         QPainter painter(this);
         painter.setFont(uiFont(11, QFont::DemiBold));
         painter.setPen(toQColor(m_theme.mutedText));
-        const std::array<QString, kColumns> texts{ScheduleChooser::tr("Makespan"), ScheduleChooser::tr("Bubble"),
+        const std::array<QString, kColumns> texts{ScheduleChooser::tr("Makespan"), ScheduleChooser::tr("Idle"),
                                                   ScheduleChooser::tr("Activations")};
         for (int column = 0; column < kColumns; ++column)
             painter.drawText(QRectF(columnRight(width() - kScrollBar, column) - kColumnWidth, 0, kColumnWidth, height()),
@@ -203,8 +203,8 @@ double keyOf(const ScheduleCandidate& candidate, ScheduleChooser::Order order)
         return 0;
     case ScheduleChooser::Order::makespan:
         return candidate.worth->makespanNs;
-    case ScheduleChooser::Order::bubble:
-        return candidate.worth->bubbleOfSpan;
+    case ScheduleChooser::Order::idle:
+        return candidate.worth->idleOfSpan;
     case ScheduleChooser::Order::memory:
         return candidate.worth->peakOver1f1b;
     }
@@ -218,8 +218,8 @@ QString spoken(const ScheduleCandidate& candidate)
     if (!candidate.whyNot.empty())
         return text + ScheduleChooser::tr(". Not possible: %1").arg(fromView(candidate.whyNot));
     if (candidate.worth)
-        text += ScheduleChooser::tr(". Bubble %1, activations %2 those of 1F1B")
-                    .arg(percentQuantity(candidate.worth->bubbleOfSpan).text(), memoryText(*candidate.worth));
+        text += ScheduleChooser::tr(". Slowest rank idle %1, activations %2 those of 1F1B")
+                    .arg(percentQuantity(candidate.worth->idleOfSpan).text(), memoryText(*candidate.worth));
     return text;
 }
 
@@ -236,7 +236,7 @@ ScheduleChooser::ScheduleChooser(const Theme& theme, QWidget* parent)
 
     m_order->addItem(tr("As listed"), static_cast<int>(Order::listed));
     m_order->addItem(tr("Shortest makespan"), static_cast<int>(Order::makespan));
-    m_order->addItem(tr("Smallest bubble"), static_cast<int>(Order::bubble));
+    m_order->addItem(tr("Least idle"), static_cast<int>(Order::idle));
     m_order->addItem(tr("Least activations"), static_cast<int>(Order::memory));
     m_order->setAccessibleName(tr("Order"));
     connect(m_order, &QComboBox::currentIndexChanged, this, &ScheduleChooser::fill);
@@ -291,14 +291,17 @@ ScheduleChooser::~ScheduleChooser() = default;
 void ScheduleChooser::setCandidates(const ScheduleCandidates& candidates)
 {
     *m_candidates = candidates;
-    QString times = tr("Makespan and bubble (idle share of the rank that takes longest) for F : I : W = 1 : 1 : 1.");
+    QString times = tr("Makespan, and idle time between passes of the rank that takes longest, for F : I : W = 1 : 1 : 1.");
     if (candidates.isMeasured)
         times =
             candidates.splitIsMeasured
-                ? tr("Makespan and bubble (idle share of the rank that takes longest) with the pass times of this simulation, "
-                     "without optimizer and gradient exchange.")
-                : tr("Makespan and bubble (idle share of the rank that takes longest) with the pass times of this simulation, "
-                     "each backward halved into I and W, without optimizer and gradient exchange.");
+                ? tr("Makespan, and idle time between passes of the rank that takes longest, with the pass times of this "
+                     "simulation, "
+                     "without optimizer and gradient exchange; the step's bubble is the mean of all ranks.")
+                : tr("Makespan, and idle time between passes of the rank that takes longest, with the pass times of this "
+                     "simulation, "
+                     "each backward halved into I and W, without optimizer and gradient exchange; the step's bubble is the mean "
+                     "of all ranks.");
     m_note->setText(times + tr(" Activations at the peak of the fullest rank, as a multiple of what 1F1B holds."));
     fill();
 }

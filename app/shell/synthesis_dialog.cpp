@@ -4,6 +4,7 @@
 #include "app/shell/format.h"
 #include "app/shell/style.h"
 #include "app/shell/thumbnail.h"
+#include "sim/analysis/plan_schedule.h"
 
 #include <QComboBox>
 #include <QDoubleSpinBox>
@@ -18,6 +19,7 @@
 #include <QVBoxLayout>
 
 #include <algorithm>
+#include <cmath>
 
 namespace app {
 namespace {
@@ -29,6 +31,24 @@ constexpr int kMostChunks = 8;
 QString microsecondsText(double ns)
 {
     return durationQuantity(ns / kNsPerSecond).text();
+}
+
+/// "−3.2 %"
+QString changeText(double change)
+{
+    return (change < 0 ? QStringLiteral("−") : QStringLiteral("+")) + percentQuantity(std::abs(change)).text();
+}
+
+/// What the order is worth, simulated: "8.40 s, now 8.57 s: −2.0 %".
+QString stepText(const SynthesisState& state)
+{
+    const QString step = durationQuantity(state.step.stepSeconds).text(), now = durationQuantity(state.now.stepSeconds).text();
+    if (!state.improves())
+        return SynthesisDialog::tr("%1: no better than now (%2)").arg(step, now);
+    const QString text = SynthesisDialog::tr("%1, now %2: %3").arg(step, now, changeText(state.change()));
+    return state.now.keepsCap ? text
+                              : SynthesisDialog::tr("%1; now it holds %2 GiB, more than it may")
+                                    .arg(text, QString::number(state.now.peakGib, 'f', 1));
 }
 
 /// The document as a job whose schedule is synthesised, or why there is none.
@@ -69,29 +89,31 @@ private:
 };
 
 SynthesisDialog::SynthesisDialog(const sim::ScenarioDocument& document, const sim::Catalogue& catalogue,
-                                 const sim::Scenario& lastLegal, const Theme& theme, QWidget* parent)
-    : QDialog(parent), m_document(document), m_catalogue(catalogue), m_theme(theme), m_chunks(new QComboBox),
-      m_memory(new QDoubleSpinBox), m_pause(new QPushButton(tr("Pause"))), m_use(new QPushButton(tr("Use This Order"))),
-      m_progress(new QProgressBar), m_span(new QLabel), m_bubble(new QLabel), m_gap(new QLabel), m_madeFrom(new QLabel),
-      m_message(new QLabel), m_sketch(new Sketch(theme)), m_table(new QTableWidget(0, 5))
+                                 std::shared_ptr<const sim::Simulation> now, const Theme& theme, QWidget* parent)
+    : QDialog(parent), m_document(document), m_catalogue(catalogue), m_now(std::move(now)), m_theme(theme),
+      m_chunks(new QComboBox), m_memory(new QDoubleSpinBox), m_pause(new QPushButton(tr("Pause"))),
+      m_use(new QPushButton(tr("Use This Order"))), m_progress(new QProgressBar), m_step(new QLabel), m_span(new QLabel),
+      m_idle(new QLabel), m_gap(new QLabel), m_madeFrom(new QLabel), m_message(new QLabel), m_sketch(new Sketch(theme)),
+      m_table(new QTableWidget(0, 5))
 {
     setObjectName(QStringLiteral("synthesisDialog"));
     setWindowTitle(tr("Find a Schedule"));
     setAttribute(Qt::WA_DeleteOnClose);
     resize(900, 680);
 
-    const int most = std::clamp(lastLegal.model.numHiddenLayers / lastLegal.layout.pp, 1, kMostChunks);
+    const sim::Scenario& scenario = m_now->scenario();
+    const int most = std::clamp(scenario.model.numHiddenLayers / scenario.layout.pp, 1, kMostChunks);
     for (int chunks = 1; chunks <= most; ++chunks)
         m_chunks->addItem(chunks == 1   ? tr("1: a line of stages")
                           : chunks == 2 ? tr("2: a V or a loop")
                                         : tr("%1: a loop").arg(chunks),
                           chunks);
     m_chunks->setAccessibleName(tr("Chunks a rank"));
-    m_chunks->setCurrentIndex(m_chunks->findData(std::min(lastLegal.schedule.virtualStages, most)));
+    m_chunks->setCurrentIndex(m_chunks->findData(std::min(scenario.schedule.virtualStages, most)));
     m_memory->setRange(0.1, 10'000);
     m_memory->setDecimals(1);
     m_memory->setSuffix(tr(" GiB"));
-    m_memory->setValue(lastLegal.schedule.memoryCapGib > 0 ? lastLegal.schedule.memoryCapGib : lastLegal.cluster.gpu.memoryGib);
+    m_memory->setValue(sim::memoryCapGib(scenario));
     m_memory->setAccessibleName(tr("Memory of a GPU that the step may take"));
     connect(m_chunks, &QComboBox::currentIndexChanged, this, &SynthesisDialog::restart);
     connect(m_memory, &QDoubleSpinBox::editingFinished, this, [this, before = m_memory->value()]() mutable {
@@ -115,15 +137,23 @@ SynthesisDialog::SynthesisDialog(const sim::ScenarioDocument& document, const si
     auto* numbers = new QFormLayout;
     numbers->setHorizontalSpacing(16);
     numbers->setVerticalSpacing(4);
+    numbers->addRow(tr("Step"), m_step);
     numbers->addRow(tr("Longest rank"), m_span);
-    numbers->addRow(tr("Bubble"), m_bubble);
+    numbers->addRow(tr("Idle"), m_idle);
     numbers->addRow(tr("Best possible"), m_gap);
     numbers->addRow(tr("Made from"), m_madeFrom);
     m_madeFrom->setWordWrap(true);
     m_gap->setWordWrap(true);
     m_span->setToolTip(
         tr("From a rank's first action to its last, of the rank that takes longest (the zero-bubble papers' cost)"));
-    m_bubble->setToolTip(tr("Idle share of that time"));
+    m_step->setObjectName(QStringLiteral("synthesisStep"));
+    m_step->setToolTip(tr("Simulated whole, with shared links, the optimizer and all. The numbers below are of pass times and "
+                          "latencies alone, which is what the search goes by"));
+    m_idle->setToolTip(tr("Time between passes, by pass times alone: of the longest rank, and of the makespan as the mean of all "
+                          "ranks. Not the step's bubble, which leaves out what transfers hold up"));
+    m_gap->setToolTip(
+        tr("A proof for orders of whole micro-batches with the stages placed like this, backwards whole or split, by "
+           "pass times and latencies. It says nothing of other cuts of the model, and a step is no shorter than it"));
 
     m_table->setHorizontalHeaderLabels({tr("Construction"), tr("Stages on"), tr("Longest rank"), tr("Activations"), tr("Fits")});
     m_table->horizontalHeader()->setSectionResizeMode(0, QHeaderView::Stretch);
@@ -139,6 +169,7 @@ SynthesisDialog::SynthesisDialog(const sim::ScenarioDocument& document, const si
     m_progress->setTextVisible(false);
     m_progress->setMaximumHeight(6);
     setRole(m_use, "primary");
+    m_use->setObjectName(QStringLiteral("useOrder"));
     m_use->setEnabled(false);
     connect(m_use, &QPushButton::clicked, this, [this] {
         emit chosen(m_state->best.schedule);
@@ -172,8 +203,9 @@ void SynthesisDialog::restart()
     m_sketch->set(nullptr);
     m_state.reset();
     m_use->setEnabled(false);
+    m_use->setText(tr("Use This Order"));
     m_table->setRowCount(0);
-    for (QLabel* label : {m_span, m_bubble, m_gap, m_madeFrom})
+    for (QLabel* label : {m_step, m_span, m_idle, m_gap, m_madeFrom})
         label->setText(QStringLiteral("–"));
     m_progress->setRange(0, 0);
     m_pause->setText(tr("Pause"));
@@ -186,7 +218,7 @@ void SynthesisDialog::restart()
                                                 : QString::fromStdString(resolution.problems.front().message));
         return;
     }
-    m_run = std::make_unique<SynthesisRun>(*resolution.scenario);
+    m_run = std::make_unique<SynthesisRun>(*resolution.scenario, m_now);
     connect(m_run.get(), &SynthesisRun::progressed, this, &SynthesisDialog::show);
     connect(m_run.get(), &SynthesisRun::failed, this, &SynthesisDialog::showFailure);
 }
@@ -196,12 +228,14 @@ void SynthesisDialog::show(const SynthesisState& state)
     const std::size_t constructionsBefore = m_state ? m_state->best.constructions.size() : 0;
     m_state = state;
     const sim::Synthesis& best = m_state->best;
+    m_step->setText(stepText(state));
     m_span->setText(microsecondsText(best.times.span));
-    m_bubble->setText(tr("%1 of the longest rank's time, %2 of the makespan of %3")
-                          .arg(percentQuantity(best.times.bubbleOfSpan).text(),
-                               percentQuantity(best.times.bubbleOfMakespan).text(), microsecondsText(best.times.makespan)));
+    m_idle->setText(tr("%1 of the longest rank's time, %2 of the makespan of %3")
+                        .arg(percentQuantity(best.times.idleOfSpan).text(), percentQuantity(best.times.idleOfMakespan).text(),
+                             microsecondsText(best.times.makespan)));
     const QString bound =
-        tr("no order is shorter than %1 (%2)").arg(microsecondsText(best.bound), QString::fromStdString(best.boundName));
+        tr("by pass times, no order on %1 has a longest rank below %2 (%3)")
+            .arg(QString::fromStdString(best.scope), microsecondsText(best.bound), QString::fromStdString(best.boundName));
     m_gap->setText(best.optimal() ? tr("This is it: %1").arg(bound)
                                   : tr("Within %1: %2").arg(percentQuantity(best.gap()).text(), bound));
     m_madeFrom->setText(QString::fromStdString(best.construction));
@@ -217,7 +251,9 @@ void SynthesisDialog::show(const SynthesisState& state)
     m_message->setText(tr("%1 orders tried, %2 constructions. The fullest rank holds %3 of activations.")
                            .arg(separated(state.progress.moves), separated(static_cast<std::int64_t>(best.constructions.size())),
                                 memoryQuantity(best.peak / kBytesPerGib).text()));
-    m_use->setEnabled(true);
+    const bool improves = m_state->improves();
+    m_use->setEnabled(improves);
+    m_use->setText(improves ? tr("Use This Order (%1)").arg(changeText(m_state->change())) : tr("No Better Than Now"));
 }
 
 void SynthesisDialog::showFailure(const QString& message)

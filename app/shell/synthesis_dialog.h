@@ -21,8 +21,8 @@ namespace app {
 class SynthesisDialog : public QDialog {
     Q_OBJECT
 public:
-    /// `lastLegal`: of the document. The search starts when the dialog opens.
-    SynthesisDialog(const sim::ScenarioDocument&, const sim::Catalogue&, const sim::Scenario& lastLegal, const Theme&,
+    /// `now`: of the document; what is found is compared with it. The search starts when the dialog opens.
+    SynthesisDialog(const sim::ScenarioDocument&, const sim::Catalogue&, std::shared_ptr<const sim::Simulation> now, const Theme&,
                     QWidget* parent = nullptr);
     ~SynthesisDialog() override;
     const std::optional<SynthesisState>& state() const { return m_state; }
@@ -42,13 +42,14 @@ private:
 
     const sim::ScenarioDocument m_document;
     const sim::Catalogue& m_catalogue;
+    const std::shared_ptr<const sim::Simulation> m_now;
     const Theme& m_theme;
     std::optional<SynthesisState> m_state;
     QComboBox* m_chunks;
     QDoubleSpinBox* m_memory;
     QPushButton *m_pause, *m_use;
     QProgressBar* m_progress;
-    QLabel *m_span, *m_bubble, *m_gap, *m_madeFrom, *m_message;
+    QLabel *m_step, *m_span, *m_idle, *m_gap, *m_madeFrom, *m_message;
     Sketch* m_sketch;
     QTableWidget* m_table;
     std::unique_ptr<SynthesisRun> m_run; ///< last: ends before what it shows on

@@ -1,10 +1,12 @@
 #include "app/shell/workspace.h"
 
+#include "app/shell/because_popup.h"
 #include "app/shell/dock_tabs.h"
 #include "app/shell/format.h"
 #include "app/shell/style.h"
 #include "app/shell/transport_bar.h"
 #include "app/views/timeline_view.h"
+#include "app/views/traffic_view.h"
 
 #include <QApplication>
 #include <QCursor>
@@ -54,6 +56,9 @@ Workspace::Workspace(Renderer renderer, QWidget* parent)
     for (const PictureInfo& info : pictures())
         addPicture(info, renderer);
 
+    static_cast<TrafficView&>(*at(Picture::traffic).view).setAskBecause([this](const sim::Explanation& why, Rect at) {
+        openBecause(why, at);
+    });
     m_editor->hide();
     auto* place = new QVBoxLayout(m_timelinePlace);
     place->setContentsMargins(0, 0, 0, 0);
@@ -106,6 +111,15 @@ void Workspace::addPicture(const PictureInfo& info, Renderer renderer)
         emit picturesChanged();
     });
     m_pictures.push_back(std::move(shown));
+}
+
+/// Beside the place in the traffic picture that was asked about.
+void Workspace::openBecause(const sim::Explanation& why, Rect place)
+{
+    CanvasWidget& traffic = canvas(Picture::traffic);
+    auto* popup = new BecausePopup({{QString(), [why] { return why; }}}, &traffic);
+    connect(popup, &BecausePopup::showRequested, this, &Workspace::showRequested);
+    popup->openBeside(traffic, QRect(qRound(place.left), qRound(place.top), qRound(place.width()), qRound(place.height())));
 }
 
 const Workspace::Shown& Workspace::at(Picture picture) const

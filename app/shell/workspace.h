@@ -8,6 +8,7 @@
 #include "app/shell/order_editor_panel.h"
 #include "app/views/pictures.h"
 #include "app/views/selection.h"
+#include "sim/analysis/explain.h"
 
 #include <QTimer>
 #include <QWidget>
@@ -79,6 +80,7 @@ public:
 signals:
     void selectionChanged();
     void picturesChanged(); ///< shown or hidden
+    void showRequested(const sim::ShowHint&);
 
 protected:
     void showEvent(QShowEvent*) override;
@@ -92,6 +94,7 @@ private:
         bool isStale = false; ///< has not been given the step: nobody sees it
     };
     void addPicture(const PictureInfo&, Renderer);
+    void openBecause(const sim::Explanation&, Rect at);
     const Shown& at(Picture) const;
     Shown& at(Picture picture) { return const_cast<Shown&>(std::as_const(*this).at(picture)); }
     void arrange();

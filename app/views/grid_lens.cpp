@@ -215,9 +215,9 @@ const char* gridLensMeaning(GridLens lens)
     constexpr std::array<const char*, kGridLensCount> kMeanings{
         "Who belongs to whom: the process groups of the rank under the pointer",
         "Bytes a rank holds at its peak, against the GPU's memory",
-        "Share of the step in which kernels run",
+        "Share of the step in which kernels run; communication that nothing hides is not busy",
         "Bytes that leave a rank in a step, as its collectives and transfers send them",
-        "Share of the step without kernel or transfer; arrows: who waits for whom at the time cursor",
+        "Share of the step without kernel or transfer, the bubble; arrows: who waits for whom at the time cursor",
         "Busy time against the mean of the ranks with the same work",
         "What each rank does at the time cursor"};
     return kMeanings[static_cast<std::size_t>(lens)];

@@ -129,7 +129,7 @@ std::string OrderDraft::verdict() const
                 signedText(percentText(std::abs(change) / before), change) + ")";
     else
         text += isChanged() ? ", no longer and no shorter than before" : "";
-    text += " · bubble " + percentText(m_times.bubbleOfSpan);
+    text += " · slowest rank idle " + percentText(m_times.idleOfSpan);
     // In micro-batches of a p-th of the model, whatever the cut.
     const double unit =
         static_cast<double>(m_schedule.ranks) / (static_cast<double>(m_schedule.chainLength()) * m_schedule.slices);

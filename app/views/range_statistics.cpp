@@ -63,10 +63,11 @@ RangeStatistics rangeStatistics(const TimelineModel& model, TimeRange range, Cla
         }
         if (row.tracks.empty())
             continue;
+        out.ofKernels = out.ofKernels && model.knowsKernels(static_cast<int>(r));
         RangeStatistics::Row line{.row = static_cast<int>(r),
                                   .name = row.names.empty() ? std::string() : row.names.front(),
                                   .ranks = trace.processes[r].multiplicity,
-                                  .ns = model.busy(row.tracks.front()).busyNs(range.beginNs, range.endNs)};
+                                  .ns = model.busy(row.work).busyNs(range.beginNs, range.endNs)};
         for (std::size_t c = 0; c < line.ns.size(); ++c) {
             const double share = static_cast<double>(line.ns[c]) / length;
             out.share[c] += weight * share;
@@ -100,7 +101,7 @@ RangeStatistics rangeStatistics(const TimelineModel& model, TimeRange range, Cla
 
 Table tableOf(const RangeStatistics& statistics, const TimelineModel& model)
 {
-    Table table{.header = {"row", "ranks", "busy %"}, .rows = {}};
+    Table table{.header = {"row", "ranks", std::string(statistics.busyWord()) + " %"}, .rows = {}};
     for (const sim::OpClass c : model.classesPresent())
         table.header.push_back(model.className(c) + " ms");
     table.header.emplace_back("idle ms");

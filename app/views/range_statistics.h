@@ -18,7 +18,7 @@ struct RangeStatistics {
         std::string name;
         int ranks = 1;
         sim::BusyByClass ns{};
-        double busy = 0; ///< share of classes that count
+        double busy = 0; ///< share of classes that count, on the lane of work
     };
 
     TimeRange range;
@@ -29,6 +29,10 @@ struct RangeStatistics {
     double bytes = 0;                               ///< moved by all ranks, transfers cut by the range in proportion
     std::optional<double> mfu; ///< without recomputation, as sim::Metrics has it; nothing where kernels are not known
     std::vector<Row> rows;
+    /// Are lanes of work those of kernels? Then their shares say how long ranks compute; else how long they are in a pass, where
+    /// they may wait for its transfers.
+    bool ofKernels = true;
+    const char* busyWord() const { return ofKernels ? "busy" : "in passes"; }
 
     std::int64_t lengthNs() const { return range.endNs - range.beginNs; }
 };

@@ -161,7 +161,7 @@ void GutterPainter::timeBar(const TimelineRow& row, Rect area)
         return;
     const auto width = area.width();
     const auto exposed = width * static_cast<float>(*row.exposedShare);
-    const float computes = std::max(0.0F, width * static_cast<float>(row.busyShare) - exposed);
+    const float computes = width * static_cast<float>(row.busyShare);
     m_canvas.fillRect(area, mix(m_theme.canvas, m_theme.text, 0.10F));
     m_canvas.fillRect({area.left, area.top, area.left + computes, area.bottom}, mix(m_theme.canvas, m_theme.text, 0.45F));
     if (exposed >= 0.5F)

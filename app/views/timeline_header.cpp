@@ -115,7 +115,8 @@ private:
             add("other classes " + percentText(s.other));
         add(countText(s.spans) + (s.spans == 1 ? " span" : " spans"));
         if (s.rows.size() > 1)
-            add("busy " + percentText(s.leastBusy) + " to " + percentText(s.mostBusy) + ", mean " + percentText(s.counted));
+            add(std::string(s.busyWord()) + " " + percentText(s.leastBusy) + " to " + percentText(s.mostBusy) + ", mean " +
+                percentText(s.counted));
         if (s.mfu)
             add("MFU " + percentText(*s.mfu));
         if (s.bytes > 0)

@@ -109,17 +109,29 @@ void TimelineModel::measureRow(TimelineRow& row, int index) const
             row.endNs = std::max(row.endNs, track.startNs.back() + track.durationNs.back());
     if (row.tracks.empty() || m_trace->endNs <= 0)
         return;
+    const auto kernels = std::find_if(row.tracks.begin(), row.tracks.end(),
+                                      [this](std::uint32_t t) { return m_trace->tracks[t].role == sim::TrackRole::compute; });
+    row.work = kernels != row.tracks.end() ? *kernels : row.tracks.front();
     const auto length = static_cast<double>(m_trace->endNs);
-    const sim::BusyByClass busy = m_busy[row.tracks.front()]->busyNs(0, m_trace->endNs);
+    // Measured: the prediction beside it does not tell. Process i of a simulated trace is class i.
+    if (m_simulation && std::llround(m_simulation->metrics().stepTimeSeconds * 1e9) == m_trace->endNs &&
+        index < m_simulation->classCount()) {
+        const sim::TimeShares times = m_simulation->timeOfClass(index);
+        row.busyShare = static_cast<double>(times.busyNs) / length;
+        row.exposedShare = static_cast<double>(times.allExposedNs()) / length;
+        return;
+    }
+    const sim::BusyByClass busy = m_busy[row.work]->busyNs(0, m_trace->endNs);
     for (std::size_t c = 0; c < busy.size(); ++c)
-        if (!(m_othersWait && static_cast<sim::OpClass>(c) == sim::OpClass::other))
+        if (!sim::isCommunication(static_cast<sim::OpClass>(c)) &&
+            !(m_othersWait && static_cast<sim::OpClass>(c) == sim::OpClass::other))
             row.busyShare += static_cast<double>(busy[c]) / length;
-    if (!m_simulation || std::llround(m_simulation->metrics().stepTimeSeconds * 1e9) != m_trace->endNs)
-        return; // measured: the prediction beside it does not tell
-    const int rank = m_trace->processes[static_cast<std::size_t>(index)].rank;
-    const auto& ranks = m_simulation->metrics().perPipelineRank;
-    if (const auto pp = static_cast<std::size_t>(m_simulation->mesh().coordinates(rank).pp); pp < ranks.size())
-        row.exposedShare = ranks[pp].commSeconds * 1e9 / length;
+}
+
+bool TimelineModel::knowsKernels(int row) const
+{
+    const TimelineRow& of = m_rows[static_cast<std::size_t>(row)];
+    return !of.tracks.empty() && m_trace->tracks[of.work].role != sim::TrackRole::actions;
 }
 
 int TimelineModel::pipelineRankOf(int row) const
@@ -154,8 +166,15 @@ void TimelineModel::nameRow(TimelineRow& row, int index) const
     const std::string share = percentText(row.busyShare) + " busy";
     const std::string memory = row.memory ? bytesText(static_cast<double>(m_counters[*row.memory].peak())) : std::string();
     constexpr double kWorthTelling = 0.0005;
+    std::string shares = share; // what is told sums to the step
     if (row.exposedShare && *row.exposedShare >= kWorthTelling)
-        row.details.push_back(share + " · " + percentText(*row.exposedShare) + " exposed" + (row.memory ? " · " + memory : ""));
+        shares += " · " + percentText(*row.exposedShare) + " exposed";
+    if (row.exposedShare && row.bubbleShare() >= kWorthTelling)
+        shares += " · " + percentText(row.bubbleShare()) + " bubble";
+    if (shares != share && row.memory)
+        row.details.push_back(shares + " · " + memory);
+    if (shares != share)
+        row.details.push_back(shares);
     if (row.memory)
         row.details.push_back(share + " · " + memory);
     row.details.push_back(share);
@@ -219,7 +238,7 @@ std::vector<std::array<double, sim::kOpClassCount>> TimelineModel::shares(const 
         if (m_rows[i].tracks.empty())
             continue;
         const double weight = m_trace->processes[i].multiplicity;
-        const std::uint32_t track = m_rows[i].tracks.front();
+        const std::uint32_t track = m_rows[i].work;
         m_busy[track]->columns(edgesNs, busy);
         for (std::size_t s = 0; s < sums.size(); ++s)
             for (const std::size_t c : m_levels[track].classes())

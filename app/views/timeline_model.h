@@ -9,6 +9,7 @@
 #include "sim/trace/busy_mipmap.h"
 #include "sim/trace/trace.h"
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <span>
@@ -20,14 +21,19 @@ namespace app {
 /// One process of the trace.
 struct TimelineRow {
     std::vector<std::string> names;    ///< longest first: "pp 3 · 1,024 ranks", "pp 3"
-    std::vector<std::string> details;  ///< longest first: "87.1 % busy · 42.1 GiB"
+    std::vector<std::string> details;  ///< longest first: "44.1 % busy · 54.8 % exposed · 1.1 % bubble · 42.1 GiB"
     std::vector<std::uint32_t> tracks; ///< its lanes, those of communication last
     int thinLanes = 0;                 ///< of communication, where something computes on another
     std::optional<std::size_t> memory; ///< index of its counter
-    double busyShare = 0;              ///< of the trace, on the first lane; waiting is not busy
-    std::int64_t endNs = 0;            ///< of the last span
-    /// Share of the step during which only a transfer runs, as the simulation knows it; nothing of other traces.
+    std::uint32_t work = 0;            ///< the lane of kernels; where they are not known, the first: passes with their transfers
+    /// Computing, of the step: as the simulation knows it. Of other traces what the lane of work holds, without waiting and
+    /// communication.
+    double busyShare = 0;
+    std::int64_t endNs = 0; ///< of the last span
+    /// Share of the step during which only a transfer runs, as the simulation knows it; nothing of other traces. What is left of
+    /// the step is bubble.
     std::optional<double> exposedShare;
+    double bubbleShare() const { return std::max(0.0, 1 - busyShare - exposedShare.value_or(0)); }
 };
 
 /// Fill and label of spans of one kind; every second micro-batch is a shade apart.
@@ -52,7 +58,9 @@ public:
     const sim::BusyMipmap& busy(std::uint32_t track) const { return *m_busy[track]; }
     const TrackLevels& levels(std::uint32_t track) const { return m_levels[track]; }
     const CounterLevels& counter(std::size_t index) const { return m_counters[index]; }
-    /// Busy time of all rows' first lanes, each counted as often as it has ranks, as shares of the range.
+    /// Is the row's lane of work one of kernels? Else its spans are passes, in which a rank may wait for its transfers.
+    bool knowsKernels(int row) const;
+    /// Time of all rows' lanes of work, each counted as often as it has ranks, as shares of the range.
     std::array<double, sim::kOpClassCount> shares(std::int64_t beginNs, std::int64_t endNs) const;
     /// The same of some rows, for each stretch between two edges.
     std::vector<std::array<double, sim::kOpClassCount>> shares(const std::vector<int>& rows,

@@ -363,7 +363,7 @@ std::string TimelineView::Data::tooltip() const
         std::string text = data.names.empty() ? std::string() : data.names.front();
         if (!data.details.empty())
             text += "\n" + data.details.front();
-        return data.exposedShare ? text + "\nexposed: only a transfer runs" : text;
+        return data.exposedShare ? text + "\nbusy: kernels run; exposed: only a transfer runs; bubble: neither" : text;
     }
     // Spans too small to point at, or nothing: what the pixel column holds.
     const auto track = trackUnder(pointerAt);

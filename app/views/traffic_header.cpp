@@ -143,6 +143,7 @@ void Painter::strip(Rect area)
     struct Item {
         std::string first, second;
         float width = 0;
+        bool marked = false;
     };
     std::vector<Item> items;
     float width = 0;
@@ -159,9 +160,10 @@ void Painter::strip(Rect area)
                           : detail == 3 ? tiers + " · " + exposed + " exposed"
                           : detail == 2 ? exposed + " exposed"
                                         : "";
-            item.width =
-                kSwatch + 6 +
-                std::max(m_canvas.textWidth(item.first, FontFace::body), m_canvas.textWidth(item.second, FontFace::small));
+            item.width = kSwatch + 6 +
+                         std::max(m_canvas.textWidth(item.first, FontFace::body) + (detail >= 1 ? kMarkWidth : 0),
+                                  m_canvas.textWidth(item.second, FontFace::small));
+            item.marked = detail >= 1;
             width += item.width + kSpace;
             items.push_back(std::move(item));
         }
@@ -198,6 +200,9 @@ void Painter::strip(Rect area)
                            .rect = rect,
                            .selected = shown});
         m_header.chips.push_back({.rect = rect, .purpose = purpose});
+        if (items[i].marked)
+            paintMark(m_canvas, m_scene, {left + textWidth, area.top, left + textWidth + kMarkWidth, area.top + body},
+                      {.purpose = purpose});
         x = rect.right + kSpace;
     }
     m_header.bottom = bottom + 7;

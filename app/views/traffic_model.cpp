@@ -62,6 +62,8 @@ bool TrafficModel::restrictTo(const std::vector<int>& ranks)
     m_senders = m_traffic.senders(m_ranks);
     m_sums = m_senders.total();
     m_pictures.clear();
+    m_becauseOfPurpose = {};
+    m_becauseOfTier.clear();
     m_load.reset();
     return true;
 }
@@ -74,6 +76,59 @@ int TrafficModel::boxes() const
     for (int rank = 0; rank < m_traffic.worldSize(); ++rank)
         last = std::max(last, m_simulation->placement().gpu(rank));
     return last / m_boxGpus + 1;
+}
+
+const sim::Explanation& TrafficModel::because(sim::TrafficPurpose purpose)
+{
+    auto& kept = m_becauseOfPurpose[static_cast<std::size_t>(purpose)];
+    if (!kept && !isRestricted())
+        kept = sim::explainTraffic(*m_simulation, purpose);
+    if (!kept) {
+        sim::BytesByPurpose bytes{};
+        bytes[static_cast<std::size_t>(purpose)] = m_sums.ofPurpose(purpose);
+        kept = sim::explainFlow(*m_simulation, sim::trafficPurposeName(purpose) + sentByChosen(), bytes);
+    }
+    return *kept;
+}
+
+const sim::Explanation& TrafficModel::because(int tier)
+{
+    m_becauseOfTier.resize(tiers().size());
+    auto& kept = m_becauseOfTier[static_cast<std::size_t>(tier)];
+    if (!kept)
+        kept = sim::explainFlow(*m_simulation, "Over " + tiers()[static_cast<std::size_t>(tier)].name + sentByChosen(),
+                                sumsOf(tier));
+    return *kept;
+}
+
+sim::Explanation TrafficModel::because(const TrafficParts& parts, const sim::TrafficMatrix::Cell& cell) const
+{
+    const std::string& from = parts.parts[static_cast<std::size_t>(cell.from)].name;
+    const std::string& to = parts.parts[static_cast<std::size_t>(cell.to)].name;
+    return sim::explainFlow(*m_simulation, cell.from == cell.to ? "Sent within " + from : "Sent from " + from + " to " + to,
+                            cell.bytes);
+}
+
+sim::Explanation TrafficModel::becauseOfAll() const
+{
+    sim::BytesByPurpose bytes{};
+    for (const sim::TrafficPurpose purpose : kTrafficPurposes)
+        bytes[static_cast<std::size_t>(purpose)] = m_sums.ofPurpose(purpose);
+    return sim::explainFlow(*m_simulation, "All" + sentByChosen(), bytes);
+}
+
+sim::BytesByPurpose TrafficModel::sumsOf(int tier) const
+{
+    sim::BytesByPurpose bytes{};
+    for (const sim::TrafficPurpose purpose : kTrafficPurposes)
+        bytes[static_cast<std::size_t>(purpose)] = m_sums.bytes(tier, purpose);
+    return bytes;
+}
+
+/// " sent in a step", " sent by the 8 selected ranks".
+std::string TrafficModel::sentByChosen() const
+{
+    return isRestricted() ? " sent by the " + countText(m_senders.ranks) + " selected ranks" : " sent in a step";
 }
 
 bool TrafficModel::offers(TrafficLevel level) const

@@ -4,6 +4,7 @@
 
 #include "app/views/selection.h"
 #include "app/views/step_view.h"
+#include "sim/analysis/explain_traffic.h"
 #include "sim/analysis/link_load.h"
 #include "sim/analysis/traffic.h"
 
@@ -56,6 +57,12 @@ public:
     int senderCount() const { return m_senders.ranks; }
     const sim::TrafficSums& sums() const { return m_sums; }
 
+    /// Where the bytes come from that are counted now: of a purpose, of a tier, of a flow between parts, of all.
+    const sim::Explanation& because(sim::TrafficPurpose);
+    const sim::Explanation& because(int tier);
+    sim::Explanation because(const TrafficParts&, const sim::TrafficMatrix::Cell&) const;
+    sim::Explanation becauseOfAll() const;
+
     bool offers(TrafficLevel) const;
     /// Ranks where they are few enough to be read, else nodes; whatever is selected.
     TrafficLevel suitableLevel() const;
@@ -79,6 +86,8 @@ private:
     TrafficParts nodesAsParts(int most) const;
     TrafficParts pipelineAsParts() const;
     int boxes() const;
+    sim::BytesByPurpose sumsOf(int tier) const;
+    std::string sentByChosen() const;
 
     SimulationPtr m_simulation;
     sim::Traffic m_traffic;
@@ -96,6 +105,8 @@ private:
         Picture picture;
     };
     std::vector<Kept> m_pictures;
+    std::array<std::optional<sim::Explanation>, sim::kTrafficPurposeCount> m_becauseOfPurpose; ///< of m_ranks
+    std::vector<std::optional<sim::Explanation>> m_becauseOfTier;                              ///< likewise
     std::optional<sim::LinkLoad> m_load, m_loadOfRank;
     int m_loadRank = -1;
 };

@@ -60,7 +60,7 @@ std::vector<TrafficBar> tierBars(const TrafficScene& scene)
     std::vector<TrafficBar> bars;
     for (int tier = 0; tier < scene.model.traffic().tiers(); ++tier) {
         const std::string& name = scene.model.tiers()[at(tier)].name;
-        bars.push_back({.name = name, .shortName = name});
+        bars.push_back({.name = name, .shortName = name, .tier = tier});
         for (const sim::TrafficPurpose purpose : kTrafficPurposes)
             bars.back().bytes[static_cast<std::size_t>(purpose)] = scene.model.sums().bytes(tier, purpose);
     }
@@ -119,6 +119,24 @@ std::string rankText(const TrafficScene& scene, int rank)
            (shown > 0 ? ": " + purposesText(bytes, scene.selection) : "");
 }
 
+float paintMark(Canvas& canvas, const TrafficScene& scene, Rect rect, TrafficMark mark)
+{
+    if (scene.marks == nullptr)
+        return 0;
+    textInside(canvas, rect, "=", scene.theme.mutedText, FontFace::bold, Align::center);
+    mark.rect = rect;
+    if (canvas.wantsNodes()) {
+        const sim::Explanation& why = mark.purpose ? scene.model.because(*mark.purpose) : scene.model.because(mark.tier);
+        canvas.node({.id = kTrafficMarkNodes +
+                           static_cast<std::uint64_t>(mark.purpose ? static_cast<int>(*mark.purpose) : 16 * (1 + mark.tier)),
+                     .role = "button",
+                     .name = why.name + ": " + why.valueText() + ". " + why.inSymbols() + " = " + why.inNumbers(),
+                     .rect = rect});
+    }
+    scene.marks->push_back(mark);
+    return kMarkWidth;
+}
+
 float paintBars(Canvas& canvas, const TrafficScene& scene, Rect area, const std::string& title,
                 const std::vector<TrafficBar>& bars, std::uint64_t firstNode)
 {
@@ -145,9 +163,12 @@ float paintBars(Canvas& canvas, const TrafficScene& scene, Rect area, const std:
         const float bytesWidth =
             textInside(canvas, {area.left, y, area.right, y + small}, bytes, scene.theme.text, FontFace::small, Align::right);
         const float room = area.width() - bytesWidth - kGap;
-        textInside(canvas, {area.left, y, area.left + room, y + small},
-                   fitting(canvas, {bars[i].name, bars[i].shortName}, room, FontFace::small), scene.theme.mutedText,
-                   FontFace::small);
+        const float mark = bars[i].tier >= 0 ? kMarkWidth : 0;
+        const float named = textInside(canvas, {area.left, y, area.left + room, y + small},
+                                       fitting(canvas, {bars[i].name, bars[i].shortName}, room - mark, FontFace::small),
+                                       scene.theme.mutedText, FontFace::small);
+        if (mark > 0)
+            paintMark(canvas, scene, {area.left + named, y, area.left + named + kMarkWidth, y + small}, {.tier = bars[i].tier});
         const float top = y + small + 2;
         canvas.fillRect({area.left, top, area.right, top + kThick}, mix(scene.theme.canvas, scene.theme.text, 0.06F));
         float x = area.left;

@@ -4,6 +4,7 @@
 #include "app/views/theme.h"
 #include "app/views/traffic_model.h"
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,11 +20,19 @@ struct TrafficPair {
     bool operator==(const TrafficPair&) const = default;
 };
 
+/// An equals sign beside bytes, as on the cards of the details: a click asks where they come from.
+struct TrafficMark {
+    Rect rect;
+    std::optional<sim::TrafficPurpose> purpose;
+    int tier = -1;
+};
+
 struct TrafficScene {
     TrafficModel& model;
     const Theme& theme;
     const Selection& selection;
     std::optional<TrafficPair> hovered;
+    std::vector<TrafficMark>* marks = nullptr; ///< that are drawn; null: none are wanted
 
     Color fill(sim::TrafficPurpose purpose) const { return theme.fill(opClassOf(purpose)); }
     bool shows(sim::TrafficPurpose purpose) const { return selection.shows(opClassOf(purpose)); }
@@ -37,7 +46,8 @@ enum TrafficNodes : std::uint64_t {
     kTrafficRowNodes = std::uint64_t{4} << 32,
     kTrafficPairNodes = std::uint64_t{5} << 32, ///< + from * 65,536 + to
     kTrafficTierNodes = std::uint64_t{6} << 32,
-    kTrafficListNodes = std::uint64_t{7} << 32
+    kTrafficListNodes = std::uint64_t{7} << 32,
+    kTrafficMarkNodes = std::uint64_t{8} << 32 ///< + 16 × tiers, or purposes
 };
 
 /// "node 0 sends node 1 38.0 GiB: dp 30.0 GiB, pp 8.00 GiB"
@@ -45,10 +55,15 @@ std::string pairText(const TrafficScene&, const TrafficParts&, const sim::Traffi
 /// "rank 3 sends 12.3 GiB: …", by its purposes.
 std::string rankText(const TrafficScene&, int rank);
 
+/// Draws a mark at the left of the rectangle and remembers it; returns its width.
+float paintMark(Canvas&, const TrafficScene&, Rect, TrafficMark);
+inline constexpr float kMarkWidth = 16;
+
 /// One line of a list: words, a bar as long as its bytes, stacked by purpose, and the bytes.
 struct TrafficBar {
     std::string name, shortName;
     sim::BytesByPurpose bytes{};
+    int tier = -1; ///< whose bytes they are: then they have a mark
 };
 /// A title over bars of one scale, as many as fit; a last line says how many more there are. Returns the height used.
 float paintBars(Canvas&, const TrafficScene&, Rect, const std::string& title, const std::vector<TrafficBar>&,

@@ -39,6 +39,8 @@ struct TrafficView::Data {
     bool pointerInside = false;
     Drag drag = Drag::none;
     std::optional<TrafficPair> hovered;
+    std::vector<TrafficMark> marks; ///< as drawn last
+    AskBecause askBecause;
     bool framed = false; ///< the last F framed the range: the next one shows all
 
     Data(Selection& s, const Theme& t) : selection(s), theme(t) {}
@@ -51,7 +53,7 @@ struct TrafficView::Data {
         if (model->restrictTo(selection.ranks))
             hovered.reset();
     }
-    TrafficScene scene() { return {*model, theme, selection, hovered}; }
+    TrafficScene scene() { return {*model, theme, selection, hovered, &marks}; }
     TrafficLevel shownLevel() const { return level && model->offers(*level) ? *level : model->suitableLevel(); }
     /// The matrix or the diagram, as parts of the world.
     const TrafficModel::Picture& picture()
@@ -103,6 +105,39 @@ struct TrafficView::Data {
 
     // Parts -------------------------------------------------------------------------------------------------------------------
 
+    const TrafficMark* markAt(Point at) const
+    {
+        const auto found =
+            std::find_if(marks.begin(), marks.end(), [at](const TrafficMark& mark) { return mark.rect.contains(at); });
+        return found == marks.end() ? nullptr : &*found;
+    }
+    void ask(const sim::Explanation& why, Rect at) const
+    {
+        if (askBecause)
+            askBecause(why, at);
+    }
+    /// Of what the pointer is over, or of everything.
+    bool askAt(Point at)
+    {
+        const Rect here{at.x, at.y, at.x + 1, at.y + 1};
+        if (const TrafficMark* mark = markAt(at)) {
+            ask(mark->purpose ? model->because(*mark->purpose) : model->because(mark->tier), mark->rect);
+            return true;
+        }
+        if (const TrafficHeader::Chip* chip = header.under(at); chip != nullptr && chip->purpose) {
+            ask(model->because(*chip->purpose), chip->rect);
+            return true;
+        }
+        if (!hovered || mode == TrafficMode::load)
+            return false;
+        const TrafficModel::Picture& shown = picture();
+        const auto cell = std::find_if(shown.matrix.cells.begin(), shown.matrix.cells.end(),
+                                       [&](const auto& c) { return c.from == hovered->from && c.to == hovered->to; });
+        if (cell == shown.matrix.cells.end())
+            return false;
+        ask(model->because(shown.parts, *cell), here);
+        return true;
+    }
     bool selectPart(int part)
     {
         const std::vector<int> ranks = picture().parts.parts[static_cast<std::size_t>(part)].ranks;
@@ -278,6 +313,11 @@ void TrafficView::setTheme(const Theme& theme)
     m_data->theme = theme;
 }
 
+void TrafficView::setAskBecause(AskBecause ask)
+{
+    m_data->askBecause = std::move(ask);
+}
+
 std::string TrafficView::title() const
 {
     return "Traffic";
@@ -291,6 +331,7 @@ void TrafficView::draw(Canvas& canvas)
     if (d.isEmpty())
         return drawEmpty(canvas, d.theme, "One rank sends nothing", "Raise tp, cp, pp or dp, and see what passes between ranks.");
     d.prepare();
+    d.marks.clear();
     const Rect area = canvas.area();
     canvas.fillRect(area, d.theme.canvas);
     const TrafficScene scene = d.scene();
@@ -324,6 +365,10 @@ bool TrafficView::pointer(const PointerEvent& event, Rect)
     case PointerEvent::Kind::move:
         return d.drag != Data::Drag::none ? d.goOn(event.at) : d.hover(event.at);
     case PointerEvent::Kind::press:
+        if (event.button == PointerButton::right || (event.button == PointerButton::left && d.markAt(event.at) != nullptr)) {
+            d.askAt(event.at);
+            return false;
+        }
         if (event.button != PointerButton::left)
             return false;
         d.pressedAt = event.at;
@@ -392,6 +437,10 @@ bool TrafficView::command(ViewCommand command, bool fast, Rect)
         return std::exchange(d.level, std::nullopt).has_value();
     case ViewCommand::clear:
         return d.clear();
+    case ViewCommand::because:
+        if (!d.pointerInside || !d.askAt(d.pointerAt))
+            d.ask(d.model->becauseOfAll(), {d.body.left, d.body.top, d.body.left + 1, d.body.top + 1});
+        return false;
     default: // other views'
         return false;
     }
@@ -402,7 +451,8 @@ CursorShape TrafficView::cursor() const
     const Data& d = *m_data;
     if (!d.model || !d.pointerInside)
         return CursorShape::arrow;
-    if (d.header.under(d.pointerAt) != nullptr || d.hovered || (d.mode != TrafficMode::load && d.selection.hoveredRank))
+    if (d.markAt(d.pointerAt) != nullptr || d.header.under(d.pointerAt) != nullptr || d.hovered ||
+        (d.mode != TrafficMode::load && d.selection.hoveredRank))
         return CursorShape::pointingHand;
     if (d.mode != TrafficMode::load)
         return CursorShape::arrow;
@@ -416,10 +466,12 @@ std::string TrafficView::tooltip() const
     Data& d = *m_data;
     if (!d.model || !d.pointerInside || d.drag != Data::Drag::none)
         return {};
+    if (d.markAt(d.pointerAt) != nullptr)
+        return "Where these bytes come from";
     const TrafficScene scene = d.scene();
     if (const TrafficHeader::Chip* chip = d.header.under(d.pointerAt); chip != nullptr && chip->purpose)
         return purposeText(scene, *chip->purpose) +
-               "\nclick: " + (scene.shows(*chip->purpose) ? "leave it out" : "show it again");
+               "\nclick: " + (scene.shows(*chip->purpose) ? "leave it out" : "show it again") + "; =: where the bytes come from";
     if (d.mode == TrafficMode::load)
         return trafficLoadText(scene, d.window, d.body, d.pointerAt);
     if (d.hovered) {

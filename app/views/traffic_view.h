@@ -6,6 +6,9 @@
 #include "app/views/step_view.h"
 #include "app/views/theme.h"
 
+#include "sim/analysis/explain.h"
+
+#include <functional>
 #include <memory>
 
 namespace app {
@@ -23,6 +26,11 @@ public:
     bool command(ViewCommand, bool fast, Rect area) override;
     CursorShape cursor() const override;
     std::string tooltip() const override;
+
+    /// Called where somebody asks where bytes come from, with the place in the picture: a click on an equals sign, the other
+    /// button on a cell, a link or a purpose, the key.
+    using AskBecause = std::function<void(const sim::Explanation&, Rect at)>;
+    void setAskBecause(AskBecause);
 
 private:
     struct Data;

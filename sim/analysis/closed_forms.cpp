@@ -2,6 +2,8 @@
 
 #include "sim/analysis/number_text.h"
 
+#include <algorithm>
+
 namespace sim {
 
 std::optional<BubbleForm> bubbleForm(const Scenario& scenario)
@@ -19,6 +21,28 @@ std::optional<BubbleForm> bubbleForm(const Scenario& scenario)
                  : kind == "gpipe" ? "Huang et al. 2019 (GPipe), section 2.3"
                                    : "Narayanan et al. 2021, section 2.2.1";
     return out;
+}
+
+std::optional<UnevenStages> unevenStages(const Metrics& metrics)
+{
+    constexpr double kUneven = 0.01;
+    const auto& rows = metrics.perPipelineRank;
+    const auto slowest =
+        std::max_element(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.busySeconds < b.busySeconds; });
+    double mean = 0;
+    for (const PipelineRankMetrics& row : rows)
+        mean += row.busySeconds / static_cast<double>(rows.size());
+    if (rows.size() < 2 || slowest->busySeconds <= (1 + kUneven) * mean)
+        return std::nullopt;
+    return UnevenStages{static_cast<int>(slowest - rows.begin()), slowest->busySeconds / mean - 1};
+}
+
+std::string unevenStagesText(const Metrics& metrics)
+{
+    const auto uneven = unevenStages(metrics);
+    return uneven ? "These stages are not equal: pipeline rank " + std::to_string(uneven->slowest) + " computes " +
+                        percentText(uneven->lag) + " longer than their mean."
+                  : "";
 }
 
 } // namespace sim

@@ -2,6 +2,7 @@
 #include "sim/analysis/explainer.h"
 
 #include "sim/analysis/closed_forms.h"
+#include "sim/analysis/explain_traffic.h"
 #include "sim/program/program.h"
 #include "sim/scenario/words.h"
 
@@ -230,10 +231,13 @@ Explanation Explainer::bubble() const
     Account account("Bubble", "β", m_simulation.metrics().bubbleFraction, Unit::fraction);
     const Formula waiting = account.term(bubbleTime());
     const Formula time = account.term(stepTimeLeaf());
-    std::string convention = "Mean over ranks, of the whole step. Papers also give idle over ideal time, (p − 1) / m.";
+    std::string convention = "Mean over ranks, of the whole step. Papers also give idle over ideal time, (p − 1) / m of equal "
+                             "stages.";
     std::string source = "Narayanan et al. 2021, section 2.2";
     if (const auto form = bubbleForm(m_scenario)) {
         convention += " Equal stages without transfers would give " + form->text + ".";
+        if (const std::string uneven = unevenStagesText(m_simulation.metrics()); !uneven.empty())
+            convention += " " + uneven;
         source = form->source;
     }
     return account.close(waiting / time, convention, source, {.pictures = {"timeline"}, .ranks = {}, .range = {}, .classes = {}});
@@ -265,7 +269,10 @@ Explanation Explainer::exposed(StepShare part) const
     const auto id = static_cast<MetricId>(static_cast<std::size_t>(MetricId::exposedTp) + place);
     Account account("Exposed " + name + " communication", "e_" + name, metricValue(m_simulation, id), Unit::fraction);
     const Formula waiting = account.term(share(part));
-    return account.close(waiting / account.term(stepTimeLeaf()), groupText(part), "Event simulation of all ops", showOf(part));
+    std::string convention = groupText(part);
+    if (const std::string what = collectivesText(m_simulation, static_cast<TrafficPurpose>(place)); !what.empty())
+        convention += (convention.empty() ? "What passes: " : " What passes: ") + what + ".";
+    return account.close(waiting / account.term(stepTimeLeaf()), convention, "Event simulation of all ops", showOf(part));
 }
 
 ShowHint Explainer::showOf(StepShare part) const

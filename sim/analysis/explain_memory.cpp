@@ -1,10 +1,12 @@
 // What a rank holds at its peak.
 #include "sim/analysis/explainer.h"
+#include "sim/analysis/findings.h"
 
 #include "sim/model/operators.h"
 #include "sim/program/states.h"
 
 #include <algorithm>
+#include <array>
 
 namespace sim {
 namespace {
@@ -84,8 +86,8 @@ Explanation Explainer::memory() const
     return account.close(
         sum,
         std::string(m_rankIsFullest ? "The rank that holds most, at the moment when it does. " : "At the moment of its peak. ") +
-            "What the allocator reserves beyond (4 % is usual) is not counted. The GPU has " + numberText(capacity, Unit::bytes) +
-            ".",
+            "What the allocator reserves beyond (" + numberText(kAllocatorReserve, Unit::fraction, 1) +
+            " is usual) is not counted. The GPU has " + numberText(capacity, Unit::bytes) + ".",
         "Simulated: every op allocates and frees", showMemory());
 }
 
@@ -120,6 +122,48 @@ Explanation Explainer::heldParameters(bool routed) const
                          "Shoeybi et al. 2019 (Megatron-LM), section 3");
 }
 
+Explanation parametersOfStages(const Simulation& simulation, bool routed)
+{
+    struct Kind {
+        Held HeldParts::*part;
+        const char *symbol, *countSymbol, *meaning;
+    };
+    const std::array<Kind, 4> kinds{
+        {{&HeldParts::embedding, "e", "n_e", "embedding, a rank's slice"},
+         {&HeldParts::denseLayers, "l", "n_l", "a dense layer, a rank's slice"},
+         {&HeldParts::moeLayers, routed ? "x" : "l_moe", routed ? "n_x" : "n_moe",
+          routed ? "experts of a layer that a rank holds" : "a layer of experts without them, a rank's slice"},
+         {&HeldParts::head, "o", "n_o", "final norm and output head, a rank's slice"}}};
+    std::vector<HeldParts> stages;
+    for (int rank = 0; rank < simulation.scenario().layout.pp; ++rank)
+        stages.push_back(heldParts(simulation, rank, routed));
+    double whole = 0;
+    for (const Kind& kind : kinds)
+        for (const HeldParts& stage : stages)
+            whole += (stage.*kind.part).elements * (stage.*kind.part).count;
+    Account account(routed ? "parameters of experts, of one rank of each stage" : "parameters of one rank of each stage",
+                    routed ? "ψ_e" : "ψ", whole, Unit::count);
+    std::optional<Formula> sum;
+    for (const Kind& kind : kinds) {
+        double elements = 0, count = 0;
+        for (const HeldParts& stage : stages) {
+            const Held& held = stage.*kind.part;
+            elements += held.elements * held.count;
+            count += held.elements > 0 ? held.count : 0;
+        }
+        if (elements == 0)
+            continue;
+        Formula next = account.term(kind.symbol, elements / count, Unit::count, kind.meaning);
+        if (count > 1)
+            next = account.term(kind.countSymbol, count, Unit::count, "of these, all stages together") * next;
+        sum = sum ? *sum + next : next;
+    }
+    return account.close(sum.value_or(Formula::number(0)),
+                         "Slices of tp" + std::string(routed ? ", ep and etp" : "") + "; every stage's layers once" +
+                             (simulation.schedule().chains > 1 ? " in each copy of the model." : "."),
+                         "Shoeybi et al. 2019 (Megatron-LM), section 3");
+}
+
 Explanation Explainer::states(MetricId id) const
 {
     const MemoryBreakdown m = m_simulation.memoryOfClass(m_simulation.classOf(m_rank));
@@ -140,6 +184,10 @@ Explanation Explainer::states(MetricId id) const
                           (adam ? std::string(bytes.parameter == 2 ? " and " : "") + "two fp32 moments" : "")};
     Account account(state.name, state.symbol, static_cast<double>(state.value), Unit::bytes);
     const bool sharded = m_scenario.layout.zeroStage >= state.shardedFrom;
+    // With a pipeline every micro-batch would pay for gathering and reducing; see states.h.
+    const std::string keepsWhole = m_scenario.layout.pp == 1 || state.shardedFrom == 1 ? ""
+                                   : state.shardedFrom == 2 ? ", but with a pipeline they add up whole beside the shards"
+                                                            : ", but with a pipeline they stay gathered beside the shards";
     Explanation routed = heldParameters(true);
     Formula elements = account.term(heldParameters(false));
     if (sharded && shards.dense > 1)
@@ -152,9 +200,9 @@ Explanation Explainer::states(MetricId id) const
         elements = elements + experts;
     }
     return account.close(elements * account.term("b", state.bytesEach, Unit::bytes, "a parameter: " + state.consistsOf),
-                         sharded ? "Sharded by ZeRO " + std::to_string(m_scenario.layout.zeroStage) + "."
+                         sharded ? "Sharded by ZeRO " + std::to_string(m_scenario.layout.zeroStage) + keepsWhole + "."
                                  : "Whole on every data-parallel rank: ZeRO " + std::to_string(state.shardedFrom) +
-                                       " would share them.",
+                                       " would share them" + keepsWhole + ".",
                          kZero3, showMemory());
 }
 

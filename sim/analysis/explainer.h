@@ -43,6 +43,9 @@ private:
     Explanation m_out;
 };
 
+/// Elements that one rank of each stage holds, all stages together, before any sharding over data-parallel ranks.
+Explanation parametersOfStages(const Simulation&, bool routed); // explain_memory.cpp
+
 class Explainer {
 public:
     Explainer(const Simulation&, std::optional<int> rank);

@@ -9,9 +9,9 @@ namespace {
 
 constexpr double kExposed = 0.05; // of the step
 
-std::string ranksText(int ranks)
+std::string ranksText(Finding& finding, int ranks)
 {
-    return std::to_string(ranks) + " ranks";
+    return say(finding, ClaimOf::groupRanks, ranks, countedText(ranks, "rank"));
 }
 
 Finding exposedFinding(const RuleContext& context, FindingKind kind, StepShare part, OpClass opClass)
@@ -22,10 +22,33 @@ Finding exposedFinding(const RuleContext& context, FindingKind kind, StepShare p
     return finding;
 }
 
-/// "nvlink (450 GB/s a GPU)".
-std::string tierText(const Tier& tier)
+/// "12.3 % of the step".
+std::string shareText(Finding& finding)
 {
-    return tier.name + " (" + numberText(tier.bandwidthGBs, Unit::number) + " GB/s a GPU)";
+    return say(finding, ClaimOf::exposedShare, finding.stepShare, percentText(finding.stepShare));
+}
+
+/// "412 ms of them".
+std::string secondsText(const RuleContext& context, Finding& finding)
+{
+    return say(finding, ClaimOf::exposedSeconds, finding.stepShare * context.step(), Unit::seconds);
+}
+
+/// "nvlink (450 GB/s a GPU)": of the innermost tier, or the widest one that groups cross.
+std::string tierText(const RuleContext& context, Finding& finding, int index)
+{
+    const Tier& tier = context.tier(index);
+    return tier.name + " (" +
+           say(finding, index == 0 ? ClaimOf::innerBandwidth : ClaimOf::outerBandwidth, tier.bandwidthGBs, Unit::number) +
+           " GB/s a GPU)";
+}
+
+/// "5 of 8": groups that lie in several domains of the innermost tier.
+std::string acrossText(const RuleContext& context, Finding& finding, GroupKind kind)
+{
+    const RuleContext::Straddling lie = context.straddling(kind);
+    return say(finding, ClaimOf::groupsAcross, lie.across, Unit::count) + " of " +
+           say(finding, ClaimOf::groups, lie.groups, Unit::count);
 }
 
 /// The largest size not above `most` to which the axis can shrink by a whole factor.
@@ -68,10 +91,11 @@ void tensor(const RuleContext& context, FindingList& out)
         return;
     if (widest > 0) {
         Finding finding = exposedFinding(context, FindingKind::tensorAcrossNodes, StepShare::tp, OpClass::tpComm);
-        finding.title = "Tensor-parallel groups leave their " + context.tier(0).name + " domain: " + percentText(share) +
+        finding.title = "Tensor-parallel groups leave their " + context.tier(0).name + " domain: " + shareText(finding) +
                         " of the step is exposed tp communication";
-        finding.reason = "Collectives stand between the kernels of every layer. " + ranksText(l.tp) + " here meet over " +
-                         tierText(context.tier(widest)) + " instead of " + tierText(context.tier(0)) + ".";
+        finding.reason = "Collectives stand between the kernels of every layer. " + acrossText(context, finding, GroupKind::tp) +
+                         " groups of " + ranksText(finding, l.tp) + " meet over " + tierText(context, finding, widest) +
+                         " instead of " + tierText(context, finding, 0) + ".";
         finding.show.ranks = context.simulation.mesh().members(GroupKind::tp, 0);
         finding.show.pictures = {"grid", "traffic"};
         if (!l.order.starts_with("tp"))
@@ -84,10 +108,12 @@ void tensor(const RuleContext& context, FindingList& out)
         return;
     }
     Finding finding = exposedFinding(context, FindingKind::exposedTensor, StepShare::tp, OpClass::tpComm);
-    finding.title = percentText(share) + " of the step is exposed tp communication";
-    finding.reason = std::string("Collectives of ") + ranksText(l.tp) + " stand between the kernels of every layer, and " +
-                     (context.training.overlap.tpComm ? "products are too short to hide all of them."
-                                                      : "nothing hides them unless products are cut up to overlap with them.");
+    finding.title = shareText(finding) + " of the step is exposed tp communication";
+    finding.reason =
+        "Collectives of " + ranksText(finding, l.tp) + " stand between the kernels of every layer, and " +
+        (context.training.overlap.tpComm
+             ? "products that are cut up to run beside them leave " + secondsText(context, finding) + " a step."
+             : "nothing hides " + secondsText(context, finding) + " of them a step: products are not cut up to run beside them.");
     if (!context.training.overlap.tpComm) {
         const Try overlap = context.edits.turnOn("/training/overlap/tp_comm", "tp overlap");
         offer(finding, l.sequenceParallel
@@ -104,11 +130,11 @@ void contextParallel(const RuleContext& context, FindingList& out)
     if (share < kExposed)
         return;
     Finding finding = exposedFinding(context, FindingKind::exposedContext, StepShare::cp, OpClass::cpComm);
-    finding.title = percentText(share) + " of the step is exposed cp communication";
-    finding.reason =
-        "The ring of " + ranksText(context.layout.cp) + " brings the next keys and values over " +
-        tierText(context.tier(context.widestTier(GroupKind::cp))) + " later than attention over the present ones ends: " +
-        numberText(1.0 * context.training.sequenceLength / context.layout.cp, Unit::count) + " tokens a rank are too few.";
+    finding.title = shareText(finding) + " of the step is exposed cp communication";
+    finding.reason = "The ring of " + ranksText(finding, context.layout.cp) + " brings the next keys and values over " +
+                     tierText(context, finding, context.widestTier(GroupKind::cp)) + "; attention over the " +
+                     say(finding, ClaimOf::tokensOfRank, 1.0 * context.training.sequenceLength / context.layout.cp, Unit::count) +
+                     " tokens of a rank leaves " + secondsText(context, finding) + " of that a step to be waited for.";
     offer(finding, context.edits.shift(&Layout::cp, &Layout::dp));
     if (context.layout.tp * 2 <= context.innerSpan())
         offer(finding, context.edits.shift(&Layout::cp, &Layout::tp));
@@ -116,29 +142,79 @@ void contextParallel(const RuleContext& context, FindingList& out)
     out.push_back(std::move(finding));
 }
 
+/// Experts in groups that lie within a domain: the largest such, and a layer's experts on whole ranks.
+void offerExpertsInside(const RuleContext& context, Finding& finding)
+{
+    const Layout& l = context.layout;
+    if (l.etp > 1)
+        offer(finding, Edits::set("/layout/etp", "1", "etp " + std::to_string(l.etp) + " → 1"));
+    if (l.placement != PlacementRule::packed)
+        offer(finding, Edits::set("/layout/placement", "\"packed\"", "placement → packed"));
+    const auto fits = [&](int ep) {
+        return context.scenario.model.numExperts % ep == 0 && context.innerSpan() % (ep * l.etp) == 0;
+    };
+    for (int ep = l.ep - 1; ep >= 1; --ep)
+        if (fits(ep)) {
+            Layout smaller = l;
+            smaller.ep = ep;
+            offer(finding, context.edits.layout(smaller));
+            break;
+        }
+}
+
+/// All-to-alls of groups that do not lie within a domain go over the tier outside it.
+void expertAcross(const RuleContext& context, FindingList& out)
+{
+    constexpr double kAcrossMatters = 0.02;
+    const Layout& l = context.layout;
+    const double share = context.shareOf(StepShare::ep);
+    const int widest = l.ep > 1 ? context.widestTier(GroupKind::ep) : 0;
+    if (widest == 0 || share < kAcrossMatters)
+        return;
+    Finding finding = exposedFinding(context, FindingKind::expertsAcrossNodes, StepShare::ep, OpClass::epComm);
+    finding.title = "Expert-parallel groups leave their " + context.tier(0).name + " domain: " + shareText(finding) +
+                    " of the step is exposed ep communication";
+    const TrafficSums sums = context.simulation.traffic().senders().total();
+    const double across = 1 - static_cast<double>(sums.bytes(0, GroupRole::ep)) /
+                                  static_cast<double>(std::max<std::int64_t>(1, sums.ofRole(GroupRole::ep)));
+    finding.reason = "A layer's experts span " + say(finding, ClaimOf::blockRanks, 1.0 * l.ep * l.etp, Unit::count) +
+                     " GPUs, and a domain joins " + say(finding, ClaimOf::innerDomain, context.innerSpan(), Unit::count) + ". " +
+                     acrossText(context, finding, GroupKind::ep) + " groups of " + ranksText(finding, l.ep) +
+                     " lie in several: " + say(finding, ClaimOf::bytesAcross, across, percentText(across)) +
+                     " of what they send goes over " + tierText(context, finding, widest) + " instead of " +
+                     tierText(context, finding, 0) + ", and " + secondsText(context, finding) + " a step are waited for.";
+    const Mesh& mesh = context.simulation.mesh();
+    for (int group = 0; group < mesh.groupCount(GroupKind::ep) && finding.show.ranks.empty(); ++group)
+        if (context.simulation.placement().shape(mesh.members(GroupKind::ep, group)).spanningTier() > 0)
+            finding.show.ranks = mesh.members(GroupKind::ep, group);
+    finding.show.pictures = {"grid", "traffic"};
+    offerExpertsInside(context, finding);
+    const std::string& kind = context.scenario.schedule.kind;
+    if (!context.training.overlap.epComm && (kind == "1f1b" || kind == "interleaved-1f1b"))
+        offer(finding, context.edits.turnOn("/training/overlap/ep_comm", "ep overlap"));
+    out.push_back(std::move(finding));
+}
+
 void expert(const RuleContext& context, FindingList& out)
 {
     const double share = context.shareOf(StepShare::ep);
     const Layout& l = context.layout;
-    if (share < kExposed)
+    if (share < kExposed || context.widestTier(GroupKind::ep) > 0)
         return;
-    const int widest = context.widestTier(GroupKind::ep);
     Finding finding = exposedFinding(context, FindingKind::exposedExpert, StepShare::ep, OpClass::epComm);
-    finding.title = widest > 0 ? "Expert-parallel groups leave their " + context.tier(0).name + " domain: " + percentText(share) +
-                                     " of the step is exposed ep communication"
-                               : percentText(share) + " of the step is exposed ep communication";
-    finding.reason = "Every layer of experts sends each token to " + std::to_string(context.scenario.model.numExpertsPerTok) +
-                     " of them and back, in forward and backward, among " + ranksText(l.ep) + " over " +
-                     tierText(context.tier(widest)) + (context.training.overlap.epComm ? "." : "; nothing runs beside it.");
+    finding.title = shareText(finding) + " of the step is exposed ep communication";
+    finding.reason = "Every layer of experts sends each token to " +
+                     say(finding, ClaimOf::expertsOfToken, context.scenario.model.numExpertsPerTok, Unit::count) +
+                     " of them and back, in forward and backward, among " + ranksText(finding, l.ep) + " over " +
+                     tierText(context, finding, 0) + (context.training.overlap.epComm ? "." : "; nothing runs beside it.");
     const std::string& kind = context.scenario.schedule.kind;
     if (!context.training.overlap.epComm && (kind == "1f1b" || kind == "interleaved-1f1b"))
         offer(finding, context.edits.turnOn("/training/overlap/ep_comm", "ep overlap"));
     if (l.etp > 1)
         offer(finding, Edits::set("/layout/etp", "1", "etp " + std::to_string(l.etp) + " → 1"));
-    for (const int factor : {factorDownTo(l.ep, std::max(1, context.innerSpan() / std::max(1, l.etp))), 2}) {
+    if (l.ep % 2 == 0) {
         Layout smaller = l;
-        if (factor > 1 && l.ep % factor == 0)
-            smaller.ep /= factor;
+        smaller.ep /= 2;
         offer(finding, context.edits.layout(smaller));
     }
     out.push_back(std::move(finding));
@@ -152,13 +228,13 @@ void pipeline(const RuleContext& context, FindingList& out)
         return;
     const ScheduleSettings& s = context.scenario.schedule;
     Finding finding = exposedFinding(context, FindingKind::exposedPipeline, StepShare::pp, OpClass::ppComm);
-    finding.title = percentText(share) + " of the step is exposed pp communication";
-    finding.reason =
-        context.training.overlap.p2p
-            ? "Stages wait for activations and gradients on their way" +
-                  (s.virtualStages > 1 ? "; with " + std::to_string(s.virtualStages) + " chunks a rank they go round that often."
-                                       : std::string("."))
-            : "Sends and receives block the rank: they are not overlapped with kernels.";
+    finding.title = shareText(finding) + " of the step is exposed pp communication";
+    finding.reason = context.training.overlap.p2p
+                         ? "Stages wait for activations and gradients on their way" +
+                               (s.virtualStages > 1 ? "; with " + say(finding, ClaimOf::chunks, s.virtualStages, Unit::count) +
+                                                          " chunks a rank they go round that often."
+                                                    : std::string("."))
+                         : "Sends and receives block the rank: they are not overlapped with kernels.";
     if (!context.training.overlap.p2p)
         offer(finding, context.edits.turnOn("/training/overlap/p2p", "p2p overlap"));
     if (s.virtualStages % 2 == 0 && s.virtualStages > 2)
@@ -179,22 +255,24 @@ void data(const RuleContext& context, FindingList& out)
     const Layout& l = context.layout;
     const Overlap& overlap = context.training.overlap;
     Finding finding = exposedFinding(context, FindingKind::exposedData, StepShare::dp, OpClass::dpComm);
-    finding.title = percentText(share) + " of the step is exposed dp communication";
-    const std::string who = ranksText(l.dp * l.cp) + " over " + tierText(context.tier(context.widestTier(GroupKind::dp_cp)));
+    finding.title = shareText(finding) + " of the step is exposed dp communication";
+    const std::string who =
+        ranksText(finding, l.dp * l.cp) + " over " + tierText(context, finding, context.widestTier(GroupKind::dp_cp));
     if (!overlap.gradReduce) {
         finding.reason = "Gradients of " + who + " are reduced after the last backward pass, not beside it.";
         offer(finding, context.edits.turnOn("/training/overlap/grad_reduce", "overlap of gradient reduction"));
     } else if (l.zeroStage >= 3) {
         finding.reason = "ZeRO 3 gathers every layer's parameters from " + who +
-                         " each time they are used, and kernels are too short to hide that.";
+                         (l.pp > 1 ? " once a step" : " each time they are used") + ", and kernels leave " +
+                         secondsText(context, finding) + " a step to be waited for.";
         offer(finding, context.edits.microBatch(context.training.microBatchSize * 2));
         for (const int stage : {2, 1})
             offer(finding, context.edits.zero(stage));
         if (l.dpShard == l.dp * l.cp && l.dpShard > context.innerSpan())
             offer(finding, context.edits.shardGroup(std::max(1, context.innerSpan() / std::max(1, l.tp))));
     } else {
-        finding.reason =
-            "What is left of the last backward pass is too short to hide the reduction of gradients among " + who + ".";
+        finding.reason = "Gradients are reduced among " + who + " beside the last backward pass; what is left of it leaves " +
+                         secondsText(context, finding) + " a step to be waited for.";
     }
     if (!overlap.paramGather && l.zeroStage >= 1)
         offer(finding, context.edits.turnOn("/training/overlap/param_gather", "overlap of parameter gathering"));
@@ -209,6 +287,7 @@ void findCommunication(const RuleContext& context, FindingList& out)
 {
     tensor(context, out);
     contextParallel(context, out);
+    expertAcross(context, out);
     expert(context, out);
     pipeline(context, out);
     data(context, out);

@@ -19,13 +19,16 @@ void kernels(const RuleContext& context, FindingList& out)
     Finding finding{.kind = FindingKind::smallKernels,
                     .severity = FindingSeverity::hint,
                     .stepShare = context.shares.kernels / context.step()};
-    finding.title = "Kernels reach " + percentText(reached) + " of the GPU's peak while they run";
+    finding.title = "Kernels reach " + say(finding, ClaimOf::shareOfPeak, reached, percentText(reached)) +
+                    " of the GPU's peak while they run";
     const Layout& l = context.layout;
-    const double rows = 1.0 * t.microBatchSize * t.sequenceLength / l.cp;
-    finding.reason = "Large matrix products reach " + percentText(best) + ". Here one has " + numberText(rows, Unit::count) +
+    const double rows = 1.0 * t.microBatchSize * t.sequenceLength / l.cp / context.scenario.schedule.sequenceSlices;
+    finding.reason = "Matrix products of any size one could wish for reach " +
+                     say(finding, ClaimOf::gemmEfficiency, best, percentText(best)) + ". Here one has " +
+                     say(finding, ClaimOf::rowsOfProduct, rows, Unit::count) +
                      " rows (tokens of a micro-batch on a rank), and a hidden size of " +
-                     numberText(context.scenario.model.hiddenSize, Unit::count) +
-                     (l.tp > 1 ? " is cut by tp " + std::to_string(l.tp) : std::string()) + ".";
+                     say(finding, ClaimOf::hiddenSize, context.scenario.model.hiddenSize, Unit::count) +
+                     (l.tp > 1 ? " is cut by tp " + say(finding, ClaimOf::tensorRanks, l.tp, Unit::count) : std::string()) + ".";
     finding.show = {.pictures = {"timeline"}, .ranks = {}, .range = {}, .classes = {}};
     offer(finding, context.edits.microBatch(t.microBatchSize * 2));
     if (!t.flashAttention)
@@ -56,10 +59,11 @@ void recomputation(const RuleContext& context, FindingList& out)
         const double capacity = context.capacityBytes();
         const std::string what = less == Recompute::none ? "Recomputation is not needed: without it"
                                                          : "Recomputing whole layers is not needed: with attention alone";
-        finding.title = what + " the step takes " + percentText(share) + " less";
-        finding.reason = "The peak would be " + numberText(without.peakMemoryGib * 1073741824.0, Unit::bytes) + " of " +
-                         numberText(capacity, Unit::bytes) + "; it is " +
-                         numberText(context.metrics.peakMemoryGib * 1073741824.0, Unit::bytes) + ".";
+        finding.title = what + " the step takes " + say(finding, ClaimOf::timeSaved, share, percentText(share) + " less");
+        finding.reason = "The peak would be " +
+                         say(finding, ClaimOf::peakWithout, without.peakMemoryGib * 1073741824.0, Unit::bytes) + " of " +
+                         say(finding, ClaimOf::capacityBytes, capacity, Unit::bytes) + "; it is " +
+                         say(finding, ClaimOf::peakBytes, context.metrics.peakMemoryGib * 1073741824.0, Unit::bytes) + ".";
         finding.show = {.pictures = {"timeline", "memory"}, .ranks = {}, .range = {}, .classes = {OpClass::recompute}};
         offer(finding, context.edits.recompute(less));
         out.push_back(std::move(finding));
@@ -77,8 +81,8 @@ void precision(const RuleContext& context, FindingList& out)
     if (faster < 2)
         return;
     Finding finding{.kind = FindingKind::slowPrecision, .severity = FindingSeverity::hint, .stepShare = 1 - 1 / faster};
-    finding.title =
-        "This precision leaves the tensor cores aside: bf16 has " + numberText(faster, Unit::number) + " times the peak";
+    finding.title = "This precision leaves the tensor cores aside: bf16 has " +
+                    say(finding, ClaimOf::peakOfBf16, faster, Unit::number) + " times the peak";
     finding.reason = "Parameters keep their fp32 copy in the optimizer.";
     finding.show = {.pictures = {"timeline"}, .ranks = {}, .range = {}, .classes = {}};
     offer(finding, Edits::set("/training/precision", "\"bf16\"", "precision → bf16"));
@@ -93,8 +97,9 @@ void idle(const RuleContext& context, FindingList& out)
     if (idleGpus < std::max(1, cluster.gpusPerNode))
         return;
     Finding finding{.kind = FindingKind::idleGpus, .severity = FindingSeverity::hint};
-    finding.title = numberText(idleGpus, Unit::count) + " of " + numberText(gpus, Unit::count) + " GPUs have nothing to do";
-    finding.reason = "The layout has " + countedText(world, "rank") + ".";
+    finding.title = say(finding, ClaimOf::idleGpus, idleGpus, Unit::count) + " of " +
+                    say(finding, ClaimOf::clusterGpus, gpus, Unit::count) + " GPUs have nothing to do";
+    finding.reason = "The layout has " + say(finding, ClaimOf::worldSize, world, countedText(world, "rank")) + ".";
     finding.show = {.pictures = {"grid"}, .ranks = {}, .range = {}, .classes = {}};
     Layout more = context.layout;
     more.dp *= gpus / world;

@@ -1,16 +1,21 @@
 // Does it fit, how full is it, and what fills it?
 #include "sim/analysis/explain.h"
 #include "sim/analysis/finding_rules.h"
+#include "sim/analysis/plan_schedule.h"
+#include "sim/analysis/search_schedule.h"
+#include "sim/program/states.h"
 
 #include <algorithm>
 #include <array>
+#include <cctype>
+#include <cmath>
 #include <utility>
 
 namespace sim {
 namespace {
 
-/// Caching allocators reserve about 4 % more than is allocated (344 ranks of published B200 runs: 1.01 to 1.09).
-constexpr double kNearlyFull = 0.95;
+constexpr double kNearlyFull = 1 - kAllocatorReserve - 0.01;
+constexpr double kBytesPerGib = 1024.0 * 1024.0 * 1024.0;
 
 double toDouble(std::int64_t bytes)
 {
@@ -32,7 +37,7 @@ Fullest fullest(const RuleContext& context)
 }
 
 /// "Optimizer states are the largest part, 38.2 GiB (48.0 %)."
-std::string largestPart(const MemoryBreakdown& m)
+std::string largestPart(Finding& finding, const MemoryBreakdown& m)
 {
     const std::array<std::pair<const char*, std::int64_t>, 5> parts{{{"Parameters", m.parameters},
                                                                      {"Gradients", m.gradients},
@@ -41,8 +46,17 @@ std::string largestPart(const MemoryBreakdown& m)
                                                                      {"Buffers", m.buffers}}};
     const auto& [name, bytes] =
         *std::max_element(parts.begin(), parts.end(), [](auto& a, auto& b) { return a.second < b.second; });
-    return std::string(name) + " are the largest part, " + gibText(bytes) + " (" +
-           percentText(toDouble(bytes) / toDouble(m.total())) + ").";
+    return std::string(name) + " are " +
+           say(finding, ClaimOf::largestPartBytes, toDouble(bytes), "the largest part, " + gibText(bytes)) + " (" +
+           say(finding, ClaimOf::largestPartShare, toDouble(bytes) / toDouble(m.total()),
+               percentText(toDouble(bytes) / toDouble(m.total()))) +
+           ").";
+}
+
+/// The switches between data-parallel ranks add gradients.
+bool reduces(const RuleContext& context)
+{
+    return context.tier(context.widestTier(GroupKind::dp_cp)).inNetworkReduction;
 }
 
 /// Less to hold from step to step.
@@ -118,8 +132,9 @@ void fits(const RuleContext& context, const Fullest& full, FindingList& out)
     Finding finding;
     finding.memoryShare = used / capacity;
     finding.show = {.pictures = {"memory", "timeline"}, .ranks = {full.rank}, .range = {}, .classes = {}};
-    const std::string has = gibText(full.memory.total()) + " of " + numberText(capacity, Unit::bytes);
-    const std::string rank = "rank " + numberText(full.rank, Unit::count);
+    const std::string has = say(finding, ClaimOf::peakBytes, used, gibText(full.memory.total())) + " of " +
+                            say(finding, ClaimOf::capacityBytes, capacity, Unit::bytes);
+    const std::string rank = "rank " + say(finding, ClaimOf::fullestRank, full.rank, Unit::count);
     if (used > capacity) {
         std::int64_t over = 0;
         for (int c = 0; c < context.simulation.classCount(); ++c)
@@ -127,19 +142,52 @@ void fits(const RuleContext& context, const Fullest& full, FindingList& out)
                 over += context.simulation.classSize(c);
         finding.kind = FindingKind::doesNotFit;
         finding.severity = FindingSeverity::broken;
-        finding.title = "Does not fit: " + rank + " needs " + has + ", " + numberText(used - capacity, Unit::bytes) + " too much";
-        finding.reason = largestPart(full.memory) + " " +
+        finding.title =
+            "Does not fit: " + rank + " needs " + has + ", " +
+            say(finding, ClaimOf::bytesTooMuch, used - capacity, numberText(used - capacity, Unit::bytes) + " too much");
+        finding.reason = largestPart(finding, full.memory) + " " +
                          (over == context.metrics.worldSize
                               ? "No rank fits."
-                              : countedText(over, "rank") + " of " + numberText(context.metrics.worldSize, Unit::count) +
+                              : say(finding, ClaimOf::ranksTooFull, static_cast<double>(over), countedText(over, "rank")) +
+                                    " of " + say(finding, ClaimOf::worldSize, context.metrics.worldSize, Unit::count) +
                                     (over == 1 ? " does not fit." : " do not fit."));
     } else {
         finding.kind = FindingKind::nearlyFull;
         finding.severity = FindingSeverity::hint;
-        finding.title = "Nearly full: " + rank + " holds " + has + ", " + numberText(capacity - used, Unit::bytes) + " are left";
-        finding.reason = "Caching allocators reserve about 4 % more than is allocated, and this leaves " +
-                         percentText(1 - used / capacity) + ". " + largestPart(full.memory);
+        finding.title = "Nearly full: " + rank + " holds " + has + ", " +
+                        say(finding, ClaimOf::bytesLeft, capacity - used, Unit::bytes) + " are left";
+        finding.reason = "Caching allocators reserve " +
+                         say(finding, ClaimOf::allocatorReserve, kAllocatorReserve,
+                             "about " + numberText(kAllocatorReserve, Unit::fraction, 1) + " more than is allocated") +
+                         ", and this leaves " +
+                         say(finding, ClaimOf::shareLeft, 1 - used / capacity, percentText(1 - used / capacity)) + ". " +
+                         largestPart(finding, full.memory);
     }
+    offerMemory(context, full, finding);
+    out.push_back(std::move(finding));
+}
+
+/// `auto` was asked for less than any of its orders needs; of what fits the GPU (else that is what there is to say).
+void capMissed(const RuleContext& context, const Fullest& full, FindingList& out)
+{
+    const double capGib = memoryCapGib(context.scenario), cap = capGib * kBytesPerGib, used = full.bytes();
+    if (context.scenario.schedule.kind != "auto" || used <= cap || used > context.capacityBytes())
+        return;
+    Finding finding{
+        .kind = FindingKind::capMissed, .severity = FindingSeverity::broken, .memoryShare = used / context.capacityBytes()};
+    finding.title = "The memory cap of " + say(finding, ClaimOf::memoryCap, cap, Unit::bytes) + " is not kept: rank " +
+                    say(finding, ClaimOf::fullestRank, full.rank, Unit::count) + " needs " +
+                    say(finding, ClaimOf::peakBytes, used, gibText(full.memory.total()));
+    constexpr double kTenths = 10;
+    const double enough = std::ceil(used / kBytesPerGib * kTenths) / kTenths;
+    finding.reason = memoryCapUnmet(context.scenario, planningRequest(context.scenario))
+                         ? "No order keeps it."
+                         : "Activations alone would keep it; what kernels need beside them does not fit.";
+    finding.reason += " A cap of " + say(finding, ClaimOf::keptCap, enough * kBytesPerGib, Unit::bytes) + " would be kept.";
+    finding.show = {.pictures = {"memory", "timeline"}, .ranks = {full.rank}, .range = {}, .classes = {}};
+    offer(finding,
+          Edits::set("/schedule/memory_cap_gib", std::to_string(enough),
+                     "memory cap " + numberText(capGib, Unit::number) + " → " + numberText(enough, Unit::number) + " GiB"));
     offerMemory(context, full, finding);
     out.push_back(std::move(finding));
 }
@@ -157,11 +205,12 @@ void imbalance(const RuleContext& context, const Fullest& full, FindingList& out
     if (rows.size() < 2 || full.bytes() < kMattersFrom * capacity || beyond < kUneven)
         return;
     Finding finding{.kind = FindingKind::memoryImbalance, .severity = FindingSeverity::hint, .memoryShare = beyond};
-    finding.title = "Memory is uneven: pipeline rank " + std::to_string(full.pipelineRank) + " holds " +
-                    gibText(full.memory.total()) + ", the mean of the stages is " + numberText(mean, Unit::bytes);
+    finding.title = "Memory is uneven: pipeline rank " + say(finding, ClaimOf::fullestStage, full.pipelineRank, Unit::count) +
+                    " holds " + say(finding, ClaimOf::peakBytes, full.bytes(), gibText(full.memory.total())) +
+                    ", the mean of the stages is " + say(finding, ClaimOf::meanPeakBytes, mean, Unit::bytes);
     finding.reason = context.scenario.schedule.kind == "1f1b"
-                         ? "1F1B keeps as many micro-batches alive on a stage as stages come after it, itself included."
-                         : largestPart(full.memory);
+                         ? "1F1B keeps a micro-batch alive on a stage for itself and for each stage that comes after it."
+                         : largestPart(finding, full.memory);
     finding.show = {
         .pictures = {"memory", "grid"}, .ranks = context.ranksOfPipelineRank(full.pipelineRank), .range = {}, .classes = {}};
     if (context.scenario.schedule.kind == "1f1b") {
@@ -179,15 +228,26 @@ void replicated(const RuleContext& context, const Fullest& full, FindingList& ou
     const int ranks = context.layout.dp * context.layout.cp;
     if (context.layout.zeroStage > 0 || ranks < 2)
         return;
-    const double saved = toDouble(full.memory.optimizer) * (1 - 1.0 / ranks);
+    if (toDouble(full.memory.optimizer) < kWorthIt * context.capacityBytes())
+        return;
+    Scenario sharded = context.scenario;
+    sharded.layout.zeroStage = 1;
+    // Experts' states have fewer copies than the others'.
+    const ModelStates states =
+        lowerProgram(sharded, context.simulation.schedule()).ranks[static_cast<std::size_t>(full.pipelineRank)].states;
+    const double saved = toDouble(full.memory.optimizer - states.optimizer);
     if (saved < kWorthIt * context.capacityBytes())
         return;
     Finding finding{
         .kind = FindingKind::replicatedStates, .severity = FindingSeverity::hint, .memoryShare = saved / context.capacityBytes()};
-    finding.title = "Optimizer states are kept " + std::to_string(ranks) + " times: " + numberText(saved, Unit::bytes) +
-                    " a GPU could be shared";
-    finding.reason = "Every data-parallel rank has all of them. ZeRO 1 gives each a share; an all-reduce of gradients becomes a "
-                     "reduce-scatter and an all-gather of the same volume.";
+    finding.title = "Optimizer states are kept " + say(finding, ClaimOf::stateCopies, ranks, Unit::count) +
+                    " times: " + say(finding, ClaimOf::bytesShared, saved, Unit::bytes) + " a GPU could be shared";
+    const StateBytes bytes = StateBytes::of(context.training);
+    finding.reason = "Every data-parallel rank has all of them. ZeRO 1 gives each a share and reduce-scatters gradients of " +
+                     say(finding, ClaimOf::gradientBytes, bytes.gradient, Unit::count) + " bytes, then gathers parameters of " +
+                     say(finding, ClaimOf::parameterBytes, bytes.parameter, Unit::count) + ": over dp it sends " +
+                     sayChange(finding, ClaimOf::dataTraffic, trafficChange(context, sharded, TrafficPurpose::dp)) +
+                     (reduces(context) ? ", when the network adds gradients on their way." : ".");
     finding.show = {.pictures = {"memory", "grid"}, .ranks = {full.rank}, .range = {}, .classes = {}};
     offer(finding, context.edits.zero(1));
     out.push_back(std::move(finding));
@@ -197,8 +257,8 @@ void attention(const RuleContext& context, FindingList& out)
 {
     if (context.training.flashAttention)
         return;
-    const std::string side = numberText(context.training.sequenceLength, Unit::count);
     Finding finding{.kind = FindingKind::unfusedAttention, .severity = FindingSeverity::hint};
+    const std::string side = say(finding, ClaimOf::sequenceLength, context.training.sequenceLength, Unit::count);
     finding.title = "Attention is not fused: scores of " + side + " × " + side + " go to memory and back";
     finding.reason = "A fused kernel keeps them on the chip and recomputes them in the backward pass.";
     finding.show = {.pictures = {"memory", "timeline"}, .ranks = {}, .range = {}, .classes = {}};
@@ -212,10 +272,21 @@ void sequenceParallel(const RuleContext& context, const Fullest& full, FindingLi
     if (l.tp == 1 || l.sequenceParallel)
         return;
     Finding finding{.kind = FindingKind::noSequenceParallel, .severity = FindingSeverity::hint};
-    finding.title = "Sequence parallelism is off: " + std::to_string(l.tp) + " tensor-parallel ranks keep the same activations";
+    finding.title = "Sequence parallelism is off: " + say(finding, ClaimOf::tensorRanks, l.tp, Unit::count) +
+                    " tensor-parallel ranks keep copies of activations";
     finding.reason =
-        "Norms, dropout and residuals work on whole sequences on each of them. Cutting those along the sequence moves "
-        "the same bytes: an all-reduce becomes a reduce-scatter and an all-gather.";
+        "Norms, dropout and residuals work on whole sequences on each of them. Cut along the sequence, an all-reduce "
+        "becomes a reduce-scatter and an all-gather";
+    if (context.training.sequenceLength % (l.tp * l.cp * context.scenario.schedule.sequenceSlices) == 0) {
+        Scenario cut = context.scenario;
+        cut.layout.sequenceParallel = true;
+        finding.reason += ", and inputs are gathered again for weight gradients: over tp it sends " +
+                          sayChange(finding, ClaimOf::tensorTraffic, trafficChange(context, cut, TrafficPurpose::tp));
+        if (l.pp > 1)
+            finding.reason +=
+                ", over pp " + sayChange(finding, ClaimOf::pipelineTraffic, trafficChange(context, cut, TrafficPurpose::pp));
+    }
+    finding.reason += ".";
     finding.show = {.pictures = {"memory", "grid"}, .ranks = {full.rank}, .range = {}, .classes = {}};
     offer(finding, context.edits.turnOn("/layout/sequence_parallel", "sequence parallelism"));
     out.push_back(std::move(finding));
@@ -227,6 +298,7 @@ void findMemory(const RuleContext& context, FindingList& out)
 {
     const Fullest full = fullest(context);
     fits(context, full, out);
+    capMissed(context, full, out);
     imbalance(context, full, out);
     replicated(context, full, out);
     attention(context, out);

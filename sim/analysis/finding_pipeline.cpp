@@ -61,15 +61,21 @@ void bubble(const RuleContext& context, FindingList& out)
     if (p < 2 || share < kLargeBubble)
         return;
     Finding finding{.kind = FindingKind::bubble, .severity = severityOf(share), .stepShare = share};
-    finding.title = percentText(share) + " of the step is bubble: ranks wait for other stages";
-    finding.reason = numberText(m, Unit::count) + (m == 1 ? " micro-batch runs" : " micro-batches run") + " through " +
-                     std::to_string(p) + " pipeline ranks.";
+    finding.title =
+        say(finding, ClaimOf::bubbleShare, share, percentText(share)) + " of the step is bubble: ranks wait for other stages";
+    finding.reason = say(finding, ClaimOf::microbatches, m, Unit::count) + (m == 1 ? " micro-batch runs" : " micro-batches run") +
+                     " through " + say(finding, ClaimOf::pipelineRanks, p, Unit::count) + " pipeline ranks.";
     if (const auto form = bubbleForm(context.scenario))
-        finding.reason += " Equal stages without transfers would give " + form->text + ".";
-    if (lagOfSlowestStage(context) > kUnevenStages * context.step())
-        finding.reason += " These stages are not equal.";
+        finding.reason +=
+            " Equal stages without transfers would give " + say(finding, ClaimOf::idealBubble, form->share, form->text) + ".";
+    if (const auto uneven = unevenStages(context.metrics))
+        finding.reason += " These stages are not equal: pipeline rank " +
+                          say(finding, ClaimOf::slowestStage, uneven->slowest, Unit::count) + " computes " +
+                          say(finding, ClaimOf::stageLag, uneven->lag, percentText(uneven->lag) + " longer than their mean") +
+                          ".";
     if (m < p)
-        finding.reason += " Fewer micro-batches than ranks never fill the pipeline.";
+        finding.reason += " " + say(finding, ClaimOf::microbatchesTooFew, p - m, "Fewer micro-batches than ranks") +
+                          " never fill the pipeline.";
     finding.show = {.pictures = {"timeline"}, .ranks = {}, .range = {}, .classes = {}};
     offerSmallerBubble(context, finding);
     out.push_back(std::move(finding));
@@ -138,17 +144,20 @@ void stageImbalance(const RuleContext& context, FindingList& out)
     const std::vector<int> stages = schedule.stagesOfRank(rank);
     const bool head = std::any_of(stages.begin(), stages.end(), [&](int stage) { return schedule.leavesAt(stage); });
     const std::vector<int> layers = layersOfRanks(context);
+    const double lag = slowest->busySeconds / (slowest->busySeconds - lagOfSlowestStage(context)) - 1;
     Finding finding{.kind = FindingKind::stageImbalance, .severity = severityOf(share), .stepShare = share};
-    finding.title = "Pipeline rank " + std::to_string(rank) + " computes " +
-                    percentText(slowest->busySeconds / (slowest->busySeconds - lagOfSlowestStage(context)) - 1) +
-                    " longer than the mean of the stages";
-    finding.reason =
-        "It has " + countedText(layers[static_cast<std::size_t>(rank)], "layer") +
-        (head ? " and the output head over " + numberText(context.scenario.model.vocabSize, Unit::count) + " words"
-              : std::string()) +
-        "; a stage has " +
-        numberText(std::accumulate(layers.begin(), layers.end(), 0.0) / static_cast<double>(layers.size()), Unit::number) +
-        " layers on average. The slowest stage sets the pace of the pipeline.";
+    finding.title = "Pipeline rank " + say(finding, ClaimOf::slowestStage, rank, Unit::count) + " computes " +
+                    say(finding, ClaimOf::stageLag, lag, percentText(lag) + " longer than the mean of the stages");
+    finding.reason = "It has " +
+                     say(finding, ClaimOf::layersOfStage, layers[static_cast<std::size_t>(rank)],
+                         countedText(layers[static_cast<std::size_t>(rank)], "layer")) +
+                     (head ? " and the output head over " +
+                                 say(finding, ClaimOf::vocabulary, context.scenario.model.vocabSize, Unit::count) + " words"
+                           : std::string()) +
+                     "; a stage has " +
+                     say(finding, ClaimOf::meanLayers,
+                         std::accumulate(layers.begin(), layers.end(), 0.0) / static_cast<double>(layers.size()), Unit::number) +
+                     " layers on average. The others wait for it.";
     finding.show = {.pictures = {"timeline"}, .ranks = context.ranksOfPipelineRank(rank), .range = {}, .classes = {}};
     if (const auto balanced = balancedLayers(context))
         offer(finding, context.edits.layersPerStage(*balanced));
@@ -173,14 +182,15 @@ void slowRanks(const RuleContext& context, FindingList& out)
     const auto worst = std::max_element(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.factor < b.factor; });
     Finding finding{.kind = FindingKind::slowRank, .severity = severityOf(share), .stepShare = share};
     if (worst->kind == PerturbationKind::jitter) {
-        finding.title = "Jitter of kernels costs " + percentText(share) + " of the step";
+        finding.title = "Jitter of kernels costs " + say(finding, ClaimOf::timeSaved, share, percentText(share)) + " of the step";
         finding.reason = "Whoever is late in a collective makes its whole group wait.";
     } else {
-        const std::string rank = "Rank " + numberText(worst->rank, Unit::count);
-        const std::string factor = numberText(worst->factor, Unit::number);
-        finding.title = (worst->kind == PerturbationKind::slowGpu ? rank + " computes " + factor + " times slower"
-                                                                  : rank + "'s links are " + factor + " times slower") +
-                        ": " + percentText(share) + " of the step";
+        const std::string rank = "Rank " + say(finding, ClaimOf::slowRank, worst->rank, Unit::count);
+        const std::string times =
+            say(finding, ClaimOf::slowFactor, worst->factor, numberText(worst->factor, Unit::number) + " times as long");
+        finding.title = rank + (worst->kind == PerturbationKind::slowGpu ? " computes " : "'s transfers take ") + times +
+                        (all.size() > 1 ? ", and it is not alone: " : ": ") +
+                        say(finding, ClaimOf::timeSaved, share, percentText(share)) + " of the step";
         finding.reason = "The ranks of its groups wait for it in every collective, and through the pipeline everybody does.";
         finding.show.ranks = {worst->rank};
     }
@@ -196,8 +206,8 @@ void rounds(const RuleContext& context, FindingList& out)
     if (s.kind != "interleaved-1f1b" || s.microbatchGroup < 1 || m % s.microbatchGroup == 0)
         return;
     Finding finding{.kind = FindingKind::unevenRounds, .severity = FindingSeverity::hint};
-    finding.title =
-        numberText(m, Unit::count) + " micro-batches are no whole number of rounds of " + std::to_string(s.microbatchGroup);
+    finding.title = say(finding, ClaimOf::microbatches, m, Unit::count) + " micro-batches are no whole number of rounds of " +
+                    say(finding, ClaimOf::microbatchesOfRound, s.microbatchGroup, Unit::count);
     finding.reason = "Interleaving takes micro-batches in rounds; the last one is not full, and its chunks wait for each other.";
     finding.show = {.pictures = {"timeline"}, .ranks = {}, .range = {}, .classes = {}};
     const int unit = context.training.microBatchSize * context.layout.dp;

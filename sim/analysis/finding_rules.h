@@ -35,7 +35,20 @@ struct RuleContext {
     const Tier& tier(int index) const { return scenario.cluster.tiers[static_cast<std::size_t>(index)]; }
     /// GPUs that the innermost tier joins.
     int innerSpan() const;
+    /// How the groups of a kind lie on domains of the innermost tier.
+    struct Straddling {
+        int groups = 0, across = 0;
+    };
+    Straddling straddling(GroupKind) const;
 };
+
+/// A number for a finding's words; kept with what it is of.
+std::string say(Finding&, ClaimOf, double value, Unit);
+std::string say(Finding&, ClaimOf, double value, std::string text);
+/// "25.0 % less than now", "12.0 % more than now", "as much as now".
+std::string sayChange(Finding&, ClaimOf, double relative);
+/// Relative change of the bytes of a purpose with the scenario changed: -0.25 is a quarter less. The order of actions stays.
+double trafficChange(const RuleContext&, const Scenario& changed, TrafficPurpose);
 
 inline FindingSeverity severityOf(double stepShare)
 {

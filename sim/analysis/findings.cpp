@@ -1,9 +1,12 @@
 #include "sim/analysis/findings.h"
 
 #include "sim/analysis/finding_rules.h"
+#include "sim/engine/classes.h"
+#include "sim/program/program.h"
 #include "sim/schedule/schedule.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 #include <unordered_set>
 #include <utility>
@@ -96,20 +99,60 @@ int RuleContext::innerSpan() const
     return cluster.tiers.empty() || cluster.tiers.front().span == 0 ? cluster.gpus() : cluster.tiers.front().span;
 }
 
+RuleContext::Straddling RuleContext::straddling(GroupKind kind) const
+{
+    const Mesh& mesh = simulation.mesh();
+    Straddling out{.groups = mesh.groupCount(kind)};
+    for (int group = 0; group < out.groups; ++group)
+        out.across += simulation.placement().shape(mesh.members(kind, group)).spanningTier() > 0 ? 1 : 0;
+    return out;
+}
+
+std::string say(Finding& finding, ClaimOf of, double value, std::string text)
+{
+    finding.claims.push_back({of, value, text});
+    return text;
+}
+
+std::string say(Finding& finding, ClaimOf of, double value, Unit unit)
+{
+    return say(finding, of, value, numberText(value, unit));
+}
+
+std::string sayChange(Finding& finding, ClaimOf of, double relative)
+{
+    constexpr double kSame = 0.0005; // what percentText cannot show
+    return say(finding, of, relative,
+               std::abs(relative) < kSame
+                   ? "as much as now"
+                   : percentText(std::abs(relative)) + (relative < 0 ? " less than now" : " more than now"));
+}
+
+double trafficChange(const RuleContext& context, const Scenario& changed, TrafficPurpose purpose)
+{
+    const Simulation& s = context.simulation;
+    const Traffic traffic(changed, s.mesh(), s.placement(), lowerProgram(changed, s.schedule()),
+                          makeRankClasses(changed, s.mesh(), s.placement(), s.schedule(), false));
+    const auto before = static_cast<double>(s.traffic().senders().total().ofPurpose(purpose));
+    const auto after = static_cast<double>(traffic.senders().total().ofPurpose(purpose));
+    return before > 0 ? after / before - 1 : 0;
+}
+
 /// What the step consists of, the largest part first.
 Finding composition(const RuleContext& context, bool nothingElse)
 {
     std::vector<StepShare> parts = presentShares(context.shares);
     std::stable_sort(parts.begin(), parts.end(),
                      [&](StepShare a, StepShare b) { return context.shares.of(a) > context.shares.of(b); });
+    Finding out{.kind = FindingKind::composition, .severity = FindingSeverity::note};
     std::string list;
     for (const StepShare part : parts) {
         if (context.shareOf(part) >= 0.005)
-            list += (list.empty() ? "" : ", ") + percentText(context.shareOf(part)) + " " + std::string(stepShareName(part));
+            list += (list.empty() ? "" : ", ") + say(out, ClaimOf::shareOfStep, context.shareOf(part),
+                                                     percentText(context.shareOf(part)) + " " + std::string(stepShareName(part)));
     }
-    Finding out{.kind = FindingKind::composition, .severity = FindingSeverity::note};
     out.title = nothingElse ? "Nothing to complain about" : "What the step consists of";
-    out.reason = "Of " + numberText(context.step(), Unit::seconds) + ": " + list + ".";
+    out.reason = "Of " + say(out, ClaimOf::stepTime, context.step(), Unit::seconds) + ": " + list + ".";
     out.stepShare = 1;
     out.show = {.pictures = {"timeline"}, .ranks = {}, .range = {}, .classes = {}};
     return out;
@@ -160,6 +203,8 @@ bool helps(FindingKind kind, const TryEffect& effect)
     case FindingKind::unfusedAttention:
     case FindingKind::noSequenceParallel:
         return effect.peakChangeGib < -kNoticeable * peakBefore;
+    case FindingKind::capMissed: // less memory, or a cap that can be kept
+        return effect.peakChangeGib < -kNoticeable * peakBefore || (effect.fits && effect.timePerToken < -kNoticeable);
     case FindingKind::idleGpus: // fewer nodes cost nothing either
         return effect.fits && effect.timePerToken < kNoticeable;
     default:

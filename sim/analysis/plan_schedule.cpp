@@ -1,5 +1,6 @@
 #include "sim/analysis/plan_schedule.h"
 
+#include "sim/analysis/search_schedule.h"
 #include "sim/cost/cost.h"
 #include "sim/engine/engine.h"
 #include "sim/mesh/mesh.h"
@@ -19,8 +20,8 @@ std::size_t at(int index)
 constexpr int kProbeMicrobatches = 2;
 constexpr double kBytesPerGib = 1024.0 * 1024.0 * 1024.0;
 
-/// All passes of every stage apart: forwards down the stages, then input and weight gradients back up.
-Schedule probeSchedule(const Scenario& scenario)
+/// All passes of every stage apart: forwards down the stages, then backwards up, split into input and weight gradients or whole.
+Schedule probeSchedule(const Scenario& scenario, bool split)
 {
     Schedule probe;
     probe.kind = "probe";
@@ -39,8 +40,9 @@ Schedule probeSchedule(const Scenario& scenario)
             add(ActionKind::forward, stage, microbatch);
     for (int microbatch = 0; microbatch < kProbeMicrobatches; ++microbatch)
         for (int stage = stages; stage-- > 0;) {
-            add(ActionKind::backwardInput, stage, microbatch);
-            add(ActionKind::backwardWeight, stage, microbatch);
+            add(split ? ActionKind::backwardInput : ActionKind::backward, stage, microbatch);
+            if (split)
+                add(ActionKind::backwardWeight, stage, microbatch);
         }
     return probe;
 }
@@ -67,25 +69,15 @@ double keptActivations(const Pass& pass)
     return static_cast<double>(kept);
 }
 
-} // namespace
-
-PassCosts measurePassCosts(const Scenario& asked)
+/// Adds what one small simulation shows: with `split`, of F, I, W and memory; else of whole backwards.
+void probeCosts(const Scenario& scenario, const Mesh& mesh, const Placement& placement, bool split, PassCosts& costs)
 {
-    Scenario scenario = asked;
-    scenario.schedule.virtualStages /= asked.modelCopies(); // one copy has all the parts
-    scenario.schedule.kind = scenario.schedule.virtualStages > 1 ? "looped-bfs" : "gpipe";
-    scenario.schedule.sequenceSlices = 1;
-    const Mesh mesh(scenario.layout);
-    const Placement placement(scenario.layout, scenario.cluster);
-    const Schedule probe = probeSchedule(scenario);
+    const Schedule probe = probeSchedule(scenario, split);
     const Program program = lowerProgram(scenario, probe);
     const RankClasses classes = makeRankClasses(scenario, mesh, placement, probe, false);
     const PricedProgram prices = priceProgram(CostModel(scenario), program, classes);
     const EngineResult result = runEngine(program, classes, prices);
 
-    PassCosts costs;
-    costs.times.resize(at(probe.stages()), {.forward = 0, .backwardInput = 0, .backwardWeight = 0});
-    costs.memory.resize(at(probe.stages()), {.full = 0, .weight = 0});
     std::vector<double> freedByInput(at(probe.stages()), 0);
     std::int64_t states = 0;
     for (int c = 0; c < classes.count(); ++c) { // of several classes that run a part, the slowest
@@ -108,6 +100,9 @@ PassCosts measurePassCosts(const Scenario& asked)
                 times.forward = std::max(times.forward, duration);
                 memory.full = keptActivations(pass);
                 break;
+            case ActionKind::backward:
+                times.fused = std::max(times.fused, duration);
+                break;
             case ActionKind::backwardInput:
                 times.backwardInput = std::max(times.backwardInput, duration);
                 freedByInput[at(step.stage)] = -keptActivations(pass);
@@ -117,6 +112,8 @@ PassCosts measurePassCosts(const Scenario& asked)
                 break;
             }
         }
+        if (!split)
+            continue;
         const int next = (rank + 1) % probe.ranks;
         if (next == rank)
             continue;
@@ -124,6 +121,8 @@ PassCosts measurePassCosts(const Scenario& asked)
         for (int stage = rank; stage < probe.stages(); stage += probe.ranks)
             costs.times[at(stage)].comm = std::max(costs.times[at(stage)].comm, comm);
     }
+    if (!split)
+        return;
     for (std::size_t part = 0; part < costs.memory.size(); ++part) {
         PassMemory& memory = costs.memory[part];
         memory.weight = std::max(0.0, memory.full - freedByInput[part]); // what I does not free stays until W
@@ -131,7 +130,30 @@ PassCosts measurePassCosts(const Scenario& asked)
         memory.full = std::max(memory.full, memory.weight);
     }
     costs.freeBytes = scenario.cluster.gpu.memoryGib * kBytesPerGib - static_cast<double>(states);
+}
+
+} // namespace
+
+PassCosts measurePassCosts(const Scenario& asked)
+{
+    Scenario scenario = asked;
+    scenario.schedule.virtualStages /= asked.modelCopies(); // one copy has all the parts
+    scenario.schedule.kind = scenario.schedule.virtualStages > 1 ? "looped-bfs" : "gpipe";
+    scenario.schedule.sequenceSlices = 1;
+    const Mesh mesh(scenario.layout);
+    const Placement placement(scenario.layout, scenario.cluster);
+    const int stages = scenario.layout.pp * scenario.schedule.virtualStages;
+    PassCosts costs;
+    costs.times.resize(at(stages), {.forward = 0, .backwardInput = 0, .backwardWeight = 0});
+    costs.memory.resize(at(stages), {.full = 0, .weight = 0});
+    for (const bool split : {true, false})
+        probeCosts(scenario, mesh, placement, split, costs);
     return costs;
+}
+
+double memoryCapGib(const Scenario& scenario)
+{
+    return scenario.schedule.memoryCapGib > 0 ? scenario.schedule.memoryCapGib : scenario.cluster.gpu.memoryGib;
 }
 
 ScheduleRequest planningRequest(const Scenario& scenario)
@@ -142,17 +164,18 @@ ScheduleRequest planningRequest(const Scenario& scenario)
         PassCosts costs = measurePassCosts(scenario);
         request.times = std::move(costs.times);
         request.memory = std::move(costs.memory);
-        request.memoryCap =
-            scenario.schedule.memoryCapGib > 0
-                ? costs.freeBytes + (scenario.schedule.memoryCapGib - scenario.cluster.gpu.memoryGib) * kBytesPerGib
-                : costs.freeBytes;
+        request.memoryCap = costs.freeBytes + (memoryCapGib(scenario) - scenario.cluster.gpu.memoryGib) * kBytesPerGib;
     }
     return request;
 }
 
 Schedule planSchedule(const Scenario& scenario)
 {
-    return makeScheduleOf(planningRequest(scenario));
+    const ScheduleRequest request = planningRequest(scenario);
+    const ScheduleFamily* family = findScheduleFamily(request.kind);
+    if (request.kind != "auto" || family->unmet(request))
+        return makeScheduleOf(request);
+    return searchSchedule(scenario, request).schedule;
 }
 
 } // namespace sim

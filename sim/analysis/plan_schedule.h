@@ -22,7 +22,10 @@ PassCosts measurePassCosts(const Scenario&);
 
 /// What a scenario asks for, with the costs where its kind plans by them.
 ScheduleRequest planningRequest(const Scenario&);
-/// Throws Error as makeSchedule does.
+/// Throws Error as makeSchedule does. Where no order keeps the memory cap of `auto`, it is the order that needs least.
 Schedule planSchedule(const Scenario&);
+
+/// What a GPU may hold: the scenario's cap on `auto`, else all its memory.
+double memoryCapGib(const Scenario&);
 
 } // namespace sim

@@ -2,6 +2,7 @@
 
 #include "sim/analysis/number_text.h"
 #include "sim/analysis/plan_schedule.h"
+#include "sim/analysis/search_schedule.h"
 #include "sim/memory_limit.h"
 #include "sim/schedule/csv.h"
 #include "sim/schedule/request.h"
@@ -18,7 +19,7 @@ constexpr double kBytesPerGib = 1024.0 * 1024.0 * 1024.0;
 std::vector<PassTimes> inMilliseconds(std::vector<PassTimes> nanoseconds)
 {
     for (PassTimes& times : nanoseconds)
-        for (double* time : {&times.forward, &times.backwardInput, &times.backwardWeight, &times.comm})
+        for (double* time : {&times.forward, &times.backwardInput, &times.backwardWeight, &times.comm, &times.fused})
             *time /= kNsPerMs;
     return nanoseconds;
 }
@@ -37,27 +38,25 @@ bool isSearched(const ScheduleRequest& request)
     return request.kind == "auto" && !findScheduleFamily(request.kind)->unmet(request);
 }
 
-ChosenSchedule search(const ScheduleRequest& request)
-{
-    Synthesis synthesis = synthesise(synthesisRequest(request));
-    synthesis.schedule.kind = request.kind;
-    return {.schedule = synthesis.schedule, .communication = {}, .synthesis = std::move(synthesis)};
-}
-
 } // namespace
 
 ChosenSchedule chooseSchedule(const ScheduleRequest& request)
 {
-    if (isSearched(request))
-        return search(request);
-    return {.schedule = makeSchedule(request), .communication = {}, .synthesis = {}};
+    if (!isSearched(request))
+        return {.schedule = makeSchedule(request)};
+    Synthesis synthesis = synthesise(synthesisRequest(request));
+    synthesis.schedule.kind = request.kind;
+    return {.schedule = synthesis.schedule, .synthesis = std::move(synthesis)};
 }
 
-ChosenSchedule chooseScheduleOf(const ScheduleRequest& request)
+ChosenSchedule chooseSchedule(const Scenario& scenario, const ScheduleRequest& planned)
 {
-    if (isSearched(request))
-        return search(request);
-    return {.schedule = makeScheduleOf(request), .communication = {}, .synthesis = {}};
+    if (!isSearched(planned))
+        return {.schedule = makeScheduleOf(planned)};
+    SearchedSchedule searched = searchSchedule(scenario, planned);
+    return {.schedule = std::move(searched.schedule),
+            .synthesis = std::move(searched.synthesis),
+            .capUnmet = std::move(searched.capUnmet)};
 }
 
 void requireMemoryForTimes(const Schedule& schedule)
@@ -123,8 +122,7 @@ Answer scheduleAnswer(const ChosenSchedule& chosen, const ScheduleTimes& times, 
         {"makespan", times.makespan},
         {"span", times.span},
         {"busy", times.busy},
-        {"bubble",
-         {{"of_makespan", times.bubbleOfMakespan}, {"of_span", times.bubbleOfSpan}, {"over_ideal", times.bubbleOverIdeal}}},
+        {"bubble", {{"of_makespan", times.idleOfMakespan}, {"of_span", times.idleOfSpan}, {"over_ideal", times.idleOverIdeal}}},
         {"peak_activations", times.peakActivations},
         {"in_order", ordered}};
     if (const auto& synthesis = chosen.synthesis) {
@@ -138,7 +136,7 @@ Answer scheduleAnswer(const ChosenSchedule& chosen, const ScheduleTimes& times, 
 Answer scheduleAnswer(const Scenario& scenario)
 {
     const ScheduleRequest request = planningRequest(scenario);
-    ChosenSchedule chosen = chooseScheduleOf(request);
+    ChosenSchedule chosen = chooseSchedule(scenario, request);
     requireMemoryForTimes(chosen.schedule);
     const PassPrices prices = judgedBy(request, {}, chosen);
     const ScheduleTimes times = evaluateSchedule(chosen.schedule, prices.times, prices.memory);

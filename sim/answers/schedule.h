@@ -20,10 +20,12 @@ struct ChosenSchedule {
     Schedule schedule;
     std::optional<CommSchedule> communication;
     std::optional<Synthesis> synthesis;
+    std::optional<std::string> capUnmet; ///< no order of a scenario fits its cap: what stands in the way
 };
-/// Throws Error where the request cannot be met; the second, of a scenario, ScenarioError with the key.
+/// Throws Error where the request cannot be met.
 ChosenSchedule chooseSchedule(const ScheduleRequest&);
-ChosenSchedule chooseScheduleOf(const ScheduleRequest&);
+/// The order that simulate runs; throws ScenarioError with the key. `planned` is its planningRequest.
+ChosenSchedule chooseSchedule(const Scenario&, const ScheduleRequest& planned);
 
 /// What the passes of each part of the model cost, in any unit; one entry holds for all.
 struct PassPrices {

@@ -1,10 +1,36 @@
 #include "sim/answers/traffic_parts.h"
 
+#include "sim/analysis/explain_traffic.h"
 #include "sim/answers/answers.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace sim {
+namespace {
+
+/// What a number is, down to the shapes: its formula in symbols and in numbers, and each term alike.
+Answer becauseOf(const Explanation& why)
+{
+    Answer json{{"name", why.name}, {"symbol", why.result.symbol}, {"value", why.result.value}};
+    if (why.formula)
+        json.update({{"formula", why.inSymbols()}, {"numbers", why.inNumbers()}});
+    if (!why.convention.empty())
+        json["convention"] = why.convention;
+    if (!why.source.empty())
+        json["source"] = why.source;
+    Answer terms = Answer::array();
+    for (const Term& term : why.terms) {
+        Answer one{{"symbol", term.quantity.symbol}, {"value", term.quantity.value}, {"meaning", term.meaning}};
+        if (term.because)
+            one["because"] = becauseOf(*term.because);
+        terms.push_back(std::move(one));
+    }
+    json["terms"] = std::move(terms);
+    return json;
+}
+
+} // namespace
 
 LinkLoad loadOfStep(const Simulation& simulation, const TrafficSenders& senders)
 {
@@ -24,6 +50,8 @@ Answer trafficAnswer(const Simulation& simulation)
                          {"bytes", sums.ofTier(tier)},
                          {"bandwidth_gbs_per_gpu", of.bandwidthGBs},
                          {"mean_load", load.share(tier, 0)}});
+        if (sums.ofTier(tier) > 0)
+            tiers.back()["because"] = becauseOf(explainTier(simulation, tier));
     }
     for (const GroupRole role : kTrafficRoles) {
         if (sums.ofRole(role) == 0)
@@ -34,7 +62,8 @@ Answer trafficAnswer(const Simulation& simulation)
         groups.push_back({{"group", groupRoleName(role)},
                           {"purpose", trafficPurposeName(trafficPurposeOf(role))},
                           {"bytes", sums.ofRole(role)},
-                          {"by_tier", byTier}});
+                          {"by_tier", byTier},
+                          {"because", becauseOf(explainTraffic(simulation, role))}});
     }
     Answer exposed;
     for (int purpose = 0; purpose < kTrafficPurposeCount; ++purpose)

@@ -78,13 +78,14 @@ std::array<double, N> numbersOf(const char* option, const std::string& text)
     return numbers;
 }
 
-ScheduleRequest requestOf(const Arguments& arguments, const PassTimes& times, const PassMemory& memory)
+ScheduleRequest requestOf(const Arguments& arguments, const std::optional<Scenario>& scenario, const PassTimes& times,
+                          const PassMemory& memory)
 {
     const bool byOptions = !arguments.request.kind.empty();
     if (byOptions != arguments.scenario.file.empty())
         throw UsageError("give either a FILE, or --kind, --stages and --microbatches, or --import FILE");
-    if (!byOptions)
-        return attributed(arguments.scenario.file, [&] { return planningRequest(arguments.scenario.read()); });
+    if (scenario)
+        return attributed(arguments.scenario.file, [&] { return planningRequest(*scenario); });
     ScheduleRequest request = arguments.request;
     if (request.ranks == 0 || request.microbatches == 0)
         throw UsageError("--kind " + shownText(request.kind) + " needs --stages and --microbatches");
@@ -168,12 +169,16 @@ void run(const Arguments& arguments)
     ChosenSchedule chosen;
     PassPrices prices{.times = {passes}, .memory = {memory}};
     if (arguments.import.empty()) {
-        const ScheduleRequest request = requestOf(arguments, passes, memory);
-        if (arguments.scenario.file.empty()) {
-            chosen = chooseSchedule(request);
-        } else {
-            chosen = attributed(arguments.scenario.file, [&] { return chooseScheduleOf(request); });
+        const std::optional<Scenario> scenario =
+            arguments.scenario.file.empty() ? std::nullopt : std::optional(arguments.scenario.read());
+        const ScheduleRequest request = requestOf(arguments, scenario, passes, memory);
+        if (scenario) {
+            chosen = attributed(arguments.scenario.file, [&] { return chooseSchedule(*scenario, request); });
             prices = judgedBy(request, std::move(prices), chosen);
+            if (chosen.capUnmet)
+                std::cerr << *chosen.capUnmet << "; this order needs least\n";
+        } else {
+            chosen = chooseSchedule(request);
         }
     } else {
         chosen = importedFrom(arguments);

@@ -90,8 +90,8 @@ void printAscii(const Schedule& schedule, const ScheduleTimes& times, const Pass
     if (const std::size_t all = columns.at(times.makespan); all > kMostColumns)
         std::cout << "(the first " << kMostColumns << " of " << all << " columns)\n";
     const double peak = *std::max_element(times.peakActivations.begin(), times.peakActivations.end());
-    std::cout << "\nmakespan " << times.makespan << ", span " << times.span << "; bubble " << percent(times.bubbleOfMakespan)
-              << " of the makespan, " << percent(times.bubbleOverIdeal) << " over ideal; at most " << peak
+    std::cout << "\nmakespan " << times.makespan << ", span " << times.span << "; idle " << percent(times.idleOfMakespan)
+              << " of the makespan as the mean of the ranks, " << percent(times.idleOverIdeal) << " over ideal; at most " << peak
               << (peak == 1 ? " activation" : " activations") << " held\n";
     const char* const where = inOrder.streams == "shared" ? "one stream a rank" : "one stream a pair of ranks";
     if (!inOrder.problems.empty())

@@ -46,6 +46,9 @@ private:
     void tensorParallel();
     void tensorParallelPlace();
     void experts();
+    void expertsPlace();
+    struct Straddling;
+    Straddling straddling(int ep) const;
     void order();
     void sharding();
     void placement();

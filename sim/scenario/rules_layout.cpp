@@ -115,10 +115,95 @@ void Rules::experts()
                       text(l.ep) + " x " + text(l.pp) + " = " + text(product) + ", which does not divide the " +
                       text(l.worldSize()) + " ranks" +
                       nearestNumbers(value, 1, l.worldSize(), [&](std::int64_t v) { return l.worldSize() % (fixed * v) == 0; }));
-    }
+    } else
+        expertsPlace();
     if (m_resolution.isSound("/model") && m.numExperts > 0 && l.tp > 1 && !l.sequenceParallel)
         warning("/layout/sequence_parallel", "Megatron Core refuses to train a mixture of experts with tp " + text(l.tp) +
                                                  " and without sequence parallelism");
+}
+
+/// How groups of `ep` ranks lie on the innermost domains.
+struct Rules::Straddling {
+    std::int64_t groups = 0, across = 0;
+    double bytesAcross = 0; ///< of what they send in all-to-alls
+    bool apart = false;     ///< by the order of axes or by the placement: such groups are more than ep x etp GPUs wide
+};
+
+Rules::Straddling Rules::straddling(int ep) const
+{
+    const Layout& l = m_scenario.layout;
+    const Cluster& c = m_scenario.cluster;
+    // The expert grid: etp takes the place of tp, cp is folded away, and what is left of the ranks lies where dp does.
+    const std::int64_t ranks = l.worldSize(), rest = ranks / (std::int64_t{l.etp} * ep * l.pp);
+    std::int64_t stride = 1;
+    for (std::size_t begin = 0; begin <= l.order.size();) {
+        const std::size_t end = std::min(l.order.find('-', begin), l.order.size());
+        const std::string axis = l.order.substr(begin, end - begin);
+        if (axis == "ep")
+            break;
+        stride *= axis == "tp" ? l.etp : axis == "dp" ? rest : axis == "pp" ? l.pp : 1;
+        begin = end + 1;
+    }
+    Straddling out{.groups = ranks / ep, .apart = stride > l.etp || l.placement != PlacementRule::packed};
+    if (ranks % (stride * ep) != 0) // axes that are missing or come twice are complained about elsewhere
+        return out;
+    const auto domainOf = [&](std::int64_t rank) {
+        const std::int64_t gpu = l.placement == PlacementRule::roundRobin ? rank % c.nodes * c.gpusPerNode + rank / c.nodes
+                                 : l.placement == PlacementRule::explicitList
+                                     ? l.explicitPlacement[static_cast<std::size_t>(rank)]
+                                     : rank;
+        return gpu / c.tiers.front().span;
+    };
+    std::vector<std::int64_t> domains;
+    double pairsApart = 0;
+    for (std::int64_t block = 0; block < ranks; block += stride * ep)
+        for (std::int64_t first = block; first < block + stride; ++first) {
+            domains.clear();
+            for (int i = 0; i < ep; ++i)
+                domains.push_back(domainOf(first + i * stride));
+            std::sort(domains.begin(), domains.end());
+            out.across += domains.front() != domains.back() ? 1 : 0;
+            double together = 0; // pairs, in both directions, and each rank with itself
+            for (auto at = domains.begin(); at != domains.end();) {
+                const auto next = std::upper_bound(at, domains.end(), *at);
+                together += static_cast<double>(next - at) * static_cast<double>(next - at);
+                at = next;
+            }
+            pairsApart += 1.0 * ep * ep - together;
+        }
+    out.bytesAcross = pairsApart / (static_cast<double>(out.groups) * ep * (ep - 1));
+    return out;
+}
+
+/// So do all-to-alls: each member of a group sends to every other.
+void Rules::expertsPlace()
+{
+    const Layout& l = m_scenario.layout;
+    const Model& m = m_scenario.model;
+    const Cluster& c = m_scenario.cluster;
+    if (l.ep == 1 || m.numExperts % l.ep != 0 || !sound({"/layout", "/cluster", "/model"}) || c.tiers.size() < 2 ||
+        c.tiers.front().span <= 0 || (c.tiers.front().span >= l.worldSize() && l.placement == PlacementRule::packed) ||
+        l.worldSize() > std::int64_t{c.gpusPerNode} * c.nodes)
+        return;
+    if (l.placement == PlacementRule::explicitList && l.explicitPlacement.size() != static_cast<std::size_t>(l.worldSize()))
+        return;
+    const Straddling lie = straddling(l.ep);
+    if (lie.across == 0)
+        return;
+    const std::int64_t span = c.tiers.front().span, block = std::int64_t{l.ep} * l.etp;
+    const std::string domain = "the " + text(span) + " GPUs of one \"" + c.tiers.front().name + "\" domain";
+    const std::string groups = text(lie.across) + " of " + text(lie.groups) + " expert parallel groups lie in several domains";
+    const std::string share = text(static_cast<std::int64_t>(lie.bytesAcross * 100 + 0.5)) +
+                              " % of what their all-to-alls send goes over the slower tier";
+    const std::string product = l.etp > 1 ? "ep " + text(l.ep) + " x etp " + text(l.etp) + " = " + text(block) : text(block);
+    const std::string what = lie.apart ? "the ranks of an expert parallel group of " + text(l.ep) + " do not lie side by side: "
+                             : block > span ? "an expert parallel group on " + product + " GPUs does not fit " + domain + ": "
+                                            : product + " GPUs with a layer's experts do not divide " + domain + ": ";
+    warning("/layout/ep", what + (block > span && !lie.apart ? share : groups + ", and " + share) +
+                              nearestNumbers(l.ep, 2, m.numExperts, [&](std::int64_t ep) {
+                                  return m.numExperts % ep == 0 && l.worldSize() % (ep * l.etp * l.pp) == 0 &&
+                                         straddling(static_cast<int>(ep)).across == 0;
+                              }));
 }
 
 void Rules::order()
@@ -167,8 +252,8 @@ void Rules::sharding()
                 text(l.dpShard) + " has no effect with " + named("/layout/zero_stage", 0) + ": nothing is sharded");
     if (l.zeroStage == 3 && l.pp > 1)
         warning("/layout/zero_stage", "3 with " + named("/layout/pp", l.pp) +
-                                          ": every micro-batch gathers the parameters again; Megatron Core and DeepSpeed refuse "
-                                          "this, and 1 shards the optimizer states all the same");
+                                          ": parameters are gathered once a step and stay beside their shards, so they take more "
+                                          "memory than with 1; Megatron Core and DeepSpeed refuse this");
     if (l.sequenceParallel && l.tp == 1)
         warning("/layout/sequence_parallel", "has no effect with " + named("/layout/tp", 1));
 }

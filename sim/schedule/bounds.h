@@ -8,7 +8,9 @@
 
 namespace sim {
 
-/// A proof that no order within the memory cap has a shorter span (the zero-bubble papers' cost).
+/// A proof that no order on the problem's placement that keeps the memory cap has a shorter span (the zero-bubble papers' cost),
+/// and so none has a shorter makespan. Whether backwards are whole (B) or split (I and W), each micro-batch on each stage as it
+/// likes, and whether passes run in blocks: every pass counts as the cheapest of these.
 struct SpanBound {
     double span = 0;
     std::string_view name; ///< for people: what stands in the way

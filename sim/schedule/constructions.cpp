@@ -124,6 +124,8 @@ std::optional<Schedule> scheduleFor(const PipelineProblem& problem, const Constr
         return listSchedule(problem, listRules(problem.frame.virtualStages > 1)[construction.listRules]);
     case Construction::Kind::block:
         return repeatedBlock(problem, construction.block);
+    case Construction::Kind::given:
+        return construction.schedule;
     }
     return std::nullopt;
 }
@@ -139,7 +141,14 @@ std::vector<Construction> constructionsFor(const PipelineProblem& problem)
         for (const char* kind : kinds)
             all.push_back({.kind = Kind::family, .name = kind, .family = kind});
     };
-    if (problem.topology == "line") {
+    if (problem.whole) {
+        if (problem.topology == "line")
+            addFamilies({"1f1b", "gpipe"});
+        else if (problem.topology == "V")
+            addFamilies({"dualpipe-v", "zb-v"});
+        else if (problem.topology == "loop")
+            addFamilies({"interleaved-1f1b", "looped-bfs"});
+    } else if (problem.topology == "line") {
         addFamilies({"1f1b", "zb-h1", "zb-h2"});
         double full = 0;
         for (const PassMemory& memory : problem.memory)
@@ -160,7 +169,7 @@ std::vector<Construction> constructionsFor(const PipelineProblem& problem)
         const std::vector<BuildingBlock> blocks = buildingBlocks(problem, std::clamp<std::size_t>(400'000 / passes, 16, 400));
         for (const BuildingBlock& block : blocks)
             all.push_back({.kind = Kind::block, .name = "building block " + textOf(block), .block = block});
-    } else {
+    } else if (problem.topology == "loop") {
         addFamilies({"interleaved-1f1b", "interleaved-zb"});
     }
     const std::vector<ListRules> rules = listRules(problem.frame.virtualStages > 1);

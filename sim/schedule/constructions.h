@@ -14,12 +14,13 @@ namespace sim {
 
 /// A way to make a schedule for a problem.
 struct Construction {
-    enum class Kind : std::uint8_t { oneByOne, family, greedy, list, block } kind = Kind::oneByOne;
+    enum class Kind : std::uint8_t { oneByOne, family, greedy, list, block, given } kind = Kind::oneByOne;
     std::string name;
     std::string family;        ///< the key of a schedule family
     double limit = 0;          ///< greedy: the memory that it plans for
     std::size_t listRules = 0; ///< list: which of listRules()
     BuildingBlock block;
+    Schedule schedule; ///< given: an order of the problem's frame
 };
 
 /// For every placement first the one that always fits: one micro-batch at a time.

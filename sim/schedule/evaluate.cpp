@@ -31,6 +31,10 @@ void checkTimes(const PassTimes& times)
                                       {"communication", times.comm}})
         if (!(value >= 0) || !std::isfinite(value))
             throw Error(std::string("the ") + name + " time is " + std::to_string(value) + "; it must be 0 or more");
+    for (const auto& [name, value] : {std::pair{"full backward", times.fused}, {"overlapped", times.overlapped}})
+        if (!std::isfinite(value))
+            throw Error(std::string("the ") + name + " time is " + std::to_string(value) +
+                        "; it must be 0 or more, or below 0 for the sum of its passes");
 }
 
 /// True if indexing by its numbers is safe and no pass can be missing for want of actions.
@@ -71,9 +75,9 @@ void summarise(ScheduleTimes& times)
     const double ideal = largest(times.busy);
     const double meanBusy = std::accumulate(times.busy.begin(), times.busy.end(), 0.0) / static_cast<double>(times.busy.size());
     // Passes that take no time leave nothing to divide by, and no bubble.
-    times.bubbleOfMakespan = times.makespan > 0 ? (times.makespan - meanBusy) / times.makespan : 0;
-    times.bubbleOfSpan = times.span > 0 ? (times.span - ideal) / times.span : 0;
-    times.bubbleOverIdeal = ideal > 0 ? (times.makespan - ideal) / ideal : 0;
+    times.idleOfMakespan = times.makespan > 0 ? (times.makespan - meanBusy) / times.makespan : 0;
+    times.idleOfSpan = times.span > 0 ? (times.span - ideal) / times.span : 0;
+    times.idleOverIdeal = ideal > 0 ? (times.makespan - ideal) / ideal : 0;
 }
 
 /// The recurrence, one block after the other.
@@ -193,7 +197,7 @@ private:
                 sum += times.forward;
                 break;
             case ActionKind::backward:
-                sum += times.backwardInput + times.backwardWeight;
+                sum += times.backward();
                 break;
             case ActionKind::backwardInput:
                 sum += times.backwardInput;

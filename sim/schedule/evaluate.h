@@ -14,8 +14,12 @@ namespace sim {
 struct PassTimes {
     double forward = 1, backwardInput = 1, backwardWeight = 1, comm = 0;
     double overlapped = -1; ///< a forward and a full backward in one block; below 0: as long as one after the other
+    /// A full backward (B). Often shorter than I and then W: what they gather is gathered once, and the weight gradient hides
+    /// what the input gradient sends. Below 0: as long as both.
+    double fused = -1;
 
-    double backward() const { return backwardInput + backwardWeight; }
+    double split() const { return backwardInput + backwardWeight; }
+    double backward() const { return fused >= 0 ? fused : split(); }
     double total() const { return forward + backward(); }
 };
 /// Activation of one micro-batch on one chunk: `full` is held from F, of which `weight` stays until W (M_B, M_W of the ZB paper).
@@ -30,10 +34,11 @@ struct ScheduleTimes {
     std::vector<double> peakActivations;    ///< [rank]
     std::vector<std::vector<double>> start; ///< [rank][action]
     std::vector<std::vector<double>> end;
-    // The three bubbles in use, each with its denominator (facts/schedules.md, trap 2).
-    double bubbleOfMakespan = 0; ///< mean over ranks of idle / makespan
-    double bubbleOfSpan = 0;     ///< (span - largest busy) / span
-    double bubbleOverIdeal = 0;  ///< (makespan - largest busy) / largest busy
+    // Three conventions for the time between passes, which the literature all calls bubble. A step's bubble is Metrics' and
+    // leaves out what transfers hold up.
+    double idleOfMakespan = 0; ///< mean over ranks of idle / makespan
+    double idleOfSpan = 0;     ///< (span - largest busy) / span
+    double idleOverIdeal = 0;  ///< (makespan - largest busy) / largest busy
 };
 
 /// Throws Error if the schedule cannot run to its end (see checkSchedule). O(actions).

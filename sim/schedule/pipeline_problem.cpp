@@ -1,5 +1,7 @@
 #include "sim/schedule/pipeline_problem.h"
 
+#include <algorithm>
+
 namespace sim {
 
 PipelineProblem pipelineProblem(std::string topology, Schedule frame, std::span<const PassTimes> times,
@@ -14,6 +16,36 @@ PipelineProblem pipelineProblem(std::string topology, Schedule frame, std::span<
             problem.times.back().comm = 0;
     }
     return problem;
+}
+
+bool gainsFromWholeBackwards(const PipelineProblem& problem)
+{
+    return std::any_of(problem.times.begin(), problem.times.end(),
+                       [](const PassTimes& times) { return times.backward() < times.split(); });
+}
+
+PipelineProblem withWholeBackwards(PipelineProblem problem)
+{
+    problem.whole = true;
+    for (PassTimes& times : problem.times) {
+        times.backwardInput = times.backward();
+        times.backwardWeight = 0;
+    }
+    for (PassMemory& memory : problem.memory)
+        memory.weight = 0;
+    return problem;
+}
+
+Schedule unfolded(const PipelineProblem& problem, Schedule schedule)
+{
+    if (problem.whole)
+        for (auto& actions : schedule.actions) {
+            std::erase_if(actions, [](const Action& action) { return action.kind == ActionKind::backwardWeight; });
+            for (Action& action : actions)
+                if (action.kind == ActionKind::backwardInput)
+                    action.kind = ActionKind::backward;
+        }
+    return schedule;
 }
 
 } // namespace sim

@@ -21,6 +21,8 @@ struct PipelineProblem {
     std::vector<PassTimes> times;   ///< [stage]; comm = latency to the next stage, 0 if that is on the same rank
     std::vector<PassMemory> memory; ///< [stage]
     double cap = std::numeric_limits<double>::infinity();
+    /// Every backward is whole: I stands for it and W for nothing (withWholeBackwards()).
+    bool whole = false;
 
     std::size_t stages() const { return times.size(); }
     std::size_t ranks() const { return static_cast<std::size_t>(frame.ranks); }
@@ -40,5 +42,13 @@ struct PipelineProblem {
 /// `times` and `memory` as in ScheduleRequest: one entry, or one a stage.
 PipelineProblem pipelineProblem(std::string topology, Schedule frame, std::span<const PassTimes> times,
                                 std::span<const PassMemory> memory, double cap);
+
+/// Are whole backwards cheaper than split ones on any stage?
+bool gainsFromWholeBackwards(const PipelineProblem&);
+/// The same pipeline for orders of whole backwards, in the words of those that move I and W about: I takes what B takes and
+/// releases all, W takes no time and holds nothing.
+PipelineProblem withWholeBackwards(PipelineProblem);
+/// An order for such a problem in its real words: B for I, no W. Orders for others as they are.
+Schedule unfolded(const PipelineProblem&, Schedule);
 
 } // namespace sim

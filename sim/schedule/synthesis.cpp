@@ -63,6 +63,10 @@ void checkNumbers(const SynthesisRequest& request)
         if (!(memory.weight >= 0) || !(memory.weight <= memory.full) || !std::isfinite(memory.full))
             throw Error("auto is given activations of " + number(memory.full) + ", of which " + number(memory.weight) +
                         " stay until the weight gradient; that must be 0 or more, and no more than all");
+    for (const PassTimes& times : request.times)
+        if (!std::isfinite(times.fused) || !std::isfinite(times.overlapped))
+            throw Error("auto is given a backward or block of " + number(times.fused < 0 ? times.overlapped : times.fused) +
+                        "; give a time, or less than 0 for the sum of its passes");
     if (!(request.memoryCap >= 0))
         throw Error("auto is given a memory cap of " + number(request.memoryCap) + "; it must be more than 0");
 }
@@ -86,12 +90,43 @@ double leastCap(const PipelineProblem& problem)
     return *std::max_element(held.begin(), held.end());
 }
 
+/// Is it one of the same stages and micro-batches, and, unless on `anyPlacement`, on the same ranks?
+bool isOrderOf(const PipelineProblem& problem, const Schedule& order, bool anyPlacement = false)
+{
+    const Schedule& frame = problem.frame;
+    return order.chains == 1 && order.slices == 1 && order.ranks == frame.ranks && order.virtualStages == frame.virtualStages &&
+           order.microbatches == frame.microbatches && order.stages() == frame.stages() &&
+           (anyPlacement || order.stageToRank == frame.stageToRank);
+}
+
 /// A second or two on two cores up to some thousand passes, a few seconds beyond.
 std::int64_t movesFor(const PipelineProblem& problem)
 {
     const auto passes = static_cast<std::int64_t>(problem.stages()) * 3 * problem.frame.microbatches;
     return passes < 1000 ? std::min<std::int64_t>(8000 * passes, 4'000'000)
                          : std::max<std::int64_t>(4'000'000'000 / passes, 1'000'000);
+}
+
+/// Every placement that is tried.
+std::vector<PipelineProblem> placementsOf(const SynthesisRequest& request)
+{
+    const ScheduleRequest frame = frameRequest(request);
+    std::vector<PipelineProblem> placements;
+    const auto place = [&](const char* topology, const Schedule& schedule) {
+        placements.push_back(pipelineProblem(topology, schedule, request.times, request.memory, capOf(request)));
+    };
+    if (request.virtualStages == 2)
+        place("V", vSchedule(frame));
+    place(request.virtualStages == 1 ? "line" : "loop", loopSchedule(frame));
+    const auto& present = request.present;
+    const auto isPlacedAlike = [&](const PipelineProblem& problem) { return problem.frame.stageToRank == present->stageToRank; };
+    if (present && isOrderOf(placements.front(), *present, true) &&
+        std::none_of(placements.begin(), placements.end(), isPlacedAlike)) {
+        Schedule own = placements.front().frame;
+        own.stageToRank = present->stageToRank;
+        place("placement like the present one's", own);
+    }
+    return placements;
 }
 
 struct Start {
@@ -111,8 +146,9 @@ struct Chain {
 
 struct Synthesiser::State {
     SynthesisRequest request;
-    std::vector<std::unique_ptr<PipelineProblem>> problems; ///< one a placement; their addresses stay
+    std::vector<std::unique_ptr<PipelineProblem>> problems; ///< one or two a placement; their addresses stay
     SpanBound bound;
+    std::string scope;
 
     std::vector<std::pair<const PipelineProblem*, Construction>> portfolio;
     std::size_t constructed = 0;
@@ -125,9 +161,17 @@ struct Synthesiser::State {
     std::int64_t epoch = 0, planned = 0, epochMoves = 0, moves = 0;
     double meanPass = 0;
     Start best;
+    std::optional<Start> present; ///< exactly as it is, if it keeps the cap
 
     explicit State(SynthesisRequest asked);
-    bool optimal() const { return best.span <= bound.span * (1 + 1e-9); }
+    const Start& shortest() const { return present && present->span <= best.span ? *present : best; }
+    bool optimal() const { return shortest().span <= bound.span * (1 + 1e-9); }
+    void takePresent();
+    /// As it is to be executed. The present order is that already.
+    Schedule orderOf(const Start& start) const
+    {
+        return present && &start == &*present ? start.schedule : unfolded(*start.problem, start.schedule);
+    }
     void add(const PipelineProblem& problem, Schedule schedule, double span, const std::string& name);
     void constructNext();
     void startChains();
@@ -141,28 +185,24 @@ struct Synthesiser::State {
 Synthesiser::State::State(SynthesisRequest asked) : request(std::move(asked))
 {
     checkNumbers(request);
-    const ScheduleRequest frame = frameRequest(request);
     const double cap = capOf(request);
-    const auto place = [&](const char* topology, const Schedule& schedule) {
-        problems.push_back(
-            std::make_unique<PipelineProblem>(pipelineProblem(topology, schedule, request.times, request.memory, cap)));
-    };
-    if (request.virtualStages == 2)
-        place("V", vSchedule(frame));
-    place(request.virtualStages == 1 ? "line" : "loop", loopSchedule(frame));
-
-    double least = std::numeric_limits<double>::infinity();
-    for (const auto& problem : problems)
-        least = std::min(least, leastCap(*problem));
+    for (PipelineProblem& problem : placementsOf(request))
+        problems.push_back(std::make_unique<PipelineProblem>(std::move(problem)));
+    const double least = leastMemory(request);
     std::erase_if(problems, [](const auto& problem) { return !problem->fits(leastCap(*problem)); });
     if (problems.empty())
         throw Error("auto cannot keep a rank within " + number(cap) + ": one micro-batch on all chunks of a rank holds " +
                     number(least) + "; nearest cap that works: " + number(least));
 
-    for (const auto& problem : problems) {
-        const SpanBound of = spanBound(*problem);
+    for (std::size_t i = 0, placements = problems.size(); i < placements; ++i) {
+        const SpanBound of = spanBound(*problems[i]);
         if (bound.name.empty() || of.span < bound.span)
             bound = of;
+        scope += (scope.empty() ? "a " : i + 1 == placements ? " or a " : ", a ") + problems[i]->topology;
+        if (gainsFromWholeBackwards(*problems[i]))
+            problems.push_back(std::make_unique<PipelineProblem>(withWholeBackwards(*problems[i])));
+    }
+    for (const auto& problem : problems) {
         for (Construction& construction : constructionsFor(*problem))
             portfolio.emplace_back(problem.get(), std::move(construction));
         planned = std::max(planned, movesFor(*problem));
@@ -174,6 +214,26 @@ Synthesiser::State::State(SynthesisRequest asked) : request(std::move(asked))
     for (const PassTimes& times : problems.front()->times)
         meanPass += times.total() / 3 / static_cast<double>(problems.front()->times.size());
     constructNext(); // one micro-batch at a time: there is always a result
+    takePresent();
+}
+
+/// Next in the portfolio, with all backwards split and with all whole; and as it is, which may be neither.
+void Synthesiser::State::takePresent()
+{
+    if (!request.present)
+        return;
+    const Schedule& order = *request.present;
+    auto next = portfolio.begin() + static_cast<std::ptrdiff_t>(constructed);
+    for (const auto& problem : problems) {
+        if (!isOrderOf(*problem, order))
+            continue;
+        const ScheduleTimes times = evaluateSchedule(order, request.times, request.memory);
+        if (problem->fits(*std::max_element(times.peakActivations.begin(), times.peakActivations.end())))
+            present = Start{problem.get(), order, times.span, "the present order"};
+        Construction given{.kind = Construction::Kind::given, .name = "the present order"};
+        given.schedule = order;
+        next = portfolio.insert(next, {problem.get(), std::move(given)}) + 1;
+    }
 }
 
 void Synthesiser::State::add(const PipelineProblem& problem, Schedule schedule, double span, const std::string& name)
@@ -192,13 +252,13 @@ void Synthesiser::State::constructNext()
     const auto& [problem, construction] = portfolio[constructed];
     Candidate candidate = construct(*problem, construction);
     ++constructed;
-    outcomes.push_back({.name = construction.name,
+    outcomes.push_back({.name = construction.name + (problem->whole ? ", whole backwards" : ""),
                         .topology = problem->topology,
                         .span = candidate.span,
                         .peak = candidate.peak,
                         .whyNot = candidate.whyNot,
                         .repairedSpan = candidate.repairedSpan});
-    const std::string name = construction.name + " on a " + problem->topology;
+    const std::string name = construction.name + " on a " + problem->topology + (problem->whole ? ", every backward whole" : "");
     if (candidate.fits)
         add(*problem, std::move(*candidate.schedule), candidate.span, name);
     else if (candidate.repaired)
@@ -284,6 +344,23 @@ void Synthesiser::State::collect()
         }
 }
 
+double leastMemory(const SynthesisRequest& request)
+{
+    double least = std::numeric_limits<double>::infinity();
+    for (const PipelineProblem& problem : placementsOf(request))
+        least = std::min(least, leastCap(problem));
+    return least;
+}
+
+Schedule leastMemoryOrder(const SynthesisRequest& request)
+{
+    const std::vector<PipelineProblem> placements = placementsOf(request);
+    PipelineProblem whole = withWholeBackwards(*std::min_element(
+        placements.begin(), placements.end(), [](const auto& a, const auto& b) { return leastCap(a) < leastCap(b); }));
+    whole.cap = std::numeric_limits<double>::infinity();
+    return unfolded(whole, *construct(whole, {.name = "one micro-batch at a time"}).schedule);
+}
+
 Synthesiser::Synthesiser(SynthesisRequest request) : m_state(std::make_unique<State>(std::move(request))) {}
 Synthesiser::~Synthesiser() = default;
 Synthesiser::Synthesiser(Synthesiser&&) noexcept = default;
@@ -325,9 +402,9 @@ bool Synthesiser::done() const
 
 SynthesisProgress Synthesiser::progress() const
 {
-    return {.span = m_state->best.span,
+    return {.span = m_state->shortest().span,
             .bound = m_state->bound.span,
-            .construction = m_state->best.name,
+            .construction = m_state->shortest().name,
             .constructionsDone = m_state->constructed,
             .constructions = m_state->portfolio.size(),
             .moves = m_state->moves,
@@ -337,25 +414,61 @@ SynthesisProgress Synthesiser::progress() const
 Synthesis Synthesiser::result() const
 {
     const State& state = *m_state;
-    Synthesis synthesis{.schedule = state.best.schedule,
-                        .times = evaluateSchedule(state.best.schedule, state.best.problem->times, state.best.problem->memory),
+    const Start& shortest = state.shortest();
+    const Schedule order = state.orderOf(shortest);
+    Synthesis synthesis{.schedule = order,
+                        .times = evaluateSchedule(order, state.request.times, state.request.memory),
                         .bound = state.bound.span,
                         .boundName = std::string(state.bound.name),
-                        .construction = state.best.name,
+                        .scope = state.scope,
+                        .construction = shortest.name,
                         .constructions = state.outcomes,
                         .moves = state.moves};
     synthesis.peak = *std::max_element(synthesis.times.peakActivations.begin(), synthesis.times.peakActivations.end());
     return synthesis;
 }
 
+std::vector<Schedule> Synthesiser::finalists() const
+{
+    const State& state = *m_state;
+    std::vector<Schedule> orders{state.orderOf(state.shortest())};
+    const auto offer = [&](const Start* order) {
+        if (order == nullptr)
+            return;
+        Schedule schedule = state.orderOf(*order);
+        if (std::none_of(orders.begin(), orders.end(), [&](const Schedule& other) {
+                return other.actions == schedule.actions && other.stageToRank == schedule.stageToRank;
+            }))
+            orders.push_back(std::move(schedule));
+    };
+    if (state.present)
+        offer(&*state.present);
+    for (const auto& problem : state.problems) {
+        const Chain* searched = nullptr;
+        for (const Chain& chain : state.chains)
+            if (state.starts[chain.start].problem == problem.get() &&
+                (searched == nullptr || chain.search.bestSpan() < searched->search.bestSpan()))
+                searched = &chain;
+        if (searched != nullptr) {
+            const Start found{problem.get(), searched->search.best(), searched->search.bestSpan(), ""};
+            offer(&found);
+        }
+        const auto made = std::find_if(state.starts.begin(), state.starts.end(),
+                                       [&](const Start& start) { return start.problem == problem.get(); });
+        offer(made == state.starts.end() ? nullptr : &*made);
+    }
+    return orders;
+}
+
 std::string synthesisText(const Synthesis& synthesis, std::string_view unit)
 {
     std::ostringstream text;
-    text << "span " << synthesis.times.span << unit << ", bound " << synthesis.bound << unit << ": ";
+    text << "span " << synthesis.times.span << unit << "; by pass times and latencies no order of whole micro-batches on "
+         << synthesis.scope << " is below " << synthesis.bound << unit << ": ";
     if (synthesis.optimal())
-        text << "optimal";
+        text << "the best";
     else
-        text << "within " << std::setprecision(3) << 100 * synthesis.gap() << " %";
+        text << "within " << std::setprecision(3) << 100 * synthesis.gap() << " % of the best";
     return text.str();
 }
 

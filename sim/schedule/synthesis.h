@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,10 +26,18 @@ struct SynthesisRequest {
     double memoryCap = 0;   ///< most activations a rank may hold, in units of `memory`; 0 = ranks * virtualStages * full
     std::int64_t moves = 0; ///< that the search may try; 0 = by the size of the problem
     int threads = 0;        ///< 0 = one a core
+    /// The order there is. Where it is one of the same stages and micro-batches and keeps the cap, nothing longer is returned.
+    /// Not of slices or copies of the model.
+    std::optional<Schedule> present;
 };
 
 /// What makeSchedule does for the kind `auto`.
 SynthesisRequest synthesisRequest(const ScheduleRequest&);
+
+/// The least that the fullest rank holds under any order, one micro-batch at a time, on the placement where that is least.
+double leastMemory(const SynthesisRequest&);
+/// That order, with whole backwards.
+Schedule leastMemoryOrder(const SynthesisRequest&);
 
 /// One construction of the portfolio.
 struct ConstructionOutcome {
@@ -49,9 +58,13 @@ struct SynthesisProgress {
 struct Synthesis {
     Schedule schedule;
     ScheduleTimes times;
-    double peak = 0;          ///< most activations that a rank holds
-    double bound = 0;         ///< no order within the cap has a shorter span, on any placement tried
+    double peak = 0; ///< most activations that a rank holds
+    /// No order within the cap has a shorter span, nor a shorter makespan, by the times asked for: of whole micro-batches
+    /// through one copy of the model, on the placements of `scope`, backwards whole or split. (Transfers are latencies here:
+    /// sharing links can only make a step longer.)
+    double bound = 0;
     std::string boundName;    ///< what stands in the way, for people
+    std::string scope;        ///< "a line", "a V or a loop": where the stages lie in what the bound is said of
     std::string construction; ///< what the schedule was made from, for people
     std::vector<ConstructionOutcome> constructions;
     std::int64_t moves = 0;
@@ -59,7 +72,8 @@ struct Synthesis {
     double gap() const { return bound > 0 ? times.span / bound - 1 : 0; }
     bool optimal() const { return gap() < 1e-9; }
 };
-/// "span 25, bound 24: within 4.2 %", or "...: optimal"; `unit` follows the times.
+/// "span 25; by pass times and latencies no order of whole micro-batches on a line is below 24: within 4.17 % of the best", or
+/// "…: the best"; `unit` follows the times.
 std::string synthesisText(const Synthesis&, std::string_view unit = "");
 
 /// The search as an object: run some of it, look, go on. The steps' sizes do not change what is found.
@@ -79,6 +93,9 @@ public:
     SynthesisProgress progress() const;
     /// The best so far; there always is one.
     Synthesis result() const;
+    /// It, and others that another judge than `times` might prefer: the best of every placement, with backwards split and whole,
+    /// searched and as constructed, and the present one. A handful, all different, all within the cap.
+    std::vector<Schedule> finalists() const;
 
 private:
     struct State;

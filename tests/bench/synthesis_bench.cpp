@@ -31,7 +31,7 @@ void synthesise(benchmark::State& state, const sim::SynthesisRequest& request)
     state.counters["moves/s"] =
         benchmark::Counter(static_cast<double>(made.moves), benchmark::Counter::kIsIterationInvariantRate);
     state.counters["gap_%"] = 100 * made.gap();
-    state.counters["bubble_%"] = 100 * made.times.bubbleOfSpan;
+    state.counters["bubble_%"] = 100 * made.times.idleOfSpan;
 }
 
 // Times of the zero-bubble paper's table 9, activations of table 1; caps in activations of one micro-batch.

@@ -97,10 +97,10 @@ TEST(ScheduleCandidates, WorthIsThatOfTheClosedForms)
     EXPECT_DOUBLE_EQ(worth("1f1b").makespanNs, (8 + 3) * 3);
     EXPECT_DOUBLE_EQ(worth("1f1b").peakOver1f1b, 1);
     EXPECT_DOUBLE_EQ(worth("gpipe").peakOver1f1b, 2) << "all eight instead of four";
-    EXPECT_DOUBLE_EQ(worth("zb-h1").bubbleOfSpan, 3.0 / (24 + 3)) << "mT + (p - 1) I";
-    EXPECT_DOUBLE_EQ(worth("zb-h2").bubbleOfSpan, 0);
+    EXPECT_DOUBLE_EQ(worth("zb-h1").idleOfSpan, 3.0 / (24 + 3)) << "mT + (p - 1) I";
+    EXPECT_DOUBLE_EQ(worth("zb-h2").idleOfSpan, 0);
     EXPECT_DOUBLE_EQ(worth("zb-h2").peakOver1f1b, 7.0 / 4);
-    EXPECT_DOUBLE_EQ(worth("zb-v").bubbleOfSpan, 0);
+    EXPECT_DOUBLE_EQ(worth("zb-v").idleOfSpan, 0);
     EXPECT_DOUBLE_EQ(worth("zb-v").peakOver1f1b, 1) << "2p chunks, each half of a stage";
 }
 

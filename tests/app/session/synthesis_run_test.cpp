@@ -19,9 +19,14 @@ sim::Scenario autoScenario(int memoryGib)
     return scenario(job);
 }
 
+std::shared_ptr<const sim::Simulation> now()
+{
+    return sim::simulate(scenario(document("17-schedule-1f1b.json")));
+}
+
 TEST(SynthesisRun, FindsAScheduleAndSaysHowFarItIsFromTheBest)
 {
-    SynthesisRun run(autoScenario(40));
+    SynthesisRun run(autoScenario(40), now());
     std::optional<SynthesisState> state;
     QObject::connect(&run, &SynthesisRun::progressed, [&](const SynthesisState& now) { state = now; });
     ASSERT_TRUE(waitFor([&] { return state && !state->running; }));
@@ -29,11 +34,16 @@ TEST(SynthesisRun, FindsAScheduleAndSaysHowFarItIsFromTheBest)
     EXPECT_GT(state->best.bound, 0);
     EXPECT_GE(state->best.times.span, state->best.bound * (1 - 1e-12));
     EXPECT_FALSE(state->best.constructions.empty());
+    EXPECT_EQ(state->now.stepSeconds, now()->metrics().stepTimeSeconds);
+    EXPECT_TRUE(state->improves());
+    EXPECT_LT(state->change(), -0.01);
+    EXPECT_LT(state->step.stepSeconds, state->now.stepSeconds);
+    EXPECT_TRUE(state->step.keepsCap);
 }
 
 TEST(SynthesisRun, PausesAndGoesOnBeyondItsPlan)
 {
-    SynthesisRun run(autoScenario(14)); // tight: not solved by a construction
+    SynthesisRun run(autoScenario(14), now()); // tight: not solved by a construction
     std::optional<SynthesisState> state;
     QObject::connect(&run, &SynthesisRun::progressed, [&](const SynthesisState& now) { state = now; });
     ASSERT_TRUE(waitFor([&] { return state.has_value(); }));
@@ -48,16 +58,18 @@ TEST(SynthesisRun, PausesAndGoesOnBeyondItsPlan)
 
 TEST(SynthesisRun, SaysWhatMemoryWouldDo)
 {
-    SynthesisRun run(autoScenario(3));
+    SynthesisRun run(autoScenario(3), now());
     QString message;
     QObject::connect(&run, &SynthesisRun::failed, [&](const QString& text) { message = text; });
     ASSERT_TRUE(waitFor([&] { return !message.isEmpty(); }));
+    EXPECT_TRUE(message.startsWith(QLatin1String("no order keeps a GPU within 3.00 GiB"))) << message.toStdString();
+    EXPECT_TRUE(message.contains(QLatin1String("nearest cap that works: "))) << message.toStdString();
 }
 
 TEST(SynthesisRun, EndsAtOnceWhenItIsNoLongerWanted)
 {
     for (int i = 0; i < 5; ++i)
-        SynthesisRun(autoScenario(14));
+        SynthesisRun(autoScenario(14), now());
 }
 
 } // namespace

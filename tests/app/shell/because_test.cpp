@@ -3,6 +3,7 @@
 #include "app/shell/details_panel.h"
 #include "app/shell/main_window.h"
 #include "app/shell/metric_card.h"
+#include "app/shell/workspace.h"
 #include "tests/app/session/session_fixtures.h"
 
 #include <QApplication>
@@ -143,6 +144,32 @@ TEST_F(BecauseTest, StaysOnTheScreenAndHoldsItsText)
         popup->close();
         QCoreApplication::sendPostedEvents(nullptr, QEvent::DeferredDelete);
     }
+}
+
+TEST(BecauseOfTraffic, OpensInTheSamePopupFromThePicture)
+{
+    Workspace workspace(Renderer::software);
+    workspace.setResult(simulationOf(kLarge), nullptr);
+    workspace.resize(1200, 800);
+    workspace.showOnly(Picture::traffic);
+    workspace.show();
+    QCoreApplication::processEvents();
+    CanvasWidget& canvas = workspace.canvas(Picture::traffic);
+    const auto& nodes = canvas.nodes();
+    const auto mark = std::find_if(nodes.begin(), nodes.end(), [](const Node& n) { return n.role == "button"; });
+    ASSERT_NE(mark, nodes.end());
+    const std::string heard = mark->name;
+    const Rect rect = mark->rect;
+    QTest::mouseClick(&canvas, Qt::LeftButton, {},
+                      QPoint(qRound((rect.left + rect.right) / 2), qRound((rect.top + rect.bottom) / 2)));
+    const auto popups = workspace.findChildren<BecausePopup*>();
+    ASSERT_EQ(popups.size(), 1);
+    EXPECT_TRUE(popups.front()->isVisible());
+    EXPECT_NE(heard.find(popups.front()->shown().inSymbols()), std::string::npos);
+    EXPECT_GT(popups.front()->findChild<QTreeWidget*>()->topLevelItemCount(), 1);
+    EXPECT_TRUE(popups.front()->text().contains(QStringLiteral("Source: "))) << popups.front()->text().toStdString();
+    if (qEnvironmentVariableIsSet("RANKSCOPE_TEST_PICTURES"))
+        popups.front()->grab().save(qEnvironmentVariable("RANKSCOPE_TEST_PICTURES") + QStringLiteral("/because-traffic.png"));
 }
 
 TEST(BecauseWithoutAStep, NothingOpens)

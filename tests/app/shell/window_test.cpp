@@ -355,7 +355,7 @@ TEST_F(WindowTest, AScheduleIsChosenFromAllOfThem)
     EXPECT_LT(place("v-min"), place("v-half"));
     EXPECT_LT(place("v-half"), place("1f1b"));
     EXPECT_LT(place("1f1b"), place("gpipe"));
-    chooser->setOrder(ScheduleChooser::Order::bubble);
+    chooser->setOrder(ScheduleChooser::Order::idle);
     chooser->select(QStringLiteral("zb-v"));
     QTest::keyClick(chooser, Qt::Key_Return);
     settle();
@@ -375,15 +375,41 @@ TEST_F(WindowTest, AFoundScheduleBecomesTheScenariosOwn)
     ASSERT_TRUE(dialog);
     ASSERT_TRUE(waitFor([&] { return dialog->state() && !dialog->state()->running; }));
     const double before = window.simulation()->metrics().stepTimeSeconds;
-    for (QPushButton* button : dialog->findChildren<QPushButton*>())
-        if (button->text() == QLatin1String("Use This Order"))
-            button->click();
+    auto* use = dialog->findChild<QPushButton*>(QStringLiteral("useOrder"));
+    ASSERT_TRUE(use->isEnabled());
+    const double promised = dialog->state()->step.stepSeconds;
+    EXPECT_LT(promised, before);
+    EXPECT_TRUE(use->text().startsWith(QStringLiteral("Use This Order (−"))) << use->text().toStdString();
+    use->click();
     settle();
     EXPECT_EQ(window.simulation()->scenario().schedule.kind, "custom");
-    EXPECT_LT(window.simulation()->metrics().stepTimeSeconds, before);
+    EXPECT_EQ(window.simulation()->metrics().stepTimeSeconds, promised) << "the step is what the button said";
     window.run(CommandId::undo);
     settle();
     EXPECT_EQ(window.simulation()->scenario().schedule.kind, "1f1b");
+}
+
+TEST_F(WindowTest, AScheduleThatIsNoBetterIsNotOffered)
+{
+    open("45-llama3-70b-64-gpus.json"); // whole backwards hide what split ones expose
+    window.run(CommandId::findSchedule);
+    auto* dialog = window.findChild<SynthesisDialog*>();
+    ASSERT_TRUE(dialog);
+    ASSERT_TRUE(waitFor([&] { return dialog->state() && !dialog->state()->running; }));
+    const double now = window.simulation()->metrics().stepTimeSeconds;
+    EXPECT_EQ(dialog->state()->now.stepSeconds, now);
+    EXPECT_LE(dialog->state()->best.bound * 1e-9, now) << "no order is shorter, said of a step that is";
+    const auto* use = dialog->findChild<QPushButton*>(QStringLiteral("useOrder"));
+    const auto* step = dialog->findChild<QLabel*>(QStringLiteral("synthesisStep"));
+    if (dialog->state()->step.stepSeconds < now) {
+        EXPECT_TRUE(use->isEnabled());
+        EXPECT_TRUE(use->text().startsWith(QStringLiteral("Use This Order (−"))) << use->text().toStdString();
+    } else {
+        EXPECT_FALSE(use->isEnabled());
+        EXPECT_EQ(use->text(), QStringLiteral("No Better Than Now"));
+        EXPECT_TRUE(step->text().contains(QStringLiteral("no better than now"))) << step->text().toStdString();
+    }
+    dialog->reject();
 }
 
 TEST_F(WindowTest, AnEditedOrderBecomesTheCustomScheduleInOneStep)

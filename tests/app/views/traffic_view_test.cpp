@@ -97,6 +97,76 @@ TEST(TrafficView, SaysWhatToDoWithoutAStep)
     EXPECT_EQ(view.tooltip(), "");
 }
 
+/// Bytes have reasons: an equals sign, the other button, the key.
+struct AskedPicture : Picture {
+    std::vector<sim::Explanation> asked;
+    AskedPicture() : Picture(twoNodes())
+    {
+        view.setAskBecause([this](const sim::Explanation& why, Rect) { asked.push_back(why); });
+    }
+    std::string lastAsked() const { return asked.empty() ? "nothing" : asked.back().name; }
+};
+
+TEST(TrafficBecause, AnEqualsSignBesideEachPurposeAndTierOpensItsFormula)
+{
+    AskedPicture picture;
+    const std::vector<Node> marks = picture.draw().nodesOf("button");
+    const sim::TrafficSums sums = picture.simulation->traffic().senders().total();
+    ASSERT_EQ(marks.size(), 3U + 2U) << "tp, pp, dp; nvlink and infiniband";
+    for (const Node& mark : marks) {
+        picture.click(Picture::middle(mark.rect));
+        ASSERT_FALSE(picture.asked.empty()) << mark.name;
+        EXPECT_THAT(mark.name, HasSubstr(picture.asked.back().inSymbols())) << "screen readers hear the formula";
+    }
+    std::vector<double> values;
+    for (const sim::Explanation& why : picture.asked)
+        values.push_back(why.result.value);
+    for (const sim::TrafficPurpose purpose : {sim::TrafficPurpose::tp, sim::TrafficPurpose::pp, sim::TrafficPurpose::dp})
+        EXPECT_THAT(values, testing::Contains(static_cast<double>(sums.ofPurpose(purpose))));
+    for (int tier = 0; tier < 2; ++tier)
+        EXPECT_THAT(values, testing::Contains(static_cast<double>(sums.ofTier(tier))));
+    EXPECT_TRUE(picture.selection.shows(sim::OpClass::tpComm)) << "asking leaves nothing out";
+}
+
+TEST(TrafficBecause, TheOtherButtonAsksOfACellALinkOrAPurpose)
+{
+    AskedPicture picture;
+    const Rect cell = picture.node("cell", "rank 0 sends rank 8 ").rect;
+    picture.send(PointerEvent::Kind::move, Picture::middle(cell));
+    picture.send(PointerEvent::Kind::press, Picture::middle(cell), PointerButton::right);
+    EXPECT_EQ(picture.lastAsked(), "Sent from rank 0 to rank 8");
+    EXPECT_FALSE(picture.selection.selectedRank) << "and selects nothing";
+    EXPECT_EQ(picture.asked.back().formula->isSingleTerm(), false);
+    const Rect purpose = picture.node("purpose", "pp ").rect;
+    picture.send(PointerEvent::Kind::press, {purpose.left + 2, Picture::middle(purpose).y}, PointerButton::right);
+    EXPECT_EQ(picture.asked.back().result.symbol, "V_pp");
+}
+
+TEST(TrafficBecause, TheKeyAsksOfWhatIsUnderThePointerAndElseOfAll)
+{
+    AskedPicture picture;
+    picture.draw();
+    picture.command(ViewCommand::because);
+    EXPECT_EQ(picture.lastAsked(), "All sent in a step");
+    EXPECT_EQ(picture.asked.back().result.value, static_cast<double>(picture.simulation->traffic().senders().total().total()));
+    picture.send(PointerEvent::Kind::move, Picture::middle(picture.node("cell", "rank 0 sends rank 1 ").rect));
+    picture.command(ViewCommand::because);
+    EXPECT_EQ(picture.lastAsked(), "Sent from rank 0 to rank 1");
+}
+
+TEST(TrafficBecause, OfSelectedRanksIsTheirShareOfAll)
+{
+    AskedPicture picture;
+    picture.selection.selectRanks({0, 1, 2, 3}, 0);
+    const std::vector<Node> marks = picture.draw().nodesOf("button");
+    ASSERT_FALSE(marks.empty());
+    picture.click(Picture::middle(marks.front().rect));
+    EXPECT_EQ(picture.lastAsked(), "tp sent by the 4 selected ranks");
+    const std::vector<int> four{0, 1, 2, 3};
+    EXPECT_EQ(picture.asked.back().result.value,
+              static_cast<double>(picture.simulation->traffic().senders(four).total().ofPurpose(sim::TrafficPurpose::tp)));
+}
+
 TEST(TrafficView, SaysThatOneRankSendsNothing)
 {
     Picture picture(test::smallScenario(1, 1, 1));

@@ -2,71 +2,17 @@
 
 #include "sim/analysis/closed_forms.h"
 #include "sim/analysis/step_shares.h"
-#include "tests/sim/analysis/arithmetic.h"
+#include "tests/sim/analysis/explained.h"
 #include "tests/support/gallery.h"
 #include "tests/support/scenarios.h"
 
 #include <gtest/gtest.h>
 
-#include <cmath>
-#include <functional>
-#include <set>
-
 using namespace sim;
+using test::expectNear;
+using test::expectSound;
 
 namespace {
-
-constexpr double kClose = 0.005;
-
-void forAll(const Explanation& explanation, const std::function<void(const Explanation&)>& visit)
-{
-    visit(explanation);
-    for (const Term& term : explanation.terms)
-        if (term.because)
-            forAll(*term.because, visit);
-}
-
-std::vector<Quantity> quantitiesOf(const Explanation& e)
-{
-    std::vector<Quantity> out;
-    for (const Term& term : e.terms)
-        out.push_back(term.quantity);
-    return out;
-}
-
-void expectNear(double value, double expected, double relative, double absolute = 0)
-{
-    EXPECT_LE(std::abs(value - expected), relative * std::abs(expected) + absolute + 1e-12)
-        << value << " instead of " << expected;
-}
-
-/// What is written comes out, what is computed comes out, and every term is said and explained by its own number.
-void expectSound(const Explanation& root)
-{
-    forAll(root, [](const Explanation& e) {
-        SCOPED_TRACE(e.name + ": " + e.inSymbols() + " = " + e.inNumbers());
-        EXPECT_FALSE(e.name.empty());
-        std::set<std::string> symbols;
-        for (const Term& term : e.terms) {
-            EXPECT_FALSE(term.meaning.empty());
-            EXPECT_TRUE(symbols.insert(term.quantity.symbol).second) << term.quantity.symbol << " stands for two things";
-            if (term.because) {
-                EXPECT_EQ(term.because->result.value, term.quantity.value);
-            }
-        }
-        if (!e.formula) {
-            EXPECT_FALSE(e.convention.empty()) << "neither formula nor words";
-            return;
-        }
-        // Shards are rounded up to whole elements; a bubble of nothing is a difference of large numbers.
-        double largest = 0;
-        for (const Term& term : e.terms)
-            largest = std::max(largest, std::abs(term.quantity.value));
-        const double least = e.result.unit == Unit::seconds ? 1e-8 * largest : 0;
-        expectNear(e.formula->evaluate(quantitiesOf(e)), e.result.value, 1e-5, least);
-        expectNear(test::evaluate(e.inNumbers()), e.result.value, kClose, least);
-    });
-}
 
 void expectAllSound(const Simulation& simulation, std::optional<int> rank = {})
 {

@@ -211,12 +211,15 @@ TEST(FindingRules, ExposedCommunicationOfEachDimension)
 {
     EXPECT_TRUE(has(findingsOf("02"), FindingKind::exposedTensor));
     EXPECT_FALSE(has(findingsOf("03"), FindingKind::exposedTensor));
-    EXPECT_TRUE(has(findingsOf("52"), FindingKind::exposedExpert));
+    EXPECT_TRUE(has(findingsOf("50", {R"(cluster.tiers=[{"name":"slow","span":"all","bandwidth_gbs":10,"latency_us":10}])"}),
+                    FindingKind::exposedExpert));
+    EXPECT_TRUE(has(findingsOf("52"), FindingKind::expertsAcrossNodes));
+    EXPECT_FALSE(has(findingsOf("52"), FindingKind::exposedExpert)) << "said once";
     EXPECT_FALSE(has(findingsOf("50"), FindingKind::exposedExpert));
     EXPECT_TRUE(has(findingsOf("15"), FindingKind::exposedData));
     EXPECT_FALSE(has(findingsOf("57"), FindingKind::exposedData));
     EXPECT_FALSE(has(findingsOf("57"), FindingKind::exposedPipeline));
-    EXPECT_TRUE(anyHelps(test::openNumber("52"), FindingKind::exposedExpert));
+    EXPECT_TRUE(anyHelps(test::openNumber("52"), FindingKind::expertsAcrossNodes));
     EXPECT_TRUE(anyHelps(test::openNumber("15"), FindingKind::exposedData));
 }
 
@@ -345,4 +348,40 @@ TEST(TryEffects, AreRelativeToWhatATokenCosts)
     useless.fits = false;
     useless.timePerToken = -0.5;
     EXPECT_FALSE(helps(FindingKind::bubble, useless)) << "what does not fit does not run";
+}
+
+TEST(Findings, SayWhyASearchCannotKeepItsMemoryCapAndWhatWould)
+{
+    for (const char* cap : {"0.1", "3", "10"}) {
+        SCOPED_TRACE(cap);
+        const Opened opened = test::openNumber("73", {"schedule.memory_cap_gib=" + std::string(cap)});
+        const auto all = findingsOf(opened);
+        ASSERT_FALSE(all.empty());
+        EXPECT_EQ(all.front().kind, FindingKind::capMissed);
+        EXPECT_EQ(all.front().severity, FindingSeverity::broken);
+        EXPECT_NE(all.front().title.find("is not kept: rank 0 needs 10.8 GiB"), std::string::npos) << all.front().title;
+        EXPECT_NE(all.front().reason.find("nearest cap that works: 10.9 GiB"), std::string::npos) << all.front().reason;
+        ASSERT_FALSE(all.front().tries.empty());
+        EXPECT_NE(all.front().tries.front().text.find("→ 10.9 GiB"), std::string::npos) << all.front().tries.front().text;
+        const auto scenario = tried(all.front().tries.front(), opened.document, test::catalogue());
+        ASSERT_TRUE(scenario);
+        EXPECT_LE(simulate(*scenario)->metrics().peakMemoryGib, scenario->schedule.memoryCapGib);
+        EXPECT_TRUE(anyHelps(opened, FindingKind::capMissed));
+    }
+    EXPECT_FALSE(has(findingsOf("73"), FindingKind::capMissed));
+    // Where the GPU itself is too small that is what there is to say, and the same sentence names the way out.
+    const auto tooSmall = findingsOf("73", {"cluster.gpu.memory_gib=8"});
+    EXPECT_EQ(tooSmall.front().kind, FindingKind::doesNotFit);
+    EXPECT_FALSE(tooSmall.front().tries.empty());
+}
+
+TEST(Findings, SayBesideAClosedFormThatStagesAreNotEqual)
+{
+    for (const char* number : {"04", "17", "45"}) {
+        const auto all = findingsOf(number);
+        const Finding* bubble = find(all, FindingKind::bubble);
+        ASSERT_TRUE(bubble) << number;
+        EXPECT_NE(bubble->reason.find("Equal stages without transfers would give"), std::string::npos);
+        EXPECT_NE(bubble->reason.find("These stages are not equal: pipeline rank "), std::string::npos) << bubble->reason;
+    }
 }

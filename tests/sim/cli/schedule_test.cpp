@@ -146,7 +146,8 @@ TEST(ScheduleCommand, DrawsATimeline)
               "rank 0  F0 F1       B0--- F2 B1---    B2---\n"
               "rank 1     F0 B0--- F1 B1--- F2 B2---\n"
               "\n"
-              "makespan 12, span 12; bubble 25.0 % of the makespan, 33.3 % over ideal; at most 2 activations held\n");
+              "makespan 12, span 12; idle 25.0 % of the makespan as the mean of the ranks, 33.3 % over ideal; at most 2 "
+              "activations held\n");
     const std::string chunks = run("schedule --kind interleaved-1f1b --stages 2 --virtual 2 --microbatches 2 --format ascii").out;
     EXPECT_THAT(chunks, HasSubstr("rank 0  0F0 0F1 2F0 2F1"));
     const std::string longOne = run("schedule --kind gpipe --stages 2 --microbatches 900 --format ascii").out;

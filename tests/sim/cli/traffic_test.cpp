@@ -34,6 +34,23 @@ TEST(TrafficCommand, SumsAgreeHoweverTheyAreCut)
     }
 }
 
+TEST(TrafficCommand, SaysWhereEachGroupsBytesComeFrom)
+{
+    for (const char* file : {"05-", "50-", "54-"}) {
+        const json traffic = test::runJson("traffic --json " + test::gallery(file));
+        for (const json& group : traffic.at("groups")) {
+            const json& because = group.at("because");
+            EXPECT_EQ(because.at("value").get<double>(), group.at("bytes").get<double>());
+            EXPECT_THAT(because.at("formula").get<std::string>(), HasSubstr(" = "));
+            EXPECT_FALSE(because.at("numbers").get<std::string>().empty());
+            EXPECT_FALSE(because.at("source").get<std::string>().empty());
+            EXPECT_FALSE(because.at("terms").empty());
+        }
+        for (const json& tier : traffic.at("tiers"))
+            EXPECT_EQ(tier.at("because").at("value").get<double>(), tier.at("bytes").get<double>());
+    }
+}
+
 TEST(TrafficCommand, SaysWhatTheLibrarySays)
 {
     const std::string file = test::gallery("05-");

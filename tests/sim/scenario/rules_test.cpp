@@ -223,8 +223,8 @@ TEST(Rules, WarnOfWhatIsLegalButUnwise)
           "collectives run over the slower tier"}},
         {kDense,
          {"layout.zero_stage=3"},
-         {"/layout/zero_stage: warning: 3 with pp 2: every micro-batch gathers the parameters again; Megatron Core and DeepSpeed "
-          "refuse this, and 1 shards the optimizer states all the same"}},
+         {"/layout/zero_stage: warning: 3 with pp 2: parameters are gathered once a step and stay beside their shards, so they "
+          "take more memory than with 1; Megatron Core and DeepSpeed refuse this"}},
         {kDense,
          {"layout.dp_shard=2"},
          {"/layout/dp_shard: warning: 2 has no effect with zero_stage 0 (default): nothing is sharded"}},
@@ -267,6 +267,36 @@ TEST(Rules, WarnOfWhatIsLegalButUnwise)
         EXPECT_EQ(textsOf(result.problems), c.expected) << testing::PrintToString(c.overrides);
         EXPECT_TRUE(result.scenario);
     }
+}
+
+TEST(Rules, WarnOfExpertGroupsThatDoNotLieWithinADomain)
+{
+    // Racks of 72: blocks of 64 begin in one and end in the next, but for the first and the last of nine.
+    const std::string rack = R"({"format":"rankscope-scenario","version":1,"model":"deepseek-v3",)"
+                             R"("cluster":{"base":"gb200-nvl72","nodes":144},"layout":{"dp":576,"ep":8,"etp":1},)"
+                             R"("training":{"sequence_length":4096,"global_batch_size":4608}})";
+    const auto said = [](const std::string& base, const std::vector<std::string>& overrides) {
+        std::vector<std::string> out;
+        for (const std::string& text : textsOf(resolved(base.c_str(), overrides).problems))
+            if (text.starts_with("/layout/ep"))
+                out.push_back(text);
+        return out;
+    };
+    using Texts = std::vector<std::string>;
+    EXPECT_EQ(said(rack, {}), Texts{});
+    EXPECT_EQ(
+        said(rack, {"layout.ep=64"}),
+        Texts{"/layout/ep: warning: 64 GPUs with a layer's experts do not divide the 72 GPUs of one \"nvlink\" domain: 7 of 9 "
+              "expert parallel groups lie in several domains, and 30 % of what their all-to-alls send goes over the slower "
+              "tier; nearest: 8"});
+    EXPECT_EQ(said(rack, {"layout.ep=32", "layout.etp=2"}).size(), 1U) << "ep x etp is what has to lie in a domain";
+    EXPECT_EQ(said(kExperts, {}), Texts{}) << "four of eight";
+    EXPECT_EQ(
+        said(kExperts, {"layout.ep=8", "layout.etp=2"}),
+        Texts{"/layout/ep: warning: an expert parallel group on ep 8 x etp 2 = 16 GPUs does not fit the 8 GPUs of one \"nvlink\" "
+              "domain: 57 % of what their all-to-alls send goes over the slower tier; nearest: 4"});
+    EXPECT_EQ(said(kExperts, {"layout.placement=round-robin"}).size(), 1U);
+    EXPECT_EQ(said(kExperts, {"layout.order=tp-cp-dp-ep-pp"}).size(), 1U) << "members are as far apart as dp goes";
 }
 
 TEST(Rules, LayersWithoutADenseMlpDoNotAskForItsWidth)

@@ -25,8 +25,8 @@ TEST(GpipeSchedule, ClosedForms)
         for (const int m : {1, 2, 5, 16}) {
             const auto times = sim::evaluateSchedule(sim::makeSchedule(request("gpipe", p, 1, m)), kUneven);
             EXPECT_DOUBLE_EQ(times.makespan, (m + p - 1) * kForwardBackward);
-            EXPECT_DOUBLE_EQ(times.bubbleOverIdeal, (p - 1.0) / m);
-            EXPECT_DOUBLE_EQ(times.bubbleOfMakespan, (p - 1.0) / (m + p - 1));
+            EXPECT_DOUBLE_EQ(times.idleOverIdeal, (p - 1.0) / m);
+            EXPECT_DOUBLE_EQ(times.idleOfMakespan, (p - 1.0) / (m + p - 1));
             EXPECT_THAT(times.peakActivations, testing::Each(m));
         }
 }
@@ -38,7 +38,7 @@ TEST(OneFOneBSchedule, ClosedForms)
             const Schedule schedule = sim::makeSchedule(request("1f1b", p, 1, m));
             const auto times = sim::evaluateSchedule(schedule, kUneven);
             EXPECT_DOUBLE_EQ(times.makespan, (m + p - 1) * kForwardBackward);
-            EXPECT_DOUBLE_EQ(times.bubbleOverIdeal, (p - 1.0) / m);
+            EXPECT_DOUBLE_EQ(times.idleOverIdeal, (p - 1.0) / m);
             for (int rank = 0; rank < p; ++rank)
                 EXPECT_EQ(times.peakActivations[static_cast<std::size_t>(rank)], std::min(m, p - rank));
             if (p > 1 && m % p == 0) { // neighbours play ping-pong: latency is paid for each micro-batch
@@ -86,7 +86,7 @@ TEST(InterleavedSchedule, BubbleShrinksByTheNumberOfChunks)
         const double chunk = 1.0 / v;
         const auto interleaved =
             sim::evaluateSchedule(sim::makeSchedule(request("interleaved-1f1b", 4, v, 8)), {chunk, chunk, chunk, 0});
-        EXPECT_NEAR(interleaved.bubbleOverIdeal, plain.bubbleOverIdeal / v, 1e-12);
+        EXPECT_NEAR(interleaved.idleOverIdeal, plain.idleOverIdeal / v, 1e-12);
     }
     EXPECT_DOUBLE_EQ(sim::evaluateSchedule(sim::makeSchedule(request("interleaved-1f1b", 4, 2, 8))).makespan, 57);
     EXPECT_DOUBLE_EQ(sim::evaluateSchedule(sim::makeSchedule(request("interleaved-1f1b", 8, 4, 32))).makespan, 405);

@@ -101,7 +101,7 @@ TEST(EvaluateSchedule, ReproducesTheZeroBubblePapersTable5)
         request.memory = {{34 * row.hidden + 5 * row.heads * 1024, 32 * row.hidden}};
         const auto rate = [&](const char* kind) {
             request.kind = kind;
-            return sim::evaluateSchedule(sim::makeSchedule(request), row.times).bubbleOfSpan;
+            return sim::evaluateSchedule(sim::makeSchedule(request), row.times).idleOfSpan;
         };
         EXPECT_NEAR(rate("1f1b"), row.oneFOneB, kFourDigits);
         EXPECT_NEAR(rate("zb-h1"), row.h1, kFourDigits);
@@ -139,9 +139,9 @@ TEST(EvaluateSchedule, ReproducesTheRatesKeptWithSixDigits)
             return asked;
         };
         const auto& reproduced = row.at("reproduced");
-        EXPECT_NEAR(sim::evaluateSchedule(sim::makeSchedule(request), times).bubbleOfSpan, reproduced.at("1F1B"), 1e-6);
-        EXPECT_NEAR(sim::evaluateSchedule(sim::makeSchedule(of("zb-h1")), times).bubbleOfSpan, reproduced.at("ZB-H1"), 1e-6);
-        EXPECT_NEAR(sim::evaluateSchedule(sim::makeSchedule(of("zb-h2")), times).bubbleOfSpan, reproduced.at("ZB-H2"), 1e-6);
+        EXPECT_NEAR(sim::evaluateSchedule(sim::makeSchedule(request), times).idleOfSpan, reproduced.at("1F1B"), 1e-6);
+        EXPECT_NEAR(sim::evaluateSchedule(sim::makeSchedule(of("zb-h1")), times).idleOfSpan, reproduced.at("ZB-H1"), 1e-6);
+        EXPECT_NEAR(sim::evaluateSchedule(sim::makeSchedule(of("zb-h2")), times).idleOfSpan, reproduced.at("ZB-H2"), 1e-6);
         // Megatron Core's interleaved order as simulated; the paper prints a closed form with p latencies less.
         for (const auto& [key, rate] : reproduced.items()) {
             const std::size_t at = key.find("simulated Megatron order, v=");
@@ -151,7 +151,7 @@ TEST(EvaluateSchedule, ReproducesTheRatesKeptWithSixDigits)
             request.virtualStages = std::stoi(key.substr(at + 28));
             const double v = request.virtualStages;
             const sim::PassTimes chunk{times.forward / v, times.backwardInput / v, times.backwardWeight / v, times.comm};
-            EXPECT_NEAR(sim::evaluateSchedule(sim::makeSchedule(request), chunk).bubbleOfSpan, rate, 1e-6);
+            EXPECT_NEAR(sim::evaluateSchedule(sim::makeSchedule(request), chunk).idleOfSpan, rate, 1e-6);
         }
     }
 }
@@ -164,9 +164,9 @@ TEST(EvaluateSchedule, ThreeBubblesOfOneScheduleDifferAsTheirDefinitionsDo)
             const auto times = sim::evaluateSchedule(golden::schedule(golden));
             EXPECT_DOUBLE_EQ(times.makespan, 51);
             EXPECT_DOUBLE_EQ(times.span, 48);
-            EXPECT_DOUBLE_EQ(times.bubbleOfSpan, 0);
-            EXPECT_DOUBLE_EQ(times.bubbleOverIdeal, 3.0 / 48);
-            EXPECT_DOUBLE_EQ(times.bubbleOfMakespan, 3.0 / 51);
+            EXPECT_DOUBLE_EQ(times.idleOfSpan, 0);
+            EXPECT_DOUBLE_EQ(times.idleOverIdeal, 3.0 / 48);
+            EXPECT_DOUBLE_EQ(times.idleOfMakespan, 3.0 / 51);
             return;
         }
     FAIL() << "no such case";
@@ -210,9 +210,9 @@ TEST(EvaluateSchedule, PassesWithoutDurationHaveNoBubble)
 {
     const auto times = sim::evaluateSchedule(sim::parseScheduleCsv("0F0,0B0\n1F0,1B0\n"), {0, 0, 0, 0});
     EXPECT_EQ(times.makespan, 0);
-    EXPECT_EQ(times.bubbleOfMakespan, 0);
-    EXPECT_EQ(times.bubbleOfSpan, 0);
-    EXPECT_EQ(times.bubbleOverIdeal, 0);
+    EXPECT_EQ(times.idleOfMakespan, 0);
+    EXPECT_EQ(times.idleOfSpan, 0);
+    EXPECT_EQ(times.idleOverIdeal, 0);
 }
 
 TEST(EvaluateSchedule, RefusesTimesBelowZeroAndSchedulesThatCannotRun)

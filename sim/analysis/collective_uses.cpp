@@ -1,0 +1,229 @@
+#include "sim/analysis/collective_uses.h"
+
+#include "sim/engine/classes.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+namespace sim {
+namespace {
+
+std::size_t at(std::int64_t index)
+{
+    return static_cast<std::size_t>(index);
+}
+
+struct LabelMeaning {
+    std::string_view label;
+    CollectiveContent content;
+};
+constexpr std::array kMeanings{LabelMeaning{"regather", CollectiveContent::inputsAgain},
+                               LabelMeaning{"loss.sync", CollectiveContent::lossSums},
+                               LabelMeaning{"attn.ring", CollectiveContent::keysAndValues},
+                               LabelMeaning{"moe.dispatch", CollectiveContent::tokens},
+                               LabelMeaning{"moe.combine", CollectiveContent::tokens},
+                               LabelMeaning{"moe.gather", CollectiveContent::tokens},
+                               LabelMeaning{"moe.reduce", CollectiveContent::tokens},
+                               LabelMeaning{"grad.reduce", CollectiveContent::gradients},
+                               LabelMeaning{"grad.reduce.experts", CollectiveContent::gradients},
+                               LabelMeaning{"grad.reduce.replicas", CollectiveContent::replicaGradients},
+                               LabelMeaning{"grad.reduce.embedding", CollectiveContent::embeddingGradient},
+                               LabelMeaning{"grad.reduce.copies", CollectiveContent::copyGradients},
+                               LabelMeaning{"param.gather", CollectiveContent::parameters},
+                               LabelMeaning{"param.gather.experts", CollectiveContent::parameters}};
+
+/// What is not named above enters or leaves the slices of a layer.
+CollectiveContent contentOf(std::string_view label)
+{
+    const auto found =
+        std::find_if(kMeanings.begin(), kMeanings.end(), [label](const LabelMeaning& m) { return m.label == label; });
+    return found == kMeanings.end() ? CollectiveContent::activations : found->content;
+}
+
+/// In what uses that are counted together agree.
+struct AlikeCollectives {
+    GroupRole role = GroupRole::none;
+    CollectiveContent content = CollectiveContent::activations;
+    CollectivePhase phase = CollectivePhase::forward;
+    CollectiveKind kind = CollectiveKind::allReduce;
+    bool ofLayers = false;
+    std::int64_t bytes = 0; ///< 0 of states
+    auto operator<=>(const AlikeCollectives&) const = default;
+};
+
+struct FoundCollective {
+    AlikeCollectives alike;
+    std::int64_t bytes = 0;
+    int layer = -1; ///< relative to the stage
+};
+
+/// Counts along the programs; a pass is looked at once for each state in which it can begin.
+class CollectiveCounter {
+public:
+    explicit CollectiveCounter(const Simulation& simulation)
+        : m_simulation(simulation), m_program(lowerProgram(simulation.scenario(), simulation.schedule()))
+    {
+        for (std::size_t rank = 0; rank < m_program.ranks.size(); ++rank)
+            countRank(rank);
+    }
+
+    std::vector<CollectiveUse> uses() const;
+
+private:
+    struct Counted {
+        std::vector<std::int64_t> ofRank, bytesOfRank; ///< [pipeline rank]
+        std::map<int, std::int64_t> ofLayer;
+    };
+    struct Walked {
+        std::vector<FoundCollective> found;
+        bool endsRecomputing = false;
+    };
+    void countRank(std::size_t rank);
+    const Walked& walk(std::uint32_t pass, bool isForward, bool isOfStep, bool recomputing);
+
+    const Simulation& m_simulation;
+    const Program m_program;
+    std::map<std::tuple<std::uint32_t, bool, bool, bool>, Walked> m_walked;
+    std::map<AlikeCollectives, Counted> m_counted;
+};
+
+const CollectiveCounter::Walked& CollectiveCounter::walk(std::uint32_t pass, bool isForward, bool isOfStep, bool recomputing)
+{
+    const auto [position, isNew] = m_walked.try_emplace({pass, isForward, isOfStep, recomputing});
+    Walked& out = position->second;
+    if (!isNew)
+        return out;
+    const Pass& ops = m_program.passes[pass];
+    for (std::size_t i = 0; i < ops.ops.size(); ++i) {
+        const Op& op = ops.ops[i];
+        if (op.kind == OpKind::compute)
+            recomputing = op.purpose == OpPurpose::recompute;
+        if (op.kind != OpKind::collective)
+            continue;
+        FoundCollective found{.alike = {.role = op.group, .content = contentOf(m_program.labels[op.label])},
+                              .bytes = ops.shapes[i].bytes,
+                              .layer = op.layer};
+        found.alike.kind = ops.shapes[i].collective;
+        const bool isOfStates = found.alike.content >= CollectiveContent::gradients;
+        // Running attention again for `selective` ends where its ring begins: keys and values have come already.
+        const bool again = recomputing && (found.alike.content != CollectiveContent::keysAndValues ||
+                                           m_simulation.scenario().training.recompute == Recompute::full);
+        found.alike.phase = isOfStates || isOfStep ? CollectivePhase::step
+                            : isForward            ? CollectivePhase::forward
+                            : again                ? CollectivePhase::recomputation
+                                                   : CollectivePhase::backward;
+        found.alike.ofLayers = !isOfStates && op.layer >= 0;
+        found.alike.bytes = isOfStates ? 0 : found.bytes;
+        out.found.push_back(found);
+    }
+    out.endsRecomputing = recomputing;
+    return out;
+}
+
+void CollectiveCounter::countRank(std::size_t rank)
+{
+    const Schedule& schedule = m_simulation.schedule();
+    const RankProgram& program = m_program.ranks[rank];
+    std::map<std::int32_t, bool> recomputing; // [action]: a pass may be cut into pieces
+    for (const Step& step : program.steps) {
+        const bool isOfStep = step.action < 0;
+        const bool isForward = !isOfStep && schedule.actions[rank][at(step.action)].kind == ActionKind::forward;
+        const auto before = recomputing.find(step.action);
+        const Walked& walked = walk(step.pass, isForward, isOfStep, !isOfStep && before != recomputing.end() && before->second);
+        if (!isOfStep && (walked.endsRecomputing || before != recomputing.end()))
+            recomputing[step.action] = walked.endsRecomputing;
+        for (const FoundCollective& found : walked.found) {
+            Counted& counted = m_counted[found.alike];
+            counted.ofRank.resize(m_program.ranks.size());
+            counted.bytesOfRank.resize(m_program.ranks.size());
+            ++counted.ofRank[rank];
+            counted.bytesOfRank[rank] += found.bytes;
+            if (found.alike.ofLayers)
+                ++counted.ofLayer[m_program.firstLayerOfStage[at(step.stage)] + found.layer];
+        }
+    }
+}
+
+std::vector<CollectiveUse> CollectiveCounter::uses() const
+{
+    const Scenario& scenario = m_simulation.scenario();
+    const RankClasses classes =
+        makeRankClasses(scenario, m_simulation.mesh(), m_simulation.placement(), m_simulation.schedule(), false);
+    std::vector<CollectiveUse> out;
+    for (const auto& [alike, counted] : m_counted) {
+        for (const bool inNetwork : {false, true}) {
+            std::vector<std::int64_t> ranks(m_program.ranks.size()); // of each stage whose network reduces, or does not
+            int members = 1;
+            for (int c = 0; c < classes.count(); ++c) {
+                const GroupShape& group =
+                    classes.geometries[at(classes.geometry[at(c)])].shapes[static_cast<std::size_t>(alike.role)];
+                const bool reduces = group.size > 1 && alike.kind == CollectiveKind::allReduce &&
+                                     scenario.cluster.tiers[at(group.spanningTier())].inNetworkReduction;
+                if (group.size < 2 || reduces != inNetwork)
+                    continue;
+                ranks[at(classes.pipelineRank[at(c)])] += classes.size[at(c)];
+                members = group.size;
+            }
+            CollectiveUse use{.role = alike.role,
+                              .content = alike.content,
+                              .phase = alike.phase,
+                              .kind = alike.kind,
+                              .reducedInNetwork = inNetwork,
+                              .ofLayers = alike.ofLayers,
+                              .bytes = alike.bytes,
+                              .members = members};
+            for (const auto& [layer, count] : counted.ofLayer)
+                ++use.layersByCount[count];
+            bool even = true;
+            for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+                const std::int64_t of = use.isOfStates() ? counted.bytesOfRank[rank] : counted.ofRank[rank];
+                if (of == 0)
+                    continue;
+                even = even && (use.ranks == 0 || use.ranks == ranks[rank]);
+                use.ranks = ranks[rank];
+                use.count += of;
+                use.times += of * ranks[rank];
+            }
+            if (use.times == 0)
+                continue;
+            use.ranks = even ? use.ranks : 0;
+            if (use.isOfStates())
+                use.bytes = std::exchange(use.count, 1);
+            out.push_back(use);
+        }
+    }
+    return out;
+}
+
+} // namespace
+
+std::vector<CollectiveUse> collectiveUses(const Simulation& simulation)
+{
+    return CollectiveCounter(simulation).uses();
+}
+
+PipelineSends pipelineSends(const Simulation& simulation)
+{
+    const Schedule& schedule = simulation.schedule();
+    const Sharding sharding = Sharding::of(simulation.scenario());
+    PipelineSends out{.bytes = sharding.localTokens() * simulation.scenario().model.hiddenSize *
+                               std::int64_t{sharding.bytesPerElement}};
+    const auto crosses = [&](int stage) {
+        return !schedule.leavesAt(stage) && schedule.stageToRank[at(stage)] != schedule.stageToRank[at(stage) + 1];
+    };
+    for (int stage = 0; stage < schedule.chainLength(); ++stage)
+        out.crossings += crosses(stage) ? 1 : 0;
+    for (const auto& actions : schedule.actions)
+        for (const Action& action : actions)
+            out.count += action.kind == ActionKind::backwardWeight ? 0
+                         : action.kind == ActionKind::forward      ? (crosses(action.stage) ? 1 : 0)
+                         : schedule.entersAt(action.stage)         ? 0
+                                                                   : (crosses(action.stage - 1) ? 1 : 0);
+    return out;
+}
+
+} // namespace sim

@@ -1,0 +1,59 @@
+// The collectives and sends of a step, counted: how often which tensor goes over which communicator, and what for. What traffic
+// adds up, before it is added up.
+#pragma once
+
+#include "sim/program/group_role.h"
+#include "sim/program/program.h"
+#include "sim/simulation.h"
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+namespace sim {
+
+/// What a collective moves, and when.
+enum class CollectiveContent : std::uint8_t {
+    activations,   ///< between the slices of a layer's matrices, or their gradients
+    inputsAgain,   ///< gathered once more for weight gradients
+    lossSums,      ///< of the cross-entropy over a vocabulary in slices
+    keysAndValues, ///< one block of a ring, with their gradients on the way back
+    tokens,        ///< routed to experts, and back
+    gradients,
+    replicaGradients, ///< what a sharding group has reduced, among its replicas
+    embeddingGradient,
+    copyGradients, ///< of two copies of the model in one pipeline
+    parameters
+};
+
+enum class CollectivePhase : std::uint8_t { forward, backward, recomputation, step };
+
+/// Collectives alike in all that their volume depends on.
+struct CollectiveUse {
+    GroupRole role = GroupRole::none;
+    CollectiveContent content = CollectiveContent::activations;
+    CollectivePhase phase = CollectivePhase::forward;
+    CollectiveKind kind = CollectiveKind::allReduce;
+    bool reducedInNetwork = false;
+    bool ofLayers = false;  ///< else of the embedding, the head or the whole step
+    std::int64_t bytes = 0; ///< of each one's tensor; states: of all together, one rank of each stage
+    std::int64_t count = 0; ///< one rank of each stage together; states: 1
+    /// Layers of the model, by how often each has them, all ranks that hold it together; empty where it is not of layers.
+    std::map<std::int64_t, int> layersByCount;
+    std::int64_t ranks = 0; ///< of each stage that take part; 0: not as many of each
+    std::int64_t times = 0; ///< count × ranks, or the same sum where stages differ
+    int members = 1;        ///< of the communicator
+    /// Parameters and gradients: their tensors have the sizes of layers.
+    bool isOfStates() const { return content >= CollectiveContent::gradients; }
+};
+std::vector<CollectiveUse> collectiveUses(const Simulation&);
+
+/// What stages send each other.
+struct PipelineSends {
+    std::int64_t bytes = 0;     ///< of one send
+    std::int64_t count = 0;     ///< one rank of each stage together
+    std::int64_t crossings = 0; ///< stage boundaries between two ranks that a micro-batch passes on its way forward
+};
+PipelineSends pipelineSends(const Simulation&);
+
+} // namespace sim

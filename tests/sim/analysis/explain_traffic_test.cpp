@@ -1,0 +1,139 @@
+// Why a step sends what it sends: closed forms of the scenario's shapes against the bytes that are counted.
+#include "sim/analysis/explain_traffic.h"
+
+#include "sim/analysis/collective_uses.h"
+#include "tests/sim/analysis/explained.h"
+#include "tests/support/gallery.h"
+#include "tests/support/scenarios.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+
+using namespace sim;
+
+namespace {
+
+constexpr std::array kAllRoles{GroupRole::tp,   GroupRole::cp,      GroupRole::ep,          GroupRole::exptTp,
+                               GroupRole::pp,   GroupRole::dpShard, GroupRole::dpReplicate, GroupRole::exptDp,
+                               GroupRole::embd, GroupRole::copies};
+
+double evaluated(const Explanation& e)
+{
+    return e.formula->evaluate(test::quantitiesOf(e));
+}
+
+/// Ops of a step that send something: each rounds what its members send down to whole bytes.
+double roundings(const Simulation& simulation)
+{
+    double count = static_cast<double>(simulation.metrics().simulatedOps);
+    for (int c = 0; c < simulation.classCount(); ++c)
+        count = std::max(count, 1.0 * simulation.metrics().worldSize * static_cast<double>(simulation.metrics().simulatedOps));
+    return count;
+}
+
+/// No number on the way is one that only the program knows.
+void expectFormulasToTheEnd(const Explanation& root)
+{
+    test::forAll(root, [](const Explanation& e) {
+        EXPECT_TRUE(e.formula) << e.name << ": " << e.convention;
+        for (const Term& term : e.terms)
+            EXPECT_EQ(term.meaning.find("counted"), std::string::npos) << e.name << ": " << term.meaning;
+    });
+}
+
+/// `most`: share of the bytes that rounding may take.
+void expectBecauseOfAll(const Simulation& simulation, double most)
+{
+    const TrafficSums sums = simulation.traffic().senders().total();
+    for (const GroupRole role : kAllRoles) {
+        if (sums.ofRole(role) == 0)
+            continue;
+        SCOPED_TRACE(groupRoleName(role));
+        const Explanation e = explainTraffic(simulation, role);
+        ASSERT_TRUE(e.formula);
+        EXPECT_EQ(e.result.value, static_cast<double>(sums.ofRole(role)));
+        const double exact = e.result.value;
+        EXPECT_LE(std::abs(evaluated(e) - exact), std::min(roundings(simulation), most * exact) + 1e-12 * exact)
+            << e.inSymbols() << " = " << e.inNumbers();
+        EXPECT_FALSE(e.source.empty());
+        test::expectSound(e);
+        expectFormulasToTheEnd(e);
+    }
+    for (int purpose = 0; purpose < kTrafficPurposeCount; ++purpose)
+        if (sums.ofPurpose(static_cast<TrafficPurpose>(purpose)) > 0) {
+            const Explanation e = explainTraffic(simulation, static_cast<TrafficPurpose>(purpose));
+            EXPECT_EQ(e.result.value, static_cast<double>(sums.ofPurpose(static_cast<TrafficPurpose>(purpose))));
+            test::expectSound(e);
+        }
+    for (int tier = 0; tier < sums.tiers(); ++tier)
+        if (sums.ofTier(tier) > 0) {
+            const Explanation e = explainTier(simulation, tier);
+            EXPECT_EQ(e.result.value, static_cast<double>(sums.ofTier(tier)));
+            test::expectSound(e);
+        }
+}
+
+} // namespace
+
+TEST(ExplainTraffic, EveryGroupOfTheGallerySendsWhatItsClosedFormSays)
+{
+    for (const auto& file : test::galleryFiles()) {
+        SCOPED_TRACE(file.filename().string());
+        expectBecauseOfAll(*test::open(file).simulation, 1e-7);
+    }
+}
+
+TEST(ExplainTraffic, AndOfRandomJobs)
+{
+    std::mt19937 random(71);
+    for (int i = 0; i < 150; ++i) {
+        const Scenario scenario = test::randomScenario(random, 96);
+        SCOPED_TRACE(test::describe(scenario));
+        expectBecauseOfAll(*simulate(scenario), 1e-5); // of tiny models a byte is more
+    }
+}
+
+TEST(ExplainTraffic, SaysTheClosedFormsOfThePapers)
+{
+    const auto step = [](int tp, int pp, int dp) { return simulate(test::smallScenario(tp, pp, dp)); };
+    // Data parallelism: 2 (n - 1) / n of four bytes a parameter, on each of n ranks.
+    const Explanation data = explainTraffic(*step(1, 1, 4), GroupRole::dpShard);
+    EXPECT_EQ(data.inSymbols(), "V_dp_cp = 2 × (n − 1) / n × r × ψ × e");
+    // Tensor parallelism: two all-reduces of b s h a layer and pass.
+    Scenario scenario = test::smallScenario(4, 1, 1);
+    scenario.layout.sequenceParallel = false;
+    const Explanation tensor = explainTraffic(*simulate(scenario), GroupRole::tp);
+    ASSERT_GE(tensor.terms.size(), 2U);
+    const Explanation& largest = *tensor.terms[0].because;
+    EXPECT_EQ(largest.inSymbols(), "V_1 = 2 × (n − 1) / n × c × M");
+    EXPECT_EQ(largest.terms[1].because->inSymbols(), "c = r × m × L × k");
+    EXPECT_EQ(largest.terms[1].because->terms[3].quantity.value, 2);
+    EXPECT_EQ(largest.terms[2].because->inSymbols(), "M = b × s × h × e");
+    // The pipeline: there and back over p - 1 boundaries, once a micro-batch.
+    const Explanation pipeline = explainTraffic(*step(1, 4, 1), GroupRole::pp);
+    EXPECT_EQ(pipeline.inSymbols(), "V_pp = 2 × r × m × x × M");
+    EXPECT_EQ(pipeline.terms[2].because->inSymbols(), "x = l − 1");
+    EXPECT_EQ(pipeline.terms[3].because->inSymbols(), "M = b × s × h × e");
+}
+
+TEST(ExplainTraffic, ExpertsGetTheirTokensAsOftenAsTheyAreChosen)
+{
+    const auto opened = test::openNumber("50");
+    const Explanation experts = explainTraffic(*opened.simulation, GroupRole::ep);
+    const Explanation& one = *experts.terms[0].because;
+    EXPECT_TRUE(one.inSymbols().ends_with("(n − 1) / n × c × M")) << one.inSymbols();
+    const Explanation& tensor = *one.terms[2].because;
+    EXPECT_NE(tensor.inSymbols().find("× k × h × e"), std::string::npos) << tensor.inSymbols();
+}
+
+TEST(ExplainTraffic, ExposedCommunicationNamesWhatIsWaitedFor)
+{
+    const auto opened = test::openNumber("40"); // sequence parallel
+    const Explanation exposed = explain(*opened.simulation, MetricId::exposedTp);
+    for (const char* words :
+         {"all-gathers and reduce-scatters of activations", "all-gathers of inputs, again for weight gradients"})
+        EXPECT_NE(exposed.convention.find(words), std::string::npos) << exposed.convention;
+    EXPECT_NE(explain(*opened.simulation, MetricId::exposedPp).convention.find("sends of activations"), std::string::npos);
+}

@@ -1,0 +1,691 @@
+// Nothing that a finding says stands in it unproved: every number is a claim, and every claim is computed again here by another
+// way, from ranks and links one by one, from the schedule alone, or by simulating the edit.
+#include "sim/analysis/findings.h"
+
+#include "sim/analysis/number_text.h"
+#include "sim/model/operators.h"
+#include "sim/schedule/evaluate.h"
+#include "tests/support/gallery.h"
+#include "tests/support/scenarios.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <numeric>
+#include <regex>
+#include <set>
+
+using namespace sim;
+using test::Opened;
+
+namespace {
+
+constexpr double kGib = 1073741824.0;
+
+/// What the text says besides its claims.
+std::string withoutClaims(const Finding& finding, const Scenario& scenario)
+{
+    std::string text = finding.title + " " + finding.reason;
+    const auto drop = [&text](const std::string& part) {
+        for (std::size_t at = text.find(part); !part.empty() && at != std::string::npos; at = text.find(part, at + 1))
+            if (at == 0 || std::string("0123456789.,").find(text[at - 1]) == std::string::npos) // not the end of a number
+                text.replace(at, part.size(), "#");
+    };
+    std::vector<std::string> claims;
+    for (const Claim& claim : finding.claims)
+        claims.push_back(claim.text);
+    std::sort(claims.begin(), claims.end(), [](const auto& a, const auto& b) { return a.size() > b.size(); });
+    for (const Tier& tier : scenario.cluster.tiers)
+        drop(tier.name);
+    for (const std::string& claim : claims)
+        drop(claim);
+    for (const char* name : {"1F1B", "ZeRO 1", "ZeRO 3", "bf16", "fp32"})
+        drop(name);
+    return text;
+}
+
+/// Mean over ranks, as a share of the step.
+template <typename Nanoseconds>
+double meanShare(const Simulation& simulation, Nanoseconds of)
+{
+    double sum = 0;
+    for (int c = 0; c < simulation.classCount(); ++c)
+        sum += static_cast<double>(of(simulation.timeOfClass(c))) * simulation.classSize(c);
+    return sum * 1e-9 / simulation.metrics().worldSize / simulation.metrics().stepTimeSeconds;
+}
+
+struct Groups {
+    GroupKind kind;
+    TrafficPurpose purpose;
+};
+
+Groups groupsOf(FindingKind kind)
+{
+    switch (kind) {
+    case FindingKind::tensorAcrossNodes:
+    case FindingKind::exposedTensor:
+        return {GroupKind::tp, TrafficPurpose::tp};
+    case FindingKind::exposedContext:
+        return {GroupKind::cp, TrafficPurpose::cp};
+    case FindingKind::exposedExpert:
+    case FindingKind::expertsAcrossNodes:
+        return {GroupKind::ep, TrafficPurpose::ep};
+    case FindingKind::exposedPipeline:
+        return {GroupKind::pp, TrafficPurpose::pp};
+    default:
+        return {GroupKind::dp_cp, TrafficPurpose::dp};
+    }
+}
+
+/// One job with what its findings' edits lead to.
+class Prover {
+public:
+    Prover(const Opened& opened, const Finding& finding)
+        : m_opened(opened), m_finding(finding), m_simulation(*opened.simulation), m_scenario(m_simulation.scenario()),
+          m_metrics(m_simulation.metrics())
+    {
+    }
+
+    double again(const Claim&) const;
+
+private:
+    double step() const { return m_metrics.stepTimeSeconds; }
+    double exposed(TrafficPurpose purpose) const
+    {
+        return meanShare(m_simulation, [purpose](const TimeShares& t) { return t.exposedNs[static_cast<std::size_t>(purpose)]; });
+    }
+    double busy() const
+    {
+        return meanShare(m_simulation, [](const TimeShares& t) { return t.busyNs; });
+    }
+    double bubble() const
+    {
+        return 1 - meanShare(m_simulation, [](const TimeShares& t) { return t.busyNs + t.allExposedNs(); });
+    }
+    double peakOf(int rank) const { return static_cast<double>(m_simulation.memoryOfClass(m_simulation.classOf(rank)).total()); }
+    int fullest() const
+    {
+        int out = 0;
+        for (int rank = 1; rank < m_metrics.worldSize; ++rank)
+            out = peakOf(rank) > peakOf(out) ? rank : out;
+        return out;
+    }
+    double capacity() const { return m_scenario.cluster.gpu.memoryGib * kGib; }
+    int widestTier(GroupKind kind) const
+    {
+        int widest = 0;
+        forGroups(kind, [&](const std::vector<int>& members, int tier) {
+            (void)members;
+            widest = std::max(widest, tier);
+        });
+        return widest;
+    }
+    template <typename Visit>
+    void forGroups(GroupKind kind, const Visit& visit) const
+    {
+        for (int group = 0; group < m_simulation.mesh().groupCount(kind); ++group) {
+            const std::vector<int> members = m_simulation.mesh().members(kind, group);
+            int tier = 0;
+            for (const int member : members)
+                tier = std::max(tier, m_simulation.placement().tierBetween(members.front(), member));
+            visit(members, tier);
+        }
+    }
+    double shareOfPart(const std::string& text) const;
+    double busyOfStage(int pp) const
+    {
+        double sum = 0;
+        int ranks = 0;
+        for (int rank = 0; rank < m_metrics.worldSize; ++rank)
+            if (m_simulation.mesh().coordinates(rank).pp == pp) {
+                sum += static_cast<double>(m_simulation.timeOfClass(m_simulation.classOf(rank)).busyNs);
+                ++ranks;
+            }
+        return sum / ranks;
+    }
+    /// The step with what the finding proposes.
+    std::shared_ptr<const Simulation> changed() const
+    {
+        Scenario scenario = m_scenario;
+        switch (m_finding.kind) {
+        case FindingKind::replicatedStates:
+            scenario.layout.zeroStage = 1;
+            break;
+        case FindingKind::noSequenceParallel:
+            scenario.layout.sequenceParallel = true;
+            break;
+        case FindingKind::slowRank:
+            scenario.perturbations.clear();
+            break;
+        default:
+            scenario = tried(m_finding.tries.at(0), m_opened.document, test::catalogue()).value();
+        }
+        return simulate(scenario);
+    }
+    double trafficChange(TrafficPurpose purpose) const
+    {
+        const auto bytes = [purpose](const Simulation& s) {
+            double sum = 0;
+            const Traffic traffic = s.traffic();
+            std::vector<TrafficFlow> flows;
+            for (int rank = 0; rank < s.metrics().worldSize; ++rank) {
+                flows.clear();
+                traffic.appendReceives(rank, flows);
+                for (const TrafficFlow& flow : flows)
+                    sum += trafficPurposeOf(flow.role) == purpose ? static_cast<double>(flow.bytes) : 0;
+            }
+            return sum;
+        };
+        return bytes(*changed()) / bytes(m_simulation) - 1;
+    }
+    double layersOf(int pp) const
+    {
+        std::set<int> stages;
+        for (const Action& action : m_simulation.schedule().actions[static_cast<std::size_t>(pp)])
+            stages.insert(action.stage);
+        double layers = 0;
+        for (const int stage : stages)
+            layers += m_scenario.schedule.layersPerStage[static_cast<std::size_t>(stage % m_simulation.schedule().chainLength())];
+        return layers;
+    }
+
+    const Opened& m_opened;
+    const Finding& m_finding;
+    const Simulation& m_simulation;
+    const Scenario& m_scenario;
+    const Metrics& m_metrics;
+};
+
+double Prover::shareOfPart(const std::string& text) const
+{
+    const std::map<std::string, double> parts{{"model FLOPs at peak speed", m_metrics.mfu},
+                                              {"recomputation", m_metrics.hfu - m_metrics.mfu},
+                                              {"kernels below peak", busy() - m_metrics.hfu},
+                                              {"exposed tp communication", exposed(TrafficPurpose::tp)},
+                                              {"exposed cp communication", exposed(TrafficPurpose::cp)},
+                                              {"exposed ep communication", exposed(TrafficPurpose::ep)},
+                                              {"exposed pp communication", exposed(TrafficPurpose::pp)},
+                                              {"exposed dp communication", exposed(TrafficPurpose::dp)},
+                                              {"bubble", bubble()}};
+    for (const auto& [name, value] : parts)
+        if (text.ends_with("% " + name))
+            return value;
+    ADD_FAILURE() << "no such part of a step: " << text;
+    return 0;
+}
+
+double Prover::again(const Claim& claim) const
+{
+    const Layout& l = m_scenario.layout;
+    const Training& t = m_scenario.training;
+    const Cluster& c = m_scenario.cluster;
+    const Schedule& schedule = m_simulation.schedule();
+    const Groups of = groupsOf(m_finding.kind);
+    const MemoryBreakdown memory = m_simulation.memoryOfClass(m_simulation.classOf(fullest()));
+    const std::vector<std::int64_t> parts{memory.parameters, memory.gradients, memory.optimizer, memory.activations,
+                                          memory.buffers};
+    switch (claim.of) {
+    case ClaimOf::exposedShare:
+        return exposed(of.purpose);
+    case ClaimOf::exposedSeconds:
+        return exposed(of.purpose) * step();
+    case ClaimOf::bubbleShare:
+        return bubble();
+    case ClaimOf::idealBubble: // of the same order, run on stages alike
+        return evaluateSchedule(schedule).bubbleOfMakespan;
+    case ClaimOf::stepTime:
+        return static_cast<double>(m_simulation.trace(TraceDetail::actions).endNs) * 1e-9;
+    case ClaimOf::shareOfStep:
+        return shareOfPart(claim.text);
+    case ClaimOf::groupRanks:
+        return of.kind == GroupKind::dp_cp ? l.dp * l.cp : static_cast<double>(m_simulation.mesh().members(of.kind, 0).size());
+    case ClaimOf::innerBandwidth:
+        return c.tiers.front().bandwidthGBs;
+    case ClaimOf::outerBandwidth:
+        return c.tiers[static_cast<std::size_t>(widestTier(of.kind))].bandwidthGBs;
+    case ClaimOf::innerDomain:
+        return c.tiers.front().span == 0 ? c.gpus() : c.tiers.front().span;
+    case ClaimOf::blockRanks: // a layer's experts once: its groups of ep, as many as an expert has slices
+        return static_cast<double>(m_simulation.mesh().groupSize(GroupKind::ep)) *
+               m_simulation.mesh().groupSize(GroupKind::expt_tp);
+    case ClaimOf::groupsAcross: {
+        int across = 0;
+        forGroups(of.kind, [&](const std::vector<int>&, int tier) { across += tier > 0 ? 1 : 0; });
+        return across;
+    }
+    case ClaimOf::groups: {
+        int count = 0;
+        forGroups(of.kind, [&](const std::vector<int>&, int) { ++count; });
+        return count;
+    }
+    case ClaimOf::bytesAcross: { // as they are received
+        double all = 0, across = 0;
+        const Traffic traffic = m_simulation.traffic();
+        std::vector<TrafficFlow> flows;
+        for (int rank = 0; rank < m_metrics.worldSize; ++rank)
+            traffic.appendReceives(rank, flows);
+        for (const TrafficFlow& flow : flows) {
+            all += flow.role == GroupRole::ep ? static_cast<double>(flow.bytes) : 0;
+            across += flow.role == GroupRole::ep && flow.tier > 0 ? static_cast<double>(flow.bytes) : 0;
+        }
+        return across / all;
+    }
+    case ClaimOf::tokensOfRank:
+        return static_cast<double>(t.sequenceLength) / l.cp;
+    case ClaimOf::expertsOfToken:
+        return m_scenario.model.numExpertsPerTok;
+    case ClaimOf::chunks:
+        return schedule.virtualStages;
+    case ClaimOf::microbatches:
+        return static_cast<double>(schedule.microbatches) / schedule.slices;
+    case ClaimOf::pipelineRanks:
+        return schedule.ranks;
+    case ClaimOf::fullestRank: // of several that are as full, any
+        EXPECT_EQ(peakOf(static_cast<int>(claim.value)), peakOf(fullest()));
+        return claim.value;
+    case ClaimOf::peakBytes:
+        return m_metrics.peakMemoryGib * kGib;
+    case ClaimOf::capacityBytes:
+        return capacity();
+    case ClaimOf::bytesTooMuch:
+        return peakOf(fullest()) - capacity();
+    case ClaimOf::bytesLeft:
+        return capacity() - peakOf(fullest());
+    case ClaimOf::shareLeft:
+        return (capacity() - peakOf(fullest())) / capacity();
+    case ClaimOf::memoryCap:
+        return m_scenario.schedule.memoryCapGib * kGib;
+    case ClaimOf::keptCap: {
+        Scenario capped = m_scenario;
+        capped.schedule.memoryCapGib = claim.value / kGib;
+        EXPECT_LE(simulate(capped)->metrics().peakMemoryGib, capped.schedule.memoryCapGib);
+        return claim.value;
+    }
+    case ClaimOf::allocatorReserve:
+        return 0.04;
+    case ClaimOf::largestPartBytes:
+        return static_cast<double>(*std::max_element(parts.begin(), parts.end()));
+    case ClaimOf::largestPartShare:
+        return static_cast<double>(*std::max_element(parts.begin(), parts.end())) / peakOf(fullest());
+    case ClaimOf::ranksTooFull: {
+        int count = 0;
+        for (int rank = 0; rank < m_metrics.worldSize; ++rank)
+            count += peakOf(rank) > capacity() ? 1 : 0;
+        return count;
+    }
+    case ClaimOf::worldSize:
+        return l.tp * l.cp * l.pp * l.dp;
+    case ClaimOf::fullestStage:
+        return m_simulation.mesh().coordinates(fullest()).pp;
+    case ClaimOf::meanPeakBytes: {
+        std::vector<double> most(static_cast<std::size_t>(l.pp));
+        for (int rank = 0; rank < m_metrics.worldSize; ++rank) {
+            double& stage = most[static_cast<std::size_t>(m_simulation.mesh().coordinates(rank).pp)];
+            stage = std::max(stage, peakOf(rank));
+        }
+        return std::accumulate(most.begin(), most.end(), 0.0) / l.pp;
+    }
+    case ClaimOf::stateCopies:
+        return m_simulation.mesh().groupSize(GroupKind::dp_cp);
+    case ClaimOf::bytesShared:
+        return static_cast<double>(memory.optimizer - changed()->memoryOfClass(changed()->classOf(fullest())).optimizer);
+    case ClaimOf::gradientBytes:
+        return static_cast<double>(memory.gradients) /
+               static_cast<double>(
+                   m_metrics.perPipelineRank[static_cast<std::size_t>(m_simulation.mesh().coordinates(fullest()).pp)].parameters);
+    case ClaimOf::parameterBytes:
+        return static_cast<double>(memory.parameters) /
+               static_cast<double>(
+                   m_metrics.perPipelineRank[static_cast<std::size_t>(m_simulation.mesh().coordinates(fullest()).pp)].parameters);
+    case ClaimOf::dataTraffic:
+        return trafficChange(TrafficPurpose::dp);
+    case ClaimOf::tensorTraffic:
+        return trafficChange(TrafficPurpose::tp);
+    case ClaimOf::pipelineTraffic:
+        return trafficChange(TrafficPurpose::pp);
+    case ClaimOf::sequenceLength:
+        return t.sequenceLength;
+    case ClaimOf::shareOfPeak:
+        return m_metrics.hfu / busy();
+    case ClaimOf::gemmEfficiency:
+        return c.efficiency.gemm;
+    case ClaimOf::rowsOfProduct:
+        return static_cast<double>(Sharding::of(m_scenario).tokens());
+    case ClaimOf::hiddenSize:
+        return m_scenario.model.hiddenSize;
+    case ClaimOf::tensorRanks:
+        return m_simulation.mesh().groupSize(GroupKind::tp);
+    case ClaimOf::timeSaved:
+        return 1 - changed()->metrics().stepTimeSeconds / step();
+    case ClaimOf::peakWithout:
+        return changed()->metrics().peakMemoryGib * kGib;
+    case ClaimOf::peakOfBf16:
+        return c.gpu.peakTflops.at(Precision::bf16) / c.gpu.peakTflops.at(t.precision);
+    case ClaimOf::idleGpus:
+        return c.nodes * c.gpusPerNode - m_metrics.worldSize;
+    case ClaimOf::clusterGpus:
+        return c.nodes * c.gpusPerNode;
+    case ClaimOf::slowestStage:
+        for (int pp = 0; pp < l.pp; ++pp)
+            EXPECT_LE(busyOfStage(pp), busyOfStage(static_cast<int>(claim.value)) * (1 + 1e-9));
+        return claim.value;
+    case ClaimOf::stageLag: {
+        double most = 0, sum = 0;
+        for (int pp = 0; pp < l.pp; ++pp) {
+            most = std::max(most, busyOfStage(pp));
+            sum += busyOfStage(pp);
+        }
+        return most / (sum / l.pp) - 1;
+    }
+    case ClaimOf::layersOfStage:
+        return layersOf(m_simulation.mesh().coordinates(m_finding.show.ranks.front()).pp);
+    case ClaimOf::meanLayers: {
+        double sum = 0;
+        for (int pp = 0; pp < l.pp; ++pp)
+            sum += layersOf(pp);
+        return sum / l.pp;
+    }
+    case ClaimOf::vocabulary:
+        return m_scenario.model.vocabSize;
+    case ClaimOf::slowRank:
+        EXPECT_EQ(m_finding.show.ranks, std::vector<int>{static_cast<int>(claim.value)});
+        return claim.value;
+    case ClaimOf::slowFactor: {
+        double most = 0;
+        for (const Perturbation& p : m_scenario.perturbations)
+            most = std::max(most, p.factor);
+        return most;
+    }
+    case ClaimOf::microbatchesOfRound:
+        return m_scenario.schedule.microbatchGroup;
+    case ClaimOf::microbatchesTooFew:
+        return static_cast<double>(schedule.ranks) - static_cast<double>(schedule.microbatches) / schedule.slices;
+    }
+    ADD_FAILURE() << "a claim that nobody can prove";
+    return 0;
+}
+
+/// "tp 16 → 8, dp 4 → 8": what stands in an edit is what the scenario had, and what it has with the edit.
+void expectEditSaysWhatItDoes(const Try& edit, const Scenario& before, const Scenario& after)
+{
+    const std::map<std::string, int (*)(const Scenario&)> values{
+        {"tp", [](const Scenario& s) { return s.layout.tp; }},
+        {"cp", [](const Scenario& s) { return s.layout.cp; }},
+        {"ep", [](const Scenario& s) { return s.layout.ep; }},
+        {"etp", [](const Scenario& s) { return s.layout.etp; }},
+        {"pp", [](const Scenario& s) { return s.layout.pp; }},
+        {"dp", [](const Scenario& s) { return s.layout.dp; }},
+        {"nodes", [](const Scenario& s) { return s.cluster.nodes; }},
+        {"ZeRO", [](const Scenario& s) { return s.layout.zeroStage; }},
+        {"shard group", [](const Scenario& s) { return s.layout.dpShard; }},
+        {"micro-batch", [](const Scenario& s) { return s.training.microBatchSize; }},
+        {"global batch", [](const Scenario& s) { return s.training.globalBatchSize; }},
+        {"chunks a rank", [](const Scenario& s) { return s.schedule.virtualStages; }}};
+    std::string text = edit.text;
+    static const std::regex kArrow("(^|, )([a-zA-Z][a-zA-Z -]*) ([0-9]+) → ([0-9]+)");
+    for (std::sregex_iterator at(text.begin(), text.end(), kArrow), end; at != end; ++at) {
+        const auto value = values.find((*at)[2].str());
+        if (value == values.end())
+            continue; // "stage 0 10 → 8" has a test of its own
+        EXPECT_EQ(std::stoi((*at)[3]), value->second(before)) << edit.text;
+        EXPECT_EQ(std::stoi((*at)[4]), value->second(after)) << edit.text;
+    }
+}
+
+class FindingClaims : public testing::Test {
+protected:
+    void prove(const Opened& opened)
+    {
+        for (const Finding& finding : findings(*opened.simulation, opened.document, test::catalogue())) {
+            SCOPED_TRACE(finding.title + " | " + finding.reason);
+            ++m_kinds[finding.kind];
+            const std::string rest = withoutClaims(finding, opened.simulation->scenario());
+            EXPECT_FALSE(std::regex_search(rest, std::regex("[0-9]"))) << "a number that is no claim: " << rest;
+            static const std::regex kComparison(
+                "\\b(more|less|fewer|fewest|longer|longest|shorter|faster|slower|slowest|same|twice|double|half|halves|larger|"
+                "largest|smaller|smallest|greater|higher|lower|equally|too|most|least)\\b",
+                std::regex::icase);
+            EXPECT_FALSE(std::regex_search(rest, kComparison)) << "a comparison that is no claim: " << rest;
+            for (const Try& edit : finding.tries)
+                expectEditSaysWhatItDoes(edit, opened.simulation->scenario(),
+                                         tried(edit, opened.document, test::catalogue()).value());
+            const Prover prover(opened, finding);
+            for (const Claim& claim : finding.claims) {
+                SCOPED_TRACE(claim.text);
+                EXPECT_NE((finding.title + " " + finding.reason).find(claim.text), std::string::npos) << "not said";
+                const double again = prover.again(claim);
+                EXPECT_LE(std::abs(again - claim.value), 1e-6 * std::abs(again) + 1e-9) << claim.value << " is " << again;
+                // What is read is what is meant: three digits.
+                if (std::isdigit(static_cast<unsigned char>(claim.text.front())) != 0 && claim.of != ClaimOf::idealBubble) {
+                    EXPECT_NEAR(asRead(claim.text), std::abs(again), 0.0051 * std::abs(again) + 0.00051) << claim.text;
+                }
+                m_claims.insert(claim.of);
+            }
+        }
+    }
+    /// "12.3 % less" is 0.123, "71.2 GiB" so many bytes.
+    static double asRead(const std::string& text)
+    {
+        std::string number = text;
+        std::erase(number, ',');
+        double value = std::stod(number);
+        const auto unit = number.substr(std::min(number.size(), number.find(' ') + 1));
+        const std::map<std::string, double> units{{"%", 0.01},     {"ms", 1e-3},       {"µs", 1e-6},  {"ns", 1e-9},
+                                                  {"KiB", 1024.0}, {"MiB", 1048576.0}, {"GiB", kGib}, {"TiB", 1024 * kGib}};
+        for (const auto& [name, scale] : units)
+            if (number.find(' ') != std::string::npos && unit.starts_with(name))
+                return value * scale;
+        return value;
+    }
+
+    std::map<FindingKind, int> m_kinds;
+    std::set<ClaimOf> m_claims;
+};
+
+} // namespace
+
+TEST_F(FindingClaims, OfTheGalleryAndOfEveryKindOfTroubleAreTrue)
+{
+    for (const auto& file : test::galleryFiles()) {
+        SCOPED_TRACE(file.filename().string());
+        if (const Opened opened = test::open(file); opened.simulation->metrics().worldSize <= 2048)
+            prove(opened);
+    }
+    const std::string slow = R"(cluster.tiers=[{"name":"slow","span":"all","bandwidth_gbs":0.1,"latency_us":10}])";
+    const std::vector<std::pair<const char*, std::vector<std::string>>> troubles = {
+        {"17", {"cluster.gpu.memory_gib=18"}},
+        {"17", {"cluster.gpu.memory_gib=20"}},
+        {"73", {"schedule.memory_cap_gib=3"}},
+        {"02", {"layout.order=dp-tp-cp-ep-pp"}},
+        {"02", {"cluster.nodes=4"}},
+        {"03", {"training.precision=fp32"}},
+        {"01", {"training.overlap.grad_reduce=false"}},
+        {"17", {"training.sequence_length=128", "training.micro_batch_size=1"}},
+        {"18", {"schedule.microbatch_group=5", "training.micro_batch_size=1", "training.global_batch_size=14"}},
+        {"61", {slow}},
+        {"58", {slow}},
+        {"58", {slow, "layout.zero_stage=3"}},
+        {"58", {"training.global_batch_size=2", "training.micro_batch_size=1"}},
+        {"52", {"training.overlap.ep_comm=true"}},
+        {"52", {"cluster.gpus_per_node=6", "cluster.nodes=43"}},
+        {"50", {R"(cluster.tiers=[{"name":"slow","span":"all","bandwidth_gbs":10,"latency_us":10}])"}},
+        {"02", {"training.overlap.tp_comm=true"}},
+        {"01", {"perturbations=[{\"kind\":\"jitter\",\"sigma\":0.2,\"seed\":3}]"}},
+    };
+    for (const auto& [number, overrides] : troubles) {
+        SCOPED_TRACE(std::string(number) + " " + testing::PrintToString(overrides));
+        prove(test::openNumber(number, overrides));
+    }
+    for (int kind = 0; kind <= static_cast<int>(FindingKind::composition); ++kind)
+        EXPECT_TRUE(m_kinds.contains(static_cast<FindingKind>(kind))) << "no job here has the finding number " << kind;
+    for (int of = 0; of <= static_cast<int>(ClaimOf::microbatchesTooFew); ++of)
+        EXPECT_TRUE(m_claims.contains(static_cast<ClaimOf>(of))) << "nobody claims number " << of;
+}
+
+TEST_F(FindingClaims, OfRandomJobsAreTrue)
+{
+    std::mt19937 random(91);
+    int jobs = 0;
+    for (int i = 0; i < 250; ++i) {
+        const Scenario scenario = test::randomScenario(random, 64);
+        SCOPED_TRACE(test::describe(scenario));
+        if (scenario.schedule.kind == "auto")
+            continue; // plans by costs of its own
+        auto document = ScenarioDocument::parse(resolvedText(scenario));
+        const auto resolved = document.resolve(test::catalogue());
+        if (!resolved.scenario)
+            continue;
+        std::shared_ptr<const Simulation> simulation;
+        try {
+            simulation = simulate(*resolved.scenario);
+        } catch (const Error&) { // an order that fits in so little memory does not exist
+            continue;
+        }
+        prove({std::move(document), std::move(simulation)});
+        ++jobs;
+    }
+    EXPECT_GT(jobs, 100);
+}
+
+TEST(FindingSentences, SequenceParallelismSendsAQuarterMoreOverTensorGroups)
+{
+    // Inputs are gathered again for weight gradients; what stages send each other is cut by tp.
+    const Opened opened = test::openNumber("40", {"layout.sequence_parallel=false"});
+    for (const Finding& finding : findings(*opened.simulation, opened.document, test::catalogue()))
+        if (finding.kind == FindingKind::noSequenceParallel) {
+            EXPECT_NE(finding.reason.find("% more than now, over pp 87.5 % less than now"), std::string::npos) << finding.reason;
+            EXPECT_EQ(finding.reason.find("same"), std::string::npos);
+            return;
+        }
+    FAIL() << "it is off";
+}
+
+TEST(FindingSentences, AShardedOptimizerSendsAQuarterLess)
+{
+    const Opened opened = test::openNumber("01"); // fp32 gradients, bf16 parameters
+    for (const Finding& finding : findings(*opened.simulation, opened.document, test::catalogue()))
+        if (finding.kind == FindingKind::replicatedStates) {
+            EXPECT_NE(finding.reason.find("25.0 % less than now"), std::string::npos) << finding.reason;
+            return;
+        }
+    FAIL() << "states are whole on every rank";
+}
+
+TEST(Warnings, ParametersTakeMoreMemoryWithZeroThreeThanWithOneWhereThereIsAPipeline)
+{
+    // What the warning at /layout/zero_stage says: gathered once a step, they stay beside their shards.
+    std::mt19937 random(92);
+    int jobs = 0;
+    for (int i = 0; i < 200; ++i) {
+        Scenario scenario = test::randomScenario(random, 64);
+        if (scenario.layout.pp == 1 || scenario.schedule.kind == "auto")
+            continue;
+        SCOPED_TRACE(test::describe(scenario));
+        const auto with = [&scenario](int stage) {
+            scenario.layout.zeroStage = stage;
+            return simulate(scenario);
+        };
+        std::shared_ptr<const Simulation> one, three;
+        try {
+            one = with(1);
+            three = with(3);
+        } catch (const Error&) { // an order that fits in so little memory does not exist
+            continue;
+        }
+        for (int c = 0; c < one->classCount(); ++c) {
+            const MemoryBreakdown of1 = one->memoryOfClass(c);
+            const MemoryBreakdown of3 = three->memoryOfClass(three->classOf(one->representative(c)));
+            EXPECT_GE(of3.parameters + of3.buffers, of1.parameters + of3.parameters);
+            EXPECT_GT(of3.parameters, 0);
+        }
+        // Gathered once: as many bytes of parameters as ZeRO 1 gathers after the optimizer.
+        const auto gathered = [](const Simulation& s) { return s.traffic().senders().total().ofRole(GroupRole::dpShard); };
+        EXPECT_EQ(gathered(*one), gathered(*three));
+        ++jobs;
+    }
+    EXPECT_GT(jobs, 50);
+}
+
+TEST(Warnings, CountExpertGroupsInSeveralDomainsAsMeshAndPlacementDo)
+{
+    std::mt19937 random(93);
+    const auto pick = [&random](std::initializer_list<const char*> values) {
+        return std::string(*(values.begin() + static_cast<std::ptrdiff_t>(random() % values.size())));
+    };
+    int warned = 0, jobs = 0;
+    for (int i = 0; i < 600; ++i) {
+        const std::string text =
+            R"({"format":"rankscope-scenario","version":1,"model":"mixtral-8x7b","cluster":{"base":"h100-sxm-ib400","gpus_per_node":)" +
+            pick({"4", "6", "8"}) + R"(,"nodes":48},"layout":{"sequence_parallel":true,"tp":)" + pick({"1", "2", "4"}) +
+            R"(,"pp":)" + pick({"1", "2"}) + R"(,"dp":)" + pick({"4", "6", "8", "12"}) + R"(,"ep":)" + pick({"2", "4", "8"}) +
+            R"(,"etp":)" + pick({"1", "2"}) + R"(,"order":")" +
+            pick({"tp-cp-ep-dp-pp", "ep-tp-cp-dp-pp", "tp-dp-cp-ep-pp", "tp-cp-ep-pp-dp"}) + R"(","placement":")" +
+            pick({"packed", "round-robin"}) + R"("},"training":{"sequence_length":4096}})";
+        SCOPED_TRACE(text);
+        const auto resolved = ScenarioDocument::parse(text).resolve(test::catalogue());
+        if (!resolved.scenario)
+            continue;
+        ++jobs;
+        const Scenario& scenario = *resolved.scenario;
+        const Mesh mesh(scenario.layout);
+        const Placement placement(scenario.layout, scenario.cluster);
+        int across = 0;
+        double pairs = 0, apart = 0;
+        for (int group = 0; group < mesh.groupCount(GroupKind::ep); ++group) {
+            const std::vector<int> members = mesh.members(GroupKind::ep, group);
+            bool isAcross = false;
+            for (const int a : members)
+                for (const int b : members) {
+                    pairs += a != b ? 1 : 0;
+                    apart += placement.tierBetween(a, b) > 0 ? 1 : 0;
+                    isAcross = isAcross || placement.tierBetween(a, b) > 0;
+                }
+            across += isAcross ? 1 : 0;
+        }
+        std::string said;
+        for (const Problem& problem : resolved.problems)
+            said += problem.pointer == "/layout/ep" ? problem.message : "";
+        EXPECT_EQ(!said.empty(), across > 0) << said;
+        if (said.empty())
+            continue;
+        ++warned;
+        std::smatch match;
+        if (std::regex_search(said, match, std::regex("([0-9]+) of ([0-9]+) expert parallel groups"))) {
+            EXPECT_EQ(std::stoi(match[1]), across);
+            EXPECT_EQ(std::stoi(match[2]), mesh.groupCount(GroupKind::ep));
+        }
+        ASSERT_TRUE(std::regex_search(said, match, std::regex("([0-9]+) % of what"))) << said;
+        EXPECT_NEAR(std::stod(match[1]), 100 * apart / pairs, 0.5001);
+    }
+    EXPECT_GT(jobs, 100);
+    EXPECT_GT(warned, 30);
+    EXPECT_GT(jobs - warned, 30);
+}
+
+TEST(FindingSentences, ExpertGroupsThatDoNotLieWithinARackSayHowMuchCrosses)
+{
+    // Groups of 64 on racks of 72: the second begins in one rack and ends in the next.
+    const auto document = [](int ep) {
+        return ScenarioDocument::parse(
+            R"({"format":"rankscope-scenario","version":1,"model":"deepseek-v3","cluster":)"
+            R"({"base":"gb200-nvl72","nodes":144},"layout":{"pp":1,"dp":576,"etp":1,"zero_stage":1,"ep":)" +
+            std::to_string(ep) + R"(},"training":{"sequence_length":4096,"global_batch_size":4608}})");
+    };
+    const auto across = [&](int ep) -> std::optional<Finding> {
+        const auto resolved = document(ep).resolve(test::catalogue());
+        if (!resolved.scenario)
+            throw std::runtime_error(resolved.problems.front().text());
+        for (Finding& finding : findings(*simulate(*resolved.scenario), document(ep), test::catalogue()))
+            if (finding.kind == FindingKind::expertsAcrossNodes)
+                return std::move(finding);
+        return std::nullopt;
+    };
+    const auto straddling = across(64);
+    ASSERT_TRUE(straddling);
+    EXPECT_NE(straddling->reason.find("span 64 GPUs, and a domain joins 72. 7 of 9 groups of 64 ranks lie in several"),
+              std::string::npos)
+        << straddling->reason;
+    ASSERT_FALSE(straddling->tries.empty());
+    EXPECT_EQ(straddling->tries[0].text, "ep 64 → 8");
+    EXPECT_FALSE(across(8));
+}

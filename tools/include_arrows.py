@@ -16,6 +16,8 @@ ALLOWED = {
     "sim/cost": {"sim", "sim/scenario", "sim/mesh", "sim/model", "sim/schedule", "sim/program"},
     "sim/engine": {"sim", "sim/scenario", "sim/mesh", "sim/model", "sim/schedule", "sim/program", "sim/cost"},
     "sim/analysis": {"sim", "sim/scenario", "sim/mesh", "sim/model", "sim/schedule", "sim/program", "sim/cost", "sim/engine", "sim/trace"},
+    "sim/answers": {"sim", "sim/scenario", "sim/mesh", "sim/model", "sim/schedule", "sim/analysis"},
+    "sim/lesson": {"sim", "sim/scenario", "sim/mesh", "sim/analysis", "sim/answers"},
     "live/tensor": set(),
     "live/tasks": set(),
     "live/record": {"sim/trace"},

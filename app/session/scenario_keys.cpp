@@ -182,6 +182,8 @@ constexpr std::array kLeftOut{
     KeyLeftOut{"/description", "words for people"},
     KeyLeftOut{"/source", "words for people"},
     KeyLeftOut{"/view", "what was on screen"},
+    KeyLeftOut{"/cases", "what the description is proven with"},
+    KeyLeftOut{"/holds", "what the description is proven with"},
     KeyLeftOut{"/model/base", "the chooser of models sets it"},
     KeyLeftOut{"/model/name", "words for people"},
     KeyLeftOut{"/cluster/base", "the chooser of clusters sets it"},

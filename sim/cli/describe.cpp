@@ -1,11 +1,9 @@
 #include "sim/cli/command.h"
 #include "sim/cli/table.h"
 
+#include "sim/answers/answers.h"
 #include "sim/model/parameters.h"
 #include "sim/scenario/words.h"
-#include "sim/simulation.h"
-
-#include <nlohmann/json.hpp>
 
 #include <iostream>
 #include <memory>
@@ -132,17 +130,7 @@ void run(const Arguments& arguments)
     const Scenario& scenario = simulation->scenario();
     if (!arguments.json)
         return print(*simulation, titleOf(scenario, arguments.scenario));
-    auto json = nlohmann::ordered_json::parse(resolvedText(scenario));
-    // A scenario that opens again: the reader leaves `derived` out, and at the top what says the same.
-    nlohmann::ordered_json derived{{"parameters", parameterCount(scenario.model)},
-                                   {"active_parameters", activeParameterCount(scenario.model)},
-                                   {"world_size", scenario.layout.worldSize()},
-                                   {"parameters_per_rank", nlohmann::ordered_json::array()}};
-    for (const PipelineRankMetrics& rank : simulation->metrics().perPipelineRank)
-        derived["parameters_per_rank"].push_back(rank.parameters);
-    json.update(derived); // where scripts look for them
-    json["derived"] = std::move(derived);
-    std::cout << json.dump(2) << "\n";
+    std::cout << describeAnswer(*simulation).dump(2) << "\n";
 }
 
 } // namespace

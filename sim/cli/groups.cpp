@@ -3,10 +3,7 @@
 #include "sim/cli/options.h"
 #include "sim/cli/table.h"
 
-#include "sim/mesh/mesh.h"
-#include "sim/mesh/placement.h"
-
-#include <nlohmann/json.hpp>
+#include "sim/answers/answers.h"
 
 #include <algorithm>
 #include <iostream>
@@ -80,23 +77,6 @@ void printAll(const Mesh& mesh)
     table.print(std::cout);
 }
 
-void printRankJson(const Mesh& mesh, const Placement& placement, int rank)
-{
-    const Coordinates c = mesh.coordinates(rank);
-    nlohmann::ordered_json out{{"rank", rank},
-                               {"world_size", mesh.worldSize()},
-                               {"coordinates", {{"tp", c.tp}, {"cp", c.cp}, {"dp", c.dp}, {"pp", c.pp}}},
-                               {"expert_coordinates", {{"expt_tp", c.exptTp}, {"ep", c.ep}, {"expt_dp", c.exptDp}, {"pp", c.pp}}},
-                               {"gpu", placement.gpu(rank)},
-                               {"node", placement.node(rank)},
-                               {"groups", nlohmann::ordered_json::object()}};
-    forEachKind([&](GroupKind kind) {
-        if (const int group = mesh.groupOf(kind, rank); group >= 0)
-            out["groups"][std::string(groupKindName(kind))] = mesh.members(kind, group);
-    });
-    std::cout << out.dump() << "\n";
-}
-
 void printRank(const Mesh& mesh, const Placement& placement, const Layout& layout, int rank)
 {
     constexpr std::size_t kShown = 16;
@@ -125,7 +105,7 @@ void run(const Arguments& arguments)
     if (arguments.rank >= 0) {
         const Placement placement(scenario.layout, scenario.cluster);
         if (arguments.json)
-            printRankJson(mesh, placement, arguments.rank);
+            std::cout << rankAnswer(mesh, placement, arguments.rank).dump() << "\n";
         else
             printRank(mesh, placement, scenario.layout, arguments.rank);
     } else if (arguments.json) {

@@ -1,9 +1,7 @@
 #include "sim/cli/command.h"
 #include "sim/cli/table.h"
 
-#include "sim/simulation.h"
-
-#include <nlohmann/json.hpp>
+#include "sim/answers/answers.h"
 
 #include <cmath>
 #include <iostream>
@@ -16,22 +14,6 @@ struct Arguments {
     ScenarioArguments scenario;
     bool json = false;
 };
-
-void printJson(const Metrics& m, double capacityGib)
-{
-    const auto inGib = [](std::int64_t bytes) { return static_cast<double>(bytes) / (1 << 30); };
-    nlohmann::ordered_json ranks = nlohmann::ordered_json::array();
-    for (const PipelineRankMetrics& rank : m.perPipelineRank)
-        ranks.push_back({{"parameters", inGib(rank.memory.parameters)},
-                         {"gradients", inGib(rank.memory.gradients)},
-                         {"optimizer", inGib(rank.memory.optimizer)},
-                         {"activations", inGib(rank.memory.activations)},
-                         {"buffers", inGib(rank.memory.buffers)},
-                         {"total", inGib(rank.memory.total())},
-                         {"peak_at_s", static_cast<double>(rank.peakAtNs) * 1e-9}});
-    const nlohmann::ordered_json json{{"unit", "GiB"}, {"capacity", capacityGib}, {"fits", m.fits}, {"per_pipeline_rank", ranks}};
-    std::cout << json.dump() << "\n";
-}
 
 void print(const Metrics& m, double capacityGib)
 {
@@ -50,8 +32,10 @@ void run(const Arguments& arguments)
 {
     const auto simulation = arguments.scenario.simulated();
     const Scenario& scenario = simulation->scenario();
-    if (arguments.json)
-        return printJson(simulation->metrics(), scenario.cluster.gpu.memoryGib);
+    if (arguments.json) {
+        std::cout << memoryAnswer(*simulation).dump() << "\n";
+        return;
+    }
     std::cout << titleOf(scenario, arguments.scenario) << "\n\n";
     print(simulation->metrics(), scenario.cluster.gpu.memoryGib);
 }

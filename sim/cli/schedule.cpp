@@ -6,6 +6,7 @@
 #include "sim/cli/table.h"
 #include "sim/memory_limit.h"
 
+#include "sim/answers/schedule.h"
 #include "sim/scenario/files.h"
 #include "sim/scenario/quoted.h"
 #include "sim/scenario/schedule_kinds.h"
@@ -101,29 +102,7 @@ ScheduleRequest requestOf(const Arguments& arguments, const std::optional<Scenar
     return request;
 }
 
-/// The schedule; the order of its communication where a file gave one; for auto how near it is to the best.
-struct Chosen {
-    Schedule schedule;
-    std::optional<CommSchedule> communication;
-    std::optional<Synthesis> synthesis;
-};
-
-Chosen makeFrom(const ScheduleRequest& request, const std::optional<Scenario>& scenario)
-{
-    if (request.kind != "auto" || findScheduleFamily(request.kind)->unmet(request))
-        return {.schedule = scenario ? makeScheduleOf(request) : makeSchedule(request)};
-    if (scenario) { // the order that simulate runs
-        SearchedSchedule searched = searchSchedule(*scenario, request);
-        if (searched.capUnmet)
-            std::cerr << *searched.capUnmet << "; this order needs least\n";
-        return {.schedule = std::move(searched.schedule), .synthesis = std::move(searched.synthesis)};
-    }
-    Synthesis synthesis = synthesise(synthesisRequest(request));
-    synthesis.schedule.kind = request.kind;
-    return {.schedule = synthesis.schedule, .synthesis = std::move(synthesis)};
-}
-
-Chosen importedFrom(const Arguments& arguments)
+ChosenSchedule importedFrom(const Arguments& arguments)
 {
     if (!arguments.request.kind.empty() || !arguments.scenario.file.empty())
         throw UsageError("--import brings a schedule of its own: give no FILE and no --kind with it");
@@ -149,27 +128,14 @@ Chosen importedFrom(const Arguments& arguments)
     return {.schedule = std::move(imported.schedule), .communication = std::move(imported.communication)};
 }
 
-CommSchedule communicationOf(const Chosen& chosen, const Arguments& arguments)
+CommSchedule communicationOf(const ChosenSchedule& chosen, const Arguments& arguments)
 {
     return chosen.communication ? *chosen.communication
                                 : lowerCommunication(chosen.schedule, {.receives = kReceives.at(arguments.receives)});
 }
 
-/// What is made beside the actions to time a schedule, or to write its communication.
-void requireMemoryForTimes(const Schedule& schedule)
-{
-    constexpr double kBytesAnAction = 240;
-    double actions = 0;
-    for (const auto& row : schedule.actions)
-        actions += static_cast<double>(row.size());
-    if (const double bytes = actions * kBytesAnAction; bytes > kMemoryLimitBytes)
-        refuseMemory("a schedule of " + fixed(actions, 0) + " actions with its times and communication", bytes, kMemoryLimitBytes,
-                     grouped(std::llround(schedule.microbatches * kMemoryLimitBytes / bytes)) +
-                         " micro-batches, or --format csv");
-}
-
 /// Prints the formats that other programs read; false for the others.
-bool printExported(const Chosen& chosen, const Arguments& arguments)
+bool printExported(const ChosenSchedule& chosen, const Arguments& arguments)
 {
     const Schedule& schedule = chosen.schedule;
     const std::string& format = arguments.format;
@@ -195,61 +161,25 @@ bool printExported(const Chosen& chosen, const Arguments& arguments)
     return format == "comms";
 }
 
-InOrderOutcome runInOrder(const CommSchedule& communication, std::span<const PassTimes> passes, const std::string& streams)
-{
-    InOrderOutcome outcome{.times = {}, .problems = {}, .streams = streams};
-    try {
-        outcome.times = evaluateInOrder(communication, passes, kStreams.at(streams));
-        outcome.times.start = outcome.times.end = outcome.times.heldBack = {}; // what is printed are the sums
-    } catch (const Error&) {
-        outcome.problems = checkInOrder(communication, kStreams.at(streams));
-    }
-    return outcome;
-}
-
-constexpr double kNsPerMs = 1e6;
-constexpr double kBytesPerGib = 1024.0 * 1024.0 * 1024.0;
-
-std::vector<PassTimes> inMilliseconds(std::vector<PassTimes> nanoseconds)
-{
-    for (PassTimes& times : nanoseconds)
-        for (double* time : {&times.forward, &times.backwardInput, &times.backwardWeight, &times.comm, &times.fused})
-            *time /= kNsPerMs;
-    return nanoseconds;
-}
-
-std::vector<PassMemory> inGib(std::vector<PassMemory> bytes)
-{
-    for (PassMemory& memory : bytes) {
-        memory.full /= kBytesPerGib;
-        memory.weight /= kBytesPerGib;
-    }
-    return bytes;
-}
-
 void run(const Arguments& arguments)
 {
     const auto [forward, inputGradient, weightGradient, comm] = numbersOf<4>("--times", arguments.times);
     const PassTimes passes{forward, inputGradient, weightGradient, comm, arguments.overlapped};
     const auto [full, untilWeightGradient] = numbersOf<2>("--memory", arguments.memory);
     const PassMemory memory{full, untilWeightGradient};
-    Chosen chosen;
-    std::vector<PassTimes> ofParts{passes};
-    std::vector<PassMemory> memoryOfParts{memory};
+    ChosenSchedule chosen;
+    PassPrices prices{.times = {passes}, .memory = {memory}};
     if (arguments.import.empty()) {
         const std::optional<Scenario> scenario =
             arguments.scenario.file.empty() ? std::nullopt : std::optional(arguments.scenario.read());
-        ScheduleRequest request = requestOf(arguments, scenario, passes, memory);
-        chosen = scenario ? attributed(arguments.scenario.file, [&] { return makeFrom(request, scenario); })
-                          : makeFrom(request, std::nullopt);
-        // A file's planned schedule is judged by what it was planned for, in milliseconds and GiB.
-        if (findScheduleFamily(request.kind)->plansByCost && !arguments.scenario.file.empty()) {
-            ofParts = inMilliseconds(std::move(request.times));
-            memoryOfParts = inGib(std::move(request.memory));
-            if (chosen.synthesis) {
-                chosen.synthesis->times.span /= kNsPerMs;
-                chosen.synthesis->bound /= kNsPerMs;
-            }
+        const ScheduleRequest request = requestOf(arguments, scenario, passes, memory);
+        if (scenario) {
+            chosen = attributed(arguments.scenario.file, [&] { return chooseScheduleOf(*scenario, request); });
+            prices = judgedBy(request, std::move(prices), chosen);
+            if (chosen.capUnmet)
+                std::cerr << *chosen.capUnmet << "; this order needs least\n";
+        } else {
+            chosen = chooseSchedule(request);
         }
     } else {
         chosen = importedFrom(arguments);
@@ -258,12 +188,13 @@ void run(const Arguments& arguments)
         std::cerr << synthesisText(*chosen.synthesis, arguments.scenario.file.empty() ? "" : " ms") << "\n";
     if (printExported(chosen, arguments))
         return;
-    const InOrderOutcome inOrder = runInOrder(communicationOf(chosen, arguments), ofParts, arguments.streams);
-    const ScheduleTimes times = evaluateSchedule(chosen.schedule, ofParts, memoryOfParts);
+    const InOrderOutcome inOrder =
+        runInOrder(communicationOf(chosen, arguments), prices.times, kStreams.at(arguments.streams), arguments.streams);
+    const ScheduleTimes times = evaluateSchedule(chosen.schedule, prices.times, prices.memory);
     if (arguments.format == "json")
-        printJson(chosen.schedule, times, inOrder, chosen.synthesis);
+        std::cout << scheduleAnswer(chosen, times, inOrder).dump() << "\n";
     else
-        printAscii(chosen.schedule, times, ofParts.front(), inOrder);
+        printAscii(chosen.schedule, times, prices.times.front(), inOrder);
 }
 
 } // namespace

@@ -3,8 +3,6 @@
 #include "sim/cli/command.h"
 #include "sim/cli/table.h"
 
-#include <nlohmann/json.hpp>
-
 #include <algorithm>
 #include <cmath>
 #include <iostream>
@@ -13,26 +11,6 @@ namespace sim::cli {
 namespace {
 
 constexpr std::size_t kMostColumns = 400;
-
-/// Calls visit(index, block) for each of a rank's blocks.
-template <class Visit>
-void forEachBlock(const std::vector<Action>& actions, Visit&& visit)
-{
-    for (std::size_t i = 0; i < actions.size();) {
-        const ActionBlock block = blockAt(actions, i);
-        visit(i, block);
-        i += block.size();
-    }
-}
-
-/// A rank's line of actions in PyTorch's words, blanks between them.
-std::string rowText(const Schedule& schedule, const std::vector<Action>& actions)
-{
-    std::string row;
-    forEachBlock(actions,
-                 [&](std::size_t, ActionBlock block) { row += (row.empty() ? "" : " ") + blockText(block, schedule.slices); });
-    return row;
-}
 
 /// "F3" where a rank holds one stage, "1F3" where it holds several; "F3&B1" is an overlapped block, "F3.0" the first slice.
 std::string labelOf(const Schedule& schedule, ActionBlock block)
@@ -121,35 +99,6 @@ void printAscii(const Schedule& schedule, const ScheduleTimes& times, const Pass
     else if (inOrder.times.blocked > 0)
         std::cout << "with sends and receives in order on " << where << ": makespan " << inOrder.times.makespan << ", "
                   << inOrder.times.blocked << " of it lost to their order\n";
-}
-
-void printJson(const Schedule& schedule, const ScheduleTimes& times, const InOrderOutcome& inOrder,
-               const std::optional<Synthesis>& synthesis)
-{
-    nlohmann::ordered_json rows = nlohmann::ordered_json::array();
-    for (const auto& actions : schedule.actions)
-        rows.push_back(rowText(schedule, actions));
-    nlohmann::ordered_json ordered{{"streams", inOrder.streams}};
-    if (inOrder.problems.empty())
-        ordered.update({{"makespan", inOrder.times.makespan}, {"span", inOrder.times.span}, {"blocked", inOrder.times.blocked}});
-    else
-        ordered["problems"] = inOrder.problems;
-    nlohmann::ordered_json json{
-        {"kind", schedule.kind},
-        {"ranks", rows},
-        {"stage_to_rank", schedule.stageToRank},
-        {"makespan", times.makespan},
-        {"span", times.span},
-        {"busy", times.busy},
-        {"bubble", {{"of_makespan", times.idleOfMakespan}, {"of_span", times.idleOfSpan}, {"over_ideal", times.idleOverIdeal}}},
-        {"peak_activations", times.peakActivations},
-        {"in_order", ordered}};
-    if (synthesis) {
-        json["lower_bound"] = synthesis->bound;
-        json["gap"] = synthesis->gap();
-        json["construction"] = synthesis->construction;
-    }
-    std::cout << json.dump() << "\n";
 }
 
 } // namespace sim::cli

@@ -1,9 +1,8 @@
 #include "sim/cli/command.h"
-#include "sim/cli/metrics_json.h"
 #include "sim/cli/options.h"
 #include "sim/cli/table.h"
 
-#include "sim/simulation.h"
+#include "sim/answers/answers.h"
 #include "sim/trace/export.h"
 
 #include <algorithm>
@@ -91,7 +90,7 @@ void run(const Arguments& arguments)
                   arguments.trace);
     const Metrics& metrics = simulation->metrics();
     if (arguments.json) {
-        std::cout << metricsJson(metrics).dump() << "\n";
+        std::cout << stepAnswer(*simulation).dump() << "\n";
         return;
     }
     std::cout << titleOf(simulation->scenario(), arguments.scenario) << "\n\n";

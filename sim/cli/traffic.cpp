@@ -1,10 +1,8 @@
 #include "sim/cli/command.h"
 #include "sim/cli/table.h"
 
-#include "sim/analysis/explain_traffic.h"
-#include "sim/simulation.h"
-
-#include <nlohmann/json.hpp>
+#include "sim/answers/answers.h"
+#include "sim/answers/traffic_parts.h"
 
 #include <iostream>
 #include <memory>
@@ -16,68 +14,6 @@ struct Arguments {
     ScenarioArguments scenario;
     bool json = false;
 };
-
-constexpr std::array kRoles = {GroupRole::tp,   GroupRole::cp,      GroupRole::ep,          GroupRole::exptTp,
-                               GroupRole::pp,   GroupRole::dpShard, GroupRole::dpReplicate, GroupRole::exptDp,
-                               GroupRole::embd, GroupRole::copies};
-
-/// What a number is, down to the shapes: its formula in symbols and in numbers, and each term alike.
-nlohmann::ordered_json becauseOf(const Explanation& why)
-{
-    nlohmann::ordered_json json{{"name", why.name}, {"symbol", why.result.symbol}, {"value", why.result.value}};
-    if (why.formula)
-        json.update({{"formula", why.inSymbols()}, {"numbers", why.inNumbers()}});
-    if (!why.convention.empty())
-        json["convention"] = why.convention;
-    if (!why.source.empty())
-        json["source"] = why.source;
-    nlohmann::ordered_json terms = nlohmann::ordered_json::array();
-    for (const Term& term : why.terms) {
-        nlohmann::ordered_json one{{"symbol", term.quantity.symbol}, {"value", term.quantity.value}, {"meaning", term.meaning}};
-        if (term.because)
-            one["because"] = becauseOf(*term.because);
-        terms.push_back(std::move(one));
-    }
-    json["terms"] = std::move(terms);
-    return json;
-}
-
-void printJson(const Simulation& simulation, const TrafficSums& sums, const LinkLoad& load)
-{
-    nlohmann::ordered_json tiers = nlohmann::ordered_json::array(), groups = nlohmann::ordered_json::array();
-    for (int tier = 0; tier < sums.tiers(); ++tier) {
-        const Tier& of = simulation.scenario().cluster.tiers[static_cast<std::size_t>(tier)];
-        tiers.push_back({{"name", of.name},
-                         {"bytes", sums.ofTier(tier)},
-                         {"bandwidth_gbs_per_gpu", of.bandwidthGBs},
-                         {"mean_load", load.share(tier, 0)}});
-        if (sums.ofTier(tier) > 0)
-            tiers.back()["because"] = becauseOf(explainTier(simulation, tier));
-    }
-    for (const GroupRole role : kRoles) {
-        if (sums.ofRole(role) == 0)
-            continue;
-        nlohmann::ordered_json byTier = nlohmann::ordered_json::array();
-        for (int tier = 0; tier < sums.tiers(); ++tier)
-            byTier.push_back(sums.bytes(tier, role));
-        groups.push_back({{"group", groupRoleName(role)},
-                          {"purpose", trafficPurposeName(trafficPurposeOf(role))},
-                          {"bytes", sums.ofRole(role)},
-                          {"by_tier", byTier},
-                          {"because", becauseOf(explainTraffic(simulation, role))}});
-    }
-    nlohmann::ordered_json exposed;
-    for (int purpose = 0; purpose < kTrafficPurposeCount; ++purpose)
-        exposed[trafficPurposeName(static_cast<TrafficPurpose>(purpose))] =
-            exposedShare(simulation.metrics().exposedComm, static_cast<TrafficPurpose>(purpose));
-    const nlohmann::ordered_json json{{"unit", "bytes sent in a step by all ranks"},
-                                      {"world_size", simulation.metrics().worldSize},
-                                      {"total", sums.total()},
-                                      {"tiers", tiers},
-                                      {"groups", groups},
-                                      {"exposed_comm", exposed}};
-    std::cout << json.dump() << "\n";
-}
 
 void print(const Simulation& simulation, const TrafficSums& sums, const LinkLoad& load)
 {
@@ -94,7 +30,7 @@ void print(const Simulation& simulation, const TrafficSums& sums, const LinkLoad
     Table table(header);
     TrafficPurpose before{};
     bool isFirst = true;
-    for (const GroupRole role : kRoles) {
+    for (const GroupRole role : kTrafficRoles) {
         if (sums.ofRole(role) == 0)
             continue;
         const TrafficPurpose purpose = trafficPurposeOf(role);
@@ -125,14 +61,13 @@ void print(const Simulation& simulation, const TrafficSums& sums, const LinkLoad
 void run(const Arguments& arguments)
 {
     const auto simulation = arguments.scenario.simulated();
+    if (arguments.json) {
+        std::cout << trafficAnswer(*simulation).dump() << "\n";
+        return;
+    }
     const TrafficSenders senders = simulation->traffic().senders();
-    const TrafficSums sums = senders.total();
-    const auto stepNs = static_cast<std::int64_t>(simulation->metrics().stepTimeSeconds * 1e9 + 0.5);
-    const LinkLoad load = simulation->linkLoad(senders, {.beginNs = 0, .endNs = std::max<std::int64_t>(stepNs, 1), .bins = 1});
-    if (arguments.json)
-        return printJson(*simulation, sums, load);
     std::cout << titleOf(simulation->scenario(), arguments.scenario) << "\n\n";
-    print(*simulation, sums, load);
+    print(*simulation, senders.total(), loadOfStep(*simulation, senders));
 }
 
 } // namespace

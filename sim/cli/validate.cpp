@@ -1,6 +1,7 @@
 #include "sim/cli/command.h"
 #include "sim/cli/options.h"
 
+#include "sim/lesson/holds.h"
 #include "sim/mesh/mesh.h"
 #include "sim/mesh/placement.h"
 #include "sim/schedule/families.h"
@@ -15,6 +16,7 @@ namespace {
 struct Arguments {
     std::vector<std::string> files;
     std::vector<std::string> overrides;
+    bool holds = false;
 };
 
 /// What only the making of mesh and schedule can tell: the actions of a custom schedule, for example.
@@ -25,14 +27,27 @@ void make(const Scenario& scenario)
     makeScheduleOf(scheduleRequest(scenario));
 }
 
-bool isGood(const std::string& file, const std::vector<std::string>& overrides)
+/// Is everything so that the file says of itself?
+bool keepsItsWord(const std::string& file, const std::vector<std::string>& overrides)
 {
+    ScenarioDocument document = ScenarioDocument::readFile(file);
+    for (const std::string& assignment : overrides)
+        document.applyOverride(assignment);
+    const auto problems = checkHolds(document, catalogue());
+    for (const Problem& problem : problems)
+        std::cout << linesForAPerson(problem.text());
+    return problems.empty();
+}
+
+bool isGood(const std::string& file, const Arguments& arguments)
+{
+    const std::vector<std::string>& overrides = arguments.overrides;
     try {
         std::vector<Problem> warnings;
         attributed(file, [&] { make(readScenario(file, catalogue(), overrides, &warnings)); });
         for (const Problem& warning : warnings)
             std::cerr << linesForAPerson(warning.text());
-        return true;
+        return !arguments.holds || keepsItsWord(file, overrides);
     } catch (const ScenarioError& error) {
         for (const Problem& problem : error.problems())
             (problem.severity == Severity::error ? std::cout : std::cerr) << linesForAPerson(problem.text());
@@ -46,7 +61,7 @@ void run(const Arguments& arguments)
 {
     bool allGood = true;
     for (const std::string& file : arguments.files)
-        allGood = isGood(file, arguments.overrides) && allGood;
+        allGood = isGood(file, arguments) && allGood;
     if (!allGood)
         throw CLI::RuntimeError(kBadInput);
 }
@@ -59,6 +74,8 @@ void addValidate(CLI::App& app)
     auto arguments = std::make_shared<Arguments>();
     command->add_option("FILE", arguments->files, "Scenario files")->type_name("")->required();
     addOverrides(*command, arguments->overrides);
+    command->add_flag("--holds", arguments->holds,
+                      "Also that every sentence and number of the description is proven (scenarios/README.md)");
     command->callback([arguments] { run(*arguments); });
 }
 

@@ -232,7 +232,7 @@ double Prover::again(const Claim& claim) const
     case ClaimOf::bubbleShare:
         return bubble();
     case ClaimOf::idealBubble: // of the same order, run on stages alike
-        return evaluateSchedule(schedule).bubbleOfMakespan;
+        return evaluateSchedule(schedule).idleOfMakespan;
     case ClaimOf::stepTime:
         return static_cast<double>(m_simulation.trace(TraceDetail::actions).endNs) * 1e-9;
     case ClaimOf::shareOfStep:

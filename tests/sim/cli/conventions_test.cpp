@@ -180,6 +180,16 @@ TEST(Validate, FindsASchedulesDeadlock)
     EXPECT_THAT(outcome.out, HasSubstr("1B0"));
 }
 
+TEST(Validate, ProvesADescriptionWhereAsked)
+{
+    EXPECT_EQ(run("validate --holds " + gallery("02-")).code, 0);
+    const Outcome outcome = run("validate --holds " + gallery("02-") + " --set layout.tp=4 --set layout.dp=4");
+    EXPECT_EQ(outcome.code, 1);
+    EXPECT_THAT(outcome.out, HasSubstr("/holds/1: groups(0).tp == [0, 1, 2, 3, 4, 5, 6, 7] and "));
+    EXPECT_THAT(outcome.out, HasSubstr(" does not hold: groups(0).tp is [0,1,2,3]"));
+    EXPECT_EQ(run("validate " + gallery("02-") + " --set layout.tp=4 --set layout.dp=4").code, 0);
+}
+
 TEST(Validate, WarnsOnStandardErrorAndSucceeds)
 {
     const Outcome outcome = run("validate " + gallery("01-") + " --set schedule.memory_cap_gib=10");

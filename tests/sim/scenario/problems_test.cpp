@@ -235,7 +235,8 @@ TEST(HostileInput, EveryValueOfEveryTypeAtEveryKeyIsAnsweredWithAProblem)
         "[]",         "[[]]",       "[-1]",  "[null]", "{}",  "{\"a\":1}", "99999999999999999999999"};
     std::vector<std::string> pointers = {"format",        "version", "name",   "description", "source",
                                          "model",         "cluster", "layout", "schedule",    "training",
-                                         "perturbations", "live",    "view",   "cluster.gpu", "training.overlap"};
+                                         "perturbations", "live",    "view",   "cluster.gpu", "training.overlap",
+                                         "cases",         "holds"};
     const Schema& schema = catalogue().schema();
     for (const char* block : {"model", "cluster", "layout", "schedule", "training", "live"})
         for (const std::string& key : schema.keysOf(block))

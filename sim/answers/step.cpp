@@ -1,10 +1,11 @@
-#include "sim/cli/metrics_json.h"
+#include "sim/answers/answers.h"
 
-namespace sim::cli {
+namespace sim {
 
-nlohmann::ordered_json metricsJson(const Metrics& m)
+Answer stepAnswer(const Simulation& simulation)
 {
-    nlohmann::ordered_json ranks = nlohmann::ordered_json::array();
+    const Metrics& m = simulation.metrics();
+    Answer ranks = Answer::array();
     for (const PipelineRankMetrics& rank : m.perPipelineRank)
         ranks.push_back({{"busy_s", rank.busySeconds},
                          {"bubble_s", rank.bubbleSeconds},
@@ -25,9 +26,10 @@ nlohmann::ordered_json metricsJson(const Metrics& m)
             {"fits", m.fits},
             {"parameters", m.parameters},
             {"world_size", m.worldSize},
+            {"microbatches", simulation.scenario().microbatches()},
             {"per_pipeline_rank", ranks},
             {"simulated_ops", m.simulatedOps},
             {"wall_ms", m.wallMs}};
 }
 
-} // namespace sim::cli
+} // namespace sim

@@ -1,0 +1,27 @@
+// What the commands of rankscope-sim answer with --json, one function a command: the same for the program, for expressions in
+// files, and for whoever embeds the library.
+#pragma once
+
+#include "sim/mesh/mesh.h"
+#include "sim/mesh/placement.h"
+#include "sim/simulation.h"
+
+#include <nlohmann/json.hpp>
+
+namespace sim {
+
+/// Keys in the contract's order.
+using Answer = nlohmann::ordered_json;
+
+/// simulate --json
+Answer stepAnswer(const Simulation&);
+/// memory --json, in GiB
+Answer memoryAnswer(const Simulation&);
+/// traffic --json, in bytes. O(flows).
+Answer trafficAnswer(const Simulation&);
+/// describe --json
+Answer describeAnswer(const Simulation&);
+/// groups --rank N --json
+Answer rankAnswer(const Mesh&, const Placement&, int rank);
+
+} // namespace sim

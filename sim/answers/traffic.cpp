@@ -1,0 +1,79 @@
+#include "sim/answers/traffic_parts.h"
+
+#include "sim/analysis/explain_traffic.h"
+#include "sim/answers/answers.h"
+
+#include <algorithm>
+
+namespace sim {
+namespace {
+
+/// What a number is, down to the shapes: its formula in symbols and in numbers, and each term alike.
+Answer becauseOf(const Explanation& why)
+{
+    Answer json{{"name", why.name}, {"symbol", why.result.symbol}, {"value", why.result.value}};
+    if (why.formula)
+        json.update({{"formula", why.inSymbols()}, {"numbers", why.inNumbers()}});
+    if (!why.convention.empty())
+        json["convention"] = why.convention;
+    if (!why.source.empty())
+        json["source"] = why.source;
+    Answer terms = Answer::array();
+    for (const Term& term : why.terms) {
+        Answer one{{"symbol", term.quantity.symbol}, {"value", term.quantity.value}, {"meaning", term.meaning}};
+        if (term.because)
+            one["because"] = becauseOf(*term.because);
+        terms.push_back(std::move(one));
+    }
+    json["terms"] = std::move(terms);
+    return json;
+}
+
+} // namespace
+
+LinkLoad loadOfStep(const Simulation& simulation, const TrafficSenders& senders)
+{
+    const auto stepNs = static_cast<std::int64_t>(simulation.metrics().stepTimeSeconds * 1e9 + 0.5);
+    return simulation.linkLoad(senders, {.beginNs = 0, .endNs = std::max<std::int64_t>(stepNs, 1), .bins = 1});
+}
+
+Answer trafficAnswer(const Simulation& simulation)
+{
+    const TrafficSenders senders = simulation.traffic().senders();
+    const TrafficSums sums = senders.total();
+    const LinkLoad load = loadOfStep(simulation, senders);
+    Answer tiers = Answer::array(), groups = Answer::array();
+    for (int tier = 0; tier < sums.tiers(); ++tier) {
+        const Tier& of = simulation.scenario().cluster.tiers[static_cast<std::size_t>(tier)];
+        tiers.push_back({{"name", of.name},
+                         {"bytes", sums.ofTier(tier)},
+                         {"bandwidth_gbs_per_gpu", of.bandwidthGBs},
+                         {"mean_load", load.share(tier, 0)}});
+        if (sums.ofTier(tier) > 0)
+            tiers.back()["because"] = becauseOf(explainTier(simulation, tier));
+    }
+    for (const GroupRole role : kTrafficRoles) {
+        if (sums.ofRole(role) == 0)
+            continue;
+        Answer byTier = Answer::array();
+        for (int tier = 0; tier < sums.tiers(); ++tier)
+            byTier.push_back(sums.bytes(tier, role));
+        groups.push_back({{"group", groupRoleName(role)},
+                          {"purpose", trafficPurposeName(trafficPurposeOf(role))},
+                          {"bytes", sums.ofRole(role)},
+                          {"by_tier", byTier},
+                          {"because", becauseOf(explainTraffic(simulation, role))}});
+    }
+    Answer exposed;
+    for (int purpose = 0; purpose < kTrafficPurposeCount; ++purpose)
+        exposed[trafficPurposeName(static_cast<TrafficPurpose>(purpose))] =
+            exposedShare(simulation.metrics().exposedComm, static_cast<TrafficPurpose>(purpose));
+    return {{"unit", "bytes sent in a step by all ranks"},
+            {"world_size", simulation.metrics().worldSize},
+            {"total", sums.total()},
+            {"tiers", tiers},
+            {"groups", groups},
+            {"exposed_comm", exposed}};
+}
+
+} // namespace sim

@@ -36,6 +36,15 @@ const char* kindName(CollectiveKind kind)
     return kNames[static_cast<std::size_t>(kind)];
 }
 
+/// "all-gathers and reduce-scatters".
+std::string kindNames(const std::set<CollectiveKind>& kinds)
+{
+    std::string names;
+    for (const CollectiveKind kind : kinds)
+        names += (names.empty() ? "" : " and ") + std::string(kindName(kind));
+    return names;
+}
+
 std::string contentName(CollectiveContent content)
 {
     constexpr std::array<const char*, 10> kNames{"activations",           "inputs, again for weight gradients",
@@ -50,7 +59,7 @@ std::string useName(const CollectiveUse& use)
 {
     constexpr std::array<const char*, 4> kPhases{", forward", ", backward", ", run again", ""};
     const bool routed = use.role == GroupRole::exptDp;
-    return std::string(kindName(use.kind)) + " of " + contentName(use.content) + (routed ? " of experts" : "") +
+    return kindNames(use.kinds) + " of " + contentName(use.content) + (routed ? " of experts" : "") +
            (use.ofLayers || use.phase == CollectivePhase::step ? "" : " of embedding and head") +
            kPhases[static_cast<std::size_t>(use.phase)];
 }
@@ -469,14 +478,10 @@ std::string collectivesText(const Simulation& simulation, TrafficPurpose purpose
     std::map<CollectiveContent, std::set<CollectiveKind>> kinds;
     for (const CollectiveUse& use : collectiveUses(simulation))
         if (trafficPurposeOf(use.role) == purpose && use.members > 1)
-            kinds[use.content].insert(use.kind);
+            kinds[use.content].insert(use.kinds.begin(), use.kinds.end());
     std::string text;
-    for (const auto& [content, ofContent] : kinds) {
-        std::string names;
-        for (const CollectiveKind kind : ofContent)
-            names += (names.empty() ? "" : " and ") + std::string(kindName(kind));
-        text += (text.empty() ? "" : "; ") + names + " of " + contentName(content);
-    }
+    for (const auto& [content, ofContent] : kinds)
+        text += (text.empty() ? "" : "; ") + kindNames(ofContent) + " of " + contentName(content);
     return text;
 }
 

@@ -174,7 +174,7 @@ void Publisher::Server::listen()
 void Publisher::Server::serve()
 {
     try {
-        auto nextTick = Clock::now();
+        auto nextTick = Clock::now(), lastRound = nextTick;
         Clock::time_point end = Clock::time_point::max();
         while (true) {
             if (m_stop && !m_ending) {
@@ -185,6 +185,11 @@ void Publisher::Server::serve()
                 nextTick = Clock::now();
             }
             const auto now = Clock::now();
+            if (now - std::exchange(lastRound, now) > kViewerBudget.silenceWhenFull / 2) {
+                m_audience.wasAway(now);
+                for (auto& [descriptor, connection] : m_connections)
+                    connection.known = now;
+            }
             if (now >= nextTick) {
                 m_audience.tick(now);
                 nextTick = now + (m_ending ? std::chrono::milliseconds(5) : m_options.interval);

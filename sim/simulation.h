@@ -8,6 +8,7 @@
 #include "sim/analysis/traffic.h"
 #include "sim/cancel.h"
 #include "sim/error.h"
+#include "sim/memory_limit.h"
 #include "sim/mesh/mesh.h"
 #include "sim/mesh/placement.h"
 #include "sim/scenario/scenario.h"
@@ -20,6 +21,8 @@ namespace sim {
 
 struct SimulateOptions {
     bool full = false; ///< every rank one by one instead of one of each equivalence class: same numbers, bit for bit
+    /// Rather than take more, simulate and Simulation::trace throw Error with the numbers.
+    double memoryLimitBytes = kMemoryLimitBytes;
 };
 
 enum class TraceDetail {
@@ -43,7 +46,7 @@ public:
     virtual int classSize(int classIndex) const = 0;
     /// What the ranks of a class hold at their peak.
     virtual MemoryBreakdown memoryOfClass(int classIndex) const = 0;
-    /// What they spend the step on; what is neither busy nor exposed is the bubble. O(ops of a rank).
+    /// What they spend the step on; what is neither busy nor exposed is the bubble.
     virtual TimeShares timeOfClass(int classIndex) const = 0;
     /// What they hold over time, to the kernel; the sum is the counter "memory" of the trace. O(ops of a rank).
     virtual MemoryCurves memoryCurves(int classIndex) const = 0;

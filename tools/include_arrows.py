@@ -34,7 +34,7 @@ FORBIDDEN = {"sim": r"^(Q[A-Z]|imgui|cuda|nccl)", "live": r"^(Q[A-Z]|imgui)", "a
 # In the public headers of the app's lower parts too: a view draws on any canvas.
 FORBIDDEN_FILES = {"app/canvas/canvas.h": r"^(Q|imgui|GL/)", "app/canvas/view.h": r"^(Q|imgui|GL/)"}
 # What everyone may include.
-BASE = {"sim/error.h", "sim/cancel.h"}
+BASE = {"sim/error.h", "sim/cancel.h", "sim/memory_limit.h"}
 INCLUDE = re.compile(r'^\s*#include\s*[<"]([^>"]+)[>"]', re.M)
 
 

@@ -85,6 +85,11 @@ void TimelineModel::makeRows()
     for (std::size_t c = 0; c < m_trace->counters.size(); ++c)
         if (auto& row = m_rows[static_cast<std::size_t>(m_trace->counters[c].process)]; !row.memory)
             row.memory = c;
+    if (m_simulation && m_simulation->mesh().pipelineRanks() > 1) { // counted once, not by each row
+        m_rowsOfPipelineRank.assign(static_cast<std::size_t>(m_simulation->mesh().pipelineRanks()), 0);
+        for (int row = 0; row < static_cast<int>(m_rows.size()); ++row)
+            ++m_rowsOfPipelineRank[static_cast<std::size_t>(pipelineRankOf(row))];
+    }
     for (std::size_t i = 0; i < m_rows.size(); ++i) {
         auto& tracks = m_rows[i].tracks;
         const auto thin = std::stable_partition(tracks.begin(), tracks.end(), [this](std::uint32_t t) {
@@ -117,16 +122,19 @@ void TimelineModel::measureRow(TimelineRow& row, int index) const
         row.exposedShare = ranks[pp].commSeconds * 1e9 / length;
 }
 
+int TimelineModel::pipelineRankOf(int row) const
+{
+    return m_simulation->mesh().coordinates(m_trace->processes[static_cast<std::size_t>(row)].rank).pp;
+}
+
 void TimelineModel::nameRow(TimelineRow& row, int index) const
 {
     const sim::Process& process = m_trace->processes[static_cast<std::size_t>(index)];
     const std::string rank = "rank " + countText(process.rank);
     const std::string many = countText(process.multiplicity) + " ranks";
     if (m_simulation && m_simulation->mesh().pipelineRanks() > 1) {
-        const auto stageOf = [&](const sim::Process& p) { return m_simulation->mesh().coordinates(p.rank).pp; };
-        const int pp = stageOf(process);
-        const bool alone = std::count_if(m_trace->processes.begin(), m_trace->processes.end(),
-                                         [&](const sim::Process& other) { return stageOf(other) == pp; }) == 1;
+        const int pp = pipelineRankOf(index);
+        const bool alone = m_rowsOfPipelineRank[static_cast<std::size_t>(pp)] == 1;
         const std::string stage = "pp " + std::to_string(pp);
         if (process.multiplicity == 1)
             row.names = {rank + " · " + stage, rank, countText(process.rank)};

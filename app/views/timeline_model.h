@@ -80,12 +80,14 @@ private:
     void makeRows();
     void measureRow(TimelineRow&, int process) const;
     void nameRow(TimelineRow&, int process) const;
+    int pipelineRankOf(int row) const;
     void findChunks();
 
     std::shared_ptr<const sim::Trace> m_trace;
     std::shared_ptr<const sim::Simulation> m_simulation;
     std::vector<TimelineRow> m_rows;
     std::vector<int> m_allRows;                           ///< 0, 1, …
+    std::vector<int> m_rowsOfPipelineRank;                ///< how many; empty without a pipeline
     std::vector<std::unique_ptr<sim::BusyMipmap>> m_busy; ///< [track]
     std::vector<TrackLevels> m_levels;                    ///< [track]
     std::vector<CounterLevels> m_counters;

@@ -1,5 +1,7 @@
 #include "sim/analysis/critical_path.h"
 
+#include "sim/cancel.h"
+
 #include <algorithm>
 #include <optional>
 #include <unordered_set>
@@ -30,6 +32,7 @@ public:
         }
         for (const SpanKind& kind : trace.kinds)
             m_isWait.push_back(kind.opClass == OpClass::other && kind.name.starts_with("wait") ? 1 : 0);
+        findMembers();
         m_arrivals.resize(trace.flows.size());
         for (std::uint32_t i = 0; i < m_arrivals.size(); ++i)
             m_arrivals[i] = i;
@@ -46,7 +49,9 @@ public:
         std::optional<Place> at = last();
         std::int64_t untilNs = at ? end(*at) : 0;
         path.unexplainedNs = m_trace.endNs - untilNs;
+        CancelPoll poll;
         while (at) {
+            poll(32);
             const std::optional<Place> latest = lastArrival(*at);
             // A member that waited in its group does so because of the last one: the path goes there.
             const Place span = latest.value_or(*at);
@@ -77,6 +82,28 @@ private:
         Place place;
         CriticalCause cause;
     };
+    struct InCollectiveOrder {
+        const Trace& trace;
+        std::uint64_t collectiveOf(Place at) const { return trace.tracks[at.track].correlation[at.span]; }
+        bool operator()(Place a, Place b) const { return collectiveOf(a) < collectiveOf(b); }
+    };
+
+    /// Looked up by collective: looking through all ranks at each step of the path would take the square of their number.
+    void findMembers()
+    {
+        for (const auto& tracks : m_tracksOfProcess)
+            for (const std::uint32_t t : tracks) {
+                const std::vector<std::uint64_t>& correlation = m_trace.tracks[t].correlation;
+                for (std::uint32_t span = 0; span < correlation.size(); ++span)
+                    if (correlation[span] != 0)
+                        m_members.push_back({t, span});
+            }
+        CancelPoll poll;
+        std::stable_sort(m_members.begin(), m_members.end(), [&](Place a, Place b) {
+            poll();
+            return InCollectiveOrder{m_trace}(a, b);
+        });
+    }
 
     const Track& track(Place at) const { return m_trace.tracks[at.track]; }
     std::int64_t start(Place at) const { return track(at).startNs[at.span]; }
@@ -130,27 +157,14 @@ private:
     {
         if (track(at).correlation.empty() || track(at).correlation[at.span] == 0)
             return std::nullopt;
-        const std::uint64_t collective = track(at).correlation[at.span];
         Place latest = at;
-        for (const auto& tracks : m_tracksOfProcess)
-            for (const std::uint32_t t : tracks) {
-                const Track& other = m_trace.tracks[t];
-                if (t == at.track || other.correlation.empty())
-                    continue;
-                // Members overlap: each is there when the collective ends.
-                auto i = static_cast<std::size_t>(std::upper_bound(other.startNs.begin(), other.startNs.end(), end(at)) -
-                                                  other.startNs.begin());
-                for (; i > 0; --i) {
-                    const Place member{t, static_cast<std::uint32_t>(i - 1)};
-                    if (other.correlation[member.span] == collective) {
-                        if (start(member) > start(latest))
-                            latest = member;
-                        break;
-                    }
-                    if (end(member) < start(at))
-                        break;
-                }
-            }
+        const auto [first, last] = std::equal_range(m_members.begin(), m_members.end(), at, InCollectiveOrder{m_trace});
+        for (auto member = first; member != last; ++member) {
+            // Members overlap: each is there when the collective ends. Numbers may come again later.
+            const bool overlaps = start(*member) <= end(at) && end(*member) >= start(at);
+            if (member->track != at.track && overlaps && start(*member) > start(latest))
+                latest = *member;
+        }
         if (latest.track == at.track || !isNew(latest))
             return std::nullopt;
         return latest;
@@ -198,6 +212,7 @@ private:
     const Trace& m_trace;
     std::vector<std::vector<std::uint32_t>> m_tracksOfProcess; ///< that hold work
     std::vector<char> m_isWait;                                ///< [kind]
+    std::vector<Place> m_members;                              ///< of collectives, by collective
     std::vector<std::uint32_t> m_arrivals;                     ///< flows by the span at which they arrive
     std::unordered_set<std::uint64_t> m_seen; ///< spans the path has visited: what takes no time cannot lead it in a circle
 };

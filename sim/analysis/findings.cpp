@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <set>
+#include <unordered_set>
 #include <utility>
 
 namespace sim {
@@ -80,9 +81,10 @@ int RuleContext::widestTier(GroupKind kind) const
 {
     const Mesh& mesh = simulation.mesh();
     int widest = 0;
+    std::unordered_set<int> seen;
     for (int c = 0; c < simulation.classCount(); ++c) {
         const int group = mesh.groupOf(kind, simulation.representative(c));
-        if (group >= 0 && mesh.groupSize(kind) > 1)
+        if (group >= 0 && mesh.groupSize(kind) > 1 && seen.insert(group).second)
             widest = std::max(widest, simulation.placement().shape(mesh.members(kind, group)).spanningTier());
     }
     return widest;

@@ -1,5 +1,6 @@
 #include "sim/analysis/link_load.h"
 
+#include "sim/cancel.h"
 #include "sim/engine/engine.h"
 #include "sim/error.h"
 
@@ -108,7 +109,9 @@ LinkLoad linkLoad(const Scenario& scenario, const Program& program, const RankCl
     const std::vector<Tier>& tiers = scenario.cluster.tiers;
     std::vector<PurposeSpreads> spreads(tiers.size(), PurposeSpreads(kTrafficPurposeCount, Spread(window)));
 
+    CancelPoll poll;
     for (int c = 0; c < classes.count(); ++c) {
+        poll(32);
         const TrafficSenders::Class& ofClass = senders.classes[at(c)];
         if (ofClass.sent.total() == 0)
             continue;
@@ -118,12 +121,13 @@ LinkLoad linkLoad(const Scenario& scenario, const Program& program, const RankCl
         std::size_t place = first;
         for (const Step& step : program.ranks[at(classes.pipelineRank[at(c)])].steps) {
             const Pass& pass = program.passes[step.pass];
+            poll(4 * pass.ops.size() + 1);
             for (std::size_t i = 0; i < pass.ops.size(); ++i, ++place) {
                 const Op& op = pass.ops[i];
                 const auto purpose = static_cast<std::size_t>(trafficPurposeOf(op.group));
                 const std::int64_t end = result.opEndNs[place];
                 if (op.kind == OpKind::send) {
-                    const int tier = classes.pipelineTier[at(c)][at(step.sendTo)];
+                    const int tier = classes.peerOf(c, step.sendTo).tier;
                     spreads[at(tier)][static_cast<std::size_t>(TrafficPurpose::pp)].add(
                         result.opStartNs[place], end, static_cast<double>(program.sendBytes) * ofClass.ranks);
                 } else if (op.kind == OpKind::collective && end >= window.beginNs) {

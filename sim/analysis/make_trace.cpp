@@ -2,6 +2,7 @@
 
 #include "sim/analysis/action_class.h"
 #include "sim/analysis/measure_memory.h"
+#include "sim/cancel.h"
 
 #include <algorithm>
 #include <map>
@@ -60,8 +61,11 @@ std::vector<std::uint32_t> sortByStart(Track& track)
     std::vector<std::uint32_t> order(track.size()), placeOf(track.size());
     std::iota(order.begin(), order.end(), 0U);
     if (!std::is_sorted(track.startNs.begin(), track.startNs.end())) {
-        std::stable_sort(order.begin(), order.end(),
-                         [&](std::uint32_t a, std::uint32_t b) { return track.startNs[a] < track.startNs[b]; });
+        CancelPoll poll;
+        std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+            poll();
+            return track.startNs[a] < track.startNs[b];
+        });
         const auto reorder = [&order](auto& column) {
             auto sorted = column;
             for (std::size_t i = 0; i < sorted.size(); ++i)
@@ -126,18 +130,24 @@ public:
             m_summaries.push_back(summaryOf(pass));
         for (int c = 0; c < m_classes.count(); ++c)
             addClass(c);
-        for (const auto& [slot, from] : m_sent) {
-            const auto to = m_received.find(slot);
-            if (to != m_received.end())
-                m_trace.flows.push_back({from.first, from.second, to->second.first, to->second.second});
-        }
+        addFlows();
         return std::move(m_trace);
     }
 
 private:
-    using SpanPlace = std::pair<std::uint32_t, std::uint32_t>; ///< track, span
+    /// One end of a message: the class that gets it, the place of its mailbox, and a span.
+    struct MessageEnd {
+        int receiver = 0;
+        std::int32_t slot = 0;
+        std::uint32_t track = 0, span = 0;
+        bool operator<(const MessageEnd& other) const
+        {
+            return receiver != other.receiver ? receiver < other.receiver : slot < other.slot;
+        }
+    };
 
     void addClass(int c);
+    void addFlows();
     std::uint32_t actionKind(const Action&);
     std::uint32_t optimizerKind();
     std::uint32_t opKinds(const Step&);
@@ -154,8 +164,27 @@ private:
     Trace m_trace;
     std::map<std::pair<int, int>, std::uint32_t> m_actionKinds;                ///< kind, stage
     std::map<std::pair<std::uint32_t, std::int32_t>, std::uint32_t> m_opKinds; ///< pass, stage -> kind of its first op
-    std::map<std::pair<int, std::int32_t>, SpanPlace> m_sent, m_received;      ///< receiving class, mailbox slot
+    std::vector<MessageEnd> m_sent, m_received;
+    CancelPoll m_poll;
 };
+
+/// Both ends of each message, by receiver and slot.
+void TraceMaker::addFlows()
+{
+    for (std::vector<MessageEnd>* ends : {&m_sent, &m_received})
+        std::sort(ends->begin(), ends->end(), [this](const MessageEnd& a, const MessageEnd& b) {
+            m_poll();
+            return a < b;
+        });
+    auto to = m_received.begin();
+    for (const MessageEnd& from : m_sent) {
+        m_poll();
+        while (to != m_received.end() && *to < from)
+            ++to;
+        if (to != m_received.end() && !(from < *to))
+            m_trace.flows.push_back({from.track, from.span, to->track, to->span});
+    }
+}
 
 std::uint32_t TraceMaker::actionKind(const Action& action)
 {
@@ -225,7 +254,7 @@ void TraceMaker::addClass(int c)
     }
     std::vector<std::tuple<int, std::int32_t, std::size_t, std::uint32_t>> sentSpans; // class, slot, stream, span
     std::vector<std::tuple<std::int32_t, std::size_t, std::uint32_t>> receivedSpans;  // slot, stream, span
-    std::vector<std::uint64_t> sequence(m_classes.classGroups.size(), 0);
+    std::array<std::uint64_t, kGroupRoleCount> sequence{};                            // a class has one group of each role
 
     const bool kernels = m_detail == TraceDetail::kernels;
     MemoryCurves memory;
@@ -237,6 +266,7 @@ void TraceMaker::addClass(int c)
     std::size_t place = m_result.firstOp[at(c)];
     for (const Step& step : program.steps) {
         const Pass& pass = m_program.passes[step.pass];
+        m_poll(kernels ? 8 * pass.ops.size() + 8 : 8);
         const std::uint32_t kindOfFirst = kernels ? opKinds(step) : 0;
         const PassSummary& summary = m_summaries[step.pass];
         const std::size_t passPlace = place;
@@ -255,13 +285,14 @@ void TraceMaker::addClass(int c)
             if (op.kind == OpKind::collective) {
                 const int group = m_classes.groups[at(c)][static_cast<std::size_t>(op.group)];
                 track.correlation.resize(track.size(), 0);
-                track.correlation.push_back((static_cast<std::uint64_t>(group + 1) << 32U) | ++sequence[at(group)]);
+                track.correlation.push_back((static_cast<std::uint64_t>(group + 1) << 32U) |
+                                            ++sequence[static_cast<std::size_t>(op.group)]);
                 // Rows must not overlap: arrival may lie before the end of the one before only in a perturbed world.
                 shownFrom = std::max(start, track.size() > 0 ? track.startNs.back() + track.durationNs.back() : 0);
             } else if (op.kind == OpKind::receive) {
                 receivedSpans.emplace_back(step.receiveSlot, stream, static_cast<std::uint32_t>(track.size()));
             } else if (op.kind == OpKind::send) {
-                const int peer = m_classes.pipelineClass[at(c)][at(step.sendTo)];
+                const int peer = m_classes.peerOf(c, step.sendTo).classIndex;
                 sentSpans.emplace_back(peer, step.sendSlot, stream, static_cast<std::uint32_t>(track.size()));
             }
             addSpan(track, shownFrom, std::max(shownFrom, stop), kindOfFirst + static_cast<std::uint32_t>(i), step.microbatch);
@@ -274,10 +305,10 @@ void TraceMaker::addClass(int c)
             memory.add(begin, highest.activations, highest.buffers);
             memory.add(end, held.activations, held.buffers);
             if (step.receiveSlot != kNoSlot)
-                m_received[{c, step.receiveSlot}] = {firstTrack, static_cast<std::uint32_t>(actionTrack.size())};
+                m_received.push_back({c, step.receiveSlot, firstTrack, static_cast<std::uint32_t>(actionTrack.size())});
             if (step.sendSlot != kNoSlot)
-                m_sent[{m_classes.pipelineClass[at(c)][at(step.sendTo)], step.sendSlot}] = {
-                    firstTrack, static_cast<std::uint32_t>(actionTrack.size())};
+                m_sent.push_back({m_classes.peerOf(c, step.sendTo).classIndex, step.sendSlot, firstTrack,
+                                  static_cast<std::uint32_t>(actionTrack.size())});
         }
         const std::uint32_t kind = step.action >= 0 ? actionKind(actions[at(step.action)]) : optimizerKind();
         addSpan(actionTrack, begin, end, kind, step.microbatch);
@@ -295,9 +326,9 @@ void TraceMaker::addClass(int c)
         m_trace.tracks.push_back(std::move(streams[s]));
     }
     for (const auto& [peer, slot, stream, span] : sentSpans)
-        m_sent[{peer, slot}] = {trackOf[stream], span};
+        m_sent.push_back({peer, slot, trackOf[stream], span});
     for (const auto& [slot, stream, span] : receivedSpans)
-        m_received[{c, slot}] = {trackOf[stream], receivePlace[span]};
+        m_received.push_back({c, slot, trackOf[stream], receivePlace[span]});
 
     const ModelStates& states = program.states;
     const std::int64_t always = states.parameters + states.gradients + states.optimizer + states.buffers;

@@ -1,5 +1,6 @@
 #include "sim/analysis/measure.h"
 
+#include "sim/cancel.h"
 #include "sim/model/flops.h"
 #include "sim/model/parameters.h"
 
@@ -122,11 +123,13 @@ TimeShares measureShares(const Program& program, const RankClasses& classes, con
     TimeShares shares;
     std::array<TransferLog, kStreamCount> logs;
     std::vector<Interval> covered;
+    CancelPoll poll;
     std::int64_t computedUntil = 0;
     const std::size_t first = result.firstOp[at(c)];
     std::size_t place = first;
     for (const Step& step : program.ranks[at(classes.pipelineRank[at(c)])].steps) {
         const Pass& pass = program.passes[step.pass];
+        poll(2 * pass.ops.size() + 1);
         for (std::size_t i = 0; i < pass.ops.size(); ++i, ++place) {
             const Op& op = pass.ops[i];
             const std::int64_t start = result.opStartNs[place];
@@ -186,8 +189,8 @@ MemoryBreakdown measureMemory(const Program& program, const RankClasses& classes
             .buffers = states.buffers + peak.buffers};
 }
 
-Metrics measure(const Scenario& scenario, const Program& program, const RankClasses& classes, const PricedProgram& prices,
-                const EngineResult& result)
+Metrics measure(const Scenario& scenario, const Program& program, const RankClasses& classes, const EngineResult& result,
+                std::span<const TimeShares> sharesOfClass)
 {
     struct Sums {
         std::int64_t ranks = 0, busyNs = 0, exposedNs = 0;
@@ -202,7 +205,7 @@ Metrics measure(const Scenario& scenario, const Program& program, const RankClas
     std::int64_t peakBytes = 0;
     for (int c = 0; c < classes.count(); ++c) {
         const auto pp = at(classes.pipelineRank[at(c)]);
-        const TimeShares shares = measureShares(program, classes, prices, result, c);
+        const TimeShares& shares = sharesOfClass[at(c)];
         const std::int64_t ranks = classes.size[at(c)];
         sums[pp].ranks += ranks;
         sums[pp].busyNs += ranks * shares.busyNs;

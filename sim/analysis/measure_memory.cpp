@@ -1,5 +1,7 @@
 #include "sim/analysis/measure_memory.h"
 
+#include "sim/cancel.h"
+
 #include <algorithm>
 #include <map>
 #include <string_view>
@@ -28,7 +30,9 @@ void replay(const Program& program, const RankClasses& classes, const EngineResu
 {
     std::int64_t timeNs = 0;
     std::size_t place = result.firstOp[at(c)];
-    for (const Step& step : program.ranks[at(classes.pipelineRank[at(c)])].steps)
+    CancelPoll poll;
+    for (const Step& step : program.ranks[at(classes.pipelineRank[at(c)])].steps) {
+        poll(4 * program.passes[step.pass].ops.size() + 1);
         for (const Op& op : program.passes[step.pass].ops) {
             const std::int64_t start = result.opStartNs[place], end = result.opEndNs[place];
             ++place;
@@ -43,6 +47,7 @@ void replay(const Program& program, const RankClasses& classes, const EngineResu
                     return;
             }
         }
+    }
 }
 
 MemoryBreakdown statesOf(const Program& program, const RankClasses& classes, int c)

@@ -120,7 +120,7 @@ PassCosts measurePassCosts(const Scenario& asked)
         const int next = (rank + 1) % probe.ranks;
         if (next == rank)
             continue;
-        const auto comm = static_cast<double>(prices.sendNs[at(classes.pipelineTier[at(c)][at(next)])]);
+        const auto comm = static_cast<double>(prices.sendNs[at(classes.peerOf(c, next).tier)]);
         for (int stage = rank; stage < probe.stages(); stage += probe.ranks)
             costs.times[at(stage)].comm = std::max(costs.times[at(stage)].comm, comm);
     }

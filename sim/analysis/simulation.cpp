@@ -3,6 +3,7 @@
 #include "sim/analysis/make_trace.h"
 #include "sim/analysis/measure.h"
 #include "sim/analysis/measure_memory.h"
+#include "sim/analysis/memory_needs.h"
 #include "sim/analysis/plan_schedule.h"
 #include "sim/cost/cost.h"
 #include "sim/engine/engine.h"
@@ -19,10 +20,16 @@ public:
         : m_scenario(scenario), m_schedule(planSchedule(scenario)), m_mesh(scenario.layout, m_schedule.endsMeet()),
           m_placement(scenario.layout, scenario.cluster), m_program(lowerProgram(scenario, m_schedule)),
           m_classes(makeRankClasses(scenario, m_mesh, m_placement, m_schedule, options.full)),
-          m_prices(priceProgram(CostModel(scenario), m_program, m_classes)), m_result(runEngine(m_program, m_classes, m_prices))
+          m_prices(priceProgram(CostModel(scenario), m_program, m_classes)), m_memory{.microbatches = scenario.microbatches(),
+                                                                                      .full = options.full,
+                                                                                      .limitBytes = options.memoryLimitBytes}
     {
-        checkCancelled();
-        m_metrics = measure(m_scenario, m_program, m_classes, m_prices, m_result);
+        requireMemoryForStep(m_program, m_classes, m_memory);
+        m_result = runEngine(m_program, m_classes, m_prices);
+        m_shares.reserve(static_cast<std::size_t>(m_classes.count()));
+        for (int c = 0; c < m_classes.count(); ++c)
+            m_shares.push_back(measureShares(m_program, m_classes, m_prices, m_result, c));
+        m_metrics = measure(m_scenario, m_program, m_classes, m_result, m_shares);
     }
 
     const Scenario& scenario() const override { return m_scenario; }
@@ -35,7 +42,7 @@ public:
     int representative(int c) const override { return m_classes.representative[static_cast<std::size_t>(c)]; }
     int classSize(int c) const override { return m_classes.size[static_cast<std::size_t>(c)]; }
     MemoryBreakdown memoryOfClass(int c) const override { return measureMemory(m_program, m_classes, m_result, c); }
-    TimeShares timeOfClass(int c) const override { return measureShares(m_program, m_classes, m_prices, m_result, c); }
+    TimeShares timeOfClass(int c) const override { return m_shares[static_cast<std::size_t>(c)]; }
     MemoryCurves memoryCurves(int c) const override { return measureMemoryCurves(m_program, m_classes, m_result, c); }
     MemoryContents memoryContents(int c, std::int64_t atNs) const override
     {
@@ -43,6 +50,7 @@ public:
     }
     Trace trace(TraceDetail detail) const override
     {
+        requireMemoryForTrace(m_program, m_classes, detail, m_memory);
         return makeTrace(m_scenario, m_mesh, m_schedule, m_program, m_classes, m_prices, m_result, detail);
     }
     Traffic traffic() const override { return {m_scenario, m_mesh, m_placement, m_program, m_classes}; }
@@ -60,7 +68,9 @@ private:
     Program m_program;
     RankClasses m_classes;
     PricedProgram m_prices;
+    MemoryRequest m_memory;
     EngineResult m_result;
+    std::vector<TimeShares> m_shares; ///< [class]
     Metrics m_metrics;
 };
 

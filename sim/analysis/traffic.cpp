@@ -2,6 +2,8 @@
 
 #include "sim/analysis/traffic_flows.h"
 
+#include "sim/cancel.h"
+
 #include <algorithm>
 #include <numeric>
 
@@ -148,7 +150,9 @@ TrafficSenders Traffic::senders(std::span<const int> ranks) const
     TrafficSenders senders{.ranks = ranks.empty() ? worldSize() : static_cast<int>(ranks.size()), .classes = {}};
     senders.classes.resize(at(m_flows->classes()), {.ranks = 0, .sent = TrafficSums(tiers())});
     std::vector<TrafficFlow> flows;
+    CancelPoll poll;
     for (int i = 0; i < senders.ranks; ++i) {
+        poll(flows.size() + 8);
         const int rank = ranks.empty() ? i : ranks[at(i)];
         flows.clear();
         appendSends(rank, flows);
@@ -173,10 +177,14 @@ TrafficMatrix Traffic::between(std::span<const int> partOf, int parts, std::span
     std::vector<TrafficFlow> flows;
     std::vector<BytesByPurpose> row(at(parts));
     std::vector<int> filled;
+    CancelPoll poll;
     for (int from = 0; from < parts; ++from) {
         flows.clear();
-        for (const int rank : ranksOf[at(from)])
+        for (const int rank : ranksOf[at(from)]) {
+            const std::size_t before = flows.size();
             appendSends(rank, flows);
+            poll(flows.size() - before + 8);
+        }
         for (const TrafficFlow& flow : flows) {
             const int to = partOf[at(flow.peer)];
             if (to < 0)

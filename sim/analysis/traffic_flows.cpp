@@ -1,6 +1,9 @@
 #include "sim/analysis/traffic_flows.h"
 
+#include "sim/cancel.h"
+
 #include <algorithm>
+#include <map>
 
 namespace sim {
 namespace {
@@ -46,12 +49,24 @@ std::int64_t sentByMember(const OpShape& shape, const GroupShape& group, const C
     return 0;
 }
 
+std::int64_t TrafficFlows::Volumes::toPipelineRank(int pipelineRank) const
+{
+    const auto found = std::lower_bound(pipeline.begin(), pipeline.end(), std::pair(pipelineRank, std::int64_t{0}));
+    return found != pipeline.end() && found->first == pipelineRank ? found->second : 0;
+}
+
 TrafficFlows::TrafficFlows(const Scenario& scenario, const Mesh& mesh, const Placement& placement, const Program& program,
                            const RankClasses& classes)
     : m_mesh(mesh), m_placement(placement), m_tiers(static_cast<int>(scenario.cluster.tiers.size())), m_classOf(classes.classOf)
 {
-    for (int c = 0; c < classes.count(); ++c)
-        m_volumes.push_back(volumesOf(c, scenario, program, classes));
+    std::map<std::pair<int, int>, int> known; // pipeline rank, geometry
+    for (int c = 0; c < classes.count(); ++c) {
+        const auto [position, isNew] =
+            known.try_emplace({classes.pipelineRank[at(c)], classes.geometry[at(c)]}, static_cast<int>(m_volumes.size()));
+        if (isNew)
+            m_volumes.push_back(volumesOf(c, scenario, program, classes));
+        m_volumesOf.push_back(position->second);
+    }
     for (const GroupRole role : kCollectiveRoles)
         if (std::any_of(m_volumes.begin(), m_volumes.end(), [&](const Volumes& volumes) { return volumes.any(role); }))
             m_communicators.push_back(communicators(role, scenario));
@@ -60,16 +75,20 @@ TrafficFlows::TrafficFlows(const Scenario& scenario, const Mesh& mesh, const Pla
 TrafficFlows::Volumes TrafficFlows::volumesOf(int c, const Scenario& scenario, const Program& program, const RankClasses& classes)
 {
     Volumes volumes;
-    volumes.pipeline.resize(program.ranks.size());
+    std::map<int, std::int64_t> pipeline;
+    CancelPoll poll;
     std::vector<std::int64_t> timesRun(program.passes.size());
     for (const Step& step : program.ranks[at(classes.pipelineRank[at(c)])].steps) {
+        poll();
         ++timesRun[step.pass];
         if (step.sendTo >= 0)
-            volumes.pipeline[at(step.sendTo)] += program.sendBytes;
+            pipeline[step.sendTo] += program.sendBytes;
     }
+    volumes.pipeline.assign(pipeline.begin(), pipeline.end());
     const GroupGeometry& geometry = classes.geometries[at(classes.geometry[at(c)])];
     for (std::size_t p = 0; p < program.passes.size(); ++p) {
         const Pass& pass = program.passes[p];
+        poll(timesRun[p] > 0 ? pass.ops.size() + 1 : 1);
         for (std::size_t i = 0; timesRun[p] > 0 && i < pass.ops.size(); ++i) {
             if (pass.ops[i].kind != OpKind::collective)
                 continue;
@@ -95,7 +114,9 @@ TrafficFlows::Communicators TrafficFlows::communicators(GroupRole role, const Sc
     made.place.assign(at(m_mesh.worldSize()), 0);
     made.placeByGpu.assign(at(m_mesh.worldSize()), 0);
     std::vector<int> ranks;
+    CancelPoll poll;
     for (int group = 0; group < made.groups.count(); ++group) {
+        poll(16 * at(made.groups.first[at(group) + 1] - made.groups.first[at(group)]));
         const auto first = made.groups.first[at(group)], last = made.groups.first[at(group) + 1];
         const auto begin = made.byGpu.begin() + first, end = made.byGpu.begin() + last;
         ranks.assign(begin, end);
@@ -117,7 +138,7 @@ TrafficFlows::Communicators TrafficFlows::communicators(GroupRole role, const Sc
 
 void TrafficFlows::append(int rank, Direction direction, std::vector<TrafficFlow>& flows) const
 {
-    const Volumes& volumes = m_volumes[at(classOf(rank))];
+    const Volumes& volumes = volumesOfRank(rank);
     for (const Communicators& of : m_communicators) {
         const int group = of.groups.groupOf[at(rank)];
         const auto role = static_cast<std::size_t>(of.role);
@@ -141,12 +162,12 @@ void TrafficFlows::append(int rank, Direction direction, std::vector<TrafficFlow
     if (m_mesh.pipelineRanks() == 1)
         return;
     const Coordinates place = m_mesh.coordinates(rank);
-    for (int p = 0; p < m_mesh.pipelineRanks(); ++p) {
+    // Who gets activations of a rank sends it their gradients: the same peers either way.
+    for (const auto& [p, sent] : volumes.pipeline) {
         if (p == place.pp)
             continue;
         const int peer = m_mesh.rank(place.tp, place.cp, place.dp, p);
-        const std::int64_t bytes =
-            direction == Direction::sends ? volumes.pipeline[at(p)] : m_volumes[at(classOf(peer))].pipeline[at(place.pp)];
+        const std::int64_t bytes = direction == Direction::sends ? sent : volumesOfRank(peer).toPipelineRank(place.pp);
         if (bytes > 0)
             flows.push_back({peer, m_placement.tierBetween(rank, peer), GroupRole::pp, bytes});
     }

@@ -1,6 +1,8 @@
 #include "sim/analysis/plan_schedule.h"
 #include "sim/cli/command.h"
 #include "sim/cli/schedule_print.h"
+#include "sim/cli/table.h"
+#include "sim/memory_limit.h"
 
 #include "sim/scenario/schedule_kinds.h"
 #include "sim/schedule/check.h"
@@ -145,8 +147,21 @@ CommSchedule communicationOf(const Chosen& chosen, const Arguments& arguments)
                                 : lowerCommunication(chosen.schedule, {.receives = kReceives.at(arguments.receives)});
 }
 
-/// The formats that other programs read; nothing for the others.
-std::optional<std::string> exported(const Chosen& chosen, const Arguments& arguments)
+/// What is made beside the actions to time a schedule, or to write its communication.
+void requireMemoryForTimes(const Schedule& schedule)
+{
+    constexpr double kBytesAnAction = 240;
+    double actions = 0;
+    for (const auto& row : schedule.actions)
+        actions += static_cast<double>(row.size());
+    if (const double bytes = actions * kBytesAnAction; bytes > kMemoryLimitBytes)
+        refuseMemory("a schedule of " + fixed(actions, 0) + " actions with its times and communication", bytes, kMemoryLimitBytes,
+                     grouped(std::llround(schedule.microbatches * kMemoryLimitBytes / bytes)) +
+                         " micro-batches, or --format csv");
+}
+
+/// Prints the formats that other programs read; false for the others.
+bool printExported(const Chosen& chosen, const Arguments& arguments)
 {
     const Schedule& schedule = chosen.schedule;
     const std::string& format = arguments.format;
@@ -155,17 +170,21 @@ std::optional<std::string> exported(const Chosen& chosen, const Arguments& argum
             std::cerr << "note: PyTorch has no words for "
                       << (schedule.slices > 1 ? "slices of a sequence" : "two copies of the model")
                       << "; rankscope-sim alone reads this table\n";
-        return scheduleCsv(schedule);
+        writeScheduleCsv(std::cout, schedule);
+        return true;
     }
-    if (format == "csv-2024")
-        return pytorchCsv(schedule, ScheduleFormat::pytorch2024);
+    if (format == "csv-2024") {
+        writePytorchCsv(std::cout, schedule, ScheduleFormat::pytorch2024);
+        return true;
+    }
+    if (format == "megatron" || format == "sail") {
+        std::cout << (format == "sail" ? sailStrings(schedule) : megatronOrder(schedule));
+        return true;
+    }
+    requireMemoryForTimes(schedule);
     if (format == "comms")
-        return pytorchCommsCsv(communicationOf(chosen, arguments));
-    if (format == "megatron")
-        return megatronOrder(schedule);
-    if (format == "sail")
-        return sailStrings(schedule);
-    return std::nullopt;
+        writePytorchCommsCsv(std::cout, communicationOf(chosen, arguments));
+    return format == "comms";
 }
 
 InOrderOutcome runInOrder(const CommSchedule& communication, std::span<const PassTimes> passes, const std::string& streams)
@@ -173,6 +192,7 @@ InOrderOutcome runInOrder(const CommSchedule& communication, std::span<const Pas
     InOrderOutcome outcome{.times = {}, .problems = {}, .streams = streams};
     try {
         outcome.times = evaluateInOrder(communication, passes, kStreams.at(streams));
+        outcome.times.start = outcome.times.end = outcome.times.heldBack = {}; // what is printed are the sums
     } catch (const Error&) {
         outcome.problems = checkInOrder(communication, kStreams.at(streams));
     }
@@ -225,12 +245,10 @@ void run(const Arguments& arguments)
     }
     if (chosen.synthesis && arguments.format != "json")
         std::cerr << synthesisText(*chosen.synthesis, arguments.scenario.file.empty() ? "" : " ms") << "\n";
-    if (const auto text = exported(chosen, arguments)) {
-        std::cout << *text;
+    if (printExported(chosen, arguments))
         return;
-    }
-    const ScheduleTimes times = evaluateSchedule(chosen.schedule, ofParts, memoryOfParts);
     const InOrderOutcome inOrder = runInOrder(communicationOf(chosen, arguments), ofParts, arguments.streams);
+    const ScheduleTimes times = evaluateSchedule(chosen.schedule, ofParts, memoryOfParts);
     if (arguments.format == "json")
         printJson(chosen.schedule, times, inOrder, chosen.synthesis);
     else

@@ -67,12 +67,27 @@ std::variant<Metrics, std::string> outcomeOf(const std::string& file, const std:
     }
 }
 
+/// A day's work; each axis alone has its values written out, their product has not.
+constexpr std::size_t kMostCombinations = 1'000'000;
+
+std::size_t combinations(const std::vector<Axis>& axes)
+{
+    double product = 1;
+    std::string factors;
+    for (const Axis& axis : axes) {
+        product *= static_cast<double>(axis.values.size());
+        factors += (factors.empty() ? "" : " x ") + std::to_string(axis.values.size());
+    }
+    if (product > kMostCombinations)
+        throw UsageError("--vary: " + factors + " = " + fixed(product, 0) + " combinations are more than " +
+                         grouped(kMostCombinations) + "; give fewer values, or fewer --vary");
+    return static_cast<std::size_t>(product);
+}
+
 /// All combinations; the last axis varies fastest.
 std::vector<Point> pointsOf(const Arguments& arguments, const std::vector<Axis>& axes)
 {
-    std::size_t count = 1;
-    for (const Axis& axis : axes)
-        count *= axis.values.size();
+    const std::size_t count = combinations(axes);
     std::vector<Point> points(count);
     for (std::size_t n = 0; n < count; ++n) {
         std::vector<std::string> overrides = arguments.scenario.overrides;

@@ -1,8 +1,10 @@
 #include "sim/engine/classes.h"
 
+#include "sim/cancel.h"
 #include "sim/error.h"
 
 #include <algorithm>
+#include <cassert>
 #include <map>
 #include <numeric>
 #include <set>
@@ -20,6 +22,11 @@ constexpr std::array kRoles = {GroupRole::tp,          GroupRole::cp,     GroupR
 std::size_t at(int index)
 {
     return static_cast<std::size_t>(index);
+}
+
+std::size_t sizeOf(const RoleGroups& groups, int group)
+{
+    return at(groups.first[at(group) + 1] - groups.first[at(group)]);
 }
 
 /// Refines: ranks stay together only if they also agree in `value` (>= 0). Numbers colours in order of first rank.
@@ -71,6 +78,7 @@ std::vector<RankSpeed> rankSpeeds(const Scenario& scenario, int worldSize)
                 speeds[at(perturbation.rank)].link *= perturbation.factor;
             break;
         case PerturbationKind::jitter:
+            checkCancelled();
             for (int rank = 0; rank < worldSize; ++rank) {
                 if (named && perturbation.rank != rank)
                     continue;
@@ -111,9 +119,11 @@ public:
         m_pp.resize(world);
         for (std::size_t rank = 0; rank < world; ++rank)
             m_pp[rank] = mesh.coordinates(static_cast<int>(rank)).pp;
-        for (std::size_t i = 0; i < kRoles.size(); ++i)
+        for (std::size_t i = 0; i < kRoles.size(); ++i) {
+            checkCancelled();
             if (groupRoleSize(kRoles[i], scenario) > 1)
                 m_roles.push_back({kRoles[i], roleGroups(kRoles[i], mesh, scenario)});
+        }
         if (scenario.layout.pp > 1)
             m_pipelines = roleGroups(GroupRole::pp, mesh, scenario);
     }
@@ -154,6 +164,7 @@ private:
     std::vector<Role> m_roles;
     RoleGroups m_pipelines;
     Colours m_colours;
+    mutable CancelPoll m_poll;
 };
 
 void Partition::colourByGeometry()
@@ -163,6 +174,7 @@ void Partition::colourByGeometry()
     for (Role& role : m_roles) {
         Interner<GroupShape> intern;
         for (int group = 0; group < role.groups.count(); ++group) {
+            m_poll(sizeOf(role.groups, group));
             ranks.assign(role.groups.members.begin() + role.groups.first[at(group)],
                          role.groups.members.begin() + role.groups.first[at(group) + 1]);
             const GroupShape shape = m_placement.shape(ranks);
@@ -182,6 +194,7 @@ void Partition::colourByGeometry()
     Interner<std::vector<int>> intern;
     std::vector<int> tiersOf;
     for (int pipeline = 0; pipeline < m_pipelines.count(); ++pipeline) {
+        m_poll(2 * m_edges.size() + 1);
         const int anyMember = m_pipelines.members[at(m_pipelines.first[at(pipeline)])];
         std::vector<int> tiers;
         for (const auto& [a, b] : m_edges)
@@ -218,6 +231,7 @@ void Partition::refine()
             Interner<std::vector<int>> intern;
             std::vector<int> mixOf(at(role.groups.count()));
             for (int group = 0; group < role.groups.count(); ++group) {
+                m_poll(4 * sizeOf(role.groups, group));
                 mix.clear();
                 for (int i = role.groups.first[at(group)]; i < role.groups.first[at(group) + 1]; ++i)
                     mix.push_back(m_colours[at(role.groups.members[at(i)])]);
@@ -234,6 +248,7 @@ void Partition::refine()
             Interner<std::vector<int>> intern;
             std::vector<int> rowOf(at(m_pipelines.count()));
             for (int pipeline = 0; pipeline < m_pipelines.count(); ++pipeline) {
+                m_poll(4 * sizeOf(m_pipelines, pipeline));
                 mix.assign(at(m_scenario.layout.pp), 0);
                 for (int i = m_pipelines.first[at(pipeline)]; i < m_pipelines.first[at(pipeline) + 1]; ++i) {
                     const auto rank = at(m_pipelines.members[at(i)]);
@@ -272,8 +287,24 @@ RankClasses Partition::describe() const
         ++classes.size[at(index)];
     }
 
+    std::vector<std::vector<int>> neighbours(at(m_scenario.layout.pp)); // [pipeline rank]
+    for (int p = 0; p < m_scenario.layout.pp; ++p)
+        neighbours[at(p)].push_back((p + 1) % m_scenario.layout.pp);
+    for (const auto& [a, b] : m_edges) {
+        neighbours[at(a)].push_back(b);
+        neighbours[at(b)].push_back(a);
+    }
+    for (std::vector<int>& of : neighbours) {
+        std::sort(of.begin(), of.end());
+        of.erase(std::unique(of.begin(), of.end()), of.end());
+    }
+
     std::map<std::vector<int>, int> geometryIndex, groupIndex;
+    std::vector<std::vector<int>> classGroupOf; // [role][group], -1: not met yet
+    for (const Role& role : m_roles)
+        classGroupOf.emplace_back(at(role.groups.count()), -1);
     for (int c = 0; c < classes.count(); ++c) {
+        m_poll(64);
         const int rank = classes.representative[at(c)];
         classes.pipelineRank.push_back(m_pp[at(rank)]);
         classes.speed.push_back(m_speeds[at(rank)]);
@@ -282,21 +313,27 @@ RankClasses Partition::describe() const
         GroupGeometry geometry;
         std::array<int, kGroupRoleCount> groups;
         groups.fill(-1);
-        for (const Role& role : m_roles) {
+        for (std::size_t i = 0; i < m_roles.size(); ++i) {
+            const Role& role = m_roles[i];
             const int group = role.groups.groupOf[at(rank)];
             key.push_back(group < 0 ? -1 : role.shapeOf[at(group)]);
             if (group < 0)
                 continue;
             geometry.shapes[static_cast<std::size_t>(role.role)] = role.shapes[at(role.shapeOf[at(group)])];
-            std::vector<int> members{static_cast<int>(role.role)};
-            for (int i = role.groups.first[at(group)]; i < role.groups.first[at(group) + 1]; ++i)
-                members.push_back(classes.classOf[at(role.groups.members[at(i)])]);
-            std::sort(members.begin() + 1, members.end());
-            members.erase(std::unique(members.begin() + 1, members.end()), members.end());
-            const auto [position, isNew] = groupIndex.try_emplace(members, static_cast<int>(classes.classGroups.size()));
-            if (isNew)
-                classes.classGroups.push_back({.classes = {members.begin() + 1, members.end()}});
-            groups[static_cast<std::size_t>(role.role)] = position->second;
+            int& known = classGroupOf[i][at(group)];
+            if (known < 0) { // its members together, not each of them anew
+                std::vector<int> members{static_cast<int>(role.role)};
+                m_poll(8 * sizeOf(role.groups, group));
+                for (int m = role.groups.first[at(group)]; m < role.groups.first[at(group) + 1]; ++m)
+                    members.push_back(classes.classOf[at(role.groups.members[at(m)])]);
+                std::sort(members.begin() + 1, members.end());
+                members.erase(std::unique(members.begin() + 1, members.end()), members.end());
+                const auto [position, isNew] = groupIndex.try_emplace(members, static_cast<int>(classes.classGroups.size()));
+                if (isNew)
+                    classes.classGroups.push_back({.classes = {members.begin() + 1, members.end()}});
+                known = position->second;
+            }
+            groups[static_cast<std::size_t>(role.role)] = known;
         }
         const auto [position, isNew] = geometryIndex.try_emplace(key, static_cast<int>(classes.geometries.size()));
         if (isNew)
@@ -304,15 +341,11 @@ RankClasses Partition::describe() const
         classes.geometry.push_back(position->second);
         classes.groups.push_back(groups);
 
-        const int pipelineRanks = m_scenario.layout.pp;
-        std::vector<int> peers(at(pipelineRanks)), tiers(at(pipelineRanks));
-        for (int p = 0; p < pipelineRanks; ++p) {
+        std::vector<PipelinePeer>& peers = classes.pipelinePeers.emplace_back();
+        for (const int p : neighbours[at(m_pp[at(rank)])]) {
             const int other = peer(rank, p);
-            peers[at(p)] = classes.classOf[at(other)];
-            tiers[at(p)] = m_placement.tierBetween(rank, other);
+            peers.push_back({p, classes.classOf[at(other)], m_placement.tierBetween(rank, other)});
         }
-        classes.pipelineClass.push_back(std::move(peers));
-        classes.pipelineTier.push_back(std::move(tiers));
     }
     for (ClassGroup& group : classes.classGroups)
         for (const int c : group.classes)
@@ -321,6 +354,15 @@ RankClasses Partition::describe() const
 }
 
 } // namespace
+
+const PipelinePeer& RankClasses::peerOf(int classIndex, int toPipelineRank) const
+{
+    const std::vector<PipelinePeer>& peers = pipelinePeers[at(classIndex)];
+    const auto found = std::find_if(peers.begin(), peers.end(),
+                                    [toPipelineRank](const PipelinePeer& peer) { return peer.pipelineRank == toPipelineRank; });
+    assert(found != peers.end());
+    return *found;
+}
 
 RoleGroups roleGroups(GroupRole role, const Mesh& mesh, const Scenario& scenario)
 {

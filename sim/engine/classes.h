@@ -37,6 +37,13 @@ struct ClassGroup {
     double linkFactor = 1;
 };
 
+/// A rank of the same pipeline, as a class sees it.
+struct PipelinePeer {
+    int pipelineRank = 0;
+    int classIndex = 0;
+    int tier = 0; ///< on the way to it
+};
+
 struct RankClasses {
     std::vector<int> classOf;        ///< [rank]; classes are numbered by their lowest rank
     std::vector<int> representative; ///< [class]
@@ -47,9 +54,10 @@ struct RankClasses {
     std::vector<GroupGeometry> geometries;
     std::vector<std::array<int, kGroupRoleCount>> groups; ///< [class][role] -> classGroups, -1 if it has no partner
     std::vector<ClassGroup> classGroups;
-    std::vector<std::vector<int>> pipelineClass; ///< [class][pipeline rank] -> class of the peer in its pipeline
-    std::vector<std::vector<int>> pipelineTier;  ///< [class][pipeline rank] -> tier on the way to it
+    /// [class] those it exchanges activations with, and the next one of the ring. A rank has few, however long the pipeline is.
+    std::vector<std::vector<PipelinePeer>> pipelinePeers;
     int count() const { return static_cast<int>(representative.size()); }
+    const PipelinePeer& peerOf(int classIndex, int toPipelineRank) const;
 };
 
 /// `full`: every rank is a class of its own. Throws Error for a perturbation that is not simulated.

@@ -244,8 +244,7 @@ void Run::arrive(int c, Worker& worker, const Op& op, std::int64_t ready, std::i
 
 void Run::deliver(int c, const Step& step, std::int64_t ready, Worker& worker, Stream stream)
 {
-    const int peer = m_classes.pipelineClass[at(c)][at(step.sendTo)];
-    const int tier = m_classes.pipelineTier[at(c)][at(step.sendTo)];
+    const auto& [pipelineRank, peer, tier] = m_classes.peerOf(c, step.sendTo);
     const double factor = std::max(m_classes.speed[at(c)].link, m_classes.speed[at(peer)].link);
     const std::int64_t end = ready + scaled(m_prices.sendNs[at(tier)], factor);
     worker.tail[static_cast<std::size_t>(stream)] = end;
@@ -292,8 +291,9 @@ PricedProgram priceProgram(const CostModel& cost, const Program& program, const 
         priced.durations.push_back(cost.price(program, geometry));
     }
     int tiers = 0;
-    for (const auto& row : classes.pipelineTier)
-        tiers = std::max(tiers, *std::max_element(row.begin(), row.end()) + 1);
+    for (const auto& peers : classes.pipelinePeers)
+        for (const PipelinePeer& peer : peers)
+            tiers = std::max(tiers, peer.tier + 1);
     for (int tier = 0; tier < tiers; ++tier)
         priced.sendNs.push_back(cost.sendNs(program.sendBytes, tier));
     return priced;

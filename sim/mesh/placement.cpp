@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cassert>
+#include <iterator>
+#include <numeric>
 #include <string>
 
 namespace sim {
@@ -15,18 +17,21 @@ void checkExplicit(const std::vector<int>& gpuOfRank, int worldSize, int gpus)
     if (gpuOfRank.size() != static_cast<std::size_t>(worldSize))
         throw Error("the placement lists " + std::to_string(gpuOfRank.size()) + " GPUs for " + std::to_string(worldSize) +
                     " ranks; it needs one a rank");
-    std::vector<int> rankOfGpu(static_cast<std::size_t>(gpus), -1);
+    // In proportion to the ranks: a cluster may have a thousand times as many GPUs.
     for (int rank = 0; rank < worldSize; ++rank) {
         const int gpu = gpuOfRank[static_cast<std::size_t>(rank)];
         if (gpu < 0 || gpu >= gpus)
             throw Error("the placement puts rank " + std::to_string(rank) + " on GPU " + std::to_string(gpu) +
                         "; the cluster has GPUs 0 to " + std::to_string(gpus - 1));
-        int& taken = rankOfGpu[static_cast<std::size_t>(gpu)];
-        if (taken >= 0)
-            throw Error("the placement puts rank " + std::to_string(taken) + " and rank " + std::to_string(rank) + " on GPU " +
-                        std::to_string(gpu));
-        taken = rank;
     }
+    std::vector<int> ranks(gpuOfRank.size());
+    std::iota(ranks.begin(), ranks.end(), 0);
+    const auto gpuOf = [&](int rank) { return gpuOfRank[static_cast<std::size_t>(rank)]; };
+    std::stable_sort(ranks.begin(), ranks.end(), [&](int a, int b) { return gpuOf(a) < gpuOf(b); });
+    const auto twice = std::adjacent_find(ranks.begin(), ranks.end(), [&](int a, int b) { return gpuOf(a) == gpuOf(b); });
+    if (twice != ranks.end())
+        throw Error("the placement puts rank " + std::to_string(*twice) + " and rank " + std::to_string(*std::next(twice)) +
+                    " on GPU " + std::to_string(gpuOf(*twice)));
 }
 
 } // namespace

@@ -1,3 +1,5 @@
+#include "sim/cancel.h"
+#include "sim/memory_limit.h"
 #include "sim/program/overlap_block.h"
 #include "sim/program/pass_builder.h"
 #include "sim/program/program.h"
@@ -40,6 +42,7 @@ private:
     std::uint32_t passOf(const Action&, PassFlags, int nextStage);
     void appendBlock(std::vector<Step>& steps, const Step& forward, const Step& backward);
     std::uint32_t addPass(Pass);
+    void take(std::size_t bytes);
     int rankOf(int stage) const { return m_schedule.stageToRank[static_cast<std::size_t>(stage)]; }
     bool holdsEntry(int rank) const;
     int otherRank(int stage, bool before) const;
@@ -51,6 +54,7 @@ private:
     Labels m_labels;
     PassBuilder m_builder;
     Program m_program;
+    double m_bytes = 0; ///< of contents and passes
     std::map<ContentKey, int> m_contentIndex;
     std::vector<StageContent> m_contents;
     std::vector<int> m_contentOfStage; ///< [stage][slice]
@@ -98,8 +102,22 @@ int Lowering::contentOf(const ContentKey& key)
     }
     if (key.head)
         content.buckets.push_back({.list = headOperators(m_scenario.model, m_sharding, key.ownsEmbedding)});
+    std::size_t operators = 0;
+    for (const Bucket& bucket : content.buckets)
+        operators += bucket.list.operators.size();
+    take(operators * sizeof(Operator) + key.layers.size());
     m_contents.push_back(std::move(content));
     return position->second;
+}
+
+/// Stages and slices that differ have lists of their own: they are counted as they are made, and each by itself is small.
+void Lowering::take(std::size_t bytes)
+{
+    m_bytes += static_cast<double>(bytes);
+    if (m_bytes > kMemoryLimitBytes)
+        refuseMemory("what " + std::to_string(m_contents.size()) + " different stages and slices of " +
+                         std::to_string(m_scenario.model.numHiddenLayers) + " layers compute",
+                     m_bytes, kMemoryLimitBytes, "fewer sequence_slices or layers");
 }
 
 bool Lowering::holdsEntry(int rank) const
@@ -129,6 +147,8 @@ std::int32_t Lowering::slot(const Action& producer, int consumerStage) const
 
 std::uint32_t Lowering::addPass(Pass pass)
 {
+    checkCancelled();
+    take(pass.ops.size() * (sizeof(Op) + sizeof(OpShape)));
     m_program.passes.push_back(std::move(pass));
     return static_cast<std::uint32_t>(m_program.passes.size() - 1);
 }
@@ -213,8 +233,10 @@ void Lowering::lowerRank(int rank)
             program.steps.push_back({.pass = addPass(m_builder.gather(first.buckets.front()))});
     }
 
+    CancelPoll poll;
     std::size_t gathered = 0;
     for (std::size_t i = 0; i < actions.size(); ++i) {
+        poll(8);
         const Action& action = actions[i];
         const bool forward = action.kind == ActionKind::forward;
         const int from = forward ? action.stage - 1 : action.stage + 1;
@@ -291,8 +313,10 @@ Program Lowering::run()
             m_chunkOfStage[static_cast<std::size_t>(held[chunk])] = static_cast<int>(chunk);
     }
     for (int stage = 0; stage < m_schedule.stages(); ++stage)
-        for (int slice = 0; slice < m_schedule.slices; ++slice)
+        for (int slice = 0; slice < m_schedule.slices; ++slice) {
+            checkCancelled();
             m_contentOfStage.push_back(contentOf(contentKey(stage, slice)));
+        }
     m_program.sendBytes = m_sharding.localTokens() * m_scenario.model.hiddenSize * m_sharding.bytesPerElement;
     for (int rank = 0; rank < m_schedule.ranks; ++rank)
         lowerRank(rank);

@@ -4,6 +4,7 @@
 #include "sim/scenario/nearest.h"
 
 #include <algorithm>
+#include <unordered_map>
 #include <utility>
 
 namespace sim {
@@ -178,16 +179,15 @@ void Rules::placement()
     if (l.explicitPlacement.size() != static_cast<std::size_t>(l.worldSize()))
         return error("/layout/placement", "the list has " + text(static_cast<std::int64_t>(l.explicitPlacement.size())) +
                                               " GPUs for " + text(l.worldSize()) + " ranks; it needs one a rank");
-    std::vector<int> rankOf(static_cast<std::size_t>(std::max<std::int64_t>(gpus, 0)), -1);
+    std::unordered_map<int, int> rankOf; // in proportion to the ranks: a cluster may have a thousand times as many GPUs
     for (int rank = 0; rank < l.worldSize(); ++rank) {
         const int gpu = l.explicitPlacement[static_cast<std::size_t>(rank)];
         const std::string at = "/layout/placement/" + text(rank);
         if (gpu >= gpus)
             return error(at, "there is no GPU " + text(gpu) + "; the cluster has 0 to " + text(gpus - 1));
-        int& taken = rankOf[static_cast<std::size_t>(gpu)];
-        if (taken >= 0)
-            return error(at, "GPU " + text(gpu) + " has rank " + text(taken) + " already");
-        taken = rank;
+        const auto [taken, isNew] = rankOf.try_emplace(gpu, rank);
+        if (!isNew)
+            return error(at, "GPU " + text(gpu) + " has rank " + text(taken->second) + " already");
     }
 }
 

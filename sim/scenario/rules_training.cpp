@@ -15,7 +15,8 @@ namespace sim {
 
 namespace {
 
-/// Actions of one pipeline: 12 bytes each in the schedule, about 100 ops each in the program's columns.
+/// Actions of one pipeline: what is made of each in schedule and program takes some hundred bytes. Their ops are counted when
+/// the step is simulated (memory_limit.h).
 constexpr std::int64_t kMostActions = 4'000'000;
 
 std::string microbatchesText(std::int64_t count)

@@ -9,6 +9,9 @@
 #include <array>
 #include <limits>
 #include <optional>
+#include <ostream>
+#include <sstream>
+#include <utility>
 
 namespace sim {
 
@@ -226,20 +229,44 @@ Schedule readComputeOnly(const std::vector<Line>& lines)
     return importedFrom(std::move(rows), ScheduleFormat::automatic).schedule;
 }
 
+/// Hands over what was written whenever there is enough of it: a table may be larger than memory should be taken for.
+class TextSink {
+public:
+    explicit TextSink(std::ostream& out) : m_out(out) {}
+    ~TextSink() { flush(); }
+    TextSink(const TextSink&) = delete;
+    TextSink& operator=(const TextSink&) = delete;
+    void put(std::string_view text)
+    {
+        m_text += text;
+        if (m_text.size() >= kEnough)
+            flush();
+    }
+
+private:
+    static constexpr std::size_t kEnough = 1U << 16U;
+    void flush()
+    {
+        m_out << m_text;
+        m_text.clear();
+    }
+    std::ostream& m_out;
+    std::string m_text;
+};
+
 template <class Text>
-std::string rowsText(const Schedule& schedule, Text&& textOf)
+void writeRows(std::ostream& out, const Schedule& schedule, Text&& textOf)
 {
-    std::string text;
+    TextSink sink(out);
     for (const auto& actions : schedule.actions) {
         for (std::size_t i = 0; i < actions.size(); ++i) {
-            text += i == 0 ? "" : ",";
+            sink.put(i == 0 ? "" : ",");
             const ActionBlock block = blockAt(actions, i);
-            text += textOf(block);
+            sink.put(textOf(block));
             i += block.size() - 1;
         }
-        text += '\n';
+        sink.put("\n");
     }
-    return text;
 }
 
 void requirePytorchsWords(const Schedule& schedule)
@@ -254,45 +281,65 @@ void requirePytorchsWords(const Schedule& schedule)
 
 } // namespace
 
-std::string scheduleCsv(const Schedule& schedule)
+void writeScheduleCsv(std::ostream& out, const Schedule& schedule)
 {
-    return rowsText(schedule, [&](ActionBlock block) { return blockText(block, schedule.slices); });
+    writeRows(out, schedule, [&](ActionBlock block) { return blockText(block, schedule.slices); });
 }
 
-std::string pytorchCsv(const Schedule& schedule, ScheduleFormat dialect)
+std::string scheduleCsv(const Schedule& schedule)
+{
+    std::ostringstream text;
+    writeScheduleCsv(text, schedule);
+    return std::move(text).str();
+}
+
+void writePytorchCsv(std::ostream& out, const Schedule& schedule, ScheduleFormat dialect)
 {
     requirePytorchsWords(schedule);
     if (dialect != ScheduleFormat::pytorch2024)
-        return scheduleCsv(schedule);
+        return writeScheduleCsv(out, schedule);
     const auto textOf = [](const Action& action) {
         constexpr std::array<const char*, 4> kWords = {"F", "BW", "B", "W"}; // by ActionKind
         return std::to_string(action.stage) + kWords[static_cast<std::size_t>(action.kind)] + std::to_string(action.microbatch);
     };
-    return rowsText(schedule, [&](ActionBlock block) {
+    writeRows(out, schedule, [&](ActionBlock block) {
         if (block.size() == 1)
             return textOf(block[0]);
         return "(" + textOf(block[0]) + ";" + textOf(block[1]) + ")" + std::string(kOverlap);
     });
 }
 
+std::string pytorchCsv(const Schedule& schedule, ScheduleFormat dialect)
+{
+    std::ostringstream text;
+    writePytorchCsv(text, schedule, dialect);
+    return std::move(text).str();
+}
+
 std::string pytorchCommsCsv(const CommSchedule& communication)
 {
+    std::ostringstream text;
+    writePytorchCommsCsv(text, communication);
+    return std::move(text).str();
+}
+
+void writePytorchCommsCsv(std::ostream& out, const CommSchedule& communication)
+{
     requirePytorchsWords(communication.schedule);
-    std::string text;
+    TextSink sink(out);
     for (const std::vector<CommStep>& steps : communication.steps) {
         for (std::size_t i = 0; i < steps.size(); ++i) {
-            text += i == 0 ? "" : ",";
+            sink.put(i == 0 ? "" : ",");
             if (steps[i].kind == StepKind::pass && steps[i].action.overlapsNext && i + 1 < steps.size()) {
                 const std::array<Action, 2> block = {steps[i].action, steps[i + 1].action};
-                text += blockText(block);
+                sink.put(blockText(block));
                 ++i;
             } else {
-                text += stepText(steps[i]);
+                sink.put(stepText(steps[i]));
             }
         }
-        text += '\n';
+        sink.put("\n");
     }
-    return text;
 }
 
 ImportedSchedule readPytorchCsv(const std::vector<std::string_view>& lines, ScheduleFormat asked)

@@ -5,6 +5,7 @@
 
 #include "sim/schedule/schedule.h"
 
+#include <iosfwd>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,6 +14,8 @@ namespace sim {
 
 /// One line a rank, comma-separated, no idle cells. Slices are written as 0F1.2, which is this library's own.
 std::string scheduleCsv(const Schedule&);
+/// The same, a piece at a time.
+void writeScheduleCsv(std::ostream&, const Schedule&);
 /// Strict: throws Error with line and cell. Empty cells are idle slots and dropped; either dialect (detected, see import.h), but
 /// without communication; stage -> rank is inferred from the rows. `kind` of the result is "custom".
 Schedule parseScheduleCsv(const std::vector<std::string>& lines);

@@ -1,6 +1,7 @@
 // Trace files want spans that nest on each row. Spans of one track that overlap without nesting are dealt to further rows.
 #pragma once
 
+#include "sim/cancel.h"
 #include "sim/trace/trace.h"
 
 #include <algorithm>
@@ -18,7 +19,9 @@ template <typename Begin, typename End>
 void walkRows(const Track& track, Begin begin, End end)
 {
     std::vector<std::vector<std::int64_t>> open; // [row]: ends of the spans that run, outermost first
+    CancelPoll poll;
     for (std::size_t span = 0; span < track.size(); ++span) {
+        poll(16); // it is written out
         const std::int64_t startNs = track.startNs[span];
         const std::int64_t endNs = startNs + track.durationNs[span];
         std::size_t row = 0;

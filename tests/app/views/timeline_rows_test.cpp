@@ -2,10 +2,12 @@
 #include "app/views/timeline_model.h"
 #include "app/views/timeline_rows.h"
 #include "tests/app/views/timeline_fixture.h"
+#include "tests/support/scenarios.h"
 
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <chrono>
 #include <random>
 #include <set>
 
@@ -251,6 +253,19 @@ TEST(TimelineRows, SortingByBusyTimeKeepsSpansWithTheirRows)
         EXPECT_EQ(timeline.selection.hoveredSpan, (SpanRef{track, 2}));
         EXPECT_EQ(timeline.selection.hoveredRank, static_cast<int>(track));
     }
+}
+
+TEST(TimelineRows, OfManyRanksThatDifferAreMadeInTimeThatGrowsWithTheirNumber)
+{
+    const sim::Scenario scenario = ::test::smallScenario(8, 8, 1024, 1); // 65,536
+    const std::shared_ptr<const sim::Simulation> simulation = sim::simulate(scenario, {.full = true});
+    const auto trace = std::make_shared<const sim::Trace>(simulation->trace(sim::TraceDetail::actions));
+    const auto began = std::chrono::steady_clock::now();
+    const TimelineModel model(trace, simulation);
+    constexpr std::chrono::seconds kHang(30); // each row against each other: minutes
+    EXPECT_LT(std::chrono::steady_clock::now() - began, kHang);
+    ASSERT_EQ(model.rows().size(), 65'536U);
+    EXPECT_EQ(model.rows()[100].names.front(), "rank 100 · pp 0");
 }
 
 } // namespace

@@ -236,4 +236,28 @@ TEST(Sweep, TakesListsAsValues)
     EXPECT_THAT(lines(outcome.out)[1], testing::StartsWith("\"[1,1,1,1]\","));
 }
 
+TEST(Sweep, RefusesMoreCombinationsThanCanBeCounted)
+{
+    std::string values = "1";
+    for (int i = 2; i <= 64; ++i)
+        values += "," + std::to_string(i);
+    std::string arguments = "sweep " + gallery("35-");
+    for (int axis = 1; axis <= 11; ++axis) { // 2^66
+        arguments += " --vary training.micro_batch_size=" + values;
+        if (axis < 4)
+            continue;
+        const Outcome outcome = run(arguments);
+        EXPECT_EQ(outcome.code, 2) << outcome.err;
+        EXPECT_THAT(outcome.err, HasSubstr("combinations are more than 1,000,000"));
+    }
+}
+
+TEST(Simulate, RefusesWhatItHasNotTheMemoryFor)
+{
+    const Outcome outcome = run("simulate --full " + gallery("42-") + " --set training.global_batch_size=131072");
+    EXPECT_EQ(outcome.code, 1);
+    EXPECT_THAT(outcome.err,
+                testing::AllOf(HasSubstr("GiB of memory, the limit is 8.0 GiB; nearest: "), HasSubstr("micro-batches")));
+}
+
 } // namespace

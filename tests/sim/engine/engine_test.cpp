@@ -250,3 +250,20 @@ TEST(Engine, FailuresAreRefusedPlainly)
     scenario.perturbations.push_back({.kind = PerturbationKind::failure, .rank = 0});
     EXPECT_THROW(World{scenario}, Error);
 }
+
+TEST(RankClasses, OfALongPipelineKnowTheirNeighboursAndNoOthers)
+{
+    Scenario scenario = test::smallScenario(1, 256, 8, 256);
+    scenario.model.numHiddenLayers = 256;
+    scenario.schedule.layersPerStage.clear();
+    test::resolve(scenario);
+    const World world(scenario, true);
+    ASSERT_EQ(world.classes.count(), 2048);
+    for (int c = 0; c < world.classes.count(); ++c) {
+        EXPECT_LE(world.classes.pipelinePeers[static_cast<std::size_t>(c)].size(), 2U);
+        for (const PipelinePeer& peer : world.classes.pipelinePeers[static_cast<std::size_t>(c)]) {
+            EXPECT_EQ(world.classes.pipelineRank[static_cast<std::size_t>(peer.classIndex)], peer.pipelineRank);
+            EXPECT_EQ(peer.tier, world.placement.tierBetween(c, peer.classIndex)) << "a class a rank: the same numbers";
+        }
+    }
+}

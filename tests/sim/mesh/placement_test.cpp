@@ -3,6 +3,8 @@
 #include "sim/error.h"
 #include "tests/sim/mesh/golden.h"
 
+#include "tests/sim/mesh/allocations.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -153,6 +155,17 @@ TEST(Placement, RefusesWhatDoesNotFitTheCluster)
     EXPECT_THAT(message(layout, clusterOf(2, 8)), HasSubstr("rank 1 and rank 3 on GPU 1"));
     layout.explicitPlacement = {15, 0, 8, 7};
     EXPECT_EQ(message(layout, clusterOf(2, 8)), "accepted");
+}
+
+TEST(Placement, OfAListTakesMemoryForItsRanksNotForEveryGpuOfTheCluster)
+{
+    sim::Layout layout;
+    layout.placement = sim::PlacementRule::explicitList;
+    layout.explicitPlacement = {1 << 29};
+    const std::size_t before = allocatedBytes();
+    const Placement placement(layout, clusterOf(1 << 20, 1024));
+    EXPECT_LT(allocatedBytes() - before, 100'000U);
+    EXPECT_EQ(placement.gpu(0), 1 << 29);
 }
 
 } // namespace

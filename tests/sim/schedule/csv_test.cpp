@@ -268,4 +268,22 @@ TEST(CustomSchedule, MustFitTheScenario)
     EXPECT_THAT(customRefusal("0B0,0F0", 1, 1, 1), HasSubstr("0B0 on rank 0 comes before 0F0"));
 }
 
+TEST(ScheduleCsv, IsWrittenAPieceAtATime)
+{
+    /// What it is given, and the longest piece of it.
+    struct Pieces : std::stringbuf {
+        std::streamsize longest = 0;
+        std::streamsize xsputn(const char* text, std::streamsize size) override
+        {
+            longest = std::max(longest, size);
+            return std::stringbuf::xsputn(text, size);
+        }
+    } pieces;
+    std::ostream out(&pieces);
+    const sim::Schedule schedule = sim::makeSchedule({.kind = "1f1b", .ranks = 2, .microbatches = 100'000});
+    sim::writeScheduleCsv(out, schedule);
+    EXPECT_EQ(pieces.str(), sim::scheduleCsv(schedule));
+    EXPECT_LT(pieces.longest, 100'000);
+}
+
 } // namespace

@@ -1,0 +1,29 @@
+// How much memory one schedule, step or trace may take. Files hold numbers of any size; what is allocated in proportion to them
+// is estimated first, and refused with the numbers if it is too much.
+#pragma once
+
+#include "sim/error.h"
+
+#include <array>
+#include <cstdio>
+#include <string>
+
+namespace sim {
+
+/// Five times what 16,384 ranks need that are simulated one by one; a laptop has that.
+inline constexpr double kMemoryLimitBytes = 8.0 * 1024 * 1024 * 1024;
+
+inline std::string gibText(double bytes)
+{
+    std::array<char, 400> text{}; // the largest double has 309 digits
+    std::snprintf(text.data(), text.size(), "%.1f GiB", bytes / (1024.0 * 1024 * 1024));
+    return text.data();
+}
+
+/// "<what> needs 37.3 GiB of memory, the limit is 8.0 GiB; nearest: <nearest>"
+[[noreturn]] inline void refuseMemory(const std::string& what, double bytes, double limit, const std::string& nearest)
+{
+    throw Error(what + " needs " + gibText(bytes) + " of memory, the limit is " + gibText(limit) + "; nearest: " + nearest);
+}
+
+} // namespace sim

@@ -1,8 +1,8 @@
 #include "app/session/schedule_candidates.h"
 
 #include "app/session/edit.h"
+#include "app/session/failure.h"
 #include "sim/cancel.h"
-#include "sim/error.h"
 #include "sim/schedule/families.h"
 #include "sim/schedule/request.h"
 
@@ -89,8 +89,10 @@ ScheduleCandidates scheduleCandidates(const sim::ScenarioDocument& document, con
                 const auto& layers = resolved.scenario->schedule.layersPerStage;
                 candidate.worth = worthOf(schedule, measured ? passTimesFor(*measured, schedule, layers) : unitTimes(schedule));
             }
-        } catch (const sim::Error& error) {
-            candidate.whyNot = error.what();
+        } catch (const sim::Cancelled&) {
+            throw;
+        } catch (...) { // the others can be had all the same
+            candidate.whyNot = failureText();
         }
         out.all.push_back(std::move(candidate));
     }

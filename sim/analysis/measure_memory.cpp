@@ -185,7 +185,10 @@ MemoryContents measureMemoryContents(const Program& program, const RankClasses& 
             const Op& op = event.op;
             if (!op.buffer) {
                 contents.sum.activations += event.bytes;
-                byMicrobatch[{event.step.stage, event.step.microbatch}] += event.bytes;
+                const auto held = byMicrobatch.try_emplace({event.step.stage, event.step.microbatch}, 0).first;
+                held->second += event.bytes;
+                if (held->second == 0) // only those that are held: there may be millions
+                    byMicrobatch.erase(held);
                 byLabel[op.label] += event.bytes;
                 return --left > 0;
             }

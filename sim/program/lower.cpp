@@ -114,10 +114,11 @@ int Lowering::contentOf(const ContentKey& key)
 void Lowering::take(std::size_t bytes)
 {
     m_bytes += static_cast<double>(bytes);
-    if (m_bytes > kMemoryLimitBytes)
+    constexpr double kLimitBytes = kMemoryLimitBytes / 8; // what ranks share, however many steps they make of it
+    if (m_bytes > kLimitBytes)
         refuseMemory("what " + std::to_string(m_contents.size()) + " different stages and slices of " +
                          std::to_string(m_scenario.model.numHiddenLayers) + " layers compute",
-                     m_bytes, kMemoryLimitBytes, "fewer sequence_slices or layers");
+                     m_bytes, kLimitBytes, "fewer sequence_slices or layers");
 }
 
 bool Lowering::holdsEntry(int rank) const

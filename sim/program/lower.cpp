@@ -1,3 +1,4 @@
+#include "sim/checked.h"
 #include "sim/program/overlap_block.h"
 #include "sim/program/pass_builder.h"
 #include "sim/program/program.h"
@@ -202,8 +203,8 @@ void Lowering::lowerRank(int rank)
     ParameterElements parameters;
     for (const int stage : stages) {
         const ParameterElements of = content(stage).parameters();
-        parameters.dense += of.dense;
-        parameters.routed += of.routed;
+        parameters.dense = checkedAdd(parameters.dense, of.dense);
+        parameters.routed = checkedAdd(parameters.routed, of.routed);
     }
     program.states = modelStates(m_scenario, parameters);
 
@@ -266,7 +267,7 @@ void Lowering::lowerRank(int rank)
     const bool holdsEnd = rank == rankOf(0) || rank == rankOf(last);
     const bool sharesEmbedding =
         m_scenario.model.tieWordEmbeddings && m_schedule.chains == 1 && rankOf(0) != rankOf(last) && holdsEnd;
-    const std::int64_t vocabulary = (m_scenario.model.vocabSize + layout.tp - 1) / layout.tp;
+    const Checked vocabulary = ceilDivide(m_scenario.model.vocabSize, layout.tp);
     program.steps.push_back(
         {.pass = addPass(m_builder.finish(parameters, sharesEmbedding, vocabulary * m_scenario.model.hiddenSize))});
 
@@ -293,7 +294,7 @@ Program Lowering::run()
     for (int stage = 0; stage < m_schedule.stages(); ++stage)
         for (int slice = 0; slice < m_schedule.slices; ++slice)
             m_contentOfStage.push_back(contentOf(contentKey(stage, slice)));
-    m_program.sendBytes = m_sharding.localTokens() * m_scenario.model.hiddenSize * m_sharding.bytesPerElement;
+    m_program.sendBytes = Checked(m_sharding.localTokens()) * m_scenario.model.hiddenSize * m_sharding.bytesPerElement;
     for (int rank = 0; rank < m_schedule.ranks; ++rank)
         lowerRank(rank);
     m_program.labels = m_labels.take();
@@ -356,7 +357,7 @@ std::int64_t Program::opCount() const
 
 Program lowerProgram(const Scenario& scenario, const Schedule& schedule)
 {
-    return Lowering(scenario, schedule).run();
+    return countedAs("work of a stage", [&] { return Lowering(scenario, schedule).run(); });
 }
 
 } // namespace sim

@@ -212,7 +212,8 @@ void Rules::slowness()
             error("/perturbations/" + text(static_cast<std::int64_t>(i)) + "/factor",
                   roughly(list[i].factor) + " makes " + (isGpu ? "kernels" : "transfers") + " of rank " + text(list[i].rank) +
                       ", which others make " + roughly(before) + " times as long already, " + roughly(factor) +
-                      " times as long, more than " + roughly(kMostFactor) + "; nearest: " + roughly(kMostFactor / before));
+                      " times as long, more than " + roughly(kMostFactor) +
+                      nearest(static_cast<std::int64_t>(kMostFactor / before)));
             factor = before;
         }
     }

@@ -52,7 +52,7 @@ TEST(Magnitudes, OfFactorsOnOneRankMultiply)
     EXPECT_EQ(
         errorsOf({"perturbations=[" + slow + "1000},{\"kind\":\"slow_gpu\",\"rank\":0,\"factor\":1000000}," + slow + "4000}]"}),
         "/perturbations/2/factor: 4e+03 makes kernels of rank 1, which others make 1e+03 times as long already, 4e+06 times as "
-        "long, more than 1e+06; nearest: 1e+03\n");
+        "long, more than 1e+06; nearest: 1000\n");
     EXPECT_THAT(errorsOf({"perturbations=[" + link + "1000000}," + link + "1000000}," + link + "1000000}]"}),
                 testing::AllOf(testing::HasSubstr("/perturbations/1/factor: 1e+06 makes transfers of rank 1"),
                                testing::HasSubstr("/perturbations/2/factor: "), testing::HasSubstr("nearest: 1\n")));

@@ -1,6 +1,7 @@
 #include "sim/analysis/critical_path.h"
 
 #include "sim/cancel.h"
+#include "sim/checked.h"
 
 #include <algorithm>
 #include <optional>
@@ -209,7 +210,7 @@ private:
     static bool waitedForTransfer(std::int64_t sentNs, std::int64_t freeNs, std::int64_t startNs)
     {
         const std::int64_t idleNs = startNs - freeNs;
-        return idleNs > 0 && (sentNs >= freeNs || idleNs * kJitterShare >= startNs - sentNs);
+        return idleNs > 0 && (sentNs >= freeNs || idleNs >= ceilDivide(startNs - sentNs, kJitterShare));
     }
 
     const Trace& m_trace;

@@ -1,10 +1,9 @@
 #include "app/session/schedule_candidates.h"
 
 #include "app/session/edit.h"
+#include "sim/analysis/plan_schedule.h"
 #include "sim/error.h"
 #include "sim/schedule/families.h"
-#include "sim/schedule/request.h"
-#include "sim/schedule/synthesis.h"
 
 #include <algorithm>
 
@@ -48,13 +47,6 @@ std::vector<sim::PassTimes> unitTimes(const sim::Schedule& schedule)
     return {{.forward = share, .backwardInput = share, .backwardWeight = share}};
 }
 
-/// As sim::makeSchedule, but a search can be cut short.
-sim::Schedule scheduleOf(const sim::ScheduleRequest& request, const std::atomic<bool>* cancel)
-{
-    return request.kind == "auto" ? sim::synthesise(sim::synthesisRequest(request), {}, cancel).schedule
-                                  : sim::makeSchedule(request);
-}
-
 std::string firstError(const std::vector<sim::Problem>& problems)
 {
     const auto error =
@@ -94,7 +86,7 @@ ScheduleCandidates scheduleCandidates(const sim::ScenarioDocument& document, con
         try {
             candidate.sketch = sketchOf(family);
             if (resolved.scenario) {
-                const sim::Schedule schedule = scheduleOf(sim::scheduleRequest(*resolved.scenario), cancel);
+                const sim::Schedule schedule = sim::planSchedule(*resolved.scenario, cancel);
                 if (cancel && cancel->load(std::memory_order_relaxed))
                     break; // a search that was cut short is not what choosing it gives
                 const auto& layers = resolved.scenario->schedule.layersPerStage;

@@ -95,13 +95,16 @@ void probeCosts(const Scenario& scenario, const Mesh& mesh, const Placement& pla
             PassTimes& times = costs.times[at(step.stage)];
             PassMemory& memory = costs.memory[at(step.stage)];
             const double duration = durationOf(pass, result, here);
-            switch (probe.actions[at(rank)][at(step.action)].kind) {
+            const ActionKind kind = probe.actions[at(rank)][at(step.action)].kind;
+            if (!split) {
+                if (kind == ActionKind::backward)
+                    times.fused = std::max(times.fused, duration);
+                continue;
+            }
+            switch (kind) {
             case ActionKind::forward:
                 times.forward = std::max(times.forward, duration);
                 memory.full = keptActivations(pass);
-                break;
-            case ActionKind::backward:
-                times.fused = std::max(times.fused, duration);
                 break;
             case ActionKind::backwardInput:
                 times.backwardInput = std::max(times.backwardInput, duration);

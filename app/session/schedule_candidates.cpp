@@ -2,6 +2,7 @@
 
 #include "app/session/edit.h"
 #include "app/session/failure.h"
+#include "sim/analysis/plan_schedule.h"
 #include "sim/cancel.h"
 #include "sim/schedule/families.h"
 #include "sim/schedule/request.h"
@@ -85,7 +86,7 @@ ScheduleCandidates scheduleCandidates(const sim::ScenarioDocument& document, con
         try {
             candidate.sketch = sketchOf(family);
             if (resolved.scenario) {
-                const sim::Schedule schedule = sim::makeSchedule(sim::scheduleRequest(*resolved.scenario));
+                const sim::Schedule schedule = sim::planSchedule(*resolved.scenario);
                 const auto& layers = resolved.scenario->schedule.layersPerStage;
                 candidate.worth = worthOf(schedule, measured ? passTimesFor(*measured, schedule, layers) : unitTimes(schedule));
             }

@@ -78,6 +78,8 @@ MeasuredPasses measurePasses(const sim::Trace& trace, const sim::Schedule& sched
             out.splitIsMeasured = true;
             times.backwardInput = median(input);
             times.backwardWeight = weight.empty() ? 0 : median(weight);
+            if (!backward.empty()) // an order of both
+                times.fused = median(backward);
         } else {
             times.backwardInput = times.backwardWeight = median(backward) / 2;
         }
@@ -100,6 +102,7 @@ std::vector<sim::PassTimes> passTimesFor(const MeasuredPasses& measured, const s
         part.forward /= schedule.slices;
         part.backwardInput /= schedule.slices;
         part.backwardWeight /= schedule.slices;
+        part.fused /= schedule.slices;
     }
     return times;
 }

@@ -1,8 +1,9 @@
 #include "app/session/schedule_candidates.h"
 
 #include "app/session/edit.h"
+#include "app/session/failure.h"
+#include "sim/analysis/plan_schedule.h"
 #include "sim/cancel.h"
-#include "sim/error.h"
 #include "sim/schedule/families.h"
 #include "sim/schedule/request.h"
 
@@ -85,12 +86,14 @@ ScheduleCandidates scheduleCandidates(const sim::ScenarioDocument& document, con
         try {
             candidate.sketch = sketchOf(family);
             if (resolved.scenario) {
-                const sim::Schedule schedule = sim::makeSchedule(sim::scheduleRequest(*resolved.scenario));
+                const sim::Schedule schedule = sim::planSchedule(*resolved.scenario);
                 const auto& layers = resolved.scenario->schedule.layersPerStage;
                 candidate.worth = worthOf(schedule, measured ? passTimesFor(*measured, schedule, layers) : unitTimes(schedule));
             }
-        } catch (const sim::Error& error) {
-            candidate.whyNot = error.what();
+        } catch (const sim::Cancelled&) {
+            throw;
+        } catch (...) { // the others can be had all the same
+            candidate.whyNot = failureText();
         }
         out.all.push_back(std::move(candidate));
     }

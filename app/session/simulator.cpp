@@ -34,13 +34,13 @@ void Simulator::request(sim::Scenario scenario, bool everyRank)
     renew(kStep, work, [this](const QString& why) { emit failed(why); });
 }
 
-void Simulator::requestKernels(SimulationPtr simulation)
+void Simulator::requestKernels(const SimulationPtr& simulation)
 {
-    const auto work = [this, simulation = std::move(simulation)](const Task& task) {
+    const auto work = [this, simulation](const Task& task) {
         const auto kernels = std::make_shared<const sim::Trace>(simulation->trace(sim::TraceDetail::kernels));
         task.tell([=, this] { emit kernelsReady(simulation, kernels); });
     };
-    renew(kKernels, work, [this](const QString& why) { emit failed(why); });
+    renew(kKernels, work, [=, this](const QString& why) { emit kernelsFailed(simulation, why); });
 }
 
 void Simulator::requestLegalValues(sim::ScenarioDocument document, sim::Catalogue catalogue, sim::Scenario lastLegal,
@@ -51,7 +51,7 @@ void Simulator::requestLegalValues(sim::ScenarioDocument document, sim::Catalogu
         auto values = std::make_shared<const LegalValueTable>(legalValues(document, catalogue, lastLegal, rule));
         task.tell([=, this] { emit legalValuesReady(*values); });
     };
-    renew(kLegalValues, work, [this](const QString& why) { emit failed(why); });
+    renew(kLegalValues, work, [this](const QString& why) { emit legalValuesFailed(why); });
 }
 
 void Simulator::requestCandidates(sim::ScenarioDocument document, sim::Catalogue catalogue, sim::Scenario lastLegal,
@@ -63,7 +63,7 @@ void Simulator::requestCandidates(sim::ScenarioDocument document, sim::Catalogue
             scheduleCandidates(document, catalogue, lastLegal, simulation ? &simulation->schedule() : nullptr, actions.get()));
         task.tell([=, this] { emit candidatesReady(*candidates); });
     };
-    renew(kCandidates, work, [this](const QString& why) { emit failed(why); });
+    renew(kCandidates, work, [this](const QString& why) { emit candidatesFailed(why); });
 }
 
 void Simulator::requestFindings(sim::ScenarioDocument document, sim::Catalogue catalogue, SimulationPtr simulation)
@@ -83,6 +83,7 @@ void Simulator::requestFindings(sim::ScenarioDocument document, sim::Catalogue c
 void Simulator::submitTries(const sim::ScenarioDocument& document, const sim::Catalogue& catalogue,
                             const SimulationPtr& simulation, const FindingList& found)
 {
+    const auto shared = std::make_shared<const sim::ScenarioDocument>(document);
     for (std::size_t finding = 0; finding < found.size(); ++finding) {
         for (std::size_t edit = 0; edit < found[finding].tries.size(); ++edit) {
             const auto tell = [=, this](const std::optional<sim::TryEffect>& effect) {
@@ -90,7 +91,7 @@ void Simulator::submitTries(const sim::ScenarioDocument& document, const sim::Ca
             };
             const auto work = [=, this, change = found[finding].tries[edit]](const Task& task) {
                 std::optional<sim::TryEffect> effect;
-                if (const auto scenario = sim::tried(change, document, catalogue))
+                if (const auto scenario = sim::tried(change, *shared, catalogue))
                     effect = sim::effectOf(simulation->metrics(), m_simulate(*scenario, {})->metrics());
                 task.tell([=] { tell(effect); });
             };

@@ -37,7 +37,7 @@ public:
     /// `everyRank`: each one by itself instead of one of each class; same numbers, a row of its own in the trace.
     void request(sim::Scenario, bool everyRank = false);
     /// The kernel trace of a simulation; dropped when a newer scenario is requested.
-    void requestKernels(SimulationPtr);
+    void requestKernels(const SimulationPtr&);
     /// What the form's numbers may be; done when nothing more urgent is.
     void requestLegalValues(sim::ScenarioDocument, sim::Catalogue, sim::Scenario lastLegal, LayoutRule);
     /// What each schedule family would make of the job; `actions` of the present simulation may be nullptr.
@@ -56,7 +56,11 @@ signals:
     void findingsFailed(const app::SimulationPtr& simulation, const QString& message);
     /// After findingsReady of the same simulation, one by one.
     void tryMeasured(const app::SimulationPtr& simulation, const app::TryResult& result);
-    void failed(const QString& message);
+    void failed(const QString& message); ///< instead of finished
+    /// Instead of what else was asked for of a step that is there.
+    void kernelsFailed(const app::SimulationPtr& simulation, const QString& message);
+    void legalValuesFailed(const QString& message);
+    void candidatesFailed(const QString& message);
 
 private:
     /// The newest of its kind takes the place of those before it.

@@ -87,7 +87,7 @@ void SynthesisRun::work(const Task& task)
     const sim::ScheduleRequest request = sim::planningRequest(m_scenario);
     if (const auto unmet = sim::memoryCapUnmet(m_scenario, request))
         throw sim::Error(*unmet);
-    sim::SynthesisRequest asked = sim::synthesisRequest(request);
+    sim::SynthesisRequest asked = sim::searchRequest(m_scenario, request);
     asked.present = m_now->schedule();
     sim::Synthesiser search(std::move(asked));
     Finds finds(m_scenario, request);

@@ -1,6 +1,7 @@
 #include "app/shell/application.h"
 
 #include "app/canvas/figure.h"
+#include "app/session/failure.h"
 #include "app/session/settings.h"
 #include "app/shell/command_line.h"
 #include "app/shell/compare_page.h"
@@ -272,8 +273,8 @@ int runApplication(int argc, char** argv, const QString& version)
         return code == 0 && !options.figureFile.isEmpty() ? saveFigureOf(catalogue, options) : code;
     } catch (const sim::ScenarioError& error) {
         tell(error.problems());
-    } catch (const std::exception& error) {
-        tell(QString::fromUtf8(error.what()));
+    } catch (...) {
+        tell(QString::fromStdString(failureText()));
     }
     return kBadInput;
 }

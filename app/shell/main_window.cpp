@@ -180,6 +180,17 @@ void MainWindow::connectParts()
         m_form->setLegalValues(values);
         settleIfDone();
     });
+    connect(&m_simulator, &Simulator::kernelsFailed, this, [this](const SimulationPtr& simulation, const QString& why) {
+        m_awaitsKernels = false;
+        if (simulation == m_simulation)
+            m_banner->tell(tr("The kernels of this step cannot be shown"), {{{}, {}, why.toStdString(), sim::Severity::error}});
+        showStatus();
+        settleIfDone();
+    });
+    connect(&m_simulator, &Simulator::legalValuesFailed, this, [this] { // the form then knows no more than it did
+        m_awaitsLegalValues = false;
+        settleIfDone();
+    });
     connect(&m_simulator, &Simulator::failed, this, [this](const QString& message) {
         m_awaitsResult = m_awaitsKernels = m_awaitsLegalValues = m_awaitsFindings = false;
         m_requested.reset();
@@ -238,6 +249,7 @@ Problems MainWindow::openFile(const QString& path, const QStringList& overrides)
         } else {
             m_problemPage->setProblems(path, problems);
             showPage(m_problemPage);
+            m_problemPage->setFocus();
         }
         return problems;
     }

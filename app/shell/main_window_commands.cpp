@@ -482,6 +482,7 @@ void MainWindow::chooseSchedule()
 {
     auto* chooser = new ScheduleChooser(themeFor(m_settings.theme), this);
     connect(&m_simulator, &Simulator::candidatesReady, chooser, &ScheduleChooser::setCandidates);
+    connect(&m_simulator, &Simulator::candidatesFailed, chooser, &ScheduleChooser::setFailure);
     connect(chooser, &ScheduleChooser::chosen, this, [this](const QString& kind) {
         m_session.edit(makeScheduleEdit(m_session.document(), m_session.scenario(), kind.toStdString()));
     });

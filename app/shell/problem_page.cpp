@@ -56,6 +56,7 @@ ProblemPage::ProblemPage(QWidget* parent)
       m_edit(new QPushButton(tr("Open in Editor"))), m_list(new QVBoxLayout), m_area(new QScrollArea)
 {
     setRole(this, "page");
+    setFocusProxy(m_again);
     setRole(m_title, "title");
     setRole(m_where, "muted");
     setRole(m_count, "section");
@@ -134,7 +135,6 @@ void ProblemPage::setProblems(const QString& path, const Problems& problems)
                                                : tr("%1 PROBLEMS").arg(problems.size()));
     setAccessibleName(m_title->text());
     setAccessibleDescription(m_text);
-    m_again->setFocus();
 }
 
 void ProblemPage::edit()

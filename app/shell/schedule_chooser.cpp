@@ -306,6 +306,11 @@ void ScheduleChooser::setCandidates(const ScheduleCandidates& candidates)
     fill();
 }
 
+void ScheduleChooser::setFailure(const QString& why)
+{
+    m_note->setText(tr("The schedules cannot be weighed: %1").arg(why));
+}
+
 void ScheduleChooser::fill()
 {
     const auto* before = selected();

@@ -26,6 +26,8 @@ public:
     ~ScheduleChooser() override;
     /// Until then the list is empty and says that it is being filled.
     void setCandidates(const ScheduleCandidates&);
+    /// Why it stays empty.
+    void setFailure(const QString& why);
     void setOrder(Order);
     QStringList kindsShown() const; ///< top to bottom
     void select(const QString& kind);

@@ -86,8 +86,12 @@ Thumbnail::Thumbnail(const sim::Scenario& scenario) : m_layout(scenario.layout)
 {
     if (m_layout.pp < 2)
         return;
-    m_schedule = miniature(scenario);
-    m_times = sim::evaluateSchedule(*m_schedule);
+    try {
+        m_schedule = miniature(scenario);
+        m_times = sim::evaluateSchedule(*m_schedule);
+    } catch (...) { // whatever it is, its ranks can be drawn
+        m_schedule.reset();
+    }
 }
 
 void Thumbnail::paint(QPainter& painter, const QRectF& area, const Theme& theme, std::optional<double> moment) const

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <set>
 
 namespace app {
@@ -48,14 +49,29 @@ TimelineModel::TimelineModel(std::shared_ptr<const sim::Trace> trace, std::share
     m_classes.assign(classes.begin(), classes.end());
     findChunks();
 
-    m_flowsBySpan.resize(m_trace->flows.size() * 2);
-    for (std::size_t i = 0; i < m_flowsBySpan.size(); ++i)
-        m_flowsBySpan[i] = static_cast<std::uint32_t>(i);
-    std::sort(m_flowsBySpan.begin(), m_flowsBySpan.end(), [this](std::uint32_t a, std::uint32_t b) {
-        const FlowEnd x = endOf(*m_trace, a), y = endOf(*m_trace, b);
-        return x.track != y.track ? x.track < y.track : x.span < y.span;
-    });
+    sortFlows();
     makeRows();
+}
+
+/// Dealt to their tracks first: sorting millions at once takes ten times as long.
+void TimelineModel::sortFlows()
+{
+    const auto ends = static_cast<std::uint32_t>(m_trace->flows.size() * 2);
+    std::vector<std::size_t> first(m_trace->tracks.size() + 1, 0);
+    for (std::uint32_t code = 0; code < ends; ++code)
+        ++first[endOf(*m_trace, code).track + 1];
+    std::partial_sum(first.begin(), first.end(), first.begin());
+    m_flowsBySpan.resize(ends);
+    std::vector<std::size_t> next(first.begin(), first.end() - 1);
+    for (std::uint32_t code = 0; code < ends; ++code)
+        m_flowsBySpan[next[endOf(*m_trace, code).track]++] = code;
+    for (std::size_t track = 0; track + 1 < first.size(); ++track)
+        std::sort(m_flowsBySpan.begin() + static_cast<std::ptrdiff_t>(first[track]),
+                  m_flowsBySpan.begin() + static_cast<std::ptrdiff_t>(first[track + 1]),
+                  [this](std::uint32_t a, std::uint32_t b) {
+                      const std::uint32_t x = endOf(*m_trace, a).span, y = endOf(*m_trace, b).span;
+                      return x != y ? x < y : a < b;
+                  });
 }
 
 /// Stages of a rank in model order are its chunks. Known from the schedule; without one, from the actions on each row.

@@ -86,6 +86,7 @@ public:
 
 private:
     void makeRows();
+    void sortFlows();
     void measureRow(TimelineRow&, int process) const;
     void nameRow(TimelineRow&, int process) const;
     int pipelineRankOf(int row) const;

@@ -123,7 +123,8 @@ float paintMark(Canvas& canvas, const TrafficScene& scene, Rect rect, TrafficMar
 {
     if (scene.marks == nullptr)
         return 0;
-    textInside(canvas, rect, "=", scene.theme.mutedText, FontFace::bold, Align::center);
+    const FontFace face = rect.height() < canvas.textHeight(FontFace::bold) ? FontFace::small : FontFace::bold;
+    textInside(canvas, rect, "=", scene.theme.mutedText, face, Align::center);
     mark.rect = rect;
     if (canvas.wantsNodes()) {
         const sim::Explanation& why = mark.purpose ? scene.model.because(*mark.purpose) : scene.model.because(mark.tier);

@@ -214,13 +214,13 @@ void Server::welcome(Client& client, const Message& message)
     const bool isOne = message.number >= 0 && message.number < m_processes;
     const int process = isOne ? static_cast<int>(message.number) : -1;
     std::string refusal;
-    if (!isOne)
-        refusal = "there is no process " + std::to_string(message.number) + " among " + std::to_string(m_processes);
-    else if (client.process >= 0)
+    if (client.process >= 0)
         refusal = "process " + std::to_string(client.process) + " says hello twice";
     else if (message.first != std::to_string(m_processes))
-        refusal = "process " + std::to_string(process) + " believes there are " + message.first +
+        refusal = "process " + std::to_string(message.number) + " believes there are " + message.first +
                   " processes, process 0 believes " + std::to_string(m_processes);
+    else if (!isOne)
+        refusal = "there is no process " + std::to_string(message.number) + " among " + std::to_string(m_processes);
     else if (const Client* other = find(process))
         refusal = "process " + std::to_string(process) + " is here twice: " + other->who + " and " + message.second +
                   "; is another run using this port? Set MASTER_PORT to another one";

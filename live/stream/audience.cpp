@@ -216,6 +216,12 @@ void Audience::tick(Clock::time_point now)
     }
 }
 
+void Audience::wasAway(Clock::time_point now)
+{
+    for (auto& [name, viewer] : m_viewers)
+        viewer.heard = viewer.took = now;
+}
+
 bool Audience::mayBeSentMore(const Viewer& viewer) const
 {
     return viewer.bytesOnTheWay < m_options.windowBytes && viewer.recordsOnTheWay < kRunBudget.recordsPending / 4;

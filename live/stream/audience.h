@@ -38,6 +38,8 @@ public:
     void receive(const std::string& viewer, std::span<const std::string_view> frames, Clock::time_point now);
     /// Sends what is new, and forgets those who are silent.
     void tick(Clock::time_point now);
+    /// This process itself was stopped: nobody could be heard.
+    void wasAway(Clock::time_point now);
     /// From now on viewers are told that it is over once they have taken everything.
     void end() { m_ending = true; }
     bool everybodyKnowsTheEnd() const;

@@ -174,7 +174,7 @@ void Publisher::Server::listen()
 void Publisher::Server::serve()
 {
     try {
-        auto nextTick = Clock::now();
+        auto nextTick = Clock::now(), lastRound = nextTick;
         Clock::time_point end = Clock::time_point::max();
         while (true) {
             if (m_stop && !m_ending) {
@@ -185,6 +185,11 @@ void Publisher::Server::serve()
                 nextTick = Clock::now();
             }
             const auto now = Clock::now();
+            if (now - std::exchange(lastRound, now) > kViewerBudget.silenceWhenFull / 2) {
+                m_audience.wasAway(now);
+                for (auto& [descriptor, connection] : m_connections)
+                    connection.known = now;
+            }
             if (now >= nextTick) {
                 m_audience.tick(now);
                 nextTick = now + (m_ending ? std::chrono::milliseconds(5) : m_options.interval);
@@ -254,34 +259,36 @@ void Publisher::Server::followConnections()
 void Publisher::Server::checkConnections()
 {
     const auto now = Clock::now();
-    const std::size_t most = m_options.mostViewers * kViewerBudget.connectionsOfPlace;
-    std::size_t open = m_connections.size();
-    const auto cut = [&](auto connection, const std::string& why) {
-        connection->second.line.cut();
-        m_audience.countCut();
-        --open;
-        // One that comes again and again fills no log.
-        if (m_options.log && now - std::exchange(m_logged, now) > kViewerBudget.betweenLogs)
-            m_options.log("a connection of a viewer was cut: " + why + " (" + std::to_string(m_audience.counts().cutConnections) +
-                          " until now)");
-        return m_connections.erase(connection);
-    };
-    for (auto connection = m_connections.begin(); connection != m_connections.end();) {
-        const bool isViewer = m_audience.contains(connection->second.viewer);
-        if (isViewer)
-            connection->second.known = now;
-        if (const std::uint64_t bytes = connection->second.line.unfinishedBytes(); bytes > kViewerBudget.unfinishedBytes)
-            connection =
-                cut(connection, "it sent " + std::to_string(bytes) + " bytes of a message that did not end, where at most " +
-                                    std::to_string(kViewerBudget.unfinishedBytes) + " are taken");
-        else if (now - connection->second.known > kViewerBudget.hello)
-            connection = cut(connection, "nobody said hello over it for " + std::to_string(kViewerBudget.hello.count()) + " ms");
-        else if (!isViewer && open > most)
-            connection =
-                cut(connection, "there are " + std::to_string(open) + ", where at most " + std::to_string(most) + " can be");
+    std::vector<std::pair<Clock::time_point, int>> strangers; ///< since when, and their descriptors
+    std::map<int, std::string> why;
+    for (auto& [descriptor, connection] : m_connections) {
+        if (m_audience.contains(connection.viewer))
+            connection.known = now;
         else
-            ++connection;
+            strangers.emplace_back(connection.known, descriptor);
+        if (const std::uint64_t bytes = connection.line.unfinishedBytes(); bytes > kViewerBudget.unfinishedBytes)
+            why[descriptor] = "it sent " + std::to_string(bytes) + " bytes of a message that did not end, where at most " +
+                              std::to_string(kViewerBudget.unfinishedBytes) + " are taken";
+        else if (now - connection.known > kViewerBudget.hello)
+            why[descriptor] = "nobody said hello over it for " + std::to_string(kViewerBudget.hello.count()) + " ms";
     }
+    const std::size_t most = m_options.mostViewers * kViewerBudget.connectionsOfPlace;
+    if (m_connections.size() > most) { // those go that were silent longest
+        std::sort(strangers.begin(), strangers.end());
+        strangers.resize(std::min(strangers.size(), m_connections.size() - most));
+        for (const auto& [since, descriptor] : strangers)
+            why[descriptor] =
+                "there are " + std::to_string(m_connections.size()) + ", where at most " + std::to_string(most) + " can be";
+    }
+    for (const auto& [descriptor, reason] : why) {
+        m_connections.at(descriptor).line.cut();
+        m_connections.erase(descriptor);
+        m_audience.countCut();
+    }
+    // One that comes again and again fills no log.
+    if (!why.empty() && m_options.log && now - std::exchange(m_logged, now) > kViewerBudget.betweenLogs)
+        m_options.log("a connection of a viewer was cut: " + why.begin()->second + " (" +
+                      std::to_string(m_audience.counts().cutConnections) + " until now)");
 }
 
 bool Publisher::Server::send(const std::string& viewer, const std::vector<Audience::Part>& parts)

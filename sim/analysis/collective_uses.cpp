@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <set>
 #include <string_view>
 #include <tuple>
 #include <utility>
@@ -57,6 +58,7 @@ struct AlikeCollectives {
 
 struct FoundCollective {
     AlikeCollectives alike;
+    CollectiveKind kind = CollectiveKind::allReduce;
     std::int64_t bytes = 0;
     int layer = -1; ///< relative to the stage
 };
@@ -77,6 +79,7 @@ private:
     struct Counted {
         std::vector<std::int64_t> ofRank, bytesOfRank; ///< [pipeline rank]
         std::map<int, std::int64_t> ofLayer;
+        std::set<CollectiveKind> kinds;
     };
     struct Walked {
         std::vector<FoundCollective> found;
@@ -107,7 +110,8 @@ const CollectiveCounter::Walked& CollectiveCounter::walk(std::uint32_t pass, boo
         FoundCollective found{.alike = {.role = op.group, .content = contentOf(m_program.labels[op.label])},
                               .bytes = ops.shapes[i].bytes,
                               .layer = op.layer};
-        found.alike.kind = ops.shapes[i].collective;
+        found.kind = ops.shapes[i].collective;
+        found.alike.kind = found.kind == CollectiveKind::reduceScatter ? CollectiveKind::allGather : found.kind;
         const bool isOfStates = found.alike.content >= CollectiveContent::gradients;
         // Running attention again for `selective` ends where its ring begins: keys and values have come already.
         const bool again = recomputing && (found.alike.content != CollectiveContent::keysAndValues ||
@@ -141,6 +145,7 @@ void CollectiveCounter::countRank(std::size_t rank)
             counted.ofRank.resize(m_program.ranks.size());
             counted.bytesOfRank.resize(m_program.ranks.size());
             ++counted.ofRank[rank];
+            counted.kinds.insert(found.kind);
             counted.bytesOfRank[rank] += found.bytes;
             if (found.alike.ofLayers)
                 ++counted.ofLayer[m_program.firstLayerOfStage[at(step.stage)] + found.layer];
@@ -172,6 +177,7 @@ std::vector<CollectiveUse> CollectiveCounter::uses() const
                               .content = alike.content,
                               .phase = alike.phase,
                               .kind = alike.kind,
+                              .kinds = counted.kinds,
                               .reducedInNetwork = inNetwork,
                               .ofLayers = alike.ofLayers,
                               .bytes = alike.bytes,

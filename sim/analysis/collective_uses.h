@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <vector>
 
 namespace sim {
@@ -33,7 +34,8 @@ struct CollectiveUse {
     GroupRole role = GroupRole::none;
     CollectiveContent content = CollectiveContent::activations;
     CollectivePhase phase = CollectivePhase::forward;
-    CollectiveKind kind = CollectiveKind::allReduce;
+    CollectiveKind kind = CollectiveKind::allReduce; ///< of those that send as much: allGather for reduceScatter too
+    std::set<CollectiveKind> kinds;                  ///< all of them
     bool reducedInNetwork = false;
     bool ofLayers = false;  ///< else of the embedding, the head or the whole step
     std::int64_t bytes = 0; ///< of each one's tensor; states: of all together, one rank of each stage

@@ -1,6 +1,7 @@
 #include "sim/analysis/critical_path.h"
 
 #include "sim/cancel.h"
+#include "sim/checked.h"
 
 #include <algorithm>
 #include <optional>
@@ -36,7 +37,9 @@ public:
         m_arrivals.resize(trace.flows.size());
         for (std::uint32_t i = 0; i < m_arrivals.size(); ++i)
             m_arrivals[i] = i;
+        CancelPoll poll;
         std::sort(m_arrivals.begin(), m_arrivals.end(), [&](std::uint32_t a, std::uint32_t b) {
+            poll();
             return arrivesBefore(trace.flows[a], {trace.flows[b].toTrack, trace.flows[b].toSpan});
         });
     }
@@ -91,14 +94,15 @@ private:
     /// Looked up by collective: looking through all ranks at each step of the path would take the square of their number.
     void findMembers()
     {
+        CancelPoll poll;
         for (const auto& tracks : m_tracksOfProcess)
             for (const std::uint32_t t : tracks) {
                 const std::vector<std::uint64_t>& correlation = m_trace.tracks[t].correlation;
+                poll(correlation.size() + 1);
                 for (std::uint32_t span = 0; span < correlation.size(); ++span)
                     if (correlation[span] != 0)
                         m_members.push_back({t, span});
             }
-        CancelPoll poll;
         std::stable_sort(m_members.begin(), m_members.end(), [&](Place a, Place b) {
             poll();
             return InCollectiveOrder{m_trace}(a, b);
@@ -206,7 +210,7 @@ private:
     static bool waitedForTransfer(std::int64_t sentNs, std::int64_t freeNs, std::int64_t startNs)
     {
         const std::int64_t idleNs = startNs - freeNs;
-        return idleNs > 0 && (sentNs >= freeNs || idleNs * kJitterShare >= startNs - sentNs);
+        return idleNs > 0 && (sentNs >= freeNs || idleNs >= ceilDivide(startNs - sentNs, kJitterShare));
     }
 
     const Trace& m_trace;

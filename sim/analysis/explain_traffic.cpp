@@ -36,6 +36,15 @@ const char* kindName(CollectiveKind kind)
     return kNames[static_cast<std::size_t>(kind)];
 }
 
+/// "all-gathers and reduce-scatters".
+std::string kindNames(const std::set<CollectiveKind>& kinds)
+{
+    std::string names;
+    for (const CollectiveKind kind : kinds)
+        names += (names.empty() ? "" : " and ") + std::string(kindName(kind));
+    return names;
+}
+
 std::string contentName(CollectiveContent content)
 {
     constexpr std::array<const char*, 10> kNames{"activations",           "inputs, again for weight gradients",
@@ -49,10 +58,18 @@ std::string contentName(CollectiveContent content)
 std::string useName(const CollectiveUse& use)
 {
     constexpr std::array<const char*, 4> kPhases{", forward", ", backward", ", run again", ""};
-    const bool routed = use.role == GroupRole::exptDp;
-    return std::string(kindName(use.kind)) + " of " + contentName(use.content) + (routed ? " of experts" : "") +
-           (use.ofLayers || use.phase == CollectivePhase::step ? "" : " of embedding and head") +
-           kPhases[static_cast<std::size_t>(use.phase)];
+    const std::string kinds = kindNames(use.kinds), phase = kPhases[static_cast<std::size_t>(use.phase)];
+    const bool atTheEnds = !use.ofLayers && !use.isOfStates();
+    switch (use.content) {
+    case CollectiveContent::activations:
+        return kinds + (atTheEnds ? " at embedding and head" : " of activations") + phase;
+    case CollectiveContent::inputsAgain: // backward as it is
+        return kinds + (atTheEnds ? " of the head's inputs, again" : " of inputs, again for weight gradients");
+    case CollectiveContent::lossSums:
+        return kinds + " of sums of the loss";
+    default:
+        return kinds + " of " + contentName(use.content) + (use.role == GroupRole::exptDp ? " of experts" : "") + phase;
+    }
 }
 
 const char* sourceOf(const Scenario& scenario, GroupRole role)
@@ -411,10 +428,8 @@ Explanation TrafficExplainer::ofPurpose(TrafficPurpose purpose) const
     }
     Account account("Sent for " + name, "V_" + name, static_cast<double>(m_sums.ofPurpose(purpose)), Unit::bytes);
     std::optional<Formula> sum;
-    for (std::size_t i = 0; i < roles.size(); ++i) {
-        Explanation part = ofRole(roles[i]);
-        part.result.symbol = "V_" + std::to_string(i + 1);
-        const Formula next = account.term(std::move(part));
+    for (const GroupRole role : roles) {
+        const Formula next = account.term(ofRole(role));
         sum = sum ? *sum + next : next;
     }
     return account.close(sum.value_or(Formula::number(0)),
@@ -469,14 +484,10 @@ std::string collectivesText(const Simulation& simulation, TrafficPurpose purpose
     std::map<CollectiveContent, std::set<CollectiveKind>> kinds;
     for (const CollectiveUse& use : collectiveUses(simulation))
         if (trafficPurposeOf(use.role) == purpose && use.members > 1)
-            kinds[use.content].insert(use.kind);
+            kinds[use.content].insert(use.kinds.begin(), use.kinds.end());
     std::string text;
-    for (const auto& [content, ofContent] : kinds) {
-        std::string names;
-        for (const CollectiveKind kind : ofContent)
-            names += (names.empty() ? "" : " and ") + std::string(kindName(kind));
-        text += (text.empty() ? "" : "; ") + names + " of " + contentName(content);
-    }
+    for (const auto& [content, ofContent] : kinds)
+        text += (text.empty() ? "" : "; ") + kindNames(ofContent) + " of " + contentName(content);
     return text;
 }
 

@@ -1,5 +1,6 @@
 #include "sim/analysis/holdings.h"
 
+#include "sim/checked.h"
 #include "sim/program/states.h"
 
 #include <algorithm>
@@ -8,11 +9,6 @@
 
 namespace sim {
 namespace {
-
-std::int64_t ceilDivide(std::int64_t a, std::int64_t b)
-{
-    return (a + b - 1) / b;
-}
 
 class HoldingsMaker {
 public:
@@ -193,16 +189,17 @@ void HoldingsMaker::latentAttention()
 {
     const std::int64_t hidden = m_model.hiddenSize, heads = m_model.numAttentionHeads;
     const std::int64_t queryWidth = heads * (m_model.qkNopeHeadDim + m_model.qkRopeHeadDim);
+    const bool biased = m_model.bias || m_model.qkvBias;
     if (m_model.qLoraRank > 0) {
-        whole("query down", hidden, m_model.qLoraRank);
+        whole("query down", hidden, m_model.qLoraRank, biased);
         norm("query norm", m_model.qLoraRank);
-        columnParallel("query up", m_model.qLoraRank, queryWidth, false);
+        columnParallel("query up", m_model.qLoraRank, queryWidth, biased);
     } else {
-        columnParallel("query", hidden, queryWidth, false);
+        columnParallel("query", hidden, queryWidth, biased);
     }
-    whole("key-value down", hidden, m_model.kvLoraRank + m_model.qkRopeHeadDim);
+    whole("key-value down", hidden, m_model.kvLoraRank + m_model.qkRopeHeadDim, biased);
     norm("key-value norm", m_model.kvLoraRank);
-    columnParallel("key-value up", m_model.kvLoraRank, heads * (m_model.qkNopeHeadDim + m_model.vHeadDim), false);
+    columnParallel("key-value up", m_model.kvLoraRank, heads * (m_model.qkNopeHeadDim + m_model.vHeadDim), biased);
     rowParallel("attention output", heads * m_model.vHeadDim, hidden, m_model.bias || m_model.outputBias);
 }
 

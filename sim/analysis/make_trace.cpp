@@ -128,6 +128,7 @@ public:
         m_trace.slices = m_schedule.slices;
         for (const Pass& pass : m_program.passes)
             m_summaries.push_back(summaryOf(pass));
+        reserveMessages();
         for (int c = 0; c < m_classes.count(); ++c)
             addClass(c);
         addFlows();
@@ -147,6 +148,7 @@ private:
     };
 
     void addClass(int c);
+    void reserveMessages();
     void addFlows();
     std::uint32_t actionKind(const Action&);
     std::uint32_t optimizerKind();
@@ -167,6 +169,29 @@ private:
     std::vector<MessageEnd> m_sent, m_received;
     CancelPoll m_poll;
 };
+
+/// Growing by moving all of them would take long between two looks.
+void TraceMaker::reserveMessages()
+{
+    std::vector<std::size_t> sends, receives; // [pipeline rank]
+    for (const RankProgram& rank : m_program.ranks) {
+        m_poll(rank.steps.size());
+        const auto count = [&rank](std::int32_t Step::*slot) {
+            return static_cast<std::size_t>(
+                std::count_if(rank.steps.begin(), rank.steps.end(), [slot](const Step& step) { return step.*slot != kNoSlot; }));
+        };
+        sends.push_back(count(&Step::sendSlot));
+        receives.push_back(count(&Step::receiveSlot));
+    }
+    std::size_t sent = 0, received = 0;
+    for (const int pipelineRank : m_classes.pipelineRank) {
+        sent += sends[at(pipelineRank)];
+        received += receives[at(pipelineRank)];
+    }
+    m_sent.reserve(sent);
+    m_received.reserve(received);
+    m_trace.flows.reserve(std::min(sent, received));
+}
 
 /// Both ends of each message, by receiver and slot.
 void TraceMaker::addFlows()

@@ -1,6 +1,7 @@
 #include "sim/analysis/measure.h"
 
 #include "sim/cancel.h"
+#include "sim/checked.h"
 #include "sim/model/flops.h"
 #include "sim/model/parameters.h"
 
@@ -81,7 +82,7 @@ std::int64_t cover(std::vector<Interval>& covered, Interval add)
 
 /// How a number of ranks spend a step, summed over them.
 struct UseSums {
-    StepUse ns{};
+    std::array<Wide, kStepPartCount> ns{};
     std::int64_t ranks = 0;
 
     void add(const TimeShares& shares, std::int64_t stepNs, std::int64_t times)
@@ -90,18 +91,20 @@ struct UseSums {
         std::copy(shares.exposedNs.begin(), shares.exposedNs.end(), use.begin() + static_cast<std::ptrdiff_t>(StepPart::tp));
         use[at(StepPart::bubble)] = stepNs - std::accumulate(use.begin(), use.end(), std::int64_t{0});
         for (std::size_t i = 0; i < use.size(); ++i)
-            ns[i] += times * use[i];
+            ns[i] += Wide{times} * use[i];
         ranks += times;
     }
     /// The running sum is rounded, not each part: the parts then add up to the step, and what is nothing stays nothing.
     StepUse mean() const
     {
         StepUse out{};
-        std::int64_t sum = 0, before = 0;
+        Wide sum = 0;
+        std::int64_t before = 0;
         for (std::size_t i = 0; i < out.size(); ++i) {
             sum += ns[i];
-            out[i] = sum / ranks - before;
-            before = sum / ranks;
+            const auto until = static_cast<std::int64_t>(sum / ranks);
+            out[i] = until - before;
+            before = until;
         }
         return out;
     }
@@ -193,13 +196,14 @@ Metrics measure(const Scenario& scenario, const Program& program, const RankClas
                 std::span<const TimeShares> sharesOfClass)
 {
     struct Sums {
-        std::int64_t ranks = 0, busyNs = 0, exposedNs = 0;
+        std::int64_t ranks = 0;
+        Wide busyNs = 0, exposedNs = 0;
     };
     const auto pipelineRanks = at(scenario.layout.pp);
     std::vector<Sums> sums(pipelineRanks);
     std::vector<UseSums> uses(pipelineRanks);
     UseSums wholeUse;
-    std::array<std::int64_t, 5> exposedNs{};
+    std::array<Wide, 5> exposedNs{};
     Metrics metrics;
     metrics.perPipelineRank.resize(pipelineRanks);
     std::int64_t peakBytes = 0;
@@ -208,12 +212,12 @@ Metrics measure(const Scenario& scenario, const Program& program, const RankClas
         const TimeShares& shares = sharesOfClass[at(c)];
         const std::int64_t ranks = classes.size[at(c)];
         sums[pp].ranks += ranks;
-        sums[pp].busyNs += ranks * shares.busyNs;
+        sums[pp].busyNs += Wide{ranks} * shares.busyNs;
         uses[pp].add(shares, result.endNs, ranks);
         wholeUse.add(shares, result.endNs, ranks);
         for (std::size_t i = 0; i < exposedNs.size(); ++i) {
-            sums[pp].exposedNs += ranks * shares.exposedNs[i];
-            exposedNs[i] += ranks * shares.exposedNs[i];
+            sums[pp].exposedNs += Wide{ranks} * shares.exposedNs[i];
+            exposedNs[i] += Wide{ranks} * shares.exposedNs[i];
         }
         const MemoryBreakdown memory = measureMemory(program, classes, result, c);
         PipelineRankMetrics& row = metrics.perPipelineRank[pp];
@@ -226,25 +230,25 @@ Metrics measure(const Scenario& scenario, const Program& program, const RankClas
 
     const double stepSeconds = static_cast<double>(result.endNs) * 1e-9;
     const double world = scenario.layout.worldSize();
-    std::int64_t busyNs = 0, allExposedNs = 0;
+    Wide busyNs = 0, allExposedNs = 0;
     for (std::size_t pp = 0; pp < pipelineRanks; ++pp) {
         const double ranks = static_cast<double>(sums[pp].ranks);
         PipelineRankMetrics& row = metrics.perPipelineRank[pp];
         row.busySeconds = static_cast<double>(sums[pp].busyNs) / ranks * 1e-9;
         row.commSeconds = static_cast<double>(sums[pp].exposedNs) / ranks * 1e-9;
         row.bubbleSeconds =
-            static_cast<double>(result.endNs * sums[pp].ranks - sums[pp].busyNs - sums[pp].exposedNs) / ranks * 1e-9;
+            static_cast<double>(Wide{result.endNs} * sums[pp].ranks - sums[pp].busyNs - sums[pp].exposedNs) / ranks * 1e-9;
         row.use = uses[pp].mean();
         row.parameters = program.ranks[pp].states.parameterElements;
         busyNs += sums[pp].busyNs;
         allExposedNs += sums[pp].exposedNs;
     }
-    const double totalNs = static_cast<double>(result.endNs) * world;
+    const Wide wholeNs = Wide{result.endNs} * scenario.layout.worldSize();
+    const auto totalNs = static_cast<double>(wholeNs);
     const auto fraction = [&](std::size_t i) { return totalNs > 0 ? static_cast<double>(exposedNs[i]) / totalNs : 0.0; };
     metrics.exposedComm = {.tp = fraction(0), .cp = fraction(1), .ep = fraction(2), .pp = fraction(3), .dp = fraction(4)};
     metrics.use = wholeUse.mean();
-    metrics.bubbleFraction =
-        totalNs > 0 ? (totalNs - static_cast<double>(busyNs) - static_cast<double>(allExposedNs)) / totalNs : 0;
+    metrics.bubbleFraction = totalNs > 0 ? static_cast<double>(wholeNs - busyNs - allExposedNs) / totalNs : 0;
 
     const StepFlops flops = stepFlops(scenario);
     const double tokens = static_cast<double>(scenario.training.globalBatchSize) * scenario.training.sequenceLength;

@@ -50,6 +50,22 @@ void replay(const Program& program, const RankClasses& classes, const EngineResu
     }
 }
 
+/// Of all steps of a rank.
+std::size_t eventCount(const Program& program, const RankProgram& rank)
+{
+    std::vector<std::size_t> ofPass(program.passes.size());
+    for (std::size_t pass = 0; pass < program.passes.size(); ++pass)
+        for (const Op& op : program.passes[pass].ops)
+            ofPass[pass] += (op.allocBytes != 0 ? 1U : 0U) + (op.freeBytes != 0 ? 1U : 0U);
+    CancelPoll poll;
+    std::size_t count = 0;
+    for (const Step& step : rank.steps) {
+        poll();
+        count += ofPass[step.pass];
+    }
+    return count;
+}
+
 MemoryBreakdown statesOf(const Program& program, const RankClasses& classes, int c)
 {
     const ModelStates& states = program.ranks[at(classes.pipelineRank[at(c)])].states;
@@ -139,6 +155,13 @@ void MemoryCurves::add(std::int64_t atNs, std::int64_t activationBytes, std::int
 MemoryCurves measureMemoryCurves(const Program& program, const RankClasses& classes, const EngineResult& result, int c)
 {
     MemoryCurves curves{.states = statesOf(program, classes, c)};
+    // Growing would move a hundred million points at once.
+    constexpr std::int64_t kManyOps = 1'000'000;
+    if (const RankProgram& rank = program.ranks[at(classes.pipelineRank[at(c)])]; rank.opCount > kManyOps) {
+        const std::size_t most = 1 + eventCount(program, rank);
+        for (std::vector<std::int64_t>* column : {&curves.timeNs, &curves.activations, &curves.buffers})
+            column->reserve(most);
+    }
     curves.add(0, 0, 0);
     std::int64_t activations = 0, buffers = 0;
     replay(program, classes, result, c, [&](const MemoryEvent& event) {
@@ -162,7 +185,10 @@ MemoryContents measureMemoryContents(const Program& program, const RankClasses& 
             const Op& op = event.op;
             if (!op.buffer) {
                 contents.sum.activations += event.bytes;
-                byMicrobatch[{event.step.stage, event.step.microbatch}] += event.bytes;
+                const auto held = byMicrobatch.try_emplace({event.step.stage, event.step.microbatch}, 0).first;
+                held->second += event.bytes;
+                if (held->second == 0) // only those that are held: there may be millions
+                    byMicrobatch.erase(held);
                 byLabel[op.label] += event.bytes;
                 return --left > 0;
             }

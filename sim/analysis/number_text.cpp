@@ -17,8 +17,8 @@ struct Scale {
 std::span<const Scale> scalesOf(Unit unit)
 {
     static constexpr std::array<Scale, 4> kSeconds{{{1e-9, "ns"}, {1e-6, "µs"}, {1e-3, "ms"}, {1, "s"}}};
-    static constexpr std::array<Scale, 5> kBytes{
-        {{1, "B"}, {1024, "KiB"}, {1048576, "MiB"}, {1073741824, "GiB"}, {1099511627776, "TiB"}}};
+    static constexpr std::array<Scale, 6> kBytes{
+        {{1, "B"}, {1024, "KiB"}, {1048576, "MiB"}, {1073741824, "GiB"}, {1099511627776, "TiB"}, {1125899906842624, "PiB"}}};
     static constexpr std::array<Scale, 6> kFlops{
         {{1, "FLOP"}, {1e9, "GFLOP"}, {1e12, "TFLOP"}, {1e15, "PFLOP"}, {1e18, "EFLOP"}, {1e21, "ZFLOP"}}};
     static constexpr std::array<Scale, 2> kFlopRate{{{1e9, "GFLOP/s"}, {1e12, "TFLOP/s"}}};

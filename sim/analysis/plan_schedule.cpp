@@ -8,6 +8,7 @@
 #include "sim/schedule/request.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace sim {
 namespace {
@@ -79,12 +80,14 @@ void probeCosts(const Scenario& scenario, const Mesh& mesh, const Placement& pla
     const EngineResult result = runEngine(program, classes, prices);
 
     std::vector<double> freedByInput(at(probe.stages()), 0);
-    std::int64_t states = 0;
+    std::int64_t states = 0, leastStates = std::numeric_limits<std::int64_t>::max();
     for (int c = 0; c < classes.count(); ++c) { // of several classes that run a part, the slowest
         const int rank = classes.pipelineRank[at(c)];
         const RankProgram& steps = program.ranks[at(rank)];
-        states =
-            std::max(states, steps.states.parameters + steps.states.gradients + steps.states.optimizer + steps.states.buffers);
+        const std::int64_t held =
+            steps.states.parameters + steps.states.gradients + steps.states.optimizer + steps.states.buffers;
+        states = std::max(states, held);
+        leastStates = std::min(leastStates, held);
         std::size_t place = result.firstOp[at(c)];
         for (const Step& step : steps.steps) {
             const Pass& pass = program.passes[step.pass];
@@ -95,13 +98,16 @@ void probeCosts(const Scenario& scenario, const Mesh& mesh, const Placement& pla
             PassTimes& times = costs.times[at(step.stage)];
             PassMemory& memory = costs.memory[at(step.stage)];
             const double duration = durationOf(pass, result, here);
-            switch (probe.actions[at(rank)][at(step.action)].kind) {
+            const ActionKind kind = probe.actions[at(rank)][at(step.action)].kind;
+            if (!split) {
+                if (kind == ActionKind::backward)
+                    times.fused = std::max(times.fused, duration);
+                continue;
+            }
+            switch (kind) {
             case ActionKind::forward:
                 times.forward = std::max(times.forward, duration);
                 memory.full = keptActivations(pass);
-                break;
-            case ActionKind::backward:
-                times.fused = std::max(times.fused, duration);
                 break;
             case ActionKind::backwardInput:
                 times.backwardInput = std::max(times.backwardInput, duration);
@@ -123,13 +129,20 @@ void probeCosts(const Scenario& scenario, const Mesh& mesh, const Placement& pla
     }
     if (!split)
         return;
+    bool isCautious = false;
     for (std::size_t part = 0; part < costs.memory.size(); ++part) {
         PassMemory& memory = costs.memory[part];
         memory.weight = std::max(0.0, memory.full - freedByInput[part]); // what I does not free stays until W
         // Under recomputation I makes more than F had kept. Planned as if F kept it all: the memory that was allowed holds.
+        isCautious = isCautious || memory.full < memory.weight;
         memory.full = std::max(memory.full, memory.weight);
     }
-    costs.freeBytes = scenario.cluster.gpu.memoryGib * kBytesPerGib - static_cast<double>(states);
+    const double all = scenario.cluster.gpu.memoryGib * kBytesPerGib;
+    costs.freeBytes = all - static_cast<double>(states);
+    // Chunks may lie otherwise than in the probe, and a rank hold less of the model than any here.
+    costs.mostFreeBytes = isCautious                             ? std::numeric_limits<double>::infinity()
+                          : scenario.schedule.virtualStages == 1 ? all - static_cast<double>(leastStates)
+                                                                 : all;
 }
 
 } // namespace

@@ -15,6 +15,8 @@ struct PassCosts {
     std::vector<PassMemory> memory; ///< bytes of one micro-batch
     /// Bytes a GPU has left for activations beside the fullest rank's model states.
     double freeBytes = 0;
+    /// What no GPU has more of for activations, wherever stages lie; infinite where `memory` says more than passes keep.
+    double mostFreeBytes = 0;
 };
 
 /// From the steady state of a small simulation: the second of two micro-batches. A few milliseconds.

@@ -57,6 +57,14 @@ std::vector<Schedule> ordersOfKinds(const Scenario& scenario, const ScheduleRequ
     return orders;
 }
 
+SynthesisRequest searchRequest(const Scenario& scenario, const ScheduleRequest& request)
+{
+    SynthesisRequest out = synthesisRequest(request);
+    out.boundCap =
+        measurePassCosts(scenario).mostFreeBytes + (memoryCapGib(scenario) - scenario.cluster.gpu.memoryGib) * kBytesPerGib;
+    return out;
+}
+
 std::optional<std::string> memoryCapUnmet(const Scenario& scenario, const ScheduleRequest& request)
 {
     const double least = leastMemory(synthesisRequest(request));
@@ -88,7 +96,7 @@ SearchedSchedule searchSchedule(const Scenario& scenario, const ScheduleRequest&
     out.capUnmet = memoryCapUnmet(scenario, request);
     std::vector<Schedule> orders;
     if (!out.capUnmet) {
-        Synthesiser search(synthesisRequest(request));
+        Synthesiser search(searchRequest(scenario, request));
         while (!search.done()) {
             checkCancelled();
             search.step(std::max<std::int64_t>(1, search.progress().movesPlanned));

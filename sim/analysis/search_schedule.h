@@ -14,6 +14,8 @@
 
 namespace sim {
 
+/// A search for a scenario's schedule; `request` is its planningRequest. Bounds hold for whatever keeps the cap when simulated.
+SynthesisRequest searchRequest(const Scenario&, const ScheduleRequest& request);
 /// Why no order of a search keeps the memory cap, and which cap one would keep; nothing if one does.
 std::optional<std::string> memoryCapUnmet(const Scenario&, const ScheduleRequest&);
 

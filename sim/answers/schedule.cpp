@@ -49,11 +49,11 @@ ChosenSchedule chooseSchedule(const ScheduleRequest& request)
     return {.schedule = synthesis.schedule, .synthesis = std::move(synthesis)};
 }
 
-ChosenSchedule chooseSchedule(const Scenario& scenario, const ScheduleRequest& planned)
+ChosenSchedule chooseScheduleOf(const Scenario& scenario, const ScheduleRequest& request)
 {
-    if (!isSearched(planned))
-        return {.schedule = makeScheduleOf(planned)};
-    SearchedSchedule searched = searchSchedule(scenario, planned);
+    if (!isSearched(request))
+        return {.schedule = makeScheduleOf(request)};
+    SearchedSchedule searched = searchSchedule(scenario, request);
     return {.schedule = std::move(searched.schedule),
             .synthesis = std::move(searched.synthesis),
             .capUnmet = std::move(searched.capUnmet)};
@@ -136,7 +136,7 @@ Answer scheduleAnswer(const ChosenSchedule& chosen, const ScheduleTimes& times, 
 Answer scheduleAnswer(const Scenario& scenario)
 {
     const ScheduleRequest request = planningRequest(scenario);
-    ChosenSchedule chosen = chooseSchedule(scenario, request);
+    ChosenSchedule chosen = chooseScheduleOf(scenario, request);
     requireMemoryForTimes(chosen.schedule);
     const PassPrices prices = judgedBy(request, {}, chosen);
     const ScheduleTimes times = evaluateSchedule(chosen.schedule, prices.times, prices.memory);

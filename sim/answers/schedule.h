@@ -18,14 +18,14 @@ namespace sim {
 /// The schedule; the order of its communication where a file gave one; for auto how near it is to the best.
 struct ChosenSchedule {
     Schedule schedule;
-    std::optional<CommSchedule> communication;
-    std::optional<Synthesis> synthesis;
-    std::optional<std::string> capUnmet; ///< no order of a scenario fits its cap: what stands in the way
+    std::optional<CommSchedule> communication = {};
+    std::optional<Synthesis> synthesis = {};
+    std::optional<std::string> capUnmet = {}; ///< why an order of `auto` does not keep its memory cap
 };
 /// Throws Error where the request cannot be met.
 ChosenSchedule chooseSchedule(const ScheduleRequest&);
-/// The order that simulate runs; throws ScenarioError with the key. `planned` is its planningRequest.
-ChosenSchedule chooseSchedule(const Scenario&, const ScheduleRequest& planned);
+/// The order that simulate runs; `planned` is the scenario's planningRequest. Throws ScenarioError with the key.
+ChosenSchedule chooseScheduleOf(const Scenario&, const ScheduleRequest& planned);
 
 /// What the passes of each part of the model cost, in any unit; one entry holds for all.
 struct PassPrices {

@@ -13,7 +13,9 @@ const Catalogue& catalogue()
 
 CLI::Option* addOverrides(CLI::App& command, std::vector<std::string>& overrides)
 {
-    return command.add_option("--set", overrides, "Override a key of the file, such as layout.tp=4 or /layout/tp=4; repeatable")
+    return command
+        .add_option("--set", overrides,
+                    "Override a key of the file, such as layout.tp=4 or /layout/tp=4; layout.tp= erases it; repeatable")
         ->type_name("POINTER=VALUE")
         ->allow_extra_args(false);
 }

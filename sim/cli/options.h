@@ -85,6 +85,10 @@ inline std::string wordsFor(const CLI::Error& error)
             return "this command takes no " + quotedText(after(start));
     if (constexpr std::string_view start = "Could not convert: "; what.starts_with(start))
         return shownText(after(start), kMostOfAll) + ": not what the option takes";
+    if (const std::size_t at = what.find(": 1 required "); at != std::string_view::npos && what.ends_with(" missing"))
+        return shownText(what.substr(0, at)) + " needs " +
+               shownText(what.substr(at + std::string_view(": 1 required ").size(),
+                                     what.size() - at - std::string_view(": 1 required  missing").size()));
     if (what == "A subcommand is required")
         return "a command is required";
     return shownText(what, kMostOfAll);

@@ -1,4 +1,5 @@
 #include "sim/analysis/plan_schedule.h"
+#include "sim/analysis/search_schedule.h"
 #include "sim/cli/command.h"
 #include "sim/cli/options.h"
 #include "sim/cli/schedule_print.h"
@@ -173,7 +174,7 @@ void run(const Arguments& arguments)
             arguments.scenario.file.empty() ? std::nullopt : std::optional(arguments.scenario.read());
         const ScheduleRequest request = requestOf(arguments, scenario, passes, memory);
         if (scenario) {
-            chosen = attributed(arguments.scenario.file, [&] { return chooseSchedule(*scenario, request); });
+            chosen = attributed(arguments.scenario.file, [&] { return chooseScheduleOf(*scenario, request); });
             prices = judgedBy(request, std::move(prices), chosen);
             if (chosen.capUnmet)
                 std::cerr << *chosen.capUnmet << "; this order needs least\n";

@@ -25,8 +25,7 @@ void printSummary(const Simulation& simulation)
     const Metrics& m = simulation.metrics();
     const Scenario& s = simulation.scenario();
     Table table({"step time", seconds(m.stepTimeSeconds)});
-    table.add(
-        {"tokens a second", grouped(std::llround(m.tokensPerSecond)) + " (" + fixed(m.tokensPerSecondPerGpu, 1) + " a GPU)"});
+    table.add({"tokens a second", groupedRound(m.tokensPerSecond) + " (" + fixed(m.tokensPerSecondPerGpu, 1) + " a GPU)"});
     table.add({"MFU", percent(m.mfu) + (s.training.causal ? ", attention in full " + percent(m.mfuFullAttention) : "") + " (" +
                           fixed(m.modelTflopsPerGpu, 1) + " TFLOP/s a GPU)"});
     if (s.training.recompute != Recompute::none)

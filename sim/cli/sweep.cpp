@@ -125,7 +125,7 @@ constexpr Column kColumns[] = {
     {"step_time_s", "step time", [](const Metrics& m) { return allDigits(m.stepTimeSeconds); },
      [](const Metrics& m) { return seconds(m.stepTimeSeconds); }},
     {"tokens_per_second", "tokens a second", [](const Metrics& m) { return allDigits(m.tokensPerSecond); },
-     [](const Metrics& m) { return grouped(std::llround(m.tokensPerSecond)); }},
+     [](const Metrics& m) { return groupedRound(m.tokensPerSecond); }},
     {"model_tflops_per_gpu", "TFLOP/s a GPU", [](const Metrics& m) { return allDigits(m.modelTflopsPerGpu); },
      [](const Metrics& m) { return fixed(m.modelTflopsPerGpu, 1); }},
     {"mfu", "MFU", [](const Metrics& m) { return allDigits(m.mfu); }, [](const Metrics& m) { return percent(m.mfu); }},

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdio>
 #include <ostream>
 
@@ -96,13 +97,26 @@ std::string percent(double fraction)
     return fixed(fraction * 100, 1) + " %";
 }
 
+namespace {
+
+std::string withCommas(std::string digits)
+{
+    const std::size_t first = digits.front() == '-' ? 1 : 0;
+    for (std::size_t at = digits.size(); at > first + 3; at -= 3)
+        digits.insert(at - 3, 1, ',');
+    return digits;
+}
+
+} // namespace
+
 std::string grouped(std::int64_t value)
 {
-    std::string text = std::to_string(value);
-    const std::size_t first = value < 0 ? 1 : 0;
-    for (std::size_t at = text.size(); at > first + 3; at -= 3)
-        text.insert(at - 3, 1, ',');
-    return text;
+    return withCommas(std::to_string(value));
+}
+
+std::string groupedRound(double value)
+{
+    return withCommas(fixed(std::round(value), 0));
 }
 
 std::string seconds(double value)

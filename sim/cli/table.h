@@ -34,6 +34,7 @@ private:
 std::string fixed(double value, int decimals);
 std::string percent(double fraction); ///< "13.2 %"
 std::string grouped(std::int64_t);    ///< "16,384"
+std::string groupedRound(double);     ///< to the nearest whole number, also beyond those of 64 bits
 std::string seconds(double);          ///< "4.890 s", "12.300 ms", "870.0 us"
 std::string gib(std::int64_t bytes);  ///< "81.70"
 /// "1 node", "256 nodes"

@@ -1,3 +1,4 @@
+#include "sim/checked.h"
 #include "sim/cost/cost.h"
 
 #include <algorithm>
@@ -56,6 +57,11 @@ double allToAllSeconds(const GroupShape& group, const Cluster& cluster, double b
     return slowest + latency * std::max(1.0, std::log2(static_cast<double>(group.size)));
 }
 
+std::string transferText(const char* what, double bytes, int members)
+{
+    return std::string(what) + " of " + roughly(bytes) + " bytes between " + std::to_string(members) + " GPUs";
+}
+
 } // namespace
 
 /// Ring: Thakur et al. 2005; (n-1)/n of the tensor passes every link, once for all-gather and reduce-scatter, twice for
@@ -64,11 +70,12 @@ std::int64_t CostModel::collectiveNs(const OpShape& shape, const GroupShape& gro
 {
     if (group.size <= 1)
         return 0;
-    if (const MeasuredTime* measured = measuredTransfer(static_cast<std::size_t>(shape.collective), group.spanningTier()))
-        return std::llround(measured->seconds(static_cast<double>(std::max<std::int64_t>(1, shape.bytes)), group.size) * 1e9);
-    const RingPath path = ringPath(group, m_cluster);
     const double n = group.size;
     const double bytes = static_cast<double>(shape.bytes);
+    const auto text = [&] { return transferText("a collective", bytes, group.size); };
+    if (const MeasuredTime* measured = measuredTransfer(static_cast<std::size_t>(shape.collective), group.spanningTier()))
+        return durationNs(measured->seconds(std::max(1.0, bytes), n), text);
+    const RingPath path = ringPath(group, m_cluster);
     const double once = path.bytesPerSecond > 0 ? bytes * (n - 1) / n / path.bytesPerSecond : 0;
     double seconds = 0;
     switch (shape.collective) {
@@ -94,17 +101,18 @@ std::int64_t CostModel::collectiveNs(const OpShape& shape, const GroupShape& gro
         break;
     }
     }
-    return std::llround(seconds * 1e9);
+    return durationNs(seconds, text);
 }
 
 std::int64_t CostModel::sendNs(std::int64_t bytes, int tier) const
 {
+    const auto text = [&] { return transferText("a message", static_cast<double>(bytes), 2); };
     if (const MeasuredTime* measured = measuredTransfer(kSendCurve, tier))
-        return std::llround(measured->seconds(static_cast<double>(std::max<std::int64_t>(1, bytes)), 2) * 1e9);
+        return durationNs(measured->seconds(static_cast<double>(std::max<std::int64_t>(1, bytes)), 2), text);
     const Tier& crossed = m_cluster.tiers[static_cast<std::size_t>(tier)];
     const double seconds =
         static_cast<double>(bytes) / (crossed.bandwidthGBs * 1e9 * m_cluster.efficiency.network) + crossed.latencyUs * 1e-6;
-    return std::llround(seconds * 1e9);
+    return durationNs(seconds, text);
 }
 
 } // namespace sim

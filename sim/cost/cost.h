@@ -28,14 +28,21 @@ class CostModel {
 public:
     explicit CostModel(const Scenario&);
 
+    /// At least 1 and at least fastestNs, but for what a profile has measured. Throws OutOfRange beyond kLongestNs, as the
+    /// others.
     std::int64_t kernelNs(const OpShape&) const;
+    /// What the GPU's peaks allow: nothing that is computed goes faster, however lucky.
+    std::int64_t fastestNs(const OpShape&) const;
     std::int64_t collectiveNs(const OpShape&, const GroupShape&) const;
     /// Point to point over a tier.
     std::int64_t sendNs(std::int64_t bytes, int tier) const;
 
     OpDurations price(const Program&, const GroupGeometry&) const;
+    /// fastestNs of every kernel, likewise parallel to the program; 0 for what was measured.
+    OpDurations fastest(const Program&) const;
 
 private:
+    double flopsPerSecond(KernelKind) const; ///< peak of the units that it runs on
     double gemmSeconds(const OpShape&) const;
     const MeasuredTime* measuredKernel(const OpShape&) const;
     /// `kind`: a CollectiveKind, or kSendCurve. Null beyond the innermost tier: the profile is of one machine.

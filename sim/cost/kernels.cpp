@@ -1,3 +1,4 @@
+#include "sim/checked.h"
 #include "sim/cost/cost.h"
 #include "sim/cost/profile_curves.h"
 #include "sim/error.h"
@@ -24,14 +25,12 @@ double peak(const Gpu& gpu, Precision precision)
     throw Error("GPU " + gpu.name + " has no peak_tflops for the precision of this scenario");
 }
 
-std::int64_t ceilDivide(std::int64_t a, std::int64_t b)
+/// "a kernel of 3.2e+20 FLOP and 1.1e+12 bytes on H100".
+std::string kernelText(const OpShape& shape, const Gpu& gpu)
 {
-    return (a + b - 1) / b;
-}
-
-std::int64_t toNs(double seconds)
-{
-    return std::llround(seconds * 1e9);
+    return "a kernel" + (shape.flops > 0 ? " of " + roughly(shape.flops) + " FLOP" : "") +
+           (shape.bytes > 0 ? " with " + roughly(static_cast<double>(shape.bytes)) + " bytes of memory traffic" : "") + " on " +
+           gpu.name;
 }
 
 } // namespace
@@ -42,8 +41,9 @@ CostModel::CostModel(const Scenario& scenario)
     const Gpu& gpu = m_cluster.gpu;
     m_gemmFlopsPerSecond = peak(gpu, scenario.training.precision);
     const bool has16Bit = gpu.peakTflops.contains(Precision::bf16);
-    m_attentionFlopsPerSecond =
-        scenario.training.precision == Precision::fp8 && has16Bit ? peak(gpu, Precision::bf16) : m_gemmFlopsPerSecond;
+    m_attentionFlopsPerSecond = scenario.training.precision == Precision::fp8 && has16Bit
+                                    ? std::min(peak(gpu, Precision::bf16), m_gemmFlopsPerSecond)
+                                    : m_gemmFlopsPerSecond;
 
     const HardwareProfile profile = std::exchange(m_cluster.efficiency.profile, {});
     const auto find = [&](const std::vector<MeasuredCurve>& curves, const std::string& name) {
@@ -84,17 +84,16 @@ double CostModel::gemmSeconds(const OpShape& shape) const
     if (m_cluster.gpu.multiprocessors > 0) {
         const std::int64_t tilesM = ceilDivide(shape.m, kTileM);
         const std::int64_t tilesN = ceilDivide(shape.n, kTileN);
-        const double useful =
-            static_cast<double>(shape.m) * static_cast<double>(shape.n) / static_cast<double>(tilesM * kTileM * tilesN * kTileN);
-        const std::int64_t tiles = tilesM * tilesN * shape.batch;
-        const std::int64_t waves = ceilDivide(tiles, m_cluster.gpu.multiprocessors);
+        const double useful = static_cast<double>(shape.m) * static_cast<double>(shape.n) /
+                              (static_cast<double>(tilesM * kTileM) * static_cast<double>(tilesN * kTileN));
+        const Checked tiles = Checked(tilesM) * tilesN * shape.batch;
+        const Checked waves = ceilDivide(tiles, m_cluster.gpu.multiprocessors);
         const double occupied = static_cast<double>(tiles) / static_cast<double>(waves * m_cluster.gpu.multiprocessors);
         const double loop = static_cast<double>(shape.k) / (static_cast<double>(shape.k) + efficiency.gemmHalfK);
         reached *= useful * occupied * loop;
     }
-    const double bytes = static_cast<double>(m_elementBytes * shape.batch) *
-                         (static_cast<double>(shape.m * shape.k) + static_cast<double>(shape.k * shape.n) +
-                          static_cast<double>(shape.m * shape.n));
+    const auto m = static_cast<double>(shape.m), n = static_cast<double>(shape.n), k = static_cast<double>(shape.k);
+    const double bytes = static_cast<double>(m_elementBytes) * static_cast<double>(shape.batch) * (m * k + k * n + m * n);
     const double memorySeconds = bytes / (m_cluster.gpu.memoryBandwidthGBs * kGiga * efficiency.memory);
     return std::max(shape.flops / (m_gemmFlopsPerSecond * reached), memorySeconds);
 }
@@ -103,7 +102,9 @@ std::int64_t CostModel::kernelNs(const OpShape& shape) const
 {
     if (const MeasuredTime* measured = measuredKernel(shape)) {
         const auto size = [](std::int64_t value) { return static_cast<double>(std::max<std::int64_t>(1, value)); };
-        return toNs(measured->seconds(size(shape.m), size(shape.n), size(shape.k), size(shape.batch)));
+        return std::max<std::int64_t>(
+            1, durationNs(measured->seconds(size(shape.m), size(shape.n), size(shape.k), size(shape.batch)),
+                          [&] { return kernelText(shape, m_cluster.gpu); }));
     }
     const Efficiency& efficiency = m_cluster.efficiency;
     const double memorySeconds =
@@ -124,7 +125,37 @@ std::int64_t CostModel::kernelNs(const OpShape& shape) const
         break;
     }
     // A stream of short kernels runs no faster than they are launched.
-    return toNs(std::max(seconds, efficiency.launchUs * 1e-6));
+    const std::int64_t ns =
+        durationNs(std::max(seconds, efficiency.launchUs * 1e-6), [&] { return kernelText(shape, m_cluster.gpu); });
+    // Rounded down, a kernel of half a nanosecond would beat the peak, and a step of such kernels would take no time.
+    return std::max({std::int64_t{1}, ns, fastestNs(shape)});
+}
+
+double CostModel::flopsPerSecond(KernelKind kernel) const
+{
+    const bool isAttention = kernel == KernelKind::attentionForward || kernel == KernelKind::attentionBackward;
+    return isAttention ? m_attentionFlopsPerSecond : m_gemmFlopsPerSecond;
+}
+
+std::int64_t CostModel::fastestNs(const OpShape& shape) const
+{
+    const double seconds = std::max(shape.flops / flopsPerSecond(shape.kernel),
+                                    static_cast<double>(shape.bytes) / (m_cluster.gpu.memoryBandwidthGBs * kGiga));
+    const std::int64_t ns = durationNs(seconds, [&] { return kernelText(shape, m_cluster.gpu); });
+    return ns + (static_cast<double>(ns) < seconds * 1e9 ? 1 : 0);
+}
+
+OpDurations CostModel::fastest(const Program& program) const
+{
+    OpDurations durations(program.passes.size());
+    for (std::size_t p = 0; p < program.passes.size(); ++p) {
+        const Pass& pass = program.passes[p];
+        durations[p].resize(pass.ops.size());
+        for (std::size_t i = 0; i < pass.ops.size(); ++i)
+            if (pass.ops[i].kind == OpKind::compute && measuredKernel(pass.shapes[i]) == nullptr)
+                durations[p][i] = fastestNs(pass.shapes[i]);
+    }
+    return durations;
 }
 
 OpDurations CostModel::price(const Program& program, const GroupGeometry& geometry) const

@@ -1,6 +1,7 @@
 #include "sim/engine/engine.h"
 
 #include "sim/cancel.h"
+#include "sim/engine/range.h"
 #include "sim/error.h"
 
 #include <algorithm>
@@ -40,13 +41,12 @@ double normalOf(std::uint64_t seed, std::uint64_t counter)
     return std::sqrt(-2 * std::log(u)) * std::cos(6.283185307179586 * v);
 }
 
-std::int64_t kernelDuration(std::int64_t duration, const RankSpeed& speed, std::int64_t ordinal)
+std::int64_t kernelDuration(std::int64_t duration, std::int64_t fastest, const RankSpeed& speed, std::int64_t ordinal)
 {
-    if (speed.jitter > 0) {
-        const double noise = 1 + speed.jitter * normalOf(speed.jitterSeed, static_cast<std::uint64_t>(ordinal));
-        return scaled(duration, speed.compute * std::max(0.1, noise));
-    }
-    return scaled(duration, speed.compute);
+    double factor = speed.compute;
+    if (speed.jitter > 0)
+        factor *= std::max(0.1, 1 + speed.jitter * normalOf(speed.jitterSeed, static_cast<std::uint64_t>(ordinal)));
+    return std::max(fastest, scaled(duration, factor));
 }
 
 struct Message {
@@ -144,6 +144,7 @@ void Run::advance(int c)
     const OpDurations& durations = m_prices.durations[at(m_classes.geometry[at(c)])];
     const RankSpeed& speed = m_classes.speed[at(c)];
     const bool perturbed = speed != RankSpeed{};
+    const bool bounded = perturbed && !m_prices.fastest.empty();
     EngineResult::MemoryPeak& peak = m_result.memory[at(c)];
     std::int64_t* const starts = m_result.opStartNs.data();
     std::int64_t* const ends = m_result.opEndNs.data();
@@ -168,7 +169,8 @@ void Run::advance(int c)
             case OpKind::compute: {
                 std::int64_t duration = prices[worker.op];
                 if (perturbed)
-                    duration = kernelDuration(duration, speed, static_cast<std::int64_t>(worker.place - m_result.firstOp[at(c)]));
+                    duration = kernelDuration(duration, bounded ? m_prices.fastest[step.pass][worker.op] : 0, speed,
+                                              static_cast<std::int64_t>(worker.place - m_result.firstOp[at(c)]));
                 starts[worker.place] = ready;
                 ends[worker.place] = worker.tail[stream] = ready + duration;
                 break;
@@ -296,6 +298,10 @@ PricedProgram priceProgram(const CostModel& cost, const Program& program, const 
             tiers = std::max(tiers, peer.tier + 1);
     for (int tier = 0; tier < tiers; ++tier)
         priced.sendNs.push_back(cost.sendNs(program.sendBytes, tier));
+    if (std::any_of(classes.speed.begin(), classes.speed.end(),
+                    [](const RankSpeed& speed) { return speed.jitter > 0 || speed.compute < 1; }))
+        priced.fastest = cost.fastest(program);
+    requireRange(program, classes, priced);
     return priced;
 }
 
@@ -305,7 +311,8 @@ std::int64_t opDurationNs(const PricedProgram& prices, const RankClasses& classe
     const std::int64_t duration = prices.durations[at(classes.geometry[at(classIndex)])][step.pass][op];
     const Op& what = program.passes[step.pass].ops[op];
     if (what.kind == OpKind::compute)
-        return kernelDuration(duration, classes.speed[at(classIndex)], opOrdinal);
+        return kernelDuration(duration, prices.fastest.empty() ? 0 : prices.fastest[step.pass][op], classes.speed[at(classIndex)],
+                              opOrdinal);
     if (what.kind == OpKind::collective)
         return scaled(duration,
                       classes.classGroups[at(classes.groups[at(classIndex)][static_cast<std::size_t>(what.group)])].linkFactor);

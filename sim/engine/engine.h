@@ -49,7 +49,9 @@ struct EngineResult {
 struct PricedProgram {
     std::vector<OpDurations> durations; ///< [geometry]
     std::vector<std::int64_t> sendNs;   ///< [tier]
+    OpDurations fastest;                ///< of kernels: no jitter makes one faster; empty where nothing could
 };
+/// Throws OutOfRange for a program whose times or bytes could not be added up (range.h).
 PricedProgram priceProgram(const CostModel&, const Program&, const RankClasses&);
 
 /// Duration of a collective or kernel as this class of ranks sees it, perturbations included.

@@ -1,15 +1,12 @@
 #include "sim/model/operators.h"
 
+#include "sim/checked.h"
+
 #include <algorithm>
 #include <numeric>
 
 namespace sim {
 namespace {
-
-std::int64_t ceilDivide(std::int64_t a, std::int64_t b)
-{
-    return (a + b - 1) / b;
-}
 
 /// Appends operators of one rank; knows the sizes that recur.
 class Builder {
@@ -23,10 +20,10 @@ public:
 
     OperatorList take() { return std::move(m_list); }
 
-    void norm(std::string_view name, std::int64_t tokens, std::int64_t width)
+    void norm(std::string_view name, Checked tokens, Checked width)
     {
         Operator op{.kind = OperatorKind::elementwise, .family = KernelFamily::norm, .name = name, .m = tokens, .n = width};
-        const std::int64_t tensor = tokens * width * m_bytes;
+        const Checked tensor = tokens * width * m_bytes;
         op.forwardBytes = 2 * tensor;
         op.backwardBytes = 4 * tensor; // reads gradient, input and the normalised value, writes the gradient
         op.savedBytes = tensor;
@@ -34,13 +31,13 @@ public:
         add(op);
     }
 
-    Operator gemmOperator(std::string_view name, std::int64_t m, std::int64_t n, std::int64_t k, bool bias) const
+    Operator gemmOperator(std::string_view name, Checked m, Checked n, Checked k, bool bias) const
     {
         Operator op{.kind = OperatorKind::gemm, .family = KernelFamily::gemm, .name = name, .m = m, .n = n, .k = k};
         op.flops = 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
         op.savedInputBytes = m * k * m_bytes;
         op.savedGradientBytes = m * n * m_bytes;
-        op.parameters = n * k + (bias ? n : 0);
+        op.parameters = n * k + (bias ? n : Checked(0));
         return op;
     }
 
@@ -85,8 +82,8 @@ public:
 
     void residual(std::string_view name)
     {
-        const std::int64_t tensor = m_local * m_hidden * m_bytes;
-        const std::int64_t mask = usesDropout(m_model) ? m_local * m_hidden : 0;
+        const Checked tensor = m_local * m_hidden * m_bytes;
+        const Checked mask = usesDropout(m_model) ? m_local * m_hidden : Checked(0);
         elementwise(name, 3 * tensor + mask, (mask > 0 ? 2 * tensor : tensor) + mask, mask);
         classify(KernelFamily::residual, m_local, m_hidden);
     }
@@ -94,17 +91,17 @@ public:
     void add(const Operator& op) { m_list.operators.push_back(op); }
 
     void attention();
-    void denseMlp(std::string_view up, std::string_view activation, std::string_view down, std::int64_t width);
+    void denseMlp(std::string_view up, std::string_view activation, std::string_view down, Checked width);
     void experts();
 
     const Model& m_model;
     const Sharding& m_sharding;
-    std::int64_t m_hidden, m_tokens, m_local, m_bytes;
+    Checked m_hidden, m_tokens, m_local, m_bytes;
     OperatorList m_list;
 
 private:
     void queryKeyValue();
-    void attentionCore(std::int64_t heads, std::int64_t qkDim, std::int64_t vDim, std::int64_t keyValueBytes);
+    void attentionCore(Checked heads, Checked qkDim, Checked vDim, Checked keyValueBytes);
 };
 
 /// The input of a column-parallel layer is kept as the rank holds it: a slice under sequence parallelism (gathered again in the
@@ -116,55 +113,55 @@ std::int64_t columnInputBytes(const Builder& b)
 
 void Builder::queryKeyValue()
 {
-    const std::int64_t heads = ceilDivide(m_model.numAttentionHeads, m_sharding.tp);
+    const Checked heads = ceilDivide(m_model.numAttentionHeads, m_sharding.tp);
     if (m_model.isLatentAttention()) {
-        const std::int64_t qkDim = m_model.qkNopeHeadDim + m_model.qkRopeHeadDim;
-        const std::int64_t kvRank = m_model.kvLoraRank;
+        const Checked qkDim = m_model.qkNopeHeadDim + m_model.qkRopeHeadDim;
+        const Checked kvRank = m_model.kvLoraRank;
+        const bool bias = m_model.bias || m_model.qkvBias;
         if (m_model.qLoraRank > 0) {
-            add(gemmOperator("attn.q_down", m_tokens, m_model.qLoraRank, m_hidden, false));
+            add(gemmOperator("attn.q_down", m_tokens, m_model.qLoraRank, m_hidden, bias));
             m_list.operators.back().savedInputBytes = columnInputBytes(*this);
             norm("attn.q_norm", m_tokens, m_model.qLoraRank);
-            add(gemmOperator("attn.q_up", m_tokens, heads * qkDim, m_model.qLoraRank, false));
+            add(gemmOperator("attn.q_up", m_tokens, heads * qkDim, m_model.qLoraRank, bias));
         } else {
-            add(gemmOperator("attn.q", m_tokens, heads * qkDim, m_hidden, false));
+            add(gemmOperator("attn.q", m_tokens, heads * qkDim, m_hidden, bias));
             m_list.operators.back().savedInputBytes = columnInputBytes(*this);
         }
-        add(gemmOperator("attn.kv_down", m_tokens, kvRank + m_model.qkRopeHeadDim, m_hidden, false));
+        add(gemmOperator("attn.kv_down", m_tokens, kvRank + m_model.qkRopeHeadDim, m_hidden, bias));
         m_list.operators.back().savedInputBytes = 0; // the same input as the query's
         norm("attn.kv_norm", m_tokens, kvRank);
-        add(gemmOperator("attn.kv_up", m_tokens, heads * (m_model.qkNopeHeadDim + m_model.vHeadDim), kvRank, false));
+        add(gemmOperator("attn.kv_up", m_tokens, heads * (m_model.qkNopeHeadDim + m_model.vHeadDim), kvRank, bias));
         return;
     }
     // Fewer key-value heads than ranks: each is replicated (Megatron-LM).
-    const std::int64_t keyValueHeads = std::max<std::int64_t>(1, ceilDivide(m_model.numKeyValueHeads, m_sharding.tp));
+    const Checked keyValueHeads = std::max<std::int64_t>(1, ceilDivide(m_model.numKeyValueHeads, m_sharding.tp));
     Operator qkv = gemmOperator("attn.qkv", m_tokens, (heads + 2 * keyValueHeads) * m_model.headDim, m_hidden,
                                 m_model.bias || m_model.qkvBias);
     qkv.savedInputBytes = columnInputBytes(*this);
     add(qkv);
     if (m_model.qkNorm || m_model.attentionSinks) {
         Operator op{.kind = OperatorKind::elementwise, .name = m_model.qkNorm ? "attn.qk_norm" : "attn.sinks"};
-        const std::int64_t tensor =
-            m_model.qkNorm ? m_tokens * (heads + keyValueHeads) * m_model.headDim * m_bytes : m_tokens * heads;
+        const Checked tensor = m_model.qkNorm ? m_tokens * (heads + keyValueHeads) * m_model.headDim * m_bytes : m_tokens * heads;
         op.forwardBytes = 2 * tensor;
         op.backwardBytes = 4 * tensor;
-        op.savedBytes = m_model.qkNorm ? tensor : 0;
-        op.parameters = (m_model.qkNorm ? std::int64_t{2} * m_model.headDim : 0) + (m_model.attentionSinks ? heads : 0);
+        op.savedBytes = m_model.qkNorm ? tensor : Checked(0);
+        op.parameters = (m_model.qkNorm ? std::int64_t{2} * m_model.headDim : 0) + (m_model.attentionSinks ? heads : Checked(0));
         add(op);
     }
 }
 
 /// Scores, softmax and weighted values of this rank's heads over the whole sequence; with context parallelism in cp blocks, each
 /// computed while the next one's keys and values travel (Ring Attention; causal work balanced by zig-zag order).
-void Builder::attentionCore(std::int64_t heads, std::int64_t qkDim, std::int64_t vDim, std::int64_t keyValueBytes)
+void Builder::attentionCore(Checked heads, Checked qkDim, Checked vDim, Checked keyValueBytes)
 {
-    const std::int64_t b = m_sharding.microBatchSize;
-    const std::int64_t queries = m_sharding.sequenceLength / m_sharding.slices / m_sharding.cp;
+    const Checked b = m_sharding.microBatchSize;
+    const Checked queries = m_sharding.sequenceLength / m_sharding.slices / m_sharding.cp;
     // Of its own block's keys a query sees half on average; of earlier slices' all.
     const double seenBlocks = m_sharding.slice + (m_sharding.causal ? 0.5 : 1.0);
-    const std::int64_t readKeyValueBytes = keyValueBytes * (m_sharding.slice + 1);
+    const Checked readKeyValueBytes = keyValueBytes * (m_sharding.slice + 1);
     const double blockPairs = static_cast<double>(b * heads) * static_cast<double>(queries) * static_cast<double>(queries);
 
-    const std::int64_t queryBytes = m_tokens * heads * qkDim * m_bytes;
+    const Checked queryBytes = m_tokens * heads * qkDim * m_bytes;
     if (m_sharding.flashAttention) {
         for (int block = 0; block < m_sharding.cp; ++block) {
             if (block > 0)
@@ -188,11 +185,11 @@ void Builder::attentionCore(std::int64_t heads, std::int64_t qkDim, std::int64_t
     }
     // Unfused: the score matrix is written and kept (the 5as/h term of Korthikanti et al.); masks skip no work.
     // With context parallelism keys and values are gathered first.
-    const std::int64_t keys = queries * (m_sharding.slices > 1 ? m_sharding.slice + 1 : m_sharding.cp);
+    const Checked keys = queries * (m_sharding.slices > 1 ? m_sharding.slice + 1 : m_sharding.cp);
     if (m_sharding.cp > 1)
         for (int block = 1; block < m_sharding.cp; ++block)
             collective(OperatorKind::ringExchange, "attn.ring", keyValueBytes);
-    const std::int64_t scores = b * heads * queries * keys;
+    const Checked scores = b * heads * queries * keys;
     const bool dropout = usesDropout(m_model);
     Operator qk{.kind = OperatorKind::gemm, .name = "attn.scores", .m = queries, .n = keys, .k = qkDim, .batch = b * heads};
     qk.weightless = true;
@@ -217,21 +214,21 @@ void Builder::attention()
     norm("attn.norm", m_local, m_hidden);
     enterTensorParallel("attn.gather");
     queryKeyValue();
-    const std::int64_t heads = ceilDivide(m_model.numAttentionHeads, m_sharding.tp);
-    std::int64_t outputWidth = 0;
+    const Checked heads = ceilDivide(m_model.numAttentionHeads, m_sharding.tp);
+    Checked outputWidth = 0;
     if (m_model.isLatentAttention()) {
-        const std::int64_t qkDim = m_model.qkNopeHeadDim + m_model.qkRopeHeadDim;
-        const std::int64_t keyValueBytes = m_tokens * heads * (qkDim + m_model.vHeadDim) * m_bytes;
+        const Checked qkDim = m_model.qkNopeHeadDim + m_model.qkRopeHeadDim;
+        const Checked keyValueBytes = m_tokens * heads * (qkDim + m_model.vHeadDim) * m_bytes;
         elementwise("attn.rope", 2 * m_tokens * heads * m_model.qkRopeHeadDim * m_bytes,
                     2 * m_tokens * heads * m_model.qkRopeHeadDim * m_bytes, 0);
         classify(KernelFamily::rope, m_tokens, heads * m_model.qkRopeHeadDim);
         attentionCore(heads, qkDim, m_model.vHeadDim, keyValueBytes);
         outputWidth = heads * m_model.vHeadDim;
     } else {
-        const std::int64_t keyValueHeads = std::max<std::int64_t>(1, ceilDivide(m_model.numKeyValueHeads, m_sharding.tp));
-        const std::int64_t dim = m_model.headDim;
+        const Checked keyValueHeads = std::max<std::int64_t>(1, ceilDivide(m_model.numKeyValueHeads, m_sharding.tp));
+        const Checked dim = m_model.headDim;
         if (m_model.positionEmbedding == PositionEmbedding::rope) {
-            const std::int64_t rotated = m_tokens * (heads + keyValueHeads) * dim * m_bytes;
+            const Checked rotated = m_tokens * (heads + keyValueHeads) * dim * m_bytes;
             elementwise("attn.rope", 2 * rotated, 2 * rotated, 0);
             classify(KernelFamily::rope, m_tokens, (heads + keyValueHeads) * dim);
         }
@@ -246,14 +243,14 @@ void Builder::attention()
     residual("attn.residual");
 }
 
-void Builder::denseMlp(std::string_view up, std::string_view activation, std::string_view down, std::int64_t width)
+void Builder::denseMlp(std::string_view up, std::string_view activation, std::string_view down, Checked width)
 {
-    const std::int64_t local = ceilDivide(width, m_sharding.tp);
-    const std::int64_t projections = m_model.gatedMlp ? 2 : 1;
+    const Checked local = ceilDivide(width, m_sharding.tp);
+    const Checked projections = m_model.gatedMlp ? 2 : 1;
     Operator first = gemmOperator(up, m_tokens, projections * local, m_hidden, m_model.bias);
     first.savedInputBytes = columnInputBytes(*this);
     add(first);
-    const std::int64_t tensor = m_tokens * local * m_bytes;
+    const Checked tensor = m_tokens * local * m_bytes;
     elementwise(activation, (projections + 1) * tensor, (2 * projections + 1) * tensor, projections * tensor);
     classify(KernelFamily::activation, m_tokens, local);
     Operator second = gemmOperator(down, m_tokens, m_hidden, local, m_model.bias);
@@ -265,9 +262,9 @@ void Builder::denseMlp(std::string_view up, std::string_view activation, std::st
 /// sequence-parallel region, so each rank dispatches its own slice.
 void Builder::experts()
 {
-    const std::int64_t topK = m_model.numExpertsPerTok;
-    const std::int64_t routedTokens = m_local * topK;
-    const std::int64_t routedBytes = routedTokens * m_hidden * m_bytes;
+    const Checked topK = m_model.numExpertsPerTok;
+    const Checked routedTokens = m_local * topK;
+    const Checked routedBytes = routedTokens * m_hidden * m_bytes;
 
     Operator router = gemmOperator("moe.router", m_local, m_model.numExperts, m_hidden, m_model.routerBias);
     router.savedInputBytes = columnInputBytes(*this);
@@ -277,17 +274,17 @@ void Builder::experts()
     classify(KernelFamily::permute, routedTokens, m_hidden);
     if (m_sharding.ep > 1)
         collective(OperatorKind::dispatchTokens, "moe.dispatch", routedBytes);
-    const std::int64_t etp = m_sharding.etp;
+    const Checked etp = m_sharding.etp;
     if (etp > 1)
         collective(OperatorKind::enterExpertTensor, "moe.gather", routedBytes * etp);
 
-    const std::int64_t localExperts = std::max<std::int64_t>(1, m_model.numExperts / m_sharding.ep);
-    const std::int64_t tokens = routedTokens * etp;
-    const std::int64_t perExpert = std::max<std::int64_t>(1, ceilDivide(tokens, localExperts));
-    const std::int64_t width = ceilDivide(m_model.moeIntermediateSize, etp);
-    const std::int64_t projections = m_model.gatedMlp ? 2 : 1;
+    const Checked localExperts = std::max<std::int64_t>(1, m_model.numExperts / m_sharding.ep);
+    const Checked tokens = routedTokens * etp;
+    const Checked perExpert = std::max<std::int64_t>(1, ceilDivide(tokens, localExperts));
+    const Checked width = ceilDivide(m_model.moeIntermediateSize, etp);
+    const Checked projections = m_model.gatedMlp ? 2 : 1;
     const bool bias = m_model.bias || m_model.expertBias;
-    const auto grouped = [&](std::string_view name, std::int64_t n, std::int64_t k) {
+    const auto grouped = [&](std::string_view name, Checked n, Checked k) {
         Operator op = gemmOperator(name, perExpert, n, k, bias);
         op.family = KernelFamily::groupedGemm;
         op.batch = localExperts;
@@ -295,11 +292,11 @@ void Builder::experts()
         op.flops = 2.0 * static_cast<double>(tokens) * static_cast<double>(n) * static_cast<double>(k);
         op.savedInputBytes = tokens * k * m_bytes;
         op.savedGradientBytes = tokens * n * m_bytes;
-        op.parameters = localExperts * (n * k + (bias ? n : 0));
+        op.parameters = localExperts * (n * k + (bias ? n : Checked(0)));
         return op;
     };
     add(grouped("moe.up", projections * width, m_hidden));
-    const std::int64_t tensor = tokens * width * m_bytes;
+    const Checked tensor = tokens * width * m_bytes;
     elementwise("moe.act", (projections + 1) * tensor, (2 * projections + 1) * tensor, projections * tensor, false, true);
     classify(KernelFamily::activation, tokens, width);
     add(grouped("moe.down", m_hidden, width));
@@ -315,20 +312,20 @@ void Builder::experts()
 
 std::int64_t OperatorList::parameters() const
 {
-    return std::accumulate(operators.begin(), operators.end(), std::int64_t{0},
-                           [](std::int64_t sum, const Operator& op) { return sum + op.parameters; });
+    return std::accumulate(operators.begin(), operators.end(), Checked(),
+                           [](Checked sum, const Operator& op) { return sum + op.parameters; });
 }
 
 std::int64_t OperatorList::routedParameters() const
 {
-    return std::accumulate(operators.begin(), operators.end(), std::int64_t{0},
-                           [](std::int64_t sum, const Operator& op) { return sum + (op.routed ? op.parameters : 0); });
+    return std::accumulate(operators.begin(), operators.end(), Checked(),
+                           [](Checked sum, const Operator& op) { return sum + (op.routed ? op.parameters : 0); });
 }
 
 std::int64_t OperatorList::savedBytes() const
 {
-    return std::accumulate(operators.begin(), operators.end(), std::int64_t{0},
-                           [](std::int64_t sum, const Operator& op) { return sum + op.savedBytes + op.savedInputBytes; });
+    return std::accumulate(operators.begin(), operators.end(), Checked(),
+                           [](Checked sum, const Operator& op) { return sum + op.savedBytes + op.savedInputBytes; });
 }
 
 int elementBytes(Precision precision)
@@ -358,7 +355,9 @@ Sharding Sharding::of(const Scenario& scenario)
             .bytesPerElement = elementBytes(training.precision)};
 }
 
-OperatorList layerOperators(const Model& model, const Sharding& sharding, LayerKind kind)
+namespace {
+
+OperatorList madeLayer(const Model& model, const Sharding& sharding, LayerKind kind)
 {
     Builder builder(model, sharding);
     builder.attention();
@@ -382,17 +381,17 @@ OperatorList layerOperators(const Model& model, const Sharding& sharding, LayerK
     return builder.take();
 }
 
-OperatorList embeddingOperators(const Model& model, const Sharding& sharding)
+OperatorList madeEmbedding(const Model& model, const Sharding& sharding)
 {
     Builder builder(model, sharding);
     builder.m_list.inputBytes = builder.m_tokens * 8; // token ids
-    const std::int64_t tensor = builder.m_tokens * builder.m_hidden * builder.m_bytes;
+    const Checked tensor = builder.m_tokens * builder.m_hidden * builder.m_bytes;
     Operator lookup{.kind = OperatorKind::elementwise, .family = KernelFamily::embedding, .name = "embed"};
     lookup.m = builder.m_tokens;
     lookup.n = builder.m_hidden;
     lookup.forwardBytes = 2 * tensor;
     lookup.backwardBytes = 2 * tensor;
-    lookup.savedBytes = builder.m_tokens * 8 + (usesDropout(model) ? builder.m_local * builder.m_hidden : 0);
+    lookup.savedBytes = builder.m_tokens * 8 + (usesDropout(model) ? builder.m_local * builder.m_hidden : Checked(0));
     lookup.parameters = ceilDivide(model.vocabSize, sharding.tp) * builder.m_hidden;
     if (model.positionEmbedding == PositionEmbedding::learned)
         lookup.parameters += std::int64_t{model.maxPositionEmbeddings} * builder.m_hidden;
@@ -401,24 +400,41 @@ OperatorList embeddingOperators(const Model& model, const Sharding& sharding)
     return builder.take();
 }
 
-OperatorList headOperators(const Model& model, const Sharding& sharding, bool ownsEmbedding)
+OperatorList madeHead(const Model& model, const Sharding& sharding, bool ownsEmbedding)
 {
     Builder builder(model, sharding);
     builder.norm("head.norm", builder.m_local, builder.m_hidden);
     builder.enterTensorParallel("head.gather");
-    const std::int64_t vocabulary = ceilDivide(model.vocabSize, sharding.tp);
+    const Checked vocabulary = ceilDivide(model.vocabSize, sharding.tp);
     Operator projection = builder.gemmOperator("head.logits", builder.m_tokens, vocabulary, builder.m_hidden, false);
     projection.savedInputBytes = columnInputBytes(builder);
     if (ownsEmbedding)
         projection.parameters = 0;
     builder.add(projection);
     // Logits and their softmax in single precision; the gradient overwrites them (Korthikanti et al. 2022, section 4.3: 4sbV/t).
-    const std::int64_t logits = builder.m_tokens * vocabulary;
+    const Checked logits = builder.m_tokens * vocabulary;
     builder.elementwise("loss", logits * (builder.m_bytes + 3 * 4), logits * (4 + builder.m_bytes), logits * 4);
     builder.classify(KernelFamily::loss, builder.m_tokens, vocabulary);
     if (sharding.tp > 1)
         builder.collective(OperatorKind::syncLoss, "loss.sync", builder.m_tokens * 12);
     return builder.take();
+}
+
+} // namespace
+
+OperatorList layerOperators(const Model& model, const Sharding& sharding, LayerKind kind)
+{
+    return countedAs("work of a layer", [&] { return madeLayer(model, sharding, kind); });
+}
+
+OperatorList embeddingOperators(const Model& model, const Sharding& sharding)
+{
+    return countedAs("work of the embedding", [&] { return madeEmbedding(model, sharding); });
+}
+
+OperatorList headOperators(const Model& model, const Sharding& sharding, bool ownsEmbedding)
+{
+    return countedAs("work of the output head", [&] { return madeHead(model, sharding, ownsEmbedding); });
 }
 
 } // namespace sim

@@ -1,64 +1,67 @@
 #include "sim/model/parameters.h"
 
+#include "sim/checked.h"
+
 namespace sim {
 namespace {
 
-std::int64_t normParameters(const Model& model, std::int64_t width)
+Checked normParameters(const Model& model, Checked width)
 {
     return model.normalization == Normalization::layernorm ? 2 * width : width;
 }
 
-std::int64_t attentionParameters(const Model& model)
+Checked attentionParameters(const Model& model)
 {
-    const std::int64_t h = model.hiddenSize;
-    const std::int64_t heads = model.numAttentionHeads;
+    const Checked h = model.hiddenSize;
+    const Checked heads = model.numAttentionHeads;
+    const Checked outputBias = model.bias || model.outputBias ? h : Checked(0);
     if (model.isLatentAttention()) { // DeepSeek-V2, section 2.1
-        const std::int64_t qkDim = model.qkNopeHeadDim + model.qkRopeHeadDim;
-        const std::int64_t qRank = model.qLoraRank;
-        const std::int64_t kvRank = model.kvLoraRank;
-        const std::int64_t query = qRank > 0 ? h * qRank + qRank + qRank * heads * qkDim : h * heads * qkDim;
-        const std::int64_t keyValue =
-            h * (kvRank + model.qkRopeHeadDim) + kvRank + kvRank * heads * (model.qkNopeHeadDim + model.vHeadDim);
-        return query + keyValue + heads * model.vHeadDim * h;
+        const Checked qkDim = model.qkNopeHeadDim + model.qkRopeHeadDim;
+        const Checked qRank = model.qLoraRank;
+        const Checked kvRank = model.kvLoraRank;
+        const Checked downWidth = kvRank + model.qkRopeHeadDim, upWidth = heads * (model.qkNopeHeadDim + model.vHeadDim);
+        Checked count = h * downWidth + normParameters(model, kvRank) + kvRank * upWidth;
+        count += qRank > 0 ? h * qRank + normParameters(model, qRank) + qRank * heads * qkDim : h * heads * qkDim;
+        if (model.bias || model.qkvBias)
+            count += downWidth + upWidth + qRank + heads * qkDim;
+        return count + heads * model.vHeadDim * h + outputBias;
     }
-    const std::int64_t queryWidth = heads * model.headDim;
-    const std::int64_t keyValueWidth = std::int64_t{2} * model.numKeyValueHeads * model.headDim;
-    std::int64_t count = h * (queryWidth + keyValueWidth) + queryWidth * h;
+    const Checked queryWidth = heads * model.headDim;
+    const Checked keyValueWidth = Checked{2} * model.numKeyValueHeads * model.headDim;
+    Checked count = h * (queryWidth + keyValueWidth) + queryWidth * h + outputBias;
     if (model.bias || model.qkvBias)
         count += queryWidth + keyValueWidth;
-    if (model.bias || model.outputBias)
-        count += h;
     if (model.qkNorm)
-        count += std::int64_t{2} * model.headDim;
+        count += Checked{2} * model.headDim;
     if (model.attentionSinks)
         count += heads;
     return count;
 }
 
-std::int64_t mlpParameters(const Model& model, std::int64_t width, bool bias)
+Checked mlpParameters(const Model& model, Checked width, bool bias)
 {
-    const std::int64_t h = model.hiddenSize;
-    const std::int64_t projections = model.gatedMlp ? 2 : 1;
-    return (projections + 1) * h * width + (bias ? projections * width + h : 0);
+    const Checked h = model.hiddenSize;
+    const Checked projections = model.gatedMlp ? 2 : 1;
+    return (projections + 1) * h * width + (bias ? projections * width + h : Checked(0));
 }
 
-std::int64_t layerParameters(const Model& model, int layer, std::int64_t routedExperts)
+Checked layerParameters(const Model& model, int layer, Checked routedExperts)
 {
-    std::int64_t count = 2 * normParameters(model, model.hiddenSize) + attentionParameters(model);
+    Checked count = 2 * normParameters(model, model.hiddenSize) + attentionParameters(model);
     if (!model.isMoeLayer(layer))
         return count + mlpParameters(model, model.intermediateSize, model.bias);
-    count += std::int64_t{model.hiddenSize} * model.numExperts + (model.routerBias ? model.numExperts : 0);
+    count += Checked{model.hiddenSize} * model.numExperts + (model.routerBias ? model.numExperts : 0);
     count += routedExperts * mlpParameters(model, model.moeIntermediateSize, model.bias || model.expertBias);
-    const std::int64_t sharedWidth = std::int64_t{model.numSharedExperts} * model.moeIntermediateSize;
-    return count + (sharedWidth > 0 ? mlpParameters(model, sharedWidth, model.bias) : 0);
+    const Checked sharedWidth = Checked{model.numSharedExperts} * model.moeIntermediateSize;
+    return count + (sharedWidth > 0 ? mlpParameters(model, sharedWidth, model.bias) : Checked(0));
 }
 
-std::int64_t count(const Model& model, std::int64_t routedExperts)
+Checked count(const Model& model, Checked routedExperts)
 {
-    const std::int64_t vocabulary = std::int64_t{model.vocabSize} * model.hiddenSize;
-    std::int64_t total = vocabulary + (model.tieWordEmbeddings ? 0 : vocabulary);
+    const Checked vocabulary = Checked{model.vocabSize} * model.hiddenSize;
+    Checked total = vocabulary + (model.tieWordEmbeddings ? Checked(0) : vocabulary);
     if (model.positionEmbedding == PositionEmbedding::learned)
-        total += std::int64_t{model.maxPositionEmbeddings} * model.hiddenSize;
+        total += Checked{model.maxPositionEmbeddings} * model.hiddenSize;
     for (int layer = 0; layer < model.numHiddenLayers; ++layer)
         total += layerParameters(model, layer, routedExperts);
     return total + normParameters(model, model.hiddenSize);
@@ -68,12 +71,12 @@ std::int64_t count(const Model& model, std::int64_t routedExperts)
 
 std::int64_t parameterCount(const Model& model)
 {
-    return count(model, model.numExperts);
+    return countedAs("parameters of the model", [&] { return count(model, model.numExperts); });
 }
 
 std::int64_t activeParameterCount(const Model& model)
 {
-    return count(model, model.numExpertsPerTok);
+    return countedAs("parameters of the model", [&] { return count(model, model.numExpertsPerTok); });
 }
 
 } // namespace sim

@@ -1,4 +1,5 @@
 #include "sim/cancel.h"
+#include "sim/checked.h"
 #include "sim/memory_limit.h"
 #include "sim/program/overlap_block.h"
 #include "sim/program/pass_builder.h"
@@ -114,10 +115,11 @@ int Lowering::contentOf(const ContentKey& key)
 void Lowering::take(std::size_t bytes)
 {
     m_bytes += static_cast<double>(bytes);
-    if (m_bytes > kMemoryLimitBytes)
+    constexpr double kLimitBytes = kMemoryLimitBytes / 8; // what ranks share, however many steps they make of it
+    if (m_bytes > kLimitBytes)
         refuseMemory("what " + std::to_string(m_contents.size()) + " different stages and slices of " +
                          std::to_string(m_scenario.model.numHiddenLayers) + " layers compute",
-                     m_bytes, kMemoryLimitBytes, "fewer sequence_slices or layers");
+                     m_bytes, kLimitBytes, "fewer sequence_slices or layers");
 }
 
 bool Lowering::holdsEntry(int rank) const
@@ -222,8 +224,8 @@ void Lowering::lowerRank(int rank)
     ParameterElements parameters;
     for (const int stage : stages) {
         const ParameterElements of = content(stage).parameters();
-        parameters.dense += of.dense;
-        parameters.routed += of.routed;
+        parameters.dense = checkedAdd(parameters.dense, of.dense);
+        parameters.routed = checkedAdd(parameters.routed, of.routed);
     }
     program.states = modelStates(m_scenario, parameters);
 
@@ -288,7 +290,7 @@ void Lowering::lowerRank(int rank)
     const bool holdsEnd = rank == rankOf(0) || rank == rankOf(last);
     const bool sharesEmbedding =
         m_scenario.model.tieWordEmbeddings && m_schedule.chains == 1 && rankOf(0) != rankOf(last) && holdsEnd;
-    const std::int64_t vocabulary = (m_scenario.model.vocabSize + layout.tp - 1) / layout.tp;
+    const Checked vocabulary = ceilDivide(m_scenario.model.vocabSize, layout.tp);
     program.steps.push_back(
         {.pass = addPass(m_builder.finish(parameters, sharesEmbedding, vocabulary * m_scenario.model.hiddenSize))});
 
@@ -317,7 +319,7 @@ Program Lowering::run()
             checkCancelled();
             m_contentOfStage.push_back(contentOf(contentKey(stage, slice)));
         }
-    m_program.sendBytes = m_sharding.localTokens() * m_scenario.model.hiddenSize * m_sharding.bytesPerElement;
+    m_program.sendBytes = Checked(m_sharding.localTokens()) * m_scenario.model.hiddenSize * m_sharding.bytesPerElement;
     for (int rank = 0; rank < m_schedule.ranks; ++rank)
         lowerRank(rank);
     m_program.labels = m_labels.take();
@@ -380,7 +382,7 @@ std::int64_t Program::opCount() const
 
 Program lowerProgram(const Scenario& scenario, const Schedule& schedule)
 {
-    return Lowering(scenario, schedule).run();
+    return countedAs("work of a stage", [&] { return Lowering(scenario, schedule).run(); });
 }
 
 } // namespace sim

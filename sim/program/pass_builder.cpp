@@ -1,5 +1,7 @@
 #include "sim/program/pass_builder.h"
 
+#include "sim/checked.h"
+
 #include <algorithm>
 #include <utility>
 
@@ -83,8 +85,8 @@ ParameterElements StageContent::parameters() const
     ParameterElements sum;
     for (const Bucket& bucket : buckets) {
         const std::int64_t routed = bucket.list.routedParameters();
-        sum.routed += routed;
-        sum.dense += bucket.list.parameters() - routed;
+        sum.routed = checkedAdd(sum.routed, routed);
+        sum.dense = checkedAdd(sum.dense, bucket.list.parameters() - routed);
     }
     return sum;
 }
@@ -184,7 +186,7 @@ std::int64_t PassBuilder::keptBytes(const Operator& op) const
     // Selective recomputation keeps queries, keys and values, and makes the scores again (Korthikanti et al. 2022, section 5).
     const bool dropped =
         m_scenario.training.recompute == Recompute::selective && op.attentionCore && op.kind == OperatorKind::elementwise;
-    return dropped ? 0 : op.savedBytes + op.savedInputBytes;
+    return dropped ? 0 : checkedAdd(op.savedBytes, op.savedInputBytes);
 }
 
 // Forward ---------------------------------------------------------------------------------------------------------------------
@@ -230,7 +232,7 @@ void PassBuilder::forwardBucket(const Bucket& bucket, OpPurpose purpose, bool ke
             forwardOperator(bucket, i, purpose, keep);
     }
     if (!keep && purpose == OpPurpose::forward && firstOp < m_pass.ops.size())
-        m_pass.ops[firstOp].allocBytes += bucket.list.inputBytes;
+        m_pass.ops[firstOp].allocBytes = checkedAdd(m_pass.ops[firstOp].allocBytes, bucket.list.inputBytes);
 }
 
 /// overlap.tp_comm: all-gather and GEMM, or GEMM and reduce-scatter, in pieces that run beside each other. Returns how many
@@ -398,7 +400,7 @@ void PassBuilder::backwardBucket(const Bucket& bucket, ActionKind kind)
     for (std::size_t i = bucket.list.operators.size(); i-- > 0;)
         backwardOperator(bucket, i, kind);
     if (bucket.recomputed && !m_pass.ops.empty())
-        m_pass.ops.back().freeBytes += bucket.list.inputBytes;
+        m_pass.ops.back().freeBytes = checkedAdd(m_pass.ops.back().freeBytes, bucket.list.inputBytes);
 }
 
 void PassBuilder::rerunAttention(const Bucket& bucket)
@@ -430,15 +432,15 @@ void PassBuilder::inputGradient(const Operator& op, OpPurpose purpose, bool spli
     }
     Op& last = m_pass.ops.back();
     const std::int64_t kept = keptBytes(op) - op.savedInputBytes;
-    last.freeBytes += std::max<std::int64_t>(0, kept);
+    last.freeBytes = checkedAdd(last.freeBytes, std::max<std::int64_t>(0, kept));
     if (split && hasWeights(op))
-        last.allocBytes += op.savedGradientBytes;
+        last.allocBytes = checkedAdd(last.allocBytes, op.savedGradientBytes);
 }
 
 void PassBuilder::weightGradient(const Operator& op, OpPurpose purpose, bool split)
 {
     compute(op, ".wgrad", purpose, gemmShape(op, KernelPass::weightGradient, op.k, op.n, op.m));
-    m_pass.ops.back().freeBytes += op.savedInputBytes + (split ? op.savedGradientBytes : 0);
+    m_pass.ops.back().freeBytes = checkedAdd(op.savedInputBytes, split ? op.savedGradientBytes : 0);
 }
 
 void PassBuilder::backwardOperator(const Bucket& bucket, std::size_t index, ActionKind kind)
@@ -455,8 +457,8 @@ void PassBuilder::backwardOperator(const Bucket& bucket, std::size_t index, Acti
         // Keys, values and their gradients go round once more; the first exchange runs beside the first block.
         const bool ringFollows = index > 0 && operators[index - 1].kind == OperatorKind::ringExchange;
         if (op.kind == OperatorKind::attention && ringFollows && !m_ringOpen) {
-            communicate(Stream::cp, GroupRole::cp, CollectiveKind::ringShift, "attn.ring", 2 * operators[index - 1].commBytes,
-                        maskOf(Stream::compute));
+            communicate(Stream::cp, GroupRole::cp, CollectiveKind::ringShift, "attn.ring",
+                        checkedMultiply(2, operators[index - 1].commBytes), maskOf(Stream::compute));
             m_ringOpen = true;
         } else if (op.kind == OperatorKind::attention && m_ringOpen) {
             m_nextWaits |= maskOf(Stream::cp);
@@ -498,9 +500,10 @@ void PassBuilder::backwardOperator(const Bucket& bucket, std::size_t index, Acti
         if (index + 1 < operators.size() && operators[index + 1].kind == OperatorKind::attention) {
             const bool first = index + 2 >= operators.size() || operators[index + 2].kind != OperatorKind::ringExchange;
             if (!first) // later exchanges follow the one before on their stream
-                communicate(Stream::cp, GroupRole::cp, CollectiveKind::ringShift, op.name, 2 * op.commBytes, 0);
+                communicate(Stream::cp, GroupRole::cp, CollectiveKind::ringShift, op.name, checkedMultiply(2, op.commBytes), 0);
         } else {
-            communicate(Stream::cp, GroupRole::cp, CollectiveKind::ringShift, op.name, 2 * op.commBytes, maskOf(Stream::compute));
+            communicate(Stream::cp, GroupRole::cp, CollectiveKind::ringShift, op.name, checkedMultiply(2, op.commBytes),
+                        maskOf(Stream::compute));
             m_nextWaits |= maskOf(Stream::cp);
         }
         break;
@@ -543,7 +546,7 @@ std::int64_t PassBuilder::gatheredBytes(const Bucket& bucket) const
 {
     // With a pipeline, and below ZeRO 3, whole parameters are counted among the states already.
     const bool transient = m_scenario.layout.zeroStage >= 3 && m_scenario.layout.pp == 1;
-    return transient ? bucket.list.parameters() * m_stateBytes.parameter : 0;
+    return transient ? checkedMultiply(bucket.list.parameters(), m_stateBytes.parameter) : 0;
 }
 
 void PassBuilder::gatherBucket(const Bucket& bucket, bool prefetched)
@@ -554,11 +557,11 @@ void PassBuilder::gatherBucket(const Bucket& bucket, bool prefetched)
     const StreamMask waits = maskOf(Stream::compute);
     const int layer = std::exchange(m_layer, bucket.layer);
     if (dense > 0)
-        communicate(Stream::dp, GroupRole::dpShard, CollectiveKind::allGather, "param.gather", dense * m_stateBytes.parameter,
-                    waits);
+        communicate(Stream::dp, GroupRole::dpShard, CollectiveKind::allGather, "param.gather",
+                    checkedMultiply(dense, m_stateBytes.parameter), waits);
     if (routed > 0)
         communicate(Stream::dp, GroupRole::exptDp, CollectiveKind::allGather, "param.gather.experts",
-                    routed * m_stateBytes.parameter, waits);
+                    checkedMultiply(routed, m_stateBytes.parameter), waits);
     m_layer = layer;
     if (m_pass.ops.size() > before) {
         m_pass.ops[before].allocBytes = gatheredBytes(bucket);
@@ -586,8 +589,8 @@ void PassBuilder::reduceBucket(ParameterElements elements)
 {
     const Layout& layout = m_scenario.layout;
     const bool sharded = layout.zeroStage >= 1;
-    const std::int64_t dense = elements.dense * m_stateBytes.gradient;
-    const std::int64_t routed = elements.routed * m_stateBytes.gradient;
+    const Checked dense = Checked(elements.dense) * m_stateBytes.gradient;
+    const Checked routed = Checked(elements.routed) * m_stateBytes.gradient;
     const CollectiveKind kind = sharded ? CollectiveKind::reduceScatter : CollectiveKind::allReduce;
     const std::size_t before = m_pass.ops.size();
     if (dense > 0)
@@ -603,7 +606,7 @@ void PassBuilder::reduceBucket(ParameterElements elements)
     const bool accumulates = layout.pp > 1;
     if (!accumulates)
         m_pass.ops[before].allocBytes = dense + routed;
-    m_pass.ops[before].freeBytes = accumulates ? accumulatedBytes(elements) : dense + routed;
+    m_pass.ops[before].freeBytes = accumulates ? Checked(accumulatedBytes(elements)) : dense + routed;
     m_pass.ops[before].buffer = true;
 }
 
@@ -613,7 +616,7 @@ std::int64_t PassBuilder::accumulatedBytes(ParameterElements elements) const
     if (layout.zeroStage < 2 || layout.pp == 1)
         return 0;
     const ShardRanks ranks = ShardRanks::of(layout);
-    return ((ranks.dense > 1 ? elements.dense : 0) + (ranks.routed > 1 ? elements.routed : 0)) * m_stateBytes.gradient;
+    return Checked((ranks.dense > 1 ? elements.dense : 0) + (ranks.routed > 1 ? elements.routed : 0)) * m_stateBytes.gradient;
 }
 
 Pass PassBuilder::gather(const Bucket& bucket)
@@ -635,11 +638,11 @@ Pass PassBuilder::finish(ParameterElements elements, bool sharesEmbedding, std::
         reduceBucket(elements);
     if (sharesEmbedding)
         communicate(Stream::dp, GroupRole::embd, CollectiveKind::allReduce, "grad.reduce.embedding",
-                    embeddingElements * m_stateBytes.gradient, maskOf(Stream::compute));
+                    checkedMultiply(embeddingElements, m_stateBytes.gradient), maskOf(Stream::compute));
 
     const ShardRanks ranks = ShardRanks::of(layout);
     const bool sharded = layout.zeroStage >= 1;
-    const std::int64_t updated =
+    const Checked updated =
         sharded ? elements.dense / ranks.dense + elements.routed / ranks.routed : elements.dense + elements.routed;
     communicate(Stream::dp, GroupRole::copies, CollectiveKind::allReduce, "grad.reduce.copies", updated * m_stateBytes.gradient,
                 maskOf(Stream::compute));
@@ -659,10 +662,10 @@ Pass PassBuilder::finish(ParameterElements elements, bool sharesEmbedding, std::
     const bool gathersAtTheEnd = (layout.zeroStage == 1 || layout.zeroStage == 2) && !training.overlap.paramGather;
     if (gathersAtTheEnd) {
         communicate(Stream::dp, GroupRole::dpShard, CollectiveKind::allGather, "param.gather",
-                    elements.dense * m_stateBytes.parameter, maskOf(Stream::compute));
+                    checkedMultiply(elements.dense, m_stateBytes.parameter), maskOf(Stream::compute));
         if (elements.routed > 0)
             communicate(Stream::dp, GroupRole::exptDp, CollectiveKind::allGather, "param.gather.experts",
-                        elements.routed * m_stateBytes.parameter, maskOf(Stream::compute));
+                        checkedMultiply(elements.routed, m_stateBytes.parameter), maskOf(Stream::compute));
         waitFor(maskOf(Stream::dp));
     }
     return std::move(m_pass);

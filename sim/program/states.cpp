@@ -1,17 +1,10 @@
 #include "sim/program/states.h"
 
+#include "sim/checked.h"
+
 #include <algorithm>
 
 namespace sim {
-namespace {
-
-std::int64_t share(std::int64_t elements, int ranks)
-{
-    return (elements + ranks - 1) / ranks;
-}
-
-} // namespace
-
 StateBytes StateBytes::of(const Training& training)
 {
     const bool fullPrecision = elementBytes(training.precision) == 4;
@@ -35,16 +28,18 @@ ModelStates modelStates(const Scenario& scenario, ParameterElements elements)
     const ShardRanks ranks = ShardRanks::of(scenario.layout);
     const int zero = scenario.layout.zeroStage;
     const bool pipelined = scenario.layout.pp > 1;
-    const std::int64_t whole = elements.dense + elements.routed;
-    const std::int64_t sharded = share(elements.dense, ranks.dense) + share(elements.routed, ranks.routed);
+    return countedAs("parameters of a rank", [&] {
+        const Checked whole = Checked(elements.dense) + elements.routed;
+        const Checked sharded = Checked(ceilDivide(elements.dense, ranks.dense)) + ceilDivide(elements.routed, ranks.routed);
 
-    ModelStates states;
-    states.parameterElements = whole;
-    states.parameters = (zero >= 3 ? sharded : whole) * bytes.parameter;
-    states.buffers = zero >= 3 && pipelined ? whole * bytes.parameter : 0;
-    states.gradients = (zero >= 2 ? sharded : whole) * bytes.gradient;
-    states.optimizer = (zero >= 1 ? sharded : whole) * bytes.optimizer;
-    return states;
+        ModelStates states;
+        states.parameterElements = whole;
+        states.parameters = (zero >= 3 ? sharded : whole) * bytes.parameter;
+        states.buffers = zero >= 3 && pipelined ? whole * bytes.parameter : Checked(0);
+        states.gradients = (zero >= 2 ? sharded : whole) * bytes.gradient;
+        states.optimizer = (zero >= 1 ? sharded : whole) * bytes.optimizer;
+        return states;
+    });
 }
 
 } // namespace sim

@@ -337,7 +337,11 @@ Scenario readScenario(const std::filesystem::path& file, const Catalogue& catalo
 {
     ScenarioDocument document = ScenarioDocument::readFile(file, Pipes::read);
     for (const std::string& assignment : overrides)
-        document.applyOverride(assignment);
+        try {
+            document.applyOverride(assignment);
+        } catch (const Error& error) {
+            throw ScenarioError({{file.string(), "", "--set " + shownText(assignment) + ": " + error.what()}});
+        }
     auto resolved = document.resolve(catalogue);
     if (!resolved.scenario)
         throw ScenarioError(std::move(resolved.problems));

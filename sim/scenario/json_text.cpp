@@ -166,6 +166,8 @@ private:
     }
     bool add(Json value)
     {
+        if (++m_values > kMaxValues)
+            return fail("holds more than " + std::to_string(kMaxValues) + " values", {});
         place(std::move(value));
         return true;
     }
@@ -173,6 +175,8 @@ private:
     {
         if (m_open.size() >= kMaxDepth)
             return fail("nested more than " + std::to_string(kMaxDepth) + " levels deep", {});
+        if (++m_values > kMaxValues)
+            return fail("holds more than " + std::to_string(kMaxValues) + " values", {});
         m_open.push_back({place(std::move(value)), {}, {}});
         return true;
     }
@@ -184,6 +188,7 @@ private:
 
     std::string_view m_text;
     const char* m_reached;
+    std::size_t m_values = 0;
     std::vector<Level> m_open;
 };
 

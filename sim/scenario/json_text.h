@@ -19,9 +19,11 @@ using Json = nlohmann::ordered_json;
 
 inline constexpr std::size_t kMaxFileBytes = 64UL << 20U;
 inline constexpr std::size_t kMaxDepth = 64;
+/// Two bytes of text can be an object of a hundred in memory. Twice as many as the ranks of the largest layout that places each.
+inline constexpr std::size_t kMaxValues = 1UL << 21U;
 
 /// Throws ScenarioError with line and column: broken or trailing text, a key given twice, numbers beyond double, text that is not
-/// UTF-8, more than kMaxFileBytes or kMaxDepth levels.
+/// UTF-8, more than kMaxFileBytes, kMaxDepth levels or kMaxValues values.
 Json parseStrict(std::string_view text, const std::string& file);
 
 /// A number as a whole one that fits its type: 4 and 4.0, not 4.5 and not 1e30.

@@ -66,6 +66,13 @@ private:
     void perturbations();
     void unusedKeys(PerturbationKind, const std::string& at);
 
+    // rules_magnitude.cpp: numbers that are too large together
+    void magnitudes();
+    bool modelSize();
+    void microbatchSize();
+    void stepLength();
+    void slowness();
+
     const Resolution& m_resolution;
     const Scenario& m_scenario;
     const std::string& m_file;

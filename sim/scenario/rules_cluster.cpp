@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 namespace sim {
 
@@ -44,6 +45,9 @@ void Rules::model()
         error("/model/kv_lora_rank",
               text(m.kvLoraRank) + " asks for latent attention, which needs qk_nope_head_dim and v_head_dim; " +
                   named("/model/qk_nope_head_dim", m.qkNopeHeadDim) + ", " + named("/model/v_head_dim", m.vHeadDim));
+    for (const auto& [key, isAsked] : {std::pair{"/model/qk_norm", m.qkNorm}, {"/model/attention_sinks", m.attentionSinks}})
+        if (m.isLatentAttention() && isAsked)
+            warning(key, "has no effect on latent attention: " + named("/model/kv_lora_rank", m.kvLoraRank));
 }
 
 void Rules::cluster()

@@ -1,6 +1,7 @@
 // Stages, schedule, sequences, batch, precision, perturbations.
 #include "sim/scenario/rules.h"
 
+#include "sim/checked.h"
 #include "sim/scenario/nearest.h"
 #include "sim/scenario/quoted.h"
 #include "sim/scenario/schedule_kinds.h"
@@ -168,11 +169,12 @@ void Rules::batch()
                                                         (below > 0 ? text(below) + ", " : "") + text(below + unit));
     }
     const std::int64_t microbatches = t.globalBatchSize / unit;
-    const std::int64_t actions = microbatches * l.pp * s.virtualStages * s.sequenceSlices * 2;
-    if (actions > kMostActions)
-        return error("/training/global_batch_size", microbatchesText(microbatches) + " on " +
-                                                        text(std::int64_t{l.pp} * s.virtualStages) + " stages are " +
-                                                        text(actions) + " actions, more than " + text(kMostActions));
+    const double actions = 2.0 * static_cast<double>(microbatches) * l.pp * s.virtualStages * s.sequenceSlices;
+    if (actions > static_cast<double>(kMostActions))
+        return error("/training/global_batch_size",
+                     microbatchesText(microbatches) + " on " + text(std::int64_t{l.pp} * s.virtualStages) + " stages are " +
+                         (actions < 1e15 ? text(static_cast<std::int64_t>(actions)) : roughly(actions)) + " actions, more than " +
+                         text(kMostActions));
     if (s.kind == "interleaved-1f1b" && l.pp > 1 && m_resolution.isSound("/schedule"))
         interleaving(microbatches, unit);
     else if (!takesMicrobatches(s.kind, l.pp, s.microbatchGroup, microbatches) && takesRanks(s.kind, l.pp) &&

@@ -24,6 +24,7 @@ void Rules::run()
     batch();
     precisionAndOverlap();
     perturbations();
+    magnitudes();
 }
 
 bool Rules::sound(Pointers pointers) const

@@ -55,8 +55,10 @@ void placeWeights(const RankSlots& slots, Place&& place)
 {
     std::array<int, 2> owed{};
     const std::vector<Pass> row = slots.row();
+    CancelPoll poll;
     int slot = 0;
     for (; slot < static_cast<int>(row.size()); ++slot) {
+        poll();
         const Pass pass = row[static_cast<std::size_t>(slot)];
         if (pass == backward1)
             ++owed[0];
@@ -79,8 +81,10 @@ public:
     Memory(const RankSlots& slots) : m_weightsPlaced(!slots.weights.empty()), m_row(slots.row()), m_after(m_row.size())
     {
         State state;
-        for (std::size_t slot = 0; slot < m_row.size(); ++slot)
+        for (std::size_t slot = 0; slot < m_row.size(); ++slot) {
+            m_poll();
             m_after[slot] = state = next(state, m_row[slot]);
+        }
     }
 
     int peak() const
@@ -313,7 +317,11 @@ Schedule repeatBlock(const ScheduleRequest& request, std::span<const BlockOffset
             const std::size_t chunk = first ? 1 : 0;
             placed.emplace_back(slot, weightGradientOf(stage[chunk], weights[chunk]++));
         });
-        std::sort(placed.begin(), placed.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+        CancelPoll poll;
+        std::sort(placed.begin(), placed.end(), [&poll](const auto& a, const auto& b) {
+            poll();
+            return a.first < b.first;
+        });
         auto& actions = schedule.actions[static_cast<std::size_t>(rank)];
         for (const auto& [slot, action] : placed)
             actions.push_back(action);

@@ -69,8 +69,8 @@ std::optional<std::string> basicsUnmet(const ScheduleRequest& request, int minVi
         return request.kind + " needs at least 1 pipeline rank, it has " + std::to_string(request.ranks);
     if (request.microbatches < 1)
         return request.kind + " needs at least 1 micro-batch, it has " + std::to_string(request.microbatches);
-    const std::int64_t stages = std::int64_t{request.ranks} * std::max(request.virtualStages, 1);
-    if (stages > kMostActions || 3 * stages * request.microbatches * std::max(request.slices, 1) > kMostActions)
+    const double stages = 1.0 * request.ranks * std::max(request.virtualStages, 1); // products that need not fit 64 bits
+    if (3 * stages * request.microbatches * std::max(request.slices, 1) > static_cast<double>(kMostActions))
         return request.kind + " on " + std::to_string(request.ranks) + " pipeline ranks with " +
                std::to_string(request.virtualStages) + " virtual stages and " + microbatchesText(request.microbatches) +
                " is more than " + std::to_string(kMostActions) + " actions";

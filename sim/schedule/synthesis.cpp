@@ -195,7 +195,9 @@ Synthesiser::State::State(SynthesisRequest asked) : request(std::move(asked))
                     number(least) + "; nearest cap that works: " + number(least));
 
     for (std::size_t i = 0, placements = problems.size(); i < placements; ++i) {
-        const SpanBound of = spanBound(*problems[i]);
+        PipelineProblem counted = *problems[i];
+        counted.cap = std::max(counted.cap, request.boundCap);
+        const SpanBound of = spanBound(counted);
         if (bound.name.empty() || of.span < bound.span)
             bound = of;
         scope += (scope.empty() ? "a " : i + 1 == placements ? " or a " : ", a ") + problems[i]->topology;

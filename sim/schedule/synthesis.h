@@ -23,7 +23,10 @@ struct SynthesisRequest {
     int virtualStages = 1; ///< 1: a line of stages; 2: a V or a loop, whichever is better; more: a loop
     std::vector<PassTimes> times = std::vector<PassTimes>(1);    ///< one entry, or one a part of the model
     std::vector<PassMemory> memory = std::vector<PassMemory>(1); ///< likewise
-    double memoryCap = 0;   ///< most activations a rank may hold, in units of `memory`; 0 = ranks * virtualStages * full
+    double memoryCap = 0; ///< most activations a rank may hold, in units of `memory`; 0 = ranks * virtualStages * full
+    /// What bounds may count on that no rank holds, if that is more than memoryCap: a cap that is cautious for some rank, or an
+    /// activation counted too full, must not prove that a shorter order cannot be.
+    double boundCap = 0;
     std::int64_t moves = 0; ///< that the search may try; 0 = by the size of the problem
     int threads = 0;        ///< 0 = one a core
     /// The order there is. Where it is one of the same stages and micro-batches and keeps the cap, nothing longer is returned.

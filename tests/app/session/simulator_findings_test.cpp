@@ -153,7 +153,12 @@ TEST(SimulatorFindings, WhyThereAreNoneIsTold)
     EXPECT_EQ(found, 0);
     // Neither do its kernels end anything.
     QString failure;
-    QObject::connect(&simulator, &Simulator::failed, [&](const QString& text) { failure = text; });
+    QObject::connect(&simulator, &Simulator::kernelsFailed, [&](const SimulationPtr& about, const QString& text) {
+        EXPECT_EQ(about, unspeakable);
+        failure = text;
+    });
+    QObject::connect(&simulator, &Simulator::failed,
+                     [](const QString&) { ADD_FAILURE() << "the step itself was simulated well"; });
     simulator.requestKernels(unspeakable);
     ASSERT_TRUE(waitFor([&] { return !failure.isEmpty(); }));
 }

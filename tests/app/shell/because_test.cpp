@@ -168,8 +168,6 @@ TEST(BecauseOfTraffic, OpensInTheSamePopupFromThePicture)
     EXPECT_NE(heard.find(popups.front()->shown().inSymbols()), std::string::npos);
     EXPECT_GT(popups.front()->findChild<QTreeWidget*>()->topLevelItemCount(), 1);
     EXPECT_TRUE(popups.front()->text().contains(QStringLiteral("Source: "))) << popups.front()->text().toStdString();
-    if (qEnvironmentVariableIsSet("RANKSCOPE_TEST_PICTURES"))
-        popups.front()->grab().save(qEnvironmentVariable("RANKSCOPE_TEST_PICTURES") + QStringLiteral("/because-traffic.png"));
 }
 
 TEST(BecauseWithoutAStep, NothingOpens)

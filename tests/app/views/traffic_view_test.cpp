@@ -113,6 +113,8 @@ TEST(TrafficBecause, AnEqualsSignBesideEachPurposeAndTierOpensItsFormula)
     const std::vector<Node> marks = picture.draw().nodesOf("button");
     const sim::TrafficSums sums = picture.simulation->traffic().senders().total();
     ASSERT_EQ(marks.size(), 3U + 2U) << "tp, pp, dp; nvlink and infiniband";
+    const std::vector<std::string> texts = picture.draw().texts();
+    EXPECT_EQ(std::count(texts.begin(), texts.end(), "="), 5) << "what can be clicked is seen";
     for (const Node& mark : marks) {
         picture.click(Picture::middle(mark.rect));
         ASSERT_FALSE(picture.asked.empty()) << mark.name;
@@ -297,11 +299,15 @@ TEST(TrafficView, DiagramShowsNodesGpusAndLinks)
     // GPUs of one rail stand in one column.
     EXPECT_EQ(picture.node("gpu", "rank 3 ").rect.left, picture.node("gpu", "rank 11 ").rect.left);
 
-    const std::size_t before = picture.draw().primitives().size();
+    const auto shapes = [&picture] {
+        const RecorderCanvas canvas = picture.draw();
+        return canvas.primitives().size() - canvas.texts().size();
+    };
+    const std::size_t before = shapes();
     picture.press("gpu", "rank 3 ");
     EXPECT_EQ(picture.selection.ranks, std::vector{3});
     picture.send(PointerEvent::Kind::leave, {});
-    EXPECT_GT(picture.draw().primitives().size(), before) << "its flows are arrows";
+    EXPECT_GT(shapes(), before) << "its flows are arrows";
     picture.send(PointerEvent::Kind::move, Picture::middle(picture.node("link", "node 0 sends node 1").rect));
     EXPECT_THAT(picture.view.tooltip(), testing::StartsWith("node 0 sends node 1 "));
     picture.click(Picture::middle(picture.node("gpu", "rank 12 ").rect), true);

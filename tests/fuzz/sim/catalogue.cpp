@@ -1,8 +1,7 @@
-// An entry of the catalogue; the first byte ('m', 'g', 'c' or any) says of which folder. It is refused with Error, or read, and
-// then a scenario that is written on it tells problems or is one.
+// An entry of the catalogue; the first byte ('m', 'g', 'c' or any) says of which folder. It is refused with ScenarioError, or
+// read, and then a scenario that is written on it tells problems or is one.
 #include "sim/scenario/catalogue_entry.h"
 
-#include "sim/error.h"
 #include "sim/scenario/unforeseen.h"
 
 #include <array>
@@ -23,9 +22,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     sim::CatalogueEntry entry;
     try {
         entry = sim::readCatalogueEntry(text, "fuzz.json", catalogue.schema(), kind);
-    } catch (const sim::Error& error) {
-        if (std::string_view(error.what()).find(sim::kUnforeseen) != std::string_view::npos)
-            std::abort();
+    } catch (const sim::ScenarioError& error) {
+        for (const sim::Problem& problem : error.problems())
+            if (problem.message.starts_with(sim::kUnforeseen))
+                std::abort();
         return 0;
     }
     auto document = sim::ScenarioDocument::parse(

@@ -1,11 +1,16 @@
 #include "live/comm/clock_sync.h"
 #include "live/comm/socket.h"
 #include "live/comm/store.h"
+#include "live/comm/store_messages.h"
+#include "live/comm/tcp_transport.h"
 #include "sim/error.h"
+#include "tests/live/support/raw_peer.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <future>
 #include <mutex>
 #include <sys/socket.h>
@@ -230,6 +235,117 @@ TEST(Store, StrangersDoNoHarm)
             EXPECT_EQ(store.get("k"), "v");
         }
         store.barrier("after");
+    });
+}
+
+TEST(Store, StrangersThatSayNothingAreFewAndShort)
+{
+    runProcesses(2, [](Store& store) {
+        if (store.process() == 0) {
+            std::vector<test::RawPeer> silent;
+            for (int i = 0; i < 200; ++i)
+                silent.push_back(test::RawPeer::connectTo(store.port()));
+            const auto open = [&] {
+                return std::count_if(silent.begin(), silent.end(), [](const test::RawPeer& peer) { return !peer.isCut(); });
+            };
+            const auto end = std::chrono::steady_clock::now() + 8s;
+            while (open() > 64 && std::chrono::steady_clock::now() < end)
+                std::this_thread::sleep_for(5ms);
+            EXPECT_LE(open(), 64);
+        }
+        store.barrier("after");
+    });
+}
+
+TEST(Store, AStrangersMessageIsRefusedBeforeItTakesMemory)
+{
+    runProcesses(2, [](Store& store) {
+        if (store.process() == 0) {
+            const std::int64_t before = test::residentMegabytes();
+            std::vector<test::RawPeer> strangers;
+            for (int i = 0; i < 8; ++i) {
+                strangers.push_back(test::RawPeer::connectTo(store.port()));
+                // A hello of process 1 with two names of 64 MiB.
+                const std::string head = std::string("RSs1") + std::string(4, '\0') + '\1' + std::string(7, '\0') +
+                                         std::string("\0\0\0\4", 4) + std::string("\0\0\0\4", 4);
+                EXPECT_EQ(head.size(), 24u);
+                std::size_t sent = 0;
+                const std::string megabyte(1U << 20U, 'x');
+                strangers.back().send(head);
+                while (sent < 100 * megabyte.size() && strangers.back().send(megabyte))
+                    sent += megabyte.size();
+                EXPECT_LT(sent, 100 * megabyte.size());
+            }
+            EXPECT_LT(test::residentMegabytes() - before, 100);
+        }
+        store.barrier("after");
+    });
+}
+
+TEST(Store, AProcessThatLeavesAndComesBackIsNotCountedTwice)
+{
+    const int port = freePort();
+    auto zero = std::async(std::launch::async, [&] {
+        StoreOptions options = quick();
+        options.connectTimeout = 2s;
+        return messageOf([&] { openStore(processOf(0, 3, port), options); });
+    });
+    for (int i = 0; i < 2; ++i) { // says hello as process 1, and goodbye
+        const auto hello = store::encode({store::Type::hello, 1, "3", "somebody"});
+        const auto goodbye = store::encode({store::Type::goodbye, 0, {}, {}});
+        const Descriptor connection = connectTo("127.0.0.1", port, 5s, "the store");
+        sendAll(connection, hello.data(), hello.size(), "it");
+        sendAll(connection, goodbye.data(), goodbye.size(), "it");
+        std::this_thread::sleep_for(100ms);
+    }
+    EXPECT_THAT(zero.get(), HasSubstr("missing")) << "process 2 was taken for there";
+}
+
+TEST(TcpTransport, StrangersDoNotHoldUpThoseWhoAreWaitedFor)
+{
+    std::array<std::vector<test::RawPeer>, 2> silent; // outlive the hand shake
+    runProcesses(2, [&](Store& store) {
+        if (store.process() == 1) {
+            const std::string where = store.get("tcp/0");
+            for (int i = 0; i < 20; ++i)
+                silent[1].push_back(test::RawPeer::connectTo(std::stoi(where.substr(where.rfind(' ') + 1))));
+        }
+        const auto transport = makeTcpTransport(store, 9s); // each stranger used to be listened to for five
+        std::string sent = "hello", received(5, ' ');
+        int open = 2;
+        Transfer out{&open}, in{&open};
+        transport->send(1 - store.process(), 3, sent.data(), 5, out);
+        transport->receive(1 - store.process(), 3, received.data(), 5, in);
+        while (open > 0)
+            transport->poll();
+        EXPECT_EQ(received, "hello");
+        store.barrier("sent");
+    });
+}
+
+TEST(TcpTransport, AMessageThatNobodyAskedForYetArrivesWhole)
+{
+    runProcesses(2, [](Store& store) {
+        const auto transport = makeTcpTransport(store, 9s);
+        constexpr std::int64_t kBytes = 30'000'000;
+        std::string bytes(kBytes, 'x');
+        int open = 1;
+        Transfer transfer{&open};
+        if (store.process() == 0) {
+            for (std::size_t i = 0; i < bytes.size(); i += 1000)
+                bytes[i] = static_cast<char>('a' + i / 1000 % 26);
+            transport->send(1, 7, bytes.data(), kBytes, transfer);
+        } else {
+            const auto late = std::chrono::steady_clock::now() + 200ms;
+            while (std::chrono::steady_clock::now() < late)
+                transport->poll();
+            transport->receive(0, 7, bytes.data(), kBytes, transfer);
+        }
+        while (open > 0)
+            transport->poll();
+        for (std::size_t i = 0; i < bytes.size(); i += 1000)
+            ASSERT_EQ(bytes[i], static_cast<char>('a' + i / 1000 % 26)) << i;
+        store.barrier("sent");
     });
 }
 

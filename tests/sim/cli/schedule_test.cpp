@@ -178,7 +178,7 @@ TEST(ScheduleCommand, SynthesisesUnderAMemoryCapAndSaysHowGoodItIs)
 
     const auto csv = run(options + " --memory-cap 12");
     EXPECT_EQ(lines(csv.out).size(), 4U);
-    EXPECT_THAT(csv.err, HasSubstr("bound"));
+    EXPECT_THAT(csv.err, HasSubstr("no order of whole micro-batches on a line is below "));
     EXPECT_THAT(run(options + " --memory-cap 3").err, HasSubstr("nearest cap that works: 4"));
 }
 

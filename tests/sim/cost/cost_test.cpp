@@ -121,3 +121,57 @@ TEST_F(Costs, MissingPrecisionIsAnError)
     scenario.training.precision = Precision::fp16;
     EXPECT_THROW(CostModel{scenario}, Error);
 }
+
+TEST(KernelCosts, AreNeverLessThanThePeaksAllowHoweverShortTheKernel)
+{
+    Scenario scenario = test::smallScenario();
+    Efficiency& efficiency = scenario.cluster.efficiency;
+    efficiency.gemm = efficiency.attentionForward = efficiency.attentionBackward = efficiency.memory = 1;
+    efficiency.gemmHalfK = efficiency.launchUs = 0;
+    const CostModel cost(scenario);
+    for (std::int64_t size = 1; size <= 8192; size = size * 3 / 2 + 1) {
+        OpShape product = gemm(size, size, size);
+        OpShape memory;
+        memory.bytes = size * size;
+        for (const OpShape& shape : {product, memory}) {
+            const double seconds = std::max(shape.flops / 989e12, static_cast<double>(shape.bytes) / 3350e9);
+            EXPECT_GE(cost.kernelNs(shape), 1);
+            EXPECT_GE(static_cast<double>(cost.kernelNs(shape)) * (1 + 1e-12), seconds * 1e9) << size;
+            EXPECT_GE(static_cast<double>(cost.fastestNs(shape)) * (1 + 1e-12), seconds * 1e9) << size;
+            EXPECT_LE(cost.fastestNs(shape), cost.kernelNs(shape)) << size;
+        }
+    }
+}
+
+TEST(KernelCosts, OfAttentionUnderFp8AreThoseOf16BitUnlessFp8IsSlower)
+{
+    Scenario scenario = test::smallScenario();
+    scenario.training.precision = Precision::fp8;
+    OpShape attention;
+    attention.kernel = KernelKind::attentionForward;
+    attention.flops = 1e15;
+    const auto seconds = [&](double fp8) {
+        scenario.cluster.gpu.peakTflops[Precision::fp8] = fp8;
+        return static_cast<double>(CostModel(scenario).kernelNs(attention)) * 1e-9;
+    };
+    EXPECT_NEAR(seconds(1979), 1e15 / (989e12 * scenario.cluster.efficiency.attentionForward), 1e-6);
+    EXPECT_NEAR(seconds(100), 1e15 / (100e12 * scenario.cluster.efficiency.attentionForward), 1e-6);
+}
+
+TEST(KernelCosts, BeyondTheTimesThatAreCountedAreAnErrorWithTheNumbers)
+{
+    Scenario scenario = test::smallScenario();
+    scenario.cluster.gpu.memoryBandwidthGBs = 1e-15;
+    OpShape shape;
+    shape.bytes = 1'000'000'000'000;
+    try {
+        CostModel(scenario).kernelNs(shape);
+        FAIL() << "priced";
+    } catch (const Error& error) {
+        EXPECT_STREQ(error.what(),
+                     "a kernel with 1e+12 bytes of memory traffic on H100 takes 1.25e+18 s; times are counted up to 2^62 "
+                     "ns (146 years)");
+    }
+    scenario.cluster.tiers[1].bandwidthGBs = 1e-3;
+    EXPECT_THROW(CostModel(scenario).sendNs(std::int64_t{1} << 62, 1), Error);
+}

@@ -1,5 +1,6 @@
 #include "sim/engine/engine.h"
 
+#include "sim/checked.h"
 #include "sim/error.h"
 #include "sim/scenario/schedule_kinds.h"
 #include "sim/schedule/evaluate.h"
@@ -266,4 +267,38 @@ TEST(RankClasses, OfALongPipelineKnowTheirNeighboursAndNoOthers)
             EXPECT_EQ(peer.tier, world.placement.tierBetween(c, peer.classIndex)) << "a class a rank: the same numbers";
         }
     }
+}
+
+TEST(Engine, JitterMakesNoKernelFasterThanThePeaksOfItsGpu)
+{
+    Scenario scenario = test::smallScenario(1, 2, 2);
+    scenario.cluster.efficiency.launchUs = 0;
+    scenario.perturbations = {{.kind = PerturbationKind::jitter, .sigma = 1, .seed = 4}};
+    const World world(scenario);
+    const CostModel cost(scenario);
+    const EngineResult result = world.run();
+    int atThePeak = 0;
+    for (int c = 0; c < world.classes.count(); ++c) {
+        std::size_t place = result.firstOp[static_cast<std::size_t>(c)];
+        const int pipelineRank = world.classes.pipelineRank[static_cast<std::size_t>(c)];
+        for (const Step& step : world.program.ranks[static_cast<std::size_t>(pipelineRank)].steps)
+            for (std::size_t i = 0; i < world.program.passes[step.pass].ops.size(); ++i, ++place) {
+                const Pass& pass = world.program.passes[step.pass];
+                if (pass.ops[i].kind != OpKind::compute)
+                    continue;
+                const std::int64_t fastest = cost.fastestNs(pass.shapes[i]);
+                EXPECT_GE(result.opEndNs[place] - result.opStartNs[place], fastest);
+                atThePeak += result.opEndNs[place] - result.opStartNs[place] == fastest ? 1 : 0;
+            }
+    }
+    EXPECT_GT(atThePeak, 100);
+}
+
+TEST(Engine, RefusesWhatAddsUpBeyondTheTimesThatAreCounted)
+{
+    Scenario scenario = test::smallScenario(1, 2, 2);
+    scenario.perturbations = {{.kind = PerturbationKind::slowLink, .rank = 0, .factor = 1e15}};
+    EXPECT_THROW(World{scenario}, OutOfRange);
+    scenario.perturbations.front().factor = 1e6;
+    EXPECT_GT(World(scenario).run().endNs, 0);
 }

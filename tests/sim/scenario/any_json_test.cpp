@@ -300,6 +300,20 @@ TEST(Problems, BeyondTheOnesListedStillCount)
     EXPECT_EQ(resolved.problems.back().message, "there are 201 more problems than the 1000 listed");
 }
 
+TEST(Problems, OfMoreValuesThanAnyScenarioHasComeBeforeTheyTakeMemory)
+{
+    // 20 million objects, a gigabyte once they are read.
+    std::string text = "{\"view\":[{}";
+    for (int i = 0; i < 20'000'000; ++i)
+        text += ",{}";
+    try {
+        ScenarioDocument::parse(text + "]}", "a.json");
+        FAIL();
+    } catch (const ScenarioError& error) {
+        EXPECT_NE(std::string(error.what()).find("holds more than 2097152 values"), std::string::npos) << error.what();
+    }
+}
+
 TEST(Problems, EchoNoMoreOfTheFileThanAPersonReads)
 {
     const std::string endless(5000, 'x');

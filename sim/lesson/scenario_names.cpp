@@ -42,9 +42,11 @@ LessonValue ScenarioNames::validation() const
     try {
         simulation();
     } catch (const ScenarioError& error) {
-        for (const Problem& problem : error.problems())
-            if (problem.severity == Severity::error)
+        for (Problem problem : error.problems())
+            if (problem.severity == Severity::error) {
+                problem.file.clear(); // wherever the file lies
                 problems.push_back(problem.text());
+            }
     } catch (const Error& error) {
         problems.push_back(error.what());
     }

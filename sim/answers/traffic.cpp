@@ -4,6 +4,7 @@
 #include "sim/answers/answers.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace sim {
 namespace {

@@ -89,6 +89,11 @@ Names::Meaning Cases::find(std::string_view name) const
     return static_cast<const Names*>(found->second.names.get());
 }
 
+bool Cases::takesArguments(std::string_view name) const
+{
+    return m_own.takesArguments(name);
+}
+
 Names::Meaning Cases::call(std::string_view name, std::span<const double> arguments) const
 {
     return m_own.call(name, arguments);

@@ -14,6 +14,7 @@ public:
     Cases(ScenarioDocument own, const LessonValue& cases, const Catalogue&);
 
     Meaning find(std::string_view name) const override;
+    bool takesArguments(std::string_view name) const override;
     Meaning call(std::string_view name, std::span<const double> arguments) const override;
     std::vector<std::string> known() const override;
 

@@ -41,7 +41,8 @@ public:
     virtual ~Names() = default;
     /// May throw Error: then the expression fails where the name stands.
     virtual Meaning find(std::string_view name) const = 0;
-    /// A name with arguments, such as groups(5); nothing if it takes none.
+    /// Is there something of that name that takes arguments, such as groups(5)?
+    virtual bool takesArguments(std::string_view name) const;
     virtual Meaning call(std::string_view name, std::span<const double> arguments) const;
     /// For messages: what could have been meant.
     virtual std::vector<std::string> known() const = 0;

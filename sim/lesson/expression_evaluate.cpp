@@ -215,6 +215,8 @@ private:
         } else if (const ExpressionFunction* function = findFunction(node.text)) {
             return {.own = applied(node, *function)};
         }
+        if (!names->takesArguments(node.text))
+            fail(node, "there is no function \"" + node.text + "\"" + nearestWords(node.text, functionNames()));
         std::vector<double> arguments;
         for (std::size_t i = first; i < node.parts.size(); ++i)
             arguments.push_back(number(node.parts[i]));
@@ -224,8 +226,6 @@ private:
         } catch (const Error& error) {
             fail(node, node.text + ": " + error.what());
         }
-        if (std::holds_alternative<std::monostate>(meaning))
-            fail(node, "there is no function \"" + node.text + "\"" + nearestWords(node.text, functionNames()));
         return resultOf(node, meaning, node.text, *names);
     }
     LessonValue applied(const Node& node, const ExpressionFunction& function)
@@ -322,6 +322,11 @@ void collectSides(const Node& node, std::vector<const Node*>& out)
 }
 
 } // namespace
+
+bool Names::takesArguments(std::string_view) const
+{
+    return false;
+}
 
 Names::Meaning Names::call(std::string_view, std::span<const double>) const
 {

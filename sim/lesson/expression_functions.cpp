@@ -102,7 +102,9 @@ LessonValue rounded(const Arguments& arguments)
 LessonValue isNear(const Arguments& arguments)
 {
     wantCount(arguments, 3, 3);
-    return std::abs(numberOf(arguments[0]) - numberOf(arguments[1])) <= numberOf(arguments[2]);
+    constexpr double kRounding = 1e-9; // 2.5 is near 2.4 by 0.1, whatever their binary digits
+    const double a = numberOf(arguments[0]), b = numberOf(arguments[1]);
+    return std::abs(a - b) <= numberOf(arguments[2]) + kRounding * std::max(std::abs(a), std::abs(b));
 }
 
 constexpr std::array kFunctions = {

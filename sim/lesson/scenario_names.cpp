@@ -79,9 +79,14 @@ Names::Meaning ScenarioNames::find(std::string_view name) const
     return &*found;
 }
 
+bool ScenarioNames::takesArguments(std::string_view name) const
+{
+    return name == "groups";
+}
+
 Names::Meaning ScenarioNames::call(std::string_view name, std::span<const double> arguments) const
 {
-    if (name != "groups")
+    if (!takesArguments(name))
         return {};
     if (arguments.size() != 1)
         throw Error("takes one rank");

@@ -20,6 +20,7 @@ public:
             return static_cast<const sim::Names*>(this);
         return {};
     }
+    bool takesArguments(std::string_view name) const override { return name == "groups"; }
     Meaning call(std::string_view name, std::span<const double> arguments) const override
     {
         if (name != "groups" || arguments.size() != 1)

@@ -28,6 +28,7 @@ public:
             return static_cast<const Names*>(&found->second);
         return {};
     }
+    bool takesArguments(std::string_view name) const override { return name == "groups"; }
     Meaning call(std::string_view name, std::span<const double> arguments) const override
     {
         if (name != "groups")
@@ -147,7 +148,7 @@ TEST(Expression, SaysWhatIsWrongAndWhere)
     EXPECT_EQ(failure("list[0.5]"), "6: the list has 3 entries, counted from 0");
     EXPECT_EQ(failure("traffic.groups[\"tq\"]"), "16: there is no entry \"tq\"; nearest: \"tp\", \"dp\"");
     EXPECT_EQ(failure("traffic.totl"), "1: there is no \"totl\"; nearest: \"total\"");
-    EXPECT_EQ(failure("mean(list)"), "1: there is no function \"mean\"; nearest: \"min\", \"near\"");
+    EXPECT_EQ(failure("mean(list)"), "1: there is no function \"mean\"; nearest: \"min\", \"max\", \"near\"");
     EXPECT_EQ(failure("near(1, 2)"), "1: near: takes 3, not 2 arguments");
     EXPECT_EQ(failure("min([])"), "1: min: of nothing");
     EXPECT_EQ(failure("groups(9)"), "1: groups: there is no such rank");

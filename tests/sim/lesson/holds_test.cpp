@@ -90,7 +90,7 @@ TEST(Holds, TheNumberInTheWordsIsTheValueRoundedAsTheyWriteIt)
 TEST(Holds, ANumberThatNothingProvesIsFound)
 {
     EXPECT_EQ(found("It takes 3 s on an H100, see `dp` 2.", R"([{"says":"takes 3 s","quotes":"table 4"}])"),
-              "/description: no hold proves \" 3 s on an H100, see `dp` 2.\"\n");
+              "/description: no hold proves \" s on an H100, see `dp` 2.\"\n");
     EXPECT_EQ(found("It takes 3 s.", "[]"), "/description: no hold proves \"It takes 3 s.\"\n");
     EXPECT_EQ(found("One H100, GPT-2, 405B, 1F1B, `dp 2`: all names.", "[]"), "");
 }

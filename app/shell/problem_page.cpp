@@ -91,6 +91,7 @@ ProblemPage::ProblemPage(QWidget* parent)
     m_area->setWidget(inside);
     m_area->setWidgetResizable(true);
     m_area->setFrameShape(QFrame::NoFrame);
+    setRole(m_area, "clear");
     m_area->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     m_area->setAccessibleName(tr("Problems"));
 

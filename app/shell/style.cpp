@@ -128,6 +128,7 @@ QFrame[role="panel"] { background: @panel; border-left: 1px solid @border; }
 QFrame[role="side"] { background: @panel; border-right: 1px solid @border; }
 QWidget[role="form"] { background: @panel; }
 QFrame[role="page"] { background: @window; }
+QScrollArea[role="clear"], QScrollArea[role="clear"] > QWidget > QWidget { background: transparent; }
 
 QLineEdit, QComboBox { background: @field; border: 1px solid @border; border-radius: 4px; padding: 3px 8px; min-height: 20px; selection-background-color: @accent; selection-color: @accentText; }
 QLineEdit:focus, QComboBox:focus, QFrame[role="stepper"]:focus { border-color: @accent; }

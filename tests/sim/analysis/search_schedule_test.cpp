@@ -109,10 +109,10 @@ TEST(OrderJudge, TimesAnOrderAsTheSimulationDoes)
         EXPECT_DOUBLE_EQ(judge.verdict().stepSeconds, simulation->metrics().stepTimeSeconds);
         EXPECT_DOUBLE_EQ(judge.verdict().peakGib, simulation->metrics().peakMemoryGib);
     }
-    const std::atomic<bool> flag = true;
-    const CancelScope scope(flag);
     OrderJudge cancelled(test::smallScenario(1, 2), 80);
     const Schedule order = makeSchedule({.kind = "1f1b", .ranks = 2, .microbatches = 4});
+    const std::atomic<bool> flag = true;
+    const CancelScope scope(flag);
     EXPECT_THROW(cancelled.consider(order), Cancelled);
     EXPECT_FALSE(cancelled.best());
 }

@@ -80,9 +80,10 @@ TEST(Closing, WaitsForNothingThatTakesLong)
 
 TEST(Closing, ASearchThatIsWatchedEndsAtOnce)
 {
+    const auto now = sim::simulate(scenario(document("42-llama3-405b-16384-gpus.json")));
     Clock::duration longest{};
     for (const auto after : {0ms, 10ms, 100ms, 400ms}) {
-        auto run = std::make_unique<SynthesisRun>(scenario(searching()));
+        auto run = std::make_unique<SynthesisRun>(scenario(searching()), now);
         std::this_thread::sleep_for(after);
         const auto begin = Clock::now();
         run.reset();

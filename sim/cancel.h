@@ -22,7 +22,7 @@ class CancelScope {
 public:
     /// `flag` is set by another thread, and outlives the scope.
     explicit CancelScope(const std::atomic<bool>& flag) : CancelScope([&flag] { return flag.load(std::memory_order_relaxed); }) {}
-    /// Asked on this thread, hundreds of times a second or more.
+    /// Asked hundreds of times a second or more, by this thread and by those that help it (any of them at once).
     explicit CancelScope(std::function<bool()> isCancelled) : m_isCancelled(std::move(isCancelled)), m_around(s_innermost)
     {
         s_innermost = this;

@@ -10,20 +10,20 @@
 
 namespace sim {
 
-/// Five times what 16,384 ranks need that are simulated one by one; a laptop has that.
-inline constexpr double kMemoryLimitBytes = 8.0 * 1024 * 1024 * 1024;
+inline constexpr double kBytesPerGib = 1024.0 * 1024.0 * 1024.0;
 
-inline std::string gibText(double bytes)
-{
-    std::array<char, 400> text{}; // the largest double has 309 digits
-    std::snprintf(text.data(), text.size(), "%.1f GiB", bytes / (1024.0 * 1024 * 1024));
-    return text.data();
-}
+/// Five times what 16,384 ranks need that are simulated one by one; a laptop has that.
+inline constexpr double kMemoryLimitBytes = 8 * kBytesPerGib;
 
 /// "<what> needs 37.3 GiB of memory, the limit is 8.0 GiB; nearest: <nearest>"
 [[noreturn]] inline void refuseMemory(const std::string& what, double bytes, double limit, const std::string& nearest)
 {
-    throw Error(what + " needs " + gibText(bytes) + " of memory, the limit is " + gibText(limit) + "; nearest: " + nearest);
+    const auto gib = [](double size) {
+        std::array<char, 400> text{}; // the largest double has 309 digits
+        std::snprintf(text.data(), text.size(), "%.1f GiB", size / kBytesPerGib);
+        return std::string(text.data());
+    };
+    throw Error(what + " needs " + gib(bytes) + " of memory, the limit is " + gib(limit) + "; nearest: " + nearest);
 }
 
 } // namespace sim

@@ -54,7 +54,11 @@ std::vector<Edge> edgesOf(const sim::Trace& trace, int process)
             edges.push_back({piece.endNs, pursuit, false, piece});
         }
     }
-    std::stable_sort(edges.begin(), edges.end(), [](const Edge& a, const Edge& b) { return a.timeNs < b.timeNs; });
+    sim::CancelPoll pollCancel;
+    std::stable_sort(edges.begin(), edges.end(), [&](const Edge& a, const Edge& b) {
+        pollCancel();
+        return a.timeNs < b.timeNs;
+    });
     return edges;
 }
 

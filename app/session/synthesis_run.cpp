@@ -22,8 +22,8 @@ public:
         : m_request(request), m_judge(scenario, sim::memoryCapGib(scenario)), m_others(sim::ordersOfKinds(scenario, request))
     {
     }
-    /// Of the search so far and of all other kinds. Nothing when cancelled before anything was simulated.
-    std::optional<SynthesisState> judge(const sim::Synthesiser& search)
+    /// Simulates what was found since, and orders of all other kinds; ends early when cancelled.
+    void judge(const sim::Synthesiser& search)
     {
         std::vector<sim::Schedule> orders = search.finalists();
         orders.insert(orders.end(), m_others.begin(), m_others.end());
@@ -36,6 +36,10 @@ public:
         } catch (const sim::Cancelled&) {
             // What was not simulated comes again with the next look.
         }
+    }
+    /// Nothing before anything was simulated.
+    std::optional<SynthesisState> state(const sim::Synthesiser& search) const
+    {
         if (!m_judge.best())
             return std::nullopt;
         SynthesisState state{.best = search.result(), .progress = search.progress(), .step = m_judge.verdict(), .now = {}};
@@ -102,12 +106,12 @@ void SynthesisRun::work(const Task& task)
                 return;
         }
         const bool wasDone = search.done();
-        std::optional<SynthesisState> state;
         {
-            const sim::CancelScope untilPaused(m_endStep);
+            const sim::CancelScope untilPaused(m_endStep); // and no longer: what is paused has a state, and goes on
             search.step(kMovesAStep);
-            state = finds.judge(search);
+            finds.judge(search);
         }
+        std::optional<SynthesisState> state = finds.state(search);
         const sim::SynthesisProgress progress = search.progress();
         const std::lock_guard lock(m_mutex);
         // Beyond its plan it goes on only when asked to.

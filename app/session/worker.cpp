@@ -139,19 +139,20 @@ bool Worker::runNext(const std::stop_token& stop)
         state->beginAnew();
         m_running = state;
     }
-    std::optional<std::string> failure;
     try {
         const sim::CancelScope scope(state->cancelled);
         state->job.work(Task(*this, state));
     } catch (const sim::Cancelled&) { // as was wished
     } catch (...) {
-        failure = failureText();
+        try {
+            tell(state, [state, why = QString::fromStdString(failureText())] {
+                if (state->job.failed)
+                    state->job.failed(why);
+            });
+        } catch (...) {
+            // Not even the words could be had: what was freed since serves the next job, and the window asks for it.
+        }
     }
-    if (failure)
-        tell(state, [state, why = QString::fromStdString(*failure)] {
-            if (state->job.failed)
-                state->job.failed(why);
-        });
     const std::lock_guard lock(m_mutex);
     m_running.reset();
     if (!state->cancelled || state->isDropped) // else it made room, and is done anew

@@ -1,12 +1,13 @@
 // A thread of its own for what takes long, so that the window never waits. One job at a time, the most urgent first; what a job
 // finds out is told on the owner's thread; whatever it throws is told as a message, and the next job is done.
 //
+//     // work: on the worker's thread, in a sim::CancelScope. What it tells, and failed: on the owner's.
 //     m_worker.submit({.kind = kTraces,
 //                      .work = [=, this](const Task& task) {
-//                          auto trace = makeTrace();                               // on the worker's thread, in a
-//                          sim::CancelScope task.tell([=, this] { emit traceReady(trace); });       // on the owner's
+//                          auto trace = makeTrace();
+//                          task.tell([=, this] { emit traceReady(trace); });
 //                      },
-//                      .failed = [this](const QString& why) { emit failed(why); }}); // on the owner's
+//                      .failed = [this](const QString& why) { emit failed(why); }});
 #pragma once
 
 #include <QObject>

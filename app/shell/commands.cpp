@@ -94,7 +94,7 @@ constexpr Command kCommands[]{
     {CommandId::criticalPath, navigate, canvas, "Cri&tical Path", "X", "What made the step as long as it is, or all alike", false,
      ViewCommand::criticalPath},
     {CommandId::clear, navigate, canvas, "&Clear Selection", "Esc", "Select nothing", false, ViewCommand::clear},
-    {CommandId::because, navigate, canvas, "Be&cause", "=", "Where the bytes under the pointer come from", false,
+    {CommandId::because, navigate, canvas, "Because", "=", "Where the bytes under the pointer come from", false,
      ViewCommand::because},
     {CommandId::goToRank, navigate, window, "&Go to Rank…", "/", "Type a rank's number to select it", true},
     {CommandId::selectTpGroup, navigate, canvas, "Select Tensor Group", "T", "All ranks of the rank's tensor-parallel group",

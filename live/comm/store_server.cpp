@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdio>
+#include <exception>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -28,6 +30,17 @@ Server::~Server()
 }
 
 void Server::serve()
+{
+    try {
+        run();
+    } catch (const std::exception& error) {
+        // Clients see their connections closed, and say so; the rank beside this thread goes on to that message.
+        std::fprintf(stderr, "the run's meeting place ends: %s\n", error.what());
+        m_clients.clear();
+    }
+}
+
+void Server::run()
 {
     m_started = m_lastRound = m_lastHeartbeat = Clock::now();
     while (!m_stop) {

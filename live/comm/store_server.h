@@ -38,6 +38,7 @@ private:
     };
 
     void serve();
+    void run();
     void waitForEvents(int timeoutMs);
     void acceptClients();
     void receive(Client&);

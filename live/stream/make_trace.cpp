@@ -227,8 +227,13 @@ void TraceBuilder::addInOrder(std::span<const RankSpan> spans)
             order.push_back({pieces.startNs, i, true});
         order.push_back({pieces.readyNs, i, false});
     }
-    std::stable_sort(order.begin(), order.end(), [](const Piece& a, const Piece& b) { return a.startNs < b.startNs; });
+    sim::CancelPoll pollCancel;
+    std::stable_sort(order.begin(), order.end(), [&](const Piece& a, const Piece& b) {
+        pollCancel();
+        return a.startNs < b.startNs;
+    });
     for (const Piece& piece : order) {
+        pollCancel();
         const RankSpan& span = spans[piece.span];
         if (piece.isWait)
             addWait(span, piecesOf(span.span));

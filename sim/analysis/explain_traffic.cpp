@@ -21,9 +21,6 @@ constexpr const char* kPipeline = "Narayanan et al. 2021, section 3.2";
 constexpr const char* kExperts = "Lepikhin et al. 2020 (GShard), section 3.2";
 constexpr const char* kContext = "Liu et al. 2023 (Ring Attention), section 3";
 
-constexpr std::array kRoles{GroupRole::tp,      GroupRole::cp,          GroupRole::ep,     GroupRole::exptTp, GroupRole::pp,
-                            GroupRole::dpShard, GroupRole::dpReplicate, GroupRole::exptDp, GroupRole::embd,   GroupRole::copies};
-
 OpClass classOf(TrafficPurpose purpose)
 {
     constexpr std::array kClasses{OpClass::tpComm, OpClass::cpComm, OpClass::epComm, OpClass::ppComm, OpClass::dpComm};
@@ -417,7 +414,7 @@ Explanation TrafficExplainer::ofRole(GroupRole role) const
 Explanation TrafficExplainer::ofPurpose(TrafficPurpose purpose) const
 {
     std::vector<GroupRole> roles;
-    for (const GroupRole role : kRoles)
+    for (const GroupRole role : kTrafficRoles)
         if (trafficPurposeOf(role) == purpose && m_sums.ofRole(role) > 0)
             roles.push_back(role);
     const std::string name = trafficPurposeName(purpose);

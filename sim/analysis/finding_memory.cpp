@@ -3,6 +3,7 @@
 #include "sim/analysis/finding_rules.h"
 #include "sim/analysis/plan_schedule.h"
 #include "sim/analysis/search_schedule.h"
+#include "sim/memory_limit.h"
 #include "sim/program/states.h"
 
 #include <algorithm>
@@ -15,8 +16,6 @@ namespace sim {
 namespace {
 
 constexpr double kNearlyFull = 1 - kAllocatorReserve - 0.01;
-constexpr double kBytesPerGib = 1024.0 * 1024.0 * 1024.0;
-
 double toDouble(std::int64_t bytes)
 {
     return static_cast<double>(bytes);

@@ -3,6 +3,7 @@
 #include "sim/analysis/search_schedule.h"
 #include "sim/cost/cost.h"
 #include "sim/engine/engine.h"
+#include "sim/memory_limit.h"
 #include "sim/mesh/mesh.h"
 #include "sim/program/program.h"
 #include "sim/schedule/request.h"
@@ -19,8 +20,6 @@ std::size_t at(int index)
 }
 
 constexpr int kProbeMicrobatches = 2;
-constexpr double kBytesPerGib = 1024.0 * 1024.0 * 1024.0;
-
 /// All passes of every stage apart: forwards down the stages, then backwards up, split into input and weight gradients or whole.
 Schedule probeSchedule(const Scenario& scenario, bool split)
 {

@@ -6,6 +6,7 @@
 #include "sim/cancel.h"
 #include "sim/cost/cost.h"
 #include "sim/engine/engine.h"
+#include "sim/memory_limit.h"
 #include "sim/mesh/mesh.h"
 #include "sim/program/program.h"
 #include "sim/schedule/request.h"
@@ -16,7 +17,6 @@
 namespace sim {
 namespace {
 
-constexpr double kBytesPerGib = 1024.0 * 1024.0 * 1024.0;
 constexpr std::int64_t kMostOps = 40'000'000; ///< of a search's trials: a second or so
 
 /// What one order makes of the step, as simulate() would.

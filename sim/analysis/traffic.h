@@ -35,6 +35,10 @@ enum class TrafficPurpose : std::uint8_t { tp, cp, ep, pp, dp };
 inline constexpr int kTrafficPurposeCount = 5;
 const char* trafficPurposeName(TrafficPurpose);
 TrafficPurpose trafficPurposeOf(GroupRole);
+/// Communicators that send, in the order in which they are told.
+inline constexpr std::array kTrafficRoles = {GroupRole::tp,   GroupRole::cp,      GroupRole::ep,          GroupRole::exptTp,
+                                             GroupRole::pp,   GroupRole::dpShard, GroupRole::dpReplicate, GroupRole::exptDp,
+                                             GroupRole::embd, GroupRole::copies};
 double exposedShare(const ExposedCommunication&, TrafficPurpose);
 
 using BytesByPurpose = std::array<std::int64_t, kTrafficPurposeCount>;

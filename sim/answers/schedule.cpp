@@ -14,8 +14,6 @@ namespace sim {
 namespace {
 
 constexpr double kNsPerMs = 1e6;
-constexpr double kBytesPerGib = 1024.0 * 1024.0 * 1024.0;
-
 std::vector<PassTimes> inMilliseconds(std::vector<PassTimes> nanoseconds)
 {
     for (PassTimes& times : nanoseconds)

@@ -123,7 +123,7 @@ ChosenSchedule importedFrom(const Arguments& arguments)
     if (!message.empty())
         throw Error(message);
     if (imported.format == ScheduleFormat::pytorch2024 && arguments.dialect == "auto")
-        std::cerr << arguments.import
+        std::cerr << shownPlace(arguments.import)
                   << ": read in PyTorch's dialect of 2024, where B is the input gradient and BW the full backward\n";
     return {.schedule = std::move(imported.schedule), .communication = std::move(imported.communication)};
 }

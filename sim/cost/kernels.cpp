@@ -2,6 +2,7 @@
 #include "sim/cost/cost.h"
 #include "sim/cost/profile_curves.h"
 #include "sim/error.h"
+#include "sim/scenario/quoted.h"
 
 #include <algorithm>
 #include <cmath>
@@ -22,7 +23,7 @@ double peak(const Gpu& gpu, Precision precision)
     const auto found = gpu.peakTflops.find(precision);
     if (found != gpu.peakTflops.end())
         return found->second * kTera;
-    throw Error("GPU " + gpu.name + " has no peak_tflops for the precision of this scenario");
+    throw Error("GPU " + shownText(gpu.name) + " has no peak_tflops for the precision of this scenario");
 }
 
 /// "a kernel of 3.2e+20 FLOP and 1.1e+12 bytes on H100".
@@ -30,7 +31,7 @@ std::string kernelText(const OpShape& shape, const Gpu& gpu)
 {
     return "a kernel" + (shape.flops > 0 ? " of " + roughly(shape.flops) + " FLOP" : "") +
            (shape.bytes > 0 ? " with " + roughly(static_cast<double>(shape.bytes)) + " bytes of memory traffic" : "") + " on " +
-           gpu.name;
+           shownText(gpu.name);
 }
 
 } // namespace

@@ -9,6 +9,14 @@
 #include <utility>
 
 namespace sim {
+namespace {
+
+std::string domainText(const Tier& tier)
+{
+    return "the " + std::to_string(tier.span) + " GPUs of one " + quotedText(tier.name) + " domain";
+}
+
+} // namespace
 
 /// What tensor parallelism cuts into equal parts. Key and value heads may also be copied (Megatron Core).
 struct Rules::Cut {
@@ -72,7 +80,7 @@ void Rules::tensorParallelPlace()
     const Tier& inner = c.tiers.front();
     if (inner.span == 0 || inner.span >= l.worldSize())
         return;
-    const std::string domain = "the " + text(inner.span) + " GPUs of one " + quotedText(inner.name) + " domain";
+    const std::string domain = domainText(inner);
     if (l.placement == PlacementRule::roundRobin)
         warning("/layout/placement", "round-robin puts the ranks of a tensor parallel group of " + text(l.tp) +
                                          " on different nodes: its collectives run over the slower tier");
@@ -191,7 +199,7 @@ void Rules::expertsPlace()
     if (lie.across == 0)
         return;
     const std::int64_t span = c.tiers.front().span, block = std::int64_t{l.ep} * l.etp;
-    const std::string domain = "the " + text(span) + " GPUs of one \"" + c.tiers.front().name + "\" domain";
+    const std::string domain = domainText(c.tiers.front());
     const std::string groups = text(lie.across) + " of " + text(lie.groups) + " expert parallel groups lie in several domains";
     const std::string share = text(static_cast<std::int64_t>(lie.bytesAcross * 100 + 0.5)) +
                               " % of what their all-to-alls send goes over the slower tier";

@@ -1,5 +1,6 @@
 // Numbers that are sensible one by one and together larger than anything that exists, or can be counted. In floating point: a
 // rule must not overflow itself. Where only the program or its prices can tell, sim/engine/range.h does.
+#include "sim/scenario/quoted.h"
 #include "sim/scenario/rules.h"
 
 #include "sim/checked.h"
@@ -106,7 +107,7 @@ bool Rules::modelSize()
             return false;
         }
     }
-    error("/model", m.name + " " + message);
+    error("/model", shownText(m.name) + " " + message);
     return false;
 }
 

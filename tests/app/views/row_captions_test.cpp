@@ -24,9 +24,9 @@ std::vector<double> percentages(const std::string& caption)
     return out;
 }
 
-Timeline ofFile(const char* number, sim::TraceDetail detail)
+Timeline ofFile(const char* number, sim::TraceDetail detail, const std::vector<std::string>& overrides = {})
 {
-    return Timeline(openNumber(number).simulation->scenario(), detail);
+    return Timeline(openNumber(number, overrides).simulation->scenario(), detail);
 }
 
 } // namespace
@@ -65,7 +65,7 @@ TEST(RowCaptions, SumToTheStepAndAreWhatTheSimulationSays)
 TEST(RowCaptions, DoNotCallARankBusyThatWaitsForItsTransfers)
 {
     // Tensor parallelism with FSDP at micro-batch 1: more than half of the step is exposed communication.
-    const Timeline timeline = ofFile("13", sim::TraceDetail::actions);
+    const Timeline timeline = ofFile("13", sim::TraceDetail::actions, {"training.micro_batch_size=1"});
     const TimelineModel model(timeline.trace, timeline.simulation);
     EXPECT_LT(model.rows().front().busyShare, 0.6);
     EXPECT_GT(*model.rows().front().exposedShare, 0.3);

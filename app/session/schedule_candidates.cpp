@@ -6,6 +6,7 @@
 #include "sim/cancel.h"
 #include "sim/schedule/families.h"
 #include "sim/schedule/request.h"
+#include "sim/simulation.h"
 
 #include <algorithm>
 
@@ -86,9 +87,16 @@ ScheduleCandidates scheduleCandidates(const sim::ScenarioDocument& document, con
         try {
             candidate.sketch = sketchOf(family);
             if (resolved.scenario) {
-                const sim::Schedule schedule = sim::planSchedule(*resolved.scenario);
-                const auto& layers = resolved.scenario->schedule.layersPerStage;
-                candidate.worth = worthOf(schedule, measured ? passTimesFor(*measured, schedule, layers) : unitTimes(schedule));
+                if (measured) {
+                    const auto simulation = sim::simulate(*resolved.scenario);
+                    const sim::Schedule& schedule = simulation->schedule();
+                    candidate.worth =
+                        worthOf(schedule, passTimesFor(*measured, schedule, resolved.scenario->schedule.layersPerStage));
+                    candidate.worth->stepSeconds = simulation->metrics().stepTimeSeconds;
+                } else {
+                    const sim::Schedule schedule = sim::planSchedule(*resolved.scenario);
+                    candidate.worth = worthOf(schedule, unitTimes(schedule));
+                }
             }
         } catch (const sim::Cancelled&) {
             throw;

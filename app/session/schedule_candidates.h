@@ -18,10 +18,11 @@ struct ScheduleSketch {
 };
 
 struct ScheduleWorth {
-    double makespanNs = 0;       ///< pipeline alone: no optimizer, no data-parallel communication
-    double idleOfSpan = 0;       ///< of the rank that takes longest, between its passes; not the step's bubble
-    double peakMicrobatches = 0; ///< activations of the fullest rank, in micro-batches of a p-th of the model
-    double peakOver1f1b = 0;     ///< the same as a multiple of what 1F1B holds
+    std::optional<double> stepSeconds; ///< of the job with it, simulated; nothing where nothing of the job is
+    double makespanNs = 0;             ///< by pass times, pipeline alone: no optimizer, no data-parallel communication
+    double idleOfSpan = 0;             ///< of the rank that takes longest, between its passes; not the step's bubble
+    double peakMicrobatches = 0;       ///< activations of the fullest rank, in micro-batches of a p-th of the model
+    double peakOver1f1b = 0;           ///< the same as a multiple of what 1F1B holds
 };
 
 struct ScheduleCandidate {
@@ -35,7 +36,7 @@ struct ScheduleCandidate {
 
 struct ScheduleCandidates {
     std::vector<ScheduleCandidate> all; ///< in the order of sim::scheduleFamilies()
-    bool isMeasured = false;            ///< times are of the present simulation; else F : I : W = 1 : 1 : 1
+    bool isMeasured = false;            ///< steps are simulated, pass times of the present simulation; else F : I : W = 1 : 1 : 1
     bool splitIsMeasured = false;
 };
 

@@ -43,7 +43,8 @@ QString timeText(const sim::TryEffect& effect)
     const double percent = std::fabs(effect.timePerToken) * 100;
     if (percent < 0.05)
         return QObject::tr("same time");
-    return QObject::tr("%1 % time").arg(withSign(effect.timePerToken, QString::number(percent, 'f', percent < 9.95 ? 1 : 0)));
+    return QObject::tr("%1 % time a token")
+        .arg(withSign(effect.timePerToken, QString::number(percent, 'f', percent < 9.95 ? 1 : 0)));
 }
 
 QString memoryText(const sim::TryEffect& effect)

@@ -163,8 +163,11 @@ void ScenarioForm::refreshLists(const ScenarioState& now)
     bool isRebuilt = false;
     for (ListPart& list : m_lists) {
         const std::string pointer = listOf(*list.part).toStdString();
+        // A list of thousands is no form; its entries stand in the file.
+        constexpr std::size_t kMostEntries = 64;
         QString shape;
-        for (std::size_t i = 0; i < now.count(pointer); ++i) {
+        const std::size_t shown = std::min(now.count(pointer), kMostEntries);
+        for (std::size_t i = 0; i < shown; ++i) {
             const std::string name = pointer + "/" + std::to_string(i) + (pointer == "/perturbations" ? "/kind" : "/name");
             shape += QString::fromStdString(unquoted(now.at(name).value_or("link"))) + QLatin1Char('\n');
         }

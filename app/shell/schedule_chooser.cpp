@@ -46,7 +46,7 @@ QString memoryText(const ScheduleWorth& worth)
     return QStringLiteral("%1 ×").arg(shortNumber(worth.peakOver1f1b));
 }
 
-/// Right edge of a column of numbers, from the left: makespan, idle, memory.
+/// Right edge of a column of numbers, from the left: time, idle, memory.
 qreal columnRight(qreal rowRight, int column)
 {
     return rowRight - kMargin - (kColumns - 1 - column) * kColumnWidth;
@@ -145,9 +145,8 @@ private:
     void paintNumbers(QPainter& painter, const QRectF& row, const ScheduleCandidate& candidate) const
     {
         const ScheduleWorth& worth = *candidate.worth;
-        const bool measured = m_candidates.isMeasured;
-        const std::array<QString, kColumns> texts{measured ? durationQuantity(worth.makespanNs * 1e-9).text()
-                                                           : shortNumber(worth.makespanNs),
+        const std::array<QString, kColumns> texts{worth.stepSeconds ? durationQuantity(*worth.stepSeconds).text()
+                                                                    : shortNumber(worth.makespanNs),
                                                   percentQuantity(worth.idleOfSpan).text(), memoryText(worth)};
         const std::array<double, kColumns> shares{-1, worth.idleOfSpan / kWidestIdle, worth.peakOver1f1b / kWidestMemory};
         const std::array<Color, kColumns> colors{m_theme.text, m_theme.warning, m_theme.activations};
@@ -175,7 +174,10 @@ private:
 /// Headings of the columns of numbers.
 class ColumnHeadings : public QWidget {
 public:
-    explicit ColumnHeadings(const Theme& theme) : m_theme(theme) { setFixedHeight(20); }
+    ColumnHeadings(const ScheduleCandidates& candidates, const Theme& theme) : m_candidates(candidates), m_theme(theme)
+    {
+        setFixedHeight(20);
+    }
 
 protected:
     void paintEvent(QPaintEvent*) override
@@ -183,14 +185,16 @@ protected:
         QPainter painter(this);
         painter.setFont(uiFont(11, QFont::DemiBold));
         painter.setPen(toQColor(m_theme.mutedText));
-        const std::array<QString, kColumns> texts{ScheduleChooser::tr("Makespan"), ScheduleChooser::tr("Idle"),
-                                                  ScheduleChooser::tr("Activations")};
+        const std::array<QString, kColumns> texts{m_candidates.isMeasured ? ScheduleChooser::tr("Step")
+                                                                          : ScheduleChooser::tr("Makespan"),
+                                                  ScheduleChooser::tr("Idle"), ScheduleChooser::tr("Activations")};
         for (int column = 0; column < kColumns; ++column)
             painter.drawText(QRectF(columnRight(width() - kScrollBar, column) - kColumnWidth, 0, kColumnWidth, height()),
                              Qt::AlignRight | Qt::AlignVCenter, texts[static_cast<std::size_t>(column)]);
     }
 
 private:
+    const ScheduleCandidates& m_candidates;
     const Theme& m_theme;
 };
 
@@ -201,8 +205,8 @@ double keyOf(const ScheduleCandidate& candidate, ScheduleChooser::Order order)
     switch (order) {
     case ScheduleChooser::Order::listed:
         return 0;
-    case ScheduleChooser::Order::makespan:
-        return candidate.worth->makespanNs;
+    case ScheduleChooser::Order::time:
+        return candidate.worth->stepSeconds.value_or(candidate.worth->makespanNs);
     case ScheduleChooser::Order::idle:
         return candidate.worth->idleOfSpan;
     case ScheduleChooser::Order::memory:
@@ -235,7 +239,7 @@ ScheduleChooser::ScheduleChooser(const Theme& theme, QWidget* parent)
     resize(920, 640);
 
     m_order->addItem(tr("As listed"), static_cast<int>(Order::listed));
-    m_order->addItem(tr("Shortest makespan"), static_cast<int>(Order::makespan));
+    m_order->addItem(tr("Shortest first"), static_cast<int>(Order::time));
     m_order->addItem(tr("Least idle"), static_cast<int>(Order::idle));
     m_order->addItem(tr("Least activations"), static_cast<int>(Order::memory));
     m_order->setAccessibleName(tr("Order"));
@@ -246,7 +250,7 @@ ScheduleChooser::ScheduleChooser(const Theme& theme, QWidget* parent)
     top->setSpacing(8);
     top->addWidget(orderLabel);
     top->addWidget(m_order);
-    top->addWidget(new ColumnHeadings(theme), 1);
+    top->addWidget(new ColumnHeadings(*m_candidates, theme), 1);
 
     m_list->setAccessibleName(tr("Schedules"));
     m_list->setItemDelegate(new CandidateDelegate(*m_candidates, theme, m_list));
@@ -293,15 +297,9 @@ void ScheduleChooser::setCandidates(const ScheduleCandidates& candidates)
     *m_candidates = candidates;
     QString times = tr("Makespan, and idle time between passes of the rank that takes longest, for F : I : W = 1 : 1 : 1.");
     if (candidates.isMeasured)
-        times =
-            candidates.splitIsMeasured
-                ? tr("Makespan, and idle time between passes of the rank that takes longest, with the pass times of this "
-                     "simulation, "
-                     "without optimizer and gradient exchange; the step's bubble is the mean of all ranks.")
-                : tr("Makespan, and idle time between passes of the rank that takes longest, with the pass times of this "
-                     "simulation, "
-                     "each backward halved into I and W, without optimizer and gradient exchange; the step's bubble is the mean "
-                     "of all ranks.");
+        times = tr("Step: of this job with each of them, simulated. Idle: time between passes of the rank that takes longest, by "
+                   "the pass times of this simulation%1; the step's bubble is the mean of all ranks.")
+                    .arg(candidates.splitIsMeasured ? QString() : tr(", each backward halved into I and W"));
     m_note->setText(times + tr(" Activations at the peak of the fullest rank, as a multiple of what 1F1B holds."));
     fill();
 }

@@ -20,7 +20,7 @@ struct ScheduleCandidates;
 class ScheduleChooser : public QDialog {
     Q_OBJECT
 public:
-    enum class Order { listed, makespan, idle, memory };
+    enum class Order { listed, time, idle, memory };
 
     explicit ScheduleChooser(const Theme&, QWidget* parent = nullptr);
     ~ScheduleChooser() override;

@@ -44,7 +44,9 @@ QString stepText(const SynthesisState& state)
 {
     const QString step = durationQuantity(state.step.stepSeconds).text(), now = durationQuantity(state.now.stepSeconds).text();
     if (!state.improves())
-        return SynthesisDialog::tr("%1: no better than now (%2)").arg(step, now);
+        return state.change() > 0.0005 && state.step.keepsCap == state.now.keepsCap
+                   ? SynthesisDialog::tr("%1: %2 longer than now (%3)").arg(step, percentQuantity(state.change()).text(), now)
+                   : SynthesisDialog::tr("%1: no better than now (%2)").arg(step, now);
     const QString text = SynthesisDialog::tr("%1, now %2: %3").arg(step, now, changeText(state.change()));
     return state.now.keepsCap ? text
                               : SynthesisDialog::tr("%1; now it holds %2 GiB, more than it may")

@@ -30,6 +30,9 @@ int main(int argc, char** argv)
             return ExitCode::kCalledWrongly;
         }
         return app.exit(error) == 0 ? ExitCode::kGood : ExitCode::kCalledWrongly; // --help and --version end here too
+    } catch (const std::bad_alloc&) {
+        std::cerr << "there is not enough memory for this\n";
+        return ExitCode::kBadInput;
     } catch (const std::exception& error) {
         std::cerr << error.what() << "\n";
         return ExitCode::kBadInput;

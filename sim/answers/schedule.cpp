@@ -59,14 +59,13 @@ ChosenSchedule chooseScheduleOf(const Scenario& scenario, const ScheduleRequest&
 
 void requireMemoryForTimes(const Schedule& schedule)
 {
-    constexpr double kBytesAnAction = 240;
+    constexpr double kBytesAnAction = 240, kLimitBytes = kMemoryLimitBytes / 8; // for a table that somebody reads
     std::size_t actions = 0;
     for (const auto& row : schedule.actions)
         actions += row.size();
-    if (const double bytes = static_cast<double>(actions) * kBytesAnAction; bytes > kMemoryLimitBytes)
-        refuseMemory("a schedule of " + std::to_string(actions) + " actions with its times and communication", bytes,
-                     kMemoryLimitBytes,
-                     numberText(std::round(schedule.microbatches * kMemoryLimitBytes / bytes), Unit::count) +
+    if (const double bytes = static_cast<double>(actions) * kBytesAnAction; bytes > kLimitBytes)
+        refuseMemory("a schedule of " + std::to_string(actions) + " actions with its times and communication", bytes, kLimitBytes,
+                     numberText(std::round(schedule.microbatches * kLimitBytes / bytes), Unit::count) +
                          " micro-batches, or --format csv");
 }
 

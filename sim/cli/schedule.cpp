@@ -61,6 +61,9 @@ std::vector<std::string> namesOf(const std::map<std::string, Value>& table)
     return names;
 }
 
+/// What a schedule adds up stays a number.
+constexpr double kMostCost = 1e12;
+
 /// "1,1.5,0.5,0": as many numbers as the option takes, none below 0.
 template <std::size_t N>
 std::array<double, N> numbersOf(const char* option, const std::string& text)
@@ -71,9 +74,9 @@ std::array<double, N> numbersOf(const char* option, const std::string& text)
     for (std::size_t i = 0; i < N; ++i) {
         const auto [rest, error] = std::from_chars(at, end, numbers[i]);
         const bool closed = rest == end ? i + 1 == N : *rest == ',' && i + 1 < N;
-        if (error != std::errc() || !closed || !std::isfinite(numbers[i]) || numbers[i] < 0)
+        if (error != std::errc() || !closed || !std::isfinite(numbers[i]) || numbers[i] < 0 || numbers[i] > kMostCost)
             throw UsageError(std::string(option) + " " + shownText(text) + ": give " + std::to_string(N) +
-                             " numbers of at least 0, with commas between them");
+                             " numbers from 0 to 1e12, with commas between them");
         at = rest + 1;
     }
     return numbers;

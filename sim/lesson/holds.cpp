@@ -1,5 +1,7 @@
 #include "sim/lesson/holds.h"
 
+#include "sim/scenario/quoted.h"
+
 #include "sim/lesson/cases.h"
 
 #include <algorithm>
@@ -102,7 +104,7 @@ private:
         try {
             return Expression::parse(text).evaluate(m_cases);
         } catch (const Error& error) {
-            report(pointer, text + ": " + error.what());
+            report(pointer, shownText(text) + ": " + error.what());
             return std::nullopt;
         }
     }
@@ -113,9 +115,9 @@ private:
         if (!value)
             return;
         if (!value->is_boolean())
-            return report(pointer, text + " is " + shownValue(*value) + "; something true or false is expected");
+            return report(pointer, shownText(text) + " is " + shownValue(*value) + "; something true or false is expected");
         if (!value->get<bool>())
-            report(pointer, text + " does not hold: " + Expression::parse(text).sides(m_cases));
+            report(pointer, shownText(text) + " does not hold: " + Expression::parse(text).sides(m_cases));
     }
 
     /// The numbers in the words, in their order, are the values of the expressions.
@@ -139,7 +141,8 @@ private:
             const WrittenNumber& written = numbers[i];
             if (!value->is_number() || std::abs(value->get<double>() - written.value) >
                                            written.tolerance + kRounding * std::max(1.0, std::abs(written.value)))
-                report(pointer, "\"" + says + "\": " + text + " is " + shownValue(*value) + ", not " + told(written.value));
+                report(pointer,
+                       "\"" + says + "\": " + shownText(text) + " is " + shownValue(*value) + ", not " + told(written.value));
         }
     }
 

@@ -75,9 +75,9 @@ void summarise(ScheduleTimes& times)
     const double ideal = largest(times.busy);
     const double meanBusy = std::accumulate(times.busy.begin(), times.busy.end(), 0.0) / static_cast<double>(times.busy.size());
     // Passes that take no time leave nothing to divide by, and no bubble.
-    times.idleOfMakespan = times.makespan > 0 ? (times.makespan - meanBusy) / times.makespan : 0;
-    times.idleOfSpan = times.span > 0 ? (times.span - ideal) / times.span : 0;
-    times.idleOverIdeal = ideal > 0 ? (times.makespan - ideal) / ideal : 0;
+    times.idleOfMakespan = times.makespan > 0 ? std::max(0.0, times.makespan - meanBusy) / times.makespan : 0;
+    times.idleOfSpan = times.span > 0 ? std::max(0.0, times.span - ideal) / times.span : 0;
+    times.idleOverIdeal = ideal > 0 ? std::max(0.0, times.makespan - ideal) / ideal : 0;
 }
 
 /// The recurrence, one block after the other.

@@ -129,6 +129,26 @@ TEST(ScheduleCandidates, ForetellWhatSimulatingShows)
     }
 }
 
+TEST(ScheduleCandidates, SayTheStepThatChoosingThemGives)
+{
+    for (const char* file : {kFourStages, "45-llama3-70b-64-gpus.json"}) {
+        const sim::ScenarioDocument d = document(file);
+        const sim::Scenario s = scenario(d);
+        const auto present = sim::simulate(s);
+        const sim::Trace trace = present->trace(sim::TraceDetail::actions);
+        int said = 0;
+        for (const ScheduleCandidate& c : scheduleCandidates(d, catalogue(), s, &present->schedule(), &trace).all) {
+            if (!c.worth || c.kind == "auto") // a search each: proved where it is searched
+                continue;
+            sim::ScenarioDocument chosen = d;
+            apply(chosen, makeScheduleEdit(d, &s, c.kind));
+            EXPECT_EQ(c.worth->stepSeconds, sim::simulate(scenario(chosen))->metrics().stepTimeSeconds) << file << " " << c.kind;
+            ++said;
+        }
+        EXPECT_GT(said, 8) << file;
+    }
+}
+
 TEST(ScheduleCandidates, WhatCannotBeHadSaysWhy)
 {
     sim::ScenarioDocument d = document(kFourStages);

@@ -61,8 +61,8 @@ TEST(FindingsPanel, OffersWhatHelpsAndNamesWhatDoesNot)
     const TryButton* offered = panel.findChild<TryButton*>();
     ASSERT_TRUE(offered);
     EXPECT_EQ(panel.findChildren<TryButton*>().size(), 1);
-    EXPECT_EQ(offered->accessibleDescription(), QStringLiteral("−12 % time, +8.00 GiB"));
-    EXPECT_TRUE(panel.text().contains(QStringLiteral("Tried without gain: without perturbations (+3.0\u00a0% time)")));
+    EXPECT_EQ(offered->accessibleDescription(), QStringLiteral("−12 % time a token, +8.00 GiB"));
+    EXPECT_TRUE(panel.text().contains(QStringLiteral("Tried without gain: without perturbations (+3.0\u00a0% time a token)")));
     EXPECT_EQ(QApplication::topLevelWidgets().size(), before.size() + 1) << "nothing became a window on the way";
 }
 

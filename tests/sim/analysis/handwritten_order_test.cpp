@@ -86,7 +86,8 @@ TEST(HandwrittenOrder, HangsWhereABackwardIsPutBeforeAForwardThatItsGradientNeed
     // 0I0 waits for 1I0, which rank 1 runs after 1F1; that waits for 0F1, which rank 0 now runs after 0I0.
     const Lines crossed = swapped(handwritten(), 0, "0F1", "0I0");
     EXPECT_TRUE(hangs(crossed));
-    EXPECT_EQ(whatHappens(crossed), "/schedule/actions: deadlock: rank 0 waits at 0I0 for 1I0 of rank 1, which waits at 1F1 for 0F1 of rank 0");
+    EXPECT_EQ(whatHappens(crossed),
+              "/schedule/actions: deadlock: rank 0 waits at 0I0 for 1I0 of rank 1, which waits at 1F1 for 0F1 of rank 0");
     EXPECT_TRUE(hangs(swapped(handwritten(), 0, "0F2", "0I0")));
     EXPECT_FALSE(hangs(swapped(handwritten(), 0, "0F3", "0I0"))) << "one place earlier: rank 1 has all it needs";
     EXPECT_TRUE(hangs(swapped(handwritten(), 0, "0F1", "0F4"))) << "forwards far apart: the same circle";

@@ -22,6 +22,13 @@ void* operator new(std::size_t size)
     throw std::bad_alloc();
 }
 
+/// For buffers that can be done without, as std::stable_sort's.
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept
+{
+    total += size;
+    return std::malloc(size == 0 ? 1 : size);
+}
+
 void operator delete(void* memory) noexcept
 {
     std::free(memory);

@@ -250,7 +250,8 @@ ScheduleChooser::ScheduleChooser(const Theme& theme, QWidget* parent)
     top->setSpacing(8);
     top->addWidget(orderLabel);
     top->addWidget(m_order);
-    top->addWidget(new ColumnHeadings(*m_candidates, theme), 1);
+    m_headings = new ColumnHeadings(*m_candidates, theme);
+    top->addWidget(m_headings, 1);
 
     m_list->setAccessibleName(tr("Schedules"));
     m_list->setItemDelegate(new CandidateDelegate(*m_candidates, theme, m_list));
@@ -295,6 +296,7 @@ ScheduleChooser::~ScheduleChooser() = default;
 void ScheduleChooser::setCandidates(const ScheduleCandidates& candidates)
 {
     *m_candidates = candidates;
+    m_headings->update(); // they say whether steps are simulated
     QString times = tr("Makespan, and idle time between passes of the rank that takes longest, for F : I : W = 1 : 1 : 1.");
     if (candidates.isMeasured)
         times = tr("Step: of this job with each of them, simulated. Idle: time between passes of the rank that takes longest, by "

@@ -44,6 +44,7 @@ private:
     const Theme& m_theme;
     const std::unique_ptr<ScheduleCandidates> m_candidates;
     QComboBox* m_order;
+    QWidget* m_headings = nullptr;
     QListWidget* m_list;
     QLabel *m_source, *m_note;
     QPushButton* m_use;

@@ -4,7 +4,6 @@
 #include "sim/analysis/plan_schedule.h"
 #include "sim/analysis/search_schedule.h"
 #include "sim/memory_limit.h"
-#include "sim/schedule/csv.h"
 #include "sim/schedule/request.h"
 
 #include <cmath>

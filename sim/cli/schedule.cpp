@@ -1,10 +1,8 @@
 #include "sim/analysis/plan_schedule.h"
-#include "sim/analysis/search_schedule.h"
 #include "sim/cli/command.h"
 #include "sim/cli/options.h"
 #include "sim/cli/schedule_print.h"
 #include "sim/cli/table.h"
-#include "sim/memory_limit.h"
 
 #include "sim/answers/schedule.h"
 #include "sim/scenario/files.h"

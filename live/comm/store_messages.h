@@ -33,11 +33,9 @@ struct Message {
     std::string first, second;
 };
 
-/// What process 0 lets a connection cost: anyone who finds the port can open one.
+/// What process 0 lets a connection cost; how many strangers there may be is kStrangers' to say.
 struct Budget {
     std::size_t strangerBytes = 4096; ///< of a message of one that has not said hello, which takes some hundred
-    std::size_t strangers = 64;       ///< connections that have not said hello yet, besides the processes that are missing…
-    std::chrono::milliseconds hello{5000}; ///< …for so long
     std::size_t textBytes = 64U << 20U;    ///< of a key or a value
     std::size_t storedBytes = 256U << 20U; ///< of all keys and values: they are addresses and identifiers
     std::size_t unreadBytes = 256U << 20U; ///< of answers that a process does not take

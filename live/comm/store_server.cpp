@@ -77,7 +77,7 @@ void Server::waitForEvents(int timeoutMs)
 
 void Server::acceptClients()
 {
-    for (std::size_t accepted = 0; accepted < kBudget.strangers; ++accepted) { // then those who wait get their turn
+    for (std::size_t accepted = 0; accepted < kStrangers.connections; ++accepted) { // then those who wait get their turn
         Descriptor connection = acceptFrom(m_listener);
         if (!connection)
             return;
@@ -129,11 +129,11 @@ bool Server::take(Client& client)
 /// Whoever connects and does not say who it is gets no place for long, nor do many at a time: descriptors are few.
 void Server::dropStrangers(Clock::time_point now)
 {
-    const std::size_t most = kBudget.strangers + static_cast<std::size_t>(m_processes) - m_came.size();
+    const std::size_t most = kStrangers.connections + static_cast<std::size_t>(m_processes) - m_came.size();
     const auto isStranger = [](const auto& client) { return client->process < 0 && !client->closed; };
     auto strangers = static_cast<std::size_t>(std::count_if(m_clients.begin(), m_clients.end(), isStranger));
     for (const auto& client : m_clients) // the oldest first
-        if (isStranger(client) && (strangers > most || now - client->came > kBudget.hello)) {
+        if (isStranger(client) && (strangers > most || now - client->came > kStrangers.introduction)) {
             client->closed = true;
             --strangers;
         }

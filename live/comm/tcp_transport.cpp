@@ -31,10 +31,6 @@ struct Introduction {
     std::int64_t process = 0;
 };
 
-/// Anyone who finds the port can connect: so many may be without introduction at a time, besides the processes that are missing,
-/// and for so long. They hold nobody up.
-constexpr std::size_t kMostStrangers = 64;
-constexpr std::chrono::seconds kIntroductionTime{5};
 /// A tebibyte: what says more is damaged.
 constexpr std::int64_t kMostMessageBytes = std::int64_t{1} << 40;
 /// Of a message that nobody has asked for yet, memory is taken as its bytes come, so much ahead.
@@ -423,12 +419,12 @@ private:
                     --missing;
             while (Descriptor connection = acceptFrom(listener)) {
                 strangers.push_back({std::move(connection), now});
-                if (strangers.size() > missing + 2 * kMostStrangers)
+                if (strangers.size() > missing + 2 * kStrangers.connections)
                     break;
             }
-            std::size_t excess = strangers.size() > missing + kMostStrangers ? strangers.size() - missing - kMostStrangers : 0;
+            std::size_t excess = strangers.size() > missing + kStrangers.connections ? strangers.size() - missing - kStrangers.connections : 0;
             std::erase_if(strangers, [&](const Stranger& stranger) { // the oldest first
-                return stranger.closed || now - stranger.came > kIntroductionTime || (excess > 0 && excess-- > 0);
+                return stranger.closed || now - stranger.came > kStrangers.introduction || (excess > 0 && excess-- > 0);
             });
         }
     }

@@ -95,6 +95,8 @@ void Audience::understand(const std::string& name, const Json& json, Clock::time
             count([](PublisherCounts& counts) { ++counts.ignoredMessages; });
         return;
     }
+    if (type == "hello") // a second one has crossed the answer to the first; who says nothing else does not look
+        return;
     Viewer& viewer = place->second;
     viewer.heard = now;
     if (type == "ack") {
@@ -104,15 +106,21 @@ void Audience::understand(const std::string& name, const Json& json, Clock::time
     } else if (type == "bye") {
         m_viewers.erase(place);
         count([](PublisherCounts&) {});
-    } else if (type != "alive" && type != "hello") { // a second hello has crossed the answer to the first
+    } else if (type != "alive") {
         count([](PublisherCounts& counts) { ++counts.ignoredMessages; });
     }
 }
 
-/// A place for a newcomer. When all are taken: of one that gives no sign of life or takes nothing, after a while.
+/// A place for a newcomer. When all are taken: of one that gives no sign of life or takes nothing, after a while. Who has waited
+/// longest comes first, or those who shout most would have every place.
 bool Audience::hasPlace(const std::string& name, Clock::time_point now)
 {
-    if (m_viewers.size() < m_options.mostViewers) {
+    std::erase_if(m_waiting, [&](const auto& entry) { return now - entry.second.heard > kMost.silenceWhenFull; });
+    const auto place = m_waiting.find(name);
+    const auto since = place == m_waiting.end() ? now : place->second.since;
+    const auto before = static_cast<std::size_t>(
+        std::count_if(m_waiting.begin(), m_waiting.end(), [&](const auto& entry) { return entry.second.since < since; }));
+    if (m_viewers.size() + before < m_options.mostViewers) {
         m_waiting.erase(name);
         return true;
     }
@@ -120,16 +128,17 @@ bool Audience::hasPlace(const std::string& name, Clock::time_point now)
         return now - entry.second.heard > kMost.silenceWhenFull || now - entry.second.took > kMost.silence;
     };
     const auto idle = std::find_if(m_viewers.begin(), m_viewers.end(), isIdle);
-    if (idle != m_viewers.end()) {
+    if (before == 0 && idle != m_viewers.end()) {
         m_viewers.erase(idle);
         m_waiting.erase(name);
         count([](PublisherCounts& counts) { ++counts.forgotten; });
         return true;
     }
-    std::erase_if(m_waiting, [&](const auto& entry) { return now - entry.second > 2 * kMost.patience; });
-    const bool mayWait = m_waiting.contains(name) || m_waiting.size() < kMost.waiting;
-    if (mayWait && now - m_waiting.try_emplace(name, now).first->second < kMost.patience)
+    const bool mayWait = place != m_waiting.end() || m_waiting.size() < kMost.waiting;
+    if (mayWait && now - since < kMost.patience) {
+        m_waiting.insert_or_assign(name, Newcomer{since, now});
         return false; // it says hello again
+    }
     m_waiting.erase(name);
     Json refused = header("refused");
     refused["message"] = "the run has " + std::to_string(m_viewers.size()) + " viewers already, which is its limit";

@@ -65,6 +65,9 @@ private:
         bool toldEnd = false;
     };
     using Viewers = std::map<std::string, Viewer>;
+    struct Newcomer {
+        Clock::time_point since, heard;
+    };
 
     void understand(const std::string& viewer, const Json&, Clock::time_point now);
     void attach(const std::string& viewer, const Json&, Clock::time_point now);
@@ -82,7 +85,7 @@ private:
     const Send m_send;
     std::string m_runMessage;
     Viewers m_viewers;
-    std::map<std::string, Clock::time_point> m_waiting; ///< for a place, since when
+    std::map<std::string, Newcomer> m_waiting; ///< for a place
     bool m_ending = false;
     mutable std::mutex m_countsMutex;
     PublisherCounts m_counts;

@@ -1,7 +1,6 @@
 // Lines of --set, one after the other, on a scenario: each is taken, or refused with Error and then changes nothing; what comes
 // out resolves or tells its problems.
-#include "sim/scenario/document.h"
-#include "sim/scenario/unforeseen.h"
+#include "parts.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -12,7 +11,6 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size)
 {
-    static const sim::Catalogue catalogue = sim::Catalogue::load(sim::Catalogue::findAssets());
     auto document = sim::ScenarioDocument::parse(R"({"model":"tiny-gpt","cluster":"laptop","layout":{"dp":2}})");
     std::string_view text(reinterpret_cast<const char*>(data), size);
     while (!text.empty()) {
@@ -26,11 +24,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         }
         text.remove_prefix(std::min(end + 1, text.size()));
     }
-    const auto resolved = document.resolve(catalogue);
-    if (!resolved.scenario && resolved.problems.empty())
-        std::abort();
-    for (const sim::Problem& problem : resolved.problems)
-        if (problem.message.starts_with(sim::kUnforeseen))
-            std::abort();
+    fuzz::mustResolveOrTell(document);
     return 0;
 }

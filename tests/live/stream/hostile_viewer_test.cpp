@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <mutex>
+#include <thread>
 
 namespace {
 
@@ -109,6 +110,23 @@ TEST(HostileViewer, ThoseWhoFallSilentGiveTheirPlacesBack)
         ASSERT_TRUE(silent.back().greet("DEALER"));
         ASSERT_TRUE(silent.back().send(hello()));
     }
+    ASSERT_TRUE(eventually([&] { return watched.publisher.counts().viewers == 32; }));
+    EXPECT_TRUE(watched.showsANewcomerAStep(0));
+}
+
+TEST(HostileViewer, ThoseWhoOnlySayHelloDoNotKeepOthersOut)
+{
+    WatchedRun watched;
+    std::vector<RawPeer> loud;
+    for (int i = 0; i < 60; ++i) {
+        loud.push_back(RawPeer::connectTo(watched.port()));
+        ASSERT_TRUE(loud.back().greet("DEALER"));
+    }
+    std::jthread shouting([&](const std::stop_token& stop) {
+        for (; !stop.stop_requested(); std::this_thread::sleep_for(milliseconds(1)))
+            for (RawPeer& peer : loud)
+                peer.send(hello());
+    });
     ASSERT_TRUE(eventually([&] { return watched.publisher.counts().viewers == 32; }));
     EXPECT_TRUE(watched.showsANewcomerAStep(0));
 }

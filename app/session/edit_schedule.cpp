@@ -1,8 +1,8 @@
 // Edits of the schedule: another family, an order of actions, a synthesised one.
 #include "app/session/edit.h"
 
-#include "sim/schedule/csv.h"
-#include "sim/schedule/families.h"
+#include "sim/schedule/families/families.h"
+#include "sim/schedule/text/csv.h"
 
 #include <algorithm>
 #include <cstdint>

@@ -4,7 +4,7 @@
 #include "app/session/live_run.h"
 #include "live/stream/make_trace.h"
 #include "sim/error.h"
-#include "sim/simulation.h"
+#include "sim/simulate/simulation.h"
 #include "sim/trace/export.h"
 
 #include <utility>

@@ -2,7 +2,7 @@
 // plays.
 #pragma once
 
-#include "app/views/selection.h"
+#include "app/views/common/selection.h"
 
 #include <QElapsedTimer>
 #include <QObject>

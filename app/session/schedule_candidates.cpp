@@ -2,11 +2,11 @@
 
 #include "app/session/edit.h"
 #include "app/session/failure.h"
-#include "sim/analysis/plan_schedule.h"
 #include "sim/cancel.h"
-#include "sim/schedule/families.h"
-#include "sim/schedule/request.h"
-#include "sim/simulation.h"
+#include "sim/legal/schedule_request.h"
+#include "sim/schedule/families/families.h"
+#include "sim/simulate/plan_schedule.h"
+#include "sim/simulate/simulation.h"
 
 #include <algorithm>
 

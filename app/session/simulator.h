@@ -4,8 +4,8 @@
 #include "app/session/legal_values.h"
 #include "app/session/schedule_candidates.h"
 #include "app/session/worker.h"
-#include "app/views/step_view.h"
-#include "sim/analysis/findings.h"
+#include "app/views/common/step_view.h"
+#include "sim/analysis/findings/findings.h"
 
 #include <QObject>
 #include <QString>

@@ -1,8 +1,8 @@
 #include "app/session/synthesis_run.h"
 
-#include "sim/analysis/plan_schedule.h"
 #include "sim/cancel.h"
 #include "sim/error.h"
+#include "sim/simulate/plan_schedule.h"
 
 #include <algorithm>
 #include <optional>

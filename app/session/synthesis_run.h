@@ -2,8 +2,8 @@
 #pragma once
 
 #include "app/session/worker.h"
-#include "sim/analysis/search_schedule.h"
-#include "sim/simulation.h"
+#include "sim/simulate/search_schedule.h"
+#include "sim/simulate/simulation.h"
 
 #include <QObject>
 #include <QString>

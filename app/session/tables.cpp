@@ -1,6 +1,6 @@
 #include "app/session/tables.h"
 
-#include "app/views/range_statistics.h"
+#include "app/views/timeline/range_statistics.h"
 #include "sim/cancel.h"
 
 #include <algorithm>

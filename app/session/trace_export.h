@@ -2,7 +2,7 @@
 #pragma once
 
 #include "app/session/worker.h"
-#include "app/views/step_view.h"
+#include "app/views/common/step_view.h"
 
 #include <QObject>
 #include <QString>

@@ -5,7 +5,7 @@
 // (Shoeybi et al. 2019, section 3).
 #pragma once
 
-#include "sim/simulation.h"
+#include "sim/simulate/simulation.h"
 
 #include <cstdint>
 #include <string>

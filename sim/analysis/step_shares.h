@@ -1,7 +1,7 @@
 // Where the seconds of a step go: from what the model's FLOPs would take at the GPU's peak to what the step takes.
 #pragma once
 
-#include "sim/simulation.h"
+#include "sim/simulate/simulation.h"
 
 #include <string_view>
 #include <vector>

@@ -4,9 +4,9 @@
 
 #include "sim/answers/answers.h"
 #include "sim/schedule/evaluate.h"
-#include "sim/schedule/families.h"
+#include "sim/schedule/families/families.h"
 #include "sim/schedule/in_order.h"
-#include "sim/schedule/synthesis.h"
+#include "sim/schedule/search/synthesis.h"
 
 #include <optional>
 #include <span>

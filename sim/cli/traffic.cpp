@@ -65,7 +65,7 @@ void run(const Arguments& arguments)
         std::cout << trafficAnswer(*simulation).dump() << "\n";
         return;
     }
-    const TrafficSenders senders = simulation->traffic().senders();
+    const TrafficSenders senders = Traffic(*simulation).senders();
     std::cout << titleOf(simulation->scenario(), arguments.scenario) << "\n\n";
     print(*simulation, senders.total(), loadOfStep(*simulation, senders));
 }

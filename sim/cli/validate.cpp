@@ -1,11 +1,11 @@
 #include "sim/cli/command.h"
 #include "sim/cli/options.h"
 
+#include "sim/legal/schedule_request.h"
 #include "sim/lesson/holds.h"
 #include "sim/mesh/mesh.h"
 #include "sim/mesh/placement.h"
-#include "sim/schedule/families.h"
-#include "sim/schedule/request.h"
+#include "sim/schedule/families/families.h"
 
 #include <iostream>
 #include <memory>

@@ -2,11 +2,11 @@
 
 #include "sim/scenario/json_text.h"
 #include "sim/scenario/problem_list.h"
-#include "sim/scenario/quoted.h"
 #include "sim/scenario/resolve.h"
 #include "sim/scenario/schema.h"
 #include "sim/scenario/unforeseen.h"
 #include "sim/scenario/validate.h"
+#include "sim/text/quoted.h"
 
 #include <algorithm>
 #include <array>

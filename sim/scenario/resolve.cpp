@@ -2,11 +2,11 @@
 
 #include "sim/scenario/files.h"
 #include "sim/scenario/hardware_profile.h"
-#include "sim/scenario/nearest.h"
-#include "sim/scenario/quoted.h"
-#include "sim/scenario/schedule_kinds.h"
 #include "sim/scenario/schema.h"
 #include "sim/scenario/words.h"
+#include "sim/schedule/schedule_kinds.h"
+#include "sim/text/nearest.h"
+#include "sim/text/quoted.h"
 
 #include <algorithm>
 #include <limits>

@@ -1,9 +1,9 @@
 // The model by itself, the cluster by itself, and whether the ranks fit it.
 #include "sim/scenario/rules.h"
 
-#include "sim/scenario/nearest.h"
-#include "sim/scenario/quoted.h"
 #include "sim/scenario/words.h"
+#include "sim/text/nearest.h"
+#include "sim/text/quoted.h"
 
 #include <algorithm>
 #include <limits>

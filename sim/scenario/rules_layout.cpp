@@ -1,8 +1,8 @@
 // What the parallel dimensions cut, and where ranks and shards lie.
 #include "sim/scenario/rules.h"
 
-#include "sim/scenario/nearest.h"
-#include "sim/scenario/quoted.h"
+#include "sim/text/nearest.h"
+#include "sim/text/quoted.h"
 
 #include <algorithm>
 #include <unordered_map>

@@ -1,7 +1,7 @@
 // Numbers that are sensible one by one and together larger than anything that exists, or can be counted. In floating point: a
 // rule must not overflow itself. Where only the program or its prices can tell, sim/engine/range.h does.
-#include "sim/scenario/quoted.h"
 #include "sim/scenario/rules.h"
+#include "sim/text/quoted.h"
 
 #include "sim/checked.h"
 #include "sim/scenario/words.h"

@@ -2,11 +2,11 @@
 #include "sim/scenario/rules.h"
 
 #include "sim/checked.h"
-#include "sim/scenario/nearest.h"
-#include "sim/scenario/quoted.h"
-#include "sim/scenario/schedule_kinds.h"
 #include "sim/scenario/validate.h"
 #include "sim/scenario/words.h"
+#include "sim/schedule/schedule_kinds.h"
+#include "sim/text/nearest.h"
+#include "sim/text/quoted.h"
 
 #include <algorithm>
 #include <limits>

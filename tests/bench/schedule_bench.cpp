@@ -1,7 +1,7 @@
 // Making, evaluating and checking schedules of every kind at 64 pipeline ranks and 512 micro-batches.
 #include "sim/schedule/check.h"
 #include "sim/schedule/evaluate.h"
-#include "sim/schedule/families.h"
+#include "sim/schedule/families/families.h"
 
 #include <benchmark/benchmark.h>
 

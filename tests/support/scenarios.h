@@ -2,7 +2,7 @@
 #pragma once
 
 #include "sim/scenario/scenario.h"
-#include "sim/scenario/schedule_kinds.h"
+#include "sim/schedule/schedule_kinds.h"
 
 #include <algorithm>
 #include <random>

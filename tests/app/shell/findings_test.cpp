@@ -1,9 +1,9 @@
-#include "app/shell/findings_panel.h"
+#include "app/shell/findings/findings_panel.h"
 
-#include "app/shell/details_panel.h"
-#include "app/shell/finding_row.h"
-#include "app/shell/main_window.h"
-#include "app/shell/severity_icon.h"
+#include "app/shell/details/details_panel.h"
+#include "app/shell/findings/finding_row.h"
+#include "app/shell/widgets/severity_icon.h"
+#include "app/shell/window/main_window.h"
 #include "tests/app/session/session_fixtures.h"
 
 #include <QApplication>

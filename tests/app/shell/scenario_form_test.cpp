@@ -1,9 +1,9 @@
-#include "app/shell/scenario_form.h"
+#include "app/shell/form/scenario_form.h"
 
 #include "app/session/reset.h"
-#include "app/shell/fold_section.h"
-#include "app/shell/style.h"
-#include "app/shell/value_rows.h"
+#include "app/shell/form/value_rows.h"
+#include "app/shell/widgets/fold_section.h"
+#include "app/shell/widgets/style.h"
 #include "tests/app/session/session_fixtures.h"
 
 #include <QApplication>

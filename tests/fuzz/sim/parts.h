@@ -18,7 +18,8 @@ inline const sim::Catalogue& catalogue()
 /// Ends the program at a problem that only the last net caught.
 inline void mustBeForeseen(const sim::Problems& problems)
 {
-    if (std::any_of(problems.begin(), problems.end(), [](const auto& problem) { return problem.message.starts_with(sim::kUnforeseen); }))
+    if (std::any_of(problems.begin(), problems.end(),
+                    [](const auto& problem) { return problem.message.starts_with(sim::kUnforeseen); }))
         std::abort();
 }
 

@@ -1,5 +1,6 @@
 // Why a step sends what it sends: closed forms of the scenario's shapes against the bytes that are counted.
-#include "sim/analysis/explain_traffic.h"
+#include "sim/analysis/traffic/traffic.h"
+#include "sim/analysis/explain/explain_traffic.h"
 
 #include "sim/analysis/collective_uses.h"
 #include "tests/sim/analysis/explained.h"
@@ -46,7 +47,7 @@ void expectFormulasToTheEnd(const Explanation& root)
 /// `most`: share of the bytes that rounding may take.
 void expectBecauseOfAll(const Simulation& simulation, double most)
 {
-    const TrafficSums sums = simulation.traffic().senders().total();
+    const TrafficSums sums = Traffic(simulation).senders().total();
     for (const GroupRole role : kAllRoles) {
         if (sums.ofRole(role) == 0)
             continue;

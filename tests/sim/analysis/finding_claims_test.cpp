@@ -1,10 +1,11 @@
 // Nothing that a finding says stands in it unproved: every number is a claim, and every claim is computed again here by another
 // way, from ranks and links one by one, from the schedule alone, or by simulating the edit.
-#include "sim/analysis/findings.h"
+#include "sim/analysis/traffic/traffic.h"
+#include "sim/analysis/findings/findings.h"
 
-#include "sim/analysis/number_text.h"
 #include "sim/model/operators.h"
 #include "sim/schedule/evaluate.h"
+#include "sim/text/number_text.h"
 #include "tests/support/gallery.h"
 #include "tests/support/scenarios.h"
 
@@ -166,7 +167,7 @@ private:
     {
         const auto bytes = [purpose](const Simulation& s) {
             double sum = 0;
-            const Traffic traffic = s.traffic();
+            const Traffic traffic = Traffic(s);
             std::vector<TrafficFlow> flows;
             for (int rank = 0; rank < s.metrics().worldSize; ++rank) {
                 flows.clear();
@@ -260,7 +261,7 @@ double Prover::again(const Claim& claim) const
     }
     case ClaimOf::bytesAcross: { // as they are received
         double all = 0, across = 0;
-        const Traffic traffic = m_simulation.traffic();
+        const Traffic traffic = Traffic(m_simulation);
         std::vector<TrafficFlow> flows;
         for (int rank = 0; rank < m_metrics.worldSize; ++rank)
             traffic.appendReceives(rank, flows);
@@ -602,7 +603,7 @@ TEST(Warnings, ParametersTakeMoreMemoryWithZeroThreeThanWithOneWhereThereIsAPipe
         }
         // Gathered once: as many bytes of parameters as ZeRO 1 gathers after the optimizer.
         const auto sent = [](const Simulation& s) {
-            return static_cast<double>(s.traffic().senders().total().ofRole(GroupRole::dpShard));
+            return static_cast<double>(Traffic(s).senders().total().ofRole(GroupRole::dpShard));
         };
         EXPECT_NEAR(sent(*one), sent(*three), 1e-5 * sent(*one));
         ++jobs;

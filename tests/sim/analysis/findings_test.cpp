@@ -1,4 +1,4 @@
-#include "sim/analysis/findings.h"
+#include "sim/analysis/findings/findings.h"
 
 #include "tests/support/gallery.h"
 #include "tests/support/scenarios.h"

@@ -1,5 +1,6 @@
 #include "tests/sim/analysis/invariants.h"
 
+#include "sim/analysis/traffic/link_load.h"
 #include "sim/analysis/step_shares.h"
 #include "sim/model/parameters.h"
 
@@ -132,7 +133,7 @@ void Checker::classes()
 
 void Checker::traffic()
 {
-    const Traffic traffic = m_simulation.traffic();
+    const Traffic traffic = Traffic(m_simulation);
     const TrafficSenders senders = traffic.senders();
     const TrafficSums sums = senders.total();
     std::int64_t byTier = 0, byPurpose = 0;
@@ -147,7 +148,7 @@ void Checker::traffic()
     }
     require(byTier == sums.total() && byPurpose == byTier, "bytes sent", static_cast<double>(sums.total()));
     const auto stepNs = static_cast<std::int64_t>(m_metrics.stepTimeSeconds * 1e9 + 0.5);
-    const LinkLoad load = m_simulation.linkLoad(senders, {.beginNs = 0, .endNs = stepNs, .bins = 1});
+    const LinkLoad load = linkLoad(m_simulation, senders, {.beginNs = 0, .endNs = stepNs, .bins = 1});
     for (int tier = 0; tier < sums.tiers(); ++tier) // may be above 1: transfers of different streams do not slow each other down
         require(std::isfinite(load.share(tier, 0)) && load.share(tier, 0) >= 0, "load of a tier", load.share(tier, 0));
 }

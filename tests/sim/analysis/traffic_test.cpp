@@ -1,5 +1,6 @@
 // Who sends how much: closed forms of pure layouts, and what must hold in any.
-#include "sim/simulation.h"
+#include "sim/analysis/traffic/link_load.h"
+#include "sim/simulate/simulation.h"
 
 #include "tests/support/scenarios.h"
 
@@ -17,7 +18,7 @@ struct Sent {
     Traffic traffic;
     TrafficSums sums;
     explicit Sent(const Scenario& scenario, bool full = false)
-        : simulation(simulate(scenario, {.full = full})), traffic(simulation->traffic()), sums(traffic.senders().total())
+        : simulation(simulate(scenario, {.full = full})), traffic(Traffic(*simulation)), sums(traffic.senders().total())
     {
     }
 };
@@ -245,8 +246,8 @@ TEST(Traffic, FoldedIsFull)
         for (int rank = 0; rank < folded.traffic.worldSize(); ++rank)
             ASSERT_EQ(folded.traffic.sentBy(rank), full.traffic.sentBy(rank)) << rank;
 
-        const LinkLoad a = folded.simulation->linkLoad(folded.traffic.senders(), wholeStep(folded, 7));
-        const LinkLoad b = full.simulation->linkLoad(full.traffic.senders(), wholeStep(full, 7));
+        const LinkLoad a = linkLoad(*folded.simulation, folded.traffic.senders(), wholeStep(folded, 7));
+        const LinkLoad b = linkLoad(*full.simulation, full.traffic.senders(), wholeStep(full, 7));
         for (int tier = 0; tier < folded.traffic.tiers(); ++tier)
             for (int bin = 0; bin < 7; ++bin)
                 EXPECT_NEAR(a.share(tier, bin), b.share(tier, bin), 1e-9);
@@ -275,7 +276,7 @@ TEST(LinkLoad, CarriesEveryByteOfTheStepHoweverItIsCut)
         SCOPED_TRACE(test::describe(scenario));
         const Sent step(scenario);
         for (const int bins : {1, 13, 400}) {
-            const LinkLoad load = step.simulation->linkLoad(step.traffic.senders(), wholeStep(step, bins));
+            const LinkLoad load = linkLoad(*step.simulation, step.traffic.senders(), wholeStep(step, bins));
             for (int tier = 0; tier < step.traffic.tiers(); ++tier)
                 for (int p = 0; p < kTrafficPurposeCount; ++p) {
                     const auto& bytes = load.tiers[static_cast<std::size_t>(tier)].bytes[static_cast<std::size_t>(p)];
@@ -295,9 +296,9 @@ TEST(LinkLoad, OfAPartOfTheStepIsThatPartOfTheWhole)
     LoadWindow whole = wholeStep(step, 100);
     whole.endNs = whole.endNs / 100 * 100 + 100; // bins of whole nanoseconds
     const std::int64_t binNs = whole.endNs / 100;
-    const LinkLoad all = step.simulation->linkLoad(step.traffic.senders(), whole);
+    const LinkLoad all = linkLoad(*step.simulation, step.traffic.senders(), whole);
     const LinkLoad part =
-        step.simulation->linkLoad(step.traffic.senders(), {.beginNs = 20 * binNs, .endNs = 50 * binNs, .bins = 30});
+        linkLoad(*step.simulation, step.traffic.senders(), {.beginNs = 20 * binNs, .endNs = 50 * binNs, .bins = 30});
     for (int tier = 0; tier < step.traffic.tiers(); ++tier)
         for (int bin = 0; bin < 30; ++bin)
             EXPECT_NEAR(part.share(tier, bin), all.share(tier, bin + 20), 1e-9);
@@ -312,7 +313,7 @@ TEST(LinkLoad, ARingFillsItsLinksToWhatNetworksReach)
     scenario.training.overlap.gradReduce = false;
     test::resolve(scenario);
     const Sent step(scenario);
-    const LinkLoad load = step.simulation->linkLoad(step.traffic.senders(), wholeStep(step, 1000));
+    const LinkLoad load = linkLoad(*step.simulation, step.traffic.senders(), wholeStep(step, 1000));
     double peak = 0;
     for (int bin = 0; bin < 1000; ++bin)
         peak = std::max(peak, load.share(0, bin));
@@ -323,6 +324,6 @@ TEST(LinkLoad, WantsAWindowWithBinsAndLength)
 {
     const Sent step(onOneNode(1, 1, 2));
     const TrafficSenders senders = step.traffic.senders();
-    EXPECT_THROW(step.simulation->linkLoad(senders, {.beginNs = 0, .endNs = 10, .bins = 0}), Error);
-    EXPECT_THROW(step.simulation->linkLoad(senders, {.beginNs = 10, .endNs = 10, .bins = 4}), Error);
+    EXPECT_THROW(linkLoad(*step.simulation, senders, {.beginNs = 0, .endNs = 10, .bins = 0}), Error);
+    EXPECT_THROW(linkLoad(*step.simulation, senders, {.beginNs = 10, .endNs = 10, .bins = 4}), Error);
 }

@@ -2,10 +2,10 @@
 
 #include "sim/checked.h"
 #include "sim/error.h"
-#include "sim/scenario/schedule_kinds.h"
+#include "sim/legal/schedule_request.h"
 #include "sim/schedule/evaluate.h"
-#include "sim/schedule/families.h"
-#include "sim/schedule/request.h"
+#include "sim/schedule/families/families.h"
+#include "sim/schedule/schedule_kinds.h"
 #include "tests/support/scenarios.h"
 
 #include <gtest/gtest.h>

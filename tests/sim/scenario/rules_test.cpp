@@ -1,9 +1,9 @@
 // Rules between the values: each breaks alone, with the numbers in it and what would be right; and what is legal but unwise.
+#include "sim/legal/schedule_request.h"
 #include "sim/scenario/document.h"
-#include "sim/scenario/schedule_kinds.h"
 #include "sim/scenario/validate.h"
-#include "sim/schedule/families.h"
-#include "sim/schedule/request.h"
+#include "sim/schedule/families/families.h"
+#include "sim/schedule/schedule_kinds.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

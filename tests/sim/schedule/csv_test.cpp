@@ -1,10 +1,10 @@
 // PyTorch's schedule CSV: what is read, what is refused and where; and the custom family, which lives on it.
-#include "sim/schedule/csv.h"
+#include "sim/schedule/text/csv.h"
 
 #include "sim/error.h"
 #include "sim/schedule/check.h"
 #include "sim/schedule/evaluate.h"
-#include "sim/schedule/families.h"
+#include "sim/schedule/families/families.h"
 #include "tests/sim/schedule/golden.h"
 #include "tests/sim/schedule/oracle.h"
 

@@ -1,10 +1,10 @@
 // What holds for every family: complete, in order, free of deadlock for random sizes; and what each refuses.
-#include "sim/schedule/families.h"
+#include "sim/schedule/families/families.h"
 
 #include "sim/error.h"
 #include "sim/schedule/check.h"
-#include "sim/schedule/csv.h"
 #include "sim/schedule/evaluate.h"
+#include "sim/schedule/text/csv.h"
 #include "tests/sim/schedule/golden.h"
 #include "tests/sim/schedule/oracle.h"
 #include "tests/sim/schedule/request.h"

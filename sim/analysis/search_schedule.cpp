@@ -4,7 +4,6 @@
 #include "sim/analysis/number_text.h"
 #include "sim/analysis/plan_schedule.h"
 #include "sim/cancel.h"
-#include "sim/cost/cost.h"
 #include "sim/engine/engine.h"
 #include "sim/memory_limit.h"
 #include "sim/mesh/mesh.h"
@@ -30,7 +29,7 @@ Trial tryOrder(const Scenario& scenario, const Placement& placement, const Sched
     const Mesh mesh(scenario.layout, schedule.endsMeet());
     const Program program = lowerProgram(scenario, schedule);
     const RankClasses classes = makeRankClasses(scenario, mesh, placement, schedule, false);
-    const EngineResult result = runEngine(program, classes, priceProgram(CostModel(scenario), program, classes));
+    const EngineResult result = runEngine(program, classes, priceProgram(scenario, program, classes));
     Trial trial{.stepNs = result.endNs, .peakBytes = 0, .ops = result.opCount()};
     for (int c = 0; c < classes.count(); ++c)
         trial.peakBytes = std::max(trial.peakBytes, measureMemory(program, classes, result, c).total());

@@ -182,13 +182,14 @@ std::optional<Scenario> tried(const Try& edit, const ScenarioDocument& document,
     return changed(document, edit).resolve(catalogue).scenario;
 }
 
-TryEffect effectOf(const Metrics& before, const Metrics& after)
+TryEffect effectOf(const Metrics& before, const Metrics& after, double capGib)
 {
     return {.stepSeconds = after.stepTimeSeconds,
             .timePerToken = before.tokensPerSecond / after.tokensPerSecond - 1,
             .peakGib = after.peakMemoryGib,
             .peakChangeGib = after.peakMemoryGib - before.peakMemoryGib,
-            .fits = after.fits};
+            .fits = after.fits,
+            .keepsCap = after.peakMemoryGib <= capGib};
 }
 
 bool helps(FindingKind kind, const TryEffect& effect)
@@ -204,7 +205,7 @@ bool helps(FindingKind kind, const TryEffect& effect)
     case FindingKind::noSequenceParallel:
         return effect.peakChangeGib < -kNoticeable * peakBefore;
     case FindingKind::capMissed: // less memory, or a cap that can be kept
-        return effect.peakChangeGib < -kNoticeable * peakBefore || (effect.fits && effect.timePerToken < -kNoticeable);
+        return effect.keepsCap || effect.peakChangeGib < -kNoticeable * peakBefore;
     case FindingKind::idleGpus: // fewer nodes cost nothing either
         return effect.fits && effect.timePerToken < kNoticeable;
     default:

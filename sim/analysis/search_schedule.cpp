@@ -1,7 +1,6 @@
 #include "sim/analysis/search_schedule.h"
 
 #include "sim/analysis/measure.h"
-#include "sim/analysis/number_text.h"
 #include "sim/analysis/plan_schedule.h"
 #include "sim/cancel.h"
 #include "sim/engine/engine.h"
@@ -11,7 +10,6 @@
 #include "sim/schedule/request.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace sim {
 namespace {
@@ -64,19 +62,6 @@ SynthesisRequest searchRequest(const Scenario& scenario, const ScheduleRequest& 
     return out;
 }
 
-std::optional<std::string> memoryCapUnmet(const Scenario& scenario, const ScheduleRequest& request)
-{
-    const double least = leastMemory(synthesisRequest(request));
-    if (least <= request.memoryCap)
-        return std::nullopt;
-    const auto gib = [](double bytes) { return numberText(bytes / kBytesPerGib, Unit::number) + " GiB"; };
-    const double states = memoryCapGib(scenario) * kBytesPerGib - request.memoryCap;
-    constexpr double kTenths = 10;
-    return "no order keeps a GPU within " + gib(memoryCapGib(scenario) * kBytesPerGib) + ": model states take " + gib(states) +
-           ", and a single micro-batch on all chunks of a rank " + gib(least) +
-           "; nearest cap that works: " + gib(std::ceil((states + least) / kBytesPerGib * kTenths) / kTenths * kBytesPerGib);
-}
-
 void describeOrder(Synthesis& account, const Schedule& order, const ScheduleRequest& request)
 {
     if (account.schedule.actions == order.actions && account.schedule.stageToRank == order.stageToRank)
@@ -92,9 +77,8 @@ void describeOrder(Synthesis& account, const Schedule& order, const ScheduleRequ
 SearchedSchedule searchSchedule(const Scenario& scenario, const ScheduleRequest& request)
 {
     SearchedSchedule out;
-    out.capUnmet = memoryCapUnmet(scenario, request);
     std::vector<Schedule> orders;
-    if (!out.capUnmet) {
+    if (!capOutOfReach(scenario, request)) {
         Synthesiser search(searchRequest(scenario, request));
         while (!search.done()) {
             checkCancelled();
@@ -110,7 +94,8 @@ SearchedSchedule searchSchedule(const Scenario& scenario, const ScheduleRequest&
     for (const Schedule& order : orders)
         if (judge.simulatedOps() <= kMostOps)
             judge.consider(order);
-    out.schedule = judge.best() ? *judge.best() : orders.front();
+    out.schedule = *judge.best();
+    out.missedCap = missedCap(scenario, request, judge.verdict().peakGib);
     if (out.synthesis)
         describeOrder(*out.synthesis, out.schedule, request);
     out.schedule.kind = request.kind;

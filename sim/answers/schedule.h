@@ -2,6 +2,7 @@
 // print it otherwise.
 #pragma once
 
+#include "sim/analysis/memory_cap.h"
 #include "sim/answers/answers.h"
 #include "sim/schedule/evaluate.h"
 #include "sim/schedule/families.h"
@@ -20,7 +21,7 @@ struct ChosenSchedule {
     Schedule schedule;
     std::optional<CommSchedule> communication = {};
     std::optional<Synthesis> synthesis = {};
-    std::optional<std::string> capUnmet = {}; ///< why an order of `auto` does not keep its memory cap
+    std::optional<MissedCap> missedCap = {};
 };
 /// Throws Error where the request cannot be met.
 ChosenSchedule chooseSchedule(const ScheduleRequest&);

@@ -1,5 +1,7 @@
 #include "app/session/simulator.h"
 
+#include "sim/simulate/plan_schedule.h"
+
 #include <utility>
 
 namespace app {
@@ -92,7 +94,8 @@ void Simulator::submitTries(const sim::ScenarioDocument& document, const sim::Ca
             const auto work = [=, this, change = found[finding].tries[edit]](const Task& task) {
                 std::optional<sim::TryEffect> effect;
                 if (const auto scenario = sim::tried(change, *shared, catalogue))
-                    effect = sim::effectOf(simulation->metrics(), m_simulate(*scenario, {})->metrics());
+                    effect =
+                        sim::effectOf(simulation->metrics(), m_simulate(*scenario, {})->metrics(), sim::memoryCapGib(*scenario));
                 task.tell([=] { tell(effect); });
             };
             // An edit that cannot be simulated is told by its missing effect.

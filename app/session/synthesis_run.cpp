@@ -89,8 +89,8 @@ void SynthesisRun::resume()
 void SynthesisRun::work(const Task& task)
 {
     const sim::ScheduleRequest request = sim::planningRequest(m_scenario);
-    if (const auto unmet = sim::memoryCapUnmet(m_scenario, request))
-        throw sim::Error(*unmet);
+    if (const auto missed = sim::capOutOfReach(m_scenario, request))
+        throw sim::Error(missed->text());
     sim::SynthesisRequest asked = sim::searchRequest(m_scenario, request);
     asked.present = m_now->schedule();
     sim::Synthesiser search(std::move(asked));

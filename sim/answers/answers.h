@@ -8,6 +8,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include <cstdint>
+#include <vector>
+
 namespace sim {
 
 /// Keys in the contract's order.
@@ -19,7 +22,8 @@ Answer stepAnswer(const Simulation&);
 Answer memoryAnswer(const Simulation&);
 /// traffic --json, in bytes. O(flows).
 Answer trafficAnswer(const Simulation&);
-/// describe --json
+/// describe --json. `parametersOfRanks`: of each pipeline rank, before any sharding.
+Answer describeAnswer(const Scenario&, const std::vector<std::int64_t>& parametersOfRanks);
 Answer describeAnswer(const Simulation&);
 /// groups --rank N --json
 Answer rankAnswer(const Mesh&, const Placement&, int rank);

@@ -7,20 +7,25 @@
 
 namespace sim {
 
-Answer describeAnswer(const Simulation& simulation)
+Answer describeAnswer(const Scenario& scenario, const std::vector<std::int64_t>& parametersOfRanks)
 {
-    const Scenario& scenario = simulation.scenario();
     auto json = Answer::parse(resolvedText(scenario));
     // A scenario that opens again: the reader leaves `derived` out, and at the top what says the same.
     Answer derived{{"parameters", parameterCount(scenario.model)},
                    {"active_parameters", activeParameterCount(scenario.model)},
                    {"world_size", scenario.layout.worldSize()},
-                   {"parameters_per_rank", Answer::array()}};
-    for (const PipelineRankMetrics& rank : simulation.metrics().perPipelineRank)
-        derived["parameters_per_rank"].push_back(rank.parameters);
+                   {"parameters_per_rank", parametersOfRanks}};
     json.update(derived); // where scripts look for them
     json["derived"] = std::move(derived);
     return json;
+}
+
+Answer describeAnswer(const Simulation& simulation)
+{
+    std::vector<std::int64_t> parameters;
+    for (const PipelineRankMetrics& rank : simulation.metrics().perPipelineRank)
+        parameters.push_back(rank.parameters);
+    return describeAnswer(simulation.scenario(), parameters);
 }
 
 } // namespace sim

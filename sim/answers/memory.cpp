@@ -1,4 +1,4 @@
-#include "sim/answers/answers.h"
+#include "sim/answers/findings.h"
 
 namespace sim {
 
@@ -15,10 +15,12 @@ Answer memoryAnswer(const Simulation& simulation)
                          {"buffers", inGib(rank.memory.buffers)},
                          {"total", inGib(rank.memory.total())},
                          {"peak_at_s", static_cast<double>(rank.peakAtNs) * 1e-9}});
-    return {{"unit", "GiB"},
-            {"capacity", simulation.scenario().cluster.gpu.memoryGib},
-            {"fits", m.fits},
-            {"per_pipeline_rank", ranks}};
+    Answer answer{{"unit", "GiB"},
+                  {"capacity", simulation.scenario().cluster.gpu.memoryGib},
+                  {"fits", m.fits},
+                  {"per_pipeline_rank", ranks}};
+    addMissedCap(answer, simulation);
+    return answer;
 }
 
 } // namespace sim

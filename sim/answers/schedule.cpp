@@ -51,9 +51,8 @@ ChosenSchedule chooseScheduleOf(const Scenario& scenario, const ScheduleRequest&
     if (!isSearched(request))
         return {.schedule = makeScheduleOf(request)};
     SearchedSchedule searched = searchSchedule(scenario, request);
-    return {.schedule = std::move(searched.schedule),
-            .synthesis = std::move(searched.synthesis),
-            .capUnmet = std::move(searched.capUnmet)};
+    return {
+        .schedule = std::move(searched.schedule), .synthesis = std::move(searched.synthesis), .missedCap = searched.missedCap};
 }
 
 void requireMemoryForTimes(const Schedule& schedule)

@@ -7,6 +7,7 @@
 #include "sim/schedule/families/families.h"
 #include "sim/schedule/in_order.h"
 #include "sim/schedule/search/synthesis.h"
+#include "sim/simulate/memory_cap.h"
 
 #include <optional>
 #include <span>
@@ -20,7 +21,7 @@ struct ChosenSchedule {
     Schedule schedule;
     std::optional<CommSchedule> communication = {};
     std::optional<Synthesis> synthesis = {};
-    std::optional<std::string> capUnmet = {}; ///< why an order of `auto` does not keep its memory cap
+    std::optional<MissedCap> missedCap = {};
 };
 /// Throws Error where the request cannot be met.
 ChosenSchedule chooseSchedule(const ScheduleRequest&);

@@ -1,4 +1,4 @@
-#include "sim/answers/answers.h"
+#include "sim/answers/findings.h"
 
 namespace sim {
 
@@ -12,24 +12,26 @@ Answer stepAnswer(const Simulation& simulation)
                          {"comm_s", rank.commSeconds},
                          {"peak_memory_gib", static_cast<double>(rank.memory.total()) / (1 << 30)}});
     const ExposedCommunication& e = m.exposedComm;
-    return {{"step_time_s", m.stepTimeSeconds},
-            {"tokens_per_second", m.tokensPerSecond},
-            {"tokens_per_second_per_gpu", m.tokensPerSecondPerGpu},
-            {"model_tflops_per_gpu", m.modelTflopsPerGpu},
-            {"hardware_tflops_per_gpu", m.hardwareTflopsPerGpu},
-            {"mfu", m.mfu},
-            {"mfu_full_attention", m.mfuFullAttention},
-            {"hfu", m.hfu},
-            {"bubble_fraction", m.bubbleFraction},
-            {"exposed_comm_fraction", {{"tp", e.tp}, {"cp", e.cp}, {"ep", e.ep}, {"pp", e.pp}, {"dp", e.dp}}},
-            {"peak_memory_gib", m.peakMemoryGib},
-            {"fits", m.fits},
-            {"parameters", m.parameters},
-            {"world_size", m.worldSize},
-            {"microbatches", simulation.scenario().microbatches()},
-            {"per_pipeline_rank", ranks},
-            {"simulated_ops", m.simulatedOps},
-            {"wall_ms", m.wallMs}};
+    Answer answer{{"step_time_s", m.stepTimeSeconds},
+                  {"tokens_per_second", m.tokensPerSecond},
+                  {"tokens_per_second_per_gpu", m.tokensPerSecondPerGpu},
+                  {"model_tflops_per_gpu", m.modelTflopsPerGpu},
+                  {"hardware_tflops_per_gpu", m.hardwareTflopsPerGpu},
+                  {"mfu", m.mfu},
+                  {"mfu_full_attention", m.mfuFullAttention},
+                  {"hfu", m.hfu},
+                  {"bubble_fraction", m.bubbleFraction},
+                  {"exposed_comm_fraction", {{"tp", e.tp}, {"cp", e.cp}, {"ep", e.ep}, {"pp", e.pp}, {"dp", e.dp}}},
+                  {"peak_memory_gib", m.peakMemoryGib},
+                  {"fits", m.fits},
+                  {"parameters", m.parameters},
+                  {"world_size", m.worldSize},
+                  {"microbatches", simulation.scenario().microbatches()},
+                  {"per_pipeline_rank", ranks},
+                  {"simulated_ops", m.simulatedOps},
+                  {"wall_ms", m.wallMs}};
+    addMissedCap(answer, simulation);
+    return answer;
 }
 
 } // namespace sim

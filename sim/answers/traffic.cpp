@@ -43,6 +43,7 @@ Answer trafficAnswer(const Simulation& simulation)
     const TrafficSenders senders = Traffic(simulation).senders();
     const TrafficSums sums = senders.total();
     const LinkLoad load = loadOfStep(simulation, senders);
+    const TrafficExplainer explainer(simulation);
     Answer tiers = Answer::array(), groups = Answer::array();
     for (int tier = 0; tier < sums.tiers(); ++tier) {
         const Tier& of = simulation.scenario().cluster.tiers[static_cast<std::size_t>(tier)];
@@ -51,7 +52,7 @@ Answer trafficAnswer(const Simulation& simulation)
                          {"bandwidth_gbs_per_gpu", of.bandwidthGBs},
                          {"mean_load", load.share(tier, 0)}});
         if (sums.ofTier(tier) > 0)
-            tiers.back()["because"] = becauseOf(explainTier(simulation, tier));
+            tiers.back()["because"] = becauseOf(explainer.ofTier(tier));
     }
     for (const GroupRole role : kTrafficRoles) {
         if (sums.ofRole(role) == 0)
@@ -63,7 +64,7 @@ Answer trafficAnswer(const Simulation& simulation)
                           {"purpose", trafficPurposeName(trafficPurposeOf(role))},
                           {"bytes", sums.ofRole(role)},
                           {"by_tier", byTier},
-                          {"because", becauseOf(explainTraffic(simulation, role))}});
+                          {"because", becauseOf(explainer.ofRole(role))}});
     }
     Answer exposed;
     for (int purpose = 0; purpose < kTrafficPurposeCount; ++purpose)

@@ -1,6 +1,8 @@
 #include "sim/cli/command.h"
 #include "sim/cli/options.h"
 
+#include "sim/simulate/memory_cap.h"
+
 #include <iostream>
 
 namespace sim::cli {
@@ -39,7 +41,15 @@ Scenario ScenarioArguments::read() const
 std::shared_ptr<const Simulation> ScenarioArguments::simulated(const SimulateOptions& options) const
 {
     const Scenario scenario = read();
-    return attributed(file, [&] { return simulate(scenario, options); });
+    auto simulation = attributed(file, [&] { return simulate(scenario, options); });
+    warnOfMissedCap(file, *simulation);
+    return simulation;
+}
+
+void warnOfMissedCap(const std::string& file, const Simulation& simulation)
+{
+    if (const auto missed = missedCap(simulation))
+        std::cerr << linesForAPerson(Problem{file, "/schedule/memory_cap_gib", missed->text(), Severity::warning}.text());
 }
 
 std::string titleOf(const Scenario& scenario, const ScenarioArguments& arguments)

@@ -32,7 +32,7 @@ struct ScenarioArguments {
     CLI::Option* addTo(CLI::App&);
     /// Warnings are printed on standard error.
     Scenario read() const;
-    /// Reads and simulates.
+    /// Reads and simulates; says on standard error what is wrong with the outcome.
     std::shared_ptr<const Simulation> simulated(const SimulateOptions& = {}) const;
 };
 
@@ -66,6 +66,9 @@ void addTraffic(CLI::App&);
 void addSweep(CLI::App&);
 
 const Catalogue& catalogue();
+
+/// On standard error, that the scenario's memory cap is not kept.
+void warnOfMissedCap(const std::string& file, const Simulation&);
 
 /// "Llama 3 405B, 16,384 H100s", or the file's name where it has no name of its own.
 std::string titleOf(const Scenario&, const ScenarioArguments&);

@@ -3,10 +3,13 @@
 
 #include "sim/answers/answers.h"
 #include "sim/model/parameters.h"
+#include "sim/program/program.h"
 #include "sim/scenario/words.h"
+#include "sim/simulate/plan_schedule.h"
 
 #include <iostream>
 #include <memory>
+#include <utility>
 
 namespace sim::cli {
 namespace {
@@ -66,19 +69,18 @@ std::string trainingText(const Training& t)
 }
 
 /// Stages, layers and parameters by pipeline rank; ranks in a row that hold as much share a line.
-void printRanks(const Simulation& simulation)
+void printRanks(const Scenario& scenario, const Schedule& schedule, const std::vector<std::int64_t>& parametersOfRanks)
 {
-    const std::vector<int>& layers = simulation.scenario().schedule.layersPerStage;
-    const auto& ranks = simulation.metrics().perPipelineRank;
+    const std::vector<int>& layers = scenario.schedule.layersPerStage;
     struct Content {
         std::string stages;
         int layers = 0;
         std::int64_t parameters = 0;
     };
     std::vector<Content> contents;
-    for (std::size_t p = 0; p < ranks.size(); ++p) {
-        Content content{.parameters = ranks[p].parameters};
-        const std::vector<int> stages = simulation.schedule().stagesOfRank(static_cast<int>(p));
+    for (std::size_t p = 0; p < parametersOfRanks.size(); ++p) {
+        Content content{.parameters = parametersOfRanks[p]};
+        const std::vector<int> stages = schedule.stagesOfRank(static_cast<int>(p));
         for (const int stage : stages)
             content.layers += layers[static_cast<std::size_t>(stage)];
         content.stages = std::to_string(stages.front());
@@ -103,10 +105,8 @@ void printRanks(const Simulation& simulation)
     table.print(std::cout);
 }
 
-void print(const Simulation& simulation, const std::string& title)
+void print(const Scenario& s)
 {
-    const Scenario& s = simulation.scenario();
-    std::cout << title << "\n\n";
     Table table({"model", modelText(s.model)});
     table.add({"parameters",
                grouped(parameterCount(s.model)) +
@@ -120,17 +120,33 @@ void print(const Simulation& simulation, const std::string& title)
     if (!s.source.empty())
         table.add({"source", s.source});
     table.print(std::cout);
-    std::cout << "\n";
-    printRanks(simulation);
+}
+
+/// Elements that a rank of each pipeline coordinate holds before any sharding. No times: as many ranks may differ as like.
+std::vector<std::int64_t> parametersOf(const Program& program)
+{
+    std::vector<std::int64_t> out;
+    for (const RankProgram& rank : program.ranks)
+        out.push_back(rank.states.parameterElements);
+    return out;
 }
 
 void run(const Arguments& arguments)
 {
-    const auto simulation = arguments.scenario.simulated();
-    const Scenario& scenario = simulation->scenario();
-    if (!arguments.json)
-        return print(*simulation, titleOf(scenario, arguments.scenario));
-    std::cout << describeAnswer(*simulation).dump(2) << "\n";
+    const Scenario scenario = arguments.scenario.read();
+    const auto [schedule, parameters] = attributed(arguments.scenario.file, [&] {
+        Schedule planned = planSchedule(scenario);
+        std::vector<std::int64_t> counts = parametersOf(lowerProgram(scenario, planned));
+        return std::pair(std::move(planned), std::move(counts));
+    });
+    if (arguments.json) {
+        std::cout << describeAnswer(scenario, parameters).dump(2) << "\n";
+        return;
+    }
+    std::cout << titleOf(scenario, arguments.scenario) << "\n\n";
+    print(scenario);
+    std::cout << "\n";
+    printRanks(scenario, schedule, parameters);
 }
 
 } // namespace

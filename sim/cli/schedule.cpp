@@ -177,8 +177,8 @@ void run(const Arguments& arguments)
         if (scenario) {
             chosen = attributed(arguments.scenario.file, [&] { return chooseScheduleOf(*scenario, request); });
             prices = judgedBy(request, std::move(prices), chosen);
-            if (chosen.capUnmet)
-                std::cerr << *chosen.capUnmet << "; this order needs least\n";
+            if (chosen.missedCap)
+                std::cerr << chosen.missedCap->text() << "; this order needs least\n";
         } else {
             chosen = chooseSchedule(request);
         }

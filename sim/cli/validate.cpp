@@ -6,6 +6,7 @@
 #include "sim/mesh/mesh.h"
 #include "sim/mesh/placement.h"
 #include "sim/schedule/families/families.h"
+#include "sim/simulate/prepared_step.h"
 
 #include <iostream>
 #include <memory>
@@ -19,12 +20,14 @@ struct Arguments {
     bool holds = false;
 };
 
-/// What only the making of mesh and schedule can tell: the actions of a custom schedule, for example.
-void make(const Scenario& scenario)
+/// What only the making of a step can tell: that the actions of a custom schedule hang, that its sums are more than is counted;
+/// and of an order that is searched for under a memory cap, only the step itself.
+void make(const std::string& file, const Scenario& scenario)
 {
-    const Mesh mesh(scenario.layout);
-    const Placement placement(scenario.layout, scenario.cluster);
-    makeScheduleOf(scheduleRequest(scenario));
+    if (scenario.schedule.kind == "auto" && scenario.schedule.memoryCapGib > 0)
+        warnOfMissedCap(file, *simulate(scenario));
+    else
+        const PreparedStep step(scenario, {});
 }
 
 /// Is everything so that the file says of itself?
@@ -44,7 +47,7 @@ bool isGood(const std::string& file, const Arguments& arguments)
     const std::vector<std::string>& overrides = arguments.overrides;
     try {
         std::vector<Problem> warnings;
-        attributed(file, [&] { make(readScenario(file, catalogue(), overrides, &warnings)); });
+        attributed(file, [&] { make(file, readScenario(file, catalogue(), overrides, &warnings)); });
         for (const Problem& warning : warnings)
             std::cerr << linesForAPerson(warning.text());
         return !arguments.holds || keepsItsWord(file, overrides);

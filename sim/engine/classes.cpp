@@ -83,7 +83,9 @@ std::vector<RankSpeed> rankSpeeds(const Scenario& scenario, int worldSize)
                 if (named && perturbation.rank != rank)
                     continue;
                 speeds[at(rank)].jitter = perturbation.sigma;
-                speeds[at(rank)].jitterSeed = perturbation.seed * 0x9E3779B97F4A7C15ULL + static_cast<std::uint64_t>(rank) + 1;
+                // Without jitter ranks do not differ by their seeds.
+                speeds[at(rank)].jitterSeed =
+                    perturbation.sigma > 0 ? perturbation.seed * 0x9E3779B97F4A7C15ULL + static_cast<std::uint64_t>(rank) + 1 : 0;
             }
             break;
         case PerturbationKind::failure:

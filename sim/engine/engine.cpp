@@ -3,6 +3,7 @@
 #include "sim/cancel.h"
 #include "sim/engine/range.h"
 #include "sim/error.h"
+#include "sim/scenario/about_key.h"
 
 #include <algorithm>
 #include <array>
@@ -283,26 +284,32 @@ std::string Run::deadlockMessage() const
     return message;
 }
 
-} // namespace
-
-PricedProgram priceProgram(const CostModel& cost, const Program& program, const RankClasses& classes)
+PricedProgram priced(const CostModel& cost, const Program& program, const RankClasses& classes)
 {
-    PricedProgram priced;
+    PricedProgram out;
     for (const GroupGeometry& geometry : classes.geometries) {
         checkCancelled();
-        priced.durations.push_back(cost.price(program, geometry));
+        out.durations.push_back(cost.price(program, geometry));
     }
     int tiers = 0;
     for (const auto& peers : classes.pipelinePeers)
         for (const PipelinePeer& peer : peers)
             tiers = std::max(tiers, peer.tier + 1);
     for (int tier = 0; tier < tiers; ++tier)
-        priced.sendNs.push_back(cost.sendNs(program.sendBytes, tier));
+        out.sendNs.push_back(cost.sendNs(program.sendBytes, tier));
     if (std::any_of(classes.speed.begin(), classes.speed.end(),
                     [](const RankSpeed& speed) { return speed.jitter > 0 || speed.compute < 1; }))
-        priced.fastest = cost.fastest(program);
-    requireRange(program, classes, priced);
-    return priced;
+        out.fastest = cost.fastest(program);
+    return out;
+}
+
+} // namespace
+
+PricedProgram priceProgram(const Scenario& scenario, const Program& program, const RankClasses& classes)
+{
+    PricedProgram prices = aboutKey(microbatchKey(scenario), [&] { return priced(CostModel(scenario), program, classes); });
+    requireRange(scenario, program, classes, prices);
+    return prices;
 }
 
 std::int64_t opDurationNs(const PricedProgram& prices, const RankClasses& classes, const Program& program, int classIndex,

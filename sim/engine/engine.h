@@ -51,8 +51,8 @@ struct PricedProgram {
     std::vector<std::int64_t> sendNs;   ///< [tier]
     OpDurations fastest;                ///< of kernels: no jitter makes one faster; empty where nothing could
 };
-/// Throws OutOfRange for a program whose times or bytes could not be added up (range.h).
-PricedProgram priceProgram(const CostModel&, const Program&, const RankClasses&);
+/// Throws ScenarioError for a program whose times or bytes could not be added up (range.h).
+PricedProgram priceProgram(const Scenario&, const Program&, const RankClasses&);
 
 /// Duration of a collective or kernel as this class of ranks sees it, perturbations included.
 std::int64_t opDurationNs(const PricedProgram&, const RankClasses&, const Program&, int classIndex, const Step&, std::size_t op,

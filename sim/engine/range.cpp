@@ -1,6 +1,7 @@
 #include "sim/engine/range.h"
 
 #include "sim/checked.h"
+#include "sim/scenario/about_key.h"
 
 #include <algorithm>
 #include <cmath>
@@ -42,16 +43,32 @@ double slowest(const RankClasses& classes)
     return factor;
 }
 
-void require(double value, const char* quantity, const char* unit)
+/// A quantity of a step: what comes once, and what every micro-batch adds.
+struct Amount {
+    double once = 0, ofMicrobatches = 0;
+    double all() const { return once + ofMicrobatches; }
+    void add(const Step& step, double value) { (step.microbatch < 0 ? once : ofMicrobatches) += value; }
+    Amount times(double factor) const { return {once * factor, ofMicrobatches * factor}; }
+    bool operator<(const Amount& other) const { return all() < other.all(); }
+};
+
+void require(const Scenario& scenario, const Amount& amount, const char* quantity, const char* unit)
 {
-    if (!(value <= kMost))
-        throw OutOfRange(std::string(quantity) + " would be " + roughly(value) + " " + unit + ", more than " + roughly(kMost) +
-                         " (2^62), the most that is counted; fewer or shorter sequences, or a smaller model, stay below it");
+    if (amount.all() <= kMost)
+        return;
+    const std::string message = std::string(quantity) + " would be " + roughly(amount.all()) + " " + unit + ", more than " +
+                                roughly(kMost) + " (2^62), the most that is counted";
+    const double fewer = std::floor(scenario.microbatches() * ((kMost - amount.once) / amount.ofMicrobatches));
+    const std::string batch = nearestBatch(scenario, fewer);
+    throw ScenarioError({{.file = {},
+                          .pointer = batch.empty() ? "/training/sequence_length" : "/training/global_batch_size",
+                          .message = message + (batch.empty() ? "; shorter sequences, or a smaller model, stay below it"
+                                                              : "; nearest: " + batch)}});
 }
 
 } // namespace
 
-void requireRange(const Program& program, const RankClasses& classes, const PricedProgram& prices)
+void requireRange(const Scenario& scenario, const Program& program, const RankClasses& classes, const PricedProgram& prices)
 {
     std::vector<PassSums> passes;
     for (std::size_t pass = 0; pass < program.passes.size(); ++pass)
@@ -59,28 +76,28 @@ void requireRange(const Program& program, const RankClasses& classes, const Pric
     const double factor = slowest(classes);
     const double sendNs =
         prices.sendNs.empty() ? 0 : static_cast<double>(*std::max_element(prices.sendNs.begin(), prices.sendNs.end()));
-    double ns = 0, ops = 0, mostAllocated = 0, mostSent = 0;
+    Amount ns, mostAllocated, mostSent;
     for (const RankProgram& rank : program.ranks) {
-        double allocated = static_cast<double>(rank.states.parameters) + static_cast<double>(rank.states.gradients) +
-                           static_cast<double>(rank.states.optimizer) + static_cast<double>(rank.states.buffers);
-        double sent = 0;
+        Amount allocated{.once = static_cast<double>(rank.states.parameters) + static_cast<double>(rank.states.gradients) +
+                                 static_cast<double>(rank.states.optimizer) + static_cast<double>(rank.states.buffers)};
+        Amount sent;
         for (const Step& step : rank.steps) {
             const PassSums& pass = passes[step.pass];
-            ns += pass.ns;
-            allocated += pass.allocatedBytes;
-            sent += pass.sentBytes;
+            // Rounding of scaled durations: less than a nanosecond each.
+            ns.add(step, pass.ns * factor + static_cast<double>(program.passes[step.pass].ops.size()));
+            allocated.add(step, pass.allocatedBytes);
+            sent.add(step, pass.sentBytes);
             if (step.sendTo >= 0) {
-                ns += sendNs;
-                sent += static_cast<double>(program.sendBytes);
+                ns.add(step, sendNs * factor);
+                sent.add(step, static_cast<double>(program.sendBytes));
             }
         }
-        ops += static_cast<double>(rank.opCount); // rounding of scaled durations: less than a nanosecond each
         mostAllocated = std::max(mostAllocated, allocated);
         mostSent = std::max(mostSent, sent);
     }
-    require(ns * factor + ops, "all kernels and transfers of a copy of the model, one after the other,", "ns");
-    require(mostAllocated, "what a rank allocates in a step", "bytes");
-    require(mostSent * static_cast<double>(classes.classOf.size()), "what all ranks send in a step", "bytes");
+    require(scenario, ns, "all kernels and transfers of a copy of the model, one after the other,", "ns");
+    require(scenario, mostAllocated, "what a rank allocates in a step", "bytes");
+    require(scenario, mostSent.times(static_cast<double>(classes.classOf.size())), "what all ranks send in a step", "bytes");
 }
 
 } // namespace sim

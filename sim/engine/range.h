@@ -9,12 +9,12 @@ namespace sim {
 /// Jitter makes no kernel longer than this many standard deviations: what the engine's normal numbers reach.
 inline constexpr double kFarthestJitter = 9;
 
-/// Throws OutOfRange, with the numbers, where
+/// Throws ScenarioError, with the key, the numbers and the nearest batch that would do, where
 /// - all kernels and transfers of one copy of the model, one after the other and each as slow as on the slowest rank, take longer
 ///   than kLongestNs: no path through the step is longer than that;
 /// - what one rank allocates in a step, over all of it, is more than 2^62 bytes;
 /// - what all ranks send in a step may be more than 2^62 bytes.
 /// O(ops of passes, steps).
-void requireRange(const Program&, const RankClasses&, const PricedProgram&);
+void requireRange(const Scenario&, const Program&, const RankClasses&, const PricedProgram&);
 
 } // namespace sim

@@ -1,5 +1,7 @@
 #include "sim/lesson/cases.h"
 
+#include "sim/text/nearest.h"
+
 #include <algorithm>
 #include <array>
 #include <filesystem>
@@ -16,6 +18,18 @@ constexpr std::size_t kMostKeys = 64; ///< that a case may set
     throw ScenarioError({{document.fileName(), pointer, message}});
 }
 
+/// Of the scenarios in a folder, those whose name is like one that is not there.
+std::string nearestBeside(const std::filesystem::path& folder, const std::string& name)
+{
+    std::vector<std::string> names;
+    std::error_code unread;
+    for (const auto& entry : std::filesystem::directory_iterator(folder.empty() ? "." : folder, unread))
+        if (entry.path().extension() == ".json")
+            names.push_back(entry.path().stem().string());
+    std::sort(names.begin(), names.end());
+    return std::binary_search(names.begin(), names.end(), name) ? "" : nearestWords(name, names);
+}
+
 /// "16-schedule-gpipe" is a file beside this one; no way leads elsewhere.
 ScenarioDocument besideFile(const ScenarioDocument& own, const std::string& name, const std::string& pointer)
 {
@@ -23,7 +37,12 @@ ScenarioDocument besideFile(const ScenarioDocument& own, const std::string& name
         name.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.") != std::string::npos ||
         name.front() == '.')
         refuse(own, pointer, "name a scenario beside this file, such as 16-schedule-gpipe");
-    return ScenarioDocument::readFile(std::filesystem::path(own.fileName()).parent_path() / (name + ".json"));
+    const std::filesystem::path folder = std::filesystem::path(own.fileName()).parent_path();
+    try {
+        return ScenarioDocument::readFile(folder / (name + ".json"));
+    } catch (const Error& error) {
+        refuse(own, pointer, error.what() + nearestBeside(folder, name));
+    }
 }
 
 bool isName(const std::string& name)

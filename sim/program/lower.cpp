@@ -5,6 +5,7 @@
 #include "sim/program/pass_builder.h"
 #include "sim/program/program.h"
 #include "sim/program/states.h"
+#include "sim/scenario/about_key.h"
 
 #include <algorithm>
 #include <map>
@@ -117,9 +118,11 @@ void Lowering::take(std::size_t bytes)
     m_bytes += static_cast<double>(bytes);
     constexpr double kLimitBytes = kMemoryLimitBytes / 8; // what ranks share, however many steps they make of it
     if (m_bytes > kLimitBytes)
-        refuseMemory("what " + std::to_string(m_contents.size()) + " different stages and slices of " +
-                         std::to_string(m_scenario.model.numHiddenLayers) + " layers compute",
-                     m_bytes, kLimitBytes, "fewer sequence_slices or layers");
+        aboutKey(m_schedule.slices > 1 ? "/schedule/sequence_slices" : "/model/num_hidden_layers", [&] {
+            refuseMemory("what " + std::to_string(m_contents.size()) + " different stages and slices of " +
+                             std::to_string(m_scenario.model.numHiddenLayers) + " layers compute",
+                         m_bytes, kLimitBytes, "fewer sequence_slices or layers");
+        });
 }
 
 bool Lowering::holdsEntry(int rank) const
@@ -382,7 +385,8 @@ std::int64_t Program::opCount() const
 
 Program lowerProgram(const Scenario& scenario, const Schedule& schedule)
 {
-    return countedAs("work of a stage", [&] { return Lowering(scenario, schedule).run(); });
+    return aboutKey(microbatchKey(scenario),
+                    [&] { return countedAs("work of a stage", [&] { return Lowering(scenario, schedule).run(); }); });
 }
 
 } // namespace sim

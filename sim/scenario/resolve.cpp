@@ -483,8 +483,10 @@ private:
         training.sequenceLength = m_out.scenario.model.maxPositionEmbeddings;
         from.read("sequence_length", training.sequenceLength);
         from.read("micro_batch_size", training.microBatchSize);
-        training.globalBatchSize =
-            clampToInt(std::int64_t{layout.dp} * training.microBatchSize * (layout.pp > 1 ? 4LL * layout.pp : 1));
+        // Enough micro-batches to fill a pipeline, as far as the key goes.
+        const std::int64_t unit = std::max<std::int64_t>(1, std::int64_t{layout.dp} * training.microBatchSize);
+        const std::int64_t microbatches = layout.pp > 1 ? 4LL * layout.pp : 1;
+        training.globalBatchSize = clampToInt(unit * std::clamp<std::int64_t>(kMostSequences / unit, 1, microbatches));
         from.read("global_batch_size", training.globalBatchSize);
         for (const Precision usual : {Precision::bf16, Precision::fp16, Precision::fp32})
             if (m_out.scenario.cluster.gpu.peakTflops.contains(usual)) {

@@ -6,6 +6,7 @@
 #include "sim/scenario/document.h"
 #include "sim/scenario/json_text.h"
 
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -14,6 +15,9 @@
 #include <vector>
 
 namespace sim {
+
+/// Of a step: as the schema lets global_batch_size itself be.
+inline constexpr std::int64_t kMostSequences = 1 << 30;
 
 /// Where values came from, so that messages can say which of them nobody wrote.
 struct Origins {

@@ -35,6 +35,7 @@ private:
 
     // rules_cluster.cpp: the model by itself, the cluster by itself, and whether the ranks fit it
     void model();
+    void headDim();
     void cluster();
     void profile();
     void world();

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <tuple>
 #include <utility>
 
 namespace sim {
@@ -29,6 +30,7 @@ void Rules::model()
                                                 named("/model/hidden_size", m.hiddenSize) + ", and head_dim is not given" +
                                                 nearestNumbers(m.numAttentionHeads, 1, m.hiddenSize,
                                                                [&](std::int64_t heads) { return m.hiddenSize % heads == 0; }));
+    headDim();
     if (m.numAttentionHeads % m.numKeyValueHeads != 0)
         error("/model/num_key_value_heads",
               text(m.numKeyValueHeads) + " does not divide " + named("/model/num_attention_heads", m.numAttentionHeads) +
@@ -48,6 +50,28 @@ void Rules::model()
     for (const auto& [key, isAsked] : {std::pair{"/model/qk_norm", m.qkNorm}, {"/model/attention_sinks", m.attentionSinks}})
         if (m.isLatentAttention() && isAsked)
             warning(key, "has no effect on latent attention: " + named("/model/kv_lora_rank", m.kvLoraRank));
+}
+
+/// Where nobody wrote head_dim it follows from other keys; what these make of it must be what could have been written.
+void Rules::headDim()
+{
+    constexpr int kMost = 65536; // the schema's
+    const Model& m = m_scenario.model;
+    if (m.headDim <= kMost)
+        return;
+    const std::string width = " makes head_dim " + text(m.headDim) + ", more than " + text(kMost);
+    if (!m.isLatentAttention())
+        return error("/model/num_attention_heads",
+                     text(m.numAttentionHeads) + " of " + named("/model/hidden_size", m.hiddenSize) + width +
+                         nearestNumbers(m.numAttentionHeads, m.hiddenSize / kMost, m.hiddenSize, [&](std::int64_t heads) {
+                             return m.hiddenSize % heads == 0 && m.hiddenSize / heads <= kMost;
+                         }));
+    const bool isRotated = isGiven("/model/qk_rope_head_dim") && m.qkNopeHeadDim < kMost;
+    const auto [pointer, value, otherPointer, other] =
+        isRotated ? std::tuple("/model/qk_rope_head_dim", m.qkRopeHeadDim, "/model/qk_nope_head_dim", m.qkNopeHeadDim)
+                  : std::tuple("/model/qk_nope_head_dim", m.qkNopeHeadDim, "/model/qk_rope_head_dim", m.qkRopeHeadDim);
+    error(pointer, text(value) + " beside " + named(otherPointer, other) + width +
+                       (other < kMost ? "; nearest: " + text(kMost - other) : ""));
 }
 
 void Rules::cluster()

@@ -163,18 +163,25 @@ void Rules::batch()
     const std::string product = "micro_batch_size " + text(t.microBatchSize) +
                                 m_resolution.origins.of("/training/micro_batch_size") + " x dp " + text(l.dp) +
                                 m_resolution.origins.of("/layout/dp") + " = " + text(unit);
+    if (unit > kMostSequences)
+        return error("/training/micro_batch_size", product + " sequences are more than a step may have, " + text(kMostSequences) +
+                                                       "; nearest: " + text(kMostSequences / l.dp));
     if (t.globalBatchSize % unit != 0) {
         const std::int64_t below = t.globalBatchSize / unit * unit;
+        const bool isMoreTaken = below + unit <= kMostSequences;
         return error("/training/global_batch_size", text(t.globalBatchSize) + " is not a multiple of " + product + "; nearest: " +
-                                                        (below > 0 ? text(below) + ", " : "") + text(below + unit));
+                                                        (below > 0 ? text(below) : "") + (below > 0 && isMoreTaken ? ", " : "") +
+                                                        (isMoreTaken ? text(below + unit) : ""));
     }
     const std::int64_t microbatches = t.globalBatchSize / unit;
     const double actions = 2.0 * static_cast<double>(microbatches) * l.pp * s.virtualStages * s.sequenceSlices;
-    if (actions > static_cast<double>(kMostActions))
+    if (actions > static_cast<double>(kMostActions)) {
+        const auto fewer = static_cast<std::int64_t>(static_cast<double>(microbatches) * kMostActions / actions);
         return error("/training/global_batch_size",
                      microbatchesText(microbatches) + " on " + text(std::int64_t{l.pp} * s.virtualStages) + " stages are " +
                          (actions < 1e15 ? text(static_cast<std::int64_t>(actions)) : roughly(actions)) + " actions, more than " +
-                         text(kMostActions));
+                         text(kMostActions) + (fewer > 0 ? "; nearest: " + text(fewer * unit) : ""));
+    }
     if (s.kind == "interleaved-1f1b" && l.pp > 1 && m_resolution.isSound("/schedule"))
         interleaving(microbatches, unit);
     else if (!takesMicrobatches(s.kind, l.pp, s.microbatchGroup, microbatches) && takesRanks(s.kind, l.pp) &&

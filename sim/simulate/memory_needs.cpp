@@ -1,6 +1,7 @@
 #include "sim/simulate/memory_needs.h"
 
 #include "sim/memory_limit.h"
+#include "sim/scenario/about_key.h"
 
 #include <algorithm>
 #include <cmath>
@@ -26,12 +27,12 @@ constexpr double kBytesAPoint = 40;
 /// A flow, and both its ends while they are matched.
 constexpr double kBytesAFlow = 64;
 
-std::string counted(double count, const std::string& noun, const std::string& plural = "s")
+std::string counted(double count, const std::string& noun)
 {
     std::string text = std::to_string(std::llround(count));
     for (std::size_t end = text.size(); end > 3; end -= 3)
         text.insert(end - 3, 1, ',');
-    return text + " " + noun + (count == 1 ? "" : plural);
+    return text + " " + noun + (count == 1 ? "" : "s");
 }
 
 /// Of one rank of each pipeline coordinate.
@@ -49,17 +50,19 @@ std::string simulatedRanks(const RankClasses& classes, const MemoryRequest& requ
     return request.full ? counted(count, "rank") + " one by one" : counted(count, "rank") + " that differ";
 }
 
-/// Needs grow with the micro-batches, all but a little.
-std::string fewerMicrobatches(double bytes, const MemoryRequest& request)
+/// Needs grow with the micro-batches, all but a little. `instead`: what else would do.
+void refuse(const std::string& what, double bytes, const RankClasses& classes, const MemoryRequest& request, std::string instead)
 {
-    const double fewer = std::floor(request.microbatches * request.limitBytes / bytes);
-    return fewer >= 1 ? counted(fewer, "micro-batch", "es") : "fewer ranks that differ";
-}
-
-std::string nearest(double bytes, const RankClasses& classes, const MemoryRequest& request)
-{
-    const bool fold = request.full && static_cast<std::size_t>(classes.count()) == classes.classOf.size();
-    return (fold ? "one of each class of ranks instead of every rank, or " : "") + fewerMicrobatches(bytes, request);
+    const Scenario& scenario = request.scenario;
+    if (request.full && static_cast<std::size_t>(classes.count()) == classes.classOf.size())
+        instead += "one of each class of ranks instead of every rank, or ";
+    const std::string batch = nearestBatch(scenario, std::floor(scenario.microbatches() * request.limitBytes / bytes));
+    const char* const pointer = !batch.empty()                    ? "/training/global_batch_size"
+                                : !scenario.perturbations.empty() ? "/perturbations"
+                                                                  : "/layout";
+    aboutKey(pointer, [&] {
+        refuseMemory(what, bytes, request.limitBytes, instead + (batch.empty() ? "fewer ranks that differ" : batch));
+    });
 }
 
 } // namespace
@@ -74,8 +77,7 @@ void requireMemoryForStep(const Program& program, const RankClasses& classes, co
     }
     const double bytes = ops * kBytesAnOp + slots * kBytesASlot;
     if (bytes > request.limitBytes)
-        refuseMemory("a step of " + counted(ops, "op") + " on " + simulatedRanks(classes, request), bytes, request.limitBytes,
-                     nearest(bytes, classes, request));
+        refuse("a step of " + counted(ops, "op") + " on " + simulatedRanks(classes, request), bytes, classes, request, "");
 }
 
 void requireMemoryForTrace(const Program& program, const RankClasses& classes, TraceDetail detail, const MemoryRequest& request)
@@ -107,9 +109,8 @@ void requireMemoryForTrace(const Program& program, const RankClasses& classes, T
         bytes += count[rank] * (sum.spans * kBytesASpan + sum.points * kBytesAPoint + flows * kBytesAFlow);
     }
     if (bytes > request.limitBytes)
-        refuseMemory(
-            "a timeline of " + counted(spans, "span") + " on " + simulatedRanks(classes, request), bytes, request.limitBytes,
-            (detail == TraceDetail::kernels ? "actions instead of kernels, or " : "") + nearest(bytes, classes, request));
+        refuse("a timeline of " + counted(spans, "span") + " on " + simulatedRanks(classes, request), bytes, classes, request,
+               detail == TraceDetail::kernels ? "actions instead of kernels, or " : "");
 }
 
 } // namespace sim

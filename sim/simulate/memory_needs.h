@@ -3,18 +3,18 @@
 
 #include "sim/engine/classes.h"
 #include "sim/program/program.h"
-#include "sim/simulate/trace_detail.h"
+#include "sim/simulate/options.h"
 
 namespace sim {
 
-/// What refusing has to say, besides sizes.
 struct MemoryRequest {
-    int microbatches = 1;
+    const Scenario& scenario;
     bool full = false; ///< every rank is simulated one by one
     double limitBytes = 0;
 };
 
-/// Throws Error, with the numbers and what would do, if running the program for all classes would take more than the limit.
+/// Throws ScenarioError, with the key, the numbers and what would do, if running the program for all classes would take more than
+/// the limit.
 void requireMemoryForStep(const Program&, const RankClasses&, const MemoryRequest&);
 /// The same of the trace.
 void requireMemoryForTrace(const Program&, const RankClasses&, TraceDetail, const MemoryRequest&);

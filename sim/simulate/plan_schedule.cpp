@@ -75,7 +75,7 @@ void probeCosts(const Scenario& scenario, const Mesh& mesh, const Placement& pla
     const Schedule probe = probeSchedule(scenario, split);
     const Program program = lowerProgram(scenario, probe);
     const RankClasses classes = makeRankClasses(scenario, mesh, placement, probe, false);
-    const PricedProgram prices = priceProgram(CostModel(scenario), program, classes);
+    const PricedProgram prices = priceProgram(scenario, program, classes);
     const EngineResult result = runEngine(program, classes, prices);
 
     std::vector<double> freedByInput(at(probe.stages()), 0);

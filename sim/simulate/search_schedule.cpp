@@ -1,7 +1,6 @@
 #include "sim/simulate/search_schedule.h"
 
 #include "sim/cancel.h"
-#include "sim/cost/cost.h"
 #include "sim/engine/engine.h"
 #include "sim/legal/schedule_request.h"
 #include "sim/memory_limit.h"
@@ -12,7 +11,6 @@
 #include "sim/text/number_text.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace sim {
 namespace {
@@ -30,7 +28,7 @@ Trial tryOrder(const Scenario& scenario, const Placement& placement, const Sched
     const Mesh mesh(scenario.layout, schedule.endsMeet());
     const Program program = lowerProgram(scenario, schedule);
     const RankClasses classes = makeRankClasses(scenario, mesh, placement, schedule, false);
-    const EngineResult result = runEngine(program, classes, priceProgram(CostModel(scenario), program, classes));
+    const EngineResult result = runEngine(program, classes, priceProgram(scenario, program, classes));
     Trial trial{.stepNs = result.endNs, .peakBytes = 0, .ops = result.opCount()};
     for (int c = 0; c < classes.count(); ++c)
         trial.peakBytes = std::max(trial.peakBytes, measureMemory(program, classes, result, c).total());
@@ -65,19 +63,6 @@ SynthesisRequest searchRequest(const Scenario& scenario, const ScheduleRequest& 
     return out;
 }
 
-std::optional<std::string> memoryCapUnmet(const Scenario& scenario, const ScheduleRequest& request)
-{
-    const double least = leastMemory(synthesisRequest(request));
-    if (least <= request.memoryCap)
-        return std::nullopt;
-    const auto gib = [](double bytes) { return numberText(bytes / kBytesPerGib, Unit::number) + " GiB"; };
-    const double states = memoryCapGib(scenario) * kBytesPerGib - request.memoryCap;
-    constexpr double kTenths = 10;
-    return "no order keeps a GPU within " + gib(memoryCapGib(scenario) * kBytesPerGib) + ": model states take " + gib(states) +
-           ", and a single micro-batch on all chunks of a rank " + gib(least) +
-           "; nearest cap that works: " + gib(std::ceil((states + least) / kBytesPerGib * kTenths) / kTenths * kBytesPerGib);
-}
-
 void describeOrder(Synthesis& account, const Schedule& order, const ScheduleRequest& request)
 {
     if (account.schedule.actions == order.actions && account.schedule.stageToRank == order.stageToRank)
@@ -93,9 +78,8 @@ void describeOrder(Synthesis& account, const Schedule& order, const ScheduleRequ
 SearchedSchedule searchSchedule(const Scenario& scenario, const ScheduleRequest& request)
 {
     SearchedSchedule out;
-    out.capUnmet = memoryCapUnmet(scenario, request);
     std::vector<Schedule> orders;
-    if (!out.capUnmet) {
+    if (!capOutOfReach(scenario, request)) {
         Synthesiser search(searchRequest(scenario, request));
         while (!search.done()) {
             checkCancelled();
@@ -111,7 +95,8 @@ SearchedSchedule searchSchedule(const Scenario& scenario, const ScheduleRequest&
     for (const Schedule& order : orders)
         if (judge.simulatedOps() <= kMostOps)
             judge.consider(order);
-    out.schedule = judge.best() ? *judge.best() : orders.front();
+    out.schedule = *judge.best();
+    out.missedCap = missedCap(scenario, request, judge.verdict().peakGib);
     if (out.synthesis)
         describeOrder(*out.synthesis, out.schedule, request);
     out.schedule.kind = request.kind;

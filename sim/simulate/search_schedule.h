@@ -6,23 +6,20 @@
 #include "sim/scenario/scenario.h"
 #include "sim/schedule/families/families.h"
 #include "sim/schedule/search/synthesis.h"
+#include "sim/simulate/memory_cap.h"
 
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <vector>
 
 namespace sim {
 
 /// A search for a scenario's schedule; `request` is its planningRequest. Bounds hold for whatever keeps the cap when simulated.
 SynthesisRequest searchRequest(const Scenario&, const ScheduleRequest& request);
-/// Why no order of a search keeps the memory cap, and which cap one would keep; nothing if one does.
-std::optional<std::string> memoryCapUnmet(const Scenario&, const ScheduleRequest&);
-
 struct SearchedSchedule {
     Schedule schedule;
-    std::optional<Synthesis> synthesis;  ///< of that schedule: how near to the best it is by pass times alone
-    std::optional<std::string> capUnmet; ///< why it does not keep the memory cap
+    std::optional<Synthesis> synthesis; ///< of that schedule: how near to the best it is by pass times alone
+    std::optional<MissedCap> missedCap;
 };
 /// The search of `auto`; `request` is the scenario's planningRequest. Of its finalists, and of every kind for the same stages and
 /// micro-batches, the one whose simulated step is shortest within the cap.

@@ -3,17 +3,10 @@
 #pragma once
 
 #include "sim/cancel.h"
-#include "sim/engine/engine.h"
 #include "sim/error.h"
-#include "sim/memory_limit.h"
-#include "sim/mesh/mesh.h"
-#include "sim/mesh/placement.h"
-#include "sim/program/program.h"
-#include "sim/scenario/scenario.h"
-#include "sim/schedule/schedule.h"
 #include "sim/simulate/memory.h"
-#include "sim/simulate/memory_needs.h"
 #include "sim/simulate/metrics.h"
+#include "sim/simulate/prepared_step.h"
 #include "sim/trace/trace.h"
 
 #include <chrono>
@@ -22,36 +15,27 @@
 
 namespace sim {
 
-struct SimulateOptions {
-    bool full = false; ///< every rank one by one instead of one of each equivalence class: same numbers, bit for bit
-    /// Rather than take more, simulate and Simulation::trace throw Error with the numbers.
-    double memoryLimitBytes = kMemoryLimitBytes;
-};
-
 class Simulation {
 public:
     /// Throws as simulate() does.
     Simulation(const Scenario&, const SimulateOptions&);
 
-    const Scenario& scenario() const { return m_scenario; }
-    const Mesh& mesh() const { return m_mesh; }
-    const Placement& placement() const { return m_placement; }
-    const Schedule& schedule() const { return m_schedule; }
+    const Scenario& scenario() const { return m_step.scenario; }
+    const Mesh& mesh() const { return m_step.mesh; }
+    const Placement& placement() const { return m_step.placement; }
+    const Schedule& schedule() const { return m_step.schedule; }
     const Metrics& metrics() const { return m_metrics; }
     /// What every rank runs, what it costs and when each op runs: what analyses are made from.
-    const Program& program() const { return m_program; }
-    const PricedProgram& prices() const { return m_prices; }
+    const Program& program() const { return m_step.program; }
+    const PricedProgram& prices() const { return m_step.prices; }
     const EngineResult& times() const { return m_times; }
 
     /// Ranks that cannot differ share a class; classes are numbered by their lowest rank.
-    const RankClasses& classes() const { return m_classes; }
-    int classCount() const { return m_classes.count(); }
-    int classOf(int rank) const { return m_classes.classOf[static_cast<std::size_t>(rank)]; }
-    int representative(int classIndex) const
-    {
-        return m_classes.representative[static_cast<std::size_t>(classIndex)];
-    } ///< its lowest rank
-    int classSize(int classIndex) const { return m_classes.size[static_cast<std::size_t>(classIndex)]; }
+    const RankClasses& classes() const { return m_step.classes; }
+    int classCount() const { return classes().count(); }
+    int classOf(int rank) const { return classes().classOf[static_cast<std::size_t>(rank)]; }
+    int representative(int classIndex) const { return classes().representative[static_cast<std::size_t>(classIndex)]; }
+    int classSize(int classIndex) const { return classes().size[static_cast<std::size_t>(classIndex)]; }
     /// What the ranks of a class hold at their peak.
     MemoryBreakdown memoryOfClass(int classIndex) const;
     /// What they spend the step on; what is neither busy nor exposed is the bubble.
@@ -65,16 +49,9 @@ public:
     Trace trace(TraceDetail) const;
 
 private:
-    std::chrono::steady_clock::time_point m_begun = std::chrono::steady_clock::now();
-    Scenario m_scenario;
-    Schedule m_schedule;
-    Mesh m_mesh;
-    Placement m_placement;
-    Program m_program;
-    RankClasses m_classes;
-    PricedProgram m_prices;
-    MemoryRequest m_memory;
-    EngineResult m_times;
+    const std::chrono::steady_clock::time_point m_begun = std::chrono::steady_clock::now();
+    const PreparedStep m_step;
+    const EngineResult m_times;
     std::vector<TimeShares> m_shares; ///< [class]
     Metrics m_metrics;
 };

@@ -1,8 +1,8 @@
 #include "app/views/grid/grid_lens.h"
 
-#include "sim/analysis/traffic/traffic.h"
 #include "app/views/common/color.h"
 #include "app/views/common/labels.h"
+#include "sim/analysis/traffic/traffic.h"
 
 #include <algorithm>
 #include <cmath>

@@ -82,11 +82,11 @@ const sim::Explanation& TrafficModel::because(sim::TrafficPurpose purpose)
 {
     auto& kept = m_becauseOfPurpose[static_cast<std::size_t>(purpose)];
     if (!kept && !isRestricted())
-        kept = sim::explainTraffic(*m_simulation, purpose);
+        kept = sim::TrafficExplainer(*m_simulation).ofPurpose(purpose);
     if (!kept) {
         sim::BytesByPurpose bytes{};
         bytes[static_cast<std::size_t>(purpose)] = m_sums.ofPurpose(purpose);
-        kept = sim::explainFlow(*m_simulation, sim::trafficPurposeName(purpose) + sentByChosen(), bytes);
+        kept = sim::TrafficExplainer(*m_simulation).ofFlow(sim::trafficPurposeName(purpose) + sentByChosen(), bytes);
     }
     return *kept;
 }
@@ -96,8 +96,8 @@ const sim::Explanation& TrafficModel::because(int tier)
     m_becauseOfTier.resize(tiers().size());
     auto& kept = m_becauseOfTier[static_cast<std::size_t>(tier)];
     if (!kept)
-        kept = sim::explainFlow(*m_simulation, "Over " + tiers()[static_cast<std::size_t>(tier)].name + sentByChosen(),
-                                sumsOf(tier));
+        kept = sim::TrafficExplainer(*m_simulation)
+                   .ofFlow("Over " + tiers()[static_cast<std::size_t>(tier)].name + sentByChosen(), sumsOf(tier));
     return *kept;
 }
 
@@ -105,8 +105,8 @@ sim::Explanation TrafficModel::because(const TrafficParts& parts, const sim::Tra
 {
     const std::string& from = parts.parts[static_cast<std::size_t>(cell.from)].name;
     const std::string& to = parts.parts[static_cast<std::size_t>(cell.to)].name;
-    return sim::explainFlow(*m_simulation, cell.from == cell.to ? "Sent within " + from : "Sent from " + from + " to " + to,
-                            cell.bytes);
+    return sim::TrafficExplainer(*m_simulation)
+        .ofFlow(cell.from == cell.to ? "Sent within " + from : "Sent from " + from + " to " + to, cell.bytes);
 }
 
 sim::Explanation TrafficModel::becauseOfAll() const
@@ -114,7 +114,7 @@ sim::Explanation TrafficModel::becauseOfAll() const
     sim::BytesByPurpose bytes{};
     for (const sim::TrafficPurpose purpose : kTrafficPurposes)
         bytes[static_cast<std::size_t>(purpose)] = m_sums.ofPurpose(purpose);
-    return sim::explainFlow(*m_simulation, "All" + sentByChosen(), bytes);
+    return sim::TrafficExplainer(*m_simulation).ofFlow("All" + sentByChosen(), bytes);
 }
 
 sim::BytesByPurpose TrafficModel::sumsOf(int tier) const

@@ -1,6 +1,6 @@
 // Communication that nothing hides, dimension by dimension: how much, why, and how to have less of it.
-#include "sim/analysis/traffic/traffic.h"
 #include "sim/analysis/findings/finding_rules.h"
+#include "sim/analysis/traffic/traffic.h"
 
 #include <algorithm>
 #include <utility>

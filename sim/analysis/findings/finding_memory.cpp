@@ -3,6 +3,7 @@
 #include "sim/analysis/findings/finding_rules.h"
 #include "sim/memory_limit.h"
 #include "sim/program/states.h"
+#include "sim/simulate/memory_cap.h"
 #include "sim/simulate/plan_schedule.h"
 #include "sim/simulate/search_schedule.h"
 
@@ -166,27 +167,26 @@ void fits(const RuleContext& context, const Fullest& full, FindingList& out)
     out.push_back(std::move(finding));
 }
 
-/// `auto` was asked for less than any of its orders needs; of what fits the GPU (else that is what there is to say).
+/// `auto` was asked for less than its order needs; of what fits the GPU (else that is what there is to say).
 void capMissed(const RuleContext& context, const Fullest& full, FindingList& out)
 {
-    const double capGib = memoryCapGib(context.scenario), cap = capGib * kBytesPerGib, used = full.bytes();
-    if (context.scenario.schedule.kind != "auto" || used <= cap || used > context.capacityBytes())
+    const std::optional<MissedCap> missed = missedCap(context.simulation);
+    if (!missed || !context.metrics.fits)
         return;
-    Finding finding{
-        .kind = FindingKind::capMissed, .severity = FindingSeverity::broken, .memoryShare = used / context.capacityBytes()};
-    finding.title = "The memory cap of " + say(finding, ClaimOf::memoryCap, cap, Unit::bytes) + " is not kept: rank " +
-                    say(finding, ClaimOf::fullestRank, full.rank, Unit::count) + " needs " +
-                    say(finding, ClaimOf::peakBytes, used, gibText(full.memory.total()));
-    constexpr double kTenths = 10;
-    const double enough = std::ceil(used / kBytesPerGib * kTenths) / kTenths;
-    finding.reason = memoryCapUnmet(context.scenario, planningRequest(context.scenario))
-                         ? "No order keeps it."
-                         : "Activations alone would keep it; what kernels need beside them does not fit.";
-    finding.reason += " A cap of " + say(finding, ClaimOf::keptCap, enough * kBytesPerGib, Unit::bytes) + " would be kept.";
+    Finding finding{.kind = FindingKind::capMissed,
+                    .severity = FindingSeverity::broken,
+                    .memoryShare = full.bytes() / context.capacityBytes()};
+    finding.title = missed->what() + ": rank " + say(finding, ClaimOf::fullestRank, full.rank, Unit::count) + " needs " +
+                    say(finding, ClaimOf::peakBytes, full.bytes(), gibText(full.memory.total()));
+    finding.title.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(finding.title.front())));
+    say(finding, ClaimOf::memoryCap, missed->capGib * kBytesPerGib, missed->capText());
+    const std::string nearest = numberText(missed->nearestGib, Unit::number) + " GiB";
+    finding.reason =
+        std::string(missed->byAnyOrder ? "" : "Activations alone would keep it; what kernels need beside them does not fit. ") +
+        "Nearest cap that works: " + say(finding, ClaimOf::keptCap, missed->nearestGib * kBytesPerGib, nearest) + ".";
     finding.show = {.pictures = {"memory", "timeline"}, .ranks = {full.rank}, .range = {}, .classes = {}};
-    offer(finding,
-          Edits::set("/schedule/memory_cap_gib", std::to_string(enough),
-                     "memory cap " + numberText(capGib, Unit::number) + " → " + numberText(enough, Unit::number) + " GiB"));
+    offer(finding, Edits::set("/schedule/memory_cap_gib", std::to_string(missed->nearestGib),
+                              "memory cap " + missed->capText() + " → " + nearest));
     offerMemory(context, full, finding);
     out.push_back(std::move(finding));
 }

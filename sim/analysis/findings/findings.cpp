@@ -1,7 +1,7 @@
 #include "sim/analysis/findings/findings.h"
 
-#include "sim/analysis/traffic/traffic.h"
 #include "sim/analysis/findings/finding_rules.h"
+#include "sim/analysis/traffic/traffic.h"
 #include "sim/engine/classes.h"
 #include "sim/program/program.h"
 #include "sim/schedule/schedule.h"
@@ -183,13 +183,14 @@ std::optional<Scenario> tried(const Try& edit, const ScenarioDocument& document,
     return changed(document, edit).resolve(catalogue).scenario;
 }
 
-TryEffect effectOf(const Metrics& before, const Metrics& after)
+TryEffect effectOf(const Metrics& before, const Metrics& after, double capGib)
 {
     return {.stepSeconds = after.stepTimeSeconds,
             .timePerToken = before.tokensPerSecond / after.tokensPerSecond - 1,
             .peakGib = after.peakMemoryGib,
             .peakChangeGib = after.peakMemoryGib - before.peakMemoryGib,
-            .fits = after.fits};
+            .fits = after.fits,
+            .keepsCap = after.peakMemoryGib <= capGib};
 }
 
 bool helps(FindingKind kind, const TryEffect& effect)
@@ -205,7 +206,7 @@ bool helps(FindingKind kind, const TryEffect& effect)
     case FindingKind::noSequenceParallel:
         return effect.peakChangeGib < -kNoticeable * peakBefore;
     case FindingKind::capMissed: // less memory, or a cap that can be kept
-        return effect.peakChangeGib < -kNoticeable * peakBefore || (effect.fits && effect.timePerToken < -kNoticeable);
+        return effect.keepsCap || effect.peakChangeGib < -kNoticeable * peakBefore;
     case FindingKind::idleGpus: // fewer nodes cost nothing either
         return effect.fits && effect.timePerToken < kNoticeable;
     default:

@@ -158,10 +158,12 @@ struct TryEffect {
     double stepSeconds = 0;
     double timePerToken = 0; ///< relative change: -0.12 is 12 % less
     double peakGib = 0, peakChangeGib = 0;
-    bool fits = true;
+    bool fits = true;     ///< the GPU
+    bool keepsCap = true; ///< what a GPU may hold then
     bool operator==(const TryEffect&) const = default;
 };
-TryEffect effectOf(const Metrics& before, const Metrics& after);
+/// `capGib`: what a GPU may hold afterwards (memoryCapGib).
+TryEffect effectOf(const Metrics& before, const Metrics& after, double capGib);
 /// Is it any better for what the finding is about: does it fit, is it faster, is there more room?
 bool helps(FindingKind, const TryEffect&);
 

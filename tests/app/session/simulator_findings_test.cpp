@@ -1,6 +1,7 @@
 // What the simulator finds and tries when nothing else is to be done.
 #include "app/session/simulator.h"
 
+#include "sim/simulate/plan_schedule.h"
 #include "tests/app/session/session_fixtures.h"
 
 #include <QStringList>
@@ -52,7 +53,8 @@ TEST(SimulatorFindings, ComeWithWhatEachEditBrings)
     for (const TryResult& result : results) {
         const auto tried = sim::tried(found.at(result.finding).tries.at(result.edit), of, catalogue());
         ASSERT_TRUE(tried && result.effect);
-        EXPECT_EQ(*result.effect, sim::effectOf(simulation->metrics(), sim::simulate(*tried)->metrics()));
+        EXPECT_EQ(*result.effect,
+                  sim::effectOf(simulation->metrics(), sim::simulate(*tried)->metrics(), sim::memoryCapGib(*tried)));
     }
 }
 

@@ -1,6 +1,6 @@
 // Why a step sends what it sends: closed forms of the scenario's shapes against the bytes that are counted.
-#include "sim/analysis/traffic/traffic.h"
 #include "sim/analysis/explain/explain_traffic.h"
+#include "sim/analysis/traffic/traffic.h"
 
 #include "sim/analysis/collective_uses.h"
 #include "tests/sim/analysis/explained.h"
@@ -19,6 +19,11 @@ namespace {
 constexpr std::array kAllRoles{GroupRole::tp,   GroupRole::cp,      GroupRole::ep,          GroupRole::exptTp,
                                GroupRole::pp,   GroupRole::dpShard, GroupRole::dpReplicate, GroupRole::exptDp,
                                GroupRole::embd, GroupRole::copies};
+
+Explanation because(const Simulation& simulation, GroupRole role)
+{
+    return TrafficExplainer(simulation).ofRole(role);
+}
 
 double evaluated(const Explanation& e)
 {
@@ -44,15 +49,27 @@ void expectFormulasToTheEnd(const Explanation& root)
     });
 }
 
+/// Where only a part of what is sent goes a way, the part is a quotient of what was counted.
+void expectSharesWithFormulas(const Explanation& e)
+{
+    for (const Term& term : e.terms)
+        if (term.quantity.unit == Unit::fraction) {
+            ASSERT_TRUE(term.because) << term.quantity.symbol;
+            ASSERT_TRUE(term.because->formula) << term.quantity.symbol;
+            EXPECT_DOUBLE_EQ(evaluated(*term.because), term.quantity.value);
+        }
+}
+
 /// `most`: share of the bytes that rounding may take.
 void expectBecauseOfAll(const Simulation& simulation, double most)
 {
     const TrafficSums sums = Traffic(simulation).senders().total();
+    const TrafficExplainer explainer(simulation);
     for (const GroupRole role : kAllRoles) {
         if (sums.ofRole(role) == 0)
             continue;
         SCOPED_TRACE(groupRoleName(role));
-        const Explanation e = explainTraffic(simulation, role);
+        const Explanation e = explainer.ofRole(role);
         ASSERT_TRUE(e.formula);
         EXPECT_EQ(e.result.value, static_cast<double>(sums.ofRole(role)));
         const double exact = e.result.value;
@@ -64,16 +81,26 @@ void expectBecauseOfAll(const Simulation& simulation, double most)
     }
     for (int purpose = 0; purpose < kTrafficPurposeCount; ++purpose)
         if (sums.ofPurpose(static_cast<TrafficPurpose>(purpose)) > 0) {
-            const Explanation e = explainTraffic(simulation, static_cast<TrafficPurpose>(purpose));
+            const Explanation e = explainer.ofPurpose(static_cast<TrafficPurpose>(purpose));
             EXPECT_EQ(e.result.value, static_cast<double>(sums.ofPurpose(static_cast<TrafficPurpose>(purpose))));
             test::expectSound(e);
         }
     for (int tier = 0; tier < sums.tiers(); ++tier)
         if (sums.ofTier(tier) > 0) {
-            const Explanation e = explainTier(simulation, tier);
+            const Explanation e = explainer.ofTier(tier);
             EXPECT_EQ(e.result.value, static_cast<double>(sums.ofTier(tier)));
             test::expectSound(e);
+            expectSharesWithFormulas(e);
         }
+    // Halves of the world, as the traffic's matrix shows parts of it.
+    std::vector<int> partOf(static_cast<std::size_t>(simulation.metrics().worldSize));
+    for (std::size_t rank = 0; rank < partOf.size(); ++rank)
+        partOf[rank] = 2 * rank < partOf.size() ? 0 : 1;
+    for (const TrafficMatrix::Cell& cell : Traffic(simulation).between(partOf, 2).cells) {
+        const Explanation e = explainer.ofFlow("a cell", cell.bytes);
+        test::expectSound(e);
+        expectSharesWithFormulas(e);
+    }
 }
 
 } // namespace
@@ -100,12 +127,12 @@ TEST(ExplainTraffic, SaysTheClosedFormsOfThePapers)
 {
     const auto step = [](int tp, int pp, int dp) { return simulate(test::smallScenario(tp, pp, dp)); };
     // Data parallelism: 2 (n - 1) / n of four bytes a parameter, on each of n ranks.
-    const Explanation data = explainTraffic(*step(1, 1, 4), GroupRole::dpShard);
+    const Explanation data = because(*step(1, 1, 4), GroupRole::dpShard);
     EXPECT_EQ(data.inSymbols(), "V_dp_cp = 2 × (n − 1) / n × r × ψ × e");
     // Tensor parallelism: two all-reduces of b s h a layer and pass.
     Scenario scenario = test::smallScenario(4, 1, 1);
     scenario.layout.sequenceParallel = false;
-    const Explanation tensor = explainTraffic(*simulate(scenario), GroupRole::tp);
+    const Explanation tensor = because(*simulate(scenario), GroupRole::tp);
     ASSERT_GE(tensor.terms.size(), 2U);
     const Explanation& largest = *tensor.terms[0].because;
     EXPECT_EQ(largest.inSymbols(), "V_1 = 2 × (n − 1) / n × c × M");
@@ -113,7 +140,7 @@ TEST(ExplainTraffic, SaysTheClosedFormsOfThePapers)
     EXPECT_EQ(largest.terms[1].because->terms[3].quantity.value, 2);
     EXPECT_EQ(largest.terms[2].because->inSymbols(), "M = b × s × h × e");
     // The pipeline: there and back over p - 1 boundaries, once a micro-batch.
-    const Explanation pipeline = explainTraffic(*step(1, 4, 1), GroupRole::pp);
+    const Explanation pipeline = because(*step(1, 4, 1), GroupRole::pp);
     EXPECT_EQ(pipeline.inSymbols(), "V_pp = 2 × r × m × x × M");
     EXPECT_EQ(pipeline.terms[2].because->inSymbols(), "x = l − 1");
     EXPECT_EQ(pipeline.terms[3].because->inSymbols(), "M = b × s × h × e");
@@ -122,7 +149,7 @@ TEST(ExplainTraffic, SaysTheClosedFormsOfThePapers)
 TEST(ExplainTraffic, ExpertsGetTheirTokensAsOftenAsTheyAreChosen)
 {
     const auto opened = test::openNumber("50");
-    const Explanation experts = explainTraffic(*opened.simulation, GroupRole::ep);
+    const Explanation experts = because(*opened.simulation, GroupRole::ep);
     const Explanation& one = *experts.terms[0].because;
     EXPECT_TRUE(one.inSymbols().ends_with("(n − 1) / n × c × M")) << one.inSymbols();
     const Explanation& tensor = *one.terms[2].because;

@@ -1,7 +1,7 @@
 // Nothing that a finding says stands in it unproved: every number is a claim, and every claim is computed again here by another
 // way, from ranks and links one by one, from the schedule alone, or by simulating the edit.
-#include "sim/analysis/traffic/traffic.h"
 #include "sim/analysis/findings/findings.h"
+#include "sim/analysis/traffic/traffic.h"
 
 #include "sim/model/operators.h"
 #include "sim/schedule/evaluate.h"

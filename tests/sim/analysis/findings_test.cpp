@@ -1,5 +1,7 @@
 #include "sim/analysis/findings/findings.h"
 
+#include "sim/simulate/memory_cap.h"
+#include "sim/simulate/plan_schedule.h"
 #include "tests/support/gallery.h"
 #include "tests/support/scenarios.h"
 
@@ -41,7 +43,7 @@ std::vector<TryEffect> effectsOf(const Opened& opened, const Finding& finding)
         const auto scenario = tried(edit, opened.document, test::catalogue());
         if (!scenario)
             throw std::runtime_error(edit.text + " is not legal");
-        out.push_back(effectOf(opened.simulation->metrics(), simulate(*scenario)->metrics()));
+        out.push_back(effectOf(opened.simulation->metrics(), simulate(*scenario)->metrics(), memoryCapGib(*scenario)));
     }
     return out;
 }
@@ -337,7 +339,7 @@ TEST(TryEffects, AreRelativeToWhatATokenCosts)
 {
     const Metrics before{.stepTimeSeconds = 2, .tokensPerSecond = 100, .peakMemoryGib = 40};
     const Metrics after{.stepTimeSeconds = 3, .tokensPerSecond = 125, .peakMemoryGib = 38};
-    const TryEffect effect = effectOf(before, after);
+    const TryEffect effect = effectOf(before, after, 80);
     EXPECT_DOUBLE_EQ(effect.timePerToken, -0.2) << "the step is longer, and has more tokens";
     EXPECT_DOUBLE_EQ(effect.peakChangeGib, -2);
     EXPECT_TRUE(helps(FindingKind::bubble, effect));
@@ -350,6 +352,18 @@ TEST(TryEffects, AreRelativeToWhatATokenCosts)
     EXPECT_FALSE(helps(FindingKind::bubble, useless)) << "what does not fit does not run";
 }
 
+TEST(TryEffects, OnAMissedCapAreJudgedByTheCapAndNotByTheGpu)
+{
+    const Metrics before{.stepTimeSeconds = 2, .tokensPerSecond = 100, .peakMemoryGib = 40};
+    Metrics after = before;
+    after.tokensPerSecond = 150;
+    EXPECT_FALSE(helps(FindingKind::capMissed, effectOf(before, after, 30))) << "faster, and over the cap as before";
+    after.tokensPerSecond = 50;
+    EXPECT_TRUE(helps(FindingKind::capMissed, effectOf(before, after, 40))) << "a cap that is kept";
+    after.peakMemoryGib = 35;
+    EXPECT_TRUE(helps(FindingKind::capMissed, effectOf(before, after, 30))) << "nearer to it";
+}
+
 TEST(Findings, SayWhyASearchCannotKeepItsMemoryCapAndWhatWould)
 {
     for (const char* cap : {"0.1", "3", "10"}) {
@@ -359,8 +373,11 @@ TEST(Findings, SayWhyASearchCannotKeepItsMemoryCapAndWhatWould)
         ASSERT_FALSE(all.empty());
         EXPECT_EQ(all.front().kind, FindingKind::capMissed);
         EXPECT_EQ(all.front().severity, FindingSeverity::broken);
-        EXPECT_NE(all.front().title.find("is not kept: rank 3 needs 10.8 GiB"), std::string::npos) << all.front().title;
-        EXPECT_NE(all.front().reason.find("A cap of 10.9 GiB would be kept"), std::string::npos) << all.front().reason;
+        EXPECT_NE(all.front().title.find("No order keeps a GPU within " + missedCap(*opened.simulation)->capText() +
+                                         ": rank 3 needs 10.8 GiB"),
+                  std::string::npos)
+            << all.front().title;
+        EXPECT_NE(all.front().reason.find("Nearest cap that works: 10.9 GiB"), std::string::npos) << all.front().reason;
         ASSERT_FALSE(all.front().tries.empty());
         EXPECT_NE(all.front().tries.front().text.find("→ 10.9 GiB"), std::string::npos) << all.front().tries.front().text;
         const auto scenario = tried(all.front().tries.front(), opened.document, test::catalogue());

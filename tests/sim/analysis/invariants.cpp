@@ -1,7 +1,7 @@
 #include "tests/sim/analysis/invariants.h"
 
-#include "sim/analysis/traffic/link_load.h"
 #include "sim/analysis/step_shares.h"
+#include "sim/analysis/traffic/link_load.h"
 #include "sim/model/parameters.h"
 
 #include <cmath>

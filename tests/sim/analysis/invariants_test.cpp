@@ -150,6 +150,7 @@ void tryOut(const Json& json, Tally& tally)
         ++tally.failed;
         expectHelps(error.what());
         EXPECT_THAT(error.what(), testing::ContainsRegex("[0-9]"));
+        EXPECT_THAT(error.what(), testing::StartsWith("/")) << "the key that makes it so";
     }
 }
 
@@ -296,7 +297,7 @@ TEST(Invariants, OfAStepThatWouldNotEndAreAnError)
         FAIL() << "simulated";
     } catch (const Error& error) {
         EXPECT_THAT(error.what(),
-                    testing::AllOf(testing::StartsWith("all kernels and transfers of a copy of the model, one after the other,"),
+                    testing::AllOf(testing::HasSubstr("all kernels and transfers of a copy of the model, one after the other,"),
                                    testing::HasSubstr(" ns, more than 4.61e+18 (2^62)")));
     }
 }

@@ -40,8 +40,9 @@ TEST(MemoryLimit, RefusesAStepThatNeedsMoreBeforeItIsAllocated)
     const Scenario scenario = test::smallScenario(8, 8, 64, 20'000);
     const double before = peakGib();
     EXPECT_THAT(refusal([&] { simulate(scenario, {.full = true}); }),
-                AllOf(HasSubstr("ops on 4,096 ranks one by one needs"), HasSubstr("the limit is 8.0 GiB"),
-                      HasSubstr("nearest: one of each class of ranks"), HasSubstr("micro-batches")));
+                AllOf(HasSubstr("/training/global_batch_size: a step of "), HasSubstr("ops on 4,096 ranks one by one needs"),
+                      HasSubstr("the limit is 8.0 GiB"), HasSubstr("nearest: one of each class of ranks"),
+                      HasSubstr("micro-batches")));
     Scenario jittered = scenario;
     jittered.perturbations.push_back({.kind = PerturbationKind::jitter, .sigma = 0.1, .seed = 3});
     EXPECT_THAT(refusal([&] { simulate(jittered); }),
@@ -81,7 +82,8 @@ TEST(MemoryLimit, RefusesPassesOfMoreLayersAndSlicesThanCanBeHeld)
     scenario.schedule.sequenceSlices = 1024;
     scenario.schedule.layersPerStage = {10'000};
     const double before = peakGib();
-    EXPECT_THAT(refusal([&] { simulate(scenario); }), AllOf(HasSubstr("10000 layers"), HasSubstr("the limit is 1.0 GiB")));
+    EXPECT_THAT(refusal([&] { simulate(scenario); }),
+                AllOf(HasSubstr("/schedule/sequence_slices: "), HasSubstr("10000 layers"), HasSubstr("the limit is 1.0 GiB")));
     EXPECT_LT(peakGib() - before, 3) << "counted as they are made";
 }
 

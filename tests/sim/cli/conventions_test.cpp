@@ -180,6 +180,48 @@ TEST(Validate, FindsASchedulesDeadlock)
     EXPECT_THAT(outcome.out, HasSubstr("1B0"));
 }
 
+TEST(Validate, RefusesWhatOnlyTheStepIsTooMuchForAsSimulateDoes)
+{
+    const std::string jitter = R"( --set 'perturbations=[{"kind":"jitter","sigma":0.1}]')";
+    for (const std::string& tooMuch :
+         {gallery("42-") + " --set training.global_batch_size=131072" + jitter, // ops of 16,384 ranks
+          gallery("42-") + " --set training.global_batch_size=1048576"          // and times of a slow network
+                           " --set 'cluster.tiers=[{\"name\":\"x\",\"span\":\"all\",\"bandwidth_gbs\":0.001,\"latency_us\":1e6}]'"
+                           " --set 'perturbations=[{\"kind\":\"slow_link\",\"rank\":0,\"factor\":1e2}]'"}) {
+        SCOPED_TRACE(tooMuch);
+        const Outcome validated = run("validate " + tooMuch), simulated = run("simulate " + tooMuch);
+        EXPECT_EQ(validated.code, 1);
+        EXPECT_EQ(simulated.code, 1);
+        EXPECT_EQ(lines(validated.out).back(), lines(simulated.err).back());
+        EXPECT_THAT(validated.out, HasSubstr(".json: /training/global_batch_size: "));
+        const std::size_t at = validated.out.find("; nearest: ");
+        ASSERT_NE(at, std::string::npos) << validated.out;
+        EXPECT_EQ(run("validate " + tooMuch +
+                      " --set training.global_batch_size=" + std::to_string(std::stoll(validated.out.substr(at + 11))))
+                      .code,
+                  0);
+    }
+}
+
+TEST(MemoryCap, ThatIsNotKeptIsSaidWhereverTheStepIsTold)
+{
+    const std::string missed = gallery("73-") + " --set schedule.memory_cap_gib=3";
+    const std::string words =
+        "/schedule/memory_cap_gib: warning: no order keeps a GPU within 3.00 GiB: model states take 7.56 GiB";
+    for (const char* command : {"simulate ", "memory ", "validate ", "traffic "}) {
+        const Outcome outcome = run(command + missed);
+        EXPECT_EQ(outcome.code, 0) << command;
+        EXPECT_THAT(outcome.err, HasSubstr(words)) << command;
+        EXPECT_THAT(run(command + gallery("73-")).err, Not(HasSubstr("memory_cap_gib"))) << command;
+    }
+    for (const char* command : {"simulate --json ", "memory --json "}) {
+        const json finding = runJson(command + missed).at("findings").at(0);
+        EXPECT_EQ(finding.at("kind"), "cap_missed");
+        EXPECT_THAT(finding.at("title").get<std::string>(), testing::EndsWith("nearest cap that works: 10.9 GiB"));
+        EXPECT_FALSE(runJson(command + gallery("73-")).contains("findings")) << command;
+    }
+}
+
 TEST(Validate, ProvesADescriptionWhereAsked)
 {
     EXPECT_EQ(run("validate --holds " + gallery("02-")).code, 0);
@@ -208,6 +250,13 @@ TEST(Describe, PrintsTheResolvedScenarioAndExactParameters)
     EXPECT_EQ(resolved.at("model").at("num_hidden_layers"), 126);
     EXPECT_EQ(resolved.at("cluster").at("gpu").at("memory_gib"), 80);
     EXPECT_EQ(resolved.at("schedule").at("layers_per_stage").size(), 128U);
+}
+
+TEST(Describe, TimesNoRank)
+{
+    const std::string jittered = gallery("42-") + R"( --set 'perturbations=[{"kind":"jitter","sigma":0.1}]')";
+    const Outcome outcome = run("describe " + jittered + " --set training.global_batch_size=131072");
+    EXPECT_EQ(outcome.code, 0) << "to time them all takes more memory than there should be: " << outcome.err;
 }
 
 TEST(Describe, SpeaksToPeople)

@@ -3,6 +3,7 @@
 #include "sim/checked.h"
 #include "sim/error.h"
 #include "sim/legal/schedule_request.h"
+#include "sim/scenario/document.h"
 #include "sim/schedule/evaluate.h"
 #include "sim/schedule/families/families.h"
 #include "sim/schedule/schedule_kinds.h"
@@ -21,7 +22,7 @@ struct World {
     explicit World(const Scenario& s, bool full = false)
         : scenario(s), mesh(s.layout), placement(s.layout, s.cluster), schedule(makeSchedule(scheduleRequest(s))),
           program(lowerProgram(s, schedule)), classes(makeRankClasses(s, mesh, placement, schedule, full)),
-          prices(priceProgram(CostModel(s), program, classes))
+          prices(priceProgram(s, program, classes))
     {
     }
     EngineResult run() const { return runEngine(program, classes, prices); }
@@ -145,6 +146,16 @@ TEST(RankClasses, APerturbationSplitsOnlyWhatItTouches)
     EXPECT_EQ(world.classes.size[static_cast<std::size_t>(world.classes.classOf[5])], 1);
 }
 
+TEST(RankClasses, AreNotSplitByJitterOfNothing)
+{
+    Scenario scenario = test::smallScenario(4, 2, 8, 8);
+    const World without(scenario);
+    scenario.perturbations.push_back({.kind = PerturbationKind::jitter, .sigma = 0, .seed = 3});
+    const World with(scenario);
+    EXPECT_EQ(with.classes.count(), without.classes.count());
+    EXPECT_EQ(with.run().opEndNs, without.run().opEndNs);
+}
+
 TEST(RankClasses, CoverEveryRankOnce)
 {
     std::mt19937 random(3);
@@ -235,7 +246,7 @@ TEST(Engine, AScheduleThatCannotRunSaysWhoWaitsForWhom)
     auto& row = world.schedule.actions[0];
     std::swap(row.front(), row.back()); // rank 0 wants its last backward before its first forward
     world.program = lowerProgram(scenario, world.schedule);
-    world.prices = priceProgram(CostModel(scenario), world.program, world.classes);
+    world.prices = priceProgram(scenario, world.program, world.classes);
     try {
         world.run();
         FAIL() << "ran";
@@ -297,8 +308,28 @@ TEST(Engine, JitterMakesNoKernelFasterThanThePeaksOfItsGpu)
 TEST(Engine, RefusesWhatAddsUpBeyondTheTimesThatAreCounted)
 {
     Scenario scenario = test::smallScenario(1, 2, 2);
+    const auto problemOf = [&] {
+        try {
+            const World world(scenario);
+        } catch (const ScenarioError& error) {
+            return error.problems().front();
+        }
+        return Problem{};
+    };
     scenario.perturbations = {{.kind = PerturbationKind::slowLink, .rank = 0, .factor = 1e15}};
-    EXPECT_THROW(World{scenario}, OutOfRange);
+    EXPECT_EQ(problemOf().pointer, "/training/sequence_length") << "one micro-batch is too long already";
     scenario.perturbations.front().factor = 1e6;
     EXPECT_GT(World(scenario).run().endNs, 0);
+    // The nearest batch is the largest that is counted, but for what comes once.
+    scenario.training.globalBatchSize = 1 << 20;
+    scenario.perturbations.front().factor = 1e8;
+    const Problem problem = problemOf();
+    EXPECT_EQ(problem.pointer, "/training/global_batch_size");
+    const std::size_t at = problem.message.find("nearest: ");
+    ASSERT_NE(at, std::string::npos) << problem.message;
+    const int nearest = std::stoi(problem.message.substr(at + 9));
+    scenario.training.globalBatchSize = nearest;
+    EXPECT_EQ(problemOf().message, "");
+    scenario.training.globalBatchSize = nearest + nearest / 50 * 2;
+    EXPECT_EQ(problemOf().pointer, "/training/global_batch_size");
 }

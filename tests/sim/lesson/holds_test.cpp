@@ -133,6 +133,8 @@ TEST(Cases, ThatMeanNothingAreToldWithTheirPointer)
     EXPECT_EQ(found("Ranks.", "[]", R"({"a":{"from":"b"},"b":{}})"), "/cases/a/from: there is no earlier case \"b\"\n");
     EXPECT_EQ(found("Ranks.", "[]", R"({"a":{"scenario":"../../etc/passwd"}})"),
               "/cases/a/scenario: name a scenario beside this file, such as 16-schedule-gpipe\n");
+    EXPECT_EQ(found("Ranks.", "[]", R"({"a":{"scenario":"no-such-file"}})").find("/cases/a/scenario: no-such-file.json: "), 0U)
+        << found("Ranks.", "[]", R"({"a":{"scenario":"no-such-file"}})");
     EXPECT_EQ(found("Ranks.", "[]", R"({"a":{"sets":{}}})"),
               "/cases/a/sets: a case has \"scenario\" or \"from\", a name, and \"set\", pointers and values\n");
     EXPECT_NE(found("Ranks.", R"(["a.fits"])", R"({"a":{"set":{"/layout/dp":3}}})")

@@ -1,12 +1,18 @@
 // A scenario written out without its catalogue entries is the same job; what was asked for in it is found again.
 #include "sim/scenario/document.h"
+#include "sim/scenario/key_facts.h"
+#include "sim/scenario/schema.h"
 #include "tests/support/scenarios.h"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <random>
 #include <string>
+#include <utility>
+#include <vector>
 
 using namespace sim;
 
@@ -118,4 +124,104 @@ TEST(Bases, GiveWayToTheKeysBesideThem)
     EXPECT_EQ(scenario.cluster.gpu.multiprocessors, 108);
     EXPECT_EQ(scenario.cluster.tiers.front().span, 4) << "the domain of a node follows gpus_per_node";
     EXPECT_EQ(scenario.cluster.nodes, 2);
+}
+
+namespace {
+
+/// A job of the catalogue's model that leaves to defaults what it can.
+ScenarioDocument jobOf(const std::string& model)
+{
+    auto document = ScenarioDocument::parse(R"({"format":"rankscope-scenario","version":1,"model":{},
+"cluster":"h100-sxm-ib400","layout":{"dp":2},"training":{}})");
+    document.set("/model/base", "\"" + model + "\"");
+    return document;
+}
+
+/// What a resolved scenario says it is, is what it is read as.
+void expectReadsBack(const ScenarioDocument& document)
+{
+    const auto resolved = document.resolve(catalogue());
+    if (!resolved.scenario)
+        return;
+    const auto again = ScenarioDocument::parse(resolvedText(*resolved.scenario)).resolve(catalogue());
+    for (const Problem& problem : again.problems)
+        EXPECT_EQ(problem.severity, Severity::warning) << problem.text();
+    ASSERT_TRUE(again.scenario);
+    EXPECT_EQ(resolvedText(*again.scenario), resolvedText(*resolved.scenario));
+}
+
+/// Both ends of a number's range and a value between; nothing for what is no number.
+std::vector<std::string> extremesOf(const std::string& pointer)
+{
+    const auto facts = keyFacts(catalogue(), pointer);
+    if (!facts || (facts->type != KeyType::integer && facts->type != KeyType::number))
+        return {};
+    const auto text = [&](double value) { return std::to_string(static_cast<std::int64_t>(value)); };
+    return {text(std::max(facts->low, 0.0)), text(std::max(facts->low, 0.0) + 1), text(facts->high / 2), text(facts->high)};
+}
+
+} // namespace
+
+// A rotated head dimension of 65536 made a head_dim of 65664, which the reader refuses.
+TEST(ResolvedText, OfExtremesOfEveryKeyReadsBackTheSame)
+{
+    for (const Catalogue::Entry& model : catalogue().models()) {
+        const ScenarioDocument job = jobOf(model.id);
+        for (const char* block : {"model", "layout", "training", "schedule"}) {
+            if (std::string(block) != "model" && model.id != catalogue().models().front().id)
+                continue; // the others' layouts are no others
+            for (const std::string& key : catalogue().schema().keysOf(block)) {
+                const std::string pointer = "/" + std::string(block) + "/" + key;
+                for (const std::string& value : extremesOf(pointer)) {
+                    SCOPED_TRACE(model.id + " " + pointer + "=" + value);
+                    ScenarioDocument changed = job;
+                    changed.set(pointer, value);
+                    expectReadsBack(changed);
+                }
+            }
+        }
+    }
+}
+
+TEST(ResolvedText, OfTwoExtremesAtOnceReadsBackTheSame)
+{
+    std::vector<std::pair<std::string, std::string>> extremes;
+    for (const char* block : {"model", "layout", "training"})
+        for (const std::string& key : catalogue().schema().keysOf(block))
+            for (const std::string& value : extremesOf("/" + std::string(block) + "/" + key))
+                extremes.push_back({"/" + std::string(block) + "/" + key, value});
+    std::mt19937 random(11);
+    for (int round = 0; round < 2000; ++round) {
+        ScenarioDocument changed = jobOf(round % 2 == 0 ? "deepseek-v3" : "llama3-8b");
+        std::string trace;
+        for (int i = 0; i < 3; ++i) {
+            const auto& [pointer, value] = extremes[random() % extremes.size()];
+            changed.set(pointer, value);
+            trace += pointer + "=" + value + " ";
+        }
+        SCOPED_TRACE(trace);
+        expectReadsBack(changed);
+    }
+}
+
+TEST(HeadDim, ThatFollowsFromOtherKeysIsNoLargerThanOneThatIsWritten)
+{
+    const auto problemsOf = [](const std::string& model, const std::vector<std::string>& overrides) {
+        ScenarioDocument job = jobOf(model);
+        for (const std::string& assignment : overrides)
+            job.applyOverride(assignment);
+        std::string text;
+        for (const Problem& problem : job.resolve(catalogue()).problems)
+            if (problem.severity == Severity::error)
+                text += problem.text() + "\n";
+        return text;
+    };
+    EXPECT_EQ(
+        problemsOf("deepseek-v3", {"model.qk_rope_head_dim=65536"}),
+        "/model/qk_rope_head_dim: 65536 beside qk_nope_head_dim 128 (of deepseek-v3) makes head_dim 65664, more than 65536; "
+        "nearest: 65408\n");
+    EXPECT_EQ(problemsOf("deepseek-v3", {"model.qk_rope_head_dim=65408"}), "");
+    EXPECT_EQ(
+        problemsOf("gpt2", {R"(model={"num_hidden_layers":2,"hidden_size":131072,"num_attention_heads":1,"vocab_size":256})"}),
+        "/model/num_attention_heads: 1 of hidden_size 131072 makes head_dim 131072, more than 65536; nearest: 2\n");
 }

@@ -100,7 +100,7 @@ void GridModel::prepareInstants()
 
 void GridModel::read(const Selection& selection)
 {
-    const bool needsInstants = m_lens == GridLens::now || m_lens == GridLens::waiting;
+    const bool needsInstants = m_lens == GridLens::now || m_lens == GridLens::bubble;
     if (needsInstants)
         prepareInstants();
     const bool moved = m_lens == GridLens::now && (selection.cursorNs != m_readAtNs || selection.classes != m_readClasses);

@@ -377,7 +377,7 @@ bool GridView::command(ViewCommand command, bool fast, Rect area)
     case ViewCommand::lensMemory:
     case ViewCommand::lensBusy:
     case ViewCommand::lensSent:
-    case ViewCommand::lensWaiting:
+    case ViewCommand::lensBubble:
     case ViewCommand::lensStraggler:
     case ViewCommand::lensNow:
         return d.setLens(static_cast<int>(command) - static_cast<int>(ViewCommand::lensGroups));

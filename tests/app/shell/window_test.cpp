@@ -396,6 +396,8 @@ TEST_F(WindowTest, AScheduleThatIsNoBetterIsNotOffered)
     auto* dialog = window.findChild<SynthesisDialog*>();
     ASSERT_TRUE(dialog);
     ASSERT_TRUE(waitFor([&] { return dialog->state() && !dialog->state()->running; }));
+    for (const QLabel* label : dialog->findChildren<QLabel*>())
+        EXPECT_FALSE(label->text().startsWith(QStringLiteral("This is it"))) << "proved is a bound of the longest rank";
     const double now = window.simulation()->metrics().stepTimeSeconds;
     EXPECT_EQ(dialog->state()->now.stepSeconds, now);
     EXPECT_LE(dialog->state()->best.bound * 1e-9, now) << "no order is shorter, said of a step that is";

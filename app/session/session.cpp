@@ -134,19 +134,31 @@ QString Session::displayName() const
     return m_path.isEmpty() ? QStringLiteral("Untitled") : QFileInfo(m_path).completeBaseName();
 }
 
+QString Session::overridesText(const QStringList& overrides)
+{
+    return overrides.isEmpty() ? QString() : QStringLiteral("--set ") + overrides.join(QStringLiteral(" --set "));
+}
+
 Problems Session::open(const QString& path, const QStringList& overrides)
 {
     return problemsOf(path, [&]() -> Problems {
         sim::ScenarioDocument document = readDocument(path);
         sim::ScenarioDocument changed = document;
-        for (const QString& assignment : overrides)
-            changed.applyOverride(assignment.toStdString());
-        auto resolved = changed.resolve(m_catalogue);
-        if (!resolved.scenario)
-            return std::move(resolved.problems);
+        Problems problems = problemsOf({}, [&]() -> Problems {
+            for (const QString& assignment : overrides)
+                changed.applyOverride(assignment.toStdString());
+            auto resolved = changed.resolve(m_catalogue);
+            return resolved.scenario ? Problems() : std::move(resolved.problems);
+        });
+        if (!problems.empty()) {
+            if (!overrides.isEmpty() && document.resolve(m_catalogue).scenario)
+                for (sim::Problem& problem : problems)
+                    problem.file = (path + QLatin1Char(' ') + overridesText(overrides)).toStdString();
+            return problems;
+        }
         replace(std::move(document), QFileInfo(path).absoluteFilePath());
         if (!overrides.isEmpty())
-            push(changed, Edit{{}, "--set " + overrides.join(QStringLiteral(" --set ")).toStdString(), 0});
+            push(changed, Edit{{}, overridesText(overrides).toStdString(), 0});
         return {};
     });
 }

@@ -41,8 +41,10 @@ public:
     QString displayName() const;            ///< the scenario's name, else the file's
 
     /// Opens a file; overrides as of --set become the first undoable step. What is wrong comes back, and then nothing has
-    /// changed.
+    /// changed. Where the file alone could be opened, problems name file and overrides.
     [[nodiscard]] Problems open(const QString& path, const QStringList& overrides = {});
+    /// "--set layout.tp=4 --set layout.pp=2"
+    static QString overridesText(const QStringList& overrides);
     /// Takes up unsaved work again, even if it is not legal at the moment.
     [[nodiscard]] Problems recover(const Recovery&);
     [[nodiscard]] Problems save();

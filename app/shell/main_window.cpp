@@ -48,9 +48,12 @@ QString countText(const Problems& problems)
     const auto errors =
         std::count_if(problems.begin(), problems.end(), [](const sim::Problem& p) { return p.severity == sim::Severity::error; });
     if (errors > 0)
-        return errors == 1 ? QObject::tr("1 problem") : QObject::tr("%1 problems").arg(errors);
-    const auto warnings = static_cast<int>(problems.size());
-    return warnings == 0 ? QString() : warnings == 1 ? QObject::tr("1 warning") : QObject::tr("%1 warnings").arg(warnings);
+        return errors == 1 ? QObject::tr("1 problem")
+                           : QObject::tr("%1 problems").arg(problemCount(static_cast<std::size_t>(errors)));
+    const std::size_t warnings = problems.size();
+    return warnings == 0   ? QString()
+           : warnings == 1 ? QObject::tr("1 warning")
+                           : QObject::tr("%1 warnings").arg(problemCount(warnings));
 }
 
 } // namespace
@@ -247,7 +250,9 @@ Problems MainWindow::openFile(const QString& path, const QStringList& overrides)
         if (m_session.isOpen() || isLiveShown()) {
             m_banner->tell(tr("%1 cannot be opened").arg(QFileInfo(path).fileName()), problems);
         } else {
-            m_problemPage->setProblems(path, problems);
+            const QString settings = Session::overridesText(overrides);
+            const bool areToBlame = !settings.isEmpty() && QString::fromStdString(problems.front().file).endsWith(settings);
+            m_problemPage->setProblems(path, problems, areToBlame ? settings : QString());
             showPage(m_problemPage);
             m_problemPage->setFocus();
         }

@@ -280,8 +280,14 @@ TEST_F(SessionTest, OverridesAreTheFirstStep)
     EXPECT_TRUE(session.isModified());
     session.undoStack().undo();
     EXPECT_EQ(tp(), 2);
-    EXPECT_FALSE(session.open(galleryFile(kSixteen), {QStringLiteral("layout.tp=3")}).empty());
-    EXPECT_FALSE(session.open(galleryFile(kSixteen), {QStringLiteral("no.such.key=3")}).empty());
+    const QString path = galleryFile(kSixteen),
+                  bad = write("bad.json", R"({"format":"rankscope-scenario","version":1,"wrong":1})");
+    for (const char* setting : {"layout.tp=3", "no.such.key=3", "/x=bad", "=4"}) {
+        const Problems problems = session.open(path, {QLatin1String(setting)});
+        ASSERT_FALSE(problems.empty()) << setting;
+        EXPECT_EQ(problems.front().file, path.toStdString() + " --set " + setting) << "not the file is to blame";
+        EXPECT_EQ(session.open(bad, {QLatin1String(setting)}).front().file, bad.toStdString());
+    }
     EXPECT_EQ(tp(), 2);
 }
 

@@ -11,7 +11,9 @@
 #include <QTimer>
 #include <QUndoStack>
 
+#include <functional>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace app {
@@ -67,10 +69,11 @@ private:
     void replace(std::optional<sim::ScenarioDocument>, const QString& path);
     void push(const sim::ScenarioDocument& after, const Edit&);
     void forgetOldSteps();
-    void setText(const std::string&);
+    /// False, and but for the problems everything is as it was, if it cannot be read.
+    bool setText(const std::function<std::string()>& makeText);
     void refuse(const std::string& pointer);
     void setSaved(std::optional<sim::ScenarioDocument>);
-    void resolve();
+    void take(sim::ScenarioDocument::Resolved);
     void keepSafe();
 
     sim::Catalogue m_catalogue;

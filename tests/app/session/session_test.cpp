@@ -175,6 +175,27 @@ TEST_F(SessionTest, ValuesOfAnyTypeAreProblemsAndNeverMore)
     }
 }
 
+TEST_F(SessionTest, AStepThatCannotBeTakenLeavesDocumentAndHistoryAlone)
+{
+    ASSERT_TRUE(session.open(galleryFile(kSixteen)).empty());
+    const std::string file = session.document().text();
+    std::string many = "[0"; // values that a file may have once, and not twice
+    for (int i = 0; i < 1'100'000; ++i)
+        many += ",0";
+    many += "]";
+    session.edit(Edit{{{"/view/a", many}}, "a", 0});
+    ASSERT_EQ(session.undoStack().count(), 1);
+    const std::string once = session.document().text();
+    session.edit(Edit{{{"/view/b", many}}, "b", 0});
+    EXPECT_EQ(session.undoStack().count(), 1);
+    EXPECT_EQ(session.document().text(), once);
+    ASSERT_FALSE(session.problems().empty());
+    EXPECT_NE(session.problems().front().message.find("values"), std::string::npos) << session.problems().front().message;
+    session.undoStack().undo();
+    EXPECT_EQ(session.document().text(), file);
+    EXPECT_TRUE(session.isLegal());
+}
+
 TEST_F(SessionTest, OneDragIsOneStep)
 {
     ASSERT_TRUE(session.open(galleryFile(kSixteen)).empty());

@@ -171,13 +171,14 @@ void MainWindow::connectParts()
         updateActions();
     });
     connect(&m_simulator, &Simulator::finished, this, &MainWindow::showResult);
-    connect(&m_simulator, &Simulator::kernelsReady, this, [this](const SimulationPtr& simulation, const TracePtr& kernels) {
-        m_awaitsKernels = false;
-        if (simulation == m_simulation && action(CommandId::showKernels)->isChecked())
-            m_workspace->setTrace(kernels);
-        showStatus();
-        settleIfDone();
-    });
+    connect(&m_simulator, &Simulator::kernelsReady, this,
+            [this](const SimulationPtr& simulation, const TracePtr& kernels, const InstantsPtr& instants) {
+                m_awaitsKernels = false;
+                if (simulation == m_simulation && action(CommandId::showKernels)->isChecked())
+                    m_workspace->setTrace(kernels, instants);
+                showStatus();
+                settleIfDone();
+            });
     connect(&m_simulator, &Simulator::legalValuesReady, this, [this](const LegalValueTable& values) {
         m_awaitsLegalValues = false;
         m_form->setLegalValues(values);
@@ -199,6 +200,7 @@ void MainWindow::connectParts()
         m_requested.reset();
         m_bannerTellsFailure = true;
         m_banner->tell(tr("This step cannot be simulated"), {{{}, {}, message.toStdString(), sim::Severity::error}});
+        sayWhyNoStep(tr("This step cannot be simulated."));
         emit simulationFailed(message);
         settleIfDone();
     });
@@ -366,6 +368,7 @@ void MainWindow::sessionOpened()
 {
     m_simulation.reset();
     m_actionTrace.reset();
+    m_actionInstants.reset();
     m_requested.reset();
     m_comparedTo.reset();
     m_showsViewNext = true;
@@ -374,7 +377,7 @@ void MainWindow::sessionOpened()
     m_details->setSimulation(nullptr, std::nullopt);
     m_findings->clear();
     titleFindings({});
-    m_compare->setCurrent(nullptr, nullptr);
+    sayWhyNoStep(tr("The scenario has problems; its form says which."));
     if (m_session.isOpen() && !isCompareShown())
         showWorkspace();
     updateActions();
@@ -393,9 +396,19 @@ void MainWindow::sessionChanged()
     settleIfDone();
 }
 
+/// What pictures say in place of a step.
+void MainWindow::sayWhyNoStep(const QString& why)
+{
+    if (m_simulation)
+        return;
+    m_workspace->setHint(why);
+    m_compare->setCurrent(nullptr, nullptr, why);
+}
+
 void MainWindow::simulate()
 {
     m_awaitsResult = true;
+    sayWhyNoStep(tr("Simulating…"));
     m_awaitsKernels = m_awaitsFindings = false;
     m_busyTimer.start();
     m_simulator.request(*m_requested, action(CommandId::showEveryRank)->isChecked() && canShowEveryRank());
@@ -416,7 +429,7 @@ void MainWindow::requestLegalValues()
     m_simulator.requestLegalValues(m_session.document(), m_session.catalogue(), *m_session.scenario(), m_form->layoutRule());
 }
 
-void MainWindow::showResult(const SimulationPtr& simulation, const TracePtr& actions)
+void MainWindow::showResult(const SimulationPtr& simulation, const TracePtr& actions, const InstantsPtr& instants)
 {
     m_awaitsResult = false;
     m_busyTimer.stop();
@@ -424,8 +437,9 @@ void MainWindow::showResult(const SimulationPtr& simulation, const TracePtr& act
         m_banner->dismiss();
     m_simulation = simulation;
     m_actionTrace = actions;
+    m_actionInstants = instants;
     editOrder(false); // what was edited is the order of another step
-    m_workspace->setResult(simulation, actions);
+    m_workspace->setResult(simulation, actions, instants);
     m_compare->setCurrent(simulation, actions);
     showMetrics();
     if (std::exchange(m_showsViewNext, false))
@@ -448,7 +462,7 @@ void MainWindow::showKernels(bool kernels)
         m_awaitsKernels = true;
         m_simulator.requestKernels(m_simulation);
     } else {
-        m_workspace->setTrace(m_actionTrace);
+        m_workspace->setTrace(m_actionTrace, m_actionInstants);
     }
     showStatus();
 }

@@ -9,8 +9,8 @@
 
 namespace live {
 
-/// Anyone who finds a port can connect to it: so many may be without introduction at a time, besides the processes that are missing,
-/// and for so long. They hold nobody up.
+/// Anyone who finds a port can connect to it: so many may be without introduction at a time, besides the processes that are
+/// missing, and for so long. They hold nobody up.
 struct StrangerBudget {
     std::size_t connections = 64;
     std::chrono::milliseconds introduction{5000};

@@ -58,7 +58,7 @@ enum class ViewCommand : std::uint8_t {
     lensMemory,
     lensBusy,
     lensSent,
-    lensWaiting,
+    lensBubble,
     lensStraggler,
     lensNow,
     switchArrangement, ///< by axes, or as the hardware lies

@@ -12,6 +12,35 @@
 namespace app {
 namespace {
 
+constexpr std::string_view kPerturbations = "/perturbations";
+
+/// "/perturbations/7".
+std::string perturbationAt(std::size_t index)
+{
+    return std::string(kPerturbations) + "/" + std::to_string(index);
+}
+
+/// With one of its perturbations alone.
+sim::ScenarioDocument withOnly(const sim::ScenarioDocument& document, std::size_t perturbation)
+{
+    sim::ScenarioDocument out = document;
+    if (const auto entry = document.get(perturbationAt(perturbation)))
+        out.set(kPerturbations, "[" + *entry + "]");
+    return out;
+}
+
+/// With the one perturbation that other keys may break: a layout must have its rank.
+sim::ScenarioDocument withFarthest(const ScenarioState& state)
+{
+    const std::size_t count = state.count(kPerturbations);
+    const auto rank = [&](std::size_t i) { return state.number(perturbationAt(i) + "/rank").value_or(0); };
+    std::size_t farthest = 0;
+    for (std::size_t i = 1; i < count; ++i)
+        if (rank(i) > rank(farthest))
+            farthest = i;
+    return count > 1 ? withOnly(state.document(), farthest) : state.document();
+}
+
 /// What a value would break; nothing if it is legal.
 std::optional<std::string> refusal(const ScenarioState& state, std::string_view pointer, const std::string& json, LayoutRule rule)
 {
@@ -35,10 +64,10 @@ std::optional<std::string> refusal(const ScenarioState& state, std::string_view 
     return problem->message.substr(0, problem->message.find("; nearest: "));
 }
 
-/// Numbers that no rule compares with another: between two legal ones all are.
-bool isFreeBetweenEnds(const sim::KeyFacts& facts)
+/// Numbers that no rule compares with another, and ranks, which are as many as there are: between two legal ones all are.
+bool isFreeBetweenEnds(std::string_view pointer, const sim::KeyFacts& facts)
 {
-    return facts.type == sim::KeyType::number;
+    return facts.type == sim::KeyType::number || (pointer.starts_with(kPerturbations) && pointer.ends_with("/rank"));
 }
 
 LegalValues legalNumbers(const ScenarioState& state, std::string_view pointer, const sim::KeyFacts& facts, LayoutRule rule)
@@ -46,15 +75,14 @@ LegalValues legalNumbers(const ScenarioState& state, std::string_view pointer, c
     LegalValues out;
     const std::set<double> tried = candidateNumbers(state, pointer);
     const auto why = [&](double value) { return refusal(state, pointer, jsonNumber(value), rule); };
-    if (isFreeBetweenEnds(facts) && !tried.empty() && !why(*tried.begin()) && !why(*tried.rbegin())) {
+    if (isFreeBetweenEnds(pointer, facts) && !tried.empty() && !why(*tried.begin()) && !why(*tried.rbegin()))
         out.values.assign(tried.begin(), tried.end());
-        return out;
-    }
-    for (const double value : tried) {
-        sim::checkCancelled();
-        if (!why(value))
-            out.values.push_back(value);
-    }
+    else
+        for (const double value : tried) {
+            sim::checkCancelled();
+            if (!why(value))
+                out.values.push_back(value);
+        }
     if (out.values.empty() || facts.type != sim::KeyType::integer)
         return out;
 
@@ -151,10 +179,20 @@ LegalValueTable legalValues(const sim::ScenarioDocument& document, const sim::Ca
                             const sim::Scenario& lastLegal, LayoutRule rule)
 {
     LegalValueTable out;
-    const ScenarioState state(document, &lastLegal, catalogue);
+    sim::Scenario unperturbed = lastLegal; // of perturbations only what the document says counts
+    unperturbed.perturbations.clear();
+    const ScenarioState state(document, &unperturbed, catalogue);
+    const sim::ScenarioDocument farthest = withFarthest(state);
+    const ScenarioState ofOthers(farthest, &unperturbed, catalogue);
     for (const std::string& pointer : formPointers(state)) {
         sim::checkCancelled();
-        out.emplace(pointer, legalValues(state, pointer, rule));
+        if (!pointer.starts_with(kPerturbations)) {
+            out.emplace(pointer, legalValues(ofOthers, pointer, rule));
+            continue;
+        }
+        const std::size_t key = pointer.rfind('/'), index = pointer.rfind('/', key - 1) + 1;
+        const sim::ScenarioDocument alone = withOnly(document, std::stoul(pointer.substr(index, key - index)));
+        out.emplace(pointer, legalValues({alone, &unperturbed, catalogue}, perturbationAt(0) + pointer.substr(key), rule));
     }
     return out;
 }
@@ -165,8 +203,12 @@ std::vector<std::string> formPointers(const ScenarioState& state)
     for (const ScenarioKey& key : scenarioKeys()) {
         const std::size_t star = key.pointer.find("/*");
         const std::size_t entries = star == std::string_view::npos ? 1 : state.count(key.pointer.substr(0, star));
-        for (std::size_t i = 0; i < entries; ++i)
-            out.push_back(pointerAt(key.pointer, i));
+        for (std::size_t i = 0; i < std::min(entries, kMostFormEntries); ++i) {
+            const bool isPerturbation = key.pointer.starts_with(kPerturbations);
+            const auto kind = isPerturbation ? state.at(perturbationAt(i) + "/kind") : std::nullopt;
+            if (!kind || perturbationTakes(unquoted(*kind), key.pointer))
+                out.push_back(pointerAt(key.pointer, i));
+        }
     }
     return out;
 }

@@ -35,10 +35,11 @@ struct LegalValues {
 using LegalValueTable = std::map<std::string, LegalValues, std::less<>>;
 
 LegalValues legalValues(const ScenarioState&, std::string_view pointer, LayoutRule);
-/// Of every key of the form that is there.
+/// Of every key of the form that is there. Perturbations are tried one by one: hundreds of them take no longer, and what several
+/// of one rank come to together is told when it is chosen.
 LegalValueTable legalValues(const sim::ScenarioDocument&, const sim::Catalogue&, const sim::Scenario& lastLegal, LayoutRule);
 
-/// The pointers of the form's keys, one an entry for those of lists.
+/// The pointers of the form's keys, one an entry that it shows for those of lists.
 std::vector<std::string> formPointers(const ScenarioState&);
 
 } // namespace app

@@ -5,6 +5,7 @@
 #include "sim/scenario/key_facts.h"
 #include "sim/scenario/scenario.h"
 
+#include <cstddef>
 #include <span>
 #include <string>
 #include <string_view>
@@ -44,6 +45,9 @@ const ScenarioKey* findScenarioKey(std::string_view pointer);
 std::string pointerAt(std::string_view pattern, std::size_t index);
 /// As a sentence says it: "tp", "micro-batch", "ZeRO".
 std::string sentenceName(const ScenarioKey&);
+
+/// A list of hundreds is no form, and making rows for it takes the window's time: entries beyond these stand in the file.
+inline constexpr std::size_t kMostFormEntries = 16;
 
 /// Whether a perturbation of that kind ("slow_gpu") looks at a key of its own ("/perturbations/0/factor").
 bool perturbationTakes(std::string_view kind, std::string_view pointer);

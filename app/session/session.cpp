@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <memory>
 #include <utility>
 
 namespace app {
@@ -62,7 +63,7 @@ std::optional<sim::ScenarioDocument> documentIn(const QString& path)
 } // namespace
 
 /// The text that changed: undoing gives back exactly what was there, key order and shorthand included, and a step costs no more
-/// than what it changed.
+/// than what it changed. A new one is done already.
 class Session::Step : public QUndoCommand {
 public:
     Step(Session& session, const sim::ScenarioDocument& after, const Edit& edit)
@@ -75,15 +76,11 @@ public:
     /// The same step for a stack that begins later. Only the last one's gesture may still go on.
     Step(const Step& of, bool isLast)
         : QUndoCommand(of.text()), m_session(of.m_session), m_change(of.m_change), m_pointer(of.m_pointer),
-          m_gesture(isLast ? of.m_gesture : 0), m_isDone(true)
+          m_gesture(isLast ? of.m_gesture : 0)
     {
     }
-    void undo() override { m_session.setText(m_change.undone(m_session.m_document->text())); }
-    void redo() override
-    {
-        if (!std::exchange(m_isDone, false))
-            m_session.setText(m_change.done(m_session.m_document->text()));
-    }
+    void undo() override { take(&TextChange::undone, &QUndoStack::redo); }
+    void redo() override { take(&TextChange::done, &QUndoStack::undo); }
     int id() const override { return m_gesture == 0 ? -1 : m_gesture; }
     bool mergeWith(const QUndoCommand* other) override
     {
@@ -103,11 +100,21 @@ public:
     std::size_t bytes() const { return sizeof(Step) + m_change.bytes(); }
 
 private:
+    /// What cannot be taken leaves the text as it is, and the stack goes back to it.
+    void take(std::string (TextChange::*changed)(std::string) const, void (QUndoStack::*back)())
+    {
+        if (std::exchange(m_isDone, false))
+            return;
+        m_isDone = !m_session.setText([&] { return (m_change.*changed)(m_session.m_document->text()); });
+        if (m_isDone)
+            QMetaObject::invokeMethod(&m_session.m_undo, back, Qt::QueuedConnection);
+    }
+
     Session& m_session;
     TextChange m_change;
     std::string m_pointer;
     int m_gesture;
-    bool m_isDone = false; ///< when the stack asks for it
+    bool m_isDone = true; ///< when the stack asks for it next
 };
 
 Session::Session(sim::Catalogue catalogue, const QString& autosaveFolder, QObject* parent)
@@ -134,19 +141,31 @@ QString Session::displayName() const
     return m_path.isEmpty() ? QStringLiteral("Untitled") : QFileInfo(m_path).completeBaseName();
 }
 
+QString Session::overridesText(const QStringList& overrides)
+{
+    return overrides.isEmpty() ? QString() : QStringLiteral("--set ") + overrides.join(QStringLiteral(" --set "));
+}
+
 Problems Session::open(const QString& path, const QStringList& overrides)
 {
     return problemsOf(path, [&]() -> Problems {
         sim::ScenarioDocument document = readDocument(path);
         sim::ScenarioDocument changed = document;
-        for (const QString& assignment : overrides)
-            changed.applyOverride(assignment.toStdString());
-        auto resolved = changed.resolve(m_catalogue);
-        if (!resolved.scenario)
-            return std::move(resolved.problems);
+        Problems problems = problemsOf({}, [&]() -> Problems {
+            for (const QString& assignment : overrides)
+                changed.applyOverride(assignment.toStdString());
+            auto resolved = changed.resolve(m_catalogue);
+            return resolved.scenario ? Problems() : std::move(resolved.problems);
+        });
+        if (!problems.empty()) {
+            if (!overrides.isEmpty() && document.resolve(m_catalogue).scenario)
+                for (sim::Problem& problem : problems)
+                    problem.file = (path + QLatin1Char(' ') + overridesText(overrides)).toStdString();
+            return problems;
+        }
         replace(std::move(document), QFileInfo(path).absoluteFilePath());
         if (!overrides.isEmpty())
-            push(changed, Edit{{}, "--set " + overrides.join(QStringLiteral(" --set ")).toStdString(), 0});
+            push(changed, Edit{{}, overridesText(overrides).toStdString(), 0});
         return {};
     });
 }
@@ -234,7 +253,10 @@ void Session::refuse(const std::string& pointer)
 
 void Session::push(const sim::ScenarioDocument& after, const Edit& edit)
 {
-    m_undo.push(new Step(*this, after, edit));
+    auto step = std::make_unique<Step>(*this, after, edit);
+    if (!setText([&] { return after.text(); }))
+        return;
+    m_undo.push(step.release());
     std::size_t bytes = 0;
     for (int i = 0; i < m_undo.count(); ++i)
         bytes += static_cast<const Step*>(m_undo.command(i))->bytes();
@@ -277,24 +299,27 @@ void Session::replace(std::optional<sim::ScenarioDocument> document, const QStri
     m_document = std::move(document);
     m_scenario.reset();
     m_path = path;
-    resolve();
+    take(m_document ? m_document->resolve(m_catalogue) : sim::ScenarioDocument::Resolved());
     setSaved(m_document);
     emit opened();
     emit fileChanged();
     emit changed();
 }
 
-void Session::setText(const std::string& text)
+bool Session::setText(const std::function<std::string()>& makeText)
 {
     try {
-        m_document = sim::ScenarioDocument::parse(text, m_document->fileName());
-        resolve();
+        auto document = sim::ScenarioDocument::parse(makeText(), m_document->fileName());
+        auto resolved = document.resolve(m_catalogue);
+        m_document = std::move(document);
+        take(std::move(resolved));
     } catch (...) {
         refuse({});
-        return;
+        return false;
     }
     m_autosaveTimer.start();
     emit changed();
+    return true;
 }
 
 void Session::setSaved(std::optional<sim::ScenarioDocument> document)
@@ -305,13 +330,9 @@ void Session::setSaved(std::optional<sim::ScenarioDocument> document)
         m_savedScenario = m_saved->resolve(m_catalogue).scenario;
 }
 
-void Session::resolve()
+/// What the document means now.
+void Session::take(sim::ScenarioDocument::Resolved resolved)
 {
-    m_problems.clear();
-    m_legal = false;
-    if (!m_document)
-        return;
-    auto resolved = m_document->resolve(m_catalogue);
     m_problems = std::move(resolved.problems);
     m_legal = resolved.scenario.has_value() && !hasError(m_problems);
     if (m_legal)

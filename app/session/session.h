@@ -11,7 +11,9 @@
 #include <QTimer>
 #include <QUndoStack>
 
+#include <functional>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace app {
@@ -41,8 +43,10 @@ public:
     QString displayName() const;            ///< the scenario's name, else the file's
 
     /// Opens a file; overrides as of --set become the first undoable step. What is wrong comes back, and then nothing has
-    /// changed.
+    /// changed. Where the file alone could be opened, problems name file and overrides.
     [[nodiscard]] Problems open(const QString& path, const QStringList& overrides = {});
+    /// "--set layout.tp=4 --set layout.pp=2"
+    static QString overridesText(const QStringList& overrides);
     /// Takes up unsaved work again, even if it is not legal at the moment.
     [[nodiscard]] Problems recover(const Recovery&);
     [[nodiscard]] Problems save();
@@ -65,10 +69,11 @@ private:
     void replace(std::optional<sim::ScenarioDocument>, const QString& path);
     void push(const sim::ScenarioDocument& after, const Edit&);
     void forgetOldSteps();
-    void setText(const std::string&);
+    /// False, and but for the problems everything is as it was, if it cannot be read.
+    bool setText(const std::function<std::string()>& makeText);
     void refuse(const std::string& pointer);
     void setSaved(std::optional<sim::ScenarioDocument>);
-    void resolve();
+    void take(sim::ScenarioDocument::Resolved);
     void keepSafe();
 
     sim::Catalogue m_catalogue;

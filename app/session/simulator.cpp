@@ -31,7 +31,8 @@ void Simulator::request(sim::Scenario scenario, bool everyRank)
     const auto work = [this, scenario = std::move(scenario), everyRank](const Task& task) {
         const SimulationPtr simulation = m_simulate(scenario, {.full = everyRank});
         const auto actions = std::make_shared<const sim::Trace>(simulation->trace(sim::TraceDetail::actions));
-        task.tell([=, this] { emit finished(simulation, actions); });
+        const auto instants = std::make_shared<const Instants>(actions);
+        task.tell([=, this] { emit finished(simulation, actions, instants); });
     };
     renew(kStep, work, [this](const QString& why) { emit failed(why); });
 }
@@ -40,7 +41,8 @@ void Simulator::requestKernels(const SimulationPtr& simulation)
 {
     const auto work = [this, simulation](const Task& task) {
         const auto kernels = std::make_shared<const sim::Trace>(simulation->trace(sim::TraceDetail::kernels));
-        task.tell([=, this] { emit kernelsReady(simulation, kernels); });
+        const auto instants = std::make_shared<const Instants>(kernels);
+        task.tell([=, this] { emit kernelsReady(simulation, kernels, instants); });
     };
     renew(kKernels, work, [=, this](const QString& why) { emit kernelsFailed(simulation, why); });
 }

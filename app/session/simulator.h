@@ -4,6 +4,7 @@
 #include "app/session/legal_values.h"
 #include "app/session/schedule_candidates.h"
 #include "app/session/worker.h"
+#include "app/views/common/instant.h"
 #include "app/views/common/step_view.h"
 #include "sim/analysis/findings/findings.h"
 
@@ -47,8 +48,9 @@ public:
     bool isBusy() const { return m_worker.isBusy(); }
 
 signals:
-    void finished(const app::SimulationPtr& simulation, const app::TracePtr& actions);
-    void kernelsReady(const app::SimulationPtr& simulation, const app::TracePtr& kernels);
+    /// Instants are of the trace.
+    void finished(const app::SimulationPtr& simulation, const app::TracePtr& actions, const app::InstantsPtr& instants);
+    void kernelsReady(const app::SimulationPtr& simulation, const app::TracePtr& kernels, const app::InstantsPtr& instants);
     void legalValuesReady(const app::LegalValueTable& values);
     void candidatesReady(const app::ScheduleCandidates& candidates);
     void findingsReady(const app::SimulationPtr& simulation, const app::FindingList& findings);

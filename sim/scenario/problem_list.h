@@ -1,4 +1,4 @@
-// How the reader collects what is wrong with a file. Private to this folder.
+// How the reader collects what is wrong with a file. Only the reader makes one; who counts problems asks it how many are listed.
 #pragma once
 
 #include "sim/scenario/document.h"

@@ -429,7 +429,7 @@ private:
         }
         std::string text;
         from.read("actions", text);
-        if (text.find_first_of(",\n") == std::string::npos && text.find('.') != std::string::npos) {
+        if (text.find_first_of(",\n") == std::string::npos && text.find_first_of("./") != std::string::npos) {
             try {
                 text = readBeside(text, kMaxFileBytes);
             } catch (const Error& error) {

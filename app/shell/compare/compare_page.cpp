@@ -98,10 +98,11 @@ void ComparePage::setActions(const QList<QAction*>& actions)
     }
 }
 
-void ComparePage::setCurrent(SimulationPtr simulation, TracePtr actions)
+void ComparePage::setCurrent(SimulationPtr simulation, TracePtr actions, const QString& why)
 {
     m_simulation = std::move(simulation);
     m_actions = std::move(actions);
+    m_whyNoStep = why;
     stepChanged();
 }
 
@@ -152,7 +153,7 @@ void ComparePage::refresh()
     if (!m_session.isOpen())
         current.simulation = nullptr; // what it was of is gone
     if (!current.simulation)
-        current.message = tr("Open a scenario, or choose one in the gallery.").toStdString();
+        current.message = (m_session.isOpen() ? m_whyNoStep : tr("Open a scenario, or choose one in the gallery.")).toStdString();
     if (m_swapped)
         std::swap(baseline, current);
     m_view.setSides(std::move(baseline), std::move(current));

@@ -28,8 +28,8 @@ public:
 
     /// The buttons at the right of the header, from the window's command table.
     void setActions(const QList<QAction*>&);
-    /// The session's newest result; nullptr while there is none.
-    void setCurrent(SimulationPtr, TracePtr actions);
+    /// The session's newest result; nullptr while there is none, and then `why`.
+    void setCurrent(SimulationPtr, TracePtr actions, const QString& why = {});
     void setTheme(const Theme&);
     /// The baseline is A and the session B, or the other way round.
     void swapSides();
@@ -59,6 +59,7 @@ private:
     Selection m_selection;
     CompareView m_view; ///< before the canvas that shows it
     SimulationPtr m_simulation;
+    QString m_whyNoStep;
     TracePtr m_actions;
     bool m_swapped = false;
     bool m_isStale = true; ///< nobody saw what changed

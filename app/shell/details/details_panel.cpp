@@ -257,7 +257,6 @@ void DetailsPanel::showMetrics()
 
 void DetailsPanel::showExposed()
 {
-    constexpr double kFullBar = 0.25; // a quarter of the step, unless it is more
     const auto& e = m_simulation->metrics().exposedComm;
     const sim::Layout& layout = m_simulation->scenario().layout;
     m_exposed->setValue(percentQuantity(e.total()));
@@ -272,7 +271,7 @@ void DetailsPanel::showExposed()
     add("ep", e.ep, sim::OpClass::epComm, layout.ep);
     add("pp", e.pp, sim::OpClass::ppComm, layout.pp);
     add("dp", e.dp, sim::OpClass::dpComm, layout.dp * layout.cp);
-    m_exposedBar->setSegments(std::move(dimensions), std::max(kFullBar, e.total()));
+    m_exposedBar->setSegments(std::move(dimensions), 1); // the step
 }
 
 /// Of the rank that is pointed at, else of the fullest.

@@ -251,6 +251,7 @@ ScheduleChooser::ScheduleChooser(const Theme& theme, QWidget* parent)
     top->addWidget(orderLabel);
     top->addWidget(m_order);
     m_headings = new ColumnHeadings(*m_candidates, theme);
+    m_headings->setObjectName(QStringLiteral("columnHeadings"));
     top->addWidget(m_headings, 1);
 
     m_list->setAccessibleName(tr("Schedules"));

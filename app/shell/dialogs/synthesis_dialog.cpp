@@ -142,7 +142,7 @@ SynthesisDialog::SynthesisDialog(const sim::ScenarioDocument& document, const si
     numbers->addRow(tr("Step"), m_step);
     numbers->addRow(tr("Longest rank"), m_span);
     numbers->addRow(tr("Idle"), m_idle);
-    numbers->addRow(tr("Best possible"), m_gap);
+    numbers->addRow(tr("Lower bound"), m_gap);
     numbers->addRow(tr("Made from"), m_madeFrom);
     m_madeFrom->setWordWrap(true);
     m_gap->setWordWrap(true);
@@ -154,8 +154,9 @@ SynthesisDialog::SynthesisDialog(const sim::ScenarioDocument& document, const si
     m_idle->setToolTip(tr("Time between passes, by pass times alone: of the longest rank, and of the makespan as the mean of all "
                           "ranks. Not the step's bubble, which leaves out what transfers hold up"));
     m_gap->setToolTip(
-        tr("A proof for orders of whole micro-batches with the stages placed like this, backwards whole or split, by "
-           "pass times and latencies. It says nothing of other cuts of the model, and a step is no shorter than it"));
+        tr("Of the longest rank, proved for orders of whole micro-batches with the stages placed like this, backwards whole or "
+           "split, by pass times and latencies. A step is no shorter than it; where it is reached, another order may still make "
+           "a shorter step, as it says nothing of transfers that share links, nor of other cuts of the model"));
 
     m_table->setHorizontalHeaderLabels({tr("Construction"), tr("Stages on"), tr("Longest rank"), tr("Activations"), tr("Fits")});
     m_table->horizontalHeader()->setSectionResizeMode(0, QHeaderView::Stretch);
@@ -238,7 +239,7 @@ void SynthesisDialog::show(const SynthesisState& state)
     const QString bound =
         tr("by pass times, no order on %1 has a longest rank below %2 (%3)")
             .arg(QString::fromStdString(best.scope), microsecondsText(best.bound), QString::fromStdString(best.boundName));
-    m_gap->setText(best.optimal() ? tr("This is it: %1").arg(bound)
+    m_gap->setText(best.optimal() ? tr("Reached: %1").arg(bound)
                                   : tr("Within %1: %2").arg(percentQuantity(best.gap()).text(), bound));
     m_madeFrom->setText(QString::fromStdString(best.construction));
     m_sketch->set(&m_state->best);

@@ -154,6 +154,8 @@ void TrainDialog::showPlan()
 void TrainDialog::shrink()
 {
     m_isPreparing = true;
+    if (focusWidget() == m_shrink)
+        setFocus(); // a button that goes grey would hand it on to the next: Cancel
     m_worker.submit({.kind = 0,
                      .work =
                          [this, scenario = m_simulation->scenario(), catalogue = m_catalogue](const Task& task) {
@@ -170,6 +172,8 @@ void TrainDialog::showShrunk(const SimulationPtr& simulation)
     m_simulation = simulation;
     m_dtype->setCurrentIndex(m_dtype->findData(QString::fromStdString(m_simulation->scenario().live.dtype)));
     showPlan();
+    if (focusWidget() == this)
+        m_start->setFocus();
 }
 
 void TrainDialog::showFailure(const QString& why)
@@ -179,6 +183,8 @@ void TrainDialog::showFailure(const QString& why)
     m_problem->setText(tr("It cannot be shrunk: %1").arg(why));
     m_problem->show();
     m_shrink->hide();
+    if (focusWidget() == this)
+        m_device->setFocus();
 }
 
 } // namespace app

@@ -55,6 +55,21 @@ QString memoryText(const sim::TryEffect& effect)
     return withSign(effect.peakChangeGib, memoryQuantity(size).text());
 }
 
+namespace {
+
+/// Of what does not help enough: a gain is told as one, and how small it is.
+QString uselessText(const sim::TryEffect& effect)
+{
+    constexpr double kShown = 0.0005, kSmall = 0.005; // what counts as a gain begins there
+    if (!effect.fits)
+        return QObject::tr("does not fit");
+    if (-effect.timePerToken < kShown || -effect.timePerToken > kSmall)
+        return timeText(effect);
+    return QObject::tr("only %1 % less time a token").arg(-effect.timePerToken * 100, 0, 'f', 1);
+}
+
+} // namespace
+
 TryButton::TryButton(const QString& edit, const sim::TryEffect& effect, QWidget* parent) : QPushButton(parent)
 {
     setRole(this, "try");
@@ -109,7 +124,7 @@ FindingRow::FindingRow(const sim::Finding& finding, const Theme& theme, QWidget*
     words->addWidget(wrapped(QString::fromStdString(finding.reason), "muted12"));
     auto* head = new QHBoxLayout;
     head->setSpacing(10);
-    head->addWidget(new SeverityIcon(finding.severity, theme), 0, Qt::AlignTop);
+    head->addWidget(new SeverityIcon(finding, theme), 0, Qt::AlignTop);
     head->addLayout(words, 1);
 
     auto* show = new QPushButton(tr("Show me"));
@@ -127,7 +142,7 @@ FindingRow::FindingRow(const sim::Finding& finding, const Theme& theme, QWidget*
     column->addLayout(head);
     column->addLayout(m_edits);
     column->addLayout(foot);
-    setAccessibleName(severityName(finding.severity) + QStringLiteral(": ") + title);
+    setAccessibleName(severityName(finding) + QStringLiteral(": ") + title);
     setAccessibleDescription(QString::fromStdString(finding.reason));
     showProgress();
 }
@@ -146,7 +161,7 @@ void FindingRow::setEffect(std::size_t edit, const std::optional<sim::TryEffect>
         m_edits->insertWidget(static_cast<int>(place - m_offered.begin()), button);
         m_offered.insert(place, *effect);
     } else if (effect) {
-        m_useless << tr("%1 (%2)").arg(text, effect->fits ? timeText(*effect) : tr("does not fit"));
+        m_useless << tr("%1 (%2)").arg(text, uselessText(*effect));
     }
     showProgress();
 }
@@ -157,13 +172,13 @@ void FindingRow::showProgress()
     if (!isComplete())
         text = tr("Trying what might help…");
     else if (!m_useless.isEmpty())
-        text = tr("Tried without gain: %1").arg(m_useless.join(QStringLiteral("; ")));
+        text = tr("Tried, and not worth it: %1").arg(m_useless.join(QStringLiteral("; ")));
     m_progress->setText(withUnits(text));
 }
 
 QString FindingRow::text() const
 {
-    QStringList lines{severityName(m_finding.severity) + QStringLiteral(": ") + QString::fromStdString(m_finding.title),
+    QStringList lines{severityName(m_finding) + QStringLiteral(": ") + QString::fromStdString(m_finding.title),
                       QString::fromStdString(m_finding.reason)};
     for (const TryButton* button : findChildren<TryButton*>())
         lines << button->accessibleName() + QStringLiteral(": ") + button->accessibleDescription();

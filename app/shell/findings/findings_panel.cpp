@@ -1,6 +1,7 @@
 #include "app/shell/findings/findings_panel.h"
 
 #include "app/shell/findings/finding_row.h"
+#include "app/shell/widgets/severity_icon.h"
 #include "app/shell/widgets/style.h"
 
 #include <QLabel>
@@ -130,8 +131,10 @@ void FindingsPanel::showSummary()
         return std::count_if(m_findings.begin(), m_findings.end(), [=](const sim::Finding& f) { return f.severity == severity; });
     };
     QStringList parts;
-    if (count(sim::FindingSeverity::broken) > 0)
-        parts << tr("Does not run");
+    const auto broken = std::find_if(m_findings.begin(), m_findings.end(),
+                                     [](const sim::Finding& f) { return f.severity == sim::FindingSeverity::broken; });
+    if (broken != m_findings.end())
+        parts << severityName(*broken);
     if (const auto costly = count(sim::FindingSeverity::costly); costly > 0)
         parts << tr("%1 costly").arg(costly);
     if (const auto hints = count(sim::FindingSeverity::hint); hints > 0)

@@ -1,6 +1,7 @@
 #include "app/shell/form/scenario_form.h"
 
 #include "app/session/reset.h"
+#include "app/shell/widgets/format.h"
 #include "app/shell/widgets/style.h"
 
 #include <QCheckBox>
@@ -41,6 +42,11 @@ void ScenarioForm::addPart(const FormPart& part, QVBoxLayout* column)
         m_lists.push_back({&part, new QVBoxLayout, {}});
         m_lists.back().column->setSpacing(kBetweenRows);
         column->addLayout(m_lists.back().column);
+        m_lists.back().rest = new QLabel;
+        setRole(m_lists.back().rest, "muted");
+        m_lists.back().rest->setContentsMargins(kRowGutter, 0, 0, 0);
+        m_lists.back().rest->setWordWrap(true);
+        column->addWidget(m_lists.back().rest);
         if (part.section == KeySection::perturbations)
             addPerturbationMenu(column);
         return;
@@ -163,10 +169,10 @@ void ScenarioForm::refreshLists(const ScenarioState& now)
     bool isRebuilt = false;
     for (ListPart& list : m_lists) {
         const std::string pointer = listOf(*list.part).toStdString();
-        // A list of thousands is no form; its entries stand in the file.
-        constexpr std::size_t kMostEntries = 64;
         QString shape;
-        const std::size_t shown = std::min(now.count(pointer), kMostEntries);
+        const std::size_t all = now.count(pointer), shown = std::min(all, kMostFormEntries);
+        list.rest->setVisible(all > shown);
+        list.rest->setText(tr("The file has %1 more.").arg(separated(static_cast<std::int64_t>(all - shown))));
         for (std::size_t i = 0; i < shown; ++i) {
             const std::string name = pointer + "/" + std::to_string(i) + (pointer == "/perturbations" ? "/kind" : "/name");
             shape += QString::fromStdString(unquoted(now.at(name).value_or("link"))) + QLatin1Char('\n');

@@ -62,6 +62,7 @@ private:
         const FormPart* part;
         QVBoxLayout* column;
         QString shape; ///< what the rows were made for
+        QLabel* rest = nullptr;
         QWidget* content = nullptr;
     };
 

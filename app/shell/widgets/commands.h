@@ -79,7 +79,7 @@ enum class CommandId {
     lensMemory,
     lensBusy,
     lensSent,
-    lensWaiting,
+    lensBubble,
     lensStraggler,
     lensNow,
     switchArrangement,

@@ -1,5 +1,7 @@
 #include "app/shell/widgets/format.h"
 
+#include "sim/scenario/problem_list.h"
+
 #include <QLocale>
 #include <QObject>
 #include <QStringList>
@@ -24,6 +26,12 @@ QString separated(std::int64_t value)
 {
     static const QLocale english(QLocale::English, QLocale::UnitedStates);
     return english.toString(static_cast<qlonglong>(value));
+}
+
+QString problemCount(std::size_t listed)
+{
+    constexpr std::size_t kMost = sim::ProblemList::kMost;
+    return listed > kMost ? QObject::tr("more than %1").arg(separated(kMost)) : separated(static_cast<std::int64_t>(listed));
 }
 
 Quantity durationQuantity(double seconds)

@@ -22,6 +22,8 @@ Quantity percentQuantity(double fraction);        ///< 41.3 %
 Quantity flopRateQuantity(double flopsPerSecond); ///< 511 TFLOP/s, 36.9 GFLOP/s
 QString shortNumber(double value);
 QString separated(std::int64_t value); ///< 16,384
+/// "12"; "more than 1,000" where the reader stopped listing them (its last problem says how many it left out).
+QString problemCount(std::size_t listed);
 double gib(std::int64_t bytes);
 /// "16,384 GPUs · tp 8 · pp 16 · dp 128": what is larger than 1.
 QString layoutLine(const sim::Layout&);

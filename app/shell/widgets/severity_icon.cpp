@@ -27,11 +27,11 @@ QPolygonF octagon(QPointF middle, double radius)
 
 } // namespace
 
-QString severityName(sim::FindingSeverity severity)
+QString severityName(const sim::Finding& finding)
 {
-    switch (severity) {
-    case sim::FindingSeverity::broken:
-        return QObject::tr("Does not run");
+    switch (finding.severity) {
+    case sim::FindingSeverity::broken: // what misses its cap fits the GPU all the same
+        return finding.kind == sim::FindingKind::capMissed ? QObject::tr("Cap not kept") : QObject::tr("Does not run");
     case sim::FindingSeverity::costly:
         return QObject::tr("Costly");
     case sim::FindingSeverity::hint:
@@ -42,12 +42,12 @@ QString severityName(sim::FindingSeverity severity)
     return QObject::tr("Note");
 }
 
-SeverityIcon::SeverityIcon(sim::FindingSeverity severity, const Theme& theme, QWidget* parent)
-    : QWidget(parent), m_severity(severity), m_theme(theme)
+SeverityIcon::SeverityIcon(const sim::Finding& finding, const Theme& theme, QWidget* parent)
+    : QWidget(parent), m_severity(finding.severity), m_theme(theme)
 {
     setFixedSize(kSide, kSide);
-    setAccessibleName(severityName(severity));
-    setToolTip(severityName(severity));
+    setAccessibleName(severityName(finding));
+    setToolTip(severityName(finding));
 }
 
 void SeverityIcon::paintEvent(QPaintEvent*)

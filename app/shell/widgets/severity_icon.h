@@ -12,7 +12,7 @@ namespace app {
 class SeverityIcon : public QWidget {
     Q_OBJECT
 public:
-    SeverityIcon(sim::FindingSeverity, const Theme&, QWidget* parent = nullptr);
+    SeverityIcon(const sim::Finding&, const Theme&, QWidget* parent = nullptr);
 
 protected:
     void paintEvent(QPaintEvent*) override;
@@ -22,6 +22,6 @@ private:
     const Theme& m_theme;
 };
 
-QString severityName(sim::FindingSeverity); ///< "Costly"
+QString severityName(const sim::Finding&); ///< "Costly"
 
 } // namespace app

@@ -48,9 +48,12 @@ QString countText(const Problems& problems)
     const auto errors =
         std::count_if(problems.begin(), problems.end(), [](const sim::Problem& p) { return p.severity == sim::Severity::error; });
     if (errors > 0)
-        return errors == 1 ? QObject::tr("1 problem") : QObject::tr("%1 problems").arg(errors);
-    const auto warnings = static_cast<int>(problems.size());
-    return warnings == 0 ? QString() : warnings == 1 ? QObject::tr("1 warning") : QObject::tr("%1 warnings").arg(warnings);
+        return errors == 1 ? QObject::tr("1 problem")
+                           : QObject::tr("%1 problems").arg(problemCount(static_cast<std::size_t>(errors)));
+    const std::size_t warnings = problems.size();
+    return warnings == 0   ? QString()
+           : warnings == 1 ? QObject::tr("1 warning")
+                           : QObject::tr("%1 warnings").arg(problemCount(warnings));
 }
 
 } // namespace
@@ -168,13 +171,14 @@ void MainWindow::connectParts()
         updateActions();
     });
     connect(&m_simulator, &Simulator::finished, this, &MainWindow::showResult);
-    connect(&m_simulator, &Simulator::kernelsReady, this, [this](const SimulationPtr& simulation, const TracePtr& kernels) {
-        m_awaitsKernels = false;
-        if (simulation == m_simulation && action(CommandId::showKernels)->isChecked())
-            m_workspace->setTrace(kernels);
-        showStatus();
-        settleIfDone();
-    });
+    connect(&m_simulator, &Simulator::kernelsReady, this,
+            [this](const SimulationPtr& simulation, const TracePtr& kernels, const InstantsPtr& instants) {
+                m_awaitsKernels = false;
+                if (simulation == m_simulation && action(CommandId::showKernels)->isChecked())
+                    m_workspace->setTrace(kernels, instants);
+                showStatus();
+                settleIfDone();
+            });
     connect(&m_simulator, &Simulator::legalValuesReady, this, [this](const LegalValueTable& values) {
         m_awaitsLegalValues = false;
         m_form->setLegalValues(values);
@@ -196,6 +200,7 @@ void MainWindow::connectParts()
         m_requested.reset();
         m_bannerTellsFailure = true;
         m_banner->tell(tr("This step cannot be simulated"), {{{}, {}, message.toStdString(), sim::Severity::error}});
+        sayWhyNoStep(tr("This step cannot be simulated."));
         emit simulationFailed(message);
         settleIfDone();
     });
@@ -247,7 +252,9 @@ Problems MainWindow::openFile(const QString& path, const QStringList& overrides)
         if (m_session.isOpen() || isLiveShown()) {
             m_banner->tell(tr("%1 cannot be opened").arg(QFileInfo(path).fileName()), problems);
         } else {
-            m_problemPage->setProblems(path, problems);
+            const QString settings = Session::overridesText(overrides);
+            const bool areToBlame = !settings.isEmpty() && QString::fromStdString(problems.front().file).endsWith(settings);
+            m_problemPage->setProblems(path, problems, areToBlame ? settings : QString());
             showPage(m_problemPage);
             m_problemPage->setFocus();
         }
@@ -361,6 +368,7 @@ void MainWindow::sessionOpened()
 {
     m_simulation.reset();
     m_actionTrace.reset();
+    m_actionInstants.reset();
     m_requested.reset();
     m_comparedTo.reset();
     m_showsViewNext = true;
@@ -369,7 +377,7 @@ void MainWindow::sessionOpened()
     m_details->setSimulation(nullptr, std::nullopt);
     m_findings->clear();
     titleFindings({});
-    m_compare->setCurrent(nullptr, nullptr);
+    sayWhyNoStep(tr("The scenario has problems; its form says which."));
     if (m_session.isOpen() && !isCompareShown())
         showWorkspace();
     updateActions();
@@ -388,9 +396,19 @@ void MainWindow::sessionChanged()
     settleIfDone();
 }
 
+/// What pictures say in place of a step.
+void MainWindow::sayWhyNoStep(const QString& why)
+{
+    if (m_simulation)
+        return;
+    m_workspace->setHint(why);
+    m_compare->setCurrent(nullptr, nullptr, why);
+}
+
 void MainWindow::simulate()
 {
     m_awaitsResult = true;
+    sayWhyNoStep(tr("Simulating…"));
     m_awaitsKernels = m_awaitsFindings = false;
     m_busyTimer.start();
     m_simulator.request(*m_requested, action(CommandId::showEveryRank)->isChecked() && canShowEveryRank());
@@ -411,7 +429,7 @@ void MainWindow::requestLegalValues()
     m_simulator.requestLegalValues(m_session.document(), m_session.catalogue(), *m_session.scenario(), m_form->layoutRule());
 }
 
-void MainWindow::showResult(const SimulationPtr& simulation, const TracePtr& actions)
+void MainWindow::showResult(const SimulationPtr& simulation, const TracePtr& actions, const InstantsPtr& instants)
 {
     m_awaitsResult = false;
     m_busyTimer.stop();
@@ -419,8 +437,9 @@ void MainWindow::showResult(const SimulationPtr& simulation, const TracePtr& act
         m_banner->dismiss();
     m_simulation = simulation;
     m_actionTrace = actions;
+    m_actionInstants = instants;
     editOrder(false); // what was edited is the order of another step
-    m_workspace->setResult(simulation, actions);
+    m_workspace->setResult(simulation, actions, instants);
     m_compare->setCurrent(simulation, actions);
     showMetrics();
     if (std::exchange(m_showsViewNext, false))
@@ -443,7 +462,7 @@ void MainWindow::showKernels(bool kernels)
         m_awaitsKernels = true;
         m_simulator.requestKernels(m_simulation);
     } else {
-        m_workspace->setTrace(m_actionTrace);
+        m_workspace->setTrace(m_actionTrace, m_actionInstants);
     }
     showStatus();
 }

@@ -148,11 +148,12 @@ private:
     void startDemo(const QString& path);
     void sessionOpened();
     void sessionChanged();
-    void showResult(const SimulationPtr&, const TracePtr& actions);
+    void showResult(const SimulationPtr&, const TracePtr& actions, const InstantsPtr&);
     void showKernels(bool);
     void showSelection();
     void showStatus();
     void simulate();
+    void sayWhyNoStep(const QString&);
     bool canShowEveryRank() const;
     void requestLegalValues();
     void buildFindings(); // these are in main_window_findings.cpp
@@ -221,6 +222,7 @@ private:
 
     SimulationPtr m_simulation;
     TracePtr m_actionTrace;
+    InstantsPtr m_actionInstants;
     std::optional<sim::Scenario> m_requested; ///< newest scenario the simulator was asked for
     std::optional<sim::Metrics> m_comparedTo; ///< numbers before the last step of the history
     int m_historyIndex = 0;                   ///< of the undo stack when m_comparedTo was taken

@@ -53,17 +53,23 @@ GridView& gridOf(Workspace& workspace)
     return static_cast<GridView&>(workspace.view(Picture::grid));
 }
 
-/// "stragglers": as the view in a file calls it.
-std::string fileName(GridLens lens)
+std::string shownName(GridLens lens)
 {
     return QString::fromUtf8(gridLensName(lens)).toLower().toStdString();
+}
+
+/// "stragglers": as the view in a file calls it. There the bubble's lens has the name that it had at first: files keep their
+/// words.
+std::string fileName(GridLens lens)
+{
+    return lens == GridLens::bubble ? "waiting" : shownName(lens);
 }
 
 std::optional<GridLens> lensNamed(const std::string& name)
 {
     for (int lens = 0; lens < kGridLensCount; ++lens)
-        if (fileName(static_cast<GridLens>(lens)) == name)
-            return static_cast<GridLens>(lens);
+        if (const auto one = static_cast<GridLens>(lens); name == fileName(one) || name == shownName(one))
+            return one;
     return {};
 }
 

@@ -1,5 +1,6 @@
 #include "app/shell/window/problem_page.h"
 
+#include "app/shell/widgets/format.h"
 #include "app/shell/widgets/style.h"
 
 #include <QClipboard>
@@ -65,7 +66,6 @@ ProblemPage::ProblemPage(QWidget* parent)
         label->setWordWrap(true);
     }
     m_where->setTextInteractionFlags(Qt::TextSelectableByMouse);
-    m_again->setToolTip(tr("Reads the file anew, when it has been mended"));
     m_edit->setToolTip(tr("With the program that this machine opens such files with"));
     setRole(m_again, "primary");
     auto* copy = new QPushButton(tr("Copy Problems"));
@@ -114,11 +114,16 @@ ProblemPage::ProblemPage(QWidget* parent)
     row->addStretch(1);
 }
 
-void ProblemPage::setProblems(const QString& path, const Problems& problems)
+void ProblemPage::setProblems(const QString& path, const Problems& problems, const QString& settings)
 {
     m_path = path;
     const QFileInfo file(path);
-    m_title->setText(tr("%1 cannot be opened").arg(file.fileName().isEmpty() ? path : file.fileName()));
+    const QString name = file.fileName().isEmpty() ? path : file.fileName();
+    m_title->setText(settings.isEmpty() ? tr("%1 cannot be opened").arg(name)
+                                        : tr("%1 cannot be opened with %2").arg(name, settings));
+    m_again->setText(settings.isEmpty() ? tr("Try Again") : tr("Open Without It"));
+    m_again->setToolTip(settings.isEmpty() ? tr("Reads the file anew, when it has been mended")
+                                           : tr("Opens the file as it is, without what the command line sets"));
     m_where->setText(QDir::toNativeSeparators(file.absoluteFilePath()));
     m_edit->setVisible(file.isFile());
     while (const QLayoutItem* item = m_list->takeAt(0)) {
@@ -131,9 +136,10 @@ void ProblemPage::setProblems(const QString& path, const Problems& problems)
     const std::size_t shown = std::min(problems.size(), kMostShown);
     for (std::size_t i = 0; i < shown; ++i)
         m_list->addWidget(makeCard(problems[i]));
+    const QString count = problemCount(problems.size()).toUpper();
     m_count->setText(problems.size() == 1      ? tr("WHAT IS WRONG")
-                     : shown < problems.size() ? tr("THE FIRST %1 OF %2 PROBLEMS").arg(shown).arg(problems.size())
-                                               : tr("%1 PROBLEMS").arg(problems.size()));
+                     : shown < problems.size() ? tr("THE FIRST %1 OF %2 PROBLEMS").arg(shown).arg(count)
+                                               : tr("%1 PROBLEMS").arg(count));
     setAccessibleName(m_title->text());
     setAccessibleDescription(m_text);
 }

@@ -18,7 +18,8 @@ class ProblemPage : public QFrame {
     Q_OBJECT
 public:
     explicit ProblemPage(QWidget* parent = nullptr);
-    void setProblems(const QString& path, const Problems&);
+    /// `settings`: what of the command line is to blame, as in "--set layout.tp=3"; empty where the file is.
+    void setProblems(const QString& path, const Problems&, const QString& settings = {});
     QString path() const { return m_path; }
     QString text() const { return m_text; } ///< as it is copied: file and problems, a line each
 

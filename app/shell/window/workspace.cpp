@@ -5,6 +5,7 @@
 #include "app/shell/widgets/format.h"
 #include "app/shell/widgets/style.h"
 #include "app/shell/window/transport_bar.h"
+#include "app/views/grid/grid_view.h"
 #include "app/views/timeline/timeline_view.h"
 #include "app/views/traffic/traffic_view.h"
 
@@ -140,6 +141,8 @@ void Workspace::bringUpToDate(Shown& shown)
     if (shown.isStale) {
         shown.isStale = false;
         shown.view->setStep(m_simulation, m_trace);
+        if (shown.picture == Picture::grid)
+            static_cast<GridView&>(*shown.view).setInstants(m_instants);
     }
     shown.canvas->requestFrame();
 }
@@ -160,17 +163,19 @@ void Workspace::stepChanged()
     emit selectionChanged();
 }
 
-void Workspace::setResult(SimulationPtr simulation, TracePtr actions)
+void Workspace::setResult(SimulationPtr simulation, TracePtr actions, InstantsPtr instants)
 {
     m_simulation = std::move(simulation);
     m_trace = std::move(actions);
+    m_instants = std::move(instants);
     m_selection.keepBelow(m_simulation ? m_simulation->mesh().worldSize() : 0);
     stepChanged();
 }
 
-void Workspace::setTrace(TracePtr trace)
+void Workspace::setTrace(TracePtr trace, InstantsPtr instants)
 {
     m_trace = std::move(trace);
+    m_instants = std::move(instants);
     stepChanged();
 }
 
@@ -180,6 +185,14 @@ void Workspace::startAnew()
     m_selection = {};
     m_shownSelection = {};
     setResult(nullptr, nullptr);
+}
+
+void Workspace::setHint(const QString& hint)
+{
+    for (const Shown& shown : m_pictures)
+        shown.view->setHint(hint.toStdString());
+    if (!m_simulation)
+        requestFrames();
 }
 
 void Workspace::setStepping(bool on)

@@ -31,12 +31,15 @@ public:
     explicit Workspace(Renderer = Renderer::automatic, QWidget* parent = nullptr);
     ~Workspace() override;
 
-    /// Of a step; nullptr shows that there is none. What was selected and exists no more is forgotten.
-    void setResult(SimulationPtr, TracePtr actions);
+    /// Of a step; nullptr shows that there is none. What was selected and exists no more is forgotten. Instants are of the trace;
+    /// without them the grid makes its own.
+    void setResult(SimulationPtr, TracePtr actions, InstantsPtr = nullptr);
     /// The same step in more detail.
-    void setTrace(TracePtr);
+    void setTrace(TracePtr, InstantsPtr = nullptr);
     /// Zoom and selection start anew: another scenario.
     void startAnew();
+    /// What the pictures say as long as there is no step.
+    void setHint(const QString&);
     /// The timeline tells the schedule action by action.
     void setStepping(bool);
     /// The order editor takes the timeline's place.
@@ -110,6 +113,7 @@ private:
     Selection m_selection, m_shownSelection;
     SimulationPtr m_simulation;
     TracePtr m_trace;
+    InstantsPtr m_instants;
     std::vector<Shown> m_pictures; ///< in the list's order; never changes
     QMainWindow* m_docks;          ///< holds nothing but docks
     Playback m_playback;

@@ -1,5 +1,7 @@
 #include "app/views/common/instant.h"
 
+#include "sim/cancel.h"
+
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -18,6 +20,14 @@ std::int64_t endOf(const sim::Track& track, std::size_t span)
     return track.startNs[span] + track.durationNs[span];
 }
 
+bool isOneAfterTheOther(const sim::Track& track)
+{
+    for (std::size_t span = 1; span < track.size(); ++span)
+        if (track.startNs[span] < endOf(track, span - 1))
+            return false;
+    return true;
+}
+
 /// The first span that starts later.
 std::size_t after(const sim::Track& track, std::int64_t timeNs)
 {
@@ -29,6 +39,7 @@ std::size_t after(const sim::Track& track, std::int64_t timeNs)
 Instants::Instants(TracePtr trace) : m_trace(std::move(trace)), m_rows(m_trace->processes.size())
 {
     for (std::uint32_t t = 0; t < m_trace->tracks.size(); ++t) {
+        sim::checkCancelled();
         const sim::Track& track = m_trace->tracks[t];
         if (at(track.process) < m_rows.size()) {
             Row& row = m_rows[at(track.process)];
@@ -47,6 +58,8 @@ Instants::Instants(TracePtr trace) : m_trace(std::move(trace)), m_rows(m_trace->
 Instants::Order Instants::orderOf(const sim::Track& track)
 {
     Order order;
+    if (isOneAfterTheOther(track))
+        return order;
     order.span.resize(track.size());
     std::iota(order.span.begin(), order.span.end(), 0U);
     if (!std::is_sorted(track.startNs.begin(), track.startNs.end()))
@@ -64,14 +77,21 @@ std::optional<Doing> Instants::running(std::uint32_t trackIndex, std::int64_t ti
 {
     const sim::Track& track = m_trace->tracks[trackIndex];
     const Order& order = m_orders[trackIndex];
+    const auto doing = [&](std::size_t span) {
+        const auto share = static_cast<double>(timeNs - track.startNs[span]) / static_cast<double>(track.durationNs[span]);
+        return Doing{
+            {trackIndex, static_cast<std::uint32_t>(span)}, m_trace->kinds[track.kind[span]].opClass, static_cast<float>(share)};
+    };
+    if (order.span.empty()) {
+        const std::size_t next = after(track, timeNs);
+        return next > 0 && endOf(track, next - 1) > timeNs ? std::optional(doing(next - 1)) : std::nullopt;
+    }
     auto i = std::upper_bound(order.startNs.begin(), order.startNs.end(), timeNs) - order.startNs.begin();
     // Spans of a row hardly ever overlap; where they do, the one that began last counts.
     while (i-- > 0 && order.latestEndNs[static_cast<std::size_t>(i)] > timeNs) {
         const std::uint32_t span = order.span[static_cast<std::size_t>(i)];
-        if (endOf(track, span) <= timeNs)
-            continue;
-        const auto share = static_cast<double>(timeNs - track.startNs[span]) / static_cast<double>(track.durationNs[span]);
-        return Doing{{trackIndex, span}, m_trace->kinds[track.kind[span]].opClass, static_cast<float>(share)};
+        if (endOf(track, span) > timeNs)
+            return doing(span);
     }
     return std::nullopt;
 }
@@ -136,7 +156,10 @@ std::optional<std::uint32_t> Instants::actionAfter(int process, std::int64_t tim
 void Instants::findMessages()
 {
     std::map<std::pair<int, int>, std::int64_t> fastestNs; // from, to
+    sim::CancelPoll poll;
+    m_messages.reserve(m_trace->flows.size());
     for (const sim::Flow& flow : m_trace->flows) {
+        poll();
         const sim::Track &from = m_trace->tracks[flow.fromTrack], &to = m_trace->tracks[flow.toTrack];
         Message message{.from = from.process, .to = to.process};
         if (from.role == sim::TrackRole::actions && to.role == sim::TrackRole::actions) {
@@ -163,14 +186,17 @@ void Instants::findMessages()
     for (Message& message : m_messages)
         if (const auto fastest = fastestNs.find({message.from, message.to}); fastest != fastestNs.end())
             message.hereNs = message.sentNs + fastest->second;
-    std::sort(m_messages.begin(), m_messages.end(), [](const Message& a, const Message& b) {
+    std::sort(m_messages.begin(), m_messages.end(), [&](const Message& a, const Message& b) {
+        poll();
         return std::tie(a.sentNs, a.from, a.fromSpan, a.to, a.toSpan) < std::tie(b.sentNs, b.from, b.fromSpan, b.to, b.toSpan);
     });
+    m_byReceiver.reserve(m_messages.size());
     for (std::uint32_t i = 0; i < m_messages.size(); ++i) {
         m_byReceiver.push_back(i);
         m_longestNs = std::max(m_longestNs, m_messages[i].hereNs - m_messages[i].sentNs);
     }
     std::sort(m_byReceiver.begin(), m_byReceiver.end(), [&](std::uint32_t a, std::uint32_t b) {
+        poll();
         const Message &x = m_messages[a], &y = m_messages[b];
         return std::tie(x.to, x.toSpan, a) < std::tie(y.to, y.toSpan, b);
     });

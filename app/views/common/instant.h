@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -37,6 +38,7 @@ struct Waiting {
 
 class Instants {
 public:
+    /// O(spans log spans): of many ranks off the window's thread. Can be cancelled (sim/cancel.h).
     explicit Instants(TracePtr);
 
     const sim::Trace& trace() const { return *m_trace; }
@@ -66,7 +68,8 @@ private:
         std::uint32_t actions = kNone;
         std::vector<std::uint32_t> communication;
     };
-    /// Spans of a track by start: receives are listed as they were posted, not as they came.
+    /// Spans of a track by start: receives are listed as they were posted, not as they came. Empty where the track's own order
+    /// is that and no two spans of it overlap: so are all actions.
     struct Order {
         std::vector<std::uint32_t> span;
         std::vector<std::int64_t> startNs;
@@ -88,5 +91,6 @@ private:
     std::int64_t m_longestNs = 0;            ///< way of a message
     bool m_knowsTransfers = false;
 };
+using InstantsPtr = std::shared_ptr<const Instants>;
 
 } // namespace app

@@ -7,6 +7,8 @@
 #include "sim/trace/trace.h"
 
 #include <memory>
+#include <string>
+#include <utility>
 
 namespace app {
 
@@ -19,6 +21,14 @@ public:
     /// (zoom, lens, scroll) stays where it still makes sense.
     virtual void setStep(SimulationPtr, TracePtr) = 0;
     virtual void setTheme(const Theme&) = 0;
+    /// What stands in the empty state: how to get a step, at first; or that one is on its way.
+    void setHint(std::string hint) { m_hint = std::move(hint); }
+
+protected:
+    const std::string& hint() const { return m_hint; }
+
+private:
+    std::string m_hint = "Open a scenario, or choose one in the gallery.";
 };
 
 } // namespace app

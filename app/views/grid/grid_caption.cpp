@@ -130,7 +130,7 @@ private:
         if (!reads.empty())
             texts.insert(texts.begin(), where + "  ·  " + reads);
         const GridLens lens = m_scene.reading.lens;
-        if (lens == GridLens::waiting || lens == GridLens::now)
+        if (lens == GridLens::bubble || lens == GridLens::now)
             if (const std::string waits = waitSentence(m_scene, rank); !waits.empty())
                 texts.insert(texts.begin(), where + "  ·  " + (lens == GridLens::now ? "" : reads + "  ·  now ") + waits);
         const Rect rest = after(line, used + 12);

@@ -54,7 +54,7 @@ public:
             m_sources.live != nullptr ? liveMemory() : peakMemory();
             break;
         case GridLens::busy:
-        case GridLens::waiting:
+        case GridLens::bubble:
             timeShare();
             break;
         case GridLens::sent:
@@ -207,7 +207,7 @@ bool isNothing(double deviation)
 
 const char* gridLensName(GridLens lens)
 {
-    constexpr std::array<const char*, kGridLensCount> kNames{"Groups", "Memory", "Busy", "Sent", "Waiting", "Stragglers", "Now"};
+    constexpr std::array<const char*, kGridLensCount> kNames{"Groups", "Memory", "Busy", "Sent", "Bubble", "Stragglers", "Now"};
     return kNames[static_cast<std::size_t>(lens)];
 }
 
@@ -218,7 +218,7 @@ const char* gridLensMeaning(GridLens lens)
         "Bytes a rank holds at its peak, against the GPU's memory",
         "Share of the step in which kernels run; communication that nothing hides is not busy",
         "Bytes that leave a rank in a step, as its collectives and transfers send them",
-        "Share of the step without kernel or transfer, the bubble; arrows: who waits for whom at the time cursor",
+        "Share of the step in which a rank waits, without kernel or transfer; arrows: who waits for whom at the time cursor",
         "Busy time against the mean of the ranks with the same work",
         "What each rank does at the time cursor"};
     return kMeanings[static_cast<std::size_t>(lens)];
@@ -258,8 +258,8 @@ std::vector<std::string> GridReading::cellTexts(std::size_t unit) const
         return {bytesText(values[unit]) + " sent", bytesText(values[unit])};
     case GridLens::busy:
         return {percentText(values[unit]) + " busy", percentText(values[unit])};
-    case GridLens::waiting:
-        return {percentText(values[unit]) + " waiting", percentText(values[unit])};
+    case GridLens::bubble:
+        return {percentText(values[unit]) + " bubble", percentText(values[unit])};
     case GridLens::straggler:
         return {isNothing(values[unit]) ? "±0" : signedPercent(values[unit])};
     case GridLens::now:
@@ -285,8 +285,8 @@ std::string GridReading::sentence(std::size_t unit) const
         return bytesText(values[unit]) + " sent";
     case GridLens::busy:
         return "busy " + percentText(values[unit]) + " of the step";
-    case GridLens::waiting:
-        return "waiting " + percentText(values[unit]) + " of the step";
+    case GridLens::bubble:
+        return "bubble " + percentText(values[unit]) + " of the step";
     case GridLens::straggler:
         return isNothing(values[unit])
                    ? "as fast as its peers"
@@ -362,8 +362,8 @@ LensLegend legendOf(const GridReading& reading)
         legend.title = "busy, of the step";
         legend.high = "100 %";
         break;
-    case GridLens::waiting:
-        legend.title = "waiting, of the step";
+    case GridLens::bubble:
+        legend.title = "bubble, of the step";
         legend.high = "100 %";
         break;
     case GridLens::straggler:

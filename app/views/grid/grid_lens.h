@@ -17,7 +17,7 @@
 
 namespace app {
 
-enum class GridLens : std::uint8_t { groups, memory, busy, sent, waiting, straggler, now };
+enum class GridLens : std::uint8_t { groups, memory, busy, sent, bubble, straggler, now };
 inline constexpr int kGridLensCount = 7;
 const char* gridLensName(GridLens);    ///< "Memory"
 const char* gridLensMeaning(GridLens); ///< a sentence

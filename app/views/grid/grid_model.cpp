@@ -80,13 +80,26 @@ bool GridModel::layOut(Rect area, GridCamera& camera)
     return anew;
 }
 
+void GridModel::setInstants(InstantsPtr instants)
+{
+    if (!instants || !m_simulation || &instants->trace() != m_trace.get())
+        return;
+    m_instants = std::move(instants);
+    placeProcesses();
+}
+
 void GridModel::prepareInstants()
 {
     if (m_instants)
         return;
     if (!m_trace)
         m_trace = std::make_shared<const sim::Trace>(m_simulation->trace(sim::TraceDetail::actions));
-    m_instants.emplace(m_trace);
+    m_instants = std::make_shared<const Instants>(m_trace);
+    placeProcesses();
+}
+
+void GridModel::placeProcesses()
+{
     m_processOf.assign(static_cast<std::size_t>(ranks()), -1);
     if (m_instants->processes() == m_simulation->classCount()) { // process i of a simulated trace is class i
         for (int rank = 0; rank < ranks(); ++rank)
@@ -100,7 +113,7 @@ void GridModel::prepareInstants()
 
 void GridModel::read(const Selection& selection)
 {
-    const bool needsInstants = m_lens == GridLens::now || m_lens == GridLens::waiting;
+    const bool needsInstants = m_lens == GridLens::now || m_lens == GridLens::bubble;
     if (needsInstants)
         prepareInstants();
     const bool moved = m_lens == GridLens::now && (selection.cursorNs != m_readAtNs || selection.classes != m_readClasses);

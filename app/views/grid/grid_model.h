@@ -16,6 +16,8 @@ namespace app {
 class GridModel {
 public:
     void setStep(SimulationPtr, TracePtr);
+    /// Of the step's trace, made beforehand: without it they are made when a lens first asks, which takes its time.
+    void setInstants(InstantsPtr);
     void setNow(std::vector<RankNow>);
     void setLens(GridLens);
     void setArrangement(GridArrangement);
@@ -29,7 +31,7 @@ public:
     const std::vector<int>& processOf() const { return m_processOf; }
     const std::vector<RankNow>* live() const;
     /// Nothing while no lens has asked for it.
-    const Instants* instants() const { return m_instants ? &*m_instants : nullptr; }
+    const Instants* instants() const { return m_instants.get(); }
     int ranks() const { return m_simulation ? m_simulation->mesh().worldSize() : 0; }
     GridChoices choices() const;
 
@@ -43,11 +45,12 @@ public:
 private:
     GridPlan plan() const;
     void prepareInstants();
+    void placeProcesses();
 
     SimulationPtr m_simulation;
     TracePtr m_trace;
     std::optional<StepUse> m_use;
-    std::optional<Instants> m_instants;
+    InstantsPtr m_instants;
     std::vector<int> m_processOf; ///< [rank]
     std::vector<RankNow> m_now;   ///< of a live run: as many as ranks, or none
     GridLens m_lens = GridLens::memory;

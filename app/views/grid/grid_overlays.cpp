@@ -30,7 +30,7 @@ public:
                 collectives();
                 messages();
             }
-            if (m_scene.reading.lens == GridLens::waiting && m_scene.instants != nullptr)
+            if (m_scene.reading.lens == GridLens::bubble && m_scene.instants != nullptr)
                 waits();
             if (m_scene.focusRank())
                 for (const LitGroup& group : m_scene.groups)

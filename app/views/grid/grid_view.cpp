@@ -25,7 +25,6 @@ constexpr float kDragPixels = 4;    ///< less is a click
 struct GridView::Data {
     Selection& selection;
     Theme theme;
-    std::string hint = "Open a scenario, or choose one in the gallery.";
     GridModel model;
     GridCamera camera;
 
@@ -215,6 +214,11 @@ void GridView::setStep(SimulationPtr simulation, TracePtr trace)
     d.selection.keepBelow(d.model.ranks());
 }
 
+void GridView::setInstants(InstantsPtr instants)
+{
+    m_data->model.setInstants(std::move(instants));
+}
+
 void GridView::setNow(std::vector<RankNow> now)
 {
     m_data->model.setNow(std::move(now));
@@ -223,11 +227,6 @@ void GridView::setNow(std::vector<RankNow> now)
 void GridView::setTheme(const Theme& theme)
 {
     m_data->theme = theme;
-}
-
-void GridView::setHint(std::string hint)
-{
-    m_data->hint = std::move(hint);
 }
 
 void GridView::setLens(GridLens lens)
@@ -274,7 +273,7 @@ void GridView::draw(Canvas& canvas)
 {
     Data& d = *m_data;
     if (!d.hasStep()) {
-        drawEmpty(canvas, d.theme, "No ranks yet", d.hint);
+        drawEmpty(canvas, d.theme, "No ranks yet", hint());
         return;
     }
     d.prepare(canvas.area());
@@ -377,7 +376,7 @@ bool GridView::command(ViewCommand command, bool fast, Rect area)
     case ViewCommand::lensMemory:
     case ViewCommand::lensBusy:
     case ViewCommand::lensSent:
-    case ViewCommand::lensWaiting:
+    case ViewCommand::lensBubble:
     case ViewCommand::lensStraggler:
     case ViewCommand::lensNow:
         return d.setLens(static_cast<int>(command) - static_cast<int>(ViewCommand::lensGroups));

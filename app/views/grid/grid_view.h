@@ -18,11 +18,11 @@ public:
     ~GridView() override;
     /// Without a trace the actions are asked of the simulation when a lens first needs them.
     void setStep(SimulationPtr, TracePtr) override;
+    /// Of that trace, where somebody has made them off the window's thread.
+    void setInstants(InstantsPtr);
     /// What the ranks of a live run hold and do, by rank, in place of what was predicted; empty: as predicted. O(ranks).
     void setNow(std::vector<RankNow>);
     void setTheme(const Theme&) override;
-    /// What is said below "No ranks yet".
-    void setHint(std::string);
 
     void setLens(GridLens);
     GridLens lens() const;

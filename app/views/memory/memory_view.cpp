@@ -238,7 +238,7 @@ void MemoryView::draw(Canvas& canvas)
 {
     Data& d = *m_data;
     if (!d.model) {
-        drawEmpty(canvas, d.theme, "No memory to show yet", "Open a scenario, or choose one in the gallery.");
+        drawEmpty(canvas, d.theme, "No memory to show yet", hint());
         return;
     }
     const MemoryFrame frame = d.frame(canvas.area());

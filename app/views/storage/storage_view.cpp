@@ -150,7 +150,7 @@ void StorageView::draw(Canvas& canvas)
 {
     Data& d = *m_data;
     if (!d.simulation) {
-        drawEmpty(canvas, d.theme, "Nothing is stored yet", "Open a scenario, or choose one in the gallery.");
+        drawEmpty(canvas, d.theme, "Nothing is stored yet", hint());
         return;
     }
     d.prepare(canvas.area());

@@ -214,7 +214,7 @@ void TimelineView::draw(Canvas& canvas)
     Data& d = *m_data;
     d.targets.clear();
     if (!d.model || d.model->rows().empty()) {
-        drawEmpty(canvas, d.theme, "No trace yet", "Open a scenario, or choose one in the gallery.");
+        drawEmpty(canvas, d.theme, "No trace yet", hint());
         return;
     }
     d.prepare(canvas.area());

@@ -327,7 +327,7 @@ void TrafficView::draw(Canvas& canvas)
 {
     Data& d = *m_data;
     if (!d.simulation)
-        return drawEmpty(canvas, d.theme, "No traffic yet", "Open a scenario, or choose one in the gallery.");
+        return drawEmpty(canvas, d.theme, "No traffic yet", hint());
     if (d.isEmpty())
         return drawEmpty(canvas, d.theme, "One rank sends nothing", "Raise tp, cp, pp or dp, and see what passes between ranks.");
     d.prepare();

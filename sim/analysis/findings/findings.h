@@ -40,7 +40,7 @@ enum class FindingKind : std::uint8_t {
 };
 
 enum class FindingSeverity : std::uint8_t {
-    broken, ///< cannot run
+    broken, ///< cannot run, or not as asked
     costly, ///< a good part of the step
     hint,   ///< worth knowing
     note    ///< nothing to do about it

@@ -232,7 +232,7 @@ void Synthesiser::State::takePresent()
         const ScheduleTimes times = evaluateSchedule(order, request.times, request.memory);
         if (problem->fits(*std::max_element(times.peakActivations.begin(), times.peakActivations.end())))
             present = Start{problem.get(), order, times.span, "the present order"};
-        Construction given{.kind = Construction::Kind::given, .name = "the present order"};
+        Construction given{.kind = Construction::Kind::given, .name = "an order like the present one"};
         given.schedule = order;
         next = portfolio.insert(next, {problem.get(), std::move(given)}) + 1;
     }

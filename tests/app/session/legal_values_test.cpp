@@ -106,6 +106,29 @@ TEST(LegalValues, AreLegalAlongRandomWalks)
     }
 }
 
+/// Each entry's values are those that it would have alone, and only entries that the form shows have any.
+TEST(LegalValues, OfManyPerturbationsAreThoseOfEachAlone)
+{
+    auto many = document(kSixteen);
+    std::string list;
+    for (int i = 0; i < 300; ++i)
+        list += (i > 0 ? "," : "[") + std::string(R"({"kind":"slow_gpu","rank":)") + std::to_string(i % 16) + R"(,"factor":1.5})";
+    many.set("/perturbations", list + "]");
+    auto one = many;
+    one.set("/perturbations", R"([{"kind":"slow_gpu","rank":3,"factor":1.5}])");
+    const LegalValueTable ofMany = legalValues(many, catalogue(), scenario(many), LayoutRule::resize);
+    const LegalValueTable ofOne = legalValues(one, catalogue(), scenario(one), LayoutRule::resize);
+    EXPECT_EQ(ofMany.at("/perturbations/3/rank"), ofOne.at("/perturbations/0/rank"));
+    EXPECT_EQ(ofMany.at("/perturbations/3/rank").values.size(), 16U);
+    EXPECT_FALSE(ofMany.at("/perturbations/3/rank").whyNotMore().empty());
+    EXPECT_EQ(ofMany.at("/perturbations/3/factor"), ofOne.at("/perturbations/0/factor"));
+    EXPECT_FALSE(ofMany.contains("/perturbations/3/sigma")) << "a slow GPU takes none";
+    const auto rankOf = [](std::size_t i) { return "/perturbations/" + std::to_string(i) + "/rank"; };
+    EXPECT_TRUE(ofMany.contains(rankOf(kMostFormEntries - 1)));
+    EXPECT_FALSE(ofMany.contains(rankOf(kMostFormEntries))) << "it has no row";
+    EXPECT_GT(ofMany.at("/layout/dp").values.front(), ofOne.at("/layout/dp").values.front()) << "rank 15 must be there";
+}
+
 TEST(Presets, DoWhatTheySayOrSayWhyNot)
 {
     for (const char* name : {kSixteen, kTiny, "50-mixtral-8x7b-ep8.json", kLarge}) {

@@ -175,6 +175,27 @@ TEST_F(SessionTest, ValuesOfAnyTypeAreProblemsAndNeverMore)
     }
 }
 
+TEST_F(SessionTest, AStepThatCannotBeTakenLeavesDocumentAndHistoryAlone)
+{
+    ASSERT_TRUE(session.open(galleryFile(kSixteen)).empty());
+    const std::string file = session.document().text();
+    std::string many = "[0"; // values that a file may have once, and not twice
+    for (int i = 0; i < 1'100'000; ++i)
+        many += ",0";
+    many += "]";
+    session.edit(Edit{{{"/view/a", many}}, "a", 0});
+    ASSERT_EQ(session.undoStack().count(), 1);
+    const std::string once = session.document().text();
+    session.edit(Edit{{{"/view/b", many}}, "b", 0});
+    EXPECT_EQ(session.undoStack().count(), 1);
+    EXPECT_EQ(session.document().text(), once);
+    ASSERT_FALSE(session.problems().empty());
+    EXPECT_NE(session.problems().front().message.find("values"), std::string::npos) << session.problems().front().message;
+    session.undoStack().undo();
+    EXPECT_EQ(session.document().text(), file);
+    EXPECT_TRUE(session.isLegal());
+}
+
 TEST_F(SessionTest, OneDragIsOneStep)
 {
     ASSERT_TRUE(session.open(galleryFile(kSixteen)).empty());
@@ -280,8 +301,14 @@ TEST_F(SessionTest, OverridesAreTheFirstStep)
     EXPECT_TRUE(session.isModified());
     session.undoStack().undo();
     EXPECT_EQ(tp(), 2);
-    EXPECT_FALSE(session.open(galleryFile(kSixteen), {QStringLiteral("layout.tp=3")}).empty());
-    EXPECT_FALSE(session.open(galleryFile(kSixteen), {QStringLiteral("no.such.key=3")}).empty());
+    const QString path = galleryFile(kSixteen),
+                  bad = write("bad.json", R"({"format":"rankscope-scenario","version":1,"wrong":1})");
+    for (const char* setting : {"layout.tp=3", "no.such.key=3", "/x=bad", "=4"}) {
+        const Problems problems = session.open(path, {QLatin1String(setting)});
+        ASSERT_FALSE(problems.empty()) << setting;
+        EXPECT_EQ(problems.front().file, path.toStdString() + " --set " + setting) << "not the file is to blame";
+        EXPECT_EQ(session.open(bad, {QLatin1String(setting)}).front().file, bad.toStdString());
+    }
     EXPECT_EQ(tp(), 2);
 }
 

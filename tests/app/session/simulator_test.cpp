@@ -54,15 +54,20 @@ TEST(Simulator, GivesWhatTheLibraryGives)
     Simulator simulator;
     SimulationPtr result;
     TracePtr trace;
-    QObject::connect(&simulator, &Simulator::finished, [&](const SimulationPtr& simulation, const TracePtr& actions) {
-        result = simulation;
-        trace = actions;
-    });
+    InstantsPtr instants;
+    QObject::connect(&simulator, &Simulator::finished,
+                     [&](const SimulationPtr& simulation, const TracePtr& actions, const InstantsPtr& ofActions) {
+                         result = simulation;
+                         trace = actions;
+                         instants = ofActions;
+                     });
     simulator.request(withTp(2));
     ASSERT_TRUE(waitFor([&] { return result != nullptr; }));
     const auto expected = sim::simulate(withTp(2));
     EXPECT_EQ(result->metrics().stepTimeSeconds, expected->metrics().stepTimeSeconds);
     EXPECT_EQ(trace->spanCount(), expected->trace(sim::TraceDetail::actions).spanCount());
+    ASSERT_TRUE(instants) << "the window's thread need not make them";
+    EXPECT_EQ(&instants->trace(), trace.get());
     EXPECT_TRUE(waitFor([&] { return !simulator.isBusy(); }));
 }
 

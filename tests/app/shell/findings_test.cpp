@@ -62,8 +62,35 @@ TEST(FindingsPanel, OffersWhatHelpsAndNamesWhatDoesNot)
     ASSERT_TRUE(offered);
     EXPECT_EQ(panel.findChildren<TryButton*>().size(), 1);
     EXPECT_EQ(offered->accessibleDescription(), QStringLiteral("−12 % time a token, +8.00 GiB"));
-    EXPECT_TRUE(panel.text().contains(QStringLiteral("Tried without gain: without perturbations (+3.0\u00a0% time a token)")));
+    EXPECT_TRUE(
+        panel.text().contains(QStringLiteral("Tried, and not worth it: without perturbations (+3.0\u00a0% time a token)")));
     EXPECT_EQ(QApplication::topLevelWidgets().size(), before.size() + 1) << "nothing became a window on the way";
+}
+
+TEST(FindingsPanel, AGainThatIsTooSmallIsToldAsOne)
+{
+    FindingsPanel panel;
+    panel.setFindings({finding(sim::FindingKind::bubble, sim::FindingSeverity::costly, {kFewer})});
+    panel.setResult({.finding = 0, .edit = 0, .effect = sim::TryEffect{.stepSeconds = 1, .timePerToken = -0.002, .peakGib = 32}});
+    EXPECT_TRUE(panel.text().contains(QStringLiteral("tp 8 → 4, dp 2 → 4 (only 0.2\u00a0% less time a token)")))
+        << panel.text().toStdString();
+    EXPECT_FALSE(panel.text().contains(QStringLiteral("without gain")));
+}
+
+TEST(FindingsPanel, WhatOnlyMissesItsCapRuns)
+{
+    FindingsPanel panel;
+    panel.setFindings({finding(sim::FindingKind::capMissed, sim::FindingSeverity::broken)});
+    const auto said = [&] {
+        QStringList texts{panel.text()};
+        for (const QLabel* label : panel.findChildren<QLabel*>())
+            texts << label->text();
+        return texts.join(QLatin1Char('\n'));
+    };
+    EXPECT_TRUE(said().contains(QStringLiteral("Cap not kept"))) << said().toStdString();
+    EXPECT_FALSE(said().contains(QStringLiteral("Does not run"))) << said().toStdString();
+    panel.setFindings({finding(sim::FindingKind::doesNotFit, sim::FindingSeverity::broken)});
+    EXPECT_TRUE(said().contains(QStringLiteral("Does not run"))) << said().toStdString();
 }
 
 TEST(FindingsPanel, AsksForEditsAndPlaces)
@@ -114,7 +141,7 @@ TEST(FindingsPanel, ShapesDifferAsColoursDo)
     std::vector<QImage> shapes;
     for (const auto severity :
          {sim::FindingSeverity::broken, sim::FindingSeverity::costly, sim::FindingSeverity::hint, sim::FindingSeverity::note}) {
-        SeverityIcon icon(severity, lightTheme());
+        SeverityIcon icon(finding(sim::FindingKind::bubble, severity), lightTheme());
         QImage picture(icon.size(), QImage::Format_ARGB32);
         picture.fill(Qt::transparent);
         icon.render(&picture, {}, {}, QWidget::DrawChildren);

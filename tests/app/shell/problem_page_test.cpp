@@ -134,16 +134,27 @@ TEST_F(ProblemPageTest, WhatIsNoScenarioAtAllIsToldToo)
     }
 }
 
-TEST_F(ProblemPageTest, ThousandsOfProblemsAreCounted)
+TEST_F(ProblemPageTest, ThousandsOfProblemsAreMoreThanAreListed)
 {
-    Problems problems(5000, {"a.json", "/layout/tp", "is wrong", sim::Severity::error});
-    ProblemPage page;
-    page.setProblems(QStringLiteral("a.json"), problems);
-    EXPECT_EQ(page.text().count(QLatin1Char('\n')), 5000);
-    QString all;
-    for (const QLabel* label : page.findChildren<QLabel*>())
-        all += label->text() + QLatin1Char('\n');
-    EXPECT_TRUE(all.contains(QStringLiteral("5000"))) << all.left(300).toStdString();
+    QByteArray text = R"({"format":"rankscope-scenario","version":1,"model":"llama3-8b","cluster":"dgx-h100")";
+    for (int i = 0; i < 5000; ++i)
+        text += ",\"wrong" + QByteArray::number(i) + "\":1";
+    const Problems problems = window.openFile(write("wrong.json", text + "}"));
+    EXPECT_GT(problems.size(), 1000U);
+    EXPECT_EQ(window.problemPage().text().count(QLatin1Char('\n')), static_cast<qsizetype>(problems.size()));
+    EXPECT_TRUE(seen().contains(QStringLiteral("THE FIRST 200 OF MORE THAN 1,000 PROBLEMS"))) << seen().left(300).toStdString();
+}
+
+TEST_F(ProblemPageTest, WhatTheCommandLineSetsIsNotBlamedOnTheFile)
+{
+    const QString path = galleryFile(kTiny);
+    EXPECT_FALSE(window.openFile(path, {QStringLiteral("/x=bad")}).empty());
+    ASSERT_TRUE(window.isProblemPageShown());
+    EXPECT_TRUE(seen().contains(QStringLiteral(".json cannot be opened with --set /x=bad"))) << seen().toStdString();
+    EXPECT_TRUE(window.problemPage().text().contains(path + QStringLiteral(" --set /x=bad: ")));
+    button(QStringLiteral("Open Without It"))->click();
+    EXPECT_FALSE(window.isProblemPageShown());
+    EXPECT_EQ(window.session().path(), path);
 }
 
 /// The program itself.

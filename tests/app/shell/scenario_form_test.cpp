@@ -247,6 +247,23 @@ TEST_F(FormTest, TheRowInFocusSaysWhichValuesItMayHaveAndWhy)
     EXPECT_FALSE(tp->isWhyShown());
 }
 
+TEST_F(FormTest, OfManyPerturbationsItShowsTheFirstAndSaysHowManyThereAre)
+{
+    open(kSixteen);
+    std::string list;
+    for (int i = 0; i < 300; ++i)
+        list += (i > 0 ? "," : "[") + std::string(R"({"kind":"slow_gpu","rank":)") + std::to_string(i % 16) + R"(,"factor":1.5})";
+    session.edit(Edit{{{"/perturbations", list + "]"}}, "many", 0});
+    ASSERT_TRUE(session.isLegal());
+    EXPECT_TRUE(form.rowAt("/perturbations/" + std::to_string(kMostFormEntries - 1) + "/rank"));
+    EXPECT_FALSE(form.rowAt("/perturbations/" + std::to_string(kMostFormEntries) + "/rank"));
+    QStringList texts;
+    for (const QLabel* label : form.findChildren<QLabel*>())
+        if (!label->isHidden())
+            texts << label->text();
+    EXPECT_TRUE(texts.contains(QStringLiteral("The file has %1 more.").arg(300 - kMostFormEntries)));
+}
+
 TEST_F(FormTest, PerturbationsComeAndGo)
 {
     open(kSixteen);

@@ -265,6 +265,22 @@ TEST_F(TakeAwayTest, ASharedFileOpensOnWhatItsAuthorSaw)
     EXPECT_FALSE(reader.isWindowModified()) << "looking is no change";
 }
 
+TEST_F(TakeAwayTest, TheBubblesLensKeepsItsWordInFiles)
+{
+    auto& grid = static_cast<GridView&>(window.workspace().view(Picture::grid));
+    for (const char* word : {"waiting", "bubble"}) {
+        sim::ScenarioDocument shared = document(kTiny);
+        shared.set("/view", std::string(R"({"lens": ")") + word + R"("})");
+        shared.saveFile(path("shared.json").toStdString());
+        open(path("shared.json"));
+        EXPECT_EQ(grid.lens(), GridLens::bubble) << word;
+        grid.setLens(GridLens::memory);
+    }
+    grid.setLens(GridLens::bubble);
+    window.run(CommandId::saveWithView);
+    EXPECT_EQ(window.session().document().get("/view/lens"), "\"waiting\"");
+}
+
 TEST_F(TakeAwayTest, AViewThatDoesNotFitIsAWarning)
 {
     sim::ScenarioDocument shared = document(kTiny);

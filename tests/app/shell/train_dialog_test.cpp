@@ -83,10 +83,13 @@ TEST_F(TrainDialogTest, ATinyJobCanBeStarted)
 {
     TrainDialog& shown = dialog(sim::simulate);
     shown.show();
+    button(shown, kShrink)->setFocus();
     button(shown, kShrink)->click();
+    EXPECT_NE(shown.focusWidget(), button(shown, QStringLiteral("Cancel"))) << "Enter would end it";
     ASSERT_TRUE(waitFor([&] { return !shown.isPreparing(); }));
     EXPECT_TRUE(shown.plan().fits) << shown.plan().problem.toStdString();
     EXPECT_TRUE(button(shown, kStart)->isEnabled());
+    EXPECT_EQ(shown.focusWidget(), button(shown, kStart));
     delete &shown;
 }
 

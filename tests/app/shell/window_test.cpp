@@ -1,5 +1,7 @@
 #include "app/shell/window/main_window.h"
 
+#include "app/canvas/recorder_canvas.h"
+#include "app/session/schedule_candidates.h"
 #include "app/session/settings.h"
 #include "app/shell/details/details_panel.h"
 #include "app/shell/dialogs/command_palette.h"
@@ -11,6 +13,7 @@
 #include "app/shell/widgets/metric_card.h"
 #include "app/shell/widgets/problem_banner.h"
 #include "app/shell/widgets/scenario_header.h"
+#include "app/shell/widgets/stacked_bar.h"
 #include "app/shell/window/transport_bar.h"
 #include "app/views/timeline/timeline_view.h"
 #include "tests/app/session/session_fixtures.h"
@@ -27,6 +30,7 @@
 #include <QMessageBox>
 #include <QMimeData>
 #include <QPushButton>
+#include <QScreen>
 #include <QSlider>
 #include <QTemporaryDir>
 #include <QTest>
@@ -367,6 +371,67 @@ TEST_F(WindowTest, AScheduleIsChosenFromAllOfThem)
     EXPECT_EQ(window.simulation()->scenario().schedule.virtualStages, 1) << "one step took both back";
 }
 
+/// On screen, not as a widget would paint itself if it were asked to now.
+TEST(ScheduleChooser, ItsHeadingsAreOfTheNumbersBelowThem)
+{
+    ScheduleChooser chooser(lightTheme());
+    chooser.show();
+    const auto* headings = chooser.findChild<QWidget*>(QStringLiteral("columnHeadings"));
+    ASSERT_TRUE(headings);
+    const auto seen = [&](const ScheduleChooser& of, const QWidget& widget) {
+        QCoreApplication::processEvents();
+        const QRect at(widget.mapTo(&of, QPoint()), widget.size());
+        return of.screen()->grabWindow(of.winId(), at.x(), at.y(), at.width(), at.height()).toImage();
+    };
+    ASSERT_TRUE(waitFor([&] { return chooser.isVisible(); }));
+    const QImage makespan = seen(chooser, *headings);
+    ASSERT_FALSE(makespan.isNull());
+    ScheduleCandidates measured;
+    measured.isMeasured = true;
+    chooser.setCandidates(measured);
+    const QImage step = seen(chooser, *headings);
+    EXPECT_NE(step, makespan) << "steps are simulated, and the heading still says Makespan";
+    chooser.setCandidates({});
+    EXPECT_EQ(seen(chooser, *headings), makespan);
+}
+
+TEST_F(WindowTest, PicturesSayThatTheyAreOnTheirWay)
+{
+    ASSERT_TRUE(window.openFile(galleryFile(kSixteen)).empty());
+    const auto said = [&](Picture picture) {
+        RecorderCanvas canvas({0, 0, 600, 400});
+        window.workspace().upToDateView(picture).draw(canvas);
+        std::string all;
+        for (const std::string& text : canvas.texts())
+            all += text + '\n';
+        return all;
+    };
+    ASSERT_FALSE(window.simulation()) << "it is simulated on another thread";
+    for (const PictureInfo& info : pictures()) {
+        EXPECT_NE(said(info.picture).find("Simulating…"), std::string::npos) << info.name << ": " << said(info.picture);
+        EXPECT_EQ(said(info.picture).find("Open a scenario"), std::string::npos) << info.name;
+    }
+    settle();
+}
+
+TEST_F(WindowTest, AFullBarOfExposedCommunicationIsTheStep)
+{
+    open(kSixteen);
+    const double exposed = window.simulation()->metrics().exposedComm.total();
+    ASSERT_GT(exposed, 0.02);
+    ASSERT_LT(exposed, 0.5);
+    const MetricCard* card = nullptr;
+    for (const auto* one : window.details().findChildren<MetricCard*>())
+        if (one->accessibleName().startsWith(QStringLiteral("Exposed")))
+            card = one;
+    ASSERT_TRUE(card);
+    auto* bar = card->findChild<StackedBar*>();
+    const QImage picture = bar->grab().toImage();
+    const auto at = [&](double share) { return picture.pixelColor(static_cast<int>(share * (picture.width() - 1)), 5); };
+    EXPECT_NE(at(exposed / 2), at(0.99));
+    EXPECT_EQ(at(exposed + 0.03), at(0.99)) << "beyond it the bar is empty";
+}
+
 TEST_F(WindowTest, AFoundScheduleBecomesTheScenariosOwn)
 {
     open("17-schedule-1f1b.json");
@@ -396,6 +461,8 @@ TEST_F(WindowTest, AScheduleThatIsNoBetterIsNotOffered)
     auto* dialog = window.findChild<SynthesisDialog*>();
     ASSERT_TRUE(dialog);
     ASSERT_TRUE(waitFor([&] { return dialog->state() && !dialog->state()->running; }));
+    for (const QLabel* label : dialog->findChildren<QLabel*>())
+        EXPECT_FALSE(label->text().startsWith(QStringLiteral("This is it"))) << "proved is a bound of the longest rank";
     const double now = window.simulation()->metrics().stepTimeSeconds;
     EXPECT_EQ(dialog->state()->now.stepSeconds, now);
     EXPECT_LE(dialog->state()->best.bound * 1e-9, now) << "no order is shorter, said of a step that is";

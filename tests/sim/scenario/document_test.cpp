@@ -240,6 +240,15 @@ TEST(ScenarioDocument, ReadsFilesBesideItAndSaysWhichIsMissing)
     }
     EXPECT_THROW(ScenarioDocument::readFile(folder.path() / "none.json"), ScenarioError);
     EXPECT_THROW(ScenarioDocument::readFile(folder.path()), ScenarioError);
+    ScenarioDocument document = ScenarioDocument::readFile(file);
+    document.erase("/cluster/efficiency");
+    for (const char* name : {"mine.csv", "orders/mine"}) {
+        document.set("/schedule/actions", name);
+        const auto problems = document.resolve(catalogue).problems;
+        ASSERT_EQ(problems.size(), 1U) << name;
+        EXPECT_EQ(problems[0].pointer, "/schedule/actions");
+        EXPECT_NE(problems[0].message.find((folder.path() / name).string()), std::string::npos) << problems[0].message;
+    }
 }
 
 TEST(ScenarioDocument, ReadsFilesWithoutAVersionAndSaysSo)

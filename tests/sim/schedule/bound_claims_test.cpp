@@ -148,6 +148,10 @@ TEST(Synthesis, IsNeverLongerThanThePresentOrderAndClaimsNothingThatItRefutes)
         while (!search.done())
             search.step(request.moves);
         const sim::Synthesis made = search.result();
+        for (const sim::ConstructionOutcome& outcome : made.constructions)
+            if (outcome.name.starts_with("the present order")) {
+                EXPECT_EQ(outcome.span, now.span) << "what is made from it, with all backwards split or whole, is another order";
+            }
         EXPECT_THAT(sim::checkSchedule(made.schedule), testing::IsEmpty());
         EXPECT_LE(made.times.span, now.span * (1 + 1e-12)) << "longer than what was there";
         EXPECT_GE(now.span, made.bound * (1 - 1e-9)) << "claims that no order is shorter than " << made.bound;

@@ -44,7 +44,7 @@ TEST(GridChips, ALensIsChosenByClickAndByKeyAndTheCellsSayIt)
     EXPECT_THAT(grid.node("cell", "rank 13,").name, testing::HasSubstr("busy "));
     const std::map<ViewCommand, std::string> says{{ViewCommand::lensMemory, "iB at peak"},
                                                   {ViewCommand::lensSent, " sent"},
-                                                  {ViewCommand::lensWaiting, "waiting "},
+                                                  {ViewCommand::lensBubble, "bubble "},
                                                   {ViewCommand::lensStraggler, "peers"},
                                                   {ViewCommand::lensNow, "waits"}};
     for (const auto& [command, words] : says) {
@@ -261,7 +261,7 @@ TEST(GridNow, CollectivesOfTheKernelTraceAreSeen)
 TEST(GridWaiting, ArrowsPointAtWhomOneWaitsFor)
 {
     Grid grid(test::smallScenario(1, 4, 1));
-    grid.view.setLens(GridLens::waiting);
+    grid.view.setLens(GridLens::bubble);
     std::vector<std::string> waits;
     for (const Node& node : grid.draw().nodesOf("wait"))
         waits.push_back(node.name);

@@ -36,27 +36,27 @@ sim::Scenario withSlowGpu(double factor)
     return scenario;
 }
 
-TEST(GridLens, BusyAndWaitingAreTheMetrics)
+TEST(GridLens, BusyAndBubbleAreTheMetrics)
 {
     std::mt19937 random(4);
     for (int round = 0; round < 10; ++round) {
         const sim::Scenario scenario = test::randomScenario(random, 64);
         SCOPED_TRACE(test::describe(scenario));
         Step step(scenario);
-        const GridReading busy = step.read(GridLens::busy), waiting = step.read(GridLens::waiting);
+        const GridReading busy = step.read(GridLens::busy), bubble = step.read(GridLens::bubble);
         const sim::Metrics& metrics = step.simulation->metrics();
         std::vector<double> busySum(metrics.perPipelineRank.size()), ranks(busySum.size());
-        double waitingSum = 0;
+        double bubbleSum = 0;
         for (int rank = 0; rank < step.world(); ++rank) {
             const auto pp = static_cast<std::size_t>(step.simulation->mesh().coordinates(rank).pp);
             busySum[pp] += step.valueOf(busy, rank);
             ranks[pp] += 1;
-            waitingSum += step.valueOf(waiting, rank);
-            EXPECT_LE(step.valueOf(busy, rank) + step.valueOf(waiting, rank), 1 + 1e-9) << "the rest is exposed communication";
+            bubbleSum += step.valueOf(bubble, rank);
+            EXPECT_LE(step.valueOf(busy, rank) + step.valueOf(bubble, rank), 1 + 1e-9) << "the rest is exposed communication";
         }
         for (std::size_t pp = 0; pp < busySum.size(); ++pp)
             EXPECT_NEAR(busySum[pp] / ranks[pp], metrics.perPipelineRank[pp].busySeconds / metrics.stepTimeSeconds, 1e-6);
-        EXPECT_NEAR(waitingSum / step.world(), metrics.bubbleFraction, 1e-6);
+        EXPECT_NEAR(bubbleSum / step.world(), metrics.bubbleFraction, 1e-6);
     }
 }
 
@@ -67,7 +67,7 @@ TEST(GridLens, FoldedIsFull)
         const sim::Scenario scenario = test::randomScenario(random, 32);
         SCOPED_TRACE(test::describe(scenario));
         Step folded(scenario), full(scenario, true);
-        for (const GridLens lens : {GridLens::memory, GridLens::busy, GridLens::sent, GridLens::waiting, GridLens::straggler}) {
+        for (const GridLens lens : {GridLens::memory, GridLens::busy, GridLens::sent, GridLens::bubble, GridLens::straggler}) {
             const GridReading a = folded.read(lens), b = full.read(lens);
             for (int rank = 0; rank < folded.world(); ++rank)
                 ASSERT_NEAR(folded.valueOf(a, rank), full.valueOf(b, rank), 1e-6 * std::max(1.0, a.most))

@@ -4,6 +4,7 @@
 #include "sim/analysis/explain/explain.h"
 #include "sim/analysis/step_shares.h"
 #include "sim/model/flops.h"
+#include "sim/model/tensors.h"
 
 namespace sim {
 
@@ -77,7 +78,7 @@ private:
     Explanation linearFlops() const;
     Explanation attentionFlops(bool full) const;
     Explanation parameters() const;
-    Explanation layerParameters(bool moe) const;
+    Explanation layerParameters(ModelPart) const;
 
     // explain_memory.cpp
     Explanation memory() const;

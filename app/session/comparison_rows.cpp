@@ -12,10 +12,10 @@ constexpr double kBytesPerGib = 1024.0 * 1024.0 * 1024.0, kSecondsPerNs = 1e-9;
 
 QString partName(sim::StepPart part)
 {
-    const QString name = QString::fromLatin1(sim::stepPartName(part));
-    return part >= sim::StepPart::tp && part <= sim::StepPart::dp
-               ? QObject::tr("%1 exposed").arg(name.section(QLatin1Char(' '), 1).toUpper())
-               : name.left(1).toUpper() + name.mid(1);
+    if (const auto dimension = sim::dimensionOfPart(part))
+        return QObject::tr("%1 exposed").arg(QString::fromLatin1(sim::dimensionName(*dimension)).toUpper());
+    const QString name = QString::fromStdString(sim::stepPartName(part));
+    return name.left(1).toUpper() + name.mid(1);
 }
 
 const char* unitName(RowUnit unit)

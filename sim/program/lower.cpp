@@ -331,58 +331,6 @@ Program Lowering::run()
 
 } // namespace
 
-const char* streamName(Stream stream)
-{
-    constexpr const char* kNames[kStreamCount] = {"compute", "tp comm",          "cp comm",        "ep comm",
-                                                  "dp comm", "send activations", "send gradients", "receive"};
-    return kNames[static_cast<std::size_t>(stream)];
-}
-
-const char* groupRoleName(GroupRole role)
-{
-    constexpr const char* kNames[kGroupRoleCount] = {"",        "tp",   "cp",     "ep", "expt_tp", "dp_cp", "dp_replicate",
-                                                     "expt_dp", "embd", "copies", "pp"};
-    return kNames[static_cast<std::size_t>(role)];
-}
-
-int groupRoleSize(GroupRole role, const Scenario& scenario)
-{
-    const Layout& layout = scenario.layout;
-    const int dataRanks = layout.dp * layout.cp;
-    const int shard = layout.zeroStage == 0 ? dataRanks : std::max(1, layout.dpShard);
-    switch (role) {
-    case GroupRole::none:
-        return 1;
-    case GroupRole::tp:
-        return layout.tp;
-    case GroupRole::cp:
-        return layout.cp;
-    case GroupRole::ep:
-        return layout.ep;
-    case GroupRole::exptTp:
-        return layout.etp;
-    case GroupRole::dpShard:
-        return shard;
-    case GroupRole::dpReplicate:
-        return dataRanks / shard;
-    case GroupRole::exptDp:
-        return layout.worldSize() / std::max(1, layout.etp * layout.ep * layout.pp);
-    case GroupRole::embd:
-        return layout.pp > 1 ? 2 : 1;
-    case GroupRole::copies:
-        return scenario.modelCopies();
-    case GroupRole::pp:
-        return layout.pp;
-    }
-    return 1;
-}
-
-std::int64_t Program::opCount() const
-{
-    return std::accumulate(ranks.begin(), ranks.end(), std::int64_t{0},
-                           [](std::int64_t sum, const RankProgram& rank) { return sum + rank.opCount; });
-}
-
 Program lowerProgram(const Scenario& scenario, const Schedule& schedule)
 {
     return aboutKey(microbatchKey(scenario),

@@ -2,6 +2,7 @@
 
 #include "app/views/common/color.h"
 #include "app/views/common/labels.h"
+#include "sim/simulate/action_class.h"
 
 #include <algorithm>
 #include <array>
@@ -42,24 +43,11 @@ std::vector<std::string> labelsOf(sim::StepPart part)
 /// The colour that the part has everywhere; nothing where it has none of its own.
 std::optional<sim::OpClass> classOf(sim::StepPart part)
 {
-    switch (part) {
-    case sim::StepPart::recomputation:
-        return sim::OpClass::recompute;
-    case sim::StepPart::optimizer:
-        return sim::OpClass::optimizer;
-    case sim::StepPart::tp:
-        return sim::OpClass::tpComm;
-    case sim::StepPart::cp:
-        return sim::OpClass::cpComm;
-    case sim::StepPart::ep:
-        return sim::OpClass::epComm;
-    case sim::StepPart::pp:
-        return sim::OpClass::ppComm;
-    case sim::StepPart::dp:
-        return sim::OpClass::dpComm;
-    default:
-        return std::nullopt;
-    }
+    if (const auto dimension = sim::dimensionOfPart(part))
+        return sim::opClassOf(*dimension);
+    return part == sim::StepPart::recomputation ? std::optional(sim::OpClass::recompute)
+           : part == sim::StepPart::optimizer   ? std::optional(sim::OpClass::optimizer)
+                                                : std::nullopt;
 }
 
 std::string signedText(double value, const std::string& size)
@@ -114,8 +102,8 @@ Waterfall::Waterfall(const sim::Comparison& c)
         if (change == 0)
             continue;
         const auto i = static_cast<std::size_t>(part);
-        const std::string text = std::string(sim::stepPartName(part)) + " " + signedDurationText(static_cast<double>(change)) +
-                                 ": " + durationText(static_cast<double>(c.use.a[i])) + " in A, " +
+        const std::string text = sim::stepPartName(part) + " " + signedDurationText(static_cast<double>(change)) + ": " +
+                                 durationText(static_cast<double>(c.use.a[i])) + " in A, " +
                                  durationText(static_cast<double>(c.use.b[i])) + " in B";
         if (isSmall(part) && smallOnes > 1) {
             rest += change;

@@ -67,10 +67,10 @@ private:
     Explanation bubble() const;
     Explanation bubbleTime() const;
     Explanation exposedTotal() const;
-    Explanation exposed(StepShare) const;
-    ShowHint showOf(StepShare) const;
+    Explanation exposed(Dimension) const;
+    ShowHint showOf(Dimension) const;
     /// "tp groups of 8 on nvlink (450 GB/s a GPU)".
-    std::string groupText(StepShare) const;
+    std::string groupText(Dimension) const;
 
     // explain_model.cpp: FLOPs and parameters, from the shapes of the model
     Explanation modelFlops(bool fullAttention) const;

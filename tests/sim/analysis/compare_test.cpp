@@ -57,7 +57,7 @@ TEST(StepUse, PartsFillTheStepToTheNanosecond)
             EXPECT_NEAR(static_cast<double>(row.use.back()), row.bubbleSeconds * 1e9, 3);
         }
         EXPECT_NEAR(static_cast<double>(metrics.use[static_cast<std::size_t>(StepPart::tp)]),
-                    metrics.exposedComm.tp * static_cast<double>(stepNs), 3);
+                    metrics.exposedComm[Dimension::tp] * static_cast<double>(stepNs), 3);
         EXPECT_EQ(metrics.use[static_cast<std::size_t>(StepPart::recomputation)] > 0,
                   scenario.training.recompute != Recompute::none);
         EXPECT_GT(metrics.use[static_cast<std::size_t>(StepPart::optimizer)], 0);

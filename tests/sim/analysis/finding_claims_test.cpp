@@ -57,7 +57,7 @@ double meanShare(const Simulation& simulation, Nanoseconds of)
 
 struct Groups {
     GroupKind kind;
-    TrafficPurpose purpose;
+    Dimension purpose;
 };
 
 Groups groupsOf(FindingKind kind)
@@ -65,16 +65,16 @@ Groups groupsOf(FindingKind kind)
     switch (kind) {
     case FindingKind::tensorAcrossNodes:
     case FindingKind::exposedTensor:
-        return {GroupKind::tp, TrafficPurpose::tp};
+        return {GroupKind::tp, Dimension::tp};
     case FindingKind::exposedContext:
-        return {GroupKind::cp, TrafficPurpose::cp};
+        return {GroupKind::cp, Dimension::cp};
     case FindingKind::exposedExpert:
     case FindingKind::expertsAcrossNodes:
-        return {GroupKind::ep, TrafficPurpose::ep};
+        return {GroupKind::ep, Dimension::ep};
     case FindingKind::exposedPipeline:
-        return {GroupKind::pp, TrafficPurpose::pp};
+        return {GroupKind::pp, Dimension::pp};
     default:
-        return {GroupKind::dp_cp, TrafficPurpose::dp};
+        return {GroupKind::dp_cp, Dimension::dp};
     }
 }
 
@@ -91,9 +91,9 @@ public:
 
 private:
     double step() const { return m_metrics.stepTimeSeconds; }
-    double exposed(TrafficPurpose purpose) const
+    double exposed(Dimension purpose) const
     {
-        return meanShare(m_simulation, [purpose](const TimeShares& t) { return t.exposedNs[static_cast<std::size_t>(purpose)]; });
+        return meanShare(m_simulation, [purpose](const TimeShares& t) { return t.exposedNs[purpose]; });
     }
     double busy() const
     {
@@ -101,7 +101,7 @@ private:
     }
     double bubble() const
     {
-        return 1 - meanShare(m_simulation, [](const TimeShares& t) { return t.busyNs + t.allExposedNs(); });
+        return 1 - meanShare(m_simulation, [](const TimeShares& t) { return t.busyNs + t.exposedNs.total(); });
     }
     double peakOf(int rank) const { return static_cast<double>(m_simulation.memoryOfClass(m_simulation.classOf(rank)).total()); }
     int fullest() const
@@ -163,7 +163,7 @@ private:
         }
         return simulate(scenario);
     }
-    double trafficChange(TrafficPurpose purpose) const
+    double trafficChange(Dimension purpose) const
     {
         const auto bytes = [purpose](const Simulation& s) {
             double sum = 0;
@@ -173,7 +173,7 @@ private:
                 flows.clear();
                 traffic.appendReceives(rank, flows);
                 for (const TrafficFlow& flow : flows)
-                    sum += trafficPurposeOf(flow.role) == purpose ? static_cast<double>(flow.bytes) : 0;
+                    sum += dimensionOf(flow.role) == purpose ? static_cast<double>(flow.bytes) : 0;
             }
             return sum;
         };
@@ -202,11 +202,11 @@ double Prover::shareOfPart(const std::string& text) const
     const std::map<std::string, double> parts{{"model FLOPs at peak speed", m_metrics.mfu},
                                               {"recomputation", m_metrics.hfu - m_metrics.mfu},
                                               {"kernels below peak", busy() - m_metrics.hfu},
-                                              {"exposed tp communication", exposed(TrafficPurpose::tp)},
-                                              {"exposed cp communication", exposed(TrafficPurpose::cp)},
-                                              {"exposed ep communication", exposed(TrafficPurpose::ep)},
-                                              {"exposed pp communication", exposed(TrafficPurpose::pp)},
-                                              {"exposed dp communication", exposed(TrafficPurpose::dp)},
+                                              {"exposed tp communication", exposed(Dimension::tp)},
+                                              {"exposed cp communication", exposed(Dimension::cp)},
+                                              {"exposed ep communication", exposed(Dimension::ep)},
+                                              {"exposed pp communication", exposed(Dimension::pp)},
+                                              {"exposed dp communication", exposed(Dimension::dp)},
                                               {"bubble", bubble()}};
     for (const auto& [name, value] : parts)
         if (text.ends_with("% " + name))
@@ -339,11 +339,11 @@ double Prover::again(const Claim& claim) const
                static_cast<double>(
                    m_metrics.perPipelineRank[static_cast<std::size_t>(m_simulation.mesh().coordinates(fullest()).pp)].parameters);
     case ClaimOf::dataTraffic:
-        return trafficChange(TrafficPurpose::dp);
+        return trafficChange(Dimension::dp);
     case ClaimOf::tensorTraffic:
-        return trafficChange(TrafficPurpose::tp);
+        return trafficChange(Dimension::tp);
     case ClaimOf::pipelineTraffic:
-        return trafficChange(TrafficPurpose::pp);
+        return trafficChange(Dimension::pp);
     case ClaimOf::sequenceLength:
         return t.sequenceLength;
     case ClaimOf::shareOfPeak:

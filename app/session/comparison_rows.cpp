@@ -70,8 +70,10 @@ std::vector<ComparisonRow> comparisonRows(const sim::Comparison& c)
     const auto seconds = [](std::int64_t ns) { return static_cast<double>(ns) * kSecondsPerNs; };
     const auto gibOf = [](std::int64_t bytes) { return static_cast<double>(bytes) / kBytesPerGib; };
     add(QObject::tr("Step time"), RowUnit::seconds, seconds(c.stepNs.a), seconds(c.stepNs.b), true, true);
-    for (std::size_t i = 0; i < sim::kStepPartCount; ++i)
-        add(partName(static_cast<sim::StepPart>(i)), RowUnit::seconds, seconds(c.use.a[i]), seconds(c.use.b[i]), true);
+    for (const sim::StepPart part : sim::kStepParts) {
+        const auto i = static_cast<std::size_t>(part);
+        add(partName(part), RowUnit::seconds, seconds(c.use.a[i]), seconds(c.use.b[i]), true);
+    }
     add(QObject::tr("Tokens a second"), RowUnit::perSecond, c.tokensPerSecond.a, c.tokensPerSecond.b, false, true);
     add(QObject::tr("Of each GPU"), RowUnit::perSecond, c.tokensPerSecondPerGpu.a, c.tokensPerSecondPerGpu.b, false);
     add(QObject::tr("MFU"), RowUnit::fraction, c.mfu.a, c.mfu.b, false);

@@ -66,7 +66,7 @@ std::int64_t cover(std::vector<Interval>& covered, Interval add)
 
 /// How a number of ranks spend a step, summed over them.
 struct UseSums {
-    std::array<Wide, kStepPartCount> ns{};
+    std::array<Wide, kStepParts.size()> ns{};
     std::int64_t ranks = 0;
 
     void add(const TimeShares& shares, std::int64_t stepNs, std::int64_t times)

@@ -12,10 +12,12 @@ namespace sim {
 
 /// What a rank's step goes to; every instant counts once.
 enum class StepPart : std::uint8_t { computing, recomputation, optimizer, tp, cp, ep, pp, dp, bubble };
-inline constexpr std::size_t kStepPartCount = 9;
+inline constexpr std::array kStepParts = {
+    StepPart::computing, StepPart::recomputation, StepPart::optimizer, StepPart::tp, StepPart::cp, StepPart::ep, StepPart::pp,
+    StepPart::dp,        StepPart::bubble};
 std::string stepPartName(StepPart); ///< "computing", "exposed tp", …
 /// By StepPart: mean over ranks, in whole nanoseconds that add up to the step exactly.
-using StepUse = std::array<std::int64_t, kStepPartCount>;
+using StepUse = std::array<std::int64_t, kStepParts.size()>;
 
 /// Bytes on one GPU at the moment of its peak.
 struct MemoryBreakdown {

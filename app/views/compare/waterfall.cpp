@@ -17,12 +17,6 @@ constexpr double kBreakAbove = 0.55;       ///< the axis is broken where so much
 constexpr float kWidestBar = 72, kWidestColumn = 150;
 constexpr std::uint64_t kBarNodes = (std::uint64_t{1} << 61) + (std::uint64_t{1} << 58);
 
-constexpr std::array kParts{sim::StepPart::computing, sim::StepPart::recomputation,
-                            sim::StepPart::optimizer, sim::StepPart::tp,
-                            sim::StepPart::cp,        sim::StepPart::ep,
-                            sim::StepPart::pp,        sim::StepPart::dp,
-                            sim::StepPart::bubble};
-
 std::vector<std::string> labelsOf(sim::StepPart part)
 {
     const std::string name = sim::stepPartName(part);
@@ -86,18 +80,18 @@ Waterfall::Waterfall(const sim::Comparison& c)
     m_headlines = {"Step " + both + ": " + delta + (c.deltaNs() == 0 ? "" : ", " + ratioText(a, b)), both + ": " + delta, delta};
 
     std::int64_t largest = 0;
-    for (const sim::StepPart part : kParts)
+    for (const sim::StepPart part : sim::kStepParts)
         largest = std::max(largest, std::abs(c.deltaNs(part)));
     const auto isSmall = [&](sim::StepPart part) {
         return static_cast<double>(std::abs(c.deltaNs(part))) < kWorthABar * static_cast<double>(largest);
     };
-    const auto smallOnes =
-        std::count_if(kParts.begin(), kParts.end(), [&](sim::StepPart part) { return c.deltaNs(part) != 0 && isSmall(part); });
+    const auto smallOnes = std::count_if(sim::kStepParts.begin(), sim::kStepParts.end(),
+                                         [&](sim::StepPart part) { return c.deltaNs(part) != 0 && isSmall(part); });
     m_bars.push_back(
         {.labels = {"A"}, .fromNs = 0, .toNs = c.stepNs.a, .isTotal = true, .description = "A: step " + durationText(a)});
     std::int64_t running = c.stepNs.a, rest = 0;
     std::string restText;
-    for (const sim::StepPart part : kParts) {
+    for (const sim::StepPart part : sim::kStepParts) {
         const std::int64_t change = c.deltaNs(part);
         if (change == 0)
             continue;

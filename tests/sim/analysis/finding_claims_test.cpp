@@ -55,26 +55,21 @@ double meanShare(const Simulation& simulation, Nanoseconds of)
     return sum * 1e-9 / simulation.metrics().worldSize / simulation.metrics().stepTimeSeconds;
 }
 
-struct Groups {
-    GroupKind kind;
-    Dimension purpose;
-};
-
-Groups groupsOf(FindingKind kind)
+Dimension dimensionOf(FindingKind kind)
 {
     switch (kind) {
     case FindingKind::tensorAcrossNodes:
     case FindingKind::exposedTensor:
-        return {GroupKind::tp, Dimension::tp};
+        return Dimension::tp;
     case FindingKind::exposedContext:
-        return {GroupKind::cp, Dimension::cp};
+        return Dimension::cp;
     case FindingKind::exposedExpert:
     case FindingKind::expertsAcrossNodes:
-        return {GroupKind::ep, Dimension::ep};
+        return Dimension::ep;
     case FindingKind::exposedPipeline:
-        return {GroupKind::pp, Dimension::pp};
+        return Dimension::pp;
     default:
-        return {GroupKind::dp_cp, Dimension::dp};
+        return Dimension::dp;
     }
 }
 
@@ -221,15 +216,16 @@ double Prover::again(const Claim& claim) const
     const Training& t = m_scenario.training;
     const Cluster& c = m_scenario.cluster;
     const Schedule& schedule = m_simulation.schedule();
-    const Groups of = groupsOf(m_finding.kind);
+    const Dimension dimension = dimensionOf(m_finding.kind);
+    const GroupKind groups = kDimensionFacts[dimension].group;
     const MemoryBreakdown memory = m_simulation.memoryOfClass(m_simulation.classOf(fullest()));
     const std::vector<std::int64_t> parts{memory.parameters, memory.gradients, memory.optimizer, memory.activations,
                                           memory.buffers};
     switch (claim.of) {
     case ClaimOf::exposedShare:
-        return exposed(of.purpose);
+        return exposed(dimension);
     case ClaimOf::exposedSeconds:
-        return exposed(of.purpose) * step();
+        return exposed(dimension) * step();
     case ClaimOf::bubbleShare:
         return bubble();
     case ClaimOf::idealBubble: // of the same order, run on stages alike
@@ -239,11 +235,11 @@ double Prover::again(const Claim& claim) const
     case ClaimOf::shareOfStep:
         return shareOfPart(claim.text);
     case ClaimOf::groupRanks:
-        return of.kind == GroupKind::dp_cp ? l.dp * l.cp : static_cast<double>(m_simulation.mesh().members(of.kind, 0).size());
+        return groups == GroupKind::dp_cp ? l.dp * l.cp : static_cast<double>(m_simulation.mesh().members(groups, 0).size());
     case ClaimOf::innerBandwidth:
         return c.tiers.front().bandwidthGBs;
     case ClaimOf::outerBandwidth:
-        return c.tiers[static_cast<std::size_t>(widestTier(of.kind))].bandwidthGBs;
+        return c.tiers[static_cast<std::size_t>(widestTier(groups))].bandwidthGBs;
     case ClaimOf::innerDomain:
         return c.tiers.front().span == 0 ? c.gpus() : c.tiers.front().span;
     case ClaimOf::blockRanks: // a layer's experts once: its groups of ep, as many as an expert has slices
@@ -251,12 +247,12 @@ double Prover::again(const Claim& claim) const
                m_simulation.mesh().groupSize(GroupKind::expt_tp);
     case ClaimOf::groupsAcross: {
         int across = 0;
-        forGroups(of.kind, [&](const std::vector<int>&, int tier) { across += tier > 0 ? 1 : 0; });
+        forGroups(groups, [&](const std::vector<int>&, int tier) { across += tier > 0 ? 1 : 0; });
         return across;
     }
     case ClaimOf::groups: {
         int count = 0;
-        forGroups(of.kind, [&](const std::vector<int>&, int) { ++count; });
+        forGroups(groups, [&](const std::vector<int>&, int) { ++count; });
         return count;
     }
     case ClaimOf::bytesAcross: { // as they are received

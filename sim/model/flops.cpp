@@ -18,9 +18,8 @@ double matmulWeights(const Model& model, ModelPart part)
 
 double attentionFullPerLayer(const Model& model, int sequenceLength)
 {
-    const double dims =
-        model.isLatentAttention() ? model.qkNopeHeadDim + model.qkRopeHeadDim + model.vHeadDim : 2.0 * model.headDim;
-    return 2.0 * sequenceLength * model.numAttentionHeads * dims;
+    const HeadSize head = HeadSize::of(model);
+    return 2.0 * sequenceLength * model.numAttentionHeads * (1.0 * head.queryKey + head.value);
 }
 
 } // namespace

@@ -232,8 +232,7 @@ void Builder::attention()
     const bool latent = m_model.isLatentAttention();
     const Checked heads = ceilDivide(m_model.numAttentionHeads, m_sharding.tp);
     const Checked keyValueHeads = latent ? heads : Checked(ceilDivide(m_model.numKeyValueHeads, m_sharding.tp));
-    const Checked qkDim = latent ? m_model.qkNopeHeadDim + m_model.qkRopeHeadDim : m_model.headDim;
-    const Checked vDim = latent ? m_model.vHeadDim : m_model.headDim;
+    const Checked qkDim = HeadSize::of(m_model).queryKey, vDim = HeadSize::of(m_model).value;
 
     norm("attn.norm", m_local);
     enterTensorParallel("attn.gather");

@@ -16,7 +16,7 @@ constexpr MlpNames kSharedExpert{"shared expert gate", "shared expert up", "shar
 
 class Table {
 public:
-    explicit Table(const Model& model) : m_model(model), m_hidden(model.hiddenSize) {}
+    explicit Table(const Model& model) : m_model(model), m_hidden(model.hiddenSize), m_head(HeadSize::of(model)) {}
 
     std::vector<Tensor> take() { return std::move(m_tensors); }
 
@@ -39,6 +39,8 @@ public:
             latentAttention();
         else
             attention();
+        matrix("attention output", "attn.out", TensorRole::attention, TensorSplit::rows, heads() * m_head.value, m_hidden,
+               m_model.bias || m_model.outputBias);
         norm("MLP norm", moe ? "moe.norm" : "mlp.norm", m_hidden);
         if (!moe)
             return mlp(kDenseMlp, m_model.intermediateSize, m_model.bias);
@@ -56,6 +58,8 @@ public:
     }
 
 private:
+    std::int64_t heads() const { return m_model.numAttentionHeads; }
+
     Tensor& add(const Tensor& tensor) { return m_tensors.emplace_back(tensor); }
 
     void norm(std::string_view name, std::string_view usedBy, std::int64_t width)
@@ -75,34 +79,27 @@ private:
         return matrix(name, usedBy, TensorRole::attention, split, rows, columns, m_model.bias || m_model.qkvBias);
     }
 
-    void output(std::int64_t rows)
-    {
-        matrix("attention output", "attn.out", TensorRole::attention, TensorSplit::rows, rows, m_hidden,
-               m_model.bias || m_model.outputBias);
-    }
-
     void attention()
     {
-        const std::int64_t dim = m_model.headDim, heads = m_model.numAttentionHeads, keyValueHeads = m_model.numKeyValueHeads;
-        input("query", "attn.qkv", TensorSplit::columns, m_hidden, heads * dim);
+        const std::int64_t dim = m_model.headDim;
+        input("query", "attn.qkv", TensorSplit::columns, m_hidden, heads() * dim);
         // Fewer key-value heads than ranks: each is kept by several (Megatron-LM).
         for (const std::string_view name : {"key", "value"})
-            input(name, "attn.qkv", TensorSplit::columns, m_hidden, keyValueHeads * dim).mostPieces = m_model.numKeyValueHeads;
+            input(name, "attn.qkv", TensorSplit::columns, m_hidden, m_model.numKeyValueHeads * dim).mostPieces =
+                m_model.numKeyValueHeads;
         if (m_model.qkNorm)
             add({.name = "query-key norm", .usedBy = "attn.qk_norm", .rows = 2, .columns = dim});
         if (m_model.attentionSinks)
             add({.name = "attention sinks",
                  .usedBy = m_model.qkNorm ? "attn.qk_norm" : "attn.sinks",
-                 .columns = heads,
+                 .columns = heads(),
                  .split = TensorSplit::columns});
-        output(heads * dim);
     }
 
     /// DeepSeek-V2, section 2.1: what leads down to the latent vectors is whole, what leads up is cut by heads.
     void latentAttention()
     {
-        const std::int64_t heads = m_model.numAttentionHeads, queryRank = m_model.qLoraRank, rank = m_model.kvLoraRank;
-        const std::int64_t queryWidth = heads * (m_model.qkNopeHeadDim + m_model.qkRopeHeadDim);
+        const std::int64_t queryWidth = heads() * m_head.queryKey, queryRank = m_model.qLoraRank, rank = m_model.kvLoraRank;
         if (queryRank > 0) {
             input("query down", "attn.q_down", TensorSplit::whole, m_hidden, queryRank);
             norm("query norm", "attn.q_norm", queryRank);
@@ -112,8 +109,7 @@ private:
         }
         input("key-value down", "attn.kv_down", TensorSplit::whole, m_hidden, rank + m_model.qkRopeHeadDim);
         norm("key-value norm", "attn.kv_norm", rank);
-        input("key-value up", "attn.kv_up", TensorSplit::columns, rank, heads * (m_model.qkNopeHeadDim + m_model.vHeadDim));
-        output(heads * m_model.vHeadDim);
+        input("key-value up", "attn.kv_up", TensorSplit::columns, rank, heads() * (m_model.qkNopeHeadDim + m_head.value));
     }
 
     void mlp(const MlpNames& names, std::int64_t width, bool biased, bool routed = false)
@@ -132,6 +128,7 @@ private:
 
     const Model& m_model;
     std::int64_t m_hidden;
+    HeadSize m_head;
     std::vector<Tensor> m_tensors;
 };
 
@@ -145,6 +142,13 @@ int partCount(const Model& model, ModelPart part)
     for (int layer = 0; layer < model.numHiddenLayers; ++layer)
         moe += model.isMoeLayer(layer) ? 1 : 0;
     return part == ModelPart::moe ? moe : model.numHiddenLayers - moe;
+}
+
+HeadSize HeadSize::of(const Model& model)
+{
+    if (model.isLatentAttention())
+        return {.queryKey = model.qkNopeHeadDim + model.qkRopeHeadDim, .value = model.vHeadDim};
+    return {.queryKey = model.headDim, .value = model.headDim};
 }
 
 int Tensor::piecesOn(int tp, int etp) const

@@ -21,6 +21,12 @@ inline constexpr std::array kModelParts = {ModelPart::embedding, ModelPart::dens
 /// How many the model has.
 int partCount(const Model&, ModelPart);
 
+/// Elements of a head's query or key, and of its value.
+struct HeadSize {
+    int queryKey = 0, value = 0;
+    static HeadSize of(const Model&);
+};
+
 enum class TensorSplit : std::uint8_t {
     whole,   ///< every rank of the tensor-parallel group has all of it
     columns, ///< column-parallel

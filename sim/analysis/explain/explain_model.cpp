@@ -99,13 +99,12 @@ Explanation Explainer::attentionFlops(bool full) const
     const ForwardFlops flops = forwardFlopsPerToken(model, m_scenario.training.sequenceLength);
     Account account("forward FLOPs a token in attention scores and values", "F_a",
                     full ? flops.attentionFull : flops.attentionCausal, Unit::flops);
-    const bool latent = model.isLatentAttention();
+    const HeadSize head = HeadSize::of(model);
     const Formula l = account.term("L", model.numHiddenLayers, Unit::count, "layers");
     const Formula s = account.term("s", m_scenario.training.sequenceLength, Unit::count, "tokens a sequence");
     const Formula a = account.term("a", model.numAttentionHeads, Unit::count, "attention heads");
-    const Formula k = account.term("d_k", latent ? model.qkNopeHeadDim + model.qkRopeHeadDim : model.headDim, Unit::count,
-                                   "dimension of queries and keys");
-    const Formula v = account.term("d_v", latent ? model.vHeadDim : model.headDim, Unit::count, "dimension of values");
+    const Formula k = account.term("d_k", head.queryKey, Unit::count, "dimension of queries and keys");
+    const Formula v = account.term("d_v", head.value, Unit::count, "dimension of values");
     const Formula product = l * s * a * (k + v);
     return account.close(full ? Formula::number(2) * product : product,
                          full ? "Every token attends to the whole sequence."

@@ -61,15 +61,14 @@ Answer trafficAnswer(const Simulation& simulation)
         for (int tier = 0; tier < sums.tiers(); ++tier)
             byTier.push_back(sums.bytes(tier, role));
         groups.push_back({{"group", groupRoleName(role)},
-                          {"purpose", trafficPurposeName(trafficPurposeOf(role))},
+                          {"purpose", dimensionName(dimensionOf(role))},
                           {"bytes", sums.ofRole(role)},
                           {"by_tier", byTier},
                           {"because", becauseOf(explainer.ofRole(role))}});
     }
     Answer exposed;
-    for (int purpose = 0; purpose < kTrafficPurposeCount; ++purpose)
-        exposed[trafficPurposeName(static_cast<TrafficPurpose>(purpose))] =
-            exposedShare(simulation.metrics().exposedComm, static_cast<TrafficPurpose>(purpose));
+    for (const Dimension purpose : kDimensions)
+        exposed[dimensionName(purpose)] = simulation.metrics().exposedComm[purpose];
     return {{"unit", "bytes sent in a step by all ranks"},
             {"world_size", simulation.metrics().worldSize},
             {"total", sums.total()},

@@ -17,35 +17,6 @@ std::size_t at(int index)
     return static_cast<std::size_t>(index);
 }
 
-OpClass opClassOf(OpPurpose purpose)
-{
-    switch (purpose) {
-    case OpPurpose::forward:
-        return OpClass::forward;
-    case OpPurpose::backward:
-        return OpClass::backward;
-    case OpPurpose::backwardInput:
-        return OpClass::backwardInput;
-    case OpPurpose::backwardWeight:
-        return OpClass::backwardWeight;
-    case OpPurpose::recompute:
-        return OpClass::recompute;
-    case OpPurpose::optimizer:
-        return OpClass::optimizer;
-    case OpPurpose::tpComm:
-        return OpClass::tpComm;
-    case OpPurpose::cpComm:
-        return OpClass::cpComm;
-    case OpPurpose::epComm:
-        return OpClass::epComm;
-    case OpPurpose::ppComm:
-        return OpClass::ppComm;
-    case OpPurpose::dpComm:
-        return OpClass::dpComm;
-    }
-    return OpClass::other;
-}
-
 void addSpan(Track& track, std::int64_t start, std::int64_t end, std::uint32_t kind, std::int32_t microbatch)
 {
     track.startNs.push_back(start);
@@ -242,7 +213,7 @@ std::uint32_t TraceMaker::opKinds(const Step& step)
         const Op& op = pass.ops[i];
         SpanKind kind;
         kind.name = m_program.labels[op.label];
-        kind.opClass = opClassOf(op.purpose);
+        kind.opClass = opClassOf(op);
         kind.stage = step.stage;
         if (op.layer >= 0 && step.stage >= 0)
             kind.layer = m_program.firstLayerOfStage[at(step.stage)] + op.layer;

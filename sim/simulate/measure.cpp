@@ -42,22 +42,6 @@ struct TransferLog {
     }
 };
 
-std::size_t exposureIndex(Stream stream)
-{
-    switch (stream) {
-    case Stream::tp:
-        return 0;
-    case Stream::cp:
-        return 1;
-    case Stream::ep:
-        return 2;
-    case Stream::dp:
-        return 4;
-    default:
-        return 3;
-    }
-}
-
 /// Streams in the order in which they get the blame when several transfers fill the same gap.
 constexpr std::array kBlameOrder = {Stream::tp,          Stream::cp,           Stream::ep, Stream::receive,
                                     Stream::sendForward, Stream::sendBackward, Stream::dp};
@@ -82,13 +66,14 @@ std::int64_t cover(std::vector<Interval>& covered, Interval add)
 
 /// How a number of ranks spend a step, summed over them.
 struct UseSums {
-    std::array<Wide, kStepPartCount> ns{};
+    std::array<Wide, kStepParts.size()> ns{};
     std::int64_t ranks = 0;
 
     void add(const TimeShares& shares, std::int64_t stepNs, std::int64_t times)
     {
         StepUse use{shares.busyNs - shares.recomputationNs - shares.optimizerNs, shares.recomputationNs, shares.optimizerNs};
-        std::copy(shares.exposedNs.begin(), shares.exposedNs.end(), use.begin() + static_cast<std::ptrdiff_t>(StepPart::tp));
+        for (const Dimension dimension : kDimensions)
+            use[at(partOf<StepPart>(dimension))] = shares.exposedNs[dimension];
         use[at(StepPart::bubble)] = stepNs - std::accumulate(use.begin(), use.end(), std::int64_t{0});
         for (std::size_t i = 0; i < use.size(); ++i)
             ns[i] += Wide{times} * use[i];
@@ -112,12 +97,14 @@ struct UseSums {
 
 } // namespace
 
-const char* stepPartName(StepPart part)
+std::string stepPartName(StepPart part)
 {
-    constexpr std::array<const char*, kStepPartCount> kNames{"computing",  "recomputation", "optimizer",
-                                                             "exposed tp", "exposed cp",    "exposed ep",
-                                                             "exposed pp", "exposed dp",    "bubble"};
-    return kNames[at(part)];
+    if (const auto dimension = dimensionOfPart(part))
+        return std::string("exposed ") + dimensionName(*dimension);
+    return part == StepPart::computing       ? "computing"
+           : part == StepPart::recomputation ? "recomputation"
+           : part == StepPart::optimizer     ? "optimizer"
+                                             : "bubble";
 }
 
 TimeShares measureShares(const Program& program, const RankClasses& classes, const PricedProgram& prices,
@@ -160,7 +147,7 @@ TimeShares measureShares(const Program& program, const RankClasses& classes, con
                                                std::min(start, log.intervals[k].end)};
                         if (clipped.begin >= clipped.end)
                             continue;
-                        shares.exposedNs[exposureIndex(stream)] += cover(covered, clipped);
+                        shares.exposedNs[*dimensionOf(stream)] += cover(covered, clipped);
                         covered.push_back(clipped);
                     }
                     if (before > 0)
@@ -203,7 +190,7 @@ Metrics measure(const Scenario& scenario, const Program& program, const RankClas
     std::vector<Sums> sums(pipelineRanks);
     std::vector<UseSums> uses(pipelineRanks);
     UseSums wholeUse;
-    std::array<Wide, 5> exposedNs{};
+    ByDimension<Wide> exposedNs;
     Metrics metrics;
     metrics.perPipelineRank.resize(pipelineRanks);
     std::int64_t peakBytes = 0;
@@ -215,10 +202,9 @@ Metrics measure(const Scenario& scenario, const Program& program, const RankClas
         sums[pp].busyNs += Wide{ranks} * shares.busyNs;
         uses[pp].add(shares, result.endNs, ranks);
         wholeUse.add(shares, result.endNs, ranks);
-        for (std::size_t i = 0; i < exposedNs.size(); ++i) {
-            sums[pp].exposedNs += Wide{ranks} * shares.exposedNs[i];
-            exposedNs[i] += Wide{ranks} * shares.exposedNs[i];
-        }
+        sums[pp].exposedNs += Wide{ranks} * shares.exposedNs.total();
+        for (const Dimension dimension : kDimensions)
+            exposedNs[dimension] += Wide{ranks} * shares.exposedNs[dimension];
         const MemoryBreakdown memory = measureMemory(program, classes, result, c);
         PipelineRankMetrics& row = metrics.perPipelineRank[pp];
         if (memory.total() > row.memory.total()) {
@@ -245,8 +231,8 @@ Metrics measure(const Scenario& scenario, const Program& program, const RankClas
     }
     const Wide wholeNs = Wide{result.endNs} * scenario.layout.worldSize();
     const auto totalNs = static_cast<double>(wholeNs);
-    const auto fraction = [&](std::size_t i) { return totalNs > 0 ? static_cast<double>(exposedNs[i]) / totalNs : 0.0; };
-    metrics.exposedComm = {.tp = fraction(0), .cp = fraction(1), .ep = fraction(2), .pp = fraction(3), .dp = fraction(4)};
+    for (const Dimension dimension : kDimensions)
+        metrics.exposedComm[dimension] = totalNs > 0 ? static_cast<double>(exposedNs[dimension]) / totalNs : 0;
     metrics.use = wholeUse.mean();
     metrics.bubbleFraction = totalNs > 0 ? static_cast<double>(wholeNs - busyNs - allExposedNs) / totalNs : 0;
 

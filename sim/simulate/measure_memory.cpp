@@ -194,7 +194,7 @@ MemoryContents measureMemoryContents(const Program& program, const RankClasses& 
             }
             // A gather takes what a wait frees; gradients are taken by a wait, or by the reduction that frees them.
             contents.sum.buffers += event.bytes;
-            const bool gathers = op.purpose == OpPurpose::dpComm && program.labels[op.label].starts_with("param.gather");
+            const bool gathers = op.purpose == OpPurpose::communication && program.labels[op.label].starts_with("param.gather");
             const bool releases = op.kind == OpKind::wait && event.bytes < 0;
             (gathers || releases ? contents.gatheredParameters : contents.wholeGradients) += event.bytes;
             return --left > 0;

@@ -1,9 +1,10 @@
 // The numbers of a step, each with its convention.
 #pragma once
 
+#include "sim/mesh/dimension.h"
+
 #include <array>
 #include <cstdint>
-#include <numeric>
 #include <string>
 #include <vector>
 
@@ -11,10 +12,12 @@ namespace sim {
 
 /// What a rank's step goes to; every instant counts once.
 enum class StepPart : std::uint8_t { computing, recomputation, optimizer, tp, cp, ep, pp, dp, bubble };
-inline constexpr std::size_t kStepPartCount = 9;
-const char* stepPartName(StepPart); ///< "computing", "exposed tp", …
+inline constexpr std::array kStepParts = {
+    StepPart::computing, StepPart::recomputation, StepPart::optimizer, StepPart::tp, StepPart::cp, StepPart::ep, StepPart::pp,
+    StepPart::dp,        StepPart::bubble};
+std::string stepPartName(StepPart); ///< "computing", "exposed tp", …
 /// By StepPart: mean over ranks, in whole nanoseconds that add up to the step exactly.
-using StepUse = std::array<std::int64_t, kStepPartCount>;
+using StepUse = std::array<std::int64_t, kStepParts.size()>;
 
 /// Bytes on one GPU at the moment of its peak.
 struct MemoryBreakdown {
@@ -29,10 +32,8 @@ struct MemoryBreakdown {
 struct TimeShares {
     std::int64_t busyNs = 0;                           ///< compute kernels running
     std::int64_t recomputationNs = 0, optimizerNs = 0; ///< of busyNs
-    /// Transfers that the next kernel waited for, by purpose: tp, cp, ep, pp, dp. A transfer beside which nothing waits is not
-    /// exposed.
-    std::array<std::int64_t, 5> exposedNs{};
-    std::int64_t allExposedNs() const { return std::accumulate(exposedNs.begin(), exposedNs.end(), std::int64_t{0}); }
+    /// Transfers that the next kernel waited for. A transfer beside which nothing waits is not exposed.
+    ByDimension<std::int64_t> exposedNs;
     bool operator==(const TimeShares&) const = default;
 };
 
@@ -47,13 +48,6 @@ struct PipelineRankMetrics {
     bool operator==(const PipelineRankMetrics&) const = default;
 };
 
-/// Fractions of the step during which communication of that dimension runs and the rank computes nothing; mean over ranks.
-struct ExposedCommunication {
-    double tp = 0, cp = 0, ep = 0, pp = 0, dp = 0;
-    double total() const { return tp + cp + ep + pp + dp; }
-    bool operator==(const ExposedCommunication&) const = default;
-};
-
 struct Metrics {
     double stepTimeSeconds = 0;
     double tokensPerSecond = 0;
@@ -64,7 +58,8 @@ struct Metrics {
     double mfuFullAttention = 0;     ///< attention counted in full, as Megatron-LM's papers do
     double hfu = 0;                  ///< Korthikanti et al. 2022, section 6: recomputation added
     double bubbleFraction = 0;       ///< mean over ranks of bubble time / step time
-    ExposedCommunication exposedComm;
+    /// Fractions of the step during which communication of that dimension runs and the rank computes nothing; mean over ranks.
+    ByDimension<double> exposedComm;
     StepUse use{};            ///< the three fractions above and what is computed, as times
     double peakMemoryGib = 0; ///< of the fullest rank
     bool fits = true;         ///< peak <= the GPU's memory

@@ -226,16 +226,15 @@ void CompareTables::showStages(const std::vector<sim::StageComparison>& stages)
     using sim::StepPart;
     for (std::size_t i = 0; i < stages.size(); ++i) {
         const sim::StageComparison& stage = stages[i];
-        const auto seconds = [&](std::initializer_list<StepPart> parts) {
-            std::int64_t ns = 0;
-            for (const StepPart part : parts)
-                ns += stage.deltaNs(part);
-            return deltaText(RowUnit::seconds, static_cast<double>(ns) * 1e-9);
-        };
+        const auto seconds = [](std::int64_t ns) { return deltaText(RowUnit::seconds, static_cast<double>(ns) * 1e-9); };
+        std::int64_t exposed = 0;
+        for (const sim::Dimension dimension : sim::kDimensions)
+            exposed += stage.deltaNs(sim::partOf<StepPart>(dimension));
         addRow(m_stages, {{tr("pp %1").arg(i)},
-                          {seconds({StepPart::computing, StepPart::recomputation, StepPart::optimizer})},
-                          {seconds({StepPart::tp, StepPart::cp, StepPart::ep, StepPart::pp, StepPart::dp})},
-                          {seconds({StepPart::bubble})},
+                          {seconds(stage.deltaNs(StepPart::computing) + stage.deltaNs(StepPart::recomputation) +
+                                   stage.deltaNs(StepPart::optimizer))},
+                          {seconds(exposed)},
+                          {seconds(stage.deltaNs(StepPart::bubble))},
                           {deltaText(RowUnit::gib, gib(stage.memory.b.total() - stage.memory.a.total()))}});
     }
     const bool worthIt = stages.size() > 1;

@@ -3,6 +3,7 @@
 #include "app/shell/widgets/because_popup.h"
 #include "app/shell/widgets/format.h"
 #include "app/shell/widgets/style.h"
+#include "sim/simulate/action_class.h"
 
 #include <QGridLayout>
 #include <QHBoxLayout>
@@ -258,19 +259,15 @@ void DetailsPanel::showMetrics()
 void DetailsPanel::showExposed()
 {
     const auto& e = m_simulation->metrics().exposedComm;
-    const sim::Layout& layout = m_simulation->scenario().layout;
     m_exposed->setValue(percentQuantity(e.total()));
     std::vector<StackedBar::Segment> dimensions;
-    const auto add = [&](const char* name, double fraction, sim::OpClass opClass, int size) {
-        if (size > 1 || fraction > 0) // tied embeddings are reduced along dp even where dp is 1
-            dimensions.push_back({QString::fromLatin1(name), fraction, percentQuantity(fraction).text(),
-                                  toQColor(m_theme->opClass[static_cast<std::size_t>(opClass)])});
-    };
-    add("tp", e.tp, sim::OpClass::tpComm, layout.tp);
-    add("cp", e.cp, sim::OpClass::cpComm, layout.cp);
-    add("ep", e.ep, sim::OpClass::epComm, layout.ep);
-    add("pp", e.pp, sim::OpClass::ppComm, layout.pp);
-    add("dp", e.dp, sim::OpClass::dpComm, layout.dp * layout.cp);
+    for (const sim::Dimension dimension : sim::kDimensions) {
+        const auto& [name, group] = sim::kDimensionFacts[dimension];
+        if (m_simulation->mesh().groupSize(group) > 1 ||
+            e[dimension] > 0) // tied embeddings are reduced along dp even where dp is 1
+            dimensions.push_back({QString::fromLatin1(name), e[dimension], percentQuantity(e[dimension]).text(),
+                                  toQColor(m_theme->fill(sim::opClassOf(dimension)))});
+    }
     m_exposedBar->setSegments(std::move(dimensions), 1); // the step
 }
 

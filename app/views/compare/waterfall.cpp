@@ -2,6 +2,7 @@
 
 #include "app/views/common/color.h"
 #include "app/views/common/labels.h"
+#include "sim/simulate/action_class.h"
 
 #include <algorithm>
 #include <array>
@@ -15,12 +16,6 @@ constexpr double kRoomAroundChange = 0.35; ///< of the change, below it, where t
 constexpr double kBreakAbove = 0.55;       ///< the axis is broken where so much of it would hold nothing
 constexpr float kWidestBar = 72, kWidestColumn = 150;
 constexpr std::uint64_t kBarNodes = (std::uint64_t{1} << 61) + (std::uint64_t{1} << 58);
-
-constexpr std::array kParts{sim::StepPart::computing, sim::StepPart::recomputation,
-                            sim::StepPart::optimizer, sim::StepPart::tp,
-                            sim::StepPart::cp,        sim::StepPart::ep,
-                            sim::StepPart::pp,        sim::StepPart::dp,
-                            sim::StepPart::bubble};
 
 std::vector<std::string> labelsOf(sim::StepPart part)
 {
@@ -42,24 +37,11 @@ std::vector<std::string> labelsOf(sim::StepPart part)
 /// The colour that the part has everywhere; nothing where it has none of its own.
 std::optional<sim::OpClass> classOf(sim::StepPart part)
 {
-    switch (part) {
-    case sim::StepPart::recomputation:
-        return sim::OpClass::recompute;
-    case sim::StepPart::optimizer:
-        return sim::OpClass::optimizer;
-    case sim::StepPart::tp:
-        return sim::OpClass::tpComm;
-    case sim::StepPart::cp:
-        return sim::OpClass::cpComm;
-    case sim::StepPart::ep:
-        return sim::OpClass::epComm;
-    case sim::StepPart::pp:
-        return sim::OpClass::ppComm;
-    case sim::StepPart::dp:
-        return sim::OpClass::dpComm;
-    default:
-        return std::nullopt;
-    }
+    if (const auto dimension = sim::dimensionOfPart(part))
+        return sim::opClassOf(*dimension);
+    return part == sim::StepPart::recomputation ? std::optional(sim::OpClass::recompute)
+           : part == sim::StepPart::optimizer   ? std::optional(sim::OpClass::optimizer)
+                                                : std::nullopt;
 }
 
 std::string signedText(double value, const std::string& size)
@@ -98,24 +80,24 @@ Waterfall::Waterfall(const sim::Comparison& c)
     m_headlines = {"Step " + both + ": " + delta + (c.deltaNs() == 0 ? "" : ", " + ratioText(a, b)), both + ": " + delta, delta};
 
     std::int64_t largest = 0;
-    for (const sim::StepPart part : kParts)
+    for (const sim::StepPart part : sim::kStepParts)
         largest = std::max(largest, std::abs(c.deltaNs(part)));
     const auto isSmall = [&](sim::StepPart part) {
         return static_cast<double>(std::abs(c.deltaNs(part))) < kWorthABar * static_cast<double>(largest);
     };
-    const auto smallOnes =
-        std::count_if(kParts.begin(), kParts.end(), [&](sim::StepPart part) { return c.deltaNs(part) != 0 && isSmall(part); });
+    const auto smallOnes = std::count_if(sim::kStepParts.begin(), sim::kStepParts.end(),
+                                         [&](sim::StepPart part) { return c.deltaNs(part) != 0 && isSmall(part); });
     m_bars.push_back(
         {.labels = {"A"}, .fromNs = 0, .toNs = c.stepNs.a, .isTotal = true, .description = "A: step " + durationText(a)});
     std::int64_t running = c.stepNs.a, rest = 0;
     std::string restText;
-    for (const sim::StepPart part : kParts) {
+    for (const sim::StepPart part : sim::kStepParts) {
         const std::int64_t change = c.deltaNs(part);
         if (change == 0)
             continue;
         const auto i = static_cast<std::size_t>(part);
-        const std::string text = std::string(sim::stepPartName(part)) + " " + signedDurationText(static_cast<double>(change)) +
-                                 ": " + durationText(static_cast<double>(c.use.a[i])) + " in A, " +
+        const std::string text = sim::stepPartName(part) + " " + signedDurationText(static_cast<double>(change)) + ": " +
+                                 durationText(static_cast<double>(c.use.a[i])) + " in A, " +
                                  durationText(static_cast<double>(c.use.b[i])) + " in B";
         if (isSmall(part) && smallOnes > 1) {
             rest += change;

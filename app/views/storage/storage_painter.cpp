@@ -102,8 +102,8 @@ void Painter::title()
         layers = "no layers";
     std::string ends;
     for (const sim::HoldingGroup& group : m_holdings.groups) {
-        ends += group.kind == sim::HoldingGroup::Kind::embedding ? ", embedding" : "";
-        ends += group.kind == sim::HoldingGroup::Kind::head ? ", head" : "";
+        ends += group.part == sim::ModelPart::embedding ? ", embedding" : "";
+        ends += group.part == sim::ModelPart::head ? ", head" : "";
     }
     const std::string where = coordinatesText(m_scene.simulation.mesh(), m_holdings.rank);
     const std::string hint = m_scene.selection.focusRank() ? "" : "  ·  choose a rank to see another";
@@ -180,12 +180,12 @@ void Painter::heading(const StorageLine& line, Rect rect)
     m_canvas.fillRect({rect.left, rect.top + 2, rect.right, rect.bottom - 1}, mix(m_theme.canvas, m_theme.text, 0.045F));
     std::vector<std::string> names;
     const auto many = static_cast<std::int64_t>(group.layers.size());
-    const std::string runs = runsText(group.layers), kind = group.kind == sim::HoldingGroup::Kind::moe ? "MoE layer" : "layer";
-    switch (group.kind) {
-    case sim::HoldingGroup::Kind::embedding:
+    const std::string runs = runsText(group.layers), kind = group.part == sim::ModelPart::moe ? "MoE layer" : "layer";
+    switch (group.part) {
+    case sim::ModelPart::embedding:
         names = {"Embedding"};
         break;
-    case sim::HoldingGroup::Kind::head:
+    case sim::ModelPart::head:
         names = {"Head"};
         break;
     default:

@@ -32,9 +32,9 @@ public:
     {
         m_inside.resize(at(m_parts.count()));
         for (const sim::TrafficMatrix::Cell& cell : m_picture.matrix.cells)
-            for (std::size_t p = 0; p < cell.bytes.size(); ++p)
+            for (const sim::Dimension p : sim::kDimensions)
                 m_inside[at(cell.from)][p] += frame.level == TrafficLevel::ranks || cell.from == cell.to ? cell.bytes[p] : 0;
-        for (const sim::BytesByPurpose& bytes : m_inside)
+        for (const sim::BytesByDimension& bytes : m_inside)
             m_mostInside = std::max(m_mostInside, shownBytes(bytes, scene.selection));
         m_numberWidth = canvas.textWidth(std::to_string(scene.model.traffic().worldSize() - 1), FontFace::small);
         const auto rank = scene.selection.focusRank();
@@ -66,11 +66,11 @@ private:
     void labels();
     void box(int part);
     void gpus();
-    void gpu(const TrafficDiagramFrame::Gpu&, const sim::BytesByPurpose&, std::int64_t most);
-    void stack(Rect, const sim::BytesByPurpose&, std::int64_t most);
+    void gpu(const TrafficDiagramFrame::Gpu&, const sim::BytesByDimension&, std::int64_t most);
+    void stack(Rect, const sim::BytesByDimension&, std::int64_t most);
     void flows();
-    void flow(const TrafficDiagramFrame::Gpu& from, const TrafficDiagramFrame::Gpu& to, sim::TrafficPurpose);
-    void stroke(const std::vector<Point>&, sim::TrafficPurpose, float thickness, float alpha);
+    void flow(const TrafficDiagramFrame::Gpu& from, const TrafficDiagramFrame::Gpu& to, sim::Dimension);
+    void stroke(const std::vector<Point>&, sim::Dimension, float thickness, float alpha);
     void arrowHead(const std::vector<Point>&, Color);
     void linkNodes();
     bool isDimmed(TrafficPair pair) const
@@ -78,7 +78,7 @@ private:
         return m_scene.hovered ? m_scene.hovered != pair : m_focus && pair.from != m_parts.partOf[at(*m_focus)];
     }
     /// Light hues need an edge to stand out.
-    Color edgeOf(sim::TrafficPurpose purpose) const { return mix(m_scene.fill(purpose), m_theme.text, 0.45F); }
+    Color edgeOf(sim::Dimension purpose) const { return mix(m_scene.fill(purpose), m_theme.text, 0.45F); }
 
     Canvas& m_canvas;
     const TrafficScene& m_scene;
@@ -87,7 +87,7 @@ private:
     const TrafficModel::Picture& m_picture;
     const TrafficParts& m_parts;
     float m_small;
-    std::vector<sim::BytesByPurpose> m_inside; ///< [part] sent within it; of a rank all that it sends
+    std::vector<sim::BytesByDimension> m_inside; ///< [part] sent within it; of a rank all that it sends
     std::int64_t m_mostInside = 1;
     float m_numberWidth = 0;    ///< of the largest rank: all GPUs have their number or none has
     std::optional<int> m_focus; ///< its flows are drawn from GPU to GPU
@@ -123,7 +123,7 @@ void Painter::rails()
     }
 }
 
-void Painter::stroke(const std::vector<Point>& curve, sim::TrafficPurpose purpose, float thickness, float alpha)
+void Painter::stroke(const std::vector<Point>& curve, sim::Dimension purpose, float thickness, float alpha)
 {
     m_canvas.polyline(curve, withAlpha(edgeOf(purpose), alpha), thickness + 1.5F);
     m_canvas.polyline(curve, withAlpha(m_scene.fill(purpose), alpha), thickness);
@@ -164,7 +164,7 @@ void Painter::labels()
         const float room = right ? m_frame.drawn.right - apex.x - 8 : apex.x - 8 - m_frame.drawn.left;
         const std::string bytes = bytesText(static_cast<double>(strand.bytes));
         const std::string text =
-            fitting(m_canvas, {std::string(sim::trafficPurposeName(strand.purpose)) + " " + bytes, bytes}, room, FontFace::small);
+            fitting(m_canvas, {std::string(sim::dimensionName(strand.purpose)) + " " + bytes, bytes}, room, FontFace::small);
         const float width = m_canvas.textWidth(text, FontFace::small);
         const float left = std::floor(right ? apex.x + 8 : apex.x - 8 - width), top = std::floor(apex.y - m_small / 2);
         const Rect rect{left, top, left + width, top + m_small};
@@ -177,14 +177,13 @@ void Painter::labels()
 }
 
 /// Purposes side by side, `most` bytes as long as the rectangle.
-void Painter::stack(Rect rect, const sim::BytesByPurpose& bytes, std::int64_t most)
+void Painter::stack(Rect rect, const sim::BytesByDimension& bytes, std::int64_t most)
 {
     float x = rect.left;
-    for (const sim::TrafficPurpose purpose : kTrafficPurposes) {
+    for (const sim::Dimension purpose : sim::kDimensions) {
         if (!m_scene.shows(purpose))
             continue;
-        const float length =
-            rect.width() * static_cast<float>(bytes[static_cast<std::size_t>(purpose)]) / static_cast<float>(most);
+        const float length = rect.width() * static_cast<float>(bytes[purpose]) / static_cast<float>(most);
         if (length > 0)
             m_canvas.fillRect({x, rect.top, x + length, rect.bottom}, m_scene.fill(purpose));
         x += length;
@@ -196,7 +195,7 @@ void Painter::box(int part)
 {
     const Rect rect = m_frame.boxes[at(part)];
     const auto& named = m_parts.parts[at(part)];
-    const sim::BytesByPurpose& bytes = m_inside[at(part)];
+    const sim::BytesByDimension& bytes = m_inside[at(part)];
     const std::int64_t shown = shownBytes(bytes, m_scene.selection);
     const std::string inside =
         shown > 0 ? bytesText(static_cast<double>(shown)) + (m_frame.level == TrafficLevel::ranks ? " sent" : " within") : "";
@@ -223,21 +222,18 @@ void Painter::box(int part)
 
 void Painter::gpus()
 {
-    std::vector<sim::BytesByPurpose> sent;
+    std::vector<sim::BytesByDimension> sent;
     std::int64_t most = 1;
     for (const auto& gpu : m_frame.gpus) {
-        const sim::TrafficSums sums = m_scene.model.traffic().sentBy(gpu.rank);
-        sim::BytesByPurpose& bytes = sent.emplace_back();
-        for (const sim::TrafficPurpose purpose : kTrafficPurposes)
-            bytes[static_cast<std::size_t>(purpose)] = sums.ofPurpose(purpose);
-        most = std::max(most, shownBytes(bytes, m_scene.selection));
+        sent.push_back(m_scene.model.traffic().sentBy(gpu.rank).byDimension());
+        most = std::max(most, shownBytes(sent.back(), m_scene.selection));
     }
     for (std::size_t i = 0; i < m_frame.gpus.size(); ++i)
         gpu(m_frame.gpus[i], sent[i], most);
 }
 
 /// A GPU with its rank and what that sends: in words and a bar below, or where it is high as a column of its purposes.
-void Painter::gpu(const TrafficDiagramFrame::Gpu& gpu, const sim::BytesByPurpose& sent, std::int64_t most)
+void Painter::gpu(const TrafficDiagramFrame::Gpu& gpu, const sim::BytesByDimension& sent, std::int64_t most)
 {
     constexpr float kBar = 4, kHigh = 34;
     const Rect rect = gpu.rect;
@@ -253,8 +249,8 @@ void Painter::gpu(const TrafficDiagramFrame::Gpu& gpu, const sim::BytesByPurpose
                        Align::center);
         const Rect room{rect.left + 3, top + (two ? m_small : 0) + 3, rect.right - 3, rect.bottom};
         float bottom = room.bottom;
-        for (const sim::TrafficPurpose purpose : kTrafficPurposes) {
-            const auto of = static_cast<float>(m_scene.shows(purpose) ? sent[static_cast<std::size_t>(purpose)] : 0);
+        for (const sim::Dimension purpose : sim::kDimensions) {
+            const auto of = static_cast<float>(m_scene.shows(purpose) ? sent[purpose] : 0);
             const float height = room.height() * of / static_cast<float>(most);
             if (height > 0)
                 m_canvas.fillRect({room.left, bottom - height, room.right, bottom}, m_scene.fill(purpose));
@@ -289,7 +285,7 @@ void Painter::flows()
     constexpr std::ptrdiff_t kMostArrows = 16; // of one kind; of more, all-to-all over many, the receivers are outlined
     for (const sim::TrafficFlow& one : sent) {
         const auto* to = m_frame.gpuOf(one.peer);
-        const sim::TrafficPurpose purpose = sim::trafficPurposeOf(one.role);
+        const sim::Dimension purpose = sim::dimensionOf(one.role);
         if (to == nullptr || !m_scene.shows(purpose))
             continue;
         if (std::count_if(sent.begin(), sent.end(), [&](const auto& other) { return other.role == one.role; }) <= kMostArrows)
@@ -299,11 +295,11 @@ void Painter::flows()
     }
 }
 
-void Painter::flow(const TrafficDiagramFrame::Gpu& from, const TrafficDiagramFrame::Gpu& to, sim::TrafficPurpose purpose)
+void Painter::flow(const TrafficDiagramFrame::Gpu& from, const TrafficDiagramFrame::Gpu& to, sim::Dimension purpose)
 {
     // Purposes leave and arrive beside each other, so that two between the same GPUs stay apart.
     const float width = std::min(from.rect.width() * 0.7F, 30.0F), lane = static_cast<float>(purpose);
-    const float aside = width * (lane + 0.5F) / static_cast<float>(kTrafficPurposes.size()) - width / 2;
+    const float aside = width * (lane + 0.5F) / static_cast<float>(sim::kDimensions.size()) - width / 2;
     const bool level = from.rect.top == to.rect.top, down = to.rect.top > from.rect.top;
     const auto topOf = [&](const TrafficDiagramFrame::Gpu& gpu) { // of its node, lest arrows run over the node's name
         return from.part == to.part ? gpu.rect.top : m_frame.boxes[at(gpu.part)].top;

@@ -13,7 +13,7 @@ namespace app {
 struct TrafficDiagramFrame {
     struct Strand { ///< one purpose of a link
         TrafficPair pair;
-        sim::TrafficPurpose purpose = sim::TrafficPurpose::tp;
+        sim::Dimension purpose = sim::Dimension::tp;
         std::int64_t bytes = 0;
         std::vector<Point> curve; ///< from the sender to the receiver
     };

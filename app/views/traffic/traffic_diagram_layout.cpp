@@ -107,8 +107,8 @@ void layOutStrands(const TrafficScene& scene, const TrafficModel::Picture& pictu
     std::vector<int> place; // of a strand among those of its link
     for (const sim::TrafficMatrix::Cell& cell : picture.matrix.cells) {
         int next = 0;
-        for (const sim::TrafficPurpose purpose : kTrafficPurposes) {
-            const std::int64_t bytes = cell.bytes[static_cast<std::size_t>(purpose)];
+        for (const sim::Dimension purpose : sim::kDimensions) {
+            const std::int64_t bytes = cell.bytes[purpose];
             if (cell.from == cell.to || bytes == 0 || !scene.shows(purpose))
                 continue;
             // Far ends reach further; strands of one link lie beside each other.

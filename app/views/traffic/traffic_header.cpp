@@ -11,16 +11,16 @@ namespace {
 
 constexpr float kMargin = 12, kSpace = 16, kSwatch = 11, kPadding = 9, kLowest = 150;
 
-double exposedOf(const TrafficScene& scene, sim::TrafficPurpose purpose)
+double exposedOf(const TrafficScene& scene, sim::Dimension purpose)
 {
-    return sim::exposedShare(scene.model.simulation().metrics().exposedComm, purpose);
+    return scene.model.simulation().metrics().exposedComm[purpose];
 }
 
 /// "nvlink", or "nvlink 89.0 %, infiniband 11.0 %".
-std::string tiersText(const TrafficScene& scene, sim::TrafficPurpose purpose)
+std::string tiersText(const TrafficScene& scene, sim::Dimension purpose)
 {
     const sim::TrafficSums& sums = scene.model.sums();
-    const auto all = static_cast<double>(sums.ofPurpose(purpose));
+    const auto all = static_cast<double>(sums.ofDimension(purpose));
     std::string text;
     for (int tier = 0; tier < sums.tiers(); ++tier) {
         const auto bytes = static_cast<double>(sums.bytes(tier, purpose));
@@ -58,7 +58,7 @@ private:
                const TrafficHeader::Chip& what);
     void total(Rect);
     void strip(Rect);
-    std::vector<sim::TrafficPurpose> present() const;
+    std::vector<sim::Dimension> present() const;
 
     Canvas& m_canvas;
     const TrafficScene& m_scene;
@@ -111,11 +111,11 @@ float Painter::chips(Rect row)
     return x;
 }
 
-std::vector<sim::TrafficPurpose> Painter::present() const
+std::vector<sim::Dimension> Painter::present() const
 {
-    std::vector<sim::TrafficPurpose> purposes;
-    for (const sim::TrafficPurpose purpose : kTrafficPurposes)
-        if (m_scene.model.sums().ofPurpose(purpose) > 0)
+    std::vector<sim::Dimension> purposes;
+    for (const sim::Dimension purpose : sim::kDimensions)
+        if (m_scene.model.sums().ofDimension(purpose) > 0)
             purposes.push_back(purpose);
     return purposes;
 }
@@ -123,10 +123,7 @@ std::vector<sim::TrafficPurpose> Painter::present() const
 void Painter::total(Rect area)
 {
     const TrafficModel& model = m_scene.model;
-    sim::BytesByPurpose bytes{};
-    for (const sim::TrafficPurpose purpose : kTrafficPurposes)
-        bytes[static_cast<std::size_t>(purpose)] = model.sums().ofPurpose(purpose);
-    const std::string sum = bytesText(static_cast<double>(shownBytes(bytes, m_scene.selection)));
+    const std::string sum = bytesText(static_cast<double>(shownBytes(model.sums().byDimension(), m_scene.selection)));
     const std::string ranks = countText(model.senderCount());
     const std::string by = model.isRestricted() ? " by the " + ranks + " selected ranks" : " by " + ranks + " ranks";
     textInside(m_canvas, area,
@@ -138,7 +135,7 @@ void Painter::total(Rect area)
 /// The purposes side by side, with as much said of each as there is room for.
 void Painter::strip(Rect area)
 {
-    const std::vector<sim::TrafficPurpose> purposes = present();
+    const std::vector<sim::Dimension> purposes = present();
     const float body = m_canvas.textHeight(FontFace::body), small = m_canvas.textHeight(FontFace::small);
     struct Item {
         std::string first, second;
@@ -150,12 +147,12 @@ void Painter::strip(Rect area)
     for (int detail = 4; detail >= 0; --detail) { // how much is said of each
         items.clear();
         width = -kSpace;
-        for (const sim::TrafficPurpose purpose : purposes) {
-            const std::string name = sim::trafficPurposeName(purpose);
+        for (const sim::Dimension purpose : purposes) {
+            const std::string name = sim::dimensionName(purpose);
             const std::string tiers = tiersText(m_scene, purpose), exposed = percentText(exposedOf(m_scene, purpose));
             Item item;
             item.first =
-                name + (detail >= 1 ? " " + bytesText(static_cast<double>(m_scene.model.sums().ofPurpose(purpose))) : "");
+                name + (detail >= 1 ? " " + bytesText(static_cast<double>(m_scene.model.sums().ofDimension(purpose))) : "");
             item.second = detail == 4   ? tiers + " · " + exposed + " of the step exposed"
                           : detail == 3 ? tiers + " · " + exposed + " exposed"
                           : detail == 2 ? exposed + " exposed"
@@ -176,7 +173,7 @@ void Painter::strip(Rect area)
     const float bottom = area.top + body + (two ? small + 2 : 0);
     float x = area.left;
     for (std::size_t i = 0; i < purposes.size(); ++i) {
-        const sim::TrafficPurpose purpose = purposes[i];
+        const sim::Dimension purpose = purposes[i];
         const bool shown = m_scene.shows(purpose);
         const Rect rect{x, area.top, x + items[i].width, bottom};
         const Rect swatch{x, area.top + std::floor((body - kSwatch) / 2), x + kSwatch,
@@ -218,10 +215,10 @@ const TrafficHeader::Chip* TrafficHeader::under(Point at) const
     return found == chips.end() ? nullptr : &*found;
 }
 
-std::string purposeText(const TrafficScene& scene, sim::TrafficPurpose purpose)
+std::string purposeText(const TrafficScene& scene, sim::Dimension purpose)
 {
-    return std::string(sim::trafficPurposeName(purpose)) + " " +
-           bytesText(static_cast<double>(scene.model.sums().ofPurpose(purpose))) + ", " + tiersText(scene, purpose) + ", " +
+    return std::string(sim::dimensionName(purpose)) + " " +
+           bytesText(static_cast<double>(scene.model.sums().ofDimension(purpose))) + ", " + tiersText(scene, purpose) + ", " +
            percentText(exposedOf(scene, purpose)) + " of the step exposed";
 }
 

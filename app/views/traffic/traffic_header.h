@@ -20,7 +20,7 @@ struct TrafficHeader {
         Rect rect;
         std::optional<TrafficMode> mode;
         std::optional<TrafficLevel> level;
-        std::optional<sim::TrafficPurpose> purpose;
+        std::optional<sim::Dimension> purpose;
     };
     std::vector<Chip> chips;
     float bottom = 0;
@@ -30,6 +30,6 @@ struct TrafficHeader {
 TrafficHeader paintTrafficHeader(Canvas&, const TrafficScene&, const TrafficChoice&);
 
 /// "tp 412 GiB, nvlink, 7.9 % of the step exposed"
-std::string purposeText(const TrafficScene&, sim::TrafficPurpose);
+std::string purposeText(const TrafficScene&, sim::Dimension);
 
 } // namespace app

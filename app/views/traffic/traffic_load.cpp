@@ -30,7 +30,7 @@ sim::LoadWindow windowOf(const TimeWindow& window, Rect rows, int pixels = 1)
 double shownShare(const TrafficScene& scene, const sim::LinkLoad& load, int tier, int bin)
 {
     double sum = 0;
-    for (const sim::TrafficPurpose purpose : kTrafficPurposes)
+    for (const sim::Dimension purpose : sim::kDimensions)
         if (scene.shows(purpose))
             sum += load.share(tier, purpose, bin);
     return sum;
@@ -154,13 +154,13 @@ void Painter::lane(int tier, Rect rect, const std::vector<Tick>& marks)
 /// Purposes on top of each other; columns of equal heights are one rectangle.
 void Painter::area(int tier, Rect rect, double scale)
 {
-    std::array<float, sim::kTrafficPurposeCount> open{}, heights{};
+    std::array<float, sim::kDimensions.size()> open{}, heights{};
     float openLeft = rect.left;
     const auto flush = [&](float right) {
         float bottom = rect.bottom;
         for (std::size_t p = 0; p < open.size(); ++p) {
             if (open[p] > 0)
-                m_canvas.fillRect({openLeft, bottom - open[p], right, bottom}, m_scene.fill(kTrafficPurposes[p]));
+                m_canvas.fillRect({openLeft, bottom - open[p], right, bottom}, m_scene.fill(sim::kDimensions[p]));
             bottom -= open[p];
         }
     };
@@ -168,7 +168,7 @@ void Painter::area(int tier, Rect rect, double scale)
         float below = 0;
         double sum = 0;
         for (std::size_t p = 0; p < heights.size(); ++p) { // rounded as a stack, so that the top is right
-            sum += m_scene.shows(kTrafficPurposes[p]) ? m_load.share(tier, kTrafficPurposes[p], bin) : 0;
+            sum += m_scene.shows(sim::kDimensions[p]) ? m_load.share(tier, sim::kDimensions[p], bin) : 0;
             const float top = std::round(rect.height() * static_cast<float>(std::min(sum / scale, 1.0)) * 2) / 2;
             heights[p] = top - below;
             below = top;
@@ -296,9 +296,9 @@ std::string trafficLoadText(const TrafficScene& scene, const TimeWindow& window,
             return {};
         std::string text = scene.model.tiers()[static_cast<std::size_t>(tier)].name + " " +
                            percentText(shownShare(scene, load, tier, bin)) + " full";
-        for (const sim::TrafficPurpose purpose : kTrafficPurposes)
+        for (const sim::Dimension purpose : sim::kDimensions)
             if (const double share = load.share(tier, purpose, bin); share > 0 && scene.shows(purpose))
-                text += "\n" + std::string(sim::trafficPurposeName(purpose)) + " " + percentText(share);
+                text += "\n" + std::string(sim::dimensionName(purpose)) + " " + percentText(share);
         return text + "\nat " + durationText(ns) + ", mean over " + durationText(bins.binNs());
     }
     return {};

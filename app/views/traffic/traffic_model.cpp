@@ -19,26 +19,21 @@ int boxGpusOf(const sim::Cluster& cluster)
 
 } // namespace
 
-sim::OpClass opClassOf(sim::TrafficPurpose purpose)
-{
-    return static_cast<sim::OpClass>(static_cast<int>(sim::OpClass::tpComm) + static_cast<int>(purpose));
-}
-
-std::int64_t shownBytes(const sim::BytesByPurpose& bytes, const Selection& selection)
+std::int64_t shownBytes(const sim::BytesByDimension& bytes, const Selection& selection)
 {
     std::int64_t sum = 0;
-    for (const sim::TrafficPurpose purpose : kTrafficPurposes)
-        if (selection.shows(opClassOf(purpose)))
-            sum += bytes[static_cast<std::size_t>(purpose)];
+    for (const sim::Dimension purpose : sim::kDimensions)
+        if (selection.shows(sim::opClassOf(purpose)))
+            sum += bytes[purpose];
     return sum;
 }
 
-std::string purposesText(const sim::BytesByPurpose& bytes, const Selection& selection, const char* between)
+std::string purposesText(const sim::BytesByDimension& bytes, const Selection& selection, const char* between)
 {
     std::string text;
-    for (const sim::TrafficPurpose purpose : kTrafficPurposes)
-        if (const std::int64_t of = bytes[static_cast<std::size_t>(purpose)]; of > 0 && selection.shows(opClassOf(purpose)))
-            text += (text.empty() ? "" : between) + std::string(sim::trafficPurposeName(purpose)) + " " +
+    for (const sim::Dimension purpose : sim::kDimensions)
+        if (const std::int64_t of = bytes[purpose]; of > 0 && selection.shows(sim::opClassOf(purpose)))
+            text += (text.empty() ? "" : between) + std::string(sim::dimensionName(purpose)) + " " +
                     bytesText(static_cast<double>(of));
     return text;
 }
@@ -78,15 +73,15 @@ int TrafficModel::boxes() const
     return last / m_boxGpus + 1;
 }
 
-const sim::Explanation& TrafficModel::because(sim::TrafficPurpose purpose)
+const sim::Explanation& TrafficModel::because(sim::Dimension purpose)
 {
-    auto& kept = m_becauseOfPurpose[static_cast<std::size_t>(purpose)];
+    auto& kept = m_becauseOfPurpose[purpose];
     if (!kept && !isRestricted())
-        kept = sim::TrafficExplainer(*m_simulation).ofPurpose(purpose);
+        kept = sim::TrafficExplainer(*m_simulation).ofDimension(purpose);
     if (!kept) {
-        sim::BytesByPurpose bytes{};
-        bytes[static_cast<std::size_t>(purpose)] = m_sums.ofPurpose(purpose);
-        kept = sim::TrafficExplainer(*m_simulation).ofFlow(sim::trafficPurposeName(purpose) + sentByChosen(), bytes);
+        sim::BytesByDimension bytes;
+        bytes[purpose] = m_sums.ofDimension(purpose);
+        kept = sim::TrafficExplainer(*m_simulation).ofFlow(sim::dimensionName(purpose) + sentByChosen(), bytes);
     }
     return *kept;
 }
@@ -97,7 +92,7 @@ const sim::Explanation& TrafficModel::because(int tier)
     auto& kept = m_becauseOfTier[static_cast<std::size_t>(tier)];
     if (!kept)
         kept = sim::TrafficExplainer(*m_simulation)
-                   .ofFlow("Over " + tiers()[static_cast<std::size_t>(tier)].name + sentByChosen(), sumsOf(tier));
+                   .ofFlow("Over " + tiers()[static_cast<std::size_t>(tier)].name + sentByChosen(), m_sums.byDimension(tier));
     return *kept;
 }
 
@@ -111,18 +106,7 @@ sim::Explanation TrafficModel::because(const TrafficParts& parts, const sim::Tra
 
 sim::Explanation TrafficModel::becauseOfAll() const
 {
-    sim::BytesByPurpose bytes{};
-    for (const sim::TrafficPurpose purpose : kTrafficPurposes)
-        bytes[static_cast<std::size_t>(purpose)] = m_sums.ofPurpose(purpose);
-    return sim::TrafficExplainer(*m_simulation).ofFlow("All" + sentByChosen(), bytes);
-}
-
-sim::BytesByPurpose TrafficModel::sumsOf(int tier) const
-{
-    sim::BytesByPurpose bytes{};
-    for (const sim::TrafficPurpose purpose : kTrafficPurposes)
-        bytes[static_cast<std::size_t>(purpose)] = m_sums.bytes(tier, purpose);
-    return bytes;
+    return sim::TrafficExplainer(*m_simulation).ofFlow("All" + sentByChosen(), m_sums.byDimension());
 }
 
 /// " sent in a step", " sent by the 8 selected ranks".

@@ -7,6 +7,7 @@
 #include "sim/analysis/explain/explain_traffic.h"
 #include "sim/analysis/traffic/link_load.h"
 #include "sim/analysis/traffic/traffic.h"
+#include "sim/simulate/action_class.h"
 
 #include <array>
 #include <optional>
@@ -15,13 +16,10 @@
 
 namespace app {
 
-inline constexpr std::array kTrafficPurposes{sim::TrafficPurpose::tp, sim::TrafficPurpose::cp, sim::TrafficPurpose::ep,
-                                             sim::TrafficPurpose::pp, sim::TrafficPurpose::dp};
-sim::OpClass opClassOf(sim::TrafficPurpose);
 /// Those purposes' bytes whose op class the selection shows.
-std::int64_t shownBytes(const sim::BytesByPurpose&, const Selection&);
+std::int64_t shownBytes(const sim::BytesByDimension&, const Selection&);
 /// "dp 30.0 GiB, pp 8.00 GiB": purposes shown, in their order.
-std::string purposesText(const sim::BytesByPurpose&, const Selection&, const char* between = ", ");
+std::string purposesText(const sim::BytesByDimension&, const Selection&, const char* between = ", ");
 
 /// How the world is cut, finest first.
 enum class TrafficLevel : std::uint8_t { ranks, nodes, pipeline };
@@ -58,7 +56,7 @@ public:
     const sim::TrafficSums& sums() const { return m_sums; }
 
     /// Where the bytes come from that are counted now: of a purpose, of a tier, of a flow between parts, of all.
-    const sim::Explanation& because(sim::TrafficPurpose);
+    const sim::Explanation& because(sim::Dimension);
     const sim::Explanation& because(int tier);
     sim::Explanation because(const TrafficParts&, const sim::TrafficMatrix::Cell&) const;
     sim::Explanation becauseOfAll() const;
@@ -86,7 +84,6 @@ private:
     TrafficParts nodesAsParts(int most) const;
     TrafficParts pipelineAsParts() const;
     int boxes() const;
-    sim::BytesByPurpose sumsOf(int tier) const;
     std::string sentByChosen() const;
 
     SimulationPtr m_simulation;
@@ -105,8 +102,8 @@ private:
         Picture picture;
     };
     std::vector<Kept> m_pictures;
-    std::array<std::optional<sim::Explanation>, sim::kTrafficPurposeCount> m_becauseOfPurpose; ///< of m_ranks
-    std::vector<std::optional<sim::Explanation>> m_becauseOfTier;                              ///< likewise
+    sim::ByDimension<std::optional<sim::Explanation>> m_becauseOfPurpose; ///< of m_ranks
+    std::vector<std::optional<sim::Explanation>> m_becauseOfTier;         ///< likewise
     std::optional<sim::LinkLoad> m_load, m_loadOfRank;
     int m_loadRank = -1;
 };

@@ -21,12 +21,12 @@ std::string bytesOf(std::int64_t bytes)
 }
 
 /// Bars of one purpose each.
-std::vector<TrafficBar> purposeBars(const TrafficScene& scene, const sim::BytesByPurpose& bytes)
+std::vector<TrafficBar> purposeBars(const TrafficScene& scene, const sim::BytesByDimension& bytes)
 {
     std::vector<TrafficBar> bars;
-    for (const sim::TrafficPurpose purpose : kTrafficPurposes) {
-        TrafficBar bar{.name = sim::trafficPurposeName(purpose), .shortName = sim::trafficPurposeName(purpose)};
-        bar.bytes[static_cast<std::size_t>(purpose)] = bytes[static_cast<std::size_t>(purpose)];
+    for (const sim::Dimension purpose : sim::kDimensions) {
+        TrafficBar bar{.name = sim::dimensionName(purpose), .shortName = sim::dimensionName(purpose)};
+        bar.bytes[purpose] = bytes[purpose];
         if (shownBytes(bar.bytes, scene.selection) > 0)
             bars.push_back(std::move(bar));
     }
@@ -44,9 +44,9 @@ std::vector<TrafficBar> peerBars(const TrafficScene& scene, int rank)
 {
     std::vector<sim::TrafficFlow> flows;
     scene.model.traffic().appendSends(rank, flows);
-    std::map<int, sim::BytesByPurpose> byPeer;
+    std::map<int, sim::BytesByDimension> byPeer;
     for (const sim::TrafficFlow& flow : flows)
-        byPeer[flow.peer][static_cast<std::size_t>(sim::trafficPurposeOf(flow.role))] += flow.bytes;
+        byPeer[flow.peer][sim::dimensionOf(flow.role)] += flow.bytes;
     std::vector<TrafficBar> bars;
     for (const auto& [peer, bytes] : byPeer)
         if (shownBytes(bytes, scene.selection) > 0)
@@ -60,9 +60,7 @@ std::vector<TrafficBar> tierBars(const TrafficScene& scene)
     std::vector<TrafficBar> bars;
     for (int tier = 0; tier < scene.model.traffic().tiers(); ++tier) {
         const std::string& name = scene.model.tiers()[at(tier)].name;
-        bars.push_back({.name = name, .shortName = name, .tier = tier});
-        for (const sim::TrafficPurpose purpose : kTrafficPurposes)
-            bars.back().bytes[static_cast<std::size_t>(purpose)] = scene.model.sums().bytes(tier, purpose);
+        bars.push_back({.name = name, .shortName = name, .bytes = scene.model.sums().byDimension(tier), .tier = tier});
     }
     return bars;
 }
@@ -110,10 +108,7 @@ std::string pairText(const TrafficScene& scene, const TrafficParts& parts, const
 
 std::string rankText(const TrafficScene& scene, int rank)
 {
-    const sim::TrafficSums sums = scene.model.traffic().sentBy(rank);
-    sim::BytesByPurpose bytes{};
-    for (const sim::TrafficPurpose purpose : kTrafficPurposes)
-        bytes[static_cast<std::size_t>(purpose)] = sums.ofPurpose(purpose);
+    const sim::BytesByDimension bytes = scene.model.traffic().sentBy(rank).byDimension();
     const std::int64_t shown = shownBytes(bytes, scene.selection);
     return "rank " + countText(rank) + " sends " + (shown > 0 ? bytesOf(shown) : "nothing") +
            (shown > 0 ? ": " + purposesText(bytes, scene.selection) : "");
@@ -173,11 +168,10 @@ float paintBars(Canvas& canvas, const TrafficScene& scene, Rect area, const std:
         const float top = y + small + 2;
         canvas.fillRect({area.left, top, area.right, top + kThick}, mix(scene.theme.canvas, scene.theme.text, 0.06F));
         float x = area.left;
-        for (const sim::TrafficPurpose purpose : kTrafficPurposes) {
+        for (const sim::Dimension purpose : sim::kDimensions) {
             if (!scene.shows(purpose))
                 continue;
-            const auto width =
-                area.width() * static_cast<float>(bars[i].bytes[static_cast<std::size_t>(purpose)]) / static_cast<float>(most);
+            const auto width = area.width() * static_cast<float>(bars[i].bytes[purpose]) / static_cast<float>(most);
             if (width > 0)
                 canvas.fillRect({x, top, x + width, top + kThick}, scene.fill(purpose));
             x += width;

@@ -23,7 +23,7 @@ struct TrafficPair {
 /// An equals sign beside bytes, as on the cards of the details: a click asks where they come from.
 struct TrafficMark {
     Rect rect;
-    std::optional<sim::TrafficPurpose> purpose;
+    std::optional<sim::Dimension> purpose;
     int tier = -1;
 };
 
@@ -34,8 +34,8 @@ struct TrafficScene {
     std::optional<TrafficPair> hovered;
     std::vector<TrafficMark>* marks = nullptr; ///< that are drawn; null: none are wanted
 
-    Color fill(sim::TrafficPurpose purpose) const { return theme.fill(opClassOf(purpose)); }
-    bool shows(sim::TrafficPurpose purpose) const { return selection.shows(opClassOf(purpose)); }
+    Color fill(sim::Dimension purpose) const { return theme.fill(sim::opClassOf(purpose)); }
+    bool shows(sim::Dimension purpose) const { return selection.shows(sim::opClassOf(purpose)); }
 };
 
 /// Nodes of the picture's parts, apart from each other.
@@ -62,7 +62,7 @@ inline constexpr float kMarkWidth = 16;
 /// One line of a list: words, a bar as long as its bytes, stacked by purpose, and the bytes.
 struct TrafficBar {
     std::string name, shortName;
-    sim::BytesByPurpose bytes{};
+    sim::BytesByDimension bytes;
     int tier = -1; ///< whose bytes they are: then they have a mark
 };
 /// A title over bars of one scale, as many as fit; a last line says how many more there are. Returns the height used.

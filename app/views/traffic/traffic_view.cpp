@@ -86,9 +86,9 @@ struct TrafficView::Data {
             }
         return false;
     }
-    bool togglePurpose(sim::TrafficPurpose purpose)
+    bool togglePurpose(sim::Dimension purpose)
     {
-        selection.classes = static_cast<ClassMask>(selection.classes ^ maskOf(opClassOf(purpose)));
+        selection.classes = static_cast<ClassMask>(selection.classes ^ maskOf(sim::opClassOf(purpose)));
         return true;
     }
     bool pressHeader(const TrafficHeader::Chip& chip)

@@ -5,6 +5,7 @@
 #include "sim/analysis/explain/explain_traffic.h"
 #include "sim/program/program.h"
 #include "sim/scenario/words.h"
+#include "sim/simulate/action_class.h"
 
 #include <cassert>
 
@@ -14,35 +15,26 @@ namespace {
 constexpr const char* kKorthikanti6 = "Korthikanti et al. 2022, section 6";
 constexpr const char* kPalmB = "Chowdhery et al. 2022 (PaLM), appendix B";
 
-constexpr std::array kDimensions{StepShare::tp, StepShare::cp, StepShare::ep, StepShare::pp, StepShare::dp};
+constexpr ByDimension<MetricId> kExposed{
+    {MetricId::exposedTp, MetricId::exposedCp, MetricId::exposedEp, MetricId::exposedPp, MetricId::exposedDp}};
 
-const char* symbolOf(StepShare share)
+/// Nothing for what is not of one dimension.
+std::optional<Dimension> dimensionOf(MetricId id)
 {
-    constexpr std::array<const char*, 9> kSymbols{"t_model", "t_again", "t_kernels", "t_tp",    "t_cp",
-                                                  "t_ep",    "t_pp",    "t_dp",      "t_bubble"};
-    return kSymbols[static_cast<std::size_t>(share)];
+    for (const Dimension dimension : kDimensions)
+        if (kExposed[dimension] == id)
+            return dimension;
+    return std::nullopt;
 }
 
-OpClass classOf(StepShare share)
+std::string symbolOf(StepShare share)
 {
-    switch (share) {
-    case StepShare::tp:
-        return OpClass::tpComm;
-    case StepShare::cp:
-        return OpClass::cpComm;
-    case StepShare::ep:
-        return OpClass::epComm;
-    case StepShare::pp:
-        return OpClass::ppComm;
-    default:
-        return OpClass::dpComm;
-    }
-}
-
-std::string dimensionName(StepShare share)
-{
-    constexpr std::array<const char*, 9> kNames{"", "", "", "tp", "cp", "ep", "pp", "dp", ""};
-    return kNames[static_cast<std::size_t>(share)];
+    if (const auto dimension = dimensionOfPart(share))
+        return std::string("t_") + dimensionName(*dimension);
+    return share == StepShare::ideal       ? "t_model"
+           : share == StepShare::recompute ? "t_again"
+           : share == StepShare::kernels   ? "t_kernels"
+                                           : "t_bubble";
 }
 
 } // namespace
@@ -108,23 +100,23 @@ Explanation Explainer::share(StepShare part) const
     default:
         break;
     }
-    Account account(std::string(stepShareName(part)), symbolOf(part), m_shares.of(part), Unit::seconds);
+    const Dimension dimension = *dimensionOfPart(part);
+    Account account(stepShareName(part), symbolOf(part), m_shares.of(part), Unit::seconds);
     return account.close(
-        {}, "Measured in the simulated step: a transfer runs and the rank's next kernel waits for it. " + groupText(part),
-        "Event simulation of all ops", showOf(part));
+        {}, "Measured in the simulated step: a transfer runs and the rank's next kernel waits for it. " + groupText(dimension),
+        "Event simulation of all ops", showOf(dimension));
 }
 
 Explanation Explainer::idealTime() const
 {
-    Account account(std::string(stepShareName(StepShare::ideal)), symbolOf(StepShare::ideal), m_shares.ideal, Unit::seconds);
+    Account account(stepShareName(StepShare::ideal), symbolOf(StepShare::ideal), m_shares.ideal, Unit::seconds);
     const Formula flops = account.term(modelFlops(!m_scenario.training.causal));
     return account.close(flops / capability(account), "What the step would take if every GPU ran at its peak.", kPalmB);
 }
 
 Explanation Explainer::recomputeTime() const
 {
-    Account account(std::string(stepShareName(StepShare::recompute)), symbolOf(StepShare::recompute), m_shares.recompute,
-                    Unit::seconds);
+    Account account(stepShareName(StepShare::recompute), symbolOf(StepShare::recompute), m_shares.recompute, Unit::seconds);
     const Formula hardware = account.term(hardwareFlops());
     const Formula model = account.term("C", m_flops.modelCausal, Unit::flops, "model FLOPs of a step");
     return account.close((hardware - model) / capability(account),
@@ -134,8 +126,7 @@ Explanation Explainer::recomputeTime() const
 
 Explanation Explainer::kernelTime() const
 {
-    Account account(std::string(stepShareName(StepShare::kernels)), symbolOf(StepShare::kernels), m_shares.kernels,
-                    Unit::seconds);
+    Account account(stepShareName(StepShare::kernels), symbolOf(StepShare::kernels), m_shares.kernels, Unit::seconds);
     const Formula busy = account.term("t_busy", m_shares.busy(), Unit::seconds, "kernels run; mean over ranks, simulated");
     Formula rest = busy - account.term("t_model", m_shares.ideal, Unit::seconds, "model FLOPs at peak speed");
     if (m_shares.recompute > 0)
@@ -205,7 +196,7 @@ Explanation Explainer::utilisation(MetricId id) const
 Explanation Explainer::bubbleTime() const
 {
     const auto& rows = m_simulation.metrics().perPipelineRank;
-    Account account(std::string(stepShareName(StepShare::bubble)), symbolOf(StepShare::bubble), m_shares.bubble, Unit::seconds);
+    Account account(stepShareName(StepShare::bubble), symbolOf(StepShare::bubble), m_shares.bubble, Unit::seconds);
     constexpr std::size_t kMostListed = 16;
     const ShowHint show{.pictures = {"timeline"}, .ranks = {}, .range = {}, .classes = {}};
     const std::string waits = "Neither computing nor held up by a transfer: waiting for other stages, or for the step's last op.";
@@ -213,7 +204,7 @@ Explanation Explainer::bubbleTime() const
         const Formula time = account.term("T", step(), Unit::seconds, "step time");
         const Formula busy = account.term("t_busy", m_shares.busy(), Unit::seconds, "kernels run; mean over ranks");
         const Formula exposed =
-            account.term("t_comm", m_shares.exposed(), Unit::seconds, "exposed communication; mean over ranks");
+            account.term("t_comm", m_shares.exposed.total(), Unit::seconds, "exposed communication; mean over ranks");
         return account.close(time - busy - exposed, waits, "Event simulation of all ops", show);
     }
     std::optional<Formula> sum;
@@ -249,11 +240,12 @@ Explanation Explainer::exposedTotal() const
     std::optional<Formula> sum;
     ShowHint show{.pictures = {"timeline"}, .ranks = {}, .range = {}, .classes = {}};
     for (const StepShare part : presentShares(m_shares)) {
-        if (part < StepShare::tp || part > StepShare::dp)
+        const auto dimension = dimensionOfPart(part);
+        if (!dimension)
             continue;
-        const Formula next = account.term(exposed(part));
+        const Formula next = account.term(exposed(*dimension));
         sum = sum ? *sum + next : next;
-        show.classes.push_back(classOf(part));
+        show.classes.push_back(opClassOf(*dimension));
     }
     return account.close(
         sum.value_or(Formula::number(0)),
@@ -262,33 +254,27 @@ Explanation Explainer::exposedTotal() const
         "Event simulation of all ops", show);
 }
 
-Explanation Explainer::exposed(StepShare part) const
+Explanation Explainer::exposed(Dimension dimension) const
 {
-    const std::string name = dimensionName(part);
-    const auto place = static_cast<std::size_t>(part) - static_cast<std::size_t>(StepShare::tp);
-    const auto id = static_cast<MetricId>(static_cast<std::size_t>(MetricId::exposedTp) + place);
-    Account account("Exposed " + name + " communication", "e_" + name, metricValue(m_simulation, id), Unit::fraction);
-    const Formula waiting = account.term(share(part));
-    std::string convention = groupText(part);
-    if (const std::string what = collectivesText(m_simulation, static_cast<TrafficPurpose>(place)); !what.empty())
+    const std::string name = dimensionName(dimension);
+    Account account("Exposed " + name + " communication", "e_" + name, m_simulation.metrics().exposedComm[dimension],
+                    Unit::fraction);
+    const Formula waiting = account.term(share(partOf<StepShare>(dimension)));
+    std::string convention = groupText(dimension);
+    if (const std::string what = collectivesText(m_simulation, dimension); !what.empty())
         convention += (convention.empty() ? "What passes: " : " What passes: ") + what + ".";
-    return account.close(waiting / account.term(stepTimeLeaf()), convention, "Event simulation of all ops", showOf(part));
+    return account.close(waiting / account.term(stepTimeLeaf()), convention, "Event simulation of all ops", showOf(dimension));
 }
 
-ShowHint Explainer::showOf(StepShare part) const
+ShowHint Explainer::showOf(Dimension dimension) const
 {
-    return {.pictures = {"timeline"}, .ranks = {}, .range = {}, .classes = {classOf(part)}};
+    return {.pictures = {"timeline"}, .ranks = {}, .range = {}, .classes = {opClassOf(dimension)}};
 }
 
-std::string Explainer::groupText(StepShare part) const
+std::string Explainer::groupText(Dimension dimension) const
 {
     const Mesh& mesh = m_simulation.mesh();
-    const GroupKind kind = part == StepShare::tp   ? GroupKind::tp
-                           : part == StepShare::cp ? GroupKind::cp
-                           : part == StepShare::ep ? GroupKind::ep
-                           : part == StepShare::pp ? GroupKind::pp
-                                                   : GroupKind::dp_cp;
-    const std::vector<int> members = mesh.members(kind, 0);
+    const std::vector<int> members = mesh.members(kDimensionFacts[dimension].group, 0);
     if (members.size() < 2)
         return "";
     const Tier& tier = m_scenario.cluster.tiers[static_cast<std::size_t>(m_simulation.placement().shape(members).spanningTier())];
@@ -322,7 +308,7 @@ Explanation Explainer::explain(MetricId id) const
     case MetricId::exposedEp:
     case MetricId::exposedPp:
     case MetricId::exposedDp:
-        return exposed(kDimensions[static_cast<std::size_t>(id) - static_cast<std::size_t>(MetricId::exposedTp)]);
+        return exposed(*dimensionOf(id));
     case MetricId::peakMemory:
         return memory();
     case MetricId::parameterMemory:
@@ -400,15 +386,11 @@ double metricValue(const Simulation& simulation, MetricId id, std::optional<int>
     case MetricId::exposed:
         return m.exposedComm.total();
     case MetricId::exposedTp:
-        return m.exposedComm.tp;
     case MetricId::exposedCp:
-        return m.exposedComm.cp;
     case MetricId::exposedEp:
-        return m.exposedComm.ep;
     case MetricId::exposedPp:
-        return m.exposedComm.pp;
     case MetricId::exposedDp:
-        return m.exposedComm.dp;
+        return m.exposedComm[*dimensionOf(id)];
     case MetricId::peakMemory:
         return static_cast<double>(memory().total());
     case MetricId::parameterMemory:

@@ -273,13 +273,13 @@ Explanation TrafficExplainer::use(const CollectiveUse& use, std::string symbol) 
     return account.close(isRing ? times * tensorBytes : sent * times * tensorBytes, convention, sourceOf(use.role));
 }
 
-std::string collectivesText(const Simulation& simulation, TrafficPurpose purpose)
+std::string collectivesText(const Simulation& simulation, Dimension purpose)
 {
-    if (purpose == TrafficPurpose::pp)
+    if (purpose == Dimension::pp)
         return pipelineSends(simulation).count > 0 ? "sends of activations and their gradients" : "";
     std::map<CollectiveContent, std::set<CollectiveKind>> kinds;
     for (const CollectiveUse& use : collectiveUses(simulation))
-        if (trafficPurposeOf(use.role) == purpose && use.members > 1)
+        if (dimensionOf(use.role) == purpose && use.members > 1)
             kinds[use.content].insert(use.kinds.begin(), use.kinds.end());
     std::string text;
     for (const auto& [content, ofContent] : kinds)

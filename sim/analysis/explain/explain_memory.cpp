@@ -1,6 +1,7 @@
 // What a rank holds at its peak.
 #include "sim/analysis/explain/explainer.h"
 #include "sim/analysis/findings/findings.h"
+#include "sim/analysis/holdings.h"
 
 #include "sim/model/operators.h"
 #include "sim/program/states.h"
@@ -13,50 +14,66 @@ namespace {
 
 constexpr const char* kZero3 = "Rajbhandari et al. 2020 (ZeRO), section 3";
 
-/// A part of the model that a rank holds.
+/// Parts of the model of one kind that a rank holds.
 struct Held {
-    double elements = 0; ///< of one
+    double elements = 0; ///< of all
     int count = 0;
 };
+using HeldParts = std::array<Held, kModelParts.size()>; ///< [ModelPart]
 
-/// What the rank's stages consist of, dense and routed parameters apart.
-struct HeldParts {
-    Held embedding, head, denseLayers, moeLayers;
-    double savedBytes = 0; ///< of one micro-batch from forward to backward, without recomputation
-    void add(Held& part, const OperatorList& list, bool routed)
-    {
-        const std::int64_t ofExperts = list.routedParameters();
-        part.elements = static_cast<double>(routed ? ofExperts : list.parameters() - ofExperts);
-        ++part.count;
-        savedBytes += static_cast<double>(list.savedBytes());
-    }
-};
+int partsIn(const HoldingGroup& group)
+{
+    return std::max(1, static_cast<int>(group.layers.size()));
+}
 
+/// Dense or routed parameters of any rank of the pipeline rank.
 HeldParts heldParts(const Simulation& simulation, int pipelineRank, bool routed)
 {
-    const Scenario& scenario = simulation.scenario();
-    const Schedule& schedule = simulation.schedule();
-    const Sharding sharding = Sharding::of(scenario);
-    const std::vector<int> stages = schedule.stagesOfRank(pipelineRank);
-    const auto& layers = scenario.schedule.layersPerStage;
-    const bool holdsEntry = std::any_of(stages.begin(), stages.end(), [&](int stage) { return schedule.entersAt(stage); });
     HeldParts out;
-    for (const int stage : stages) {
-        const auto part = static_cast<std::ptrdiff_t>(stage % schedule.chainLength());
-        int first = 0;
-        for (std::ptrdiff_t i = 0; i < part; ++i)
-            first += layers[static_cast<std::size_t>(i)];
-        if (schedule.entersAt(stage))
-            out.add(out.embedding, embeddingOperators(scenario.model, sharding), routed);
-        for (int i = 0; i < layers[static_cast<std::size_t>(part)]; ++i) {
-            const bool moe = scenario.model.isMoeLayer(first + i);
-            out.add(moe ? out.moeLayers : out.denseLayers,
-                    layerOperators(scenario.model, sharding, moe ? LayerKind::moe : LayerKind::dense), routed);
-        }
-        if (schedule.leavesAt(stage))
-            out.add(out.head, headOperators(scenario.model, sharding, scenario.model.tieWordEmbeddings && holdsEntry), routed);
+    for (const HoldingGroup& group : holdingsOf(simulation, simulation.mesh().rank(0, 0, 0, pipelineRank)).groups) {
+        Held& held = out[static_cast<std::size_t>(group.part)];
+        for (const TensorHolding& tensor : group.tensors)
+            held.elements += tensor.isRouted() == routed ? static_cast<double>(tensor.elements) : 0;
+        held.count = held.elements > 0 ? partsIn(group) : 0;
     }
     return out;
+}
+
+/// The parts of all these stages, added up. `whose` slices, and what the counts are of.
+Explanation sumOf(const std::vector<HeldParts>& stages, bool routed, std::string name, const std::string& whose,
+                  const char* together, std::string convention)
+{
+    struct Name {
+        const char *symbol, *countSymbol;
+        std::string meaning;
+    };
+    const std::string slice = ", " + whose + "'s slice";
+    const std::array<Name, kModelParts.size()> names{
+        {{"e", "n_e", "embedding" + slice},
+         {"l", "n_l", "a dense layer" + slice},
+         {routed ? "x" : "l_moe", routed ? "n_x" : "n_moe",
+          routed ? "experts of a layer that " + whose + " holds" : "a layer of experts without them" + slice},
+         {"o", "n_o", "final norm and output head" + slice}}};
+    double whole = 0;
+    HeldParts sums;
+    for (const HeldParts& stage : stages)
+        for (std::size_t part = 0; part < sums.size(); ++part) {
+            whole += stage[part].elements;
+            sums[part].elements += stage[part].elements;
+            sums[part].count += stage[part].count;
+        }
+    Account account(std::move(name), routed ? "ψ_e" : "ψ", whole, Unit::count);
+    std::optional<Formula> sum;
+    for (std::size_t part = 0; part < sums.size(); ++part) {
+        const auto& [elements, count] = sums[part];
+        if (count == 0)
+            continue;
+        Formula next = account.term(names[part].symbol, elements / count, Unit::count, names[part].meaning);
+        if (count > 1)
+            next = account.term(names[part].countSymbol, count, Unit::count, together) * next;
+        sum = sum ? *sum + next : next;
+    }
+    return account.close(sum.value_or(Formula::number(0)), std::move(convention), "Shoeybi et al. 2019 (Megatron-LM), section 3");
 }
 
 struct StateOf {
@@ -95,73 +112,25 @@ Explanation Explainer::memory() const
 Explanation Explainer::heldParameters(bool routed) const
 {
     const int pipelineRank = m_simulation.mesh().coordinates(m_rank).pp;
-    const HeldParts parts = heldParts(m_simulation, pipelineRank, routed);
-    const auto sumOf = [](const Held& held) { return held.elements * held.count; };
-    const double whole = sumOf(parts.embedding) + sumOf(parts.head) + sumOf(parts.denseLayers) + sumOf(parts.moeLayers);
-    Account account(routed ? "parameters of this rank's experts" : "parameters this rank computes with", routed ? "ψ_e" : "ψ",
-                    whole, Unit::count);
-    std::optional<Formula> sum;
-    const auto add = [&](const Held& held, const char* symbol, const char* countSymbol, const char* meaning) {
-        if (sumOf(held) == 0)
-            return;
-        Formula next = account.term(symbol, held.elements, Unit::count, meaning);
-        if (held.count > 1)
-            next = account.term(countSymbol, held.count, Unit::count, "of these on this rank") * next;
-        sum = sum ? *sum + next : next;
-    };
-    add(parts.embedding, "e", "n_e", "embedding, this rank's slice");
-    add(parts.denseLayers, "l", "n_l", "a dense layer, this rank's slice");
-    add(parts.moeLayers, routed ? "x" : "l_moe", routed ? "n_x" : "n_moe",
-        routed ? "experts of a layer that this rank holds" : "a layer of experts without them, this rank's slice");
-    add(parts.head, "o", "n_o", "final norm and output head, this rank's slice");
     const Layout& l = m_scenario.layout;
-    return account.close(sum.value_or(Formula::number(0)),
-                         "Cut by tp " + std::to_string(l.tp) + ", pp " + std::to_string(l.pp) +
-                             (routed ? ", ep " + std::to_string(l.ep) + ", etp " + std::to_string(l.etp) : "") +
-                             "; pipeline rank " + std::to_string(pipelineRank) + ".",
-                         "Shoeybi et al. 2019 (Megatron-LM), section 3");
+    return sumOf({heldParts(m_simulation, pipelineRank, routed)}, routed,
+                 routed ? "parameters of this rank's experts" : "parameters this rank computes with", "this rank",
+                 "of these on this rank",
+                 "Cut by tp " + std::to_string(l.tp) + ", pp " + std::to_string(l.pp) +
+                     (routed ? ", ep " + std::to_string(l.ep) + ", etp " + std::to_string(l.etp) : "") + "; pipeline rank " +
+                     std::to_string(pipelineRank) + ".");
 }
 
 Explanation parametersOfStages(const Simulation& simulation, bool routed)
 {
-    struct Kind {
-        Held HeldParts::*part;
-        const char *symbol, *countSymbol, *meaning;
-    };
-    const std::array<Kind, 4> kinds{
-        {{&HeldParts::embedding, "e", "n_e", "embedding, a rank's slice"},
-         {&HeldParts::denseLayers, "l", "n_l", "a dense layer, a rank's slice"},
-         {&HeldParts::moeLayers, routed ? "x" : "l_moe", routed ? "n_x" : "n_moe",
-          routed ? "experts of a layer that a rank holds" : "a layer of experts without them, a rank's slice"},
-         {&HeldParts::head, "o", "n_o", "final norm and output head, a rank's slice"}}};
     std::vector<HeldParts> stages;
     for (int rank = 0; rank < simulation.scenario().layout.pp; ++rank)
         stages.push_back(heldParts(simulation, rank, routed));
-    double whole = 0;
-    for (const Kind& kind : kinds)
-        for (const HeldParts& stage : stages)
-            whole += (stage.*kind.part).elements * (stage.*kind.part).count;
-    Account account(routed ? "parameters of experts, of one rank of each stage" : "parameters of one rank of each stage",
-                    routed ? "ψ_e" : "ψ", whole, Unit::count);
-    std::optional<Formula> sum;
-    for (const Kind& kind : kinds) {
-        double elements = 0, count = 0;
-        for (const HeldParts& stage : stages) {
-            const Held& held = stage.*kind.part;
-            elements += held.elements * held.count;
-            count += held.elements > 0 ? held.count : 0;
-        }
-        if (elements == 0)
-            continue;
-        Formula next = account.term(kind.symbol, elements / count, Unit::count, kind.meaning);
-        if (count > 1)
-            next = account.term(kind.countSymbol, count, Unit::count, "of these, all stages together") * next;
-        sum = sum ? *sum + next : next;
-    }
-    return account.close(sum.value_or(Formula::number(0)),
-                         "Slices of tp" + std::string(routed ? ", ep and etp" : "") + "; every stage's layers once" +
-                             (simulation.schedule().chains > 1 ? " in each copy of the model." : "."),
-                         "Shoeybi et al. 2019 (Megatron-LM), section 3");
+    return sumOf(stages, routed,
+                 routed ? "parameters of experts, of one rank of each stage" : "parameters of one rank of each stage", "a rank",
+                 "of these, all stages together",
+                 "Slices of tp" + std::string(routed ? ", ep and etp" : "") + "; every stage's layers once" +
+                     (simulation.schedule().chains > 1 ? " in each copy of the model." : "."));
 }
 
 Explanation Explainer::states(MetricId id) const
@@ -210,7 +179,10 @@ Explanation Explainer::activations() const
 {
     const MemoryBreakdown m = m_simulation.memoryOfClass(m_simulation.classOf(m_rank));
     const double alive = static_cast<double>(m.activations);
-    const double one = heldParts(m_simulation, m_simulation.mesh().coordinates(m_rank).pp, false).savedBytes;
+    double one = 0;
+    for (const HoldingGroup& group : holdingsOf(m_simulation, m_rank).groups)
+        one += 1.0 * partsIn(group) *
+               static_cast<double>(operatorsOf(m_scenario.model, Sharding::of(m_scenario), group.part).savedBytes());
     Account account("activations alive at the peak", "M_a", alive, Unit::bytes);
     std::string convention = "Tensors of the forward pass that the backward pass still needs, and what the running op works on.";
     if (m_scenario.training.recompute != Recompute::none)

@@ -10,37 +10,10 @@ namespace {
 
 constexpr const char* kPalmB = "Chowdhery et al. 2022 (PaLM), appendix B";
 
-int moeLayers(const Model& model)
-{
-    int count = 0;
-    for (int layer = 0; layer < model.numHiddenLayers; ++layer)
-        count += model.isMoeLayer(layer) ? 1 : 0;
-    return count;
-}
-
-/// The model with a single layer of one kind, or with none: what a layer adds is the difference.
-Model withLayers(Model model, int layers, bool moe)
-{
-    model.numHiddenLayers = layers;
-    model.firstKDenseReplace = moe ? 0 : layers;
-    return model;
-}
-
-double layerWeights(const Model& model, bool moe)
-{
-    const auto linear = [&](int layers) { return forwardFlopsPerToken(withLayers(model, layers, moe), 1).linear; };
-    return (linear(1) - linear(0)) / 2;
-}
-
-double projections(const Model& model)
-{
-    return model.gatedMlp ? 3 : 2;
-}
-
 /// Matrices of one attention block.
-Explanation attentionWeights(const Model& model, double whole)
+Explanation attentionWeights(const Model& model, ModelPart part)
 {
-    Account account("weights of attention", "A", whole, Unit::count);
+    Account account("weights of attention", "A", weightsOf(model, part, TensorRole::attention), Unit::count);
     if (model.isLatentAttention())
         return account.close({},
                              "Multi-head latent attention: down and up projections of queries, keys and values, and the output.",
@@ -54,10 +27,13 @@ Explanation attentionWeights(const Model& model, double whole)
 }
 
 /// Matrices that a token is multiplied with in one MLP; in a layer of experts those of all the experts it goes to.
-Explanation mlpWeights(const Model& model, bool moe, bool allExperts, double whole)
+Explanation mlpWeights(const Model& model, ModelPart part, Experts experts)
 {
-    Account account(moe ? "weights of the experts" : "weights of the MLP", "M", whole, Unit::count);
-    const Formula n = account.term("n", projections(model), Unit::count, model.gatedMlp ? "gate, up and down" : "up and down");
+    const bool moe = part == ModelPart::moe, allExperts = experts == Experts::all;
+    Account account(moe ? "weights of the experts" : "weights of the MLP", "M", weightsOf(model, part, TensorRole::mlp, experts),
+                    Unit::count);
+    const Formula n =
+        account.term("n", model.gatedMlp ? 3 : 2, Unit::count, model.gatedMlp ? "gate, up and down" : "up and down");
     const Formula h = account.term("h", model.hiddenSize, Unit::count, "hidden size");
     if (!moe)
         return account.close(n * h * account.term("f", model.intermediateSize, Unit::count, "intermediate size"), "", "");
@@ -70,20 +46,28 @@ Explanation mlpWeights(const Model& model, bool moe, bool allExperts, double who
                          "");
 }
 
-Explanation layerWeightsOf(const Model& model, bool moe)
+/// Attention, MLP and router: the matrices of a layer, of these experts.
+Formula matrices(Account& account, const Model& model, ModelPart part, Experts experts)
 {
-    const double whole = layerWeights(model, moe), h = model.hiddenSize;
+    const Formula sum =
+        Formula::sum({account.term(attentionWeights(model, part)), account.term(mlpWeights(model, part, experts))});
+    if (part == ModelPart::dense)
+        return sum;
+    return sum + account.term("r", weightsOf(model, part, TensorRole::router), Unit::count, "router: hidden size × experts");
+}
+
+double layerMatrices(const Model& model, ModelPart part, Experts experts)
+{
+    return weightsOf(model, part, TensorRole::attention) + weightsOf(model, part, TensorRole::mlp, experts) +
+           weightsOf(model, part, TensorRole::router);
+}
+
+Explanation layerWeights(const Model& model, ModelPart part)
+{
+    const bool moe = part == ModelPart::moe;
     Account account(moe ? "weights a token meets in a layer of experts" : "weights a token meets in a dense layer",
-                    moe ? "w_moe" : "w", whole, Unit::count);
-    const double mlp =
-        moe ? projections(model) * h * model.moeIntermediateSize * (model.numExpertsPerTok + model.numSharedExperts)
-            : projections(model) * h * model.intermediateSize;
-    const double router = moe ? h * model.numExperts : 0;
-    Formula sum = Formula::sum(
-        {account.term(attentionWeights(model, whole - mlp - router)), account.term(mlpWeights(model, moe, false, mlp))});
-    if (moe)
-        sum = sum + account.term("r", router, Unit::count, "router: hidden size × experts");
-    return account.close(sum, "", "");
+                    moe ? "w_moe" : "w", layerMatrices(model, part, Experts::ofToken), Unit::count);
+    return account.close(matrices(account, model, part, Experts::ofToken), "", "");
 }
 
 } // namespace
@@ -93,18 +77,16 @@ Explanation Explainer::linearFlops() const
     const Model& model = m_scenario.model;
     const double linear = forwardFlopsPerToken(model, m_scenario.training.sequenceLength).linear;
     Account account("forward FLOPs a token in products with weights", "F_w", linear, Unit::flops);
-    const int moe = moeLayers(model), dense = model.numHiddenLayers - moe;
     std::optional<Formula> weights;
-    const auto add = [&](int layers, bool ofExperts) {
+    for (const ModelPart part : {ModelPart::dense, ModelPart::moe}) {
+        const int layers = partCount(model, part);
         if (layers == 0)
-            return;
-        const Formula count =
-            account.term(ofExperts ? "L_moe" : "L", layers, Unit::count, ofExperts ? "layers of experts" : "dense layers");
-        const Formula product = count * account.term(layerWeightsOf(model, ofExperts));
+            continue;
+        const bool moe = part == ModelPart::moe;
+        const Formula count = account.term(moe ? "L_moe" : "L", layers, Unit::count, moe ? "layers of experts" : "dense layers");
+        const Formula product = count * account.term(layerWeights(model, part));
         weights = weights ? *weights + product : product;
-    };
-    add(dense, false);
-    add(moe, true);
+    }
     const Formula head = Formula::product({account.term("h", model.hiddenSize, Unit::count, "hidden size"),
                                            account.term("V", model.vocabSize, Unit::count, "vocabulary: the output head")});
     return account.close(Formula::number(2) * (weights ? *weights + head : head),
@@ -117,13 +99,12 @@ Explanation Explainer::attentionFlops(bool full) const
     const ForwardFlops flops = forwardFlopsPerToken(model, m_scenario.training.sequenceLength);
     Account account("forward FLOPs a token in attention scores and values", "F_a",
                     full ? flops.attentionFull : flops.attentionCausal, Unit::flops);
-    const bool latent = model.isLatentAttention();
+    const HeadSize head = HeadSize::of(model);
     const Formula l = account.term("L", model.numHiddenLayers, Unit::count, "layers");
     const Formula s = account.term("s", m_scenario.training.sequenceLength, Unit::count, "tokens a sequence");
     const Formula a = account.term("a", model.numAttentionHeads, Unit::count, "attention heads");
-    const Formula k = account.term("d_k", latent ? model.qkNopeHeadDim + model.qkRopeHeadDim : model.headDim, Unit::count,
-                                   "dimension of queries and keys");
-    const Formula v = account.term("d_v", latent ? model.vHeadDim : model.headDim, Unit::count, "dimension of values");
+    const Formula k = account.term("d_k", head.queryKey, Unit::count, "dimension of queries and keys");
+    const Formula v = account.term("d_v", head.value, Unit::count, "dimension of values");
     const Formula product = l * s * a * (k + v);
     return account.close(full ? Formula::number(2) * product : product,
                          full ? "Every token attends to the whole sequence."
@@ -156,43 +137,36 @@ Explanation Explainer::hardwareFlops() const
     return account.close(model + account.term(tokensPerStep()) * again, "", source);
 }
 
-Explanation Explainer::layerParameters(bool moe) const
+Explanation Explainer::layerParameters(ModelPart part) const
 {
     const Model& model = m_scenario.model;
-    const auto count = [&](int layers) { return static_cast<double>(parameterCount(withLayers(model, layers, moe))); };
-    const double whole = count(1) - count(0), h = model.hiddenSize;
-    const double mlp = moe ? projections(model) * h * model.moeIntermediateSize * (model.numExperts + model.numSharedExperts)
-                           : projections(model) * h * model.intermediateSize;
-    const double router = moe ? h * model.numExperts : 0;
-    const double attention = layerWeights(model, false) - projections(model) * h * model.intermediateSize;
+    const bool moe = part == ModelPart::moe;
+    const auto whole = static_cast<double>(parameterCount(model, part));
     Account account(moe ? "parameters of a layer of experts" : "parameters of a dense layer", moe ? "p_moe" : "p_layer", whole,
                     Unit::count);
-    Formula sum =
-        Formula::sum({account.term(attentionWeights(model, attention)), account.term(mlpWeights(model, moe, true, mlp))});
-    if (moe)
-        sum = sum + account.term("r", router, Unit::count, "router: hidden size × experts");
-    const double rest = whole - attention - mlp - router;
+    const Formula sum = matrices(account, model, part, Experts::all);
+    const double rest = whole - layerMatrices(model, part, Experts::all);
     return account.close(sum + account.term("q", rest, Unit::count, "norms and biases"), "", "");
 }
 
 Explanation Explainer::parameters() const
 {
     const Model& model = m_scenario.model;
-    const int moe = moeLayers(model), dense = model.numHiddenLayers - moe;
     Account account("Parameters", "Ψ", static_cast<double>(parameterCount(model)), Unit::count);
-    const double vocabulary = 1.0 * model.vocabSize * model.hiddenSize;
-    Formula sum = account.term("E", vocabulary, Unit::count, "embedding: vocabulary × hidden size");
-    if (!model.tieWordEmbeddings)
-        sum = sum + account.term("H", vocabulary, Unit::count, "output head: vocabulary × hidden size");
-    if (dense > 0)
-        sum =
-            sum + Formula::product({account.term("L", dense, Unit::count, "dense layers"), account.term(layerParameters(false))});
-    if (moe > 0)
-        sum = sum + Formula::product(
-                        {account.term("L_moe", moe, Unit::count, "layers of experts"), account.term(layerParameters(true))});
-    const double ends = static_cast<double>(parameterCount(withLayers(model, 0, false)));
-    const double rest = ends - vocabulary * (model.tieWordEmbeddings ? 1 : 2);
-    sum = sum + account.term("q", rest, Unit::count,
+    const double embedding = weightsOf(model, ModelPart::embedding, TensorRole::lookup);
+    const double head = model.tieWordEmbeddings ? 0 : weightsOf(model, ModelPart::head, TensorRole::head);
+    Formula sum = account.term("E", embedding, Unit::count, "embedding: vocabulary × hidden size");
+    if (head > 0)
+        sum = sum + account.term("H", head, Unit::count, "output head: vocabulary × hidden size");
+    for (const ModelPart part : {ModelPart::dense, ModelPart::moe})
+        if (const int layers = partCount(model, part); layers > 0) {
+            const bool moe = part == ModelPart::moe;
+            sum = sum + Formula::product(
+                            {account.term(moe ? "L_moe" : "L", layers, Unit::count, moe ? "layers of experts" : "dense layers"),
+                             account.term(layerParameters(part))});
+        }
+    const auto ends = static_cast<double>(parameterCount(model, ModelPart::embedding) + parameterCount(model, ModelPart::head));
+    sum = sum + account.term("q", ends - embedding - head, Unit::count,
                              model.positionEmbedding == PositionEmbedding::learned ? "learned positions and the final norm"
                                                                                    : "final norm");
     return account.close(sum,

@@ -4,6 +4,7 @@
 #include "sim/analysis/explain/explainer.h"
 #include "sim/analysis/traffic/traffic.h"
 #include "sim/program/states.h"
+#include "sim/simulate/action_class.h"
 
 #include <algorithm>
 #include <utility>
@@ -18,12 +19,6 @@ constexpr const char* kZero = "Rajbhandari et al. 2020 (ZeRO), section 7";
 constexpr const char* kPipeline = "Narayanan et al. 2021, section 3.2";
 constexpr const char* kExperts = "Lepikhin et al. 2020 (GShard), section 3.2";
 constexpr const char* kContext = "Liu et al. 2023 (Ring Attention), section 3";
-
-OpClass classOf(TrafficPurpose purpose)
-{
-    constexpr std::array kClasses{OpClass::tpComm, OpClass::cpComm, OpClass::epComm, OpClass::ppComm, OpClass::dpComm};
-    return kClasses[static_cast<std::size_t>(purpose)];
-}
 
 } // namespace
 
@@ -50,9 +45,9 @@ const char* TrafficExplainer::sourceOf(GroupRole role) const
     }
 }
 
-ShowHint TrafficExplainer::show(TrafficPurpose purpose) const
+ShowHint TrafficExplainer::show(Dimension purpose) const
 {
-    return {.pictures = {"timeline", "traffic"}, .ranks = {}, .range = {}, .classes = {classOf(purpose)}};
+    return {.pictures = {"timeline", "traffic"}, .ranks = {}, .range = {}, .classes = {opClassOf(purpose)}};
 }
 
 Explanation TrafficExplainer::sends() const
@@ -93,7 +88,7 @@ Explanation TrafficExplainer::sends() const
     one = std::move(one) * activation.term("h", m_scenario.model.hiddenSize, Unit::count, "hidden size");
     one = std::move(one) * elementSize(activation);
     out = std::move(out) * account.term(activation.close(std::move(one), "", ""));
-    return account.close(std::move(out), convention, kPipeline, show(TrafficPurpose::pp));
+    return account.close(std::move(out), convention, kPipeline, show(Dimension::pp));
 }
 
 Explanation TrafficExplainer::ofRole(GroupRole role) const
@@ -106,7 +101,7 @@ Explanation TrafficExplainer::ofRole(GroupRole role) const
         if (each.role == role && each.members > 1)
             parts.push_back(use(each, "V_" + std::to_string(parts.size() + 1)));
     const double value = static_cast<double>(m_sums.ofRole(role));
-    const ShowHint hint = show(trafficPurposeOf(role));
+    const ShowHint hint = show(dimensionOf(role));
     if (parts.size() == 1) {
         Explanation only = std::move(parts.front());
         only.name = "Sent over " + name + ": " + only.name;
@@ -127,19 +122,19 @@ Explanation TrafficExplainer::ofRole(GroupRole role) const
                          "Bytes of a step, counted where they leave a rank, all ranks together.", sourceOf(role), hint);
 }
 
-Explanation TrafficExplainer::ofPurpose(TrafficPurpose purpose) const
+Explanation TrafficExplainer::ofDimension(Dimension purpose) const
 {
     std::vector<GroupRole> roles;
     for (const GroupRole role : kTrafficRoles)
-        if (trafficPurposeOf(role) == purpose && m_sums.ofRole(role) > 0)
+        if (dimensionOf(role) == purpose && m_sums.ofRole(role) > 0)
             roles.push_back(role);
-    const std::string name = trafficPurposeName(purpose);
+    const std::string name = dimensionName(purpose);
     if (roles.size() == 1) {
         Explanation only = ofRole(roles.front());
         only.result.symbol = "V_" + name;
         return only;
     }
-    Account account("Sent for " + name, "V_" + name, static_cast<double>(m_sums.ofPurpose(purpose)), Unit::bytes);
+    Account account("Sent for " + name, "V_" + name, static_cast<double>(m_sums.ofDimension(purpose)), Unit::bytes);
     std::optional<Formula> sum;
     for (const GroupRole role : roles) {
         const Formula next = account.term(ofRole(role));
@@ -151,16 +146,16 @@ Explanation TrafficExplainer::ofPurpose(TrafficPurpose purpose) const
 }
 
 /// The part of what is sent for a purpose that goes one way, counted transfer by transfer.
-Explanation TrafficExplainer::share(TrafficPurpose purpose, double bytes, const Quantity& whole) const
+Explanation TrafficExplainer::share(Dimension purpose, double bytes, const Quantity& whole) const
 {
-    const std::string name = trafficPurposeName(purpose);
+    const std::string name = dimensionName(purpose);
     Account account("of all that is sent for " + name + ": by where its groups lie", "x_" + name, bytes / whole.value,
                     Unit::fraction);
     const Formula here = account.term("B", bytes, Unit::bytes, "of transfers from rank to rank that go this way");
     return account.close(here / account.term(whole.symbol, whole.value, whole.unit, "of all transfers"), "", "");
 }
 
-Explanation TrafficExplainer::ofFlow(const std::string& name, const BytesByPurpose& bytes) const
+Explanation TrafficExplainer::ofFlow(const std::string& name, const BytesByDimension& bytes) const
 {
     double all = 0;
     for (const std::int64_t each : bytes)
@@ -168,18 +163,17 @@ Explanation TrafficExplainer::ofFlow(const std::string& name, const BytesByPurpo
     Account account(name, "V", all, Unit::bytes);
     std::optional<Formula> sum;
     ShowHint hint{.pictures = {"timeline", "traffic"}, .ranks = {}, .range = {}, .classes = {}};
-    for (int i = 0; i < kTrafficPurposeCount; ++i) {
-        const auto purpose = static_cast<TrafficPurpose>(i);
-        const auto here = static_cast<double>(bytes[static_cast<std::size_t>(i)]);
+    for (const Dimension purpose : kDimensions) {
+        const auto here = static_cast<double>(bytes[purpose]);
         if (here <= 0)
             continue;
-        Explanation whole = ofPurpose(purpose);
+        Explanation whole = ofDimension(purpose);
         const Quantity sent = whole.result;
         Formula next = account.term(std::move(whole));
         if (here < sent.value)
             next = account.term(share(purpose, here, sent)) * next;
         sum = sum ? *sum + next : next;
-        hint.classes.push_back(classOf(purpose));
+        hint.classes.push_back(opClassOf(purpose));
     }
     return account.close(sum.value_or(Formula::number(0)),
                          "Bytes of a step. A ring over several domains leaves each by all its members' ports; an all-to-all goes "
@@ -189,10 +183,7 @@ Explanation TrafficExplainer::ofFlow(const std::string& name, const BytesByPurpo
 
 Explanation TrafficExplainer::ofTier(int tier) const
 {
-    BytesByPurpose bytes{};
-    for (int purpose = 0; purpose < kTrafficPurposeCount; ++purpose)
-        bytes[static_cast<std::size_t>(purpose)] = m_sums.bytes(tier, static_cast<TrafficPurpose>(purpose));
-    return ofFlow("Sent over " + m_scenario.cluster.tiers[static_cast<std::size_t>(tier)].name, bytes);
+    return ofFlow("Sent over " + m_scenario.cluster.tiers[static_cast<std::size_t>(tier)].name, m_sums.byDimension(tier));
 }
 
 } // namespace sim

@@ -24,18 +24,18 @@ public:
     /// Over one communicator: how often which tensor, times what a collective makes its members send of it.
     Explanation ofRole(GroupRole) const;
     /// Of all communicators of a purpose.
-    Explanation ofPurpose(TrafficPurpose) const;
+    Explanation ofDimension(Dimension) const;
     /// What a tier of the interconnect carries, of each purpose its share.
     Explanation ofTier(int tier) const;
     /// What one part of the world sends another: `name` says which, `bytes` how much.
-    Explanation ofFlow(const std::string& name, const BytesByPurpose& bytes) const;
+    Explanation ofFlow(const std::string& name, const BytesByDimension& bytes) const;
 
 private:
     // explain_traffic.cpp
     const char* sourceOf(GroupRole) const;
     Explanation sends() const;
-    Explanation share(TrafficPurpose, double bytes, const Quantity& whole) const;
-    ShowHint show(TrafficPurpose) const;
+    Explanation share(Dimension, double bytes, const Quantity& whole) const;
+    ShowHint show(Dimension) const;
     double world() const { return m_simulation.metrics().worldSize; }
 
     // explain_collective.cpp
@@ -55,6 +55,6 @@ private:
 
 /// "all-gathers and reduce-scatters of activations, all-gathers of inputs, again for weight gradients": what waits where
 /// communication of the purpose is exposed. Empty where there is none.
-std::string collectivesText(const Simulation&, TrafficPurpose);
+std::string collectivesText(const Simulation&, Dimension);
 
 } // namespace sim

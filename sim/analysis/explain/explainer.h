@@ -4,6 +4,7 @@
 #include "sim/analysis/explain/explain.h"
 #include "sim/analysis/step_shares.h"
 #include "sim/model/flops.h"
+#include "sim/model/tensors.h"
 
 namespace sim {
 
@@ -66,10 +67,10 @@ private:
     Explanation bubble() const;
     Explanation bubbleTime() const;
     Explanation exposedTotal() const;
-    Explanation exposed(StepShare) const;
-    ShowHint showOf(StepShare) const;
+    Explanation exposed(Dimension) const;
+    ShowHint showOf(Dimension) const;
     /// "tp groups of 8 on nvlink (450 GB/s a GPU)".
-    std::string groupText(StepShare) const;
+    std::string groupText(Dimension) const;
 
     // explain_model.cpp: FLOPs and parameters, from the shapes of the model
     Explanation modelFlops(bool fullAttention) const;
@@ -77,7 +78,7 @@ private:
     Explanation linearFlops() const;
     Explanation attentionFlops(bool full) const;
     Explanation parameters() const;
-    Explanation layerParameters(bool moe) const;
+    Explanation layerParameters(ModelPart) const;
 
     // explain_memory.cpp
     Explanation memory() const;

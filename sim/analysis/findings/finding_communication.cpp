@@ -1,6 +1,7 @@
 // Communication that nothing hides, dimension by dimension: how much, why, and how to have less of it.
 #include "sim/analysis/findings/finding_rules.h"
 #include "sim/analysis/traffic/traffic.h"
+#include "sim/simulate/action_class.h"
 
 #include <algorithm>
 #include <utility>
@@ -15,11 +16,11 @@ std::string ranksText(Finding& finding, int ranks)
     return say(finding, ClaimOf::groupRanks, ranks, countedText(ranks, "rank"));
 }
 
-Finding exposedFinding(const RuleContext& context, FindingKind kind, StepShare part, OpClass opClass)
+Finding exposedFinding(const RuleContext& context, FindingKind kind, Dimension dimension)
 {
-    const double share = context.shareOf(part);
+    const double share = context.shareOf(dimension);
     Finding finding{.kind = kind, .severity = severityOf(share), .stepShare = share};
-    finding.show = {.pictures = {"timeline", "traffic"}, .ranks = {}, .range = {}, .classes = {opClass}};
+    finding.show = {.pictures = {"timeline", "traffic"}, .ranks = {}, .range = {}, .classes = {opClassOf(dimension)}};
     return finding;
 }
 
@@ -85,13 +86,13 @@ std::string withTpFirst(const std::string& order)
 void tensor(const RuleContext& context, FindingList& out)
 {
     const Layout& l = context.layout;
-    const double share = context.shareOf(StepShare::tp);
+    const double share = context.shareOf(Dimension::tp);
     const int widest = l.tp > 1 ? context.widestTier(GroupKind::tp) : 0;
     constexpr double kAcrossMatters = 0.02;
     if (l.tp < 2 || share < (widest > 0 ? kAcrossMatters : kExposed))
         return;
     if (widest > 0) {
-        Finding finding = exposedFinding(context, FindingKind::tensorAcrossNodes, StepShare::tp, OpClass::tpComm);
+        Finding finding = exposedFinding(context, FindingKind::tensorAcrossNodes, Dimension::tp);
         finding.title = "Tensor-parallel groups leave their " + context.tier(0).name + " domain: " + shareText(finding) +
                         " of the step is exposed tp communication";
         finding.reason = "Collectives stand between the kernels of every layer. " + acrossText(context, finding, GroupKind::tp) +
@@ -108,7 +109,7 @@ void tensor(const RuleContext& context, FindingList& out)
         out.push_back(std::move(finding));
         return;
     }
-    Finding finding = exposedFinding(context, FindingKind::exposedTensor, StepShare::tp, OpClass::tpComm);
+    Finding finding = exposedFinding(context, FindingKind::exposedTensor, Dimension::tp);
     finding.title = shareText(finding) + " of the step is exposed tp communication";
     finding.reason =
         "Collectives of " + ranksText(finding, l.tp) + " stand between the kernels of every layer, and " +
@@ -127,10 +128,10 @@ void tensor(const RuleContext& context, FindingList& out)
 
 void contextParallel(const RuleContext& context, FindingList& out)
 {
-    const double share = context.shareOf(StepShare::cp);
+    const double share = context.shareOf(Dimension::cp);
     if (share < kExposed)
         return;
-    Finding finding = exposedFinding(context, FindingKind::exposedContext, StepShare::cp, OpClass::cpComm);
+    Finding finding = exposedFinding(context, FindingKind::exposedContext, Dimension::cp);
     finding.title = shareText(finding) + " of the step is exposed cp communication";
     finding.reason = "The ring of " + ranksText(finding, context.layout.cp) + " brings the next keys and values over " +
                      tierText(context, finding, context.widestTier(GroupKind::cp)) + "; attention over the " +
@@ -168,11 +169,11 @@ void expertAcross(const RuleContext& context, FindingList& out)
 {
     constexpr double kAcrossMatters = 0.02;
     const Layout& l = context.layout;
-    const double share = context.shareOf(StepShare::ep);
+    const double share = context.shareOf(Dimension::ep);
     const int widest = l.ep > 1 ? context.widestTier(GroupKind::ep) : 0;
     if (widest == 0 || share < kAcrossMatters)
         return;
-    Finding finding = exposedFinding(context, FindingKind::expertsAcrossNodes, StepShare::ep, OpClass::epComm);
+    Finding finding = exposedFinding(context, FindingKind::expertsAcrossNodes, Dimension::ep);
     finding.title = "Expert-parallel groups leave their " + context.tier(0).name + " domain: " + shareText(finding) +
                     " of the step is exposed ep communication";
     const TrafficSums sums = Traffic(context.simulation).senders().total();
@@ -198,11 +199,11 @@ void expertAcross(const RuleContext& context, FindingList& out)
 
 void expert(const RuleContext& context, FindingList& out)
 {
-    const double share = context.shareOf(StepShare::ep);
+    const double share = context.shareOf(Dimension::ep);
     const Layout& l = context.layout;
     if (share < kExposed || context.widestTier(GroupKind::ep) > 0)
         return;
-    Finding finding = exposedFinding(context, FindingKind::exposedExpert, StepShare::ep, OpClass::epComm);
+    Finding finding = exposedFinding(context, FindingKind::exposedExpert, Dimension::ep);
     finding.title = shareText(finding) + " of the step is exposed ep communication";
     finding.reason = "Every layer of experts sends each token to " +
                      say(finding, ClaimOf::expertsOfToken, context.scenario.model.numExpertsPerTok, Unit::count) +
@@ -224,11 +225,11 @@ void expert(const RuleContext& context, FindingList& out)
 void pipeline(const RuleContext& context, FindingList& out)
 {
     constexpr double kExposedPipeline = 0.03;
-    const double share = context.shareOf(StepShare::pp);
+    const double share = context.shareOf(Dimension::pp);
     if (share < kExposedPipeline)
         return;
     const ScheduleSettings& s = context.scenario.schedule;
-    Finding finding = exposedFinding(context, FindingKind::exposedPipeline, StepShare::pp, OpClass::ppComm);
+    Finding finding = exposedFinding(context, FindingKind::exposedPipeline, Dimension::pp);
     finding.title = shareText(finding) + " of the step is exposed pp communication";
     finding.reason = context.training.overlap.p2p
                          ? "Stages wait for activations and gradients on their way" +
@@ -250,12 +251,12 @@ void pipeline(const RuleContext& context, FindingList& out)
 
 void data(const RuleContext& context, FindingList& out)
 {
-    const double share = context.shareOf(StepShare::dp);
+    const double share = context.shareOf(Dimension::dp);
     if (share < kExposed)
         return;
     const Layout& l = context.layout;
     const Overlap& overlap = context.training.overlap;
-    Finding finding = exposedFinding(context, FindingKind::exposedData, StepShare::dp, OpClass::dpComm);
+    Finding finding = exposedFinding(context, FindingKind::exposedData, Dimension::dp);
     finding.title = shareText(finding) + " of the step is exposed dp communication";
     const std::string who =
         ranksText(finding, l.dp * l.cp) + " over " + tierText(context, finding, context.widestTier(GroupKind::dp_cp));

@@ -245,7 +245,7 @@ void replicated(const RuleContext& context, const Fullest& full, FindingList& ou
     finding.reason = "Every data-parallel rank has all of them. ZeRO 1 gives each a share and reduce-scatters gradients of " +
                      say(finding, ClaimOf::gradientBytes, bytes.gradient, Unit::count) + " bytes, then gathers parameters of " +
                      say(finding, ClaimOf::parameterBytes, bytes.parameter, Unit::count) + ": over dp it sends " +
-                     sayChange(finding, ClaimOf::dataTraffic, trafficChange(context, sharded, TrafficPurpose::dp)) +
+                     sayChange(finding, ClaimOf::dataTraffic, trafficChange(context, sharded, Dimension::dp)) +
                      (reduces(context) ? ", when the network adds gradients on their way." : ".");
     finding.show = {.pictures = {"memory", "grid"}, .ranks = {full.rank}, .range = {}, .classes = {}};
     offer(finding, context.edits.zero(1));
@@ -280,10 +280,10 @@ void sequenceParallel(const RuleContext& context, const Fullest& full, FindingLi
         Scenario cut = context.scenario;
         cut.layout.sequenceParallel = true;
         finding.reason += ", and inputs are gathered again for weight gradients: over tp it sends " +
-                          sayChange(finding, ClaimOf::tensorTraffic, trafficChange(context, cut, TrafficPurpose::tp));
+                          sayChange(finding, ClaimOf::tensorTraffic, trafficChange(context, cut, Dimension::tp));
         if (l.pp > 1)
             finding.reason +=
-                ", over pp " + sayChange(finding, ClaimOf::pipelineTraffic, trafficChange(context, cut, TrafficPurpose::pp));
+                ", over pp " + sayChange(finding, ClaimOf::pipelineTraffic, trafficChange(context, cut, Dimension::pp));
     }
     finding.reason += ".";
     finding.show = {.pictures = {"memory", "grid"}, .ranks = {full.rank}, .range = {}, .classes = {}};

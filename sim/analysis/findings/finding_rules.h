@@ -29,6 +29,7 @@ struct RuleContext {
 
     double step() const { return metrics.stepTimeSeconds; }
     double shareOf(StepShare part) const { return shares.of(part) / step(); }
+    double shareOf(Dimension dimension) const { return shares.exposed[dimension] / step(); }
     double capacityBytes() const { return scenario.cluster.gpu.memoryGib * 1073741824.0; }
     std::vector<int> ranksOfPipelineRank(int pp) const;
     /// Of any of the groups of that kind: the outermost tier that one crosses.
@@ -49,7 +50,7 @@ std::string say(Finding&, ClaimOf, double value, std::string text);
 /// "25.0 % less than now", "12.0 % more than now", "as much as now".
 std::string sayChange(Finding&, ClaimOf, double relative);
 /// Relative change of the bytes of a purpose with the scenario changed: -0.25 is a quarter less. The order of actions stays.
-double trafficChange(const RuleContext&, const Scenario& changed, TrafficPurpose);
+double trafficChange(const RuleContext&, const Scenario& changed, Dimension);
 
 inline FindingSeverity severityOf(double stepShare)
 {

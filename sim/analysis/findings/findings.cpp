@@ -129,13 +129,13 @@ std::string sayChange(Finding& finding, ClaimOf of, double relative)
                    : percentText(std::abs(relative)) + (relative < 0 ? " less than now" : " more than now"));
 }
 
-double trafficChange(const RuleContext& context, const Scenario& changed, TrafficPurpose purpose)
+double trafficChange(const RuleContext& context, const Scenario& changed, Dimension purpose)
 {
     const Simulation& s = context.simulation;
     const Traffic traffic(changed, s.mesh(), s.placement(), lowerProgram(changed, s.schedule()),
                           makeRankClasses(changed, s.mesh(), s.placement(), s.schedule(), false));
-    const auto before = static_cast<double>(Traffic(s).senders().total().ofPurpose(purpose));
-    const auto after = static_cast<double>(traffic.senders().total().ofPurpose(purpose));
+    const auto before = static_cast<double>(Traffic(s).senders().total().ofDimension(purpose));
+    const auto after = static_cast<double>(traffic.senders().total().ofDimension(purpose));
     return before > 0 ? after / before - 1 : 0;
 }
 
@@ -150,7 +150,7 @@ Finding composition(const RuleContext& context, bool nothingElse)
     for (const StepShare part : parts) {
         if (context.shareOf(part) >= 0.005)
             list += (list.empty() ? "" : ", ") + say(out, ClaimOf::shareOfStep, context.shareOf(part),
-                                                     percentText(context.shareOf(part)) + " " + std::string(stepShareName(part)));
+                                                     percentText(context.shareOf(part)) + " " + stepShareName(part));
     }
     out.title = nothingElse ? "Nothing to complain about" : "What the step consists of";
     out.reason = "Of " + say(out, ClaimOf::stepTime, context.step(), Unit::seconds) + ": " + list + ".";

@@ -13,6 +13,10 @@ std::size_t at(int index)
 {
     return static_cast<std::size_t>(index);
 }
+std::size_t at(Dimension dimension)
+{
+    return static_cast<std::size_t>(dimension);
+}
 
 /// Adds what is evenly spread over a time to bins, in O(1) a transfer: edges at once, the bins between them as a step that
 /// `finish` sums up.
@@ -86,18 +90,18 @@ std::array<std::vector<double>, kGroupRoleCount> tierWeights(const TrafficSender
 
 } // namespace
 
-double LinkLoad::share(int tier, TrafficPurpose purpose, int bin) const
+double LinkLoad::share(int tier, Dimension purpose, int bin) const
 {
     const TierLoad& load = tiers[at(tier)];
     const double possible = load.capacityBytesPerSecond * window.binNs() * 1e-9;
-    return possible > 0 ? load.bytes[static_cast<std::size_t>(purpose)][at(bin)] / possible : 0;
+    return possible > 0 ? load.bytes[purpose][at(bin)] / possible : 0;
 }
 
 double LinkLoad::share(int tier, int bin) const
 {
     double sum = 0;
-    for (int purpose = 0; purpose < kTrafficPurposeCount; ++purpose)
-        sum += share(tier, static_cast<TrafficPurpose>(purpose), bin);
+    for (const Dimension purpose : kDimensions)
+        sum += share(tier, purpose, bin);
     return sum;
 }
 
@@ -111,7 +115,7 @@ LinkLoad linkLoad(const Simulation& simulation, const TrafficSenders& senders, c
     if (window.bins < 1 || window.endNs <= window.beginNs)
         throw Error("a load over time needs a window with a length and at least one bin");
     const std::vector<Tier>& tiers = scenario.cluster.tiers;
-    std::vector<PurposeSpreads> spreads(tiers.size(), PurposeSpreads(kTrafficPurposeCount, Spread(window)));
+    std::vector<PurposeSpreads> spreads(tiers.size(), PurposeSpreads(kDimensions.size(), Spread(window)));
 
     CancelPoll poll;
     for (int c = 0; c < classes.count(); ++c) {
@@ -128,12 +132,11 @@ LinkLoad linkLoad(const Simulation& simulation, const TrafficSenders& senders, c
             poll(4 * pass.ops.size() + 1);
             for (std::size_t i = 0; i < pass.ops.size(); ++i, ++place) {
                 const Op& op = pass.ops[i];
-                const auto purpose = static_cast<std::size_t>(trafficPurposeOf(op.group));
                 const std::int64_t end = result.opEndNs[place];
                 if (op.kind == OpKind::send) {
                     const int tier = classes.peerOf(c, step.sendTo).tier;
-                    spreads[at(tier)][static_cast<std::size_t>(TrafficPurpose::pp)].add(
-                        result.opStartNs[place], end, static_cast<double>(program.sendBytes) * ofClass.ranks);
+                    spreads[at(tier)][at(Dimension::pp)].add(result.opStartNs[place], end,
+                                                             static_cast<double>(program.sendBytes) * ofClass.ranks);
                 } else if (op.kind == OpKind::collective && end >= window.beginNs) {
                     // A member may have been ready long before the last one was, and waited.
                     const std::int64_t begin =
@@ -142,7 +145,7 @@ LinkLoad linkLoad(const Simulation& simulation, const TrafficSenders& senders, c
                     const auto bytes = static_cast<double>(sentByMember(pass.shapes[i], geometry.shapes[role], scenario.cluster));
                     for (std::size_t tier = 0; tier < weights[role].size(); ++tier)
                         if (weights[role][tier] > 0)
-                            spreads[tier][purpose].add(begin, end, bytes * weights[role][tier]);
+                            spreads[tier][at(dimensionOf(op.group))].add(begin, end, bytes * weights[role][tier]);
                 }
             }
         }
@@ -150,8 +153,8 @@ LinkLoad linkLoad(const Simulation& simulation, const TrafficSenders& senders, c
 
     LinkLoad load{.window = window, .tiers = std::vector<LinkLoad::TierLoad>(tiers.size())};
     for (std::size_t tier = 0; tier < tiers.size(); ++tier) {
-        for (std::size_t purpose = 0; purpose < kTrafficPurposeCount; ++purpose)
-            load.tiers[tier].bytes[purpose] = spreads[tier][purpose].finish();
+        for (const Dimension purpose : kDimensions)
+            load.tiers[tier].bytes[purpose] = spreads[tier][at(purpose)].finish();
         load.tiers[tier].capacityBytesPerSecond = tiers[tier].bandwidthGBs * 1e9 * senders.ranks;
     }
     return load;

@@ -21,14 +21,14 @@ struct LoadWindow {
 
 struct LinkLoad {
     struct TierLoad {
-        std::array<std::vector<double>, kTrafficPurposeCount> bytes; ///< [purpose][bin]: sent during the bin
-        double capacityBytesPerSecond = 0;                           ///< of all ports of the senders on this tier, one direction
+        ByDimension<std::vector<double>> bytes; ///< [purpose][bin]: sent during the bin
+        double capacityBytesPerSecond = 0;      ///< of all ports of the senders on this tier, one direction
     };
     LoadWindow window;
     std::vector<TierLoad> tiers;
 
     /// Of the capacity, mean over the bin. A ring reaches Efficiency::network of it at best.
-    double share(int tier, TrafficPurpose, int bin) const;
+    double share(int tier, Dimension, int bin) const;
     double share(int tier, int bin) const; ///< of all purposes
 };
 

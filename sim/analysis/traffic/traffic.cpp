@@ -17,35 +17,6 @@ std::size_t at(int index)
 
 } // namespace
 
-const char* trafficPurposeName(TrafficPurpose purpose)
-{
-    constexpr std::array<const char*, kTrafficPurposeCount> kNames{"tp", "cp", "ep", "pp", "dp"};
-    return kNames[static_cast<std::size_t>(purpose)];
-}
-
-TrafficPurpose trafficPurposeOf(GroupRole role)
-{
-    switch (role) {
-    case GroupRole::tp:
-        return TrafficPurpose::tp;
-    case GroupRole::cp:
-        return TrafficPurpose::cp;
-    case GroupRole::ep:
-    case GroupRole::exptTp:
-        return TrafficPurpose::ep;
-    case GroupRole::pp:
-        return TrafficPurpose::pp;
-    default:
-        return TrafficPurpose::dp;
-    }
-}
-
-double exposedShare(const ExposedCommunication& exposed, TrafficPurpose purpose)
-{
-    const std::array<double, kTrafficPurposeCount> shares{exposed.tp, exposed.cp, exposed.ep, exposed.pp, exposed.dp};
-    return shares[static_cast<std::size_t>(purpose)];
-}
-
 // Sums ------------------------------------------------------------------------------------------------------------------------
 
 TrafficSums& TrafficSums::operator+=(const TrafficSums& other)
@@ -58,12 +29,19 @@ TrafficSums& TrafficSums::operator+=(const TrafficSums& other)
     return *this;
 }
 
-std::int64_t TrafficSums::bytes(int tier, TrafficPurpose purpose) const
+BytesByDimension TrafficSums::byDimension(int tier) const
 {
-    std::int64_t sum = 0;
+    BytesByDimension bytes;
     for (int role = 0; role < kGroupRoleCount; ++role)
-        if (trafficPurposeOf(static_cast<GroupRole>(role)) == purpose)
-            sum += m_bytes[at(tier)][at(role)];
+        bytes[dimensionOf(static_cast<GroupRole>(role))] += m_bytes[at(tier)][at(role)];
+    return bytes;
+}
+
+BytesByDimension TrafficSums::byDimension() const
+{
+    BytesByDimension sum;
+    for (int role = 0; role < kGroupRoleCount; ++role)
+        sum[dimensionOf(static_cast<GroupRole>(role))] += ofRole(static_cast<GroupRole>(role));
     return sum;
 }
 
@@ -72,14 +50,6 @@ std::int64_t TrafficSums::ofRole(GroupRole role) const
     std::int64_t sum = 0;
     for (const auto& tier : m_bytes)
         sum += tier[static_cast<std::size_t>(role)];
-    return sum;
-}
-
-std::int64_t TrafficSums::ofPurpose(TrafficPurpose purpose) const
-{
-    std::int64_t sum = 0;
-    for (int tier = 0; tier < tiers(); ++tier)
-        sum += bytes(tier, purpose);
     return sum;
 }
 
@@ -180,7 +150,7 @@ TrafficMatrix Traffic::between(std::span<const int> partOf, int parts, std::span
             ranksOf[at(part)].push_back(rank);
     }
     std::vector<TrafficFlow> flows;
-    std::vector<BytesByPurpose> row(at(parts));
+    std::vector<BytesByDimension> row(at(parts));
     std::vector<int> filled;
     CancelPoll poll;
     for (int from = 0; from < parts; ++from) {
@@ -194,9 +164,9 @@ TrafficMatrix Traffic::between(std::span<const int> partOf, int parts, std::span
             const int to = partOf[at(flow.peer)];
             if (to < 0)
                 continue;
-            if (row[at(to)] == BytesByPurpose{})
+            if (row[at(to)] == BytesByDimension{})
                 filled.push_back(to);
-            row[at(to)][static_cast<std::size_t>(trafficPurposeOf(flow.role))] += flow.bytes;
+            row[at(to)][dimensionOf(flow.role)] += flow.bytes;
         }
         std::sort(filled.begin(), filled.end());
         for (const int to : filled) {

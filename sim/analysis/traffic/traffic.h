@@ -28,18 +28,12 @@ namespace sim {
 struct OpShape;
 class TrafficFlows;
 
-/// What a transfer is for, in the order of OpClass's communication classes.
-enum class TrafficPurpose : std::uint8_t { tp, cp, ep, pp, dp };
-inline constexpr int kTrafficPurposeCount = 5;
-const char* trafficPurposeName(TrafficPurpose);
-TrafficPurpose trafficPurposeOf(GroupRole);
 /// Communicators that send, in the order in which they are told.
 inline constexpr std::array kTrafficRoles = {GroupRole::tp,   GroupRole::cp,      GroupRole::ep,          GroupRole::exptTp,
                                              GroupRole::pp,   GroupRole::dpShard, GroupRole::dpReplicate, GroupRole::exptDp,
                                              GroupRole::embd, GroupRole::copies};
-double exposedShare(const ExposedCommunication&, TrafficPurpose);
 
-using BytesByPurpose = std::array<std::int64_t, kTrafficPurposeCount>;
+using BytesByDimension = ByDimension<std::int64_t>;
 
 /// What one rank sends another, or gets from it, for one communicator.
 struct TrafficFlow {
@@ -65,9 +59,11 @@ public:
     {
         return m_bytes[static_cast<std::size_t>(tier)][static_cast<std::size_t>(role)];
     }
-    std::int64_t bytes(int tier, TrafficPurpose) const;
+    std::int64_t bytes(int tier, Dimension dimension) const { return byDimension(tier)[dimension]; }
     std::int64_t ofRole(GroupRole) const;
-    std::int64_t ofPurpose(TrafficPurpose) const;
+    std::int64_t ofDimension(Dimension dimension) const { return byDimension()[dimension]; }
+    BytesByDimension byDimension() const;
+    BytesByDimension byDimension(int tier) const;
     std::int64_t ofTier(int tier) const;
     std::int64_t total() const;
     bool operator==(const TrafficSums&) const = default;
@@ -91,7 +87,7 @@ struct TrafficSenders {
 struct TrafficMatrix {
     struct Cell {
         int from = 0, to = 0;
-        BytesByPurpose bytes{};
+        BytesByDimension bytes;
         bool operator==(const Cell&) const = default;
     };
     int parts = 0;

@@ -59,8 +59,8 @@ void requirePossible(const sim::Metrics& m)
                                m.hardwareTflopsPerGpu, m.mfu, m.mfuFullAttention, m.hfu, m.peakMemoryGib})
         require(std::isfinite(value) && value >= 0);
     require(m.stepTimeSeconds > 0);
-    const auto& e = m.exposedComm;
-    for (const double share : {m.bubbleFraction, e.tp, e.cp, e.ep, e.pp, e.dp})
+    require(m.bubbleFraction >= -kRounding && m.bubbleFraction <= 1 + kRounding);
+    for (const double share : m.exposedComm)
         require(share >= -kRounding && share <= 1 + kRounding);
     for (const sim::PipelineRankMetrics& rank : m.perPipelineRank)
         require(rank.busySeconds >= 0 && rank.busySeconds <= m.stepTimeSeconds * (1 + kRounding) && rank.memory.total() >= 0);

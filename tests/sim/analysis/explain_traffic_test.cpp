@@ -79,10 +79,10 @@ void expectBecauseOfAll(const Simulation& simulation, double most)
         test::expectSound(e);
         expectFormulasToTheEnd(e);
     }
-    for (int purpose = 0; purpose < kTrafficPurposeCount; ++purpose)
-        if (sums.ofPurpose(static_cast<TrafficPurpose>(purpose)) > 0) {
-            const Explanation e = explainer.ofPurpose(static_cast<TrafficPurpose>(purpose));
-            EXPECT_EQ(e.result.value, static_cast<double>(sums.ofPurpose(static_cast<TrafficPurpose>(purpose))));
+    for (const Dimension purpose : kDimensions)
+        if (sums.ofDimension(purpose) > 0) {
+            const Explanation e = explainer.ofDimension(purpose);
+            EXPECT_EQ(e.result.value, static_cast<double>(sums.ofDimension(purpose)));
             test::expectSound(e);
         }
     for (int tier = 0; tier < sums.tiers(); ++tier)

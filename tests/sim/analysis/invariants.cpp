@@ -67,9 +67,8 @@ void Checker::metrics()
     within("MFU", m.mfu, 0, most);
     within("HFU", m.hfu, m.mfu, most);
     within("MFU with attention in full", m.mfuFullAttention, m.mfu, 2 * most); // causal attention does half of that
-    const ExposedCommunication& e = m.exposedComm;
     double communication = 0;
-    for (const double share : {e.tp, e.cp, e.ep, e.pp, e.dp}) {
+    for (const double share : m.exposedComm) {
         within("exposed communication", share, 0, 1);
         communication += share;
     }
@@ -117,7 +116,7 @@ void Checker::classes()
     for (int c = 0; c < looked; ++c) {
         const TimeShares t = m_simulation.timeOfClass(c);
         const double busy = static_cast<double>(t.busyNs) * 1e-9;
-        within("busy and exposed of a class", busy + static_cast<double>(t.allExposedNs()) * 1e-9, 0, step, step);
+        within("busy and exposed of a class", busy + static_cast<double>(t.exposedNs.total()) * 1e-9, 0, step, step);
         within("recomputation and optimizer", static_cast<double>(t.recomputationNs + t.optimizerNs) * 1e-9, 0, busy, step);
         const MemoryCurves curves = m_simulation.memoryCurves(c);
         for (std::size_t i = 0; i < curves.size(); ++i) {
@@ -141,8 +140,8 @@ void Checker::traffic()
         require(sums.ofTier(tier) >= 0, "bytes of a tier", static_cast<double>(sums.ofTier(tier)));
         byTier += sums.ofTier(tier);
     }
-    for (int purpose = 0; purpose < kTrafficPurposeCount; ++purpose) {
-        const std::int64_t bytes = sums.ofPurpose(static_cast<TrafficPurpose>(purpose));
+    for (const Dimension dimension : kDimensions) {
+        const std::int64_t bytes = sums.ofDimension(dimension);
         require(bytes >= 0, "bytes of a purpose", static_cast<double>(bytes));
         byPurpose += bytes;
     }

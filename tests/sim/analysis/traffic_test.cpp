@@ -57,8 +57,8 @@ TEST(Traffic, AllReduceOfGradientsSendsTwiceTheRing)
     for (const int dp : {2, 4, 8}) {
         const Sent step(onOneNode(1, 1, dp));
         const double gradients = 4.0 * static_cast<double>(parameterElements(step)); // accumulated in 32 bit
-        EXPECT_NEAR(static_cast<double>(step.sums.ofPurpose(TrafficPurpose::dp)), dp * 2 * gradients * (dp - 1) / dp, 100);
-        EXPECT_EQ(step.sums.total(), step.sums.ofPurpose(TrafficPurpose::dp));
+        EXPECT_NEAR(static_cast<double>(step.sums.ofDimension(Dimension::dp)), dp * 2 * gradients * (dp - 1) / dp, 100);
+        EXPECT_EQ(step.sums.total(), step.sums.ofDimension(Dimension::dp));
     }
 }
 
@@ -68,7 +68,7 @@ TEST(Traffic, AShardedOptimizerSendsGradientsAndParametersOnce)
     scenario.layout.zeroStage = 1;
     const Sent step(scenario);
     const double elements = static_cast<double>(parameterElements(step));
-    EXPECT_NEAR(static_cast<double>(step.sums.ofPurpose(TrafficPurpose::dp)), 4 * (4 + 2) * elements * 3 / 4, 100);
+    EXPECT_NEAR(static_cast<double>(step.sums.ofDimension(Dimension::dp)), 4 * (4 + 2) * elements * 3 / 4, 100);
 }
 
 TEST(Traffic, ANetworkThatReducesHalvesAnAllReduce)
@@ -85,8 +85,8 @@ TEST(Traffic, PipelineSendsEachActivationAndGradientOnce)
     const Training& training = step.simulation->scenario().training;
     const std::int64_t activation = std::int64_t{training.sequenceLength} * training.microBatchSize * 1024 * 2;
     const std::int64_t microbatches = step.simulation->scenario().microbatches();
-    EXPECT_EQ(step.sums.ofPurpose(TrafficPurpose::pp), 2 * 3 * microbatches * activation);
-    EXPECT_EQ(step.sums.total(), step.sums.ofPurpose(TrafficPurpose::pp));
+    EXPECT_EQ(step.sums.ofDimension(Dimension::pp), 2 * 3 * microbatches * activation);
+    EXPECT_EQ(step.sums.total(), step.sums.ofDimension(Dimension::pp));
     for (const int inner : {1, 2})
         EXPECT_EQ(step.traffic.sentBy(inner).total(), 2 * microbatches * activation);
     for (const int end : {0, 3})
@@ -104,7 +104,7 @@ TEST(Traffic, TensorParallelLayersMoveTheirActivationFourTimes)
     const std::int64_t activation = std::int64_t{training.sequenceLength} * training.microBatchSize * 1024 * 2;
     const std::int64_t layers = 8, microbatches = step.simulation->scenario().microbatches();
     const std::int64_t ofLayers = 4 * layers * 4 * microbatches * 2 * (activation * 3 / 4);
-    const std::int64_t tp = step.sums.ofPurpose(TrafficPurpose::tp);
+    const std::int64_t tp = step.sums.ofDimension(Dimension::tp);
     EXPECT_GE(tp, ofLayers);
     EXPECT_LE(tp, ofLayers + 4 * 4 * microbatches * 2 * activation) << "embedding, head and loss add less than two layers";
 }
@@ -210,8 +210,8 @@ TEST(Traffic, SumsOverTiersPurposesRanksAndPartsAgree)
         std::int64_t byTier = 0, byPurpose = 0, byRole = 0, byRank = 0;
         for (int tier = 0; tier < step.sums.tiers(); ++tier)
             byTier += step.sums.ofTier(tier);
-        for (int purpose = 0; purpose < kTrafficPurposeCount; ++purpose)
-            byPurpose += step.sums.ofPurpose(static_cast<TrafficPurpose>(purpose));
+        for (const Dimension dimension : kDimensions)
+            byPurpose += step.sums.ofDimension(dimension);
         for (int role = 0; role < kGroupRoleCount; ++role)
             byRole += step.sums.ofRole(static_cast<GroupRole>(role));
         std::vector<int> partOf;
@@ -278,9 +278,9 @@ TEST(LinkLoad, CarriesEveryByteOfTheStepHoweverItIsCut)
         for (const int bins : {1, 13, 400}) {
             const LinkLoad load = linkLoad(*step.simulation, step.traffic.senders(), wholeStep(step, bins));
             for (int tier = 0; tier < step.traffic.tiers(); ++tier)
-                for (int p = 0; p < kTrafficPurposeCount; ++p) {
-                    const auto& bytes = load.tiers[static_cast<std::size_t>(tier)].bytes[static_cast<std::size_t>(p)];
-                    const auto all = static_cast<double>(step.sums.bytes(tier, static_cast<TrafficPurpose>(p)));
+                for (const Dimension p : kDimensions) {
+                    const auto& bytes = load.tiers[static_cast<std::size_t>(tier)].bytes[p];
+                    const auto all = static_cast<double>(step.sums.bytes(tier, p));
                     EXPECT_NEAR(std::accumulate(bytes.begin(), bytes.end(), 0.0), all, 1e-6 * all + 1e-3);
                     for (const double inBin : bytes)
                         EXPECT_GE(inBin, 0);

@@ -123,8 +123,8 @@ TEST(TrafficBecause, AnEqualsSignBesideEachPurposeAndTierOpensItsFormula)
     std::vector<double> values;
     for (const sim::Explanation& why : picture.asked)
         values.push_back(why.result.value);
-    for (const sim::TrafficPurpose purpose : {sim::TrafficPurpose::tp, sim::TrafficPurpose::pp, sim::TrafficPurpose::dp})
-        EXPECT_THAT(values, testing::Contains(static_cast<double>(sums.ofPurpose(purpose))));
+    for (const sim::Dimension purpose : {sim::Dimension::tp, sim::Dimension::pp, sim::Dimension::dp})
+        EXPECT_THAT(values, testing::Contains(static_cast<double>(sums.ofDimension(purpose))));
     for (int tier = 0; tier < 2; ++tier)
         EXPECT_THAT(values, testing::Contains(static_cast<double>(sums.ofTier(tier))));
     EXPECT_TRUE(picture.selection.shows(sim::OpClass::tpComm)) << "asking leaves nothing out";
@@ -167,7 +167,7 @@ TEST(TrafficBecause, OfSelectedRanksIsTheirShareOfAll)
     EXPECT_EQ(picture.lastAsked(), "tp sent by the 4 selected ranks");
     const std::vector<int> four{0, 1, 2, 3};
     EXPECT_EQ(picture.asked.back().result.value,
-              static_cast<double>(sim::Traffic(*picture.simulation).senders(four).total().ofPurpose(sim::TrafficPurpose::tp)));
+              static_cast<double>(sim::Traffic(*picture.simulation).senders(four).total().ofDimension(sim::Dimension::tp)));
 }
 
 TEST(TrafficView, SaysThatOneRankSendsNothing)
@@ -196,7 +196,7 @@ TEST(TrafficView, SummarisesByPurposeTierAndExposure)
 {
     Picture picture(twoNodes());
     const auto exposed = picture.simulation->metrics().exposedComm;
-    EXPECT_GT(exposed.tp, 0);
+    EXPECT_GT(exposed[sim::Dimension::tp], 0);
     EXPECT_THAT(picture.node("purpose", "tp ").name, HasSubstr(", nvlink, "));
     EXPECT_THAT(picture.node("purpose", "pp ").name, HasSubstr(", network, "));
     EXPECT_THAT(picture.names("purpose"), testing::Each(HasSubstr("% of the step exposed")));

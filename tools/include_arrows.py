@@ -6,7 +6,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # Folder -> what it may include besides itself and what lies directly in its parent: folders of this project, each with what lies
-# in it. "sim" as a target is all of sim. Every folder with code has a line, or lies in one that has.
+# in it; or single files. "sim" as a target is all of sim. Every folder with code has a line, or lies in one that has.
 ALLOWED = {
     "sim/trace": [],
     "sim/text": [],
@@ -14,10 +14,11 @@ ALLOWED = {
     "sim/schedule/search": ["sim/text", "sim/schedule/families"],
     "sim/schedule/text": ["sim/text"],
     "sim/schedule/families": ["sim/text", "sim/schedule/text"],
-    "sim/scenario": ["sim/text", "sim/schedule"],
+    # The rules see the struct and its words alone; the reader of the file, which has them checked, lies above.
+    "sim/legal": ["sim/text", "sim/schedule", "sim/scenario/scenario.h", "sim/scenario/words.h"],
+    "sim/scenario": ["sim/text", "sim/schedule", "sim/legal"],
     "sim/mesh": ["sim/text", "sim/scenario"],
     "sim/model": ["sim/text", "sim/scenario"],
-    "sim/legal": ["sim/text", "sim/scenario", "sim/mesh", "sim/model", "sim/schedule"],
     "sim/program": ["sim/text", "sim/scenario", "sim/mesh", "sim/model", "sim/schedule", "sim/legal"],
     "sim/cost": ["sim/text", "sim/scenario", "sim/mesh", "sim/model", "sim/schedule", "sim/program"],
     "sim/engine": ["sim/text", "sim/scenario", "sim/mesh", "sim/model", "sim/schedule", "sim/program", "sim/cost"],
@@ -84,8 +85,11 @@ def rule_of(folder: str) -> str | None:
     return folder or None
 
 
-def fits(folder: str, target: str) -> bool:
+def fits(folder: str, include: str) -> bool:
     rule = rule_of(folder)
+    target = include.rpartition("/")[0]
+    if rule is not None and include in ALLOWED[rule]:
+        return True
     if rule is None or target == rule or target == rule.rpartition("/")[0] or target == "sim":
         return True
     target_rule = rule_of(target)
@@ -105,7 +109,7 @@ def main() -> int:
             for prefix, pattern in FORBIDDEN.items():
                 if within(name, prefix) and not name.startswith(EXCEPT) and re.match(pattern, include):
                     problems.append(f"{name}: {include} has no place in {prefix}")
-            if include.startswith(("sim/", "app/", "live/")) and not fits(folder, include.rpartition("/")[0]):
+            if include.startswith(("sim/", "app/", "live/")) and not fits(folder, include):
                 problems.append(f"{name}: includes {include}, but {rule_of(folder)} may include only {', '.join(ALLOWED[rule_of(folder)])}")
     print("\n".join(problems) if problems else "include arrows: clean")
     return 1 if problems else 0

@@ -30,11 +30,6 @@ std::vector<PassMemory> inGib(std::vector<PassMemory> bytes)
     return bytes;
 }
 
-bool isSearched(const ScheduleRequest& request)
-{
-    return request.kind == "auto" && !findScheduleFamily(request.kind)->unmet(request);
-}
-
 } // namespace
 
 ChosenSchedule chooseSchedule(const ScheduleRequest& request)

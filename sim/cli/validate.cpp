@@ -24,7 +24,7 @@ struct Arguments {
 /// and of an order that is searched for under a memory cap, only the step itself.
 void make(const std::string& file, const Scenario& scenario)
 {
-    if (scenario.schedule.kind == "auto" && scenario.schedule.memoryCapGib > 0)
+    if (scheduleFamily(scenario.schedule.kind).isSearched && scenario.schedule.memoryCapGib > 0)
         warnOfMissedCap(file, *simulate(scenario));
     else
         const PreparedStep step(scenario, {});

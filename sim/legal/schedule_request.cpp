@@ -1,36 +1,29 @@
 #include "sim/legal/schedule_request.h"
 
-#include "sim/scenario/document.h"
-
-#include <sstream>
-
 namespace sim {
+
+PipelineNumbers pipelineNumbers(const Scenario& scenario)
+{
+    const ScheduleSettings& schedule = scenario.schedule;
+    const Training& training = scenario.training;
+    return {.ranks = scenario.layout.pp,
+            .chunks = schedule.virtualStages,
+            .lines = static_cast<std::int64_t>(schedule.actions.size()),
+            .group = schedule.microbatchGroup,
+            .microbatches = training.globalBatchSize / (std::int64_t{training.microBatchSize} * scenario.layout.dp)};
+}
 
 ScheduleRequest scheduleRequest(const Scenario& scenario)
 {
-    const std::string& kind = scenario.schedule.kind;
-    return {.kind = kind,
+    const ScheduleFamily* const family = findScheduleFamily(scenario.schedule.kind);
+    return {.kind = scenario.schedule.kind,
             .ranks = scenario.layout.pp,
             .virtualStages = scenario.schedule.virtualStages,
             .microbatches = scenario.microbatches(),
             .microbatchGroup = scenario.schedule.microbatchGroup,
-            .overlapExpertComm = scenario.training.overlap.epComm && (kind == "1f1b" || kind == "interleaved-1f1b"),
+            .overlapExpertComm = scenario.training.overlap.epComm && family != nullptr && family->overlapsExperts,
             .slices = scenario.schedule.sequenceSlices,
             .customActions = scenario.schedule.actions};
-}
-
-Schedule makeScheduleOf(const ScheduleRequest& request)
-{
-    try {
-        return makeSchedule(request);
-    } catch (const Error& error) {
-        const char* const pointer = request.kind == "custom" ? "/schedule/actions" : "/schedule/kind";
-        std::vector<Problem> problems;
-        std::istringstream lines(error.what());
-        for (std::string line; std::getline(lines, line);)
-            problems.push_back({"", pointer, line});
-        throw ScenarioError(std::move(problems));
-    }
 }
 
 } // namespace sim

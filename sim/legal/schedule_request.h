@@ -1,4 +1,4 @@
-// The schedule that a scenario asks for.
+// What a scenario asks of its schedule.
 #pragma once
 
 #include "sim/scenario/scenario.h"
@@ -6,9 +6,8 @@
 
 namespace sim {
 
-ScheduleRequest scheduleRequest(const Scenario&);
+PipelineNumbers pipelineNumbers(const Scenario&);
 
-/// As makeSchedule; throws ScenarioError, with the key of the scenario that a problem is about.
-Schedule makeScheduleOf(const ScheduleRequest&);
+ScheduleRequest scheduleRequest(const Scenario&);
 
 } // namespace sim

@@ -69,7 +69,8 @@ std::optional<MissedCap> missedCap(const Simulation& simulation)
 {
     const Scenario& scenario = simulation.scenario();
     const double peak = simulation.metrics().peakMemoryGib;
-    if (scenario.schedule.kind != "auto" || scenario.schedule.memoryCapGib <= 0 || peak <= memoryCapGib(scenario))
+    if (!scheduleFamily(scenario.schedule.kind).isSearched || scenario.schedule.memoryCapGib <= 0 ||
+        peak <= memoryCapGib(scenario))
         return std::nullopt;
     return missedCap(scenario, planningRequest(scenario), peak);
 }

@@ -6,10 +6,12 @@
 #include "sim/memory_limit.h"
 #include "sim/mesh/mesh.h"
 #include "sim/program/program.h"
+#include "sim/scenario/document.h"
 #include "sim/simulate/search_schedule.h"
 
 #include <algorithm>
 #include <limits>
+#include <sstream>
 
 namespace sim {
 namespace {
@@ -171,8 +173,8 @@ double memoryCapGib(const Scenario& scenario)
 ScheduleRequest planningRequest(const Scenario& scenario)
 {
     ScheduleRequest request = scheduleRequest(scenario);
-    const ScheduleFamily* family = findScheduleFamily(request.kind);
-    if (family != nullptr && family->plansByCost && !family->unmet(request)) {
+    if (const ScheduleFamily* family = findScheduleFamily(request.kind);
+        family != nullptr && family->plansByCost && !family->unmet(request)) {
         PassCosts costs = measurePassCosts(scenario);
         request.times = std::move(costs.times);
         request.memory = std::move(costs.memory);
@@ -181,13 +183,31 @@ ScheduleRequest planningRequest(const Scenario& scenario)
     return request;
 }
 
+bool isSearched(const ScheduleRequest& request)
+{
+    const ScheduleFamily* const family = findScheduleFamily(request.kind);
+    return family != nullptr && family->isSearched && !family->unmet(request);
+}
+
+Schedule makeScheduleOf(const ScheduleRequest& request)
+{
+    try {
+        return makeSchedule(request);
+    } catch (const Error& error) {
+        const ScheduleFamily* const family = findScheduleFamily(request.kind);
+        const char* const pointer = family != nullptr && family->isWrittenOut ? "/schedule/actions" : "/schedule/kind";
+        std::vector<Problem> problems;
+        std::istringstream lines(error.what());
+        for (std::string line; std::getline(lines, line);)
+            problems.push_back({"", pointer, line});
+        throw ScenarioError(std::move(problems));
+    }
+}
+
 Schedule planSchedule(const Scenario& scenario)
 {
     const ScheduleRequest request = planningRequest(scenario);
-    const ScheduleFamily* family = findScheduleFamily(request.kind);
-    if (request.kind != "auto" || family->unmet(request))
-        return makeScheduleOf(request);
-    return searchSchedule(scenario, request).schedule;
+    return isSearched(request) ? searchSchedule(scenario, request).schedule : makeScheduleOf(request);
 }
 
 } // namespace sim

@@ -27,6 +27,11 @@ ScheduleRequest planningRequest(const Scenario&);
 /// Throws Error as makeSchedule does. Where no order keeps the memory cap of `auto`, it is the order that needs least.
 Schedule planSchedule(const Scenario&);
 
+/// Whether an order is searched for, and can be.
+bool isSearched(const ScheduleRequest&);
+/// As makeSchedule; throws ScenarioError, with the key of the scenario that a problem is about.
+Schedule makeScheduleOf(const ScheduleRequest&);
+
 /// What a GPU may hold: the scenario's cap on `auto`, else all its memory.
 double memoryCapGib(const Scenario&);
 

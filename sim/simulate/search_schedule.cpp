@@ -46,7 +46,7 @@ std::vector<Schedule> ordersOfKinds(const Scenario& scenario, const ScheduleRequ
         ScheduleRequest request = scheduleRequest(of);
         request.times = planned.times;
         request.memory = planned.memory;
-        if (family.kind == "auto" || family.kind == "custom" || request.slices > 1 || family.unmet(request))
+        if (family.isSearched || family.isWrittenOut || request.slices > 1 || family.unmet(request))
             continue;
         Schedule order = makeSchedule(request);
         if (order.chains == 1)

@@ -80,4 +80,17 @@ std::string nearestWords(std::string_view word, const std::vector<std::string>& 
     return (listAll ? "; possible: " : "; nearest: ") + text;
 }
 
+std::string numbersText(const std::vector<std::int64_t>& values)
+{
+    std::string text;
+    for (const std::int64_t value : values)
+        text += (text.empty() ? "" : ", ") + std::to_string(value);
+    return text;
+}
+
+std::string nearestText(const std::vector<std::int64_t>& values)
+{
+    return values.empty() ? std::string() : "; nearest: " + numbersText(values);
+}
+
 } // namespace sim

@@ -12,24 +12,35 @@ namespace sim {
 /// if none is close and there are few.
 std::string nearestWords(std::string_view word, const std::vector<std::string>& words);
 
-/// "; nearest: 4, 8": the largest legal value below and the smallest above `value`, both within [low, high]; empty if none.
-/// Looks at no more than 65,536 values to each side.
+/// The largest legal value below and the smallest above `value`, both within [low, high], as far as there are. Looks at no more
+/// than 65,536 values to each side.
 template <typename Legal>
-std::string nearestNumbers(std::int64_t value, std::int64_t low, std::int64_t high, Legal legal)
+std::vector<std::int64_t> nearestValues(std::int64_t value, std::int64_t low, std::int64_t high, Legal legal)
 {
     constexpr std::int64_t kReach = 65536;
-    std::string text;
+    std::vector<std::int64_t> found;
     for (std::int64_t below = (value > high ? high : value - 1), steps = 0; below >= low && steps < kReach; --below, ++steps)
         if (legal(below)) {
-            text = std::to_string(below);
+            found.push_back(below);
             break;
         }
     for (std::int64_t above = (value < low ? low : value + 1), steps = 0; above <= high && steps < kReach; ++above, ++steps)
         if (legal(above)) {
-            text += (text.empty() ? "" : ", ") + std::to_string(above);
+            found.push_back(above);
             break;
         }
-    return text.empty() ? text : "; nearest: " + text;
+    return found;
+}
+
+/// "4, 8"
+std::string numbersText(const std::vector<std::int64_t>& values);
+/// "; nearest: 4, 8"; empty for none.
+std::string nearestText(const std::vector<std::int64_t>& values);
+
+template <typename Legal>
+std::string nearestNumbers(std::int64_t value, std::int64_t low, std::int64_t high, Legal legal)
+{
+    return nearestText(nearestValues(value, low, high, legal));
 }
 
 } // namespace sim

@@ -8,18 +8,13 @@ namespace sim {
 
 std::optional<BubbleForm> bubbleForm(const Scenario& scenario)
 {
-    const std::string& kind = scenario.schedule.kind;
-    const int p = scenario.layout.pp, v = scenario.schedule.virtualStages, m = scenario.microbatches();
-    const bool interleaved = kind == "interleaved-1f1b";
-    if (p < 2 || (!interleaved && kind != "1f1b" && kind != "gpipe"))
+    const ClosedForm form = scheduleFamily(scenario.schedule.kind).bubble;
+    if (scenario.layout.pp < 2 || form.of == nullptr)
         return std::nullopt;
-    const int all = v * m + p - 1;
-    BubbleForm out{.share = static_cast<double>(p - 1) / all};
-    out.text = std::string(interleaved ? "(p − 1) / (v × m + p − 1) = " : "(p − 1) / (m + p − 1) = ") + std::to_string(p - 1) +
-               " / " + numberText(all, Unit::count) + " = " + percentText(out.share);
-    out.source = interleaved       ? "Narayanan et al. 2021, section 2.2.2"
-                 : kind == "gpipe" ? "Huang et al. 2019 (GPipe), section 2.3"
-                                   : "Narayanan et al. 2021, section 2.2.1";
+    const auto [idle, all] = form.of(scenario.layout.pp, scenario.schedule.virtualStages, scenario.microbatches());
+    BubbleForm out{.share = static_cast<double>(idle) / all, .source = std::string(form.source)};
+    out.text = std::string(form.formula) + " = " + std::to_string(idle) + " / " + numberText(all, Unit::count) + " = " +
+               percentText(out.share);
     return out;
 }
 

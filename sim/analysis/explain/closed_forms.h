@@ -15,7 +15,7 @@ struct BubbleForm {
     std::string source; ///< paper
 };
 
-/// Of GPipe, 1F1B and interleaved 1F1B; nothing for kinds whose bubble depends on how long passes take, or without a pipeline.
+/// Of families that have a closed form; nothing for kinds whose bubble depends on how long passes take, or without a pipeline.
 std::optional<BubbleForm> bubbleForm(const Scenario&);
 
 /// The pipeline rank that computes longest, and by how much more than the mean; nothing where stages are equal, to a hundredth.

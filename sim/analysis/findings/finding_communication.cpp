@@ -191,8 +191,7 @@ void expertAcross(const RuleContext& context, FindingList& out)
             finding.show.ranks = mesh.members(GroupKind::ep, group);
     finding.show.pictures = {"grid", "traffic"};
     offerExpertsInside(context, finding);
-    const std::string& kind = context.scenario.schedule.kind;
-    if (!context.training.overlap.epComm && (kind == "1f1b" || kind == "interleaved-1f1b"))
+    if (!context.training.overlap.epComm && scheduleFamily(context.scenario.schedule.kind).overlapsExperts)
         offer(finding, context.edits.turnOn("/training/overlap/ep_comm", "ep overlap"));
     out.push_back(std::move(finding));
 }
@@ -209,8 +208,7 @@ void expert(const RuleContext& context, FindingList& out)
                      say(finding, ClaimOf::expertsOfToken, context.scenario.model.numExpertsPerTok, Unit::count) +
                      " of them and back, in forward and backward, among " + ranksText(finding, l.ep) + " over " +
                      tierText(context, finding, 0) + (context.training.overlap.epComm ? "." : "; nothing runs beside it.");
-    const std::string& kind = context.scenario.schedule.kind;
-    if (!context.training.overlap.epComm && (kind == "1f1b" || kind == "interleaved-1f1b"))
+    if (!context.training.overlap.epComm && scheduleFamily(context.scenario.schedule.kind).overlapsExperts)
         offer(finding, context.edits.turnOn("/training/overlap/ep_comm", "ep overlap"));
     if (l.etp > 1)
         offer(finding, Edits::set("/layout/etp", "1", "etp " + std::to_string(l.etp) + " → 1"));

@@ -58,7 +58,8 @@ private:
         if (!resolved.scenario || *resolved.scenario == m_scenario)
             return false;
         // A custom schedule lists the actions of so many micro-batches and no others.
-        if (resolved.scenario->schedule.kind == "custom" && resolved.scenario->microbatches() != m_scenario.microbatches())
+        if (scheduleFamily(resolved.scenario->schedule.kind).isWrittenOut &&
+            resolved.scenario->microbatches() != m_scenario.microbatches())
             return false;
         return std::all_of(resolved.problems.begin(), resolved.problems.end(),
                            [this](const Problem& problem) { return m_known.contains(problem.pointer); });

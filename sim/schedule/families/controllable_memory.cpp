@@ -352,11 +352,6 @@ Schedule makeFrom(const ScheduleRequest& request, BlockOffsets (*offsetsOf)(int 
     return repeatBlock(request, block);
 }
 
-std::optional<std::string> unmet(const ScheduleRequest& request)
-{
-    return basicsUnmet(request, 2, 2);
-}
-
 } // namespace
 
 ScheduleFamily vHalfFamily()
@@ -365,9 +360,7 @@ ScheduleFamily vHalfFamily()
             .title = "V-Half",
             .character = "half of 1F1B's activations and half of its bubble, on a V",
             .source = "Qi et al., Controllable Memory, arXiv 2405.15362; sail-sg zero-bubble",
-            .minVirtualStages = 2,
-            .maxVirtualStages = 2,
-            .unmet = unmet,
+            .chunks = {2, 2},
             .make = [](const ScheduleRequest& request) { return makeFrom(request, halfOffsets); }};
 }
 
@@ -377,9 +370,7 @@ ScheduleFamily vMinFamily()
             .title = "V-Min",
             .character = "a third of 1F1B's activations and two thirds of its bubble, on a V; wants passes of equal length",
             .source = "Qi et al., Controllable Memory, arXiv 2405.15362; sail-sg zero-bubble",
-            .minVirtualStages = 2,
-            .maxVirtualStages = 2,
-            .unmet = unmet,
+            .chunks = {2, 2},
             .make = [](const ScheduleRequest& request) { return makeFrom(request, minOffsets); }};
 }
 

@@ -16,20 +16,14 @@ std::string lines(const std::vector<std::string>& problems)
     return text;
 }
 
-std::optional<std::string> unmet(const ScheduleRequest& request)
+std::optional<std::string> unmetActions(const ScheduleRequest& request)
 {
-    if (request.customActions.empty())
-        return "a custom schedule needs its actions: one comma-separated line for each of the " + std::to_string(request.ranks) +
-               " pipeline ranks, such as 0F0,0B0";
     Schedule schedule;
     try {
         schedule = parseScheduleCsv(request.customActions);
     } catch (const Error& error) {
         return error.what();
     }
-    if (schedule.ranks != request.ranks)
-        return "the custom schedule has " + std::to_string(schedule.ranks) + " lines for " + std::to_string(request.ranks) +
-               " pipeline ranks; nearest: pp " + std::to_string(schedule.ranks);
     if (schedule.chains > 1)
         return "the custom schedule runs " + std::to_string(schedule.chains) +
                " copies of the model side by side; nearest: kind dualpipe";
@@ -64,10 +58,10 @@ ScheduleFamily customFamily()
             .title = "Custom",
             .character = "an order of your own, or one saved from PyTorch",
             .source = "PyTorch's schedule CSV",
-            .minVirtualStages = 1,
-            .maxVirtualStages = 0,
-            .unmet = unmet,
-            .make = make};
+            .chunks = {1, 0},
+            .isWrittenOut = true,
+            .make = make,
+            .unmetActions = unmetActions};
 }
 
 } // namespace sim

@@ -5,7 +5,6 @@
 // the way back, of the same micro-batches. The eight steps are the same.
 #include "sim/cancel.h"
 #include "sim/schedule/families/family_parts.h"
-#include "sim/schedule/schedule_kinds.h"
 
 #include <array>
 #include <deque>
@@ -105,26 +104,6 @@ private:
     std::deque<Action> m_owed; ///< weight gradients put off, oldest first
 };
 
-std::optional<std::string> unmetDualpipe(const ScheduleRequest& request)
-{
-    if (auto problem = basicsUnmet(request, 2, 2))
-        return problem;
-    if (!takesRanks(request.kind, request.ranks))
-        return "dualpipe enters from both ends and needs an even number of pipeline ranks, it has " +
-               std::to_string(request.ranks) +
-               "; nearest: " + (request.ranks > 1 ? std::to_string(request.ranks - 1) + " or " : "") +
-               std::to_string(request.ranks + 1);
-    const int least = 2 * request.ranks;
-    if (!takesMicrobatches(request.kind, request.ranks, 0, request.microbatches))
-        return "dualpipe on " + std::to_string(request.ranks) + " pipeline ranks needs an even number of at least " +
-               microbatchesText(least) + ", half for each direction; it has " + std::to_string(request.microbatches) +
-               "; nearest: " +
-               (request.microbatches < least
-                    ? std::to_string(least)
-                    : std::to_string(request.microbatches - 1) + " or " + std::to_string(request.microbatches + 1));
-    return std::nullopt;
-}
-
 Schedule makeDualpipe(const ScheduleRequest& request)
 {
     Schedule schedule = vSchedule(request); // the second copy runs the other way, as the way back of a V does
@@ -144,17 +123,6 @@ Schedule makeDualpipe(const ScheduleRequest& request)
             .run(distance, ranks / 2, half, distance == ranks / 2 - 1);
     }
     return schedule;
-}
-
-std::optional<std::string> unmetDualpipeV(const ScheduleRequest& request)
-{
-    if (auto problem = basicsUnmet(request, 2, 2))
-        return problem;
-    const int least = 2 * request.ranks;
-    if (!takesMicrobatches(request.kind, request.ranks, 0, request.microbatches))
-        return "dualpipe-v on " + std::to_string(request.ranks) + " pipeline ranks needs at least " + microbatchesText(least) +
-               ", it has " + std::to_string(request.microbatches) + "; nearest: " + std::to_string(least);
-    return std::nullopt;
 }
 
 Schedule makeDualpipeV(const ScheduleRequest& request)
@@ -178,9 +146,16 @@ ScheduleFamily dualpipeFamily()
             .title = "DualPipe",
             .character = "two directions at once hide expert communication, for two copies of the weights",
             .source = "DeepSeek-V3, arXiv 2412.19437; DeepSeek's DualPipe",
-            .minVirtualStages = 2,
-            .maxVirtualStages = 2,
-            .unmet = unmetDualpipe,
+            .chunks = {2, 2},
+            .modelCopies = 2,
+            .wantsRanks = "enters from both ends and needs an even number of pipeline ranks",
+            .takesRanks = [](std::int64_t ranks) { return ranks % 2 == 0; },
+            .microbatches = {
+                .isMet = [](const PipelineNumbers& of) { return of.microbatches >= 2 * of.ranks && of.microbatches % 2 == 0; },
+                .text =
+                    [](const PipelineNumbers& of, const std::string&) {
+                        return "an even number, half for each direction, of at least " + std::to_string(2 * of.ranks);
+                    }},
             .make = makeDualpipe};
 }
 
@@ -190,9 +165,10 @@ ScheduleFamily dualpipeVFamily()
             .title = "DualPipeV",
             .character = "DualPipe with its two halves joined to a V: one copy of the weights on half the ranks",
             .source = "DeepSeek's DualPipe (DualPipeV); PyTorch ScheduleDualPipeV",
-            .minVirtualStages = 2,
-            .maxVirtualStages = 2,
-            .unmet = unmetDualpipeV,
+            .chunks = {2, 2},
+            .microbatches = {
+                .isMet = [](const PipelineNumbers& of) { return of.microbatches >= 2 * of.ranks; },
+                .text = [](const PipelineNumbers& of, const std::string&) { return "at least " + std::to_string(2 * of.ranks); }},
             .make = makeDualpipeV};
 }
 

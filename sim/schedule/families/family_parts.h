@@ -6,8 +6,10 @@
 
 namespace sim {
 
-/// What every generator asks: at least one rank and micro-batch, virtual stages within the family's bounds, no action list for a
-/// generated kind.
-std::optional<std::string> basicsUnmet(const ScheduleRequest&, int minVirtualStages, int maxVirtualStages);
+/// Of orders without split backwards: ranks wait for the others' first forwards and last backwards, p - 1 chunks' worth.
+inline std::array<int, 2> fillAndDrain(int ranks, int chunks, int microbatches)
+{
+    return {ranks - 1, chunks * microbatches + ranks - 1};
+}
 
 } // namespace sim

@@ -6,11 +6,6 @@ namespace sim {
 
 namespace {
 
-std::optional<std::string> unmet(const ScheduleRequest& request)
-{
-    return basicsUnmet(request, 1, 1);
-}
-
 Schedule make(const ScheduleRequest& request)
 {
     Schedule schedule = loopSchedule(request);
@@ -34,9 +29,8 @@ ScheduleFamily gpipeFamily()
             .title = "GPipe",
             .character = "simplest order; bubble of p - 1 micro-batches, and every micro-batch's activations are held at once",
             .source = "GPipe, arXiv 1811.06965; PyTorch ScheduleGPipe",
-            .minVirtualStages = 1,
-            .maxVirtualStages = 1,
-            .unmet = unmet,
+            .chunks = {1, 1},
+            .bubble = {"(p − 1) / (m + p − 1)", fillAndDrain, "Huang et al. 2019 (GPipe), section 2.3"},
             .make = make};
 }
 

@@ -3,7 +3,6 @@
 // same with N = m / max(1, m / p).
 #include "sim/cancel.h"
 #include "sim/schedule/families/family_parts.h"
-#include "sim/schedule/schedule_kinds.h"
 
 #include <algorithm>
 #include <vector>
@@ -12,71 +11,17 @@ namespace sim {
 
 namespace {
 
-int groupOf(const ScheduleRequest& request)
+/// Megatron Core, schedules.py: the interleaving group lies in [ranks, micro-batches], and what is left over is nothing or fills
+/// the pipeline.
+bool isWhole(const PipelineNumbers& of)
 {
-    return request.microbatchGroup > 0 ? request.microbatchGroup : request.ranks;
+    const std::int64_t left = of.group <= of.microbatches ? of.microbatches % of.group : -1;
+    return left == 0 || left >= of.ranks;
 }
 
-/// "groups of 4, 5 or 8": sizes that take these micro-batches, nearest to the one asked for first, at most three.
-std::string legalGroups(const ScheduleRequest& request, int asked)
+int usualGroup(int ranks, int)
 {
-    std::vector<int> sizes;
-    const int from = std::clamp(asked, request.ranks, request.microbatches);
-    for (int distance = 0; distance <= request.microbatches && sizes.size() < 3; ++distance)
-        for (const int size : {from - distance, from + distance})
-            if (isLegalGroup(request.ranks, size, request.microbatches) &&
-                std::find(sizes.begin(), sizes.end(), size) == sizes.end())
-                sizes.push_back(size);
-    std::sort(sizes.begin(), sizes.end());
-    std::string text;
-    for (std::size_t i = 0; i < sizes.size(); ++i)
-        text += (i == 0 ? "" : i + 1 == sizes.size() ? " or " : ", ") + std::to_string(sizes[i]);
-    return text;
-}
-
-std::string nearestMicrobatches(int ranks, int group, int asked)
-{
-    int below = asked;
-    while (below >= group && !isLegalGroup(ranks, group, below))
-        --below;
-    int above = std::max(asked, group);
-    while (!isLegalGroup(ranks, group, above))
-        ++above;
-    return (below >= group ? std::to_string(below) + " or " : "") + std::to_string(above);
-}
-
-std::optional<std::string> unmet(const ScheduleRequest& request)
-{
-    if (request.ranks == 1)
-        return "interleaved-1f1b needs at least 2 pipeline ranks, it has 1; with one rank use 1f1b";
-    if (auto problem = basicsUnmet(request, 2, 0))
-        return problem;
-    if (request.microbatchGroup < 0)
-        return "the interleaving group is " + std::to_string(request.microbatchGroup) +
-               "; it must be positive, or 0 for the number of ranks";
-    const int group = groupOf(request);
-    const int microbatches = request.microbatches;
-    if (isLegalGroup(request.ranks, group, microbatches))
-        return std::nullopt;
-
-    const std::string setting = "interleaved-1f1b on " + std::to_string(request.ranks) + " pipeline ranks";
-    const std::string groupText =
-        "groups of " + std::to_string(group) + (request.microbatchGroup == 0 ? " (default: as many as ranks)" : "");
-    if (microbatches < request.ranks)
-        return setting + " needs at least " + std::to_string(request.ranks) + " micro-batches, it has " +
-               std::to_string(microbatches) + "; nearest: " + std::to_string(request.ranks) +
-               (group == request.ranks ? "" : " in groups of " + std::to_string(request.ranks));
-    const std::string groups = legalGroups(request, group);
-    const std::string instead = groups.empty() ? "" : ", or groups of " + groups;
-    if (group < request.ranks)
-        return setting + " cannot take " + groupText + ": a group must hold at least " + std::to_string(request.ranks) +
-               " micro-batches; nearest: groups of " + groups;
-    if (group > microbatches)
-        return setting + " cannot take " + groupText + " out of " + microbatchesText(microbatches) +
-               "; nearest: " + std::to_string(group) + " micro-batches" + instead;
-    return setting + ", " + groupText + ": " + microbatchesText(microbatches) + " leave a last group of " +
-           std::to_string(microbatches % group) + ", which is neither 0 nor at least " + std::to_string(request.ranks) +
-           "; nearest: " + nearestMicrobatches(request.ranks, group, microbatches) + " micro-batches" + instead;
+    return ranks;
 }
 
 Schedule make(const ScheduleRequest& request)
@@ -84,7 +29,7 @@ Schedule make(const ScheduleRequest& request)
     Schedule schedule = loopSchedule(request);
     const int ranks = request.ranks;
     const int chunks = request.virtualStages;
-    const int group = groupOf(request);
+    const int group = request.microbatchGroup > 0 ? request.microbatchGroup : usualGroup(ranks, request.microbatches);
 
     // The order in which a rank's virtual micro-batches (micro-batch, chunk) enter; backwards run it with the chunks reversed.
     struct Virtual {
@@ -121,15 +66,23 @@ Schedule make(const ScheduleRequest& request)
 
 ScheduleFamily interleavedFamily()
 {
-    return {.kind = "interleaved-1f1b",
-            .title = "Interleaved 1F1B",
-            .character =
-                "v chunks a rank make 1F1B's bubble v times smaller, for v times the pipeline traffic and more activations",
-            .source = "Narayanan et al., arXiv 2104.04473; Megatron Core, PyTorch ScheduleInterleaved1F1B",
-            .minVirtualStages = 2,
-            .maxVirtualStages = 0,
-            .unmet = unmet,
-            .make = make};
+    return {
+        .kind = "interleaved-1f1b",
+        .title = "Interleaved 1F1B",
+        .character = "v chunks a rank make 1F1B's bubble v times smaller, for v times the pipeline traffic and more activations",
+        .source = "Narayanan et al., arXiv 2104.04473; Megatron Core, PyTorch ScheduleInterleaved1F1B",
+        .chunks = {2, 0},
+        .overlapsExperts = true,
+        .wantsRanks = "needs at least 2 pipeline ranks",
+        .takesRanks = [](std::int64_t ranks) { return ranks > 1; },
+        .usualGroup = usualGroup,
+        .microbatches = {.isMet = isWhole,
+                         .text =
+                             [](const PipelineNumbers& of, const std::string& group) {
+                                 return "groups of " + group + ", the last one whole or of at least " + std::to_string(of.ranks);
+                             }},
+        .bubble = {"(p − 1) / (v × m + p − 1)", fillAndDrain, "Narayanan et al. 2021, section 2.2.2"},
+        .make = make};
 }
 
 } // namespace sim

@@ -7,11 +7,6 @@ namespace sim {
 
 namespace {
 
-std::optional<std::string> unmet(const ScheduleRequest& request)
-{
-    return basicsUnmet(request, 1, 0);
-}
-
 Schedule make(const ScheduleRequest& request)
 {
     Schedule schedule = loopSchedule(request);
@@ -38,9 +33,7 @@ ScheduleFamily loopedBfsFamily()
             .character =
                 "the interleaved bubble, each chunk's weights used in one burst (good for FSDP), all activations held at once",
             .source = "Breadth-First Pipeline Parallelism, arXiv 2211.05953; PyTorch ScheduleLoopedBFS",
-            .minVirtualStages = 1,
-            .maxVirtualStages = 0,
-            .unmet = unmet,
+            .chunks = {1, 0},
             .make = make};
 }
 

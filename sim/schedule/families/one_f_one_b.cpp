@@ -9,11 +9,6 @@ namespace sim {
 
 namespace {
 
-std::optional<std::string> unmet(const ScheduleRequest& request)
-{
-    return basicsUnmet(request, 1, 1);
-}
-
 Schedule make(const ScheduleRequest& request)
 {
     Schedule schedule = loopSchedule(request);
@@ -42,9 +37,9 @@ ScheduleFamily oneFOneBFamily()
             .title = "1F1B",
             .character = "GPipe's bubble, but a rank holds at most p micro-batches' activations",
             .source = "PipeDream-2BW, arXiv 2006.09503; Megatron Core, PyTorch Schedule1F1B",
-            .minVirtualStages = 1,
-            .maxVirtualStages = 1,
-            .unmet = unmet,
+            .chunks = {1, 1},
+            .overlapsExperts = true,
+            .bubble = {"(p − 1) / (m + p − 1)", fillAndDrain, "Narayanan et al. 2021, section 2.2.1"},
             .make = make};
 }
 

@@ -9,17 +9,6 @@ namespace sim {
 
 namespace {
 
-std::optional<std::string> unmet(const ScheduleRequest& request)
-{
-    if (auto problem = basicsUnmet(request, 1, 1))
-        return problem;
-    constexpr int kMostSlices = 4096;
-    if (request.slices < 1 || request.slices > kMostSlices)
-        return "seq-1f1b cuts a sequence into 1 to " + std::to_string(kMostSlices) + " slices, asked for " +
-               std::to_string(request.slices);
-    return std::nullopt;
-}
-
 Schedule make(const ScheduleRequest& request)
 {
     Schedule schedule = loopSchedule(request);
@@ -52,9 +41,8 @@ ScheduleFamily seq1f1bFamily()
             .title = "Seq1F1B",
             .character = "1F1B over k slices of each sequence: its bubble and its activations nearly k times smaller",
             .source = "Sun et al., Seq1F1B, arXiv 2406.03488",
-            .minVirtualStages = 1,
-            .maxVirtualStages = 1,
-            .unmet = unmet,
+            .chunks = {1, 1},
+            .usualSlices = 4, // of the paper's experiments
             .make = make};
 }
 

@@ -294,11 +294,6 @@ double limitOf(const ScheduleRequest& request, double multiple)
     return multiple * static_cast<double>(request.ranks) * full + working;
 }
 
-std::optional<std::string> unmet(const ScheduleRequest& request)
-{
-    return basicsUnmet(request, 1, 1);
-}
-
 template <int multiple>
 Schedule make(const ScheduleRequest& request)
 {
@@ -318,11 +313,9 @@ ScheduleFamily zb1pFamily()
             .title = "ZB-1p",
             .character = "planned by the passes' real times, under 1F1B's memory",
             .source = "Qi et al., arXiv 2401.10241, section 3.1; sail-sg zero-bubble",
-            .minVirtualStages = 1,
-            .maxVirtualStages = 1,
-            .unmet = unmet,
-            .make = make<1>,
-            .plansByCost = true};
+            .chunks = {1, 1},
+            .plansByCost = true,
+            .make = make<1>};
 }
 
 ScheduleFamily zb2pFamily()
@@ -331,11 +324,9 @@ ScheduleFamily zb2pFamily()
             .title = "ZB-2p",
             .character = "planned by the passes' real times, under twice 1F1B's memory: hardly any bubble is left",
             .source = "Qi et al., arXiv 2401.10241, section 3.1; sail-sg zero-bubble",
-            .minVirtualStages = 1,
-            .maxVirtualStages = 1,
-            .unmet = unmet,
-            .make = make<2>,
-            .plansByCost = true};
+            .chunks = {1, 1},
+            .plansByCost = true,
+            .make = make<2>};
 }
 
 } // namespace sim

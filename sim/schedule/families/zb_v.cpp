@@ -10,11 +10,6 @@ namespace sim {
 
 namespace {
 
-std::optional<std::string> unmet(const ScheduleRequest& request)
-{
-    return basicsUnmet(request, 2, 2);
-}
-
 Schedule make(const ScheduleRequest& request)
 {
     Schedule schedule = vSchedule(request);
@@ -78,9 +73,7 @@ ScheduleFamily zbVFamily()
             .title = "ZB-V",
             .character = "no bubble where passes take equally long, at 1F1B's memory: stages folded as a V",
             .source = "Qi et al., arXiv 2401.10241, section 6; PyTorch ScheduleZBVZeroBubble",
-            .minVirtualStages = 2,
-            .maxVirtualStages = 2,
-            .unmet = unmet,
+            .chunks = {2, 2},
             .make = make};
 }
 

@@ -2,18 +2,12 @@
 // ZB-H1 to several chunks a rank. Weight gradients wait until they fill a gap.
 #include "sim/cancel.h"
 #include "sim/schedule/families/family_parts.h"
-#include "sim/schedule/schedule_kinds.h"
 
 #include <algorithm>
 
 namespace sim {
 
 namespace {
-
-std::optional<std::string> unmetLine(const ScheduleRequest& request)
-{
-    return basicsUnmet(request, 1, 1);
-}
 
 /// Each rank: `warmup` forwards; then forward, input gradient, and the weight gradient `lag` micro-batches back; the rest of the
 /// weight gradients at the end. `forwardLast`: the round's forward comes after its gradients.
@@ -63,33 +57,16 @@ Schedule makeH2(const ScheduleRequest& request)
 }
 
 /// PyTorch deals micro-batches in max(1, m / p) rounds of equal size.
-int groupOf(const ScheduleRequest& request)
+int usualGroup(int ranks, int microbatches)
 {
-    return request.microbatchGroup > 0 ? request.microbatchGroup
-                                       : request.microbatches / std::max(1, request.microbatches / request.ranks);
-}
-
-std::optional<std::string> unmetInterleaved(const ScheduleRequest& request)
-{
-    if (auto problem = basicsUnmet(request, 1, 0))
-        return problem;
-    const int group = groupOf(request);
-    if (request.microbatchGroup < 0 || group < 1)
-        return "the interleaving group is " + std::to_string(group) + "; it must be positive, or 0 for PyTorch's";
-    if (takesMicrobatches(request.kind, request.ranks, group, request.microbatches))
-        return std::nullopt;
-    const int below = request.microbatches / request.ranks * request.ranks;
-    return "interleaved-zb on " + std::to_string(request.ranks) + " pipeline ranks runs " +
-           microbatchesText(request.microbatches) + " in rounds of " + std::to_string(group) + ": rounds must hold at least " +
-           std::to_string(request.ranks) + " and divide them; nearest: " + (below > 0 ? std::to_string(below) + " or " : "") +
-           std::to_string(below + request.ranks) + " micro-batches";
+    return microbatches / std::max(1, microbatches / ranks);
 }
 
 Schedule makeInterleaved(const ScheduleRequest& request)
 {
     Schedule schedule = loopSchedule(request);
     const int chunks = request.virtualStages;
-    const int group = groupOf(request);
+    const int group = request.microbatchGroup > 0 ? request.microbatchGroup : usualGroup(request.ranks, request.microbatches);
     const int total = chunks * request.microbatches;
     // The k-th pass of a rank: rounds of `group` micro-batches through each chunk in turn.
     const auto chunkAt = [&](int k) { return k / group % chunks; };
@@ -125,9 +102,7 @@ ScheduleFamily zbH1Family()
             .title = "ZB-H1",
             .character = "1F1B's memory, a third of its bubble: weight gradients fill the gaps",
             .source = "Qi et al., Zero Bubble Pipeline Parallelism, arXiv 2401.10241, figure 3",
-            .minVirtualStages = 1,
-            .maxVirtualStages = 1,
-            .unmet = unmetLine,
+            .chunks = {1, 1},
             .make = makeH1};
 }
 
@@ -137,9 +112,7 @@ ScheduleFamily zbH2Family()
             .title = "ZB-H2",
             .character = "no bubble where passes take equally long, for twice the activations",
             .source = "Qi et al., Zero Bubble Pipeline Parallelism, arXiv 2401.10241, figure 3",
-            .minVirtualStages = 1,
-            .maxVirtualStages = 1,
-            .unmet = unmetLine,
+            .chunks = {1, 1},
             .make = makeH2};
 }
 
@@ -149,9 +122,11 @@ ScheduleFamily interleavedZbFamily()
             .title = "Interleaved zero bubble",
             .character = "ZB-H1 over v chunks a rank: its bubble v times smaller, for the activations of all chunks",
             .source = "PyTorch ScheduleInterleavedZeroBubble",
-            .minVirtualStages = 1,
-            .maxVirtualStages = 0,
-            .unmet = unmetInterleaved,
+            .chunks = {1, 0},
+            .usualGroup = usualGroup,
+            .microbatches = {
+                .isMet = [](const PipelineNumbers& of) { return of.microbatches >= of.group && of.microbatches % of.group == 0; },
+                .text = [](const PipelineNumbers&, const std::string& group) { return "whole rounds of " + group; }},
             .make = makeInterleaved};
 }
 

@@ -4,15 +4,6 @@
 
 namespace sim {
 
-namespace {
-
-std::optional<std::string> unmet(const ScheduleRequest& request)
-{
-    return basicsUnmet(request, 1, 0);
-}
-
-} // namespace
-
 SynthesisRequest synthesisRequest(const ScheduleRequest& request)
 {
     return {.ranks = request.ranks,
@@ -29,11 +20,10 @@ ScheduleFamily autoFamily()
             .title = "Synthesised",
             .character = "the shortest order found for the passes' real times under a memory cap, and how near to the best it is",
             .source = "Rankscope: constructions of the zero-bubble papers and list scheduling, then simulated annealing",
-            .minVirtualStages = 1,
-            .maxVirtualStages = 0,
-            .unmet = unmet,
-            .make = [](const ScheduleRequest& request) { return synthesise(synthesisRequest(request)).schedule; },
-            .plansByCost = true};
+            .chunks = {1, 0},
+            .plansByCost = true,
+            .isSearched = true,
+            .make = [](const ScheduleRequest& request) { return synthesise(synthesisRequest(request)).schedule; }};
 }
 
 } // namespace sim

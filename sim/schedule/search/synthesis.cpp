@@ -48,7 +48,7 @@ ScheduleRequest frameRequest(const SynthesisRequest& request)
 
 void checkNumbers(const SynthesisRequest& request)
 {
-    if (const auto unmet = basicsUnmet(frameRequest(request), 1, 0))
+    if (const auto unmet = scheduleFamily("auto").unmet(frameRequest(request)))
         throw Error(*unmet);
     const auto stages = static_cast<std::size_t>(request.ranks) * static_cast<std::size_t>(request.virtualStages);
     for (const auto& [what, given] : {std::pair{"times", request.times.size()}, {"memory", request.memory.size()}})

@@ -70,7 +70,7 @@ Scenario manyMicrobatches(const char* kind, int pp, int microbatches)
     Scenario scenario = test::smallScenario(1, pp, 1, microbatches);
     scenario.model.numHiddenLayers = pp;
     scenario.schedule.kind = kind;
-    scenario.schedule.virtualStages = chunksOfKind(kind).least;
+    scenario.schedule.virtualStages = scheduleFamily(kind).chunks.least;
     if (scenario.schedule.virtualStages > 1)
         scenario.model.numHiddenLayers *= scenario.schedule.virtualStages;
     scenario.schedule.layersPerStage.clear();
@@ -85,8 +85,8 @@ std::vector<LongCall> longCalls()
     calls.push_back({"4,096 ranks that differ", [] { simulate(manyRanks()); }});
     calls.push_back({"4,096 ranks one by one", [] { simulate(test::smallScenario(8, 8, 64, 2), {.full = true}); }});
     calls.push_back({"100,000 micro-batches", [] { simulate(manyMicrobatches("1f1b", 1, 100'000)); }});
-    for (const std::string& kind : availableScheduleKinds())
-        if (kind != "custom")
+    for (const ScheduleFamily& family : scheduleFamilies())
+        if (const std::string kind(family.kind); !family.isWrittenOut)
             calls.push_back({"5,000 micro-batches of " + kind, [kind] { simulate(manyMicrobatches(kind.c_str(), 4, 5'000)); }});
     const auto wide = simulate(manyRanks());
     const auto deep = simulate(manyMicrobatches("1f1b", 2, 30'000));

@@ -74,7 +74,7 @@ TEST(Dependencies, AreThoseOfThePipeline)
     for (const char* kind : {"1f1b", "zb-h1", "zb-v"}) {
         sim::Scenario scenario = fourStages();
         scenario.schedule.kind = kind;
-        scenario.schedule.virtualStages = sim::findScheduleFamily(kind)->minVirtualStages;
+        scenario.schedule.virtualStages = sim::findScheduleFamily(kind)->chunks.least;
         scenario.schedule.layersPerStage.clear();
         test::resolve(scenario);
         Timeline timeline(scenario);

@@ -44,7 +44,7 @@ TEST(SchedulePhases, CoverEveryActionOfEveryFamily)
 {
     for (const sim::ScheduleFamily& family : sim::scheduleFamilies()) {
         const sim::ScheduleRequest request{
-            .kind = std::string(family.kind), .ranks = 4, .virtualStages = family.minVirtualStages, .microbatches = 8};
+            .kind = std::string(family.kind), .ranks = 4, .virtualStages = family.chunks.least, .microbatches = 8};
         if (family.kind == "custom" || family.unmet(request))
             continue;
         for (const auto& list : family.make(request).actions) {

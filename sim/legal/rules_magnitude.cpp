@@ -1,6 +1,6 @@
 // Numbers that are sensible one by one and together larger than anything that exists, or can be counted. In floating point: a
 // rule must not overflow itself. Where only the program or its prices can tell, sim/engine/range.h does.
-#include "sim/scenario/rules.h"
+#include "sim/legal/rules.h"
 #include "sim/text/quoted.h"
 
 #include "sim/checked.h"
@@ -35,9 +35,7 @@ double attentionWeights(const Model& m)
 /// Weights of all matrices, where a layer has so many of its routed experts.
 double weights(const Model& m, double routedExperts)
 {
-    double moe = 0;
-    for (int layer = 0; layer < m.numHiddenLayers; ++layer)
-        moe += m.isMoeLayer(layer) ? 1 : 0;
+    const double moe = m.moeLayers();
     const double projection = (m.gatedMlp ? 3.0 : 2.0) * m.hiddenSize;
     const double experts =
         projection * m.moeIntermediateSize * (routedExperts + m.numSharedExperts) + 1.0 * m.hiddenSize * m.numExperts;
@@ -82,7 +80,7 @@ void Rules::magnitudes()
 
 bool Rules::modelSize()
 {
-    if (!m_resolution.isSound("/model"))
+    if (!sound({"/model"}))
         return false;
     const Model& m = m_scenario.model;
     const double parameters = parametersOf(m);
@@ -103,11 +101,11 @@ bool Rules::modelSize()
         });
         const std::string pointer = "/model/" + std::string(key);
         if (best > 0 && (isGiven(pointer) || key == kKeys.back().first)) {
-            error(pointer, "with " + named(pointer, m.*member) + " the model " + message + nearest(best));
+            error(pointer, [&] { return "with " + named(pointer, m.*member) + " the model " + message + nearest(best); });
             return false;
         }
     }
-    error("/model", shownText(m.name) + " " + message);
+    error("/model", [&] { return shownText(m.name) + " " + message; });
     return false;
 }
 
@@ -141,16 +139,17 @@ void Rules::microbatchSize()
     const std::string batch = named("/training/micro_batch_size", t.microBatchSize);
     if (!t.flashAttention && bytes(t.microBatchSize, t.sequenceLength, true) <= kMostTensorBytes)
         return error("/training/flash_attention",
-                     "the scores of " + batch + " x " + length + " squared" + message + "; nearest: true");
+                     [&] { return "the scores of " + batch + " x " + length + " squared" + message + "; nearest: true"; });
     const std::int64_t smaller = largest(t.microBatchSize, [&](std::int64_t value) {
         return bytes(static_cast<double>(value), t.sequenceLength, t.flashAttention) <= kMostTensorBytes;
     });
     if (smaller > 0)
-        return error("/training/micro_batch_size", batch + " x " + length + message + nearest(smaller));
-    error("/training/sequence_length",
-          batch + " x " + length + message + nearest(largest(t.sequenceLength, [&](std::int64_t value) {
-              return bytes(1, static_cast<double>(value), t.flashAttention) <= kMostTensorBytes;
-          })));
+        return error("/training/micro_batch_size", [&] { return batch + " x " + length + message + nearest(smaller); });
+    error("/training/sequence_length", [&] {
+        return batch + " x " + length + message + nearest(largest(t.sequenceLength, [&](std::int64_t value) {
+                   return bytes(1, static_cast<double>(value), t.flashAttention) <= kMostTensorBytes;
+               }));
+    });
 }
 
 /// A step that takes longer than times are counted even if every kernel were as fast as its efficiency allows. What was measured
@@ -188,11 +187,11 @@ void Rules::stepLength()
     const std::int64_t shorter = largest(
         t.sequenceLength, [&](std::int64_t value) { return seconds(t.globalBatchSize, static_cast<double>(value)) <= most; });
     if ((isAttention || units == 0) && shorter > 0)
-        return error("/training/sequence_length", message + nearest(shorter));
+        return error("/training/sequence_length", [&] { return message + nearest(shorter); });
     if (units > 0)
-        return error("/training/global_batch_size", message + nearest(units * unit));
+        return error("/training/global_batch_size", [&] { return message + nearest(units * unit); });
     error("/cluster/gpu/peak_tflops/" + std::string(toWord(kPrecisionWords, t.precision)),
-          message + "; nearest: " + roughly(1.01 * peak->second * now / most));
+          [&] { return message + "; nearest: " + roughly(1.01 * peak->second * now / most); });
 }
 
 /// Factors on one rank multiply.
@@ -210,11 +209,12 @@ void Rules::slowness()
         factor *= list[i].factor;
         if (factor > kMostFactor) {
             const bool isGpu = list[i].kind == PerturbationKind::slowGpu;
-            error("/perturbations/" + text(static_cast<std::int64_t>(i)) + "/factor",
-                  roughly(list[i].factor) + " makes " + (isGpu ? "kernels" : "transfers") + " of rank " + text(list[i].rank) +
-                      ", which others make " + roughly(before) + " times as long already, " + roughly(factor) +
-                      " times as long, more than " + roughly(kMostFactor) +
-                      nearest(static_cast<std::int64_t>(kMostFactor / before)));
+            error("/perturbations/" + text(static_cast<std::int64_t>(i)) + "/factor", [&] {
+                return roughly(list[i].factor) + " makes " + (isGpu ? "kernels" : "transfers") + " of rank " +
+                       text(list[i].rank) + ", which others make " + roughly(before) + " times as long already, " +
+                       roughly(factor) + " times as long, more than " + roughly(kMostFactor) +
+                       nearest(static_cast<std::int64_t>(kMostFactor / before));
+            });
             factor = before;
         }
     }

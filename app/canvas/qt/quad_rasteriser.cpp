@@ -238,7 +238,7 @@ private:
 
 std::uint32_t toByte(float value)
 {
-    return static_cast<std::uint32_t>(std::clamp(value + 0.5F, 0.0F, 255.0F));
+    return static_cast<std::uint32_t>(std::min(std::max(0.0F, value + 0.5F), 255.0F)); // in this order what is no number is 0
 }
 
 /// Colours, and texels if it has any, run linearly between the corners: ImGui fades its anti-aliased edges that way.

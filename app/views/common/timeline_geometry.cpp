@@ -87,7 +87,8 @@ std::vector<Tick> ticks(const TimeAxis& axis, float majorPixels)
 {
     const double step = niceStep(axis.nsPerPixel() * static_cast<double>(majorPixels));
     const double mantissa = step / std::pow(10, std::floor(std::log10(step) + 1e-9));
-    const int minors = std::max(1, std::min(mantissa > 1.5 && mantissa < 3 ? 4 : 5, static_cast<int>(step)));
+    const double most = mantissa > 1.5 && mantissa < 3 ? 4 : 5;
+    const double minors = std::max(1.0, std::min(most, std::floor(step)));
     const double minor = step / minors;
     std::vector<Tick> out;
     for (double i = std::ceil(axis.beginNs / minor); i * minor <= axis.endNs; ++i) {

@@ -102,7 +102,7 @@ TEST_F(SessionTest, AStepOfTheHistoryTakesNoMoreThanItChanges)
     for (int step = 0; step < 60; ++step)
         set(Control::microBatchSize, 1 + step % 2);
     set(Control::tp, 4);
-    EXPECT_LT(heldBytes() - bytesBefore, 20 * kLong);
+    EXPECT_LT(heldBytes(), bytesBefore + 20 * kLong);
     EXPECT_GE(session.undoStack().count(), 50);
     while (session.undoStack().canUndo())
         session.undoStack().undo();
@@ -124,7 +124,7 @@ TEST_F(SessionTest, TheHistoryForgetsItsOldestStepsWhereTheyAreTooMany)
         texts.back().shrink_to_fit();
     }
     set(Control::tp, 4);
-    EXPECT_LT(heldBytes() - bytesBefore - texts.size() * kLong, std::size_t{120} << 20U);
+    EXPECT_LT(heldBytes(), bytesBefore + texts.size() * kLong + (std::size_t{120} << 20U));
     EXPECT_LT(session.undoStack().count(), kSteps);
     EXPECT_GT(session.undoStack().count(), 2);
     EXPECT_TRUE(session.isModified());

@@ -138,15 +138,33 @@ std::string Child::err() const
     return readAll(m_err);
 }
 
-bool Child::says(const std::string& text, std::chrono::milliseconds atMost)
+bool Child::waitUntil(const std::function<bool()>& isSo, std::chrono::milliseconds atMost)
 {
     const auto end = std::chrono::steady_clock::now() + atMost;
-    while (err().find(text) == std::string::npos) {
+    while (!isSo()) {
         if (!isRunning() || std::chrono::steady_clock::now() > end)
-            return err().find(text) != std::string::npos;
+            return isSo();
         std::this_thread::sleep_for(std::chrono::milliseconds(5));
     }
     return true;
+}
+
+bool Child::catches(int number, std::chrono::milliseconds atMost)
+{
+    return waitUntil(
+        [&] {
+            std::ifstream status("/proc/" + std::to_string(m_id) + "/status");
+            for (std::string line; std::getline(status, line);)
+                if (line.starts_with("SigCgt:"))
+                    return (std::stoull(line.substr(7), nullptr, 16) >> (number - 1) & 1U) != 0;
+            return false;
+        },
+        atMost);
+}
+
+bool Child::says(const std::string& text, std::chrono::milliseconds atMost)
+{
+    return waitUntil([&] { return err().find(text) != std::string::npos; }, atMost);
 }
 
 } // namespace test

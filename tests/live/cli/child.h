@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <string>
 #include <sys/types.h>
@@ -24,10 +25,14 @@ public:
     void signal(int number) const;
     bool isRunning();
     std::string out() const, err() const;
+    /// Waits until it handles a signal itself.
+    bool catches(int number, std::chrono::milliseconds atMost = std::chrono::seconds(60));
     /// Waits until it has said this on standard error.
     bool says(const std::string& text, std::chrono::milliseconds atMost = std::chrono::seconds(60));
 
 private:
+    bool waitUntil(const std::function<bool()>&, std::chrono::milliseconds atMost);
+
     std::filesystem::path m_out, m_err;
     pid_t m_id = -1;
     int m_code = -1;

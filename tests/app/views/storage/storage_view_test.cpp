@@ -185,7 +185,7 @@ TEST(StorageLayout, SlicesFillTheTensorAndOneIsTheRanksOwn)
 
 TEST(StorageLayout, ShardsLieSideBySideAcrossTheCut)
 {
-    sim::TensorHolding tensor{.rows = 1024, .columns = 4096, .split = sim::TensorSplit::columns, .pieces = 2};
+    sim::TensorHolding tensor{{.rows = 1024, .columns = 4096, .split = sim::TensorSplit::columns}, 2};
     const Rect slice{100, 50, 160, 90};
     float top = slice.top;
     for (int i = 0; i < 8; ++i) {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <vector>
 
 namespace fuzz {
 
@@ -16,7 +17,7 @@ inline const sim::Catalogue& catalogue()
 }
 
 /// Ends the program at a problem that only the last net caught.
-inline void mustBeForeseen(const sim::Problems& problems)
+inline void mustBeForeseen(const std::vector<sim::Problem>& problems)
 {
     if (std::any_of(problems.begin(), problems.end(),
                     [](const auto& problem) { return problem.message.starts_with(sim::kUnforeseen); }))

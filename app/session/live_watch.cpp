@@ -318,9 +318,9 @@ private:
         }
         m_task.tell([&run = m_run, path, problem] {
             if (problem.isEmpty())
-                emit run.traceSaved(path);
+                Q_EMIT run.traceSaved(path);
             else
-                emit run.traceNotSaved(problem);
+                Q_EMIT run.traceNotSaved(problem);
         });
     }
 

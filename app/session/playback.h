@@ -42,7 +42,7 @@ public:
     /// As if so much time had passed while it played.
     void advance(double seconds);
 
-signals:
+Q_SIGNALS:
     void moved(qint64 ns);
     void stateChanged(); ///< playing, repeating, speed or span
 

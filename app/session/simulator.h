@@ -47,7 +47,7 @@ public:
     void requestFindings(sim::ScenarioDocument, sim::Catalogue, SimulationPtr);
     bool isBusy() const { return m_worker.isBusy(); }
 
-signals:
+Q_SIGNALS:
     /// Instants are of the trace.
     void finished(const app::SimulationPtr& simulation, const app::TracePtr& actions, const app::InstantsPtr& instants);
     void kernelsReady(const app::SimulationPtr& simulation, const app::TracePtr& kernels, const app::InstantsPtr& instants);

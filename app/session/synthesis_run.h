@@ -37,7 +37,7 @@ public:
     /// After the planned moves it searches beyond them.
     void resume();
 
-signals:
+Q_SIGNALS:
     void progressed(const app::SynthesisState& state);
     void failed(const QString& message);
 

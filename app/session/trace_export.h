@@ -18,7 +18,7 @@ public:
     /// The format is the path's ending: .pftrace or .json. Only if not busy.
     void start(SimulationPtr, sim::TraceDetail, const QString& path);
 
-signals:
+Q_SIGNALS:
     void finished(const QString& path, const QString& failure); ///< no failure: the file is there, whole
 
 private:

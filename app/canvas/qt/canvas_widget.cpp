@@ -291,7 +291,7 @@ void CanvasWidget::runCommand(ViewCommand command, bool fast)
 void CanvasWidget::afterChange()
 {
     requestFrame();
-    emit viewChanged();
+    Q_EMIT viewChanged();
     if (QAccessible::isActive())
         announceChange(*this);
 }

@@ -24,7 +24,7 @@ public:
     const std::vector<Node>& nodes() const; ///< of what is shown now; made when a screen reader or a test asks
     void runCommand(ViewCommand, bool fast = false);
 
-signals:
+Q_SIGNALS:
     void viewChanged(); ///< pointer or key changed the view (hover, selection, zoom)
 
 protected:

@@ -172,7 +172,7 @@ void ComparePage::refresh()
     m_tables->setVisible(m_view.comparison().has_value());
     showHeader();
     m_canvas->requestFrame();
-    emit compared();
+    Q_EMIT compared();
 }
 
 void ComparePage::showHeader()

@@ -42,7 +42,7 @@ public:
     QString headline() const; ///< the difference as the header has it
     QString csv() const;      ///< empty as long as there is nothing to compare
 
-signals:
+Q_SIGNALS:
     void compared(); ///< another comparison is shown, or none
 
 protected:

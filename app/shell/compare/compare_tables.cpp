@@ -190,7 +190,7 @@ void CompareTables::showChanges(const std::vector<ScenarioChange>& changes, bool
         const QString what = tr("Use %1's %2: %3").arg(letter, keyName(change.key.pointer), baselineIsA ? a : b);
         button->setToolTip(what);
         button->setAccessibleName(what);
-        connect(button, &QToolButton::clicked, this, [this, i] { emit adoptRequested(static_cast<int>(i)); });
+        connect(button, &QToolButton::clicked, this, [this, i] { Q_EMIT adoptRequested(static_cast<int>(i)); });
         m_changes->setCellWidget(static_cast<int>(i), 3, button);
     }
     m_changesTitle->show();

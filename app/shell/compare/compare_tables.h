@@ -29,7 +29,7 @@ public:
     QTableWidget& rows() const { return *m_rows; }
     QTableWidget& stages() const { return *m_stages; }
 
-signals:
+Q_SIGNALS:
     void adoptRequested(int change); ///< the baseline's value of that change is wanted
 
 private:

@@ -35,7 +35,7 @@ public:
     QString rankText() const;
     QString spanText() const;
 
-signals:
+Q_SIGNALS:
     /// What an explanation speaks of.
     void showRequested(const sim::ShowHint&);
 

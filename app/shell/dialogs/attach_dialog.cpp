@@ -162,7 +162,7 @@ void AttachDialog::tryToAttach()
         settings.setValue(QStringLiteral("attach/serverKey"), m_server->text().trimmed());
     }
     addRecentAddress(endpoint);
-    emit chosen(endpoint, keys);
+    Q_EMIT chosen(endpoint, keys);
     accept();
 }
 

@@ -21,7 +21,7 @@ class AttachDialog : public QDialog {
 public:
     explicit AttachDialog(QWidget* parent = nullptr);
 
-signals:
+Q_SIGNALS:
     void chosen(const QString& endpoint, const std::optional<live::ViewerKeys>& keys);
 
 private:

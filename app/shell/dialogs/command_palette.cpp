@@ -169,9 +169,9 @@ void CommandPalette::run()
     if (found.isValid()) // later: what runs may open another window
         QMetaObject::invokeMethod(parent(), m_found[static_cast<std::size_t>(found.toInt())].run, Qt::QueuedConnection);
     else if (rank.isValid())
-        emit rankChosen(rank.toInt());
+        Q_EMIT rankChosen(rank.toInt());
     else
-        emit commandChosen(static_cast<CommandId>(id.toInt()));
+        Q_EMIT commandChosen(static_cast<CommandId>(id.toInt()));
 }
 
 bool CommandPalette::eventFilter(QObject* watched, QEvent* event)

@@ -30,7 +30,7 @@ public:
     void setFilter(const QString&);
     QStringList shown() const;
 
-signals:
+Q_SIGNALS:
     void commandChosen(app::CommandId);
     void rankChosen(int rank);
 

@@ -305,10 +305,10 @@ void ExportDialog::copy()
 {
     try {
         QGuiApplication::clipboard()->setMimeData(withFigure([&](View& view) { return figureMimeData(view, shape()); }));
-        emit copied();
+        Q_EMIT copied();
     } catch (const sim::Error& error) {
         m_failure->setText(QString::fromUtf8(error.what()));
-        emit failed({}, m_failure->text());
+        Q_EMIT failed({}, m_failure->text());
     }
 }
 
@@ -324,11 +324,11 @@ void ExportDialog::chooseFile()
         path += QLatin1Char('.') + ending;
     try {
         save(path);
-        emit saved(path);
+        Q_EMIT saved(path);
         accept();
     } catch (const sim::Error& error) {
         m_failure->setText(QString::fromUtf8(error.what()));
-        emit failed(path, m_failure->text());
+        Q_EMIT failed(path, m_failure->text());
     }
 }
 

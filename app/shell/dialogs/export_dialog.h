@@ -45,7 +45,7 @@ public:
     void save(const QString& path);
     void copy();
 
-signals:
+Q_SIGNALS:
     void saved(const QString& path);
     void copied();
     void failed(const QString& path, const QString& reason);

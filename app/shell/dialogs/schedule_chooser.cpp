@@ -360,7 +360,7 @@ void ScheduleChooser::choose()
     const ScheduleCandidate* candidate = selected();
     if (!candidate || !candidate->whyNot.empty())
         return;
-    emit chosen(QString::fromStdString(candidate->kind));
+    Q_EMIT chosen(QString::fromStdString(candidate->kind));
     accept();
 }
 

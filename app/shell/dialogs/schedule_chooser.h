@@ -32,7 +32,7 @@ public:
     QStringList kindsShown() const; ///< top to bottom
     void select(const QString& kind);
 
-signals:
+Q_SIGNALS:
     void chosen(const QString& kind);
 
 private:

@@ -159,7 +159,7 @@ void SettingsDialog::tell()
     if (settings() == m_before)
         return;
     m_before = settings();
-    emit changed(m_before);
+    Q_EMIT changed(m_before);
 }
 
 } // namespace app

@@ -20,7 +20,7 @@ public:
     Settings settings() const;
     void setSettings(const Settings&);
 
-signals:
+Q_SIGNALS:
     void changed(const app::Settings&);
 
 private:

@@ -175,7 +175,7 @@ SynthesisDialog::SynthesisDialog(const sim::ScenarioDocument& document, const si
     m_use->setObjectName(QStringLiteral("useOrder"));
     m_use->setEnabled(false);
     connect(m_use, &QPushButton::clicked, this, [this] {
-        emit chosen(m_state->best.schedule);
+        Q_EMIT chosen(m_state->best.schedule);
         accept();
     });
     auto* cancel = new QPushButton(tr("Cancel"));

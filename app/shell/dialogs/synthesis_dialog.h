@@ -27,7 +27,7 @@ public:
     ~SynthesisDialog() override;
     const std::optional<SynthesisState>& state() const { return m_state; }
 
-signals:
+Q_SIGNALS:
     /// The schedule to keep as the scenario's own.
     void chosen(const sim::Schedule& schedule);
 

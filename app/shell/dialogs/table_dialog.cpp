@@ -215,12 +215,12 @@ void TableDialog::chooseFile()
         path += QStringLiteral(".csv");
     try {
         save(path);
-        emit saved(path);
+        Q_EMIT saved(path);
         accept();
     } catch (const sim::Error& error) {
         m_failure->setText(QString::fromUtf8(error.what()));
         m_failure->show();
-        emit failed(path, m_failure->text());
+        Q_EMIT failed(path, m_failure->text());
     }
 }
 

@@ -30,7 +30,7 @@ public:
     void save(const QString& path) const;
     void copy() const;
 
-signals:
+Q_SIGNALS:
     void saved(const QString& path);
     void failed(const QString& path, const QString& reason);
 

@@ -78,7 +78,7 @@ TrainDialog::TrainDialog(SimulationPtr simulation, const sim::Catalogue& catalog
     connect(m_dtype, &QComboBox::currentIndexChanged, this, &TrainDialog::showPlan);
     connect(m_shrink, &QPushButton::clicked, this, &TrainDialog::shrink);
     connect(m_start, &QPushButton::clicked, this, [this] {
-        emit chosen(scenario());
+        Q_EMIT chosen(scenario());
         accept();
     });
     auto* cancel = new QPushButton(tr("Cancel"));

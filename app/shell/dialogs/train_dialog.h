@@ -26,7 +26,7 @@ public:
     const TrainingPlan& plan() const { return m_plan; }
     bool isPreparing() const { return m_isPreparing; } ///< a tiny model: neither it nor what was there can be started yet
 
-signals:
+Q_SIGNALS:
     void chosen(const sim::Scenario& scenario);
 
 private:

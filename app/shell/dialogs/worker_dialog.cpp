@@ -82,7 +82,7 @@ void WorkerDialog::start()
     connect(m_worker.get(), &WorkerProcess::ended, this, [this](const WorkerEnd& how) {
         end(how.isGood(), how.isGood() ? m_job.good : tr("%1 (rankscope-live %2)").arg(m_job.bad, how.text()));
         if (how.isGood())
-            emit succeeded(m_worker->output());
+            Q_EMIT succeeded(m_worker->output());
     });
     m_worker->start(program, m_job.arguments);
 }

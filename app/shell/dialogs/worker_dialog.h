@@ -33,7 +33,7 @@ public:
     /// Said after the message.
     void addResult(const QString&);
 
-signals:
+Q_SIGNALS:
     void succeeded(const QString& output);
 
 private:

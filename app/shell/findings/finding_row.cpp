@@ -153,7 +153,7 @@ void FindingRow::setEffect(std::size_t edit, const std::optional<sim::TryEffect>
     const QString text = QString::fromStdString(m_finding.tries.at(edit).text);
     if (effect && sim::helps(m_finding.kind, *effect)) {
         auto* button = new TryButton(text, *effect);
-        connect(button, &QPushButton::clicked, this, [this, edit] { emit tryRequested(edit); });
+        connect(button, &QPushButton::clicked, this, [this, edit] { Q_EMIT tryRequested(edit); });
         const auto isBetter = [](const sim::TryEffect& a, const sim::TryEffect& b) {
             return a.fits != b.fits ? a.fits : a.timePerToken < b.timePerToken;
         };

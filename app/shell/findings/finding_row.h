@@ -39,7 +39,7 @@ public:
     bool isComplete() const { return m_measured == m_finding.tries.size(); }
     QString text() const;
 
-signals:
+Q_SIGNALS:
     void showRequested();
     void tryRequested(std::size_t edit);
 

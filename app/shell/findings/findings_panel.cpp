@@ -107,9 +107,9 @@ void FindingsPanel::rebuild()
     m_rows.clear();
     for (std::size_t i = 0; i < m_findings.size(); ++i) {
         auto* row = new FindingRow(m_findings[i], *m_theme);
-        connect(row, &FindingRow::showRequested, this, [this, i] { emit showRequested(m_findings.at(i).show); });
+        connect(row, &FindingRow::showRequested, this, [this, i] { Q_EMIT showRequested(m_findings.at(i).show); });
         connect(row, &FindingRow::tryRequested, this,
-                [this, i](std::size_t edit) { emit tryRequested(editOf(m_findings.at(i).tries.at(edit))); });
+                [this, i](std::size_t edit) { Q_EMIT tryRequested(editOf(m_findings.at(i).tries.at(edit))); });
         m_column->addWidget(row);
         m_rows.push_back(row);
     }

@@ -34,7 +34,7 @@ public:
     /// As shown, a line each: for tests and for copying.
     QString text() const;
 
-signals:
+Q_SIGNALS:
     void showRequested(const sim::ShowHint&);
     void tryRequested(const app::Edit&);
 

@@ -83,7 +83,7 @@ FormRow::FormRow(const ScenarioKey& key, std::string pointer, const QString& wha
     m_why->setTextFormat(Qt::PlainText);
     m_problem->setTextFormat(Qt::RichText);
     m_problem->setTextInteractionFlags(Qt::LinksAccessibleByMouse | Qt::LinksAccessibleByKeyboard);
-    connect(m_problem, &QLabel::linkActivated, this, [this](const QString& json) { emit chosen(json, 0); });
+    connect(m_problem, &QLabel::linkActivated, this, [this](const QString& json) { Q_EMIT chosen(json, 0); });
 
     m_line->setSpacing(0);
     m_line->addWidget(m_reset);

@@ -47,7 +47,7 @@ public:
     /// What Tab goes through.
     std::vector<QWidget*> focusOrder() const;
 
-signals:
+Q_SIGNALS:
     /// JSON text; null: the key is to be left out. `gesture` is the same for all moves of one slider drag, 0 for a single step.
     void chosen(const QString& json, int gesture);
     void resetRequested();

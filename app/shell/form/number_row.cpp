@@ -83,7 +83,7 @@ void LegalSpinBox::takeText()
     if (text() == m_shown)
         return;
     m_shown = text();
-    emit typed(m_shown);
+    Q_EMIT typed(m_shown);
 }
 
 void LegalSpinBox::stepBy(int steps)
@@ -94,7 +94,7 @@ void LegalSpinBox::stepBy(int steps)
     const double next =
         m_value ? m_values->stepped(*m_value, steps) : (steps > 0 ? m_values->values.front() : m_values->values.back());
     if (next != m_value)
-        emit stepped(next);
+        Q_EMIT stepped(next);
 }
 
 /// Undo and redo mean the scenario, not the letters in the field.
@@ -178,7 +178,7 @@ void NumberRow::take(const QString& text)
     else if (value)
         choose(*value, 0);
     else
-        emit chosen(QString(), 0);
+        Q_EMIT chosen(QString(), 0);
 }
 
 void NumberRow::setProblem(const QString& problem, bool isError)
@@ -247,7 +247,7 @@ void NumberRow::mark(const char* property, bool on)
 
 void NumberRow::choose(double value, int gesture)
 {
-    emit chosen(QString::fromStdString(jsonNumber(value)), gesture);
+    Q_EMIT chosen(QString::fromStdString(jsonNumber(value)), gesture);
 }
 
 } // namespace app

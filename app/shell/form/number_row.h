@@ -27,7 +27,7 @@ public:
     void stepBy(int steps) override;
     QValidator::State validate(QString&, int&) const override { return QValidator::Acceptable; }
 
-signals:
+Q_SIGNALS:
     void stepped(double value);
     void typed(const QString& text);
 

@@ -47,7 +47,7 @@ public:
     QStringList folds() const;
     void setFolds(const QStringList&);
 
-signals:
+Q_SIGNALS:
     void layoutRuleChanged();
     void chooseScheduleRequested();
 

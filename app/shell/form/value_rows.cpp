@@ -30,7 +30,7 @@ ChoiceRow::ChoiceRow(const ScenarioKey& key, std::string pointer, const QString&
         putLabelAbove();
     addControl(m_box, 1);
     watch(m_box);
-    connect(m_box, &QComboBox::activated, this, [this] { emit chosen(m_box->currentData().toString(), 0); });
+    connect(m_box, &QComboBox::activated, this, [this] { Q_EMIT chosen(m_box->currentData().toString(), 0); });
     ChoiceRow::setLegalValues({});
 }
 
@@ -91,7 +91,7 @@ CheckRow::CheckRow(const ScenarioKey& key, std::string pointer, const QString& w
     addControl(m_box, 1);
     watch(m_box);
     connect(m_box, &QCheckBox::clicked, this,
-            [this](bool on) { emit chosen(on ? QStringLiteral("true") : QStringLiteral("false"), 0); });
+            [this](bool on) { Q_EMIT chosen(on ? QStringLiteral("true") : QStringLiteral("false"), 0); });
 }
 
 void CheckRow::present(const std::optional<std::string>& json)
@@ -136,7 +136,7 @@ void TextRow::take()
     m_shown = text;
     const bool isList = pointer() == "/schedule/layers_per_stage";
     const std::string json = text.isEmpty() ? std::string() : isList ? runsJson(text) : app::quoted(text.toStdString());
-    emit chosen(text.isEmpty() ? QString() : QString::fromStdString(json), 0);
+    Q_EMIT chosen(text.isEmpty() ? QString() : QString::fromStdString(json), 0);
 }
 
 QString runsText(const std::string& json)

@@ -160,7 +160,7 @@ CardList::CardList(QWidget* parent) : QListView(parent), m_model(new QStandardIt
     connect(&m_frame, &QTimer::timeout, this, [this] { viewport()->update(visualRect(m_playing)); });
     connect(this, &QListView::clicked, this, [this](const QModelIndex& index) {
         if (isCard(index))
-            emit chosen(index.data(kEntryRole).value<std::size_t>());
+            Q_EMIT chosen(index.data(kEntryRole).value<std::size_t>());
     });
     connect(this, &QListView::entered, this, &CardList::setPointed);
     connect(this, &QListView::viewportEntered, this, [this] { setPointed({}); });
@@ -244,7 +244,7 @@ QString CardList::keyNumbers() const
 void CardList::chooseFirst()
 {
     if (const auto shown = shownEntries(); !shown.empty())
-        emit chosen(shown.front());
+        Q_EMIT chosen(shown.front());
 }
 
 const Thumbnail& CardList::thumbnailOf(const GalleryEntry& entry)
@@ -294,7 +294,7 @@ void CardList::updatePlaying()
 void CardList::keyPressEvent(QKeyEvent* event)
 {
     if ((event->key() == Qt::Key_Return || event->key() == Qt::Key_Enter) && isCard(currentIndex()))
-        emit chosen(currentIndex().data(kEntryRole).value<std::size_t>());
+        Q_EMIT chosen(currentIndex().data(kEntryRole).value<std::size_t>());
     else
         QListView::keyPressEvent(event);
 }

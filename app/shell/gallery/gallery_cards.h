@@ -33,7 +33,7 @@ public:
     QString keyNumbers() const;
     void chooseFirst();
 
-signals:
+Q_SIGNALS:
     void chosen(std::size_t entry);
 
 protected:

@@ -93,14 +93,14 @@ GalleryPage::GalleryPage(QWidget* parent)
     page->addWidget(side);
     page->addLayout(main, 1);
 
-    connect(m_cards, &CardList::chosen, this, [this](std::size_t entry) { emit openRequested(m_entries[entry].path); });
+    connect(m_cards, &CardList::chosen, this, [this](std::size_t entry) { Q_EMIT openRequested(m_entries[entry].path); });
     connect(m_search, &QLineEdit::textChanged, this, &GalleryPage::filter);
     connect(m_search, &QLineEdit::returnPressed, m_cards, &CardList::chooseFirst);
     m_search->installEventFilter(this);
     connect(m_recent, &QListWidget::itemActivated, this,
-            [this](const QListWidgetItem* item) { emit openRequested(item->data(Qt::UserRole).toString()); });
+            [this](const QListWidgetItem* item) { Q_EMIT openRequested(item->data(Qt::UserRole).toString()); });
     connect(m_recent, &QListWidget::itemClicked, this,
-            [this](const QListWidgetItem* item) { emit openRequested(item->data(Qt::UserRole).toString()); });
+            [this](const QListWidgetItem* item) { Q_EMIT openRequested(item->data(Qt::UserRole).toString()); });
     connect(open, &QPushButton::clicked, this, &GalleryPage::openOtherRequested);
 }
 
@@ -149,8 +149,8 @@ void GalleryPage::setRecoveries(const std::vector<Recovery>& recoveries)
         column->addWidget(text);
         column->addLayout(buttons);
         m_recoveries->addWidget(box);
-        connect(restore, &QPushButton::clicked, this, [this, i] { emit recoverRequested(static_cast<int>(i)); });
-        connect(discard, &QPushButton::clicked, this, [this, i] { emit discardRequested(static_cast<int>(i)); });
+        connect(restore, &QPushButton::clicked, this, [this, i] { Q_EMIT recoverRequested(static_cast<int>(i)); });
+        connect(discard, &QPushButton::clicked, this, [this, i] { Q_EMIT discardRequested(static_cast<int>(i)); });
     }
 }
 
@@ -208,7 +208,7 @@ QFrame* GalleryPage::makeDemo()
     text->setWordWrap(true);
     auto* start = new QPushButton(tr("Start Live Demo"));
     setRole(start, "primary");
-    connect(start, &QPushButton::clicked, this, [this] { emit demoRequested(m_demoPath); });
+    connect(start, &QPushButton::clicked, this, [this] { Q_EMIT demoRequested(m_demoPath); });
     auto* words = new QVBoxLayout;
     words->setSpacing(2);
     words->addWidget(title);

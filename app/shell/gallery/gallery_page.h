@@ -34,7 +34,7 @@ public:
     void search(const QString&);
     QStringList shownFiles() const;
 
-signals:
+Q_SIGNALS:
     void openRequested(const QString& path);
     void demoRequested(const QString& path);
     void openOtherRequested();

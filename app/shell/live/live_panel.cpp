@@ -128,7 +128,7 @@ LivePanel::LivePanel(Renderer renderer, QWidget* parent)
     m_curvesCanvas->setAccessibleName(tr("Loss and step time"));
     m_timelinesCanvas->setAccessibleName(tr("Predicted and measured timeline"));
     m_grid.setHint(tr("They appear once the run has told what it is.").toStdString());
-    m_curves.setChosen([this](int step) { emit stepChosen(step); });
+    m_curves.setChosen([this](int step) { Q_EMIT stepChosen(step); });
 
     constexpr int kNarrowest = 240;
     for (QWidget* part : std::initializer_list<QWidget*>{m_gridCanvas, m_curvesCanvas, m_differences}) {
@@ -416,7 +416,7 @@ void LivePanel::setClock(LiveClock clock)
     m_clock = clock;
     m_clocks->button(static_cast<int>(clock))->setChecked(true);
     showTimelines();
-    emit clockChanged();
+    Q_EMIT clockChanged();
 }
 
 void LivePanel::setTheme(const Theme& theme)

@@ -52,7 +52,7 @@ public:
     /// All that a finished picture needs is on screen: a step, both its clocks, the prediction.
     bool isComplete() const;
 
-signals:
+Q_SIGNALS:
     void stepChosen(int step);
     void clockChanged();
 

@@ -191,7 +191,7 @@ BecausePopup::BecausePopup(std::vector<BecauseSubject> subjects, QWidget* parent
     connect(m_show, &QPushButton::clicked, this, [this] {
         const sim::ShowHint hint = m_shown.show;
         close();
-        emit showRequested(hint);
+        Q_EMIT showRequested(hint);
     });
     choose(0);
     m_terms->setFocus();

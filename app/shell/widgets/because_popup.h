@@ -39,7 +39,7 @@ public:
     /// As shown: formula, line with values, terms.
     QString text() const;
 
-signals:
+Q_SIGNALS:
     void showRequested(const sim::ShowHint&);
 
 private:

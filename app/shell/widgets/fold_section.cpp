@@ -133,7 +133,7 @@ FoldSection::FoldSection(const QString& title, bool isOpen, QWidget* parent)
     column->addWidget(m_content);
     connect(m_header, &QAbstractButton::clicked, this, [this] {
         setOpen(!m_isOpen);
-        emit toggled();
+        Q_EMIT toggled();
     });
     refresh();
 }

@@ -44,7 +44,7 @@ public:
     /// Open as long as there is something in it to see: what was searched for, or an error.
     void setForcedOpen(bool);
 
-signals:
+Q_SIGNALS:
     void toggled();
 
 private:

@@ -110,14 +110,14 @@ void MetricCard::mousePressEvent(QMouseEvent* event)
 void MetricCard::mouseReleaseEvent(QMouseEvent* event)
 {
     if (isExplained() && event->button() == Qt::LeftButton && rect().contains(event->position().toPoint()))
-        emit explanationRequested();
+        Q_EMIT explanationRequested();
 }
 
 void MetricCard::keyPressEvent(QKeyEvent* event)
 {
     const int key = event->key();
     if (isExplained() && (key == Qt::Key_Return || key == Qt::Key_Enter || key == Qt::Key_Space))
-        emit explanationRequested();
+        Q_EMIT explanationRequested();
     else
         QFrame::keyPressEvent(event);
 }

@@ -29,7 +29,7 @@ public:
     /// The number can say where it comes from: a mark shows it, a click or Enter asks.
     void setExplained(bool);
 
-signals:
+Q_SIGNALS:
     void explanationRequested();
 
 protected:

@@ -12,7 +12,7 @@ bool GuardedApplication::notify(QObject* receiver, QEvent* event)
         // Told later: whoever is told may stand in the middle of what was thrown out of.
         const QString why = QString::fromStdString(failureText());
         QMetaObject::invokeMethod(
-            this, [this, why] { emit failed(why); }, Qt::QueuedConnection);
+            this, [this, why] { Q_EMIT failed(why); }, Qt::QueuedConnection);
         return true;
     }
 }

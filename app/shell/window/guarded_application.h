@@ -12,7 +12,7 @@ public:
     using QApplication::QApplication;
     bool notify(QObject* receiver, QEvent* event) override;
 
-signals:
+Q_SIGNALS:
     /// Something was begun and not done.
     void failed(const QString& why);
 };

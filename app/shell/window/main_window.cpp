@@ -201,7 +201,7 @@ void MainWindow::connectParts()
         m_bannerTellsFailure = true;
         m_banner->tell(tr("This step cannot be simulated"), {{{}, {}, message.toStdString(), sim::Severity::error}});
         sayWhyNoStep(tr("This step cannot be simulated."));
-        emit simulationFailed(message);
+        Q_EMIT simulationFailed(message);
         settleIfDone();
     });
     connectComparison();
@@ -518,7 +518,7 @@ void MainWindow::showStatus()
 void MainWindow::settleIfDone()
 {
     if (isSettled())
-        emit settled();
+        Q_EMIT settled();
 }
 
 void MainWindow::updateTitle()

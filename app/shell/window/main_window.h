@@ -94,7 +94,7 @@ public:
     bool isCompareShown() const;
     bool isProblemPageShown() const;
 
-signals:
+Q_SIGNALS:
     void settled();
     void simulationFailed(const QString& message);
 

@@ -23,7 +23,7 @@ void MainWindow::connectComparison()
     connect(&m_baseline, &Baseline::changed, this, &MainWindow::baselineChanged);
     connect(&m_baseline, &Baseline::failed, this, [this](const QString& message) {
         m_banner->tell(tr("The baseline cannot be simulated"), {{{}, {}, message.toStdString(), sim::Severity::error}});
-        emit simulationFailed(message);
+        Q_EMIT simulationFailed(message);
     });
     connect(m_compare, &ComparePage::compared, this, [this] {
         updateActions();

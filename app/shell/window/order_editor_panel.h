@@ -23,7 +23,7 @@ public:
     CanvasWidget& canvas() const { return *m_canvas; }
     QPushButton* saveButton() const { return m_save; }
 
-signals:
+Q_SIGNALS:
     void saved(); ///< the order of draft() shall be the scenario's
     void cancelled();
 

@@ -71,7 +71,7 @@ ProblemPage::ProblemPage(QWidget* parent)
     auto* copy = new QPushButton(tr("Copy Problems"));
     auto* other = new QPushButton(tr("Open Another File…"));
     auto* gallery = new QPushButton(tr("Go to the Gallery"));
-    connect(m_again, &QPushButton::clicked, this, [this] { emit openRequested(m_path); });
+    connect(m_again, &QPushButton::clicked, this, [this] { Q_EMIT openRequested(m_path); });
     connect(m_edit, &QPushButton::clicked, this, &ProblemPage::edit);
     connect(copy, &QPushButton::clicked, this, [this] { QGuiApplication::clipboard()->setText(m_text); });
     connect(other, &QPushButton::clicked, this, &ProblemPage::openOtherRequested);

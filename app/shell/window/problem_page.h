@@ -23,7 +23,7 @@ public:
     QString path() const { return m_path; }
     QString text() const { return m_text; } ///< as it is copied: file and problems, a line each
 
-signals:
+Q_SIGNALS:
     void openRequested(const QString& path); ///< the same file once more
     void openOtherRequested();
     void galleryRequested();

@@ -60,14 +60,14 @@ TransportBar::TransportBar(Playback& playback, QWidget* parent)
     setRole(m_time, "time");
     m_time->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
 
-    connect(m_begin, &QToolButton::clicked, this, [this] { emit scrubbed(m_playback.span().beginNs); });
+    connect(m_begin, &QToolButton::clicked, this, [this] { Q_EMIT scrubbed(m_playback.span().beginNs); });
     connect(m_play, &QToolButton::clicked, &m_playback, &Playback::toggle);
     connect(m_repeat, &QToolButton::toggled, &m_playback, &Playback::setRepeating);
     connect(m_speed, &QComboBox::activated, this, [this] { m_playback.setSpeed(m_speed->currentData().toDouble()); });
     connect(m_slider, &QSlider::valueChanged, this, [this](int value) {
         const TimeRange span = m_playback.span();
         const double share = static_cast<double>(value) / kSliderSteps;
-        emit scrubbed(span.beginNs + std::llround(static_cast<double>(span.endNs - span.beginNs) * share));
+        Q_EMIT scrubbed(span.beginNs + std::llround(static_cast<double>(span.endNs - span.beginNs) * share));
     });
     connect(&m_playback, &Playback::stateChanged, this, &TransportBar::refresh);
 

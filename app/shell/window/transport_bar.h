@@ -24,7 +24,7 @@ public:
     QSlider* slider() const { return m_slider; }
     QString timeText() const;
 
-signals:
+Q_SIGNALS:
     void scrubbed(qint64 ns);
 
 private:

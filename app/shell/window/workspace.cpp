@@ -109,7 +109,7 @@ void Workspace::addPicture(const PictureInfo& info, Renderer renderer)
     connect(shown.dock, &QDockWidget::visibilityChanged, this, [this, picture = info.picture](bool visible) {
         if (visible)
             bringUpToDate(at(picture));
-        emit picturesChanged();
+        Q_EMIT picturesChanged();
     });
     m_pictures.push_back(std::move(shown));
 }
@@ -160,7 +160,7 @@ void Workspace::stepChanged()
     m_shownSelection = m_selection;
     m_playback.setPosition(m_selection.cursorNs);
     m_transport->showPosition();
-    emit selectionChanged();
+    Q_EMIT selectionChanged();
 }
 
 void Workspace::setResult(SimulationPtr simulation, TracePtr actions, InstantsPtr instants)
@@ -326,7 +326,7 @@ void Workspace::selectionChangedBy(const CanvasWidget* by)
     m_transport->showPosition();
     requestFrames(by);
     if (!onlyCursorMoved)
-        emit selectionChanged();
+        Q_EMIT selectionChanged();
 }
 
 std::size_t Workspace::findSpans(const QString& text)

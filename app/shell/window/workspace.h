@@ -80,7 +80,7 @@ public:
     void restoreLayout(const QByteArray&); ///< of another version, or nothing: the usual one
     void resetLayout();                    ///< shows them all
 
-signals:
+Q_SIGNALS:
     void selectionChanged();
     void picturesChanged(); ///< shown or hidden
     void showRequested(const sim::ShowHint&);

@@ -32,13 +32,19 @@ LiveRun::LiveRun(const LaunchOptions& options, sim::Catalogue catalogue, QObject
     : QObject(parent), m_catalogue(std::move(catalogue)), m_makePicture(std::move(makePicture))
 {
     launch(options);
-    m_preparing.submit({.kind = 0, .work = [this](const Task& task) { watch(task); }, .failed = {}});
+    if (!m_worker) // why there is none is told
+        startWatching();
 }
 
 LiveRun::LiveRun(AttachOptions options, sim::Catalogue catalogue, QObject* parent, StepPictureFunction makePicture)
     : QObject(parent), m_catalogue(std::move(catalogue)), m_makePicture(std::move(makePicture))
 {
     attach(options.endpoint.toStdString(), std::move(options.keys), options.silence);
+    startWatching();
+}
+
+void LiveRun::startWatching()
+{
     m_preparing.submit({.kind = 0, .work = [this](const Task& task) { watch(task); }, .failed = {}});
 }
 
@@ -98,6 +104,7 @@ void LiveRun::launch(const LaunchOptions& options)
         }
         wake();
     });
+    startWatching(); // before the process forks: ThreadSanitizer loses sight of what a thread hands over after that
     const sim::LiveSettings& live = options.scenario.live;
     m_worker->start(program, {QStringLiteral("run"), file, QStringLiteral("--listen"), endpoint, QStringLiteral("--device"),
                               QString::fromStdString(live.device), QStringLiteral("--steps"), QString::number(live.steps)});

@@ -105,6 +105,7 @@ signals:
 
 private:
     void attach(const std::string& endpoint, std::optional<live::ViewerKeys>, std::chrono::milliseconds silence);
+    void startWatching();
     void launch(const LaunchOptions&);
     void request(live::RunRequest);
     void wake();

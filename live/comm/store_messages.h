@@ -35,7 +35,7 @@ struct Message {
 
 /// What process 0 lets a connection cost; how many strangers there may be is kStrangers' to say.
 struct Budget {
-    std::size_t strangerBytes = 4096; ///< of a message of one that has not said hello, which takes some hundred
+    std::size_t strangerBytes = 4096;      ///< of a message of one that has not said hello, which takes some hundred
     std::size_t textBytes = 64U << 20U;    ///< of a key or a value
     std::size_t storedBytes = 256U << 20U; ///< of all keys and values: they are addresses and identifiers
     std::size_t unreadBytes = 256U << 20U; ///< of answers that a process does not take

@@ -422,7 +422,8 @@ private:
                 if (strangers.size() > missing + 2 * kStrangers.connections)
                     break;
             }
-            std::size_t excess = strangers.size() > missing + kStrangers.connections ? strangers.size() - missing - kStrangers.connections : 0;
+            std::size_t excess =
+                strangers.size() > missing + kStrangers.connections ? strangers.size() - missing - kStrangers.connections : 0;
             std::erase_if(strangers, [&](const Stranger& stranger) { // the oldest first
                 return stranger.closed || now - stranger.came > kStrangers.introduction || (excess > 0 && excess-- > 0);
             });

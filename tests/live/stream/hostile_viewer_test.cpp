@@ -39,6 +39,15 @@ struct WatchedRun {
         return options;
     }
     int port() const { return test::portOf(publisher.endpoint()); }
+    std::vector<RawPeer> greeted(int count) const
+    {
+        std::vector<RawPeer> peers;
+        for (int i = 0; i < count; ++i) {
+            peers.push_back(RawPeer::connectTo(port()));
+            EXPECT_TRUE(peers.back().greet("DEALER"));
+        }
+        return peers;
+    }
     std::string logged()
     {
         const std::lock_guard lock(mutex);
@@ -104,12 +113,9 @@ TEST(HostileViewer, EmptyPartsWithoutAnEndAreCutOffToo)
 TEST(HostileViewer, ThoseWhoFallSilentGiveTheirPlacesBack)
 {
     WatchedRun watched;
-    std::vector<RawPeer> silent;
-    for (int i = 0; i < 40; ++i) {
-        silent.push_back(RawPeer::connectTo(watched.port()));
-        ASSERT_TRUE(silent.back().greet("DEALER"));
-        ASSERT_TRUE(silent.back().send(hello()));
-    }
+    std::vector<RawPeer> silent = watched.greeted(40);
+    for (RawPeer& peer : silent)
+        ASSERT_TRUE(peer.send(hello()));
     ASSERT_TRUE(eventually([&] { return watched.publisher.counts().viewers == 32; }));
     EXPECT_TRUE(watched.showsANewcomerAStep(0));
 }
@@ -117,11 +123,7 @@ TEST(HostileViewer, ThoseWhoFallSilentGiveTheirPlacesBack)
 TEST(HostileViewer, ThoseWhoOnlySayHelloDoNotKeepOthersOut)
 {
     WatchedRun watched;
-    std::vector<RawPeer> loud;
-    for (int i = 0; i < 60; ++i) {
-        loud.push_back(RawPeer::connectTo(watched.port()));
-        ASSERT_TRUE(loud.back().greet("DEALER"));
-    }
+    std::vector<RawPeer> loud = watched.greeted(60);
     std::jthread shouting([&](const std::stop_token& stop) {
         for (; !stop.stop_requested(); std::this_thread::sleep_for(milliseconds(1)))
             for (RawPeer& peer : loud)

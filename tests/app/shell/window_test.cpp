@@ -1,8 +1,4 @@
-#include "app/shell/main_window.h"
-
 #include "app/canvas/recorder_canvas.h"
-#include "app/session/schedule_candidates.h"
-#include "app/session/settings.h"
 #include "app/shell/command_palette.h"
 #include "app/shell/details_panel.h"
 #include "app/shell/gallery_cards.h"
@@ -11,29 +7,20 @@
 #include "app/shell/problem_banner.h"
 #include "app/shell/scenario_form.h"
 #include "app/shell/scenario_header.h"
-#include "app/shell/schedule_chooser.h"
 #include "app/shell/stacked_bar.h"
-#include "app/shell/synthesis_dialog.h"
 #include "app/shell/transport_bar.h"
 #include "app/views/timeline_view.h"
-#include "tests/app/session/session_fixtures.h"
 #include "tests/app/shell/cut_labels.h"
+#include "tests/app/shell/window_fixture.h"
 
-#include <QAbstractButton>
 #include <QApplication>
-#include <QDir>
 #include <QDropEvent>
 #include <QFile>
-#include <QLabel>
 #include <QLineEdit>
 #include <QMenuBar>
-#include <QMessageBox>
 #include <QMimeData>
-#include <QPushButton>
-#include <QScreen>
 #include <QSlider>
 #include <QTemporaryDir>
-#include <QTest>
 #include <QToolButton>
 #include <QUrl>
 
@@ -45,46 +32,6 @@ namespace app {
 namespace {
 
 using namespace test;
-
-class WindowTest : public testing::Test {
-protected:
-    explicit WindowTest(bool reproducible = true)
-        : window(catalogue(), {.reproducible = reproducible, .theme = {}, .renderer = Renderer::software})
-    {
-        window.resize(1600, 900);
-        window.showGallery();
-        window.show();
-    }
-    void open(const char* name)
-    {
-        ASSERT_TRUE(window.openFile(galleryFile(name)).empty());
-        settle();
-    }
-    void settle()
-    {
-        ASSERT_TRUE(waitFor([this] { return window.isSettled(); }));
-        for (int round = 0; round < 10; ++round) // nested layouts
-            QCoreApplication::processEvents();
-    }
-    QPoint middleOf(Picture picture, std::uint64_t id)
-    {
-        for (const Node& node : window.workspace().canvas(picture).nodes()) {
-            if (node.id == id)
-                return {static_cast<int>((node.rect.left + node.rect.right) / 2),
-                        static_cast<int>((node.rect.top + node.rect.bottom) / 2)};
-        }
-        ADD_FAILURE() << "nothing with id " << id;
-        return {};
-    }
-    void pointAt(Picture picture, QPoint at)
-    {
-        QTest::mouseMove(&window.workspace().canvas(picture), at);
-        QCoreApplication::processEvents();
-    }
-    const sim::Layout& shownLayout() { return window.simulation()->scenario().layout; }
-
-    MainWindow window;
-};
 
 TEST_F(WindowTest, BeginsWithTheGallery)
 {
@@ -347,54 +294,6 @@ TEST_F(WindowTest, EveryCommandIsInAMenu)
     }
 }
 
-TEST_F(WindowTest, AScheduleIsChosenFromAllOfThem)
-{
-    open("17-schedule-1f1b.json");
-    window.run(CommandId::chooseSchedule);
-    auto* chooser = window.findChild<ScheduleChooser*>();
-    ASSERT_TRUE(chooser);
-    ASSERT_TRUE(waitFor([&] { return !chooser->kindsShown().isEmpty(); }));
-    chooser->setOrder(ScheduleChooser::Order::memory);
-    const auto place = [&](const char* kind) { return chooser->kindsShown().indexOf(QLatin1String(kind)); };
-    EXPECT_LT(place("v-min"), place("v-half"));
-    EXPECT_LT(place("v-half"), place("1f1b"));
-    EXPECT_LT(place("1f1b"), place("gpipe"));
-    chooser->setOrder(ScheduleChooser::Order::idle);
-    chooser->select(QStringLiteral("zb-v"));
-    QTest::keyClick(chooser, Qt::Key_Return);
-    settle();
-    EXPECT_EQ(window.simulation()->scenario().schedule.kind, "zb-v");
-    EXPECT_EQ(window.simulation()->scenario().schedule.virtualStages, 2);
-    window.run(CommandId::undo);
-    settle();
-    EXPECT_EQ(window.simulation()->scenario().schedule.kind, "1f1b");
-    EXPECT_EQ(window.simulation()->scenario().schedule.virtualStages, 1) << "one step took both back";
-}
-
-/// On screen, not as a widget would paint itself if it were asked to now.
-TEST(ScheduleChooser, ItsHeadingsAreOfTheNumbersBelowThem)
-{
-    ScheduleChooser chooser(lightTheme());
-    chooser.show();
-    const auto* headings = chooser.findChild<QWidget*>(QStringLiteral("columnHeadings"));
-    ASSERT_TRUE(headings);
-    const auto seen = [&](const ScheduleChooser& of, const QWidget& widget) {
-        QCoreApplication::processEvents();
-        const QRect at(widget.mapTo(&of, QPoint()), widget.size());
-        return of.screen()->grabWindow(of.winId(), at.x(), at.y(), at.width(), at.height()).toImage();
-    };
-    ASSERT_TRUE(waitFor([&] { return chooser.isVisible(); }));
-    const QImage makespan = seen(chooser, *headings);
-    ASSERT_FALSE(makespan.isNull());
-    ScheduleCandidates measured;
-    measured.isMeasured = true;
-    chooser.setCandidates(measured);
-    const QImage step = seen(chooser, *headings);
-    EXPECT_NE(step, makespan) << "steps are simulated, and the heading still says Makespan";
-    chooser.setCandidates({});
-    EXPECT_EQ(seen(chooser, *headings), makespan);
-}
-
 TEST_F(WindowTest, PicturesSayThatTheyAreOnTheirWay)
 {
     ASSERT_TRUE(window.openFile(galleryFile(kSixteen)).empty());
@@ -430,84 +329,6 @@ TEST_F(WindowTest, AFullBarOfExposedCommunicationIsTheStep)
     const auto at = [&](double share) { return picture.pixelColor(static_cast<int>(share * (picture.width() - 1)), 5); };
     EXPECT_NE(at(exposed / 2), at(0.99));
     EXPECT_EQ(at(exposed + 0.03), at(0.99)) << "beyond it the bar is empty";
-}
-
-TEST_F(WindowTest, AFoundScheduleBecomesTheScenariosOwn)
-{
-    open("17-schedule-1f1b.json");
-    window.run(CommandId::findSchedule);
-    auto* dialog = window.findChild<SynthesisDialog*>();
-    ASSERT_TRUE(dialog);
-    ASSERT_TRUE(waitFor([&] { return dialog->state() && !dialog->state()->running; }));
-    const double before = window.simulation()->metrics().stepTimeSeconds;
-    auto* use = dialog->findChild<QPushButton*>(QStringLiteral("useOrder"));
-    ASSERT_TRUE(use->isEnabled());
-    const double promised = dialog->state()->step.stepSeconds;
-    EXPECT_LT(promised, before);
-    EXPECT_TRUE(use->text().startsWith(QStringLiteral("Use This Order (−"))) << use->text().toStdString();
-    use->click();
-    settle();
-    EXPECT_EQ(window.simulation()->scenario().schedule.kind, "custom");
-    EXPECT_EQ(window.simulation()->metrics().stepTimeSeconds, promised) << "the step is what the button said";
-    window.run(CommandId::undo);
-    settle();
-    EXPECT_EQ(window.simulation()->scenario().schedule.kind, "1f1b");
-}
-
-TEST_F(WindowTest, AScheduleThatIsNoBetterIsNotOffered)
-{
-    open("45-llama3-70b-64-gpus.json"); // whole backwards hide what split ones expose
-    window.run(CommandId::findSchedule);
-    auto* dialog = window.findChild<SynthesisDialog*>();
-    ASSERT_TRUE(dialog);
-    ASSERT_TRUE(waitFor([&] { return dialog->state() && !dialog->state()->running; }));
-    for (const QLabel* label : dialog->findChildren<QLabel*>())
-        EXPECT_FALSE(label->text().startsWith(QStringLiteral("This is it"))) << "proved is a bound of the longest rank";
-    const double now = window.simulation()->metrics().stepTimeSeconds;
-    EXPECT_EQ(dialog->state()->now.stepSeconds, now);
-    EXPECT_LE(dialog->state()->best.bound * 1e-9, now) << "no order is shorter, said of a step that is";
-    const auto* use = dialog->findChild<QPushButton*>(QStringLiteral("useOrder"));
-    const auto* step = dialog->findChild<QLabel*>(QStringLiteral("synthesisStep"));
-    if (dialog->state()->step.stepSeconds < now) {
-        EXPECT_TRUE(use->isEnabled());
-        EXPECT_TRUE(use->text().startsWith(QStringLiteral("Use This Order (−"))) << use->text().toStdString();
-    } else {
-        EXPECT_FALSE(use->isEnabled());
-        EXPECT_EQ(use->text(), QStringLiteral("No Better Than Now"));
-        EXPECT_TRUE(step->text().contains(QStringLiteral("no better than now"))) << step->text().toStdString();
-    }
-    dialog->reject();
-}
-
-TEST_F(WindowTest, AnEditedOrderBecomesTheCustomScheduleInOneStep)
-{
-    open("17-schedule-1f1b.json");
-    const int before = window.session().undoStack().count();
-    window.run(CommandId::editOrder);
-    OrderEditorPanel& editor = window.workspace().editor();
-    ASSERT_TRUE(window.workspace().isEditing());
-    EXPECT_FALSE(editor.saveButton()->isEnabled()) << "nothing is changed yet";
-    for (int i = 0; i < 9; ++i)
-        editor.canvas().runCommand(ViewCommand::next);
-    window.run(CommandId::moveLater);
-    const auto wanted = editor.draft()->schedule().actions;
-    ASSERT_TRUE(editor.saveButton()->isEnabled()) << editor.draft()->verdict();
-    QTest::mouseClick(editor.saveButton(), Qt::LeftButton);
-    settle();
-    EXPECT_FALSE(window.workspace().isEditing());
-    EXPECT_EQ(window.simulation()->scenario().schedule.kind, "custom");
-    EXPECT_EQ(window.simulation()->schedule().actions, wanted);
-    EXPECT_EQ(window.session().undoStack().count(), before + 1);
-    window.run(CommandId::undo);
-    settle();
-    EXPECT_EQ(window.simulation()->scenario().schedule.kind, "1f1b");
-
-    window.run(CommandId::editOrder);
-    editor.canvas().runCommand(ViewCommand::next);
-    window.run(CommandId::moveLater);
-    window.run(CommandId::editOrder); // the same command leaves it
-    EXPECT_FALSE(window.workspace().isEditing());
-    EXPECT_EQ(window.session().undoStack().count(), before + 1) << "nothing was saved";
 }
 
 TEST_F(WindowTest, SteppingThroughIsAMode)
@@ -637,92 +458,6 @@ TEST_F(WindowTest, AnIdleWindowDrawsNothing)
         QTest::qWait(5);
     }
     EXPECT_EQ(timeline.framesDrawn(), before);
-}
-
-class RememberingWindowTest : public WindowTest {
-protected:
-    RememberingWindowTest() : WindowTest(false) {}
-    ~RememberingWindowTest() override
-    {
-        QDir(autosaveFolder()).removeRecursively();
-        userSettings().clear();
-    }
-
-    /// Presses a button of the question that comes up.
-    static void answer(QMessageBox::StandardButton button)
-    {
-        QTimer::singleShot(0, [button] {
-            auto* box = qobject_cast<QMessageBox*>(QApplication::activeModalWidget());
-            ASSERT_TRUE(box);
-            box->button(button)->click();
-        });
-    }
-};
-
-TEST_F(RememberingWindowTest, ClosingAsksOnlyIfSomethingChanged)
-{
-    open(kSixteen);
-    window.form().row(Control::tp)->spinBox()->stepBy(1);
-    settle();
-    answer(QMessageBox::Cancel);
-    EXPECT_FALSE(window.close());
-    EXPECT_TRUE(window.isVisible());
-    window.session().undoStack().undo();
-    EXPECT_TRUE(window.close()) << "nothing to lose, nothing asked";
-}
-
-TEST_F(RememberingWindowTest, GivingUpChangesLeavesNothingToRestore)
-{
-    open(kSixteen);
-    window.form().row(Control::tp)->spinBox()->stepBy(1);
-    settle();
-    answer(QMessageBox::Discard);
-    EXPECT_TRUE(window.close());
-    EXPECT_TRUE(Autosave::recoverable(autosaveFolder()).empty());
-}
-
-TEST_F(RememberingWindowTest, OpenedFilesAreRecent)
-{
-    clearRecentFiles();
-    open(kSixteen);
-    open(kTiny);
-    EXPECT_EQ(recentFiles(), (QStringList{galleryFile(kTiny), galleryFile(kSixteen)}));
-}
-
-TEST_F(RememberingWindowTest, ThemeAndDocksAreRemembered)
-{
-    open(kTiny);
-    window.run(CommandId::themeDark);
-    QTest::keySequence(&window, QKeySequence(QStringLiteral("Alt+3")));
-    ASSERT_TRUE(window.close());
-    MainWindow next(catalogue(), {.reproducible = false, .theme = {}, .renderer = Renderer::software});
-    next.showGallery();
-    next.show();
-    ASSERT_TRUE(next.openFile(galleryFile(kTiny)).empty());
-    EXPECT_FALSE(next.form().isVisible());
-    EXPECT_TRUE(next.details().isVisible());
-    EXPECT_LT(QApplication::palette().color(QPalette::Window).lightness(), 100);
-}
-
-TEST_F(RememberingWindowTest, WorkThatACrashLeftCanBeRestored)
-{
-    {
-        Autosave crashed(autosaveFolder());
-        sim::ScenarioDocument work = document(kSixteen);
-        work.set("layout.tp", "4");
-        work.set("layout.dp", "1");
-        ASSERT_TRUE(crashed.write(galleryFile(kSixteen), QString::fromStdString(work.text())));
-    }
-    window.showGallery();
-    const auto buttons = window.gallery().findChildren<QPushButton*>();
-    const auto restore =
-        std::find_if(buttons.begin(), buttons.end(), [](const QPushButton* b) { return b->text() == QLatin1String("Restore"); });
-    ASSERT_NE(restore, buttons.end());
-    (*restore)->click();
-    settle();
-    EXPECT_EQ(shownLayout().tp, 4);
-    EXPECT_TRUE(window.isWindowModified());
-    EXPECT_EQ(window.session().path(), galleryFile(kSixteen));
 }
 
 } // namespace

@@ -1,0 +1,109 @@
+// What a window knows of the one before it, and what it asks before it goes.
+#include "app/session/settings.h"
+#include "app/shell/details_panel.h"
+#include "app/shell/gallery_page.h"
+#include "app/shell/scenario_form.h"
+#include "tests/app/shell/window_fixture.h"
+
+#include <QApplication>
+#include <QDir>
+#include <QMessageBox>
+#include <QPushButton>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace app {
+namespace {
+
+using namespace test;
+
+class RememberingWindowTest : public WindowTest {
+protected:
+    RememberingWindowTest() : WindowTest(false) {}
+    ~RememberingWindowTest() override
+    {
+        QDir(autosaveFolder()).removeRecursively();
+        userSettings().clear();
+    }
+
+    /// Presses a button of the question that comes up.
+    static void answer(QMessageBox::StandardButton button)
+    {
+        QTimer::singleShot(0, [button] {
+            auto* box = qobject_cast<QMessageBox*>(QApplication::activeModalWidget());
+            ASSERT_TRUE(box);
+            box->button(button)->click();
+        });
+    }
+};
+
+TEST_F(RememberingWindowTest, ClosingAsksOnlyIfSomethingChanged)
+{
+    open(kSixteen);
+    window.form().row(Control::tp)->spinBox()->stepBy(1);
+    settle();
+    answer(QMessageBox::Cancel);
+    EXPECT_FALSE(window.close());
+    EXPECT_TRUE(window.isVisible());
+    window.session().undoStack().undo();
+    EXPECT_TRUE(window.close()) << "nothing to lose, nothing asked";
+}
+
+TEST_F(RememberingWindowTest, GivingUpChangesLeavesNothingToRestore)
+{
+    open(kSixteen);
+    window.form().row(Control::tp)->spinBox()->stepBy(1);
+    settle();
+    answer(QMessageBox::Discard);
+    EXPECT_TRUE(window.close());
+    EXPECT_TRUE(Autosave::recoverable(autosaveFolder()).empty());
+}
+
+TEST_F(RememberingWindowTest, OpenedFilesAreRecent)
+{
+    clearRecentFiles();
+    open(kSixteen);
+    open(kTiny);
+    EXPECT_EQ(recentFiles(), (QStringList{galleryFile(kTiny), galleryFile(kSixteen)}));
+}
+
+TEST_F(RememberingWindowTest, ThemeAndDocksAreRemembered)
+{
+    open(kTiny);
+    window.run(CommandId::themeDark);
+    QTest::keySequence(&window, QKeySequence(QStringLiteral("Alt+3")));
+    ASSERT_TRUE(window.close());
+    MainWindow next(catalogue(), {.reproducible = false, .theme = {}, .renderer = Renderer::software});
+    next.showGallery();
+    next.show();
+    ASSERT_TRUE(next.openFile(galleryFile(kTiny)).empty());
+    EXPECT_FALSE(next.form().isVisible());
+    EXPECT_TRUE(next.details().isVisible());
+    EXPECT_LT(QApplication::palette().color(QPalette::Window).lightness(), 100);
+}
+
+TEST_F(RememberingWindowTest, WorkThatACrashLeftCanBeRestored)
+{
+    {
+        Autosave crashed(autosaveFolder());
+        sim::ScenarioDocument work = document(kSixteen);
+        work.set("layout.tp", "4");
+        work.set("layout.dp", "1");
+        ASSERT_TRUE(crashed.write(galleryFile(kSixteen), QString::fromStdString(work.text())));
+    }
+    window.showGallery();
+    const auto buttons = window.gallery().findChildren<QPushButton*>();
+    const auto restore =
+        std::find_if(buttons.begin(), buttons.end(), [](const QPushButton* b) { return b->text() == QLatin1String("Restore"); });
+    ASSERT_NE(restore, buttons.end());
+    (*restore)->click();
+    settle();
+    EXPECT_EQ(shownLayout().tp, 4);
+    EXPECT_TRUE(window.isWindowModified());
+    EXPECT_EQ(window.session().path(), galleryFile(kSixteen));
+}
+
+} // namespace
+} // namespace app

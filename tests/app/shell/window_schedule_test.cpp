@@ -1,0 +1,145 @@
+// Schedules in the window: chosen from all, found by a search, ordered by hand.
+#include "app/session/schedule_candidates.h"
+#include "app/shell/schedule_chooser.h"
+#include "app/shell/synthesis_dialog.h"
+#include "tests/app/shell/window_fixture.h"
+
+#include <QLabel>
+#include <QPushButton>
+#include <QScreen>
+
+#include <gtest/gtest.h>
+
+namespace app {
+namespace {
+
+using namespace test;
+
+TEST_F(WindowTest, AScheduleIsChosenFromAllOfThem)
+{
+    open("17-schedule-1f1b.json");
+    window.run(CommandId::chooseSchedule);
+    auto* chooser = window.findChild<ScheduleChooser*>();
+    ASSERT_TRUE(chooser);
+    ASSERT_TRUE(waitFor([&] { return !chooser->kindsShown().isEmpty(); }));
+    chooser->setOrder(ScheduleChooser::Order::memory);
+    const auto place = [&](const char* kind) { return chooser->kindsShown().indexOf(QLatin1String(kind)); };
+    EXPECT_LT(place("v-min"), place("v-half"));
+    EXPECT_LT(place("v-half"), place("1f1b"));
+    EXPECT_LT(place("1f1b"), place("gpipe"));
+    chooser->setOrder(ScheduleChooser::Order::idle);
+    chooser->select(QStringLiteral("zb-v"));
+    QTest::keyClick(chooser, Qt::Key_Return);
+    settle();
+    EXPECT_EQ(window.simulation()->scenario().schedule.kind, "zb-v");
+    EXPECT_EQ(window.simulation()->scenario().schedule.virtualStages, 2);
+    window.run(CommandId::undo);
+    settle();
+    EXPECT_EQ(window.simulation()->scenario().schedule.kind, "1f1b");
+    EXPECT_EQ(window.simulation()->scenario().schedule.virtualStages, 1) << "one step took both back";
+}
+
+/// On screen, not as a widget would paint itself if it were asked to now.
+TEST(ScheduleChooser, ItsHeadingsAreOfTheNumbersBelowThem)
+{
+    ScheduleChooser chooser(lightTheme());
+    chooser.show();
+    const auto* headings = chooser.findChild<QWidget*>(QStringLiteral("columnHeadings"));
+    ASSERT_TRUE(headings);
+    const auto seen = [&](const ScheduleChooser& of, const QWidget& widget) {
+        QCoreApplication::processEvents();
+        const QRect at(widget.mapTo(&of, QPoint()), widget.size());
+        return of.screen()->grabWindow(of.winId(), at.x(), at.y(), at.width(), at.height()).toImage();
+    };
+    ASSERT_TRUE(waitFor([&] { return chooser.isVisible(); }));
+    const QImage makespan = seen(chooser, *headings);
+    ASSERT_FALSE(makespan.isNull());
+    ScheduleCandidates measured;
+    measured.isMeasured = true;
+    chooser.setCandidates(measured);
+    const QImage step = seen(chooser, *headings);
+    EXPECT_NE(step, makespan) << "steps are simulated, and the heading still says Makespan";
+    chooser.setCandidates({});
+    EXPECT_EQ(seen(chooser, *headings), makespan);
+}
+
+TEST_F(WindowTest, AFoundScheduleBecomesTheScenariosOwn)
+{
+    open("17-schedule-1f1b.json");
+    window.run(CommandId::findSchedule);
+    auto* dialog = window.findChild<SynthesisDialog*>();
+    ASSERT_TRUE(dialog);
+    ASSERT_TRUE(waitFor([&] { return dialog->state() && !dialog->state()->running; }));
+    const double before = window.simulation()->metrics().stepTimeSeconds;
+    auto* use = dialog->findChild<QPushButton*>(QStringLiteral("useOrder"));
+    ASSERT_TRUE(use->isEnabled());
+    const double promised = dialog->state()->step.stepSeconds;
+    EXPECT_LT(promised, before);
+    EXPECT_TRUE(use->text().startsWith(QStringLiteral("Use This Order (−"))) << use->text().toStdString();
+    use->click();
+    settle();
+    EXPECT_EQ(window.simulation()->scenario().schedule.kind, "custom");
+    EXPECT_EQ(window.simulation()->metrics().stepTimeSeconds, promised) << "the step is what the button said";
+    window.run(CommandId::undo);
+    settle();
+    EXPECT_EQ(window.simulation()->scenario().schedule.kind, "1f1b");
+}
+
+TEST_F(WindowTest, AScheduleThatIsNoBetterIsNotOffered)
+{
+    open("45-llama3-70b-64-gpus.json"); // whole backwards hide what split ones expose
+    window.run(CommandId::findSchedule);
+    auto* dialog = window.findChild<SynthesisDialog*>();
+    ASSERT_TRUE(dialog);
+    ASSERT_TRUE(waitFor([&] { return dialog->state() && !dialog->state()->running; }));
+    for (const QLabel* label : dialog->findChildren<QLabel*>())
+        EXPECT_FALSE(label->text().startsWith(QStringLiteral("This is it"))) << "proved is a bound of the longest rank";
+    const double now = window.simulation()->metrics().stepTimeSeconds;
+    EXPECT_EQ(dialog->state()->now.stepSeconds, now);
+    EXPECT_LE(dialog->state()->best.bound * 1e-9, now) << "no order is shorter, said of a step that is";
+    const auto* use = dialog->findChild<QPushButton*>(QStringLiteral("useOrder"));
+    const auto* step = dialog->findChild<QLabel*>(QStringLiteral("synthesisStep"));
+    if (dialog->state()->step.stepSeconds < now) {
+        EXPECT_TRUE(use->isEnabled());
+        EXPECT_TRUE(use->text().startsWith(QStringLiteral("Use This Order (−"))) << use->text().toStdString();
+    } else {
+        EXPECT_FALSE(use->isEnabled());
+        EXPECT_EQ(use->text(), QStringLiteral("No Better Than Now"));
+        EXPECT_TRUE(step->text().contains(QStringLiteral("no better than now"))) << step->text().toStdString();
+    }
+    dialog->reject();
+}
+
+TEST_F(WindowTest, AnEditedOrderBecomesTheCustomScheduleInOneStep)
+{
+    open("17-schedule-1f1b.json");
+    const int before = window.session().undoStack().count();
+    window.run(CommandId::editOrder);
+    OrderEditorPanel& editor = window.workspace().editor();
+    ASSERT_TRUE(window.workspace().isEditing());
+    EXPECT_FALSE(editor.saveButton()->isEnabled()) << "nothing is changed yet";
+    for (int i = 0; i < 9; ++i)
+        editor.canvas().runCommand(ViewCommand::next);
+    window.run(CommandId::moveLater);
+    const auto wanted = editor.draft()->schedule().actions;
+    ASSERT_TRUE(editor.saveButton()->isEnabled()) << editor.draft()->verdict();
+    QTest::mouseClick(editor.saveButton(), Qt::LeftButton);
+    settle();
+    EXPECT_FALSE(window.workspace().isEditing());
+    EXPECT_EQ(window.simulation()->scenario().schedule.kind, "custom");
+    EXPECT_EQ(window.simulation()->schedule().actions, wanted);
+    EXPECT_EQ(window.session().undoStack().count(), before + 1);
+    window.run(CommandId::undo);
+    settle();
+    EXPECT_EQ(window.simulation()->scenario().schedule.kind, "1f1b");
+
+    window.run(CommandId::editOrder);
+    editor.canvas().runCommand(ViewCommand::next);
+    window.run(CommandId::moveLater);
+    window.run(CommandId::editOrder); // the same command leaves it
+    EXPECT_FALSE(window.workspace().isEditing());
+    EXPECT_EQ(window.session().undoStack().count(), before + 1) << "nothing was saved";
+}
+
+} // namespace
+} // namespace app

@@ -12,10 +12,10 @@ constexpr double kBytesPerGib = 1024.0 * 1024.0 * 1024.0, kSecondsPerNs = 1e-9;
 
 QString partName(sim::StepPart part)
 {
-    const QString name = QString::fromLatin1(sim::stepPartName(part));
-    return part >= sim::StepPart::tp && part <= sim::StepPart::dp
-               ? QObject::tr("%1 exposed").arg(name.section(QLatin1Char(' '), 1).toUpper())
-               : name.left(1).toUpper() + name.mid(1);
+    if (const auto dimension = sim::dimensionOfPart(part))
+        return QObject::tr("%1 exposed").arg(QString::fromLatin1(sim::dimensionName(*dimension)).toUpper());
+    const QString name = QString::fromStdString(sim::stepPartName(part));
+    return name.left(1).toUpper() + name.mid(1);
 }
 
 const char* unitName(RowUnit unit)
@@ -70,8 +70,10 @@ std::vector<ComparisonRow> comparisonRows(const sim::Comparison& c)
     const auto seconds = [](std::int64_t ns) { return static_cast<double>(ns) * kSecondsPerNs; };
     const auto gibOf = [](std::int64_t bytes) { return static_cast<double>(bytes) / kBytesPerGib; };
     add(QObject::tr("Step time"), RowUnit::seconds, seconds(c.stepNs.a), seconds(c.stepNs.b), true, true);
-    for (std::size_t i = 0; i < sim::kStepPartCount; ++i)
-        add(partName(static_cast<sim::StepPart>(i)), RowUnit::seconds, seconds(c.use.a[i]), seconds(c.use.b[i]), true);
+    for (const sim::StepPart part : sim::kStepParts) {
+        const auto i = static_cast<std::size_t>(part);
+        add(partName(part), RowUnit::seconds, seconds(c.use.a[i]), seconds(c.use.b[i]), true);
+    }
     add(QObject::tr("Tokens a second"), RowUnit::perSecond, c.tokensPerSecond.a, c.tokensPerSecond.b, false, true);
     add(QObject::tr("Of each GPU"), RowUnit::perSecond, c.tokensPerSecondPerGpu.a, c.tokensPerSecondPerGpu.b, false);
     add(QObject::tr("MFU"), RowUnit::fraction, c.mfu.a, c.mfu.b, false);

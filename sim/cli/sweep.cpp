@@ -1,8 +1,8 @@
 #include "sim/cli/command.h"
 #include "sim/cli/table.h"
 
-#include "sim/scenario/quoted.h"
-#include "sim/simulation.h"
+#include "sim/simulate/simulation.h"
+#include "sim/text/quoted.h"
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,6 @@
-#include "app/shell/command_palette.h"
-#include "app/shell/commands.h"
-#include "app/shell/format.h"
+#include "app/shell/dialogs/command_palette.h"
+#include "app/shell/widgets/commands.h"
+#include "app/shell/widgets/format.h"
 
 #include <QKeyEvent>
 

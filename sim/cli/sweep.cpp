@@ -1,6 +1,8 @@
 #include "sim/cli/command.h"
+#include "sim/cli/options.h"
 #include "sim/cli/table.h"
 
+#include "sim/analysis/memory_cap.h"
 #include "sim/scenario/quoted.h"
 #include "sim/simulation.h"
 
@@ -48,13 +50,18 @@ Axis axisOf(const std::string& text)
 struct Point {
     std::vector<std::string> values; ///< [axis]
     std::variant<Metrics, std::string> outcome;
+    std::string missedCap; ///< what was asked for and is not kept: metrics are of an order that is over it
     const Metrics* metrics() const { return std::get_if<Metrics>(&outcome); }
+    bool fits() const { return metrics() != nullptr && metrics()->fits && missedCap.empty(); }
 };
 
-std::variant<Metrics, std::string> outcomeOf(const std::string& file, const std::vector<std::string>& overrides)
+void simulatePoint(const std::string& file, const std::vector<std::string>& overrides, Point& point)
 {
     try {
-        return simulate(readScenario(file, catalogue(), overrides))->metrics();
+        const auto simulation = simulate(readScenario(file, catalogue(), overrides));
+        point.outcome = simulation->metrics();
+        if (const auto missed = missedCap(*simulation))
+            point.missedCap = "/schedule/memory_cap_gib: " + missed->text();
     } catch (const ScenarioError& error) {
         std::string text;
         for (Problem problem : error.problems()) {
@@ -62,9 +69,9 @@ std::variant<Metrics, std::string> outcomeOf(const std::string& file, const std:
             if (problem.severity == Severity::error)
                 text += (text.empty() ? "" : " | ") + problem.text();
         }
-        return text;
+        point.outcome = text;
     } catch (const Error& error) {
-        return std::string(error.what());
+        point.outcome = std::string(error.what());
     }
 }
 
@@ -100,7 +107,7 @@ std::vector<Point> pointsOf(const Arguments& arguments, const std::vector<Axis>&
             rest %= block;
             overrides.push_back(axis.pointer + "=" + points[n].values.back());
         }
-        points[n].outcome = outcomeOf(arguments.scenario.file, overrides);
+        simulatePoint(arguments.scenario.file, overrides, points[n]);
     }
     return points;
 }
@@ -161,9 +168,20 @@ Table tableOf(const std::vector<Axis>& axes, const std::vector<Point>& points, b
         }
         for (const Column& column : kColumns)
             row.push_back(csv ? column.csv(*point.metrics()) : column.text(*point.metrics()));
+        if (csv && !point.missedCap.empty())
+            row.push_back(point.missedCap);
         table.add(std::move(row));
     }
     return table;
+}
+
+/// "layout.tp=4 schedule.memory_cap_gib=3".
+std::string settingsOf(const std::vector<Axis>& axes, const Point& point)
+{
+    std::string text;
+    for (std::size_t a = 0; a < axes.size(); ++a)
+        text += (a == 0 ? "" : " ") + axes[a].pointer + "=" + point.values[a];
+    return text;
 }
 
 /// The fastest that fits, where there is a choice.
@@ -172,7 +190,7 @@ void printBest(const std::vector<Axis>& axes, const std::vector<Point>& points)
     const Point* best = nullptr;
     std::size_t fitting = 0;
     for (const Point& point : points)
-        if (point.metrics() != nullptr && point.metrics()->fits) {
+        if (point.fits()) {
             ++fitting;
             if (best == nullptr || point.metrics()->tokensPerSecond > best->metrics()->tokensPerSecond)
                 best = &point;
@@ -181,10 +199,7 @@ void printBest(const std::vector<Axis>& axes, const std::vector<Point>& points)
         std::cout << "\nNone fits into memory.\n";
     if (fitting < 2)
         return;
-    std::cout << "\nFastest that fits:";
-    for (std::size_t a = 0; a < axes.size(); ++a)
-        std::cout << " " << axes[a].pointer << "=" << best->values[a];
-    std::cout << "\n";
+    std::cout << "\nFastest that fits: " << settingsOf(axes, *best) << "\n";
 }
 
 void run(const Arguments& arguments)
@@ -199,6 +214,10 @@ void run(const Arguments& arguments)
         table.printCsv(std::cout);
     else
         table.print(std::cout);
+    if (!arguments.csv)
+        for (const Point& point : points)
+            if (!point.missedCap.empty())
+                std::cerr << linesForAPerson(settingsOf(axes, point) + ": " + point.missedCap);
     if (std::none_of(points.begin(), points.end(), [](const Point& point) { return point.metrics() != nullptr; }))
         throw Error("no combination can be simulated");
     if (!arguments.csv)

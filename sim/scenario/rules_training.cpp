@@ -2,6 +2,7 @@
 #include "sim/scenario/rules.h"
 
 #include "sim/checked.h"
+#include "sim/scenario/about_key.h"
 #include "sim/scenario/nearest.h"
 #include "sim/scenario/quoted.h"
 #include "sim/scenario/schedule_kinds.h"
@@ -9,6 +10,7 @@
 #include "sim/scenario/words.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <numeric>
 #include <utility>
@@ -176,11 +178,12 @@ void Rules::batch()
     const std::int64_t microbatches = t.globalBatchSize / unit;
     const double actions = 2.0 * static_cast<double>(microbatches) * l.pp * s.virtualStages * s.sequenceSlices;
     if (actions > static_cast<double>(kMostActions)) {
-        const auto fewer = static_cast<std::int64_t>(static_cast<double>(microbatches) * kMostActions / actions);
+        const std::string nearest =
+            nearestBatch(m_scenario, std::floor(static_cast<double>(microbatches) * kMostActions / actions));
         return error("/training/global_batch_size",
                      microbatchesText(microbatches) + " on " + text(std::int64_t{l.pp} * s.virtualStages) + " stages are " +
                          (actions < 1e15 ? text(static_cast<std::int64_t>(actions)) : roughly(actions)) + " actions, more than " +
-                         text(kMostActions) + (fewer > 0 ? "; nearest: " + text(fewer * unit) : ""));
+                         text(kMostActions) + (nearest.empty() ? "" : "; nearest: " + nearest));
     }
     if (s.kind == "interleaved-1f1b" && l.pp > 1 && m_resolution.isSound("/schedule"))
         interleaving(microbatches, unit);

@@ -363,6 +363,28 @@ Schedule leastMemoryOrder(const SynthesisRequest& request)
     return unfolded(whole, *construct(whole, {.name = "one micro-batch at a time"}).schedule);
 }
 
+std::vector<Schedule> ordersByMemory(const SynthesisRequest& request)
+{
+    constexpr int kMost = 16;
+    std::vector<Schedule> orders;
+    for (const PipelineProblem& placement : placementsOf(request)) {
+        PipelineProblem whole = withWholeBackwards(placement);
+        const double one = leastCap(placement);
+        const std::vector<Construction> all = constructionsFor(whole);
+        const auto family =
+            std::find_if(all.begin(), all.end(), [](const auto& of) { return of.kind == Construction::Kind::family; });
+        for (int atATime = 1; family != all.end() && atATime <= kMost; ++atATime) {
+            whole.cap = one * atATime;
+            const Candidate made = construct(whole, *family);
+            if (const auto& order = made.fits ? made.schedule : made.repaired)
+                orders.push_back(unfolded(whole, *order));
+            if (made.fits || !made.schedule)
+                break;
+        }
+    }
+    return orders;
+}
+
 Synthesiser::Synthesiser(SynthesisRequest request) : m_state(std::make_unique<State>(std::move(request))) {}
 Synthesiser::~Synthesiser() = default;
 Synthesiser::Synthesiser(Synthesiser&&) noexcept = default;

@@ -65,6 +65,7 @@ bool TrafficModel::restrictTo(const std::vector<int>& ranks)
     m_becauseOfPurpose = {};
     m_becauseOfTier.clear();
     m_load.reset();
+    m_loadForNumbers.reset();
     return true;
 }
 
@@ -231,6 +232,13 @@ const sim::LinkLoad& TrafficModel::load(const sim::LoadWindow& window)
     if (!m_load || m_load->window != window)
         m_load = m_simulation->linkLoad(m_senders, window);
     return *m_load;
+}
+
+const sim::LinkLoad& TrafficModel::loadForNumbers(const sim::LoadWindow& window)
+{
+    if (!m_loadForNumbers || m_loadForNumbers->window != window)
+        m_loadForNumbers = m_simulation->linkLoad(m_senders, window);
+    return *m_loadForNumbers;
 }
 
 const sim::LinkLoad& TrafficModel::loadOfRank(int rank, const sim::LoadWindow& window)

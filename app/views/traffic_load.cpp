@@ -2,6 +2,7 @@
 
 #include "app/views/color.h"
 #include "app/views/labels.h"
+#include "app/views/purpose_name.h"
 #include "app/views/time_ruler.h"
 
 #include <algorithm>
@@ -325,7 +326,7 @@ std::string trafficLoadText(const TrafficScene& scene, const TimeWindow& window,
                            percentText(shownShare(scene, load, tier, bin)) + " full";
         for (const sim::TrafficPurpose purpose : kTrafficPurposes)
             if (const double share = load.share(tier, purpose, bin); share > 0 && scene.shows(purpose))
-                text += "\n" + std::string(sim::trafficPurposeName(purpose)) + " " + percentText(share);
+                text += "\n" + purposeName(scene.model.simulation(), purpose) + " " + percentText(share);
         return text + "\nat " + durationText(ns) + ", mean over " + durationText(bins.binNs());
     }
     return {};

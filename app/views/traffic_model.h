@@ -21,7 +21,7 @@ sim::OpClass opClassOf(sim::TrafficPurpose);
 /// Those purposes' bytes whose op class the selection shows.
 std::int64_t shownBytes(const sim::BytesByPurpose&, const Selection&);
 /// "dp 30.0 GiB, pp 8.00 GiB": purposes shown, in their order.
-std::string purposesText(const sim::BytesByPurpose&, const Selection&, const char* between = ", ");
+std::string purposesText(const sim::Simulation&, const sim::BytesByPurpose&, const Selection&, const char* between = ", ");
 
 /// How the world is cut, finest first.
 enum class TrafficLevel : std::uint8_t { ranks, nodes, pipeline };

@@ -1,6 +1,7 @@
 // The traffic picture as seen and touched: through the canvas recorder, pointer events and commands alone.
 #include "app/canvas/recorder_canvas.h"
 #include "app/views/labels.h"
+#include "app/views/purpose_name.h"
 #include "app/views/traffic_load.h"
 #include "app/views/traffic_view.h"
 #include "tests/support/scenarios.h"
@@ -325,6 +326,24 @@ TEST(TrafficView, OneNodeIsDrawnAsItsRanks)
     EXPECT_THAT(picture.names("link"), testing::Contains(testing::StartsWith("rank 0 sends rank 4 ")));
     picture.press("node", "rank 6");
     EXPECT_EQ(picture.selection.ranks, std::vector{6});
+}
+
+/// Without data parallelism nothing is "dp".
+TEST(TrafficView, TheReductionOfASharedEmbeddingIsCalledThat)
+{
+    sim::Scenario scenario = test::smallScenario(1, 4, 1, 8);
+    scenario.model.tieWordEmbeddings = true;
+    const auto alone = sim::simulate(scenario);
+    EXPECT_EQ(purposeName(*alone, sim::TrafficPurpose::dp), "embedding");
+    EXPECT_EQ(purposeName(*alone, sim::TrafficPurpose::pp), "pp");
+    EXPECT_EQ(purposeName(*sim::simulate(twoNodes()), sim::TrafficPurpose::dp), "dp");
+    Picture picture(scenario);
+    const std::vector<std::string> texts = picture.draw().texts();
+    const auto has = [&](const std::string& start) {
+        return std::any_of(texts.begin(), texts.end(), [&](const std::string& text) { return text.starts_with(start); });
+    };
+    EXPECT_TRUE(has("embedding"));
+    EXPECT_FALSE(has("dp"));
 }
 
 TEST(TrafficView, LoadIsOnTheTimelinesAxis)

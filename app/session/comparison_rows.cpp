@@ -10,8 +10,11 @@ namespace {
 
 constexpr double kBytesPerGib = 1024.0 * 1024.0 * 1024.0, kSecondsPerNs = 1e-9;
 
-QString partName(sim::StepPart part)
+QString partName(sim::StepPart part, const std::string& dataTransfers)
 {
+    if (part == sim::StepPart::dp && dataTransfers != "dp")
+        return QObject::tr("%1 exposed")
+            .arg(QString::fromStdString(dataTransfers).replace(0, 1, QChar(dataTransfers[0]).toUpper()));
     const QString name = QString::fromLatin1(sim::stepPartName(part));
     return part >= sim::StepPart::tp && part <= sim::StepPart::dp
                ? QObject::tr("%1 exposed").arg(name.section(QLatin1Char(' '), 1).toUpper())
@@ -59,7 +62,7 @@ QString number(double value)
 
 } // namespace
 
-std::vector<ComparisonRow> comparisonRows(const sim::Comparison& c)
+std::vector<ComparisonRow> comparisonRows(const sim::Comparison& c, const std::string& dataTransfers)
 {
     std::vector<ComparisonRow> rows;
     const auto add = [&](const QString& name, RowUnit unit, double a, double b, std::optional<bool> lowerIsBetter,
@@ -71,7 +74,8 @@ std::vector<ComparisonRow> comparisonRows(const sim::Comparison& c)
     const auto gibOf = [](std::int64_t bytes) { return static_cast<double>(bytes) / kBytesPerGib; };
     add(QObject::tr("Step time"), RowUnit::seconds, seconds(c.stepNs.a), seconds(c.stepNs.b), true, true);
     for (std::size_t i = 0; i < sim::kStepPartCount; ++i)
-        add(partName(static_cast<sim::StepPart>(i)), RowUnit::seconds, seconds(c.use.a[i]), seconds(c.use.b[i]), true);
+        add(partName(static_cast<sim::StepPart>(i), dataTransfers), RowUnit::seconds, seconds(c.use.a[i]), seconds(c.use.b[i]),
+            true);
     add(QObject::tr("Tokens a second"), RowUnit::perSecond, c.tokensPerSecond.a, c.tokensPerSecond.b, false, true);
     add(QObject::tr("Of each GPU"), RowUnit::perSecond, c.tokensPerSecondPerGpu.a, c.tokensPerSecondPerGpu.b, false);
     add(QObject::tr("MFU"), RowUnit::fraction, c.mfu.a, c.mfu.b, false);

@@ -61,13 +61,11 @@ void Simulator::requestLegalValues(sim::ScenarioDocument document, sim::Catalogu
     renew(kLegalValues, work, [this](const QString& why) { emit legalValuesFailed(why); });
 }
 
-void Simulator::requestCandidates(sim::ScenarioDocument document, sim::Catalogue catalogue, sim::Scenario lastLegal,
-                                  SimulationPtr simulation, TracePtr actions)
+void Simulator::requestCandidates(sim::ScenarioDocument document, sim::Catalogue catalogue, sim::Scenario lastLegal)
 {
-    const auto work = [this, document = std::move(document), catalogue = std::move(catalogue), lastLegal = std::move(lastLegal),
-                       simulation = std::move(simulation), actions = std::move(actions)](const Task& task) {
-        auto candidates = std::make_shared<const ScheduleCandidates>(
-            scheduleCandidates(document, catalogue, lastLegal, simulation ? &simulation->schedule() : nullptr, actions.get()));
+    const auto work = [this, document = std::move(document), catalogue = std::move(catalogue),
+                       lastLegal = std::move(lastLegal)](const Task& task) {
+        auto candidates = std::make_shared<const ScheduleCandidates>(scheduleCandidates(document, catalogue, lastLegal));
         task.tell([=, this] { emit candidatesReady(*candidates); });
     };
     renew(kCandidates, work, [this](const QString& why) { emit candidatesFailed(why); });

@@ -4,6 +4,7 @@
 #include "app/shell/format.h"
 #include "app/shell/style.h"
 #include "app/shell/workspace.h"
+#include "app/views/purpose_name.h"
 
 #include <QGridLayout>
 #include <QHBoxLayout>
@@ -262,16 +263,16 @@ void DetailsPanel::showExposed()
     const sim::Layout& layout = m_simulation->scenario().layout;
     m_exposed->setValue(percentQuantity(e.total()));
     std::vector<StackedBar::Segment> dimensions;
-    const auto add = [&](const char* name, double fraction, sim::OpClass opClass, int size) {
-        if (size > 1 || fraction > 0) // tied embeddings are reduced along dp even where dp is 1
-            dimensions.push_back({QString::fromLatin1(name), fraction, percentQuantity(fraction).text(),
+    const auto add = [&](const std::string& name, double fraction, sim::OpClass opClass, int size) {
+        if (size > 1 || fraction > 0) // tied embeddings are reduced on the stream of dp even where dp is 1
+            dimensions.push_back({QString::fromStdString(name), fraction, percentQuantity(fraction).text(),
                                   toQColor(m_theme->opClass[static_cast<std::size_t>(opClass)])});
     };
     add("tp", e.tp, sim::OpClass::tpComm, layout.tp);
     add("cp", e.cp, sim::OpClass::cpComm, layout.cp);
     add("ep", e.ep, sim::OpClass::epComm, layout.ep);
     add("pp", e.pp, sim::OpClass::ppComm, layout.pp);
-    add("dp", e.dp, sim::OpClass::dpComm, layout.dp * layout.cp);
+    add(purposeName(*m_simulation, sim::TrafficPurpose::dp), e.dp, sim::OpClass::dpComm, layout.dp * layout.cp);
     m_exposedBar->setSegments(std::move(dimensions), 1); // the step
 }
 

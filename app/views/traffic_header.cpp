@@ -2,6 +2,7 @@
 
 #include "app/views/color.h"
 #include "app/views/labels.h"
+#include "app/views/purpose_name.h"
 
 #include <algorithm>
 #include <cmath>
@@ -151,7 +152,7 @@ void Painter::strip(Rect area)
         items.clear();
         width = -kSpace;
         for (const sim::TrafficPurpose purpose : purposes) {
-            const std::string name = sim::trafficPurposeName(purpose);
+            const std::string name = purposeName(m_scene.model.simulation(), purpose);
             const std::string tiers = tiersText(m_scene, purpose), exposed = percentText(exposedOf(m_scene, purpose));
             Item item;
             item.first =
@@ -220,7 +221,7 @@ const TrafficHeader::Chip* TrafficHeader::under(Point at) const
 
 std::string purposeText(const TrafficScene& scene, sim::TrafficPurpose purpose)
 {
-    return std::string(sim::trafficPurposeName(purpose)) + " " +
+    return purposeName(scene.model.simulation(), purpose) + " " +
            bytesText(static_cast<double>(scene.model.sums().ofPurpose(purpose))) + ", " + tiersText(scene, purpose) + ", " +
            percentText(exposedOf(scene, purpose)) + " of the step exposed";
 }

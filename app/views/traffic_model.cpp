@@ -1,6 +1,7 @@
 #include "app/views/traffic_model.h"
 
 #include "app/views/labels.h"
+#include "app/views/purpose_name.h"
 
 #include <algorithm>
 #include <cmath>
@@ -33,13 +34,13 @@ std::int64_t shownBytes(const sim::BytesByPurpose& bytes, const Selection& selec
     return sum;
 }
 
-std::string purposesText(const sim::BytesByPurpose& bytes, const Selection& selection, const char* between)
+std::string purposesText(const sim::Simulation& simulation, const sim::BytesByPurpose& bytes, const Selection& selection,
+                         const char* between)
 {
     std::string text;
     for (const sim::TrafficPurpose purpose : kTrafficPurposes)
         if (const std::int64_t of = bytes[static_cast<std::size_t>(purpose)]; of > 0 && selection.shows(opClassOf(purpose)))
-            text += (text.empty() ? "" : between) + std::string(sim::trafficPurposeName(purpose)) + " " +
-                    bytesText(static_cast<double>(of));
+            text += (text.empty() ? "" : between) + purposeName(simulation, purpose) + " " + bytesText(static_cast<double>(of));
     return text;
 }
 
@@ -65,6 +66,7 @@ bool TrafficModel::restrictTo(const std::vector<int>& ranks)
     m_becauseOfPurpose = {};
     m_becauseOfTier.clear();
     m_load.reset();
+    m_loadForNumbers.reset();
     return true;
 }
 
@@ -86,7 +88,7 @@ const sim::Explanation& TrafficModel::because(sim::TrafficPurpose purpose)
     if (!kept) {
         sim::BytesByPurpose bytes{};
         bytes[static_cast<std::size_t>(purpose)] = m_sums.ofPurpose(purpose);
-        kept = sim::TrafficExplainer(*m_simulation).ofFlow(sim::trafficPurposeName(purpose) + sentByChosen(), bytes);
+        kept = sim::TrafficExplainer(*m_simulation).ofFlow(purposeName(*m_simulation, purpose) + sentByChosen(), bytes);
     }
     return *kept;
 }
@@ -231,6 +233,13 @@ const sim::LinkLoad& TrafficModel::load(const sim::LoadWindow& window)
     if (!m_load || m_load->window != window)
         m_load = m_simulation->linkLoad(m_senders, window);
     return *m_load;
+}
+
+const sim::LinkLoad& TrafficModel::loadForNumbers(const sim::LoadWindow& window)
+{
+    if (!m_loadForNumbers || m_loadForNumbers->window != window)
+        m_loadForNumbers = m_simulation->linkLoad(m_senders, window);
+    return *m_loadForNumbers;
 }
 
 const sim::LinkLoad& TrafficModel::loadOfRank(int rank, const sim::LoadWindow& window)

@@ -218,7 +218,8 @@ void Viewer::Thread::work()
         if (m_run.isGreeted())
             send(header("bye"));
     } catch (const std::exception& error) {
-        setState(ViewerState::lost, "the connection to " + m_endpoint + " broke: " + error.what());
+        setState(ViewerState::lost,
+                 "the connection to " + m_endpoint + " broke: " + error.what() + ". All that was received is kept");
         if (m_options.wake)
             m_options.wake();
     }

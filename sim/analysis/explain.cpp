@@ -3,6 +3,7 @@
 
 #include "sim/analysis/closed_forms.h"
 #include "sim/analysis/explain_traffic.h"
+#include "sim/analysis/straggler_wait.h"
 #include "sim/program/program.h"
 #include "sim/scenario/words.h"
 
@@ -208,7 +209,7 @@ Explanation Explainer::bubbleTime() const
     Account account(std::string(stepShareName(StepShare::bubble)), symbolOf(StepShare::bubble), m_shares.bubble, Unit::seconds);
     constexpr std::size_t kMostListed = 16;
     const ShowHint show{.pictures = {"timeline"}, .ranks = {}, .range = {}, .classes = {}};
-    const std::string waits = "Neither computing nor held up by a transfer: waiting for other stages, or for the step's last op.";
+    const std::string waits = "Neither computing nor held up by a transfer: waiting for other ranks, or for the step's last op.";
     if (rows.size() > kMostListed || rows.size() == 1) {
         const Formula time = account.term("T", step(), Unit::seconds, "step time");
         const Formula busy = account.term("t_busy", m_shares.busy(), Unit::seconds, "kernels run; mean over ranks");
@@ -234,9 +235,15 @@ Explanation Explainer::bubble() const
     std::string convention = "Mean over ranks, of the whole step. Papers also give idle over ideal time, (p − 1) / m of equal "
                              "stages.";
     std::string source = "Narayanan et al. 2021, section 2.2";
+    const std::optional<StragglerWait> straggler = stragglerWait(m_simulation);
+    if (straggler)
+        convention += " Without perturbations " + percentText(straggler->bubbleWithout) + " would be: ranks also wait for " +
+                      (straggler->worst.kind == PerturbationKind::jitter
+                           ? "kernels that are late."
+                           : "rank " + std::to_string(straggler->worst.rank) + ", which is slow.");
     if (const auto form = bubbleForm(m_scenario)) {
         convention += " Equal stages without transfers would give " + form->text + ".";
-        if (const std::string uneven = unevenStagesText(m_simulation.metrics()); !uneven.empty())
+        if (const std::string uneven = unevenStagesText(m_simulation.metrics()); !uneven.empty() && !straggler)
             convention += " " + uneven;
         source = form->source;
     }

@@ -45,7 +45,7 @@ private:
     struct Cut;
     std::vector<Cut> cuts() const;
     void tensorParallel();
-    void tensorParallelPlace();
+    void tensorParallelPlace(const std::vector<Cut>&);
     void experts();
     void expertsPlace();
     struct Straddling;

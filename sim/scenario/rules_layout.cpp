@@ -58,20 +58,22 @@ void Rules::tensorParallel()
         return;
     const std::vector<Cut> all = cuts();
     const auto wrong = std::find_if(all.begin(), all.end(), [&](const Cut& cut) { return !cut.into(l.tp); });
-    if (wrong != all.end())
+    if (wrong != all.end()) {
         error("/layout/tp", text(l.tp) + (wrong->mayCopy ? " is neither a divisor nor a multiple of " : " does not divide ") +
                                 wrong->what + nearestNumbers(l.tp, 1, m.numAttentionHeads, [&all](std::int64_t tp) {
                                     return std::all_of(all.begin(), all.end(), [tp](const Cut& cut) { return cut.into(tp); });
                                 }));
-    else if (!m.isLatentAttention() && l.tp > m.numKeyValueHeads)
+        return; // where it lies is told of what could be
+    }
+    if (!m.isLatentAttention() && l.tp > m.numKeyValueHeads)
         warning("/layout/tp", text(l.tp) + " ranks share " + named("/model/num_key_value_heads", m.numKeyValueHeads) +
                                   ": each head is kept by " + text(l.tp / m.numKeyValueHeads) +
                                   " of them; torchtitan refuses this");
-    tensorParallelPlace();
+    tensorParallelPlace(all);
 }
 
 /// Tensor parallel collectives stand between a layer's parts: they want the fastest links.
-void Rules::tensorParallelPlace()
+void Rules::tensorParallelPlace(const std::vector<Cut>& cuts)
 {
     const Layout& l = m_scenario.layout;
     const Cluster& c = m_scenario.cluster;
@@ -91,7 +93,10 @@ void Rules::tensorParallelPlace()
         warning("/layout/tp",
                 text(l.tp) + " does not divide " + domain +
                     ": some tensor parallel groups lie in two domains, and their collectives run over the slower tier" +
-                    nearestNumbers(l.tp, 1, inner.span, [&](std::int64_t tp) { return inner.span % tp == 0; }));
+                    nearestNumbers(l.tp, 1, inner.span, [&](std::int64_t tp) {
+                        return inner.span % tp == 0 &&
+                               std::all_of(cuts.begin(), cuts.end(), [tp](const Cut& cut) { return cut.into(tp); });
+                    }));
 }
 
 void Rules::experts()

@@ -233,6 +233,8 @@ void Synthesiser::State::takePresent()
         if (problem->fits(*std::max_element(times.peakActivations.begin(), times.peakActivations.end())))
             present = Start{problem.get(), order, times.span, "the present order"};
         Construction given{.kind = Construction::Kind::given, .name = "an order like the present one"};
+        if (!problem->whole)
+            given.name += ", split backwards";
         given.schedule = order;
         next = portfolio.insert(next, {problem.get(), std::move(given)}) + 1;
     }

@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 #include <string>
 #include <vector>
@@ -200,6 +201,13 @@ TEST(Rules, BreakOneByOneAndSayWhatWouldBeRight)
     }
 }
 
+/// Advice on where it lies would contradict the advice on what it may be.
+TEST(Rules, PlaceNoTensorParallelGroupThatCannotBe)
+{
+    const auto problems = resolved(kDense, {"layout.tp=3"}).problems;
+    EXPECT_EQ(std::count_if(problems.begin(), problems.end(), [](const Problem& p) { return p.pointer == "/layout/tp"; }), 1);
+}
+
 TEST(Rules, WarnOfWhatIsLegalButUnwise)
 {
     const std::vector<Case> cases = {
@@ -216,7 +224,7 @@ TEST(Rules, WarnOfWhatIsLegalButUnwise)
         {kDense,
          {"layout.tp=4", "cluster.gpus_per_node=6"},
          {"/layout/tp: warning: 4 does not divide the 6 GPUs of one \"nvlink\" domain: some tensor parallel groups lie in two "
-          "domains, and their collectives run over the slower tier; nearest: 3, 6"}},
+          "domains, and their collectives run over the slower tier; nearest: 2"}},
         {kDense,
          {"layout.placement=round-robin"},
          {"/layout/placement: warning: round-robin puts the ranks of a tensor parallel group of 2 on different nodes: its "

@@ -238,7 +238,8 @@ void DetailsPanel::showMetrics()
     m_tokens->setValue(countQuantity(m.tokensPerSecond));
     m_tokens->setNote(tr("%1 a GPU").arg(countQuantity(m.tokensPerSecondPerGpu).text()));
     m_mfu->setValue(percentQuantity(m.mfu));
-    m_mfu->setNote(tr("causal; full %1").arg(percentQuantity(m.mfuFullAttention).text()));
+    const QString full = percentQuantity(m.mfuFullAttention).text();
+    m_mfu->setNote(m.mfuFullAttention > 1 ? tr("causal; full %1, with work skipped").arg(full) : tr("causal; full %1").arg(full));
     m_bubble->setValue(percentQuantity(m.bubbleFraction));
     m_bubble->setNote(tr("of the step"));
     m_parameters->setValue(countQuantity(static_cast<double>(m.parameters)));

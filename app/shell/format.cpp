@@ -35,6 +35,13 @@ QString shortNumber(double value)
     return withDecimals(value, std::clamp(3 - digitsBefore, 0, 3));
 }
 
+QString beginningOf(const std::string& text)
+{
+    constexpr qsizetype kMostCharacters = 2000;
+    const QString whole = QString::fromStdString(text);
+    return whole.size() <= kMostCharacters ? whole : whole.left(kMostCharacters) + QStringLiteral("…");
+}
+
 QString separated(std::int64_t value)
 {
     static const QLocale english(QLocale::English, QLocale::UnitedStates);

@@ -193,8 +193,10 @@ Explanation Explainer::utilisation(MetricId id) const
     const Formula time = account.term(stepTime());
     const std::string convention =
         hardware ? "Recomputed FLOPs count; attention as the model needs it."
-        : full   ? "Attention over the whole sequence, also where it is causal, as Megatron-LM's papers count. No recomputation."
-                 : "Attention at half where it is causal, no recomputation, over the dense peak of the precision.";
+        : full
+            ? "Attention over the whole sequence, also where it is causal, as Megatron-LM's papers count: with work that causal "
+              "kernels leave out, so it may exceed 100 %. No recomputation."
+            : "Attention at half where it is causal, no recomputation, over the dense peak of the precision.";
     return account.close(flops / Formula::product({time, worldTerm(account), peakTerm(account)}), convention,
                          hardware ? kKorthikanti6
                          : full   ? "Narayanan et al. 2021, appendix, without its recomputation"

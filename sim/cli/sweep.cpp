@@ -12,6 +12,7 @@
 #include <cmath>
 #include <iostream>
 #include <memory>
+#include <set>
 #include <variant>
 
 namespace sim::cli {
@@ -28,7 +29,7 @@ struct Arguments {
     bool csv = false;
 };
 
-/// "layout.tp=1,2,4,8"; a JSON list or object may hold commas of its own.
+/// "layout.tp=1,2,4,8"; a JSON list, object or text may hold commas of its own.
 Axis axisOf(const std::string& text)
 {
     const std::size_t equals = text.find('=');
@@ -36,9 +37,16 @@ Axis axisOf(const std::string& text)
         throw UsageError("--vary " + shownText(text) + ": write POINTER=VALUE,VALUE,…, such as layout.tp=1,2,4,8");
     Axis axis{text.substr(0, equals), {""}};
     int depth = 0;
+    bool quoted = false, escaped = false;
     for (const char c : text.substr(equals + 1)) {
-        depth += c == '[' || c == '{' ? 1 : c == ']' || c == '}' ? -1 : 0;
-        if (c == ',' && depth == 0)
+        if (quoted) {
+            quoted = escaped || c != '"';
+            escaped = !escaped && c == '\\';
+        } else {
+            quoted = c == '"' && (depth > 0 || axis.values.back().empty());
+            depth += c == '[' || c == '{' ? 1 : c == ']' || c == '}' ? -1 : 0;
+        }
+        if (c == ',' && depth == 0 && !quoted)
             axis.values.emplace_back();
         else
             axis.values.back() += c;
@@ -205,8 +213,14 @@ void printBest(const std::vector<Axis>& axes, const std::vector<Point>& points)
 void run(const Arguments& arguments)
 {
     std::vector<Axis> axes;
-    for (const std::string& text : arguments.vary)
+    std::set<std::string> pointers;
+    for (const std::string& text : arguments.vary) {
         axes.push_back(axisOf(text));
+        std::string pointer = axes.back().pointer; // layout.tp is /layout/tp
+        std::replace(pointer.begin(), pointer.end(), '.', '/');
+        if (!pointers.insert(pointer.starts_with('/') ? pointer : "/" + pointer).second)
+            throw UsageError("--vary " + shownText(axes.back().pointer) + " is given twice; give all its values at once");
+    }
     ScenarioDocument::readFile(arguments.scenario.file); // a file that cannot be read is one error, not one a row
     const std::vector<Point> points = pointsOf(arguments, axes);
     const Table table = tableOf(axes, points, arguments.csv);

@@ -46,6 +46,7 @@ private:
     std::vector<Cut> cuts() const;
     void tensorParallel();
     void tensorParallelPlace(const std::vector<Cut>&);
+    bool takesExpertSplit(std::int64_t etp, std::int64_t ep) const;
     void experts();
     void expertsPlace();
     struct Straddling;
@@ -56,9 +57,14 @@ private:
 
     // rules_training.cpp: stages, schedule, sequences, batch, precision, perturbations
     void stages();
+    bool hasLayersFor(std::int64_t stages) const;
+    std::string kindInstead() const;
     void scheduleKind();
+    std::int64_t sequenceUnit() const;
     void sequences();
     void batch();
+    /// A multiple of `unit`, and at most `most`.
+    std::string nearestBatches(std::int64_t unit, std::int64_t most) const;
     void slices(int length);
     void enoughMicrobatches(std::int64_t microbatches, std::int64_t unit);
     void interleaving(std::int64_t microbatches, std::int64_t unit);

@@ -83,6 +83,9 @@ void Rules::tensorParallelPlace(const std::vector<Cut>& cuts)
     if (inner.span == 0 || inner.span >= l.worldSize())
         return;
     const std::string domain = domainText(inner);
+    const auto cutsAll = [&](std::int64_t tp) {
+        return std::all_of(cuts.begin(), cuts.end(), [tp](const Cut& cut) { return cut.into(tp); });
+    };
     if (l.placement == PlacementRule::roundRobin)
         warning("/layout/placement", "round-robin puts the ranks of a tensor parallel group of " + text(l.tp) +
                                          " on different nodes: its collectives run over the slower tier");
@@ -93,10 +96,17 @@ void Rules::tensorParallelPlace(const std::vector<Cut>& cuts)
         warning("/layout/tp",
                 text(l.tp) + " does not divide " + domain +
                     ": some tensor parallel groups lie in two domains, and their collectives run over the slower tier" +
-                    nearestNumbers(l.tp, 1, inner.span, [&](std::int64_t tp) {
-                        return inner.span % tp == 0 &&
-                               std::all_of(cuts.begin(), cuts.end(), [tp](const Cut& cut) { return cut.into(tp); });
-                    }));
+                    nearestNumbers(l.tp, 1, inner.span, [&](auto tp) { return inner.span % tp == 0 && cutsAll(tp); }));
+}
+
+/// Everything that is asked of the two together.
+bool Rules::takesExpertSplit(std::int64_t etp, std::int64_t ep) const
+{
+    const Layout& l = m_scenario.layout;
+    const Model& m = m_scenario.model;
+    const bool cutsModel =
+        !sound({"/model"}) || (m.numExperts == 0 ? ep == 1 : m.numExperts % ep == 0 && m.moeIntermediateSize % etp == 0);
+    return cutsModel && (!sound({"/layout"}) || !m_worldIsSound || l.worldSize() % (etp * ep * l.pp) == 0);
 }
 
 void Rules::experts()
@@ -105,29 +115,28 @@ void Rules::experts()
     const Model& m = m_scenario.model;
     if (sound({"/layout/ep", "/model"}) && l.ep > 1) {
         if (m.numExperts == 0)
-            return error("/layout/ep",
-                         text(l.ep) + " needs experts, and the model " + shownText(m.name) + " has none; nearest: 1");
+            return error("/layout/ep", text(l.ep) + " needs experts, and the model " + shownText(m.name) + " has none" +
+                                           nearestNumbers(l.ep, 1, 1, [&](auto ep) { return takesExpertSplit(l.etp, ep); }));
         if (m.numExperts % l.ep != 0)
-            error("/layout/ep",
-                  text(l.ep) + " does not divide " + named("/model/num_experts", m.numExperts) +
-                      nearestNumbers(l.ep, 1, m.numExperts, [&](std::int64_t ep) { return m.numExperts % ep == 0; }));
+            error("/layout/ep", text(l.ep) + " does not divide " + named("/model/num_experts", m.numExperts) +
+                                    nearestNumbers(l.ep, 1, m.numExperts, [&](auto ep) { return takesExpertSplit(l.etp, ep); }));
     }
     if (sound({"/layout/etp", "/model"}) && m.numExperts > 0 && m.moeIntermediateSize % l.etp != 0)
-        error("/layout/etp", named("/layout/etp", l.etp).substr(4) + " does not divide " +
-                                 named("/model/moe_intermediate_size", m.moeIntermediateSize) +
-                                 nearestNumbers(l.etp, 1, m.moeIntermediateSize,
-                                                [&](std::int64_t etp) { return m.moeIntermediateSize % etp == 0; }));
+        error("/layout/etp",
+              named("/layout/etp", l.etp).substr(4) + " does not divide " +
+                  named("/model/moe_intermediate_size", m.moeIntermediateSize) +
+                  nearestNumbers(l.etp, 1, m.moeIntermediateSize, [&](auto etp) { return takesExpertSplit(etp, l.ep); }));
     if (!sound({"/layout"}) || !m_worldIsSound)
         return;
     const std::int64_t product = std::int64_t{l.etp} * l.ep * l.pp;
     if (l.worldSize() % product != 0) {
         const std::string_view at = l.ep > 1 ? "/layout/ep" : "/layout/etp";
         const std::int64_t value = l.ep > 1 ? l.ep : l.etp;
-        const std::int64_t fixed = product / value;
         error(at, "experts are laid out as etp x ep x pp = " + text(l.etp) + m_resolution.origins.of("/layout/etp") + " x " +
                       text(l.ep) + " x " + text(l.pp) + " = " + text(product) + ", which does not divide the " +
-                      text(l.worldSize()) + " ranks" +
-                      nearestNumbers(value, 1, l.worldSize(), [&](std::int64_t v) { return l.worldSize() % (fixed * v) == 0; }));
+                      text(l.worldSize()) + " ranks" + nearestNumbers(value, 1, l.worldSize(), [&](std::int64_t v) {
+                          return l.ep > 1 ? takesExpertSplit(l.etp, v) : takesExpertSplit(v, l.ep);
+                      }));
     } else
         expertsPlace();
     if (m_resolution.isSound("/model") && m.numExperts > 0 && l.tp > 1 && !l.sequenceParallel)

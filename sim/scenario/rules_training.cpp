@@ -2,7 +2,6 @@
 #include "sim/scenario/rules.h"
 
 #include "sim/checked.h"
-#include "sim/scenario/about_key.h"
 #include "sim/scenario/nearest.h"
 #include "sim/scenario/quoted.h"
 #include "sim/scenario/schedule_kinds.h"
@@ -10,7 +9,6 @@
 #include "sim/scenario/words.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <numeric>
 #include <utility>
@@ -28,7 +26,19 @@ std::string microbatchesText(std::int64_t count)
     return std::to_string(count) + (count == 1 ? " micro-batch" : " micro-batches");
 }
 
+/// Adds to "; nearest: 2" what else would be right.
+std::string orElse(const std::string& numbers, const std::string& other)
+{
+    return numbers + (other.empty() ? "" : numbers.empty() ? "; nearest: " + other : ", or " + other);
+}
+
 } // namespace
+
+/// The outer two stages may hold nothing but embedding and head.
+bool Rules::hasLayersFor(std::int64_t stages) const
+{
+    return isGiven("/schedule/layers_per_stage") || stages - 2 <= m_scenario.model.numHiddenLayers;
+}
 
 void Rules::stages()
 {
@@ -51,16 +61,33 @@ void Rules::stages()
         else if (sum != layers)
             error("/schedule/layers_per_stage",
                   "the entries add up to " + text(sum) + ", and the model has " + named("/model/num_hidden_layers", layers));
-    } else if (layers < count - 2) { // the outer two may hold nothing but embedding and head
-        const bool chunks = s.virtualStages > chunksOfKind(s.kind).least;
-        const std::int64_t perRank = s.virtualStages / copies;
+    } else if (!hasLayersFor(count)) {
+        const ChunkRange range = chunksOfKind(s.kind);
+        const bool chunks = s.virtualStages > range.least;
         error(chunks ? "/schedule/virtual_stages" : "/layout/pp",
               named("/model/num_hidden_layers", layers) + " cannot fill " + product +
-                  (chunks
-                       ? nearestNumbers(s.virtualStages, 1, s.virtualStages, [&](std::int64_t v) { return pp * v - 2 <= layers; })
-                       : nearestNumbers(pp, 1, pp, [&](std::int64_t p) { return p * perRank - 2 <= layers; })) +
-                  (pp * perRank - 2 <= layers ? "" : ", or give layers_per_stage with zeros"));
+                  orElse(chunks ? nearestNumbers(s.virtualStages, 1, s.virtualStages,
+                                                 [&](auto v) { return range.holds(v) && hasLayersFor(pp * v / copies); })
+                                : nearestNumbers(pp, 1, pp,
+                                                 [&](auto p) {
+                                                     return takesRanks(s.kind, p) && hasLayersFor(p * s.virtualStages / copies);
+                                                 }),
+                         "give layers_per_stage with zeros"));
     }
+}
+
+/// "kind 1f1b": one that takes the chunks and ranks as they are, if there is.
+std::string Rules::kindInstead() const
+{
+    const ScheduleSettings& s = m_scenario.schedule;
+    const std::int64_t pp = m_scenario.layout.pp;
+    for (const char* kind : {"1f1b", "interleaved-1f1b", "looped-bfs"}) {
+        const ChunkRange range = chunksOfKind(kind);
+        const std::int64_t chunks = isGiven("/schedule/virtual_stages") ? s.virtualStages : range.least;
+        if (takesRanks(kind, pp) && range.holds(chunks) && hasLayersFor(pp * chunks))
+            return std::string("kind ") + kind;
+    }
+    return {};
 }
 
 void Rules::scheduleKind()
@@ -69,23 +96,26 @@ void Rules::scheduleKind()
     if (!sound({"/schedule/kind", "/schedule/virtual_stages", "/layout/pp"}))
         return;
     const int pp = m_scenario.layout.pp;
+    const std::int64_t copies = m_scenario.modelCopies();
     const ChunkRange chunks = chunksOfKind(s.kind);
     if (!takesRanks(s.kind, pp)) {
-        const std::string instead = s.kind == "interleaved-1f1b" ? ", or kind 1f1b" : "";
         error("/schedule/kind",
               s.kind +
                   (s.kind == "dualpipe" ? " enters from both ends and needs an even number of pipeline ranks"
                                         : " needs at least 2 pipeline ranks") +
                   ", and " + named("/layout/pp", pp) +
-                  nearestNumbers(pp, 1, INT32_MAX, [&](std::int64_t ranks) { return takesRanks(s.kind, ranks); }) +
-                  " pipeline ranks" + instead);
+                  orElse(nearestNumbers(pp, 1, INT32_MAX, [&](auto ranks) { return takesRanks(s.kind, ranks); }) +
+                             " pipeline ranks",
+                         s.kind == "interleaved-1f1b" ? kindInstead() : ""));
     } else if (!chunks.holds(s.virtualStages)) {
         const bool tooFew = s.virtualStages < chunks.least;
         const std::string limit = chunks.least == chunks.most ? "exactly " : tooFew ? "at least " : "at most ";
-        error("/schedule/virtual_stages", s.kind + " has " + limit + counted(tooFew ? chunks.least : chunks.most, "chunk") +
-                                              " a rank, and " + named("/schedule/virtual_stages", s.virtualStages) +
-                                              "; nearest: " + text(tooFew ? chunks.least : chunks.most) +
-                                              (chunks.most == 1 ? ", or kind interleaved-1f1b" : ", or kind 1f1b"));
+        error("/schedule/virtual_stages",
+              s.kind + " has " + limit + counted(tooFew ? chunks.least : chunks.most, "chunk") + " a rank, and " +
+                  named("/schedule/virtual_stages", s.virtualStages) +
+                  orElse(nearestNumbers(s.virtualStages, chunks.least, tooFew ? chunks.least : chunks.most,
+                                        [&](auto v) { return hasLayersFor(pp * v / copies); }),
+                         kindInstead()));
     }
     if (s.kind == "interleaved-1f1b" && pp == 2 && !m_scenario.training.overlap.p2p && m_resolution.isSound("/training/overlap"))
         warning("/schedule/kind", "Megatron Core interleaves on more than 2 pipeline ranks only where p2p is not overlapped");
@@ -106,28 +136,37 @@ void Rules::scheduleKind()
                                        " pipeline ranks; nearest: pp " + text(static_cast<std::int64_t>(s.actions.size())));
 }
 
+/// Tokens that context and sequence parallelism cut into whole parts.
+std::int64_t Rules::sequenceUnit() const
+{
+    const Layout& l = m_scenario.layout;
+    return (l.cp > 1 ? 2LL * l.cp : 1) * (l.sequenceParallel ? l.tp : 1);
+}
+
 void Rules::sequences()
 {
     const Layout& l = m_scenario.layout;
     const int length = m_scenario.training.sequenceLength;
     if (!sound({"/training/sequence_length", "/layout/cp", "/layout/tp", "/model"}))
         return;
-    const std::int64_t unit = (l.cp > 1 ? 2LL * l.cp : 1) * (l.sequenceParallel ? l.tp : 1);
-    const auto divides = [unit](std::int64_t tokens) { return tokens % unit == 0; };
-    if (!divides(length))
-        error("/training/sequence_length", named("/training/sequence_length", length).substr(16) + " is not a multiple of " +
-                                               text(unit) + " = " + (l.cp > 1 ? "2 x cp " + text(l.cp) : std::string()) +
-                                               (l.cp > 1 && l.sequenceParallel ? " x " : "") +
-                                               (l.sequenceParallel ? "tp " + text(l.tp) + " (sequence parallel)" : "") +
-                                               nearestNumbers(length, unit, std::numeric_limits<int>::max(), divides));
-    slices(length);
+    const std::int64_t unit = sequenceUnit();
     const Model& m = m_scenario.model;
+    const bool isLearned = m.positionEmbedding == PositionEmbedding::learned;
+    const auto nearest = [&] {
+        return nearestNumbers(
+            length, unit, isLearned ? m.maxPositionEmbeddings : std::numeric_limits<int>::max(), [](auto) { return true; }, unit);
+    };
+    if (length % unit != 0)
+        error("/training/sequence_length",
+              named("/training/sequence_length", length).substr(16) + " is not a multiple of " + text(unit) + " = " +
+                  (l.cp > 1 ? "2 x cp " + text(l.cp) : std::string()) + (l.cp > 1 && l.sequenceParallel ? " x " : "") +
+                  (l.sequenceParallel ? "tp " + text(l.tp) + " (sequence parallel)" : "") + nearest());
+    slices(length);
     if (length > m.maxPositionEmbeddings) {
         const std::string longer =
             text(length) + " tokens are more than " + named("/model/max_position_embeddings", m.maxPositionEmbeddings);
-        if (m.positionEmbedding == PositionEmbedding::learned)
-            error("/training/sequence_length",
-                  longer + ", and its positions are learned; nearest: " + text(m.maxPositionEmbeddings));
+        if (isLearned)
+            error("/training/sequence_length", longer + ", and its positions are learned" + nearest());
         else
             warning("/training/sequence_length", longer);
     }
@@ -147,11 +186,23 @@ void Rules::slices(int length)
                                     " cuts it too; nearest: cp 1, or kind 1f1b");
     const std::int64_t unit = l.sequenceParallel ? l.tp : 1;
     const auto divides = [&](std::int64_t slices) { return length % slices == 0 && length / slices % unit == 0; };
-    if (!divides(s.sequenceSlices))
+    if (m_scenario.training.causal && !divides(s.sequenceSlices))
         error("/schedule/sequence_slices", named("/training/sequence_length", length) + " cannot be cut into " +
                                                named("/schedule/sequence_slices", s.sequenceSlices) + " equal slices" +
                                                (unit > 1 ? " of a multiple of tp " + text(unit) + " tokens" : "") +
                                                nearestNumbers(s.sequenceSlices, 1, length, divides));
+}
+
+/// Batches that the schedule takes and that are not too many actions.
+std::string Rules::nearestBatches(std::int64_t unit, std::int64_t most) const
+{
+    const ScheduleSettings& s = m_scenario.schedule;
+    const int pp = m_scenario.layout.pp;
+    const double microbatches = static_cast<double>(kMostActions) / (2.0 * pp * s.virtualStages * s.sequenceSlices);
+    const bool isAsked = takesRanks(s.kind, pp) && s.microbatchGroup >= pp && m_resolution.isSound("/schedule");
+    return nearestNumbers(
+        m_scenario.training.globalBatchSize, unit, std::min(most, static_cast<std::int64_t>(microbatches) * unit),
+        [&](std::int64_t batch) { return !isAsked || takesMicrobatches(s.kind, pp, s.microbatchGroup, batch / unit); }, unit);
 }
 
 void Rules::batch()
@@ -168,23 +219,16 @@ void Rules::batch()
     if (unit > kMostSequences)
         return error("/training/micro_batch_size", product + " sequences are more than a step may have, " + text(kMostSequences) +
                                                        "; nearest: " + text(kMostSequences / l.dp));
-    if (t.globalBatchSize % unit != 0) {
-        const std::int64_t below = t.globalBatchSize / unit * unit;
-        const bool isMoreTaken = below + unit <= kMostSequences;
-        return error("/training/global_batch_size", text(t.globalBatchSize) + " is not a multiple of " + product + "; nearest: " +
-                                                        (below > 0 ? text(below) : "") + (below > 0 && isMoreTaken ? ", " : "") +
-                                                        (isMoreTaken ? text(below + unit) : ""));
-    }
+    if (t.globalBatchSize % unit != 0)
+        return error("/training/global_batch_size",
+                     text(t.globalBatchSize) + " is not a multiple of " + product + nearestBatches(unit, kMostSequences));
     const std::int64_t microbatches = t.globalBatchSize / unit;
     const double actions = 2.0 * static_cast<double>(microbatches) * l.pp * s.virtualStages * s.sequenceSlices;
-    if (actions > static_cast<double>(kMostActions)) {
-        const std::string nearest =
-            nearestBatch(m_scenario, std::floor(static_cast<double>(microbatches) * kMostActions / actions));
+    if (actions > static_cast<double>(kMostActions))
         return error("/training/global_batch_size",
                      microbatchesText(microbatches) + " on " + text(std::int64_t{l.pp} * s.virtualStages) + " stages are " +
                          (actions < 1e15 ? text(static_cast<std::int64_t>(actions)) : roughly(actions)) + " actions, more than " +
-                         text(kMostActions) + (nearest.empty() ? "" : "; nearest: " + nearest));
-    }
+                         text(kMostActions) + nearestBatches(unit, kMostSequences));
     if (s.kind == "interleaved-1f1b" && l.pp > 1 && m_resolution.isSound("/schedule"))
         interleaving(microbatches, unit);
     else if (!takesMicrobatches(s.kind, l.pp, s.microbatchGroup, microbatches) && takesRanks(s.kind, l.pp) &&
@@ -207,12 +251,9 @@ void Rules::enoughMicrobatches(std::int64_t microbatches, std::int64_t unit)
     if (s.kind == "interleaved-zb" && group < pp)
         return error("/schedule/microbatch_group", text(group) + " is smaller than " + named("/layout/pp", pp) +
                                                        nearestNumbers(group, pp, pp, [](auto) { return true; }));
-    error("/training/global_batch_size",
-          text(microbatches * unit) + " gives " + microbatchesText(microbatches) + ", and " + s.kind + " on pp " + text(pp) +
-              " wants " + wants +
-              nearestNumbers(microbatches * unit, unit, std::numeric_limits<int>::max(), [&](std::int64_t batch) {
-                  return batch % unit == 0 && takesMicrobatches(s.kind, pp, group, batch / unit);
-              }));
+    error("/training/global_batch_size", text(microbatches * unit) + " gives " + microbatchesText(microbatches) + ", and " +
+                                             s.kind + " on pp " + text(pp) + " wants " + wants +
+                                             nearestBatches(unit, kMostSequences));
 }
 
 void Rules::interleaving(std::int64_t microbatches, std::int64_t unit)
@@ -229,15 +270,9 @@ void Rules::interleaving(std::int64_t microbatches, std::int64_t unit)
                   nearestNumbers(group, pp, microbatches, [&](std::int64_t g) { return legal(g, microbatches); }));
         return;
     }
-    std::int64_t below = microbatches;
-    while (below > 0 && !legal(group, below))
-        --below;
-    std::int64_t above = microbatches;
-    while (!legal(group, above))
-        ++above;
     error("/training/global_batch_size", text(microbatches * unit) + " gives " + microbatchesText(microbatches) +
                                              ", which interleaved-1f1b on pp " + text(pp) + " cannot take in " + groups +
-                                             "; nearest: " + (below > 0 ? text(below * unit) + ", " : "") + text(above * unit));
+                                             nearestBatches(unit, kMostSequences));
 }
 
 void Rules::precisionAndOverlap()

@@ -8,7 +8,16 @@ namespace {
 
 std::optional<std::string> unmet(const ScheduleRequest& request)
 {
-    return basicsUnmet(request, 1, 0);
+    if (auto problem = basicsUnmet(request, 1, 0))
+        return problem;
+    constexpr int kMostStages = 32768; // constructing the first order takes some seconds for so many, and grows with the square
+    if (std::int64_t{request.ranks} * request.virtualStages <= kMostStages)
+        return std::nullopt;
+    return "auto looks for an order of at most " + std::to_string(kMostStages) + " stages, asked for " +
+           std::to_string(std::int64_t{request.ranks} * request.virtualStages) +
+           (request.virtualStages <= kMostStages
+                ? "; nearest: " + std::to_string(kMostStages / request.virtualStages) + " pipeline ranks"
+                : "");
 }
 
 } // namespace

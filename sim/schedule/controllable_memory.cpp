@@ -354,7 +354,9 @@ Schedule makeFrom(const ScheduleRequest& request, BlockOffsets (*offsetsOf)(int 
 
 std::optional<std::string> unmet(const ScheduleRequest& request)
 {
-    return basicsUnmet(request, 2, 2);
+    if (auto problem = basicsUnmet(request, 2, 2))
+        return problem;
+    return slotsUnmet(request, blockSlots);
 }
 
 } // namespace

@@ -93,6 +93,22 @@ std::optional<std::string> basicsUnmet(const ScheduleRequest& request, int minVi
            (maxVirtualStages == 1 ? ", or interleaved-1f1b" : "") + (minVirtualStages == 2 ? ", or 1f1b" : "");
 }
 
+std::optional<std::string> slotsUnmet(const ScheduleRequest& request, double (*slotsOf)(double ranks, double microbatches))
+{
+    const auto fits = [&](int ranks) { return slotsOf(ranks, request.microbatches) <= kMostSlots; };
+    if (fits(request.ranks))
+        return std::nullopt;
+    int good = 0, bad = request.ranks;
+    while (bad - good > 1) {
+        const int middle = good + (bad - good) / 2;
+        (fits(middle) ? good : bad) = middle;
+    }
+    return request.kind + " on " + std::to_string(request.ranks) + " pipeline ranks with " +
+           microbatchesText(request.microbatches) + " is planned over more than " +
+           std::to_string(static_cast<std::int64_t>(kMostSlots)) + " slots, as they grow with the square of the ranks" +
+           (good > 0 ? "; nearest: " + std::to_string(good) : "");
+}
+
 Schedule loopSchedule(const ScheduleRequest& request)
 {
     Schedule schedule;

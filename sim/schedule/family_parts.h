@@ -28,6 +28,10 @@ ScheduleFamily customFamily();
 /// generated kind.
 std::optional<std::string> basicsUnmet(const ScheduleRequest&, int minVirtualStages, int maxVirtualStages);
 
+/// What is planned slot by slot on every rank takes memory or time by slots, and these grow with the square of the ranks.
+constexpr double kMostSlots = 1e8;
+std::optional<std::string> slotsUnmet(const ScheduleRequest&, double (*slotsOf)(double ranks, double microbatches));
+
 /// Stage s on rank s mod p, empty action lists. With one stage a rank: the plain line.
 Schedule loopSchedule(const ScheduleRequest&);
 /// Two stages a rank: down the ranks and back again, so that rank 0 holds both ends.

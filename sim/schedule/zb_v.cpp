@@ -12,7 +12,9 @@ namespace {
 
 std::optional<std::string> unmet(const ScheduleRequest& request)
 {
-    return basicsUnmet(request, 2, 2);
+    if (auto problem = basicsUnmet(request, 2, 2))
+        return problem;
+    return slotsUnmet(request, [](double ranks, double microbatches) { return ranks * std::max(2 * ranks - 1, microbatches); });
 }
 
 Schedule make(const ScheduleRequest& request)

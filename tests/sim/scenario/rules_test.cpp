@@ -157,7 +157,8 @@ TEST(Rules, BreakOneByOneAndSayWhatWouldBeRight)
          {"/schedule/sequence_slices: slices of a sequence follow each other only where attention is causal; nearest: 1"}},
         {kDense,
          {"schedule.kind=interleaved-1f1b", "schedule.virtual_stages=2", "layout.pp=1"},
-         {"/schedule/kind: interleaved-1f1b needs at least 2 pipeline ranks, and pp 1; nearest: 2 pipeline ranks, or kind 1f1b"}},
+         {"/schedule/kind: interleaved-1f1b needs at least 2 pipeline ranks, and pp 1; nearest: 2 pipeline ranks, or kind "
+          "looped-bfs"}},
         {kDense,
          {"schedule.kind=1f1b-interleaved"},
          {"/schedule/kind: \"1f1b-interleaved\": unknown kind; nearest: \"interleaved-1f1b\", \"1f1b\""}},

@@ -13,6 +13,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <regex>
 #include <set>
 
@@ -189,6 +190,20 @@ TEST(InterleavedSchedule, WhatItSuggestsIsLegal)
                 EXPECT_GT(suggested, 0);
             }
     EXPECT_GT(refused, 500);
+}
+
+TEST(Schedules, AreRefusedWhereTheirSlotsWouldFillTheMemory)
+{
+    const std::map<std::string, int> nearest = {{"v-half", 4081}, {"v-min", 4081}, {"zb-v", 7071}, {"auto", 16384}};
+    for (const auto& [kind, ranks] : nearest) {
+        const sim::ScheduleFamily& family = *sim::findScheduleFamily(kind);
+        const auto unmet = [&](int asked) {
+            return family.unmet({.kind = kind, .ranks = asked, .virtualStages = 2, .microbatches = 1});
+        };
+        EXPECT_THAT(unmet(1'000'000).value_or(""), HasSubstr("; nearest: " + std::to_string(ranks)));
+        EXPECT_TRUE(unmet(ranks + 1)) << kind;
+        EXPECT_EQ(unmet(ranks), std::nullopt) << kind;
+    }
 }
 
 } // namespace

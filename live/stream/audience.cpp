@@ -143,7 +143,9 @@ bool Audience::hasPlace(const std::string& name, Clock::time_point now)
     }
     m_waiting.erase(name);
     Json refused = header("refused");
-    refused["message"] = "the run has room for " + std::to_string(m_options.mostViewers) + " viewers, and others came first";
+    refused["message"] = "the run has room for " +
+                         (m_options.mostViewers == 1 ? "one viewer" : std::to_string(m_options.mostViewers) + " viewers") +
+                         ", and others came first";
     say(name, refused);
     return false;
 }

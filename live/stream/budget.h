@@ -66,7 +66,7 @@ struct ViewerBudget {
     /// When all places are taken, one that was silent for this long, or took nothing for `silence`, or never took anything for
     /// this long, makes room for a newcomer…
     std::chrono::milliseconds silenceWhenFull{1500};
-    std::chrono::milliseconds patience{6000}; ///< …which waits so long before it is refused: until all who connect had their turn
+    std::chrono::milliseconds patience{4000}; ///< …which waits so long before it is refused: until all who connect had their turn
     std::size_t sendQueue = 16;               ///< messages for a viewer that acknowledges what it has not read
     std::size_t runIdBytes = 256;
     std::chrono::milliseconds betweenLogs{1000}; ///< of cut connections: the first one, and the first after so long a peace

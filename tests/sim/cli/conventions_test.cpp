@@ -206,8 +206,7 @@ TEST(Validate, RefusesWhatOnlyTheStepIsTooMuchForAsSimulateDoes)
 TEST(MemoryCap, ThatIsNotKeptIsSaidWhereverTheStepIsTold)
 {
     const std::string missed = gallery("73-") + " --set schedule.memory_cap_gib=3";
-    const std::string words =
-        "/schedule/memory_cap_gib: warning: no order keeps a GPU within 3 GiB: model states take ";
+    const std::string words = "/schedule/memory_cap_gib: warning: no order keeps a GPU within 3 GiB: model states take ";
     for (const char* command : {"simulate ", "memory ", "validate ", "traffic "}) {
         const Outcome outcome = run(command + missed);
         EXPECT_EQ(outcome.code, 0) << command;

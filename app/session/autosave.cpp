@@ -38,8 +38,9 @@ bool Autosave::write(const QString& scenarioPath, const QString& text)
     const QJsonObject object{{QStringLiteral("path"), scenarioPath},
                              {QStringLiteral("time"), QDateTime::currentDateTimeUtc().toString(Qt::ISODate)},
                              {QStringLiteral("text"), text}};
+    const QByteArray bytes = QJsonDocument(object).toJson();
     QSaveFile file(m_file);
-    return file.open(QIODevice::WriteOnly) && file.write(QJsonDocument(object).toJson()) > 0 && file.commit();
+    return file.open(QIODevice::WriteOnly | QIODevice::Unbuffered) && file.write(bytes) == bytes.size() && file.commit();
 }
 
 void Autosave::remove()

@@ -10,10 +10,14 @@ namespace {
 
 constexpr double kBytesPerGib = 1024.0 * 1024.0 * 1024.0, kSecondsPerNs = 1e-9;
 
-QString partName(sim::StepPart part)
+QString partName(sim::StepPart part, const std::string& dataTransfers)
 {
-    if (const auto dimension = sim::dimensionOfPart(part))
-        return QObject::tr("%1 exposed").arg(QString::fromLatin1(sim::dimensionName(*dimension)).toUpper());
+    if (const auto dimension = sim::dimensionOfPart(part)) {
+        const std::string name = *dimension == sim::Dimension::dp ? dataTransfers : sim::dimensionName(*dimension);
+        const bool isShort = name == sim::dimensionName(*dimension);
+        const QString shown = QString::fromStdString(name);
+        return QObject::tr("%1 exposed").arg(isShort ? shown.toUpper() : shown.left(1).toUpper() + shown.mid(1));
+    }
     const QString name = QString::fromStdString(sim::stepPartName(part));
     return name.left(1).toUpper() + name.mid(1);
 }
@@ -59,7 +63,7 @@ QString number(double value)
 
 } // namespace
 
-std::vector<ComparisonRow> comparisonRows(const sim::Comparison& c)
+std::vector<ComparisonRow> comparisonRows(const sim::Comparison& c, const std::string& dataTransfers)
 {
     std::vector<ComparisonRow> rows;
     const auto add = [&](const QString& name, RowUnit unit, double a, double b, std::optional<bool> lowerIsBetter,
@@ -72,7 +76,7 @@ std::vector<ComparisonRow> comparisonRows(const sim::Comparison& c)
     add(QObject::tr("Step time"), RowUnit::seconds, seconds(c.stepNs.a), seconds(c.stepNs.b), true, true);
     for (const sim::StepPart part : sim::kStepParts) {
         const auto i = static_cast<std::size_t>(part);
-        add(partName(part), RowUnit::seconds, seconds(c.use.a[i]), seconds(c.use.b[i]), true);
+        add(partName(part, dataTransfers), RowUnit::seconds, seconds(c.use.a[i]), seconds(c.use.b[i]), true);
     }
     add(QObject::tr("Tokens a second"), RowUnit::perSecond, c.tokensPerSecond.a, c.tokensPerSecond.b, false, true);
     add(QObject::tr("Of each GPU"), RowUnit::perSecond, c.tokensPerSecondPerGpu.a, c.tokensPerSecondPerGpu.b, false);

@@ -22,8 +22,9 @@ struct ComparisonRow {
     double delta() const { return b - a; }
 };
 
-/// The step and its parts, throughput, memory and its parts, sizes; what neither has is left out.
-std::vector<ComparisonRow> comparisonRows(const sim::Comparison&);
+/// The step and its parts, throughput, memory and its parts, sizes; what neither has is left out. `dataTransfers`: what goes the
+/// way of dp in both (purposeName).
+std::vector<ComparisonRow> comparisonRows(const sim::Comparison&, const std::string& dataTransfers = "dp");
 
 /// "kind,name,unit,A,B,difference": the rows in full precision, then the keys that differ. RFC 4180, newline at the end.
 QString comparisonCsv(const std::vector<ComparisonRow>&, const std::vector<ScenarioChange>&);

@@ -80,8 +80,7 @@ LiveStatus statusOf(const Facts& f)
     case live::ViewerState::refused:
         return {LivePhase::refused, QObject::tr("The run refused this window"), said};
     case live::ViewerState::lost:
-        return {LivePhase::lost, QObject::tr("Connection lost"),
-                said + QObject::tr("\nAll that was received is kept; trying to reach the run again.")};
+        return {LivePhase::lost, QObject::tr("Connection lost"), said};
     case live::ViewerState::ended:
         return {LivePhase::stopped, QObject::tr("The run has ended"), said};
     case live::ViewerState::connecting:
@@ -262,7 +261,8 @@ private:
     LiveStatus statusNow(const Wishes& wishes) const
     {
         if (!wishes.failure.isEmpty())
-            return {LivePhase::cannotStart, tr("The training could not be started"), wishes.failure};
+            return {LivePhase::cannotStart, m_isOwn ? tr("The training could not be started") : tr("The run cannot be watched"),
+                    wishes.failure};
         const bool lastWordsCame = m_endedAt && (m_now - *m_endedAt >= kLastWords || live::hasEnded(m_records.state().status));
         return statusOf({.viewer = m_run.m_viewer->state(),
                          .records = m_records,

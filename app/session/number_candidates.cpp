@@ -212,6 +212,8 @@ std::set<double> candidateNumbers(const ScenarioState& state, std::string_view p
         addByRange(out, *facts, present.value_or(facts->low > 0 ? facts->low : 1));
     if (present)
         out.insert(*present);
+    if (present && *present > facts->high) // what the reader offers too
+        out.insert(facts->high);
     std::erase_if(
         out, [&](double v) { return v < facts->low || v > facts->high || (facts->lowIsOpen && v <= facts->low) || v > 9e15; });
     return out;

@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 #include <optional>
-#include <utility>
 
 namespace app {
 namespace {
@@ -34,23 +32,9 @@ std::optional<std::size_t> columnOf(sim::OpClass c)
     }
 }
 
-void spreadOverLayers(const MeasuredPasses& measured, const std::vector<int>& layers, double sim::PassTimes::*pass,
-                      std::vector<sim::PassTimes>& out)
-{
-    double layer = std::numeric_limits<double>::infinity();
-    for (std::size_t part = 0; part < measured.times.size(); ++part)
-        if (measured.layers[part] > 0)
-            layer = std::min(layer, measured.times[part].*pass / measured.layers[part]);
-    for (std::size_t part = 0; part < out.size(); ++part)
-        out[part].*pass = layer * layers[part];
-    out.front().*pass += measured.times.front().*pass - layer * measured.layers.front();
-    if (measured.times.size() > 1)
-        out.back().*pass += measured.times.back().*pass - layer * measured.layers.back();
-}
-
 } // namespace
 
-MeasuredPasses measurePasses(const sim::Trace& trace, const sim::Schedule& schedule, std::vector<int> layersOfParts)
+std::vector<sim::PassTimes> measurePasses(const sim::Trace& trace, const sim::Schedule& schedule)
 {
     const auto parts = static_cast<std::size_t>(std::max(1, schedule.chainLength()));
     std::vector<std::array<std::vector<double>, 4>> durations(parts); // F, B, I, W
@@ -71,11 +55,10 @@ MeasuredPasses measurePasses(const sim::Trace& trace, const sim::Schedule& sched
         const auto gap = static_cast<double>(trace.tracks[flow.toTrack].startNs[flow.toSpan] - end);
         comm = std::max(0.0, std::min(comm.value_or(gap), gap));
     }
-    MeasuredPasses out{.layers = std::move(layersOfParts)};
+    std::vector<sim::PassTimes> out;
     for (auto& [forward, backward, input, weight] : durations) {
         sim::PassTimes times{.forward = median(forward), .comm = comm.value_or(0)};
         if (!input.empty()) {
-            out.splitIsMeasured = true;
             times.backwardInput = median(input);
             times.backwardWeight = weight.empty() ? 0 : median(weight);
             if (!backward.empty()) // an order of both
@@ -83,28 +66,9 @@ MeasuredPasses measurePasses(const sim::Trace& trace, const sim::Schedule& sched
         } else {
             times.backwardInput = times.backwardWeight = median(backward) / 2;
         }
-        out.times.push_back(times);
+        out.push_back(times);
     }
     return out;
-}
-
-std::vector<sim::PassTimes> passTimesFor(const MeasuredPasses& measured, const sim::Schedule& schedule,
-                                         const std::vector<int>& layersOfParts)
-{
-    std::vector<sim::PassTimes> times = measured.times;
-    if (layersOfParts != measured.layers) {
-        times.assign(layersOfParts.size(), {.comm = measured.times.front().comm});
-        for (double sim::PassTimes::*pass :
-             {&sim::PassTimes::forward, &sim::PassTimes::backwardInput, &sim::PassTimes::backwardWeight})
-            spreadOverLayers(measured, layersOfParts, pass, times);
-    }
-    for (sim::PassTimes& part : times) {
-        part.forward /= schedule.slices;
-        part.backwardInput /= schedule.slices;
-        part.backwardWeight /= schedule.slices;
-        part.fused /= schedule.slices;
-    }
-    return times;
 }
 
 } // namespace app

@@ -78,15 +78,39 @@ std::vector<ScenarioChange> scenarioChanges(const sim::ScenarioDocument& a, cons
     return changes;
 }
 
-Edit makeAdoptEdit(const ScenarioChange& change, const sim::ScenarioDocument& from, bool ofA)
+Edit makeAdoptEdit(const std::vector<ScenarioChange>& changes, std::size_t which, const Adoption& adoption)
 {
-    const auto said = from.get(change.key.pointer);
-    const auto& resolved = ofA ? change.key.a : change.key.b;
-    Edit edit;
-    edit.assignments.push_back({change.key.pointer, said ? said : resolved});
-    edit.text =
-        nameOf(change.key.pointer) + " " + (ofA ? change.textB : change.textA) + " → " + (ofA ? change.textA : change.textB);
-    return edit;
+    const auto editOf = [&](const std::vector<std::size_t>& taken) {
+        Edit edit;
+        for (const std::size_t i : taken) {
+            const ScenarioChange& change = changes[i];
+            const auto said = adoption.from.get(change.key.pointer);
+            edit.assignments.push_back({change.key.pointer, said ? said : adoption.fromIsA ? change.key.a : change.key.b});
+            edit.text += (edit.text.empty() ? "" : ", ") + nameOf(change.key.pointer) + " " +
+                         (adoption.fromIsA ? change.textB : change.textA) + " → " +
+                         (adoption.fromIsA ? change.textA : change.textB);
+        }
+        return edit;
+    };
+    const auto isLegal = [&](const std::vector<std::size_t>& taken) {
+        sim::ScenarioDocument changed = adoption.to;
+        apply(changed, editOf(taken));
+        return changed.resolve(adoption.catalogue).scenario.has_value();
+    };
+    const std::vector<std::size_t> alone{which};
+    std::vector<std::size_t> taken = alone;
+    for (std::size_t i = 0; i < changes.size(); ++i)
+        if (i != which && !changes[i].follows)
+            taken.push_back(i);
+    if (isLegal(alone) || !isLegal(taken))
+        return editOf(alone);
+    for (std::size_t i = taken.size(); i-- > 1;) {
+        std::vector<std::size_t> fewer = taken;
+        fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
+        if (isLegal(fewer))
+            taken = std::move(fewer);
+    }
+    return editOf(taken);
 }
 
 } // namespace app

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "app/session/edit.h"
+#include "sim/scenario/catalogue.h"
 #include "sim/scenario/changed_keys.h"
 #include "sim/scenario/document.h"
 
@@ -20,8 +21,15 @@ struct ScenarioChange {
 std::vector<ScenarioChange> scenarioChanges(const sim::ScenarioDocument& a, const sim::Scenario& scenarioA,
                                             const sim::ScenarioDocument& b, const sim::Scenario& scenarioB);
 
-/// Gives the other document the value of `from`, which is A of the change if `ofA`. In the file's own words where it has some.
-Edit makeAdoptEdit(const ScenarioChange&, const sim::ScenarioDocument& from, bool ofA);
+/// The documents that changes are between: values of `from`, which is A of the changes if `fromIsA`, go to `to`.
+struct Adoption {
+    const sim::ScenarioDocument &from, &to;
+    const sim::Catalogue& catalogue;
+    bool fromIsA = true;
+};
+/// Takes a change over, in the file's own words where it has some; where that alone is not legal, with the fewest of the others
+/// that make it so. O(changes) documents resolved.
+Edit makeAdoptEdit(const std::vector<ScenarioChange>&, std::size_t which, const Adoption&);
 
 /// JSON as people read it: "Llama 3.1 405B" for a model, "on" for true, "4, 4, 4 … (16)" for a list.
 std::string valueText(const std::string& json);

@@ -31,23 +31,43 @@ std::optional<ScheduleSketch> sketchOf(const sim::ScheduleFamily& family)
     return sketch;
 }
 
-/// Two schedules cut the model and the batch differently: memory is counted in micro-batches of a p-th of the model.
-ScheduleWorth worthOf(const sim::Schedule& schedule, const std::vector<sim::PassTimes>& times)
+/// As sim::ScheduleTimes::idleOfSpan, of passes as they were simulated: with what they wait for within.
+double idleBetweenPasses(const sim::Trace& trace)
 {
-    const sim::PassMemory memory{};
-    const sim::ScheduleTimes result = sim::evaluateSchedule(schedule, times, std::span(&memory, 1));
-    const double unit = static_cast<double>(schedule.ranks) / (static_cast<double>(schedule.chainLength()) * schedule.slices);
-    ScheduleWorth worth{.makespanNs = result.makespan, .idleOfSpan = result.idleOfSpan};
-    worth.peakMicrobatches = *std::max_element(result.peakActivations.begin(), result.peakActivations.end()) * unit;
-    worth.peakOver1f1b = worth.peakMicrobatches / std::min(schedule.ranks, schedule.microbatches / schedule.slices);
-    return worth;
+    std::int64_t longestSpan = 0, longestBusy = 0;
+    for (const sim::Track& track : trace.tracks) {
+        std::int64_t first = -1, busy = 0, until = 0; // passes that overlap count once
+        for (std::size_t i = 0; i < track.size() && track.role == sim::TrackRole::actions; ++i) {
+            if (trace.kinds[track.kind[i]].opClass == sim::OpClass::optimizer)
+                continue;
+            const std::int64_t start = track.startNs[i], end = start + track.durationNs[i];
+            first = first < 0 ? start : first;
+            busy += std::max<std::int64_t>(0, end - std::max(start, until));
+            until = std::max(until, end);
+        }
+        longestSpan = std::max(longestSpan, until - std::max<std::int64_t>(first, 0));
+        longestBusy = std::max(longestBusy, busy);
+    }
+    return longestSpan == 0 ? 0 : 1 - static_cast<double>(longestBusy) / static_cast<double>(longestSpan);
 }
 
-/// F : I : W = 1 : 1 : 1 for a p-th of the model and a whole micro-batch.
-std::vector<sim::PassTimes> unitTimes(const sim::Schedule& schedule)
+/// Two schedules cut the model and the batch differently: what is held is counted in micro-batches of a p-th of the model.
+double mostMicrobatchesHeld(const sim::Schedule& schedule)
 {
-    const double share = static_cast<double>(schedule.ranks) / (static_cast<double>(schedule.chainLength()) * schedule.slices);
-    return {{.forward = share, .backwardInput = share, .backwardWeight = share}};
+    const std::vector<double> peaks = sim::evaluateSchedule(schedule).peakActivations;
+    const double unit = static_cast<double>(schedule.ranks) / (static_cast<double>(schedule.chainLength()) * schedule.slices);
+    return *std::max_element(peaks.begin(), peaks.end()) * unit;
+}
+
+ScheduleWorth worthOf(const sim::Simulation& simulation)
+{
+    const auto& ranks = simulation.metrics().perPipelineRank;
+    const auto fullest = std::max_element(ranks.begin(), ranks.end(),
+                                          [](const auto& a, const auto& b) { return a.memory.total() < b.memory.total(); });
+    return {.stepSeconds = simulation.metrics().stepTimeSeconds,
+            .idleOfSpan = idleBetweenPasses(simulation.trace(sim::TraceDetail::actions)),
+            .activationBytes = fullest->memory.activations,
+            .peakMicrobatches = mostMicrobatchesHeld(simulation.schedule())};
 }
 
 std::string firstError(const std::vector<sim::Problem>& problems)
@@ -60,15 +80,9 @@ std::string firstError(const std::vector<sim::Problem>& problems)
 } // namespace
 
 ScheduleCandidates scheduleCandidates(const sim::ScenarioDocument& document, const sim::Catalogue& catalogue,
-                                      const sim::Scenario& lastLegal, const sim::Schedule* present, const sim::Trace* trace)
+                                      const sim::Scenario& lastLegal)
 {
-    std::optional<MeasuredPasses> measured;
     ScheduleCandidates out;
-    if (present && trace && !trace->tracks.empty()) {
-        measured = measurePasses(*trace, *present, lastLegal.schedule.layersPerStage);
-        out.isMeasured = true;
-        out.splitIsMeasured = measured->splitIsMeasured;
-    }
     for (const sim::ScheduleFamily& family : sim::scheduleFamilies()) {
         sim::checkCancelled();
         const bool isCurrent = family.kind == lastLegal.schedule.kind;
@@ -86,24 +100,14 @@ ScheduleCandidates scheduleCandidates(const sim::ScenarioDocument& document, con
         candidate.whyNot = firstError(resolved.problems);
         try {
             candidate.sketch = sketchOf(family);
-            if (resolved.scenario) {
-                if (measured) {
-                    const auto simulation = sim::simulate(*resolved.scenario);
-                    const sim::Schedule& schedule = simulation->schedule();
-                    candidate.worth =
-                        worthOf(schedule, passTimesFor(*measured, schedule, resolved.scenario->schedule.layersPerStage));
-                    candidate.worth->stepSeconds = simulation->metrics().stepTimeSeconds;
-                } else {
-                    const sim::Schedule schedule = sim::planSchedule(*resolved.scenario);
-                    candidate.worth = worthOf(schedule, unitTimes(schedule));
-                }
-            }
+            if (resolved.scenario)
+                candidate.worth = worthOf(*sim::simulate(*resolved.scenario));
         } catch (const sim::Cancelled&) {
             throw;
         } catch (...) { // the others can be had all the same
             candidate.whyNot = failureText();
         }
-        out.all.push_back(std::move(candidate));
+        out.push_back(std::move(candidate));
     }
     return out;
 }

@@ -1,10 +1,10 @@
 // What each schedule family would make of the job at hand: for the schedule chooser.
 #pragma once
 
-#include "app/session/pass_times.h"
 #include "sim/scenario/document.h"
 #include "sim/schedule/evaluate.h"
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,12 +17,12 @@ struct ScheduleSketch {
     sim::ScheduleTimes times;
 };
 
+/// Of the job with it, simulated.
 struct ScheduleWorth {
-    std::optional<double> stepSeconds; ///< of the job with it, simulated; nothing where nothing of the job is
-    double makespanNs = 0;             ///< by pass times, pipeline alone: no optimizer, no data-parallel communication
-    double idleOfSpan = 0;             ///< of the rank that takes longest, between its passes; not the step's bubble
-    double peakMicrobatches = 0;       ///< activations of the fullest rank, in micro-batches of a p-th of the model
-    double peakOver1f1b = 0;           ///< the same as a multiple of what 1F1B holds
+    double stepSeconds = 0;
+    double idleOfSpan = 0;            ///< of the rank that takes longest, between its passes; not the step's bubble
+    std::int64_t activationBytes = 0; ///< at the peak of the fullest rank
+    double peakMicrobatches = 0;      ///< the most that a rank holds, in micro-batches of a p-th of the model
 };
 
 struct ScheduleCandidate {
@@ -34,15 +34,9 @@ struct ScheduleCandidate {
     std::optional<ScheduleSketch> sketch;
 };
 
-struct ScheduleCandidates {
-    std::vector<ScheduleCandidate> all; ///< in the order of sim::scheduleFamilies()
-    bool isMeasured = false;            ///< steps are simulated, pass times of the present simulation; else F : I : W = 1 : 1 : 1
-    bool splitIsMeasured = false;
-};
-
-/// `trace` holds the actions of the present simulation, or is nullptr. Kinds that are not available yet are left out, and
-/// `custom` where it is not what the document has.
-ScheduleCandidates scheduleCandidates(const sim::ScenarioDocument&, const sim::Catalogue&, const sim::Scenario& lastLegal,
-                                      const sim::Schedule* present, const sim::Trace* trace);
+/// In the order of sim::scheduleFamilies(). Kinds that are not available yet are left out, and `custom` where it is not what the
+/// document has.
+using ScheduleCandidates = std::vector<ScheduleCandidate>;
+ScheduleCandidates scheduleCandidates(const sim::ScenarioDocument&, const sim::Catalogue&, const sim::Scenario& lastLegal);
 
 } // namespace app

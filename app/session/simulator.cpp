@@ -10,6 +10,9 @@ namespace {
 /// Kinds of jobs, the most urgent first.
 enum Kind : int { kStep, kKernels, kCandidates, kLegalValues, kFindings, kTries };
 
+/// A step stays on screen while the next one is made: each may have half.
+constexpr double kLimitBytes = sim::kMemoryLimitBytes / 2;
+
 } // namespace
 
 Simulator::Simulator(QObject* parent, SimulateFunction simulate) : QObject(parent), m_simulate(std::move(simulate)) {}
@@ -29,7 +32,7 @@ void Simulator::request(sim::Scenario scenario, bool everyRank)
 {
     m_worker.dropAll();
     const auto work = [this, scenario = std::move(scenario), everyRank](const Task& task) {
-        const SimulationPtr simulation = m_simulate(scenario, {.full = everyRank});
+        const SimulationPtr simulation = m_simulate(scenario, {.full = everyRank, .memoryLimitBytes = kLimitBytes});
         const auto actions = std::make_shared<const sim::Trace>(simulation->trace(sim::TraceDetail::actions));
         const auto instants = std::make_shared<const Instants>(actions);
         task.tell([=, this] { Q_EMIT finished(simulation, actions, instants); });
@@ -58,13 +61,11 @@ void Simulator::requestLegalValues(sim::ScenarioDocument document, sim::Catalogu
     renew(kLegalValues, work, [this](const QString& why) { Q_EMIT legalValuesFailed(why); });
 }
 
-void Simulator::requestCandidates(sim::ScenarioDocument document, sim::Catalogue catalogue, sim::Scenario lastLegal,
-                                  SimulationPtr simulation, TracePtr actions)
+void Simulator::requestCandidates(sim::ScenarioDocument document, sim::Catalogue catalogue, sim::Scenario lastLegal)
 {
-    const auto work = [this, document = std::move(document), catalogue = std::move(catalogue), lastLegal = std::move(lastLegal),
-                       simulation = std::move(simulation), actions = std::move(actions)](const Task& task) {
-        auto candidates = std::make_shared<const ScheduleCandidates>(
-            scheduleCandidates(document, catalogue, lastLegal, simulation ? &simulation->schedule() : nullptr, actions.get()));
+    const auto work = [this, document = std::move(document), catalogue = std::move(catalogue),
+                       lastLegal = std::move(lastLegal)](const Task& task) {
+        auto candidates = std::make_shared<const ScheduleCandidates>(scheduleCandidates(document, catalogue, lastLegal));
         task.tell([=, this] { Q_EMIT candidatesReady(*candidates); });
     };
     renew(kCandidates, work, [this](const QString& why) { Q_EMIT candidatesFailed(why); });
@@ -97,7 +98,8 @@ void Simulator::submitTries(const sim::ScenarioDocument& document, const sim::Ca
                 std::optional<sim::TryEffect> effect;
                 if (const auto scenario = sim::tried(change, *shared, catalogue))
                     effect =
-                        sim::effectOf(simulation->metrics(), m_simulate(*scenario, {})->metrics(), sim::memoryCapGib(*scenario));
+                        sim::effectOf(simulation->metrics(), m_simulate(*scenario, {.memoryLimitBytes = kLimitBytes})->metrics(),
+                                      sim::memoryCapGib(*scenario));
                 task.tell([=] { tell(effect); });
             };
             // An edit that cannot be simulated is told by its missing effect.

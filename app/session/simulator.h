@@ -42,7 +42,7 @@ public:
     /// What the form's numbers may be; done when nothing more urgent is.
     void requestLegalValues(sim::ScenarioDocument, sim::Catalogue, sim::Scenario lastLegal, LayoutRule);
     /// What each schedule family would make of the job; `actions` of the present simulation may be nullptr.
-    void requestCandidates(sim::ScenarioDocument, sim::Catalogue, sim::Scenario lastLegal, SimulationPtr, TracePtr actions);
+    void requestCandidates(sim::ScenarioDocument, sim::Catalogue, sim::Scenario lastLegal);
     /// What there is to say about a simulation of the document; then, when nothing else is to be done, what each edit brings.
     void requestFindings(sim::ScenarioDocument, sim::Catalogue, SimulationPtr);
     bool isBusy() const { return m_worker.isBusy(); }

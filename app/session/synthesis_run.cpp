@@ -19,7 +19,7 @@ constexpr std::int64_t kMovesAStep = 200'000;
 class Finds {
 public:
     Finds(const sim::Scenario& scenario, const sim::ScheduleRequest& request)
-        : m_request(request), m_judge(scenario, sim::memoryCapGib(scenario)), m_others(sim::ordersOfKinds(scenario, request))
+        : m_request(request), m_judge(scenario, sim::memoryCapGib(scenario)), m_others(sim::otherOrders(scenario, request))
     {
     }
     /// Simulates what was found since, and orders of all other kinds; ends early when cancelled.
@@ -53,6 +53,17 @@ private:
     const std::vector<sim::Schedule> m_others;
     std::vector<sim::Schedule> m_judged;
 };
+
+/// A search goes on for nothing where not even the orders keep the cap that need least.
+void requireReachableCap(const sim::Scenario& scenario, const sim::ScheduleRequest& request, const sim::SynthesisRequest& asked)
+{
+    sim::OrderJudge judge(scenario, sim::memoryCapGib(scenario));
+    judge.consider(sim::leastMemoryOrder(asked));
+    for (const sim::Schedule& order : sim::otherOrders(scenario, request))
+        judge.consider(order);
+    if (const auto missed = sim::missedCap(scenario, judge.verdict().peakGib))
+        throw sim::Error(missed->text());
+}
 
 } // namespace
 
@@ -89,9 +100,9 @@ void SynthesisRun::resume()
 void SynthesisRun::work(const Task& task)
 {
     const sim::ScheduleRequest request = sim::planningRequest(m_scenario);
-    if (const auto missed = sim::capOutOfReach(m_scenario, request))
-        throw sim::Error(missed->text());
     sim::SynthesisRequest asked = sim::searchRequest(m_scenario, request);
+    if (asked.memoryCap > request.memoryCap)
+        requireReachableCap(m_scenario, request, asked);
     asked.present = m_now->schedule();
     sim::Synthesiser search(std::move(asked));
     Finds finds(m_scenario, request);

@@ -51,7 +51,8 @@ Table metricsTable(const TableSource& source)
          {"model FLOP rate per GPU", text(m.modelTflopsPerGpu), "TFLOP/s", "attention halved where causal; no recomputation"},
          {"hardware FLOP rate per GPU", text(m.hardwareTflopsPerGpu), "TFLOP/s", "with recomputation"},
          {"MFU", text(m.mfu), "fraction of peak", "PaLM, appendix B; causal attention"},
-         {"MFU, full attention", text(m.mfuFullAttention), "fraction of peak", "as in Megatron-LM's papers"},
+         {"MFU, full attention", text(m.mfuFullAttention), "fraction of peak",
+          "as in Megatron-LM's papers; counts work that causal kernels leave out, so it may exceed 1"},
          {"HFU", text(m.hfu), "fraction of peak", "Korthikanti et al. 2022, section 6"},
          {"bubble", text(m.bubbleFraction), "fraction of the step", "mean over ranks"}}};
     for (const sim::Dimension dimension : sim::kDimensions)

@@ -1,12 +1,14 @@
 #include "live/cli/command.h"
 #include "live/cli/training.h"
 #include "live/runtime/check_serial.h"
+#include "sim/cli/options.h"
 #include "sim/error.h"
 #include "sim/scenario/files.h"
 
 #include <filesystem>
 #include <iostream>
 #include <memory>
+#include <unistd.h>
 
 namespace live::cli {
 namespace {
@@ -28,6 +30,26 @@ void checkWritable(const std::string& file, const char* flag)
     const std::filesystem::path folder = std::filesystem::absolute(file).parent_path();
     if (!std::filesystem::is_directory(folder))
         throw sim::Error(std::string(flag) + ": there is no folder " + folder.string());
+    if (std::filesystem::exists(file) && !std::filesystem::is_regular_file(file))
+        throw sim::Error(std::string(flag) + ": " + file +
+                         (std::filesystem::is_directory(file) ? " is a folder, not a file" : " is not an ordinary file"));
+    if (::access(folder.c_str(), W_OK) != 0)
+        throw sim::Error(std::string(flag) + ": nothing can be written in the folder " + folder.string());
+}
+
+/// A folder for checkpoints is made with the first one.
+void checkCanBeFolder(const std::string& path, const char* flag)
+{
+    if (path.empty())
+        return;
+    std::error_code none;
+    std::filesystem::path there = std::filesystem::absolute(path);
+    while (!std::filesystem::exists(there, none) && there != there.parent_path())
+        there = there.parent_path();
+    if (!std::filesystem::is_directory(there))
+        throw sim::Error(std::string(flag) + ": " + there.string() + " is no folder");
+    if (::access(there.c_str(), W_OK) != 0)
+        throw sim::Error(std::string(flag) + ": nothing can be written in the folder " + there.string());
 }
 
 void check(const sim::Scenario& scenario, int workers)
@@ -56,6 +78,7 @@ void run(Arguments& arguments)
     }
     checkWritable(arguments.report, "--report");
     checkWritable(request.trace, "--trace");
+    checkCanBeFolder(request.checkpoint, "--checkpoint");
     request.scenarioJson = sim::resolvedText(request.scenario);
     request.quiet = arguments.json;
     const TrainingReport report = train(request);
@@ -81,22 +104,30 @@ void addRun(CLI::App& app)
         ->check(CLI::IsMember({"auto", "cpu", "cuda"}));
     command->add_option("--steps", arguments->steps, "Optimizer steps (default: the file's)")
         ->check(CLI::Range(1, 1'000'000'000));
-    command->add_option("--report", arguments->report, "Write losses, norms and times as JSON")->type_name("OUT.json");
-    command->add_option("--trace", request.trace, "Write the last steps' timeline (.pftrace, .json)")->type_name("OUT");
+    command->add_option("--report", arguments->report, "Write losses, norms and times as JSON")
+        ->type_name("OUT.json")
+        ->check(sim::cli::notEmpty());
+    command->add_option("--trace", request.trace, "Write the last steps' timeline (.pftrace, .json)")
+        ->type_name("OUT")
+        ->check(sim::cli::notEmpty());
     command->add_option("--listen", request.listen, "Let viewers attach: tcp://127.0.0.1:PORT (0: a free one), ipc://PATH")
-        ->type_name("ENDPOINT");
-    CLI::Option* key = command->add_option("--key", request.key, "The run's key file, to listen beyond this machine");
+        ->type_name("ENDPOINT")
+        ->check(sim::cli::notEmpty());
+    CLI::Option* key = command->add_option("--key", request.key, "The run's key file, to listen beyond this machine")
+                           ->check(sim::cli::notEmpty());
     CLI::Option* allowed = command->add_option("--allow", request.allowed, "File of the viewers' public keys, one a line");
     key->needs(allowed);
     allowed->needs(key);
     CLI::Option* checkpoint =
         command->add_option("--checkpoint", request.checkpoint, "Write checkpoints there: at the end, and on request")
-            ->type_name("FOLDER");
+            ->type_name("FOLDER")
+            ->check(sim::cli::notEmpty());
     command->add_option("--every", request.checkpointEvery, "And after every so many steps")
         ->check(CLI::Range(1, 1'000'000'000))
         ->needs(checkpoint);
     command->add_option("--resume", request.resume, "Go on from a checkpoint, of any layout of the same model")
-        ->type_name("FOLDER");
+        ->type_name("FOLDER")
+        ->check(sim::cli::notEmpty());
     command->add_option("--workers", request.workers, "Threads that run ranks (default: one a core)")->check(CLI::Range(1, 4096));
     command->add_option("--deadline", arguments->deadlineSeconds, "Seconds after which a rank that waits counts as hung")
         ->check(CLI::Range(0.05, 1e6))

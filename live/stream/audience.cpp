@@ -125,7 +125,9 @@ bool Audience::hasPlace(const std::string& name, Clock::time_point now)
         return true;
     }
     const auto isIdle = [&](const auto& entry) {
-        return now - entry.second.heard > kMost.silenceWhenFull || now - entry.second.took > kMost.silence;
+        const Viewer& viewer = entry.second;
+        return now - viewer.heard > kMost.silenceWhenFull ||
+               now - viewer.took > (viewer.hasAnswered ? kMost.silence : kMost.silenceWhenFull);
     };
     const auto idle = std::find_if(m_viewers.begin(), m_viewers.end(), isIdle);
     if (before == 0 && idle != m_viewers.end()) {
@@ -134,14 +136,16 @@ bool Audience::hasPlace(const std::string& name, Clock::time_point now)
         count([](PublisherCounts& counts) { ++counts.forgotten; });
         return true;
     }
-    const bool mayWait = place != m_waiting.end() || m_waiting.size() < kMost.waiting;
+    const bool mayWait = place != m_waiting.end() || m_waiting.size() < m_options.mostViewers * kMost.connectionsOfPlace;
     if (mayWait && now - since < kMost.patience) {
         m_waiting.insert_or_assign(name, Newcomer{since, now});
         return false; // it says hello again
     }
     m_waiting.erase(name);
     Json refused = header("refused");
-    refused["message"] = "the run has " + std::to_string(m_viewers.size()) + " viewers already, which is its limit";
+    refused["message"] = "the run has room for " +
+                         (m_options.mostViewers == 1 ? "one viewer" : std::to_string(m_options.mostViewers) + " viewers") +
+                         ", and others came first";
     say(name, refused);
     return false;
 }
@@ -170,6 +174,7 @@ void Audience::acknowledge(Viewer& viewer, std::uint64_t number, Clock::time_poi
         viewer.recordsOnTheWay -= viewer.onTheWay.front().records;
         viewer.onTheWay.pop_front();
         viewer.took = now;
+        viewer.hasAnswered = true;
     }
 }
 

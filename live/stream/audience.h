@@ -61,7 +61,8 @@ private:
         std::deque<Message> onTheWay; ///< not acknowledged yet
         std::size_t bytesOnTheWay = 0, recordsOnTheWay = 0;
         Clock::time_point heard, spoken;
-        Clock::time_point took; ///< anything, or had nothing to take
+        Clock::time_point took;   ///< anything, or had nothing to take
+        bool hasAnswered = false; ///< has acknowledged something
         bool toldEnd = false;
     };
     using Viewers = std::map<std::string, Viewer>;

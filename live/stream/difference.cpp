@@ -6,12 +6,14 @@
 #include <algorithm>
 #include <cstdio>
 #include <unordered_map>
+#include <utility>
 
 namespace live {
 namespace {
 
-/// What a rank may be doing, what counts first first: computing, transfers, waits.
-constexpr std::size_t kCompute = 0, kTransfer = 1, kWait = kTransfer + kCommCount, kPursuits = kWait + kCommCount;
+/// What a rank may be doing, what counts first first: computing, transfers, waits, the bubble.
+constexpr std::size_t kCompute = 0, kTransfer = 1, kWait = kTransfer + kCommCount, kBubble = kWait + kCommCount,
+                      kPursuits = kBubble + 1;
 
 struct Edge {
     std::int64_t timeNs = 0;
@@ -28,10 +30,11 @@ void addInterval(Edges& edges, std::size_t pursuit, std::int64_t beginNs, std::i
     edges.push_back({endNs, pursuit, -1});
 }
 
-void addCommunication(Edges& edges, int comm, std::int64_t arrivedNs, std::int64_t readyNs, std::int64_t endNs)
+void addCommunication(Edges& edges, int comm, bool betweenStages, std::int64_t arrivedNs, std::int64_t readyNs,
+                      std::int64_t endNs)
 {
     const std::int64_t ready = std::clamp(readyNs, arrivedNs, std::max(arrivedNs, endNs));
-    addInterval(edges, kWait + static_cast<std::size_t>(comm), arrivedNs, ready);
+    addInterval(edges, betweenStages ? kBubble : kWait + static_cast<std::size_t>(comm), arrivedNs, ready);
     addInterval(edges, kTransfer + static_cast<std::size_t>(comm), ready, endNs);
 }
 
@@ -55,6 +58,7 @@ TimeUse timeUseOf(Edges& edges, std::int64_t stepNs)
         use.transferNs[comm] = spent[kTransfer + comm];
         use.waitNs[comm] = spent[kWait + comm];
     }
+    use.bubbleNs = spent[kBubble];
     for (const std::int64_t time : spent)
         use.hostNs -= time;
     return use;
@@ -67,6 +71,47 @@ int commOf(sim::OpClass opClass)
 static_assert(static_cast<int>(sim::OpClass::dpComm) - static_cast<int>(sim::OpClass::tpComm) == kCommCount - 1,
               "op classes of communication follow each other as kCommNames do");
 
+constexpr int kPipelineComm = static_cast<int>(sim::OpClass::ppComm) - static_cast<int>(sim::OpClass::tpComm);
+
+/// Communication whose members are of several stages, by correlation: an all-reduce of the whole world, as of a shared embedding.
+class BetweenStages {
+public:
+    void add(std::uint64_t correlation, int stage)
+    {
+        if (const auto [first, isNew] = m_stages.try_emplace(correlation, stage); !isNew && first->second != stage)
+            first->second = kSeveral;
+    }
+    bool contains(int comm, std::uint64_t correlation) const
+    {
+        const auto found = m_stages.find(correlation);
+        return comm == kPipelineComm || (found != m_stages.end() && found->second == kSeveral);
+    }
+
+private:
+    static constexpr int kSeveral = -1;
+    std::unordered_map<std::uint64_t, int> m_stages;
+};
+
+BetweenStages betweenStages(std::span<const RankSpan> step, std::span<const int> stages)
+{
+    BetweenStages out;
+    sim::CancelPoll pollCancel;
+    for (const RankSpan& span : step) {
+        pollCancel();
+        if (commOf(span.span.track) >= 0 && span.span.correlation != 0)
+            out.add(span.span.correlation, stages[static_cast<std::size_t>(span.rank)]);
+    }
+    return out;
+}
+
+std::vector<int> stagesOf(const sim::Mesh& mesh)
+{
+    std::vector<int> stages;
+    for (int rank = 0; rank < mesh.worldSize(); ++rank)
+        stages.push_back(mesh.coordinates(rank).pp);
+    return stages;
+}
+
 TimeUse meanOf(const std::vector<TimeUse>& uses)
 {
     TimeUse mean;
@@ -75,6 +120,7 @@ TimeUse meanOf(const std::vector<TimeUse>& uses)
     for (const TimeUse& use : uses) {
         mean.stepNs += use.stepNs;
         mean.computeNs += use.computeNs;
+        mean.bubbleNs += use.bubbleNs;
         mean.hostNs += use.hostNs;
         for (std::size_t comm = 0; comm < kCommCount; ++comm) {
             mean.transferNs[comm] += use.transferNs[comm];
@@ -84,6 +130,7 @@ TimeUse meanOf(const std::vector<TimeUse>& uses)
     const auto count = static_cast<std::int64_t>(uses.size());
     mean.stepNs /= count;
     mean.computeNs /= count;
+    mean.bubbleNs /= count;
     mean.hostNs /= count;
     for (std::size_t comm = 0; comm < kCommCount; ++comm) {
         mean.transferNs[comm] /= count;
@@ -92,12 +139,13 @@ TimeUse meanOf(const std::vector<TimeUse>& uses)
     return mean;
 }
 
-std::array<std::vector<Straggler>, kCommCount> findStragglers(std::span<const RankSpan> step)
+std::array<std::vector<Straggler>, kCommCount + 1> findStragglers(std::span<const RankSpan> step, std::span<const int> stages)
 {
+    const BetweenStages joining = betweenStages(step, stages);
     struct Last {
         const RankSpan* span = nullptr;
         std::int64_t members = 0, waitedNs = 0;
-        int comm = 0;
+        int comm = 0; ///< kCommCount: the bubble
     };
     std::unordered_map<std::uint64_t, Last> lastOf;
     sim::CancelPoll pollCancel;
@@ -107,7 +155,7 @@ std::array<std::vector<Straggler>, kCommCount> findStragglers(std::span<const Ra
         if (comm < 0 || span.span.correlation == 0)
             continue;
         Last& last = lastOf[span.span.correlation];
-        last.comm = comm;
+        last.comm = joining.contains(comm, span.span.correlation) ? kCommCount : comm;
         ++last.members;
         if (!last.span || span.span.startNs > last.span->span.startNs)
             last.span = &span;
@@ -117,7 +165,7 @@ std::array<std::vector<Straggler>, kCommCount> findStragglers(std::span<const Ra
         if (last != lastOf.end())
             last->second.waitedNs += last->second.span->span.startNs - span.span.startNs;
     }
-    std::array<std::unordered_map<int, Straggler>, kCommCount> byRank;
+    std::array<std::unordered_map<int, Straggler>, kCommCount + 1> byRank;
     for (const auto& [correlation, last] : lastOf) {
         if (last.members < 2)
             continue;
@@ -126,8 +174,8 @@ std::array<std::vector<Straggler>, kCommCount> findStragglers(std::span<const Ra
         ++straggler.times;
         straggler.othersWaitedNs += last.waitedNs;
     }
-    std::array<std::vector<Straggler>, kCommCount> stragglers;
-    for (std::size_t comm = 0; comm < kCommCount; ++comm) {
+    std::array<std::vector<Straggler>, kCommCount + 1> stragglers;
+    for (std::size_t comm = 0; comm < stragglers.size(); ++comm) {
         for (const auto& [rank, straggler] : byRank[comm])
             stragglers[comm].push_back(straggler);
         std::sort(stragglers[comm].begin(), stragglers[comm].end(), [](const Straggler& a, const Straggler& b) {
@@ -155,28 +203,32 @@ void addTable(std::string& text, const TimeUse& predicted, const TimeUse& measur
         addLine(text, std::string("exposed ") + kCommNames[comm], predicted.transferNs[comm], measured.transferNs[comm]);
     for (std::size_t comm = 0; comm < kCommCount; ++comm)
         addLine(text, std::string("waiting ") + kCommNames[comm], predicted.waitNs[comm], measured.waitNs[comm]);
+    addLine(text, "bubble", predicted.bubbleNs, measured.bubbleNs);
     addLine(text, "host", predicted.hostNs, measured.hostNs);
 }
 
 } // namespace
 
-std::vector<TimeUse> measuredTimeUse(std::span<const RankSpan> step, int worldSize)
+std::vector<TimeUse> measuredTimeUse(std::span<const RankSpan> step, std::span<const int> stages)
 {
-    std::vector<Edges> edges(static_cast<std::size_t>(worldSize));
+    for (const RankSpan& span : step)
+        if (span.rank < 0 || static_cast<std::size_t>(span.rank) >= stages.size())
+            throw sim::Error("a span is of rank " + std::to_string(span.rank) + ", but there are " +
+                             std::to_string(stages.size()) + " ranks");
+    const BetweenStages joining = betweenStages(step, stages);
+    std::vector<Edges> edges(stages.size());
     std::int64_t first = step.empty() ? 0 : step[0].span.startNs, last = first;
     sim::CancelPoll pollCancel;
     for (const RankSpan& span : step) {
         pollCancel();
-        if (span.rank < 0 || span.rank >= worldSize)
-            throw sim::Error("a span is of rank " + std::to_string(span.rank) + ", but there are " + std::to_string(worldSize) +
-                             " ranks");
         first = std::min(first, span.span.startNs);
         last = std::max(last, span.span.endNs);
         Edges& ofRank = edges[static_cast<std::size_t>(span.rank)];
         if (span.span.track == SpanTrack::compute)
             addInterval(ofRank, kCompute, span.span.startNs, span.span.endNs);
         else if (const int comm = commOf(span.span.track); comm >= 0)
-            addCommunication(ofRank, comm, span.span.startNs, span.span.readyNs, span.span.endNs);
+            addCommunication(ofRank, comm, joining.contains(comm, span.span.correlation), span.span.startNs, span.span.readyNs,
+                             span.span.endNs);
     }
     std::vector<TimeUse> uses;
     uses.reserve(edges.size());
@@ -187,13 +239,16 @@ std::vector<TimeUse> measuredTimeUse(std::span<const RankSpan> step, int worldSi
     return uses;
 }
 
-std::vector<TimeUse> predictedTimeUse(const sim::Trace& trace)
+std::vector<TimeUse> predictedTimeUse(const sim::Trace& trace, std::span<const int> stages)
 {
     // When the last member had arrived: of collectives by their correlation, of transfers by their flow.
     std::unordered_map<std::uint64_t, std::int64_t> readyOf;
+    BetweenStages joining;
     for (const sim::Track& track : trace.tracks)
         for (std::size_t span = 0; span < track.correlation.size(); ++span)
             if (track.correlation[span] != 0) {
+                const int rank = trace.processes[static_cast<std::size_t>(track.process)].rank;
+                joining.add(track.correlation[span], stages[static_cast<std::size_t>(rank)]);
                 std::int64_t& ready = readyOf[track.correlation[span]];
                 ready = std::max(ready, track.startNs[span]);
             }
@@ -216,11 +271,12 @@ std::vector<TimeUse> predictedTimeUse(const sim::Trace& trace)
                 addInterval(ofProcess, kCompute, start, end);
             } else if (comm >= 0) {
                 std::int64_t ready = start;
-                if (span < track.correlation.size() && track.correlation[span] != 0)
-                    ready = readyOf[track.correlation[span]];
+                const std::uint64_t correlation = span < track.correlation.size() ? track.correlation[span] : 0;
+                if (correlation != 0)
+                    ready = readyOf[correlation];
                 else if (const auto met = readyOfSpan.find(key(i, span)); met != readyOfSpan.end())
                     ready = met->second;
-                addCommunication(ofProcess, comm, start, ready, end);
+                addCommunication(ofProcess, comm, joining.contains(comm, correlation), start, ready, end);
             }
         }
     }
@@ -228,7 +284,9 @@ std::vector<TimeUse> predictedTimeUse(const sim::Trace& trace)
     uses.reserve(edges.size());
     for (Edges& ofProcess : edges) {
         sim::checkCancelled();
-        uses.push_back(timeUseOf(ofProcess, trace.endNs));
+        TimeUse use = timeUseOf(ofProcess, trace.endNs);
+        use.bubbleNs += std::exchange(use.hostNs, 0);
+        uses.push_back(use);
     }
     return uses;
 }
@@ -242,8 +300,9 @@ Difference explainDifference(const sim::Simulation& prediction, std::span<const 
     if (highest + 1 != worldSize)
         throw sim::Error("the prediction is of " + std::to_string(worldSize) + " ranks, the measurement of " +
                          std::to_string(highest + 1) + ": compare a run with the prediction of its own scenario");
-    const std::vector<TimeUse> measured = measuredTimeUse(step, worldSize);
-    const std::vector<TimeUse> byClass = predictedTimeUse(prediction.trace(sim::TraceDetail::kernels));
+    const std::vector<int> stages = stagesOf(prediction.mesh());
+    const std::vector<TimeUse> measured = measuredTimeUse(step, stages);
+    const std::vector<TimeUse> byClass = predictedTimeUse(prediction.trace(sim::TraceDetail::kernels), stages);
     std::vector<TimeUse> predicted;
     Difference difference;
     for (int rank = 0; rank < worldSize; ++rank) {
@@ -252,7 +311,7 @@ Difference explainDifference(const sim::Simulation& prediction, std::span<const 
     }
     difference.predicted = meanOf(predicted);
     difference.measured = meanOf(measured);
-    difference.stragglers = findStragglers(step);
+    difference.stragglers = findStragglers(step, stages);
     return difference;
 }
 
@@ -260,13 +319,13 @@ std::string Difference::text() const
 {
     std::string text = "mean over ranks, ms       predicted     measured   difference\n";
     addTable(text, predicted, measured);
-    for (std::size_t comm = 0; comm < kCommCount; ++comm) {
+    for (std::size_t comm = 0; comm < stragglers.size(); ++comm) {
         if (stragglers[comm].empty() || stragglers[comm][0].othersWaitedNs == 0)
             continue;
         const Straggler& worst = stragglers[comm][0];
         char line[120];
         std::snprintf(line, sizeof line, "%s: most waited for rank %d, last to arrive %lld times, %.3f ms of others' time\n",
-                      kCommNames[comm], worst.rank, static_cast<long long>(worst.times),
+                      comm < kCommCount ? kCommNames[comm] : "bubble", worst.rank, static_cast<long long>(worst.times),
                       static_cast<double>(worst.othersWaitedNs) * 1e-6);
         text += line;
     }

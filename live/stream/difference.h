@@ -1,5 +1,5 @@
-// What a step was predicted to be, what it was, and where the difference lies: computing, communication that nothing hid, waiting
-// and for whom, and what the host took.
+// What a step was predicted to be, what it was, and where the difference lies: computing, communication that nothing hid, the
+// bubble, waiting and for whom, and what the host took.
 #pragma once
 
 #include "live/stream/history.h"
@@ -13,13 +13,14 @@
 
 namespace live {
 
-/// How a rank spends a step. Every instant counts once: for computing, else for a transfer that runs, else for a wait, else for
-/// the host. Nanoseconds; the parts add up to stepNs.
+/// How a rank spends a step. Every instant counts once: for computing, else for a transfer that runs, else for a wait within its
+/// stage, else for the bubble, else for the host. Nanoseconds; the parts add up to stepNs.
 struct TimeUse {
     std::int64_t stepNs = 0;
     std::int64_t computeNs = 0;
     std::array<std::int64_t, kCommCount> transferNs{}; ///< exposed: by kCommNames
-    std::array<std::int64_t, kCommCount> waitNs{};     ///< for members that had not arrived
+    std::array<std::int64_t, kCommCount> waitNs{};     ///< for members of its own stage that had not arrived
+    std::int64_t bubbleNs = 0;                         ///< for other stages: a message of theirs, or a collective with them
     std::int64_t hostNs = 0;                           ///< nothing recorded: host work, or no core was free
 };
 
@@ -37,8 +38,8 @@ struct Difference {
     };
     std::vector<Rank> ranks;     ///< by rank
     TimeUse predicted, measured; ///< means over ranks
-    /// By kCommNames: whom others waited for, the longest first.
-    std::array<std::vector<Straggler>, kCommCount> stragglers;
+    /// Whom others waited for, the longest first: by kCommNames, then in the bubble.
+    std::array<std::vector<Straggler>, kCommCount + 1> stragglers;
     /// A table for people, differences of the step first.
     std::string text() const;
 };
@@ -46,9 +47,11 @@ struct Difference {
 /// `step`: spans of one step of all ranks, on the wall clock or as if parallel; correlations tell who met whom.
 /// Throws sim::Error if the prediction has another number of ranks. O(spans log spans).
 Difference explainDifference(const sim::Simulation& prediction, std::span<const RankSpan> step);
-/// How the ranks of a recorded step spend it. The step lasts from the first span's start to the last one's end.
-std::vector<TimeUse> measuredTimeUse(std::span<const RankSpan> step, int worldSize);
-/// The same of a simulation's trace at kernel detail, by process.
-std::vector<TimeUse> predictedTimeUse(const sim::Trace&);
+/// How the ranks of a recorded step spend it. The step lasts from the first span's start to the last one's end. `stages`: the
+/// pipeline rank of each rank.
+std::vector<TimeUse> measuredTimeUse(std::span<const RankSpan> step, std::span<const int> stages);
+/// The same of a simulation's trace at kernel detail, by process. Its ranks have no host and record no waiting for a message:
+/// what they leave empty is the bubble, as in sim::Metrics.
+std::vector<TimeUse> predictedTimeUse(const sim::Trace&, std::span<const int> stages);
 
 } // namespace live

@@ -2,10 +2,12 @@
 
 #include "sim/error.h"
 #include "sim/scenario/files.h"
+#include "sim/text/quoted.h"
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <cstdint>
 #include <cstring>
 #include <fcntl.h>
@@ -133,9 +135,32 @@ std::vector<std::string> readAllowedKeys(const fs::path& path)
     return keys;
 }
 
+void checkEndpoint(const std::string& endpoint)
+{
+    const auto refuse = [&](const std::string& why) {
+        throw sim::Error("there is no endpoint " + sim::quotedText(endpoint) + ": " + why);
+    };
+    constexpr std::string_view kTcp = "tcp://", kIpc = "ipc://";
+    if (endpoint.starts_with(kIpc)) {
+        // ZeroMQ makes up a name for "*", and behind "@" is no file whose owner alone may open it.
+        if (endpoint.size() == kIpc.size() || endpoint[kIpc.size()] == '@' || endpoint[kIpc.size()] == '*')
+            refuse("ipc:// wants the path of a file, such as ipc:///tmp/run");
+        return;
+    }
+    if (!endpoint.starts_with(kTcp))
+        refuse("it is tcp://127.0.0.1:PORT or ipc://PATH");
+    const std::size_t colon = endpoint.rfind(':');
+    const std::string port = endpoint.substr(colon + 1);
+    int number = -1;
+    const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), number);
+    if (colon <= kTcp.size() || error != std::errc() || end != port.data() + port.size() || number < 0 || number > 65535)
+        refuse("it needs a host and a port from 1 to 65535, such as tcp://127.0.0.1:5555; a run that listens at port 0 takes any "
+               "free one");
+}
+
 bool isLocalEndpoint(const std::string& endpoint)
 {
-    if (endpoint.starts_with("ipc://") || endpoint.starts_with("inproc://"))
+    if (endpoint.starts_with("ipc://"))
         return true;
     constexpr std::string_view kTcp = "tcp://";
     if (!endpoint.starts_with(kTcp))

@@ -34,6 +34,8 @@ KeyPair readKeyPair(const std::filesystem::path&);
 std::string readPublicKey(const std::string& fileOrKey);
 /// The public keys in a text file, one a line, with an optional name after it; # begins a comment line.
 std::vector<std::string> readAllowedKeys(const std::filesystem::path&);
+/// Throws sim::Error unless it is tcp://HOST:PORT or ipc://PATH: ZeroMQ takes port 99999 for another one, and more.
+void checkEndpoint(const std::string& endpoint);
 /// Whether an endpoint can be reached from this machine alone: ipc://, tcp://127.x.x.x, tcp://localhost, tcp://[::1].
 bool isLocalEndpoint(const std::string& endpoint);
 

@@ -24,8 +24,8 @@ int intIn(const Json& json, const char* key, int otherwise, int least, int most)
                         place->get<std::uint64_t>() > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
     const std::int64_t value = isHuge ? std::numeric_limits<std::int64_t>::max() : signedIn(json, key, otherwise);
     if (value < least || value > most)
-        throw sim::Error("it says " + std::string(key) + " = " + (isHuge ? place->dump() : std::to_string(value)) + ", where " +
-                         std::to_string(least) + " to " + std::to_string(most) + " can be");
+        throw sim::Error("it says " + cut(key, kRunBudget.nameBytes) + " = " + (isHuge ? place->dump() : std::to_string(value)) +
+                         ", where " + std::to_string(least) + " to " + std::to_string(most) + " can be");
     return static_cast<int>(value);
 }
 

@@ -37,7 +37,17 @@ zmq::message_t messageOf(const Audience::Part& part)
         [](void*, void* hint) { delete static_cast<std::shared_ptr<const Block>*>(hint); }, holder);
 }
 
-/// ZeroMQ takes over the socket file of another run without a word.
+/// ZeroMQ removes what is at the path without a word; only the socket of a run that is gone may go.
+void checkIsSocketOrNothing(const std::string& ipcPath)
+{
+    std::error_code none;
+    const std::filesystem::file_status there = std::filesystem::symlink_status(ipcPath, none);
+    if (std::filesystem::exists(there) && !std::filesystem::is_socket(there))
+        throw sim::Error("cannot listen at ipc://" + ipcPath +
+                         ": there is something else than a run's socket; name another file");
+}
+
+/// ZeroMQ takes over the socket file of another run as well.
 bool somebodyListens(const std::string& ipcPath)
 {
     sockaddr_un address{};
@@ -127,6 +137,7 @@ private:
 void Publisher::Server::listen()
 {
     const std::string& endpoint = m_options.endpoint;
+    checkEndpoint(endpoint);
     if (!isLocalEndpoint(endpoint) && !m_options.keys)
         throw sim::Error("cannot listen at " + endpoint +
                          " without keys: it may be reached from other machines. Give the run a key file and the public keys of "
@@ -134,8 +145,11 @@ void Publisher::Server::listen()
     if (m_options.keys && m_options.keys->allowedViewers.empty())
         throw sim::Error("cannot listen at " + endpoint +
                          " with keys: no viewer's public key is allowed, so nobody could attach");
-    if (endpoint.starts_with("ipc://") && somebodyListens(endpoint.substr(6)))
-        refuseTaken(endpoint);
+    if (endpoint.starts_with("ipc://")) {
+        checkIsSocketOrNothing(endpoint.substr(6));
+        if (somebodyListens(endpoint.substr(6)))
+            refuseTaken(endpoint);
+    }
     if (m_options.keys)
         m_gatekeeper = std::make_unique<Gatekeeper>(m_context, m_options.keys->allowedViewers);
     m_socket = zmq::socket_t(m_context, zmq::socket_type::router);
@@ -161,7 +175,9 @@ void Publisher::Server::listen()
     } catch (const zmq::error_t& error) {
         if (error.num() == EADDRINUSE)
             refuseTaken(endpoint);
-        throw sim::Error("cannot listen at " + endpoint + ": " + error.what() +
+        const bool isName = error.num() == ENODEV; // ZeroMQ's word for a host that is no address of this machine
+        throw sim::Error("cannot listen at " + endpoint + ": " +
+                         (isName ? "the host must be an address of this machine in figures" : error.what()) +
                          "; an endpoint is tcp://127.0.0.1:PORT (0: any free port) or ipc://PATH");
     }
     m_endpoint = m_socket.get(zmq::sockopt::last_endpoint);

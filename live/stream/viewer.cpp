@@ -78,6 +78,7 @@ public:
     Thread(std::string endpoint, ViewerOptions options)
         : m_endpoint(std::move(endpoint)), m_options(std::move(options)), m_run(m_options.history)
     {
+        checkEndpoint(m_endpoint);
         m_state.message = "looking for a run at " + m_endpoint;
         connect();
         m_thread = std::thread([this] { work(); });
@@ -218,7 +219,8 @@ void Viewer::Thread::work()
         if (m_run.isGreeted())
             send(header("bye"));
     } catch (const std::exception& error) {
-        setState(ViewerState::lost, "the connection to " + m_endpoint + " broke: " + error.what());
+        setState(ViewerState::lost,
+                 "the connection to " + m_endpoint + " broke: " + error.what() + ". All that was received is kept");
         if (m_options.wake)
             m_options.wake();
     }
@@ -409,8 +411,9 @@ void Viewer::Thread::receive(std::span<const std::string_view> frames)
     }
 }
 
-void Viewer::Thread::setState(ViewerState state, const std::string& message)
+void Viewer::Thread::setState(ViewerState state, const std::string& text)
 {
+    const std::string message = cut(text, kRunBudget.messageTextBytes); // a window lays it out
     const std::lock_guard lock(m_mutex);
     if (m_state.state == state && m_state.message == message)
         return;

@@ -46,8 +46,9 @@ ChosenSchedule chooseScheduleOf(const Scenario& scenario, const ScheduleRequest&
     if (!isSearched(request))
         return {.schedule = makeScheduleOf(request)};
     SearchedSchedule searched = searchSchedule(scenario, request);
-    return {
-        .schedule = std::move(searched.schedule), .synthesis = std::move(searched.synthesis), .missedCap = searched.missedCap};
+    return {.schedule = std::move(searched.schedule),
+            .synthesis = std::move(searched.synthesis),
+            .missedCap = std::move(searched.missedCap)};
 }
 
 void requireMemoryForTimes(const Schedule& schedule)

@@ -60,6 +60,12 @@ inline CLI::Validator oneOf(std::vector<std::string> words)
         "");
 }
 
+/// For what is a file or an address: nothing at all, as from a script's unset variable, would go for an option not given.
+inline CLI::Validator notEmpty()
+{
+    return CLI::Validator([](const std::string& text) { return text.empty() ? std::string("it is empty") : std::string(); }, "");
+}
+
 /// What goes to a terminal: the lines of a message, however it was made, none of them endless and nothing in them unseen.
 inline std::string linesForAPerson(std::string_view message)
 {

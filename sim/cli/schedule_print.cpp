@@ -11,6 +11,7 @@ namespace sim::cli {
 namespace {
 
 constexpr std::size_t kMostColumns = 400;
+constexpr double kFarthest = 1e15; ///< column that a number holds to the last digit
 
 /// "F3" where a rank holds one stage, "1F3" where it holds several; "F3&B1" is an overlapped block, "F3.0" the first slice.
 std::string labelOf(const Schedule& schedule, ActionBlock block)
@@ -35,7 +36,8 @@ public:
                 m_width = std::max(m_width, labelOf(schedule, block).size() / wide + 1);
             });
     }
-    std::size_t at(double time) const { return static_cast<std::size_t>(std::lround(time / m_slot)); }
+    double exactlyAt(double time) const { return std::round(time / m_slot); }
+    std::size_t at(double time) const { return static_cast<std::size_t>(std::min(exactlyAt(time), kFarthest)); }
     std::size_t first(const ScheduleTimes& times, std::size_t rank, std::size_t action) const
     {
         return at(times.start[rank][action]);
@@ -87,8 +89,8 @@ void printAscii(const Schedule& schedule, const ScheduleTimes& times, const Pass
         line.erase(line.find_last_not_of(' ') + 1);
         std::cout << line << "\n";
     }
-    if (const std::size_t all = columns.at(times.makespan); all > kMostColumns)
-        std::cout << "(the first " << kMostColumns << " of " << all << " columns)\n";
+    if (const double all = columns.exactlyAt(times.makespan); all > kMostColumns)
+        std::cout << "(the first " << kMostColumns << (all < kFarthest ? " of " + fixed(all, 0) : "") << " columns)\n";
     const double peak = *std::max_element(times.peakActivations.begin(), times.peakActivations.end());
     std::cout << "\nmakespan " << times.makespan << ", span " << times.span << "; idle " << percent(times.idleOfMakespan)
               << " of the makespan as the mean of the ranks, " << percent(times.idleOverIdeal) << " over ideal; at most " << peak

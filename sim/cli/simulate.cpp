@@ -20,14 +20,19 @@ struct Arguments {
     std::string trace, detail = "kernels";
 };
 
+std::string fullAttention(double utilisation)
+{
+    return percent(utilisation) + (utilisation > 1 ? ", which counts work that causal kernels leave out" : "");
+}
+
 void printSummary(const Simulation& simulation)
 {
     const Metrics& m = simulation.metrics();
     const Scenario& s = simulation.scenario();
     Table table({"step time", seconds(m.stepTimeSeconds)});
     table.add({"tokens a second", groupedRound(m.tokensPerSecond) + " (" + fixed(m.tokensPerSecondPerGpu, 1) + " a GPU)"});
-    table.add({"MFU", percent(m.mfu) + (s.training.causal ? ", attention in full " + percent(m.mfuFullAttention) : "") + " (" +
-                          fixed(m.modelTflopsPerGpu, 1) + " TFLOP/s a GPU)"});
+    table.add({"MFU", percent(m.mfu) + (s.training.causal ? ", attention in full " + fullAttention(m.mfuFullAttention) : "") +
+                          " (" + fixed(m.modelTflopsPerGpu, 1) + " TFLOP/s a GPU)"});
     if (s.training.recompute != Recompute::none)
         table.add({"HFU", percent(m.hfu) + " (" + fixed(m.hardwareTflopsPerGpu, 1) + " TFLOP/s a GPU with recomputation)"});
     table.add({"peak memory", fixed(m.peakMemoryGib, 2) + " of " + fixed(s.cluster.gpu.memoryGib, 0) + " GiB" +
@@ -105,7 +110,8 @@ void addSimulate(CLI::App& app)
     command->add_flag("--full", arguments->full, "Every rank one by one instead of one of each class: same numbers, bit for bit");
     CLI::Option* trace =
         command->add_option("--trace", arguments->trace, "Write the timeline: OUT.pftrace for Perfetto, OUT.json for Chrome")
-            ->type_name("OUT");
+            ->type_name("OUT")
+            ->check(notEmpty());
     command->add_option("--trace-detail", arguments->detail, "kernels (default) or actions")
         ->type_name("")
         ->check(oneOf({"kernels", "actions"}))

@@ -1,6 +1,8 @@
 #include "sim/cli/command.h"
+#include "sim/cli/options.h"
 #include "sim/cli/table.h"
 
+#include "sim/simulate/memory_cap.h"
 #include "sim/simulate/simulation.h"
 #include "sim/text/quoted.h"
 
@@ -10,6 +12,7 @@
 #include <cmath>
 #include <iostream>
 #include <memory>
+#include <set>
 #include <variant>
 
 namespace sim::cli {
@@ -26,7 +29,7 @@ struct Arguments {
     bool csv = false;
 };
 
-/// "layout.tp=1,2,4,8"; a JSON list or object may hold commas of its own.
+/// "layout.tp=1,2,4,8"; a JSON list, object or text may hold commas of its own.
 Axis axisOf(const std::string& text)
 {
     const std::size_t equals = text.find('=');
@@ -34,9 +37,16 @@ Axis axisOf(const std::string& text)
         throw UsageError("--vary " + shownText(text) + ": write POINTER=VALUE,VALUE,…, such as layout.tp=1,2,4,8");
     Axis axis{text.substr(0, equals), {""}};
     int depth = 0;
+    bool quoted = false, escaped = false;
     for (const char c : text.substr(equals + 1)) {
-        depth += c == '[' || c == '{' ? 1 : c == ']' || c == '}' ? -1 : 0;
-        if (c == ',' && depth == 0)
+        if (quoted) {
+            quoted = escaped || c != '"';
+            escaped = !escaped && c == '\\';
+        } else {
+            quoted = c == '"' && (depth > 0 || axis.values.back().empty());
+            depth += c == '[' || c == '{' ? 1 : c == ']' || c == '}' ? -1 : 0;
+        }
+        if (c == ',' && depth == 0 && !quoted)
             axis.values.emplace_back();
         else
             axis.values.back() += c;
@@ -48,13 +58,18 @@ Axis axisOf(const std::string& text)
 struct Point {
     std::vector<std::string> values; ///< [axis]
     std::variant<Metrics, std::string> outcome;
+    std::string missedCap; ///< what was asked for and is not kept: metrics are of an order that is over it
     const Metrics* metrics() const { return std::get_if<Metrics>(&outcome); }
+    bool fits() const { return metrics() != nullptr && metrics()->fits && missedCap.empty(); }
 };
 
-std::variant<Metrics, std::string> outcomeOf(const std::string& file, const std::vector<std::string>& overrides)
+void simulatePoint(const std::string& file, const std::vector<std::string>& overrides, Point& point)
 {
     try {
-        return simulate(readScenario(file, catalogue(), overrides))->metrics();
+        const auto simulation = simulate(readScenario(file, catalogue(), overrides));
+        point.outcome = simulation->metrics();
+        if (const auto missed = missedCap(*simulation))
+            point.missedCap = "/schedule/memory_cap_gib: " + missed->text();
     } catch (const ScenarioError& error) {
         std::string text;
         for (Problem problem : error.problems()) {
@@ -62,9 +77,9 @@ std::variant<Metrics, std::string> outcomeOf(const std::string& file, const std:
             if (problem.severity == Severity::error)
                 text += (text.empty() ? "" : " | ") + problem.text();
         }
-        return text;
+        point.outcome = text;
     } catch (const Error& error) {
-        return std::string(error.what());
+        point.outcome = std::string(error.what());
     }
 }
 
@@ -100,7 +115,7 @@ std::vector<Point> pointsOf(const Arguments& arguments, const std::vector<Axis>&
             rest %= block;
             overrides.push_back(axis.pointer + "=" + points[n].values.back());
         }
-        points[n].outcome = outcomeOf(arguments.scenario.file, overrides);
+        simulatePoint(arguments.scenario.file, overrides, points[n]);
     }
     return points;
 }
@@ -161,9 +176,20 @@ Table tableOf(const std::vector<Axis>& axes, const std::vector<Point>& points, b
         }
         for (const Column& column : kColumns)
             row.push_back(csv ? column.csv(*point.metrics()) : column.text(*point.metrics()));
+        if (csv && !point.missedCap.empty())
+            row.push_back(point.missedCap);
         table.add(std::move(row));
     }
     return table;
+}
+
+/// "layout.tp=4 schedule.memory_cap_gib=3".
+std::string settingsOf(const std::vector<Axis>& axes, const Point& point)
+{
+    std::string text;
+    for (std::size_t a = 0; a < axes.size(); ++a)
+        text += (a == 0 ? "" : " ") + axes[a].pointer + "=" + point.values[a];
+    return text;
 }
 
 /// The fastest that fits, where there is a choice.
@@ -172,7 +198,7 @@ void printBest(const std::vector<Axis>& axes, const std::vector<Point>& points)
     const Point* best = nullptr;
     std::size_t fitting = 0;
     for (const Point& point : points)
-        if (point.metrics() != nullptr && point.metrics()->fits) {
+        if (point.fits()) {
             ++fitting;
             if (best == nullptr || point.metrics()->tokensPerSecond > best->metrics()->tokensPerSecond)
                 best = &point;
@@ -181,17 +207,20 @@ void printBest(const std::vector<Axis>& axes, const std::vector<Point>& points)
         std::cout << "\nNone fits into memory.\n";
     if (fitting < 2)
         return;
-    std::cout << "\nFastest that fits:";
-    for (std::size_t a = 0; a < axes.size(); ++a)
-        std::cout << " " << axes[a].pointer << "=" << best->values[a];
-    std::cout << "\n";
+    std::cout << "\nFastest that fits: " << settingsOf(axes, *best) << "\n";
 }
 
 void run(const Arguments& arguments)
 {
     std::vector<Axis> axes;
-    for (const std::string& text : arguments.vary)
+    std::set<std::string> pointers;
+    for (const std::string& text : arguments.vary) {
         axes.push_back(axisOf(text));
+        std::string pointer = axes.back().pointer; // layout.tp is /layout/tp
+        std::replace(pointer.begin(), pointer.end(), '.', '/');
+        if (!pointers.insert(pointer.starts_with('/') ? pointer : "/" + pointer).second)
+            throw UsageError("--vary " + shownText(axes.back().pointer) + " is given twice; give all its values at once");
+    }
     ScenarioDocument::readFile(arguments.scenario.file); // a file that cannot be read is one error, not one a row
     const std::vector<Point> points = pointsOf(arguments, axes);
     const Table table = tableOf(axes, points, arguments.csv);
@@ -199,6 +228,10 @@ void run(const Arguments& arguments)
         table.printCsv(std::cout);
     else
         table.print(std::cout);
+    if (!arguments.csv)
+        for (const Point& point : points)
+            if (!point.missedCap.empty())
+                std::cerr << linesForAPerson(settingsOf(axes, point) + ": " + point.missedCap);
     if (std::none_of(points.begin(), points.end(), [](const Point& point) { return point.metrics() != nullptr; }))
         throw Error("no combination can be simulated");
     if (!arguments.csv)

@@ -65,8 +65,10 @@ private:
     // rules_layout.cpp: what the parallel dimensions cut, and where ranks and shards lie
     struct Cut;
     std::array<Cut, 4> cuts() const;
+    bool cutsModel(std::int64_t tp) const;
     void tensorParallel();
     void tensorParallelPlace();
+    bool takesExpertSplit(std::int64_t etp, std::int64_t ep) const;
     void experts();
     void expertsPlace();
     struct Straddling;
@@ -78,10 +80,15 @@ private:
     // rules_training.cpp: stages, schedule, sequences, batch, precision, perturbations
     void kind();
     void stages();
+    bool hasLayersFor(std::int64_t stages) const;
+    std::string kindInstead() const;
     void scheduleKind();
     void scheduleKeys();
+    std::int64_t sequenceUnit() const;
     void sequences();
     void batch();
+    /// A multiple of `unit`, and at most `most`.
+    std::string nearestBatches(std::int64_t unit, std::int64_t most) const;
     void slices(int length);
     void microbatches(std::int64_t count, std::int64_t unit);
     void precisionAndOverlap();

@@ -37,6 +37,12 @@ std::array<Rules::Cut, 4> Rules::cuts() const
             {"/model/moe_intermediate_size", m.numExperts > 0 ? std::int64_t{m.numSharedExperts} * m.moeIntermediateSize : 0}};
 }
 
+bool Rules::cutsModel(std::int64_t tp) const
+{
+    const auto all = cuts();
+    return std::all_of(all.begin(), all.end(), [tp](const Cut& cut) { return cut.into(tp); });
+}
+
 void Rules::tensorParallel()
 {
     const Layout& l = m_scenario.layout;
@@ -45,17 +51,15 @@ void Rules::tensorParallel()
         return;
     const auto all = cuts();
     const auto wrong = std::find_if(all.begin(), all.end(), [&](const Cut& cut) { return !cut.into(l.tp); });
-    if (wrong != all.end())
-        error("/layout/tp", [&] {
+    if (wrong != all.end()) // where it lies is told of what could be
+        return error("/layout/tp", [&] {
             const bool isShared = wrong == all.end() - 1;
             return text(l.tp) + (wrong->mayCopy ? " is neither a divisor nor a multiple of " : " does not divide ") +
                    (isShared ? named("/model/num_shared_experts", m.numSharedExperts) + " x " : "") +
                    named(wrong->key, isShared ? m.moeIntermediateSize : wrong->size) +
-                   nearestNumbers(l.tp, 1, m.numAttentionHeads, [&all](std::int64_t tp) {
-                       return std::all_of(all.begin(), all.end(), [tp](const Cut& cut) { return cut.into(tp); });
-                   });
+                   nearestNumbers(l.tp, 1, m.numAttentionHeads, [this](std::int64_t tp) { return cutsModel(tp); });
         });
-    else if (!m.isLatentAttention() && l.tp > m.numKeyValueHeads)
+    if (!m.isLatentAttention() && l.tp > m.numKeyValueHeads)
         warning("/layout/tp", [&] {
             return text(l.tp) + " ranks share " + named("/model/num_key_value_heads", m.numKeyValueHeads) +
                    ": each head is kept by " + text(l.tp / m.numKeyValueHeads) + " of them; torchtitan refuses this";
@@ -88,8 +92,18 @@ void Rules::tensorParallelPlace()
         warning("/layout/tp", [&] {
             return text(l.tp) + " does not divide " + domain +
                    ": some tensor parallel groups lie in two domains, and their collectives run over the slower tier" +
-                   nearestNumbers(l.tp, 1, inner.span, [&](std::int64_t tp) { return inner.span % tp == 0; });
+                   nearestNumbers(l.tp, 1, inner.span, [&](std::int64_t tp) { return inner.span % tp == 0 && cutsModel(tp); });
         });
+}
+
+/// Everything that is asked of the two together.
+bool Rules::takesExpertSplit(std::int64_t etp, std::int64_t ep) const
+{
+    const Layout& l = m_scenario.layout;
+    const Model& m = m_scenario.model;
+    const bool cutsExperts =
+        !sound({"/model"}) || (m.numExperts == 0 ? ep == 1 : m.numExperts % ep == 0 && m.moeIntermediateSize % etp == 0);
+    return cutsExperts && (!sound({"/layout"}) || !m_worldIsSound || l.worldSize() % (etp * ep * l.pp) == 0);
 }
 
 void Rules::experts()
@@ -99,20 +113,20 @@ void Rules::experts()
     if (sound({"/layout/ep", "/model"}) && l.ep > 1) {
         if (m.numExperts == 0)
             return error("/layout/ep", [&] {
-                return text(l.ep) + " needs experts, and the model " + shownText(m.name) + " has none; nearest: 1";
+                return text(l.ep) + " needs experts, and the model " + shownText(m.name) + " has none" +
+                       nearestNumbers(l.ep, 1, 1, [&](std::int64_t ep) { return takesExpertSplit(l.etp, ep); });
             });
         if (m.numExperts % l.ep != 0)
             error("/layout/ep", [&] {
                 return text(l.ep) + " does not divide " + named("/model/num_experts", m.numExperts) +
-                       nearestNumbers(l.ep, 1, m.numExperts, [&](std::int64_t ep) { return m.numExperts % ep == 0; });
+                       nearestNumbers(l.ep, 1, m.numExperts, [&](std::int64_t ep) { return takesExpertSplit(l.etp, ep); });
             });
     }
     if (sound({"/layout/etp", "/model"}) && m.numExperts > 0 && m.moeIntermediateSize % l.etp != 0)
         error("/layout/etp", [&] {
             return named("/layout/etp", l.etp).substr(4) + " does not divide " +
                    named("/model/moe_intermediate_size", m.moeIntermediateSize) +
-                   nearestNumbers(l.etp, 1, m.moeIntermediateSize,
-                                  [&](std::int64_t etp) { return m.moeIntermediateSize % etp == 0; });
+                   nearestNumbers(l.etp, 1, m.moeIntermediateSize, [&](std::int64_t etp) { return takesExpertSplit(etp, l.ep); });
         });
     if (!sound({"/layout"}) || !m_worldIsSound)
         return;
@@ -120,12 +134,12 @@ void Rules::experts()
     if (l.worldSize() % product != 0) {
         const std::string_view at = l.ep > 1 ? "/layout/ep" : "/layout/etp";
         const std::int64_t value = l.ep > 1 ? l.ep : l.etp;
-        const std::int64_t fixed = product / value;
         error(at, [&] {
             return "experts are laid out as etp x ep x pp = " + text(l.etp) + m_provenance.originOf("/layout/etp") + " x " +
                    text(l.ep) + " x " + text(l.pp) + " = " + text(product) + ", which does not divide the " +
-                   text(l.worldSize()) + " ranks" +
-                   nearestNumbers(value, 1, l.worldSize(), [&](std::int64_t v) { return l.worldSize() % (fixed * v) == 0; });
+                   text(l.worldSize()) + " ranks" + nearestNumbers(value, 1, l.worldSize(), [&](std::int64_t v) {
+                       return l.ep > 1 ? takesExpertSplit(l.etp, v) : takesExpertSplit(v, l.ep);
+                   });
         });
     } else
         expertsPlace();

@@ -146,9 +146,10 @@ void Rules::microbatchSize()
     if (smaller > 0)
         return error("/training/micro_batch_size", [&] { return batch + " x " + length + message + nearest(smaller); });
     error("/training/sequence_length", [&] {
-        return batch + " x " + length + message + nearest(largest(t.sequenceLength, [&](std::int64_t value) {
-                   return bytes(1, static_cast<double>(value), t.flashAttention) <= kMostTensorBytes;
-               }));
+        const std::int64_t shorter = largest(t.sequenceLength, [&](std::int64_t value) {
+            return bytes(1, static_cast<double>(value), t.flashAttention) <= kMostTensorBytes;
+        });
+        return batch + " x " + length + message + nearest(shorter / sequenceUnit() * sequenceUnit());
     });
 }
 
@@ -187,9 +188,9 @@ void Rules::stepLength()
     const std::int64_t shorter = largest(
         t.sequenceLength, [&](std::int64_t value) { return seconds(t.globalBatchSize, static_cast<double>(value)) <= most; });
     if ((isAttention || units == 0) && shorter > 0)
-        return error("/training/sequence_length", [&] { return message + nearest(shorter); });
+        return error("/training/sequence_length", [&] { return message + nearest(shorter / sequenceUnit() * sequenceUnit()); });
     if (units > 0)
-        return error("/training/global_batch_size", [&] { return message + nearest(units * unit); });
+        return error("/training/global_batch_size", [&] { return message + nearestBatches(unit, units * unit); });
     error("/cluster/gpu/peak_tflops/" + std::string(toWord(kPrecisionWords, t.precision)),
           [&] { return message + "; nearest: " + roughly(1.01 * peak->second * now / most); });
 }

@@ -25,6 +25,12 @@ std::string microbatchesText(std::int64_t count)
     return std::to_string(count) + (count == 1 ? " micro-batch" : " micro-batches");
 }
 
+/// Adds to "; nearest: 2" what else would be right.
+std::string orElse(const std::string& numbers, const std::string& other)
+{
+    return numbers + (other.empty() ? "" : numbers.empty() ? "; nearest: " + other : ", or " + other);
+}
+
 } // namespace
 
 void Rules::kind()
@@ -38,6 +44,12 @@ void Rules::kind()
                 return std::string(error.what());
             }
         });
+}
+
+/// The outer two stages may hold nothing but embedding and head.
+bool Rules::hasLayersFor(std::int64_t stages) const
+{
+    return isGiven("/schedule/layers_per_stage") || stages - 2 <= m_scenario.model.numHiddenLayers;
 }
 
 void Rules::stages()
@@ -63,17 +75,34 @@ void Rules::stages()
             error("/schedule/layers_per_stage", [&] {
                 return "the entries add up to " + text(sum) + ", and the model has " + named("/model/num_hidden_layers", layers);
             });
-    } else if (layers < count - 2) { // the outer two may hold nothing but embedding and head
-        const bool chunks = s.virtualStages > m_family->chunks.least;
-        const std::int64_t perRank = s.virtualStages / copies;
+    } else if (count - 2 > layers) {
+        const ChunkRange& range = m_family->chunks;
+        const bool chunks = s.virtualStages > range.least;
         error(chunks ? "/schedule/virtual_stages" : "/layout/pp", [&] {
             return named("/model/num_hidden_layers", layers) + " cannot fill " + product() +
-                   (chunks ? nearestNumbers(s.virtualStages, 1, s.virtualStages,
-                                            [&](std::int64_t v) { return pp * v - 2 <= layers; })
-                           : nearestNumbers(pp, 1, pp, [&](std::int64_t p) { return p * perRank - 2 <= layers; })) +
-                   (pp * perRank - 2 <= layers ? "" : ", or give layers_per_stage with zeros");
+                   orElse(chunks ? nearestNumbers(s.virtualStages, 1, s.virtualStages,
+                                                  [&](std::int64_t v) { return range.holds(v) && hasLayersFor(pp * v / copies); })
+                                 : nearestNumbers(pp, 1, pp,
+                                                  [&](std::int64_t p) {
+                                                      return m_family->holdsRanks(p) &&
+                                                             hasLayersFor(p * s.virtualStages / copies);
+                                                  }),
+                          "give layers_per_stage with zeros");
         });
     }
+}
+
+/// "kind 1f1b": one that takes the chunks and ranks as they are, if there is.
+std::string Rules::kindInstead() const
+{
+    const std::int64_t pp = m_scenario.layout.pp;
+    for (const char* kind : {"1f1b", "interleaved-1f1b", "looped-bfs"}) {
+        const ScheduleFamily& family = scheduleFamily(kind);
+        const std::int64_t chunks = isGiven("/schedule/virtual_stages") ? m_scenario.schedule.virtualStages : family.chunks.least;
+        if (family.holdsRanks(pp) && family.chunks.holds(chunks) && hasLayersFor(pp * chunks))
+            return std::string("kind ") + kind;
+    }
+    return {};
 }
 
 void Rules::scheduleKind()
@@ -86,18 +115,20 @@ void Rules::scheduleKind()
     const auto unmet = m_family->firstUnmet(numbers);
     if (unmet && *unmet < PipelineNumber::group && (*unmet != PipelineNumber::lines || sound({"/schedule/actions"}))) {
         const UnmetDemand demand = *m_family->unmetDemand(numbers, {});
-        const std::string instead = demand.otherKind.empty() ? "" : ", or kind " + std::string(demand.otherKind);
+        const std::int64_t copies = m_family->modelCopies;
         switch (demand.about) {
         case PipelineNumber::ranks:
             error("/schedule/kind", [&] {
-                return demand.says + ", and " + named("/layout/pp", pp) + nearestText(demand.nearest) + " pipeline ranks" +
-                       instead;
+                return demand.says + ", and " + named("/layout/pp", pp) +
+                       orElse(nearestText(demand.nearest) + " pipeline ranks", demand.otherKind.empty() ? "" : kindInstead());
             });
             break;
         case PipelineNumber::chunks:
             error("/schedule/virtual_stages", [&] {
-                return demand.says + ", and " + named("/schedule/virtual_stages", s.virtualStages) + nearestText(demand.nearest) +
-                       instead;
+                std::vector<std::int64_t> nearest = demand.nearest;
+                std::erase_if(nearest, [&](std::int64_t v) { return !hasLayersFor(pp * v / copies); });
+                return demand.says + ", and " + named("/schedule/virtual_stages", s.virtualStages) +
+                       orElse(nearestText(nearest), kindInstead());
             });
             break;
         default:
@@ -135,30 +166,39 @@ void Rules::scheduleKeys()
             });
 }
 
+/// Tokens that context and sequence parallelism cut into whole parts.
+std::int64_t Rules::sequenceUnit() const
+{
+    const Layout& l = m_scenario.layout;
+    return (l.cp > 1 ? 2LL * l.cp : 1) * (l.sequenceParallel ? l.tp : 1);
+}
+
 void Rules::sequences()
 {
     const Layout& l = m_scenario.layout;
     const int length = m_scenario.training.sequenceLength;
     if (!sound({"/training/sequence_length", "/layout/cp", "/layout/tp", "/model"}))
         return;
-    const std::int64_t unit = (l.cp > 1 ? 2LL * l.cp : 1) * (l.sequenceParallel ? l.tp : 1);
-    const auto divides = [unit](std::int64_t tokens) { return tokens % unit == 0; };
-    if (!divides(length))
+    const std::int64_t unit = sequenceUnit();
+    const Model& m = m_scenario.model;
+    const bool isLearned = m.positionEmbedding == PositionEmbedding::learned;
+    const auto nearest = [&] {
+        return nearestNumbers(
+            length, unit, isLearned ? m.maxPositionEmbeddings : std::numeric_limits<int>::max(), [](auto) { return true; }, unit);
+    };
+    if (length % unit != 0)
         error("/training/sequence_length", [&] {
             return named("/training/sequence_length", length).substr(16) + " is not a multiple of " + text(unit) + " = " +
                    (l.cp > 1 ? "2 x cp " + text(l.cp) : std::string()) + (l.cp > 1 && l.sequenceParallel ? " x " : "") +
-                   (l.sequenceParallel ? "tp " + text(l.tp) + " (sequence parallel)" : "") +
-                   nearestNumbers(length, unit, std::numeric_limits<int>::max(), divides);
+                   (l.sequenceParallel ? "tp " + text(l.tp) + " (sequence parallel)" : "") + nearest();
         });
     slices(length);
-    const Model& m = m_scenario.model;
     if (length > m.maxPositionEmbeddings) {
         const auto longer = [&] {
             return text(length) + " tokens are more than " + named("/model/max_position_embeddings", m.maxPositionEmbeddings);
         };
-        if (m.positionEmbedding == PositionEmbedding::learned)
-            error("/training/sequence_length",
-                  [&] { return longer() + ", and its positions are learned; nearest: " + text(m.maxPositionEmbeddings); });
+        if (isLearned)
+            error("/training/sequence_length", [&] { return longer() + ", and its positions are learned" + nearest(); });
         else
             warning("/training/sequence_length", longer);
     }
@@ -181,13 +221,31 @@ void Rules::slices(int length)
         });
     const std::int64_t unit = l.sequenceParallel ? l.tp : 1;
     const auto divides = [&](std::int64_t slices) { return length % slices == 0 && length / slices % unit == 0; };
-    if (!divides(s.sequenceSlices))
+    if (m_scenario.training.causal && !divides(s.sequenceSlices))
         error("/schedule/sequence_slices", [&] {
             return named("/training/sequence_length", length) + " cannot be cut into " +
                    named("/schedule/sequence_slices", s.sequenceSlices) + " equal slices" +
                    (unit > 1 ? " of a multiple of tp " + text(unit) + " tokens" : "") +
                    nearestNumbers(s.sequenceSlices, 1, length, divides);
         });
+}
+
+/// Batches that the schedule takes and that are not too many actions.
+std::string Rules::nearestBatches(std::int64_t unit, std::int64_t most) const
+{
+    const ScheduleSettings& s = m_scenario.schedule;
+    PipelineNumbers numbers = pipelineNumbers(m_scenario);
+    numbers.chunks = m_family->chunks.least;
+    numbers.lines = numbers.ranks;
+    const auto isTaken = [&](std::int64_t batch) {
+        numbers.microbatches = batch / unit;
+        const auto unmet = m_family->firstUnmet(numbers);
+        return !sound({"/schedule"}) || !unmet || *unmet != PipelineNumber::microbatches;
+    };
+    const double mostMicrobatches =
+        static_cast<double>(kMostActions) / (2.0 * m_scenario.layout.pp * s.virtualStages * s.sequenceSlices);
+    return nearestNumbers(m_scenario.training.globalBatchSize, unit,
+                          std::min(most, static_cast<std::int64_t>(mostMicrobatches) * unit), isTaken, unit);
 }
 
 void Rules::batch()
@@ -207,25 +265,18 @@ void Rules::batch()
             return product() + " sequences are more than a step may have, " + text(kMostSequences) +
                    "; nearest: " + text(kMostSequences / l.dp);
         });
-    if (t.globalBatchSize % unit != 0) {
-        const std::int64_t below = t.globalBatchSize / unit * unit;
-        const bool isMoreTaken = below + unit <= kMostSequences;
+    if (t.globalBatchSize % unit != 0)
         return error("/training/global_batch_size", [&] {
-            return text(t.globalBatchSize) + " is not a multiple of " + product() +
-                   "; nearest: " + (below > 0 ? text(below) : "") + (below > 0 && isMoreTaken ? ", " : "") +
-                   (isMoreTaken ? text(below + unit) : "");
+            return text(t.globalBatchSize) + " is not a multiple of " + product() + nearestBatches(unit, kMostSequences);
         });
-    }
     const std::int64_t microbatchCount = t.globalBatchSize / unit;
     const double actions = 2.0 * static_cast<double>(microbatchCount) * l.pp * s.virtualStages * s.sequenceSlices;
-    if (actions > static_cast<double>(kMostActions)) {
-        const auto fewer = static_cast<std::int64_t>(static_cast<double>(microbatchCount) * kMostActions / actions);
+    if (actions > static_cast<double>(kMostActions))
         return error("/training/global_batch_size", [&] {
             return microbatchesText(microbatchCount) + " on " + text(std::int64_t{l.pp} * s.virtualStages) + " stages are " +
                    (actions < 1e15 ? text(static_cast<std::int64_t>(actions)) : roughly(actions)) + " actions, more than " +
-                   text(kMostActions) + (fewer > 0 ? "; nearest: " + text(fewer * unit) : "");
+                   text(kMostActions) + nearestBatches(unit, kMostSequences);
         });
-    }
     if (sound({"/schedule"}))
         microbatches(microbatchCount, unit);
 }
@@ -254,12 +305,9 @@ void Rules::microbatches(std::int64_t count, std::int64_t unit)
             *m_family->unmetDemand(numbers, text(numbers.group) + m_provenance.originOf("/schedule/microbatch_group"));
         if (isGroup)
             return demand.says + ", and " + named("/schedule/microbatch_group", numbers.group) + nearestText(demand.nearest);
-        std::erase_if(demand.nearest, [&](std::int64_t nearest) { return nearest > kMostSequences / unit; });
-        for (std::int64_t& nearest : demand.nearest)
-            nearest *= unit;
-        const std::string groups = demand.groups.empty() ? "" : "microbatch_group " + numbersText(demand.groups);
-        return text(count * unit) + " gives " + microbatchesText(count) + ", and " + demand.says + nearestText(demand.nearest) +
-               (groups.empty() ? "" : (demand.nearest.empty() ? "; nearest: " : ", or ") + groups);
+        return text(count * unit) + " gives " + microbatchesText(count) + ", and " + demand.says +
+               orElse(nearestBatches(unit, kMostSequences),
+                      demand.groups.empty() ? "" : "microbatch_group " + numbersText(demand.groups));
     });
 }
 

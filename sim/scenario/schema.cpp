@@ -67,7 +67,7 @@ void refuseWhatIsNoSchema(const Json& schema, const Json& definitions, const std
                     "a list of words");
         } else if (key == "minimum" || key == "maximum" || key == "exclusiveMinimum") {
             require(value.is_number(), at, "a number");
-        } else if (key == "minItems" || key == "maxItems") {
+        } else if (key == "minItems" || key == "maxItems" || key == "maxLength") {
             require(valueAs<std::size_t>(value).has_value(), at, "a whole number");
         } else if (!contains(kAnnotations, key) && key != "additionalProperties") {
             failSchema(at, "keyword the reader does not enforce");
@@ -190,6 +190,8 @@ struct Schema::Check {
             range(value, rule, pointer);
         else if (value.is_array())
             elements(value, rule, pointer);
+        else if (value.is_string())
+            length(value, rule, pointer);
         else if (value.is_object())
             members(value, rule, pointer);
     }
@@ -224,6 +226,19 @@ struct Schema::Check {
             refuse(" is too small; it must be greater than ", beyond);
         else if (most != nullptr && number > most->get<double>())
             refuse(" is too large; nearest: ", most);
+    }
+
+    /// Of names and texts, which windows and terminals show whole.
+    void length(const Json& value, const Json& rule, const std::string& pointer) const
+    {
+        const Json* most = memberOf(rule, "maxLength");
+        const std::string& text = value.get_ref<const std::string&>();
+        const auto characters = std::count_if(
+            text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }); // of UTF-8
+        if (most != nullptr && characters > most->get<std::ptrdiff_t>())
+            report(pointer, [&] {
+                return "the text has " + std::to_string(characters) + " characters; at most " + most->dump() + " are possible";
+            });
     }
 
     void elements(const Json& value, const Json& rule, const std::string& pointer) const

@@ -14,11 +14,20 @@ namespace sim {
 
 namespace {
 
+/// What is counted of each stage. A stage has one rank, so all ranks in turn can use the same: its size is not paid for each.
+struct StageCounts {
+    explicit StageCounts(const Schedule& schedule)
+        : places(schedule.stageToRank.size()), backwardsLeft(schedule.stageToRank.size(), schedule.microbatches / schedule.chains)
+    {
+    }
+    std::vector<std::vector<std::size_t>> places; ///< of its passes, latest first: the next one ahead is at the back
+    std::vector<int> backwardsLeft;
+};
+
 /// A rank's passes with what concerns whole stages between them.
-std::vector<CommStep> withSharding(const Schedule& schedule, const std::vector<Action>& actions, const CommLowering& lowering)
+std::vector<CommStep> withSharding(StageCounts& counts, const std::vector<Action>& actions, const CommLowering& lowering)
 {
-    // Of each stage the places of its passes, latest first: the next one ahead is at the back.
-    std::vector<std::vector<std::size_t>> places(schedule.stageToRank.size());
+    auto& [places, backwardsLeft] = counts;
     std::vector<int> stages;
     for (std::size_t i = actions.size(); i-- > 0;) {
         std::vector<std::size_t>& of = places[static_cast<std::size_t>(actions[i].stage)];
@@ -26,8 +35,7 @@ std::vector<CommStep> withSharding(const Schedule& schedule, const std::vector<A
             stages.push_back(actions[i].stage);
         of.push_back(i);
     }
-    const auto nextPlace = [&](int stage) { return places[static_cast<std::size_t>(stage)].back(); };
-    std::vector<int> backwardsLeft(schedule.stageToRank.size(), schedule.microbatches / schedule.chains);
+    const auto nextPlace = [&of = places](int stage) { return of[static_cast<std::size_t>(stage)].back(); };
     std::set<int> gathered;
     std::vector<CommStep> steps;
     for (std::size_t i = 0; i < actions.size();) {
@@ -109,9 +117,14 @@ std::vector<std::vector<CommStep>> withTransfersWhenSent(const Schedule& schedul
         Transfer input;
         return step.kind != StepKind::pass || !hasInput(schedule, step.action, input) || arrives[input] != 0;
     };
-    for (bool progress = true; progress;) {
-        progress = false;
-        for (std::size_t rank = 0; rank < lists.size(); ++rank) {
+    // Only ranks that may go on are looked at: those that just did, and those for which something has arrived.
+    std::set<std::size_t> round, next;
+    for (std::size_t rank = 0; rank < lists.size(); ++rank)
+        round.insert(round.end(), rank);
+    for (; !round.empty(); round.swap(next))
+        while (!round.empty()) {
+            const std::size_t rank = *round.begin();
+            round.erase(round.begin());
             const std::vector<CommStep>& list = lists[rank];
             if (position[rank] == list.size())
                 continue;
@@ -127,13 +140,14 @@ std::vector<std::vector<CommStep>> withTransfersWhenSent(const Schedule& schedul
                 arrives[output] = 1;
                 if (!crossesRanks(schedule, output))
                     continue;
+                const std::size_t receiver = rankOf(schedule, output.receiver);
                 all[rank].push_back(output.send());
-                all[rankOf(schedule, output.receiver)].push_back(output.receive());
+                all[receiver].push_back(output.receive());
+                (receiver > rank ? round : next).insert(receiver); // later ones have their turn in this round yet
             }
             position[rank] += static_cast<std::size_t>(last - first);
-            progress = true;
+            next.insert(rank);
         }
-    }
     return all;
 }
 
@@ -318,8 +332,9 @@ CommSchedule lowerCommunication(const Schedule& schedule, const CommLowering& lo
         throw Error(message);
     }
     std::vector<std::vector<CommStep>> lists;
+    StageCounts counts(schedule);
     for (const std::vector<Action>& actions : schedule.actions)
-        lists.push_back(withSharding(schedule, actions, lowering));
+        lists.push_back(withSharding(counts, actions, lowering));
     if (lowering.receives == ReceivePlacement::whenSent)
         return {schedule, withTransfersWhenSent(schedule, lists)};
     for (std::vector<CommStep>& list : lists)

@@ -5,6 +5,8 @@
 #include "sim/simulate/plan_schedule.h"
 #include "sim/text/number_text.h"
 
+#include <array>
+#include <charconv>
 #include <cmath>
 
 namespace sim {
@@ -13,6 +15,13 @@ namespace {
 std::string inGib(double gib)
 {
     return numberText(gib, Unit::number) + " GiB";
+}
+
+/// With the digits that it was written with: rounded it would be another.
+std::string exactGib(double gib)
+{
+    std::array<char, 32> text{};
+    return std::string(text.data(), std::to_chars(text.data(), text.data() + text.size(), gib).ptr) + " GiB";
 }
 
 /// As a cap is written: tenths are enough to tell it by.
@@ -26,7 +35,12 @@ double capThatKeeps(double gib)
 
 std::string MissedCap::capText() const
 {
-    return inGib(capGib);
+    return exactGib(capGib);
+}
+
+std::string MissedCap::nearestText() const
+{
+    return exactGib(nearestGib);
 }
 
 std::string MissedCap::what() const
@@ -37,31 +51,22 @@ std::string MissedCap::what() const
 std::string MissedCap::text() const
 {
     return what() +
-           (byAnyOrder ? ": model states take " + inGib(statesGib) + ", and a single micro-batch on all chunks of a rank " +
-                             inGib(leastGib)
-                       : ": activations alone would, and with what kernels need beside them a rank takes " + inGib(peakGib)) +
-           "; nearest cap that works: " + inGib(nearestGib);
+           (byAnyOrder ? ": model states take " + inGib(statesGib) + ", and a single micro-batch " + inGib(leastGib)
+                       : ": a rank takes " + exactGib(std::round(peakGib * 100) / 100)) +
+           "; nearest cap that works: " + nearestText() +
+           (nearestGib > gpuGib ? ", more than the " + exactGib(gpuGib) + " of the GPU" : "");
 }
 
-std::optional<MissedCap> capOutOfReach(const Scenario& scenario, const ScheduleRequest& request)
+std::optional<MissedCap> missedCap(const Scenario& scenario, double peakGib)
 {
-    const double least = leastMemory(synthesisRequest(request));
-    if (least <= request.memoryCap)
+    MissedCap out{.capGib = memoryCapGib(scenario), .gpuGib = scenario.cluster.gpu.memoryGib, .peakGib = peakGib};
+    if (peakGib <= out.capGib)
         return std::nullopt;
-    MissedCap out{.capGib = memoryCapGib(scenario), .byAnyOrder = true, .leastGib = least / kBytesPerGib};
-    out.statesGib = out.capGib - request.memoryCap / kBytesPerGib;
-    out.nearestGib = capThatKeeps(out.statesGib + out.leastGib);
-    return out;
-}
-
-std::optional<MissedCap> missedCap(const Scenario& scenario, const ScheduleRequest& request, double peakGib)
-{
-    const double cap = memoryCapGib(scenario);
-    if (peakGib <= cap)
-        return std::nullopt;
-    MissedCap out = capOutOfReach(scenario, request).value_or(MissedCap{.capGib = cap});
-    out.peakGib = peakGib;
     out.nearestGib = capThatKeeps(peakGib);
+    const PassCosts costs = measurePassCosts(scenario);
+    out.statesGib = costs.leastStates / kBytesPerGib;
+    out.leastGib = costs.leastKept / kBytesPerGib;
+    out.byAnyOrder = out.statesGib + out.leastGib > out.capGib;
     return out;
 }
 
@@ -72,7 +77,7 @@ std::optional<MissedCap> missedCap(const Simulation& simulation)
     if (!scheduleFamily(scenario.schedule.kind).isSearched || scenario.schedule.memoryCapGib <= 0 ||
         peak <= memoryCapGib(scenario))
         return std::nullopt;
-    return missedCap(scenario, planningRequest(scenario), peak);
+    return missedCap(scenario, peak);
 }
 
 } // namespace sim

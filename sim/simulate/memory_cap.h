@@ -9,25 +9,25 @@
 
 namespace sim {
 
-/// A cap that is not kept. What may be said of it before anything is simulated, and after.
+/// A cap that the order which needs least, of those that were simulated, does not keep.
 struct MissedCap {
-    double capGib = 0;
-    double nearestGib = 0; ///< in tenths: the least cap that would be kept
+    double capGib = 0, gpuGib = 0;
+    double peakGib = 0;    ///< of that order
+    double nearestGib = 0; ///< in tenths: the least cap that it keeps
+    /// It is proved: some rank holds so much of model states, and of activations of one micro-batch.
     bool byAnyOrder = false;
-    double statesGib = 0, leastGib = 0; ///< model states, and the least activations of any order
-    double peakGib = 0;                 ///< of the order that was simulated
+    double statesGib = 0, leastGib = 0;
 
-    std::string capText() const; ///< "3.00 GiB"
-    /// "no order keeps a GPU within 3.00 GiB".
+    std::string capText() const;     ///< "3 GiB"
+    std::string nearestText() const; ///< "10.9 GiB"
+    /// "no order keeps a GPU within 3 GiB".
     std::string what() const;
     /// The same, with why and the nearest cap.
     std::string text() const;
 };
 
-/// By what model states and activations take alone; `request` is the scenario's planningRequest.
-std::optional<MissedCap> capOutOfReach(const Scenario&, const ScheduleRequest& request);
-/// By an order of `auto` that was simulated and has this peak.
-std::optional<MissedCap> missedCap(const Scenario&, const ScheduleRequest& request, double peakGib);
+/// By an order of `auto` that was simulated and has this peak. A few milliseconds where it is over the cap.
+std::optional<MissedCap> missedCap(const Scenario&, double peakGib);
 /// The cap that a file asks for. Of the GPU's own memory, which is the cap otherwise, Metrics::fits tells.
 std::optional<MissedCap> missedCap(const Simulation&);
 

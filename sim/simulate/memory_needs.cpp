@@ -65,19 +65,29 @@ void refuse(const std::string& what, double bytes, const RankClasses& classes, c
     });
 }
 
+struct StepNeeds {
+    double ops = 0, slots = 0;
+    double bytes() const { return ops * kBytesAnOp + slots * kBytesASlot; }
+};
+
+StepNeeds needsOfStep(const Program& program, const RankClasses& classes)
+{
+    const std::vector<double> count = classesByPipelineRank(program, classes);
+    StepNeeds needs;
+    for (std::size_t rank = 0; rank < program.ranks.size(); ++rank) {
+        needs.ops += count[rank] * static_cast<double>(program.ranks[rank].opCount);
+        needs.slots += count[rank] * static_cast<double>(program.ranks[rank].slots);
+    }
+    return needs;
+}
+
 } // namespace
 
 void requireMemoryForStep(const Program& program, const RankClasses& classes, const MemoryRequest& request)
 {
-    const std::vector<double> count = classesByPipelineRank(program, classes);
-    double ops = 0, slots = 0;
-    for (std::size_t rank = 0; rank < program.ranks.size(); ++rank) {
-        ops += count[rank] * static_cast<double>(program.ranks[rank].opCount);
-        slots += count[rank] * static_cast<double>(program.ranks[rank].slots);
-    }
-    const double bytes = ops * kBytesAnOp + slots * kBytesASlot;
-    if (bytes > request.limitBytes)
-        refuse("a step of " + counted(ops, "op") + " on " + simulatedRanks(classes, request), bytes, classes, request, "");
+    const StepNeeds needs = needsOfStep(program, classes);
+    if (const double bytes = needs.bytes(); bytes > request.limitBytes)
+        refuse("a step of " + counted(needs.ops, "op") + " on " + simulatedRanks(classes, request), bytes, classes, request, "");
 }
 
 void requireMemoryForTrace(const Program& program, const RankClasses& classes, TraceDetail detail, const MemoryRequest& request)
@@ -92,7 +102,7 @@ void requireMemoryForTrace(const Program& program, const RankClasses& classes, T
             ofPass[pass].points += (op.allocBytes != 0 ? 1 : 0) + (op.freeBytes != 0 ? 1 : 0);
         }
     const std::vector<double> count = classesByPipelineRank(program, classes);
-    double spans = 0, bytes = 0;
+    double spans = 0, bytes = needsOfStep(program, classes).bytes();
     for (std::size_t rank = 0; rank < program.ranks.size(); ++rank) {
         Counts sum;
         double flows = 0;
@@ -109,8 +119,8 @@ void requireMemoryForTrace(const Program& program, const RankClasses& classes, T
         bytes += count[rank] * (sum.spans * kBytesASpan + sum.points * kBytesAPoint + flows * kBytesAFlow);
     }
     if (bytes > request.limitBytes)
-        refuse("a timeline of " + counted(spans, "span") + " on " + simulatedRanks(classes, request), bytes, classes, request,
-               detail == TraceDetail::kernels ? "actions instead of kernels, or " : "");
+        refuse("a step with a timeline of " + counted(spans, "span") + " on " + simulatedRanks(classes, request), bytes, classes,
+               request, detail == TraceDetail::kernels ? "actions instead of kernels, or " : "");
 }
 
 } // namespace sim

@@ -16,7 +16,7 @@ struct MemoryRequest {
 /// Throws ScenarioError, with the key, the numbers and what would do, if running the program for all classes would take more than
 /// the limit.
 void requireMemoryForStep(const Program&, const RankClasses&, const MemoryRequest&);
-/// The same of the trace.
+/// The same of the step with its trace.
 void requireMemoryForTrace(const Program&, const RankClasses&, TraceDetail, const MemoryRequest&);
 
 } // namespace sim

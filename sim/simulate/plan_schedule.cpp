@@ -81,6 +81,7 @@ void probeCosts(const Scenario& scenario, const Mesh& mesh, const Placement& pla
     const EngineResult result = runEngine(program, classes, prices);
 
     std::vector<double> freedByInput(at(probe.stages()), 0);
+    std::vector<double> statesOf(at(probe.ranks), 0);
     std::int64_t states = 0, leastStates = std::numeric_limits<std::int64_t>::max();
     for (int c = 0; c < classes.count(); ++c) { // of several classes that run a part, the slowest
         const int rank = classes.pipelineRank[at(c)];
@@ -89,6 +90,7 @@ void probeCosts(const Scenario& scenario, const Mesh& mesh, const Placement& pla
             steps.states.parameters + steps.states.gradients + steps.states.optimizer + steps.states.buffers;
         states = std::max(states, held);
         leastStates = std::min(leastStates, held);
+        statesOf[at(rank)] = std::max(statesOf[at(rank)], static_cast<double>(held));
         std::size_t place = result.firstOp[at(c)];
         for (const Step& step : steps.steps) {
             const Pass& pass = program.passes[step.pass];
@@ -130,6 +132,11 @@ void probeCosts(const Scenario& scenario, const Mesh& mesh, const Placement& pla
     }
     if (!split)
         return;
+    for (int rank = 0; probe.virtualStages == 1 && rank < probe.ranks; ++rank)
+        if (const double kept = costs.memory[at(rank)].full; statesOf[at(rank)] + kept > costs.leastStates + costs.leastKept) {
+            costs.leastStates = statesOf[at(rank)];
+            costs.leastKept = kept;
+        }
     bool isCautious = false;
     for (std::size_t part = 0; part < costs.memory.size(); ++part) {
         PassMemory& memory = costs.memory[part];

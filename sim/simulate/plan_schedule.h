@@ -17,6 +17,9 @@ struct PassCosts {
     double freeBytes = 0;
     /// What no GPU has more of for activations, wherever stages lie; infinite where `memory` says more than passes keep.
     double mostFreeBytes = 0;
+    /// Some rank holds so much under every order: its model states, and what one micro-batch keeps of it. 0 where ranks have
+    /// several chunks: wherever they lie, another part of the model, and other tied embeddings, may be on a rank.
+    double leastStates = 0, leastKept = 0;
 };
 
 /// From the steady state of a small simulation: the second of two micro-batches. A few milliseconds.

@@ -7,10 +7,12 @@
 #include "sim/mesh/mesh.h"
 #include "sim/program/program.h"
 #include "sim/simulate/measure.h"
+#include "sim/simulate/memory_needs.h"
 #include "sim/simulate/plan_schedule.h"
 #include "sim/text/number_text.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace sim {
 namespace {
@@ -28,6 +30,7 @@ Trial tryOrder(const Scenario& scenario, const Placement& placement, const Sched
     const Mesh mesh(scenario.layout, schedule.endsMeet());
     const Program program = lowerProgram(scenario, schedule);
     const RankClasses classes = makeRankClasses(scenario, mesh, placement, schedule, false);
+    requireMemoryForStep(program, classes, {.scenario = scenario, .full = false, .limitBytes = kMemoryLimitBytes});
     const EngineResult result = runEngine(program, classes, priceProgram(scenario, program, classes));
     Trial trial{.stepNs = result.endNs, .peakBytes = 0, .ops = result.opCount()};
     for (int c = 0; c < classes.count(); ++c)
@@ -35,8 +38,7 @@ Trial tryOrder(const Scenario& scenario, const Placement& placement, const Sched
     return trial;
 }
 
-} // namespace
-
+/// Of all kinds for the same stages and micro-batches.
 std::vector<Schedule> ordersOfKinds(const Scenario& scenario, const ScheduleRequest& planned)
 {
     std::vector<Schedule> orders;
@@ -55,9 +57,23 @@ std::vector<Schedule> ordersOfKinds(const Scenario& scenario, const ScheduleRequ
     return orders;
 }
 
+} // namespace
+
+std::vector<Schedule> otherOrders(const Scenario& scenario, const ScheduleRequest& planned)
+{
+    std::vector<Schedule> orders = ordersOfKinds(scenario, planned);
+    const SynthesisRequest asked = searchRequest(scenario, planned);
+    if (std::isfinite(asked.boundCap) && asked.memoryCap <= planned.memoryCap)
+        return orders;
+    for (Schedule& order : ordersByMemory(asked))
+        orders.push_back(std::move(order));
+    return orders;
+}
+
 SynthesisRequest searchRequest(const Scenario& scenario, const ScheduleRequest& request)
 {
     SynthesisRequest out = synthesisRequest(request);
+    out.memoryCap = std::max(out.memoryCap, leastMemory(out));
     out.boundCap =
         measurePassCosts(scenario).mostFreeBytes + (memoryCapGib(scenario) - scenario.cluster.gpu.memoryGib) * kBytesPerGib;
     return out;
@@ -78,27 +94,23 @@ void describeOrder(Synthesis& account, const Schedule& order, const ScheduleRequ
 SearchedSchedule searchSchedule(const Scenario& scenario, const ScheduleRequest& request)
 {
     SearchedSchedule out;
-    std::vector<Schedule> orders;
-    if (!capOutOfReach(scenario, request)) {
-        Synthesiser search(searchRequest(scenario, request));
-        while (!search.done()) {
-            checkCancelled();
-            search.step(std::max<std::int64_t>(1, search.progress().movesPlanned));
-        }
-        orders = search.finalists();
-        out.synthesis = search.result();
+    Synthesiser search(searchRequest(scenario, request));
+    while (!search.done()) {
+        checkCancelled();
+        search.step(std::max<std::int64_t>(1, search.progress().movesPlanned));
     }
+    out.synthesis = search.result();
+    std::vector<Schedule> orders = search.finalists();
     orders.push_back(leastMemoryOrder(synthesisRequest(request)));
-    for (Schedule& order : ordersOfKinds(scenario, request))
+    for (Schedule& order : otherOrders(scenario, request))
         orders.push_back(std::move(order));
     OrderJudge judge(scenario, memoryCapGib(scenario));
     for (const Schedule& order : orders)
         if (judge.simulatedOps() <= kMostOps)
             judge.consider(order);
     out.schedule = *judge.best();
-    out.missedCap = missedCap(scenario, request, judge.verdict().peakGib);
-    if (out.synthesis)
-        describeOrder(*out.synthesis, out.schedule, request);
+    out.missedCap = missedCap(scenario, judge.verdict().peakGib);
+    describeOrder(out.synthesis, out.schedule, request);
     out.schedule.kind = request.kind;
     return out;
 }

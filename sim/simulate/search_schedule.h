@@ -14,11 +14,12 @@
 
 namespace sim {
 
-/// A search for a scenario's schedule; `request` is its planningRequest. Bounds hold for whatever keeps the cap when simulated.
+/// A search for a scenario's schedule; `request` is its planningRequest. Bounds hold for whatever keeps the cap when simulated. A
+/// cap that nothing could be planned within is raised to the least that something can: what is found need not keep it.
 SynthesisRequest searchRequest(const Scenario&, const ScheduleRequest& request);
 struct SearchedSchedule {
     Schedule schedule;
-    std::optional<Synthesis> synthesis; ///< of that schedule: how near to the best it is by pass times alone
+    Synthesis synthesis; ///< of that schedule: how near to the best it is by pass times alone
     std::optional<MissedCap> missedCap;
 };
 /// The search of `auto`; `request` is the scenario's planningRequest. Of its finalists, and of every kind for the same stages and
@@ -53,8 +54,10 @@ private:
     OrderVerdict m_verdict;
 };
 
-/// Orders of all other kinds for the same stages and micro-batches; `planned` is the scenario's planningRequest.
-std::vector<Schedule> ordersOfKinds(const Scenario&, const ScheduleRequest& planned);
+/// Orders beside a search's own finalists, for the same stages and micro-batches: of all other kinds; and, where plans count more
+/// memory than passes take, or than the cap allows, of ever more micro-batches at a time: the simulation knows better. `planned`
+/// is the scenario's planningRequest.
+std::vector<Schedule> otherOrders(const Scenario&, const ScheduleRequest& planned);
 /// Makes a search's account one of another order: its times and peak instead of the search's own best.
 void describeOrder(Synthesis& account, const Schedule&, const ScheduleRequest&);
 

@@ -12,19 +12,22 @@ namespace sim {
 /// if none is close and there are few.
 std::string nearestWords(std::string_view word, const std::vector<std::string>& words);
 
-/// The largest legal value below and the smallest above `value`, both within [low, high], as far as there are. Looks at no more
-/// than 65,536 values to each side.
+/// The largest legal value below and the smallest above `value`, both multiples of `unit` within [low, high], as far as there
+/// are. Looks at no more than 65,536 values to each side.
 template <typename Legal>
-std::vector<std::int64_t> nearestValues(std::int64_t value, std::int64_t low, std::int64_t high, Legal legal)
+std::vector<std::int64_t> nearestValues(std::int64_t value, std::int64_t low, std::int64_t high, Legal legal,
+                                        std::int64_t unit = 1)
 {
-    constexpr std::int64_t kReach = 65536;
+    constexpr int kReach = 65536;
     std::vector<std::int64_t> found;
-    for (std::int64_t below = (value > high ? high : value - 1), steps = 0; below >= low && steps < kReach; --below, ++steps)
+    std::int64_t below = (value > high ? high : value - 1) / unit * unit;
+    for (int steps = 0; below >= low && steps < kReach; below -= unit, ++steps)
         if (legal(below)) {
             found.push_back(below);
             break;
         }
-    for (std::int64_t above = (value < low ? low : value + 1), steps = 0; above <= high && steps < kReach; ++above, ++steps)
+    std::int64_t above = ((value < low ? low : value + 1) + unit - 1) / unit * unit;
+    for (int steps = 0; above <= high && steps < kReach; above += unit, ++steps)
         if (legal(above)) {
             found.push_back(above);
             break;
@@ -38,9 +41,9 @@ std::string numbersText(const std::vector<std::int64_t>& values);
 std::string nearestText(const std::vector<std::int64_t>& values);
 
 template <typename Legal>
-std::string nearestNumbers(std::int64_t value, std::int64_t low, std::int64_t high, Legal legal)
+std::string nearestNumbers(std::int64_t value, std::int64_t low, std::int64_t high, Legal legal, std::int64_t unit = 1)
 {
-    return nearestText(nearestValues(value, low, high, legal));
+    return nearestText(nearestValues(value, low, high, legal, unit));
 }
 
 } // namespace sim

@@ -8,7 +8,7 @@ namespace sim {
 
 class AtomicStream {
 public:
-    /// Opens a temporary file beside `path`. Throws Error if it cannot.
+    /// Opens a temporary file beside `path`. Throws Error if it cannot, or if `path` is there and no ordinary file.
     explicit AtomicStream(const std::filesystem::path&);
     AtomicStream(const AtomicStream&) = delete;
     AtomicStream& operator=(const AtomicStream&) = delete;

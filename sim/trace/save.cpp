@@ -12,6 +12,9 @@ namespace fs = std::filesystem;
 
 AtomicStream::AtomicStream(const fs::path& path) : m_path(path), m_temporary(path)
 {
+    std::error_code none;
+    if (fs::exists(path, none) && !fs::is_regular_file(path, none)) // its name would be taken over, a device's as well
+        throw Error(path.string() + ": is not an ordinary file");
     m_temporary += "." + std::to_string(::getpid()) + ".part";
     m_stream.open(m_temporary, std::ios::binary | std::ios::trunc);
     if (!m_stream)

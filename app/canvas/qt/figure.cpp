@@ -69,14 +69,22 @@ QByteArray pngOf(View& view, const FigureShape& shape)
     return bytes;
 }
 
-void write(const QString& path, const QByteArray& bytes)
+} // namespace
+
+void saveWhole(const QString& path, const QByteArray& bytes)
 {
     QSaveFile file(path);
-    if (!file.open(QIODevice::WriteOnly) || file.write(bytes) != bytes.size() || !file.commit())
-        throw sim::Error(path.toStdString() + ": cannot be written: " + file.errorString().toStdString());
+    const auto fail = [&] { throw sim::Error(path.toStdString() + ": cannot be written: " + file.errorString().toStdString()); };
+    // What a buffer still holds is lost without a word where the disk is full when the file is closed.
+    if (!file.open(QIODevice::WriteOnly | QIODevice::Unbuffered))
+        fail();
+    for (qint64 done = 0, written = 0; done < bytes.size();
+         done += written) // what is taken in part says why not when asked again
+        if (written = file.write(bytes.constData() + done, bytes.size() - done); written <= 0)
+            fail();
+    if (!file.commit())
+        fail();
 }
-
-} // namespace
 
 const char* figureEnding(FigureFormat format)
 {
@@ -117,7 +125,7 @@ void saveFigure(View& view, const QString& path, const FigureShape& shape)
     const auto format = figureFormatOf(path);
     if (!format)
         throw sim::Error(path.toStdString() + ": a figure is a .svg, .pdf or .png file");
-    write(path, figureBytes(view, *format, shape));
+    saveWhole(path, figureBytes(view, *format, shape));
 }
 
 void saveFigure(View& view, const QString& path, QSize logicalSize, qreal scale)

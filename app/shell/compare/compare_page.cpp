@@ -4,6 +4,7 @@
 #include "app/shell/widgets/format.h"
 #include "app/shell/widgets/scenario_header.h"
 #include "app/shell/widgets/style.h"
+#include "app/views/common/purpose_name.h"
 #include "app/views/compare/waterfall.h"
 
 #include <QAction>
@@ -28,8 +29,8 @@ ComparePage::ComparePage(Session& session, Baseline& baseline, Renderer renderer
     : QWidget(parent), m_session(session), m_baseline(baseline), m_view(m_selection, lightTheme()),
       m_nameA(new ElidedLabel("heading")), m_nameB(new ElidedLabel("heading")), m_letterA(new QLabel(QStringLiteral("A"))),
       m_letterB(new QLabel(QStringLiteral("B"))), m_timeA(new QLabel), m_timeB(new QLabel), m_difference(new QLabel),
-      m_ratio(new QLabel), m_buttons(new QHBoxLayout), m_splitter(new QSplitter(Qt::Horizontal)), m_tables(new CompareTables),
-      m_canvas(new CanvasWidget(m_view, renderer))
+      m_ratio(new QLabel), m_problem(new QLabel), m_buttons(new QHBoxLayout), m_splitter(new QSplitter(Qt::Horizontal)),
+      m_tables(new CompareTables), m_canvas(new CanvasWidget(m_view, renderer))
 {
     auto* header = new QFrame;
     setRole(header, "header");
@@ -59,6 +60,11 @@ ComparePage::ComparePage(Session& session, Baseline& baseline, Renderer renderer
     top->addLayout(change);
     top->addLayout(m_buttons);
 
+    setRole(m_problem, "error");
+    m_problem->setWordWrap(true);
+    m_problem->setContentsMargins(16, 0, 12, 6);
+    m_problem->setObjectName(QStringLiteral("compareProblem"));
+
     constexpr int kNarrowestTables = 300, kUsualTables = 380, kUsualCanvas = 1220;
     constexpr QSize kLeastCanvas{300, 200};
     m_tables->setMinimumWidth(kNarrowestTables);
@@ -76,10 +82,13 @@ ComparePage::ComparePage(Session& session, Baseline& baseline, Renderer renderer
     column->setContentsMargins(0, 0, 0, 0);
     column->setSpacing(0);
     column->addWidget(header);
+    column->addWidget(m_problem);
     column->addWidget(m_splitter, 1);
 
     connect(m_tables, &CompareTables::adoptRequested, this, &ComparePage::adopt, Qt::QueuedConnection); // its button goes with it
     connect(&m_baseline, &Baseline::changed, this, &ComparePage::stepChanged);
+    connect(&m_session, &Session::changed, this, &ComparePage::showProblem);
+    showProblem();
 }
 
 ComparePage::~ComparePage()
@@ -164,7 +173,7 @@ void ComparePage::refresh()
         m_changes = m_swapped ? scenarioChanges(m_session.document(), now, document, pinned)
                               : scenarioChanges(document, pinned, m_session.document(), now);
         m_tables->showChanges(m_changes, !m_swapped);
-        m_tables->showRows(comparisonRows(*comparison));
+        m_tables->showRows(rows());
         m_tables->showStages(comparison->stages);
     } else {
         m_tables->clear();
@@ -197,7 +206,25 @@ void ComparePage::adopt(int change)
 {
     const auto i = static_cast<std::size_t>(change);
     if (i < m_changes.size() && m_baseline.isPinned())
-        m_session.edit(makeAdoptEdit(m_changes[i], m_baseline.document(), !m_swapped));
+        m_session.edit(makeAdoptEdit(m_changes, i,
+                                     {.from = m_baseline.document(),
+                                      .to = m_session.document(),
+                                      .catalogue = m_session.catalogue(),
+                                      .fromIsA = !m_swapped}));
+}
+
+/// What is wrong with the session's scenario: the page then shows what it was before.
+void ComparePage::showProblem()
+{
+    m_problem->setText(firstProblemText(m_session));
+    m_problem->setVisible(!m_problem->text().isEmpty());
+}
+
+std::vector<ComparisonRow> ComparePage::rows() const
+{
+    const std::string a = purposeName(*m_baseline.simulation(), sim::Dimension::dp);
+    const std::string b = purposeName(*m_simulation, sim::Dimension::dp);
+    return a == b ? comparisonRows(*m_view.comparison(), a) : comparisonRows(*m_view.comparison());
 }
 
 QString ComparePage::headline() const
@@ -207,7 +234,7 @@ QString ComparePage::headline() const
 
 QString ComparePage::csv() const
 {
-    return m_view.comparison() ? comparisonCsv(comparisonRows(*m_view.comparison()), m_changes) : QString();
+    return m_view.comparison() ? comparisonCsv(rows(), m_changes) : QString();
 }
 
 } // namespace app

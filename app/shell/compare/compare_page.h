@@ -52,6 +52,8 @@ private:
     void stepChanged();
     void refresh();
     void showHeader();
+    void showProblem();
+    std::vector<ComparisonRow> rows() const;
     void adopt(int change);
 
     Session& m_session;
@@ -66,7 +68,7 @@ private:
     std::vector<ScenarioChange> m_changes;
 
     ElidedLabel *m_nameA, *m_nameB;
-    QLabel *m_letterA, *m_letterB, *m_timeA, *m_timeB, *m_difference, *m_ratio;
+    QLabel *m_letterA, *m_letterB, *m_timeA, *m_timeB, *m_difference, *m_ratio, *m_problem;
     QHBoxLayout* m_buttons;
     QSplitter* m_splitter;
     CompareTables* m_tables;

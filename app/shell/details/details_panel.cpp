@@ -3,6 +3,7 @@
 #include "app/shell/widgets/because_popup.h"
 #include "app/shell/widgets/format.h"
 #include "app/shell/widgets/style.h"
+#include "app/views/common/purpose_name.h"
 #include "sim/simulate/action_class.h"
 
 #include <QGridLayout>
@@ -237,7 +238,8 @@ void DetailsPanel::showMetrics()
     m_tokens->setValue(countQuantity(m.tokensPerSecond));
     m_tokens->setNote(tr("%1 a GPU").arg(countQuantity(m.tokensPerSecondPerGpu).text()));
     m_mfu->setValue(percentQuantity(m.mfu));
-    m_mfu->setNote(tr("causal; full %1").arg(percentQuantity(m.mfuFullAttention).text()));
+    const QString full = percentQuantity(m.mfuFullAttention).text();
+    m_mfu->setNote(m.mfuFullAttention > 1 ? tr("causal; full %1, with work skipped").arg(full) : tr("causal; full %1").arg(full));
     m_bubble->setValue(percentQuantity(m.bubbleFraction));
     m_bubble->setNote(tr("of the step"));
     m_parameters->setValue(countQuantity(static_cast<double>(m.parameters)));
@@ -264,8 +266,10 @@ void DetailsPanel::showExposed()
     for (const sim::Dimension dimension : sim::kDimensions) {
         const auto& [name, group] = sim::kDimensionFacts[dimension];
         if (m_simulation->mesh().groupSize(group) > 1 ||
-            e[dimension] > 0) // tied embeddings are reduced along dp even where dp is 1
-            dimensions.push_back({QString::fromLatin1(name), e[dimension], percentQuantity(e[dimension]).text(),
+            e[dimension] > 0) // tied embeddings are reduced on the stream of dp even where dp is 1
+            dimensions.push_back({QString::fromStdString(dimension == sim::Dimension::dp ? purposeName(*m_simulation, dimension)
+                                                                                         : std::string(name)),
+                                  e[dimension], percentQuantity(e[dimension]).text(),
                                   toQColor(m_theme->fill(sim::opClassOf(dimension)))});
     }
     m_exposedBar->setSegments(std::move(dimensions), 1); // the step

@@ -26,7 +26,7 @@ namespace {
 
 constexpr int kIndexRole = Qt::UserRole;
 constexpr int kRowHeight = 78, kMargin = 12, kSketchWidth = 150, kColumnWidth = 92, kColumns = 3, kScrollBar = 10;
-constexpr double kWidestIdle = 0.5, kWidestMemory = 2; ///< where the bars end
+constexpr double kWidestIdle = 0.5; ///< where the bar ends
 
 QString fromView(std::string_view text)
 {
@@ -43,7 +43,8 @@ QString sentence(std::string_view text)
 
 QString memoryText(const ScheduleWorth& worth)
 {
-    return QStringLiteral("%1 ×").arg(shortNumber(worth.peakOver1f1b));
+    constexpr double kGib = 1024.0 * 1024 * 1024;
+    return memoryQuantity(static_cast<double>(worth.activationBytes) / kGib).text();
 }
 
 /// Right edge of a column of numbers, from the left: time, idle, memory.
@@ -66,7 +67,7 @@ public:
 
     void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override
     {
-        const ScheduleCandidate& candidate = m_candidates.all[static_cast<std::size_t>(index.data(kIndexRole).toInt())];
+        const ScheduleCandidate& candidate = m_candidates[static_cast<std::size_t>(index.data(kIndexRole).toInt())];
         painter->save();
         painter->setRenderHint(QPainter::Antialiasing);
         const QRectF row = QRectF(option.rect).adjusted(0.5, 2.5, -0.5, -2.5);
@@ -145,10 +146,10 @@ private:
     void paintNumbers(QPainter& painter, const QRectF& row, const ScheduleCandidate& candidate) const
     {
         const ScheduleWorth& worth = *candidate.worth;
-        const std::array<QString, kColumns> texts{worth.stepSeconds ? durationQuantity(*worth.stepSeconds).text()
-                                                                    : shortNumber(worth.makespanNs),
+        const std::array<QString, kColumns> texts{durationQuantity(worth.stepSeconds).text(),
                                                   percentQuantity(worth.idleOfSpan).text(), memoryText(worth)};
-        const std::array<double, kColumns> shares{-1, worth.idleOfSpan / kWidestIdle, worth.peakOver1f1b / kWidestMemory};
+        const std::array<double, kColumns> shares{-1, worth.idleOfSpan / kWidestIdle,
+                                                  static_cast<double>(worth.activationBytes) / mostActivationBytes()};
         const std::array<Color, kColumns> colors{m_theme.text, m_theme.warning, m_theme.activations};
         const qreal top = row.top() + 16;
         for (int column = 0; column < kColumns; ++column) {
@@ -167,6 +168,15 @@ private:
         }
     }
 
+    double mostActivationBytes() const
+    {
+        double most = 1;
+        for (const ScheduleCandidate& candidate : m_candidates)
+            if (candidate.worth)
+                most = std::max(most, static_cast<double>(candidate.worth->activationBytes));
+        return most;
+    }
+
     const ScheduleCandidates& m_candidates;
     const Theme& m_theme;
 };
@@ -174,10 +184,7 @@ private:
 /// Headings of the columns of numbers.
 class ColumnHeadings : public QWidget {
 public:
-    ColumnHeadings(const ScheduleCandidates& candidates, const Theme& theme) : m_candidates(candidates), m_theme(theme)
-    {
-        setFixedHeight(20);
-    }
+    explicit ColumnHeadings(const Theme& theme) : m_theme(theme) { setFixedHeight(20); }
 
 protected:
     void paintEvent(QPaintEvent*) override
@@ -185,16 +192,14 @@ protected:
         QPainter painter(this);
         painter.setFont(uiFont(11, QFont::DemiBold));
         painter.setPen(toQColor(m_theme.mutedText));
-        const std::array<QString, kColumns> texts{m_candidates.isMeasured ? ScheduleChooser::tr("Step")
-                                                                          : ScheduleChooser::tr("Makespan"),
-                                                  ScheduleChooser::tr("Idle"), ScheduleChooser::tr("Activations")};
+        const std::array<QString, kColumns> texts{ScheduleChooser::tr("Step"), ScheduleChooser::tr("Idle"),
+                                                  ScheduleChooser::tr("Activations")};
         for (int column = 0; column < kColumns; ++column)
             painter.drawText(QRectF(columnRight(width() - kScrollBar, column) - kColumnWidth, 0, kColumnWidth, height()),
                              Qt::AlignRight | Qt::AlignVCenter, texts[static_cast<std::size_t>(column)]);
     }
 
 private:
-    const ScheduleCandidates& m_candidates;
     const Theme& m_theme;
 };
 
@@ -206,11 +211,11 @@ double keyOf(const ScheduleCandidate& candidate, ScheduleChooser::Order order)
     case ScheduleChooser::Order::listed:
         return 0;
     case ScheduleChooser::Order::time:
-        return candidate.worth->stepSeconds.value_or(candidate.worth->makespanNs);
+        return candidate.worth->stepSeconds;
     case ScheduleChooser::Order::idle:
         return candidate.worth->idleOfSpan;
     case ScheduleChooser::Order::memory:
-        return candidate.worth->peakOver1f1b;
+        return static_cast<double>(candidate.worth->activationBytes);
     }
     return 0;
 }
@@ -222,8 +227,9 @@ QString spoken(const ScheduleCandidate& candidate)
     if (!candidate.whyNot.empty())
         return text + ScheduleChooser::tr(". Not possible: %1").arg(fromView(candidate.whyNot));
     if (candidate.worth)
-        text += ScheduleChooser::tr(". Slowest rank idle %1, activations %2 those of 1F1B")
-                    .arg(percentQuantity(candidate.worth->idleOfSpan).text(), memoryText(*candidate.worth));
+        text += ScheduleChooser::tr(". Step %1, slowest rank idle %2, activations %3")
+                    .arg(durationQuantity(candidate.worth->stepSeconds).text(),
+                         percentQuantity(candidate.worth->idleOfSpan).text(), memoryText(*candidate.worth));
     return text;
 }
 
@@ -250,9 +256,7 @@ ScheduleChooser::ScheduleChooser(const Theme& theme, QWidget* parent)
     top->setSpacing(8);
     top->addWidget(orderLabel);
     top->addWidget(m_order);
-    m_headings = new ColumnHeadings(*m_candidates, theme);
-    m_headings->setObjectName(QStringLiteral("columnHeadings"));
-    top->addWidget(m_headings, 1);
+    top->addWidget(new ColumnHeadings(theme), 1);
 
     m_list->setAccessibleName(tr("Schedules"));
     m_list->setItemDelegate(new CandidateDelegate(*m_candidates, theme, m_list));
@@ -297,13 +301,8 @@ ScheduleChooser::~ScheduleChooser() = default;
 void ScheduleChooser::setCandidates(const ScheduleCandidates& candidates)
 {
     *m_candidates = candidates;
-    m_headings->update(); // they say whether steps are simulated
-    QString times = tr("Makespan, and idle time between passes of the rank that takes longest, for F : I : W = 1 : 1 : 1.");
-    if (candidates.isMeasured)
-        times = tr("Step: of this job with each of them, simulated. Idle: time between passes of the rank that takes longest, by "
-                   "the pass times of this simulation%1; the step's bubble is the mean of all ranks.")
-                    .arg(candidates.splitIsMeasured ? QString() : tr(", each backward halved into I and W"));
-    m_note->setText(times + tr(" Activations at the peak of the fullest rank, as a multiple of what 1F1B holds."));
+    m_note->setText(tr("This job with each of them, simulated. Idle: time between passes of the rank that takes longest; the "
+                       "step's bubble is the mean of all ranks. Activations at the peak of the fullest rank."));
     fill();
 }
 
@@ -317,19 +316,19 @@ void ScheduleChooser::fill()
     const auto* before = selected();
     const QString kind = before ? QString::fromStdString(before->kind) : QString();
     const auto order = static_cast<Order>(m_order->currentData().toInt());
-    std::vector<std::size_t> places(m_candidates->all.size());
+    std::vector<std::size_t> places(m_candidates->size());
     std::iota(places.begin(), places.end(), std::size_t{0});
     std::stable_sort(places.begin(), places.end(), [&](std::size_t a, std::size_t b) {
-        return keyOf(m_candidates->all[a], order) < keyOf(m_candidates->all[b], order);
+        return keyOf((*m_candidates)[a], order) < keyOf((*m_candidates)[b], order);
     });
     m_list->clear();
     for (const std::size_t place : places) {
         auto* item = new QListWidgetItem;
         item->setData(kIndexRole, static_cast<int>(place));
-        item->setData(Qt::AccessibleTextRole, spoken(m_candidates->all[place]));
-        item->setToolTip(fromView(m_candidates->all[place].whyNot));
+        item->setData(Qt::AccessibleTextRole, spoken((*m_candidates)[place]));
+        item->setToolTip(fromView((*m_candidates)[place].whyNot));
         m_list->addItem(item);
-        const bool wanted = kind.isEmpty() ? m_candidates->all[place].isCurrent : fromView(m_candidates->all[place].kind) == kind;
+        const bool wanted = kind.isEmpty() ? (*m_candidates)[place].isCurrent : fromView((*m_candidates)[place].kind) == kind;
         if (wanted)
             m_list->setCurrentItem(item);
     }
@@ -339,7 +338,7 @@ void ScheduleChooser::fill()
 const ScheduleCandidate* ScheduleChooser::selected() const
 {
     const QListWidgetItem* item = m_list->currentItem();
-    return item ? &m_candidates->all[static_cast<std::size_t>(item->data(kIndexRole).toInt())] : nullptr;
+    return item ? &(*m_candidates)[static_cast<std::size_t>(item->data(kIndexRole).toInt())] : nullptr;
 }
 
 void ScheduleChooser::showSelected()
@@ -374,7 +373,7 @@ QStringList ScheduleChooser::kindsShown() const
     QStringList kinds;
     for (int row = 0; row < m_list->count(); ++row)
         kinds << QString::fromStdString(
-            m_candidates->all[static_cast<std::size_t>(m_list->item(row)->data(kIndexRole).toInt())].kind);
+            (*m_candidates)[static_cast<std::size_t>(m_list->item(row)->data(kIndexRole).toInt())].kind);
     return kinds;
 }
 

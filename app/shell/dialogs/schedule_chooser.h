@@ -6,6 +6,7 @@
 #include <QDialog>
 
 #include <memory>
+#include <vector>
 
 class QComboBox;
 class QLabel;
@@ -15,7 +16,7 @@ class QPushButton;
 namespace app {
 
 struct ScheduleCandidate;
-struct ScheduleCandidates;
+using ScheduleCandidates = std::vector<ScheduleCandidate>;
 
 class ScheduleChooser : public QDialog {
     Q_OBJECT
@@ -44,7 +45,6 @@ private:
     const Theme& m_theme;
     const std::unique_ptr<ScheduleCandidates> m_candidates;
     QComboBox* m_order;
-    QWidget* m_headings = nullptr;
     QListWidget* m_list;
     QLabel *m_source, *m_note;
     QPushButton* m_use;

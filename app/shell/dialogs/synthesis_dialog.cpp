@@ -115,6 +115,7 @@ SynthesisDialog::SynthesisDialog(const sim::ScenarioDocument& document, const si
     m_memory->setRange(0.1, 10'000);
     m_memory->setDecimals(1);
     m_memory->setSuffix(tr(" GiB"));
+    m_memory->setButtonSymbols(QAbstractSpinBox::NoButtons); // as other fields have it
     m_memory->setValue(sim::memoryCapGib(scenario));
     m_memory->setAccessibleName(tr("Memory of a GPU that the step may take"));
     connect(m_chunks, &QComboBox::currentIndexChanged, this, &SynthesisDialog::restart);

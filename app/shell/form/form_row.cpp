@@ -261,7 +261,9 @@ QString FormRow::whyText() const
     for (std::size_t i = 0; i < std::min(m_legal.refused.size(), kMostReasons); ++i) {
         const Refusal& refusal = m_legal.refused[i];
         const QString name = textOf(refusal.json), why = QString::fromStdString(refusal.why);
-        lines << (why.startsWith(name + QLatin1Char(' ')) ? tr("Not %1").arg(why) : tr("Not %1: %2").arg(name, why));
+        const QString written = QString::fromStdString(refusal.json) + QLatin1Char(' '); // reasons begin with what they refuse
+        lines << (why.startsWith(written) ? tr("Not %1: it %2").arg(name, why.mid(written.size()))
+                                          : tr("Not %1: %2").arg(name, why));
     }
     if (m_legal.refused.size() > kMostReasons)
         lines << tr("and %1 more that cannot be chosen now").arg(m_legal.refused.size() - kMostReasons);

@@ -124,6 +124,14 @@ void DifferenceTable::show(const QString& title, const live::Difference& d)
                     .waitedFor = waitedFor(d.stragglers[comm]),
                     .tip = stragglersText(d.stragglers[comm])});
     }
+    const auto& inBubble = d.stragglers[live::kCommCount];
+    if (d.predicted.bubbleNs != 0 || d.measured.bubbleNs != 0)
+        addRow({.name = tr("Bubble"),
+                .predictedNs = d.predicted.bubbleNs,
+                .measuredNs = d.measured.bubbleNs,
+                .waitedNs = d.measured.bubbleNs,
+                .waitedFor = waitedFor(inBubble),
+                .tip = stragglersText(inBubble)});
     addRow({.name = tr("Host, or nothing"), .predictedNs = d.predicted.hostNs, .measuredNs = d.measured.hostNs});
     fitRows();
     m_table->setUpdatesEnabled(true);

@@ -1,4 +1,4 @@
-// Where a step's time went, predicted beside measured: computing, transfers that nothing hid, waiting and for whom, the host.
+// Where a step's time went, predicted beside measured: computing, communication that nothing hid, the bubble, the host.
 #pragma once
 
 #include "live/stream/difference.h"

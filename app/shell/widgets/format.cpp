@@ -9,9 +9,22 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdio>
 #include <utility>
 
 namespace app {
+
+namespace {
+
+/// Rounded as the views and the findings round: Qt would make 49.25 another number than they do.
+QString withDecimals(double value, int decimals)
+{
+    std::array<char, 400> out{}; // the largest double has 309 digits
+    std::snprintf(out.data(), out.size(), "%.*f", decimals, value);
+    return QString::fromLatin1(out.data());
+}
+
+} // namespace
 
 QString shortNumber(double value)
 {
@@ -19,7 +32,14 @@ QString shortNumber(double value)
     if (size == 0 || !std::isfinite(value))
         return QString::number(value);
     const int digitsBefore = static_cast<int>(std::floor(std::log10(size))) + 1;
-    return QString::number(value, 'f', std::clamp(3 - digitsBefore, 0, 3));
+    return withDecimals(value, std::clamp(3 - digitsBefore, 0, 3));
+}
+
+QString beginningOf(const std::string& text)
+{
+    constexpr qsizetype kMostCharacters = 2000;
+    const QString whole = QString::fromStdString(text);
+    return whole.size() <= kMostCharacters ? whole : whole.left(kMostCharacters) + QStringLiteral("…");
 }
 
 QString separated(std::int64_t value)
@@ -73,7 +93,7 @@ Quantity flopRateQuantity(double flopsPerSecond)
 Quantity percentQuantity(double fraction)
 {
     const double percent = fraction * 100;
-    return {QString::number(percent, 'f', std::fabs(percent) < 9.95 ? 2 : 1), QStringLiteral("%")};
+    return {withDecimals(percent, std::fabs(percent) < 9.95 ? 2 : 1), QStringLiteral("%")};
 }
 
 double gib(std::int64_t bytes)

@@ -7,6 +7,7 @@
 #include <QString>
 
 #include <cstdint>
+#include <string>
 
 namespace app {
 
@@ -24,6 +25,8 @@ QString shortNumber(double value);
 QString separated(std::int64_t value); ///< 16,384
 /// "12"; "more than 1,000" where the reader stopped listing them (its last problem says how many it left out).
 QString problemCount(std::size_t listed);
+/// The beginning of a text from a file: laying out a line of megabytes takes a window minutes.
+QString beginningOf(const std::string&);
 double gib(std::int64_t bytes);
 /// "16,384 GPUs · tp 8 · pp 16 · dp 128": what is larger than 1.
 QString layoutLine(const sim::Layout&);

@@ -87,6 +87,19 @@ ScenarioHeader::ScenarioHeader(Session& session, QWidget* parent)
     refresh();
 }
 
+QString firstProblemText(const Session& session)
+{
+    if (!session.isOpen() || session.isLegal())
+        return {};
+    const Problems& problems = session.problems();
+    const auto first =
+        std::find_if(problems.begin(), problems.end(), [](const sim::Problem& p) { return p.severity == sim::Severity::error; });
+    QString text = session.scenario() ? QObject::tr("The pictures show the last layout that works. ") : QString();
+    if (first != problems.end())
+        text += QString::fromStdString(first->pointer.empty() ? first->message : first->pointer + ": " + first->message);
+    return text;
+}
+
 QString ScenarioHeader::notice() const
 {
     return m_noticeText;
@@ -95,16 +108,7 @@ QString ScenarioHeader::notice() const
 void ScenarioHeader::refresh()
 {
     m_name->setText(m_session.displayName());
-    m_noticeText.clear();
-    if (m_session.isOpen() && !m_session.isLegal()) {
-        const Problems& problems = m_session.problems();
-        const auto first = std::find_if(problems.begin(), problems.end(),
-                                        [](const sim::Problem& p) { return p.severity == sim::Severity::error; });
-        m_noticeText = m_session.scenario() ? tr("The pictures show the last layout that works. ") : QString();
-        if (first != problems.end())
-            m_noticeText +=
-                QString::fromStdString(first->pointer.empty() ? first->message : first->pointer + ": " + first->message);
-    }
+    m_noticeText = firstProblemText(m_session);
     m_notice->setText(m_noticeText);
     m_notice->setVisible(!m_noticeText.isEmpty());
 

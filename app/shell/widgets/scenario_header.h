@@ -27,6 +27,9 @@ private:
     QLabel* m_label;
 };
 
+/// Why the session's scenario cannot be simulated, and that what is on screen is older; empty where it can.
+QString firstProblemText(const Session&);
+
 class ScenarioHeader : public QFrame {
     Q_OBJECT
 public:

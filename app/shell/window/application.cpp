@@ -16,6 +16,7 @@
 #include "live/stream/keys.h"
 
 #include <QApplication>
+#include <QBuffer>
 #include <QElapsedTimer>
 #include <QEventLoop>
 #include <QPixmap>
@@ -145,10 +146,11 @@ int saveScreenshot(MainWindow& window, const StartOptions& options)
     constexpr int kNestedLayouts = 10; // a change of size goes up one of them a round
     for (int round = 0; round < kNestedLayouts; ++round)
         QCoreApplication::processEvents();
-    if (!window.grab().save(options.screenshot, "PNG")) {
-        tell(QStringLiteral("%1: the picture cannot be written").arg(options.screenshot));
-        return kBadInput;
-    }
+    QByteArray png;
+    QBuffer buffer(&png);
+    buffer.open(QIODevice::WriteOnly);
+    window.grab().save(&buffer, "PNG");
+    saveWhole(options.screenshot, png);
     return 0;
 }
 

@@ -2,7 +2,14 @@
 
 #include "app/session/failure.h"
 
+#include <clocale>
+
 namespace app {
+
+GuardedApplication::GuardedApplication(int& argc, char** argv) : QApplication(argc, argv)
+{
+    std::setlocale(LC_NUMERIC, "C"); // Qt takes the user's: std::to_string and printf would write 41,4 into scenario files
+}
 
 bool GuardedApplication::notify(QObject* receiver, QEvent* event)
 {

@@ -1,4 +1,5 @@
-// An application in which whatever a slot throws is told instead of ending the program: the last net below all the others.
+// An application whose numbers have a point in every country, as files and the widgets' own formatting need them, and in which
+// whatever a slot throws is told instead of ending the program: the last net below all the others.
 #pragma once
 
 #include <QApplication>
@@ -9,7 +10,7 @@ namespace app {
 class GuardedApplication : public QApplication {
     Q_OBJECT
 public:
-    using QApplication::QApplication;
+    GuardedApplication(int& argc, char** argv);
     bool notify(QObject* receiver, QEvent* event) override;
 
 Q_SIGNALS:

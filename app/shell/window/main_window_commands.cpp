@@ -1,4 +1,5 @@
 // The commands of the main window: actions, menus and tool bar from the one table, and what each command does.
+#include "app/session/pass_times.h"
 #include "app/session/settings.h"
 #include "app/shell/compare/compare_page.h"
 #include "app/shell/details/details_panel.h"
@@ -486,8 +487,7 @@ void MainWindow::chooseSchedule()
     connect(chooser, &ScheduleChooser::chosen, this, [this](const QString& kind) {
         m_session.edit(makeScheduleEdit(m_session.document(), m_session.scenario(), kind.toStdString()));
     });
-    m_simulator.requestCandidates(m_session.document(), m_session.catalogue(), *m_session.scenario(), m_simulation,
-                                  m_actionTrace);
+    m_simulator.requestCandidates(m_session.document(), m_session.catalogue(), *m_session.scenario());
     chooser->open();
 }
 
@@ -509,9 +509,7 @@ void MainWindow::editOrder(bool on)
             m_banner->tell(tr("This schedule cannot be edited"), {{{}, "/schedule/kind", why, sim::Severity::error}});
             on = false;
         } else {
-            const auto& layers = m_simulation->scenario().schedule.layersPerStage;
-            const MeasuredPasses passes = measurePasses(*m_actionTrace, schedule, layers);
-            m_workspace->startEditing(OrderDraft(schedule, passTimesFor(passes, schedule, layers)));
+            m_workspace->startEditing(OrderDraft(schedule, measurePasses(*m_actionTrace, schedule)));
         }
     } else {
         m_workspace->stopEditing();

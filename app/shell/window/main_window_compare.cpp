@@ -106,7 +106,7 @@ void MainWindow::exportComparison()
         path += QStringLiteral(".csv");
     QSaveFile file(path);
     const QByteArray text = m_compare->csv().toUtf8();
-    if (file.open(QIODevice::WriteOnly) && file.write(text) == text.size() && file.commit())
+    if (file.open(QIODevice::WriteOnly | QIODevice::Unbuffered) && file.write(text) == text.size() && file.commit())
         statusBar()->showMessage(tr("Saved %1").arg(QFileInfo(path).fileName()), kTellMs);
     else
         m_banner->tell(tr("The comparison cannot be saved"),

@@ -32,7 +32,7 @@ QFrame* makeCard(const sim::Problem& problem)
     auto* column = new QVBoxLayout(card);
     column->setContentsMargins(14, 10, 14, 10);
     column->setSpacing(4);
-    const QString pointer = QString::fromStdString(problem.pointer), message = QString::fromStdString(problem.message);
+    const QString pointer = beginningOf(problem.pointer), message = beginningOf(problem.message);
     QStringList spoken;
     for (const auto& [text, role] : {std::pair{pointer, "strong"}, {message, ""}}) {
         if (text.isEmpty())

@@ -58,7 +58,7 @@ TimeWindow TimeWindow::to(double newBegin, double newEnd) const
 {
     TimeWindow window = *this;
     const double most = limitNs() - firstNs;
-    const double length = std::clamp(newEnd - newBegin, std::min(kShortestNs, most), most);
+    const double length = std::clamp(newEnd - newBegin, std::min(shortestNs(), most), most);
     const double middle = (newBegin + newEnd) / 2;
     const double begin = length == newEnd - newBegin ? newBegin : middle - length / 2;
     window.beginNs = std::clamp(begin, firstNs, std::max(firstNs, limitNs() - length));
@@ -69,7 +69,7 @@ TimeWindow TimeWindow::to(double newBegin, double newEnd) const
 TimeWindow TimeWindow::zoomed(double factor, double share) const
 {
     const double most = limitNs() - firstNs;
-    const double length = std::clamp(span() / factor, std::min(kShortestNs, most), most);
+    const double length = std::clamp(span() / factor, std::min(shortestNs(), most), most);
     const double fixed = beginNs + span() * share;
     return to(fixed - length * share, fixed - length * share + length);
 }
@@ -91,7 +91,12 @@ std::vector<Tick> ticks(const TimeAxis& axis, float majorPixels)
     const double minors = std::max(1.0, std::min(most, std::floor(step)));
     const double minor = step / minors;
     std::vector<Tick> out;
-    for (double i = std::ceil(axis.beginNs / minor); i * minor <= axis.endNs; ++i) {
+    // Counted in whole numbers, a pixel each at most: far from zero adding 1 to a double may change nothing.
+    const double first = std::ceil(axis.beginNs / minor);
+    const double pixels = static_cast<double>(axis.right - axis.left);
+    const auto count = static_cast<int>(std::clamp(std::floor((axis.endNs - first * minor) / minor) + 1, 0.0, pixels + 1));
+    for (int k = 0; k < count; ++k) {
+        const double i = first + k;
         Tick tick{.ns = std::llround(i * minor), .major = std::fmod(i, minors) == 0};
         if (tick.major)
             tick.label = timeText(static_cast<double>(tick.ns), step, axis.endNs);

@@ -19,7 +19,7 @@ struct TimeAxis {
     double ns(float x) const { return beginNs + static_cast<double>(x - left) * nsPerPixel(); }
 };
 
-/// What of a trace of `lengthNs` can be seen: no less than kShortestNs, no more than all of it and a little air after its end.
+/// What of a trace of `lengthNs` can be seen: no less than shortestNs(), no more than all of it and a little air after its end.
 /// Beside a longer trace the axis may begin before time 0.
 struct TimeWindow {
     static constexpr double kShortestNs = 50;
@@ -31,6 +31,8 @@ struct TimeWindow {
     static TimeWindow all(double lengthNs, double firstNs = 0);
     double span() const { return endNs - beginNs; }
     double limitNs() const { return lengthNs + (lengthNs - firstNs) * kAir; }
+    /// Far from zero, what a double can still tell apart.
+    double shortestNs() const { return std::max(kShortestNs, limitNs() * 0x1p-40); }
     bool showsAll() const { return beginNs <= firstNs && endNs >= limitNs(); }
     TimeWindow whole() const { return all(lengthNs, firstNs); }
     /// The time at `share` of the window stays where it is. Above 1 zooms in.

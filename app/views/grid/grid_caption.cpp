@@ -209,7 +209,7 @@ std::string rankTip(const sim::Simulation& simulation, const GridReading& readin
         text += stages.size() == 1 ? "\nstage " : "\nstages ";
         for (std::size_t i = 0; i < stages.size(); ++i)
             text += (i == 0 ? "" : ", ") + std::to_string(stages[i]);
-        text += " of " + std::to_string(simulation.schedule().stages());
+        text += " of 0–" + std::to_string(simulation.schedule().stages() - 1);
     }
     text += "\nnode " + countText(simulation.placement().node(rank)) + ", GPU " +
             std::to_string(simulation.placement().gpuOfNode(rank));

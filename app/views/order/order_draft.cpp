@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <regex>
 
 namespace app {
 namespace {
@@ -16,6 +17,12 @@ std::ptrdiff_t offset(std::size_t index)
 double largest(const std::vector<double>& values)
 {
     return values.empty() ? 0 : *std::max_element(values.begin(), values.end());
+}
+
+/// A schedule knows pipeline ranks alone; beside the grid, where rank 3 is another thing, they are pp 0, pp 1…
+std::string amongRanks(const std::string& problem)
+{
+    return std::regex_replace(problem, std::regex("\\brank (?=[0-9])"), "pp ");
 }
 
 std::string signedText(const std::string& text, double value)
@@ -120,7 +127,7 @@ void OrderDraft::setOrder(const std::vector<std::vector<sim::Action>>& actions)
 std::string OrderDraft::verdict() const
 {
     if (!canRun())
-        return (m_cycle.empty() ? "Cannot run: " : "Would hang: ") + m_problems.front();
+        return (m_cycle.empty() ? "Cannot run: " : "Would hang: ") + amongRanks(m_problems.front());
     const double before = m_originalTimes.makespan, now = m_times.makespan, change = now - before;
     std::string text = "Makespan " + durationText(now);
     constexpr double kNoticed = 1e-6;

@@ -38,6 +38,7 @@ TimelineModel::TimelineModel(std::shared_ptr<const sim::Trace> trace, std::share
         m_counters.emplace_back(counter);
         m_memoryScale = std::max(m_memoryScale, m_counters.back().peak());
     }
+    m_heldByKernel.resize(m_counters.size());
     for (const sim::SpanKind& kind : m_trace->kinds) {
         m_classOfKind.push_back(static_cast<std::uint8_t>(kind.opClass));
         m_othersWait = m_othersWait && (kind.opClass != sim::OpClass::other || kind.name.starts_with("wait "));
@@ -51,6 +52,36 @@ TimelineModel::TimelineModel(std::shared_ptr<const sim::Trace> trace, std::share
 
     sortFlows();
     makeRows();
+}
+
+TimelineModel::HeldByKernel::HeldByKernel(const sim::MemoryCurves& curves)
+    : counter([&] {
+          sim::Counter sum{.timeNs = curves.timeNs};
+          for (std::size_t i = 0; i < curves.size(); ++i)
+              sum.value.push_back(curves.at(i).total());
+          return sum;
+      }()),
+      levels(counter)
+{
+}
+
+/// A trace of actions knows of each pass only where it begins and ends, which is not when it holds most.
+const CounterLevels& TimelineModel::counter(std::size_t index) const
+{
+    const int process = m_trace->counters[index].process;
+    if (!isSimulated(process) || knowsKernels(process))
+        return m_counters[index];
+    auto& held = m_heldByKernel[index];
+    if (!held)
+        held = std::make_unique<HeldByKernel>(m_simulation->memoryCurves(process));
+    return held->levels;
+}
+
+/// Process i of a simulated trace is class i. Of a measured trace, beside which a prediction stands, nothing is simulated.
+bool TimelineModel::isSimulated(int process) const
+{
+    return m_simulation && std::llround(m_simulation->metrics().stepTimeSeconds * 1e9) == m_trace->endNs &&
+           process < m_simulation->classCount();
 }
 
 /// Dealt to their tracks first: sorting millions at once takes ten times as long.
@@ -129,9 +160,7 @@ void TimelineModel::measureRow(TimelineRow& row, int index) const
                                       [this](std::uint32_t t) { return m_trace->tracks[t].role == sim::TrackRole::compute; });
     row.work = kernels != row.tracks.end() ? *kernels : row.tracks.front();
     const auto length = static_cast<double>(m_trace->endNs);
-    // Measured: the prediction beside it does not tell. Process i of a simulated trace is class i.
-    if (m_simulation && std::llround(m_simulation->metrics().stepTimeSeconds * 1e9) == m_trace->endNs &&
-        index < m_simulation->classCount()) {
+    if (isSimulated(index)) {
         const sim::TimeShares times = m_simulation->timeOfClass(index);
         row.busyShare = static_cast<double>(times.busyNs) / length;
         row.exposedShare = static_cast<double>(times.exposedNs.total()) / length;

@@ -5,6 +5,7 @@
 #include "app/views/common/selection.h"
 #include "app/views/common/theme.h"
 #include "app/views/timeline/track_levels.h"
+#include "sim/simulate/memory.h"
 #include "sim/simulate/simulation.h"
 #include "sim/trace/busy_mipmap.h"
 #include "sim/trace/trace.h"
@@ -57,7 +58,8 @@ public:
 
     const sim::BusyMipmap& busy(std::uint32_t track) const { return *m_busy[track]; }
     const TrackLevels& levels(std::uint32_t track) const { return m_levels[track]; }
-    const CounterLevels& counter(std::size_t index) const { return m_counters[index]; }
+    /// Of memory. Of a simulated step to the kernel, whatever the trace's detail; then made when asked for: O(ops of a rank).
+    const CounterLevels& counter(std::size_t index) const;
     /// Is the row's lane of work one of kernels? Else its spans are passes, in which a rank may wait for its transfers.
     bool knowsKernels(int row) const;
     /// Time of all rows' lanes of work, each counted as often as it has ranks, as shares of the range.
@@ -85,8 +87,18 @@ public:
     std::vector<KindColors> colors(const Theme&) const;
 
 private:
+    /// What a simulated rank holds, to the kernel.
+    struct HeldByKernel {
+        sim::Counter counter;
+        CounterLevels levels;
+        explicit HeldByKernel(const sim::MemoryCurves&);
+        HeldByKernel(const HeldByKernel&) = delete;
+        HeldByKernel& operator=(const HeldByKernel&) = delete;
+    };
+
     void makeRows();
     void sortFlows();
+    bool isSimulated(int process) const;
     void measureRow(TimelineRow&, int process) const;
     void nameRow(TimelineRow&, int process) const;
     int pipelineRankOf(int row) const;
@@ -100,6 +112,7 @@ private:
     std::vector<std::unique_ptr<sim::BusyMipmap>> m_busy; ///< [track]
     std::vector<TrackLevels> m_levels;                    ///< [track]
     std::vector<CounterLevels> m_counters;
+    mutable std::vector<std::unique_ptr<HeldByKernel>> m_heldByKernel; ///< [counter]
     std::vector<sim::OpClass> m_classes;
     std::vector<std::uint8_t> m_classOfKind;
     std::vector<int> m_chunkOfKind;           ///< place of the kind's stage among those of its rank: 0, 1, …

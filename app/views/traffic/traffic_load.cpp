@@ -2,6 +2,7 @@
 
 #include "app/views/common/color.h"
 #include "app/views/common/labels.h"
+#include "app/views/common/purpose_name.h"
 #include "app/views/common/time_ruler.h"
 
 #include <algorithm>
@@ -12,7 +13,8 @@ namespace app {
 namespace {
 
 constexpr float kLaneGap = 14;
-constexpr int kLinePixels = 4; ///< a bin of the line of one rank: finer, it would be a black area
+constexpr int kNumberBins = 256; ///< of the visible step: a peak is the mean over one of them, however wide the picture
+constexpr int kLinePixels = 4;   ///< a bin of the line of one rank: finer, it would be a black area
 
 std::size_t at(int index)
 {
@@ -25,6 +27,15 @@ sim::LoadWindow windowOf(const TimeWindow& window, Rect rows, int pixels = 1)
     return {.beginNs = std::llround(window.beginNs),
             .endNs = std::max(std::llround(window.endNs), std::llround(window.beginNs) + 1),
             .bins = std::max(1, static_cast<int>(rows.width()) / pixels)};
+}
+
+/// What is visible of the step.
+sim::LoadWindow numberWindowOf(const TimeWindow& window, std::int64_t stepNs)
+{
+    const std::int64_t begin = std::clamp<std::int64_t>(std::llround(window.beginNs), 0, std::max<std::int64_t>(stepNs - 1, 0));
+    return {.beginNs = begin,
+            .endNs = std::clamp<std::int64_t>(std::llround(window.endNs), begin + 1, std::max(stepNs, begin + 1)),
+            .bins = kNumberBins};
 }
 
 double shownShare(const TrafficScene& scene, const sim::LinkLoad& load, int tier, int bin)
@@ -43,6 +54,16 @@ double roundScale(double peak)
         if (peak <= scale)
             return scale;
     return peak;
+}
+
+/// "infiniband", "infiniban…", "infiniba…"
+std::vector<std::string> cutShorter(const std::string& name)
+{
+    std::vector<std::string> texts{name};
+    for (std::size_t length = name.size(); length-- > 1;)
+        if ((static_cast<unsigned char>(name[length]) & 0xC0U) != 0x80U) // not within a letter
+            texts.push_back(name.substr(0, length) + "…");
+    return texts;
 }
 
 struct LoadSums {
@@ -77,7 +98,8 @@ private:
     void rankLine(int tier, Rect, double scale);
     void gutter(int tier, Rect, const LoadSums&);
     void overlays(Rect);
-    LoadSums sumsOf(const sim::LinkLoad&, int tier) const;
+    double peakOf(const sim::LinkLoad&, int tier) const;
+    LoadSums sumsOf(int tier) const;
     /// Bins before the step's end.
     int liveBins(const sim::LoadWindow& bins) const
     {
@@ -98,32 +120,40 @@ private:
     float m_small;
 };
 
-LoadSums Painter::sumsOf(const sim::LinkLoad& load, int tier) const
+double Painter::peakOf(const sim::LinkLoad& load, int tier) const
 {
-    LoadSums sums;
-    const int bins = liveBins(load.window);
-    double inRange = 0;
-    int rangeBins = 0;
+    double peak = 0;
+    for (int bin = 0; bin < liveBins(load.window); ++bin)
+        peak = std::max(peak, shownShare(m_scene, load, tier, bin));
+    return peak;
+}
+
+LoadSums Painter::sumsOf(int tier) const
+{
+    const sim::LoadWindow bins = numberWindowOf(m_window, m_scene.model.stepNs());
+    const sim::LinkLoad& load = m_scene.model.loadForNumbers(bins);
+    LoadSums sums{.peak = peakOf(load, tier)};
     const auto& range = m_scene.selection.range;
-    for (int bin = 0; bin < bins; ++bin) {
+    double binsInRange = 0;
+    for (int bin = 0; bin < bins.bins; ++bin) {
         const double share = shownShare(m_scene, load, tier, bin);
-        sums.peak = std::max(sums.peak, share);
-        sums.mean += share / bins;
-        const double middle = static_cast<double>(load.window.beginNs) + (bin + 0.5) * load.window.binNs();
-        if (range && middle >= static_cast<double>(range->beginNs) && middle < static_cast<double>(range->endNs)) {
-            inRange += share;
-            ++rangeBins;
-        }
+        sums.mean += share / bins.bins;
+        if (!range)
+            continue;
+        const auto place = [&](std::int64_t ns) { return static_cast<double>(ns - bins.beginNs) / bins.binNs() - bin; };
+        const double inside = std::clamp(place(range->endNs), 0.0, 1.0) - std::clamp(place(range->beginNs), 0.0, 1.0);
+        sums.inRange += share * inside;
+        binsInRange += inside;
     }
-    sums.inRange = rangeBins > 0 ? inRange / rangeBins : 0;
+    sums.inRange = binsInRange > 0 ? sums.inRange / binsInRange : 0;
     return sums;
 }
 
 void Painter::lane(int tier, Rect rect, const std::vector<Tick>& marks)
 {
-    const LoadSums sums = sumsOf(m_load, tier);
-    const double rankPeak = m_ofRank != nullptr ? sumsOf(*m_ofRank, tier).peak : 0;
-    const double scale = roundScale(std::max(sums.peak, rankPeak));
+    const LoadSums sums = sumsOf(tier);
+    const double rankPeak = m_ofRank != nullptr ? peakOf(*m_ofRank, tier) : 0;
+    const double scale = roundScale(std::max({sums.peak, peakOf(m_load, tier), rankPeak}));
     const float endX = std::clamp(xOf(m_scene.model.stepNs()), rect.left, rect.right);
     m_canvas.fillRect({rect.left, rect.top, endX, rect.bottom}, mix(m_theme.canvas, m_theme.text, 0.045F));
     const Color grid = mix(m_theme.canvas, m_theme.text, 0.11F);
@@ -234,11 +264,9 @@ void Painter::gutter(int tier, Rect rect, const LoadSums& sums)
         lines.push_back({"line: rank " + countText(*m_scene.selection.focusRank()), ""});
     float y = column.top;
     const float body = m_canvas.textHeight(FontFace::body);
-    const bool wide = m_canvas.textWidth(of.name, FontFace::body) <= column.width();
-    textInside(
-        m_canvas, {column.left, y, column.right, y + body},
-        fitting(m_canvas, {of.name, "tier " + std::to_string(tier)}, column.width(), wide ? FontFace::body : FontFace::small),
-        m_theme.text, wide ? FontFace::body : FontFace::small);
+    const FontFace face = m_canvas.textWidth(of.name, FontFace::body) <= column.width() ? FontFace::body : FontFace::small;
+    textInside(m_canvas, {column.left, y, column.right, y + body}, fitting(m_canvas, cutShorter(of.name), column.width(), face),
+               m_theme.text, face);
     y += body;
     for (const auto& texts : lines) {
         const std::string text = fitting(m_canvas, texts, column.width(), FontFace::small);
@@ -298,7 +326,7 @@ std::string trafficLoadText(const TrafficScene& scene, const TimeWindow& window,
                            percentText(shownShare(scene, load, tier, bin)) + " full";
         for (const sim::Dimension purpose : sim::kDimensions)
             if (const double share = load.share(tier, purpose, bin); share > 0 && scene.shows(purpose))
-                text += "\n" + std::string(sim::dimensionName(purpose)) + " " + percentText(share);
+                text += "\n" + purposeName(scene.model.simulation(), purpose) + " " + percentText(share);
         return text + "\nat " + durationText(ns) + ", mean over " + durationText(bins.binNs());
     }
     return {};

@@ -1,6 +1,7 @@
 #include "app/views/traffic/traffic_model.h"
 
 #include "app/views/common/labels.h"
+#include "app/views/common/purpose_name.h"
 
 #include <algorithm>
 #include <cmath>
@@ -28,13 +29,13 @@ std::int64_t shownBytes(const sim::BytesByDimension& bytes, const Selection& sel
     return sum;
 }
 
-std::string purposesText(const sim::BytesByDimension& bytes, const Selection& selection, const char* between)
+std::string purposesText(const sim::Simulation& simulation, const sim::BytesByDimension& bytes, const Selection& selection,
+                         const char* between)
 {
     std::string text;
     for (const sim::Dimension purpose : sim::kDimensions)
         if (const std::int64_t of = bytes[purpose]; of > 0 && selection.shows(sim::opClassOf(purpose)))
-            text += (text.empty() ? "" : between) + std::string(sim::dimensionName(purpose)) + " " +
-                    bytesText(static_cast<double>(of));
+            text += (text.empty() ? "" : between) + purposeName(simulation, purpose) + " " + bytesText(static_cast<double>(of));
     return text;
 }
 
@@ -60,6 +61,7 @@ bool TrafficModel::restrictTo(const std::vector<int>& ranks)
     m_becauseOfPurpose = {};
     m_becauseOfTier.clear();
     m_load.reset();
+    m_loadForNumbers.reset();
     return true;
 }
 
@@ -81,7 +83,7 @@ const sim::Explanation& TrafficModel::because(sim::Dimension purpose)
     if (!kept) {
         sim::BytesByDimension bytes;
         bytes[purpose] = m_sums.ofDimension(purpose);
-        kept = sim::TrafficExplainer(*m_simulation).ofFlow(sim::dimensionName(purpose) + sentByChosen(), bytes);
+        kept = sim::TrafficExplainer(*m_simulation).ofFlow(purposeName(*m_simulation, purpose) + sentByChosen(), bytes);
     }
     return *kept;
 }
@@ -215,6 +217,13 @@ const sim::LinkLoad& TrafficModel::load(const sim::LoadWindow& window)
     if (!m_load || m_load->window != window)
         m_load = sim::linkLoad(*m_simulation, m_senders, window);
     return *m_load;
+}
+
+const sim::LinkLoad& TrafficModel::loadForNumbers(const sim::LoadWindow& window)
+{
+    if (!m_loadForNumbers || m_loadForNumbers->window != window)
+        m_loadForNumbers = m_simulation->linkLoad(m_senders, window);
+    return *m_loadForNumbers;
 }
 
 const sim::LinkLoad& TrafficModel::loadOfRank(int rank, const sim::LoadWindow& window)

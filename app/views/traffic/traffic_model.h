@@ -19,7 +19,7 @@ namespace app {
 /// Those purposes' bytes whose op class the selection shows.
 std::int64_t shownBytes(const sim::BytesByDimension&, const Selection&);
 /// "dp 30.0 GiB, pp 8.00 GiB": purposes shown, in their order.
-std::string purposesText(const sim::BytesByDimension&, const Selection&, const char* between = ", ");
+std::string purposesText(const sim::Simulation&, const sim::BytesByDimension&, const Selection&, const char* between = ", ");
 
 /// How the world is cut, finest first.
 enum class TrafficLevel : std::uint8_t { ranks, nodes, pipeline };
@@ -76,6 +76,8 @@ public:
 
     /// Of the ranks that count. Anew where the window differs from the last.
     const sim::LinkLoad& load(const sim::LoadWindow&);
+    /// The same, kept beside it: for the numbers, which must not depend on the picture's width.
+    const sim::LinkLoad& loadForNumbers(const sim::LoadWindow&);
     /// Of one rank alone.
     const sim::LinkLoad& loadOfRank(int rank, const sim::LoadWindow&);
 
@@ -104,7 +106,7 @@ private:
     std::vector<Kept> m_pictures;
     sim::ByDimension<std::optional<sim::Explanation>> m_becauseOfPurpose; ///< of m_ranks
     std::vector<std::optional<sim::Explanation>> m_becauseOfTier;         ///< likewise
-    std::optional<sim::LinkLoad> m_load, m_loadOfRank;
+    std::optional<sim::LinkLoad> m_load, m_loadForNumbers, m_loadOfRank;
     int m_loadRank = -1;
 };
 

@@ -2,6 +2,7 @@
 
 #include "app/views/common/color.h"
 #include "app/views/common/labels.h"
+#include "app/views/common/purpose_name.h"
 
 #include <algorithm>
 #include <cmath>
@@ -25,7 +26,8 @@ std::vector<TrafficBar> purposeBars(const TrafficScene& scene, const sim::BytesB
 {
     std::vector<TrafficBar> bars;
     for (const sim::Dimension purpose : sim::kDimensions) {
-        TrafficBar bar{.name = sim::dimensionName(purpose), .shortName = sim::dimensionName(purpose)};
+        const std::string name = purposeName(scene.model.simulation(), purpose);
+        TrafficBar bar{.name = name, .shortName = name};
         bar.bytes[purpose] = bytes[purpose];
         if (shownBytes(bar.bytes, scene.selection) > 0)
             bars.push_back(std::move(bar));
@@ -103,7 +105,7 @@ std::string pairText(const TrafficScene& scene, const TrafficParts& parts, const
     const std::string from = parts.parts[at(cell.from)].name, to = parts.parts[at(cell.to)].name;
     const std::string bytes = bytesOf(shownBytes(cell.bytes, scene.selection));
     return (cell.from == cell.to ? "within " + from + " " : from + " sends " + to + " ") + bytes + ": " +
-           purposesText(cell.bytes, scene.selection);
+           purposesText(scene.model.simulation(), cell.bytes, scene.selection);
 }
 
 std::string rankText(const TrafficScene& scene, int rank)
@@ -111,7 +113,7 @@ std::string rankText(const TrafficScene& scene, int rank)
     const sim::BytesByDimension bytes = scene.model.traffic().sentBy(rank).byDimension();
     const std::int64_t shown = shownBytes(bytes, scene.selection);
     return "rank " + countText(rank) + " sends " + (shown > 0 ? bytesOf(shown) : "nothing") +
-           (shown > 0 ? ": " + purposesText(bytes, scene.selection) : "");
+           (shown > 0 ? ": " + purposesText(scene.model.simulation(), bytes, scene.selection) : "");
 }
 
 float paintMark(Canvas& canvas, const TrafficScene& scene, Rect rect, TrafficMark mark)

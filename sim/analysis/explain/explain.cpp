@@ -3,6 +3,7 @@
 
 #include "sim/analysis/explain/closed_forms.h"
 #include "sim/analysis/explain/explain_traffic.h"
+#include "sim/analysis/straggler_wait.h"
 #include "sim/program/program.h"
 #include "sim/scenario/words.h"
 #include "sim/simulate/action_class.h"
@@ -183,8 +184,10 @@ Explanation Explainer::utilisation(MetricId id) const
     const Formula time = account.term(stepTime());
     const std::string convention =
         hardware ? "Recomputed FLOPs count; attention as the model needs it."
-        : full   ? "Attention over the whole sequence, also where it is causal, as Megatron-LM's papers count. No recomputation."
-                 : "Attention at half where it is causal, no recomputation, over the dense peak of the precision.";
+        : full
+            ? "Attention over the whole sequence, also where it is causal, as Megatron-LM's papers count: with work that causal "
+              "kernels leave out, so it may exceed 100 %. No recomputation."
+            : "Attention at half where it is causal, no recomputation, over the dense peak of the precision.";
     return account.close(flops / Formula::product({time, worldTerm(account), peakTerm(account)}), convention,
                          hardware ? kKorthikanti6
                          : full   ? "Narayanan et al. 2021, appendix, without its recomputation"
@@ -199,7 +202,7 @@ Explanation Explainer::bubbleTime() const
     Account account(stepShareName(StepShare::bubble), symbolOf(StepShare::bubble), m_shares.bubble, Unit::seconds);
     constexpr std::size_t kMostListed = 16;
     const ShowHint show{.pictures = {"timeline"}, .ranks = {}, .range = {}, .classes = {}};
-    const std::string waits = "Neither computing nor held up by a transfer: waiting for other stages, or for the step's last op.";
+    const std::string waits = "Neither computing nor held up by a transfer: waiting for other ranks, or for the step's last op.";
     if (rows.size() > kMostListed || rows.size() == 1) {
         const Formula time = account.term("T", step(), Unit::seconds, "step time");
         const Formula busy = account.term("t_busy", m_shares.busy(), Unit::seconds, "kernels run; mean over ranks");
@@ -225,9 +228,15 @@ Explanation Explainer::bubble() const
     std::string convention = "Mean over ranks, of the whole step. Papers also give idle over ideal time, (p − 1) / m of equal "
                              "stages.";
     std::string source = "Narayanan et al. 2021, section 2.2";
+    const std::optional<StragglerWait> straggler = stragglerWait(m_simulation);
+    if (straggler)
+        convention += " Without perturbations " + percentText(straggler->bubbleWithout) + " would be: ranks also wait for " +
+                      (straggler->worst.kind == PerturbationKind::jitter
+                           ? "kernels that are late."
+                           : "rank " + std::to_string(straggler->worst.rank) + ", which is slow.");
     if (const auto form = bubbleForm(m_scenario)) {
         convention += " Equal stages without transfers would give " + form->text + ".";
-        if (const std::string uneven = unevenStagesText(m_simulation.metrics()); !uneven.empty())
+        if (const std::string uneven = unevenStagesText(m_simulation.metrics()); !uneven.empty() && !straggler)
             convention += " " + uneven;
         source = form->source;
     }

@@ -180,9 +180,8 @@ void capMissed(const RuleContext& context, const Fullest& full, FindingList& out
                     say(finding, ClaimOf::peakBytes, full.bytes(), gibText(full.memory.total()));
     finding.title.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(finding.title.front())));
     say(finding, ClaimOf::memoryCap, missed->capGib * kBytesPerGib, missed->capText());
-    const std::string nearest = numberText(missed->nearestGib, Unit::number) + " GiB";
+    const std::string nearest = missed->nearestText();
     finding.reason =
-        std::string(missed->byAnyOrder ? "" : "Activations alone would keep it; what kernels need beside them does not fit. ") +
         "Nearest cap that works: " + say(finding, ClaimOf::keptCap, missed->nearestGib * kBytesPerGib, nearest) + ".";
     finding.show = {.pictures = {"memory", "timeline"}, .ranks = {full.rank}, .range = {}, .classes = {}};
     offer(finding, Edits::set("/schedule/memory_cap_gib", std::to_string(missed->nearestGib),

@@ -1,6 +1,7 @@
 // Who waits for whom: the bubble, uneven stages, slow ranks, rounds that do not come out even.
 #include "sim/analysis/explain/closed_forms.h"
 #include "sim/analysis/findings/finding_rules.h"
+#include "sim/analysis/straggler_wait.h"
 
 #include <algorithm>
 #include <functional>
@@ -12,12 +13,6 @@ namespace {
 
 constexpr double kLargeBubble = 0.05;  // of the step
 constexpr double kUnevenStages = 0.05; // likewise: between the slowest stage and the mean
-
-bool isSlowedDown(const Scenario& scenario)
-{
-    return std::any_of(scenario.perturbations.begin(), scenario.perturbations.end(),
-                       [](const Perturbation& p) { return p.kind != PerturbationKind::failure; });
-}
 
 void offerSmallerBubble(const RuleContext& context, Finding& finding)
 {
@@ -54,6 +49,13 @@ double lagOfSlowestStage(const RuleContext& context)
     return most - mean;
 }
 
+/// "computes 1.20 times as long": what its groups wait for.
+std::string slownessText(Finding& finding, const Perturbation& slow)
+{
+    return (slow.kind == PerturbationKind::slowGpu ? " computes " : "'s transfers take ") +
+           say(finding, ClaimOf::slowFactor, slow.factor, numberText(slow.factor, Unit::number) + " times as long");
+}
+
 void bubble(const RuleContext& context, FindingList& out)
 {
     const double share = context.shareOf(StepShare::bubble);
@@ -61,14 +63,29 @@ void bubble(const RuleContext& context, FindingList& out)
     if (p < 2 || share < kLargeBubble)
         return;
     Finding finding{.kind = FindingKind::bubble, .severity = severityOf(share), .stepShare = share};
-    finding.title =
-        say(finding, ClaimOf::bubbleShare, share, percentText(share)) + " of the step is bubble: ranks wait for other stages";
+    const std::optional<StragglerWait> straggler = stragglerWait(context.simulation);
+    const bool oneIsSlow = straggler && straggler->worst.kind != PerturbationKind::jitter;
+    const auto slow = [&] {
+        return oneIsSlow ? "rank " + say(finding, ClaimOf::slowRank, straggler->worst.rank, Unit::count)
+                         : "kernels that are late";
+    };
+    finding.title = say(finding, ClaimOf::bubbleShare, share, percentText(share)) + " of the step is bubble: ranks wait for " +
+                    (!straggler                                ? "other stages"
+                     : straggler->bubbleWithout < kLargeBubble ? slow()
+                                                               : "other stages and for " + slow());
     finding.reason = say(finding, ClaimOf::microbatches, m, Unit::count) + (m == 1 ? " micro-batch runs" : " micro-batches run") +
                      " through " + say(finding, ClaimOf::pipelineRanks, p, Unit::count) + " pipeline ranks.";
     if (const auto form = bubbleForm(context.scenario))
         finding.reason +=
             " Equal stages without transfers would give " + say(finding, ClaimOf::idealBubble, form->share, form->text) + ".";
-    if (const auto uneven = unevenStages(context.metrics))
+    if (straggler) {
+        finding.reason += " Without perturbations " +
+                          say(finding, ClaimOf::bubbleWithout, straggler->bubbleWithout, percentText(straggler->bubbleWithout)) +
+                          " would be bubble.";
+        if (oneIsSlow)
+            finding.reason += " Rank " + say(finding, ClaimOf::slowRank, straggler->worst.rank, Unit::count) +
+                              slownessText(finding, straggler->worst) + ", and the others wait for it.";
+    } else if (const auto uneven = unevenStages(context.metrics))
         finding.reason += " These stages are not equal: pipeline rank " +
                           say(finding, ClaimOf::slowestStage, uneven->slowest, Unit::count) + " computes " +
                           say(finding, ClaimOf::stageLag, uneven->lag, percentText(uneven->lag) + " longer than their mean") +
@@ -77,7 +94,12 @@ void bubble(const RuleContext& context, FindingList& out)
         finding.reason += " " + say(finding, ClaimOf::microbatchesTooFew, p - m, "Fewer micro-batches than ranks") +
                           " never fill the pipeline.";
     finding.show = {.pictures = {"timeline"}, .ranks = {}, .range = {}, .classes = {}};
-    offerSmallerBubble(context, finding);
+    if (oneIsSlow)
+        finding.show.ranks = {straggler->worst.rank};
+    if (straggler)
+        offer(finding, Edits::erase("/perturbations", "without perturbations"));
+    if (!straggler || straggler->bubbleWithout >= kLargeBubble)
+        offerSmallerBubble(context, finding);
     out.push_back(std::move(finding));
 }
 
@@ -179,20 +201,17 @@ void slowRanks(const RuleContext& context, FindingList& out)
     if (share < kNoticeable)
         return;
     const auto& all = context.scenario.perturbations;
-    const auto worst = std::max_element(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.factor < b.factor; });
+    const Perturbation& worst = worstPerturbation(context.scenario);
     Finding finding{.kind = FindingKind::slowRank, .severity = severityOf(share), .stepShare = share};
-    if (worst->kind == PerturbationKind::jitter) {
+    if (worst.kind == PerturbationKind::jitter) {
         finding.title = "Jitter of kernels costs " + say(finding, ClaimOf::timeSaved, share, percentText(share)) + " of the step";
         finding.reason = "Whoever is late in a collective makes its whole group wait.";
     } else {
-        const std::string rank = "Rank " + say(finding, ClaimOf::slowRank, worst->rank, Unit::count);
-        const std::string times =
-            say(finding, ClaimOf::slowFactor, worst->factor, numberText(worst->factor, Unit::number) + " times as long");
-        finding.title = rank + (worst->kind == PerturbationKind::slowGpu ? " computes " : "'s transfers take ") + times +
+        finding.title = "Rank " + say(finding, ClaimOf::slowRank, worst.rank, Unit::count) + slownessText(finding, worst) +
                         (all.size() > 1 ? ", and it is not alone: " : ": ") +
                         say(finding, ClaimOf::timeSaved, share, percentText(share)) + " of the step";
         finding.reason = "The ranks of its groups wait for it in every collective, and through the pipeline everybody does.";
-        finding.show.ranks = {worst->rank};
+        finding.show.ranks = {worst.rank};
     }
     finding.show.pictures = {"timeline", "grid"};
     offer(finding, Edits::erase("/perturbations", "without perturbations"));

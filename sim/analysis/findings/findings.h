@@ -65,6 +65,7 @@ enum class ClaimOf : std::uint8_t {
     exposedShare,   ///< of the step, by the finding's dimension
     exposedSeconds, ///< the same, as time
     bubbleShare,    ///< of the step
+    bubbleWithout,  ///< of the step without perturbations
     idealBubble,    ///< closed form, of the step
     stepTime,       ///< seconds
     shareOfStep,    ///< of a part of the step that composition names

@@ -356,21 +356,26 @@ Schedule makeFrom(const ScheduleRequest& request, BlockOffsets (*offsetsOf)(int 
 
 ScheduleFamily vHalfFamily()
 {
-    return {.kind = "v-half",
-            .title = "V-Half",
-            .character = "half of 1F1B's activations and half of its bubble, on a V",
-            .source = "Qi et al., Controllable Memory, arXiv 2405.15362; sail-sg zero-bubble",
-            .chunks = {2, 2},
-            .make = [](const ScheduleRequest& request) { return makeFrom(request, halfOffsets); }};
+    return {
+        .kind = "v-half",
+        .title = "V-Half",
+        .character =
+            "on a V: the more ranks, the nearer to half of 1F1B's activations; half of its bubble where passes take equally long",
+        .source = "Qi et al., Controllable Memory, arXiv 2405.15362; sail-sg zero-bubble",
+        .chunks = {2, 2},
+        .slots = blockSlots,
+        .make = [](const ScheduleRequest& request) { return makeFrom(request, halfOffsets); }};
 }
 
 ScheduleFamily vMinFamily()
 {
     return {.kind = "v-min",
             .title = "V-Min",
-            .character = "a third of 1F1B's activations and two thirds of its bubble, on a V; wants passes of equal length",
+            .character = "on a V: the more ranks, the nearer to a third of 1F1B's activations; two thirds of its bubble, but "
+                         "wants equal passes",
             .source = "Qi et al., Controllable Memory, arXiv 2405.15362; sail-sg zero-bubble",
             .chunks = {2, 2},
+            .slots = blockSlots,
             .make = [](const ScheduleRequest& request) { return makeFrom(request, minOffsets); }};
 }
 

@@ -11,6 +11,12 @@ namespace sim {
 /// Slots between two micro-batches: F, I and W of two chunks.
 constexpr int kBlockPeriod = 6;
 
+/// Slots that all ranks together have.
+inline double blockSlots(double ranks, double microbatches)
+{
+    return kBlockPeriod * ranks * (ranks + microbatches);
+}
+
 /// The slots in which a rank runs micro-batch 0: F of its first chunk, F of its second, backward of the second, of the first.
 using BlockOffsets = std::array<int, 4>;
 

@@ -69,6 +69,35 @@ PipelineNumbers numbersOf(const ScheduleFamily& family, const ScheduleRequest& r
             .microbatches = request.microbatches};
 }
 
+std::optional<std::string> slotsUnmet(const ScheduleFamily& family, const ScheduleRequest& request)
+{
+    const auto fits = [&](int ranks) { return family.slots(ranks, request.microbatches) <= kMostSlots; };
+    if (family.slots == nullptr || fits(request.ranks))
+        return std::nullopt;
+    int good = 0, bad = request.ranks;
+    while (bad - good > 1) {
+        const int middle = good + (bad - good) / 2;
+        (fits(middle) ? good : bad) = middle;
+    }
+    return request.kind + " on " + std::to_string(request.ranks) + " pipeline ranks with " +
+           microbatchesText(request.microbatches) + " is planned over more than " +
+           std::to_string(static_cast<std::int64_t>(kMostSlots)) + " slots, as they grow with the square of the ranks" +
+           (good > 0 ? "; nearest: " + std::to_string(good) : "");
+}
+
+/// What takes too long or too much memory to be made.
+std::optional<std::string> sizeUnmet(const ScheduleFamily& family, const ScheduleRequest& request)
+{
+    const std::int64_t stages = std::int64_t{request.ranks} * request.virtualStages;
+    if (family.mostStages > 0 && stages > family.mostStages)
+        return request.kind + " looks for an order of at most " + std::to_string(family.mostStages) + " stages, asked for " +
+               std::to_string(stages) +
+               (request.virtualStages <= family.mostStages
+                    ? "; nearest: " + std::to_string(family.mostStages / request.virtualStages) + " pipeline ranks"
+                    : "");
+    return slotsUnmet(family, request);
+}
+
 /// What no trait can make legal: sizes below 1, more actions than there is memory for, choices that the family does not offer.
 std::optional<std::string> choicesUnmet(const ScheduleFamily& family, const ScheduleRequest& request)
 {
@@ -185,7 +214,7 @@ std::optional<std::string> ScheduleFamily::unmet(const ScheduleRequest& request)
     const PipelineNumbers numbers = numbersOf(*this, request);
     const auto demand = unmetDemand(numbers, std::to_string(numbers.group) + (request.microbatchGroup == 0 ? " (default)" : ""));
     if (!demand)
-        return unmetActions != nullptr ? unmetActions(request) : std::nullopt;
+        return unmetActions != nullptr ? unmetActions(request) : sizeUnmet(*this, request);
     if (demand->about == PipelineNumber::lines)
         return demand->says;
     return demand->says + ", it has " + std::to_string(demand->has) + nearestText(demand->nearest) +

@@ -58,6 +58,9 @@ struct UnmetDemand {
     std::string_view otherKind;        ///< that would take it; empty if none is near
 };
 
+/// What is planned slot by slot on every rank takes memory or time by slots, and these grow with the square of the ranks.
+inline constexpr double kMostSlots = 1e8;
+
 struct ScheduleFamily {
     std::string_view kind;      ///< the contract's key
     std::string_view title;     ///< for people: "Interleaved 1F1B"
@@ -65,7 +68,9 @@ struct ScheduleFamily {
     std::string_view source;    ///< paper or code
 
     ChunkRange chunks;
-    int modelCopies = 1;           ///< trained side by side by one pipeline
+    double (*slots)(double ranks, double microbatches) = nullptr; ///< at most kMostSlots; none if null
+    std::int64_t mostStages = 0;                                  ///< 0 = any number
+    int modelCopies = 1;                                          ///< trained side by side by one pipeline
     int usualSlices = 1;           ///< above 1 the family cuts sequences, into so many unless somebody says
     bool overlapsExperts = false;  ///< has an order that overlaps expert communication where it is asked for
     bool isWrittenOut = false;     ///< its actions are given, not made
@@ -86,6 +91,7 @@ struct ScheduleFamily {
     bool cutsSequences() const { return usualSlices > 1; }
     bool dealsInGroups() const { return usualGroup != nullptr; }
 
+    bool holdsRanks(std::int64_t ranks) const { return takesRanks == nullptr || takesRanks(ranks); }
     /// The first number that the family does not take, nothing if it takes all. Allocates nothing.
     std::optional<PipelineNumber> firstUnmet(const PipelineNumbers&) const;
     /// The same with what to say of it. `group` as of Demand.

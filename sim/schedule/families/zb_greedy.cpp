@@ -311,7 +311,7 @@ ScheduleFamily zb1pFamily()
 {
     return {.kind = "zb-1p",
             .title = "ZB-1p",
-            .character = "planned by the passes' real times, under 1F1B's memory",
+            .character = "planned by the passes' real times, to hold about as much as 1F1B",
             .source = "Qi et al., arXiv 2401.10241, section 3.1; sail-sg zero-bubble",
             .chunks = {1, 1},
             .plansByCost = true,
@@ -322,7 +322,7 @@ ScheduleFamily zb2pFamily()
 {
     return {.kind = "zb-2p",
             .title = "ZB-2p",
-            .character = "planned by the passes' real times, under twice 1F1B's memory: hardly any bubble is left",
+            .character = "planned by the passes' real times, to hold about twice as much as 1F1B: the slowest rank hardly waits",
             .source = "Qi et al., arXiv 2401.10241, section 3.1; sail-sg zero-bubble",
             .chunks = {1, 1},
             .plansByCost = true,

@@ -71,9 +71,11 @@ ScheduleFamily zbVFamily()
 {
     return {.kind = "zb-v",
             .title = "ZB-V",
-            .character = "no bubble where passes take equally long, at 1F1B's memory: stages folded as a V",
+            .character =
+                "no bubble where passes take equally long, for as many micro-batches held as by 1F1B: stages folded as a V",
             .source = "Qi et al., arXiv 2401.10241, section 6; PyTorch ScheduleZBVZeroBubble",
             .chunks = {2, 2},
+            .slots = [](double ranks, double microbatches) { return ranks * std::max(2 * ranks - 1, microbatches); },
             .make = make};
 }
 

@@ -98,19 +98,21 @@ Schedule makeInterleaved(const ScheduleRequest& request)
 
 ScheduleFamily zbH1Family()
 {
-    return {.kind = "zb-h1",
-            .title = "ZB-H1",
-            .character = "1F1B's memory, a third of its bubble: weight gradients fill the gaps",
-            .source = "Qi et al., Zero Bubble Pipeline Parallelism, arXiv 2401.10241, figure 3",
-            .chunks = {1, 1},
-            .make = makeH1};
+    return {
+        .kind = "zb-h1",
+        .title = "ZB-H1",
+        .character =
+            "weight gradients fill the gaps: a third of 1F1B's bubble where passes take equally long, as many micro-batches held",
+        .source = "Qi et al., Zero Bubble Pipeline Parallelism, arXiv 2401.10241, figure 3",
+        .chunks = {1, 1},
+        .make = makeH1};
 }
 
 ScheduleFamily zbH2Family()
 {
     return {.kind = "zb-h2",
             .title = "ZB-H2",
-            .character = "no bubble where passes take equally long, for twice the activations",
+            .character = "no bubble where passes take equally long, for nearly twice as many micro-batches held as by 1F1B",
             .source = "Qi et al., Zero Bubble Pipeline Parallelism, arXiv 2401.10241, figure 3",
             .chunks = {1, 1},
             .make = makeH2};

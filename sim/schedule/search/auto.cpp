@@ -21,6 +21,7 @@ ScheduleFamily autoFamily()
             .character = "the shortest order found for the passes' real times under a memory cap, and how near to the best it is",
             .source = "Rankscope: constructions of the zero-bubble papers and list scheduling, then simulated annealing",
             .chunks = {1, 0},
+            .mostStages = 32768, // constructing the first order takes some seconds for so many, and grows with the square
             .plansByCost = true,
             .isSearched = true,
             .make = [](const ScheduleRequest& request) { return synthesise(synthesisRequest(request)).schedule; }};

@@ -2,6 +2,7 @@
 
 #include "sim/cancel.h"
 #include "sim/schedule/families/controllable_memory.h"
+#include "sim/schedule/families/family_parts.h"
 
 #include <algorithm>
 #include <optional>
@@ -82,6 +83,8 @@ std::vector<BuildingBlock> buildingBlocks(const PipelineProblem& problem, std::s
     const int ranks = problem.frame.ranks;
     const int microbatches = problem.frame.microbatches;
     std::vector<Rated> rated;
+    if (blockSlots(ranks, microbatches) > kMostSlots)
+        return {};
     CancelPoll poll;
     for (int code = 0; code < kStrides * kStrides * kStrides * kStrides * kTurns * kTurns * kTurns; ++code) {
         BuildingBlock block;

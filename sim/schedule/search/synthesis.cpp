@@ -233,6 +233,8 @@ void Synthesiser::State::takePresent()
         if (problem->fits(*std::max_element(times.peakActivations.begin(), times.peakActivations.end())))
             present = Start{problem.get(), order, times.span, "the present order"};
         Construction given{.kind = Construction::Kind::given, .name = "an order like the present one"};
+        if (!problem->whole)
+            given.name += ", split backwards";
         given.schedule = order;
         next = portfolio.insert(next, {problem.get(), std::move(given)}) + 1;
     }
@@ -361,6 +363,28 @@ Schedule leastMemoryOrder(const SynthesisRequest& request)
         placements.begin(), placements.end(), [](const auto& a, const auto& b) { return leastCap(a) < leastCap(b); }));
     whole.cap = std::numeric_limits<double>::infinity();
     return unfolded(whole, *construct(whole, {.name = "one micro-batch at a time"}).schedule);
+}
+
+std::vector<Schedule> ordersByMemory(const SynthesisRequest& request)
+{
+    constexpr int kMost = 16;
+    std::vector<Schedule> orders;
+    for (const PipelineProblem& placement : placementsOf(request)) {
+        PipelineProblem whole = withWholeBackwards(placement);
+        const double one = leastCap(placement);
+        const std::vector<Construction> all = constructionsFor(whole);
+        const auto family =
+            std::find_if(all.begin(), all.end(), [](const auto& of) { return of.kind == Construction::Kind::family; });
+        for (int atATime = 1; family != all.end() && atATime <= kMost; ++atATime) {
+            whole.cap = one * atATime;
+            const Candidate made = construct(whole, *family);
+            if (const auto& order = made.fits ? made.schedule : made.repaired)
+                orders.push_back(unfolded(whole, *order));
+            if (made.fits || !made.schedule)
+                break;
+        }
+    }
+    return orders;
 }
 
 Synthesiser::Synthesiser(SynthesisRequest request) : m_state(std::make_unique<State>(std::move(request))) {}

@@ -41,6 +41,9 @@ SynthesisRequest synthesisRequest(const ScheduleRequest&);
 double leastMemory(const SynthesisRequest&);
 /// That order, with whole backwards.
 Schedule leastMemoryOrder(const SynthesisRequest&);
+/// With whole backwards, orders that hold at most one micro-batch at a time, two, three …, up to what is best without a limit; on
+/// every placement. Whatever the request's cap.
+std::vector<Schedule> ordersByMemory(const SynthesisRequest&);
 
 /// One construction of the portfolio.
 struct ConstructionOutcome {

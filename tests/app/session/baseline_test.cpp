@@ -115,10 +115,34 @@ TEST(ScenarioChanges, TakingThemAllOverMakesTheOther)
     const sim::ScenarioDocument a = document("17-schedule-1f1b.json");
     for (const char* file : {"18-schedule-interleaved-1f1b.json", "65-schedule-zb-h1.json", "21-slow-gpu.json", kSixteen}) {
         sim::ScenarioDocument b = document(file);
-        for (const ScenarioChange& change : scenarioChanges(a, scenario(a), b, scenario(b)))
-            if (!change.follows)
-                apply(b, makeAdoptEdit(change, a, true));
+        // One after the other, each as it is offered then: what one takes along is no difference any more.
+        for (auto changes = scenarioChanges(a, scenario(a), b, scenario(b)); !changes.empty() && !changes.front().follows;
+             changes = scenarioChanges(a, scenario(a), b, scenario(b)))
+            apply(b, makeAdoptEdit(changes, 0, {.from = a, .to = b, .catalogue = catalogue(), .fromIsA = true}));
         EXPECT_TRUE(sim::changedKeys(scenario(a), scenario(b)).empty()) << file;
+    }
+}
+
+/// One chunk a rank is no interleaved schedule: the kind comes along, and the layers of the stages, but nothing else.
+TEST(ScenarioChanges, WhatIsNotLegalAloneIsTakenWithWhatItNeeds)
+{
+    const sim::ScenarioDocument a = document("17-schedule-1f1b.json");
+    sim::ScenarioDocument b = document("18-schedule-interleaved-1f1b.json");
+    b.set("/training/overlap/grad_reduce", "false");
+    const auto changes = scenarioChanges(a, scenario(a), b, scenario(b));
+    for (std::size_t i = 0; i < changes.size(); ++i) {
+        if (changes[i].follows)
+            continue;
+        sim::ScenarioDocument changed = b;
+        const Edit edit = makeAdoptEdit(changes, i, {.from = a, .to = b, .catalogue = catalogue(), .fromIsA = true});
+        apply(changed, edit);
+        EXPECT_TRUE(changed.resolve(catalogue()).scenario) << edit.text;
+        EXPECT_EQ(edit.assignments.front().pointer, changes[i].key.pointer);
+        const bool alone = changes[i].key.pointer == "/training/overlap/grad_reduce";
+        EXPECT_EQ(edit.assignments.size() == 1, alone) << edit.text;
+        if (!alone) {
+            EXPECT_EQ(edit.text.find("grad reduce"), std::string::npos) << edit.text;
+        }
     }
 }
 
@@ -129,8 +153,10 @@ TEST(ScenarioChanges, AnEditSaysWhatItDoes)
     b.set("/training/overlap/grad_reduce", "false");
     const auto changes = scenarioChanges(a, scenario(a), b, scenario(b));
     ASSERT_EQ(changes.size(), 1U);
-    EXPECT_EQ(makeAdoptEdit(changes[0], a, true).text, "training overlap grad reduce off → on");
-    EXPECT_EQ(makeAdoptEdit(changes[0], b, false).text, "training overlap grad reduce on → off");
+    EXPECT_EQ(makeAdoptEdit(changes, 0, {.from = a, .to = b, .catalogue = catalogue(), .fromIsA = true}).text,
+              "training overlap grad reduce off → on");
+    EXPECT_EQ(makeAdoptEdit(changes, 0, {.from = b, .to = a, .catalogue = catalogue(), .fromIsA = false}).text,
+              "training overlap grad reduce on → off");
 }
 
 TEST(ComparisonRows, PartsAddUpToTheirTotals)

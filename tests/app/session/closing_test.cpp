@@ -44,16 +44,15 @@ std::vector<LongThing> longThings()
     static const sim::ScenarioDocument kDocument = document(kLarge);
     static const SimulationPtr kSimulation = sim::simulate(scenario(kDocument));
     static const auto kActions = std::make_shared<const sim::Trace>(kSimulation->trace(sim::TraceDetail::actions));
-    return {{"a simulation of every rank", [](Simulator& s) { s.request(scenario(jittering())); }},
-            {"a search", [](Simulator& s) { s.request(scenario(searching())); }},
-            {"kernels", [](Simulator& s) { s.requestKernels(kSimulation); }},
-            {"findings", [](Simulator& s) { s.requestFindings(kDocument, catalogue(), kSimulation); }},
-            {"candidates",
-             [](Simulator& s) { s.requestCandidates(kDocument, catalogue(), kSimulation->scenario(), kSimulation, kActions); }},
-            {"candidates of a search",
-             [](Simulator& s) { s.requestCandidates(searching(), catalogue(), kSimulation->scenario(), kSimulation, kActions); }},
-            {"legal values",
-             [](Simulator& s) { s.requestLegalValues(kDocument, catalogue(), kSimulation->scenario(), LayoutRule::keepGpus); }}};
+    return {
+        {"a simulation of every rank", [](Simulator& s) { s.request(scenario(jittering())); }},
+        {"a search", [](Simulator& s) { s.request(scenario(searching())); }},
+        {"kernels", [](Simulator& s) { s.requestKernels(kSimulation); }},
+        {"findings", [](Simulator& s) { s.requestFindings(kDocument, catalogue(), kSimulation); }},
+        {"candidates", [](Simulator& s) { s.requestCandidates(kDocument, catalogue(), kSimulation->scenario()); }},
+        {"candidates of a search", [](Simulator& s) { s.requestCandidates(searching(), catalogue(), kSimulation->scenario()); }},
+        {"legal values",
+         [](Simulator& s) { s.requestLegalValues(kDocument, catalogue(), kSimulation->scenario(), LayoutRule::keepGpus); }}};
 }
 
 double milliseconds(Clock::duration time)

@@ -42,6 +42,18 @@ TEST(LegalValues, EndWithAReason)
     EXPECT_EQ(tp.whyNotLess(), "");
 }
 
+TEST(LegalValues, OfWhatIsTooLargeEndWithWhatTheReaderCallsNearest)
+{
+    auto changed = document("38-gpt3-175b-1024-gpus.json");
+    const auto legal = scenario(changed);
+    changed.set(Control::nodes, "99999999999");
+    const LegalValues nodes = legalValues(ScenarioState(changed, &legal, catalogue()), Control::nodes, LayoutRule::keepGpus);
+    const auto problems = changed.resolve(catalogue()).problems;
+    ASSERT_EQ(problems.size(), 1U);
+    EXPECT_TRUE(problems[0].message.ends_with("nearest: 1048576")) << problems[0].message;
+    EXPECT_EQ(nodes.around(99999999999), (std::vector<double>{1048576}));
+}
+
 TEST(LegalValues, TellWhyTheNeighboursAreNoneInTheReadersOwnWords)
 {
     const auto before = document(kSixteen);

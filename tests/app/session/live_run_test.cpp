@@ -236,6 +236,19 @@ TEST(LiveRun, AWrongKeyIsRefusedInWords)
     EXPECT_TRUE(told.status.detail.contains(QStringLiteral("key"))) << told.status.detail.toStdString();
 }
 
+TEST(LiveRun, ALostConnectionSaysOnceWhatIsKept)
+{
+    ::test::Run run;
+    run.collector->setStatus(live::RunStatus::running);
+    const live::Publisher publisher(*run.collector, {.interval = std::chrono::milliseconds(500)});
+    AttachOptions options = to(publisher);
+    options.silence = std::chrono::milliseconds(1); // it says less often that it is there
+    LiveRun watched(options, catalogue());
+    Told told(watched);
+    ASSERT_TRUE(told.waitForPhase(LivePhase::lost));
+    EXPECT_EQ(told.status.detail.count(QStringLiteral("All that was received is kept")), 1) << told.status.detail.toStdString();
+}
+
 TEST(LiveRun, NobodyAtTheAddressIsTold)
 {
     LiveRun watched(AttachOptions{.endpoint = QStringLiteral("tcp://127.0.0.1:9"), .keys = {}}, catalogue());
@@ -245,6 +258,7 @@ TEST(LiveRun, NobodyAtTheAddressIsTold)
     LiveRun wrong(AttachOptions{.endpoint = QStringLiteral("nonsense"), .keys = {}}, catalogue());
     Told toldWrong(wrong);
     EXPECT_TRUE(toldWrong.waitForPhase(LivePhase::cannotStart));
+    EXPECT_FALSE(toldWrong.status.headline.contains(QStringLiteral("training"))) << "nothing was to be started";
 }
 
 TEST(LiveRun, AWorkerThatCannotStartSaysWhy)

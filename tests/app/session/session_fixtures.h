@@ -2,6 +2,7 @@
 #pragma once
 
 #include "app/session/session.h"
+#include "tests/support/patience.h"
 
 #include <QDeadlineTimer>
 #include <QEventLoop>
@@ -45,7 +46,7 @@ inline sim::Scenario scenario(const sim::ScenarioDocument& document)
 inline bool waitFor(const std::function<bool()>& condition)
 {
     constexpr int kLongMs = 20000;
-    const QDeadlineTimer deadline(kLongMs);
+    const QDeadlineTimer deadline(kLongMs * ::test::patience());
     QEventLoop loop;
     while (!condition()) {
         if (deadline.hasExpired())

@@ -89,7 +89,7 @@ TEST_F(SessionTest, UndoGivesBackExactlyWhatWasThere)
 std::string longText(std::size_t bytes, char letter)
 {
     sim::ScenarioDocument scenario = document(kSixteen);
-    scenario.set("/description", '"' + std::string(bytes, letter) + '"');
+    scenario.set("/live/data", '"' + std::string(bytes, letter) + '"'); // the longest text that a file may have
     return scenario.text();
 }
 

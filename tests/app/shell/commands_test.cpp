@@ -1,6 +1,7 @@
 #include "app/shell/dialogs/command_palette.h"
 #include "app/shell/widgets/commands.h"
 #include "app/shell/widgets/format.h"
+#include "app/views/common/labels.h"
 
 #include <QKeyEvent>
 
@@ -115,6 +116,8 @@ TEST(Format, NumbersAsPeopleReadThem)
     EXPECT_EQ(countQuantity(405853388800.0).text(), QStringLiteral("406 B"));
     EXPECT_EQ(countQuantity(9529).text(), QStringLiteral("9,529"));
     EXPECT_EQ(memoryQuantity(71.23).text(), QStringLiteral("71.2 GiB"));
+    for (const double gib : {49.25, 10.05, 2.125, 7.375}) // half-way: one way round on the whole screen
+        EXPECT_EQ(memoryQuantity(gib).text().toStdString(), bytesText(gib * 1073741824.0));
     EXPECT_EQ(memoryQuantity(0.5).text(), QStringLiteral("512 MiB"));
     EXPECT_EQ(percentQuantity(0.413).text(), QStringLiteral("41.3 %"));
     EXPECT_EQ(percentQuantity(0.0053).text(), QStringLiteral("0.53 %"));

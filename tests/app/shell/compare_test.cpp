@@ -9,6 +9,7 @@
 #include "tests/app/session/session_fixtures.h"
 
 #include <QDropEvent>
+#include <QLabel>
 #include <QMimeData>
 #include <QTableWidget>
 #include <QTest>
@@ -139,6 +140,43 @@ TEST_F(CompareTest, AValueOfTheBaselineIsTakenOverAndUndone)
     window.run(CommandId::undo);
     settle();
     EXPECT_NE(page().view().comparison()->deltaNs(), 0);
+}
+
+TEST_F(CompareTest, TakingOneOfSeveralThatBelongTogetherLeavesAScenarioThatWorks)
+{
+    open("18-schedule-interleaved-1f1b.json");
+    ASSERT_TRUE(window.compareWith(galleryFile(k1F1B)).empty());
+    settle();
+    const QTableWidget& changes = page().tables().changes();
+    for (int row = 0; row < changes.rowCount(); ++row) {
+        auto* button = qobject_cast<QToolButton*>(changes.cellWidget(row, 3));
+        if (button == nullptr || !button->accessibleName().contains(QStringLiteral("virtual stages")))
+            continue;
+        QTest::mouseClick(button, Qt::LeftButton);
+        break;
+    }
+    QCoreApplication::processEvents();
+    settle();
+    EXPECT_TRUE(window.session().isLegal());
+    EXPECT_EQ(window.session().scenario()->schedule.kind, "1f1b");
+    EXPECT_EQ(page().view().comparison()->deltaNs(), 0);
+}
+
+TEST_F(CompareTest, ThePageSaysWhatIsWrongWithTheScenario)
+{
+    open("18-schedule-interleaved-1f1b.json");
+    ASSERT_TRUE(window.compareWith(galleryFile(k1F1B)).empty());
+    settle();
+    const auto* problem = page().findChild<QLabel*>(QStringLiteral("compareProblem"));
+    ASSERT_TRUE(problem);
+    EXPECT_FALSE(problem->isVisible());
+    window.session().edit({.assignments = {{"/schedule/virtual_stages", "1"}}, .text = "virtual stages"});
+    QCoreApplication::processEvents();
+    EXPECT_TRUE(problem->isVisible());
+    EXPECT_TRUE(problem->text().contains(QStringLiteral("/schedule/"))) << problem->text().toStdString();
+    window.run(CommandId::undo);
+    settle();
+    EXPECT_FALSE(problem->isVisible());
 }
 
 TEST_F(CompareTest, SwappedEverythingIsTheOtherWayRound)

@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include <clocale>
 #include <stdexcept>
 
 namespace app {
@@ -25,6 +26,12 @@ TEST(GuardedApplication, TellsWhatASlotThrows)
     QTimer::singleShot(0, &receiver, [&] { goesOn = true; });
     EXPECT_TRUE(waitFor([&] { return !told.isEmpty() && goesOn; }));
     EXPECT_TRUE(told.contains(QStringLiteral("as the test wishes"))) << told.toStdString();
+}
+
+TEST(GuardedApplication, KeepsThePointInNumbers)
+{
+    EXPECT_STREQ(std::setlocale(LC_NUMERIC, nullptr), "C");
+    EXPECT_STREQ(std::setlocale(LC_CTYPE, nullptr), "C.UTF-8") << "the rest is the user's";
 }
 
 } // namespace

@@ -8,6 +8,7 @@
 #include "app/shell/live/live_panel.h"
 #include "app/shell/window/main_window.h"
 #include "tests/app/session/session_fixtures.h"
+#include "tests/support/patience.h"
 
 #include <QApplication>
 #include <QCheckBox>
@@ -307,12 +308,12 @@ TEST(AttachFromTheCommandLine, APictureOfARunThatListens)
     QProcess window;
     window.start(QStringLiteral(RANKSCOPE_BIN_DIR "/rankscope"),
                  {QStringLiteral("--attach"), endpoint, QStringLiteral("--screenshot"), picture});
-    ASSERT_TRUE(window.waitForFinished(60'000));
+    ASSERT_TRUE(window.waitForFinished(60'000 * ::test::patience()));
     EXPECT_EQ(window.exitCode(), 0) << window.readAllStandardError().toStdString();
     EXPECT_EQ(QImage(picture).size(), QSize(1600, 900));
     EXPECT_EQ(run.state(), QProcess::Running) << "a viewer that leaves ends nothing";
     run.terminate();
-    EXPECT_TRUE(run.waitForFinished(10'000));
+    EXPECT_TRUE(run.waitForFinished(10'000 * ::test::patience()));
 }
 
 } // namespace

@@ -53,6 +53,20 @@ protected:
     QTemporaryDir folder;
 };
 
+TEST_F(Picture, OnAFullDiskLeavesNothingAndSaysWhy)
+{
+    QProcess process;
+    process.start(QStringLiteral("/bin/sh"),
+                  {QStringLiteral("-c"), QStringLiteral("trap '' XFSZ; ulimit -f 1; exec \"$0\" \"$@\""),
+                   QStringLiteral(RANKSCOPE_BIN_DIR "/rankscope"), galleryFile(kSixteen), QStringLiteral("--screenshot"),
+                   path("a.png")});
+    ASSERT_TRUE(process.waitForFinished(30000));
+    EXPECT_EQ(process.exitCode(), 1);
+    const QString error = QString::fromUtf8(process.readAllStandardError());
+    EXPECT_TRUE(error.startsWith(path("a.png") + QStringLiteral(": cannot be written"))) << error.toStdString();
+    EXPECT_FALSE(QFile::exists(path("a.png")));
+}
+
 TEST_F(Picture, ScreenshotHasTheSizeAskedForAndIsNotBlank)
 {
     const Outcome outcome = rankscope({galleryFile(kSixteen), QStringLiteral("--screenshot"), path("a.png"),

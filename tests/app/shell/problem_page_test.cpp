@@ -204,5 +204,14 @@ TEST_F(BadFileOnTheCommandLine, GivesNoPicture)
     EXPECT_FALSE(QFile::exists(figure));
 }
 
+TEST_F(ProblemPageTest, ShowsTheBeginningOfWhatIsEndless)
+{
+    EXPECT_FALSE(window.openFile(write("a.json", "{\"" + QByteArray(1'000'000, 'k') + "\": 1}")).empty());
+    EXPECT_LT(seen().size(), 100'000);
+    window.banner().tell(QStringLiteral("a"), {{{}, "/" + std::string(1'000'000, 'k'), "b", sim::Severity::error}});
+    for (const QLabel* label : window.banner().findChildren<QLabel*>())
+        EXPECT_LT(label->text().size(), 10'000);
+}
+
 } // namespace
 } // namespace app

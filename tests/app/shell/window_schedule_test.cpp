@@ -4,9 +4,10 @@
 #include "app/shell/dialogs/synthesis_dialog.h"
 #include "tests/app/shell/window_fixture.h"
 
+#include <QDoubleSpinBox>
 #include <QLabel>
+#include <QListWidget>
 #include <QPushButton>
-#include <QScreen>
 
 #include <gtest/gtest.h>
 
@@ -39,28 +40,29 @@ TEST_F(WindowTest, AScheduleIsChosenFromAllOfThem)
     EXPECT_EQ(window.simulation()->scenario().schedule.virtualStages, 1) << "one step took both back";
 }
 
-/// On screen, not as a widget would paint itself if it were asked to now.
-TEST(ScheduleChooser, ItsHeadingsAreOfTheNumbersBelowThem)
+/// What it foretells is what Details say once the schedule is used, whichever was in use when it opened.
+TEST_F(WindowTest, TheChooserSaysWhatDetailsWillSay)
 {
-    ScheduleChooser chooser(lightTheme());
-    chooser.show();
-    const auto* headings = chooser.findChild<QWidget*>(QStringLiteral("columnHeadings"));
-    ASSERT_TRUE(headings);
-    const auto seen = [&](const ScheduleChooser& of, const QWidget& widget) {
-        QCoreApplication::processEvents();
-        const QRect at(widget.mapTo(&of, QPoint()), widget.size());
-        return of.screen()->grabWindow(of.winId(), at.x(), at.y(), at.width(), at.height()).toImage();
+    open("17-schedule-1f1b.json");
+    const auto saidOf = [&](const char* kind) {
+        window.run(CommandId::chooseSchedule);
+        auto* chooser = window.findChild<ScheduleChooser*>();
+        EXPECT_TRUE(waitFor([&] { return !chooser->kindsShown().isEmpty(); }));
+        const auto* list = chooser->findChild<QListWidget*>();
+        const auto row = static_cast<int>(chooser->kindsShown().indexOf(QLatin1String(kind)));
+        const QString said = list->item(row)->data(Qt::AccessibleTextRole).toString();
+        chooser->select(QLatin1String(kind));
+        QTest::keyClick(chooser, Qt::Key_Return);
+        settle();
+        QCoreApplication::sendPostedEvents(nullptr, QEvent::DeferredDelete);
+        return said;
     };
-    ASSERT_TRUE(waitFor([&] { return chooser.isVisible(); }));
-    const QImage makespan = seen(chooser, *headings);
-    ASSERT_FALSE(makespan.isNull());
-    ScheduleCandidates measured;
-    measured.isMeasured = true;
-    chooser.setCandidates(measured);
-    const QImage step = seen(chooser, *headings);
-    EXPECT_NE(step, makespan) << "steps are simulated, and the heading still says Makespan";
-    chooser.setCandidates({});
-    EXPECT_EQ(seen(chooser, *headings), makespan);
+    const QString before = saidOf("zb-h1");
+    EXPECT_EQ(saidOf("zb-h1"), before);
+    EXPECT_TRUE(before.contains(QStringLiteral("activations 11.5\u00a0GiB")) ||
+                before.contains(QStringLiteral("activations 11.5 GiB")))
+        << before.toStdString();
+    EXPECT_NEAR(static_cast<double>(window.simulation()->memoryOfClass(3).activations) / (1024.0 * 1024 * 1024), 11.5, 0.05);
 }
 
 TEST_F(WindowTest, AFoundScheduleBecomesTheScenariosOwn)
@@ -70,6 +72,8 @@ TEST_F(WindowTest, AFoundScheduleBecomesTheScenariosOwn)
     auto* dialog = window.findChild<SynthesisDialog*>();
     ASSERT_TRUE(dialog);
     ASSERT_TRUE(waitFor([&] { return dialog->state() && !dialog->state()->running; }));
+    EXPECT_EQ(dialog->findChild<QDoubleSpinBox*>()->buttonSymbols(), QAbstractSpinBox::NoButtons)
+        << "the style draws fields, and no arrows in them";
     const double before = window.simulation()->metrics().stepTimeSeconds;
     auto* use = dialog->findChild<QPushButton*>(QStringLiteral("useOrder"));
     ASSERT_TRUE(use->isEnabled());

@@ -42,7 +42,8 @@ void draw(const live::RunHistory& history)
     const int step = history.stepsWithSpans().last;
     try {
         const std::vector<live::RankSpan> spans = history.spans({step, step});
-        for (const live::TimeUse& use : live::measuredTimeUse(spans, history.description.worldSize))
+        const std::vector<int> stages(static_cast<std::size_t>(history.description.worldSize));
+        for (const live::TimeUse& use : live::measuredTimeUse(spans, stages))
             check(use.computeNs >= 0 && use.computeNs <= use.stepNs);
         check(live::asIfParallel(history, step).stepNs >= 0);
     } catch (const sim::Error&) {

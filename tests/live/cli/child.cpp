@@ -1,5 +1,7 @@
 #include "tests/live/cli/child.h"
 
+#include "tests/support/patience.h"
+
 #include <arpa/inet.h>
 #include <csignal>
 #include <cstdlib>
@@ -103,7 +105,7 @@ Child::~Child()
 
 int Child::wait(std::chrono::milliseconds atMost)
 {
-    const auto end = std::chrono::steady_clock::now() + atMost;
+    const auto end = std::chrono::steady_clock::now() + atMost * patience();
     while (!m_ended) {
         int status = 0;
         if (waitpid(m_id, &status, WNOHANG) == m_id) {
@@ -140,7 +142,7 @@ std::string Child::err() const
 
 bool Child::waitUntil(const std::function<bool()>& isSo, std::chrono::milliseconds atMost)
 {
-    const auto end = std::chrono::steady_clock::now() + atMost;
+    const auto end = std::chrono::steady_clock::now() + atMost * patience();
     while (!isSo()) {
         if (!isRunning() || std::chrono::steady_clock::now() > end)
             return isSo();

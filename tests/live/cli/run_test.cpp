@@ -154,6 +154,43 @@ TEST(RankscopeLive, SaysWhichEndpointIsTaken)
     EXPECT_NE(second.err().find(endpoint), std::string::npos) << second.err();
 }
 
+TEST(RankscopeLive, ListensWhereARunWasAndReplacesNothingElse)
+{
+    const auto file = scratch() / "notes", stale = scratch() / "stale";
+    std::ofstream(file) << "kept";
+    Child refused({"run", gallery("58-"), "--steps", "1", "--listen", "ipc://" + file.string()});
+    EXPECT_EQ(refused.wait(), 1);
+    EXPECT_NE(refused.err().find(file.string()), std::string::npos) << refused.err();
+    std::string text;
+    EXPECT_TRUE(std::filesystem::is_regular_file(file) && std::getline(std::ifstream(file), text) && text == "kept");
+
+    Child killed({"run", gallery("58-"), "--steps", "100000", "--listen", "ipc://" + stale.string()});
+    ASSERT_TRUE(killed.says("listening at"));
+    killed.signal(SIGKILL);
+    killed.wait();
+    ASSERT_TRUE(std::filesystem::is_socket(stale));
+    Child next({"run", gallery("58-"), "--steps", "1", "--listen", "ipc://" + stale.string()});
+    EXPECT_EQ(next.wait(), 0) << next.err();
+}
+
+TEST(RankscopeLive, SaysBeforeTheFirstStepWhatCannotBeWritten)
+{
+    const auto file = scratch() / "file", folder = scratch() / "folder";
+    std::ofstream(file) << "kept";
+    std::filesystem::create_directory(folder);
+    const std::vector<std::pair<std::string, std::filesystem::path>> results = {{"--checkpoint", file / "x"},
+                                                                                {"--checkpoint", file},
+                                                                                {"--report", folder},
+                                                                                {"--report", file / "x"},
+                                                                                {"--trace", folder}};
+    for (const auto& [option, path] : results) {
+        Child child({"run", gallery("58-"), "--steps", "1", option, path.string()});
+        EXPECT_EQ(child.wait(), 1) << path;
+        EXPECT_TRUE(child.err().starts_with(option)) << child.err();
+        EXPECT_EQ(child.err().find("step 1"), std::string::npos) << child.err();
+    }
+}
+
 TEST(RankscopeLive, ChecksALayoutAgainstSerialTraining)
 {
     Child child({"run", gallery("58-"), "--check-serial"});
@@ -176,6 +213,13 @@ TEST(RankscopeLive, RefusesWhatItCannotTrain)
         {{"run", file, "--trace", "/nonexistent/x.pftrace"}, 1, "--trace"},
         {{"run", file, "--steps", "1", "--trace", (scratch() / "x.txt").string()}, 1, ".pftrace"},
         {{"run", file, "--listen", "tcp://0.0.0.0:0", "--steps", "1"}, 1, "key"},
+        {{"run", file, "--listen", "tcp://127.0.0.1:99999", "--steps", "1"}, 1, "65535"},
+        {{"run", file, "--listen", "tcp://127.0.0.1:5x", "--steps", "1"}, 1, "65535"},
+        {{"run", file, "--listen", "tcp://localhost:0", "--steps", "1"}, 1, "in figures"},
+        {{"run", file, "--listen", "inproc://x", "--steps", "1"}, 1, "ipc://PATH"},
+        {{"run", file, "--listen", "ipc://@x", "--steps", "1"}, 1, "path of a file"},
+        {{"run", file, "--listen", "", "--steps", "1"}, 2, "--listen"},
+        {{"run", file, "--report", "", "--steps", "1"}, 2, "--report"},
         {{"run", file, "--set", "live.data=/nonexistent.txt"}, 1, "/nonexistent.txt"},
         {{"run"}, 2, "FILE"},
         {{"walk"}, 2, "walk"},

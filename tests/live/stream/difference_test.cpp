@@ -19,7 +19,8 @@ using testing::HasSubstr;
 
 std::int64_t sumOf(const TimeUse& use)
 {
-    return use.computeNs + use.hostNs + std::accumulate(use.transferNs.begin(), use.transferNs.end(), std::int64_t{0}) +
+    return use.computeNs + use.bubbleNs + use.hostNs +
+           std::accumulate(use.transferNs.begin(), use.transferNs.end(), std::int64_t{0}) +
            std::accumulate(use.waitNs.begin(), use.waitNs.end(), std::int64_t{0});
 }
 
@@ -34,17 +35,70 @@ TEST(TimeUse, EveryInstantCountsOnce)
         {1, test::commSpan(SpanTrack::dp, kinds.allReduce, 150, 150, 200, 1)},
         {1, test::computeSpan(kinds, 460, 500)},
     };
-    const std::vector<TimeUse> use = live::measuredTimeUse(step, 2);
+    const std::vector<TimeUse> use = live::measuredTimeUse(step, std::vector<int>{0, 0});
     EXPECT_EQ(use[0].stepNs, 500);
     EXPECT_EQ(use[0].computeNs, 200);
     EXPECT_EQ(use[0].transferNs[4], 50);
     EXPECT_EQ(use[0].transferNs[3], 20);
-    EXPECT_EQ(use[0].waitNs[3], 30 + 60) << "between the kinds of waiting the earlier of tp, cp, ep, pp, dp counts";
-    EXPECT_EQ(use[0].waitNs[4], 20);
+    EXPECT_EQ(use[0].waitNs[4], 50) << "waiting within the stage counts before the bubble";
+    EXPECT_EQ(use[0].bubbleNs, 60);
     EXPECT_EQ(use[0].hostNs, 20 + 100);
     EXPECT_EQ(use[1].computeNs, 40);
     EXPECT_EQ(sumOf(use[0]), 500);
     EXPECT_EQ(sumOf(use[1]), 500);
+}
+
+TEST(TimeUse, WaitingInACollectiveWithOtherStagesIsBubble)
+{
+    const test::SmallKinds kinds;
+    const std::vector<live::RankSpan> step = {{0, test::computeSpan(kinds, 0, 40)},
+                                              {0, test::commSpan(SpanTrack::dp, kinds.allReduce, 40, 100, 120, 1)},
+                                              {1, test::computeSpan(kinds, 0, 100)},
+                                              {1, test::commSpan(SpanTrack::dp, kinds.allReduce, 100, 100, 120, 1)}};
+    const TimeUse apart = live::measuredTimeUse(step, std::vector<int>{0, 1})[0];
+    EXPECT_EQ(apart.bubbleNs, 60);
+    EXPECT_EQ(apart.waitNs[4], 0);
+    const TimeUse together = live::measuredTimeUse(step, std::vector<int>{1, 1})[0];
+    EXPECT_EQ(together.bubbleNs, 0);
+    EXPECT_EQ(together.waitNs[4], 60);
+}
+
+/// As the runtime records: a rank posts the next receive when it has the last.
+void postReceivesEarly(std::vector<live::RankSpan>& step, int worldSize)
+{
+    std::vector<std::int64_t> receivedUntil(static_cast<std::size_t>(worldSize), 0);
+    for (live::RankSpan& span : step)
+        if (span.span.track == SpanTrack::receive)
+            span.span.startNs = std::exchange(receivedUntil[static_cast<std::size_t>(span.rank)], span.span.endNs);
+}
+
+TEST(Difference, CountsTheBubbleInOneRowOnBothSides)
+{
+    const auto full = sim::simulate(test::smallScenario(1, 4, 2, 8), {.full = true});
+    const sim::Trace trace = full->trace(sim::TraceDetail::kernels);
+    std::vector<live::RankSpan> step = test::recordedAs(trace);
+    postReceivesEarly(step, 8);
+    // At the end the world agrees on the norm of the gradients: a stage that is done waits for the others.
+    std::vector<std::int64_t> lastEnd(8, 0);
+    for (const live::RankSpan& span : step)
+        lastEnd[static_cast<std::size_t>(span.rank)] = std::max(lastEnd[static_cast<std::size_t>(span.rank)], span.span.endNs);
+    const test::SmallKinds kinds;
+    for (int rank = 0; rank < 8; ++rank)
+        step.push_back({rank, test::commSpan(SpanTrack::dp, kinds.allReduce, lastEnd[static_cast<std::size_t>(rank)], trace.endNs,
+                                             trace.endNs, std::uint64_t{1} << 50U)});
+    const live::Difference difference = live::explainDifference(*full, step);
+    const auto stepNs = static_cast<double>(difference.predicted.stepNs);
+    const auto predicted = static_cast<double>(difference.predicted.bubbleNs);
+    EXPECT_NEAR(predicted / stepNs, full->metrics().bubbleFraction, 0.01)
+        << "what the details call bubble, but for sends of ranks that have nothing else to do";
+    EXPECT_GT(predicted, 0.1 * stepNs);
+    EXPECT_NEAR(static_cast<double>(difference.measured.bubbleNs), predicted, 1e-3 * stepNs);
+    EXPECT_EQ(difference.predicted.hostNs, 0);
+    EXPECT_LT(static_cast<double>(difference.measured.hostNs), 1e-3 * stepNs);
+    EXPECT_EQ(difference.measured.waitNs[3], 0);
+    EXPECT_FALSE(difference.stragglers[live::kCommCount].empty());
+    EXPECT_TRUE(difference.stragglers[3].empty());
+    EXPECT_THAT(difference.text(), HasSubstr("\nbubble "));
 }
 
 TEST(Difference, OfAPredictionAndItselfIsNothing)
@@ -58,7 +112,7 @@ TEST(Difference, OfAPredictionAndItselfIsNothing)
         EXPECT_EQ(rank.measured.computeNs, rank.predicted.computeNs);
         EXPECT_EQ(rank.measured.transferNs, rank.predicted.transferNs);
         EXPECT_EQ(rank.measured.waitNs, rank.predicted.waitNs);
-        EXPECT_EQ(rank.measured.hostNs, rank.predicted.hostNs);
+        EXPECT_EQ(rank.measured.bubbleNs + rank.measured.hostNs, rank.predicted.bubbleNs) << "a simulation has no host";
         EXPECT_EQ(sumOf(rank.predicted), rank.predicted.stepNs);
     }
     EXPECT_NEAR(static_cast<double>(difference.predicted.stepNs) * 1e-9, prediction->metrics().stepTimeSeconds, 1e-8);
@@ -108,11 +162,7 @@ TEST(AsIfParallel, ASimulatedPipelineIsParallelAlready)
     const auto full = sim::simulate(test::smallScenario(1, 4, 1, 8), {.full = true});
     const sim::Trace trace = full->trace(sim::TraceDetail::kernels);
     std::vector<live::RankSpan> step = test::recordedAs(trace);
-    // The simulator's receives begin with their transfer; a rank posts the next one when it has the last.
-    std::vector<std::int64_t> receivedUntil(4, 0);
-    for (live::RankSpan& span : step)
-        if (span.span.track == live::SpanTrack::receive)
-            span.span.startNs = std::exchange(receivedUntil[static_cast<std::size_t>(span.rank)], span.span.endNs);
+    postReceivesEarly(step, 4);
     const live::AsIfParallel result = live::asIfParallel(step, 4, {}, trace.kinds);
     EXPECT_NEAR(static_cast<double>(result.stepNs), static_cast<double>(trace.endNs), 0.001 * static_cast<double>(trace.endNs));
 }

@@ -139,6 +139,14 @@ std::string refusalOf(std::vector<Message> messages, std::int64_t mostMegabytes 
     return viewer.state().message;
 }
 
+TEST(HostileRun, NamesThatAreRefusedAreQuotedInPart)
+{
+    const std::string name(1'000'000, 'k');
+    const std::string why = refusalOf({{describe([&](Json& run) { run["group_sizes"] = {{name, -5}}; }).dump()}});
+    EXPECT_THAT(why, HasSubstr("(1000000 bytes) = -5, where 0 to 4 can be"));
+    EXPECT_LE(why.size(), live::kRunBudget.messageTextBytes);
+}
+
 TEST(HostileRun, BracketsWithinBracketsAreCountedBeforeTheyAreParsed)
 {
     const std::string deep = nested(200'000);

@@ -123,7 +123,7 @@ TEST(HostileViewer, ThoseWhoFallSilentGiveTheirPlacesBack)
 TEST(HostileViewer, ThoseWhoOnlySayHelloDoNotKeepOthersOut)
 {
     WatchedRun watched;
-    std::vector<RawPeer> loud = watched.greeted(60);
+    std::vector<RawPeer> loud = watched.greeted(120); // nearly all the connections that 32 places have
     std::jthread shouting([&](const std::stop_token& stop) {
         for (; !stop.stop_requested(); std::this_thread::sleep_for(milliseconds(1)))
             for (RawPeer& peer : loud)

@@ -409,7 +409,7 @@ TEST(Wire, ViewersBeyondTheLimitAreTold)
     {
         Watcher second(publisher.endpoint());
         ASSERT_TRUE(second.becomes(ViewerState::refused));
-        EXPECT_THAT(second.viewer.state().message, HasSubstr("1 viewers"));
+        EXPECT_THAT(second.viewer.state().message, HasSubstr("room for one viewer, and others came first"));
     }
     EXPECT_EQ(publisher.counts().viewers, 1U);
 }

@@ -45,6 +45,17 @@ TEST(Explain, AndOfRandomJobs)
     }
 }
 
+TEST(Explain, TheBubbleOfASlowRankIsNotBlamedOnStages)
+{
+    const auto convention = [](const std::vector<std::string>& overrides) {
+        return explain(*test::openNumber("41", overrides).simulation, MetricId::bubble).convention;
+    };
+    const std::string slow = convention({R"(perturbations=[{"kind":"slow_gpu","rank":0,"factor":1.2}])"});
+    EXPECT_NE(slow.find("ranks also wait for rank 0, which is slow."), std::string::npos) << slow;
+    EXPECT_EQ(slow.find("not equal"), std::string::npos) << slow;
+    EXPECT_EQ(convention({}).find("rank 0"), std::string::npos);
+}
+
 TEST(Explain, PartsOfTheStepAddUpToIt)
 {
     std::mt19937 random(22);

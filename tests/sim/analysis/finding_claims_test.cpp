@@ -228,6 +228,11 @@ double Prover::again(const Claim& claim) const
         return exposed(dimension) * step();
     case ClaimOf::bubbleShare:
         return bubble();
+    case ClaimOf::bubbleWithout: {
+        Scenario even = m_scenario;
+        even.perturbations.clear();
+        return 1 - meanShare(*simulate(even), [](const TimeShares& use) { return use.busyNs + use.allExposedNs(); });
+    }
     case ClaimOf::idealBubble: // of the same order, run on stages alike
         return evaluateSchedule(schedule).idleOfMakespan;
     case ClaimOf::stepTime:

@@ -270,6 +270,30 @@ TEST(FindingRules, SlowRankIsNamedAndWeighed)
     EXPECT_FALSE(has(findingsOf("21", {"perturbations=[]"}), FindingKind::slowRank));
 }
 
+TEST(FindingRules, ABubbleThatASlowRankMakesIsNotBlamedOnStages)
+{
+    const std::string slow = R"(perturbations=[{"kind":"slow_gpu","rank":0,"factor":1.2}])";
+    const auto all = findingsOf("41", {slow});
+    const Finding* bubble = find(all, FindingKind::bubble);
+    ASSERT_TRUE(bubble);
+    EXPECT_NE(bubble->title.find("ranks wait for other stages and for rank 0"), std::string::npos) << bubble->title;
+    EXPECT_NE(bubble->reason.find("Rank 0 computes 1.20 times as long, and the others wait for it."), std::string::npos)
+        << bubble->reason;
+    EXPECT_EQ(bubble->reason.find("not equal"), std::string::npos) << bubble->reason;
+    EXPECT_EQ(bubble->show.ranks, std::vector<int>{0});
+    ASSERT_FALSE(bubble->tries.empty());
+    EXPECT_EQ(bubble->tries[0].text, "without perturbations");
+    const auto even = findingsOf("41");
+    EXPECT_NE(find(even, FindingKind::bubble)->title.find("ranks wait for other stages"), std::string::npos);
+    EXPECT_EQ(find(even, FindingKind::bubble)->title.find("rank 0"), std::string::npos);
+    // Where stages leave hardly a bubble, the slow rank alone is named, and nothing is offered against stages.
+    const auto steady = findingsOf("35", {"training.global_batch_size=512", slow});
+    const Finding* alone = find(steady, FindingKind::bubble);
+    ASSERT_TRUE(alone);
+    EXPECT_TRUE(alone->title.ends_with("ranks wait for rank 0")) << alone->title;
+    EXPECT_EQ(alone->tries.size(), 1U);
+}
+
 TEST(FindingRules, RecomputationIsNeededOrNot)
 {
     const Opened roomy = test::openNumber("50");

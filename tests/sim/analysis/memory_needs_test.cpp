@@ -68,10 +68,10 @@ TEST(MemoryLimit, RefusesATimelineOfKernelsWhereTheStepAndItsActionsStillFit)
 {
     const Scenario scenario = test::smallScenario(1, 4, 1, 64);
     const auto ops = static_cast<double>(simulate(scenario)->metrics().simulatedOps);
-    const auto simulation = simulate(scenario, {.memoryLimitBytes = ops * 20});
+    const auto simulation = simulate(scenario, {.memoryLimitBytes = ops * 24});
     EXPECT_EQ(refusal([&] { simulation->trace(TraceDetail::actions); }), "accepted");
     EXPECT_THAT(refusal([&] { simulation->trace(TraceDetail::kernels); }),
-                AllOf(HasSubstr("a timeline of "), HasSubstr("actions instead of kernels")));
+                AllOf(HasSubstr("a step with a timeline of "), HasSubstr("actions instead of kernels")));
 }
 
 TEST(MemoryLimit, RefusesPassesOfMoreLayersAndSlicesThanCanBeHeld)

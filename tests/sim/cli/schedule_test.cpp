@@ -152,6 +152,8 @@ TEST(ScheduleCommand, DrawsATimeline)
     EXPECT_THAT(chunks, HasSubstr("rank 0  0F0 0F1 2F0 2F1"));
     const std::string longOne = run("schedule --kind gpipe --stages 2 --microbatches 900 --format ascii").out;
     EXPECT_THAT(longOne, HasSubstr("the first 400 of 2703 columns"));
+    const std::string farOne = run("schedule --kind 1f1b --stages 2 --microbatches 2 --times 1e-12,1e12,0,0 --format ascii").out;
+    EXPECT_THAT(farOne, HasSubstr("(the first 400 columns)")) << "more than can be counted";
 }
 
 TEST(ScheduleCommand, NamesWhatWouldWork)

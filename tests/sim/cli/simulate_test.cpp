@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+#include <sys/stat.h>
 
 #include <fstream>
 #include <set>
@@ -236,6 +237,21 @@ TEST(Sweep, TakesListsAsValues)
     EXPECT_THAT(lines(outcome.out)[1], testing::StartsWith("\"[1,1,1,1]\","));
 }
 
+TEST(Sweep, LeavesCommasWithinTextsAlone)
+{
+    const Outcome outcome = run("sweep --csv " + gallery("58-") + R"( --vary 'name="a,\"b",c')");
+    ASSERT_EQ(lines(outcome.out).size(), 3U) << outcome.out << outcome.err;
+    EXPECT_THAT(lines(outcome.out)[2], testing::StartsWith("c,"));
+}
+
+TEST(Sweep, VariesAKeyOnce)
+{
+    const Outcome outcome = run("sweep " + gallery("58-") + " --vary layout.tp=1 --vary /layout/tp=2");
+    EXPECT_EQ(outcome.code, 2);
+    EXPECT_THAT(outcome.err, HasSubstr("/layout/tp is given twice"));
+    EXPECT_THAT(outcome.out, IsEmpty());
+}
+
 TEST(Sweep, RefusesMoreCombinationsThanCanBeCounted)
 {
     std::string values = "1";
@@ -243,7 +259,7 @@ TEST(Sweep, RefusesMoreCombinationsThanCanBeCounted)
         values += "," + std::to_string(i);
     std::string arguments = "sweep " + gallery("35-");
     for (int axis = 1; axis <= 11; ++axis) { // 2^66
-        arguments += " --vary training.micro_batch_size=" + values;
+        arguments += " --vary key" + std::to_string(axis) + "=" + values;
         if (axis < 4)
             continue;
         const Outcome outcome = run(arguments);
@@ -258,6 +274,35 @@ TEST(Simulate, RefusesWhatItHasNotTheMemoryFor)
     EXPECT_EQ(outcome.code, 1);
     EXPECT_THAT(outcome.err,
                 testing::AllOf(HasSubstr("GiB of memory, the limit is 8.0 GiB; nearest: "), HasSubstr("micro-batches")));
+}
+
+TEST(Simulate, RefusesTracesThatWouldTakeTheNameOfWhatIsNoFile)
+{
+    const std::filesystem::path pipe = test::scratch() / "pipe.json";
+    ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+    const Outcome outcome = run("simulate " + gallery("58-") + " --trace " + pipe.string());
+    EXPECT_EQ(outcome.code, 1);
+    EXPECT_THAT(outcome.err, HasSubstr("is not an ordinary file"));
+    EXPECT_TRUE(std::filesystem::is_fifo(pipe));
+    EXPECT_EQ(run("simulate " + gallery("58-") + " --trace ''").code, 2);
+}
+
+TEST(Simulate, RefusesNamesThatNobodyCouldRead)
+{
+    const Outcome outcome = run("simulate " + gallery("58-") + " --set name=" + std::string(100'000, 'n'));
+    EXPECT_EQ(outcome.code, 1);
+    EXPECT_THAT(outcome.err, HasSubstr("/name: the text has 100000 characters; at most 1000 are possible"));
+    EXPECT_LT(outcome.err.size(), 1000U);
+}
+
+TEST(Simulate, SaysWhatAttentionInFullCountsWhereItIsMoreThanAll)
+{
+    const Outcome outcome =
+        run("simulate " + gallery("58-") +
+            " --set training.sequence_length=1048576 --set model.max_position_embeddings=1048576"
+            " --set cluster.efficiency.attention_forward=0.9 --set cluster.efficiency.attention_backward=0.9");
+    ASSERT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_THAT(outcome.out, HasSubstr("%, which counts work that causal kernels leave out"));
 }
 
 } // namespace

@@ -61,7 +61,7 @@ TEST(Problems, NameThePlaceTheNumbersAndWhatWouldBeRight)
         {kLlama, {"cluster.nodes=100"}, nullptr},
         {kLlama,
          {"training.global_batch_size=2000"},
-         "/training/global_batch_size: 2000 is not a multiple of micro_batch_size 1 x dp 128 = 128; nearest: 1920, 2048"},
+         "/training/global_batch_size: 2000 is not a multiple of micro_batch_size 1 x dp 128 = 128; nearest: 2048"},
         {kLlama, {"training.global_batch_size=2176"}, nullptr},
         {kLlama,
          {"training.sequence_length=8191"},

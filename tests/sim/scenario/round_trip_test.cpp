@@ -138,16 +138,20 @@ ScenarioDocument jobOf(const std::string& model)
 }
 
 /// What a resolved scenario says it is, is what it is read as.
-void expectReadsBack(const ScenarioDocument& document)
+/// False where the document is not legal, and has nothing to read back.
+bool expectReadsBack(const ScenarioDocument& document)
 {
     const auto resolved = document.resolve(catalogue());
     if (!resolved.scenario)
-        return;
+        return false;
     const auto again = ScenarioDocument::parse(resolvedText(*resolved.scenario)).resolve(catalogue());
     for (const Problem& problem : again.problems)
         EXPECT_EQ(problem.severity, Severity::warning) << problem.text();
-    ASSERT_TRUE(again.scenario);
-    EXPECT_EQ(resolvedText(*again.scenario), resolvedText(*resolved.scenario));
+    EXPECT_TRUE(again.scenario);
+    if (again.scenario) {
+        EXPECT_EQ(resolvedText(*again.scenario), resolvedText(*resolved.scenario));
+    }
+    return true;
 }
 
 /// Both ends of a number's range and a value between; nothing for what is no number.
@@ -183,7 +187,7 @@ TEST(ResolvedText, OfExtremesOfEveryKeyReadsBackTheSame)
     }
 }
 
-TEST(ResolvedText, OfTwoExtremesAtOnceReadsBackTheSame)
+TEST(ResolvedText, OfThreeExtremesAtOnceReadsBackTheSame)
 {
     std::vector<std::pair<std::string, std::string>> extremes;
     for (const char* block : {"model", "layout", "training"})
@@ -191,6 +195,7 @@ TEST(ResolvedText, OfTwoExtremesAtOnceReadsBackTheSame)
             for (const std::string pointer = std::string("/") + block + "/" + key; const std::string& value : extremesOf(pointer))
                 extremes.emplace_back(pointer, value);
     std::mt19937 random(11);
+    int legal = 0;
     for (int round = 0; round < 2000; ++round) {
         ScenarioDocument changed = jobOf(round % 2 == 0 ? "deepseek-v3" : "llama3-8b");
         std::string trace;
@@ -200,8 +205,9 @@ TEST(ResolvedText, OfTwoExtremesAtOnceReadsBackTheSame)
             trace += pointer + "=" + value + " ";
         }
         SCOPED_TRACE(trace);
-        expectReadsBack(changed);
+        legal += expectReadsBack(changed) ? 1 : 0;
     }
+    EXPECT_GT(legal, 400) << "most of the rest is refused for good reasons";
 }
 
 TEST(HeadDim, ThatFollowsFromOtherKeysIsNoLargerThanOneThatIsWritten)

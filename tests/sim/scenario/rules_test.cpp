@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 #include <string>
 #include <vector>
@@ -155,7 +156,8 @@ TEST(Rules, BreakOneByOneAndSayWhatWouldBeRight)
          {"/schedule/sequence_slices: slices of a sequence follow each other only where attention is causal; nearest: 1"}},
         {kDense,
          {"schedule.kind=interleaved-1f1b", "schedule.virtual_stages=2", "layout.pp=1"},
-         {"/schedule/kind: interleaved-1f1b needs at least 2 pipeline ranks, and pp 1; nearest: 2 pipeline ranks, or kind 1f1b"}},
+         {"/schedule/kind: interleaved-1f1b needs at least 2 pipeline ranks, and pp 1; nearest: 2 pipeline ranks, or kind "
+          "looped-bfs"}},
         {kDense,
          {"schedule.kind=1f1b-interleaved"},
          {"/schedule/kind: \"1f1b-interleaved\": unknown kind; nearest: \"interleaved-1f1b\", \"1f1b\""}},
@@ -199,6 +201,13 @@ TEST(Rules, BreakOneByOneAndSayWhatWouldBeRight)
     }
 }
 
+/// Advice on where it lies would contradict the advice on what it may be.
+TEST(Rules, PlaceNoTensorParallelGroupThatCannotBe)
+{
+    const auto problems = resolved(kDense, {"layout.tp=3"}).problems;
+    EXPECT_EQ(std::count_if(problems.begin(), problems.end(), [](const Problem& p) { return p.pointer == "/layout/tp"; }), 1);
+}
+
 TEST(Rules, WarnOfWhatIsLegalButUnwise)
 {
     const std::vector<Case> cases = {
@@ -215,7 +224,7 @@ TEST(Rules, WarnOfWhatIsLegalButUnwise)
         {kDense,
          {"layout.tp=4", "cluster.gpus_per_node=6"},
          {"/layout/tp: warning: 4 does not divide the 6 GPUs of one \"nvlink\" domain: some tensor parallel groups lie in two "
-          "domains, and their collectives run over the slower tier; nearest: 3, 6"}},
+          "domains, and their collectives run over the slower tier; nearest: 2"}},
         {kDense,
          {"layout.placement=round-robin"},
          {"/layout/placement: warning: round-robin puts the ranks of a tensor parallel group of 2 on different nodes: its "

@@ -97,6 +97,7 @@ TEST(Schema, TellsAlternativesAndRangesApart)
 {
     const Schema schema(Json::parse(R"({"type":"object","additionalProperties":false,"required":["a"],"properties":{
         "a":{"anyOf":[{"type":"integer","minimum":1,"maximum":4},{"type":"string","enum":["all"]}]},
+        "name":{"type":"string","maxLength":4},
         "b":{"type":"array","minItems":2,"maxItems":3,"items":{"type":"number","exclusiveMinimum":0}},
         "c/d":{"type":"boolean"}}})"));
     const auto messages = [&schema](const char* text) {
@@ -107,6 +108,8 @@ TEST(Schema, TellsAlternativesAndRangesApart)
     };
     EXPECT_EQ(messages(R"({"a":1})"), "");
     EXPECT_EQ(messages(R"({"a":4.0})"), "");
+    EXPECT_EQ(messages(R"({"a":1,"name":"käse"})"), "") << "characters are counted, not bytes";
+    EXPECT_EQ(messages(R"({"a":1,"name":"large"})"), "/name: the text has 5 characters; at most 4 are possible\n");
     EXPECT_EQ(messages(R"({"a":"all","b":[1,2.5],"c/d":true})"), "");
     EXPECT_EQ(messages(R"({})"), "key \"a\" is missing\n");
     EXPECT_EQ(messages(R"({"a":5})"), "/a: 5 is too large; nearest: 4\n");
@@ -116,6 +119,7 @@ TEST(Schema, TellsAlternativesAndRangesApart)
     EXPECT_EQ(messages(R"({"a":1,"b":[1]})"), "/b: the list has 1 entry; at least 2 are needed\n");
     EXPECT_EQ(messages(R"({"a":1,"b":[1,2,3,4]})"), "/b: the list has 4 entries; at most 3 are possible\n");
     EXPECT_EQ(messages(R"({"a":1,"b":[1,0]})"), "/b/1: 0 is too small; it must be greater than 0\n");
-    EXPECT_EQ(messages(R"({"a":1,"c/d":1,"x~y":0})"),
-              "/c~1d: 1 is a number where true or false is expected\n/x~0y: unknown key; possible: \"a\", \"b\", \"c/d\"\n");
+    EXPECT_EQ(
+        messages(R"({"a":1,"c/d":1,"x~y":0})"),
+        "/c~1d: 1 is a number where true or false is expected\n/x~0y: unknown key; possible: \"a\", \"name\", \"b\", \"c/d\"\n");
 }

@@ -152,6 +152,11 @@ TEST(Synthesis, IsNeverLongerThanThePresentOrderAndClaimsNothingThatItRefutes)
             if (outcome.name.starts_with("the present order")) {
                 EXPECT_EQ(outcome.span, now.span) << "what is made from it, with all backwards split or whole, is another order";
             }
+        for (const sim::ConstructionOutcome& outcome : made.constructions)
+            if (outcome.name.starts_with("an order like")) {
+                EXPECT_TRUE(outcome.name.ends_with(", split backwards") || outcome.name.ends_with(", whole backwards"))
+                    << outcome.name << ": which of the two";
+            }
         EXPECT_THAT(sim::checkSchedule(made.schedule), testing::IsEmpty());
         EXPECT_LE(made.times.span, now.span * (1 + 1e-12)) << "longer than what was there";
         EXPECT_GE(now.span, made.bound * (1 - 1e-9)) << "claims that no order is shorter than " << made.bound;

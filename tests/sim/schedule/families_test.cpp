@@ -14,6 +14,8 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
+#include <regex>
 #include <set>
 
 namespace {
@@ -240,6 +242,20 @@ TEST(ScheduleFamilies, MakeWhatTheirTraitsPromise)
         }
     });
     EXPECT_GT(made, 1000);
+}
+
+TEST(Schedules, AreRefusedWhereTheirSlotsWouldFillTheMemory)
+{
+    const std::map<std::string, int> nearest = {{"v-half", 4081}, {"v-min", 4081}, {"zb-v", 7071}, {"auto", 16384}};
+    for (const auto& [kind, ranks] : nearest) {
+        const sim::ScheduleFamily& family = *sim::findScheduleFamily(kind);
+        const auto unmet = [&](int asked) {
+            return family.unmet({.kind = kind, .ranks = asked, .virtualStages = 2, .microbatches = 1});
+        };
+        EXPECT_THAT(unmet(1'000'000).value_or(""), HasSubstr("; nearest: " + std::to_string(ranks)));
+        EXPECT_TRUE(unmet(ranks + 1)) << kind;
+        EXPECT_EQ(unmet(ranks), std::nullopt) << kind;
+    }
 }
 
 } // namespace

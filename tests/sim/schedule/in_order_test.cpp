@@ -15,6 +15,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <ctime>
 #include <map>
 
 namespace {
@@ -114,6 +115,21 @@ TEST(LowerCommunication, NeverHangsForAnySchedule)
         }
     }
     EXPECT_THROW(sim::lowerCommunication(sim::parseScheduleCsv("0F0\n")), sim::Error);
+}
+
+TEST(LowerCommunication, TakesTimeByTheActionsNotByTheSquareOfTheRanks)
+{
+    const auto seconds = [](int ranks) {
+        const Schedule schedule = sim::makeSchedule(request("1f1b", ranks, 1, 2));
+        double least = 1e9;
+        for (int round = 0; round < 3; ++round) {
+            const std::clock_t before = std::clock(); // of the processor: other programs do not count
+            sim::lowerCommunication(schedule);
+            least = std::min(least, static_cast<double>(std::clock() - before) / CLOCKS_PER_SEC);
+        }
+        return least;
+    };
+    EXPECT_LT(seconds(16'000), 32 * seconds(2'000)) << "eight times the ranks; their square is 64 times as much";
 }
 
 const char* const kTwoRanks = "0F0,0SEND_F0,0RECV_B0,0B0\n1RECV_F0,1F0,1B0,1SEND_B0\n";

@@ -4,6 +4,7 @@
 #include "sim/error.h"
 #include "tests/app/canvas/qt/sample_view.h"
 
+#include <QDir>
 #include <QFile>
 #include <QFileInfo>
 #include <QImage>
@@ -14,7 +15,9 @@
 
 #include <gtest/gtest.h>
 
+#include <csignal>
 #include <functional>
+#include <sys/resource.h>
 
 using namespace app;
 
@@ -176,6 +179,25 @@ TEST(Figure, TellsWhatIsWrong)
     EXPECT_NE(save(folder.filePath(QStringLiteral("figure.png")), {0, 140}).find("0 x 140"), std::string::npos);
     EXPECT_NE(save(folder.filePath(QStringLiteral("figure.png")), {200, 140}, 1e6).find("200 x 140"), std::string::npos);
     EXPECT_FALSE(QFileInfo::exists(folder.filePath(QStringLiteral("figure.png")))) << "nothing half written";
+}
+
+TEST(Figure, AFullDiskLeavesNothing)
+{
+    const QTemporaryDir folder;
+    test::SampleView view;
+    rlimit before{};
+    ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+    const auto handler = std::signal(SIGXFSZ, SIG_IGN); // the write fails instead
+    for (const char* name : {"figure.svg", "figure.pdf", "figure.png"}) {
+        const QString path = folder.filePath(QLatin1String(name));
+        const rlimit few{100, before.rlim_max};
+        ::setrlimit(RLIMIT_FSIZE, &few);
+        const std::string why = messageOf([&] { saveFigure(view, path, {200, 140}); });
+        ::setrlimit(RLIMIT_FSIZE, &before);
+        EXPECT_NE(why.find("cannot be written: File too large"), std::string::npos) << name << ": " << why;
+    }
+    std::signal(SIGXFSZ, handler);
+    EXPECT_TRUE(QDir(folder.path()).isEmpty(QDir::Files | QDir::Hidden));
 }
 
 TEST(Figure, AFailedViewLeavesTheOldFileAlone)

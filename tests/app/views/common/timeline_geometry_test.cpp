@@ -86,6 +86,15 @@ TEST(Ticks, AreRoundAndApart)
     }
 }
 
+TEST(Ticks, FarFromZeroAreNoMoreThanPixels)
+{
+    // 126e15 ns: four years, where a double no longer knows every nanosecond.
+    EXPECT_LE(ticks({126e15, 126e15 + 100, 0, 1000}, 90).size(), 1001U);
+    const TimeWindow window = TimeWindow::all(1.3e17).to(126e15, 126e15 + 100);
+    EXPECT_GT(window.span(), 1000 * 16.0) << "a number for every pixel";
+    EXPECT_LE(ticks({window.beginNs, window.endNs, 0, 1000}, 90).size(), 1001U);
+}
+
 TEST(Ticks, LabelsOfNeighboursDiffer)
 {
     for (double span = 60; span < 1e11; span *= 2.3) {

@@ -1,4 +1,5 @@
 // The rank grid as seen and touched: through the canvas recorder and pointer events alone.
+#include "app/views/grid/grid_caption.h"
 #include "app/views/grid/grid_groups.h"
 #include "tests/app/views/grid/grid_fixture.h"
 
@@ -65,6 +66,12 @@ TEST(GridView, PointingAtARankLightsExactlyItsGroups)
     expectCleanText(canvas);
     EXPECT_THAT(grid.view.tooltip(), testing::HasSubstr("rank 13\ndp 1 · pp 1 · cp 0 · tp 1"));
     EXPECT_THAT(grid.view.tooltip(), testing::HasSubstr("node 1, GPU 5"));
+}
+
+TEST(GridView, TheTipCountsStagesAsTheSchedulesDo)
+{
+    const auto simulation = sim::simulate(test::smallScenario(1, 4));
+    EXPECT_NE(rankTip(*simulation, {}, nullptr, 3).find("stage 3 of 0–3\n"), std::string::npos) << "the last of four";
 }
 
 TEST(GridView, GroupsAreToldApartByOutline)

@@ -52,7 +52,7 @@ TEST(OrderDraft, AHangIsExplainedWithItsCycle)
     // Rank 3 would take micro-batch 4 before it hands back micro-batch 0; rank 2 wants that before it sends even 2.
     draft.move({3, placeOf(draft, 3, "3B0")}, placeOf(draft, 3, "3F4"));
     EXPECT_FALSE(draft.canRun());
-    EXPECT_THAT(draft.verdict(), HasSubstr("Would hang: deadlock: rank 2 waits at 2B0 for 3B0 of rank 3"));
+    EXPECT_THAT(draft.verdict(), HasSubstr("Would hang: deadlock: pp 2 waits at 2B0 for 3B0 of pp 3"));
     EXPECT_GE(draft.cycle().size(), 2U);
     EXPECT_EQ(draft.times().start[0], draft.originalTimes().start[0]) << "rows that are as before stay where they were";
     const auto& ends = draft.times().end[3];
@@ -65,7 +65,7 @@ TEST(OrderDraft, WhatContradictsItselfIsSaid)
     draft.move({2, placeOf(draft, 2, "2B0")}, 0);
     EXPECT_FALSE(draft.canRun());
     EXPECT_TRUE(draft.cycle().empty());
-    EXPECT_THAT(draft.verdict(), HasSubstr("Cannot run: 2B0"));
+    EXPECT_THAT(draft.verdict(), HasSubstr("Cannot run: 2B0 on pp 2 comes before 2F0"));
 }
 
 TEST(OrderDraft, BlocksStayTogether)

@@ -1,5 +1,6 @@
 // The memory lane under the timeline, and the arrows of the action under the pointer.
 #include "app/canvas/recorder_canvas.h"
+#include "app/views/memory/memory_model.h"
 #include "app/views/timeline/timeline_dependencies.h"
 #include "app/views/timeline/timeline_memory.h"
 #include "app/views/timeline/timeline_view.h"
@@ -41,6 +42,30 @@ TEST(MemoryLane, PeakIsTheSimulationsAndLiesWhereItSays)
         EXPECT_LT(model.counter(curve->counter).highest(0, curve->peakNs), curve->peakBytes) << "the first time";
         const sim::MemoryBreakdown memory = timeline.simulation->memoryOfClass(row);
         EXPECT_EQ(curve->statesBytes, memory.parameters + memory.gradients + memory.optimizer);
+    }
+}
+
+/// One curve and one time of the peak in both pictures, whatever the trace's detail.
+TEST(MemoryLane, IsTheCurveOfTheMemoryPicture)
+{
+    for (const sim::TraceDetail detail : {sim::TraceDetail::actions, sim::TraceDetail::kernels}) {
+        Timeline timeline(fourStages(), detail);
+        const TimelineModel model(timeline.trace, timeline.simulation);
+        const MemoryModel picture(timeline.simulation, timeline.trace);
+        for (int rank = 0; rank < 4; ++rank) {
+            timeline.selection.selectRank(rank);
+            const auto curve = memoryCurve(model, timeline.selection);
+            ASSERT_TRUE(curve);
+            const HeldOverTime& held = picture.held(picture.rowOfRank(rank));
+            EXPECT_EQ(curve->peakNs, held.peakNs());
+            EXPECT_EQ(curve->peakNs, timeline.simulation->metrics().perPipelineRank[static_cast<std::size_t>(rank)].peakAtNs);
+            constexpr int kMoments = 500;
+            for (int i = 0; i < kMoments; ++i) {
+                const std::int64_t begin = timeline.trace->endNs * i / kMoments, end = timeline.trace->endNs * (i + 1) / kMoments;
+                ASSERT_EQ(model.counter(curve->counter).highest(begin, end), held.fullest(begin, end).total())
+                    << rank << " " << i;
+            }
+        }
     }
 }
 

@@ -1,5 +1,7 @@
 // The traffic picture as seen and touched: through the canvas recorder, pointer events and commands alone.
 #include "app/canvas/recorder_canvas.h"
+#include "app/views/common/labels.h"
+#include "app/views/common/purpose_name.h"
 #include "app/views/traffic/traffic_load.h"
 #include "app/views/traffic/traffic_view.h"
 #include "tests/support/scenarios.h"
@@ -327,6 +329,24 @@ TEST(TrafficView, OneNodeIsDrawnAsItsRanks)
     EXPECT_EQ(picture.selection.ranks, std::vector{6});
 }
 
+/// Without data parallelism nothing is "dp".
+TEST(TrafficView, TheReductionOfASharedEmbeddingIsCalledThat)
+{
+    sim::Scenario scenario = test::smallScenario(1, 4, 1, 8);
+    scenario.model.tieWordEmbeddings = true;
+    const auto alone = sim::simulate(scenario);
+    EXPECT_EQ(purposeName(*alone, sim::Dimension::dp), "embedding");
+    EXPECT_EQ(purposeName(*alone, sim::Dimension::pp), "pp");
+    EXPECT_EQ(purposeName(*sim::simulate(twoNodes()), sim::Dimension::dp), "dp");
+    Picture picture(scenario);
+    const std::vector<std::string> texts = picture.draw().texts();
+    const auto has = [&](const std::string& start) {
+        return std::any_of(texts.begin(), texts.end(), [&](const std::string& text) { return text.starts_with(start); });
+    };
+    EXPECT_TRUE(has("embedding"));
+    EXPECT_FALSE(has("dp"));
+}
+
 TEST(TrafficView, LoadIsOnTheTimelinesAxis)
 {
     Picture picture(twoNodes());
@@ -346,6 +366,40 @@ TEST(TrafficView, LoadIsOnTheTimelinesAxis)
     EXPECT_TRUE(picture.command(ViewCommand::focusSelection)) << "the second shows all";
     picture.click(from);
     EXPECT_EQ(picture.selection.range, std::nullopt);
+}
+
+/// Numbers are of the step, not of the pixels that happen to show it.
+TEST(TrafficView, LoadsAreTheSameAtAnyWidth)
+{
+    Picture picture(twoNodes());
+    picture.press("mode", "Load");
+    picture.drag({picture.node("tier", "network").rect.left + 300, 200}, {picture.node("tier", "network").rect.left + 400, 200});
+    const std::vector<std::string> wide = picture.names("tier");
+    const sim::Traffic traffic = picture.simulation->traffic();
+    const auto stepNs = std::llround(picture.simulation->metrics().stepTimeSeconds * 1e9);
+    const sim::LinkLoad whole = picture.simulation->linkLoad(traffic.senders(), {.beginNs = 0, .endNs = stepNs, .bins = 1});
+    for (int tier = 0; tier < 2; ++tier)
+        EXPECT_THAT(wide[static_cast<std::size_t>(tier)], HasSubstr("mean load " + percentText(whole.share(tier, 0)) + ", peak "))
+            << "as `rankscope-sim traffic` has it";
+    for (const float width : {700.0F, 433.0F, 271.0F}) {
+        picture.area.right = picture.area.left + width;
+        EXPECT_EQ(picture.names("tier"), wide) << width;
+    }
+}
+
+TEST(TrafficView, ANarrowTierIsAbbreviatedNotRenamed)
+{
+    sim::Scenario scenario = twoNodes();
+    scenario.cluster.tiers[1].name = "infiniband of the second hall";
+    Picture picture(scenario);
+    picture.press("mode", "Load");
+    picture.area.right = picture.area.left + 240;
+    const std::vector<std::string> texts = picture.draw().texts();
+    const auto has = [&](const std::string& start) {
+        return std::any_of(texts.begin(), texts.end(), [&](const std::string& text) { return text.starts_with(start); });
+    };
+    EXPECT_FALSE(has("tier 1"));
+    EXPECT_TRUE(has("inf"));
 }
 
 TEST(TrafficView, TheTimeCursorIsDraggedOnTheRulerOrByItself)

@@ -127,7 +127,7 @@ bool Audience::hasPlace(const std::string& name, Clock::time_point now)
     const auto isIdle = [&](const auto& entry) {
         const Viewer& viewer = entry.second;
         return now - viewer.heard > kMost.silenceWhenFull ||
-               now - viewer.took > (viewer.hasAnswered ? kMost.silence : kMost.silenceWhenFull);
+               now - viewer.took > (viewer.hasAnswered ? kMost.silence : kMost.firstTakenWhenFull);
     };
     const auto idle = std::find_if(m_viewers.begin(), m_viewers.end(), isIdle);
     if (before == 0 && idle != m_viewers.end()) {

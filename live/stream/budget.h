@@ -63,9 +63,9 @@ struct ViewerBudget {
     std::size_t connectionsOfPlace = 4;
     std::chrono::milliseconds hello{5000};   ///< until a connection must have become a viewer's
     std::chrono::milliseconds silence{5000}; ///< after which a viewer is forgotten; its heart beats every 500 ms
-    /// When all places are taken, one that was silent for this long, or took nothing for `silence`, or never took anything for
-    /// this long, makes room for a newcomer…
+    /// When all places are taken, one that was silent for this long, or took nothing for `silence`, makes room for a newcomer…
     std::chrono::milliseconds silenceWhenFull{1500};
+    std::chrono::milliseconds firstTakenWhenFull{600}; ///< …as does one that has not taken anything yet after so long…
     std::chrono::milliseconds patience{4000}; ///< …which waits so long before it is refused: until all who connect had their turn
     std::size_t sendQueue = 16;               ///< messages for a viewer that acknowledges what it has not read
     std::size_t runIdBytes = 256;

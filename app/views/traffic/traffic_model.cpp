@@ -222,7 +222,7 @@ const sim::LinkLoad& TrafficModel::load(const sim::LoadWindow& window)
 const sim::LinkLoad& TrafficModel::loadForNumbers(const sim::LoadWindow& window)
 {
     if (!m_loadForNumbers || m_loadForNumbers->window != window)
-        m_loadForNumbers = m_simulation->linkLoad(m_senders, window);
+        m_loadForNumbers = sim::linkLoad(*m_simulation, m_senders, window);
     return *m_loadForNumbers;
 }
 

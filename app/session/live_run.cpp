@@ -188,7 +188,7 @@ void LiveRun::deliver()
     }
     if (update) {
         m_status = update->status;
-        emit updated(*update);
+        Q_EMIT updated(*update);
     }
 }
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "sim/scenario/document.h"
-#include "sim/simulation.h"
+#include "sim/simulate/simulation.h"
 
 #include <CLI/CLI.hpp>
 

@@ -5,6 +5,7 @@
 // steps.
 #pragma once
 
+#include "sim/mesh/dimension.h"
 #include "sim/mesh/mesh.h"
 #include "sim/model/operators.h"
 #include "sim/program/group_role.h"
@@ -13,6 +14,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +29,8 @@ constexpr StreamMask maskOf(Stream stream)
     return static_cast<StreamMask>(1U << static_cast<unsigned>(stream));
 }
 const char* streamName(Stream);
+/// What its transfers are for; nothing where kernels run.
+std::optional<Dimension> dimensionOf(Stream);
 
 enum class OpKind : std::uint8_t {
     compute,
@@ -44,11 +48,7 @@ enum class OpPurpose : std::uint8_t {
     backwardWeight,
     recompute,
     optimizer,
-    tpComm,
-    cpComm,
-    epComm,
-    ppComm,
-    dpComm
+    communication ///< of the stream's dimension
 };
 
 enum class CollectiveKind : std::uint8_t { allReduce, allGather, reduceScatter, allToAll, ringShift };

@@ -120,7 +120,7 @@ Json toJson(const ScheduleSettings& s)
               {"virtual_stages", s.virtualStages},
               {"layers_per_stage", s.layersPerStage},
               {"microbatch_group", s.microbatchGroup}};
-    if (s.kind == "seq-1f1b")
+    if (scheduleFamily(s.kind).cutsSequences())
         json["sequence_slices"] = s.sequenceSlices;
     if (s.memoryCapGib > 0)
         json["memory_cap_gib"] = number(s.memoryCapGib);

@@ -1,4 +1,4 @@
-#include "sim/simulation.h"
+#include "sim/simulate/simulation.h"
 
 #include "tests/support/scenarios.h"
 

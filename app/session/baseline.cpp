@@ -31,7 +31,7 @@ void Baseline::pin(const QString& name, const sim::ScenarioDocument& document, S
     m_document = document;
     m_simulation = std::move(simulation);
     m_actions = std::move(actions);
-    Q_EMIT changed();
+    emit changed();
 }
 
 Problems Baseline::open(const QString& path, const sim::Catalogue& catalogue)
@@ -48,11 +48,11 @@ Problems Baseline::open(const QString& path, const sim::Catalogue& catalogue)
         connect(m_simulator.get(), &Simulator::finished, this, [this](const SimulationPtr& simulation, const TracePtr& actions) {
             m_simulation = simulation;
             m_actions = actions;
-            Q_EMIT changed();
+            emit changed();
         });
         connect(m_simulator.get(), &Simulator::failed, this, [this](const QString& message) {
             unpin();
-            Q_EMIT failed(message);
+            emit failed(message);
         });
         m_simulator->request(std::move(*resolved.scenario));
         return {};
@@ -68,7 +68,7 @@ void Baseline::unpin()
     m_document.reset();
     m_simulation.reset();
     m_actions.reset();
-    Q_EMIT changed();
+    emit changed();
 }
 
 } // namespace app

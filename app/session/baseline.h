@@ -33,7 +33,7 @@ public:
     [[nodiscard]] Problems open(const QString& path, const sim::Catalogue&);
     void unpin();
 
-Q_SIGNALS:
+signals:
     void changed();
     void failed(const QString& message); ///< the file's step cannot be simulated; it is unpinned
 

@@ -188,7 +188,7 @@ void LiveRun::deliver()
     }
     if (update) {
         m_status = update->status;
-        Q_EMIT updated(*update);
+        emit updated(*update);
     }
 }
 

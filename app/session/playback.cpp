@@ -28,7 +28,7 @@ void Playback::setSpan(TimeRange span)
         pause();
     if (m_positionNs < span.beginNs || m_positionNs > span.endNs)
         m_positionNs = span.beginNs;
-    Q_EMIT stateChanged();
+    emit stateChanged();
 }
 
 void Playback::play()
@@ -37,11 +37,11 @@ void Playback::play()
         return;
     if (m_positionNs >= m_span.endNs || m_positionNs < m_span.beginNs) {
         m_positionNs = m_span.beginNs;
-        Q_EMIT moved(m_positionNs);
+        emit moved(m_positionNs);
     }
     m_sinceTick.start();
     m_timer.start();
-    Q_EMIT stateChanged();
+    emit stateChanged();
 }
 
 void Playback::pause()
@@ -49,19 +49,19 @@ void Playback::pause()
     if (!isPlaying())
         return;
     m_timer.stop();
-    Q_EMIT stateChanged();
+    emit stateChanged();
 }
 
 void Playback::setRepeating(bool repeats)
 {
     m_repeats = repeats;
-    Q_EMIT stateChanged();
+    emit stateChanged();
 }
 
 void Playback::setSpeed(double speed)
 {
     m_speed = speed;
-    Q_EMIT stateChanged();
+    emit stateChanged();
 }
 
 double Playback::nsASecond() const
@@ -89,7 +89,7 @@ void Playback::advance(double seconds)
         if (!m_repeats)
             pause();
     }
-    Q_EMIT moved(m_positionNs);
+    emit moved(m_positionNs);
 }
 
 void Playback::tick()

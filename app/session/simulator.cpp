@@ -1,6 +1,6 @@
 #include "app/session/simulator.h"
 
-#include "sim/simulate/plan_schedule.h"
+#include "sim/analysis/plan_schedule.h"
 
 #include <utility>
 
@@ -35,9 +35,9 @@ void Simulator::request(sim::Scenario scenario, bool everyRank)
         const SimulationPtr simulation = m_simulate(scenario, {.full = everyRank, .memoryLimitBytes = kLimitBytes});
         const auto actions = std::make_shared<const sim::Trace>(simulation->trace(sim::TraceDetail::actions));
         const auto instants = std::make_shared<const Instants>(actions);
-        task.tell([=, this] { Q_EMIT finished(simulation, actions, instants); });
+        task.tell([=, this] { emit finished(simulation, actions, instants); });
     };
-    renew(kStep, work, [this](const QString& why) { Q_EMIT failed(why); });
+    renew(kStep, work, [this](const QString& why) { emit failed(why); });
 }
 
 void Simulator::requestKernels(const SimulationPtr& simulation)
@@ -45,9 +45,9 @@ void Simulator::requestKernels(const SimulationPtr& simulation)
     const auto work = [this, simulation](const Task& task) {
         const auto kernels = std::make_shared<const sim::Trace>(simulation->trace(sim::TraceDetail::kernels));
         const auto instants = std::make_shared<const Instants>(kernels);
-        task.tell([=, this] { Q_EMIT kernelsReady(simulation, kernels, instants); });
+        task.tell([=, this] { emit kernelsReady(simulation, kernels, instants); });
     };
-    renew(kKernels, work, [=, this](const QString& why) { Q_EMIT kernelsFailed(simulation, why); });
+    renew(kKernels, work, [=, this](const QString& why) { emit kernelsFailed(simulation, why); });
 }
 
 void Simulator::requestLegalValues(sim::ScenarioDocument document, sim::Catalogue catalogue, sim::Scenario lastLegal,
@@ -56,9 +56,9 @@ void Simulator::requestLegalValues(sim::ScenarioDocument document, sim::Catalogu
     const auto work = [this, document = std::move(document), catalogue = std::move(catalogue), lastLegal = std::move(lastLegal),
                        rule](const Task& task) {
         auto values = std::make_shared<const LegalValueTable>(legalValues(document, catalogue, lastLegal, rule));
-        task.tell([=, this] { Q_EMIT legalValuesReady(*values); });
+        task.tell([=, this] { emit legalValuesReady(*values); });
     };
-    renew(kLegalValues, work, [this](const QString& why) { Q_EMIT legalValuesFailed(why); });
+    renew(kLegalValues, work, [this](const QString& why) { emit legalValuesFailed(why); });
 }
 
 void Simulator::requestCandidates(sim::ScenarioDocument document, sim::Catalogue catalogue, sim::Scenario lastLegal)
@@ -66,9 +66,9 @@ void Simulator::requestCandidates(sim::ScenarioDocument document, sim::Catalogue
     const auto work = [this, document = std::move(document), catalogue = std::move(catalogue),
                        lastLegal = std::move(lastLegal)](const Task& task) {
         auto candidates = std::make_shared<const ScheduleCandidates>(scheduleCandidates(document, catalogue, lastLegal));
-        task.tell([=, this] { Q_EMIT candidatesReady(*candidates); });
+        task.tell([=, this] { emit candidatesReady(*candidates); });
     };
-    renew(kCandidates, work, [this](const QString& why) { Q_EMIT candidatesFailed(why); });
+    renew(kCandidates, work, [this](const QString& why) { emit candidatesFailed(why); });
 }
 
 void Simulator::requestFindings(sim::ScenarioDocument document, sim::Catalogue catalogue, SimulationPtr simulation)
@@ -78,10 +78,10 @@ void Simulator::requestFindings(sim::ScenarioDocument document, sim::Catalogue c
         const auto found = std::make_shared<const FindingList>(sim::findings(*simulation, document, catalogue));
         task.tell([=, this] {
             submitTries(document, catalogue, simulation, *found);
-            Q_EMIT findingsReady(simulation, *found);
+            emit findingsReady(simulation, *found);
         });
     };
-    renew(kFindings, work, [=, this](const QString& why) { Q_EMIT findingsFailed(simulation, why); });
+    renew(kFindings, work, [=, this](const QString& why) { emit findingsFailed(simulation, why); });
 }
 
 /// A job each, so that what is more urgent need not wait for all of them.
@@ -92,7 +92,7 @@ void Simulator::submitTries(const sim::ScenarioDocument& document, const sim::Ca
     for (std::size_t finding = 0; finding < found.size(); ++finding) {
         for (std::size_t edit = 0; edit < found[finding].tries.size(); ++edit) {
             const auto tell = [=, this](const std::optional<sim::TryEffect>& effect) {
-                Q_EMIT tryMeasured(simulation, {.finding = finding, .edit = edit, .effect = effect});
+                emit tryMeasured(simulation, {.finding = finding, .edit = edit, .effect = effect});
             };
             const auto work = [=, this, change = found[finding].tries[edit]](const Task& task) {
                 std::optional<sim::TryEffect> effect;

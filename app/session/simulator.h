@@ -4,9 +4,9 @@
 #include "app/session/legal_values.h"
 #include "app/session/schedule_candidates.h"
 #include "app/session/worker.h"
-#include "app/views/common/instant.h"
-#include "app/views/common/step_view.h"
-#include "sim/analysis/findings/findings.h"
+#include "app/views/instant.h"
+#include "app/views/step_view.h"
+#include "sim/analysis/findings.h"
 
 #include <QObject>
 #include <QString>
@@ -47,7 +47,7 @@ public:
     void requestFindings(sim::ScenarioDocument, sim::Catalogue, SimulationPtr);
     bool isBusy() const { return m_worker.isBusy(); }
 
-Q_SIGNALS:
+signals:
     /// Instants are of the trace.
     void finished(const app::SimulationPtr& simulation, const app::TracePtr& actions, const app::InstantsPtr& instants);
     void kernelsReady(const app::SimulationPtr& simulation, const app::TracePtr& kernels, const app::InstantsPtr& instants);

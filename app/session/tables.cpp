@@ -1,6 +1,6 @@
 #include "app/session/tables.h"
 
-#include "app/views/timeline/range_statistics.h"
+#include "app/views/range_statistics.h"
 #include "sim/cancel.h"
 
 #include <algorithm>
@@ -42,28 +42,29 @@ std::string orEmpty(int value)
 Table metricsTable(const TableSource& source)
 {
     const sim::Metrics& m = source.simulation.metrics();
+    const sim::ExposedCommunication& exposed = m.exposedComm;
     const double capacityGib = source.simulation.scenario().cluster.gpu.memoryGib;
-    Table table{
-        {"quantity", "value", "unit", "convention"},
-        {{"step time", text(m.stepTimeSeconds), "s", "first action to the end of the optimizer step"},
-         {"tokens per second", text(m.tokensPerSecond), "1/s", "whole job"},
-         {"tokens per second per GPU", text(m.tokensPerSecondPerGpu), "1/s", ""},
-         {"model FLOP rate per GPU", text(m.modelTflopsPerGpu), "TFLOP/s", "attention halved where causal; no recomputation"},
-         {"hardware FLOP rate per GPU", text(m.hardwareTflopsPerGpu), "TFLOP/s", "with recomputation"},
-         {"MFU", text(m.mfu), "fraction of peak", "PaLM, appendix B; causal attention"},
-         {"MFU, full attention", text(m.mfuFullAttention), "fraction of peak",
-          "as in Megatron-LM's papers; counts work that causal kernels leave out, so it may exceed 1"},
-         {"HFU", text(m.hfu), "fraction of peak", "Korthikanti et al. 2022, section 6"},
-         {"bubble", text(m.bubbleFraction), "fraction of the step", "mean over ranks"}}};
-    for (const sim::Dimension dimension : sim::kDimensions)
-        table.rows.push_back({std::string("exposed ") + sim::dimensionName(dimension) + " communication",
-                              text(m.exposedComm[dimension]), "fraction of the step", "mean over ranks"});
-    table.rows.insert(table.rows.end(), {{"peak memory", text(m.peakMemoryGib), "GiB", "of the fullest rank"},
-                                         {"memory of a GPU", text(capacityGib), "GiB", ""},
-                                         {"fits", m.fits ? "true" : "false", "", "peak at most the GPU's memory"},
-                                         {"parameters", text(m.parameters), "1", "of the whole model"},
-                                         {"ranks", text(m.worldSize), "1", ""}});
-    return table;
+    return {{"quantity", "value", "unit", "convention"},
+            {{"step time", text(m.stepTimeSeconds), "s", "first action to the end of the optimizer step"},
+             {"tokens per second", text(m.tokensPerSecond), "1/s", "whole job"},
+             {"tokens per second per GPU", text(m.tokensPerSecondPerGpu), "1/s", ""},
+             {"model FLOP rate per GPU", text(m.modelTflopsPerGpu), "TFLOP/s", "attention halved where causal; no recomputation"},
+             {"hardware FLOP rate per GPU", text(m.hardwareTflopsPerGpu), "TFLOP/s", "with recomputation"},
+             {"MFU", text(m.mfu), "fraction of peak", "PaLM, appendix B; causal attention"},
+             {"MFU, full attention", text(m.mfuFullAttention), "fraction of peak",
+              "as in Megatron-LM's papers; counts work that causal kernels leave out, so it may exceed 1"},
+             {"HFU", text(m.hfu), "fraction of peak", "Korthikanti et al. 2022, section 6"},
+             {"bubble", text(m.bubbleFraction), "fraction of the step", "mean over ranks"},
+             {"exposed tp communication", text(exposed.tp), "fraction of the step", "mean over ranks"},
+             {"exposed cp communication", text(exposed.cp), "fraction of the step", "mean over ranks"},
+             {"exposed ep communication", text(exposed.ep), "fraction of the step", "mean over ranks"},
+             {"exposed pp communication", text(exposed.pp), "fraction of the step", "mean over ranks"},
+             {"exposed dp communication", text(exposed.dp), "fraction of the step", "mean over ranks"},
+             {"peak memory", text(m.peakMemoryGib), "GiB", "of the fullest rank"},
+             {"memory of a GPU", text(capacityGib), "GiB", ""},
+             {"fits", m.fits ? "true" : "false", "", "peak at most the GPU's memory"},
+             {"parameters", text(m.parameters), "1", "of the whole model"},
+             {"ranks", text(m.worldSize), "1", ""}}};
 }
 
 Table pipelineTable(const TableSource& source)

@@ -1,9 +1,9 @@
 // The numbers of a step as tables: to save as CSV (RFC 4180) or to copy into a spreadsheet. Units are in the headers.
 #pragma once
 
-#include "app/views/common/selection.h"
-#include "app/views/common/table.h"
-#include "sim/simulate/simulation.h"
+#include "app/views/selection.h"
+#include "app/views/table.h"
+#include "sim/simulation.h"
 
 #include <span>
 #include <string>

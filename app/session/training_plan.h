@@ -3,7 +3,7 @@
 #pragma once
 
 #include "sim/scenario/catalogue.h"
-#include "sim/simulate/simulation.h"
+#include "sim/simulation.h"
 
 #include <QString>
 

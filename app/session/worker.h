@@ -5,9 +5,9 @@
 //     m_worker.submit({.kind = kTraces,
 //                      .work = [=, this](const Task& task) {
 //                          auto trace = makeTrace();
-//                          task.tell([=, this] { Q_EMIT traceReady(trace); });
+//                          task.tell([=, this] { emit traceReady(trace); });
 //                      },
-//                      .failed = [this](const QString& why) { Q_EMIT failed(why); }});
+//                      .failed = [this](const QString& why) { emit failed(why); }});
 #pragma once
 
 #include <QObject>

@@ -1,10 +1,10 @@
 #include "app/views/pictures.h"
 
-#include "app/views/grid/grid_view.h"
-#include "app/views/memory/memory_view.h"
-#include "app/views/storage/storage_view.h"
-#include "app/views/timeline/timeline_view.h"
-#include "app/views/traffic/traffic_view.h"
+#include "app/views/grid_view.h"
+#include "app/views/memory_view.h"
+#include "app/views/storage_view.h"
+#include "app/views/timeline_view.h"
+#include "app/views/traffic_view.h"
 
 #include <algorithm>
 #include <array>

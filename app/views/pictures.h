@@ -1,8 +1,8 @@
 // The pictures of a step, each once: the workspace's docks, --view, --figure and the export dialog are all made from this list.
 #pragma once
 
-#include "app/views/common/selection.h"
-#include "app/views/common/step_view.h"
+#include "app/views/selection.h"
+#include "app/views/step_view.h"
 
 #include <memory>
 #include <span>

@@ -5,7 +5,7 @@
 #include "sim/scenario/files.h"
 #include "sim/scenario/hardware_profile.h"
 #include "sim/scenario/words.h"
-#include "sim/simulate/simulation.h"
+#include "sim/simulation.h"
 
 #include <algorithm>
 #include <cmath>

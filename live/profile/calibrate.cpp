@@ -1,11 +1,11 @@
 #include "live/profile/calibrate.h"
 
 #include "live/stream/as_if_parallel.h"
+#include "sim/analysis/plan_schedule.h"
 #include "sim/cost/measured_time.h"
 #include "sim/cost/profile_curves.h"
 #include "sim/mesh/mesh.h"
 #include "sim/program/program.h"
-#include "sim/simulate/plan_schedule.h"
 
 #include <algorithm>
 #include <cmath>

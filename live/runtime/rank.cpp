@@ -1,7 +1,7 @@
 #include "live/runtime/rank.h"
 
+#include "sim/analysis/action_class.h"
 #include "sim/error.h"
-#include "sim/simulate/action_class.h"
 
 #include <algorithm>
 #include <cassert>

@@ -2,9 +2,9 @@
 
 #include "live/runtime/root_task.h"
 #include "live/tasks/worker_pool.h"
+#include "sim/analysis/plan_schedule.h"
 #include "sim/error.h"
 #include "sim/schedule/check.h"
-#include "sim/simulate/plan_schedule.h"
 
 #include <atomic>
 #include <mutex>

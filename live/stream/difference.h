@@ -3,7 +3,7 @@
 #pragma once
 
 #include "live/stream/history.h"
-#include "sim/simulate/simulation.h"
+#include "sim/simulation.h"
 
 #include <array>
 #include <cstdint>

@@ -4,7 +4,7 @@
 
 #include "sim/program/group_role.h"
 #include "sim/program/program.h"
-#include "sim/simulate/simulation.h"
+#include "sim/simulation.h"
 
 #include <cstdint>
 #include <map>

@@ -1,7 +1,7 @@
 // Two steps subtracted: where the difference in time comes from, and what differs in memory and speed. Differences are b − a.
 #pragma once
 
-#include "sim/simulate/simulation.h"
+#include "sim/simulation.h"
 
 #include <cstdint>
 #include <vector>

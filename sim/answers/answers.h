@@ -4,7 +4,7 @@
 
 #include "sim/mesh/mesh.h"
 #include "sim/mesh/placement.h"
-#include "sim/simulate/simulation.h"
+#include "sim/simulation.h"
 
 #include <nlohmann/json.hpp>
 

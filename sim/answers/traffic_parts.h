@@ -1,8 +1,7 @@
 // What the answer about traffic is made of, for the command that prints it as a table.
 #pragma once
 
-#include "sim/analysis/traffic/link_load.h"
-#include "sim/simulate/simulation.h"
+#include "sim/simulation.h"
 
 namespace sim {
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "sim/scenario/document.h"
-#include "sim/simulate/simulation.h"
+#include "sim/simulation.h"
 
 #include <CLI/CLI.hpp>
 

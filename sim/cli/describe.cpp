@@ -1,11 +1,11 @@
 #include "sim/cli/command.h"
 #include "sim/cli/table.h"
 
+#include "sim/analysis/plan_schedule.h"
 #include "sim/answers/answers.h"
 #include "sim/model/parameters.h"
 #include "sim/program/program.h"
 #include "sim/scenario/words.h"
-#include "sim/simulate/plan_schedule.h"
 
 #include <iostream>
 #include <memory>

@@ -1,7 +1,7 @@
+#include "sim/analysis/plan_schedule.h"
 #include "sim/cli/command.h"
 #include "sim/cli/options.h"
 #include "sim/cli/table.h"
-#include "sim/simulate/plan_schedule.h"
 
 #include "sim/answers/answers.h"
 

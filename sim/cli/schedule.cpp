@@ -1,20 +1,21 @@
+#include "sim/analysis/plan_schedule.h"
 #include "sim/cli/command.h"
 #include "sim/cli/options.h"
 #include "sim/cli/schedule_print.h"
 #include "sim/cli/table.h"
-#include "sim/simulate/plan_schedule.h"
 
 #include "sim/answers/schedule.h"
-#include "sim/legal/schedule_request.h"
 #include "sim/scenario/files.h"
+#include "sim/scenario/quoted.h"
+#include "sim/scenario/schedule_kinds.h"
 #include "sim/schedule/check.h"
+#include "sim/schedule/csv.h"
 #include "sim/schedule/evaluate.h"
-#include "sim/schedule/families/families.h"
+#include "sim/schedule/export.h"
+#include "sim/schedule/families.h"
 #include "sim/schedule/in_order.h"
-#include "sim/schedule/search/synthesis.h"
-#include "sim/schedule/text/csv.h"
-#include "sim/schedule/text/export.h"
-#include "sim/text/quoted.h"
+#include "sim/schedule/request.h"
+#include "sim/schedule/synthesis.h"
 
 #include <array>
 #include <charconv>
@@ -90,14 +91,12 @@ ScheduleRequest requestOf(const Arguments& arguments, const std::optional<Scenar
     ScheduleRequest request = arguments.request;
     if (request.ranks == 0 || request.microbatches == 0)
         throw UsageError("--kind " + shownText(request.kind) + " needs --stages and --microbatches");
-    const ScheduleFamily& family = scheduleFamily(request.kind);
-    if (arguments.memoryCap > 0 && !family.isSearched)
-        throw UsageError("--memory-cap is for --kind " + kindsWith([](const ScheduleFamily& of) { return of.isSearched; }) +
-                         "; " + shownText(request.kind) + " takes what its order needs");
+    if (arguments.memoryCap > 0 && request.kind != "auto")
+        throw UsageError("--memory-cap is for --kind auto; " + shownText(request.kind) + " takes what its order needs");
     if (request.virtualStages == 0)
-        request.virtualStages = family.chunks.least;
+        request.virtualStages = chunksOfKind(request.kind).least;
     if (request.slices == 0)
-        request.slices = family.usualSlices;
+        request.slices = request.kind == "seq-1f1b" ? kUsualSlices : 1;
     request.times = {times};
     request.memory = {memory};
     request.memoryCap = arguments.memoryCap;

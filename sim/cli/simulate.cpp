@@ -51,6 +51,7 @@ void printShares(const Simulation& simulation)
 {
     constexpr double kBarCharacters = 40;
     const Metrics& m = simulation.metrics();
+    const Layout& layout = simulation.scenario().layout;
     double busySeconds = 0;
     for (const PipelineRankMetrics& rank : m.perPipelineRank)
         busySeconds += rank.busySeconds / static_cast<double>(m.perPipelineRank.size());
@@ -60,9 +61,15 @@ void printShares(const Simulation& simulation)
                       std::string(static_cast<std::size_t>(std::lround(std::max(share, 0.0) * kBarCharacters)), '#'));
     };
     add("computing", busySeconds / m.stepTimeSeconds);
-    for (const Dimension dimension : kDimensions)
-        if (simulation.mesh().groupSize(kDimensionFacts[dimension].group) > 1 || m.exposedComm[dimension] > 0)
-            add(std::string("exposed ") + dimensionName(dimension) + " communication", m.exposedComm[dimension]);
+    const ExposedCommunication& e = m.exposedComm;
+    const std::pair<std::string, std::pair<int, double>> exposed[] = {{"tp", {layout.tp, e.tp}},
+                                                                      {"cp", {layout.cp, e.cp}},
+                                                                      {"ep", {layout.ep, e.ep}},
+                                                                      {"pp", {layout.pp, e.pp}},
+                                                                      {"dp", {layout.dp, e.dp}}};
+    for (const auto& [axis, sizeAndShare] : exposed)
+        if (sizeAndShare.first > 1 || sizeAndShare.second > 0)
+            add("exposed " + axis + " communication", sizeAndShare.second);
     add("bubble", m.bubbleFraction);
     table.print(std::cout);
 }

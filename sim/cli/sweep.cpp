@@ -2,9 +2,9 @@
 #include "sim/cli/options.h"
 #include "sim/cli/table.h"
 
-#include "sim/simulate/memory_cap.h"
-#include "sim/simulate/simulation.h"
-#include "sim/text/quoted.h"
+#include "sim/analysis/memory_cap.h"
+#include "sim/scenario/quoted.h"
+#include "sim/simulation.h"
 
 #include <algorithm>
 #include <array>

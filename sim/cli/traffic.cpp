@@ -28,19 +28,19 @@ void print(const Simulation& simulation, const TrafficSums& sums, const LinkLoad
         header.push_back(tier.name + " GiB");
     header.insert(header.end(), {"total GiB", "a rank GiB", "exposed"});
     Table table(header);
-    Dimension before{};
+    TrafficPurpose before{};
     bool isFirst = true;
     for (const GroupRole role : kTrafficRoles) {
         if (sums.ofRole(role) == 0)
             continue;
-        const Dimension purpose = dimensionOf(role);
+        const TrafficPurpose purpose = trafficPurposeOf(role);
         std::vector<std::string> row{groupRoleName(role)};
         for (int tier = 0; tier < sums.tiers(); ++tier)
             row.push_back(gib(sums.bytes(tier, role)));
         row.push_back(gib(sums.ofRole(role)));
         row.push_back(gib(sums.ofRole(role) / metrics.worldSize));
         // Exposed time is known a purpose, not a group: said on the purpose's first line.
-        row.push_back(isFirst || purpose != before ? percent(metrics.exposedComm[purpose]) : "");
+        row.push_back(isFirst || purpose != before ? percent(exposedShare(metrics.exposedComm, purpose)) : "");
         table.add(std::move(row));
         before = purpose;
         isFirst = false;
@@ -65,7 +65,7 @@ void run(const Arguments& arguments)
         std::cout << trafficAnswer(*simulation).dump() << "\n";
         return;
     }
-    const TrafficSenders senders = Traffic(*simulation).senders();
+    const TrafficSenders senders = simulation->traffic().senders();
     std::cout << titleOf(simulation->scenario(), arguments.scenario) << "\n\n";
     print(*simulation, senders.total(), loadOfStep(*simulation, senders));
 }

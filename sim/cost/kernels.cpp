@@ -2,7 +2,7 @@
 #include "sim/cost/cost.h"
 #include "sim/cost/profile_curves.h"
 #include "sim/error.h"
-#include "sim/text/quoted.h"
+#include "sim/scenario/quoted.h"
 
 #include <algorithm>
 #include <cmath>

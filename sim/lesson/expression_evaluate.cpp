@@ -1,7 +1,7 @@
 #include "sim/lesson/expression_functions.h"
 #include "sim/lesson/expression_node.h"
 
-#include "sim/text/nearest.h"
+#include "sim/scenario/nearest.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,8 +1,6 @@
 // The communicators of a step, apart from what runs on them.
 #pragma once
 
-#include "sim/mesh/dimension.h"
-
 #include <cstdint>
 
 namespace sim {
@@ -12,7 +10,5 @@ namespace sim {
 enum class GroupRole : std::uint8_t { none, tp, cp, ep, exptTp, dpShard, dpReplicate, exptDp, embd, copies, pp };
 inline constexpr int kGroupRoleCount = 11;
 const char* groupRoleName(GroupRole);
-/// What its transfers are for.
-Dimension dimensionOf(GroupRole);
 
 } // namespace sim

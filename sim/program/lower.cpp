@@ -17,7 +17,7 @@ namespace {
 
 /// What makes two stages compute the same: their layers' kinds and the ends of the model.
 struct ContentKey {
-    std::vector<ModelPart> layers;
+    std::vector<LayerKind> layers;
     bool embedding = false, head = false, ownsEmbedding = false;
     int slice = 0; ///< of the sequence: later ones attend to more
     auto operator<=>(const ContentKey&) const = default;
@@ -77,7 +77,7 @@ ContentKey Lowering::contentKey(int stage, int slice) const
     const int first = m_program.firstLayerOfStage[static_cast<std::size_t>(stage)];
     const int layers = m_scenario.schedule.layersPerStage[static_cast<std::size_t>(stage % m_schedule.chainLength())];
     for (int i = 0; i < layers; ++i)
-        key.layers.push_back(model.isMoeLayer(first + i) ? ModelPart::moe : ModelPart::dense);
+        key.layers.push_back(model.isMoeLayer(first + i) ? LayerKind::moe : LayerKind::dense);
     key.embedding = m_schedule.entersAt(stage);
     key.head = m_schedule.leavesAt(stage);
     key.ownsEmbedding = key.head && model.tieWordEmbeddings && holdsEntry(rankOf(stage));
@@ -94,16 +94,16 @@ int Lowering::contentOf(const ContentKey& key)
     StageContent content;
     m_sharding.slice = key.slice;
     if (key.embedding)
-        content.buckets.push_back({.list = operatorsOf(m_scenario.model, m_sharding, ModelPart::embedding)});
+        content.buckets.push_back({.list = embeddingOperators(m_scenario.model, m_sharding)});
     for (std::size_t i = 0; i < key.layers.size(); ++i) {
         const bool recomputed = training.recompute == Recompute::full &&
                                 (training.recomputeLayers <= 0 || static_cast<int>(i) < training.recomputeLayers);
-        content.buckets.push_back({.list = operatorsOf(m_scenario.model, m_sharding, key.layers[i]),
+        content.buckets.push_back({.list = layerOperators(m_scenario.model, m_sharding, key.layers[i]),
                                    .layer = static_cast<int>(i),
                                    .recomputed = recomputed});
     }
     if (key.head)
-        content.buckets.push_back({.list = operatorsOf(m_scenario.model, m_sharding, ModelPart::head, key.ownsEmbedding)});
+        content.buckets.push_back({.list = headOperators(m_scenario.model, m_sharding, key.ownsEmbedding)});
     std::size_t operators = 0;
     for (const Bucket& bucket : content.buckets)
         operators += bucket.list.operators.size();
@@ -330,6 +330,58 @@ Program Lowering::run()
 }
 
 } // namespace
+
+const char* streamName(Stream stream)
+{
+    constexpr const char* kNames[kStreamCount] = {"compute", "tp comm",          "cp comm",        "ep comm",
+                                                  "dp comm", "send activations", "send gradients", "receive"};
+    return kNames[static_cast<std::size_t>(stream)];
+}
+
+const char* groupRoleName(GroupRole role)
+{
+    constexpr const char* kNames[kGroupRoleCount] = {"",        "tp",   "cp",     "ep", "expt_tp", "dp_cp", "dp_replicate",
+                                                     "expt_dp", "embd", "copies", "pp"};
+    return kNames[static_cast<std::size_t>(role)];
+}
+
+int groupRoleSize(GroupRole role, const Scenario& scenario)
+{
+    const Layout& layout = scenario.layout;
+    const int dataRanks = layout.dp * layout.cp;
+    const int shard = layout.zeroStage == 0 ? dataRanks : std::max(1, layout.dpShard);
+    switch (role) {
+    case GroupRole::none:
+        return 1;
+    case GroupRole::tp:
+        return layout.tp;
+    case GroupRole::cp:
+        return layout.cp;
+    case GroupRole::ep:
+        return layout.ep;
+    case GroupRole::exptTp:
+        return layout.etp;
+    case GroupRole::dpShard:
+        return shard;
+    case GroupRole::dpReplicate:
+        return dataRanks / shard;
+    case GroupRole::exptDp:
+        return layout.worldSize() / std::max(1, layout.etp * layout.ep * layout.pp);
+    case GroupRole::embd:
+        return layout.pp > 1 ? 2 : 1;
+    case GroupRole::copies:
+        return scenario.modelCopies();
+    case GroupRole::pp:
+        return layout.pp;
+    }
+    return 1;
+}
+
+std::int64_t Program::opCount() const
+{
+    return std::accumulate(ranks.begin(), ranks.end(), std::int64_t{0},
+                           [](std::int64_t sum, const RankProgram& rank) { return sum + rank.opCount; });
+}
 
 Program lowerProgram(const Scenario& scenario, const Schedule& schedule)
 {

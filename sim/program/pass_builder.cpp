@@ -124,7 +124,20 @@ void PassBuilder::communicate(Stream stream, GroupRole group, CollectiveKind kin
     op.group = group;
     op.waits = waits;
     op.label = m_labels.intern(std::string(name));
-    op.purpose = OpPurpose::communication;
+    switch (stream) {
+    case Stream::tp:
+        op.purpose = OpPurpose::tpComm;
+        break;
+    case Stream::cp:
+        op.purpose = OpPurpose::cpComm;
+        break;
+    case Stream::ep:
+        op.purpose = OpPurpose::epComm;
+        break;
+    default:
+        op.purpose = OpPurpose::dpComm;
+        break;
+    }
     OpShape shape;
     shape.collective = kind;
     shape.bytes = bytes;
@@ -147,7 +160,7 @@ void PassBuilder::receive(PassFlags flags, Stream matching)
     Op op;
     op.kind = OpKind::receive;
     op.stream = Stream::receive;
-    op.purpose = OpPurpose::communication;
+    op.purpose = OpPurpose::ppComm;
     op.label = m_labels.intern(matching == Stream::sendForward ? "receive activation" : "receive gradient");
     emit(op, {});
     m_nextWaits |= maskOf(Stream::receive);
@@ -161,7 +174,7 @@ void PassBuilder::send(PassFlags flags, Stream stream)
     op.kind = OpKind::send;
     op.stream = stream;
     op.waits = static_cast<StreamMask>(maskOf(Stream::compute) | std::exchange(m_nextWaits, StreamMask{0}));
-    op.purpose = OpPurpose::communication;
+    op.purpose = OpPurpose::ppComm;
     op.label = m_labels.intern(stream == Stream::sendForward ? "send activation" : "send gradient");
     emit(op, {});
     if (!m_scenario.training.overlap.p2p)

@@ -5,7 +5,6 @@
 // steps.
 #pragma once
 
-#include "sim/mesh/dimension.h"
 #include "sim/mesh/mesh.h"
 #include "sim/model/operators.h"
 #include "sim/program/group_role.h"
@@ -14,7 +13,6 @@
 
 #include <array>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,8 +27,6 @@ constexpr StreamMask maskOf(Stream stream)
     return static_cast<StreamMask>(1U << static_cast<unsigned>(stream));
 }
 const char* streamName(Stream);
-/// What its transfers are for; nothing where kernels run.
-std::optional<Dimension> dimensionOf(Stream);
 
 enum class OpKind : std::uint8_t {
     compute,
@@ -48,7 +44,11 @@ enum class OpPurpose : std::uint8_t {
     backwardWeight,
     recompute,
     optimizer,
-    communication ///< of the stream's dimension
+    tpComm,
+    cpComm,
+    epComm,
+    ppComm,
+    dpComm
 };
 
 enum class CollectiveKind : std::uint8_t { allReduce, allGather, reduceScatter, allToAll, ringShift };

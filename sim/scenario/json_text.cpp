@@ -1,7 +1,7 @@
 #include "sim/scenario/json_text.h"
 
 #include "sim/scenario/document.h"
-#include "sim/text/quoted.h"
+#include "sim/scenario/quoted.h"
 
 #include <algorithm>
 #include <charconv>

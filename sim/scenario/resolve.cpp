@@ -2,10 +2,11 @@
 
 #include "sim/scenario/files.h"
 #include "sim/scenario/hardware_profile.h"
+#include "sim/scenario/nearest.h"
+#include "sim/scenario/quoted.h"
+#include "sim/scenario/schedule_kinds.h"
 #include "sim/scenario/schema.h"
 #include "sim/scenario/words.h"
-#include "sim/text/nearest.h"
-#include "sim/text/quoted.h"
 
 #include <algorithm>
 #include <limits>
@@ -452,21 +453,20 @@ private:
         const Block from = block(top, "schedule");
         ScheduleSettings& schedule = m_out.scenario.schedule;
         from.read("kind", schedule.kind);
-        schedule.virtualStages = scheduleFamily(schedule.kind).chunks.least;
+        schedule.virtualStages = chunksOfKind(schedule.kind).least;
         const bool chunksGiven = from.read("virtual_stages", schedule.virtualStages);
         std::string kind = chunksGiven && schedule.virtualStages > 1 ? "interleaved-1f1b" : "1f1b";
         from.read("kind", kind);
         schedule.kind = kind;
-        const ScheduleFamily& family = scheduleFamily(kind);
         schedule.microbatchGroup = m_out.scenario.layout.pp;
         from.read("microbatch_group", schedule.microbatchGroup);
-        schedule.sequenceSlices = family.usualSlices;
+        schedule.sequenceSlices = schedule.kind == "seq-1f1b" ? kUsualSlices : 1;
         from.read("sequence_slices", schedule.sequenceSlices);
-        if (!family.cutsSequences()) // the others run whole sequences; validate.cpp says so
+        if (schedule.kind != "seq-1f1b") // the others run whole sequences; validate.cpp says so
             schedule.sequenceSlices = 1;
         from.read("memory_cap_gib", schedule.memoryCapGib);
         readActions(from);
-        if (!family.isWrittenOut) // the others make their own; validate.cpp says so
+        if (schedule.kind != "custom") // the others make their own; validate.cpp says so
             schedule.actions.clear();
         constexpr std::int64_t kMostStages = 65536;
         const std::int64_t stages = std::max<std::int64_t>(1, std::int64_t{m_out.scenario.layout.pp} * schedule.virtualStages /

@@ -1,8 +1,8 @@
 #include "sim/scenario/schema.h"
 
+#include "sim/scenario/nearest.h"
 #include "sim/scenario/problem_list.h"
-#include "sim/text/nearest.h"
-#include "sim/text/quoted.h"
+#include "sim/scenario/quoted.h"
 
 #include <algorithm>
 #include <array>

@@ -120,7 +120,7 @@ Json toJson(const ScheduleSettings& s)
               {"virtual_stages", s.virtualStages},
               {"layers_per_stage", s.layersPerStage},
               {"microbatch_group", s.microbatchGroup}};
-    if (scheduleFamily(s.kind).cutsSequences())
+    if (s.kind == "seq-1f1b")
         json["sequence_slices"] = s.sequenceSlices;
     if (s.memoryCapGib > 0)
         json["memory_cap_gib"] = number(s.memoryCapGib);

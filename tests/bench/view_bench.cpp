@@ -1,9 +1,9 @@
 // How long a view takes to prepare a frame: everything up to the canvas, which here swallows it.
-#include "app/views/compare/compare_view.h"
-#include "app/views/grid/grid_view.h"
+#include "app/views/compare_view.h"
+#include "app/views/grid_view.h"
 #include "app/views/pictures.h"
-#include "app/views/timeline/timeline_view.h"
-#include "app/views/traffic/traffic_view.h"
+#include "app/views/timeline_view.h"
+#include "app/views/traffic_view.h"
 #include "sim/scenario/document.h"
 #include "tests/support/many_spans.h"
 

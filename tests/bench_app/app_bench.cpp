@@ -1,8 +1,8 @@
 // How long the window keeps a person waiting, for every gallery file: from an edit to the repainted pictures (median of several),
 // and from starting the program to its first picture. Offscreen, software canvas. An argument chooses files by a part of their
 // name; --frames measures single frames, an idle window and the start of the gallery; --live the Live view of a real training.
-#include "app/shell/form/scenario_form.h"
-#include "app/shell/window/main_window.h"
+#include "app/shell/main_window.h"
+#include "app/shell/scenario_form.h"
 #include "tests/bench_app/frame_bench.h"
 #include "tests/bench_app/live_bench.h"
 

@@ -1,9 +1,9 @@
 #include "tests/bench_app/frame_bench.h"
 
-#include "app/canvas/qt/canvas_widget.h"
-#include "app/shell/window/main_window.h"
-#include "app/views/common/theme.h"
-#include "app/views/timeline/timeline_view.h"
+#include "app/canvas/canvas_widget.h"
+#include "app/shell/main_window.h"
+#include "app/views/theme.h"
+#include "app/views/timeline_view.h"
 #include "tests/support/many_spans.h"
 
 #include <QCoreApplication>

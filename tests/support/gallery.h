@@ -2,7 +2,7 @@
 #pragma once
 
 #include "sim/scenario/document.h"
-#include "sim/simulate/simulation.h"
+#include "sim/simulation.h"
 
 #include <algorithm>
 #include <filesystem>

@@ -1,7 +1,7 @@
 // What the simulator finds and tries when nothing else is to be done.
 #include "app/session/simulator.h"
 
-#include "sim/simulate/plan_schedule.h"
+#include "sim/analysis/plan_schedule.h"
 #include "tests/app/session/session_fixtures.h"
 
 #include <QStringList>
@@ -111,28 +111,58 @@ TEST(SimulatorFindings, WaitForWhatIsMoreUrgent)
     EXPECT_EQ(order.last(), QStringLiteral("tries")) << order.join(QLatin1Char(' ')).toStdString();
 }
 
-TEST(SimulatorFindings, WhyThereAreNoKernelsIsTold)
+/// A step of which nobody can say anything.
+class UnspeakableSimulation : public sim::Simulation {
+public:
+    explicit UnspeakableSimulation(SimulationPtr of) : m_of(std::move(of)) {}
+    const sim::Scenario& scenario() const override { return m_of->scenario(); }
+    const sim::Mesh& mesh() const override { return m_of->mesh(); }
+    const sim::Placement& placement() const override { return m_of->placement(); }
+    const sim::Schedule& schedule() const override { return m_of->schedule(); }
+    const sim::Metrics& metrics() const override { throw std::bad_alloc(); }
+    int classCount() const override { return m_of->classCount(); }
+    int classOf(int rank) const override { return m_of->classOf(rank); }
+    int representative(int index) const override { return m_of->representative(index); }
+    int classSize(int index) const override { return m_of->classSize(index); }
+    sim::MemoryBreakdown memoryOfClass(int) const override { throw std::bad_alloc(); }
+    sim::TimeShares timeOfClass(int) const override { throw std::bad_alloc(); }
+    sim::MemoryCurves memoryCurves(int) const override { throw std::bad_alloc(); }
+    sim::MemoryContents memoryContents(int, std::int64_t) const override { throw std::bad_alloc(); }
+    sim::Trace trace(sim::TraceDetail) const override { throw std::bad_alloc(); }
+    sim::Traffic traffic() const override { throw std::bad_alloc(); }
+    sim::LinkLoad linkLoad(const sim::TrafficSenders&, const sim::LoadWindow&) const override { throw std::bad_alloc(); }
+
+private:
+    SimulationPtr m_of;
+};
+
+TEST(SimulatorFindings, WhyThereAreNoneIsTold)
 {
     Simulator simulator;
     const auto of = document(kTiny);
-    // As large as the step itself, so that its trace is too much.
-    double limit = 1;
-    SimulationPtr simulation;
-    for (; !simulation; limit *= 1.2)
-        try {
-            simulation = sim::simulate(scenario(of), {.memoryLimitBytes = limit});
-        } catch (const sim::Error&) {
-        }
+    const SimulationPtr unspeakable = std::make_shared<UnspeakableSimulation>(simulationOf(of));
+    QString why;
+    int found = 0;
+    SimulationPtr kernelsOf;
+    QObject::connect(&simulator, &Simulator::findingsReady, [&] { ++found; });
+    QObject::connect(&simulator, &Simulator::findingsFailed, [&](const SimulationPtr& about, const QString& text) {
+        EXPECT_EQ(about, unspeakable);
+        why = text;
+    });
+    simulator.requestFindings(of, catalogue(), unspeakable);
+    ASSERT_TRUE(waitFor([&] { return !why.isEmpty() && !simulator.isBusy(); }));
+    EXPECT_TRUE(why.contains(QStringLiteral("memory"))) << why.toStdString();
+    EXPECT_EQ(found, 0);
+    // Neither do its kernels end anything.
     QString failure;
     QObject::connect(&simulator, &Simulator::kernelsFailed, [&](const SimulationPtr& about, const QString& text) {
-        EXPECT_EQ(about, simulation);
+        EXPECT_EQ(about, unspeakable);
         failure = text;
     });
     QObject::connect(&simulator, &Simulator::failed,
                      [](const QString&) { ADD_FAILURE() << "the step itself was simulated well"; });
-    simulator.requestKernels(simulation);
+    simulator.requestKernels(unspeakable);
     ASSERT_TRUE(waitFor([&] { return !failure.isEmpty(); }));
-    EXPECT_TRUE(failure.contains(QStringLiteral("memory"))) << failure.toStdString();
 }
 
 TEST(SimulatorFindings, OfTheNewestRequestAlone)

@@ -1,9 +1,9 @@
-#include "app/shell/widgets/because_popup.h"
+#include "app/shell/because_popup.h"
 
-#include "app/shell/details/details_panel.h"
-#include "app/shell/widgets/metric_card.h"
-#include "app/shell/window/main_window.h"
-#include "app/shell/window/workspace.h"
+#include "app/shell/details_panel.h"
+#include "app/shell/main_window.h"
+#include "app/shell/metric_card.h"
+#include "app/shell/workspace.h"
 #include "tests/app/session/session_fixtures.h"
 
 #include <QApplication>

@@ -1,7 +1,7 @@
-#include "app/shell/dialogs/command_palette.h"
-#include "app/shell/widgets/commands.h"
-#include "app/shell/widgets/format.h"
-#include "app/views/common/labels.h"
+#include "app/shell/command_palette.h"
+#include "app/shell/commands.h"
+#include "app/shell/format.h"
+#include "app/views/labels.h"
 
 #include <QKeyEvent>
 

@@ -1,11 +1,11 @@
 // Comparing in the window: pinning, the Compare page, taking values over, other files, exporting.
-#include "app/shell/compare/compare_page.h"
+#include "app/shell/compare_page.h"
 
-#include "app/shell/compare/compare_tables.h"
-#include "app/shell/details/details_panel.h"
-#include "app/shell/widgets/metric_card.h"
-#include "app/shell/widgets/problem_banner.h"
-#include "app/shell/window/main_window.h"
+#include "app/shell/compare_tables.h"
+#include "app/shell/details_panel.h"
+#include "app/shell/main_window.h"
+#include "app/shell/metric_card.h"
+#include "app/shell/problem_banner.h"
 #include "tests/app/session/session_fixtures.h"
 
 #include <QDropEvent>

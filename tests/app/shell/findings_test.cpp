@@ -1,9 +1,9 @@
-#include "app/shell/findings/findings_panel.h"
+#include "app/shell/findings_panel.h"
 
-#include "app/shell/details/details_panel.h"
-#include "app/shell/findings/finding_row.h"
-#include "app/shell/widgets/severity_icon.h"
-#include "app/shell/window/main_window.h"
+#include "app/shell/details_panel.h"
+#include "app/shell/finding_row.h"
+#include "app/shell/main_window.h"
+#include "app/shell/severity_icon.h"
 #include "tests/app/session/session_fixtures.h"
 
 #include <QApplication>
@@ -227,14 +227,14 @@ TEST_F(FindingsWindow, NoFindingsAreNotCountedAndTheReasonIsSaid)
 {
     open(kFine);
     const auto* dock = window.findChild<QDockWidget*>(QStringLiteral("findings"));
-    Q_EMIT window.simulator().findingsReady(window.simulation(), {});
+    emit window.simulator().findingsReady(window.simulation(), {});
     EXPECT_EQ(dock->windowTitle(), QStringLiteral("FINDINGS"));
     EXPECT_FALSE(window.findings().text().isEmpty());
-    Q_EMIT window.simulator().findingsFailed(window.simulation(), QStringLiteral("no order fits into 3 GiB"));
+    emit window.simulator().findingsFailed(window.simulation(), QStringLiteral("no order fits into 3 GiB"));
     EXPECT_EQ(dock->windowTitle(), QStringLiteral("FINDINGS"));
     EXPECT_TRUE(window.findings().text().contains(QStringLiteral("no order fits into 3 GiB")));
     EXPECT_TRUE(window.isSettled());
-    Q_EMIT window.simulator().findingsReady(window.simulation(), {finding(sim::FindingKind::bubble, sim::FindingSeverity::hint)});
+    emit window.simulator().findingsReady(window.simulation(), {finding(sim::FindingKind::bubble, sim::FindingSeverity::hint)});
     EXPECT_EQ(dock->windowTitle(), QStringLiteral("FINDINGS · 1")) << "whatever else is among them";
 }
 

@@ -1,12 +1,12 @@
 // One word for one thing: whatever the window labels bubble, anywhere, is the step's bubble as `simulate --json` has it.
-#include "app/shell/dialogs/schedule_chooser.h"
-#include "app/shell/dialogs/synthesis_dialog.h"
-#include "app/shell/widgets/format.h"
-#include "app/shell/widgets/metric_card.h"
-#include "app/shell/window/main_window.h"
-#include "app/shell/window/order_editor_panel.h"
-#include "app/shell/window/workspace.h"
-#include "sim/analysis/findings/findings.h"
+#include "app/shell/format.h"
+#include "app/shell/main_window.h"
+#include "app/shell/metric_card.h"
+#include "app/shell/order_editor_panel.h"
+#include "app/shell/schedule_chooser.h"
+#include "app/shell/synthesis_dialog.h"
+#include "app/shell/workspace.h"
+#include "sim/analysis/findings.h"
 #include "tests/app/session/session_fixtures.h"
 
 #include <QAbstractButton>

@@ -1,5 +1,5 @@
 // Preparing a tiny job takes as long as it takes; the window does not wait for it.
-#include "app/shell/dialogs/train_dialog.h"
+#include "app/shell/train_dialog.h"
 
 #include "sim/cancel.h"
 #include "tests/app/session/session_fixtures.h"

@@ -1,7 +1,7 @@
 // A whole window with nothing remembered, drawn by software.
 #pragma once
 
-#include "app/shell/window/main_window.h"
+#include "app/shell/main_window.h"
 #include "tests/app/session/session_fixtures.h"
 
 #include <QTest>

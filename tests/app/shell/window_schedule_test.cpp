@@ -1,7 +1,6 @@
 // Schedules in the window: chosen from all, found by a search, ordered by hand.
-#include "app/session/schedule_candidates.h"
-#include "app/shell/dialogs/schedule_chooser.h"
-#include "app/shell/dialogs/synthesis_dialog.h"
+#include "app/shell/schedule_chooser.h"
+#include "app/shell/synthesis_dialog.h"
 #include "tests/app/shell/window_fixture.h"
 
 #include <QDoubleSpinBox>

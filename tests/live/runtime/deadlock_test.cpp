@@ -3,9 +3,9 @@
 #include "live/runtime/comm_plan.h"
 #include "live/runtime/planning_communicator.h"
 #include "live/tasks/worker_pool.h"
+#include "sim/analysis/plan_schedule.h"
 #include "sim/error.h"
-#include "sim/schedule/text/csv.h"
-#include "sim/simulate/plan_schedule.h"
+#include "sim/schedule/csv.h"
 #include "tests/live/support/decorators.h"
 #include "tests/live/support/jobs.h"
 

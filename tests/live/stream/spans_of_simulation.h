@@ -2,7 +2,7 @@
 #pragma once
 
 #include "live/stream/history.h"
-#include "sim/simulate/simulation.h"
+#include "sim/simulation.h"
 
 #include <algorithm>
 #include <map>

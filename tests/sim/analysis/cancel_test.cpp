@@ -1,12 +1,11 @@
 // Whatever takes long ends soon after somebody says so: it looks often, and wherever it looks it can be ended.
-#include "sim/analysis/traffic/link_load.h"
 #include "sim/cancel.h"
 
 #include "sim/analysis/critical_path.h"
-#include "sim/analysis/findings/findings.h"
+#include "sim/analysis/findings.h"
 #include "sim/schedule/check.h"
-#include "sim/schedule/search/synthesis.h"
-#include "sim/simulate/simulation.h"
+#include "sim/schedule/synthesis.h"
+#include "sim/simulation.h"
 #include "tests/support/gallery.h"
 #include "tests/support/scenarios.h"
 
@@ -70,7 +69,7 @@ Scenario manyMicrobatches(const char* kind, int pp, int microbatches)
     Scenario scenario = test::smallScenario(1, pp, 1, microbatches);
     scenario.model.numHiddenLayers = pp;
     scenario.schedule.kind = kind;
-    scenario.schedule.virtualStages = scheduleFamily(kind).chunks.least;
+    scenario.schedule.virtualStages = chunksOfKind(kind).least;
     if (scenario.schedule.virtualStages > 1)
         scenario.model.numHiddenLayers *= scenario.schedule.virtualStages;
     scenario.schedule.layersPerStage.clear();
@@ -85,8 +84,8 @@ std::vector<LongCall> longCalls()
     calls.push_back({"4,096 ranks that differ", [] { simulate(manyRanks()); }});
     calls.push_back({"4,096 ranks one by one", [] { simulate(test::smallScenario(8, 8, 64, 2), {.full = true}); }});
     calls.push_back({"100,000 micro-batches", [] { simulate(manyMicrobatches("1f1b", 1, 100'000)); }});
-    for (const ScheduleFamily& family : scheduleFamilies())
-        if (const std::string kind(family.kind); !family.isWrittenOut)
+    for (const std::string& kind : availableScheduleKinds())
+        if (kind != "custom")
             calls.push_back({"5,000 micro-batches of " + kind, [kind] { simulate(manyMicrobatches(kind.c_str(), 4, 5'000)); }});
     const auto wide = simulate(manyRanks());
     const auto deep = simulate(manyMicrobatches("1f1b", 2, 30'000));
@@ -94,10 +93,10 @@ std::vector<LongCall> longCalls()
         const std::string of = simulation == wide ? " of many ranks" : " of many micro-batches";
         calls.push_back({"actions" + of, [simulation] { simulation->trace(TraceDetail::actions); }});
         calls.push_back({"kernels" + of, [simulation] { simulation->trace(TraceDetail::kernels); }});
-        calls.push_back({"traffic" + of, [simulation] { Traffic(*simulation).senders({}); }});
+        calls.push_back({"traffic" + of, [simulation] { simulation->traffic().senders({}); }});
         calls.push_back({"load" + of, [simulation] {
                              const auto endNs = static_cast<std::int64_t>(simulation->metrics().stepTimeSeconds * 1e9);
-                             linkLoad(*simulation, Traffic(*simulation).senders({}), {.beginNs = 0, .endNs = endNs, .bins = 500});
+                             simulation->linkLoad(simulation->traffic().senders({}), {.beginNs = 0, .endNs = endNs, .bins = 500});
                          }});
         const auto trace = std::make_shared<const Trace>(simulation->trace(TraceDetail::actions));
         calls.push_back({"critical path" + of, [trace] { criticalPath(*trace); }});

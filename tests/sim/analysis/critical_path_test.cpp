@@ -1,6 +1,6 @@
 #include "sim/analysis/critical_path.h"
 
-#include "sim/simulate/simulation.h"
+#include "sim/simulation.h"
 #include "tests/support/scenarios.h"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,5 @@
 // Why a step sends what it sends: closed forms of the scenario's shapes against the bytes that are counted.
-#include "sim/analysis/explain/explain_traffic.h"
-#include "sim/analysis/traffic/traffic.h"
+#include "sim/analysis/explain_traffic.h"
 
 #include "sim/analysis/collective_uses.h"
 #include "tests/sim/analysis/explained.h"
@@ -63,7 +62,7 @@ void expectSharesWithFormulas(const Explanation& e)
 /// `most`: share of the bytes that rounding may take.
 void expectBecauseOfAll(const Simulation& simulation, double most)
 {
-    const TrafficSums sums = Traffic(simulation).senders().total();
+    const TrafficSums sums = simulation.traffic().senders().total();
     const TrafficExplainer explainer(simulation);
     for (const GroupRole role : kAllRoles) {
         if (sums.ofRole(role) == 0)
@@ -79,10 +78,10 @@ void expectBecauseOfAll(const Simulation& simulation, double most)
         test::expectSound(e);
         expectFormulasToTheEnd(e);
     }
-    for (const Dimension purpose : kDimensions)
-        if (sums.ofDimension(purpose) > 0) {
-            const Explanation e = explainer.ofDimension(purpose);
-            EXPECT_EQ(e.result.value, static_cast<double>(sums.ofDimension(purpose)));
+    for (int purpose = 0; purpose < kTrafficPurposeCount; ++purpose)
+        if (sums.ofPurpose(static_cast<TrafficPurpose>(purpose)) > 0) {
+            const Explanation e = explainer.ofPurpose(static_cast<TrafficPurpose>(purpose));
+            EXPECT_EQ(e.result.value, static_cast<double>(sums.ofPurpose(static_cast<TrafficPurpose>(purpose))));
             test::expectSound(e);
         }
     for (int tier = 0; tier < sums.tiers(); ++tier)
@@ -96,7 +95,7 @@ void expectBecauseOfAll(const Simulation& simulation, double most)
     std::vector<int> partOf(static_cast<std::size_t>(simulation.metrics().worldSize));
     for (std::size_t rank = 0; rank < partOf.size(); ++rank)
         partOf[rank] = 2 * rank < partOf.size() ? 0 : 1;
-    for (const TrafficMatrix::Cell& cell : Traffic(simulation).between(partOf, 2).cells) {
+    for (const TrafficMatrix::Cell& cell : simulation.traffic().between(partOf, 2).cells) {
         const Explanation e = explainer.ofFlow("a cell", cell.bytes);
         test::expectSound(e);
         expectSharesWithFormulas(e);

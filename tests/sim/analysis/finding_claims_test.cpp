@@ -1,11 +1,10 @@
 // Nothing that a finding says stands in it unproved: every number is a claim, and every claim is computed again here by another
 // way, from ranks and links one by one, from the schedule alone, or by simulating the edit.
-#include "sim/analysis/findings/findings.h"
-#include "sim/analysis/traffic/traffic.h"
+#include "sim/analysis/findings.h"
 
+#include "sim/analysis/number_text.h"
 #include "sim/model/operators.h"
 #include "sim/schedule/evaluate.h"
-#include "sim/text/number_text.h"
 #include "tests/support/gallery.h"
 #include "tests/support/scenarios.h"
 
@@ -55,21 +54,26 @@ double meanShare(const Simulation& simulation, Nanoseconds of)
     return sum * 1e-9 / simulation.metrics().worldSize / simulation.metrics().stepTimeSeconds;
 }
 
-Dimension dimensionOf(FindingKind kind)
+struct Groups {
+    GroupKind kind;
+    TrafficPurpose purpose;
+};
+
+Groups groupsOf(FindingKind kind)
 {
     switch (kind) {
     case FindingKind::tensorAcrossNodes:
     case FindingKind::exposedTensor:
-        return Dimension::tp;
+        return {GroupKind::tp, TrafficPurpose::tp};
     case FindingKind::exposedContext:
-        return Dimension::cp;
+        return {GroupKind::cp, TrafficPurpose::cp};
     case FindingKind::exposedExpert:
     case FindingKind::expertsAcrossNodes:
-        return Dimension::ep;
+        return {GroupKind::ep, TrafficPurpose::ep};
     case FindingKind::exposedPipeline:
-        return Dimension::pp;
+        return {GroupKind::pp, TrafficPurpose::pp};
     default:
-        return Dimension::dp;
+        return {GroupKind::dp_cp, TrafficPurpose::dp};
     }
 }
 
@@ -86,9 +90,9 @@ public:
 
 private:
     double step() const { return m_metrics.stepTimeSeconds; }
-    double exposed(Dimension purpose) const
+    double exposed(TrafficPurpose purpose) const
     {
-        return meanShare(m_simulation, [purpose](const TimeShares& t) { return t.exposedNs[purpose]; });
+        return meanShare(m_simulation, [purpose](const TimeShares& t) { return t.exposedNs[static_cast<std::size_t>(purpose)]; });
     }
     double busy() const
     {
@@ -96,7 +100,7 @@ private:
     }
     double bubble() const
     {
-        return 1 - meanShare(m_simulation, [](const TimeShares& t) { return t.busyNs + t.exposedNs.total(); });
+        return 1 - meanShare(m_simulation, [](const TimeShares& t) { return t.busyNs + t.allExposedNs(); });
     }
     double peakOf(int rank) const { return static_cast<double>(m_simulation.memoryOfClass(m_simulation.classOf(rank)).total()); }
     int fullest() const
@@ -158,17 +162,17 @@ private:
         }
         return simulate(scenario);
     }
-    double trafficChange(Dimension purpose) const
+    double trafficChange(TrafficPurpose purpose) const
     {
         const auto bytes = [purpose](const Simulation& s) {
             double sum = 0;
-            const Traffic traffic = Traffic(s);
+            const Traffic traffic = s.traffic();
             std::vector<TrafficFlow> flows;
             for (int rank = 0; rank < s.metrics().worldSize; ++rank) {
                 flows.clear();
                 traffic.appendReceives(rank, flows);
                 for (const TrafficFlow& flow : flows)
-                    sum += dimensionOf(flow.role) == purpose ? static_cast<double>(flow.bytes) : 0;
+                    sum += trafficPurposeOf(flow.role) == purpose ? static_cast<double>(flow.bytes) : 0;
             }
             return sum;
         };
@@ -197,11 +201,11 @@ double Prover::shareOfPart(const std::string& text) const
     const std::map<std::string, double> parts{{"model FLOPs at peak speed", m_metrics.mfu},
                                               {"recomputation", m_metrics.hfu - m_metrics.mfu},
                                               {"kernels below peak", busy() - m_metrics.hfu},
-                                              {"exposed tp communication", exposed(Dimension::tp)},
-                                              {"exposed cp communication", exposed(Dimension::cp)},
-                                              {"exposed ep communication", exposed(Dimension::ep)},
-                                              {"exposed pp communication", exposed(Dimension::pp)},
-                                              {"exposed dp communication", exposed(Dimension::dp)},
+                                              {"exposed tp communication", exposed(TrafficPurpose::tp)},
+                                              {"exposed cp communication", exposed(TrafficPurpose::cp)},
+                                              {"exposed ep communication", exposed(TrafficPurpose::ep)},
+                                              {"exposed pp communication", exposed(TrafficPurpose::pp)},
+                                              {"exposed dp communication", exposed(TrafficPurpose::dp)},
                                               {"bubble", bubble()}};
     for (const auto& [name, value] : parts)
         if (text.ends_with("% " + name))
@@ -216,16 +220,15 @@ double Prover::again(const Claim& claim) const
     const Training& t = m_scenario.training;
     const Cluster& c = m_scenario.cluster;
     const Schedule& schedule = m_simulation.schedule();
-    const Dimension dimension = dimensionOf(m_finding.kind);
-    const GroupKind groups = kDimensionFacts[dimension].group;
+    const Groups of = groupsOf(m_finding.kind);
     const MemoryBreakdown memory = m_simulation.memoryOfClass(m_simulation.classOf(fullest()));
     const std::vector<std::int64_t> parts{memory.parameters, memory.gradients, memory.optimizer, memory.activations,
                                           memory.buffers};
     switch (claim.of) {
     case ClaimOf::exposedShare:
-        return exposed(dimension);
+        return exposed(of.purpose);
     case ClaimOf::exposedSeconds:
-        return exposed(dimension) * step();
+        return exposed(of.purpose) * step();
     case ClaimOf::bubbleShare:
         return bubble();
     case ClaimOf::bubbleWithout: {
@@ -240,11 +243,11 @@ double Prover::again(const Claim& claim) const
     case ClaimOf::shareOfStep:
         return shareOfPart(claim.text);
     case ClaimOf::groupRanks:
-        return groups == GroupKind::dp_cp ? l.dp * l.cp : static_cast<double>(m_simulation.mesh().members(groups, 0).size());
+        return of.kind == GroupKind::dp_cp ? l.dp * l.cp : static_cast<double>(m_simulation.mesh().members(of.kind, 0).size());
     case ClaimOf::innerBandwidth:
         return c.tiers.front().bandwidthGBs;
     case ClaimOf::outerBandwidth:
-        return c.tiers[static_cast<std::size_t>(widestTier(groups))].bandwidthGBs;
+        return c.tiers[static_cast<std::size_t>(widestTier(of.kind))].bandwidthGBs;
     case ClaimOf::innerDomain:
         return c.tiers.front().span == 0 ? c.gpus() : c.tiers.front().span;
     case ClaimOf::blockRanks: // a layer's experts once: its groups of ep, as many as an expert has slices
@@ -252,17 +255,17 @@ double Prover::again(const Claim& claim) const
                m_simulation.mesh().groupSize(GroupKind::expt_tp);
     case ClaimOf::groupsAcross: {
         int across = 0;
-        forGroups(groups, [&](const std::vector<int>&, int tier) { across += tier > 0 ? 1 : 0; });
+        forGroups(of.kind, [&](const std::vector<int>&, int tier) { across += tier > 0 ? 1 : 0; });
         return across;
     }
     case ClaimOf::groups: {
         int count = 0;
-        forGroups(groups, [&](const std::vector<int>&, int) { ++count; });
+        forGroups(of.kind, [&](const std::vector<int>&, int) { ++count; });
         return count;
     }
     case ClaimOf::bytesAcross: { // as they are received
         double all = 0, across = 0;
-        const Traffic traffic = Traffic(m_simulation);
+        const Traffic traffic = m_simulation.traffic();
         std::vector<TrafficFlow> flows;
         for (int rank = 0; rank < m_metrics.worldSize; ++rank)
             traffic.appendReceives(rank, flows);
@@ -340,11 +343,11 @@ double Prover::again(const Claim& claim) const
                static_cast<double>(
                    m_metrics.perPipelineRank[static_cast<std::size_t>(m_simulation.mesh().coordinates(fullest()).pp)].parameters);
     case ClaimOf::dataTraffic:
-        return trafficChange(Dimension::dp);
+        return trafficChange(TrafficPurpose::dp);
     case ClaimOf::tensorTraffic:
-        return trafficChange(Dimension::tp);
+        return trafficChange(TrafficPurpose::tp);
     case ClaimOf::pipelineTraffic:
-        return trafficChange(Dimension::pp);
+        return trafficChange(TrafficPurpose::pp);
     case ClaimOf::sequenceLength:
         return t.sequenceLength;
     case ClaimOf::shareOfPeak:
@@ -604,7 +607,7 @@ TEST(Warnings, ParametersTakeMoreMemoryWithZeroThreeThanWithOneWhereThereIsAPipe
         }
         // Gathered once: as many bytes of parameters as ZeRO 1 gathers after the optimizer.
         const auto sent = [](const Simulation& s) {
-            return static_cast<double>(Traffic(s).senders().total().ofRole(GroupRole::dpShard));
+            return static_cast<double>(s.traffic().senders().total().ofRole(GroupRole::dpShard));
         };
         EXPECT_NEAR(sent(*one), sent(*three), 1e-5 * sent(*one));
         ++jobs;

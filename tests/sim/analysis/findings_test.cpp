@@ -1,7 +1,7 @@
-#include "sim/analysis/findings/findings.h"
+#include "sim/analysis/findings.h"
 
-#include "sim/simulate/memory_cap.h"
-#include "sim/simulate/plan_schedule.h"
+#include "sim/analysis/memory_cap.h"
+#include "sim/analysis/plan_schedule.h"
 #include "tests/support/gallery.h"
 #include "tests/support/scenarios.h"
 

@@ -1,7 +1,7 @@
 // What the text of the hand-written schedule in the gallery promises: which edits of its lines run, and which hang.
 #include "sim/error.h"
 #include "sim/schedule/check.h"
-#include "sim/schedule/text/csv.h"
+#include "sim/schedule/csv.h"
 #include "tests/support/gallery.h"
 
 #include <gmock/gmock.h>

@@ -1,7 +1,7 @@
 // What holds for the numbers of every step, whatever its scenario.
 #pragma once
 
-#include "sim/simulate/simulation.h"
+#include "sim/simulation.h"
 
 #include <string>
 

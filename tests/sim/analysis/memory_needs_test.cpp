@@ -1,6 +1,6 @@
 // What would take more memory than there should be is refused before it is allocated, with the numbers.
 #include "sim/memory_limit.h"
-#include "sim/simulate/simulation.h"
+#include "sim/simulation.h"
 #include "tests/support/gallery.h"
 #include "tests/support/scenarios.h"
 

@@ -1,5 +1,5 @@
 // What ranks hold over time, and what it is.
-#include "sim/simulate/simulation.h"
+#include "sim/simulation.h"
 
 #include "tests/support/scenarios.h"
 

@@ -1,8 +1,8 @@
 // What a scenario's passes cost, and the schedules planned by it.
-#include "sim/simulate/plan_schedule.h"
+#include "sim/analysis/plan_schedule.h"
 
 #include "sim/schedule/check.h"
-#include "sim/simulate/simulation.h"
+#include "sim/simulation.h"
 #include "tests/support/scenarios.h"
 
 #include <gmock/gmock.h>

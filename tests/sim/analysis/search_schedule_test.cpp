@@ -1,14 +1,14 @@
 // The search for a schedule, judged by the step that is simulated: never slower than any kind for the same stages, honest where
 // the memory cap cannot be kept.
-#include "sim/simulate/search_schedule.h"
+#include "sim/analysis/search_schedule.h"
 
+#include "sim/analysis/plan_schedule.h"
 #include "sim/cancel.h"
-#include "sim/legal/schedule_request.h"
 #include "sim/memory_limit.h"
 #include "sim/scenario/document.h"
 #include "sim/schedule/check.h"
-#include "sim/simulate/plan_schedule.h"
-#include "sim/simulate/simulation.h"
+#include "sim/schedule/request.h"
+#include "sim/simulation.h"
 #include "tests/support/gallery.h"
 #include "tests/support/scenarios.h"
 

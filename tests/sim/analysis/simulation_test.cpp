@@ -1,4 +1,4 @@
-#include "sim/simulate/simulation.h"
+#include "sim/simulation.h"
 
 #include "tests/support/scenarios.h"
 

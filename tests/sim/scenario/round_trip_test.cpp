@@ -192,8 +192,8 @@ TEST(ResolvedText, OfThreeExtremesAtOnceReadsBackTheSame)
     std::vector<std::pair<std::string, std::string>> extremes;
     for (const char* block : {"model", "layout", "training"})
         for (const std::string& key : catalogue().schema().keysOf(block))
-            for (const std::string pointer = std::string("/") + block + "/" + key; const std::string& value : extremesOf(pointer))
-                extremes.emplace_back(pointer, value);
+            for (const std::string& value : extremesOf("/" + std::string(block) + "/" + key))
+                extremes.push_back({"/" + std::string(block) + "/" + key, value});
     std::mt19937 random(11);
     int legal = 0;
     for (int round = 0; round < 2000; ++round) {

@@ -1,8 +1,9 @@
 // Rules between the values: each breaks alone, with the numbers in it and what would be right; and what is legal but unwise.
-#include "sim/legal/schedule_request.h"
 #include "sim/scenario/document.h"
-#include "sim/scenario/key_facts.h"
-#include "sim/schedule/families/families.h"
+#include "sim/scenario/schedule_kinds.h"
+#include "sim/scenario/validate.h"
+#include "sim/schedule/families.h"
+#include "sim/schedule/request.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -164,12 +165,12 @@ TEST(Rules, BreakOneByOneAndSayWhatWouldBeRight)
         {kDense,
          {"schedule.kind=interleaved-1f1b", "schedule.virtual_stages=2", "layout.pp=4", "layout.dp=2",
           "training.global_batch_size=26", "schedule.microbatch_group=5"},
-         {"/training/global_batch_size: 26 gives 13 micro-batches, and interleaved-1f1b on pp 4 wants groups of 5, the last "
-          "one whole or of at least 4; nearest: 10, 14, or microbatch_group 4, 6"}},
+         {"/training/global_batch_size: 26 gives 13 micro-batches, which interleaved-1f1b on pp 4 cannot take in groups of 5; "
+          "nearest: 20, 28"}},
         {kDense,
          {"schedule.kind=interleaved-1f1b", "schedule.virtual_stages=2", "layout.pp=4", "layout.dp=2",
           "schedule.microbatch_group=3"},
-         {"/schedule/microbatch_group: interleaved-1f1b on pp 4 wants groups of at least 4, and microbatch_group 3; nearest: 4"}},
+         {"/schedule/microbatch_group: 3 is smaller than pp 4; nearest: 4"}},
         {kDense,
          {"schedule.kind=custom"},
          {"/schedule: custom needs \"actions\": one comma-separated line for each of the 2 pipeline ranks, such as 0F0,0B0"}},
@@ -251,10 +252,8 @@ TEST(Rules, WarnOfWhatIsLegalButUnwise)
          {"/training/sequence_length: warning: 262144 tokens are more than max_position_embeddings 131072 (of llama3-8b)"}},
         {kDense,
          {"schedule.actions=[\"0F0,0B0\",\"1F0,1B0\"]"},
-         {"/schedule/actions: warning: has an effect with kind custom only; kind is 1f1b"}},
-        {kDense,
-         {"schedule.memory_cap_gib=40"},
-         {"/schedule/memory_cap_gib: warning: has an effect with kind auto only; kind is 1f1b"}},
+         {"/schedule/actions: warning: only kind custom executes them; kind is 1f1b"}},
+        {kDense, {"schedule.memory_cap_gib=40"}, {"/schedule/memory_cap_gib: warning: only kind auto looks at it; kind is 1f1b"}},
         {kDense,
          {"schedule.kind=interleaved-1f1b", "schedule.virtual_stages=2", "training.overlap.p2p=false"},
          {"/schedule/kind: warning: Megatron Core interleaves on more than 2 pipeline ranks only where p2p is not overlapped"}},
@@ -316,12 +315,17 @@ TEST(Rules, LayersWithoutADenseMlpDoNotAskForItsWidth)
     EXPECT_FALSE(resolved(kExperts, {"model.intermediate_size=1021", "model.first_k_dense_replace=1"}).scenario);
 }
 
-TEST(Schema, ListsTheKindsOfSchedulesForEditors)
+TEST(Rules, KnowTheSameKindsAsTheGenerators)
 {
-    std::vector<std::string> kinds;
+    std::vector<std::string> available;
     for (const ScheduleFamily& family : scheduleFamilies())
-        kinds.emplace_back(family.kind);
-    EXPECT_EQ(keyFacts(catalogue(), "/schedule/kind")->words, kinds);
+        available.emplace_back(family.kind);
+    for (const ScheduleFamily& family : scheduleFamilies()) {
+        const ChunkRange chunks = chunksOfKind(family.kind);
+        EXPECT_EQ(chunks.least, family.minVirtualStages) << family.kind;
+        EXPECT_EQ(chunks.most, family.maxVirtualStages) << family.kind;
+    }
+    EXPECT_THAT(availableScheduleKinds(), testing::UnorderedElementsAreArray(available));
 }
 
 TEST(Rules, LetThroughExactlyWhatTheGeneratorsMake)

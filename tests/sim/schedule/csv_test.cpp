@@ -1,10 +1,10 @@
 // PyTorch's schedule CSV: what is read, what is refused and where; and the custom family, which lives on it.
-#include "sim/schedule/text/csv.h"
+#include "sim/schedule/csv.h"
 
 #include "sim/error.h"
 #include "sim/schedule/check.h"
 #include "sim/schedule/evaluate.h"
-#include "sim/schedule/families/families.h"
+#include "sim/schedule/families.h"
 #include "tests/sim/schedule/golden.h"
 #include "tests/sim/schedule/oracle.h"
 
@@ -259,7 +259,7 @@ TEST(CustomSchedule, MustFitTheScenario)
     EXPECT_EQ(customRefusal(good, 2, 1, 1), "accepted");
     EXPECT_THAT(customRefusal("", 2, 1, 1),
                 HasSubstr("one comma-separated line for each of the 2 pipeline ranks, such as 0F0,0B0"));
-    EXPECT_THAT(customRefusal(good, 4, 1, 1), HasSubstr("2 lines for 4 pipeline ranks; nearest: pp 2"));
+    EXPECT_THAT(customRefusal(good, 4, 1, 1), HasSubstr("has 2 lines for 4 pipeline ranks; nearest: pp 2"));
     EXPECT_THAT(customRefusal(good, 2, 2, 1),
                 HasSubstr("rank 0 of the custom schedule holds 1 stage, virtual_stages says 2; nearest: virtual_stages 1"));
     EXPECT_THAT(customRefusal(good, 2, 1, 8), HasSubstr("runs 1 micro-batch, the training has 8; nearest: 1"));

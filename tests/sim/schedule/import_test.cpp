@@ -1,12 +1,12 @@
 // Files of other programs: what is read, in which dialect, what is refused, and that what is written is read back the same.
-#include "sim/schedule/text/import.h"
+#include "sim/schedule/import.h"
 
 #include "sim/error.h"
 #include "sim/schedule/check.h"
-#include "sim/schedule/families/families.h"
+#include "sim/schedule/csv.h"
+#include "sim/schedule/export.h"
+#include "sim/schedule/families.h"
 #include "sim/schedule/in_order.h"
-#include "sim/schedule/text/csv.h"
-#include "sim/schedule/text/export.h"
 #include "tests/sim/schedule/golden.h"
 #include "tests/sim/schedule/oracle.h"
 

@@ -1,5 +1,5 @@
 // Orders exactly as the frameworks' own generators make them.
-#include "sim/schedule/families/families.h"
+#include "sim/schedule/families.h"
 
 #include "tests/sim/schedule/golden.h"
 #include "tests/sim/schedule/request.h"

@@ -1,11 +1,11 @@
 // The synthesiser: valid, within its cap, never under its bound, the same for any number of threads, and as good as what is known
 // of these problems.
 #include "sim/cancel.h"
-#include "sim/schedule/search/synthesis.h"
+#include "sim/schedule/synthesis.h"
 
 #include "sim/error.h"
 #include "sim/schedule/check.h"
-#include "sim/schedule/families/families.h"
+#include "sim/schedule/families.h"
 #include "tests/sim/schedule/golden.h"
 
 #include <gmock/gmock.h>

@@ -1,0 +1,158 @@
+// The model by itself, the cluster by itself, and whether the ranks fit it.
+#include "sim/scenario/rules.h"
+
+#include "sim/scenario/nearest.h"
+#include "sim/scenario/quoted.h"
+#include "sim/scenario/words.h"
+
+#include <algorithm>
+#include <limits>
+#include <tuple>
+#include <utility>
+
+namespace sim {
+
+namespace {
+
+/// Larger jobs exist nowhere, and a typing error must not ask for terabytes.
+constexpr std::int64_t kMostRanks = 1 << 20;
+
+} // namespace
+
+void Rules::model()
+{
+    if (!m_resolution.isSound("/model"))
+        return;
+    const Model& m = m_scenario.model;
+    if (m.hiddenSize % m.numAttentionHeads != 0 && !isGiven("/model/head_dim") && !m.isLatentAttention() &&
+        m.headDim == m.hiddenSize / m.numAttentionHeads)
+        error("/model/num_attention_heads", text(m.numAttentionHeads) + " does not divide " +
+                                                named("/model/hidden_size", m.hiddenSize) + ", and head_dim is not given" +
+                                                nearestNumbers(m.numAttentionHeads, 1, m.hiddenSize,
+                                                               [&](std::int64_t heads) { return m.hiddenSize % heads == 0; }));
+    headDim();
+    if (m.numAttentionHeads % m.numKeyValueHeads != 0)
+        error("/model/num_key_value_heads",
+              text(m.numKeyValueHeads) + " does not divide " + named("/model/num_attention_heads", m.numAttentionHeads) +
+                  nearestNumbers(m.numKeyValueHeads, 1, m.numAttentionHeads,
+                                 [&](std::int64_t heads) { return m.numAttentionHeads % heads == 0; }));
+    if (m.numExperts > 0 && (m.numExpertsPerTok < 1 || m.numExpertsPerTok > m.numExperts))
+        error("/model/num_experts_per_tok",
+              text(m.numExpertsPerTok) + " of " + named("/model/num_experts", m.numExperts) +
+                  " cannot be chosen; nearest: " + text(std::clamp(m.numExpertsPerTok, 1, m.numExperts)));
+    if (m.numExperts > 0 && m.moeIntermediateSize < 1)
+        error("/model/moe_intermediate_size",
+              "0 is too small for a model with " + named("/model/num_experts", m.numExperts) + "; nearest: 1");
+    if (m.isLatentAttention() && (m.qkNopeHeadDim < 1 || m.vHeadDim < 1))
+        error("/model/kv_lora_rank",
+              text(m.kvLoraRank) + " asks for latent attention, which needs qk_nope_head_dim and v_head_dim; " +
+                  named("/model/qk_nope_head_dim", m.qkNopeHeadDim) + ", " + named("/model/v_head_dim", m.vHeadDim));
+    for (const auto& [key, isAsked] : {std::pair{"/model/qk_norm", m.qkNorm}, {"/model/attention_sinks", m.attentionSinks}})
+        if (m.isLatentAttention() && isAsked)
+            warning(key, "has no effect on latent attention: " + named("/model/kv_lora_rank", m.kvLoraRank));
+}
+
+/// Where nobody wrote head_dim it follows from other keys; what these make of it must be what could have been written.
+void Rules::headDim()
+{
+    constexpr int kMost = 65536; // the schema's
+    const Model& m = m_scenario.model;
+    if (m.headDim <= kMost)
+        return;
+    const std::string width = " makes head_dim " + text(m.headDim) + ", more than " + text(kMost);
+    if (!m.isLatentAttention())
+        return error("/model/num_attention_heads",
+                     text(m.numAttentionHeads) + " of " + named("/model/hidden_size", m.hiddenSize) + width +
+                         nearestNumbers(m.numAttentionHeads, m.hiddenSize / kMost, m.hiddenSize, [&](std::int64_t heads) {
+                             return m.hiddenSize % heads == 0 && m.hiddenSize / heads <= kMost;
+                         }));
+    const bool isRotated = isGiven("/model/qk_rope_head_dim") && m.qkNopeHeadDim < kMost;
+    const auto [pointer, value, otherPointer, other] =
+        isRotated ? std::tuple("/model/qk_rope_head_dim", m.qkRopeHeadDim, "/model/qk_nope_head_dim", m.qkNopeHeadDim)
+                  : std::tuple("/model/qk_nope_head_dim", m.qkNopeHeadDim, "/model/qk_rope_head_dim", m.qkRopeHeadDim);
+    error(pointer, text(value) + " beside " + named(otherPointer, other) + width +
+                       (other < kMost ? "; nearest: " + text(kMost - other) : ""));
+}
+
+void Rules::cluster()
+{
+    if (!sound({"/cluster"}))
+        return;
+    const Cluster& c = m_scenario.cluster;
+    int inner = 1;
+    for (std::size_t i = 0; i < c.tiers.size(); ++i) {
+        const Tier& tier = c.tiers[i];
+        const std::string at = "/cluster/tiers/" + text(static_cast<std::int64_t>(i)) + "/span";
+        if (tier.span == 0) {
+            if (i + 1 < c.tiers.size())
+                error(at, "only the last tier may span \"all\"; " + quotedText(tier.name) + " is number " +
+                              text(static_cast<std::int64_t>(i + 1)) + " of " + text(static_cast<std::int64_t>(c.tiers.size())));
+            break;
+        }
+        if (tier.span % inner != 0)
+            error(at, "a domain of " + text(tier.span) + " GPUs does not hold whole domains of " + text(inner) +
+                          nearestNumbers(tier.span, inner, std::numeric_limits<int>::max(),
+                                         [&](std::int64_t span) { return span % inner == 0; }));
+        inner = std::max(tier.span, 1);
+    }
+    const std::int64_t gpus = std::int64_t{c.gpusPerNode} * c.nodes;
+    if (!c.tiers.empty() && c.tiers.back().span != 0 && c.tiers.back().span < gpus)
+        error("/cluster/tiers",
+              "the last tier joins " + text(c.tiers.back().span) + " of " + text(gpus) + " GPUs; let it span \"all\"");
+}
+
+/// A kernel measured twice under one name, or a profile of another precision: what was measured would not count.
+void Rules::profile()
+{
+    if (!sound({"/cluster/efficiency"}))
+        return;
+    const HardwareProfile& measured = m_scenario.cluster.efficiency.profile;
+    const auto checkNames = [this](const std::vector<MeasuredCurve>& curves, const char* list) {
+        for (std::size_t i = 0; i < curves.size(); ++i)
+            for (std::size_t earlier = 0; earlier < i; ++earlier)
+                if (curves[earlier].name == curves[i].name)
+                    error("/cluster/efficiency/" + std::string(list) + "/" + text(static_cast<std::int64_t>(i)) + "/name",
+                          quotedText(curves[i].name) + " has been measured already at number " +
+                              text(static_cast<std::int64_t>(earlier + 1)) + "; join their points");
+    };
+    checkNames(measured.kernels, "kernels");
+    checkNames(measured.transfers, "transfers");
+    const Precision precision = m_scenario.training.precision;
+    if (!measured.kernels.empty() && measured.precision && *measured.precision != precision)
+        warning("/cluster/efficiency/precision",
+                "the profile's kernels were measured in " + std::string(toWord(kPrecisionWords, *measured.precision)) +
+                    " and do not count for training in " + std::string(toWord(kPrecisionWords, precision)));
+}
+
+void Rules::world()
+{
+    const Layout& l = m_scenario.layout;
+    if (!sound({"/layout/tp", "/layout/cp", "/layout/pp", "/layout/dp"}))
+        return;
+    const double product = 1.0 * l.tp * l.cp * l.pp * l.dp;
+    const std::string factors = "tp " + text(l.tp) + " x cp " + text(l.cp) + " x pp " + text(l.pp) + " x dp " + text(l.dp);
+    if (product > static_cast<double>(kMostRanks)) {
+        m_worldIsSound = false;
+        const std::int64_t rest = std::int64_t{l.tp} * l.cp <= kMostRanks ? std::int64_t{l.tp} * l.cp * l.pp : kMostRanks + 1;
+        error("/layout", factors + " is more than " + text(kMostRanks) + " ranks" +
+                             (rest <= kMostRanks ? "; nearest: dp " + text(kMostRanks / rest) : ""));
+        return;
+    }
+    const Cluster& c = m_scenario.cluster;
+    if (!sound({"/cluster/nodes", "/cluster/gpus_per_node"}) || c.gpusPerNode < 1)
+        return;
+    const std::int64_t gpus = std::int64_t{c.gpusPerNode} * c.nodes;
+    const std::int64_t ranks = l.worldSize();
+    const std::string has = "the cluster has " + counted(c.nodes, "node") + " x " + text(c.gpusPerNode) + " = " + text(gpus);
+    const std::string needed = text((ranks + c.gpusPerNode - 1) / c.gpusPerNode);
+    if (ranks > gpus) {
+        const std::int64_t others = ranks / l.dp;
+        error("/cluster/nodes", factors + " = " + text(ranks) + " ranks need as many GPUs; " + has + "; nearest: nodes " +
+                                    needed + (gpus >= others ? ", or dp " + text(gpus / others) : ""));
+    } else if (ranks < gpus && isGiven("/cluster/nodes") && gpus - ranks >= c.gpusPerNode) {
+        warning("/cluster/nodes", text(gpus - ranks) + " GPUs stay idle: " + factors + " = " + text(ranks) + " ranks, " + has +
+                                      "; nodes " + needed + " are enough");
+    }
+}
+
+} // namespace sim

@@ -1,6 +1,7 @@
 #include "app/canvas/figure.h"
 
 #include "app/canvas/qpainter_canvas.h"
+#include "app/canvas/save_whole.h"
 #include "app/canvas/svg_canvas.h"
 #include "sim/error.h"
 
@@ -8,7 +9,6 @@
 #include <QImage>
 #include <QPainter>
 #include <QPdfWriter>
-#include <QSaveFile>
 
 #include <array>
 
@@ -68,21 +68,6 @@ QByteArray pngOf(View& view, const FigureShape& shape)
 }
 
 } // namespace
-
-void saveWhole(const QString& path, const QByteArray& bytes)
-{
-    QSaveFile file(path);
-    const auto fail = [&] { throw sim::Error(path.toStdString() + ": cannot be written: " + file.errorString().toStdString()); };
-    // What a buffer still holds is lost without a word where the disk is full when the file is closed.
-    if (!file.open(QIODevice::WriteOnly | QIODevice::Unbuffered))
-        fail();
-    for (qint64 done = 0, written = 0; done < bytes.size();
-         done += written) // what is taken in part says why not when asked again
-        if (written = file.write(bytes.constData() + done, bytes.size() - done); written <= 0)
-            fail();
-    if (!file.commit())
-        fail();
-}
 
 const char* figureEnding(FigureFormat format)
 {

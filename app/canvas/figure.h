@@ -31,7 +31,5 @@ QImage figureImage(View&, QSize logicalSize, qreal scale);
 /// The format is the path's ending. The file is written whole or not at all.
 void saveFigure(View&, const QString& path, const FigureShape&);
 void saveFigure(View&, const QString& path, QSize logicalSize, qreal scale = 2);
-/// Throws sim::Error where the disk does not take all of it; an old file then is untouched.
-void saveWhole(const QString& path, const QByteArray&);
 
 } // namespace app

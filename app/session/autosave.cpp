@@ -1,10 +1,12 @@
 #include "app/session/autosave.h"
 
+#include "app/canvas/save_whole.h"
+#include "sim/error.h"
+
 #include <QDir>
 #include <QJsonDocument>
 #include <QJsonObject>
 #include <QLockFile>
-#include <QSaveFile>
 #include <QUuid>
 
 #include <algorithm>
@@ -39,8 +41,12 @@ bool Autosave::write(const QString& scenarioPath, const QString& text)
                              {QStringLiteral("time"), QDateTime::currentDateTimeUtc().toString(Qt::ISODate)},
                              {QStringLiteral("text"), text}};
     const QByteArray bytes = QJsonDocument(object).toJson();
-    QSaveFile file(m_file);
-    return file.open(QIODevice::WriteOnly | QIODevice::Unbuffered) && file.write(bytes) == bytes.size() && file.commit();
+    try {
+        saveWhole(m_file, bytes);
+        return true;
+    } catch (const sim::Error&) {
+        return false;
+    }
 }
 
 void Autosave::remove()

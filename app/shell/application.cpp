@@ -1,6 +1,7 @@
 #include "app/shell/application.h"
 
 #include "app/canvas/figure.h"
+#include "app/canvas/save_whole.h"
 #include "app/session/failure.h"
 #include "app/session/settings.h"
 #include "app/shell/command_line.h"

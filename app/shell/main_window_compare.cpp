@@ -1,13 +1,14 @@
 // Comparing in the main window: the baseline, the Compare page, what the numbers are compared with.
+#include "app/canvas/save_whole.h"
 #include "app/shell/compare_page.h"
 #include "app/shell/details_panel.h"
 #include "app/shell/main_window.h"
 #include "app/shell/problem_banner.h"
+#include "sim/error.h"
 
 #include <QAction>
 #include <QFileDialog>
 #include <QFileInfo>
-#include <QSaveFile>
 #include <QStackedWidget>
 #include <QStatusBar>
 
@@ -104,13 +105,12 @@ void MainWindow::exportComparison()
         return;
     if (QFileInfo(path).suffix().isEmpty())
         path += QStringLiteral(".csv");
-    QSaveFile file(path);
-    const QByteArray text = m_compare->csv().toUtf8();
-    if (file.open(QIODevice::WriteOnly | QIODevice::Unbuffered) && file.write(text) == text.size() && file.commit())
+    try {
+        saveWhole(path, m_compare->csv().toUtf8());
         statusBar()->showMessage(tr("Saved %1").arg(QFileInfo(path).fileName()), kTellMs);
-    else
-        m_banner->tell(tr("The comparison cannot be saved"),
-                       {{path.toStdString(), {}, file.errorString().toStdString(), sim::Severity::error}});
+    } catch (const sim::Error& error) {
+        m_banner->tell(tr("The comparison cannot be saved"), {{{}, {}, error.what(), sim::Severity::error}});
+    }
 }
 
 } // namespace app

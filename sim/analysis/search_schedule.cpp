@@ -5,6 +5,7 @@
 #include "sim/analysis/plan_schedule.h"
 #include "sim/cancel.h"
 #include "sim/engine/engine.h"
+#include "sim/error.h"
 #include "sim/memory_limit.h"
 #include "sim/mesh/mesh.h"
 #include "sim/program/program.h"
@@ -49,9 +50,12 @@ std::vector<Schedule> ordersOfKinds(const Scenario& scenario, const ScheduleRequ
         request.memory = planned.memory;
         if (family.kind == "auto" || family.kind == "custom" || request.slices > 1 || family.unmet(request))
             continue;
-        Schedule order = makeSchedule(request);
-        if (order.chains == 1)
-            orders.push_back(std::move(order));
+        try {
+            if (Schedule order = makeSchedule(request); order.chains == 1)
+                orders.push_back(std::move(order));
+        } catch (const Error&) {
+            // Those that plan by times may find no order within their own memory: then there is one candidate less.
+        }
     }
     return orders;
 }

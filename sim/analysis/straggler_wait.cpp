@@ -1,6 +1,9 @@
 #include "sim/analysis/straggler_wait.h"
 
+#include "sim/schedule/csv.h"
+
 #include <algorithm>
+#include <sstream>
 
 namespace sim {
 
@@ -16,14 +19,31 @@ const Perturbation& worstPerturbation(const Scenario& scenario)
     return *std::max_element(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.factor < b.factor; });
 }
 
+namespace {
+
+/// The same order of actions, also where it was searched for: another search takes seconds, and might answer with another order.
+Scenario withoutPerturbations(const Simulation& simulation)
+{
+    Scenario ideal = simulation.scenario();
+    ideal.perturbations.clear();
+    if (ideal.schedule.kind == "auto") {
+        ideal.schedule.kind = "custom";
+        ideal.schedule.actions.clear();
+        std::istringstream csv(scheduleCsv(simulation.schedule()));
+        for (std::string line; std::getline(csv, line);)
+            ideal.schedule.actions.push_back(line);
+    }
+    return ideal;
+}
+
+} // namespace
+
 std::optional<StragglerWait> stragglerWait(const Simulation& simulation)
 {
     constexpr double kNoticeable = 0.01;
     if (!isSlowedDown(simulation.scenario()))
         return std::nullopt;
-    Scenario ideal = simulation.scenario();
-    ideal.perturbations.clear();
-    const Metrics without = simulate(ideal)->metrics();
+    const Metrics without = simulate(withoutPerturbations(simulation))->metrics();
     const Metrics& with = simulation.metrics();
     const double addedSeconds = with.bubbleFraction * with.stepTimeSeconds - without.bubbleFraction * without.stepTimeSeconds;
     if (addedSeconds < kNoticeable * with.stepTimeSeconds)

@@ -17,8 +17,8 @@ struct StragglerWait {
     Perturbation worst;
     double bubbleWithout = 0; ///< of the step that is left without perturbations
 };
-/// Nothing where the bubble is as long without perturbations, to a hundredth of the step. Simulates once more where there are
-/// any.
+/// Of the order that was simulated. Nothing where the bubble is as long without perturbations, to a hundredth of the step.
+/// Simulates once more where there are any.
 std::optional<StragglerWait> stragglerWait(const Simulation&);
 
 } // namespace sim

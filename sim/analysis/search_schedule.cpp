@@ -128,7 +128,7 @@ void OrderJudge::consider(const Schedule& order)
     checkCancelled();
     const Trial trial = tryOrder(m_scenario, m_placement, order);
     m_simulatedOps += trial.ops;
-    const double peak = static_cast<double>(trial.peakBytes);
+    const auto peak = static_cast<double>(trial.peakBytes);
     const OrderVerdict verdict{
         .stepSeconds = static_cast<double>(trial.stepNs) * 1e-9, .peakGib = peak / kBytesPerGib, .keepsCap = peak <= m_capBytes};
     if (!m_best || isBetter(verdict, m_verdict)) {

@@ -1,9 +1,8 @@
 #include "app/canvas/svg_canvas.h"
 
-#include "app/canvas/fonts.h"
-#include "app/canvas/strokes.h"
+#include "sim/text/quoted.h"
 
-#include <QString>
+#include "app/canvas/strokes.h"
 
 #include <algorithm>
 #include <cassert>
@@ -77,11 +76,11 @@ Rect boundsOf(const std::vector<Point>& points, float margin)
     return bounds.inset(-margin);
 }
 
-/// What XML can hold: no control characters, and its own signs escaped.
+/// What XML can hold: no control characters, no broken UTF-8, which would break the whole file, and its own signs escaped.
 std::string escaped(std::string_view text)
 {
     std::string out;
-    for (const char c : text) {
+    for (const char c : sim::validUtf8(text)) {
         if (c == '&')
             out += "&amp;";
         else if (c == '<')
@@ -92,12 +91,6 @@ std::string escaped(std::string_view text)
             out += c;
     }
     return out;
-}
-
-/// Broken UTF-8 would break the whole file.
-std::string validUtf8(std::string_view text)
-{
-    return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size())).toStdString();
 }
 
 std::string fontAttributes(FontFace face)
@@ -114,7 +107,7 @@ const char* anchor(Align align)
 
 } // namespace
 
-SvgCanvas::SvgCanvas(Rect area) : m_area(area), m_clips{area} {}
+SvgCanvas::SvgCanvas(Rect area, const TypeMetrics& type) : m_area(area), m_type(type), m_clips{area} {}
 
 std::string SvgCanvas::document(std::string_view title, float pointsPerPixel) const
 {
@@ -126,7 +119,7 @@ std::string SvgCanvas::document(std::string_view title, float pointsPerPixel) co
                       side("width", m_area.width()) + side("height", m_area.height()) +
                       attribute("viewBox", number(m_area.left) + " " + number(m_area.top) + " " + number(m_area.width()) + " " +
                                                number(m_area.height())) +
-                      ">\n<title>" + escaped(validUtf8(title)) + "</title>\n";
+                      ">\n<title>" + escaped(title) + "</title>\n";
     if (!m_clipIds.empty()) {
         out += "<defs>\n";
         for (const auto& [rect, id] : m_clipIds)
@@ -201,8 +194,7 @@ void SvgCanvas::fillConvex(const std::vector<Point>& points, Color color)
 
 void SvgCanvas::text(Point at, std::string_view text, Color color, FontFace face, Align align)
 {
-    const std::string valid = validUtf8(text);
-    const LineMetrics line = lineMetrics(face);
+    const LineMetrics line = m_type.line(face);
     const float width = textWidth(text, face);
     const float left = at.x - (align == Align::left ? 0 : align == Align::center ? width / 2 : width);
     // Anchored where the view said and as wide as the view thought, so that it fits in a viewer that has another font, too.
@@ -211,17 +203,17 @@ void SvgCanvas::text(Point at, std::string_view text, Color color, FontFace face
             "text" + attribute("x", at.x) + attribute("y", at.y + line.ascent) +
                 (align == Align::left ? "" : attribute("text-anchor", anchor(align))) + fontAttributes(face) +
                 attribute("textLength", width) + attribute("lengthAdjust", "spacingAndGlyphs") + painted("fill", color),
-            escaped(valid));
+            escaped(text));
 }
 
 float SvgCanvas::textWidth(std::string_view text, FontFace face)
 {
-    return printedWidth(text, face);
+    return m_type.width(text, face);
 }
 
 float SvgCanvas::textHeight(FontFace face)
 {
-    return lineMetrics(face).height;
+    return m_type.line(face).height;
 }
 
 void SvgCanvas::pushClip(Rect rect)
@@ -238,7 +230,7 @@ void SvgCanvas::popClip()
 void SvgCanvas::node(Node node)
 {
     if (const Rect seen = intersected(node.rect, m_clips.back()); seen != Rect{})
-        m_names += "<rect" + attributes(seen) + "><title>" + escaped(validUtf8(node.name)) + "</title></rect>\n";
+        m_names += "<rect" + attributes(seen) + "><title>" + escaped(node.name) + "</title></rect>\n";
 }
 
 } // namespace app

@@ -2,7 +2,7 @@
 // the names of nodes as tooltips for browsers and screen readers.
 #pragma once
 
-#include "app/canvas/canvas.h"
+#include "app/canvas/type_metrics.h"
 
 #include <map>
 #include <string>
@@ -12,8 +12,10 @@ namespace app {
 
 class SvgCanvas final : public Canvas {
 public:
-    explicit SvgCanvas(Rect area);
-    /// The whole file. In inches it is as large as pixels of that many points; 0.75 is a web page's 96 pixels an inch.
+    /// The metrics outlive the canvas.
+    SvgCanvas(Rect area, const TypeMetrics&);
+    /// The whole file, with texts as they came: their UTF-8 is not looked at. In inches it is as large as pixels of that many
+    /// points; 0.75 is a web page's 96 pixels an inch.
     std::string document(std::string_view title, float pointsPerPixel = 0.75F) const;
 
     Rect area() const override { return m_area; }
@@ -34,6 +36,7 @@ private:
     void add(Rect bounds, const std::string& element, const std::string& content = {});
 
     Rect m_area;
+    const TypeMetrics& m_type;
     std::vector<Rect> m_clips;
     std::map<std::string, int> m_clipIds; ///< rectangle as attributes -> number
     std::string m_shapes, m_names;

@@ -71,6 +71,11 @@ enum class ViewCommand : std::uint8_t {
 
 enum class CursorShape : std::uint8_t { arrow, pointingHand, crosshair, resizeHorizontal, grab };
 
+// What a notch of the wheel or a press of a key does, in every view alike.
+inline constexpr double kZoomStep = 1.25;
+inline constexpr float kScrollPixels = 48;
+inline constexpr int kFastPresses = 4; ///< in one, with Shift
+
 class View {
 public:
     virtual ~View() = default;

@@ -1,6 +1,6 @@
 #include "app/session/autosave.h"
 
-#include "app/canvas/save_whole.h"
+#include "app/canvas/qt/save_whole.h"
 #include "sim/error.h"
 
 #include <QDir>

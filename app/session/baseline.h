@@ -3,7 +3,8 @@
 #pragma once
 
 #include "app/session/session.h"
-#include "app/session/simulator.h"
+#include "app/session/worker.h"
+#include "app/step/shown_step.h"
 
 #include <QObject>
 #include <QString>
@@ -20,31 +21,28 @@ public:
     ~Baseline() override;
 
     bool isPinned() const { return m_document.has_value(); }
-    bool isReady() const { return isPinned() && m_simulation; } ///< pinned and simulated
+    bool isReady() const { return isPinned() && m_step.simulation; } ///< pinned and simulated
     QString name() const { return m_name; }
     const sim::ScenarioDocument& document() const { return *m_document; } ///< only if isPinned()
-    const SimulationPtr& simulation() const { return m_simulation; }      ///< nullptr while it is on its way
-    const TracePtr& actions() const { return m_actions; }                 ///< of the simulation
+    const SimulationPtr& simulation() const { return m_step.simulation; } ///< nullptr while it is on its way
+    const TracePtr& actions() const { return m_step.trace; }              ///< of the simulation
     std::optional<sim::Metrics> metrics() const;                          ///< nothing unless ready
 
-    /// `simulation` and `actions` are of the document.
-    void pin(const QString& name, const sim::ScenarioDocument&, SimulationPtr simulation, TracePtr actions);
+    /// The step is of the document.
+    void pin(const QString& name, const sim::ScenarioDocument&, const ShownStep&);
     /// Another file, simulated off the GUI thread. What is wrong comes back, and then nothing has changed.
     [[nodiscard]] Problems open(const QString& path, const sim::Catalogue&);
     void unpin();
 
-signals:
+Q_SIGNALS:
     void changed();
     void failed(const QString& message); ///< the file's step cannot be simulated; it is unpinned
 
 private:
-    void dropSimulator();
-
     QString m_name;
     std::optional<sim::ScenarioDocument> m_document;
-    SimulationPtr m_simulation;
-    TracePtr m_actions;
-    std::unique_ptr<Simulator> m_simulator; ///< of another file; made when one is opened
+    ShownStep m_step;
+    Worker m_worker; ///< last: ends before what it uses
 };
 
 } // namespace app

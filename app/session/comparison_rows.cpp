@@ -12,13 +12,14 @@ constexpr double kBytesPerGib = 1024.0 * 1024.0 * 1024.0, kSecondsPerNs = 1e-9;
 
 QString partName(sim::StepPart part, const std::string& dataTransfers)
 {
-    if (part == sim::StepPart::dp && dataTransfers != "dp")
-        return QObject::tr("%1 exposed")
-            .arg(QString::fromStdString(dataTransfers).replace(0, 1, QChar(dataTransfers[0]).toUpper()));
-    const QString name = QString::fromLatin1(sim::stepPartName(part));
-    return part >= sim::StepPart::tp && part <= sim::StepPart::dp
-               ? QObject::tr("%1 exposed").arg(name.section(QLatin1Char(' '), 1).toUpper())
-               : name.left(1).toUpper() + name.mid(1);
+    if (const auto dimension = sim::dimensionOfPart(part)) {
+        const std::string name = *dimension == sim::Dimension::dp ? dataTransfers : sim::dimensionName(*dimension);
+        const bool isShort = name == sim::dimensionName(*dimension);
+        const QString shown = QString::fromStdString(name);
+        return QObject::tr("%1 exposed").arg(isShort ? shown.toUpper() : shown.left(1).toUpper() + shown.mid(1));
+    }
+    const QString name = QString::fromStdString(sim::stepPartName(part));
+    return name.left(1).toUpper() + name.mid(1);
 }
 
 const char* unitName(RowUnit unit)
@@ -73,9 +74,10 @@ std::vector<ComparisonRow> comparisonRows(const sim::Comparison& c, const std::s
     const auto seconds = [](std::int64_t ns) { return static_cast<double>(ns) * kSecondsPerNs; };
     const auto gibOf = [](std::int64_t bytes) { return static_cast<double>(bytes) / kBytesPerGib; };
     add(QObject::tr("Step time"), RowUnit::seconds, seconds(c.stepNs.a), seconds(c.stepNs.b), true, true);
-    for (std::size_t i = 0; i < sim::kStepPartCount; ++i)
-        add(partName(static_cast<sim::StepPart>(i), dataTransfers), RowUnit::seconds, seconds(c.use.a[i]), seconds(c.use.b[i]),
-            true);
+    for (const sim::StepPart part : sim::kStepParts) {
+        const auto i = static_cast<std::size_t>(part);
+        add(partName(part, dataTransfers), RowUnit::seconds, seconds(c.use.a[i]), seconds(c.use.b[i]), true);
+    }
     add(QObject::tr("Tokens a second"), RowUnit::perSecond, c.tokensPerSecond.a, c.tokensPerSecond.b, false, true);
     add(QObject::tr("Of each GPU"), RowUnit::perSecond, c.tokensPerSecondPerGpu.a, c.tokensPerSecondPerGpu.b, false);
     add(QObject::tr("MFU"), RowUnit::fraction, c.mfu.a, c.mfu.b, false);

@@ -1,8 +1,8 @@
 // Edits of the schedule: another family, an order of actions, a synthesised one.
 #include "app/session/edit.h"
 
-#include "sim/schedule/csv.h"
-#include "sim/schedule/families.h"
+#include "sim/schedule/families/families.h"
+#include "sim/schedule/text/csv.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -19,8 +19,8 @@ Edit makeScheduleEdit(const sim::ScenarioDocument& document, const sim::Scenario
     Edit edit = makeKeyEdit("/schedule/kind", quoted(kind), "schedule", shown, kind);
     if (const sim::ScheduleFamily* family = sim::findScheduleFamily(kind)) {
         const int current = controlValue(document, lastLegal, Control::virtualStages);
-        const int most = family->maxVirtualStages > 0 ? family->maxVirtualStages : INT32_MAX;
-        const int legal = std::clamp(current, family->minVirtualStages, std::max(most, family->minVirtualStages));
+        const int most = family->chunks.most > 0 ? family->chunks.most : INT32_MAX;
+        const int legal = std::clamp(current, family->chunks.least, std::max(most, family->chunks.least));
         if (legal != current) {
             edit.assignments.push_back({std::string(Control::virtualStages), std::to_string(legal)});
             edit.text += ", virtual stages " + std::to_string(current) + " → " + std::to_string(legal);

@@ -51,7 +51,7 @@ void LiveRun::startWatching()
 LiveRun::~LiveRun()
 {
     if (m_viewer && m_worker)
-        m_viewer->requestStop();
+        m_viewer->request(live::RunRequest::stop);
     m_preparing.stop(); // it reads everything else until then
     m_worker.reset();
     m_viewer.reset(); // calls wake() until then
@@ -188,7 +188,7 @@ void LiveRun::deliver()
     }
     if (update) {
         m_status = update->status;
-        emit updated(*update);
+        Q_EMIT updated(*update);
     }
 }
 

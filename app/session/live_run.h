@@ -98,7 +98,7 @@ public:
     /// All steps whose spans are kept, as .pftrace or .json. Answers by traceSaved or traceNotSaved.
     void saveTrace(const QString& path);
 
-signals:
+Q_SIGNALS:
     void updated(const app::LiveUpdate& update);
     void traceSaved(const QString& path);
     void traceNotSaved(const QString& message);

@@ -4,7 +4,7 @@
 #include "app/session/live_run.h"
 #include "live/stream/make_trace.h"
 #include "sim/error.h"
-#include "sim/simulation.h"
+#include "sim/simulate/simulation.h"
 #include "sim/trace/export.h"
 
 #include <utility>
@@ -318,9 +318,9 @@ private:
         }
         m_task.tell([&run = m_run, path, problem] {
             if (problem.isEmpty())
-                emit run.traceSaved(path);
+                Q_EMIT run.traceSaved(path);
             else
-                emit run.traceNotSaved(problem);
+                Q_EMIT run.traceNotSaved(problem);
         });
     }
 

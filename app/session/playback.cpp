@@ -28,7 +28,7 @@ void Playback::setSpan(TimeRange span)
         pause();
     if (m_positionNs < span.beginNs || m_positionNs > span.endNs)
         m_positionNs = span.beginNs;
-    emit stateChanged();
+    Q_EMIT stateChanged();
 }
 
 void Playback::play()
@@ -37,11 +37,11 @@ void Playback::play()
         return;
     if (m_positionNs >= m_span.endNs || m_positionNs < m_span.beginNs) {
         m_positionNs = m_span.beginNs;
-        emit moved(m_positionNs);
+        Q_EMIT moved(m_positionNs);
     }
     m_sinceTick.start();
     m_timer.start();
-    emit stateChanged();
+    Q_EMIT stateChanged();
 }
 
 void Playback::pause()
@@ -49,19 +49,19 @@ void Playback::pause()
     if (!isPlaying())
         return;
     m_timer.stop();
-    emit stateChanged();
+    Q_EMIT stateChanged();
 }
 
 void Playback::setRepeating(bool repeats)
 {
     m_repeats = repeats;
-    emit stateChanged();
+    Q_EMIT stateChanged();
 }
 
 void Playback::setSpeed(double speed)
 {
     m_speed = speed;
-    emit stateChanged();
+    Q_EMIT stateChanged();
 }
 
 double Playback::nsASecond() const
@@ -89,7 +89,7 @@ void Playback::advance(double seconds)
         if (!m_repeats)
             pause();
     }
-    emit moved(m_positionNs);
+    Q_EMIT moved(m_positionNs);
 }
 
 void Playback::tick()

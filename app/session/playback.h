@@ -2,7 +2,7 @@
 // plays.
 #pragma once
 
-#include "app/views/selection.h"
+#include "app/step/selection.h"
 
 #include <QElapsedTimer>
 #include <QObject>
@@ -42,7 +42,7 @@ public:
     /// As if so much time had passed while it played.
     void advance(double seconds);
 
-signals:
+Q_SIGNALS:
     void moved(qint64 ns);
     void stateChanged(); ///< playing, repeating, speed or span
 

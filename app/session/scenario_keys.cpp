@@ -1,7 +1,7 @@
 #include "app/session/scenario_keys.h"
 
 #include "app/session/edit.h"
-#include "sim/schedule/families.h"
+#include "sim/schedule/families/families.h"
 
 #include <algorithm>
 #include <array>
@@ -27,20 +27,20 @@ bool isOrdinaryAttention(const Scenario& s)
 }
 bool hasChunks(const Scenario& s)
 {
-    const sim::ScheduleFamily* family = sim::findScheduleFamily(s.schedule.kind);
-    return !family || family->maxVirtualStages != family->minVirtualStages || s.schedule.virtualStages > 1;
+    const sim::ChunkRange chunks = sim::scheduleFamily(s.schedule.kind).chunks;
+    return chunks.most != chunks.least || s.schedule.virtualStages > 1;
 }
 bool hasGroups(const Scenario& s)
 {
-    return s.schedule.kind.starts_with("interleaved") && s.layout.pp > 1;
+    return sim::scheduleFamily(s.schedule.kind).dealsInGroups() && s.layout.pp > 1;
 }
 bool hasSlices(const Scenario& s)
 {
-    return s.schedule.kind == "seq-1f1b";
+    return sim::scheduleFamily(s.schedule.kind).cutsSequences();
 }
 bool isSynthesised(const Scenario& s)
 {
-    return s.schedule.kind == "auto";
+    return sim::scheduleFamily(s.schedule.kind).isSearched;
 }
 bool isPipeline(const Scenario& s)
 {

@@ -3,9 +3,10 @@
 #include "app/session/edit.h"
 #include "app/session/failure.h"
 #include "sim/cancel.h"
-#include "sim/schedule/families.h"
-#include "sim/schedule/request.h"
-#include "sim/simulation.h"
+#include "sim/legal/schedule_request.h"
+#include "sim/schedule/families/families.h"
+#include "sim/simulate/plan_schedule.h"
+#include "sim/simulate/simulation.h"
 
 #include <algorithm>
 
@@ -16,14 +17,14 @@ namespace {
 std::optional<ScheduleSketch> sketchOf(const sim::ScheduleFamily& family)
 {
     constexpr int kRanks = 4, kMicrobatches = 8, kUsualChunks = 2;
-    const int most = family.maxVirtualStages > 0 ? family.maxVirtualStages : kUsualChunks;
+    const int most = family.chunks.most > 0 ? family.chunks.most : kUsualChunks;
     sim::ScheduleRequest request{.kind = std::string(family.kind),
                                  .ranks = kRanks,
-                                 .virtualStages = std::clamp(family.minVirtualStages, 1, most),
+                                 .virtualStages = std::clamp(family.chunks.least, 1, most),
                                  .microbatches = kMicrobatches};
-    if (family.kind == "seq-1f1b")
+    if (family.cutsSequences())
         request.slices = 2;
-    if (family.kind == "custom" || family.unmet(request))
+    if (family.isWrittenOut || family.unmet(request))
         return std::nullopt;
     ScheduleSketch sketch{family.make(request), {}};
     sketch.times = sim::evaluateSchedule(sketch.schedule);
@@ -85,7 +86,7 @@ ScheduleCandidates scheduleCandidates(const sim::ScenarioDocument& document, con
     for (const sim::ScheduleFamily& family : sim::scheduleFamilies()) {
         sim::checkCancelled();
         const bool isCurrent = family.kind == lastLegal.schedule.kind;
-        if (family.kind == "custom" && !isCurrent)
+        if (family.isWrittenOut && !isCurrent)
             continue;
         ScheduleCandidate candidate{.kind = std::string(family.kind),
                                     .title = std::string(family.title),

@@ -178,7 +178,7 @@ Problems Session::recover(const Recovery& recovery)
         replace(std::move(document), recovery.path);
         m_undo.resetClean();
         setSaved(documentIn(recovery.path));
-        emit fileChanged();
+        Q_EMIT fileChanged();
         keepSafe();
         Autosave::discard(recovery);
         return {};
@@ -207,7 +207,7 @@ Problems Session::saveAs(const QString& path)
     m_undo.setClean();
     m_autosaveTimer.stop();
     m_autosave.remove();
-    emit fileChanged();
+    Q_EMIT fileChanged();
     return {};
 }
 
@@ -248,7 +248,7 @@ void Session::refuse(const std::string& pointer)
 {
     m_problems = {{{}, pointer, failureText(), sim::Severity::error}};
     m_legal = false;
-    emit changed();
+    Q_EMIT changed();
 }
 
 void Session::push(const sim::ScenarioDocument& after, const Edit& edit)
@@ -287,7 +287,7 @@ void Session::forgetOldSteps()
             m_undo.push(*step);
         }
     }
-    emit m_undo.indexChanged(m_undo.index());
+    Q_EMIT m_undo.indexChanged(m_undo.index());
 }
 
 void Session::replace(std::optional<sim::ScenarioDocument> document, const QString& path)
@@ -301,9 +301,9 @@ void Session::replace(std::optional<sim::ScenarioDocument> document, const QStri
     m_path = path;
     take(m_document ? m_document->resolve(m_catalogue) : sim::ScenarioDocument::Resolved());
     setSaved(m_document);
-    emit opened();
-    emit fileChanged();
-    emit changed();
+    Q_EMIT opened();
+    Q_EMIT fileChanged();
+    Q_EMIT changed();
 }
 
 bool Session::setText(const std::function<std::string()>& makeText)
@@ -318,7 +318,7 @@ bool Session::setText(const std::function<std::string()>& makeText)
         return false;
     }
     m_autosaveTimer.start();
-    emit changed();
+    Q_EMIT changed();
     return true;
 }
 

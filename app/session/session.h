@@ -59,7 +59,7 @@ public:
     /// Another document in place of this one, as one undoable step; the file stays the same.
     void replaceContent(const sim::ScenarioDocument&, const QString& stepText);
 
-signals:
+Q_SIGNALS:
     void opened();      ///< another document, or none
     void changed();     ///< the document's content; also after opened()
     void fileChanged(); ///< path or modified state

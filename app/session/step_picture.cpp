@@ -161,9 +161,7 @@ std::vector<live::RankMemory> memoryWithin(std::span<const live::RankMemory> mem
 void fill(StepPicture::OnClock& clock, const StepRecords& records, std::span<const live::RankSpan> spans,
           std::span<const live::RankMemory> memory, const Prediction* prediction)
 {
-    live::TraceBuilder builder(records.run);
-    builder.add(records.kinds, spans, memory);
-    clock.kernels = std::make_shared<const sim::Trace>(builder.trace());
+    clock.kernels = std::make_shared<const sim::Trace>(live::makeTrace(records.run, records.kinds, spans, memory));
     clock.timeUse = std::make_shared<const sim::Trace>(timeUseTrace(*clock.kernels));
     clock.stepNs = clock.kernels->endNs;
     if (!records.complete || !prediction || !prediction->simulation)

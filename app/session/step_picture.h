@@ -1,7 +1,7 @@
 // One step of a live run, ready to be drawn and compared: on the wall clock, and as if every rank had a device of its own.
 #pragma once
 
-#include "app/session/simulator.h"
+#include "app/session/make_step.h"
 #include "live/stream/difference.h"
 #include "live/stream/history.h"
 

@@ -1,8 +1,8 @@
 #include "app/session/synthesis_run.h"
 
-#include "sim/analysis/plan_schedule.h"
 #include "sim/cancel.h"
 #include "sim/error.h"
+#include "sim/simulate/plan_schedule.h"
 
 #include <algorithm>
 #include <optional>
@@ -72,7 +72,7 @@ SynthesisRun::SynthesisRun(sim::Scenario scenario, std::shared_ptr<const sim::Si
 {
     m_worker.submit({.kind = 0,
                      .work = [this](const Task& task) { work(task); },
-                     .failed = [this](const QString& why) { emit failed(why); }});
+                     .failed = [this](const QString& why) { Q_EMIT failed(why); }});
 }
 
 SynthesisRun::~SynthesisRun()
@@ -133,7 +133,7 @@ void SynthesisRun::work(const Task& task)
         state->now = now;
         state->done = search.done();
         state->running = m_running;
-        task.tell([this, state = *std::move(state)] { emit progressed(state); });
+        task.tell([this, state = *std::move(state)] { Q_EMIT progressed(state); });
     }
 }
 

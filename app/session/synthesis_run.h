@@ -2,8 +2,8 @@
 #pragma once
 
 #include "app/session/worker.h"
-#include "sim/analysis/search_schedule.h"
-#include "sim/simulation.h"
+#include "sim/simulate/search_schedule.h"
+#include "sim/simulate/simulation.h"
 
 #include <QObject>
 #include <QString>
@@ -37,7 +37,7 @@ public:
     /// After the planned moves it searches beyond them.
     void resume();
 
-signals:
+Q_SIGNALS:
     void progressed(const app::SynthesisState& state);
     void failed(const QString& message);
 

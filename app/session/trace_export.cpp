@@ -18,7 +18,7 @@ void TraceExport::start(SimulationPtr simulation, sim::TraceDetail detail, const
     m_busy = true;
     const auto end = [this, path](const QString& failure) {
         m_busy = false;
-        emit finished(path, failure);
+        Q_EMIT finished(path, failure);
     };
     m_worker.submit({.kind = 0,
                      .work =

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "app/session/worker.h"
-#include "app/views/step_view.h"
+#include "app/step/shown_step.h"
 
 #include <QObject>
 #include <QString>
@@ -18,7 +18,7 @@ public:
     /// The format is the path's ending: .pftrace or .json. Only if not busy.
     void start(SimulationPtr, sim::TraceDetail, const QString& path);
 
-signals:
+Q_SIGNALS:
     void finished(const QString& path, const QString& failure); ///< no failure: the file is there, whole
 
 private:

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "sim/scenario/catalogue.h"
-#include "sim/simulation.h"
+#include "sim/simulate/simulation.h"
 
 #include <QString>
 

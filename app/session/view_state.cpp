@@ -1,6 +1,6 @@
 #include "app/session/view_state.h"
 
-#include "sim/scenario/quoted.h"
+#include "sim/text/quoted.h"
 
 #include <nlohmann/json.hpp>
 

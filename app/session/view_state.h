@@ -1,9 +1,9 @@
 // What was on screen, as the scenario's "view" keeps it: a shared file opens on what its author saw.
 #pragma once
 
-#include "app/views/grid_arrangement.h"
-#include "app/views/selection.h"
-#include "app/views/timeline_state.h"
+#include "app/step/grid_arrangement.h"
+#include "app/step/selection.h"
+#include "app/step/timeline_state.h"
 #include "sim/scenario/document.h"
 
 #include <optional>

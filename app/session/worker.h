@@ -1,13 +1,9 @@
 // A thread of its own for what takes long, so that the window never waits. One job at a time, the most urgent first; what a job
 // finds out is told on the owner's thread; whatever it throws is told as a message, and the next job is done.
 //
-//     // work: on the worker's thread, in a sim::CancelScope. What it tells, and failed: on the owner's.
-//     m_worker.submit({.kind = kTraces,
-//                      .work = [=, this](const Task& task) {
-//                          auto trace = makeTrace();
-//                          task.tell([=, this] { emit traceReady(trace); });
-//                      },
-//                      .failed = [this](const QString& why) { emit failed(why); }});
+//     // make: on the worker's thread, in a sim::CancelScope. What is done with it, or with its failure: on the owner's.
+//     m_worker.ask(kTraces, [=] { return makeTrace(simulation); },
+//                  [this](const TracePtr& trace) { show(trace); }, [this](const QString& why) { tell(why); });
 #pragma once
 
 #include <QObject>
@@ -43,6 +39,17 @@ public:
 
     /// A job that runs and has told nothing yet makes room for one of a lower kind, and is done anew afterwards.
     void submit(Job);
+    /// The usual job: something is made, and somebody waits for it. Those of its kind that were asked for before are not wanted
+    /// any more.
+    template <typename Make, typename Done>
+    void ask(int kind, Make make, Done done, std::function<void(const QString& why)> failed)
+    {
+        drop(kind);
+        submit({.kind = kind,
+                .work = [make = std::move(make),
+                         done = std::move(done)](const auto& task) { task.tell([done, made = make()] { done(made); }); },
+                .failed = std::move(failed)});
+    }
     /// Jobs of that kind are not wanted any more, nor is anything that they have told and that was not heard yet.
     void drop(int kind);
     void dropAll();

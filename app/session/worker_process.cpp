@@ -89,16 +89,16 @@ WorkerProcess::WorkerProcess(QObject* parent) : QObject(parent)
     connect(&m_process, &QProcess::readyReadStandardError, this, [this] { read(QProcess::StandardError); });
     connect(&m_process, &QProcess::errorOccurred, this, [this](QProcess::ProcessError error) {
         if (error == QProcess::FailedToStart)
-            emit failedToStart(m_process.errorString());
+            Q_EMIT failedToStart(m_process.errorString());
     });
     connect(&m_process, &QProcess::finished, this, [this](int code, QProcess::ExitStatus status) {
         read(QProcess::StandardOutput);
         read(QProcess::StandardError);
         for (const QByteArray& rest : m_partial)
             keepLast(&rest == &m_partial[0] ? m_lastOutput : m_lastErrors, QString::fromUtf8(rest));
-        emit ended({.crashed = status == QProcess::CrashExit,
-                    .code = code,
-                    .lastLines = m_lastErrors.isEmpty() ? m_lastOutput : m_lastErrors});
+        Q_EMIT ended({.crashed = status == QProcess::CrashExit,
+                      .code = code,
+                      .lastLines = m_lastErrors.isEmpty() ? m_lastOutput : m_lastErrors});
     });
 }
 
@@ -148,7 +148,7 @@ void WorkerProcess::read(QProcess::ProcessChannel channel)
         const QString line = QString::fromUtf8(partial.left(end));
         partial.remove(0, end + 1);
         keepLast(isOutput ? m_lastOutput : m_lastErrors, line);
-        emit said(line);
+        Q_EMIT said(line);
     }
 }
 

@@ -41,7 +41,7 @@ public:
     /// All it has written to standard output, up to a limit.
     const QString& output() const { return m_output; }
 
-signals:
+Q_SIGNALS:
     void said(const QString& line);
     void ended(const app::WorkerEnd& end);
     void failedToStart(const QString& message);

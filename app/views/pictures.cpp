@@ -1,30 +1,34 @@
 #include "app/views/pictures.h"
 
-#include "app/views/grid_view.h"
-#include "app/views/memory_view.h"
-#include "app/views/storage_view.h"
-#include "app/views/timeline_view.h"
-#include "app/views/traffic_view.h"
+#include "app/views/grid/grid_view.h"
+#include "app/views/memory/memory_view.h"
+#include "app/views/storage/storage_view.h"
+#include "app/views/timeline/timeline_view.h"
+#include "app/views/traffic/traffic_view.h"
 
 #include <algorithm>
 #include <array>
 #include <cassert>
+#include <type_traits>
 
 namespace app {
 namespace {
 
 template <typename V>
-std::unique_ptr<StepView> make(Selection& selection, const Theme& theme)
+std::unique_ptr<StepView> make(Selection& selection, const Theme& theme, TimeZoom* zoom)
 {
-    return std::make_unique<V>(selection, theme);
+    if constexpr (std::is_constructible_v<V, Selection&, const Theme&, TimeZoom*>)
+        return std::make_unique<V>(selection, theme, zoom);
+    else // without a time axis
+        return std::make_unique<V>(selection, theme);
 }
 
 constexpr std::array kPictures{
-    PictureInfo{Picture::grid, "grid", "Rank grid", make<GridView>},
-    PictureInfo{Picture::timeline, "timeline", "Timeline", make<TimelineView>},
-    PictureInfo{Picture::memory, "memory", "Memory", make<MemoryView>},
-    PictureInfo{Picture::traffic, "traffic", "Traffic", make<TrafficView>},
-    PictureInfo{Picture::storage, "storage", "Storage", make<StorageView>},
+    PictureInfo{Picture::grid, "grid", "Rank grid", make<GridView>, nullptr},
+    PictureInfo{Picture::timeline, "timeline", "Timeline", make<TimelineView>, TimelineView::prepare},
+    PictureInfo{Picture::memory, "memory", "Memory", make<MemoryView>, MemoryView::prepare},
+    PictureInfo{Picture::traffic, "traffic", "Traffic", make<TrafficView>, TrafficView::prepare},
+    PictureInfo{Picture::storage, "storage", "Storage", make<StorageView>, nullptr},
 };
 
 } // namespace

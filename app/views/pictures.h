@@ -1,8 +1,9 @@
 // The pictures of a step, each once: the workspace's docks, --view, --figure and the export dialog are all made from this list.
 #pragma once
 
-#include "app/views/selection.h"
-#include "app/views/step_view.h"
+#include "app/step/selection.h"
+#include "app/step/time_zoom.h"
+#include "app/views/common/step_view.h"
 
 #include <memory>
 #include <span>
@@ -16,7 +17,10 @@ struct PictureInfo {
     Picture picture;
     const char* name;  ///< on the command line and in files: "grid"
     const char* title; ///< on screen: "Rank grid"
-    std::unique_ptr<StepView> (*make)(Selection&, const Theme&);
+    /// With a zoom of the time axis that it shares with others, or nullptr.
+    std::unique_ptr<StepView> (*make)(Selection&, const Theme&, TimeZoom*);
+    /// What takes long of showing a step, on a worker: for setStep(). Nothing takes long: nullptr, as its answer may be.
+    PictureModelPtr (*prepare)(const ShownStep&);
 };
 
 std::span<const PictureInfo> pictures();

@@ -14,8 +14,13 @@ void ScenarioArguments::addTo(CLI::App& command)
 
 sim::Scenario ScenarioArguments::read() const
 {
+    return readScenario(file, sim::Catalogue::load(sim::Catalogue::findAssets()), overrides);
+}
+
+sim::Scenario readScenario(const std::string& file, const sim::Catalogue& catalogue, const std::vector<std::string>& overrides)
+{
     std::vector<sim::Problem> warnings;
-    sim::Scenario scenario = sim::readScenario(file, sim::Catalogue::load(sim::Catalogue::findAssets()), overrides, &warnings);
+    sim::Scenario scenario = sim::readScenario(file, catalogue, overrides, &warnings);
     for (const sim::Problem& warning : warnings)
         std::cerr << warning.text() << "\n";
     return scenario;

@@ -11,7 +11,7 @@
 
 namespace live::cli {
 
-/// Exit codes of the contract.
+/// Exit codes: docs/live.md.
 enum ExitCode : int { kGood = 0, kBadInput = 1, kCalledWrongly = 2 };
 
 /// FILE and --set of a command.
@@ -19,9 +19,11 @@ struct ScenarioArguments {
     std::string file;
     std::vector<std::string> overrides;
     void addTo(CLI::App&);
-    /// Warnings are printed on standard error.
     sim::Scenario read() const;
 };
+
+/// Warnings are printed on standard error.
+sim::Scenario readScenario(const std::string& file, const sim::Catalogue&, const std::vector<std::string>& overrides);
 
 void addRun(CLI::App&);
 void addKeys(CLI::App&);

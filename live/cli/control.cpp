@@ -35,34 +35,29 @@ void Control::set(std::atomic<bool>& flag, bool value)
     m_changed.notify_all();
 }
 
-std::string Control::pause()
+std::string Control::request(RunRequest request)
 {
-    if (!m_alone)
-        throw sim::Error("a run of several processes cannot pause: the others would take it for a failure");
-    set(m_paused, true);
-    return "pauses after this step";
-}
-
-std::string Control::resume()
-{
-    set(m_paused, false);
-    return "goes on";
-}
-
-std::string Control::stop()
-{
-    set(m_stop, true);
-    return "stops after this step";
-}
-
-std::string Control::checkpoint()
-{
-    if (!m_canCheckpoint)
-        throw sim::Error("the run was started without --checkpoint FOLDER");
-    if (!m_alone)
-        throw sim::Error("a run of several processes writes checkpoints with --every only");
-    set(m_checkpoint, true);
-    return "writes a checkpoint after this step";
+    switch (request) {
+    case RunRequest::pause:
+        if (!m_alone)
+            throw sim::Error("a run of several processes cannot pause: the others would take it for a failure");
+        set(m_paused, true);
+        return "pauses after this step";
+    case RunRequest::resume:
+        set(m_paused, false);
+        return "goes on";
+    case RunRequest::stop:
+        set(m_stop, true);
+        return "stops after this step";
+    case RunRequest::checkpoint:
+        if (!m_canCheckpoint)
+            throw sim::Error("the run was started without --checkpoint FOLDER");
+        if (!m_alone)
+            throw sim::Error("a run of several processes writes checkpoints with --every only");
+        set(m_checkpoint, true);
+        return "writes a checkpoint after this step";
+    }
+    return {};
 }
 
 bool Control::stopped() const

@@ -1,7 +1,7 @@
 // What viewers and signals may ask of a training; done between two steps.
 #pragma once
 
-#include "live/stream/publisher.h"
+#include "live/stream/viewer.h"
 
 #include <atomic>
 #include <condition_variable>
@@ -10,15 +10,13 @@
 
 namespace live::cli {
 
-class Control final : public RunControl {
+class Control {
 public:
     /// `alone`: the run is this one process; several cannot pause.
     Control(bool canCheckpoint, bool alone);
 
-    std::string pause() override;
-    std::string resume() override;
-    std::string stop() override;
-    std::string checkpoint() override;
+    /// As a RunControl.
+    std::string request(RunRequest);
 
     bool stopped() const;
     bool takeCheckpoint() { return m_checkpoint.exchange(false); }

@@ -11,6 +11,7 @@
 #include "live/stream/collector.h"
 #include "live/stream/gather.h"
 #include "live/stream/make_trace.h"
+#include "live/stream/publisher.h"
 #include "live/tasks/worker_pool.h"
 #include "sim/error.h"
 #include "sim/trace/export.h"
@@ -124,7 +125,7 @@ private:
         description.controllable = true;
         if (alone()) {
             m_collector = std::make_unique<Collector>(std::move(description), m_run->spanKinds(), m_run->recorders());
-            publish({.endpoint = m_request.listen, .control = &m_control, .log = say});
+            publish();
             return;
         }
         const std::vector<ClockOffset> clocks = alignClocks(*m_store, 0);
@@ -164,13 +165,16 @@ private:
         }
         m_collector = std::make_unique<Collector>(std::move(description), m_run->spanKinds(), all);
         m_gatherer = std::make_unique<SpanGatherer>(sources, m_run->spanKinds(), gathered);
-        publish({.endpoint = m_request.listen, .control = &m_control, .log = say});
+        publish();
     }
 
-    void publish(PublishOptions options)
+    void publish()
     {
         if (m_request.listen.empty())
             return;
+        PublishOptions options{.endpoint = m_request.listen,
+                               .control = [this](RunRequest request) { return m_control.request(request); },
+                               .log = say};
         if (!m_request.key.empty())
             options.keys = ServerKeys{readKeyPair(m_request.key), readAllowedKeys(m_request.allowed)};
         m_publisher = std::make_unique<Publisher>(*m_collector, options);

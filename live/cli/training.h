@@ -42,7 +42,7 @@ struct TrainingReport {
 /// Throws sim::Error: bad input, or why the run ended.
 TrainingReport train(const TrainingRequest&);
 
-/// The contract's JSON.
+/// What --report writes.
 std::string reportJson(const std::string& scenarioName, const TrainingReport&);
 
 } // namespace live::cli

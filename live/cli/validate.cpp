@@ -5,7 +5,7 @@
 #include "sim/scenario/files.h"
 #include "sim/scenario/hardware_profile.h"
 #include "sim/scenario/words.h"
-#include "sim/simulation.h"
+#include "sim/simulate/simulation.h"
 
 #include <algorithm>
 #include <cmath>
@@ -102,10 +102,7 @@ private:
 
     sim::Scenario read(const std::string& file) const
     {
-        std::vector<sim::Problem> warnings;
-        sim::Scenario scenario = sim::readScenario(file, m_catalogue, m_arguments.overrides, &warnings);
-        for (const sim::Problem& warning : warnings)
-            std::cerr << warning.text() << "\n";
+        sim::Scenario scenario = readScenario(file, m_catalogue, m_arguments.overrides);
         // The simulator has no double precision, and on this device whatever is not double is single.
         if (scenario.live.dtype == "fp64") {
             std::cerr << file << ": live.dtype is fp64, which predictions do not know; trained in fp32 here\n";

@@ -35,6 +35,11 @@ enum class CommKind : std::uint8_t {
     barrier
 };
 const char* commKindName(CommKind);
+/// Between two members, not a collective.
+constexpr bool isTransfer(CommKind kind)
+{
+    return kind == CommKind::send || kind == CommKind::receive;
+}
 enum class ReduceOp : std::uint8_t { sum, max };
 
 /// Ranks that communicate with each other, in the order of their sums. Sends and receives use a group of two.

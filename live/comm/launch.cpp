@@ -2,6 +2,7 @@
 
 #include "sim/error.h"
 
+#include <array>
 #include <charconv>
 #include <cstdint>
 #include <string_view>
@@ -71,6 +72,11 @@ int derivedPort(const std::string& job)
     return kFirstDerivedPort + static_cast<int>(hash % static_cast<std::uint32_t>(kDerivedPorts));
 }
 
+/// Of a launcher that numbers processes on all machines and on each.
+struct ProcessVariables {
+    const char *rank, *size, *localRank, *localSize;
+};
+
 void readProcess(const Reader& reader, const std::string& rank, const std::string& size, LaunchEnvironment& launch)
 {
     launch.processes = reader.integer(size, 1, kMaxProcesses);
@@ -81,12 +87,17 @@ void readProcess(const Reader& reader, const std::string& rank, const std::strin
     launch.why = rank + "=" + std::to_string(launch.process) + " of " + size + "=" + std::to_string(launch.processes);
 }
 
+void readProcess(const Reader& reader, const ProcessVariables& names, LaunchEnvironment& launch)
+{
+    readProcess(reader, names.rank, names.size, launch);
+    launch.localProcess = reader.maybeInteger(names.localRank, 0, kMaxProcesses).value_or(launch.process);
+    launch.localProcesses = reader.maybeInteger(names.localSize, 1, kMaxProcesses).value_or(launch.processes);
+}
+
 void readTorchrun(const Reader& reader, LaunchEnvironment& launch)
 {
     launch.launcher = Launcher::torchrun;
-    readProcess(reader, "RANK", "WORLD_SIZE", launch);
-    launch.localProcess = reader.maybeInteger("LOCAL_RANK", 0, kMaxProcesses).value_or(launch.process);
-    launch.localProcesses = reader.maybeInteger("LOCAL_WORLD_SIZE", 1, kMaxProcesses).value_or(launch.processes);
+    readProcess(reader, {"RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE"}, launch);
     launch.masterPort = reader.maybeInteger("MASTER_PORT", 1, 65535).value_or(kDefaultPort);
     // torchrun's agent keeps a store of its own on MASTER_PORT while the workers run, and says so here.
     if (reader.first({"TORCHELASTIC_USE_AGENT_STORE"}) == "True")
@@ -96,9 +107,9 @@ void readTorchrun(const Reader& reader, LaunchEnvironment& launch)
 void readOpenMpi(const Reader& reader, LaunchEnvironment& launch)
 {
     launch.launcher = Launcher::openMpi;
-    readProcess(reader, "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", launch);
-    launch.localProcess = reader.maybeInteger("OMPI_COMM_WORLD_LOCAL_RANK", 0, kMaxProcesses).value_or(launch.process);
-    launch.localProcesses = reader.maybeInteger("OMPI_COMM_WORLD_LOCAL_SIZE", 1, kMaxProcesses).value_or(launch.processes);
+    readProcess(reader,
+                {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"},
+                launch);
     launch.masterPort = derivedPort(reader.first({"PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid"}));
 }
 
@@ -123,9 +134,7 @@ void readSlurm(const Reader& reader, LaunchEnvironment& launch)
 void readPmi(const Reader& reader, LaunchEnvironment& launch)
 {
     launch.launcher = Launcher::pmi;
-    readProcess(reader, "PMI_RANK", "PMI_SIZE", launch);
-    launch.localProcess = reader.maybeInteger("MPI_LOCALRANKID", 0, kMaxProcesses).value_or(launch.process);
-    launch.localProcesses = reader.maybeInteger("MPI_LOCALNRANKS", 1, kMaxProcesses).value_or(launch.processes);
+    readProcess(reader, {"PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS"}, launch);
     launch.masterPort = derivedPort(reader.first({"PMI_JOBID", "PMI_KVSNAME", "HYDRA_JOBID"}));
 }
 
@@ -140,21 +149,9 @@ bool needsMaster(const LaunchEnvironment& launch)
 
 const char* launcherName(Launcher launcher)
 {
-    switch (launcher) {
-    case Launcher::single:
-        return "one process";
-    case Launcher::flags:
-        return "command line";
-    case Launcher::torchrun:
-        return "torchrun";
-    case Launcher::openMpi:
-        return "Open MPI";
-    case Launcher::slurm:
-        return "Slurm";
-    case Launcher::pmi:
-        return "PMI (MPICH, Intel MPI)";
-    }
-    return "?";
+    constexpr std::array<const char*, 6> kNames = {"one process", "command line", "torchrun",
+                                                   "Open MPI",    "Slurm",        "PMI (MPICH, Intel MPI)"};
+    return kNames[static_cast<std::size_t>(launcher)];
 }
 
 std::string firstSlurmHost(const std::string& list)

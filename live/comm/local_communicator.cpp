@@ -46,7 +46,7 @@ public:
             if (!shard.why.empty())
                 throw sim::Error(shard.why);
             GroupState& group = shard.groups[request.group->id];
-            if (request.kind == CommKind::send || request.kind == CommKind::receive)
+            if (isTransfer(request.kind))
                 complete = meetPeer(group, request, completion);
             else
                 complete = meetGroup(group, request, completion);
@@ -152,13 +152,8 @@ private:
         const std::int64_t startCpuNs = estimatedCpuNs(readyNs);
         std::exception_ptr failure;
         try {
-            if (!plainlyAgree(arrivals)) {
-                std::vector<RequestSummary> summaries;
-                summaries.reserve(arrivals.size());
-                for (const Arrival& arrival : arrivals)
-                    summaries.push_back(summarize(*arrival.request));
-                checkAgreement(*arrivals[0].request->group, summaries);
-            }
+            if (!plainlyAgree(arrivals))
+                checkAgreement(arrivals);
             move(arrivals);
         } catch (...) {
             failure = std::current_exception();
@@ -196,19 +191,9 @@ private:
             return allReduce(arrivals);
         case CommKind::reduceScatter:
             return reduceScatter(arrivals);
-        case CommKind::allGather:
-            return allGather(arrivals);
-        case CommKind::allToAll:
-            return allToAll(arrivals);
-        case CommKind::send:
-        case CommKind::receive:
-            return copyBytes(m_pool, first.input.data, arrivals[1].request->output.data, first.input.bytes());
-        case CommKind::broadcast:
-            for (const Arrival& arrival : arrivals)
-                copyBytes(m_pool, first.input.data, arrival.request->output.data, first.input.bytes());
-            return;
-        case CommKind::barrier:
-            return;
+        default:
+            return copyPieces(arrivals,
+                              [&](const void* from, void* to, std::int64_t bytes) { copyBytes(m_pool, from, to, bytes); });
         }
     }
 
@@ -238,39 +223,6 @@ private:
                 inputs[member] = bytesFrom(arrivals[member].request->input, offset);
             void* const output = request.output.data;
             reduceInOrder(m_pool, request.output.type, request.reduce, request.output.elements(), inputs, {&output, 1});
-        }
-    }
-
-    void allGather(const Arrivals& arrivals)
-    {
-        for (const Arrival& to : arrivals) {
-            std::int64_t offset = 0;
-            for (const Arrival& from : arrivals) {
-                const Tensor& input = from.request->input;
-                copyBytes(m_pool, input.data, bytesFrom(to.request->output, offset), input.bytes());
-                offset += input.bytes();
-            }
-        }
-    }
-
-    void allToAll(const Arrivals& arrivals)
-    {
-        std::vector<std::int64_t> sent(arrivals.size()); ///< rows, by sender
-        for (std::size_t to = 0; to < arrivals.size(); ++to) {
-            const CommRequest& receiver = *arrivals[to].request;
-            std::int64_t row = 0;
-            for (std::size_t from = 0; from < arrivals.size(); ++from) {
-                const CommRequest& sender = *arrivals[from].request;
-                const std::int64_t rows = sender.sendRows[to];
-                if (rows != receiver.receiveRows[from])
-                    throwRowsDiffer(*sender.group, static_cast<int>(from), rows, static_cast<int>(to),
-                                    receiver.receiveRows[from]);
-                const std::int64_t rowBytes = sender.input.columns * bytesOf(sender.input.type);
-                copyBytes(m_pool, bytesFrom(sender.input, sent[from] * rowBytes), bytesFrom(receiver.output, row * rowBytes),
-                          rows * rowBytes);
-                sent[from] += rows;
-                row += rows;
-            }
         }
     }
 

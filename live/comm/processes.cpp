@@ -2,12 +2,12 @@
 
 #include "live/comm/remote_communicator.h"
 #include "live/comm/tcp_transport.h"
+#include "live/kernels/modules.h"
 #include "live/tasks/worker_pool.h"
 #include "sim/error.h"
 
 #include <cstdlib>
 #include <dlfcn.h>
-#include <filesystem>
 #include <thread>
 
 namespace live {
@@ -19,14 +19,8 @@ constexpr const char* kMpiModule = "rankscope_live_mpi.so";
 /// The module's entry, or null with the reason. It stays loaded: MPI libraries cannot be unloaded.
 MakeMpiTransport* loadMpi(std::string& reason)
 {
-    std::vector<std::filesystem::path> folders;
-    if (const char* path = std::getenv("RANKSCOPE_MODULE_PATH"))
-        folders.emplace_back(path);
-    std::error_code error;
-    const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
-    if (!error)
-        folders.push_back(program.parent_path());
-    for (const auto& folder : folders) {
+    for (const auto& folder : moduleFolders()) {
+        std::error_code error;
         const std::filesystem::path file = folder / kMpiModule;
         if (!std::filesystem::exists(file, error))
             continue;

@@ -165,7 +165,7 @@ private:
 
     bool isLocal(const Place& place, const CommRequest& request) const
     {
-        if (request.kind == CommKind::send || request.kind == CommKind::receive)
+        if (isTransfer(request.kind))
             return request.peer >= 0 && request.peer < request.group->size() &&
                    place.processOf[static_cast<std::size_t>(request.peer)] == m_process;
         return place.processes.size() == 1;
@@ -175,7 +175,7 @@ private:
     std::unique_ptr<Operation> arrive(GroupState& group, const Arrival& arrival)
     {
         const CommRequest& request = *arrival.request;
-        if (request.kind == CommKind::send || request.kind == CommKind::receive) {
+        if (isTransfer(request.kind)) {
             const bool isSend = request.kind == CommKind::send;
             const int channel =
                 channelOf(group.place, isSend ? request.member : request.peer, isSend ? request.peer : request.member);
@@ -197,7 +197,7 @@ private:
                   [](const Arrival& a, const Arrival& b) { return a.request->member < b.request->member; });
         for (const Arrival& other : arrivals)
             if (other.request->kind != arrivals[0].request->kind) {
-                endMismatch(group.place, arrivals);
+                endMismatch(arrivals);
                 return nullptr;
             }
         return std::make_unique<Operation>(group.place, std::move(arrivals),
@@ -205,14 +205,10 @@ private:
     }
 
     /// Own members already disagree: nothing is sent, the others learn of it by the abort that follows.
-    void endMismatch(const Place& place, const std::vector<Arrival>& arrivals)
+    void endMismatch(const std::vector<Arrival>& arrivals)
     {
-        std::vector<RequestSummary> summaries;
-        summaries.reserve(arrivals.size());
-        for (const Arrival& arrival : arrivals)
-            summaries.push_back(summarize(*arrival.request));
         try {
-            checkAgreement(*place.group, summaries);
+            checkAgreement(arrivals);
         } catch (...) {
             for (const Arrival& arrival : arrivals)
                 end(arrival, nowNs(), std::current_exception());

@@ -58,7 +58,7 @@ private:
 
     const CommRequest& own(std::size_t i) const { return *m_arrivals[i].request; }
     CommKind kind() const { return own(0).kind; }
-    bool isTransfer() const { return kind() == CommKind::send || kind() == CommKind::receive; }
+    bool isTransfer() const { return live::isTransfer(kind()); }
     void send(Transport&, int process, Code, const void*, std::int64_t bytes);
     void receive(Transport&, int process, Code, void*, std::int64_t capacity);
     std::byte* scratch(std::int64_t bytes);

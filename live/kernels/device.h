@@ -59,7 +59,6 @@ public:
     virtual void fill(const Tensor&, double value) = 0;
     virtual void copy(const Tensor& from, const Tensor& to) = 0; ///< converts between floating types
     virtual void add(const Tensor& x, const Tensor& y) = 0;      ///< y += x; converts
-    virtual void scale(const Tensor&, double factor) = 0;
     virtual void fromHost(const void* host, const Tensor&) = 0;
     /// Waits until the queue has come here.
     virtual void toHost(const Tensor&, void* host) = 0;
@@ -104,7 +103,8 @@ public:
     virtual void attentionGradient(const AttentionShape&, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& o,
                                    const Tensor& logSumExp, const Tensor& dOutput, const Tensor& dq, const Tensor& dk,
                                    const Tensor& dv, bool accumulate) = 0;
-    /// Joins attention over another block of keys into (o, logSumExp); both o of the accumulation type. facts: zig-zag ring.
+    /// Joins attention over another block of keys into (o, logSumExp); both o of the accumulation type
+    /// (Liu et al. 2023, Ring Attention).
     virtual void mergeAttention(int headDim, const Tensor& oBlock, const Tensor& logSumExpBlock, const Tensor& o,
                                 const Tensor& logSumExp) = 0;
 
@@ -177,9 +177,8 @@ public:
 };
 
 struct DeviceInfo {
-    std::string kind;   ///< "cpu", "cuda"
-    std::string name;   ///< "Intel Xeon …, 2 cores, AVX-512", "NVIDIA H200"
-    std::string detail; ///< libraries and why this one was chosen
+    std::string kind; ///< "cpu", "cuda"
+    std::string name; ///< "Intel Xeon …, 2 cores, AVX-512", "NVIDIA H200"
     DType activation = DType::f32, accumulation = DType::f32;
     std::int64_t memoryBytes = 0;
 };

@@ -5,12 +5,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
-#include <filesystem>
 #include <sstream>
-#include <vector>
 
 namespace live {
-namespace {
 
 std::vector<std::filesystem::path> moduleFolders()
 {
@@ -27,8 +24,6 @@ std::vector<std::filesystem::path> moduleFolders()
         folders.push_back(program.parent_path());
     return folders;
 }
-
-} // namespace
 
 const void* loadModule(const std::string& name, const std::string& entry, std::string* why)
 {

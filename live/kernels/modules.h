@@ -7,13 +7,15 @@
 
 #include "live/kernels/device.h"
 
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace live {
 
-inline constexpr int kModuleInterface = 1; ///< counted up when a table below or a class that crosses changes
+inline constexpr int kModuleInterface = 2; ///< counted up when a table below or a class that crosses changes
 
 struct ModuleHeader {
     int interface = kModuleInterface;
@@ -27,6 +29,8 @@ struct CudaModule {
     int (*gpuCount)(std::string* why) = nullptr;
     std::unique_ptr<Device> (*makeDevice)(int gpu, DType activation) = nullptr;
 };
+
+std::vector<std::filesystem::path> moduleFolders();
 
 /// The table that function `entry` of module `name` returns; it begins with a ModuleHeader. Stays loaded. Null if it cannot be
 /// had: *why says why, in a few words ("libcublasLt.so.13: cannot open shared object file").

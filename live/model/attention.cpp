@@ -2,8 +2,6 @@
 
 #include "live/model/dropout.h"
 
-#include <cmath>
-
 namespace live {
 namespace {
 
@@ -22,45 +20,25 @@ Attention::Attention(RankContext& context, const Shape& shape, Bucket& bucket, c
       m_addLabel(context.kinds, "attn.residual", stage, layer)
 {
     const sim::Model& model = context.scenario.model;
-    const double deviation = 0.02; // GPT-2
     const auto matrix = [&](const char* name, std::int64_t rows) {
-        return ParameterSpec{.name = prefix + ".attention." + name,
-                             .globalRows = rows * shape.tp,
-                             .globalColumns = shape.hidden,
-                             .firstRow = rows * shape.tpIndex,
-                             .rows = rows,
-                             .columns = shape.hidden,
-                             .initial = {.deviation = deviation}};
+        return rowsOfMatrix(prefix + ".attention." + name, rows, shape.hidden, shape.tpSlice());
     };
     m_query = &bucket.add(matrix("query", shape.queryColumns));
     m_key = &bucket.add(matrix("key", shape.keyColumns), true);
     m_value = &bucket.add(matrix("value", shape.keyColumns), true);
     if (model.bias || model.qkvBias) {
         const auto vector = [&](const char* name, std::int64_t columns) {
-            return ParameterSpec{.name = prefix + ".attention." + name,
-                                 .globalColumns = columns * shape.tp,
-                                 .firstColumn = columns * shape.tpIndex,
-                                 .columns = columns,
-                                 .decays = false};
+            return sliceOfVector(prefix + ".attention." + name, columns, shape.tpSlice());
         };
         m_queryBias = &bucket.add(vector("query_bias", shape.queryColumns));
         m_keyBias = &bucket.add(vector("key_bias", shape.keyColumns), true);
         m_valueBias = &bucket.add(vector("value_bias", shape.keyColumns), true);
     }
-    m_output = &bucket.add({.name = prefix + ".attention.output",
-                            .globalRows = shape.hidden,
-                            .globalColumns = shape.queryColumns * shape.tp,
-                            .firstColumn = shape.queryColumns * shape.tpIndex,
-                            .rows = shape.hidden,
-                            .columns = shape.queryColumns,
-                            .initial = {.deviation = deviation / std::sqrt(2.0 * model.numHiddenLayers)}});
+    m_output = &bucket.add(
+        columnsOfMatrix(prefix + ".attention.output", shape.hidden, shape.queryColumns, shape.tpSlice(), model.numHiddenLayers));
     if (model.bias || model.outputBias)
-        m_outputBias = &bucket.add({.name = prefix + ".attention.output_bias",
-                                    .globalColumns = shape.hidden,
-                                    .columns = shape.hidden,
-                                    .decays = false,
-                                    .replicated = true,
-                                    .partial = shape.sequenceParallel});
+        m_outputBias =
+            &bucket.add(replicated(sliceOfVector(prefix + ".attention.output_bias", shape.hidden), shape.sequenceParallel));
 }
 
 Attention::Core Attention::split(const Tensor& qkv) const
@@ -149,20 +127,7 @@ void Attention::dropCore(AttentionSaved& saved)
     saved.logSumExp.reset();
 }
 
-Task<Array> Attention::backwardInput(const Input& input, Array dy, AttentionSaved& saved)
-{
-    Array dx = co_await gradients(input, std::move(dy), saved, false);
-    co_return dx;
-}
-
-Task<Array> Attention::backward(const Input& input, Array dy, AttentionSaved& saved)
-{
-    Array dx = co_await gradients(input, std::move(dy), saved, true);
-    saved = {};
-    co_return dx;
-}
-
-Task<Array> Attention::gradients(const Input& input, Array dy, AttentionSaved& saved, bool ofWeights)
+Task<Array> Attention::backward(const Input& input, Array dy, AttentionSaved& saved, bool ofWeights)
 {
     Queue& queue = *m_context.queue;
     if (!saved.output) {
@@ -210,6 +175,8 @@ Task<Array> Attention::gradients(const Input& input, Array dy, AttentionSaved& s
     queue.add(dResidual ? dResidual : saved.dLocalOutput, dx);
     saved.input.reset();
     saved.statistics.reset();
+    if (ofWeights)
+        saved = {};
     co_return dx;
 }
 
@@ -248,7 +215,7 @@ Task<Array> Attention::coreGradient(const Input& input, const Tensor& dOutput, A
     queue.copy(dq, gradients.q);
     queue.copy(seenGradients.rowRange(first, m_shape.rows), dQkv->columnRange(m_shape.queryColumns, 2 * columns));
     if (input.slice == 0)
-        forgetSequence(input.microbatch);
+        m_sequences.erase(input.microbatch); // those of the next step come anew
     co_return dQkv;
 }
 

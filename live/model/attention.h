@@ -27,14 +27,11 @@ public:
 
     /// x + attention(norm(x)). Takes x.
     Task<Array> forward(const Input&, Array x, AttentionSaved&);
-    Task<Array> backwardInput(const Input&, Array dy, AttentionSaved&);
+    /// The input gradient; `ofWeights`: also theirs, computed while tensor-parallel sums and gatherings go on.
+    Task<Array> backward(const Input&, Array dy, AttentionSaved&, bool ofWeights);
     Task<> backwardWeight(AttentionSaved&);
-    /// Both: weight gradients are computed while tensor-parallel sums and gatherings go on.
-    Task<Array> backward(const Input&, Array dy, AttentionSaved&);
     /// Forgets the output of the attention kernel and makes it again (selective recomputation).
     static void dropCore(AttentionSaved& saved);
-    /// Keys and values of earlier slices of the sequences.
-    void forgetSequence(int microbatch) { m_sequences.erase(microbatch); }
 
 private:
     struct Sequence {
@@ -44,7 +41,6 @@ private:
     struct Core {
         Tensor q, k, v;
     };
-    Task<Array> gradients(const Input&, Array dy, AttentionSaved&, bool ofWeights);
     void outputWeightGradient(const AttentionSaved&);
     void projectWeightGradient(const AttentionSaved&, const Tensor& normalized);
     Core split(const Tensor& qkv) const;

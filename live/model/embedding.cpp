@@ -6,13 +6,9 @@ namespace live {
 
 ParameterSpec vocabularySpec(const std::string& name, const Shape& shape)
 {
-    return {.name = name,
-            .globalRows = shape.vocabulary,
-            .globalColumns = shape.hidden,
-            .firstRow = shape.firstToken,
-            .rows = shape.vocabularySlice,
-            .columns = shape.hidden,
-            .initial = {.deviation = 0.02}};
+    ParameterSpec spec = rowsOfMatrix(name, shape.vocabularySlice, shape.hidden, shape.tpSlice());
+    spec.globalRows = shape.vocabulary; // the last slice is padded
+    return spec;
 }
 
 Embedding::Embedding(RankContext& context, const Shape& shape, Parameter& table, Bucket& rest, int stage)
@@ -20,14 +16,8 @@ Embedding::Embedding(RankContext& context, const Shape& shape, Parameter& table,
 {
     const sim::Model& model = context.scenario.model;
     if (model.positionEmbedding == sim::PositionEmbedding::learned)
-        m_positions = &rest.add({.name = "position_embedding",
-                                 .globalRows = model.maxPositionEmbeddings,
-                                 .globalColumns = shape.hidden,
-                                 .rows = model.maxPositionEmbeddings,
-                                 .columns = shape.hidden,
-                                 .initial = {.deviation = 0.02},
-                                 .replicated = true,
-                                 .partial = shape.sequenceParallel});
+        m_positions = &rest.add(
+            replicated(rowsOfMatrix("position_embedding", model.maxPositionEmbeddings, shape.hidden), shape.sequenceParallel));
 }
 
 Tensor Embedding::localRows(const Array& all) const
@@ -108,20 +98,7 @@ Task<> Head::forward(const Input& input, Array x, HeadSaved& saved, const Tensor
         queue.exactSum(loss, lossWords);
 }
 
-Task<Array> Head::backwardInput(const Input& input, HeadSaved& saved, double lossScale)
-{
-    Array dx = co_await gradients(input, saved, lossScale, false);
-    co_return dx;
-}
-
-Task<Array> Head::backward(const Input& input, HeadSaved& saved, double lossScale)
-{
-    Array dx = co_await gradients(input, saved, lossScale, true);
-    saved = {};
-    co_return dx;
-}
-
-Task<Array> Head::gradients(const Input& input, HeadSaved& saved, double lossScale, bool ofWeights)
+Task<Array> Head::backward(const Input& input, HeadSaved& saved, double lossScale, bool ofWeights)
 {
     Queue& queue = *m_context.queue;
     {
@@ -146,6 +123,8 @@ Task<Array> Head::gradients(const Input& input, HeadSaved& saved, double lossSca
     saved.input.reset();
     saved.statistics.reset();
     saved.partial.reset();
+    if (ofWeights)
+        saved = {};
     co_return dx;
 }
 

@@ -48,13 +48,11 @@ public:
     /// Adds the losses of the tokens to `lossWords` (an exact sum). Takes x.
     Task<> forward(const Input&, Array x, HeadSaved&, const Tensor& lossWords);
     /// lossScale: what each token's loss counts.
-    Task<Array> backwardInput(const Input&, HeadSaved&, double lossScale);
+    /// `ofWeights`: theirs are computed while the input gradient is summed over tp.
+    Task<Array> backward(const Input&, HeadSaved&, double lossScale, bool ofWeights);
     Task<> backwardWeight(HeadSaved&);
-    /// Both: the weight gradient is computed while the input gradient is summed over tp.
-    Task<Array> backward(const Input&, HeadSaved&, double lossScale);
 
 private:
-    Task<Array> gradients(const Input&, HeadSaved&, double lossScale, bool ofWeights);
     void weightGradient(const HeadSaved&, const Tensor& normalized);
 
     RankContext& m_context;

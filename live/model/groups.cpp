@@ -7,47 +7,49 @@
 
 namespace live {
 
+using sim::asIndex;
+
 const char* groupName(Group group)
 {
     constexpr std::array<const char*, kGroupCount> kNames = {"tp",    "cp",        "ep",   "tp_cp",  "dp_cp",
                                                              "dp_cp", "expert_dp", "embd", "copies", "world"};
-    return kNames[static_cast<std::size_t>(group)];
+    return kNames[asIndex(group)];
 }
 
 JobGroups::JobGroups(const sim::Scenario& scenario, const sim::Mesh& mesh, const sim::Schedule& schedule)
-    : m_members(at(mesh.worldSize()))
+    : m_members(asIndex(mesh.worldSize()))
 {
-    using sim::GroupKind;
-    const auto each = [&](GroupKind kind, Group group) {
+    using sim::ProcessGroup;
+    const auto each = [&](ProcessGroup kind, Group group) {
         for (int i = 0; i < mesh.groupCount(kind); ++i)
             enrol(group, mesh.members(kind, i));
     };
     const bool sequenceParallel = scenario.layout.sequenceParallel && scenario.layout.tp > 1;
-    each(GroupKind::tp, Group::tp);
-    each(GroupKind::cp, Group::cp);
+    each(ProcessGroup::tp, Group::tp);
+    each(ProcessGroup::cp, Group::cp);
     // Where no two ranks have the same tokens, they go to every slice of an expert.
-    each(sequenceParallel || scenario.layout.tp == 1 ? GroupKind::tp_ep : GroupKind::ep, Group::experts);
-    each(sequenceParallel ? GroupKind::tp_cp : GroupKind::cp, Group::tokens);
+    each(sequenceParallel || scenario.layout.tp == 1 ? ProcessGroup::tp_ep : ProcessGroup::ep, Group::experts);
+    each(sequenceParallel ? ProcessGroup::tp_cp : ProcessGroup::cp, Group::tokens);
     const int shards = std::max(1, scenario.layout.dpShard);
-    for (int i = 0; i < mesh.groupCount(GroupKind::dp_cp); ++i) {
-        const std::vector<int> members = mesh.members(GroupKind::dp_cp, i);
+    for (int i = 0; i < mesh.groupCount(ProcessGroup::dp_cp); ++i) {
+        const std::vector<int> members = mesh.members(ProcessGroup::dp_cp, i);
         const std::vector<int> sizes = {shards, static_cast<int>(members.size()) / shards};
         for (const auto& ranks : sim::subgroups(members, sizes, 0))
             enrol(Group::shard, ranks);
         for (const auto& ranks : sim::subgroups(members, sizes, 1))
             enrol(Group::replicate, ranks);
     }
-    each(GroupKind::expt_dp, Group::expertShard);
-    if (schedule.ranks > 1 && !schedule.endsMeet())
-        each(GroupKind::embd, Group::embedding);
-    std::vector<int> world(at(mesh.worldSize()));
+    each(ProcessGroup::expt_dp, Group::expertShard);
+    if (mesh.groupSize(ProcessGroup::embd) > 1)
+        each(ProcessGroup::embd, Group::embedding);
+    std::vector<int> world(asIndex(mesh.worldSize()));
     for (int rank = 0; rank < mesh.worldSize(); ++rank)
-        world[at(rank)] = rank;
+        world[asIndex(rank)] = rank;
     enrol(Group::world, world);
 
-    for (int pipeline = 0; pipeline < mesh.groupCount(GroupKind::pp); ++pipeline) {
-        const std::vector<int> ranks = mesh.members(GroupKind::pp, pipeline);
-        const auto holder = [&](int stage) { return ranks[at(schedule.stageToRank[at(stage)])]; };
+    for (int pipeline = 0; pipeline < mesh.groupCount(ProcessGroup::pp); ++pipeline) {
+        const std::vector<int> ranks = mesh.members(ProcessGroup::pp, pipeline);
+        const auto holder = [&](int stage) { return ranks[schedule.rankOf(stage)]; };
         for (int stage = 0; stage + 1 < schedule.stages(); ++stage) {
             const int a = holder(stage), b = holder(stage + 1);
             if (schedule.leavesAt(stage) || a == b)
@@ -75,7 +77,7 @@ void JobGroups::enrol(Group group, const std::vector<int>& ranks)
 {
     const CommGroup& made = make(groupName(group), ranks);
     for (std::size_t i = 0; i < ranks.size(); ++i)
-        m_members[at(ranks[i])][static_cast<std::size_t>(group)] = {&made, static_cast<int>(i)};
+        m_members[asIndex(ranks[i])][asIndex(group)] = {&made, static_cast<int>(i)};
 }
 
 } // namespace live

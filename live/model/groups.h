@@ -2,6 +2,7 @@
 #pragma once
 
 #include "live/comm/communicator.h"
+#include "sim/index.h"
 #include "sim/mesh/mesh.h"
 #include "sim/schedule/schedule.h"
 
@@ -38,14 +39,13 @@ struct Membership {
 class JobGroups {
 public:
     JobGroups(const sim::Scenario&, const sim::Mesh&, const sim::Schedule&);
-    const Membership& of(int rank, Group group) const { return m_members[at(rank)][static_cast<std::size_t>(group)]; }
+    const Membership& of(int rank, Group group) const { return m_members[sim::asIndex(rank)][sim::asIndex(group)]; }
     /// From sender to receiver; made for ranks of one pipeline whose stages are neighbours.
     const CommGroup& pair(int sender, int receiver) const { return *m_pairs.at({sender, receiver}); }
     int worldSize() const { return static_cast<int>(m_members.size()); }
     const std::deque<CommGroup>& all() const { return m_groups; }
 
 private:
-    static std::size_t at(int index) { return static_cast<std::size_t>(index); }
     const CommGroup& make(const std::string& name, const std::vector<int>& ranks);
     void enrol(Group, const std::vector<int>& ranks);
 

@@ -49,29 +49,18 @@ Task<> Layer::recompute(const Input& input, LayerSaved& saved)
     m_context.pass = pass;
 }
 
-Task<Array> Layer::backward(const Input& input, Array dy, LayerSaved& saved)
+Task<Array> Layer::backward(const Input& input, Array dy, LayerSaved& saved, bool ofWeights)
 {
     co_await recompute(input, saved);
     Array middle;
     if (m_moe) {
         middle = co_await m_moe->backwardInput(input, std::move(dy), saved.moe);
-        co_await m_moe->backwardWeight(saved.moe);
+        if (ofWeights)
+            co_await m_moe->backwardWeight(saved.moe);
     } else {
-        middle = co_await m_mlp->backward(input, std::move(dy), saved.mlp);
+        middle = co_await m_mlp->backward(input, std::move(dy), saved.mlp, ofWeights);
     }
-    Array dx = co_await m_attention.backward(input, std::move(middle), saved.attention);
-    co_return dx;
-}
-
-Task<Array> Layer::backwardInput(const Input& input, Array dy, LayerSaved& saved)
-{
-    co_await recompute(input, saved);
-    Array middle;
-    if (m_moe)
-        middle = co_await m_moe->backwardInput(input, std::move(dy), saved.moe);
-    else
-        middle = co_await m_mlp->backwardInput(input, std::move(dy), saved.mlp);
-    Array dx = co_await m_attention.backwardInput(input, std::move(middle), saved.attention);
+    Array dx = co_await m_attention.backward(input, std::move(middle), saved.attention, ofWeights);
     co_return dx;
 }
 

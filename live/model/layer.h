@@ -23,13 +23,12 @@ public:
     Layer(RankContext&, const Shape&, Bucket& dense, Bucket* experts, int stage, int layer, bool recomputes);
 
     Task<Array> forward(const Input&, Array x, LayerSaved&);
-    Task<Array> backwardInput(const Input&, Array dy, LayerSaved&);
+    /// The input gradient, or both.
+    Task<Array> backward(const Input&, Array dy, LayerSaved&, bool ofWeights);
     Task<> backwardWeight(LayerSaved&);
-    Task<Array> backward(const Input&, Array dy, LayerSaved&); ///< both
 
     Bucket& dense() { return m_dense; }
     Bucket* experts() { return m_experts; }
-    const Moe* moe() const { return m_moe.get(); }
     Moe* moe() { return m_moe.get(); }
 
 private:

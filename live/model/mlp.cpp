@@ -2,8 +2,6 @@
 
 #include "live/model/dropout.h"
 
-#include <cmath>
-
 namespace live {
 
 ActivationFunction activationOf(const sim::Model& model)
@@ -19,6 +17,23 @@ ActivationFunction activationOf(const sim::Model& model)
     return ActivationFunction::gelu;
 }
 
+void activate(Queue& queue, ActivationFunction function, bool gated, const Tensor& up, const Tensor& hidden)
+{
+    if (gated)
+        queue.gatedActivation(function, up, hidden);
+    else
+        queue.activation(function, up, hidden);
+}
+
+void activateGradient(Queue& queue, ActivationFunction function, bool gated, const Tensor& up, const Tensor& dHidden,
+                      const Tensor& dUp)
+{
+    if (gated)
+        queue.gatedActivationGradient(function, up, dHidden, dUp);
+    else
+        queue.activationGradient(function, up, dHidden, dUp);
+}
+
 Mlp::Mlp(RankContext& context, const Shape& shape, Bucket& bucket, const std::string& prefix, int stage, int layer)
     : m_context(context), m_shape(shape), m_layer(layer),
       m_norm(context, shape, bucket, prefix + ".mlp_norm", "mlp.norm", stage, layer), m_gated(context.scenario.model.gatedMlp),
@@ -29,63 +44,30 @@ Mlp::Mlp(RankContext& context, const Shape& shape, Bucket& bucket, const std::st
       m_addLabel(context.kinds, "mlp.residual", stage, layer)
 {
     const sim::Model& model = context.scenario.model;
-    const double deviation = 0.02;
     const auto matrix = [&](const char* name) {
-        return ParameterSpec{.name = prefix + ".mlp." + name,
-                             .globalRows = m_columns * shape.tp,
-                             .globalColumns = shape.hidden,
-                             .firstRow = m_columns * shape.tpIndex,
-                             .rows = m_columns,
-                             .columns = shape.hidden,
-                             .initial = {.deviation = deviation}};
+        return rowsOfMatrix(prefix + ".mlp." + name, m_columns, shape.hidden, shape.tpSlice());
     };
-    const auto vector = [&](const char* name) {
-        return ParameterSpec{.name = prefix + ".mlp." + name,
-                             .globalColumns = m_columns * shape.tp,
-                             .firstColumn = m_columns * shape.tpIndex,
-                             .columns = m_columns,
-                             .decays = false};
-    };
-    if (m_gated)
-        m_gate = &bucket.add(matrix("gate"));
+    const auto vector = [&](const char* name) { return sliceOfVector(prefix + ".mlp." + name, m_columns, shape.tpSlice()); };
+    Parameter* const gate = m_gated ? &bucket.add(matrix("gate")) : nullptr;
     m_up = &bucket.add(matrix("up"), m_gated);
-    m_down = &bucket.add({.name = prefix + ".mlp.down",
-                          .globalRows = shape.hidden,
-                          .globalColumns = m_columns * shape.tp,
-                          .firstColumn = m_columns * shape.tpIndex,
-                          .rows = shape.hidden,
-                          .columns = m_columns,
-                          .initial = {.deviation = deviation / std::sqrt(2.0 * model.numHiddenLayers)}});
+    m_upFirst = gate ? gate : m_up;
+    m_down = &bucket.add(columnsOfMatrix(prefix + ".mlp.down", shape.hidden, m_columns, shape.tpSlice(), model.numHiddenLayers));
     if (model.bias) {
-        if (m_gated)
-            m_gateBias = &bucket.add(vector("gate_bias"));
+        Parameter* const gateBias = m_gated ? &bucket.add(vector("gate_bias")) : nullptr;
         m_upBias = &bucket.add(vector("up_bias"), m_gated);
-        m_downBias = &bucket.add({.name = prefix + ".mlp.down_bias",
-                                  .globalColumns = shape.hidden,
-                                  .columns = shape.hidden,
-                                  .decays = false,
-                                  .replicated = true,
-                                  .partial = shape.sequenceParallel});
+        m_upBiasFirst = gateBias ? gateBias : m_upBias;
+        m_downBias = &bucket.add(replicated(sliceOfVector(prefix + ".mlp.down_bias", shape.hidden), shape.sequenceParallel));
     }
 }
 
 Tensor Mlp::upValue() const
 {
-    return (m_gated ? m_gate : m_up)->valueThrough(*m_up).reshaped(m_columns * (m_gated ? 2 : 1), m_shape.hidden);
+    return m_upFirst->valueThrough(*m_up).reshaped(m_columns * (m_gated ? 2 : 1), m_shape.hidden);
 }
 
 Tensor Mlp::upGradient() const
 {
-    return (m_gated ? m_gate : m_up)->gradientThrough(*m_up).reshaped(m_columns * (m_gated ? 2 : 1), m_shape.hidden);
-}
-
-void Mlp::activate(const Tensor& up, const Tensor& hidden) const
-{
-    const KernelSpan span(m_context, m_activationLabel);
-    if (m_gated)
-        m_context.queue->gatedActivation(m_activation, up, hidden);
-    else
-        m_context.queue->activation(m_activation, up, hidden);
+    return m_upFirst->gradientThrough(*m_up).reshaped(m_columns * (m_gated ? 2 : 1), m_shape.hidden);
 }
 
 Task<Array> Mlp::forward(const Input& input, Array x, MlpSaved& saved)
@@ -97,11 +79,13 @@ Task<Array> Mlp::forward(const Input& input, Array x, MlpSaved& saved)
     saved.up = m_context.activations(m_shape.rows, m_columns * (m_gated ? 2 : 1));
     {
         const KernelSpan span(m_context, m_upLabel);
-        queue.linear(all.tensor, upValue(), m_upBias ? (m_gated ? m_gateBias : m_upBias)->valueThrough(*m_upBias) : Tensor{},
-                     saved.up);
+        queue.linear(all.tensor, upValue(), m_upBias ? m_upBiasFirst->valueThrough(*m_upBias) : Tensor{}, saved.up);
     }
     saved.hidden = m_context.activations(m_shape.rows, m_columns);
-    activate(saved.up, saved.hidden);
+    {
+        const KernelSpan span(m_context, m_activationLabel);
+        activate(queue, m_activation, m_gated, saved.up, saved.hidden);
+    }
     Array down = m_context.activations(m_shape.rows, m_shape.hidden);
     {
         const KernelSpan span(m_context, m_downLabel);
@@ -116,20 +100,7 @@ Task<Array> Mlp::forward(const Input& input, Array x, MlpSaved& saved)
     co_return y;
 }
 
-Task<Array> Mlp::backwardInput(const Input& input, Array dy, MlpSaved& saved)
-{
-    Array dx = co_await gradients(input, std::move(dy), saved, false);
-    co_return dx;
-}
-
-Task<Array> Mlp::backward(const Input& input, Array dy, MlpSaved& saved)
-{
-    Array dx = co_await gradients(input, std::move(dy), saved, true);
-    saved = {};
-    co_return dx;
-}
-
-Task<Array> Mlp::gradients(const Input& input, Array dy, MlpSaved& saved, bool ofWeights)
+Task<Array> Mlp::backward(const Input& input, Array dy, MlpSaved& saved, bool ofWeights)
 {
     Queue& queue = *m_context.queue;
     Array dResidual;
@@ -150,10 +121,7 @@ Task<Array> Mlp::gradients(const Input& input, Array dy, MlpSaved& saved, bool o
     saved.dUp = m_context.activations(m_shape.rows, saved.up->columns);
     {
         const KernelSpan span(m_context, m_activationLabel);
-        if (m_gated)
-            queue.gatedActivationGradient(m_activation, saved.up, dHidden, saved.dUp);
-        else
-            queue.activationGradient(m_activation, saved.up, dHidden, saved.dUp);
+        activateGradient(queue, m_activation, m_gated, saved.up, dHidden, saved.dUp);
     }
     dHidden.reset();
     saved.up.reset();
@@ -176,6 +144,8 @@ Task<Array> Mlp::gradients(const Input& input, Array dy, MlpSaved& saved, bool o
     queue.add(dResidual ? dResidual : saved.dLocalOutput, dx);
     saved.input.reset();
     saved.statistics.reset();
+    if (ofWeights)
+        saved = {};
     co_return dx;
 }
 
@@ -199,7 +169,7 @@ void Mlp::upWeightGradient(const MlpSaved& saved, const Tensor& normalized)
 {
     const KernelSpan span(m_context, m_upLabel, GradientOf::weight);
     m_context.queue->linearWeightGradient(saved.dUp, normalized, upGradient(),
-                                          m_upBias ? (m_gated ? m_gateBias : m_upBias)->gradientThrough(*m_upBias) : Tensor{});
+                                          m_upBias ? m_upBiasFirst->gradientThrough(*m_upBias) : Tensor{});
 }
 
 } // namespace live

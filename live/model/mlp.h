@@ -23,16 +23,13 @@ public:
 
     /// x + mlp(norm(x)). Takes x.
     Task<Array> forward(const Input&, Array x, MlpSaved&);
-    Task<Array> backwardInput(const Input&, Array dy, MlpSaved&);
+    /// As Attention's.
+    Task<Array> backward(const Input&, Array dy, MlpSaved&, bool ofWeights);
     Task<> backwardWeight(MlpSaved&);
-    /// Both: weight gradients are computed while tensor-parallel sums and gatherings go on.
-    Task<Array> backward(const Input&, Array dy, MlpSaved&);
 
 private:
-    Task<Array> gradients(const Input&, Array dy, MlpSaved&, bool ofWeights);
     void downWeightGradient(const MlpSaved&);
     void upWeightGradient(const MlpSaved&, const Tensor& normalized);
-    void activate(const Tensor& up, const Tensor& hidden) const;
     Tensor upValue() const;
     Tensor upGradient() const;
 
@@ -42,13 +39,16 @@ private:
     Norm m_norm;
     bool m_gated;
     ActivationFunction m_activation;
-    std::int64_t m_columns; ///< this rank's inner columns
-    Parameter *m_gate = nullptr, *m_up, *m_down;
-    Parameter *m_gateBias = nullptr, *m_upBias = nullptr, *m_downBias = nullptr;
+    std::int64_t m_columns;               ///< this rank's inner columns
+    Parameter *m_upFirst, *m_up, *m_down; ///< upFirst: the gate, glued to up, or up itself
+    Parameter *m_upBiasFirst = nullptr, *m_upBias = nullptr, *m_downBias = nullptr;
     RowsUnderWay m_gathering, m_sum;
     KernelLabel m_upLabel, m_activationLabel, m_downLabel, m_addLabel;
 };
 
 ActivationFunction activationOf(const sim::Model&);
+/// Between the up and the down projection, of a dense MLP or an expert.
+void activate(Queue&, ActivationFunction, bool gated, const Tensor& up, const Tensor& hidden);
+void activateGradient(Queue&, ActivationFunction, bool gated, const Tensor& up, const Tensor& dHidden, const Tensor& dUp);
 
 } // namespace live

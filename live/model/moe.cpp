@@ -2,20 +2,14 @@
 
 #include "live/model/dropout.h"
 #include "live/model/mlp.h"
+#include "sim/index.h"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 
 namespace live {
-namespace {
 
-std::size_t at(std::int64_t index)
-{
-    return static_cast<std::size_t>(index);
-}
-
-} // namespace
+using sim::asIndex;
 
 Moe::Moe(RankContext& context, const Shape& shape, Bucket& dense, Bucket& experts, const std::string& prefix, int stage,
          int layer)
@@ -33,45 +27,23 @@ Moe::Moe(RankContext& context, const Shape& shape, Bucket& dense, Bucket& expert
 {
     const sim::Model& model = context.scenario.model;
     const sim::Layout& layout = context.scenario.layout;
-    const double deviation = 0.02;
-    m_router = &dense.add({.name = prefix + ".router",
-                           .globalRows = m_experts,
-                           .globalColumns = shape.hidden,
-                           .rows = m_experts,
-                           .columns = shape.hidden,
-                           .initial = {.deviation = deviation},
-                           .replicated = true,
-                           .partial = shape.sequenceParallel});
+    m_router = &dense.add(replicated(rowsOfMatrix(prefix + ".router", m_experts, shape.hidden), shape.sequenceParallel));
     const std::int64_t perRank = m_experts / layout.ep;
-    const std::int64_t firstColumn = m_columns * context.coordinates.exptTp;
+    const Slice slice{context.coordinates.exptTp, layout.etp};
     for (std::int64_t i = 0; i < perRank; ++i) {
         const std::string name = prefix + ".experts." + std::to_string(perRank * context.coordinates.ep + i);
-        const auto inner = [&](const char* part) {
-            return ParameterSpec{.name = name + part,
-                                 .globalRows = m_columns * layout.etp,
-                                 .globalColumns = shape.hidden,
-                                 .firstRow = firstColumn,
-                                 .rows = m_columns,
-                                 .columns = shape.hidden,
-                                 .initial = {.deviation = deviation}};
-        };
+        const auto inner = [&](const char* part) { return rowsOfMatrix(name + part, m_columns, shape.hidden, slice); };
         Expert expert;
         if (m_gated)
             expert.gate = &experts.add(inner(".gate"));
         expert.up = &experts.add(inner(".up"), m_gated);
-        expert.down = &experts.add({.name = name + ".down",
-                                    .globalRows = shape.hidden,
-                                    .globalColumns = m_columns * layout.etp,
-                                    .firstColumn = firstColumn,
-                                    .rows = shape.hidden,
-                                    .columns = m_columns,
-                                    .initial = {.deviation = deviation / std::sqrt(2.0 * model.numHiddenLayers)}});
+        expert.down = &experts.add(columnsOfMatrix(name + ".down", shape.hidden, m_columns, slice, model.numHiddenLayers));
         m_local.push_back(expert);
     }
     const sim::Mesh mesh(layout);
     const Membership& group = context.in(Group::experts);
     for (int member = 0; member < group.size(); ++member)
-        m_memberExpertRank.push_back(group.group ? mesh.coordinates(group.group->ranks[at(member)]).ep : 0);
+        m_memberExpertRank.push_back(group.group ? mesh.coordinates(group.group->ranks[asIndex(member)]).ep : 0);
 }
 
 Tensor Moe::upOf(const Expert& expert, bool gradient) const
@@ -79,6 +51,16 @@ Tensor Moe::upOf(const Expert& expert, bool gradient) const
     const Parameter& first = m_gated ? *expert.gate : *expert.up;
     const Tensor flat = gradient ? first.gradientThrough(*expert.up) : first.valueThrough(*expert.up);
     return flat.reshaped(m_columns * (m_gated ? 2 : 1), m_shape.hidden);
+}
+
+/// Where each ep rank's slots begin; members come in the group's order, and several may hold slices of the same experts.
+std::vector<std::int64_t> Moe::firstSlots(const MoeSaved& saved) const
+{
+    std::vector<std::int64_t> first(asIndex(m_context.scenario.layout.ep) + 1, 0);
+    for (std::size_t member = 0; member < saved.sendRows.size(); ++member)
+        first[asIndex(m_memberExpertRank[member]) + 1] = saved.sendRows[member];
+    std::partial_sum(first.begin(), first.end(), first.begin());
+    return first;
 }
 
 /// f(expert, its first row, its rows), for experts with rows.
@@ -123,7 +105,7 @@ Task<> Moe::planExchange(MoeSaved& saved)
     queue.countExperts(saved.experts, counts);
     const Array allCounts = m_context.memory.allocate(DType::i64, members, m_experts);
     co_await m_context.allGather(Group::experts, counts, allCounts, "moe.counts");
-    std::vector<std::int64_t> table(at(members * m_experts));
+    std::vector<std::int64_t> table(asIndex(members * m_experts));
     queue.toHost(allCounts, table.data());
 
     const auto perRank = static_cast<std::int64_t>(m_local.size());
@@ -131,27 +113,27 @@ Task<> Moe::planExchange(MoeSaved& saved)
         const auto first = table.begin() + source * m_experts + expertRank * perRank;
         return std::accumulate(first, first + perRank, std::int64_t{0});
     };
-    saved.sendRows.assign(at(members), 0);
-    saved.receiveRows.assign(at(members), 0);
+    saved.sendRows.assign(asIndex(members), 0);
+    saved.receiveRows.assign(asIndex(members), 0);
     for (std::int64_t member = 0; member < members; ++member) {
-        saved.sendRows[at(member)] = rowsFor(group.index, m_memberExpertRank[at(member)]);
-        saved.receiveRows[at(member)] = rowsFor(member, m_memberExpertRank[at(group.index)]);
+        saved.sendRows[asIndex(member)] = rowsFor(group.index, m_memberExpertRank[asIndex(member)]);
+        saved.receiveRows[asIndex(member)] = rowsFor(member, m_memberExpertRank[asIndex(group.index)]);
     }
     // Received rows come by source and within it by expert; experts want theirs together, sources in order.
-    const std::int64_t firstExpert = m_memberExpertRank[at(group.index)] * perRank;
-    std::vector<std::int64_t> next(at(members), 0); // row of each source's next expert
+    const std::int64_t firstExpert = m_memberExpertRank[asIndex(group.index)] * perRank;
+    std::vector<std::int64_t> next(asIndex(members), 0); // row of each source's next expert
     std::partial_sum(saved.receiveRows.begin(), saved.receiveRows.end() - 1, next.begin() + 1);
     const std::int64_t total = std::accumulate(saved.receiveRows.begin(), saved.receiveRows.end(), std::int64_t{0});
-    std::vector<std::int32_t> toSorted, fromSorted(at(total));
-    toSorted.reserve(at(total));
+    std::vector<std::int32_t> toSorted, fromSorted(asIndex(total));
+    toSorted.reserve(asIndex(total));
     saved.expertRows.assign(m_local.size(), 0);
     for (std::int64_t expert = 0; expert < perRank; ++expert)
         for (std::int64_t source = 0; source < members; ++source) {
-            const std::int64_t count = table[at(source * m_experts + firstExpert + expert)];
-            saved.expertRows[at(expert)] += count;
+            const std::int64_t count = table[asIndex(source * m_experts + firstExpert + expert)];
+            saved.expertRows[asIndex(expert)] += count;
             for (std::int64_t i = 0; i < count; ++i) {
-                const std::int64_t row = next[at(source)]++;
-                fromSorted[at(row)] = static_cast<std::int32_t>(toSorted.size());
+                const std::int64_t row = next[asIndex(source)]++;
+                fromSorted[asIndex(row)] = static_cast<std::int32_t>(toSorted.size());
                 toSorted.push_back(static_cast<std::int32_t>(row));
             }
         }
@@ -161,8 +143,8 @@ Task<> Moe::planExchange(MoeSaved& saved)
     queue.fromHost(fromSorted.data(), saved.fromSorted);
 }
 
-/// A = a E sum_i f_i P_i over the micro-batch's tokens, f_i = n_i / (T k) (no gradient), P_i = mean of p_i; facts: counts are
-/// summed over the ranks that share the micro-batch, the sums of p stay local.
+/// A = a E sum_i f_i P_i over the micro-batch's tokens, f_i = n_i / (T k) (no gradient), P_i = mean of p_i. As in Megatron Core,
+/// counts are summed over the ranks that share the micro-batch, the sums of p stay local.
 Task<> Moe::balance(MoeSaved& saved)
 {
     Queue& queue = *m_context.queue;
@@ -170,15 +152,15 @@ Task<> Moe::balance(MoeSaved& saved)
     const Array counts = m_context.memory.allocate(DType::i64, 1, m_experts);
     queue.countExperts(saved.experts, counts);
     co_await m_context.allReduce(Group::tokens, counts, "moe.balance");
-    std::vector<std::int64_t> chosen(at(m_experts));
+    std::vector<std::int64_t> chosen(asIndex(m_experts));
     queue.toHost(counts, chosen.data());
 
     const double tokens = static_cast<double>(scenario.training.sequenceLength) * scenario.training.microBatchSize;
     const double share = 1.0 / (static_cast<double>(scenario.microbatches()) * scenario.layout.dp);
     const double factor = m_context.scenario.live.auxiliaryLoss * static_cast<double>(m_experts) * share / tokens;
-    std::vector<double> gradient(at(m_experts));
+    std::vector<double> gradient(asIndex(m_experts));
     for (std::int64_t e = 0; e < m_experts; ++e)
-        gradient[at(e)] = factor * static_cast<double>(chosen[at(e)]) / (tokens * static_cast<double>(m_choices));
+        gradient[asIndex(e)] = factor * static_cast<double>(chosen[asIndex(e)]) / (tokens * static_cast<double>(m_choices));
     const Array host = m_context.memory.allocate(DType::f64, 1, m_experts);
     queue.fromHost(gradient.data(), host);
     saved.auxiliaryGradient = m_context.statistics(1, m_experts);
@@ -189,28 +171,23 @@ Task<> Moe::balance(MoeSaved& saved)
     const Array sums = m_context.statistics(1, m_experts);
     queue.sumRows(saved.probabilities, sums);
     queue.copy(sums, host);
-    std::vector<double> sum(at(m_experts));
+    std::vector<double> sum(asIndex(m_experts));
     queue.toHost(host, sum.data());
     for (std::int64_t e = 0; e < m_experts; ++e)
-        addToExactSum(auxiliaryLoss, gradient[at(e)] * sum[at(e)]);
+        addToExactSum(auxiliaryLoss, gradient[asIndex(e)] * sum[asIndex(e)]);
 }
 
 Task<Array> Moe::exchangeOut(Tensor slots, const MoeSaved& saved, std::string_view name)
 {
     Queue& queue = *m_context.queue;
-    const auto members = static_cast<std::int64_t>(saved.sendRows.size());
     const std::int64_t sent = std::accumulate(saved.sendRows.begin(), saved.sendRows.end(), std::int64_t{0});
     const std::int64_t received = std::accumulate(saved.receiveRows.begin(), saved.receiveRows.end(), std::int64_t{0});
-    // Where each ep rank's slots begin; members come in the group's order, and several may hold slices of the same experts.
-    std::vector<std::int64_t> first(at(m_context.scenario.layout.ep) + 1, 0);
-    for (std::int64_t member = 0; member < members; ++member)
-        first[at(m_memberExpertRank[at(member)]) + 1] = saved.sendRows[at(member)];
-    std::partial_sum(first.begin(), first.end(), first.begin());
+    const std::vector<std::int64_t> first = firstSlots(saved);
     const Array input = m_context.activations(sent, m_shape.hidden);
     std::int64_t row = 0;
-    for (std::int64_t member = 0; member < members; ++member) {
-        const std::int64_t count = saved.sendRows[at(member)];
-        queue.copy(slots.rowRange(first[at(m_memberExpertRank[at(member)])], count), input->rowRange(row, count));
+    for (std::size_t member = 0; member < saved.sendRows.size(); ++member) {
+        const std::int64_t count = saved.sendRows[member];
+        queue.copy(slots.rowRange(first[asIndex(m_memberExpertRank[member])], count), input->rowRange(row, count));
         row += count;
     }
     const Array output = m_context.activations(received, m_shape.hidden);
@@ -224,7 +201,6 @@ Task<Array> Moe::exchangeOut(Tensor slots, const MoeSaved& saved, std::string_vi
 Task<Array> Moe::exchangeBack(Tensor sorted, const MoeSaved& saved, std::string_view name)
 {
     Queue& queue = *m_context.queue;
-    const auto members = static_cast<std::int64_t>(saved.sendRows.size());
     const std::int64_t returned = std::accumulate(saved.sendRows.begin(), saved.sendRows.end(), std::int64_t{0});
     const Array bySource = m_context.activations(sorted.rows, m_shape.hidden);
     {
@@ -235,21 +211,18 @@ Task<Array> Moe::exchangeBack(Tensor sorted, const MoeSaved& saved, std::string_
     co_await m_context.allToAll(Group::experts, bySource, saved.receiveRows, back, saved.sendRows, name);
     const KernelSpan span(m_context, m_permuteLabel);
     Array slots = m_context.activations(m_shape.localRows * m_choices, m_shape.hidden);
-    std::vector<std::int64_t> first(at(m_context.scenario.layout.ep) + 1, 0);
-    for (std::int64_t member = 0; member < members; ++member)
-        first[at(m_memberExpertRank[at(member)]) + 1] = saved.sendRows[at(member)];
-    std::partial_sum(first.begin(), first.end(), first.begin());
+    const std::vector<std::int64_t> first = firstSlots(saved);
     std::vector<bool> seen(first.size(), false);
     std::int64_t row = 0;
-    for (std::int64_t member = 0; member < members; ++member) {
-        const int expertRank = m_memberExpertRank[at(member)];
-        const std::int64_t count = saved.sendRows[at(member)];
-        const Tensor to = slots->rowRange(first[at(expertRank)], count);
-        if (seen[at(expertRank)])
+    for (std::size_t member = 0; member < saved.sendRows.size(); ++member) {
+        const auto expertRank = asIndex(m_memberExpertRank[member]);
+        const std::int64_t count = saved.sendRows[member];
+        const Tensor to = slots->rowRange(first[expertRank], count);
+        if (seen[expertRank])
             queue.add(back->rowRange(row, count), to);
         else
             queue.copy(back->rowRange(row, count), to);
-        seen[at(expertRank)] = true;
+        seen[expertRank] = true;
         row += count;
     }
     co_return slots;
@@ -280,10 +253,7 @@ Task<Array> Moe::forward(const Input& input, Array x, MoeSaved& saved)
     }
     {
         const KernelSpan span(m_context, m_activationLabel);
-        if (m_gated)
-            queue.gatedActivation(m_activation, saved.up, saved.hidden);
-        else
-            queue.activation(m_activation, saved.up, saved.hidden);
+        activate(queue, m_activation, m_gated, saved.up, saved.hidden);
     }
     {
         const KernelSpan span(m_context, m_downLabel);
@@ -335,10 +305,7 @@ Task<Array> Moe::backwardInput(const Input& input, Array dy, MoeSaved& saved)
     saved.dUp = m_context.activations(received, saved.up->columns);
     {
         const KernelSpan span(m_context, m_activationLabel);
-        if (m_gated)
-            queue.gatedActivationGradient(m_activation, saved.up, dHidden, saved.dUp);
-        else
-            queue.activationGradient(m_activation, saved.up, dHidden, saved.dUp);
+        activateGradient(queue, m_activation, m_gated, saved.up, dHidden, saved.dUp);
     }
     dHidden.reset();
     saved.up.reset();

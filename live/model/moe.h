@@ -47,6 +47,7 @@ private:
     Task<> route(MoeSaved&);
     Task<> balance(MoeSaved&);
     Task<> planExchange(MoeSaved&);
+    std::vector<std::int64_t> firstSlots(const MoeSaved&) const;
     /// Rows by slot in the order of experts, to the experts' ranks, in the order of local experts.
     Task<Array> exchangeOut(Tensor slots, const MoeSaved&, std::string_view name);
     /// And back, slices summed.

@@ -8,20 +8,11 @@ Norm::Norm(RankContext& context, const Shape& shape, Bucket& bucket, const std::
       m_kind(context.scenario.model.normalization == sim::Normalization::layernorm ? NormKind::layernorm : NormKind::rmsnorm),
       m_label(context.kinds, label, stage, layer)
 {
-    const ParameterSpec vector{.globalColumns = shape.hidden,
-                               .columns = shape.hidden,
-                               .decays = false,
-                               .replicated = true,
-                               .partial = shape.sequenceParallel};
-    ParameterSpec gain = vector;
-    gain.name = name + ".gain";
+    ParameterSpec gain = replicated(sliceOfVector(name + ".gain", shape.hidden), shape.sequenceParallel);
     gain.initial.constant = 1;
     m_gain = &bucket.add(gain);
-    if (m_kind == NormKind::layernorm) {
-        ParameterSpec bias = vector;
-        bias.name = name + ".bias";
-        m_bias = &bucket.add(bias);
-    }
+    if (m_kind == NormKind::layernorm)
+        m_bias = &bucket.add(replicated(sliceOfVector(name + ".bias", shape.hidden), shape.sequenceParallel));
 }
 
 Array Norm::forward(const Tensor& x, Array& statistics) const

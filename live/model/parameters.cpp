@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cmath>
 
 namespace live {
 namespace {
+
+constexpr double kDeviation = 0.02; // GPT-2
 
 std::int64_t roundUp(std::int64_t value, std::int64_t multiple)
 {
@@ -29,6 +32,50 @@ std::uint64_t hashOf(const std::string& name)
 }
 
 } // namespace
+
+std::optional<std::int64_t> ParameterSpec::placeInWhole(std::int64_t element) const
+{
+    const std::int64_t row = firstRow + element / columns, column = firstColumn + element % columns;
+    return row < globalRows && column < globalColumns ? std::optional(row * globalColumns + column) : std::nullopt;
+}
+
+ParameterSpec rowsOfMatrix(std::string name, std::int64_t rows, std::int64_t columns, Slice slice)
+{
+    return {.name = std::move(name),
+            .globalRows = rows * slice.count,
+            .globalColumns = columns,
+            .firstRow = rows * slice.index,
+            .rows = rows,
+            .columns = columns,
+            .initial = {.deviation = kDeviation}};
+}
+
+ParameterSpec columnsOfMatrix(std::string name, std::int64_t rows, std::int64_t columns, Slice slice, int layers)
+{
+    return {.name = std::move(name),
+            .globalRows = rows,
+            .globalColumns = columns * slice.count,
+            .firstColumn = columns * slice.index,
+            .rows = rows,
+            .columns = columns,
+            .initial = {.deviation = kDeviation / std::sqrt(2.0 * layers)}};
+}
+
+ParameterSpec sliceOfVector(std::string name, std::int64_t columns, Slice slice)
+{
+    return {.name = std::move(name),
+            .globalColumns = columns * slice.count,
+            .firstColumn = columns * slice.index,
+            .columns = columns,
+            .decays = false};
+}
+
+ParameterSpec replicated(ParameterSpec spec, bool partial)
+{
+    spec.replicated = true;
+    spec.partial = partial;
+    return spec;
+}
 
 Tensor Parameter::value() const
 {
@@ -82,21 +129,18 @@ void initialValues(const Bucket& bucket, std::uint64_t seed, std::int64_t first,
         NormalPair pair;
         std::int64_t pairIndex = -1; // deviates come in pairs
         for (std::int64_t i = begin; i < end; ++i) {
-            const std::int64_t local = i - parameter->offset;
-            const std::int64_t row = spec.firstRow + local / spec.columns;
-            const std::int64_t column = spec.firstColumn + local % spec.columns;
+            const auto index = spec.placeInWhole(i - parameter->offset);
+            if (!index)
+                continue;
             double& value = values[static_cast<std::size_t>(i - first)];
-            if (row >= spec.globalRows || column >= spec.globalColumns)
-                continue; // padding of the vocabulary
             value = spec.initial.constant;
             if (spec.initial.deviation == 0)
                 continue;
-            const std::int64_t index = row * spec.globalColumns + column;
-            if (index / 2 != pairIndex) {
-                pairIndex = index / 2;
+            if (*index / 2 != pairIndex) {
+                pairIndex = *index / 2;
                 pair = normalPair(seed, stream, static_cast<std::uint64_t>(pairIndex));
             }
-            value = spec.initial.deviation * (index % 2 == 0 ? pair.first : pair.second);
+            value = spec.initial.deviation * (*index % 2 == 0 ? pair.first : pair.second);
         }
     }
 }

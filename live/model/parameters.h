@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -30,7 +31,22 @@ struct ParameterSpec {
     bool replicated = false;
     /// Its gradient is a sum over this rank's part of the sequence only: summed over tp at the end of the step.
     bool partial = false;
+
+    /// Of the slice's element (row by row) in the whole matrix; none where that ends before: padding of the vocabulary.
+    std::optional<std::int64_t> placeInWhole(std::int64_t element) const;
 };
+
+/// One of `count` equal parts.
+struct Slice {
+    std::int64_t index = 0, count = 1;
+};
+/// Slices of `rows` by `columns` elements with GPT-2's initial deviation.
+ParameterSpec rowsOfMatrix(std::string name, std::int64_t rows, std::int64_t columns, Slice = {});
+/// Of a matrix whose result is added to the residual stream: the deviation falls with the model's layers.
+ParameterSpec columnsOfMatrix(std::string name, std::int64_t rows, std::int64_t columns, Slice, int layers);
+ParameterSpec sliceOfVector(std::string name, std::int64_t columns, Slice = {});
+/// The same on all tensor-parallel ranks.
+ParameterSpec replicated(ParameterSpec, bool partial);
 
 class Bucket;
 

@@ -55,7 +55,7 @@ Shape shapeOf(const sim::Scenario& scenario, const sim::Coordinates& coordinates
     const sim::Training& training = scenario.training;
     Shape shape;
     shape.hidden = model.hiddenSize;
-    shape.slices = scenario.schedule.kind == "seq-1f1b" ? scenario.schedule.sequenceSlices : 1;
+    shape.slices = scenario.schedule.sequenceSlices;
     shape.sequences = training.microBatchSize;
     shape.rows = std::int64_t{training.sequenceLength} / layout.cp / shape.slices * shape.sequences;
     shape.sequenceParallel = layout.sequenceParallel && layout.tp > 1;

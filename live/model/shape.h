@@ -1,7 +1,7 @@
 // The sizes that one rank's kernels work with, and whether the live runtime can train a model at all.
 #pragma once
 
-#include "live/kernels/device.h"
+#include "live/model/parameters.h"
 #include "sim/mesh/mesh.h"
 #include "sim/scenario/scenario.h"
 
@@ -24,6 +24,7 @@ struct Shape {
     bool sequenceParallel = false;
     int tp = 1, tpIndex = 0, cp = 1, cpIndex = 0;
 
+    Slice tpSlice() const { return {tpIndex, tp}; }
     std::int64_t qkvColumns() const { return queryColumns + 2 * keyColumns; }
     /// Rows of the slice that are real words.
     std::int64_t validTokens() const;

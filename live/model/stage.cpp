@@ -30,150 +30,116 @@ Stage::Stage(RankContext& context, const Shape& shape, const Place& place, Param
     }
 }
 
-Task<> Stage::acquire(Layer& layer)
+Task<> Stage::acquire(Bucket& first, Bucket* second)
 {
-    co_await m_context.weights->acquire(layer.dense());
-    if (layer.experts())
-        co_await m_context.weights->acquire(*layer.experts());
+    co_await m_context.weights->acquire(first);
+    if (second)
+        co_await m_context.weights->acquire(*second);
 }
 
-void Stage::release(Layer& layer)
+void Stage::release(Bucket& first, Bucket* second)
 {
-    m_context.weights->release(layer.dense());
-    if (layer.experts())
-        m_context.weights->release(*layer.experts());
+    m_context.weights->release(first);
+    if (second)
+        m_context.weights->release(*second);
 }
 
-Task<> Stage::done(Bucket* bucket, bool last)
+void Stage::prepare(Bucket& first, Bucket* second)
 {
-    if (last && bucket && !bucket->tied) // what is tied is complete when both ends are
-        co_await m_context.weights->gradientDone(*bucket);
+    m_context.weights->prepareGradients(first);
+    if (second)
+        m_context.weights->prepareGradients(*second);
 }
 
-void Stage::prepare(Bucket* bucket)
+Task<> Stage::done(Bucket& first, Bucket* second)
 {
-    if (bucket)
-        m_context.weights->prepareGradients(*bucket);
+    for (Bucket* bucket : {&first, second})
+        if (bucket && !bucket->tied) // what is tied is complete when both ends are
+            co_await m_context.weights->gradientDone(*bucket);
 }
 
 Task<Array> Stage::forward(const Input& input, Array x, const Tensor& lossWords)
 {
-    WeightAccess& weights = *m_context.weights;
     Saved& saved = m_saved[&input];
     saved.layers.resize(m_layers.size());
     if (m_embedding) {
-        co_await weights.acquire(*m_tokenTable->bucket);
-        co_await weights.acquire(*m_embeddingRest);
+        co_await acquire(*m_tokenTable->bucket, m_embeddingRest);
         x = co_await m_embedding->forward(input);
-        weights.release(*m_embeddingRest);
-        weights.release(*m_tokenTable->bucket);
+        release(*m_embeddingRest, m_tokenTable->bucket);
     }
     for (std::size_t i = 0; i < m_layers.size(); ++i) {
-        co_await acquire(*m_layers[i]);
-        x = co_await m_layers[i]->forward(input, std::move(x), saved.layers[i]);
-        release(*m_layers[i]);
+        Layer& layer = *m_layers[i];
+        co_await acquire(layer.dense(), layer.experts());
+        x = co_await layer.forward(input, std::move(x), saved.layers[i]);
+        release(layer.dense(), layer.experts());
     }
     if (m_head) {
-        co_await weights.acquire(*m_headTable->bucket);
-        co_await weights.acquire(*m_headRest);
+        co_await acquire(*m_headTable->bucket, m_headRest);
         co_await m_head->forward(input, std::move(x), saved.head, lossWords);
-        weights.release(*m_headRest);
-        weights.release(*m_headTable->bucket);
+        release(*m_headRest, m_headTable->bucket);
         x = Array();
     }
     co_return x;
 }
 
-Task<Array> Stage::backward(const Input& input, Array dy, double lossScale, bool last)
+Task<Array> Stage::backward(const Input& input, Array dy, double lossScale, bool ofWeights, bool last)
 {
-    WeightAccess& weights = *m_context.weights;
     Saved& saved = m_saved.at(&input);
     if (m_head) {
-        co_await weights.acquire(*m_headTable->bucket);
-        co_await weights.acquire(*m_headRest);
-        prepare(m_headRest);
-        prepare(m_headTable->bucket);
-        dy = co_await m_head->backward(input, saved.head, lossScale);
-        weights.release(*m_headRest);
-        weights.release(*m_headTable->bucket);
-        co_await done(m_headRest, last);
-        co_await done(m_headTable->bucket, last);
+        co_await acquire(*m_headTable->bucket, m_headRest);
+        prepare(*m_headRest, ofWeights ? m_headTable->bucket : nullptr);
+        dy = co_await m_head->backward(input, saved.head, lossScale, ofWeights);
+        release(*m_headRest, m_headTable->bucket);
+        if (last)
+            co_await done(*m_headRest, m_headTable->bucket);
     }
     for (std::size_t i = m_layers.size(); i-- > 0;) {
-        co_await acquire(*m_layers[i]);
-        prepare(&m_layers[i]->dense());
-        prepare(m_layers[i]->experts());
-        dy = co_await m_layers[i]->backward(input, std::move(dy), saved.layers[i]);
-        co_await done(&m_layers[i]->dense(), last);
-        co_await done(m_layers[i]->experts(), last);
-        release(*m_layers[i]);
+        Layer& layer = *m_layers[i];
+        co_await acquire(layer.dense(), layer.experts());
+        prepare(layer.dense(), ofWeights ? layer.experts() : nullptr);
+        dy = co_await layer.backward(input, std::move(dy), saved.layers[i], ofWeights);
+        if (last)
+            co_await done(layer.dense(), layer.experts());
+        release(layer.dense(), layer.experts());
     }
     if (m_embedding) {
         m_embedding->backwardInput(input, std::move(dy));
-        prepare(m_tokenTable->bucket);
-        prepare(m_embeddingRest);
-        co_await m_embedding->backwardWeight(input);
-        co_await done(m_embeddingRest, last);
-        co_await done(m_tokenTable->bucket, last);
+        if (ofWeights)
+            co_await embeddingWeights(input, last);
         dy = Array();
     }
-    m_saved.erase(&input);
+    if (ofWeights)
+        m_saved.erase(&input);
     co_return dy;
-}
-
-Task<Array> Stage::backwardInput(const Input& input, Array dy, double lossScale)
-{
-    WeightAccess& weights = *m_context.weights;
-    Saved& saved = m_saved.at(&input);
-    if (m_head) {
-        co_await weights.acquire(*m_headTable->bucket);
-        co_await weights.acquire(*m_headRest);
-        prepare(m_headRest);
-        dy = co_await m_head->backwardInput(input, saved.head, lossScale);
-        weights.release(*m_headRest);
-        weights.release(*m_headTable->bucket);
-    }
-    for (std::size_t i = m_layers.size(); i-- > 0;) {
-        co_await acquire(*m_layers[i]);
-        prepare(&m_layers[i]->dense());
-        dy = co_await m_layers[i]->backwardInput(input, std::move(dy), saved.layers[i]);
-        release(*m_layers[i]);
-    }
-    if (m_embedding) {
-        m_embedding->backwardInput(input, std::move(dy));
-        dy = Array();
-    }
-    co_return dy;
-}
-
-Task<> Stage::layerWeights(std::size_t layer, Saved& saved, bool last)
-{
-    prepare(&m_layers[layer]->dense());
-    prepare(m_layers[layer]->experts());
-    co_await m_layers[layer]->backwardWeight(saved.layers[layer]);
-    co_await done(&m_layers[layer]->dense(), last);
-    co_await done(m_layers[layer]->experts(), last);
 }
 
 Task<> Stage::backwardWeight(const Input& input, bool last)
 {
     Saved& saved = m_saved.at(&input);
     if (m_head) {
-        prepare(m_headTable->bucket);
+        prepare(*m_headTable->bucket, nullptr);
         co_await m_head->backwardWeight(saved.head);
-        co_await done(m_headRest, last);
-        co_await done(m_headTable->bucket, last);
+        if (last)
+            co_await done(*m_headRest, m_headTable->bucket);
     }
-    for (std::size_t i = m_layers.size(); i-- > 0;)
-        co_await layerWeights(i, saved, last);
-    if (m_embedding) {
-        prepare(m_tokenTable->bucket);
-        prepare(m_embeddingRest);
-        co_await m_embedding->backwardWeight(input);
-        co_await done(m_embeddingRest, last);
-        co_await done(m_tokenTable->bucket, last);
+    for (std::size_t i = m_layers.size(); i-- > 0;) {
+        Layer& layer = *m_layers[i];
+        prepare(layer.dense(), layer.experts());
+        co_await layer.backwardWeight(saved.layers[i]);
+        if (last)
+            co_await done(layer.dense(), layer.experts());
     }
+    if (m_embedding)
+        co_await embeddingWeights(input, last);
     m_saved.erase(&input);
+}
+
+Task<> Stage::embeddingWeights(const Input& input, bool last)
+{
+    prepare(*m_tokenTable->bucket, m_embeddingRest);
+    co_await m_embedding->backwardWeight(input);
+    if (last)
+        co_await done(*m_embeddingRest, m_tokenTable->bucket);
 }
 
 void Stage::takeAuxiliaryLoss(std::span<std::int64_t, kExactSumWords> words)

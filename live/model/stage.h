@@ -30,10 +30,9 @@ public:
     /// x: what the stage before it sent; empty at the start. Returns what goes on; empty at the end. Losses are added to
     /// lossWords.
     Task<Array> forward(const Input&, Array x, const Tensor& lossWords);
-    /// Input and weight gradients, layer by layer. dy: empty at the end. `last`: no more gradients come in this step, so that
-    /// each bucket is announced as done.
-    Task<Array> backward(const Input&, Array dy, double lossScale, bool last);
-    Task<Array> backwardInput(const Input&, Array dy, double lossScale);
+    /// Input gradients and, if asked for, those of the weights, layer by layer. dy: empty at the end. `last`: no more gradients
+    /// of weights come in this step, so that each bucket is announced as done.
+    Task<Array> backward(const Input&, Array dy, double lossScale, bool ofWeights, bool last);
     Task<> backwardWeight(const Input&, bool last);
 
     /// The exact sum of the load-balancing losses since the last call is added to `words`.
@@ -44,11 +43,12 @@ private:
         std::vector<LayerSaved> layers;
         HeadSaved head;
     };
-    Task<> acquire(Layer&);
-    void release(Layer&);
-    Task<> layerWeights(std::size_t layer, Saved&, bool last);
-    Task<> done(Bucket*, bool last);
-    void prepare(Bucket*);
+    // Of two buckets that are used together; the second may be none.
+    Task<> acquire(Bucket&, Bucket*);
+    void release(Bucket&, Bucket*);
+    void prepare(Bucket&, Bucket*);
+    Task<> done(Bucket&, Bucket*);
+    Task<> embeddingWeights(const Input&, bool last);
 
     RankContext& m_context;
     Place m_place;

@@ -1,11 +1,11 @@
 #include "live/profile/calibrate.h"
 
 #include "live/stream/as_if_parallel.h"
-#include "sim/analysis/plan_schedule.h"
 #include "sim/cost/measured_time.h"
 #include "sim/cost/profile_curves.h"
 #include "sim/mesh/mesh.h"
 #include "sim/program/program.h"
+#include "sim/simulate/plan_schedule.h"
 
 #include <algorithm>
 #include <cmath>
@@ -107,7 +107,7 @@ void meet(sim::MeasuredCurve& curve, const std::vector<sim::MeasuredPoint>& meas
 void Calibration::add(const ObservedRun& run)
 {
     const sim::Schedule schedule = sim::planSchedule(run.scenario);
-    const sim::Mesh mesh(run.scenario.layout, schedule.endsMeet());
+    const sim::Mesh mesh(run.scenario.layout, sim::endsOf(schedule));
     const std::vector<KnownOperators> ofPipelineRank = knownOperators(run.scenario, schedule);
     for (const std::vector<RankSpan>& step : run.undisturbedSteps()) {
         // Kernels of one operator: a ring's blocks, the parts of a loss.

@@ -44,8 +44,7 @@ ObservedRun observeRun(const sim::Scenario& scenario, const ObserveOptions& opti
         }
         return Verdict::goOn;
     });
-    for (std::uint32_t i = 0; i < run.spanKinds().size(); ++i)
-        observed.kinds.push_back(run.spanKinds().at(i));
+    observed.kinds = run.spanKinds().from();
     return observed;
 }
 

@@ -103,19 +103,4 @@ std::string describeStall(const std::vector<const FlightRecord*>& records, std::
     return "";
 }
 
-std::string flightText(const std::vector<const FlightRecord*>& records, std::int64_t nowNs)
-{
-    std::string text;
-    for (const FlightRecord* record : records) {
-        const FlightRecord::State state = record->state();
-        text += "rank " + std::to_string(record->rank) + (state.action.empty() ? "" : ": in " + state.action) + "\n";
-        for (const FlightEntry& entry : state.entries)
-            text += "  " + std::to_string(entry.sequence) + " " + describe(entry) + ": " +
-                    (entry.doneNs ? "took " + seconds(entry.doneNs - entry.issuedNs)
-                                  : "pending since " + seconds(nowNs - entry.issuedNs)) +
-                    "\n";
-    }
-    return text;
-}
-
 } // namespace live

@@ -52,7 +52,5 @@ private:
 /// Why nothing moves, for people: which ranks wait in what since when, and who has not come; "" if no rank has waited or
 /// computed for `deadlineNs`.
 std::string describeStall(const std::vector<const FlightRecord*>&, std::int64_t nowNs, std::int64_t deadlineNs);
-/// All of it, a line an entry.
-std::string flightText(const std::vector<const FlightRecord*>&, std::int64_t nowNs);
 
 } // namespace live

@@ -38,16 +38,10 @@ std::uint32_t SpanKinds::id(const sim::SpanKind& kind)
     return place->second;
 }
 
-std::size_t SpanKinds::size() const
+std::vector<sim::SpanKind> SpanKinds::from(std::size_t first) const
 {
     const std::lock_guard lock(m_mutex);
-    return m_kinds.size();
-}
-
-sim::SpanKind SpanKinds::at(std::uint32_t id) const
-{
-    const std::lock_guard lock(m_mutex);
-    return m_kinds[id];
+    return {m_kinds.begin() + static_cast<std::ptrdiff_t>(first), m_kinds.end()};
 }
 
 std::int64_t nowNs()

@@ -38,8 +38,7 @@ struct SpanRecord {
 class SpanKinds {
 public:
     std::uint32_t id(const sim::SpanKind&);
-    std::size_t size() const;
-    sim::SpanKind at(std::uint32_t) const;
+    std::vector<sim::SpanKind> from(std::size_t first = 0) const; ///< in the order of their numbers
 
 private:
     mutable std::mutex m_mutex;

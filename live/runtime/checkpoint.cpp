@@ -156,12 +156,14 @@ void readPieces(const fs::path& path, Quantity wanted, Snapshot& snapshot)
         in.read(values.data(), bytes);
         std::vector<double>& whole = snapshot[name];
         whole.resize(static_cast<std::size_t>(header.globalRows * header.globalColumns));
-        for (std::int64_t i = 0; i < header.count; ++i) {
-            const std::int64_t row = header.firstRow + (header.first + i) / header.columns;
-            const std::int64_t column = header.firstColumn + (header.first + i) % header.columns;
-            if (row < header.globalRows && column < header.globalColumns)
-                whole[static_cast<std::size_t>(row * header.globalColumns + column)] = values[static_cast<std::size_t>(i)];
-        }
+        const ParameterSpec slice{.globalRows = header.globalRows,
+                                  .globalColumns = header.globalColumns,
+                                  .firstRow = header.firstRow,
+                                  .firstColumn = header.firstColumn,
+                                  .columns = header.columns};
+        for (std::int64_t i = 0; i < header.count; ++i)
+            if (const auto place = slice.placeInWhole(header.first + i))
+                whole[static_cast<std::size_t>(*place)] = values[static_cast<std::size_t>(i)];
     }
 }
 

@@ -11,7 +11,6 @@ public:
     void fill(T, double) override {}
     void copy(T, T) override {}
     void add(T, T) override {}
-    void scale(T, double) override {}
     void fromHost(const void*, T) override {}
     void toHost(T tensor, void* host) override { std::memset(host, 0, static_cast<std::size_t>(tensor.bytes())); }
     void synchronize() override {}

@@ -2,32 +2,27 @@
 
 #include "live/tasks/worker_pool.h"
 #include "sim/error.h"
+#include "sim/index.h"
 
 #include <algorithm>
 #include <set>
 
 namespace live {
-namespace {
 
-std::size_t at(std::int64_t index)
-{
-    return static_cast<std::size_t>(index);
-}
-
-} // namespace
+using sim::asIndex;
 
 PlanningCommunicator::PlanningCommunicator(WorkerPool& pool, int ranks) : m_pool(pool)
 {
-    plan.requests.resize(at(ranks));
+    plan.requests.resize(asIndex(ranks));
 }
 
 void PlanningCommunicator::issue(const CommRequest& request, Completion& completion)
 {
-    const int rank = request.group->ranks[at(request.member)];
-    auto& mine = plan.requests[at(rank)];
+    const int rank = request.group->ranks[asIndex(request.member)];
+    auto& mine = plan.requests[asIndex(rank)];
     mine.push_back({.kind = request.kind, .group = request.group->id});
     const Pending self{&request, &completion, rank, mine.size() - 1};
-    const bool pair = request.kind == CommKind::send || request.kind == CommKind::receive;
+    const bool pair = isTransfer(request.kind);
     auto& meetings = m_meetings[request.group->id];
     // The n-th request of a member belongs to the n-th meeting of the group.
     const std::size_t place = m_issued[{request.group->id, request.member}]++ - m_done[request.group->id];
@@ -98,7 +93,7 @@ void PlanningCommunicator::meet(const std::vector<Pending>& met)
 {
     const std::int64_t sequence = plan.transfers++;
     for (const Pending& pending : met)
-        plan.requests[at(pending.rank)][pending.ordinal].sequence = sequence;
+        plan.requests[asIndex(pending.rank)][pending.ordinal].sequence = sequence;
     const CommKind kind = met[0].request->kind;
     for (const Pending& pending : met) {
         const CommKind other = pending.request->kind;

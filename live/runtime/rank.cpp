@@ -1,7 +1,8 @@
 #include "live/runtime/rank.h"
 
-#include "sim/analysis/action_class.h"
 #include "sim/error.h"
+#include "sim/index.h"
+#include "sim/simulate/action_class.h"
 
 #include <algorithm>
 #include <cassert>
@@ -13,6 +14,8 @@
 namespace live {
 namespace {
 
+using sim::asIndex;
+
 /// Rows of the words that are summed over all ranks at the end of a step.
 enum SumRow : std::int64_t { kLossRow, kAuxiliaryRow, kSquaresRow, kStopRow, kSumRows };
 
@@ -22,7 +25,7 @@ Rank::Rank(const Job& job, const RankContext::Parts& parts)
     : m_job(job), m_context(parts), m_shape(shapeOf(job.scenario, m_context.coordinates)), m_weights(m_context, job.options)
 {
     m_context.weights = &m_weights;
-    m_pipeline = job.mesh.members(sim::GroupKind::pp, job.mesh.groupOf(sim::GroupKind::pp, parts.rank));
+    m_pipeline = job.mesh.members(sim::ProcessGroup::pp, job.mesh.groupOf(sim::ProcessGroup::pp, parts.rank));
     makeStages(job);
     planTransfers();
     m_words = m_context.memory.allocate(DType::i64, kSumRows, kExactSumWords, MemoryUse::buffers);
@@ -55,7 +58,7 @@ void Rank::makeStages(const Job& job)
     std::map<int, std::vector<Bucket*>> byPart; // two copies of a part lie on two ranks: both in the order of the model
     for (const int stage : mine) {
         const int part = stage % schedule.chainLength();
-        const auto place = static_cast<std::size_t>(part);
+        const auto place = asIndex(part);
         const int firstLayer = std::accumulate(layers.begin(), layers.begin() + part, 0);
         m_stages[stage] = std::make_unique<Stage>(m_context, m_shape,
                                                   Stage::Place{.stage = stage,
@@ -78,7 +81,7 @@ void Rank::makeStages(const Job& job)
 
 int Rank::rankOfStage(int stage) const
 {
-    return m_pipeline[static_cast<std::size_t>(m_job.schedule.stageToRank[static_cast<std::size_t>(stage)])];
+    return m_pipeline[m_job.schedule.rankOf(stage)];
 }
 
 std::optional<Rank::Transfer> Rank::inputOf(const sim::Action& action) const
@@ -126,11 +129,11 @@ void Rank::makeInputs(int step)
     };
     const auto sequences = m_shape.sequences;
     const std::int64_t positions = m_shape.rows / sequences;
-    const auto rows = static_cast<std::size_t>(m_shape.rows);
+    const auto rows = asIndex(m_shape.rows);
     std::vector<std::int32_t> ids(rows), targets(rows), places(rows);
     std::vector<std::int64_t> tokens(rows);
     for (int i = 0; i < m_job.schedule.microbatches; ++i) {
-        auto& input = m_inputs[static_cast<std::size_t>(i)];
+        auto& input = m_inputs[asIndex(i)];
         if (!input) {
             input = std::make_unique<Input>();
             for (Array* array : {&input->ids, &input->targets, &input->positions})
@@ -147,9 +150,9 @@ void Rank::makeInputs(int step)
             const std::vector<std::int32_t> text = m_job.data->sequence(step, index);
             for (std::int64_t p = 0; p < positions; ++p) {
                 const std::int64_t position = globalPosition(p + input->slice * positions);
-                const auto row = static_cast<std::size_t>(p * sequences + b);
-                ids[row] = text[static_cast<std::size_t>(position)];
-                targets[row] = text[static_cast<std::size_t>(position) + 1];
+                const auto row = asIndex(p * sequences + b);
+                ids[row] = text[asIndex(position)];
+                targets[row] = text[asIndex(position) + 1];
                 places[row] = static_cast<std::int32_t>(position);
                 tokens[row] = index * training.sequenceLength + position;
             }
@@ -249,11 +252,11 @@ Task<> Rank::run(const sim::Action& action)
         break;
     case sim::ActionKind::backward: {
         const bool last = isLast(action);
-        made = co_await stage.backward(in, std::move(given), lossScale, last);
+        made = co_await stage.backward(in, std::move(given), lossScale, true, last);
         break;
     }
     case sim::ActionKind::backwardInput:
-        made = co_await stage.backwardInput(in, std::move(given), lossScale);
+        made = co_await stage.backward(in, std::move(given), lossScale, false, false);
         break;
     case sim::ActionKind::backwardWeight: {
         const bool last = isLast(action);
@@ -282,11 +285,11 @@ Task<> Rank::step(int stepFromOne, double learningRate)
     m_context.pass = sim::OpClass::optimizer;
     m_context.microbatch = -1;
     m_weights.startStep();
-    m_inputs.resize(static_cast<std::size_t>(m_job.schedule.microbatches));
+    m_inputs.resize(asIndex(m_job.schedule.microbatches));
     makeInputs(stepFromOne);
     for (auto& [peer, arrivals] : m_arrivals)
         arrivals.next = 0;
-    const auto& actions = m_job.schedule.actions[static_cast<std::size_t>(m_context.pipelineRank)];
+    const auto& actions = m_job.schedule.actions[asIndex(m_context.pipelineRank)];
     m_gradientsLeft.clear();
     for (const sim::Action& action : actions)
         if (action.kind == sim::ActionKind::backward || action.kind == sim::ActionKind::backwardWeight)

@@ -2,70 +2,43 @@
 
 #include "live/runtime/root_task.h"
 #include "live/tasks/worker_pool.h"
-#include "sim/analysis/plan_schedule.h"
 #include "sim/error.h"
 #include "sim/schedule/check.h"
-
-#include <atomic>
-#include <mutex>
+#include "sim/simulate/plan_schedule.h"
 
 namespace live {
 
-struct Run::State {
-    State(const sim::Scenario& itsScenario, const RunParts& itsParts)
-        : scenario(itsScenario), parts(itsParts), schedule(sim::planSchedule(scenario)),
-          mesh(scenario.layout, schedule.endsMeet()), groups(scenario, mesh, schedule),
-          data(scenario.live.data, scenario.model.vocabSize, scenario.training.sequenceLength, scenario.live.seed),
-          job{.scenario = scenario,
-              .mesh = mesh,
-              .schedule = schedule,
-              .groups = groups,
-              .options = parts.options,
-              .data = &data,
-              .stop = &stop}
-    {
-    }
-
-    const sim::Scenario scenario;
-    const RunParts parts;
-    const sim::Schedule schedule;
-    const sim::Mesh mesh;
-    const JobGroups groups;
-    const TokenSource data;
-    std::atomic<bool> stop{false};
-    Job job;
-    CommPlan plan;
-    SpanKinds kinds;
-    std::vector<std::unique_ptr<Recorder>> recorders;
-    std::vector<std::unique_ptr<Rank>> ranks;
-
-    std::mutex mutex;
-    std::exception_ptr failure;
-    std::atomic<int> left{0};
-    int nextStep = parts.firstStep;
-};
-
-Run::Run(const sim::Scenario& scenario, const RunParts& parts) : m_state(std::make_unique<State>(scenario, parts))
+Run::Run(const sim::Scenario& scenario, const RunParts& parts)
+    : m_scenario(scenario), m_parts(parts), m_schedule(sim::planSchedule(m_scenario)),
+      m_mesh(m_scenario.layout, sim::endsOf(m_schedule)), m_groups(m_scenario, m_mesh, m_schedule),
+      m_data(m_scenario.live.data, m_scenario.model.vocabSize, m_scenario.training.sequenceLength, m_scenario.live.seed),
+      m_job{.scenario = m_scenario,
+            .mesh = m_mesh,
+            .schedule = m_schedule,
+            .groups = m_groups,
+            .options = m_parts.options,
+            .data = &m_data,
+            .stop = &m_stop},
+      m_nextStep(parts.firstStep)
 {
-    State& state = *m_state;
-    if (const auto problems = sim::checkSchedule(state.schedule); !problems.empty())
+    if (const auto problems = sim::checkSchedule(m_schedule); !problems.empty())
         throw sim::Error("the schedule cannot run: " + problems.front());
     const DeviceInfo& info = parts.device->info();
-    state.plan = planCommunication(state.job, info.activation, info.accumulation);
-    const int count = parts.rankCount > 0 ? parts.rankCount : state.mesh.worldSize();
+    m_plan = planCommunication(m_job, info.activation, info.accumulation);
+    const int count = parts.rankCount > 0 ? parts.rankCount : m_mesh.worldSize();
     for (int rank = parts.firstRank; rank < parts.firstRank + count; ++rank) {
         if (parts.record)
-            state.recorders.push_back(std::make_unique<Recorder>(rank));
-        state.ranks.push_back(std::make_unique<Rank>(
-            state.job, RankContext::Parts{.rank = rank,
-                                          .scenario = &state.scenario,
-                                          .mesh = &state.mesh,
-                                          .groups = &state.groups,
-                                          .device = parts.device,
-                                          .communicator = parts.communicator,
-                                          .kinds = &state.kinds,
-                                          .recorder = parts.record ? state.recorders.back().get() : nullptr}));
-        state.ranks.back()->context().plan = &state.plan.requests[static_cast<std::size_t>(rank)];
+            m_recorders.push_back(std::make_unique<Recorder>(rank));
+        m_ranks.push_back(
+            std::make_unique<Rank>(m_job, RankContext::Parts{.rank = rank,
+                                                             .scenario = &m_scenario,
+                                                             .mesh = &m_mesh,
+                                                             .groups = &m_groups,
+                                                             .device = parts.device,
+                                                             .communicator = parts.communicator,
+                                                             .kinds = &m_kinds,
+                                                             .recorder = parts.record ? m_recorders.back().get() : nullptr}));
+        m_ranks.back()->context().plan = &m_plan.requests[static_cast<std::size_t>(rank)];
     }
     initialise();
 }
@@ -73,18 +46,17 @@ Run::Run(const sim::Scenario& scenario, const RunParts& parts) : m_state(std::ma
 /// On the pool: a rank a worker, and one large rank on all of them.
 void Run::initialise()
 {
-    State& state = *m_state;
-    WorkerPool& pool = *state.parts.pool;
+    WorkerPool& pool = *m_parts.pool;
     const auto initialiseRank = [](Rank& rank, WorkerPool& workers) -> Task<> {
         rank.weights().initialise(workers);
         co_return;
     };
-    std::atomic<std::size_t> left{state.ranks.size()};
+    std::atomic<std::size_t> left{m_ranks.size()};
     std::exception_ptr failure;
-    for (const auto& rank : state.ranks)
+    for (const auto& rank : m_ranks)
         pool.post(runToEnd(initialiseRank(*rank, pool), [&](std::exception_ptr exception) {
                       if (exception) {
-                          const std::lock_guard lock(state.mutex);
+                          const std::lock_guard lock(m_mutex);
                           failure = exception;
                       }
                       left.fetch_sub(1, std::memory_order_acq_rel);
@@ -94,37 +66,10 @@ void Run::initialise()
         std::rethrow_exception(failure);
 }
 
-Run::~Run() = default;
-
-const sim::Scenario& Run::scenario() const
-{
-    return m_state->scenario;
-}
-
-const sim::Mesh& Run::mesh() const
-{
-    return m_state->mesh;
-}
-
-const sim::Schedule& Run::schedule() const
-{
-    return m_state->schedule;
-}
-
-const CommPlan& Run::plan() const
-{
-    return m_state->plan;
-}
-
-SpanKinds& Run::spanKinds()
-{
-    return m_state->kinds;
-}
-
 std::vector<Recorder*> Run::recorders()
 {
     std::vector<Recorder*> all;
-    for (const auto& recorder : m_state->recorders)
+    for (const auto& recorder : m_recorders)
         all.push_back(recorder.get());
     return all;
 }
@@ -132,20 +77,15 @@ std::vector<Recorder*> Run::recorders()
 std::vector<Rank*> Run::ranks()
 {
     std::vector<Rank*> all;
-    for (const auto& rank : m_state->ranks)
+    for (const auto& rank : m_ranks)
         all.push_back(rank.get());
     return all;
-}
-
-void Run::requestStop()
-{
-    m_state->stop.store(true, std::memory_order_relaxed);
 }
 
 std::array<std::int64_t, kExactSumWords> Run::squaresOfWeights()
 {
     std::array<std::int64_t, kExactSumWords> sum{};
-    for (const auto& rank : m_state->ranks) {
+    for (const auto& rank : m_ranks) {
         RankContext& context = rank->context();
         const Array words = context.buffer(DType::i64, 1, kExactSumWords);
         context.queue->fill(words, 0);
@@ -164,20 +104,19 @@ std::array<std::int64_t, kExactSumWords> Run::squaresOfWeights()
 
 void Run::abort(const std::string& why)
 {
-    m_state->parts.communicator->abort(why);
+    m_parts.communicator->abort(why);
 }
 
 void Run::train(int steps, const std::function<Verdict(const StepReport&)>& afterStep)
 {
-    State& state = *m_state;
-    WorkerPool& pool = *state.parts.pool;
+    WorkerPool& pool = *m_parts.pool;
     const auto over = [&](std::exception_ptr exception) {
         if (exception) {
             std::string why = "a rank failed";
             {
-                const std::lock_guard lock(state.mutex);
-                if (!state.failure)
-                    state.failure = exception;
+                const std::lock_guard lock(m_mutex);
+                if (!m_failure)
+                    m_failure = exception;
             }
             try {
                 std::rethrow_exception(exception);
@@ -185,32 +124,32 @@ void Run::train(int steps, const std::function<Verdict(const StepReport&)>& afte
                 why = error.what();
             } catch (...) { // NOLINT(bugprone-empty-catch): why says all that is known
             }
-            state.parts.communicator->abort(why);
+            m_parts.communicator->abort(why);
         }
-        if (state.left.fetch_sub(1, std::memory_order_acq_rel) == 1)
+        if (m_left.fetch_sub(1, std::memory_order_acq_rel) == 1)
             pool.wake();
     };
-    int& step = state.nextStep;
+    int& step = m_nextStep;
     const int end = step + steps;
     std::int64_t startNs = 0;
     const auto startStep = [&] {
         startNs = nowNs();
-        state.left.store(static_cast<int>(state.ranks.size()), std::memory_order_release);
-        for (const auto& rank : state.ranks)
-            pool.post(runToEnd(rank->step(step, state.scenario.live.learningRate), over).handle);
+        m_left.store(static_cast<int>(m_ranks.size()), std::memory_order_release);
+        for (const auto& rank : m_ranks)
+            pool.post(runToEnd(rank->step(step, m_scenario.live.learningRate), over).handle);
     };
     if (step >= end)
         return;
     startStep();
     std::exception_ptr hostFailure;
     pool.run([&] {
-        if (state.left.load(std::memory_order_acquire) > 0)
+        if (m_left.load(std::memory_order_acquire) > 0)
             return false;
-        if (state.failure)
+        if (m_failure)
             return true;
-        StepReport report{.step = step, .result = state.ranks.front()->result()};
+        StepReport report{.step = step, .result = m_ranks.front()->result()};
         report.seconds = static_cast<double>(nowNs() - startNs) * 1e-9;
-        const sim::Training& training = state.scenario.training;
+        const sim::Training& training = m_scenario.training;
         report.tokensPerSecond = static_cast<double>(training.globalBatchSize) * training.sequenceLength / report.seconds;
         ++step;
         try {
@@ -223,8 +162,8 @@ void Run::train(int steps, const std::function<Verdict(const StepReport&)>& afte
         startStep();
         return false;
     });
-    if (state.failure)
-        std::rethrow_exception(state.failure);
+    if (m_failure)
+        std::rethrow_exception(m_failure);
     if (hostFailure)
         std::rethrow_exception(hostFailure);
 }

@@ -10,8 +10,11 @@
 #include "sim/scenario/scenario.h"
 
 #include <array>
+#include <atomic>
+#include <exception>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -43,13 +46,14 @@ class Run {
 public:
     /// Throws sim::Error: what the scenario asks for cannot be trained, or its schedule would hang.
     Run(const sim::Scenario&, const RunParts&);
-    ~Run();
+    Run(const Run&) = delete; // its ranks know where its parts are
+    Run& operator=(const Run&) = delete;
 
-    const sim::Scenario& scenario() const;
-    const sim::Mesh& mesh() const;
-    const sim::Schedule& schedule() const;
-    const CommPlan& plan() const;
-    SpanKinds& spanKinds();
+    const sim::Scenario& scenario() const { return m_scenario; }
+    const sim::Mesh& mesh() const { return m_mesh; }
+    const sim::Schedule& schedule() const { return m_schedule; }
+    const CommPlan& plan() const { return m_plan; }
+    SpanKinds& spanKinds() { return m_kinds; }
     /// One a rank of this process.
     std::vector<Recorder*> recorders();
     std::vector<Rank*> ranks();
@@ -59,7 +63,7 @@ public:
     void train(int steps, const std::function<Verdict(const StepReport&)>& afterStep = {});
 
     /// Any thread: training ends after the step that begins next, on all processes alike.
-    void requestStop();
+    void requestStop() { m_stop.store(true, std::memory_order_relaxed); }
     /// Of the weights now, over the ranks of this process, each element of the model once.
     std::array<std::int64_t, kExactSumWords> squaresOfWeights();
 
@@ -68,8 +72,24 @@ public:
 
 private:
     void initialise();
-    struct State;
-    std::unique_ptr<State> m_state;
+
+    const sim::Scenario m_scenario;
+    const RunParts m_parts;
+    const sim::Schedule m_schedule;
+    const sim::Mesh m_mesh;
+    const JobGroups m_groups;
+    const TokenSource m_data;
+    std::atomic<bool> m_stop{false};
+    const Job m_job;
+    CommPlan m_plan;
+    SpanKinds m_kinds;
+    std::vector<std::unique_ptr<Recorder>> m_recorders;
+    std::vector<std::unique_ptr<Rank>> m_ranks;
+
+    std::mutex m_mutex;
+    std::exception_ptr m_failure;
+    std::atomic<int> m_left{0};
+    int m_nextStep;
 };
 
 } // namespace live

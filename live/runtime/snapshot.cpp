@@ -1,6 +1,7 @@
 #include "live/runtime/snapshot.h"
 
 #include "sim/error.h"
+#include "sim/index.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,10 +9,7 @@
 namespace live {
 namespace {
 
-std::size_t at(std::int64_t index)
-{
-    return static_cast<std::size_t>(index);
-}
+using sim::asIndex;
 
 Tensor quantityOf(const OwnedRange& own, Quantity quantity)
 {
@@ -36,7 +34,7 @@ void forEachPiece(Rank& rank, Quantity quantity, const std::function<void(const 
     rank.weights().forEachOwned(true, [&](const OwnedRange& own) {
         const Array exact = context.buffer(DType::f64, 1, own.count);
         context.queue->copy(quantityOf(own, quantity), exact);
-        std::vector<double> values(at(own.count));
+        std::vector<double> values(asIndex(own.count));
         context.queue->toHost(exact, values.data());
         visit(own, values);
     });
@@ -47,13 +45,10 @@ void addToSnapshot(Rank& rank, Quantity quantity, Snapshot& snapshot)
     forEachPiece(rank, quantity, [&](const OwnedRange& own, const std::vector<double>& values) {
         const ParameterSpec& spec = own.parameter->spec;
         std::vector<double>& all = snapshot[spec.name];
-        all.resize(at(spec.globalRows * spec.globalColumns));
-        for (std::int64_t i = 0; i < own.count; ++i) {
-            const std::int64_t row = spec.firstRow + (own.first + i) / spec.columns;
-            const std::int64_t column = spec.firstColumn + (own.first + i) % spec.columns;
-            if (row < spec.globalRows && column < spec.globalColumns)
-                all[at(row * spec.globalColumns + column)] = values[at(i)];
-        }
+        all.resize(asIndex(spec.globalRows * spec.globalColumns));
+        for (std::int64_t i = 0; i < own.count; ++i)
+            if (const auto place = spec.placeInWhole(own.first + i))
+                all[asIndex(*place)] = values[asIndex(i)];
     });
 }
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <chrono>
-#include <memory>
+#include <thread>
 
 namespace live {
 
@@ -12,13 +12,9 @@ class Run;
 class Watchdog {
 public:
     Watchdog(Run&, std::chrono::milliseconds deadline);
-    ~Watchdog();
-    Watchdog(const Watchdog&) = delete;
-    Watchdog& operator=(const Watchdog&) = delete;
 
 private:
-    class Thread;
-    std::unique_ptr<Thread> m_thread;
+    std::jthread m_thread;
 };
 
 } // namespace live

@@ -2,6 +2,7 @@
 
 #include "live/tasks/worker_pool.h"
 #include "sim/error.h"
+#include "sim/index.h"
 
 #include <algorithm>
 #include <cassert>
@@ -66,10 +67,10 @@ void Weights::initialise(Bucket& bucket, WorkerPool& pool)
     const std::int64_t end = whole ? bucket.elements : kept + bucket.shardElements();
     for (std::int64_t first = kept; first < end; first += kPiece) {
         const std::int64_t count = std::min(kPiece, end - first);
-        initial.resize(static_cast<std::size_t>(count));
+        initial.resize(sim::asIndex(count));
         pool.parallelFor(count, kGrain, [&](std::int64_t from, std::int64_t to) {
             initialValues(bucket, m_context.scenario.live.seed, first + from,
-                          std::span(initial).subspan(static_cast<std::size_t>(from), static_cast<std::size_t>(to - from)));
+                          std::span(initial).subspan(sim::asIndex(from), sim::asIndex(to - from)));
         });
         m_context.queue->fromHost(initial.data(), exact->columnRange(0, count));
         copyPart(first, count, whole ? bucket.values : bucket.valueShard, kept);
@@ -312,20 +313,15 @@ void Weights::restore(Quantity quantity, const Snapshot& snapshot)
             if (begin >= end)
                 continue;
             const auto whole = snapshot.find(spec.name);
-            const auto size = static_cast<std::size_t>(spec.globalRows * spec.globalColumns);
+            const auto size = sim::asIndex(spec.globalRows * spec.globalColumns);
             if (whole == snapshot.end() || whole->second.size() != size)
                 throw sim::Error("parameter " + spec.name + " has " + std::to_string(size) + " elements in this model, " +
                                  (whole == snapshot.end() ? "none" : std::to_string(whole->second.size())) +
                                  " in what is to be restored");
-            std::vector<double> values(static_cast<std::size_t>(end - begin), 0.0);
-            for (std::int64_t i = begin; i < end; ++i) {
-                const std::int64_t local = i - parameter->offset;
-                const std::int64_t row = spec.firstRow + local / spec.columns;
-                const std::int64_t column = spec.firstColumn + local % spec.columns;
-                if (row < spec.globalRows && column < spec.globalColumns)
-                    values[static_cast<std::size_t>(i - begin)] =
-                        whole->second[static_cast<std::size_t>(row * spec.globalColumns + column)];
-            }
+            std::vector<double> values(sim::asIndex(end - begin), 0.0);
+            for (std::int64_t i = begin; i < end; ++i)
+                if (const auto place = spec.placeInWhole(i - parameter->offset))
+                    values[sim::asIndex(i - begin)] = whole->second[sim::asIndex(*place)];
             const Array exact = m_context.buffer(DType::f64, 1, end - begin);
             m_context.queue->fromHost(values.data(), exact);
             m_context.queue->copy(exact, array->columnRange(begin - first, end - begin));

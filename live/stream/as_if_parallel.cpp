@@ -3,6 +3,7 @@
 #include "live/stream/make_trace.h"
 #include "sim/cancel.h"
 #include "sim/error.h"
+#include "sim/index.h"
 
 #include <algorithm>
 #include <cassert>
@@ -12,6 +13,8 @@
 
 namespace live {
 namespace {
+
+using sim::asIndex;
 
 constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
 
@@ -37,8 +40,8 @@ class Replay {
 public:
     Replay(std::span<const RankSpan> spans, int worldSize, const std::map<std::string, int>& groupSizes,
            const std::vector<sim::SpanKind>& kinds)
-        : m_spans(spans), m_groupSizes(groupSizes), m_kinds(kinds), m_ranks(static_cast<std::size_t>(worldSize)),
-          m_meetingOf(spans.size(), kNone), m_hasArrived(spans.size(), 0)
+        : m_spans(spans), m_groupSizes(groupSizes), m_kinds(kinds), m_ranks(asIndex(worldSize)), m_meetingOf(spans.size(), kNone),
+          m_hasArrived(spans.size(), 0)
     {
         m_result.assign(spans.begin(), spans.end());
     }
@@ -71,7 +74,7 @@ private:
 
     static bool isComm(const SpanRecord& span) { return commOf(span.track) >= 0; }
     const SpanRecord& at(std::size_t span) const { return m_spans[span].span; }
-    Rank& rankOf(std::size_t span) { return m_ranks[static_cast<std::size_t>(m_spans[span].rank)]; }
+    Rank& rankOf(std::size_t span) { return m_ranks[asIndex(m_spans[span].rank)]; }
     std::string nameOf(std::size_t span) const;
     void findMeetings();
     void checkMembers(const Meeting&) const;
@@ -107,7 +110,7 @@ void Replay::findMeetings()
     std::unordered_map<std::uint64_t, std::size_t> byCorrelation;
     for (std::size_t i = 0; i < m_spans.size(); ++i) {
         m_pollCancel();
-        if (m_spans[i].rank < 0 || static_cast<std::size_t>(m_spans[i].rank) >= m_ranks.size())
+        if (m_spans[i].rank < 0 || asIndex(m_spans[i].rank) >= m_ranks.size())
             throw sim::Error("a span is of rank " + std::to_string(m_spans[i].rank) + ", but there are " +
                              std::to_string(m_ranks.size()) + " ranks");
         if (at(i).step != at(0).step)
@@ -139,7 +142,7 @@ void Replay::checkMembers(const Meeting& meeting) const
     if (isTransfer)
         expected = 2;
     else if (size != m_groupSizes.end() && size->second > 0 && !isRing)
-        expected = static_cast<std::size_t>(size->second);
+        expected = asIndex(size->second);
     std::string ranks;
     for (const std::size_t member : meeting.members)
         ranks += (ranks.empty() ? "" : ", ") + std::to_string(m_spans[member].rank);
@@ -161,7 +164,7 @@ void Replay::findEvents()
         m_pollCancel();
         const SpanRecord& span = at(i);
         Rank& rank = rankOf(i);
-        std::int64_t& until = computedUntil[static_cast<std::size_t>(m_spans[i].rank)];
+        std::int64_t& until = computedUntil[asIndex(m_spans[i].rank)];
         if (span.track == SpanTrack::actions) {
             rank.actions.push_back(i);
         } else if (span.track == SpanTrack::compute) {
@@ -191,7 +194,7 @@ void Replay::findEvents()
 /// Goes on with a rank until it has to wait.
 void Replay::advance(int rankIndex)
 {
-    Rank& rank = m_ranks[static_cast<std::size_t>(rankIndex)];
+    Rank& rank = m_ranks[asIndex(rankIndex)];
     for (; rank.next < rank.events.size(); ++rank.next) {
         m_pollCancel();
         const Event& event = rank.events[rank.next];
@@ -266,8 +269,8 @@ void Replay::reportCircle(int start) const
     // Each stuck rank waits for a communication that some other stuck rank has not reached: following them meets a rank twice.
     std::vector<char> seen(m_ranks.size(), 0);
     std::string chain;
-    for (int rank = start; seen[static_cast<std::size_t>(rank)]++ == 0;) {
-        const Rank& stuck = m_ranks[static_cast<std::size_t>(rank)];
+    for (int rank = start; seen[asIndex(rank)]++ == 0;) {
+        const Rank& stuck = m_ranks[asIndex(rank)];
         const std::size_t span = stuck.events[stuck.next].span;
         int missing = rank;
         for (const std::size_t member : m_meetings[m_meetingOf[span]].members)
@@ -298,9 +301,7 @@ AsIfParallel asIfParallel(std::span<const RankSpan> spans, int worldSize, const 
         result.stepNs = std::max(result.stepNs, span.span.endNs);
     RunDescription run;
     run.worldSize = worldSize;
-    TraceBuilder builder(run);
-    builder.add(kinds, result.spans);
-    result.trace = builder.trace();
+    result.trace = makeTrace(run, kinds, result.spans);
     return result;
 }
 

@@ -30,7 +30,7 @@ std::string runMessage(const Collector& collector, bool controllable)
 
 Audience::Audience(Collector& collector, const PublishOptions& options, Send send)
     : m_collector(collector), m_options(options), m_send(std::move(send)),
-      m_runMessage(runMessage(collector, options.control != nullptr))
+      m_runMessage(runMessage(collector, static_cast<bool>(options.control)))
 {
 }
 
@@ -193,22 +193,7 @@ void Audience::control(const std::string& name, const Json& json)
         reply["message"] = "this run takes no requests from viewers";
     } else {
         try {
-            std::string what;
-            switch (*request) {
-            case RunRequest::pause:
-                what = m_options.control->pause();
-                break;
-            case RunRequest::resume:
-                what = m_options.control->resume();
-                break;
-            case RunRequest::stop:
-                what = m_options.control->stop();
-                break;
-            case RunRequest::checkpoint:
-                what = m_options.control->checkpoint();
-                break;
-            }
-            reply["message"] = what;
+            reply["message"] = m_options.control(*request);
             reply["accepted"] = true;
         } catch (const std::exception& error) {
             reply["message"] = error.what();

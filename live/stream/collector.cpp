@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <condition_variable>
 #include <utility>
 
 namespace live {
@@ -13,23 +14,18 @@ Collector::Collector(RunDescription description, const SpanKinds& kinds, std::ve
     : m_description(std::move(description)), m_kinds(kinds), m_recorders(std::move(recorders)), m_options(options)
 {
     m_history.description = m_description;
-    m_thread = std::thread([this] {
-        std::unique_lock lock(m_mutex);
-        while (!m_wake.wait_for(lock, m_options.interval, [this] { return m_stop; })) {
-            lock.unlock();
+    m_thread = std::jthread([this](const std::stop_token& stop) {
+        std::mutex mutex;
+        std::condition_variable_any sleep;
+        std::unique_lock lock(mutex);
+        while (!sleep.wait_for(lock, stop, m_options.interval, [&] { return stop.stop_requested(); }))
             collect();
-            lock.lock();
-        }
     });
 }
 
 Collector::~Collector()
 {
-    {
-        const std::lock_guard lock(m_mutex);
-        m_stop = true;
-    }
-    m_wake.notify_all();
+    m_thread.request_stop();
     m_thread.join();
     collect();
 }
@@ -70,10 +66,8 @@ void Collector::takeSpans()
     if (m_taken.empty())
         return;
     // Kinds are read after the spans: all that these name are there.
-    std::vector<sim::SpanKind> newKinds;
-    const std::size_t kinds = m_kinds.size();
-    for (std::size_t i = m_history.kinds.size(); i < kinds; ++i) // only this function, by one thread at a time, adds kinds
-        newKinds.push_back(m_kinds.at(static_cast<std::uint32_t>(i)));
+    // Only this function, by one thread at a time, adds kinds.
+    const std::vector<sim::SpanKind> newKinds = m_kinds.from(m_history.kinds.size());
 
     std::vector<Block> blocks;
     for (std::size_t first = 0; first < m_taken.size(); first += kMaxRecordsOfBlock) {
@@ -223,10 +217,8 @@ Collector::News Collector::since(Cursor& cursor, const Portion& most) const
                 news.more = true;
                 break;
             }
-            const auto place = std::lower_bound(m_history.steps.begin(), m_history.steps.end(), changed->second,
-                                                [](const StepSummary& summary, int number) { return summary.step < number; });
-            if (place != m_history.steps.end() && place->step == changed->second)
-                news.steps.push_back(*place);
+            if (const StepSummary* step = m_history.find(changed->second))
+                news.steps.push_back(*step);
         }
         std::sort(news.steps.begin(), news.steps.end(),
                   [](const StepSummary& a, const StepSummary& b) { return a.step < b.step; });

@@ -5,7 +5,6 @@
 #include "live/record/recorder.h"
 #include "live/stream/history.h"
 
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -97,9 +96,7 @@ private:
     std::uint64_t m_change = 0, m_stateChange = 0;
     std::map<int, std::uint64_t> m_changeOfStep;
     std::map<std::uint64_t, int> m_stepOfChange; ///< by the last change of each step
-    std::condition_variable m_wake;
-    bool m_stop = false;
-    std::thread m_thread;
+    std::jthread m_thread;
 };
 
 } // namespace live

@@ -2,6 +2,7 @@
 
 #include "sim/cancel.h"
 #include "sim/error.h"
+#include "sim/index.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -10,6 +11,8 @@
 
 namespace live {
 namespace {
+
+using sim::asIndex;
 
 /// What a rank may be doing, what counts first first: computing, transfers, waits, the bubble.
 constexpr std::size_t kCompute = 0, kTransfer = 1, kWait = kTransfer + kCommCount, kBubble = kWait + kCommCount,
@@ -34,8 +37,8 @@ void addCommunication(Edges& edges, int comm, bool betweenStages, std::int64_t a
                       std::int64_t endNs)
 {
     const std::int64_t ready = std::clamp(readyNs, arrivedNs, std::max(arrivedNs, endNs));
-    addInterval(edges, betweenStages ? kBubble : kWait + static_cast<std::size_t>(comm), arrivedNs, ready);
-    addInterval(edges, kTransfer + static_cast<std::size_t>(comm), ready, endNs);
+    addInterval(edges, betweenStages ? kBubble : kWait + asIndex(comm), arrivedNs, ready);
+    addInterval(edges, kTransfer + asIndex(comm), ready, endNs);
 }
 
 TimeUse timeUseOf(Edges& edges, std::int64_t stepNs)
@@ -49,7 +52,7 @@ TimeUse timeUseOf(Edges& edges, std::int64_t stepNs)
             break;
         const auto first = std::find_if(running.begin(), running.end(), [](int count) { return count > 0; });
         if (first != running.end())
-            spent[static_cast<std::size_t>(first - running.begin())] += edges[i + 1].timeNs - edges[i].timeNs;
+            spent[asIndex(first - running.begin())] += edges[i + 1].timeNs - edges[i].timeNs;
     }
     TimeUse use;
     use.stepNs = use.hostNs = stepNs;
@@ -99,7 +102,7 @@ BetweenStages betweenStages(std::span<const RankSpan> step, std::span<const int>
     for (const RankSpan& span : step) {
         pollCancel();
         if (commOf(span.span.track) >= 0 && span.span.correlation != 0)
-            out.add(span.span.correlation, stages[static_cast<std::size_t>(span.rank)]);
+            out.add(span.span.correlation, stages[asIndex(span.rank)]);
     }
     return out;
 }
@@ -169,7 +172,7 @@ std::array<std::vector<Straggler>, kCommCount + 1> findStragglers(std::span<cons
     for (const auto& [correlation, last] : lastOf) {
         if (last.members < 2)
             continue;
-        Straggler& straggler = byRank[static_cast<std::size_t>(last.comm)][last.span->rank];
+        Straggler& straggler = byRank[asIndex(last.comm)][last.span->rank];
         straggler.rank = last.span->rank;
         ++straggler.times;
         straggler.othersWaitedNs += last.waitedNs;
@@ -212,7 +215,7 @@ void addTable(std::string& text, const TimeUse& predicted, const TimeUse& measur
 std::vector<TimeUse> measuredTimeUse(std::span<const RankSpan> step, std::span<const int> stages)
 {
     for (const RankSpan& span : step)
-        if (span.rank < 0 || static_cast<std::size_t>(span.rank) >= stages.size())
+        if (span.rank < 0 || asIndex(span.rank) >= stages.size())
             throw sim::Error("a span is of rank " + std::to_string(span.rank) + ", but there are " +
                              std::to_string(stages.size()) + " ranks");
     const BetweenStages joining = betweenStages(step, stages);
@@ -223,7 +226,7 @@ std::vector<TimeUse> measuredTimeUse(std::span<const RankSpan> step, std::span<c
         pollCancel();
         first = std::min(first, span.span.startNs);
         last = std::max(last, span.span.endNs);
-        Edges& ofRank = edges[static_cast<std::size_t>(span.rank)];
+        Edges& ofRank = edges[asIndex(span.rank)];
         if (span.span.track == SpanTrack::compute)
             addInterval(ofRank, kCompute, span.span.startNs, span.span.endNs);
         else if (const int comm = commOf(span.span.track); comm >= 0)
@@ -247,8 +250,8 @@ std::vector<TimeUse> predictedTimeUse(const sim::Trace& trace, std::span<const i
     for (const sim::Track& track : trace.tracks)
         for (std::size_t span = 0; span < track.correlation.size(); ++span)
             if (track.correlation[span] != 0) {
-                const int rank = trace.processes[static_cast<std::size_t>(track.process)].rank;
-                joining.add(track.correlation[span], stages[static_cast<std::size_t>(rank)]);
+                const int rank = trace.processes[asIndex(track.process)].rank;
+                joining.add(track.correlation[span], stages[asIndex(rank)]);
                 std::int64_t& ready = readyOf[track.correlation[span]];
                 ready = std::max(ready, track.startNs[span]);
             }
@@ -263,7 +266,7 @@ std::vector<TimeUse> predictedTimeUse(const sim::Trace& trace, std::span<const i
     for (std::uint32_t i = 0; i < trace.tracks.size(); ++i) {
         sim::checkCancelled();
         const sim::Track& track = trace.tracks[i];
-        Edges& ofProcess = edges[static_cast<std::size_t>(track.process)];
+        Edges& ofProcess = edges[asIndex(track.process)];
         for (std::size_t span = 0; span < track.size() && track.role != sim::TrackRole::actions; ++span) {
             const std::int64_t start = track.startNs[span], end = start + track.durationNs[span];
             const int comm = commOf(trace.kinds[track.kind[span]].opClass);
@@ -306,8 +309,8 @@ Difference explainDifference(const sim::Simulation& prediction, std::span<const 
     std::vector<TimeUse> predicted;
     Difference difference;
     for (int rank = 0; rank < worldSize; ++rank) {
-        predicted.push_back(byClass[static_cast<std::size_t>(prediction.classOf(rank))]);
-        difference.ranks.push_back({rank, predicted.back(), measured[static_cast<std::size_t>(rank)]});
+        predicted.push_back(byClass[asIndex(prediction.classOf(rank))]);
+        difference.ranks.push_back({rank, predicted.back(), measured[asIndex(rank)]});
     }
     difference.predicted = meanOf(predicted);
     difference.measured = meanOf(measured);

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "live/stream/history.h"
-#include "sim/simulation.h"
+#include "sim/simulate/simulation.h"
 
 #include <array>
 #include <cstdint>

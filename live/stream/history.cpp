@@ -32,6 +32,11 @@ std::string hostName()
     return ::gethostname(name, sizeof name - 1) == 0 ? name : "";
 }
 
+bool isBefore(const StepSummary& summary, int number)
+{
+    return summary.step < number;
+}
+
 std::size_t bytesOf(const Block& block)
 {
     return sizeof(Block) + block.bytes.capacity();
@@ -60,9 +65,9 @@ RunDescription describeRun(const sim::Scenario& scenario, const sim::Mesh& mesh,
                                 std::to_string(where.pp) + " cp" + std::to_string(where.cp) + " tp" + std::to_string(where.tp) +
                                 ")");
     }
-    for (int i = 0; i < sim::kGroupKindCount; ++i) {
-        const auto kind = static_cast<sim::GroupKind>(i);
-        run.groupSizes[std::string(sim::groupKindName(kind))] = mesh.groupSize(kind);
+    for (int i = 0; i < sim::kProcessGroupCount; ++i) {
+        const auto kind = static_cast<sim::ProcessGroup>(i);
+        run.groupSizes[std::string(sim::processGroupName(kind))] = mesh.groupSize(kind);
     }
     run.groupSizes["world"] = run.worldSize;
     if (scenario.layout.dpShard != 0 && scenario.layout.dpShard != scenario.layout.dp * scenario.layout.cp)
@@ -137,13 +142,18 @@ StepSummary& RunHistory::step(int number)
 {
     auto place = steps.end();
     if (!steps.empty() && steps.back().step >= number)
-        place = std::lower_bound(steps.begin(), steps.end(), number,
-                                 [](const StepSummary& summary, int wanted) { return summary.step < wanted; });
+        place = std::lower_bound(steps.begin(), steps.end(), number, isBefore);
     if (place == steps.end() || place->step != number) {
         place = steps.emplace(place);
         place->step = number;
     }
     return *place;
+}
+
+const StepSummary* RunHistory::find(int number) const
+{
+    const auto place = std::lower_bound(steps.begin(), steps.end(), number, isBefore);
+    return place != steps.end() && place->step == number ? &*place : nullptr;
 }
 
 RunHistory::StepRange RunHistory::stepsWithSpans() const

@@ -129,7 +129,8 @@ struct RunHistory {
     std::uint64_t trim(const HistoryLimits&);
     void add(std::shared_ptr<const Block>);
     /// The summary of a step, new if it was not there.
-    StepSummary& step(int);
+    StepSummary& step(int number);
+    const StepSummary* find(int number) const; ///< null if it is not there
     /// First and last step of which spans are kept; {0, -1} if none.
     struct StepRange {
         int first = 0, last = -1;

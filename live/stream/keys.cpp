@@ -2,7 +2,7 @@
 
 #include "sim/error.h"
 #include "sim/scenario/files.h"
-#include "sim/scenario/quoted.h"
+#include "sim/text/quoted.h"
 
 #include <algorithm>
 #include <array>

@@ -19,20 +19,13 @@ namespace live {
 
 /// What viewers may ask of a run. Called by the publisher's thread: must return at once (note the wish, do it between two steps).
 /// Returns what will be done, for people; throws sim::Error with the reason if it cannot be.
-class RunControl {
-public:
-    virtual ~RunControl() = default;
-    virtual std::string pause() = 0;
-    virtual std::string resume() = 0;
-    virtual std::string stop() = 0;
-    virtual std::string checkpoint() = 0;
-};
+using RunControl = std::function<std::string(RunRequest)>;
 
 struct PublishOptions {
     /// tcp://127.0.0.1:PORT (0: any free one), ipc://PATH; beyond this machine tcp://*:PORT or an address, and then with keys.
     std::string endpoint = "tcp://127.0.0.1:0";
     std::optional<ServerKeys> keys;              ///< CURVE: only these viewers, and encrypted
-    RunControl* control = nullptr;               ///< none: viewers may only look. Must outlive the publisher
+    RunControl control;                          ///< none: viewers may only look
     std::function<void(const std::string&)> log; ///< what a peer did that it was cut off for. Called by the publisher's thread
     std::size_t mostViewers = 32;
     std::size_t windowBytes = std::size_t{4} << 20U;

@@ -224,9 +224,7 @@ void ReceivedRun::checkSteps(const std::vector<StepSummary>& steps) const
         const auto& known = m_history.steps;
         if (known.empty() || step.step >= known.back().step - kMost.lateSteps)
             continue;
-        const auto place = std::lower_bound(known.begin(), known.end(), step.step,
-                                            [](const StepSummary& summary, int number) { return summary.step < number; });
-        if (place == known.end() || place->step != step.step)
+        if (!m_history.find(step.step))
             refuse("step " + std::to_string(step.step) + " for the first time after step " + std::to_string(known.back().step) +
                    ", where steps come at most " + std::to_string(kMost.lateSteps) + " late");
     }

@@ -55,12 +55,6 @@ private:
 
 } // namespace
 
-const char* viewerStateName(ViewerState state)
-{
-    constexpr std::array<const char*, 5> kNames = {"connecting", "connected", "lost", "ended", "refused"};
-    return kNames[static_cast<std::size_t>(state)];
-}
-
 const char* runRequestName(RunRequest request)
 {
     constexpr std::array<const char*, 4> kNames = {"pause", "resume", "stop", "checkpoint"};

@@ -2,14 +2,10 @@
 // is new when asked. No Qt, no ZeroMQ in sight. In a window:
 //
 //   live::Viewer viewer("tcp://127.0.0.1:5555");
-//   live::TraceBuilder picture;               // make_trace.h: a sim::Trace that grows
 //   each frame (or on the wake-up call):
 //       live::ViewerUpdate update;
-//       if (viewer.poll(update)) {
-//           if (update.description) picture.start(*update.description);
-//           picture.add(update.kinds, update.spans, update.memory);
-//           draw(picture.trace(), update.steps, viewer.state());
-//       }
+//       if (viewer.poll(update))
+//           draw(update.spans, update.steps, viewer.state());
 //
 // What is polled costs by what is new, never by what is kept. A viewer that does not poll (a hidden window) holds a bounded
 // amount, then the run stops sending to it; when it polls again it gets what the run still keeps and the number it missed.
@@ -33,7 +29,6 @@ enum class ViewerState : std::uint8_t {
     ended,   ///< the run said that it is over: RunState::status says how. Final
     refused, ///< wrong key, wrong version, too many viewers, another run at this address. Final
 };
-const char* viewerStateName(ViewerState);
 
 struct ViewerStateText {
     ViewerState state = ViewerState::connecting;
@@ -88,10 +83,6 @@ public:
     RunHistory history() const;
     /// Answers come as RunReply. Without a connection: an answer that says so.
     void request(RunRequest);
-    void requestPause() { request(RunRequest::pause); }
-    void requestResume() { request(RunRequest::resume); }
-    void requestStop() { request(RunRequest::stop); }
-    void requestCheckpoint() { request(RunRequest::checkpoint); }
 
 private:
     class Thread;

@@ -1,22 +1,13 @@
 #include "live/tensor/tensor.h"
 
+#include <array>
+
 namespace live {
 
 const char* dtypeName(DType type)
 {
-    switch (type) {
-    case DType::f32:
-        return "fp32";
-    case DType::f64:
-        return "fp64";
-    case DType::bf16:
-        return "bf16";
-    case DType::i32:
-        return "int32";
-    case DType::i64:
-        return "int64";
-    }
-    return "?";
+    constexpr std::array<const char*, 5> kNames = {"fp32", "fp64", "bf16", "int32", "int64"};
+    return kNames[static_cast<std::size_t>(type)];
 }
 
 } // namespace live

@@ -1,6 +1,7 @@
 #include "sim/analysis/collective_uses.h"
 
 #include "sim/engine/classes.h"
+#include "sim/index.h"
 
 #include <algorithm>
 #include <array>
@@ -12,11 +13,6 @@
 
 namespace sim {
 namespace {
-
-std::size_t at(std::int64_t index)
-{
-    return static_cast<std::size_t>(index);
-}
 
 struct LabelMeaning {
     std::string_view label;
@@ -47,7 +43,7 @@ CollectiveContent contentOf(std::string_view label)
 
 /// In what uses that are counted together agree.
 struct AlikeCollectives {
-    GroupRole role = GroupRole::none;
+    CommunicatorRole role = CommunicatorRole::none;
     CollectiveContent content = CollectiveContent::activations;
     CollectivePhase phase = CollectivePhase::forward;
     CollectiveKind kind = CollectiveKind::allReduce;
@@ -135,7 +131,7 @@ void CollectiveCounter::countRank(std::size_t rank)
     std::map<std::int32_t, bool> recomputing; // [action]: a pass may be cut into pieces
     for (const Step& step : program.steps) {
         const bool isOfStep = step.action < 0;
-        const bool isForward = !isOfStep && schedule.actions[rank][at(step.action)].kind == ActionKind::forward;
+        const bool isForward = !isOfStep && schedule.actions[rank][asIndex(step.action)].kind == ActionKind::forward;
         const auto before = recomputing.find(step.action);
         const Walked& walked = walk(step.pass, isForward, isOfStep, !isOfStep && before != recomputing.end() && before->second);
         if (!isOfStep && (walked.endsRecomputing || before != recomputing.end()))
@@ -148,7 +144,7 @@ void CollectiveCounter::countRank(std::size_t rank)
             counted.kinds.insert(found.kind);
             counted.bytesOfRank[rank] += found.bytes;
             if (found.alike.ofLayers)
-                ++counted.ofLayer[m_program.firstLayerOfStage[at(step.stage)] + found.layer];
+                ++counted.ofLayer[m_program.firstLayerOfStage[asIndex(step.stage)] + found.layer];
         }
     }
 }
@@ -164,13 +160,12 @@ std::vector<CollectiveUse> CollectiveCounter::uses() const
             std::vector<std::int64_t> ranks(m_program.ranks.size()); // of each stage whose network reduces, or does not
             int members = 1;
             for (int c = 0; c < classes.count(); ++c) {
-                const GroupShape& group =
-                    classes.geometries[at(classes.geometry[at(c)])].shapes[static_cast<std::size_t>(alike.role)];
+                const GroupShape& group = classes.geometries[asIndex(classes.geometry[asIndex(c)])].shapes[asIndex(alike.role)];
                 const bool reduces = group.size > 1 && alike.kind == CollectiveKind::allReduce &&
-                                     scenario.cluster.tiers[at(group.spanningTier())].inNetworkReduction;
+                                     scenario.cluster.tiers[asIndex(group.spanningTier())].inNetworkReduction;
                 if (group.size < 2 || reduces != inNetwork)
                     continue;
-                ranks[at(classes.pipelineRank[at(c)])] += classes.size[at(c)];
+                ranks[asIndex(classes.pipelineRank[asIndex(c)])] += classes.size[asIndex(c)];
                 members = group.size;
             }
             CollectiveUse use{.role = alike.role,
@@ -219,7 +214,7 @@ PipelineSends pipelineSends(const Simulation& simulation)
     PipelineSends out{.bytes = sharding.localTokens() * simulation.scenario().model.hiddenSize *
                                std::int64_t{sharding.bytesPerElement}};
     const auto crosses = [&](int stage) {
-        return !schedule.leavesAt(stage) && schedule.stageToRank[at(stage)] != schedule.stageToRank[at(stage) + 1];
+        return !schedule.leavesAt(stage) && schedule.stageToRank[asIndex(stage)] != schedule.stageToRank[asIndex(stage) + 1];
     };
     for (int stage = 0; stage < schedule.chainLength(); ++stage)
         out.crossings += crosses(stage) ? 1 : 0;

@@ -2,9 +2,9 @@
 // adds up, before it is added up.
 #pragma once
 
-#include "sim/program/group_role.h"
+#include "sim/program/communicator_role.h"
 #include "sim/program/program.h"
-#include "sim/simulation.h"
+#include "sim/simulate/simulation.h"
 
 #include <cstdint>
 #include <map>
@@ -31,7 +31,7 @@ enum class CollectivePhase : std::uint8_t { forward, backward, recomputation, st
 
 /// Collectives alike in all that their volume depends on.
 struct CollectiveUse {
-    GroupRole role = GroupRole::none;
+    CommunicatorRole role = CommunicatorRole::none;
     CollectiveContent content = CollectiveContent::activations;
     CollectivePhase phase = CollectivePhase::forward;
     CollectiveKind kind = CollectiveKind::allReduce; ///< of those that send as much: allGather for reduceScatter too

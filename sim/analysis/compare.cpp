@@ -1,5 +1,7 @@
 #include "sim/analysis/compare.h"
 
+#include "sim/memory_limit.h"
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -17,8 +19,7 @@ const MemoryBreakdown& fullest(const Metrics& metrics)
 
 std::int64_t capacityOf(const Simulation& simulation)
 {
-    constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
-    return std::llround(simulation.scenario().cluster.gpu.memoryGib * kGib);
+    return std::llround(simulation.scenario().cluster.gpu.memoryGib * kBytesPerGib);
 }
 
 } // namespace

@@ -1,7 +1,8 @@
 // Two steps subtracted: where the difference in time comes from, and what differs in memory and speed. Differences are b − a.
 #pragma once
 
-#include "sim/simulation.h"
+#include "sim/index.h"
+#include "sim/simulate/simulation.h"
 
 #include <cstdint>
 #include <vector>
@@ -18,11 +19,7 @@ struct Both {
 struct StageComparison {
     Both<StepUse> use;
     Both<MemoryBreakdown> memory; ///< of the fullest rank of the stage
-    std::int64_t deltaNs(StepPart part) const
-    {
-        const auto i = static_cast<std::size_t>(part);
-        return use.b[i] - use.a[i];
-    }
+    std::int64_t deltaNs(StepPart part) const { return use.b[asIndex(part)] - use.a[asIndex(part)]; }
 };
 
 struct Comparison {
@@ -37,11 +34,7 @@ struct Comparison {
     std::vector<StageComparison> stages;
 
     std::int64_t deltaNs() const { return stepNs.b - stepNs.a; }
-    std::int64_t deltaNs(StepPart part) const
-    {
-        const auto i = static_cast<std::size_t>(part);
-        return use.b[i] - use.a[i];
-    }
+    std::int64_t deltaNs(StepPart part) const { return use.b[asIndex(part)] - use.a[asIndex(part)]; }
 };
 
 /// O(pipeline ranks).

@@ -2,6 +2,7 @@
 
 #include "sim/cancel.h"
 #include "sim/checked.h"
+#include "sim/index.h"
 
 #include <algorithm>
 #include <optional>
@@ -24,9 +25,9 @@ public:
         std::vector<char> hasStreams(trace.processes.size(), 0);
         for (const Track& track : trace.tracks)
             if (track.role == TrackRole::compute && track.size() > 0)
-                hasStreams[static_cast<std::size_t>(track.process)] = 1;
+                hasStreams[asIndex(track.process)] = 1;
         for (std::uint32_t t = 0; t < trace.tracks.size(); ++t) {
-            const auto process = static_cast<std::size_t>(trace.tracks[t].process);
+            const auto process = asIndex(trace.tracks[t].process);
             // Actions only cover the kernels below them.
             if (trace.tracks[t].size() > 0 && !(trace.tracks[t].role == TrackRole::actions && hasStreams[process] != 0))
                 m_tracksOfProcess[process].push_back(t);
@@ -124,17 +125,16 @@ private:
     {
         const Track& steps = m_trace.tracks[step.track];
         const OpClass opClass = m_trace.kinds[steps.kind[step.span]].opClass;
-        path.byClass[static_cast<std::size_t>(opClass)] += step.endNs - step.beginNs;
+        path.byClass[asIndex(opClass)] += step.endNs - step.beginNs;
         if (!isCommunication(opClass))
-            path.computeByProcess[static_cast<std::size_t>(steps.process)] += step.endNs - step.beginNs;
+            path.computeByProcess[asIndex(steps.process)] += step.endNs - step.beginNs;
     }
 
     /// The span of a track that ended last of those that began before a time, or at it unless they take time.
     std::optional<Place> endedBefore(std::uint32_t t, std::int64_t timeNs) const
     {
         const Track& of = m_trace.tracks[t];
-        const auto begun =
-            static_cast<std::size_t>(std::upper_bound(of.startNs.begin(), of.startNs.end(), timeNs) - of.startNs.begin());
+        const auto begun = asIndex(std::upper_bound(of.startNs.begin(), of.startNs.end(), timeNs) - of.startNs.begin());
         for (std::size_t i = begun; i > 0; --i) {
             const Place at{t, static_cast<std::uint32_t>(i - 1)};
             if (end(at) <= timeNs && !isWait(at) && !wasSeen(at))
@@ -179,7 +179,7 @@ private:
     {
         const std::int64_t startNs = start(at);
         std::optional<Place> before, sender;
-        for (const std::uint32_t t : m_tracksOfProcess[static_cast<std::size_t>(track(at).process)]) {
+        for (const std::uint32_t t : m_tracksOfProcess[asIndex(track(at).process)]) {
             const auto candidate = endedBefore(t, startNs);
             if (candidate && (!before || end(*candidate) > end(*before) ||
                               (end(*candidate) == end(*before) && start(*candidate) > start(*before))))
@@ -222,15 +222,6 @@ private:
 };
 
 } // namespace
-
-std::int64_t CriticalPath::communicationNs() const
-{
-    std::int64_t sum = transferNs;
-    for (int c = 0; c < kOpClassCount; ++c)
-        if (isCommunication(static_cast<OpClass>(c)))
-            sum += byClass[static_cast<std::size_t>(c)];
-    return sum;
-}
 
 CriticalPath criticalPath(const Trace& trace)
 {

@@ -34,8 +34,6 @@ struct CriticalPath {
     std::vector<std::int64_t> computeByProcess;        ///< [process]: time in spans that are no communication
     std::int64_t transferNs = 0;                       ///< waits for what was on its way between two spans
     std::int64_t unexplainedNs = 0;                    ///< other waits: the host, or what the trace does not tell
-    /// Communication spans and waits for transfers.
-    std::int64_t communicationNs() const;
 };
 
 /// Of kernels and collectives where a process has them, else of its actions. Spans called "wait …" are waits, not work. Empty if

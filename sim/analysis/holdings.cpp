@@ -1,6 +1,7 @@
 #include "sim/analysis/holdings.h"
 
 #include "sim/checked.h"
+#include "sim/index.h"
 #include "sim/program/states.h"
 
 #include <algorithm>
@@ -35,43 +36,9 @@ private:
     void findLayers();
     void shareOut();
 
-    void add(TensorHolding);
-    void whole(std::string_view name, std::int64_t rows, std::int64_t columns, bool biased = false)
-    {
-        add({.name = name, .rows = rows, .columns = columns, .biased = biased});
-    }
-    void columnParallel(std::string_view name, std::int64_t rows, std::int64_t columns, bool biased)
-    {
-        add({.name = name,
-             .rows = rows,
-             .columns = columns,
-             .biased = biased,
-             .split = TensorSplit::columns,
-             .pieces = m_layout.tp,
-             .piece = m_at.tp});
-    }
-    void rowParallel(std::string_view name, std::int64_t rows, std::int64_t columns, bool biased)
-    {
-        add({.name = name,
-             .rows = rows,
-             .columns = columns,
-             .biased = biased,
-             .split = TensorSplit::rows,
-             .pieces = m_layout.tp,
-             .piece = m_at.tp});
-    }
-    void norm(std::string_view name, std::int64_t width)
-    {
-        whole(name, 1, width, m_model.normalization == Normalization::layernorm);
-    }
-    void keyValue(std::string_view name);
-    void expert(std::string_view name, TensorSplit, std::int64_t rows, std::int64_t columns);
-    void attention();
-    void latentAttention();
-    void experts();
-    void layer(HoldingGroup::Kind);
-    void embedding();
-    void head(bool ownsEmbedding);
+    /// Of the part's tensors what this rank has, in all these layers.
+    void add(ModelPart, std::vector<int> layers, bool ownsEmbedding = false);
+    TensorHolding held(const Tensor&, bool ownsEmbedding) const;
 
     const Simulation& m_simulation;
     const Model& m_model;
@@ -79,7 +46,6 @@ private:
     Coordinates m_at;
     std::vector<int> m_tensorOwners; ///< [place in the tensor-parallel group]
     std::vector<int> m_expertOwners; ///< [expert block * etp + place in the expert tensor group]
-    HoldingGroup m_group;            ///< under way
     Holdings m_out;
 };
 
@@ -87,15 +53,15 @@ private:
 void HoldingsMaker::findOwners()
 {
     const Mesh& mesh = m_simulation.mesh();
-    const auto groupOf = [&](GroupKind kind) { return mesh.members(kind, mesh.groupOf(kind, m_out.rank)); };
-    m_tensorOwners.resize(static_cast<std::size_t>(m_layout.tp), m_out.rank);
-    for (const int rank : groupOf(GroupKind::tp))
-        m_tensorOwners[static_cast<std::size_t>(mesh.coordinates(rank).tp)] = rank;
-    m_expertOwners.resize(static_cast<std::size_t>(m_layout.ep * m_layout.etp), m_out.rank);
+    const auto groupOf = [&](ProcessGroup kind) { return mesh.members(kind, mesh.groupOf(kind, m_out.rank)); };
+    m_tensorOwners.resize(asIndex(m_layout.tp), m_out.rank);
+    for (const int rank : groupOf(ProcessGroup::tp))
+        m_tensorOwners[asIndex(mesh.coordinates(rank).tp)] = rank;
+    m_expertOwners.resize(asIndex(m_layout.ep * m_layout.etp), m_out.rank);
     if (m_model.numExperts > 0)
-        for (const int rank : groupOf(GroupKind::tp_ep)) {
+        for (const int rank : groupOf(ProcessGroup::tp_ep)) {
             const Coordinates at = mesh.coordinates(rank);
-            m_expertOwners[static_cast<std::size_t>(at.ep * m_layout.etp + at.exptTp)] = rank;
+            m_expertOwners[asIndex(at.ep * m_layout.etp + at.exptTp)] = rank;
         }
 }
 
@@ -103,7 +69,7 @@ void HoldingsMaker::findOwners()
 void HoldingsMaker::findShards()
 {
     const Mesh& mesh = m_simulation.mesh();
-    const auto cut = [&](GroupKind kind, int size) {
+    const auto cut = [&](ProcessGroup kind, int size) {
         ShardGroup shard{.ranks = {m_out.rank}};
         if (m_layout.zeroStage == 0 || size <= 1)
             return shard;
@@ -116,8 +82,8 @@ void HoldingsMaker::findShards()
         return shard;
     };
     const ShardRanks ranks = ShardRanks::of(m_layout);
-    m_out.dense = cut(GroupKind::dp_cp, ranks.dense);
-    m_out.routed = m_model.numExperts > 0 ? cut(GroupKind::expt_dp, ranks.routed) : ShardGroup{.ranks = {m_out.rank}};
+    m_out.dense = cut(ProcessGroup::dp_cp, ranks.dense);
+    m_out.routed = m_model.numExperts > 0 ? cut(ProcessGroup::expt_dp, ranks.routed) : ShardGroup{.ranks = {m_out.rank}};
 }
 
 void HoldingsMaker::findLayers()
@@ -125,13 +91,13 @@ void HoldingsMaker::findLayers()
     const Schedule& schedule = m_simulation.schedule();
     const std::vector<int>& layersPerStage = m_simulation.scenario().schedule.layersPerStage;
     m_out.stages = schedule.stagesOfRank(m_at.pp);
-    std::map<HoldingGroup::Kind, std::vector<int>> layers;
+    std::map<ModelPart, std::vector<int>> layers;
     bool enters = false, leaves = false;
     for (const int stage : m_out.stages) {
         const int part = stage % schedule.chainLength();
         const int first = std::accumulate(layersPerStage.begin(), layersPerStage.begin() + part, 0);
-        for (int i = first; i < first + layersPerStage[static_cast<std::size_t>(part)]; ++i) {
-            layers[m_model.isMoeLayer(i) ? HoldingGroup::Kind::moe : HoldingGroup::Kind::dense].push_back(i);
+        for (int i = first; i < first + layersPerStage[asIndex(part)]; ++i) {
+            layers[m_model.isMoeLayer(i) ? ModelPart::moe : ModelPart::dense].push_back(i);
             m_out.layers.push_back(i);
         }
         enters = enters || schedule.entersAt(stage);
@@ -139,153 +105,47 @@ void HoldingsMaker::findLayers()
     }
     std::sort(m_out.layers.begin(), m_out.layers.end());
     if (enters)
-        embedding();
-    for (auto& [kind, of] : layers) {
+        add(ModelPart::embedding, {});
+    for (auto& [part, of] : layers) {
         std::sort(of.begin(), of.end());
-        m_group = {.kind = kind, .layers = std::move(of)};
-        layer(kind);
-        m_out.groups.push_back(std::move(m_group));
+        add(part, std::move(of));
     }
     if (leaves)
-        head(enters);
+        add(ModelPart::head, {}, enters);
 }
 
-void HoldingsMaker::add(TensorHolding tensor)
-{
-    if (!tensor.isRouted() && tensor.split != TensorSplit::whole) {
-        // Where ranks share a piece, the first that has it stands for all; this rank for its own.
-        const int sharing = std::max(1, m_layout.tp / tensor.pieces);
-        for (int piece = 0; piece < tensor.pieces; ++piece)
-            tensor.owners.push_back(piece == tensor.piece ? m_out.rank
-                                                          : m_tensorOwners[static_cast<std::size_t>(piece * sharing)]);
-    } else if (tensor.isRouted()) {
-        tensor.owners = m_expertOwners;
-    } else {
-        tensor.owners = {m_out.rank};
-    }
-    const std::int64_t columns = tensor.columnRange().length();
-    const std::int64_t one = tensor.rowRange().length() * columns + (tensor.biased ? columns : 0);
-    const auto layers = static_cast<std::int64_t>(std::max<std::size_t>(1, m_group.layers.size()));
-    if (tensor.tied != TensorHolding::Tied::same)
-        tensor.elements = one * layers * (tensor.isRouted() ? tensor.expertRange().length() : 1);
-    m_group.tensors.push_back(std::move(tensor));
-}
-
-/// Fewer key-value heads than ranks: each is kept by several (Megatron-LM).
-void HoldingsMaker::keyValue(std::string_view name)
-{
-    const int pieces = std::min(m_layout.tp, m_model.numKeyValueHeads);
-    add({.name = name,
-         .rows = m_model.hiddenSize,
-         .columns = std::int64_t{m_model.numKeyValueHeads} * m_model.headDim,
-         .biased = m_model.bias || m_model.qkvBias,
-         .split = TensorSplit::columns,
-         .pieces = pieces,
-         .piece = m_at.tp * pieces / m_layout.tp});
-}
-
-/// DeepSeek-V2, section 2.1: what leads down to the latent vectors is whole, what leads up is cut by heads.
-void HoldingsMaker::latentAttention()
-{
-    const std::int64_t hidden = m_model.hiddenSize, heads = m_model.numAttentionHeads;
-    const std::int64_t queryWidth = heads * (m_model.qkNopeHeadDim + m_model.qkRopeHeadDim);
-    const bool biased = m_model.bias || m_model.qkvBias;
-    if (m_model.qLoraRank > 0) {
-        whole("query down", hidden, m_model.qLoraRank, biased);
-        norm("query norm", m_model.qLoraRank);
-        columnParallel("query up", m_model.qLoraRank, queryWidth, biased);
-    } else {
-        columnParallel("query", hidden, queryWidth, biased);
-    }
-    whole("key-value down", hidden, m_model.kvLoraRank + m_model.qkRopeHeadDim, biased);
-    norm("key-value norm", m_model.kvLoraRank);
-    columnParallel("key-value up", m_model.kvLoraRank, heads * (m_model.qkNopeHeadDim + m_model.vHeadDim), biased);
-    rowParallel("attention output", heads * m_model.vHeadDim, hidden, m_model.bias || m_model.outputBias);
-}
-
-void HoldingsMaker::attention()
-{
-    norm("attention norm", m_model.hiddenSize);
-    if (m_model.isLatentAttention())
-        return latentAttention();
-    const std::int64_t width = std::int64_t{m_model.numAttentionHeads} * m_model.headDim;
-    columnParallel("query", m_model.hiddenSize, width, m_model.bias || m_model.qkvBias);
-    keyValue("key");
-    keyValue("value");
-    if (m_model.qkNorm)
-        whole("query-key norm", 2, m_model.headDim);
-    if (m_model.attentionSinks)
-        columnParallel("attention sinks", 1, m_model.numAttentionHeads, false);
-    rowParallel("attention output", width, m_model.hiddenSize, m_model.bias || m_model.outputBias);
-}
-
-void HoldingsMaker::expert(std::string_view name, TensorSplit split, std::int64_t rows, std::int64_t columns)
-{
-    add({.name = name,
-         .rows = rows,
-         .columns = columns,
-         .biased = m_model.bias || m_model.expertBias,
-         .split = split,
-         .pieces = m_layout.etp,
-         .piece = m_at.exptTp,
-         .experts = m_model.numExperts,
-         .expertBlocks = m_layout.ep,
-         .expertBlock = m_at.ep});
-}
-
-void HoldingsMaker::experts()
-{
-    const std::int64_t hidden = m_model.hiddenSize, width = m_model.moeIntermediateSize;
-    const std::int64_t sharedWidth = std::int64_t{m_model.numSharedExperts} * width;
-    whole("router", hidden, m_model.numExperts, m_model.routerBias);
-    if (m_model.gatedMlp)
-        expert("expert gate", TensorSplit::columns, hidden, width);
-    expert("expert up", TensorSplit::columns, hidden, width);
-    expert("expert down", TensorSplit::rows, width, hidden);
-    if (sharedWidth == 0)
-        return;
-    if (m_model.gatedMlp)
-        columnParallel("shared expert gate", hidden, sharedWidth, m_model.bias);
-    columnParallel("shared expert up", hidden, sharedWidth, m_model.bias);
-    rowParallel("shared expert down", sharedWidth, hidden, m_model.bias);
-}
-
-void HoldingsMaker::layer(HoldingGroup::Kind kind)
-{
-    attention();
-    norm("MLP norm", m_model.hiddenSize);
-    if (kind == HoldingGroup::Kind::moe)
-        return experts();
-    if (m_model.gatedMlp)
-        columnParallel("MLP gate", m_model.hiddenSize, m_model.intermediateSize, m_model.bias);
-    columnParallel("MLP up", m_model.hiddenSize, m_model.intermediateSize, m_model.bias);
-    rowParallel("MLP down", m_model.intermediateSize, m_model.hiddenSize, m_model.bias);
-}
-
-void HoldingsMaker::embedding()
-{
-    m_group = {.kind = HoldingGroup::Kind::embedding};
-    rowParallel("token embedding", m_model.vocabSize, m_model.hiddenSize, false);
-    if (m_model.positionEmbedding == PositionEmbedding::learned)
-        whole("position embedding", m_model.maxPositionEmbeddings, m_model.hiddenSize);
-    m_out.groups.push_back(std::move(m_group));
-}
-
-void HoldingsMaker::head(bool ownsEmbedding)
+TensorHolding HoldingsMaker::held(const Tensor& tensor, bool ownsEmbedding) const
 {
     using Tied = TensorHolding::Tied;
-    m_group = {.kind = HoldingGroup::Kind::head};
-    norm("final norm", m_model.hiddenSize);
-    add({.name = "output projection",
-         .rows = m_model.hiddenSize,
-         .columns = m_model.vocabSize,
-         .split = TensorSplit::columns,
-         .pieces = m_layout.tp,
-         .piece = m_at.tp,
-         .tied = !m_model.tieWordEmbeddings ? Tied::no
-                 : ownsEmbedding            ? Tied::same
-                                            : Tied::copy});
-    m_out.groups.push_back(std::move(m_group));
+    TensorHolding out{tensor};
+    out.pieces = tensor.piecesOn(m_layout.tp, m_layout.etp);
+    if (tensor.isRouted()) {
+        out.piece = m_at.exptTp;
+        out.expertBlocks = m_layout.ep;
+        out.expertBlock = m_at.ep;
+        out.owners = m_expertOwners;
+        return out;
+    }
+    // Where ranks share a piece, the first that has it stands for all; this rank for its own.
+    const int sharing = m_layout.tp / out.pieces;
+    out.piece = m_at.tp / sharing;
+    for (int piece = 0; piece < out.pieces; ++piece)
+        out.owners.push_back(piece == out.piece ? m_out.rank : m_tensorOwners[asIndex(piece * sharing)]);
+    out.tied = !tensor.tiedToEmbedding ? Tied::no : ownsEmbedding ? Tied::same : Tied::copy;
+    return out;
+}
+
+void HoldingsMaker::add(ModelPart part, std::vector<int> layers, bool ownsEmbedding)
+{
+    const auto times = static_cast<std::int64_t>(std::max<std::size_t>(1, layers.size()));
+    HoldingGroup group{.part = part, .layers = std::move(layers)};
+    for (const Tensor& tensor : tensorsOf(m_model, part)) {
+        TensorHolding& holding = group.tensors.emplace_back(held(tensor, ownsEmbedding));
+        const Tensor own = tensor.ofRank(m_layout.tp, m_layout.etp, m_layout.ep);
+        if (holding.tied != TensorHolding::Tied::same)
+            holding.elements = own.elementCount() * own.copies(Experts::all) * times;
+    }
+    m_out.groups.push_back(std::move(group));
 }
 
 /// A shard is the same share of all elements, rounded up once; what a tensor has of it is the difference it makes to that.

@@ -1,24 +1,15 @@
 // What a rank stores: its part of every weight matrix, and its part of what belongs to it (gradients, optimizer states), to the
-// element. The same rules as sim/model's, seen from one tensor instead of one kernel.
-//
-// Matrices are those of y = x A: rows are inputs, columns outputs. A column-parallel layer cuts columns, a row-parallel one rows
-// (Shoeybi et al. 2019, section 3).
+// element. The tensors of sim/model/tensors.h, seen from a rank.
 #pragma once
 
-#include "sim/simulation.h"
+#include "sim/model/tensors.h"
+#include "sim/simulate/simulation.h"
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace sim {
-
-enum class TensorSplit : std::uint8_t {
-    whole,   ///< every rank of the tensor-parallel group has all of it
-    columns, ///< column-parallel
-    rows     ///< row-parallel; also a vocabulary's embedding
-};
 
 /// First index and one past the last.
 struct IndexRange {
@@ -28,16 +19,11 @@ struct IndexRange {
 };
 
 /// A tensor that every layer of a group has, or one of the model's ends.
-struct TensorHolding {
-    std::string_view name;              ///< "query"
-    std::int64_t rows = 1, columns = 1; ///< of the whole tensor
-    bool biased = false;                ///< one more element a column: a bias, or beside a norm's weight
-    TensorSplit split = TensorSplit::whole;
+struct TensorHolding : Tensor {
     /// Equal pieces along the split. Fewer than ranks where key-value heads are; the last may reach beyond the tensor
     /// (a padded vocabulary).
     int pieces = 1, piece = 0;
-    /// Routed experts: as many tensors, in equal blocks on the ranks of an expert-parallel group; 0: an ordinary tensor.
-    int experts = 0, expertBlocks = 1, expertBlock = 0;
+    int expertBlocks = 1, expertBlock = 0; ///< routed experts lie in equal blocks on the ranks of an expert-parallel group
     /// The first rank of this rank's groups that has each piece, [expertBlock * pieces + piece]; its own number for its own.
     std::vector<int> owners;
     /// The output projection is the embedding: `same`: of this rank, no memory of its own. `copy`: of another pipeline rank.
@@ -52,14 +38,13 @@ struct TensorHolding {
         return split == TensorSplit::columns ? part(columns, pieces, piece) : IndexRange{0, columns};
     }
     IndexRange expertRange() const { return part(experts, expertBlocks, expertBlock); }
-    bool isRouted() const { return experts > 0; }
     /// What one of `pieces` equal pieces covers, rounded up.
     static IndexRange part(std::int64_t size, int pieces, int piece);
 };
 
 /// Layers with the same tensors, or an end of the model.
 struct HoldingGroup {
-    enum class Kind : std::uint8_t { embedding, dense, moe, head } kind = Kind::dense;
+    ModelPart part = ModelPart::dense;
     std::vector<int> layers; ///< ascending; none at the ends of the model
     std::vector<TensorHolding> tensors;
     MemoryBreakdown bytes;

@@ -1,5 +1,7 @@
 #include "sim/analysis/matched_actions.h"
 
+#include "sim/index.h"
+
 #include <algorithm>
 #include <tuple>
 
@@ -19,7 +21,7 @@ std::vector<ActionRow> actionRows(const Simulation& simulation, const Trace& tra
     for (std::uint32_t t = 0; t < trace.tracks.size(); ++t) {
         const Track& track = trace.tracks[t];
         if (track.role == TrackRole::actions)
-            rows.push_back({simulation.mesh().coordinates(trace.processes[static_cast<std::size_t>(track.process)].rank).pp, t});
+            rows.push_back({simulation.mesh().coordinates(trace.processes[asIndex(track.process)].rank).pp, t});
     }
     return rows;
 }
@@ -49,8 +51,8 @@ void match(const Trace& a, const Trace& b, MatchedActions::Row& row)
             ++(worksA[i].first < worksB[j].first ? i : j);
             continue;
         }
-        row.ofA[static_cast<std::size_t>(worksA[i].second)] = worksB[j].second;
-        row.ofB[static_cast<std::size_t>(worksB[j].second)] = worksA[i].second;
+        row.ofA[asIndex(worksA[i].second)] = worksB[j].second;
+        row.ofB[asIndex(worksB[j].second)] = worksA[i].second;
         ++i;
         ++j;
     }
@@ -74,11 +76,11 @@ MatchedActions matchActions(const Simulation& a, const Trace& traceOfA, const Si
         std::vector<std::uint32_t> tracksOfA;
         std::size_t next = 0;
     };
-    std::vector<Stage> stages(static_cast<std::size_t>(a.scenario().layout.pp));
+    std::vector<Stage> stages(asIndex(a.scenario().layout.pp));
     for (const ActionRow& row : actionRows(a, traceOfA))
-        stages[static_cast<std::size_t>(row.pipelineRank)].tracksOfA.push_back(row.track);
+        stages[asIndex(row.pipelineRank)].tracksOfA.push_back(row.track);
     for (const ActionRow& row : actionRows(b, traceOfB)) {
-        Stage& stage = stages[static_cast<std::size_t>(row.pipelineRank)];
+        Stage& stage = stages[asIndex(row.pipelineRank)];
         if (stage.tracksOfA.empty())
             continue;
         // Where b tells more ranks of a stage apart than a, the last of a's stands for the rest.

@@ -1,7 +1,7 @@
 // Which action of one step is the same work as which action of another: for laying two steps on each other.
 #pragma once
 
-#include "sim/simulation.h"
+#include "sim/simulate/simulation.h"
 
 #include <cstdint>
 #include <vector>

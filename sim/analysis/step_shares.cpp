@@ -14,8 +14,12 @@ constexpr std::array kAll{StepShare::ideal, StepShare::recompute, StepShare::ker
 
 double StepShares::of(StepShare share) const
 {
-    const std::array<double, kAll.size()> values{ideal, recompute, kernels, tp, cp, ep, pp, dp, bubble};
-    return values[static_cast<std::size_t>(share)];
+    if (const auto dimension = dimensionOfPart(share))
+        return exposed[*dimension];
+    return share == StepShare::ideal       ? ideal
+           : share == StepShare::recompute ? recompute
+           : share == StepShare::kernels   ? kernels
+                                           : bubble;
 }
 
 StepShares stepShares(const Simulation& simulation)
@@ -25,31 +29,23 @@ StepShares stepShares(const Simulation& simulation)
     const double step = m.stepTimeSeconds;
     const double peak = scenario.cluster.gpu.peakTflops.at(scenario.training.precision) * 1e12 * m.worldSize;
     const StepFlops flops = stepFlops(scenario);
-    const ExposedCommunication& e = m.exposedComm;
-    StepShares out{.tp = e.tp * step,
-                   .cp = e.cp * step,
-                   .ep = e.ep * step,
-                   .pp = e.pp * step,
-                   .dp = e.dp * step,
-                   .bubble = m.bubbleFraction * step};
+    StepShares out{.bubble = m.bubbleFraction * step};
+    for (const Dimension dimension : kDimensions)
+        out.exposed[dimension] = m.exposedComm[dimension] * step;
     out.ideal = flops.modelCausal / peak;
     out.recompute = (flops.hardware - flops.modelCausal) / peak;
-    out.kernels = step - out.ideal - out.recompute - out.exposed() - out.bubble;
+    out.kernels = step - out.ideal - out.recompute - out.exposed.total() - out.bubble;
     return out;
 }
 
-std::string_view stepShareName(StepShare share)
+std::string stepShareName(StepShare share)
 {
-    constexpr std::array<std::string_view, kAll.size()> kNames{"model FLOPs at peak speed",
-                                                               "recomputation",
-                                                               "kernels below peak",
-                                                               "exposed tp communication",
-                                                               "exposed cp communication",
-                                                               "exposed ep communication",
-                                                               "exposed pp communication",
-                                                               "exposed dp communication",
-                                                               "bubble"};
-    return kNames[static_cast<std::size_t>(share)];
+    if (const auto dimension = dimensionOfPart(share))
+        return std::string("exposed ") + dimensionName(*dimension) + " communication";
+    return share == StepShare::ideal       ? "model FLOPs at peak speed"
+           : share == StepShare::recompute ? "recomputation"
+           : share == StepShare::kernels   ? "kernels below peak"
+                                           : "bubble";
 }
 
 std::vector<StepShare> presentShares(const StepShares& shares)

@@ -1,9 +1,9 @@
 // Where the seconds of a step go: from what the model's FLOPs would take at the GPU's peak to what the step takes.
 #pragma once
 
-#include "sim/simulation.h"
+#include "sim/simulate/simulation.h"
 
-#include <string_view>
+#include <string>
 #include <vector>
 
 namespace sim {
@@ -12,20 +12,19 @@ enum class StepShare : std::uint8_t { ideal, recompute, kernels, tp, cp, ep, pp,
 
 /// Means over ranks, in seconds. The parts add up to the step.
 struct StepShares {
-    double ideal = 0;     ///< model FLOPs at the dense peak of the precision: MFU is this over the step
-    double recompute = 0; ///< FLOPs run again, at that peak: HFU adds this
-    double kernels = 0;   ///< what kernels take beyond: below peak, bound by memory, launches, the optimizer
-    double tp = 0, cp = 0, ep = 0, pp = 0, dp = 0; ///< exposed communication
+    double ideal = 0;            ///< model FLOPs at the dense peak of the precision: MFU is this over the step
+    double recompute = 0;        ///< FLOPs run again, at that peak: HFU adds this
+    double kernels = 0;          ///< what kernels take beyond: below peak, bound by memory, launches, the optimizer
+    ByDimension<double> exposed; ///< communication
     double bubble = 0;
     double busy() const { return ideal + recompute + kernels; }
-    double exposed() const { return tp + cp + ep + pp + dp; }
-    double total() const { return busy() + exposed() + bubble; }
+    double total() const { return busy() + exposed.total() + bubble; }
     double of(StepShare) const;
 };
 StepShares stepShares(const Simulation&);
 
 /// "kernels below peak".
-std::string_view stepShareName(StepShare);
+std::string stepShareName(StepShare);
 /// All that are more than nothing, in the order of StepShare.
 std::vector<StepShare> presentShares(const StepShares&);
 

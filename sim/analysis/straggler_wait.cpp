@@ -1,6 +1,6 @@
 #include "sim/analysis/straggler_wait.h"
 
-#include "sim/schedule/csv.h"
+#include "sim/schedule/text/csv.h"
 
 #include <algorithm>
 #include <sstream>

@@ -1,7 +1,7 @@
 // How much of a bubble is no matter of stages: ranks that wait because some GPU or link is slow, found by leaving that out.
 #pragma once
 
-#include "sim/simulation.h"
+#include "sim/simulate/simulation.h"
 
 #include <optional>
 #include <string>

@@ -4,7 +4,7 @@
 
 #include "sim/mesh/mesh.h"
 #include "sim/mesh/placement.h"
-#include "sim/simulation.h"
+#include "sim/simulate/simulation.h"
 
 #include <nlohmann/json.hpp>
 
@@ -13,7 +13,7 @@
 
 namespace sim {
 
-/// Keys in the contract's order.
+/// Keys in the order in which they are written.
 using Answer = nlohmann::ordered_json;
 
 /// simulate --json

@@ -1,6 +1,6 @@
 #include "sim/answers/findings.h"
 
-#include "sim/analysis/memory_cap.h"
+#include "sim/simulate/memory_cap.h"
 
 namespace sim {
 

@@ -12,10 +12,10 @@ Answer rankAnswer(const Mesh& mesh, const Placement& placement, int rank)
                {"gpu", placement.gpu(rank)},
                {"node", placement.node(rank)},
                {"groups", Answer::object()}};
-    for (int k = 0; k < kGroupKindCount; ++k) {
-        const auto kind = static_cast<GroupKind>(k);
+    for (int k = 0; k < kProcessGroupCount; ++k) {
+        const auto kind = static_cast<ProcessGroup>(k);
         if (const int group = mesh.groupOf(kind, rank); group >= 0)
-            out["groups"][std::string(groupKindName(kind))] = mesh.members(kind, group);
+            out["groups"][std::string(processGroupName(kind))] = mesh.members(kind, group);
     }
     return out;
 }

@@ -1,10 +1,10 @@
 #include "sim/answers/schedule.h"
 
-#include "sim/analysis/number_text.h"
-#include "sim/analysis/plan_schedule.h"
-#include "sim/analysis/search_schedule.h"
+#include "sim/legal/schedule_request.h"
 #include "sim/memory_limit.h"
-#include "sim/schedule/request.h"
+#include "sim/simulate/plan_schedule.h"
+#include "sim/simulate/search_schedule.h"
+#include "sim/text/number_text.h"
 
 #include <cmath>
 #include <utility>
@@ -28,11 +28,6 @@ std::vector<PassMemory> inGib(std::vector<PassMemory> bytes)
         memory.weight /= kBytesPerGib;
     }
     return bytes;
-}
-
-bool isSearched(const ScheduleRequest& request)
-{
-    return request.kind == "auto" && !findScheduleFamily(request.kind)->unmet(request);
 }
 
 } // namespace

@@ -2,12 +2,12 @@
 // print it otherwise.
 #pragma once
 
-#include "sim/analysis/memory_cap.h"
 #include "sim/answers/answers.h"
 #include "sim/schedule/evaluate.h"
-#include "sim/schedule/families.h"
+#include "sim/schedule/families/families.h"
 #include "sim/schedule/in_order.h"
-#include "sim/schedule/synthesis.h"
+#include "sim/schedule/search/synthesis.h"
+#include "sim/simulate/memory_cap.h"
 
 #include <optional>
 #include <span>

@@ -11,7 +11,9 @@ Answer stepAnswer(const Simulation& simulation)
                          {"bubble_s", rank.bubbleSeconds},
                          {"comm_s", rank.commSeconds},
                          {"peak_memory_gib", static_cast<double>(rank.memory.total()) / (1 << 30)}});
-    const ExposedCommunication& e = m.exposedComm;
+    Answer exposed;
+    for (const Dimension dimension : kDimensions)
+        exposed[dimensionName(dimension)] = m.exposedComm[dimension];
     Answer answer{{"step_time_s", m.stepTimeSeconds},
                   {"tokens_per_second", m.tokensPerSecond},
                   {"tokens_per_second_per_gpu", m.tokensPerSecondPerGpu},
@@ -21,7 +23,7 @@ Answer stepAnswer(const Simulation& simulation)
                   {"mfu_full_attention", m.mfuFullAttention},
                   {"hfu", m.hfu},
                   {"bubble_fraction", m.bubbleFraction},
-                  {"exposed_comm_fraction", {{"tp", e.tp}, {"cp", e.cp}, {"ep", e.ep}, {"pp", e.pp}, {"dp", e.dp}}},
+                  {"exposed_comm_fraction", exposed},
                   {"peak_memory_gib", m.peakMemoryGib},
                   {"fits", m.fits},
                   {"parameters", m.parameters},

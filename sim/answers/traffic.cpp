@@ -1,6 +1,6 @@
 #include "sim/answers/traffic_parts.h"
 
-#include "sim/analysis/explain_traffic.h"
+#include "sim/analysis/explain/explain_traffic.h"
 #include "sim/answers/answers.h"
 
 #include <algorithm>
@@ -35,12 +35,12 @@ Answer becauseOf(const Explanation& why)
 LinkLoad loadOfStep(const Simulation& simulation, const TrafficSenders& senders)
 {
     const auto stepNs = static_cast<std::int64_t>(simulation.metrics().stepTimeSeconds * 1e9 + 0.5);
-    return simulation.linkLoad(senders, {.beginNs = 0, .endNs = std::max<std::int64_t>(stepNs, 1), .bins = 1});
+    return linkLoad(simulation, senders, {.beginNs = 0, .endNs = std::max<std::int64_t>(stepNs, 1), .bins = 1});
 }
 
 Answer trafficAnswer(const Simulation& simulation)
 {
-    const TrafficSenders senders = simulation.traffic().senders();
+    const TrafficSenders senders = Traffic(simulation).senders();
     const TrafficSums sums = senders.total();
     const LinkLoad load = loadOfStep(simulation, senders);
     const TrafficExplainer explainer(simulation);
@@ -54,22 +54,21 @@ Answer trafficAnswer(const Simulation& simulation)
         if (sums.ofTier(tier) > 0)
             tiers.back()["because"] = becauseOf(explainer.ofTier(tier));
     }
-    for (const GroupRole role : kTrafficRoles) {
+    for (const CommunicatorRole role : kTrafficRoles) {
         if (sums.ofRole(role) == 0)
             continue;
         Answer byTier = Answer::array();
         for (int tier = 0; tier < sums.tiers(); ++tier)
             byTier.push_back(sums.bytes(tier, role));
-        groups.push_back({{"group", groupRoleName(role)},
-                          {"purpose", trafficPurposeName(trafficPurposeOf(role))},
+        groups.push_back({{"group", communicatorRoleName(role)},
+                          {"purpose", dimensionName(dimensionOf(role))},
                           {"bytes", sums.ofRole(role)},
                           {"by_tier", byTier},
                           {"because", becauseOf(explainer.ofRole(role))}});
     }
     Answer exposed;
-    for (int purpose = 0; purpose < kTrafficPurposeCount; ++purpose)
-        exposed[trafficPurposeName(static_cast<TrafficPurpose>(purpose))] =
-            exposedShare(simulation.metrics().exposedComm, static_cast<TrafficPurpose>(purpose));
+    for (const Dimension purpose : kDimensions)
+        exposed[dimensionName(purpose)] = simulation.metrics().exposedComm[purpose];
     return {{"unit", "bytes sent in a step by all ranks"},
             {"world_size", simulation.metrics().worldSize},
             {"total", sums.total()},

@@ -1,7 +1,8 @@
 // What the answer about traffic is made of, for the command that prints it as a table.
 #pragma once
 
-#include "sim/simulation.h"
+#include "sim/analysis/traffic/link_load.h"
+#include "sim/simulate/simulation.h"
 
 namespace sim {
 

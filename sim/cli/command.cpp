@@ -1,7 +1,7 @@
 #include "sim/cli/command.h"
 #include "sim/cli/options.h"
 
-#include "sim/analysis/memory_cap.h"
+#include "sim/simulate/memory_cap.h"
 
 #include <iostream>
 

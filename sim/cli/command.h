@@ -3,16 +3,17 @@
 #pragma once
 
 #include "sim/scenario/document.h"
-#include "sim/simulation.h"
+#include "sim/simulate/simulation.h"
 
 #include <CLI/CLI.hpp>
 
+#include <memory>
 #include <string>
 #include <vector>
 
 namespace sim::cli {
 
-/// Exit codes of the contract.
+/// Exit codes, those of rankscope-live too.
 enum ExitCode : int { kGood = 0, kBadInput = 1, kCalledWrongly = 2 };
 
 /// Called wrongly in a way that CLI11 cannot see.
@@ -35,6 +36,25 @@ struct ScenarioArguments {
     /// Reads and simulates; says on standard error what is wrong with the outcome.
     std::shared_ptr<const Simulation> simulated(const SimulateOptions& = {}) const;
 };
+
+/// FILE, --set and --json.
+struct AnswerArguments {
+    ScenarioArguments scenario;
+    bool json = false;
+};
+
+/// A command on a scenario that answers with --json too; `run` is given its arguments, which may be more.
+template <typename Arguments = AnswerArguments>
+CLI::App* addAnswer(CLI::App& app, const char* name, const char* help, void (*run)(const Arguments&),
+                    const std::shared_ptr<Arguments>& arguments = std::make_shared<Arguments>(),
+                    const char* jsonHelp = "One JSON document")
+{
+    CLI::App* command = app.add_subcommand(name, help);
+    arguments->scenario.addTo(*command);
+    command->add_flag("--json", arguments->json, jsonHelp);
+    command->callback([arguments, run] { run(*arguments); });
+    return command;
+}
 
 /// What `work` throws about a scenario, with the scenario's file in front where it names none. What a command was asked besides
 /// is not the file's: UsageError goes on as it is.

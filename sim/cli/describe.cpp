@@ -1,23 +1,17 @@
 #include "sim/cli/command.h"
 #include "sim/cli/table.h"
 
-#include "sim/analysis/plan_schedule.h"
 #include "sim/answers/answers.h"
 #include "sim/model/parameters.h"
 #include "sim/program/program.h"
 #include "sim/scenario/words.h"
+#include "sim/simulate/plan_schedule.h"
 
 #include <iostream>
-#include <memory>
 #include <utility>
 
 namespace sim::cli {
 namespace {
-
-struct Arguments {
-    ScenarioArguments scenario;
-    bool json = false;
-};
 
 std::string modelText(const Model& m)
 {
@@ -131,7 +125,7 @@ std::vector<std::int64_t> parametersOf(const Program& program)
     return out;
 }
 
-void run(const Arguments& arguments)
+void run(const AnswerArguments& arguments)
 {
     const Scenario scenario = arguments.scenario.read();
     const auto [schedule, parameters] = attributed(arguments.scenario.file, [&] {
@@ -153,12 +147,7 @@ void run(const Arguments& arguments)
 
 void addDescribe(CLI::App& app)
 {
-    CLI::App* command = app.add_subcommand(
-        "describe", "The scenario with every base and default filled in; its parameters, also per pipeline rank");
-    auto arguments = std::make_shared<Arguments>();
-    arguments->scenario.addTo(*command);
-    command->add_flag("--json", arguments->json, "One JSON document");
-    command->callback([arguments] { run(*arguments); });
+    addAnswer(app, "describe", "The scenario with every base and default filled in; its parameters, also per pipeline rank", run);
 }
 
 } // namespace sim::cli

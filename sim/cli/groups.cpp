@@ -1,7 +1,7 @@
-#include "sim/analysis/plan_schedule.h"
 #include "sim/cli/command.h"
 #include "sim/cli/options.h"
 #include "sim/cli/table.h"
+#include "sim/simulate/plan_schedule.h"
 
 #include "sim/answers/answers.h"
 
@@ -32,7 +32,7 @@ std::string rankList(const std::vector<int>& ranks, std::size_t most)
 }
 
 /// "[0-7] [8-15] [16-23] ..."
-std::string firstGroups(const Mesh& mesh, GroupKind kind)
+std::string firstGroups(const Mesh& mesh, ProcessGroup kind)
 {
     constexpr int kGroups = 3;
     constexpr std::size_t kRanks = 4;
@@ -45,16 +45,16 @@ std::string firstGroups(const Mesh& mesh, GroupKind kind)
 template <typename Visit>
 void forEachKind(Visit visit)
 {
-    for (int k = 0; k < kGroupKindCount; ++k)
-        visit(static_cast<GroupKind>(k));
+    for (int k = 0; k < kProcessGroupCount; ++k)
+        visit(static_cast<ProcessGroup>(k));
 }
 
 /// Group by group, so that a million ranks need no memory.
 void printAllJson(const Mesh& mesh)
 {
     std::cout << "{\"world_size\":" << mesh.worldSize() << ",\"groups\":{";
-    forEachKind([&](GroupKind kind) {
-        std::cout << (kind == GroupKind::tp ? "\"" : ",\"") << groupKindName(kind) << "\":[";
+    forEachKind([&](ProcessGroup kind) {
+        std::cout << (kind == ProcessGroup::tp ? "\"" : ",\"") << processGroupName(kind) << "\":[";
         for (int group = 0; group < mesh.groupCount(kind); ++group) {
             std::cout << (group > 0 ? ",[" : "[");
             for (int i = 0; i < mesh.groupSize(kind); ++i)
@@ -70,9 +70,9 @@ void printAll(const Mesh& mesh)
 {
     std::cout << counted(mesh.worldSize(), "rank") << "\n\n";
     Table table({"group", "groups", "ranks each", "first groups", "who they are"});
-    forEachKind([&](GroupKind kind) {
-        table.add({std::string(groupKindName(kind)), grouped(mesh.groupCount(kind)), grouped(mesh.groupSize(kind)),
-                   firstGroups(mesh, kind), std::string(groupKindPurpose(kind))});
+    forEachKind([&](ProcessGroup kind) {
+        table.add({std::string(processGroupName(kind)), grouped(mesh.groupCount(kind)), grouped(mesh.groupSize(kind)),
+                   firstGroups(mesh, kind), std::string(processGroupPurpose(kind))});
     });
     table.print(std::cout);
 }
@@ -86,9 +86,9 @@ void printRank(const Mesh& mesh, const Placement& placement, const Layout& layou
         std::cout << "; experts: etp " << c.exptTp << ", ep " << c.ep << ", dp " << c.exptDp;
     std::cout << "; GPU " << placement.gpuOfNode(rank) << " of node " << placement.node(rank) << "\n\n";
     Table table({"group", "ranks", "place", "members"});
-    forEachKind([&](GroupKind kind) {
+    forEachKind([&](ProcessGroup kind) {
         if (const int group = mesh.groupOf(kind, rank); group >= 0)
-            table.add({std::string(groupKindName(kind)), grouped(mesh.groupSize(kind)), grouped(mesh.indexInGroup(kind, rank)),
+            table.add({std::string(processGroupName(kind)), grouped(mesh.groupSize(kind)), grouped(mesh.indexInGroup(kind, rank)),
                        "[" + rankList(mesh.members(kind, group), kShown) + "]"});
     });
     table.print(std::cout);
@@ -97,8 +97,7 @@ void printRank(const Mesh& mesh, const Placement& placement, const Layout& layou
 void run(const Arguments& arguments)
 {
     const Scenario scenario = arguments.scenario.read();
-    const Mesh mesh =
-        attributed(arguments.scenario.file, [&] { return Mesh(scenario.layout, planSchedule(scenario).endsMeet()); });
+    const Mesh mesh = attributed(arguments.scenario.file, [&] { return Mesh(scenario.layout, endsOf(planSchedule(scenario))); });
     if (arguments.rank >= mesh.worldSize())
         throw Error("there is no rank " + std::to_string(arguments.rank) + "; the layout has 0 to " +
                     std::to_string(mesh.worldSize() - 1));

@@ -9,7 +9,7 @@
 
 namespace {
 
-/// Commands of the contract that this version does not have: named so that the answer is plain, not listed.
+/// Commands that are announced and that this version does not have: named so that the answer is plain, not listed.
 void addMissing(CLI::App& app)
 {
     for (const char* name : {"plan", "import", "export", "trace"})

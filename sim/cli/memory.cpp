@@ -5,15 +5,9 @@
 
 #include <cmath>
 #include <iostream>
-#include <memory>
 
 namespace sim::cli {
 namespace {
-
-struct Arguments {
-    ScenarioArguments scenario;
-    bool json = false;
-};
 
 void print(const Metrics& m, double capacityGib)
 {
@@ -28,7 +22,7 @@ void print(const Metrics& m, double capacityGib)
               << " GiB: " << fixed(std::abs(capacityGib - m.peakMemoryGib), 2) << (m.fits ? " left" : " too much") << "\n";
 }
 
-void run(const Arguments& arguments)
+void run(const AnswerArguments& arguments)
 {
     const auto simulation = arguments.scenario.simulated();
     const Scenario& scenario = simulation->scenario();
@@ -44,11 +38,7 @@ void run(const Arguments& arguments)
 
 void addMemory(CLI::App& app)
 {
-    CLI::App* command = app.add_subcommand("memory", "What the fullest rank of each pipeline coordinate holds at its peak, GiB");
-    auto arguments = std::make_shared<Arguments>();
-    arguments->scenario.addTo(*command);
-    command->add_flag("--json", arguments->json, "One JSON document");
-    command->callback([arguments] { run(*arguments); });
+    addAnswer(app, "memory", "What the fullest rank of each pipeline coordinate holds at its peak, GiB", run);
 }
 
 } // namespace sim::cli

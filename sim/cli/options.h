@@ -1,8 +1,8 @@
 // What options take, and what is said when they are given something else, in words for a person; shared by the programs.
 #pragma once
 
-#include "sim/scenario/nearest.h"
-#include "sim/scenario/quoted.h"
+#include "sim/text/nearest.h"
+#include "sim/text/quoted.h"
 
 #include <CLI/CLI.hpp>
 

@@ -1,21 +1,20 @@
-#include "sim/analysis/plan_schedule.h"
 #include "sim/cli/command.h"
 #include "sim/cli/options.h"
 #include "sim/cli/schedule_print.h"
 #include "sim/cli/table.h"
+#include "sim/simulate/plan_schedule.h"
 
 #include "sim/answers/schedule.h"
+#include "sim/legal/schedule_request.h"
 #include "sim/scenario/files.h"
-#include "sim/scenario/quoted.h"
-#include "sim/scenario/schedule_kinds.h"
 #include "sim/schedule/check.h"
-#include "sim/schedule/csv.h"
 #include "sim/schedule/evaluate.h"
-#include "sim/schedule/export.h"
-#include "sim/schedule/families.h"
+#include "sim/schedule/families/families.h"
 #include "sim/schedule/in_order.h"
-#include "sim/schedule/request.h"
-#include "sim/schedule/synthesis.h"
+#include "sim/schedule/search/synthesis.h"
+#include "sim/schedule/text/csv.h"
+#include "sim/schedule/text/export.h"
+#include "sim/text/quoted.h"
 
 #include <array>
 #include <charconv>
@@ -91,12 +90,14 @@ ScheduleRequest requestOf(const Arguments& arguments, const std::optional<Scenar
     ScheduleRequest request = arguments.request;
     if (request.ranks == 0 || request.microbatches == 0)
         throw UsageError("--kind " + shownText(request.kind) + " needs --stages and --microbatches");
-    if (arguments.memoryCap > 0 && request.kind != "auto")
-        throw UsageError("--memory-cap is for --kind auto; " + shownText(request.kind) + " takes what its order needs");
+    const ScheduleFamily& family = scheduleFamily(request.kind);
+    if (arguments.memoryCap > 0 && !family.isSearched)
+        throw UsageError("--memory-cap is for --kind " + kindsWith([](const ScheduleFamily& of) { return of.isSearched; }) +
+                         "; " + shownText(request.kind) + " takes what its order needs");
     if (request.virtualStages == 0)
-        request.virtualStages = chunksOfKind(request.kind).least;
+        request.virtualStages = family.chunks.least;
     if (request.slices == 0)
-        request.slices = request.kind == "seq-1f1b" ? kUsualSlices : 1;
+        request.slices = family.usualSlices;
     request.times = {times};
     request.memory = {memory};
     request.memoryCap = arguments.memoryCap;
@@ -212,6 +213,9 @@ void addSchedule(CLI::App& app)
     const auto addCount = [&](const char* name, int& value, const char* help) {
         command->add_option(name, value, help)->type_name("N")->check(wholeNumberFrom(1))->needs(kind);
     };
+    const auto addWord = [&](const char* name, std::string& value, const char* help, std::vector<std::string> words) {
+        return command->add_option(name, value, help)->type_name("")->check(oneOf(std::move(words)));
+    };
     addCount("--stages", request.ranks, "Pipeline ranks");
     addCount("--virtual", request.virtualStages, "Chunks a rank holds; default the fewest that the kind takes");
     addCount("--microbatches", request.microbatches, "Micro-batches");
@@ -223,11 +227,8 @@ void addSchedule(CLI::App& app)
         ->needs(kind);
     CLI::Option* import =
         command->add_option("--import", arguments->import, "A schedule of PyTorch, Megatron or sail instead")->type_name("FILE");
-    command
-        ->add_option("--dialect", arguments->dialect,
-                     "What --import reads: auto (default), pytorch, pytorch-2024, megatron, sail")
-        ->type_name("")
-        ->check(oneOf(namesOf(kDialects)))
+    addWord("--dialect", arguments->dialect, "What --import reads: auto (default), pytorch, pytorch-2024, megatron, sail",
+            namesOf(kDialects))
         ->needs(import);
     command
         ->add_option("--memory-cap", arguments->memoryCap,
@@ -248,21 +249,13 @@ void addSchedule(CLI::App& app)
         ->add_option("--overlapped", arguments->overlapped, "Time of an overlapped block; default as long as one after the other")
         ->type_name("X")
         ->check(positiveNumber(Zero::taken));
-    command
-        ->add_option("--streams", arguments->streams,
-                     "Sends and receives in order: shared (default: on one stream a rank), per-peer")
-        ->type_name("")
-        ->check(oneOf(namesOf(kStreams)));
-    command
-        ->add_option("--receives", arguments->receives,
-                     "Where a receive is posted: when-sent (default, as PyTorch 2.8), before-use")
-        ->type_name("")
-        ->check(oneOf(namesOf(kReceives)));
-    command
-        ->add_option("--format", arguments->format,
-                     "csv (default), json with times, ascii: a drawing; for other programs csv-2024, comms, megatron, sail")
-        ->type_name("")
-        ->check(oneOf({"csv", "csv-2024", "comms", "megatron", "sail", "json", "ascii"}));
+    addWord("--streams", arguments->streams, "Sends and receives in order: shared (default: on one stream a rank), per-peer",
+            namesOf(kStreams));
+    addWord("--receives", arguments->receives, "Where a receive is posted: when-sent (default, as PyTorch 2.8), before-use",
+            namesOf(kReceives));
+    addWord("--format", arguments->format,
+            "csv (default), json with times, ascii: a drawing; for other programs csv-2024, comms, megatron, sail",
+            {"csv", "csv-2024", "comms", "megatron", "sail", "json", "ascii"});
     command->callback([arguments] { run(*arguments); });
 }
 

@@ -14,9 +14,8 @@
 namespace sim::cli {
 namespace {
 
-struct Arguments {
-    ScenarioArguments scenario;
-    bool json = false, full = false;
+struct Arguments : AnswerArguments {
+    bool full = false;
     std::string trace, detail = "kernels";
 };
 
@@ -51,7 +50,6 @@ void printShares(const Simulation& simulation)
 {
     constexpr double kBarCharacters = 40;
     const Metrics& m = simulation.metrics();
-    const Layout& layout = simulation.scenario().layout;
     double busySeconds = 0;
     for (const PipelineRankMetrics& rank : m.perPipelineRank)
         busySeconds += rank.busySeconds / static_cast<double>(m.perPipelineRank.size());
@@ -61,15 +59,9 @@ void printShares(const Simulation& simulation)
                       std::string(static_cast<std::size_t>(std::lround(std::max(share, 0.0) * kBarCharacters)), '#'));
     };
     add("computing", busySeconds / m.stepTimeSeconds);
-    const ExposedCommunication& e = m.exposedComm;
-    const std::pair<std::string, std::pair<int, double>> exposed[] = {{"tp", {layout.tp, e.tp}},
-                                                                      {"cp", {layout.cp, e.cp}},
-                                                                      {"ep", {layout.ep, e.ep}},
-                                                                      {"pp", {layout.pp, e.pp}},
-                                                                      {"dp", {layout.dp, e.dp}}};
-    for (const auto& [axis, sizeAndShare] : exposed)
-        if (sizeAndShare.first > 1 || sizeAndShare.second > 0)
-            add("exposed " + axis + " communication", sizeAndShare.second);
+    for (const Dimension dimension : kDimensions)
+        if (simulation.mesh().groupSize(kDimensionFacts[dimension].group) > 1 || m.exposedComm[dimension] > 0)
+            add(std::string("exposed ") + dimensionName(dimension) + " communication", m.exposedComm[dimension]);
     add("bubble", m.bubbleFraction);
     table.print(std::cout);
 }
@@ -110,10 +102,9 @@ void run(const Arguments& arguments)
 
 void addSimulate(CLI::App& app)
 {
-    CLI::App* command = app.add_subcommand("simulate", "One training step: time, MFU, bubble, exposed communication, memory");
-    auto arguments = std::make_shared<Arguments>();
-    arguments->scenario.addTo(*command);
-    command->add_flag("--json", arguments->json, "One JSON document");
+    const auto arguments = std::make_shared<Arguments>();
+    CLI::App* command =
+        addAnswer(app, "simulate", "One training step: time, MFU, bubble, exposed communication, memory", run, arguments);
     command->add_flag("--full", arguments->full, "Every rank one by one instead of one of each class: same numbers, bit for bit");
     CLI::Option* trace =
         command->add_option("--trace", arguments->trace, "Write the timeline: OUT.pftrace for Perfetto, OUT.json for Chrome")
@@ -123,7 +114,6 @@ void addSimulate(CLI::App& app)
         ->type_name("")
         ->check(oneOf({"kernels", "actions"}))
         ->needs(trace);
-    command->callback([arguments] { run(*arguments); });
 }
 
 } // namespace sim::cli

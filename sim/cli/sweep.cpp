@@ -2,9 +2,9 @@
 #include "sim/cli/options.h"
 #include "sim/cli/table.h"
 
-#include "sim/analysis/memory_cap.h"
-#include "sim/scenario/quoted.h"
-#include "sim/simulation.h"
+#include "sim/simulate/memory_cap.h"
+#include "sim/simulate/simulation.h"
+#include "sim/text/quoted.h"
 
 #include <algorithm>
 #include <array>
@@ -124,8 +124,8 @@ std::vector<Point> pointsOf(const Arguments& arguments, const std::vector<Axis>&
 struct Column {
     const char* csvName;
     const char* title;
-    std::string (*csv)(const Metrics&);
-    std::string (*text)(const Metrics&);
+    double (*value)(const Metrics&);
+    std::string (*text)(double);
 };
 
 /// The shortest text that reads back as the same number.
@@ -137,31 +137,25 @@ std::string allDigits(double value)
 }
 
 constexpr Column kColumns[] = {
-    {"step_time_s", "step time", [](const Metrics& m) { return allDigits(m.stepTimeSeconds); },
-     [](const Metrics& m) { return seconds(m.stepTimeSeconds); }},
-    {"tokens_per_second", "tokens a second", [](const Metrics& m) { return allDigits(m.tokensPerSecond); },
-     [](const Metrics& m) { return groupedRound(m.tokensPerSecond); }},
-    {"model_tflops_per_gpu", "TFLOP/s a GPU", [](const Metrics& m) { return allDigits(m.modelTflopsPerGpu); },
-     [](const Metrics& m) { return fixed(m.modelTflopsPerGpu, 1); }},
-    {"mfu", "MFU", [](const Metrics& m) { return allDigits(m.mfu); }, [](const Metrics& m) { return percent(m.mfu); }},
-    {"bubble_fraction", "bubble", [](const Metrics& m) { return allDigits(m.bubbleFraction); },
-     [](const Metrics& m) { return percent(m.bubbleFraction); }},
-    {"exposed_comm_fraction", "exposed comm", [](const Metrics& m) { return allDigits(m.exposedComm.total()); },
-     [](const Metrics& m) { return percent(m.exposedComm.total()); }},
-    {"peak_memory_gib", "peak GiB", [](const Metrics& m) { return allDigits(m.peakMemoryGib); },
-     [](const Metrics& m) { return fixed(m.peakMemoryGib, 2); }},
-    {"fits", "fits", [](const Metrics& m) { return std::string(m.fits ? "yes" : "no"); },
-     [](const Metrics& m) { return std::string(m.fits ? "yes" : "no"); }},
+    {"step_time_s", "step time", [](const Metrics& m) { return m.stepTimeSeconds; }, seconds},
+    {"tokens_per_second", "tokens a second", [](const Metrics& m) { return m.tokensPerSecond; }, groupedRound},
+    {"model_tflops_per_gpu", "TFLOP/s a GPU", [](const Metrics& m) { return m.modelTflopsPerGpu; },
+     [](double rate) { return fixed(rate, 1); }},
+    {"mfu", "MFU", [](const Metrics& m) { return m.mfu; }, percent},
+    {"bubble_fraction", "bubble", [](const Metrics& m) { return m.bubbleFraction; }, percent},
+    {"exposed_comm_fraction", "exposed comm", [](const Metrics& m) { return m.exposedComm.total(); }, percent},
+    {"peak_memory_gib", "peak GiB", [](const Metrics& m) { return m.peakMemoryGib; }, [](double gib) { return fixed(gib, 2); }},
 };
 
 Table tableOf(const std::vector<Axis>& axes, const std::vector<Point>& points, bool csv)
 {
     std::vector<std::string> header;
-    header.reserve(axes.size() + std::size(kColumns) + 1);
+    header.reserve(axes.size() + std::size(kColumns) + 2);
     for (const Axis& axis : axes)
         header.push_back(csv ? axis.pointer : shownText(axis.pointer));
     for (const Column& column : kColumns)
         header.emplace_back(csv ? column.csvName : column.title);
+    header.emplace_back("fits");
     if (csv)
         header.emplace_back("problem");
     Table table(header);
@@ -175,7 +169,8 @@ Table tableOf(const std::vector<Axis>& axes, const std::vector<Point>& points, b
             continue;
         }
         for (const Column& column : kColumns)
-            row.push_back(csv ? column.csv(*point.metrics()) : column.text(*point.metrics()));
+            row.push_back((csv ? allDigits : column.text)(column.value(*point.metrics())));
+        row.emplace_back(point.metrics()->fits ? "yes" : "no");
         if (csv && !point.missedCap.empty())
             row.push_back(point.missedCap);
         table.add(std::move(row));

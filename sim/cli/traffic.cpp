@@ -5,15 +5,9 @@
 #include "sim/answers/traffic_parts.h"
 
 #include <iostream>
-#include <memory>
 
 namespace sim::cli {
 namespace {
-
-struct Arguments {
-    ScenarioArguments scenario;
-    bool json = false;
-};
 
 void print(const Simulation& simulation, const TrafficSums& sums, const LinkLoad& load)
 {
@@ -28,19 +22,19 @@ void print(const Simulation& simulation, const TrafficSums& sums, const LinkLoad
         header.push_back(tier.name + " GiB");
     header.insert(header.end(), {"total GiB", "a rank GiB", "exposed"});
     Table table(header);
-    TrafficPurpose before{};
+    Dimension before{};
     bool isFirst = true;
-    for (const GroupRole role : kTrafficRoles) {
+    for (const CommunicatorRole role : kTrafficRoles) {
         if (sums.ofRole(role) == 0)
             continue;
-        const TrafficPurpose purpose = trafficPurposeOf(role);
-        std::vector<std::string> row{groupRoleName(role)};
+        const Dimension purpose = dimensionOf(role);
+        std::vector<std::string> row{communicatorRoleName(role)};
         for (int tier = 0; tier < sums.tiers(); ++tier)
             row.push_back(gib(sums.bytes(tier, role)));
         row.push_back(gib(sums.ofRole(role)));
         row.push_back(gib(sums.ofRole(role) / metrics.worldSize));
         // Exposed time is known a purpose, not a group: said on the purpose's first line.
-        row.push_back(isFirst || purpose != before ? percent(exposedShare(metrics.exposedComm, purpose)) : "");
+        row.push_back(isFirst || purpose != before ? percent(metrics.exposedComm[purpose]) : "");
         table.add(std::move(row));
         before = purpose;
         isFirst = false;
@@ -58,14 +52,14 @@ void print(const Simulation& simulation, const TrafficSums& sums, const LinkLoad
     std::cout << "\nBytes sent in a step, all ranks together, each on the innermost tier that joins its two ends.\n";
 }
 
-void run(const Arguments& arguments)
+void run(const AnswerArguments& arguments)
 {
     const auto simulation = arguments.scenario.simulated();
     if (arguments.json) {
         std::cout << trafficAnswer(*simulation).dump() << "\n";
         return;
     }
-    const TrafficSenders senders = simulation->traffic().senders();
+    const TrafficSenders senders = Traffic(*simulation).senders();
     std::cout << titleOf(simulation->scenario(), arguments.scenario) << "\n\n";
     print(*simulation, senders.total(), loadOfStep(*simulation, senders));
 }
@@ -74,11 +68,8 @@ void run(const Arguments& arguments)
 
 void addTraffic(CLI::App& app)
 {
-    CLI::App* command = app.add_subcommand("traffic", "Bytes sent in a step, by process group and link tier, GiB");
-    auto arguments = std::make_shared<Arguments>();
-    arguments->scenario.addTo(*command);
-    command->add_flag("--json", arguments->json, "One JSON document, in bytes");
-    command->callback([arguments] { run(*arguments); });
+    addAnswer(app, "traffic", "Bytes sent in a step, by process group and link tier, GiB", run,
+              std::make_shared<AnswerArguments>(), "One JSON document, in bytes");
 }
 
 } // namespace sim::cli

@@ -1,8 +1,8 @@
 // A word that is no command is answered with the nearest ones that are; shared by the programs.
 #pragma once
 
-#include "sim/scenario/nearest.h"
-#include "sim/scenario/quoted.h"
+#include "sim/text/nearest.h"
+#include "sim/text/quoted.h"
 
 #include <CLI/CLI.hpp>
 

@@ -1,8 +1,12 @@
 #include "sim/cli/command.h"
 #include "sim/cli/options.h"
 
-#include "sim/analysis/prepared_step.h"
+#include "sim/legal/schedule_request.h"
 #include "sim/lesson/holds.h"
+#include "sim/mesh/mesh.h"
+#include "sim/mesh/placement.h"
+#include "sim/schedule/families/families.h"
+#include "sim/simulate/prepared_step.h"
 
 #include <iostream>
 #include <memory>
@@ -20,7 +24,7 @@ struct Arguments {
 /// and of an order that is searched for under a memory cap, only the step itself.
 void make(const std::string& file, const Scenario& scenario)
 {
-    if (scenario.schedule.kind == "auto" && scenario.schedule.memoryCapGib > 0)
+    if (scheduleFamily(scenario.schedule.kind).isSearched && scenario.schedule.memoryCapGib > 0)
         warnOfMissedCap(file, *simulate(scenario));
     else
         const PreparedStep step(scenario, {});

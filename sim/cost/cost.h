@@ -16,7 +16,7 @@ namespace sim {
 
 /// How a rank's communicators lie on the cluster; ranks with equal geometry pay equal prices.
 struct GroupGeometry {
-    std::array<GroupShape, kGroupRoleCount> shapes;
+    std::array<GroupShape, kCommunicatorRoleCount> shapes;
     bool operator==(const GroupGeometry&) const = default;
     auto operator<=>(const GroupGeometry&) const = default;
 };

@@ -2,7 +2,7 @@
 #include "sim/cost/cost.h"
 #include "sim/cost/profile_curves.h"
 #include "sim/error.h"
-#include "sim/scenario/quoted.h"
+#include "sim/text/quoted.h"
 
 #include <algorithm>
 #include <cmath>
@@ -77,7 +77,7 @@ const MeasuredTime* CostModel::measuredTransfer(std::size_t kind, int tier) cons
 }
 
 /// Roofline with tile and wave quantisation: a GEMM is cut into tiles, tiles run in waves over the multiprocessors, and the main
-/// loop needs K long enough to fill its pipeline (facts: BigScience measured 27 % between hidden sizes 13,824 and 14,400).
+/// loop needs K long enough to fill its pipeline (BigScience measured 27 % between hidden sizes 13,824 and 14,400).
 double CostModel::gemmSeconds(const OpShape& shape) const
 {
     const Efficiency& efficiency = m_cluster.efficiency;

@@ -7,44 +7,27 @@ namespace sim {
 std::string kernelCurveName(KernelFamily family, KernelPass pass, const Scenario& scenario)
 {
     const Model& model = scenario.model;
-    const auto linear = [pass](const std::string& name) {
-        constexpr const char* kPasses[kKernelPassCount] = {".forward", ".input_gradient", ".weight_gradient"};
-        return name + kPasses[static_cast<std::size_t>(pass)];
-    };
-    const auto plain = [pass](const std::string& name) {
-        if (pass == KernelPass::weightGradient)
-            return std::string();
-        return name + (pass == KernelPass::forward ? ".forward" : ".backward");
-    };
-    switch (family) {
-    case KernelFamily::other:
-        return {};
-    case KernelFamily::gemm:
-        return linear("gemm");
-    case KernelFamily::groupedGemm:
-        return linear("grouped_gemm");
-    case KernelFamily::attention:
-        return plain("attention");
-    case KernelFamily::norm:
-        return plain(std::string(toWord(kNormalizationWords, model.normalization)));
-    case KernelFamily::activation:
-        return plain((model.gatedMlp ? "gated_" : "") + std::string(toWord(kActivationWords, model.hiddenAct)));
-    case KernelFamily::residual:
-        return plain("residual");
-    case KernelFamily::rope:
-        return plain("rope");
-    case KernelFamily::embedding:
-        return plain("embedding");
-    case KernelFamily::loss:
-        return plain("loss");
-    case KernelFamily::permute:
-        return plain("permute");
-    case KernelFamily::unpermute:
-        return plain("unpermute");
-    case KernelFamily::optimizer:
+    if (family == KernelFamily::optimizer)
         return pass == KernelPass::forward ? std::string(toWord(kOptimizerWords, scenario.training.optimizer)) : std::string();
-    }
-    return {};
+    const std::string gate = model.gatedMlp ? "gated_" : "";
+    const std::array<std::string, kKernelFamilyCount> names{"",
+                                                            "gemm",
+                                                            "grouped_gemm",
+                                                            "attention",
+                                                            std::string(toWord(kNormalizationWords, model.normalization)),
+                                                            gate + std::string(toWord(kActivationWords, model.hiddenAct)),
+                                                            "residual",
+                                                            "rope",
+                                                            "embedding",
+                                                            "loss",
+                                                            "permute",
+                                                            "unpermute"};
+    const bool isLinear = family == KernelFamily::gemm || family == KernelFamily::groupedGemm;
+    const std::string& name = names[static_cast<std::size_t>(family)];
+    if (name.empty() || (!isLinear && pass == KernelPass::weightGradient))
+        return {};
+    constexpr const char* kLinear[kKernelPassCount] = {".forward", ".input_gradient", ".weight_gradient"};
+    return name + (!isLinear && pass == KernelPass::backward ? ".backward" : kLinear[static_cast<std::size_t>(pass)]);
 }
 
 const char* transferCurveName(CollectiveKind kind)

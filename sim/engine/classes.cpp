@@ -2,6 +2,7 @@
 
 #include "sim/cancel.h"
 #include "sim/error.h"
+#include "sim/index.h"
 
 #include <algorithm>
 #include <cassert>
@@ -16,29 +17,25 @@ namespace {
 
 using Colours = std::vector<int>; ///< [rank], dense from 0
 
-constexpr std::array kRoles = {GroupRole::tp,          GroupRole::cp,     GroupRole::ep,   GroupRole::exptTp, GroupRole::dpShard,
-                               GroupRole::dpReplicate, GroupRole::exptDp, GroupRole::embd, GroupRole::copies};
-
-std::size_t at(int index)
-{
-    return static_cast<std::size_t>(index);
-}
+constexpr std::array kRoles = {CommunicatorRole::tp,     CommunicatorRole::cp,      CommunicatorRole::ep,
+                               CommunicatorRole::exptTp, CommunicatorRole::dpShard, CommunicatorRole::dpReplicate,
+                               CommunicatorRole::exptDp, CommunicatorRole::embd,    CommunicatorRole::copies};
 
 std::size_t sizeOf(const RoleGroups& groups, int group)
 {
-    return at(groups.first[at(group) + 1] - groups.first[at(group)]);
+    return asIndex(groups.first[asIndex(group) + 1] - groups.first[asIndex(group)]);
 }
 
 /// Refines: ranks stay together only if they also agree in `value` (>= 0). Numbers colours in order of first rank.
 int combine(Colours& colours, const std::vector<int>& value)
 {
-    const auto values = at(*std::max_element(value.begin(), value.end()) + 1);
-    const auto olds = at(*std::max_element(colours.begin(), colours.end()) + 1);
+    const auto values = asIndex(*std::max_element(value.begin(), value.end()) + 1);
+    const auto olds = asIndex(*std::max_element(colours.begin(), colours.end()) + 1);
     int next = 0;
     if (values * olds <= 16 * colours.size() + 4096) {
         std::vector<int> table(values * olds, -1);
         for (std::size_t rank = 0; rank < colours.size(); ++rank) {
-            int& entry = table[at(colours[rank]) * values + at(value[rank])];
+            int& entry = table[asIndex(colours[rank]) * values + asIndex(value[rank])];
             if (entry < 0)
                 entry = next++;
             colours[rank] = entry;
@@ -63,28 +60,28 @@ private:
     std::map<Key, int> m_index;
 };
 
-std::vector<RankSpeed> rankSpeeds(const Scenario& scenario, int worldSize)
+std::vector<RankSlowdown> rankSlowdowns(const Scenario& scenario, int worldSize)
 {
-    std::vector<RankSpeed> speeds(at(worldSize));
+    std::vector<RankSlowdown> slowdowns(asIndex(worldSize));
     for (const Perturbation& perturbation : scenario.perturbations) {
         const bool named = perturbation.rank >= 0 && perturbation.rank < worldSize;
         switch (perturbation.kind) {
         case PerturbationKind::slowGpu:
             if (named)
-                speeds[at(perturbation.rank)].compute *= perturbation.factor;
+                slowdowns[asIndex(perturbation.rank)].compute *= perturbation.factor;
             break;
         case PerturbationKind::slowLink:
             if (named)
-                speeds[at(perturbation.rank)].link *= perturbation.factor;
+                slowdowns[asIndex(perturbation.rank)].link *= perturbation.factor;
             break;
         case PerturbationKind::jitter:
             checkCancelled();
             for (int rank = 0; rank < worldSize; ++rank) {
                 if (named && perturbation.rank != rank)
                     continue;
-                speeds[at(rank)].jitter = perturbation.sigma;
+                slowdowns[asIndex(rank)].jitter = perturbation.sigma;
                 // Without jitter ranks do not differ by their seeds.
-                speeds[at(rank)].jitterSeed =
+                slowdowns[asIndex(rank)].jitterSeed =
                     perturbation.sigma > 0 ? perturbation.seed * 0x9E3779B97F4A7C15ULL + static_cast<std::uint64_t>(rank) + 1 : 0;
             }
             break;
@@ -93,7 +90,7 @@ std::vector<RankSpeed> rankSpeeds(const Scenario& scenario, int worldSize)
                 "perturbation \"failure\": a step with a failing rank is not simulated yet; slow_gpu, slow_link and jitter are");
         }
     }
-    return speeds;
+    return slowdowns;
 }
 
 /// Pipeline ranks that exchange activations, from the schedule's placement.
@@ -115,19 +112,19 @@ class Partition {
 public:
     Partition(const Scenario& scenario, const Mesh& mesh, const Placement& placement, const Schedule& schedule)
         : m_scenario(scenario), m_mesh(mesh), m_placement(placement), m_edges(pipelineEdges(schedule)),
-          m_speeds(rankSpeeds(scenario, mesh.worldSize()))
+          m_slowdowns(rankSlowdowns(scenario, mesh.worldSize()))
     {
-        const auto world = at(mesh.worldSize());
+        const auto world = asIndex(mesh.worldSize());
         m_pp.resize(world);
         for (std::size_t rank = 0; rank < world; ++rank)
             m_pp[rank] = mesh.coordinates(static_cast<int>(rank)).pp;
         for (std::size_t i = 0; i < kRoles.size(); ++i) {
             checkCancelled();
-            if (groupRoleSize(kRoles[i], scenario) > 1)
+            if (communicatorSize(kRoles[i], scenario) > 1)
                 m_roles.push_back({kRoles[i], roleGroups(kRoles[i], mesh, scenario)});
         }
         if (scenario.layout.pp > 1)
-            m_pipelines = roleGroups(GroupRole::pp, mesh, scenario);
+            m_pipelines = roleGroups(CommunicatorRole::pp, mesh, scenario);
     }
 
     RankClasses make(bool full)
@@ -137,7 +134,7 @@ public:
         if (full) {
             std::iota(m_colours.begin(), m_colours.end(), 0);
         } else {
-            colourBySpeed();
+            colourBySlowdown();
             refine();
         }
         return describe();
@@ -145,14 +142,14 @@ public:
 
 private:
     struct Role {
-        GroupRole role;
+        CommunicatorRole role;
         RoleGroups groups;
         std::vector<GroupShape> shapes; ///< distinct
         std::vector<int> shapeOf;       ///< [group]
     };
 
     void colourByGeometry();
-    void colourBySpeed();
+    void colourBySlowdown();
     void refine();
     RankClasses describe() const;
     int peer(int rank, int pipelineRank) const;
@@ -161,7 +158,7 @@ private:
     const Mesh& m_mesh;
     const Placement& m_placement;
     std::set<std::pair<int, int>> m_edges;
-    std::vector<RankSpeed> m_speeds;
+    std::vector<RankSlowdown> m_slowdowns;
     std::vector<int> m_pp;
     std::vector<Role> m_roles;
     RoleGroups m_pipelines;
@@ -177,8 +174,8 @@ void Partition::colourByGeometry()
         Interner<GroupShape> intern;
         for (int group = 0; group < role.groups.count(); ++group) {
             m_poll(sizeOf(role.groups, group));
-            ranks.assign(role.groups.members.begin() + role.groups.first[at(group)],
-                         role.groups.members.begin() + role.groups.first[at(group) + 1]);
+            ranks.assign(role.groups.members.begin() + role.groups.first[asIndex(group)],
+                         role.groups.members.begin() + role.groups.first[asIndex(group) + 1]);
             const GroupShape shape = m_placement.shape(ranks);
             const int id = intern(shape);
             if (id == static_cast<int>(role.shapes.size()))
@@ -187,7 +184,7 @@ void Partition::colourByGeometry()
         }
         for (std::size_t rank = 0; rank < value.size(); ++rank) {
             const int group = role.groups.groupOf[rank];
-            value[rank] = group < 0 ? 0 : role.shapeOf[at(group)] + 1;
+            value[rank] = group < 0 ? 0 : role.shapeOf[asIndex(group)] + 1;
         }
         combine(m_colours, value);
     }
@@ -197,25 +194,25 @@ void Partition::colourByGeometry()
     std::vector<int> tiersOf;
     for (int pipeline = 0; pipeline < m_pipelines.count(); ++pipeline) {
         m_poll(2 * m_edges.size() + 1);
-        const int anyMember = m_pipelines.members[at(m_pipelines.first[at(pipeline)])];
+        const int anyMember = m_pipelines.members[asIndex(m_pipelines.first[asIndex(pipeline)])];
         std::vector<int> tiers;
         for (const auto& [a, b] : m_edges)
             tiers.push_back(m_placement.tierBetween(peer(anyMember, a), peer(anyMember, b)));
         tiersOf.push_back(intern(tiers));
     }
     for (std::size_t rank = 0; rank < value.size(); ++rank)
-        value[rank] = tiersOf[at(m_pipelines.groupOf[rank])];
+        value[rank] = tiersOf[asIndex(m_pipelines.groupOf[rank])];
     combine(m_colours, value);
 }
 
-void Partition::colourBySpeed()
+void Partition::colourBySlowdown()
 {
     if (m_scenario.perturbations.empty())
         return;
     std::vector<int> value(m_colours.size());
     std::map<std::tuple<double, double, double, std::uint64_t>, int> index;
     for (std::size_t rank = 0; rank < value.size(); ++rank) {
-        const RankSpeed& s = m_speeds[rank];
+        const RankSlowdown& s = m_slowdowns[rank];
         value[rank] =
             index.try_emplace({s.compute, s.link, s.jitter, s.jitterSeed}, static_cast<int>(index.size())).first->second;
     }
@@ -231,35 +228,35 @@ void Partition::refine()
         before = count;
         for (const Role& role : m_roles) {
             Interner<std::vector<int>> intern;
-            std::vector<int> mixOf(at(role.groups.count()));
+            std::vector<int> mixOf(asIndex(role.groups.count()));
             for (int group = 0; group < role.groups.count(); ++group) {
                 m_poll(4 * sizeOf(role.groups, group));
                 mix.clear();
-                for (int i = role.groups.first[at(group)]; i < role.groups.first[at(group) + 1]; ++i)
-                    mix.push_back(m_colours[at(role.groups.members[at(i)])]);
+                for (int i = role.groups.first[asIndex(group)]; i < role.groups.first[asIndex(group) + 1]; ++i)
+                    mix.push_back(m_colours[asIndex(role.groups.members[asIndex(i)])]);
                 std::sort(mix.begin(), mix.end());
                 if (mix.front() == mix.back())
                     mix.resize(1); // all alike; groups of a role have one size
-                mixOf[at(group)] = intern(mix);
+                mixOf[asIndex(group)] = intern(mix);
             }
             for (std::size_t rank = 0; rank < value.size(); ++rank)
-                value[rank] = role.groups.groupOf[rank] < 0 ? 0 : mixOf[at(role.groups.groupOf[rank])] + 1;
+                value[rank] = role.groups.groupOf[rank] < 0 ? 0 : mixOf[asIndex(role.groups.groupOf[rank])] + 1;
             count = combine(m_colours, value);
         }
         if (!m_pipelines.groupOf.empty()) {
             Interner<std::vector<int>> intern;
-            std::vector<int> rowOf(at(m_pipelines.count()));
+            std::vector<int> rowOf(asIndex(m_pipelines.count()));
             for (int pipeline = 0; pipeline < m_pipelines.count(); ++pipeline) {
                 m_poll(4 * sizeOf(m_pipelines, pipeline));
-                mix.assign(at(m_scenario.layout.pp), 0);
-                for (int i = m_pipelines.first[at(pipeline)]; i < m_pipelines.first[at(pipeline) + 1]; ++i) {
-                    const auto rank = at(m_pipelines.members[at(i)]);
-                    mix[at(m_pp[rank])] = m_colours[rank];
+                mix.assign(asIndex(m_scenario.layout.pp), 0);
+                for (int i = m_pipelines.first[asIndex(pipeline)]; i < m_pipelines.first[asIndex(pipeline) + 1]; ++i) {
+                    const auto rank = asIndex(m_pipelines.members[asIndex(i)]);
+                    mix[asIndex(m_pp[rank])] = m_colours[rank];
                 }
-                rowOf[at(pipeline)] = intern(mix);
+                rowOf[asIndex(pipeline)] = intern(mix);
             }
             for (std::size_t rank = 0; rank < value.size(); ++rank)
-                value[rank] = rowOf[at(m_pipelines.groupOf[rank])];
+                value[rank] = rowOf[asIndex(m_pipelines.groupOf[rank])];
             count = combine(m_colours, value);
         }
         if (m_roles.empty() && m_pipelines.groupOf.empty())
@@ -277,24 +274,24 @@ RankClasses Partition::describe() const
 {
     RankClasses classes;
     classes.classOf.assign(m_colours.size(), -1);
-    std::vector<int> classOfColour(at(*std::max_element(m_colours.begin(), m_colours.end()) + 1), -1);
+    std::vector<int> classOfColour(asIndex(*std::max_element(m_colours.begin(), m_colours.end()) + 1), -1);
     for (std::size_t rank = 0; rank < m_colours.size(); ++rank) {
-        int& index = classOfColour[at(m_colours[rank])];
+        int& index = classOfColour[asIndex(m_colours[rank])];
         if (index < 0) {
             index = classes.count();
             classes.representative.push_back(static_cast<int>(rank));
             classes.size.push_back(0);
         }
         classes.classOf[rank] = index;
-        ++classes.size[at(index)];
+        ++classes.size[asIndex(index)];
     }
 
-    std::vector<std::vector<int>> neighbours(at(m_scenario.layout.pp)); // [pipeline rank]
+    std::vector<std::vector<int>> neighbours(asIndex(m_scenario.layout.pp)); // [pipeline rank]
     for (int p = 0; p < m_scenario.layout.pp; ++p)
-        neighbours[at(p)].push_back((p + 1) % m_scenario.layout.pp);
+        neighbours[asIndex(p)].push_back((p + 1) % m_scenario.layout.pp);
     for (const auto& [a, b] : m_edges) {
-        neighbours[at(a)].push_back(b);
-        neighbours[at(b)].push_back(a);
+        neighbours[asIndex(a)].push_back(b);
+        neighbours[asIndex(b)].push_back(a);
     }
     for (std::vector<int>& of : neighbours) {
         std::sort(of.begin(), of.end());
@@ -304,30 +301,30 @@ RankClasses Partition::describe() const
     std::map<std::vector<int>, int> geometryIndex, groupIndex;
     std::vector<std::vector<int>> classGroupOf; // [role][group], -1: not met yet
     for (const Role& role : m_roles)
-        classGroupOf.emplace_back(at(role.groups.count()), -1);
+        classGroupOf.emplace_back(asIndex(role.groups.count()), -1);
     for (int c = 0; c < classes.count(); ++c) {
         m_poll(64);
-        const int rank = classes.representative[at(c)];
-        classes.pipelineRank.push_back(m_pp[at(rank)]);
-        classes.speed.push_back(m_speeds[at(rank)]);
+        const int rank = classes.representative[asIndex(c)];
+        classes.pipelineRank.push_back(m_pp[asIndex(rank)]);
+        classes.slowdown.push_back(m_slowdowns[asIndex(rank)]);
 
         std::vector<int> key;
         GroupGeometry geometry;
-        std::array<int, kGroupRoleCount> groups;
+        std::array<int, kCommunicatorRoleCount> groups;
         groups.fill(-1);
         for (std::size_t i = 0; i < m_roles.size(); ++i) {
             const Role& role = m_roles[i];
-            const int group = role.groups.groupOf[at(rank)];
-            key.push_back(group < 0 ? -1 : role.shapeOf[at(group)]);
+            const int group = role.groups.groupOf[asIndex(rank)];
+            key.push_back(group < 0 ? -1 : role.shapeOf[asIndex(group)]);
             if (group < 0)
                 continue;
-            geometry.shapes[static_cast<std::size_t>(role.role)] = role.shapes[at(role.shapeOf[at(group)])];
-            int& known = classGroupOf[i][at(group)];
+            geometry.shapes[asIndex(role.role)] = role.shapes[asIndex(role.shapeOf[asIndex(group)])];
+            int& known = classGroupOf[i][asIndex(group)];
             if (known < 0) { // its members together, not each of them anew
                 std::vector<int> members{static_cast<int>(role.role)};
                 m_poll(8 * sizeOf(role.groups, group));
-                for (int m = role.groups.first[at(group)]; m < role.groups.first[at(group) + 1]; ++m)
-                    members.push_back(classes.classOf[at(role.groups.members[at(m)])]);
+                for (int m = role.groups.first[asIndex(group)]; m < role.groups.first[asIndex(group) + 1]; ++m)
+                    members.push_back(classes.classOf[asIndex(role.groups.members[asIndex(m)])]);
                 std::sort(members.begin() + 1, members.end());
                 members.erase(std::unique(members.begin() + 1, members.end()), members.end());
                 const auto [position, isNew] = groupIndex.try_emplace(members, static_cast<int>(classes.classGroups.size()));
@@ -335,7 +332,7 @@ RankClasses Partition::describe() const
                     classes.classGroups.push_back({.classes = {members.begin() + 1, members.end()}});
                 known = position->second;
             }
-            groups[static_cast<std::size_t>(role.role)] = known;
+            groups[asIndex(role.role)] = known;
         }
         const auto [position, isNew] = geometryIndex.try_emplace(key, static_cast<int>(classes.geometries.size()));
         if (isNew)
@@ -344,14 +341,14 @@ RankClasses Partition::describe() const
         classes.groups.push_back(groups);
 
         std::vector<PipelinePeer>& peers = classes.pipelinePeers.emplace_back();
-        for (const int p : neighbours[at(m_pp[at(rank)])]) {
+        for (const int p : neighbours[asIndex(m_pp[asIndex(rank)])]) {
             const int other = peer(rank, p);
-            peers.push_back({p, classes.classOf[at(other)], m_placement.tierBetween(rank, other)});
+            peers.push_back({p, classes.classOf[asIndex(other)], m_placement.tierBetween(rank, other)});
         }
     }
     for (ClassGroup& group : classes.classGroups)
         for (const int c : group.classes)
-            group.linkFactor = std::max(group.linkFactor, classes.speed[at(c)].link);
+            group.linkFactor = std::max(group.linkFactor, classes.slowdown[asIndex(c)].link);
     return classes;
 }
 
@@ -359,83 +356,75 @@ RankClasses Partition::describe() const
 
 const PipelinePeer& RankClasses::peerOf(int classIndex, int toPipelineRank) const
 {
-    const std::vector<PipelinePeer>& peers = pipelinePeers[at(classIndex)];
+    const std::vector<PipelinePeer>& peers = pipelinePeers[asIndex(classIndex)];
     const auto found = std::find_if(peers.begin(), peers.end(),
                                     [toPipelineRank](const PipelinePeer& peer) { return peer.pipelineRank == toPipelineRank; });
     assert(found != peers.end());
     return *found;
 }
 
-RoleGroups roleGroups(GroupRole role, const Mesh& mesh, const Scenario& scenario)
+RoleGroups roleGroups(CommunicatorRole role, const Mesh& mesh, const Scenario& scenario)
 {
     const int world = mesh.worldSize();
     RoleGroups result;
-    result.groupOf.assign(at(world), -1);
+    result.groupOf.assign(asIndex(world), -1);
     int count = 0;
     const auto fromGrid = [&](const RankGrid& grid, std::initializer_list<std::string_view> axes, auto&& groupOf) {
         const RankGrid::Groups groups = grid.groups(std::vector<std::string_view>(axes));
         for (int rank = 0; rank < world; ++rank) {
-            result.groupOf[at(rank)] = groupOf(groups, rank);
-            count = std::max(count, result.groupOf[at(rank)] + 1);
+            result.groupOf[asIndex(rank)] = groupOf(groups, rank);
+            count = std::max(count, result.groupOf[asIndex(rank)] + 1);
         }
     };
     const auto plain = [](const RankGrid::Groups& groups, int rank) { return groups.groupOf(rank); };
-    const int shard = groupRoleSize(GroupRole::dpShard, scenario);
-    const int replicas = groupRoleSize(GroupRole::dpReplicate, scenario);
+    const int shard = communicatorSize(CommunicatorRole::dpShard, scenario);
+    const int replicas = communicatorSize(CommunicatorRole::dpReplicate, scenario);
     switch (role) {
-    case GroupRole::tp:
-        fromGrid(mesh.dense(), {"tp"}, plain);
+    case CommunicatorRole::tp:
+    case CommunicatorRole::cp:
+    case CommunicatorRole::pp:
+        fromGrid(mesh.dense(), {communicatorRoleName(role)}, plain);
         break;
-    case GroupRole::cp:
-        fromGrid(mesh.dense(), {"cp"}, plain);
+    case CommunicatorRole::ep:
+    case CommunicatorRole::exptTp:
+    case CommunicatorRole::exptDp:
+        fromGrid(mesh.expert(), {role == CommunicatorRole::ep ? "ep" : role == CommunicatorRole::exptTp ? "tp" : "dp"}, plain);
         break;
-    case GroupRole::pp:
-        fromGrid(mesh.dense(), {"pp"}, plain);
-        break;
-    case GroupRole::ep:
-        fromGrid(mesh.expert(), {"ep"}, plain);
-        break;
-    case GroupRole::exptTp:
-        fromGrid(mesh.expert(), {"tp"}, plain);
-        break;
-    case GroupRole::exptDp:
-        fromGrid(mesh.expert(), {"dp"}, plain);
-        break;
-    case GroupRole::dpShard: // consecutive members of dp_cp, as Megatron's partial distributed-optimizer groups
+    case CommunicatorRole::dpShard: // consecutive members of dp_cp, as Megatron's partial distributed-optimizer groups
         fromGrid(mesh.dense(), {"dp", "cp"}, [&](const RankGrid::Groups& groups, int rank) {
             return groups.groupOf(rank) * replicas + groups.indexInGroup(rank) / shard;
         });
         break;
-    case GroupRole::dpReplicate:
+    case CommunicatorRole::dpReplicate:
         fromGrid(mesh.dense(), {"dp", "cp"}, [&](const RankGrid::Groups& groups, int rank) {
             return groups.groupOf(rank) * shard + groups.indexInGroup(rank) % shard;
         });
         break;
-    case GroupRole::embd:
+    case CommunicatorRole::embd:
         for (int rank = 0; rank < world; ++rank) {
-            result.groupOf[at(rank)] = mesh.groupOf(GroupKind::embd, rank);
-            count = std::max(count, result.groupOf[at(rank)] + 1);
+            result.groupOf[asIndex(rank)] = mesh.groupOf(ProcessGroup::embd, rank);
+            count = std::max(count, result.groupOf[asIndex(rank)] + 1);
         }
         break;
-    case GroupRole::copies: // rank i of a pipeline and rank i from its end
+    case CommunicatorRole::copies: // rank i of a pipeline and rank i from its end
         fromGrid(mesh.dense(), {"pp"}, [&](const RankGrid::Groups& groups, int rank) {
             const int index = groups.indexInGroup(rank);
             return groups.groupOf(rank) * (scenario.layout.pp / 2) + std::min(index, scenario.layout.pp - 1 - index);
         });
         break;
-    case GroupRole::none:
+    case CommunicatorRole::none:
         break;
     }
-    result.first.assign(at(count) + 1, 0);
+    result.first.assign(asIndex(count) + 1, 0);
     for (const int group : result.groupOf)
         if (group >= 0)
-            ++result.first[at(group) + 1];
+            ++result.first[asIndex(group) + 1];
     std::partial_sum(result.first.begin(), result.first.end(), result.first.begin());
-    result.members.resize(at(result.first.back()));
+    result.members.resize(asIndex(result.first.back()));
     std::vector<int> fill(result.first.begin(), result.first.end() - 1);
     for (int rank = 0; rank < world; ++rank)
-        if (result.groupOf[at(rank)] >= 0)
-            result.members[at(fill[at(result.groupOf[at(rank)])]++)] = rank;
+        if (result.groupOf[asIndex(rank)] >= 0)
+            result.members[asIndex(fill[asIndex(result.groupOf[asIndex(rank)])]++)] = rank;
     return result;
 }
 

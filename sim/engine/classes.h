@@ -14,12 +14,12 @@
 namespace sim {
 
 /// What perturbations do to one rank.
-struct RankSpeed {
+struct RankSlowdown {
     double compute = 1; ///< kernels take this many times as long
     double link = 1;    ///< so do its transfers; a collective takes its slowest member's factor
     double jitter = 0;  ///< relative standard deviation of each kernel
     std::uint64_t jitterSeed = 0;
-    bool operator==(const RankSpeed&) const = default;
+    bool operator==(const RankSlowdown&) const = default;
 };
 
 /// Members of every communicator of one role.
@@ -29,7 +29,7 @@ struct RoleGroups {
     std::vector<int> members; ///< ascending within a group
     int count() const { return static_cast<int>(first.size()) - 1; }
 };
-RoleGroups roleGroups(GroupRole, const Mesh&, const Scenario&);
+RoleGroups roleGroups(CommunicatorRole, const Mesh&, const Scenario&);
 
 /// A communicator between classes: each of its classes stands for at least one member.
 struct ClassGroup {
@@ -45,14 +45,14 @@ struct PipelinePeer {
 };
 
 struct RankClasses {
-    std::vector<int> classOf;        ///< [rank]; classes are numbered by their lowest rank
-    std::vector<int> representative; ///< [class]
-    std::vector<int> size;           ///< [class]
-    std::vector<int> pipelineRank;   ///< [class]
-    std::vector<RankSpeed> speed;    ///< [class]
-    std::vector<int> geometry;       ///< [class] -> geometries
+    std::vector<int> classOf;           ///< [rank]; classes are numbered by their lowest rank
+    std::vector<int> representative;    ///< [class]
+    std::vector<int> size;              ///< [class]
+    std::vector<int> pipelineRank;      ///< [class]
+    std::vector<RankSlowdown> slowdown; ///< [class]
+    std::vector<int> geometry;          ///< [class] -> geometries
     std::vector<GroupGeometry> geometries;
-    std::vector<std::array<int, kGroupRoleCount>> groups; ///< [class][role] -> classGroups, -1 if it has no partner
+    std::vector<std::array<int, kCommunicatorRoleCount>> groups; ///< [class][role] -> classGroups, -1 if it has no partner
     std::vector<ClassGroup> classGroups;
     /// [class] those it exchanges activations with, and the next one of the ring. A rank has few, however long the pipeline is.
     std::vector<std::vector<PipelinePeer>> pipelinePeers;

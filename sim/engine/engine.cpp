@@ -3,6 +3,7 @@
 #include "sim/cancel.h"
 #include "sim/engine/range.h"
 #include "sim/error.h"
+#include "sim/index.h"
 #include "sim/scenario/about_key.h"
 
 #include <algorithm>
@@ -15,11 +16,6 @@ namespace sim {
 namespace {
 
 constexpr std::int64_t kNotYet = std::numeric_limits<std::int64_t>::min();
-
-std::size_t at(int index)
-{
-    return static_cast<std::size_t>(index);
-}
 
 std::int64_t scaled(std::int64_t duration, double factor)
 {
@@ -42,11 +38,11 @@ double normalOf(std::uint64_t seed, std::uint64_t counter)
     return std::sqrt(-2 * std::log(u)) * std::cos(6.283185307179586 * v);
 }
 
-std::int64_t kernelDuration(std::int64_t duration, std::int64_t fastest, const RankSpeed& speed, std::int64_t ordinal)
+std::int64_t kernelDuration(std::int64_t duration, std::int64_t fastest, const RankSlowdown& slowdown, std::int64_t ordinal)
 {
-    double factor = speed.compute;
-    if (speed.jitter > 0)
-        factor *= std::max(0.1, 1 + speed.jitter * normalOf(speed.jitterSeed, static_cast<std::uint64_t>(ordinal)));
+    double factor = slowdown.compute;
+    if (slowdown.jitter > 0)
+        factor *= std::max(0.1, 1 + slowdown.jitter * normalOf(slowdown.jitterSeed, static_cast<std::uint64_t>(ordinal)));
     return std::max(fastest, scaled(duration, factor));
 }
 
@@ -74,22 +70,22 @@ struct Rendezvous {
 class Run {
 public:
     Run(const Program& program, const RankClasses& classes, const PricedProgram& prices)
-        : m_program(program), m_classes(classes), m_prices(prices), m_workers(at(classes.count())),
-          m_mailbox(at(classes.count())), m_rendezvous(classes.classGroups.size())
+        : m_program(program), m_classes(classes), m_prices(prices), m_workers(asIndex(classes.count())),
+          m_mailbox(asIndex(classes.count())), m_rendezvous(classes.classGroups.size())
     {
         std::size_t ops = 0;
         for (int c = 0; c < classes.count(); ++c) {
             const RankProgram& rank = programOf(c);
             m_result.firstOp.push_back(ops);
-            m_workers[at(c)].place = ops;
-            m_poll(at(rank.slots));
-            m_mailbox[at(c)].resize(at(rank.slots));
-            ops += static_cast<std::size_t>(rank.opCount);
+            m_workers[asIndex(c)].place = ops;
+            m_poll(asIndex(rank.slots));
+            m_mailbox[asIndex(c)].resize(asIndex(rank.slots));
+            ops += asIndex(rank.opCount);
         }
         m_result.firstOp.push_back(ops);
         m_result.opStartNs.resize(ops);
         m_result.opEndNs.resize(ops);
-        m_result.memory.resize(at(classes.count()));
+        m_result.memory.resize(asIndex(classes.count()));
     }
 
     EngineResult run()
@@ -110,7 +106,7 @@ public:
     }
 
 private:
-    const RankProgram& programOf(int c) const { return m_program.ranks[at(m_classes.pipelineRank[at(c)])]; }
+    const RankProgram& programOf(int c) const { return m_program.ranks[asIndex(m_classes.pipelineRank[asIndex(c)])]; }
     void advance(int c);
     void arrive(int c, Worker&, const Op&, std::int64_t ready, std::int64_t duration);
     void deliver(int c, const Step&, std::int64_t ready, Worker&, Stream);
@@ -130,7 +126,7 @@ private:
 
 void Run::wake(int c)
 {
-    Worker& worker = m_workers[at(c)];
+    Worker& worker = m_workers[asIndex(c)];
     if (worker.blocked) {
         worker.blocked = false;
         m_ready.push_back(c);
@@ -140,13 +136,13 @@ void Run::wake(int c)
 /// Issues ops until the end, or until one depends on what another class has not decided yet.
 void Run::advance(int c)
 {
-    Worker& worker = m_workers[at(c)];
+    Worker& worker = m_workers[asIndex(c)];
     const RankProgram& rank = programOf(c);
-    const OpDurations& durations = m_prices.durations[at(m_classes.geometry[at(c)])];
-    const RankSpeed& speed = m_classes.speed[at(c)];
-    const bool perturbed = speed != RankSpeed{};
+    const OpDurations& durations = m_prices.durations[asIndex(m_classes.geometry[asIndex(c)])];
+    const RankSlowdown& slowdown = m_classes.slowdown[asIndex(c)];
+    const bool perturbed = slowdown != RankSlowdown{};
     const bool bounded = perturbed && !m_prices.fastest.empty();
-    EngineResult::MemoryPeak& peak = m_result.memory[at(c)];
+    EngineResult::MemoryPeak& peak = m_result.memory[asIndex(c)];
     std::int64_t* const starts = m_result.opStartNs.data();
     std::int64_t* const ends = m_result.opEndNs.data();
 
@@ -157,21 +153,21 @@ void Run::advance(int c)
         const std::int64_t* const prices = durations[step.pass].data();
         for (const std::size_t count = pass.ops.size(); worker.op < count; ++worker.op, ++worker.place) {
             const Op& op = pass.ops[worker.op];
-            const auto stream = static_cast<std::size_t>(op.stream);
+            const auto stream = asIndex(op.stream);
             if (((op.waits | maskOf(op.stream)) & worker.pending) != 0) {
                 worker.blocked = true;
                 return;
             }
             std::int64_t ready = worker.tail[stream];
             for (unsigned waits = op.waits; waits != 0; waits &= waits - 1)
-                ready = std::max(ready, worker.tail[static_cast<std::size_t>(__builtin_ctz(waits))]);
+                ready = std::max(ready, worker.tail[asIndex(__builtin_ctz(waits))]);
 
             switch (op.kind) {
             case OpKind::compute: {
                 std::int64_t duration = prices[worker.op];
                 if (perturbed)
-                    duration = kernelDuration(duration, bounded ? m_prices.fastest[step.pass][worker.op] : 0, speed,
-                                              static_cast<std::int64_t>(worker.place - m_result.firstOp[at(c)]));
+                    duration = kernelDuration(duration, bounded ? m_prices.fastest[step.pass][worker.op] : 0, slowdown,
+                                              static_cast<std::int64_t>(worker.place - m_result.firstOp[asIndex(c)]));
                 starts[worker.place] = ready;
                 ends[worker.place] = worker.tail[stream] = ready + duration;
                 break;
@@ -189,7 +185,7 @@ void Run::advance(int c)
                 ends[worker.place] = worker.tail[stream];
                 break;
             case OpKind::receive: {
-                const Message& message = m_mailbox[at(c)][at(step.receiveSlot)];
+                const Message& message = m_mailbox[asIndex(c)][asIndex(step.receiveSlot)];
                 if (message.endNs == kNotYet) {
                     worker.blocked = true;
                     worker.awaitedSlot = step.receiveSlot;
@@ -219,15 +215,15 @@ void Run::advance(int c)
 
 void Run::arrive(int c, Worker& worker, const Op& op, std::int64_t ready, std::int64_t duration)
 {
-    const auto stream = static_cast<std::size_t>(op.stream);
-    const int groupIndex = m_classes.groups[at(c)][static_cast<std::size_t>(op.group)];
-    const ClassGroup& group = m_classes.classGroups[at(groupIndex)];
+    const auto stream = asIndex(op.stream);
+    const int groupIndex = m_classes.groups[asIndex(c)][asIndex(op.group)];
+    const ClassGroup& group = m_classes.classGroups[asIndex(groupIndex)];
     duration = scaled(duration, group.linkFactor);
     if (group.classes.size() == 1) { // all members do the same at the same time
         m_result.opEndNs[worker.place] = worker.tail[stream] = ready + duration;
         return;
     }
-    Rendezvous& rendezvous = m_rendezvous[at(groupIndex)];
+    Rendezvous& rendezvous = m_rendezvous[asIndex(groupIndex)];
     rendezvous.latestNs = rendezvous.arrived == 0 ? ready : std::max(rendezvous.latestNs, ready);
     rendezvous.durationNs = std::max(rendezvous.durationNs, duration);
     worker.pending |= maskOf(op.stream);
@@ -237,7 +233,7 @@ void Run::arrive(int c, Worker& worker, const Op& op, std::int64_t ready, std::i
     const std::int64_t end = rendezvous.latestNs + rendezvous.durationNs;
     rendezvous = {};
     for (const int member : group.classes) {
-        Worker& other = m_workers[at(member)];
+        Worker& other = m_workers[asIndex(member)];
         m_result.opEndNs[other.pendingOp[stream]] = other.tail[stream] = end;
         other.pending &= static_cast<StreamMask>(~maskOf(op.stream));
         if (member != c)
@@ -248,11 +244,11 @@ void Run::arrive(int c, Worker& worker, const Op& op, std::int64_t ready, std::i
 void Run::deliver(int c, const Step& step, std::int64_t ready, Worker& worker, Stream stream)
 {
     const auto& [pipelineRank, peer, tier] = m_classes.peerOf(c, step.sendTo);
-    const double factor = std::max(m_classes.speed[at(c)].link, m_classes.speed[at(peer)].link);
-    const std::int64_t end = ready + scaled(m_prices.sendNs[at(tier)], factor);
-    worker.tail[static_cast<std::size_t>(stream)] = end;
-    m_mailbox[at(peer)][at(step.sendSlot)] = {.startNs = ready, .endNs = end};
-    if (m_workers[at(peer)].awaitedSlot == step.sendSlot)
+    const double factor = std::max(m_classes.slowdown[asIndex(c)].link, m_classes.slowdown[asIndex(peer)].link);
+    const std::int64_t end = ready + scaled(m_prices.sendNs[asIndex(tier)], factor);
+    worker.tail[asIndex(stream)] = end;
+    m_mailbox[asIndex(peer)][asIndex(step.sendSlot)] = {.startNs = ready, .endNs = end};
+    if (m_workers[asIndex(peer)].awaitedSlot == step.sendSlot)
         wake(peer);
 }
 
@@ -261,15 +257,15 @@ std::string Run::deadlockMessage() const
     std::string message = "the step never ends; ranks wait for each other:";
     int shown = 0;
     for (int c = 0; c < m_classes.count(); ++c) {
-        const Worker& worker = m_workers[at(c)];
+        const Worker& worker = m_workers[asIndex(c)];
         if (worker.done)
             continue;
         if (++shown > 8) {
             message += "\n  …";
             break;
         }
-        message += "\n  rank " + std::to_string(m_classes.representative[at(c)]) + " (pp " +
-                   std::to_string(m_classes.pipelineRank[at(c)]) + ")";
+        message += "\n  rank " + std::to_string(m_classes.representative[asIndex(c)]) + " (pp " +
+                   std::to_string(m_classes.pipelineRank[asIndex(c)]) + ")";
         const RankProgram& rank = programOf(c);
         if (worker.step >= rank.steps.size()) {
             message += " waits for the last collective of its group";
@@ -297,8 +293,8 @@ PricedProgram priced(const CostModel& cost, const Program& program, const RankCl
             tiers = std::max(tiers, peer.tier + 1);
     for (int tier = 0; tier < tiers; ++tier)
         out.sendNs.push_back(cost.sendNs(program.sendBytes, tier));
-    if (std::any_of(classes.speed.begin(), classes.speed.end(),
-                    [](const RankSpeed& speed) { return speed.jitter > 0 || speed.compute < 1; }))
+    if (std::any_of(classes.slowdown.begin(), classes.slowdown.end(),
+                    [](const RankSlowdown& slowdown) { return slowdown.jitter > 0 || slowdown.compute < 1; }))
         out.fastest = cost.fastest(program);
     return out;
 }
@@ -315,14 +311,14 @@ PricedProgram priceProgram(const Scenario& scenario, const Program& program, con
 std::int64_t opDurationNs(const PricedProgram& prices, const RankClasses& classes, const Program& program, int classIndex,
                           const Step& step, std::size_t op, std::int64_t opOrdinal)
 {
-    const std::int64_t duration = prices.durations[at(classes.geometry[at(classIndex)])][step.pass][op];
+    const std::int64_t duration = prices.durations[asIndex(classes.geometry[asIndex(classIndex)])][step.pass][op];
     const Op& what = program.passes[step.pass].ops[op];
     if (what.kind == OpKind::compute)
-        return kernelDuration(duration, prices.fastest.empty() ? 0 : prices.fastest[step.pass][op], classes.speed[at(classIndex)],
-                              opOrdinal);
+        return kernelDuration(duration, prices.fastest.empty() ? 0 : prices.fastest[step.pass][op],
+                              classes.slowdown[asIndex(classIndex)], opOrdinal);
     if (what.kind == OpKind::collective)
         return scaled(duration,
-                      classes.classGroups[at(classes.groups[at(classIndex)][static_cast<std::size_t>(what.group)])].linkFactor);
+                      classes.classGroups[asIndex(classes.groups[asIndex(classIndex)][asIndex(what.group)])].linkFactor);
     return 0;
 }
 

@@ -38,8 +38,8 @@ PassSums sumsOf(const Program& program, const PricedProgram& prices, std::size_t
 double slowest(const RankClasses& classes)
 {
     double factor = 1;
-    for (const RankSpeed& speed : classes.speed)
-        factor = std::max({factor, speed.link, speed.compute * (1 + kFarthestJitter * speed.jitter)});
+    for (const RankSlowdown& slowdown : classes.slowdown)
+        factor = std::max({factor, slowdown.link, slowdown.compute * (1 + kFarthestJitter * slowdown.jitter)});
     return factor;
 }
 

@@ -1,6 +1,6 @@
 #include "sim/lesson/cases.h"
 
-#include "sim/scenario/nearest.h"
+#include "sim/text/nearest.h"
 
 #include <algorithm>
 #include <array>

@@ -1,7 +1,7 @@
 #include "sim/lesson/expression_functions.h"
 #include "sim/lesson/expression_node.h"
 
-#include "sim/scenario/nearest.h"
+#include "sim/text/nearest.h"
 
 #include <algorithm>
 #include <cmath>
@@ -28,7 +28,7 @@ std::string kindOf(const LessonValue& value)
 
 /// What a node comes to: a value of its own, one that somebody else keeps, or names.
 struct Result {
-    LessonValue own;
+    LessonValue own = {};
     const LessonValue* kept = nullptr;
     const Names* names = nullptr;
     const LessonValue& value() const { return kept != nullptr ? *kept : own; }
@@ -43,7 +43,7 @@ public:
         touch(node, 1);
         switch (node.kind) {
         case ExpressionKind::literal:
-            return {.own = {}, .kept = &node.value};
+            return {.kept = &node.value};
         case ExpressionKind::list:
             return {.own = listOf(node)};
         case ExpressionKind::name:
@@ -126,9 +126,9 @@ private:
     static Result resultOf(const Node& node, const Names::Meaning& meaning, const std::string& name, const Names& where)
     {
         if (const auto* const* value = std::get_if<const LessonValue*>(&meaning))
-            return {.own = {}, .kept = *value};
+            return {.kept = *value};
         if (const auto* const* names = std::get_if<const Names*>(&meaning))
-            return {.own = {}, .kept = nullptr, .names = *names};
+            return {.names = *names};
         fail(node, "there is no \"" + name + "\"" + nearestWords(name, where.known()));
     }
     static Result named(const Node& node, const Names& names, const std::string& name)
@@ -156,7 +156,7 @@ private:
             return {.own = std::move(each)};
         }
         const LessonValue& found = memberOf(node, value);
-        return of_.kept != nullptr ? Result{.own = {}, .kept = &found} : Result{.own = found};
+        return of_.kept != nullptr ? Result{.kept = &found} : Result{.own = found};
     }
     static const LessonValue& memberOf(const Node& node, const LessonValue& value)
     {
@@ -180,7 +180,7 @@ private:
             fail(node, kindOf(entries) + " has no entries to choose from");
         const LessonValue& found =
             index.value().is_string() ? entryNamed(node, entries, index.value()) : entryAt(node, entries, index.value());
-        return list.kept != nullptr ? Result{.own = {}, .kept = &found} : Result{.own = found};
+        return list.kept != nullptr ? Result{.kept = &found} : Result{.own = found};
     }
     static const LessonValue& entryAt(const Node& node, const LessonValue& entries, const LessonValue& index)
     {

@@ -29,12 +29,9 @@ void wantCount(const Arguments& arguments, std::size_t least, std::size_t most)
 std::vector<double> numbersOf(const Arguments& arguments)
 {
     std::vector<double> numbers;
-    if (arguments.size() == 1 && arguments.front().is_array())
-        for (const LessonValue& value : arguments.front())
-            numbers.push_back(numberOf(value));
-    else
-        for (const LessonValue& value : arguments)
-            numbers.push_back(numberOf(value));
+    const bool isList = arguments.size() == 1 && arguments.front().is_array();
+    for (const LessonValue& value : isList ? arguments.front() : LessonValue(arguments))
+        numbers.push_back(numberOf(value));
     return numbers;
 }
 
@@ -46,26 +43,16 @@ std::vector<double> someNumbersOf(const Arguments& arguments)
     return numbers;
 }
 
-LessonValue least(const Arguments& arguments)
+template <auto find, bool asPlace = false>
+LessonValue extreme(const Arguments& arguments)
 {
     const auto numbers = someNumbersOf(arguments);
-    return *std::min_element(numbers.begin(), numbers.end());
+    const auto found = find(numbers);
+    return asPlace ? LessonValue(found - numbers.begin()) : LessonValue(*found);
 }
-LessonValue largest(const Arguments& arguments)
-{
-    const auto numbers = someNumbersOf(arguments);
-    return *std::max_element(numbers.begin(), numbers.end());
-}
-LessonValue placeOfLeast(const Arguments& arguments)
-{
-    const auto numbers = someNumbersOf(arguments);
-    return std::min_element(numbers.begin(), numbers.end()) - numbers.begin();
-}
-LessonValue placeOfLargest(const Arguments& arguments)
-{
-    const auto numbers = someNumbersOf(arguments);
-    return std::max_element(numbers.begin(), numbers.end()) - numbers.begin();
-}
+
+constexpr auto kLeast = [](const std::vector<double>& of) { return std::min_element(of.begin(), of.end()); };
+constexpr auto kLargest = [](const std::vector<double>& of) { return std::max_element(of.begin(), of.end()); };
 LessonValue total(const Arguments& arguments)
 {
     const auto numbers = numbersOf(arguments);
@@ -108,14 +95,14 @@ LessonValue isNear(const Arguments& arguments)
 }
 
 constexpr std::array kFunctions = {
-    ExpressionFunction{"min", "the least of a list, or of its arguments", least},
-    ExpressionFunction{"max", "the largest", largest},
+    ExpressionFunction{"min", "the least of a list, or of its arguments", extreme<kLeast>},
+    ExpressionFunction{"max", "the largest", extreme<kLargest>},
     ExpressionFunction{"abs", "without its sign", magnitude},
     ExpressionFunction{"round", "to a whole number, or to so many digits after the point", rounded},
     ExpressionFunction{"sum", "of a list, or of its arguments", total},
     ExpressionFunction{"count", "how many entries a list has", howMany},
-    ExpressionFunction{"argmin", "which entry (or argument) is the least, counted from 0", placeOfLeast},
-    ExpressionFunction{"argmax", "which is the largest", placeOfLargest},
+    ExpressionFunction{"argmin", "which entry (or argument) is the least, counted from 0", extreme<kLeast, true>},
+    ExpressionFunction{"argmax", "which is the largest", extreme<kLargest, true>},
     ExpressionFunction{"sort", "a list in ascending order", ascending},
     ExpressionFunction{"near", "near(a, b, tolerance): they differ by at most the tolerance", isNear}};
 

@@ -23,9 +23,9 @@ enum class ExpressionKind : std::uint8_t {
 struct Expression::Node {
     ExpressionKind kind = ExpressionKind::literal;
     std::size_t begin = 0, end = 0; ///< in the expression's text
-    std::string text;
-    LessonValue value;
-    std::vector<Node> parts;
+    std::string text = {};
+    LessonValue value = {};
+    std::vector<Node> parts = {};
     bool isOfPart = false;
 };
 

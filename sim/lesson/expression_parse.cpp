@@ -78,13 +78,7 @@ private:
 
     Node made(ExpressionKind kind, std::string text, Node first, Node second) const
     {
-        Node node{.kind = kind,
-                  .begin = first.begin,
-                  .end = second.end,
-                  .text = std::move(text),
-                  .value = {},
-                  .parts = {},
-                  .isOfPart = false};
+        Node node{.kind = kind, .begin = first.begin, .end = second.end, .text = std::move(text)};
         node.parts.push_back(std::move(first));
         node.parts.push_back(std::move(second));
         return node;
@@ -123,7 +117,7 @@ private:
     }
     static Node around(ExpressionKind kind, std::size_t begin, Node part)
     {
-        Node node{.kind = kind, .begin = begin, .end = part.end, .text = {}, .value = {}, .parts = {}, .isOfPart = false};
+        Node node{.kind = kind, .begin = begin, .end = part.end};
         node.parts.push_back(std::move(part));
         return node;
     }
@@ -142,13 +136,7 @@ private:
     Node comparison()
     {
         Node first = sum();
-        Node chain{.kind = ExpressionKind::compare,
-                   .begin = first.begin,
-                   .end = first.end,
-                   .text = {},
-                   .value = {},
-                   .parts = {},
-                   .isOfPart = false};
+        Node chain{.kind = ExpressionKind::compare, .begin = first.begin, .end = first.end};
         int links = 0;
         for (char letter = comparisonLetter(); letter != '\0'; letter = comparisonLetter(), countLink(links)) {
             if (chain.parts.empty())
@@ -159,26 +147,19 @@ private:
         }
         return chain.parts.empty() ? std::move(first) : std::move(chain);
     }
-    Node sum()
+    Node sum() { return chained("+", "-", &Parser::product); }
+
+    Node chained(const char* one, const char* other, Node (Parser::*operand)())
     {
-        Node node = product();
+        Node node = (this->*operand)();
         for (int links = 0;; countLink(links)) {
-            const char* const sign = take("+") ? "+" : take("-") ? "-" : nullptr;
+            const char* const sign = take(one) ? one : take(other) ? other : nullptr;
             if (sign == nullptr)
                 return node;
-            node = made(ExpressionKind::combine, sign, std::move(node), product());
+            node = made(ExpressionKind::combine, sign, std::move(node), (this->*operand)());
         }
     }
-    Node product()
-    {
-        Node node = signedOne();
-        for (int links = 0;; countLink(links)) {
-            const char* const sign = take("*") ? "*" : take("/") ? "/" : nullptr;
-            if (sign == nullptr)
-                return node;
-            node = made(ExpressionKind::combine, sign, std::move(node), signedOne());
-        }
-    }
+    Node product() { return chained("*", "/", &Parser::signedOne); }
     Node signedOne()
     {
         const Level level(*this);
@@ -224,19 +205,22 @@ private:
     {
         Node call{.kind = ExpressionKind::call,
                   .begin = name.begin,
-                  .end = name.end,
                   .text = name.text,
-                  .value = {},
                   .parts = std::move(name.parts),
                   .isOfPart = name.kind == ExpressionKind::member};
-        if (!take(")")) {
-            do
-                call.parts.push_back(either());
-            while (take(","));
-            want(")", "the arguments");
-        }
-        call.end = m_at;
+        takeParts(call, ")", "the arguments");
         return call;
+    }
+
+    void takeParts(Node& node, const char* end, const char* what)
+    {
+        if (!take(end)) {
+            do
+                node.parts.push_back(either());
+            while (take(","));
+            want(end, what);
+        }
+        node.end = m_at;
     }
     std::string word()
     {
@@ -248,13 +232,7 @@ private:
     }
     Node literal(std::size_t begin, LessonValue value) const
     {
-        return {.kind = ExpressionKind::literal,
-                .begin = begin,
-                .end = m_at,
-                .text = {},
-                .value = std::move(value),
-                .parts = {},
-                .isOfPart = false};
+        return {.kind = ExpressionKind::literal, .begin = begin, .end = m_at, .value = std::move(value)};
     }
     Node simple()
     {
@@ -284,25 +262,12 @@ private:
             fail("a value is expected, not \"" + std::string(1, printable(m_text[m_at])) + "\"");
         if (name == "true" || name == "false")
             return literal(begin, name == "true");
-        return {.kind = ExpressionKind::name,
-                .begin = begin,
-                .end = m_at,
-                .text = std::move(name),
-                .value = {},
-                .parts = {},
-                .isOfPart = false};
+        return {.kind = ExpressionKind::name, .begin = begin, .end = m_at, .text = std::move(name)};
     }
     Node list(std::size_t begin)
     {
-        Node node{
-            .kind = ExpressionKind::list, .begin = begin, .end = m_at, .text = {}, .value = {}, .parts = {}, .isOfPart = false};
-        if (!take("]")) {
-            do
-                node.parts.push_back(either());
-            while (take(","));
-            want("]", "a list");
-        }
-        node.end = m_at;
+        Node node{.kind = ExpressionKind::list, .begin = begin};
+        takeParts(node, "]", "a list");
         return node;
     }
     Node quoted(std::size_t begin)

@@ -1,6 +1,6 @@
 #include "sim/lesson/holds.h"
 
-#include "sim/scenario/quoted.h"
+#include "sim/text/quoted.h"
 
 #include "sim/lesson/cases.h"
 

@@ -1,7 +1,8 @@
 #include "sim/mesh/mesh.h"
 
 #include "sim/error.h"
-#include "sim/scenario/quoted.h"
+#include "sim/index.h"
+#include "sim/text/quoted.h"
 
 #include <algorithm>
 #include <cassert>
@@ -22,7 +23,7 @@ struct KindInfo {
 };
 
 /// Axes of each group as in Megatron Core's initialize_model_parallel; expt_dp spans cp too, which is 1 on its expert grid.
-constexpr std::array<KindInfo, kGroupKindCount> kKinds = {{
+constexpr std::array<KindInfo, kProcessGroupCount> kKinds = {{
     {"tp", Grid::dense, {"tp"}, "ranks that hold slices of the same layers' matrices"},
     {"cp", Grid::dense, {"cp"}, "ranks that hold parts of the same sequences"},
     {"dp", Grid::dense, {"dp"}, "ranks that hold the same weights and see different sequences"},
@@ -44,9 +45,9 @@ constexpr std::array<KindInfo, kGroupKindCount> kKinds = {{
     {"tp_ep_pp", Grid::expert, {"tp", "ep", "pp"}, "ranks that together hold all experts of the model"},
 }};
 
-const KindInfo& info(GroupKind kind)
+const KindInfo& info(ProcessGroup kind)
 {
-    return kKinds[static_cast<std::size_t>(kind)];
+    return kKinds[asIndex(kind)];
 }
 
 constexpr std::array<std::string_view, 5> kAxisNames = {"tp", "cp", "ep", "dp", "pp"};
@@ -102,7 +103,7 @@ RankGrid makeGrid(const std::string& order, std::string_view gridName, const std
     std::vector<RankGrid::AxisSize> axes;
     for (const std::string& name : splitOrder(order)) {
         const auto index = std::find(kAxisNames.begin(), kAxisNames.end(), name) - kAxisNames.begin();
-        axes.push_back({name, sizes[static_cast<std::size_t>(index)]});
+        axes.push_back({name, sizes[asIndex(index)]});
     }
     for (std::size_t i = 0; i < kAxisNames.size(); ++i) {
         const std::string name(kAxisNames[i]);
@@ -210,100 +211,101 @@ RankGrid makeExpert(const Layout& layout, const RankGrid& dense)
 
 } // namespace
 
-std::string_view groupKindName(GroupKind kind)
+std::string_view processGroupName(ProcessGroup kind)
 {
     return info(kind).name;
 }
 
-std::optional<GroupKind> groupKindFromName(std::string_view name)
+std::optional<ProcessGroup> processGroupFromName(std::string_view name)
 {
-    for (int i = 0; i < kGroupKindCount; ++i)
-        if (kKinds[static_cast<std::size_t>(i)].name == name)
-            return static_cast<GroupKind>(i);
+    for (int i = 0; i < kProcessGroupCount; ++i)
+        if (kKinds[asIndex(i)].name == name)
+            return static_cast<ProcessGroup>(i);
     return std::nullopt;
 }
 
-std::string_view groupKindPurpose(GroupKind kind)
+std::string_view processGroupPurpose(ProcessGroup kind)
 {
     return info(kind).purpose;
 }
 
-Mesh::Mesh(const Layout& layout, bool endsMeet)
-    : m_dense(makeDense(layout)), m_expert(makeExpert(layout, m_dense)), m_pp(layout.pp), m_endsMeet(endsMeet)
+Mesh::Mesh(const Layout& layout, PipelineEnds ends)
+    : m_dense(makeDense(layout)), m_expert(makeExpert(layout, m_dense)),
+      m_pp(layout.pp), m_ends{ends.first, ends.last < 0 ? layout.pp - 1 : ends.last}
 {
     for (std::size_t i = 0; i < kKinds.size(); ++i) {
         const KindInfo& kind = kKinds[i];
         if (kind.grid == Grid::pipelineEnds)
             continue;
         const auto used = std::find(kind.axes.begin(), kind.axes.end(), std::string_view());
-        const auto axes = std::span(kind.axes).first(static_cast<std::size_t>(used - kind.axes.begin()));
+        const auto axes = std::span(kind.axes).first(asIndex(used - kind.axes.begin()));
         m_groups[i] = (kind.grid == Grid::dense ? m_dense : m_expert).groups(axes);
     }
 }
 
-const RankGrid::Groups& Mesh::groups(GroupKind kind) const
+const RankGrid::Groups& Mesh::groups(ProcessGroup kind) const
 {
     const bool ends = info(kind).grid == Grid::pipelineEnds;
-    return *m_groups[static_cast<std::size_t>(ends ? GroupKind::pp : kind)];
+    return *m_groups[asIndex(ends ? ProcessGroup::pp : kind)];
 }
 
 Coordinates Mesh::coordinates(int rank) const
 {
     assert(rank >= 0 && rank < worldSize());
     Coordinates at;
-    at.tp = groups(GroupKind::tp).indexInGroup(rank);
-    at.cp = groups(GroupKind::cp).indexInGroup(rank);
-    at.dp = groups(GroupKind::dp).indexInGroup(rank);
-    at.pp = groups(GroupKind::pp).indexInGroup(rank);
-    at.ep = groups(GroupKind::ep).indexInGroup(rank);
-    at.exptTp = groups(GroupKind::expt_tp).indexInGroup(rank);
-    at.exptDp = groups(GroupKind::expt_dp).indexInGroup(rank);
+    at.tp = groups(ProcessGroup::tp).indexInGroup(rank);
+    at.cp = groups(ProcessGroup::cp).indexInGroup(rank);
+    at.dp = groups(ProcessGroup::dp).indexInGroup(rank);
+    at.pp = groups(ProcessGroup::pp).indexInGroup(rank);
+    at.ep = groups(ProcessGroup::ep).indexInGroup(rank);
+    at.exptTp = groups(ProcessGroup::expt_tp).indexInGroup(rank);
+    at.exptDp = groups(ProcessGroup::expt_dp).indexInGroup(rank);
     return at;
 }
 
 int Mesh::rank(int tp, int cp, int dp, int pp) const
 {
     // Group 0 of an axis holds the multiples of its stride.
-    return groups(GroupKind::tp).member(0, tp) + groups(GroupKind::cp).member(0, cp) + groups(GroupKind::dp).member(0, dp) +
-           groups(GroupKind::pp).member(0, pp);
+    return groups(ProcessGroup::tp).member(0, tp) + groups(ProcessGroup::cp).member(0, cp) +
+           groups(ProcessGroup::dp).member(0, dp) + groups(ProcessGroup::pp).member(0, pp);
 }
 
-int Mesh::groupCount(GroupKind kind) const
+int Mesh::groupCount(ProcessGroup kind) const
 {
     return groups(kind).count();
 }
 
-int Mesh::groupSize(GroupKind kind) const
+int Mesh::groupSize(ProcessGroup kind) const
 {
-    if (kind == GroupKind::embd)
-        return m_pp > 1 && !m_endsMeet ? 2 : 1;
-    return kind == GroupKind::pos_embd ? 1 : groups(kind).groupSize();
+    if (kind == ProcessGroup::embd)
+        return m_ends.first != m_ends.last ? 2 : 1;
+    return kind == ProcessGroup::pos_embd ? 1 : groups(kind).groupSize();
 }
 
-int Mesh::groupOf(GroupKind kind, int rank) const
+int Mesh::groupOf(ProcessGroup kind, int rank) const
 {
     assert(rank >= 0 && rank < worldSize());
     return indexInGroup(kind, rank) < 0 ? -1 : groups(kind).groupOf(rank);
 }
 
-int Mesh::indexInGroup(GroupKind kind, int rank) const
+int Mesh::indexInGroup(ProcessGroup kind, int rank) const
 {
     const int index = groups(kind).indexInGroup(rank);
-    if (info(kind).grid != Grid::pipelineEnds || index == 0)
+    if (info(kind).grid != Grid::pipelineEnds)
         return index;
-    return kind == GroupKind::embd && index == m_pp - 1 && !m_endsMeet ? 1 : -1;
+    return index == m_ends.first ? 0 : kind == ProcessGroup::embd && index == m_ends.last ? 1 : -1;
 }
 
-int Mesh::member(GroupKind kind, int group, int index) const
+int Mesh::member(ProcessGroup kind, int group, int index) const
 {
     assert(index >= 0 && index < groupSize(kind));
-    const bool lastOfPipeline = kind == GroupKind::embd && index == 1;
-    return groups(kind).member(group, lastOfPipeline ? m_pp - 1 : index);
+    const bool isEnd = info(kind).grid == Grid::pipelineEnds;
+    return groups(kind).member(group, !isEnd ? index : index == 1 ? m_ends.last : m_ends.first);
 }
 
-std::vector<int> Mesh::members(GroupKind kind, int group) const
+std::vector<int> Mesh::members(ProcessGroup kind, int group) const
 {
-    std::vector<int> ranks(static_cast<std::size_t>(groupSize(kind)));
+    std::vector<int> ranks(asIndex(groupSize(kind)));
     for (std::size_t index = 0; index < ranks.size(); ++index)
         ranks[index] = member(kind, group, static_cast<int>(index));
     return ranks;

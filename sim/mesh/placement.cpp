@@ -1,7 +1,7 @@
 #include "sim/mesh/placement.h"
 
 #include "sim/error.h"
-#include "sim/scenario/quoted.h"
+#include "sim/text/quoted.h"
 
 #include <algorithm>
 #include <cassert>

@@ -1,4 +1,4 @@
-// Ranks as a mixed-radix number over named axes: the one rule behind every framework's process groups (facts: Megatron Core's
+// Ranks as a mixed-radix number over named axes: the one rule behind every framework's process groups (Megatron Core's
 // RankGenerator, DeepSpeed's topology, torch DeviceMesh are all this).
 #pragma once
 

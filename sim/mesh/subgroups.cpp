@@ -36,18 +36,18 @@ std::vector<std::vector<int>> subgroups(const std::vector<int>& members, const s
 
 std::vector<std::vector<int>> optimizerInstanceGroups(const Mesh& mesh, int instances)
 {
-    const auto requireDivides = [&](GroupKind kind, const char* what) {
+    const auto requireDivides = [&](ProcessGroup kind, const char* what) {
         if (instances < 1 || mesh.groupSize(kind) % instances != 0)
             throw Error(std::to_string(instances) + " copies of the sharded optimizer do not divide " + what + " = " +
                         std::to_string(mesh.groupSize(kind)));
     };
-    requireDivides(GroupKind::dp_cp, "dp x cp");
-    requireDivides(GroupKind::expt_dp, "expert data parallelism");
+    requireDivides(ProcessGroup::dp_cp, "dp x cp");
+    requireDivides(ProcessGroup::expt_dp, "expert data parallelism");
 
     std::vector<std::vector<int>> result(static_cast<std::size_t>(instances));
-    const int groupsEach = mesh.groupCount(GroupKind::tp_ep_pp) / instances;
+    const int groupsEach = mesh.groupCount(ProcessGroup::tp_ep_pp) / instances;
     for (int group = 0; group < groupsEach * instances; ++group) {
-        const std::vector<int> ranks = mesh.members(GroupKind::tp_ep_pp, group);
+        const std::vector<int> ranks = mesh.members(ProcessGroup::tp_ep_pp, group);
         auto& instance = result[static_cast<std::size_t>(group / groupsEach)];
         instance.insert(instance.end(), ranks.begin(), ranks.end());
     }

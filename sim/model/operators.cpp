@@ -8,37 +8,76 @@
 namespace sim {
 namespace {
 
+/// What a product keeps of what goes into it.
+enum class Input : std::uint8_t {
+    own,     ///< all of it
+    ofBlock, ///< as the rank holds it: a slice under sequence parallelism (gathered again in the backward pass), the whole tensor
+             ///< without (Korthikanti et al. 2022, section 4.2.2)
+    kept     ///< nothing: another product keeps the same
+};
+
 /// Appends operators of one rank; knows the sizes that recur.
 class Builder {
 public:
-    Builder(const Model& model, const Sharding& sharding)
-        : m_model(model), m_sharding(sharding), m_hidden(model.hiddenSize), m_tokens(sharding.tokens()),
-          m_local(sharding.localTokens()), m_bytes(sharding.bytesPerElement)
+    Builder(const Model& model, const Sharding& sharding, ModelPart part)
+        : m_model(model), m_sharding(sharding), m_tensors(tensorsOf(model, part)), m_hidden(model.hiddenSize),
+          m_tokens(sharding.tokens()), m_local(sharding.localTokens()), m_bytes(sharding.bytesPerElement)
     {
-        m_list.inputBytes = m_local * m_hidden * m_bytes;
+        m_list.inputBytes = activation();
     }
 
     OperatorList take() { return std::move(m_list); }
 
-    void norm(std::string_view name, Checked tokens, Checked width)
+    /// Bytes of a tensor between two blocks.
+    Checked activation() const { return m_local * m_hidden * m_bytes; }
+
+    /// This rank's part of the tensors that an operator uses: side by side in one product.
+    struct Used {
+        Checked inputs, outputs, elements;
+        int experts = 0;
+        bool rowParallel = false;
+    };
+    Used used(std::string_view name) const
     {
-        Operator op{.kind = OperatorKind::elementwise, .family = KernelFamily::norm, .name = name, .m = tokens, .n = width};
-        const Checked tensor = tokens * width * m_bytes;
-        op.forwardBytes = 2 * tensor;
-        op.backwardBytes = 4 * tensor; // reads gradient, input and the normalised value, writes the gradient
-        op.savedBytes = tensor;
-        op.parameters = m_model.normalization == Normalization::layernorm ? 2 * width : width;
-        add(op);
+        Used out;
+        for (const Tensor& whole : m_tensors) {
+            if (whole.usedBy != name)
+                continue;
+            const Tensor tensor = whole.ofRank(m_sharding.tp, m_sharding.etp, m_sharding.ep);
+            out.inputs = tensor.rows;
+            out.outputs += tensor.columns;
+            out.elements += tensor.elementCount() * tensor.copies(Experts::all);
+            out.experts = tensor.experts;
+            out.rowParallel = tensor.split == TensorSplit::rows;
+        }
+        return out;
     }
 
-    Operator gemmOperator(std::string_view name, Checked m, Checked n, Checked k, bool bias) const
+    /// Tokens times the matrices that it uses; those of experts are taken to receive equally many.
+    Operator& product(std::string_view name, Checked tokens, Input input = Input::own)
     {
-        Operator op{.kind = OperatorKind::gemm, .family = KernelFamily::gemm, .name = name, .m = m, .n = n, .k = k};
-        op.flops = 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
-        op.savedInputBytes = m * k * m_bytes;
-        op.savedGradientBytes = m * n * m_bytes;
-        op.parameters = n * k + (bias ? n : Checked(0));
-        return op;
+        const auto [k, n, elements, experts, rowParallel] = used(name);
+        Operator op{.kind = OperatorKind::gemm, .family = KernelFamily::gemm, .name = name, .m = tokens, .n = n, .k = k};
+        op.flops = 2.0 * static_cast<double>(tokens) * static_cast<double>(n) * static_cast<double>(k);
+        op.savedInputBytes = input == Input::own ? tokens * k * m_bytes : input == Input::ofBlock ? activation() : Checked(0);
+        // After the reduction every rank of a tensor-parallel group sees the same gradient, whole or in slices.
+        op.savedGradientBytes = rowParallel && experts == 0 ? activation() : tokens * n * m_bytes;
+        op.parameters = elements;
+        if (experts > 0) {
+            op.family = KernelFamily::groupedGemm;
+            op.m = std::max<std::int64_t>(1, ceilDivide(tokens, experts));
+            op.batch = experts;
+            op.routed = true;
+        }
+        return add(op);
+    }
+
+    void norm(std::string_view name, Checked tokens)
+    {
+        const Checked width = used(name).outputs, tensor = tokens * width * m_bytes;
+        // Backward reads gradient, input and the normalised value, and writes the gradient.
+        elementwise(name, 2 * tensor, 4 * tensor, tensor);
+        classify(KernelFamily::norm, tokens, width);
     }
 
     void elementwise(std::string_view name, std::int64_t forwardBytes, std::int64_t backwardBytes, std::int64_t savedBytes,
@@ -50,6 +89,7 @@ public:
         op.savedBytes = savedBytes;
         op.attentionCore = attentionCore;
         op.routed = routed;
+        op.parameters = used(name).elements;
         add(op);
     }
 
@@ -82,71 +122,49 @@ public:
 
     void residual(std::string_view name)
     {
-        const Checked tensor = m_local * m_hidden * m_bytes;
+        const Checked tensor = activation();
         const Checked mask = usesDropout(m_model) ? m_local * m_hidden : Checked(0);
         elementwise(name, 3 * tensor + mask, (mask > 0 ? 2 * tensor : tensor) + mask, mask);
         classify(KernelFamily::residual, m_local, m_hidden);
     }
 
-    void add(const Operator& op) { m_list.operators.push_back(op); }
+    Operator& add(const Operator& op) { return m_list.operators.emplace_back(op); }
 
     void attention();
-    void denseMlp(std::string_view up, std::string_view activation, std::string_view down, Checked width);
+    void mlp(std::string_view up, std::string_view between, std::string_view down, Checked tokens, Input);
     void experts();
 
     const Model& m_model;
     const Sharding& m_sharding;
+    const std::vector<Tensor> m_tensors;
     Checked m_hidden, m_tokens, m_local, m_bytes;
     OperatorList m_list;
 
 private:
-    void queryKeyValue();
+    void queryKeyValue(Checked heads, Checked keyValueHeads);
     void attentionCore(Checked heads, Checked qkDim, Checked vDim, Checked keyValueBytes);
 };
 
-/// The input of a column-parallel layer is kept as the rank holds it: a slice under sequence parallelism (gathered again in the
-/// backward pass), the whole tensor without (Korthikanti et al. 2022, section 4.2.2).
-std::int64_t columnInputBytes(const Builder& b)
+void Builder::queryKeyValue(Checked heads, Checked keyValueHeads)
 {
-    return b.m_local * b.m_hidden * b.m_bytes;
-}
-
-void Builder::queryKeyValue()
-{
-    const Checked heads = ceilDivide(m_model.numAttentionHeads, m_sharding.tp);
     if (m_model.isLatentAttention()) {
-        const Checked qkDim = m_model.qkNopeHeadDim + m_model.qkRopeHeadDim;
-        const Checked kvRank = m_model.kvLoraRank;
-        const bool bias = m_model.bias || m_model.qkvBias;
         if (m_model.qLoraRank > 0) {
-            add(gemmOperator("attn.q_down", m_tokens, m_model.qLoraRank, m_hidden, bias));
-            m_list.operators.back().savedInputBytes = columnInputBytes(*this);
-            norm("attn.q_norm", m_tokens, m_model.qLoraRank);
-            add(gemmOperator("attn.q_up", m_tokens, heads * qkDim, m_model.qLoraRank, bias));
+            product("attn.q_down", m_tokens, Input::ofBlock);
+            norm("attn.q_norm", m_tokens);
+            product("attn.q_up", m_tokens);
         } else {
-            add(gemmOperator("attn.q", m_tokens, heads * qkDim, m_hidden, bias));
-            m_list.operators.back().savedInputBytes = columnInputBytes(*this);
+            product("attn.q", m_tokens, Input::ofBlock);
         }
-        add(gemmOperator("attn.kv_down", m_tokens, kvRank + m_model.qkRopeHeadDim, m_hidden, bias));
-        m_list.operators.back().savedInputBytes = 0; // the same input as the query's
-        norm("attn.kv_norm", m_tokens, kvRank);
-        add(gemmOperator("attn.kv_up", m_tokens, heads * (m_model.qkNopeHeadDim + m_model.vHeadDim), kvRank, bias));
+        product("attn.kv_down", m_tokens, Input::kept); // the query's
+        norm("attn.kv_norm", m_tokens);
+        product("attn.kv_up", m_tokens);
         return;
     }
-    // Fewer key-value heads than ranks: each is replicated (Megatron-LM).
-    const Checked keyValueHeads = std::max<std::int64_t>(1, ceilDivide(m_model.numKeyValueHeads, m_sharding.tp));
-    Operator qkv = gemmOperator("attn.qkv", m_tokens, (heads + 2 * keyValueHeads) * m_model.headDim, m_hidden,
-                                m_model.bias || m_model.qkvBias);
-    qkv.savedInputBytes = columnInputBytes(*this);
-    add(qkv);
+    product("attn.qkv", m_tokens, Input::ofBlock);
     if (m_model.qkNorm || m_model.attentionSinks) {
-        Operator op{.kind = OperatorKind::elementwise, .name = m_model.qkNorm ? "attn.qk_norm" : "attn.sinks"};
+        const std::string_view name = m_model.qkNorm ? "attn.qk_norm" : "attn.sinks";
         const Checked tensor = m_model.qkNorm ? m_tokens * (heads + keyValueHeads) * m_model.headDim * m_bytes : m_tokens * heads;
-        op.forwardBytes = 2 * tensor;
-        op.backwardBytes = 4 * tensor;
-        op.savedBytes = m_model.qkNorm ? tensor : Checked(0);
-        op.parameters = (m_model.qkNorm ? std::int64_t{2} * m_model.headDim : 0) + (m_model.attentionSinks ? heads : Checked(0));
-        add(op);
+        elementwise(name, 2 * tensor, 4 * tensor, m_model.qkNorm ? tensor : Checked(0));
     }
 }
 
@@ -211,101 +229,58 @@ void Builder::attentionCore(Checked heads, Checked qkDim, Checked vDim, Checked 
 
 void Builder::attention()
 {
-    norm("attn.norm", m_local, m_hidden);
-    enterTensorParallel("attn.gather");
-    queryKeyValue();
+    const bool latent = m_model.isLatentAttention();
     const Checked heads = ceilDivide(m_model.numAttentionHeads, m_sharding.tp);
-    Checked outputWidth = 0;
-    if (m_model.isLatentAttention()) {
-        const Checked qkDim = m_model.qkNopeHeadDim + m_model.qkRopeHeadDim;
-        const Checked keyValueBytes = m_tokens * heads * (qkDim + m_model.vHeadDim) * m_bytes;
-        elementwise("attn.rope", 2 * m_tokens * heads * m_model.qkRopeHeadDim * m_bytes,
-                    2 * m_tokens * heads * m_model.qkRopeHeadDim * m_bytes, 0);
-        classify(KernelFamily::rope, m_tokens, heads * m_model.qkRopeHeadDim);
-        attentionCore(heads, qkDim, m_model.vHeadDim, keyValueBytes);
-        outputWidth = heads * m_model.vHeadDim;
-    } else {
-        const Checked keyValueHeads = std::max<std::int64_t>(1, ceilDivide(m_model.numKeyValueHeads, m_sharding.tp));
-        const Checked dim = m_model.headDim;
-        if (m_model.positionEmbedding == PositionEmbedding::rope) {
-            const Checked rotated = m_tokens * (heads + keyValueHeads) * dim * m_bytes;
-            elementwise("attn.rope", 2 * rotated, 2 * rotated, 0);
-            classify(KernelFamily::rope, m_tokens, (heads + keyValueHeads) * dim);
-        }
-        attentionCore(heads, dim, dim, 2 * m_tokens * keyValueHeads * dim * m_bytes);
-        outputWidth = heads * dim;
+    const Checked keyValueHeads = latent ? heads : Checked(ceilDivide(m_model.numKeyValueHeads, m_sharding.tp));
+    const Checked qkDim = HeadSize::of(m_model).queryKey, vDim = HeadSize::of(m_model).value;
+
+    norm("attn.norm", m_local);
+    enterTensorParallel("attn.gather");
+    queryKeyValue(heads, keyValueHeads);
+    if (latent || m_model.positionEmbedding == PositionEmbedding::rope) {
+        const Checked rotated = latent ? heads * m_model.qkRopeHeadDim : (heads + keyValueHeads) * qkDim;
+        elementwise("attn.rope", 2 * m_tokens * rotated * m_bytes, 2 * m_tokens * rotated * m_bytes, 0);
+        classify(KernelFamily::rope, m_tokens, rotated);
     }
-    Operator projection = gemmOperator("attn.out", m_tokens, m_hidden, outputWidth, m_model.bias || m_model.outputBias);
-    // After the reduction every rank of a tensor-parallel group sees the same gradient, whole or in slices.
-    projection.savedGradientBytes = m_local * m_hidden * m_bytes;
-    add(projection);
+    attentionCore(heads, qkDim, vDim, m_tokens * keyValueHeads * (qkDim + vDim) * m_bytes);
+    product("attn.out", m_tokens);
     leaveTensorParallel("attn.reduce");
     residual("attn.residual");
 }
 
-void Builder::denseMlp(std::string_view up, std::string_view activation, std::string_view down, Checked width)
+/// Up, what lies between, and down.
+void Builder::mlp(std::string_view up, std::string_view between, std::string_view down, Checked tokens, Input input)
 {
-    const Checked local = ceilDivide(width, m_sharding.tp);
-    const Checked projections = m_model.gatedMlp ? 2 : 1;
-    Operator first = gemmOperator(up, m_tokens, projections * local, m_hidden, m_model.bias);
-    first.savedInputBytes = columnInputBytes(*this);
-    add(first);
-    const Checked tensor = m_tokens * local * m_bytes;
-    elementwise(activation, (projections + 1) * tensor, (2 * projections + 1) * tensor, projections * tensor);
-    classify(KernelFamily::activation, m_tokens, local);
-    Operator second = gemmOperator(down, m_tokens, m_hidden, local, m_model.bias);
-    second.savedGradientBytes = m_local * m_hidden * m_bytes;
-    add(second);
+    const bool routed = product(up, tokens, input).routed;
+    const Checked projections = m_model.gatedMlp ? 2 : 1, width = used(down).inputs;
+    const Checked tensor = tokens * width * m_bytes;
+    elementwise(between, (projections + 1) * tensor, (2 * projections + 1) * tensor, projections * tensor, false, routed);
+    classify(KernelFamily::activation, tokens, width);
+    product(down, tokens);
 }
 
-/// Router, dispatch, grouped GEMMs, combine; every expert is taken to receive equally many tokens. Tokens are routed from the
-/// sequence-parallel region, so each rank dispatches its own slice.
+/// Router, dispatch, grouped GEMMs, combine. Tokens are routed from the sequence-parallel region, so each rank dispatches its own
+/// slice.
 void Builder::experts()
 {
-    const Checked topK = m_model.numExpertsPerTok;
-    const Checked routedTokens = m_local * topK;
+    const Checked routedTokens = m_local * m_model.numExpertsPerTok;
     const Checked routedBytes = routedTokens * m_hidden * m_bytes;
+    const Checked etp = m_sharding.etp;
 
-    Operator router = gemmOperator("moe.router", m_local, m_model.numExperts, m_hidden, m_model.routerBias);
-    router.savedInputBytes = columnInputBytes(*this);
-    router.savedGradientBytes = m_local * m_model.numExperts * 4; // logits in single precision
-    add(router);
+    product("moe.router", m_local).savedGradientBytes = m_local * m_model.numExperts * 4; // logits in single precision
     elementwise("moe.permute", 2 * routedBytes, 2 * routedBytes, 0, false, true);
     classify(KernelFamily::permute, routedTokens, m_hidden);
     if (m_sharding.ep > 1)
         collective(OperatorKind::dispatchTokens, "moe.dispatch", routedBytes);
-    const Checked etp = m_sharding.etp;
     if (etp > 1)
         collective(OperatorKind::enterExpertTensor, "moe.gather", routedBytes * etp);
-
-    const Checked localExperts = std::max<std::int64_t>(1, m_model.numExperts / m_sharding.ep);
-    const Checked tokens = routedTokens * etp;
-    const Checked perExpert = std::max<std::int64_t>(1, ceilDivide(tokens, localExperts));
-    const Checked width = ceilDivide(m_model.moeIntermediateSize, etp);
-    const Checked projections = m_model.gatedMlp ? 2 : 1;
-    const bool bias = m_model.bias || m_model.expertBias;
-    const auto grouped = [&](std::string_view name, Checked n, Checked k) {
-        Operator op = gemmOperator(name, perExpert, n, k, bias);
-        op.family = KernelFamily::groupedGemm;
-        op.batch = localExperts;
-        op.routed = true;
-        op.flops = 2.0 * static_cast<double>(tokens) * static_cast<double>(n) * static_cast<double>(k);
-        op.savedInputBytes = tokens * k * m_bytes;
-        op.savedGradientBytes = tokens * n * m_bytes;
-        op.parameters = localExperts * (n * k + (bias ? n : Checked(0)));
-        return op;
-    };
-    add(grouped("moe.up", projections * width, m_hidden));
-    const Checked tensor = tokens * width * m_bytes;
-    elementwise("moe.act", (projections + 1) * tensor, (2 * projections + 1) * tensor, projections * tensor, false, true);
-    classify(KernelFamily::activation, tokens, width);
-    add(grouped("moe.down", m_hidden, width));
+    mlp("moe.up", "moe.act", "moe.down", routedTokens * etp, Input::own);
     if (etp > 1)
         collective(OperatorKind::leaveExpertTensor, "moe.reduce", routedBytes * etp);
     if (m_sharding.ep > 1)
         collective(OperatorKind::combineTokens, "moe.combine", routedBytes);
     elementwise("moe.unpermute", 2 * routedBytes, 3 * routedBytes, routedBytes, false, true);
-    classify(KernelFamily::unpermute, m_local, topK * m_hidden);
+    classify(KernelFamily::unpermute, m_local, m_model.numExpertsPerTok * m_hidden);
 }
 
 } // namespace
@@ -357,84 +332,70 @@ Sharding Sharding::of(const Scenario& scenario)
 
 namespace {
 
-OperatorList madeLayer(const Model& model, const Sharding& sharding, LayerKind kind)
+OperatorList layer(Builder builder, const Model& model, bool moe)
 {
-    Builder builder(model, sharding);
     builder.attention();
-    if (kind == LayerKind::dense) {
-        builder.norm("mlp.norm", builder.m_local, builder.m_hidden);
+    if (moe) {
+        builder.norm("moe.norm", builder.m_local);
+        builder.experts();
+    } else {
+        builder.norm("mlp.norm", builder.m_local);
         builder.enterTensorParallel("mlp.gather");
-        builder.denseMlp("mlp.up", "mlp.act", "mlp.down", model.intermediateSize);
+        builder.mlp("mlp.up", "mlp.act", "mlp.down", builder.m_tokens, Input::ofBlock);
         builder.leaveTensorParallel("mlp.reduce");
-        builder.residual("mlp.residual");
-        return builder.take();
     }
-    builder.norm("moe.norm", builder.m_local, builder.m_hidden);
-    builder.experts();
-    if (model.numSharedExperts > 0) {
+    if (moe && model.numSharedExperts > 0) {
         builder.enterTensorParallel("shared.gather");
-        builder.denseMlp("shared.up", "shared.act", "shared.down",
-                         std::int64_t{model.numSharedExperts} * model.moeIntermediateSize);
+        builder.mlp("shared.up", "shared.act", "shared.down", builder.m_tokens, Input::ofBlock);
         builder.leaveTensorParallel("shared.reduce");
     }
-    builder.residual("moe.residual");
+    builder.residual(moe ? "moe.residual" : "mlp.residual");
     return builder.take();
 }
 
-OperatorList madeEmbedding(const Model& model, const Sharding& sharding)
+OperatorList embedding(Builder builder, const Model& model)
 {
-    Builder builder(model, sharding);
     builder.m_list.inputBytes = builder.m_tokens * 8; // token ids
     const Checked tensor = builder.m_tokens * builder.m_hidden * builder.m_bytes;
-    Operator lookup{.kind = OperatorKind::elementwise, .family = KernelFamily::embedding, .name = "embed"};
-    lookup.m = builder.m_tokens;
-    lookup.n = builder.m_hidden;
-    lookup.forwardBytes = 2 * tensor;
-    lookup.backwardBytes = 2 * tensor;
-    lookup.savedBytes = builder.m_tokens * 8 + (usesDropout(model) ? builder.m_local * builder.m_hidden : Checked(0));
-    lookup.parameters = ceilDivide(model.vocabSize, sharding.tp) * builder.m_hidden;
-    if (model.positionEmbedding == PositionEmbedding::learned)
-        lookup.parameters += std::int64_t{model.maxPositionEmbeddings} * builder.m_hidden;
-    builder.add(lookup);
+    const Checked mask = usesDropout(model) ? builder.m_local * builder.m_hidden : Checked(0);
+    builder.elementwise("embed", 2 * tensor, 2 * tensor, builder.m_tokens * 8 + mask);
+    builder.classify(KernelFamily::embedding, builder.m_tokens, builder.m_hidden);
     builder.leaveTensorParallel("embed.reduce");
     return builder.take();
 }
 
-OperatorList madeHead(const Model& model, const Sharding& sharding, bool ownsEmbedding)
+OperatorList head(Builder builder, bool ownsEmbedding, bool tensorParallel)
 {
-    Builder builder(model, sharding);
-    builder.norm("head.norm", builder.m_local, builder.m_hidden);
+    builder.norm("head.norm", builder.m_local);
     builder.enterTensorParallel("head.gather");
-    const Checked vocabulary = ceilDivide(model.vocabSize, sharding.tp);
-    Operator projection = builder.gemmOperator("head.logits", builder.m_tokens, vocabulary, builder.m_hidden, false);
-    projection.savedInputBytes = columnInputBytes(builder);
+    Operator& projection = builder.product("head.logits", builder.m_tokens, Input::ofBlock);
+    const Checked vocabulary = projection.n;
     if (ownsEmbedding)
         projection.parameters = 0;
-    builder.add(projection);
     // Logits and their softmax in single precision; the gradient overwrites them (Korthikanti et al. 2022, section 4.3: 4sbV/t).
     const Checked logits = builder.m_tokens * vocabulary;
     builder.elementwise("loss", logits * (builder.m_bytes + 3 * 4), logits * (4 + builder.m_bytes), logits * 4);
     builder.classify(KernelFamily::loss, builder.m_tokens, vocabulary);
-    if (sharding.tp > 1)
+    if (tensorParallel)
         builder.collective(OperatorKind::syncLoss, "loss.sync", builder.m_tokens * 12);
     return builder.take();
 }
 
 } // namespace
 
-OperatorList layerOperators(const Model& model, const Sharding& sharding, LayerKind kind)
+OperatorList operatorsOf(const Model& model, const Sharding& sharding, ModelPart part, bool ownsEmbedding)
 {
-    return countedAs("work of a layer", [&] { return madeLayer(model, sharding, kind); });
-}
-
-OperatorList embeddingOperators(const Model& model, const Sharding& sharding)
-{
-    return countedAs("work of the embedding", [&] { return madeEmbedding(model, sharding); });
-}
-
-OperatorList headOperators(const Model& model, const Sharding& sharding, bool ownsEmbedding)
-{
-    return countedAs("work of the output head", [&] { return madeHead(model, sharding, ownsEmbedding); });
+    switch (part) {
+    case ModelPart::embedding:
+        return countedAs("work of the embedding", [&] { return embedding(Builder(model, sharding, part), model); });
+    case ModelPart::dense:
+    case ModelPart::moe:
+        return countedAs("work of a layer", [&] { return layer(Builder(model, sharding, part), model, part == ModelPart::moe); });
+    case ModelPart::head:
+        break;
+    }
+    return countedAs("work of the output head",
+                     [&] { return head(Builder(model, sharding, part), ownsEmbedding, sharding.tp > 1); });
 }
 
 } // namespace sim

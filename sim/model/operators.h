@@ -1,7 +1,8 @@
-// The transformer as one rank computes it: an ordered list of operators with the shapes left after sharding, what each keeps for
-// the backward pass, and the collectives between them. Forward order; the backward pass walks it in reverse.
+// The transformer as one rank computes it: an ordered list of operators with the shapes that sharding leaves of their tensors,
+// what each keeps for the backward pass, and the collectives between them. Forward order; the backward pass walks it in reverse.
 #pragma once
 
+#include "sim/model/tensors.h"
 #include "sim/scenario/scenario.h"
 
 #include <cstdint>
@@ -99,10 +100,8 @@ int elementBytes(Precision);
 /// GPT-style models (biases everywhere) are taken as trained with dropout, whose masks count one byte an element.
 bool usesDropout(const Model&);
 
-enum class LayerKind : std::uint8_t { dense, moe };
-OperatorList layerOperators(const Model&, const Sharding&, LayerKind);
-OperatorList embeddingOperators(const Model&, const Sharding&);
-/// Final norm, output projection and cross-entropy. `ownsEmbedding`: the weights are the tied embedding of the same rank.
-OperatorList headOperators(const Model&, const Sharding&, bool ownsEmbedding);
+/// `ownsEmbedding`: the head's weights are the tied embedding of the same rank. The head is final norm, output projection and
+/// cross-entropy.
+OperatorList operatorsOf(const Model&, const Sharding&, ModelPart, bool ownsEmbedding = false);
 
 } // namespace sim

@@ -1,5 +1,6 @@
 #include "sim/cancel.h"
 #include "sim/checked.h"
+#include "sim/index.h"
 #include "sim/memory_limit.h"
 #include "sim/program/overlap_block.h"
 #include "sim/program/pass_builder.h"
@@ -17,7 +18,7 @@ namespace {
 
 /// What makes two stages compute the same: their layers' kinds and the ends of the model.
 struct ContentKey {
-    std::vector<LayerKind> layers;
+    std::vector<ModelPart> layers;
     bool embedding = false, head = false, ownsEmbedding = false;
     int slice = 0; ///< of the sequence: later ones attend to more
     auto operator<=>(const ContentKey&) const = default;
@@ -35,17 +36,14 @@ public:
 private:
     ContentKey contentKey(int stage, int slice) const;
     int contentOf(const ContentKey&);
-    int contentIndex(int stage, int slice) const
-    {
-        return m_contentOfStage[static_cast<std::size_t>(stage * m_schedule.slices + slice)];
-    }
-    const StageContent& content(int stage) const { return m_contents[static_cast<std::size_t>(contentIndex(stage, 0))]; }
+    int contentIndex(int stage, int slice) const { return m_contentOfStage[asIndex(stage * m_schedule.slices + slice)]; }
+    const StageContent& content(int stage) const { return m_contents[asIndex(contentIndex(stage, 0))]; }
     void lowerRank(int rank);
     std::uint32_t passOf(const Action&, PassFlags, int nextStage);
     void appendBlock(std::vector<Step>& steps, const Step& forward, const Step& backward);
     std::uint32_t addPass(Pass);
     void take(std::size_t bytes);
-    int rankOf(int stage) const { return m_schedule.stageToRank[static_cast<std::size_t>(stage)]; }
+    int rankOf(int stage) const { return m_schedule.stageToRank[asIndex(stage)]; }
     bool holdsEntry(int rank) const;
     int otherRank(int stage, bool before) const;
     std::int32_t slot(const Action& producer, int consumerStage) const;
@@ -74,10 +72,10 @@ ContentKey Lowering::contentKey(int stage, int slice) const
 {
     const Model& model = m_scenario.model;
     ContentKey key;
-    const int first = m_program.firstLayerOfStage[static_cast<std::size_t>(stage)];
-    const int layers = m_scenario.schedule.layersPerStage[static_cast<std::size_t>(stage % m_schedule.chainLength())];
+    const int first = m_program.firstLayerOfStage[asIndex(stage)];
+    const int layers = m_scenario.schedule.layersPerStage[asIndex(stage % m_schedule.chainLength())];
     for (int i = 0; i < layers; ++i)
-        key.layers.push_back(model.isMoeLayer(first + i) ? LayerKind::moe : LayerKind::dense);
+        key.layers.push_back(model.isMoeLayer(first + i) ? ModelPart::moe : ModelPart::dense);
     key.embedding = m_schedule.entersAt(stage);
     key.head = m_schedule.leavesAt(stage);
     key.ownsEmbedding = key.head && model.tieWordEmbeddings && holdsEntry(rankOf(stage));
@@ -94,16 +92,16 @@ int Lowering::contentOf(const ContentKey& key)
     StageContent content;
     m_sharding.slice = key.slice;
     if (key.embedding)
-        content.buckets.push_back({.list = embeddingOperators(m_scenario.model, m_sharding)});
+        content.buckets.push_back({.list = operatorsOf(m_scenario.model, m_sharding, ModelPart::embedding)});
     for (std::size_t i = 0; i < key.layers.size(); ++i) {
         const bool recomputed = training.recompute == Recompute::full &&
                                 (training.recomputeLayers <= 0 || static_cast<int>(i) < training.recomputeLayers);
-        content.buckets.push_back({.list = layerOperators(m_scenario.model, m_sharding, key.layers[i]),
+        content.buckets.push_back({.list = operatorsOf(m_scenario.model, m_sharding, key.layers[i]),
                                    .layer = static_cast<int>(i),
                                    .recomputed = recomputed});
     }
     if (key.head)
-        content.buckets.push_back({.list = headOperators(m_scenario.model, m_sharding, key.ownsEmbedding)});
+        content.buckets.push_back({.list = operatorsOf(m_scenario.model, m_sharding, ModelPart::head, key.ownsEmbedding)});
     std::size_t operators = 0;
     for (const Bucket& bucket : content.buckets)
         operators += bucket.list.operators.size();
@@ -146,8 +144,7 @@ int Lowering::otherRank(int stage, bool before) const
 std::int32_t Lowering::slot(const Action& producer, int consumerStage) const
 {
     const int direction = producer.kind == ActionKind::forward ? 0 : 1;
-    return (m_chunkOfStage[static_cast<std::size_t>(consumerStage)] * 2 + direction) * m_schedule.microbatches +
-           producer.microbatch;
+    return (m_chunkOfStage[asIndex(consumerStage)] * 2 + direction) * m_schedule.microbatches + producer.microbatch;
 }
 
 std::uint32_t Lowering::addPass(Pass pass)
@@ -164,10 +161,10 @@ std::uint32_t Lowering::passOf(const Action& action, PassFlags flags, int nextSt
     const int nextContent = flags.gathersParameters && nextStage >= 0 ? contentIndex(nextStage, 0) : -1;
     const auto [position, isNew] = m_passIndex.try_emplace({content, action.kind, flags, nextContent}, 0U);
     if (isNew) {
-        const StageContent& stage = m_contents[static_cast<std::size_t>(content)];
+        const StageContent& stage = m_contents[asIndex(content)];
         const Bucket* next = nullptr;
-        if (nextContent >= 0 && !m_contents[static_cast<std::size_t>(nextContent)].buckets.empty())
-            next = &m_contents[static_cast<std::size_t>(nextContent)].buckets.front();
+        if (nextContent >= 0 && !m_contents[asIndex(nextContent)].buckets.empty())
+            next = &m_contents[asIndex(nextContent)].buckets.front();
         position->second = addPass(action.kind == ActionKind::forward ? m_builder.forward(stage, flags, next)
                                                                       : m_builder.backward(stage, action.kind, flags));
     }
@@ -201,7 +198,7 @@ void Lowering::lowerRank(int rank)
 {
     const Layout& layout = m_scenario.layout;
     const Overlap& overlap = m_scenario.training.overlap;
-    const std::vector<Action>& actions = m_schedule.actions[static_cast<std::size_t>(rank)];
+    const std::vector<Action>& actions = m_schedule.actions[asIndex(rank)];
     const std::vector<int> stages = m_schedule.stagesOfRank(rank);
     const bool pipelined = layout.pp > 1;
     const bool gathersEachUse = layout.zeroStage >= 3 && !pipelined;
@@ -304,9 +301,9 @@ void Lowering::lowerRank(int rank)
 
 Program Lowering::run()
 {
-    const auto stages = static_cast<std::size_t>(m_schedule.stages());
+    const auto stages = asIndex(m_schedule.stages());
     const auto& layers = m_scenario.schedule.layersPerStage;
-    const auto length = static_cast<std::size_t>(m_schedule.chainLength());
+    const auto length = asIndex(m_schedule.chainLength());
     std::vector<int> firstLayer(length);
     std::exclusive_scan(layers.begin(), layers.begin() + static_cast<std::ptrdiff_t>(length), firstLayer.begin(), 0);
     for (std::size_t stage = 0; stage < stages; ++stage)
@@ -315,7 +312,7 @@ Program Lowering::run()
     for (int rank = 0; rank < m_schedule.ranks; ++rank) {
         const std::vector<int> held = m_schedule.stagesOfRank(rank);
         for (std::size_t chunk = 0; chunk < held.size(); ++chunk)
-            m_chunkOfStage[static_cast<std::size_t>(held[chunk])] = static_cast<int>(chunk);
+            m_chunkOfStage[asIndex(held[chunk])] = static_cast<int>(chunk);
     }
     for (int stage = 0; stage < m_schedule.stages(); ++stage)
         for (int slice = 0; slice < m_schedule.slices; ++slice) {
@@ -330,58 +327,6 @@ Program Lowering::run()
 }
 
 } // namespace
-
-const char* streamName(Stream stream)
-{
-    constexpr const char* kNames[kStreamCount] = {"compute", "tp comm",          "cp comm",        "ep comm",
-                                                  "dp comm", "send activations", "send gradients", "receive"};
-    return kNames[static_cast<std::size_t>(stream)];
-}
-
-const char* groupRoleName(GroupRole role)
-{
-    constexpr const char* kNames[kGroupRoleCount] = {"",        "tp",   "cp",     "ep", "expt_tp", "dp_cp", "dp_replicate",
-                                                     "expt_dp", "embd", "copies", "pp"};
-    return kNames[static_cast<std::size_t>(role)];
-}
-
-int groupRoleSize(GroupRole role, const Scenario& scenario)
-{
-    const Layout& layout = scenario.layout;
-    const int dataRanks = layout.dp * layout.cp;
-    const int shard = layout.zeroStage == 0 ? dataRanks : std::max(1, layout.dpShard);
-    switch (role) {
-    case GroupRole::none:
-        return 1;
-    case GroupRole::tp:
-        return layout.tp;
-    case GroupRole::cp:
-        return layout.cp;
-    case GroupRole::ep:
-        return layout.ep;
-    case GroupRole::exptTp:
-        return layout.etp;
-    case GroupRole::dpShard:
-        return shard;
-    case GroupRole::dpReplicate:
-        return dataRanks / shard;
-    case GroupRole::exptDp:
-        return layout.worldSize() / std::max(1, layout.etp * layout.ep * layout.pp);
-    case GroupRole::embd:
-        return layout.pp > 1 ? 2 : 1;
-    case GroupRole::copies:
-        return scenario.modelCopies();
-    case GroupRole::pp:
-        return layout.pp;
-    }
-    return 1;
-}
-
-std::int64_t Program::opCount() const
-{
-    return std::accumulate(ranks.begin(), ranks.end(), std::int64_t{0},
-                           [](std::int64_t sum, const RankProgram& rank) { return sum + rank.opCount; });
-}
 
 Program lowerProgram(const Scenario& scenario, const Schedule& schedule)
 {

@@ -13,51 +13,44 @@ constexpr std::int64_t kTensorOverlapPieces = 4;
 
 OpShape gemmShape(const Operator& op, KernelPass pass, std::int64_t m, std::int64_t n, std::int64_t k)
 {
-    OpShape shape;
-    shape.family = op.family;
-    shape.pass = pass;
-    shape.kernel = op.routed ? KernelKind::groupedGemm : KernelKind::gemm;
-    shape.m = m;
-    shape.n = n;
-    shape.k = k;
-    shape.batch = op.batch;
-    shape.flops = op.flops;
-    return shape;
-}
-
-OpShape memoryShape(std::int64_t bytes)
-{
-    OpShape shape;
-    shape.bytes = bytes;
-    return shape;
+    return {.kernel = op.routed ? KernelKind::groupedGemm : KernelKind::gemm,
+            .family = op.family,
+            .pass = pass,
+            .m = m,
+            .n = n,
+            .k = k,
+            .batch = op.batch,
+            .flops = op.flops};
 }
 
 OpShape memoryShape(const Operator& op, KernelPass pass)
 {
-    OpShape shape = memoryShape(pass == KernelPass::forward ? op.forwardBytes : op.backwardBytes);
-    shape.family = op.family;
-    shape.pass = pass;
-    shape.m = op.m;
-    shape.n = op.n;
-    shape.k = op.k;
-    shape.batch = op.batch;
-    return shape;
+    return {.family = op.family,
+            .pass = pass,
+            .m = op.m,
+            .n = op.n,
+            .k = op.k,
+            .batch = op.batch,
+            .bytes = pass == KernelPass::forward ? op.forwardBytes : op.backwardBytes};
 }
 
 OpShape forwardShape(const Operator& op)
 {
-    switch (op.kind) {
-    case OperatorKind::gemm:
+    if (op.kind == OperatorKind::gemm)
         return gemmShape(op, KernelPass::forward, op.m, op.n, op.k);
-    case OperatorKind::attention: {
-        OpShape shape = memoryShape(op, KernelPass::forward);
+    OpShape shape = memoryShape(op, KernelPass::forward);
+    if (op.kind == OperatorKind::attention) {
         shape.kernel = KernelKind::attentionForward;
         shape.flops = op.flops;
-        return shape;
     }
-    default:
-        return memoryShape(op, KernelPass::forward);
-    }
+    return shape;
+}
+
+/// Of collectives.
+Stream streamOf(CommunicatorRole role)
+{
+    constexpr ByDimension<Stream> kStreams{{Stream::tp, Stream::cp, Stream::ep, Stream::sendForward, Stream::dp}};
+    return kStreams[dimensionOf(role)];
 }
 
 bool isCompute(const Operator& op)
@@ -106,63 +99,49 @@ Op& PassBuilder::emit(Op op, const OpShape& shape)
 
 void PassBuilder::compute(const Operator& source, std::string_view suffix, OpPurpose purpose, const OpShape& shape)
 {
-    Op op;
-    op.waits = std::exchange(m_nextWaits, StreamMask{0});
-    op.purpose = purpose;
-    op.label = m_labels.intern(std::string(source.name) + std::string(suffix));
-    emit(op, shape);
+    emit({.waits = std::exchange(m_nextWaits, StreamMask{0}),
+          .purpose = purpose,
+          .label = m_labels.intern(std::string(source.name) + std::string(suffix))},
+         shape);
 }
 
-void PassBuilder::communicate(Stream stream, GroupRole group, CollectiveKind kind, std::string_view name, std::int64_t bytes,
+void PassBuilder::communicate(CommunicatorRole group, CollectiveKind kind, std::string_view name, std::int64_t bytes,
                               StreamMask waits)
 {
-    if (groupRoleSize(group, m_scenario) <= 1)
-        return;
-    Op op;
-    op.kind = OpKind::collective;
-    op.stream = stream;
-    op.group = group;
-    op.waits = waits;
-    op.label = m_labels.intern(std::string(name));
-    switch (stream) {
-    case Stream::tp:
-        op.purpose = OpPurpose::tpComm;
-        break;
-    case Stream::cp:
-        op.purpose = OpPurpose::cpComm;
-        break;
-    case Stream::ep:
-        op.purpose = OpPurpose::epComm;
-        break;
-    default:
-        op.purpose = OpPurpose::dpComm;
-        break;
-    }
-    OpShape shape;
-    shape.collective = kind;
-    shape.bytes = bytes;
-    emit(op, shape);
+    if (communicatorSize(group, m_scenario) > 1)
+        emit({.kind = OpKind::collective,
+              .stream = streamOf(group),
+              .waits = waits,
+              .group = group,
+              .purpose = OpPurpose::communication,
+              .label = m_labels.intern(std::string(name))},
+             {.collective = kind, .bytes = bytes});
+}
+
+void PassBuilder::exchange(CommunicatorRole group, CollectiveKind kind, std::string_view name, std::int64_t bytes,
+                           StreamMask waits)
+{
+    communicate(group, kind, name, bytes, waits);
+    m_nextWaits |= maskOf(streamOf(group));
 }
 
 void PassBuilder::waitFor(StreamMask streams)
 {
-    Op op;
-    op.kind = OpKind::wait;
-    op.waits = static_cast<StreamMask>(streams | std::exchange(m_nextWaits, StreamMask{0}));
-    op.label = m_labels.intern("wait");
-    emit(op, {});
+    emit({.kind = OpKind::wait,
+          .waits = static_cast<StreamMask>(streams | std::exchange(m_nextWaits, StreamMask{0})),
+          .label = m_labels.intern("wait")},
+         {});
 }
 
 void PassBuilder::receive(PassFlags flags, Stream matching)
 {
     if (!flags.receives)
         return;
-    Op op;
-    op.kind = OpKind::receive;
-    op.stream = Stream::receive;
-    op.purpose = OpPurpose::ppComm;
-    op.label = m_labels.intern(matching == Stream::sendForward ? "receive activation" : "receive gradient");
-    emit(op, {});
+    emit({.kind = OpKind::receive,
+          .stream = Stream::receive,
+          .purpose = OpPurpose::communication,
+          .label = m_labels.intern(matching == Stream::sendForward ? "receive activation" : "receive gradient")},
+         {});
     m_nextWaits |= maskOf(Stream::receive);
 }
 
@@ -170,13 +149,12 @@ void PassBuilder::send(PassFlags flags, Stream stream)
 {
     if (!flags.sends)
         return;
-    Op op;
-    op.kind = OpKind::send;
-    op.stream = stream;
-    op.waits = static_cast<StreamMask>(maskOf(Stream::compute) | std::exchange(m_nextWaits, StreamMask{0}));
-    op.purpose = OpPurpose::ppComm;
-    op.label = m_labels.intern(stream == Stream::sendForward ? "send activation" : "send gradient");
-    emit(op, {});
+    emit({.kind = OpKind::send,
+          .stream = stream,
+          .waits = static_cast<StreamMask>(maskOf(Stream::compute) | std::exchange(m_nextWaits, StreamMask{0})),
+          .purpose = OpPurpose::communication,
+          .label = m_labels.intern(stream == Stream::sendForward ? "send activation" : "send gradient")},
+         {});
     if (!m_scenario.training.overlap.p2p)
         waitFor(maskOf(stream));
 }
@@ -225,7 +203,7 @@ void PassBuilder::forwardBucket(const Bucket& bucket, OpPurpose purpose, bool ke
     m_ringOpen = false;
     const std::size_t firstOp = m_pass.ops.size();
     for (std::size_t i = 0; i < bucket.list.operators.size(); ++i) {
-        const std::size_t consumed = gatherThenGemm(bucket, i, purpose, keep);
+        const std::size_t consumed = overlapTensorCollective(bucket, i, purpose, keep);
         if (consumed > 0)
             i += consumed - 1;
         else
@@ -237,7 +215,7 @@ void PassBuilder::forwardBucket(const Bucket& bucket, OpPurpose purpose, bool ke
 
 /// overlap.tp_comm: all-gather and GEMM, or GEMM and reduce-scatter, in pieces that run beside each other. Returns how many
 /// operators it took.
-std::size_t PassBuilder::gatherThenGemm(const Bucket& bucket, std::size_t index, OpPurpose purpose, bool keep)
+std::size_t PassBuilder::overlapTensorCollective(const Bucket& bucket, std::size_t index, OpPurpose purpose, bool keep)
 {
     const auto& operators = bucket.list.operators;
     if (!m_scenario.training.overlap.tpComm || !m_scenario.layout.sequenceParallel || index + 1 >= operators.size())
@@ -256,16 +234,14 @@ std::size_t PassBuilder::gatherThenGemm(const Bucket& bucket, std::size_t index,
     const std::int64_t bytes = collective.commBytes / kTensorOverlapPieces;
     for (int i = 0; i < kTensorOverlapPieces; ++i) {
         if (gathers) { // gathering needs only the kernel before; each piece of the GEMM needs its own piece of the input
-            communicate(Stream::tp, GroupRole::tp, CollectiveKind::allGather, collective.name, bytes,
-                        i == 0 ? maskOf(Stream::compute) : StreamMask{0});
-            m_nextWaits |= maskOf(Stream::tp);
+            exchange(CommunicatorRole::tp, CollectiveKind::allGather, collective.name, bytes,
+                     i == 0 ? maskOf(Stream::compute) : StreamMask{0});
         }
         compute(gemm, "", purpose, piece);
         if (i == 0 && keep)
             m_pass.ops.back().allocBytes = keptBytes(gemm);
         if (reduces)
-            communicate(Stream::tp, GroupRole::tp, CollectiveKind::reduceScatter, collective.name, bytes,
-                        maskOf(Stream::compute));
+            communicate(CommunicatorRole::tp, CollectiveKind::reduceScatter, collective.name, bytes);
     }
     if (reduces)
         m_nextWaits |= maskOf(Stream::tp);
@@ -284,8 +260,7 @@ void PassBuilder::forwardOperator(const Bucket& bucket, std::size_t index, OpPur
         const bool ringFollows = index + 1 < operators.size() && operators[index + 1].kind == OperatorKind::ringExchange;
         if (op.kind == OperatorKind::attention && !op.overlapsRing &&
             ringFollows) { // the first exchange runs beside the first block
-            communicate(Stream::cp, GroupRole::cp, CollectiveKind::ringShift, "attn.ring", operators[index + 1].commBytes,
-                        maskOf(Stream::compute));
+            communicate(CommunicatorRole::cp, CollectiveKind::ringShift, "attn.ring", operators[index + 1].commBytes);
             m_ringOpen = true;
         }
         if (op.overlapsRing)
@@ -297,39 +272,33 @@ void PassBuilder::forwardOperator(const Bucket& bucket, std::size_t index, OpPur
     }
     case OperatorKind::enterTensorParallel:
         if (sequenceParallel) {
-            communicate(Stream::tp, GroupRole::tp, CollectiveKind::allGather, op.name, op.commBytes, maskOf(Stream::compute));
-            m_nextWaits |= maskOf(Stream::tp);
+            exchange(CommunicatorRole::tp, CollectiveKind::allGather, op.name, op.commBytes);
         }
         break;
     case OperatorKind::leaveTensorParallel:
-        communicate(Stream::tp, GroupRole::tp, sequenceParallel ? CollectiveKind::reduceScatter : CollectiveKind::allReduce,
-                    op.name, op.commBytes, maskOf(Stream::compute));
-        m_nextWaits |= maskOf(Stream::tp);
+        exchange(CommunicatorRole::tp, sequenceParallel ? CollectiveKind::reduceScatter : CollectiveKind::allReduce, op.name,
+                 op.commBytes);
         break;
     case OperatorKind::syncLoss:
-        communicate(Stream::tp, GroupRole::tp, CollectiveKind::allReduce, op.name, op.commBytes, maskOf(Stream::compute));
-        m_nextWaits |= maskOf(Stream::tp);
+        exchange(CommunicatorRole::tp, CollectiveKind::allReduce, op.name, op.commBytes);
         break;
     case OperatorKind::ringExchange:
         if (std::exchange(m_ringOpen, false) && operators[index - 1].kind == OperatorKind::attention &&
             !operators[index - 1].overlapsRing)
             break; // went out with the first block
-        communicate(Stream::cp, GroupRole::cp, CollectiveKind::ringShift, op.name, op.commBytes,
+        communicate(CommunicatorRole::cp, CollectiveKind::ringShift, op.name, op.commBytes,
                     operators[index - 1].kind == OperatorKind::attention ? StreamMask{0} : maskOf(Stream::compute));
         break;
     case OperatorKind::dispatchTokens:
     case OperatorKind::combineTokens:
-        communicate(Stream::ep, GroupRole::ep, CollectiveKind::allToAll, op.name, op.commBytes, maskOf(Stream::compute));
-        m_nextWaits |= maskOf(Stream::ep);
+        exchange(CommunicatorRole::ep, CollectiveKind::allToAll, op.name, op.commBytes);
         break;
     case OperatorKind::enterExpertTensor:
-        communicate(Stream::ep, GroupRole::exptTp, CollectiveKind::allGather, op.name, op.commBytes,
-                    static_cast<StreamMask>(maskOf(Stream::compute) | m_nextWaits));
-        m_nextWaits |= maskOf(Stream::ep);
+        exchange(CommunicatorRole::exptTp, CollectiveKind::allGather, op.name, op.commBytes,
+                 static_cast<StreamMask>(maskOf(Stream::compute) | m_nextWaits));
         break;
     case OperatorKind::leaveExpertTensor:
-        communicate(Stream::ep, GroupRole::exptTp, CollectiveKind::reduceScatter, op.name, op.commBytes, maskOf(Stream::compute));
-        m_nextWaits |= maskOf(Stream::ep);
+        exchange(CommunicatorRole::exptTp, CollectiveKind::reduceScatter, op.name, op.commBytes);
         break;
     }
 }
@@ -457,8 +426,8 @@ void PassBuilder::backwardOperator(const Bucket& bucket, std::size_t index, Acti
         // Keys, values and their gradients go round once more; the first exchange runs beside the first block.
         const bool ringFollows = index > 0 && operators[index - 1].kind == OperatorKind::ringExchange;
         if (op.kind == OperatorKind::attention && ringFollows && !m_ringOpen) {
-            communicate(Stream::cp, GroupRole::cp, CollectiveKind::ringShift, "attn.ring",
-                        checkedMultiply(2, operators[index - 1].commBytes), maskOf(Stream::compute));
+            communicate(CommunicatorRole::cp, CollectiveKind::ringShift, "attn.ring",
+                        checkedMultiply(2, operators[index - 1].commBytes));
             m_ringOpen = true;
         } else if (op.kind == OperatorKind::attention && m_ringOpen) {
             m_nextWaits |= maskOf(Stream::cp);
@@ -467,7 +436,7 @@ void PassBuilder::backwardOperator(const Bucket& bucket, std::size_t index, Acti
         const bool regathers = hasWeights(op) && entersTensorParallel && sequenceParallel && !split;
         if (regathers) { // the weight gradient needs the whole input, of which a slice was kept; runs beside the input gradient
             const StreamMask before = m_nextWaits;
-            communicate(Stream::tp, GroupRole::tp, CollectiveKind::allGather, "regather", operators[index - 1].commBytes, before);
+            communicate(CommunicatorRole::tp, CollectiveKind::allGather, "regather", operators[index - 1].commBytes, before);
         }
         inputGradient(op, purpose, split);
         if (!hasWeights(op) || split)
@@ -483,42 +452,37 @@ void PassBuilder::backwardOperator(const Bucket& bucket, std::size_t index, Acti
     }
     switch (op.kind) {
     case OperatorKind::enterTensorParallel:
-        communicate(Stream::tp, GroupRole::tp, sequenceParallel ? CollectiveKind::reduceScatter : CollectiveKind::allReduce,
-                    op.name, op.commBytes, maskOf(Stream::compute));
+        communicate(CommunicatorRole::tp, sequenceParallel ? CollectiveKind::reduceScatter : CollectiveKind::allReduce, op.name,
+                    op.commBytes);
         for (const Operator* deferred : std::exchange(m_deferredWeights, {}))
             weightGradient(*deferred, purpose, false);
         m_nextWaits |= maskOf(Stream::tp);
         break;
     case OperatorKind::leaveTensorParallel:
         if (sequenceParallel) {
-            communicate(Stream::tp, GroupRole::tp, CollectiveKind::allGather, op.name, op.commBytes,
-                        static_cast<StreamMask>(maskOf(Stream::compute) | m_nextWaits));
-            m_nextWaits |= maskOf(Stream::tp);
+            exchange(CommunicatorRole::tp, CollectiveKind::allGather, op.name, op.commBytes,
+                     static_cast<StreamMask>(maskOf(Stream::compute) | m_nextWaits));
         }
         break;
     case OperatorKind::ringExchange:
         if (index + 1 < operators.size() && operators[index + 1].kind == OperatorKind::attention) {
             const bool first = index + 2 >= operators.size() || operators[index + 2].kind != OperatorKind::ringExchange;
             if (!first) // later exchanges follow the one before on their stream
-                communicate(Stream::cp, GroupRole::cp, CollectiveKind::ringShift, op.name, checkedMultiply(2, op.commBytes), 0);
+                communicate(CommunicatorRole::cp, CollectiveKind::ringShift, op.name, checkedMultiply(2, op.commBytes), 0);
         } else {
-            communicate(Stream::cp, GroupRole::cp, CollectiveKind::ringShift, op.name, checkedMultiply(2, op.commBytes),
-                        maskOf(Stream::compute));
-            m_nextWaits |= maskOf(Stream::cp);
+            exchange(CommunicatorRole::cp, CollectiveKind::ringShift, op.name, checkedMultiply(2, op.commBytes));
         }
         break;
     case OperatorKind::dispatchTokens:
     case OperatorKind::combineTokens:
-        communicate(Stream::ep, GroupRole::ep, CollectiveKind::allToAll, op.name, op.commBytes,
-                    static_cast<StreamMask>(maskOf(Stream::compute) | m_nextWaits));
-        m_nextWaits |= maskOf(Stream::ep);
+        exchange(CommunicatorRole::ep, CollectiveKind::allToAll, op.name, op.commBytes,
+                 static_cast<StreamMask>(maskOf(Stream::compute) | m_nextWaits));
         break;
     case OperatorKind::enterExpertTensor:
     case OperatorKind::leaveExpertTensor:
-        communicate(Stream::ep, GroupRole::exptTp,
-                    op.kind == OperatorKind::enterExpertTensor ? CollectiveKind::reduceScatter : CollectiveKind::allGather,
-                    op.name, op.commBytes, static_cast<StreamMask>(maskOf(Stream::compute) | m_nextWaits));
-        m_nextWaits |= maskOf(Stream::ep);
+        exchange(CommunicatorRole::exptTp,
+                 op.kind == OperatorKind::enterExpertTensor ? CollectiveKind::reduceScatter : CollectiveKind::allGather, op.name,
+                 op.commBytes, static_cast<StreamMask>(maskOf(Stream::compute) | m_nextWaits));
         break;
     default:
         break;
@@ -532,9 +496,7 @@ void PassBuilder::weightPass(const Bucket& bucket)
         if (!hasWeights(operators[i]))
             continue;
         if (i > 0 && operators[i - 1].kind == OperatorKind::enterTensorParallel && m_scenario.layout.sequenceParallel) {
-            communicate(Stream::tp, GroupRole::tp, CollectiveKind::allGather, "regather", operators[i - 1].commBytes,
-                        maskOf(Stream::compute));
-            m_nextWaits |= maskOf(Stream::tp);
+            exchange(CommunicatorRole::tp, CollectiveKind::allGather, "regather", operators[i - 1].commBytes);
         }
         weightGradient(operators[i], OpPurpose::backwardWeight, true);
     }
@@ -557,10 +519,10 @@ void PassBuilder::gatherBucket(const Bucket& bucket, bool prefetched)
     const StreamMask waits = maskOf(Stream::compute);
     const int layer = std::exchange(m_layer, bucket.layer);
     if (dense > 0)
-        communicate(Stream::dp, GroupRole::dpShard, CollectiveKind::allGather, "param.gather",
+        communicate(CommunicatorRole::dpShard, CollectiveKind::allGather, "param.gather",
                     checkedMultiply(dense, m_stateBytes.parameter), waits);
     if (routed > 0)
-        communicate(Stream::dp, GroupRole::exptDp, CollectiveKind::allGather, "param.gather.experts",
+        communicate(CommunicatorRole::exptDp, CollectiveKind::allGather, "param.gather.experts",
                     checkedMultiply(routed, m_stateBytes.parameter), waits);
     m_layer = layer;
     if (m_pass.ops.size() > before) {
@@ -594,12 +556,12 @@ void PassBuilder::reduceBucket(ParameterElements elements)
     const CollectiveKind kind = sharded ? CollectiveKind::reduceScatter : CollectiveKind::allReduce;
     const std::size_t before = m_pass.ops.size();
     if (dense > 0)
-        communicate(Stream::dp, GroupRole::dpShard, kind, "grad.reduce", dense, maskOf(Stream::compute));
+        communicate(CommunicatorRole::dpShard, kind, "grad.reduce", dense);
     if (dense > 0 && sharded)
-        communicate(Stream::dp, GroupRole::dpReplicate, CollectiveKind::allReduce, "grad.reduce.replicas",
-                    dense / std::max(1, layout.dpShard), maskOf(Stream::compute));
+        communicate(CommunicatorRole::dpReplicate, CollectiveKind::allReduce, "grad.reduce.replicas",
+                    dense / std::max(1, layout.dpShard));
     if (routed > 0)
-        communicate(Stream::dp, GroupRole::exptDp, kind, "grad.reduce.experts", routed, maskOf(Stream::compute));
+        communicate(CommunicatorRole::exptDp, kind, "grad.reduce.experts", routed);
     if (m_pass.ops.size() == before || layout.zeroStage < 2)
         return;
     // The whole gradient lives until it is reduced: for one micro-batch, or with a pipeline since the chunk's first one.
@@ -637,35 +599,27 @@ Pass PassBuilder::finish(ParameterElements elements, bool sharesEmbedding, std::
     if (!training.overlap.gradReduce && !reducesEveryMicrobatch(m_scenario))
         reduceBucket(elements);
     if (sharesEmbedding)
-        communicate(Stream::dp, GroupRole::embd, CollectiveKind::allReduce, "grad.reduce.embedding",
-                    checkedMultiply(embeddingElements, m_stateBytes.gradient), maskOf(Stream::compute));
+        communicate(CommunicatorRole::embd, CollectiveKind::allReduce, "grad.reduce.embedding",
+                    checkedMultiply(embeddingElements, m_stateBytes.gradient));
 
     const ShardRanks ranks = ShardRanks::of(layout);
     const bool sharded = layout.zeroStage >= 1;
     const Checked updated =
         sharded ? elements.dense / ranks.dense + elements.routed / ranks.routed : elements.dense + elements.routed;
-    communicate(Stream::dp, GroupRole::copies, CollectiveKind::allReduce, "grad.reduce.copies", updated * m_stateBytes.gradient,
-                maskOf(Stream::compute));
+    communicate(CommunicatorRole::copies, CollectiveKind::allReduce, "grad.reduce.copies", updated * m_stateBytes.gradient);
     // Reads gradient, master copy and moments, writes all but the gradient and the parameter in its precision.
     const std::int64_t bytesPerElement =
         m_stateBytes.gradient + std::int64_t{2} * m_stateBytes.optimizer + m_stateBytes.parameter;
-    Op op;
-    op.purpose = OpPurpose::optimizer;
-    op.waits = maskOf(Stream::dp);
-    op.label = m_labels.intern("optimizer");
-    OpShape shape = memoryShape(updated * bytesPerElement);
-    shape.family = KernelFamily::optimizer;
-    shape.m = 1;
-    shape.n = updated;
-    emit(op, shape);
+    emit({.waits = maskOf(Stream::dp), .purpose = OpPurpose::optimizer, .label = m_labels.intern("optimizer")},
+         {.family = KernelFamily::optimizer, .m = 1, .n = updated, .bytes = updated * bytesPerElement});
 
     const bool gathersAtTheEnd = (layout.zeroStage == 1 || layout.zeroStage == 2) && !training.overlap.paramGather;
     if (gathersAtTheEnd) {
-        communicate(Stream::dp, GroupRole::dpShard, CollectiveKind::allGather, "param.gather",
-                    checkedMultiply(elements.dense, m_stateBytes.parameter), maskOf(Stream::compute));
+        communicate(CommunicatorRole::dpShard, CollectiveKind::allGather, "param.gather",
+                    checkedMultiply(elements.dense, m_stateBytes.parameter));
         if (elements.routed > 0)
-            communicate(Stream::dp, GroupRole::exptDp, CollectiveKind::allGather, "param.gather.experts",
-                        checkedMultiply(elements.routed, m_stateBytes.parameter), maskOf(Stream::compute));
+            communicate(CommunicatorRole::exptDp, CollectiveKind::allGather, "param.gather.experts",
+                        checkedMultiply(elements.routed, m_stateBytes.parameter));
         waitFor(maskOf(Stream::dp));
     }
     return std::move(m_pass);

@@ -63,13 +63,17 @@ public:
 private:
     Op& emit(Op, const OpShape&);
     void compute(const Operator&, std::string_view suffix, OpPurpose, const OpShape&);
-    void communicate(Stream, GroupRole, CollectiveKind, std::string_view name, std::int64_t bytes, StreamMask waits);
+    void communicate(CommunicatorRole, CollectiveKind, std::string_view name, std::int64_t bytes,
+                     StreamMask waits = maskOf(Stream::compute));
+    /// The same, and the next kernel waits for it.
+    void exchange(CommunicatorRole, CollectiveKind, std::string_view name, std::int64_t bytes,
+                  StreamMask waits = maskOf(Stream::compute));
     void waitFor(StreamMask);
     void receive(PassFlags, Stream);
     void send(PassFlags, Stream);
 
     void forwardBucket(const Bucket&, OpPurpose, bool keep);
-    std::size_t gatherThenGemm(const Bucket&, std::size_t index, OpPurpose, bool keep);
+    std::size_t overlapTensorCollective(const Bucket&, std::size_t index, OpPurpose, bool keep);
     void forwardOperator(const Bucket&, std::size_t index, OpPurpose, bool keep);
     void backwardBucket(const Bucket&, ActionKind);
     void backwardOperator(const Bucket&, std::size_t index, ActionKind);

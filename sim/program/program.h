@@ -5,14 +5,16 @@
 // steps.
 #pragma once
 
+#include "sim/mesh/dimension.h"
 #include "sim/mesh/mesh.h"
 #include "sim/model/operators.h"
-#include "sim/program/group_role.h"
+#include "sim/program/communicator_role.h"
 #include "sim/scenario/scenario.h"
 #include "sim/schedule/schedule.h"
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +29,8 @@ constexpr StreamMask maskOf(Stream stream)
     return static_cast<StreamMask>(1U << static_cast<unsigned>(stream));
 }
 const char* streamName(Stream);
+/// What its transfers are for; nothing where kernels run.
+std::optional<Dimension> dimensionOf(Stream);
 
 enum class OpKind : std::uint8_t {
     compute,
@@ -44,11 +48,7 @@ enum class OpPurpose : std::uint8_t {
     backwardWeight,
     recompute,
     optimizer,
-    tpComm,
-    cpComm,
-    epComm,
-    ppComm,
-    dpComm
+    communication ///< of the stream's dimension
 };
 
 enum class CollectiveKind : std::uint8_t { allReduce, allGather, reduceScatter, allToAll, ringShift };
@@ -76,7 +76,7 @@ struct Op {
     OpKind kind = OpKind::compute;
     Stream stream = Stream::compute;
     StreamMask waits = 0; ///< besides its own stream: starts when all that was issued before on these has ended
-    GroupRole group = GroupRole::none;
+    CommunicatorRole group = CommunicatorRole::none;
     OpPurpose purpose = OpPurpose::forward;
     bool buffer = false;         ///< its memory counts as buffers, not activations
     std::uint16_t label = 0;     ///< index into Program::labels
@@ -129,7 +129,7 @@ struct Program {
 };
 
 /// How many members this communicator has.
-int groupRoleSize(GroupRole, const Scenario&);
+int communicatorSize(CommunicatorRole, const Scenario&);
 
 /// Schedule and scenario must agree in p, v and m. O(actions).
 Program lowerProgram(const Scenario&, const Schedule&);

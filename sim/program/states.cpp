@@ -8,12 +8,8 @@ namespace sim {
 StateBytes StateBytes::of(const Training& training)
 {
     const bool fullPrecision = elementBytes(training.precision) == 4;
-    StateBytes bytes;
-    bytes.parameter = fullPrecision ? 4 : 2;
-    bytes.gradient = 4;
     const int moments = training.optimizer == Optimizer::adamw ? 8 : 0;
-    bytes.optimizer = moments + (fullPrecision ? 0 : 4);
-    return bytes;
+    return {.parameter = fullPrecision ? 4 : 2, .gradient = 4, .optimizer = moments + (fullPrecision ? 0 : 4)};
 }
 
 ShardRanks ShardRanks::of(const Layout& layout)

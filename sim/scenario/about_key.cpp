@@ -1,6 +1,6 @@
 #include "sim/scenario/about_key.h"
 
-#include "sim/scenario/schedule_kinds.h"
+#include "sim/legal/schedule_request.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -14,11 +14,12 @@ const char* microbatchKey(const Scenario& scenario)
 
 std::string nearestBatch(const Scenario& scenario, double mostMicrobatches)
 {
-    const ScheduleSettings& s = scenario.schedule;
-    if (s.kind == "custom") // of as many as its actions say
+    const ScheduleFamily& family = scheduleFamily(scenario.schedule.kind);
+    if (family.isWrittenOut) // of as many as its actions say
         return {};
     auto count = static_cast<std::int64_t>(std::clamp(mostMicrobatches, 0.0, static_cast<double>(scenario.microbatches())));
-    while (count > 0 && !takesMicrobatches(s.kind, scenario.layout.pp, s.microbatchGroup, count))
+    PipelineNumbers numbers = pipelineNumbers(scenario);
+    for (numbers.microbatches = count; count > 0 && family.firstUnmet(numbers); numbers.microbatches = count)
         --count;
     if (count == 0)
         return {};

@@ -4,9 +4,9 @@
 #include "sim/scenario/catalogue_entry.h"
 #include "sim/scenario/files.h"
 #include "sim/scenario/json_text.h"
-#include "sim/scenario/quoted.h"
 #include "sim/scenario/schema.h"
 #include "sim/scenario/unforeseen.h"
+#include "sim/text/quoted.h"
 
 #include <algorithm>
 #include <cstdlib>

@@ -9,17 +9,11 @@
 namespace sim {
 namespace {
 
-const Json* member(const Json& object, const std::string& key)
-{
-    const auto found = object.find(key);
-    return found == object.end() ? nullptr : &*found;
-}
-
 /// Another model, not the same one with other numbers.
 bool isAnotherThing(const Json& a, const Json& b)
 {
     for (const char* key : {"name", "id"}) {
-        const Json *x = member(a, key), *y = member(b, key);
+        const Json *x = memberOf(a, key), *y = memberOf(b, key);
         if (x != nullptr && y != nullptr && *x != *y)
             return true;
     }
@@ -37,9 +31,9 @@ void addChanges(const Json* a, const Json* b, const std::string& pointer, std::v
         return;
     }
     for (const auto& [key, value] : a->items())
-        addChanges(&value, member(*b, key), childPointer(pointer, key), out);
+        addChanges(&value, memberOf(*b, key), childPointer(pointer, key), out);
     for (const auto& [key, value] : b->items())
-        if (member(*a, key) == nullptr)
+        if (memberOf(*a, key) == nullptr)
             addChanges(nullptr, &value, childPointer(pointer, key), out);
 }
 

@@ -2,11 +2,10 @@
 
 #include "sim/scenario/json_text.h"
 #include "sim/scenario/problem_list.h"
-#include "sim/scenario/quoted.h"
 #include "sim/scenario/resolve.h"
 #include "sim/scenario/schema.h"
 #include "sim/scenario/unforeseen.h"
-#include "sim/scenario/validate.h"
+#include "sim/text/quoted.h"
 
 #include <algorithm>
 #include <array>
@@ -302,7 +301,9 @@ void ScenarioDocument::resolveInto(Resolved& resolved, const Catalogue& catalogu
     }
     Resolution resolution = resolveScenario(root, file, std::move(shape), catalogue);
     problems.insert(problems.end(), resolution.problems.begin(), resolution.problems.end());
-    validate(resolution, file, problems);
+    for (Reason& reason : judge(resolution.scenario, resolution))
+        problems.push_back(
+            {file, std::move(reason.key), std::move(reason.message), reason.isWarning ? Severity::warning : Severity::error});
     std::stable_sort(problems.begin(), problems.end(),
                      [](const Problem& a, const Problem& b) { return blockOf(a) < blockOf(b); });
     ProblemList told;

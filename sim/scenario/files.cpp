@@ -1,7 +1,7 @@
 #include "sim/scenario/files.h"
 
 #include "sim/error.h"
-#include "sim/scenario/quoted.h"
+#include "sim/text/quoted.h"
 
 #include <cerrno>
 #include <cstdint>

@@ -4,19 +4,8 @@
 #include "sim/scenario/unforeseen.h"
 #include "sim/scenario/words.h"
 
-#include <cmath>
-
 namespace sim {
 namespace {
-
-/// As a whole number where it is one: sizes are.
-Json number(double value)
-{
-    constexpr double kExact = 1e15;
-    if (std::trunc(value) == value && std::abs(value) < kExact)
-        return static_cast<std::int64_t>(value);
-    return value;
-}
 
 Json kernelPoint(const MeasuredPoint& point)
 {

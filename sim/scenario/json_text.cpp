@@ -1,7 +1,7 @@
 #include "sim/scenario/json_text.h"
 
 #include "sim/scenario/document.h"
-#include "sim/scenario/quoted.h"
+#include "sim/text/quoted.h"
 
 #include <algorithm>
 #include <charconv>
@@ -38,35 +38,31 @@ std::string complaint(std::string_view text, std::size_t position, std::string o
     const auto says = [&ofLibrary](std::string_view words) { return ofLibrary.find(words) != std::string_view::npos; };
     if (text.find_first_not_of(" \t\r\n") == std::string_view::npos)
         return "there is nothing in it";
-    if (says("number overflow"))
-        return "a number is too large to be one; the largest has 308 digits";
-    if (says("control character"))
-        return "a string holds a line break or another control character; write it as \\n or \\u000a, or close the string with "
-               "\"";
-    if (says("ill-formed UTF-8"))
-        return "a string is not UTF-8; save the file in that encoding";
-    if (says("invalid string: missing closing quote"))
-        return "a string has no closing \"";
+    for (const auto& [words, meaning] :
+         {std::pair{"number overflow", "a number is too large to be one; the largest has 308 digits"},
+          {"control character",
+           "a string holds a line break or another control character; write it as \\n or \\u000a, or close the "
+           "string with \""},
+          {"ill-formed UTF-8", "a string is not UTF-8; save the file in that encoding"},
+          {"invalid string: missing closing quote", "a string has no closing \""}})
+        if (says(words))
+            return meaning;
     if (says("unexpected end of input") || position > text.size())
         return "the text ends in the middle of a value; a }, ] or \" is missing";
     constexpr std::size_t kMostRead = 20;
     const std::size_t begin = position > 0 ? position - 1 : 0;
     const std::size_t end = std::min(text.find_first_of("\n,]}", begin + 1), text.size());
     const std::string found = quotedText(text.substr(begin, end - begin), kMostRead);
-    if (says("invalid string"))
-        return found + " is no escape that JSON has; a backslash itself is written \\\\";
-    if (says("invalid number"))
-        return found + " is no way to write a number";
-    if (says("expected end of input"))
-        return found + " stands after the end of the document";
-    if (says("parsing object key"))
-        return found + " stands where a key in double quotes, or the end of the object, is expected";
-    if (says("parsing object separator"))
-        return found + " stands where : is expected";
-    if (says("parsing object"))
-        return found + " stands where , or } is expected";
-    if (says("parsing array"))
-        return found + " stands where , or ] is expected";
+    for (const auto& [words, meaning] :
+         {std::pair{"invalid string", " is no escape that JSON has; a backslash itself is written \\\\"},
+          {"invalid number", " is no way to write a number"},
+          {"expected end of input", " stands after the end of the document"},
+          {"parsing object key", " stands where a key in double quotes, or the end of the object, is expected"},
+          {"parsing object separator", " stands where : is expected"},
+          {"parsing object", " stands where , or } is expected"},
+          {"parsing array", " stands where , or ] is expected"}})
+        if (says(words))
+            return found + meaning;
     return found + " stands where a value is expected; text needs double quotes";
 }
 
@@ -290,6 +286,14 @@ const Json* memberOf(const Json& object, std::string_view key)
         return nullptr;
     const auto found = object.find(std::string(key));
     return found == object.end() ? nullptr : &*found;
+}
+
+Json number(double value)
+{
+    constexpr double kExact = 1e15;
+    if (std::trunc(value) == value && std::abs(value) < kExact)
+        return static_cast<std::int64_t>(value);
+    return value;
 }
 
 bool isUtf8(std::string_view text)

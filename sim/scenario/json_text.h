@@ -85,6 +85,9 @@ T memberOr(const Json& object, std::string_view key, T fallback)
     return member == nullptr ? std::move(fallback) : valueAs<T>(*member).value_or(std::move(fallback));
 }
 
+/// 80, not 80.0, where nothing is behind the point.
+Json number(double value);
+
 bool isUtf8(std::string_view text);
 
 /// Two-space indentation; what has no structure of its own stays on one line while it fits. Newline at the end.

@@ -2,14 +2,14 @@
 
 #include "sim/scenario/files.h"
 #include "sim/scenario/hardware_profile.h"
-#include "sim/scenario/nearest.h"
-#include "sim/scenario/quoted.h"
-#include "sim/scenario/schedule_kinds.h"
 #include "sim/scenario/schema.h"
 #include "sim/scenario/words.h"
+#include "sim/text/nearest.h"
+#include "sim/text/quoted.h"
 
 #include <algorithm>
 #include <limits>
+#include <sstream>
 #include <utility>
 
 namespace sim {
@@ -437,14 +437,12 @@ private:
                 return;
             }
         }
-        for (std::size_t begin = 0; begin < text.size();) {
-            const std::size_t end = std::min(text.find('\n', begin), text.size());
-            std::string line = text.substr(begin, end - begin);
+        std::istringstream stream(text);
+        for (std::string line; std::getline(stream, line);) {
             if (!line.empty() && line.back() == '\r')
                 line.pop_back();
             if (!line.empty())
-                lines.push_back(std::move(line));
-            begin = end + 1;
+                lines.push_back(line);
         }
     }
 
@@ -453,20 +451,21 @@ private:
         const Block from = block(top, "schedule");
         ScheduleSettings& schedule = m_out.scenario.schedule;
         from.read("kind", schedule.kind);
-        schedule.virtualStages = chunksOfKind(schedule.kind).least;
+        schedule.virtualStages = scheduleFamily(schedule.kind).chunks.least;
         const bool chunksGiven = from.read("virtual_stages", schedule.virtualStages);
         std::string kind = chunksGiven && schedule.virtualStages > 1 ? "interleaved-1f1b" : "1f1b";
         from.read("kind", kind);
         schedule.kind = kind;
+        const ScheduleFamily& family = scheduleFamily(kind);
         schedule.microbatchGroup = m_out.scenario.layout.pp;
         from.read("microbatch_group", schedule.microbatchGroup);
-        schedule.sequenceSlices = schedule.kind == "seq-1f1b" ? kUsualSlices : 1;
+        schedule.sequenceSlices = family.usualSlices;
         from.read("sequence_slices", schedule.sequenceSlices);
-        if (schedule.kind != "seq-1f1b") // the others run whole sequences; validate.cpp says so
+        if (!family.cutsSequences()) // the others run whole sequences; validate.cpp says so
             schedule.sequenceSlices = 1;
         from.read("memory_cap_gib", schedule.memoryCapGib);
         readActions(from);
-        if (schedule.kind != "custom") // the others make their own; validate.cpp says so
+        if (!family.isWrittenOut) // the others make their own; validate.cpp says so
             schedule.actions.clear();
         constexpr std::int64_t kMostStages = 65536;
         const std::int64_t stages = std::max<std::int64_t>(1, std::int64_t{m_out.scenario.layout.pp} * schedule.virtualStages /

@@ -1,7 +1,8 @@
 // From what the author wrote to a scenario with every base and default filled in. Reports what cannot be filled in; rules between
-// the values are validate.h's.
+// the values are those of sim/legal.
 #pragma once
 
+#include "sim/legal/legal.h"
 #include "sim/scenario/catalogue.h"
 #include "sim/scenario/document.h"
 #include "sim/scenario/json_text.h"
@@ -16,9 +17,6 @@
 
 namespace sim {
 
-/// Of a step: as the schema lets global_batch_size itself be.
-inline constexpr std::int64_t kMostSequences = 1 << 30;
-
 /// Where values came from, so that messages can say which of them nobody wrote.
 struct Origins {
     std::set<std::string, std::less<>> given;              ///< pointers in the file
@@ -27,12 +25,15 @@ struct Origins {
     std::string of(std::string_view pointer) const;
 };
 
-struct Resolution {
+struct Resolution : Provenance {
     Scenario scenario;
     Origins origins;
     std::vector<Problem> problems;
-    std::set<std::string, std::less<>> broken;    ///< pointers whose value could not be used: rules on them are not looked at
-    bool isSound(std::string_view pointer) const; ///< neither it, nor what holds it, nor what is in it is broken
+    std::set<std::string, std::less<>> broken; ///< pointers whose value could not be used: rules on them are not looked at
+    bool isSound(std::string_view pointer) const override; ///< neither it, nor what holds it, nor what is in it is broken
+    bool isGiven(std::string_view pointer) const override { return origins.given.contains(pointer); }
+    bool isWritten(std::string_view pointer) const override { return isGiven(pointer); }
+    std::string originOf(std::string_view pointer) const override { return origins.of(pointer); }
 };
 
 /// `shape`: all that the schema found. Files that the scenario names (actions, a hardware profile) are read beside `file`.

@@ -1,6 +1,8 @@
-// A training job, resolved: every default and catalogue entry filled in. Plain data; CONTRACT names are the keys of the file.
-// Read from and written to JSON by document.h, checked by validate.h.
+// A training job, resolved: every default and catalogue entry filled in. Plain data, named by the keys of
+// assets/scenario.schema.json. Read from and written to JSON by document.h, checked by sim/legal.
 #pragma once
+
+#include "sim/schedule/families/families.h"
 
 #include <cstdint>
 #include <map>
@@ -58,6 +60,12 @@ struct Model {
     bool isMoeLayer(int layer) const
     {
         return numExperts > 0 && layer >= firstKDenseReplace && (layer - firstKDenseReplace) % moeLayerFreq == 0;
+    }
+    /// How many layers isMoeLayer.
+    int moeLayers() const
+    {
+        const int from = firstKDenseReplace;
+        return numExperts > 0 && from < numHiddenLayers ? (numHiddenLayers - from - 1) / moeLayerFreq + 1 : 0;
     }
     bool isLatentAttention() const { return kvLoraRank > 0; }
     bool operator==(const Model&) const = default;
@@ -155,9 +163,10 @@ struct Layout {
 struct ScheduleSettings {
     std::string kind = "1f1b";
     int virtualStages = 1;
-    std::vector<int> layersPerStage;  ///< per stage in model order, Scenario::stages() long; resolved: never empty
-    int microbatchGroup = 0;          ///< interleaving group; resolved: pp unless given
-    int sequenceSlices = 1;           ///< for seq-1f1b: parts of a sequence that go through the pipeline one after the other
+    std::vector<int> layersPerStage; ///< per stage in model order, Scenario::stages() long; resolved: never empty
+    int microbatchGroup = 0;         ///< interleaving group; resolved: pp unless given
+    int sequenceSlices =
+        1; ///< for kinds that cut sequences: parts of a sequence that go through the pipeline one after the other
     double memoryCapGib = 0;          ///< for `auto`; 0 = the GPU's memory
     std::vector<std::string> actions; ///< one line a rank, PyTorch's action grammar; resolved: empty unless kind is custom
     bool operator==(const ScheduleSettings&) const = default;
@@ -226,7 +235,11 @@ struct Scenario {
     LiveSettings live;
 
     /// Copies of the model that one pipeline trains side by side.
-    int modelCopies() const { return schedule.kind == "dualpipe" ? 2 : 1; }
+    int modelCopies() const
+    {
+        const ScheduleFamily* const family = findScheduleFamily(schedule.kind);
+        return family != nullptr ? family->modelCopies : 1;
+    }
     /// Parts that each copy of the model is cut into.
     int stages() const { return layout.pp * schedule.virtualStages / modelCopies(); }
     /// Micro-batches one pipeline works through in a step.

@@ -1,8 +1,8 @@
 #include "sim/scenario/schema.h"
 
-#include "sim/scenario/nearest.h"
 #include "sim/scenario/problem_list.h"
-#include "sim/scenario/quoted.h"
+#include "sim/text/nearest.h"
+#include "sim/text/quoted.h"
 
 #include <algorithm>
 #include <array>
@@ -78,20 +78,9 @@ void refuseWhatIsNoSchema(const Json& schema, const Json& definitions, const std
 /// "a string", for messages.
 std::string kindOf(const Json& value)
 {
-    switch (value.type()) {
-    case Json::value_t::null:
-        return "null";
-    case Json::value_t::object:
-        return "an object";
-    case Json::value_t::array:
-        return "a list";
-    case Json::value_t::string:
-        return "a string";
-    case Json::value_t::boolean:
-        return "a boolean";
-    default:
-        return "a number";
-    }
+    constexpr std::array kKinds{"null", "an object", "a list", "a string", "a boolean"}; // as Json::value_t begins
+    const auto type = static_cast<std::size_t>(value.type());
+    return type < kKinds.size() ? kKinds[type] : "a number";
 }
 
 std::string kindNamed(std::string_view type)
@@ -123,19 +112,9 @@ std::string described(const Json& value)
 
 bool hasType(const Json& value, std::string_view type)
 {
-    if (type == "object")
-        return value.is_object();
-    if (type == "array")
-        return value.is_array();
-    if (type == "string")
-        return value.is_string();
-    if (type == "boolean")
-        return value.is_boolean();
-    if (type == "number")
-        return value.is_number();
     if (type == "integer") // JSON Schema: 4.0 is an integer; so is 1e30, which its maximum refuses
         return value.is_number_integer() || (value.is_number_float() && std::trunc(value.get<double>()) == value.get<double>());
-    return value.is_null();
+    return type == value.type_name();
 }
 
 } // namespace

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "sim/scenario/document.h"
-#include "sim/scenario/quoted.h"
+#include "sim/text/quoted.h"
 
 #include <exception>
 #include <new>

@@ -4,55 +4,43 @@
 #include "sim/scenario/json_text.h"
 #include "sim/scenario/words.h"
 
-#include <cmath>
-
 namespace sim {
 namespace {
 
-/// 80, not 80.0, where nothing is behind the point.
-Json number(double value)
-{
-    constexpr double kExact = 1e15;
-    if (std::trunc(value) == value && std::abs(value) < kExact)
-        return static_cast<std::int64_t>(value);
-    return value;
-}
-
 Json toJson(const Model& m)
 {
-    Json json{{"name", m.name},
-              {"num_hidden_layers", m.numHiddenLayers},
-              {"hidden_size", m.hiddenSize},
-              {"intermediate_size", m.intermediateSize},
-              {"num_attention_heads", m.numAttentionHeads},
-              {"num_key_value_heads", m.numKeyValueHeads},
-              {"head_dim", m.headDim},
-              {"vocab_size", m.vocabSize},
-              {"max_position_embeddings", m.maxPositionEmbeddings},
-              {"tie_word_embeddings", m.tieWordEmbeddings},
-              {"hidden_act", toWord(kActivationWords, m.hiddenAct)},
-              {"gated_mlp", m.gatedMlp},
-              {"normalization", toWord(kNormalizationWords, m.normalization)},
-              {"position_embedding", toWord(kPositionWords, m.positionEmbedding)},
-              {"bias", m.bias},
-              {"qkv_bias", m.qkvBias},
-              {"attention_output_bias", m.outputBias},
-              {"qk_norm", m.qkNorm},
-              {"attention_sinks", m.attentionSinks},
-              {"num_experts", m.numExperts},
-              {"num_experts_per_tok", m.numExpertsPerTok},
-              {"moe_intermediate_size", m.moeIntermediateSize},
-              {"num_shared_experts", m.numSharedExperts},
-              {"first_k_dense_replace", m.firstKDenseReplace},
-              {"moe_layer_freq", m.moeLayerFreq},
-              {"router_bias", m.routerBias},
-              {"expert_bias", m.expertBias},
-              {"q_lora_rank", m.qLoraRank},
-              {"kv_lora_rank", m.kvLoraRank},
-              {"qk_nope_head_dim", m.qkNopeHeadDim},
-              {"qk_rope_head_dim", m.qkRopeHeadDim},
-              {"v_head_dim", m.vHeadDim}};
-    return json;
+    return {{"name", m.name},
+            {"num_hidden_layers", m.numHiddenLayers},
+            {"hidden_size", m.hiddenSize},
+            {"intermediate_size", m.intermediateSize},
+            {"num_attention_heads", m.numAttentionHeads},
+            {"num_key_value_heads", m.numKeyValueHeads},
+            {"head_dim", m.headDim},
+            {"vocab_size", m.vocabSize},
+            {"max_position_embeddings", m.maxPositionEmbeddings},
+            {"tie_word_embeddings", m.tieWordEmbeddings},
+            {"hidden_act", toWord(kActivationWords, m.hiddenAct)},
+            {"gated_mlp", m.gatedMlp},
+            {"normalization", toWord(kNormalizationWords, m.normalization)},
+            {"position_embedding", toWord(kPositionWords, m.positionEmbedding)},
+            {"bias", m.bias},
+            {"qkv_bias", m.qkvBias},
+            {"attention_output_bias", m.outputBias},
+            {"qk_norm", m.qkNorm},
+            {"attention_sinks", m.attentionSinks},
+            {"num_experts", m.numExperts},
+            {"num_experts_per_tok", m.numExpertsPerTok},
+            {"moe_intermediate_size", m.moeIntermediateSize},
+            {"num_shared_experts", m.numSharedExperts},
+            {"first_k_dense_replace", m.firstKDenseReplace},
+            {"moe_layer_freq", m.moeLayerFreq},
+            {"router_bias", m.routerBias},
+            {"expert_bias", m.expertBias},
+            {"q_lora_rank", m.qLoraRank},
+            {"kv_lora_rank", m.kvLoraRank},
+            {"qk_nope_head_dim", m.qkNopeHeadDim},
+            {"qk_rope_head_dim", m.qkRopeHeadDim},
+            {"v_head_dim", m.vHeadDim}};
 }
 
 Json toJson(const Efficiency& e)
@@ -120,7 +108,7 @@ Json toJson(const ScheduleSettings& s)
               {"virtual_stages", s.virtualStages},
               {"layers_per_stage", s.layersPerStage},
               {"microbatch_group", s.microbatchGroup}};
-    if (s.kind == "seq-1f1b")
+    if (scheduleFamily(s.kind).cutsSequences())
         json["sequence_slices"] = s.sequenceSlices;
     if (s.memoryCapGib > 0)
         json["memory_cap_gib"] = number(s.memoryCapGib);

@@ -1,6 +1,7 @@
 #include "sim/schedule/check.h"
 
 #include "sim/cancel.h"
+#include "sim/index.h"
 #include "sim/schedule/problems.h"
 #include "sim/schedule/walk.h"
 
@@ -22,14 +23,13 @@ constexpr Seen bit(ActionKind kind)
 
 std::size_t cell(const Schedule& schedule, const Action& action)
 {
-    return static_cast<std::size_t>(action.stage) * static_cast<std::size_t>(schedule.microbatches) +
-           static_cast<std::size_t>(action.microbatch);
+    return asIndex(action.stage) * asIndex(schedule.microbatches) + asIndex(action.microbatch);
 }
 
 /// The numbers of the schedule itself.
 void checkFrame(const Schedule& schedule, Problems& problems)
 {
-    if (schedule.ranks < 1 || schedule.actions.size() != static_cast<std::size_t>(schedule.ranks))
+    if (schedule.ranks < 1 || schedule.actions.size() != asIndex(schedule.ranks))
         problems.add("there are " + std::to_string(schedule.actions.size()) + " lists of actions for " +
                      std::to_string(schedule.ranks) + " pipeline ranks");
     if (schedule.stageToRank.empty() || schedule.microbatches < 1)
@@ -42,7 +42,7 @@ void checkFrame(const Schedule& schedule, Problems& problems)
         problems.add(std::to_string(schedule.microbatches) + " slices of micro-batches are not a multiple of " +
                      std::to_string(schedule.slices) + " a sequence");
     for (int stage = 0; stage < schedule.stages(); ++stage) {
-        const int rank = schedule.stageToRank[static_cast<std::size_t>(stage)];
+        const int rank = schedule.stageToRank[asIndex(stage)];
         if (rank < 0 || rank >= schedule.ranks)
             problems.add("stage " + std::to_string(stage) + " is placed on rank " + std::to_string(rank) + " of " +
                          std::to_string(schedule.ranks) + " ranks");
@@ -51,7 +51,7 @@ void checkFrame(const Schedule& schedule, Problems& problems)
     std::size_t actions = 0;
     for (const auto& list : schedule.actions)
         actions += list.size();
-    const std::size_t passes = schedule.stageToRank.size() * static_cast<std::size_t>(std::max(schedule.microbatches, 0));
+    const std::size_t passes = schedule.stageToRank.size() * asIndex(std::max(schedule.microbatches, 0));
     if (passes > std::max<std::size_t>(actions, 1U << 20U))
         problems.add(std::to_string(schedule.stages()) + " stages and " + std::to_string(schedule.microbatches) +
                      " micro-batches need at least " + std::to_string(2 * passes) + " actions; there are " +
@@ -65,7 +65,7 @@ std::optional<std::string> misplaced(const Schedule& schedule, std::size_t rank,
         return actionText({.kind = kind, .stage = action.stage, .microbatch = action.microbatch}, schedule.slices);
     };
     const std::string name = text(action.kind) + onRank(rank);
-    const int home = schedule.stageToRank[static_cast<std::size_t>(action.stage)];
+    const int home = schedule.stageToRank[asIndex(action.stage)];
     if (home != static_cast<int>(rank))
         return name + ": stage " + std::to_string(action.stage) + " lives on rank " + std::to_string(home);
     if (const int chain = action.stage / schedule.chainLength(); chain != schedule.chainOf(action.microbatch))
@@ -115,9 +115,8 @@ void checkMissing(const Schedule& schedule, const std::vector<Seen>& seen, Probl
         }
         for (std::size_t i = 0; i < missing.size(); ++i)
             if (!missing[i].empty())
-                problems.add("stage " + std::to_string(stage) +
-                             onRank(static_cast<std::size_t>(schedule.stageToRank[static_cast<std::size_t>(stage)])) +
-                             " misses the " + kWhat[i] + " of micro-batch " + microbatchRanges(missing[i], schedule.slices));
+                problems.add("stage " + std::to_string(stage) + onRank(schedule.rankOf(stage)) + " misses the " + kWhat[i] +
+                             " of micro-batch " + microbatchRanges(missing[i], schedule.slices));
     }
 }
 
@@ -179,7 +178,7 @@ std::optional<Action> awaited(const Schedule& schedule, const Action& action, co
 /// Runs the lists. Where they stop: what each rank waits for; nothing for ranks that finished.
 std::vector<std::optional<Wait>> stuckRanks(const Schedule& schedule)
 {
-    std::vector<Seen> done(schedule.stageToRank.size() * static_cast<std::size_t>(schedule.microbatches), 0);
+    std::vector<Seen> done(schedule.stageToRank.size() * asIndex(schedule.microbatches), 0);
     const std::vector<std::size_t> position = walkSchedule(schedule, [&](std::size_t, std::size_t, ActionBlock block) {
         for (const Action& action : block)
             if (awaited(schedule, action, done))
@@ -196,8 +195,8 @@ std::vector<std::optional<Wait>> stuckRanks(const Schedule& schedule)
             std::optional<Action> needed = awaited(schedule, action, done);
             if (!needed)
                 continue;
-            const int provider = schedule.stageToRank[static_cast<std::size_t>(needed->stage)];
-            const std::vector<Action>& list = schedule.actions[static_cast<std::size_t>(provider)];
+            const int provider = schedule.stageToRank[asIndex(needed->stage)];
+            const std::vector<Action>& list = schedule.actions[asIndex(provider)];
             const Action split{.kind = ActionKind::backwardInput, .stage = needed->stage, .microbatch = needed->microbatch};
             if (needed->kind == ActionKind::backward && std::find(list.begin(), list.end(), split) != list.end())
                 needed = split;
@@ -223,7 +222,7 @@ std::string deadlockText(const std::vector<Wait>& cycle, int slices)
 void checkLists(const Schedule& schedule, Problems& problems)
 {
     checkBlocks(schedule, problems);
-    std::vector<Seen> seen(schedule.stageToRank.size() * static_cast<std::size_t>(schedule.microbatches), 0);
+    std::vector<Seen> seen(schedule.stageToRank.size() * asIndex(schedule.microbatches), 0);
     CancelPoll poll;
     for (std::size_t rank = 0; rank < schedule.actions.size(); ++rank)
         for (const Action& action : schedule.actions[rank]) {
@@ -251,7 +250,7 @@ std::vector<Wait> cycleOf(const std::vector<std::optional<Wait>>& stuck)
     const auto first = std::find_if(stuck.begin(), stuck.end(), [](const auto& wait) { return wait.has_value(); });
     if (first == stuck.end())
         return {};
-    const auto provider = [&](int rank) { return stuck[static_cast<std::size_t>(rank)]->provider; };
+    const auto provider = [&](int rank) { return stuck[asIndex(rank)]->provider; };
     int rank = (*first)->rank;
     for (std::size_t step = 0; step < stuck.size(); ++step)
         rank = provider(rank);
@@ -261,7 +260,7 @@ std::vector<Wait> cycleOf(const std::vector<std::optional<Wait>>& stuck)
     std::vector<Wait> cycle;
     int at = lowest;
     do {
-        cycle.push_back(*stuck[static_cast<std::size_t>(at)]);
+        cycle.push_back(*stuck[asIndex(at)]);
         at = cycle.back().provider;
     } while (at != lowest);
     return cycle;

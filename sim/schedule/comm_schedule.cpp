@@ -1,6 +1,7 @@
 #include "sim/schedule/comm_schedule.h"
 
 #include "sim/error.h"
+#include "sim/index.h"
 #include "sim/schedule/check.h"
 #include "sim/schedule/problems.h"
 #include "sim/schedule/transfers.h"
@@ -30,19 +31,19 @@ std::vector<CommStep> withSharding(StageCounts& counts, const std::vector<Action
     auto& [places, backwardsLeft] = counts;
     std::vector<int> stages;
     for (std::size_t i = actions.size(); i-- > 0;) {
-        std::vector<std::size_t>& of = places[static_cast<std::size_t>(actions[i].stage)];
+        std::vector<std::size_t>& of = places[asIndex(actions[i].stage)];
         if (of.empty())
             stages.push_back(actions[i].stage);
         of.push_back(i);
     }
-    const auto nextPlace = [&of = places](int stage) { return of[static_cast<std::size_t>(stage)].back(); };
+    const auto nextPlace = [&of = places](int stage) { return of[asIndex(stage)].back(); };
     std::set<int> gathered;
     std::vector<CommStep> steps;
     for (std::size_t i = 0; i < actions.size();) {
         const ActionBlock block = blockAt(actions, i);
         if (lowering.unshardedStages > 0) {
             std::sort(stages.begin(), stages.end(), [&](int a, int b) { return nextPlace(a) < nextPlace(b); });
-            std::size_t wanted = std::min(stages.size(), static_cast<std::size_t>(lowering.unshardedStages));
+            std::size_t wanted = std::min(stages.size(), asIndex(lowering.unshardedStages));
             // Both stages of a block are needed at once.
             if (wanted < stages.size() && actions[nextPlace(stages[wanted - 1])].overlapsNext &&
                 nextPlace(stages[wanted]) == nextPlace(stages[wanted - 1]) + 1)
@@ -63,12 +64,12 @@ std::vector<CommStep> withSharding(StageCounts& counts, const std::vector<Action
         for (const Action& action : block)
             steps.push_back({StepKind::pass, action});
         for (const Action& action : block) {
-            std::vector<std::size_t>& of = places[static_cast<std::size_t>(action.stage)];
+            std::vector<std::size_t>& of = places[asIndex(action.stage)];
             of.pop_back();
             if (of.empty())
                 std::erase(stages, action.stage);
             const bool lastOfStage = (action.kind == ActionKind::backward || action.kind == ActionKind::backwardWeight) &&
-                                     --backwardsLeft[static_cast<std::size_t>(action.stage)] == 0;
+                                     --backwardsLeft[asIndex(action.stage)] == 0;
             if (lowering.reduceGradients && lastOfStage)
                 steps.push_back({StepKind::reduceGradients, {.stage = action.stage}});
         }
@@ -140,12 +141,12 @@ std::vector<std::vector<CommStep>> withTransfersWhenSent(const Schedule& schedul
                 arrives[output] = 1;
                 if (!crossesRanks(schedule, output))
                     continue;
-                const std::size_t receiver = rankOf(schedule, output.receiver);
+                const std::size_t receiver = schedule.rankOf(output.receiver);
                 all[rank].push_back(output.send());
                 all[receiver].push_back(output.receive());
                 (receiver > rank ? round : next).insert(receiver); // later ones have their turn in this round yet
             }
-            position[rank] += static_cast<std::size_t>(last - first);
+            position[rank] += asIndex(last - first);
             next.insert(rank);
         }
     return all;
@@ -193,8 +194,8 @@ private:
             step.action.microbatch >= m_schedule.microbatches)
             return " is outside of " + std::to_string(m_schedule.stages()) + " stages and " +
                    std::to_string(m_schedule.microbatches / m_schedule.slices) + " micro-batches, which count from 0";
-        if (rankOf(m_schedule, stage) != rank)
-            return ": stage " + std::to_string(stage) + " lives on rank " + std::to_string(rankOf(m_schedule, stage));
+        if (m_schedule.rankOf(stage) != rank)
+            return ": stage " + std::to_string(stage) + " lives on rank " + std::to_string(m_schedule.rankOf(stage));
         if (!hasMicrobatch(step.kind))
             return std::nullopt;
         const bool upwards = step.kind == StepKind::sendForward || step.kind == StepKind::receiveBackward;
@@ -218,7 +219,7 @@ private:
     std::string passText(Action pass, bool forward) const
     {
         pass.kind = forward ? ActionKind::forward : ActionKind::backwardInput;
-        const std::vector<Action>& list = m_schedule.actions[rankOf(m_schedule, pass.stage)];
+        const std::vector<Action>& list = m_schedule.actions[m_schedule.rankOf(pass.stage)];
         if (!forward && std::find(list.begin(), list.end(), pass) == list.end())
             pass.kind = ActionKind::backward;
         return actionText(pass, m_schedule.slices);
@@ -246,7 +247,7 @@ private:
         for (std::size_t i = 0; i < missing.size(); ++i)
             if (!missing[i].empty())
                 m_problems.add("stage " + std::to_string(steps[i].action.stage) +
-                               onRank(rankOf(m_schedule, steps[i].action.stage)) + " misses the " +
+                               onRank(m_schedule.rankOf(steps[i].action.stage)) + " misses the " +
                                std::string(stepWord(steps[i].kind)) + " of micro-batch " +
                                microbatchRanges(missing[i], m_schedule.slices));
     }
@@ -278,25 +279,9 @@ bool holdsThePasses(const CommSchedule& communication)
 
 std::string_view stepWord(StepKind kind)
 {
-    switch (kind) {
-    case StepKind::pass:
-        return "";
-    case StepKind::sendForward:
-        return "SEND_F";
-    case StepKind::receiveForward:
-        return "RECV_F";
-    case StepKind::sendBackward:
-        return "SEND_B";
-    case StepKind::receiveBackward:
-        return "RECV_B";
-    case StepKind::unshard:
-        return "UNSHARD";
-    case StepKind::reshard:
-        return "RESHARD";
-    case StepKind::reduceGradients:
-        return "REDUCE_GRAD";
-    }
-    return "";
+    constexpr std::array<std::string_view, 8> kWords{"",       "SEND_F",  "RECV_F",  "SEND_B",
+                                                     "RECV_B", "UNSHARD", "RESHARD", "REDUCE_GRAD"};
+    return kWords[asIndex(kind)];
 }
 
 bool hasMicrobatch(StepKind kind)

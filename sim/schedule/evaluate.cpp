@@ -1,6 +1,7 @@
 #include "sim/schedule/evaluate.h"
 
 #include "sim/error.h"
+#include "sim/index.h"
 #include "sim/schedule/check.h"
 #include "sim/schedule/walk.h"
 
@@ -40,9 +41,9 @@ void checkTimes(const PassTimes& times)
 /// True if indexing by its numbers is safe and no pass can be missing for want of actions.
 bool hasFrame(const Schedule& schedule)
 {
-    if (schedule.ranks < 1 || schedule.actions.size() != static_cast<std::size_t>(schedule.ranks) ||
-        schedule.stageToRank.empty() || schedule.microbatches < 1 || schedule.slices < 1 || schedule.chains < 1 ||
-        schedule.stages() % schedule.chains != 0 || schedule.microbatches % schedule.chains != 0)
+    if (schedule.ranks < 1 || schedule.actions.size() != asIndex(schedule.ranks) || schedule.stageToRank.empty() ||
+        schedule.microbatches < 1 || schedule.slices < 1 || schedule.chains < 1 || schedule.stages() % schedule.chains != 0 ||
+        schedule.microbatches % schedule.chains != 0)
         return false;
     if (std::any_of(schedule.stageToRank.begin(), schedule.stageToRank.end(),
                     [&](int rank) { return rank < 0 || rank >= schedule.ranks; }))
@@ -50,7 +51,7 @@ bool hasFrame(const Schedule& schedule)
     std::size_t actions = 0;
     for (const auto& list : schedule.actions)
         actions += list.size();
-    return actions >= 2 * schedule.stageToRank.size() * static_cast<std::size_t>(schedule.microbatches / schedule.chains);
+    return actions >= 2 * schedule.stageToRank.size() * asIndex(schedule.microbatches / schedule.chains);
 }
 
 double largest(const std::vector<double>& values)
@@ -84,11 +85,10 @@ void summarise(ScheduleTimes& times)
 class Evaluation {
 public:
     Evaluation(const Schedule& schedule, std::span<const PassTimes> times, std::span<const PassMemory> memory)
-        : m_schedule(schedule), m_stages(schedule.stageToRank.size()),
-          m_microbatches(static_cast<std::size_t>(schedule.microbatches)), m_passes(m_stages * m_microbatches, Pass{}),
-          m_costs(m_stages), m_states(schedule.actions.size())
+        : m_schedule(schedule), m_stages(schedule.stageToRank.size()), m_microbatches(asIndex(schedule.microbatches)),
+          m_passes(m_stages * m_microbatches, Pass{}), m_costs(m_stages), m_states(schedule.actions.size())
     {
-        const auto length = static_cast<std::size_t>(schedule.chainLength());
+        const auto length = asIndex(schedule.chainLength());
         for (std::size_t stage = 0; stage < m_stages; ++stage) {
             const std::size_t part = stage % length;
             StageCosts& costs = m_costs[stage];
@@ -121,9 +121,9 @@ public:
             m_result.peakActivations[rank] = m_states[rank].peak;
         }
         // No weight gradient comes without its input gradient, nor that without its forward.
-        const std::size_t chainPasses = m_passes.size() / static_cast<std::size_t>(m_schedule.chains);
+        const std::size_t chainPasses = m_passes.size() / asIndex(m_schedule.chains);
         const auto done = std::count_if(m_passes.begin(), m_passes.end(), [](const Pass& pass) { return pass.weightDone; });
-        if (static_cast<std::size_t>(done) != chainPasses)
+        if (asIndex(done) != chainPasses)
             refuse(m_schedule);
         summarise(m_result);
         return std::move(m_result);
@@ -145,17 +145,13 @@ private:
         double clock = 0, busy = 0, held = 0, peak = 0;
     };
 
-    Pass& passOf(const Action& action)
-    {
-        return m_passes[static_cast<std::size_t>(action.stage) * m_microbatches + static_cast<std::size_t>(action.microbatch)];
-    }
+    Pass& passOf(const Action& action) { return m_passes[asIndex(action.stage) * m_microbatches + asIndex(action.microbatch)]; }
 
     /// When the inputs of an action are there; kNotYet if it must wait, or can never run.
     double ready(std::size_t rank, const Action& action)
     {
-        const auto stage = static_cast<std::size_t>(action.stage);
-        if (stage >= m_stages || static_cast<std::size_t>(action.microbatch) >= m_microbatches ||
-            static_cast<std::size_t>(m_schedule.stageToRank[stage]) != rank)
+        const auto stage = asIndex(action.stage);
+        if (stage >= m_stages || asIndex(action.microbatch) >= m_microbatches || asIndex(m_schedule.stageToRank[stage]) != rank)
             return kNotYet;
         const Pass& pass = passOf(action);
         const StageCosts& costs = m_costs[stage];
@@ -189,23 +185,10 @@ private:
         double overlapped = 0;
         bool together = block.size() > 1;
         for (const Action& action : block) {
-            const PassTimes& times = m_costs[static_cast<std::size_t>(action.stage)].times;
+            const PassTimes& times = m_costs[asIndex(action.stage)].times;
             together = together && times.overlapped >= 0;
             overlapped += times.overlapped / 2;
-            switch (action.kind) {
-            case ActionKind::forward:
-                sum += times.forward;
-                break;
-            case ActionKind::backward:
-                sum += times.backward();
-                break;
-            case ActionKind::backwardInput:
-                sum += times.backwardInput;
-                break;
-            case ActionKind::backwardWeight:
-                sum += times.backwardWeight;
-                break;
-            }
+            sum += passTime(times, action.kind);
         }
         return together ? overlapped : sum;
     }
@@ -235,7 +218,7 @@ private:
     void publish(const Action& action, double end, RankState& state)
     {
         Pass& pass = passOf(action);
-        const PassMemory& memory = m_costs[static_cast<std::size_t>(action.stage)].memory;
+        const PassMemory& memory = m_costs[asIndex(action.stage)].memory;
         switch (action.kind) {
         case ActionKind::forward:
             pass.forwardEnd = end;
@@ -279,7 +262,7 @@ ScheduleTimes evaluateSchedule(const Schedule& schedule, std::span<const PassTim
         checkTimes(of);
     if (!hasFrame(schedule))
         refuse(schedule);
-    const auto parts = static_cast<std::size_t>(schedule.chainLength());
+    const auto parts = asIndex(schedule.chainLength());
     for (const auto& [what, given] : {std::pair{"times", times.size()}, {"memory", memory.size()}})
         if (given != 1 && given != parts)
             throw Error(std::string("the ") + what + " of " + std::to_string(given) + " stages are given, the schedule has " +

@@ -2,7 +2,9 @@
 
 #include "sim/cancel.h"
 #include "sim/error.h"
+#include "sim/index.h"
 #include "sim/schedule/transfers.h"
+#include "sim/schedule/walk.h"
 
 #include <algorithm>
 #include <limits>
@@ -14,21 +16,6 @@ namespace {
 
 constexpr double kNotYet = -1;
 constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
-
-double passTime(const Action& action, const PassTimes& times)
-{
-    switch (action.kind) {
-    case ActionKind::forward:
-        return times.forward;
-    case ActionKind::backward:
-        return times.backward();
-    case ActionKind::backwardInput:
-        return times.backwardInput;
-    case ActionKind::backwardWeight:
-        return times.backwardWeight;
-    }
-    return 0;
-}
 
 /// Runs the lists until nothing can go on. The communication must have passed checkCommunication.
 class InOrderRun {
@@ -137,7 +124,7 @@ private:
                     state.passes.push_back(i);
             } else if (hasMicrobatch(steps[i].kind)) {
                 (steps[i].isSend() ? m_sendIndex : m_receiveIndex)[transferOf(steps[i])] = i;
-                const std::size_t peer = streams == CommStreams::shared ? 0 : rankOf(m_schedule, peerStage(steps[i]));
+                const std::size_t peer = streams == CommStreams::shared ? 0 : m_schedule.rankOf(peerStage(steps[i]));
                 const auto [lane, isNew] = laneOfPeer.try_emplace(peer, state.lanes.size());
                 if (isNew)
                     state.lanes.emplace_back();
@@ -149,7 +136,7 @@ private:
 
     const PassTimes& timesOf(int stage) const
     {
-        return m_times[m_times.size() == 1 ? 0 : static_cast<std::size_t>(stage % m_schedule.chainLength())];
+        return m_times[m_times.size() == 1 ? 0 : asIndex(stage % m_schedule.chainLength())];
     }
 
     std::span<const CommStep> blockAtStep(std::size_t rank, std::size_t index) const
@@ -167,7 +154,7 @@ private:
             const PassTimes& times = timesOf(step.action.stage);
             together = together && times.overlapped >= 0;
             overlapped += times.overlapped / 2;
-            sum += passTime(step.action, times);
+            sum += passTime(times, step.action.kind);
         }
         return together ? overlapped : sum;
     }
@@ -216,7 +203,7 @@ private:
             return false;
         const CommStep& step = m_steps[rank][index];
         const StepPlace other = partnerOf(step);
-        const auto otherRank = static_cast<std::size_t>(other.rank);
+        const auto otherRank = asIndex(other.rank);
         Lane& otherLane = m_ranks[otherRank].lanes[m_ranks[otherRank].laneOf[other.index]];
         if (otherLane.head() != other.index)
             return false;
@@ -228,13 +215,13 @@ private:
         const double start = std::max({lane.clock, otherLane.clock, posted, otherPosted});
         const double end = start + timesOf(std::min(transfer.sender(), transfer.receiver)).comm;
         for (const auto& [place, at] : {std::pair{StepPlace{static_cast<int>(rank), index}, &lane}, {other, &otherLane}}) {
-            m_result.start[static_cast<std::size_t>(place.rank)][place.index] = start;
-            m_result.end[static_cast<std::size_t>(place.rank)][place.index] = end;
+            m_result.start[asIndex(place.rank)][place.index] = start;
+            m_result.end[asIndex(place.rank)][place.index] = end;
             at->clock = end;
             ++at->next;
         }
         const StepPlace sender = step.isSend() ? StepPlace{static_cast<int>(rank), index} : other;
-        const auto senderRank = static_cast<std::size_t>(sender.rank);
+        const auto senderRank = asIndex(sender.rank);
         m_result.heldBack[senderRank][sender.index] = start - madeAt(senderRank, sender.index, transfer);
         m_arrival[transfer] = end;
         m_runnable.push_back(otherRank);
@@ -264,7 +251,7 @@ private:
         const Transfer transfer = transferOf(step);
         const bool wantsReceive = step.isSend();
         const int stage = wantsReceive ? transfer.receiver : transfer.sender();
-        return {static_cast<int>(rankOf(m_schedule, stage)), wantsReceive ? m_receiveIndex[transfer] : m_sendIndex[transfer]};
+        return {static_cast<int>(m_schedule.rankOf(stage)), wantsReceive ? m_receiveIndex[transfer] : m_sendIndex[transfer]};
     }
 
     StepPlace stuckPlace() const
@@ -282,7 +269,7 @@ private:
     /// What a step that has not run waits for; that has not run either.
     CommWait waitOf(const StepPlace& at) const
     {
-        const auto rank = static_cast<std::size_t>(at.rank);
+        const auto rank = asIndex(at.rank);
         const Rank& state = m_ranks[rank];
         const CommStep& step = m_steps[rank][at.index];
         if (step.kind != StepKind::pass) {
@@ -305,7 +292,7 @@ private:
         const auto maker = std::find_if(m_steps[rank].begin(), m_steps[rank].end(), [&](const CommStep& other) {
             return other.kind == StepKind::pass && hasOutput(m_schedule, other.action, output) && output == input;
         });
-        return {at, {at.rank, static_cast<std::size_t>(maker - m_steps[rank].begin())}, WaitReason::input};
+        return {at, {at.rank, asIndex(maker - m_steps[rank].begin())}, WaitReason::input};
     }
 
     /// Sharding is drawn where the passes before it end.
@@ -329,7 +316,7 @@ private:
 std::string deadlockText(const CommSchedule& communication, const std::vector<CommWait>& cycle)
 {
     const auto text = [&](const StepPlace& place) {
-        return stepText(communication.steps[static_cast<std::size_t>(place.rank)][place.index], communication.schedule.slices);
+        return stepText(communication.steps[asIndex(place.rank)][place.index], communication.schedule.slices);
     };
     std::string line =
         "deadlock: rank " + std::to_string(cycle.front().waiting.rank) + " waits at " + text(cycle.front().waiting);

@@ -1,20 +1,12 @@
 #include "sim/schedule/schedule.h"
 
+#include "sim/index.h"
+
 namespace sim {
 
 char actionLetter(ActionKind kind)
 {
-    switch (kind) {
-    case ActionKind::forward:
-        return 'F';
-    case ActionKind::backward:
-        return 'B';
-    case ActionKind::backwardInput:
-        return 'I';
-    case ActionKind::backwardWeight:
-        return 'W';
-    }
-    return '?';
+    return "FBIW"[asIndex(kind)];
 }
 
 std::string actionText(const Action& action, int slices)
@@ -41,7 +33,7 @@ std::vector<int> Schedule::stagesOfRank(int rank) const
 {
     std::vector<int> mine;
     for (int stage = 0; stage < stages(); ++stage)
-        if (stageToRank[static_cast<std::size_t>(stage)] == rank)
+        if (stageToRank[asIndex(stage)] == rank)
             mine.push_back(stage);
     return mine;
 }

@@ -2,6 +2,8 @@
 // list.
 #pragma once
 
+#include "sim/index.h"
+
 #include <compare>
 #include <cstdint>
 #include <span>
@@ -49,14 +51,14 @@ struct Schedule {
     std::vector<std::vector<Action>> actions; ///< [pipeline rank], in the order of execution
 
     int stages() const { return static_cast<int>(stageToRank.size()); }
+    /// The pipeline rank that holds a stage, as an index of `actions`.
+    std::size_t rankOf(int stage) const { return asIndex(stageToRank[asIndex(stage)]); }
     /// Stages that a micro-batch passes: the parts the model is cut into.
     int chainLength() const { return stages() / chains; }
     bool entersAt(int stage) const { return stage % chainLength() == 0; }
     bool leavesAt(int stage) const { return (stage + 1) % chainLength() == 0; }
     /// The chain that a micro-batch takes.
     int chainOf(int microbatch) const { return microbatch / (microbatches / chains); }
-    /// The first and the last part of the model lie on the same rank, as on a V.
-    bool endsMeet() const { return chains == 1 && ranks > 1 && stageToRank.front() == stageToRank.back(); }
     /// Stages of a rank in model order: its chunks.
     std::vector<int> stagesOfRank(int rank) const;
     bool operator==(const Schedule&) const = default;

@@ -1,6 +1,7 @@
 // The two ends of every transfer between ranks, as indices into the lists of steps. Private to sim/schedule.
 #pragma once
 
+#include "sim/index.h"
 #include "sim/schedule/comm_schedule.h"
 
 #include <cstddef>
@@ -36,8 +37,7 @@ template <class Value>
 class TransferTable {
 public:
     TransferTable(const Schedule& schedule, Value initial)
-        : m_microbatches(static_cast<std::size_t>(schedule.microbatches)),
-          m_values(2 * schedule.stageToRank.size() * m_microbatches, initial)
+        : m_microbatches(asIndex(schedule.microbatches)), m_values(2 * schedule.stageToRank.size() * m_microbatches, initial)
     {
     }
     decltype(auto) operator[](const Transfer& transfer) { return m_values[index(transfer)]; }
@@ -46,17 +46,11 @@ public:
 private:
     std::size_t index(const Transfer& transfer) const
     {
-        return (2 * static_cast<std::size_t>(transfer.receiver) + (transfer.forward ? 1 : 0)) * m_microbatches +
-               static_cast<std::size_t>(transfer.microbatch);
+        return (2 * asIndex(transfer.receiver) + (transfer.forward ? 1 : 0)) * m_microbatches + asIndex(transfer.microbatch);
     }
     std::size_t m_microbatches;
     std::vector<Value> m_values;
 };
-
-inline std::size_t rankOf(const Schedule& schedule, int stage)
-{
-    return static_cast<std::size_t>(schedule.stageToRank[static_cast<std::size_t>(stage)]);
-}
 
 /// Does a pass get its input from another stage? If so, `input` names it.
 inline bool hasInput(const Schedule& schedule, const Action& action, Transfer& input)
@@ -79,7 +73,7 @@ inline bool hasOutput(const Schedule& schedule, const Action& action, Transfer& 
 /// False between two stages of one rank.
 inline bool crossesRanks(const Schedule& schedule, const Transfer& transfer)
 {
-    return rankOf(schedule, transfer.sender()) != rankOf(schedule, transfer.receiver);
+    return schedule.rankOf(transfer.sender()) != schedule.rankOf(transfer.receiver);
 }
 
 } // namespace sim

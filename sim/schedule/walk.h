@@ -2,13 +2,21 @@
 #pragma once
 
 #include "sim/cancel.h"
+#include "sim/schedule/evaluate.h"
 #include "sim/schedule/schedule.h"
 
+#include <array>
 #include <cstddef>
 #include <span>
 #include <vector>
 
 namespace sim {
+
+/// How long a pass of the kind takes by itself.
+inline double passTime(const PassTimes& times, ActionKind kind)
+{
+    return std::array{times.forward, times.backward(), times.backwardInput, times.backwardWeight}[asIndex(kind)];
+}
 
 /// Calls execute(rank, index, block) for each rank's next block until no rank can go on; execute returns false if the block
 /// must wait for another rank. Returns how many actions each rank ran. What ran does not depend on the order of visits.
@@ -25,7 +33,7 @@ std::vector<std::size_t> walkSchedule(const Schedule& schedule, Execute&& execut
     const auto wake = [&](int stage) {
         if (stage < 0 || stage >= schedule.stages())
             return;
-        const auto rank = static_cast<std::size_t>(schedule.stageToRank[static_cast<std::size_t>(stage)]);
+        const auto rank = schedule.rankOf(stage);
         if (waits[rank]) {
             waits[rank] = 0;
             runnable.push_back(rank);

@@ -118,13 +118,22 @@ private:
             kStateCleared | kNeedsState);
     }
 
+    /// A track that later packets name by its id.
+    template <typename Fill>
+    void describe(std::uint64_t id, Fill fill)
+    {
+        packet([&](protozero::pbf_writer& packet) {
+            packet.add_uint64(packet_field::timestamp, 0);
+            protozero::pbf_writer descriptor(packet, packet_field::trackDescriptor);
+            descriptor.add_uint64(descriptor_field::uuid, id);
+            fill(descriptor);
+        });
+    }
+
     /// The root track (uuid 0) says that processes and threads stand in the order they are given.
     void describeRoot()
     {
-        packet([](protozero::pbf_writer& packet) {
-            packet.add_uint64(packet_field::timestamp, 0);
-            protozero::pbf_writer descriptor(packet, packet_field::trackDescriptor);
-            descriptor.add_uint64(descriptor_field::uuid, 0);
+        describe(0, [](protozero::pbf_writer& descriptor) {
             descriptor.add_int32(descriptor_field::processOrdering, kExplicitRanks);
             descriptor.add_int32(descriptor_field::threadOrdering, kExplicitRanks);
         });
@@ -133,10 +142,7 @@ private:
     void describeProcess(std::size_t index)
     {
         const Process& process = m_trace.processes[index];
-        packet([&](protozero::pbf_writer& packet) {
-            packet.add_uint64(packet_field::timestamp, 0);
-            protozero::pbf_writer descriptor(packet, packet_field::trackDescriptor);
-            descriptor.add_uint64(descriptor_field::uuid, processId(index));
+        describe(processId(index), [&](protozero::pbf_writer& descriptor) {
             {
                 protozero::pbf_writer message(descriptor, descriptor_field::process);
                 message.add_int32(1, pidOf(index));
@@ -155,10 +161,7 @@ private:
         const Track& track = m_trace.tracks[index];
         const std::uint64_t id = newRowId();
         const auto process = static_cast<std::size_t>(track.process);
-        packet([&](protozero::pbf_writer& packet) {
-            packet.add_uint64(packet_field::timestamp, 0);
-            protozero::pbf_writer descriptor(packet, packet_field::trackDescriptor);
-            descriptor.add_uint64(descriptor_field::uuid, id);
+        describe(id, [&](protozero::pbf_writer& descriptor) {
             descriptor.add_uint64(descriptor_field::parent, processId(process));
             {
                 protozero::pbf_writer thread(descriptor, descriptor_field::thread);
@@ -169,6 +172,20 @@ private:
             descriptor.add_int32(descriptor_field::siblingOrder, rowOrder(index, row));
         });
         return id;
+    }
+
+    template <typename Fill>
+    void happen(std::int64_t timeNs, EventType type, std::uint64_t track, Fill fill, std::uint32_t flags = 0)
+    {
+        packet(
+            [&](protozero::pbf_writer& packet) {
+                packet.add_uint64(packet_field::timestamp, static_cast<std::uint64_t>(timeNs));
+                protozero::pbf_writer event(packet, packet_field::trackEvent);
+                event.add_int32(event_field::type, type);
+                event.add_uint64(event_field::track, track);
+                fill(event);
+            },
+            flags);
     }
 
     void annotate(protozero::pbf_writer& event, AnnotationName name, std::int64_t value)
@@ -190,26 +207,16 @@ private:
         // Within a row Perfetto wants events in order of time; walkRows gives them so.
         walkRows(
             track, [&](std::size_t row, std::size_t span) { beginSpan(index, rowId(row), span); },
-            [&](std::size_t row, std::int64_t timeNs) {
-                packet([&, id = rowId(row)](protozero::pbf_writer& packet) {
-                    packet.add_uint64(packet_field::timestamp, static_cast<std::uint64_t>(timeNs));
-                    protozero::pbf_writer event(packet, packet_field::trackEvent);
-                    event.add_int32(event_field::type, kEnd);
-                    event.add_uint64(event_field::track, id);
-                });
-            });
+            [&](std::size_t row, std::int64_t timeNs) { happen(timeNs, kEnd, rowId(row), [](protozero::pbf_writer&) {}); });
     }
 
     void beginSpan(std::size_t trackIndex, std::uint64_t row, std::size_t span)
     {
         const Track& track = m_trace.tracks[trackIndex];
         const SpanKind& kind = m_trace.kinds[track.kind[span]];
-        packet(
-            [&](protozero::pbf_writer& packet) {
-                packet.add_uint64(packet_field::timestamp, static_cast<std::uint64_t>(track.startNs[span]));
-                protozero::pbf_writer event(packet, packet_field::trackEvent);
-                event.add_int32(event_field::type, kBegin);
-                event.add_uint64(event_field::track, row);
+        happen(
+            track.startNs[span], kBegin, row,
+            [&](protozero::pbf_writer& event) {
                 event.add_uint64(event_field::nameId, track.kind[span] + 1ULL);
                 event.add_uint64(event_field::categoryIds, static_cast<std::uint64_t>(kind.opClass) + 1);
                 if (track.microbatch[span] >= 0) {
@@ -253,10 +260,7 @@ private:
     void writeCounter(std::size_t index)
     {
         const Counter& counter = m_trace.counters[index];
-        packet([&](protozero::pbf_writer& packet) {
-            packet.add_uint64(packet_field::timestamp, 0);
-            protozero::pbf_writer descriptor(packet, packet_field::trackDescriptor);
-            descriptor.add_uint64(descriptor_field::uuid, counterId(index));
+        describe(counterId(index), [&](protozero::pbf_writer& descriptor) {
             descriptor.add_uint64(descriptor_field::parent, processId(static_cast<std::size_t>(counter.process)));
             descriptor.add_string(descriptor_field::name, counter.name);
             protozero::pbf_writer message(descriptor, descriptor_field::counter);
@@ -266,13 +270,8 @@ private:
                 message.add_string(6, counter.unit);
         });
         for (std::size_t i = 0; i < counter.timeNs.size(); ++i)
-            packet([&](protozero::pbf_writer& packet) {
-                packet.add_uint64(packet_field::timestamp, static_cast<std::uint64_t>(counter.timeNs[i]));
-                protozero::pbf_writer event(packet, packet_field::trackEvent);
-                event.add_int32(event_field::type, kCounter);
-                event.add_uint64(event_field::track, counterId(index));
-                event.add_int64(event_field::counterValue, counter.value[i]);
-            });
+            happen(counter.timeNs[i], kCounter, counterId(index),
+                   [&](protozero::pbf_writer& event) { event.add_int64(event_field::counterValue, counter.value[i]); });
     }
 
     const Trace& m_trace;

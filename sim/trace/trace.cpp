@@ -1,39 +1,15 @@
 #include "sim/trace/trace.h"
 
-#include <cassert>
+#include <array>
 
 namespace sim {
 
 const char* opClassName(OpClass opClass)
 {
-    switch (opClass) {
-    case OpClass::forward:
-        return "forward";
-    case OpClass::backward:
-        return "backward";
-    case OpClass::backwardInput:
-        return "input gradient";
-    case OpClass::backwardWeight:
-        return "weight gradient";
-    case OpClass::recompute:
-        return "recompute";
-    case OpClass::optimizer:
-        return "optimizer";
-    case OpClass::tpComm:
-        return "tp comm";
-    case OpClass::cpComm:
-        return "cp comm";
-    case OpClass::epComm:
-        return "ep comm";
-    case OpClass::ppComm:
-        return "pp comm";
-    case OpClass::dpComm:
-        return "dp comm";
-    case OpClass::other:
-        return "other";
-    }
-    assert(false);
-    return "other";
+    constexpr std::array<const char*, kOpClassCount> kNames{"forward",   "backward",  "input gradient", "weight gradient",
+                                                            "recompute", "optimizer", "tp comm",        "cp comm",
+                                                            "ep comm",   "pp comm",   "dp comm",        "other"};
+    return kNames[static_cast<std::size_t>(opClass)];
 }
 
 std::string Trace::microbatchText(std::int32_t microbatch) const

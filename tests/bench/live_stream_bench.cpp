@@ -167,22 +167,16 @@ void publish(benchmark::State& state)
 }
 BENCHMARK(publish)->UseRealTime()->Unit(benchmark::kMillisecond);
 
-/// What a window pays for new spans: batches of 1,000 into a trace of a million.
-void growTrace(benchmark::State& state)
+/// What a window pays for the picture of a step.
+void traceOfStep(benchmark::State& state)
 {
-    constexpr std::size_t kBatch = 1000;
-    live::TraceBuilder builder(description());
-    builder.add(kinds(), typicalSpans(1'000'000));
-    int step = 100;
-    for (auto _ : state) {
-        state.PauseTiming();
-        const std::vector<live::RankSpan> spans = typicalSpans(kBatch, ++step);
-        state.ResumeTiming();
-        builder.add({}, spans);
-    }
-    state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(kBatch));
+    const std::vector<live::RankSpan> spans = typicalSpans(static_cast<std::size_t>(state.range(0)));
+    const std::vector<sim::SpanKind> names = kinds();
+    for (auto _ : state)
+        benchmark::DoNotOptimize(live::makeTrace(description(), names, spans).endNs);
+    state.SetItemsProcessed(state.iterations() * state.range(0));
 }
-BENCHMARK(growTrace)->Unit(benchmark::kMicrosecond)->Iterations(2000);
+BENCHMARK(traceOfStep)->Arg(10'000)->Arg(1'000'000)->Unit(benchmark::kMillisecond);
 
 void replayStep(benchmark::State& state)
 {

@@ -41,8 +41,8 @@ BENCHMARK(coordinatesOfARank);
 void groupOfARank(benchmark::State& state)
 {
     const sim::Mesh mesh(millionRanks());
-    const auto kind = static_cast<sim::GroupKind>(state.range(0));
-    state.SetLabel(std::string(sim::groupKindName(kind)));
+    const auto kind = static_cast<sim::ProcessGroup>(state.range(0));
+    state.SetLabel(std::string(sim::processGroupName(kind)));
     int rank = 0;
     for (auto _ : state) {
         benchmark::DoNotOptimize(mesh.member(kind, mesh.groupOf(kind, rank), mesh.indexInGroup(kind, rank)));
@@ -50,9 +50,9 @@ void groupOfARank(benchmark::State& state)
     }
 }
 BENCHMARK(groupOfARank)
-    ->Arg(static_cast<int>(sim::GroupKind::tp))
-    ->Arg(static_cast<int>(sim::GroupKind::dp_cp))
-    ->Arg(static_cast<int>(sim::GroupKind::tp_ep_pp));
+    ->Arg(static_cast<int>(sim::ProcessGroup::tp))
+    ->Arg(static_cast<int>(sim::ProcessGroup::dp_cp))
+    ->Arg(static_cast<int>(sim::ProcessGroup::tp_ep_pp));
 
 /// All groups of all kinds, as `rankscope-sim groups` lists them; items are ranks named.
 void listEveryGroup(benchmark::State& state)
@@ -65,8 +65,8 @@ void listEveryGroup(benchmark::State& state)
     const sim::Mesh mesh(layout);
     std::int64_t named = 0;
     for (auto _ : state)
-        for (int i = 0; i < sim::kGroupKindCount; ++i) {
-            const auto kind = static_cast<sim::GroupKind>(i);
+        for (int i = 0; i < sim::kProcessGroupCount; ++i) {
+            const auto kind = static_cast<sim::ProcessGroup>(i);
             for (int group = 0; group < mesh.groupCount(kind); ++group) {
                 const std::vector<int> ranks = mesh.members(kind, group);
                 benchmark::DoNotOptimize(ranks.data());

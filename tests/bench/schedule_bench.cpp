@@ -1,7 +1,7 @@
 // Making, evaluating and checking schedules of every kind at 64 pipeline ranks and 512 micro-batches.
 #include "sim/schedule/check.h"
 #include "sim/schedule/evaluate.h"
-#include "sim/schedule/families.h"
+#include "sim/schedule/families/families.h"
 
 #include <benchmark/benchmark.h>
 
@@ -14,9 +14,9 @@ sim::ScheduleRequest largeRequest(const sim::ScheduleFamily& family)
     sim::ScheduleRequest request;
     request.kind = family.kind;
     request.ranks = 64;
-    request.virtualStages = family.maxVirtualStages == 0 ? 4 : family.minVirtualStages;
+    request.virtualStages = family.chunks.most == 0 ? 4 : family.chunks.least;
     request.microbatches = 512;
-    request.slices = family.kind == "seq-1f1b" ? 4 : 1;
+    request.slices = family.usualSlices;
     return request;
 }
 
@@ -55,7 +55,7 @@ void check(benchmark::State& state, const sim::ScheduleRequest& request)
 /// `custom` has no generator, and `auto` is measured beside its search.
 bool isMeasured(const sim::ScheduleFamily& family)
 {
-    return family.kind != "custom" && family.kind != "auto";
+    return !family.isWrittenOut && !family.isSearched;
 }
 
 const bool kRegistered = [] {

@@ -1,6 +1,6 @@
 // How fast a step is simulated: every gallery file folded, Llama 3 405B on 16,384 GPUs also rank by rank.
 #include "sim/scenario/document.h"
-#include "sim/simulation.h"
+#include "sim/simulate/simulation.h"
 
 #include <benchmark/benchmark.h>
 

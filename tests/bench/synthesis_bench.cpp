@@ -1,5 +1,5 @@
 // The synthesiser: how soon it has its best value, and how many moves it tries a second.
-#include "sim/schedule/synthesis.h"
+#include "sim/schedule/search/synthesis.h"
 
 #include <benchmark/benchmark.h>
 

@@ -1,9 +1,9 @@
 // How long a view takes to prepare a frame: everything up to the canvas, which here swallows it.
-#include "app/views/compare_view.h"
-#include "app/views/grid_view.h"
+#include "app/views/compare/compare_view.h"
+#include "app/views/grid/grid_view.h"
 #include "app/views/pictures.h"
-#include "app/views/timeline_view.h"
-#include "app/views/traffic_view.h"
+#include "app/views/timeline/timeline_view.h"
+#include "app/views/traffic/traffic_view.h"
 #include "sim/scenario/document.h"
 #include "tests/support/many_spans.h"
 
@@ -49,7 +49,7 @@ void gridFrame(benchmark::State& state)
 {
     app::Selection selection;
     app::GridView view(selection, app::darkTheme());
-    view.setStep(llama405b(), nullptr);
+    view.setStep({llama405b(), nullptr});
     if (state.range(0) != 0)
         selection.hoveredRank = 5000;
     NullCanvas canvas(kGridArea);
@@ -66,7 +66,7 @@ void gridNowFrame(benchmark::State& state)
     static const auto trace = std::make_shared<const sim::Trace>(llama405b()->trace(sim::TraceDetail::actions));
     app::Selection selection;
     app::GridView view(selection, app::darkTheme());
-    view.setStep(llama405b(), trace);
+    view.setStep({llama405b(), trace});
     view.setLens(app::GridLens::now);
     selection.selectRank(5000);
     NullCanvas canvas(kGridArea);
@@ -82,7 +82,7 @@ void gridMotionFrame(benchmark::State& state)
 {
     app::Selection selection;
     app::GridView view(selection, app::darkTheme());
-    view.setStep(llama405b(), nullptr);
+    view.setStep({llama405b(), nullptr});
     double seconds = 0;
     view.setClock([&] { return seconds; });
     NullCanvas canvas(kGridArea);
@@ -103,7 +103,7 @@ void timelineFrame(benchmark::State& state, std::size_t spans)
         trace = test::manySpans(spans, 64);
     app::Selection selection;
     app::TimelineView view(selection, app::darkTheme());
-    view.setStep(nullptr, trace);
+    view.setStep({nullptr, trace});
     view.setRows({.grouping = app::RowGrouping::none}); // every row, not a strip for many
     NullCanvas canvas(kTimelineArea);
     view.draw(canvas);
@@ -124,8 +124,8 @@ void stepFrame(benchmark::State& state, const app::PictureInfo& picture)
     app::Selection selection;
     selection.selectRank(5000);
     selection.cursorNs = trace->endNs / 2;
-    const auto view = picture.make(selection, app::darkTheme());
-    view->setStep(llama405b(), trace);
+    const auto view = picture.make(selection, app::darkTheme(), nullptr);
+    view->setStep({llama405b(), trace});
     NullCanvas canvas(kTimelineArea);
     view->draw(canvas);
     canvas.primitives = 0;
@@ -161,10 +161,10 @@ void setStep(benchmark::State& state, const app::PictureInfo& picture)
 {
     const auto trace = std::make_shared<const sim::Trace>(llama405b()->trace(sim::TraceDetail::actions));
     app::Selection selection;
-    const auto view = picture.make(selection, app::darkTheme());
+    const auto view = picture.make(selection, app::darkTheme(), nullptr);
     NullCanvas canvas(kTimelineArea);
     for (auto _ : state) {
-        view->setStep(llama405b(), trace);
+        view->setStep({llama405b(), trace});
         view->draw(canvas);
     }
 }
@@ -187,7 +187,7 @@ void trafficFrame(benchmark::State& state)
 {
     app::Selection selection;
     app::TrafficView view(selection, app::darkTheme());
-    view.setStep(llama405b(), nullptr);
+    view.setStep({llama405b(), nullptr});
     NullCanvas canvas(kTimelineArea);
     view.draw(canvas);
     for (std::int64_t mode = 0; mode < state.range(0); ++mode)
@@ -206,7 +206,7 @@ void trafficStep(benchmark::State& state)
     app::TrafficView view(selection, app::darkTheme());
     NullCanvas canvas(kTimelineArea);
     for (auto _ : state) {
-        view.setStep(llama405b(), nullptr);
+        view.setStep({llama405b(), nullptr});
         view.draw(canvas);
     }
 }

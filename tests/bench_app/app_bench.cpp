@@ -1,8 +1,8 @@
 // How long the window keeps a person waiting, for every gallery file: from an edit to the repainted pictures (median of several),
 // and from starting the program to its first picture. Offscreen, software canvas. An argument chooses files by a part of their
 // name; --frames measures single frames, an idle window and the start of the gallery; --live the Live view of a real training.
-#include "app/shell/main_window.h"
-#include "app/shell/scenario_form.h"
+#include "app/shell/form/scenario_form.h"
+#include "app/shell/window/main_window.h"
 #include "tests/bench_app/frame_bench.h"
 #include "tests/bench_app/live_bench.h"
 
@@ -34,9 +34,9 @@ bool paintResult(app::MainWindow& window, const app::SimulationPtr& before, QIma
 {
     bool failed = false;
     const QObject until;
-    QObject::connect(&window, &app::MainWindow::simulationFailed, &until, [&] { failed = true; });
+    QObject::connect(&window.desk(), &app::Desk::stepFailed, &until, [&] { failed = true; });
     QEventLoop loop;
-    while (!failed && (window.simulation() == before || !window.simulation()))
+    while (!failed && (window.desk().simulation() == before || !window.desk().simulation()))
         loop.processEvents(QEventLoop::WaitForMoreEvents);
     window.render(&picture);
     return !failed;
@@ -108,7 +108,7 @@ int main(int argc, char** argv)
     std::printf("%-44s %10s %10s %10s\n", "scenario", "ranks", "edit ms", "start ms");
     double slowestEdit = 0, slowestStart = 0;
     for (const QFileInfo& file : QDir(QStringLiteral(RANKSCOPE_SOURCE_DIR "/scenarios")).entryInfoList({pattern})) {
-        const app::SimulationPtr none = window.simulation();
+        const app::SimulationPtr none = window.desk().simulation();
         if (!window.openFile(file.filePath()).empty()) {
             std::printf("%-44s cannot be opened\n", qPrintable(file.fileName()));
             return 1;
@@ -116,7 +116,7 @@ int main(int argc, char** argv)
         paintResult(window, none, picture);
         std::vector<double> times;
         for (int round = 0; round < kEdits; ++round) {
-            const app::SimulationPtr before = window.simulation();
+            const app::SimulationPtr before = window.desk().simulation();
             const app::Edit edit = nextEdit(window, round);
             QElapsedTimer timer;
             timer.start();

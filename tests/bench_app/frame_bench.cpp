@@ -1,9 +1,9 @@
 #include "tests/bench_app/frame_bench.h"
 
-#include "app/canvas/canvas_widget.h"
-#include "app/shell/main_window.h"
-#include "app/views/theme.h"
-#include "app/views/timeline_view.h"
+#include "app/canvas/qt/canvas_widget.h"
+#include "app/shell/window/main_window.h"
+#include "app/views/common/theme.h"
+#include "app/views/timeline/timeline_view.h"
 #include "tests/support/many_spans.h"
 
 #include <QCoreApplication>
@@ -103,7 +103,7 @@ int benchFrames()
         Selection selection;
         TimelineView timeline(selection, lightTheme());
         const auto trace = test::manySpans(1'000'000, 64);
-        timeline.setStep(nullptr, trace);
+        timeline.setStep({nullptr, trace});
         timeline.setRows({.grouping = RowGrouping::none}); // every row, not a strip for many
         CanvasWidget shown(timeline, Renderer::software);
         shown.resize(kWindow);
@@ -122,7 +122,7 @@ int benchFrames()
     if (!window.openFile(QStringLiteral(RANKSCOPE_SOURCE_DIR "/scenarios/42-llama3-405b-16384-gpus.json")).empty())
         return 1;
     QEventLoop loop;
-    QObject::connect(&window, &MainWindow::settled, &loop, &QEventLoop::quit);
+    QObject::connect(&window.desk(), &Desk::settled, &loop, &QEventLoop::quit);
     loop.exec();
     for (const PictureInfo& picture : pictures()) {
         window.showOnly(picture.picture);

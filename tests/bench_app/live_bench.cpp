@@ -1,7 +1,7 @@
 #include "tests/bench_app/live_bench.h"
 
-#include "app/shell/live_panel.h"
-#include "app/shell/main_window.h"
+#include "app/shell/live/live_panel.h"
+#include "app/shell/window/main_window.h"
 
 #include <QApplication>
 #include <QElapsedTimer>

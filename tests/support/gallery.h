@@ -2,31 +2,15 @@
 #pragma once
 
 #include "sim/scenario/document.h"
-#include "sim/simulation.h"
+#include "sim/simulate/simulation.h"
+#include "tests/support/catalogue.h"
 
-#include <algorithm>
 #include <filesystem>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 namespace test {
-
-inline const sim::Catalogue& catalogue()
-{
-    static const sim::Catalogue loaded = sim::Catalogue::load(RANKSCOPE_SOURCE_DIR "/assets");
-    return loaded;
-}
-
-inline std::vector<std::filesystem::path> galleryFiles()
-{
-    std::vector<std::filesystem::path> files;
-    for (const auto& entry : std::filesystem::directory_iterator(RANKSCOPE_SOURCE_DIR "/scenarios"))
-        if (entry.path().extension() == ".json")
-            files.push_back(entry.path());
-    std::sort(files.begin(), files.end());
-    return files;
-}
 
 /// A file and the step it describes.
 struct Opened {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "sim/scenario/scenario.h"
-#include "sim/scenario/schedule_kinds.h"
 
 #include <algorithm>
 #include <random>
@@ -135,16 +134,18 @@ inline sim::Scenario randomScenario(std::mt19937& random, int largestWorld)
             layout.order = "tp-cp-pp-dp";
         layout.placement = random() % 4 == 0 ? sim::PlacementRule::roundRobin : sim::PlacementRule::packed;
 
-        const auto& kinds = sim::availableScheduleKinds();
-        const std::string kind = layout.pp == 1 ? "1f1b" : kinds[random() % kinds.size()];
-        const sim::ChunkRange chunks = sim::chunksOfKind(kind);
-        scenario.schedule.kind = kind;
+        const auto families = sim::scheduleFamilies();
+        const sim::ScheduleFamily& family = layout.pp == 1 ? sim::scheduleFamily("1f1b") : families[random() % families.size()];
+        scenario.schedule.kind = family.kind;
         scenario.schedule.virtualStages =
-            layout.pp == 1 ? 1 : chunks.least + (chunks.most == 0 ? static_cast<int>(random() % 2) : 0);
-        scenario.schedule.sequenceSlices = kind == "seq-1f1b" ? pick({1, 2, 4}) : 1;
+            layout.pp == 1 ? 1 : family.chunks.least + (family.chunks.most == 0 ? static_cast<int>(random() % 2) : 0);
+        scenario.schedule.sequenceSlices = family.cutsSequences() ? pick({1, 2, 4}) : 1;
         const int microbatches = layout.pp * (1 + static_cast<int>(random() % 3));
-        if (kind == "custom" || !sim::takesRanks(kind, layout.pp) || (kind == "seq-1f1b" && layout.cp > 1) ||
-            !sim::takesMicrobatches(kind, layout.pp, layout.pp, microbatches))
+        if (family.isWrittenOut || (family.cutsSequences() && layout.cp > 1) ||
+            family.firstUnmet({.ranks = layout.pp,
+                               .chunks = scenario.schedule.virtualStages,
+                               .group = layout.pp,
+                               .microbatches = microbatches}))
             continue;
         if (scenario.model.numHiddenLayers < scenario.stages())
             continue;

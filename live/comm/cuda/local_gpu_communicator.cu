@@ -109,8 +109,7 @@ public:
             const std::lock_guard lock(m_mutex);
             if (!m_why.empty())
                 throw sim::Error(m_why);
-            complete = request.kind == CommKind::send || request.kind == CommKind::receive ? meetPeer(std::move(arrival))
-                                                                                           : meetGroup(std::move(arrival));
+            complete = isTransfer(request.kind) ? meetPeer(std::move(arrival)) : meetGroup(std::move(arrival));
             // Under the lock: work of two groups that share a stream must not mix.
             if (!complete.empty())
                 execute(complete);
@@ -189,11 +188,7 @@ private:
     void execute(const Arrivals& arrivals)
     {
         const CommRequest& first = *arrivals[0].request;
-        std::vector<RequestSummary> summaries;
-        for (const Arrival& arrival : arrivals)
-            summaries.push_back(summarize(*arrival.request));
-        checkAgreement(*first.group, summaries);
-
+        checkAgreement(arrivals);
         const int gpu = arrivals[0].queue->gpu();
         for (const Arrival& arrival : arrivals)
             reach(gpu, arrival.queue->gpu());
@@ -226,59 +221,12 @@ private:
 
     static void move(const Arrivals& arrivals, Stream stream)
     {
-        const CommRequest& first = *arrivals[0].request;
+        const CommKind kind = arrivals[0].request->kind;
+        if (kind == CommKind::allReduce || kind == CommKind::reduceScatter)
+            return reduce(arrivals, stream);
         Copies copies(stream);
-        switch (first.kind) {
-        case CommKind::allReduce:
-        case CommKind::reduceScatter:
-            reduce(arrivals, stream);
-            break;
-        case CommKind::allGather:
-            for (const Arrival& to : arrivals) {
-                std::int64_t offset = 0;
-                for (const Arrival& from : arrivals) {
-                    const Tensor& input = from.request->input;
-                    copies.add(input.data, to.request->output.as<std::byte>() + offset, input.bytes());
-                    offset += input.bytes();
-                }
-            }
-            break;
-        case CommKind::allToAll:
-            allToAll(arrivals, copies);
-            break;
-        case CommKind::send:
-        case CommKind::receive:
-            copies.add(first.input.data, arrivals[1].request->output.data, first.input.bytes());
-            break;
-        case CommKind::broadcast:
-            for (const Arrival& arrival : arrivals)
-                copies.add(first.input.data, arrival.request->output.data, first.input.bytes());
-            break;
-        case CommKind::barrier:
-            break;
-        }
+        copyPieces(arrivals, [&](const void* from, void* to, std::int64_t bytes) { copies.add(from, to, bytes); });
         copies.put();
-    }
-
-    static void allToAll(const Arrivals& arrivals, Copies& copies)
-    {
-        std::vector<std::int64_t> sent(arrivals.size()); ///< rows, by sender
-        for (std::size_t to = 0; to < arrivals.size(); ++to) {
-            const CommRequest& receiver = *arrivals[to].request;
-            std::int64_t row = 0;
-            for (std::size_t from = 0; from < arrivals.size(); ++from) {
-                const CommRequest& sender = *arrivals[from].request;
-                const std::int64_t rows = sender.sendRows[to];
-                if (rows != receiver.receiveRows[from])
-                    throwRowsDiffer(*receiver.group, static_cast<int>(from), rows, static_cast<int>(to),
-                                    receiver.receiveRows[from]);
-                if (rows > 0)
-                    copies.add(sender.input.rowRange(sent[from], rows).data, receiver.output.rowRange(row, rows).data,
-                               sender.input.rowRange(sent[from], rows).bytes());
-                sent[from] += rows;
-                row += rows;
-            }
-        }
     }
 
     static void reduce(const Arrivals& arrivals, Stream stream)

@@ -1,4 +1,4 @@
-// Ranks of one process on one GPU, or on GPUs that reach each other's memory (facts: NCCL takes one rank a GPU and process).
+// Ranks of one process on one GPU, or on GPUs that reach each other's memory (NCCL takes one rank a GPU and process).
 #pragma once
 
 #include "live/comm/communicator.h"

@@ -31,7 +31,6 @@ public:
     void fill(const Tensor& tensor, double value) override { cpu::fill(m_parallel, tensor, value); }
     void copy(const Tensor& from, const Tensor& to) override { cpu::copy(m_parallel, from, to); }
     void add(const Tensor& x, const Tensor& y) override { cpu::add(m_parallel, x, y); }
-    void scale(const Tensor& x, double factor) override { cpu::scale(m_parallel, x, factor); }
     void fromHost(const void* host, const Tensor& to) override
     {
         const auto bytes = static_cast<std::size_t>(to.columns * bytesOf(to.type));
@@ -269,7 +268,6 @@ public:
         m_info.kind = "cpu";
         m_info.name = processorName() + ", " + std::to_string(std::max(1U, std::thread::hardware_concurrency())) + " cores, " +
                       cpu::vectorKernels<float>().name;
-        m_info.detail = "kernels compiled for " + std::string(cpu::vectorKernels<float>().name);
         m_info.activation = m_info.accumulation = precision;
         m_info.memoryBytes = static_cast<std::int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
     }

@@ -103,15 +103,6 @@ inline void add(const Parallel& parallel, const Tensor& x, const Tensor& y)
     });
 }
 
-inline void scale(const Parallel& parallel, const Tensor& tensor, double factor)
-{
-    withFloating(tensor.type, [&]<class T>(T) {
-        using Wide = std::conditional_t<std::is_same_v<T, double>, double, float>;
-        pairwise<T, T>(parallel, tensor, tensor,
-                       [by = static_cast<Wide>(factor)](T x, T& y) { y = converted<T>(converted<Wide>(x) * by); });
-    });
-}
-
 inline void fill(const Parallel& parallel, const Tensor& tensor, double value)
 {
     const auto with = [&]<class T>(T element) { pairwise<T, T>(parallel, tensor, tensor, [element](T, T& y) { y = element; }); };

@@ -16,11 +16,6 @@ bool wantsTuning()
     return value && std::string_view(value) != "0";
 }
 
-std::string version(int number)
-{
-    return std::to_string(number / 1000) + "." + std::to_string(number % 1000 / 10);
-}
-
 class CudaDevice final : public Device {
 public:
     CudaDevice(int gpu, DType activation) : m_gpu(gpu), m_matmul(makeMatmul(gpu, wantsTuning()))
@@ -28,9 +23,6 @@ public:
         const GpuProperties properties = gpuProperties(gpu);
         m_info.kind = "cuda";
         m_info.name = properties.name;
-        m_info.detail = "GPU " + std::to_string(gpu) + ", compute capability " + std::to_string(properties.major) + "." +
-                        std::to_string(properties.minor) + ", CUDA " + version(properties.runtimeVersion) + ", driver for CUDA " +
-                        version(properties.driverVersion) + "; matrix products by cuBLASLt, attention by own kernels";
         m_info.activation = activation;
         m_info.accumulation = DType::f32;
         m_info.memoryBytes = properties.memoryBytes;

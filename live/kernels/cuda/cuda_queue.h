@@ -26,7 +26,6 @@ public:
     void fill(const Tensor&, double value) override;
     void copy(const Tensor& from, const Tensor& to) override;
     void add(const Tensor& x, const Tensor& y) override;
-    void scale(const Tensor&, double factor) override;
     void addBias(const Tensor& bias, const Tensor& y) override;
     void activation(ActivationFunction, const Tensor& x, const Tensor& y) override;
     void activationGradient(ActivationFunction, const Tensor& x, const Tensor& dy, const Tensor& dx) override;
@@ -121,6 +120,16 @@ void withType(DType type, const Function& f)
         assert(type == DType::f32);
         f(float{});
     }
+}
+
+/// The same of all floating types.
+template <class Function>
+void withFloating(DType type, const Function& f)
+{
+    if (type == DType::f64)
+        f(double{});
+    else
+        withType(type, f);
 }
 
 /// f with kFullWidth or 1 as a constant.

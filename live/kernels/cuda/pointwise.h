@@ -98,22 +98,6 @@ struct Add {
 };
 
 template <class T>
-struct Scale {
-    View<T> x;
-    double factor;
-    template <int kWidth>
-    __device__ void at(std::int64_t row, std::int64_t column) const
-    {
-        using Wide = std::conditional_t<std::is_same_v<T, double>, double, float>;
-        auto pack = *reinterpret_cast<Pack<T, kWidth>*>(x.at(row, column));
-#pragma unroll
-        for (int i = 0; i < kWidth; ++i)
-            pack.element[i] = converted<T>(converted<Wide>(pack.element[i]) * static_cast<Wide>(factor));
-        *reinterpret_cast<Pack<T, kWidth>*>(x.at(row, column)) = pack;
-    }
-};
-
-template <class T>
 struct AddBias {
     const T* bias;
     View<T> y;

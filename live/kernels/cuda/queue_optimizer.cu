@@ -10,15 +10,6 @@ namespace {
 
 constexpr std::int64_t kSumBlocks = 512; ///< at most: each ends with up to 68 atomics
 
-template <class Function>
-void withReal(DType type, const Function& f)
-{
-    if (type == DType::f64)
-        f(double{});
-    else
-        withType(type, f);
-}
-
 } // namespace
 
 void CudaQueue::exactSum(const Tensor& values, const Tensor& words)
@@ -28,7 +19,7 @@ void CudaQueue::exactSum(const Tensor& values, const Tensor& words)
         return;
     const Stream stream = ready();
     constexpr int kThreads = 256;
-    withReal(values.type, [&]<class T>(T) {
+    withFloating(values.type, [&]<class T>(T) {
         launch(stream, Grid{static_cast<unsigned>(std::min(ceilDivide(values.elements(), kThreads), kSumBlocks))}, kThreads, 0,
                exactSumKernel<T>, values.rows, values.columns, View<const T>(values), words.as<std::int64_t>());
     });
@@ -42,7 +33,7 @@ void CudaQueue::exactSumOfSquares(const Tensor& values, const Tensor& words)
     const Stream stream = ready();
     constexpr int kThreads = 256;
     constexpr std::int64_t kElements = kThreads / kWarp * kSquaresBlock;
-    withReal(values.type, [&]<class T>(T) {
+    withFloating(values.type, [&]<class T>(T) {
         launch(stream, Grid{static_cast<unsigned>(std::min(ceilDivide(values.elements(), kElements), kSumBlocks))}, kThreads, 0,
                exactSumOfSquaresKernel<T>, values.elements(), values.as<const T>(), words.as<std::int64_t>());
     });

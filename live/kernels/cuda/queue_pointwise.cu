@@ -7,16 +7,6 @@
 namespace live::cuda {
 namespace {
 
-/// All floating types.
-template <class Function>
-void withFloating(DType type, const Function& f)
-{
-    if (type == DType::f64)
-        f(double{});
-    else
-        withType(type, f);
-}
-
 /// Where rows lie side by side in all of them, one long row.
 template <class Function>
 void flattened(const Tensor& x, const Tensor& y, const Function& f)
@@ -88,14 +78,6 @@ void CudaQueue::add(const Tensor& from, const Tensor& to)
                 pointwise(stream, wide(x, y), x.rows, x.columns, Add<From, To>{View<const From>(x), View<To>(y)});
             });
         });
-    });
-}
-
-void CudaQueue::scale(const Tensor& tensor, double factor)
-{
-    const Stream stream = ready();
-    flattened(tensor, tensor, [&](const Tensor& x, const Tensor&) {
-        withFloating(x.type, [&]<class T>(T) { pointwise(stream, wide(x), x.rows, x.columns, Scale<T>{View<T>(x), factor}); });
     });
 }
 

@@ -49,14 +49,11 @@ GpuProperties gpuProperties(int gpu)
 {
     cudaDeviceProp properties{};
     check(cudaGetDeviceProperties(&properties, gpu), "read a GPU's properties");
-    GpuProperties result{.name = properties.name,
-                         .memoryBytes = static_cast<std::int64_t>(properties.totalGlobalMem),
-                         .major = properties.major,
-                         .minor = properties.minor,
-                         .processors = properties.multiProcessorCount};
-    check(cudaRuntimeGetVersion(&result.runtimeVersion), "read its version");
-    check(cudaDriverGetVersion(&result.driverVersion), "read the driver's version");
-    return result;
+    return {.name = properties.name,
+            .memoryBytes = static_cast<std::int64_t>(properties.totalGlobalMem),
+            .major = properties.major,
+            .minor = properties.minor,
+            .processors = properties.multiProcessorCount};
 }
 
 void makeCurrent(int gpu)

@@ -25,7 +25,6 @@ struct GpuProperties {
     std::int64_t memoryBytes = 0;
     int major = 0, minor = 0; ///< compute capability
     int processors = 0;
-    int runtimeVersion = 0, driverVersion = 0; ///< 13000 = CUDA 13.0
 };
 
 /// How many GPUs can be used; if none, *why says why in CUDA's words.

@@ -2,7 +2,7 @@
 // presses them, types. Nothing of the widgets behind is touched.
 #pragma once
 
-#include "app/shell/main_window.h"
+#include "app/shell/window/main_window.h"
 
 #include <QAccessible>
 #include <QString>

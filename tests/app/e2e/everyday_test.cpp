@@ -35,11 +35,11 @@ TEST_F(Everyday, ANumberIsEditedAndTakenBack)
 {
     openSixteen();
     app.enter(QAccessible::SpinBox, QStringLiteral("Tensor"), QStringLiteral("4"));
-    EXPECT_EQ(app.window().simulation()->scenario().layout.tp, 4);
+    EXPECT_EQ(app.window().desk().simulation()->scenario().layout.tp, 4);
     app.key(QStringLiteral("Ctrl+Z"));
-    EXPECT_EQ(app.window().simulation()->scenario().layout.tp, 2);
+    EXPECT_EQ(app.window().desk().simulation()->scenario().layout.tp, 2);
     app.key(QStringLiteral("Ctrl+Shift+Z"));
-    EXPECT_EQ(app.window().simulation()->scenario().layout.tp, 4);
+    EXPECT_EQ(app.window().desk().simulation()->scenario().layout.tp, 4);
 }
 
 TEST_F(Everyday, APressedRankIsSelectedEverywhere)
@@ -59,8 +59,8 @@ TEST_F(Everyday, TheStepIsPlayedAndScrubbed)
     EXPECT_TRUE(app.find(QAccessible::Button, QStringLiteral("Pause")) != nullptr);
     app.press(QAccessible::Button, QStringLiteral("Pause"));
     app.enter(QAccessible::Slider, QStringLiteral("Time cursor"), QStringLiteral("5000"));
-    const std::int64_t end = app.window().workspace().trace()->endNs;
-    EXPECT_NEAR(static_cast<double>(app.window().workspace().selection().cursorNs), static_cast<double>(end) / 2,
+    const std::int64_t end = app.window().desk().step().trace->endNs;
+    EXPECT_NEAR(static_cast<double>(app.window().desk().selection().cursorNs), static_cast<double>(end) / 2,
                 static_cast<double>(end) / 100);
 }
 
@@ -90,7 +90,7 @@ TEST_F(Everyday, AnEditIsComparedWithThePinnedBaseline)
     EXPECT_TRUE(app.sees(QStringLiteral("What is different")));
     EXPECT_TRUE(app.find(QAccessible::Cell, QStringLiteral("layout tp")) != nullptr || app.sees(QStringLiteral("tp")));
     app.press(QAccessible::Button, QStringLiteral("Back to Baseline"));
-    EXPECT_EQ(app.window().simulation()->scenario().layout.tp, 2);
+    EXPECT_EQ(app.window().desk().simulation()->scenario().layout.tp, 2);
     app.key(QStringLiteral("Alt+6"));
     EXPECT_EQ(app.count(QAccessible::Cell, QStringLiteral("rank ")), 16);
 }
@@ -105,11 +105,11 @@ TEST_F(Everyday, ANumberSaysWhereItComesFrom)
 TEST_F(Everyday, AFindingIsTried)
 {
     openSixteen();
-    const double before = app.window().simulation()->metrics().stepTimeSeconds;
+    const double before = app.window().desk().simulation()->metrics().stepTimeSeconds;
     app.press(QAccessible::Button, QStringLiteral("Try "));
-    EXPECT_NE(app.window().simulation()->metrics().stepTimeSeconds, before);
+    EXPECT_NE(app.window().desk().simulation()->metrics().stepTimeSeconds, before);
     app.key(QStringLiteral("Ctrl+Z"));
-    EXPECT_EQ(app.window().simulation()->metrics().stepTimeSeconds, before);
+    EXPECT_EQ(app.window().desk().simulation()->metrics().stepTimeSeconds, before);
 }
 
 TEST_F(Everyday, AFileIsDropped)

@@ -31,7 +31,7 @@ TEST(Baseline, KeepsWhatWasPinnedUntilItIsForgotten)
     EXPECT_FALSE(baseline.isPinned());
     EXPECT_FALSE(baseline.metrics());
     const Simulated tiny(document(kTiny));
-    baseline.pin(QStringLiteral("tiny"), tiny.document, tiny.simulation, nullptr);
+    baseline.pin(QStringLiteral("tiny"), tiny.document, {tiny.simulation});
     EXPECT_TRUE(baseline.isReady());
     EXPECT_EQ(baseline.metrics()->stepTimeSeconds, tiny.simulation->metrics().stepTimeSeconds);
     EXPECT_EQ(baseline.document().text(), tiny.document.text());
@@ -56,7 +56,7 @@ TEST(Baseline, ABadFileChangesNothing)
 {
     Baseline baseline;
     const Simulated tiny(document(kTiny));
-    baseline.pin(QStringLiteral("tiny"), tiny.document, tiny.simulation, nullptr);
+    baseline.pin(QStringLiteral("tiny"), tiny.document, {tiny.simulation});
     EXPECT_FALSE(baseline.open(QStringLiteral("/no/such/file.json"), catalogue()).empty());
     EXPECT_EQ(baseline.name(), QStringLiteral("tiny"));
     QTemporaryDir folder;
@@ -74,7 +74,7 @@ TEST(Baseline, ANewerOneIsNotOvertakenByAnOlder)
     Baseline baseline;
     ASSERT_TRUE(baseline.open(galleryFile(kLarge), catalogue()).empty());
     const Simulated tiny(document(kTiny));
-    baseline.pin(QStringLiteral("tiny"), tiny.document, tiny.simulation, nullptr);
+    baseline.pin(QStringLiteral("tiny"), tiny.document, {tiny.simulation});
     for (int round = 0; round < 50; ++round) {
         QCoreApplication::processEvents();
         QThread::msleep(1);

@@ -1,7 +1,7 @@
 #include "app/session/scenario_keys.h"
 
 #include "app/session/edit.h"
-#include "sim/schedule/families.h"
+#include "sim/schedule/families/families.h"
 #include "tests/app/session/session_fixtures.h"
 
 #include <nlohmann/json.hpp>

@@ -1,8 +1,9 @@
 #include "app/session/edit.h"
 #include "app/session/pass_times.h"
 #include "app/session/schedule_candidates.h"
-#include "sim/schedule/families.h"
-#include "sim/simulation.h"
+#include "sim/legal/schedule_request.h"
+#include "sim/schedule/families/families.h"
+#include "sim/simulate/simulation.h"
 #include "tests/app/session/session_fixtures.h"
 
 #include <gtest/gtest.h>

@@ -1,9 +1,9 @@
-#include "app/shell/because_popup.h"
+#include "app/shell/widgets/because_popup.h"
 
-#include "app/shell/details_panel.h"
-#include "app/shell/main_window.h"
-#include "app/shell/metric_card.h"
-#include "app/shell/workspace.h"
+#include "app/shell/details/details_panel.h"
+#include "app/shell/widgets/metric_card.h"
+#include "app/shell/window/main_window.h"
+#include "app/shell/window/workspace.h"
 #include "tests/app/session/session_fixtures.h"
 
 #include <QApplication>
@@ -148,11 +148,13 @@ TEST_F(BecauseTest, StaysOnTheScreenAndHoldsItsText)
 
 TEST(BecauseOfTraffic, OpensInTheSamePopupFromThePicture)
 {
-    Workspace workspace(Renderer::software);
-    workspace.setResult(simulationOf(kLarge), nullptr);
+    Desk desk(catalogue(), {}, std::vector<PrepareFunction>(pictures().size()));
+    ASSERT_TRUE(desk.session().open(galleryFile(kLarge)).empty());
+    Workspace workspace(desk, Renderer::software);
     workspace.resize(1200, 800);
     workspace.showOnly(Picture::traffic);
     workspace.show();
+    ASSERT_TRUE(waitFor([&] { return desk.simulation() != nullptr; }));
     QCoreApplication::processEvents();
     CanvasWidget& canvas = workspace.canvas(Picture::traffic);
     const auto& nodes = canvas.nodes();

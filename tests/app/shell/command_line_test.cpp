@@ -1,4 +1,4 @@
-#include "app/shell/command_line.h"
+#include "app/shell/window/command_line.h"
 
 #include <gtest/gtest.h>
 

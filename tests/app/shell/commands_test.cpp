@@ -1,7 +1,7 @@
-#include "app/shell/command_palette.h"
-#include "app/shell/commands.h"
-#include "app/shell/format.h"
-#include "app/views/labels.h"
+#include "app/shell/dialogs/command_palette.h"
+#include "app/shell/widgets/format.h"
+#include "app/shell/window/commands.h"
+#include "app/views/common/labels.h"
 
 #include <QKeyEvent>
 
@@ -54,6 +54,7 @@ TEST(Commands, NoMenuHasAMnemonicTwice)
 TEST(Commands, SayWhatTheyDo)
 {
     for (const Command& c : commands()) {
+        EXPECT_TRUE(c.enabled && c.run) << c.text;
         EXPECT_GT(QString::fromUtf8(c.what).size(), 4) << c.text;
         EXPECT_FALSE(plainText(c).contains(QLatin1Char('&')));
         EXPECT_TRUE(!c.viewCommand || c.scope == CommandScope::canvas) << c.text;
@@ -87,17 +88,24 @@ TEST(Palette, FindsByPartsOfTheName)
     EXPECT_LT(matchScore(QStringLiteral("Zoom In"), QStringLiteral("xq")), 0);
 }
 
-TEST(Palette, OffersOnlyWhatCanBeRun)
+TEST(Palette, OffersTheCommandsThatAnswerWhatIsTyped)
 {
-    CommandPalette palette([](CommandId id) { return id == CommandId::open; }, 0);
-    EXPECT_EQ(palette.shown(), QStringList{QStringLiteral("Open")});
+    const auto commands = [] {
+        return std::vector<PaletteEntry>{
+            {QStringLiteral("Sometimes"), {}, {}}, {QStringLiteral("Quit"), {}, {}}, {QStringLiteral("Export Timeline"), {}, {}}};
+    };
+    CommandPalette palette(commands, 0);
+    EXPECT_EQ(palette.shown().size(), 3);
+    palette.setFilter(QStringLiteral("time"));
+    EXPECT_EQ(palette.shown(), (QStringList{QStringLiteral("Export Timeline"), QStringLiteral("Sometimes")}))
+        << "the better first";
     palette.setFilter(QStringLiteral("zzz"));
     EXPECT_TRUE(palette.shown().isEmpty());
 }
 
 TEST(Palette, ANumberGoesToThatRank)
 {
-    CommandPalette palette([](CommandId) { return false; }, 16);
+    CommandPalette palette([] { return std::vector<PaletteEntry>(); }, 16);
     palette.setFilter(QStringLiteral("13"));
     EXPECT_EQ(palette.shown(), QStringList{QStringLiteral("Go to rank 13")});
     palette.setFilter(QStringLiteral("rank 15"));

@@ -1,11 +1,11 @@
 // Comparing in the window: pinning, the Compare page, taking values over, other files, exporting.
-#include "app/shell/compare_page.h"
+#include "app/shell/compare/compare_page.h"
 
-#include "app/shell/compare_tables.h"
-#include "app/shell/details_panel.h"
-#include "app/shell/main_window.h"
-#include "app/shell/metric_card.h"
-#include "app/shell/problem_banner.h"
+#include "app/shell/compare/compare_tables.h"
+#include "app/shell/details/details_panel.h"
+#include "app/shell/widgets/metric_card.h"
+#include "app/shell/widgets/problem_banner.h"
+#include "app/shell/window/main_window.h"
 #include "tests/app/session/session_fixtures.h"
 
 #include <QDropEvent>
@@ -84,7 +84,7 @@ TEST_F(CompareTest, NumbersAreComparedWithThePinnedBaseline)
     open(kTiny);
     EXPECT_FALSE(window.isEnabled(CommandId::backToBaseline));
     window.run(CommandId::pinBaseline);
-    ASSERT_TRUE(window.baseline().isReady());
+    ASSERT_TRUE(window.desk().baseline().isReady());
     EXPECT_TRUE(stepDelta().isEmpty());
     setTp(1);
     const QString first = stepDelta();
@@ -100,7 +100,7 @@ TEST_F(CompareTest, NumbersAreComparedWithThePinnedBaseline)
     settle();
     EXPECT_FALSE(stepDelta().isEmpty());
     window.run(CommandId::pinBaseline);
-    EXPECT_FALSE(window.baseline().isPinned()) << "the same key forgets it";
+    EXPECT_FALSE(window.desk().baseline().isPinned()) << "the same key forgets it";
 }
 
 TEST_F(CompareTest, ThePageShowsWhatDiffersAndWhatItDoes)
@@ -186,6 +186,7 @@ TEST_F(CompareTest, SwappedEverythingIsTheOtherWayRound)
     settle();
     const std::int64_t before = page().view().comparison()->deltaNs();
     window.run(CommandId::swapSides);
+    settle();
     EXPECT_TRUE(page().isSwapped());
     EXPECT_EQ(page().view().comparison()->deltaNs(), -before);
     EXPECT_EQ(page().tables().changes().item(0, 2)->text(), QStringLiteral("1f1b"));
@@ -206,11 +207,11 @@ TEST_F(CompareTest, ASecondFileDroppedWithShiftOrOnThePageIsTheBaseline)
     settle();
     EXPECT_TRUE(window.isCompareShown());
     EXPECT_EQ(window.session().path(), path);
-    EXPECT_TRUE(window.baseline().isReady());
+    EXPECT_TRUE(window.desk().baseline().isReady());
     drop(kTiny, Qt::NoModifier);
     settle();
     EXPECT_TRUE(window.isCompareShown());
-    EXPECT_EQ(window.baseline().metrics()->worldSize, 8);
+    EXPECT_EQ(window.desk().baseline().metrics()->worldSize, 8);
     window.run(CommandId::showCompare);
     EXPECT_FALSE(window.isCompareShown());
     drop(k1F1B, Qt::NoModifier);
@@ -222,12 +223,14 @@ TEST_F(CompareTest, WithoutABaselineThePageSaysHowToGetOne)
 {
     open(kTiny);
     window.run(CommandId::showCompare);
+    settle();
     EXPECT_TRUE(window.isCompareShown());
     EXPECT_FALSE(page().view().comparison());
     EXPECT_FALSE(window.isEnabled(CommandId::swapSides));
     EXPECT_TRUE(page().csv().isEmpty());
     EXPECT_FALSE(page().tables().isVisible());
     window.run(CommandId::pinBaseline);
+    settle();
     EXPECT_TRUE(page().view().comparison());
     EXPECT_EQ(page().view().comparison()->deltaNs(), 0);
 }
@@ -238,7 +241,7 @@ TEST_F(CompareTest, ABadFileStandsInTheBannerAndChangesNothing)
     EXPECT_FALSE(window.compareWith(QStringLiteral("/no/such/file.json")).empty());
     EXPECT_FALSE(window.isCompareShown());
     EXPECT_TRUE(window.banner().isVisible());
-    EXPECT_FALSE(window.baseline().isPinned());
+    EXPECT_FALSE(window.desk().baseline().isPinned());
 }
 
 TEST_F(CompareTest, KeysReachTheBlend)

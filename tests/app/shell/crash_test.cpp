@@ -1,6 +1,6 @@
 // The program dies with unsaved work; the next one offers it.
-#include "app/shell/gallery_page.h"
-#include "app/shell/main_window.h"
+#include "app/shell/gallery/gallery_page.h"
+#include "app/shell/window/main_window.h"
 #include "tests/app/session/session_fixtures.h"
 
 #include <QProcess>

@@ -1,7 +1,7 @@
 // Finds texts that do not fit their widgets.
 #pragma once
 
-#include "app/shell/scenario_header.h"
+#include "app/shell/widgets/scenario_header.h"
 
 #include <QLabel>
 #include <QStringList>

@@ -1,9 +1,9 @@
-#include "app/shell/findings_panel.h"
+#include "app/shell/findings/findings_panel.h"
 
-#include "app/shell/details_panel.h"
-#include "app/shell/finding_row.h"
-#include "app/shell/main_window.h"
-#include "app/shell/severity_icon.h"
+#include "app/shell/details/details_panel.h"
+#include "app/shell/findings/finding_row.h"
+#include "app/shell/widgets/severity_icon.h"
+#include "app/shell/window/main_window.h"
 #include "tests/app/session/session_fixtures.h"
 
 #include <QApplication>
@@ -26,16 +26,16 @@ using namespace test;
 constexpr const char* kRecomputes = "50-mixtral-8x7b-ep8.json"; // and need not
 constexpr const char* kFine = "03-tp2-dp2-four-gpus.json";
 
-sim::Finding finding(sim::FindingKind kind, sim::FindingSeverity severity, std::vector<sim::Try> tries = {})
+sim::Finding finding(sim::FindingKind kind, sim::FindingSeverity severity, std::vector<sim::SuggestedEdit> suggestions = {})
 {
     sim::Finding out{.kind = kind, .severity = severity, .title = "Too slow", .reason = "It waits."};
     out.show.ranks = {3};
-    out.tries = std::move(tries);
+    out.suggestions = std::move(suggestions);
     return out;
 }
 
-const sim::Try kFewer{"tp 8 → 4, dp 2 → 4", {{"/layout/tp", "4"}, {"/layout/dp", "4"}}};
-const sim::Try kWithout{"without perturbations", {{"/perturbations", std::nullopt}}};
+const sim::SuggestedEdit kFewer{"tp 8 → 4, dp 2 → 4", {{"/layout/tp", "4"}, {"/layout/dp", "4"}}};
+const sim::SuggestedEdit kWithout{"without perturbations", {{"/perturbations", std::nullopt}}};
 
 QPushButton* button(QWidget& in, const QString& text)
 {
@@ -55,12 +55,12 @@ TEST(FindingsPanel, OffersWhatHelpsAndNamesWhatDoesNot)
     EXPECT_TRUE(panel.text().contains(QStringLiteral("Trying"))) << panel.text().toStdString();
     panel.setResult({.finding = 0,
                      .edit = 0,
-                     .effect = sim::TryEffect{.stepSeconds = 1, .timePerToken = -0.123, .peakGib = 40, .peakChangeGib = 8}});
-    panel.setResult({.finding = 0, .edit = 1, .effect = sim::TryEffect{.stepSeconds = 1, .timePerToken = 0.03, .peakGib = 32}});
+                     .effect = sim::EditEffect{.stepSeconds = 1, .timePerToken = -0.123, .peakGib = 40, .peakChangeGib = 8}});
+    panel.setResult({.finding = 0, .edit = 1, .effect = sim::EditEffect{.stepSeconds = 1, .timePerToken = 0.03, .peakGib = 32}});
     EXPECT_TRUE(panel.isComplete());
-    const TryButton* offered = panel.findChild<TryButton*>();
+    const SuggestionButton* offered = panel.findChild<SuggestionButton*>();
     ASSERT_TRUE(offered);
-    EXPECT_EQ(panel.findChildren<TryButton*>().size(), 1);
+    EXPECT_EQ(panel.findChildren<SuggestionButton*>().size(), 1);
     EXPECT_EQ(offered->accessibleDescription(), QStringLiteral("−12 % time a token, +8.00 GiB"));
     EXPECT_TRUE(
         panel.text().contains(QStringLiteral("Tried, and not worth it: without perturbations (+3.0\u00a0% time a token)")));
@@ -71,7 +71,8 @@ TEST(FindingsPanel, AGainThatIsTooSmallIsToldAsOne)
 {
     FindingsPanel panel;
     panel.setFindings({finding(sim::FindingKind::bubble, sim::FindingSeverity::costly, {kFewer})});
-    panel.setResult({.finding = 0, .edit = 0, .effect = sim::TryEffect{.stepSeconds = 1, .timePerToken = -0.002, .peakGib = 32}});
+    panel.setResult(
+        {.finding = 0, .edit = 0, .effect = sim::EditEffect{.stepSeconds = 1, .timePerToken = -0.002, .peakGib = 32}});
     EXPECT_TRUE(panel.text().contains(QStringLiteral("tp 8 → 4, dp 2 → 4 (only 0.2\u00a0% less time a token)")))
         << panel.text().toStdString();
     EXPECT_FALSE(panel.text().contains(QStringLiteral("without gain")));
@@ -97,10 +98,10 @@ TEST(FindingsPanel, AsksForEditsAndPlaces)
 {
     FindingsPanel panel;
     panel.setFindings({finding(sim::FindingKind::bubble, sim::FindingSeverity::costly, {kFewer, kWithout})});
-    panel.setResult({.finding = 0, .edit = 1, .effect = sim::TryEffect{.timePerToken = -0.5}});
+    panel.setResult({.finding = 0, .edit = 1, .effect = sim::EditEffect{.timePerToken = -0.5}});
     std::optional<Edit> edit;
     std::optional<sim::ShowHint> hint;
-    QObject::connect(&panel, &FindingsPanel::tryRequested, [&](const Edit& asked) { edit = asked; });
+    QObject::connect(&panel, &FindingsPanel::editRequested, [&](const Edit& asked) { edit = asked; });
     QObject::connect(&panel, &FindingsPanel::showRequested, [&](const sim::ShowHint& asked) { hint = asked; });
     button(panel, QStringLiteral("Show me"))->click();
     button(panel, QStringLiteral("Try without perturbations"))->click();
@@ -175,20 +176,20 @@ protected:
 TEST_F(FindingsWindow, WhatIsTriedIsAnEditThatUndoTakesBack)
 {
     open(kRecomputes);
-    const double before = window.simulation()->metrics().stepTimeSeconds;
+    const double before = window.desk().simulation()->metrics().stepTimeSeconds;
     EXPECT_TRUE(window.findings().isComplete());
     QPushButton* edit = button(window.findings(), QStringLiteral("Try recompute full → none"));
     ASSERT_TRUE(edit) << window.findings().text().toStdString();
     const QString promised = edit->accessibleDescription();
     edit->click();
     settle();
-    EXPECT_EQ(window.simulation()->scenario().training.recompute, sim::Recompute::none);
-    const double change = window.simulation()->metrics().stepTimeSeconds / before - 1;
+    EXPECT_EQ(window.desk().simulation()->scenario().training.recompute, sim::Recompute::none);
+    const double change = window.desk().simulation()->metrics().stepTimeSeconds / before - 1;
     EXPECT_TRUE(promised.startsWith(QStringLiteral("−%1 % time").arg(-change * 100, 0, 'f', 0))) << promised.toStdString();
     EXPECT_FALSE(window.findings().text().contains(QStringLiteral("Recomputation is not needed")));
     window.run(CommandId::undo);
     settle();
-    EXPECT_EQ(window.simulation()->metrics().stepTimeSeconds, before);
+    EXPECT_EQ(window.desk().simulation()->metrics().stepTimeSeconds, before);
     EXPECT_TRUE(window.findings().text().contains(QStringLiteral("Recomputation is not needed")));
 }
 
@@ -199,7 +200,7 @@ TEST_F(FindingsWindow, ShowMeSelectsWhatItIsAbout)
         if (row->accessibleName().contains(QStringLiteral("Rank 21")))
             button(*row, QStringLiteral("Show me"))->click();
     }
-    EXPECT_EQ(window.workspace().selection().selectedRank, 21);
+    EXPECT_EQ(window.desk().selection().selectedRank, 21);
     EXPECT_TRUE(window.workspace().isPictureVisible(Picture::timeline));
 }
 
@@ -211,8 +212,8 @@ TEST_F(FindingsWindow, ExposedCommunicationIsShownInTheKernels)
             button(*row, QStringLiteral("Show me"))->click();
     }
     settle();
-    EXPECT_EQ(window.workspace().selection().classes, maskOf(sim::OpClass::tpComm));
-    const auto& kinds = window.workspace().trace()->kinds;
+    EXPECT_EQ(window.desk().selection().classes, maskOf(sim::OpClass::tpComm));
+    const auto& kinds = window.desk().step().trace->kinds;
     EXPECT_TRUE(std::any_of(kinds.begin(), kinds.end(), [](const auto& kind) { return kind.opClass == sim::OpClass::tpComm; }));
 }
 
@@ -227,14 +228,14 @@ TEST_F(FindingsWindow, NoFindingsAreNotCountedAndTheReasonIsSaid)
 {
     open(kFine);
     const auto* dock = window.findChild<QDockWidget*>(QStringLiteral("findings"));
-    emit window.simulator().findingsReady(window.simulation(), {});
+    Q_EMIT window.desk().findingsReady({});
     EXPECT_EQ(dock->windowTitle(), QStringLiteral("FINDINGS"));
     EXPECT_FALSE(window.findings().text().isEmpty());
-    emit window.simulator().findingsFailed(window.simulation(), QStringLiteral("no order fits into 3 GiB"));
+    Q_EMIT window.desk().findingsFailed(QStringLiteral("no order fits into 3 GiB"));
     EXPECT_EQ(dock->windowTitle(), QStringLiteral("FINDINGS"));
     EXPECT_TRUE(window.findings().text().contains(QStringLiteral("no order fits into 3 GiB")));
     EXPECT_TRUE(window.isSettled());
-    emit window.simulator().findingsReady(window.simulation(), {finding(sim::FindingKind::bubble, sim::FindingSeverity::hint)});
+    Q_EMIT window.desk().findingsReady({finding(sim::FindingKind::bubble, sim::FindingSeverity::hint)});
     EXPECT_EQ(dock->windowTitle(), QStringLiteral("FINDINGS · 1")) << "whatever else is among them";
 }
 

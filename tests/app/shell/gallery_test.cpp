@@ -1,6 +1,6 @@
 // The first screen: cards under headings that play and tell their numbers, and are reached by keys.
-#include "app/shell/gallery_cards.h"
-#include "app/shell/gallery_page.h"
+#include "app/shell/gallery/gallery_cards.h"
+#include "app/shell/gallery/gallery_page.h"
 #include "tests/app/session/session_fixtures.h"
 
 #include <QAbstractItemModel>

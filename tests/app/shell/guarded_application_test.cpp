@@ -1,5 +1,5 @@
 // What a slot throws is told; the program goes on.
-#include "app/shell/guarded_application.h"
+#include "app/shell/window/guarded_application.h"
 
 #include "tests/app/session/session_fixtures.h"
 

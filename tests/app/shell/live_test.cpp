@@ -1,12 +1,12 @@
 // A tiny training from the menu to its end, through what a person sees; and what becomes of it when the worker dies.
 #include "app/session/settings.h"
 #include "app/session/training_plan.h"
-#include "app/shell/attach_dialog.h"
-#include "app/shell/difference_table.h"
-#include "app/shell/live_panel.h"
-#include "app/shell/main_window.h"
-#include "app/shell/train_dialog.h"
-#include "app/shell/worker_dialog.h"
+#include "app/shell/dialogs/attach_dialog.h"
+#include "app/shell/dialogs/train_dialog.h"
+#include "app/shell/dialogs/worker_dialog.h"
+#include "app/shell/live/difference_table.h"
+#include "app/shell/live/live_panel.h"
+#include "app/shell/window/main_window.h"
 #include "tests/app/session/session_fixtures.h"
 #include "tests/support/patience.h"
 

@@ -1,5 +1,5 @@
 // Windows without a screen, with settings of their own.
-#include "app/shell/guarded_application.h"
+#include "app/shell/window/guarded_application.h"
 
 #include <QTemporaryDir>
 

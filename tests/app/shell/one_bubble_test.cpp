@@ -1,12 +1,12 @@
 // One word for one thing: whatever the window labels bubble, anywhere, is the step's bubble as `simulate --json` has it.
-#include "app/shell/format.h"
-#include "app/shell/main_window.h"
-#include "app/shell/metric_card.h"
-#include "app/shell/order_editor_panel.h"
-#include "app/shell/schedule_chooser.h"
-#include "app/shell/synthesis_dialog.h"
-#include "app/shell/workspace.h"
-#include "sim/analysis/findings.h"
+#include "app/shell/dialogs/schedule_chooser.h"
+#include "app/shell/dialogs/synthesis_dialog.h"
+#include "app/shell/widgets/format.h"
+#include "app/shell/widgets/metric_card.h"
+#include "app/shell/window/main_window.h"
+#include "app/shell/window/order_editor_panel.h"
+#include "app/shell/window/workspace.h"
+#include "sim/analysis/findings/findings.h"
 #include "tests/app/session/session_fixtures.h"
 
 #include <QAbstractButton>
@@ -60,11 +60,11 @@ TEST_P(OneBubble, IsWhatEveryPlaceCallsBubble)
     const auto settle = [&] { ASSERT_TRUE(waitFor([&] { return window.isSettled(); })); };
     ASSERT_TRUE(window.openFile(galleryFile(GetParam())).empty());
     settle();
-    const double bubble = window.simulation()->metrics().bubbleFraction;
+    const double bubble = window.desk().simulation()->metrics().bubbleFraction;
     const QString said = percentQuantity(bubble).text();
 
     QStringList texts;
-    for (const sim::Finding& finding : sim::findings(*window.simulation(), window.session().document(), catalogue()))
+    for (const sim::Finding& finding : sim::findings(*window.desk().simulation(), window.session().document(), catalogue()))
         texts << QString::fromStdString(finding.title);
     gather(window, texts);
     window.run(CommandId::editOrder);

@@ -1,8 +1,8 @@
 // A file that cannot be opened: the window says which, what is wrong where, and how to go on.
-#include "app/shell/problem_page.h"
+#include "app/shell/window/problem_page.h"
 
-#include "app/shell/main_window.h"
-#include "app/shell/problem_banner.h"
+#include "app/shell/widgets/problem_banner.h"
+#include "app/shell/window/main_window.h"
 #include "tests/app/session/session_fixtures.h"
 #include "tests/app/shell/cut_labels.h"
 

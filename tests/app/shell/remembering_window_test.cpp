@@ -1,8 +1,8 @@
 // What a window knows of the one before it, and what it asks before it goes.
 #include "app/session/settings.h"
-#include "app/shell/details_panel.h"
-#include "app/shell/gallery_page.h"
-#include "app/shell/scenario_form.h"
+#include "app/shell/details/details_panel.h"
+#include "app/shell/form/scenario_form.h"
+#include "app/shell/gallery/gallery_page.h"
 #include "tests/app/shell/window_fixture.h"
 
 #include <QApplication>

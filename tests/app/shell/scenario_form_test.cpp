@@ -1,9 +1,9 @@
-#include "app/shell/scenario_form.h"
+#include "app/shell/form/scenario_form.h"
 
 #include "app/session/reset.h"
-#include "app/shell/fold_section.h"
-#include "app/shell/style.h"
-#include "app/shell/value_rows.h"
+#include "app/shell/form/value_rows.h"
+#include "app/shell/widgets/fold_section.h"
+#include "app/shell/widgets/style.h"
 #include "tests/app/session/session_fixtures.h"
 
 #include <QApplication>
@@ -143,7 +143,7 @@ TEST_F(FormTest, AnIllegalNumberStaysAndTheNearestLegalOnesAreOneClickAway)
     EXPECT_TRUE(row->hasProblem());
     EXPECT_TRUE(row->problemLabel()->text().contains(QStringLiteral("use 2")));
     EXPECT_TRUE(row->problemLabel()->text().contains(QStringLiteral("use 4")));
-    emit row->problemLabel()->linkActivated(QStringLiteral("4"));
+    Q_EMIT row->problemLabel()->linkActivated(QStringLiteral("4"));
     EXPECT_TRUE(session.isLegal());
     EXPECT_EQ(session.scenario()->layout.tp, 4);
     EXPECT_EQ(session.scenario()->layout.worldSize(), 16);
@@ -284,7 +284,7 @@ TEST_F(FormTest, PerturbationsComeAndGo)
     ASSERT_TRUE(form.row("/perturbations/1/sigma"));
     type("/perturbations/0/factor", "2");
     EXPECT_EQ(session.scenario()->perturbations[0].factor, 2);
-    emit form.rowAt("/perturbations/0/kind")->chosen(QStringLiteral("\"jitter\""), 0);
+    Q_EMIT form.rowAt("/perturbations/0/kind")->chosen(QStringLiteral("\"jitter\""), 0);
     EXPECT_TRUE(session.isLegal());
     EXPECT_FALSE(form.rowAt("/perturbations/0/factor"));
     for (int left = 2; left > 0; --left)

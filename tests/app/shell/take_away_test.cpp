@@ -1,13 +1,13 @@
 // Figures, tables, traces and views that leave the window, and how it says that they could not.
-#include "app/shell/export_dialog.h"
-#include "app/shell/format.h"
-#include "app/shell/main_window.h"
-#include "app/shell/palette_sources.h"
-#include "app/shell/problem_banner.h"
-#include "app/shell/settings_dialog.h"
-#include "app/shell/table_dialog.h"
-#include "app/views/grid_view.h"
-#include "app/views/timeline_view.h"
+#include "app/shell/dialogs/export_dialog.h"
+#include "app/shell/dialogs/settings_dialog.h"
+#include "app/shell/dialogs/table_dialog.h"
+#include "app/shell/widgets/format.h"
+#include "app/shell/widgets/problem_banner.h"
+#include "app/shell/window/main_window.h"
+#include "app/shell/window/palette_sources.h"
+#include "app/views/grid/grid_view.h"
+#include "app/views/timeline/timeline_view.h"
 #include "sim/error.h"
 #include "tests/app/session/session_fixtures.h"
 
@@ -77,7 +77,7 @@ TEST_F(TakeAwayTest, AFigureIsOfThePictureAsItIsOnScreen)
 {
     open(galleryFile(kSixteen));
     TimelineView& timeline = window.workspace().timeline();
-    const std::int64_t end = window.workspace().trace()->endNs;
+    const std::int64_t end = window.desk().step().trace->endNs;
     const TimeRange window1{end / 4, end / 2};
     timeline.setVisibleRange(window1);
     auto* dialog = openedBy<ExportDialog>(CommandId::exportFigure);
@@ -144,12 +144,12 @@ TEST_F(TakeAwayTest, AMarkedRangeIsWhatTheTableBeginsWith)
 {
     open(galleryFile(kSixteen));
     Selection selection;
-    selection.range = TimeRange{0, window.workspace().trace()->endNs / 8};
-    window.workspace().setSelection(selection);
+    selection.range = TimeRange{0, window.desk().step().trace->endNs / 8};
+    window.desk().setSelection(selection);
     auto* dialog = openedBy<TableDialog>(CommandId::exportTable);
     ASSERT_TRUE(dialog);
     ASSERT_TRUE(waitFor([&] { return dialog->isReady(); }));
-    EXPECT_LT(dialog->table().rows.size(), window.workspace().trace()->spanCount());
+    EXPECT_LT(dialog->table().rows.size(), window.desk().step().trace->spanCount());
     EXPECT_EQ(dialog->table().header[8], "start (ns)");
     dialog->reject();
 }
@@ -235,13 +235,13 @@ TEST_F(TakeAwayTest, ASharedFileOpensOnWhatItsAuthorSaw)
 {
     ASSERT_TRUE(QFile::copy(galleryFile(kSixteen), path("shared.json")));
     open(path("shared.json"));
-    const std::int64_t end = window.workspace().trace()->endNs;
+    const std::int64_t end = window.desk().step().trace->endNs;
     Selection selection;
     selection.selectRanks({4, 5, 13}, 13);
     selection.range = TimeRange{end / 8, end / 4};
     selection.cursorNs = end / 5;
     selection.classes = static_cast<ClassMask>(kAllClasses ^ maskOf(sim::OpClass::tpComm));
-    window.workspace().setSelection(selection);
+    window.desk().setSelection(selection);
     const TimeRange seen{end / 16, end / 3};
     window.workspace().timeline().setVisibleRange(seen);
     static_cast<GridView&>(window.workspace().view(Picture::grid)).setLens(GridLens::busy);
@@ -253,11 +253,11 @@ TEST_F(TakeAwayTest, ASharedFileOpensOnWhatItsAuthorSaw)
     reader.show();
     ASSERT_TRUE(reader.openFile(path("shared.json")).empty());
     ASSERT_TRUE(waitFor([&] { return reader.isSettled(); }));
-    EXPECT_EQ(reader.workspace().selection().ranks, (std::vector<int>{4, 5, 13}));
-    EXPECT_EQ(reader.workspace().selection().selectedRank, 13);
-    EXPECT_EQ(reader.workspace().selection().range, selection.range);
-    EXPECT_EQ(reader.workspace().selection().cursorNs, selection.cursorNs);
-    EXPECT_EQ(reader.workspace().selection().classes, selection.classes);
+    EXPECT_EQ(reader.desk().selection().ranks, (std::vector<int>{4, 5, 13}));
+    EXPECT_EQ(reader.desk().selection().selectedRank, 13);
+    EXPECT_EQ(reader.desk().selection().range, selection.range);
+    EXPECT_EQ(reader.desk().selection().cursorNs, selection.cursorNs);
+    EXPECT_EQ(reader.desk().selection().classes, selection.classes);
     EXPECT_EQ(reader.workspace().timeline().visibleRange(), seen);
     EXPECT_EQ(static_cast<GridView&>(reader.workspace().view(Picture::grid)).lens(), GridLens::busy);
     EXPECT_TRUE(reader.workspace().isPictureVisible(Picture::timeline));
@@ -287,8 +287,8 @@ TEST_F(TakeAwayTest, AViewThatDoesNotFitIsAWarning)
     shared.set("/view", R"({"ranks": [1, 900], "pictures": ["no-such-picture"]})");
     shared.saveFile(path("shared.json").toStdString());
     open(path("shared.json"));
-    EXPECT_TRUE(window.simulation());
-    EXPECT_EQ(window.workspace().selection().ranks, std::vector<int>{1});
+    EXPECT_TRUE(window.desk().simulation());
+    EXPECT_EQ(window.desk().selection().ranks, std::vector<int>{1});
     EXPECT_TRUE(window.banner().text().contains(QStringLiteral("/view/ranks/1"))) << window.banner().text().toStdString();
 }
 

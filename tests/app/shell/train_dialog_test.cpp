@@ -1,5 +1,5 @@
 // Preparing a tiny job takes as long as it takes; the window does not wait for it.
-#include "app/shell/train_dialog.h"
+#include "app/shell/dialogs/train_dialog.h"
 
 #include "sim/cancel.h"
 #include "tests/app/session/session_fixtures.h"
@@ -21,7 +21,7 @@ using namespace test;
 
 class TrainDialogTest : public testing::Test {
 protected:
-    TrainDialog& dialog(Simulator::SimulateFunction simulate)
+    TrainDialog& dialog(SimulateFunction simulate)
     {
         return *new TrainDialog(sim::simulate(scenario(document(kLarge))), catalogue(), thisMachine(), nullptr,
                                 std::move(simulate));

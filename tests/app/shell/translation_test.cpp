@@ -1,9 +1,9 @@
 // A language that is a third longer than English and marks every text it was asked for: nothing may be cut, nothing left out.
-#include "app/shell/gallery_page.h"
-#include "app/shell/key_sheet.h"
-#include "app/shell/main_window.h"
-#include "app/shell/settings_dialog.h"
-#include "app/shell/translations.h"
+#include "app/shell/dialogs/key_sheet.h"
+#include "app/shell/dialogs/settings_dialog.h"
+#include "app/shell/gallery/gallery_page.h"
+#include "app/shell/widgets/translations.h"
+#include "app/shell/window/main_window.h"
 #include "tests/app/session/session_fixtures.h"
 #include "tests/app/shell/cut_labels.h"
 
@@ -52,9 +52,12 @@ TEST(Translation, EveryMenuAndCommandIsTranslated)
 TEST(Translation, DialogsHaveRoomForLongerWords)
 {
     const LongLanguage language;
-    KeySheet keys;
+    MainWindow window(catalogue(), {.reproducible = true, .theme = {}, .renderer = Renderer::software});
+    window.run(CommandId::keys);
+    auto* keys = window.findChild<KeySheet*>();
+    ASSERT_TRUE(keys);
     SettingsDialog settings({}, {});
-    for (QDialog* dialog : {static_cast<QDialog*>(&keys), static_cast<QDialog*>(&settings)}) {
+    for (QDialog* dialog : {static_cast<QDialog*>(keys), static_cast<QDialog*>(&settings)}) {
         dialog->show();
         QCoreApplication::processEvents();
         EXPECT_EQ(cutLabels(*dialog).join(QLatin1Char('\n')).toStdString(), "");

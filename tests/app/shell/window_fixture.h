@@ -1,7 +1,7 @@
 // A whole window with nothing remembered, drawn by software.
 #pragma once
 
-#include "app/shell/main_window.h"
+#include "app/shell/window/main_window.h"
 #include "tests/app/session/session_fixtures.h"
 
 #include <QTest>
@@ -45,7 +45,7 @@ protected:
         QTest::mouseMove(&window.workspace().canvas(picture), at);
         QCoreApplication::processEvents();
     }
-    const sim::Layout& shownLayout() { return window.simulation()->scenario().layout; }
+    const sim::Layout& shownLayout() { return window.desk().simulation()->scenario().layout; }
 
     MainWindow window;
 };

@@ -1,6 +1,7 @@
 // Schedules in the window: chosen from all, found by a search, ordered by hand.
-#include "app/shell/schedule_chooser.h"
-#include "app/shell/synthesis_dialog.h"
+#include "app/session/schedule_candidates.h"
+#include "app/shell/dialogs/schedule_chooser.h"
+#include "app/shell/dialogs/synthesis_dialog.h"
 #include "tests/app/shell/window_fixture.h"
 
 #include <QDoubleSpinBox>
@@ -31,12 +32,12 @@ TEST_F(WindowTest, AScheduleIsChosenFromAllOfThem)
     chooser->select(QStringLiteral("zb-v"));
     QTest::keyClick(chooser, Qt::Key_Return);
     settle();
-    EXPECT_EQ(window.simulation()->scenario().schedule.kind, "zb-v");
-    EXPECT_EQ(window.simulation()->scenario().schedule.virtualStages, 2);
+    EXPECT_EQ(window.desk().simulation()->scenario().schedule.kind, "zb-v");
+    EXPECT_EQ(window.desk().simulation()->scenario().schedule.virtualStages, 2);
     window.run(CommandId::undo);
     settle();
-    EXPECT_EQ(window.simulation()->scenario().schedule.kind, "1f1b");
-    EXPECT_EQ(window.simulation()->scenario().schedule.virtualStages, 1) << "one step took both back";
+    EXPECT_EQ(window.desk().simulation()->scenario().schedule.kind, "1f1b");
+    EXPECT_EQ(window.desk().simulation()->scenario().schedule.virtualStages, 1) << "one step took both back";
 }
 
 /// What it foretells is what Details say once the schedule is used, whichever was in use when it opened.
@@ -61,7 +62,8 @@ TEST_F(WindowTest, TheChooserSaysWhatDetailsWillSay)
     EXPECT_TRUE(before.contains(QStringLiteral("activations 11.5\u00a0GiB")) ||
                 before.contains(QStringLiteral("activations 11.5 GiB")))
         << before.toStdString();
-    EXPECT_NEAR(static_cast<double>(window.simulation()->memoryOfClass(3).activations) / (1024.0 * 1024 * 1024), 11.5, 0.05);
+    EXPECT_NEAR(static_cast<double>(window.desk().simulation()->memoryOfClass(3).activations) / (1024.0 * 1024 * 1024), 11.5,
+                0.05);
 }
 
 TEST_F(WindowTest, AFoundScheduleBecomesTheScenariosOwn)
@@ -73,7 +75,7 @@ TEST_F(WindowTest, AFoundScheduleBecomesTheScenariosOwn)
     ASSERT_TRUE(waitFor([&] { return dialog->state() && !dialog->state()->running; }));
     EXPECT_EQ(dialog->findChild<QDoubleSpinBox*>()->buttonSymbols(), QAbstractSpinBox::NoButtons)
         << "the style draws fields, and no arrows in them";
-    const double before = window.simulation()->metrics().stepTimeSeconds;
+    const double before = window.desk().simulation()->metrics().stepTimeSeconds;
     auto* use = dialog->findChild<QPushButton*>(QStringLiteral("useOrder"));
     ASSERT_TRUE(use->isEnabled());
     const double promised = dialog->state()->step.stepSeconds;
@@ -81,11 +83,11 @@ TEST_F(WindowTest, AFoundScheduleBecomesTheScenariosOwn)
     EXPECT_TRUE(use->text().startsWith(QStringLiteral("Use This Order (−"))) << use->text().toStdString();
     use->click();
     settle();
-    EXPECT_EQ(window.simulation()->scenario().schedule.kind, "custom");
-    EXPECT_EQ(window.simulation()->metrics().stepTimeSeconds, promised) << "the step is what the button said";
+    EXPECT_EQ(window.desk().simulation()->scenario().schedule.kind, "custom");
+    EXPECT_EQ(window.desk().simulation()->metrics().stepTimeSeconds, promised) << "the step is what the button said";
     window.run(CommandId::undo);
     settle();
-    EXPECT_EQ(window.simulation()->scenario().schedule.kind, "1f1b");
+    EXPECT_EQ(window.desk().simulation()->scenario().schedule.kind, "1f1b");
 }
 
 TEST_F(WindowTest, AScheduleThatIsNoBetterIsNotOffered)
@@ -97,7 +99,7 @@ TEST_F(WindowTest, AScheduleThatIsNoBetterIsNotOffered)
     ASSERT_TRUE(waitFor([&] { return dialog->state() && !dialog->state()->running; }));
     for (const QLabel* label : dialog->findChildren<QLabel*>())
         EXPECT_FALSE(label->text().startsWith(QStringLiteral("This is it"))) << "proved is a bound of the longest rank";
-    const double now = window.simulation()->metrics().stepTimeSeconds;
+    const double now = window.desk().simulation()->metrics().stepTimeSeconds;
     EXPECT_EQ(dialog->state()->now.stepSeconds, now);
     EXPECT_LE(dialog->state()->best.bound * 1e-9, now) << "no order is shorter, said of a step that is";
     const auto* use = dialog->findChild<QPushButton*>(QStringLiteral("useOrder"));
@@ -129,12 +131,12 @@ TEST_F(WindowTest, AnEditedOrderBecomesTheCustomScheduleInOneStep)
     QTest::mouseClick(editor.saveButton(), Qt::LeftButton);
     settle();
     EXPECT_FALSE(window.workspace().isEditing());
-    EXPECT_EQ(window.simulation()->scenario().schedule.kind, "custom");
-    EXPECT_EQ(window.simulation()->schedule().actions, wanted);
+    EXPECT_EQ(window.desk().simulation()->scenario().schedule.kind, "custom");
+    EXPECT_EQ(window.desk().simulation()->schedule().actions, wanted);
     EXPECT_EQ(window.session().undoStack().count(), before + 1);
     window.run(CommandId::undo);
     settle();
-    EXPECT_EQ(window.simulation()->scenario().schedule.kind, "1f1b");
+    EXPECT_EQ(window.desk().simulation()->scenario().schedule.kind, "1f1b");
 
     window.run(CommandId::editOrder);
     editor.canvas().runCommand(ViewCommand::next);

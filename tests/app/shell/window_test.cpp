@@ -1,15 +1,15 @@
 #include "app/canvas/recorder_canvas.h"
-#include "app/shell/command_palette.h"
-#include "app/shell/details_panel.h"
-#include "app/shell/gallery_cards.h"
-#include "app/shell/gallery_page.h"
-#include "app/shell/metric_card.h"
-#include "app/shell/problem_banner.h"
-#include "app/shell/scenario_form.h"
-#include "app/shell/scenario_header.h"
-#include "app/shell/stacked_bar.h"
-#include "app/shell/transport_bar.h"
-#include "app/views/timeline_view.h"
+#include "app/shell/details/details_panel.h"
+#include "app/shell/dialogs/command_palette.h"
+#include "app/shell/form/scenario_form.h"
+#include "app/shell/gallery/gallery_cards.h"
+#include "app/shell/gallery/gallery_page.h"
+#include "app/shell/widgets/metric_card.h"
+#include "app/shell/widgets/problem_banner.h"
+#include "app/shell/widgets/scenario_header.h"
+#include "app/shell/widgets/stacked_bar.h"
+#include "app/shell/window/transport_bar.h"
+#include "app/views/timeline/timeline_view.h"
 #include "tests/app/shell/cut_labels.h"
 #include "tests/app/shell/window_fixture.h"
 
@@ -51,7 +51,7 @@ TEST_F(WindowTest, OneClickOpensAScenarioWithEverythingOnScreen)
     QTest::mouseClick(cards->viewport(), Qt::LeftButton, {}, cards->visualRect(cards->model()->index(0, 0)).center());
     ASSERT_FALSE(window.isGalleryShown());
     settle();
-    ASSERT_TRUE(window.simulation());
+    ASSERT_TRUE(window.desk().simulation());
     EXPECT_EQ(shownLayout().worldSize(), 16);
     EXPECT_TRUE(window.windowTitle().startsWith(QStringLiteral("Sixteen ranks")));
     const auto cardsShown = window.details().findChildren<MetricCard*>();
@@ -66,7 +66,7 @@ TEST_F(WindowTest, PointingAtARankShowsItsPlaceAndGroups)
 {
     open(kSixteen);
     pointAt(Picture::grid, middleOf(Picture::grid, 13));
-    EXPECT_EQ(window.workspace().selection().hoveredRank, 13);
+    EXPECT_EQ(window.desk().selection().hoveredRank, 13);
     // Megatron's order tp-cp-pp-dp of 2·2·2·2: 13 = tp 1, cp 0, pp 1, dp 1.
     EXPECT_TRUE(window.details().rankText().contains(QStringLiteral("Rank 13")));
     EXPECT_TRUE(window.details().rankText().contains(QStringLiteral("tp 1 · cp 0 · pp 1 · dp 1")))
@@ -82,7 +82,7 @@ TEST_F(WindowTest, AClickedRankStaysWhenThePointerLeaves)
     QEvent leave(QEvent::Leave);
     QApplication::sendEvent(&window.workspace().canvas(Picture::grid), &leave);
     QCoreApplication::processEvents();
-    EXPECT_EQ(window.workspace().selection().selectedRank, 5);
+    EXPECT_EQ(window.desk().selection().selectedRank, 5);
     EXPECT_TRUE(window.details().rankText().contains(QStringLiteral("Rank 5")));
 }
 
@@ -96,7 +96,7 @@ TEST_F(WindowTest, PointingAtASpanShowsIt)
     ASSERT_NE(widest, nodes.end());
     ASSERT_EQ(widest->role, "span");
     pointAt(Picture::timeline, middleOf(Picture::timeline, widest->id));
-    ASSERT_TRUE(window.workspace().selection().hoveredSpan);
+    ASSERT_TRUE(window.desk().selection().hoveredSpan);
     EXPECT_TRUE(window.details().spanText().contains(QStringLiteral("stage"))) << window.details().spanText().toStdString();
     EXPECT_FALSE(window.workspace().pointedText().isEmpty());
 }
@@ -104,7 +104,7 @@ TEST_F(WindowTest, PointingAtASpanShowsIt)
 TEST_F(WindowTest, AnEditIsSimulatedComparedAndUndoneByItsKey)
 {
     open(kSixteen);
-    const double before = window.simulation()->metrics().stepTimeSeconds;
+    const double before = window.desk().simulation()->metrics().stepTimeSeconds;
     window.form().row(Control::pp)->spinBox()->stepBy(1);
     settle();
     EXPECT_EQ(shownLayout().pp, 4);
@@ -116,7 +116,7 @@ TEST_F(WindowTest, AnEditIsSimulatedComparedAndUndoneByItsKey)
     QTest::keySequence(&window, QKeySequence::Undo);
     settle();
     EXPECT_EQ(shownLayout().pp, 2);
-    EXPECT_EQ(window.simulation()->metrics().stepTimeSeconds, before);
+    EXPECT_EQ(window.desk().simulation()->metrics().stepTimeSeconds, before);
     EXPECT_FALSE(window.isWindowModified());
     QTest::keySequence(&window, QKeySequence::Redo);
     settle();
@@ -157,6 +157,19 @@ TEST_F(WindowTest, CommonWhatIfsAreOneStepAndInThePalette)
     EXPECT_EQ(shownLayout().worldSize(), 16);
 }
 
+TEST_F(WindowTest, ThePaletteOffersOnlyWhatCanBeRun)
+{
+    window.run(CommandId::palette);
+    const auto offered = [&] { return window.findChild<CommandPalette*>()->shown(); };
+    EXPECT_TRUE(offered().contains(QStringLiteral("Open")));
+    EXPECT_FALSE(offered().contains(QStringLiteral("Save"))) << "there is nothing to save in the gallery";
+    EXPECT_FALSE(offered().contains(QStringLiteral("Command Palette")));
+    delete window.findChild<CommandPalette*>();
+    open(kSixteen);
+    window.run(CommandId::palette);
+    EXPECT_TRUE(offered().contains(QStringLiteral("Save")));
+}
+
 TEST_F(WindowTest, SlidersStopOnlyAtLegalValues)
 {
     open(kSixteen);
@@ -171,10 +184,10 @@ TEST_F(WindowTest, SlidersStopOnlyAtLegalValues)
 TEST_F(WindowTest, AnIllegalNumberIsToldBesideItsControlWhileThePictureStays)
 {
     open(kSixteen);
-    const SimulationPtr before = window.simulation();
+    const SimulationPtr before = window.desk().simulation();
     window.form().row(Control::tp)->spinBox()->setValue(3);
     settle();
-    EXPECT_EQ(window.simulation(), before);
+    EXPECT_EQ(window.desk().simulation(), before);
     EXPECT_TRUE(window.form().problemAt("/layout/tp").contains(QLatin1Char('3')));
     EXPECT_FALSE(window.findChild<ScenarioHeader*>()->notice().isEmpty());
     window.session().undoStack().undo();
@@ -201,7 +214,7 @@ TEST_F(WindowTest, TheNumberThatIsWrongCanBeSteppedBack)
 TEST_F(WindowTest, ABadFileTellsAllItsProblemsAndLeavesTheOpenOne)
 {
     open(kSixteen);
-    const SimulationPtr before = window.simulation();
+    const SimulationPtr before = window.desk().simulation();
     const QTemporaryDir folder;
     QFile file(folder.filePath(QStringLiteral("bad.json")));
     ASSERT_TRUE(file.open(QIODevice::WriteOnly));
@@ -214,7 +227,7 @@ TEST_F(WindowTest, ABadFileTellsAllItsProblemsAndLeavesTheOpenOne)
     for (const sim::Problem& problem : problems)
         EXPECT_TRUE(window.banner().text().contains(QString::fromStdString(problem.message))) << problem.text();
     settle();
-    EXPECT_EQ(window.simulation(), before);
+    EXPECT_EQ(window.desk().simulation(), before);
     EXPECT_EQ(window.session().path(), galleryFile(kSixteen));
     QTest::keyClick(&window, Qt::Key_Escape);
     EXPECT_FALSE(window.banner().isVisible());
@@ -229,7 +242,7 @@ TEST_F(WindowTest, AFileCanBeDropped)
     EXPECT_TRUE(enter.isAccepted());
     QDropEvent drop({10, 10}, Qt::CopyAction, &mime, Qt::LeftButton, {});
     QApplication::sendEvent(&window, &drop);
-    ASSERT_TRUE(waitFor([this] { return window.simulation() != nullptr; }));
+    ASSERT_TRUE(waitFor([this] { return window.desk().simulation() != nullptr; }));
     EXPECT_EQ(window.session().path(), galleryFile(kTiny));
     mime.setUrls({QUrl::fromLocalFile(QStringLiteral("/tmp/picture.png"))});
     QDragEnterEvent other({10, 10}, Qt::CopyAction, &mime, Qt::LeftButton, {});
@@ -241,29 +254,30 @@ TEST_F(WindowTest, AFileCanBeDropped)
 TEST_F(WindowTest, KernelsComeAndGo)
 {
     open(kTiny);
-    const std::size_t actions = window.workspace().trace()->spanCount();
+    const std::size_t actions = window.desk().step().trace->spanCount();
     QTest::keySequence(&window, QKeySequence(QStringLiteral("Ctrl+K")));
     settle();
-    EXPECT_GT(window.workspace().trace()->spanCount(), actions);
+    EXPECT_GT(window.desk().step().trace->spanCount(), actions);
     window.form().row(Control::pp)->spinBox()->stepBy(-1);
     settle();
-    EXPECT_GT(window.workspace().trace()->tracks.size(), window.workspace().trace()->processes.size());
+    EXPECT_GT(window.desk().step().trace->tracks.size(), window.desk().step().trace->processes.size());
     QTest::keySequence(&window, QKeySequence(QStringLiteral("Ctrl+K")));
-    EXPECT_EQ(window.workspace().trace()->tracks.size(), window.workspace().trace()->processes.size());
+    settle();
+    EXPECT_EQ(window.desk().step().trace->tracks.size(), window.desk().step().trace->processes.size());
 }
 
 TEST_F(WindowTest, EveryRankHasARowOfItsOwnAndTheSameNumbers)
 {
     open(kSixteen);
-    const double step = window.simulation()->metrics().stepTimeSeconds;
-    ASSERT_LT(window.workspace().trace()->processes.size(), 16U);
+    const double step = window.desk().simulation()->metrics().stepTimeSeconds;
+    ASSERT_LT(window.desk().step().trace->processes.size(), 16U);
     window.run(CommandId::showEveryRank);
     settle();
-    EXPECT_EQ(window.workspace().trace()->processes.size(), 16U);
-    EXPECT_EQ(window.simulation()->metrics().stepTimeSeconds, step);
+    EXPECT_EQ(window.desk().step().trace->processes.size(), 16U);
+    EXPECT_EQ(window.desk().simulation()->metrics().stepTimeSeconds, step);
     open(kLarge);
     EXPECT_FALSE(window.isEnabled(CommandId::showEveryRank));
-    EXPECT_LT(window.workspace().trace()->processes.size(), 1000U);
+    EXPECT_LT(window.desk().step().trace->processes.size(), 1000U);
 }
 
 TEST_F(WindowTest, CanvasKeysGoToThePictureAndNotIntoTheForm)
@@ -305,7 +319,7 @@ TEST_F(WindowTest, PicturesSayThatTheyAreOnTheirWay)
             all += text + '\n';
         return all;
     };
-    ASSERT_FALSE(window.simulation()) << "it is simulated on another thread";
+    ASSERT_FALSE(window.desk().simulation()) << "it is simulated on another thread";
     for (const PictureInfo& info : pictures()) {
         EXPECT_NE(said(info.picture).find("Simulating…"), std::string::npos) << info.name << ": " << said(info.picture);
         EXPECT_EQ(said(info.picture).find("Open a scenario"), std::string::npos) << info.name;
@@ -316,7 +330,7 @@ TEST_F(WindowTest, PicturesSayThatTheyAreOnTheirWay)
 TEST_F(WindowTest, AFullBarOfExposedCommunicationIsTheStep)
 {
     open(kSixteen);
-    const double exposed = window.simulation()->metrics().exposedComm.total();
+    const double exposed = window.desk().simulation()->metrics().exposedComm.total();
     ASSERT_GT(exposed, 0.02);
     ASSERT_LT(exposed, 0.5);
     const MetricCard* card = nullptr;
@@ -369,30 +383,29 @@ TEST_F(WindowTest, PlayingMovesTheOneCursorThroughEveryPicture)
     Workspace& workspace = window.workspace();
     const int before = workspace.canvas(Picture::grid).framesDrawn();
     QTest::keyClick(&workspace.canvas(Picture::timeline), Qt::Key_Space);
-    EXPECT_TRUE(workspace.playback().isPlaying());
-    workspace.playback().advance(Playback::kSecondsASpan / 2);
-    const std::int64_t middle = workspace.selection().cursorNs;
-    EXPECT_GE(middle, workspace.trace()->endNs / 2);
-    EXPECT_LT(middle, workspace.trace()->endNs);
+    EXPECT_TRUE(window.desk().playback().isPlaying());
+    window.desk().playback().advance(Playback::kSecondsASpan / 2);
+    const std::int64_t middle = window.desk().selection().cursorNs;
+    EXPECT_GE(middle, window.desk().step().trace->endNs / 2);
+    EXPECT_LT(middle, window.desk().step().trace->endNs);
     ASSERT_TRUE(waitFor([&] { return workspace.canvas(Picture::grid).framesDrawn() > before; }));
     QTest::mouseClick(workspace.transport().playButton(), Qt::LeftButton);
-    EXPECT_FALSE(workspace.playback().isPlaying());
+    EXPECT_FALSE(window.desk().playback().isPlaying());
     workspace.transport().slider()->setValue(0);
-    EXPECT_EQ(workspace.selection().cursorNs, 0);
+    EXPECT_EQ(window.desk().selection().cursorNs, 0);
     EXPECT_TRUE(workspace.transport().timeText().startsWith(QLatin1Char('0')));
 }
 
 TEST_F(WindowTest, ASelectedRangeIsWhatIsPlayed)
 {
     open(kSixteen);
-    Workspace& workspace = window.workspace();
-    Selection selection = workspace.selection();
+    Selection selection = window.desk().selection();
     selection.range = TimeRange{1000, 5000};
-    workspace.setSelection(selection);
-    EXPECT_EQ(workspace.playback().span(), (TimeRange{1000, 5000}));
+    window.desk().setSelection(selection);
+    EXPECT_EQ(window.desk().playback().span(), (TimeRange{1000, 5000}));
     selection.range.reset();
-    workspace.setSelection(selection);
-    EXPECT_EQ(workspace.playback().span(), (TimeRange{0, workspace.trace()->endNs}));
+    window.desk().setSelection(selection);
+    EXPECT_EQ(window.desk().playback().span(), (TimeRange{0, window.desk().step().trace->endNs}));
 }
 
 TEST_F(WindowTest, TheUsualLayoutCanBeHadBack)
@@ -423,7 +436,7 @@ TEST_F(WindowTest, NoTextIsCut)
         window.run(CommandId::gallery);
         for (const char* name : {kSixteen, kLarge, "54-deepseek-v3-2048-h800.json"}) {
             open(name);
-            window.workspace().selectRank(13);
+            window.desk().selectRank(13);
             settle();
             EXPECT_EQ(window.size(), size);
             EXPECT_EQ(cutLabels(window).join(QLatin1Char('\n')).toStdString(), "") << name << " " << size.width();

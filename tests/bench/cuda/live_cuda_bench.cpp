@@ -171,8 +171,7 @@ int main(int argc, char** argv)
     }
     try {
         const live::DeviceChoice choice = live::chooseDevice("cuda", live::DType::bf16, nullptr);
-        std::printf("%s: %s; shares of %.0f TFLOP/s\n\n", choice.device->info().name.c_str(),
-                    choice.device->info().detail.c_str(), peak);
+        std::printf("%s; shares of %.0f TFLOP/s\n\n", choice.device->info().name.c_str(), peak);
         {
             Bench bench(*choice.device, peak);
             benchProducts(bench);

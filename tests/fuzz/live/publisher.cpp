@@ -8,25 +8,13 @@
 #include <map>
 #include <string>
 
-namespace {
-
-class Control : public live::RunControl {
-public:
-    std::string pause() override { return "pausing"; }
-    std::string resume() override { return "going on"; }
-    std::string stop() override { return "stopping"; }
-    std::string checkpoint() override { return "writing"; }
-};
-
-} // namespace
-
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size)
 {
     static test::Run run;
     static const bool isTrained = (run.train(0, 100), true);
-    static Control control;
     live::PublishOptions options;
-    options.control = isTrained ? &control : nullptr;
+    if (isTrained)
+        options.control = [](live::RunRequest request) { return runRequestName(request); };
     options.mostViewers = 3;
     options.windowBytes = 10'000;
     std::size_t bytes = 0;

@@ -1,7 +1,8 @@
 // A small file of the gallery (chosen by the first byte), changed by lines of --set: whatever is accepted and small enough to be
 // quick simulates to numbers that can be, or is refused with Error.
+#include "sim/analysis/traffic/traffic.h"
 #include "sim/scenario/document.h"
-#include "sim/simulation.h"
+#include "sim/simulate/simulation.h"
 
 #include <algorithm>
 #include <array>
@@ -58,8 +59,8 @@ void requirePossible(const sim::Metrics& m)
                                m.hardwareTflopsPerGpu, m.mfu, m.mfuFullAttention, m.hfu, m.peakMemoryGib})
         require(std::isfinite(value) && value >= 0);
     require(m.stepTimeSeconds > 0);
-    const auto& e = m.exposedComm;
-    for (const double share : {m.bubbleFraction, e.tp, e.cp, e.ep, e.pp, e.dp})
+    require(m.bubbleFraction >= -kRounding && m.bubbleFraction <= 1 + kRounding);
+    for (const double share : m.exposedComm)
         require(share >= -kRounding && share <= 1 + kRounding);
     for (const sim::PipelineRankMetrics& rank : m.perPipelineRank)
         require(rank.busySeconds >= 0 && rank.busySeconds <= m.stepTimeSeconds * (1 + kRounding) && rank.memory.total() >= 0);
@@ -91,7 +92,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         const auto simulation = sim::simulate(*resolved.scenario);
         requirePossible(simulation->metrics());
         static_cast<void>(simulation->trace(sim::TraceDetail::kernels));
-        static_cast<void>(simulation->traffic());
+        static_cast<void>(sim::Traffic(*simulation));
     } catch (const sim::Error&) {
         // numbers that no machine has
     }

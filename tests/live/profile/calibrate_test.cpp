@@ -4,7 +4,7 @@
 #include "sim/cost/profile_curves.h"
 #include "sim/program/program.h"
 #include "sim/scenario/document.h"
-#include "sim/simulation.h"
+#include "sim/simulate/simulation.h"
 
 #include <algorithm>
 #include <cmath>

@@ -62,7 +62,6 @@ TEST_F(TwoRanks, ForgetTheOldestEntriesFirst)
     ASSERT_EQ(state.entries.size(), FlightRecord::kKept);
     EXPECT_EQ(state.entries.front().sequence, 200 - static_cast<std::int64_t>(FlightRecord::kKept));
     EXPECT_EQ(state.entries.back().sequence, 199);
-    EXPECT_NE(live::flightText({&m_first}, 300).find("199 all-reduce attn.sum"), std::string::npos);
 }
 
 } // namespace

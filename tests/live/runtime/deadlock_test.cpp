@@ -3,9 +3,9 @@
 #include "live/runtime/comm_plan.h"
 #include "live/runtime/planning_communicator.h"
 #include "live/tasks/worker_pool.h"
-#include "sim/analysis/plan_schedule.h"
 #include "sim/error.h"
-#include "sim/schedule/csv.h"
+#include "sim/schedule/text/csv.h"
+#include "sim/simulate/plan_schedule.h"
 #include "tests/live/support/decorators.h"
 #include "tests/live/support/jobs.h"
 
@@ -132,7 +132,7 @@ void planWith(const sim::Scenario& scenario, const std::string& csv)
 {
     sim::Schedule schedule = sim::planSchedule(scenario);
     schedule.actions = sim::parseScheduleCsv(csv).actions;
-    const sim::Mesh mesh(scenario.layout, schedule.endsMeet());
+    const sim::Mesh mesh(scenario.layout, sim::endsOf(schedule));
     const JobGroups groups(scenario, mesh, schedule);
     planCommunication(Job{.scenario = scenario, .mesh = mesh, .schedule = schedule, .groups = groups, .options = {}}, DType::f64,
                       DType::f64);

@@ -77,7 +77,7 @@ struct Job {
 Job jobOf(const Choice& row)
 {
     Job made;
-    made.options.training.epsilon = 1e-5; // facts 3.2: else Adam blows up the rounding of gradients that are 0
+    made.options.training.epsilon = 1e-5; // else Adam blows up the rounding of gradients that are 0
     int dp = 1, sequences = 1, microbatches = 4;
     for (std::size_t column = 0; column < kColumns.size(); ++column)
         for (const std::string& setting : valueOf(row, column)) {

@@ -115,7 +115,7 @@ TEST_P(LayoutIsSerial, ButForRounding)
             variant.settings + Settings{std::string("live.dtype=") + dtype, "live.dropout=" + std::to_string(variant.dropout)});
         TrainOptions options;
         options.training.reduceEachMicrobatch = variant.reduceEachMicrobatch;
-        // Gradients of key biases are 0 but for rounding, which Adam's epsilon must not blow up (facts 3.2).
+        // Gradients of key biases are 0 but for rounding, which Adam's epsilon must not blow up.
         options.training.epsilon = 1e-5;
         EXPECT_TRUE(isWithin(against(hybrid, options), limitsOf(hybrid)));
     }

@@ -15,17 +15,9 @@ using testing::HasSubstr;
 
 const test::SmallKinds kKinds;
 
-std::vector<sim::SpanKind> allKinds()
-{
-    std::vector<sim::SpanKind> all;
-    for (std::uint32_t i = 0; i < kKinds.all.size(); ++i)
-        all.push_back(kKinds.all.at(i));
-    return all;
-}
-
 live::AsIfParallel replay(const std::vector<RankSpan>& spans, int worldSize)
 {
-    return live::asIfParallel(spans, worldSize, {{"tp", 2}}, allKinds());
+    return live::asIfParallel(spans, worldSize, {{"tp", 2}}, kKinds.all.from());
 }
 
 std::string errorOf(const std::vector<RankSpan>& spans, int worldSize)

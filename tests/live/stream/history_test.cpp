@@ -2,7 +2,7 @@
 #include "live/stream/pack.h"
 #include "run_for_tests.h"
 #include "sim/error.h"
-#include "sim/simulation.h"
+#include "sim/simulate/simulation.h"
 #include "tests/support/scenarios.h"
 
 #include <gtest/gtest.h>

@@ -18,14 +18,6 @@ using live::RankSpan;
 using live::SpanTrack;
 using testing::ElementsAre;
 
-std::vector<sim::SpanKind> kindsOf(const test::SmallKinds& kinds)
-{
-    std::vector<sim::SpanKind> all;
-    for (std::uint32_t i = 0; i < kinds.all.size(); ++i)
-        all.push_back(kinds.all.at(i));
-    return all;
-}
-
 /// Ranks 0 and 1 (tp) meet in an all-reduce; rank 0 sends to rank 2, which posted its receive early. Starts at 10,000 ns.
 std::vector<RankSpan> oneStep(const test::SmallKinds& kinds, std::int64_t originNs = 10'000, int step = 0)
 {
@@ -57,9 +49,8 @@ std::vector<std::string> trackNames(const sim::Trace& trace)
 TEST(LiveTrace, HasTheSimulatorsShape)
 {
     const test::SmallKinds kinds;
-    live::TraceBuilder builder(test::smallRun());
-    builder.add(kindsOf(kinds), oneStep(kinds), std::vector<live::RankMemory>{{1, {9'000, 5}}, {1, {10'200, 6}}});
-    const sim::Trace& trace = builder.trace();
+    const sim::Trace trace = live::makeTrace(test::smallRun(), kinds.all.from(), oneStep(kinds),
+                                             std::vector<live::RankMemory>{{1, {9'000, 5}}, {1, {10'200, 6}}});
     EXPECT_EQ(trace.title, "small run");
     ASSERT_EQ(trace.processes.size(), 4U);
     EXPECT_EQ(trace.processes[3].name, "rank 3 (dp0 pp1 cp0 tp1)");
@@ -95,15 +86,14 @@ TEST(LiveTrace, HasTheSimulatorsShape)
 TEST(LiveTrace, PerfettoReadsItBack)
 {
     const test::SmallKinds kinds;
-    live::TraceBuilder builder(test::smallRun());
-    builder.add(kindsOf(kinds), oneStep(kinds));
+    const sim::Trace trace = live::makeTrace(test::smallRun(), kinds.all.from(), oneStep(kinds));
     std::string name = (std::filesystem::temp_directory_path() / "rankscope_trace_XXXXXX").string();
     const std::filesystem::path folder = ::mkdtemp(name.data());
-    sim::saveTrace(builder.trace(), folder / "run.pftrace");
+    sim::saveTrace(trace, folder / "run.pftrace");
     std::ifstream file(folder / "run.pftrace", std::ios::binary);
     const test::ReadTrace read = test::readPerfetto({std::istreambuf_iterator<char>(file), {}});
     EXPECT_EQ(read.processes.size(), 4U);
-    EXPECT_EQ(read.spans.size(), builder.trace().spanCount());
+    EXPECT_EQ(read.spans.size(), trace.spanCount());
     ASSERT_EQ(read.flows.size(), 1U);
     EXPECT_EQ(read.flows[0].first.name, "send");
     EXPECT_EQ(read.flows[0].second.process, "rank 2 (dp0 pp1 cp0 tp0)");
@@ -131,61 +121,23 @@ std::vector<std::string> contents(const sim::Trace& trace)
     return all;
 }
 
-TEST(LiveTrace, GrowsToTheSameHoweverSpansArrive)
+TEST(LiveTrace, IsTheSameHoweverSpansArrive)
 {
     const test::SmallKinds kinds;
-    const std::vector<sim::SpanKind> names = kindsOf(kinds);
+    const std::vector<sim::SpanKind> names = kinds.all.from();
     std::vector<RankSpan> spans;
     for (int step = 0; step < 20; ++step)
         for (const RankSpan& span : oneStep(kinds, 10'000 + 12'000 * step, step))
             spans.push_back(span);
-    live::TraceBuilder atOnce(test::smallRun());
-    atOnce.add(names, spans);
-    EXPECT_EQ(atOnce.trace().flows.size(), 20U);
+    const sim::Trace ordered = live::makeTrace(test::smallRun(), names, spans);
+    EXPECT_EQ(ordered.flows.size(), 20U);
     std::mt19937 random(3);
     for (int trial = 0; trial < 10; ++trial) {
         std::shuffle(spans.begin(), spans.end(), random);
-        live::TraceBuilder growing(test::smallRun());
-        growing.add(names, {});
-        for (std::size_t first = 0; first < spans.size();) {
-            const std::size_t count = std::min<std::size_t>(1 + random() % 20, spans.size() - first);
-            std::vector<std::vector<std::int64_t>> before;
-            for (const sim::Track& track : growing.trace().tracks)
-                before.push_back(track.startNs);
-            const std::uint64_t layout = growing.layoutVersion();
-            growing.add({}, std::span(spans).subspan(first, count));
-            const bool isComparable = growing.layoutVersion() == layout;
-            for (std::size_t track = 0; isComparable && track < before.size(); ++track) {
-                for (std::size_t i = 0; i < growing.firstChanged()[track]; ++i) {
-                    ASSERT_EQ(growing.trace().tracks[track].startNs[i], before[track][i]);
-                }
-            }
-            first += count;
-        }
-        ASSERT_EQ(contents(growing.trace()), contents(atOnce.trace()));
-        for (const sim::Track& track : growing.trace().tracks)
+        const sim::Trace shuffled = live::makeTrace(test::smallRun(), names, spans);
+        ASSERT_EQ(contents(shuffled), contents(ordered));
+        for (const sim::Track& track : shuffled.tracks)
             ASSERT_TRUE(std::is_sorted(track.startNs.begin(), track.startNs.end()));
-    }
-}
-
-TEST(LiveTrace, ForgetsThePastAndGoesOn)
-{
-    const test::SmallKinds kinds;
-    live::TraceBuilder builder(test::smallRun()), recent(test::smallRun());
-    builder.add(kindsOf(kinds), oneStep(kinds, 10'000, 0), std::vector<live::RankMemory>{{0, {10'000, 1}}, {0, {20'000, 2}}});
-    builder.add({}, oneStep(kinds, 30'000, 1));
-    builder.forgetBefore(15'000);
-    EXPECT_EQ(builder.trace().flows.size(), 1U);
-    EXPECT_THAT(builder.trace().counters[0].value, ElementsAre(2)) << "what holds now stays";
-    builder.add({}, oneStep(kinds, 50'000, 2));
-    EXPECT_EQ(builder.trace().flows.size(), 2U);
-    // The same as a trace that never saw the first step, but for where its time begins.
-    recent.add(kindsOf(kinds), oneStep(kinds, 30'000, 1));
-    recent.add({}, oneStep(kinds, 50'000, 2));
-    EXPECT_EQ(contents(builder.trace()).size(), contents(recent.trace()).size());
-    for (const sim::Flow& flow : builder.trace().flows) {
-        EXPECT_EQ(builder.trace().kinds[builder.trace().tracks[flow.fromTrack].kind[flow.fromSpan]].name, "send");
-        EXPECT_EQ(builder.trace().kinds[builder.trace().tracks[flow.toTrack].kind[flow.toSpan]].name, "receive");
     }
 }
 
@@ -211,12 +163,8 @@ TEST(LiveTrace, SpansInNoOrderCostLittleMoreThanThoseInOrder)
         const std::int64_t start = 100'000'000 - 10 * i;
         spans.push_back({0, test::commSpan(live::SpanTrack::tp, kinds.allReduce, start, start + 5000, start + 6000, 0)});
     }
-    std::vector<sim::SpanKind> all;
-    for (std::uint32_t i = 0; i < kinds.all.size(); ++i)
-        all.push_back(kinds.all.at(i));
-    live::TraceBuilder builder(test::smallRun());
-    builder.add(all, spans);
-    const sim::Track& track = builder.trace().tracks.at(0);
+    const sim::Trace trace = live::makeTrace(test::smallRun(), kinds.all.from(), spans);
+    const sim::Track& track = trace.tracks.at(0);
     EXPECT_EQ(track.size(), 2U * kCount); // waits and transfers
     EXPECT_TRUE(std::is_sorted(track.startNs.begin(), track.startNs.end()));
 }

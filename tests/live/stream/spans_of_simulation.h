@@ -2,7 +2,7 @@
 #pragma once
 
 #include "live/stream/history.h"
-#include "sim/simulation.h"
+#include "sim/simulate/simulation.h"
 
 #include <algorithm>
 #include <map>

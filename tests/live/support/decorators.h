@@ -20,7 +20,6 @@ public:
     void fill(T x, double value) override { m_inner->fill(x, value); }
     void copy(T from, T to) override { m_inner->copy(from, to); }
     void add(T x, T y) override { m_inner->add(x, y); }
-    void scale(T x, double factor) override { m_inner->scale(x, factor); }
     void fromHost(const void* host, T x) override { m_inner->fromHost(host, x); }
     void toHost(T x, void* host) override { m_inner->toHost(x, host); }
     void synchronize() override { m_inner->synchronize(); }

@@ -30,7 +30,7 @@ inline const Settings kLlama = {"model.normalization=rmsnorm", "model.position_e
 /// 4 experts, of which each token takes 2.
 inline const Settings kExperts = {"model.num_experts=4", "model.num_experts_per_tok=2", "model.moe_intermediate_size=32"};
 
-/// Largest relative differences from serial training that rounding explains (measured noise floor: facts, "fp32 noise").
+/// Largest relative differences from serial training that rounding explains (from the noise floor that was measured).
 struct Limits {
     double loss = 0, firstStepNorm = 0, gradientNorm = 0, gradients = 0, values = 0;
 };

@@ -10,10 +10,6 @@ using namespace sim;
 
 namespace {
 
-constexpr std::array kParts{
-    StepPart::computing, StepPart::recomputation, StepPart::optimizer, StepPart::tp, StepPart::cp, StepPart::ep, StepPart::pp,
-    StepPart::dp,        StepPart::bubble};
-
 /// Synthesis does not know yet of recomputation that keeps more than it frees.
 Scenario anyScenario(std::mt19937& random)
 {
@@ -31,7 +27,7 @@ std::int64_t sumOf(const StepUse& use)
 std::int64_t sumOfDeltas(const auto& comparison)
 {
     std::int64_t sum = 0;
-    for (const StepPart part : kParts)
+    for (const StepPart part : kStepParts)
         sum += comparison.deltaNs(part);
     return sum;
 }
@@ -57,7 +53,7 @@ TEST(StepUse, PartsFillTheStepToTheNanosecond)
             EXPECT_NEAR(static_cast<double>(row.use.back()), row.bubbleSeconds * 1e9, 3);
         }
         EXPECT_NEAR(static_cast<double>(metrics.use[static_cast<std::size_t>(StepPart::tp)]),
-                    metrics.exposedComm.tp * static_cast<double>(stepNs), 3);
+                    metrics.exposedComm[Dimension::tp] * static_cast<double>(stepNs), 3);
         EXPECT_EQ(metrics.use[static_cast<std::size_t>(StepPart::recomputation)] > 0,
                   scenario.training.recompute != Recompute::none);
         EXPECT_GT(metrics.use[static_cast<std::size_t>(StepPart::optimizer)], 0);
@@ -98,7 +94,7 @@ TEST(Comparison, TurnedRoundEverythingChangesItsSign)
         const auto a = simulate(anyScenario(random)), b = simulate(anyScenario(random));
         const Comparison forth = compare(*a, *b), back = compare(*b, *a);
         EXPECT_EQ(forth.deltaNs(), -back.deltaNs());
-        for (const StepPart part : kParts)
+        for (const StepPart part : kStepParts)
             EXPECT_EQ(forth.deltaNs(part), -back.deltaNs(part)) << stepPartName(part);
         EXPECT_EQ(forth.memory.a, back.memory.b);
         EXPECT_EQ(forth.mfu.b, back.mfu.a);
@@ -111,7 +107,7 @@ TEST(Comparison, OfAStepWithItselfIsNothing)
     std::mt19937 random(75);
     const auto step = simulate(anyScenario(random));
     const Comparison comparison = compare(*step, *step);
-    for (const StepPart part : kParts)
+    for (const StepPart part : kStepParts)
         EXPECT_EQ(comparison.deltaNs(part), 0);
     EXPECT_EQ(comparison.memory.a, comparison.memory.b);
     EXPECT_EQ(comparison.stages.size(), static_cast<std::size_t>(step->scenario().layout.pp));

@@ -1,6 +1,6 @@
 #include "sim/analysis/critical_path.h"
 
-#include "sim/simulation.h"
+#include "sim/simulate/simulation.h"
 #include "tests/support/scenarios.h"
 
 #include <gtest/gtest.h>
@@ -122,7 +122,8 @@ TEST(CriticalPath, TellsTransfersApartFromWork)
     const CriticalPath path = criticalPath(trace);
     expectWhole(path, trace);
     EXPECT_EQ(path.transferNs, 2 * (p - 1) * 30) << "there and back";
-    EXPECT_EQ(path.communicationNs(), path.transferNs);
+    for (const OpClass c : {OpClass::tpComm, OpClass::cpComm, OpClass::epComm, OpClass::ppComm, OpClass::dpComm})
+        EXPECT_EQ(path.byClass[static_cast<std::size_t>(c)], 0);
     EXPECT_EQ(computeOf(path), (m + p - 1) * 300);
     EXPECT_EQ(path.unexplainedNs, 0);
     EXPECT_EQ(std::count_if(path.steps.begin(), path.steps.end(),

@@ -1,6 +1,6 @@
-#include "sim/analysis/explain.h"
+#include "sim/analysis/explain/explain.h"
 
-#include "sim/analysis/closed_forms.h"
+#include "sim/analysis/explain/closed_forms.h"
 #include "sim/analysis/step_shares.h"
 #include "tests/sim/analysis/explained.h"
 #include "tests/support/gallery.h"

@@ -1,5 +1,6 @@
 // Why a step sends what it sends: closed forms of the scenario's shapes against the bytes that are counted.
-#include "sim/analysis/explain_traffic.h"
+#include "sim/analysis/explain/explain_traffic.h"
+#include "sim/analysis/traffic/traffic.h"
 
 #include "sim/analysis/collective_uses.h"
 #include "tests/sim/analysis/explained.h"
@@ -15,11 +16,12 @@ using namespace sim;
 
 namespace {
 
-constexpr std::array kAllRoles{GroupRole::tp,   GroupRole::cp,      GroupRole::ep,          GroupRole::exptTp,
-                               GroupRole::pp,   GroupRole::dpShard, GroupRole::dpReplicate, GroupRole::exptDp,
-                               GroupRole::embd, GroupRole::copies};
+constexpr std::array kAllRoles{CommunicatorRole::tp,          CommunicatorRole::cp,     CommunicatorRole::ep,
+                               CommunicatorRole::exptTp,      CommunicatorRole::pp,     CommunicatorRole::dpShard,
+                               CommunicatorRole::dpReplicate, CommunicatorRole::exptDp, CommunicatorRole::embd,
+                               CommunicatorRole::copies};
 
-Explanation because(const Simulation& simulation, GroupRole role)
+Explanation because(const Simulation& simulation, CommunicatorRole role)
 {
     return TrafficExplainer(simulation).ofRole(role);
 }
@@ -62,12 +64,12 @@ void expectSharesWithFormulas(const Explanation& e)
 /// `most`: share of the bytes that rounding may take.
 void expectBecauseOfAll(const Simulation& simulation, double most)
 {
-    const TrafficSums sums = simulation.traffic().senders().total();
+    const TrafficSums sums = Traffic(simulation).senders().total();
     const TrafficExplainer explainer(simulation);
-    for (const GroupRole role : kAllRoles) {
+    for (const CommunicatorRole role : kAllRoles) {
         if (sums.ofRole(role) == 0)
             continue;
-        SCOPED_TRACE(groupRoleName(role));
+        SCOPED_TRACE(communicatorRoleName(role));
         const Explanation e = explainer.ofRole(role);
         ASSERT_TRUE(e.formula);
         EXPECT_EQ(e.result.value, static_cast<double>(sums.ofRole(role)));
@@ -78,10 +80,10 @@ void expectBecauseOfAll(const Simulation& simulation, double most)
         test::expectSound(e);
         expectFormulasToTheEnd(e);
     }
-    for (int purpose = 0; purpose < kTrafficPurposeCount; ++purpose)
-        if (sums.ofPurpose(static_cast<TrafficPurpose>(purpose)) > 0) {
-            const Explanation e = explainer.ofPurpose(static_cast<TrafficPurpose>(purpose));
-            EXPECT_EQ(e.result.value, static_cast<double>(sums.ofPurpose(static_cast<TrafficPurpose>(purpose))));
+    for (const Dimension purpose : kDimensions)
+        if (sums.ofDimension(purpose) > 0) {
+            const Explanation e = explainer.ofDimension(purpose);
+            EXPECT_EQ(e.result.value, static_cast<double>(sums.ofDimension(purpose)));
             test::expectSound(e);
         }
     for (int tier = 0; tier < sums.tiers(); ++tier)
@@ -95,7 +97,7 @@ void expectBecauseOfAll(const Simulation& simulation, double most)
     std::vector<int> partOf(static_cast<std::size_t>(simulation.metrics().worldSize));
     for (std::size_t rank = 0; rank < partOf.size(); ++rank)
         partOf[rank] = 2 * rank < partOf.size() ? 0 : 1;
-    for (const TrafficMatrix::Cell& cell : simulation.traffic().between(partOf, 2).cells) {
+    for (const TrafficMatrix::Cell& cell : Traffic(simulation).between(partOf, 2).cells) {
         const Explanation e = explainer.ofFlow("a cell", cell.bytes);
         test::expectSound(e);
         expectSharesWithFormulas(e);
@@ -126,12 +128,12 @@ TEST(ExplainTraffic, SaysTheClosedFormsOfThePapers)
 {
     const auto step = [](int tp, int pp, int dp) { return simulate(test::smallScenario(tp, pp, dp)); };
     // Data parallelism: 2 (n - 1) / n of four bytes a parameter, on each of n ranks.
-    const Explanation data = because(*step(1, 1, 4), GroupRole::dpShard);
+    const Explanation data = because(*step(1, 1, 4), CommunicatorRole::dpShard);
     EXPECT_EQ(data.inSymbols(), "V_dp_cp = 2 × (n − 1) / n × r × ψ × e");
     // Tensor parallelism: two all-reduces of b s h a layer and pass.
     Scenario scenario = test::smallScenario(4, 1, 1);
     scenario.layout.sequenceParallel = false;
-    const Explanation tensor = because(*simulate(scenario), GroupRole::tp);
+    const Explanation tensor = because(*simulate(scenario), CommunicatorRole::tp);
     ASSERT_GE(tensor.terms.size(), 2U);
     const Explanation& largest = *tensor.terms[0].because;
     EXPECT_EQ(largest.inSymbols(), "V_1 = 2 × (n − 1) / n × c × M");
@@ -139,7 +141,7 @@ TEST(ExplainTraffic, SaysTheClosedFormsOfThePapers)
     EXPECT_EQ(largest.terms[1].because->terms[3].quantity.value, 2);
     EXPECT_EQ(largest.terms[2].because->inSymbols(), "M = b × s × h × e");
     // The pipeline: there and back over p - 1 boundaries, once a micro-batch.
-    const Explanation pipeline = because(*step(1, 4, 1), GroupRole::pp);
+    const Explanation pipeline = because(*step(1, 4, 1), CommunicatorRole::pp);
     EXPECT_EQ(pipeline.inSymbols(), "V_pp = 2 × r × m × x × M");
     EXPECT_EQ(pipeline.terms[2].because->inSymbols(), "x = l − 1");
     EXPECT_EQ(pipeline.terms[3].because->inSymbols(), "M = b × s × h × e");
@@ -148,7 +150,7 @@ TEST(ExplainTraffic, SaysTheClosedFormsOfThePapers)
 TEST(ExplainTraffic, ExpertsGetTheirTokensAsOftenAsTheyAreChosen)
 {
     const auto opened = test::openNumber("50");
-    const Explanation experts = because(*opened.simulation, GroupRole::ep);
+    const Explanation experts = because(*opened.simulation, CommunicatorRole::ep);
     const Explanation& one = *experts.terms[0].because;
     EXPECT_TRUE(one.inSymbols().ends_with("(n − 1) / n × c × M")) << one.inSymbols();
     const Explanation& tensor = *one.terms[2].because;

@@ -1,7 +1,7 @@
 // What must hold of every explanation, whatever it explains.
 #pragma once
 
-#include "sim/analysis/explain.h"
+#include "sim/analysis/explain/explain.h"
 #include "tests/sim/analysis/arithmetic.h"
 
 #include <gtest/gtest.h>

@@ -1,10 +1,11 @@
 // Nothing that a finding says stands in it unproved: every number is a claim, and every claim is computed again here by another
 // way, from ranks and links one by one, from the schedule alone, or by simulating the edit.
-#include "sim/analysis/findings.h"
+#include "sim/analysis/findings/findings.h"
+#include "sim/analysis/traffic/traffic.h"
 
-#include "sim/analysis/number_text.h"
 #include "sim/model/operators.h"
 #include "sim/schedule/evaluate.h"
+#include "sim/text/number_text.h"
 #include "tests/support/gallery.h"
 #include "tests/support/scenarios.h"
 
@@ -54,26 +55,21 @@ double meanShare(const Simulation& simulation, Nanoseconds of)
     return sum * 1e-9 / simulation.metrics().worldSize / simulation.metrics().stepTimeSeconds;
 }
 
-struct Groups {
-    GroupKind kind;
-    TrafficPurpose purpose;
-};
-
-Groups groupsOf(FindingKind kind)
+Dimension dimensionOf(FindingKind kind)
 {
     switch (kind) {
     case FindingKind::tensorAcrossNodes:
     case FindingKind::exposedTensor:
-        return {GroupKind::tp, TrafficPurpose::tp};
+        return Dimension::tp;
     case FindingKind::exposedContext:
-        return {GroupKind::cp, TrafficPurpose::cp};
+        return Dimension::cp;
     case FindingKind::exposedExpert:
     case FindingKind::expertsAcrossNodes:
-        return {GroupKind::ep, TrafficPurpose::ep};
+        return Dimension::ep;
     case FindingKind::exposedPipeline:
-        return {GroupKind::pp, TrafficPurpose::pp};
+        return Dimension::pp;
     default:
-        return {GroupKind::dp_cp, TrafficPurpose::dp};
+        return Dimension::dp;
     }
 }
 
@@ -90,9 +86,9 @@ public:
 
 private:
     double step() const { return m_metrics.stepTimeSeconds; }
-    double exposed(TrafficPurpose purpose) const
+    double exposed(Dimension purpose) const
     {
-        return meanShare(m_simulation, [purpose](const TimeShares& t) { return t.exposedNs[static_cast<std::size_t>(purpose)]; });
+        return meanShare(m_simulation, [purpose](const TimeShares& t) { return t.exposedNs[purpose]; });
     }
     double busy() const
     {
@@ -100,7 +96,7 @@ private:
     }
     double bubble() const
     {
-        return 1 - meanShare(m_simulation, [](const TimeShares& t) { return t.busyNs + t.allExposedNs(); });
+        return 1 - meanShare(m_simulation, [](const TimeShares& t) { return t.busyNs + t.exposedNs.total(); });
     }
     double peakOf(int rank) const { return static_cast<double>(m_simulation.memoryOfClass(m_simulation.classOf(rank)).total()); }
     int fullest() const
@@ -111,7 +107,7 @@ private:
         return out;
     }
     double capacity() const { return m_scenario.cluster.gpu.memoryGib * kGib; }
-    int widestTier(GroupKind kind) const
+    int widestTier(ProcessGroup kind) const
     {
         int widest = 0;
         forGroups(kind, [&](const std::vector<int>& members, int tier) {
@@ -121,7 +117,7 @@ private:
         return widest;
     }
     template <typename Visit>
-    void forGroups(GroupKind kind, const Visit& visit) const
+    void forGroups(ProcessGroup kind, const Visit& visit) const
     {
         for (int group = 0; group < m_simulation.mesh().groupCount(kind); ++group) {
             const std::vector<int> members = m_simulation.mesh().members(kind, group);
@@ -158,21 +154,21 @@ private:
             scenario.perturbations.clear();
             break;
         default:
-            scenario = tried(m_finding.tries.at(0), m_opened.document, test::catalogue()).value();
+            scenario = scenarioWith(m_finding.suggestions.at(0), m_opened.document, test::catalogue()).value();
         }
         return simulate(scenario);
     }
-    double trafficChange(TrafficPurpose purpose) const
+    double trafficChange(Dimension purpose) const
     {
         const auto bytes = [purpose](const Simulation& s) {
             double sum = 0;
-            const Traffic traffic = s.traffic();
+            const Traffic traffic = Traffic(s);
             std::vector<TrafficFlow> flows;
             for (int rank = 0; rank < s.metrics().worldSize; ++rank) {
                 flows.clear();
                 traffic.appendReceives(rank, flows);
                 for (const TrafficFlow& flow : flows)
-                    sum += trafficPurposeOf(flow.role) == purpose ? static_cast<double>(flow.bytes) : 0;
+                    sum += dimensionOf(flow.role) == purpose ? static_cast<double>(flow.bytes) : 0;
             }
             return sum;
         };
@@ -201,11 +197,11 @@ double Prover::shareOfPart(const std::string& text) const
     const std::map<std::string, double> parts{{"model FLOPs at peak speed", m_metrics.mfu},
                                               {"recomputation", m_metrics.hfu - m_metrics.mfu},
                                               {"kernels below peak", busy() - m_metrics.hfu},
-                                              {"exposed tp communication", exposed(TrafficPurpose::tp)},
-                                              {"exposed cp communication", exposed(TrafficPurpose::cp)},
-                                              {"exposed ep communication", exposed(TrafficPurpose::ep)},
-                                              {"exposed pp communication", exposed(TrafficPurpose::pp)},
-                                              {"exposed dp communication", exposed(TrafficPurpose::dp)},
+                                              {"exposed tp communication", exposed(Dimension::tp)},
+                                              {"exposed cp communication", exposed(Dimension::cp)},
+                                              {"exposed ep communication", exposed(Dimension::ep)},
+                                              {"exposed pp communication", exposed(Dimension::pp)},
+                                              {"exposed dp communication", exposed(Dimension::dp)},
                                               {"bubble", bubble()}};
     for (const auto& [name, value] : parts)
         if (text.ends_with("% " + name))
@@ -220,21 +216,22 @@ double Prover::again(const Claim& claim) const
     const Training& t = m_scenario.training;
     const Cluster& c = m_scenario.cluster;
     const Schedule& schedule = m_simulation.schedule();
-    const Groups of = groupsOf(m_finding.kind);
+    const Dimension dimension = dimensionOf(m_finding.kind);
+    const ProcessGroup groups = kDimensionFacts[dimension].group;
     const MemoryBreakdown memory = m_simulation.memoryOfClass(m_simulation.classOf(fullest()));
     const std::vector<std::int64_t> parts{memory.parameters, memory.gradients, memory.optimizer, memory.activations,
                                           memory.buffers};
     switch (claim.of) {
     case ClaimOf::exposedShare:
-        return exposed(of.purpose);
+        return exposed(dimension);
     case ClaimOf::exposedSeconds:
-        return exposed(of.purpose) * step();
+        return exposed(dimension) * step();
     case ClaimOf::bubbleShare:
         return bubble();
     case ClaimOf::bubbleWithout: {
         Scenario even = m_scenario;
         even.perturbations.clear();
-        return 1 - meanShare(*simulate(even), [](const TimeShares& use) { return use.busyNs + use.allExposedNs(); });
+        return 1 - meanShare(*simulate(even), [](const TimeShares& use) { return use.busyNs + use.exposedNs.total(); });
     }
     case ClaimOf::idealBubble: // of the same order, run on stages alike
         return evaluateSchedule(schedule).idleOfMakespan;
@@ -243,35 +240,35 @@ double Prover::again(const Claim& claim) const
     case ClaimOf::shareOfStep:
         return shareOfPart(claim.text);
     case ClaimOf::groupRanks:
-        return of.kind == GroupKind::dp_cp ? l.dp * l.cp : static_cast<double>(m_simulation.mesh().members(of.kind, 0).size());
+        return groups == ProcessGroup::dp_cp ? l.dp * l.cp : static_cast<double>(m_simulation.mesh().members(groups, 0).size());
     case ClaimOf::innerBandwidth:
         return c.tiers.front().bandwidthGBs;
     case ClaimOf::outerBandwidth:
-        return c.tiers[static_cast<std::size_t>(widestTier(of.kind))].bandwidthGBs;
+        return c.tiers[static_cast<std::size_t>(widestTier(groups))].bandwidthGBs;
     case ClaimOf::innerDomain:
         return c.tiers.front().span == 0 ? c.gpus() : c.tiers.front().span;
     case ClaimOf::blockRanks: // a layer's experts once: its groups of ep, as many as an expert has slices
-        return static_cast<double>(m_simulation.mesh().groupSize(GroupKind::ep)) *
-               m_simulation.mesh().groupSize(GroupKind::expt_tp);
+        return static_cast<double>(m_simulation.mesh().groupSize(ProcessGroup::ep)) *
+               m_simulation.mesh().groupSize(ProcessGroup::expt_tp);
     case ClaimOf::groupsAcross: {
         int across = 0;
-        forGroups(of.kind, [&](const std::vector<int>&, int tier) { across += tier > 0 ? 1 : 0; });
+        forGroups(groups, [&](const std::vector<int>&, int tier) { across += tier > 0 ? 1 : 0; });
         return across;
     }
     case ClaimOf::groups: {
         int count = 0;
-        forGroups(of.kind, [&](const std::vector<int>&, int) { ++count; });
+        forGroups(groups, [&](const std::vector<int>&, int) { ++count; });
         return count;
     }
     case ClaimOf::bytesAcross: { // as they are received
         double all = 0, across = 0;
-        const Traffic traffic = m_simulation.traffic();
+        const Traffic traffic = Traffic(m_simulation);
         std::vector<TrafficFlow> flows;
         for (int rank = 0; rank < m_metrics.worldSize; ++rank)
             traffic.appendReceives(rank, flows);
         for (const TrafficFlow& flow : flows) {
-            all += flow.role == GroupRole::ep ? static_cast<double>(flow.bytes) : 0;
-            across += flow.role == GroupRole::ep && flow.tier > 0 ? static_cast<double>(flow.bytes) : 0;
+            all += flow.role == CommunicatorRole::ep ? static_cast<double>(flow.bytes) : 0;
+            across += flow.role == CommunicatorRole::ep && flow.tier > 0 ? static_cast<double>(flow.bytes) : 0;
         }
         return across / all;
     }
@@ -331,7 +328,7 @@ double Prover::again(const Claim& claim) const
         return std::accumulate(most.begin(), most.end(), 0.0) / l.pp;
     }
     case ClaimOf::stateCopies:
-        return m_simulation.mesh().groupSize(GroupKind::dp_cp);
+        return m_simulation.mesh().groupSize(ProcessGroup::dp_cp);
     case ClaimOf::bytesShared:
         return static_cast<double>(memory.optimizer - changed()->memoryOfClass(changed()->classOf(fullest())).optimizer);
     case ClaimOf::gradientBytes:
@@ -343,11 +340,11 @@ double Prover::again(const Claim& claim) const
                static_cast<double>(
                    m_metrics.perPipelineRank[static_cast<std::size_t>(m_simulation.mesh().coordinates(fullest()).pp)].parameters);
     case ClaimOf::dataTraffic:
-        return trafficChange(TrafficPurpose::dp);
+        return trafficChange(Dimension::dp);
     case ClaimOf::tensorTraffic:
-        return trafficChange(TrafficPurpose::tp);
+        return trafficChange(Dimension::tp);
     case ClaimOf::pipelineTraffic:
-        return trafficChange(TrafficPurpose::pp);
+        return trafficChange(Dimension::pp);
     case ClaimOf::sequenceLength:
         return t.sequenceLength;
     case ClaimOf::shareOfPeak:
@@ -359,7 +356,7 @@ double Prover::again(const Claim& claim) const
     case ClaimOf::hiddenSize:
         return m_scenario.model.hiddenSize;
     case ClaimOf::tensorRanks:
-        return m_simulation.mesh().groupSize(GroupKind::tp);
+        return m_simulation.mesh().groupSize(ProcessGroup::tp);
     case ClaimOf::timeSaved:
         return 1 - changed()->metrics().stepTimeSeconds / step();
     case ClaimOf::peakWithout:
@@ -411,7 +408,7 @@ double Prover::again(const Claim& claim) const
 }
 
 /// "tp 16 → 8, dp 4 → 8": what stands in an edit is what the scenario had, and what it has with the edit.
-void expectEditSaysWhatItDoes(const Try& edit, const Scenario& before, const Scenario& after)
+void expectEditSaysWhatItDoes(const SuggestedEdit& edit, const Scenario& before, const Scenario& after)
 {
     const std::map<std::string, int (*)(const Scenario&)> values{
         {"tp", [](const Scenario& s) { return s.layout.tp; }},
@@ -451,9 +448,9 @@ protected:
                 "largest|smaller|smallest|greater|higher|lower|equally|too|most|least)\\b",
                 std::regex::icase);
             EXPECT_FALSE(std::regex_search(rest, kComparison)) << "a comparison that is no claim: " << rest;
-            for (const Try& edit : finding.tries)
+            for (const SuggestedEdit& edit : finding.suggestions)
                 expectEditSaysWhatItDoes(edit, opened.simulation->scenario(),
-                                         tried(edit, opened.document, test::catalogue()).value());
+                                         scenarioWith(edit, opened.document, test::catalogue()).value());
             const Prover prover(opened, finding);
             for (const Claim& claim : finding.claims) {
                 SCOPED_TRACE(claim.text);
@@ -607,7 +604,7 @@ TEST(Warnings, ParametersTakeMoreMemoryWithZeroThreeThanWithOneWhereThereIsAPipe
         }
         // Gathered once: as many bytes of parameters as ZeRO 1 gathers after the optimizer.
         const auto sent = [](const Simulation& s) {
-            return static_cast<double>(s.traffic().senders().total().ofRole(GroupRole::dpShard));
+            return static_cast<double>(Traffic(s).senders().total().ofRole(CommunicatorRole::dpShard));
         };
         EXPECT_NEAR(sent(*one), sent(*three), 1e-5 * sent(*one));
         ++jobs;
@@ -640,8 +637,8 @@ TEST(Warnings, CountExpertGroupsInSeveralDomainsAsMeshAndPlacementDo)
         const Placement placement(scenario.layout, scenario.cluster);
         int across = 0;
         double pairs = 0, apart = 0;
-        for (int group = 0; group < mesh.groupCount(GroupKind::ep); ++group) {
-            const std::vector<int> members = mesh.members(GroupKind::ep, group);
+        for (int group = 0; group < mesh.groupCount(ProcessGroup::ep); ++group) {
+            const std::vector<int> members = mesh.members(ProcessGroup::ep, group);
             bool isAcross = false;
             for (const int a : members)
                 for (const int b : members) {
@@ -661,7 +658,7 @@ TEST(Warnings, CountExpertGroupsInSeveralDomainsAsMeshAndPlacementDo)
         std::smatch match;
         if (std::regex_search(said, match, std::regex("([0-9]+) of ([0-9]+) expert parallel groups"))) {
             EXPECT_EQ(std::stoi(match[1]), across);
-            EXPECT_EQ(std::stoi(match[2]), mesh.groupCount(GroupKind::ep));
+            EXPECT_EQ(std::stoi(match[2]), mesh.groupCount(ProcessGroup::ep));
         }
         ASSERT_TRUE(std::regex_search(said, match, std::regex("([0-9]+) % of what"))) << said;
         EXPECT_NEAR(std::stod(match[1]), 100 * apart / pairs, 0.5001);
@@ -694,7 +691,7 @@ TEST(FindingSentences, ExpertGroupsThatDoNotLieWithinARackSayHowMuchCrosses)
     EXPECT_NE(straddling->reason.find("span 64 GPUs, and a domain joins 72. 7 of 9 groups of 64 ranks lie in several"),
               std::string::npos)
         << straddling->reason;
-    ASSERT_FALSE(straddling->tries.empty());
-    EXPECT_EQ(straddling->tries[0].text, "ep 64 → 8");
+    ASSERT_FALSE(straddling->suggestions.empty());
+    EXPECT_EQ(straddling->suggestions[0].text, "ep 64 → 8");
     EXPECT_FALSE(across(8));
 }

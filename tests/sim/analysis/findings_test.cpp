@@ -1,7 +1,7 @@
-#include "sim/analysis/findings.h"
+#include "sim/analysis/findings/findings.h"
 
-#include "sim/analysis/memory_cap.h"
-#include "sim/analysis/plan_schedule.h"
+#include "sim/simulate/memory_cap.h"
+#include "sim/simulate/plan_schedule.h"
 #include "tests/support/gallery.h"
 #include "tests/support/scenarios.h"
 
@@ -36,11 +36,11 @@ bool has(const std::vector<Finding>& all, FindingKind kind)
 }
 
 /// What the edits of a finding bring, in the order of its edits.
-std::vector<TryEffect> effectsOf(const Opened& opened, const Finding& finding)
+std::vector<EditEffect> effectsOf(const Opened& opened, const Finding& finding)
 {
-    std::vector<TryEffect> out;
-    for (const Try& edit : finding.tries) {
-        const auto scenario = tried(edit, opened.document, test::catalogue());
+    std::vector<EditEffect> out;
+    for (const SuggestedEdit& edit : finding.suggestions) {
+        const auto scenario = scenarioWith(edit, opened.document, test::catalogue());
         if (!scenario)
             throw std::runtime_error(edit.text + " is not legal");
         out.push_back(effectOf(opened.simulation->metrics(), simulate(*scenario)->metrics(), memoryCapGib(*scenario)));
@@ -55,7 +55,7 @@ bool anyHelps(const Opened& opened, FindingKind kind)
     if (!finding)
         return false;
     const auto effects = effectsOf(opened, *finding);
-    return std::any_of(effects.begin(), effects.end(), [&](const TryEffect& e) { return helps(kind, e); });
+    return std::any_of(effects.begin(), effects.end(), [&](const EditEffect& e) { return helps(kind, e); });
 }
 
 /// One of the gallery's smallest, with room for everything: near all rules, on the quiet side of each.
@@ -65,7 +65,7 @@ constexpr const char* kTinyPipeline = "58";
 
 TEST(Findings, OfTheGalleryAreSortedSaidAndTriedLegally)
 {
-    std::size_t severe = 0, tries = 0;
+    std::size_t severe = 0, suggestions = 0;
     for (const auto& file : test::galleryFiles()) {
         SCOPED_TRACE(file.filename().string());
         const Opened opened = test::open(file);
@@ -83,21 +83,21 @@ TEST(Findings, OfTheGalleryAreSortedSaidAndTriedLegally)
             EXPECT_FALSE(finding.show.pictures.empty());
             for (const int rank : finding.show.ranks)
                 EXPECT_LT(rank, opened.simulation->mesh().worldSize());
-            EXPECT_LE(finding.tries.size(), 4U);
+            EXPECT_LE(finding.suggestions.size(), 4U);
             std::set<std::string> texts;
-            for (const Try& edit : finding.tries) {
+            for (const SuggestedEdit& edit : finding.suggestions) {
                 EXPECT_TRUE(texts.insert(edit.text).second) << edit.text;
-                const auto scenario = tried(edit, opened.document, test::catalogue());
+                const auto scenario = scenarioWith(edit, opened.document, test::catalogue());
                 ASSERT_TRUE(scenario) << edit.text;
                 EXPECT_NE(*scenario, opened.simulation->scenario()) << edit.text;
-                ++tries;
+                ++suggestions;
             }
             severe += finding.severity <= FindingSeverity::costly ? 1 : 0;
         }
         for (std::size_t i = 1; i < all.size(); ++i)
             EXPECT_LE(all[i - 1].severity, all[i].severity);
     }
-    EXPECT_GT(tries, 200U);
+    EXPECT_GT(suggestions, 200U);
     EXPECT_LT(severe, test::galleryFiles().size()) << "most of what is published is not in a bad way";
 }
 
@@ -134,8 +134,8 @@ TEST(Findings, EditsOfRandomJobsAreLegal)
         if (!resolved.scenario)
             continue;
         for (const Finding& finding : findings(*simulate(*resolved.scenario), document, test::catalogue()))
-            for (const Try& edit : finding.tries)
-                EXPECT_TRUE(tried(edit, document, test::catalogue())) << edit.text;
+            for (const SuggestedEdit& edit : finding.suggestions)
+                EXPECT_TRUE(scenarioWith(edit, document, test::catalogue())) << edit.text;
     }
 }
 
@@ -204,8 +204,8 @@ TEST(FindingRules, TensorParallelGroupsBelongIntoOneDomain)
     const Finding* byOrder = find(spread, FindingKind::tensorAcrossNodes);
     ASSERT_TRUE(byOrder);
     EXPECT_EQ(byOrder->severity, FindingSeverity::costly);
-    ASSERT_FALSE(byOrder->tries.empty());
-    EXPECT_EQ(byOrder->tries[0].text, "dp-tp-cp-ep-pp → tp-dp-cp-ep-pp");
+    ASSERT_FALSE(byOrder->suggestions.empty());
+    EXPECT_EQ(byOrder->suggestions[0].text, "dp-tp-cp-ep-pp → tp-dp-cp-ep-pp");
     EXPECT_FALSE(has(findingsOf("02"), FindingKind::tensorAcrossNodes));
 }
 
@@ -240,8 +240,8 @@ TEST(FindingRules, GradientsThatAreNotOverlappedAreSaid)
     const auto all = findingsOf(opened);
     const Finding* finding = find(all, FindingKind::exposedData);
     ASSERT_TRUE(finding);
-    ASSERT_FALSE(finding->tries.empty());
-    EXPECT_EQ(finding->tries[0].changes[0], (Change{"/training/overlap/grad_reduce", "true"}));
+    ASSERT_FALSE(finding->suggestions.empty());
+    EXPECT_EQ(finding->suggestions[0].changes[0], (Change{"/training/overlap/grad_reduce", "true"}));
     EXPECT_LT(effectsOf(opened, *finding)[0].timePerToken, 0);
 }
 
@@ -252,7 +252,7 @@ TEST(FindingRules, UnevenStagesAreBalanced)
     const Finding* finding = find(all, FindingKind::stageImbalance);
     ASSERT_TRUE(finding);
     EXPECT_NE(finding->reason.find("output head over 128,256 words"), std::string::npos) << finding->reason;
-    EXPECT_EQ(finding->tries[0].changes[0].pointer, "/schedule/layers_per_stage");
+    EXPECT_EQ(finding->suggestions[0].changes[0].pointer, "/schedule/layers_per_stage");
     EXPECT_LT(effectsOf(opened, *finding)[0].timePerToken, -0.1);
     EXPECT_FALSE(has(findingsOf("04", {"schedule.layers_per_stage=[10,6]"}), FindingKind::stageImbalance));
 }
@@ -264,7 +264,7 @@ TEST(FindingRules, SlowRankIsNamedAndWeighed)
     const Finding* finding = find(all, FindingKind::slowRank);
     ASSERT_TRUE(finding);
     EXPECT_EQ(finding->show.ranks, std::vector<int>{21});
-    const TryEffect without = effectsOf(opened, *finding)[0];
+    const EditEffect without = effectsOf(opened, *finding)[0];
     EXPECT_NEAR(-without.timePerToken, finding->stepShare, 1e-9);
     EXPECT_FALSE(has(all, FindingKind::stageImbalance)) << "the stages are even, the GPUs are not";
     EXPECT_FALSE(has(findingsOf("21", {"perturbations=[]"}), FindingKind::slowRank));
@@ -281,8 +281,8 @@ TEST(FindingRules, ABubbleThatASlowRankMakesIsNotBlamedOnStages)
         << bubble->reason;
     EXPECT_EQ(bubble->reason.find("not equal"), std::string::npos) << bubble->reason;
     EXPECT_EQ(bubble->show.ranks, std::vector<int>{0});
-    ASSERT_FALSE(bubble->tries.empty());
-    EXPECT_EQ(bubble->tries[0].text, "without perturbations");
+    ASSERT_FALSE(bubble->suggestions.empty());
+    EXPECT_EQ(bubble->suggestions[0].text, "without perturbations");
     const auto even = findingsOf("41");
     EXPECT_NE(find(even, FindingKind::bubble)->title.find("ranks wait for other stages"), std::string::npos);
     EXPECT_EQ(find(even, FindingKind::bubble)->title.find("rank 0"), std::string::npos);
@@ -291,7 +291,7 @@ TEST(FindingRules, ABubbleThatASlowRankMakesIsNotBlamedOnStages)
     const Finding* alone = find(steady, FindingKind::bubble);
     ASSERT_TRUE(alone);
     EXPECT_TRUE(alone->title.ends_with("ranks wait for rank 0")) << alone->title;
-    EXPECT_EQ(alone->tries.size(), 1U);
+    EXPECT_EQ(alone->suggestions.size(), 1U);
 }
 
 TEST(FindingRules, RecomputationIsNeededOrNot)
@@ -359,16 +359,16 @@ TEST(FindingRules, UnevenMemoryMattersWhereTheFullestRankIsFull)
     EXPECT_FALSE(has(roomy, FindingKind::memoryImbalance));
 }
 
-TEST(TryEffects, AreRelativeToWhatATokenCosts)
+TEST(EditEffects, AreRelativeToWhatATokenCosts)
 {
     const Metrics before{.stepTimeSeconds = 2, .tokensPerSecond = 100, .peakMemoryGib = 40};
     const Metrics after{.stepTimeSeconds = 3, .tokensPerSecond = 125, .peakMemoryGib = 38};
-    const TryEffect effect = effectOf(before, after, 80);
+    const EditEffect effect = effectOf(before, after, 80);
     EXPECT_DOUBLE_EQ(effect.timePerToken, -0.2) << "the step is longer, and has more tokens";
     EXPECT_DOUBLE_EQ(effect.peakChangeGib, -2);
     EXPECT_TRUE(helps(FindingKind::bubble, effect));
     EXPECT_TRUE(helps(FindingKind::doesNotFit, effect));
-    TryEffect useless = effect;
+    EditEffect useless = effect;
     useless.timePerToken = 0.01;
     EXPECT_FALSE(helps(FindingKind::bubble, useless));
     useless.fits = false;
@@ -376,7 +376,7 @@ TEST(TryEffects, AreRelativeToWhatATokenCosts)
     EXPECT_FALSE(helps(FindingKind::bubble, useless)) << "what does not fit does not run";
 }
 
-TEST(TryEffects, OnAMissedCapAreJudgedByTheCapAndNotByTheGpu)
+TEST(EditEffects, OnAMissedCapAreJudgedByTheCapAndNotByTheGpu)
 {
     const Metrics before{.stepTimeSeconds = 2, .tokensPerSecond = 100, .peakMemoryGib = 40};
     Metrics after = before;
@@ -402,9 +402,10 @@ TEST(Findings, SayWhyASearchCannotKeepItsMemoryCapAndWhatWould)
                   std::string::npos)
             << all.front().title;
         EXPECT_NE(all.front().reason.find("Nearest cap that works: 10.9 GiB"), std::string::npos) << all.front().reason;
-        ASSERT_FALSE(all.front().tries.empty());
-        EXPECT_NE(all.front().tries.front().text.find("→ 10.9 GiB"), std::string::npos) << all.front().tries.front().text;
-        const auto scenario = tried(all.front().tries.front(), opened.document, test::catalogue());
+        ASSERT_FALSE(all.front().suggestions.empty());
+        EXPECT_NE(all.front().suggestions.front().text.find("→ 10.9 GiB"), std::string::npos)
+            << all.front().suggestions.front().text;
+        const auto scenario = scenarioWith(all.front().suggestions.front(), opened.document, test::catalogue());
         ASSERT_TRUE(scenario);
         EXPECT_LE(simulate(*scenario)->metrics().peakMemoryGib, scenario->schedule.memoryCapGib);
         EXPECT_TRUE(anyHelps(opened, FindingKind::capMissed));
@@ -413,7 +414,7 @@ TEST(Findings, SayWhyASearchCannotKeepItsMemoryCapAndWhatWould)
     // Where the GPU itself is too small that is what there is to say, and the same sentence names the way out.
     const auto tooSmall = findingsOf("73", {"cluster.gpu.memory_gib=8"});
     EXPECT_EQ(tooSmall.front().kind, FindingKind::doesNotFit);
-    EXPECT_FALSE(tooSmall.front().tries.empty());
+    EXPECT_FALSE(tooSmall.front().suggestions.empty());
 }
 
 TEST(Findings, SayBesideAClosedFormThatStagesAreNotEqual)

@@ -1,13 +1,14 @@
 // What the text of the hand-written schedule in the gallery promises: which edits of its lines run, and which hang.
 #include "sim/error.h"
 #include "sim/schedule/check.h"
-#include "sim/schedule/csv.h"
+#include "sim/schedule/text/csv.h"
 #include "tests/support/gallery.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 
 using namespace sim;
 
@@ -65,6 +66,32 @@ std::string whatHappens(const Lines& lines, double* seconds = nullptr)
 bool hangs(const Lines& lines)
 {
     return !deadlockCycle(parseScheduleCsv(joined(lines))).empty();
+}
+
+/// Lines may stand in any order of ranks: the embedding that first and last stage share is then exchanged between other ranks.
+TEST(HandwrittenOrder, StagesMayLieOnAnyRank)
+{
+    const auto step = [](const std::string& actions) {
+        auto document = ScenarioDocument::parse(
+            R"({"format":"rankscope-scenario","version":1,"model":{"base":"gpt2"},"cluster":{"base":"dgx-a100","nodes":1},)"
+            R"("layout":{"pp":3},"schedule":{"kind":"custom","actions":)" +
+                actions + R"(},"training":{"global_batch_size":1}})",
+            "test");
+        const auto resolved = document.resolve(test::catalogue());
+        EXPECT_TRUE(resolved.scenario);
+        return simulate(*resolved.scenario);
+    };
+    const auto inOrder = step(R"(["0F0,0B0","1F0,1B0","2F0,2B0"])");
+    const std::array<std::string, 3> lines = {R"("0F0,0B0")", R"("1F0,1B0")", R"("2F0,2B0")"};
+    std::array<std::size_t, 3> place = {0, 1, 2};
+    do {
+        const auto any = step("[" + lines[place[0]] + "," + lines[place[1]] + "," + lines[place[2]] + "]");
+        EXPECT_NEAR(any->metrics().stepTimeSeconds, inOrder->metrics().stepTimeSeconds, 1e-9);
+        for (int rank = 0; rank < 3; ++rank) {
+            const bool holdsEnd = place[static_cast<std::size_t>(rank)] != 1;
+            EXPECT_EQ(any->mesh().groupOf(ProcessGroup::embd, rank) >= 0, holdsEnd);
+        }
+    } while (std::next_permutation(place.begin(), place.end()));
 }
 
 } // namespace

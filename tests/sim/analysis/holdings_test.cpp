@@ -56,7 +56,7 @@ void expectRanksHoldTheModel(const Scenario& scenario)
         return std::min(range.end, size) - std::min(range.begin, size);
     };
     const auto pieceOf = [](const HoldingGroup& group, int layer, const TensorHolding& t) {
-        const int end = group.kind == HoldingGroup::Kind::head ? -2 : -1;
+        const int end = group.part == ModelPart::head ? -2 : -1;
         return Piece{group.layers.empty() ? end : layer, t.name, t.rowRange().begin, t.columnRange().begin,
                      t.expertRange().begin};
     };
@@ -242,10 +242,10 @@ TEST(Holdings, SayWhoKeepsWhichLayersAndEnds)
     const Holdings first = holdingsOf(*simulation, 0), last = holdingsOf(*simulation, 1);
     EXPECT_EQ(first.layers, (std::vector<int>{0, 1, 4, 5}));
     EXPECT_EQ(last.layers, (std::vector<int>{2, 3, 6, 7}));
-    EXPECT_EQ(first.groups.front().kind, HoldingGroup::Kind::embedding);
-    EXPECT_EQ(first.groups.back().kind, HoldingGroup::Kind::dense);
-    EXPECT_EQ(last.groups.front().kind, HoldingGroup::Kind::dense);
-    EXPECT_EQ(last.groups.back().kind, HoldingGroup::Kind::head);
+    EXPECT_EQ(first.groups.front().part, ModelPart::embedding);
+    EXPECT_EQ(first.groups.back().part, ModelPart::dense);
+    EXPECT_EQ(last.groups.front().part, ModelPart::dense);
+    EXPECT_EQ(last.groups.back().part, ModelPart::head);
 }
 
 TEST(Holdings, ATiedEmbeddingTakesMemoryOnceARank)

@@ -1,6 +1,7 @@
 #include "tests/sim/analysis/invariants.h"
 
 #include "sim/analysis/step_shares.h"
+#include "sim/analysis/traffic/link_load.h"
 #include "sim/model/parameters.h"
 
 #include <cmath>
@@ -66,9 +67,8 @@ void Checker::metrics()
     within("MFU", m.mfu, 0, most);
     within("HFU", m.hfu, m.mfu, most);
     within("MFU with attention in full", m.mfuFullAttention, m.mfu, 2 * most); // causal attention does half of that
-    const ExposedCommunication& e = m.exposedComm;
     double communication = 0;
-    for (const double share : {e.tp, e.cp, e.ep, e.pp, e.dp}) {
+    for (const double share : m.exposedComm) {
         within("exposed communication", share, 0, 1);
         communication += share;
     }
@@ -116,7 +116,7 @@ void Checker::classes()
     for (int c = 0; c < looked; ++c) {
         const TimeShares t = m_simulation.timeOfClass(c);
         const double busy = static_cast<double>(t.busyNs) * 1e-9;
-        within("busy and exposed of a class", busy + static_cast<double>(t.allExposedNs()) * 1e-9, 0, step, step);
+        within("busy and exposed of a class", busy + static_cast<double>(t.exposedNs.total()) * 1e-9, 0, step, step);
         within("recomputation and optimizer", static_cast<double>(t.recomputationNs + t.optimizerNs) * 1e-9, 0, busy, step);
         const MemoryCurves curves = m_simulation.memoryCurves(c);
         for (std::size_t i = 0; i < curves.size(); ++i) {
@@ -132,7 +132,7 @@ void Checker::classes()
 
 void Checker::traffic()
 {
-    const Traffic traffic = m_simulation.traffic();
+    const Traffic traffic = Traffic(m_simulation);
     const TrafficSenders senders = traffic.senders();
     const TrafficSums sums = senders.total();
     std::int64_t byTier = 0, byPurpose = 0;
@@ -140,14 +140,14 @@ void Checker::traffic()
         require(sums.ofTier(tier) >= 0, "bytes of a tier", static_cast<double>(sums.ofTier(tier)));
         byTier += sums.ofTier(tier);
     }
-    for (int purpose = 0; purpose < kTrafficPurposeCount; ++purpose) {
-        const std::int64_t bytes = sums.ofPurpose(static_cast<TrafficPurpose>(purpose));
+    for (const Dimension dimension : kDimensions) {
+        const std::int64_t bytes = sums.ofDimension(dimension);
         require(bytes >= 0, "bytes of a purpose", static_cast<double>(bytes));
         byPurpose += bytes;
     }
     require(byTier == sums.total() && byPurpose == byTier, "bytes sent", static_cast<double>(sums.total()));
     const auto stepNs = static_cast<std::int64_t>(m_metrics.stepTimeSeconds * 1e9 + 0.5);
-    const LinkLoad load = m_simulation.linkLoad(senders, {.beginNs = 0, .endNs = stepNs, .bins = 1});
+    const LinkLoad load = linkLoad(m_simulation, senders, {.beginNs = 0, .endNs = stepNs, .bins = 1});
     for (int tier = 0; tier < sums.tiers(); ++tier) // may be above 1: transfers of different streams do not slow each other down
         require(std::isfinite(load.share(tier, 0)) && load.share(tier, 0) >= 0, "load of a tier", load.share(tier, 0));
 }

@@ -1,7 +1,7 @@
 // What holds for the numbers of every step, whatever its scenario.
 #pragma once
 
-#include "sim/simulation.h"
+#include "sim/simulate/simulation.h"
 
 #include <string>
 

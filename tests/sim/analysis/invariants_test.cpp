@@ -207,54 +207,45 @@ TEST(Invariants, HoldAtBothEndsOfEveryRange)
     EXPECT_GT(tally.refused, tally.sum() / 20);
 }
 
-TEST(Invariants, HoldAtTheEndsOfTwoRangesAtOnce)
+/// Every base so many times, each time with some keys changed.
+template <typename ValueOf>
+void tryChanges(const char* what, std::mt19937& random, int tries, int changes, ValueOf valueOf)
 {
-    constexpr int kPairs = 400;
-    std::mt19937 random(11);
     Tally tally;
     for (const auto& [name, base] : bases())
-        for (int i = 0; i < kPairs; ++i) {
+        for (int i = 0; i < tries; ++i) {
             Json json = base;
             std::string trace = name;
-            for (int k = 0; k < 2; ++k) {
+            for (int k = 0; k < changes; ++k) {
                 const Key& key = keys()[random() % keys().size()];
-                const bool high = random() % 2 == 0;
-                json[Json::json_pointer(key.pointer)] = endOf(key, high);
-                trace += " " + key.pointer + "=" + endOf(key, high).dump();
+                const Json value = valueOf(key);
+                json[Json::json_pointer(key.pointer)] = value;
+                trace += " " + key.pointer + "=" + value.dump();
             }
             SCOPED_TRACE(trace);
             tryOut(json, tally);
-            if (HasFailure())
+            if (testing::Test::HasFailure())
                 return;
         }
-    print("two ends", tally);
+    print(what, tally);
+}
+
+TEST(Invariants, HoldAtTheEndsOfTwoRangesAtOnce)
+{
+    std::mt19937 random(11);
+    tryChanges("two ends", random, 400, 2, [&](const Key& key) { return endOf(key, random() % 2 == 0); });
 }
 
 // Values between the ends, spread over all magnitudes.
 TEST(Invariants, HoldForNumbersOfAnyMagnitude)
 {
-    constexpr int kTries = 250;
     std::mt19937 random(12);
     std::uniform_real_distribution<double> unit;
-    Tally tally;
-    for (const auto& [name, base] : bases())
-        for (int i = 0; i < kTries; ++i) {
-            Json json = base;
-            std::string trace = name;
-            for (int k = 0; k < 3; ++k) {
-                const Key& key = keys()[random() % keys().size()];
-                const double low = std::max(1e-6, key.low.get<double>()), high = key.high.get<double>();
-                const double value = low * std::pow(high / low, unit(random));
-                Json& place = json[Json::json_pointer(key.pointer)];
-                place = key.low.is_number_integer() && key.high.is_number_integer() ? Json(std::llround(value)) : Json(value);
-                trace += " " + key.pointer + "=" + place.dump();
-            }
-            SCOPED_TRACE(trace);
-            tryOut(json, tally);
-            if (HasFailure())
-                return;
-        }
-    print("any magnitude", tally);
+    tryChanges("any magnitude", random, 250, 3, [&](const Key& key) {
+        const double low = std::max(1e-6, key.low.get<double>()), high = key.high.get<double>();
+        const double value = low * std::pow(high / low, unit(random));
+        return key.low.is_number_integer() && key.high.is_number_integer() ? Json(std::llround(value)) : Json(value);
+    });
 }
 
 TEST(Invariants, HoldForRandomScenarios)

@@ -1,8 +1,8 @@
 #include "sim/analysis/straggler_wait.h"
 
-#include "sim/analysis/plan_schedule.h"
-#include "sim/analysis/search_schedule.h"
-#include "sim/schedule/csv.h"
+#include "sim/schedule/text/csv.h"
+#include "sim/simulate/plan_schedule.h"
+#include "sim/simulate/search_schedule.h"
 #include "tests/support/scenarios.h"
 
 #include <gtest/gtest.h>

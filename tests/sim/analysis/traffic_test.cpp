@@ -1,5 +1,6 @@
 // Who sends how much: closed forms of pure layouts, and what must hold in any.
-#include "sim/simulation.h"
+#include "sim/analysis/traffic/link_load.h"
+#include "sim/simulate/simulation.h"
 
 #include "tests/support/scenarios.h"
 
@@ -17,7 +18,7 @@ struct Sent {
     Traffic traffic;
     TrafficSums sums;
     explicit Sent(const Scenario& scenario, bool full = false)
-        : simulation(simulate(scenario, {.full = full})), traffic(simulation->traffic()), sums(traffic.senders().total())
+        : simulation(simulate(scenario, {.full = full})), traffic(Traffic(*simulation)), sums(traffic.senders().total())
     {
     }
 };
@@ -56,8 +57,8 @@ TEST(Traffic, AllReduceOfGradientsSendsTwiceTheRing)
     for (const int dp : {2, 4, 8}) {
         const Sent step(onOneNode(1, 1, dp));
         const double gradients = 4.0 * static_cast<double>(parameterElements(step)); // accumulated in 32 bit
-        EXPECT_NEAR(static_cast<double>(step.sums.ofPurpose(TrafficPurpose::dp)), dp * 2 * gradients * (dp - 1) / dp, 100);
-        EXPECT_EQ(step.sums.total(), step.sums.ofPurpose(TrafficPurpose::dp));
+        EXPECT_NEAR(static_cast<double>(step.sums.ofDimension(Dimension::dp)), dp * 2 * gradients * (dp - 1) / dp, 100);
+        EXPECT_EQ(step.sums.total(), step.sums.ofDimension(Dimension::dp));
     }
 }
 
@@ -67,7 +68,7 @@ TEST(Traffic, AShardedOptimizerSendsGradientsAndParametersOnce)
     scenario.layout.zeroStage = 1;
     const Sent step(scenario);
     const double elements = static_cast<double>(parameterElements(step));
-    EXPECT_NEAR(static_cast<double>(step.sums.ofPurpose(TrafficPurpose::dp)), 4 * (4 + 2) * elements * 3 / 4, 100);
+    EXPECT_NEAR(static_cast<double>(step.sums.ofDimension(Dimension::dp)), 4 * (4 + 2) * elements * 3 / 4, 100);
 }
 
 TEST(Traffic, ANetworkThatReducesHalvesAnAllReduce)
@@ -84,8 +85,8 @@ TEST(Traffic, PipelineSendsEachActivationAndGradientOnce)
     const Training& training = step.simulation->scenario().training;
     const std::int64_t activation = std::int64_t{training.sequenceLength} * training.microBatchSize * 1024 * 2;
     const std::int64_t microbatches = step.simulation->scenario().microbatches();
-    EXPECT_EQ(step.sums.ofPurpose(TrafficPurpose::pp), 2 * 3 * microbatches * activation);
-    EXPECT_EQ(step.sums.total(), step.sums.ofPurpose(TrafficPurpose::pp));
+    EXPECT_EQ(step.sums.ofDimension(Dimension::pp), 2 * 3 * microbatches * activation);
+    EXPECT_EQ(step.sums.total(), step.sums.ofDimension(Dimension::pp));
     for (const int inner : {1, 2})
         EXPECT_EQ(step.traffic.sentBy(inner).total(), 2 * microbatches * activation);
     for (const int end : {0, 3})
@@ -103,7 +104,7 @@ TEST(Traffic, TensorParallelLayersMoveTheirActivationFourTimes)
     const std::int64_t activation = std::int64_t{training.sequenceLength} * training.microBatchSize * 1024 * 2;
     const std::int64_t layers = 8, microbatches = step.simulation->scenario().microbatches();
     const std::int64_t ofLayers = 4 * layers * 4 * microbatches * 2 * (activation * 3 / 4);
-    const std::int64_t tp = step.sums.ofPurpose(TrafficPurpose::tp);
+    const std::int64_t tp = step.sums.ofDimension(Dimension::tp);
     EXPECT_GE(tp, ofLayers);
     EXPECT_LE(tp, ofLayers + 4 * 4 * microbatches * 2 * activation) << "embedding, head and loss add less than two layers";
 }
@@ -120,7 +121,7 @@ TEST(Traffic, ContextParallelismPassesBlocksToTheNextRank)
         step.traffic.appendSends(rank, flows);
         std::int64_t bytes = 0;
         for (const TrafficFlow& flow : flows)
-            if (flow.role == GroupRole::cp) {
+            if (flow.role == CommunicatorRole::cp) {
                 EXPECT_EQ(flow.peer, (rank + 1) % 4);
                 bytes += flow.bytes;
             }
@@ -149,7 +150,7 @@ TEST(Traffic, ExpertsSendToEveryOtherMemberAlike)
     step.traffic.appendSends(1, flows);
     std::map<int, std::int64_t> toPeer;
     for (const TrafficFlow& flow : flows)
-        if (flow.role == GroupRole::ep)
+        if (flow.role == CommunicatorRole::ep)
             toPeer[flow.peer] += flow.bytes;
     EXPECT_EQ(toPeer, (std::map<int, std::int64_t>{{0, perPeer}, {2, perPeer}, {3, perPeer}}));
 }
@@ -179,7 +180,7 @@ TEST(Traffic, WhatIsSentIsReceived)
         const Scenario scenario = test::randomScenario(random, 96);
         SCOPED_TRACE(test::describe(scenario));
         const Sent step(scenario);
-        std::map<std::tuple<int, int, GroupRole, int>, std::int64_t> sent, received; // from, to, role, tier
+        std::map<std::tuple<int, int, CommunicatorRole, int>, std::int64_t> sent, received; // from, to, role, tier
         std::vector<TrafficFlow> flows;
         for (int rank = 0; rank < step.traffic.worldSize(); ++rank) {
             flows.clear();
@@ -209,10 +210,10 @@ TEST(Traffic, SumsOverTiersPurposesRanksAndPartsAgree)
         std::int64_t byTier = 0, byPurpose = 0, byRole = 0, byRank = 0;
         for (int tier = 0; tier < step.sums.tiers(); ++tier)
             byTier += step.sums.ofTier(tier);
-        for (int purpose = 0; purpose < kTrafficPurposeCount; ++purpose)
-            byPurpose += step.sums.ofPurpose(static_cast<TrafficPurpose>(purpose));
-        for (int role = 0; role < kGroupRoleCount; ++role)
-            byRole += step.sums.ofRole(static_cast<GroupRole>(role));
+        for (const Dimension dimension : kDimensions)
+            byPurpose += step.sums.ofDimension(dimension);
+        for (int role = 0; role < kCommunicatorRoleCount; ++role)
+            byRole += step.sums.ofRole(static_cast<CommunicatorRole>(role));
         std::vector<int> partOf;
         for (int rank = 0; rank < step.traffic.worldSize(); ++rank) {
             byRank += step.traffic.sentBy(rank).total();
@@ -245,8 +246,8 @@ TEST(Traffic, FoldedIsFull)
         for (int rank = 0; rank < folded.traffic.worldSize(); ++rank)
             ASSERT_EQ(folded.traffic.sentBy(rank), full.traffic.sentBy(rank)) << rank;
 
-        const LinkLoad a = folded.simulation->linkLoad(folded.traffic.senders(), wholeStep(folded, 7));
-        const LinkLoad b = full.simulation->linkLoad(full.traffic.senders(), wholeStep(full, 7));
+        const LinkLoad a = linkLoad(*folded.simulation, folded.traffic.senders(), wholeStep(folded, 7));
+        const LinkLoad b = linkLoad(*full.simulation, full.traffic.senders(), wholeStep(full, 7));
         for (int tier = 0; tier < folded.traffic.tiers(); ++tier)
             for (int bin = 0; bin < 7; ++bin)
                 EXPECT_NEAR(a.share(tier, bin), b.share(tier, bin), 1e-9);
@@ -275,11 +276,11 @@ TEST(LinkLoad, CarriesEveryByteOfTheStepHoweverItIsCut)
         SCOPED_TRACE(test::describe(scenario));
         const Sent step(scenario);
         for (const int bins : {1, 13, 400}) {
-            const LinkLoad load = step.simulation->linkLoad(step.traffic.senders(), wholeStep(step, bins));
+            const LinkLoad load = linkLoad(*step.simulation, step.traffic.senders(), wholeStep(step, bins));
             for (int tier = 0; tier < step.traffic.tiers(); ++tier)
-                for (int p = 0; p < kTrafficPurposeCount; ++p) {
-                    const auto& bytes = load.tiers[static_cast<std::size_t>(tier)].bytes[static_cast<std::size_t>(p)];
-                    const auto all = static_cast<double>(step.sums.bytes(tier, static_cast<TrafficPurpose>(p)));
+                for (const Dimension p : kDimensions) {
+                    const auto& bytes = load.tiers[static_cast<std::size_t>(tier)].bytes[p];
+                    const auto all = static_cast<double>(step.sums.bytes(tier, p));
                     EXPECT_NEAR(std::accumulate(bytes.begin(), bytes.end(), 0.0), all, 1e-6 * all + 1e-3);
                     for (const double inBin : bytes)
                         EXPECT_GE(inBin, 0);
@@ -295,9 +296,9 @@ TEST(LinkLoad, OfAPartOfTheStepIsThatPartOfTheWhole)
     LoadWindow whole = wholeStep(step, 100);
     whole.endNs = whole.endNs / 100 * 100 + 100; // bins of whole nanoseconds
     const std::int64_t binNs = whole.endNs / 100;
-    const LinkLoad all = step.simulation->linkLoad(step.traffic.senders(), whole);
+    const LinkLoad all = linkLoad(*step.simulation, step.traffic.senders(), whole);
     const LinkLoad part =
-        step.simulation->linkLoad(step.traffic.senders(), {.beginNs = 20 * binNs, .endNs = 50 * binNs, .bins = 30});
+        linkLoad(*step.simulation, step.traffic.senders(), {.beginNs = 20 * binNs, .endNs = 50 * binNs, .bins = 30});
     for (int tier = 0; tier < step.traffic.tiers(); ++tier)
         for (int bin = 0; bin < 30; ++bin)
             EXPECT_NEAR(part.share(tier, bin), all.share(tier, bin + 20), 1e-9);
@@ -312,7 +313,7 @@ TEST(LinkLoad, ARingFillsItsLinksToWhatNetworksReach)
     scenario.training.overlap.gradReduce = false;
     test::resolve(scenario);
     const Sent step(scenario);
-    const LinkLoad load = step.simulation->linkLoad(step.traffic.senders(), wholeStep(step, 1000));
+    const LinkLoad load = linkLoad(*step.simulation, step.traffic.senders(), wholeStep(step, 1000));
     double peak = 0;
     for (int bin = 0; bin < 1000; ++bin)
         peak = std::max(peak, load.share(0, bin));
@@ -323,6 +324,6 @@ TEST(LinkLoad, WantsAWindowWithBinsAndLength)
 {
     const Sent step(onOneNode(1, 1, 2));
     const TrafficSenders senders = step.traffic.senders();
-    EXPECT_THROW(step.simulation->linkLoad(senders, {.beginNs = 0, .endNs = 10, .bins = 0}), Error);
-    EXPECT_THROW(step.simulation->linkLoad(senders, {.beginNs = 10, .endNs = 10, .bins = 4}), Error);
+    EXPECT_THROW(linkLoad(*step.simulation, senders, {.beginNs = 0, .endNs = 10, .bins = 0}), Error);
+    EXPECT_THROW(linkLoad(*step.simulation, senders, {.beginNs = 10, .endNs = 10, .bins = 4}), Error);
 }

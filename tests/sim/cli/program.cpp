@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <fstream>
@@ -74,16 +73,6 @@ nlohmann::json runJson(const std::string& arguments)
     EXPECT_FALSE(json.is_discarded()) << arguments
                                       << " prints more or less than one JSON document: " << outcome.out.substr(0, 200);
     return json;
-}
-
-std::vector<fs::path> galleryFiles()
-{
-    std::vector<fs::path> files;
-    for (const auto& entry : fs::directory_iterator(RANKSCOPE_SOURCE_DIR "/scenarios"))
-        if (entry.path().extension() == ".json")
-            files.push_back(entry.path());
-    std::sort(files.begin(), files.end());
-    return files;
 }
 
 std::string gallery(const std::string& start)

@@ -1,6 +1,8 @@
 // Runs the built rankscope-sim as a script would.
 #pragma once
 
+#include "tests/support/catalogue.h"
+
 #include <nlohmann/json_fwd.hpp>
 
 #include <filesystem>
@@ -21,9 +23,6 @@ nlohmann::json runJson(const std::string& arguments);
 
 /// Path of a file of scenarios/, by the beginning of its name: "21-".
 std::string gallery(const std::string& start);
-/// Every file of scenarios/.
-std::vector<std::filesystem::path> galleryFiles();
-
 /// A folder of this process that goes away with it.
 std::filesystem::path scratch();
 /// Writes a file into it; returns its path.

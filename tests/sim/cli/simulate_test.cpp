@@ -2,7 +2,7 @@
 #include "tests/sim/cli/program.h"
 
 #include "sim/scenario/document.h"
-#include "sim/simulation.h"
+#include "sim/simulate/simulation.h"
 #include "sim/trace/export.h"
 
 #include <gmock/gmock.h>

@@ -1,6 +1,7 @@
 // `traffic`: that its forms say the same as each other and as the library.
+#include "sim/analysis/traffic/traffic.h"
 #include "sim/scenario/document.h"
-#include "sim/simulation.h"
+#include "sim/simulate/simulation.h"
 #include "tests/sim/cli/program.h"
 
 #include <gmock/gmock.h>
@@ -55,7 +56,7 @@ TEST(TrafficCommand, SaysWhatTheLibrarySays)
 {
     const std::string file = test::gallery("05-");
     const auto catalogue = sim::Catalogue::load(sim::Catalogue::findAssets());
-    const sim::TrafficSums sums = sim::simulate(sim::readScenario(file, catalogue))->traffic().senders().total();
+    const sim::TrafficSums sums = sim::Traffic(*sim::simulate(sim::readScenario(file, catalogue))).senders().total();
     const json traffic = test::runJson("traffic --json " + file);
     EXPECT_EQ(traffic.at("total").get<std::int64_t>(), sums.total());
     EXPECT_EQ(traffic.at("tiers").at(0).at("bytes").get<std::int64_t>(), sums.ofTier(0));

@@ -18,20 +18,12 @@ GroupShape acrossNodes(int size, int nodes)
 }
 OpShape collective(CollectiveKind kind, std::int64_t bytes)
 {
-    OpShape shape;
-    shape.collective = kind;
-    shape.bytes = bytes;
-    return shape;
+    return {.collective = kind, .bytes = bytes};
 }
 OpShape gemm(std::int64_t m, std::int64_t n, std::int64_t k)
 {
-    OpShape shape;
-    shape.kernel = KernelKind::gemm;
-    shape.m = m;
-    shape.n = n;
-    shape.k = k;
-    shape.flops = 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
-    return shape;
+    const double flops = 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
+    return {.kernel = KernelKind::gemm, .m = m, .n = n, .k = k, .flops = flops};
 }
 
 class Costs : public testing::Test {

@@ -39,14 +39,8 @@ MeasuredCurve noisyCurve(std::mt19937& random)
 
 OpShape gemm(std::int64_t m, std::int64_t n, std::int64_t k)
 {
-    OpShape shape;
-    shape.kernel = KernelKind::gemm;
-    shape.family = KernelFamily::gemm;
-    shape.m = m;
-    shape.n = n;
-    shape.k = k;
-    shape.flops = 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
-    return shape;
+    const double flops = 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
+    return {.kernel = KernelKind::gemm, .family = KernelFamily::gemm, .m = m, .n = n, .k = k, .flops = flops};
 }
 
 } // namespace

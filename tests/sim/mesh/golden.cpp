@@ -62,7 +62,7 @@ Lists lists(const sim::RankGrid::Groups& groups)
     return all;
 }
 
-Lists lists(const sim::Mesh& mesh, sim::GroupKind kind)
+Lists lists(const sim::Mesh& mesh, sim::ProcessGroup kind)
 {
     Lists all;
     for (int group = 0; group < mesh.groupCount(kind); ++group)

@@ -24,7 +24,7 @@ std::vector<std::string> names(const std::string& prefix);
 sim::Layout layout(const nlohmann::json& input);
 
 Lists lists(const sim::RankGrid::Groups&);
-Lists lists(const sim::Mesh&, sim::GroupKind);
+Lists lists(const sim::Mesh&, sim::ProcessGroup);
 /// Groups over named axes; the names may come in any order.
 Lists lists(const sim::RankGrid&, std::initializer_list<std::string_view> axes);
 Lists lists(const sim::RankGrid&, const std::vector<std::string>& axes);

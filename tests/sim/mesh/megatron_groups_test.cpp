@@ -14,8 +14,8 @@ namespace {
 
 using golden::Lists;
 using nlohmann::json;
-using sim::GroupKind;
 using sim::Mesh;
+using sim::ProcessGroup;
 
 /// The lists of each group of `whole` cut into levels, one after the other.
 Lists cut(const Lists& whole, const std::vector<int>& sizes, int level)
@@ -28,29 +28,29 @@ Lists cut(const Lists& whole, const std::vector<int>& sizes, int level)
 }
 
 /// Blocks of `size` neighbours in each group; level 1 is what crosses the blocks.
-Lists blocks(const Mesh& mesh, GroupKind kind, int size, int level = 0)
+Lists blocks(const Mesh& mesh, ProcessGroup kind, int size, int level = 0)
 {
     return cut(golden::lists(mesh, kind), {size, mesh.groupSize(kind) / size}, level);
 }
 
-/// Groups that Megatron Core makes beside the ones that have a name in GroupKind.
+/// Groups that Megatron Core makes beside the ones that have a name in ProcessGroup.
 Lists derivedLists(const Mesh& mesh, const std::string& name, const json& input)
 {
     const int instances = input.value("num_distributed_optimizer_instances", 1);
-    const auto sizeOf = [&](GroupKind kind) { return mesh.groupSize(kind) / instances; };
+    const auto sizeOf = [&](ProcessGroup kind) { return mesh.groupSize(kind) / instances; };
     if (name == "intra_dist_opt")
         return sim::optimizerInstanceGroups(mesh, instances);
     if (name == "intra_dp_cp")
-        return blocks(mesh, GroupKind::dp_cp, sizeOf(GroupKind::dp_cp));
+        return blocks(mesh, ProcessGroup::dp_cp, sizeOf(ProcessGroup::dp_cp));
     if (name == "intra_expt_dp")
-        return blocks(mesh, GroupKind::expt_dp, sizeOf(GroupKind::expt_dp));
+        return blocks(mesh, ProcessGroup::expt_dp, sizeOf(ProcessGroup::expt_dp));
     if (name == "inter_dist_opt")
-        return blocks(mesh, GroupKind::expt_dp, sizeOf(GroupKind::expt_dp), 1);
+        return blocks(mesh, ProcessGroup::expt_dp, sizeOf(ProcessGroup::expt_dp), 1);
     if (name.starts_with("hcp_L"))
-        return cut(golden::lists(mesh, GroupKind::cp), input.at("hierarchical_context_parallel_sizes"),
+        return cut(golden::lists(mesh, ProcessGroup::cp), input.at("hierarchical_context_parallel_sizes"),
                    std::stoi(name.substr(5)));
     if (name.starts_with("hybrid_dp_cp_"))
-        return blocks(mesh, GroupKind::dp_cp, std::stoi(name.substr(13)));
+        return blocks(mesh, ProcessGroup::dp_cp, std::stoi(name.substr(13)));
     ADD_FAILURE() << "unknown group " << name;
     return {};
 }
@@ -82,11 +82,11 @@ TEST(MegatronGroups, AreExactlyItsOwn)
         EXPECT_EQ(mesh.worldSize(), input.at("world_size"));
         int kinds = 0;
         for (const auto& [group, expected] : file.at("groups").items()) {
-            const auto kind = sim::groupKindFromName(group);
+            const auto kind = sim::processGroupFromName(group);
             kinds += kind ? 1 : 0;
             EXPECT_EQ(kind ? golden::lists(mesh, *kind) : derivedLists(mesh, group, input), expected.get<Lists>()) << group;
         }
-        EXPECT_EQ(kinds, sim::kGroupKindCount);
+        EXPECT_EQ(kinds, sim::kProcessGroupCount);
         if (file.contains("coords"))
             expectCoordinates(mesh, file.at("coords"));
         ++files;
@@ -142,16 +142,16 @@ TEST(MegatronGroups, RematerialisationAxisIsOneMoreAxisOfTheGrid)
 
 TEST(MegatronGroups, OfItsUnitTestOfTheRankGenerator)
 {
-    const std::map<std::string, GroupKind> kinds = {{"dp", GroupKind::dp},
-                                                    {"dp_cp", GroupKind::dp_cp},
-                                                    {"cp", GroupKind::cp},
-                                                    {"mp", GroupKind::mp},
-                                                    {"tp", GroupKind::tp},
-                                                    {"pp", GroupKind::pp},
-                                                    {"tp_dp", GroupKind::tp_dp},
-                                                    {"tp_dp_cp", GroupKind::tp_dp_cp},
-                                                    {"expt_tp_ep", GroupKind::tp_ep},
-                                                    {"expt_dp", GroupKind::expt_dp}};
+    const std::map<std::string, ProcessGroup> kinds = {{"dp", ProcessGroup::dp},
+                                                       {"dp_cp", ProcessGroup::dp_cp},
+                                                       {"cp", ProcessGroup::cp},
+                                                       {"mp", ProcessGroup::mp},
+                                                       {"tp", ProcessGroup::tp},
+                                                       {"pp", ProcessGroup::pp},
+                                                       {"tp_dp", ProcessGroup::tp_dp},
+                                                       {"tp_dp_cp", ProcessGroup::tp_dp_cp},
+                                                       {"expt_tp_ep", ProcessGroup::tp_ep},
+                                                       {"expt_dp", ProcessGroup::expt_dp}};
     // Its decoder order tp-cp-dp-pp and expert order tp-ep-dp-pp are the two sides of the one default order.
     const json full = golden::read("megatron_unit_test_rank_generator");
     for (const json& test : full.at("cases")) {
@@ -240,18 +240,18 @@ TEST(MegatronGroups, OfTheExamplesInItsDocumentationAndTests)
                 one["order"] = order;
                 const Mesh mesh(golden::layout(one));
                 for (int rank = 0; rank < 8; ++rank) {
-                    const int group = mesh.groupOf(GroupKind::pp, rank);
-                    const int index = mesh.indexInGroup(GroupKind::pp, rank);
-                    EXPECT_EQ(mesh.member(GroupKind::pp, group, 0), rank % 2);
-                    EXPECT_EQ(mesh.member(GroupKind::dp, mesh.groupOf(GroupKind::dp, rank), 0), rank);
-                    EXPECT_EQ(mesh.member(GroupKind::pp, group, (index + 1) % 4), (rank + 2) % 8);
-                    EXPECT_EQ(mesh.member(GroupKind::pp, group, (index + 3) % 4), (rank + 6) % 8);
+                    const int group = mesh.groupOf(ProcessGroup::pp, rank);
+                    const int index = mesh.indexInGroup(ProcessGroup::pp, rank);
+                    EXPECT_EQ(mesh.member(ProcessGroup::pp, group, 0), rank % 2);
+                    EXPECT_EQ(mesh.member(ProcessGroup::dp, mesh.groupOf(ProcessGroup::dp, rank), 0), rank);
+                    EXPECT_EQ(mesh.member(ProcessGroup::pp, group, (index + 1) % 4), (rank + 2) % 8);
+                    EXPECT_EQ(mesh.member(ProcessGroup::pp, group, (index + 3) % 4), (rank + 6) % 8);
                 }
             }
         } else {
             const Mesh mesh(golden::layout(input));
             for (const auto& [group, expected] : example.at("groups").items())
-                EXPECT_EQ(golden::lists(mesh, *sim::groupKindFromName(group)), expected.get<Lists>()) << group;
+                EXPECT_EQ(golden::lists(mesh, *sim::processGroupFromName(group)), expected.get<Lists>()) << group;
         }
     }
     EXPECT_EQ(seen, 11);

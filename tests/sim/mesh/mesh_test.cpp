@@ -5,6 +5,7 @@
 #include "sim/mesh/subgroups.h"
 #include "tests/sim/mesh/allocations.h"
 #include "tests/sim/mesh/golden.h"
+#include "tests/support/refusal.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -15,15 +16,15 @@
 
 namespace {
 
-using sim::GroupKind;
 using sim::Mesh;
+using sim::ProcessGroup;
 using testing::HasSubstr;
 
-std::vector<GroupKind> allKinds()
+std::vector<ProcessGroup> allKinds()
 {
-    std::vector<GroupKind> kinds(sim::kGroupKindCount);
+    std::vector<ProcessGroup> kinds(sim::kProcessGroupCount);
     for (std::size_t i = 0; i < kinds.size(); ++i)
-        kinds[i] = static_cast<GroupKind>(i);
+        kinds[i] = static_cast<ProcessGroup>(i);
     return kinds;
 }
 
@@ -107,8 +108,8 @@ TEST(Mesh, EveryKindPartitionsTheWorld)
         const sim::Layout layout = randomLayout(random);
         SCOPED_TRACE(describe(layout));
         const Mesh mesh(layout);
-        for (const GroupKind kind : allKinds()) {
-            SCOPED_TRACE(std::string(sim::groupKindName(kind)));
+        for (const ProcessGroup kind : allKinds()) {
+            SCOPED_TRACE(std::string(sim::processGroupName(kind)));
             std::vector<int> seen(static_cast<std::size_t>(mesh.worldSize()), 0);
             for (int group = 0; group < mesh.groupCount(kind); ++group) {
                 const std::vector<int> ranks = mesh.members(kind, group);
@@ -120,10 +121,10 @@ TEST(Mesh, EveryKindPartitionsTheWorld)
                     ASSERT_EQ(mesh.indexInGroup(kind, ranks[index]), static_cast<int>(index));
                 }
             }
-            const bool endsOnly = kind == GroupKind::embd || kind == GroupKind::pos_embd;
+            const bool endsOnly = kind == ProcessGroup::embd || kind == ProcessGroup::pos_embd;
             for (int rank = 0; rank < mesh.worldSize(); ++rank) {
                 const int stage = mesh.coordinates(rank).pp;
-                const bool isIn = !endsOnly || stage == 0 || (kind == GroupKind::embd && stage == layout.pp - 1);
+                const bool isIn = !endsOnly || stage == 0 || (kind == ProcessGroup::embd && stage == layout.pp - 1);
                 ASSERT_EQ(seen[static_cast<std::size_t>(rank)], isIn ? 1 : 0) << "rank " << rank;
                 if (!isIn) {
                     ASSERT_EQ(mesh.groupOf(kind, rank), -1);
@@ -143,14 +144,16 @@ TEST(Mesh, MembersOfAGroupDifferOnlyInItsAxes)
         const Mesh mesh(layout);
         for (int rank = 0; rank < mesh.worldSize(); ++rank) {
             const sim::Coordinates at = mesh.coordinates(rank);
-            const auto first = [&](GroupKind kind) { return mesh.coordinates(mesh.member(kind, mesh.groupOf(kind, rank), 0)); };
-            const sim::Coordinates pipeline = first(GroupKind::pp);
+            const auto first = [&](ProcessGroup kind) {
+                return mesh.coordinates(mesh.member(kind, mesh.groupOf(kind, rank), 0));
+            };
+            const sim::Coordinates pipeline = first(ProcessGroup::pp);
             EXPECT_TRUE(pipeline.tp == at.tp && pipeline.cp == at.cp && pipeline.dp == at.dp && pipeline.ep == at.ep &&
                         pipeline.exptTp == at.exptTp && pipeline.exptDp == at.exptDp)
                 << "a pipeline is one on both grids";
-            const sim::Coordinates sharded = first(GroupKind::dp_cp);
+            const sim::Coordinates sharded = first(ProcessGroup::dp_cp);
             EXPECT_TRUE(sharded.tp == at.tp && sharded.pp == at.pp);
-            const sim::Coordinates experts = first(GroupKind::ep);
+            const sim::Coordinates experts = first(ProcessGroup::ep);
             EXPECT_TRUE(experts.exptTp == at.exptTp && experts.exptDp == at.exptDp && experts.pp == at.pp);
         }
     }
@@ -170,38 +173,33 @@ TEST(Mesh, OfAMillionRanksStoresNothingPerRank)
     const Mesh mesh(layout);
     std::int64_t sum = 0;
     for (int rank = 0; rank < mesh.worldSize(); rank += 37)
-        for (const GroupKind kind :
-             {GroupKind::tp, GroupKind::dp_cp, GroupKind::pp, GroupKind::mp, GroupKind::ep, GroupKind::expt_dp}) {
+        for (const ProcessGroup kind : {ProcessGroup::tp, ProcessGroup::dp_cp, ProcessGroup::pp, ProcessGroup::mp,
+                                        ProcessGroup::ep, ProcessGroup::expt_dp}) {
             const int back = mesh.member(kind, mesh.groupOf(kind, rank), mesh.indexInGroup(kind, rank));
             ASSERT_EQ(back, rank);
             sum += back;
         }
     EXPECT_GT(sum, 0);
     EXPECT_LT(allocatedBytes() - before, 16'384U);
-    EXPECT_EQ(mesh.groupCount(GroupKind::pp), 65'536);
-    EXPECT_EQ(mesh.groupSize(GroupKind::tp_dp_cp), 65'536);
+    EXPECT_EQ(mesh.groupCount(ProcessGroup::pp), 65'536);
+    EXPECT_EQ(mesh.groupSize(ProcessGroup::tp_dp_cp), 65'536);
     EXPECT_EQ(mesh.coordinates(1'048'575), (sim::Coordinates{7, 15, 511, 15, 63, 0, 1023}));
 }
 
 TEST(Mesh, KindsHaveNamesAndPurposes)
 {
-    for (const GroupKind kind : allKinds()) {
-        EXPECT_EQ(sim::groupKindFromName(sim::groupKindName(kind)), kind);
-        EXPECT_FALSE(sim::groupKindPurpose(kind).empty());
+    for (const ProcessGroup kind : allKinds()) {
+        EXPECT_EQ(sim::processGroupFromName(sim::processGroupName(kind)), kind);
+        EXPECT_FALSE(sim::processGroupPurpose(kind).empty());
     }
-    EXPECT_EQ(sim::groupKindName(GroupKind::tp_ep_pp), "tp_ep_pp");
-    EXPECT_FALSE(sim::groupKindFromName("tensor"));
-    EXPECT_FALSE(sim::groupKindFromName(""));
+    EXPECT_EQ(sim::processGroupName(ProcessGroup::tp_ep_pp), "tp_ep_pp");
+    EXPECT_FALSE(sim::processGroupFromName("tensor"));
+    EXPECT_FALSE(sim::processGroupFromName(""));
 }
 
 std::string refusal(const sim::Layout& layout)
 {
-    try {
-        const Mesh mesh(layout);
-    } catch (const sim::Error& error) {
-        return error.what();
-    }
-    return "accepted";
+    return test::refusalOf([&] { const Mesh mesh(layout); });
 }
 
 sim::Layout layoutOf(int tp, int cp, int pp, int dp, const std::string& order)
@@ -286,12 +284,27 @@ TEST(Mesh, OfAPipelineWhoseEndsMeetHasEmbeddingGroupsOfOne)
     sim::Layout shape;
     shape.tp = 2;
     shape.pp = 4;
-    const sim::Mesh mesh(shape, true);
-    EXPECT_EQ(mesh.groupSize(sim::GroupKind::embd), 1);
-    EXPECT_EQ(mesh.groupCount(sim::GroupKind::embd), 2);
+    const sim::Mesh mesh(shape, sim::PipelineEnds{0, 0});
+    EXPECT_EQ(mesh.groupSize(sim::ProcessGroup::embd), 1);
+    EXPECT_EQ(mesh.groupCount(sim::ProcessGroup::embd), 2);
     for (int rank = 0; rank < mesh.worldSize(); ++rank)
-        EXPECT_EQ(mesh.groupOf(sim::GroupKind::embd, rank) >= 0, mesh.coordinates(rank).pp == 0) << rank;
-    EXPECT_EQ(mesh.members(sim::GroupKind::embd, 1), std::vector<int>{1});
+        EXPECT_EQ(mesh.groupOf(sim::ProcessGroup::embd, rank) >= 0, mesh.coordinates(rank).pp == 0) << rank;
+    EXPECT_EQ(mesh.members(sim::ProcessGroup::embd, 1), std::vector<int>{1});
+}
+
+TEST(Mesh, OfAScheduleThatIsWrittenOutHasItsEndsWhereTheModelBeginsAndEnds)
+{
+    sim::Layout shape;
+    shape.tp = 2;
+    shape.pp = 3;
+    const sim::Mesh mesh(shape, sim::PipelineEnds{1, 2});
+    EXPECT_EQ(mesh.groupOf(sim::ProcessGroup::embd, 0), -1);
+    const std::vector<int> first{2, 4}, second{3, 5};
+    EXPECT_EQ(mesh.members(sim::ProcessGroup::embd, 0), first);
+    EXPECT_EQ(mesh.members(sim::ProcessGroup::embd, 1), second);
+    for (const int rank : first)
+        EXPECT_EQ(mesh.groupOf(sim::ProcessGroup::embd, rank), 0);
+    EXPECT_EQ(mesh.members(sim::ProcessGroup::pos_embd, 0), std::vector<int>{2});
 }
 
 } // namespace

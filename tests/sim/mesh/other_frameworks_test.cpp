@@ -13,8 +13,8 @@ namespace {
 
 using golden::Lists;
 using nlohmann::json;
-using sim::GroupKind;
 using sim::Mesh;
+using sim::ProcessGroup;
 using sim::RankGrid;
 
 /// Row-major frameworks name the slowest axis first.
@@ -77,11 +77,11 @@ TEST(DeepSpeedGroups, AreThoseOfPipeDataModelRowMajor)
         layout.dp = input.at("dp");
         layout.tp = layout.etp = std::max(1, input.at("mp").get<int>());
         const Mesh mesh(layout);
-        EXPECT_EQ(golden::lists(mesh, GroupKind::pp), file.at("groups").at("pipe").get<Lists>());
-        EXPECT_EQ(golden::lists(mesh, GroupKind::dp), file.at("groups").at("data").get<Lists>());
-        EXPECT_EQ(golden::lists(mesh, GroupKind::mp), file.at("groups").at("ds_model (pipe x model)").get<Lists>());
+        EXPECT_EQ(golden::lists(mesh, ProcessGroup::pp), file.at("groups").at("pipe").get<Lists>());
+        EXPECT_EQ(golden::lists(mesh, ProcessGroup::dp), file.at("groups").at("data").get<Lists>());
+        EXPECT_EQ(golden::lists(mesh, ProcessGroup::mp), file.at("groups").at("ds_model (pipe x model)").get<Lists>());
         if (hasModel) {
-            EXPECT_EQ(golden::lists(mesh, GroupKind::tp), file.at("groups").at("model").get<Lists>());
+            EXPECT_EQ(golden::lists(mesh, ProcessGroup::tp), file.at("groups").at("model").get<Lists>());
         }
     }
 }
@@ -110,8 +110,8 @@ TEST(DeepSpeedGroups, ExpertsStrideOverTensorParallelRanks)
         EXPECT_EQ(byFirst(golden::lists(grid, {"dp"})), byFirst(test.at("groups").at("expt_dp").get<Lists>()));
         if (!dataFirst) { // what Megatron Core does with etp = tp
             const Mesh mesh(layout);
-            EXPECT_EQ(golden::lists(mesh, GroupKind::ep), golden::lists(grid, {"ep"}));
-            EXPECT_EQ(golden::lists(mesh, GroupKind::expt_dp), golden::lists(grid, {"dp"}));
+            EXPECT_EQ(golden::lists(mesh, ProcessGroup::ep), golden::lists(grid, {"ep"}));
+            EXPECT_EQ(golden::lists(mesh, ProcessGroup::expt_dp), golden::lists(grid, {"dp"}));
         }
     }
 }
@@ -146,9 +146,9 @@ TEST(DeepSpeedGroups, OfTheExamplesInItsDocumentationAndTests)
             EXPECT_EQ(golden::lists(grid, {"dp"}), example.at("groups").at("dp").get<Lists>());
         } else {
             const Mesh mesh(golden::layout(input)); // etp = tp
-            EXPECT_EQ(golden::sorted(golden::lists(mesh, GroupKind::ep)),
+            EXPECT_EQ(golden::sorted(golden::lists(mesh, ProcessGroup::ep)),
                       golden::sorted(example.at("groups").at("ep").get<Lists>()));
-            EXPECT_EQ(golden::sorted(golden::lists(mesh, GroupKind::expt_dp)),
+            EXPECT_EQ(golden::sorted(golden::lists(mesh, ProcessGroup::expt_dp)),
                       golden::sorted(example.at("groups").at("expt_dp").get<Lists>()));
         }
     }
@@ -212,16 +212,16 @@ TEST(TorchtitanGroups, AreThoseOfItsTwoMeshes)
         }
         const Mesh mesh(sizes.layout());
         const json& groups = file.at("groups");
-        EXPECT_EQ(golden::lists(mesh, GroupKind::tp), groups.at("tp").get<Lists>());
-        EXPECT_EQ(golden::lists(mesh, GroupKind::cp), groups.at("cp").get<Lists>());
-        EXPECT_EQ(golden::lists(mesh, GroupKind::dp), groups.at("batch").get<Lists>());
-        EXPECT_EQ(golden::lists(mesh, GroupKind::dp_cp), groups.at("loss").get<Lists>());
-        EXPECT_EQ(golden::lists(mesh, GroupKind::pp), groups.at("pp").get<Lists>());
-        EXPECT_EQ(golden::lists(mesh, GroupKind::ep), groups.at("ep").get<Lists>());
+        EXPECT_EQ(golden::lists(mesh, ProcessGroup::tp), groups.at("tp").get<Lists>());
+        EXPECT_EQ(golden::lists(mesh, ProcessGroup::cp), groups.at("cp").get<Lists>());
+        EXPECT_EQ(golden::lists(mesh, ProcessGroup::dp), groups.at("batch").get<Lists>());
+        EXPECT_EQ(golden::lists(mesh, ProcessGroup::dp_cp), groups.at("loss").get<Lists>());
+        EXPECT_EQ(golden::lists(mesh, ProcessGroup::pp), groups.at("pp").get<Lists>());
+        EXPECT_EQ(golden::lists(mesh, ProcessGroup::ep), groups.at("ep").get<Lists>());
         // Hybrid sharding: shard groups are blocks of dp, replicas cross them.
         Lists shards;
-        for (int group = 0; group < mesh.groupCount(GroupKind::dp); ++group)
-            for (auto& block : sim::subgroups(mesh.members(GroupKind::dp, group), {sizes.shard, sizes.replicate}, 0))
+        for (int group = 0; group < mesh.groupCount(ProcessGroup::dp); ++group)
+            for (auto& block : sim::subgroups(mesh.members(ProcessGroup::dp, group), {sizes.shard, sizes.replicate}, 0))
                 shards.push_back(std::move(block));
         if (groups.contains("dp_shard")) {
             EXPECT_EQ(golden::sorted(shards), golden::sorted(groups.at("dp_shard").get<Lists>()));
@@ -248,7 +248,8 @@ TEST(TorchtitanGroups, OfTheReleaseThatCarvedExpertsOutOfDataParallelism)
                 << group;
         }
         const Mesh mesh(sizes.layout());
-        for (const auto& [kind, group] : {std::pair{GroupKind::ep, "ep"}, {GroupKind::dp, "dp"}, {GroupKind::dp_cp, "dp_cp"}})
+        for (const auto& [kind, group] :
+             {std::pair{ProcessGroup::ep, "ep"}, {ProcessGroup::dp, "dp"}, {ProcessGroup::dp_cp, "dp_cp"}})
             EXPECT_EQ(golden::lists(mesh, kind), file.at("groups").at(group).get<Lists>()) << group;
     }
 }
@@ -290,11 +291,11 @@ TEST(PicotronGroups, AreThoseOfPipelineBeforeData)
         SCOPED_TRACE(name);
         const json file = golden::read(name);
         const Mesh mesh(withOrder(file.at("input"), "tp-cp-pp-dp"));
-        for (const auto& [kind, group] : {std::pair{GroupKind::tp, "tp"},
-                                          {GroupKind::cp, "cp"},
-                                          {GroupKind::pp, "pp"},
-                                          {GroupKind::dp, "dp"},
-                                          {GroupKind::dp_cp, "cp_dp"}})
+        for (const auto& [kind, group] : {std::pair{ProcessGroup::tp, "tp"},
+                                          {ProcessGroup::cp, "cp"},
+                                          {ProcessGroup::pp, "pp"},
+                                          {ProcessGroup::dp, "dp"},
+                                          {ProcessGroup::dp_cp, "cp_dp"}})
             EXPECT_EQ(golden::lists(mesh, kind), file.at("groups").at(group).get<Lists>()) << group;
         EXPECT_EQ(golden::lists(mesh.dense(), {"pp", "dp"}), file.at("groups").at("pp_dp").get<Lists>());
         expectCoordinates(mesh.dense(), file.at("coords"));
@@ -311,7 +312,7 @@ TEST(NanotronGroups, AreMegatronsAsSets)
             const int local = file.at("input").at("local_world_size");
             const Lists ours = group == "local"
                                    ? sim::subgroups(golden::world(mesh.worldSize()), {local, mesh.worldSize() / local}, 0)
-                                   : golden::lists(mesh, *sim::groupKindFromName(group));
+                                   : golden::lists(mesh, *sim::processGroupFromName(group));
             EXPECT_EQ(golden::sorted(ours), golden::sorted(expected.get<Lists>())) << group;
         }
         expectCoordinates(mesh.dense(), file.at("coords"));
@@ -320,8 +321,9 @@ TEST(NanotronGroups, AreMegatronsAsSets)
 
 TEST(Llama3Groups, OfThePapersGridAndOfIts8192Gpus)
 {
-    const std::map<std::string, GroupKind> kinds = {{"tp", GroupKind::tp}, {"cp", GroupKind::cp},       {"pp", GroupKind::pp},
-                                                    {"dp", GroupKind::dp}, {"dp_cp", GroupKind::dp_cp}, {"tp_pp", GroupKind::mp}};
+    const std::map<std::string, ProcessGroup> kinds = {{"tp", ProcessGroup::tp},       {"cp", ProcessGroup::cp},
+                                                       {"pp", ProcessGroup::pp},       {"dp", ProcessGroup::dp},
+                                                       {"dp_cp", ProcessGroup::dp_cp}, {"tp_pp", ProcessGroup::mp}};
     for (const std::string& name : golden::names("llama3order_")) {
         SCOPED_TRACE(name);
         const json file = golden::read(name);

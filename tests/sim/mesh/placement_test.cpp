@@ -14,8 +14,8 @@
 namespace {
 
 using nlohmann::json;
-using sim::GroupKind;
 using sim::Placement;
+using sim::ProcessGroup;
 
 sim::Cluster clusterOf(int nodes, int gpusPerNode)
 {
@@ -63,7 +63,7 @@ TEST(Placement, PutsGroupsOnNodesAndRailsAsTheGoldenStatisticsSay)
 
         const sim::Mesh mesh(layout);
         for (const auto& [name, expected] : test.at("stats").items()) {
-            const GroupKind kind = *sim::groupKindFromName(name);
+            const ProcessGroup kind = *sim::processGroupFromName(name);
             int within = 0;
             int mostNodes = 0;
             int onOneRail = 0;

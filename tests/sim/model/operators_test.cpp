@@ -15,7 +15,7 @@ struct Paper {
     Sharding sharding{.sequenceLength = 2048, .microBatchSize = 4, .flashAttention = false};
     double sbh() const { return 2048.0 * 4 * 4096; }
     double scoresTerm() const { return 5.0 * 32 * 2048 / 4096; } // 5as/h
-    double saved() const { return static_cast<double>(layerOperators(model, sharding, LayerKind::dense).savedBytes()) / sbh(); }
+    double saved() const { return static_cast<double>(operatorsOf(model, sharding, ModelPart::dense).savedBytes()) / sbh(); }
 };
 
 } // namespace
@@ -65,7 +65,7 @@ TEST(LayerActivations, WhatTheWeightGradientKeepsIsTheZeroBubblePapers32)
 {
     const Paper paper;
     std::int64_t kept = 0;
-    for (const Operator& op : layerOperators(paper.model, paper.sharding, LayerKind::dense).operators)
+    for (const Operator& op : operatorsOf(paper.model, paper.sharding, ModelPart::dense).operators)
         if (!op.weightless)
             kept += op.savedInputBytes + op.savedGradientBytes;
     EXPECT_DOUBLE_EQ(static_cast<double>(kept) / paper.sbh(), 32); // table 1: M_W = 32sbh
@@ -75,8 +75,9 @@ TEST(LayerParameters, OfOneRankAddUpToTheModel)
 {
     Model model = test::gptModel(3, 768, 12, 50257, 1024);
     const Sharding one{.sequenceLength = 128};
-    std::int64_t sum = embeddingOperators(model, one).parameters() + headOperators(model, one, true).parameters();
-    sum += 3 * layerOperators(model, one, LayerKind::dense).parameters();
+    std::int64_t sum =
+        operatorsOf(model, one, ModelPart::embedding).parameters() + operatorsOf(model, one, ModelPart::head, true).parameters();
+    sum += 3 * operatorsOf(model, one, ModelPart::dense).parameters();
     EXPECT_EQ(sum, parameterCount(model));
 
     model = test::llamaModel(2, 1024, 16, 4, 2816);
@@ -85,10 +86,10 @@ TEST(LayerParameters, OfOneRankAddUpToTheModel)
     model.moeIntermediateSize = 512;
     model.numSharedExperts = 1;
     model.firstKDenseReplace = 1;
-    sum = embeddingOperators(model, one).parameters() + headOperators(model, one, false).parameters();
-    sum += layerOperators(model, one, LayerKind::dense).parameters() + layerOperators(model, one, LayerKind::moe).parameters();
+    sum = operatorsOf(model, one, ModelPart::embedding).parameters() + operatorsOf(model, one, ModelPart::head).parameters();
+    sum += operatorsOf(model, one, ModelPart::dense).parameters() + operatorsOf(model, one, ModelPart::moe).parameters();
     EXPECT_EQ(sum, parameterCount(model));
-    EXPECT_EQ(layerOperators(model, one, LayerKind::moe).routedParameters(), std::int64_t{8} * 3 * 1024 * 512);
+    EXPECT_EQ(operatorsOf(model, one, ModelPart::moe).routedParameters(), std::int64_t{8} * 3 * 1024 * 512);
 }
 
 TEST(LayerParameters, LatentAttentionAddsUp)
@@ -100,8 +101,8 @@ TEST(LayerParameters, LatentAttentionAddsUp)
     model.qkRopeHeadDim = 64;
     model.vHeadDim = 128;
     const Sharding one{.sequenceLength = 128};
-    EXPECT_EQ(embeddingOperators(model, one).parameters() + headOperators(model, one, false).parameters() +
-                  layerOperators(model, one, LayerKind::dense).parameters(),
+    EXPECT_EQ(operatorsOf(model, one, ModelPart::embedding).parameters() + operatorsOf(model, one, ModelPart::head).parameters() +
+                  operatorsOf(model, one, ModelPart::dense).parameters(),
               parameterCount(model));
 }
 
@@ -123,9 +124,9 @@ TEST(Flops, OperatorsOfAllRanksAddUpToTheModels)
     const Sharding sharding = Sharding::of(scenario);
     double perRank = 0;
     for (int layer = 0; layer < scenario.model.numHiddenLayers; ++layer)
-        for (const Operator& op : layerOperators(scenario.model, sharding, LayerKind::dense).operators)
+        for (const Operator& op : operatorsOf(scenario.model, sharding, ModelPart::dense).operators)
             perRank += op.flops;
-    for (const Operator& op : headOperators(scenario.model, sharding, false).operators)
+    for (const Operator& op : operatorsOf(scenario.model, sharding, ModelPart::head).operators)
         perRank += op.flops;
     const ForwardFlops whole = forwardFlopsPerToken(scenario.model, 1024);
     EXPECT_NEAR(perRank * 4, (whole.linear + whole.attentionCausal) * 1024, 1);

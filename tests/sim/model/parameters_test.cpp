@@ -1,6 +1,7 @@
 #include "sim/model/parameters.h"
 #include "sim/scenario/catalogue.h"
 #include "sim/scenario/document.h"
+#include "tests/support/catalogue.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -8,14 +9,15 @@
 #include <fstream>
 
 using namespace sim;
+using test::catalogue;
 
 namespace {
 
-Model catalogueModel(const Catalogue& catalogue, const std::string& id)
+Model catalogueModel(const std::string& id)
 {
     const std::string text = R"({"format":"rankscope-scenario","version":1,"model":")" + id +
                              R"(","cluster":"h100-sxm-ib400","layout":{"tp":1,"pp":1,"dp":8}})";
-    const auto resolved = ScenarioDocument::parse(text).resolve(catalogue);
+    const auto resolved = ScenarioDocument::parse(text).resolve(catalogue());
     std::string problems;
     for (const Problem& problem : resolved.problems)
         problems += problem.text() + "\n";
@@ -29,24 +31,22 @@ Model catalogueModel(const Catalogue& catalogue, const std::string& id)
 // Counts as published with the checkpoints; source in the file.
 TEST(ParameterCount, OfEveryKnownModelIsExact)
 {
-    const Catalogue catalogue = Catalogue::load(RANKSCOPE_SOURCE_DIR "/assets");
     std::ifstream file(RANKSCOPE_TEST_DATA "/model/parameter_counts.json");
     const auto known = nlohmann::json::parse(file);
     ASSERT_GE(known.size(), 27U);
     for (const auto& row : known) {
         const auto id = row.at("id").get<std::string>();
-        EXPECT_EQ(parameterCount(catalogueModel(catalogue, id)), row.at("parameters").get<std::int64_t>()) << id;
+        EXPECT_EQ(parameterCount(catalogueModel(id)), row.at("parameters").get<std::int64_t>()) << id;
     }
 }
 
 TEST(ParameterCount, OfActiveParametersOfMixtral)
 {
-    const Catalogue catalogue = Catalogue::load(RANKSCOPE_SOURCE_DIR "/assets");
-    EXPECT_EQ(activeParameterCount(catalogueModel(catalogue, "mixtral-8x7b")), 12879925248);
-    EXPECT_EQ(activeParameterCount(catalogueModel(catalogue, "deepseek-v3")), 37552297472);
+    EXPECT_EQ(activeParameterCount(catalogueModel("mixtral-8x7b")), 12879925248);
+    EXPECT_EQ(activeParameterCount(catalogueModel("deepseek-v3")), 37552297472);
 }
 
 TEST(Catalogue, HasThirtyModels)
 {
-    EXPECT_GE(Catalogue::load(RANKSCOPE_SOURCE_DIR "/assets").models().size(), 30U);
+    EXPECT_GE(catalogue().models().size(), 30U);
 }

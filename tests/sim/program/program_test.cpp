@@ -1,7 +1,7 @@
+#include "sim/legal/schedule_request.h"
 #include "sim/program/program.h"
 #include "sim/program/states.h"
-#include "sim/schedule/families.h"
-#include "sim/schedule/request.h"
+#include "sim/schedule/families/families.h"
 #include "tests/support/scenarios.h"
 
 #include <gtest/gtest.h>

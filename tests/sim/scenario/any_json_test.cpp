@@ -4,6 +4,7 @@
 #include "sim/scenario/json_text.h"
 #include "sim/scenario/schema.h"
 #include "sim/scenario/unforeseen.h"
+#include "tests/support/catalogue.h"
 
 #include <gtest/gtest.h>
 
@@ -16,24 +17,14 @@
 #include <vector>
 
 using namespace sim;
+using test::catalogue;
 
 namespace {
 
-const Catalogue& catalogue()
-{
-    static const Catalogue loaded = Catalogue::load(RANKSCOPE_SOURCE_DIR "/assets");
-    return loaded;
-}
-
 std::vector<std::string> galleryTexts()
 {
-    std::vector<std::filesystem::path> files;
-    for (const auto& entry : std::filesystem::directory_iterator(RANKSCOPE_SOURCE_DIR "/scenarios"))
-        if (entry.path().extension() == ".json")
-            files.push_back(entry.path());
-    std::sort(files.begin(), files.end());
     std::vector<std::string> texts;
-    for (const auto& file : files) {
+    for (const auto& file : test::galleryFiles()) {
         std::ifstream in(file);
         texts.emplace_back(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
     }

@@ -1,11 +1,13 @@
 #include "sim/scenario/changed_keys.h"
 
 #include "sim/scenario/document.h"
+#include "tests/support/catalogue.h"
 #include "tests/support/scenarios.h"
 
 #include <gtest/gtest.h>
 
 using namespace sim;
+using test::catalogue;
 
 TEST(ChangedKeys, NothingChangedIsNothing)
 {
@@ -61,21 +63,20 @@ TEST(ChangedKeys, NamesAndDescriptionsDoNotCount)
 
 TEST(ChangedKeys, PutIntoTheOtherScenarioMakeItTheFirst)
 {
-    const Catalogue catalogue = Catalogue::load(RANKSCOPE_SOURCE_DIR "/assets");
     const auto read = [&](const char* file) {
         return ScenarioDocument::readFile(std::string(RANKSCOPE_SOURCE_DIR "/scenarios/") + file);
     };
     for (const char* file : {"41-llama3-405b-8192-gpus.json", "50-mixtral-8x7b-ep8.json", "18-schedule-interleaved-1f1b.json",
                              "21-slow-gpu.json", "43-llama3-405b-131k-context.json"}) {
-        const Scenario wanted = *read(file).resolve(catalogue).scenario;
+        const Scenario wanted = *read(file).resolve(catalogue()).scenario;
         ScenarioDocument document = read("42-llama3-405b-16384-gpus.json");
-        for (const ChangedKey& key : changedKeys(wanted, *document.resolve(catalogue).scenario)) {
+        for (const ChangedKey& key : changedKeys(wanted, *document.resolve(catalogue()).scenario)) {
             if (key.a)
                 document.set(key.pointer, *key.a);
             else
                 document.erase(key.pointer);
         }
-        const auto resolved = document.resolve(catalogue);
+        const auto resolved = document.resolve(catalogue());
         ASSERT_TRUE(resolved.scenario) << file << ": " << resolved.problems.front().text();
         EXPECT_TRUE(changedKeys(wanted, *resolved.scenario).empty()) << file;
     }

@@ -1,26 +1,17 @@
 #include "sim/checked.h"
+#include "tests/support/refusal.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <functional>
 #include <limits>
 
 using namespace sim;
+using test::refusalOf;
 
 namespace {
 
 constexpr std::int64_t kLargest = std::numeric_limits<std::int64_t>::max();
-
-std::string refusal(const std::function<void()>& what)
-{
-    try {
-        what();
-    } catch (const Error& error) {
-        return error.what();
-    }
-    return {};
-}
 
 } // namespace
 
@@ -35,17 +26,17 @@ TEST(Checked, CountsLikeAnOrdinaryNumberWhileItFits)
 
 TEST(Checked, ThrowsWithBothNumbersWhereAnOrdinaryOneWraps)
 {
-    EXPECT_EQ(refusal([] { static_cast<void>(Checked(kLargest) + 1); }),
+    EXPECT_EQ(refusalOf([] { static_cast<void>(Checked(kLargest) + 1); }),
               "9223372036854775807 + 1 is more than 9223372036854775807");
-    EXPECT_EQ(refusal([] { static_cast<void>(4 * (Checked(1) + kLargest / 2)); }),
+    EXPECT_EQ(refusalOf([] { static_cast<void>(4 * (Checked(1) + kLargest / 2)); }),
               "4 x 4611686018427387904 is more than 9223372036854775807");
-    EXPECT_EQ(refusal([] { static_cast<void>(checkedMultiply(3037000500, 3037000500)); }),
+    EXPECT_EQ(refusalOf([] { static_cast<void>(checkedMultiply(3037000500, 3037000500)); }),
               "3037000500 x 3037000500 is more than 9223372036854775807");
 }
 
 TEST(Checked, NamesTheQuantityThatIsCounted)
 {
-    EXPECT_EQ(refusal([] { countedAs("parameters of the model", [] { return Checked(kLargest) * 2; }); }),
+    EXPECT_EQ(refusalOf([] { countedAs("parameters of the model", [] { return Checked(kLargest) * 2; }); }),
               "parameters of the model cannot be counted: 9223372036854775807 x 2 is more than 9223372036854775807");
 }
 
@@ -64,6 +55,6 @@ TEST(DurationNs, RoundsToTheNearestAndRefusesWhatNoClockCounts)
     EXPECT_EQ(durationNs(1.5e-9, name), 2);
     EXPECT_EQ(durationNs(4.6e9, name), 4'600'000'000'000'000'000);
     for (const double seconds : {4.7e9, 1e300, std::numeric_limits<double>::infinity(), -1.0, std::nan("")})
-        EXPECT_THAT(refusal([&] { durationNs(seconds, name); }),
+        EXPECT_THAT(refusalOf([&] { durationNs(seconds, name); }),
                     testing::StartsWith("a kernel of 3 FLOP takes " + roughly(seconds) + " s; times are counted up to 2^62 ns"));
 }

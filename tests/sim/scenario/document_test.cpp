@@ -1,5 +1,6 @@
 // Editing and saving: nothing the author wrote is lost.
 #include "sim/scenario/document.h"
+#include "tests/support/catalogue.h"
 
 #include <gtest/gtest.h>
 
@@ -14,6 +15,7 @@
 #include <utility>
 
 using namespace sim;
+using test::catalogue;
 
 namespace {
 
@@ -206,13 +208,12 @@ TEST(ScenarioDocument, SavesWhereLinksLeadAndAsTheUserMayRead)
 
 TEST(ScenarioDocument, DoesNotWaitAtAPipeThatASharedFileNames)
 {
-    const Catalogue catalogue = Catalogue::load(RANKSCOPE_SOURCE_DIR "/assets");
     const Folder folder;
     ASSERT_EQ(::mkfifo((folder.path() / "pipe.csv").c_str(), 0600), 0);
     const fs::path file = folder.path() / "s.json";
     std::ofstream(file) << R"({"format":"rankscope-scenario","version":1,"model":"tiny-gpt","cluster":{"base":"laptop",
         "efficiency":"pipe.csv"},"layout":{"pp":2},"schedule":{"kind":"custom","actions":"pipe.csv"}})";
-    const auto problems = ScenarioDocument::readFile(file).resolve(catalogue).problems;
+    const auto problems = ScenarioDocument::readFile(file).resolve(catalogue()).problems;
     ASSERT_EQ(problems.size(), 2U);
     EXPECT_EQ(problems[0].pointer, "/cluster/efficiency");
     EXPECT_EQ(problems[1].message, (folder.path() / "pipe.csv").string() + ": is not an ordinary file");
@@ -220,20 +221,19 @@ TEST(ScenarioDocument, DoesNotWaitAtAPipeThatASharedFileNames)
 
 TEST(ScenarioDocument, ReadsFilesBesideItAndSaysWhichIsMissing)
 {
-    const Catalogue catalogue = Catalogue::load(RANKSCOPE_SOURCE_DIR "/assets");
     const Folder folder;
     const fs::path file = folder.path() / "s.json";
     std::ofstream(file) << R"({"format":"rankscope-scenario","version":1,"model":"tiny-gpt","cluster":{"base":"laptop",
         "efficiency":"profile.json"},"layout":{"pp":2},"schedule":{"kind":"custom","actions":"order.csv"},"training":{"global_batch_size":2}})";
-    EXPECT_THROW(readScenario(file, catalogue), ScenarioError);
+    EXPECT_THROW(readScenario(file, catalogue()), ScenarioError);
     std::ofstream(folder.path() / "order.csv") << "0F0,0F1,0B0,0B1\r\n1F0,1B0,1F1,1B1\n";
     std::ofstream(folder.path() / "profile.json") << R"({"gemm":0.5})";
-    const Scenario scenario = readScenario(file, catalogue);
+    const Scenario scenario = readScenario(file, catalogue());
     EXPECT_EQ(scenario.schedule.actions, (std::vector<std::string>{"0F0,0F1,0B0,0B1", "1F0,1B0,1F1,1B1"}));
     EXPECT_EQ(scenario.cluster.efficiency.gemm, 0.5);
     std::ofstream(folder.path() / "profile.json") << R"({"gemm":1.5,"speed":1})";
     try {
-        readScenario(file, catalogue);
+        readScenario(file, catalogue());
         FAIL();
     } catch (const ScenarioError& error) {
         EXPECT_EQ(error.problems().size(), 2U) << error.what();
@@ -244,7 +244,7 @@ TEST(ScenarioDocument, ReadsFilesBesideItAndSaysWhichIsMissing)
     document.erase("/cluster/efficiency");
     for (const char* name : {"mine.csv", "orders/mine"}) {
         document.set("/schedule/actions", name);
-        const auto problems = document.resolve(catalogue).problems;
+        const auto problems = document.resolve(catalogue()).problems;
         ASSERT_EQ(problems.size(), 1U) << name;
         EXPECT_EQ(problems[0].pointer, "/schedule/actions");
         EXPECT_NE(problems[0].message.find((folder.path() / name).string()), std::string::npos) << problems[0].message;
@@ -253,28 +253,26 @@ TEST(ScenarioDocument, ReadsFilesBesideItAndSaysWhichIsMissing)
 
 TEST(ScenarioDocument, ReadsFilesWithoutAVersionAndSaysSo)
 {
-    const Catalogue catalogue = Catalogue::load(RANKSCOPE_SOURCE_DIR "/assets");
     const auto resolved =
         ScenarioDocument::parse(R"({"format":"rankscope-scenario","model":"tiny-gpt","cluster":"laptop","layout":{}})")
-            .resolve(catalogue);
+            .resolve(catalogue());
     ASSERT_TRUE(resolved.scenario);
     ASSERT_EQ(resolved.problems.size(), 1U);
     EXPECT_EQ(resolved.problems[0].text(), "warning: key \"version\" is missing; read as version 1");
     const auto zero = ScenarioDocument::parse(
                           R"({"format":"rankscope-scenario","version":0,"model":"tiny-gpt","cluster":"laptop","layout":{}})")
-                          .resolve(catalogue);
+                          .resolve(catalogue());
     EXPECT_TRUE(zero.scenario);
     EXPECT_TRUE(zero.problems.empty());
 }
 
 TEST(ScenarioDocument, OfANewerVersionSaysOnlyThat)
 {
-    const Catalogue catalogue = Catalogue::load(RANKSCOPE_SOURCE_DIR "/assets");
     for (const char* version : {"2", "2147483648", "18446744073709551615"}) {
         const auto problems =
             ScenarioDocument::parse(R"({"format":"rankscope-scenario","modell":"x","version":)" + std::string(version) + "}",
                                     "n.json")
-                .resolve(catalogue)
+                .resolve(catalogue())
                 .problems;
         ASSERT_EQ(problems.size(), 1U);
         EXPECT_EQ(problems[0].text(), "n.json: /version: " + std::string(version) +
@@ -284,10 +282,9 @@ TEST(ScenarioDocument, OfANewerVersionSaysOnlyThat)
 
 TEST(Defaults, FollowTheLayout)
 {
-    const Catalogue catalogue = Catalogue::load(RANKSCOPE_SOURCE_DIR "/assets");
     const auto scenario = ScenarioDocument::parse(R"({"format":"rankscope-scenario","version":1,"model":"llama3-405b",
         "cluster":"h100-sxm-roce400","layout":{"tp":8,"pp":16,"dp":4,"cp":2},"schedule":{"virtual_stages":8}})")
-                              .resolve(catalogue)
+                              .resolve(catalogue())
                               .scenario;
     ASSERT_TRUE(scenario);
     EXPECT_EQ(scenario->layout.etp, 8);

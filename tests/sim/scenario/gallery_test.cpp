@@ -1,5 +1,6 @@
 // Every file of the gallery, as a newcomer would open it.
 #include "sim/scenario/document.h"
+#include "tests/support/catalogue.h"
 
 #include <gtest/gtest.h>
 
@@ -13,26 +14,12 @@
 #include <vector>
 
 using namespace sim;
+using test::catalogue;
+using test::galleryFiles;
 
 namespace {
 
 namespace fs = std::filesystem;
-
-const Catalogue& catalogue()
-{
-    static const Catalogue loaded = Catalogue::load(RANKSCOPE_SOURCE_DIR "/assets");
-    return loaded;
-}
-
-std::vector<fs::path> galleryFiles()
-{
-    std::vector<fs::path> files;
-    for (const auto& entry : fs::directory_iterator(RANKSCOPE_SOURCE_DIR "/scenarios"))
-        if (entry.path().extension() == ".json")
-            files.push_back(entry.path());
-    std::sort(files.begin(), files.end());
-    return files;
-}
 
 /// The catalogue ids are not part of a written-out scenario.
 Scenario withoutBases(Scenario scenario)

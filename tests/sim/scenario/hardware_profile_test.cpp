@@ -2,20 +2,16 @@
 #include "sim/scenario/document.h"
 #include "sim/scenario/hardware_profile.h"
 #include "sim/scenario/schema.h"
+#include "tests/support/catalogue.h"
 
 #include <algorithm>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 using namespace sim;
+using test::catalogue;
 
 namespace {
-
-const Catalogue& catalogue()
-{
-    static const Catalogue loaded = Catalogue::load(RANKSCOPE_SOURCE_DIR "/assets");
-    return loaded;
-}
 
 HardwareProfile example()
 {

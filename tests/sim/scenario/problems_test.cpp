@@ -1,6 +1,7 @@
 // What is told about bad input: where, with which numbers, and what would have been right.
 #include "sim/scenario/document.h"
 #include "sim/scenario/schema.h"
+#include "tests/support/catalogue.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -13,14 +14,9 @@
 #include <vector>
 
 using namespace sim;
+using test::catalogue;
 
 namespace {
-
-const Catalogue& catalogue()
-{
-    static const Catalogue loaded = Catalogue::load(RANKSCOPE_SOURCE_DIR "/assets");
-    return loaded;
-}
 
 constexpr const char* kLlama = R"({"format":"rankscope-scenario","version":1,"model":"llama3-405b","cluster":"h100-sxm-roce400",
 "layout":{"tp":8,"pp":16,"dp":128,"order":"tp-cp-pp-dp","sequence_parallel":true,"zero_stage":2},

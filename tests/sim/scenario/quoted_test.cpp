@@ -1,6 +1,6 @@
 // Text from outside, as messages show it.
 #include "sim/scenario/json_text.h"
-#include "sim/scenario/quoted.h"
+#include "sim/text/quoted.h"
 
 #include <gtest/gtest.h>
 

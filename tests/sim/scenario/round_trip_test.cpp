@@ -2,6 +2,7 @@
 #include "sim/scenario/document.h"
 #include "sim/scenario/key_facts.h"
 #include "sim/scenario/schema.h"
+#include "tests/support/catalogue.h"
 #include "tests/support/scenarios.h"
 
 #include <gtest/gtest.h>
@@ -15,14 +16,9 @@
 #include <vector>
 
 using namespace sim;
+using test::catalogue;
 
 namespace {
-
-const Catalogue& catalogue()
-{
-    static const Catalogue loaded = Catalogue::load(RANKSCOPE_SOURCE_DIR "/assets");
-    return loaded;
-}
 
 Scenario readBack(const Scenario& scenario)
 {
@@ -192,8 +188,8 @@ TEST(ResolvedText, OfThreeExtremesAtOnceReadsBackTheSame)
     std::vector<std::pair<std::string, std::string>> extremes;
     for (const char* block : {"model", "layout", "training"})
         for (const std::string& key : catalogue().schema().keysOf(block))
-            for (const std::string& value : extremesOf("/" + std::string(block) + "/" + key))
-                extremes.push_back({"/" + std::string(block) + "/" + key, value});
+            for (const std::string pointer = std::string("/") + block + "/" + key; const std::string& value : extremesOf(pointer))
+                extremes.emplace_back(pointer, value);
     std::mt19937 random(11);
     int legal = 0;
     for (int round = 0; round < 2000; ++round) {

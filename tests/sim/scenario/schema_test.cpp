@@ -2,6 +2,7 @@
 #include "sim/scenario/document.h"
 #include "sim/scenario/json_text.h"
 #include "sim/scenario/schema.h"
+#include "tests/support/catalogue.h"
 
 #include <gtest/gtest.h>
 
@@ -10,6 +11,7 @@
 #include <string>
 
 using namespace sim;
+using test::catalogue;
 
 namespace {
 
@@ -51,14 +53,13 @@ TEST(Schema, SaysOfEveryKeyWhatItIs)
 
 TEST(Schema, NamesTheDefaultsThatTheReaderFillsIn)
 {
-    const Catalogue catalogue = Catalogue::load(RANKSCOPE_SOURCE_DIR "/assets");
     // Only what has no default; the GPU has no efficiency of its own.
     const auto resolved = ScenarioDocument::parse(R"({"format":"rankscope-scenario","version":1,
         "model":{"num_hidden_layers":2,"hidden_size":64,"num_attention_heads":4,"vocab_size":100},
         "cluster":{"gpu":{"peak_tflops":{"bf16":1},"memory_gib":1,"memory_bandwidth_gbs":1},"gpus_per_node":1,
                    "tiers":[{"name":"a","span":"all","bandwidth_gbs":1,"latency_us":1}]},
         "layout":{}, "perturbations":[{"kind":"jitter","sigma":0.1}]})")
-                              .resolve(catalogue);
+                              .resolve(catalogue());
     ASSERT_TRUE(resolved.scenario) << resolved.problems.front().text();
     const Json filled = Json::parse(resolvedText(*resolved.scenario));
     const Json definitions = schemaFile().at("$defs");

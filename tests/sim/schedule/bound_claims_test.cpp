@@ -1,11 +1,11 @@
 // Every claim "no order is shorter" held against orders of all sixteen kinds: none that it speaks of is, whether its backwards
 // are whole, split, or either as it likes, whatever a whole one costs. And nothing that a search returns is longer than what it
 // was given.
-#include "sim/schedule/bounds.h"
 #include "sim/schedule/check.h"
-#include "sim/schedule/families.h"
-#include "sim/schedule/pipeline_problem.h"
-#include "sim/schedule/synthesis.h"
+#include "sim/schedule/families/families.h"
+#include "sim/schedule/search/bounds.h"
+#include "sim/schedule/search/pipeline_problem.h"
+#include "sim/schedule/search/synthesis.h"
 #include "tests/sim/schedule/oracle.h"
 
 #include <gmock/gmock.h>

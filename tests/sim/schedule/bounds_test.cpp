@@ -1,5 +1,5 @@
 // The bounds' values where they are known in closed form; that nothing found is shorter is synthesis_test.cpp's.
-#include "sim/schedule/bounds.h"
+#include "sim/schedule/search/bounds.h"
 
 #include <gtest/gtest.h>
 

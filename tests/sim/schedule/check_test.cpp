@@ -2,9 +2,9 @@
 #include "sim/schedule/check.h"
 
 #include "sim/error.h"
-#include "sim/schedule/csv.h"
 #include "sim/schedule/evaluate.h"
-#include "sim/schedule/families.h"
+#include "sim/schedule/families/families.h"
+#include "sim/schedule/text/csv.h"
 #include "tests/sim/schedule/oracle.h"
 
 #include <gmock/gmock.h>

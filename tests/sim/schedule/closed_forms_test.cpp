@@ -1,5 +1,5 @@
 // What the papers' closed forms say of makespan, span, bubble and peak.
-#include "sim/schedule/families.h"
+#include "sim/schedule/families/families.h"
 
 #include "tests/sim/schedule/golden.h"
 #include "tests/sim/schedule/request.h"

@@ -1,12 +1,13 @@
 // PyTorch's schedule CSV: what is read, what is refused and where; and the custom family, which lives on it.
-#include "sim/schedule/csv.h"
+#include "sim/schedule/text/csv.h"
 
 #include "sim/error.h"
 #include "sim/schedule/check.h"
 #include "sim/schedule/evaluate.h"
-#include "sim/schedule/families.h"
+#include "sim/schedule/families/families.h"
 #include "tests/sim/schedule/golden.h"
 #include "tests/sim/schedule/oracle.h"
+#include "tests/support/refusal.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -22,12 +23,7 @@ using testing::IsEmpty;
 
 std::string refusal(const std::string& text)
 {
-    try {
-        sim::parseScheduleCsv(text);
-    } catch (const sim::Error& error) {
-        return error.what();
-    }
-    return "accepted";
+    return test::refusalOf([&] { sim::parseScheduleCsv(text); });
 }
 
 std::vector<std::string> linesOf(const std::string& text)
@@ -131,12 +127,7 @@ TEST(ScheduleCsv, IsIndifferentToHowFilesAreWritten)
 TEST(ScheduleCsv, ReadsAndWritesOverlappedBlocks)
 {
     const Schedule schedule = sim::parseScheduleCsv(golden::readFile("schedules/pytorch_csv/dualpipev_4rank_10mb.csv"));
-    sim::ScheduleRequest request;
-    request.kind = "dualpipe-v";
-    request.ranks = 4;
-    request.virtualStages = 2;
-    request.microbatches = 10;
-    Schedule made = sim::makeSchedule(request);
+    Schedule made = sim::makeSchedule({.kind = "dualpipe-v", .ranks = 4, .virtualStages = 2, .microbatches = 10});
     made.kind = "custom";
     EXPECT_EQ(schedule, made);
     EXPECT_EQ(sim::parseScheduleCsv(sim::scheduleCsv(made)), made);
@@ -259,7 +250,7 @@ TEST(CustomSchedule, MustFitTheScenario)
     EXPECT_EQ(customRefusal(good, 2, 1, 1), "accepted");
     EXPECT_THAT(customRefusal("", 2, 1, 1),
                 HasSubstr("one comma-separated line for each of the 2 pipeline ranks, such as 0F0,0B0"));
-    EXPECT_THAT(customRefusal(good, 4, 1, 1), HasSubstr("has 2 lines for 4 pipeline ranks; nearest: pp 2"));
+    EXPECT_THAT(customRefusal(good, 4, 1, 1), HasSubstr("2 lines for 4 pipeline ranks; nearest: pp 2"));
     EXPECT_THAT(customRefusal(good, 2, 2, 1),
                 HasSubstr("rank 0 of the custom schedule holds 1 stage, virtual_stages says 2; nearest: virtual_stages 1"));
     EXPECT_THAT(customRefusal(good, 2, 1, 8), HasSubstr("runs 1 micro-batch, the training has 8; nearest: 1"));

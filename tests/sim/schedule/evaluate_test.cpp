@@ -4,8 +4,8 @@
 
 #include "sim/error.h"
 #include "sim/schedule/check.h"
-#include "sim/schedule/csv.h"
-#include "sim/schedule/families.h"
+#include "sim/schedule/families/families.h"
+#include "sim/schedule/text/csv.h"
 #include "tests/sim/schedule/golden.h"
 #include "tests/sim/schedule/oracle.h"
 
@@ -158,7 +158,7 @@ TEST(EvaluateSchedule, ReproducesTheRatesKeptWithSixDigits)
 
 TEST(EvaluateSchedule, ThreeBubblesOfOneScheduleDifferAsTheirDefinitionsDo)
 {
-    // ZB-V on 4 ranks, 8 micro-batches: makespan 51, no rank needs more than 48, all are busy 48 (facts of PyTorch's generator).
+    // ZB-V on 4 ranks, 8 micro-batches: makespan 51, no rank needs more than 48, all are busy 48 (PyTorch's generator made it).
     for (const golden::Case& golden : golden::cases("pytorch_zbv"))
         if (golden.ranks == 4 && golden.microbatches == 8) {
             const auto times = sim::evaluateSchedule(golden::schedule(golden));

@@ -1,18 +1,20 @@
 // What holds for every family: complete, in order, free of deadlock for random sizes; and what each refuses.
-#include "sim/schedule/families.h"
+#include "sim/schedule/families/families.h"
 
 #include "sim/error.h"
 #include "sim/schedule/check.h"
-#include "sim/schedule/csv.h"
 #include "sim/schedule/evaluate.h"
+#include "sim/schedule/text/csv.h"
 #include "tests/sim/schedule/golden.h"
 #include "tests/sim/schedule/oracle.h"
 #include "tests/sim/schedule/request.h"
+#include "tests/support/refusal.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <regex>
 #include <set>
@@ -67,12 +69,7 @@ TEST(Schedules, RunEveryPassOnceAndInOrderWhateverTheSizes)
 
 std::string refusal(const ScheduleRequest& asked)
 {
-    try {
-        sim::makeSchedule(asked);
-    } catch (const sim::Error& error) {
-        return error.what();
-    }
-    return "accepted";
+    return test::refusalOf([&] { sim::makeSchedule(asked); });
 }
 
 TEST(ScheduleFamilies, AreTheContractsInItsOrder)
@@ -104,12 +101,12 @@ TEST(ScheduleFamilies, RefuseSizesThatCannotBe)
     for (const char* kind : {"gpipe", "1f1b", "looped-bfs"}) {
         EXPECT_THAT(refusal(request(kind, 0, 1, 4)), HasSubstr("needs at least 1 pipeline rank, it has 0"));
         EXPECT_THAT(refusal(request(kind, 2, 1, 0)), HasSubstr("needs at least 1 micro-batch, it has 0"));
-        EXPECT_THAT(refusal(request(kind, 2, 0, 4)), HasSubstr("asked for 0; nearest: 1"));
+        EXPECT_THAT(refusal(request(kind, 2, 0, 4)), HasSubstr("a rank, it has 0; nearest: 1"));
         EXPECT_THAT(refusal(request(kind, 1 << 30, 1, 1 << 30)), HasSubstr("more than 100000000 actions"));
     }
     EXPECT_THAT(refusal(request("1f1b", 2, 3, 4)),
-                HasSubstr("1f1b has exactly 1 virtual stage a rank, asked for 3; nearest: 1, or interleaved-1f1b"));
-    EXPECT_THAT(refusal(request("interleaved-1f1b", 2, 1, 4)), HasSubstr("asked for 1; nearest: 2, or 1f1b"));
+                HasSubstr("1f1b has exactly 1 chunk a rank, it has 3; nearest: 1, or interleaved-1f1b"));
+    EXPECT_THAT(refusal(request("interleaved-1f1b", 2, 1, 4)), HasSubstr("a rank, it has 1; nearest: 2, or 1f1b"));
     EXPECT_THAT(refusal(request("interleaved-1f1b", 4, 2, -8)), HasSubstr("it has -8"));
     EXPECT_THAT(refusal(request("interleaved-1f1b", 4, 2, 8, -1)), HasSubstr("the interleaving group is -1"));
     EXPECT_THAT(refusal(request("interleaved-1f1b", 1 << 16, 1 << 16, 1 << 20)), HasSubstr("more than 100000000 actions"));
@@ -120,12 +117,14 @@ TEST(ScheduleFamilies, RefuseSizesThatCannotBe)
     ScheduleRequest sliced = request("1f1b", 2, 1, 4);
     sliced.slices = 2;
     EXPECT_THAT(refusal(sliced), HasSubstr("asked for 2 slices; nearest: 1, or seq-1f1b"));
-    EXPECT_THAT(refusal(request("dualpipe", 3, 2, 12)), HasSubstr("even number of pipeline ranks, it has 3; nearest: 2 or 4"));
-    EXPECT_THAT(refusal(request("dualpipe", 4, 2, 6)), HasSubstr("at least 8 micro-batches"));
-    EXPECT_THAT(refusal(request("dualpipe", 4, 2, 9)), HasSubstr("it has 9; nearest: 8 or 10"));
+    EXPECT_THAT(refusal(request("dualpipe", 3, 2, 12)), HasSubstr("even number of pipeline ranks, it has 3; nearest: 2, 4"));
+    EXPECT_THAT(refusal(request("dualpipe", 4, 2, 6)),
+                HasSubstr("on pp 4 wants an even number, half for each direction, of at least 8, it has 6; nearest: 8"));
+    EXPECT_THAT(refusal(request("dualpipe", 4, 2, 9)), HasSubstr("it has 9; nearest: 8, 10"));
     EXPECT_THAT(refusal(request("dualpipe-v", 4, 2, 6)), HasSubstr("it has 6; nearest: 8"));
-    EXPECT_THAT(refusal(request("zb-v", 4, 1, 6)), HasSubstr("exactly 2 virtual stages a rank, asked for 1; nearest: 2"));
-    EXPECT_THAT(refusal(request("interleaved-zb", 4, 2, 10, 4)), HasSubstr("nearest: 8 or 12 micro-batches"));
+    EXPECT_THAT(refusal(request("zb-v", 4, 1, 6)), HasSubstr("exactly 2 chunks a rank, it has 1; nearest: 2"));
+    EXPECT_THAT(refusal(request("interleaved-zb", 4, 2, 10, 4)),
+                HasSubstr("wants whole rounds of 4, it has 10; nearest: 8, 12, or groups of 5"));
     ScheduleRequest withActions = request("gpipe", 1, 1, 1);
     withActions.customActions = {"0F0,0B0"};
     EXPECT_THAT(refusal(withActions), HasSubstr("remove them, or use custom"));
@@ -140,56 +139,105 @@ TEST(InterleavedSchedule, RefusesOnePipelineRankAsMegatronDoes)
 
 TEST(InterleavedSchedule, SaysWhichGroupsAndMicrobatchesWouldDo)
 {
-    EXPECT_EQ(
-        refusal(request("interleaved-1f1b", 4, 2, 10)),
-        "interleaved-1f1b on 4 pipeline ranks, groups of 4 (default: as many as ranks): 10 micro-batches leave a last group "
-        "of 2, which is neither 0 nor at least 4; nearest: 8 or 12 micro-batches, or groups of 5, 6 or 10");
+    EXPECT_EQ(refusal(request("interleaved-1f1b", 4, 2, 10)),
+              "interleaved-1f1b on pp 4 wants groups of 4 (default), the last one whole or of at least 4, it has 10; nearest: 8, "
+              "12, or groups of 5");
     EXPECT_EQ(refusal(request("interleaved-1f1b", 4, 2, 2)),
-              "interleaved-1f1b on 4 pipeline ranks needs at least 4 micro-batches, it has 2; nearest: 4");
-    EXPECT_THAT(refusal(request("interleaved-1f1b", 4, 2, 8, 3)),
-                HasSubstr("a group must hold at least 4 micro-batches; nearest: groups of 4"));
-    EXPECT_THAT(refusal(request("interleaved-1f1b", 4, 2, 8, 9)), HasSubstr("groups of 9 out of 8 micro-batches; nearest: 9"));
+              "interleaved-1f1b on pp 4 wants groups of 4 (default), the last one whole or of at least 4, it has 2; nearest: 4");
+    EXPECT_EQ(refusal(request("interleaved-1f1b", 4, 2, 8, 3)),
+              "interleaved-1f1b on pp 4 wants groups of at least 4, it has 3; nearest: 4");
+    EXPECT_EQ(
+        refusal(request("interleaved-1f1b", 4, 2, 8, 9)),
+        "interleaved-1f1b on pp 4 wants groups of 9, the last one whole or of at least 4, it has 8; nearest: 9, or groups of "
+        "8");
     EXPECT_EQ(refusal(request("interleaved-1f1b", 4, 2, 11, 7)), "accepted") << "the last group of 4 fills the pipeline";
 }
 
-TEST(InterleavedSchedule, WhatItSuggestsIsLegal)
+/// Of every family, over all small sizes: f(family, request, numbers).
+template <typename Each>
+void forManyRequests(Each&& each)
 {
-    int refused = 0;
-    for (int p = 2; p <= 6; ++p)
-        for (int m = 1; m <= 20; ++m)
-            for (int group = 0; group <= 20; ++group) {
-                const ScheduleRequest asked = request("interleaved-1f1b", p, 2, m, group);
-                const std::string message = refusal(asked);
-                if (message == "accepted")
-                    continue;
-                ++refused;
-                SCOPED_TRACE(message);
-                const auto numbersAfter = [&](const std::string& words) {
-                    std::vector<int> numbers;
-                    const std::size_t begin = message.find(words, message.find("nearest:"));
-                    if (begin == std::string::npos)
-                        return numbers;
-                    std::size_t end = message.find_first_not_of("0123456789, or", begin + words.size());
-                    const std::string list = message.substr(begin + words.size(), end - begin - words.size());
-                    const std::regex number("[0-9]+");
-                    for (std::sregex_iterator it(list.begin(), list.end(), number); it != std::sregex_iterator(); ++it)
-                        numbers.push_back(std::stoi(it->str()));
-                    return numbers;
-                };
-                int suggested = 0;
-                for (const int size : numbersAfter("groups of ")) {
-                    ++suggested;
-                    const int microbatches = m < p ? size : m;
-                    EXPECT_EQ(refusal(request("interleaved-1f1b", p, 2, microbatches, size)), "accepted");
-                }
-                for (const int count : numbersAfter("nearest: ")) {
-                    ++suggested;
-                    const bool hasGroup = message.find(" in groups of ") != std::string::npos;
-                    EXPECT_EQ(refusal(request("interleaved-1f1b", p, 2, count, hasGroup ? p : group)), "accepted");
-                }
-                EXPECT_GT(suggested, 0);
-            }
-    EXPECT_GT(refused, 500);
+    for (const sim::ScheduleFamily& family : sim::scheduleFamilies())
+        for (int p = 1; p <= 6; ++p)
+            for (int v = 1; v <= 3; ++v)
+                for (int m = 1; m <= 20; ++m)
+                    for (const int group : {0, 1, 3, 4, 5, 9, 20}) {
+                        if (family.isWrittenOut || (group > 0 && !family.dealsInGroups()))
+                            continue;
+                        const ScheduleRequest asked = request(std::string(family.kind), p, v, m, group);
+                        const int size = group > 0 || !family.dealsInGroups() ? group : family.usualGroup(p, m);
+                        each(family, asked, sim::PipelineNumbers{.ranks = p, .chunks = v, .group = size, .microbatches = m});
+                    }
+}
+
+TEST(ScheduleFamilies, RefuseByTheirTraitsAloneAndSuggestWhatTheyTake)
+{
+    int refused = 0, suggested = 0;
+    forManyRequests([&](const sim::ScheduleFamily& family, const ScheduleRequest& asked, const sim::PipelineNumbers& numbers) {
+        SCOPED_TRACE(refusal(asked));
+        const auto unmet = family.unmetDemand(numbers, "");
+        EXPECT_EQ(unmet.has_value(), family.unmet(asked).has_value());
+        EXPECT_EQ(unmet.has_value(), family.firstUnmet(numbers).has_value());
+        if (!unmet)
+            return;
+        ++refused;
+        EXPECT_EQ(unmet->about, *family.firstUnmet(numbers));
+        EXPECT_FALSE(unmet->nearest.empty());
+        EXPECT_TRUE(unmet->otherKind.empty() || sim::findScheduleFamily(unmet->otherKind) != nullptr);
+        const auto becomesLegal = [&](std::int64_t sim::PipelineNumbers::*number, std::int64_t value) {
+            ++suggested;
+            sim::PipelineNumbers changed = numbers;
+            changed.*number = value;
+            const auto next = family.firstUnmet(changed); // the next number may be wrong still
+            EXPECT_TRUE(!next || *next > unmet->about) << value;
+        };
+        constexpr std::array kMembers{&sim::PipelineNumbers::ranks, &sim::PipelineNumbers::chunks, &sim::PipelineNumbers::lines,
+                                      &sim::PipelineNumbers::group, &sim::PipelineNumbers::microbatches};
+        for (const std::int64_t value : unmet->nearest)
+            becomesLegal(kMembers[static_cast<std::size_t>(unmet->about)], value);
+        for (const std::int64_t value : unmet->groups)
+            becomesLegal(&sim::PipelineNumbers::group, value);
+    });
+    EXPECT_GT(refused, 3000);
+    EXPECT_GT(suggested, refused);
+}
+
+TEST(ScheduleFamilies, MakeWhatTheirTraitsPromise)
+{
+    const auto hasBlocks = [](const Schedule& schedule) {
+        return std::any_of(schedule.actions.begin(), schedule.actions.end(), [](const auto& actions) {
+            return std::any_of(actions.begin(), actions.end(), [](const sim::Action& action) { return action.overlapsNext; });
+        });
+    };
+    int made = 0;
+    forManyRequests([&](const sim::ScheduleFamily& family, ScheduleRequest asked, const sim::PipelineNumbers& numbers) {
+        if (family.isSearched || family.firstUnmet(numbers) || numbers.microbatches > 12)
+            return;
+        SCOPED_TRACE(asked.kind + " p " + std::to_string(asked.ranks) + " m " + std::to_string(asked.microbatches));
+        const Schedule schedule = family.make(asked);
+        ++made;
+        EXPECT_EQ(schedule.chains, family.modelCopies);
+        if (family.bubble.of != nullptr && (numbers.group == 0 || numbers.group == numbers.ranks)) {
+            const auto [idle, all] = family.bubble.of(asked.ranks, asked.virtualStages, asked.microbatches);
+            const sim::ScheduleTimes times = sim::evaluateSchedule(schedule, sim::PassTimes{1, 1, 1, 0});
+            EXPECT_NEAR(times.makespan, 3.0 * all, 1e-9) << "in times of a forward and a backward of a chunk";
+            EXPECT_EQ(all - idle, asked.virtualStages * asked.microbatches);
+        }
+        asked.slices = 2;
+        EXPECT_EQ(!family.unmet(asked), family.cutsSequences());
+        EXPECT_EQ(schedule.slices, 1);
+        if (family.cutsSequences()) {
+            EXPECT_EQ(family.make(asked).slices, 2);
+        }
+        asked.slices = 1;
+        asked.overlapExpertComm = true;
+        EXPECT_EQ(!family.unmet(asked), family.overlapsExperts);
+        if (family.overlapsExperts) {
+            EXPECT_FALSE(hasBlocks(schedule));
+            EXPECT_TRUE(asked.microbatches == 1 || hasBlocks(family.make(asked)));
+        }
+    });
+    EXPECT_GT(made, 1000);
 }
 
 TEST(Schedules, AreRefusedWhereTheirSlotsWouldFillTheMemory)

@@ -1,6 +1,6 @@
 #include "tests/sim/schedule/golden.h"
 
-#include "sim/schedule/csv.h"
+#include "sim/schedule/text/csv.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>

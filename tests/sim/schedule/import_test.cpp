@@ -1,14 +1,15 @@
 // Files of other programs: what is read, in which dialect, what is refused, and that what is written is read back the same.
-#include "sim/schedule/import.h"
+#include "sim/schedule/text/import.h"
 
 #include "sim/error.h"
 #include "sim/schedule/check.h"
-#include "sim/schedule/csv.h"
-#include "sim/schedule/export.h"
-#include "sim/schedule/families.h"
+#include "sim/schedule/families/families.h"
 #include "sim/schedule/in_order.h"
+#include "sim/schedule/text/csv.h"
+#include "sim/schedule/text/export.h"
 #include "tests/sim/schedule/golden.h"
 #include "tests/sim/schedule/oracle.h"
+#include "tests/support/refusal.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -30,23 +31,7 @@ using testing::IsEmpty;
 
 std::string refusal(const std::string& text, ScheduleFormat format = ScheduleFormat::automatic)
 {
-    try {
-        importSchedule(text, format);
-    } catch (const sim::Error& error) {
-        return error.what();
-    }
-    return "accepted";
-}
-
-template <class Write>
-std::string writeRefusal(Write&& write)
-{
-    try {
-        write();
-    } catch (const sim::Error& error) {
-        return error.what();
-    }
-    return "written";
+    return test::refusalOf([&] { importSchedule(text, format); });
 }
 
 std::string lines(const std::vector<std::string>& all)
@@ -242,8 +227,8 @@ TEST(ExportSchedule, IsReadBackTheSameInEveryFormat)
     const auto inOwnOrder = [&](auto write) {
         return forEveryGolden([&](const Schedule& schedule) {
             std::string text;
-            const std::string problem = writeRefusal([&] { text = write(schedule); });
-            return problem == "written" && expectSame(schedule, text, ScheduleFormat::automatic);
+            const std::string problem = test::refusalOf([&] { text = write(schedule); });
+            return problem == "accepted" && expectSame(schedule, text, ScheduleFormat::automatic);
         });
     };
     EXPECT_GT(inOwnOrder(sim::megatronOrder), 60);
@@ -262,20 +247,20 @@ TEST(ExportSchedule, SaysWhatAFormatCannotExpress)
     const Schedule reversed = make("looped-bfs", 2, 2, 3);
     const Schedule mixed = sim::parseScheduleCsv("0F0,0F1,0B0,0I1,0W1\n");
     ASSERT_TRUE(mixesBackwards(mixed));
-    EXPECT_THAT(writeRefusal([&] { sim::pytorchCsv(sliced); }), HasSubstr("no word for the 4 slices"));
-    EXPECT_THAT(writeRefusal([&] { sim::pytorchCommsCsv(sim::lowerCommunication(sliced)); }),
+    EXPECT_THAT(test::refusalOf([&] { sim::pytorchCsv(sliced); }), HasSubstr("no word for the 4 slices"));
+    EXPECT_THAT(test::refusalOf([&] { sim::pytorchCommsCsv(sim::lowerCommunication(sliced)); }),
                 HasSubstr("no word for the 4 slices"));
-    EXPECT_THAT(writeRefusal([&] { sim::pytorchCsv(mirrored); }), HasSubstr("2 copies of the model"));
-    EXPECT_THAT(writeRefusal([&] { sim::megatronOrder(sliced); }), HasSubstr("slices"));
-    EXPECT_THAT(writeRefusal([&] { sim::megatronOrder(blocks); }),
+    EXPECT_THAT(test::refusalOf([&] { sim::pytorchCsv(mirrored); }), HasSubstr("2 copies of the model"));
+    EXPECT_THAT(test::refusalOf([&] { sim::megatronOrder(sliced); }), HasSubstr("slices"));
+    EXPECT_THAT(test::refusalOf([&] { sim::megatronOrder(blocks); }),
                 HasSubstr("stage 2 lives on rank 0; in \"dualpipe-v\" it lives on rank 1"));
-    EXPECT_THAT(writeRefusal([&] { sim::megatronOrder(reversed); }), HasSubstr("would be read as micro-batch 0, but is 2B2"));
-    EXPECT_THAT(writeRefusal([&] { sim::megatronOrder(mixed); }),
+    EXPECT_THAT(test::refusalOf([&] { sim::megatronOrder(reversed); }), HasSubstr("would be read as micro-batch 0, but is 2B2"));
+    EXPECT_THAT(test::refusalOf([&] { sim::megatronOrder(mixed); }),
                 HasSubstr("the whole backward 0B0 from the input gradient 0I1"));
-    EXPECT_THAT(writeRefusal([&] { sim::sailStrings(mixed); }),
+    EXPECT_THAT(test::refusalOf([&] { sim::sailStrings(mixed); }),
                 HasSubstr("the whole backward 0B0 from the input gradient 0I1: split all"));
-    EXPECT_THAT(writeRefusal([&] { sim::sailStrings(blocks); }), HasSubstr("overlapped block"));
-    EXPECT_THAT(writeRefusal([&] { sim::sailStrings(make("interleaved-1f1b", 4, 3, 8)); }), HasSubstr("has 3"));
+    EXPECT_THAT(test::refusalOf([&] { sim::sailStrings(blocks); }), HasSubstr("overlapped block"));
+    EXPECT_THAT(test::refusalOf([&] { sim::sailStrings(make("interleaved-1f1b", 4, 3, 8)); }), HasSubstr("has 3"));
 }
 
 TEST(ImportSchedule, SurvivesAnyText)

@@ -3,9 +3,9 @@
 
 #include "sim/error.h"
 #include "sim/schedule/check.h"
-#include "sim/schedule/csv.h"
-#include "sim/schedule/export.h"
-#include "sim/schedule/families.h"
+#include "sim/schedule/families/families.h"
+#include "sim/schedule/text/csv.h"
+#include "sim/schedule/text/export.h"
 #include "tests/sim/schedule/golden.h"
 #include "tests/sim/schedule/oracle.h"
 #include "tests/sim/schedule/request.h"

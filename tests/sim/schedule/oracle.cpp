@@ -95,10 +95,10 @@ sim::ScheduleRequest randomRequest(std::mt19937& random)
         "gpipe", "1f1b",   "looped-bfs", "interleaved-1f1b", "zb-h1",    "zb-h2",      "zb-1p",   "zb-2p",
         "zb-v",  "v-half", "v-min",      "interleaved-zb",   "dualpipe", "dualpipe-v", "seq-1f1b"};
     request.kind = kinds[random() % kinds.size()];
-    if (const sim::ScheduleFamily* family = sim::findScheduleFamily(request.kind); family->maxVirtualStages == 0)
-        request.virtualStages = family->minVirtualStages + upTo(3) - 1;
+    if (const sim::ScheduleFamily* family = sim::findScheduleFamily(request.kind); family->chunks.most == 0)
+        request.virtualStages = family->chunks.least + upTo(3) - 1;
     else
-        request.virtualStages = family->minVirtualStages;
+        request.virtualStages = family->chunks.least;
     if (request.kind == "1f1b") {
         request.overlapExpertComm = random() % 2 == 0;
     } else if (request.kind == "interleaved-1f1b") {

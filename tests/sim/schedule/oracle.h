@@ -2,7 +2,7 @@
 #pragma once
 
 #include "sim/schedule/evaluate.h"
-#include "sim/schedule/families.h"
+#include "sim/schedule/families/families.h"
 
 #include <optional>
 #include <random>

@@ -1,5 +1,5 @@
 // Orders exactly as the frameworks' own generators make them.
-#include "sim/schedule/families.h"
+#include "sim/schedule/families/families.h"
 
 #include "tests/sim/schedule/golden.h"
 #include "tests/sim/schedule/request.h"
@@ -24,29 +24,33 @@ void expectOrder(const Schedule& schedule, const golden::Case& golden)
         EXPECT_EQ(golden::text(schedule.actions[rank], schedule.slices), golden.actions[rank]) << "rank " << rank;
 }
 
+/// Of every case of a file: the schedule that is asked for it.
+template <typename Ask>
+void expectOrders(const char* file, Ask ask)
+{
+    for (const golden::Case& golden : golden::cases(file)) {
+        SCOPED_TRACE(golden.id);
+        expectOrder(sim::makeSchedule(ask(golden)), golden);
+    }
+}
+
 TEST(GpipeSchedule, IsPyTorchs)
 {
-    for (const golden::Case& golden : golden::cases("pytorch_gpipe")) {
-        SCOPED_TRACE(golden.id);
-        expectOrder(sim::makeSchedule(request("gpipe", golden.ranks, 1, golden.microbatches)), golden);
-    }
+    expectOrders("pytorch_gpipe",
+                 [&](const golden::Case& golden) { return request("gpipe", golden.ranks, 1, golden.microbatches); });
 }
 
 TEST(OneFOneBSchedule, IsPyTorchsAndMegatrons)
 {
     for (const char* name : {"pytorch_1f1b", "megatron_1f1b"})
-        for (const golden::Case& golden : golden::cases(name)) {
-            SCOPED_TRACE(golden.id);
-            expectOrder(sim::makeSchedule(request("1f1b", golden.ranks, 1, golden.microbatches)), golden);
-        }
+        expectOrders(name, [&](const golden::Case& golden) { return request("1f1b", golden.ranks, 1, golden.microbatches); });
 }
 
 TEST(LoopedBfsSchedule, IsPyTorchs)
 {
-    for (const golden::Case& golden : golden::cases("pytorch_loopedbfs")) {
-        SCOPED_TRACE(golden.id);
-        expectOrder(sim::makeSchedule(request("looped-bfs", golden.ranks, golden.virtualStages, golden.microbatches)), golden);
-    }
+    expectOrders("pytorch_loopedbfs", [&](const golden::Case& golden) {
+        return request("looped-bfs", golden.ranks, golden.virtualStages, golden.microbatches);
+    });
 }
 
 TEST(InterleavedSchedule, IsPyTorchs)
@@ -130,37 +134,29 @@ TEST(PlannedZeroBubble, IsSails)
 
 TEST(ZbVSchedule, IsPyTorchs)
 {
-    for (const golden::Case& golden : golden::cases("pytorch_zbv")) {
-        SCOPED_TRACE(golden.id);
-        expectOrder(sim::makeSchedule(request("zb-v", golden.ranks, 2, golden.microbatches)), golden);
-    }
+    expectOrders("pytorch_zbv",
+                 [&](const golden::Case& golden) { return request("zb-v", golden.ranks, 2, golden.microbatches); });
 }
 
 TEST(ControllableMemorySchedules, AreSails)
 {
     for (const auto& [kind, name] : {std::pair{"v-half", "sail_vhalf"}, {"v-min", "sail_vmin"}})
-        for (const golden::Case& golden : golden::cases(name)) {
-            SCOPED_TRACE(golden.id);
-            expectOrder(sim::makeSchedule(request(kind, golden.ranks, 2, golden.microbatches)), golden);
-        }
+        expectOrders(name,
+                     [kind = kind](const golden::Case& golden) { return request(kind, golden.ranks, 2, golden.microbatches); });
 }
 
 TEST(InterleavedZeroBubble, IsPyTorchs)
 {
-    for (const golden::Case& golden : golden::cases("pytorch_interleavedzerobubble")) {
-        SCOPED_TRACE(golden.id);
-        expectOrder(sim::makeSchedule(request("interleaved-zb", golden.ranks, golden.virtualStages, golden.microbatches)),
-                    golden);
-    }
+    expectOrders("pytorch_interleavedzerobubble", [](const golden::Case& golden) {
+        return request("interleaved-zb", golden.ranks, golden.virtualStages, golden.microbatches);
+    });
 }
 
 TEST(DualPipe, IsDeepSeeks)
 {
     for (const auto& [kind, name] : {std::pair{"dualpipe", "deepseek_dualpipe"}, {"dualpipe-v", "deepseek_dualpipev"}})
-        for (const golden::Case& golden : golden::cases(name)) {
-            SCOPED_TRACE(golden.id);
-            expectOrder(sim::makeSchedule(request(kind, golden.ranks, 2, golden.microbatches)), golden);
-        }
+        expectOrders(name,
+                     [kind = kind](const golden::Case& golden) { return request(kind, golden.ranks, 2, golden.microbatches); });
 }
 
 TEST(Seq1F1BSchedule, IsSails)

@@ -1,7 +1,7 @@
 // A request in one line.
 #pragma once
 
-#include "sim/schedule/families.h"
+#include "sim/schedule/families/families.h"
 
 #include <string>
 

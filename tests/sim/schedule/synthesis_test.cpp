@@ -1,12 +1,13 @@
 // The synthesiser: valid, within its cap, never under its bound, the same for any number of threads, and as good as what is known
 // of these problems.
 #include "sim/cancel.h"
-#include "sim/schedule/synthesis.h"
+#include "sim/schedule/search/synthesis.h"
 
 #include "sim/error.h"
 #include "sim/schedule/check.h"
-#include "sim/schedule/families.h"
+#include "sim/schedule/families/families.h"
 #include "tests/sim/schedule/golden.h"
+#include "tests/support/refusal.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -272,12 +273,7 @@ TEST(AutoSchedule, IsTheSynthesisersUnderAsMuchMemoryAs1F1B)
 
 std::string refusal(const SynthesisRequest& asked)
 {
-    try {
-        sim::synthesise(asked);
-    } catch (const sim::Error& error) {
-        return error.what();
-    }
-    return "accepted";
+    return test::refusalOf([&] { sim::synthesise(asked); });
 }
 
 TEST(Synthesis, SaysWhichCapWouldDo)

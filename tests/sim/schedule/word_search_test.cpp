@@ -1,10 +1,10 @@
 // The annealing's incremental times against a fresh evaluation, at temperatures that accept nearly everything and hardly
 // anything.
-#include "sim/schedule/word_search.h"
+#include "sim/schedule/search/word_search.h"
 
 #include "sim/schedule/check.h"
-#include "sim/schedule/constructions.h"
 #include "sim/schedule/evaluate.h"
+#include "sim/schedule/search/constructions.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,0 +1,409 @@
+#include "app/canvas/qt/canvas_widget.h"
+
+#include "app/canvas/qt/canvas_accessible.h"
+#include "app/canvas/qt/gl_canvas.h"
+#include "app/canvas/qt/imgui_canvas.h"
+#include "app/canvas/qt/quad_rasteriser.h"
+
+#include <QAccessible>
+#include <QElapsedTimer>
+#include <QGuiApplication>
+#include <QHelpEvent>
+#include <QImage>
+#include <QMouseEvent>
+#include <QOffscreenSurface>
+#include <QOpenGLContext>
+#include <QOpenGLFunctions>
+#include <QPainter>
+#include <QTextDocument>
+#include <QTimer>
+#include <QToolTip>
+#include <QWheelEvent>
+
+#include <algorithm>
+#include <optional>
+
+namespace app {
+namespace {
+
+/// Degrees / 8 of one notch, as Qt counts wheels.
+constexpr float kNotch = 120;
+/// Pixels that a touchpad scrolls for one notch.
+constexpr float kPixelsOfNotch = 50;
+/// Of an animation, in milliseconds from one frame to the next: 60 a second.
+constexpr qint64 kFrameInterval = 16;
+
+/// Arrow keys pan a picture that has nothing to step to.
+std::optional<ViewCommand> panInstead(ViewCommand command)
+{
+    switch (command) {
+    case ViewCommand::stepLeft:
+        return ViewCommand::panLeft;
+    case ViewCommand::stepRight:
+        return ViewCommand::panRight;
+    case ViewCommand::stepUp:
+        return ViewCommand::panUp;
+    case ViewCommand::stepDown:
+        return ViewCommand::panDown;
+    default:
+        return std::nullopt;
+    }
+}
+
+Qt::CursorShape toQt(CursorShape shape)
+{
+    switch (shape) {
+    case CursorShape::pointingHand:
+        return Qt::PointingHandCursor;
+    case CursorShape::crosshair:
+        return Qt::CrossCursor;
+    case CursorShape::resizeHorizontal:
+        return Qt::SizeHorCursor;
+    case CursorShape::grab:
+        return Qt::ClosedHandCursor;
+    default:
+        return Qt::ArrowCursor;
+    }
+}
+
+PointerButton fromQt(Qt::MouseButton button)
+{
+    switch (button) {
+    case Qt::LeftButton:
+        return PointerButton::left;
+    case Qt::MiddleButton:
+        return PointerButton::middle;
+    case Qt::RightButton:
+        return PointerButton::right;
+    default:
+        return PointerButton::none;
+    }
+}
+
+PointerButton heldOf(Qt::MouseButtons buttons)
+{
+    for (const Qt::MouseButton button : {Qt::LeftButton, Qt::MiddleButton, Qt::RightButton})
+        if (buttons.testFlag(button))
+            return fromQt(button);
+    return PointerButton::none;
+}
+
+Point fromQt(QPointF position)
+{
+    return {static_cast<float>(position.x()), static_cast<float>(position.y())};
+}
+
+/// Touchpads tell pixels; under X11 those are unreliable (Qt's documentation) and the angle is as fine.
+Point notchesOf(const QWheelEvent& event)
+{
+    const bool inPixels = !event.pixelDelta().isNull() && QGuiApplication::platformName() != QLatin1String("xcb");
+    const QPointF delta = inPixels ? QPointF(event.pixelDelta()) / kPixelsOfNotch : QPointF(event.angleDelta()) / kNotch;
+    return fromQt(delta);
+}
+
+/// A tooltip is plain text, even if it is full of template brackets.
+QString plainTip(const std::string& tip)
+{
+    const QString text = QString::fromStdString(tip);
+    return Qt::mightBeRichText(text) ? Qt::convertFromPlainText(text) : text;
+}
+
+struct OpenGl {
+    bool works = false, isHardware = false;
+};
+
+OpenGl probeOpenGl()
+{
+    const QString platform = QGuiApplication::platformName();
+    for (const char* withoutGl : {"offscreen", "minimal", "vnc", "linuxfb"})
+        if (platform == QLatin1String(withoutGl))
+            return {};
+    QOffscreenSurface surface;
+    surface.create();
+    QOpenGLContext context;
+    if (!surface.isValid() || !context.create() || !context.makeCurrent(&surface))
+        return {};
+    const auto* name = reinterpret_cast<const char*>(context.functions()->glGetString(GL_RENDERER));
+    const QByteArray renderer = QByteArray(name != nullptr ? name : "").toLower();
+    OpenGl openGl{.works = GlCanvas::worksHere(), .isHardware = !renderer.isEmpty()};
+    for (const char* software : {"llvmpipe", "softpipe", "swiftshader", "software", "swrast"})
+        openGl.isHardware = openGl.isHardware && !renderer.contains(software);
+    context.doneCurrent();
+    return openGl;
+}
+
+const OpenGl& openGl()
+{
+    static const OpenGl found = probeOpenGl();
+    return found;
+}
+
+Renderer chosen(Renderer wanted)
+{
+    const QByteArray forced = qgetenv("RANKSCOPE_RENDERER");
+    if (forced == "software" || forced == "opengl")
+        wanted = forced == "software" ? Renderer::software : Renderer::openGl;
+    if (wanted == Renderer::automatic)
+        wanted = hardwareOpenGl() ? Renderer::openGl : Renderer::software;
+    return wanted == Renderer::openGl && openGl().works ? Renderer::openGl : Renderer::software;
+}
+
+} // namespace
+
+bool hardwareOpenGl()
+{
+    return openGl().works && openGl().isHardware;
+}
+
+struct CanvasWidget::Data {
+    Data(View& shown, Renderer wanted) : view(shown), renderer(chosen(wanted)) {}
+
+    View& view;
+    Renderer renderer;
+    std::optional<DrawList> drawList;
+    QSize framePixels; ///< of what is in the draw list
+    QImage image;      ///< of the software renderer: the last frame
+    bool stale = true;
+    bool focusRing = false;
+    int frames = 0;
+    std::vector<Node> nodes;
+    bool nodesStale = true;
+    GlCanvas* gl = nullptr; ///< child of the widget
+    QTimer nextFrame;       ///< of an animation; runs only between two of its frames
+    QElapsedTimer sinceFrame;
+    std::string tip; ///< that is on screen
+};
+
+CanvasWidget::CanvasWidget(View& view, Renderer renderer, QWidget* parent)
+    : QWidget(parent), m_data(std::make_unique<Data>(view, renderer))
+{
+    installCanvasAccessibility();
+    setMouseTracking(true);
+    setFocusPolicy(Qt::StrongFocus);
+    setMinimumSize(160, 80);
+    setAccessibleName(QString::fromStdString(view.title()));
+    m_data->nextFrame.setSingleShot(true);
+    m_data->nextFrame.setTimerType(Qt::PreciseTimer);
+    connect(&m_data->nextFrame, &QTimer::timeout, this, &CanvasWidget::requestFrame);
+    if (m_data->renderer == Renderer::openGl) {
+        const auto prepare = [this]() -> GlCanvas::Frame {
+            if (!frameIsCurrent())
+                prepareFrame();
+            nextFrameIfAnimating();
+            return {*m_data->drawList, m_data->framePixels, palette().color(QPalette::Base)};
+        };
+        m_data->gl = new GlCanvas(prepare, this);
+        m_data->gl->setAttribute(Qt::WA_TransparentForMouseEvents); // events are this widget's
+    } else {
+        setAttribute(Qt::WA_OpaquePaintEvent);
+    }
+}
+
+CanvasWidget::~CanvasWidget()
+{
+    delete m_data->gl; // while what it draws is still there
+}
+
+Rect CanvasWidget::area() const
+{
+    return {0, 0, static_cast<float>(width()), static_cast<float>(height())};
+}
+
+QSize CanvasWidget::pixelSize() const
+{
+    return size() * devicePixelRatioF();
+}
+
+bool CanvasWidget::frameIsCurrent() const
+{
+    return !m_data->stale && m_data->framePixels == pixelSize() &&
+           m_data->drawList->atlas().scale() == static_cast<float>(devicePixelRatioF());
+}
+
+/// The view's primitives for the present size, in device pixels.
+void CanvasWidget::prepareFrame()
+{
+    m_data->sinceFrame.start();
+    const auto scale = static_cast<float>(devicePixelRatioF());
+    if (!m_data->drawList || m_data->drawList->atlas().scale() != scale)
+        m_data->drawList.emplace(GlyphAtlas::forScale(scale));
+    m_data->drawList->keepStacks(m_data->renderer == Renderer::software);
+    m_data->framePixels = pixelSize();
+    m_data->drawList->begin(m_data->framePixels.width(), m_data->framePixels.height());
+    ImGuiCanvas canvas(*m_data->drawList, area());
+    m_data->view.draw(canvas);
+    if (m_data->focusRing) {
+        const QColor ring = palette().color(QPalette::Highlight);
+        canvas.strokeRect(area(), Color::rgb(ring.rgb() & 0xFFFFFFU), 2, LineStyle::solid);
+    }
+    ++m_data->frames;
+    m_data->stale = false;
+}
+
+void CanvasWidget::nextFrameIfAnimating()
+{
+    if (m_data->view.animating() && !m_data->nextFrame.isActive())
+        m_data->nextFrame.start(
+            static_cast<int>(std::clamp<qint64>(kFrameInterval - m_data->sinceFrame.elapsed(), 0, kFrameInterval)));
+}
+
+void CanvasWidget::requestFrame()
+{
+    m_data->stale = true;
+    m_data->nodesStale = true;
+    if (m_data->gl != nullptr)
+        m_data->gl->update();
+    else
+        update();
+}
+
+Renderer CanvasWidget::renderer() const
+{
+    return m_data->renderer;
+}
+
+int CanvasWidget::framesDrawn() const
+{
+    return m_data->frames;
+}
+
+const std::vector<Node>& CanvasWidget::nodes() const
+{
+    if (m_data->nodesStale) {
+        // With the fonts of the screen, so that everything is where it is seen.
+        DrawList unseen(GlyphAtlas::forScale(static_cast<float>(devicePixelRatioF())));
+        unseen.begin(pixelSize().width(), pixelSize().height());
+        m_data->nodes.clear();
+        ImGuiCanvas canvas(unseen, area(), &m_data->nodes);
+        m_data->view.draw(canvas);
+        m_data->nodesStale = false;
+    }
+    return m_data->nodes;
+}
+
+void CanvasWidget::runCommand(ViewCommand command, bool fast)
+{
+    const std::optional<ViewCommand> instead = panInstead(command);
+    if (m_data->view.command(command, fast, area()) || (instead && m_data->view.command(*instead, fast, area())))
+        afterChange();
+}
+
+void CanvasWidget::afterChange()
+{
+    requestFrame();
+    Q_EMIT viewChanged();
+    if (QAccessible::isActive())
+        announceChange(*this);
+}
+
+void CanvasWidget::sendPointer(const PointerEvent& event)
+{
+    const bool changed = m_data->view.pointer(event, area());
+    if (const Qt::CursorShape shape = toQt(m_data->view.cursor()); shape != cursor().shape())
+        setCursor(shape);
+    // A tooltip that is up follows what the pointer is over.
+    if (!m_data->tip.empty() && QToolTip::isVisible() && m_data->view.tooltip() != m_data->tip)
+        showTip(mapToGlobal(QPointF(event.at.x, event.at.y)).toPoint());
+    if (changed)
+        afterChange();
+}
+
+void CanvasWidget::showTip(QPoint globalPosition)
+{
+    m_data->tip = m_data->view.tooltip();
+    if (m_data->tip.empty())
+        QToolTip::hideText();
+    else
+        QToolTip::showText(globalPosition, plainTip(m_data->tip), this);
+}
+
+void CanvasWidget::setFocusRing(bool visible)
+{
+    if (visible == m_data->focusRing)
+        return;
+    m_data->focusRing = visible;
+    requestFrame();
+}
+
+bool CanvasWidget::event(QEvent* event)
+{
+    const auto send = [&](PointerEvent pointer, const auto& source) {
+        pointer.at = fromQt(source.position());
+        pointer.shift = source.modifiers().testFlag(Qt::ShiftModifier);
+        pointer.control = source.modifiers().testFlag(Qt::ControlModifier);
+        pointer.alt = source.modifiers().testFlag(Qt::AltModifier);
+        sendPointer(pointer);
+        event->accept();
+        return true;
+    };
+    const auto mouse = [&](PointerEvent::Kind kind) {
+        const auto& source = *static_cast<QMouseEvent*>(event);
+        const bool isMove = kind == PointerEvent::Kind::move;
+        return send({.kind = kind, .button = isMove ? heldOf(source.buttons()) : fromQt(source.button())}, source);
+    };
+    switch (event->type()) {
+    case QEvent::MouseMove:
+        return mouse(PointerEvent::Kind::move);
+    case QEvent::MouseButtonPress:
+        return mouse(PointerEvent::Kind::press); // Qt gives the focus
+    case QEvent::MouseButtonRelease:
+        return mouse(PointerEvent::Kind::release);
+    case QEvent::MouseButtonDblClick:
+        return mouse(PointerEvent::Kind::doubleClick);
+    case QEvent::Leave:
+        sendPointer({.kind = PointerEvent::Kind::leave});
+        break;
+    case QEvent::Wheel: {
+        const auto& source = *static_cast<QWheelEvent*>(event);
+        const Point notches = notchesOf(source);
+        return send({.kind = PointerEvent::Kind::wheel, .wheelX = notches.x, .wheelY = notches.y}, source);
+    }
+    case QEvent::ToolTip:
+        showTip(static_cast<QHelpEvent*>(event)->globalPos());
+        return true;
+    case QEvent::FocusIn: {
+        // Who came by mouse knows where they are.
+        const Qt::FocusReason reason = static_cast<QFocusEvent*>(event)->reason();
+        setFocusRing(reason == Qt::TabFocusReason || reason == Qt::BacktabFocusReason || reason == Qt::ShortcutFocusReason);
+        break;
+    }
+    case QEvent::FocusOut:
+        setFocusRing(false);
+        break;
+    case QEvent::PaletteChange:
+        requestFrame();
+        break;
+    default:
+        break;
+    }
+    return QWidget::event(event);
+}
+
+void CanvasWidget::paintEvent(QPaintEvent*)
+{
+    if (m_data->gl != nullptr)
+        return;
+    if (!frameIsCurrent() || m_data->image.isNull()) {
+        prepareFrame();
+        if (m_data->image.size() != m_data->framePixels)
+            m_data->image = QImage(m_data->framePixels, QImage::Format_RGB32);
+        m_data->image.setDevicePixelRatio(devicePixelRatioF());
+        m_data->image.fill(palette().color(QPalette::Base)); // what the view leaves open
+        rasterise(m_data->drawList->list(), m_data->drawList->atlas().texture(),
+                  {reinterpret_cast<std::uint32_t*>(m_data->image.bits()), m_data->image.width(), m_data->image.height(),
+                   m_data->image.bytesPerLine() / static_cast<qsizetype>(sizeof(std::uint32_t))},
+                  m_data->drawList->stacks());
+    }
+    QPainter(this).drawImage(0, 0, m_data->image);
+    nextFrameIfAnimating();
+}
+
+void CanvasWidget::resizeEvent(QResizeEvent* event)
+{
+    QWidget::resizeEvent(event);
+    if (m_data->gl != nullptr)
+        m_data->gl->setGeometry(rect());
+    requestFrame();
+}
+
+} // namespace app

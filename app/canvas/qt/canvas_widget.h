@@ -1,0 +1,53 @@
+// The widget that shows a View: ImGui's draw list, put on screen by OpenGL where the renderer is hardware and by our own quad
+// rasteriser where it is not. Draws only when something changed.
+#pragma once
+
+#include "app/canvas/renderer.h"
+#include "app/canvas/view.h"
+
+#include <QWidget>
+
+#include <memory>
+
+namespace app {
+
+class CanvasWidget : public QWidget {
+    Q_OBJECT
+public:
+    /// The view must outlive the widget.
+    explicit CanvasWidget(View& view, Renderer = Renderer::automatic, QWidget* parent = nullptr);
+    ~CanvasWidget() override;
+
+    void requestFrame();                    ///< something changed; coalesced
+    Renderer renderer() const;              ///< software or openGl: what was asked for, if it can be had
+    int framesDrawn() const;                ///< how often the view was asked to draw for the screen
+    const std::vector<Node>& nodes() const; ///< of what is shown now; made when a screen reader or a test asks
+    void runCommand(ViewCommand, bool fast = false);
+
+Q_SIGNALS:
+    void viewChanged(); ///< pointer or key changed the view (hover, selection, zoom)
+
+protected:
+    bool event(QEvent*) override;
+    void paintEvent(QPaintEvent*) override;
+    void resizeEvent(QResizeEvent*) override;
+
+private:
+    struct Data;
+    Rect area() const;
+    QSize pixelSize() const;
+    bool frameIsCurrent() const;
+    void prepareFrame();
+    void nextFrameIfAnimating();
+    void afterChange();
+    void sendPointer(const PointerEvent&);
+    void showTip(QPoint globalPosition);
+    void setFocusRing(bool visible);
+    std::unique_ptr<Data> m_data;
+};
+
+/// Is there an OpenGL that is not itself software? Decided once, before any QOpenGLWidget is made: platforms without GL crash on
+/// one instead of refusing it. The environment variable RANKSCOPE_RENDERER=software|opengl overrides the choice.
+bool hardwareOpenGl();
+
+} // namespace app

@@ -1,0 +1,425 @@
+#include "app/session/desk.h"
+
+#include <memory>
+#include <utility>
+
+namespace app {
+namespace {
+
+/// Kinds of jobs, the most urgent first.
+enum Kind : int { kStep, kKernels, kSeenPicture, kCandidates, kLegalValues, kUnseenPicture, kFindings, kEdits };
+
+/// Pictures are dropped one by one.
+int kindOf(Kind kind, std::size_t picture = 0)
+{
+    constexpr int kMostPictures = 64;
+    return kind * kMostPictures + static_cast<int>(picture);
+}
+
+/// Beyond that, a row a rank is neither seen nor waited for.
+constexpr int kMostRows = 512;
+
+} // namespace
+
+Desk::Desk(sim::Catalogue catalogue, const QString& autosaveFolder, std::vector<PrepareFunction> prepare,
+           SimulateFunction simulate, QObject* parent)
+    : QObject(parent), m_prepare(std::move(prepare)), m_simulate(std::move(simulate)),
+      m_session(std::move(catalogue), autosaveFolder),
+      m_models(m_prepare.size(), Model{.isReady = true, .model = {}, .failure = {}}), m_isSeen(m_prepare.size(), false)
+{
+    connect(&m_session, &Session::opened, this, &Desk::forget);
+    connect(&m_session, &Session::changed, this, &Desk::sessionChanged);
+    connect(&m_session.undoStack(), &QUndoStack::indexChanged, this, [this](int index) {
+        if (index != m_historyIndex) // moves of one drag merge into one step and keep what they are compared to
+            m_beforeLastChange = simulation() ? std::optional(simulation()->metrics()) : std::nullopt;
+        m_historyIndex = index;
+    });
+    connect(&m_baseline, &Baseline::changed, this, [this] {
+        Q_EMIT comparedToChanged();
+        settleIfDone();
+    });
+    connect(&m_playback, &Playback::moved, this, &Desk::setCursor);
+}
+
+Desk::~Desk()
+{
+    // Parts go before what they refer to, and nobody tells anybody about it.
+    m_worker.stop();
+    m_session.disconnect(this);
+    m_session.undoStack().disconnect(this);
+    m_baseline.disconnect(this);
+    m_playback.disconnect(this);
+}
+
+void Desk::forget()
+{
+    m_worker.dropAll();
+    m_awaits = {};
+    m_requested.reset();
+    m_findingsOf.reset();
+    m_beforeLastChange.reset();
+    m_playback.pause();
+    m_selection = m_toldSelection = {};
+    m_zoom = {};
+    m_actions = {};
+    show({}, std::vector<Model>(m_models.size()));
+    sayWhyNoStep(tr("The scenario has problems; its form says which."));
+    Q_EMIT opened();
+}
+
+void Desk::sessionChanged()
+{
+    if (m_session.isLegal() && m_requested != *m_session.scenario()) {
+        m_requested = *m_session.scenario();
+        this->simulate();
+    } else if (!m_awaits.step && simulation() && m_findingsOf != simulation()) { // it came while the document was illegal
+        requestFindings();
+    }
+    requestLegalValues();
+    settleIfDone();
+}
+
+void Desk::sayWhyNoStep(const QString& why)
+{
+    m_whyNoStep = why;
+    Q_EMIT waits();
+}
+
+/// Nobody wants them any more when there is another step.
+void Desk::dropOfStep()
+{
+    for (const Kind kind : {kStep, kKernels, kFindings, kEdits})
+        m_worker.drop(kindOf(kind));
+    for (std::size_t picture = 0; picture < m_models.size(); ++picture) {
+        m_worker.drop(kindOf(kSeenPicture, picture));
+        m_worker.drop(kindOf(kUnseenPicture, picture));
+    }
+}
+
+void Desk::simulate()
+{
+    dropOfStep();
+    m_awaits.kernels = m_awaits.findings = false;
+    m_awaits.edits = 0;
+    m_awaits.step = true;
+    m_worker.ask(
+        kindOf(kStep),
+        [simulate = m_simulate, scenario = *m_requested, everyRank = m_wantsEveryRank && canShowEveryRank(),
+         prepare = prepareSeen()] {
+            const ShownStep step = makeStep(simulate, scenario, everyRank);
+            return std::pair(step, prepare(step));
+        },
+        [this](const auto& made) {
+            m_awaits.step = false;
+            m_actions = made.first;
+            show(made.first, made.second);
+            Q_EMIT stepChanged();
+            requestFindings();
+            if (m_wantsKernels)
+                requestKernels();
+            Q_EMIT waits();
+            settleIfDone();
+        },
+        [this](const QString& why) {
+            m_awaits.step = false;
+            m_requested.reset();
+            prepareRest(); // of the step before, which stays
+            if (simulation() && m_wantsKernels != showsKernels())
+                requestKernels();
+            sayWhyNoStep(tr("This step cannot be simulated."));
+            Q_EMIT stepFailed(why);
+            settleIfDone();
+        });
+    sayWhyNoStep(tr("Simulating…"));
+}
+
+void Desk::setKernels(bool wanted)
+{
+    if (std::exchange(m_wantsKernels, wanted) != wanted && simulation() && !m_awaits.step)
+        requestKernels();
+}
+
+/// The trace that is wanted: the actions are there already, but what pictures show of them is not.
+void Desk::requestKernels()
+{
+    m_awaits.kernels = true;
+    m_worker.ask(
+        kindOf(kKernels),
+        [actions = m_actions, kernels = m_wantsKernels, prepare = prepareSeen()] {
+            const ShownStep step = kernels ? makeKernels(actions.simulation) : actions;
+            return std::pair(step, prepare(step));
+        },
+        [this](const auto& made) {
+            m_awaits.kernels = false;
+            show(made.first, made.second);
+            Q_EMIT detailChanged();
+            Q_EMIT waits();
+            settleIfDone();
+        },
+        [this](const QString& why) {
+            m_awaits.kernels = false;
+            Q_EMIT kernelsFailed(why);
+            Q_EMIT waits();
+            settleIfDone();
+        });
+    Q_EMIT waits();
+}
+
+void Desk::setEveryRank(bool wanted)
+{
+    m_wantsEveryRank = wanted;
+    if (m_requested)
+        simulate();
+}
+
+bool Desk::canShowEveryRank() const
+{
+    return m_session.scenario() && m_session.scenario()->layout.worldSize() <= kMostRows;
+}
+
+Desk::Model Desk::prepared(const PrepareFunction& prepare, const ShownStep& step)
+{
+    Model out{.isReady = true, .model = {}, .failure = {}};
+    try {
+        out.model = prepare(step);
+    } catch (const sim::Cancelled&) {
+        throw;
+    } catch (...) { // this picture's alone
+        out.failure = QString::fromStdString(failureText());
+    }
+    return out;
+}
+
+/// For the worker: what pictures that are seen show of a step; nothing of the others.
+std::function<std::vector<Desk::Model>(const ShownStep&)> Desk::prepareSeen() const
+{
+    std::vector<PrepareFunction> prepare = m_prepare;
+    for (std::size_t picture = 0; picture < m_models.size(); ++picture)
+        if (!m_isSeen[picture])
+            prepare[picture] = nullptr;
+    return [prepare = std::move(prepare)](const ShownStep& step) {
+        std::vector<Model> models;
+        models.reserve(prepare.size());
+        for (const PrepareFunction& of : prepare)
+            models.push_back(of ? prepared(of, step) : Model{});
+        return models;
+    };
+}
+
+void Desk::show(const ShownStep& step, std::vector<Model> models)
+{
+    m_step = step;
+    m_selection.hoveredSpan.reset(); // of another trace
+    m_selection.selectedSpan.reset();
+    m_selection.keepWithin(step.trace.get(), simulation() ? simulation()->mesh().worldSize() : 0);
+    m_models = std::move(models);
+    for (std::size_t picture = 0; picture < m_models.size(); ++picture)
+        if (!m_prepare[picture] || !step.trace)
+            m_models[picture].isReady = true;
+    const std::int64_t endNs = step.trace ? step.trace->endNs : 0;
+    m_zoom.setTrace(step.trace ? std::optional(endNs) : std::nullopt);
+    m_playback.setSpan(m_selection.range.value_or(TimeRange{0, endNs}));
+    m_playback.setPosition(m_selection.cursorNs);
+    prepareRest();
+}
+
+/// What was not seen when the step was asked for.
+void Desk::prepareRest()
+{
+    for (std::size_t picture = 0; picture < m_models.size(); ++picture)
+        preparePicture(picture);
+}
+
+void Desk::preparePicture(std::size_t picture)
+{
+    m_worker.drop(kindOf(kSeenPicture, picture));
+    m_worker.drop(kindOf(kUnseenPicture, picture));
+    if (m_models[picture].isReady)
+        return;
+    m_worker.submit({.kind = kindOf(m_isSeen[picture] ? kSeenPicture : kUnseenPicture, picture),
+                     .work =
+                         [this, picture, step = m_step, prepare = m_prepare[picture]](const Task& task) {
+                             task.tell([this, picture, made = prepared(prepare, step)] {
+                                 m_models[picture] = made;
+                                 Q_EMIT modelReady(static_cast<qsizetype>(picture));
+                                 settleIfDone();
+                             });
+                         },
+                     .failed = {}});
+}
+
+void Desk::setSeen(std::size_t picture, bool seen)
+{
+    if (m_isSeen[picture] == seen)
+        return;
+    m_isSeen[picture] = seen;
+    if (seen)
+        preparePicture(picture);
+}
+
+void Desk::requestLegalValues()
+{
+    if (!m_session.isOpen() || !m_session.scenario())
+        return;
+    m_awaits.legalValues = true;
+    m_worker.ask(
+        kindOf(kLegalValues),
+        [document = m_session.document(), catalogue = m_session.catalogue(), lastLegal = *m_session.scenario(),
+         rule = m_layoutRule] { return legalValues(document, catalogue, lastLegal, rule); },
+        [this](const LegalValueTable& values) {
+            m_awaits.legalValues = false;
+            Q_EMIT legalValuesReady(values);
+            settleIfDone();
+        },
+        [this](const QString&) { // the form then knows no more than it did
+            m_awaits.legalValues = false;
+            settleIfDone();
+        });
+}
+
+void Desk::setLayoutRule(LayoutRule rule)
+{
+    m_layoutRule = rule;
+    requestLegalValues();
+}
+
+void Desk::requestCandidates()
+{
+    m_worker.ask(
+        kindOf(kCandidates),
+        [document = m_session.document(), catalogue = m_session.catalogue(), lastLegal = *m_session.scenario()] {
+            return scheduleCandidates(document, catalogue, lastLegal);
+        },
+        [this](const ScheduleCandidates& candidates) { Q_EMIT candidatesReady(candidates); },
+        [this](const QString& why) { Q_EMIT candidatesFailed(why); });
+}
+
+void Desk::requestFindings()
+{
+    // An illegal state of the document keeps the last legal picture; its findings stay with it.
+    if (!m_session.isLegal() || m_requested != *m_session.scenario())
+        return;
+    m_awaits.findings = true;
+    m_findingsOf = simulation();
+    const auto document = std::make_shared<const sim::ScenarioDocument>(m_session.document());
+    const auto catalogue = std::make_shared<const sim::Catalogue>(m_session.catalogue());
+    m_worker.ask(
+        kindOf(kFindings), [=, of = simulation()] { return sim::findings(*of, *document, *catalogue); },
+        [=, this](const FindingList& found) {
+            m_awaits.findings = false;
+            submitEdits(found, document, catalogue);
+            Q_EMIT findingsReady(found);
+            settleIfDone();
+        },
+        [this](const QString& why) {
+            m_awaits.findings = false;
+            Q_EMIT findingsFailed(why);
+            settleIfDone();
+        });
+}
+
+/// A job each, so that what is more urgent need not wait for all of them. Of the document that they were found in.
+void Desk::submitEdits(const FindingList& found, const std::shared_ptr<const sim::ScenarioDocument>& document,
+                       const std::shared_ptr<const sim::Catalogue>& catalogue)
+{
+    for (std::size_t finding = 0; finding < found.size(); ++finding) {
+        for (std::size_t edit = 0; edit < found[finding].suggestions.size(); ++edit) {
+            const auto tell = [=, this](const std::optional<sim::EditEffect>& effect) {
+                --m_awaits.edits;
+                Q_EMIT editMeasured({.finding = finding, .edit = edit, .effect = effect});
+                settleIfDone();
+            };
+            ++m_awaits.edits;
+            m_worker.submit({.kind = kindOf(kEdits),
+                             .work =
+                                 [=, simulate = m_simulate, before = simulation(),
+                                  change = found[finding].suggestions[edit]](const Task& task) {
+                                     task.tell([tell, effect = measureEdit(simulate, *before, change, *document, *catalogue)] {
+                                         tell(effect);
+                                     });
+                                 },
+                             // An edit that cannot be simulated is told by its missing effect.
+                             .failed = [tell](const QString&) { tell(std::nullopt); }});
+        }
+    }
+}
+
+std::optional<sim::Metrics> Desk::comparedTo() const
+{
+    const auto pinned = m_baseline.metrics();
+    return pinned ? pinned : m_beforeLastChange;
+}
+
+bool Desk::pinBaseline()
+{
+    // The numbers on screen are of the last legal state that was simulated: pinned is what is seen.
+    if (m_awaits.step || !m_requested || !m_session.isLegal())
+        return false;
+    m_baseline.pin(m_session.displayName(), m_session.document(), m_actions);
+    return true;
+}
+
+bool Desk::isSettled() const
+{
+    for (std::size_t picture = 0; picture < m_models.size(); ++picture)
+        if (m_isSeen[picture] && !m_models[picture].isReady)
+            return false;
+    return !m_awaits.step && !m_awaits.kernels && !m_awaits.legalValues && !m_awaits.findings && m_awaits.edits == 0 &&
+           m_baseline.isPinned() == m_baseline.isReady();
+}
+
+void Desk::settleIfDone()
+{
+    if (isSettled())
+        Q_EMIT settled();
+}
+
+void Desk::selectionMayHaveChanged()
+{
+    if (std::exchange(m_toldWindow, m_zoom.now()) != m_zoom.now())
+        Q_EMIT zoomChanged();
+    if (m_selection == m_toldSelection)
+        return;
+    Selection onlyCursor = m_toldSelection;
+    onlyCursor.cursorNs = m_selection.cursorNs;
+    const bool onlyCursorMoved = onlyCursor == m_selection;
+    if (m_selection.range != m_toldSelection.range)
+        m_playback.setSpan(m_selection.range.value_or(TimeRange{0, m_step.trace ? m_step.trace->endNs : 0}));
+    m_toldSelection = m_selection;
+    if (m_playback.positionNs() != m_selection.cursorNs)
+        m_playback.setPosition(m_selection.cursorNs);
+    Q_EMIT selectionChanged(onlyCursorMoved);
+}
+
+void Desk::setSelection(const Selection& selection)
+{
+    m_selection = selection;
+    m_selection.keepWithin(m_step.trace.get(), simulation() ? simulation()->mesh().worldSize() : 0);
+    selectionMayHaveChanged();
+}
+
+void Desk::selectRank(int rank)
+{
+    if (!simulation() || rank < 0 || rank >= simulation()->mesh().worldSize())
+        return;
+    m_selection.selectRank(rank);
+    selectionMayHaveChanged();
+}
+
+bool Desk::selectSpan(SpanRef span)
+{
+    if (!m_step.trace || !exists(*m_step.trace, span))
+        return false;
+    m_selection.selectedSpan = span;
+    m_selection.cursorNs = m_step.trace->tracks[span.track].startNs[span.span];
+    selectionMayHaveChanged();
+    return true;
+}
+
+void Desk::setCursor(qint64 ns)
+{
+    m_selection.cursorNs = ns;
+    selectionMayHaveChanged();
+}
+
+} // namespace app

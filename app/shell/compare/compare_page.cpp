@@ -1,0 +1,261 @@
+#include "app/shell/compare/compare_page.h"
+
+#include "app/shell/compare/compare_tables.h"
+#include "app/shell/widgets/format.h"
+#include "app/shell/widgets/scenario_header.h"
+#include "app/shell/widgets/style.h"
+#include "app/views/common/purpose_name.h"
+#include "app/views/compare/waterfall.h"
+
+#include <QAction>
+#include <QGridLayout>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QSplitter>
+#include <QToolButton>
+#include <QVBoxLayout>
+
+namespace app {
+namespace {
+
+QString timeOf(const SimulationPtr& simulation)
+{
+    return simulation ? durationQuantity(simulation->metrics().stepTimeSeconds).text() : QString();
+}
+
+} // namespace
+
+ComparePage::ComparePage(Desk& desk, Renderer renderer, QWidget* parent)
+    : QWidget(parent), m_desk(desk), m_session(desk.session()), m_baseline(desk.baseline()), m_view(m_selection, lightTheme()),
+      m_nameA(new ElidedLabel("heading")), m_nameB(new ElidedLabel("heading")), m_letterA(new QLabel(QStringLiteral("A"))),
+      m_letterB(new QLabel(QStringLiteral("B"))), m_timeA(new QLabel), m_timeB(new QLabel), m_difference(new QLabel),
+      m_ratio(new QLabel), m_problem(new QLabel), m_buttons(new QHBoxLayout), m_splitter(new QSplitter(Qt::Horizontal)),
+      m_tables(new CompareTables), m_canvas(new CanvasWidget(m_view, renderer))
+{
+    auto* header = new QFrame;
+    setRole(header, "header");
+    auto* names = new QGridLayout;
+    names->setHorizontalSpacing(10);
+    names->setVerticalSpacing(2);
+    int row = 0;
+    for (const auto& [letter, name, time] : {std::tuple{m_letterA, m_nameA, m_timeA}, {m_letterB, m_nameB, m_timeB}}) {
+        setRole(letter, "muted");
+        names->addWidget(letter, row, 0);
+        names->addWidget(time, row, 1, Qt::AlignRight);
+        names->addWidget(name, row, 2);
+        ++row;
+    }
+    names->setColumnStretch(2, 1);
+    setRole(m_difference, "value");
+    setRole(m_ratio, "muted");
+    auto* change = new QVBoxLayout;
+    change->setSpacing(0);
+    change->addWidget(m_difference, 0, Qt::AlignRight);
+    change->addWidget(m_ratio, 0, Qt::AlignRight);
+    m_buttons->setSpacing(4);
+    auto* top = new QHBoxLayout(header);
+    top->setContentsMargins(16, 8, 12, 8);
+    top->setSpacing(16);
+    top->addLayout(names, 1);
+    top->addLayout(change);
+    top->addLayout(m_buttons);
+
+    setRole(m_problem, "error");
+    m_problem->setWordWrap(true);
+    m_problem->setContentsMargins(16, 0, 12, 6);
+    m_problem->setObjectName(QStringLiteral("compareProblem"));
+
+    constexpr int kNarrowestTables = 300, kUsualTables = 380, kUsualCanvas = 1220;
+    constexpr QSize kLeastCanvas{300, 200};
+    m_tables->setMinimumWidth(kNarrowestTables);
+    m_canvas->setMinimumSize(kLeastCanvas);
+    m_canvas->setFocusPolicy(Qt::StrongFocus);
+    m_canvas->setAccessibleName(tr("Comparison"));
+    m_splitter->addWidget(m_tables);
+    m_splitter->addWidget(m_canvas);
+    m_splitter->setHandleWidth(1);
+    m_splitter->setChildrenCollapsible(false);
+    m_splitter->setStretchFactor(0, 0);
+    m_splitter->setStretchFactor(1, 1);
+    m_splitter->setSizes({kUsualTables, kUsualCanvas});
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(0);
+    column->addWidget(header);
+    column->addWidget(m_problem);
+    column->addWidget(m_splitter, 1);
+
+    connect(m_tables, &CompareTables::adoptRequested, this, &ComparePage::adopt, Qt::QueuedConnection); // its button goes with it
+    connect(&m_baseline, &Baseline::changed, this, &ComparePage::stepChanged);
+    connect(&m_desk, &Desk::opened, this, &ComparePage::stepChanged);
+    connect(&m_desk, &Desk::stepChanged, this, &ComparePage::stepChanged);
+    connect(&m_desk, &Desk::waits, this, [this] {
+        if (!m_desk.simulation()) // what it says is why
+            stepChanged();
+    });
+    connect(&m_session, &Session::changed, this, &ComparePage::showProblem);
+    showProblem();
+}
+
+ComparePage::~ComparePage()
+{
+    m_worker.stop();
+    delete m_splitter; // with the canvas, before the view it shows
+}
+
+void ComparePage::setActions(const QList<QAction*>& actions)
+{
+    for (QAction* action : actions) {
+        auto* button = new QToolButton;
+        button->setDefaultAction(action);
+        button->setToolButtonStyle(Qt::ToolButtonTextOnly);
+        setRole(button, "button");
+        m_buttons->addWidget(button);
+    }
+}
+
+void ComparePage::setTheme(const Theme& theme)
+{
+    m_view.setTheme(theme);
+    m_tables->setTheme(theme);
+    stepChanged(); // cells of the tables have colours of their own
+}
+
+void ComparePage::swapSides()
+{
+    m_swapped = !m_swapped;
+    refresh();
+}
+
+void ComparePage::runCommand(ViewCommand command, bool fast)
+{
+    m_canvas->runCommand(command, fast);
+}
+
+/// What nobody sees is made when it is shown.
+void ComparePage::stepChanged()
+{
+    m_isStale = true;
+    if (isVisible())
+        refresh();
+}
+
+void ComparePage::showEvent(QShowEvent* event)
+{
+    QWidget::showEvent(event);
+    if (m_isStale)
+        refresh();
+}
+
+void ComparePage::refresh()
+{
+    m_isStale = false;
+    CompareView::Side baseline{.simulation = m_baseline.simulation(),
+                               .actions = m_baseline.actions(),
+                               .name = m_baseline.name().toStdString(),
+                               .message = {}};
+    if (m_baseline.isPinned() && !m_baseline.isReady())
+        baseline.message = tr("Simulating %1…").arg(m_baseline.name()).toStdString();
+    CompareView::Side current{.simulation = m_desk.simulation(),
+                              .actions = m_desk.actions(),
+                              .name = m_session.displayName().toStdString(),
+                              .message = {}};
+    if (!current.simulation)
+        current.message =
+            (m_session.isOpen() ? m_desk.whyNoStep() : tr("Open a scenario, or choose one in the gallery.")).toStdString();
+    if (m_swapped)
+        std::swap(baseline, current);
+    m_worker.dropAll();
+    m_awaitsComparison = baseline.simulation || current.simulation;
+    if (!m_awaitsComparison)
+        return show(std::move(baseline), std::move(current), {});
+    m_worker.ask(
+        0,
+        [a = ShownStep{baseline.simulation, baseline.actions}, b = ShownStep{current.simulation, current.actions}] {
+            return CompareView::prepare(a, b);
+        },
+        [this, baseline, current](const CompareView::Prepared& prepared) { show(baseline, current, prepared); },
+        [this, baseline, current](const QString& why) {
+            CompareView::Side none = current;
+            none.simulation = nullptr;
+            none.message = why.toStdString();
+            show(baseline, none, {});
+        });
+}
+
+void ComparePage::show(CompareView::Side a, CompareView::Side b, CompareView::Prepared prepared)
+{
+    m_awaitsComparison = false;
+    m_view.setSides(std::move(a), std::move(b), std::move(prepared));
+    m_changes.clear();
+    if (const auto& comparison = m_view.comparison()) {
+        const auto& document = m_baseline.document();
+        const auto &pinned = m_baseline.simulation()->scenario(), &now = m_desk.simulation()->scenario();
+        m_changes = m_swapped ? scenarioChanges(m_session.document(), now, document, pinned)
+                              : scenarioChanges(document, pinned, m_session.document(), now);
+        m_tables->showChanges(m_changes, !m_swapped);
+        m_tables->showRows(rows());
+        m_tables->showStages(comparison->stages);
+    } else {
+        m_tables->clear();
+    }
+    m_tables->setVisible(m_view.comparison().has_value());
+    showHeader();
+    m_canvas->requestFrame();
+    Q_EMIT compared();
+}
+
+void ComparePage::showHeader()
+{
+    const QString pinned = m_baseline.isPinned() ? m_baseline.name() : tr("No baseline yet");
+    const QString now = m_session.isOpen() ? m_session.displayName() : tr("No scenario yet");
+    m_nameA->setText(m_swapped ? now : pinned);
+    m_nameB->setText(m_swapped ? pinned : now);
+    m_timeA->setText(timeOf(m_swapped ? m_desk.simulation() : m_baseline.simulation()));
+    m_timeB->setText(timeOf(m_swapped ? m_baseline.simulation() : m_desk.simulation()));
+    const auto& comparison = m_view.comparison();
+    m_difference->setVisible(comparison.has_value());
+    m_ratio->setVisible(comparison.has_value());
+    if (!comparison)
+        return;
+    const auto a = static_cast<double>(comparison->stepNs.a), b = static_cast<double>(comparison->stepNs.b);
+    m_difference->setText(a == b ? tr("No change") : QString::fromStdString(signedDurationText(b - a)));
+    m_ratio->setText(a == b ? tr("of the step time") : tr("%1 step time").arg(QString::fromStdString(ratioText(a, b))));
+}
+
+void ComparePage::adopt(int change)
+{
+    const auto i = static_cast<std::size_t>(change);
+    if (i < m_changes.size() && m_baseline.isPinned() && !m_awaitsComparison) // else it is of sides that are shown no more
+        m_session.edit(makeAdoptEdit(m_changes, i,
+                                     {.from = m_baseline.document(),
+                                      .to = m_session.document(),
+                                      .catalogue = m_session.catalogue(),
+                                      .fromIsA = !m_swapped}));
+}
+
+/// What is wrong with the session's scenario: the page then shows what it was before.
+void ComparePage::showProblem()
+{
+    m_problem->setText(firstProblemText(m_session));
+    m_problem->setVisible(!m_problem->text().isEmpty());
+}
+
+std::vector<ComparisonRow> ComparePage::rows() const
+{
+    const std::string a = purposeName(*m_baseline.simulation(), sim::Dimension::dp);
+    const std::string b = purposeName(*m_desk.simulation(), sim::Dimension::dp);
+    return a == b ? comparisonRows(*m_view.comparison(), a) : comparisonRows(*m_view.comparison());
+}
+
+QString ComparePage::headline() const
+{
+    return m_view.comparison() ? m_difference->text() + QStringLiteral(", ") + m_ratio->text() : QString();
+}
+
+QString ComparePage::csv() const
+{
+    return m_view.comparison() ? comparisonCsv(rows(), m_changes) : QString();
+}
+
+} // namespace app

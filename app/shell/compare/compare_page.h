@@ -1,0 +1,78 @@
+// The Compare page: the desk's scenario beside the baseline. Shows both, takes single values over; pins nothing itself.
+#pragma once
+
+#include "app/canvas/qt/canvas_widget.h"
+#include "app/session/comparison_rows.h"
+#include "app/session/desk.h"
+#include "app/session/worker.h"
+#include "app/step/selection.h"
+#include "app/views/compare/compare_view.h"
+
+#include <QWidget>
+
+class QAction;
+class QHBoxLayout;
+class QLabel;
+class QSplitter;
+
+namespace app {
+
+class CompareTables;
+class ElidedLabel;
+
+class ComparePage : public QWidget {
+    Q_OBJECT
+public:
+    explicit ComparePage(Desk&, Renderer = Renderer::automatic, QWidget* parent = nullptr);
+    ~ComparePage() override;
+
+    /// The buttons at the right of the header, from the window's command table.
+    void setActions(const QList<QAction*>&);
+    void setTheme(const Theme&);
+    /// The baseline is A and the session B, or the other way round.
+    void swapSides();
+    bool isSwapped() const { return m_swapped; }
+    bool isSettled() const { return !m_awaitsComparison; } ///< what is shown is of the newest steps
+
+    void runCommand(ViewCommand, bool fast);
+    CompareView& view() { return m_view; }
+    CanvasWidget& canvas() const { return *m_canvas; }
+    const CompareTables& tables() const { return *m_tables; }
+    QString headline() const; ///< the difference as the header has it
+    QString csv() const;      ///< empty as long as there is nothing to compare
+
+Q_SIGNALS:
+    void compared(); ///< another comparison is shown, or none
+
+protected:
+    void showEvent(QShowEvent*) override;
+
+private:
+    void stepChanged();
+    void refresh();
+    void show(CompareView::Side a, CompareView::Side b, CompareView::Prepared);
+    void showHeader();
+    void showProblem();
+    std::vector<ComparisonRow> rows() const;
+    void adopt(int change);
+
+    Desk& m_desk;
+    Session& m_session;   ///< of the desk
+    Baseline& m_baseline; ///< likewise
+    Selection m_selection;
+    CompareView m_view; ///< before the canvas that shows it
+    bool m_swapped = false;
+    bool m_isStale = true; ///< nobody saw what changed
+    bool m_awaitsComparison = false;
+    std::vector<ScenarioChange> m_changes;
+
+    ElidedLabel *m_nameA, *m_nameB;
+    QLabel *m_letterA, *m_letterB, *m_timeA, *m_timeB, *m_difference, *m_ratio, *m_problem;
+    QHBoxLayout* m_buttons;
+    QSplitter* m_splitter;
+    CompareTables* m_tables;
+    CanvasWidget* m_canvas;
+    Worker m_worker; ///< last: ends before what it uses
+};
+
+} // namespace app

@@ -1,0 +1,246 @@
+#include "app/shell/compare/compare_tables.h"
+
+#include "app/shell/widgets/format.h"
+#include "app/shell/widgets/style.h"
+
+#include <QHeaderView>
+#include <QLabel>
+#include <QScrollArea>
+#include <QTableWidget>
+#include <QToolButton>
+#include <QVBoxLayout>
+
+#include <cmath>
+
+namespace app {
+namespace {
+
+constexpr int kRowHeight = 22;
+const QString kNone = QStringLiteral("–");
+
+QString valueText(RowUnit unit, double value)
+{
+    if (value == 0)
+        return kNone;
+    switch (unit) {
+    case RowUnit::seconds:
+        return durationQuantity(value).text();
+    case RowUnit::gib:
+        return memoryQuantity(value).text();
+    case RowUnit::fraction:
+        return percentQuantity(value).text();
+    case RowUnit::perSecond:
+        return countQuantity(value).text();
+    case RowUnit::count: {
+        constexpr double kCounted = 1e6; // beyond, three digits say it
+        return value < kCounted ? separated(std::llround(value)) : countQuantity(value).text();
+    }
+    }
+    return {};
+}
+
+QString deltaText(RowUnit unit, double delta)
+{
+    if (delta == 0)
+        return kNone;
+    const QString size =
+        unit == RowUnit::fraction
+            ? QObject::tr("%1 pts").arg(QString::number(std::fabs(delta) * 100, 'f', std::fabs(delta) < 0.0995 ? 2 : 1))
+            : valueText(unit, std::fabs(delta));
+    return (delta > 0 ? QStringLiteral("+") : QStringLiteral("−")) + size;
+}
+
+QTableWidget* table(const QStringList& headers, const QString& name)
+{
+    auto* out = new QTableWidget(0, static_cast<int>(headers.size()));
+    out->setHorizontalHeaderLabels(headers);
+    out->horizontalHeader()->setDefaultAlignment(Qt::AlignRight | Qt::AlignVCenter);
+    out->horizontalHeaderItem(0)->setTextAlignment(Qt::AlignLeft | Qt::AlignVCenter);
+    out->horizontalHeader()->setSectionResizeMode(QHeaderView::ResizeToContents);
+    out->horizontalHeader()->setSectionResizeMode(0, QHeaderView::Stretch);
+    out->horizontalHeader()->setHighlightSections(false);
+    out->horizontalHeader()->setSectionsClickable(false);
+    out->verticalHeader()->hide();
+    out->verticalHeader()->setDefaultSectionSize(kRowHeight);
+    out->verticalHeader()->setMinimumSectionSize(kRowHeight);
+    out->setEditTriggers(QAbstractItemView::NoEditTriggers);
+    out->setSelectionMode(QAbstractItemView::NoSelection);
+    out->setShowGrid(false);
+    out->setWordWrap(false);
+    out->setTextElideMode(Qt::ElideRight);
+    out->setFont(uiFont(12));
+    out->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    out->setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOff); // the tables scroll together
+    out->setAccessibleName(name);
+    return out;
+}
+
+QLabel* section(const QString& text)
+{
+    auto* out = new QLabel(text);
+    setRole(out, "section");
+    out->setContentsMargins(4, 10, 0, 2);
+    return out;
+}
+
+/// "/schedule/virtual_stages" -> "virtual stages", "/schedule/kind" -> "schedule kind": the whole pointer is in the tooltip.
+QString keyName(const std::string& pointer)
+{
+    const QString whole = QString::fromStdString(pointer);
+    const QString last = whole.section(QLatin1Char('/'), -1);
+    const bool saysLittle = last == QLatin1String("kind") || last == QLatin1String("name") || last == QLatin1String("id");
+    QString key = saysLittle ? whole.section(QLatin1Char('/'), -2) : last;
+    return key.replace(QLatin1Char('/'), QLatin1Char(' ')).replace(QLatin1Char('_'), QLatin1Char(' '));
+}
+
+} // namespace
+
+CompareTables::CompareTables(QWidget* parent)
+    : QFrame(parent), m_theme(&lightTheme()), m_changesTitle(section(tr("WHAT IS DIFFERENT"))), m_changesNote(new QLabel),
+      m_rowsTitle(section(tr("WHAT IT DOES"))), m_stagesTitle(section(tr("BY PIPELINE RANK"))),
+      m_changes(table({tr("Key"), tr("A"), tr("B"), {}}, tr("Keys that differ"))),
+      m_rows(table({tr("Mean of ranks"), tr("A"), tr("B"), tr("Difference")}, tr("Numbers of the step"))),
+      m_stages(
+          table({tr("Rank"), tr("Computing"), tr("Exposed"), tr("Bubble"), tr("Memory")}, tr("Differences by pipeline rank")))
+{
+    setRole(this, "side");
+    // Keys are short and say what it is about; long values (names of clusters) give way, and their tooltips have the rest.
+    for (const auto& [c, mode] :
+         {std::pair{0, QHeaderView::ResizeToContents}, {1, QHeaderView::Stretch}, {2, QHeaderView::Stretch}})
+        m_changes->horizontalHeader()->setSectionResizeMode(c, mode);
+    setRole(m_changesNote, "muted");
+    m_changesNote->setWordWrap(true);
+    m_changesNote->setContentsMargins(4, 0, 0, 0);
+    auto* page = new QWidget;
+    auto* column = new QVBoxLayout(page);
+    column->setContentsMargins(12, 0, 8, 12);
+    column->setSpacing(2);
+    for (QWidget* part :
+         std::initializer_list<QWidget*>{m_changesTitle, m_changesNote, m_changes, m_rowsTitle, m_rows, m_stagesTitle, m_stages})
+        column->addWidget(part);
+    column->addStretch(1);
+    auto* scroll = new QScrollArea;
+    scroll->setWidgetResizable(true);
+    scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    scroll->setWidget(page);
+    auto* whole = new QVBoxLayout(this);
+    whole->setContentsMargins(0, 0, 0, 0);
+    whole->addWidget(scroll);
+    clear();
+}
+
+void CompareTables::setTheme(const Theme& theme)
+{
+    m_theme = &theme;
+}
+
+void CompareTables::clear()
+{
+    showChanges({}, true);
+    showRows({});
+    showStages({});
+    m_changesNote->hide();
+    m_changesTitle->hide();
+}
+
+void CompareTables::addRow(QTableWidget* to, const std::vector<Cell>& cells)
+{
+    const int row = to->rowCount();
+    to->insertRow(row);
+    for (int c = 0; c < static_cast<int>(cells.size()); ++c) {
+        const Cell& cell = cells[static_cast<std::size_t>(c)];
+        auto* item = new QTableWidgetItem(cell.text);
+        item->setTextAlignment((c == 0 ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
+        item->setToolTip(cell.tip.isEmpty() ? cell.text : cell.tip);
+        if (cell.isBold)
+            item->setFont(uiFont(12, QFont::DemiBold));
+        if (cell.tint != Tint::none)
+            item->setForeground(cell.tint == Tint::better  ? betterColor(*m_theme)
+                                : cell.tint == Tint::worse ? toQColor(m_theme->error)
+                                                           : toQColor(m_theme->mutedText));
+        to->setItem(row, c, item);
+    }
+}
+
+/// As high as its rows: what is around it scrolls.
+void CompareTables::fit(QTableWidget* of) const
+{
+    of->setFixedHeight(of->horizontalHeader()->sizeHint().height() + of->rowCount() * kRowHeight + 4);
+}
+
+void CompareTables::showChanges(const std::vector<ScenarioChange>& changes, bool baselineIsA)
+{
+    m_changes->setRowCount(0);
+    const QString letter = baselineIsA ? QStringLiteral("A") : QStringLiteral("B");
+    for (std::size_t i = 0; i < changes.size(); ++i) {
+        const ScenarioChange& change = changes[i];
+        const QString pointer = QString::fromStdString(change.key.pointer);
+        const QString a = QString::fromStdString(change.textA), b = QString::fromStdString(change.textB);
+        const Tint tint = change.follows ? Tint::muted : Tint::none;
+        addRow(m_changes, {{keyName(change.key.pointer),
+                            change.follows ? tr("%1: neither file says it, other keys decide").arg(pointer) : pointer, tint},
+                           {a, {}, tint},
+                           {b, {}, tint},
+                           {change.follows ? tr("follows") : QString(), {}, tint}});
+        if (change.follows)
+            continue;
+        auto* button = new QToolButton;
+        button->setText(tr("Use %1").arg(letter));
+        setRole(button, "link");
+        const QString what = tr("Use %1's %2: %3").arg(letter, keyName(change.key.pointer), baselineIsA ? a : b);
+        button->setToolTip(what);
+        button->setAccessibleName(what);
+        connect(button, &QToolButton::clicked, this, [this, i] { Q_EMIT adoptRequested(static_cast<int>(i)); });
+        m_changes->setCellWidget(static_cast<int>(i), 3, button);
+    }
+    m_changesTitle->show();
+    m_changesNote->setText(tr("Both scenarios say the same."));
+    m_changesNote->setVisible(changes.empty());
+    m_changes->setVisible(!changes.empty());
+    fit(m_changes);
+}
+
+void CompareTables::showRows(const std::vector<ComparisonRow>& rows)
+{
+    m_rows->setRowCount(0);
+    const auto tintOf = [](const ComparisonRow& row) {
+        if (row.delta() == 0 || !row.lowerIsBetter)
+            return Tint::muted;
+        return (row.delta() < 0) == *row.lowerIsBetter ? Tint::better : Tint::worse;
+    };
+    for (const ComparisonRow& row : rows) {
+        const QString indent = row.isTotal ? QString() : QStringLiteral("   ");
+        addRow(m_rows, {{indent + row.name, row.name, Tint::none, row.isTotal},
+                        {valueText(row.unit, row.a), {}, Tint::none, row.isTotal},
+                        {valueText(row.unit, row.b), {}, Tint::none, row.isTotal},
+                        {deltaText(row.unit, row.delta()), {}, tintOf(row), row.isTotal}});
+    }
+    m_rowsTitle->setVisible(!rows.empty());
+    m_rows->setVisible(!rows.empty());
+    fit(m_rows);
+}
+
+void CompareTables::showStages(const std::vector<sim::StageComparison>& stages)
+{
+    m_stages->setRowCount(0);
+    using sim::StepPart;
+    for (std::size_t i = 0; i < stages.size(); ++i) {
+        const sim::StageComparison& stage = stages[i];
+        const auto seconds = [](std::int64_t ns) { return deltaText(RowUnit::seconds, static_cast<double>(ns) * 1e-9); };
+        std::int64_t exposed = 0;
+        for (const sim::Dimension dimension : sim::kDimensions)
+            exposed += stage.deltaNs(sim::partOf<StepPart>(dimension));
+        addRow(m_stages, {{tr("pp %1").arg(i)},
+                          {seconds(stage.deltaNs(StepPart::computing) + stage.deltaNs(StepPart::recomputation) +
+                                   stage.deltaNs(StepPart::optimizer))},
+                          {seconds(exposed)},
+                          {seconds(stage.deltaNs(StepPart::bubble))},
+                          {deltaText(RowUnit::gib, gib(stage.memory.b.total() - stage.memory.a.total()))}});
+    }
+    const bool worthIt = stages.size() > 1;
+    m_stagesTitle->setVisible(worthIt);
+    m_stages->setVisible(worthIt);
+    fit(m_stages);
+}
+
+} // namespace app

@@ -1,0 +1,50 @@
+// Beside the compared timelines: which keys of the scenarios differ, what that does to the step, and to each stage of it.
+#pragma once
+
+#include "app/session/comparison_rows.h"
+#include "app/views/common/theme.h"
+
+#include <QFrame>
+
+#include <vector>
+
+class QLabel;
+class QTableWidget;
+
+namespace app {
+
+class CompareTables : public QFrame {
+    Q_OBJECT
+public:
+    explicit CompareTables(QWidget* parent = nullptr);
+
+    /// `baselineIsA`: the values that can be taken over are A's, else B's.
+    void showChanges(const std::vector<ScenarioChange>&, bool baselineIsA);
+    void showRows(const std::vector<ComparisonRow>&);
+    void showStages(const std::vector<sim::StageComparison>&);
+    void clear();
+    void setTheme(const Theme&); ///< of what is shown next
+
+    QTableWidget& changes() const { return *m_changes; }
+    QTableWidget& rows() const { return *m_rows; }
+    QTableWidget& stages() const { return *m_stages; }
+
+Q_SIGNALS:
+    void adoptRequested(int change); ///< the baseline's value of that change is wanted
+
+private:
+    enum class Tint { none, muted, better, worse };
+    struct Cell {
+        QString text, tip = {};
+        Tint tint = Tint::none;
+        bool isBold = false;
+    };
+    void addRow(QTableWidget*, const std::vector<Cell>&);
+    void fit(QTableWidget*) const;
+
+    const Theme* m_theme;
+    QLabel *m_changesTitle, *m_changesNote, *m_rowsTitle, *m_stagesTitle;
+    QTableWidget *m_changes, *m_rows, *m_stages;
+};
+
+} // namespace app

@@ -1,0 +1,66 @@
+// The numbers of the step, each with its convention and how it moved, and the rank and span that are pointed at.
+#pragma once
+
+#include "app/session/desk.h"
+#include "app/shell/widgets/metric_card.h"
+#include "app/shell/widgets/stacked_bar.h"
+#include "app/step/selection.h"
+#include "sim/analysis/explain/explain.h"
+#include "sim/simulate/simulation.h"
+
+#include <QScrollArea>
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+class QGridLayout;
+class QLabel;
+
+namespace app {
+
+class BecausePopup;
+
+class DetailsPanel : public QScrollArea {
+    Q_OBJECT
+public:
+    explicit DetailsPanel(QWidget* parent = nullptr);
+    /// From now on the step, the rank and the span of the desk. Ends before it.
+    void follow(Desk&);
+    /// `before`: the numbers to compare with; nothing right after opening a file.
+    void setSimulation(std::shared_ptr<const sim::Simulation>, const std::optional<sim::Metrics>& before);
+    void setRank(std::optional<int>);
+    /// What the pointer is over in the timeline, else what was clicked there.
+    void setSpan(const std::shared_ptr<const sim::Trace>&, std::optional<SpanRef>);
+    void setTheme(const Theme&);
+    void scrollToRank();
+    /// As shown, for tests.
+    QString rankText() const;
+    QString spanText() const;
+
+Q_SIGNALS:
+    /// What an explanation speaks of.
+    void showRequested(const sim::ShowHint&);
+
+private:
+    /// The card's number opens the explanation of the first of these, and the others beside it.
+    void explain(MetricCard*, std::vector<sim::MetricId>);
+    void showMetrics();
+    void showExposed();
+    void showMemory();
+    bool isRankKnown() const;
+    void showRank();
+    void showGroups(int rank);
+
+    std::shared_ptr<const sim::Simulation> m_simulation;
+    std::optional<sim::Metrics> m_before;
+    std::optional<int> m_rank, m_selectedRank;
+    const Theme* m_theme;
+    MetricCard *m_stepTime, *m_tokens, *m_mfu, *m_bubble, *m_parameters, *m_exposed, *m_memory;
+    StackedBar *m_exposedBar, *m_memoryBar;
+    QLabel *m_spanSection, *m_spanTitle, *m_spanText;
+    QLabel *m_rankSection, *m_rankTitle, *m_coordinates, *m_place, *m_alike;
+    QGridLayout* m_groups;
+};
+
+} // namespace app

@@ -1,0 +1,183 @@
+#include "app/shell/dialogs/command_palette.h"
+
+#include "app/shell/widgets/format.h"
+#include "app/shell/widgets/style.h"
+
+#include <QKeyEvent>
+#include <QLineEdit>
+#include <QListWidget>
+#include <QMetaObject>
+#include <QPainter>
+#include <QStyle>
+#include <QStyledItemDelegate>
+#include <QVBoxLayout>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+namespace app {
+namespace {
+
+constexpr int kRankRole = Qt::UserRole;
+constexpr int kHintRole = Qt::UserRole + 1;
+constexpr int kFoundRole = Qt::UserRole + 2;
+
+/// Name on the left, keys on the right.
+class LineDelegate : public QStyledItemDelegate {
+public:
+    using QStyledItemDelegate::QStyledItemDelegate;
+    void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override
+    {
+        const QString hint = index.data(kHintRole).toString();
+        const QFont hintFont = uiFont(12);
+        // The name gives way to the keys: neither is drawn over the other.
+        QStyleOptionViewItem name = option;
+        initStyleOption(&name, index);
+        const int room = option.rect.width() - QFontMetrics(hintFont).horizontalAdvance(hint) - 48;
+        name.text = name.fontMetrics.elidedText(name.text, Qt::ElideMiddle, room);
+        option.widget->style()->drawControl(QStyle::CE_ItemViewItem, &name, painter, option.widget);
+        painter->save();
+        painter->setFont(hintFont);
+        painter->setPen(option.palette.color(QPalette::PlaceholderText));
+        painter->drawText(option.rect.adjusted(0, 0, -12, 0), Qt::AlignRight | Qt::AlignVCenter, hint);
+        painter->restore();
+    }
+};
+
+} // namespace
+
+int matchScore(const QString& text, const QString& typed)
+{
+    if (typed.isEmpty())
+        return 0;
+    const qsizetype at = text.indexOf(typed, 0, Qt::CaseInsensitive);
+    if (at >= 0)
+        return (at == 0 || text[at - 1] == QLatin1Char(' ')) ? 300 - static_cast<int>(at) : 200 - static_cast<int>(at);
+    int score = 100;
+    qsizetype from = 0;
+    for (const QChar c : typed) {
+        if (c.isSpace())
+            continue;
+        const qsizetype found = text.indexOf(c, from, Qt::CaseInsensitive);
+        if (found < 0)
+            return -1;
+        score -= static_cast<int>(found - from);
+        from = found + 1;
+    }
+    return std::max(score, 0);
+}
+
+CommandPalette::CommandPalette(std::function<std::vector<PaletteEntry>()> commands, int worldSize, QWidget* parent)
+    : QDialog(parent, Qt::Popup | Qt::FramelessWindowHint), m_commands(std::move(commands)), m_worldSize(worldSize),
+      m_line(new QLineEdit), m_list(new QListWidget)
+{
+    setAttribute(Qt::WA_DeleteOnClose);
+    setWindowTitle(tr("Command palette"));
+    setRole(this, "popup");
+    resize(560, 400);
+    m_line->setPlaceholderText(worldSize > 0 ? tr("A command, a file, a span (0F3), or the number of a rank")
+                                             : tr("A command or a file"));
+    m_line->installEventFilter(this);
+    setRole(m_list, "plain");
+    m_list->setItemDelegate(new LineDelegate(m_list));
+    m_list->setFocusPolicy(Qt::NoFocus);
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(8, 8, 8, 8);
+    column->setSpacing(8);
+    column->addWidget(m_line);
+    column->addWidget(m_list);
+    connect(m_line, &QLineEdit::textChanged, this, &CommandPalette::fill);
+    connect(m_line, &QLineEdit::returnPressed, this, &CommandPalette::run);
+    connect(m_list, &QListWidget::itemClicked, this, &CommandPalette::run);
+    fill();
+    m_line->setFocus();
+}
+
+void CommandPalette::addSource(Source source)
+{
+    m_sources.push_back(std::move(source));
+    fill();
+}
+
+void CommandPalette::setFilter(const QString& text)
+{
+    m_line->setText(text);
+}
+
+QStringList CommandPalette::shown() const
+{
+    QStringList out;
+    for (int i = 0; i < m_list->count(); ++i)
+        out << m_list->item(i)->text();
+    return out;
+}
+
+void CommandPalette::fill()
+{
+    m_list->clear();
+    QString typed = m_line->text().trimmed();
+    QString number = typed;
+    if (number.startsWith(QLatin1String("rank"), Qt::CaseInsensitive))
+        number = number.mid(4).trimmed();
+    bool isNumber = false;
+    const int rank = number.toInt(&isNumber);
+    if (isNumber && rank >= 0 && rank < m_worldSize) {
+        auto* item = new QListWidgetItem(tr("Go to rank %1").arg(separated(rank)), m_list);
+        item->setData(kRankRole, rank);
+    }
+    m_found.clear();
+    const auto add = [this](PaletteEntry& entry) {
+        auto* item = new QListWidgetItem(entry.text, m_list);
+        item->setData(kFoundRole, static_cast<int>(m_found.size()));
+        item->setData(kHintRole, entry.hint);
+        item->setToolTip(entry.what.isEmpty() ? entry.hint : entry.what);
+        m_found.push_back(std::move(entry));
+    };
+    std::vector<std::pair<int, PaletteEntry>> matching;
+    for (PaletteEntry& command : m_commands())
+        if (const int score = matchScore(command.text, typed); score >= 0)
+            matching.emplace_back(score, std::move(command));
+    std::stable_sort(matching.begin(), matching.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+    for (auto& [score, command] : matching)
+        add(command);
+    for (const Source& source : m_sources) {
+        if (typed.isEmpty())
+            break;
+        for (PaletteEntry& entry : source(typed))
+            add(entry);
+    }
+    m_list->setCurrentRow(0);
+}
+
+void CommandPalette::run()
+{
+    const QListWidgetItem* item = m_list->currentItem();
+    if (!item)
+        return;
+    const QVariant rank = item->data(kRankRole), found = item->data(kFoundRole);
+    close();
+    if (found.isValid()) // later: what runs may open another window
+        QMetaObject::invokeMethod(parent(), m_found[static_cast<std::size_t>(found.toInt())].run, Qt::QueuedConnection);
+    else
+        Q_EMIT rankChosen(rank.toInt());
+}
+
+bool CommandPalette::eventFilter(QObject* watched, QEvent* event)
+{
+    if (event->type() == QEvent::KeyPress) {
+        const int key = static_cast<QKeyEvent*>(event)->key();
+        const int step = key == Qt::Key_Down       ? 1
+                         : key == Qt::Key_Up       ? -1
+                         : key == Qt::Key_PageDown ? 8
+                         : key == Qt::Key_PageUp   ? -8
+                                                   : 0;
+        if (step != 0 && m_list->count() > 0) {
+            m_list->setCurrentRow(std::clamp(m_list->currentRow() + step, 0, m_list->count() - 1));
+            return true;
+        }
+    }
+    return QDialog::eventFilter(watched, event);
+}
+
+} // namespace app

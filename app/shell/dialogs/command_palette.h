@@ -1,0 +1,54 @@
+// Every command by typing a part of its name; a number goes to that rank; sources add files, spans and what else can be found.
+#pragma once
+
+#include <QDialog>
+
+#include <functional>
+#include <vector>
+
+class QLineEdit;
+class QListWidget;
+
+namespace app {
+
+/// Something that can be found, and what happens when it is chosen.
+struct PaletteEntry {
+    QString text, hint; ///< the hint stands at the right: of commands their keys
+    std::function<void()> run;
+    QString what = {}; ///< a sentence, as a tool tip; empty: the hint
+};
+
+class CommandPalette : public QDialog {
+    Q_OBJECT
+public:
+    /// `commands`: those that may be run now, asked again with every letter. `worldSize`: 0 if there are no ranks to go to.
+    CommandPalette(std::function<std::vector<PaletteEntry>()> commands, int worldSize, QWidget* parent = nullptr);
+    /// Asked with what was typed, trimmed; only when something was.
+    using Source = std::function<std::vector<PaletteEntry>(const QString& typed)>;
+    void addSource(Source);
+    void setFilter(const QString&);
+    QStringList shown() const;
+
+Q_SIGNALS:
+    void rankChosen(int rank);
+
+protected:
+    bool eventFilter(QObject*, QEvent*) override;
+
+private:
+    void fill();
+    void run();
+
+    std::function<std::vector<PaletteEntry>()> m_commands;
+    int m_worldSize;
+    std::vector<Source> m_sources;
+    std::vector<PaletteEntry> m_found; ///< commands, then from the sources: in the list's order
+    QLineEdit* m_line;
+    QListWidget* m_list;
+};
+
+/// How well a text answers what was typed: the letters must come in order; whole words and beginnings count more. Negative: not
+/// at all.
+int matchScore(const QString& text, const QString& typed);
+
+} // namespace app

@@ -1,0 +1,386 @@
+#include "app/shell/dialogs/schedule_chooser.h"
+
+#include "app/session/schedule_candidates.h"
+#include "app/shell/widgets/format.h"
+#include "app/shell/widgets/style.h"
+#include "app/shell/widgets/thumbnail.h"
+
+#include <QAbstractItemView>
+#include <QComboBox>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QListWidget>
+#include <QPainter>
+#include <QPushButton>
+#include <QStyledItemDelegate>
+#include <QTextLayout>
+#include <QVBoxLayout>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <numeric>
+
+namespace app {
+namespace {
+
+constexpr int kIndexRole = Qt::UserRole;
+constexpr int kRowHeight = 78, kMargin = 12, kSketchWidth = 150, kColumnWidth = 92, kColumns = 3, kScrollBar = 10;
+constexpr double kWidestIdle = 0.5; ///< where the bar ends
+
+QString fromView(std::string_view text)
+{
+    return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size()));
+}
+
+QString sentence(std::string_view text)
+{
+    QString out = fromView(text);
+    if (!out.isEmpty())
+        out[0] = out[0].toUpper();
+    return out;
+}
+
+QString memoryText(const ScheduleWorth& worth)
+{
+    constexpr double kGib = 1024.0 * 1024 * 1024;
+    return memoryQuantity(static_cast<double>(worth.activationBytes) / kGib).text();
+}
+
+/// Right edge of a column of numbers, from the left: time, idle, memory.
+qreal columnRight(qreal rowRight, int column)
+{
+    return rowRight - kMargin - (kColumns - 1 - column) * kColumnWidth;
+}
+
+class CandidateDelegate : public QStyledItemDelegate {
+public:
+    CandidateDelegate(const ScheduleCandidates& candidates, const Theme& theme, QObject* parent)
+        : QStyledItemDelegate(parent), m_candidates(candidates), m_theme(theme)
+    {
+    }
+
+    QSize sizeHint(const QStyleOptionViewItem& option, const QModelIndex&) const override
+    {
+        return {option.rect.width(), kRowHeight};
+    }
+
+    void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override
+    {
+        const ScheduleCandidate& candidate = m_candidates[static_cast<std::size_t>(index.data(kIndexRole).toInt())];
+        painter->save();
+        painter->setRenderHint(QPainter::Antialiasing);
+        const QRectF row = QRectF(option.rect).adjusted(0.5, 2.5, -0.5, -2.5);
+        const bool selected = option.state & QStyle::State_Selected;
+        painter->setPen(QPen(toQColor(selected ? m_theme.accent : m_theme.border), selected ? 2 : 1));
+        painter->setBrush(toQColor(m_theme.canvas));
+        painter->drawRoundedRect(row, 6, 6);
+
+        const bool legal = candidate.whyNot.empty();
+        const QRectF sketch(row.left() + kMargin, row.top() + 10, kSketchWidth, row.height() - 20);
+        if (candidate.sketch) {
+            painter->setOpacity(legal ? 1 : 0.45);
+            paintSchedule(*painter, sketch, candidate.sketch->schedule, candidate.sketch->times, m_theme);
+            painter->setOpacity(1);
+        }
+        const qreal left = sketch.right() + 16;
+        const qreal textRight = columnRight(row.right(), 0) - kColumnWidth + 8;
+        paintWords(*painter, {left, row.top() + 8, (legal ? textRight : row.right() - kMargin) - left, row.height() - 14},
+                   candidate);
+        if (candidate.worth)
+            paintNumbers(*painter, row, candidate);
+        painter->restore();
+    }
+
+private:
+    void paintWords(QPainter& painter, const QRectF& area, const ScheduleCandidate& candidate) const
+    {
+        const bool legal = candidate.whyNot.empty();
+        painter.setFont(uiFont(13, QFont::DemiBold));
+        painter.setPen(toQColor(legal ? m_theme.text : m_theme.mutedText));
+        const QFontMetricsF titleMetrics(painter.font());
+        const QString title = fromView(candidate.title);
+        painter.drawText(QPointF(area.left(), area.top() + titleMetrics.ascent()), title);
+        qreal x = area.left() + titleMetrics.horizontalAdvance(title) + 8;
+        painter.setFont(uiFont(11, QFont::DemiBold));
+        const auto tag = [&](const QString& text, Color color) {
+            painter.setPen(toQColor(color));
+            painter.drawText(QPointF(x, area.top() + titleMetrics.ascent()), text);
+            x += QFontMetricsF(painter.font()).horizontalAdvance(text) + 8;
+        };
+        if (candidate.virtualStages > 1)
+            tag(ScheduleChooser::tr("%1 chunks a rank").arg(candidate.virtualStages), m_theme.mutedText);
+        if (candidate.isCurrent)
+            tag(ScheduleChooser::tr("in use"), m_theme.accent);
+        qreal top = area.top() + titleMetrics.height() + 2;
+        painter.setFont(uiFont(12));
+        painter.setPen(toQColor(m_theme.mutedText));
+        top += paintLines(painter, {area.left(), top, area.width(), 0}, sentence(candidate.character), legal ? 2 : 1);
+        if (!legal) {
+            painter.setPen(toQColor(m_theme.warning));
+            paintLines(painter, {area.left(), top, area.width(), 0}, sentence(candidate.whyNot), 2);
+        }
+    }
+
+    /// At most so many lines, the last one elided. Returns their height.
+    static qreal paintLines(QPainter& painter, const QRectF& area, const QString& text, int lines)
+    {
+        const QFontMetricsF metrics(painter.font());
+        QTextLayout layout(text, painter.font());
+        layout.beginLayout();
+        qreal y = area.top();
+        for (int i = 0; i < lines; ++i) {
+            QTextLine line = layout.createLine();
+            if (!line.isValid())
+                break;
+            line.setLineWidth(area.width());
+            const QString part = i == lines - 1 ? metrics.elidedText(text.mid(line.textStart()), Qt::ElideRight, area.width())
+                                                : text.mid(line.textStart(), line.textLength());
+            painter.drawText(QPointF(area.left(), y + metrics.ascent()), part.trimmed());
+            y += metrics.height();
+        }
+        layout.endLayout();
+        return y - area.top();
+    }
+
+    void paintNumbers(QPainter& painter, const QRectF& row, const ScheduleCandidate& candidate) const
+    {
+        const ScheduleWorth& worth = *candidate.worth;
+        const std::array<QString, kColumns> texts{durationQuantity(worth.stepSeconds).text(),
+                                                  percentQuantity(worth.idleOfSpan).text(), memoryText(worth)};
+        const std::array<double, kColumns> shares{-1, worth.idleOfSpan / kWidestIdle,
+                                                  static_cast<double>(worth.activationBytes) / mostActivationBytes()};
+        const std::array<Color, kColumns> colors{m_theme.text, m_theme.warning, m_theme.activations};
+        const qreal top = row.top() + 16;
+        for (int column = 0; column < kColumns; ++column) {
+            const auto c = static_cast<std::size_t>(column);
+            const qreal right = columnRight(row.right(), column);
+            painter.setFont(uiFont(14, QFont::DemiBold));
+            painter.setPen(toQColor(m_theme.text));
+            painter.drawText(QRectF(right - kColumnWidth, top, kColumnWidth, 20), Qt::AlignRight | Qt::AlignVCenter, texts[c]);
+            if (shares[c] < 0)
+                continue;
+            const qreal width = kColumnWidth - 28;
+            const QRectF bar(right - width, top + 26, width, 4);
+            painter.fillRect(bar, toQColor(m_theme.border));
+            painter.fillRect(QRectF(bar.left(), bar.top(), width * std::clamp(shares[c], 0.0, 1.0), bar.height()),
+                             toQColor(colors[c]));
+        }
+    }
+
+    double mostActivationBytes() const
+    {
+        double most = 1;
+        for (const ScheduleCandidate& candidate : m_candidates)
+            if (candidate.worth)
+                most = std::max(most, static_cast<double>(candidate.worth->activationBytes));
+        return most;
+    }
+
+    const ScheduleCandidates& m_candidates;
+    const Theme& m_theme;
+};
+
+/// Headings of the columns of numbers.
+class ColumnHeadings : public QWidget {
+public:
+    explicit ColumnHeadings(const Theme& theme) : m_theme(theme) { setFixedHeight(20); }
+
+protected:
+    void paintEvent(QPaintEvent*) override
+    {
+        QPainter painter(this);
+        painter.setFont(uiFont(11, QFont::DemiBold));
+        painter.setPen(toQColor(m_theme.mutedText));
+        const std::array<QString, kColumns> texts{ScheduleChooser::tr("Step"), ScheduleChooser::tr("Idle"),
+                                                  ScheduleChooser::tr("Activations")};
+        for (int column = 0; column < kColumns; ++column)
+            painter.drawText(QRectF(columnRight(width() - kScrollBar, column) - kColumnWidth, 0, kColumnWidth, height()),
+                             Qt::AlignRight | Qt::AlignVCenter, texts[static_cast<std::size_t>(column)]);
+    }
+
+private:
+    const Theme& m_theme;
+};
+
+double keyOf(const ScheduleCandidate& candidate, ScheduleChooser::Order order)
+{
+    if (!candidate.worth || !candidate.whyNot.empty())
+        return std::numeric_limits<double>::infinity(); // what cannot be had comes last
+    switch (order) {
+    case ScheduleChooser::Order::listed:
+        return 0;
+    case ScheduleChooser::Order::time:
+        return candidate.worth->stepSeconds;
+    case ScheduleChooser::Order::idle:
+        return candidate.worth->idleOfSpan;
+    case ScheduleChooser::Order::memory:
+        return static_cast<double>(candidate.worth->activationBytes);
+    }
+    return 0;
+}
+
+/// What a screen reader says of a row.
+QString spoken(const ScheduleCandidate& candidate)
+{
+    QString text = fromView(candidate.title) + QStringLiteral(": ") + fromView(candidate.character);
+    if (!candidate.whyNot.empty())
+        return text + ScheduleChooser::tr(". Not possible: %1").arg(fromView(candidate.whyNot));
+    if (candidate.worth)
+        text += ScheduleChooser::tr(". Step %1, slowest rank idle %2, activations %3")
+                    .arg(durationQuantity(candidate.worth->stepSeconds).text(),
+                         percentQuantity(candidate.worth->idleOfSpan).text(), memoryText(*candidate.worth));
+    return text;
+}
+
+} // namespace
+
+ScheduleChooser::ScheduleChooser(const Theme& theme, QWidget* parent)
+    : QDialog(parent), m_theme(theme), m_candidates(std::make_unique<ScheduleCandidates>()), m_order(new QComboBox),
+      m_list(new QListWidget), m_source(new QLabel), m_note(new QLabel), m_use(new QPushButton(tr("Use This Schedule")))
+{
+    setObjectName(QStringLiteral("scheduleChooser"));
+    setWindowTitle(tr("Choose a Schedule"));
+    setAttribute(Qt::WA_DeleteOnClose);
+    resize(920, 640);
+
+    m_order->addItem(tr("As listed"), static_cast<int>(Order::listed));
+    m_order->addItem(tr("Shortest first"), static_cast<int>(Order::time));
+    m_order->addItem(tr("Least idle"), static_cast<int>(Order::idle));
+    m_order->addItem(tr("Least activations"), static_cast<int>(Order::memory));
+    m_order->setAccessibleName(tr("Order"));
+    connect(m_order, &QComboBox::currentIndexChanged, this, &ScheduleChooser::fill);
+    auto* orderLabel = new QLabel(tr("&Order"));
+    orderLabel->setBuddy(m_order);
+    auto* top = new QHBoxLayout;
+    top->setSpacing(8);
+    top->addWidget(orderLabel);
+    top->addWidget(m_order);
+    top->addWidget(new ColumnHeadings(theme), 1);
+
+    m_list->setAccessibleName(tr("Schedules"));
+    m_list->setItemDelegate(new CandidateDelegate(*m_candidates, theme, m_list));
+    m_list->setVerticalScrollMode(QAbstractItemView::ScrollPerPixel);
+    m_list->setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOn);
+    m_list->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    connect(m_list, &QListWidget::currentRowChanged, this, &ScheduleChooser::showSelected);
+    connect(m_list, &QListWidget::itemActivated, this, &ScheduleChooser::choose);
+
+    setRole(m_note, "small");
+    m_note->setWordWrap(true);
+    setRole(m_source, "small");
+    m_source->setWordWrap(true);
+    setRole(m_use, "primary");
+    m_use->setDefault(true);
+    m_use->setEnabled(false);
+    connect(m_use, &QPushButton::clicked, this, &ScheduleChooser::choose);
+    auto* cancel = new QPushButton(tr("Cancel"));
+    connect(cancel, &QPushButton::clicked, this, &QDialog::reject);
+    auto* words = new QVBoxLayout;
+    words->setSpacing(2);
+    words->addWidget(m_source);
+    words->addWidget(m_note);
+    auto* bottom = new QHBoxLayout;
+    bottom->setSpacing(8);
+    bottom->addLayout(words, 1);
+    bottom->addWidget(cancel, 0, Qt::AlignBottom);
+    bottom->addWidget(m_use, 0, Qt::AlignBottom);
+
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(16, 14, 16, 14);
+    column->setSpacing(8);
+    column->addLayout(top);
+    column->addWidget(m_list, 1);
+    column->addLayout(bottom);
+    m_note->setText(tr("Weighing every schedule…"));
+    m_list->setFocus();
+}
+
+ScheduleChooser::~ScheduleChooser() = default;
+
+void ScheduleChooser::setCandidates(const ScheduleCandidates& candidates)
+{
+    *m_candidates = candidates;
+    m_note->setText(tr("This job with each of them, simulated. Idle: time between passes of the rank that takes longest; the "
+                       "step's bubble is the mean of all ranks. Activations at the peak of the fullest rank."));
+    fill();
+}
+
+void ScheduleChooser::setFailure(const QString& why)
+{
+    m_note->setText(tr("The schedules cannot be weighed: %1").arg(why));
+}
+
+void ScheduleChooser::fill()
+{
+    const auto* before = selected();
+    const QString kind = before ? QString::fromStdString(before->kind) : QString();
+    const auto order = static_cast<Order>(m_order->currentData().toInt());
+    std::vector<std::size_t> places(m_candidates->size());
+    std::iota(places.begin(), places.end(), std::size_t{0});
+    std::stable_sort(places.begin(), places.end(), [&](std::size_t a, std::size_t b) {
+        return keyOf((*m_candidates)[a], order) < keyOf((*m_candidates)[b], order);
+    });
+    m_list->clear();
+    for (const std::size_t place : places) {
+        auto* item = new QListWidgetItem;
+        item->setData(kIndexRole, static_cast<int>(place));
+        item->setData(Qt::AccessibleTextRole, spoken((*m_candidates)[place]));
+        item->setToolTip(fromView((*m_candidates)[place].whyNot));
+        m_list->addItem(item);
+        const bool wanted = kind.isEmpty() ? (*m_candidates)[place].isCurrent : fromView((*m_candidates)[place].kind) == kind;
+        if (wanted)
+            m_list->setCurrentItem(item);
+    }
+    showSelected();
+}
+
+const ScheduleCandidate* ScheduleChooser::selected() const
+{
+    const QListWidgetItem* item = m_list->currentItem();
+    return item ? &(*m_candidates)[static_cast<std::size_t>(item->data(kIndexRole).toInt())] : nullptr;
+}
+
+void ScheduleChooser::showSelected()
+{
+    const ScheduleCandidate* candidate = selected();
+    m_use->setEnabled(candidate && candidate->whyNot.empty());
+    QString text;
+    if (candidate) {
+        text = tr("Source: %1").arg(fromView(candidate->source));
+        if (candidate->worth)
+            text = tr("Holds at most %1 micro-batches a rank · %2").arg(shortNumber(candidate->worth->peakMicrobatches), text);
+    }
+    m_source->setText(text);
+}
+
+void ScheduleChooser::choose()
+{
+    const ScheduleCandidate* candidate = selected();
+    if (!candidate || !candidate->whyNot.empty())
+        return;
+    Q_EMIT chosen(QString::fromStdString(candidate->kind));
+    accept();
+}
+
+void ScheduleChooser::setOrder(Order order)
+{
+    m_order->setCurrentIndex(m_order->findData(static_cast<int>(order)));
+}
+
+QStringList ScheduleChooser::kindsShown() const
+{
+    QStringList kinds;
+    for (int row = 0; row < m_list->count(); ++row)
+        kinds << QString::fromStdString(
+            (*m_candidates)[static_cast<std::size_t>(m_list->item(row)->data(kIndexRole).toInt())].kind);
+    return kinds;
+}
+
+void ScheduleChooser::select(const QString& kind)
+{
+    const qsizetype row = kindsShown().indexOf(kind);
+    m_list->setCurrentRow(static_cast<int>(row));
+}
+
+} // namespace app

@@ -1,0 +1,53 @@
+// All schedule families beside each other: what each is about, what it would make of this job, and why some cannot be had.
+#pragma once
+
+#include "app/views/common/theme.h"
+
+#include <QDialog>
+
+#include <memory>
+#include <vector>
+
+class QComboBox;
+class QLabel;
+class QListWidget;
+class QPushButton;
+
+namespace app {
+
+struct ScheduleCandidate;
+using ScheduleCandidates = std::vector<ScheduleCandidate>;
+
+class ScheduleChooser : public QDialog {
+    Q_OBJECT
+public:
+    enum class Order { listed, time, idle, memory };
+
+    explicit ScheduleChooser(const Theme&, QWidget* parent = nullptr);
+    ~ScheduleChooser() override;
+    /// Until then the list is empty and says that it is being filled.
+    void setCandidates(const ScheduleCandidates&);
+    /// Why it stays empty.
+    void setFailure(const QString& why);
+    void setOrder(Order);
+    QStringList kindsShown() const; ///< top to bottom
+    void select(const QString& kind);
+
+Q_SIGNALS:
+    void chosen(const QString& kind);
+
+private:
+    void fill();
+    void showSelected();
+    void choose();
+    const ScheduleCandidate* selected() const;
+
+    const Theme& m_theme;
+    const std::unique_ptr<ScheduleCandidates> m_candidates;
+    QComboBox* m_order;
+    QListWidget* m_list;
+    QLabel *m_source, *m_note;
+    QPushButton* m_use;
+};
+
+} // namespace app

@@ -1,0 +1,190 @@
+#include "app/shell/findings/finding_row.h"
+
+#include "app/shell/widgets/format.h"
+#include "app/shell/widgets/severity_icon.h"
+#include "app/shell/widgets/style.h"
+
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QRegularExpression>
+#include <QVBoxLayout>
+
+#include <algorithm>
+#include <cmath>
+
+namespace app {
+namespace {
+
+/// A number stays on the line of its unit.
+QString withUnits(QString text)
+{
+    static const QRegularExpression kUnit(QStringLiteral("(\\d) (%|[KMGT]iB|GB/s|ms|µs|s\\b)"));
+    return text.replace(kUnit, QStringLiteral("\\1\u00a0\\2"));
+}
+
+QLabel* wrapped(const QString& text, const char* role)
+{
+    auto* out = new QLabel(withUnits(text));
+    setRole(out, role);
+    out->setTextFormat(Qt::PlainText);
+    out->setWordWrap(true);
+    return out;
+}
+
+QString withSign(double value, const QString& size)
+{
+    return (value < 0 ? QStringLiteral("−") : QStringLiteral("+")) + size;
+}
+
+} // namespace
+
+QString timeText(const sim::EditEffect& effect)
+{
+    const double percent = std::fabs(effect.timePerToken) * 100;
+    if (percent < 0.05)
+        return QObject::tr("same time");
+    return QObject::tr("%1 % time a token")
+        .arg(withSign(effect.timePerToken, QString::number(percent, 'f', percent < 9.95 ? 1 : 0)));
+}
+
+QString memoryText(const sim::EditEffect& effect)
+{
+    const double size = std::fabs(effect.peakChangeGib);
+    if (size < 0.005 * std::max(1e-9, effect.peakGib))
+        return {};
+    return withSign(effect.peakChangeGib, memoryQuantity(size).text());
+}
+
+namespace {
+
+/// Of what does not help enough: a gain is told as one, and how small it is.
+QString uselessText(const sim::EditEffect& effect)
+{
+    constexpr double kShown = 0.0005, kSmall = 0.005; // what counts as a gain begins there
+    if (!effect.fits)
+        return QObject::tr("does not fit");
+    if (-effect.timePerToken < kShown || -effect.timePerToken > kSmall)
+        return timeText(effect);
+    return QObject::tr("only %1 % less time a token").arg(-effect.timePerToken * 100, 0, 'f', 1);
+}
+
+} // namespace
+
+SuggestionButton::SuggestionButton(const QString& edit, const sim::EditEffect& effect, QWidget* parent) : QPushButton(parent)
+{
+    setRole(this, "try");
+    auto* words = wrapped(tr("Try %1").arg(edit), "plain");
+    auto* time = new QLabel(timeText(effect));
+    setRole(time, effect.timePerToken < -0.0005 ? "better" : effect.timePerToken > 0.0005 ? "worse" : "changed");
+    const QString memory = effect.fits ? memoryText(effect) : tr("does not fit");
+    auto* room = new QLabel(memory);
+    setRole(room, !effect.fits ? "worse" : "changed");
+    if (memory.isEmpty())
+        room->hide(); // shown, it would be a window until the button has it
+    auto* numbers = new QVBoxLayout;
+    numbers->setSpacing(0);
+    for (QLabel* line : {time, room}) {
+        line->setAlignment(Qt::AlignRight);
+        numbers->addWidget(line);
+    }
+    auto* row = new QHBoxLayout(this);
+    row->setContentsMargins(10, 6, 10, 6);
+    row->setSpacing(10);
+    row->addWidget(words, 1);
+    row->addLayout(numbers);
+    for (QLabel* label : findChildren<QLabel*>())
+        label->setAttribute(Qt::WA_TransparentForMouseEvents);
+    setAccessibleName(tr("Try %1").arg(edit));
+    setAccessibleDescription(memory.isEmpty() ? timeText(effect) : timeText(effect) + QStringLiteral(", ") + memory);
+    setToolTip(tr("Try this: the step takes %1, the fullest rank %2. Undo takes it back.")
+                   .arg(durationQuantity(effect.stepSeconds).text(), memoryQuantity(effect.peakGib).text()));
+    QSizePolicy policy(QSizePolicy::Preferred, QSizePolicy::Preferred);
+    policy.setHeightForWidth(true);
+    setSizePolicy(policy);
+}
+
+QSize SuggestionButton::sizeHint() const
+{
+    return layout()->totalSizeHint();
+}
+
+QSize SuggestionButton::minimumSizeHint() const
+{
+    return layout()->totalMinimumSize();
+}
+
+FindingRow::FindingRow(const sim::Finding& finding, const Theme& theme, QWidget* parent)
+    : QFrame(parent), m_finding(finding), m_progress(wrapped({}, "small")), m_edits(new QVBoxLayout)
+{
+    setRole(this, "card");
+    const QString title = QString::fromStdString(finding.title);
+    auto* words = new QVBoxLayout;
+    words->setSpacing(4);
+    words->addWidget(wrapped(title, "strong"));
+    words->addWidget(wrapped(QString::fromStdString(finding.reason), "muted12"));
+    auto* head = new QHBoxLayout;
+    head->setSpacing(10);
+    head->addWidget(new SeverityIcon(finding, theme), 0, Qt::AlignTop);
+    head->addLayout(words, 1);
+
+    auto* show = new QPushButton(tr("Show me"));
+    setRole(show, "link");
+    show->setAccessibleDescription(title);
+    show->setCursor(Qt::PointingHandCursor);
+    connect(show, &QPushButton::clicked, this, &FindingRow::showRequested);
+    m_edits->setSpacing(4);
+    auto* foot = new QHBoxLayout;
+    foot->addWidget(m_progress, 1);
+    foot->addWidget(show, 0, Qt::AlignRight | Qt::AlignBottom);
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(12, 10, 12, 8);
+    column->setSpacing(6);
+    column->addLayout(head);
+    column->addLayout(m_edits);
+    column->addLayout(foot);
+    setAccessibleName(severityName(finding) + QStringLiteral(": ") + title);
+    setAccessibleDescription(QString::fromStdString(finding.reason));
+    showProgress();
+}
+
+void FindingRow::setEffect(std::size_t edit, const std::optional<sim::EditEffect>& effect)
+{
+    ++m_measured;
+    const QString text = QString::fromStdString(m_finding.suggestions.at(edit).text);
+    if (effect && sim::helps(m_finding.kind, *effect)) {
+        auto* button = new SuggestionButton(text, *effect);
+        connect(button, &QPushButton::clicked, this, [this, edit] { Q_EMIT editRequested(edit); });
+        const auto isBetter = [](const sim::EditEffect& a, const sim::EditEffect& b) {
+            return a.fits != b.fits ? a.fits : a.timePerToken < b.timePerToken;
+        };
+        const auto place = std::upper_bound(m_offered.begin(), m_offered.end(), *effect, isBetter);
+        m_edits->insertWidget(static_cast<int>(place - m_offered.begin()), button);
+        m_offered.insert(place, *effect);
+    } else if (effect) {
+        m_useless << tr("%1 (%2)").arg(text, uselessText(*effect));
+    }
+    showProgress();
+}
+
+void FindingRow::showProgress()
+{
+    QString text;
+    if (!isComplete())
+        text = tr("Trying what might help…");
+    else if (!m_useless.isEmpty())
+        text = tr("Tried, and not worth it: %1").arg(m_useless.join(QStringLiteral("; ")));
+    m_progress->setText(withUnits(text));
+}
+
+QString FindingRow::text() const
+{
+    QStringList lines{severityName(m_finding) + QStringLiteral(": ") + QString::fromStdString(m_finding.title),
+                      QString::fromStdString(m_finding.reason)};
+    for (const SuggestionButton* button : findChildren<SuggestionButton*>())
+        lines << button->accessibleName() + QStringLiteral(": ") + button->accessibleDescription();
+    if (!m_progress->text().isEmpty())
+        lines << m_progress->text();
+    return lines.join(QLatin1Char('\n'));
+}
+
+} // namespace app

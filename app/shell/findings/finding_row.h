@@ -1,0 +1,57 @@
+// One finding in the list: how bad, what, why, where to look, and what to try with what it would bring.
+#pragma once
+
+#include "app/views/common/theme.h"
+#include "sim/analysis/findings/findings.h"
+
+#include <QFrame>
+#include <QPushButton>
+#include <QStringList>
+
+#include <optional>
+#include <vector>
+
+class QLabel;
+class QVBoxLayout;
+
+namespace app {
+
+/// An edit with its effect beside it.
+class SuggestionButton : public QPushButton {
+    Q_OBJECT
+public:
+    SuggestionButton(const QString& edit, const sim::EditEffect&, QWidget* parent = nullptr);
+    QSize sizeHint() const override;
+    QSize minimumSizeHint() const override;
+};
+
+/// "−12.3 % time".
+QString timeText(const sim::EditEffect&);
+/// "−8.20 GiB"; empty where the peak stays.
+QString memoryText(const sim::EditEffect&);
+
+class FindingRow : public QFrame {
+    Q_OBJECT
+public:
+    FindingRow(const sim::Finding&, const Theme&, QWidget* parent = nullptr);
+    /// Nothing: the edit could not be simulated.
+    void setEffect(std::size_t edit, const std::optional<sim::EditEffect>&);
+    bool isComplete() const { return m_measured == m_finding.suggestions.size(); }
+    QString text() const;
+
+Q_SIGNALS:
+    void showRequested();
+    void editRequested(std::size_t edit);
+
+private:
+    void showProgress();
+
+    const sim::Finding m_finding;
+    std::size_t m_measured = 0;
+    std::vector<sim::EditEffect> m_offered; ///< by place in m_edits: what fits first, then what is fastest
+    QStringList m_useless;                  ///< edits that were tried and do not help
+    QLabel* m_progress;
+    QVBoxLayout* m_edits;
+};
+
+} // namespace app

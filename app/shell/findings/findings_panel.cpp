@@ -1,0 +1,163 @@
+#include "app/shell/findings/findings_panel.h"
+
+#include "app/shell/findings/finding_row.h"
+#include "app/shell/widgets/severity_icon.h"
+#include "app/shell/widgets/style.h"
+
+#include <QLabel>
+#include <QScrollBar>
+#include <QVBoxLayout>
+
+#include <algorithm>
+
+namespace app {
+
+Edit editOf(const sim::SuggestedEdit& edit)
+{
+    Edit out;
+    out.text = edit.text;
+    for (const sim::Change& change : edit.changes)
+        out.assignments.push_back({change.pointer, change.json});
+    return out;
+}
+
+FindingsPanel::FindingsPanel(QWidget* parent)
+    : QScrollArea(parent), m_theme(&lightTheme()), m_summary(new QLabel), m_column(new QVBoxLayout)
+{
+    setWidgetResizable(true);
+    setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    setFrameShape(QFrame::NoFrame);
+    setAccessibleName(tr("Findings"));
+    setRole(m_summary, "muted");
+    m_summary->setWordWrap(true);
+    m_column->setSpacing(8);
+    auto* page = new QWidget;
+    auto* column = new QVBoxLayout(page);
+    column->setContentsMargins(14, 4, 12, 16);
+    column->setSpacing(8);
+    column->addWidget(m_summary);
+    column->addLayout(m_column);
+    column->addStretch();
+    setWidget(page);
+    showSummary();
+}
+
+void FindingsPanel::follow(Desk& desk)
+{
+    connect(&desk, &Desk::opened, this, &FindingsPanel::clear);
+    connect(&desk, &Desk::findingsReady, this, &FindingsPanel::setFindings);
+    connect(&desk, &Desk::findingsFailed, this, &FindingsPanel::setFailure);
+    connect(&desk, &Desk::editMeasured, this, &FindingsPanel::setResult);
+    connect(this, &FindingsPanel::editRequested, &desk.session(), &Session::edit);
+}
+
+int FindingsPanel::complaints() const
+{
+    return static_cast<int>(std::count_if(m_findings.begin(), m_findings.end(), [](const sim::Finding& finding) {
+        return finding.kind != sim::FindingKind::composition;
+    }));
+}
+
+void FindingsPanel::setFindings(const FindingList& findings)
+{
+    m_findings = findings;
+    m_isOfStep = true;
+    m_failure.clear();
+    m_results.clear();
+    rebuild();
+    verticalScrollBar()->setValue(0);
+}
+
+void FindingsPanel::setFailure(const QString& why)
+{
+    setFindings({});
+    m_failure = why;
+    showSummary();
+}
+
+void FindingsPanel::clear()
+{
+    m_isOfStep = false; // before it is shown
+    m_findings.clear();
+    m_failure.clear();
+    m_results.clear();
+    rebuild();
+}
+
+void FindingsPanel::setResult(const EditResult& result)
+{
+    if (result.finding >= m_rows.size())
+        return;
+    m_results.push_back(result);
+    m_rows[result.finding]->setEffect(result.edit, result.effect);
+}
+
+void FindingsPanel::setTheme(const Theme& theme)
+{
+    m_theme = &theme;
+    rebuild();
+}
+
+bool FindingsPanel::isComplete() const
+{
+    return std::all_of(m_rows.begin(), m_rows.end(), [](const FindingRow* row) { return row->isComplete(); });
+}
+
+QString FindingsPanel::text() const
+{
+    QStringList lines{m_summary->text()};
+    for (const FindingRow* row : m_rows)
+        lines << row->text();
+    return lines.join(QLatin1Char('\n'));
+}
+
+void FindingsPanel::rebuild()
+{
+    while (QLayoutItem* item = m_column->takeAt(0)) {
+        if (QWidget* row = item->widget()) {
+            row->hide();
+            row->deleteLater(); // its button may be what asked for this
+        }
+        delete item;
+    }
+    m_rows.clear();
+    for (std::size_t i = 0; i < m_findings.size(); ++i) {
+        auto* row = new FindingRow(m_findings[i], *m_theme);
+        connect(row, &FindingRow::showRequested, this, [this, i] { Q_EMIT showRequested(m_findings.at(i).show); });
+        connect(row, &FindingRow::editRequested, this,
+                [this, i](std::size_t edit) { Q_EMIT editRequested(editOf(m_findings.at(i).suggestions.at(edit))); });
+        m_column->addWidget(row);
+        m_rows.push_back(row);
+    }
+    for (const EditResult& result : m_results)
+        m_rows[result.finding]->setEffect(result.edit, result.effect);
+    showSummary();
+    Q_EMIT changed();
+}
+
+void FindingsPanel::showSummary()
+{
+    if (m_findings.empty()) {
+        m_summary->setText(!m_isOfStep ? tr("When a step has been simulated, what there is to say about it stands here.")
+                           : m_failure.isEmpty() ? tr("There is nothing to say about this step.")
+                                                 : tr("Nothing can be said about this step: %1").arg(m_failure));
+        m_summary->show();
+        return;
+    }
+    const auto count = [this](sim::FindingSeverity severity) {
+        return std::count_if(m_findings.begin(), m_findings.end(), [=](const sim::Finding& f) { return f.severity == severity; });
+    };
+    QStringList parts;
+    const auto broken = std::find_if(m_findings.begin(), m_findings.end(),
+                                     [](const sim::Finding& f) { return f.severity == sim::FindingSeverity::broken; });
+    if (broken != m_findings.end())
+        parts << severityName(*broken);
+    if (const auto costly = count(sim::FindingSeverity::costly); costly > 0)
+        parts << tr("%1 costly").arg(costly);
+    if (const auto hints = count(sim::FindingSeverity::hint); hints > 0)
+        parts << (hints == 1 ? tr("1 hint") : tr("%1 hints").arg(hints));
+    m_summary->setText(parts.join(QStringLiteral(" · ")));
+    m_summary->setVisible(!parts.isEmpty());
+}
+
+} // namespace app

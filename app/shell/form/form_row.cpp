@@ -1,0 +1,315 @@
+#include "app/shell/form/form_row.h"
+
+#include "app/shell/form/number_row.h"
+#include "app/shell/form/value_rows.h"
+#include "app/shell/widgets/format.h"
+#include "app/shell/widgets/style.h"
+
+#include <QEvent>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QStringList>
+#include <QToolButton>
+#include <QVBoxLayout>
+
+#include <algorithm>
+#include <cmath>
+
+namespace app {
+namespace {
+
+constexpr int kLabelGap = 6;
+
+class WheelFilter : public QObject {
+public:
+    using QObject::QObject;
+    bool eventFilter(QObject* watched, QEvent* event) override
+    {
+        auto* widget = qobject_cast<QWidget*>(watched);
+        if (event->type() != QEvent::Wheel || !widget || widget->hasFocus())
+            return false;
+        event->ignore();
+        return true;
+    }
+};
+
+/// "1, 2, 4, 8", the middle left out where there are many.
+QString listText(const std::vector<double>& values)
+{
+    constexpr std::size_t kMost = 9;
+    QStringList out;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        if (values.size() > kMost && i == kMost - 2) {
+            out << QStringLiteral("…");
+            i = values.size() - 1;
+        }
+        out << plainNumber(values[i]);
+    }
+    return out.join(QStringLiteral(", "));
+}
+
+QString withoutNearest(const QString& problem)
+{
+    const qsizetype at = problem.indexOf(QLatin1String("; nearest: "));
+    return at < 0 ? problem : problem.left(at);
+}
+
+} // namespace
+
+FormRow::FormRow(const ScenarioKey& key, std::string pointer, const QString& what, QWidget* parent)
+    : QWidget(parent), m_key(key), m_pointer(std::move(pointer)), m_what(what), m_reset(new QToolButton), m_label(new QLabel),
+      m_note(new QLabel), m_problem(new QLabel), m_why(new QLabel), m_line(new QHBoxLayout)
+{
+    showLabel();
+    m_label->setFixedWidth(kRowLabel + kLabelGap);
+    m_label->setContentsMargins(0, 0, kLabelGap, 0);
+    m_label->setWordWrap(true);
+    m_reset->setText(QStringLiteral("●"));
+    m_reset->setFixedSize(kRowGutter, 20);
+    m_reset->setFocusPolicy(Qt::TabFocus);
+    setRole(m_reset, "reset");
+    QSizePolicy keepsPlace = m_reset->sizePolicy();
+    keepsPlace.setRetainSizeWhenHidden(true);
+    m_reset->setSizePolicy(keepsPlace);
+    m_reset->hide();
+    connect(m_reset, &QToolButton::clicked, this, &FormRow::resetRequested);
+
+    for (QLabel* label : {m_note, m_problem, m_why}) {
+        label->setWordWrap(true);
+        label->hide();
+    }
+    setRole(m_note, "small");
+    setRole(m_why, "why");
+    m_why->setTextFormat(Qt::PlainText);
+    m_problem->setTextFormat(Qt::RichText);
+    m_problem->setTextInteractionFlags(Qt::LinksAccessibleByMouse | Qt::LinksAccessibleByKeyboard);
+    connect(m_problem, &QLabel::linkActivated, this, [this](const QString& json) { Q_EMIT chosen(json, 0); });
+
+    m_line->setSpacing(0);
+    m_line->addWidget(m_reset);
+    m_line->addWidget(m_label);
+    auto* words = new QVBoxLayout;
+    words->setContentsMargins(kRowGutter, 0, 0, 0);
+    words->setSpacing(2);
+    for (QLabel* label : {m_note, m_problem, m_why})
+        words->addWidget(label);
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(2);
+    column->addLayout(m_line);
+    column->addLayout(words);
+}
+
+QString FormRow::labelText() const
+{
+    return QString::fromUtf8(m_key.label);
+}
+
+void FormRow::showLabel()
+{
+    const QString name = labelText().toHtmlEscaped(), unit = QString::fromUtf8(m_key.unit).toHtmlEscaped();
+    m_label->setText(unit.isEmpty() ? name
+                                    : QStringLiteral("%1 <span style=\"font-size:11px; color:%3\">%2</span>")
+                                          .arg(name, unit, palette().color(QPalette::PlaceholderText).name()));
+}
+
+void FormRow::changeEvent(QEvent* event)
+{
+    QWidget::changeEvent(event);
+    if (event->type() == QEvent::PaletteChange) // the unit's colour is in its text
+        showLabel();
+}
+
+void FormRow::addControl(QWidget* control, int stretch)
+{
+    m_line->addWidget(control, stretch);
+}
+
+void FormRow::hideLabel()
+{
+    m_label->hide();
+}
+
+void FormRow::putLabelAbove()
+{
+    auto* column = static_cast<QVBoxLayout*>(layout());
+    m_line->removeWidget(m_label);
+    m_label->setMaximumWidth(QWIDGETSIZE_MAX);
+    m_label->setContentsMargins(kRowGutter, 0, 0, 0);
+    setRole(m_label, "small");
+    column->insertWidget(0, m_label);
+}
+
+void FormRow::watch(QWidget* control)
+{
+    control->installEventFilter(this);
+    const std::string_view place = std::string_view(m_pointer).substr(0, m_pointer.rfind('/'));
+    const bool isOfList = m_key.pointer.find('*') != std::string_view::npos;
+    const int number = isOfList ? std::stoi(std::string(place.substr(place.rfind('/') + 1))) + 1 : 0;
+    control->setAccessibleName(isOfList ? tr("%1, entry %2").arg(labelText()).arg(number) : labelText());
+    m_watched.push_back(control);
+    describe();
+}
+
+bool FormRow::eventFilter(QObject* watched, QEvent* event)
+{
+    if (event->type() == QEvent::FocusIn || event->type() == QEvent::FocusOut) {
+        const bool isIn = event->type() == QEvent::FocusIn;
+        m_why->setText(whyText());
+        m_why->setVisible(isIn);
+        focusChanged(isIn);
+    }
+    return QWidget::eventFilter(watched, event);
+}
+
+std::vector<QWidget*> FormRow::focusOrder() const
+{
+    std::vector<QWidget*> out = m_watched;
+    out.push_back(m_reset);
+    return out;
+}
+
+bool FormRow::isWhyShown() const
+{
+    return !m_why->isHidden();
+}
+
+void FormRow::setJson(const std::optional<std::string>& json)
+{
+    m_json = json;
+    present(json);
+}
+
+void FormRow::setLegalValues(const LegalValues& values)
+{
+    if (values == m_legal)
+        return;
+    m_legal = values;
+    describe();
+    showProblem();
+}
+
+void FormRow::setNote(const QString& note)
+{
+    if (note == m_note->text())
+        return;
+    m_note->setText(note);
+    m_note->setVisible(!note.isEmpty());
+}
+
+void FormRow::setProblem(const QString& problem, bool isError)
+{
+    if (problem == m_problemText && isError == m_isError)
+        return;
+    m_problemText = problem;
+    m_isError = isError;
+    showProblem();
+}
+
+void FormRow::showProblem()
+{
+    std::vector<double> nearest;
+    if (const auto now = m_json ? numberOf(*m_json) : std::nullopt; now && m_isError)
+        nearest = m_legal.around(*now);
+    QString text = (nearest.empty() ? m_problemText : withoutNearest(m_problemText)).toHtmlEscaped();
+    text.replace(QLatin1Char('\n'), QLatin1String("<br>"));
+    QStringList links;
+    for (const double value : nearest)
+        links << QStringLiteral("<a href=\"%1\">%2</a>")
+                     .arg(QString::fromStdString(jsonNumber(value)), tr("use %1").arg(plainNumber(value)));
+    if (!links.isEmpty() && !m_problemText.isEmpty())
+        text += QStringLiteral("<br>") + links.join(QStringLiteral(" &nbsp; "));
+    m_problem->setText(text);
+    m_problem->setVisible(!m_problemText.isEmpty());
+    setRole(m_problem, m_isError ? "error" : "warning");
+    wrongChanged(hasProblem() && m_isError);
+}
+
+void FormRow::setFileText(const QString& text)
+{
+    if (text == m_fileText && text.isNull() == m_fileText.isNull())
+        return;
+    m_fileText = text;
+    m_reset->setVisible(isChanged());
+    m_reset->setToolTip(isChanged() ? tr("Was %1 in the file; click to go back to it").arg(text) : QString());
+    m_reset->setAccessibleName(tr("%1: back to %2, as in the file").arg(labelText(), text));
+}
+
+bool FormRow::matches(const QString& typed) const
+{
+    const QString key = QString::fromStdString(m_pointer);
+    const QString all = labelText() + QLatin1Char(' ') + key + QLatin1Char(' ') +
+                        QString(key).replace(QLatin1Char('_'), QLatin1Char(' ')) + QLatin1Char(' ') + m_what;
+    const QStringList words = typed.split(QLatin1Char(' '), Qt::SkipEmptyParts);
+    return std::all_of(words.begin(), words.end(), [&](const QString& word) { return all.contains(word, Qt::CaseInsensitive); });
+}
+
+QString FormRow::textOf(const std::string& json) const
+{
+    const auto number = numberOf(json);
+    return number ? plainNumber(*number) : QString::fromStdString(unquoted(json));
+}
+
+QString FormRow::whyText() const
+{
+    QStringList lines{m_what};
+    if (m_legal.values.size() > 1)
+        lines << tr("Possible: %1").arg(listText(m_legal.values));
+    else if (m_legal.values.size() == 1)
+        lines << tr("Nothing but %1 is possible").arg(plainNumber(m_legal.values.front()));
+    constexpr std::size_t kMostReasons = 4;
+    for (std::size_t i = 0; i < std::min(m_legal.refused.size(), kMostReasons); ++i) {
+        const Refusal& refusal = m_legal.refused[i];
+        const QString name = textOf(refusal.json), why = QString::fromStdString(refusal.why);
+        const QString written = QString::fromStdString(refusal.json) + QLatin1Char(' '); // reasons begin with what they refuse
+        lines << (why.startsWith(written) ? tr("Not %1: it %2").arg(name, why.mid(written.size()))
+                                          : tr("Not %1: %2").arg(name, why));
+    }
+    if (m_legal.refused.size() > kMostReasons)
+        lines << tr("and %1 more that cannot be chosen now").arg(m_legal.refused.size() - kMostReasons);
+    lines << QString::fromStdString(m_pointer).mid(1).replace(QLatin1Char('/'), QLatin1Char('.'));
+    return lines.join(QLatin1Char('\n'));
+}
+
+void FormRow::describe()
+{
+    const QString why = whyText();
+    m_why->setText(why);
+    setToolTip(QStringLiteral("<p>%1</p>").arg(why.toHtmlEscaped().replace(QLatin1Char('\n'), QLatin1String("<br>"))));
+    for (QWidget* control : m_watched)
+        control->setAccessibleDescription(why);
+}
+
+FormRow* makeFormRow(const sim::Catalogue& catalogue, const ScenarioKey& key, std::string pointer)
+{
+    const auto facts = sim::keyFacts(catalogue, key.pointer);
+    const QString what = facts ? QString::fromStdString(facts->description) : QString();
+    std::vector<KeyOption> options = keyOptions(catalogue, key);
+    if (!options.empty())
+        return new ChoiceRow(key, std::move(pointer), what, std::move(options));
+    switch (facts ? facts->type : sim::KeyType::text) {
+    case sim::KeyType::boolean:
+        return new CheckRow(key, std::move(pointer), what);
+    case sim::KeyType::integer:
+    case sim::KeyType::number:
+        return new NumberRow(key, std::move(pointer), what, *facts);
+    default:
+        return new TextRow(key, std::move(pointer), what);
+    }
+}
+
+void leaveWheelToForm(QWidget* widget)
+{
+    widget->setFocusPolicy(Qt::StrongFocus);
+    widget->installEventFilter(new WheelFilter(widget));
+}
+
+QString plainNumber(double value)
+{
+    constexpr double kLargest = 9e15;
+    if (std::trunc(value) == value && std::fabs(value) < kLargest)
+        return separated(static_cast<std::int64_t>(value));
+    return QString::number(value, 'g', 12);
+}
+
+} // namespace app

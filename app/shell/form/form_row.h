@@ -1,0 +1,98 @@
+// A row of the scenario form: a key's label, its control, whether it was changed, and in words below it what is wrong with it
+// and, while it has the focus, what it means and which values it may have.
+#pragma once
+
+#include "app/session/legal_values.h"
+#include "app/session/scenario_keys.h"
+
+#include <QWidget>
+
+#include <functional>
+
+class QHBoxLayout;
+class QLabel;
+class QToolButton;
+class QVBoxLayout;
+
+namespace app {
+
+/// Widths that make the rows of a form stand below each other.
+inline constexpr int kRowGutter = 14, kRowLabel = 96;
+
+class FormRow : public QWidget {
+    Q_OBJECT
+public:
+    /// `what` is the schema's description.
+    FormRow(const ScenarioKey& key, std::string pointer, const QString& what, QWidget* parent = nullptr);
+
+    const ScenarioKey& key() const { return m_key; }
+    const std::string& pointer() const { return m_pointer; }
+    /// JSON text of the value in force; nothing where there is none.
+    void setJson(const std::optional<std::string>& json);
+    virtual void setLegalValues(const LegalValues&);
+    const LegalValues& legalValues() const { return m_legal; }
+    void setNote(const QString&);
+    virtual void setProblem(const QString&, bool isError);
+    bool hasProblem() const { return !m_problemText.isEmpty(); }
+    /// What the file has instead; null where nothing was changed.
+    void setFileText(const QString&);
+    bool isChanged() const { return !m_fileText.isNull(); }
+    /// Every word typed is somewhere in the label, the key or its description.
+    bool matches(const QString& typed) const;
+    /// What the key means, which values it may have, and why not others.
+    QString whyText() const;
+    bool isWhyShown() const;
+    QLabel* problemLabel() const { return m_problem; }
+    QToolButton* resetButton() const { return m_reset; }
+    /// What Tab goes through.
+    std::vector<QWidget*> focusOrder() const;
+
+Q_SIGNALS:
+    /// JSON text; null: the key is to be left out. `gesture` is the same for all moves of one slider drag, 0 for a single step.
+    void chosen(const QString& json, int gesture);
+    void resetRequested();
+
+protected:
+    /// The control shows a value, and nobody has chosen anything.
+    virtual void present(const std::optional<std::string>& json) = 0;
+    /// As the row would write a value: options by their names, numbers with their thousands.
+    virtual QString textOf(const std::string& json) const;
+    virtual void focusChanged(bool) {}
+    virtual void wrongChanged(bool) {}
+    void changeEvent(QEvent*) override;
+    /// Puts controls on the row's line and takes the label off it if they show it themselves.
+    void addControl(QWidget*, int stretch = 0);
+    void hideLabel();
+    /// The label small above the control, which then has the whole width: for long names.
+    void putLabelAbove();
+    /// A control that can have the focus: it bears the row's name and description.
+    void watch(QWidget*);
+    bool eventFilter(QObject*, QEvent*) override;
+    QString labelText() const;
+
+private:
+    void describe();
+    void showLabel();
+    void showProblem();
+
+    const ScenarioKey& m_key;
+    std::string m_pointer;
+    QString m_what, m_fileText, m_problemText;
+    bool m_isError = false;
+    std::optional<std::string> m_json;
+    LegalValues m_legal;
+    QToolButton* m_reset;
+    QLabel *m_label, *m_note, *m_problem, *m_why;
+    QHBoxLayout* m_line;
+    std::vector<QWidget*> m_watched;
+};
+
+/// The row that suits a key: a chooser, a check, a number with slider and stepper, or a line of text.
+FormRow* makeFormRow(const sim::Catalogue&, const ScenarioKey&, std::string pointer);
+
+/// A wheel over an unfocused control scrolls the form and changes nothing.
+void leaveWheelToForm(QWidget*);
+/// 16,384 for whole numbers, as short as it can be for others.
+QString plainNumber(double);
+
+} // namespace app

@@ -1,0 +1,253 @@
+#include "app/shell/form/number_row.h"
+
+#include "app/shell/widgets/style.h"
+
+#include <QEvent>
+#include <QHBoxLayout>
+#include <QKeyEvent>
+#include <QLineEdit>
+#include <QSlider>
+#include <QStyle>
+#include <QToolButton>
+
+#include <algorithm>
+
+namespace app {
+namespace {
+
+constexpr int kStepWidth = 16, kFieldWidth = 64, kStepperHeight = 24;
+
+QToolButton* stepButton(const QString& text, const QString& name)
+{
+    auto* button = new QToolButton;
+    button->setText(text);
+    button->setAccessibleName(name);
+    button->setAutoRepeat(true);
+    button->setFocusPolicy(Qt::NoFocus);
+    button->setFixedSize(kStepWidth, kStepperHeight);
+    setRole(button, "step");
+    return button;
+}
+
+} // namespace
+
+std::optional<double> typedNumber(const QString& text, bool isShare)
+{
+    QString digits = text.trimmed();
+    const bool isPercent = isShare && digits.endsWith(QLatin1Char('%'));
+    if (isPercent)
+        digits.chop(1);
+    digits.remove(QLatin1Char(',')).remove(QLatin1Char(' ')).remove(QChar(0x00a0)).remove(QChar(0x202f));
+    bool isNumber = false;
+    const double value = digits.toDouble(&isNumber);
+    if (!isNumber || !qIsFinite(value))
+        return std::nullopt;
+    return isPercent ? value / 100 : value;
+}
+
+LegalSpinBox::LegalSpinBox(QWidget* parent) : QAbstractSpinBox(parent)
+{
+    setButtonSymbols(QAbstractSpinBox::NoButtons);
+    setAlignment(Qt::AlignCenter);
+    connect(this, &QAbstractSpinBox::editingFinished, this, &LegalSpinBox::takeText);
+}
+
+QString LegalSpinBox::text() const
+{
+    return lineEdit()->text();
+}
+
+void LegalSpinBox::setIfAbsent(const QString& text)
+{
+    lineEdit()->setPlaceholderText(text);
+}
+
+void LegalSpinBox::present(std::optional<double> value)
+{
+    m_value = value;
+    const QString shown = value ? plainNumber(*value) : QString();
+    if (shown == m_shown && shown == text())
+        return;
+    m_shown = shown;
+    lineEdit()->setText(shown);
+}
+
+void LegalSpinBox::setValue(double value)
+{
+    lineEdit()->setText(plainNumber(value));
+    takeText();
+}
+
+void LegalSpinBox::takeText()
+{
+    if (text() == m_shown)
+        return;
+    m_shown = text();
+    Q_EMIT typed(m_shown);
+}
+
+void LegalSpinBox::stepBy(int steps)
+{
+    takeText();
+    if (!m_values || m_values->values.empty())
+        return;
+    const double next =
+        m_value ? m_values->stepped(*m_value, steps) : (steps > 0 ? m_values->values.front() : m_values->values.back());
+    if (next != m_value)
+        Q_EMIT stepped(next);
+}
+
+/// Undo and redo mean the scenario, not the letters in the field.
+bool LegalSpinBox::event(QEvent* event)
+{
+    if (event->type() == QEvent::ShortcutOverride) {
+        const auto* key = static_cast<QKeyEvent*>(event);
+        if (key->matches(QKeySequence::Undo) || key->matches(QKeySequence::Redo)) {
+            event->ignore();
+            return false;
+        }
+    }
+    return QAbstractSpinBox::event(event);
+}
+
+QAbstractSpinBox::StepEnabled LegalSpinBox::stepEnabled() const
+{
+    StepEnabled enabled = StepNone;
+    if (m_values && !m_values->values.empty()) {
+        enabled.setFlag(StepDownEnabled, !m_value || *m_value > m_values->values.front());
+        enabled.setFlag(StepUpEnabled, !m_value || *m_value < m_values->values.back());
+    }
+    return enabled;
+}
+
+NumberRow::NumberRow(const ScenarioKey& key, std::string pointer, const QString& what, const sim::KeyFacts& facts,
+                     QWidget* parent)
+    : FormRow(key, std::move(pointer), what, parent), m_isShare(facts.type == sim::KeyType::number && facts.high <= 1),
+      m_slider(new QSlider(Qt::Horizontal)), m_stepper(new QFrame), m_spin(new LegalSpinBox),
+      m_less(stepButton(QStringLiteral("−"), tr("%1 less").arg(labelText()))),
+      m_more(stepButton(QStringLiteral("+"), tr("%1 more").arg(labelText())))
+{
+    m_slider->setPageStep(1);
+    m_slider->setMinimumWidth(24);
+    m_spin->setFixedSize(kFieldWidth, kStepperHeight);
+    m_spin->setIfAbsent(QString::fromUtf8(key.ifAbsent));
+    m_spin->setLegalValues(&m_values);
+    leaveWheelToForm(m_slider);
+    leaveWheelToForm(m_spin);
+    setRole(m_stepper, "stepper");
+    auto* stepperLine = new QHBoxLayout(m_stepper);
+    stepperLine->setContentsMargins(0, 0, 0, 0);
+    stepperLine->setSpacing(0);
+    for (QWidget* part : {static_cast<QWidget*>(m_less), static_cast<QWidget*>(m_spin), static_cast<QWidget*>(m_more)})
+        stepperLine->addWidget(part);
+    auto* line = new QWidget;
+    auto* parts = new QHBoxLayout(line);
+    parts->setContentsMargins(0, 0, 0, 0);
+    parts->setSpacing(6);
+    parts->addWidget(m_slider, 1);
+    parts->addWidget(m_stepper);
+    addControl(line, 1);
+    watch(m_slider);
+    watch(m_spin);
+
+    connect(m_slider, &QSlider::sliderPressed, this, [this] {
+        static int drags = 0;
+        m_gesture = ++drags;
+    });
+    connect(m_slider, &QSlider::sliderReleased, this, [this] {
+        m_gesture = 0;
+        showLegalValues();
+    });
+    connect(m_slider, &QSlider::valueChanged, this, [this](int index) {
+        if (!m_filling && index >= 0 && index < static_cast<int>(m_values.values.size()))
+            choose(m_values.values[static_cast<std::size_t>(index)], m_gesture);
+    });
+    connect(m_spin, &LegalSpinBox::stepped, this, [this](double value) { choose(value, 0); });
+    connect(m_spin, &LegalSpinBox::typed, this, &NumberRow::take);
+    connect(m_less, &QToolButton::clicked, m_spin, [this] { m_spin->stepBy(-1); });
+    connect(m_more, &QToolButton::clicked, m_spin, [this] { m_spin->stepBy(1); });
+    showLegalValues();
+}
+
+void NumberRow::take(const QString& text)
+{
+    const auto value = typedNumber(text, m_isShare);
+    m_isUnreadable = !value && !text.trimmed().isEmpty();
+    if (m_isUnreadable)
+        FormRow::setProblem(tr("“%1” is not a number").arg(text.trimmed()), true);
+    else if (value)
+        choose(*value, 0);
+    else
+        Q_EMIT chosen(QString(), 0);
+}
+
+void NumberRow::setProblem(const QString& problem, bool isError)
+{
+    if (!m_isUnreadable)
+        FormRow::setProblem(problem, isError);
+}
+
+void NumberRow::present(const std::optional<std::string>& json)
+{
+    const auto value = json ? numberOf(*json) : std::nullopt;
+    if (m_isUnreadable && value == m_presented)
+        return;
+    m_isUnreadable = false;
+    m_presented = value;
+    m_spin->present(value);
+    showLegalValues();
+}
+
+void NumberRow::setLegalValues(const LegalValues& values)
+{
+    FormRow::setLegalValues(values);
+    m_pending = values;
+    if (!m_slider->isSliderDown())
+        showLegalValues();
+}
+
+void NumberRow::showLegalValues()
+{
+    if (m_slider->isSliderDown())
+        return;
+    m_values = m_pending;
+    const double value = m_spin->value();
+    const bool canLess = !m_values.values.empty() && value > m_values.values.front();
+    const bool canMore = !m_values.values.empty() && value < m_values.values.back();
+    m_less->setEnabled(canLess);
+    m_more->setEnabled(canMore);
+    m_less->setToolTip(canLess ? QString() : QString::fromStdString(m_values.whyNotLess()));
+    m_more->setToolTip(canMore ? QString() : QString::fromStdString(m_values.whyNotMore()));
+    m_filling = true;
+    m_slider->setEnabled(m_values.values.size() > 1);
+    m_slider->setRange(0, std::max(0, static_cast<int>(m_values.values.size()) - 1));
+    m_slider->setValue(m_values.indexOfNearest(value));
+    m_filling = false;
+}
+
+void NumberRow::focusChanged(bool)
+{
+    mark("focused", m_spin->hasFocus());
+}
+
+void NumberRow::wrongChanged(bool isWrong)
+{
+    mark("wrong", isWrong);
+}
+
+/// A property of the frame that the style sheet looks at.
+void NumberRow::mark(const char* property, bool on)
+{
+    if (m_stepper->property(property).toBool() == on)
+        return;
+    m_stepper->setProperty(property, on);
+    m_stepper->style()->unpolish(m_stepper);
+    m_stepper->style()->polish(m_stepper);
+}
+
+void NumberRow::choose(double value, int gesture)
+{
+    Q_EMIT chosen(QString::fromStdString(jsonNumber(value)), gesture);
+}
+
+} // namespace app

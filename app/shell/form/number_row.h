@@ -1,0 +1,82 @@
+// A number of the form: slider and stepper that stop only at legal values, and a field that anything can be typed into.
+#pragma once
+
+#include "app/shell/form/form_row.h"
+
+#include <QAbstractSpinBox>
+
+class QFrame;
+class QSlider;
+
+namespace app {
+
+/// Arrow keys and wheel go from one legal value to the next; anything may be typed, and is then judged.
+class LegalSpinBox : public QAbstractSpinBox {
+    Q_OBJECT
+    Q_PROPERTY(double value READ value WRITE setValue) // assistive technology reads and sets it
+public:
+    explicit LegalSpinBox(QWidget* parent = nullptr);
+    void setLegalValues(const LegalValues* values) { m_values = values; }
+    double value() const { return m_value.value_or(0); }
+    /// As if it had been typed.
+    void setValue(double);
+    /// Nothing is said about it.
+    void present(std::optional<double>);
+    void setIfAbsent(const QString&);
+    QString text() const;
+    void stepBy(int steps) override;
+    QValidator::State validate(QString&, int&) const override { return QValidator::Acceptable; }
+
+Q_SIGNALS:
+    void stepped(double value);
+    void typed(const QString& text);
+
+protected:
+    bool event(QEvent*) override;
+    StepEnabled stepEnabled() const override;
+
+private:
+    void takeText();
+
+    const LegalValues* m_values = nullptr;
+    std::optional<double> m_value;
+    QString m_shown;
+};
+
+class NumberRow : public FormRow {
+    Q_OBJECT
+public:
+    NumberRow(const ScenarioKey& key, std::string pointer, const QString& what, const sim::KeyFacts&, QWidget* parent = nullptr);
+    double value() const { return m_spin->value(); }
+    void setLegalValues(const LegalValues&) override;
+    void setProblem(const QString&, bool isError) override;
+    QSlider* slider() const { return m_slider; }
+    LegalSpinBox* spinBox() const { return m_spin; }
+
+protected:
+    void present(const std::optional<std::string>& json) override;
+    void focusChanged(bool) override;
+    void wrongChanged(bool) override;
+
+private:
+    void showLegalValues();
+    void take(const QString& text);
+    void choose(double value, int gesture);
+    void mark(const char* property, bool);
+
+    const bool m_isShare; ///< a fraction of 1: may be typed as "75 %"
+    QSlider* m_slider;
+    QFrame* m_stepper;
+    LegalSpinBox* m_spin;
+    QToolButton *m_less, *m_more;
+    LegalValues m_values, m_pending; ///< a drag keeps its stops until it ends
+    bool m_filling = false;          ///< the widgets are being set, nobody chose anything
+    bool m_isUnreadable = false;     ///< what was typed is no number, and stays until it is mended
+    std::optional<double> m_presented;
+    int m_gesture = 0;
+};
+
+/// A number as a person types it: "16,384", "0.75", "75 %" of a share; nothing for what is none.
+std::optional<double> typedNumber(const QString&, bool isShare);
+
+} // namespace app

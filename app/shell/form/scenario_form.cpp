@@ -1,0 +1,328 @@
+#include "app/shell/form/scenario_form.h"
+
+#include "app/session/desk.h"
+#include "app/session/reset.h"
+#include "app/shell/widgets/format.h"
+#include "app/shell/widgets/style.h"
+
+#include <QCheckBox>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QMenu>
+#include <QPushButton>
+#include <QToolButton>
+#include <QVBoxLayout>
+
+#include <algorithm>
+
+namespace app {
+namespace {
+
+constexpr int kBetweenRows = 6, kLinkPadding = 10;
+
+QString listOf(const FormPart& part)
+{
+    return part.section == KeySection::links ? QStringLiteral("/cluster/tiers") : QStringLiteral("/perturbations");
+}
+
+bool isList(const FormPart& part)
+{
+    return part.section == KeySection::links || part.section == KeySection::perturbations;
+}
+
+bool sameValue(const std::optional<std::string>& a, const std::optional<std::string>& b)
+{
+    return a == b || (a && b && numberOf(*a) && numberOf(*a) == numberOf(*b));
+}
+
+} // namespace
+
+void ScenarioForm::addPart(const FormPart& part, QVBoxLayout* column)
+{
+    if (isList(part)) {
+        m_lists.push_back({&part, new QVBoxLayout, {}});
+        m_lists.back().column->setSpacing(kBetweenRows);
+        column->addLayout(m_lists.back().column);
+        m_lists.back().rest = new QLabel;
+        setRole(m_lists.back().rest, "muted");
+        m_lists.back().rest->setContentsMargins(kRowGutter, 0, 0, 0);
+        m_lists.back().rest->setWordWrap(true);
+        column->addWidget(m_lists.back().rest);
+        if (part.section == KeySection::perturbations)
+            addPerturbationMenu(column);
+        return;
+    }
+    m_groups.push_back({part.heading ? addHeading(tr(part.heading), column) : nullptr, {}});
+    for (const ScenarioKey& key : scenarioKeys()) {
+        if (key.section == part.section) {
+            m_groups.back().rows.push_back(addRow(key, std::string(key.pointer), column));
+            addExtras(key, column);
+        }
+    }
+}
+
+FormRow* ScenarioForm::addRow(const ScenarioKey& key, const std::string& pointer, QVBoxLayout* column)
+{
+    FormRow* row = makeFormRow(m_session.catalogue(), key, pointer);
+    column->addWidget(row);
+    m_rows.insert_or_assign(pointer, row);
+    m_order.push_back(row);
+    connect(row, &FormRow::chosen, this, [this, row](const QString& json, int gesture) { choose(row, json, gesture); });
+    connect(row, &FormRow::resetRequested, this, [this, row] { resetRow(row); });
+    return row;
+}
+
+/// What stands below a row and is no key of its own.
+void ScenarioForm::addExtras(const ScenarioKey& key, QVBoxLayout* column)
+{
+    if (key.pointer == "/layout/etp") {
+        m_keepGpus = new QCheckBox(tr("Keep the number of GPUs"));
+        m_keepGpus->setToolTip(tr("tp, cp and pp then take from dp; otherwise the world grows and shrinks"));
+        m_keepGpus->setAccessibleDescription(m_keepGpus->toolTip());
+        m_keepGpus->setChecked(true);
+        auto* line = new QHBoxLayout;
+        line->setContentsMargins(kRowGutter, 0, 0, 0);
+        line->addWidget(m_keepGpus);
+        column->addLayout(line);
+        connect(m_keepGpus, &QCheckBox::toggled, this, &ScenarioForm::layoutRuleChanged);
+    } else if (key.pointer == "/schedule/kind") {
+        auto* compare = new QPushButton(tr("Compare all schedules…"));
+        compare->setToolTip(tr("Bubble and memory of every schedule, with the pass times of this step"));
+        compare->setAccessibleDescription(compare->toolTip());
+        connect(compare, &QPushButton::clicked, this, &ScenarioForm::chooseScheduleRequested);
+        auto* line = new QHBoxLayout;
+        line->setContentsMargins(kRowGutter, 0, 0, 0);
+        line->addWidget(compare);
+        column->addLayout(line);
+    }
+}
+
+QToolButton* ScenarioForm::addBackToBase(const char* block, QVBoxLayout* column)
+{
+    auto* back = new QToolButton;
+    setRole(back, "link");
+    back->setFocusPolicy(Qt::StrongFocus);
+    back->hide();
+    auto* line = new QHBoxLayout;
+    line->setContentsMargins(kRowGutter - kLinkPadding, 0, 0, 0);
+    line->addWidget(back);
+    line->addStretch();
+    column->addLayout(line);
+    connect(back, &QToolButton::clicked, this, [this, block] {
+        if (const auto edit = m_session.isOpen() ? makeBackToBaseEdit(state(), block) : std::nullopt)
+            m_session.edit(*edit);
+    });
+    m_backs.emplace_back(block, back);
+    return back;
+}
+
+void ScenarioForm::addPerturbationMenu(QVBoxLayout* column)
+{
+    auto* add = new QToolButton;
+    add->setText(tr("Add…"));
+    add->setToolTip(tr("Something that is not ideal: a slow GPU, a slow link, kernels that vary"));
+    add->setAccessibleName(tr("Add a perturbation"));
+    add->setAccessibleDescription(add->toolTip());
+    add->setFocusPolicy(Qt::StrongFocus);
+    add->setPopupMode(QToolButton::InstantPopup);
+    setRole(add, "button");
+    auto* menu = new QMenu(add);
+    for (const auto& [kind, text] :
+         {std::pair{"slow_gpu", tr("Slow GPU")}, {"slow_link", tr("Slow link")}, {"jitter", tr("Jitter")}}) {
+        connect(menu->addAction(text), &QAction::triggered, this, [this, kind = kind] {
+            if (m_session.isOpen())
+                m_session.edit(makePerturbationEdit(state(), kind));
+        });
+    }
+    add->setMenu(menu);
+    auto* line = new QHBoxLayout;
+    line->setContentsMargins(kRowGutter, 0, 0, 0);
+    line->addWidget(add);
+    line->addStretch();
+    column->addLayout(line);
+}
+
+QWidget* ScenarioForm::addHeading(const QString& text, QVBoxLayout* column, int perturbation)
+{
+    auto* heading = new QWidget;
+    auto* line = new QHBoxLayout(heading);
+    line->setContentsMargins(kRowGutter, 0, 0, 0);
+    auto* label = new QLabel(text);
+    setRole(label, "group");
+    label->setIndent(0);
+    line->addWidget(label, 1);
+    if (perturbation >= 0) {
+        auto* remove = new QToolButton;
+        remove->setText(tr("Remove"));
+        remove->setAccessibleName(tr("Remove %1").arg(text));
+        remove->setFocusPolicy(Qt::StrongFocus);
+        setRole(remove, "link");
+        line->addWidget(remove);
+        connect(remove, &QToolButton::clicked, this,
+                [this, perturbation] { m_session.edit(makeRemovalEdit(state(), static_cast<std::size_t>(perturbation))); });
+    }
+    column->addWidget(heading);
+    return heading;
+}
+
+void ScenarioForm::refreshLists(const ScenarioState& now)
+{
+    bool isRebuilt = false;
+    for (ListPart& list : m_lists) {
+        const std::string pointer = listOf(*list.part).toStdString();
+        QString shape;
+        const std::size_t all = now.count(pointer), shown = std::min(all, kMostFormEntries);
+        list.rest->setVisible(all > shown);
+        list.rest->setText(tr("The file has %1 more.").arg(separated(static_cast<std::int64_t>(all - shown))));
+        for (std::size_t i = 0; i < shown; ++i) {
+            const std::string name = pointer + "/" + std::to_string(i) + (pointer == "/perturbations" ? "/kind" : "/name");
+            shape += QString::fromStdString(unquoted(now.at(name).value_or("link"))) + QLatin1Char('\n');
+        }
+        if (shape == list.shape)
+            continue;
+        list.shape = shape;
+        rebuild(list);
+        isRebuilt = true;
+    }
+    if (!isRebuilt)
+        return;
+    for (const auto& [pointer, values] : m_legal) {
+        if (FormRow* row = rowAt(pointer))
+            row->setLegalValues(values);
+    }
+    chainFocus();
+}
+
+void ScenarioForm::rebuild(ListPart& list)
+{
+    const std::string prefix = listOf(*list.part).toStdString() + "/";
+    std::erase_if(m_rows, [&](const auto& entry) { return entry.first.starts_with(prefix); });
+    const auto isGone = [&](const FormRow* row) { return row->pointer().starts_with(prefix); };
+    std::erase_if(m_order, isGone);
+    std::erase_if(m_groups, [&](const Group& group) { return !group.rows.empty() && isGone(group.rows.front()); });
+    if (list.content) { // its rows may be telling us so at this moment
+        list.content->hide();
+        list.content->deleteLater();
+    }
+    list.content = new QWidget;
+    auto* column = new QVBoxLayout(list.content);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(kBetweenRows);
+    const QStringList names = list.shape.split(QLatin1Char('\n'), Qt::SkipEmptyParts);
+    for (qsizetype i = 0; i < names.size(); ++i) {
+        const auto index = static_cast<std::size_t>(i);
+        const bool isPerturbation = list.part->section == KeySection::perturbations;
+        const QString title = isPerturbation ? tr("%1 %2").arg(tr(list.part->heading)).arg(i + 1)
+                                             : tr("%1 “%2”").arg(tr(list.part->heading), names[i]);
+        m_groups.push_back({addHeading(title, column, isPerturbation ? static_cast<int>(i) : -1), {}});
+        for (const ScenarioKey& key : scenarioKeys()) {
+            const std::string pointer = pointerAt(key.pointer, index);
+            if (key.section == list.part->section && (!isPerturbation || perturbationTakes(names[i].toStdString(), pointer)))
+                m_groups.back().rows.push_back(addRow(key, pointer, column));
+        }
+    }
+    list.column->addWidget(list.content);
+    std::stable_sort(m_order.begin(), m_order.end(),
+                     [](const FormRow* a, const FormRow* b) { return a->key().section < b->key().section; });
+}
+
+/// Tab goes through the rows from top to bottom, whenever they were made.
+void ScenarioForm::chainFocus()
+{
+    QWidget* before = nullptr;
+    for (FormRow* row : m_order) {
+        for (QWidget* control : row->focusOrder()) {
+            if (before)
+                setTabOrder(before, control);
+            before = control;
+        }
+    }
+}
+
+std::vector<Preset> ScenarioForm::whatIfs() const
+{
+    std::vector<Preset> out = m_session.isOpen() ? presets(state()) : std::vector<Preset>();
+    std::erase_if(out, [](const Preset& preset) { return !preset.whyNot.empty(); });
+    return out;
+}
+
+void ScenarioForm::perform(const Preset& preset)
+{
+    if (m_session.isOpen())
+        m_session.edit(preset.edit);
+}
+
+void ScenarioForm::fillWhatIf()
+{
+    m_whatIfMenu->clear();
+    if (!m_session.isOpen())
+        return;
+    for (const Preset& preset : presets(state())) {
+        QAction* action = m_whatIfMenu->addAction(QString::fromStdString(preset.name));
+        action->setToolTip(QString::fromStdString(preset.whyNot.empty() ? preset.what : preset.whyNot));
+        action->setEnabled(preset.whyNot.empty());
+        connect(action, &QAction::triggered, this, [this, preset] { perform(preset); });
+    }
+    m_whatIfMenu->addSeparator();
+    QAction* back = m_whatIfMenu->addAction(tr("Everything back to the file"));
+    back->setEnabled(m_file && m_file->document().text() != m_session.document().text());
+    connect(back, &QAction::triggered, this, [this] { m_session.edit(makeResetEdit(state(), *m_file)); });
+}
+
+void ScenarioForm::choose(FormRow* row, const QString& json, int gesture)
+{
+    if (!m_session.isOpen())
+        return;
+    const ScenarioState now = state();
+    const std::string pointer = row->pointer();
+    const auto value = json.isNull() ? std::nullopt : std::optional(json.toStdString());
+    const bool isSame = value ? sameValue(value, now.at(pointer)) : !now.isWritten(pointer);
+    if (isSame) { // what was typed before may have been no value at all
+        row->setJson(now.at(pointer));
+        row->setProblem(problemAt(pointer), !m_session.isLegal());
+        return;
+    }
+    Edit edit = makeEdit(now, pointer, value, layoutRule());
+    edit.gesture = gesture;
+    m_session.edit(edit);
+}
+
+void ScenarioForm::resetRow(const FormRow* row)
+{
+    if (m_session.isOpen() && m_file)
+        m_session.edit(makeResetEdit(state(), *m_file, row->pointer(), layoutRule()));
+}
+
+void ScenarioForm::follow(Desk& desk)
+{
+    connect(&desk, &Desk::legalValuesReady, this, &ScenarioForm::setLegalValues);
+    connect(this, &ScenarioForm::layoutRuleChanged, &desk, [this, &desk] { desk.setLayoutRule(layoutRule()); });
+}
+
+void ScenarioForm::setLegalValues(const LegalValueTable& table)
+{
+    m_legal = table;
+    for (const auto& [pointer, values] : table) {
+        if (FormRow* row = rowAt(pointer))
+            row->setLegalValues(values);
+    }
+}
+
+LayoutRule ScenarioForm::layoutRule() const
+{
+    return m_keepGpus->isChecked() ? LayoutRule::keepGpus : LayoutRule::resize;
+}
+
+FormRow* ScenarioForm::rowAt(std::string_view pointer) const
+{
+    const auto found = m_rows.find(pointer);
+    return found == m_rows.end() ? nullptr : found->second;
+}
+
+QString ScenarioForm::problemAt(const std::string& pointer) const
+{
+    const auto found = m_shownProblems.find(pointer);
+    return found == m_shownProblems.end() ? QString() : found->second;
+}
+
+} // namespace app

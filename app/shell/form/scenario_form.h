@@ -1,0 +1,113 @@
+// The scenario as a form: a row for every key of scenario_keys.h. A row's choice edits the session's document; what the document
+// says, its problems and how it differs from its file come back to the rows.
+#pragma once
+
+#include "app/session/presets.h"
+#include "app/session/session.h"
+#include "app/shell/form/form_parts.h"
+#include "app/shell/form/number_row.h"
+
+#include <QWidget>
+
+#include <map>
+#include <string>
+#include <vector>
+
+class QCheckBox;
+class QLabel;
+class QLineEdit;
+class QMenu;
+class QScrollArea;
+class QToolButton;
+class QVBoxLayout;
+
+namespace app {
+
+class Desk;
+class FoldSection;
+
+class ScenarioForm : public QWidget {
+    Q_OBJECT
+public:
+    explicit ScenarioForm(Session&, QWidget* parent = nullptr);
+    /// From now on the legal values of the desk whose session this is. Ends before it.
+    void follow(Desk&);
+    void setLegalValues(const LegalValueTable&);
+    LayoutRule layoutRule() const;
+    FormRow* rowAt(std::string_view pointer) const; ///< nullptr: there is none
+    /// Of a key that is a number.
+    NumberRow* row(std::string_view pointer) const { return qobject_cast<NumberRow*>(rowAt(pointer)); }
+    /// What is shown in red or amber at the control of a pointer; for tests.
+    QString problemAt(const std::string& pointer) const;
+
+    /// Common what-ifs that can be done now; the palette lists them, too.
+    std::vector<Preset> whatIfs() const;
+    void perform(const Preset&);
+    /// Leaves the rows that match; all of them for nothing.
+    void search(const QString&);
+    void focusSearch();
+    /// Which parts the user has folded or unfolded against their custom; for the settings.
+    QStringList folds() const;
+    void setFolds(const QStringList&);
+
+Q_SIGNALS:
+    void layoutRuleChanged();
+    void chooseScheduleRequested();
+
+private:
+    /// A title inside a fold, and the rows below it.
+    struct Group {
+        QWidget* heading;
+        std::vector<FormRow*> rows;
+    };
+    /// Rows of a list's entries, made anew when there are others.
+    struct ListPart {
+        const FormPart* part;
+        QVBoxLayout* column;
+        QString shape; ///< what the rows were made for
+        QLabel* rest = nullptr;
+        QWidget* content = nullptr;
+    };
+
+    void build();
+    void addPart(const FormPart&, QVBoxLayout*);
+    FormRow* addRow(const ScenarioKey&, const std::string& pointer, QVBoxLayout*);
+    void addExtras(const ScenarioKey&, QVBoxLayout*);
+    QToolButton* addBackToBase(const char* block, QVBoxLayout*);
+    void addPerturbationMenu(QVBoxLayout*);
+    QWidget* addHeading(const QString& text, QVBoxLayout*, int perturbation = -1);
+    void fillWhatIf();
+
+    void refresh();
+    void refreshLists(const ScenarioState&);
+    void rebuild(ListPart&);
+    void refreshWords(const ScenarioState&);
+    void refreshProblems();
+    void refreshVisibility();
+    void refreshMarks();
+    void chainFocus();
+    void takeFile();
+    bool isRelevant(const FormRow&) const;
+    ScenarioState state() const { return {m_session.document(), m_session.scenario(), m_session.catalogue()}; }
+    void choose(FormRow*, const QString& json, int gesture);
+    void resetRow(const FormRow*);
+
+    Session& m_session;
+    std::optional<ScenarioState> m_file; ///< as it is saved
+    QLineEdit* m_search;
+    QToolButton* m_whatIf;
+    QMenu* m_whatIfMenu;
+    QScrollArea* m_area;
+    QLabel *m_general, *m_nothingFound; ///< problems of no control here; a search in vain
+    std::map<std::string, FormRow*, std::less<>> m_rows;
+    std::vector<FormRow*> m_order; ///< from top to bottom
+    std::vector<Group> m_groups;
+    std::vector<std::pair<const FormPart*, FoldSection*>> m_folds;
+    std::vector<std::pair<const char*, QToolButton*>> m_backs; ///< to what a block is based on
+    std::vector<ListPart> m_lists;
+    LegalValueTable m_legal;
+    std::map<std::string, QString> m_shownProblems;
+    QCheckBox* m_keepGpus;
+};
+
+} // namespace app

@@ -1,0 +1,258 @@
+// The scenario form's other half: how it is put together, and how what the session says comes back to its rows.
+#include "app/session/reset.h"
+#include "app/shell/form/scenario_form.h"
+#include "app/shell/form/value_rows.h"
+#include "app/shell/widgets/fold_section.h"
+#include "app/shell/widgets/style.h"
+#include "sim/schedule/families/families.h"
+
+#include <QCheckBox>
+#include <QLabel>
+#include <QLineEdit>
+#include <QMenu>
+#include <QScrollArea>
+#include <QToolButton>
+#include <QVBoxLayout>
+
+#include <algorithm>
+
+namespace app {
+namespace {
+
+constexpr int kSide = 12, kSideWithGutter = 4, kScrollBar = 10, kBetweenRows = 6;
+
+} // namespace
+
+ScenarioForm::ScenarioForm(Session& session, QWidget* parent)
+    : QWidget(parent), m_session(session), m_search(new QLineEdit), m_whatIf(new QToolButton), m_whatIfMenu(new QMenu(this)),
+      m_area(new QScrollArea), m_general(new QLabel), m_nothingFound(new QLabel)
+{
+    build();
+    connect(&m_session, &Session::opened, this, &ScenarioForm::takeFile);
+    connect(&m_session, &Session::fileChanged, this, &ScenarioForm::takeFile);
+    connect(&m_session, &Session::changed, this, &ScenarioForm::refresh);
+}
+
+void ScenarioForm::build()
+{
+    m_search->setPlaceholderText(tr("Find a setting"));
+    m_search->setAccessibleName(tr("Find a setting"));
+    m_search->setAccessibleDescription(tr("By its name, its key in the file, or a word of its description"));
+    m_search->setClearButtonEnabled(true);
+    connect(m_search, &QLineEdit::textChanged, this, &ScenarioForm::refreshVisibility);
+    m_whatIf->setText(tr("What if…"));
+    m_whatIf->setToolTip(tr("Common changes, each in one step"));
+    m_whatIf->setAccessibleDescription(m_whatIf->toolTip());
+    m_whatIf->setPopupMode(QToolButton::InstantPopup);
+    m_whatIf->setFocusPolicy(Qt::StrongFocus);
+    m_whatIf->setMenu(m_whatIfMenu);
+    m_whatIfMenu->setToolTipsVisible(true);
+    setRole(m_whatIf, "button");
+    connect(m_whatIfMenu, &QMenu::aboutToShow, this, &ScenarioForm::fillWhatIf);
+
+    auto* page = new QWidget;
+    auto* column = new QVBoxLayout(page);
+    column->setContentsMargins(kSideWithGutter, 4, kSide, kSide);
+    column->setSpacing(kBetweenRows);
+    for (QLabel* label : {m_general, m_nothingFound}) {
+        label->setWordWrap(true);
+        label->setContentsMargins(kRowGutter, 0, 0, 0);
+        label->hide();
+        column->addWidget(label);
+    }
+    setRole(m_nothingFound, "muted");
+
+    QVBoxLayout* into = column;
+    for (const FormPart& part : formParts()) {
+        if (part.fold) {
+            into = column;
+            if (*part.fold != '\0') {
+                auto* fold = new FoldSection(tr(part.fold), part.isOpen);
+                connect(fold, &FoldSection::toggled, this, &ScenarioForm::refreshVisibility);
+                m_folds.emplace_back(&part, fold);
+                column->addWidget(fold);
+                into = fold->body();
+            }
+        }
+        if (part.section == KeySection::modelDetails)
+            addBackToBase("/model", into);
+        if (part.section == KeySection::gpu) {
+            addBackToBase("/cluster", into);
+            addBackToBase("/cluster/gpu", into);
+        }
+        addPart(part, into);
+    }
+    column->addStretch();
+    static_cast<ChoiceRow*>(rowAt("/model"))->setNameIfMissing(tr("Own model"));
+    static_cast<ChoiceRow*>(rowAt("/cluster"))->setNameIfMissing(tr("Own cluster"));
+    static_cast<ChoiceRow*>(rowAt("/cluster/gpu"))->setNameIfMissing(tr("Own GPU"));
+
+    m_area->setWidgetResizable(true);
+    m_area->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    m_area->setFrameShape(QFrame::NoFrame);
+    m_area->setWidget(page);
+    auto* top = new QHBoxLayout;
+    top->setContentsMargins(kSideWithGutter + kRowGutter, 2, kSide + kScrollBar, 6);
+    top->setSpacing(8);
+    top->addWidget(m_search, 1);
+    top->addWidget(m_whatIf);
+    auto* outer = new QVBoxLayout(this);
+    outer->setContentsMargins(0, 0, 0, 0);
+    outer->setSpacing(0);
+    outer->addLayout(top);
+    outer->addWidget(m_area, 1);
+    setRole(this, "form");
+    setAttribute(Qt::WA_StyledBackground);
+}
+
+void ScenarioForm::takeFile()
+{
+    m_file.reset();
+    if (m_session.isOpen() && m_session.savedDocument())
+        m_file.emplace(*m_session.savedDocument(), m_session.savedScenario(), m_session.catalogue());
+    if (m_session.isOpen() && !m_rows.empty())
+        refreshMarks();
+}
+
+void ScenarioForm::refresh()
+{
+    if (!m_session.isOpen())
+        return;
+    const ScenarioState now = state();
+    refreshLists(now);
+    for (FormRow* row : m_order)
+        row->setJson(now.at(row->pointer()));
+    refreshWords(now);
+    refreshProblems();
+    refreshMarks();
+    refreshVisibility();
+}
+
+void ScenarioForm::refreshWords(const ScenarioState& now)
+{
+    for (const auto& [block, button] : m_backs) {
+        const auto edit = makeBackToBaseEdit(now, block);
+        button->setVisible(edit.has_value());
+        if (edit) {
+            const QString text = QString::fromStdString(edit->text);
+            button->setText(text.at(0).toUpper() + text.mid(1));
+            button->setAccessibleDescription(tr("Takes off what was changed of it"));
+        }
+    }
+    const sim::Scenario* s = m_session.scenario();
+    if (!s)
+        return;
+    rowAt(Control::nodes)->setNote(clusterNote(*s));
+    rowAt(Control::globalBatchSize)->setNote(batchNote(*s));
+    const sim::ScheduleFamily* family = sim::findScheduleFamily(s->schedule.kind);
+    rowAt("/schedule/kind")
+        ->setNote(family ? QString::fromUtf8(family->character.data(), static_cast<qsizetype>(family->character.size()))
+                         : QString());
+    rowAt("/model")->setNote(makeBackToBaseEdit(now, "/model") ? tr("changed in its details") : QString());
+    for (const auto& [part, fold] : m_folds)
+        fold->header()->setSummary(part->summary(*s));
+}
+
+void ScenarioForm::refreshMarks()
+{
+    const ScenarioState now = state();
+    std::map<const FoldSection*, bool> isMarked;
+    for (FormRow* row : m_order) {
+        const bool changed = m_file && isChanged(now, *m_file, row->pointer());
+        row->setFileText(changed ? QString::fromStdString(fileText(*m_file, row->pointer())) : QString());
+        for (const auto& [part, fold] : m_folds) {
+            if (changed && fold->isAncestorOf(row))
+                isMarked[fold] = true;
+        }
+    }
+    for (const auto& [part, fold] : m_folds)
+        fold->header()->setMarked(isMarked[fold]);
+}
+
+void ScenarioForm::refreshProblems()
+{
+    m_shownProblems.clear();
+    std::map<std::string, bool> isError;
+    for (const sim::Problem& problem : m_session.problems()) {
+        std::string at = problem.pointer; // the nearest row around it has it
+        while (!at.empty() && !m_rows.contains(at))
+            at.erase(at.rfind('/') == std::string::npos ? 0 : at.rfind('/'));
+        const QString text = (at == problem.pointer || problem.pointer.empty())
+                                 ? QString::fromStdString(problem.message)
+                                 : QString::fromStdString(problem.pointer + ": " + problem.message);
+        QString& shown = m_shownProblems[at];
+        shown += (shown.isEmpty() ? QString() : QStringLiteral("\n")) + text;
+        isError[at] = isError[at] || problem.severity == sim::Severity::error;
+    }
+    m_general->setText(problemAt({}));
+    m_general->setVisible(!m_general->text().isEmpty());
+    setRole(m_general, isError[{}] ? "error" : "warning");
+    for (FormRow* row : m_order)
+        row->setProblem(problemAt(row->pointer()), isError[row->pointer()]);
+}
+
+bool ScenarioForm::isRelevant(const FormRow& row) const
+{
+    const sim::Scenario* s = m_session.scenario();
+    return !row.key().isRelevant || !s || row.key().isRelevant(*s) || row.hasProblem();
+}
+
+void ScenarioForm::refreshVisibility()
+{
+    const QString typed = m_search->text().trimmed();
+    bool isAnyShown = false, isAnyWithoutEffect = false;
+    std::map<const FoldSection*, bool> hasShown, hasProblem;
+    for (FormRow* row : m_order) {
+        const bool matches = typed.isEmpty() || row->matches(typed), isShown = matches && isRelevant(*row);
+        row->setVisible(isShown);
+        isAnyShown = isAnyShown || isShown;
+        isAnyWithoutEffect = isAnyWithoutEffect || (matches && !isShown);
+        for (const auto& [part, fold] : m_folds) {
+            if (!fold->isAncestorOf(row))
+                continue;
+            hasShown[fold] = hasShown[fold] || isShown;
+            hasProblem[fold] = hasProblem[fold] || row->hasProblem();
+        }
+    }
+    for (const Group& group : m_groups) {
+        if (group.heading)
+            group.heading->setVisible(
+                std::any_of(group.rows.begin(), group.rows.end(), [](const FormRow* r) { return !r->isHidden(); }));
+    }
+    for (const auto& [part, fold] : m_folds) {
+        fold->setVisible(typed.isEmpty() || hasShown[fold]);
+        fold->setForcedOpen(!typed.isEmpty() || hasProblem[fold]);
+    }
+    m_nothingFound->setVisible(!isAnyShown);
+    m_nothingFound->setText(isAnyWithoutEffect ? tr("“%1” has no effect on this scenario").arg(typed)
+                                               : tr("No setting is called “%1”").arg(typed));
+}
+
+void ScenarioForm::search(const QString& text)
+{
+    m_search->setText(text);
+}
+
+void ScenarioForm::focusSearch()
+{
+    m_search->setFocus(Qt::ShortcutFocusReason);
+    m_search->selectAll();
+}
+
+QStringList ScenarioForm::folds() const
+{
+    QStringList out;
+    for (const auto& [part, fold] : m_folds) {
+        if (fold->isOpen() != part->isOpen)
+            out << QString::fromUtf8(part->fold);
+    }
+    return out;
+}
+
+void ScenarioForm::setFolds(const QStringList& changed)
+{
+    for (const auto& [part, fold] : m_folds)
+        fold->setOpen(part->isOpen != changed.contains(QString::fromUtf8(part->fold)));
+}
+
+} // namespace app

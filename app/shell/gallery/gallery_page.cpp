@@ -1,0 +1,240 @@
+#include "app/shell/gallery/gallery_page.h"
+
+#include "app/shell/gallery/gallery_cards.h"
+#include "app/shell/widgets/style.h"
+
+#include <QFileInfo>
+#include <QHBoxLayout>
+#include <QKeyEvent>
+#include <QLabel>
+#include <QLineEdit>
+#include <QListWidget>
+#include <QPushButton>
+#include <QVBoxLayout>
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+namespace app {
+namespace {
+
+constexpr int kCardGap = 12; ///< that the cards leave at their right
+const QString kDemoName = QStringLiteral("64-tiny-4d-sixteen-ranks");
+
+} // namespace
+
+GalleryPage::GalleryPage(QWidget* parent)
+    : QFrame(parent), m_search(new QLineEdit), m_cards(new CardList), m_recent(new QListWidget),
+      m_recentTitle(new QLabel(tr("RECENT"))), m_nothing(new QLabel(tr("Nothing in the gallery matches."))),
+      m_recoveries(new QVBoxLayout), m_demo(makeDemo())
+{
+    setRole(this, "page");
+    auto* title = new QLabel(QStringLiteral("Rankscope"));
+    setRole(title, "title");
+    auto* subtitle = new QLabel(tr("See, ask and run\nhybrid-parallel training."));
+    setRole(subtitle, "muted");
+    auto* open = new QPushButton(tr("Open file…"));
+    setRole(open, "primary");
+    setRole(m_recentTitle, "section");
+    setRole(m_recent, "plain");
+    m_recent->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    m_recent->setTextElideMode(Qt::ElideMiddle);
+    m_recentTitle->hide();
+    auto* drop = new QLabel(tr("or drop a scenario file on the window"));
+    drop->setWordWrap(true);
+    setRole(drop, "small");
+
+    auto* side = new QFrame;
+    setRole(side, "side");
+    side->setFixedWidth(248);
+    auto* sideColumn = new QVBoxLayout(side);
+    sideColumn->setContentsMargins(24, 24, 16, 16);
+    sideColumn->setSpacing(8);
+    sideColumn->addWidget(title);
+    sideColumn->addWidget(subtitle);
+    sideColumn->addSpacing(16);
+    sideColumn->addWidget(open);
+    sideColumn->addWidget(drop);
+    sideColumn->addLayout(m_recoveries);
+    sideColumn->addSpacing(16);
+    sideColumn->addWidget(m_recentTitle);
+    sideColumn->addWidget(m_recent, 1);
+
+    auto* heading = new QLabel(tr("Gallery"));
+    setRole(heading, "heading");
+    m_search->setPlaceholderText(tr("Search names, models, schedules, GPUs"));
+    m_search->setClearButtonEnabled(true);
+    m_search->setMinimumWidth(160);
+    m_search->setMaximumWidth(340);
+    m_search->setAccessibleName(tr("Search the gallery"));
+    m_cards->setAccessibleName(tr("Gallery"));
+    setRole(m_nothing, "muted");
+    m_nothing->hide();
+
+    auto* head = new QHBoxLayout;
+    head->addWidget(heading);
+    head->addStretch(1);
+    head->addWidget(m_search, 2);
+    head->addSpacing(kCardGap + 12);
+    auto* main = new QVBoxLayout;
+    main->setContentsMargins(24, 24, 8, 0);
+    main->setSpacing(16);
+    main->addLayout(head);
+    auto* demoRow = new QHBoxLayout; // as wide as the cards
+    demoRow->setContentsMargins(0, 0, kCardGap + 12, 0);
+    demoRow->addWidget(m_demo);
+    main->addLayout(demoRow);
+    main->addWidget(m_nothing);
+    main->addWidget(m_cards, 1);
+    auto* page = new QHBoxLayout(this);
+    page->setContentsMargins(0, 0, 0, 0);
+    page->setSpacing(0);
+    page->addWidget(side);
+    page->addLayout(main, 1);
+
+    connect(m_cards, &CardList::chosen, this, [this](std::size_t entry) { Q_EMIT openRequested(m_entries[entry].path); });
+    connect(m_search, &QLineEdit::textChanged, this, &GalleryPage::filter);
+    connect(m_search, &QLineEdit::returnPressed, m_cards, &CardList::chooseFirst);
+    m_search->installEventFilter(this);
+    connect(m_recent, &QListWidget::itemActivated, this,
+            [this](const QListWidgetItem* item) { Q_EMIT openRequested(item->data(Qt::UserRole).toString()); });
+    connect(m_recent, &QListWidget::itemClicked, this,
+            [this](const QListWidgetItem* item) { Q_EMIT openRequested(item->data(Qt::UserRole).toString()); });
+    connect(open, &QPushButton::clicked, this, &GalleryPage::openOtherRequested);
+}
+
+void GalleryPage::setEntries(std::vector<GalleryEntry> entries, std::vector<GallerySection> sections)
+{
+    m_entries = std::move(entries);
+    m_sections = std::move(sections);
+    m_demoPath.clear();
+    for (const GalleryEntry& entry : m_entries)
+        if (QFileInfo(entry.path).completeBaseName() == kDemoName)
+            m_demoPath = entry.path;
+    filter();
+}
+
+void GalleryPage::setRecentFiles(const QStringList& files)
+{
+    m_recent->clear();
+    for (const QString& path : files) {
+        auto* item = new QListWidgetItem(QFileInfo(path).completeBaseName(), m_recent);
+        item->setData(Qt::UserRole, path);
+        item->setToolTip(path);
+    }
+    m_recentTitle->setVisible(!files.isEmpty());
+}
+
+void GalleryPage::setRecoveries(const std::vector<Recovery>& recoveries)
+{
+    while (QLayoutItem* item = m_recoveries->takeAt(0)) {
+        delete item->widget();
+        delete item;
+    }
+    for (std::size_t i = 0; i < recoveries.size(); ++i) {
+        const Recovery& r = recoveries[i];
+        auto* box = new QFrame;
+        setRole(box, "card");
+        auto* text = new QLabel(tr("<b>Unsaved work</b><br>%1<br>%2")
+                                    .arg(r.path.isEmpty() ? tr("Untitled") : QFileInfo(r.path).fileName().toHtmlEscaped(),
+                                         QLocale().toString(r.time.toLocalTime(), QLocale::ShortFormat)));
+        text->setWordWrap(true);
+        auto* restore = new QPushButton(tr("Restore"));
+        auto* discard = new QPushButton(tr("Discard"));
+        auto* buttons = new QHBoxLayout;
+        buttons->addWidget(restore);
+        buttons->addWidget(discard);
+        auto* column = new QVBoxLayout(box);
+        column->addWidget(text);
+        column->addLayout(buttons);
+        m_recoveries->addWidget(box);
+        connect(restore, &QPushButton::clicked, this, [this, i] { Q_EMIT recoverRequested(static_cast<int>(i)); });
+        connect(discard, &QPushButton::clicked, this, [this, i] { Q_EMIT discardRequested(static_cast<int>(i)); });
+    }
+}
+
+void GalleryPage::setTheme(const Theme& theme)
+{
+    m_cards->setTheme(theme);
+}
+
+void GalleryPage::setReducedMotion(bool reduced)
+{
+    m_cards->setReducedMotion(reduced);
+}
+
+/// Down goes from the search to what it found.
+bool GalleryPage::eventFilter(QObject* watched, QEvent* event)
+{
+    if (event->type() == QEvent::KeyPress && static_cast<QKeyEvent*>(event)->key() == Qt::Key_Down) {
+        m_cards->setFocus();
+        return true;
+    }
+    return QFrame::eventFilter(watched, event);
+}
+
+void GalleryPage::focusSearch()
+{
+    m_search->setFocus();
+    m_search->selectAll();
+}
+
+void GalleryPage::search(const QString& text)
+{
+    m_search->setText(text);
+}
+
+QStringList GalleryPage::shownFiles() const
+{
+    QStringList out;
+    for (const std::size_t entry : m_cards->shownEntries())
+        out << m_entries[entry].path;
+    return out;
+}
+
+/// One click to a training that runs.
+QFrame* GalleryPage::makeDemo()
+{
+    auto* card = new QFrame;
+    setRole(card, "card");
+    auto* title = new QLabel(tr("Live demo: sixteen ranks train on this machine"));
+    setRole(title, "heading");
+    title->setWordWrap(true);
+    auto* text =
+        new QLabel(tr("A tiny Llama, TP 2 × CP 2 × PP 2 × DP 2, really trained for a few seconds: loss, memory and every span as "
+                      "they come, below what was predicted. No GPU is needed."));
+    setRole(text, "muted");
+    text->setWordWrap(true);
+    auto* start = new QPushButton(tr("Start Live Demo"));
+    setRole(start, "primary");
+    connect(start, &QPushButton::clicked, this, [this] { Q_EMIT demoRequested(m_demoPath); });
+    auto* words = new QVBoxLayout;
+    words->setSpacing(2);
+    words->addWidget(title);
+    words->addWidget(text);
+    auto* row = new QHBoxLayout(card);
+    row->setContentsMargins(16, 10, 16, 10);
+    row->setSpacing(16);
+    row->addLayout(words, 1);
+    row->addWidget(start, 0, Qt::AlignVCenter);
+    return card;
+}
+
+void GalleryPage::filter()
+{
+    m_demo->setVisible(!m_demoPath.isEmpty() && m_search->text().isEmpty());
+    std::vector<GallerySection> shown;
+    if (m_search->text().isEmpty()) {
+        shown = m_sections;
+    } else {
+        shown.emplace_back(); // what is found needs no headings
+        for (const GallerySection& section : m_sections)
+            std::copy_if(section.entries.begin(), section.entries.end(), std::back_inserter(shown.front().entries),
+                         [&](std::size_t entry) { return m_entries[entry].matches(m_search->text()); });
+    }
+    m_cards->setSections(m_entries, shown);
+    m_nothing->setVisible(m_cards->shownEntries().empty() && !m_entries.empty());
+}
+
+} // namespace app

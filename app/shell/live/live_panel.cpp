@@ -1,0 +1,472 @@
+#include "app/shell/live/live_panel.h"
+
+#include "app/shell/live/difference_table.h"
+#include "app/shell/widgets/format.h"
+#include "app/shell/widgets/metric_card.h"
+#include "app/shell/widgets/scenario_header.h"
+#include "app/shell/widgets/style.h"
+
+#include <QAction>
+#include <QButtonGroup>
+#include <QCursor>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QSplitter>
+#include <QToolButton>
+#include <QVBoxLayout>
+
+#include <cmath>
+
+namespace app {
+namespace {
+
+constexpr double kSecondsPerNs = 1e-9;
+
+QString durationOf(std::int64_t ns)
+{
+    return durationQuantity(static_cast<double>(ns) * kSecondsPerNs).text();
+}
+
+/// "+23 % against the prediction", "21 times the prediction".
+QString deviationText(double measured, double predicted)
+{
+    constexpr double kManyTimes = 3; // percents say nothing any more
+    const double ratio = measured / predicted;
+    if (ratio >= kManyTimes)
+        return QObject::tr("%1 times the prediction").arg(separated(std::llround(ratio)));
+    const double percent = std::abs(ratio - 1) * 100;
+    const QString sign = ratio >= 1 ? QStringLiteral("+") : QStringLiteral("−");
+    return QObject::tr("%1%2 % against the prediction")
+        .arg(sign, percent < 10 ? QString::number(percent, 'f', 1) : separated(std::llround(percent)));
+}
+
+CurvePoint pointOf(const live::StepSummary& step)
+{
+    return {.step = step.step,
+            .loss = step.loss,
+            .gradientNorm = step.gradientNorm,
+            .tokensPerSecond = step.tokensPerSecond,
+            .seconds = step.endNs == 0 ? live::kUnknown : static_cast<double>(step.endNs - step.startNs) * kSecondsPerNs};
+}
+
+} // namespace
+
+LivePanel::LivePanel(Renderer renderer, QWidget* parent)
+    : QWidget(parent), m_grid(m_selection, lightTheme()), m_curves(lightTheme()), m_timelines(m_selection, lightTheme()),
+      m_dot(new QLabel), m_name(new ElidedLabel("heading")), m_headline(new ElidedLabel("muted")), m_detail(new QLabel),
+      m_detailFrame(new QFrame), m_buttons(new QHBoxLayout), m_clocks(new QButtonGroup(this)),
+      m_loss(new MetricCard(tr("Loss"), Better::lower)), m_step(new MetricCard(tr("Step, wall clock"), Better::lower)),
+      m_parallel(new MetricCard(tr("Step, as if parallel"), Better::lower)),
+      m_tokens(new MetricCard(tr("Tokens a second"), Better::higher)),
+      m_memory(new MetricCard(tr("Fullest rank"), Better::lower)), m_spans(new MetricCard(tr("Spans"), Better::neither)),
+      m_rows(new QSplitter(Qt::Vertical)), m_upper(new QSplitter(Qt::Horizontal)),
+      m_gridCanvas(new CanvasWidget(m_grid, renderer)), m_curvesCanvas(new CanvasWidget(m_curves, renderer)),
+      m_timelinesCanvas(new CanvasWidget(m_timelines, renderer)), m_lastUsed(m_timelinesCanvas),
+      m_differences(new DifferenceTable), m_theme(&lightTheme())
+{
+    auto* header = new QFrame;
+    setRole(header, "header");
+    constexpr int kDot = 10;
+    m_dot->setFixedSize(kDot, kDot);
+    m_dot->setAccessibleName(tr("State of the run"));
+    auto* words = new QVBoxLayout;
+    words->setSpacing(2);
+    words->addWidget(m_name);
+    words->addWidget(m_headline);
+    m_clocks->setExclusive(true);
+    auto* clocks = new QHBoxLayout;
+    clocks->setSpacing(0);
+    const auto clock = [&](const QString& text, const QString& what, LiveClock id, const char* role) {
+        auto* button = new QToolButton;
+        button->setText(text);
+        button->setToolTip(what);
+        button->setAccessibleDescription(what);
+        button->setCheckable(true);
+        setRole(button, role);
+        m_clocks->addButton(button, static_cast<int>(id));
+        clocks->addWidget(button);
+    };
+    clock(tr("Wall clock"), tr("As it was: on fewer cores than ranks they take turns"), LiveClock::wall, "segmentLeft");
+    clock(tr("As if parallel"),
+          tr("The measured work replayed with a device for every rank: what to compare with the prediction"), LiveClock::parallel,
+          "segmentRight");
+    connect(m_clocks, &QButtonGroup::idClicked, this, [this](int id) { setClock(static_cast<LiveClock>(id)); });
+    m_buttons->setSpacing(4);
+    auto* top = new QHBoxLayout(header);
+    top->setContentsMargins(16, 8, 12, 8);
+    top->setSpacing(12);
+    top->addWidget(m_dot, 0, Qt::AlignVCenter);
+    top->addLayout(words, 1);
+    top->addLayout(clocks);
+    top->addSpacing(4);
+    top->addLayout(m_buttons);
+
+    setRole(m_detailFrame, "notice");
+    m_detail->setWordWrap(true);
+    m_detail->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    m_detail->setTextFormat(Qt::PlainText);
+    auto* detail = new QHBoxLayout(m_detailFrame);
+    detail->setContentsMargins(16, 8, 16, 8);
+    detail->addWidget(m_detail);
+    m_detailFrame->hide();
+
+    auto* cardRow = new QFrame;
+    setRole(cardRow, "header");
+    auto* cards = new QHBoxLayout(cardRow);
+    cards->setContentsMargins(12, 6, 12, 6);
+    cards->setSpacing(8);
+    for (MetricCard* card : {m_loss, m_step, m_parallel, m_tokens, m_memory, m_spans})
+        cards->addWidget(card, 1);
+
+    constexpr int kLowest = 140;
+    for (CanvasWidget* canvas : {m_gridCanvas, m_curvesCanvas, m_timelinesCanvas}) {
+        canvas->setMinimumHeight(kLowest);
+        canvas->setFocusPolicy(Qt::StrongFocus);
+        connect(canvas, &CanvasWidget::viewChanged, this, [this, canvas] { selectionMayHaveChanged(*canvas); });
+    }
+    m_gridCanvas->setAccessibleName(tr("Rank grid of the run"));
+    m_curvesCanvas->setAccessibleName(tr("Loss and step time"));
+    m_timelinesCanvas->setAccessibleName(tr("Predicted and measured timeline"));
+    m_grid.setHint(tr("They appear once the run has told what it is.").toStdString());
+    m_curves.setChosen([this](int step) { Q_EMIT stepChosen(step); });
+
+    constexpr int kNarrowest = 240;
+    for (QWidget* part : std::initializer_list<QWidget*>{m_gridCanvas, m_curvesCanvas, m_differences}) {
+        part->setMinimumWidth(kNarrowest);
+        m_upper->addWidget(part);
+    }
+    m_rows->addWidget(m_upper);
+    m_rows->addWidget(m_timelinesCanvas);
+    for (QSplitter* splitter : {m_rows, m_upper}) {
+        splitter->setHandleWidth(1);
+        splitter->setChildrenCollapsible(false);
+    }
+    constexpr int kTenth = 100, kUpperShare = 1, kLowerShare = 2; // sixteen ranks twice in a window 900 pixels high
+    m_upper->setSizes({4 * kTenth, 3 * kTenth, 3 * kTenth});
+    m_rows->setSizes({kUpperShare * 10 * kTenth, kLowerShare * 10 * kTenth});
+    for (int i = 0; i < m_upper->count(); ++i)
+        m_upper->setStretchFactor(i, i == 0 ? 4 : 3);
+    m_rows->setStretchFactor(0, kUpperShare);
+    m_rows->setStretchFactor(1, kLowerShare);
+
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(0);
+    column->addWidget(header);
+    column->addWidget(m_detailFrame);
+    column->addWidget(cardRow);
+    column->addWidget(m_rows, 1);
+    setClock(LiveClock::parallel);
+    startAnew({});
+}
+
+LivePanel::~LivePanel()
+{
+    delete m_rows; // with the canvases, before the views they show
+}
+
+void LivePanel::setActions(const QList<QAction*>& actions)
+{
+    for (QAction* action : actions) {
+        auto* button = new QToolButton;
+        button->setDefaultAction(action);
+        button->setToolButtonStyle(Qt::ToolButtonTextOnly);
+        setRole(button, "button");
+        m_buttons->addWidget(button);
+    }
+}
+
+void LivePanel::startAnew(const QString& name)
+{
+    m_name->setText(name);
+    m_run.reset();
+    m_prediction.reset();
+    m_uncalibratedSeconds.reset();
+    m_picture.reset();
+    m_wholePicture.reset();
+    m_status = {};
+    m_pinned.reset();
+    m_selection = m_shownSelection = {};
+    m_curves.clear();
+    m_grid.setStep({});
+    m_grid.setNow({});
+    m_differences->showNothing(tr("The first step tells."));
+    for (MetricCard* card : {m_loss, m_step, m_parallel, m_tokens, m_memory, m_spans}) {
+        card->setValue({QStringLiteral("–"), {}});
+        card->setNote(QStringLiteral(" ")); // keeps its line, so that nothing moves when the first step comes
+    }
+    m_lastSeconds = 0;
+    showPrediction();
+    showTimelines();
+    for (CanvasWidget* canvas : {m_gridCanvas, m_curvesCanvas, m_timelinesCanvas})
+        canvas->requestFrame();
+}
+
+void LivePanel::show(const LiveUpdate& update)
+{
+    if (update.run && update.run != m_run) {
+        if (m_run) { // another run at the same address
+            const QString name = QString::fromStdString(update.run->name);
+            startAnew(name);
+        }
+        m_run = update.run;
+        m_name->setText(QString::fromStdString(m_run->name));
+        m_curves.setPlannedSteps(m_run->plannedSteps);
+    }
+    if (update.prediction) {
+        if (update.prediction->calibrated && m_prediction && !m_prediction->calibrated && m_prediction->simulation)
+            m_uncalibratedSeconds = m_prediction->simulation->metrics().stepTimeSeconds;
+        m_prediction = update.prediction;
+        m_grid.setStep({m_prediction->simulation, nullptr});
+        m_gridCanvas->requestFrame();
+        showPrediction();
+    }
+    if (!update.steps.empty()) {
+        std::vector<CurvePoint> points;
+        for (const live::StepSummary& step : update.steps)
+            if (step.endNs != 0)
+                points.push_back(pointOf(step));
+        m_curves.add(points);
+        m_curvesCanvas->requestFrame();
+    }
+    if (!update.ranks.empty()) {
+        std::vector<RankNow> now;
+        for (const RankReading& rank : update.ranks)
+            now.push_back({rank.bytes, rank.peakBytes, rank.lastAction});
+        m_grid.setNow(std::move(now));
+        m_gridCanvas->requestFrame();
+    }
+    if (update.picture) {
+        m_picture = update.picture;
+        if (m_picture->complete)
+            m_wholePicture = m_picture;
+    }
+    showStatus(update);
+    showNumbers(update);
+    if (update.picture || update.prediction || !m_picture)
+        showTimelines();
+}
+
+void LivePanel::showStatus(const LiveUpdate& update)
+{
+    m_status = update.status;
+    QString line = m_status.headline;
+    if (m_run)
+        line += QStringLiteral("  ·  ") + tr("%1 ranks on %2, %3")
+                                              .arg(separated(m_run->worldSize))
+                                              .arg(QString::fromStdString(m_run->device), QString::fromStdString(m_run->host));
+    m_headline->setText(line);
+    const Color color = isWorse(m_status.phase)                 ? m_theme->error
+                        : m_status.phase == LivePhase::training ? m_theme->fill(sim::OpClass::backwardWeight)
+                        : m_status.phase == LivePhase::paused   ? m_theme->fill(sim::OpClass::backward)
+                                                                : m_theme->mutedText;
+    m_dot->setStyleSheet(QStringLiteral("background: %1; border-radius: 5px;").arg(toQColor(color).name()));
+    m_dot->setAccessibleDescription(m_status.headline);
+
+    QStringList lines = update.replies;
+    if (!m_status.detail.isEmpty())
+        lines = m_status.detail.split(QLatin1Char('\n')) + lines;
+    m_detail->setToolTip(lines.join(QLatin1Char('\n')));
+    constexpr qsizetype kMostLines = 6;
+    if (lines.size() > kMostLines)
+        lines = lines.mid(0, kMostLines - 1) << tr("… %1 more lines").arg(lines.size() - kMostLines + 1);
+    m_detail->setText(lines.join(QLatin1Char('\n')));
+    setRole(m_detail, m_status.phase == LivePhase::cannotStart || m_status.phase == LivePhase::refused ? "error" : "muted");
+    m_detailFrame->setVisible(!lines.isEmpty());
+}
+
+void LivePanel::showNumbers(const LiveUpdate& update)
+{
+    const std::vector<CurvePoint>& points = m_curves.points();
+    if (!points.empty()) {
+        const CurvePoint& last = points.back();
+        if (std::isfinite(last.loss)) {
+            m_loss->setValue({QString::number(last.loss, 'g', 4), {}});
+            m_loss->setNote(points.size() < 2 ? QString()
+                                              : tr("%1 at step %2").arg(points.front().loss, 0, 'g', 4).arg(points.front().step));
+        }
+        if (std::isfinite(last.seconds))
+            m_step->setValue(durationQuantity(last.seconds));
+        m_step->setNote(tr("step %1").arg(last.step));
+        if (std::isfinite(last.tokensPerSecond))
+            m_tokens->setValue({separated(std::llround(last.tokensPerSecond)), {}});
+        m_tokens->setNote(tr("of all ranks, wall clock"));
+    }
+    if (m_wholePicture && m_wholePicture->parallel.timeUse) {
+        m_parallel->setValue(durationQuantity(static_cast<double>(m_wholePicture->parallel.stepNs) * kSecondsPerNs));
+        const double predicted =
+            m_prediction && m_prediction->simulation ? m_prediction->simulation->metrics().stepTimeSeconds : 0;
+        const QString before =
+            m_uncalibratedSeconds ? tr(", was %1").arg(durationQuantity(*m_uncalibratedSeconds).text()) : QString();
+        m_parallel->setNote(predicted > 0 ? tr("predicted %1").arg(durationQuantity(predicted).text()) + before
+                                          : tr("step %1").arg(m_wholePicture->step));
+    }
+    std::int64_t most = 0, peak = 0;
+    for (const RankReading& rank : update.ranks) {
+        most = std::max(most, rank.bytes);
+        peak = std::max(peak, rank.peakBytes);
+    }
+    if (peak > 0) {
+        m_memory->setValue(memoryQuantity(gib(most)));
+        m_memory->setNote(tr("at most %1").arg(memoryQuantity(gib(peak)).text()));
+    }
+    if (update.state.spansRecorded > 0) {
+        m_spans->setValue(countQuantity(static_cast<double>(update.state.spansRecorded)));
+        const auto lost = static_cast<std::int64_t>(update.state.spansDropped + update.missed);
+        m_spans->setNote(lost == 0 ? tr("none dropped") : tr("%1 dropped").arg(separated(lost)));
+    }
+}
+
+/// "12.1 ms, 10.5 ms before calibrating"
+QString LivePanel::predictionText(double seconds) const
+{
+    const QString text = durationQuantity(seconds).text();
+    return m_uncalibratedSeconds ? tr("%1, %2 before calibrating").arg(text, durationQuantity(*m_uncalibratedSeconds).text())
+                                 : text;
+}
+
+void LivePanel::showPrediction()
+{
+    ComparedTimelinesView::Side side{.caption = tr("Predicted").toStdString()};
+    double seconds = live::kUnknown;
+    if (m_prediction && m_prediction->simulation) {
+        const sim::Simulation& simulation = *m_prediction->simulation;
+        side.trace = m_kernels ? m_prediction->kernels : m_prediction->timeUse;
+        side.simulation = m_prediction->simulation;
+        seconds = simulation.metrics().stepTimeSeconds;
+        side.note = tr("%1  ·  %2, efficiencies of %3")
+                        .arg(predictionText(seconds), QString::fromStdString(simulation.scenario().cluster.name),
+                             QString::fromStdString(simulation.scenario().cluster.efficiency.id))
+                        .toStdString();
+        if (simulation.scenario().cluster.efficiency.id.empty())
+            side.note = tr("%1  ·  %2, not calibrated")
+                            .arg(durationQuantity(seconds).text(), QString::fromStdString(simulation.scenario().cluster.name))
+                            .toStdString();
+    } else {
+        side.message = m_prediction ? m_prediction->problem.toStdString() : std::string();
+    }
+    m_timelines.setUpper(std::move(side));
+    m_curves.setPredictedSeconds(seconds);
+}
+
+/// What cannot be replayed before it is done: the last step that is.
+const StepPicturePtr& LivePanel::shownPicture() const
+{
+    const bool isWaitedFor = m_picture && !m_picture->complete && !m_pinned && m_clock == LiveClock::parallel && m_wholePicture;
+    return isWaitedFor ? m_wholePicture : m_picture;
+}
+
+void LivePanel::showTimelines()
+{
+    const StepPicturePtr& picture = shownPicture();
+    ComparedTimelinesView::Side side;
+    const QString clockText = m_clock == LiveClock::wall ? tr("wall clock") : tr("as if parallel");
+    side.caption = tr("Measured, %1").arg(clockText).toStdString();
+    if (!picture) {
+        side.caption = tr("Measured").toStdString();
+        side.message = (hasEnded(m_status.phase)                ? tr("No step was received.")
+                        : m_status.phase == LivePhase::starting ? tr("It appears with the first step.")
+                                                                : tr("The first step is on its way."))
+                           .toStdString();
+        if (hasEnded(m_status.phase))
+            m_differences->showNothing(tr("No step was received."));
+    } else {
+        const StepPicture::OnClock& shown = picture->on(m_clock);
+        side.trace = m_kernels ? shown.kernels : shown.timeUse;
+        side.simulation = m_prediction ? m_prediction->simulation : nullptr;
+        if (shown.problem.isEmpty()) {
+            QString note = durationOf(shown.stepNs);
+            if (m_prediction && m_prediction->simulation && picture->complete)
+                note += QStringLiteral(", %1").arg(deviationText(static_cast<double>(shown.stepNs) * kSecondsPerNs,
+                                                                 m_prediction->simulation->metrics().stepTimeSeconds));
+            note += QStringLiteral("  ·  ") + tr("step %1").arg(picture->step) +
+                    (picture->complete ? QString() : tr(", still running")) + (m_pinned ? tr(", kept") : QString());
+            side.note = note.toStdString();
+        }
+        side.message = shown.problem.toStdString();
+        if (shown.difference)
+            m_differences->show(tr("STEP %1, %2").arg(picture->step).arg(clockText.toUpper()), *shown.difference);
+        else if (m_prediction && !m_prediction->simulation)
+            m_differences->showNothing(tr("There is no prediction: %1").arg(m_prediction->problem));
+        else
+            m_differences->showNothing(shown.problem.isEmpty() ? tr("The first whole step tells.") : shown.problem);
+        m_curves.setShownStep(picture->step, m_pinned.has_value());
+    }
+    m_timelines.setLower(std::move(side));
+    m_timelinesCanvas->requestFrame();
+    m_curvesCanvas->requestFrame();
+    m_shownSelection = m_selection;
+}
+
+void LivePanel::setPinned(std::optional<int> step)
+{
+    m_pinned = step;
+    showTimelines();
+}
+
+void LivePanel::setKernels(bool kernels)
+{
+    m_kernels = kernels;
+    showPrediction();
+    showTimelines();
+}
+
+void LivePanel::setClock(LiveClock clock)
+{
+    m_clock = clock;
+    m_clocks->button(static_cast<int>(clock))->setChecked(true);
+    showTimelines();
+    Q_EMIT clockChanged();
+}
+
+void LivePanel::setTheme(const Theme& theme)
+{
+    m_theme = &theme;
+    m_grid.setTheme(theme);
+    m_curves.setTheme(theme);
+    m_timelines.setTheme(theme);
+    for (CanvasWidget* canvas : {m_gridCanvas, m_curvesCanvas, m_timelinesCanvas})
+        canvas->requestFrame();
+}
+
+bool LivePanel::isComplete() const
+{
+    return m_picture && m_picture->complete && m_prediction && !m_curves.points().empty();
+}
+
+CanvasWidget& LivePanel::canvas(LivePicture picture) const
+{
+    switch (picture) {
+    case LivePicture::grid:
+        return *m_gridCanvas;
+    case LivePicture::curves:
+        return *m_curvesCanvas;
+    case LivePicture::timelines:
+        break;
+    }
+    return *m_timelinesCanvas;
+}
+
+void LivePanel::runCommand(ViewCommand command, bool fast)
+{
+    const QWidget* pointed = childAt(mapFromGlobal(QCursor::pos()));
+    CanvasWidget* target = m_lastUsed;
+    for (CanvasWidget* canvas : {m_gridCanvas, m_curvesCanvas, m_timelinesCanvas})
+        if (pointed == canvas || canvas->isAncestorOf(pointed))
+            target = canvas;
+    target->runCommand(command, fast);
+    selectionMayHaveChanged(*target);
+}
+
+void LivePanel::selectionMayHaveChanged(CanvasWidget& by)
+{
+    m_lastUsed = &by;
+    if (m_selection == m_shownSelection)
+        return;
+    m_shownSelection = m_selection;
+    for (CanvasWidget* canvas : {m_gridCanvas, m_timelinesCanvas})
+        if (canvas != &by)
+            canvas->requestFrame();
+}
+
+} // namespace app

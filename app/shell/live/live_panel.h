@@ -1,0 +1,96 @@
+// The Live view: how a training goes, which rank holds what, where the time of a step went, and the prediction above the
+// measurement. Shows what a LiveRun tells; starts and stops nothing itself.
+#pragma once
+
+#include "app/canvas/qt/canvas_widget.h"
+#include "app/session/live_run.h"
+#include "app/step/selection.h"
+#include "app/views/compare/compared_timelines_view.h"
+#include "app/views/grid/grid_view.h"
+#include "app/views/live/curves_view.h"
+
+#include <QWidget>
+
+class QAction;
+class QButtonGroup;
+class QHBoxLayout;
+class QLabel;
+class QSplitter;
+
+namespace app {
+
+class DifferenceTable;
+class ElidedLabel;
+class MetricCard;
+
+enum class LivePicture { grid, curves, timelines };
+
+class LivePanel : public QWidget {
+    Q_OBJECT
+public:
+    explicit LivePanel(Renderer = Renderer::automatic, QWidget* parent = nullptr);
+    ~LivePanel() override;
+
+    /// The buttons at the right of the header, from the window's command table.
+    void setActions(const QList<QAction*>&);
+    /// Forgets the run before.
+    void startAnew(const QString& name);
+    void show(const LiveUpdate&);
+    void setPinned(std::optional<int> step);
+    void setKernels(bool);
+    void setTheme(const Theme&);
+    void setClock(LiveClock);
+    LiveClock clock() const { return m_clock; }
+
+    void runCommand(ViewCommand, bool fast);
+    CanvasWidget& canvas(LivePicture) const;
+    const DifferenceTable& differences() const { return *m_differences; }
+    const PredictionPtr& prediction() const { return m_prediction; }
+    const StepPicturePtr& picture() const { return m_picture; }
+    const LiveStatus& status() const { return m_status; }
+    const std::vector<CurvePoint>& steps() const { return m_curves.points(); }
+    /// All that a finished picture needs is on screen: a step, both its clocks, the prediction.
+    bool isComplete() const;
+
+Q_SIGNALS:
+    void stepChosen(int step);
+    void clockChanged();
+
+private:
+    void showStatus(const LiveUpdate&);
+    void showNumbers(const LiveUpdate&);
+    void showTimelines();
+    const StepPicturePtr& shownPicture() const;
+    void showPrediction();
+    QString predictionText(double seconds) const;
+    void selectionMayHaveChanged(CanvasWidget& by);
+
+    Selection m_selection, m_shownSelection;
+    GridView m_grid; ///< before the canvases that show them
+    CurvesView m_curves;
+    ComparedTimelinesView m_timelines;
+    LiveStatus m_status;
+    std::shared_ptr<const live::RunDescription> m_run;
+    PredictionPtr m_prediction;
+    std::optional<double> m_uncalibratedSeconds; ///< predicted before this machine was measured
+    StepPicturePtr m_picture;                    ///< newest, or pinned
+    StepPicturePtr m_wholePicture;               ///< newest of a step that is done
+    std::optional<int> m_pinned;
+    LiveClock m_clock = LiveClock::parallel;
+    bool m_kernels = false;
+    double m_lastSeconds = 0;
+
+    QLabel* m_dot;
+    ElidedLabel *m_name, *m_headline;
+    QLabel* m_detail;
+    QWidget* m_detailFrame;
+    QHBoxLayout* m_buttons;
+    QButtonGroup* m_clocks;
+    MetricCard *m_loss, *m_step, *m_parallel, *m_tokens, *m_memory, *m_spans;
+    QSplitter *m_rows, *m_upper;
+    CanvasWidget *m_gridCanvas, *m_curvesCanvas, *m_timelinesCanvas, *m_lastUsed;
+    DifferenceTable* m_differences;
+    const Theme* m_theme;
+};
+
+} // namespace app

@@ -1,0 +1,282 @@
+#include "app/shell/widgets/because_popup.h"
+
+#include "app/shell/widgets/style.h"
+
+#include <QGuiApplication>
+#include <QHBoxLayout>
+#include <QHeaderView>
+#include <QLabel>
+#include <QPainter>
+#include <QPushButton>
+#include <QRegularExpression>
+#include <QScreen>
+#include <QStyledItemDelegate>
+#include <QTextDocument>
+#include <QTreeWidget>
+#include <QVBoxLayout>
+
+#include <algorithm>
+#include <utility>
+
+namespace app {
+namespace {
+
+constexpr int kWidth = 520, kGap = 8;
+constexpr int kRowHeight = 24, kMostRows = 14;
+constexpr int kDigits = 4; // as in the line with the values
+
+QString fromUtf8(const std::string& text)
+{
+    return QString::fromStdString(text);
+}
+
+QLabel* line(const char* role)
+{
+    auto* out = new QLabel;
+    setRole(out, role);
+    out->setTextFormat(Qt::PlainText);
+    out->setWordWrap(true);
+    out->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    return out;
+}
+
+/// "t_model" with its index lowered: drawn at two thirds of its size, so that 11 pixels are left.
+QString withIndices(const QString& text)
+{
+    static const QRegularExpression kIndex(QStringLiteral("(\\w)_(\\w+)"));
+    return text.toHtmlEscaped().replace(kIndex, QStringLiteral("\\1<sub style=\"font-size:17px\">\\2</sub>"));
+}
+
+/// Symbols and formulas in the list of terms.
+class SymbolDelegate : public QStyledItemDelegate {
+public:
+    using QStyledItemDelegate::QStyledItemDelegate;
+
+    void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override
+    {
+        QStyleOptionViewItem empty = option;
+        initStyleOption(&empty, index);
+        const QString text = std::exchange(empty.text, QString());
+        const QWidget* widget = option.widget;
+        widget->style()->drawControl(QStyle::CE_ItemViewItem, &empty, painter, widget);
+        QTextDocument document;
+        fill(document, option, text);
+        painter->save();
+        painter->translate(option.rect.left(), option.rect.top() + (option.rect.height() - document.size().height()) / 2);
+        document.drawContents(painter);
+        painter->restore();
+    }
+
+    QSize sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const override
+    {
+        QTextDocument document;
+        fill(document, option, index.data().toString());
+        return {qRound(document.idealWidth()) + kGap, kRowHeight};
+    }
+
+private:
+    static void fill(QTextDocument& document, const QStyleOptionViewItem& option, const QString& text)
+    {
+        document.setDocumentMargin(0);
+        document.setDefaultFont(uiFont(12));
+        document.setHtml(QStringLiteral("<span style=\"color:%1\">%2</span>")
+                             .arg(option.palette.color(QPalette::Text).name(), withIndices(text)));
+    }
+};
+
+QString choiceName(sim::MetricId id)
+{
+    switch (id) {
+    case sim::MetricId::tokensPerSecond:
+        return BecausePopup::tr("Tokens/s");
+    case sim::MetricId::tokensPerSecondPerGpu:
+        return BecausePopup::tr("a GPU");
+    case sim::MetricId::stepTime:
+        return BecausePopup::tr("Step time");
+    case sim::MetricId::modelFlopRate:
+        return BecausePopup::tr("FLOP/s a GPU");
+    case sim::MetricId::hardwareFlopRate:
+        return BecausePopup::tr("with recomputation");
+    case sim::MetricId::mfu:
+        return BecausePopup::tr("MFU");
+    case sim::MetricId::mfuFullAttention:
+        return BecausePopup::tr("MFU, full attention");
+    case sim::MetricId::hfu:
+        return BecausePopup::tr("HFU");
+    default:
+        return {};
+    }
+}
+
+int shownRows(const QTreeWidgetItem* item)
+{
+    int rows = 0;
+    for (int i = 0; i < item->childCount(); ++i)
+        rows += 1 + (item->child(i)->isExpanded() ? shownRows(item->child(i)) : 0);
+    return rows;
+}
+
+} // namespace
+
+std::vector<BecauseSubject> becauseOfMetrics(const SimulationPtr& simulation, const std::vector<sim::MetricId>& ids,
+                                             std::optional<int> rank)
+{
+    std::vector<BecauseSubject> subjects;
+    for (const sim::MetricId id : ids)
+        subjects.push_back({choiceName(id), [simulation, id, rank] { return sim::explain(*simulation, id, rank); }});
+    return subjects;
+}
+
+BecausePopup::BecausePopup(std::vector<BecauseSubject> subjects, QWidget* parent)
+    : QDialog(parent, Qt::Popup | Qt::FramelessWindowHint), m_subjects(std::move(subjects)), m_name(line("heading")),
+      m_value(line("value")), m_formula(line("formula")), m_numbers(line("formula")), m_convention(line("muted12")),
+      m_source(line("small")), m_terms(new QTreeWidget), m_show(new QPushButton(tr("Show me")))
+{
+    setAttribute(Qt::WA_DeleteOnClose);
+    setRole(this, "popup");
+    setFixedWidth(kWidth);
+    m_value->setWordWrap(false);
+    m_formula->setTextFormat(Qt::RichText);
+    m_terms->setColumnCount(3);
+    m_terms->setHeaderHidden(true);
+    m_terms->setRootIsDecorated(true);
+    m_terms->setIndentation(16);
+    m_terms->setUniformRowHeights(true);
+    m_terms->setSelectionMode(QAbstractItemView::SingleSelection);
+    m_terms->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    m_terms->header()->setStretchLastSection(true);
+    m_terms->header()->setSectionResizeMode(0, QHeaderView::ResizeToContents);
+    m_terms->header()->setSectionResizeMode(1, QHeaderView::ResizeToContents);
+    m_terms->setAllColumnsShowFocus(true);
+    m_terms->setItemDelegateForColumn(0, new SymbolDelegate(m_terms));
+    m_terms->setAccessibleName(tr("Terms"));
+    setRole(m_terms, "terms");
+    setRole(m_show, "link");
+    m_show->setAutoDefault(false);
+    m_show->setCursor(Qt::PointingHandCursor);
+
+    auto* head = new QHBoxLayout;
+    head->addWidget(m_name, 1, Qt::AlignBaseline);
+    head->addWidget(m_value, 0, Qt::AlignBaseline);
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(16, 12, 16, 12);
+    column->setSpacing(8);
+    if (m_subjects.size() > 1) {
+        auto* choices = new QHBoxLayout;
+        choices->setSpacing(4);
+        for (std::size_t i = 0; i < m_subjects.size(); ++i) {
+            auto* button = new QPushButton(m_subjects[i].choice);
+            button->setCheckable(true);
+            button->setAutoDefault(false);
+            setRole(button, "choice");
+            connect(button, &QPushButton::clicked, this, [this, i] { choose(i); });
+            choices->addWidget(button);
+            m_choices.push_back(button);
+        }
+        choices->addStretch();
+        column->addLayout(choices);
+    }
+    column->addLayout(head);
+    column->addWidget(m_formula);
+    column->addWidget(m_numbers);
+    column->addWidget(m_terms);
+    column->addWidget(m_convention);
+    auto* foot = new QHBoxLayout;
+    foot->addWidget(m_source, 1);
+    foot->addWidget(m_show, 0, Qt::AlignBottom);
+    column->addLayout(foot);
+
+    connect(m_terms, &QTreeWidget::itemExpanded, this, &BecausePopup::fitHeight);
+    connect(m_terms, &QTreeWidget::itemCollapsed, this, &BecausePopup::fitHeight);
+    connect(m_show, &QPushButton::clicked, this, [this] {
+        const sim::ShowHint hint = m_shown.show;
+        close();
+        Q_EMIT showRequested(hint);
+    });
+    choose(0);
+    m_terms->setFocus();
+}
+
+void BecausePopup::choose(std::size_t subject)
+{
+    for (std::size_t i = 0; i < m_choices.size(); ++i)
+        m_choices[i]->setChecked(i == subject);
+    m_shown = m_subjects.at(subject).explain();
+    const QString value = fromUtf8(m_shown.valueText());
+    m_name->setText(fromUtf8(m_shown.name));
+    m_value->setText(value);
+    const QString formula = fromUtf8(m_shown.inSymbols()), numbers = fromUtf8(m_shown.inNumbers());
+    m_formula->setText(withIndices(formula));
+    m_formula->setVisible(m_shown.formula.has_value());
+    m_numbers->setText(QStringLiteral("= %1").arg(numbers));
+    m_numbers->setVisible(m_shown.formula.has_value());
+    m_convention->setText(fromUtf8(m_shown.convention));
+    m_source->setText(m_shown.source.empty() ? QString() : tr("Source: %1").arg(fromUtf8(m_shown.source)));
+    m_show->setVisible(!m_shown.show.pictures.empty());
+    m_terms->clear();
+    addTerms(m_terms->invisibleRootItem(), m_shown);
+    m_terms->setVisible(m_terms->topLevelItemCount() > 0);
+    setWindowTitle(m_name->text());
+    setAccessibleName(tr("%1: %2. %3 = %4").arg(m_name->text(), value, formula, numbers));
+    fitHeight();
+}
+
+/// A term that is explained itself opens to its own formula and terms.
+void BecausePopup::addTerms(QTreeWidgetItem* parent, const sim::Explanation& explanation)
+{
+    for (const sim::Term& term : explanation.terms) {
+        auto* item = new QTreeWidgetItem(parent);
+        const sim::Quantity& q = term.quantity;
+        item->setText(0, fromUtf8(q.symbol));
+        item->setText(1, fromUtf8(sim::numberText(q.value, q.unit, kDigits)));
+        item->setText(2, fromUtf8(term.meaning));
+        item->setTextAlignment(1, Qt::AlignRight | Qt::AlignVCenter);
+        item->setToolTip(2, fromUtf8(term.meaning));
+        if (!term.because)
+            continue;
+        const sim::Explanation& because = *term.because;
+        item->setToolTip(2, because.convention.empty() ? fromUtf8(term.meaning) : fromUtf8(because.convention));
+        if (!because.formula)
+            continue;
+        auto* sum = new QTreeWidgetItem(item);
+        sum->setFirstColumnSpanned(true);
+        sum->setText(0, QStringLiteral("%1 = %2").arg(fromUtf8(because.inSymbols()), fromUtf8(because.inNumbers())));
+        sum->setToolTip(0, sum->text(0));
+        addTerms(item, because);
+    }
+}
+
+void BecausePopup::fitHeight()
+{
+    const int rows = std::clamp(shownRows(m_terms->invisibleRootItem()), 1, kMostRows);
+    m_terms->setFixedHeight(rows * kRowHeight + 2);
+    layout()->activate();
+    setFixedHeight(layout()->totalHeightForWidth(kWidth));
+}
+
+void BecausePopup::openBeside(const QWidget& shown, QRect number)
+{
+    fitHeight();
+    const QRect screen = shown.screen()->availableGeometry();
+    const QRect beside(shown.mapToGlobal(number.topLeft()), number.size());
+    int x = beside.left() - width() - kGap;
+    if (x < screen.left())
+        x = beside.right() + kGap;
+    x = std::clamp(x, screen.left(), std::max(screen.left(), screen.right() - width()));
+    const int y = std::clamp(beside.top(), screen.top(), std::max(screen.top(), screen.bottom() - height()));
+    move(x, y);
+    show();
+}
+
+QString BecausePopup::text() const
+{
+    QStringList lines{m_name->text() + QLatin1Char(' ') + m_value->text(), fromUtf8(m_shown.inSymbols()), m_numbers->text()};
+    for (int i = 0; i < m_terms->topLevelItemCount(); ++i) {
+        const QTreeWidgetItem* item = m_terms->topLevelItem(i);
+        lines << item->text(0) + QStringLiteral(" = ") + item->text(1) + QStringLiteral(": ") + item->text(2);
+    }
+    lines << m_convention->text() << m_source->text();
+    return lines.join(QLatin1Char('\n'));
+}
+
+} // namespace app

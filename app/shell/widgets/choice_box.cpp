@@ -1,0 +1,37 @@
+#include "app/shell/widgets/choice_box.h"
+
+#include <QAbstractItemView>
+#include <QEvent>
+#include <QStyleOptionComboBox>
+#include <QStylePainter>
+
+#include <algorithm>
+
+namespace app {
+
+bool ChoiceBox::event(QEvent* event)
+{
+    if (event->type() == QEvent::ToolTip)
+        setToolTip(QStringLiteral("<p><b>%1</b></p><p>%2</p>").arg(currentText().toHtmlEscaped(), m_what.toHtmlEscaped()));
+    return QComboBox::event(event);
+}
+
+void ChoiceBox::showPopup()
+{
+    constexpr int kRoundText = 40; // padding and a scroll bar
+    view()->setMinimumWidth(std::max(width(), view()->sizeHintForColumn(0) + kRoundText));
+    QComboBox::showPopup();
+}
+
+void ChoiceBox::paintEvent(QPaintEvent*)
+{
+    QStylePainter painter(this);
+    QStyleOptionComboBox option;
+    initStyleOption(&option);
+    painter.drawComplexControl(QStyle::CC_ComboBox, option);
+    const QRect field = style()->subControlRect(QStyle::CC_ComboBox, &option, QStyle::SC_ComboBoxEditField, this);
+    option.currentText = fontMetrics().elidedText(option.currentText, Qt::ElideRight, field.width() - 2);
+    painter.drawControl(QStyle::CE_ComboBoxLabel, option);
+}
+
+} // namespace app

@@ -1,0 +1,125 @@
+#include "app/shell/widgets/format.h"
+
+#include "sim/scenario/problem_list.h"
+
+#include <QLocale>
+#include <QObject>
+#include <QStringList>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <utility>
+
+namespace app {
+
+namespace {
+
+/// Rounded as the views and the findings round: Qt would make 49.25 another number than they do.
+QString withDecimals(double value, int decimals)
+{
+    std::array<char, 400> out{}; // the largest double has 309 digits
+    std::snprintf(out.data(), out.size(), "%.*f", decimals, value);
+    return QString::fromLatin1(out.data());
+}
+
+} // namespace
+
+QString shortNumber(double value)
+{
+    const double size = std::fabs(value);
+    if (size == 0 || !std::isfinite(value))
+        return QString::number(value);
+    const int digitsBefore = static_cast<int>(std::floor(std::log10(size))) + 1;
+    return withDecimals(value, std::clamp(3 - digitsBefore, 0, 3));
+}
+
+QString beginningOf(const std::string& text)
+{
+    constexpr qsizetype kMostCharacters = 2000;
+    const QString whole = QString::fromStdString(text);
+    return whole.size() <= kMostCharacters ? whole : whole.left(kMostCharacters) + QStringLiteral("…");
+}
+
+QString separated(std::int64_t value)
+{
+    static const QLocale english(QLocale::English, QLocale::UnitedStates);
+    return english.toString(static_cast<qlonglong>(value));
+}
+
+QString problemCount(std::size_t listed)
+{
+    constexpr std::size_t kMost = sim::ProblemList::kMost;
+    return listed > kMost ? QObject::tr("more than %1").arg(separated(kMost)) : separated(static_cast<std::int64_t>(listed));
+}
+
+Quantity durationQuantity(double seconds)
+{
+    if (seconds < 1e-3)
+        return {shortNumber(seconds * 1e6), QStringLiteral("µs")};
+    if (seconds < 1)
+        return {shortNumber(seconds * 1e3), QStringLiteral("ms")};
+    return {shortNumber(seconds), QStringLiteral("s")};
+}
+
+Quantity countQuantity(double count)
+{
+    if (count >= 1e12)
+        return {shortNumber(count / 1e12), QStringLiteral("T")};
+    if (count >= 1e9)
+        return {shortNumber(count / 1e9), QStringLiteral("B")};
+    if (count >= 1e6)
+        return {shortNumber(count / 1e6), QStringLiteral("M")};
+    if (count >= 100)
+        return {separated(std::llround(count)), {}};
+    return {shortNumber(count), {}};
+}
+
+Quantity memoryQuantity(double gibibytes)
+{
+    if (gibibytes > 0 && gibibytes < 1)
+        return {shortNumber(gibibytes * 1024), QStringLiteral("MiB")};
+    return {shortNumber(gibibytes), QStringLiteral("GiB")};
+}
+
+Quantity flopRateQuantity(double flopsPerSecond)
+{
+    if (flopsPerSecond >= 1e12)
+        return {shortNumber(flopsPerSecond * 1e-12), QStringLiteral("TFLOP/s")};
+    return {shortNumber(flopsPerSecond * 1e-9), QStringLiteral("GFLOP/s")};
+}
+
+Quantity percentQuantity(double fraction)
+{
+    const double percent = fraction * 100;
+    return {withDecimals(percent, std::fabs(percent) < 9.95 ? 2 : 1), QStringLiteral("%")};
+}
+
+double gib(std::int64_t bytes)
+{
+    return static_cast<double>(bytes) / (1024.0 * 1024.0 * 1024.0);
+}
+
+QString layoutLine(const sim::Layout& layout)
+{
+    QStringList parts{layout.worldSize() == 1 ? QObject::tr("1 GPU") : QObject::tr("%1 GPUs").arg(separated(layout.worldSize()))};
+    const std::array<std::pair<const char*, int>, 5> axes{
+        {{"tp", layout.tp}, {"cp", layout.cp}, {"ep", layout.ep}, {"pp", layout.pp}, {"dp", layout.dp}}};
+    for (const auto& [name, size] : axes) {
+        if (size > 1)
+            parts << QStringLiteral("%1 %2").arg(QLatin1String(name), separated(size));
+    }
+    return parts.join(QStringLiteral("  ·  "));
+}
+
+QString spanName(const sim::Trace& trace, SpanRef span)
+{
+    const sim::Track& track = trace.tracks[span.track];
+    QString name = QString::fromStdString(trace.kinds[track.kind[span.span]].name);
+    if (track.role == sim::TrackRole::actions && track.microbatch[span.span] >= 0)
+        name += QString::fromStdString(trace.microbatchText(track.microbatch[span.span]));
+    return name;
+}
+
+} // namespace app

@@ -1,0 +1,130 @@
+#include "app/shell/widgets/metric_card.h"
+
+#include "app/shell/widgets/style.h"
+
+#include <QHBoxLayout>
+#include <QKeyEvent>
+#include <QLabel>
+#include <QMouseEvent>
+#include <QVBoxLayout>
+
+#include <cmath>
+
+namespace app {
+
+MetricCard::MetricCard(const QString& title, Better better, DeltaUnit deltaUnit, QWidget* parent)
+    : QFrame(parent), m_better(better), m_deltaUnit(deltaUnit), m_title(new QLabel), m_value(new QLabel), m_unit(new QLabel),
+      m_delta(new QLabel), m_note(new QLabel), m_because(new QLabel(QStringLiteral("=")))
+{
+    setRole(this, "card");
+    setRole(m_title, "small");
+    setRole(m_value, "value");
+    setRole(m_unit, "unit");
+    setRole(m_note, "small");
+    m_note->setWordWrap(true);
+    m_note->hide();
+    setTitle(title);
+    setRole(m_because, "because");
+    m_because->hide();
+
+    auto* head = new QHBoxLayout;
+    head->setSpacing(4);
+    head->addWidget(m_title);
+    head->addStretch();
+    head->addWidget(m_delta);
+    head->addWidget(m_because);
+    auto* line = new QHBoxLayout;
+    line->setSpacing(4);
+    line->addWidget(m_value, 0, Qt::AlignBaseline);
+    line->addWidget(m_unit, 0, Qt::AlignBaseline);
+    line->addStretch();
+    m_column = new QVBoxLayout(this);
+    m_column->setContentsMargins(10, 8, 8, 8);
+    m_column->setSpacing(2);
+    m_column->addLayout(head);
+    m_column->addLayout(line);
+    m_column->addWidget(m_note);
+}
+
+void MetricCard::setTitle(const QString& title)
+{
+    m_title->setText(title);
+    setAccessibleName(title);
+}
+
+void MetricCard::setValue(const Quantity& quantity)
+{
+    m_value->setText(quantity.number);
+    m_unit->setText(quantity.unit);
+    setAccessibleDescription(quantity.text());
+}
+
+void MetricCard::setNote(const QString& note)
+{
+    m_note->setText(note);
+    m_note->setVisible(!note.isEmpty());
+}
+
+void MetricCard::showChange(double before, double after)
+{
+    const double moved =
+        m_deltaUnit == DeltaUnit::points ? (after - before) * 100 : (before != 0 ? (after / before - 1) * 100 : 0);
+    if (std::fabs(moved) < 0.05 || !std::isfinite(moved)) {
+        hideChange();
+        return;
+    }
+    const QString size = QString::number(std::fabs(moved), 'f', std::fabs(moved) < 9.95 ? 1 : 0);
+    m_delta->setText((moved > 0 ? QStringLiteral("▲ ") : QStringLiteral("▼ ")) + size +
+                     (m_deltaUnit == DeltaUnit::points ? QStringLiteral(" pts") : QStringLiteral(" %")));
+    const bool gotBetter = (moved > 0) == (m_better == Better::higher);
+    setRole(m_delta, m_better == Better::neither ? "changed" : gotBetter ? "better" : "worse");
+    m_delta->show();
+}
+
+void MetricCard::hideChange()
+{
+    m_delta->clear();
+    m_delta->hide();
+}
+
+void MetricCard::addBelow(QWidget* widget)
+{
+    m_column->addSpacing(6);
+    m_column->addWidget(widget);
+}
+
+void MetricCard::setExplained(bool explained)
+{
+    setFocusPolicy(explained ? Qt::StrongFocus : Qt::NoFocus);
+    setCursor(explained ? Qt::PointingHandCursor : Qt::ArrowCursor);
+    setProperty("explained", explained);
+    m_because->setVisible(explained);
+    m_because->setToolTip(tr("Where this number comes from"));
+}
+
+void MetricCard::mousePressEvent(QMouseEvent* event)
+{
+    event->setAccepted(isExplained() && event->button() == Qt::LeftButton);
+}
+
+void MetricCard::mouseReleaseEvent(QMouseEvent* event)
+{
+    if (isExplained() && event->button() == Qt::LeftButton && rect().contains(event->position().toPoint()))
+        Q_EMIT explanationRequested();
+}
+
+void MetricCard::keyPressEvent(QKeyEvent* event)
+{
+    const int key = event->key();
+    if (isExplained() && (key == Qt::Key_Return || key == Qt::Key_Enter || key == Qt::Key_Space))
+        Q_EMIT explanationRequested();
+    else
+        QFrame::keyPressEvent(event);
+}
+
+QString MetricCard::deltaText() const
+{
+    return m_delta->text();
+}
+
+} // namespace app

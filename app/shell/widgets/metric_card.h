@@ -1,0 +1,49 @@
+// One number with its unit, what it means, and how it moved since the last change.
+#pragma once
+
+#include "app/shell/widgets/format.h"
+
+#include <QFrame>
+
+class QLabel;
+class QVBoxLayout;
+
+namespace app {
+
+enum class Better { lower, higher, neither };
+enum class DeltaUnit { percent, points }; ///< points: of a fraction, in percent of the whole
+
+class MetricCard : public QFrame {
+    Q_OBJECT
+public:
+    MetricCard(const QString& title, Better, DeltaUnit = DeltaUnit::percent, QWidget* parent = nullptr);
+    void setTitle(const QString&);
+    void setValue(const Quantity&);
+    void setNote(const QString&);
+    /// No arrow where nothing moved by at least half a unit of the last digit shown.
+    void showChange(double before, double after);
+    void hideChange();
+    /// Something below the number: a bar.
+    void addBelow(QWidget*);
+    QString deltaText() const;
+    /// The number can say where it comes from: a mark shows it, a click or Enter asks.
+    void setExplained(bool);
+
+Q_SIGNALS:
+    void explanationRequested();
+
+protected:
+    void mousePressEvent(QMouseEvent*) override;
+    void mouseReleaseEvent(QMouseEvent*) override;
+    void keyPressEvent(QKeyEvent*) override;
+
+private:
+    bool isExplained() const { return focusPolicy() != Qt::NoFocus; }
+
+    Better m_better;
+    DeltaUnit m_deltaUnit;
+    QLabel *m_title, *m_value, *m_unit, *m_delta, *m_note, *m_because;
+    QVBoxLayout* m_column;
+};
+
+} // namespace app

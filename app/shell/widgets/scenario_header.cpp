@@ -1,0 +1,131 @@
+#include "app/shell/widgets/scenario_header.h"
+
+#include "app/session/gallery.h"
+#include "app/shell/widgets/format.h"
+#include "app/shell/widgets/style.h"
+
+#include <QFontMetrics>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QToolButton>
+#include <QVBoxLayout>
+
+#include <algorithm>
+
+namespace app {
+
+ElidedLabel::ElidedLabel(const char* role, QWidget* parent) : QFrame(parent), m_label(new QLabel(this))
+{
+    setRole(m_label, role);
+    m_label->setTextFormat(Qt::PlainText);
+    setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Fixed);
+}
+
+void ElidedLabel::setText(const QString& text)
+{
+    m_text = text;
+    setAccessibleName(text);
+    updateGeometry();
+    elide();
+}
+
+QSize ElidedLabel::sizeHint() const
+{
+    m_label->ensurePolished();
+    const QFontMetrics metrics(m_label->font());
+    return {metrics.horizontalAdvance(m_text) + 1, metrics.height() + 2};
+}
+
+void ElidedLabel::resizeEvent(QResizeEvent* event)
+{
+    QFrame::resizeEvent(event);
+    elide();
+}
+
+void ElidedLabel::elide()
+{
+    m_label->setGeometry(rect());
+    const QString shown = QFontMetrics(m_label->font()).elidedText(m_text, Qt::ElideRight, width());
+    m_label->setText(shown);
+    setToolTip(shown == m_text ? QString() : QStringLiteral("<p>%1</p>").arg(m_text.toHtmlEscaped()));
+}
+
+ScenarioHeader::ScenarioHeader(Session& session, QWidget* parent)
+    : QFrame(parent), m_session(session), m_name(new ElidedLabel("heading")), m_summary(new ElidedLabel("muted")),
+      m_notice(new ElidedLabel("error")), m_layout(new QLabel), m_text(new QLabel), m_more(new QToolButton)
+{
+    setRole(this, "header");
+    setRole(m_layout, "muted");
+    m_text->setTextFormat(Qt::MarkdownText);
+    m_text->setWordWrap(true);
+    m_text->setOpenExternalLinks(true);
+    m_text->setTextInteractionFlags(Qt::TextBrowserInteraction);
+    m_text->hide();
+    m_more->setText(tr("What to look at"));
+    m_more->setCheckable(true);
+    setRole(m_more, "link");
+    m_more->setAccessibleDescription(tr("Show the whole description of the scenario"));
+    connect(m_more, &QToolButton::toggled, this, &ScenarioHeader::showWholeText);
+
+    auto* first = new QHBoxLayout;
+    first->setSpacing(16);
+    first->addWidget(m_name, 1);
+    first->addWidget(m_layout);
+    auto* second = new QHBoxLayout;
+    second->setSpacing(16);
+    second->addWidget(m_summary, 1);
+    second->addWidget(m_text, 1);
+    second->addWidget(m_more, 0, Qt::AlignTop | Qt::AlignRight);
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(16, 8, 12, 6);
+    column->setSpacing(2);
+    column->addLayout(first);
+    column->addLayout(second);
+    column->addWidget(m_notice);
+    connect(&m_session, &Session::changed, this, &ScenarioHeader::refresh);
+    connect(&m_session, &Session::opened, this, [this] { m_more->setChecked(false); });
+    refresh();
+}
+
+QString firstProblemText(const Session& session)
+{
+    if (!session.isOpen() || session.isLegal())
+        return {};
+    const Problems& problems = session.problems();
+    const auto first =
+        std::find_if(problems.begin(), problems.end(), [](const sim::Problem& p) { return p.severity == sim::Severity::error; });
+    QString text = session.scenario() ? QObject::tr("The pictures show the last layout that works. ") : QString();
+    if (first != problems.end())
+        text += QString::fromStdString(first->pointer.empty() ? first->message : first->pointer + ": " + first->message);
+    return text;
+}
+
+QString ScenarioHeader::notice() const
+{
+    return m_noticeText;
+}
+
+void ScenarioHeader::refresh()
+{
+    m_name->setText(m_session.displayName());
+    m_noticeText = firstProblemText(m_session);
+    m_notice->setText(m_noticeText);
+    m_notice->setVisible(!m_noticeText.isEmpty());
+
+    const sim::Scenario* scenario = m_session.scenario();
+    const QString description = scenario ? QString::fromStdString(scenario->description) : QString();
+    const QString source = scenario ? QString::fromStdString(scenario->source) : QString();
+    m_layout->setText(scenario ? layoutLine(scenario->layout) : QString());
+    m_summary->setText(firstSentence(description));
+    m_text->setText(source.isEmpty() ? description : description + tr("\n\n*Source: %1*").arg(source));
+    m_more->setVisible(!description.isEmpty() || !source.isEmpty());
+}
+
+void ScenarioHeader::showWholeText(bool whole)
+{
+    m_text->setVisible(whole);
+    m_summary->setVisible(!whole);
+    m_more->setText(whole ? tr("Less") : tr("What to look at"));
+}
+
+} // namespace app

@@ -1,0 +1,332 @@
+#include "app/shell/widgets/style.h"
+
+#include "app/views/common/color.h"
+
+#include <QApplication>
+#include <QFile>
+#include <QFontDatabase>
+#include <QPainter>
+#include <QPalette>
+#include <QPixmap>
+#include <QStyle>
+#include <QStyleFactory>
+#include <QSvgRenderer>
+#include <QWidget>
+
+#include <utility>
+#include <vector>
+
+namespace app {
+namespace {
+
+constexpr const char* kSheet = R"(
+* { outline: none; }
+QMainWindow, QDialog { background: @window; }
+QDialog[role="popup"] { background: @panel; border: 1px solid @faint; }
+QToolTip { background: @panel; color: @text; border: 1px solid @border; padding: 6px 8px; }
+
+QMenuBar { background: @panel; border-bottom: 1px solid @border; padding: 2px 8px; }
+QMenuBar::item { padding: 4px 8px; border-radius: 4px; background: transparent; }
+QMenuBar::item:selected { background: @hover; }
+QMenu { background: @panel; border: 1px solid @border; padding: 4px; }
+QMenu::item { padding: 5px 28px 5px 24px; border-radius: 4px; }
+QMenu::item:selected { background: @hover; }
+QMenu::item:disabled { color: @muted; }
+QMenu::separator { height: 1px; background: @border; margin: 4px 8px; }
+
+QToolBar { background: @panel; border: none; border-bottom: 1px solid @border; padding: 4px 8px; spacing: 2px; }
+QToolBar::separator { width: 1px; background: @border; margin: 6px 6px; }
+QToolButton { border: none; border-radius: 4px; padding: 5px 6px; color: @text; background: transparent; }
+QToolButton:hover { background: @hover; }
+QToolButton:checked { background: @hover; color: @accent; }
+QToolButton:disabled { color: @faint; }
+QToolButton[role="step"] { padding: 0; font-size: 15px; color: @muted; border-radius: 0; }
+QToolButton[role="step"]:hover { color: @text; }
+QToolButton[role="step"]:disabled { color: @border; background: transparent; }
+
+QToolButton[role="link"] { color: @accent; padding: 1px 4px; }
+QToolButton[role="link"]:checked { background: transparent; }
+QToolButton[role="link"]:focus { background: @hover; }
+QToolButton[role="reset"] { color: @accent; font-size: 9px; padding: 0; border-radius: 3px; }
+QToolButton[role="reset"]:focus { background: @hover; }
+QToolButton::menu-indicator { image: none; }
+QToolButton[role="find"] { background: @field; border: 1px solid @border; color: @muted; padding: 3px 12px; }
+QToolButton[role="find"]:hover { border-color: @faint; }
+
+QToolButton[role="button"], QToolButton[role="segmentLeft"], QToolButton[role="segmentRight"] { background: @field; border: 1px solid @border; padding: 4px 10px; }
+QToolButton[role="button"]:hover, QToolButton[role="segmentLeft"]:hover, QToolButton[role="segmentRight"]:hover { background: @hover; }
+QToolButton[role="segmentLeft"] { border-top-right-radius: 0; border-bottom-right-radius: 0; }
+QToolButton[role="segmentRight"] { border-top-left-radius: 0; border-bottom-left-radius: 0; border-left: none; }
+QToolButton[role="segmentLeft"]:checked, QToolButton[role="segmentRight"]:checked, QToolButton[role="button"]:checked { background: @hover; color: @accent; font-weight: 600; }
+QToolButton[role="button"]:disabled { background: @panel; color: @faint; }
+
+QStatusBar { background: @panel; border-top: 1px solid @border; color: @muted; font-size: 12px; }
+QStatusBar::item { border: none; }
+QStatusBar QLabel { color: @muted; font-size: 12px; padding: 0 8px; }
+QStatusBar QLabel[role="error"] { color: @error; }
+QStatusBar QLabel[role="warning"] { color: @warning; }
+
+QDockWidget { color: @muted; font-size: 11px; font-weight: 600; titlebar-close-icon: url(@close); titlebar-normal-icon: url(@float); }
+QDockWidget::close-button, QDockWidget::float-button { background: transparent; border: none; padding: 2px; icon-size: 12px; }
+QDockWidget::close-button:hover, QDockWidget::float-button:hover { background: @hover; border-radius: 3px; }
+QDockWidget::title { background: @panel; padding: 8px 16px 4px 16px; }
+QDockWidget[role="picture"] { font-size: 12px; }
+QDockWidget[role="picture"]::title { padding: 5px 12px 3px 12px; }
+QMainWindow QTabBar { background: @panel; }
+QMainWindow QTabBar::tab { min-width: 72px; }
+QTabBar::tab { color: @muted; background: @panel; padding: 5px 12px; border: none; border-bottom: 2px solid transparent; font-size: 12px; }
+QTabBar::tab:selected { color: @text; border-bottom-color: @accent; font-weight: 600; }
+QTabBar::tab:hover { color: @text; background: @hover; }
+QMainWindow::separator { background: @border; width: 1px; height: 1px; }
+QSplitter::handle { background: @border; }
+QSplitter::handle:vertical { height: 1px; }
+QSplitter::handle:hover, QMainWindow::separator:hover { background: @accent; }
+
+QScrollArea, QScrollArea > QWidget > QWidget { background: @panel; border: none; }
+QScrollBar:vertical { background: transparent; width: 10px; margin: 0; }
+QScrollBar::handle:vertical { background: @border; border-radius: 3px; min-height: 32px; margin: 2px; }
+QScrollBar::handle:vertical:hover { background: @faint; }
+QScrollBar:horizontal { background: transparent; height: 10px; }
+QScrollBar::handle:horizontal { background: @border; border-radius: 3px; min-width: 32px; margin: 2px; }
+QScrollBar::add-line, QScrollBar::sub-line, QScrollBar::add-page, QScrollBar::sub-page { background: none; width: 0; height: 0; }
+
+QLabel { background: transparent; }
+QLabel[role="muted"] { color: @muted; }
+QLabel[role="small"] { color: @muted; font-size: 11px; }
+QLabel[role="section"] { color: @muted; font-size: 11px; font-weight: 600; }
+QLabel[role="why"] { color: @muted; font-size: 11px; background: @window; border-radius: 4px; padding: 4px 8px; }
+QLabel[role="group"] { font-size: 12px; font-weight: 600; padding-top: 6px; }
+QLabel[role="heading"] { font-size: 14px; font-weight: 600; }
+QLabel[role="title"] { font-size: 24px; font-weight: 600; }
+QLabel[role="value"] { font-size: 20px; font-weight: 600; }
+QLabel[role="hero"] { font-size: 28px; font-weight: 600; }
+QLabel[role="strong"] { font-weight: 600; }
+QLabel[role="muted12"] { color: @muted; font-size: 12px; }
+QLabel[role="formula"] { font-size: 13px; }
+QLabel[role="because"] { color: @muted; font-size: 13px; font-weight: 600; }
+QLabel[role="unit"] { color: @muted; font-size: 12px; }
+QLabel[role="error"] { color: @error; font-size: 12px; }
+QLabel[role="warning"] { color: @warning; font-size: 12px; }
+QLabel[role="better"] { color: @better; font-size: 11px; font-weight: 600; }
+QLabel[role="worse"] { color: @error; font-size: 11px; font-weight: 600; }
+QLabel[role="changed"] { color: @muted; font-size: 11px; font-weight: 600; }
+QFrame[role="banner"] { background: @bannerBack; border-bottom: 1px solid @error; }
+QFrame[role="banner"] QScrollArea, QFrame[role="banner"] QScrollArea > QWidget > QWidget { background: transparent; }
+
+QFrame[role="card"] { background: @card; border: 1px solid @border; border-radius: 6px; }
+QFrame[role="card"][explained="true"]:hover { border-color: @faint; background: @field; }
+QFrame[role="card"][explained="true"]:focus { border-color: @accent; }
+QFrame[role="stepper"] { background: @field; border: 1px solid @border; border-radius: 4px; }
+QFrame[role="stepper"][focused="true"] { border-color: @accent; }
+QFrame[role="stepper"][wrong="true"] { border-color: @error; }
+QFrame[role="header"] { background: @panel; border-bottom: 1px solid @border; }
+QFrame[role="transport"] { background: @panel; border-top: 1px solid @border; }
+QFrame[role="transport"] QComboBox { border: none; background: transparent; color: @muted; min-height: 18px; padding: 1px 4px; }
+QLabel[role="time"] { color: @muted; font-size: 12px; }
+QFrame[role="notice"] { background: @window; border-bottom: 1px solid @border; }
+QFrame[role="panel"] { background: @panel; border-left: 1px solid @border; }
+QFrame[role="side"] { background: @panel; border-right: 1px solid @border; }
+QWidget[role="form"] { background: @panel; }
+QFrame[role="page"] { background: @window; }
+QScrollArea[role="clear"], QScrollArea[role="clear"] > QWidget > QWidget { background: transparent; }
+
+QLineEdit, QComboBox { background: @field; border: 1px solid @border; border-radius: 4px; padding: 3px 8px; min-height: 20px; selection-background-color: @accent; selection-color: @accentText; }
+QLineEdit:focus, QComboBox:focus, QFrame[role="stepper"]:focus { border-color: @accent; }
+QComboBox:hover { border-color: @faint; }
+QComboBox[wrong="true"] { border-color: @error; }
+QComboBox::drop-down { border: none; width: 20px; }
+QComboBox::down-arrow { image: url(@chevron); width: 12px; height: 12px; }
+QComboBox QAbstractItemView { background: @panel; border: 1px solid @border; padding: 4px; selection-background-color: @hover; selection-color: @text; }
+QAbstractSpinBox { background: transparent; border: none; padding: 0; selection-background-color: @accent; selection-color: @accentText; }
+
+QSlider:horizontal { min-height: 20px; }
+QSlider::groove:horizontal { height: 4px; background: @border; border-radius: 2px; }
+QSlider::sub-page:horizontal { height: 4px; background: @accent; border-radius: 2px; }
+QSlider::handle:horizontal { width: 12px; height: 12px; margin: -4px 0; border-radius: 6px; background: @panel; border: 2px solid @accent; }
+QSlider::handle:horizontal:hover { background: @accent; }
+QSlider::handle:horizontal:focus { background: @accent; }
+QSlider::handle:horizontal:disabled { border-color: @border; background: @panel; }
+QSlider::sub-page:horizontal:disabled { background: @border; }
+
+QCheckBox { spacing: 8px; }
+QCheckBox::indicator { width: 14px; height: 14px; border: 1px solid @faint; border-radius: 3px; background: @field; }
+QCheckBox::indicator:checked { background: @accent; border-color: @accent; image: url(@check); }
+QCheckBox::indicator:focus { border-color: @accent; }
+
+QPushButton { background: @field; border: 1px solid @border; border-radius: 4px; padding: 5px 12px; }
+QPushButton:hover { background: @hover; }
+QPushButton:focus { border-color: @accent; }
+QPushButton[role="primary"] { background: @accent; border-color: @accent; color: @accentText; font-weight: 600; }
+QPushButton:disabled, QPushButton[role="primary"]:disabled { background: @panel; border-color: @border; color: @faint; }
+
+QPushButton[role="try"] { padding: 0; text-align: left; }
+QPushButton[role="link"] { background: transparent; border: none; color: @accent; padding: 2px 4px; }
+QPushButton[role="link"]:hover, QPushButton[role="link"]:focus { text-decoration: underline; }
+QPushButton[role="choice"] { background: transparent; border: 1px solid transparent; color: @muted; padding: 3px 8px; }
+QPushButton[role="choice"]:hover { background: @hover; }
+QPushButton[role="choice"]:checked { background: @hover; color: @accent; font-weight: 600; }
+QPushButton[role="choice"]:focus { border-color: @accent; }
+
+QSpinBox[role="field"], QDoubleSpinBox { background: @field; border: 1px solid @border; border-radius: 4px; padding: 3px 8px; min-height: 20px; }
+QSpinBox[role="field"]:focus, QDoubleSpinBox:focus { border-color: @accent; }
+QTreeView[role="terms"] { background: transparent; border: none; border-top: 1px solid @border; font-size: 12px; }
+QTreeView[role="terms"]::item { padding: 3px 6px 3px 0; min-height: 18px; }
+QTreeView[role="terms"]::item:selected { background: @hover; color: @text; }
+QListView, QTableView { background: transparent; border: none; }
+QHeaderView { background: transparent; }
+QHeaderView::section { background: transparent; color: @muted; border: none; border-bottom: 1px solid @border; padding: 2px 4px; font-size: 11px; }
+QPlainTextEdit { background: @field; border: 1px solid @border; border-radius: 4px; padding: 4px; }
+QTableView[role="table"]::item { border: none; padding: 0 10px; }
+QTableView[role="table"] QHeaderView::section { padding: 4px 10px; }
+QAbstractScrollArea::corner { background: transparent; border: none; }
+QListView[role="plain"]::item { padding: 6px 8px; border-radius: 4px; }
+QListView[role="plain"]::item:selected { background: @hover; color: @text; }
+QListView[role="plain"]::item:hover { background: @hover; }
+)";
+
+QColor mixed(const QColor& a, const QColor& b, qreal shareOfB)
+{
+    const auto mix = [&](int x, int y) { return qRound(x + (y - x) * shareOfB); };
+    return QColor(mix(a.red(), b.red()), mix(a.green(), b.green()), mix(a.blue(), b.blue()));
+}
+
+QString styleSheet(const Theme& theme, const QString& assets)
+{
+    const QColor panel = toQColor(theme.panel), text = toQColor(theme.text), border = toQColor(theme.border),
+                 accent = toQColor(theme.accent);
+    const QColor error = toQColor(theme.error);
+    const QColor accentText = toQColor(readableOn(theme.accent));
+    const QString check =
+        accentText.lightness() < 128 ? QStringLiteral("/icons/check-dark.svg") : QStringLiteral("/icons/check.svg");
+    const QColor field = theme.dark ? mixed(panel, QColor(Qt::black), 0.18) : mixed(panel, QColor(Qt::white), 0.6);
+    const QColor card = theme.dark ? mixed(panel, QColor(Qt::white), 0.025) : mixed(panel, QColor(Qt::white), 0.7);
+    // Longest names first, so that no name is eaten by a shorter one it begins with.
+    const std::vector<std::pair<QString, QString>> values{
+        {QStringLiteral("@accentText"), accentText.name()},
+        {QStringLiteral("@bannerBack"), mixed(panel, error, 0.12).name()},
+        {QStringLiteral("@chevron"), assets + QStringLiteral("/icons/chevron.svg")},
+        {QStringLiteral("@close"), assets + QStringLiteral("/icons/close.svg")},
+        {QStringLiteral("@float"), assets + QStringLiteral("/icons/float.svg")},
+        {QStringLiteral("@warning"), toQColor(theme.warning).name()},
+        {QStringLiteral("@window"), toQColor(theme.window).name()},
+        {QStringLiteral("@border"), border.name()},
+        {QStringLiteral("@accent"), accent.name()},
+        {QStringLiteral("@better"), betterColor(theme).name()},
+        {QStringLiteral("@check"), assets + check},
+        {QStringLiteral("@panel"), panel.name()},
+        {QStringLiteral("@muted"), toQColor(theme.mutedText).name()},
+        {QStringLiteral("@faint"), mixed(border, toQColor(theme.mutedText), 0.45).name()},
+        {QStringLiteral("@field"), field.name()},
+        {QStringLiteral("@hover"), mixed(panel, text, 0.08).name()},
+        {QStringLiteral("@error"), error.name()},
+        {QStringLiteral("@card"), card.name()},
+        {QStringLiteral("@text"), text.name()},
+    };
+    QString sheet = QString::fromLatin1(kSheet);
+    for (const auto& [name, value] : values)
+        sheet.replace(name, value);
+    return sheet;
+}
+
+QPalette palette(const Theme& theme)
+{
+    const QColor window = toQColor(theme.window), panel = toQColor(theme.panel), text = toQColor(theme.text),
+                 muted = toQColor(theme.mutedText);
+    QPalette p;
+    p.setColor(QPalette::Window, window);
+    p.setColor(QPalette::WindowText, text);
+    p.setColor(QPalette::Base, panel);
+    p.setColor(QPalette::AlternateBase, window);
+    p.setColor(QPalette::Text, text);
+    p.setColor(QPalette::PlaceholderText, muted);
+    p.setColor(QPalette::Button, panel);
+    p.setColor(QPalette::ButtonText, text);
+    p.setColor(QPalette::ToolTipBase, panel);
+    p.setColor(QPalette::ToolTipText, text);
+    p.setColor(QPalette::Highlight, toQColor(theme.accent));
+    p.setColor(QPalette::HighlightedText, toQColor(readableOn(theme.accent)));
+    p.setColor(QPalette::Link, toQColor(theme.accent));
+    p.setColor(QPalette::Mid, toQColor(theme.border));
+    for (const auto role : {QPalette::WindowText, QPalette::Text, QPalette::ButtonText})
+        p.setColor(QPalette::Disabled, role, muted);
+    return p;
+}
+
+} // namespace
+
+QColor toQColor(Color c)
+{
+    const std::uint32_t v = c.value;
+    return QColor(static_cast<int>(v & 0xFF), static_cast<int>((v >> 8) & 0xFF), static_cast<int>((v >> 16) & 0xFF),
+                  static_cast<int>(v >> 24));
+}
+
+QColor betterColor(const Theme& theme)
+{
+    return theme.dark ? QColor(0x4c, 0xc3, 0x8a) : QColor(0x0a, 0x7a, 0x4f);
+}
+
+QFont uiFont(int pixels, QFont::Weight weight)
+{
+    static const bool hasInter = QFontDatabase::families().contains(QStringLiteral("Inter"));
+    QFont font = hasInter ? QFont(QStringLiteral("Inter")) : QFontDatabase::systemFont(QFontDatabase::GeneralFont);
+    font.setPixelSize(pixels);
+    font.setWeight(weight);
+    return font;
+}
+
+void applyStyle(const Theme& theme, const QString& assets)
+{
+    const QString sheet = styleSheet(theme, assets);
+    if (qApp->styleSheet() == sheet)
+        return; // every widget would be styled again, for nothing
+    if (QApplication::style()->name() != QLatin1String("fusion"))
+        QApplication::setStyle(QStyleFactory::create(QStringLiteral("Fusion")));
+    QApplication::setPalette(palette(theme));
+    QApplication::setFont(uiFont());
+    qApp->setStyleSheet(sheet);
+}
+
+QIcon themedIcon(const QString& assets, const QString& name, const Theme& theme)
+{
+    QFile file(assets + QStringLiteral("/icons/") + name + QStringLiteral(".svg"));
+    if (!file.open(QIODevice::ReadOnly))
+        return {};
+    const QByteArray source = file.readAll();
+    constexpr int kSide = 16, kScale = 3; // sharp up to three device pixels a logical one
+    const auto pixmap = [&](const QColor& color) {
+        QSvgRenderer renderer(QByteArray(source).replace("currentColor", color.name().toLatin1()));
+        QPixmap out(kSide * kScale, kSide * kScale);
+        out.fill(Qt::transparent);
+        QPainter painter(&out);
+        renderer.render(&painter);
+        return out;
+    };
+    QIcon icon;
+    icon.addPixmap(pixmap(mixed(toQColor(theme.text), toQColor(theme.mutedText), 0.4)), QIcon::Normal);
+    icon.addPixmap(pixmap(mixed(toQColor(theme.border), toQColor(theme.mutedText), 0.3)), QIcon::Disabled);
+    return icon;
+}
+
+void setRole(QWidget* widget, const char* role)
+{
+    if (widget->property("role").toByteArray() == role)
+        return;
+    widget->setProperty("role", QByteArray(role));
+    if (!widget->testAttribute(Qt::WA_WState_Polished))
+        return; // it will be before it is first shown
+    widget->style()->unpolish(widget);
+    widget->style()->polish(widget);
+}
+
+const Theme& themeFor(ThemeChoice choice)
+{
+    // Asked once, before the program's own palette hides the desktop's.
+    static const bool systemIsDark = QGuiApplication::palette().color(QPalette::Window).lightness() < 128;
+    if (choice == ThemeChoice::highContrast)
+        return highContrastTheme();
+    const bool dark = choice == ThemeChoice::dark || (choice == ThemeChoice::system && systemIsDark);
+    return dark ? darkTheme() : lightTheme();
+}
+
+} // namespace app

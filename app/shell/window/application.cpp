@@ -1,0 +1,287 @@
+#include "app/shell/window/application.h"
+
+#include "app/canvas/qt/figure.h"
+#include "app/canvas/qt/save_whole.h"
+#include "app/session/failure.h"
+#include "app/session/settings.h"
+#include "app/shell/compare/compare_page.h"
+#include "app/shell/live/live_panel.h"
+#include "app/shell/widgets/problem_banner.h"
+#include "app/shell/widgets/style.h"
+#include "app/shell/widgets/translations.h"
+#include "app/shell/window/command_line.h"
+#include "app/shell/window/guarded_application.h"
+#include "app/shell/window/main_window.h"
+#include "app/views/common/timeline_geometry.h"
+#include "app/views/pictures.h"
+#include "live/stream/keys.h"
+
+#include <QApplication>
+#include <QBuffer>
+#include <QElapsedTimer>
+#include <QEventLoop>
+#include <QPixmap>
+#include <QTimer>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <stdexcept>
+
+namespace app {
+namespace {
+
+constexpr int kBadInput = 1;
+constexpr const char* kPlatform = "QT_QPA_PLATFORM";
+
+void tell(const QString& message)
+{
+    std::fputs(message.endsWith(QLatin1Char('\n')) ? qPrintable(message) : qPrintable(message + QLatin1Char('\n')), stderr);
+}
+
+void tell(const Problems& problems)
+{
+    for (const sim::Problem& problem : problems)
+        tell(QString::fromStdString(problem.text()));
+}
+
+/// Platforms without a display talk about what they lack; a picture's standard error is for what went wrong.
+void leaveOutChatter(QtMsgType type, const QMessageLogContext&, const QString& message)
+{
+    if (type == QtCriticalMsg || type == QtFatalMsg)
+        tell(message);
+}
+
+CommandLine readCommandLine(int argc, char** argv, const QString& version)
+{
+    const QCoreApplication core(argc, argv); // for the arguments; the window's application needs a platform first
+    return parseCommandLine(QCoreApplication::arguments().mid(1), version);
+}
+
+bool hasDisplay()
+{
+#ifdef Q_OS_LINUX
+    return qEnvironmentVariableIsSet(kPlatform) || qEnvironmentVariableIsSet("DISPLAY") ||
+           qEnvironmentVariableIsSet("WAYLAND_DISPLAY");
+#else
+    return true;
+#endif
+}
+
+ThemeChoice themeChoice(const QString& name)
+{
+    return themeNamed(name).value_or(ThemeChoice::light);
+}
+
+/// Text and controls as large as the user wants them: Qt takes the factor only from the environment, and only now.
+void scaleAll(const Settings& settings)
+{
+    constexpr const char* kFactor = "QT_SCALE_FACTOR";
+    if (settings.sizePercent != kSmallestSizePercent && !qEnvironmentVariableIsSet(kFactor))
+        qputenv(kFactor, QByteArray::number(settings.sizePercent / 100.0));
+}
+
+void waitUntilSettled(MainWindow& window)
+{
+    QEventLoop loop;
+    QObject::connect(&window.desk(), &Desk::settled, &loop, &QEventLoop::quit);
+    QObject::connect(&window.comparePage(), &ComparePage::compared, &loop, &QEventLoop::quit);
+    while (!window.isSettled())
+        loop.exec();
+}
+
+/// Throws sim::Error if the keys are unusable.
+void startLive(MainWindow& window, const StartOptions& options)
+{
+    if (options.live) {
+        window.train(window.desk().simulation()->scenario());
+        return;
+    }
+    std::optional<live::ViewerKeys> keys;
+    if (!options.key.isEmpty())
+        keys =
+            live::ViewerKeys{live::readPublicKey(options.serverKey.toStdString()), live::readKeyPair(options.key.toStdString())};
+    window.attach(options.attach, keys);
+}
+
+/// Until some steps are there to be seen, or the run is over, or nobody answers.
+void waitForSteps(MainWindow& window)
+{
+    constexpr std::size_t kSteps = 12;
+    constexpr int kMostMs = 60'000, kNobodyMs = 5'000, kTickMs = 20;
+    QElapsedTimer waited;
+    waited.start();
+    QEventLoop loop;
+    QTimer timer;
+    QObject::connect(&timer, &QTimer::timeout, &loop, [&] {
+        const LivePanel& live = window.live();
+        const LivePhase phase = live.status().phase;
+        const bool enough = live.isComplete() && (live.steps().size() >= kSteps || hasEnded(phase));
+        const bool hopeless =
+            (hasEnded(phase) && isWorse(phase)) || (phase == LivePhase::starting && waited.hasExpired(kNobodyMs));
+        if (enough || hopeless || waited.hasExpired(kMostMs))
+            loop.quit();
+    });
+    timer.start(kTickMs);
+    loop.exec();
+}
+
+/// The window as it looks once the first result is in.
+int saveScreenshot(MainWindow& window, const StartOptions& options)
+{
+    QString failure;
+    const auto remember = [&](const QString& message) { failure = message; };
+    QObject::connect(&window.desk(), &Desk::stepFailed, &window, remember);
+    QObject::connect(&window.desk().baseline(), &Baseline::failed, &window, remember);
+    window.setFixedSize(options.size);
+    window.show();
+    waitUntilSettled(window);
+    if (!failure.isEmpty()) {
+        tell(failure);
+        return kBadInput;
+    }
+    if (options.isLive()) {
+        startLive(window, options);
+        waitForSteps(window);
+    }
+    if (QWidget* focused = QApplication::focusWidget())
+        focused->clearFocus();         // no blinking cursor in a picture
+    constexpr int kNestedLayouts = 10; // a change of size goes up one of them a round
+    for (int round = 0; round < kNestedLayouts; ++round)
+        QCoreApplication::processEvents();
+    QByteArray png;
+    QBuffer buffer(&png);
+    buffer.open(QIODevice::WriteOnly);
+    window.grab().save(&buffer, "PNG");
+    saveWhole(options.screenshot, png);
+    return 0;
+}
+
+/// The comparison as a file, without a window.
+int saveComparison(const sim::Catalogue& catalogue, const StartOptions& options, const SimulationPtr& simulation)
+{
+    Selection selection;
+    CompareView view(selection, themeFor(themeChoice(options.theme)));
+    const auto side = [](const SimulationPtr& of) {
+        return CompareView::Side{.simulation = of,
+                                 .actions = std::make_shared<const sim::Trace>(of->trace(sim::TraceDetail::actions)),
+                                 .name = of->scenario().name,
+                                 .message = {}};
+    };
+    view.setSides(side(sim::simulate(sim::readScenario(options.compare.toStdString(), catalogue))), side(simulation));
+    saveFigure(view, options.figureFile, options.size);
+    return 0;
+}
+
+/// One view as a file, without a window.
+int saveFigureOf(const sim::Catalogue& catalogue, const StartOptions& options)
+{
+    std::vector<std::string> overrides;
+    for (const QString& assignment : options.overrides)
+        overrides.push_back(assignment.toStdString());
+    const SimulationPtr simulation = sim::simulate(sim::readScenario(options.file.toStdString(), catalogue, overrides));
+    if (options.figureView == QLatin1String(kComparisonFigure))
+        return saveComparison(catalogue, options, simulation);
+    Selection selection;
+    const Theme& theme = themeFor(themeChoice(options.theme));
+    const PictureInfo& picture = *findPicture(options.figureView.toStdString()); // the command line knows no others
+    const auto view = picture.make(selection, theme, nullptr);
+    const auto trace = std::make_shared<const sim::Trace>(simulation->trace(sim::TraceDetail::actions));
+    view->setStep({simulation, trace});
+    QSize size = options.size;
+    if (!options.sizeGiven && picture.picture == Picture::timeline)
+        size.setHeight(std::min(size.height(), static_cast<int>(suitableTimelineHeight(trace->processes.size()))));
+    saveFigure(*view, options.figureFile, size);
+    return 0;
+}
+
+int runWindow(const GuardedApplication& application, sim::Catalogue catalogue, const StartOptions& options)
+{
+    WindowOptions windowOptions;
+    windowOptions.reproducible = options.isPicture();
+    windowOptions.renderer = options.isPicture() ? Renderer::software : readSettings().renderer;
+    if (!options.theme.isEmpty())
+        windowOptions.theme = themeChoice(options.theme);
+    MainWindow window(std::move(catalogue), windowOptions);
+    QObject::connect(&application, &GuardedApplication::failed, &window, [&](const QString& why) {
+        tell(why);
+        window.banner().tell(MainWindow::tr("Something went wrong and was left undone; what was open still is"),
+                             {{{}, {}, why.toStdString(), sim::Severity::error}});
+    });
+    if (const PictureInfo* only = findPicture(options.view.toStdString()))
+        window.showOnly(only->picture);
+    if (options.file.isEmpty()) {
+        window.showGallery();
+    } else if (const Problems problems = window.openFile(options.file, options.overrides); !problems.empty()) {
+        tell(problems); // the window shows them too
+        if (options.isPicture())
+            return kBadInput;
+        window.show();
+        return QApplication::exec();
+    }
+    if (!options.compare.isEmpty())
+        if (const Problems problems = window.compareWith(options.compare); !problems.empty()) {
+            tell(problems);
+            if (options.isPicture())
+                return kBadInput;
+        }
+    if (!options.screenshot.isEmpty())
+        return saveScreenshot(window, options);
+    window.show();
+    if (options.isLive()) {
+        waitUntilSettled(window);
+        if (options.live && !window.desk().simulation())
+            return QApplication::exec(); // the banner says why
+        startLive(window, options);
+    }
+    return QApplication::exec();
+}
+
+} // namespace
+
+int runApplication(int argc, char** argv, const QString& version)
+{
+    const auto [options, exitCode, output] = readCommandLine(argc, argv, version);
+    if (exitCode >= 0) {
+        if (exitCode == 0)
+            std::fputs(qPrintable(output), stdout);
+        else
+            tell(output);
+        return exitCode;
+    }
+    if (options.isPicture()) {
+        qInstallMessageHandler(leaveOutChatter);
+        if (!qEnvironmentVariableIsSet(kPlatform))
+            qputenv(kPlatform, "offscreen"); // the same picture with and without a display
+    }
+    if (!hasDisplay()) {
+        tell(
+            QStringLiteral("there is no display (DISPLAY and WAYLAND_DISPLAY are not set); --screenshot and --figure need none"));
+        return kBadInput;
+    }
+    const Settings settings = readSettings();
+    if (!options.isPicture())
+        scaleAll(settings);
+    QGuiApplication::setHighDpiScaleFactorRoundingPolicy(Qt::HighDpiScaleFactorRoundingPolicy::PassThrough);
+    GuardedApplication application(argc, argv);
+    QApplication::setApplicationName(QStringLiteral("rankscope"));
+    QApplication::setApplicationDisplayName(QStringLiteral("Rankscope"));
+    QApplication::setApplicationVersion(version);
+    QApplication::setDesktopFileName(QStringLiteral("rankscope"));
+    try {
+        sim::Catalogue catalogue = sim::Catalogue::load(sim::Catalogue::findAssets());
+        if (!options.isPicture())
+            installTranslation(application, QString::fromStdString(catalogue.assets().string()), settings.language);
+        if (!options.figureFile.isEmpty() && options.screenshot.isEmpty())
+            return saveFigureOf(catalogue, options);
+        const int code = runWindow(application, catalogue, options);
+        return code == 0 && !options.figureFile.isEmpty() ? saveFigureOf(catalogue, options) : code;
+    } catch (const sim::ScenarioError& error) {
+        tell(error.problems());
+    } catch (...) {
+        tell(QString::fromStdString(failureText()));
+    }
+    return kBadInput;
+}
+
+} // namespace app

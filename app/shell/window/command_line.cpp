@@ -1,0 +1,172 @@
+#include "app/shell/window/command_line.h"
+
+#include "app/views/pictures.h"
+
+#include <QCommandLineParser>
+#include <QFileInfo>
+
+#include <initializer_list>
+
+namespace app {
+namespace {
+
+constexpr int kCalledWrongly = 2;
+constexpr int kSmallestSide = 320, kLargestSide = 16384;
+const QChar kBetween = QChar(0x1F); ///< joins the two values of --figure for the parser, which knows only options with one
+
+CommandLine wrong(const QString& message)
+{
+    return {{}, kCalledWrongly, message + QStringLiteral("\nTry rankscope --help\n")};
+}
+
+bool oneOf(const QString& word, std::initializer_list<const char*> words)
+{
+    for (const char* w : words) {
+        if (word == QLatin1String(w))
+            return true;
+    }
+    return false;
+}
+
+/// "grid, timeline"
+QString pictureNames()
+{
+    QStringList names;
+    for (const PictureInfo& picture : pictures())
+        names << QLatin1String(picture.name);
+    return names.join(QStringLiteral(", "));
+}
+
+} // namespace
+
+CommandLine parseCommandLine(const QStringList& arguments, const QString& version)
+{
+    QStringList joined{QStringLiteral("rankscope")};
+    for (qsizetype i = 0; i < arguments.size(); ++i) {
+        if (arguments[i] != QLatin1String("--figure")) {
+            joined << arguments[i];
+            continue;
+        }
+        if (i + 2 >= arguments.size())
+            return wrong(QStringLiteral("--figure takes a view (%1) and a file (.svg, .pdf, .png)").arg(pictureNames()));
+        joined << QStringLiteral("--figure=") + arguments[i + 1] + kBetween + arguments[i + 2];
+        i += 2;
+    }
+
+    QCommandLineParser parser;
+    parser.setApplicationDescription(QStringLiteral("See, ask and run hybrid-parallel training."));
+    parser.addPositionalArgument(QStringLiteral("FILE"), QStringLiteral("Scenario to open; the gallery without one."),
+                                 QStringLiteral("[FILE]"));
+    const QCommandLineOption help({QStringLiteral("h"), QStringLiteral("help")}, QStringLiteral("Show this help."));
+    const QCommandLineOption versionOption({QStringLiteral("v"), QStringLiteral("version")}, QStringLiteral("Show the version."));
+    const QCommandLineOption view(QStringLiteral("view"), QStringLiteral("Show only this view: %1.").arg(pictureNames()),
+                                  QStringLiteral("NAME"));
+    const QCommandLineOption lesson(QStringLiteral("lesson"), QStringLiteral("Start a lesson (not available yet)."),
+                                    QStringLiteral("ID"));
+    const QCommandLineOption compare(QStringLiteral("compare"),
+                                     QStringLiteral("Compare FILE with OTHER, the baseline; --figure then also knows “compare”."),
+                                     QStringLiteral("OTHER"));
+    const QCommandLineOption live(QStringLiteral("live"), QStringLiteral("Really train FILE on this machine, and watch."));
+    const QCommandLineOption attach(QStringLiteral("attach"),
+                                    QStringLiteral("Watch a training that listens there, as in tcp://127.0.0.1:5555."),
+                                    QStringLiteral("ENDPOINT"));
+    const QCommandLineOption key(QStringLiteral("key"),
+                                 QStringLiteral("Key file of this viewer, for a run that listens beyond its machine."),
+                                 QStringLiteral("FILE"));
+    const QCommandLineOption serverKey(QStringLiteral("server-key"),
+                                       QStringLiteral("Public key of that run: its .pub file, or the 40 characters."),
+                                       QStringLiteral("KEY"));
+    const QCommandLineOption screenshot(QStringLiteral("screenshot"),
+                                        QStringLiteral("Save a picture of the whole window and exit; needs no display."),
+                                        QStringLiteral("OUT.png"));
+    const QCommandLineOption size(QStringLiteral("size"), QStringLiteral("Size of that picture, 1600x900 by default."),
+                                  QStringLiteral("WxH"));
+    const QCommandLineOption figure(
+        QStringLiteral("figure"),
+        QStringLiteral("--figure VIEW OUT: save a view (%1) as .svg, .pdf or .png and exit; needs no display.")
+            .arg(pictureNames()),
+        QStringLiteral("VIEW OUT"));
+    const QCommandLineOption set(QStringLiteral("set"), QStringLiteral("Override a key of the file, layout.tp=4; repeatable."),
+                                 QStringLiteral("POINTER=VALUE"));
+    const QCommandLineOption theme(QStringLiteral("theme"),
+                                   QStringLiteral("light, dark or high-contrast; as in the settings by default."),
+                                   QStringLiteral("NAME"));
+    parser.addOptions(
+        {help, versionOption, view, lesson, live, attach, key, serverKey, screenshot, size, figure, set, theme, compare});
+
+    if (!parser.parse(joined))
+        return wrong(parser.errorText());
+    if (parser.isSet(help))
+        return {{}, 0, parser.helpText()};
+    if (parser.isSet(versionOption))
+        return {{}, 0, QStringLiteral("rankscope ") + version + QLatin1Char('\n')};
+    if (parser.isSet(lesson))
+        return wrong(QStringLiteral("--lesson is not available yet: this version has no lessons"));
+
+    StartOptions options;
+    const QStringList files = parser.positionalArguments();
+    if (files.size() > 1)
+        return wrong(QStringLiteral("one FILE at a time, not %1: %2").arg(files.size()).arg(files.join(QStringLiteral(", "))));
+    options.file = files.value(0);
+    options.overrides = parser.values(set);
+    options.screenshot = parser.value(screenshot);
+    options.view = parser.value(view);
+    options.theme = parser.value(theme);
+    options.live = parser.isSet(live);
+    options.attach = parser.value(attach);
+    options.key = parser.value(key);
+    options.serverKey = parser.value(serverKey);
+    options.compare = parser.value(compare);
+    if (parser.isSet(compare) && (options.file.isEmpty() || options.compare.isEmpty()))
+        return wrong(QStringLiteral("--compare compares FILE with another, and %1 was given")
+                         .arg(options.file.isEmpty() ? QStringLiteral("no FILE") : QStringLiteral("no other file")));
+    if (options.live && options.file.isEmpty())
+        return wrong(QStringLiteral("--live trains FILE, and no FILE was given"));
+    if (options.live && parser.isSet(attach))
+        return wrong(QStringLiteral("--live starts a training and --attach watches another: one of them"));
+    if (parser.isSet(attach) && options.attach.isEmpty())
+        return wrong(QStringLiteral("--attach takes the address of a run, as in tcp://127.0.0.1:5555"));
+    if (parser.isSet(key) != parser.isSet(serverKey) || (parser.isSet(key) && !parser.isSet(attach)))
+        return wrong(QStringLiteral("--key and --server-key go together, with --attach"));
+    if (parser.isSet(view) && !findPicture(options.view.toStdString()))
+        return wrong(QStringLiteral("--view %1: there is no such view; there are %2").arg(options.view, pictureNames()));
+    if (parser.isSet(theme) && !oneOf(options.theme, {"light", "dark", "high-contrast"}))
+        return wrong(QStringLiteral("--theme %1: light, dark or high-contrast").arg(options.theme));
+    if (!options.overrides.isEmpty() && options.file.isEmpty())
+        return wrong(QStringLiteral("--set changes a key of FILE, and no FILE was given"));
+    for (const QString& assignment : options.overrides) {
+        if (assignment.indexOf(QLatin1Char('=')) < 1)
+            return wrong(QStringLiteral("--set %1: POINTER=VALUE is needed, as in --set layout.tp=4").arg(assignment));
+    }
+    if (parser.isSet(screenshot) && QFileInfo(options.screenshot).suffix().toLower() != QLatin1String("png"))
+        return wrong(QStringLiteral("--screenshot %1: the file must end in .png").arg(options.screenshot));
+    if (parser.isSet(size)) {
+        options.sizeGiven = true;
+        const QStringList sides = parser.value(size).split(QLatin1Char('x'));
+        bool widthOk = false, heightOk = false;
+        options.size = {sides.value(0).toInt(&widthOk), sides.value(1).toInt(&heightOk)};
+        const auto fits = [](int side) { return side >= kSmallestSide && side <= kLargestSide; };
+        if (sides.size() != 2 || !widthOk || !heightOk || !fits(options.size.width()) || !fits(options.size.height()))
+            return wrong(QStringLiteral("--size %1: WxH is needed, each side %2 to %3, as in 1600x900")
+                             .arg(parser.value(size))
+                             .arg(kSmallestSide)
+                             .arg(kLargestSide));
+    }
+    if (parser.isSet(figure)) {
+        const QStringList parts = parser.value(figure).split(kBetween);
+        options.figureView = parts.value(0);
+        options.figureFile = parts.value(1);
+        const bool isComparison = options.figureView == QLatin1String(kComparisonFigure) && !options.compare.isEmpty();
+        if (!isComparison && !findPicture(options.figureView.toStdString()))
+            return wrong(
+                QStringLiteral("--figure %1: there is no such view; there are %2").arg(options.figureView, pictureNames()));
+        if (!oneOf(QFileInfo(options.figureFile).suffix().toLower(), {"svg", "pdf", "png"}))
+            return wrong(QStringLiteral("--figure %1 %2: the file must end in .svg, .pdf or .png")
+                             .arg(options.figureView, options.figureFile));
+        if (options.file.isEmpty())
+            return wrong(QStringLiteral("--figure draws a FILE, and none was given"));
+    }
+    return {options, -1, {}};
+}
+
+} // namespace app

@@ -1,0 +1,456 @@
+#include "app/shell/window/commands.h"
+
+#include "app/session/settings.h"
+#include "app/shell/compare/compare_page.h"
+#include "app/shell/live/live_panel.h"
+#include "app/shell/window/main_window.h"
+
+#include <QCoreApplication>
+#include <QDockWidget>
+#include <QGuiApplication>
+#include <QKeyEvent>
+#include <QUndoStack>
+
+#include <algorithm>
+#include <cassert>
+
+namespace app {
+
+/// A friend of the window: when its commands can be run, and the rows.
+struct CommandTable {
+    using W = MainWindow;
+
+    static bool always(const W&) { return true; }
+    static bool onWorkspace(const W& w) { return w.isWorkspaceShown(); }
+    static bool onScenario(const W& w) { return w.isWorkspaceShown() || w.isCompareShown(); }
+    static bool onPictures(const W& w) { return !w.isStartShown(); }
+    static bool hasStep(const W& w) { return w.isWorkspaceShown() && w.m_desk.simulation(); }
+    static bool hasRun(const W& w) { return w.m_run != nullptr; }
+    static bool isOpen(const W& w) { return w.m_session.isOpen(); }
+    static bool isEditing(const W& w) { return w.isWorkspaceShown() && w.m_workspace->isEditing(); }
+    static bool isComparing(const W& w) { return w.isCompareShown() && w.m_compare->view().comparison(); }
+    static bool isPinned(const W& w) { return w.m_baseline.isPinned(); }
+    static bool isTraining(const W& w) { return w.runIsActive(); }
+    static bool isPaused(const W& w) { return w.m_run && w.m_run->status().phase == LivePhase::paused; }
+    static bool isFrozen(const W& w) { return w.m_run && w.m_run->pinned().has_value(); }
+    static bool canTrain(const W& w) { return !w.isStartShown() && w.m_desk.simulation(); }
+    static bool canFindSchedule(const W& w)
+    {
+        const auto& scenario = w.m_session.scenario();
+        return hasStep(w) && scenario && scenario->layout.pp > 1 &&
+               w.m_desk.simulation()->scenario() == *scenario; // else it is on its way
+    }
+    static bool canGoBackToBaseline(const W& w)
+    {
+        return onScenario(w) && isOpen(w) && isPinned(w) && w.m_session.document().text() != w.m_baseline.document().text();
+    }
+    /// What is kept nowhere but in the action, which a click has switched before the command runs.
+    template <CommandId id>
+    static bool isOn(const W& w)
+    {
+        return w.action(id)->isChecked();
+    }
+    template <ThemeChoice theme>
+    static bool hasTheme(const W& w)
+    {
+        return w.m_settings.theme == theme;
+    }
+    static QString withStep(CommandId id, const QString& step)
+    {
+        const QString text = textOf(command(id));
+        return step.isEmpty() ? text : text + QLatin1Char(' ') + step;
+    }
+    static constexpr Command inWindow(CommandId id, CommandMenu menu, const char* text, const char* shortcuts, const char* what,
+                                      bool (*enabled)(const W&), void (*run)(W&), const CommandExtras& extra = {})
+    {
+        return {id, menu, CommandScope::window, text, shortcuts, what, enabled, run, extra};
+    }
+    template <ViewCommand viewCommand>
+    static constexpr Command inView(CommandId id, CommandMenu menu, const char* text, const char* shortcuts, const char* what,
+                                    const CommandExtras& extra = {})
+    {
+        const auto run = [](W& w) { w.runInView(viewCommand, false); };
+        return {id, menu, CommandScope::canvas, text, shortcuts, what, onPictures, run, extra, viewCommand};
+    }
+    template <Picture picture>
+    static constexpr Command ofPicture(CommandId id, const char* text, const char* shortcuts, const char* what)
+    {
+        const auto visible = [](const W& w) { return w.m_workspace->isPictureVisible(picture); };
+        const auto showOrHide = [](W& w) { // behind another tab it comes to the front first
+            w.m_workspace->setPictureVisible(picture, !w.m_workspace->isPictureInFront(picture));
+        };
+        return inWindow(id, CommandMenu::view, text, shortcuts, what, onWorkspace, showOrHide, {.checked = visible});
+    }
+
+    static std::span<const Command> rows();
+};
+
+std::span<const Command> CommandTable::rows()
+{
+    using enum CommandId;
+    using enum CommandMenu;
+    static constexpr Command kRows[]{
+        inWindow(gallery, file, "&Gallery", "Ctrl+G", "Choose a scenario to look at", always,
+                 [](W& w) { w.isGalleryShown() && w.m_session.isOpen() ? w.showWorkspace() : w.showGallery(); },
+                 {.startsGroup = true, .tool = {ToolSection::file, "gallery"}}),
+        inWindow(open, file, "&Open…", "Ctrl+O", "Open a scenario file", always, [](W& w) { w.chooseFile(); },
+                 {.tool = {ToolSection::file, "open"}}),
+        inWindow(save, file, "&Save", "Ctrl+S", "Save the scenario", onScenario, [](W& w) { w.save(); },
+                 {.startsGroup = true, .tool = {ToolSection::file, "save"}}),
+        inWindow(saveAs, file, "Save &As…", "Ctrl+Shift+S", "Save the scenario under another name", onScenario,
+                 [](W& w) { w.saveAs(); }),
+        inWindow(saveWithView, file, "Save with &View", "", "Save the scenario to open on what is on screen now", onWorkspace,
+                 [](W& w) { w.saveWithView(); }),
+        inWindow(clearRecent, file, "Clear Recent Files", "", "Forget the recent files", always,
+                 [](W& w) {
+                     clearRecentFiles();
+                     if (w.isGalleryShown())
+                         w.refreshGallery();
+                 }),
+        inWindow(exportFigure, file, "&Export Figure…", "Ctrl+E", "A picture as SVG, PDF or PNG, for papers and slides", hasStep,
+                 [](W& w) { w.exportFigure(); }, {.startsGroup = true}),
+        inWindow(exportTable, file, "Export &Table…", "Ctrl+Shift+E", "Numbers, memory, groups or spans as CSV", hasStep,
+                 [](W& w) { w.exportTable(); }),
+        inWindow(
+            exportTrace, file, "Export T&race…", "Ctrl+Alt+T", "The step for Perfetto and other trace viewers",
+            [](const W& w) { return hasStep(w) && !w.m_traceExport.isBusy(); }, [](W& w) { w.exportTrace(); }),
+        inWindow(copyFigure, file, "&Copy Figure", "Ctrl+Shift+C", "The picture used last, as pixels and SVG", hasStep,
+                 [](W& w) { w.copyFigure(); }),
+        inWindow(exportComparison, file, "Export Co&mparison…", "", "What differs from the baseline, and what that does, as CSV",
+                 isComparing, [](W& w) { w.exportComparison(); }),
+        inWindow(settings, file, "Sett&ings…", "Ctrl+,", "Theme, text size, wheel, renderer, autosave", always,
+                 [](W& w) { w.openSettings(); }, {.startsGroup = true}),
+        inWindow(quit, file, "&Quit", "Ctrl+Q", "Close the window", always, [](W& w) { w.close(); }),
+
+        inWindow(
+            undo, edit, "&Undo", "Ctrl+Z", "Take the last change of the scenario back",
+            [](const W& w) { return onScenario(w) && w.m_session.undoStack().canUndo(); },
+            [](W& w) { w.m_session.undoStack().undo(); },
+            {.textNow = [](const W& w) { return withStep(undo, w.m_session.undoStack().undoText()); },
+             .tool = {ToolSection::history, "undo"}}),
+        inWindow(
+            redo, edit, "&Redo", "Ctrl+Shift+Z Ctrl+Y", "Make it again",
+            [](const W& w) { return onScenario(w) && w.m_session.undoStack().canRedo(); },
+            [](W& w) { w.m_session.undoStack().redo(); },
+            {.textNow = [](const W& w) { return withStep(redo, w.m_session.undoStack().redoText()); },
+             .tool = {ToolSection::history, "redo"}}),
+        inWindow(
+            chooseSchedule, edit, "&Choose Schedule…", "Ctrl+L", "See every schedule beside each other and use one",
+            [](const W& w) { return w.isWorkspaceShown() && w.m_session.scenario(); }, [](W& w) { w.chooseSchedule(); },
+            {.startsGroup = true}),
+        inWindow(findSchedule, edit, "&Find a Schedule…", "Ctrl+Shift+L",
+                 "Search for the shortest order of actions in the memory there is, and see how near to the best it comes",
+                 canFindSchedule, [](W& w) { w.findSchedule(); }),
+        inWindow(
+            editOrder, edit, "Edit &Order of Actions", "Ctrl+R",
+            "Drag actions of the schedule, see what it costs, keep it as a custom schedule",
+            [](const W& w) { return hasStep(w) && w.m_desk.simulation()->schedule().ranks > 1; },
+            [](W& w) { w.editOrder(isOn<editOrder>(w)); }, {.checked = isOn<editOrder>}),
+        inWindow(moveEarlier, edit, "Move Action &Earlier", "Alt+Left", "In the order editor: one place earlier on its rank",
+                 isEditing, [](W& w) { w.m_workspace->runCommand(ViewCommand::moveEarlier, false); }),
+        inWindow(moveLater, edit, "Move Action &Later", "Alt+Right", "In the order editor: one place later on its rank",
+                 isEditing, [](W& w) { w.m_workspace->runCommand(ViewCommand::moveLater, false); }),
+        inWindow(
+            pinBaseline, edit, "Pin as &Baseline", "Ctrl+B", "Keep the scenario as it is now, to compare with; again: forget it",
+            [](const W& w) { return onScenario(w) && (w.m_desk.simulation() || isPinned(w)); },
+            [](W& w) { w.pinBaseline(!isPinned(w)); },
+            {.startsGroup = true,
+             .checked = isPinned,
+             .textNow = [](const W& w) { return isPinned(w) ? W::tr("Forget &Baseline") : textOf(command(pinBaseline)); }}),
+        inWindow(compareWithFile, edit, "Compare &With File…", "Ctrl+Shift+B", "Take another scenario as the baseline", isOpen,
+                 [](W& w) { w.chooseBaseline(); }),
+        inWindow(backToBaseline, edit, "Bac&k to Baseline", "", "Make the scenario what the baseline is; undo takes it back",
+                 canGoBackToBaseline,
+                 [](W& w) { w.m_session.replaceContent(w.m_baseline.document(), W::tr("back to the baseline")); }),
+
+        inView<ViewCommand::zoomIn>(zoomIn, navigate, "Zoom &In", "W", "Zoom in at the pointer; Shift: four times as much",
+                                    {.position = 17}),
+        inView<ViewCommand::zoomOut>(zoomOut, navigate, "Zoom &Out", "S", "Zoom out", {.position = 31}),
+        inView<ViewCommand::panLeft>(panLeft, navigate, "Pan &Left", "A", "Earlier, or left", {.position = 30}),
+        inView<ViewCommand::panRight>(panRight, navigate, "Pan &Right", "D", "Later, or right", {.position = 32}),
+        inView<ViewCommand::panUp>(panUp, navigate, "Pan &Up", "", "Rows above"),
+        inView<ViewCommand::panDown>(panDown, navigate, "Pan &Down", "", "Rows below"),
+        inView<ViewCommand::stepLeft>(stepLeft, navigate, "Step Left", "Left", "The rank at the left, or earlier"),
+        inView<ViewCommand::stepRight>(stepRight, navigate, "Step Right", "Right", "The rank at the right, or later"),
+        inView<ViewCommand::stepUp>(stepUp, navigate, "Step Up", "Up", "The rank above, or rows above"),
+        inView<ViewCommand::stepDown>(stepDown, navigate, "Step Down", "Down", "The rank below, or rows below"),
+        inView<ViewCommand::focusSelection>(focusSelection, navigate, "&Focus Selection", "F",
+                                            "Frame what is selected; again: all", {.startsGroup = true}),
+        inView<ViewCommand::fitAll>(fitAll, navigate, "Fit &All", "Home", "The whole picture",
+                                    {.tool = {ToolSection::picture, "fit"}}),
+        inView<ViewCommand::viewBack>(viewBack, navigate, "View &Back", "Backspace", "The time range looked at before"),
+        inView<ViewCommand::viewForward>(viewForward, navigate, "View For&ward", "Shift+Backspace",
+                                         "The time range come back from"),
+        inView<ViewCommand::previous>(previous, navigate, "&Previous", ",", "Previous span in the row, or rank",
+                                      {.startsGroup = true}),
+        inView<ViewCommand::next>(next, navigate, "&Next", ".", "Next span in the row, or rank"),
+        inView<ViewCommand::followBack>(followBack, navigate, "Follow Backwards", "[", "The span that this one waited for"),
+        inView<ViewCommand::followForward>(followForward, navigate, "Follow Forwards", "]", "The span that waits for this one"),
+        inView<ViewCommand::nextMatch>(nextMatch, navigate, "Ne&xt Match", "F3 N", "The next span that was searched for"),
+        inView<ViewCommand::previousMatch>(previousMatch, navigate, "Pre&vious Match", "Shift+F3 Shift+N", "The one before it"),
+        inView<ViewCommand::mark>(mark, navigate, "&Mark", "M",
+                                  "Mark the selected range or the time cursor; again: take the mark away", {.startsGroup = true}),
+        inView<ViewCommand::keepRange>(keepRange, navigate, "&Keep Range", "Shift+M",
+                                       "Mark the selected range, or that of the selected span"),
+        inView<ViewCommand::rangeOfSpan>(rangeOfSpan, navigate, "Rang&e of Span", "R",
+                                         "Select the time range of the selected span"),
+        inView<ViewCommand::pinRow>(pinRow, navigate, "Pin Row", "P", "Keep the row in focus at the top, or let it go",
+                                    {.startsGroup = true}),
+        inView<ViewCommand::groupRows>(groupRows, navigate, "Group Rows", "U",
+                                       "By stage, node, replica …: the next way there is"),
+        inView<ViewCommand::sortRows>(sortRows, navigate, "&Sort Rows", "O", "By rank, by busy time, by end"),
+        inView<ViewCommand::filterRows>(filterRows, navigate, "Only Selected Rows", "L", "Rows of the selected ranks, or all"),
+        inView<ViewCommand::criticalPath>(criticalPath, navigate, "Cri&tical Path", "X",
+                                          "What made the step as long as it is, or all alike"),
+        inView<ViewCommand::clear>(clear, navigate, "&Clear Selection", "Esc", "Select nothing"),
+        inView<ViewCommand::because>(because, navigate, "Because", "=", "Where the bytes under the pointer come from"),
+        inWindow(goToRank, navigate, "&Go to Rank…", "/", "Type a rank's number to select it", hasStep,
+                 [](W& w) { w.openPalette(W::tr("rank ")); }, {.startsGroup = true}),
+        inView<ViewCommand::selectTpGroup>(selectTpGroup, navigate, "Select Tensor Group", "T",
+                                           "All ranks of the rank's tensor-parallel group", {.startsGroup = true}),
+        inView<ViewCommand::selectCpGroup>(selectCpGroup, navigate, "Select Context Group", "C",
+                                           "All ranks of its context-parallel group"),
+        inView<ViewCommand::selectPpGroup>(selectPpGroup, navigate, "Select Pipeline", "I", "All ranks of its pipeline"),
+        inView<ViewCommand::selectDpGroup>(selectDpGroup, navigate, "Select Data Group", "B",
+                                           "All its data-parallel replicas: those that share the batch"),
+        inView<ViewCommand::selectEpGroup>(selectEpGroup, navigate, "Select Expert Group", "E",
+                                           "All ranks of its expert-parallel group"),
+        {play,
+         navigate,
+         CommandScope::canvas,
+         "Pla&y or Pause",
+         "Space",
+         "Move the time cursor through the step",
+         hasStep,
+         [](W& w) { w.m_desk.playback().toggle(); },
+         {.startsGroup = true}},
+
+        ofPicture<Picture::grid>(showGrid, "Rank &Grid", "Alt+1", "Show or hide the rank grid"),
+        ofPicture<Picture::timeline>(showTimeline, "&Timeline", "Alt+2", "Show or hide the timeline"),
+        ofPicture<Picture::memory>(showMemory, "&Memory", "Alt+7", "What fills the GPUs, rank by rank and over the step"),
+        ofPicture<Picture::traffic>(showTraffic, "T&raffic", "Alt+8", "Who sends how much to whom, over which link"),
+        ofPicture<Picture::storage>(showStorage, "What a GP&U Stores", "Alt+9", "Which slice of every tensor a rank holds"),
+        inWindow(showForm, view, "&Scenario", "Alt+3", "Show or hide the scenario form", onWorkspace,
+                 [](W& w) { w.m_formDock->setVisible(isOn<showForm>(w)); }, {.checked = isOn<showForm>}),
+        inWindow(showDetails, view, "&Details", "Alt+4", "Show or hide the numbers", onWorkspace,
+                 [](W& w) { w.m_detailsDock->setVisible(isOn<showDetails>(w)); }, {.checked = isOn<showDetails>}),
+        inWindow(showFindings, view, "F&indings", "Ctrl+Shift+F", "Show or hide what there is to say about the layout",
+                 onWorkspace, [](W& w) { w.m_findingsDock->setVisible(isOn<showFindings>(w)); }, {.checked = isOn<showFindings>}),
+        inWindow(resetLayout, view, "Reset Lay&out", "", "Every picture at its usual place", onWorkspace,
+                 [](W& w) { w.m_workspace->resetLayout(); }),
+        inWindow(showKernels, view, "&Kernels", "Ctrl+K", "Show every kernel and collective, not only the actions", onPictures,
+                 [](W& w) {
+                     w.m_live->setKernels(isOn<showKernels>(w));
+                     w.m_desk.setKernels(isOn<showKernels>(w));
+                 },
+                 {.startsGroup = true,
+                  .checked = [](const W& w) { return w.m_desk.wantsKernels(); },
+                  .tool = {ToolSection::picture, "kernels"}}),
+        inWindow(
+            showEveryRank, view, "Every Ra&nk", "Ctrl+Shift+K",
+            "A row for each rank, not one for all that behave alike; up to 512 ranks",
+            [](const W& w) { return w.isWorkspaceShown() && w.m_desk.canShowEveryRank(); },
+            [](W& w) { w.m_desk.setEveryRank(isOn<showEveryRank>(w)); }, {.checked = isOn<showEveryRank>}),
+        inWindow(stepThrough, view, "Ste&p Through", "Ctrl+T", "Reveal the schedule action by action, and explain it", hasStep,
+                 [](W& w) {
+                     if (isOn<stepThrough>(w))
+                         w.m_workspace->setPictureVisible(Picture::timeline, true);
+                     w.m_workspace->setStepping(isOn<stepThrough>(w));
+                 },
+                 {.checked = isOn<stepThrough>}),
+        inWindow(showLive, view, "Li&ve Run", "Alt+5", "Go to the training that is watched, and back", hasRun,
+                 [](W& w) {
+                     if (!w.isLiveShown())
+                         w.showLive();
+                     else
+                         w.m_session.isOpen() ? w.showWorkspace() : w.showGallery();
+                 },
+                 {.checked = [](const W& w) { return w.isLiveShown(); }}),
+        inWindow(showCompare, view, "&Compare", "Alt+6", "Lay the scenario on the baseline, and back", isOpen,
+                 [](W& w) { w.isCompareShown() ? w.showWorkspace() : w.showCompare(); },
+                 {.checked = [](const W& w) { return w.isCompareShown(); }}),
+        inWindow(swapSides, view, "S&wap A and B", "Shift+X", "In the comparison: the other way round", isComparing,
+                 [](W& w) {
+                     w.m_compare->swapSides();
+                     w.showStatus();
+                 }),
+        inView<ViewCommand::lensGroups>(lensGroups, view, "Lens: Groups", "1", "In the rank grid: who belongs to whom",
+                                        {.startsGroup = true}),
+        inView<ViewCommand::lensMemory>(lensMemory, view, "Lens: Memory", "2", "In the rank grid: bytes at the peak"),
+        inView<ViewCommand::lensBusy>(lensBusy, view, "Lens: Busy", "3", "In the rank grid: share of the step that computes"),
+        inView<ViewCommand::lensSent>(lensSent, view, "Lens: Sent", "4", "In the rank grid: bytes that leave a rank in a step"),
+        inView<ViewCommand::lensBubble>(lensBubble, view, "Lens: Bubble", "5",
+                                        "In the rank grid: share of the step that waits, and who waits for whom"),
+        inView<ViewCommand::lensStraggler>(lensStraggler, view, "Lens: Stragglers", "6",
+                                           "In the rank grid: slower or faster than its peers"),
+        inView<ViewCommand::lensNow>(lensNow, view, "Lens: Now", "7", "In the rank grid: what each rank does at the time cursor"),
+        inView<ViewCommand::switchArrangement>(switchArrangement, view, "Logical or Physical", "H",
+                                               "Lay the rank grid out by axes, or as the hardware lies"),
+        inWindow(fullScreen, view, "&Full Screen", "F11", "Fill the screen", always,
+                 [](W& w) { w.setWindowState(w.windowState() ^ Qt::WindowFullScreen); },
+                 {.checked = [](const W& w) { return w.isFullScreen(); }}),
+        inWindow(themeSystem, view, "Theme: S&ystem", "", "Light or dark as the desktop is", always,
+                 [](W& w) { w.setThemeChoice(ThemeChoice::system); },
+                 {.startsGroup = true, .checked = hasTheme<ThemeChoice::system>, .excludesOthers = true}),
+        inWindow(themeLight, view, "Theme: &Light", "", "Dark on light", always,
+                 [](W& w) { w.setThemeChoice(ThemeChoice::light); },
+                 {.checked = hasTheme<ThemeChoice::light>, .excludesOthers = true}),
+        inWindow(themeDark, view, "Theme: D&ark", "Ctrl+Shift+D", "Light on dark", always,
+                 [](W& w) { w.setThemeChoice(hasTheme<ThemeChoice::dark>(w) ? ThemeChoice::light : ThemeChoice::dark); },
+                 {.checked = hasTheme<ThemeChoice::dark>, .excludesOthers = true, .tool = {ToolSection::end, "theme"}}),
+        inWindow(themeHighContrast, view, "Theme: &High Contrast", "", "White and yellow on black, strong borders", always,
+                 [](W& w) { w.setThemeChoice(ThemeChoice::highContrast); },
+                 {.checked = hasTheme<ThemeChoice::highContrast>, .excludesOthers = true}),
+
+        inWindow(trainScenario, live, "&Train This Scenario…", "F5", "Really train it, on this machine, and watch", canTrain,
+                 [](W& w) { w.chooseTraining(); }, {.tool = {ToolSection::training, "train"}}),
+        inWindow(attachRun, live, "&Attach…", "Ctrl+Shift+A", "Watch a training that runs already, by its address", always,
+                 [](W& w) { w.chooseAddress(); }),
+        inWindow(pauseRun, live, "&Pause", "F6", "Hold the training between two steps, or go on", isTraining,
+                 [](W& w) { isPaused(w) ? w.m_run->resume() : w.m_run->pause(); },
+                 {.startsGroup = true,
+                  .textNow = [](const W& w) { return isPaused(w) ? W::tr("&Resume") : textOf(command(pauseRun)); }}),
+        inWindow(
+            freezePicture, live, "&Freeze Picture", "F7", "Keep the step that is shown while the training goes on",
+            [](const W& w) { return w.m_run && w.m_live->picture(); }, [](W& w) { w.freezePicture(!isFrozen(w)); },
+            {.checked = isFrozen}),
+        inWindow(stopRun, live, "&Stop", "Shift+F5", "End the training after its step; what was received stays", isTraining,
+                 [](W& w) { w.m_run->stop(); }),
+        inWindow(
+            switchClock, live, "Other &Clock", "F8", "Wall clock, or as if every rank had a device",
+            [](const W& w) { return w.isLiveShown() && w.m_run; },
+            [](W& w) { w.m_live->setClock(w.m_live->clock() == LiveClock::wall ? LiveClock::parallel : LiveClock::wall); },
+            {.startsGroup = true}),
+        inWindow(saveTrace, live, "Sa&ve Trace…", "Ctrl+Shift+T", "Save the steps that are kept for Perfetto", hasRun,
+                 [](W& w) { w.chooseTraceFile(); }),
+        inWindow(checkSerial, live, "Check Against Se&rial", "",
+                 "Train a few steps as laid out and on one rank, and compare every number", canTrain,
+                 [](W& w) { w.checkSerial(); }, {.startsGroup = true}),
+        inWindow(calibrate, live, "Cali&brate", "", "Measure this machine, so that predictions are about it", always,
+                 [](W& w) { w.calibrate(); }),
+
+        inWindow(palette, help, "&Command Palette…", "Ctrl+Shift+P", "Find any command by typing a part of its name", always,
+                 [](W& w) { w.openPalette(); }, {.tool = {ToolSection::find, "search"}}),
+        inWindow(keys, help, "&Keys", "? F1", "All keys on one sheet", always, [](W& w) { w.showKeys(); },
+                 {.tool = {ToolSection::end, "help"}}),
+        inWindow(about, help, "&About Rankscope", "", "Version and licence", always, [](W& w) { w.showAbout(); },
+                 {.startsGroup = true}),
+    };
+    return kRows;
+}
+
+std::span<const Command> commands()
+{
+    return CommandTable::rows();
+}
+
+namespace {
+
+/// Physical keys are numbered by evdev; X11 and Wayland pass them on with 8 added. Nothing elsewhere.
+int positionOf(const QKeyEvent& event)
+{
+    static const bool known = QGuiApplication::platformName() == QLatin1String("xcb") ||
+                              QGuiApplication::platformName().startsWith(QLatin1String("wayland"));
+    constexpr quint32 kOffset = 8;
+    return known && event.nativeScanCode() > kOffset ? static_cast<int>(event.nativeScanCode() - kOffset) : 0;
+}
+
+/// In the language of the program; what has no translation stays as it is.
+QString translated(const char* text)
+{
+    return QCoreApplication::translate("Commands", text);
+}
+
+const char* menuTitle(CommandMenu menu)
+{
+    switch (menu) {
+    case CommandMenu::file:
+        return "&File";
+    case CommandMenu::edit:
+        return "&Edit";
+    case CommandMenu::navigate:
+        return "&Navigate";
+    case CommandMenu::view:
+        return "&View";
+    case CommandMenu::live:
+        return "&Live";
+    case CommandMenu::help:
+        return "&Help";
+    }
+    return "";
+}
+
+} // namespace
+
+QString commandMenuTitle(CommandMenu menu)
+{
+    return translated(menuTitle(menu));
+}
+
+QString textOf(const Command& command)
+{
+    return translated(command.text);
+}
+
+QString whatOf(const Command& command)
+{
+    return translated(command.what);
+}
+
+const Command& command(CommandId id)
+{
+    const auto found = std::find_if(commands().begin(), commands().end(), [id](const Command& c) { return c.id == id; });
+    assert(found != commands().end());
+    return *found;
+}
+
+QList<QKeySequence> shortcutsOf(const Command& command)
+{
+    QList<QKeySequence> out;
+    for (const QString& part : QString::fromUtf8(command.shortcuts).split(QLatin1Char(' '), Qt::SkipEmptyParts))
+        out.push_back(QKeySequence::fromString(part, QKeySequence::PortableText));
+    return out;
+}
+
+QString keysOf(const Command& command)
+{
+    QStringList out;
+    for (const QKeySequence& keys : shortcutsOf(command))
+        out << keys.toString(QKeySequence::NativeText);
+    return out.join(QStringLiteral("  "));
+}
+
+QString plainText(const Command& command)
+{
+    QString text = textOf(command);
+    return text.remove(QLatin1Char('&')).remove(QStringLiteral("…"));
+}
+
+const Command* canvasCommand(const QKeyEvent& event)
+{
+    if (event.modifiers() & (Qt::ControlModifier | Qt::AltModifier | Qt::MetaModifier))
+        return nullptr;
+    const int position = positionOf(event);
+    const QKeySequence pressed(static_cast<int>(event.modifiers() & Qt::ShiftModifier) | event.key());
+    const Command* byLetter = nullptr;
+    for (const Command& c : commands()) {
+        if (c.scope != CommandScope::canvas)
+            continue;
+        if (position != 0 && c.extra.position == position)
+            return &c;
+        const auto keys = shortcutsOf(c);
+        const bool withShift = keys.contains(pressed) && (event.modifiers() & Qt::ShiftModifier) != 0;
+        if (withShift)
+            return &c;
+        const bool letterMatches = std::any_of(keys.begin(), keys.end(), [&](const QKeySequence& s) {
+            return s[0].key() == event.key() && (s[0].keyboardModifiers() & Qt::ShiftModifier) == 0;
+        });
+        // A key that is meant by place does not also answer to its letter elsewhere.
+        const bool meantByPlace = position != 0 && c.extra.position != 0 && event.key() >= Qt::Key_A && event.key() <= Qt::Key_Z;
+        if (letterMatches && !meantByPlace)
+            byLetter = &c;
+    }
+    return byLetter;
+}
+
+} // namespace app

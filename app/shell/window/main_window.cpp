@@ -1,0 +1,494 @@
+#include "app/shell/window/main_window.h"
+
+#include "app/session/gallery.h"
+#include "app/session/settings.h"
+#include "app/shell/compare/compare_page.h"
+#include "app/shell/details/details_panel.h"
+#include "app/shell/findings/findings_panel.h"
+#include "app/shell/form/scenario_form.h"
+#include "app/shell/gallery/gallery_page.h"
+#include "app/shell/live/live_panel.h"
+#include "app/shell/widgets/format.h"
+#include "app/shell/widgets/problem_banner.h"
+#include "app/shell/widgets/scenario_header.h"
+#include "app/shell/window/problem_page.h"
+
+#include <QAction>
+#include <QCloseEvent>
+#include <QDockWidget>
+#include <QDragEnterEvent>
+#include <QFileInfo>
+#include <QLabel>
+#include <QMimeData>
+#include <QStackedWidget>
+#include <QStatusBar>
+#include <QVBoxLayout>
+
+#include <algorithm>
+#include <utility>
+
+namespace app {
+namespace {
+
+constexpr int kBusyAfterMs = 150;
+constexpr int kFormWidth = 324, kDetailsWidth = 308, kNarrowestDock = 292;
+
+/// The one scenario file that is being dragged; empty if it is something else.
+QString draggedFile(const QMimeData* mime)
+{
+    const QList<QUrl> urls = mime->urls();
+    if (urls.size() != 1 || !urls.front().isLocalFile())
+        return {};
+    const QString path = urls.front().toLocalFile();
+    return QFileInfo(path).suffix().toLower() == QLatin1String("json") ? path : QString();
+}
+
+QString countText(const Problems& problems)
+{
+    const auto errors =
+        std::count_if(problems.begin(), problems.end(), [](const sim::Problem& p) { return p.severity == sim::Severity::error; });
+    if (errors > 0)
+        return errors == 1 ? QObject::tr("1 problem")
+                           : QObject::tr("%1 problems").arg(problemCount(static_cast<std::size_t>(errors)));
+    const std::size_t warnings = problems.size();
+    return warnings == 0   ? QString()
+           : warnings == 1 ? QObject::tr("1 warning")
+                           : QObject::tr("%1 warnings").arg(problemCount(warnings));
+}
+
+std::vector<PrepareFunction> prepareFunctions()
+{
+    std::vector<PrepareFunction> out;
+    for (const PictureInfo& info : pictures())
+        out.emplace_back(info.prepare ? PrepareFunction(info.prepare) : PrepareFunction());
+    return out;
+}
+
+} // namespace
+
+MainWindow::MainWindow(sim::Catalogue catalogue, const WindowOptions& options)
+    : m_options(options), m_desk(std::move(catalogue), options.reproducible ? QString() : autosaveFolder(), prepareFunctions()),
+      m_session(m_desk.session()), m_baseline(m_desk.baseline())
+{
+    // Before the widgets: they measure themselves with its fonts, and none has to be styled twice.
+    applyStyle(themeFor(startTheme()), assetsPath());
+    setAcceptDrops(true);
+    setWindowIcon(QIcon(assetsPath() + QStringLiteral("/icons/rankscope.svg")));
+    buildPages();
+    buildActions();
+    buildMenus();
+    buildToolBar();
+    buildStatusBar();
+    connectParts();
+    readSettings();
+    updateTitle();
+    updateActions();
+}
+
+MainWindow::~MainWindow()
+{
+    // Parts go before what they refer to, and nobody tells anybody about it.
+    m_run.reset();
+    m_session.undoStack().disconnect(this);
+    m_session.disconnect(this);
+    m_baseline.disconnect(this);
+    m_desk.disconnect(this);
+    for (QDockWidget* dock : {m_formDock, m_detailsDock, m_findingsDock}) {
+        dock->disconnect(this);
+        delete dock;
+    }
+    delete takeCentralWidget();
+}
+
+QString MainWindow::assetsPath() const
+{
+    return QString::fromStdString(m_session.catalogue().assets().string());
+}
+
+void MainWindow::buildPages()
+{
+    m_gallery = new GalleryPage;
+    m_banner = new ProblemBanner;
+    m_header = new ScenarioHeader(m_session);
+    m_workspace = new Workspace(m_desk, m_options.renderer);
+    auto* workPage = new QWidget;
+    auto* workColumn = new QVBoxLayout(workPage);
+    workColumn->setContentsMargins(0, 0, 0, 0);
+    workColumn->setSpacing(0);
+    workColumn->addWidget(m_header);
+    workColumn->addWidget(m_workspace, 1);
+    m_pages = new QStackedWidget;
+    m_pages->addWidget(m_gallery);
+    m_pages->addWidget(workPage);
+    m_live = new LivePanel(m_options.renderer);
+    constexpr QSize kLeastLive{640, 420}; // it has the width of the docks too
+    m_live->setMinimumSize(kLeastLive);
+    m_pages->addWidget(m_live);
+    m_compare = new ComparePage(m_desk, m_options.renderer);
+    m_pages->addWidget(m_compare);
+    m_problemPage = new ProblemPage;
+    m_pages->addWidget(m_problemPage);
+    auto* middle = new QWidget;
+    auto* column = new QVBoxLayout(middle);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(0);
+    column->addWidget(m_banner);
+    column->addWidget(m_pages, 1);
+    setCentralWidget(middle);
+
+    m_form = new ScenarioForm(m_session);
+    m_form->setMinimumWidth(kNarrowestDock);
+    m_details = new DetailsPanel;
+    m_details->setMinimumWidth(kNarrowestDock);
+    const auto dock = [this](const QString& title, const char* name, QWidget* content, Qt::DockWidgetArea area) {
+        auto* out = new QDockWidget(title, this);
+        out->setObjectName(QLatin1String(name));
+        out->setWidget(content);
+        out->hide();
+        addDockWidget(area, out);
+        return out;
+    };
+    m_formDock = dock(tr("SCENARIO"), "form", m_form, Qt::LeftDockWidgetArea);
+    m_detailsDock = dock(tr("DETAILS"), "details", m_details, Qt::RightDockWidgetArea);
+    buildFindings();
+    resizeDocks({m_formDock, m_detailsDock}, {kFormWidth, kDetailsWidth}, Qt::Horizontal);
+    setTabPosition(Qt::AllDockWidgetAreas, QTabWidget::North);
+    setDockOptions(QMainWindow::AnimatedDocks | QMainWindow::AllowTabbedDocks);
+}
+
+void MainWindow::buildStatusBar()
+{
+    m_pointedLabel = new QLabel;
+    m_pointedLabel->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+    m_problemsLabel = new QLabel;
+    m_resultLabel = new QLabel;
+    statusBar()->setSizeGripEnabled(false);
+    statusBar()->addWidget(m_pointedLabel, 1);
+    statusBar()->addPermanentWidget(m_problemsLabel);
+    statusBar()->addPermanentWidget(m_resultLabel);
+}
+
+void MainWindow::connectParts()
+{
+    connectDesk();
+    connectComparison();
+    connect(&m_workspace->editor(), &OrderEditorPanel::saved, this, &MainWindow::saveOrder);
+    connect(&m_workspace->editor(), &OrderEditorPanel::cancelled, this, [this] { editOrder(false); });
+    connect(m_form, &ScenarioForm::chooseScheduleRequested, this, [this] { run(CommandId::chooseSchedule); });
+
+    m_busyTimer.setSingleShot(true);
+    m_busyTimer.setInterval(kBusyAfterMs);
+    connect(&m_busyTimer, &QTimer::timeout, this, &MainWindow::showStatus);
+    m_pointedTimer.setSingleShot(true); // many pointer moves, one update of labels
+    m_pointedTimer.setInterval(0);
+    connect(&m_pointedTimer, &QTimer::timeout, this, &MainWindow::showPointed);
+    connect(m_workspace, &Workspace::picturesChanged, this, &MainWindow::updateActions);
+
+    connect(m_gallery, &GalleryPage::openRequested, this, [this](const QString& path) {
+        m_playsNext = openFile(path).empty() && !m_options.reproducible && !m_settings.reduceMotion;
+    });
+    connect(m_problemPage, &ProblemPage::openRequested, this, [this](const QString& path) { openFile(path); });
+    connect(m_problemPage, &ProblemPage::openOtherRequested, this, &MainWindow::chooseFile);
+    connect(m_problemPage, &ProblemPage::galleryRequested, this, &MainWindow::showGallery);
+    connect(m_gallery, &GalleryPage::demoRequested, this, &MainWindow::startDemo);
+    connect(m_gallery, &GalleryPage::openOtherRequested, this, &MainWindow::chooseFile);
+    connect(m_gallery, &GalleryPage::recoverRequested, this, &MainWindow::recover);
+    connect(&m_traceExport, &TraceExport::finished, this, [this](const QString& path, const QString& failure) {
+        failure.isEmpty() ? tellSaved(path) : tellNotSaved(path, failure);
+        updateActions();
+    });
+    connect(m_gallery, &GalleryPage::discardRequested, this, &MainWindow::discard);
+    for (const auto& [dock, id] : {std::pair{m_formDock, CommandId::showForm},
+                                   {m_detailsDock, CommandId::showDetails},
+                                   {m_findingsDock, CommandId::showFindings}}) {
+        connect(dock, &QDockWidget::visibilityChanged, this, [this, dock = dock, id = id] {
+            if (isWorkspaceShown())
+                action(id)->setChecked(!dock->isHidden());
+        });
+    }
+}
+
+void MainWindow::connectDesk()
+{
+    m_form->follow(m_desk);
+    m_details->follow(m_desk);
+    m_findings->follow(m_desk);
+    connect(&m_desk, &Desk::opened, this, &MainWindow::deskOpened);
+    connect(&m_desk, &Desk::stepChanged, this, &MainWindow::stepChanged);
+    const auto showPointedSoon = [this] { m_pointedTimer.start(); };
+    for (const auto changed : {&Desk::opened, &Desk::stepChanged, &Desk::detailChanged})
+        connect(&m_desk, changed, this, showPointedSoon);
+    connect(&m_desk, &Desk::selectionChanged, this, [showPointedSoon](bool onlyCursor) {
+        if (!onlyCursor)
+            showPointedSoon();
+    });
+    connect(&m_desk, &Desk::comparedToChanged, this, &MainWindow::updateActions);
+    connect(&m_desk, &Desk::waits, this, [this] {
+        if (!m_desk.isSimulating())
+            m_busyTimer.stop();
+        else if (!m_busyTimer.isActive())
+            m_busyTimer.start();
+        showStatus();
+    });
+    connect(&m_desk, &Desk::stepFailed, this, [this](const QString& message) {
+        m_bannerTellsFailure = true;
+        m_banner->tell(tr("This step cannot be simulated"), {{{}, {}, message.toStdString(), sim::Severity::error}});
+    });
+    connect(&m_desk, &Desk::kernelsFailed, this, [this](const QString& why) {
+        m_banner->tell(tr("The kernels of this step cannot be shown"), {{{}, {}, why.toStdString(), sim::Severity::error}});
+    });
+    connect(&m_session, &Session::changed, this, [this] {
+        updateTitle();
+        updateActions();
+        showStatus();
+    });
+    connect(&m_session, &Session::fileChanged, this, &MainWindow::updateTitle);
+    connect(&m_session.undoStack(), &QUndoStack::indexChanged, this, &MainWindow::updateActions);
+}
+
+Problems MainWindow::openFile(const QString& path, const QStringList& overrides)
+{
+    if (!mayLoseChanges())
+        return {};
+    Problems problems = m_session.open(path, overrides);
+    if (!problems.empty()) {
+        if (m_session.isOpen() || isLiveShown()) {
+            m_banner->tell(tr("%1 cannot be opened").arg(QFileInfo(path).fileName()), problems);
+        } else {
+            const QString settings = Session::overridesText(overrides);
+            const bool areToBlame = !settings.isEmpty() && QString::fromStdString(problems.front().file).endsWith(settings);
+            m_problemPage->setProblems(path, problems, areToBlame ? settings : QString());
+            showPage(m_problemPage);
+            m_problemPage->setFocus();
+        }
+        return problems;
+    }
+    m_banner->dismiss();
+    if (!m_options.reproducible)
+        addRecentFile(m_session.path());
+    return {};
+}
+
+bool MainWindow::isGalleryShown() const
+{
+    return m_pages->currentWidget() == m_gallery;
+}
+
+bool MainWindow::isProblemPageShown() const
+{
+    return m_pages->currentWidget() == m_problemPage;
+}
+
+bool MainWindow::isLiveShown() const
+{
+    return m_pages->currentWidget() == m_live;
+}
+
+void MainWindow::leaveWorkspace()
+{
+    if (!isWorkspaceShown())
+        return;
+    m_dockState = saveState();
+}
+
+void MainWindow::showGallery()
+{
+    refreshGallery();
+    showPage(m_gallery);
+    if (!m_options.reproducible)
+        m_gallery->focusSearch();
+}
+
+/// A page that has the width of the docks too.
+void MainWindow::showPage(QWidget* page)
+{
+    leaveWorkspace();
+    m_pages->setCurrentWidget(page);
+    m_formDock->hide();
+    m_detailsDock->hide();
+    m_findingsDock->hide();
+    updateActions();
+    updateTitle();
+    showStatus();
+}
+
+void MainWindow::showLive()
+{
+    m_live->setKernels(m_desk.wantsKernels());
+    showPage(m_live);
+    m_live->canvas(LivePicture::timelines).setFocus();
+}
+
+void MainWindow::showWorkspace()
+{
+    if (isWorkspaceShown())
+        return;
+    m_pages->setCurrentIndex(1);
+    m_formDock->show();
+    m_detailsDock->show();
+    m_findingsDock->show();
+    if (!m_dockState.isEmpty())
+        restoreState(m_dockState);
+    placeFindings();
+    action(CommandId::showForm)->setChecked(!m_formDock->isHidden());
+    action(CommandId::showDetails)->setChecked(!m_detailsDock->isHidden());
+    action(CommandId::showFindings)->setChecked(!m_findingsDock->isHidden());
+    m_workspace->canvas(Picture::timeline).setFocus();
+    updateActions();
+    updateTitle();
+    m_pointedTimer.start();
+    showStatus();
+}
+
+void MainWindow::refreshGallery()
+{
+    if (m_gallery->isEmpty()) {
+        auto entries = readGallery(findScenarios(m_session.catalogue()), m_session.catalogue());
+        auto sections = sectionsOf(entries, m_session.catalogue().assets());
+        m_gallery->setEntries(std::move(entries), std::move(sections));
+    }
+    if (m_options.reproducible)
+        return;
+    m_gallery->setRecentFiles(recentFiles());
+    m_recoveries = Autosave::recoverable(autosaveFolder());
+    m_gallery->setRecoveries(m_recoveries);
+}
+
+void MainWindow::recover(int index)
+{
+    const Recovery recovery = m_recoveries.at(static_cast<std::size_t>(index));
+    if (!mayLoseChanges())
+        return;
+    if (const Problems problems = m_session.recover(recovery); !problems.empty())
+        m_banner->tell(tr("The unsaved work cannot be read"), problems);
+}
+
+void MainWindow::discard(int index)
+{
+    Autosave::discard(m_recoveries.at(static_cast<std::size_t>(index)));
+    refreshGallery();
+}
+
+void MainWindow::deskOpened()
+{
+    m_showsViewNext = true;
+    editOrder(false);
+    if (m_session.isOpen() && !isCompareShown())
+        showWorkspace();
+    updateActions();
+}
+
+void MainWindow::stepChanged()
+{
+    if (std::exchange(m_bannerTellsFailure, false))
+        m_banner->dismiss();
+    editOrder(false); // what was edited is the order of another step
+    if (std::exchange(m_showsViewNext, false))
+        applyViewState();
+    if (std::exchange(m_playsNext, false)) // the first thing to see of a scenario is that it moves
+        m_desk.playback().play();
+    updateActions();
+}
+
+void MainWindow::showPointed()
+{
+    if (!isWorkspaceShown())
+        return; // another page has the status bar
+    const QString pointed = m_workspace->pointedText();
+    m_pointedLabel->setText(pointed.isEmpty() ? tr("W S zoom · A D pan · drag measures · F frames · ? shows all keys") : pointed);
+}
+
+void MainWindow::showStatus()
+{
+    QStringList all;
+    for (const sim::Problem& problem : m_session.problems())
+        all << QString::fromStdString(problem.text());
+    m_problemsLabel->setText(isWorkspaceShown() || isCompareShown() ? countText(m_session.problems()) : QString());
+    m_problemsLabel->setToolTip(all.join(QLatin1Char('\n')));
+    setRole(m_problemsLabel, m_session.isLegal() ? "warning" : "error");
+    m_problemsLabel->setVisible(!m_problemsLabel->text().isEmpty());
+
+    if (isCompareShown()) {
+        m_pointedLabel->setText(tr("W S zoom · A D pan · Shift+X swaps A and B · while blending , and . go towards A and B"));
+        m_resultLabel->setText(m_compare->headline());
+        return;
+    }
+    if (!isWorkspaceShown()) {
+        m_pointedLabel->setText(isLiveShown() ? tr("W S zoom · A D pan · a click on the curves chooses a step · ? shows all keys")
+                                              : QString());
+        m_resultLabel->setText(isLiveShown() && m_run ? m_run->status().headline : QString());
+        return;
+    }
+    if (m_desk.isSimulating() && !m_busyTimer.isActive()) {
+        m_resultLabel->setText(tr("Simulating…"));
+        return;
+    }
+    if (!m_desk.simulation())
+        return m_resultLabel->clear();
+    const sim::Metrics& metrics = m_desk.simulation()->metrics();
+    QString text = tr("Step %1").arg(durationQuantity(metrics.stepTimeSeconds).text());
+    if (!m_options.reproducible)
+        text += tr(", simulated in %1").arg(durationQuantity(metrics.wallMs * 1e-3).text());
+    m_resultLabel->setText(text);
+}
+
+void MainWindow::updateTitle()
+{
+    const bool shown = m_session.isOpen() && isWorkspaceShown();
+    if (isLiveShown() || isCompareShown()) {
+        setWindowTitle(isLiveShown() ? tr("Live – Rankscope") : tr("Comparison – Rankscope"));
+        setWindowFilePath({});
+        setWindowModified(false);
+        return;
+    }
+    setWindowTitle(shown ? m_session.displayName() + QStringLiteral("[*] – Rankscope") : QStringLiteral("Rankscope"));
+    setWindowFilePath(shown ? m_session.path() : QString());
+    setWindowModified(shown && m_session.isModified());
+}
+
+void MainWindow::keyPressEvent(QKeyEvent* event)
+{
+    if (event->key() == Qt::Key_Escape && m_banner->isVisible()) {
+        m_banner->dismiss();
+        return;
+    }
+    const Command* command = isStartShown() ? nullptr : canvasCommand(*event);
+    if (!command)
+        QMainWindow::keyPressEvent(event);
+    else if (command->viewCommand)
+        runInView(*command->viewCommand, event->modifiers() & Qt::ShiftModifier);
+    else
+        run(command->id);
+}
+
+void MainWindow::closeEvent(QCloseEvent* event)
+{
+    if (!mayLoseChanges() || !mayEndRun()) {
+        event->ignore();
+        return;
+    }
+    m_run.reset(); // no process stays behind
+    writeSettings();
+    m_session.disconnect(this);
+    m_desk.disconnect(this);
+    m_session.close(); // unsaved work was given up: nothing to restore next time
+    event->accept();
+}
+
+void MainWindow::dragEnterEvent(QDragEnterEvent* event)
+{
+    if (!draggedFile(event->mimeData()).isEmpty())
+        event->acceptProposedAction();
+}
+
+void MainWindow::dropEvent(QDropEvent* event)
+{
+    const QString path = draggedFile(event->mimeData());
+    const bool asBaseline = m_session.isOpen() && (isCompareShown() || (event->modifiers() & Qt::ShiftModifier));
+    event->acceptProposedAction();
+    // Later: a question about unsaved changes must not hold up the program it was dragged from.
+    QMetaObject::invokeMethod(
+        this, [this, path, asBaseline] { asBaseline ? compareWith(path) : openFile(path); }, Qt::QueuedConnection);
+}
+
+} // namespace app

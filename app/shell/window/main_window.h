@@ -1,0 +1,211 @@
+// The window: gallery or workspace in the middle, scenario form and details in docks, every command of the table in its menus.
+// It shows the desk (app/session/desk.h), where everything happens.
+#pragma once
+
+#include "app/session/desk.h"
+#include "app/session/live_run.h"
+#include "app/session/settings.h"
+#include "app/session/trace_export.h"
+#include "app/session/view_state.h"
+#include "app/shell/widgets/style.h"
+#include "app/shell/widgets/wheel_habit.h"
+#include "app/shell/window/commands.h"
+#include "app/shell/window/workspace.h"
+
+#include <QMainWindow>
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+class QAction;
+class QDockWidget;
+class QLabel;
+class QMenu;
+class QStackedWidget;
+
+namespace app {
+
+class ComparePage;
+class DetailsPanel;
+class FindingsPanel;
+class GalleryPage;
+class LivePanel;
+class ProblemBanner;
+class ProblemPage;
+class ScenarioForm;
+class ScenarioHeader;
+class WorkerDialog;
+
+struct WindowOptions {
+    /// Remembers nothing and shows nothing that differs from run to run: pictures, tests.
+    bool reproducible = false;
+    std::optional<ThemeChoice> theme; ///< instead of the remembered one
+    Renderer renderer = Renderer::automatic;
+};
+
+class MainWindow : public QMainWindow {
+    Q_OBJECT
+public:
+    explicit MainWindow(sim::Catalogue, const WindowOptions& = {});
+    ~MainWindow() override;
+
+    /// What is wrong comes back and stands in the banner, or on a page of its own where nothing is open; then nothing else has
+    /// changed.
+    Problems openFile(const QString& path, const QStringList& overrides = {});
+    void showGallery();
+    /// Shows the run and goes to the Live view; a run before it ends if it was started here.
+    void train(const sim::Scenario&);
+    void attach(const QString& endpoint, const std::optional<live::ViewerKeys>& keys = {});
+    void showLive();
+    /// Takes a file as the baseline and goes to the Compare page. What is wrong comes back and stands in the banner.
+    Problems compareWith(const QString& path);
+    void showCompare();
+    void showOnly(Picture);
+    /// As its menu item does; nothing where it is not enabled.
+    void run(CommandId id) { action(id)->trigger(); }
+    bool isEnabled(CommandId id) const { return command(id).enabled(*this); }
+
+    /// Everything that was asked for is on screen.
+    bool isSettled() const;
+    Desk& desk() { return m_desk; }
+    Session& session() { return m_session; }
+    Workspace& workspace() { return *m_workspace; }
+    ScenarioForm& form() { return *m_form; }
+    DetailsPanel& details() { return *m_details; }
+    FindingsPanel& findings() { return *m_findings; }
+    GalleryPage& gallery() { return *m_gallery; }
+    ProblemBanner& banner() { return *m_banner; }
+    ProblemPage& problemPage() { return *m_problemPage; }
+    LivePanel& live() { return *m_live; }
+    ComparePage& comparePage() { return *m_compare; }
+    LiveRun* liveRun() { return m_run.get(); } ///< nullptr: there is none
+    bool isGalleryShown() const;
+    bool isLiveShown() const;
+    bool isCompareShown() const;
+    bool isProblemPageShown() const;
+
+protected:
+    void keyPressEvent(QKeyEvent*) override;
+    void closeEvent(QCloseEvent*) override;
+    void dragEnterEvent(QDragEnterEvent*) override;
+    void dropEvent(QDropEvent*) override;
+    void resizeEvent(QResizeEvent*) override;
+
+private:
+    friend struct CommandTable; // says what each command does
+    QString assetsPath() const;
+    void buildActions();
+    void buildMenus();
+    void buildToolBar();
+    void buildPages();
+    void buildStatusBar();
+    void connectParts();
+    void runInView(ViewCommand, bool fast);
+    void updateActions();
+    void updateTitle();
+    void updateIcons();
+    void setThemeChoice(ThemeChoice);
+    QAction* action(CommandId id) const { return m_actions.at(id); }
+
+    bool isWorkspaceShown() const { return !isStartShown() && !isLiveShown() && !isCompareShown(); }
+    bool isStartShown() const { return isGalleryShown() || isProblemPageShown(); } ///< a page without pictures
+    void showWorkspace();
+    void leaveWorkspace();
+    void showPage(QWidget* page);
+    void connectComparison();
+    void pinBaseline(bool);
+    void chooseBaseline();
+    void exportComparison();
+    bool runIsActive() const;
+    bool mayEndRun();
+    void watch(std::unique_ptr<LiveRun>, const QString& name);
+    void showUpdate(const LiveUpdate&);
+    void chooseTraining();
+    void chooseAddress();
+    void freezePicture(bool);
+    void chooseTraceFile();
+    void checkSerial();
+    void calibrate();
+    struct Predicted;
+    Predicted predictedNow() const;
+    void useProfile(const QString& path, const Predicted& before, WorkerDialog&);
+    void startDemo(const QString& path);
+    void connectDesk();
+    void deskOpened();
+    void stepChanged();
+    void showPointed();
+    void showStatus();
+    void buildFindings(); // these are in main_window_findings.cpp
+    void placeFindings();
+    void showHint(const sim::ShowHint&);
+
+    bool mayLoseChanges();
+    bool save();
+    bool saveAs();
+    void chooseFile();
+    void saveWithView();
+    ViewState viewState() const;
+    void applyViewState();
+    void exportFigure();
+    void exportTable();
+    void exportTrace();
+    void copyFigure();
+    QString exportName() const;
+    void tellSaved(const QString& path);
+    void tellNotSaved(const QString& path, const QString& reason);
+    void openSettings();
+    void applySettings(const Settings&);
+    void chooseSchedule();
+    void findSchedule();
+    void editOrder(bool);
+    void saveOrder();
+    void fillRecentMenu();
+    void refreshGallery();
+    void recover(int index);
+    void discard(int index);
+    void openPalette(const QString& typed = {});
+    void showKeys();
+    void showAbout();
+    ThemeChoice startTheme() const;
+    void readSettings();
+    void writeSettings();
+
+    const WindowOptions m_options;
+    Desk m_desk;
+    Session& m_session;   ///< of the desk
+    Baseline& m_baseline; ///< likewise
+    std::map<CommandId, QAction*> m_actions;
+    QMenu* m_recentMenu = nullptr;
+
+    QStackedWidget* m_pages = nullptr;
+    GalleryPage* m_gallery = nullptr;
+    ProblemBanner* m_banner = nullptr;
+    ScenarioHeader* m_header = nullptr;
+    Workspace* m_workspace = nullptr;
+    LivePanel* m_live = nullptr;
+    ComparePage* m_compare = nullptr;
+    ProblemPage* m_problemPage = nullptr;
+    ScenarioForm* m_form = nullptr;
+    DetailsPanel* m_details = nullptr;
+    FindingsPanel* m_findings = nullptr;
+    QDockWidget *m_formDock = nullptr, *m_detailsDock = nullptr, *m_findingsDock = nullptr;
+    QLabel *m_pointedLabel = nullptr, *m_problemsLabel = nullptr, *m_resultLabel = nullptr;
+    std::optional<bool> m_findingsAreTab; ///< as they were placed last
+    bool m_placesFindings = true;         ///< nobody has arranged the docks in an earlier run
+    QByteArray m_dockState;               ///< of the workspace, while the gallery hides its docks
+    Settings m_settings;
+    WheelHabit m_wheelHabit;
+    TraceExport m_traceExport;
+
+    bool m_showsViewNext = false;      ///< the file's, as soon as there is a result to show it of
+    bool m_playsNext = false;          ///< as soon as the scenario chosen in the gallery has a result
+    bool m_bannerTellsFailure = false; ///< of the simulation: it is over with the next result
+    QTimer m_busyTimer;                ///< until then a simulation is not worth mentioning
+    QTimer m_pointedTimer;
+    std::vector<Recovery> m_recoveries;
+    std::unique_ptr<LiveRun> m_run; ///< that is watched, or was last
+};
+
+} // namespace app

@@ -1,0 +1,281 @@
+// Actions, menus, tool bar, palette and key sheet of the main window, from the one table; and what is longer than a row of it.
+#include "app/session/pass_times.h"
+#include "app/session/settings.h"
+#include "app/shell/compare/compare_page.h"
+#include "app/shell/dialogs/command_palette.h"
+#include "app/shell/dialogs/key_sheet.h"
+#include "app/shell/dialogs/schedule_chooser.h"
+#include "app/shell/dialogs/synthesis_dialog.h"
+#include "app/shell/form/scenario_form.h"
+#include "app/shell/gallery/gallery_page.h"
+#include "app/shell/live/live_panel.h"
+#include "app/shell/widgets/format.h"
+#include "app/shell/widgets/problem_banner.h"
+#include "app/shell/window/main_window.h"
+#include "app/shell/window/palette_sources.h"
+
+#include <QActionGroup>
+#include <QCoreApplication>
+#include <QMenuBar>
+#include <QMessageBox>
+#include <QStatusBar>
+#include <QToolBar>
+#include <QToolButton>
+
+#include <utility>
+
+namespace app {
+namespace {
+
+QString firstKeyOf(const Command& command)
+{
+    const auto sequences = shortcutsOf(command);
+    return sequences.isEmpty() ? QString() : sequences.front().toString(QKeySequence::NativeText);
+}
+
+QAction* stretch(QToolBar& bar)
+{
+    auto* space = new QWidget;
+    space->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Preferred);
+    space->setAttribute(Qt::WA_TransparentForMouseEvents);
+    return bar.addWidget(space);
+}
+
+} // namespace
+
+void MainWindow::buildActions()
+{
+    auto* excludingOthers = new QActionGroup(this);
+    for (const Command& c : commands()) {
+        QString text = textOf(c);
+        if (c.scope == CommandScope::canvas)
+            text += QLatin1Char('\t') + firstKeyOf(c); // shown, not registered: keyPressEvent knows what it is meant for
+        auto* out = new QAction(text, this);
+        if (c.scope == CommandScope::window)
+            out->setShortcuts(shortcutsOf(c));
+        const QString what = whatOf(c);
+        out->setStatusTip(what);
+        out->setToolTip(firstKeyOf(c).isEmpty() ? what : QStringLiteral("%1  (%2)").arg(what, firstKeyOf(c)));
+        if (c.extra.tool.icon || !c.extra.textNow) // else buttons follow the text
+            out->setIconText(plainText(c));
+        out->setCheckable(c.extra.checked != nullptr);
+        if (c.extra.excludesOthers)
+            excludingOthers->addAction(out);
+        connect(out, &QAction::triggered, this, [this, &c] {
+            c.run(*this);
+            updateActions();
+        });
+        addAction(out);
+        m_actions.emplace(c.id, out);
+    }
+    for (const CommandId id : {CommandId::showForm, CommandId::showDetails, CommandId::showFindings})
+        action(id)->setChecked(true);
+    m_live->setActions({action(CommandId::pauseRun), action(CommandId::freezePicture), action(CommandId::stopRun)});
+    m_compare->setActions({action(CommandId::swapSides), action(CommandId::backToBaseline), action(CommandId::exportComparison)});
+}
+
+void MainWindow::buildMenus()
+{
+    std::map<CommandMenu, QMenu*> menus;
+    for (const Command& c : commands()) {
+        QMenu*& menu = menus[c.menu];
+        if (!menu)
+            menu = menuBar()->addMenu(commandMenuTitle(c.menu));
+        if (c.id == CommandId::clearRecent)
+            continue; // at the end of the recent files
+        if (c.extra.startsGroup && !menu->isEmpty())
+            menu->addSeparator();
+        menu->addAction(action(c.id));
+        if (c.id == CommandId::open) {
+            m_recentMenu = menu->addMenu(tr("Open &Recent"));
+            connect(m_recentMenu, &QMenu::aboutToShow, this, &MainWindow::fillRecentMenu);
+        }
+    }
+}
+
+void MainWindow::buildToolBar()
+{
+    auto* bar = addToolBar(tr("Tools"));
+    bar->setObjectName(QStringLiteral("tools"));
+    bar->setMovable(false);
+    bar->setIconSize({16, 16});
+    bar->setContextMenuPolicy(Qt::PreventContextMenu);
+    const auto add = [&](ToolSection section) {
+        for (const Command& c : commands())
+            if (c.extra.tool.section == section)
+                bar->addAction(action(c.id));
+    };
+    add(ToolSection::file);
+    for (const ToolSection section : {ToolSection::history, ToolSection::picture, ToolSection::training}) {
+        bar->addSeparator();
+        add(section);
+    }
+    auto* kernels = qobject_cast<QToolButton*>(bar->widgetForAction(action(CommandId::showKernels)));
+    kernels->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
+    auto* train = qobject_cast<QToolButton*>(bar->widgetForAction(action(CommandId::trainScenario)));
+    train->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
+    action(CommandId::trainScenario)->setIconText(tr("Train"));
+    stretch(*bar);
+    auto* find = new QToolButton;
+    find->setDefaultAction(action(CommandId::palette));
+    find->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
+    find->setMinimumWidth(320);
+    setRole(find, "find");
+    action(CommandId::palette)
+        ->setIconText(tr("Find a command, a file, a rank   %1").arg(firstKeyOf(command(CommandId::palette))));
+    bar->addWidget(find);
+    stretch(*bar);
+    add(ToolSection::end);
+}
+
+void MainWindow::updateIcons()
+{
+    const Theme& theme = themeFor(m_settings.theme);
+    for (const Command& c : commands()) {
+        if (c.extra.tool.icon)
+            action(c.id)->setIcon(themedIcon(assetsPath(), QLatin1String(c.extra.tool.icon), theme));
+        action(c.id)->setIconVisibleInMenu(false);
+    }
+}
+
+void MainWindow::updateActions()
+{
+    for (const Command& c : commands()) {
+        QAction& a = *action(c.id);
+        a.setEnabled(c.enabled(*this));
+        if (c.extra.checked)
+            a.setChecked(c.extra.checked(*this));
+        if (c.extra.textNow)
+            a.setText(c.extra.textNow(*this));
+    }
+}
+
+void MainWindow::runInView(ViewCommand viewCommand, bool fast)
+{
+    if (isLiveShown())
+        m_live->runCommand(viewCommand, fast);
+    else if (isCompareShown())
+        m_compare->runCommand(viewCommand, fast);
+    else
+        m_workspace->runCommand(viewCommand, fast);
+}
+
+void MainWindow::showOnly(Picture picture)
+{
+    m_workspace->showOnly(picture);
+    updateActions();
+}
+
+void MainWindow::chooseSchedule()
+{
+    auto* chooser = new ScheduleChooser(themeFor(m_settings.theme), this);
+    connect(&m_desk, &Desk::candidatesReady, chooser, &ScheduleChooser::setCandidates);
+    connect(&m_desk, &Desk::candidatesFailed, chooser, &ScheduleChooser::setFailure);
+    connect(chooser, &ScheduleChooser::chosen, this, [this](const QString& kind) {
+        m_session.edit(makeScheduleEdit(m_session.document(), m_session.scenario(), kind.toStdString()));
+    });
+    m_desk.requestCandidates();
+    chooser->open();
+}
+
+void MainWindow::findSchedule()
+{
+    auto* dialog =
+        new SynthesisDialog(m_session.document(), m_session.catalogue(), m_desk.simulation(), themeFor(m_settings.theme), this);
+    connect(dialog, &SynthesisDialog::chosen, this, [this](const sim::Schedule& schedule) {
+        m_session.edit(makeOrderEdit(m_session.document(), m_session.scenario(), schedule));
+    });
+    dialog->open();
+}
+
+void MainWindow::editOrder(bool on)
+{
+    if (on) {
+        const sim::Schedule& schedule = m_desk.simulation()->schedule();
+        if (const std::string why = whyNotCustom(schedule); !why.empty()) {
+            m_banner->tell(tr("This schedule cannot be edited"), {{{}, "/schedule/kind", why, sim::Severity::error}});
+            on = false;
+        } else {
+            m_workspace->startEditing(OrderDraft(schedule, measurePasses(*m_desk.actions(), schedule)));
+        }
+    } else {
+        m_workspace->stopEditing();
+    }
+    action(CommandId::editOrder)->setChecked(on);
+    updateActions();
+}
+
+void MainWindow::saveOrder()
+{
+    const Edit edit = makeOrderEdit(m_session.document(), m_session.scenario(), m_workspace->editor().draft()->schedule());
+    editOrder(false);
+    m_session.edit(edit);
+}
+
+void MainWindow::openPalette(const QString& typed)
+{
+    const bool hasStep = isWorkspaceShown() && m_desk.simulation();
+    const auto runnable = [this] {
+        std::vector<PaletteEntry> out;
+        for (const Command& c : commands())
+            if (c.id != CommandId::palette && c.enabled(*this))
+                out.push_back({plainText(c), keysOf(c), [this, id = c.id] { run(id); }, whatOf(c)});
+        return out;
+    };
+    auto* palette = new CommandPalette(runnable, hasStep ? m_desk.simulation()->mesh().worldSize() : 0, this);
+    if (isWorkspaceShown())
+        palette->addSource([this, whatIfs = m_form->whatIfs()](const QString& text) {
+            return findWhatIfs(text, whatIfs, [this](const Preset& preset) { m_form->perform(preset); });
+        });
+    const auto open = [this](const QString& path) { openFile(path); };
+    palette->addSource([this, open, recent = m_options.reproducible ? QStringList() : recentFiles()](const QString& text) {
+        return findFiles(text, recent, m_gallery->entries(), open);
+    });
+    if (hasStep) {
+        palette->addSource([this, trace = m_desk.step().trace](const QString& text) {
+            return findSpans(text, *trace, [this](SpanRef span) { m_workspace->selectSpan(span); });
+        });
+        palette->addSource([this](const QString& text) {
+            const auto light = [this, text] {
+                const auto found = static_cast<std::int64_t>(m_workspace->findSpans(text));
+                statusBar()->showMessage(found == 0
+                                             ? tr("No span is called “%1”").arg(text)
+                                             : tr("%1 spans are called “%2”; N goes to the next").arg(separated(found)).arg(text),
+                                         8000);
+            };
+            return std::vector<PaletteEntry>{{tr("Light all spans called “%1”").arg(text), tr("Timeline"), light}};
+        });
+    }
+    connect(palette, &CommandPalette::rankChosen, &m_desk, &Desk::selectRank, Qt::QueuedConnection);
+    if (!typed.isEmpty())
+        palette->setFilter(typed);
+    constexpr int kFromTop = 84;
+    palette->move(mapToGlobal(QPoint((width() - palette->width()) / 2, kFromTop)));
+    palette->show();
+}
+
+void MainWindow::showKeys()
+{
+    std::vector<KeySheet::Section> sections;
+    for (const CommandMenu menu :
+         {CommandMenu::navigate, CommandMenu::view, CommandMenu::file, CommandMenu::edit, CommandMenu::live, CommandMenu::help}) {
+        KeySheet::Section& section =
+            sections.emplace_back(KeySheet::Section{commandMenuTitle(menu).remove(QLatin1Char('&')), {}});
+        for (const Command& c : commands())
+            if (c.menu == menu && !keysOf(c).isEmpty())
+                section.lines.push_back({keysOf(c), plainText(c), whatOf(c)});
+    }
+    auto* sheet = new KeySheet(std::move(sections), this);
+    sheet->setAttribute(Qt::WA_DeleteOnClose);
+    sheet->show();
+}
+
+void MainWindow::showAbout()
+{
+    QMessageBox::about(this, tr("About Rankscope"),
+                       tr("<h3>Rankscope %1</h3><p>See, ask and run hybrid-parallel training.</p>"
+                          "<p>Apache License 2.0</p>")
+                           .arg(QCoreApplication::applicationVersion()));
+}
+
+} // namespace app

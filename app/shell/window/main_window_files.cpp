@@ -1,0 +1,350 @@
+// What the main window reads and writes: scenarios with what was on screen, figures, tables, traces, and the user's settings.
+#include "app/session/gallery.h"
+#include "app/shell/compare/compare_page.h"
+#include "app/shell/details/details_panel.h"
+#include "app/shell/dialogs/export_dialog.h"
+#include "app/shell/dialogs/settings_dialog.h"
+#include "app/shell/dialogs/table_dialog.h"
+#include "app/shell/findings/findings_panel.h"
+#include "app/shell/form/scenario_form.h"
+#include "app/shell/gallery/gallery_page.h"
+#include "app/shell/live/live_panel.h"
+#include "app/shell/widgets/format.h"
+#include "app/shell/widgets/problem_banner.h"
+#include "app/shell/widgets/translations.h"
+#include "app/shell/window/main_window.h"
+#include "app/views/grid/grid_view.h"
+#include "app/views/timeline/timeline_view.h"
+#include "sim/error.h"
+
+#include <QAction>
+#include <QClipboard>
+#include <QDir>
+#include <QFileDialog>
+#include <QFileInfo>
+#include <QGuiApplication>
+#include <QMenu>
+#include <QMessageBox>
+#include <QMimeData>
+#include <QScreen>
+#include <QStatusBar>
+
+namespace app {
+namespace {
+
+constexpr int kSavedMs = 4000;
+constexpr QSize kUsualSize{1600, 900};
+const QString kGeometryKey = QStringLiteral("window/geometry");
+const QString kDocksKey = QStringLiteral("window/docks");
+const QString kPicturesKey = QStringLiteral("window/pictures");
+const QString kFoldsKey = QStringLiteral("form/folds");
+
+/// "Llama 3.1 405B … on 16,384 GPUs · tp 8 · pp 16 · dp 128. Step 5.06 s, MFU 41.3 %, bubble 8.1 %. Simulated with Rankscope."
+QString captionOf(const sim::Simulation& simulation)
+{
+    const sim::Metrics& m = simulation.metrics();
+    return MainWindow::tr("%1. Step %2, MFU %3, bubble %4. Simulated with Rankscope.")
+        .arg(layoutLine(simulation.scenario().layout).simplified(), durationQuantity(m.stepTimeSeconds).text(),
+             percentQuantity(m.mfu).text(), percentQuantity(m.bubbleFraction).text());
+}
+
+GridView& gridOf(Workspace& workspace)
+{
+    return static_cast<GridView&>(workspace.view(Picture::grid));
+}
+
+std::string shownName(GridLens lens)
+{
+    return QString::fromUtf8(gridLensName(lens)).toLower().toStdString();
+}
+
+/// "stragglers": as the view in a file calls it. There the bubble's lens has the name that it had at first: files keep their
+/// words.
+std::string fileName(GridLens lens)
+{
+    return lens == GridLens::bubble ? "waiting" : shownName(lens);
+}
+
+std::optional<GridLens> lensNamed(const std::string& name)
+{
+    for (int lens = 0; lens < kGridLensCount; ++lens)
+        if (const auto one = static_cast<GridLens>(lens); name == fileName(one) || name == shownName(one))
+            return one;
+    return {};
+}
+
+} // namespace
+
+bool MainWindow::mayLoseChanges()
+{
+    if (!m_session.isModified() || m_options.reproducible)
+        return true;
+    const auto answer =
+        QMessageBox::question(this, tr("Unsaved changes"), tr("Save the changes to “%1”?").arg(m_session.displayName()),
+                              QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel, QMessageBox::Save);
+    return answer == QMessageBox::Discard || (answer == QMessageBox::Save && save());
+}
+
+bool MainWindow::save()
+{
+    // What came with the program is an example, not the user's own file.
+    const QString gallery = QString::fromStdString(findScenarios(m_session.catalogue()).string());
+    if (m_session.path().isEmpty() || QFileInfo(m_session.path()).absoluteDir() == QDir(gallery))
+        return saveAs();
+    if (const Problems problems = m_session.save(); !problems.empty()) {
+        m_banner->tell(tr("%1 cannot be saved").arg(QFileInfo(m_session.path()).fileName()), problems);
+        return false;
+    }
+    statusBar()->showMessage(tr("Saved"), 2000);
+    return true;
+}
+
+bool MainWindow::saveAs()
+{
+    const QString name = m_session.path().isEmpty() ? QStringLiteral("scenario.json") : QFileInfo(m_session.path()).fileName();
+    QString path = QFileDialog::getSaveFileName(this, tr("Save Scenario"), name, tr("Scenarios (*.json)"));
+    if (path.isEmpty())
+        return false;
+    if (QFileInfo(path).suffix().isEmpty())
+        path += QStringLiteral(".json");
+    if (const Problems problems = m_session.saveAs(path); !problems.empty()) {
+        m_banner->tell(tr("%1 cannot be saved").arg(QFileInfo(path).fileName()), problems);
+        return false;
+    }
+    if (!m_options.reproducible)
+        addRecentFile(path);
+    return true;
+}
+
+void MainWindow::chooseFile()
+{
+    const QString path = QFileDialog::getOpenFileName(this, tr("Open Scenario"),
+                                                      m_session.path().isEmpty() ? QString() : QFileInfo(m_session.path()).path(),
+                                                      tr("Scenarios (*.json);;All files (*)"));
+    if (!path.isEmpty())
+        openFile(path);
+}
+
+void MainWindow::fillRecentMenu()
+{
+    m_recentMenu->clear();
+    for (const QString& path : m_options.reproducible ? QStringList() : recentFiles()) {
+        QAction* file = m_recentMenu->addAction(QFileInfo(path).fileName());
+        file->setStatusTip(path);
+        connect(file, &QAction::triggered, this, [this, path] { openFile(path); });
+    }
+    if (m_recentMenu->isEmpty())
+        m_recentMenu->addAction(tr("None yet"))->setEnabled(false);
+    m_recentMenu->addSeparator();
+    m_recentMenu->addAction(action(CommandId::clearRecent));
+}
+
+QString MainWindow::exportName() const
+{
+    return m_session.path().isEmpty() ? QStringLiteral("rankscope") : QFileInfo(m_session.path()).completeBaseName();
+}
+
+void MainWindow::tellSaved(const QString& path)
+{
+    statusBar()->showMessage(tr("Saved %1").arg(QFileInfo(path).fileName()), kSavedMs);
+}
+
+void MainWindow::tellNotSaved(const QString& path, const QString& reason)
+{
+    m_banner->tell(tr("%1 cannot be saved").arg(QFileInfo(path).fileName()),
+                   {{path.toStdString(), {}, reason.toStdString(), sim::Severity::error}});
+}
+
+void MainWindow::exportFigure()
+{
+    std::vector<ExportDialog::Source> sources;
+    for (const PictureInfo& info : pictures()) {
+        const QSize size = m_workspace->canvas(info.picture).size();
+        const bool isLaidOut = m_workspace->isPictureVisible(info.picture);
+        sources.push_back({info.picture, &m_workspace->upToDateView(info.picture),
+                           isLaidOut ? size : m_workspace->canvas(m_workspace->lastUsedPicture()).size()});
+    }
+    auto* dialog = new ExportDialog(std::move(sources), m_workspace->lastUsedPicture(),
+                                    {m_session.displayName(), captionOf(*m_desk.simulation()), exportName()},
+                                    themeFor(m_settings.theme), this);
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    connect(dialog, &ExportDialog::saved, this, &MainWindow::tellSaved);
+    connect(dialog, &ExportDialog::failed, this, &MainWindow::tellNotSaved);
+    connect(dialog, &ExportDialog::copied, this, [this] { statusBar()->showMessage(tr("Figure copied"), kSavedMs); });
+    dialog->open();
+}
+
+void MainWindow::copyFigure()
+{
+    const Picture picture = m_workspace->lastUsedPicture();
+    try {
+        QGuiApplication::clipboard()->setMimeData(
+            figureMimeData(m_workspace->upToDateView(picture), {.logical = m_workspace->canvas(picture).size()}));
+        statusBar()->showMessage(tr("%1 copied, as pixels and as SVG").arg(tr(pictureInfo(picture).title)), kSavedMs);
+    } catch (const sim::Error& error) {
+        m_banner->tell(tr("The figure cannot be copied"), {{{}, {}, error.what(), sim::Severity::error}});
+    }
+}
+
+void MainWindow::exportTable()
+{
+    auto* dialog = new TableDialog(m_desk.simulation(), m_desk.step().trace, m_desk.selection(), exportName(), this);
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    if (m_desk.selection().range) // whoever marks a range wants what is in it
+        dialog->show("spans");
+    connect(dialog, &TableDialog::saved, this, &MainWindow::tellSaved);
+    connect(dialog, &TableDialog::failed, this, &MainWindow::tellNotSaved);
+    dialog->open();
+}
+
+void MainWindow::exportTrace()
+{
+    QString chosen;
+    const QString perfetto = tr("For Perfetto (*.pftrace)"), chrome = tr("For other viewers, Chrome trace events (*.json)");
+    QString path = QFileDialog::getSaveFileName(this, tr("Export Trace"), exportName() + QStringLiteral(".pftrace"),
+                                                perfetto + QStringLiteral(";;") + chrome, &chosen);
+    if (path.isEmpty())
+        return;
+    if (QFileInfo(path).suffix().isEmpty())
+        path += chosen == chrome ? QStringLiteral(".json") : QStringLiteral(".pftrace");
+    statusBar()->showMessage(tr("Writing %1…").arg(QFileInfo(path).fileName()));
+    m_traceExport.start(m_desk.simulation(), sim::TraceDetail::kernels, path);
+    updateActions();
+}
+
+ViewState MainWindow::viewState() const
+{
+    const Selection& selection = m_desk.selection();
+    ViewState state;
+    for (const PictureInfo& info : pictures())
+        if (m_workspace->isPictureVisible(info.picture))
+            state.pictures.emplace_back(info.name);
+    state.ranks = selection.ranks;
+    state.rank = selection.selectedRank;
+    state.range = selection.range;
+    state.cursorNs = selection.cursorNs;
+    state.classes = selection.classes;
+    state.lens = fileName(gridOf(*m_workspace).lens());
+    state.kernels = action(CommandId::showKernels)->isChecked();
+    state.timeline = m_workspace->timeline().state();
+    state.arrangement = gridOf(*m_workspace).arrangement();
+    return state;
+}
+
+/// Into the file, as a step that can be undone.
+void MainWindow::saveWithView()
+{
+    const std::string before = m_session.document().get("/view").value_or(std::string());
+    m_session.edit(makeKeyEdit("/view", viewStateJson(viewState(), before), "view", tr("before").toStdString(),
+                               tr("as on screen").toStdString()));
+    save();
+}
+
+/// Of the file that was just opened, if it has one.
+void MainWindow::applyViewState()
+{
+    const auto json = m_session.document().get("/view");
+    if (!json)
+        return;
+    const auto [state, warnings] = readViewState(*json, m_desk.simulation()->mesh().worldSize());
+    if (!warnings.empty())
+        m_banner->tell(tr("A part of the view that came with the file cannot be shown"), warnings);
+    std::vector<Picture> shown;
+    for (const std::string& name : state.pictures)
+        if (const PictureInfo* info = findPicture(name))
+            shown.push_back(info->picture);
+    if (!shown.empty()) {
+        m_workspace->showOnly(shown.front());
+        for (const Picture picture : shown)
+            m_workspace->setPictureVisible(picture, true);
+    }
+    Selection selection;
+    selection.ranks = state.ranks;
+    selection.selectedRank = state.rank;
+    selection.range = state.range;
+    selection.classes = state.classes;
+    selection.cursorNs = state.cursorNs;
+    m_desk.setSelection(selection);
+    if (const auto lens = lensNamed(state.lens))
+        gridOf(*m_workspace).setLens(*lens);
+    gridOf(*m_workspace).setArrangement(state.arrangement);
+    m_workspace->timeline().setState(state.timeline);
+    m_desk.setKernels(state.kernels);
+    m_playsNext = false; // it opens on what its author saw
+}
+
+/// What was asked for, else what is remembered; light where nothing may differ from run to run.
+ThemeChoice MainWindow::startTheme() const
+{
+    return m_options.theme.value_or(m_options.reproducible ? ThemeChoice::light : app::readSettings().theme);
+}
+
+void MainWindow::readSettings()
+{
+    resize(kUsualSize.boundedTo(screen()->availableSize()));
+    Settings settings;
+    if (!m_options.reproducible) {
+        const QSettings file = userSettings();
+        restoreGeometry(file.value(kGeometryKey).toByteArray());
+        m_dockState = file.value(kDocksKey).toByteArray();
+        m_placesFindings = m_dockState.isEmpty();
+        m_workspace->restoreLayout(file.value(kPicturesKey).toByteArray());
+        m_form->setFolds(file.value(kFoldsKey).toStringList());
+        settings = app::readSettings();
+    }
+    settings.theme = startTheme();
+    applySettings(settings);
+}
+
+void MainWindow::writeSettings()
+{
+    if (m_options.reproducible)
+        return;
+    QSettings file = userSettings();
+    file.setValue(kGeometryKey, saveGeometry());
+    file.setValue(kDocksKey, isWorkspaceShown() ? saveState() : m_dockState);
+    file.setValue(kPicturesKey, m_workspace->saveLayout());
+    file.setValue(kFoldsKey, m_form->folds());
+    Settings settings = m_settings;
+    if (m_options.theme) // for this run only
+        settings.theme = app::readSettings().theme;
+    app::writeSettings(settings);
+}
+
+void MainWindow::openSettings()
+{
+    auto* dialog = new SettingsDialog(m_settings, translationsIn(assetsPath()), this);
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    connect(dialog, &SettingsDialog::changed, this, [this](const Settings& settings) {
+        applySettings(settings);
+        writeSettings();
+    });
+    dialog->open();
+}
+
+void MainWindow::applySettings(const Settings& settings)
+{
+    m_settings = settings;
+    m_session.setAutosaveDelay(settings.autosaveSeconds);
+    m_wheelHabit.setZooms(settings.navigation == NavigationStyle::tracy);
+    m_gallery->setReducedMotion(settings.reduceMotion);
+    gridOf(*m_workspace).setAnimated(!settings.reduceMotion);
+    setThemeChoice(settings.theme);
+}
+
+void MainWindow::setThemeChoice(ThemeChoice choice)
+{
+    m_settings.theme = choice;
+    const Theme& theme = themeFor(choice);
+    applyStyle(theme, assetsPath());
+    m_workspace->setTheme(theme, assetsPath());
+    m_details->setTheme(theme);
+    m_findings->setTheme(theme);
+    m_gallery->setTheme(theme);
+    m_live->setTheme(theme);
+    m_compare->setTheme(theme);
+    updateIcons();
+    updateActions();
+}
+
+} // namespace app

@@ -1,0 +1,223 @@
+// Live runs in the main window: starting, attaching, freezing, saving, checking, calibrating.
+#include "app/session/settings.h"
+#include "app/session/training_plan.h"
+#include "app/shell/dialogs/attach_dialog.h"
+#include "app/shell/dialogs/train_dialog.h"
+#include "app/shell/dialogs/worker_dialog.h"
+#include "app/shell/live/live_panel.h"
+#include "app/shell/widgets/format.h"
+#include "app/shell/widgets/problem_banner.h"
+#include "app/shell/window/main_window.h"
+#include "live/stream/keys.h"
+#include "sim/scenario/document.h"
+#include "sim/scenario/files.h"
+#include "sim/scenario/hardware_profile.h"
+
+#include <QDir>
+#include <QFileDialog>
+#include <QFileInfo>
+#include <QMessageBox>
+#include <QStandardPaths>
+#include <QStatusBar>
+#include <QSysInfo>
+
+namespace app {
+
+bool MainWindow::runIsActive() const
+{
+    return m_run && !hasEnded(m_run->status().phase);
+}
+
+bool MainWindow::mayEndRun()
+{
+    if (!runIsActive() || !m_run->isOwn() || m_options.reproducible)
+        return true;
+    return QMessageBox::question(this, tr("A training is running"),
+                                 tr("Stop it? What was received is lost unless you save its trace."),
+                                 QMessageBox::Yes | QMessageBox::No, QMessageBox::No) == QMessageBox::Yes;
+}
+
+void MainWindow::watch(std::unique_ptr<LiveRun> run, const QString& name)
+{
+    m_run = std::move(run);
+    m_live->startAnew(name);
+    connect(m_run.get(), &LiveRun::updated, this, &MainWindow::showUpdate);
+    connect(m_run.get(), &LiveRun::traceSaved, this,
+            [this](const QString& path) { statusBar()->showMessage(tr("Saved %1").arg(QFileInfo(path).fileName()), 4000); });
+    connect(m_run.get(), &LiveRun::traceNotSaved, this, [this](const QString& message) {
+        m_banner->tell(tr("The trace cannot be saved"), {{{}, {}, message.toStdString(), sim::Severity::error}});
+    });
+    connect(m_live, &LivePanel::stepChosen, m_run.get(), [this](int step) {
+        m_run->pin(step);
+        m_live->setPinned(step);
+        updateActions();
+    });
+    m_banner->dismiss();
+    showLive();
+}
+
+void MainWindow::train(const sim::Scenario& scenario)
+{
+    m_run.reset(); // the worker before it ends first
+    watch(std::make_unique<LiveRun>(LaunchOptions{.scenario = scenario, .program = {}}, m_session.catalogue()),
+          QString::fromStdString(scenario.name));
+}
+
+void MainWindow::attach(const QString& endpoint, const std::optional<live::ViewerKeys>& keys)
+{
+    m_run.reset();
+    watch(std::make_unique<LiveRun>(AttachOptions{.endpoint = endpoint, .keys = keys}, m_session.catalogue()), endpoint);
+}
+
+void MainWindow::showUpdate(const LiveUpdate& update)
+{
+    const LivePhase before = m_live->status().phase;
+    const bool first = !m_live->picture() && update.picture;
+    m_live->show(update);
+    if (isLiveShown())
+        showStatus();
+    if (before != update.status.phase || first)
+        updateActions();
+}
+
+void MainWindow::chooseTraining()
+{
+    if (!mayEndRun())
+        return;
+    auto* dialog = new TrainDialog(m_desk.simulation(), m_session.catalogue(), thisMachine(), this);
+    connect(dialog, &TrainDialog::chosen, this, &MainWindow::train);
+    dialog->open();
+}
+
+void MainWindow::startDemo(const QString& path)
+{
+    const auto isOpen = [&] { return QFileInfo(m_session.path()) == QFileInfo(path); }; // or changes were worth keeping
+    if (mayEndRun() && openFile(path).empty() && isOpen() && m_session.scenario())
+        train(*m_session.scenario());
+}
+
+void MainWindow::chooseAddress()
+{
+    if (!mayEndRun())
+        return;
+    auto* dialog = new AttachDialog(this);
+    connect(dialog, &AttachDialog::chosen, this, &MainWindow::attach);
+    dialog->open();
+}
+
+void MainWindow::freezePicture(bool on)
+{
+    std::optional<int> step;
+    if (on && m_live->picture())
+        step = m_live->picture()->step;
+    m_run->pin(step);
+    m_live->setPinned(step);
+    updateActions();
+}
+
+void MainWindow::chooseTraceFile()
+{
+    const QString path = QFileDialog::getSaveFileName(this, tr("Save Trace"), QStringLiteral("run.pftrace"),
+                                                      tr("Perfetto (*.pftrace);;Chrome trace events (*.json)"));
+    if (!path.isEmpty())
+        m_run->saveTrace(QFileInfo(path).suffix().isEmpty() ? path + QStringLiteral(".pftrace") : path);
+}
+
+void MainWindow::checkSerial()
+{
+    auto* dialog = new WorkerDialog(
+        {.title = tr("Check Against Serial"),
+         .what = tr("%1: trains a few steps as laid out, and the same micro-batches on one rank; compares loss, gradient norm, "
+                    "gathered gradients and weights.")
+                     .arg(QString::fromStdString(m_desk.simulation()->scenario().name)),
+         .arguments = {QStringLiteral("run"), QStringLiteral("%FILE%"), QStringLiteral("--check-serial")},
+         .program = {},
+         .scenario = QByteArray::fromStdString(sim::resolvedText(m_desk.simulation()->scenario())),
+         .good = tr("The layout trains as one rank does."),
+         .bad = tr("It could not be shown that the layout trains as one rank does.")},
+        this);
+    dialog->open();
+}
+
+/// What the step on screen takes: of the run that is watched where there is one, else of the scenario that is open.
+struct MainWindow::Predicted {
+    sim::Scenario scenario;
+    double seconds = 0;
+    double measuredSeconds = 0; ///< as if parallel; 0 where nothing was
+};
+
+MainWindow::Predicted MainWindow::predictedNow() const
+{
+    const PredictionPtr& ofRun = m_live->prediction();
+    const bool fromRun = m_run && ofRun && ofRun->simulation;
+    const SimulationPtr& simulation = fromRun ? ofRun->simulation : m_desk.simulation();
+    if (!simulation)
+        return {};
+    const StepPicturePtr& picture = m_live->picture();
+    return {.scenario = simulation->scenario(),
+            .seconds = simulation->metrics().stepTimeSeconds,
+            .measuredSeconds =
+                fromRun && picture && picture->complete ? static_cast<double>(picture->parallel.stepNs) * 1e-9 : 0};
+}
+
+/// Predicts with what was measured, and says in the dialog: "12.1 ms instead of 10.5 ms; measured 12.8 ms".
+void MainWindow::useProfile(const QString& path, const Predicted& before, WorkerDialog& dialog)
+{
+    constexpr std::size_t kMostBytes = 4U << 20U;
+    const std::string file = path.toStdString();
+    const sim::HardwareProfile profile =
+        sim::readHardwareProfile(sim::readFile(file, kMostBytes), file, m_session.catalogue().schema());
+    if (m_session.isOpen())
+        m_session.edit(makeKeyEdit("/cluster/efficiency", app::quoted(file), "efficiency", "catalogue", "measured"));
+    if (before.seconds <= 0)
+        return;
+    sim::Scenario scenario = before.scenario;
+    sim::Efficiency& efficiency = scenario.cluster.efficiency;
+    efficiency.id = QFileInfo(path).completeBaseName().toStdString();
+    efficiency.profile = profile;
+    if (m_run)
+        m_run->predictWith(efficiency);
+    auto* worker = new Worker(&dialog); // who closes the dialog does not want to know
+    worker->ask(
+        0, [scenario = std::move(scenario)] { return simulateBeside(sim::simulate, scenario)->metrics().stepTimeSeconds; },
+        [&dialog, before](double seconds) {
+            QString text = tr("Predicted step: %1, before %2.")
+                               .arg(durationQuantity(seconds).text(), durationQuantity(before.seconds).text());
+            if (before.measuredSeconds > 0)
+                text += tr(" Measured, as if parallel: %1.").arg(durationQuantity(before.measuredSeconds).text());
+            dialog.addResult(text);
+        },
+        [&dialog](const QString& why) { dialog.addResult(tr("What was measured cannot be used: %1").arg(why)); });
+}
+
+void MainWindow::calibrate()
+{
+    const QString folder = QStandardPaths::writableLocation(QStandardPaths::AppDataLocation) + QStringLiteral("/profiles");
+    QDir().mkpath(folder);
+    const QString path = folder + QStringLiteral("/%1.json").arg(QSysInfo::machineHostName());
+    const Predicted before = predictedNow();
+    const QString device = QString::fromStdString(before.seconds > 0 ? before.scenario.live.device : sim::LiveSettings().device);
+    auto* dialog = new WorkerDialog(
+        {.title = tr("Calibrate"),
+         .what =
+             tr("Measures matrix products, attention, memory and collectives of this machine, for about five seconds; best while "
+                "nothing else runs. The scenario on screen is then predicted with them; undo takes that back."),
+         .arguments = {QStringLiteral("profile"), QStringLiteral("--device"), device, QStringLiteral("--quick"),
+                       QStringLiteral("--out"), path},
+         .program = {},
+         .scenario = {},
+         .good = tr("Measured."),
+         .bad = tr("This machine could not be measured.")},
+        this);
+    connect(dialog, &WorkerDialog::succeeded, this, [this, dialog, path, before] {
+        const Problems problems = problemsOf({}, [&]() -> Problems {
+            useProfile(path, before, *dialog);
+            return {};
+        });
+        if (!problems.empty())
+            dialog->addResult(tr("What was measured cannot be used: %1").arg(QString::fromStdString(problems.front().text())));
+    });
+    dialog->open();
+}
+
+} // namespace app

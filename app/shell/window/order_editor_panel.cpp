@@ -1,0 +1,76 @@
+#include "app/shell/window/order_editor_panel.h"
+
+#include "app/shell/widgets/style.h"
+
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QPushButton>
+#include <QVBoxLayout>
+
+namespace app {
+
+OrderEditorPanel::OrderEditorPanel(Renderer renderer, QWidget* parent)
+    : QWidget(parent), m_view(lightTheme()), m_canvas(new CanvasWidget(m_view, renderer)),
+      m_save(new QPushButton(tr("Save as Custom"))), m_takeBack(new QPushButton(tr("Take Back")))
+{
+    m_canvas->setFocusPolicy(Qt::StrongFocus);
+    m_canvas->setAccessibleName(tr("Order of actions"));
+    m_canvas->setObjectName(QStringLiteral("orderCanvas"));
+    setRole(m_save, "primary");
+    m_save->setToolTip(tr("Make this order the scenario's schedule; one step of the history"));
+    m_takeBack->setToolTip(tr("Undo the last move"));
+    auto* cancel = new QPushButton(tr("Cancel"));
+    connect(m_save, &QPushButton::clicked, this, &OrderEditorPanel::saved);
+    connect(m_takeBack, &QPushButton::clicked, this, &OrderEditorPanel::takeBack);
+    connect(cancel, &QPushButton::clicked, this, &OrderEditorPanel::cancelled);
+    connect(m_canvas, &CanvasWidget::viewChanged, this, &OrderEditorPanel::refresh);
+
+    auto* title = new QLabel(tr("Edit Order"));
+    setRole(title, "heading");
+    auto* bar = new QHBoxLayout;
+    bar->setContentsMargins(12, 6, 12, 2);
+    bar->setSpacing(8);
+    bar->addWidget(title);
+    bar->addStretch();
+    for (QPushButton* button : {m_takeBack, cancel, m_save})
+        bar->addWidget(button);
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(0);
+    column->addLayout(bar);
+    column->addWidget(m_canvas, 1);
+}
+
+OrderEditorPanel::~OrderEditorPanel()
+{
+    delete m_canvas; // before the view that it shows
+}
+
+void OrderEditorPanel::start(OrderDraft draft)
+{
+    m_view.setDraft(std::move(draft));
+    m_canvas->setFocus();
+    m_canvas->requestFrame();
+    refresh();
+}
+
+void OrderEditorPanel::takeBack()
+{
+    m_view.takeBack();
+    m_canvas->requestFrame();
+    refresh();
+}
+
+void OrderEditorPanel::setTheme(const Theme& theme)
+{
+    m_view.setTheme(theme);
+    m_canvas->requestFrame();
+}
+
+void OrderEditorPanel::refresh()
+{
+    m_takeBack->setEnabled(m_view.canTakeBack());
+    m_save->setEnabled(draft() && draft()->isChanged() && draft()->canRun());
+}
+
+} // namespace app

@@ -1,0 +1,99 @@
+#include "app/shell/window/palette_sources.h"
+
+#include "app/shell/widgets/format.h"
+
+#include <QFileInfo>
+
+#include <algorithm>
+#include <utility>
+
+namespace app {
+namespace {
+
+constexpr std::size_t kMostFiles = 6, kMostSpans = 8;
+constexpr int kShortestSpanName = 2; ///< letters: one alone is in too many names
+
+QString timeText(std::int64_t ns)
+{
+    return durationQuantity(static_cast<double>(ns) * 1e-9).text();
+}
+
+/// Kinds that a span of that name could be of: a few strings are compared, not millions.
+std::vector<char> possibleKinds(const sim::Trace& trace, const QString& wanted)
+{
+    std::vector<char> out;
+    for (const sim::SpanKind& kind : trace.kinds) {
+        const QString name = QString::fromStdString(kind.name);
+        bool possible = name.contains(wanted, Qt::CaseInsensitive);
+        // "0F" may become "0F3", which "F3" is a part of.
+        for (qsizetype letters = 1; !possible && letters < wanted.size(); ++letters)
+            possible = name.endsWith(wanted.left(letters), Qt::CaseInsensitive);
+        out.push_back(possible ? 1 : 0);
+    }
+    return out;
+}
+
+} // namespace
+
+std::vector<PaletteEntry> findFiles(const QString& typed, const QStringList& recent, const std::vector<GalleryEntry>& gallery,
+                                    const std::function<void(const QString&)>& open)
+{
+    std::vector<PaletteEntry> out;
+    const auto add = [&](const QString& name, const QString& hint, const QString& path) {
+        out.push_back({name, hint, [open, path] { open(path); }});
+    };
+    for (const QString& path : recent) {
+        if (out.size() < kMostFiles && matchScore(QFileInfo(path).completeBaseName(), typed) >= 200) // a part of the name
+            add(QFileInfo(path).completeBaseName(), QObject::tr("recent"), path);
+    }
+    // What has it in its name comes before what has it in its model or its source.
+    const std::size_t most = out.size() + kMostFiles;
+    for (const bool inName : {true, false}) {
+        for (const GalleryEntry& entry : gallery) {
+            const bool isMatch = inName == entry.name.contains(typed, Qt::CaseInsensitive) && entry.matches(typed);
+            if (out.size() < most && isMatch && !recent.contains(entry.path))
+                add(entry.name, QObject::tr("gallery"), entry.path);
+        }
+    }
+    return out;
+}
+
+std::vector<PaletteEntry> findSpans(const QString& typed, const sim::Trace& trace, const std::function<void(SpanRef)>& select)
+{
+    QString wanted = typed;
+    if (wanted.startsWith(QLatin1String("find "), Qt::CaseInsensitive))
+        wanted = wanted.mid(5).trimmed();
+    std::vector<PaletteEntry> out;
+    if (wanted.size() < kShortestSpanName)
+        return out;
+    const std::vector<char> possible = possibleKinds(trace, wanted);
+    for (std::uint32_t t = 0; t < trace.tracks.size() && out.size() < kMostSpans; ++t) {
+        const sim::Track& track = trace.tracks[t];
+        for (std::uint32_t i = 0; i < track.size(); ++i) {
+            if (possible[track.kind[i]] == 0)
+                continue;
+            const QString name = spanName(trace, {t, i});
+            if (!name.endsWith(wanted, Qt::CaseInsensitive) && !name.startsWith(wanted, Qt::CaseInsensitive))
+                continue;
+            const std::string& process = trace.processes[static_cast<std::size_t>(track.process)].name;
+            out.push_back({QObject::tr("%1 at %2").arg(name, timeText(track.startNs[i])), QString::fromStdString(process),
+                           [select, span = SpanRef{t, i}] { select(span); }});
+            break;
+        }
+    }
+    return out;
+}
+
+std::vector<PaletteEntry> findWhatIfs(const QString& typed, const std::vector<Preset>& whatIfs,
+                                      const std::function<void(const Preset&)>& perform)
+{
+    std::vector<PaletteEntry> out;
+    for (const Preset& preset : whatIfs) {
+        const QString name = QString::fromStdString(preset.name);
+        if (matchScore(name, typed) >= 0)
+            out.push_back({name, QObject::tr("What if"), [perform, preset] { perform(preset); }});
+    }
+    return out;
+}
+
+} // namespace app

@@ -1,0 +1,25 @@
+// What the command palette finds besides commands and ranks.
+#pragma once
+
+#include "app/session/gallery.h"
+#include "app/session/presets.h"
+#include "app/shell/dialogs/command_palette.h"
+#include "app/step/selection.h"
+
+#include <QStringList>
+
+#include <functional>
+#include <vector>
+
+namespace app {
+
+/// Recent files first, then those of the gallery; best matches first, a few of each.
+std::vector<PaletteEntry> findFiles(const QString& typed, const QStringList& recent, const std::vector<GalleryEntry>& gallery,
+                                    const std::function<void(const QString& path)>& open);
+/// Spans of that name ("0F3", or "F3" of any stage; "find" may stand before it), the first of each track; a few.
+std::vector<PaletteEntry> findSpans(const QString& typed, const sim::Trace&, const std::function<void(SpanRef)>& select);
+/// What-ifs whose name answers what was typed.
+std::vector<PaletteEntry> findWhatIfs(const QString& typed, const std::vector<Preset>&,
+                                      const std::function<void(const Preset&)>& perform);
+
+} // namespace app

@@ -1,0 +1,134 @@
+#include "app/shell/window/transport_bar.h"
+
+#include "app/shell/widgets/format.h"
+#include "app/shell/widgets/style.h"
+
+#include <QComboBox>
+#include <QFontMetrics>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QSignalBlocker>
+#include <QSlider>
+#include <QToolButton>
+
+#include <algorithm>
+#include <cmath>
+
+namespace app {
+namespace {
+
+constexpr int kSliderSteps = 10000;
+
+QString timeOf(std::int64_t ns)
+{
+    return ns == 0 ? QStringLiteral("0") : durationQuantity(static_cast<double>(ns) * 1e-9).text();
+}
+
+QString speedText(double speed)
+{
+    return QString::number(speed) + QStringLiteral("×");
+}
+
+QToolButton* button(const QString& name)
+{
+    auto* out = new QToolButton;
+    out->setAccessibleName(name);
+    out->setAutoRaise(true);
+    out->setIconSize({14, 14});
+    return out;
+}
+
+} // namespace
+
+TransportBar::TransportBar(Playback& playback, QWidget* parent)
+    : QFrame(parent), m_playback(playback), m_begin(button(tr("To the begin"))), m_play(button(tr("Play"))),
+      m_repeat(button(tr("Repeat"))), m_slider(new QSlider(Qt::Horizontal)), m_speed(new QComboBox), m_time(new QLabel)
+{
+    setRole(this, "transport");
+    setAccessibleName(tr("Playback"));
+    m_begin->setToolTip(tr("Time cursor to the begin"));
+    m_repeat->setCheckable(true);
+    m_repeat->setToolTip(tr("Play over and over"));
+    m_slider->setRange(0, kSliderSteps);
+    m_slider->setPageStep(kSliderSteps / 20);
+    m_slider->setSingleStep(kSliderSteps / 200);
+    m_slider->setAccessibleName(tr("Time cursor"));
+    m_speed->setAccessibleName(tr("Speed"));
+    for (const double speed : Playback::kSpeeds)
+        m_speed->addItem(speedText(speed), speed);
+    m_speed->setCurrentIndex(m_speed->findData(playback.speed()));
+    setRole(m_time, "time");
+    m_time->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
+
+    connect(m_begin, &QToolButton::clicked, this, [this] { Q_EMIT scrubbed(m_playback.span().beginNs); });
+    connect(m_play, &QToolButton::clicked, &m_playback, &Playback::toggle);
+    connect(m_repeat, &QToolButton::toggled, &m_playback, &Playback::setRepeating);
+    connect(m_speed, &QComboBox::activated, this, [this] { m_playback.setSpeed(m_speed->currentData().toDouble()); });
+    connect(m_slider, &QSlider::valueChanged, this, [this](int value) {
+        const TimeRange span = m_playback.span();
+        const double share = static_cast<double>(value) / kSliderSteps;
+        Q_EMIT scrubbed(span.beginNs + std::llround(static_cast<double>(span.endNs - span.beginNs) * share));
+    });
+    connect(&m_playback, &Playback::stateChanged, this, &TransportBar::refresh);
+
+    auto* row = new QHBoxLayout(this);
+    row->setContentsMargins(10, 2, 12, 2);
+    row->setSpacing(2);
+    row->addWidget(m_begin);
+    row->addWidget(m_play);
+    row->addWidget(m_repeat);
+    row->addSpacing(8);
+    row->addWidget(m_slider, 1);
+    row->addSpacing(8);
+    row->addWidget(m_time);
+    row->addSpacing(8);
+    row->addWidget(m_speed);
+    refresh();
+}
+
+void TransportBar::setIcons(const QString& assets, const Theme& theme)
+{
+    m_playIcon = themedIcon(assets, QStringLiteral("play"), theme);
+    m_pauseIcon = themedIcon(assets, QStringLiteral("pause"), theme);
+    m_begin->setIcon(themedIcon(assets, QStringLiteral("begin"), theme));
+    m_repeat->setIcon(themedIcon(assets, QStringLiteral("repeat"), theme));
+    refresh();
+}
+
+QString TransportBar::timeText() const
+{
+    return m_time->text();
+}
+
+void TransportBar::refresh()
+{
+    const bool playing = m_playback.isPlaying();
+    m_play->setIcon(playing ? m_pauseIcon : m_playIcon);
+    m_play->setAccessibleName(playing ? tr("Pause") : tr("Play"));
+    m_play->setToolTip(playing ? tr("Pause  (Space)") : tr("Play the step: every rank at every moment  (Space)"));
+    const double slower = m_playback.nsASecond() > 0 ? 1e9 / m_playback.nsASecond() : 0;
+    m_speed->setToolTip(slower == 0  ? QString()
+                        : slower > 1 ? tr("%1 of the step in a second: %2 times slower than it really is")
+                                           .arg(timeOf(std::llround(m_playback.nsASecond())), shortNumber(slower))
+                                     : tr("%1 of the step in a second: %2 times faster than it really is")
+                                           .arg(timeOf(std::llround(m_playback.nsASecond())), shortNumber(1 / slower)));
+    const QString longest = tr("%1 of %2").arg(QStringLiteral("000.0 ms"), timeOf(m_playback.span().endNs));
+    m_time->setMinimumWidth(QFontMetrics(m_time->font()).horizontalAdvance(longest));
+    setEnabled(!m_playback.isEmpty());
+    showPosition();
+}
+
+void TransportBar::showPosition()
+{
+    const TimeRange span = m_playback.span();
+    const QSignalBlocker quiet(m_slider);
+    const auto length = static_cast<double>(std::max<std::int64_t>(1, span.endNs - span.beginNs));
+    m_slider->setValue(static_cast<int>(
+        std::lround(kSliderSteps * std::clamp(static_cast<double>(m_playback.positionNs() - span.beginNs) / length, 0.0, 1.0))));
+    m_time->setText(m_playback.isEmpty() ? QString()
+                    : span.beginNs > 0
+                        ? tr("%1 · %2 to %3").arg(timeOf(m_playback.positionNs()), timeOf(span.beginNs), timeOf(span.endNs))
+                        : tr("%1 of %2").arg(timeOf(m_playback.positionNs()), timeOf(span.endNs)));
+}
+
+} // namespace app

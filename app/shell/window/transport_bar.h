@@ -1,0 +1,41 @@
+// Plays the step: to the begin, play or pause, where the time cursor is, how fast, over and over. Shows a Playback and steers it.
+#pragma once
+
+#include "app/session/playback.h"
+#include "app/views/common/theme.h"
+
+#include <QFrame>
+#include <QIcon>
+
+class QComboBox;
+class QLabel;
+class QSlider;
+class QToolButton;
+
+namespace app {
+
+class TransportBar : public QFrame {
+    Q_OBJECT
+public:
+    explicit TransportBar(Playback&, QWidget* parent = nullptr);
+    void setIcons(const QString& assets, const Theme&);
+    void showPosition(); ///< the cursor has moved
+    QToolButton* playButton() const { return m_play; }
+    QSlider* slider() const { return m_slider; }
+    QString timeText() const;
+
+Q_SIGNALS:
+    void scrubbed(qint64 ns);
+
+private:
+    void refresh();
+
+    Playback& m_playback;
+    QToolButton *m_begin, *m_play, *m_repeat;
+    QSlider* m_slider;
+    QComboBox* m_speed;
+    QLabel* m_time;
+    QIcon m_playIcon, m_pauseIcon;
+};
+
+} // namespace app

@@ -1,0 +1,493 @@
+#include "app/shell/window/workspace.h"
+
+#include "app/shell/widgets/because_popup.h"
+#include "app/shell/widgets/dock_tabs.h"
+#include "app/shell/widgets/format.h"
+#include "app/shell/widgets/style.h"
+#include "app/shell/window/transport_bar.h"
+#include "app/views/grid/grid_view.h"
+#include "app/views/timeline/timeline_view.h"
+#include "app/views/traffic/traffic_view.h"
+
+#include <QApplication>
+#include <QCursor>
+#include <QDockWidget>
+#include <QMainWindow>
+#include <QMenu>
+#include <QTabBar>
+#include <QVBoxLayout>
+
+#include <algorithm>
+#include <cassert>
+
+namespace app {
+namespace {
+
+constexpr int kLowestPicture = 120, kNarrowestPicture = 200;
+constexpr int kLayoutVersion = 1;
+/// From this width on, the pictures beside the grid have a place of their own.
+constexpr int kWideWorkspace = 860;
+
+double seconds(std::int64_t nanoseconds)
+{
+    return static_cast<double>(nanoseconds) * 1e-9;
+}
+
+} // namespace
+
+Workspace::Workspace(Desk& desk, Renderer renderer, QWidget* parent)
+    : QWidget(parent), m_desk(desk), m_docks(new QMainWindow), m_transport(new TransportBar(desk.playback())),
+      m_timelinePlace(new QWidget), m_editor(new OrderEditorPanel(renderer))
+{
+    m_docks->setWindowFlags(Qt::Widget);
+    m_docks->setDockNestingEnabled(true);
+    m_docks->setDockOptions(QMainWindow::AllowNestedDocks | QMainWindow::AllowTabbedDocks | QMainWindow::GroupedDragging);
+    m_docks->setTabPosition(Qt::AllDockWidgetAreas, QTabWidget::North);
+    m_docks->setDocumentMode(true);
+    m_docks->setContextMenuPolicy(Qt::NoContextMenu); // the View menu lists them
+    m_tidyTimer.setSingleShot(true);
+    m_tidyTimer.setInterval(0);
+    connect(&m_tidyTimer, &QTimer::timeout, this, &Workspace::tidyTabs);
+    m_pictures.reserve(pictures().size());
+    for (const PictureInfo& info : pictures())
+        addPicture(info, renderer);
+
+    static_cast<TrafficView&>(*at(Picture::traffic).view).setAskBecause([this](const sim::Explanation& why, Rect at) {
+        openBecause(why, at);
+    });
+    m_editor->hide();
+    auto* place = new QVBoxLayout(m_timelinePlace);
+    place->setContentsMargins(0, 0, 0, 0);
+    place->addWidget(at(Picture::timeline).canvas);
+    place->addWidget(m_editor);
+    at(Picture::timeline).dock->setWidget(m_timelinePlace);
+    m_lastUsed = at(Picture::timeline).canvas;
+
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(0);
+    column->addWidget(m_docks, 1);
+    column->addWidget(m_transport);
+
+    connect(&m_desk.playback(), &Playback::moved, this, [this] {
+        timeline().keepCursorInSight();
+        m_desk.selectionMayHaveChanged();
+    });
+    connect(m_transport, &TransportBar::scrubbed, &m_desk, &Desk::setCursor);
+    connect(&m_desk, &Desk::opened, this, &Workspace::stepChanged);
+    connect(&m_desk, &Desk::stepChanged, this, &Workspace::stepChanged);
+    connect(&m_desk, &Desk::detailChanged, this, &Workspace::stepChanged);
+    connect(&m_desk, &Desk::modelReady, this, [this](qsizetype picture) {
+        if (Shown& shown = m_pictures[static_cast<std::size_t>(picture)]; isWanted(shown))
+            bringUpToDate(shown);
+    });
+    connect(&m_desk, &Desk::waits, this, &Workspace::showWaiting);
+    connect(&m_desk, &Desk::selectionChanged, this, &Workspace::selectionChanged);
+    connect(&m_desk, &Desk::zoomChanged, this, [this] { requestFrames(m_changing); });
+}
+
+Workspace::~Workspace()
+{
+    m_desk.playback().disconnect(this);
+    m_desk.disconnect(this);
+    delete m_docks; // with the canvases, before the views they show
+}
+
+void Workspace::addPicture(const PictureInfo& info, Renderer renderer)
+{
+    Shown shown;
+    shown.picture = info.picture;
+    shown.view = info.make(m_desk.selection(), lightTheme(), &m_desk.zoom());
+    shown.canvas = new CanvasWidget(*shown.view, renderer);
+    shown.canvas->setMinimumSize(kNarrowestPicture, kLowestPicture);
+    shown.canvas->setFocusPolicy(Qt::StrongFocus);
+    shown.canvas->setAccessibleName(tr(info.title));
+    connect(shown.canvas, &CanvasWidget::viewChanged, this, [this, canvas = shown.canvas] { selectionMayHaveChanged(*canvas); });
+    shown.dock = new QDockWidget(tr(info.title));
+    shown.dock->setObjectName(QStringLiteral("picture/") + QLatin1String(info.name));
+    shown.dock->setAccessibleName(tr(info.title));
+    setRole(shown.dock, "picture");
+    shown.dock->setWidget(shown.canvas);
+    m_docks->addDockWidget(info.picture == Picture::timeline ? Qt::BottomDockWidgetArea : Qt::TopDockWidgetArea, shown.dock);
+    connect(shown.dock, &QDockWidget::dockLocationChanged, &m_tidyTimer, qOverload<>(&QTimer::start));
+    connect(shown.dock, &QDockWidget::topLevelChanged, &m_tidyTimer, qOverload<>(&QTimer::start));
+    connect(shown.dock, &QDockWidget::visibilityChanged, &m_tidyTimer, qOverload<>(&QTimer::start));
+    connect(shown.dock, &QDockWidget::visibilityChanged, this, [this, picture = info.picture](bool seen) {
+        m_desk.setSeen(placeOf(at(picture)), seen || picture == Picture::timeline); // that is searched and stepped unseen too
+        if (seen)
+            bringUpToDate(at(picture));
+        Q_EMIT picturesChanged();
+    });
+    m_pictures.push_back(std::move(shown));
+}
+
+/// Beside the place in the traffic picture that was asked about.
+void Workspace::openBecause(const sim::Explanation& why, Rect place)
+{
+    CanvasWidget& traffic = canvas(Picture::traffic);
+    auto* popup = new BecausePopup({{QString(), [why] { return why; }}}, &traffic);
+    connect(popup, &BecausePopup::showRequested, this, &Workspace::showRequested);
+    popup->openBeside(traffic, QRect(qRound(place.left), qRound(place.top), qRound(place.width()), qRound(place.height())));
+}
+
+std::size_t Workspace::placeOf(const Shown& shown) const
+{
+    return static_cast<std::size_t>(&shown - m_pictures.data());
+}
+
+const Workspace::Shown& Workspace::at(Picture picture) const
+{
+    const auto found =
+        std::find_if(m_pictures.begin(), m_pictures.end(), [&](const Shown& shown) { return shown.picture == picture; });
+    assert(found != m_pictures.end());
+    return *found;
+}
+
+TimelineView& Workspace::timeline()
+{
+    return static_cast<TimelineView&>(*at(Picture::timeline).view);
+}
+
+void Workspace::bringUpToDate(Shown& shown)
+{
+    const std::size_t place = placeOf(shown);
+    if (shown.isStale && m_desk.isPrepared(place)) {
+        const QString& failure = m_desk.whyNoModel(place);
+        shown.view->setStep(failure.isEmpty() ? m_desk.step() : ShownStep{}, m_desk.model(place));
+        shown.isStale = false;
+        showWaiting();
+    }
+    shown.canvas->requestFrame();
+}
+
+/// Others wait until somebody sees them.
+bool Workspace::isWanted(const Shown& shown) const
+{
+    return shown.picture == Picture::timeline || isPictureInFront(shown.picture);
+}
+
+void Workspace::stepChanged()
+{
+    for (Shown& shown : m_pictures) {
+        shown.isStale = true;
+        if (isWanted(shown) && m_desk.isPrepared(placeOf(shown)))
+            bringUpToDate(shown);
+        else
+            shown.view->setStep({}); // until it is: the one before would be untrue, and large
+    }
+    m_transport->showPosition();
+    requestFrames();
+}
+
+/// What pictures say that have no step.
+void Workspace::showWaiting()
+{
+    for (const Shown& shown : m_pictures) {
+        const QString& failure = m_desk.whyNoModel(placeOf(shown));
+        const QString why = !m_desk.simulation() ? m_desk.whyNoStep()
+                            : failure.isEmpty()  ? tr("Preparing this picture…")
+                                                 : failure;
+        shown.view->setHint(why.toStdString());
+    }
+    if (!m_desk.simulation())
+        requestFrames();
+}
+
+void Workspace::setStepping(bool on)
+{
+    timeline().setStepping(on);
+    CanvasWidget& canvas = this->canvas(Picture::timeline);
+    if (on)
+        canvas.setFocus();
+    m_lastUsed = &canvas;
+    canvas.requestFrame();
+    selectionMayHaveChanged(canvas);
+}
+
+void Workspace::startEditing(OrderDraft draft)
+{
+    if (!isEditing())
+        m_timelineWanted = isPictureVisible(Picture::timeline);
+    m_desk.playback().pause();
+    canvas(Picture::timeline).hide();
+    m_editor->show();
+    at(Picture::timeline).dock->show();
+    at(Picture::timeline).dock->raise();
+    m_editor->start(std::move(draft));
+}
+
+void Workspace::stopEditing()
+{
+    if (!isEditing())
+        return;
+    m_editor->hide();
+    canvas(Picture::timeline).show();
+    setPictureVisible(Picture::timeline, m_timelineWanted);
+    canvas(Picture::timeline).setFocus();
+}
+
+bool Workspace::isEditing() const
+{
+    return !m_editor->isHidden();
+}
+
+void Workspace::setTheme(const Theme& theme, const QString& assets)
+{
+    for (Shown& shown : m_pictures)
+        shown.view->setTheme(theme);
+    m_editor->setTheme(theme);
+    m_transport->setIcons(assets, theme);
+    requestFrames();
+}
+
+void Workspace::requestFrames(const CanvasWidget* except)
+{
+    for (const Shown& shown : m_pictures) {
+        if (shown.canvas != except)
+            shown.canvas->requestFrame();
+    }
+}
+
+void Workspace::selectSpan(SpanRef span)
+{
+    if (!m_desk.selectSpan(span))
+        return;
+    setPictureVisible(Picture::timeline, true);
+    canvas(Picture::timeline).runCommand(ViewCommand::focusSelection);
+}
+
+StepView& Workspace::upToDateView(Picture picture)
+{
+    Shown& shown = at(picture);
+    if (shown.isStale) {
+        shown.view->setStep(m_desk.step(), m_desk.model(placeOf(shown))); // which takes its time where nothing is prepared
+        shown.isStale = !m_desk.isPrepared(placeOf(shown));
+    }
+    return *shown.view;
+}
+
+Picture Workspace::lastUsedPicture() const
+{
+    const auto used = std::find_if(m_pictures.begin(), m_pictures.end(), [&](const Shown& s) { return s.canvas == m_lastUsed; });
+    if (used != m_pictures.end() && isPictureVisible(used->picture))
+        return used->picture;
+    const auto shown = std::find_if(m_pictures.begin(), m_pictures.end(), [](const Shown& s) { return !s.dock->isHidden(); });
+    return shown == m_pictures.end() ? Picture::grid : shown->picture;
+}
+
+void Workspace::selectionMayHaveChanged(CanvasWidget& by)
+{
+    m_lastUsed = &by;
+    m_changing = &by;
+    m_desk.selectionMayHaveChanged();
+    m_changing = nullptr;
+}
+
+void Workspace::selectionChanged()
+{
+    m_transport->showPosition();
+    requestFrames(m_changing);
+}
+
+std::size_t Workspace::findSpans(const QString& text)
+{
+    const std::size_t found = timeline().find(text.toStdString());
+    if (found > 0) {
+        setPictureVisible(Picture::timeline, true);
+        timeline().findNext();
+    }
+    canvas(Picture::timeline).requestFrame();
+    selectionMayHaveChanged(canvas(Picture::timeline));
+    return found;
+}
+
+QString Workspace::pointedText() const
+{
+    const auto duration = [](std::int64_t ns) { return durationQuantity(seconds(ns)).text(); };
+    const Selection& selection = m_desk.selection();
+    if (const TracePtr& trace = m_desk.step().trace; selection.hoveredSpan && trace && exists(*trace, *selection.hoveredSpan)) {
+        const SpanRef span = *selection.hoveredSpan;
+        const sim::Track& track = trace->tracks[span.track];
+        return tr("%1 · %2 at %3 · %4")
+            .arg(spanName(*trace, span), duration(track.durationNs[span.span]), duration(track.startNs[span.span]),
+                 QString::fromStdString(trace->processes[static_cast<std::size_t>(track.process)].name));
+    }
+    if (const SimulationPtr& simulation = m_desk.simulation(); simulation && selection.hoveredRank) {
+        const sim::Coordinates c = simulation->mesh().coordinates(*selection.hoveredRank);
+        return tr("Rank %1 · tp %2 · cp %3 · pp %4 · dp %5")
+            .arg(separated(*selection.hoveredRank))
+            .arg(c.tp)
+            .arg(c.cp)
+            .arg(c.pp)
+            .arg(c.dp);
+    }
+    if (selection.range) {
+        const auto [begin, end] = *selection.range;
+        return tr("Selected %1, from %2 to %3").arg(duration(end - begin), duration(begin), duration(end));
+    }
+    if (selection.ranks.size() > 1)
+        return tr("%1 ranks selected").arg(separated(static_cast<std::int64_t>(selection.ranks.size())));
+    return {};
+}
+
+CanvasWidget& Workspace::commandTarget() const
+{
+    const QWidget* pointed = QApplication::widgetAt(QCursor::pos());
+    const auto isPointed = [&](const QWidget* canvas) { return pointed == canvas || canvas->isAncestorOf(pointed); };
+    if (isEditing() && std::none_of(m_pictures.begin(), m_pictures.end(), [&](const Shown& s) { return isPointed(s.canvas); }))
+        return m_editor->canvas();
+    for (const Shown& shown : m_pictures) {
+        if (isPointed(shown.canvas))
+            return *shown.canvas;
+    }
+    for (const Shown& shown : m_pictures) {
+        if (shown.canvas->isVisible() && shown.canvas->hasFocus())
+            return *shown.canvas;
+    }
+    if (m_lastUsed->isVisible())
+        return *m_lastUsed;
+    const auto visible =
+        std::find_if(m_pictures.begin(), m_pictures.end(), [](const Shown& shown) { return shown.canvas->isVisible(); });
+    return visible == m_pictures.end() ? *m_lastUsed : *visible->canvas;
+}
+
+void Workspace::runCommand(ViewCommand command, bool fast)
+{
+    const bool moves = command == ViewCommand::moveEarlier || command == ViewCommand::moveLater;
+    const bool ofGrid = command >= ViewCommand::lensGroups && command <= ViewCommand::selectEpGroup;
+    CanvasWidget& target = moves ? m_editor->canvas() : ofGrid ? canvas(Picture::grid) : commandTarget();
+    target.runCommand(command, fast);
+    if (&target != &m_editor->canvas())
+        selectionMayHaveChanged(target);
+}
+
+void Workspace::setPictureVisible(Picture picture, bool visible)
+{
+    if (picture == Picture::timeline && isEditing()) {
+        m_timelineWanted = visible;
+        return;
+    }
+    at(picture).dock->setVisible(visible);
+    if (visible)
+        at(picture).dock->raise();
+    const auto isHidden = [](const Shown& shown) { return shown.dock->isHidden(); };
+    if (std::all_of(m_pictures.begin(), m_pictures.end(), isHidden)) { // one of them is always there
+        const Picture other = picture == Picture::timeline ? Picture::grid : Picture::timeline;
+        at(other).dock->show();
+    }
+}
+
+bool Workspace::isPictureVisible(Picture picture) const
+{
+    return picture == Picture::timeline && isEditing() ? m_timelineWanted : !at(picture).dock->isHidden();
+}
+
+bool Workspace::isPictureInFront(Picture picture) const
+{
+    return at(picture).canvas->isVisible() && !at(picture).canvas->visibleRegion().isEmpty();
+}
+
+void Workspace::showOnly(Picture picture)
+{
+    setPictureVisible(picture, true);
+    for (const Shown& shown : m_pictures) {
+        if (shown.picture != picture)
+            setPictureVisible(shown.picture, false);
+    }
+}
+
+QByteArray Workspace::saveLayout() const
+{
+    return m_docks->saveState(kLayoutVersion);
+}
+
+void Workspace::restoreLayout(const QByteArray& layout)
+{
+    m_layoutToRestore = layout;
+    if (isVisible() && !m_docks->restoreState(layout, kLayoutVersion))
+        resetLayout();
+}
+
+/// Grid above, timeline below; the others share a place beside the grid, or behind it where there is no room.
+void Workspace::arrange()
+{
+    QDockWidget* grid = at(Picture::grid).dock;
+    QDockWidget* timeline = at(Picture::timeline).dock;
+    QDockWidget* beside = nullptr;
+    const bool wide = width() >= kWideWorkspace;
+    for (const Shown& shown : m_pictures) {
+        shown.dock->setFloating(false);
+        if (shown.dock == timeline) {
+            m_docks->addDockWidget(Qt::BottomDockWidgetArea, timeline);
+            continue;
+        }
+        m_docks->addDockWidget(Qt::TopDockWidgetArea, shown.dock);
+        if (shown.dock == grid)
+            continue;
+        if (beside)
+            m_docks->tabifyDockWidget(beside, shown.dock);
+        else if (wide)
+            m_docks->splitDockWidget(grid, shown.dock, Qt::Horizontal);
+        else
+            m_docks->tabifyDockWidget(grid, shown.dock);
+        beside = shown.dock;
+    }
+    if (wide && beside) {
+        constexpr int kGridShare = 58, kBesideShare = 42;
+        m_docks->resizeDocks({grid, beside}, {width() * kGridShare / 100, width() * kBesideShare / 100}, Qt::Horizontal);
+        for (const Shown& shown : m_pictures) {
+            if (shown.dock != grid && shown.dock != timeline) {
+                shown.dock->raise(); // the first of them
+                break;
+            }
+        }
+    } else {
+        grid->raise();
+    }
+    m_docks->resizeDocks({grid, timeline}, {height() / 2, height() / 2}, Qt::Vertical);
+}
+
+/// Tabs have a menu for what their titles' buttons did.
+void Workspace::tidyTabs()
+{
+    tidyDockTabs(*m_docks);
+    for (QTabBar* bar : m_docks->findChildren<QTabBar*>(QString(), Qt::FindDirectChildrenOnly)) {
+        if (bar->contextMenuPolicy() == Qt::CustomContextMenu)
+            continue;
+        bar->setContextMenuPolicy(Qt::CustomContextMenu);
+        connect(bar, &QTabBar::customContextMenuRequested, this, [this, bar](QPoint at) { showTabMenu(*bar, at); });
+    }
+}
+
+void Workspace::showTabMenu(QTabBar& bar, QPoint at)
+{
+    const int tab = bar.tabAt(at);
+    const auto found = std::find_if(m_pictures.begin(), m_pictures.end(), [&](const Shown& shown) {
+        return tab >= 0 && shown.dock->windowTitle() == bar.tabText(tab);
+    });
+    if (found == m_pictures.end())
+        return;
+    QMenu menu;
+    menu.addAction(tr("Float"), this, [found] { found->dock->setFloating(true); });
+    menu.addAction(tr("Hide"), this, [this, found] { setPictureVisible(found->picture, false); });
+    menu.exec(bar.mapToGlobal(at));
+}
+
+void Workspace::resetLayout()
+{
+    for (const Shown& shown : m_pictures)
+        shown.dock->show();
+    arrange();
+}
+
+void Workspace::showEvent(QShowEvent* event)
+{
+    QWidget::showEvent(event);
+    if (m_isArranged)
+        return;
+    m_isArranged = true;
+    if (m_layoutToRestore.isEmpty() || !m_docks->restoreState(m_layoutToRestore, kLayoutVersion))
+        arrange();
+}
+
+} // namespace app

@@ -1,0 +1,112 @@
+// The pictures of the step on the desk, each a dock that can be moved, stacked, floated and hidden; below them the bar that plays
+// the step. The list of pictures is that of app/views/pictures.h.
+#pragma once
+
+#include "app/canvas/qt/canvas_widget.h"
+#include "app/session/desk.h"
+#include "app/shell/window/order_editor_panel.h"
+#include "app/views/pictures.h"
+#include "sim/analysis/explain/explain.h"
+
+#include <QTimer>
+#include <QWidget>
+
+#include <memory>
+#include <vector>
+
+class QDockWidget;
+class QMainWindow;
+class QTabBar;
+
+namespace app {
+
+class TimelineView;
+class TransportBar;
+
+class Workspace : public QWidget {
+    Q_OBJECT
+public:
+    /// The desk prepares the pictures of app/views/pictures.h, in that order.
+    explicit Workspace(Desk&, Renderer = Renderer::automatic, QWidget* parent = nullptr);
+    ~Workspace() override;
+
+    /// The timeline tells the schedule action by action.
+    void setStepping(bool);
+    /// The order editor takes the timeline's place.
+    void startEditing(OrderDraft);
+    void stopEditing();
+    bool isEditing() const;
+    OrderEditorPanel& editor() const { return *m_editor; }
+    void setTheme(const Theme&, const QString& assets);
+
+    /// Lights all spans of that name and shows the first; how many there are.
+    std::size_t findSpans(const QString& text);
+    void selectSpan(SpanRef); ///< and shows it on the timeline
+    /// What the pointer is over, else the dragged time range, in a line; empty for nothing.
+    QString pointedText() const;
+
+    TransportBar& transport() const { return *m_transport; }
+
+    /// Goes to the picture under the pointer, else to the one with the focus, else to the one used last.
+    void runCommand(ViewCommand, bool fast);
+    void setPictureVisible(Picture, bool); ///< shown: in front of those it shares its place with
+    bool isPictureVisible(Picture) const;  ///< perhaps behind another tab
+    bool isPictureInFront(Picture) const;
+    void showOnly(Picture);
+    CanvasWidget& canvas(Picture picture) const { return *at(picture).canvas; }
+    StepView& view(Picture picture) { return *at(picture).view; }
+    StepView& upToDateView(Picture); ///< knows the step even if nobody sees it
+    Picture lastUsedPicture() const; ///< of those that are shown
+    TimelineView& timeline();
+
+    QByteArray saveLayout() const;
+    void restoreLayout(const QByteArray&); ///< of another version, or nothing: the usual one
+    void resetLayout();                    ///< shows them all
+
+Q_SIGNALS:
+    void picturesChanged(); ///< shown or hidden
+    void showRequested(const sim::ShowHint&);
+
+protected:
+    void showEvent(QShowEvent*) override;
+
+private:
+    struct Shown {
+        Picture picture{};
+        std::unique_ptr<StepView> view;
+        CanvasWidget* canvas = nullptr;
+        QDockWidget* dock = nullptr;
+        bool isStale = false; ///< has not been given the step: nobody sees it
+    };
+    void addPicture(const PictureInfo&, Renderer);
+    void openBecause(const sim::Explanation&, Rect at);
+    std::size_t placeOf(const Shown&) const;
+    const Shown& at(Picture) const;
+    Shown& at(Picture picture) { return const_cast<Shown&>(std::as_const(*this).at(picture)); }
+    void arrange();
+    void tidyTabs();
+    void showTabMenu(QTabBar&, QPoint at);
+    bool isWanted(const Shown&) const;
+    void bringUpToDate(Shown&);
+    void stepChanged();
+    void showWaiting();
+    void requestFrames(const CanvasWidget* except = nullptr);
+    void selectionMayHaveChanged(CanvasWidget& by);
+    void selectionChanged();
+    CanvasWidget& commandTarget() const;
+
+    Desk& m_desk;
+    std::vector<Shown> m_pictures; ///< in the list's order, which is the desk's; never changes
+    QMainWindow* m_docks;          ///< holds nothing but docks
+    TransportBar* m_transport;
+    QWidget* m_timelinePlace; ///< the timeline, or the order editor in its place
+    OrderEditorPanel* m_editor;
+    CanvasWidget* m_lastUsed = nullptr;
+    const CanvasWidget* m_changing = nullptr; ///< what changes the selection just now, and draws itself anyway
+    QTimer m_tidyTimer;                       ///< docks have been moved: their tabs are looked after when they lie
+    QByteArray m_layoutToRestore;
+    bool m_isArranged = false;
+    bool m_timelineWanted = true; ///< when nothing is edited
+};
+
+} // namespace app

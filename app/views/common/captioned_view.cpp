@@ -1,0 +1,74 @@
+#include "app/views/common/captioned_view.h"
+
+#include "app/canvas/area_canvas.h"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace app {
+namespace {
+
+constexpr float kMargin = 12, kGap = 8;
+
+/// Broken at spaces; a word that is wider than a line has one to itself.
+std::vector<std::string> linesOf(Canvas& canvas, std::string_view text, float width, FontFace face)
+{
+    std::vector<std::string> lines;
+    while (!text.empty()) {
+        const std::size_t space = text.find(' ');
+        const std::string word(text.substr(0, space));
+        text = space == std::string_view::npos ? std::string_view() : text.substr(space + 1);
+        if (!lines.empty() && canvas.textWidth(lines.back() + " " + word, face) <= width)
+            lines.back() += " " + word;
+        else
+            lines.push_back(word);
+    }
+    return lines;
+}
+
+/// Returns where the next line would begin.
+float drawLines(Canvas& canvas, const std::vector<std::string>& lines, Point at, Color color, FontFace face)
+{
+    for (const std::string& line : lines) {
+        canvas.text(at, line, color, face);
+        at.y += canvas.textHeight(face);
+    }
+    return at.y;
+}
+
+} // namespace
+
+CaptionedView::CaptionedView(View& picture, const Theme& theme, Words words)
+    : m_picture(picture), m_theme(theme), m_words(std::move(words))
+{
+}
+
+std::string CaptionedView::title() const
+{
+    return m_words.title.empty() ? m_picture.title() : m_words.title;
+}
+
+void CaptionedView::draw(Canvas& canvas)
+{
+    const Rect area = canvas.area();
+    canvas.fillRect(area, m_theme.canvas);
+    Rect rest = area;
+    const float left = area.left + kMargin, width = area.width() - 2 * kMargin;
+    const auto title = linesOf(canvas, m_words.title, width, FontFace::bold);
+    const auto caption = linesOf(canvas, m_words.caption, width, FontFace::small);
+    if (!title.empty())
+        rest.top = drawLines(canvas, title, {left, area.top + kMargin}, m_theme.text, FontFace::bold) + kGap;
+    if (!caption.empty()) {
+        const float height = static_cast<float>(caption.size()) * canvas.textHeight(FontFace::small);
+        rest.bottom = std::max(rest.top, area.bottom - kMargin - height - kGap);
+        drawLines(canvas, caption, {left, rest.bottom + kGap}, m_theme.mutedText, FontFace::small);
+    }
+    if (rest.height() < 1)
+        return;
+    AreaCanvas inside(canvas, rest);
+    m_picture.draw(inside);
+}
+
+} // namespace app

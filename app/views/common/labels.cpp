@@ -1,0 +1,151 @@
+#include "app/views/common/labels.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+
+namespace app {
+namespace {
+
+std::string withUnit(double value, const char* unit)
+{
+    return threeDigits(value) + " " + unit;
+}
+
+} // namespace
+
+std::string countText(std::int64_t count)
+{
+    std::string digits = std::to_string(count);
+    const std::ptrdiff_t sign = count < 0 ? 1 : 0;
+    for (auto place = static_cast<std::ptrdiff_t>(digits.size()) - 3; place > sign; place -= 3)
+        digits.insert(static_cast<std::size_t>(place), ",");
+    return digits;
+}
+
+std::string threeDigits(double value)
+{
+    const double size = std::abs(value);
+    if (size >= 999.5)
+        return countText(std::llround(value));
+    const int decimals = size == 0 ? 0 : size < 9.995 ? 2 : size < 99.95 ? 1 : 0;
+    std::array<char, 32> out{};
+    std::snprintf(out.data(), out.size(), "%.*f", decimals, value);
+    return out.data();
+}
+
+std::string durationText(double nanoseconds)
+{
+    const double size = std::abs(nanoseconds);
+    if (size == 0)
+        return "0";
+    if (size < 999.5)
+        return countText(std::llround(nanoseconds)) + " ns";
+    if (size < 999.5e3)
+        return withUnit(nanoseconds / 1e3, "µs");
+    if (size < 999.5e6)
+        return withUnit(nanoseconds / 1e6, "ms");
+    return withUnit(nanoseconds / 1e9, "s");
+}
+
+std::string bytesText(double bytes)
+{
+    constexpr std::array<const char*, 6> kUnits{"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+    std::size_t unit = 0;
+    while (std::abs(bytes) >= 999.5 && unit + 1 < kUnits.size()) {
+        bytes /= 1024;
+        ++unit;
+    }
+    return unit == 0 ? countText(std::llround(bytes)) + " B" : withUnit(bytes, kUnits[unit]);
+}
+
+std::string percentText(double fraction)
+{
+    const double percent = fraction * 100;
+    std::array<char, 32> out{};
+    std::snprintf(out.data(), out.size(), percent < 99.95 ? "%.1f %%" : "%.0f %%", percent);
+    return out.data();
+}
+
+std::string rankListText(const std::vector<int>& ranks)
+{
+    if (ranks.empty())
+        return "none";
+    const auto count = static_cast<std::int64_t>(ranks.size());
+    if (count > 2 && ranks.back() - ranks.front() == count - 1)
+        return countText(ranks.front()) + "–" + countText(ranks.back());
+    std::string out;
+    for (std::size_t i = 0; i < ranks.size(); ++i) {
+        if (ranks.size() > 4 && i == 3)
+            return out + " … " + countText(ranks.back());
+        out += (i == 0 ? "" : ", ") + countText(ranks[i]);
+    }
+    return out;
+}
+
+std::string runsText(const std::vector<int>& numbers)
+{
+    std::vector<std::string> runs;
+    for (std::size_t i = 0; i < numbers.size();) {
+        std::size_t last = i;
+        while (last + 1 < numbers.size() && numbers[last + 1] == numbers[last] + 1)
+            ++last;
+        runs.push_back(countText(numbers[i]) + (last > i ? (last == i + 1 ? ", " : "–") + countText(numbers[last]) : ""));
+        i = last + 1;
+    }
+    std::string out = runs.empty() ? "none" : "";
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+        if (runs.size() > 4 && i == 3)
+            return out + " … " + runs.back();
+        out += (i == 0 ? "" : ", ") + runs[i];
+    }
+    return out;
+}
+
+std::string coordinatesText(const sim::Mesh& mesh, int rank)
+{
+    std::string out;
+    const sim::RankGrid& grid = mesh.dense();
+    for (int axis = grid.axisCount() - 1; axis >= 0; --axis) {
+        if (grid.axis(axis).size == 1)
+            continue;
+        out += (out.empty() ? "" : " · ") + grid.axis(axis).name + " " + countText(grid.coordinate(rank, axis));
+    }
+    return out.empty() ? "the only rank" : out;
+}
+
+std::string fitting(Canvas& canvas, const std::vector<std::string>& longestFirst, float width, FontFace face)
+{
+    for (const std::string& text : longestFirst)
+        if (canvas.textWidth(text, face) <= width)
+            return text;
+    return {};
+}
+
+float textInside(Canvas& canvas, Rect rect, std::string_view text, Color color, FontFace face, Align align)
+{
+    const float width = canvas.textWidth(text, face);
+    const float height = canvas.textHeight(face);
+    if (text.empty() || width > rect.width() || height > rect.height() + 2)
+        return 0;
+    const float x = align == Align::left    ? rect.left
+                    : align == Align::right ? rect.right
+                                            : std::floor((rect.left + rect.right) / 2);
+    canvas.text({x, std::floor((rect.top + rect.bottom - height) / 2)}, text, color, face, align);
+    return width;
+}
+
+void drawEmpty(Canvas& canvas, const Theme& theme, std::string_view title, std::string_view hint)
+{
+    const Rect area = canvas.area();
+    canvas.fillRect(area, theme.canvas);
+    const float height = canvas.textHeight(FontFace::bold);
+    const float middle = std::floor((area.top + area.bottom) / 2);
+    textInside(canvas, {area.left + 8, middle - height - 2, area.right - 8, middle - 2}, title, theme.text, FontFace::bold,
+               Align::center);
+    textInside(canvas, {area.left + 8, middle + 2, area.right - 8, middle + height + 2}, hint, theme.mutedText, FontFace::body,
+               Align::center);
+}
+
+} // namespace app

@@ -1,0 +1,33 @@
+// Numbers as people read them, and text that is drawn whole or not at all.
+#pragma once
+
+#include "app/canvas/canvas.h"
+#include "app/views/common/theme.h"
+#include "sim/mesh/mesh.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace app {
+
+std::string countText(std::int64_t);          ///< 16,384
+std::string threeDigits(double);              ///< 3.21, 32.1, 321
+std::string durationText(double nanoseconds); ///< 812 ns, 3.21 µs, 412 ms, 1.20 s
+std::string bytesText(double bytes);          ///< 71.2 GiB
+std::string percentText(double fraction);     ///< 41.3 %
+/// "8–15" where they count on, "8, 136, 264 … 16,264" where they do not.
+std::string rankListText(const std::vector<int>& ascending);
+/// "0–3, 8–11": runs of numbers that count on; of many runs the first and the last.
+std::string runsText(const std::vector<int>& ascending);
+/// "dp 0 · pp 1 · cp 0 · tp 1": the axes above 1, slowest first; "the only rank" if there are none.
+std::string coordinatesText(const sim::Mesh&, int rank);
+
+/// The first of the texts that is no wider than that, or nothing.
+std::string fitting(Canvas&, const std::vector<std::string>& longestFirst, float width, FontFace = FontFace::body);
+/// Left-aligned, vertically centred; drawn only if it fits. Returns the width drawn.
+float textInside(Canvas&, Rect, std::string_view, Color, FontFace = FontFace::body, Align = Align::left);
+/// What a view says when it has nothing to show.
+void drawEmpty(Canvas&, const Theme&, std::string_view title, std::string_view hint);
+
+} // namespace app

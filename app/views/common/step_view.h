@@ -1,0 +1,31 @@
+// A picture of one step: all of them are given the same step and selection, and are told of changes alike.
+#pragma once
+
+#include "app/canvas/view.h"
+#include "app/step/shown_step.h"
+#include "app/views/common/theme.h"
+
+#include <string>
+#include <utility>
+
+namespace app {
+
+class StepView : public View {
+public:
+    /// Nothing in it: the empty state. The model is of the step, as the picture's `prepare` makes it (app/views/pictures.h);
+    /// without one the view makes it here and now. What the user had chosen (zoom, lens, scroll) stays where it still makes
+    /// sense.
+    void setStep(const ShownStep& step, const PictureModelPtr& model = nullptr) { take(step, model); }
+    virtual void setTheme(const Theme&) = 0;
+    /// What stands in the empty state: how to get a step, at first; or that one is on its way.
+    void setHint(std::string hint) { m_hint = std::move(hint); }
+
+protected:
+    virtual void take(const ShownStep&, PictureModelPtr) = 0;
+    const std::string& hint() const { return m_hint; }
+
+private:
+    std::string m_hint = "Open a scenario, or choose one in the gallery.";
+};
+
+} // namespace app

@@ -1,0 +1,343 @@
+#include "app/views/compare/compare_view.h"
+
+#include "app/canvas/area_canvas.h"
+#include "app/views/common/labels.h"
+#include "app/views/compare/blended_trace.h"
+#include "app/views/compare/compare_controls.h"
+#include "app/views/compare/compare_geometry.h"
+#include "app/views/compare/delta_ribbons.h"
+#include "app/views/compare/memory_pair.h"
+#include "app/views/compare/waterfall.h"
+
+#include <algorithm>
+
+namespace app {
+namespace {
+
+constexpr float kMostRibbons = 0.35F; ///< of the timelines' height: beyond, there are none
+constexpr double kBlendStep = 0.05, kFastBlendStep = 0.25;
+
+const char* const kNothingYet = "Pin a baseline with Ctrl+B, or drop a second scenario here.";
+
+std::string layoutText(const sim::Layout& layout)
+{
+    std::string text;
+    for (const auto& [name, size] :
+         {std::pair{"tp", layout.tp}, {"cp", layout.cp}, {"ep", layout.ep}, {"pp", layout.pp}, {"dp", layout.dp}})
+        if (size > 1)
+            text += (text.empty() ? "" : " ") + std::string(name) + " " + countText(size);
+    return text.empty() ? "one GPU" : text;
+}
+
+} // namespace
+
+struct CompareView::Data {
+    Theme theme;
+    Selection& selection;
+    Selection blendSelection; ///< its spans are of the blended trace
+    Side a, b;
+    std::optional<sim::Comparison> comparison;
+    std::optional<Waterfall> waterfall;
+    sim::MatchedActions matched;
+    DeltaRibbons ribbons;
+    ComparedTimelinesView stacked;
+    TimelineView blended;
+    CompareControls controls;
+    std::shared_ptr<const sim::Trace> blendedTrace; ///< nullptr: not made for the present share
+    Alignment alignment = Alignment::start;
+    Point pointerAt{};
+    bool pointerInside = false;
+    enum class Held : std::uint8_t { nothing, controls, timelines } held = Held::nothing;
+    Rect laidOutFor{};
+
+    Data(Selection& s, const Theme& t) : theme(t), selection(s), stacked(s, t), blended(blendSelection, t)
+    {
+        stacked.setTitle("Comparison");
+        stacked.setMemoryVisible(false);
+        stacked.setPartner([this](SpanRef span, bool ofUpper) { return partnerOf(span, ofUpper); });
+        blended.setDense(true);
+        blended.setSurroundings({.memory = false});
+    }
+
+    bool isComplete() const { return comparison.has_value(); }
+    CompareFrame frame() const { return CompareFrame(laidOutFor); }
+
+    std::optional<SpanRef> partnerOf(SpanRef span, bool ofA) const
+    {
+        const auto* row = matched.rowOfTrack(span.track, ofA);
+        if (row == nullptr)
+            return std::nullopt;
+        const auto& partners = ofA ? row->ofA : row->ofB;
+        if (span.span >= partners.size() || partners[span.span] == sim::MatchedActions::kNone)
+            return std::nullopt;
+        return SpanRef{ofA ? row->trackB : row->trackA, static_cast<std::uint32_t>(partners[span.span])};
+    }
+
+    void take(Prepared prepared)
+    {
+        comparison = std::move(prepared.comparison);
+        matched = std::move(prepared.matched);
+        waterfall.reset();
+        blendedTrace.reset();
+        if (comparison)
+            waterfall.emplace(*comparison);
+        controls.setPipelines(a.simulation ? a.simulation->scenario().layout.pp : 0,
+                              b.simulation ? b.simulation->scenario().layout.pp : 0);
+        makeRibbons();
+        const auto side = [](const Side& from, const char* letter, const PictureModelPtr& model) {
+            ComparedTimelinesView::Side out{.trace = from.actions,
+                                            .simulation = from.simulation,
+                                            .caption = letter,
+                                            .note = from.name,
+                                            .message = from.message,
+                                            .model = model};
+            if (from.simulation)
+                out.note += "  ·  " + layoutText(from.simulation->scenario().layout) + "  ·  " +
+                            durationText(from.simulation->metrics().stepTimeSeconds * 1e9);
+            return out;
+        };
+        stacked.setUpper(side(a, "A", prepared.timelineA));
+        stacked.setLower(side(b, "B", prepared.timelineB));
+        stacked.setAlignment(alignment);
+    }
+
+    void makeRibbons()
+    {
+        ribbons = {};
+        if (!isComplete())
+            return;
+        const auto endA = static_cast<double>(a.actions->endNs), endB = static_cast<double>(b.actions->endNs);
+        const Alignment how = alignment;
+        ribbons = DeltaRibbons(matched, *a.actions, *b.actions, [=](double ns) {
+            return how == Alignment::start ? ns : how == Alignment::end ? ns + endB - endA : endA > 0 ? ns * endB / endA : ns;
+        });
+    }
+
+    void makeBlended()
+    {
+        if (blendedTrace || !isComplete())
+            return;
+        BlendedTrace made = app::blend(*a.actions, *b.actions, matched, controls.blend());
+        blendedTrace = std::make_shared<const sim::Trace>(std::move(made.trace));
+        blended.setStep({b.simulation, blendedTrace});
+        blended.setAxis({0, std::max(a.actions->endNs, b.actions->endNs)}); // the axis holds still while spans move
+        blended.setOpacityOfKinds(std::move(made.opacityOfKind));
+    }
+
+    void prepare(Rect area)
+    {
+        laidOutFor = area;
+        const Rect timelines = frame().timelines;
+        stacked.setBetween(ribbonsHeight(timelines.height()),
+                           [this](Canvas& canvas, Rect band, const TimeAxis&, const TimeAxis& lower) {
+                               ribbons.paint(canvas, theme, band, lower);
+                           });
+        if (controls.isBlending())
+            makeBlended();
+    }
+
+    /// What the timelines leave when all their rows are to be seen, and no less than ribbons need.
+    float ribbonsHeight(float height) const
+    {
+        constexpr float kAround = 110; // captions, ruler, overview
+        const auto rows = static_cast<float>(a.actions->processes.size() + b.actions->processes.size());
+        const float ribbonsNeed = ribbons.suitableHeight(height - kAround - rows * kLowestDenseRow);
+        return ribbonsNeed > height * kMostRibbons ? 0 : ribbonsNeed;
+    }
+
+    bool follow(CompareControls::Choice before)
+    {
+        const CompareControls::Choice now = controls.choice();
+        if (now == before)
+            return false;
+        if (now.blend != before.blend)
+            blendedTrace.reset();
+        if (now.alignment != before.alignment)
+            align(now.alignment);
+        return true;
+    }
+    void align(Alignment how)
+    {
+        alignment = how;
+        stacked.setAlignment(how);
+        makeRibbons();
+    }
+
+    View& timelines() { return controls.isBlending() ? static_cast<View&>(blended) : stacked; }
+    const View& timelines() const { return controls.isBlending() ? static_cast<const View&>(blended) : stacked; }
+};
+
+CompareView::CompareView(Selection& selection, const Theme& theme) : m_data(std::make_unique<Data>(selection, theme)) {}
+CompareView::~CompareView() = default;
+
+CompareView::Prepared CompareView::prepare(const ShownStep& a, const ShownStep& b)
+{
+    Prepared out{.timelineA = TimelineView::prepare(a), .timelineB = TimelineView::prepare(b), .comparison = {}, .matched = {}};
+    if (a.simulation && a.trace && b.simulation && b.trace) {
+        out.comparison = sim::compare(*a.simulation, *b.simulation);
+        out.matched = sim::matchActions(*a.simulation, *a.trace, *b.simulation, *b.trace);
+    }
+    return out;
+}
+
+void CompareView::setSides(Side a, Side b, Prepared prepared)
+{
+    m_data->a = std::move(a);
+    m_data->b = std::move(b);
+    m_data->take(std::move(prepared));
+}
+
+void CompareView::setSides(Side a, Side b)
+{
+    Prepared prepared = prepare({a.simulation, a.actions}, {b.simulation, b.actions});
+    setSides(std::move(a), std::move(b), std::move(prepared));
+}
+
+void CompareView::setTheme(const Theme& theme)
+{
+    m_data->theme = theme;
+    m_data->stacked.setTheme(theme);
+    m_data->blended.setTheme(theme);
+}
+
+void CompareView::setAlignment(Alignment alignment)
+{
+    const auto before = m_data->controls.choice();
+    m_data->controls.align(alignment);
+    m_data->follow(before);
+}
+
+void CompareView::setBlend(double share)
+{
+    const auto before = m_data->controls.choice();
+    m_data->controls.setBlend(share);
+    m_data->follow(before);
+}
+
+Alignment CompareView::alignment() const
+{
+    return m_data->alignment;
+}
+
+bool CompareView::isBlending() const
+{
+    return m_data->controls.isBlending();
+}
+
+double CompareView::blend() const
+{
+    return m_data->controls.blend();
+}
+
+bool CompareView::canBlend() const
+{
+    return m_data->controls.canBlend();
+}
+
+const std::optional<sim::Comparison>& CompareView::comparison() const
+{
+    return m_data->comparison;
+}
+
+TimeRange CompareView::visibleRange() const
+{
+    return isBlending() ? m_data->blended.visibleRange() : m_data->stacked.visibleRange();
+}
+
+std::string CompareView::title() const
+{
+    return "Comparison";
+}
+
+void CompareView::draw(Canvas& canvas)
+{
+    Data& d = *m_data;
+    if (!d.isComplete()) {
+        const std::string& message = !d.b.simulation && !d.b.message.empty() ? d.b.message : d.a.message;
+        drawEmpty(canvas, d.theme, "Nothing to compare with yet", message.empty() ? kNothingYet : message);
+        return;
+    }
+    const Rect area = canvas.area();
+    d.prepare(area);
+    canvas.fillRect(area, d.theme.canvas);
+    const CompareFrame f = d.frame();
+    d.waterfall->paint(canvas, d.theme, f.waterfall);
+    if (f.memory.height() > 0)
+        paintMemoryPair(canvas, d.theme, *d.comparison, f.memory);
+    if (f.timelines.height() <= 0)
+        return;
+    d.controls.paint(canvas, d.theme, f.controls);
+    AreaCanvas part(canvas, f.timelines);
+    d.timelines().draw(part);
+}
+
+bool CompareView::pointer(const PointerEvent& event, Rect area)
+{
+    Data& d = *m_data;
+    if (!d.isComplete())
+        return false;
+    d.prepare(area);
+    d.pointerAt = event.at;
+    d.pointerInside = event.kind != PointerEvent::Kind::leave;
+    const CompareFrame f = d.frame();
+    if (event.kind == PointerEvent::Kind::press)
+        d.held = f.controls.contains(event.at)    ? Data::Held::controls
+                 : f.timelines.contains(event.at) ? Data::Held::timelines
+                                                  : Data::Held::nothing;
+    const auto before = d.controls.choice();
+    const bool toTimelines = d.held == Data::Held::timelines ||
+                             (d.held == Data::Held::nothing && (f.timelines.contains(event.at) || !d.pointerInside));
+    const bool drawn = d.controls.pointer(event, f.controls, d.held == Data::Held::controls);
+    bool changed = d.follow(before) || drawn;
+    if (toTimelines && f.timelines.height() > 0)
+        changed = d.timelines().pointer(event, f.timelines) || changed;
+    if (event.kind == PointerEvent::Kind::release || event.kind == PointerEvent::Kind::leave)
+        d.held = Data::Held::nothing;
+    return changed;
+}
+
+bool CompareView::command(ViewCommand command, bool fast, Rect area)
+{
+    Data& d = *m_data;
+    if (!d.isComplete())
+        return false;
+    d.prepare(area);
+    if (d.controls.isBlending() && (command == ViewCommand::next || command == ViewCommand::previous)) {
+        const double step = fast ? kFastBlendStep : kBlendStep;
+        const double before = d.controls.blend();
+        setBlend(before + (command == ViewCommand::next ? step : -step));
+        return d.controls.blend() != before;
+    }
+    return d.timelines().command(command, fast, d.frame().timelines);
+}
+
+CursorShape CompareView::cursor() const
+{
+    const Data& d = *m_data;
+    if (!d.isComplete() || !d.pointerInside)
+        return CursorShape::arrow;
+    const CompareFrame f = d.frame();
+    if (d.held == Data::Held::controls || f.controls.contains(d.pointerAt))
+        return d.controls.cursor();
+    return f.timelines.contains(d.pointerAt) ? d.timelines().cursor() : CursorShape::arrow;
+}
+
+std::string CompareView::tooltip() const
+{
+    const Data& d = *m_data;
+    if (!d.isComplete() || !d.pointerInside)
+        return {};
+    const CompareFrame f = d.frame();
+    if (f.waterfall.contains(d.pointerAt))
+        return d.waterfall->describe(f.waterfall, d.pointerAt);
+    if (f.memory.contains(d.pointerAt))
+        return describeMemoryPair(*d.comparison, f.memory, d.pointerAt);
+    if (f.controls.contains(d.pointerAt))
+        return d.controls.tooltip();
+    if (!d.controls.isBlending())
+        if (const Rect band = d.stacked.betweenArea(f.timelines); band.contains(d.pointerAt))
+            return d.ribbons.describe(band, d.stacked.axis(false, f.timelines), d.pointerAt);
+    return f.timelines.contains(d.pointerAt) ? d.timelines().tooltip() : std::string();
+}
+
+} // namespace app

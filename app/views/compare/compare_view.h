@@ -1,0 +1,62 @@
+// Two scenarios laid on each other: where their difference in time comes from, what they hold, and their timelines, one above the
+// other or one becoming the other.
+#pragma once
+
+#include "app/views/common/step_view.h"
+#include "app/views/compare/compared_timelines_view.h"
+#include "sim/analysis/compare.h"
+#include "sim/analysis/matched_actions.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace app {
+
+class CompareView : public View {
+public:
+    CompareView(Selection&, const Theme&);
+    ~CompareView() override;
+
+    struct Side {
+        SimulationPtr simulation; ///< nullptr: there is none, and `message` says why or how to get one
+        TracePtr actions;         ///< of the simulation
+        std::string name;
+        std::string message;
+    };
+    /// What takes long of comparing two steps; made on a worker, for one view.
+    struct Prepared {
+        PictureModelPtr timelineA, timelineB;      ///< nullptr where there is no trace
+        std::optional<sim::Comparison> comparison; ///< of two that are there
+        sim::MatchedActions matched;
+    };
+    static Prepared prepare(const ShownStep& a, const ShownStep& b);
+    /// A is what one compares with, B what one looks at. How they are laid on each other stays.
+    void setSides(Side a, Side b, Prepared);
+    void setSides(Side a, Side b); ///< prepares them here and now
+    void setTheme(const Theme&);
+
+    void setAlignment(Alignment); ///< one above the other
+    /// Both in one timeline, `share` of the way from A to B. Nothing where the pipelines cannot be laid on each other.
+    void setBlend(double share);
+    Alignment alignment() const;
+    bool isBlending() const;
+    double blend() const;
+    bool canBlend() const;
+    const std::optional<sim::Comparison>& comparison() const; ///< nothing as long as a side is missing
+    TimeRange visibleRange() const;
+
+    std::string title() const override;
+    void draw(Canvas&) override;
+    bool pointer(const PointerEvent&, Rect area) override;
+    /// While blending, previous and next go towards A and B.
+    bool command(ViewCommand, bool fast, Rect area) override;
+    CursorShape cursor() const override;
+    std::string tooltip() const override;
+
+private:
+    struct Data;
+    std::unique_ptr<Data> m_data;
+};
+
+} // namespace app

@@ -1,0 +1,230 @@
+#include "app/views/compare/waterfall.h"
+
+#include "app/views/common/color.h"
+#include "app/views/common/labels.h"
+#include "sim/simulate/action_class.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace app {
+namespace {
+
+constexpr double kWorthABar = 0.01;        ///< of the largest part: smaller ones share a bar
+constexpr double kRoomAroundChange = 0.35; ///< of the change, below it, where the axis does not begin at 0
+constexpr double kBreakAbove = 0.55;       ///< the axis is broken where so much of it would hold nothing
+constexpr float kWidestBar = 72, kWidestColumn = 150;
+constexpr std::uint64_t kBarNodes = (std::uint64_t{1} << 61) + (std::uint64_t{1} << 58);
+
+std::vector<std::string> labelsOf(sim::StepPart part)
+{
+    const std::string name = sim::stepPartName(part);
+    switch (part) {
+    case sim::StepPart::computing:
+        return {name, "comp."};
+    case sim::StepPart::recomputation:
+        return {name, "recomp.", "rec."};
+    case sim::StepPart::optimizer:
+        return {name, "opt."};
+    case sim::StepPart::bubble:
+        return {name, "bub."};
+    default:
+        return {name, name.substr(name.find(' ') + 1)}; // "exposed tp", "tp"
+    }
+}
+
+/// The colour that the part has everywhere; nothing where it has none of its own.
+std::optional<sim::OpClass> classOf(sim::StepPart part)
+{
+    if (const auto dimension = sim::dimensionOfPart(part))
+        return sim::opClassOf(*dimension);
+    return part == sim::StepPart::recomputation ? std::optional(sim::OpClass::recompute)
+           : part == sim::StepPart::optimizer   ? std::optional(sim::OpClass::optimizer)
+                                                : std::nullopt;
+}
+
+std::string signedText(double value, const std::string& size)
+{
+    return value == 0 ? "0" : (value > 0 ? "+" : "−") + size;
+}
+
+} // namespace
+
+std::string signedDurationText(double ns)
+{
+    return signedText(ns, durationText(std::abs(ns)));
+}
+
+std::string signedBytesText(double bytes)
+{
+    return signedText(bytes, bytesText(std::abs(bytes)));
+}
+
+std::string ratioText(double before, double after)
+{
+    if (before <= 0 || after <= 0 || before == after)
+        return before == after ? "unchanged" : std::string();
+    constexpr double kManyTimes = 3; // percents say nothing any more
+    if (after / before >= kManyTimes)
+        return threeDigits(after / before) + " times as much";
+    const double change = after / before - 1;
+    return (change > 0 ? "+" : "−") + percentText(std::abs(change));
+}
+
+Waterfall::Waterfall(const sim::Comparison& c)
+{
+    const auto a = static_cast<double>(c.stepNs.a), b = static_cast<double>(c.stepNs.b);
+    const std::string both = durationText(a) + " → " + durationText(b);
+    const std::string delta = c.deltaNs() == 0 ? "equally long" : signedDurationText(b - a);
+    m_headlines = {"Step " + both + ": " + delta + (c.deltaNs() == 0 ? "" : ", " + ratioText(a, b)), both + ": " + delta, delta};
+
+    std::int64_t largest = 0;
+    for (const sim::StepPart part : sim::kStepParts)
+        largest = std::max(largest, std::abs(c.deltaNs(part)));
+    const auto isSmall = [&](sim::StepPart part) {
+        return static_cast<double>(std::abs(c.deltaNs(part))) < kWorthABar * static_cast<double>(largest);
+    };
+    const auto smallOnes = std::count_if(sim::kStepParts.begin(), sim::kStepParts.end(),
+                                         [&](sim::StepPart part) { return c.deltaNs(part) != 0 && isSmall(part); });
+    m_bars.push_back(
+        {.labels = {"A"}, .fromNs = 0, .toNs = c.stepNs.a, .isTotal = true, .description = "A: step " + durationText(a)});
+    std::int64_t running = c.stepNs.a, rest = 0;
+    std::string restText;
+    for (const sim::StepPart part : sim::kStepParts) {
+        const std::int64_t change = c.deltaNs(part);
+        if (change == 0)
+            continue;
+        const auto i = static_cast<std::size_t>(part);
+        const std::string text = sim::stepPartName(part) + " " + signedDurationText(static_cast<double>(change)) + ": " +
+                                 durationText(static_cast<double>(c.use.a[i])) + " in A, " +
+                                 durationText(static_cast<double>(c.use.b[i])) + " in B";
+        if (isSmall(part) && smallOnes > 1) {
+            rest += change;
+            restText += "\n" + text;
+            continue;
+        }
+        m_bars.push_back(
+            {.labels = labelsOf(part), .part = part, .fromNs = running, .toNs = running + change, .description = text});
+        running += change;
+    }
+    if (!restText.empty())
+        m_bars.push_back({.labels = {"the rest", "rest"},
+                          .fromNs = running,
+                          .toNs = running + rest,
+                          .description = "the rest " + signedDurationText(static_cast<double>(rest)) + restText});
+    m_bars.push_back({.labels = {"B"},
+                      .part = {},
+                      .fromNs = 0,
+                      .toNs = c.stepNs.b,
+                      .isTotal = true,
+                      .description = "B: step " + durationText(b)});
+}
+
+/// Where bars stand and what their heights mean.
+struct Waterfall::Frame {
+    Rect plot; ///< of the bars
+    float column = 0, bar = 0;
+    double lowNs = 0, highNs = 1; ///< at the plot's bottom and top
+    bool broken = false;          ///< does not begin at 0
+
+    float y(double ns) const { return plot.bottom - static_cast<float>((ns - lowNs) / (highNs - lowNs)) * plot.height(); }
+    float middle(std::size_t i) const { return plot.left + column * (static_cast<float>(i) + 0.5F); }
+    Rect rect(const Bar& bar_, std::size_t i) const
+    {
+        const double low = bar_.isTotal ? lowNs : static_cast<double>(std::min(bar_.fromNs, bar_.toNs));
+        const auto high = static_cast<double>(std::max(bar_.fromNs, bar_.toNs));
+        const float left = std::floor(middle(i) - bar / 2), top = std::floor(y(high));
+        return {left, top, left + std::floor(bar), std::max(top + 1, std::floor(y(low)))};
+    }
+};
+
+Waterfall::Frame Waterfall::frame(Rect area) const
+{
+    constexpr float kHeadline = 22, kNumbers = 16, kLabels = 18;
+    Frame f;
+    f.plot = {area.left, area.top + kHeadline + kNumbers, area.right,
+              std::max(area.top + kHeadline + kNumbers + 1, area.bottom - kLabels)};
+    f.column = std::min(f.plot.width() / static_cast<float>(m_bars.size()), kWidestColumn);
+    f.plot.right = f.plot.left + f.column * static_cast<float>(m_bars.size());
+    f.bar = std::min(f.column * 0.66F, kWidestBar);
+    double low = static_cast<double>(m_bars.front().toNs), high = low;
+    for (const Bar& bar : m_bars) {
+        low = std::min(low, static_cast<double>(bar.toNs));
+        high = std::max(high, static_cast<double>(bar.toNs));
+    }
+    f.highNs = std::max(high, 1.0);
+    const double begin = low - (high - low) * kRoomAroundChange;
+    f.broken = high > low && begin > kBreakAbove * high;
+    f.lowNs = f.broken ? begin : 0;
+    return f;
+}
+
+void Waterfall::paint(Canvas& canvas, const Theme& theme, Rect area) const
+{
+    const Frame f = frame(area);
+    const float small = canvas.textHeight(FontFace::small);
+    textInside(canvas, {area.left, area.top, area.right, area.top + 20},
+               fitting(canvas, m_headlines, area.width(), FontFace::bold), theme.text, FontFace::bold);
+    const Color line = mix(theme.canvas, theme.text, 0.3F), total = mix(theme.canvas, theme.text, theme.dark ? 0.46F : 0.42F);
+    canvas.fillRect({f.plot.left, f.plot.bottom, f.plot.right, f.plot.bottom + 1}, line);
+    for (std::size_t i = 0; i < m_bars.size(); ++i) {
+        const Bar& bar = m_bars[i];
+        const Rect rect = f.rect(bar, i);
+        const bool slower = bar.deltaNs() > 0;
+        canvas.fillRect(rect, bar.isTotal ? total : slower ? theme.deviation.back() : theme.deviation.front());
+        if (bar.isTotal && f.broken && rect.height() > 16) { // a piece of it is left out
+            const float y = rect.bottom - 7;
+            canvas.fillConvex({{rect.left - 2, y + 2}, {rect.right + 2, y - 3}, {rect.right + 2, y}, {rect.left - 2, y + 5}},
+                              theme.canvas);
+        }
+        if (!bar.isTotal && rect.height() >= 9 && rect.width() >= 12) { // up: slower; down: faster
+            const float x = std::floor((rect.left + rect.right) / 2), y = std::floor((rect.top + rect.bottom) / 2);
+            const float tip = slower ? -3.0F : 3.0F;
+            canvas.fillConvex({{x, y + tip}, {x - 4, y - tip}, {x + 4, y - tip}},
+                              withAlpha(readableOn(slower ? theme.deviation.back() : theme.deviation.front()), 0.85F));
+        }
+        if (i + 1 < m_bars.size()) {
+            const float y = std::floor(f.y(static_cast<double>(bar.toNs)));
+            canvas.fillRect({rect.right, y, f.rect(m_bars[i + 1], i + 1).left, y + 1}, line);
+        }
+        const auto ns = static_cast<double>(bar.deltaNs());
+        const std::string number = bar.isTotal ? durationText(ns) : signedDurationText(ns);
+        const std::string shown = fitting(canvas, {number, number.substr(0, number.find(' '))}, f.column - 2, FontFace::small);
+        if (!shown.empty())
+            canvas.text({std::floor(f.middle(i)), rect.top - small - 2}, shown, theme.text, FontFace::small, Align::center);
+        const std::string label = fitting(canvas, bar.labels, f.column - 2, bar.isTotal ? FontFace::bold : FontFace::small);
+        const FontFace face = bar.isTotal ? FontFace::bold : FontFace::small;
+        const float top = f.plot.bottom + 3;
+        constexpr float kSwatch = 8, kSpace = 4;
+        const auto opClass = bar.part ? classOf(*bar.part) : std::nullopt;
+        const float width = canvas.textWidth(label, face);
+        const bool swatch = opClass && width + kSwatch + kSpace <= f.column - 2;
+        const float left = std::floor(f.middle(i) - (width + (swatch ? kSwatch + kSpace : 0)) / 2);
+        if (swatch)
+            canvas.fillRect({left, top + 3, left + kSwatch, top + 3 + kSwatch}, theme.fill(*opClass));
+        if (!label.empty())
+            canvas.text({left + (swatch ? kSwatch + kSpace : 0), top}, label, bar.isTotal ? theme.text : theme.mutedText, face);
+        if (canvas.wantsNodes())
+            canvas.node({.id = kBarNodes + i,
+                         .role = "bar",
+                         .name = bar.description,
+                         .rect = {f.middle(i) - f.column / 2, f.plot.top - 16, f.middle(i) + f.column / 2, area.bottom}});
+    }
+}
+
+std::string Waterfall::describe(Rect area, Point at) const
+{
+    if (!area.contains(at))
+        return {};
+    const Frame f = frame(area);
+    const auto i = static_cast<std::size_t>(std::max(0.0F, (at.x - f.plot.left) / f.column));
+    if (at.y < f.plot.top - 16 || i >= m_bars.size())
+        return {};
+    std::string text = m_bars[i].description;
+    if (f.broken && m_bars[i].isTotal)
+        text += "\nThe bar is drawn from " + durationText(f.lowNs) + " on.";
+    return text;
+}
+
+} // namespace app

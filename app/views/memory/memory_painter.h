@@ -1,0 +1,55 @@
+// Draws the memory picture: a bar for each pipeline rank at its peak, and what one of them holds over time. Reads only;
+// MemoryView moves things.
+#pragma once
+
+#include "app/views/common/theme.h"
+#include "app/views/common/timeline_geometry.h"
+#include "app/views/memory/memory_model.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace app {
+
+/// The view's area, divided. A half without height is left out: both want room.
+struct MemoryFrame {
+    Rect header;                             ///< legend, the fullest rank
+    Rect names, scale, bars, values, scroll; ///< one row a pipeline rank; scale: bytes, above the bars
+    float pitch = 0;                         ///< of the rows; whole rows are in sight
+    Rect caption, gutter, ruler, plot;       ///< over time; gutter: bytes, left of the plot
+    Rect contents;                           ///< what it is, beside the plot; no width where there is no room
+    bool hasBars() const { return bars.height() > 0; }
+    bool hasPlot() const { return plot.height() > 0; }
+    MemoryFrame(Rect area, std::size_t rows);
+};
+
+struct MemoryScene {
+    const MemoryModel& model;
+    const Theme& theme;
+    const Selection& selection;
+    MemoryFrame frame;
+    TimeWindow window;
+    float scrollY = 0;
+    std::optional<int> hoveredRow;
+    std::optional<std::int64_t> pointedNs; ///< time under the pointer
+
+    TimeAxis axis() const { return {window.beginNs, window.endNs, frame.plot.left, frame.plot.right}; }
+    int shownRow() const { return model.shownRow(selection); }
+    /// The time that is told beside the peak: under the pointer, else the cursor's.
+    std::optional<std::int64_t> toldNs() const;
+};
+
+void paintMemoryPicture(Canvas&, const MemoryScene&);
+/// Its lower half; private to the painter.
+void paintMemoryOverTime(Canvas&, const MemoryScene&);
+
+/// What some micro-batches keep, in words; stages that keep as much for the same micro-batches share a line. Most first.
+struct HeldLine {
+    std::vector<std::string> names; ///< "stage 2 · micro-batches 0–3", longest first
+    std::string each;               ///< "12.3 GiB each"
+    std::int64_t bytes = 0;         ///< of all together
+};
+std::vector<HeldLine> heldLines(const sim::Simulation&, const std::vector<sim::HeldMicrobatches>&);
+
+} // namespace app

@@ -1,0 +1,389 @@
+#include "app/views/storage/storage_painter.h"
+
+#include "app/views/common/color.h"
+#include "app/views/common/labels.h"
+#include "app/views/common/memory_parts.h"
+#include "app/views/storage/storage_text.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace app {
+namespace {
+
+constexpr std::uint64_t kBarNode = std::uint64_t{1} << 62, kSliceNodes = std::uint64_t{1} << 32; ///< apart from those of lines
+
+class Painter {
+public:
+    Painter(Canvas& canvas, const StorageScene& scene)
+        : m_canvas(canvas), m_scene(scene), m_holdings(scene.holdings), m_theme(scene.theme), m_frame(scene.frame),
+          m_largest(largestSide(scene.holdings))
+    {
+    }
+
+    void paint()
+    {
+        m_canvas.fillRect(m_canvas.area(), m_theme.canvas);
+        title();
+        bar();
+        headings();
+        const Rect table = m_frame.table;
+        m_canvas.pushClip(table);
+        for (std::size_t i = 0; i < m_scene.table.lines.size(); ++i) {
+            const StorageLine& line = m_scene.table.lines[i];
+            const float top = table.top + line.top - m_scene.scrollY;
+            if (top + line.height <= table.top || top >= table.bottom)
+                continue;
+            if (line.tensor < 0)
+                heading(line, {table.left, top, table.right, top + line.height});
+            else
+                tensor(static_cast<int>(i), line, {table.left, top, table.right, top + line.height});
+        }
+        m_canvas.popClip();
+        scrollBar();
+        legend();
+    }
+
+private:
+    void title();
+    void bar();
+    void headings();
+    void heading(const StorageLine&, Rect);
+    void tensor(int index, const StorageLine&, Rect);
+    void names(const sim::TensorHolding&, Rect);
+    void picture(int index, const sim::TensorHolding&, StoredState, Rect cell);
+    void ownSlice(const sim::TensorHolding&, StoredState, Rect);
+    void tensorNode(int index, const StorageLine&, Rect);
+    void scrollBar();
+    void legend();
+    std::vector<std::string> shareTexts(StoredState) const;
+    /// Text where all of it is in sight: the edges of the table cut nothing.
+    float write(Rect rect, const std::vector<std::string>& longestFirst, Color color, FontFace face, Align align = Align::left)
+    {
+        const float height = m_canvas.textHeight(face), top = std::floor((rect.top + rect.bottom - height) / 2);
+        if (top < m_frame.table.top || top + height > m_frame.table.bottom)
+            return 0;
+        return textInside(m_canvas, rect, fitting(m_canvas, longestFirst, rect.width(), face), color, face, align);
+    }
+    Color colorOf(StoredState state) const
+    {
+        return state == StoredState::parameters  ? m_theme.parameters
+               : state == StoredState::gradients ? m_theme.gradients
+                                                 : m_theme.optimizer;
+    }
+    static std::int64_t bytesOf(const sim::MemoryBreakdown& bytes, StoredState state)
+    {
+        return state == StoredState::parameters  ? bytes.parameters
+               : state == StoredState::gradients ? bytes.gradients
+                                                 : bytes.optimizer;
+    }
+
+    Canvas& m_canvas;
+    const StorageScene& m_scene;
+    const sim::Holdings& m_holdings;
+    const Theme& m_theme;
+    const StorageFrame& m_frame;
+    std::int64_t m_largest;
+};
+
+/// The rank, where it stands, and what part of the model that makes it keep.
+void Painter::title()
+{
+    const Rect area = m_frame.title;
+    const std::string all = bytesText(static_cast<double>(m_holdings.bytes.total()));
+    const float right =
+        textInside(m_canvas, area, fitting(m_canvas, {all + " from step to step", all}, area.width() * 0.4F, FontFace::bold),
+                   m_theme.text, FontFace::bold, Align::right);
+    const float left = textInside(m_canvas, area, "Rank " + countText(m_holdings.rank), m_theme.text, FontFace::bold);
+    const sim::Scenario& scenario = m_scene.simulation.scenario();
+    std::string layers = m_holdings.layers.size() == 1 ? "layer " : "layers ";
+    layers += runsText(m_holdings.layers) + " of " + countText(scenario.model.numHiddenLayers);
+    if (m_holdings.layers.empty())
+        layers = "no layers";
+    std::string ends;
+    for (const sim::HoldingGroup& group : m_holdings.groups) {
+        ends += group.part == sim::ModelPart::embedding ? ", embedding" : "";
+        ends += group.part == sim::ModelPart::head ? ", head" : "";
+    }
+    const std::string where = coordinatesText(m_scene.simulation.mesh(), m_holdings.rank);
+    const std::string hint = m_scene.selection.focusRank() ? "" : "  ·  choose a rank to see another";
+    const Rect rest{area.left + left + 12, area.top, area.right - right - 16, area.bottom};
+    textInside(m_canvas, rest,
+               fitting(m_canvas,
+                       {where + "  ·  " + layers + ends + hint, where + "  ·  " + layers + ends, layers + ends, layers, where},
+                       rest.width(), FontFace::body),
+               m_theme.mutedText, FontFace::body);
+}
+
+void Painter::bar()
+{
+    const Rect area = m_frame.bar;
+    if (area.height() <= 0)
+        return;
+    const double total = std::max<double>(1, static_cast<double>(m_holdings.bytes.total()));
+    paintMemoryBar(m_canvas, m_theme, m_holdings.bytes, area, total / static_cast<double>(area.width()));
+    if (m_canvas.wantsNodes())
+        m_canvas.node({.id = kBarNode,
+                       .role = "bar",
+                       .name = "rank " + countText(m_holdings.rank) + " stores " +
+                               bytesText(static_cast<double>(m_holdings.bytes.total())) + ": " +
+                               memoryPartsText(m_holdings.bytes),
+                       .rect = area});
+}
+
+/// "1/64 of the slice (ZeRO)": how much of what tensor, expert and pipeline parallelism leave it a rank keeps. Longest first.
+std::vector<std::string> Painter::shareTexts(StoredState state) const
+{
+    const auto share = [](const sim::ShardGroup& shards) {
+        return shards.ranks.size() > 1 ? "1/" + countText(static_cast<std::int64_t>(shards.ranks.size())) : std::string("all");
+    };
+    if (!isShared(m_holdings, state))
+        return {"all of the slice"};
+    const bool routed = m_scene.simulation.scenario().model.numExperts > 0;
+    const std::string dense = share(m_holdings.dense), experts = share(m_holdings.routed);
+    if (!routed || dense == experts)
+        return {dense + " of the slice (ZeRO)", dense};
+    return {dense + " of the slice, experts " + experts + " (ZeRO)", dense + ", experts " + experts, "ZeRO"};
+}
+
+/// Each state with how ZeRO shares it out.
+void Painter::headings()
+{
+    const Rect area = m_frame.headings;
+    constexpr std::array kNames{"parameters", "gradients", "optimizer"};
+    for (int i = 0; i < m_frame.states; ++i) {
+        const auto s = static_cast<std::size_t>(i);
+        const float middle = std::floor((area.top + area.bottom) / 2);
+        const Rect words{m_frame.pictures[s].left + 17, area.top, m_frame.bytes[s].right, area.bottom};
+        const std::string name = kNames[s];
+        std::vector<std::string> texts;
+        if (m_frame.states == 1)
+            texts.push_back("parameters; bytes with all states");
+        else
+            for (const std::string& share : shareTexts(kStoredStates[s]))
+                texts.push_back(name + " · " + share);
+        texts.push_back(name);
+        m_canvas.fillRect({words.left - 17, middle - 5, words.left - 6, middle + 6}, colorOf(kStoredStates[s]));
+        textInside(m_canvas, words, fitting(m_canvas, texts, words.width(), FontFace::small), m_theme.mutedText, FontFace::small);
+    }
+    const std::string y = "y = x · A: rows are inputs, columns outputs";
+    textInside(
+        m_canvas, {m_frame.names.left, area.top, m_frame.names.right, area.bottom},
+        fitting(m_canvas, {y, "rows: inputs, columns: outputs", "inputs × outputs"}, m_frame.names.width(), FontFace::small),
+        m_theme.mutedText, FontFace::small);
+    m_canvas.fillRect({area.left, area.bottom - 1, area.right, area.bottom}, m_theme.border);
+}
+
+void Painter::heading(const StorageLine& line, Rect rect)
+{
+    const sim::HoldingGroup& group = m_holdings.groups[static_cast<std::size_t>(line.group)];
+    m_canvas.fillRect({rect.left, rect.top + 2, rect.right, rect.bottom - 1}, mix(m_theme.canvas, m_theme.text, 0.045F));
+    std::vector<std::string> names;
+    const auto many = static_cast<std::int64_t>(group.layers.size());
+    const std::string runs = runsText(group.layers), kind = group.part == sim::ModelPart::moe ? "MoE layer" : "layer";
+    switch (group.part) {
+    case sim::ModelPart::embedding:
+        names = {"Embedding"};
+        break;
+    case sim::ModelPart::head:
+        names = {"Head"};
+        break;
+    default:
+        if (many == 1)
+            names = {(kind == "layer" ? "Layer " : "MoE layer ") + runs};
+        else
+            names = {(kind == "layer" ? "Layers " : "MoE layers ") + runs + ": " + countText(many) + " alike, one is drawn",
+                     (kind == "layer" ? "Layers " : "MoE layers ") + runs + " · × " + countText(many),
+                     countText(many) + " " + kind + "s"};
+    }
+    const std::string bytes = bytesText(static_cast<double>(group.bytes.total()));
+    const float used =
+        write({rect.left + 8, rect.top, rect.right - 8, rect.bottom}, {bytes}, m_theme.text, FontFace::small, Align::right);
+    write({rect.left + 8, rect.top, rect.right - 24 - used, rect.bottom}, names, m_theme.text, FontFace::bold);
+}
+
+void Painter::names(const sim::TensorHolding& tensor, Rect rect)
+{
+    const std::string name(tensor.name);
+    const std::string slice = sliceText(tensor, tensor.expertBlock, tensor.piece), size = sizeText(tensor);
+    const float body = m_canvas.textHeight(FontFace::body), small = m_canvas.textHeight(FontFace::small);
+    const auto title = [&](Rect line) {
+        const float used = write(line, {name}, m_theme.text, FontFace::body);
+        return used > 0 ? used : write(line, {name}, m_theme.text, FontFace::small);
+    };
+    if (rect.height() < body + small + 4) { // a vector's low line
+        const float used = title(rect);
+        const bool whole = tensor.split == sim::TensorSplit::whole;
+        write({rect.left + used + 8, rect.top, rect.right, rect.bottom}, {size + (whole ? "" : ", " + slice), size},
+              m_theme.mutedText, FontFace::small, Align::right);
+        return;
+    }
+    const float top = std::floor((rect.top + rect.bottom - body - small - 1) / 2);
+    const Rect first{rect.left, top, rect.right, top + body},
+        second{rect.left, top + body + 1, rect.right, top + body + 1 + small};
+    const float used = title(first);
+    write({first.left + used + 8, first.top, first.right, first.bottom}, {size}, m_theme.mutedText, FontFace::small,
+          Align::right);
+    const std::string split = splitText(tensor), shortSlice = slice.substr(0, slice.find(" of "));
+    if (slice == wholeText())
+        write(second, {"whole on every rank that has the layer", "whole"}, m_theme.mutedText, FontFace::small);
+    else
+        write(second, {split + ": " + slice, split + ": " + shortSlice, slice, shortSlice, split}, m_theme.mutedText,
+              FontFace::small);
+}
+
+void Painter::tensor(int index, const StorageLine& line, Rect rect)
+{
+    const sim::TensorHolding& tensor = *m_scene.tensor(line);
+    if (m_scene.pointed && m_scene.pointed->line == index)
+        m_canvas.fillRect(rect, m_theme.hover);
+    names(tensor, {m_frame.names.left, rect.top, m_frame.names.right, rect.bottom});
+    for (int i = 0; i < m_frame.states; ++i) {
+        const auto s = static_cast<std::size_t>(i);
+        const StoredState state = kStoredStates[s];
+        picture(index, tensor, state, m_scene.cell(line, state));
+        const bool same = tensor.tied == sim::TensorHolding::Tied::same;
+        const std::int64_t bytes = m_frame.states == 1 ? tensor.bytes.total() : bytesOf(tensor.bytes, state);
+        write({m_frame.bytes[s].left, rect.top, m_frame.bytes[s].right, rect.bottom},
+              {same ? "0" : bytesText(static_cast<double>(bytes))}, m_theme.text, FontFace::small, Align::right);
+    }
+    m_canvas.fillRect({rect.left, rect.bottom - 1, rect.right, rect.bottom}, mix(m_theme.canvas, m_theme.border, 0.5F));
+    if (m_canvas.wantsNodes())
+        tensorNode(index, line, rect);
+}
+
+/// Others' slices in outline, with their rank where it fits; the rank's own filled, as far as it keeps it.
+void Painter::picture(int index, const sim::TensorHolding& tensor, StoredState state, Rect cell)
+{
+    const Rect whole = tensorRect(tensor, cell, m_largest);
+    const std::vector<TensorSlice> slices = tensorSlices(tensor, whole);
+    const Color line = mix(m_theme.canvas, m_theme.mutedText, 0.6F), fill = mix(m_theme.canvas, m_theme.text, 0.035F);
+    const bool first = state == StoredState::parameters;
+    for (const TensorSlice& slice : slices) {
+        const Rect rect = slice.rect;
+        if (slice.own || rect.width() <= 0 || rect.height() <= 0)
+            continue;
+        m_canvas.fillRect(rect, fill);
+        if (m_scene.selection.hoveredRank == slice.owner && slice.owner != m_holdings.rank)
+            m_canvas.fillRect(rect, mix(m_theme.canvas, m_theme.accent, 0.35F));
+        if (first)
+            write(rect.inset(1), {countText(slice.owner)}, m_theme.mutedText, FontFace::small, Align::center);
+        if (first && m_canvas.wantsNodes())
+            m_canvas.node({.id = kSliceNodes * static_cast<std::uint64_t>(index + 1) +
+                                 static_cast<std::uint64_t>(slice.expertBlock * tensor.pieces + slice.piece),
+                           .role = "slice",
+                           .name = std::string(tensor.name) + ", " + sliceText(tensor, slice.expertBlock, slice.piece) +
+                                   ", rank " + countText(slice.owner),
+                           .rect = intersected(rect, m_frame.table)});
+    }
+    // One line between neighbours, not two; slices that are little more than a line do without.
+    constexpr float kOutlined = 4;
+    const float across = tensor.split == sim::TensorSplit::rows && tensor.expertBlocks == 1 ? whole.height() : whole.width();
+    const bool outlined = across >= kOutlined * static_cast<float>(slices.size());
+    for (const TensorSlice& slice : slices) {
+        const Rect r = slice.rect;
+        if (slice.own || !outlined)
+            continue;
+        m_canvas.strokeRect({r.left, r.top, std::min(r.right + 1, whole.right), std::min(r.bottom + 1, whole.bottom)}, line);
+    }
+    if (slices.size() > 1)
+        m_canvas.strokeRect(whole, line);
+    for (const TensorSlice& slice : slices) {
+        if (!slice.own)
+            continue;
+        ownSlice(tensor, state, slice.rect);
+        if (first && slices.size() > 1 && !isShared(m_holdings, state) && tensor.tied != sim::TensorHolding::Tied::same)
+            write(slice.rect.inset(1), {countText(slice.owner)}, readableOn(colorOf(state)), FontFace::small, Align::center);
+    }
+    if (m_scene.pointed && m_scene.pointed->line == index && m_scene.pointed->state == state)
+        m_canvas.strokeRect(m_scene.pointed->rect.inset(-1), m_theme.selection, 2);
+}
+
+/// All of it, or the ZeRO shard of it: the rest in a pale tone, hatched where it is gathered for the step.
+void Painter::ownSlice(const sim::TensorHolding& tensor, StoredState state, Rect slice)
+{
+    if (tensor.tied == sim::TensorHolding::Tied::same) {
+        m_canvas.strokeRect(slice, m_theme.mutedText, 1, LineStyle::dashed);
+        write(slice.inset(2), {"the embedding's", "tied"}, m_theme.mutedText, FontFace::small, Align::center);
+        return;
+    }
+    const Color color = colorOf(state);
+    const sim::ShardGroup& shards = shardsOf(m_holdings, tensor);
+    const auto count = static_cast<int>(shards.ranks.size());
+    if (!isShared(m_holdings, state) || count <= 1) {
+        m_canvas.fillRect(slice, color);
+        return;
+    }
+    m_canvas.fillRect(slice, mix(m_theme.canvas, color, 0.22F));
+    if (state == StoredState::parameters && tensor.bytes.buffers > 0)
+        paintHatch(m_canvas, slice, m_theme.buffers, 5);
+    m_canvas.fillRect(shardRect(tensor, slice, shards.index, count), color);
+    m_canvas.strokeRect(slice, color);
+}
+
+void Painter::tensorNode(int index, const StorageLine& line, Rect rect)
+{
+    const sim::TensorHolding& tensor = *m_scene.tensor(line);
+    const auto layers = m_holdings.groups[static_cast<std::size_t>(line.group)].layers.size();
+    const std::string many = layers > 1 ? ", in " + countText(static_cast<std::int64_t>(layers)) + " layers" : "";
+    m_canvas.node({.id = static_cast<std::uint64_t>(index),
+                   .role = "tensor",
+                   .name = std::string(tensor.name) + ", " + sizeText(tensor) + (tensor.biased ? " and bias" : "") + ", " +
+                           splitText(tensor) + ", " + sliceText(tensor, tensor.expertBlock, tensor.piece) + many +
+                           (tensor.bytes.total() > 0 ? ": " + memoryPartsText(tensor.bytes) : ": no memory of its own"),
+                   .rect = intersected(rect, m_frame.table)});
+}
+
+void Painter::scrollBar()
+{
+    const float content = m_scene.table.height, view = m_frame.table.height();
+    if (content <= view + 1)
+        return;
+    const Rect track = m_frame.scroll;
+    const float length = std::max(24.0F, track.height() * view / content);
+    const float top = track.top + (track.height() - length) * m_scene.scrollY / (content - view);
+    m_canvas.fillRect({track.left, top, track.right, top + length}, mix(m_theme.border, m_theme.mutedText, 0.35F));
+}
+
+/// What filled, outlined and pale mean: only what is in this picture.
+void Painter::legend()
+{
+    const Rect area = m_frame.legend;
+    if (area.height() <= 0)
+        return;
+    bool cut = false, hatched = false;
+    for (const sim::HoldingGroup& group : m_holdings.groups)
+        for (const sim::TensorHolding& tensor : group.tensors) {
+            cut = cut || tensor.owners.size() > 1;
+            hatched = hatched || tensor.bytes.buffers > 0;
+        }
+    std::string text = "Filled: kept by rank " + countText(m_holdings.rank) + ".";
+    const std::string filled = text;
+    if (cut)
+        text += "  Outlined: the slice of the rank with that number.";
+    const std::string outlined = text;
+    if (isShared(m_holdings, StoredState::optimizer))
+        text += "  Pale: kept by other ranks of its ZeRO group.";
+    const std::string pale = text;
+    if (hatched)
+        text += "  Hatched: gathered for the step.";
+    const Rect line{area.left, area.top + 4, area.right, area.bottom};
+    textInside(m_canvas, line, fitting(m_canvas, {text, pale, outlined, filled}, line.width(), FontFace::small),
+               m_theme.mutedText, FontFace::small);
+}
+
+} // namespace
+
+Rect StorageScene::cell(const StorageLine& line, StoredState state) const
+{
+    const Rect column = frame.pictures[static_cast<std::size_t>(state)];
+    const float top = frame.table.top + line.top - scrollY, air = line.height > 30 ? 4.0F : 2.0F;
+    return {column.left, top + air, column.right, top + line.height - air - 1};
+}
+
+void paintStorage(Canvas& canvas, const StorageScene& scene)
+{
+    Painter(canvas, scene).paint();
+}
+
+} // namespace app

@@ -1,0 +1,250 @@
+#include "app/views/storage/storage_view.h"
+
+#include "app/views/common/labels.h"
+#include "app/views/storage/storage_painter.h"
+#include "app/views/storage/storage_text.h"
+
+#include <algorithm>
+
+namespace app {
+namespace {
+
+} // namespace
+
+struct StorageView::Data {
+    Selection& selection;
+    Theme theme;
+    SimulationPtr simulation;
+    sim::Holdings holdings; ///< of the rank shown
+    bool stale = true;
+    StorageTable table;
+    Rect laidOutFor{};
+    float scrollY = 0;
+    Point pointerAt{}, pressedAt{};
+    bool pointerInside = false;
+    std::optional<float> grabbedAt; ///< scroll where a drag began
+
+    Data(Selection& s, const Theme& t) : selection(s), theme(t) {}
+
+    int worldSize() const { return simulation->mesh().worldSize(); }
+    /// The rank in focus, else rank 0. While the pointer points out other ranks' slices here, what it shows must not change.
+    int shownRank() const
+    {
+        const std::optional<int> rank = pointerInside ? selection.selectedRank : selection.focusRank();
+        if (rank && *rank >= 0 && *rank < worldSize())
+            return *rank;
+        return pointerInside && !stale ? holdings.rank : 0;
+    }
+    void prepare(Rect area)
+    {
+        const int rank = shownRank();
+        if (stale || rank != holdings.rank) {
+            holdings = sim::holdingsOf(*simulation, rank);
+            stale = false;
+            laidOutFor = {};
+        }
+        if (area == laidOutFor)
+            return;
+        laidOutFor = area;
+        table = StorageTable(holdings, StorageFrame(area).table.height());
+        clampScroll();
+    }
+    void clampScroll()
+    {
+        scrollY = std::clamp(scrollY, 0.0F, std::max(0.0F, table.height - StorageFrame(laidOutFor).table.height()));
+    }
+    bool scrollBy(float pixels)
+    {
+        const float before = scrollY;
+        scrollY += pixels;
+        clampScroll();
+        return before != scrollY;
+    }
+    StorageScene scene(std::optional<PointedSlice> pointed = {}) const
+    {
+        return {*simulation, holdings, table, theme, selection, StorageFrame(laidOutFor), scrollY, pointed};
+    }
+
+    std::optional<PointedSlice> sliceUnder(Point at) const
+    {
+        const StorageScene s = scene();
+        if (stale || !pointerInside || !s.frame.table.contains(at))
+            return std::nullopt;
+        const float y = at.y - s.frame.table.top + scrollY;
+        const auto after = std::upper_bound(table.lines.begin(), table.lines.end(), y,
+                                            [](float where, const StorageLine& line) { return where < line.top; });
+        if (after == table.lines.begin() || y >= table.height)
+            return std::nullopt;
+        const StorageLine& line = *(after - 1);
+        const sim::TensorHolding* tensor = s.tensor(line);
+        if (!tensor)
+            return std::nullopt;
+        const std::int64_t largest = largestSide(holdings);
+        for (int i = 0; i < s.frame.states; ++i) {
+            const StoredState state = kStoredStates[static_cast<std::size_t>(i)];
+            const Rect whole = tensorRect(*tensor, s.cell(line, state), largest);
+            if (!whole.contains(at))
+                continue;
+            for (const TensorSlice& slice : tensorSlices(*tensor, whole))
+                if (slice.rect.contains(at))
+                    return pointed(static_cast<int>(after - 1 - table.lines.begin()), *tensor, state, slice, at);
+        }
+        return std::nullopt;
+    }
+    PointedSlice pointed(int line, const sim::TensorHolding& tensor, StoredState state, const TensorSlice& slice, Point at) const
+    {
+        PointedSlice out{line, state, slice.expertBlock, slice.piece, std::nullopt, slice.owner, slice.rect};
+        const sim::ShardGroup& shards = shardsOf(holdings, tensor);
+        const auto count = static_cast<int>(shards.ranks.size());
+        if (!slice.own || !isShared(holdings, state) || count <= 1 || tensor.tied == sim::TensorHolding::Tied::same)
+            return out;
+        // A thin shard of its own is drawn wider than it is: it comes first.
+        const Rect own = shardRect(tensor, slice.rect, shards.index, count);
+        out.shard = own.contains(at) ? shards.index : shardAt(tensor, slice.rect, at, count);
+        out.rect = shardRect(tensor, slice.rect, *out.shard, count);
+        out.owner = shards.ranks[static_cast<std::size_t>(*out.shard)];
+        return out;
+    }
+    bool hover(Point at)
+    {
+        const auto slice = sliceUnder(at);
+        const std::optional<int> rank = slice ? std::optional(slice->owner) : std::nullopt;
+        const bool changed = selection.hoveredRank != rank;
+        selection.hoveredRank = rank;
+        return changed;
+    }
+    bool select(int rank)
+    {
+        const Selection before = selection;
+        selection.selectRank(std::clamp(rank, 0, worldSize() - 1));
+        return !(before == selection);
+    }
+};
+
+StorageView::StorageView(Selection& selection, const Theme& theme) : m_data(std::make_unique<Data>(selection, theme)) {}
+StorageView::~StorageView() = default;
+
+void StorageView::take(const ShownStep& step, PictureModelPtr)
+{
+    Data& d = *m_data;
+    d.simulation = step.simulation;
+    d.stale = true;
+    if (d.simulation)
+        d.selection.keepBelow(d.worldSize());
+}
+
+void StorageView::setTheme(const Theme& theme)
+{
+    m_data->theme = theme;
+}
+
+std::string StorageView::title() const
+{
+    return "What a GPU stores";
+}
+
+void StorageView::draw(Canvas& canvas)
+{
+    Data& d = *m_data;
+    if (!d.simulation) {
+        drawEmpty(canvas, d.theme, "Nothing is stored yet", hint());
+        return;
+    }
+    d.prepare(canvas.area());
+    paintStorage(canvas, d.scene(d.grabbedAt ? std::nullopt : d.sliceUnder(d.pointerAt)));
+}
+
+bool StorageView::pointer(const PointerEvent& event, Rect area)
+{
+    Data& d = *m_data;
+    if (!d.simulation)
+        return false;
+    if (!d.pointerInside)
+        d.prepare(area); // what is shown when the pointer comes stays
+    const auto before = d.sliceUnder(d.pointerAt);
+    d.pointerAt = event.at;
+    d.pointerInside = event.kind != PointerEvent::Kind::leave;
+    d.prepare(area);
+    switch (event.kind) {
+    case PointerEvent::Kind::leave: {
+        d.grabbedAt.reset();
+        const bool changed = d.selection.hoveredRank.has_value();
+        d.selection.hoveredRank.reset();
+        return changed || before.has_value();
+    }
+    case PointerEvent::Kind::move: {
+        if (d.grabbedAt)
+            return d.scrollBy(*d.grabbedAt + d.pressedAt.y - event.at.y - d.scrollY);
+        const bool moved = !(before == d.sliceUnder(event.at));
+        return d.hover(event.at) || moved;
+    }
+    case PointerEvent::Kind::press:
+        d.pressedAt = event.at;
+        if (event.button == PointerButton::left) {
+            const auto slice = d.sliceUnder(event.at);
+            return slice && d.select(slice->owner);
+        }
+        d.grabbedAt = d.scrollY;
+        return false;
+    case PointerEvent::Kind::release:
+        d.grabbedAt.reset();
+        return d.hover(event.at);
+    case PointerEvent::Kind::doubleClick:
+        return false;
+    case PointerEvent::Kind::wheel: {
+        const bool moved = d.scrollBy(-event.wheelY * kScrollPixels);
+        return d.hover(event.at) || moved;
+    }
+    }
+    return false;
+}
+
+bool StorageView::command(ViewCommand command, bool fast, Rect area)
+{
+    Data& d = *m_data;
+    if (!d.simulation)
+        return false;
+    d.prepare(area);
+    const int presses = fast ? kFastPresses : 1;
+    switch (command) {
+    case ViewCommand::panUp:
+        return d.scrollBy(-kScrollPixels * static_cast<float>(presses));
+    case ViewCommand::panDown:
+        return d.scrollBy(kScrollPixels * static_cast<float>(presses));
+    case ViewCommand::fitAll:
+    case ViewCommand::focusSelection:
+        return d.scrollBy(-d.scrollY);
+    case ViewCommand::next:
+        return d.select(d.selection.selectedRank ? *d.selection.selectedRank + presses : 0);
+    case ViewCommand::previous:
+        return d.select(d.selection.selectedRank ? *d.selection.selectedRank - presses : d.worldSize() - 1);
+    case ViewCommand::mark:
+        return d.selection.hoveredRank && d.select(*d.selection.hoveredRank);
+    case ViewCommand::clear: {
+        const Selection before = d.selection;
+        d.selection.selectRank(std::nullopt);
+        return !(before == d.selection);
+    }
+    default:
+        return false;
+    }
+}
+
+CursorShape StorageView::cursor() const
+{
+    const Data& d = *m_data;
+    if (d.grabbedAt)
+        return CursorShape::grab;
+    return d.simulation && d.pointerInside && d.sliceUnder(d.pointerAt) ? CursorShape::pointingHand : CursorShape::arrow;
+}
+
+std::string StorageView::tooltip() const
+{
+    const Data& d = *m_data;
+    if (!d.simulation || !d.pointerInside || d.grabbedAt)
+        return {};
+    const auto slice = d.sliceUnder(d.pointerAt);
+    return slice ? pointedText(d.scene(), *slice) : std::string();
+}
+
+} // namespace app

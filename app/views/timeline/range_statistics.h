@@ -1,0 +1,45 @@
+// What a stretch of time holds: how busy ranks were and with what, what was moved, what share of the hardware it used.
+#pragma once
+
+#include "app/views/common/table.h"
+#include "app/views/timeline/timeline_model.h"
+
+#include <array>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace app {
+
+/// Shares are of the range's length, each rank counted once.
+struct RangeStatistics {
+    struct Row {
+        int row = 0;
+        std::string name;
+        int ranks = 1;
+        sim::BusyByClass ns{};
+        double busy = 0; ///< share of classes that count, on the lane of work
+    };
+
+    TimeRange range;
+    std::int64_t spans = 0;                         ///< of classes that count, at least in part inside
+    std::array<double, sim::kOpClassCount> share{}; ///< all classes; mean over ranks
+    double counted = 0, other = 0, idle = 0;        ///< classes that count, classes that do not, neither; sum 1
+    double leastBusy = 0, mostBusy = 0;             ///< of one row's counted share; their mean is `counted`
+    double bytes = 0;                               ///< moved by all ranks, transfers cut by the range in proportion
+    std::optional<double> mfu; ///< without recomputation, as sim::Metrics has it; nothing where kernels are not known
+    std::vector<Row> rows;
+    /// Are lanes of work those of kernels? Then their shares say how long ranks compute; else how long they are in a pass, where
+    /// they may wait for its transfers.
+    bool ofKernels = true;
+    const char* busyWord() const { return ofKernels ? "busy" : "in passes"; }
+
+    std::int64_t lengthNs() const { return range.endNs - range.beginNs; }
+};
+
+/// Waiting is never busy. O(spans in the range).
+RangeStatistics rangeStatistics(const TimelineModel&, TimeRange, ClassMask = kAllClasses);
+/// A line a row and a last one for all.
+Table tableOf(const RangeStatistics&, const TimelineModel&);
+
+} // namespace app

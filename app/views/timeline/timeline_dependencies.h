@@ -1,0 +1,27 @@
+// What an action waits for and who waits for it: transfers as the trace has them, and the rules of a pipeline within a rank.
+#pragma once
+
+#include "app/views/timeline/timeline_model.h"
+
+#include <string>
+#include <vector>
+
+namespace app {
+
+struct Dependency {
+    SpanRef from, to;
+    bool transfer = false; ///< crosses ranks; else both are on one row
+    bool operator==(const Dependency&) const = default;
+};
+
+/// Inputs first, then outputs. Within a row: F of a stage needs F of the stage before; B or I needs F of its stage, and B or I of
+/// the stage after; W needs I. O(spans of the row).
+std::vector<Dependency> dependenciesOf(const TimelineModel&, SpanRef);
+
+/// "needs 1F3, 3B3\nfeeds 1B3"; empty if it depends on nothing and nothing on it.
+std::string dependencyText(const TimelineModel&, SpanRef);
+
+/// "0F3", "optimizer".
+std::string actionName(const TimelineModel&, SpanRef);
+
+} // namespace app

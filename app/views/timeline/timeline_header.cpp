@@ -1,0 +1,321 @@
+// The line above the timeline: the op classes, each a switch; the step's length, what a selected range holds, or what the
+
+#include "app/step/instant.h"
+
+// critical path consists of. Below it, when stepping, the story of the present step.
+#include "app/views/common/color.h"
+#include "app/views/common/labels.h"
+#include "app/views/timeline/timeline_painter.h"
+#include "app/views/timeline/timeline_steps.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+namespace app {
+namespace {
+
+constexpr double kWorthTelling = 0.0005; ///< shares below would read 0.0 %
+
+/// "F", "tp".
+std::string shortName(sim::OpClass c)
+{
+    const std::string name = sim::opClassName(c);
+    return *opClassLetter(c) != '\0' ? opClassLetter(c) : name.substr(0, name.find(' '));
+}
+
+class HeaderPainter {
+public:
+    HeaderPainter(Canvas& canvas, const TimelineScene& scene)
+        : m_canvas(canvas), m_scene(scene), m_model(scene.model()), m_theme(scene.theme), m_range(scene.rangeStatistics()),
+          m_path(scene.criticalPath()), m_found(scene.search() ? scene.search()->summary(scene.selection.selectedSpan) : "")
+    {
+    }
+
+    void header()
+    {
+        const Rect area = m_scene.frame.header;
+        if (area.height() <= 0)
+            return;
+        if (m_range != nullptr && rangeHeader(area))
+            return;
+        const Color color = m_range != nullptr || !m_found.empty() ? m_theme.accent : m_theme.text;
+        const float besideChips = std::min(area.width() * kRightShare, area.width() - chips(area, true, false) - kSpace);
+        const std::vector<std::string> texts = rightTexts();
+        std::string right = fitting(m_canvas, texts, besideChips, FontFace::bold);
+        if (right.empty()) // it tells more than the colours
+            right = fitting(m_canvas, texts, area.width(), FontFace::bold);
+        const float rightWidth = textInside(m_canvas, area, right, color, FontFace::bold, Align::right);
+        if (m_path != nullptr && m_range == nullptr && rightWidth > 0)
+            node(TimelineNode::path, "critical path", right, {area.right - rightWidth, area.top, area.right, area.bottom});
+        if (!m_found.empty())
+            node(TimelineNode::found, "search", m_found, {area.right - rightWidth, area.top, area.right, area.bottom});
+        const Rect left{area.left, area.top, area.right - rightWidth - kSpace, area.bottom};
+        if (chips(left, false, false) <= left.width())
+            chips(left, false, true);
+        else if (chips(left, true, false) <= left.width())
+            chips(left, true, true);
+    }
+
+    float legend(Rect area)
+    {
+        if (m_range != nullptr) {
+            const std::string text = fitting(m_canvas, rangeTexts(), area.width(), FontFace::bold);
+            return textInside(m_canvas, area, text, m_theme.accent, FontFace::bold, Align::right);
+        }
+        for (const bool letters : {false, true})
+            if (const float width = chips(area, letters, false); width <= area.width())
+                return chips({area.right - width, area.top, area.right, area.bottom}, letters, true);
+        return 0;
+    }
+
+    void story();
+
+private:
+    static constexpr float kRightShare = 0.7F; ///< of the header at most
+    static constexpr float kSpace = 20;
+
+    void node(TimelineNode kind, const char* role, const std::string& name, Rect rect) const
+    {
+        if (m_canvas.wantsNodes())
+            m_canvas.node({.id = nodeId(kind), .role = role, .name = name, .rect = rect});
+    }
+    std::vector<std::string> rightTexts() const
+    {
+        if (m_range != nullptr)
+            return rangeTexts();
+        if (!m_found.empty())
+            return {m_found};
+        const std::string step = "step " + durationText(m_scene.lengthNs());
+        if (m_path == nullptr)
+            return {step};
+        std::vector<std::string> texts = criticalPathTexts(m_model, m_path->path);
+        texts.push_back(step);
+        return texts;
+    }
+    std::string lengthText() const { return durationText(static_cast<double>(m_range->lengthNs())) + " selected"; }
+    /// All in one line, and the length alone.
+    std::vector<std::string> rangeTexts() const
+    {
+        std::string text = lengthText();
+        for (const sim::OpClass c : m_model.classesPresent())
+            if (const double share = m_range->share[static_cast<std::size_t>(c)];
+                m_scene.selection.shows(c) && share >= kWorthTelling)
+                text += "  " + shortName(c) + " " + percentText(share);
+        return {text + "  idle " + percentText(m_range->idle), lengthText()};
+    }
+    /// What the range's strip ends with, longest first.
+    std::vector<std::string> rangeDetails() const
+    {
+        const RangeStatistics& s = *m_range;
+        std::string text;
+        std::vector<std::string> out;
+        const auto add = [&](const std::string& part) {
+            text += (text.empty() ? "" : "  ·  ") + part;
+            out.insert(out.begin(), text);
+        };
+        add("idle " + percentText(s.idle));
+        if (s.other >= kWorthTelling)
+            add("other classes " + percentText(s.other));
+        add(countText(s.spans) + (s.spans == 1 ? " span" : " spans"));
+        if (s.rows.size() > 1)
+            add(std::string(s.busyWord()) + " " + percentText(s.leastBusy) + " to " + percentText(s.mostBusy) + ", mean " +
+                percentText(s.counted));
+        if (s.mfu)
+            add("MFU " + percentText(*s.mfu));
+        if (s.bytes > 0)
+            add(bytesText(s.bytes) + " moved");
+        return out;
+    }
+    /// Length, a chip a class with its share, and the rest. False: that does not fit.
+    bool rangeHeader(Rect area)
+    {
+        const std::string length = lengthText();
+        const float lengthWidth = m_canvas.textWidth(length, FontFace::bold);
+        const Rect middle{area.left + lengthWidth + kSpace, area.top, area.right, area.bottom};
+        const float chipsWidth = chips(middle, true, false);
+        const Rect rest{middle.left + chipsWidth + kSpace, area.top, area.right, area.bottom};
+        const std::string details = fitting(m_canvas, rangeDetails(), rest.width(), FontFace::small);
+        if (details.empty())
+            return false;
+        textInside(m_canvas, area, length, m_theme.accent, FontFace::bold);
+        chips(middle, true, true);
+        textInside(m_canvas, rest, details, m_theme.text, FontFace::small, Align::right);
+        std::string all = rangeTexts().front();
+        all += "; " + rangeDetails().front();
+        node(TimelineNode::range, "range", all, area);
+        return true;
+    }
+    float chips(Rect area, bool letters, bool draw);
+    float phaseChips(const TimelineSteps::Story&, Rect);
+
+    Canvas& m_canvas;
+    const TimelineScene& m_scene;
+    const TimelineModel& m_model;
+    const Theme& m_theme;
+    const RangeStatistics* m_range;
+    const PreparedTrace::Path* m_path;
+    std::string m_found; ///< what the search has to say
+};
+
+/// Swatch and name of each class, with its share where a range is selected. One that does not count is an empty box.
+float HeaderPainter::chips(Rect area, bool letters, bool draw)
+{
+    constexpr float kSwatch = 11, kBetween = 14;
+    float x = area.left;
+    const float middle = std::floor((area.top + area.bottom) / 2);
+    for (const sim::OpClass c : m_model.classesPresent()) {
+        const std::string letter = opClassLetter(c);
+        std::string name = letters ? shortName(c) : (letter.empty() ? "" : letter + " ") + m_model.className(c);
+        if (m_range != nullptr) {
+            const double share = m_range->share[static_cast<std::size_t>(c)];
+            if (share < kWorthTelling && m_scene.selection.shows(c))
+                continue;
+            name += " " + percentText(share);
+        }
+        const float width = m_canvas.textWidth(name, FontFace::small);
+        const bool shown = m_scene.selection.shows(c);
+        if (draw) {
+            const Rect swatch{x, middle - 5, x + kSwatch, middle + 6};
+            if (shown)
+                m_canvas.fillRect(swatch, m_theme.fill(c));
+            else
+                m_canvas.strokeRect(swatch, m_theme.mutedText);
+            const float left = x + kSwatch + 5;
+            const bool drawn = textInside(m_canvas, {left, area.top, left + width + 1, area.bottom}, name, m_theme.mutedText,
+                                          FontFace::small) > 0;
+            if (!shown && drawn)
+                m_canvas.fillRect({left, middle, left + width, middle + 1}, m_theme.mutedText); // struck through
+            const Rect target{x - 4, area.top, left + width + 4, area.bottom};
+            m_scene.targets.push_back({.kind = TimelineTarget::Kind::opClass,
+                                       .value = static_cast<int>(c),
+                                       .rect = target,
+                                       .tip = m_model.className(c) + (shown ? ": click to leave it out" : ": click to count it") +
+                                              "\nAlt+click or double click: only this"});
+            if (m_canvas.wantsNodes())
+                m_canvas.node({.id = nodeId(TimelineNode::legend, static_cast<int>(c)),
+                               .role = "class",
+                               .name = m_model.className(c) + (shown ? "" : ", left out"),
+                               .rect = target,
+                               .selected = shown});
+        }
+        x += kSwatch + 5 + width + kBetween;
+    }
+    return std::max(0.0F, x - kBetween - area.left);
+}
+
+void HeaderPainter::story()
+{
+    const TimelineSteps& steps = *m_scene.steps;
+    if (!steps.now())
+        return;
+    const int row = m_scene.focusRow() >= 0 ? m_scene.focusRow() : m_model.rowOf(steps.now()->track);
+    const TimelineSteps::Story story = steps.storyOf(row);
+    const Rect area = m_scene.frame.story;
+    const float line = m_canvas.textHeight(FontFace::body) + 2;
+    const Rect first{area.left, area.top, area.right, area.top + line + 6};
+    const std::string place = "step " + countText(static_cast<std::int64_t>(steps.current() + 1)) + " of " +
+                              countText(static_cast<std::int64_t>(steps.count()));
+    const auto& names = m_model.rows()[static_cast<std::size_t>(row)].names;
+    float x = first.left;
+    const std::string name = fitting(m_canvas, names, 160, FontFace::bold);
+    x += textInside(m_canvas, {x, first.top, first.right, first.bottom}, name, m_theme.text, FontFace::bold) + 12;
+    x += phaseChips(story, {x, first.top, first.right, first.bottom});
+    textInside(m_canvas, {x + 12, first.top, first.right, first.bottom},
+               fitting(m_canvas, {place + "  ·  keys , and .", place}, first.right - x - 12, FontFace::small), m_theme.mutedText,
+               FontFace::small, Align::right);
+    const float second = first.bottom + 2;
+    textInside(m_canvas, {area.left, second, area.right, second + line}, story.sentence, m_theme.text);
+    const std::string now = steps.happens();
+    textInside(m_canvas, {area.left, second + line, area.right, second + 2 * line}, now, m_theme.mutedText);
+    node(TimelineNode::story, "story", place + ". " + now + ". " + name + ": " + story.sentence, area);
+}
+
+/// The three phases side by side, the present one filled. Returns their width; nothing is drawn where they do not fit.
+float HeaderPainter::phaseChips(const TimelineSteps::Story& story, Rect area)
+{
+    constexpr float kPadding = 8, kBetween = 6;
+    float width = 0;
+    for (const std::string& label : story.labels)
+        width += m_canvas.textWidth(label, FontFace::small) + 2 * kPadding + kBetween;
+    if (width > area.width())
+        return 0;
+    float x = area.left;
+    for (std::size_t i = 0; i < story.labels.size(); ++i) {
+        const bool present = story.phase && static_cast<std::size_t>(*story.phase) == i;
+        const Rect chip{x, area.top + 2, x + m_canvas.textWidth(story.labels[i], FontFace::small) + 2 * kPadding,
+                        area.bottom - 2};
+        if (present)
+            m_canvas.fillRect(chip, m_theme.accent);
+        m_canvas.strokeRect(chip, present ? m_theme.accent : m_theme.border);
+        textInside(m_canvas, {chip.left + kPadding, chip.top, chip.right, chip.bottom}, story.labels[i],
+                   present ? readableOn(m_theme.accent) : m_theme.mutedText, FontFace::small);
+        x = chip.right + kBetween;
+    }
+    return width;
+}
+
+} // namespace
+
+std::vector<std::string> criticalPathTexts(const TimelineModel& model, const sim::CriticalPath& path)
+{
+    const std::string title = "critical path";
+    const auto length = static_cast<double>(path.lengthNs);
+    if (path.steps.empty() || length <= 0)
+        return {title + ": nothing ran"};
+    // Where computing is done: a place in the pipeline where there is one, else a rank.
+    std::map<std::string, double> places;
+    for (std::size_t p = 0; p < path.computeByProcess.size(); ++p) {
+        const int rank = model.trace().processes[p].rank;
+        const sim::Simulation* simulation = model.simulation();
+        const bool staged = simulation && simulation->mesh().pipelineRanks() > 1 && rank < simulation->mesh().worldSize();
+        const std::string place = staged ? "pp " + countText(simulation->mesh().coordinates(rank).pp) : "rank " + countText(rank);
+        places["compute of " + place] += static_cast<double>(path.computeByProcess[p]) / length;
+    }
+    std::vector<std::pair<double, std::string>> parts;
+    for (const auto& [name, share] : places)
+        parts.emplace_back(share, name);
+    // Many places with a little each are one part.
+    constexpr std::size_t kManyPlaces = 4;
+    constexpr double kMostOfIt = 0.4;
+    if (const auto most = std::max_element(parts.begin(), parts.end()); parts.size() > kManyPlaces && most->first < kMostOfIt) {
+        double all = 0;
+        for (const auto& [share, name] : parts)
+            all += share;
+        const std::string where = most->second.substr(std::string("compute of ").size());
+        parts = {{all, "compute (" + where + " most, " + percentText(most->first) + ")"}};
+    }
+    for (const sim::OpClass c : model.classesPresent())
+        if (sim::isCommunication(c))
+            parts.emplace_back(static_cast<double>(path.byClass[static_cast<std::size_t>(c)]) / length, sim::opClassName(c));
+    parts.emplace_back(static_cast<double>(path.transferNs) / length, "transfers");
+    parts.emplace_back(static_cast<double>(path.unexplainedNs) / length, "other waits");
+    std::stable_sort(parts.begin(), parts.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+    std::string text = title;
+    std::vector<std::string> out{title};
+    constexpr std::size_t kMostParts = 6;
+    for (std::size_t i = 0; i < std::min(parts.size(), kMostParts); ++i) {
+        if (parts[i].first < kWorthTelling)
+            break;
+        text += (i == 0 ? ": " : " · ") + percentText(parts[i].first) + " " + parts[i].second;
+        out.insert(out.begin(), text);
+    }
+    return out;
+}
+
+void paintHeader(Canvas& canvas, const TimelineScene& scene)
+{
+    HeaderPainter(canvas, scene).header();
+}
+
+float paintLegend(Canvas& canvas, const TimelineScene& scene, Rect area)
+{
+    return HeaderPainter(canvas, scene).legend(area);
+}
+
+void paintStory(Canvas& canvas, const TimelineScene& scene)
+{
+    HeaderPainter(canvas, scene).story();
+}
+
+} // namespace app

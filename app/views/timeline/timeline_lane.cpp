@@ -1,0 +1,295 @@
+#include "app/views/timeline/timeline_painter.h"
+
+#include "app/views/common/color.h"
+#include "app/views/timeline/timeline_steps.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace app {
+namespace {
+
+constexpr float kWideSpan = 2.5F; ///< pixels from which a span is drawn by itself
+/// Pixels from which neighbours are kept apart by one: below, the gap would look like idling.
+constexpr float kGappedSpan = 8;
+constexpr float kLabelledSpan = 13;
+constexpr float kQuantum = 0.5F;            ///< pixels of height within which neighbouring columns are one rectangle
+constexpr double kHalf = 0.5;               ///< rounds what is not negative, inline where std::lround is a call
+constexpr double kSpansOfCoarseColumn = 6;  ///< spans a pixel from which coarse levels are read instead of the spans
+constexpr double kBinsOfCoarseColumn = 1.5; ///< the edges of a column are then moved by a third of a pixel at most
+
+class LanePainter {
+public:
+    LanePainter(Canvas& canvas, const TimelineScene& scene, std::uint32_t track, Rect lane, Rect clip)
+        : m_canvas(canvas), m_scene(scene), m_axis(scene.axis()), m_nsPerPixel(m_axis.nsPerPixel()),
+          m_pixelsPerNs(1 / m_nsPerPixel), m_trackIndex(track), m_track(scene.model().trace().tracks[track]),
+          m_colors(scene.colors()), m_litSpans(scene.lit()), m_levels(scene.model().levels(track)),
+          m_classOfKind(scene.model().classOfKind()), m_lane(lane), m_clip(clip),
+          m_dense(static_cast<std::size_t>(std::ceil(lane.width())), 0), m_busyNs(m_dense.size() * m_levels.classes().size(), 0)
+    {
+        for (std::size_t i = 0; i < m_levels.classes().size(); ++i)
+            m_slotOfClass[m_levels.classes()[i]] = i;
+    }
+
+    void paint()
+    {
+        const auto& starts = m_track.startNs;
+        const auto first = static_cast<std::size_t>(
+            std::upper_bound(starts.begin(), starts.end(), static_cast<std::int64_t>(std::floor(m_axis.beginNs))) -
+            starts.begin());
+        const auto inSight = static_cast<std::size_t>(
+            std::lower_bound(starts.begin(), starts.end(), static_cast<std::int64_t>(std::ceil(m_axis.endNs))) - starts.begin());
+        const std::size_t last = m_scene.steps ? std::min(inSight, m_scene.steps->revealed(m_trackIndex)) : inSight;
+        const std::size_t begin = std::min(first > 0 ? first - 1 : 0, last);
+        const bool many =
+            !m_scene.steps && static_cast<double>(last - begin) > kSpansOfCoarseColumn * static_cast<double>(m_dense.size());
+        if (const TrackLevel* level = many ? m_levels.levelFor(m_nsPerPixel, kBinsOfCoarseColumn) : nullptr)
+            readLevel(*level);
+        else
+            readSpans(begin, last);
+        if (m_litSpans != nullptr)
+            findLitColumns(begin, last);
+        for (const Wide& span : m_wide)
+            drawSpan(span);
+        drawDense();
+    }
+
+private:
+    struct Wide {
+        std::size_t span;
+        double left, right; ///< pixels from the lane's left
+    };
+
+    double pixel(std::int64_t ns) const { return (static_cast<double>(ns) - m_axis.beginNs) * m_pixelsPerNs; }
+
+    /// Every span in sight: wide ones are kept, narrow ones add to their pixel columns.
+    void readSpans(std::size_t begin, std::size_t end)
+    {
+        for (std::size_t i = begin; i < end; ++i)
+            readSpan(i);
+        if (m_levels.overlaps() && !m_scene.steps) // what lies on what, the mipmap knows
+            readMipmap();
+    }
+
+    void readSpan(std::size_t i)
+    {
+        const double left = pixel(m_track.startNs[i]), right = left + static_cast<double>(m_track.durationNs[i]) * m_pixelsPerNs;
+        const std::size_t slot = m_slotOfClass[m_classOfKind[m_track.kind[i]]];
+        const std::size_t classes = m_levels.classes().size();
+        const auto firstColumn = static_cast<std::ptrdiff_t>(left);
+        const auto columns = static_cast<std::ptrdiff_t>(m_dense.size());
+        if (left >= 0 && right < static_cast<double>(firstColumn + 1) && firstColumn < columns) { // most, where they are many
+            if (right > left) {
+                const auto column = static_cast<std::size_t>(firstColumn);
+                m_busyNs[column * classes + slot] += static_cast<double>(m_track.durationNs[i]);
+                m_dense[column] = 1;
+            }
+            return;
+        }
+        if (right <= 0)
+            return;
+        const bool wide = right - left >= static_cast<double>(kWideSpan);
+        if (wide)
+            m_wide.push_back({i, left, right});
+        const auto lastColumn = std::min(columns - 1, static_cast<std::ptrdiff_t>(right));
+        // Of a wide span only the columns at its ends can be shared with others.
+        for (std::ptrdiff_t c = std::max<std::ptrdiff_t>(0, firstColumn); c <= lastColumn;
+             c = wide && c < lastColumn ? lastColumn : c + 1) {
+            const double inside = std::min(right, static_cast<double>(c + 1)) - std::max(left, static_cast<double>(c));
+            if (inside <= 0)
+                continue;
+            m_busyNs[static_cast<std::size_t>(c) * classes + slot] += inside * m_nsPerPixel;
+            if (!wide)
+                m_dense[static_cast<std::size_t>(c)] = 1;
+        }
+    }
+
+    /// Columns that lit spans fill more than others do.
+    void findLitColumns(std::size_t begin, std::size_t end)
+    {
+        std::vector<double> litNs(m_dense.size(), 0);
+        m_litSpans->forSpans(m_trackIndex, begin, end, [&](std::size_t i) {
+            const double left = pixel(m_track.startNs[i]);
+            const double right = left + static_cast<double>(m_track.durationNs[i]) * m_pixelsPerNs;
+            const double lastColumn = std::min(std::ceil(right), static_cast<double>(m_dense.size()));
+            for (double c = std::max(0.0, std::floor(left)); c < lastColumn; ++c)
+                litNs[static_cast<std::size_t>(c)] += (std::min(right, c + 1) - std::max(left, c)) * m_nsPerPixel;
+        });
+        const std::size_t classes = m_levels.classes().size();
+        m_lit.assign(m_dense.size(), 0);
+        for (std::size_t c = 0; c < m_lit.size(); ++c) {
+            double busyNs = 0;
+            for (std::size_t i = 0; i < classes; ++i)
+                busyNs += m_busyNs[c * classes + i];
+            m_lit[c] = litNs[c] > 0 && litNs[c] >= busyNs / 2 ? 1 : 0;
+        }
+    }
+
+    void readMipmap()
+    {
+        std::vector<std::int64_t> edges;
+        for (std::size_t c = 0; c <= m_dense.size(); ++c)
+            edges.push_back(std::llround(m_axis.beginNs + static_cast<double>(c) * m_nsPerPixel));
+        std::vector<sim::BusyByClass> busy(m_dense.size());
+        m_scene.model().busy(m_trackIndex).columns(edges, busy);
+        const auto& classes = m_levels.classes();
+        for (std::size_t c = 0; c < busy.size(); ++c)
+            for (std::size_t i = 0; i < classes.size(); ++i)
+                m_busyNs[c * classes.size() + i] = static_cast<double>(busy[c][classes[i]]);
+    }
+
+    /// Column after column from the coarse bins; spans are looked at only where a wide one starts.
+    void readLevel(const TrackLevel& level)
+    {
+        const std::size_t classes = m_levels.classes().size();
+        const auto wideNs = static_cast<std::int64_t>(static_cast<double>(kWideSpan) * m_nsPerPixel);
+        std::size_t bin = level.binAt(m_axis.beginNs);
+        double coveredUntil = 0; // by a wide span
+        const auto addWide = [&](std::size_t span) {
+            m_wide.push_back({span, pixel(m_track.startNs[span]), pixel(m_track.startNs[span] + m_track.durationNs[span])});
+            coveredUntil = std::max(coveredUntil, m_wide.back().right);
+        };
+        if (const auto before = firstFrom(m_axis.beginNs); before > 0 && m_track.durationNs[before - 1] >= wideNs)
+            addWide(before - 1);
+        for (std::size_t c = 0; c < m_dense.size(); ++c) {
+            const std::size_t nextBin = level.binAt(m_axis.beginNs + static_cast<double>(c + 1) * m_nsPerPixel);
+            if (nextBin <= bin)
+                continue;
+            const std::int64_t *from = level.busyUntil(bin), *to = level.busyUntil(nextBin);
+            const double scale = m_nsPerPixel / static_cast<double>(static_cast<std::int64_t>(nextBin - bin) * level.binNs());
+            for (std::size_t i = 0; i < classes; ++i)
+                m_busyNs[c * classes + i] = static_cast<double>(to[i] - from[i]) * scale;
+            const bool covered = coveredUntil >= static_cast<double>(c + 1);
+            m_dense[c] = covered ? 0 : 1;
+            if (level.longestStartingIn(bin, nextBin) >= wideNs) {
+                const std::size_t end = firstFrom(m_axis.beginNs + (static_cast<double>(c) + 1.5) * m_nsPerPixel);
+                for (std::size_t i = firstFrom(m_axis.beginNs + (static_cast<double>(c) - 0.5) * m_nsPerPixel); i < end; ++i)
+                    if (m_track.durationNs[i] >= wideNs && (m_wide.empty() || m_wide.back().span < i))
+                        addWide(i);
+            }
+            bin = nextBin;
+        }
+    }
+
+    /// First span that starts no earlier.
+    std::size_t firstFrom(double timeNs) const
+    {
+        return static_cast<std::size_t>(
+            std::lower_bound(m_track.startNs.begin(), m_track.startNs.end(), static_cast<std::int64_t>(std::ceil(timeNs))) -
+            m_track.startNs.begin());
+    }
+
+    bool dense(double column) const
+    {
+        return column >= 0 && column < static_cast<double>(m_dense.size()) && m_dense[static_cast<std::size_t>(column)] != 0;
+    }
+
+    /// To whole pixels; columns shared with narrow spans are left to these.
+    void drawSpan(const Wide& wide)
+    {
+        const double firstColumn = std::floor(wide.left), lastColumn = std::ceil(wide.right) - 1;
+        const double from = dense(firstColumn) ? firstColumn + 1 : std::floor(wide.left + 0.5);
+        const double to = dense(lastColumn) ? lastColumn : std::floor(wide.right + 0.5);
+        const float left = std::max(m_lane.left + static_cast<float>(std::max(from, 0.0)), m_lane.left);
+        float right = std::min(m_lane.left + static_cast<float>(std::min(to, static_cast<double>(m_dense.size()))), m_lane.right);
+        if (right - left >= kGappedSpan)
+            right -= 1;
+        if (right <= left)
+            return;
+        const std::uint32_t kind = m_track.kind[wide.span];
+        const bool lit = m_litSpans != nullptr && m_litSpans->contains(m_trackIndex, wide.span);
+        const KindColors& colors = (lit ? m_colors.own : m_colors.shown)[kind];
+        const bool odd = m_track.microbatch[wide.span] % 2 == 1;
+        const Rect rect{left, m_lane.top, right, m_lane.bottom};
+        m_canvas.fillRect(rect, odd ? colors.odd : colors.even);
+        if (right - left >= kLabelledSpan)
+            label(wide.span, rect, colors.text);
+        if (m_canvas.wantsNodes())
+            m_canvas.node(
+                {.id = (static_cast<std::uint64_t>(m_trackIndex) << 32) | wide.span,
+                 .role = "span",
+                 .name = m_scene.model().spanLabels(m_trackIndex, wide.span).front(),
+                 .rect = rect,
+                 .selected = m_scene.selection.selectedSpan == SpanRef{m_trackIndex, static_cast<std::uint32_t>(wide.span)}});
+    }
+
+    void label(std::size_t span, Rect rect, Color color)
+    {
+        const float height = m_canvas.textHeight(FontFace::small);
+        const float top = std::floor((rect.top + rect.bottom - height) / 2);
+        if (height > rect.height() + 2 * kAirOfText || top < m_clip.top - kAirOfText || top + height > m_clip.bottom + kAirOfText)
+            return;
+        for (const std::string& text : m_scene.model().spanLabels(m_trackIndex, span)) {
+            // Measured with equal digits, so that B1 is not written where B2 beside it has no room.
+            std::string widest = text;
+            for (char& c : widest)
+                c = c >= '0' && c <= '9' ? '0' : c;
+            constexpr float kMargin = 2;
+            if (m_canvas.textWidth(widest, FontFace::small) + kMargin > rect.width() ||
+                m_canvas.textWidth(text, FontFace::small) > rect.width())
+                continue;
+            m_canvas.text({std::floor((rect.left + rect.right) / 2), top}, text, color, FontFace::small, Align::center);
+            return;
+        }
+    }
+
+    /// Classes stacked from below in the order of sim::OpClass.
+    void drawDense()
+    {
+        const std::vector<std::size_t>& classes = m_levels.classes();
+        const auto stacksOf = [&](const std::array<Color, sim::kOpClassCount>& fills) {
+            ColumnStacks stacks{.area = m_lane, .columnWidth = 1, .quantum = kQuantum, .colors = {}, .tops = {}};
+            for (const std::size_t c : classes)
+                stacks.colors.push_back(fills[c]);
+            stacks.tops.resize(m_dense.size() * classes.size());
+            return stacks;
+        };
+        ColumnStacks shown = stacksOf(m_colors.fills), lit;
+        if (!m_lit.empty())
+            lit = stacksOf(m_colors.ownFills);
+        const double quantaPerNs = static_cast<double>(m_lane.height() / kQuantum) / m_nsPerPixel;
+        bool anyShown = false, anyLit = false;
+        for (std::size_t column = 0; column < m_dense.size(); ++column) {
+            if (m_dense[column] == 0)
+                continue;
+            const bool isLit = !m_lit.empty() && m_lit[column] != 0;
+            (isLit ? anyLit : anyShown) = true;
+            std::vector<std::uint16_t>& tops = isLit ? lit.tops : shown.tops;
+            double sum = 0; // tops are rounded, not bars: the idle rest is what it should be
+            for (std::size_t i = column * classes.size(); i < (column + 1) * classes.size(); ++i) {
+                sum += m_busyNs[i];
+                tops[i] = static_cast<std::uint16_t>(sum * quantaPerNs + kHalf);
+            }
+        }
+        if (anyShown)
+            m_canvas.stacks(shown);
+        if (anyLit)
+            m_canvas.stacks(lit);
+    }
+
+    Canvas& m_canvas;
+    const TimelineScene& m_scene;
+    TimeAxis m_axis;
+    double m_nsPerPixel, m_pixelsPerNs;
+    std::uint32_t m_trackIndex;
+    const sim::Track& m_track;
+    const TimelineColors& m_colors;
+    const SpanSet* m_litSpans; ///< nullptr: all
+    const TrackLevels& m_levels;
+    const std::vector<std::uint8_t>& m_classOfKind;
+    std::array<std::size_t, sim::kOpClassCount> m_slotOfClass{}; ///< place of a class among those of the track
+    Rect m_lane, m_clip;
+    std::vector<std::uint8_t> m_dense; ///< [pixel column] holds narrow spans
+    std::vector<std::uint8_t> m_lit;   ///< [pixel column] in its own colours while others step back; empty: none
+    std::vector<double> m_busyNs;      ///< [pixel column][class of the track]; right where dense
+    std::vector<Wide> m_wide;
+};
+
+} // namespace
+
+void paintLane(Canvas& canvas, const TimelineScene& scene, std::uint32_t track, Rect lane, Rect clip)
+{
+    LanePainter(canvas, scene, track, lane, clip).paint();
+}
+
+} // namespace app

@@ -1,0 +1,126 @@
+// A trace, prepared for drawing: rows, lanes, names, colours of its kinds, levels of detail. Made once a trace.
+#pragma once
+
+#include "app/step/selection.h"
+#include "app/step/shown_step.h"
+#include "app/views/common/counter_levels.h"
+#include "app/views/common/theme.h"
+#include "app/views/timeline/track_levels.h"
+#include "sim/simulate/memory.h"
+#include "sim/simulate/simulation.h"
+#include "sim/trace/busy_mipmap.h"
+#include "sim/trace/trace.h"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace app {
+
+/// One process of the trace.
+struct TimelineRow {
+    std::vector<std::string> names;    ///< longest first: "pp 3 · 1,024 ranks", "pp 3"
+    std::vector<std::string> details;  ///< longest first: "44.1 % busy · 54.8 % exposed · 1.1 % bubble · 42.1 GiB"
+    std::vector<std::uint32_t> tracks; ///< its lanes, those of communication last
+    int thinLanes = 0;                 ///< of communication, where something computes on another
+    std::optional<std::size_t> memory; ///< index of its counter
+    std::uint32_t work = 0;            ///< the lane of kernels; where they are not known, the first: passes with their transfers
+    /// Computing, of the step: as the simulation knows it. Of other traces what the lane of work holds, without waiting and
+    /// communication.
+    double busyShare = 0;
+    std::int64_t endNs = 0; ///< of the last span
+    /// Share of the step during which only a transfer runs, as the simulation knows it; nothing of other traces. What is left of
+    /// the step is bubble.
+    std::optional<double> exposedShare;
+    double bubbleShare() const { return std::max(0.0, 1 - busyShare - exposedShare.value_or(0)); }
+};
+
+/// Fill and label of spans of one kind; every second micro-batch is a shade apart.
+struct KindColors {
+    Color even, odd, text;
+};
+
+class TimelineModel {
+public:
+    explicit TimelineModel(const ShownStep&);
+
+    const sim::Trace& trace() const { return *m_trace; }
+    const sim::Simulation* simulation() const { return m_simulation.get(); }
+    const std::vector<TimelineRow>& rows() const { return m_rows; }
+    const std::vector<std::uint8_t>& classOfKind() const { return m_classOfKind; } ///< op class of each kind, close together
+    const std::vector<sim::OpClass>& classesPresent() const { return m_classes; }
+    /// "forward"; "waiting" where the class holds nothing else.
+    std::string className(sim::OpClass) const;
+    bool othersWait() const { return m_othersWait; }
+    std::int64_t memoryScaleBytes() const { return m_memoryScale; } ///< highest of all counters
+
+    const sim::BusyMipmap& busy(std::uint32_t track) const { return *m_busy[track]; }
+    const TrackLevels& levels(std::uint32_t track) const { return m_levels[track]; }
+    /// Of memory. Of a simulated step to the kernel, whatever the trace's detail; then made when asked for: O(ops of a rank).
+    const CounterLevels& counter(std::size_t index) const;
+    /// Is the row's lane of work one of kernels? Else its spans are passes, in which a rank may wait for its transfers.
+    bool knowsKernels(int row) const;
+    /// Time of all rows' lanes of work, each counted as often as it has ranks, as shares of the range.
+    std::array<double, sim::kOpClassCount> shares(std::int64_t beginNs, std::int64_t endNs) const;
+    /// The same of some rows, for each stretch between two edges.
+    std::vector<std::array<double, sim::kOpClassCount>> shares(const std::vector<int>& rows,
+                                                               std::span<const std::int64_t> edgesNs) const;
+    const std::vector<int>& allRows() const { return m_allRows; }
+
+    int rowOf(std::uint32_t track) const { return m_trace->tracks[track].process; }
+    /// The row that stands for a rank, -1 if none.
+    int rowOfRank(int rank) const;
+    /// The rank a row is about: the selected one if the row stands for it, else the first.
+    int rankOf(int row, const Selection&) const;
+
+    sim::OpClass opClass(std::uint32_t track, std::size_t span) const;
+    std::int64_t endNs(SpanRef) const;
+    /// "F12", or what fits of "attn.qkv"; longest first.
+    std::vector<std::string> spanLabels(std::uint32_t track, std::size_t span) const;
+    std::string describe(SpanRef) const; ///< several lines, for a tooltip
+    std::vector<sim::Flow> flowsAt(SpanRef) const;
+    /// Span of the track that runs at a time, or the nearest within `toleranceNs`.
+    std::optional<std::uint32_t> spanAt(std::uint32_t track, double timeNs, double toleranceNs) const;
+
+    std::vector<KindColors> colors(const Theme&) const;
+
+private:
+    /// What a simulated rank holds, to the kernel.
+    struct HeldByKernel {
+        sim::Counter counter;
+        CounterLevels levels;
+        explicit HeldByKernel(const sim::MemoryCurves&);
+        HeldByKernel(const HeldByKernel&) = delete;
+        HeldByKernel& operator=(const HeldByKernel&) = delete;
+    };
+
+    void makeRows();
+    void sortFlows();
+    bool isSimulated(int process) const;
+    void measureRow(TimelineRow&, int process) const;
+    void nameRow(TimelineRow&, int process) const;
+    int pipelineRankOf(int row) const;
+    void findChunks();
+
+    std::shared_ptr<const sim::Trace> m_trace;
+    std::shared_ptr<const sim::Simulation> m_simulation;
+    std::vector<TimelineRow> m_rows;
+    std::vector<int> m_allRows;                           ///< 0, 1, …
+    std::vector<int> m_rowsOfPipelineRank;                ///< how many; empty without a pipeline
+    std::vector<std::unique_ptr<sim::BusyMipmap>> m_busy; ///< [track]
+    std::vector<TrackLevels> m_levels;                    ///< [track]
+    std::vector<CounterLevels> m_counters;
+    mutable std::vector<std::unique_ptr<HeldByKernel>> m_heldByKernel; ///< [counter]
+    std::vector<sim::OpClass> m_classes;
+    std::vector<std::uint8_t> m_classOfKind;
+    std::vector<int> m_chunkOfKind;           ///< place of the kind's stage among those of its rank: 0, 1, …
+    std::vector<std::uint32_t> m_flowsBySpan; ///< 2 · flow + (1 if it arrives), by track and span
+    int m_chunks = 1;
+    bool m_othersWait = true; ///< spans of class other are waits, all of them
+    std::int64_t m_memoryScale = 0;
+};
+
+} // namespace app

@@ -1,0 +1,304 @@
+#include "app/views/timeline/timeline_pointer.h"
+
+#include "app/views/common/labels.h"
+#include "app/views/timeline/timeline_dependencies.h"
+#include "app/views/timeline/timeline_memory.h"
+
+#include <cmath>
+
+namespace app {
+namespace {
+
+constexpr float kDragPixels = 3; ///< until a click is a drag
+
+std::string textAboutRow(const TimelineRow& row)
+{
+    std::string text = row.names.empty() ? std::string() : row.names.front();
+    if (!row.details.empty())
+        text += "\n" + row.details.front();
+    return row.exposedShare ? text + "\nbusy: kernels run; exposed: only a transfer runs; bubble: neither" : text;
+}
+
+} // namespace
+
+bool TimelinePointer::handle(const PointerEvent& event)
+{
+    m_at = event.at;
+    m_inside = event.kind != PointerEvent::Kind::leave;
+    switch (event.kind) {
+    case PointerEvent::Kind::move:
+        return move(event.at);
+    case PointerEvent::Kind::press:
+        return press(event);
+    case PointerEvent::Kind::release:
+        return release(event);
+    case PointerEvent::Kind::doubleClick:
+        return doubleClick(event);
+    case PointerEvent::Kind::leave:
+        return m_drag == Drag::none && hover(std::nullopt);
+    case PointerEvent::Kind::wheel:
+        return wheel(event);
+    }
+    return false;
+}
+
+bool TimelinePointer::wheel(const PointerEvent& event)
+{
+    bool changed = false;
+    if (event.shift)
+        changed = m_scene.window.pan(-static_cast<double>(event.wheelX + event.wheelY) * kPanShare);
+    else if (event.control)
+        changed = m_scene.zoomAt(event.at.x, std::pow(kZoomStep, static_cast<double>(event.wheelY)));
+    else
+        changed = m_scene.rows.scrollBy(-event.wheelY * kScrollPixels);
+    if (event.wheelX != 0 && !event.shift && !event.control)
+        changed = m_scene.window.pan(-static_cast<double>(event.wheelX) * kPanShare) || changed;
+    return hover(event.at) || changed;
+}
+
+bool TimelinePointer::hover(std::optional<Point> at)
+{
+    Selection& selection = m_scene.selection;
+    const int row = at ? m_scene.rowUnder(*at) : -1;
+    const auto rank = row >= 0 ? std::optional(m_scene.model().rankOf(row, selection)) : std::nullopt;
+    const auto span = at ? m_scene.spanUnder(*at) : std::nullopt;
+    const bool changed = rank != selection.hoveredRank || span != selection.hoveredSpan;
+    selection.hoveredRank = rank;
+    selection.hoveredSpan = span;
+    return changed;
+}
+
+/// With Ctrl a rank joins the selected ones or leaves them.
+void TimelinePointer::click(const PointerEvent& event)
+{
+    Selection& selection = m_scene.selection;
+    const int line = m_scene.lineUnder(event.at), row = m_scene.rowUnder(event.at);
+    if (line >= 0 && row < 0) {
+        m_scene.rows.toggleGroup(m_scene.rows.line(line).group);
+        return;
+    }
+    if (row >= 0 && event.control)
+        selection.toggleRank(m_scene.model().rankOf(row, selection));
+    else if (row >= 0)
+        selection.selectRank(m_scene.model().rankOf(row, selection));
+    selection.selectedSpan = m_scene.spanUnder(event.at);
+    selection.range.reset();
+}
+
+bool TimelinePointer::doubleClick(const PointerEvent& event)
+{
+    m_drag = Drag::none;
+    if (const TimelineTarget* target = m_scene.targetUnder(event.at))
+        return target->kind == TimelineTarget::Kind::opClass && use(*target, true);
+    if (!m_scene.frame.rows.contains(event.at))
+        return false;
+    click(event);
+    return m_scene.window.frame(m_scene.timesInFocus());
+}
+
+bool TimelinePointer::press(const PointerEvent& event)
+{
+    const TimelineFrame& frame = m_scene.frame;
+    m_pressedAt = event.at;
+    m_draggedFrom = m_scene.window.now();
+    m_draggedScroll = m_scene.rows.scrollY();
+    m_scene.window.rest();
+    const TimelineTarget* target = m_scene.targetUnder(event.at);
+    if (event.button == PointerButton::middle)
+        m_drag = Drag::zoom;
+    else if (event.button != PointerButton::left || (event.shift && frame.rows.contains(event.at)))
+        m_drag = Drag::pan;
+    else if (target != nullptr)
+        m_drag = Drag::target;
+    else if (frame.ruler.contains(event.at))
+        m_drag = Drag::cursor;
+    else if (frame.overview.contains(event.at))
+        m_drag = Drag::overview;
+    else if (frame.scroll.contains(event.at) && m_scene.rows.stack().height > frame.rows.height())
+        m_drag = Drag::scroll;
+    else
+        m_drag = Drag::pressed;
+    if (m_drag == Drag::target)
+        m_pressedTarget = *target;
+    return (m_drag == Drag::cursor || m_drag == Drag::overview || m_drag == Drag::scroll) && move(event.at);
+}
+
+bool TimelinePointer::move(Point at)
+{
+    const TimelineFrame& frame = m_scene.frame;
+    switch (m_drag) {
+    case Drag::none:
+        return hover(at);
+    case Drag::target:
+        return false;
+    case Drag::pressed:
+        if (std::abs(at.x - m_pressedAt.x) < kDragPixels ||
+            !(frame.rows.contains(m_pressedAt) || frame.memory.contains(m_pressedAt)))
+            return false;
+        m_drag = Drag::range;
+        [[fallthrough]];
+    case Drag::range:
+        m_scene.selection.range = m_scene.timesBetween(m_pressedAt.x, at.x);
+        return true;
+    case Drag::cursor: {
+        const std::int64_t before = std::exchange(m_scene.selection.cursorNs, m_scene.timeAt(at.x));
+        return before != m_scene.selection.cursorNs;
+    }
+    case Drag::pan: {
+        const double byNs = static_cast<double>(m_pressedAt.x - at.x) * m_scene.axis().nsPerPixel();
+        const bool moved = m_scene.window.show(m_draggedFrom.moved(byNs), true);
+        return m_scene.rows.scrollTo(m_draggedScroll + m_pressedAt.y - at.y) || moved;
+    }
+    case Drag::zoom:
+        m_scene.zoomBox = m_scene.timesBetween(m_pressedAt.x, at.x);
+        return true;
+    case Drag::overview: { // it shows all: the window's middle goes where the pointer is
+        const TimeWindow whole = m_scene.window.now().whole();
+        const auto share = static_cast<double>((at.x - frame.overview.left) / frame.overview.width());
+        return m_scene.window.centre(whole.beginNs + share * whole.span());
+    }
+    case Drag::scroll: {
+        const float middle = (at.y - frame.scroll.top) / frame.scroll.height() * m_scene.rows.stack().height;
+        return m_scene.rows.scrollTo(middle - frame.rows.height() / 2);
+    }
+    }
+    return false;
+}
+
+bool TimelinePointer::release(const PointerEvent& event)
+{
+    const Drag was = std::exchange(m_drag, Drag::none);
+    const auto box = std::exchange(m_scene.zoomBox, std::nullopt);
+    m_scene.window.rest();
+    bool changed = box.has_value();
+    if (was == Drag::pressed) {
+        click(event);
+        changed = true;
+    } else if (was == Drag::target && m_pressedTarget.rect.contains(event.at)) {
+        changed = use(m_pressedTarget, event.alt);
+    } else if (was == Drag::zoom && box && std::abs(event.at.x - m_pressedAt.x) >= kDragPixels) {
+        m_scene.window.show(*box);
+    } else if (const auto span = m_scene.spanUnder(event.at); was == Drag::zoom && span) { // a click: what is under it
+        m_scene.selection.selectedSpan = span;
+        m_scene.selection.range.reset();
+        changed = m_scene.window.frame(m_scene.timesInFocus()) || changed;
+    }
+    return hover(event.at) || changed;
+}
+
+/// `alone`: with Alt, or by a double click.
+bool TimelinePointer::use(const TimelineTarget& target, bool alone)
+{
+    switch (target.kind) {
+    case TimelineTarget::Kind::opClass:
+        return toggleClass(static_cast<sim::OpClass>(target.value), alone);
+    case TimelineTarget::Kind::filter:
+        return m_scene.rows.toggleFilter();
+    case TimelineTarget::Kind::sort:
+        return m_scene.rows.nextSort();
+    case TimelineTarget::Kind::grouping:
+        return m_scene.rows.nextGrouping();
+    case TimelineTarget::Kind::pin:
+        return m_scene.rows.togglePin(target.value);
+    case TimelineTarget::Kind::group:
+        return m_scene.rows.toggleGroup(target.value);
+    case TimelineTarget::Kind::mark: {
+        const TimelineMark* mark = m_scene.marks.find(target.value);
+        if (mark == nullptr)
+            return false;
+        if (alone)
+            m_scene.marks.remove(target.value);
+        else if (mark->isInstant())
+            m_scene.selection.cursorNs = std::min(mark->range.beginNs, m_scene.model().trace().endNs);
+        else
+            m_scene.selection.range = mark->range;
+        return true;
+    }
+    }
+    return false;
+}
+
+bool TimelinePointer::toggleClass(sim::OpClass c, bool alone)
+{
+    ClassMask& classes = m_scene.selection.classes;
+    ClassMask present = 0;
+    for (const sim::OpClass each : m_scene.model().classesPresent())
+        present |= maskOf(each);
+    if (alone)
+        classes = (classes & present) == maskOf(c) ? kAllClasses : maskOf(c);
+    else
+        classes = static_cast<ClassMask>(classes ^ maskOf(c));
+    if ((classes & present) == 0) // nothing left: as if nobody had chosen
+        classes = kAllClasses;
+    return true;
+}
+
+CursorShape TimelinePointer::cursor() const
+{
+    if (!m_scene.trace || !m_inside)
+        return CursorShape::arrow;
+    const TimelineFrame& frame = m_scene.frame;
+    if (m_drag == Drag::pan)
+        return CursorShape::grab;
+    if (m_drag == Drag::range || m_drag == Drag::zoom)
+        return CursorShape::crosshair;
+    if (m_drag == Drag::none && m_scene.targetUnder(m_at) != nullptr)
+        return CursorShape::pointingHand;
+    if (m_drag == Drag::cursor || frame.ruler.contains(m_at) || frame.overview.contains(m_at))
+        return CursorShape::resizeHorizontal;
+    return m_scene.selection.hoveredSpan ? CursorShape::pointingHand : CursorShape::arrow;
+}
+
+std::string TimelinePointer::tooltip() const
+{
+    if (!m_scene.trace || !m_inside || m_drag != Drag::none)
+        return {};
+    if (const TimelineTarget* target = m_scene.targetUnder(m_at))
+        return target->tip;
+    if (m_scene.selection.hoveredSpan) {
+        const std::string depends = dependencyText(m_scene.model(), *m_scene.selection.hoveredSpan);
+        return m_scene.model().describe(*m_scene.selection.hoveredSpan) + (depends.empty() ? "" : "\n" + depends);
+    }
+    const TimeAxis a = m_scene.axis();
+    const float column = std::floor(m_at.x - a.left) + a.left;
+    const std::int64_t begin = std::llround(a.ns(column));
+    const std::int64_t end = std::max(begin + 1, static_cast<std::int64_t>(std::llround(a.ns(column + 1))));
+    const bool over = begin >= m_scene.model().trace().endNs;
+    if (m_scene.frame.memory.contains(m_at)) {
+        const auto curve = memoryCurve(m_scene.model(), m_scene.selection);
+        return curve && !over ? memoryText(m_scene.model(), *curve, begin, end) : std::string();
+    }
+    const int line = m_scene.lineUnder(m_at), row = m_scene.rowUnder(m_at);
+    if (line < 0 || (m_at.x < a.left && row < 0))
+        return {};
+    if (m_at.x < a.left)
+        return textAboutRow(m_scene.model().rows()[static_cast<std::size_t>(row)]);
+    // Spans too small to point at, or nothing: what the pixel column holds.
+    const auto track = m_scene.trackUnder(m_at);
+    if (over || (row >= 0 && !track))
+        return {};
+    const auto whole = static_cast<double>(end - begin);
+    std::array<double, sim::kOpClassCount> share{};
+    if (track) {
+        const sim::BusyByClass busy = m_scene.model().busy(*track).busyNs(begin, end);
+        for (std::size_t c = 0; c < busy.size(); ++c)
+            share[c] = static_cast<double>(busy[c]) / whole;
+    } else {
+        const auto group = static_cast<std::size_t>(m_scene.rows.line(line).group);
+        share = m_scene.model().shares(m_scene.rows.arrangement().groups[group].rows, std::array{begin, end}).front();
+    }
+    std::string text;
+    double sum = 0;
+    for (std::size_t c = 0; c < share.size(); ++c) {
+        if (share[c] <= 0)
+            continue;
+        sum += share[c];
+        text += m_scene.model().className(static_cast<sim::OpClass>(c)) + " " + percentText(share[c]) + "\n";
+    }
+    if (sum == 0)
+        return "idle at " + durationText(a.ns(m_at.x));
+    return text + "idle " + percentText(std::max(0.0, 1 - sum)) + "\nin " + durationText(whole) + " at " +
+           durationText(static_cast<double>(begin));
+}
+
+} // namespace app

@@ -1,0 +1,130 @@
+#include "app/views/timeline/timeline_scene.h"
+
+#include <cmath>
+#include <limits>
+
+namespace app {
+namespace {
+
+constexpr float kPointedSpan = 2; ///< pixels from which a span can be pointed at
+
+} // namespace
+
+void TimelineScene::setTrace(std::shared_ptr<PreparedTrace> next)
+{
+    const bool wasStepping = steps.has_value();
+    const std::size_t step = wasStepping ? steps->current() : 0;
+    steps.reset();
+    rows.setModel(nullptr);
+    targets.clear();
+    zoomBox.reset();
+    trace = std::move(next);
+    const sim::Trace* shown = trace ? &model().trace() : nullptr;
+    if (&window == &ownWindow) {       // else who owns it looks after the selection too
+        selection.hoveredSpan.reset(); // of the trace that is gone
+        selection.selectedSpan.reset();
+        selection.keepWithin(shown, std::numeric_limits<int>::max());
+        window.setTrace(shown ? std::optional(shown->endNs) : std::nullopt);
+    }
+    if (!trace)
+        return;
+    rows.setModel(&model());
+    if (wasStepping)
+        steps.emplace(model()).goTo(step);
+}
+
+void TimelineScene::prepare(Rect canvas)
+{
+    area = canvas;
+    frame = {area,
+             {.memory = surroundings.memory && !model().trace().counters.empty(),
+              .story = steps.has_value(),
+              .overview = surroundings.overview,
+              .legend = surroundings.legend,
+              .ruler = surroundings.ruler,
+              .marks = surroundings.ruler && !marks.all().empty()}};
+    rows.place(frame.rows, dense ? kLowestDenseRow : kLowestRow, selection.ranks);
+}
+
+const RangeStatistics* TimelineScene::rangeStatistics() const
+{
+    return trace && selection.range ? &trace->statistics(*selection.range, selection.classes) : nullptr;
+}
+
+const SpanSet* TimelineScene::lit() const
+{
+    if (const SpanSearch* found = search())
+        return &found->spans();
+    const PreparedTrace::Path* path = criticalPath();
+    return path != nullptr ? &path->spans : nullptr;
+}
+
+std::int64_t TimelineScene::timeAt(float x) const
+{
+    const TimeAxis a = axis();
+    return std::clamp<std::int64_t>(std::llround(a.ns(std::clamp(x, a.left, a.right))), 0, model().trace().endNs);
+}
+
+TimeRange TimelineScene::timesBetween(float x, float otherX) const
+{
+    const auto [begin, end] = std::minmax({timeAt(x), timeAt(otherX)});
+    return {begin, std::max(end, begin + 1)};
+}
+
+int TimelineScene::lineUnder(Point at) const
+{
+    return at.x >= area.left && at.x < axis().right ? rows.lineAt(at.y) : -1;
+}
+
+int TimelineScene::rowUnder(Point at) const
+{
+    const int line = lineUnder(at);
+    return line < 0 ? -1 : rows.line(line).row;
+}
+
+std::optional<std::uint32_t> TimelineScene::trackUnder(Point at) const
+{
+    const TimeAxis a = axis();
+    return at.x >= a.left && at.x < a.right ? rows.trackAt(at.y) : std::nullopt;
+}
+
+std::optional<SpanRef> TimelineScene::spanUnder(Point at) const
+{
+    const auto track = trackUnder(at);
+    if (!track)
+        return std::nullopt;
+    const TimeAxis a = axis();
+    const auto span = model().spanAt(*track, a.ns(at.x), a.nsPerPixel());
+    if (!span || (steps && !steps->isRevealed({*track, *span})))
+        return std::nullopt;
+    const auto length = static_cast<double>(model().trace().tracks[*track].durationNs[*span]);
+    return length >= a.nsPerPixel() * static_cast<double>(kPointedSpan) ? std::optional(SpanRef{*track, *span}) : std::nullopt;
+}
+
+const TimelineTarget* TimelineScene::targetUnder(Point at) const
+{
+    const auto found =
+        std::find_if(targets.rbegin(), targets.rend(), [&](const TimelineTarget& t) { return t.rect.contains(at); });
+    return found == targets.rend() ? nullptr : &*found;
+}
+
+std::optional<TimeRange> TimelineScene::timesOf(const std::optional<SpanRef>& span) const
+{
+    if (!span)
+        return std::nullopt;
+    return TimeRange{model().trace().tracks[span->track].startNs[span->span], model().endNs(*span)};
+}
+
+void TimelineScene::keepInSight(SpanRef span)
+{
+    window.keepInSight(*timesOf(span));
+    rows.keepInSight(model().rowOf(span.track));
+}
+
+bool TimelineScene::zoomAt(float x, double factor)
+{
+    const TimeAxis a = axis();
+    return window.zoom(factor, std::clamp(static_cast<double>((x - a.left) / (a.right - a.left)), 0.0, 1.0));
+}
+
+} // namespace app

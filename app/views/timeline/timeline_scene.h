@@ -1,0 +1,80 @@
+// What a timeline shows, and what lies where in it. The pointer and the commands change it, painters read it; it knows none of
+// them.
+#pragma once
+
+#include "app/step/time_zoom.h"
+#include "app/views/timeline/prepared_trace.h"
+#include "app/views/timeline/timeline_marks.h"
+#include "app/views/timeline/timeline_steps.h"
+#include "app/views/timeline/timeline_view.h"
+
+namespace app {
+
+/// Something drawn that answers to a click.
+struct TimelineTarget {
+    enum class Kind : std::uint8_t { opClass, filter, sort, grouping, pin, group, mark };
+    Kind kind = Kind::opClass;
+    int value = 0; ///< the class, row, group or mark
+    Rect rect;
+    std::string tip;
+};
+
+struct TimelineScene {
+    Selection& selection;
+    Theme theme;
+    std::shared_ptr<PreparedTrace> trace; ///< nullptr: there is none
+    std::optional<TimelineSteps> steps;   ///< of the trace; nothing: all actions are shown
+    TimeZoom ownWindow;
+    TimeZoom& window; ///< its own, or one that is shared
+    RowPlacement rows;
+    TimelineMarks marks;
+    TimelineView::Surroundings surroundings;
+    bool dense = false, pathShown = false;
+    std::string searchText;
+    std::optional<TimeRange> zoomBox;            ///< dragged, to be zoomed to
+    Rect area{};                                 ///< drawn in last
+    TimelineFrame frame{Rect{}};                 ///< of the area
+    mutable std::vector<TimelineTarget> targets; ///< of the picture drawn last: told by painters
+
+    TimelineScene(Selection& s, const Theme& t, TimeZoom* shared) : selection(s), theme(t), window(shared ? *shared : ownWindow)
+    {
+    }
+    void setTrace(std::shared_ptr<PreparedTrace>);
+    /// Call before anything that depends on places.
+    void prepare(Rect area);
+
+    // What there is to draw of the trace.
+    const TimelineModel& model() const { return trace->model(); }
+    double lengthNs() const { return static_cast<double>(model().trace().endNs); }
+    int focusRow() const { return selection.focusRank() ? model().rowOfRank(*selection.focusRank()) : -1; }
+    const TimelineColors& colors() const { return trace->colors(theme, selection.classes, lit() != nullptr); }
+    const ShareColumns& overview() const { return trace->overview(frame.overview); }
+    const ShareColumns& strip(std::size_t group) const { return trace->strip(rows, group, window.now()); }
+    // nullptr: none is asked for, or there is no trace.
+    const RangeStatistics* rangeStatistics() const;
+    const PreparedTrace::Path* criticalPath() const { return trace && pathShown ? &trace->criticalPath() : nullptr; }
+    const SpanSearch* search() const { return trace && !searchText.empty() ? &trace->find(searchText) : nullptr; }
+    const SpanSet* lit() const; ///< while all others step back
+
+    // What lies where.
+    TimeAxis axis() const { return {window.now().beginNs, window.now().endNs, frame.rows.left, frame.rows.right}; }
+    std::int64_t timeAt(float x) const;                  ///< within the trace
+    TimeRange timesBetween(float x, float otherX) const; ///< the same, in order, not empty
+    int lineUnder(Point) const;                          ///< -1: none
+    int rowUnder(Point) const;                           ///< -1: none, or the header of a group
+    std::optional<std::uint32_t> trackUnder(Point) const;
+    std::optional<SpanRef> spanUnder(Point) const;
+    const TimelineTarget* targetUnder(Point) const; ///< nullptr: none
+
+    // What is in focus: a range before a span, what was clicked before what is pointed at.
+    const std::optional<SpanRef>& spanInFocus() const
+    {
+        return selection.selectedSpan ? selection.selectedSpan : selection.hoveredSpan;
+    }
+    std::optional<TimeRange> timesOf(const std::optional<SpanRef>&) const;
+    std::optional<TimeRange> timesInFocus() const { return selection.range ? selection.range : timesOf(spanInFocus()); }
+    void keepInSight(SpanRef);
+    bool zoomAt(float x, double factor);
+};
+
+} // namespace app

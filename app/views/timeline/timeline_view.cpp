@@ -1,0 +1,249 @@
+#include "app/views/timeline/timeline_view.h"
+
+#include "app/views/common/labels.h"
+#include "app/views/timeline/timeline_commands.h"
+#include "app/views/timeline/timeline_painter.h"
+#include "app/views/timeline/timeline_pointer.h"
+#include "app/views/timeline/timeline_walk.h"
+
+namespace app {
+
+struct TimelineView::Data {
+    TimelineScene scene;
+    TimelinePointer pointer{scene};
+    Data(Selection& s, const Theme& t, TimeZoom* zoom) : scene(s, t, zoom) {}
+};
+
+TimelineView::TimelineView(Selection& selection, const Theme& theme, TimeZoom* zoom)
+    : m_data(std::make_unique<Data>(selection, theme, zoom))
+{
+}
+TimelineView::~TimelineView() = default;
+
+PictureModelPtr TimelineView::prepare(const ShownStep& step)
+{
+    return step.trace ? std::make_shared<PreparedTrace>(step) : nullptr;
+}
+
+void TimelineView::take(const ShownStep& step, PictureModelPtr prepared)
+{
+    m_data->scene.setTrace(std::static_pointer_cast<PreparedTrace>(prepared ? std::move(prepared) : prepare(step)));
+    m_data->pointer.letGo();
+}
+
+void TimelineView::setTheme(const Theme& theme)
+{
+    m_data->scene.theme = theme;
+    if (m_data->scene.trace)
+        m_data->scene.trace->forgetColors();
+}
+
+void TimelineView::setStepping(bool on)
+{
+    TimelineScene& scene = m_data->scene;
+    if (on == scene.steps.has_value() || !scene.trace)
+        return;
+    scene.steps.reset();
+    scene.selection.selectedSpan.reset();
+    scene.selection.hoveredSpan.reset();
+    if (on) {
+        scene.steps.emplace(scene.model());
+        if (scene.rows.timesPlaced() > 0)
+            scene.prepare(scene.area); // the story takes room
+        walkToStep(scene);
+    }
+}
+
+bool TimelineView::isStepping() const
+{
+    return m_data->scene.steps.has_value();
+}
+
+TimeRange TimelineView::visibleRange() const
+{
+    return m_data->scene.window.range();
+}
+
+void TimelineView::setVisibleRange(TimeRange range)
+{
+    m_data->scene.window.setRange(range);
+}
+
+bool TimelineView::keepCursorInSight()
+{
+    return m_data->scene.window.follow(m_data->scene.selection.cursorNs);
+}
+
+TimelineState TimelineView::state() const
+{
+    const TimelineScene& scene = m_data->scene;
+    return {
+        .visible = scene.window.kept(), .marks = scene.marks.all(), .rows = scene.rows.wishes(), .criticalPath = scene.pathShown};
+}
+
+void TimelineView::setState(const TimelineState& state)
+{
+    TimelineScene& scene = m_data->scene;
+    scene.window.restore(state.visible);
+    scene.marks.set(state.marks);
+    scene.rows.setWishes(state.rows);
+    scene.pathShown = state.criticalPath;
+}
+
+const std::vector<TimelineMark>& TimelineView::marks() const
+{
+    return m_data->scene.marks.all();
+}
+
+int TimelineView::addMark(TimeRange range, std::string label)
+{
+    return m_data->scene.marks.add(range, std::move(label));
+}
+
+bool TimelineView::removeMark(int number)
+{
+    return m_data->scene.marks.remove(number);
+}
+
+bool TimelineView::renameMark(int number, std::string label)
+{
+    return m_data->scene.marks.rename(number, std::move(label));
+}
+
+const RowWishes& TimelineView::rows() const
+{
+    return m_data->scene.rows.wishes();
+}
+
+void TimelineView::setRows(RowWishes wishes)
+{
+    m_data->scene.rows.setWishes(std::move(wishes));
+}
+
+void TimelineView::setRowFilter(RowFilter filter)
+{
+    RowWishes wishes = rows();
+    wishes.filter = filter;
+    setRows(std::move(wishes));
+}
+
+void TimelineView::setCriticalPathShown(bool shown)
+{
+    m_data->scene.pathShown = shown;
+}
+
+bool TimelineView::isCriticalPathShown() const
+{
+    return m_data->scene.pathShown;
+}
+
+const sim::CriticalPath* TimelineView::criticalPath() const
+{
+    const PreparedTrace::Path* path = m_data->scene.criticalPath();
+    return path != nullptr ? &path->path : nullptr;
+}
+
+std::optional<RangeStatistics> TimelineView::rangeStatistics() const
+{
+    const RangeStatistics* statistics = m_data->scene.rangeStatistics();
+    return statistics != nullptr ? std::optional(*statistics) : std::nullopt;
+}
+
+Table TimelineView::rangeTable() const
+{
+    const RangeStatistics* statistics = m_data->scene.rangeStatistics();
+    return statistics != nullptr ? tableOf(*statistics, m_data->scene.model()) : Table{};
+}
+
+std::size_t TimelineView::find(std::string_view text)
+{
+    m_data->scene.searchText = text;
+    const SpanSearch* search = m_data->scene.search();
+    return search != nullptr ? search->found().size() : 0;
+}
+
+bool TimelineView::findNext(bool backwards)
+{
+    return walkToMatch(m_data->scene, backwards);
+}
+
+void TimelineView::setAxis(TimeRange range)
+{
+    m_data->scene.window.setAxis(range);
+}
+
+void TimelineView::setOpacityOfKinds(std::vector<float> opacity)
+{
+    if (m_data->scene.trace)
+        m_data->scene.trace->setOpacityOfKinds(std::move(opacity));
+}
+
+float TimelineView::scrolledBy() const
+{
+    return m_data->scene.rows.scrollY();
+}
+
+void TimelineView::setScrolledBy(float pixels)
+{
+    m_data->scene.rows.scrollTo(pixels);
+}
+
+void TimelineView::setSurroundings(Surroundings surroundings)
+{
+    m_data->scene.surroundings = surroundings;
+}
+
+void TimelineView::setDense(bool dense)
+{
+    m_data->scene.dense = dense;
+}
+
+float TimelineView::drawLegend(Canvas& canvas, Rect area) const
+{
+    return m_data->scene.trace ? paintLegend(canvas, m_data->scene, area) : 0;
+}
+
+std::string TimelineView::title() const
+{
+    return "Timeline";
+}
+
+void TimelineView::draw(Canvas& canvas)
+{
+    TimelineScene& scene = m_data->scene;
+    scene.targets.clear();
+    if (!scene.trace || scene.model().rows().empty()) {
+        drawEmpty(canvas, scene.theme, "No trace yet", hint());
+        return;
+    }
+    scene.prepare(canvas.area());
+    paintTimeline(canvas, scene);
+}
+
+bool TimelineView::pointer(const PointerEvent& event, Rect area)
+{
+    if (!m_data->scene.trace)
+        return false;
+    m_data->scene.prepare(area);
+    return m_data->pointer.handle(event);
+}
+
+bool TimelineView::command(ViewCommand command, bool fast, Rect area)
+{
+    if (!m_data->scene.trace)
+        return false;
+    m_data->scene.prepare(area);
+    return runCommand(m_data->scene, command, fast, m_data->pointer.at());
+}
+
+CursorShape TimelineView::cursor() const
+{
+    return m_data->pointer.cursor();
+}
+
+std::string TimelineView::tooltip() const
+{
+    return m_data->pointer.tooltip();
+}
+
+} // namespace app

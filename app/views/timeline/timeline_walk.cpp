@@ -1,0 +1,106 @@
+#include "app/views/timeline/timeline_walk.h"
+
+#include "app/views/timeline/timeline_dependencies.h"
+
+namespace app {
+namespace {
+
+bool select(TimelineScene& scene, SpanRef next)
+{
+    Selection& selection = scene.selection;
+    const bool changed = selection.selectedSpan != next;
+    selection.selectedSpan = next;
+    // Several selected ranks stay selected while one looks at their spans.
+    const int rank = scene.model().rankOf(scene.model().rowOf(next.track), selection);
+    if (selection.contains(rank))
+        selection.selectedRank = rank;
+    else
+        selection.selectRank(rank);
+    scene.keepInSight(next);
+    return changed;
+}
+
+bool walkSteps(TimelineScene& scene, std::ptrdiff_t by)
+{
+    TimelineSteps& steps = *scene.steps;
+    const std::size_t before = steps.current();
+    const auto last = std::max<std::ptrdiff_t>(static_cast<std::ptrdiff_t>(steps.count()) - 1, 0);
+    steps.goTo(static_cast<std::size_t>(std::clamp<std::ptrdiff_t>(static_cast<std::ptrdiff_t>(before) + by, 0, last)));
+    walkToStep(scene);
+    return steps.current() != before;
+}
+
+/// Where a walk begins when no span is selected: the first in sight of the rank in focus.
+std::optional<SpanRef> firstSpan(const TimelineScene& scene)
+{
+    const TimelineModel& model = scene.model();
+    const auto focused = scene.selection.focusRank();
+    const int row = focused ? std::max(0, model.rowOfRank(*focused)) : 0;
+    if (model.rows().empty() || model.rows()[static_cast<std::size_t>(row)].tracks.empty())
+        return std::nullopt;
+    const std::uint32_t track = model.rows()[static_cast<std::size_t>(row)].tracks.front();
+    const TimeWindow& window = scene.window.now();
+    const auto span = model.spanAt(track, window.beginNs, window.limitNs());
+    return span ? std::optional(SpanRef{track, *span}) : std::nullopt;
+}
+
+} // namespace
+
+void walkToStep(TimelineScene& scene)
+{
+    if (const auto now = scene.steps->now()) {
+        scene.selection.selectedSpan = now;
+        scene.keepInSight(*now);
+    }
+}
+
+bool walk(TimelineScene& scene, std::ptrdiff_t by)
+{
+    if (scene.steps)
+        return walkSteps(scene, by);
+    if (!scene.selection.selectedSpan) {
+        const auto first = firstSpan(scene);
+        return first && select(scene, *first);
+    }
+    SpanRef next = *scene.selection.selectedSpan;
+    const auto size = static_cast<std::ptrdiff_t>(scene.model().trace().tracks[next.track].size());
+    const std::ptrdiff_t direction = by < 0 ? -1 : 1;
+    std::ptrdiff_t left = std::abs(by);
+    for (std::ptrdiff_t span = static_cast<std::ptrdiff_t>(next.span) + direction; left > 0 && span >= 0 && span < size;
+         span += direction)
+        if (scene.selection.shows(scene.model().opClass(next.track, static_cast<std::size_t>(span)))) {
+            next.span = static_cast<std::uint32_t>(span);
+            --left;
+        }
+    return select(scene, next);
+}
+
+bool walkToDependency(TimelineScene& scene, bool forward)
+{
+    const auto span = scene.spanInFocus();
+    if (!span)
+        return false;
+    const TimelineModel& model = scene.model();
+    std::optional<SpanRef> best;
+    const auto startNs = [&](SpanRef ref) { return model.trace().tracks[ref.track].startNs[ref.span]; };
+    for (const Dependency& d : dependenciesOf(model, *span)) {
+        const SpanRef other = forward ? d.to : d.from;
+        if (other == *span || !scene.selection.shows(model.opClass(other.track, other.span)))
+            continue;
+        if (!best || (forward ? startNs(other) < startNs(*best) : model.endNs(other) > model.endNs(*best)))
+            best = other;
+    }
+    return best && select(scene, *best);
+}
+
+bool walkToMatch(TimelineScene& scene, bool backwards)
+{
+    const SpanSearch* search = scene.search();
+    const auto place = search != nullptr ? search->nextTo(scene.selection.selectedSpan, backwards) : std::nullopt;
+    if (!place)
+        return false;
+    select(scene, search->found()[*place]);
+    return true;
+}
+
+} // namespace app

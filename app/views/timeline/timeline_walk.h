@@ -1,0 +1,18 @@
+// From span to span: along a row, along dependencies, from match to match. The span that is reached is selected and in sight.
+#pragma once
+
+#include "app/views/timeline/timeline_scene.h"
+
+namespace app {
+
+// False: there is nowhere to go.
+
+/// Along the row, past what does not count; from action to action where they are revealed one by one.
+bool walk(TimelineScene&, std::ptrdiff_t by);
+/// Backwards to the input that came last, forwards to the output that is used first.
+bool walkToDependency(TimelineScene&, bool forward);
+bool walkToMatch(TimelineScene&, bool backwards);
+/// To the action that is revealed now, if any.
+void walkToStep(TimelineScene&);
+
+} // namespace app

@@ -1,0 +1,380 @@
+// Time and speed. Explanations of FLOPs and parameters are in explain_model.cpp, those of memory in explain_memory.cpp.
+#include "sim/analysis/explain/explainer.h"
+
+#include "sim/analysis/explain/closed_forms.h"
+#include "sim/analysis/explain/explain_traffic.h"
+#include "sim/analysis/straggler_wait.h"
+#include "sim/index.h"
+#include "sim/program/program.h"
+#include "sim/scenario/words.h"
+#include "sim/simulate/action_class.h"
+
+#include <array>
+
+namespace sim {
+namespace {
+
+constexpr const char* kKorthikanti6 = "Korthikanti et al. 2022, section 6";
+constexpr const char* kPalmB = "Chowdhery et al. 2022 (PaLM), appendix B";
+
+constexpr ByDimension<MetricId> kExposed{
+    {MetricId::exposedTp, MetricId::exposedCp, MetricId::exposedEp, MetricId::exposedPp, MetricId::exposedDp}};
+
+/// Nothing for what is not of one dimension.
+std::optional<Dimension> dimensionOf(MetricId id)
+{
+    for (const Dimension dimension : kDimensions)
+        if (kExposed[dimension] == id)
+            return dimension;
+    return std::nullopt;
+}
+
+std::vector<Quantity> quantitiesOf(const std::vector<Term>& terms)
+{
+    std::vector<Quantity> quantities;
+    for (const Term& term : terms)
+        quantities.push_back(term.quantity);
+    return quantities;
+}
+
+std::string symbolOf(StepShare share)
+{
+    if (const auto dimension = dimensionOfPart(share))
+        return std::string("t_") + dimensionName(*dimension);
+    return share == StepShare::ideal       ? "t_model"
+           : share == StepShare::recompute ? "t_again"
+           : share == StepShare::kernels   ? "t_kernels"
+                                           : "t_bubble";
+}
+
+} // namespace
+
+Explainer::Explainer(const Simulation& simulation, std::optional<int> rank)
+    : m_simulation(simulation), m_scenario(simulation.scenario()), m_shares(stepShares(simulation)),
+      m_flops(stepFlops(simulation.scenario())), m_rank(rank.value_or(fullestRank(simulation))), m_rankIsFullest(!rank)
+{
+}
+
+Formula Explainer::peakTerm(Account& account) const
+{
+    return account.term("P", peakFlops(), Unit::flopRate,
+                        "dense " + std::string(toWord(kPrecisionWords, m_scenario.training.precision)) + " peak of " +
+                            m_scenario.cluster.gpu.name);
+}
+
+Formula Explainer::worldTerm(Account& account) const
+{
+    const Layout& l = m_scenario.layout;
+    std::string product;
+    for (const auto& [name, size] : {std::pair{"tp", l.tp}, {"cp", l.cp}, {"pp", l.pp}, {"dp", l.dp}})
+        if (size > 1)
+            product += (product.empty() ? " = " : " × ") + std::string(name) + " " + std::to_string(size);
+    return account.term("N", world(), Unit::count, "GPUs" + product);
+}
+
+Explanation Explainer::stepTimeLeaf() const
+{
+    Account account("step time", "T", step(), Unit::seconds);
+    return account.close({},
+                         "Simulated: from the first op of a step to the end of its last, the optimizer's included, on any rank.",
+                         "Event simulation of all ops", {.pictures = {"timeline"}});
+}
+
+Explanation Explainer::stepTime() const
+{
+    Account account("Step time", "T", step(), Unit::seconds);
+    std::vector<Formula> parts;
+    for (const StepShare part : presentShares(m_shares))
+        parts.push_back(account.term(share(part)));
+    return account.close(
+        Formula::sum(std::move(parts)),
+        "From the first op of the step to the end of its last on any rank, optimizer included. The parts are means "
+        "over all ranks.",
+        std::string("Simulated; model and recomputed FLOPs apart as in ") + kKorthikanti6, {.pictures = {"timeline"}});
+}
+
+Explanation Explainer::share(StepShare part) const
+{
+    const auto dimension = dimensionOfPart(part);
+    if (!dimension)
+        return part == StepShare::ideal       ? idealTime()
+               : part == StepShare::recompute ? recomputeTime()
+               : part == StepShare::kernels   ? kernelTime()
+                                              : bubbleTime();
+    Account account(stepShareName(part), symbolOf(part), m_shares.of(part), Unit::seconds);
+    return account.close(
+        {}, "Measured in the simulated step: a transfer runs and the rank's next kernel waits for it. " + groupText(*dimension),
+        "Event simulation of all ops", showOf(*dimension));
+}
+
+Explanation Explainer::idealTime() const
+{
+    Account account(stepShareName(StepShare::ideal), symbolOf(StepShare::ideal), m_shares.ideal, Unit::seconds);
+    const Formula flops = account.term(modelFlops(!m_scenario.training.causal));
+    return account.close(flops / capability(account), "What the step would take if every GPU ran at its peak.", kPalmB);
+}
+
+Explanation Explainer::recomputeTime() const
+{
+    Account account(stepShareName(StepShare::recompute), symbolOf(StepShare::recompute), m_shares.recompute, Unit::seconds);
+    const Formula hardware = account.term(hardwareFlops());
+    const Formula model = account.term("C", m_flops.modelCausal, Unit::flops, "model FLOPs of a step");
+    return account.close((hardware - model) / capability(account),
+                         "FLOPs that the backward pass runs a second time, at peak speed.", kKorthikanti6,
+                         {.pictures = {"timeline"}, .classes = {OpClass::recompute}});
+}
+
+Explanation Explainer::kernelTime() const
+{
+    Account account(stepShareName(StepShare::kernels), symbolOf(StepShare::kernels), m_shares.kernels, Unit::seconds);
+    const Formula busy = account.term("t_busy", m_shares.busy(), Unit::seconds, "kernels run; mean over ranks, simulated");
+    Formula rest = busy - account.term("t_model", m_shares.ideal, Unit::seconds, "model FLOPs at peak speed");
+    if (m_shares.recompute > 0)
+        rest = rest - account.term("t_again", m_shares.recompute, Unit::seconds, "recomputed FLOPs at peak speed");
+    return account.close(
+        rest,
+        "Matrix products below peak (tiles, waves, short sums), kernels bound by memory, launches, the optimizer: " +
+            percentText((m_shares.ideal + m_shares.recompute) / m_shares.busy()) + " of the peak is reached while kernels run.",
+        "Roofline with tile and wave quantisation; constants of the GPU type", {.pictures = {"timeline"}});
+}
+
+Explanation Explainer::tokensPerStep() const
+{
+    const Training& t = m_scenario.training;
+    Account account("tokens a step", "D", 1.0 * t.globalBatchSize * t.sequenceLength, Unit::count);
+    const Formula batch = account.term("B", t.globalBatchSize, Unit::count, "sequences in the global batch");
+    return account.close(batch * account.term("s", t.sequenceLength, Unit::count, "tokens a sequence"), "", "");
+}
+
+Explanation Explainer::tokens(bool perGpu) const
+{
+    const Metrics& m = m_simulation.metrics();
+    Account account(perGpu ? "Tokens a second on each GPU" : "Tokens a second", perGpu ? "R_gpu" : "R",
+                    perGpu ? m.tokensPerSecondPerGpu : m.tokensPerSecond, Unit::rate);
+    const Formula tokens = account.term(tokensPerStep());
+    const Formula time = account.term(stepTime());
+    return account.close(perGpu ? tokens / (time * worldTerm(account)) : tokens / time, "Tokens of the batch, each counted once.",
+                         "", {.pictures = {"timeline"}});
+}
+
+Explanation Explainer::flopRate(bool hardware) const
+{
+    const Metrics& m = m_simulation.metrics();
+    const double rate = (hardware ? m.hardwareTflopsPerGpu : m.modelTflopsPerGpu) * 1e12;
+    Account account(hardware ? "Hardware FLOP/s of each GPU" : "Model FLOP/s of each GPU", hardware ? "r_hw" : "r", rate,
+                    Unit::flopRate);
+    const Formula flops = account.term(hardware ? hardwareFlops() : modelFlops(!m_scenario.training.causal));
+    const Formula time = account.term(stepTime());
+    return account.close(flops / (time * worldTerm(account)),
+                         hardware ? "With the FLOPs that recomputation runs again."
+                                  : "Attention counted as the model needs it (half where causal), no recomputation.",
+                         hardware ? kKorthikanti6 : kPalmB);
+}
+
+Explanation Explainer::utilisation(MetricId id) const
+{
+    const bool hardware = id == MetricId::hfu, full = id == MetricId::mfuFullAttention;
+    Account account(hardware ? "Hardware FLOPs utilisation"
+                    : full   ? "Model FLOPs utilisation, attention in full"
+                             : "Model FLOPs utilisation",
+                    hardware ? "HFU" : "MFU", metricValue(m_simulation, id), Unit::fraction);
+    const Formula flops = account.term(hardware ? hardwareFlops() : modelFlops(full || !m_scenario.training.causal));
+    const Formula time = account.term(stepTime());
+    const std::string convention =
+        hardware ? "Recomputed FLOPs count; attention as the model needs it."
+        : full
+            ? "Attention over the whole sequence, also where it is causal, as Megatron-LM's papers count: with work that causal "
+              "kernels leave out, so it may exceed 100 %. No recomputation."
+            : "Attention at half where it is causal, no recomputation, over the dense peak of the precision.";
+    return account.close(flops / Formula::product({time, worldTerm(account), peakTerm(account)}), convention,
+                         hardware ? kKorthikanti6
+                         : full   ? "Narayanan et al. 2021, appendix, without its recomputation"
+                                  : kPalmB,
+                         {.pictures = {"timeline"}});
+}
+
+/// Means over the ranks of each pipeline coordinate; coordinates have equally many.
+Explanation Explainer::bubbleTime() const
+{
+    const auto& rows = m_simulation.metrics().perPipelineRank;
+    Account account(stepShareName(StepShare::bubble), symbolOf(StepShare::bubble), m_shares.bubble, Unit::seconds);
+    constexpr std::size_t kMostListed = 16;
+    const ShowHint show{.pictures = {"timeline"}};
+    const std::string waits = "Neither computing nor held up by a transfer: waiting for other ranks, or for the step's last op.";
+    if (rows.size() > kMostListed || rows.size() == 1) {
+        const Formula time = account.term("T", step(), Unit::seconds, "step time");
+        const Formula busy = account.term("t_busy", m_shares.busy(), Unit::seconds, "kernels run; mean over ranks");
+        const Formula exposed =
+            account.term("t_comm", m_shares.exposed.total(), Unit::seconds, "exposed communication; mean over ranks");
+        return account.close(time - busy - exposed, waits, "Event simulation of all ops", show);
+    }
+    std::vector<Formula> waiting;
+    for (std::size_t i = 0; i < rows.size(); ++i)
+        waiting.push_back(account.term("b" + std::to_string(i), rows[i].bubbleSeconds, Unit::seconds,
+                                       "pipeline rank " + std::to_string(i) + " waits; simulated"));
+    return account.close(Formula::sum(std::move(waiting)) /
+                             account.term("p", m_scenario.layout.pp, Unit::count, "pipeline ranks"),
+                         waits, "Event simulation of all ops", show);
+}
+
+Explanation Explainer::bubble() const
+{
+    Account account("Bubble", "β", m_simulation.metrics().bubbleFraction, Unit::fraction);
+    const Formula waiting = account.term(bubbleTime());
+    const Formula time = account.term(stepTimeLeaf());
+    std::string convention = "Mean over ranks, of the whole step. Papers also give idle over ideal time, (p − 1) / m of equal "
+                             "stages.";
+    std::string source = "Narayanan et al. 2021, section 2.2";
+    const std::optional<StragglerWait> straggler = stragglerWait(m_simulation);
+    if (straggler)
+        convention += " Without perturbations " + percentText(straggler->bubbleWithout) + " would be: ranks also wait for " +
+                      (straggler->worst.kind == PerturbationKind::jitter
+                           ? "kernels that are late."
+                           : "rank " + std::to_string(straggler->worst.rank) + ", which is slow.");
+    if (const auto form = bubbleForm(m_scenario)) {
+        convention += " Equal stages without transfers would give " + form->text + ".";
+        if (const std::string uneven = unevenStagesText(m_simulation.metrics()); !uneven.empty() && !straggler)
+            convention += " " + uneven;
+        source = form->source;
+    }
+    return account.close(waiting / time, convention, source, {.pictures = {"timeline"}});
+}
+
+Explanation Explainer::exposedTotal() const
+{
+    Account account("Exposed communication", "e", m_simulation.metrics().exposedComm.total(), Unit::fraction);
+    std::vector<Formula> parts;
+    ShowHint show{.pictures = {"timeline"}};
+    for (const StepShare part : presentShares(m_shares)) {
+        const auto dimension = dimensionOfPart(part);
+        if (!dimension)
+            continue;
+        parts.push_back(account.term(exposed(*dimension)));
+        show.classes.push_back(opClassOf(*dimension));
+    }
+    return account.close(
+        Formula::sum(std::move(parts)),
+        "Of the step, mean over ranks: a transfer runs and the rank's next kernel waits for it. Where several fill "
+        "the same gap, it counts once.",
+        "Event simulation of all ops", show);
+}
+
+Explanation Explainer::exposed(Dimension dimension) const
+{
+    const std::string name = dimensionName(dimension);
+    Account account("Exposed " + name + " communication", "e_" + name, m_simulation.metrics().exposedComm[dimension],
+                    Unit::fraction);
+    const Formula waiting = account.term(share(partOf<StepShare>(dimension)));
+    std::string convention = groupText(dimension);
+    if (const std::string what = collectivesText(m_simulation, dimension); !what.empty())
+        convention += (convention.empty() ? "What passes: " : " What passes: ") + what + ".";
+    return account.close(waiting / account.term(stepTimeLeaf()), convention, "Event simulation of all ops", showOf(dimension));
+}
+
+ShowHint Explainer::showOf(Dimension dimension) const
+{
+    return {.pictures = {"timeline"}, .classes = {opClassOf(dimension)}};
+}
+
+std::string Explainer::groupText(Dimension dimension) const
+{
+    const Mesh& mesh = m_simulation.mesh();
+    const std::vector<int> members = mesh.members(kDimensionFacts[dimension].group, 0);
+    if (members.size() < 2)
+        return "";
+    const Tier& tier = m_scenario.cluster.tiers[static_cast<std::size_t>(m_simulation.placement().shape(members).spanningTier())];
+    return "Groups of " + std::to_string(members.size()) + " ranks, joined by " + tier.name + " (" +
+           numberText(tier.bandwidthGBs, Unit::number) + " GB/s a GPU).";
+}
+
+Explanation Explainer::explain(MetricId id) const
+{
+    if (const auto dimension = dimensionOf(id))
+        return exposed(*dimension);
+    switch (id) {
+    case MetricId::stepTime:
+        return stepTime();
+    case MetricId::tokensPerSecond:
+    case MetricId::tokensPerSecondPerGpu:
+        return tokens(id == MetricId::tokensPerSecondPerGpu);
+    case MetricId::modelFlopRate:
+    case MetricId::hardwareFlopRate:
+        return flopRate(id == MetricId::hardwareFlopRate);
+    case MetricId::mfu:
+    case MetricId::mfuFullAttention:
+    case MetricId::hfu:
+        return utilisation(id);
+    case MetricId::bubble:
+        return bubble();
+    case MetricId::exposed:
+        return exposedTotal();
+    case MetricId::peakMemory:
+        return memory();
+    case MetricId::parameterMemory:
+    case MetricId::gradientMemory:
+    case MetricId::optimizerMemory:
+        return states(id);
+    case MetricId::activationMemory:
+        return activations();
+    case MetricId::bufferMemory:
+        return buffers();
+    default:
+        return parameters();
+    }
+}
+
+Explanation explain(const Simulation& simulation, MetricId id, std::optional<int> rank)
+{
+    return Explainer(simulation, rank).explain(id);
+}
+
+std::string Explanation::inSymbols() const
+{
+    if (!formula)
+        return {};
+    return result.symbol + " = " + formula->inSymbols(quantitiesOf(terms));
+}
+
+std::string Explanation::inNumbers() const
+{
+    if (!formula)
+        return {};
+    return formula->inNumbers(quantitiesOf(terms));
+}
+
+int fullestRank(const Simulation& simulation)
+{
+    int fullest = 0;
+    for (int c = 1; c < simulation.classCount(); ++c)
+        if (simulation.memoryOfClass(c).total() > simulation.memoryOfClass(fullest).total())
+            fullest = c;
+    return simulation.representative(fullest);
+}
+
+double metricValue(const Simulation& simulation, MetricId id, std::optional<int> rank)
+{
+    const Metrics& m = simulation.metrics();
+    if (const auto dimension = dimensionOf(id))
+        return m.exposedComm[*dimension];
+    if (id < MetricId::peakMemory) {
+        const std::array values{m.stepTimeSeconds,
+                                m.tokensPerSecond,
+                                m.tokensPerSecondPerGpu,
+                                m.modelTflopsPerGpu * 1e12,
+                                m.hardwareTflopsPerGpu * 1e12,
+                                m.mfu,
+                                m.mfuFullAttention,
+                                m.hfu,
+                                m.bubbleFraction,
+                                m.exposedComm.total()};
+        return values[asIndex(id)];
+    }
+    if (id == MetricId::parameters)
+        return static_cast<double>(m.parameters);
+    const MemoryBreakdown held = simulation.memoryOfClass(simulation.classOf(rank.value_or(fullestRank(simulation))));
+    const std::array bytes{held.total(),   held.parameters,  held.gradients,
+                           held.optimizer, held.activations, held.buffers}; // from peakMemory on
+    return static_cast<double>(bytes[asIndex(id) - asIndex(MetricId::peakMemory)]);
+}
+
+} // namespace sim

@@ -1,0 +1,287 @@
+// What each collective of a step sends: which tensor, how often, and how much of it a member passes on.
+#include "sim/analysis/explain/explain_traffic.h"
+#include "sim/analysis/explain/explainer.h"
+#include "sim/program/states.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <utility>
+
+namespace sim {
+namespace {
+
+const char* kindName(CollectiveKind kind)
+{
+    constexpr std::array<const char*, 5> kNames{"all-reduces", "all-gathers", "reduce-scatters", "all-to-alls", "ring shifts"};
+    return kNames[static_cast<std::size_t>(kind)];
+}
+
+/// "all-gathers and reduce-scatters".
+std::string kindNames(const std::set<CollectiveKind>& kinds)
+{
+    std::string names;
+    for (const CollectiveKind kind : kinds)
+        names += (names.empty() ? "" : " and ") + std::string(kindName(kind));
+    return names;
+}
+
+std::string contentName(CollectiveContent content)
+{
+    constexpr std::array<const char*, 10> kNames{"activations",           "inputs, again for weight gradients",
+                                                 "sums of the loss",      "keys and values",
+                                                 "routed tokens",         "gradients",
+                                                 "gradients of replicas", "gradients of the shared embedding",
+                                                 "gradients of copies",   "parameters"};
+    return kNames[static_cast<std::size_t>(content)];
+}
+
+std::string useName(const CollectiveUse& use)
+{
+    constexpr std::array<const char*, 4> kPhases{", forward", ", backward", ", run again", ""};
+    const std::string kinds = kindNames(use.kinds), phase = kPhases[static_cast<std::size_t>(use.phase)];
+    const bool atTheEnds = !use.ofLayers && !use.isOfStates();
+    switch (use.content) {
+    case CollectiveContent::activations:
+        return kinds + (atTheEnds ? " at embedding and head" : " of activations") + phase;
+    case CollectiveContent::inputsAgain: // backward as it is
+        return kinds + (atTheEnds ? " of the head's inputs, again" : " of inputs, again for weight gradients");
+    case CollectiveContent::lossSums:
+        return kinds + " of sums of the loss";
+    default:
+        return kinds + " of " + contentName(use.content) + (use.role == CommunicatorRole::exptDp ? " of experts" : "") + phase;
+    }
+}
+
+bool isClose(double value, double expected)
+{
+    return std::abs(value - expected) <= 1e-6 * std::abs(expected);
+}
+
+} // namespace
+
+/// Tokens of a micro-batch on a rank; `ofSlice`: outside tensor-parallel regions, where sequence parallelism cuts them.
+Formula TrafficExplainer::tokens(Account& account, bool ofSlice) const
+{
+    Formula out = Formula::product({account.term("b", m_sharding.microBatchSize, Unit::count, "sequences in a micro-batch"),
+                                    account.term("s", m_sharding.sequenceLength, Unit::count, "tokens a sequence")});
+    if (m_sharding.cp > 1)
+        out /= account.term("c", m_sharding.cp, Unit::count, "context-parallel ranks");
+    if (m_sharding.slices > 1)
+        out /= account.term("q", m_sharding.slices, Unit::count, "slices of a sequence");
+    if (ofSlice && m_sharding.sequenceParallel)
+        out /= account.term("t", m_sharding.tp, Unit::count, "tensor-parallel ranks: each has its part of the sequence");
+    return out;
+}
+
+Formula TrafficExplainer::elementSize(Account& account) const
+{
+    return account.term("e", m_sharding.bytesPerElement, Unit::bytes, "an element of an activation");
+}
+
+/// What one collective works on, of shapes alone.
+Explanation TrafficExplainer::tensor(const CollectiveUse& use) const
+{
+    const Model& model = m_scenario.model;
+    const double whole = static_cast<double>(use.bytes);
+    const bool isRing = use.content == CollectiveContent::keysAndValues;
+    Account account(isRing ? "bytes a rank hands on" : "bytes of one tensor", "M", whole, Unit::bytes);
+    const auto hidden = [&] { return account.term("h", model.hiddenSize, Unit::count, "hidden size"); };
+    std::optional<Formula> form;
+    auto value = static_cast<double>(m_sharding.tokens() * m_sharding.bytesPerElement);
+    switch (use.content) {
+    case CollectiveContent::activations:
+    case CollectiveContent::inputsAgain: {
+        Formula tensor = tokens(account, false);
+        tensor *= hidden();
+        tensor *= elementSize(account);
+        value *= model.hiddenSize;
+        if (const double pieces = std::round(value / whole); pieces > 1) {
+            tensor /= account.term("i", pieces, Unit::count, "pieces, to overlap with the product");
+            value /= pieces;
+        }
+        form = std::move(tensor);
+        break;
+    }
+    case CollectiveContent::lossSums:
+        form = tokens(account, false);
+        *form *= account.term("e", 12, Unit::bytes, "three fp32 numbers a token: maximum, sum, target");
+        value = 12.0 * static_cast<double>(m_sharding.tokens());
+        break;
+    case CollectiveContent::keysAndValues: {
+        const auto ofRank = [&](int heads) { return std::max(1, (heads + m_sharding.tp - 1) / m_sharding.tp); };
+        Formula block = tokens(account, false);
+        if (model.isLatentAttention()) {
+            const int heads = ofRank(model.numAttentionHeads), keys = model.qkNopeHeadDim + model.qkRopeHeadDim;
+            block *= account.term("a", heads, Unit::count, "attention heads of a rank");
+            const Formula width = account.term("d_k", keys, Unit::count, "dimension of keys");
+            block *= (width + account.term("d_v", model.vHeadDim, Unit::count, "dimension of values"));
+            value *= 1.0 * heads * (keys + model.vHeadDim);
+        } else {
+            const int heads = ofRank(model.numKeyValueHeads);
+            block = Formula::number(2) * std::move(block);
+            block *= account.term("k", heads, Unit::count, "key and value heads of a rank");
+            block *= account.term("d", model.headDim, Unit::count, "head dimension");
+            value *= 2.0 * heads * model.headDim;
+        }
+        block *= elementSize(account);
+        if (use.phase == CollectivePhase::backward) {
+            block *= account.term("g", 2, Unit::count, "they and their gradients");
+            value *= 2;
+        }
+        form = std::move(block);
+        break;
+    }
+    case CollectiveContent::tokens: {
+        Formula routed = tokens(account, true);
+        routed *= account.term("k", model.numExpertsPerTok, Unit::count, "experts a token goes to");
+        routed *= hidden();
+        routed *= elementSize(account);
+        value = static_cast<double>(m_sharding.localTokens()) * model.numExpertsPerTok * model.hiddenSize *
+                m_sharding.bytesPerElement;
+        if (use.role == CommunicatorRole::exptTp) {
+            routed *= account.term("x", m_sharding.etp, Unit::count, "ranks that cut an expert: each brings its tokens");
+            value *= m_sharding.etp;
+        }
+        form = std::move(routed);
+        break;
+    }
+    default:
+        break;
+    }
+    if (!form || !isClose(value, whole))
+        return Account("bytes of one tensor", "M", whole, Unit::bytes).close({}, "Counted in the program.", "");
+    return account.close(std::move(form), "", "");
+}
+
+/// How often, on all ranks together.
+Explanation TrafficExplainer::count(const CollectiveUse& use) const
+{
+    const std::int64_t passes = m_simulation.schedule().microbatches;
+    const auto isWhole = [passes](std::int64_t count) { return count % passes == 0; };
+    Account account("times, on all ranks", "c", static_cast<double>(use.times), Unit::count);
+    if (use.ranks == 0 || !isWhole(use.count) ||
+        !std::all_of(use.layersByCount.begin(), use.layersByCount.end(), [&](const auto& kind) { return isWhole(kind.first); }))
+        return account.close({}, "Counted in the program: stages differ.", "");
+    Formula out =
+        Formula::product({account.term("r", static_cast<double>(use.ranks), Unit::count, "ranks of a stage"),
+                          account.term("m", static_cast<double>(passes), Unit::count,
+                                       m_sharding.slices > 1 ? "slices of micro-batches that pass" : "micro-batches that pass")});
+    std::vector<Formula> perPass;
+    for (const auto& [each, layers] : use.layersByCount) {
+        const std::string index = use.layersByCount.size() > 1 ? "_" + std::to_string(each / passes) : "";
+        perPass.push_back(
+            Formula::product({account.term("L" + index, layers, Unit::count, "layers that have them"),
+                              account.term("k" + index, static_cast<double>(each / passes), Unit::count, "a layer and pass")}));
+    }
+    if (perPass.empty() && use.count / passes > 1)
+        perPass.push_back(account.term("k", static_cast<double>(use.count / passes), Unit::count, "a pass"));
+    if (!perPass.empty())
+        out *= Formula::sum(std::move(perPass));
+    return account.close(std::move(out), "", "");
+}
+
+/// Gradients and parameters: every stage's, over how many ranks, how often. Nothing where their volume is no whole multiple.
+std::optional<Formula> TrafficExplainer::states(Account& account, const CollectiveUse& use, const Formula& sent) const
+{
+    const StateBytes bytes = StateBytes::of(m_scenario.training);
+    const ShardRanks shards = ShardRanks::of(m_scenario.layout);
+    const bool gathers = use.content == CollectiveContent::parameters;
+    const int each = gathers ? bytes.parameter : bytes.gradient;
+    if (use.ranks == 0)
+        return std::nullopt;
+    Formula out = sent * account.term("r", static_cast<double>(use.ranks), Unit::count, "ranks of a stage");
+    const auto element = [&] {
+        return account.term("e", each, Unit::bytes, gathers ? "a parameter" : "a gradient: accumulated in fp32");
+    };
+    if (use.content == CollectiveContent::embeddingGradient) {
+        const std::int64_t rows = (m_scenario.model.vocabSize + m_sharding.tp - 1) / m_sharding.tp;
+        out *= account.term("z", 2, Unit::count, "ends of the pipeline");
+        out *= account.term("V", static_cast<double>(rows), Unit::count, "words of the vocabulary, a rank's slice");
+        out *= account.term("h", m_scenario.model.hiddenSize, Unit::count, "hidden size");
+        const double value = 2.0 * static_cast<double>(rows) * m_scenario.model.hiddenSize * each;
+        return isClose(value, static_cast<double>(use.bytes)) ? std::optional(std::move(out) * element()) : std::nullopt;
+    }
+    const bool routed = use.role == CommunicatorRole::exptDp;
+    Explanation held = parametersOfStages(m_simulation, routed);
+    double elements = held.result.value;
+    Formula parameters = account.term(std::move(held));
+    if (use.content == CollectiveContent::copyGradients) {
+        if (m_scenario.layout.zeroStage > 0 && shards.dense > 1) {
+            parameters /= account.term("d", shards.dense, Unit::count, "ranks that share them");
+            elements /= shards.dense;
+        }
+        Explanation experts = parametersOfStages(m_simulation, true);
+        if (double ofExperts = experts.result.value; ofExperts > 0) {
+            Formula more = account.term(std::move(experts));
+            if (m_scenario.layout.zeroStage > 0 && shards.routed > 1) {
+                more /= account.term("d_e", shards.routed, Unit::count, "ranks that share the experts'");
+                ofExperts /= shards.routed;
+            }
+            parameters = std::move(parameters) + std::move(more);
+            elements += ofExperts;
+        }
+    } else if (use.content == CollectiveContent::replicaGradients && shards.dense > 1) {
+        parameters /= account.term("d", shards.dense, Unit::count, "ranks of a sharding group");
+        elements /= shards.dense;
+    }
+    const double times = std::round(static_cast<double>(use.bytes) / (elements * each));
+    if (times < 1 || !isClose(times * elements * each, static_cast<double>(use.bytes)))
+        return std::nullopt;
+    out *= std::move(parameters);
+    out *= element();
+    if (times > 1)
+        out *=
+            account.term("u", times, Unit::count,
+                         gathers ? "times a step: each forward and each backward pass" : "times a step: after each micro-batch");
+    return out;
+}
+
+Explanation TrafficExplainer::use(const CollectiveUse& use, std::string symbol) const
+{
+    const double n = use.members;
+    const bool isRing = use.kind == CollectiveKind::ringShift;
+    const bool isTwice = use.kind == CollectiveKind::allReduce && !use.reducedInNetwork;
+    const double factor = isRing ? 1 : (isTwice ? 2 : 1) * (n - 1) / n;
+    const double tensors = static_cast<double>(use.times) * (use.isOfStates() ? 1 : static_cast<double>(use.bytes));
+    Account account(useName(use), std::move(symbol), factor * tensors, Unit::bytes);
+    Formula sent = Formula::number(1);
+    if (!isRing) {
+        const Formula members =
+            account.term("n", n, Unit::count, std::string("ranks of a group (") + communicatorRoleName(use.role) + ")");
+        sent = (isTwice ? Formula::number(2) * (members - Formula::number(1)) : members - Formula::number(1)) / members;
+    }
+    const char* convention = isRing ? "Each member hands its block to the next one."
+                             : use.kind == CollectiveKind::allToAll
+                                 ? "Each member keeps what is for itself and sends 1 / n of its tensor to each other."
+                             : use.kind != CollectiveKind::allReduce
+                                 ? "Once round a ring: each member sends all but one n-th of the tensor."
+                             : use.reducedInNetwork ? "The switches add: each member sends its part once."
+                                                    : "A reduce-scatter and an all-gather: twice round a ring.";
+    if (use.isOfStates()) {
+        if (auto form = states(account, use, sent))
+            return account.close(std::move(form), convention, sourceOf(use.role));
+        const Formula total = account.term("S", tensors, Unit::bytes, "tensors of all ranks, counted in the program");
+        return account.close(sent * total, convention, sourceOf(use.role));
+    }
+    const Formula times = account.term(count(use));
+    const Formula tensorBytes = account.term(tensor(use));
+    return account.close(isRing ? times * tensorBytes : sent * times * tensorBytes, convention, sourceOf(use.role));
+}
+
+std::string collectivesText(const Simulation& simulation, Dimension purpose)
+{
+    if (purpose == Dimension::pp)
+        return pipelineSends(simulation).count > 0 ? "sends of activations and their gradients" : "";
+    std::map<CollectiveContent, std::set<CollectiveKind>> kinds;
+    for (const CollectiveUse& use : collectiveUses(simulation))
+        if (dimensionOf(use.role) == purpose && use.members > 1)
+            kinds[use.content].insert(use.kinds.begin(), use.kinds.end());
+    std::string text;
+    for (const auto& [content, ofContent] : kinds)
+        text += (text.empty() ? "" : "; ") + kindNames(ofContent) + " of " + contentName(content);
+    return text;
+}
+
+} // namespace sim

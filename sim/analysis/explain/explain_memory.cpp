@@ -1,0 +1,206 @@
+// What a rank holds at its peak.
+#include "sim/analysis/explain/explainer.h"
+#include "sim/analysis/findings/findings.h"
+#include "sim/analysis/holdings.h"
+
+#include "sim/model/operators.h"
+#include "sim/program/states.h"
+
+#include <algorithm>
+#include <array>
+
+namespace sim {
+namespace {
+
+constexpr const char* kZero3 = "Rajbhandari et al. 2020 (ZeRO), section 3";
+
+/// Parts of the model of one kind that a rank holds.
+struct Held {
+    double elements = 0; ///< of all
+    int count = 0;
+};
+using HeldParts = std::array<Held, kModelParts.size()>; ///< [ModelPart]
+
+int partsIn(const HoldingGroup& group)
+{
+    return std::max(1, static_cast<int>(group.layers.size()));
+}
+
+/// Dense or routed parameters of any rank of the pipeline rank.
+HeldParts heldParts(const Simulation& simulation, int pipelineRank, bool routed)
+{
+    HeldParts out;
+    for (const HoldingGroup& group : holdingsOf(simulation, simulation.mesh().rank(0, 0, 0, pipelineRank)).groups) {
+        Held& held = out[static_cast<std::size_t>(group.part)];
+        for (const TensorHolding& tensor : group.tensors)
+            held.elements += tensor.isRouted() == routed ? static_cast<double>(tensor.elements) : 0;
+        held.count = held.elements > 0 ? partsIn(group) : 0;
+    }
+    return out;
+}
+
+/// The parts of all these stages, added up. `whose` slices, and what the counts are of.
+Explanation sumOf(const std::vector<HeldParts>& stages, bool routed, std::string name, const std::string& whose,
+                  const char* together, std::string convention)
+{
+    struct Name {
+        const char *symbol, *countSymbol;
+        std::string meaning;
+    };
+    const std::string slice = ", " + whose + "'s slice";
+    const std::array<Name, kModelParts.size()> names{
+        {{"e", "n_e", "embedding" + slice},
+         {"l", "n_l", "a dense layer" + slice},
+         {routed ? "x" : "l_moe", routed ? "n_x" : "n_moe",
+          routed ? "experts of a layer that " + whose + " holds" : "a layer of experts without them" + slice},
+         {"o", "n_o", "final norm and output head" + slice}}};
+    double whole = 0;
+    HeldParts sums;
+    for (const HeldParts& stage : stages)
+        for (std::size_t part = 0; part < sums.size(); ++part) {
+            whole += stage[part].elements;
+            sums[part].elements += stage[part].elements;
+            sums[part].count += stage[part].count;
+        }
+    Account account(std::move(name), routed ? "ψ_e" : "ψ", whole, Unit::count);
+    std::vector<Formula> sum;
+    for (std::size_t part = 0; part < sums.size(); ++part) {
+        const auto& [elements, count] = sums[part];
+        if (count == 0)
+            continue;
+        Formula next = account.term(names[part].symbol, elements / count, Unit::count, names[part].meaning);
+        if (count > 1)
+            next = account.term(names[part].countSymbol, count, Unit::count, together) * next;
+        sum.push_back(std::move(next));
+    }
+    return account.close(Formula::sum(std::move(sum)), std::move(convention), "Shoeybi et al. 2019 (Megatron-LM), section 3");
+}
+
+struct StateOf {
+    const char *name, *symbol;
+    int bytesEach;
+    int shardedFrom; ///< ZeRO stage
+    std::int64_t value;
+    std::string consistsOf;
+};
+
+} // namespace
+
+ShowHint Explainer::showMemory() const
+{
+    return {.pictures = {"memory", "timeline"}, .ranks = {m_rank}};
+}
+
+Explanation Explainer::memory() const
+{
+    const MemoryBreakdown m = m_simulation.memoryOfClass(m_simulation.classOf(m_rank));
+    Account account("Peak memory of rank " + numberText(m_rank, Unit::count), "M", static_cast<double>(m.total()), Unit::bytes);
+    Formula sum = Formula::sum({account.term(states(MetricId::parameterMemory)), account.term(states(MetricId::gradientMemory)),
+                                account.term(states(MetricId::optimizerMemory)), account.term(activations())});
+    if (m.buffers > 0)
+        sum = sum + account.term(buffers());
+    const double capacity = m_scenario.cluster.gpu.memoryGib * 1073741824.0;
+    return account.close(
+        sum,
+        std::string(m_rankIsFullest ? "The rank that holds most, at the moment when it does. " : "At the moment of its peak. ") +
+            "What the allocator reserves beyond (" + numberText(kAllocatorReserve, Unit::fraction, 1) +
+            " is usual) is not counted. The GPU has " + numberText(capacity, Unit::bytes) + ".",
+        "Simulated: every op allocates and frees", showMemory());
+}
+
+/// Elements of this rank before any sharding over data-parallel ranks.
+Explanation Explainer::heldParameters(bool routed) const
+{
+    const int pipelineRank = m_simulation.mesh().coordinates(m_rank).pp;
+    const Layout& l = m_scenario.layout;
+    return sumOf({heldParts(m_simulation, pipelineRank, routed)}, routed,
+                 routed ? "parameters of this rank's experts" : "parameters this rank computes with", "this rank",
+                 "of these on this rank",
+                 "Cut by tp " + std::to_string(l.tp) + ", pp " + std::to_string(l.pp) +
+                     (routed ? ", ep " + std::to_string(l.ep) + ", etp " + std::to_string(l.etp) : "") + "; pipeline rank " +
+                     std::to_string(pipelineRank) + ".");
+}
+
+Explanation parametersOfStages(const Simulation& simulation, bool routed)
+{
+    std::vector<HeldParts> stages;
+    for (int rank = 0; rank < simulation.scenario().layout.pp; ++rank)
+        stages.push_back(heldParts(simulation, rank, routed));
+    return sumOf(stages, routed,
+                 routed ? "parameters of experts, of one rank of each stage" : "parameters of one rank of each stage", "a rank",
+                 "of these, all stages together",
+                 "Slices of tp" + std::string(routed ? ", ep and etp" : "") + "; every stage's layers once" +
+                     (simulation.schedule().chains > 1 ? " in each copy of the model." : "."));
+}
+
+Explanation Explainer::states(MetricId id) const
+{
+    const MemoryBreakdown m = m_simulation.memoryOfClass(m_simulation.classOf(m_rank));
+    const StateBytes bytes = StateBytes::of(m_scenario.training);
+    const ShardRanks shards = ShardRanks::of(m_scenario.layout);
+    const bool adam = m_scenario.training.optimizer == Optimizer::adamw;
+    const StateOf state =
+        id == MetricId::parameterMemory
+            ? StateOf{"parameters", "M_p", bytes.parameter, 3, m.parameters, "one value of the training precision"}
+        : id == MetricId::gradientMemory
+            ? StateOf{"gradients", "M_g", bytes.gradient, 2, m.gradients, "accumulated in fp32"}
+            : StateOf{"optimizer states",
+                      "M_o",
+                      bytes.optimizer,
+                      1,
+                      m.optimizer,
+                      std::string(bytes.parameter == 2 ? "fp32 master copy" : "") +
+                          (adam ? std::string(bytes.parameter == 2 ? " and " : "") + "two fp32 moments" : "")};
+    Account account(state.name, state.symbol, static_cast<double>(state.value), Unit::bytes);
+    const bool sharded = m_scenario.layout.zeroStage >= state.shardedFrom;
+    // With a pipeline every micro-batch would pay for gathering and reducing; see states.h.
+    const std::string keepsWhole = m_scenario.layout.pp == 1 || state.shardedFrom == 1 ? ""
+                                   : state.shardedFrom == 2 ? ", but with a pipeline they add up whole beside the shards"
+                                                            : ", but with a pipeline they stay gathered beside the shards";
+    Explanation routed = heldParameters(true);
+    Formula elements = account.term(heldParameters(false));
+    if (sharded && shards.dense > 1)
+        elements /= account.term("d", shards.dense, Unit::count,
+                                 "ranks that share them: ZeRO " + std::to_string(m_scenario.layout.zeroStage));
+    if (routed.result.value > 0) {
+        Formula experts = account.term(std::move(routed));
+        if (sharded && shards.routed > 1)
+            experts /= account.term("d_e", shards.routed, Unit::count, "ranks that share the experts' states");
+        elements = elements + experts;
+    }
+    return account.close(elements * account.term("b", state.bytesEach, Unit::bytes, "a parameter: " + state.consistsOf),
+                         sharded ? "Sharded by ZeRO " + std::to_string(m_scenario.layout.zeroStage) + keepsWhole + "."
+                                 : "Whole on every data-parallel rank: ZeRO " + std::to_string(state.shardedFrom) +
+                                       " would share them" + keepsWhole + ".",
+                         kZero3, showMemory());
+}
+
+Explanation Explainer::activations() const
+{
+    const MemoryBreakdown m = m_simulation.memoryOfClass(m_simulation.classOf(m_rank));
+    const double alive = static_cast<double>(m.activations);
+    double one = 0;
+    for (const HoldingGroup& group : holdingsOf(m_simulation, m_rank).groups)
+        one += 1.0 * partsIn(group) *
+               static_cast<double>(operatorsOf(m_scenario.model, Sharding::of(m_scenario), group.part).savedBytes());
+    Account account("activations alive at the peak", "M_a", alive, Unit::bytes);
+    std::string convention = "Tensors of the forward pass that the backward pass still needs, and what the running op works on.";
+    if (m_scenario.training.recompute != Recompute::none)
+        convention += " Recomputation keeps less than the whole.";
+    if (one <= 0)
+        return account.close({}, convention, "Korthikanti et al. 2022, section 4", showMemory());
+    const Formula each = account.term("a", one, Unit::bytes, "what a micro-batch keeps on this rank without recomputation");
+    return account.close(each * account.term("n", alive / one, Unit::number, "micro-batches' worth alive; simulated"), convention,
+                         "Korthikanti et al. 2022, section 4", showMemory());
+}
+
+Explanation Explainer::buffers() const
+{
+    const MemoryBreakdown m = m_simulation.memoryOfClass(m_simulation.classOf(m_rank));
+    Account account("buffers", "M_b", static_cast<double>(m.buffers), Unit::bytes);
+    return account.close(
+        {}, "Simulated: gathered parameters, gradients on their way, communication buffers and workspace at the peak.",
+        "Event simulation of all ops", showMemory());
+}
+
+} // namespace sim

@@ -1,0 +1,107 @@
+// The state that the files of explanations share. Private to sim/analysis.
+#pragma once
+
+#include "sim/analysis/explain/explain.h"
+#include "sim/analysis/step_shares.h"
+#include "sim/model/flops.h"
+#include "sim/model/tensors.h"
+
+namespace sim {
+
+/// Collects the terms of one explanation while its formula is written down.
+class Account {
+public:
+    Account(std::string name, std::string symbol, double value, Unit unit)
+    {
+        m_out.name = std::move(name);
+        m_out.result = {std::move(symbol), value, unit};
+    }
+    Formula term(std::string symbol, double value, Unit unit, std::string meaning,
+                 std::shared_ptr<const Explanation> because = nullptr)
+    {
+        m_out.terms.push_back({{std::move(symbol), value, unit}, std::move(meaning), std::move(because)});
+        return Formula::term(m_out.terms.size() - 1);
+    }
+    /// A term that is explained itself.
+    Formula term(Explanation because)
+    {
+        Quantity quantity = because.result;
+        std::string meaning = because.name;
+        m_out.terms.push_back({std::move(quantity), std::move(meaning), std::make_shared<const Explanation>(std::move(because))});
+        return Formula::term(m_out.terms.size() - 1);
+    }
+    /// `formula` empty: what the terms are is said, and the value was measured.
+    Explanation close(std::optional<Formula> formula, std::string convention, std::string source, ShowHint show = {})
+    {
+        m_out.formula = std::move(formula);
+        m_out.convention = std::move(convention);
+        m_out.source = std::move(source);
+        m_out.show = std::move(show);
+        return std::move(m_out);
+    }
+
+private:
+    Explanation m_out;
+};
+
+/// Elements that one rank of each stage holds, all stages together, before any sharding over data-parallel ranks.
+Explanation parametersOfStages(const Simulation&, bool routed); // explain_memory.cpp
+
+class Explainer {
+public:
+    Explainer(const Simulation&, std::optional<int> rank);
+    Explanation explain(MetricId) const;
+
+private:
+    // explain.cpp: time and speed
+    Explanation stepTime() const;
+    Explanation stepTimeLeaf() const;
+    Explanation share(StepShare) const;
+    Explanation idealTime() const;
+    Explanation recomputeTime() const;
+    Explanation kernelTime() const;
+    Explanation tokensPerStep() const;
+    Explanation tokens(bool perGpu) const;
+    Explanation flopRate(bool hardware) const;
+    Explanation utilisation(MetricId) const;
+    Explanation bubble() const;
+    Explanation bubbleTime() const;
+    Explanation exposedTotal() const;
+    Explanation exposed(Dimension) const;
+    ShowHint showOf(Dimension) const;
+    /// "tp groups of 8 on nvlink (450 GB/s a GPU)".
+    std::string groupText(Dimension) const;
+
+    // explain_model.cpp: FLOPs and parameters, from the shapes of the model
+    Explanation modelFlops(bool fullAttention) const;
+    Explanation hardwareFlops() const;
+    Explanation linearFlops() const;
+    Explanation attentionFlops(bool full) const;
+    Explanation parameters() const;
+    Explanation layerParameters(ModelPart) const;
+
+    // explain_memory.cpp
+    Explanation memory() const;
+    Explanation states(MetricId) const;
+    Explanation heldParameters(bool routed) const;
+    Explanation activations() const;
+    Explanation buffers() const;
+    ShowHint showMemory() const;
+
+    double step() const { return m_simulation.metrics().stepTimeSeconds; }
+    double world() const { return m_simulation.metrics().worldSize; }
+    double peakFlops() const { return m_scenario.cluster.gpu.peakTflops.at(m_scenario.training.precision) * 1e12; }
+    Formula peakTerm(Account&) const;
+    Formula worldTerm(Account&) const;
+    /// N × P: what the GPUs could do.
+    Formula capability(Account& account) const { return Formula::product({worldTerm(account), peakTerm(account)}); }
+
+    const Simulation& m_simulation;
+    const Scenario& m_scenario;
+    const StepShares m_shares;
+    const StepFlops m_flops;
+    int m_rank = 0; ///< whose memory is explained
+    bool m_rankIsFullest = true;
+};
+
+} // namespace sim

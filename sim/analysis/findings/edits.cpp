@@ -1,0 +1,163 @@
+#include "sim/analysis/findings/edits.h"
+
+#include "sim/scenario/words.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace sim {
+namespace {
+
+std::string quoted(std::string_view text)
+{
+    return "\"" + std::string(text) + "\"";
+}
+
+std::string arrow(std::string_view name, int before, int after)
+{
+    return std::string(name) + " " + std::to_string(before) + " → " + std::to_string(after);
+}
+
+struct Axis {
+    const char* name;
+    int Layout::*size;
+};
+constexpr std::array<Axis, 5> kAxes{
+    {{"tp", &Layout::tp}, {"cp", &Layout::cp}, {"ep", &Layout::ep}, {"pp", &Layout::pp}, {"dp", &Layout::dp}}};
+
+} // namespace
+
+SuggestedEdit Edits::layout(const Layout& to) const
+{
+    const Layout& from = m_scenario.layout;
+    SuggestedEdit out;
+    for (const auto& [name, size] : kAxes) {
+        if (from.*size == to.*size)
+            continue;
+        out.changes.push_back({std::string("/layout/") + name, std::to_string(to.*size)});
+        out.text += (out.text.empty() ? "" : ", ") + arrow(name, from.*size, to.*size);
+    }
+    // Values that were only what follows from the sizes follow again.
+    if (to.tp != from.tp && from.etp == from.tp)
+        out.changes.push_back({"/layout/etp", std::nullopt});
+    if (from.dpShard == from.dp * from.cp)
+        out.changes.push_back({"/layout/dp_shard", std::nullopt});
+    if (to.tp == 1 && from.sequenceParallel)
+        out.changes.push_back({"/layout/sequence_parallel", "false"});
+    if (to.pp != from.pp) {
+        out.changes.push_back({"/schedule/layers_per_stage", std::nullopt});
+        out.changes.push_back({"/schedule/microbatch_group", std::nullopt});
+        if (to.pp == 1 || from.pp == 1) {
+            out.changes.push_back({"/schedule/kind", quoted("1f1b")});
+            out.changes.push_back({"/schedule/virtual_stages", "1"});
+        }
+    }
+    const int perNode = std::max(1, m_scenario.cluster.gpusPerNode);
+    const int nodes = (to.worldSize() + perNode - 1) / perNode;
+    if (nodes > m_scenario.cluster.nodes) {
+        out.changes.push_back({"/cluster/nodes", std::to_string(nodes)});
+        out.text += ", " + arrow("nodes", m_scenario.cluster.nodes, nodes);
+    }
+    return out;
+}
+
+std::optional<SuggestedEdit> Edits::shift(int Layout::*from, int Layout::*to, int factor) const
+{
+    Layout changed = m_scenario.layout;
+    if (factor < 2 || changed.*from % factor != 0)
+        return std::nullopt;
+    changed.*from /= factor;
+    changed.*to *= factor;
+    return layout(changed);
+}
+
+SuggestedEdit Edits::microBatch(int size) const
+{
+    return set("/training/micro_batch_size", std::to_string(size),
+               arrow("micro-batch", m_scenario.training.microBatchSize, size));
+}
+
+SuggestedEdit Edits::globalBatch(int sequences) const
+{
+    return set("/training/global_batch_size", std::to_string(sequences),
+               arrow("global batch", m_scenario.training.globalBatchSize, sequences));
+}
+
+SuggestedEdit Edits::schedule(std::string_view kind, int virtualStages) const
+{
+    const ScheduleSettings& s = m_scenario.schedule;
+    SuggestedEdit out;
+    if (kind != s.kind) {
+        out.text = s.kind + " → " + std::string(kind);
+        out.changes.push_back({"/schedule/kind", quoted(kind)});
+        for (const char* key : {"/schedule/actions", "/schedule/sequence_slices", "/schedule/memory_cap_gib"})
+            out.changes.push_back({key, std::nullopt});
+    }
+    if (virtualStages != s.virtualStages) {
+        out.text += (out.text.empty() ? "" : ", ") + arrow("chunks a rank", s.virtualStages, virtualStages);
+        out.changes.push_back({"/schedule/virtual_stages", std::to_string(virtualStages)});
+        out.changes.push_back({"/schedule/layers_per_stage", std::nullopt});
+    }
+    return out;
+}
+
+SuggestedEdit Edits::layersPerStage(const std::vector<int>& layers) const
+{
+    std::string json, moved;
+    const std::vector<int>& before = m_scenario.schedule.layersPerStage;
+    int changes = 0;
+    for (std::size_t i = 0; i < layers.size(); ++i) {
+        json += (i > 0 ? "," : "") + std::to_string(layers[i]);
+        if (i < before.size() && before[i] != layers[i] && ++changes <= 2)
+            moved += (moved.empty() ? "" : ", ") + arrow("stage " + std::to_string(i), before[i], layers[i]);
+    }
+    return set("/schedule/layers_per_stage", "[" + json + "]", "layers: " + moved + (changes > 2 ? ", …" : ""));
+}
+
+SuggestedEdit Edits::zero(int stage) const
+{
+    return set("/layout/zero_stage", std::to_string(stage), arrow("ZeRO", m_scenario.layout.zeroStage, stage));
+}
+
+SuggestedEdit Edits::shardGroup(int ranks) const
+{
+    return set("/layout/dp_shard", std::to_string(ranks), arrow("shard group", m_scenario.layout.dpShard, ranks));
+}
+
+SuggestedEdit Edits::recompute(Recompute kind) const
+{
+    const std::string_view word = toWord(kRecomputeWords, kind);
+    return set("/training/recompute", quoted(word),
+               "recompute " + std::string(toWord(kRecomputeWords, m_scenario.training.recompute)) + " → " + std::string(word));
+}
+
+SuggestedEdit Edits::turnOn(std::string_view pointer, std::string_view name) const
+{
+    return set(pointer, "true", std::string(name) + " off → on");
+}
+
+SuggestedEdit Edits::set(std::string_view pointer, std::string json, std::string text)
+{
+    return {std::move(text), {{std::string(pointer), std::move(json)}}};
+}
+
+SuggestedEdit Edits::erase(std::string_view pointer, std::string text)
+{
+    return {std::move(text), {{std::string(pointer), std::nullopt}}};
+}
+
+SuggestedEdit Edits::both(SuggestedEdit first, const SuggestedEdit& second)
+{
+    first.text += ", " + second.text;
+    first.changes.insert(first.changes.end(), second.changes.begin(), second.changes.end());
+    return first;
+}
+
+void offer(Finding& finding, std::optional<SuggestedEdit> edit)
+{
+    if (edit && !edit->changes.empty())
+        finding.suggestions.push_back(std::move(*edit));
+}
+
+} // namespace sim

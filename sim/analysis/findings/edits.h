@@ -1,0 +1,38 @@
+// Edits of a scenario that findings offer: each with the keys that have to change with it, and none checked yet.
+#pragma once
+
+#include "sim/analysis/findings/findings.h"
+
+#include <initializer_list>
+#include <string_view>
+
+namespace sim {
+
+class Edits {
+public:
+    explicit Edits(const Scenario& scenario) : m_scenario(scenario) {}
+
+    /// Another layout on the same GPUs or others; what followed from the sizes follows again.
+    SuggestedEdit layout(const Layout&) const;
+    /// One axis gives a factor to another: tp 8 → 4, dp 2 → 4. Nothing where it does not divide.
+    std::optional<SuggestedEdit> shift(int Layout::*from, int Layout::*to, int factor = 2) const;
+    SuggestedEdit microBatch(int size) const;
+    SuggestedEdit globalBatch(int sequences) const;
+    SuggestedEdit schedule(std::string_view kind, int virtualStages) const;
+    SuggestedEdit layersPerStage(const std::vector<int>&) const;
+    SuggestedEdit zero(int stage) const;
+    SuggestedEdit shardGroup(int ranks) const;
+    SuggestedEdit recompute(Recompute) const;
+    SuggestedEdit turnOn(std::string_view pointer, std::string_view name) const;
+    static SuggestedEdit set(std::string_view pointer, std::string json, std::string text);
+    static SuggestedEdit erase(std::string_view pointer, std::string text);
+    static SuggestedEdit both(SuggestedEdit, const SuggestedEdit&);
+
+private:
+    const Scenario& m_scenario;
+};
+
+/// Adds what there is.
+void offer(Finding&, std::optional<SuggestedEdit>);
+
+} // namespace sim

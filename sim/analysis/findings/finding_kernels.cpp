@@ -1,0 +1,123 @@
+// What the GPUs do while they compute, and those that do not.
+#include "sim/analysis/findings/finding_rules.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace sim {
+namespace {
+
+void kernels(const RuleContext& context, FindingList& out)
+{
+    const Training& t = context.training;
+    const double reached = (context.shares.ideal + context.shares.recompute) / context.shares.busy();
+    const double best = context.scenario.cluster.efficiency.gemm;
+    // Under fp8 only matrix products run at its peak; published runs reach 0.34 to 0.44 of it where bf16 reaches 0.44 to 0.56.
+    const double expected = best * (t.precision == Precision::fp8 ? 0.35 : 0.5);
+    if (reached >= expected)
+        return;
+    Finding finding{.kind = FindingKind::smallKernels,
+                    .severity = FindingSeverity::hint,
+                    .stepShare = context.shares.kernels / context.step()};
+    finding.title = "Kernels reach " + say(finding, ClaimOf::shareOfPeak, reached, percentText(reached)) +
+                    " of the GPU's peak while they run";
+    const Layout& l = context.layout;
+    const double rows = 1.0 * t.microBatchSize * t.sequenceLength / l.cp / context.scenario.schedule.sequenceSlices;
+    finding.reason = "Matrix products of any size one could wish for reach " +
+                     say(finding, ClaimOf::gemmEfficiency, best, percentText(best)) + ". Here one has " +
+                     say(finding, ClaimOf::rowsOfProduct, rows, Unit::count) +
+                     " rows (tokens of a micro-batch on a rank), and a hidden size of " +
+                     say(finding, ClaimOf::hiddenSize, context.scenario.model.hiddenSize, Unit::count) +
+                     (l.tp > 1 ? " is cut by tp " + say(finding, ClaimOf::tensorRanks, l.tp, Unit::count) : std::string()) + ".";
+    finding.show = {.pictures = {"timeline"}};
+    offer(finding, context.edits.microBatch(t.microBatchSize * 2));
+    if (!t.flashAttention)
+        offer(finding, context.edits.turnOn("/training/flash_attention", "fused attention"));
+    offer(finding, context.edits.shift(&Layout::tp, &Layout::dp));
+    offer(finding, context.edits.shift(&Layout::tp, &Layout::pp));
+    offer(finding, context.edits.shift(&Layout::cp, &Layout::dp));
+    out.push_back(std::move(finding));
+}
+
+/// Would less recomputation fit? Asked of the simulator, since activations depend on the schedule.
+void recomputation(const RuleContext& context, FindingList& out)
+{
+    constexpr double kRoom = 0.95, kWorthIt = 0.01;
+    if (context.training.recompute == Recompute::none || !context.metrics.fits)
+        return;
+    for (const Recompute less : {Recompute::none, Recompute::selective}) {
+        if (less == context.training.recompute)
+            return;
+        Scenario scenario = context.scenario;
+        scenario.training.recompute = less;
+        scenario.training.recomputeLayers = 0;
+        const Metrics without = simulate(scenario)->metrics();
+        const double share = 1 - without.stepTimeSeconds / context.step();
+        if (without.peakMemoryGib > kRoom * scenario.cluster.gpu.memoryGib || share < kWorthIt)
+            continue;
+        Finding finding{.kind = FindingKind::needlessRecompute, .severity = severityOf(share), .stepShare = share};
+        const double capacity = context.capacityBytes();
+        const std::string what = less == Recompute::none ? "Recomputation is not needed: without it"
+                                                         : "Recomputing whole layers is not needed: with attention alone";
+        finding.title = what + " the step takes " + say(finding, ClaimOf::timeSaved, share, percentText(share) + " less");
+        finding.reason = "The peak would be " +
+                         say(finding, ClaimOf::peakWithout, without.peakMemoryGib * 1073741824.0, Unit::bytes) + " of " +
+                         say(finding, ClaimOf::capacityBytes, capacity, Unit::bytes) + "; it is " +
+                         say(finding, ClaimOf::peakBytes, context.metrics.peakMemoryGib * 1073741824.0, Unit::bytes) + ".";
+        finding.show = {.pictures = {"timeline", "memory"}, .classes = {OpClass::recompute}};
+        offer(finding, context.edits.recompute(less));
+        out.push_back(std::move(finding));
+        return;
+    }
+}
+
+void precision(const RuleContext& context, FindingList& out)
+{
+    const auto& peaks = context.scenario.cluster.gpu.peakTflops;
+    const auto half = peaks.find(Precision::bf16);
+    if (half == peaks.end())
+        return;
+    const double faster = half->second / peaks.at(context.training.precision);
+    if (faster < 2)
+        return;
+    Finding finding{.kind = FindingKind::slowPrecision, .severity = FindingSeverity::hint, .stepShare = 1 - 1 / faster};
+    finding.title = "This precision leaves the tensor cores aside: bf16 has " +
+                    say(finding, ClaimOf::peakOfBf16, faster, Unit::number) + " times the peak";
+    finding.reason = "Parameters keep their fp32 copy in the optimizer.";
+    finding.show = {.pictures = {"timeline"}};
+    offer(finding, Edits::set("/training/precision", "\"bf16\"", "precision → bf16"));
+    out.push_back(std::move(finding));
+}
+
+void idle(const RuleContext& context, FindingList& out)
+{
+    const Cluster& cluster = context.scenario.cluster;
+    const int world = context.metrics.worldSize, gpus = cluster.gpus();
+    const int idleGpus = gpus - world;
+    if (idleGpus < std::max(1, cluster.gpusPerNode))
+        return;
+    Finding finding{.kind = FindingKind::idleGpus, .severity = FindingSeverity::hint};
+    finding.title = say(finding, ClaimOf::idleGpus, idleGpus, Unit::count) + " of " +
+                    say(finding, ClaimOf::clusterGpus, gpus, Unit::count) + " GPUs have nothing to do";
+    finding.reason = "The layout has " + say(finding, ClaimOf::worldSize, world, countedText(world, "rank")) + ".";
+    finding.show = {.pictures = {"grid"}};
+    Layout more = context.layout;
+    more.dp *= gpus / world;
+    offer(finding, context.edits.layout(more));
+    const int needed = (world + cluster.gpusPerNode - 1) / cluster.gpusPerNode;
+    offer(finding, Edits::set("/cluster/nodes", std::to_string(needed),
+                              "nodes " + std::to_string(cluster.nodes) + " → " + std::to_string(needed)));
+    out.push_back(std::move(finding));
+}
+
+} // namespace
+
+void findKernels(const RuleContext& context, FindingList& out)
+{
+    kernels(context, out);
+    recomputation(context, out);
+    precision(context, out);
+    idle(context, out);
+}
+
+} // namespace sim

@@ -1,0 +1,305 @@
+// Does it fit, how full is it, and what fills it?
+#include "sim/analysis/explain/explain.h"
+#include "sim/analysis/findings/finding_rules.h"
+#include "sim/memory_limit.h"
+#include "sim/program/states.h"
+#include "sim/simulate/memory_cap.h"
+#include "sim/simulate/plan_schedule.h"
+#include "sim/simulate/search_schedule.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cmath>
+#include <utility>
+
+namespace sim {
+namespace {
+
+constexpr double kNearlyFull = 1 - kAllocatorReserve - 0.01;
+double toDouble(std::int64_t bytes)
+{
+    return static_cast<double>(bytes);
+}
+
+struct Fullest {
+    int rank = 0, pipelineRank = 0;
+    MemoryBreakdown memory;
+    double bytes() const { return toDouble(memory.total()); }
+    double states() const { return toDouble(memory.parameters + memory.gradients + memory.optimizer); }
+};
+
+Fullest fullest(const RuleContext& context)
+{
+    const int rank = fullestRank(context.simulation);
+    return {rank, context.simulation.mesh().coordinates(rank).pp,
+            context.simulation.memoryOfClass(context.simulation.classOf(rank))};
+}
+
+/// "Optimizer states are the largest part, 38.2 GiB (48.0 %)."
+std::string largestPart(Finding& finding, const MemoryBreakdown& m)
+{
+    const std::array<std::pair<const char*, std::int64_t>, 5> parts{{{"Parameters", m.parameters},
+                                                                     {"Gradients", m.gradients},
+                                                                     {"Optimizer states", m.optimizer},
+                                                                     {"Activations", m.activations},
+                                                                     {"Buffers", m.buffers}}};
+    const auto& [name, bytes] =
+        *std::max_element(parts.begin(), parts.end(), [](auto& a, auto& b) { return a.second < b.second; });
+    return std::string(name) + " are " +
+           say(finding, ClaimOf::largestPartBytes, toDouble(bytes), "the largest part, " + gibText(bytes)) + " (" +
+           say(finding, ClaimOf::largestPartShare, toDouble(bytes) / toDouble(m.total()),
+               percentText(toDouble(bytes) / toDouble(m.total()))) +
+           ").";
+}
+
+/// The switches between data-parallel ranks add gradients.
+bool reduces(const RuleContext& context)
+{
+    return context.tier(context.widestTier(ProcessGroup::dp_cp)).inNetworkReduction;
+}
+
+/// Less to hold from step to step.
+std::vector<SuggestedEdit> stateSuggestions(const RuleContext& context)
+{
+    const Layout& l = context.layout;
+    Finding out;
+    const bool replicas = l.dp * l.cp > 1;
+    if (replicas && l.zeroStage == 0)
+        offer(out, context.edits.zero(1));
+    if (replicas && l.zeroStage < 3 && l.pp == 1)
+        offer(out, context.edits.zero(3));
+    if (replicas && l.zeroStage < 2)
+        offer(out, context.edits.zero(2));
+    if (context.scenario.model.numExperts > l.ep)
+        offer(out, context.edits.layout([&] {
+            Layout more = l;
+            more.ep *= 2;
+            return more;
+        }()));
+    offer(out, context.edits.shift(&Layout::dp, &Layout::pp));
+    if (l.tp * 2 <= context.innerSpan())
+        offer(out, context.edits.shift(&Layout::dp, &Layout::tp));
+    return out.suggestions;
+}
+
+/// Less to keep from forward to backward.
+std::vector<SuggestedEdit> activationSuggestions(const RuleContext& context)
+{
+    const Layout& l = context.layout;
+    const Training& t = context.training;
+    Finding out;
+    if (!t.flashAttention)
+        offer(out, context.edits.turnOn("/training/flash_attention", "fused attention"));
+    if (l.tp > 1 && !l.sequenceParallel)
+        offer(out, context.edits.turnOn("/layout/sequence_parallel", "sequence parallelism"));
+    if (t.microBatchSize > 1)
+        offer(out, context.edits.microBatch(t.microBatchSize / 2));
+    if (context.scenario.schedule.kind == "gpipe")
+        offer(out, context.edits.schedule("1f1b", 1));
+    if (t.recompute == Recompute::none && !t.flashAttention)
+        offer(out, context.edits.recompute(Recompute::selective));
+    if (t.recompute != Recompute::full)
+        offer(out, context.edits.recompute(Recompute::full));
+    offer(out, context.edits.shift(&Layout::dp, &Layout::cp));
+    return out.suggestions;
+}
+
+/// What fills most first; then one of each together.
+void offerMemory(const RuleContext& context, const Fullest& full, Finding& finding)
+{
+    std::vector<SuggestedEdit> states = stateSuggestions(context), activations = activationSuggestions(context);
+    const bool statesFirst = full.states() >= toDouble(full.memory.activations);
+    std::optional<SuggestedEdit> together;
+    if (!states.empty() && !activations.empty())
+        together = Edits::both(states.front(), activations.front());
+    std::vector<SuggestedEdit>& first = statesFirst ? states : activations;
+    std::vector<SuggestedEdit>& second = statesFirst ? activations : states;
+    for (std::size_t i = 0; i < first.size() && i < 2; ++i)
+        offer(finding, first[i]);
+    if (!second.empty())
+        offer(finding, second.front());
+    offer(finding, together);
+    for (std::size_t i = 2; i < first.size(); ++i)
+        offer(finding, first[i]);
+}
+
+void fits(const RuleContext& context, const Fullest& full, FindingList& out)
+{
+    const double capacity = context.capacityBytes(), used = full.bytes();
+    if (used <= kNearlyFull * capacity)
+        return;
+    Finding finding;
+    finding.memoryShare = used / capacity;
+    finding.show = {.pictures = {"memory", "timeline"}, .ranks = {full.rank}};
+    const std::string has = say(finding, ClaimOf::peakBytes, used, gibText(full.memory.total())) + " of " +
+                            say(finding, ClaimOf::capacityBytes, capacity, Unit::bytes);
+    const std::string rank = "rank " + say(finding, ClaimOf::fullestRank, full.rank, Unit::count);
+    if (used > capacity) {
+        std::int64_t over = 0;
+        for (int c = 0; c < context.simulation.classCount(); ++c)
+            if (toDouble(context.simulation.memoryOfClass(c).total()) > capacity)
+                over += context.simulation.classSize(c);
+        finding.kind = FindingKind::doesNotFit;
+        finding.severity = FindingSeverity::broken;
+        finding.title =
+            "Does not fit: " + rank + " needs " + has + ", " +
+            say(finding, ClaimOf::bytesTooMuch, used - capacity, numberText(used - capacity, Unit::bytes) + " too much");
+        finding.reason = largestPart(finding, full.memory) + " " +
+                         (over == context.metrics.worldSize
+                              ? "No rank fits."
+                              : say(finding, ClaimOf::ranksTooFull, static_cast<double>(over), countedText(over, "rank")) +
+                                    " of " + say(finding, ClaimOf::worldSize, context.metrics.worldSize, Unit::count) +
+                                    (over == 1 ? " does not fit." : " do not fit."));
+    } else {
+        finding.kind = FindingKind::nearlyFull;
+        finding.severity = FindingSeverity::hint;
+        finding.title = "Nearly full: " + rank + " holds " + has + ", " +
+                        say(finding, ClaimOf::bytesLeft, capacity - used, Unit::bytes) + " are left";
+        finding.reason = "Caching allocators reserve " +
+                         say(finding, ClaimOf::allocatorReserve, kAllocatorReserve,
+                             "about " + numberText(kAllocatorReserve, Unit::fraction, 1) + " more than is allocated") +
+                         ", and this leaves " +
+                         say(finding, ClaimOf::shareLeft, 1 - used / capacity, percentText(1 - used / capacity)) + ". " +
+                         largestPart(finding, full.memory);
+    }
+    offerMemory(context, full, finding);
+    out.push_back(std::move(finding));
+}
+
+/// `auto` was asked for less than its order needs; of what fits the GPU (else that is what there is to say).
+void capMissed(const RuleContext& context, const Fullest& full, FindingList& out)
+{
+    const std::optional<MissedCap> missed = missedCap(context.simulation);
+    if (!missed || !context.metrics.fits)
+        return;
+    Finding finding{.kind = FindingKind::capMissed,
+                    .severity = FindingSeverity::broken,
+                    .memoryShare = full.bytes() / context.capacityBytes()};
+    finding.title = missed->what() + ": rank " + say(finding, ClaimOf::fullestRank, full.rank, Unit::count) + " needs " +
+                    say(finding, ClaimOf::peakBytes, full.bytes(), gibText(full.memory.total()));
+    finding.title.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(finding.title.front())));
+    say(finding, ClaimOf::memoryCap, missed->capGib * kBytesPerGib, missed->capText());
+    const std::string nearest = missed->nearestText();
+    finding.reason =
+        "Nearest cap that works: " + say(finding, ClaimOf::keptCap, missed->nearestGib * kBytesPerGib, nearest) + ".";
+    finding.show = {.pictures = {"memory", "timeline"}, .ranks = {full.rank}};
+    offer(finding, Edits::set("/schedule/memory_cap_gib", std::to_string(missed->nearestGib),
+                              "memory cap " + missed->capText() + " → " + nearest));
+    offerMemory(context, full, finding);
+    out.push_back(std::move(finding));
+}
+
+/// Matters only where the fullest rank is what keeps the job from growing.
+void imbalance(const RuleContext& context, const Fullest& full, FindingList& out)
+{
+    constexpr double kMattersFrom = 0.8, kUneven = 0.15;
+    const auto& rows = context.metrics.perPipelineRank;
+    const double capacity = context.capacityBytes();
+    double mean = 0;
+    for (const PipelineRankMetrics& row : rows)
+        mean += toDouble(row.memory.total()) / static_cast<double>(rows.size());
+    const double beyond = (full.bytes() - mean) / capacity;
+    if (rows.size() < 2 || full.bytes() < kMattersFrom * capacity || beyond < kUneven)
+        return;
+    Finding finding{.kind = FindingKind::memoryImbalance, .severity = FindingSeverity::hint, .memoryShare = beyond};
+    finding.title = "Memory is uneven: pipeline rank " + say(finding, ClaimOf::fullestStage, full.pipelineRank, Unit::count) +
+                    " holds " + say(finding, ClaimOf::peakBytes, full.bytes(), gibText(full.memory.total())) +
+                    ", the mean of the stages is " + say(finding, ClaimOf::meanPeakBytes, mean, Unit::bytes);
+    finding.reason = context.scenario.schedule.kind == "1f1b"
+                         ? "1F1B keeps a micro-batch alive on a stage for itself and for each stage that comes after it."
+                         : largestPart(finding, full.memory);
+    finding.show = {.pictures = {"memory", "grid"}, .ranks = context.ranksOfPipelineRank(full.pipelineRank)};
+    if (context.scenario.schedule.kind == "1f1b") {
+        offer(finding, context.edits.schedule("zb-v", 2));
+        offer(finding, context.edits.schedule("v-half", 2));
+    }
+    if (context.training.microBatchSize > 1)
+        offer(finding, context.edits.microBatch(context.training.microBatchSize / 2));
+    out.push_back(std::move(finding));
+}
+
+void replicated(const RuleContext& context, const Fullest& full, FindingList& out)
+{
+    constexpr double kWorthIt = 0.10; // of a GPU's memory
+    const int ranks = context.layout.dp * context.layout.cp;
+    if (context.layout.zeroStage > 0 || ranks < 2)
+        return;
+    if (toDouble(full.memory.optimizer) < kWorthIt * context.capacityBytes())
+        return;
+    Scenario sharded = context.scenario;
+    sharded.layout.zeroStage = 1;
+    // Experts' states have fewer copies than the others'.
+    const ModelStates states =
+        lowerProgram(sharded, context.simulation.schedule()).ranks[static_cast<std::size_t>(full.pipelineRank)].states;
+    const double saved = toDouble(full.memory.optimizer - states.optimizer);
+    if (saved < kWorthIt * context.capacityBytes())
+        return;
+    Finding finding{
+        .kind = FindingKind::replicatedStates, .severity = FindingSeverity::hint, .memoryShare = saved / context.capacityBytes()};
+    finding.title = "Optimizer states are kept " + say(finding, ClaimOf::stateCopies, ranks, Unit::count) +
+                    " times: " + say(finding, ClaimOf::bytesShared, saved, Unit::bytes) + " a GPU could be shared";
+    const StateBytes bytes = StateBytes::of(context.training);
+    finding.reason = "Every data-parallel rank has all of them. ZeRO 1 gives each a share and reduce-scatters gradients of " +
+                     say(finding, ClaimOf::gradientBytes, bytes.gradient, Unit::count) + " bytes, then gathers parameters of " +
+                     say(finding, ClaimOf::parameterBytes, bytes.parameter, Unit::count) + ": over dp it sends " +
+                     sayChange(finding, ClaimOf::dataTraffic, trafficChange(context, sharded, Dimension::dp)) +
+                     (reduces(context) ? ", when the network adds gradients on their way." : ".");
+    finding.show = {.pictures = {"memory", "grid"}, .ranks = {full.rank}};
+    offer(finding, context.edits.zero(1));
+    out.push_back(std::move(finding));
+}
+
+void attention(const RuleContext& context, FindingList& out)
+{
+    if (context.training.flashAttention)
+        return;
+    Finding finding{.kind = FindingKind::unfusedAttention, .severity = FindingSeverity::hint};
+    const std::string side = say(finding, ClaimOf::sequenceLength, context.training.sequenceLength, Unit::count);
+    finding.title = "Attention is not fused: scores of " + side + " × " + side + " go to memory and back";
+    finding.reason = "A fused kernel keeps them on the chip and recomputes them in the backward pass.";
+    finding.show = {.pictures = {"memory", "timeline"}};
+    offer(finding, context.edits.turnOn("/training/flash_attention", "fused attention"));
+    out.push_back(std::move(finding));
+}
+
+void sequenceParallel(const RuleContext& context, const Fullest& full, FindingList& out)
+{
+    const Layout& l = context.layout;
+    if (l.tp == 1 || l.sequenceParallel)
+        return;
+    Finding finding{.kind = FindingKind::noSequenceParallel, .severity = FindingSeverity::hint};
+    finding.title = "Sequence parallelism is off: " + say(finding, ClaimOf::tensorRanks, l.tp, Unit::count) +
+                    " tensor-parallel ranks keep copies of activations";
+    finding.reason =
+        "Norms, dropout and residuals work on whole sequences on each of them. Cut along the sequence, an all-reduce "
+        "becomes a reduce-scatter and an all-gather";
+    if (context.training.sequenceLength % (l.tp * l.cp * context.scenario.schedule.sequenceSlices) == 0) {
+        Scenario cut = context.scenario;
+        cut.layout.sequenceParallel = true;
+        finding.reason += ", and inputs are gathered again for weight gradients: over tp it sends " +
+                          sayChange(finding, ClaimOf::tensorTraffic, trafficChange(context, cut, Dimension::tp));
+        if (l.pp > 1)
+            finding.reason +=
+                ", over pp " + sayChange(finding, ClaimOf::pipelineTraffic, trafficChange(context, cut, Dimension::pp));
+    }
+    finding.reason += ".";
+    finding.show = {.pictures = {"memory", "grid"}, .ranks = {full.rank}};
+    offer(finding, context.edits.turnOn("/layout/sequence_parallel", "sequence parallelism"));
+    out.push_back(std::move(finding));
+}
+
+} // namespace
+
+void findMemory(const RuleContext& context, FindingList& out)
+{
+    const Fullest full = fullest(context);
+    fits(context, full, out);
+    capMissed(context, full, out);
+    imbalance(context, full, out);
+    replicated(context, full, out);
+    attention(context, out);
+    sequenceParallel(context, full, out);
+}
+
+} // namespace sim

@@ -1,0 +1,247 @@
+// Who waits for whom: the bubble, uneven stages, slow ranks, rounds that do not come out even.
+#include "sim/analysis/explain/closed_forms.h"
+#include "sim/analysis/findings/finding_rules.h"
+#include "sim/analysis/straggler_wait.h"
+#include "sim/index.h"
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+#include <utility>
+
+namespace sim {
+namespace {
+
+constexpr double kLargeBubble = 0.05;  // of the step
+constexpr double kUnevenStages = 0.05; // likewise: between the slowest stage and the mean
+
+void offerSmallerBubble(const RuleContext& context, Finding& finding)
+{
+    const ScheduleSettings& s = context.scenario.schedule;
+    const Layout& l = context.layout;
+    const int layers = context.scenario.model.numHiddenLayers;
+    const int microBatch = context.training.microBatchSize;
+    if (microBatch > 1)
+        offer(finding, context.edits.microBatch(microBatch / 2));
+    if (s.kind == "1f1b" || s.kind == "gpipe") {
+        if (layers >= 2 * l.pp)
+            offer(finding, context.edits.schedule("interleaved-1f1b", 2));
+        offer(finding, context.edits.schedule("zb-h1", 1));
+        if (layers >= 2 * l.pp)
+            offer(finding, context.edits.schedule("zb-v", 2));
+    } else if (s.kind == "interleaved-1f1b") {
+        if (layers >= 2 * s.virtualStages * l.pp)
+            offer(finding, context.edits.schedule(s.kind, 2 * s.virtualStages));
+        offer(finding, context.edits.schedule("interleaved-zb", s.virtualStages));
+    }
+    offer(finding, context.edits.globalBatch(context.training.globalBatchSize * 2));
+    if (l.tp * 2 <= context.innerSpan())
+        offer(finding, context.edits.shift(&Layout::pp, &Layout::tp));
+}
+
+/// Seconds by which the stage that computes longest exceeds the mean.
+double lagOfSlowestStage(const RuleContext& context)
+{
+    double mean = 0, most = 0;
+    for (const PipelineRankMetrics& row : context.metrics.perPipelineRank) {
+        mean += row.busySeconds / static_cast<double>(context.metrics.perPipelineRank.size());
+        most = std::max(most, row.busySeconds);
+    }
+    return most - mean;
+}
+
+/// "computes 1.20 times as long": what its groups wait for.
+std::string slownessText(Finding& finding, const Perturbation& slow)
+{
+    return (slow.kind == PerturbationKind::slowGpu ? " computes " : "'s transfers take ") +
+           say(finding, ClaimOf::slowFactor, slow.factor, numberText(slow.factor, Unit::number) + " times as long");
+}
+
+void bubble(const RuleContext& context, FindingList& out)
+{
+    const double share = context.shareOf(StepShare::bubble);
+    const int p = context.layout.pp, m = context.scenario.microbatches();
+    if (p < 2 || share < kLargeBubble)
+        return;
+    Finding finding{.kind = FindingKind::bubble, .severity = severityOf(share), .stepShare = share};
+    const std::optional<StragglerWait> straggler = stragglerWait(context.simulation);
+    const bool oneIsSlow = straggler && straggler->worst.kind != PerturbationKind::jitter;
+    const auto slow = [&] {
+        return oneIsSlow ? "rank " + say(finding, ClaimOf::slowRank, straggler->worst.rank, Unit::count)
+                         : "kernels that are late";
+    };
+    finding.title = say(finding, ClaimOf::bubbleShare, share, percentText(share)) + " of the step is bubble: ranks wait for " +
+                    (!straggler                                ? "other stages"
+                     : straggler->bubbleWithout < kLargeBubble ? slow()
+                                                               : "other stages and for " + slow());
+    finding.reason = say(finding, ClaimOf::microbatches, m, Unit::count) + (m == 1 ? " micro-batch runs" : " micro-batches run") +
+                     " through " + say(finding, ClaimOf::pipelineRanks, p, Unit::count) + " pipeline ranks.";
+    if (const auto form = bubbleForm(context.scenario))
+        finding.reason +=
+            " Equal stages without transfers would give " + say(finding, ClaimOf::idealBubble, form->share, form->text) + ".";
+    if (straggler) {
+        finding.reason += " Without perturbations " +
+                          say(finding, ClaimOf::bubbleWithout, straggler->bubbleWithout, percentText(straggler->bubbleWithout)) +
+                          " would be bubble.";
+        if (oneIsSlow)
+            finding.reason += " Rank " + say(finding, ClaimOf::slowRank, straggler->worst.rank, Unit::count) +
+                              slownessText(finding, straggler->worst) + ", and the others wait for it.";
+    } else if (const auto uneven = unevenStages(context.metrics))
+        finding.reason += " These stages are not equal: pipeline rank " +
+                          say(finding, ClaimOf::slowestStage, uneven->slowest, Unit::count) + " computes " +
+                          say(finding, ClaimOf::stageLag, uneven->lag, percentText(uneven->lag) + " longer than their mean") +
+                          ".";
+    if (m < p)
+        finding.reason += " " + say(finding, ClaimOf::microbatchesTooFew, p - m, "Fewer micro-batches than ranks") +
+                          " never fill the pipeline.";
+    finding.show = {.pictures = {"timeline"}};
+    if (oneIsSlow)
+        finding.show.ranks = {straggler->worst.rank};
+    if (straggler)
+        offer(finding, Edits::erase("/perturbations", "without perturbations"));
+    if (!straggler || straggler->bubbleWithout >= kLargeBubble)
+        offerSmallerBubble(context, finding);
+    out.push_back(std::move(finding));
+}
+
+/// Layers of each pipeline rank, over its stages.
+std::vector<int> layersOfRanks(const RuleContext& context)
+{
+    const Schedule& schedule = context.simulation.schedule();
+    std::vector<int> out(asIndex(schedule.ranks));
+    for (int stage = 0; stage < schedule.stages(); ++stage)
+        out[schedule.rankOf(stage)] += context.scenario.schedule.layersPerStage[asIndex(stage % schedule.chainLength())];
+    return out;
+}
+
+/// Moves layers from the rank that computes longest to the one that computes least while that helps; nothing where it does not.
+std::optional<std::vector<int>> balancedLayers(const RuleContext& context)
+{
+    const Schedule& schedule = context.simulation.schedule();
+    const std::vector<int> held = layersOfRanks(context);
+    std::vector<double> busy, perLayer;
+    for (std::size_t rank = 0; rank < held.size(); ++rank) {
+        busy.push_back(context.metrics.perPipelineRank[rank].busySeconds);
+        if (held[rank] > 0)
+            perLayer.push_back(busy.back() / held[rank]);
+    }
+    if (schedule.chains > 1 || perLayer.empty())
+        return std::nullopt;
+    const double layerSeconds = *std::min_element(perLayer.begin(), perLayer.end()); // of a rank without an end of the model
+    std::vector<int> layers = context.scenario.schedule.layersPerStage;
+    const auto stageOf = [&](std::size_t rank, auto better) {
+        const std::vector<int> stages = schedule.stagesOfRank(static_cast<int>(rank));
+        return asIndex(*std::max_element(stages.begin(), stages.end(),
+                                         [&](int a, int b) { return better(layers[asIndex(b)], layers[asIndex(a)]); }));
+    };
+    bool moved = false;
+    for (int i = 0; i < context.scenario.model.numHiddenLayers; ++i) {
+        const auto slowest = asIndex(std::max_element(busy.begin(), busy.end()) - busy.begin());
+        const auto fastest = asIndex(std::min_element(busy.begin(), busy.end()) - busy.begin());
+        const std::size_t from = stageOf(slowest, std::greater<>()), to = stageOf(fastest, std::less<>());
+        if (layers[from] == 0 || busy[fastest] + layerSeconds > 0.99 * busy[slowest])
+            break;
+        --layers[from];
+        ++layers[to];
+        busy[slowest] -= layerSeconds;
+        busy[fastest] += layerSeconds;
+        moved = true;
+    }
+    return moved ? std::optional(layers) : std::nullopt;
+}
+
+void stageImbalance(const RuleContext& context, FindingList& out)
+{
+    const auto& rows = context.metrics.perPipelineRank;
+    if (rows.size() < 2 || isSlowedDown(context.scenario))
+        return;
+    const auto slowest =
+        std::max_element(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.busySeconds < b.busySeconds; });
+    const double share = lagOfSlowestStage(context) / context.step();
+    if (share < kUnevenStages)
+        return;
+    const auto rank = static_cast<int>(slowest - rows.begin());
+    const Schedule& schedule = context.simulation.schedule();
+    const std::vector<int> stages = schedule.stagesOfRank(rank);
+    const bool head = std::any_of(stages.begin(), stages.end(), [&](int stage) { return schedule.leavesAt(stage); });
+    const std::vector<int> layers = layersOfRanks(context);
+    const double lag = slowest->busySeconds / (slowest->busySeconds - lagOfSlowestStage(context)) - 1;
+    Finding finding{.kind = FindingKind::stageImbalance, .severity = severityOf(share), .stepShare = share};
+    finding.title = "Pipeline rank " + say(finding, ClaimOf::slowestStage, rank, Unit::count) + " computes " +
+                    say(finding, ClaimOf::stageLag, lag, percentText(lag) + " longer than the mean of the stages");
+    finding.reason = "It has " +
+                     say(finding, ClaimOf::layersOfStage, layers[asIndex(rank)], countedText(layers[asIndex(rank)], "layer")) +
+                     (head ? " and the output head over " +
+                                 say(finding, ClaimOf::vocabulary, context.scenario.model.vocabSize, Unit::count) + " words"
+                           : std::string()) +
+                     "; a stage has " +
+                     say(finding, ClaimOf::meanLayers,
+                         std::accumulate(layers.begin(), layers.end(), 0.0) / static_cast<double>(layers.size()), Unit::number) +
+                     " layers on average. The others wait for it.";
+    finding.show = {.pictures = {"timeline"}, .ranks = context.ranksOfPipelineRank(rank)};
+    if (const auto balanced = balancedLayers(context))
+        offer(finding, context.edits.layersPerStage(*balanced));
+    if (schedule.virtualStages == 1 && context.scenario.schedule.kind == "1f1b" &&
+        context.scenario.model.numHiddenLayers >= 2 * context.layout.pp)
+        offer(finding, context.edits.schedule("interleaved-1f1b", 2));
+    out.push_back(std::move(finding));
+}
+
+/// What perturbations cost is found by leaving them out.
+void slowRanks(const RuleContext& context, FindingList& out)
+{
+    constexpr double kNoticeable = 0.01;
+    if (!isSlowedDown(context.scenario))
+        return;
+    Scenario ideal = context.scenario;
+    ideal.perturbations.clear();
+    const double share = 1 - simulate(ideal)->metrics().stepTimeSeconds / context.step();
+    if (share < kNoticeable)
+        return;
+    const auto& all = context.scenario.perturbations;
+    const Perturbation& worst = worstPerturbation(context.scenario);
+    Finding finding{.kind = FindingKind::slowRank, .severity = severityOf(share), .stepShare = share};
+    if (worst.kind == PerturbationKind::jitter) {
+        finding.title = "Jitter of kernels costs " + say(finding, ClaimOf::timeSaved, share, percentText(share)) + " of the step";
+        finding.reason = "Whoever is late in a collective makes its whole group wait.";
+    } else {
+        finding.title = "Rank " + say(finding, ClaimOf::slowRank, worst.rank, Unit::count) + slownessText(finding, worst) +
+                        (all.size() > 1 ? ", and it is not alone: " : ": ") +
+                        say(finding, ClaimOf::timeSaved, share, percentText(share)) + " of the step";
+        finding.reason = "The ranks of its groups wait for it in every collective, and through the pipeline everybody does.";
+        finding.show.ranks = {worst.rank};
+    }
+    finding.show.pictures = {"timeline", "grid"};
+    offer(finding, Edits::erase("/perturbations", "without perturbations"));
+    out.push_back(std::move(finding));
+}
+
+void rounds(const RuleContext& context, FindingList& out)
+{
+    const ScheduleSettings& s = context.scenario.schedule;
+    const int m = context.scenario.microbatches();
+    if (s.kind != "interleaved-1f1b" || s.microbatchGroup < 1 || m % s.microbatchGroup == 0)
+        return;
+    Finding finding{.kind = FindingKind::unevenRounds, .severity = FindingSeverity::hint};
+    finding.title = say(finding, ClaimOf::microbatches, m, Unit::count) + " micro-batches are no whole number of rounds of " +
+                    say(finding, ClaimOf::microbatchesOfRound, s.microbatchGroup, Unit::count);
+    finding.reason = "Interleaving takes micro-batches in rounds; the last one is not full, and its chunks wait for each other.";
+    finding.show = {.pictures = {"timeline"}};
+    const int unit = context.training.microBatchSize * context.layout.dp;
+    const int above = (m / s.microbatchGroup + 1) * s.microbatchGroup;
+    offer(finding, context.edits.globalBatch(above * unit));
+    offer(finding, context.edits.globalBatch((above - s.microbatchGroup) * unit));
+    out.push_back(std::move(finding));
+}
+
+} // namespace
+
+void findPipeline(const RuleContext& context, FindingList& out)
+{
+    bubble(context, out);
+    stageImbalance(context, out);
+    slowRanks(context, out);
+    rounds(context, out);
+}
+
+} // namespace sim

@@ -1,0 +1,67 @@
+// The rules behind findings(), by what they look at. Private to sim/analysis. Rules offer edits freely; findings() keeps the
+// legal ones.
+#pragma once
+
+#include "sim/analysis/findings/edits.h"
+#include "sim/analysis/findings/findings.h"
+#include "sim/analysis/step_shares.h"
+#include "sim/analysis/traffic/traffic.h"
+#include "sim/text/number_text.h"
+
+namespace sim {
+
+/// A seventh of the step is worth an afternoon; less is what good layouts live with.
+inline constexpr double kCostlyShare = 0.15;
+
+struct RuleContext {
+    explicit RuleContext(const Simulation& s)
+        : simulation(s), scenario(s.scenario()), layout(s.scenario().layout), training(s.scenario().training),
+          metrics(s.metrics()), shares(stepShares(s)), edits(s.scenario())
+    {
+    }
+    const Simulation& simulation;
+    const Scenario& scenario;
+    const Layout& layout;
+    const Training& training;
+    const Metrics& metrics;
+    StepShares shares;
+    Edits edits;
+
+    double step() const { return metrics.stepTimeSeconds; }
+    double shareOf(StepShare part) const { return shares.of(part) / step(); }
+    double shareOf(Dimension dimension) const { return shares.exposed[dimension] / step(); }
+    double capacityBytes() const { return scenario.cluster.gpu.memoryGib * 1073741824.0; }
+    std::vector<int> ranksOfPipelineRank(int pp) const;
+    /// Of any of the groups of that kind: the outermost tier that one crosses.
+    int widestTier(ProcessGroup) const;
+    const Tier& tier(int index) const { return scenario.cluster.tiers[static_cast<std::size_t>(index)]; }
+    /// GPUs that the innermost tier joins.
+    int innerSpan() const;
+    /// How the groups of a kind lie on domains of the innermost tier.
+    struct Straddling {
+        int groups = 0, across = 0;
+    };
+    Straddling straddling(ProcessGroup) const;
+};
+
+/// A number for a finding's words; kept with what it is of.
+std::string say(Finding&, ClaimOf, double value, Unit);
+std::string say(Finding&, ClaimOf, double value, std::string text);
+/// "25.0 % less than now", "12.0 % more than now", "as much as now".
+std::string sayChange(Finding&, ClaimOf, double relative);
+/// Relative change of the bytes of a purpose with the scenario changed: -0.25 is a quarter less. The order of actions stays.
+double trafficChange(const RuleContext&, const Scenario& changed, Dimension);
+
+inline FindingSeverity severityOf(double stepShare)
+{
+    return stepShare >= kCostlyShare ? FindingSeverity::costly : FindingSeverity::hint;
+}
+
+using FindingList = std::vector<Finding>;
+void findMemory(const RuleContext&, FindingList&);        // finding_memory.cpp
+void findPipeline(const RuleContext&, FindingList&);      // finding_pipeline.cpp
+void findCommunication(const RuleContext&, FindingList&); // finding_communication.cpp
+void findKernels(const RuleContext&, FindingList&);       // finding_kernels.cpp
+Finding composition(const RuleContext&, bool nothingElse);
+
+} // namespace sim

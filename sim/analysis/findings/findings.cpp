@@ -1,0 +1,218 @@
+#include "sim/analysis/findings/findings.h"
+
+#include "sim/analysis/findings/finding_rules.h"
+#include "sim/analysis/traffic/traffic.h"
+#include "sim/engine/classes.h"
+#include "sim/program/program.h"
+#include "sim/schedule/schedule.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <unordered_set>
+#include <utility>
+
+namespace sim {
+namespace {
+
+constexpr std::size_t kMostSuggestions = 4;
+
+ScenarioDocument changed(ScenarioDocument document, const SuggestedEdit& edit)
+{
+    for (const Change& change : edit.changes) {
+        if (change.json)
+            document.set(change.pointer, *change.json);
+        else
+            document.erase(change.pointer);
+    }
+    return document;
+}
+
+/// Keeps the edits that are legal, change something, and bring no warning that was not there.
+class Sieve {
+public:
+    Sieve(const Simulation& simulation, const ScenarioDocument& document, const Catalogue& catalogue)
+        : m_scenario(simulation.scenario()), m_document(document), m_catalogue(catalogue)
+    {
+        for (const Problem& problem : document.resolve(catalogue).problems)
+            m_known.insert(problem.pointer);
+    }
+
+    void keepLegal(std::vector<SuggestedEdit>& suggestions) const
+    {
+        std::vector<SuggestedEdit> legal;
+        for (SuggestedEdit& edit : suggestions) {
+            if (legal.size() == kMostSuggestions)
+                break;
+            checkCancelled();
+            if (isLegal(edit) && std::find(legal.begin(), legal.end(), edit) == legal.end())
+                legal.push_back(std::move(edit));
+        }
+        suggestions = std::move(legal);
+    }
+
+private:
+    bool isLegal(const SuggestedEdit& edit) const
+    {
+        const auto resolved = changed(m_document, edit).resolve(m_catalogue);
+        if (!resolved.scenario || *resolved.scenario == m_scenario)
+            return false;
+        // A custom schedule lists the actions of so many micro-batches and no others.
+        if (scheduleFamily(resolved.scenario->schedule.kind).isWrittenOut &&
+            resolved.scenario->microbatches() != m_scenario.microbatches())
+            return false;
+        return std::all_of(resolved.problems.begin(), resolved.problems.end(),
+                           [this](const Problem& problem) { return m_known.contains(problem.pointer); });
+    }
+
+    const Scenario& m_scenario;
+    const ScenarioDocument& m_document;
+    const Catalogue& m_catalogue;
+    std::set<std::string> m_known; ///< places that are complained about already
+};
+
+} // namespace
+
+std::vector<int> RuleContext::ranksOfPipelineRank(int pp) const
+{
+    std::vector<int> out;
+    for (int rank = 0; rank < metrics.worldSize; ++rank)
+        if (simulation.mesh().coordinates(rank).pp == pp)
+            out.push_back(rank);
+    return out;
+}
+
+int RuleContext::widestTier(ProcessGroup kind) const
+{
+    const Mesh& mesh = simulation.mesh();
+    int widest = 0;
+    std::unordered_set<int> seen;
+    for (int c = 0; c < simulation.classCount(); ++c) {
+        const int group = mesh.groupOf(kind, simulation.representative(c));
+        if (group >= 0 && mesh.groupSize(kind) > 1 && seen.insert(group).second)
+            widest = std::max(widest, simulation.placement().shape(mesh.members(kind, group)).spanningTier());
+    }
+    return widest;
+}
+
+int RuleContext::innerSpan() const
+{
+    const Cluster& cluster = scenario.cluster;
+    return cluster.tiers.empty() || cluster.tiers.front().span == 0 ? cluster.gpus() : cluster.tiers.front().span;
+}
+
+RuleContext::Straddling RuleContext::straddling(ProcessGroup kind) const
+{
+    const Mesh& mesh = simulation.mesh();
+    Straddling out{.groups = mesh.groupCount(kind)};
+    for (int group = 0; group < out.groups; ++group)
+        out.across += simulation.placement().shape(mesh.members(kind, group)).spanningTier() > 0 ? 1 : 0;
+    return out;
+}
+
+std::string say(Finding& finding, ClaimOf of, double value, std::string text)
+{
+    finding.claims.push_back({of, value, text});
+    return text;
+}
+
+std::string say(Finding& finding, ClaimOf of, double value, Unit unit)
+{
+    return say(finding, of, value, numberText(value, unit));
+}
+
+std::string sayChange(Finding& finding, ClaimOf of, double relative)
+{
+    constexpr double kSame = 0.0005; // what percentText cannot show
+    return say(finding, of, relative,
+               std::abs(relative) < kSame
+                   ? "as much as now"
+                   : percentText(std::abs(relative)) + (relative < 0 ? " less than now" : " more than now"));
+}
+
+double trafficChange(const RuleContext& context, const Scenario& changed, Dimension purpose)
+{
+    const Simulation& s = context.simulation;
+    const Traffic traffic(changed, s.mesh(), s.placement(), lowerProgram(changed, s.schedule()),
+                          makeRankClasses(changed, s.mesh(), s.placement(), s.schedule(), false));
+    const auto before = static_cast<double>(Traffic(s).senders().total().ofDimension(purpose));
+    const auto after = static_cast<double>(traffic.senders().total().ofDimension(purpose));
+    return before > 0 ? after / before - 1 : 0;
+}
+
+/// What the step consists of, the largest part first.
+Finding composition(const RuleContext& context, bool nothingElse)
+{
+    std::vector<StepShare> parts = presentShares(context.shares);
+    std::stable_sort(parts.begin(), parts.end(),
+                     [&](StepShare a, StepShare b) { return context.shares.of(a) > context.shares.of(b); });
+    Finding out{.kind = FindingKind::composition, .severity = FindingSeverity::note};
+    std::string list;
+    for (const StepShare part : parts) {
+        if (context.shareOf(part) >= 0.005)
+            list += (list.empty() ? "" : ", ") + say(out, ClaimOf::shareOfStep, context.shareOf(part),
+                                                     percentText(context.shareOf(part)) + " " + stepShareName(part));
+    }
+    out.title = nothingElse ? "Nothing to complain about" : "What the step consists of";
+    out.reason = "Of " + say(out, ClaimOf::stepTime, context.step(), Unit::seconds) + ": " + list + ".";
+    out.stepShare = 1;
+    out.show = {.pictures = {"timeline"}};
+    return out;
+}
+
+std::vector<Finding> findings(const Simulation& simulation, const ScenarioDocument& document, const Catalogue& catalogue)
+{
+    const RuleContext context(simulation);
+    std::vector<Finding> out;
+    for (const auto rule : {findMemory, findPipeline, findCommunication, findKernels}) {
+        checkCancelled();
+        rule(context, out);
+    }
+    const Sieve sieve(simulation, document, catalogue);
+    for (Finding& finding : out)
+        sieve.keepLegal(finding.suggestions);
+    const auto weight = [](const Finding& f) { return std::max(f.stepShare, f.memoryShare); };
+    std::stable_sort(out.begin(), out.end(), [&](const Finding& a, const Finding& b) {
+        return a.severity != b.severity ? a.severity < b.severity : weight(a) > weight(b);
+    });
+    out.push_back(composition(context, out.empty()));
+    return out;
+}
+
+std::optional<Scenario> scenarioWith(const SuggestedEdit& edit, const ScenarioDocument& document, const Catalogue& catalogue)
+{
+    return changed(document, edit).resolve(catalogue).scenario;
+}
+
+EditEffect effectOf(const Metrics& before, const Metrics& after, double capGib)
+{
+    return {.stepSeconds = after.stepTimeSeconds,
+            .timePerToken = before.tokensPerSecond / after.tokensPerSecond - 1,
+            .peakGib = after.peakMemoryGib,
+            .peakChangeGib = after.peakMemoryGib - before.peakMemoryGib,
+            .fits = after.fits,
+            .keepsCap = after.peakMemoryGib <= capGib};
+}
+
+bool helps(FindingKind kind, const EditEffect& effect)
+{
+    constexpr double kNoticeable = 0.005;
+    const double peakBefore = effect.peakGib - effect.peakChangeGib;
+    switch (kind) {
+    case FindingKind::doesNotFit:
+    case FindingKind::nearlyFull:
+    case FindingKind::memoryImbalance:
+    case FindingKind::replicatedStates:
+    case FindingKind::unfusedAttention:
+    case FindingKind::noSequenceParallel:
+        return effect.peakChangeGib < -kNoticeable * peakBefore;
+    case FindingKind::capMissed: // less memory, or a cap that can be kept
+        return effect.keepsCap || effect.peakChangeGib < -kNoticeable * peakBefore;
+    case FindingKind::idleGpus: // fewer nodes cost nothing either
+        return effect.fits && effect.timePerToken < kNoticeable;
+    default:
+        return effect.fits && effect.timePerToken < -kNoticeable;
+    }
+}
+
+} // namespace sim

@@ -1,0 +1,171 @@
+// What somebody who has tuned many of them would say about a layout: what it costs, why, where to look, and what to try. Every
+// edit that is offered gives a legal scenario; what it brings is found by simulating it.
+#pragma once
+
+#include "sim/analysis/explain/show_hint.h"
+#include "sim/scenario/document.h"
+#include "sim/simulate/simulation.h"
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sim {
+
+enum class FindingKind : std::uint8_t {
+    doesNotFit,
+    capMissed, ///< the memory cap of `auto`
+    nearlyFull,
+    memoryImbalance,
+    replicatedStates, ///< optimizer states on every data-parallel rank
+    unfusedAttention,
+    bubble,
+    stageImbalance,
+    slowRank,           ///< a perturbation makes everybody wait
+    tensorAcrossNodes,  ///< a tensor-parallel group leaves its NVLink domain
+    expertsAcrossNodes, ///< so do groups of experts
+    exposedTensor,
+    exposedContext,
+    exposedExpert,
+    exposedPipeline,
+    exposedData,
+    smallKernels,
+    needlessRecompute,
+    noSequenceParallel,
+    idleGpus,
+    unevenRounds, ///< the last round of an interleaved schedule is not like the others
+    slowPrecision,
+    composition ///< what the step consists of; always there, always last
+};
+
+enum class FindingSeverity : std::uint8_t {
+    broken, ///< cannot run, or not as asked
+    costly, ///< a good part of the step
+    hint,   ///< worth knowing
+    note    ///< nothing to do about it
+};
+
+/// One key of the scenario file.
+struct Change {
+    std::string pointer;
+    std::optional<std::string> json; ///< nothing: erase the key
+    bool operator==(const Change&) const = default;
+};
+
+/// An edit that might help.
+struct SuggestedEdit {
+    std::string text; ///< "tp 16 → 8, pp 2 → 4"
+    std::vector<Change> changes;
+    bool operator==(const SuggestedEdit&) const = default;
+};
+
+/// What a number in a finding's words is of. Whatever is said is a claim: tests compute each again by another way.
+enum class ClaimOf : std::uint8_t {
+    exposedShare,   ///< of the step, by the finding's dimension
+    exposedSeconds, ///< the same, as time
+    bubbleShare,    ///< of the step
+    bubbleWithout,  ///< of the step without perturbations
+    idealBubble,    ///< closed form, of the step
+    stepTime,       ///< seconds
+    shareOfStep,    ///< of a part of the step that composition names
+    groupRanks,     ///< ranks of the finding's groups
+    innerBandwidth, ///< GB/s a GPU of the innermost tier
+    outerBandwidth, ///< GB/s a GPU of the widest tier that the finding's groups cross
+    innerDomain,    ///< GPUs that the innermost tier joins
+    blockRanks,     ///< ep × etp: ranks that hold a layer's experts once
+    groupsAcross,   ///< of the finding's groups, those in several domains
+    groups,         ///< all of them
+    bytesAcross,    ///< share of the groups' bytes that leaves the domains
+    tokensOfRank,   ///< of a sequence
+    expertsOfToken,
+    chunks, ///< virtual stages
+    microbatches,
+    pipelineRanks,
+    fullestRank,
+    peakBytes,        ///< of the fullest rank
+    capacityBytes,    ///< of a GPU
+    bytesTooMuch,     ///< peak - capacity
+    bytesLeft,        ///< capacity - peak
+    shareLeft,        ///< of the capacity
+    memoryCap,        ///< of `auto`, bytes
+    keptCap,          ///< one that its search would keep
+    allocatorReserve, ///< kAllocatorReserve
+    largestPartBytes, ///< of the fullest rank's memory
+    largestPartShare, ///< of its peak
+    ranksTooFull,
+    worldSize,
+    fullestStage,    ///< pipeline rank of the fullest rank
+    meanPeakBytes,   ///< over pipeline ranks
+    stateCopies,     ///< ranks that keep the same optimizer states
+    bytesShared,     ///< optimizer states that ZeRO 1 would take from a GPU
+    gradientBytes,   ///< of an element
+    parameterBytes,  ///< of an element
+    dataTraffic,     ///< over dp with the finding's first edit, relative: -0.25 is a quarter less
+    tensorTraffic,   ///< over tp, likewise
+    pipelineTraffic, ///< over pp, likewise
+    sequenceLength,
+    shareOfPeak,    ///< FLOP/s while kernels run, over the peak
+    gemmEfficiency, ///< of the largest products
+    rowsOfProduct,
+    hiddenSize,
+    tensorRanks,
+    timeSaved,   ///< share of the step that is gone with the finding's first edit
+    peakWithout, ///< bytes of the fullest rank with that edit
+    peakOfBf16,  ///< over that of this precision
+    idleGpus,
+    clusterGpus,
+    slowestStage, ///< pipeline rank that computes longest
+    stageLag,     ///< by which it computes longer than the mean, relative
+    layersOfStage,
+    meanLayers,
+    vocabulary,
+    slowRank,
+    slowFactor,
+    microbatchesOfRound,
+    microbatchesTooFew ///< pipeline ranks - micro-batches
+};
+
+struct Claim {
+    ClaimOf of{};
+    double value = 0;
+    std::string text; ///< as it stands in title or reason
+    bool operator==(const Claim&) const = default;
+};
+
+/// Caching allocators reserve so much more than is allocated (344 ranks of published B200 runs: 1.01 to 1.09).
+inline constexpr double kAllocatorReserve = 0.04;
+
+struct Finding {
+    FindingKind kind = FindingKind::composition;
+    FindingSeverity severity = FindingSeverity::note;
+    std::string title;         ///< one sentence with the number that matters
+    std::string reason;        ///< why, and what it is compared to
+    std::vector<Claim> claims; ///< every number of title and reason
+    double stepShare = 0;      ///< of the step that this is about
+    double memoryShare = 0;    ///< of a GPU's memory that this is about
+    ShowHint show;
+    std::vector<SuggestedEdit> suggestions;
+};
+
+/// `document` is what the simulation is of. Worst first; never empty.
+std::vector<Finding> findings(const Simulation&, const ScenarioDocument& document, const Catalogue&);
+
+/// The scenario with the edit made; nothing if it is not legal.
+std::optional<Scenario> scenarioWith(const SuggestedEdit&, const ScenarioDocument&, const Catalogue&);
+
+/// What an edit brought, measured by simulating it.
+struct EditEffect {
+    double stepSeconds = 0;
+    double timePerToken = 0; ///< relative change: -0.12 is 12 % less
+    double peakGib = 0, peakChangeGib = 0;
+    bool fits = true;     ///< the GPU
+    bool keepsCap = true; ///< what a GPU may hold then
+    bool operator==(const EditEffect&) const = default;
+};
+/// `capGib`: what a GPU may hold afterwards (memoryCapGib).
+EditEffect effectOf(const Metrics& before, const Metrics& after, double capGib);
+/// Is it any better for what the finding is about: does it fit, is it faster, is there more room?
+bool helps(FindingKind, const EditEffect&);
+
+} // namespace sim

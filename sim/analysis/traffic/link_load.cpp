@@ -1,0 +1,155 @@
+#include "sim/analysis/traffic/link_load.h"
+
+#include "sim/cancel.h"
+#include "sim/engine/engine.h"
+#include "sim/error.h"
+#include "sim/index.h"
+
+#include <algorithm>
+
+namespace sim {
+namespace {
+
+/// Adds what is evenly spread over a time to bins, in O(1) a transfer: edges at once, the bins between them as a step that
+/// `finish` sums up.
+class Spread {
+public:
+    explicit Spread(const LoadWindow& window)
+        : m_window(window), m_perNs(1.0 / window.binNs()), m_bytes(asIndex(window.bins)), m_steps(asIndex(window.bins) + 1)
+    {
+    }
+
+    void add(std::int64_t beginNs, std::int64_t endNs, double bytes)
+    {
+        m_used = true;
+        if (endNs <= beginNs) { // in no time: all of it in its bin
+            if (beginNs >= m_window.beginNs && beginNs < m_window.endNs)
+                m_bytes[asIndex(std::min(static_cast<int>(place(beginNs)), m_window.bins - 1))] += bytes;
+            return;
+        }
+        const double from = place(std::max(beginNs, m_window.beginNs)), to = place(std::min(endNs, m_window.endNs));
+        if (from >= to)
+            return;
+        const double perBin = bytes / (static_cast<double>(endNs - beginNs) * m_perNs);
+        const int first = std::min(static_cast<int>(from), m_window.bins - 1);
+        const int last = std::min(static_cast<int>(to), m_window.bins - 1);
+        if (first == last) {
+            m_bytes[asIndex(first)] += perBin * (to - from);
+            return;
+        }
+        m_bytes[asIndex(first)] += perBin * (first + 1 - from);
+        m_bytes[asIndex(last)] += perBin * (to - last);
+        m_steps[asIndex(first) + 1] += perBin;
+        m_steps[asIndex(last)] -= perBin;
+    }
+
+    std::vector<double> finish()
+    {
+        if (!m_used)
+            return std::move(m_bytes);
+        double level = 0;
+        for (std::size_t bin = 0; bin < m_bytes.size(); ++bin) {
+            level += m_steps[bin];
+            m_bytes[bin] += std::max(level, 0.0);
+        }
+        return std::move(m_bytes);
+    }
+
+private:
+    double place(std::int64_t ns) const { return static_cast<double>(ns - m_window.beginNs) * m_perNs; }
+
+    LoadWindow m_window;
+    double m_perNs;
+    std::vector<double> m_bytes, m_steps;
+    bool m_used = false;
+};
+
+/// Spreads of one tier, by purpose.
+using PurposeSpreads = std::vector<Spread>;
+
+/// Of each byte that one rank of a class sends for a role, how many the senders among them together put on each tier.
+std::array<std::vector<double>, kCommunicatorRoleCount> tierWeights(const TrafficSenders::Class& senders)
+{
+    std::array<std::vector<double>, kCommunicatorRoleCount> weights;
+    for (int role = 0; role < kCommunicatorRoleCount; ++role) {
+        const std::int64_t ofAll = senders.sent.ofRole(static_cast<CommunicatorRole>(role));
+        for (int tier = 0; ofAll > 0 && tier < senders.sent.tiers(); ++tier)
+            weights[asIndex(role)].push_back(static_cast<double>(senders.sent.bytes(tier, static_cast<CommunicatorRole>(role))) *
+                                             senders.ranks / static_cast<double>(ofAll));
+    }
+    return weights;
+}
+
+} // namespace
+
+double LinkLoad::share(int tier, Dimension purpose, int bin) const
+{
+    const TierLoad& load = tiers[asIndex(tier)];
+    const double possible = load.capacityBytesPerSecond * window.binNs() * 1e-9;
+    return possible > 0 ? load.bytes[purpose][asIndex(bin)] / possible : 0;
+}
+
+double LinkLoad::share(int tier, int bin) const
+{
+    double sum = 0;
+    for (const Dimension purpose : kDimensions)
+        sum += share(tier, purpose, bin);
+    return sum;
+}
+
+LinkLoad linkLoad(const Simulation& simulation, const TrafficSenders& senders, const LoadWindow& window)
+{
+    const Scenario& scenario = simulation.scenario();
+    const Program& program = simulation.program();
+    const RankClasses& classes = simulation.classes();
+    const PricedProgram& prices = simulation.prices();
+    const EngineResult& result = simulation.times();
+    if (window.bins < 1 || window.endNs <= window.beginNs)
+        throw Error("a load over time needs a window with a length and at least one bin");
+    const std::vector<Tier>& tiers = scenario.cluster.tiers;
+    std::vector<PurposeSpreads> spreads(tiers.size(), PurposeSpreads(kDimensions.size(), Spread(window)));
+
+    CancelPoll poll;
+    for (int c = 0; c < classes.count(); ++c) {
+        poll(32);
+        const TrafficSenders::Class& ofClass = senders.classes[asIndex(c)];
+        if (ofClass.sent.total() == 0)
+            continue;
+        const auto weights = tierWeights(ofClass);
+        const GroupGeometry& geometry = classes.geometries[asIndex(classes.geometry[asIndex(c)])];
+        const std::size_t first = result.firstOp[asIndex(c)];
+        std::size_t place = first;
+        for (const Step& step : program.ranks[asIndex(classes.pipelineRank[asIndex(c)])].steps) {
+            const Pass& pass = program.passes[step.pass];
+            poll(4 * pass.ops.size() + 1);
+            for (std::size_t i = 0; i < pass.ops.size(); ++i, ++place) {
+                const Op& op = pass.ops[i];
+                const std::int64_t end = result.opEndNs[place];
+                if (op.kind == OpKind::send) {
+                    const int tier = classes.peerOf(c, step.sendTo).tier;
+                    spreads[asIndex(tier)][asIndex(Dimension::pp)].add(result.opStartNs[place], end,
+                                                                       static_cast<double>(program.sendBytes) * ofClass.ranks);
+                } else if (op.kind == OpKind::collective && end >= window.beginNs) {
+                    // A member may have been ready long before the last one was, and waited.
+                    const std::int64_t begin =
+                        end - opDurationNs(prices, classes, program, c, step, i, static_cast<std::int64_t>(place - first));
+                    const auto role = asIndex(op.group);
+                    const auto bytes = static_cast<double>(sentByMember(pass.shapes[i], geometry.shapes[role], scenario.cluster));
+                    for (std::size_t tier = 0; tier < weights[role].size(); ++tier)
+                        if (weights[role][tier] > 0)
+                            spreads[tier][asIndex(dimensionOf(op.group))].add(begin, end, bytes * weights[role][tier]);
+                }
+            }
+        }
+    }
+
+    LinkLoad load{.window = window, .tiers = std::vector<LinkLoad::TierLoad>(tiers.size())};
+    for (std::size_t tier = 0; tier < tiers.size(); ++tier) {
+        for (const Dimension purpose : kDimensions)
+            load.tiers[tier].bytes[purpose] = spreads[tier][asIndex(purpose)].finish();
+        load.tiers[tier].capacityBytesPerSecond = tiers[tier].bandwidthGBs * 1e9 * senders.ranks;
+    }
+    return load;
+}
+
+} // namespace sim

@@ -1,0 +1,217 @@
+// The model by itself, the cluster by itself, and whether the ranks fit it.
+#include "sim/legal/rules.h"
+
+#include "sim/scenario/words.h"
+#include "sim/text/nearest.h"
+#include "sim/text/quoted.h"
+
+#include <algorithm>
+#include <limits>
+#include <tuple>
+#include <utility>
+
+namespace sim {
+
+namespace {
+
+/// Larger jobs exist nowhere, and a typing error must not ask for terabytes.
+constexpr std::int64_t kMostRanks = 1 << 20;
+
+} // namespace
+
+/// What is divided by. The schema has told it of what the file says.
+void Rules::sizes()
+{
+    const Model& m = m_scenario.model;
+    const Cluster& c = m_scenario.cluster;
+    const Layout& l = m_scenario.layout;
+    const ScheduleSettings& s = m_scenario.schedule;
+    const Training& t = m_scenario.training;
+    const std::array<std::pair<std::string_view, int>, 22> all{{{"/model/num_hidden_layers", m.numHiddenLayers},
+                                                                {"/model/hidden_size", m.hiddenSize},
+                                                                {"/model/num_attention_heads", m.numAttentionHeads},
+                                                                {"/model/num_key_value_heads", m.numKeyValueHeads},
+                                                                {"/model/vocab_size", m.vocabSize},
+                                                                {"/model/moe_layer_freq", m.moeLayerFreq},
+                                                                {"/cluster/gpus_per_node", c.gpusPerNode},
+                                                                {"/cluster/nodes", c.nodes},
+                                                                {"/layout/tp", l.tp},
+                                                                {"/layout/cp", l.cp},
+                                                                {"/layout/pp", l.pp},
+                                                                {"/layout/dp", l.dp},
+                                                                {"/layout/ep", l.ep},
+                                                                {"/layout/etp", l.etp},
+                                                                {"/layout/dp_shard", l.dpShard},
+                                                                {"/schedule/virtual_stages", s.virtualStages},
+                                                                {"/schedule/microbatch_group", s.microbatchGroup},
+                                                                {"/schedule/sequence_slices", s.sequenceSlices},
+                                                                {"/training/sequence_length", t.sequenceLength},
+                                                                {"/training/micro_batch_size", t.microBatchSize},
+                                                                {"/training/global_batch_size", t.globalBatchSize},
+                                                                {"/model/max_position_embeddings", m.maxPositionEmbeddings}}};
+    for (const auto& [key, size] : all)
+        if (size < 1 && sound({key}))
+            error(key, [value = size] { return text(value) + " is too small; nearest: 1"; });
+}
+
+void Rules::model()
+{
+    if (!sound({"/model"}))
+        return;
+    const Model& m = m_scenario.model;
+    if (m.hiddenSize % m.numAttentionHeads != 0 && !isGiven("/model/head_dim") && !m.isLatentAttention() &&
+        m.headDim == m.hiddenSize / m.numAttentionHeads)
+        error("/model/num_attention_heads", [&] {
+            return text(m.numAttentionHeads) + " does not divide " + named("/model/hidden_size", m.hiddenSize) +
+                   ", and head_dim is not given" + nearestNumbers(m.numAttentionHeads, 1, m.hiddenSize, [&](std::int64_t heads) {
+                       return m.hiddenSize % heads == 0;
+                   });
+        });
+    headDim();
+    if (m.numAttentionHeads % m.numKeyValueHeads != 0)
+        error("/model/num_key_value_heads", [&] {
+            return text(m.numKeyValueHeads) + " does not divide " + named("/model/num_attention_heads", m.numAttentionHeads) +
+                   nearestNumbers(m.numKeyValueHeads, 1, m.numAttentionHeads,
+                                  [&](std::int64_t heads) { return m.numAttentionHeads % heads == 0; });
+        });
+    if (m.numExperts > 0 && (m.numExpertsPerTok < 1 || m.numExpertsPerTok > m.numExperts))
+        error("/model/num_experts_per_tok", [&] {
+            return text(m.numExpertsPerTok) + " of " + named("/model/num_experts", m.numExperts) +
+                   " cannot be chosen; nearest: " + text(std::clamp(m.numExpertsPerTok, 1, m.numExperts));
+        });
+    if (m.numExperts > 0 && m.moeIntermediateSize < 1)
+        error("/model/moe_intermediate_size",
+              [&] { return "0 is too small for a model with " + named("/model/num_experts", m.numExperts) + "; nearest: 1"; });
+    if (m.isLatentAttention() && (m.qkNopeHeadDim < 1 || m.vHeadDim < 1))
+        error("/model/kv_lora_rank", [&] {
+            return text(m.kvLoraRank) + " asks for latent attention, which needs qk_nope_head_dim and v_head_dim; " +
+                   named("/model/qk_nope_head_dim", m.qkNopeHeadDim) + ", " + named("/model/v_head_dim", m.vHeadDim);
+        });
+    for (const auto& [key, isAsked] : {std::pair{"/model/qk_norm", m.qkNorm}, {"/model/attention_sinks", m.attentionSinks}})
+        if (m.isLatentAttention() && isAsked)
+            warning(key, [&] { return "has no effect on latent attention: " + named("/model/kv_lora_rank", m.kvLoraRank); });
+}
+
+/// Where nobody wrote head_dim it follows from other keys; what these make of it must be what could have been written.
+void Rules::headDim()
+{
+    constexpr int kMost = 65536; // the schema's
+    const Model& m = m_scenario.model;
+    if (m.headDim <= kMost)
+        return;
+    const std::string width = " makes head_dim " + text(m.headDim) + ", more than " + text(kMost);
+    if (!m.isLatentAttention())
+        return error("/model/num_attention_heads", [&] {
+            return text(m.numAttentionHeads) + " of " + named("/model/hidden_size", m.hiddenSize) + width +
+                   nearestNumbers(m.numAttentionHeads, m.hiddenSize / kMost, m.hiddenSize,
+                                  [&](std::int64_t heads) { return m.hiddenSize % heads == 0 && m.hiddenSize / heads <= kMost; });
+        });
+    const bool isRotated = isGiven("/model/qk_rope_head_dim") && m.qkNopeHeadDim < kMost;
+    const auto [pointer, value, otherPointer, other] =
+        isRotated ? std::tuple("/model/qk_rope_head_dim", m.qkRopeHeadDim, "/model/qk_nope_head_dim", m.qkNopeHeadDim)
+                  : std::tuple("/model/qk_nope_head_dim", m.qkNopeHeadDim, "/model/qk_rope_head_dim", m.qkRopeHeadDim);
+    error(pointer, [&] {
+        return text(value) + " beside " + named(otherPointer, other) + width +
+               (other < kMost ? "; nearest: " + text(kMost - other) : "");
+    });
+}
+
+void Rules::cluster()
+{
+    if (!sound({"/cluster"}))
+        return;
+    const Cluster& c = m_scenario.cluster;
+    int inner = 1;
+    for (std::size_t i = 0; i < c.tiers.size(); ++i) {
+        const Tier& tier = c.tiers[i];
+        const auto at = [i] { return "/cluster/tiers/" + text(static_cast<std::int64_t>(i)) + "/span"; };
+        if (tier.span == 0) {
+            if (i + 1 < c.tiers.size())
+                error(at(), [&] {
+                    return "only the last tier may span \"all\"; " + quotedText(tier.name) + " is number " +
+                           text(static_cast<std::int64_t>(i + 1)) + " of " + text(static_cast<std::int64_t>(c.tiers.size()));
+                });
+            break;
+        }
+        if (tier.span % inner != 0)
+            error(at(), [&] {
+                return "a domain of " + text(tier.span) + " GPUs does not hold whole domains of " + text(inner) +
+                       nearestNumbers(tier.span, inner, std::numeric_limits<int>::max(),
+                                      [&](std::int64_t span) { return span % inner == 0; });
+            });
+        inner = std::max(tier.span, 1);
+    }
+    const std::int64_t gpus = std::int64_t{c.gpusPerNode} * c.nodes;
+    if (!c.tiers.empty() && c.tiers.back().span != 0 && c.tiers.back().span < gpus)
+        error("/cluster/tiers", [&] {
+            return "the last tier joins " + text(c.tiers.back().span) + " of " + text(gpus) + " GPUs; let it span \"all\"";
+        });
+}
+
+/// A kernel measured twice under one name, or a profile of another precision: what was measured would not count.
+void Rules::profile()
+{
+    if (!sound({"/cluster/efficiency"}))
+        return;
+    const HardwareProfile& measured = m_scenario.cluster.efficiency.profile;
+    const auto checkNames = [this](const std::vector<MeasuredCurve>& curves, const char* list) {
+        for (std::size_t i = 0; i < curves.size(); ++i)
+            for (std::size_t earlier = 0; earlier < i; ++earlier)
+                if (curves[earlier].name == curves[i].name)
+                    error("/cluster/efficiency/" + std::string(list) + "/" + text(static_cast<std::int64_t>(i)) + "/name", [&] {
+                        return quotedText(curves[i].name) + " has been measured already at number " +
+                               text(static_cast<std::int64_t>(earlier + 1)) + "; join their points";
+                    });
+    };
+    checkNames(measured.kernels, "kernels");
+    checkNames(measured.transfers, "transfers");
+    const Precision precision = m_scenario.training.precision;
+    if (!measured.kernels.empty() && measured.precision && *measured.precision != precision)
+        warning("/cluster/efficiency/precision", [&] {
+            return "the profile's kernels were measured in " + std::string(toWord(kPrecisionWords, *measured.precision)) +
+                   " and do not count for training in " + std::string(toWord(kPrecisionWords, precision));
+        });
+}
+
+void Rules::world()
+{
+    const Layout& l = m_scenario.layout;
+    if (!sound({"/layout/tp", "/layout/cp", "/layout/pp", "/layout/dp"}))
+        return;
+    const double product = 1.0 * l.tp * l.cp * l.pp * l.dp;
+    const auto factors = [&l] {
+        return "tp " + text(l.tp) + " x cp " + text(l.cp) + " x pp " + text(l.pp) + " x dp " + text(l.dp);
+    };
+    if (product > static_cast<double>(kMostRanks)) {
+        m_worldIsSound = false;
+        const std::int64_t rest = std::int64_t{l.tp} * l.cp <= kMostRanks ? std::int64_t{l.tp} * l.cp * l.pp : kMostRanks + 1;
+        error("/layout", [&] {
+            return factors() + " is more than " + text(kMostRanks) + " ranks" +
+                   (rest <= kMostRanks ? "; nearest: dp " + text(kMostRanks / rest) : "");
+        });
+        return;
+    }
+    const Cluster& c = m_scenario.cluster;
+    if (!sound({"/cluster/nodes", "/cluster/gpus_per_node"}))
+        return;
+    const std::int64_t gpus = std::int64_t{c.gpusPerNode} * c.nodes;
+    const std::int64_t ranks = l.worldSize();
+    const auto has = [&] {
+        return "the cluster has " + counted(c.nodes, "node") + " x " + text(c.gpusPerNode) + " = " + text(gpus);
+    };
+    const std::int64_t needed = (ranks + c.gpusPerNode - 1) / c.gpusPerNode;
+    if (ranks > gpus) {
+        const std::int64_t others = ranks / l.dp;
+        error("/cluster/nodes", [&] {
+            return factors() + " = " + text(ranks) + " ranks need as many GPUs; " + has() + "; nearest: nodes " + text(needed) +
+                   (gpus >= others ? ", or dp " + text(gpus / others) : "");
+        });
+    } else if (ranks < gpus && isWritten("/cluster/nodes") && gpus - ranks >= c.gpusPerNode) {
+        warning("/cluster/nodes", [&] {
+            return text(gpus - ranks) + " GPUs stay idle: " + factors() + " = " + text(ranks) + " ranks, " + has() + "; nodes " +
+                   text(needed) + " are enough";
+        });
+    }
+}
+
+} // namespace sim

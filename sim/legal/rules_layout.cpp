@@ -1,0 +1,326 @@
+// What the parallel dimensions cut, and where ranks and shards lie.
+#include "sim/legal/rules.h"
+
+#include "sim/text/nearest.h"
+#include "sim/text/quoted.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <utility>
+
+namespace sim {
+namespace {
+
+std::string domainText(const Tier& tier)
+{
+    return "the " + std::to_string(tier.span) + " GPUs of one " + quotedText(tier.name) + " domain";
+}
+
+} // namespace
+
+/// What tensor parallelism cuts into equal parts; 0 if the model has none. Key and value heads may also be copied (Megatron
+/// Core).
+struct Rules::Cut {
+    std::string_view key;
+    std::int64_t size = 0;
+    bool mayCopy = false;
+    bool into(std::int64_t tp) const { return size % tp == 0 || (mayCopy && tp % size == 0); }
+};
+
+std::array<Rules::Cut, 4> Rules::cuts() const
+{
+    const Model& m = m_scenario.model;
+    const bool isDense = m.moeLayers() < m.numHiddenLayers;
+    return {Cut{"/model/num_attention_heads", m.numAttentionHeads},
+            {"/model/num_key_value_heads", m.isLatentAttention() ? 0 : m.numKeyValueHeads, true},
+            {"/model/intermediate_size", isDense ? m.intermediateSize : 0},
+            {"/model/moe_intermediate_size", m.numExperts > 0 ? std::int64_t{m.numSharedExperts} * m.moeIntermediateSize : 0}};
+}
+
+bool Rules::cutsModel(std::int64_t tp) const
+{
+    const auto all = cuts();
+    return std::all_of(all.begin(), all.end(), [tp](const Cut& cut) { return cut.into(tp); });
+}
+
+void Rules::tensorParallel()
+{
+    const Layout& l = m_scenario.layout;
+    const Model& m = m_scenario.model;
+    if (!sound({"/layout/tp", "/model"}) || l.tp == 1)
+        return;
+    const auto all = cuts();
+    const auto wrong = std::find_if(all.begin(), all.end(), [&](const Cut& cut) { return !cut.into(l.tp); });
+    if (wrong != all.end()) // where it lies is told of what could be
+        return error("/layout/tp", [&] {
+            const bool isShared = wrong == all.end() - 1;
+            return text(l.tp) + (wrong->mayCopy ? " is neither a divisor nor a multiple of " : " does not divide ") +
+                   (isShared ? named("/model/num_shared_experts", m.numSharedExperts) + " x " : "") +
+                   named(wrong->key, isShared ? m.moeIntermediateSize : wrong->size) +
+                   nearestNumbers(l.tp, 1, m.numAttentionHeads, [this](std::int64_t tp) { return cutsModel(tp); });
+        });
+    if (!m.isLatentAttention() && l.tp > m.numKeyValueHeads)
+        warning("/layout/tp", [&] {
+            return text(l.tp) + " ranks share " + named("/model/num_key_value_heads", m.numKeyValueHeads) +
+                   ": each head is kept by " + text(l.tp / m.numKeyValueHeads) + " of them; torchtitan refuses this";
+        });
+    tensorParallelPlace();
+}
+
+/// Tensor parallel collectives stand between a layer's parts: they want the fastest links.
+void Rules::tensorParallelPlace()
+{
+    const Layout& l = m_scenario.layout;
+    const Cluster& c = m_scenario.cluster;
+    if (!isTold() || !m_worldIsSound || !sound({"/layout", "/cluster"}) || c.tiers.empty() || !l.order.starts_with("tp"))
+        return;
+    const Tier& inner = c.tiers.front();
+    if (inner.span == 0 || inner.span >= l.worldSize())
+        return;
+    const std::string domain = domainText(inner);
+    if (l.placement == PlacementRule::roundRobin)
+        warning("/layout/placement", [&] {
+            return "round-robin puts the ranks of a tensor parallel group of " + text(l.tp) +
+                   " on different nodes: its collectives run over the slower tier";
+        });
+    else if (l.placement == PlacementRule::packed && l.tp > inner.span)
+        warning("/layout/tp", [&] {
+            return "a tensor parallel group of " + text(l.tp) + " does not fit " + domain +
+                   ": its collectives run over the slower tier";
+        });
+    else if (l.placement == PlacementRule::packed && inner.span % l.tp != 0)
+        warning("/layout/tp", [&] {
+            return text(l.tp) + " does not divide " + domain +
+                   ": some tensor parallel groups lie in two domains, and their collectives run over the slower tier" +
+                   nearestNumbers(l.tp, 1, inner.span, [&](std::int64_t tp) { return inner.span % tp == 0 && cutsModel(tp); });
+        });
+}
+
+/// Everything that is asked of the two together.
+bool Rules::takesExpertSplit(std::int64_t etp, std::int64_t ep) const
+{
+    const Layout& l = m_scenario.layout;
+    const Model& m = m_scenario.model;
+    const bool cutsExperts =
+        !sound({"/model"}) || (m.numExperts == 0 ? ep == 1 : m.numExperts % ep == 0 && m.moeIntermediateSize % etp == 0);
+    return cutsExperts && (!sound({"/layout"}) || !m_worldIsSound || l.worldSize() % (etp * ep * l.pp) == 0);
+}
+
+void Rules::experts()
+{
+    const Layout& l = m_scenario.layout;
+    const Model& m = m_scenario.model;
+    if (sound({"/layout/ep", "/model"}) && l.ep > 1) {
+        if (m.numExperts == 0)
+            return error("/layout/ep", [&] {
+                return text(l.ep) + " needs experts, and the model " + shownText(m.name) + " has none" +
+                       nearestNumbers(l.ep, 1, 1, [&](std::int64_t ep) { return takesExpertSplit(l.etp, ep); });
+            });
+        if (m.numExperts % l.ep != 0)
+            error("/layout/ep", [&] {
+                return text(l.ep) + " does not divide " + named("/model/num_experts", m.numExperts) +
+                       nearestNumbers(l.ep, 1, m.numExperts, [&](std::int64_t ep) { return takesExpertSplit(l.etp, ep); });
+            });
+    }
+    if (sound({"/layout/etp", "/model"}) && m.numExperts > 0 && m.moeIntermediateSize % l.etp != 0)
+        error("/layout/etp", [&] {
+            return named("/layout/etp", l.etp).substr(4) + " does not divide " +
+                   named("/model/moe_intermediate_size", m.moeIntermediateSize) +
+                   nearestNumbers(l.etp, 1, m.moeIntermediateSize, [&](std::int64_t etp) { return takesExpertSplit(etp, l.ep); });
+        });
+    if (!sound({"/layout"}) || !m_worldIsSound)
+        return;
+    const std::int64_t product = std::int64_t{l.etp} * l.ep * l.pp;
+    if (l.worldSize() % product != 0) {
+        const std::string_view at = l.ep > 1 ? "/layout/ep" : "/layout/etp";
+        const std::int64_t value = l.ep > 1 ? l.ep : l.etp;
+        error(at, [&] {
+            return "experts are laid out as etp x ep x pp = " + text(l.etp) + m_provenance.originOf("/layout/etp") + " x " +
+                   text(l.ep) + " x " + text(l.pp) + " = " + text(product) + ", which does not divide the " +
+                   text(l.worldSize()) + " ranks" + nearestNumbers(value, 1, l.worldSize(), [&](std::int64_t v) {
+                       return l.ep > 1 ? takesExpertSplit(l.etp, v) : takesExpertSplit(v, l.ep);
+                   });
+        });
+    } else
+        expertsPlace();
+    if (sound({"/model"}) && m.numExperts > 0 && l.tp > 1 && !l.sequenceParallel)
+        warning("/layout/sequence_parallel", [&] {
+            return "Megatron Core refuses to train a mixture of experts with tp " + text(l.tp) +
+                   " and without sequence parallelism";
+        });
+}
+
+/// How groups of `ep` ranks lie on the innermost domains.
+struct Rules::Straddling {
+    std::int64_t groups = 0, across = 0;
+    double bytesAcross = 0; ///< of what they send in all-to-alls
+    bool apart = false;     ///< by the order of axes or by the placement: such groups are more than ep x etp GPUs wide
+};
+
+Rules::Straddling Rules::straddling(int ep) const
+{
+    const Layout& l = m_scenario.layout;
+    const Cluster& c = m_scenario.cluster;
+    // The expert grid: etp takes the place of tp, cp is folded away, and what is left of the ranks lies where dp does.
+    const std::int64_t ranks = l.worldSize(), rest = ranks / (std::int64_t{l.etp} * ep * l.pp);
+    std::int64_t stride = 1;
+    for (std::size_t begin = 0; begin <= l.order.size();) {
+        const std::size_t end = std::min(l.order.find('-', begin), l.order.size());
+        const std::string axis = l.order.substr(begin, end - begin);
+        if (axis == "ep")
+            break;
+        stride *= axis == "tp" ? l.etp : axis == "dp" ? rest : axis == "pp" ? l.pp : 1;
+        begin = end + 1;
+    }
+    Straddling out{.groups = ranks / ep, .apart = stride > l.etp || l.placement != PlacementRule::packed};
+    if (ranks % (stride * ep) != 0) // axes that are missing or come twice are complained about elsewhere
+        return out;
+    const auto domainOf = [&](std::int64_t rank) {
+        const std::int64_t gpu = l.placement == PlacementRule::roundRobin ? rank % c.nodes * c.gpusPerNode + rank / c.nodes
+                                 : l.placement == PlacementRule::explicitList
+                                     ? l.explicitPlacement[static_cast<std::size_t>(rank)]
+                                     : rank;
+        return gpu / c.tiers.front().span;
+    };
+    std::vector<std::int64_t> domains;
+    double pairsApart = 0;
+    for (std::int64_t block = 0; block < ranks; block += stride * ep)
+        for (std::int64_t first = block; first < block + stride; ++first) {
+            domains.clear();
+            for (int i = 0; i < ep; ++i)
+                domains.push_back(domainOf(first + i * stride));
+            std::sort(domains.begin(), domains.end());
+            out.across += domains.front() != domains.back() ? 1 : 0;
+            double together = 0; // pairs, in both directions, and each rank with itself
+            for (auto at = domains.begin(); at != domains.end();) {
+                const auto next = std::upper_bound(at, domains.end(), *at);
+                together += static_cast<double>(next - at) * static_cast<double>(next - at);
+                at = next;
+            }
+            pairsApart += 1.0 * ep * ep - together;
+        }
+    out.bytesAcross = pairsApart / (static_cast<double>(out.groups) * ep * (ep - 1));
+    return out;
+}
+
+/// So do all-to-alls: each member of a group sends to every other.
+void Rules::expertsPlace()
+{
+    const Layout& l = m_scenario.layout;
+    const Model& m = m_scenario.model;
+    const Cluster& c = m_scenario.cluster;
+    if (!isTold() || l.ep == 1 || m.numExperts % l.ep != 0 || !sound({"/layout", "/cluster", "/model"}) || c.tiers.size() < 2 ||
+        c.tiers.front().span <= 0 || (c.tiers.front().span >= l.worldSize() && l.placement == PlacementRule::packed) ||
+        l.worldSize() > std::int64_t{c.gpusPerNode} * c.nodes)
+        return;
+    if (l.placement == PlacementRule::explicitList && l.explicitPlacement.size() != static_cast<std::size_t>(l.worldSize()))
+        return;
+    const Straddling lie = straddling(l.ep);
+    if (lie.across == 0)
+        return;
+    const std::int64_t span = c.tiers.front().span, block = std::int64_t{l.ep} * l.etp;
+    const std::string domain = domainText(c.tiers.front());
+    const std::string groups = text(lie.across) + " of " + text(lie.groups) + " expert parallel groups lie in several domains";
+    const std::string share = text(static_cast<std::int64_t>(lie.bytesAcross * 100 + 0.5)) +
+                              " % of what their all-to-alls send goes over the slower tier";
+    const std::string product = l.etp > 1 ? "ep " + text(l.ep) + " x etp " + text(l.etp) + " = " + text(block) : text(block);
+    const std::string what = lie.apart ? "the ranks of an expert parallel group of " + text(l.ep) + " do not lie side by side: "
+                             : block > span ? "an expert parallel group on " + product + " GPUs does not fit " + domain + ": "
+                                            : product + " GPUs with a layer's experts do not divide " + domain + ": ";
+    warning("/layout/ep", [&] {
+        return what + (block > span && !lie.apart ? share : groups + ", and " + share) +
+               nearestNumbers(l.ep, 2, m.numExperts, [&](std::int64_t ep) {
+                   return m.numExperts % ep == 0 && l.worldSize() % (ep * l.etp * l.pp) == 0 &&
+                          straddling(static_cast<int>(ep)).across == 0;
+               });
+    });
+}
+
+void Rules::order()
+{
+    const Layout& l = m_scenario.layout;
+    if (!sound({"/layout"}))
+        return;
+    const std::array<std::pair<std::string_view, int>, 5> axes{
+        {{"tp", l.tp}, {"cp", l.cp}, {"ep", l.ep}, {"dp", l.dp}, {"pp", l.pp}}};
+    std::array<bool, 5> isNamed{};
+    std::size_t last = 0;
+    for (std::size_t begin = 0; begin <= l.order.size();) {
+        const std::size_t end = std::min(l.order.find('-', begin), l.order.size());
+        const std::string_view axis = std::string_view(l.order).substr(begin, end - begin);
+        last = static_cast<std::size_t>(
+            std::find_if(axes.begin(), axes.end(), [&](const auto& known) { return known.first == axis; }) - axes.begin());
+        if (last == axes.size())
+            return error("/layout/order", [&] {
+                return quotedText(l.order) + " names " + quotedText(axis) + "; axes are tp, cp, ep, dp, pp, joined by -";
+            });
+        if (isNamed[last])
+            return error("/layout/order", [&] { return quotedText(l.order) + " names " + std::string(axis) + " twice"; });
+        isNamed[last] = true;
+        begin = end + 1;
+    }
+    for (std::size_t i = 0; i < axes.size(); ++i)
+        if (axes[i].second > 1 && !isNamed[i])
+            error("/layout/order", [&] {
+                return quotedText(l.order) + " has no place for " + std::string(axes[i].first) + " " + text(axes[i].second) +
+                       "; the default is tp-cp-ep-dp-pp";
+            });
+    // Megatron Core, parallel_state.py: with pp not last, both grids must give the same pipelines.
+    const bool expertsFollow = !isNamed[2] && l.ep == 1 && l.etp == l.tp;
+    if (l.pp > 1 && axes[last].first != "pp" && !expertsFollow && std::int64_t{l.etp} * l.ep != std::int64_t{l.tp} * l.cp)
+        error("/layout/order", [&] {
+            return "with pp not last in " + quotedText(l.order) + " etp x ep = " + text(l.etp) + " x " + text(l.ep) +
+                   " must equal tp x cp = " + text(l.tp) + " x " + text(l.cp) + "; nearest: tp-cp-ep-dp-pp" +
+                   (l.ep == 1 && l.etp == l.tp ? ", or leave ep out of the order" : "");
+        });
+}
+
+void Rules::sharding()
+{
+    const Layout& l = m_scenario.layout;
+    if (!sound({"/layout"}) || !m_worldIsSound)
+        return;
+    const std::int64_t ranks = std::int64_t{l.dp} * l.cp;
+    if (ranks % l.dpShard != 0)
+        error("/layout/dp_shard", [&] {
+            return text(l.dpShard) + " does not divide dp x cp = " + text(l.dp) + " x " + text(l.cp) + " = " + text(ranks) +
+                   nearestNumbers(l.dpShard, 1, ranks, [&](std::int64_t shard) { return ranks % shard == 0; });
+        });
+    if (isWritten("/layout/dp_shard") && l.zeroStage == 0 && l.dpShard != ranks)
+        warning("/layout/dp_shard", [&] {
+            return text(l.dpShard) + " has no effect with " + named("/layout/zero_stage", 0) + ": nothing is sharded";
+        });
+    if (l.zeroStage == 3 && l.pp > 1)
+        warning("/layout/zero_stage", [&] {
+            return "3 with " + named("/layout/pp", l.pp) +
+                   ": parameters are gathered once a step and stay beside their shards, so they take more "
+                   "memory than with 1; Megatron Core and DeepSpeed refuse this";
+        });
+    if (l.sequenceParallel && l.tp == 1)
+        warning("/layout/sequence_parallel", [&] { return "has no effect with " + named("/layout/tp", 1); });
+}
+
+void Rules::placement()
+{
+    const Layout& l = m_scenario.layout;
+    if (l.placement != PlacementRule::explicitList || !m_worldIsSound || !sound({"/layout", "/cluster"}))
+        return;
+    const std::int64_t gpus = std::int64_t{m_scenario.cluster.gpusPerNode} * m_scenario.cluster.nodes;
+    if (l.explicitPlacement.size() != static_cast<std::size_t>(l.worldSize()))
+        return error("/layout/placement", [&] {
+            return "the list has " + text(static_cast<std::int64_t>(l.explicitPlacement.size())) + " GPUs for " +
+                   text(l.worldSize()) + " ranks; it needs one a rank";
+        });
+    std::unordered_map<int, int> rankOf; // in proportion to the ranks: a cluster may have a thousand times as many GPUs
+    for (int rank = 0; rank < l.worldSize(); ++rank) {
+        const int gpu = l.explicitPlacement[static_cast<std::size_t>(rank)];
+        const std::string at = "/layout/placement/" + text(rank);
+        if (gpu < 0 || gpu >= gpus)
+            return error(at, [&] { return "there is no GPU " + text(gpu) + "; the cluster has 0 to " + text(gpus - 1); });
+        const auto [taken, isNew] = rankOf.try_emplace(gpu, rank);
+        if (!isNew)
+            return error(at, [&] { return "GPU " + text(gpu) + " has rank " + text(taken->second) + " already"; });
+    }
+}
+
+} // namespace sim

@@ -1,0 +1,200 @@
+#include "sim/model/tensors.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace sim {
+namespace {
+
+/// What the matrices of an MLP are called, and the operators that work with them.
+struct MlpNames {
+    std::string_view gate, up, down, upOperator, downOperator;
+};
+constexpr MlpNames kDenseMlp{"MLP gate", "MLP up", "MLP down", "mlp.up", "mlp.down"};
+constexpr MlpNames kExpert{"expert gate", "expert up", "expert down", "moe.up", "moe.down"};
+constexpr MlpNames kSharedExpert{"shared expert gate", "shared expert up", "shared expert down", "shared.up", "shared.down"};
+
+class Table {
+public:
+    explicit Table(const Model& model) : m_model(model), m_hidden(model.hiddenSize), m_head(HeadSize::of(model)) {}
+
+    std::vector<Tensor> take() { return std::move(m_tensors); }
+
+    void embedding()
+    {
+        add({.name = "token embedding",
+             .usedBy = "embed",
+             .role = TensorRole::lookup,
+             .rows = m_model.vocabSize,
+             .columns = m_hidden,
+             .split = TensorSplit::rows});
+        if (m_model.positionEmbedding == PositionEmbedding::learned)
+            add({.name = "position embedding", .usedBy = "embed", .rows = m_model.maxPositionEmbeddings, .columns = m_hidden});
+    }
+
+    void layer(bool moe)
+    {
+        norm("attention norm", "attn.norm", m_hidden);
+        if (m_model.isLatentAttention())
+            latentAttention();
+        else
+            attention();
+        matrix("attention output", "attn.out", TensorRole::attention, TensorSplit::rows, heads() * m_head.value, m_hidden,
+               m_model.bias || m_model.outputBias);
+        norm("MLP norm", moe ? "moe.norm" : "mlp.norm", m_hidden);
+        if (!moe)
+            return mlp(kDenseMlp, m_model.intermediateSize, m_model.bias);
+        matrix("router", "moe.router", TensorRole::router, TensorSplit::whole, m_hidden, m_model.numExperts, m_model.routerBias);
+        mlp(kExpert, m_model.moeIntermediateSize, m_model.bias || m_model.expertBias, true);
+        if (m_model.numSharedExperts > 0)
+            mlp(kSharedExpert, std::int64_t{m_model.numSharedExperts} * m_model.moeIntermediateSize, m_model.bias);
+    }
+
+    void head()
+    {
+        norm("final norm", "head.norm", m_hidden);
+        matrix("output projection", "head.logits", TensorRole::head, TensorSplit::columns, m_hidden, m_model.vocabSize, false)
+            .tiedToEmbedding = m_model.tieWordEmbeddings;
+    }
+
+private:
+    std::int64_t heads() const { return m_model.numAttentionHeads; }
+
+    Tensor& add(const Tensor& tensor) { return m_tensors.emplace_back(tensor); }
+
+    void norm(std::string_view name, std::string_view usedBy, std::int64_t width)
+    {
+        add({.name = name, .usedBy = usedBy, .columns = width, .biased = m_model.normalization == Normalization::layernorm});
+    }
+
+    Tensor& matrix(std::string_view name, std::string_view usedBy, TensorRole role, TensorSplit split, std::int64_t rows,
+                   std::int64_t columns, bool biased)
+    {
+        return add(
+            {.name = name, .usedBy = usedBy, .role = role, .rows = rows, .columns = columns, .biased = biased, .split = split});
+    }
+
+    Tensor& input(std::string_view name, std::string_view usedBy, TensorSplit split, std::int64_t rows, std::int64_t columns)
+    {
+        return matrix(name, usedBy, TensorRole::attention, split, rows, columns, m_model.bias || m_model.qkvBias);
+    }
+
+    void attention()
+    {
+        const std::int64_t dim = m_model.headDim;
+        input("query", "attn.qkv", TensorSplit::columns, m_hidden, heads() * dim);
+        // Fewer key-value heads than ranks: each is kept by several (Megatron-LM).
+        for (const std::string_view name : {"key", "value"})
+            input(name, "attn.qkv", TensorSplit::columns, m_hidden, m_model.numKeyValueHeads * dim).mostPieces =
+                m_model.numKeyValueHeads;
+        if (m_model.qkNorm)
+            add({.name = "query-key norm", .usedBy = "attn.qk_norm", .rows = 2, .columns = dim});
+        if (m_model.attentionSinks)
+            add({.name = "attention sinks",
+                 .usedBy = m_model.qkNorm ? "attn.qk_norm" : "attn.sinks",
+                 .columns = heads(),
+                 .split = TensorSplit::columns});
+    }
+
+    /// DeepSeek-V2, section 2.1: what leads down to the latent vectors is whole, what leads up is cut by heads.
+    void latentAttention()
+    {
+        const std::int64_t queryWidth = heads() * m_head.queryKey, queryRank = m_model.qLoraRank, rank = m_model.kvLoraRank;
+        if (queryRank > 0) {
+            input("query down", "attn.q_down", TensorSplit::whole, m_hidden, queryRank);
+            norm("query norm", "attn.q_norm", queryRank);
+            input("query up", "attn.q_up", TensorSplit::columns, queryRank, queryWidth);
+        } else {
+            input("query", "attn.q", TensorSplit::columns, m_hidden, queryWidth);
+        }
+        input("key-value down", "attn.kv_down", TensorSplit::whole, m_hidden, rank + m_model.qkRopeHeadDim);
+        norm("key-value norm", "attn.kv_norm", rank);
+        input("key-value up", "attn.kv_up", TensorSplit::columns, rank, heads() * (m_model.qkNopeHeadDim + m_head.value));
+    }
+
+    void mlp(const MlpNames& names, std::int64_t width, bool biased, bool routed = false)
+    {
+        const auto projection = [&](std::string_view name, std::string_view usedBy, TensorSplit split, std::int64_t rows,
+                                    std::int64_t columns) {
+            Tensor& tensor = matrix(name, usedBy, TensorRole::mlp, split, rows, columns, biased);
+            tensor.experts = routed ? m_model.numExperts : 0;
+            tensor.chosen = routed ? m_model.numExpertsPerTok : 0;
+        };
+        if (m_model.gatedMlp)
+            projection(names.gate, names.upOperator, TensorSplit::columns, m_hidden, width);
+        projection(names.up, names.upOperator, TensorSplit::columns, m_hidden, width);
+        projection(names.down, names.downOperator, TensorSplit::rows, width, m_hidden);
+    }
+
+    const Model& m_model;
+    std::int64_t m_hidden;
+    HeadSize m_head;
+    std::vector<Tensor> m_tensors;
+};
+
+} // namespace
+
+int partCount(const Model& model, ModelPart part)
+{
+    if (part == ModelPart::embedding || part == ModelPart::head)
+        return 1;
+    int moe = 0;
+    for (int layer = 0; layer < model.numHiddenLayers; ++layer)
+        moe += model.isMoeLayer(layer) ? 1 : 0;
+    return part == ModelPart::moe ? moe : model.numHiddenLayers - moe;
+}
+
+HeadSize HeadSize::of(const Model& model)
+{
+    if (model.isLatentAttention())
+        return {.queryKey = model.qkNopeHeadDim + model.qkRopeHeadDim, .value = model.vHeadDim};
+    return {.queryKey = model.headDim, .value = model.headDim};
+}
+
+int Tensor::piecesOn(int tp, int etp) const
+{
+    if (split == TensorSplit::whole)
+        return 1;
+    const int ranks = isRouted() ? etp : tp;
+    return mostPieces > 0 ? std::min(mostPieces, ranks) : ranks;
+}
+
+Tensor Tensor::ofRank(int tp, int etp, int ep) const
+{
+    Tensor out = *this;
+    if (split != TensorSplit::whole) {
+        std::int64_t& side = split == TensorSplit::rows ? out.rows : out.columns;
+        side = ceilDivide(side, piecesOn(tp, etp));
+    }
+    out.experts = static_cast<int>(ceilDivide(experts, ep));
+    return out;
+}
+
+std::vector<Tensor> tensorsOf(const Model& model, ModelPart part)
+{
+    Table table(model);
+    switch (part) {
+    case ModelPart::embedding:
+        table.embedding();
+        break;
+    case ModelPart::dense:
+    case ModelPart::moe:
+        table.layer(part == ModelPart::moe);
+        break;
+    case ModelPart::head:
+        table.head();
+        break;
+    }
+    return table.take();
+}
+
+double weightsOf(const Model& model, ModelPart part, TensorRole role, Experts experts)
+{
+    double weights = 0;
+    for (const Tensor& tensor : tensorsOf(model, part))
+        if (tensor.role == role)
+            weights += tensor.weights() * tensor.copies(experts);
+    return weights;
+}
+
+} // namespace sim

@@ -1,0 +1,81 @@
+#include "sim/program/program.h"
+
+#include "sim/index.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace sim {
+namespace {
+
+struct StreamFacts {
+    const char* name;
+    std::optional<Dimension> dimension;
+};
+constexpr std::array<StreamFacts, kStreamCount> kStreams{{{"compute", {}},
+                                                          {"tp comm", Dimension::tp},
+                                                          {"cp comm", Dimension::cp},
+                                                          {"ep comm", Dimension::ep},
+                                                          {"dp comm", Dimension::dp},
+                                                          {"send activations", Dimension::pp},
+                                                          {"send gradients", Dimension::pp},
+                                                          {"receive", Dimension::pp}}};
+
+struct RoleFacts {
+    const char* name;
+    Dimension dimension;
+};
+constexpr std::array<RoleFacts, kCommunicatorRoleCount> kRoles{{{"", Dimension::dp},
+                                                                {"tp", Dimension::tp},
+                                                                {"cp", Dimension::cp},
+                                                                {"ep", Dimension::ep},
+                                                                {"expt_tp", Dimension::ep},
+                                                                {"dp_cp", Dimension::dp},
+                                                                {"dp_replicate", Dimension::dp},
+                                                                {"expt_dp", Dimension::dp},
+                                                                {"embd", Dimension::dp},
+                                                                {"copies", Dimension::dp},
+                                                                {"pp", Dimension::pp}}};
+
+} // namespace
+
+const char* streamName(Stream stream)
+{
+    return kStreams[asIndex(stream)].name;
+}
+
+std::optional<Dimension> dimensionOf(Stream stream)
+{
+    return kStreams[asIndex(stream)].dimension;
+}
+
+const char* communicatorRoleName(CommunicatorRole role)
+{
+    return kRoles[asIndex(role)].name;
+}
+
+Dimension dimensionOf(CommunicatorRole role)
+{
+    return kRoles[asIndex(role)].dimension;
+}
+
+int communicatorSize(CommunicatorRole role, const Scenario& scenario)
+{
+    const Layout& layout = scenario.layout;
+    const int dataRanks = layout.dp * layout.cp;
+    const int shard = layout.zeroStage == 0 ? dataRanks : std::max(1, layout.dpShard);
+    if (role == CommunicatorRole::copies)
+        return scenario.modelCopies();
+    const int expertData = layout.worldSize() / std::max(1, layout.etp * layout.ep * layout.pp), ends = layout.pp > 1 ? 2 : 1;
+    const std::array sizes{1,          layout.tp, layout.cp, layout.ep, layout.etp, shard, dataRanks / shard,
+                           expertData, ends,      0,         layout.pp};
+    return sizes[asIndex(role)];
+}
+
+std::int64_t Program::opCount() const
+{
+    return std::accumulate(ranks.begin(), ranks.end(), std::int64_t{0},
+                           [](std::int64_t sum, const RankProgram& rank) { return sum + rank.opCount; });
+}
+
+} // namespace sim

@@ -1,0 +1,249 @@
+#include "sim/simulate/measure.h"
+
+#include "sim/cancel.h"
+#include "sim/checked.h"
+#include "sim/index.h"
+#include "sim/memory_limit.h"
+#include "sim/model/flops.h"
+#include "sim/model/parameters.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace sim {
+namespace {
+
+struct Interval {
+    std::int64_t begin = 0, end = 0;
+};
+
+/// Transfers of one stream in order of time; those that ended before what is computed now are forgotten, so that it stays short.
+struct TransferLog {
+    std::vector<Interval> intervals;
+    std::size_t cursor = 0;
+
+    void forgetUntil(std::int64_t time)
+    {
+        while (cursor < intervals.size() && intervals[cursor].end <= time)
+            ++cursor;
+        if (cursor == intervals.size()) {
+            intervals.clear();
+            cursor = 0;
+        }
+    }
+};
+
+/// Streams in the order in which they get the blame when several transfers fill the same gap.
+constexpr std::array kBlameOrder = {Stream::tp,          Stream::cp,           Stream::ep, Stream::receive,
+                                    Stream::sendForward, Stream::sendBackward, Stream::dp};
+
+/// Adds the part of [begin, end) that is not covered yet, and covers it.
+std::int64_t cover(std::vector<Interval>& covered, Interval add)
+{
+    std::int64_t fresh = 0;
+    for (std::size_t i = 0; i < covered.size() && add.begin < add.end; ++i) {
+        if (covered[i].end <= add.begin)
+            continue;
+        if (covered[i].begin >= add.end)
+            break;
+        if (covered[i].begin > add.begin)
+            fresh += covered[i].begin - add.begin;
+        add.begin = covered[i].end;
+    }
+    if (add.begin < add.end)
+        fresh += add.end - add.begin;
+    return fresh;
+}
+
+/// How a number of ranks spend a step, summed over them.
+struct UseSums {
+    std::array<Wide, kStepParts.size()> ns{};
+    std::int64_t ranks = 0;
+
+    void add(const TimeShares& shares, std::int64_t stepNs, std::int64_t times)
+    {
+        StepUse use{shares.busyNs - shares.recomputationNs - shares.optimizerNs, shares.recomputationNs, shares.optimizerNs};
+        for (const Dimension dimension : kDimensions)
+            use[asIndex(partOf<StepPart>(dimension))] = shares.exposedNs[dimension];
+        use[asIndex(StepPart::bubble)] = stepNs - std::accumulate(use.begin(), use.end(), std::int64_t{0});
+        for (std::size_t i = 0; i < use.size(); ++i)
+            ns[i] += Wide{times} * use[i];
+        ranks += times;
+    }
+    /// The running sum is rounded, not each part: the parts then add up to the step, and what is nothing stays nothing.
+    StepUse mean() const
+    {
+        StepUse out{};
+        Wide sum = 0;
+        std::int64_t before = 0;
+        for (std::size_t i = 0; i < out.size(); ++i) {
+            sum += ns[i];
+            const auto until = static_cast<std::int64_t>(sum / ranks);
+            out[i] = until - before;
+            before = until;
+        }
+        return out;
+    }
+};
+
+} // namespace
+
+std::string stepPartName(StepPart part)
+{
+    if (const auto dimension = dimensionOfPart(part))
+        return std::string("exposed ") + dimensionName(*dimension);
+    return part == StepPart::computing       ? "computing"
+           : part == StepPart::recomputation ? "recomputation"
+           : part == StepPart::optimizer     ? "optimizer"
+                                             : "bubble";
+}
+
+TimeShares measureShares(const Program& program, const RankClasses& classes, const PricedProgram& prices,
+                         const EngineResult& result, int c)
+{
+    TimeShares shares;
+    std::array<TransferLog, kStreamCount> logs;
+    std::vector<Interval> covered;
+    CancelPoll poll;
+    std::int64_t computedUntil = 0;
+    const std::size_t first = result.firstOp[asIndex(c)];
+    std::size_t place = first;
+    for (const Step& step : program.ranks[asIndex(classes.pipelineRank[asIndex(c)])].steps) {
+        const Pass& pass = program.passes[step.pass];
+        poll(2 * pass.ops.size() + 1);
+        for (std::size_t i = 0; i < pass.ops.size(); ++i, ++place) {
+            const Op& op = pass.ops[i];
+            const std::int64_t start = result.opStartNs[place];
+            const std::int64_t end = result.opEndNs[place];
+            if (op.stream != Stream::compute) {
+                const bool collective = op.kind == OpKind::collective;
+                const std::int64_t duration =
+                    collective ? opDurationNs(prices, classes, program, c, step, i, static_cast<std::int64_t>(place - first))
+                               : end - start;
+                TransferLog& log = logs[asIndex(op.stream)];
+                log.forgetUntil(computedUntil);
+                log.intervals.push_back({end - duration, end});
+                continue;
+            }
+            if (start > computedUntil && op.waits != 0) {
+                covered.clear();
+                for (const Stream stream : kBlameOrder) {
+                    if ((op.waits & maskOf(stream)) == 0)
+                        continue;
+                    TransferLog& log = logs[asIndex(stream)];
+                    log.forgetUntil(computedUntil);
+                    const std::size_t before = covered.size();
+                    for (std::size_t k = log.cursor; k < log.intervals.size(); ++k) {
+                        const Interval clipped{std::max(computedUntil, log.intervals[k].begin),
+                                               std::min(start, log.intervals[k].end)};
+                        if (clipped.begin >= clipped.end)
+                            continue;
+                        shares.exposedNs[*dimensionOf(stream)] += cover(covered, clipped);
+                        covered.push_back(clipped);
+                    }
+                    if (before > 0)
+                        std::sort(covered.begin(), covered.end(),
+                                  [](const Interval& a, const Interval& b) { return a.begin < b.begin; });
+                }
+            }
+            if (op.kind == OpKind::compute) {
+                shares.busyNs += end - start;
+                if (op.purpose == OpPurpose::recompute)
+                    shares.recomputationNs += end - start;
+                else if (op.purpose == OpPurpose::optimizer)
+                    shares.optimizerNs += end - start;
+            }
+            computedUntil = std::max(computedUntil, end);
+        }
+    }
+    return shares;
+}
+
+MemoryBreakdown measureMemory(const Program& program, const RankClasses& classes, const EngineResult& result, int c)
+{
+    const ModelStates& states = program.ranks[asIndex(classes.pipelineRank[asIndex(c)])].states;
+    const EngineResult::MemoryPeak& peak = result.memory[asIndex(c)];
+    return {.parameters = states.parameters,
+            .gradients = states.gradients,
+            .optimizer = states.optimizer,
+            .activations = peak.activations,
+            .buffers = states.buffers + peak.buffers};
+}
+
+Metrics measure(const Scenario& scenario, const Program& program, const RankClasses& classes, const EngineResult& result,
+                std::span<const TimeShares> sharesOfClass)
+{
+    struct Sums {
+        std::int64_t ranks = 0;
+        Wide busyNs = 0, exposedNs = 0;
+    };
+    const auto pipelineRanks = asIndex(scenario.layout.pp);
+    std::vector<Sums> sums(pipelineRanks);
+    std::vector<UseSums> uses(pipelineRanks);
+    UseSums wholeUse;
+    ByDimension<Wide> exposedNs;
+    Metrics metrics;
+    metrics.perPipelineRank.resize(pipelineRanks);
+    std::int64_t peakBytes = 0;
+    for (int c = 0; c < classes.count(); ++c) {
+        const auto pp = asIndex(classes.pipelineRank[asIndex(c)]);
+        const TimeShares& shares = sharesOfClass[asIndex(c)];
+        const std::int64_t ranks = classes.size[asIndex(c)];
+        sums[pp].ranks += ranks;
+        sums[pp].busyNs += Wide{ranks} * shares.busyNs;
+        uses[pp].add(shares, result.endNs, ranks);
+        wholeUse.add(shares, result.endNs, ranks);
+        sums[pp].exposedNs += Wide{ranks} * shares.exposedNs.total();
+        for (const Dimension dimension : kDimensions)
+            exposedNs[dimension] += Wide{ranks} * shares.exposedNs[dimension];
+        const MemoryBreakdown memory = measureMemory(program, classes, result, c);
+        PipelineRankMetrics& row = metrics.perPipelineRank[pp];
+        if (memory.total() > row.memory.total()) {
+            row.memory = memory;
+            row.peakAtNs = result.memory[asIndex(c)].atNs;
+        }
+        peakBytes = std::max(peakBytes, memory.total());
+    }
+
+    const double stepSeconds = static_cast<double>(result.endNs) * 1e-9;
+    const double world = scenario.layout.worldSize();
+    Wide busyNs = 0, allExposedNs = 0;
+    for (std::size_t pp = 0; pp < pipelineRanks; ++pp) {
+        const double ranks = static_cast<double>(sums[pp].ranks);
+        PipelineRankMetrics& row = metrics.perPipelineRank[pp];
+        row.busySeconds = static_cast<double>(sums[pp].busyNs) / ranks * 1e-9;
+        row.commSeconds = static_cast<double>(sums[pp].exposedNs) / ranks * 1e-9;
+        row.bubbleSeconds =
+            static_cast<double>(Wide{result.endNs} * sums[pp].ranks - sums[pp].busyNs - sums[pp].exposedNs) / ranks * 1e-9;
+        row.use = uses[pp].mean();
+        row.parameters = program.ranks[pp].states.parameterElements;
+        busyNs += sums[pp].busyNs;
+        allExposedNs += sums[pp].exposedNs;
+    }
+    const Wide wholeNs = Wide{result.endNs} * scenario.layout.worldSize();
+    const auto totalNs = static_cast<double>(wholeNs);
+    for (const Dimension dimension : kDimensions)
+        metrics.exposedComm[dimension] = totalNs > 0 ? static_cast<double>(exposedNs[dimension]) / totalNs : 0;
+    metrics.use = wholeUse.mean();
+    metrics.bubbleFraction = totalNs > 0 ? static_cast<double>(wholeNs - busyNs - allExposedNs) / totalNs : 0;
+
+    const StepFlops flops = stepFlops(scenario);
+    const double tokens = static_cast<double>(scenario.training.globalBatchSize) * scenario.training.sequenceLength;
+    const double peakFlops = scenario.cluster.gpu.peakTflops.at(scenario.training.precision) * 1e12;
+    metrics.stepTimeSeconds = stepSeconds;
+    metrics.tokensPerSecond = tokens / stepSeconds;
+    metrics.tokensPerSecondPerGpu = metrics.tokensPerSecond / world;
+    metrics.modelTflopsPerGpu = flops.modelCausal / stepSeconds / world * 1e-12;
+    metrics.hardwareTflopsPerGpu = flops.hardware / stepSeconds / world * 1e-12;
+    metrics.mfu = flops.modelCausal / stepSeconds / world / peakFlops;
+    metrics.mfuFullAttention = flops.modelFull / stepSeconds / world / peakFlops;
+    metrics.hfu = flops.hardware / stepSeconds / world / peakFlops;
+    metrics.peakMemoryGib = static_cast<double>(peakBytes) / kBytesPerGib;
+    metrics.fits = metrics.peakMemoryGib <= scenario.cluster.gpu.memoryGib;
+    metrics.parameters = parameterCount(scenario.model);
+    metrics.worldSize = scenario.layout.worldSize();
+    metrics.simulatedOps = result.opCount();
+    return metrics;
+}
+
+} // namespace sim

@@ -1,0 +1,83 @@
+#include "sim/simulate/memory_cap.h"
+
+#include "sim/memory_limit.h"
+#include "sim/schedule/search/synthesis.h"
+#include "sim/simulate/plan_schedule.h"
+#include "sim/text/number_text.h"
+
+#include <array>
+#include <charconv>
+#include <cmath>
+
+namespace sim {
+namespace {
+
+std::string inGib(double gib)
+{
+    return numberText(gib, Unit::number) + " GiB";
+}
+
+/// With the digits that it was written with: rounded it would be another.
+std::string exactGib(double gib)
+{
+    std::array<char, 32> text{};
+    return std::string(text.data(), std::to_chars(text.data(), text.data() + text.size(), gib).ptr) + " GiB";
+}
+
+/// As a cap is written: tenths are enough to tell it by.
+double capThatKeeps(double gib)
+{
+    constexpr double kTenths = 10;
+    return std::ceil(gib * kTenths) / kTenths;
+}
+
+} // namespace
+
+std::string MissedCap::capText() const
+{
+    return exactGib(capGib);
+}
+
+std::string MissedCap::nearestText() const
+{
+    return exactGib(nearestGib);
+}
+
+std::string MissedCap::what() const
+{
+    return (byAnyOrder ? "no order keeps a GPU within " : "the order found does not keep a GPU within ") + capText();
+}
+
+std::string MissedCap::text() const
+{
+    return what() +
+           (byAnyOrder ? ": model states take " + inGib(statesGib) + ", and a single micro-batch " + inGib(leastGib)
+                       : ": a rank takes " + exactGib(std::round(peakGib * 100) / 100)) +
+           "; nearest cap that works: " + nearestText() +
+           (nearestGib > gpuGib ? ", more than the " + exactGib(gpuGib) + " of the GPU" : "");
+}
+
+std::optional<MissedCap> missedCap(const Scenario& scenario, double peakGib)
+{
+    MissedCap out{.capGib = memoryCapGib(scenario), .gpuGib = scenario.cluster.gpu.memoryGib, .peakGib = peakGib};
+    if (peakGib <= out.capGib)
+        return std::nullopt;
+    out.nearestGib = capThatKeeps(peakGib);
+    const PassCosts costs = measurePassCosts(scenario);
+    out.statesGib = costs.leastStates / kBytesPerGib;
+    out.leastGib = costs.leastKept / kBytesPerGib;
+    out.byAnyOrder = out.statesGib + out.leastGib > out.capGib;
+    return out;
+}
+
+std::optional<MissedCap> missedCap(const Simulation& simulation)
+{
+    const Scenario& scenario = simulation.scenario();
+    const double peak = simulation.metrics().peakMemoryGib;
+    if (!scheduleFamily(scenario.schedule.kind).isSearched || scenario.schedule.memoryCapGib <= 0 ||
+        peak <= memoryCapGib(scenario))
+        return std::nullopt;
+    return missedCap(scenario, peak);
+}
+
+} // namespace sim

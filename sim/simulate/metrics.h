@@ -1,0 +1,73 @@
+// The numbers of a step, each with its convention.
+#pragma once
+
+#include "sim/mesh/dimension.h"
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace sim {
+
+/// What a rank's step goes to; every instant counts once.
+enum class StepPart : std::uint8_t { computing, recomputation, optimizer, tp, cp, ep, pp, dp, bubble };
+inline constexpr std::array kStepParts = {
+    StepPart::computing, StepPart::recomputation, StepPart::optimizer, StepPart::tp, StepPart::cp, StepPart::ep, StepPart::pp,
+    StepPart::dp,        StepPart::bubble};
+std::string stepPartName(StepPart); ///< "computing", "exposed tp", …
+/// By StepPart: mean over ranks, in whole nanoseconds that add up to the step exactly.
+using StepUse = std::array<std::int64_t, kStepParts.size()>;
+
+/// Bytes on one GPU at the moment of its peak.
+struct MemoryBreakdown {
+    std::int64_t parameters = 0, gradients = 0, optimizer = 0;
+    std::int64_t activations = 0; ///< alive at the peak
+    std::int64_t buffers = 0;     ///< gathered parameters, communication, workspace
+    std::int64_t total() const { return parameters + gradients + optimizer + activations + buffers; }
+    bool operator==(const MemoryBreakdown&) const = default;
+};
+
+/// How one class of ranks spends a step, in nanoseconds.
+struct TimeShares {
+    std::int64_t busyNs = 0;                           ///< compute kernels running
+    std::int64_t recomputationNs = 0, optimizerNs = 0; ///< of busyNs
+    /// Transfers that the next kernel waited for. A transfer beside which nothing waits is not exposed.
+    ByDimension<std::int64_t> exposedNs;
+    bool operator==(const TimeShares&) const = default;
+};
+
+struct PipelineRankMetrics {
+    double busySeconds = 0;   ///< compute kernels running; mean over the ranks of this pipeline coordinate
+    double bubbleSeconds = 0; ///< neither computing nor held up by a transfer: waiting for other stages
+    double commSeconds = 0;   ///< exposed communication: a transfer runs, no kernel does
+    MemoryBreakdown memory;   ///< of the rank with the highest peak
+    std::int64_t peakAtNs = 0;
+    std::int64_t parameters = 0; ///< elements a rank holds before any ZeRO sharding
+    StepUse use{};               ///< busy, exposed and bubble time, finer
+    bool operator==(const PipelineRankMetrics&) const = default;
+};
+
+struct Metrics {
+    double stepTimeSeconds = 0;
+    double tokensPerSecond = 0;
+    double tokensPerSecondPerGpu = 0;
+    double modelTflopsPerGpu = 0;    ///< model FLOPs, attention halved where causal, no recomputation
+    double hardwareTflopsPerGpu = 0; ///< with recomputation
+    double mfu = 0;                  ///< modelTflopsPerGpu / dense peak of the precision (PaLM, appendix B; causal attention)
+    double mfuFullAttention = 0;     ///< attention counted in full, as Megatron-LM's papers do
+    double hfu = 0;                  ///< Korthikanti et al. 2022, section 6: recomputation added
+    double bubbleFraction = 0;       ///< mean over ranks of bubble time / step time
+    /// Fractions of the step during which communication of that dimension runs and the rank computes nothing; mean over ranks.
+    ByDimension<double> exposedComm;
+    StepUse use{};            ///< the three fractions above and what is computed, as times
+    double peakMemoryGib = 0; ///< of the fullest rank
+    bool fits = true;         ///< peak <= the GPU's memory
+    std::int64_t parameters = 0;
+    int worldSize = 1;
+    std::vector<PipelineRankMetrics> perPipelineRank;
+    std::int64_t simulatedOps = 0;
+    double wallMs = 0; ///< time the simulation took; the only field that is not deterministic
+};
+
+} // namespace sim

@@ -1,0 +1,297 @@
+#include "app/canvas/qt/canvas_widget.h"
+
+#include "tests/app/canvas/qt/environment.h"
+#include "tests/app/canvas/qt/sample_view.h"
+
+#include <QAccessible>
+#include <QElapsedTimer>
+#include <QHelpEvent>
+#include <QImage>
+#include <QToolTip>
+#include <QVBoxLayout>
+#include <QWheelEvent>
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <vector>
+
+using namespace app;
+
+namespace {
+
+const auto* const kEnvironment = ::testing::AddGlobalTestEnvironment(new test::Environment);
+
+/// What the widget shows, read at logical coordinates, so that the tests hold at every device pixel ratio.
+class Shown {
+public:
+    explicit Shown(QWidget& widget) : m_image(widget.grab().toImage().convertToFormat(QImage::Format_RGB32)) {}
+    QRgb at(int x, int y) const
+    {
+        const qreal ratio = m_image.devicePixelRatio();
+        return m_image.pixel(static_cast<int>(std::floor((x + 0.5) * ratio)), static_cast<int>(std::floor((y + 0.5) * ratio)));
+    }
+
+private:
+    QImage m_image;
+};
+
+void processEventsFor(int milliseconds)
+{
+    QElapsedTimer timer;
+    timer.start();
+    do {
+        QCoreApplication::processEvents(QEventLoop::AllEvents, 5);
+    } while (timer.elapsed() < milliseconds);
+}
+
+void sendMouse(QWidget& widget, QEvent::Type type, QPointF at, Qt::MouseButton button, Qt::MouseButtons held,
+               Qt::KeyboardModifiers modifiers = Qt::NoModifier)
+{
+    QMouseEvent event(type, at, widget.mapToGlobal(at), button, held, modifiers);
+    QCoreApplication::sendEvent(&widget, &event);
+}
+
+} // namespace
+
+TEST(CanvasWidget, ShowsThePixelsOfItsView)
+{
+    test::SampleView view;
+    CanvasWidget widget(view, Renderer::software);
+    widget.resize(200, 140);
+    const Shown shown(widget);
+    EXPECT_EQ(shown.at(25, 20), 0xFF0072B2U);
+    EXPECT_EQ(shown.at(9, 20), 0xFFFFFFFFU);
+    EXPECT_EQ(shown.at(39, 29), 0xFF0072B2U) << "right and bottom edge are exclusive";
+    EXPECT_EQ(shown.at(40, 20), 0xFFFFFFFFU);
+    EXPECT_EQ(shown.at(50, 10), 0xFF202020U);
+    EXPECT_EQ(shown.at(53, 13), 0xFFFFFFFFU) << "outlines lie inside their rectangle";
+    EXPECT_EQ(shown.at(30, 125), 0xFFF2CF7FU) << "half of E69F00 over white, inside the clip";
+    EXPECT_EQ(shown.at(30, 132), 0xFFFFFFFFU) << "outside the clip";
+    EXPECT_EQ(shown.at(120, 62), 0xFF202020U) << "inside of the triangle";
+}
+
+TEST(CanvasWidget, FallsBackToSoftwareWhereThereIsNoOpenGl)
+{
+    if (QGuiApplication::platformName() != QLatin1String("offscreen"))
+        GTEST_SKIP() << "about platforms without OpenGL";
+    test::SampleView view;
+    EXPECT_FALSE(hardwareOpenGl());
+    EXPECT_EQ(CanvasWidget(view).renderer(), Renderer::software);
+    EXPECT_EQ(CanvasWidget(view, Renderer::openGl).renderer(), Renderer::software) << "asked for, but it would crash";
+    qputenv("RANKSCOPE_RENDERER", "opengl");
+    EXPECT_EQ(CanvasWidget(view).renderer(), Renderer::software);
+    qunsetenv("RANKSCOPE_RENDERER");
+}
+
+TEST(CanvasWidget, DrawsOnlyWhenSomethingChanged)
+{
+    test::SampleView view;
+    CanvasWidget widget(view, Renderer::software);
+    widget.resize(200, 140);
+    widget.show();
+    processEventsFor(50);
+    const int frames = widget.framesDrawn();
+    EXPECT_GE(frames, 1);
+    processEventsFor(150);
+    widget.update(); // somebody else's window passed over it
+    widget.repaint();
+    EXPECT_EQ(widget.framesDrawn(), frames) << "the picture is still there";
+    for (int i = 0; i < 10; ++i)
+        widget.requestFrame();
+    processEventsFor(30);
+    EXPECT_EQ(widget.framesDrawn(), frames + 1) << "requests are joined";
+    widget.resize(220, 140);
+    processEventsFor(30);
+    EXPECT_EQ(widget.framesDrawn(), frames + 2);
+    view.answers = false;
+    sendMouse(widget, QEvent::MouseMove, {3, 4}, Qt::NoButton, Qt::NoButton);
+    processEventsFor(30);
+    EXPECT_EQ(widget.framesDrawn(), frames + 2) << "the view said that nothing changed";
+}
+
+TEST(CanvasWidget, DrawsFrameAfterFrameWhileItsViewMoves)
+{
+    test::SampleView view;
+    CanvasWidget widget(view, Renderer::software);
+    widget.resize(200, 140);
+    view.moves = true;
+    widget.show();
+    QElapsedTimer timer;
+    timer.start();
+    while (widget.framesDrawn() < 6 && timer.elapsed() < 5000)
+        processEventsFor(1);
+    EXPECT_GE(widget.framesDrawn(), 6);
+    EXPECT_GE(timer.elapsed(), 60) << "not faster than a screen shows";
+    view.moves = false;
+    processEventsFor(60); // one more may be on its way
+    const int frames = widget.framesDrawn();
+    processEventsFor(100);
+    EXPECT_EQ(widget.framesDrawn(), frames);
+}
+
+TEST(CanvasWidget, HandsPointerAndCommandsToItsView)
+{
+    test::SampleView view;
+    CanvasWidget widget(view, Renderer::software);
+    widget.resize(200, 140);
+    int changes = 0;
+    QObject::connect(&widget, &CanvasWidget::viewChanged, [&changes] { ++changes; });
+
+    sendMouse(widget, QEvent::MouseButtonPress, {12, 34}, Qt::LeftButton, Qt::LeftButton, Qt::ShiftModifier);
+    EXPECT_EQ(view.lastEvent.kind, PointerEvent::Kind::press);
+    EXPECT_EQ(view.lastEvent.at, (Point{12, 34}));
+    EXPECT_EQ(view.lastEvent.button, PointerButton::left);
+    EXPECT_TRUE(view.lastEvent.shift);
+    EXPECT_FALSE(view.lastEvent.control);
+    EXPECT_EQ(view.lastArea, (Rect{0, 0, 200, 140}));
+
+    sendMouse(widget, QEvent::MouseMove, {12.5, -3}, Qt::NoButton, Qt::RightButton);
+    EXPECT_EQ(view.lastEvent.kind, PointerEvent::Kind::move);
+    EXPECT_EQ(view.lastEvent.at, (Point{12.5F, -3})) << "a drag goes on outside";
+    EXPECT_EQ(view.lastEvent.button, PointerButton::right) << "that is held";
+
+    sendMouse(widget, QEvent::MouseButtonRelease, {1, 2}, Qt::MiddleButton, Qt::NoButton, Qt::AltModifier);
+    EXPECT_EQ(view.lastEvent.kind, PointerEvent::Kind::release);
+    EXPECT_EQ(view.lastEvent.button, PointerButton::middle);
+    EXPECT_TRUE(view.lastEvent.alt);
+
+    sendMouse(widget, QEvent::MouseButtonDblClick, {1, 2}, Qt::LeftButton, Qt::LeftButton);
+    EXPECT_EQ(view.lastEvent.kind, PointerEvent::Kind::doubleClick);
+
+    view.shape = CursorShape::crosshair;
+    QEvent leave(QEvent::Leave);
+    QCoreApplication::sendEvent(&widget, &leave);
+    EXPECT_EQ(view.lastEvent.kind, PointerEvent::Kind::leave);
+    EXPECT_EQ(widget.cursor().shape(), Qt::CrossCursor);
+
+    EXPECT_EQ(changes, 5);
+    widget.runCommand(ViewCommand::zoomIn, true);
+    EXPECT_EQ(view.lastCommand, ViewCommand::zoomIn);
+    EXPECT_TRUE(view.lastWasFast);
+    EXPECT_EQ(changes, 6);
+    view.answers = false;
+    widget.runCommand(ViewCommand::zoomOut);
+    EXPECT_EQ(changes, 6) << "nothing changed, nothing is redrawn";
+}
+
+TEST(CanvasWidget, CountsWheelsInNotches)
+{
+    test::SampleView view;
+    CanvasWidget widget(view, Renderer::software);
+    widget.resize(200, 140);
+    const auto send = [&](QPoint pixels, QPoint angle, Qt::KeyboardModifiers modifiers = Qt::NoModifier) {
+        QWheelEvent wheel(QPointF(5, 6), QPointF(5, 6), pixels, angle, Qt::NoButton, modifiers, Qt::NoScrollPhase, false);
+        QCoreApplication::sendEvent(&widget, &wheel);
+        EXPECT_EQ(view.lastEvent.kind, PointerEvent::Kind::wheel);
+        EXPECT_EQ(view.lastEvent.at, (Point{5, 6}));
+    };
+    send({}, {0, 240}, Qt::ControlModifier);
+    EXPECT_EQ(view.lastEvent.wheelY, 2);
+    EXPECT_TRUE(view.lastEvent.control);
+    send({}, {-60, 0});
+    EXPECT_EQ(view.lastEvent.wheelX, -0.5F) << "fine wheels turn by parts of a notch";
+    EXPECT_EQ(view.lastEvent.wheelY, 0);
+    if (QGuiApplication::platformName() != QLatin1String("xcb")) {
+        send({0, -25}, {0, -120});
+        EXPECT_EQ(view.lastEvent.wheelY, -0.5F) << "touchpads tell pixels";
+    }
+}
+
+TEST(CanvasWidget, ShowsTheTipOfWhatThePointerIsOver)
+{
+    test::SampleView view;
+    CanvasWidget widget(view, Renderer::software);
+    widget.resize(200, 140);
+    widget.show();
+    QHelpEvent help(QEvent::ToolTip, {5, 5}, widget.mapToGlobal(QPoint(5, 5)));
+    QCoreApplication::sendEvent(&widget, &help);
+    EXPECT_TRUE(QToolTip::isVisible());
+    EXPECT_EQ(QToolTip::text(), QStringLiteral("tip"));
+    view.tip = "kernel<b>(half)";
+    sendMouse(widget, QEvent::MouseMove, {30, 20}, Qt::NoButton, Qt::NoButton);
+    EXPECT_TRUE(QToolTip::text().contains(QStringLiteral("kernel&lt;b&gt;"))) << "follows, as plain text";
+    view.tip.clear();
+    sendMouse(widget, QEvent::MouseMove, {60, 20}, Qt::NoButton, Qt::NoButton);
+    processEventsFor(400); // Qt fades it
+    EXPECT_FALSE(QToolTip::isVisible());
+}
+
+TEST(CanvasWidget, ShowsWhoHasTheKeyboard)
+{
+    test::SampleView view;
+    QWidget window;
+    auto* layout = new QVBoxLayout(&window);
+    layout->setContentsMargins(0, 0, 0, 0);
+    auto* widget = new CanvasWidget(view, Renderer::software);
+    layout->addWidget(widget);
+    window.resize(200, 140);
+    window.show();
+    window.activateWindow();
+    processEventsFor(30);
+    widget->clearFocus();
+    EXPECT_EQ(Shown(*widget).at(0, 70), 0xFFFFFFFFU);
+    widget->setFocus(Qt::TabFocusReason);
+    EXPECT_EQ(Shown(*widget).at(0, 70), widget->palette().color(QPalette::Highlight).rgb());
+    widget->clearFocus();
+    widget->setFocus(Qt::MouseFocusReason);
+    EXPECT_EQ(Shown(*widget).at(0, 70), 0xFFFFFFFFU) << "who clicks knows";
+}
+
+TEST(CanvasWidget, NamesItsNodesToScreenReaders)
+{
+    test::SampleView view;
+    CanvasWidget widget(view, Renderer::software);
+    widget.resize(200, 140);
+    widget.show();
+    QAccessibleInterface* canvas = QAccessible::queryAccessibleInterface(&widget);
+    ASSERT_NE(canvas, nullptr);
+    EXPECT_EQ(canvas->role(), QAccessible::Canvas);
+    EXPECT_EQ(canvas->text(QAccessible::Name), QStringLiteral("Sample"));
+    ASSERT_EQ(canvas->childCount(), 2);
+    QAccessibleInterface* cell = canvas->child(0);
+    EXPECT_EQ(cell->text(QAccessible::Name), QStringLiteral("blue box"));
+    EXPECT_EQ(cell->role(), QAccessible::Cell);
+    EXPECT_EQ(cell->rect().size(), QSize(30, 20));
+    EXPECT_EQ(cell->rect().topLeft(), widget.mapToGlobal(QPoint(10, 10)));
+    EXPECT_EQ(cell->parent(), canvas);
+    EXPECT_EQ(canvas->indexOfChild(cell), 0);
+    EXPECT_EQ(canvas->child(0), cell) << "the same while it exists";
+    EXPECT_EQ(canvas->child(2), nullptr);
+    const QPoint inside = widget.mapToGlobal(QPoint(20, 20)), outside = widget.mapToGlobal(QPoint(180, 5));
+    EXPECT_EQ(canvas->childAt(inside.x(), inside.y()), cell);
+    EXPECT_EQ(canvas->childAt(outside.x(), outside.y()), nullptr);
+    EXPECT_FALSE(cell->state().selected);
+    ASSERT_NE(cell->actionInterface(), nullptr);
+    cell->actionInterface()->doAction(QAccessibleActionInterface::pressAction());
+    EXPECT_EQ(view.lastEvent.kind, PointerEvent::Kind::release);
+    EXPECT_EQ(view.lastEvent.at, (Point{25, 20}));
+    EXPECT_EQ(canvas->focusChild(), nullptr);
+    view.selected = true;
+    widget.requestFrame();
+    EXPECT_TRUE(cell->state().selected);
+    EXPECT_EQ(canvas->focusChild(), cell);
+}
+
+TEST(CanvasWidget, NodesLieWhereTheScreenShowsThem)
+{
+    test::SampleView view;
+    CanvasWidget widget(view, Renderer::software);
+    widget.resize(200, 140);
+    const int frames = widget.framesDrawn();
+    const std::vector<Node>& nodes = widget.nodes();
+    ASSERT_EQ(nodes.size(), 2U);
+    const Rect label = nodes[1].rect;
+    int last = 0; // the label's last column with ink
+    const Shown shown(widget);
+    for (int x = 0; x < 200; ++x)
+        for (int y = 82; y < 94; ++y)
+            if (x < 160 && (shown.at(x, y) & 0xFFU) < 0xC0)
+                last = x;
+    EXPECT_NEAR(static_cast<float>(last + 1), label.right, 2);
+    EXPECT_EQ(widget.framesDrawn(), frames + 1) << "asking for nodes is not a frame";
+    (void)widget.nodes();
+    const int draws = view.draws;
+    (void)widget.nodes();
+    EXPECT_EQ(view.draws, draws) << "made once";
+}

@@ -1,0 +1,42 @@
+#include "app/views/common/labels.h"
+
+#include <gtest/gtest.h>
+
+namespace app {
+namespace {
+
+TEST(Labels, NumbersAreSeparatedAndShort)
+{
+    EXPECT_EQ(countText(7), "7");
+    EXPECT_EQ(countText(999), "999");
+    EXPECT_EQ(countText(16384), "16,384");
+    EXPECT_EQ(countText(-1234567), "-1,234,567");
+    EXPECT_EQ(threeDigits(3.214), "3.21");
+    EXPECT_EQ(threeDigits(99.96), "100");
+    EXPECT_EQ(threeDigits(1234.4), "1,234");
+}
+
+TEST(Labels, UnitsChangeWhereThreeDigitsRunOut)
+{
+    EXPECT_EQ(durationText(0), "0");
+    EXPECT_EQ(durationText(812), "812 ns");
+    EXPECT_EQ(durationText(999.7), "1.00 µs");
+    EXPECT_EQ(durationText(412.3e6), "412 ms");
+    EXPECT_EQ(durationText(5.3e9), "5.30 s");
+    EXPECT_EQ(bytesText(512), "512 B");
+    EXPECT_EQ(bytesText(80.0 * 1024 * 1024 * 1024), "80.0 GiB");
+    EXPECT_EQ(percentText(0.4126), "41.3 %");
+    EXPECT_EQ(percentText(1), "100 %");
+}
+
+TEST(Labels, RanksThatCountOnAreARange)
+{
+    EXPECT_EQ(rankListText({8, 9, 10, 11, 12, 13, 14, 15}), "8–15");
+    EXPECT_EQ(rankListText({5, 13}), "5, 13");
+    EXPECT_EQ(rankListText({0, 1}), "0, 1");
+    EXPECT_EQ(rankListText({8, 136, 264, 392, 16264}), "8, 136, 264 … 16,264");
+    EXPECT_EQ(rankListText({}), "none");
+}
+
+} // namespace
+} // namespace app

@@ -1,0 +1,350 @@
+// Two scenarios laid on each other: the way from A's time to B's, ribbons, blend, memory, and what pointer and keys do.
+#include "app/canvas/recorder_canvas.h"
+#include "app/views/compare/blended_trace.h"
+#include "app/views/compare/compare_geometry.h"
+#include "app/views/compare/compare_view.h"
+#include "app/views/compare/delta_ribbons.h"
+#include "app/views/compare/memory_pair.h"
+#include "app/views/compare/waterfall.h"
+#include "tests/support/scenarios.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+
+namespace app {
+namespace {
+
+constexpr Rect kArea{0, 0, 1200, 760};
+
+sim::Scenario pipeline(const char* kind, int stages = 4)
+{
+    sim::Scenario scenario = test::smallScenario(1, stages, 1, 8);
+    scenario.name = kind;
+    scenario.schedule = {.kind = kind};
+    test::resolve(scenario);
+    return scenario;
+}
+
+CompareView::Side sideOf(const sim::Scenario& scenario)
+{
+    const SimulationPtr simulation = sim::simulate(scenario);
+    return {.simulation = simulation,
+            .actions = std::make_shared<const sim::Trace>(simulation->trace(sim::TraceDetail::actions)),
+            .name = scenario.name,
+            .message = {}};
+}
+
+struct Compare {
+    Selection selection;
+    CompareView view{selection, lightTheme()};
+    CompareView::Side a, b;
+    explicit Compare(const sim::Scenario& first = pipeline("gpipe"), const sim::Scenario& second = pipeline("1f1b"))
+        : a(sideOf(first)), b(sideOf(second))
+    {
+        view.setSides(a, b);
+    }
+    RecorderCanvas draw(Rect area = kArea)
+    {
+        RecorderCanvas canvas(area);
+        view.draw(canvas);
+        return canvas;
+    }
+    Node node(const std::string& role, const std::string& start)
+    {
+        for (const Node& node : draw().nodesOf(role))
+            if (node.name.starts_with(start))
+                return node;
+        ADD_FAILURE() << "no " << role << " " << start;
+        return {};
+    }
+    void press(Point at) { view.pointer({.kind = PointerEvent::Kind::press, .at = at, .button = PointerButton::left}, kArea); }
+    void release(Point at)
+    {
+        view.pointer({.kind = PointerEvent::Kind::release, .at = at, .button = PointerButton::left}, kArea);
+    }
+    void click(const Node& node)
+    {
+        const Point middle{(node.rect.left + node.rect.right) / 2, (node.rect.top + node.rect.bottom) / 2};
+        press(middle);
+        release(middle);
+    }
+};
+
+std::size_t spansOf(const sim::Trace& trace)
+{
+    return std::accumulate(trace.tracks.begin(), trace.tracks.end(), std::size_t{0},
+                           [](std::size_t sum, const sim::Track& track) { return sum + track.size(); });
+}
+
+TEST(Waterfall, LeadsFromOneStepToTheOtherWithoutAGap)
+{
+    std::mt19937 random(91);
+    for (int i = 0; i < 10; ++i) {
+        const auto first = sim::simulate(test::randomScenario(random, 32)), second = sim::simulate(pipeline("1f1b"));
+        const sim::Comparison comparison = sim::compare(*first, *second);
+        const Waterfall waterfall(comparison);
+        const auto& bars = waterfall.bars();
+        EXPECT_EQ(bars.front().deltaNs(), comparison.stepNs.a);
+        EXPECT_EQ(bars.back().deltaNs(), comparison.stepNs.b);
+        for (std::size_t bar = 1; bar + 1 < bars.size(); ++bar)
+            EXPECT_EQ(bars[bar].fromNs, bars[bar - 1].toNs);
+        EXPECT_EQ(bars[bars.size() - 2].toNs, comparison.stepNs.b);
+    }
+}
+
+TEST(Waterfall, SaysWhenNothingDiffers)
+{
+    const auto step = sim::simulate(pipeline("1f1b"));
+    const Waterfall waterfall(sim::compare(*step, *step));
+    EXPECT_EQ(waterfall.bars().size(), 2U);
+    EXPECT_TRUE(waterfall.headlines().front().ends_with("equally long"));
+}
+
+TEST(Waterfall, WordsOfChanges)
+{
+    EXPECT_EQ(signedDurationText(12.3e6), "+12.3 ms");
+    EXPECT_EQ(signedDurationText(-12.3e6), "−12.3 ms");
+    EXPECT_EQ(signedDurationText(0), "0");
+    EXPECT_EQ(signedBytesText(-1024.0 * 1024 * 1024), "−1.00 GiB");
+    EXPECT_EQ(ratioText(100, 114.3), "+14.3 %");
+    EXPECT_EQ(ratioText(100, 50), "−50.0 %");
+    EXPECT_EQ(ratioText(100, 320), "3.20 times as much");
+    EXPECT_EQ(ratioText(100, 100), "unchanged");
+}
+
+TEST(MemoryPair, SaysWhichPartsChanged)
+{
+    sim::Comparison comparison;
+    comparison.memory.a = {.parameters = 1 << 30, .activations = 2 << 20};
+    comparison.memory.b = {.parameters = 1 << 30, .gradients = 1 << 20, .activations = 8 << 20};
+    EXPECT_EQ(memoryChangeTexts(comparison).front(), "+7.00 MiB: activations +6.00 MiB, gradients +1.00 MiB");
+    EXPECT_EQ(memoryChangeTexts(comparison)[1], "+7.00 MiB: activations +6.00 MiB, …");
+    EXPECT_EQ(memoryChangeTexts(comparison).back(), "+7.00 MiB");
+    comparison.memory.b = comparison.memory.a;
+    EXPECT_EQ(memoryChangeTexts(comparison).front(), "Both hold the same");
+}
+
+TEST(BlendedTrace, AtItsEndsIsEitherStep)
+{
+    const Compare compare(pipeline("1f1b"), pipeline("zb-h1"));
+    const auto matched = sim::matchActions(*compare.a.simulation, *compare.a.actions, *compare.b.simulation, *compare.b.actions);
+    for (const bool atB : {false, true}) {
+        const sim::Trace& wanted = atB ? *compare.b.actions : *compare.a.actions;
+        const sim::Trace made = blend(*compare.a.actions, *compare.b.actions, matched, atB ? 1 : 0).trace;
+        EXPECT_EQ(made.endNs, wanted.endNs);
+        ASSERT_EQ(spansOf(made), spansOf(wanted));
+        for (std::size_t track = 0; track < made.tracks.size(); ++track) {
+            EXPECT_EQ(made.tracks[track].startNs, wanted.tracks[track].startNs);
+            EXPECT_EQ(made.tracks[track].durationNs, wanted.tracks[track].durationNs);
+        }
+    }
+}
+
+TEST(BlendedTrace, HalfWayEveryActionOfBothIsHalfWay)
+{
+    const Compare compare;
+    const auto matched = sim::matchActions(*compare.a.simulation, *compare.a.actions, *compare.b.simulation, *compare.b.actions);
+    const BlendedTrace made = blend(*compare.a.actions, *compare.b.actions, matched, 0.5);
+    for (std::size_t r = 0; r < matched.rows.size(); ++r) {
+        const sim::Track &a = compare.a.actions->tracks[matched.rows[r].trackA],
+                         &b = compare.b.actions->tracks[matched.rows[r].trackB];
+        std::vector<std::int64_t> middles;
+        for (std::size_t i = 0; i < b.size(); ++i)
+            middles.push_back((a.startNs[static_cast<std::size_t>(matched.rows[r].ofB[i])] + b.startNs[i] + 1) / 2);
+        std::sort(middles.begin(), middles.end());
+        EXPECT_EQ(made.trace.tracks[r].startNs, middles);
+    }
+    EXPECT_TRUE(std::all_of(made.opacityOfKind.begin(), made.opacityOfKind.end(), [](float share) { return share == 1; }));
+}
+
+TEST(BlendedTrace, WhatOnlyOneHasFadesAndIsNeverInTheMiddle)
+{
+    const Compare compare(pipeline("1f1b"), pipeline("zb-h1"));
+    const auto matched = sim::matchActions(*compare.a.simulation, *compare.a.actions, *compare.b.simulation, *compare.b.actions);
+    const auto at = [&](double share) { return blend(*compare.a.actions, *compare.b.actions, matched, share); };
+    EXPECT_LT(spansOf(at(0.5).trace), spansOf(at(0.75).trace));
+    const BlendedTrace late = at(0.75);
+    EXPECT_NEAR(*std::min_element(late.opacityOfKind.begin(), late.opacityOfKind.end()), 0.5F, 1e-6F);
+    for (const sim::Track& track : late.trace.tracks) {
+        EXPECT_TRUE(std::is_sorted(track.startNs.begin(), track.startNs.end()));
+        for (std::size_t i = 1; i < track.size(); ++i)
+            if (late.opacityOfKind[track.kind[i]] < 1 || late.opacityOfKind[track.kind[i - 1]] < 1) {
+                EXPECT_GE(track.startNs[i], track.startNs[i - 1] + track.durationNs[i - 1]) << "they make room";
+            }
+    }
+}
+
+TEST(DeltaRibbons, HaveTheDifferencesOfTheStarts)
+{
+    const Compare compare;
+    const auto matched = sim::matchActions(*compare.a.simulation, *compare.a.actions, *compare.b.simulation, *compare.b.actions);
+    const DeltaRibbons same(matched, *compare.b.actions, *compare.b.actions, [](double ns) { return ns; });
+    EXPECT_GT(same.rows().size(), 0U);
+    const DeltaRibbons ribbons(matched, *compare.a.actions, *compare.b.actions, [](double ns) { return ns; });
+    ASSERT_EQ(ribbons.rows().size(), matched.rows.size());
+    double largest = 0;
+    for (std::size_t r = 0; r < matched.rows.size(); ++r) {
+        const auto& b = compare.b.actions->tracks[matched.rows[r].trackB];
+        const auto& a = compare.a.actions->tracks[matched.rows[r].trackA];
+        ASSERT_EQ(ribbons.rows()[r].pieces.size(), b.size());
+        for (std::size_t i = 0; i < b.size(); ++i) {
+            const auto delta = static_cast<double>(b.startNs[i] - a.startNs[static_cast<std::size_t>(matched.rows[r].ofB[i])]);
+            EXPECT_EQ(ribbons.rows()[r].pieces[i].deltaNs, delta);
+            largest = std::max(largest, std::abs(delta));
+        }
+    }
+    EXPECT_EQ(ribbons.largestNs(), largest);
+}
+
+TEST(CompareView, NothingPinnedSaysHowToGetABaseline)
+{
+    Selection selection;
+    CompareView view(selection, lightTheme());
+    RecorderCanvas canvas(kArea);
+    view.draw(canvas);
+    const auto texts = canvas.texts();
+    EXPECT_NE(std::find(texts.begin(), texts.end(), "Pin a baseline with Ctrl+B, or drop a second scenario here."), texts.end());
+    EXPECT_FALSE(view.comparison());
+    EXPECT_FALSE(view.pointer({.kind = PointerEvent::Kind::press, .at = {10, 10}}, kArea));
+    view.setSides({.message = "Simulating another…"}, sideOf(pipeline("1f1b")));
+    RecorderCanvas waiting(kArea);
+    view.draw(waiting);
+    const auto words = waiting.texts();
+    EXPECT_NE(std::find(words.begin(), words.end(), "Simulating another…"), words.end());
+}
+
+TEST(CompareView, DrawsNoCutTextAtAnySize)
+{
+    Compare compare;
+    for (const bool blends : {false, true}) {
+        blends ? compare.view.setBlend(0.4) : compare.view.setAlignment(Alignment::end);
+        for (const Rect area : {Rect{0, 0, 300, 200}, Rect{0, 0, 420, 620}, Rect{0, 0, 640, 360}, Rect{0, 0, 1280, 720},
+                                Rect{0, 0, 1600, 900}, Rect{40, 30, 900, 530}}) {
+            const RecorderCanvas canvas = compare.draw(area);
+            EXPECT_TRUE(canvas.clipsAreBalanced());
+            for (const Primitive& cut : canvas.cutTexts())
+                ADD_FAILURE() << area.width() << "x" << area.height() << ": " << cut.text;
+            EXPECT_FALSE(canvas.nodesOf("bar").empty());
+        }
+    }
+}
+
+TEST(CompareView, NamesItsBarsWithTheirNumbers)
+{
+    Compare compare;
+    EXPECT_TRUE(compare.node("bar", "A: step ").name.ends_with("ms"));
+    const Node bubble = compare.node("bar", "bubble");
+    EXPECT_NE(bubble.name.find(" in A, "), std::string::npos);
+    compare.view.pointer(
+        {.kind = PointerEvent::Kind::move, .at = {(bubble.rect.left + bubble.rect.right) / 2, bubble.rect.top + 30}}, kArea);
+    EXPECT_EQ(compare.view.tooltip(), bubble.name);
+}
+
+TEST(CompareView, ShowsARibbonForEveryStageBothHave)
+{
+    Compare compare;
+    EXPECT_EQ(compare.draw().nodesOf("ribbon").size(), 4U);
+    Compare others(pipeline("1f1b", 2), pipeline("1f1b", 4));
+    EXPECT_TRUE(others.draw().nodesOf("ribbon").empty());
+    EXPECT_FALSE(others.view.canBlend());
+    EXPECT_NE(others.node("button", "Blend").name.find("2 and 4"), std::string::npos);
+    others.view.setBlend(0.5);
+    EXPECT_FALSE(others.view.isBlending());
+}
+
+TEST(CompareView, AlignmentMovesTheShorterStepToTheEnd)
+{
+    Compare compare(pipeline("gpipe"), pipeline("zb-h1"));
+    const auto edges = [&] {
+        float left = kArea.right, right = 0;
+        for (const Node& node : compare.draw().nodesOf("span"))
+            if (node.id < (std::uint64_t{1} << 61)) { // of B
+                left = std::min(left, node.rect.left);
+                right = std::max(right, node.rect.right);
+            }
+        return std::pair{left, right};
+    };
+    const auto [startLeft, startRight] = edges();
+    compare.click(compare.node("button", "Same end"));
+    EXPECT_EQ(compare.view.alignment(), Alignment::end);
+    const auto [endLeft, endRight] = edges();
+    EXPECT_GT(endLeft, startLeft + 10);
+    EXPECT_GT(endRight, startRight + 10);
+    EXPECT_NEAR(endRight - endLeft, startRight - startLeft, 3);
+    compare.click(compare.node("button", "Equal length"));
+    const auto [scaledLeft, scaledRight] = edges();
+    EXPECT_NEAR(scaledLeft, startLeft, 3);
+    EXPECT_NEAR(scaledRight, endRight, 3);
+    EXPECT_EQ(compare.selection.cursorNs, 0) << "nobody moved the cursor";
+}
+
+TEST(CompareView, TheSliderIsDraggedAndTheKeysMoveIt)
+{
+    Compare compare;
+    const Node slider = compare.node("slider", "Blend");
+    const float y = (slider.rect.top + slider.rect.bottom) / 2;
+    compare.press({slider.rect.left + 8, y});
+    EXPECT_TRUE(compare.view.isBlending());
+    EXPECT_NEAR(compare.view.blend(), 0, 0.02);
+    compare.view.pointer(
+        {.kind = PointerEvent::Kind::move, .at = {slider.rect.right + 300, y + 200}, .button = PointerButton::left}, kArea);
+    EXPECT_EQ(compare.view.blend(), 1);
+    compare.release({slider.rect.right + 300, y + 200});
+    compare.view.pointer({.kind = PointerEvent::Kind::move, .at = {slider.rect.left + 8, y}}, kArea);
+    EXPECT_EQ(compare.view.blend(), 1) << "let go";
+    EXPECT_TRUE(compare.view.command(ViewCommand::previous, false, kArea));
+    EXPECT_NEAR(compare.view.blend(), 0.95, 1e-9);
+    EXPECT_TRUE(compare.view.command(ViewCommand::next, true, kArea));
+    EXPECT_FALSE(compare.view.command(ViewCommand::next, true, kArea));
+    EXPECT_TRUE(compare.draw().nodesOf("ribbon").empty());
+    EXPECT_EQ(compare.draw().nodesOf("row").size(), 4U);
+    compare.click(compare.node("button", "Same start"));
+    EXPECT_FALSE(compare.view.isBlending());
+    EXPECT_EQ(compare.draw().nodesOf("row").size(), 8U);
+}
+
+TEST(CompareView, TheSameWorkIsLitInBoth)
+{
+    Compare compare;
+    for (const Node& node : compare.draw().nodesOf("span"))
+        if (node.name == "F3") {
+            compare.click(node);
+            break;
+        }
+    int lit = 0;
+    for (const Node& node : compare.draw().nodesOf("span"))
+        lit += node.selected ? 1 : 0;
+    EXPECT_EQ(lit, 2);
+}
+
+TEST(CompareView, SixteenThousandRanksAreFoldedRows)
+{
+    sim::Scenario scenario = test::smallScenario(8, 8, 256, 16);
+    scenario.training.globalBatchSize = 16 * 256;
+    Compare compare(scenario, scenario);
+    EXPECT_EQ(compare.view.comparison()->worldSize.a, 16384);
+    EXPECT_LE(compare.draw().nodesOf("row").size(), 64U);
+}
+
+TEST(CompareFrame, PartsNeverLeaveTheAreaNorLieOnEachOther)
+{
+    for (float width = 300; width <= 1600; width += 130)
+        for (float height = 200; height <= 900; height += 70) {
+            const Rect area{10, 20, 10 + width, 20 + height};
+            const CompareFrame f(area);
+            for (const Rect part : {f.waterfall, f.memory, f.controls, f.timelines}) {
+                EXPECT_GE(part.left, area.left);
+                EXPECT_LE(part.right, area.right);
+                EXPECT_LE(part.bottom, area.bottom) << width << "x" << height;
+                EXPECT_GE(part.width(), 0);
+            }
+            EXPECT_GE(f.waterfall.width(), 250);
+            EXPECT_TRUE(intersected(f.waterfall, f.memory) == Rect{});
+            EXPECT_LE(f.controls.bottom, f.timelines.top);
+        }
+}
+
+} // namespace
+} // namespace app

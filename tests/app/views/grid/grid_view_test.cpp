@@ -1,0 +1,247 @@
+// The rank grid as seen and touched: through the canvas recorder and pointer events alone.
+#include "app/views/grid/grid_caption.h"
+#include "app/views/grid/grid_groups.h"
+#include "tests/app/views/grid/grid_fixture.h"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+namespace app {
+namespace {
+
+TEST(GridView, WithoutAScenarioSaysWhatToDo)
+{
+    Selection selection;
+    GridView view(selection, darkTheme());
+    RecorderCanvas canvas(kGridArea);
+    view.draw(canvas);
+    EXPECT_THAT(canvas.texts(), testing::Contains("No ranks yet"));
+    EXPECT_FALSE(view.command(ViewCommand::zoomIn, false, kGridArea));
+    EXPECT_FALSE(view.pointer({.at = {50, 50}}, kGridArea));
+}
+
+TEST(GridView, TheTeachingGridShowsEveryRankAxisAndNode)
+{
+    Grid grid(teachingGrid());
+    const RecorderCanvas canvas = grid.draw();
+    EXPECT_EQ(canvas.nodesOf("cell").size(), 16U);
+    for (int rank = 0; rank < 16; ++rank)
+        EXPECT_THAT(canvas.texts(), testing::Contains(testing::AnyOf("rank " + std::to_string(rank), std::to_string(rank))));
+    for (const char* label : {"tp 0", "tp 1", "cp 0", "cp 1", "pp 0", "pp 1", "dp 0", "dp 1", "node 0", "node 1"})
+        EXPECT_THAT(canvas.texts(), testing::Contains(label));
+    EXPECT_THAT(canvas.texts(), testing::Contains(testing::HasSubstr("tp 2 × cp 2 × pp 2 × dp 2 = 16 ranks")));
+    expectCleanText(canvas);
+}
+
+TEST(GridView, PointingAtARankLightsExactlyItsGroups)
+{
+    Grid grid(teachingGrid());
+    EXPECT_TRUE(grid.move(grid.centreOf(13)));
+    ASSERT_EQ(grid.selection.hoveredRank, 13);
+    EXPECT_FALSE(grid.move(grid.centreOf(13))) << "nothing changed, nothing to draw";
+    // Llama 3's figure: strides 1, 2, 4, 8.
+    const auto groups = litGroups(grid.simulation->mesh(), 13);
+    ASSERT_EQ(groups.size(), 4U);
+    EXPECT_THAT(groups[0].members, testing::ElementsAre(12, 13));
+    EXPECT_THAT(groups[1].members, testing::ElementsAre(13, 15));
+    EXPECT_THAT(groups[2].members, testing::ElementsAre(9, 13));
+    EXPECT_THAT(groups[3].members, testing::ElementsAre(5, 13));
+
+    // Drawn in full colour after the dimmed ones: these cells and no other.
+    const RecorderCanvas canvas = grid.draw();
+    const std::set<int> expected{5, 9, 12, 13, 15};
+    std::set<int> lit;
+    for (const Node& node : canvas.nodesOf("cell")) {
+        const auto fills = std::count_if(canvas.primitives().begin(), canvas.primitives().end(), [&](const Primitive& p) {
+            return p.kind == Primitive::Kind::fillRect && p.rect == node.rect;
+        });
+        if (fills > 1)
+            lit.insert(static_cast<int>(node.id));
+    }
+    EXPECT_EQ(lit, expected);
+    EXPECT_THAT(canvas.texts(), testing::IsSupersetOf({"tp", "cp", "pp", "dp", "2 ranks: 12, 13"}));
+    expectCleanText(canvas);
+    EXPECT_THAT(grid.view.tooltip(), testing::HasSubstr("rank 13\ndp 1 · pp 1 · cp 0 · tp 1"));
+    EXPECT_THAT(grid.view.tooltip(), testing::HasSubstr("node 1, GPU 5"));
+}
+
+TEST(GridView, TheTipCountsStagesAsTheSchedulesDo)
+{
+    const auto simulation = sim::simulate(test::smallScenario(1, 4));
+    EXPECT_NE(rankTip(*simulation, {}, nullptr, 3).find("stage 3 of 0–3\n"), std::string::npos) << "the last of four";
+}
+
+TEST(GridView, GroupsAreToldApartByOutline)
+{
+    std::set<std::tuple<LineStyle, bool>> looks;
+    for (const sim::ProcessGroup kind :
+         {sim::ProcessGroup::tp, sim::ProcessGroup::cp, sim::ProcessGroup::dp, sim::ProcessGroup::pp, sim::ProcessGroup::ep})
+        EXPECT_TRUE(looks.insert({outlineOf(kind).style, outlineOf(kind).twice}).second) << sim::processGroupName(kind);
+}
+
+TEST(GridView, EveryCellAnswersToItsOwnCentreAtEveryZoom)
+{
+    Grid grid(test::smallScenario(4, 4, 6, 4));
+    for (const float notches : {0.0F, 3.0F, 4.0F}) {
+        grid.zoom({400, 200}, notches);
+        const RecorderCanvas canvas = grid.draw();
+        ASSERT_FALSE(canvas.nodesOf("cell").empty());
+        std::size_t answered = 0;
+        for (const Node& node : canvas.nodesOf("cell")) {
+            const Point centre{(node.rect.left + node.rect.right) / 2, (node.rect.top + node.rect.bottom) / 2};
+            grid.move(centre);
+            if (grid.selection.hoveredRank) { // at the edge a centre may be out of sight
+                EXPECT_EQ(*grid.selection.hoveredRank, static_cast<int>(node.id));
+                ++answered;
+            }
+        }
+        EXPECT_GE(answered, 1U);
+        expectCleanText(canvas);
+    }
+}
+
+TEST(GridView, ClickKeepsARankAndClickBesideLetsItGo)
+{
+    Grid grid(teachingGrid());
+    EXPECT_TRUE(grid.click(grid.centreOf(6)));
+    EXPECT_EQ(grid.selection.selectedRank, 6);
+    grid.view.pointer({.kind = PointerEvent::Kind::leave}, kGridArea);
+    EXPECT_EQ(grid.selection.focusRank(), 6) << "the click outlives the pointer";
+    EXPECT_TRUE(grid.click({kGridArea.left + 2, kGridArea.bottom - 2}));
+    EXPECT_FALSE(grid.selection.selectedRank);
+}
+
+TEST(GridView, KeysWalkFromRankToRankAndEscapeClears)
+{
+    Grid grid(teachingGrid());
+    grid.view.command(ViewCommand::next, false, kGridArea);
+    EXPECT_EQ(grid.selection.selectedRank, 0);
+    grid.view.command(ViewCommand::next, true, kGridArea);
+    EXPECT_EQ(grid.selection.selectedRank, 4);
+    grid.view.command(ViewCommand::previous, false, kGridArea);
+    EXPECT_EQ(grid.selection.selectedRank, 3);
+    for (int i = 0; i < 40; ++i)
+        grid.view.command(ViewCommand::next, false, kGridArea);
+    EXPECT_EQ(grid.selection.selectedRank, 15) << "the last rank is the end";
+    EXPECT_TRUE(grid.view.command(ViewCommand::clear, false, kGridArea));
+    EXPECT_FALSE(grid.selection.selectedRank);
+    EXPECT_FALSE(grid.view.command(ViewCommand::clear, false, kGridArea));
+}
+
+TEST(GridView, ZoomKeepsWhatIsUnderThePointer)
+{
+    Grid grid(test::llama405b());
+    const Point at = grid.centreOf(9001);
+    grid.zoom(at, 5);
+    grid.move(at);
+    EXPECT_EQ(grid.selection.hoveredRank, 9001);
+    grid.zoom(at, -5);
+    grid.move(at);
+    EXPECT_EQ(grid.selection.hoveredRank, 9001);
+    EXPECT_FALSE(grid.view.command(ViewCommand::zoomOut, true, kGridArea)) << "all of it is the farthest";
+    for (int i = 0; i < 50; ++i)
+        grid.view.command(ViewCommand::zoomIn, true, kGridArea);
+    EXPECT_FALSE(grid.view.command(ViewCommand::zoomIn, false, kGridArea)) << "and one cell the nearest";
+    expectCleanText(grid.draw());
+    EXPECT_TRUE(grid.view.command(ViewCommand::fitAll, false, kGridArea));
+    EXPECT_EQ(grid.draw().nodesOf("cell").size(), 16384U);
+}
+
+TEST(GridView, FocusFramesTheRankAndThenAll)
+{
+    Grid grid(test::llama405b());
+    grid.selection.selectRank(16000);
+    EXPECT_TRUE(grid.view.command(ViewCommand::focusSelection, false, kGridArea));
+    const auto cells = grid.draw().nodesOf("cell");
+    EXPECT_LT(cells.size(), 2000U);
+    EXPECT_TRUE(std::any_of(cells.begin(), cells.end(), [](const Node& n) { return n.id == 16000 && n.selected; }));
+    grid.view.command(ViewCommand::focusSelection, false, kGridArea);
+    EXPECT_EQ(grid.draw().nodesOf("cell").size(), 16384U);
+}
+
+TEST(GridView, MiddleDragMovesAZoomedPictureWithThePointer)
+{
+    Grid grid(test::llama405b());
+    grid.zoom({450, 230}, 10);
+    const Point from{450, 230}, to{380, 200};
+    grid.move(from);
+    const auto grabbed = grid.selection.hoveredRank;
+    ASSERT_TRUE(grabbed);
+    grid.view.pointer({.kind = PointerEvent::Kind::press, .at = from, .button = PointerButton::middle}, kGridArea);
+    EXPECT_EQ(grid.view.cursor(), CursorShape::grab);
+    grid.view.pointer({.kind = PointerEvent::Kind::move, .at = to, .button = PointerButton::middle}, kGridArea);
+    grid.view.pointer({.kind = PointerEvent::Kind::release, .at = to, .button = PointerButton::middle}, kGridArea);
+    grid.move(to);
+    EXPECT_EQ(grid.selection.hoveredRank, grabbed);
+}
+
+TEST(GridView, ManyRanksAreReadableAsAWhole)
+{
+    Grid grid(test::llama405b());
+    for (const Rect area : {Rect{0, 0, 1600, 900}, Rect{0, 0, 900, 420}, Rect{0, 0, 420, 700}}) {
+        const RecorderCanvas canvas = grid.draw(area);
+        EXPECT_EQ(canvas.nodesOf("cell").size(), 16384U);
+        EXPECT_THAT(canvas.texts(), testing::Contains(testing::HasSubstr("16,384 ranks")));
+        EXPECT_THAT(canvas.texts(), testing::Contains(testing::StartsWith("pp 0")));
+        EXPECT_THAT(canvas.texts(), testing::Contains(testing::StartsWith("dp 0")));
+        expectCleanText(canvas);
+    }
+    grid.selection.hoveredRank = 5000;
+    expectCleanText(grid.draw());
+}
+
+TEST(GridView, NoNodesNoStringsACell)
+{
+    Grid grid(test::llama405b());
+    RecorderCanvas canvas(kGridArea, false);
+    grid.view.draw(canvas);
+    EXPECT_TRUE(canvas.nodes().empty());
+    EXPECT_LT(canvas.texts().size(), 400U);
+}
+
+TEST(GridView, APictureIsItsModelAndNothingElse)
+{
+    Grid a(teachingGrid()), b(teachingGrid());
+    EXPECT_EQ(a.draw().asText(), b.draw().asText());
+    EXPECT_EQ(a.draw().asText(), a.draw().asText());
+    b.selection.hoveredRank = 3;
+    EXPECT_NE(a.draw().asText(), b.draw().asText());
+    b.selection.hoveredRank.reset();
+    EXPECT_EQ(a.draw().asText(), b.draw().asText()) << "nothing of a hover stays";
+    b.view.setTheme(darkTheme());
+    EXPECT_NE(a.draw().asText(), b.draw().asText());
+}
+
+TEST(GridView, TooMuchMemoryIsSaid)
+{
+    sim::Scenario s = test::llama405b();
+    s.cluster.gpu.memoryGib = 1;
+    Grid grid(s);
+    const RecorderCanvas canvas = grid.draw();
+    EXPECT_THAT(canvas.texts(), testing::Contains("does not fit"));
+    EXPECT_FALSE(canvas.rectsOf(lightTheme().error).empty());
+}
+
+TEST(GridView, TextsStayWholeWhateverTheSize)
+{
+    Grid grid(teachingGrid());
+    grid.selection.selectRank(7);
+    for (int width = 40; width <= 1400; width += 97)
+        for (int height = 30; height <= 800; height += 83)
+            expectCleanText(grid.draw({0, 0, static_cast<float>(width), static_cast<float>(height)}));
+}
+
+TEST(GridView, FewerRanksForgetASelectionThatIsGone)
+{
+    Grid grid(teachingGrid());
+    grid.selection.selectRank(15);
+    grid.view.setStep({sim::simulate(test::smallScenario(2, 1, 1)), nullptr});
+    EXPECT_FALSE(grid.selection.selectedRank);
+    EXPECT_EQ(grid.draw().nodesOf("cell").size(), 2U);
+}
+
+} // namespace
+} // namespace app

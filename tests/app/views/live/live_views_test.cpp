@@ -1,0 +1,256 @@
+// What the Live view is made of: compared timelines, curves, the grid of what ranks hold now.
+#include "app/canvas/recorder_canvas.h"
+#include "app/views/common/timeline_geometry.h"
+#include "app/views/compare/compared_timelines_view.h"
+#include "app/views/grid/grid_view.h"
+#include "app/views/live/curves_view.h"
+#include "sim/scenario/document.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace app {
+namespace {
+
+constexpr Rect kArea{0, 0, 1200, 500};
+
+/// Ranks that compute and then wait.
+std::shared_ptr<const sim::Trace> trace(int ranks, std::int64_t endNs)
+{
+    auto out = std::make_shared<sim::Trace>();
+    out->kinds = {{.name = "0F", .opClass = sim::OpClass::forward, .stage = 0},
+                  {.name = "wait tp", .opClass = sim::OpClass::other, .group = "tp"}};
+    for (int rank = 0; rank < ranks; ++rank) {
+        out->processes.push_back({.rank = rank, .name = "rank " + std::to_string(rank)});
+        sim::Track track{.process = rank, .name = "time use", .role = sim::TrackRole::actions};
+        track.startNs = {0, endNs / 2};
+        track.durationNs = {endNs / 2, endNs / 2};
+        track.kind = {0, 1};
+        track.microbatch = {3, -1};
+        out->tracks.push_back(track);
+    }
+    out->endNs = endNs;
+    return out;
+}
+
+struct Compared {
+    Selection selection;
+    ComparedTimelinesView view{selection, lightTheme()};
+    explicit Compared(std::int64_t predictedNs = 8'000'000, std::int64_t measuredNs = 10'000'000)
+    {
+        view.setUpper({.trace = trace(4, predictedNs), .caption = "Predicted", .note = "8 ms"});
+        view.setLower({.trace = trace(4, measuredNs), .caption = "Measured", .note = "10 ms"});
+    }
+    RecorderCanvas draw(Rect area = kArea)
+    {
+        RecorderCanvas canvas(area);
+        view.draw(canvas);
+        return canvas;
+    }
+    /// The span that ends farthest right, of the upper or the lower half.
+    static float rightmost(const RecorderCanvas& canvas, bool upper)
+    {
+        float right = 0;
+        const float middle = 0.42F * kArea.height();
+        for (const Node& node : canvas.nodesOf("span"))
+            if ((node.rect.top < middle) == upper)
+                right = std::max(right, node.rect.right);
+        return right;
+    }
+};
+
+TEST(ComparedTimelines, BothLieOnOneAxis)
+{
+    Compared compared;
+    const RecorderCanvas canvas = compared.draw();
+    EXPECT_TRUE(canvas.clipsAreBalanced());
+    EXPECT_TRUE(canvas.cutTexts().empty());
+    const float left = canvas.nodesOf("span").front().rect.left;
+    const float upper = Compared::rightmost(canvas, true) - left, lower = Compared::rightmost(canvas, false) - left;
+    EXPECT_NEAR(upper / lower, 0.8F, 0.01F);
+}
+
+TEST(ComparedTimelines, ZoomTogether)
+{
+    Compared compared;
+    compared.draw();
+    const TimeRange before = compared.view.visibleRange();
+    compared.view.pointer({.kind = PointerEvent::Kind::wheel, .at = {600, 100}, .wheelY = 2, .control = true}, kArea); // above
+    const TimeRange after = compared.view.visibleRange();                                                              // below
+    EXPECT_LT(after.endNs - after.beginNs, before.endNs - before.beginNs);
+    EXPECT_TRUE(compared.draw().clipsAreBalanced());
+}
+
+TEST(ComparedTimelines, SelectTogether)
+{
+    Compared compared;
+    const RecorderCanvas canvas = compared.draw();
+    const auto rows = canvas.nodesOf("row");
+    const auto lowest =
+        std::max_element(rows.begin(), rows.end(), [](const Node& a, const Node& b) { return a.rect.top < b.rect.top; });
+    const Point at{lowest->rect.left + 20, (lowest->rect.top + lowest->rect.bottom) / 2};
+    compared.view.pointer({.kind = PointerEvent::Kind::press, .at = at, .button = PointerButton::left}, kArea);
+    compared.view.pointer({.kind = PointerEvent::Kind::release, .at = at, .button = PointerButton::left}, kArea);
+    ASSERT_TRUE(compared.selection.selectedRank);
+    int marked = 0;
+    for (const Node& row : compared.draw().nodesOf("row"))
+        marked += row.selected ? 1 : 0;
+    EXPECT_EQ(marked, 2); // the rank above and the rank below
+}
+
+TEST(ComparedTimelines, WaitingHasItsNameAndIsPale)
+{
+    Compared compared;
+    const RecorderCanvas canvas = compared.draw();
+    const auto texts = canvas.texts();
+    EXPECT_NE(std::find(texts.begin(), texts.end(), "waiting"), texts.end());
+    EXPECT_TRUE(canvas.rectsOf(lightTheme().fill(sim::OpClass::other)).empty());
+}
+
+TEST(ComparedTimelines, WithoutAPredictionTheMeasurementHasAllTheRoom)
+{
+    Compared compared;
+    compared.view.setUpper({.caption = "Predicted", .message = "too many ranks"});
+    const RecorderCanvas canvas = compared.draw();
+    EXPECT_EQ(canvas.nodesOf("row").size(), 4U);
+    EXPECT_LT(canvas.nodesOf("row").front().rect.top, 100);
+}
+
+TEST(ComparedTimelines, SixteenRanksFitBothHalvesOfAUsualWindow)
+{
+    constexpr Rect kLowerPartOfAWindow{0, 0, 1600, 440}; // of 900 pixels
+    Compared compared;
+    compared.view.setUpper({.trace = trace(16, 8'000'000), .caption = "Predicted", .note = "8 ms"});
+    compared.view.setLower({.trace = trace(16, 10'000'000), .caption = "Measured", .note = "10 ms"});
+    const RecorderCanvas canvas = compared.draw(kLowerPartOfAWindow);
+    EXPECT_EQ(canvas.nodesOf("row").size(), 32U);
+    const auto texts = canvas.texts();
+    EXPECT_EQ(std::count(texts.begin(), texts.end(), "rank 0"), 2);
+    EXPECT_EQ(std::count(texts.begin(), texts.end(), "rank 15"), 2);
+    EXPECT_GE(std::count_if(texts.begin(), texts.end(), [](const std::string& text) { return text == "F3"; }), 32);
+    EXPECT_TRUE(canvas.cutTexts().empty());
+}
+
+TEST(ComparedTimelines, ManyRanksScrollAtRowsThatCanBeRead)
+{
+    Compared compared;
+    compared.view.setUpper({.trace = trace(64, 8'000'000), .caption = "Predicted"});
+    compared.view.setLower({.trace = trace(64, 10'000'000), .caption = "Measured"});
+    for (const Node& row : compared.draw().nodesOf("row"))
+        EXPECT_GE(row.rect.height(), kLowestDenseRow - 1);
+}
+
+TEST(ComparedTimelines, APredictionAloneIsSeenWhole)
+{
+    Selection selection;
+    ComparedTimelinesView view(selection, lightTheme());
+    view.setUpper({.trace = trace(4, 8'000'000), .caption = "Predicted"});
+    view.setLower({.caption = "Measured", .message = "The first step is on its way."});
+    RecorderCanvas canvas(kArea);
+    view.draw(canvas);
+    EXPECT_EQ(canvas.nodesOf("span").size(), 8U); // not zoomed to the empty axis below
+}
+
+TEST(ComparedTimelines, NothingYetIsSaid)
+{
+    Selection selection;
+    ComparedTimelinesView view(selection, darkTheme());
+    view.setLower({.caption = "Measured", .message = "The first step is on its way."});
+    RecorderCanvas canvas(kArea);
+    view.draw(canvas);
+    const auto texts = canvas.texts();
+    EXPECT_NE(std::find(texts.begin(), texts.end(), "The first step is on its way."), texts.end());
+}
+
+std::vector<CurvePoint> points(int first, int last)
+{
+    std::vector<CurvePoint> out;
+    for (int step = first; step <= last; ++step)
+        out.push_back({.step = step, .loss = 6.0 / step, .gradientNorm = 1, .tokensPerSecond = 1000, .seconds = 0.4});
+    return out;
+}
+
+TEST(Curves, AStepIsToldAndChosenWhereItIsPointedAt)
+{
+    CurvesView view(lightTheme());
+    int chosen = 0;
+    view.setChosen([&](int step) { chosen = step; });
+    view.add(points(1, 20));
+    view.pointer({.kind = PointerEvent::Kind::move, .at = {kArea.right - 13, 100}}, kArea);
+    EXPECT_EQ(view.tooltip().substr(0, 7), "step 20");
+    view.pointer({.kind = PointerEvent::Kind::press, .at = {53, 100}, .button = PointerButton::left}, kArea);
+    EXPECT_EQ(chosen, 1);
+}
+
+TEST(Curves, NewPointsReplaceOldOnesOfTheSameStep)
+{
+    CurvesView view(lightTheme());
+    view.add(points(1, 5));
+    view.add({{.step = 3, .loss = 9, .seconds = 1}});
+    ASSERT_EQ(view.points().size(), 5U);
+    EXPECT_EQ(view.points()[2].loss, 9);
+}
+
+TEST(Curves, ALongRunThatHasJustBegunIsNotALine)
+{
+    CurvesView view(lightTheme());
+    view.add(points(1, 10));
+    view.setPlannedSteps(100'000);
+    view.pointer({.kind = PointerEvent::Kind::move, .at = {200, 100}}, kArea);
+    EXPECT_FALSE(view.tooltip().empty());
+    RecorderCanvas canvas(kArea);
+    view.draw(canvas);
+    const auto texts = canvas.texts();
+    EXPECT_NE(std::find(texts.begin(), texts.end(), "100"), texts.end());
+    EXPECT_EQ(std::find(texts.begin(), texts.end(), "100,000"), texts.end());
+}
+
+TEST(Curves, DrawWhatTheyHave)
+{
+    CurvesView view(darkTheme());
+    for (const auto& known : {std::vector<CurvePoint>{}, points(1, 1), points(1, 3), points(1, 100'000)}) {
+        view.clear();
+        view.add(known);
+        view.setPlannedSteps(10);
+        view.setPredictedSeconds(0.1);
+        for (const Rect area : {kArea, Rect{0, 0, 240, 140}}) {
+            RecorderCanvas canvas(area);
+            view.draw(canvas);
+            EXPECT_TRUE(canvas.clipsAreBalanced());
+            EXPECT_TRUE(canvas.cutTexts().empty()) << known.size() << " points in " << area.width();
+            EXPECT_LT(canvas.primitives().size(), 5000U); // by pixels, not by steps
+        }
+    }
+    CurvesView broken(lightTheme());
+    broken.add({{.step = 1, .loss = std::nan(""), .seconds = std::nan("")}});
+    RecorderCanvas canvas(kArea);
+    broken.draw(canvas);
+    EXPECT_TRUE(canvas.clipsAreBalanced());
+}
+
+TEST(LiveGrid, ShowsWhatRanksHoldNow)
+{
+    const auto catalogue = sim::Catalogue::load(RANKSCOPE_SOURCE_DIR "/assets");
+    const auto simulation =
+        sim::simulate(sim::readScenario(RANKSCOPE_SOURCE_DIR "/scenarios/60-tiny-tp2-pp2-dp2.json", catalogue), {.full = true});
+    Selection selection;
+    GridView grid(selection, lightTheme());
+    grid.setStep({simulation, nullptr});
+    std::vector<RankNow> now(8, {.bytes = 1 << 20, .peakBytes = 2 << 20, .doing = "F3"});
+    now[5].bytes = 2 << 20;
+    grid.setNow(now);
+    RecorderCanvas canvas({0, 0, 1200, 700});
+    grid.draw(canvas);
+    const auto cells = canvas.nodesOf("cell");
+    ASSERT_EQ(cells.size(), 8U);
+    const auto fifth = std::find_if(cells.begin(), cells.end(), [](const Node& node) { return node.id == 5; });
+    EXPECT_NE(fifth->name.find("2.00 MiB"), std::string::npos) << fifth->name;
+    const auto texts = canvas.texts();
+    EXPECT_EQ(std::count(texts.begin(), texts.end(), "F3"), 8);
+    EXPECT_NE(std::find(texts.begin(), texts.end(), "memory now"), texts.end());
+}
+
+} // namespace
+} // namespace app

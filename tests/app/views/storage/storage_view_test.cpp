@@ -1,0 +1,269 @@
+// The storage picture: tensors, slices and ZeRO shards of one rank.
+#include "app/canvas/recorder_canvas.h"
+#include "app/views/common/labels.h"
+#include "app/views/storage/storage_painter.h"
+#include "app/views/storage/storage_view.h"
+#include "tests/support/scenarios.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+
+namespace app {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+
+struct Storage {
+    Selection selection;
+    StorageView view{selection, lightTheme()};
+    SimulationPtr simulation;
+    Rect area{0, 0, 1000, 1400};
+
+    explicit Storage(const sim::Scenario& scenario) : simulation(sim::simulate(scenario)) { view.setStep({simulation, nullptr}); }
+    RecorderCanvas draw()
+    {
+        RecorderCanvas canvas(area);
+        view.draw(canvas);
+        return canvas;
+    }
+    std::string tensor(std::string_view name)
+    {
+        for (const Node& node : draw().nodesOf("tensor"))
+            if (node.name.starts_with(std::string(name) + ","))
+                return node.name;
+        return {};
+    }
+    Point centreOfSlice(std::string_view tensor, int rank)
+    {
+        for (const Node& node : draw().nodesOf("slice"))
+            if (node.name.starts_with(std::string(tensor) + ",") && node.name.ends_with("rank " + std::to_string(rank)))
+                return {(node.rect.left + node.rect.right) / 2, (node.rect.top + node.rect.bottom) / 2};
+        ADD_FAILURE() << "no slice of " << tensor << " of rank " << rank;
+        return {};
+    }
+    bool send(PointerEvent::Kind kind, Point at, PointerButton button = PointerButton::none)
+    {
+        return view.pointer({.kind = kind, .at = at, .button = button}, area);
+    }
+    bool says(std::string_view start)
+    {
+        const auto texts = draw().texts();
+        return std::any_of(texts.begin(), texts.end(), [&](const std::string& t) { return t.starts_with(start); });
+    }
+};
+
+sim::Scenario moeScenario()
+{
+    sim::Scenario scenario = test::smallScenario(2, 2, 4);
+    scenario.model.numExperts = 8;
+    scenario.model.numExpertsPerTok = 2;
+    scenario.model.moeIntermediateSize = 512;
+    scenario.model.numSharedExperts = 1;
+    scenario.model.firstKDenseReplace = 1;
+    scenario.layout.ep = 4;
+    scenario.layout.etp = 1;
+    scenario.layout.zeroStage = 1;
+    return scenario;
+}
+
+TEST(StoragePicture, TellsEveryTensorsSliceAndBytes)
+{
+    Storage storage(test::smallScenario(4, 2, 2));
+    storage.selection.selectRank(5); // tp 1
+    EXPECT_THAT(storage.tensor("MLP gate"), HasSubstr("1,024 × 2,816, column-parallel, columns 704–1,407 of 2,816, in 4 layers"));
+    EXPECT_THAT(storage.tensor("MLP down"), HasSubstr("2,816 × 1,024, row-parallel, rows 704–1,407 of 2,816"));
+    EXPECT_THAT(storage.tensor("attention norm"), HasSubstr("whole, all of it"));
+    EXPECT_THAT(storage.tensor("token embedding"), HasSubstr("row-parallel, rows 8,000–15,999 of 32,000"));
+    EXPECT_THAT(storage.tensor("MLP gate"), HasSubstr("parameters " + bytesText(1024.0 * 704 * 2 * 4)));
+    EXPECT_EQ(storage.tensor("output projection"), "") << "the other pipeline rank's";
+    EXPECT_TRUE(storage.says("Rank 5"));
+}
+
+TEST(StoragePicture, SumIsWhatTheSimulationHoldsFromStepToStep)
+{
+    Storage storage(test::smallScenario(2, 2, 2));
+    for (int rank = 0; rank < 8; ++rank) {
+        storage.selection.selectRank(rank);
+        const sim::MemoryBreakdown states = storage.simulation->memoryCurves(storage.simulation->classOf(rank)).states;
+        EXPECT_TRUE(storage.says(bytesText(static_cast<double>(states.total())) + " from step to step"));
+    }
+}
+
+TEST(StoragePicture, IsOfRank0UntilOneIsChosen)
+{
+    Storage storage(test::smallScenario(2, 2, 2));
+    EXPECT_TRUE(storage.says("Rank 0"));
+    storage.selection.hoveredRank = 6; // in another picture
+    EXPECT_TRUE(storage.says("Rank 6"));
+    storage.selection.hoveredRank.reset();
+    EXPECT_TRUE(storage.view.command(ViewCommand::next, false, storage.area));
+    EXPECT_TRUE(storage.view.command(ViewCommand::next, false, storage.area));
+    EXPECT_TRUE(storage.says("Rank 1"));
+    EXPECT_TRUE(storage.view.command(ViewCommand::clear, false, storage.area));
+    EXPECT_TRUE(storage.says("Rank 0"));
+}
+
+TEST(StoragePicture, PointingAtAnothersSliceLightsThatRankAndAClickGoesThere)
+{
+    Storage storage(test::smallScenario(4));
+    const Point at = storage.centreOfSlice("MLP up", 2);
+    EXPECT_TRUE(storage.send(PointerEvent::Kind::move, at));
+    EXPECT_EQ(storage.selection.hoveredRank, 2);
+    EXPECT_TRUE(storage.says("Rank 0")) << "what is pointed at stays where it is";
+    EXPECT_THAT(storage.view.tooltip(),
+                testing::AllOf(HasSubstr("MLP up"), HasSubstr("columns 1,408–2,111"), HasSubstr("rank 2")));
+    EXPECT_TRUE(storage.send(PointerEvent::Kind::press, at, PointerButton::left));
+    EXPECT_EQ(storage.selection.selectedRank, 2);
+    EXPECT_TRUE(storage.says("Rank 2"));
+    EXPECT_TRUE(storage.send(PointerEvent::Kind::leave, {}));
+    EXPECT_FALSE(storage.selection.hoveredRank);
+}
+
+TEST(StoragePicture, ExpertsLieInBlocksOfTheirRanks)
+{
+    Storage storage(moeScenario());
+    EXPECT_THAT(storage.tensor("expert gate"), HasSubstr("8 × 1,024 × 512, expert-parallel, experts 0–1 of 8, in 3 layers"));
+    const Point at = storage.centreOfSlice("expert gate", 3);
+    storage.send(PointerEvent::Kind::move, at);
+    EXPECT_EQ(storage.selection.hoveredRank, 3);
+    EXPECT_THAT(storage.view.tooltip(), HasSubstr("experts 6–7 of 8"));
+}
+
+TEST(StoragePicture, PointingIntoTheOwnSliceFindsTheRankOfTheZeroGroup)
+{
+    sim::Scenario scenario = test::smallScenario(1, 1, 4);
+    scenario.layout.zeroStage = 1;
+    Storage storage(scenario);
+    storage.draw();
+    const sim::Holdings holdings = sim::holdingsOf(*storage.simulation, 0);
+    const StorageTable table(holdings, StorageFrame(storage.area).table.height());
+    const StorageScene scene{*storage.simulation,        holdings, table, lightTheme(), storage.selection,
+                             StorageFrame(storage.area), 0,        {}};
+    const auto line = std::find_if(table.lines.begin(), table.lines.end(), [&](const StorageLine& l) {
+        return scene.tensor(l) != nullptr && scene.tensor(l)->name == "MLP up";
+    });
+    ASSERT_NE(line, table.lines.end());
+    for (const StoredState state : kStoredStates) {
+        const Rect whole = tensorRect(*scene.tensor(*line), scene.cell(*line, state), largestSide(holdings));
+        const Rect third = shardRect(*scene.tensor(*line), whole, 2, 4);
+        storage.send(PointerEvent::Kind::move, {(third.left + third.right) / 2, (third.top + third.bottom) / 2});
+        EXPECT_EQ(storage.selection.hoveredRank, state == StoredState::optimizer ? 2 : 0);
+    }
+}
+
+TEST(StorageLayout, SlicesFillTheTensorAndOneIsTheRanksOwn)
+{
+    std::mt19937 random(51);
+    for (int i = 0; i < 20; ++i) {
+        sim::Scenario scenario = test::randomScenario(random, 48);
+        scenario.training.recompute = sim::Recompute::none;
+        const auto simulation = sim::simulate(scenario);
+        const int rank = static_cast<int>(random() % static_cast<unsigned>(simulation->mesh().worldSize()));
+        const sim::Holdings holdings = sim::holdingsOf(*simulation, rank);
+        for (const sim::HoldingGroup& group : holdings.groups)
+            for (const sim::TensorHolding& tensor : group.tensors) {
+                const Rect cell{10, 20, 210, 70};
+                const Rect whole = tensorRect(tensor, cell, largestSide(holdings));
+                EXPECT_EQ(intersected(whole, cell), whole) << tensor.name;
+                const auto slices = tensorSlices(tensor, whole);
+                EXPECT_EQ(std::count_if(slices.begin(), slices.end(), [](const TensorSlice& s) { return s.own; }), 1);
+                float covered = 0, gaps = 0;
+                for (const TensorSlice& slice : slices) {
+                    covered += slice.rect.width() * slice.rect.height();
+                    EXPECT_EQ(slice.own, slice.owner == rank);
+                    for (const TensorSlice& other : slices)
+                        EXPECT_TRUE(&other == &slice || intersected(slice.rect, other.rect) == Rect{});
+                }
+                gaps = 2.0F * static_cast<float>(tensor.expertBlocks - 1) * whole.height();
+                EXPECT_NEAR(covered, whole.width() * whole.height(), gaps + 0.5F) << tensor.name;
+            }
+    }
+}
+
+TEST(StorageLayout, ShardsLieSideBySideAcrossTheCut)
+{
+    sim::TensorHolding tensor{{.rows = 1024, .columns = 4096, .split = sim::TensorSplit::columns}, 2};
+    const Rect slice{100, 50, 160, 90};
+    float top = slice.top;
+    for (int i = 0; i < 8; ++i) {
+        const Rect shard = shardRect(tensor, slice, i, 8);
+        EXPECT_EQ(shard.top, top);
+        EXPECT_EQ(shard.width(), slice.width()) << "a column slice is cut by rows";
+        EXPECT_EQ(shardAt(tensor, slice, {110, (shard.top + shard.bottom) / 2}, 8), i);
+        top = shard.bottom;
+    }
+    EXPECT_EQ(top, slice.bottom);
+    tensor.split = sim::TensorSplit::rows;
+    EXPECT_EQ(shardRect(tensor, slice, 0, 4).height(), slice.height()) << "a row slice by columns";
+    const Rect thin = shardRect(tensor, slice, 1023, 1024);
+    EXPECT_GE(thin.width(), 3) << "always seen";
+    EXPECT_LE(thin.right, slice.right);
+}
+
+TEST(StoragePicture, FillsOfEachStateOnlyWhatZeroLeaves)
+{
+    for (int zero = 0; zero <= 3; ++zero) {
+        sim::Scenario scenario = test::smallScenario(1, 1, 4);
+        scenario.layout.zeroStage = zero;
+        Storage storage(scenario);
+        const RecorderCanvas canvas = storage.draw();
+        const auto filled = [&](Color color) {
+            double sum = 0;
+            for (const Primitive& p : canvas.rectsOf(color))
+                if (p.rect.top >= StorageFrame(storage.area).table.top)
+                    sum += static_cast<double>(p.rect.width()) * static_cast<double>(p.rect.height());
+            return sum;
+        };
+        const Theme& theme = lightTheme();
+        const double whole = std::max({filled(theme.parameters), filled(theme.gradients), filled(theme.optimizer)});
+        constexpr double kWholePixels = 0.06; // of shards' edges
+        for (const auto& [color, stage] : {std::pair{theme.optimizer, 1}, {theme.gradients, 2}, {theme.parameters, 3}}) {
+            const double expected = zero == 3 ? 1.0 : zero >= stage ? 0.25 : 1.0;
+            EXPECT_NEAR(filled(color) / whole, expected, kWholePixels) << "stage " << stage << " under ZeRO " << zero;
+        }
+    }
+}
+
+TEST(StoragePicture, CutsNoTextAtAnySizeNorScroll)
+{
+    sim::Scenario gpt = test::smallScenario(4, 1, 2);
+    gpt.model = test::gptModel(8, 512, 8, 50257, 1024);
+    for (const sim::Scenario& scenario : {test::smallScenario(), gpt, moeScenario(), test::smallScenario(8, 2, 4)}) {
+        Storage storage(scenario);
+        for (const Rect area :
+             {Rect{0, 0, 300, 200}, Rect{5, 5, 420, 520}, Rect{0, 0, 1000, 180}, Rect{0, 0, 700, 420}, Rect{0, 0, 1600, 900}}) {
+            storage.area = area;
+            storage.view.command(ViewCommand::fitAll, false, area);
+            for (int scroll = 0; scroll < 3; ++scroll) {
+                const RecorderCanvas canvas = storage.draw();
+                EXPECT_TRUE(canvas.clipsAreBalanced());
+                for (const Primitive& text : canvas.cutTexts())
+                    ADD_FAILURE() << text.text << " is cut at " << area.width() << " x " << area.height();
+                EXPECT_FALSE(canvas.nodesOf("tensor").empty());
+                storage.view.command(ViewCommand::panDown, true, area);
+            }
+        }
+    }
+}
+
+TEST(StoragePicture, OfNothingSaysSo)
+{
+    Storage storage(test::smallScenario());
+    storage.view.setStep({});
+    EXPECT_THAT(storage.draw().texts(), Contains("Nothing is stored yet"));
+    EXPECT_FALSE(storage.send(PointerEvent::Kind::move, {50, 50}));
+}
+
+TEST(RunsText, JoinsWhatCountsOn)
+{
+    EXPECT_EQ(runsText({}), "none");
+    EXPECT_EQ(runsText({4}), "4");
+    EXPECT_EQ(runsText({0, 1, 2, 3, 8, 9, 12}), "0–3, 8, 9, 12");
+    EXPECT_EQ(runsText({0, 2, 4, 6, 8, 10, 11, 12}), "0, 2, 4 … 10–12");
+}
+
+} // namespace
+} // namespace app

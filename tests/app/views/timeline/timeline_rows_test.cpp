@@ -1,0 +1,272 @@
+// The order of rows, by itself and as the view shows it.
+#include "app/views/timeline/timeline_model.h"
+#include "app/views/timeline/timeline_rows.h"
+#include "tests/app/views/timeline/timeline_fixture.h"
+#include "tests/support/scenarios.h"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <chrono>
+#include <random>
+#include <set>
+
+namespace app {
+namespace {
+
+using test::fourStages;
+using test::Timeline;
+
+/// Ranks 0, 1, …, each in the pipeline at rank / `ranksOfStage`.
+std::vector<RowFacts> facts(int rows, int ranksOfStage)
+{
+    std::vector<RowFacts> out;
+    for (int i = 0; i < rows; ++i) {
+        RowFacts f{.rank = i, .busyShare = static_cast<double>(i * 7 % rows), .endNs = i * 5 % rows};
+        f.groupOf.fill(-1);
+        f.groupOf[static_cast<std::size_t>(RowGrouping::pipeline)] = i / ranksOfStage;
+        f.groupOf[static_cast<std::size_t>(RowGrouping::blocks)] = i / 8;
+        out.push_back(f);
+    }
+    return out;
+}
+
+std::vector<int> rowsOf(const RowArrangement& arrangement)
+{
+    std::vector<int> out;
+    for (const RowLine& line : arrangement.lines)
+        if (!line.isHeader())
+            out.push_back(line.row);
+    return out;
+}
+
+TEST(RowOrder, FewRowsStandByRank)
+{
+    const RowArrangement all = arrangeRows(facts(8, 2), {}, {});
+    EXPECT_EQ(rowsOf(all), (std::vector<int>{0, 1, 2, 3, 4, 5, 6, 7}));
+    EXPECT_EQ(all.grouping, RowGrouping::none);
+    EXPECT_EQ(all.rowsShown, 8);
+    EXPECT_TRUE(arrangeRows({}, {}, {}).lines.empty());
+}
+
+TEST(RowOrder, ManyRowsAreGatheredByStageAndClosed)
+{
+    const RowArrangement all = arrangeRows(facts(64, 16), {}, {});
+    EXPECT_EQ(all.grouping, RowGrouping::pipeline);
+    ASSERT_EQ(all.lines.size(), 4U);
+    EXPECT_EQ(all.groups[3].name, "pp 3");
+    EXPECT_EQ(all.lineOfRow[50], 3) << "a row in a closed group lies under its header";
+    const RowArrangement opened = arrangeRows(facts(64, 16), {.turnedOver = {"pp 1"}}, {});
+    EXPECT_EQ(opened.lines.size(), 4U + 16U);
+    EXPECT_EQ(opened.lines[static_cast<std::size_t>(opened.lineOfRow[20])].row, 20);
+}
+
+TEST(RowOrder, GroupsOfOneOrAllTellNothing)
+{
+    EXPECT_EQ(arrangeRows(facts(8, 1), {}, {}).groupings, std::vector{RowGrouping::none});
+    EXPECT_EQ(arrangeRows(facts(8, 8), {}, {}).groupings, std::vector{RowGrouping::none});
+    EXPECT_EQ(arrangeRows(facts(64, 64), {}, {}).grouping, RowGrouping::blocks);
+    EXPECT_EQ(arrangeRows(facts(8, 2), {.grouping = RowGrouping::node}, {}).grouping, RowGrouping::none)
+        << "a saved wish that this trace cannot meet";
+}
+
+TEST(RowOrder, SortsWithinGroups)
+{
+    const RowArrangement busy = arrangeRows(facts(8, 4), {.sort = RowSort::busy, .grouping = RowGrouping::pipeline}, {});
+    for (const RowGroup& group : busy.groups)
+        EXPECT_TRUE(std::is_sorted(group.rows.begin(), group.rows.end(), [](int a, int b) { return a * 7 % 8 > b * 7 % 8; }));
+    EXPECT_EQ(busy.groups[0].name, "pp 0");
+    const std::vector<int> byEnd = rowsOf(arrangeRows(facts(8, 4), {.sort = RowSort::end}, {}));
+    EXPECT_TRUE(std::is_sorted(byEnd.begin(), byEnd.end(), [](int a, int b) { return a * 5 % 8 > b * 5 % 8; }));
+}
+
+TEST(RowOrder, PinnedRowsComeFirstWhateverTheFilterSays)
+{
+    const RowArrangement some = arrangeRows(facts(8, 2), {.filter = RowFilter::selected, .pinnedRanks = {6, 1, 99}}, {2, 3, 6});
+    EXPECT_EQ(rowsOf(some), (std::vector<int>{6, 1, 2, 3}));
+    EXPECT_EQ(some.pinned, 2);
+    EXPECT_EQ(some.rowsShown, 4);
+    EXPECT_EQ(some.lineOfRow[0], -1);
+}
+
+TEST(RowOrder, EveryRowThatIsWantedIsThereOnce)
+{
+    std::mt19937 random(3);
+    for (int round = 0; round < 300; ++round) {
+        const int rows = 1 + static_cast<int>(random() % 90), stage = 1 + static_cast<int>(random() % 20);
+        RowWishes wishes{.filter = static_cast<RowFilter>(random() % 2),
+                         .sort = static_cast<RowSort>(random() % 3),
+                         .grouping = static_cast<RowGrouping>(random() % kRowGroupingCount)};
+        for (unsigned i = 0; i < random() % 4; ++i)
+            wishes.pinnedRanks.push_back(static_cast<int>(random() % 100));
+        if (random() % 2 == 0)
+            wishes.turnedOver = {"pp 0", "pp 2"};
+        std::set<int> selected;
+        for (unsigned i = 0; i < random() % 30; ++i)
+            selected.insert(static_cast<int>(random() % static_cast<unsigned>(rows)));
+        const RowArrangement out = arrangeRows(facts(rows, stage), wishes, {selected.begin(), selected.end()});
+        std::set<int> wanted;
+        for (int row = 0; row < rows; ++row)
+            if (wishes.filter == RowFilter::all || selected.contains(row) ||
+                std::count(wishes.pinnedRanks.begin(), wishes.pinnedRanks.end(), row) > 0)
+                wanted.insert(row);
+        EXPECT_EQ(out.rowsShown, static_cast<int>(wanted.size()));
+        for (int row = 0; row < rows; ++row) {
+            const int line = out.lineOfRow[static_cast<std::size_t>(row)];
+            ASSERT_EQ(line >= 0, wanted.contains(row));
+            if (line < 0)
+                continue;
+            const RowLine& at = out.lines[static_cast<std::size_t>(line)];
+            if (at.isHeader()) {
+                const RowGroup& group = out.groups[static_cast<std::size_t>(at.group)];
+                EXPECT_FALSE(group.open);
+                EXPECT_EQ(std::count(group.rows.begin(), group.rows.end(), row), 1);
+            } else {
+                EXPECT_EQ(at.row, row);
+            }
+        }
+        const std::vector<int> shown = rowsOf(out);
+        EXPECT_EQ(std::set<int>(shown.begin(), shown.end()).size(), shown.size());
+    }
+}
+
+TEST(RowStack, PinnedRowsStayAndTheOthersScroll)
+{
+    const std::vector<RowNeed> needs(40, RowNeed{1, false});
+    const RowStack stack = stackRows(needs, 200, kLowestRow, 3);
+    EXPECT_EQ(stack.pinned, 3);
+    EXPECT_LE(stack.rows[2].bottom, stack.pinnedHeight);
+    EXPECT_GE(stack.rows[3].top, stack.pinnedHeight);
+    EXPECT_EQ(stack.scrolled(2, 50), 0);
+    EXPECT_EQ(stack.scrolled(3, 50), 50);
+    EXPECT_EQ(stackRows(needs, 200, kLowestRow, 30).pinned, 0) << "they would leave no room for the others";
+}
+
+TEST(RowStack, LanesOfCommunicationAreThin)
+{
+    const RowStack stack = stackRows({{.lanes = 5, .thinLanes = 3}, {.lanes = 4, .thinLanes = 2}}, 400);
+    const RowPlace& row = stack.rows[0];
+    EXPECT_LT(row.heightOf(2), row.heightOf(1));
+    for (int lane = 0; lane < 5; ++lane) {
+        EXPECT_EQ(row.laneTop(lane + 1), row.laneTop(lane) + row.heightOf(lane));
+        EXPECT_EQ(row.laneAt(row.laneTop(lane) + 1, 5), lane);
+    }
+    EXPECT_EQ(row.laneAt(row.laneTop(5) + 1, 5), -1);
+    EXPECT_LE(stack.height, 400);
+}
+
+sim::Scenario sixtyFour()
+{
+    sim::Scenario s = test::smallScenario(2, 4, 8, 4);
+    s.cluster = test::h100Cluster(64);
+    return s;
+}
+
+TEST(TimelineRows, GroupsOpenAndCloseByAClick)
+{
+    Selection selection;
+    TimelineView view(selection, lightTheme());
+    const auto simulation = sim::simulate(sixtyFour(), {.full = true});
+    view.setStep({simulation, std::make_shared<sim::Trace>(simulation->trace(sim::TraceDetail::actions))});
+    const auto draw = [&] {
+        RecorderCanvas canvas(test::kArea);
+        view.draw(canvas);
+        EXPECT_TRUE(canvas.clipsAreBalanced());
+        return canvas;
+    };
+    const auto groups = draw().nodesOf("group");
+    ASSERT_EQ(groups.size(), 4U);
+    EXPECT_THAT(groups[2].name, testing::StartsWith("pp 2, 16 rows, closed"));
+    EXPECT_TRUE(draw().nodesOf("row").empty());
+    const Point at{groups[2].rect.left + 20, groups[2].rect.top + 6};
+    view.pointer({.kind = PointerEvent::Kind::press, .at = at, .button = PointerButton::left}, test::kArea);
+    view.pointer({.kind = PointerEvent::Kind::release, .at = at, .button = PointerButton::left}, test::kArea);
+    EXPECT_GE(draw().nodesOf("row").size(), 10U);
+    EXPECT_THAT(draw().nodesOf("group")[2].name, testing::EndsWith("open"));
+    // Nothing, stage, node, replica …, and round again.
+    std::set<std::string> seen;
+    for (int i = 0; i < 8; ++i) {
+        EXPECT_TRUE(view.command(ViewCommand::groupRows, false, test::kArea));
+        const auto drawn = draw().nodesOf("group");
+        seen.insert(drawn.empty() ? "" : drawn.front().name.substr(0, drawn.front().name.find(' ')));
+    }
+    EXPECT_TRUE(seen.contains("") && seen.contains("pp") && seen.contains("node") && seen.contains("dp"));
+}
+
+TEST(TimelineRows, AChipFiltersByTheSelectedRanks)
+{
+    Timeline timeline(fourStages());
+    timeline.selection.selectRanks({1, 3}, 1);
+    const auto chip = [&] {
+        const RecorderCanvas canvas = timeline.draw();
+        for (const Node& node : canvas.nodesOf("button"))
+            if (node.name.find("2 of 4") != std::string::npos || node.name.find("only 2") != std::string::npos)
+                return node;
+        ADD_FAILURE() << "no chip";
+        return Node{};
+    };
+    const Rect rect = chip().rect;
+    timeline.click({rect.left + 4, rect.top + 4});
+    EXPECT_EQ(timeline.view.rows().filter, RowFilter::selected);
+    EXPECT_EQ(timeline.draw().nodesOf("row").size(), 2U);
+    EXPECT_THAT(chip().name, testing::HasSubstr("2 of 4"));
+    EXPECT_EQ(timeline.selection.ranks.size(), 2U) << "a chip is no row";
+    timeline.view.setRowFilter(RowFilter::all);
+    EXPECT_EQ(timeline.draw().nodesOf("row").size(), 4U);
+    timeline.view.setRowFilter(RowFilter::selected);
+    timeline.selection.selectRank(2);
+    EXPECT_EQ(timeline.draw().nodesOf("row").size(), 4U) << "one rank is looked at among the others";
+}
+
+TEST(TimelineRows, PinnedRowsStandFirstAndAreLetGoAgain)
+{
+    Timeline timeline(fourStages());
+    timeline.selection.selectRank(2);
+    EXPECT_TRUE(timeline.command(ViewCommand::pinRow));
+    EXPECT_THAT(timeline.draw().nodesOf("row").front().name, testing::HasSubstr("rank 2"));
+    const auto pinned = timeline.view.state().rows.pinnedRanks;
+    EXPECT_EQ(pinned, std::vector<int>{2});
+    // A span of another row is still where it is drawn.
+    timeline.move(timeline.centreOfSpan(1, 3));
+    EXPECT_EQ(timeline.selection.hoveredSpan, (SpanRef{1, 3}));
+    timeline.view.setStep({timeline.simulation, timeline.trace});
+    EXPECT_EQ(timeline.view.rows().pinnedRanks, pinned) << "a new trace changes nothing";
+    for (const Node& node : timeline.draw().nodesOf("button"))
+        if (node.name == "unpin row")
+            timeline.click({(node.rect.left + node.rect.right) / 2, (node.rect.top + node.rect.bottom) / 2});
+    EXPECT_THAT(timeline.draw().nodesOf("row").front().name, testing::HasSubstr("rank 0"));
+}
+
+TEST(TimelineRows, SortingByBusyTimeKeepsSpansWithTheirRows)
+{
+    Timeline timeline(fourStages());
+    EXPECT_TRUE(timeline.command(ViewCommand::sortRows));
+    const TimelineModel model({timeline.simulation, timeline.trace});
+    double last = 2;
+    for (const Node& node : timeline.draw().nodesOf("row")) {
+        const auto row = static_cast<std::size_t>(node.id & 0xFFFF);
+        EXPECT_LE(model.rows()[row].busyShare, last);
+        last = model.rows()[row].busyShare;
+    }
+    for (std::uint32_t track = 0; track < 4; ++track) {
+        timeline.move(timeline.centreOfSpan(track, 2));
+        EXPECT_EQ(timeline.selection.hoveredSpan, (SpanRef{track, 2}));
+        EXPECT_EQ(timeline.selection.hoveredRank, static_cast<int>(track));
+    }
+}
+
+TEST(TimelineRows, OfManyRanksThatDifferAreMadeInTimeThatGrowsWithTheirNumber)
+{
+    const sim::Scenario scenario = ::test::smallScenario(8, 8, 1024, 1); // 65,536
+    const std::shared_ptr<const sim::Simulation> simulation = sim::simulate(scenario, {.full = true});
+    const auto trace = std::make_shared<const sim::Trace>(simulation->trace(sim::TraceDetail::actions));
+    const auto began = std::chrono::steady_clock::now();
+    const TimelineModel model({simulation, trace});
+    constexpr std::chrono::seconds kHang(30); // each row against each other: minutes
+    EXPECT_LT(std::chrono::steady_clock::now() - began, kHang);
+    ASSERT_EQ(model.rows().size(), 65'536U);
+    EXPECT_EQ(model.rows()[100].names.front(), "rank 100 · pp 0");
+}
+
+} // namespace
+} // namespace app

@@ -1,0 +1,159 @@
+// Stepping through a schedule: phases read from any list, actions revealed one by one.
+#include "app/views/timeline/schedule_phases.h"
+#include "app/views/timeline/timeline_dependencies.h"
+#include "app/views/timeline/timeline_model.h"
+#include "app/views/timeline/timeline_steps.h"
+#include "sim/schedule/families/families.h"
+#include "tests/app/views/timeline/timeline_fixture.h"
+
+#include <gmock/gmock.h>
+
+namespace app {
+namespace {
+
+using test::fourStages;
+using test::Timeline;
+
+SchedulePhases phasesOfRank(const sim::ScheduleRequest& request, int rank)
+{
+    return phasesOf(kindsOf(sim::makeSchedule(request).actions[static_cast<std::size_t>(rank)]));
+}
+
+TEST(SchedulePhases, OneForwardOneBackwardWarmsUpWithTheRanksAfterIt)
+{
+    for (int p = 2; p <= 8; ++p)
+        for (int r = 0; r < p; ++r) {
+            const int m = 2 * p + 1;
+            const SchedulePhases phases = phasesOfRank({.kind = "1f1b", .ranks = p, .microbatches = m}, r);
+            EXPECT_EQ(phases.warmUp, (PhaseCounts{p - 1 - r, 0, 0}));
+            EXPECT_EQ(phases.steady, (PhaseCounts{m - (p - 1 - r), m - (p - 1 - r), 0}));
+            EXPECT_EQ(phases.coolDown, (PhaseCounts{0, p - 1 - r, 0}));
+        }
+}
+
+TEST(SchedulePhases, WithoutTurnsThereIsNoSteadyState)
+{
+    const SchedulePhases phases = phasesOfRank({.kind = "gpipe", .ranks = 4, .microbatches = 6}, 1);
+    EXPECT_EQ(phases.warmUp.forwards, 6);
+    EXPECT_EQ(phases.steady, PhaseCounts{});
+    EXPECT_EQ(phases.coolDown.gradients, 6);
+    EXPECT_EQ(phasesOf({}).coolDownBegin, 0U);
+}
+
+TEST(SchedulePhases, CoverEveryActionOfEveryFamily)
+{
+    for (const sim::ScheduleFamily& family : sim::scheduleFamilies()) {
+        const sim::ScheduleRequest request{
+            .kind = std::string(family.kind), .ranks = 4, .virtualStages = family.chunks.least, .microbatches = 8};
+        if (family.kind == "custom" || family.unmet(request))
+            continue;
+        for (const auto& list : family.make(request).actions) {
+            const SchedulePhases phases = phasesOf(kindsOf(list));
+            ASSERT_LE(phases.steadyBegin, phases.coolDownBegin) << family.kind;
+            EXPECT_EQ(phases.warmUp.gradients + phases.warmUp.weights, 0) << family.kind;
+            EXPECT_EQ(phases.coolDown.forwards, 0) << family.kind;
+            int actions = 0;
+            for (const PhaseCounts& c : {phases.warmUp, phases.steady, phases.coolDown})
+                actions += c.forwards + c.gradients + c.weights;
+            EXPECT_EQ(actions, static_cast<int>(list.size())) << family.kind;
+        }
+    }
+}
+
+TEST(WarmUpRule, IsFoundWhereOneFitsAllRanks)
+{
+    const auto rule = [](const char* kind, int virtualStages = 1) {
+        const auto found =
+            warmUpRule(sim::makeSchedule({.kind = kind, .ranks = 4, .virtualStages = virtualStages, .microbatches = 16}));
+        return found ? found->text() : std::string();
+    };
+    EXPECT_EQ(rule("1f1b"), "p − 1 − r");
+    EXPECT_EQ(rule("zb-h1"), "p − 1 − r");
+    EXPECT_EQ(rule("zb-h2"), "2 (p − 1 − r)");
+    EXPECT_EQ(rule("interleaved-1f1b", 2), "2 (p − 1 − r) + 4") << "(v − 1) groups of p";
+    EXPECT_EQ((WarmUpRule{2, 4}.worked(8, 3)), "2 (p − 1 − r) + 4 = 2 (8 − 1 − 3) + 4");
+    EXPECT_EQ((WarmUpRule{0, 8}.worked(8, 3)), "8");
+}
+
+TEST(TimelineSteps, EachStepRevealsOneActionAndNoneBeforeItsInputs)
+{
+    Timeline timeline(fourStages());
+    const TimelineModel model({timeline.simulation, timeline.trace});
+    TimelineSteps steps(model);
+    ASSERT_EQ(steps.count(), timeline.trace->spanCount());
+    for (std::size_t step = 0; step < steps.count(); ++step) {
+        steps.goTo(step);
+        std::size_t shown = 0;
+        for (std::uint32_t track = 0; track < timeline.trace->tracks.size(); ++track)
+            shown += steps.revealed(track);
+        ASSERT_EQ(shown, step + 1);
+        EXPECT_TRUE(steps.isRevealed(*steps.now()));
+        for (const Dependency& d : dependenciesOf(model, *steps.now()))
+            if (d.to == *steps.now()) {
+                EXPECT_TRUE(steps.isRevealed(d.from));
+            }
+    }
+    steps.goTo(1'000'000);
+    EXPECT_EQ(steps.current(), steps.count() - 1);
+}
+
+TEST(TimelineSteps, TellWhyAnActionStartsWhenItDoes)
+{
+    Timeline timeline(fourStages());
+    const TimelineModel model({timeline.simulation, timeline.trace});
+    TimelineSteps steps(model);
+    EXPECT_EQ(steps.happens(), "0F0 starts the step");
+    steps.goTo(1);
+    EXPECT_EQ(steps.happens(), "0F1 starts right after 0F0");
+    bool waited = false;
+    for (std::size_t step = 0; step < steps.count(); ++step) {
+        steps.goTo(step);
+        waited = waited || steps.happens() == "1F0 starts as soon as 0F0 is there";
+    }
+    EXPECT_TRUE(waited);
+}
+
+TEST(TimelineSteps, TheViewShowsWhatHasStartedAndTellsThePhaseOfTheRankInFocus)
+{
+    Timeline timeline(fourStages());
+    timeline.area.bottom = 600;
+    const auto spans = [&] { return timeline.draw().nodesOf("span").size(); };
+    const std::size_t all = spans();
+    timeline.view.setStepping(true);
+    EXPECT_EQ(spans(), 1U);
+    EXPECT_TRUE(timeline.command(ViewCommand::next));
+    EXPECT_TRUE(timeline.command(ViewCommand::panRight)) << "the arrow keys too";
+    EXPECT_EQ(spans(), 3U);
+    EXPECT_TRUE(timeline.command(ViewCommand::previous));
+    EXPECT_EQ(spans(), 2U);
+
+    timeline.selection.selectRank(1);
+    const auto story = [&] { return timeline.draw().nodesOf("story").at(0).name; };
+    EXPECT_THAT(story(), testing::HasSubstr("Waits for its first input"));
+    std::string seen;
+    while (timeline.command(ViewCommand::next))
+        seen += story() + "\n";
+    EXPECT_THAT(seen, testing::AllOf(testing::HasSubstr("Warm-up: 2 forwards = p − 1 − r = 4 − 1 − 1"),
+                                     testing::HasSubstr("Steady state: 6 times one forward and one backward"),
+                                     testing::HasSubstr("Cool-down: the last 2 backwards")));
+    EXPECT_EQ(spans(), all);
+    timeline.view.setStepping(false);
+    EXPECT_TRUE(timeline.draw().nodesOf("story").empty());
+}
+
+TEST(TimelineSteps, TextsStayWholeWhateverTheSize)
+{
+    Timeline timeline(fourStages());
+    timeline.view.setStepping(true);
+    for (int i = 0; i < 12; ++i)
+        timeline.command(ViewCommand::next);
+    for (int width = 60; width <= 1500; width += 120)
+        for (int height = 150; height <= 800; height += 130) {
+            timeline.area = {0, 0, static_cast<float>(width), static_cast<float>(height)};
+            for (const Primitive& text : timeline.draw().cutTexts())
+                ADD_FAILURE() << width << "x" << height << " cut: " << text.text;
+        }
+}
+
+} // namespace
+} // namespace app

@@ -1,0 +1,469 @@
+// The timeline as seen and touched: through the canvas recorder, pointer events and commands alone.
+#include "app/canvas/recorder_canvas.h"
+#include "app/views/common/color.h"
+#include "app/views/common/timeline_geometry.h"
+#include "app/views/timeline/timeline_model.h"
+#include "app/views/timeline/timeline_view.h"
+#include "tests/app/views/timeline/timeline_fixture.h"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+namespace app {
+namespace {
+
+using test::fourStages;
+using test::kArea;
+using test::Timeline;
+
+/// A track of `count` spans, busy `share` of the time, in turn of all classes given.
+sim::Trace denseTrace(int tracks, std::size_t count, double share, unsigned seed = 5)
+{
+    std::mt19937 random(seed);
+    sim::Trace trace;
+    trace.kinds = {{.name = "0F", .opClass = sim::OpClass::forward},
+                   {.name = "0B", .opClass = sim::OpClass::backward},
+                   {.name = "0W", .opClass = sim::OpClass::backwardWeight}};
+    for (int t = 0; t < tracks; ++t) {
+        trace.processes.push_back({.rank = t});
+        sim::Track track{.process = t, .name = "actions", .role = sim::TrackRole::actions};
+        std::int64_t now = 0;
+        for (std::size_t i = 0; i < count; ++i) {
+            const auto length = static_cast<std::int64_t>(50 + random() % 400);
+            track.startNs.push_back(now);
+            track.durationNs.push_back(length);
+            track.kind.push_back(static_cast<std::uint32_t>(random() % trace.kinds.size()));
+            track.microbatch.push_back(static_cast<std::int32_t>(i % 64));
+            now += length + static_cast<std::int64_t>(static_cast<double>(length) * (1 - share) / share *
+                                                      static_cast<double>(random() % 3));
+        }
+        trace.endNs = std::max(trace.endNs, now);
+        trace.tracks.push_back(std::move(track));
+    }
+    return trace;
+}
+
+/// Area painted in the colours of the op classes, over the area of the lane: drawn busy share of [begin, end).
+std::array<double, sim::kOpClassCount> drawnShares(const RecorderCanvas& canvas, Rect lane, const TimelineModel& model)
+{
+    std::array<double, sim::kOpClassCount> shares{};
+    const auto colors = model.colors(lightTheme());
+    for (const Primitive& p : canvas.primitives()) {
+        const Rect r = intersected(p.rect, lane);
+        if (p.kind != Primitive::Kind::fillRect || r.width() <= 0 || r.height() <= 0)
+            continue;
+        for (std::size_t k = 0; k < colors.size(); ++k)
+            if (p.color == colors[k].even || p.color == colors[k].odd ||
+                p.color == lightTheme().fill(model.trace().kinds[k].opClass)) {
+                shares[static_cast<std::size_t>(model.trace().kinds[k].opClass)] +=
+                    static_cast<double>(r.width()) * static_cast<double>(r.height());
+                break;
+            }
+    }
+    for (double& share : shares)
+        share /= static_cast<double>(lane.width()) * static_cast<double>(lane.height());
+    return shares;
+}
+
+void expectCleanText(const RecorderCanvas& canvas)
+{
+    for (const Primitive& text : canvas.cutTexts())
+        ADD_FAILURE() << "cut: " << text.text;
+    std::vector<Primitive> texts;
+    for (const Primitive& p : canvas.primitives())
+        if (p.kind == Primitive::Kind::text)
+            texts.push_back(p);
+    for (std::size_t i = 0; i < texts.size(); ++i)
+        for (std::size_t j = 0; j < i; ++j) {
+            const Rect common = intersected(texts[i].rect.inset(1), texts[j].rect.inset(1));
+            EXPECT_FALSE(common.width() > 0 && common.height() > 0) << texts[i].text << " lies on " << texts[j].text;
+        }
+}
+
+TEST(TimelineView, WithoutATraceSaysWhatToDo)
+{
+    Selection selection;
+    TimelineView view(selection, lightTheme());
+    RecorderCanvas canvas(kArea);
+    view.draw(canvas);
+    EXPECT_THAT(canvas.texts(), testing::Contains("No trace yet"));
+    EXPECT_FALSE(view.command(ViewCommand::zoomIn, false, kArea));
+    EXPECT_FALSE(view.pointer({.at = {50, 50}}, kArea));
+}
+
+TEST(TimelineView, EverySpanOfASmallPipelineIsDrawnAndNamed)
+{
+    Timeline timeline(fourStages());
+    const RecorderCanvas canvas = timeline.draw();
+    EXPECT_EQ(canvas.nodesOf("row").size(), 4U);
+    EXPECT_EQ(canvas.nodesOf("span").size(), timeline.trace->spanCount());
+    for (const char* text : {"F0", "B7", "O"})
+        EXPECT_THAT(canvas.texts(), testing::Contains(text));
+    EXPECT_THAT(canvas.texts(), testing::Contains(testing::StartsWith("step ")));
+    EXPECT_THAT(canvas.texts(), testing::Contains("B backward"));
+    expectCleanText(canvas);
+}
+
+TEST(TimelineView, LabelsLieInsideTheirSpans)
+{
+    Timeline timeline(fourStages());
+    for (int zoom = 0; zoom < 12; ++zoom) {
+        const RecorderCanvas canvas = timeline.draw();
+        const Rect rows = timeline.rows();
+        const auto& all = canvas.primitives();
+        for (const Primitive& text : all) {
+            if (text.kind != Primitive::Kind::text || text.rect.left < rows.left || text.rect.top < rows.top ||
+                text.rect.bottom > rows.bottom)
+                continue;
+            const bool inside = std::any_of(all.begin(), all.end(), [&](const Primitive& p) {
+                return p.kind == Primitive::Kind::fillRect && p.rect.left <= text.rect.left && p.rect.right >= text.rect.right &&
+                       p.rect.width() < rows.width() + 1 && p.color != lightTheme().canvas;
+            });
+            EXPECT_TRUE(inside) << text.text;
+        }
+        timeline.command(ViewCommand::zoomIn);
+    }
+}
+
+TEST(TimelineView, RowsSayHowManyRanksTheyStandFor)
+{
+    sim::Scenario s = fourStages();
+    s.layout.dp = 16;
+    s.layout.dpShard = 0;
+    s.training.globalBatchSize *= 16;
+    s.cluster = test::h100Cluster(64);
+    test::resolve(s);
+    Timeline timeline(s);
+    ASSERT_EQ(timeline.simulation->classCount(), 4);
+    EXPECT_THAT(timeline.draw().texts(), testing::IsSupersetOf({"pp 0 · 16 ranks", "pp 3 · 16 ranks"}));
+    // The row of a class lights up for each of its ranks.
+    const int rank = timeline.simulation->mesh().rank(0, 0, 9, 2);
+    timeline.selection.hoveredRank = rank;
+    const auto rows = timeline.draw().nodesOf("row");
+    for (std::size_t i = 0; i < rows.size(); ++i)
+        EXPECT_EQ(rows[i].selected, i == static_cast<std::size_t>(timeline.simulation->classOf(rank)));
+}
+
+TEST(TimelineView, DrawnBusyShareIsTheBusyTimeAtEveryZoom)
+{
+    for (const double share : {0.15, 0.6, 0.97}) {
+        Timeline timeline(denseTrace(2, 60000, share));
+        const TimelineModel model({nullptr, timeline.trace});
+        for (int zoom = 0; zoom < 30; ++zoom) {
+            const RecorderCanvas canvas = timeline.draw(false);
+            const TimeRange seen = timeline.view.visibleRange();
+            const Rect rows = timeline.rows();
+            const RowStack stack = stackRows({{1, false}, {1, false}}, rows.height());
+            for (std::uint32_t track = 0; track < 2; ++track) {
+                const Rect lane{rows.left, rows.top + stack.rows[track].top, rows.right,
+                                rows.top + stack.rows[track].lanesBottom(1)};
+                const auto drawn = drawnShares(canvas, lane, model);
+                const sim::BusyByClass busy = model.busy(track).busyNs(seen.beginNs, seen.endNs);
+                // Spans are rounded to pixels, and from 8 pixels on kept apart by one.
+                const double nsPerPixel = static_cast<double>(seen.endNs - seen.beginNs) / static_cast<double>(rows.width());
+                const double tolerance = nsPerPixel > 200 ? 0.004 : nsPerPixel > 60 ? 0.02 : 0.13;
+                for (std::size_t c = 0; c < drawn.size(); ++c)
+                    EXPECT_NEAR(drawn[c], static_cast<double>(busy[c]) / static_cast<double>(seen.endNs - seen.beginNs),
+                                tolerance)
+                        << "zoom " << zoom << " class " << c << " share " << share;
+            }
+            timeline.command(ViewCommand::zoomIn);
+        }
+    }
+}
+
+TEST(TimelineView, IdlePixelsStayEmpty)
+{
+    sim::Trace trace;
+    trace.kinds = {{.name = "0F", .opClass = sim::OpClass::forward}};
+    trace.processes = {{.rank = 0}};
+    sim::Track track{.process = 0, .name = "actions", .role = sim::TrackRole::actions};
+    for (int i = 0; i < 3000; ++i) { // busy in the first and the last third
+        const bool late = i >= 1500;
+        track.startNs.push_back(i % 1500 * 200 + (late ? 600000 : 0));
+        track.durationNs.push_back(200);
+        track.kind.push_back(0);
+        track.microbatch.push_back(0);
+    }
+    trace.tracks = {track};
+    trace.endNs = 900000;
+    Timeline timeline(trace);
+    const TimeAxis axis{0, 900000 * (1 + TimeWindow::kAir), timeline.rows().left, timeline.rows().right};
+    for (const Primitive& p : timeline.draw(false).rectsOf(lightTheme().fill(sim::OpClass::forward))) {
+        if (p.rect.top < timeline.rows().top || p.rect.bottom > timeline.rows().bottom)
+            continue;
+        EXPECT_FALSE(p.rect.left > axis.x(301000) && p.rect.right < axis.x(599000)) << "drawn where nothing ran";
+        EXPECT_FALSE(p.rect.left < axis.x(301000) && p.rect.right > axis.x(599000)) << "drawn across a pause";
+    }
+}
+
+TEST(TimelineView, ControlWheelZoomsAtThePointer)
+{
+    Timeline timeline(fourStages());
+    const Point at{700, 200};
+    const auto under = [&] {
+        const TimeRange seen = timeline.view.visibleRange();
+        return TimeAxis{static_cast<double>(seen.beginNs), static_cast<double>(seen.endNs), timeline.rows().left,
+                        timeline.rows().right}
+            .ns(at.x);
+    };
+    const double before = under();
+    const double pixel = static_cast<double>(timeline.trace->endNs) / static_cast<double>(timeline.rows().width());
+    EXPECT_TRUE(timeline.view.pointer({.kind = PointerEvent::Kind::wheel, .at = at, .wheelY = 6, .control = true}, kArea));
+    EXPECT_NEAR(under(), before, pixel * 0.01);
+    const TimeRange seen = timeline.view.visibleRange();
+    EXPECT_TRUE(timeline.view.pointer({.kind = PointerEvent::Kind::wheel, .at = at, .wheelY = -1, .shift = true}, kArea));
+    EXPECT_GT(timeline.view.visibleRange().beginNs, seen.beginNs) << "down is later";
+    const TimeRange moved = timeline.view.visibleRange();
+    EXPECT_LE(std::abs((moved.endNs - moved.beginNs) - (seen.endNs - seen.beginNs)), 1) << "rounded, not zoomed";
+}
+
+TEST(TimelineView, PointingAtASpanTellsAllAboutIt)
+{
+    Timeline timeline(fourStages());
+    const Point at = timeline.centreOfSpan(1, 3);
+    EXPECT_TRUE(timeline.move(at));
+    EXPECT_EQ(timeline.selection.hoveredSpan, (SpanRef{1, 3}));
+    EXPECT_EQ(timeline.selection.hoveredRank, 1);
+    EXPECT_FALSE(timeline.move({at.x + 1, at.y})) << "still the same span";
+    EXPECT_THAT(timeline.view.tooltip(), testing::HasSubstr("micro-batch"));
+    EXPECT_THAT(timeline.view.tooltip(), testing::HasSubstr("stage 1"));
+    EXPECT_FALSE(timeline.draw().primitives().empty());
+    timeline.send(PointerEvent::Kind::leave, {});
+    EXPECT_FALSE(timeline.selection.hoveredSpan);
+    EXPECT_FALSE(timeline.selection.hoveredRank);
+}
+
+TEST(TimelineView, TooltipsOfKernelsTellWhatTheHardwareReached)
+{
+    Timeline timeline(fourStages(), sim::TraceDetail::kernels);
+    TimelineModel model({timeline.simulation, timeline.trace});
+    for (std::uint32_t t = 0; t < timeline.trace->tracks.size(); ++t) {
+        if (timeline.trace->tracks[t].role != sim::TrackRole::compute)
+            continue;
+        for (std::uint32_t s = 0; s < timeline.trace->tracks[t].size(); ++s) {
+            const auto& kind = timeline.trace->kinds[timeline.trace->tracks[t].kind[s]];
+            const std::string text = model.describe({t, s});
+            EXPECT_EQ(text.find("TFLOPS") != std::string::npos, kind.flops > 0) << text;
+        }
+    }
+}
+
+TEST(TimelineView, FlowsLeadFromSendToReceive)
+{
+    Timeline timeline(fourStages());
+    ASSERT_FALSE(timeline.trace->flows.empty());
+    const sim::Flow flow = timeline.trace->flows[5];
+    const auto curves = [&] {
+        const RecorderCanvas canvas = timeline.draw();
+        return std::count_if(canvas.primitives().begin(), canvas.primitives().end(),
+                             [](const Primitive& p) { return p.kind == Primitive::Kind::polyline; });
+    };
+    EXPECT_EQ(curves(), 0);
+    timeline.move(timeline.centreOfSpan(flow.fromTrack, flow.fromSpan));
+    EXPECT_GE(curves(), 1);
+    TimelineModel model({nullptr, timeline.trace});
+    std::size_t found = 0;
+    for (std::uint32_t t = 0; t < timeline.trace->tracks.size(); ++t)
+        for (std::uint32_t s = 0; s < timeline.trace->tracks[t].size(); ++s)
+            found += model.flowsAt({t, s}).size();
+    EXPECT_EQ(found, timeline.trace->flows.size() * 2) << "each flow is found at both its ends";
+}
+
+TEST(TimelineView, DraggingSelectsARangeAndTellsWhatItHolds)
+{
+    Timeline timeline(fourStages());
+    const Rect rows = timeline.rows();
+    timeline.drag({rows.left + 100, rows.top + 20}, {rows.left + 400, rows.top + 60});
+    ASSERT_TRUE(timeline.selection.range);
+    const TimeRange seen = timeline.view.visibleRange();
+    const double perPixel = static_cast<double>(seen.endNs - seen.beginNs) / static_cast<double>(rows.width());
+    EXPECT_NEAR(static_cast<double>(timeline.selection.range->endNs - timeline.selection.range->beginNs), 300 * perPixel,
+                perPixel);
+    const RecorderCanvas canvas = timeline.draw();
+    EXPECT_THAT(canvas.texts(), testing::Contains(testing::EndsWith(" selected")));
+    EXPECT_THAT(canvas.texts(), testing::Contains(testing::StartsWith("F ")));
+    EXPECT_THAT(canvas.texts(), testing::Contains(testing::StartsWith("idle ")));
+    EXPECT_THAT(canvas.nodesOf("range").at(0).name, testing::HasSubstr(" spans"));
+    expectCleanText(canvas);
+    // Backwards is the same range; Escape clears it.
+    const auto range = timeline.selection.range;
+    timeline.drag({rows.left + 400, rows.top + 20}, {rows.left + 100, rows.top + 60});
+    EXPECT_EQ(timeline.selection.range, range);
+    EXPECT_TRUE(timeline.command(ViewCommand::focusSelection));
+    EXPECT_NEAR(static_cast<double>(timeline.view.visibleRange().beginNs),
+                static_cast<double>(range->beginNs) - 0.1 * static_cast<double>(range->endNs - range->beginNs), 2);
+    EXPECT_TRUE(timeline.command(ViewCommand::focusSelection)) << "again: all";
+    EXPECT_EQ(timeline.view.visibleRange().beginNs, 0);
+    EXPECT_TRUE(timeline.command(ViewCommand::clear));
+    EXPECT_FALSE(timeline.selection.range);
+}
+
+TEST(TimelineView, SharesOfARangeCountRanksAndAddUp)
+{
+    Timeline timeline(fourStages());
+    TimelineModel model({timeline.simulation, timeline.trace});
+    const auto shares = model.shares(0, timeline.trace->endNs);
+    double expected = 0, sum = 0;
+    for (const sim::Track& track : timeline.trace->tracks)
+        for (const std::int64_t ns : track.durationNs)
+            expected += static_cast<double>(ns);
+    for (const double share : shares)
+        sum += share;
+    EXPECT_NEAR(sum, expected / (4.0 * static_cast<double>(timeline.trace->endNs)), 1e-12);
+}
+
+TEST(TimelineView, ClicksSelectSpansAndRanks)
+{
+    Timeline timeline(fourStages());
+    timeline.click(timeline.centreOfSpan(2, 4));
+    EXPECT_EQ(timeline.selection.selectedSpan, (SpanRef{2, 4}));
+    EXPECT_EQ(timeline.selection.selectedRank, 2);
+    EXPECT_TRUE(timeline.command(ViewCommand::next));
+    EXPECT_EQ(timeline.selection.selectedSpan, (SpanRef{2, 5}));
+    EXPECT_TRUE(timeline.command(ViewCommand::previous, true));
+    EXPECT_EQ(timeline.selection.selectedSpan, (SpanRef{2, 1}));
+    EXPECT_TRUE(timeline.command(ViewCommand::rangeOfSpan));
+    EXPECT_EQ(timeline.selection.range->beginNs, timeline.trace->tracks[2].startNs[1]);
+    const Rect gutter = TimelineFrame(kArea).gutter;
+    timeline.click({gutter.left + 5, gutter.top + 5});
+    EXPECT_EQ(timeline.selection.selectedRank, 0);
+    EXPECT_FALSE(timeline.selection.selectedSpan);
+}
+
+TEST(TimelineView, NextSpansComeIntoView)
+{
+    Timeline timeline(fourStages());
+    timeline.selection.selectedSpan = SpanRef{0, 0};
+    for (int i = 0; i < 12; ++i)
+        timeline.command(ViewCommand::zoomIn);
+    for (int i = 0; i < 10; ++i) {
+        timeline.command(ViewCommand::next);
+        const SpanRef span = *timeline.selection.selectedSpan;
+        const TimeRange seen = timeline.view.visibleRange();
+        const std::int64_t start = timeline.trace->tracks[0].startNs[span.span];
+        const std::int64_t middle = start + timeline.trace->tracks[0].durationNs[span.span] / 2;
+        EXPECT_GE(middle, seen.beginNs);
+        EXPECT_LE(middle, seen.endNs);
+    }
+}
+
+TEST(TimelineView, TheRulerMovesTheCursor)
+{
+    Timeline timeline(fourStages());
+    const TimelineFrame frame(kArea);
+    timeline.drag({frame.ruler.left + 100, frame.ruler.top + 5}, {frame.ruler.left + 300, frame.ruler.top + 50});
+    const TimeAxis axis{0, static_cast<double>(timeline.view.visibleRange().endNs), frame.rows.left, frame.rows.right};
+    EXPECT_NEAR(static_cast<double>(timeline.selection.cursorNs), axis.ns(frame.ruler.left + 300), axis.nsPerPixel());
+    EXPECT_FALSE(timeline.selection.range) << "the ruler is not the rows";
+    expectCleanText(timeline.draw());
+}
+
+TEST(TimelineView, ManyRowsScroll)
+{
+    Timeline timeline(denseTrace(200, 40, 0.5));
+    timeline.view.setRows({.grouping = RowGrouping::none});
+    EXPECT_LT(timeline.draw().nodesOf("row").size(), 200U);
+    EXPECT_THAT(timeline.draw().texts(), testing::Contains("rank 0"));
+    for (int i = 0; i < 100; ++i)
+        timeline.view.pointer({.kind = PointerEvent::Kind::wheel, .at = {500, 200}, .wheelY = -3}, kArea);
+    EXPECT_THAT(timeline.draw().texts(), testing::Contains("rank 199"));
+    EXPECT_FALSE(timeline.command(ViewCommand::panDown)) << "the end is the end";
+    expectCleanText(timeline.draw());
+}
+
+TEST(TimelineView, KernelsHaveALaneAStream)
+{
+    sim::Scenario s = test::smallScenario(2, 2, 2, 4);
+    s.cluster = test::h100Cluster(8);
+    Timeline timeline(s, sim::TraceDetail::kernels);
+    timeline.area.bottom = 900;
+    const auto texts = timeline.draw().texts();
+    for (const char* lane : {"compute", "tp comm"})
+        EXPECT_THAT(texts, testing::Contains(lane));
+    for (int i = 0; i < 40; ++i) {
+        expectCleanText(timeline.draw());
+        timeline.command(ViewCommand::zoomIn);
+    }
+}
+
+TEST(TimelineView, TheOverviewLeadsToAnyPlace)
+{
+    Timeline timeline(fourStages());
+    for (int i = 0; i < 20; ++i)
+        timeline.command(ViewCommand::zoomIn);
+    const TimelineFrame frame(kArea);
+    timeline.drag({frame.overview.left + 5, frame.overview.top + 3}, {frame.overview.right - 40, frame.overview.top + 3});
+    const TimeRange seen = timeline.view.visibleRange();
+    const double middle = static_cast<double>(seen.beginNs + seen.endNs) / 2;
+    EXPECT_NEAR(middle / (static_cast<double>(timeline.trace->endNs) * (1 + TimeWindow::kAir)),
+                static_cast<double>((frame.overview.width() - 40) / frame.overview.width()), 0.01);
+}
+
+TEST(TimelineView, RightDragPansWithThePointer)
+{
+    Timeline timeline(fourStages());
+    for (int i = 0; i < 8; ++i)
+        timeline.command(ViewCommand::zoomIn);
+    const TimeRange before = timeline.view.visibleRange();
+    timeline.drag({600, 200}, {500, 200}, PointerButton::right);
+    const TimeRange after = timeline.view.visibleRange();
+    const double perPixel = static_cast<double>(before.endNs - before.beginNs) / static_cast<double>(timeline.rows().width());
+    EXPECT_NEAR(static_cast<double>(after.beginNs - before.beginNs), 100 * perPixel, perPixel);
+}
+
+TEST(TimelineView, ANewTraceKeepsTheWindowAndDropsWhatIsGone)
+{
+    Timeline timeline(fourStages());
+    for (int i = 0; i < 6; ++i)
+        timeline.command(ViewCommand::zoomIn);
+    const TimeRange before = timeline.view.visibleRange();
+    timeline.selection.selectedSpan = SpanRef{3, 8};
+    timeline.view.setStep({timeline.simulation, timeline.trace});
+    EXPECT_EQ(timeline.view.visibleRange(), before);
+    EXPECT_FALSE(timeline.selection.selectedSpan);
+    timeline.command(ViewCommand::fitAll);
+    sim::Trace longer = *timeline.trace;
+    longer.endNs *= 2;
+    timeline.view.setStep({timeline.simulation, std::make_shared<sim::Trace>(longer)});
+    EXPECT_GE(timeline.view.visibleRange().endNs, longer.endNs) << "who saw all sees all";
+}
+
+TEST(TimelineView, TextsStayWholeWhateverTheSize)
+{
+    Timeline timeline(fourStages());
+    timeline.selection.range = TimeRange{timeline.trace->endNs / 4, timeline.trace->endNs / 2};
+    timeline.selection.cursorNs = timeline.trace->endNs / 3;
+    for (int width = 60; width <= 1500; width += 90)
+        for (int height = 40; height <= 800; height += 76) {
+            timeline.area = {0, 0, static_cast<float>(width), static_cast<float>(height)};
+            expectCleanText(timeline.draw());
+        }
+}
+
+TEST(TimelineView, OddTracesAreDrawnToo)
+{
+    sim::Trace empty;
+    empty.processes = {{.rank = 0}};
+    empty.tracks = {{.process = 0, .name = "actions", .role = sim::TrackRole::actions}};
+    Timeline nothing(empty);
+    EXPECT_THAT(nothing.draw().texts(), testing::Contains("rank 0"));
+    EXPECT_FALSE(nothing.command(ViewCommand::next));
+    nothing.move({600, 200});
+    nothing.command(ViewCommand::zoomIn);
+    nothing.draw();
+
+    sim::Trace instant = denseTrace(1, 1, 1);
+    instant.tracks[0].durationNs[0] = 0;
+    instant.endNs = 0;
+    Timeline point(instant);
+    point.draw();
+    point.move({600, 200});
+    EXPECT_EQ(Timeline(sim::Trace{}).draw().texts().front(), "No trace yet");
+}
+
+} // namespace
+} // namespace app

@@ -1,0 +1,168 @@
+// What ranks hold over time, and what it is.
+#include "sim/simulate/simulation.h"
+
+#include "tests/support/scenarios.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+using namespace sim;
+
+namespace {
+
+std::int64_t activationsOf(const MemoryContents& contents)
+{
+    return std::accumulate(contents.microbatches.begin(), contents.microbatches.end(), std::int64_t{0},
+                           [](std::int64_t sum, const HeldMicrobatches& held) { return sum + held.bytes(); });
+}
+
+std::size_t microbatchCount(const MemoryContents& contents)
+{
+    return std::accumulate(contents.microbatches.begin(), contents.microbatches.end(), std::size_t{0},
+                           [](std::size_t sum, const HeldMicrobatches& held) { return sum + held.microbatches.size(); });
+}
+
+} // namespace
+
+TEST(MemoryCurves, SumIsTheTracesCounterAtEveryTimeAndThePeakTheMetrics)
+{
+    std::mt19937 random(21);
+    for (int i = 0; i < 40; ++i) {
+        const Scenario scenario = test::randomScenario(random, 64);
+        SCOPED_TRACE(test::describe(scenario));
+        const auto simulation = simulate(scenario);
+        const Trace trace = simulation->trace(TraceDetail::kernels);
+        for (int c = 0; c < simulation->classCount(); ++c) {
+            const MemoryCurves curves = simulation->memoryCurves(c);
+            const Counter& counter = trace.counters[static_cast<std::size_t>(c)];
+            ASSERT_EQ(curves.timeNs, counter.timeNs);
+            for (std::size_t p = 0; p < curves.size(); ++p) {
+                ASSERT_EQ(curves.at(p).total(), counter.value[p]);
+                ASSERT_GE(curves.activations[p], 0);
+                ASSERT_GE(curves.buffers[p], 0);
+            }
+            EXPECT_EQ(curves.at(curves.peak()), simulation->memoryOfClass(c));
+            EXPECT_EQ(curves.activations.back(), 0) << "everything is freed by the end of the step";
+            EXPECT_EQ(curves.buffers.back(), 0);
+        }
+    }
+}
+
+TEST(MemoryCurves, ActionsTellTheSamePeakAsKernels)
+{
+    std::mt19937 random(22);
+    for (int i = 0; i < 20; ++i) {
+        const Scenario scenario = test::randomScenario(random, 64);
+        const auto simulation = simulate(scenario);
+        const Trace trace = simulation->trace(TraceDetail::actions);
+        for (const Counter& counter : trace.counters) {
+            EXPECT_EQ(*std::max_element(counter.value.begin(), counter.value.end()),
+                      simulation->memoryOfClass(counter.process).total())
+                << test::describe(scenario);
+        }
+    }
+}
+
+TEST(MemoryCurves, OfAFoldedRankAreThoseOfAllItStandsFor)
+{
+    std::mt19937 random(23);
+    for (int i = 0; i < 10; ++i) {
+        const Scenario scenario = test::randomScenario(random, 32);
+        SCOPED_TRACE(test::describe(scenario));
+        const auto folded = simulate(scenario);
+        const auto full = simulate(scenario, {.full = true});
+        for (int rank = 0; rank < scenario.layout.worldSize(); ++rank) {
+            const MemoryCurves one = folded->memoryCurves(folded->classOf(rank));
+            const MemoryCurves own = full->memoryCurves(full->classOf(rank));
+            EXPECT_EQ(one.timeNs, own.timeNs);
+            EXPECT_EQ(one.activations, own.activations);
+            EXPECT_EQ(one.buffers, own.buffers);
+            EXPECT_EQ(one.states, own.states);
+        }
+    }
+}
+
+TEST(MemoryCurves, KeepTheHighestAndTheLastOfAnInstant)
+{
+    MemoryCurves curves;
+    curves.add(0, 0, 0);
+    curves.add(5, 1, 0);
+    curves.add(5, 4, 3);
+    curves.add(5, 2, 4);
+    curves.add(4, 1, 1);
+    EXPECT_EQ(curves.timeNs, (std::vector<std::int64_t>{0, 5, 5}));
+    EXPECT_EQ(curves.activations, (std::vector<std::int64_t>{0, 4, 1}));
+    EXPECT_EQ(curves.buffers, (std::vector<std::int64_t>{0, 3, 1}));
+    EXPECT_EQ(curves.peak(), 1U);
+}
+
+TEST(MemoryContents, PartsSumUpToTheCurvesAtAnyTime)
+{
+    std::mt19937 random(24);
+    for (int i = 0; i < 30; ++i) {
+        Scenario scenario = test::randomScenario(random, 64);
+        if (scenario.schedule.kind == "auto") // plans for what is kept between passes; here it is about what happens in them
+            scenario.training.recompute = Recompute::none;
+        SCOPED_TRACE(test::describe(scenario));
+        const auto simulation = simulate(scenario);
+        const int c = static_cast<int>(random() % static_cast<unsigned>(simulation->classCount()));
+        const MemoryCurves curves = simulation->memoryCurves(c);
+        const std::int64_t lengthNs = curves.timeNs.back();
+        std::vector<std::int64_t> times = {-1, 0, curves.timeNs[curves.peak()], lengthNs, lengthNs + 1};
+        for (int k = 0; k < 6; ++k)
+            times.push_back(static_cast<std::int64_t>(random()) % (lengthNs + 1));
+        for (const std::int64_t time : times) {
+            const MemoryContents contents = simulation->memoryContents(c, time);
+            EXPECT_EQ(activationsOf(contents), contents.sum.activations);
+            EXPECT_EQ(std::accumulate(contents.tensors.begin(), contents.tensors.end(), std::int64_t{0},
+                                      [](std::int64_t sum, const HeldTensors& t) { return sum + t.bytes; }),
+                      contents.sum.activations);
+            EXPECT_EQ(contents.gatheredParameters + contents.wholeGradients, contents.sum.buffers);
+            EXPECT_GE(contents.gatheredParameters, 0);
+            EXPECT_GE(contents.wholeGradients, 0);
+            for (const HeldMicrobatches& held : contents.microbatches) {
+                EXPECT_GT(held.bytesEach, 0);
+                EXPECT_TRUE(std::is_sorted(held.microbatches.begin(), held.microbatches.end()));
+            }
+            for (const HeldTensors& held : contents.tensors)
+                EXPECT_GT(held.bytes, 0) << held.name << ": what is freed was taken under the same name";
+        }
+        EXPECT_EQ(simulation->memoryContents(c, times[2]).sum, simulation->memoryOfClass(c));
+        EXPECT_EQ(simulation->memoryContents(c, -1).sum, curves.states);
+        EXPECT_EQ(simulation->memoryContents(c, lengthNs + 1).sum.activations, 0);
+    }
+}
+
+TEST(MemoryContents, RankPOf1F1BHoldsAsManyMicrobatchesAsRanksFromItOn)
+{
+    for (const auto& [stages, microbatches] : {std::pair{4, 16}, {4, 2}, {8, 8}, {1, 3}}) {
+        const auto simulation = simulate(test::smallScenario(1, stages, 1, microbatches));
+        for (int p = 0; p < stages; ++p) {
+            const int c = simulation->classOf(simulation->mesh().rank(0, 0, 0, p));
+            const MemoryCurves curves = simulation->memoryCurves(c);
+            const MemoryContents peak = simulation->memoryContents(c, curves.timeNs[curves.peak()]);
+            EXPECT_EQ(microbatchCount(peak), static_cast<std::size_t>(std::min(microbatches, stages - p)))
+                << "rank " << p << " of " << stages << " with " << microbatches << " micro-batches";
+            for (const HeldMicrobatches& held : peak.microbatches)
+                EXPECT_EQ(held.stage, p);
+        }
+    }
+}
+
+TEST(MemoryContents, OfZero3NamesGatheredParametersAndWholeGradients)
+{
+    Scenario scenario = test::smallScenario(1, 1, 4, 2);
+    scenario.layout.zeroStage = 3;
+    const auto simulation = simulate(scenario);
+    const MemoryCurves curves = simulation->memoryCurves(0);
+    std::int64_t gathered = 0, gradients = 0;
+    for (const std::int64_t time : curves.timeNs) {
+        const MemoryContents contents = simulation->memoryContents(0, time);
+        gathered = std::max(gathered, contents.gatheredParameters);
+        gradients = std::max(gradients, contents.wholeGradients);
+    }
+    EXPECT_GT(gathered, 0);
+    EXPECT_GT(gradients, 0);
+    EXPECT_EQ(curves.states.buffers, 0);
+}

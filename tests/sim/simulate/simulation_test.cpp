@@ -1,0 +1,203 @@
+#include "sim/simulate/simulation.h"
+
+#include "tests/support/scenarios.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <thread>
+
+using namespace sim;
+
+namespace {
+
+void expectSameNumbers(const Metrics& a, const Metrics& b)
+{
+    EXPECT_EQ(a.stepTimeSeconds, b.stepTimeSeconds);
+    EXPECT_EQ(a.tokensPerSecond, b.tokensPerSecond);
+    EXPECT_EQ(a.mfu, b.mfu);
+    EXPECT_EQ(a.hfu, b.hfu);
+    EXPECT_EQ(a.bubbleFraction, b.bubbleFraction);
+    EXPECT_EQ(a.exposedComm, b.exposedComm);
+    EXPECT_EQ(a.peakMemoryGib, b.peakMemoryGib);
+    EXPECT_EQ(a.perPipelineRank, b.perPipelineRank);
+}
+
+} // namespace
+
+TEST(Simulation, FoldedMetricsAreTheFullOnesBitForBit)
+{
+    std::mt19937 random(11);
+    for (int i = 0; i < 50; ++i) {
+        const Scenario scenario = test::randomScenario(random, i % 10 == 0 ? 512 : 96);
+        SCOPED_TRACE(test::describe(scenario));
+        expectSameNumbers(simulate(scenario)->metrics(), simulate(scenario, {.full = true})->metrics());
+    }
+}
+
+TEST(Simulation, IsTheSameFromAnyThread)
+{
+    std::mt19937 random(12);
+    const Scenario scenario = test::randomScenario(random, 64);
+    const Metrics here = simulate(scenario)->metrics();
+    std::vector<std::jthread> threads;
+    std::vector<Metrics> there(4);
+    for (Metrics& metrics : there)
+        threads.emplace_back([&] { metrics = simulate(scenario)->metrics(); });
+    threads.clear();
+    for (const Metrics& metrics : there)
+        expectSameNumbers(here, metrics);
+}
+
+TEST(Simulation, BusyBubbleAndCommunicationFillTheStep)
+{
+    std::mt19937 random(13);
+    for (int i = 0; i < 30; ++i) {
+        const Scenario scenario = test::randomScenario(random, 64);
+        SCOPED_TRACE(test::describe(scenario));
+        const Metrics metrics = simulate(scenario)->metrics();
+        for (const PipelineRankMetrics& row : metrics.perPipelineRank) {
+            EXPECT_NEAR(row.busySeconds + row.bubbleSeconds + row.commSeconds, metrics.stepTimeSeconds, 1e-9);
+            EXPECT_GE(row.bubbleSeconds, -1e-12);
+            EXPECT_GT(row.busySeconds, 0);
+        }
+        EXPECT_LE(metrics.exposedComm.total() + metrics.bubbleFraction, 1);
+        EXPECT_GT(metrics.mfu, 0);
+        EXPECT_LT(metrics.mfu, 1);
+        EXPECT_LE(metrics.mfu, metrics.mfuFullAttention);
+        EXPECT_LE(metrics.mfu, metrics.hfu);
+    }
+}
+
+TEST(Simulation, BubbleOf1F1BApproachesTheClosedForm)
+{
+    // Equal stages without embedding and head would give (p-1)/(m+p-1); they and the links add a little.
+    Scenario scenario = test::smallScenario(1, 4, 1, 32);
+    scenario.model = test::llamaModel(32, 2048, 16, 16, 5632, 64);
+    scenario.schedule.layersPerStage.clear();
+    test::resolve(scenario);
+    EXPECT_NEAR(simulate(scenario)->metrics().bubbleFraction, 3.0 / 35, 0.02);
+}
+
+TEST(Simulation, MoreChunksShrinkTheBubble)
+{
+    Scenario scenario = test::smallScenario(1, 4, 1, 8);
+    scenario.model = test::llamaModel(16, 2048, 16, 16, 5632, 64);
+    scenario.schedule.layersPerStage.clear();
+    test::resolve(scenario);
+    const double plain = simulate(scenario)->metrics().bubbleFraction;
+    scenario.schedule = {.kind = "interleaved-1f1b", .virtualStages = 4};
+    test::resolve(scenario);
+    EXPECT_LT(simulate(scenario)->metrics().bubbleFraction, plain / 2);
+}
+
+TEST(Simulation, FirstStageOf1F1BHoldsAMicrobatchForEveryRankBehindIt)
+{
+    Scenario scenario = test::smallScenario(1, 4, 1, 16);
+    scenario.model = test::llamaModel(16, 1024, 16, 16, 2816, 64);
+    scenario.schedule.layersPerStage.clear();
+    test::resolve(scenario);
+    const auto simulation = simulate(scenario);
+    const auto& rows = simulation->metrics().perPipelineRank;
+    const double one = static_cast<double>(rows[0].memory.activations) / 4; // p micro-batches at the first stage
+    for (std::size_t rank = 1; rank < 4; ++rank)
+        EXPECT_NEAR(static_cast<double>(rows[rank].memory.activations) / one, 4.0 - static_cast<double>(rank), 0.15);
+}
+
+TEST(Simulation, RecomputationTradesMemoryForTime)
+{
+    Scenario scenario = test::smallScenario(2, 1, 1, 4);
+    const Metrics none = simulate(scenario)->metrics();
+    scenario.training.recompute = Recompute::full;
+    const Metrics full = simulate(scenario)->metrics();
+    EXPECT_LT(full.perPipelineRank[0].memory.activations, none.perPipelineRank[0].memory.activations / 2);
+    EXPECT_GT(full.stepTimeSeconds, 1.2 * none.stepTimeSeconds);
+    EXPECT_LT(full.stepTimeSeconds, 1.4 * none.stepTimeSeconds);
+}
+
+TEST(Simulation, OverlapNeverHurts)
+{
+    for (const int zero : {0, 1, 3}) {
+        Scenario scenario = test::smallScenario(2, 1, 8, 4);
+        scenario.layout.zeroStage = zero;
+        scenario.training.overlap = {.gradReduce = false, .paramGather = false, .tpComm = false, .p2p = false};
+        const double exposed = simulate(scenario)->metrics().stepTimeSeconds;
+        scenario.training.overlap.gradReduce = scenario.training.overlap.paramGather = true;
+        EXPECT_LT(simulate(scenario)->metrics().stepTimeSeconds, exposed) << "zero " << zero;
+    }
+}
+
+TEST(Simulation, StopsWhenCancelled)
+{
+    const std::atomic<bool> cancel = true;
+    const CancelScope scope(cancel);
+    EXPECT_THROW(simulate(test::smallScenario(1, 2, 1)), Cancelled);
+}
+
+TEST(SimulatedTrace, HoldsEveryActionOnceAndFitsTheStep)
+{
+    std::mt19937 random(14);
+    for (int i = 0; i < 20; ++i) {
+        const Scenario scenario = test::randomScenario(random, 64);
+        SCOPED_TRACE(test::describe(scenario));
+        const auto simulation = simulate(scenario);
+        for (const TraceDetail detail : {TraceDetail::actions, TraceDetail::kernels}) {
+            const Trace trace = simulation->trace(detail);
+            ASSERT_EQ(trace.processes.size(), static_cast<std::size_t>(simulation->classCount()));
+            std::size_t actions = 0;
+            for (const Track& track : trace.tracks) {
+                std::int64_t end = 0;
+                for (std::size_t s = 0; s < track.size(); ++s) {
+                    if (track.name != "receive") {
+                        ASSERT_GE(track.startNs[s], end) << track.name << " span " << s;
+                    }
+                    end = track.startNs[s] + track.durationNs[s];
+                    ASSERT_LE(end, trace.endNs);
+                    ASSERT_LT(track.kind[s], trace.kinds.size());
+                }
+                if (track.role == TrackRole::actions)
+                    for (std::size_t s = 0; s < track.size(); ++s)
+                        actions += trace.kinds[track.kind[s]].stage >= 0 ? 1 : 0;
+            }
+            std::size_t expected = 0;
+            bool blocks = false;
+            for (const Process& process : trace.processes)
+                for (const Action& action :
+                     simulation->schedule().actions[static_cast<std::size_t>(simulation->mesh().coordinates(process.rank).pp)]) {
+                    ++expected;
+                    blocks = blocks || action.overlapsNext;
+                }
+            if (blocks) // cut where they wait for each other
+                EXPECT_GE(actions, expected);
+            else
+                EXPECT_EQ(actions, expected);
+        }
+    }
+}
+
+TEST(SimulatedTrace, EveryTransferBetweenStagesIsAFlowForwardInTime)
+{
+    Scenario scenario = test::smallScenario(1, 4, 1, 8);
+    const Trace trace = simulate(scenario)->trace(TraceDetail::kernels);
+    EXPECT_EQ(trace.flows.size(), static_cast<std::size_t>(2 * 3 * 8));
+    for (const Flow& flow : trace.flows) {
+        const Track& from = trace.tracks[flow.fromTrack];
+        const Track& to = trace.tracks[flow.toTrack];
+        EXPECT_LE(from.startNs[flow.fromSpan], to.startNs[flow.toSpan]);
+        EXPECT_EQ(from.microbatch[flow.fromSpan], to.microbatch[flow.toSpan]);
+    }
+}
+
+TEST(SimulatedTrace, MemoryCounterReachesThePeakOfTheMetrics)
+{
+    for (const TraceDetail detail : {TraceDetail::actions, TraceDetail::kernels}) {
+        const Scenario scenario = test::smallScenario(1, 2, 1, 4);
+        const auto simulation = simulate(scenario);
+        const Trace trace = simulation->trace(detail);
+        for (int c = 0; c < simulation->classCount(); ++c) {
+            const auto& values = trace.counters[static_cast<std::size_t>(c)].value;
+            EXPECT_EQ(*std::max_element(values.begin(), values.end()), simulation->memoryOfClass(c).total());
+            EXPECT_EQ(values.back(), values.front()) << "everything is freed by the end of the step";
+        }
+    }
+}

@@ -2,8 +2,9 @@
 """Refuses a second definition of a type or function in a namespace: the linker takes either one, silently, where both are inline.
 
 Reads the project's own sources: comments, strings and preprocessor lines out, then braces counted, so that only what stands at
-namespace scope (anonymous namespaces are each file's own) is looked at. A program of the tests is one folder of them; everything else is
-taken as one program. Usage: one_definition.py [FILE…], all files that git knows without any.
+namespace scope is looked at. A program of the tests is one folder of them; everything else is taken as one program. What stands in
+anonymous namespaces, constants too, is compiled together with the other files of its library (RANKSCOPE_UNITY): it is taken by library,
+in .cpp files. Usage: one_definition.py [FILE…], all files that git knows without any.
 """
 import collections
 import pathlib
@@ -66,8 +67,21 @@ def function_key(head):
     return "".join(head[begin:open_at]) + "(" + " ".join(head[open_at + 1 : end]) + ")" + const
 
 
+def constant_names(head):
+    """Names of the constants that these tokens declare: `constexpr float kMargin = 8, kGap = 4`."""
+    ends = [i for i, token in enumerate(head) if token in ("=", "{")]
+    if not ends or not {"constexpr", "const"} & set(head) or "(" in head[: ends[0]] or {"using", "template"} & set(head):
+        return []
+    names, depth = [], 0
+    for i, token in enumerate(head):
+        if depth == 0 and i in ends and WORD.match(head[i - 1]) and head[i - 2] != "::":
+            names.append(head[i - 1])
+        depth += (token in "({") - (token in ")}")
+    return names
+
+
 def definitions(text):
-    """(line, qualified name) of each type and function that is defined at namespace scope."""
+    """(line, qualified name) of each type and function that is defined at namespace scope; of constants in anonymous ones."""
     found = []
     scopes = []  # one per open brace: namespace name, or None for anything else
     head, line = [], 1
@@ -84,14 +98,15 @@ def definitions(text):
             if not outside and head and "namespace" in head:
                 scopes.append("::".join(t for t in head[head.index("namespace") + 1 :] if WORD.match(t) and t != "inline") or ANONYMOUS)
             else:
-                if not outside and head and ANONYMOUS not in scopes:
+                if not outside and head:
                     name = type_name(head) or function_key(head)
-                    if name:
-                        found.append((line, "::".join([*scopes, name])))
+                    constants = constant_names([*head, "{"]) if ANONYMOUS in scopes and not name else []
+                    found += [(line, "::".join([*scopes, each])) for each in [name, *constants] if each]
                 scopes.append(None)
             head = []
         elif None not in scopes:
             if token == ";":
+                found += [(line, "::".join([*scopes, each])) for each in (constant_names(head) if ANONYMOUS in scopes else [])]
                 head = []
             else:
                 head.append(token)
@@ -103,6 +118,21 @@ def program_of(path):
     return str(path.parent) if path.parts[0] == "tests" or "emulation" in path.parts else "the program"
 
 
+def library_of(path):
+    """Folder of the files that may be compiled as one."""
+    folders = path.parent.parts
+    if folders[:2] == ("tests", "fuzz"):
+        return str(path)  # a program each
+    if folders[0] in ("sim", "app") and folders[-1] != "qt":
+        return "/".join(folders[:2])
+    return "/".join(folders[:3])
+
+
+def is_one_files_own(what, where):
+    """Alternatives of the preprocessor, of which one file takes one."""
+    return ANONYMOUS in what and len({place.rsplit(":", 1)[0] for place in where}) == 1
+
+
 def main(arguments):
     names = arguments or subprocess.run(["git", "ls-files", "*.h", "*.cpp", "*.cu", "*.cuh"], cwd=ROOT, check=True, capture_output=True,
                                         text=True).stdout.split()
@@ -110,8 +140,12 @@ def main(arguments):
     for name in names:
         path = pathlib.Path(name)
         for line, what in definitions((ROOT / path).read_text()):
-            places[program_of(path), what].append(f"{name}:{line}")
-    twice = {key: where for key, where in places.items() if len(where) > 1 and not key[1].startswith("main(")}
+            if ANONYMOUS not in what:
+                places[program_of(path), what].append(f"{name}:{line}")
+            elif path.suffix == ".cpp":
+                places[library_of(path), what].append(f"{name}:{line}")
+    twice = {(program, what): where for (program, what), where in places.items()
+             if len(where) > 1 and not what.startswith("main(") and not is_one_files_own(what, where)}
     for (_, what), where in sorted(twice.items(), key=lambda item: item[1]):
         print(f"{where[1]}: {what} is defined already at {where[0]}", file=sys.stderr)
     return 1 if twice else 0

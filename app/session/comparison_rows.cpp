@@ -18,7 +18,7 @@ QString partName(sim::StepPart part, const std::string& dataTransfers)
         const QString shown = QString::fromStdString(name);
         return QObject::tr("%1 exposed").arg(isShort ? shown.toUpper() : shown.left(1).toUpper() + shown.mid(1));
     }
-    const QString name = QString::fromStdString(sim::stepPartName(part));
+    const QString name = QString::fromUtf8(sim::factsOf(part).name);
     return name.left(1).toUpper() + name.mid(1);
 }
 
@@ -75,8 +75,7 @@ std::vector<ComparisonRow> comparisonRows(const sim::Comparison& c, const std::s
     const auto gibOf = [](std::int64_t bytes) { return static_cast<double>(bytes) / kBytesPerGib; };
     add(QObject::tr("Step time"), RowUnit::seconds, seconds(c.stepNs.a), seconds(c.stepNs.b), true, true);
     for (const sim::StepPart part : sim::kStepParts) {
-        const auto i = static_cast<std::size_t>(part);
-        add(partName(part, dataTransfers), RowUnit::seconds, seconds(c.use.a[i]), seconds(c.use.b[i]), true);
+        add(partName(part, dataTransfers), RowUnit::seconds, seconds(c.use.a[part]), seconds(c.use.b[part]), true);
     }
     add(QObject::tr("Tokens a second"), RowUnit::perSecond, c.tokensPerSecond.a, c.tokensPerSecond.b, false, true);
     add(QObject::tr("Of each GPU"), RowUnit::perSecond, c.tokensPerSecondPerGpu.a, c.tokensPerSecondPerGpu.b, false);

@@ -15,7 +15,7 @@ namespace app {
 namespace {
 
 /// Above so many ranks a picture of each is no picture any more; and simulating each by itself takes long.
-constexpr int kMostRanks = 1024;
+constexpr int kMostPicturedRanks = 1024;
 
 /// Gaps shorter than this share of the whole are narrower than a pixel.
 constexpr std::int64_t kInvisibleShare = 1500;
@@ -186,8 +186,9 @@ PredictionPtr predict(const std::string& scenarioJson, const sim::Catalogue& cat
                                                      : QString::fromStdString(resolved.problems.front().text());
             return out;
         }
-        if (const int ranks = resolved.scenario->layout.worldSize(); ranks > kMostRanks) {
-            out->problem = QObject::tr("%1 ranks are too many to predict each by itself; up to %2").arg(ranks).arg(kMostRanks);
+        if (const int ranks = resolved.scenario->layout.worldSize(); ranks > kMostPicturedRanks) {
+            out->problem =
+                QObject::tr("%1 ranks are too many to predict each by itself; up to %2").arg(ranks).arg(kMostPicturedRanks);
             return out;
         }
         if (measured)

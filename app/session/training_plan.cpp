@@ -15,7 +15,7 @@
 namespace app {
 namespace {
 
-constexpr int kMostRanks = 256; ///< beyond, taking turns is all they would do
+constexpr int kMostTrainedRanks = 256; ///< beyond, taking turns is all they would do
 constexpr int kRanksOfShrunk = 64;
 constexpr double kShareOfMemory = 0.7;
 constexpr double kGflopsOfCore = 40; ///< single precision, what a core of these years reaches in a whole step
@@ -176,11 +176,11 @@ TrainingPlan planTraining(const sim::Simulation& simulation, const Machine& mach
             .arg(memory, machine.freeBytes > 0 ? QObject::tr("; %1 are free").arg(gibText(machine.freeBytes)) : QString(),
                  secondsText(plan.stepSeconds));
     QStringList problems;
-    if (plan.ranks > kMostRanks)
+    if (plan.ranks > kMostTrainedRanks)
         problems << QObject::tr("%1 ranks are too many to take turns on %2 cores; up to %3 make sense.")
                         .arg(plan.ranks)
                         .arg(machine.cores)
-                        .arg(kMostRanks);
+                        .arg(kMostTrainedRanks);
     if (machine.freeBytes > 0 && static_cast<double>(need) > kShareOfMemory * static_cast<double>(machine.freeBytes))
         problems << QObject::tr("It needs about %1, and %2 are free.").arg(gibText(need), gibText(machine.freeBytes));
     else if (plan.stepSeconds > kSlowStepSeconds)

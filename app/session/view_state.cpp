@@ -13,9 +13,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::array kKeys{"pictures", "lens",        "axes",          "physical",  "ranks",   "rank",
-                           "range_ns", "window_ns",   "marks",         "rows",      "sort",    "groups",
-                           "pinned",   "turned_over", "critical_path", "cursor_ns", "classes", "detail"};
+constexpr std::array kViewKeys{"pictures", "lens",        "axes",          "physical",  "ranks",   "rank",
+                               "range_ns", "window_ns",   "marks",         "rows",      "sort",    "groups",
+                               "pinned",   "turned_over", "critical_path", "cursor_ns", "classes", "detail"};
 constexpr std::array<const char*, 2> kFilters{"all", "selected"};
 constexpr std::array<const char*, 3> kSorts{"rank", "busy", "end"};
 constexpr std::array<const char*, kRowGroupingCount> kGroupings{"automatic", "none",    "pipeline", "node",
@@ -287,7 +287,7 @@ std::string viewStateJson(const ViewState& state, std::string_view before)
     const Json old = Json::parse(before.begin(), before.end(), nullptr, false);
     if (old.is_object()) {
         for (const auto& [key, value] : old.items())
-            if (std::find(kKeys.begin(), kKeys.end(), key) == kKeys.end())
+            if (std::find(kViewKeys.begin(), kViewKeys.end(), key) == kViewKeys.end())
                 out[key] = value;
     }
     return out.dump();

@@ -12,13 +12,13 @@
 namespace live::cli {
 namespace {
 
-struct Arguments {
+struct ProfileArguments {
     std::string device = "auto", out, dtype = "fp32";
     double seconds = MeasureOptions().budgetSeconds;
     bool quick = false;
 };
 
-void profile(const Arguments& arguments)
+void profile(const ProfileArguments& arguments)
 {
     // Ranks share the cores, so the profile is of one core: kernels spread over no workers.
     WorkerPool pool(1);
@@ -49,7 +49,7 @@ void profile(const Arguments& arguments)
 
 void addProfile(CLI::App& app)
 {
-    auto arguments = std::make_shared<Arguments>();
+    auto arguments = std::make_shared<ProfileArguments>();
     CLI::App* command = app.add_subcommand("profile", "Measure this machine into a hardware profile for the simulator");
     command->add_option("--device", arguments->device, "What to measure")
         ->check(CLI::IsMember({"auto", "cpu", "cuda"}))

@@ -13,7 +13,7 @@
 namespace live::cli {
 namespace {
 
-struct Arguments {
+struct RunArguments {
     ScenarioArguments scenario;
     TrainingRequest request;
     std::string device, report;
@@ -63,7 +63,7 @@ void check(const sim::Scenario& scenario, int workers)
         throw sim::Error("the layout does not train as one rank does: rounding in " + job.live.dtype + " does not explain this");
 }
 
-void run(Arguments& arguments)
+void run(RunArguments& arguments)
 {
     TrainingRequest& request = arguments.request;
     request.scenario = arguments.scenario.read();
@@ -96,7 +96,7 @@ void run(Arguments& arguments)
 
 void addRun(CLI::App& app)
 {
-    auto arguments = std::make_shared<Arguments>();
+    auto arguments = std::make_shared<RunArguments>();
     CLI::App* command = app.add_subcommand("run", "Train the scenario's job");
     arguments->scenario.addTo(*command);
     TrainingRequest& request = arguments->request;

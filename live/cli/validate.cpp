@@ -17,7 +17,7 @@
 namespace live::cli {
 namespace {
 
-struct Arguments {
+struct ValidateArguments {
     std::vector<std::string> files, overrides, calibrateWith;
     std::string profile, out;
     int steps = 3, rounds = 3, workers = ObserveOptions().workers;
@@ -36,7 +36,7 @@ struct Row {
 
 class Validation {
 public:
-    explicit Validation(const Arguments& arguments)
+    explicit Validation(const ValidateArguments& arguments)
         : m_arguments(arguments), m_catalogue(sim::Catalogue::load(sim::Catalogue::findAssets()))
     {
         if (!arguments.profile.empty()) {
@@ -152,7 +152,7 @@ private:
         std::cout << list.dump(2) << "\n";
     }
 
-    const Arguments& m_arguments;
+    const ValidateArguments& m_arguments;
     const sim::Catalogue m_catalogue;
     sim::HardwareProfile m_profile;
     bool m_hasProfile = false;
@@ -162,7 +162,7 @@ private:
 
 void addValidate(CLI::App& app)
 {
-    auto arguments = std::make_shared<Arguments>();
+    auto arguments = std::make_shared<ValidateArguments>();
     CLI::App* command = app.add_subcommand(
         "validate", "Train scenarios on the CPU for some steps and lay their step times beside the simulator's predictions");
     command->add_option("FILE", arguments->files, "Scenario files")->type_name("")->required();

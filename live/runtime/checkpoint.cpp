@@ -37,20 +37,20 @@ struct PieceHeader {
 };
 static_assert(sizeof(PieceHeader) == 72);
 
-class Output {
+class CheckpointOutput {
 public:
-    explicit Output(const fs::path& path) : m_path(path), m_file(std::fopen(path.c_str(), "wb"))
+    explicit CheckpointOutput(const fs::path& path) : m_path(path), m_file(std::fopen(path.c_str(), "wb"))
     {
         if (!m_file)
             fail();
     }
-    ~Output()
+    ~CheckpointOutput()
     {
         if (m_file)
             std::fclose(m_file);
     }
-    Output(const Output&) = delete;
-    Output& operator=(const Output&) = delete;
+    CheckpointOutput(const CheckpointOutput&) = delete;
+    CheckpointOutput& operator=(const CheckpointOutput&) = delete;
     void write(const void* data, std::size_t bytes)
     {
         if (bytes > 0 && std::fwrite(data, bytes, 1, m_file) != 1)
@@ -75,7 +75,7 @@ private:
 
 void writeRank(const fs::path& path, Rank& rank)
 {
-    Output out(path);
+    CheckpointOutput out(path);
     for (const Quantity quantity : kQuantities) {
         if (quantity != Quantity::value && rank.context().scenario.training.optimizer != sim::Optimizer::adamw)
             continue;
@@ -98,9 +98,9 @@ void writeRank(const fs::path& path, Rank& rank)
     out.close();
 }
 
-class Input {
+class CheckpointInput {
 public:
-    explicit Input(const fs::path& path) : m_path(path), m_in(path, std::ios::binary)
+    explicit CheckpointInput(const fs::path& path) : m_path(path), m_in(path, std::ios::binary)
     {
         if (!m_in)
             throw sim::Error("checkpoint: cannot read " + path.string());
@@ -134,7 +134,7 @@ private:
 /// Adds the pieces of one quantity in a rank's file.
 void readPieces(const fs::path& path, Quantity wanted, Snapshot& snapshot)
 {
-    Input in(path);
+    CheckpointInput in(path);
     while (!in.atEnd()) {
         PieceHeader header;
         in.read(&header, sizeof header);

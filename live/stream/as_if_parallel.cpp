@@ -28,7 +28,7 @@ struct Event {
 };
 
 /// A communication: all spans of one correlation.
-struct Meeting {
+struct CollectiveMeeting {
     std::vector<std::size_t> members; ///< spans
     std::size_t arrived = 0;
     std::int64_t beginNs = 0; ///< latest arrival so far
@@ -77,7 +77,7 @@ private:
     Rank& rankOf(std::size_t span) { return m_ranks[asIndex(m_spans[span].rank)]; }
     std::string nameOf(std::size_t span) const;
     void findMeetings();
-    void checkMembers(const Meeting&) const;
+    void checkMembers(const CollectiveMeeting&) const;
     void findEvents();
     void advance(int rank);
     void arrive(std::size_t span, std::int64_t timeNs);
@@ -88,7 +88,7 @@ private:
     const std::map<std::string, int>& m_groupSizes;
     const std::vector<sim::SpanKind>& m_kinds;
     std::vector<Rank> m_ranks;
-    std::vector<Meeting> m_meetings;
+    std::vector<CollectiveMeeting> m_meetings;
     std::vector<std::size_t> m_meetingOf; ///< [span]
     std::vector<char> m_hasArrived;       ///< [span]
     std::vector<RankSpan> m_result;
@@ -126,12 +126,12 @@ void Replay::findMeetings()
         m_meetings[meeting].members.push_back(i);
         m_meetingOf[i] = meeting;
     }
-    for (const Meeting& meeting : m_meetings)
+    for (const CollectiveMeeting& meeting : m_meetings)
         if (at(meeting.members[0]).correlation != 0)
             checkMembers(meeting);
 }
 
-void Replay::checkMembers(const Meeting& meeting) const
+void Replay::checkMembers(const CollectiveMeeting& meeting) const
 {
     const std::size_t first = meeting.members[0];
     const bool isTransfer = commOf(at(first).track) == commOf(SpanTrack::receive);
@@ -210,7 +210,7 @@ void Replay::advance(int rankIndex)
             arrive(event.span, rank.clockNs);
             break;
         case Deed::join: {
-            Meeting& meeting = m_meetings[m_meetingOf[event.span]];
+            CollectiveMeeting& meeting = m_meetings[m_meetingOf[event.span]];
             arrive(event.span, rank.clockNs); // one that took no time is met here first
             if (!meeting.isDone()) {
                 meeting.waiting.push_back(rankIndex);
@@ -225,7 +225,7 @@ void Replay::advance(int rankIndex)
 
 void Replay::arrive(std::size_t span, std::int64_t timeNs)
 {
-    Meeting& meeting = m_meetings[m_meetingOf[span]];
+    CollectiveMeeting& meeting = m_meetings[m_meetingOf[span]];
     if (std::exchange(m_hasArrived[span], 1) != 0)
         return;
     m_result[span].span.startNs = timeNs;

@@ -46,7 +46,7 @@ struct Piece {
 };
 
 /// A send and its receive, or the one of them that is known so far.
-struct Meeting {
+struct FlowEnds {
     sim::Flow ends;
     bool hasFrom = false, hasTo = false;
 };
@@ -78,7 +78,7 @@ private:
     std::int64_t m_originNs = 0;
     std::vector<std::vector<Piece>> m_pieces;                   ///< [rank * kSpanTrackCount + SpanTrack]
     std::unordered_map<std::string, std::uint32_t> m_waitKinds; ///< by group
-    std::vector<Meeting> m_meetings;
+    std::vector<FlowEnds> m_meetings;
     std::vector<std::int32_t> m_complete;                           ///< meetings with both ends, as they came about
     std::unordered_map<std::uint64_t, std::int32_t> m_openMeetings; ///< by correlation: one end is missing
     sim::CancelPoll m_pollCancel;
@@ -134,7 +134,7 @@ std::int32_t Builder::meet(const SpanRecord& span)
     if (isNew)
         m_meetings.emplace_back();
     const std::int32_t index = place->second;
-    Meeting& meeting = m_meetings[asIndex(index)];
+    FlowEnds& meeting = m_meetings[asIndex(index)];
     if (std::exchange(isSend(span.track) ? meeting.hasFrom : meeting.hasTo, true))
         return -1; // two of the same: whatever they are, no flow
     if (meeting.hasFrom && meeting.hasTo) {

@@ -10,7 +10,7 @@
 namespace live {
 namespace {
 
-constexpr const RunBudget& kMost = kRunBudget;
+constexpr const RunBudget& kMostOfRun = kRunBudget;
 
 template <class T>
 void moveTo(std::vector<T>& to, std::vector<T>&& from)
@@ -30,7 +30,7 @@ void moveTo(std::vector<T>& to, std::vector<T>&& from)
     refuse(std::to_string(number) + ofWhat + ", where at most " + std::to_string(most) + " are taken");
 }
 
-void checkAmount(std::int64_t value, const char* what, std::int64_t most = kMost.amount)
+void checkAmount(std::int64_t value, const char* what, std::int64_t most = kMostOfRun.amount)
 {
     if (value < 0 || value > most)
         refuse("a record with " + std::to_string(value) + what + ", where 0 to " + std::to_string(most) + " can be");
@@ -38,13 +38,13 @@ void checkAmount(std::int64_t value, const char* what, std::int64_t most = kMost
 
 void checkSpans(std::span<const RankSpan> spans, const Block& block)
 {
-    std::int32_t first = kMost.step, last = -1;
+    std::int32_t first = kMostOfRun.step, last = -1;
     for (const RankSpan& rankSpan : spans) {
         const SpanRecord& span = rankSpan.span;
         for (const std::int64_t time : {span.startNs, span.endNs, span.readyNs, span.cpuNs})
             checkAmount(time, " ns");
-        checkAmount(span.bytes, " bytes", kMost.spanBytes);
-        if (span.microbatch > kMost.microbatch)
+        checkAmount(span.bytes, " bytes", kMostOfRun.spanBytes);
+        if (span.microbatch > kMostOfRun.microbatch)
             refuse("a span of micro-batch " + std::to_string(span.microbatch));
         first = std::min(first, span.step);
         last = std::max(last, span.step);
@@ -58,7 +58,7 @@ void checkMemory(std::span<const RankMemory> values)
 {
     for (const RankMemory& value : values) {
         checkAmount(value.value.timeNs, " ns");
-        checkAmount(value.value.value, " bytes", kMost.heldBytes);
+        checkAmount(value.value.value, " bytes", kMostOfRun.heldBytes);
     }
 }
 
@@ -66,9 +66,9 @@ void checkMemory(std::span<const RankMemory> values)
 
 ReceivedRun::Heard ReceivedRun::take(std::span<const std::string_view> frames, Clock::time_point now)
 {
-    if (frames.size() > kMost.frames)
-        refuse(frames.size(), " parts in one message", kMost.frames);
-    const std::optional<Json> json = frames.empty() ? std::nullopt : readHeader(frames[0], kMost.header, "it");
+    if (frames.size() > kMostOfRun.frames)
+        refuse(frames.size(), " parts in one message", kMostOfRun.frames);
+    const std::optional<Json> json = frames.empty() ? std::nullopt : readHeader(frames[0], kMostOfRun.header, "it");
     const std::string type = json ? typeOf(*json) : std::string();
     if (type == "data" && m_greeted) { // else: of before the connection broke
         takeData(*json, frames.subspan(1));
@@ -80,7 +80,7 @@ ReceivedRun::Heard ReceivedRun::take(std::span<const std::string_view> frames, C
     if (type == "run")
         return takeRun(*json);
     if (type == "refused")
-        return {Meaning::refused, textIn(*json, "message", kMost.messageTextBytes)};
+        return {Meaning::refused, textIn(*json, "message", kMostOfRun.messageTextBytes)};
     if (type == "who") {
         m_greeted = false;
         return {Meaning::whoAreYou, {}};
@@ -98,8 +98,8 @@ void ReceivedRun::countEmpty(Clock::time_point now)
         m_second = now;
         m_emptyMessages = 0;
     }
-    if (++m_emptyMessages > kMost.emptyMessagesPerSecond)
-        refuse("more than " + std::to_string(kMost.emptyMessagesPerSecond) + " messages in a second with nothing in them");
+    if (++m_emptyMessages > kMostOfRun.emptyMessagesPerSecond)
+        refuse("more than " + std::to_string(kMostOfRun.emptyMessagesPerSecond) + " messages in a second with nothing in them");
 }
 
 ReceivedRun::Heard ReceivedRun::takeRun(const Json& json)
@@ -128,8 +128,8 @@ std::vector<sim::SpanKind> ReceivedRun::newKinds(const Json& json) const
     std::uint64_t number = numberIn(json, "kinds_from");
     if (number > m_history.kinds.size())
         refuse("kinds of spans from number " + std::to_string(number) + " on after " + std::to_string(m_history.kinds.size()));
-    if (number + kinds->size() > kMost.kinds)
-        refuse(number + kinds->size(), " kinds of spans", kMost.kinds);
+    if (number + kinds->size() > kMostOfRun.kinds)
+        refuse(number + kinds->size(), " kinds of spans", kMostOfRun.kinds);
     for (const Json& kind : *kinds)
         if (number++ >= m_history.kinds.size())
             fresh.push_back(kindFrom(kind));
@@ -140,19 +140,19 @@ std::vector<sim::SpanKind> ReceivedRun::newKinds(const Json& json) const
 bool ReceivedRun::isWithin(const RankSpan& rankSpan)
 {
     const SpanRecord& span = rankSpan.span;
-    if (m_extents.size() == kMost.stepsWithSpans && !m_extents.contains(span.step)) {
+    if (m_extents.size() == kMostOfRun.stepsWithSpans && !m_extents.contains(span.step)) {
         if (span.step < m_extents.begin()->first)
             return false;
         m_extents.erase(m_extents.begin());
     }
     const auto [place, isNew] = m_extents.try_emplace(span.step);
     StepExtent& step = place->second;
-    if (++step.spans > kMost.spansOfStep)
+    if (++step.spans > kMostOfRun.spansOfStep)
         return false;
     step.firstNs = isNew ? span.startNs : std::min(step.firstNs, span.startNs);
     step.lastNs = std::max(step.lastNs, span.endNs);
     step.longestNs = std::max({step.longestNs, step.lastNs - step.firstNs, span.cpuNs});
-    if (step.longestNs > kMost.spanNsOfStep / static_cast<std::int64_t>(step.spans))
+    if (step.longestNs > kMostOfRun.spanNsOfStep / static_cast<std::int64_t>(step.spans))
         refuse(std::to_string(step.spans) + " spans of step " + std::to_string(span.step) + " that last " +
                std::to_string(step.longestNs) + " ns together");
     return true;
@@ -174,10 +174,10 @@ void ReceivedRun::takeBlock(const Json& header, std::string_view bytes, std::siz
     Block block = blockFrom(header);
     const std::size_t records = recordsOf(bytes);
     const std::size_t before = news.spans.size() + news.memory.size();
-    if (records > kMaxRecordsOfBlock || before + records > kMost.recordsOfMessage)
-        refuse(before + records, " records in one message", kMost.recordsOfMessage);
-    if (m_waiting + before + records > kMost.recordsPending)
-        refuse(m_waiting + before + records, " records without waiting until some are looked at", kMost.recordsPending);
+    if (records > kMaxRecordsOfBlock || before + records > kMostOfRun.recordsOfMessage)
+        refuse(before + records, " records in one message", kMostOfRun.recordsOfMessage);
+    if (m_waiting + before + records > kMostOfRun.recordsPending)
+        refuse(m_waiting + before + records, " records without waiting until some are looked at", kMostOfRun.recordsPending);
     if (block.sequence < m_nextBlock)
         return;
     if (m_hasBlocks && block.spansBefore > m_spansSeen)
@@ -213,8 +213,9 @@ void ReceivedRun::checkSteps(const std::vector<StepSummary>& steps) const
         if (step.step <= before)
             refuse("step " + std::to_string(step.step) + " after step " + std::to_string(before));
         before = step.step;
-        if (step.step > kMost.step)
-            refuse("a step numbered " + std::to_string(step.step) + ", where at most " + std::to_string(kMost.step) + " can be");
+        if (step.step > kMostOfRun.step)
+            refuse("a step numbered " + std::to_string(step.step) + ", where at most " + std::to_string(kMostOfRun.step) +
+                   " can be");
         for (const std::int64_t time : {step.startNs, step.endNs, step.sums.computeNs, step.sums.computeCpuNs})
             checkAmount(time, " ns");
         checkAmount(step.sums.spans, " spans");
@@ -222,11 +223,11 @@ void ReceivedRun::checkSteps(const std::vector<StepSummary>& steps) const
             for (const std::int64_t value : *sums)
                 checkAmount(value, " ns or bytes");
         const auto& known = m_history.steps;
-        if (known.empty() || step.step >= known.back().step - kMost.lateSteps)
+        if (known.empty() || step.step >= known.back().step - kMostOfRun.lateSteps)
             continue;
         if (!m_history.find(step.step))
             refuse("step " + std::to_string(step.step) + " for the first time after step " + std::to_string(known.back().step) +
-                   ", where steps come at most " + std::to_string(kMost.lateSteps) + " late");
+                   ", where steps come at most " + std::to_string(kMostOfRun.lateSteps) + " late");
     }
 }
 
@@ -250,8 +251,8 @@ void ReceivedRun::takeData(const Json& json, std::span<const std::string_view> f
             takeBlock(header, nextFrame(), m_history.kinds.size() + news.kinds.size(), news, blocks);
     if (json.contains("steps"))
         unpackSteps(nextFrame(), news.steps);
-    if (news.steps.size() > kMost.stepsOfMessage)
-        refuse(news.steps.size(), " steps in one message", kMost.stepsOfMessage);
+    if (news.steps.size() > kMostOfRun.stepsOfMessage)
+        refuse(news.steps.size(), " steps in one message", kMostOfRun.stepsOfMessage);
     checkSteps(news.steps);
     if (const auto state = json.find("state"); state != json.end())
         news.run = stateFrom(*state);
@@ -283,14 +284,14 @@ void ReceivedRun::takeData(const Json& json, std::span<const std::string_view> f
 
 bool ReceivedRun::takeReply(const Json& json)
 {
-    const std::optional<RunRequest> request = requestFrom(textIn(json, "action", kMost.nameBytes));
+    const std::optional<RunRequest> request = requestFrom(textIn(json, "action", kMostOfRun.nameBytes));
     if (!request || m_asked[static_cast<std::size_t>(*request)] == 0)
         return false; // nobody asked
     --m_asked[static_cast<std::size_t>(*request)];
     const auto accepted = json.find("accepted");
     const std::lock_guard lock(m_mutex);
     m_pending.replies.push_back({*request, accepted != json.end() && accepted->is_boolean() && accepted->get<bool>(),
-                                 textIn(json, "message", kMost.messageTextBytes)});
+                                 textIn(json, "message", kMostOfRun.messageTextBytes)});
     return true;
 }
 
@@ -309,7 +310,7 @@ std::string ReceivedRun::howItEnded() const
 std::optional<Json> ReceivedRun::hello() const
 {
     const std::lock_guard lock(m_mutex);
-    if (m_pending.spans.size() + m_pending.memory.size() > kMost.recordsPending / 2)
+    if (m_pending.spans.size() + m_pending.memory.size() > kMostOfRun.recordsPending / 2)
         return std::nullopt;
     Json message = header("hello");
     message["run"] = m_history.description.runId;

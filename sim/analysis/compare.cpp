@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 namespace sim {
 namespace {
@@ -27,9 +26,8 @@ std::int64_t capacityOf(const Simulation& simulation)
 Comparison compare(const Simulation& a, const Simulation& b)
 {
     const Metrics &x = a.metrics(), &y = b.metrics();
-    const auto sum = [](const StepUse& use) { return std::accumulate(use.begin(), use.end(), std::int64_t{0}); };
     Comparison out;
-    out.stepNs = {sum(x.use), sum(y.use)};
+    out.stepNs = {x.use.total(), y.use.total()};
     out.use = {x.use, y.use};
     out.memory = {fullest(x), fullest(y)};
     out.capacityBytes = {capacityOf(a), capacityOf(b)};

@@ -1,7 +1,6 @@
 // Two steps subtracted: where the difference in time comes from, and what differs in memory and speed. Differences are b − a.
 #pragma once
 
-#include "sim/index.h"
 #include "sim/simulate/simulation.h"
 
 #include <cstdint>
@@ -17,16 +16,16 @@ struct Both {
 };
 
 struct StageComparison {
-    Both<StepUse> use;
+    Both<ByStepPart<std::int64_t>> use;
     Both<MemoryBreakdown> memory; ///< of the fullest rank of the stage
-    std::int64_t deltaNs(StepPart part) const { return use.b[asIndex(part)] - use.a[asIndex(part)]; }
+    std::int64_t deltaNs(StepPart part) const { return use.b[part] - use.a[part]; }
 };
 
 struct Comparison {
     Both<std::int64_t> stepNs;
-    Both<StepUse> use;                ///< adds up to stepNs, so that the differences add up to deltaNs()
-    Both<MemoryBreakdown> memory;     ///< of the fullest rank at its peak
-    Both<std::int64_t> capacityBytes; ///< of a GPU
+    Both<ByStepPart<std::int64_t>> use; ///< adds up to stepNs, so that the differences add up to deltaNs()
+    Both<MemoryBreakdown> memory;       ///< of the fullest rank at its peak
+    Both<std::int64_t> capacityBytes;   ///< of a GPU
     Both<double> tokensPerSecond, tokensPerSecondPerGpu, mfu;
     Both<std::int64_t> parameters;
     Both<int> worldSize;
@@ -34,7 +33,7 @@ struct Comparison {
     std::vector<StageComparison> stages;
 
     std::int64_t deltaNs() const { return stepNs.b - stepNs.a; }
-    std::int64_t deltaNs(StepPart part) const { return use.b[asIndex(part)] - use.a[asIndex(part)]; }
+    std::int64_t deltaNs(StepPart part) const { return use.b[part] - use.a[part]; }
 };
 
 /// O(pipeline ranks).

@@ -125,7 +125,7 @@ std::vector<std::int64_t> parametersOf(const Program& program)
     return out;
 }
 
-void run(const AnswerArguments& arguments)
+void runDescribe(const AnswerArguments& arguments)
 {
     const Scenario scenario = arguments.scenario.read();
     const auto [schedule, parameters] = attributed(arguments.scenario.file, [&] {
@@ -147,7 +147,8 @@ void run(const AnswerArguments& arguments)
 
 void addDescribe(CLI::App& app)
 {
-    addAnswer(app, "describe", "The scenario with every base and default filled in; its parameters, also per pipeline rank", run);
+    addAnswer(app, "describe", "The scenario with every base and default filled in; its parameters, also per pipeline rank",
+              runDescribe);
 }
 
 } // namespace sim::cli

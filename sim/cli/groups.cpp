@@ -12,7 +12,7 @@
 namespace sim::cli {
 namespace {
 
-struct Arguments {
+struct GroupsArguments {
     ScenarioArguments scenario;
     int rank = -1;
     bool json = false;
@@ -94,7 +94,7 @@ void printRank(const Mesh& mesh, const Placement& placement, const Layout& layou
     table.print(std::cout);
 }
 
-void run(const Arguments& arguments)
+void run(const GroupsArguments& arguments)
 {
     const Scenario scenario = arguments.scenario.read();
     const Mesh mesh = attributed(arguments.scenario.file, [&] { return Mesh(scenario.layout, endsOf(planSchedule(scenario))); });
@@ -119,7 +119,7 @@ void run(const Arguments& arguments)
 void addGroups(CLI::App& app)
 {
     CLI::App* command = app.add_subcommand("groups", "Process groups, with Megatron Core's names and in its order");
-    auto arguments = std::make_shared<Arguments>();
+    auto arguments = std::make_shared<GroupsArguments>();
     arguments->scenario.addTo(*command);
     command->add_option("--rank", arguments->rank, "Coordinates and groups of this rank")
         ->type_name("N")

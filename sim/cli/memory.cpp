@@ -22,7 +22,7 @@ void print(const Metrics& m, double capacityGib)
               << " GiB: " << fixed(std::abs(capacityGib - m.peakMemoryGib), 2) << (m.fits ? " left" : " too much") << "\n";
 }
 
-void run(const AnswerArguments& arguments)
+void runMemory(const AnswerArguments& arguments)
 {
     const auto simulation = arguments.scenario.simulated();
     const Scenario& scenario = simulation->scenario();
@@ -38,7 +38,7 @@ void run(const AnswerArguments& arguments)
 
 void addMemory(CLI::App& app)
 {
-    addAnswer(app, "memory", "What the fullest rank of each pipeline coordinate holds at its peak, GiB", run);
+    addAnswer(app, "memory", "What the fullest rank of each pipeline coordinate holds at its peak, GiB", runMemory);
 }
 
 } // namespace sim::cli

@@ -28,7 +28,7 @@
 namespace sim::cli {
 namespace {
 
-struct Arguments {
+struct ScheduleArguments {
     ScenarioArguments scenario;
     ScheduleRequest request{.kind = "", .ranks = 0, .virtualStages = 0, .microbatches = 0, .slices = 0};
     std::string times = "1,1,1,0", memory = "1,1";
@@ -79,7 +79,7 @@ std::array<double, N> numbersOf(const char* option, const std::string& text)
     return numbers;
 }
 
-ScheduleRequest requestOf(const Arguments& arguments, const std::optional<Scenario>& scenario, const PassTimes& times,
+ScheduleRequest requestOf(const ScheduleArguments& arguments, const std::optional<Scenario>& scenario, const PassTimes& times,
                           const PassMemory& memory)
 {
     const bool byOptions = !arguments.request.kind.empty();
@@ -104,7 +104,7 @@ ScheduleRequest requestOf(const Arguments& arguments, const std::optional<Scenar
     return request;
 }
 
-ChosenSchedule importedFrom(const Arguments& arguments)
+ChosenSchedule importedFrom(const ScheduleArguments& arguments)
 {
     if (!arguments.request.kind.empty() || !arguments.scenario.file.empty())
         throw UsageError("--import brings a schedule of its own: give no FILE and no --kind with it");
@@ -130,14 +130,14 @@ ChosenSchedule importedFrom(const Arguments& arguments)
     return {.schedule = std::move(imported.schedule), .communication = std::move(imported.communication)};
 }
 
-CommSchedule communicationOf(const ChosenSchedule& chosen, const Arguments& arguments)
+CommSchedule communicationOf(const ChosenSchedule& chosen, const ScheduleArguments& arguments)
 {
     return chosen.communication ? *chosen.communication
                                 : lowerCommunication(chosen.schedule, {.receives = kReceives.at(arguments.receives)});
 }
 
 /// Prints the formats that other programs read; false for the others.
-bool printExported(const ChosenSchedule& chosen, const Arguments& arguments)
+bool printExported(const ChosenSchedule& chosen, const ScheduleArguments& arguments)
 {
     const Schedule& schedule = chosen.schedule;
     const std::string& format = arguments.format;
@@ -163,7 +163,7 @@ bool printExported(const ChosenSchedule& chosen, const Arguments& arguments)
     return format == "comms";
 }
 
-void run(const Arguments& arguments)
+void run(const ScheduleArguments& arguments)
 {
     const auto [forward, inputGradient, weightGradient, comm] = numbersOf<4>("--times", arguments.times);
     const PassTimes passes{forward, inputGradient, weightGradient, comm, arguments.overlapped};
@@ -205,7 +205,7 @@ void addSchedule(CLI::App& app)
 {
     CLI::App* command =
         app.add_subcommand("schedule", "The action table of a pipeline, one line a rank, in PyTorch's CSV grammar");
-    auto arguments = std::make_shared<Arguments>();
+    auto arguments = std::make_shared<ScheduleArguments>();
     CLI::Option* file = arguments->scenario.addTo(*command)->required(false);
     command->get_option("--set")->needs(file);
     ScheduleRequest& request = arguments->request;

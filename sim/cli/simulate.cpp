@@ -14,7 +14,7 @@
 namespace sim::cli {
 namespace {
 
-struct Arguments : AnswerArguments {
+struct SimulateArguments : AnswerArguments {
     bool full = false;
     std::string trace, detail = "kernels";
 };
@@ -78,7 +78,7 @@ void printPipeline(const Metrics& m)
     table.print(std::cout);
 }
 
-void run(const Arguments& arguments)
+void run(const SimulateArguments& arguments)
 {
     const auto simulation = arguments.scenario.simulated({.full = arguments.full});
     if (!arguments.trace.empty())
@@ -102,7 +102,7 @@ void run(const Arguments& arguments)
 
 void addSimulate(CLI::App& app)
 {
-    const auto arguments = std::make_shared<Arguments>();
+    const auto arguments = std::make_shared<SimulateArguments>();
     CLI::App* command =
         addAnswer(app, "simulate", "One training step: time, MFU, bubble, exposed communication, memory", run, arguments);
     command->add_flag("--full", arguments->full, "Every rank one by one instead of one of each class: same numbers, bit for bit");

@@ -23,7 +23,7 @@ struct Axis {
     std::vector<std::string> values;
 };
 
-struct Arguments {
+struct SweepArguments {
     ScenarioArguments scenario;
     std::vector<std::string> vary;
     bool csv = false;
@@ -101,7 +101,7 @@ std::size_t combinations(const std::vector<Axis>& axes)
 }
 
 /// All combinations; the last axis varies fastest.
-std::vector<Point> pointsOf(const Arguments& arguments, const std::vector<Axis>& axes)
+std::vector<Point> pointsOf(const SweepArguments& arguments, const std::vector<Axis>& axes)
 {
     const std::size_t count = combinations(axes);
     std::vector<Point> points(count);
@@ -205,7 +205,7 @@ void printBest(const std::vector<Axis>& axes, const std::vector<Point>& points)
     std::cout << "\nFastest that fits: " << settingsOf(axes, *best) << "\n";
 }
 
-void run(const Arguments& arguments)
+void run(const SweepArguments& arguments)
 {
     std::vector<Axis> axes;
     std::set<std::string> pointers;
@@ -238,7 +238,7 @@ void run(const Arguments& arguments)
 void addSweep(CLI::App& app)
 {
     CLI::App* command = app.add_subcommand("sweep", "One row of metrics for each combination of values");
-    auto arguments = std::make_shared<Arguments>();
+    auto arguments = std::make_shared<SweepArguments>();
     arguments->scenario.addTo(*command);
     command->add_option("--vary", arguments->vary, "Values to try, such as layout.tp=1,2,4,8; repeatable: all combinations")
         ->type_name("POINTER=VALUE,...")

@@ -52,7 +52,7 @@ void print(const Simulation& simulation, const TrafficSums& sums, const LinkLoad
     std::cout << "\nBytes sent in a step, all ranks together, each on the innermost tier that joins its two ends.\n";
 }
 
-void run(const AnswerArguments& arguments)
+void runTraffic(const AnswerArguments& arguments)
 {
     const auto simulation = arguments.scenario.simulated();
     if (arguments.json) {
@@ -68,7 +68,7 @@ void run(const AnswerArguments& arguments)
 
 void addTraffic(CLI::App& app)
 {
-    addAnswer(app, "traffic", "Bytes sent in a step, by process group and link tier, GiB", run,
+    addAnswer(app, "traffic", "Bytes sent in a step, by process group and link tier, GiB", runTraffic,
               std::make_shared<AnswerArguments>(), "One JSON document, in bytes");
 }
 

@@ -14,7 +14,7 @@
 namespace sim::cli {
 namespace {
 
-struct Arguments {
+struct ValidateArguments {
     std::vector<std::string> files;
     std::vector<std::string> overrides;
     bool holds = false;
@@ -42,7 +42,7 @@ bool keepsItsWord(const std::string& file, const std::vector<std::string>& overr
     return problems.empty();
 }
 
-bool isGood(const std::string& file, const Arguments& arguments)
+bool isGood(const std::string& file, const ValidateArguments& arguments)
 {
     const std::vector<std::string>& overrides = arguments.overrides;
     try {
@@ -60,7 +60,7 @@ bool isGood(const std::string& file, const Arguments& arguments)
     return false;
 }
 
-void run(const Arguments& arguments)
+void run(const ValidateArguments& arguments)
 {
     bool allGood = true;
     for (const std::string& file : arguments.files)
@@ -74,7 +74,7 @@ void run(const Arguments& arguments)
 void addValidate(CLI::App& app)
 {
     CLI::App* command = app.add_subcommand("validate", "One line a problem; nothing when all files are good");
-    auto arguments = std::make_shared<Arguments>();
+    auto arguments = std::make_shared<ValidateArguments>();
     command->add_option("FILE", arguments->files, "Scenario files")->type_name("")->required();
     addOverrides(*command, arguments->overrides);
     command->add_flag("--holds", arguments->holds,

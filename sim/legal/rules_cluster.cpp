@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <tuple>
 #include <utility>
 
 namespace sim {
@@ -107,11 +106,10 @@ void Rules::headDim()
                                   [&](std::int64_t heads) { return m.hiddenSize % heads == 0 && m.hiddenSize / heads <= kMost; });
         });
     const bool isRotated = isGiven("/model/qk_rope_head_dim") && m.qkNopeHeadDim < kMost;
-    const auto [pointer, value, otherPointer, other] =
-        isRotated ? std::tuple("/model/qk_rope_head_dim", m.qkRopeHeadDim, "/model/qk_nope_head_dim", m.qkNopeHeadDim)
-                  : std::tuple("/model/qk_nope_head_dim", m.qkNopeHeadDim, "/model/qk_rope_head_dim", m.qkRopeHeadDim);
-    error(pointer, [&] {
-        return text(value) + " beside " + named(otherPointer, other) + width +
+    const char *const rotated = "/model/qk_rope_head_dim", *const plain = "/model/qk_nope_head_dim";
+    const int value = isRotated ? m.qkRopeHeadDim : m.qkNopeHeadDim, other = isRotated ? m.qkNopeHeadDim : m.qkRopeHeadDim;
+    error(isRotated ? rotated : plain, [&] {
+        return text(value) + " beside " + named(isRotated ? plain : rotated, other) + width +
                (other < kMost ? "; nearest: " + text(kMost - other) : "");
     });
 }

@@ -317,9 +317,9 @@ void Rules::placement()
         const std::string at = "/layout/placement/" + text(rank);
         if (gpu < 0 || gpu >= gpus)
             return error(at, [&] { return "there is no GPU " + text(gpu) + "; the cluster has 0 to " + text(gpus - 1); });
-        const auto [taken, isNew] = rankOf.try_emplace(gpu, rank);
-        if (!isNew)
-            return error(at, [&] { return "GPU " + text(gpu) + " has rank " + text(taken->second) + " already"; });
+        const int holder = rankOf.try_emplace(gpu, rank).first->second;
+        if (holder != rank)
+            return error(at, [&] { return "GPU " + text(gpu) + " has rank " + text(holder) + " already"; });
     }
 }
 

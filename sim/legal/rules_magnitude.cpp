@@ -95,13 +95,14 @@ bool Rules::modelSize()
     const std::string message = "has " + roughly(parameters) + " parameters, more than " + roughly(kMostParameters);
     for (const auto& [key, member] : kKeys) {
         Model smaller = m;
-        const std::int64_t best = largest(m.*member, [&, field = member](std::int64_t value) {
+        const auto field = member; // clang 14 captures no structured binding
+        const std::int64_t best = largest(m.*field, [&](std::int64_t value) {
             smaller.*field = static_cast<int>(value);
             return parametersOf(smaller) <= kMostParameters;
         });
         const std::string pointer = "/model/" + std::string(key);
         if (best > 0 && (isGiven(pointer) || key == kKeys.back().first)) {
-            error(pointer, [&] { return "with " + named(pointer, m.*member) + " the model " + message + nearest(best); });
+            error(pointer, [&] { return "with " + named(pointer, m.*field) + " the model " + message + nearest(best); });
             return false;
         }
     }

@@ -1,4 +1,5 @@
 #include "sim/lesson/expression_node.h"
+#include "sim/text/characters.h"
 
 #include <array>
 #include <charconv>
@@ -9,15 +10,6 @@ namespace sim {
 namespace {
 
 using Node = Expression::Node;
-
-bool startsName(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
-bool isDigit(char c)
-{
-    return c >= '0' && c <= '9';
-}
 
 /// Recursive descent, one function a level of precedence. A node stands for [begin, end) of the text.
 class Parser {

@@ -1,4 +1,5 @@
 #include "sim/lesson/holds.h"
+#include "sim/text/characters.h"
 
 #include <algorithm>
 #include <charconv>
@@ -6,15 +7,6 @@
 
 namespace sim {
 namespace {
-
-bool isDigit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-bool isLetter(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
 
 /// The text with blanks in place of code, so that places stay.
 std::string withoutCode(std::string_view text)
@@ -76,11 +68,11 @@ std::vector<WrittenNumber> writtenNumbers(std::string_view given)
             ++at;
             continue;
         }
-        const bool joined = at > 0 && (isLetter(text[at - 1]) || (at > 1 && text[at - 1] == '-' && isLetter(text[at - 2])));
+        const bool joined = at > 0 && (startsName(text[at - 1]) || (at > 1 && text[at - 1] == '-' && startsName(text[at - 2])));
         std::size_t end = endOfNumber(text, at);
-        const bool runsOn = end < text.size() && isLetter(text[end]);
+        const bool runsOn = end < text.size() && startsName(text[end]);
         if (joined || runsOn) { // part of a name
-            while (end < text.size() && (isLetter(text[end]) || isDigit(text[end])))
+            while (end < text.size() && (startsName(text[end]) || isDigit(text[end])))
                 ++end;
             at = end;
             continue;

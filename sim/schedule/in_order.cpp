@@ -14,7 +14,7 @@ namespace sim {
 
 namespace {
 
-constexpr double kNotYet = -1;
+constexpr double kNotRun = -1;
 constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
 
 /// Runs the lists until nothing can go on. The communication must have passed checkCommunication.
@@ -22,7 +22,7 @@ class InOrderRun {
 public:
     InOrderRun(const CommSchedule& communication, std::span<const PassTimes> times, CommStreams streams)
         : m_schedule(communication.schedule), m_steps(communication.steps), m_times(times), m_ranks(communication.steps.size()),
-          m_sendIndex(m_schedule, kNone), m_receiveIndex(m_schedule, kNone), m_arrival(m_schedule, kNotYet)
+          m_sendIndex(m_schedule, kNone), m_receiveIndex(m_schedule, kNone), m_arrival(m_schedule, kNotRun)
     {
         for (std::size_t rank = 0; rank < m_ranks.size(); ++rank)
             layOut(rank, streams);
@@ -30,8 +30,8 @@ public:
         m_result.end.resize(m_ranks.size());
         m_result.heldBack.resize(m_ranks.size());
         for (std::size_t rank = 0; rank < m_ranks.size(); ++rank) {
-            m_result.start[rank].assign(m_steps[rank].size(), kNotYet);
-            m_result.end[rank].assign(m_steps[rank].size(), kNotYet);
+            m_result.start[rank].assign(m_steps[rank].size(), kNotRun);
+            m_result.end[rank].assign(m_steps[rank].size(), kNotRun);
             m_result.heldBack[rank].assign(m_steps[rank].size(), 0);
             m_runnable.push_back(rank);
         }
@@ -228,7 +228,7 @@ private:
         return true;
     }
 
-    /// When the passes before a step have ended; kNotYet if they have not.
+    /// When the passes before a step have ended; kNotRun if they have not.
     double postedAt(std::size_t rank, std::size_t index) const
     {
         const std::size_t before = m_ranks[rank].passBefore[index];

@@ -8,7 +8,6 @@
 #include "sim/model/parameters.h"
 
 #include <algorithm>
-#include <numeric>
 
 namespace sim {
 namespace {
@@ -57,29 +56,29 @@ std::int64_t cover(std::vector<Interval>& covered, Interval add)
 
 /// How a number of ranks spend a step, summed over them.
 struct UseSums {
-    std::array<Wide, kStepParts.size()> ns{};
+    ByStepPart<Wide> ns;
     std::int64_t ranks = 0;
 
     void add(const TimeShares& shares, std::int64_t stepNs, std::int64_t times)
     {
-        StepUse use{shares.busyNs - shares.recomputationNs - shares.optimizerNs, shares.recomputationNs, shares.optimizerNs};
+        ns[StepPart::computing] += Wide{times} * (shares.busyNs - shares.recomputationNs - shares.optimizerNs);
+        ns[StepPart::recomputation] += Wide{times} * shares.recomputationNs;
+        ns[StepPart::optimizer] += Wide{times} * shares.optimizerNs;
         for (const Dimension dimension : kDimensions)
-            use[asIndex(partOf<StepPart>(dimension))] = shares.exposedNs[dimension];
-        use[asIndex(StepPart::bubble)] = stepNs - std::accumulate(use.begin(), use.end(), std::int64_t{0});
-        for (std::size_t i = 0; i < use.size(); ++i)
-            ns[i] += Wide{times} * use[i];
+            ns[partOf<StepPart>(dimension)] += Wide{times} * shares.exposedNs[dimension];
+        ns[StepPart::bubble] += Wide{times} * (stepNs - shares.busyNs - shares.exposedNs.total());
         ranks += times;
     }
     /// The running sum is rounded, not each part: the parts then add up to the step, and what is nothing stays nothing.
-    StepUse mean() const
+    ByStepPart<std::int64_t> mean() const
     {
-        StepUse out{};
+        ByStepPart<std::int64_t> out;
         Wide sum = 0;
         std::int64_t before = 0;
-        for (std::size_t i = 0; i < out.size(); ++i) {
-            sum += ns[i];
+        for (const StepPart part : kStepParts) {
+            sum += ns[part];
             const auto until = static_cast<std::int64_t>(sum / ranks);
-            out[i] = until - before;
+            out[part] = until - before;
             before = until;
         }
         return out;
@@ -87,16 +86,6 @@ struct UseSums {
 };
 
 } // namespace
-
-std::string stepPartName(StepPart part)
-{
-    if (const auto dimension = dimensionOfPart(part))
-        return std::string("exposed ") + dimensionName(*dimension);
-    return part == StepPart::computing       ? "computing"
-           : part == StepPart::recomputation ? "recomputation"
-           : part == StepPart::optimizer     ? "optimizer"
-                                             : "bubble";
-}
 
 TimeShares measureShares(const Program& program, const RankClasses& classes, const PricedProgram& prices,
                          const EngineResult& result, int c)

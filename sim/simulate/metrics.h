@@ -1,23 +1,12 @@
 // The numbers of a step, each with its convention.
 #pragma once
 
-#include "sim/mesh/dimension.h"
+#include "sim/simulate/step_part.h"
 
-#include <array>
 #include <cstdint>
-#include <string>
 #include <vector>
 
 namespace sim {
-
-/// What a rank's step goes to; every instant counts once.
-enum class StepPart : std::uint8_t { computing, recomputation, optimizer, tp, cp, ep, pp, dp, bubble };
-inline constexpr std::array kStepParts = {
-    StepPart::computing, StepPart::recomputation, StepPart::optimizer, StepPart::tp, StepPart::cp, StepPart::ep, StepPart::pp,
-    StepPart::dp,        StepPart::bubble};
-std::string stepPartName(StepPart); ///< "computing", "exposed tp", …
-/// By StepPart: mean over ranks, in whole nanoseconds that add up to the step exactly.
-using StepUse = std::array<std::int64_t, kStepParts.size()>;
 
 /// Bytes on one GPU at the moment of its peak.
 struct MemoryBreakdown {
@@ -43,8 +32,8 @@ struct PipelineRankMetrics {
     double commSeconds = 0;   ///< exposed communication: a transfer runs, no kernel does
     MemoryBreakdown memory;   ///< of the rank with the highest peak
     std::int64_t peakAtNs = 0;
-    std::int64_t parameters = 0; ///< elements a rank holds before any ZeRO sharding
-    StepUse use{};               ///< busy, exposed and bubble time, finer
+    std::int64_t parameters = 0;  ///< elements a rank holds before any ZeRO sharding
+    ByStepPart<std::int64_t> use; ///< busy (by kernels), exposed and bubble time, finer; as in Metrics
     bool operator==(const PipelineRankMetrics&) const = default;
 };
 
@@ -60,7 +49,8 @@ struct Metrics {
     double bubbleFraction = 0;       ///< mean over ranks of bubble time / step time
     /// Fractions of the step during which communication of that dimension runs and the rank computes nothing; mean over ranks.
     ByDimension<double> exposedComm;
-    StepUse use{};            ///< the three fractions above and what is computed, as times
+    /// Mean over ranks, busy time by what kernels are for, in whole nanoseconds that add up to the step exactly.
+    ByStepPart<std::int64_t> use;
     double peakMemoryGib = 0; ///< of the fullest rank
     bool fits = true;         ///< peak <= the GPU's memory
     std::int64_t parameters = 0;

@@ -52,11 +52,11 @@ std::string writtenOut(std::uint32_t code)
         return "\\t";
     if (code == '\r')
         return "\\r";
-    constexpr std::string_view kDigits = "0123456789abcdef";
+    constexpr std::string_view kHexDigits = "0123456789abcdef";
     std::string digits;
     const std::size_t length = code <= 0xFFU ? 2 : code <= 0xFFFFU ? 4 : 8;
     for (std::size_t i = length; i-- > 0;)
-        digits += kDigits[(code >> (4U * static_cast<unsigned>(i))) & 0xFU];
+        digits += kHexDigits[(code >> (4U * static_cast<unsigned>(i))) & 0xFU];
     return (length == 2 ? "\\x" : length == 4 ? "\\u" : "\\U") + digits;
 }
 

@@ -2,6 +2,7 @@
 #include "live/runtime/run.h"
 #include "live/tasks/worker_pool.h"
 #include "sim/scenario/document.h"
+#include "tests/support/catalogue.h"
 
 #include <algorithm>
 #include <benchmark/benchmark.h>
@@ -12,18 +13,12 @@ namespace {
 
 using namespace live;
 
-const sim::Catalogue& catalogue()
-{
-    static const sim::Catalogue loaded = sim::Catalogue::load(sim::Catalogue::findAssets());
-    return loaded;
-}
-
 sim::Scenario scenarioOf(const std::string& model, const std::string& layout, const std::string& training)
 {
     const auto document = sim::ScenarioDocument::parse(R"({"format":"rankscope-scenario","version":1,"model":)" + model +
                                                        R"(,"cluster":{"base":"laptop","gpus_per_node":64},"layout":)" + layout +
                                                        R"(,"training":)" + training + "}");
-    return *document.resolve(catalogue()).scenario;
+    return *document.resolve(test::catalogue()).scenario;
 }
 
 /// Median seconds of a step and tokens a second, over `state`'s iterations.

@@ -1,6 +1,7 @@
 // How fast a step is simulated: every gallery file folded, Llama 3 405B on 16,384 GPUs also rank by rank.
 #include "sim/scenario/document.h"
 #include "sim/simulate/simulation.h"
+#include "tests/support/catalogue.h"
 
 #include <benchmark/benchmark.h>
 
@@ -14,15 +15,9 @@ namespace {
 
 constexpr const char* kLargest = "42-llama3-405b-16384-gpus";
 
-const sim::Catalogue& catalogue()
-{
-    static const sim::Catalogue loaded = sim::Catalogue::load(RANKSCOPE_SOURCE_DIR "/assets");
-    return loaded;
-}
-
 sim::Scenario galleryScenario(const std::string& name)
 {
-    return sim::readScenario(std::string(RANKSCOPE_SOURCE_DIR "/scenarios/") + name + ".json", catalogue());
+    return sim::readScenario(std::string(RANKSCOPE_SOURCE_DIR "/scenarios/") + name + ".json", test::catalogue());
 }
 
 /// Peak resident memory since the last reset, bytes; Linux keeps it as VmHWM.
@@ -83,17 +78,15 @@ void simulateFull(benchmark::State& state, const std::string& name)
 
 void readAndResolve(benchmark::State& state)
 {
-    catalogue();
+    test::catalogue();
     for (auto _ : state)
         benchmark::DoNotOptimize(galleryScenario(kLargest).layout.tp);
 }
 
-const bool kRegistered = [] {
+const bool kStepsRegistered = [] {
     std::vector<std::string> names;
-    for (const auto& entry : std::filesystem::directory_iterator(RANKSCOPE_SOURCE_DIR "/scenarios"))
-        if (entry.path().extension() == ".json")
-            names.push_back(entry.path().stem());
-    std::sort(names.begin(), names.end());
+    for (const std::filesystem::path& file : test::galleryFiles())
+        names.push_back(file.stem());
     benchmark::RegisterBenchmark("ReadScenario", readAndResolve)->Unit(benchmark::kMillisecond);
     benchmark::RegisterBenchmark((std::string("SimulateFull/") + kLargest).c_str(), simulateFull, kLargest)
         ->Unit(benchmark::kSecond)

@@ -169,7 +169,7 @@ void setStep(benchmark::State& state, const app::PictureInfo& picture)
     }
 }
 
-const bool kRegistered = [] {
+const bool kViewsRegistered = [] {
     for (const app::PictureInfo& picture : app::pictures()) {
         const std::string name = std::string("/") + picture.name + "/llama405b";
         benchmark::RegisterBenchmark(("StepFrame" + name).c_str(), [&](benchmark::State& state) {

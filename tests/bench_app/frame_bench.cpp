@@ -21,7 +21,7 @@
 namespace app {
 namespace {
 
-constexpr QSize kWindow{1600, 900};
+constexpr QSize kFrameWindow{1600, 900};
 constexpr int kFrames = 30;
 
 double cpuMilliseconds()
@@ -96,7 +96,7 @@ int benchFrames()
     std::printf("%-58s %10s\n", "frame on the software canvas, CPU", "ms");
     BusyView busy;
     CanvasWidget canvas(busy, Renderer::software);
-    canvas.resize(kWindow);
+    canvas.resize(kFrameWindow);
     std::printf("%-58s %10.2f\n", "10,000 primitives, 1600x900", frameMilliseconds(canvas));
 
     {
@@ -106,7 +106,7 @@ int benchFrames()
         timeline.setStep({nullptr, trace});
         timeline.setRows({.grouping = RowGrouping::none}); // every row, not a strip for many
         CanvasWidget shown(timeline, Renderer::software);
-        shown.resize(kWindow);
+        shown.resize(kFrameWindow);
         for (const int zoom : {1, 4, 16, 64, 256}) {
             timeline.setVisibleRange({trace->endNs / 3, trace->endNs / 3 + trace->endNs / zoom});
             const QByteArray what =
@@ -117,7 +117,7 @@ int benchFrames()
 
     MainWindow window(sim::Catalogue::load(RANKSCOPE_SOURCE_DIR "/assets"),
                       {.reproducible = true, .theme = {}, .renderer = Renderer::software});
-    window.setFixedSize(kWindow);
+    window.setFixedSize(kFrameWindow);
     window.show();
     if (!window.openFile(QStringLiteral(RANKSCOPE_SOURCE_DIR "/scenarios/42-llama3-405b-16384-gpus.json")).empty())
         return 1;
@@ -158,10 +158,10 @@ int showGalleryOnce()
 {
     MainWindow window(sim::Catalogue::load(RANKSCOPE_SOURCE_DIR "/assets"),
                       {.reproducible = true, .theme = {}, .renderer = Renderer::software});
-    window.setFixedSize(kWindow);
+    window.setFixedSize(kFrameWindow);
     window.showGallery();
     window.show();
-    QImage picture(kWindow, QImage::Format_RGB32);
+    QImage picture(kFrameWindow, QImage::Format_RGB32);
     window.render(&picture);
     std::puts("painted");
     return 0;

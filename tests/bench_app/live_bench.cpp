@@ -18,7 +18,7 @@
 namespace app {
 namespace {
 
-constexpr QSize kWindow{1600, 900};
+constexpr QSize kLiveWindow{1600, 900};
 constexpr int kRounds = 5, kPictures = 60, kIdleMs = 3000, kWaitMs = 30'000;
 
 double milliseconds(const QElapsedTimer& timer)
@@ -78,9 +78,9 @@ int benchLive()
     constexpr int kForever = 1'000'000;
     scenario.live.steps = kForever;
     MainWindow window(catalogue, {.reproducible = true, .theme = {}, .renderer = Renderer::software});
-    window.setFixedSize(kWindow);
+    window.setFixedSize(kLiveWindow);
     window.show();
-    QImage picture(kWindow, QImage::Format_RGB32);
+    QImage picture(kLiveWindow, QImage::Format_RGB32);
     std::printf("%-64s %11s %11s\n", "sixteen ranks, four dimensions, fp64", "median", "worst");
 
     std::vector<double> firstStep, firstPicture;

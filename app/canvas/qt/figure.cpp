@@ -16,7 +16,7 @@
 namespace app {
 namespace {
 
-constexpr qreal kPointsPerInch = 72, kInchesPerMetre = 1000 / 25.4;
+constexpr qreal kInchesPerMetre = 1000 / 25.4;
 constexpr std::array kFormats{FigureFormat::svg, FigureFormat::pdf, FigureFormat::png};
 
 Rect areaOf(QSize size)

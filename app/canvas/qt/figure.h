@@ -13,6 +13,8 @@ class QImage;
 
 namespace app {
 
+inline constexpr double kPointsPerInch = 72;
+
 enum class FigureFormat { svg, pdf, png };
 
 /// By the ending of a file's name.

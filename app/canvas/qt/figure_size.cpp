@@ -10,7 +10,6 @@
 namespace app {
 namespace {
 
-constexpr double kPointsPerInch = 72;
 constexpr double kColumnInches = 3.35, kDoubleColumnInches = 7; // IEEE and ACM: 3.3 to 3.5, and 7
 constexpr double kSmallestPrint = 7;                            // points
 constexpr double kPaperDotsPerInch = 600;                       // what journals ask of line art

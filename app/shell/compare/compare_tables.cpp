@@ -223,18 +223,13 @@ void CompareTables::showRows(const std::vector<ComparisonRow>& rows)
 void CompareTables::showStages(const std::vector<sim::StageComparison>& stages)
 {
     m_stages->setRowCount(0);
-    using sim::StepPart;
     for (std::size_t i = 0; i < stages.size(); ++i) {
         const sim::StageComparison& stage = stages[i];
         const auto seconds = [](std::int64_t ns) { return deltaText(RowUnit::seconds, static_cast<double>(ns) * 1e-9); };
-        std::int64_t exposed = 0;
-        for (const sim::Dimension dimension : sim::kDimensions)
-            exposed += stage.deltaNs(sim::partOf<StepPart>(dimension));
         addRow(m_stages, {{tr("pp %1").arg(i)},
-                          {seconds(stage.deltaNs(StepPart::computing) + stage.deltaNs(StepPart::recomputation) +
-                                   stage.deltaNs(StepPart::optimizer))},
-                          {seconds(exposed)},
-                          {seconds(stage.deltaNs(StepPart::bubble))},
+                          {seconds(stage.use.b.busy() - stage.use.a.busy())},
+                          {seconds(stage.use.b.exposed() - stage.use.a.exposed())},
+                          {seconds(stage.deltaNs(sim::StepPart::bubble))},
                           {deltaText(RowUnit::gib, gib(stage.memory.b.total() - stage.memory.a.total()))}});
     }
     const bool worthIt = stages.size() > 1;

@@ -25,7 +25,7 @@ namespace app {
 namespace {
 
 constexpr int kIndexRole = Qt::UserRole;
-constexpr int kRowHeight = 78, kMargin = 12, kSketchWidth = 150, kColumnWidth = 92, kColumns = 3, kScrollBar = 10;
+constexpr int kFamilyHeight = 78, kFamilyMargin = 12, kSketchWidth = 150, kColumnWidth = 92, kColumns = 3, kFamilyScrollBar = 10;
 constexpr double kWidestIdle = 0.5; ///< where the bar ends
 
 QString fromView(std::string_view text)
@@ -50,7 +50,7 @@ QString memoryText(const ScheduleWorth& worth)
 /// Right edge of a column of numbers, from the left: time, idle, memory.
 qreal columnRight(qreal rowRight, int column)
 {
-    return rowRight - kMargin - (kColumns - 1 - column) * kColumnWidth;
+    return rowRight - kFamilyMargin - (kColumns - 1 - column) * kColumnWidth;
 }
 
 class CandidateDelegate : public QStyledItemDelegate {
@@ -62,7 +62,7 @@ public:
 
     QSize sizeHint(const QStyleOptionViewItem& option, const QModelIndex&) const override
     {
-        return {option.rect.width(), kRowHeight};
+        return {option.rect.width(), kFamilyHeight};
     }
 
     void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override
@@ -77,7 +77,7 @@ public:
         painter->drawRoundedRect(row, 6, 6);
 
         const bool legal = candidate.whyNot.empty();
-        const QRectF sketch(row.left() + kMargin, row.top() + 10, kSketchWidth, row.height() - 20);
+        const QRectF sketch(row.left() + kFamilyMargin, row.top() + 10, kSketchWidth, row.height() - 20);
         if (candidate.sketch) {
             painter->setOpacity(legal ? 1 : 0.45);
             paintSchedule(*painter, sketch, candidate.sketch->schedule, candidate.sketch->times, m_theme);
@@ -85,7 +85,7 @@ public:
         }
         const qreal left = sketch.right() + 16;
         const qreal textRight = columnRight(row.right(), 0) - kColumnWidth + 8;
-        paintWords(*painter, {left, row.top() + 8, (legal ? textRight : row.right() - kMargin) - left, row.height() - 14},
+        paintWords(*painter, {left, row.top() + 8, (legal ? textRight : row.right() - kFamilyMargin) - left, row.height() - 14},
                    candidate);
         if (candidate.worth)
             paintNumbers(*painter, row, candidate);
@@ -195,7 +195,7 @@ protected:
         const std::array<QString, kColumns> texts{ScheduleChooser::tr("Step"), ScheduleChooser::tr("Idle"),
                                                   ScheduleChooser::tr("Activations")};
         for (int column = 0; column < kColumns; ++column)
-            painter.drawText(QRectF(columnRight(width() - kScrollBar, column) - kColumnWidth, 0, kColumnWidth, height()),
+            painter.drawText(QRectF(columnRight(width() - kFamilyScrollBar, column) - kColumnWidth, 0, kColumnWidth, height()),
                              Qt::AlignRight | Qt::AlignVCenter, texts[static_cast<std::size_t>(column)]);
     }
 

@@ -19,7 +19,7 @@
 namespace app {
 namespace {
 
-constexpr int kSide = 12, kSideWithGutter = 4, kScrollBar = 10, kBetweenRows = 6;
+constexpr int kFormSide = 12, kSideWithGutter = 4, kFormScrollBar = 10, kBetweenFormRows = 6;
 
 } // namespace
 
@@ -52,8 +52,8 @@ void ScenarioForm::build()
 
     auto* page = new QWidget;
     auto* column = new QVBoxLayout(page);
-    column->setContentsMargins(kSideWithGutter, 4, kSide, kSide);
-    column->setSpacing(kBetweenRows);
+    column->setContentsMargins(kSideWithGutter, 4, kFormSide, kFormSide);
+    column->setSpacing(kBetweenFormRows);
     for (QLabel* label : {m_general, m_nothingFound}) {
         label->setWordWrap(true);
         label->setContentsMargins(kRowGutter, 0, 0, 0);
@@ -92,7 +92,7 @@ void ScenarioForm::build()
     m_area->setFrameShape(QFrame::NoFrame);
     m_area->setWidget(page);
     auto* top = new QHBoxLayout;
-    top->setContentsMargins(kSideWithGutter + kRowGutter, 2, kSide + kScrollBar, 6);
+    top->setContentsMargins(kSideWithGutter + kRowGutter, 2, kFormSide + kFormScrollBar, 6);
     top->setSpacing(8);
     top->addWidget(m_search, 1);
     top->addWidget(m_whatIf);

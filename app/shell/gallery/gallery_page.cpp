@@ -19,7 +19,7 @@
 namespace app {
 namespace {
 
-constexpr int kCardGap = 12; ///< that the cards leave at their right
+constexpr int kRightOfCards = 12; ///< that the cards leave at their right
 const QString kDemoName = QStringLiteral("64-tiny-4d-sixteen-ranks");
 
 } // namespace
@@ -76,13 +76,13 @@ GalleryPage::GalleryPage(QWidget* parent)
     head->addWidget(heading);
     head->addStretch(1);
     head->addWidget(m_search, 2);
-    head->addSpacing(kCardGap + 12);
+    head->addSpacing(kRightOfCards + 12);
     auto* main = new QVBoxLayout;
     main->setContentsMargins(24, 24, 8, 0);
     main->setSpacing(16);
     main->addLayout(head);
     auto* demoRow = new QHBoxLayout; // as wide as the cards
-    demoRow->setContentsMargins(0, 0, kCardGap + 12, 0);
+    demoRow->setContentsMargins(0, 0, kRightOfCards + 12, 0);
     demoRow->addWidget(m_demo);
     main->addLayout(demoRow);
     main->addWidget(m_nothing);

@@ -21,8 +21,8 @@
 namespace app {
 namespace {
 
-constexpr int kWidth = 520, kGap = 8;
-constexpr int kRowHeight = 24, kMostRows = 14;
+constexpr int kWidth = 520, kPopupGap = 8;
+constexpr int kTermHeight = 24, kMostRows = 14;
 constexpr int kDigits = 4; // as in the line with the values
 
 QString fromUtf8(const std::string& text)
@@ -71,7 +71,7 @@ public:
     {
         QTextDocument document;
         fill(document, option, index.data().toString());
-        return {qRound(document.idealWidth()) + kGap, kRowHeight};
+        return {qRound(document.idealWidth()) + kPopupGap, kTermHeight};
     }
 
 private:
@@ -249,7 +249,7 @@ void BecausePopup::addTerms(QTreeWidgetItem* parent, const sim::Explanation& exp
 void BecausePopup::fitHeight()
 {
     const int rows = std::clamp(shownRows(m_terms->invisibleRootItem()), 1, kMostRows);
-    m_terms->setFixedHeight(rows * kRowHeight + 2);
+    m_terms->setFixedHeight(rows * kTermHeight + 2);
     layout()->activate();
     setFixedHeight(layout()->totalHeightForWidth(kWidth));
 }
@@ -259,9 +259,9 @@ void BecausePopup::openBeside(const QWidget& shown, QRect number)
     fitHeight();
     const QRect screen = shown.screen()->availableGeometry();
     const QRect beside(shown.mapToGlobal(number.topLeft()), number.size());
-    int x = beside.left() - width() - kGap;
+    int x = beside.left() - width() - kPopupGap;
     if (x < screen.left())
-        x = beside.right() + kGap;
+        x = beside.right() + kPopupGap;
     x = std::clamp(x, screen.left(), std::max(screen.left(), screen.right() - width()));
     const int y = std::clamp(beside.top(), screen.top(), std::max(screen.top(), screen.bottom() - height()));
     move(x, y);

@@ -10,7 +10,7 @@
 namespace app {
 namespace {
 
-constexpr int kHeight = 26, kGutter = 14, kGap = 8;
+constexpr int kHeight = 26, kGutter = 14, kFoldGap = 8;
 
 QFont titleFont()
 {
@@ -89,12 +89,12 @@ void FoldHeader::paintEvent(QPaintEvent*)
     painter.setPen(hasFocus() || underMouse() ? accent : muted);
     const int titleWidth = painter.fontMetrics().horizontalAdvance(text());
     painter.drawText(QRect(kGutter, 0, titleWidth + 1, height()), Qt::AlignVCenter | Qt::AlignLeft, text());
-    int left = kGutter + titleWidth + kGap;
+    int left = kGutter + titleWidth + kFoldGap;
     if (m_isMarked) {
         painter.setPen(Qt::NoPen);
         painter.setBrush(accent);
         painter.drawEllipse(QPointF(left, middle), 2.5, 2.5);
-        left += kGap;
+        left += kFoldGap;
     }
     if (!m_isOpen) {
         painter.setFont(uiFont(11));

@@ -10,7 +10,7 @@
 namespace app {
 namespace {
 constexpr int kBarHeight = 10;
-constexpr int kGap = 8;
+constexpr int kBarGap = 8;
 constexpr int kLineHeight = 18;
 constexpr int kSwatch = 8;
 } // namespace
@@ -39,7 +39,7 @@ void StackedBar::setTheme(const Theme& theme)
 
 QSize StackedBar::sizeHint() const
 {
-    return {200, kBarHeight + (m_segments.empty() ? 0 : kGap + kLineHeight * static_cast<int>(m_segments.size()))};
+    return {200, kBarHeight + (m_segments.empty() ? 0 : kBarGap + kLineHeight * static_cast<int>(m_segments.size()))};
 }
 
 QSize StackedBar::minimumSizeHint() const
@@ -82,7 +82,7 @@ void StackedBar::paintEvent(QPaintEvent*)
     }
 
     painter.setFont(uiFont(12));
-    int y = kBarHeight + kGap;
+    int y = kBarHeight + kBarGap;
     for (const Segment& s : m_segments) {
         const QRectF line(0, y, width(), kLineHeight);
         painter.setPen(Qt::NoPen);

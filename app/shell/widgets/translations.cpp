@@ -11,7 +11,7 @@
 namespace app {
 namespace {
 
-const QString kName = QStringLiteral("rankscope"), kBetween = QStringLiteral("_");
+const QString kName = QStringLiteral("rankscope"), kBeforeLanguage = QStringLiteral("_");
 
 /// With the assets of an installed program, beside the programs of a build.
 QStringList foldersOf(const QString& assets)
@@ -26,8 +26,8 @@ QStringList translationsIn(const QString& assets)
 {
     QStringList out;
     for (const QString& folder : foldersOf(assets)) {
-        for (const QString& file : QDir(folder).entryList({kName + kBetween + QStringLiteral("*.qm")}, QDir::Files))
-            out << QFileInfo(file).completeBaseName().mid(kName.size() + kBetween.size());
+        for (const QString& file : QDir(folder).entryList({kName + kBeforeLanguage + QStringLiteral("*.qm")}, QDir::Files))
+            out << QFileInfo(file).completeBaseName().mid(kName.size() + kBeforeLanguage.size());
     }
     out.removeDuplicates();
     return out;
@@ -38,7 +38,7 @@ void installTranslation(QCoreApplication& application, const QString& assets, co
     const QLocale locale = language.isEmpty() ? QLocale() : QLocale(language);
     const auto install = [&](const QString& name, const QString& folder) {
         auto* translator = new QTranslator(&application);
-        if (translator->load(locale, name, kBetween, folder)) {
+        if (translator->load(locale, name, kBeforeLanguage, folder)) {
             QCoreApplication::installTranslator(translator);
             return true;
         }

@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t kMostFiles = 6, kMostSpans = 8;
 constexpr int kShortestSpanName = 2; ///< letters: one alone is in too many names
 
-QString timeText(std::int64_t ns)
+QString spanTimeText(std::int64_t ns)
 {
     return durationQuantity(static_cast<double>(ns) * 1e-9).text();
 }
@@ -76,7 +76,7 @@ std::vector<PaletteEntry> findSpans(const QString& typed, const sim::Trace& trac
             if (!name.endsWith(wanted, Qt::CaseInsensitive) && !name.startsWith(wanted, Qt::CaseInsensitive))
                 continue;
             const std::string& process = trace.processes[static_cast<std::size_t>(track.process)].name;
-            out.push_back({QObject::tr("%1 at %2").arg(name, timeText(track.startNs[i])), QString::fromStdString(process),
+            out.push_back({QObject::tr("%1 at %2").arg(name, spanTimeText(track.startNs[i])), QString::fromStdString(process),
                            [select, span = SpanRef{t, i}] { select(span); }});
             break;
         }

@@ -1,6 +1,7 @@
 #include "app/views/common/captioned_view.h"
 
 #include "app/canvas/area_canvas.h"
+#include "app/views/common/measures.h"
 
 #include <algorithm>
 #include <string_view>
@@ -10,7 +11,7 @@
 namespace app {
 namespace {
 
-constexpr float kMargin = 12, kGap = 8;
+constexpr float kCaptionGap = 8;
 
 /// Broken at spaces; a word that is wider than a line has one to itself.
 std::vector<std::string> linesOf(Canvas& canvas, std::string_view text, float width, FontFace face)
@@ -59,11 +60,11 @@ void CaptionedView::draw(Canvas& canvas)
     const auto title = linesOf(canvas, m_words.title, width, FontFace::bold);
     const auto caption = linesOf(canvas, m_words.caption, width, FontFace::small);
     if (!title.empty())
-        rest.top = drawLines(canvas, title, {left, area.top + kMargin}, m_theme.text, FontFace::bold) + kGap;
+        rest.top = drawLines(canvas, title, {left, area.top + kMargin}, m_theme.text, FontFace::bold) + kCaptionGap;
     if (!caption.empty()) {
         const float height = static_cast<float>(caption.size()) * canvas.textHeight(FontFace::small);
-        rest.bottom = std::max(rest.top, area.bottom - kMargin - height - kGap);
-        drawLines(canvas, caption, {left, rest.bottom + kGap}, m_theme.mutedText, FontFace::small);
+        rest.bottom = std::max(rest.top, area.bottom - kMargin - height - kCaptionGap);
+        drawLines(canvas, caption, {left, rest.bottom + kCaptionGap}, m_theme.mutedText, FontFace::small);
     }
     if (rest.height() < 1)
         return;

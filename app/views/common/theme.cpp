@@ -7,7 +7,7 @@
 namespace app {
 namespace {
 
-constexpr Color kInk = Color::rgb(0x0B0D10), kPaper = Color::rgb(0xFFFFFF), kBlack = Color::rgb(0x000000);
+constexpr Color kInk = Color::rgb(0x0B0D10), kPaper = Color::rgb(0xFFFFFF), kInkOnLight = Color::rgb(0x000000);
 
 /// What the themes share. Hues of Okabe and Ito; wine (ep) is Tol's, the ninth that all eyes tell apart.
 Theme baseTheme()
@@ -125,7 +125,7 @@ const Theme& highContrastTheme()
         // Fills stand out from black, and their labels from them.
         const auto fill = [&](sim::OpClass c, Color color) {
             t.opClass[static_cast<std::size_t>(c)] = color;
-            t.opClassText[static_cast<std::size_t>(c)] = kBlack;
+            t.opClassText[static_cast<std::size_t>(c)] = kInkOnLight;
         };
         fill(sim::OpClass::forward, Color::rgb(0x3FA2F0));
         fill(sim::OpClass::backward, Color::rgb(0xFFB000));
@@ -146,7 +146,7 @@ const Theme& highContrastTheme()
         t.buffers = Color::rgb(0xA6A6AE);
         t.heat = {Color::rgb(0x1F3A46), Color::rgb(0x2A4C5A), Color::rgb(0x335E6E), Color::rgb(0x427588), Color::rgb(0x558EA3),
                   Color::rgb(0x70A9BC), Color::rgb(0x93C4D4), Color::rgb(0xBDDEE8), Color::rgb(0xFFFFFF)};
-        t.window = t.panel = t.canvas = kBlack;
+        t.window = t.panel = t.canvas = kInkOnLight;
         t.border = Color::rgb(0xB8B8B8);
         t.text = t.selection = kPaper;
         t.mutedText = Color::rgb(0xE0E0E0);

@@ -1,5 +1,7 @@
 #include "app/views/common/timeline_geometry.h"
 
+#include "app/views/common/measures.h"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -152,7 +154,7 @@ float suitableTimelineHeight(std::size_t rows)
 
 TimelineFrame::TimelineFrame(Rect area, Parts parts)
 {
-    constexpr float kMargin = 12, kScrollBar = 12;
+    constexpr float kScrollBar = 12;
     const bool low = area.height() < 150;
     const float headerHeight = low || !parts.legend ? 0.0F : 28.0F, rulerHeight = parts.ruler ? 22.0F : 0.0F,
                 overviewHeight = low || !parts.overview ? 0.0F : 26.0F;

@@ -2,6 +2,7 @@
 
 #include "app/views/common/color.h"
 #include "app/views/common/labels.h"
+#include "app/views/common/measures.h"
 
 #include <algorithm>
 #include <array>
@@ -14,7 +15,7 @@ constexpr int kBlend = 3, kButtons = 4, kSlider = kButtons;
 constexpr std::array<std::array<const char*, 2>, kButtons> kTexts{
     {{"Same start", "Start"}, {"Same end", "End"}, {"Equal length", "Scaled"}, {"Blend", "Blend"}}};
 constexpr std::uint64_t kControlNodes = (std::uint64_t{1} << 61) + (std::uint64_t{1} << 56);
-constexpr float kMargin = 12, kPadding = 10, kWidestSlider = 320, kNarrowestSlider = 90, kKnob = 7;
+constexpr float kControlPadding = 10, kWidestSlider = 320, kNarrowestSlider = 90, kKnob = 7;
 
 } // namespace
 
@@ -72,7 +73,7 @@ void CompareControls::paint(Canvas& canvas, const Theme& theme, Rect area)
     const auto widthOf = [&](std::size_t variant) {
         float width = 0;
         for (const auto& texts : kTexts)
-            width += canvas.textWidth(texts[variant]) + 2 * kPadding;
+            width += canvas.textWidth(texts[variant]) + 2 * kControlPadding;
         return width;
     };
     const std::size_t variant = widthOf(0) + kNarrowestSlider + 2 * kMargin <= area.width() ? 0 : 1;
@@ -82,14 +83,14 @@ void CompareControls::paint(Canvas& canvas, const Theme& theme, Rect area)
         return;
     for (int button = 0; button < kButtons; ++button) {
         const char* text = kTexts[static_cast<std::size_t>(button)][variant];
-        const Rect rect{x, top, std::floor(x + canvas.textWidth(text) + 2 * kPadding), bottom};
+        const Rect rect{x, top, std::floor(x + canvas.textWidth(text) + 2 * kControlPadding), bottom};
         const bool chosen = isChosen(button), enabled = button != kBlend || canBlend();
         canvas.fillRect(rect, chosen ? theme.accent : theme.canvas);
         if (!chosen && enabled && m_pointed == button)
             canvas.fillRect(rect, theme.hover);
         canvas.strokeRect(rect, chosen ? theme.accent : theme.border);
         const Color color = chosen ? readableOn(theme.accent) : enabled ? theme.text : theme.mutedText;
-        textInside(canvas, {rect.left + kPadding, rect.top, rect.right, rect.bottom}, text, color);
+        textInside(canvas, {rect.left + kControlPadding, rect.top, rect.right, rect.bottom}, text, color);
         if (canvas.wantsNodes())
             canvas.node({.id = kControlNodes + static_cast<std::uint64_t>(button),
                          .role = "button",

@@ -1,5 +1,7 @@
 #include "app/views/compare/compare_geometry.h"
 
+#include "app/views/common/measures.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -7,7 +9,7 @@ namespace app {
 
 CompareFrame::CompareFrame(Rect area)
 {
-    constexpr float kMargin = 12, kTop = 8, kControls = 34;
+    constexpr float kTop = 8, kControls = 34;
     constexpr float kLowestWithTimelines = 330, kLowestWaterfall = 110, kHighestWaterfall = 176;
     constexpr float kNarrowestWithMemory = 640, kMemoryShare = 0.32F, kWidestMemory = 420;
     constexpr float kMemoryBelow = 128; // the two bars with their words, where there is no room beside

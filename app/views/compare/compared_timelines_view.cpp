@@ -3,6 +3,7 @@
 #include "app/canvas/area_canvas.h"
 #include "app/views/common/color.h"
 #include "app/views/common/labels.h"
+#include "app/views/common/measures.h"
 #include "app/views/common/timeline_geometry.h"
 
 #include <algorithm>
@@ -12,8 +13,7 @@
 namespace app {
 namespace {
 
-constexpr float kCaptionHeight = 24;
-constexpr float kMargin = 12;
+constexpr float kSideCaptionHeight = 24;
 constexpr float kComfortableRow = 16; ///< pixels a row that memory and overview leave
 constexpr TimelineView::Surroundings kAroundUpper{.legend = false, .memory = false, .overview = false};
 constexpr std::uint64_t kUpperNodes = std::uint64_t{1} << 61; ///< ids of the upper timeline's nodes, apart from the lower's
@@ -78,8 +78,8 @@ struct ComparedTimelinesView::Data {
             .legend = false, .ruler = !showsUpper() || alignment != Alignment::start, .memory = holdsMemory};
         const auto fits = [&](const TimelineView::Surroundings& around) {
             const float rows = lower.isEmpty() ? 0 : rowsOf(lower);
-            const float height = area.height() - kCaptionHeight - aroundHeight(around);
-            return showsUpper() ? height - kCaptionHeight - aroundHeight(kAroundUpper) - betweenHeight >=
+            const float height = area.height() - kSideCaptionHeight - aroundHeight(around);
+            return showsUpper() ? height - kSideCaptionHeight - aroundHeight(kAroundUpper) - betweenHeight >=
                                       (rows + rowsOf(upper)) * kComfortableRow
                                 : height >= rows * kComfortableRow;
         };
@@ -99,14 +99,14 @@ struct ComparedTimelinesView::Data {
         constexpr float kLeastShare = 0.25F;
         const float share = std::clamp(rowsOf(upper) / (rowsOf(upper) + rowsOf(lower)), kLeastShare, 1 - kLeastShare);
         const float gap = showsUpper() ? betweenHeight : 0;
-        const float aroundUpper = kCaptionHeight + aroundHeight(kAroundUpper);
-        const float forRows = area.height() - gap - aroundUpper - kCaptionHeight - aroundHeight(aroundLower(area));
+        const float aroundUpper = kSideCaptionHeight + aroundHeight(kAroundUpper);
+        const float forRows = area.height() - gap - aroundUpper - kSideCaptionHeight - aroundHeight(aroundLower(area));
         const float upperEnd = showsUpper() ? std::floor(area.top + aroundUpper + forRows * share) : area.top;
         const float middle = upperEnd + gap;
-        out.upperCaption = {area.left, area.top, area.right, std::min(upperEnd, area.top + kCaptionHeight)};
+        out.upperCaption = {area.left, area.top, area.right, std::min(upperEnd, area.top + kSideCaptionHeight)};
         out.upper = {area.left, out.upperCaption.bottom, area.right, upperEnd};
         out.between = {area.left, upperEnd, area.right, middle};
-        out.lowerCaption = {area.left, middle, area.right, middle + kCaptionHeight};
+        out.lowerCaption = {area.left, middle, area.right, middle + kSideCaptionHeight};
         out.lower = {area.left, out.lowerCaption.bottom, area.right, area.bottom};
         return out;
     }

@@ -12,7 +12,7 @@ namespace app {
 namespace {
 
 constexpr std::uint64_t kMemoryNodes = (std::uint64_t{1} << 61) + (std::uint64_t{1} << 57);
-constexpr float kTitle = 22, kLetter = 20;
+constexpr float kPairTitle = 22, kLetter = 20;
 
 struct Part {
     const char* name;
@@ -45,9 +45,9 @@ struct Rows {
 Rows rowsOf(Rect area)
 {
     constexpr float kHighest = 26, kGap = 8, kTexts = 36;
-    const float height = std::floor(std::clamp((area.height() - kTitle - kTexts - kGap) / 2, 8.0F, kHighest));
+    const float height = std::floor(std::clamp((area.height() - kPairTitle - kTexts - kGap) / 2, 8.0F, kHighest));
     Rows rows;
-    rows.a = {area.left, area.top + kTitle + 4, area.right, area.top + kTitle + 4 + height};
+    rows.a = {area.left, area.top + kPairTitle + 4, area.right, area.top + kPairTitle + 4 + height};
     rows.b = {area.left, rows.a.bottom + kGap, area.right, rows.a.bottom + kGap + height};
     rows.textTop = rows.b.bottom + 6;
     return rows;

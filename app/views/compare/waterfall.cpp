@@ -19,7 +19,7 @@ constexpr std::uint64_t kBarNodes = (std::uint64_t{1} << 61) + (std::uint64_t{1}
 
 std::vector<std::string> labelsOf(sim::StepPart part)
 {
-    const std::string name = sim::stepPartName(part);
+    const std::string name = sim::factsOf(part).name;
     switch (part) {
     case sim::StepPart::computing:
         return {name, "comp."};
@@ -95,10 +95,9 @@ Waterfall::Waterfall(const sim::Comparison& c)
         const std::int64_t change = c.deltaNs(part);
         if (change == 0)
             continue;
-        const auto i = static_cast<std::size_t>(part);
-        const std::string text = sim::stepPartName(part) + " " + signedDurationText(static_cast<double>(change)) + ": " +
-                                 durationText(static_cast<double>(c.use.a[i])) + " in A, " +
-                                 durationText(static_cast<double>(c.use.b[i])) + " in B";
+        const std::string text = std::string(sim::factsOf(part).name) + " " + signedDurationText(static_cast<double>(change)) +
+                                 ": " + durationText(static_cast<double>(c.use.a[part])) + " in A, " +
+                                 durationText(static_cast<double>(c.use.b[part])) + " in B";
         if (isSmall(part) && smallOnes > 1) {
             rest += change;
             restText += "\n" + text;

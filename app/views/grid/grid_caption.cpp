@@ -2,6 +2,7 @@
 
 #include "app/step/instant.h"
 #include "app/views/common/labels.h"
+#include "app/views/common/measures.h"
 #include "app/views/grid/grid_overlays.h"
 
 #include <algorithm>
@@ -10,7 +11,6 @@
 namespace app {
 namespace {
 
-constexpr float kMargin = 12;
 constexpr float kRampWidth = 96, kMeaningWidth = 300;
 
 class CaptionPainter {

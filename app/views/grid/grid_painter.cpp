@@ -2,6 +2,7 @@
 
 #include "app/views/common/color.h"
 #include "app/views/common/labels.h"
+#include "app/views/common/measures.h"
 #include "app/views/grid/grid_caption.h"
 #include "app/views/grid/grid_overlays.h"
 #include "app/views/grid/grid_rulers.h"
@@ -15,7 +16,6 @@ namespace {
 
 using sim::asIndex;
 
-constexpr float kMargin = 12;
 constexpr float kSeamedCell = 6;
 constexpr float kSmallestText = 12; ///< cells below are colour alone
 constexpr float kRoomyCell = 56;    ///< from here on a text keeps away from the edges
@@ -26,9 +26,9 @@ struct Range {
     int begin = 0, end = 0;
 };
 
-class Painter {
+class GridPainter {
 public:
-    Painter(Canvas& canvas, const GridScene& scene)
+    GridPainter(Canvas& canvas, const GridScene& scene)
         : m_canvas(canvas), m_scene(scene), m_layout(scene.layout), m_theme(scene.theme), m_transform(scene.transform),
           m_columns(visible(true)), m_rows(visible(false)), m_cellWidth(scene.layout.cellWidth() * scene.transform.zoom),
           m_cellHeight(scene.layout.cellHeight() * scene.transform.zoom),
@@ -100,7 +100,7 @@ private:
     GridTargets m_targets;
 };
 
-Range Painter::visible(bool across) const
+Range GridPainter::visible(bool across) const
 {
     const int count = across ? m_layout.columns() : m_layout.rows();
     const Rect area = m_scene.cellsArea;
@@ -122,7 +122,7 @@ Range Painter::visible(bool across) const
 }
 
 /// Outer boxes first; a node's edge is stronger than an axis's.
-void Painter::boxes()
+void GridPainter::boxes()
 {
     const auto& levels = m_layout.levels();
     const float appeared = m_scene.motion != nullptr ? m_scene.motion->progress : 1;
@@ -153,7 +153,7 @@ void Painter::boxes()
     }
 }
 
-void Painter::boxTitle(int l, int place, Rect box)
+void GridPainter::boxTitle(int l, int place, Rect box)
 {
     const auto& levels = m_layout.levels();
     const GridLevel& level = levels[asIndex(l)];
@@ -182,7 +182,7 @@ void Painter::boxTitle(int l, int place, Rect box)
     m_targets.push_back({.rect = titled, .level = l, .place = place, .name = name.empty() ? node : name});
 }
 
-void Painter::cells()
+void GridPainter::cells()
 {
     const bool wantsNodes = m_canvas.wantsNodes();
     // Where cells are smaller than a pixel or so, one block shows the strongest of several.
@@ -243,7 +243,7 @@ void Painter::cells()
 }
 
 /// While they travel, cells are what they are wherever they are.
-void Painter::movingCells()
+void GridPainter::movingCells()
 {
     for (int rank = 0; rank < m_layout.ranks(); ++rank) {
         const Rect cell = m_scene.cellRect(rank);
@@ -255,7 +255,7 @@ void Painter::movingCells()
     }
 }
 
-void Painter::cellContent(int rank, Rect cell, const LensColors& colors)
+void GridPainter::cellContent(int rank, Rect cell, const LensColors& colors)
 {
     const Color text = colors.text[toneOf(m_layout.column(rank), m_layout.row(rank))];
     if (m_scene.reading.lens == GridLens::now && !m_scene.reading.doing.empty())
@@ -264,7 +264,7 @@ void Painter::cellContent(int rank, Rect cell, const LensColors& colors)
 }
 
 /// How far the action has come, along the bottom; what is communicated beside it, along the top; a broken edge around who waits.
-void Painter::cellDoing(int rank, Rect cell, Color textColor)
+void GridPainter::cellDoing(int rank, Rect cell, Color textColor)
 {
     constexpr float kBar = 3;
     const std::size_t unit = m_scene.reading.unitOf(m_scene.simulation, rank);
@@ -280,7 +280,7 @@ void Painter::cellDoing(int rank, Rect cell, Color textColor)
 }
 
 /// "tp · pp": what joins a rank to the one in focus.
-std::string Painter::sharedGroups(int rank) const
+std::string GridPainter::sharedGroups(int rank) const
 {
     std::string shared;
     for (const LitGroup& group : m_scene.groups)
@@ -290,7 +290,7 @@ std::string Painter::sharedGroups(int rank) const
 }
 
 /// The rank's number; below it, as room allows, what the lens reads and its GPU.
-void Painter::cellText(int rank, Rect cell, Color color)
+void GridPainter::cellText(int rank, Rect cell, Color color)
 {
     const float line = m_canvas.textHeight(FontFace::small);
     const float middle = std::floor((cell.left + cell.right) / 2);
@@ -332,7 +332,7 @@ void Painter::cellText(int rank, Rect cell, Color color)
           m_scene.reading.isLive ? std::vector<std::string>{m_scene.reading.didLast[asIndex(rank)]} : gpuTexts, FontFace::small);
 }
 
-void Painter::cellNode(int rank, Rect cell)
+void GridPainter::cellNode(int rank, Rect cell)
 {
     const std::string reads = m_scene.sentenceOf(rank);
     m_canvas.node({.id = static_cast<std::uint64_t>(rank),
@@ -344,7 +344,7 @@ void Painter::cellNode(int rank, Rect cell)
 }
 
 /// Members of lit groups and selected ranks keep their full colour; the rest has been dimmed.
-void Painter::lit()
+void GridPainter::lit()
 {
     const bool tiny = std::min(m_cellWidth, m_cellHeight) < 7;
     const auto light = [&](int rank) {
@@ -422,7 +422,7 @@ std::vector<int> ranksOf(const GridTarget& target, const GridLayout& layout)
 
 GridTargets paintGrid(Canvas& canvas, const GridScene& scene)
 {
-    GridTargets targets = Painter(canvas, scene).paint();
+    GridTargets targets = GridPainter(canvas, scene).paint();
     if (canvas.wantsNodes())
         for (std::size_t i = 0; i < targets.size(); ++i)
             canvas.node({.id = (std::uint64_t{1} << 32U) + i,

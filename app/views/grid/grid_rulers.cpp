@@ -8,7 +8,7 @@
 namespace app {
 namespace {
 
-constexpr float kSpaceBetween = 8, kMargin = 8;
+constexpr float kSpaceBetween = 8, kRulerMargin = 8;
 
 std::string numberOf(const RulerLabel& label)
 {
@@ -64,7 +64,7 @@ private:
         while (static_cast<float>(style.step) * pitch < needed && style.step < m_ruler.groupSize)
             style.step *= 2;
         style.names = !m_across || style.step == 1;
-        style.open = !m_across && nameWidth > m_strip.width() - kMargin;
+        style.open = !m_across && nameWidth > m_strip.width() - kRulerMargin;
         style.rangeOnly = style.step > 1 && m_ruler.groupSize / style.step < 2;
         return style;
     }
@@ -135,7 +135,7 @@ private:
         }
         // A thinned ruler's first number belongs to a row that is lower than itself.
         const float y = std::max(std::floor((from + to - height) / 2), fromStart ? m_strip.top : -1e9F);
-        if (width > m_strip.width() - kMargin || y < m_strip.top || y + height > m_strip.bottom)
+        if (width > m_strip.width() - kRulerMargin || y < m_strip.top || y + height > m_strip.bottom)
             return {};
         m_canvas.text({m_strip.right - 7, y}, text, color, FontFace::small, Align::right);
         return {m_strip.right - 7 - width, y, m_strip.right - 7, y + height};
@@ -154,7 +154,7 @@ private:
             const float middle = (from + to) / 2, half = (m_across ? width : height) / 2;
             const float at = std::floor(std::max(middle - half, from));
             if (at < free || at + 2 * half > (m_across ? m_strip.right : m_strip.bottom) ||
-                (m_across ? m_strip.top + height > m_scene.frame.plot.bottom : width > m_strip.width() - kMargin))
+                (m_across ? m_strip.top + height > m_scene.frame.plot.bottom : width > m_strip.width() - kRulerMargin))
                 continue;
             if (i > 0 && (!m_across || to - from < 2 * half))
                 break; // once is enough

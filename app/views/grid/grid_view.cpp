@@ -1,6 +1,7 @@
 #include "app/views/grid/grid_view.h"
 
 #include "app/views/common/labels.h"
+#include "app/views/common/measures.h"
 #include "app/views/grid/grid_caption.h"
 #include "app/views/grid/grid_controls.h"
 #include "app/views/grid/grid_model.h"
@@ -15,7 +16,6 @@ namespace app {
 namespace {
 
 constexpr float kPanShare = 0.12F; ///< of the view, a key press
-constexpr float kDragPixels = 4;   ///< less is a click
 
 } // namespace
 

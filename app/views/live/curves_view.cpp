@@ -2,6 +2,7 @@
 
 #include "app/views/common/color.h"
 #include "app/views/common/labels.h"
+#include "app/views/common/measures.h"
 
 #include <algorithm>
 #include <cmath>
@@ -11,7 +12,7 @@
 namespace app {
 namespace {
 
-constexpr float kMargin = 12, kGutter = 52, kTitle = 20, kAxis = 18, kBetween = 8;
+constexpr float kGutter = 52, kTitle = 20, kAxis = 18, kBetween = 8;
 constexpr double kNsPerSecond = 1e9;
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 

@@ -2,6 +2,7 @@
 
 #include "app/views/common/color.h"
 #include "app/views/common/labels.h"
+#include "app/views/common/measures.h"
 #include "app/views/common/memory_parts.h"
 
 #include <algorithm>
@@ -10,7 +11,7 @@
 namespace app {
 namespace {
 
-constexpr float kMargin = 12, kScrollBar = 10, kScaleHeight = 18, kRulerHeight = 20, kCaptionHeight = 22;
+constexpr float kMemoryScrollBar = 10, kScaleHeight = 18, kRulerHeight = 20, kCaptionHeight = 22;
 constexpr float kLowestPitch = 17, kHighestPitch = 34;
 
 class BarsPainter {
@@ -212,7 +213,7 @@ MemoryFrame::MemoryFrame(Rect area, std::size_t rows)
     const auto count = static_cast<float>(std::max<std::size_t>(1, rows));
     pitch = std::floor(std::clamp((left.bottom - barsTop) / count, kLowestPitch, kHighestPitch));
     const float inSight = std::max(1.0F, std::floor((left.bottom - barsTop) / pitch));
-    const float scrollWidth = count > inSight ? kScrollBar : 0.0F;
+    const float scrollWidth = count > inSight ? kMemoryScrollBar : 0.0F;
     left.bottom = barsTop + std::min(count, inSight) * pitch;
     bars = {left.left + nameWidth, barsTop, std::max(left.left + nameWidth + 1, left.right - valueWidth - scrollWidth),
             left.bottom};

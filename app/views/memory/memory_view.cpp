@@ -1,6 +1,7 @@
 #include "app/views/memory/memory_view.h"
 
 #include "app/views/common/labels.h"
+#include "app/views/common/measures.h"
 #include "app/views/common/memory_parts.h"
 #include "app/views/memory/memory_painter.h"
 
@@ -10,7 +11,6 @@
 namespace app {
 namespace {
 
-constexpr float kDragPixels = 3; ///< until a click is a drag
 constexpr float kGrabPixels = 4; ///< beside the time cursor
 
 } // namespace

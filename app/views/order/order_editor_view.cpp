@@ -3,6 +3,7 @@
 #include "app/step/time_zoom.h"
 #include "app/views/common/color.h"
 #include "app/views/common/labels.h"
+#include "app/views/common/measures.h"
 #include "app/views/common/time_ruler.h"
 #include "app/views/common/timeline_geometry.h"
 #include "sim/simulate/action_class.h"
@@ -15,7 +16,7 @@
 namespace app {
 namespace {
 
-constexpr float kDragPixels = 3, kLabelledAction = 13, kGappedAction = 6;
+constexpr float kLabelledAction = 13, kGappedAction = 6;
 
 } // namespace
 

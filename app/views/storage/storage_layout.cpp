@@ -1,5 +1,7 @@
 #include "app/views/storage/storage_layout.h"
 
+#include "app/views/common/measures.h"
+
 #include <algorithm>
 #include <cmath>
 #include <tuple>
@@ -8,7 +10,7 @@
 namespace app {
 namespace {
 
-constexpr float kMargin = 12, kScrollBar = 10;
+constexpr float kScrollBar = 10;
 constexpr float kHeadingLine = 26, kVectorLine = 24, kLowestMatrixLine = 40, kHighestMatrixLine = 64;
 constexpr float kVectorSide = 6; ///< pixels of a side that is one or two elements long
 

@@ -13,9 +13,9 @@ namespace {
 
 constexpr std::uint64_t kBarNode = std::uint64_t{1} << 62, kSliceNodes = std::uint64_t{1} << 32; ///< apart from those of lines
 
-class Painter {
+class StoragePainter {
 public:
-    Painter(Canvas& canvas, const StorageScene& scene)
+    StoragePainter(Canvas& canvas, const StorageScene& scene)
         : m_canvas(canvas), m_scene(scene), m_holdings(scene.holdings), m_theme(scene.theme), m_frame(scene.frame),
           m_largest(largestSide(scene.holdings))
     {
@@ -87,7 +87,7 @@ private:
 };
 
 /// The rank, where it stands, and what part of the model that makes it keep.
-void Painter::title()
+void StoragePainter::title()
 {
     const Rect area = m_frame.title;
     const std::string all = bytesText(static_cast<double>(m_holdings.bytes.total()));
@@ -115,7 +115,7 @@ void Painter::title()
                m_theme.mutedText, FontFace::body);
 }
 
-void Painter::bar()
+void StoragePainter::bar()
 {
     const Rect area = m_frame.bar;
     if (area.height() <= 0)
@@ -132,7 +132,7 @@ void Painter::bar()
 }
 
 /// "1/64 of the slice (ZeRO)": how much of what tensor, expert and pipeline parallelism leave it a rank keeps. Longest first.
-std::vector<std::string> Painter::shareTexts(StoredState state) const
+std::vector<std::string> StoragePainter::shareTexts(StoredState state) const
 {
     const auto share = [](const sim::ShardGroup& shards) {
         return shards.ranks.size() > 1 ? "1/" + countText(static_cast<std::int64_t>(shards.ranks.size())) : std::string("all");
@@ -147,7 +147,7 @@ std::vector<std::string> Painter::shareTexts(StoredState state) const
 }
 
 /// Each state with how ZeRO shares it out.
-void Painter::headings()
+void StoragePainter::headings()
 {
     const Rect area = m_frame.headings;
     constexpr std::array kNames{"parameters", "gradients", "optimizer"};
@@ -174,7 +174,7 @@ void Painter::headings()
     m_canvas.fillRect({area.left, area.bottom - 1, area.right, area.bottom}, m_theme.border);
 }
 
-void Painter::heading(const StorageLine& line, Rect rect)
+void StoragePainter::heading(const StorageLine& line, Rect rect)
 {
     const sim::HoldingGroup& group = m_holdings.groups[static_cast<std::size_t>(line.group)];
     m_canvas.fillRect({rect.left, rect.top + 2, rect.right, rect.bottom - 1}, mix(m_theme.canvas, m_theme.text, 0.045F));
@@ -202,7 +202,7 @@ void Painter::heading(const StorageLine& line, Rect rect)
     write({rect.left + 8, rect.top, rect.right - 24 - used, rect.bottom}, names, m_theme.text, FontFace::bold);
 }
 
-void Painter::names(const sim::TensorHolding& tensor, Rect rect)
+void StoragePainter::names(const sim::TensorHolding& tensor, Rect rect)
 {
     const std::string name(tensor.name);
     const std::string slice = sliceText(tensor, tensor.expertBlock, tensor.piece), size = sizeText(tensor);
@@ -232,7 +232,7 @@ void Painter::names(const sim::TensorHolding& tensor, Rect rect)
               FontFace::small);
 }
 
-void Painter::tensor(int index, const StorageLine& line, Rect rect)
+void StoragePainter::tensor(int index, const StorageLine& line, Rect rect)
 {
     const sim::TensorHolding& tensor = *m_scene.tensor(line);
     if (m_scene.pointed && m_scene.pointed->line == index)
@@ -253,7 +253,7 @@ void Painter::tensor(int index, const StorageLine& line, Rect rect)
 }
 
 /// Others' slices in outline, with their rank where it fits; the rank's own filled, as far as it keeps it.
-void Painter::picture(int index, const sim::TensorHolding& tensor, StoredState state, Rect cell)
+void StoragePainter::picture(int index, const sim::TensorHolding& tensor, StoredState state, Rect cell)
 {
     const Rect whole = tensorRect(tensor, cell, m_largest);
     const std::vector<TensorSlice> slices = tensorSlices(tensor, whole);
@@ -300,7 +300,7 @@ void Painter::picture(int index, const sim::TensorHolding& tensor, StoredState s
 }
 
 /// All of it, or the ZeRO shard of it: the rest in a pale tone, hatched where it is gathered for the step.
-void Painter::ownSlice(const sim::TensorHolding& tensor, StoredState state, Rect slice)
+void StoragePainter::ownSlice(const sim::TensorHolding& tensor, StoredState state, Rect slice)
 {
     if (tensor.tied == sim::TensorHolding::Tied::same) {
         m_canvas.strokeRect(slice, m_theme.mutedText, 1, LineStyle::dashed);
@@ -321,7 +321,7 @@ void Painter::ownSlice(const sim::TensorHolding& tensor, StoredState state, Rect
     m_canvas.strokeRect(slice, color);
 }
 
-void Painter::tensorNode(int index, const StorageLine& line, Rect rect)
+void StoragePainter::tensorNode(int index, const StorageLine& line, Rect rect)
 {
     const sim::TensorHolding& tensor = *m_scene.tensor(line);
     const auto layers = m_holdings.groups[static_cast<std::size_t>(line.group)].layers.size();
@@ -334,7 +334,7 @@ void Painter::tensorNode(int index, const StorageLine& line, Rect rect)
                    .rect = intersected(rect, m_frame.table)});
 }
 
-void Painter::scrollBar()
+void StoragePainter::scrollBar()
 {
     const float content = m_scene.table.height, view = m_frame.table.height();
     if (content <= view + 1)
@@ -346,7 +346,7 @@ void Painter::scrollBar()
 }
 
 /// What filled, outlined and pale mean: only what is in this picture.
-void Painter::legend()
+void StoragePainter::legend()
 {
     const Rect area = m_frame.legend;
     if (area.height() <= 0)
@@ -383,7 +383,7 @@ Rect StorageScene::cell(const StorageLine& line, StoredState state) const
 
 void paintStorage(Canvas& canvas, const StorageScene& scene)
 {
-    Painter(canvas, scene).paint();
+    StoragePainter(canvas, scene).paint();
 }
 
 } // namespace app

@@ -224,8 +224,8 @@ private:
             std::string widest = text;
             for (char& c : widest)
                 c = c >= '0' && c <= '9' ? '0' : c;
-            constexpr float kMargin = 2;
-            if (m_canvas.textWidth(widest, FontFace::small) + kMargin > rect.width() ||
+            constexpr float kAroundText = 2;
+            if (m_canvas.textWidth(widest, FontFace::small) + kAroundText > rect.width() ||
                 m_canvas.textWidth(text, FontFace::small) > rect.width())
                 continue;
             m_canvas.text({std::floor((rect.left + rect.right) / 2), top}, text, color, FontFace::small, Align::center);

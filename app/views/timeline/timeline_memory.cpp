@@ -98,8 +98,8 @@ void paintMemory(Canvas& canvas, const TimelineScene& scene)
     if (curve->statesBytes > 0) {
         const Rect band{lane.left, y(curve->statesBytes), endX, lane.bottom};
         canvas.fillRect(band, states);
-        constexpr float kMargin = 6;
-        const Rect inside = {band.left + kMargin, band.top, band.right, band.bottom};
+        constexpr float kBeforeText = 6;
+        const Rect inside = {band.left + kBeforeText, band.top, band.right, band.bottom};
         textInside(canvas, inside, fitting(canvas, {"weights, gradients, optimizer", "states"}, inside.width(), FontFace::small),
                    readableOn(states), FontFace::small);
     }

@@ -12,9 +12,9 @@ namespace app {
 namespace {
 
 /// The rows, what lies over them, and the whole trace in small.
-class Painter {
+class TimelinePainter {
 public:
-    Painter(Canvas& canvas, const TimelineScene& scene)
+    TimelinePainter(Canvas& canvas, const TimelineScene& scene)
         : m_canvas(canvas), m_scene(scene), m_model(scene.model()), m_theme(scene.theme), m_frame(scene.frame),
           m_axis(scene.axis()), m_idle(mix(m_theme.canvas, m_theme.text, 0.045F))
     {
@@ -80,7 +80,7 @@ private:
     Color m_idle;
 };
 
-void Painter::rows(const std::vector<Tick>& ticksInSight)
+void TimelinePainter::rows(const std::vector<Tick>& ticksInSight)
 {
     const float split = m_frame.rows.top + m_scene.rows.stack().pinnedHeight;
     m_scene.rows.forLinesInSight([&](int line) {
@@ -98,7 +98,7 @@ void Painter::rows(const std::vector<Tick>& ticksInSight)
         m_canvas.line({m_frame.gutter.left - 9, split - 3}, {m_frame.rows.right, split - 3}, m_theme.border, 2);
 }
 
-void Painter::row(int line, const std::vector<Tick>& ticksInSight)
+void TimelinePainter::row(int line, const std::vector<Tick>& ticksInSight)
 {
     const RowPlace& p = m_scene.rows.placeOf(line);
     const TimelineRow& data = m_model.rows()[static_cast<std::size_t>(m_scene.rows.line(line).row)];
@@ -124,7 +124,7 @@ void Painter::row(int line, const std::vector<Tick>& ticksInSight)
 }
 
 /// A group as a whole: the shares of all its rows over the window.
-void Painter::group(int line)
+void TimelinePainter::group(int line)
 {
     const float top = m_scene.rows.lineTop(line);
     const auto index = static_cast<std::size_t>(m_scene.rows.line(line).group);
@@ -138,7 +138,7 @@ void Painter::group(int line)
 }
 
 /// Memory over time: per pixel column the highest value, on one scale for all rows.
-void Painter::sparkline(const TimelineRow& row, Rect area)
+void TimelinePainter::sparkline(const TimelineRow& row, Rect area)
 {
     paintCounter(m_canvas, m_model.counter(*row.memory), m_axis, area,
                  static_cast<double>(std::max<std::int64_t>(m_model.memoryScaleBytes(), 1)),
@@ -146,7 +146,7 @@ void Painter::sparkline(const TimelineRow& row, Rect area)
     m_canvas.fillRect({area.left, area.bottom - 1, area.right, area.bottom}, mix(m_theme.canvas, m_theme.heat[5], 0.7F));
 }
 
-void Painter::afterEnd(Rect area)
+void TimelinePainter::afterEnd(Rect area)
 {
     const float x = m_axis.x(m_scene.lengthNs());
     if (x < area.left || x >= area.right)
@@ -154,7 +154,7 @@ void Painter::afterEnd(Rect area)
     m_canvas.line({std::floor(x), area.top}, {std::floor(x), area.bottom}, m_theme.mutedText, 1, LineStyle::dashed);
 }
 
-void Painter::range(Rect area)
+void TimelinePainter::range(Rect area)
 {
     if (!m_scene.selection.range)
         return;
@@ -168,7 +168,7 @@ void Painter::range(Rect area)
     m_canvas.fillRect({right - 1, area.top, right, area.bottom}, m_theme.accent);
 }
 
-void Painter::markLines(Rect area)
+void TimelinePainter::markLines(Rect area)
 {
     const auto draw = [&](std::int64_t ns) {
         if (const float x = std::floor(m_axis.x(static_cast<double>(ns))); x >= area.left && x < area.right)
@@ -181,7 +181,7 @@ void Painter::markLines(Rect area)
     }
 }
 
-void Painter::cursorLine(Rect area)
+void TimelinePainter::cursorLine(Rect area)
 {
     if (m_scene.selection.cursorNs <= 0)
         return;
@@ -190,7 +190,7 @@ void Painter::cursorLine(Rect area)
         m_canvas.fillRect({x, area.top, x + 1, area.bottom}, m_theme.accent);
 }
 
-void Painter::zoomBox()
+void TimelinePainter::zoomBox()
 {
     if (!m_scene.zoomBox)
         return;
@@ -201,7 +201,7 @@ void Painter::zoomBox()
     m_canvas.strokeRect(box, m_theme.accent, 1, LineStyle::dashed);
 }
 
-void Painter::scrollBar()
+void TimelinePainter::scrollBar()
 {
     const float fixed = m_scene.rows.stack().pinnedHeight;
     const float content = m_scene.rows.stack().height - fixed, view = m_frame.rows.height() - fixed;
@@ -215,7 +215,7 @@ void Painter::scrollBar()
 }
 
 /// The whole trace in small, all rows together; bright is what the rows above show.
-void Painter::overview()
+void TimelinePainter::overview()
 {
     const Rect area = m_frame.overview;
     if (area.height() <= 0 || m_scene.overview().empty())
@@ -269,7 +269,7 @@ void paintShares(Canvas& canvas, const ShareColumns& columns, Rect area, const s
 
 void paintTimeline(Canvas& canvas, const TimelineScene& scene)
 {
-    Painter(canvas, scene).paint();
+    TimelinePainter(canvas, scene).paint();
 }
 
 } // namespace app

@@ -1,6 +1,7 @@
 #include "app/views/timeline/timeline_pointer.h"
 
 #include "app/views/common/labels.h"
+#include "app/views/common/measures.h"
 #include "app/views/timeline/timeline_dependencies.h"
 #include "app/views/timeline/timeline_memory.h"
 
@@ -8,8 +9,6 @@
 
 namespace app {
 namespace {
-
-constexpr float kDragPixels = 3; ///< until a click is a drag
 
 std::string textAboutRow(const TimelineRow& row)
 {

@@ -22,9 +22,9 @@ Point middle(Rect rect)
     return {(rect.left + rect.right) / 2, (rect.top + rect.bottom) / 2};
 }
 
-class Painter {
+class DiagramPainter {
 public:
-    Painter(Canvas& canvas, const TrafficScene& scene, const TrafficDiagramFrame& frame)
+    DiagramPainter(Canvas& canvas, const TrafficScene& scene, const TrafficDiagramFrame& frame)
         : m_canvas(canvas), m_scene(scene), m_theme(scene.theme), m_frame(frame),
           m_picture(scene.model.picture(frame.level, frame.mostParts)), m_parts(m_picture.parts),
           m_small(canvas.textHeight(FontFace::small))
@@ -92,7 +92,7 @@ private:
     std::optional<int> m_focus; ///< its flows are drawn from GPU to GPU
 };
 
-void Painter::caption()
+void DiagramPainter::caption()
 {
     if (m_frame.boxes.size() < 2)
         return;
@@ -109,7 +109,7 @@ void Painter::caption()
 }
 
 /// Faint lines down the columns: network card i serves GPU i of every node.
-void Painter::rails()
+void DiagramPainter::rails()
 {
     if (m_frame.gpus.empty() || m_frame.gpuRows > 1 || m_frame.boxes.size() < 2)
         return;
@@ -122,13 +122,13 @@ void Painter::rails()
     }
 }
 
-void Painter::stroke(const std::vector<Point>& curve, sim::Dimension purpose, float thickness, float alpha)
+void DiagramPainter::stroke(const std::vector<Point>& curve, sim::Dimension purpose, float thickness, float alpha)
 {
     m_canvas.polyline(curve, withAlpha(edgeOf(purpose), alpha), thickness + 1.5F);
     m_canvas.polyline(curve, withAlpha(m_scene.fill(purpose), alpha), thickness);
 }
 
-void Painter::arrowHead(const std::vector<Point>& curve, Color color)
+void DiagramPainter::arrowHead(const std::vector<Point>& curve, Color color)
 {
     const Point tip = curve.back(), before = curve[curve.size() - 3];
     const float length = std::max(0.01F, std::hypot(tip.x - before.x, tip.y - before.y));
@@ -139,7 +139,7 @@ void Painter::arrowHead(const std::vector<Point>& curve, Color color)
     m_canvas.fillConvex({tip, {base.x - aside.x, base.y - aside.y}, {base.x + aside.x, base.y + aside.y}}, color);
 }
 
-void Painter::arc(const TrafficDiagramFrame::Strand& strand)
+void DiagramPainter::arc(const TrafficDiagramFrame::Strand& strand)
 {
     const auto most = static_cast<double>(m_frame.strands.front().bytes);
     const auto share = static_cast<float>(std::sqrt(static_cast<double>(strand.bytes) / most));
@@ -150,7 +150,7 @@ void Painter::arc(const TrafficDiagramFrame::Strand& strand)
 }
 
 /// Bytes beside the arcs, where no other words are and arcs are few enough for it.
-void Painter::labels()
+void DiagramPainter::labels()
 {
     if (m_frame.strands.size() > 3 * m_frame.boxes.size())
         return;
@@ -176,7 +176,7 @@ void Painter::labels()
 }
 
 /// Purposes side by side, `most` bytes as long as the rectangle.
-void Painter::stack(Rect rect, const sim::BytesByDimension& bytes, std::int64_t most)
+void DiagramPainter::stack(Rect rect, const sim::BytesByDimension& bytes, std::int64_t most)
 {
     float x = rect.left;
     for (const sim::Dimension purpose : sim::kDimensions) {
@@ -190,7 +190,7 @@ void Painter::stack(Rect rect, const sim::BytesByDimension& bytes, std::int64_t 
 }
 
 /// The box, its name, and where GPUs are not drawn one by one a bar of what is sent within it.
-void Painter::box(int part)
+void DiagramPainter::box(int part)
 {
     const Rect rect = m_frame.boxes[asIndex(part)];
     const auto& named = m_parts.parts[asIndex(part)];
@@ -219,7 +219,7 @@ void Painter::box(int part)
                        .selected = focused});
 }
 
-void Painter::gpus()
+void DiagramPainter::gpus()
 {
     std::vector<sim::BytesByDimension> sent;
     std::int64_t most = 1;
@@ -232,7 +232,7 @@ void Painter::gpus()
 }
 
 /// A GPU with its rank and what that sends: in words and a bar below, or where it is high as a column of its purposes.
-void Painter::gpu(const TrafficDiagramFrame::Gpu& gpu, const sim::BytesByDimension& sent, std::int64_t most)
+void DiagramPainter::gpu(const TrafficDiagramFrame::Gpu& gpu, const sim::BytesByDimension& sent, std::int64_t most)
 {
     constexpr float kBar = 4, kHigh = 34;
     const Rect rect = gpu.rect;
@@ -274,7 +274,7 @@ void Painter::gpu(const TrafficDiagramFrame::Gpu& gpu, const sim::BytesByDimensi
 }
 
 /// Arrows from the GPU of the rank in focus to those it sends to: below the GPUs within a node, else from edge to edge.
-void Painter::flows()
+void DiagramPainter::flows()
 {
     const auto* from = m_focus ? m_frame.gpuOf(*m_focus) : nullptr;
     if (from == nullptr)
@@ -294,7 +294,7 @@ void Painter::flows()
     }
 }
 
-void Painter::flow(const TrafficDiagramFrame::Gpu& from, const TrafficDiagramFrame::Gpu& to, sim::Dimension purpose)
+void DiagramPainter::flow(const TrafficDiagramFrame::Gpu& from, const TrafficDiagramFrame::Gpu& to, sim::Dimension purpose)
 {
     // Purposes leave and arrive beside each other, so that two between the same GPUs stay apart.
     const float width = std::min(from.rect.width() * 0.7F, 30.0F), lane = static_cast<float>(purpose);
@@ -316,7 +316,7 @@ void Painter::flow(const TrafficDiagramFrame::Gpu& from, const TrafficDiagramFra
     arrowHead(curve, edgeOf(purpose));
 }
 
-void Painter::linkNodes()
+void DiagramPainter::linkNodes()
 {
     std::set<std::pair<int, int>> told;
     for (const auto& strand : m_frame.strands) {
@@ -338,7 +338,7 @@ void Painter::linkNodes()
 
 void paintTrafficDiagram(Canvas& canvas, const TrafficScene& scene, const TrafficDiagramFrame& frame)
 {
-    Painter(canvas, scene, frame).paint();
+    DiagramPainter(canvas, scene, frame).paint();
 }
 
 } // namespace app

@@ -1,3 +1,4 @@
+#include "app/views/common/measures.h"
 #include "app/views/traffic/traffic_diagram.h"
 #include "sim/index.h"
 
@@ -9,7 +10,7 @@ namespace {
 
 using sim::asIndex;
 
-constexpr float kMargin = 12, kLowestBox = 17, kHighestBox = 190;
+constexpr float kLowestBox = 17, kHighestBox = 190;
 constexpr float kLabelRoom = 78;          ///< outside the arcs, for their bytes in words
 constexpr float kNearPixels = 6;          ///< a pointer so close to an arc means it
 constexpr std::size_t kMostStrands = 160; ///< drawn; more are a carpet

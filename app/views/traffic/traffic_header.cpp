@@ -2,6 +2,7 @@
 
 #include "app/views/common/color.h"
 #include "app/views/common/labels.h"
+#include "app/views/common/measures.h"
 #include "app/views/common/purpose_name.h"
 
 #include <algorithm>
@@ -10,7 +11,7 @@
 namespace app {
 namespace {
 
-constexpr float kMargin = 12, kSpace = 16, kSwatch = 11, kPadding = 9, kLowest = 150;
+constexpr float kSpace = 16, kSwatch = 11, kPadding = 9, kLowest = 150;
 
 double exposedOf(const TrafficScene& scene, sim::Dimension purpose)
 {
@@ -33,9 +34,9 @@ std::string tiersText(const TrafficScene& scene, sim::Dimension purpose)
     return text;
 }
 
-class Painter {
+class TrafficHeaderPainter {
 public:
-    Painter(Canvas& canvas, const TrafficScene& scene, const TrafficChoice& choice)
+    TrafficHeaderPainter(Canvas& canvas, const TrafficScene& scene, const TrafficChoice& choice)
         : m_canvas(canvas), m_scene(scene), m_theme(scene.theme), m_choice(choice)
     {
     }
@@ -68,8 +69,8 @@ private:
     TrafficHeader m_header;
 };
 
-float Painter::chip(float x, Rect row, const std::string& text, bool chosen, const char* role, std::uint64_t id,
-                    const TrafficHeader::Chip& what)
+float TrafficHeaderPainter::chip(float x, Rect row, const std::string& text, bool chosen, const char* role, std::uint64_t id,
+                                 const TrafficHeader::Chip& what)
 {
     const Rect rect{x, row.top, x + std::ceil(m_canvas.textWidth(text, FontFace::small)) + 2 * kPadding, row.bottom};
     if (chosen)
@@ -84,7 +85,7 @@ float Painter::chip(float x, Rect row, const std::string& text, bool chosen, con
     return rect.right;
 }
 
-float Painter::chips(Rect row)
+float TrafficHeaderPainter::chips(Rect row)
 {
     constexpr std::array<const char*, kTrafficModeCount> kModes{"Matrix", "Diagram", "Load"};
     const std::array<std::string, kTrafficLevelCount> levels{"ranks", m_scene.model.boxName() + "s", "pipeline"};
@@ -112,7 +113,7 @@ float Painter::chips(Rect row)
     return x;
 }
 
-std::vector<sim::Dimension> Painter::present() const
+std::vector<sim::Dimension> TrafficHeaderPainter::present() const
 {
     std::vector<sim::Dimension> purposes;
     for (const sim::Dimension purpose : sim::kDimensions)
@@ -121,7 +122,7 @@ std::vector<sim::Dimension> Painter::present() const
     return purposes;
 }
 
-void Painter::total(Rect area)
+void TrafficHeaderPainter::total(Rect area)
 {
     const TrafficModel& model = m_scene.model;
     const std::string sum = bytesText(static_cast<double>(shownBytes(model.sums().byDimension(), m_scene.selection)));
@@ -134,7 +135,7 @@ void Painter::total(Rect area)
 }
 
 /// The purposes side by side, with as much said of each as there is room for.
-void Painter::strip(Rect area)
+void TrafficHeaderPainter::strip(Rect area)
 {
     const std::vector<sim::Dimension> purposes = present();
     const float body = m_canvas.textHeight(FontFace::body), small = m_canvas.textHeight(FontFace::small);
@@ -225,7 +226,7 @@ std::string purposeText(const TrafficScene& scene, sim::Dimension purpose)
 
 TrafficHeader paintTrafficHeader(Canvas& canvas, const TrafficScene& scene, const TrafficChoice& choice)
 {
-    return Painter(canvas, scene, choice).paint();
+    return TrafficHeaderPainter(canvas, scene, choice).paint();
 }
 
 } // namespace app

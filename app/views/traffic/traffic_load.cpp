@@ -69,9 +69,9 @@ struct LoadSums {
     double inRange = 0;        ///< mean over the selected range, as far as it is visible
 };
 
-class Painter {
+class LoadPainter {
 public:
-    Painter(Canvas& canvas, const TrafficScene& scene, const TimeWindow& window, Rect area)
+    LoadPainter(Canvas& canvas, const TrafficScene& scene, const TimeWindow& window, Rect area)
         : m_canvas(canvas), m_scene(scene), m_theme(scene.theme), m_window(window), m_frame(area), m_axis(m_frame.axis(window)),
           m_loadWindow(windowOf(window, m_frame.rows)), m_load(scene.model.load(m_loadWindow)),
           m_small(canvas.textHeight(FontFace::small))
@@ -118,7 +118,7 @@ private:
     float m_small;
 };
 
-double Painter::peakOf(const sim::LinkLoad& load, int tier) const
+double LoadPainter::peakOf(const sim::LinkLoad& load, int tier) const
 {
     double peak = 0;
     for (int bin = 0; bin < liveBins(load.window); ++bin)
@@ -126,7 +126,7 @@ double Painter::peakOf(const sim::LinkLoad& load, int tier) const
     return peak;
 }
 
-LoadSums Painter::sumsOf(int tier) const
+LoadSums LoadPainter::sumsOf(int tier) const
 {
     const sim::LoadWindow bins = numberWindowOf(m_window, m_scene.model.stepNs());
     const sim::LinkLoad& load = m_scene.model.loadForNumbers(bins);
@@ -147,7 +147,7 @@ LoadSums Painter::sumsOf(int tier) const
     return sums;
 }
 
-void Painter::lane(int tier, Rect rect, const std::vector<Tick>& marks)
+void LoadPainter::lane(int tier, Rect rect, const std::vector<Tick>& marks)
 {
     const LoadSums sums = sumsOf(tier);
     const double rankPeak = m_ofRank != nullptr ? peakOf(*m_ofRank, tier) : 0;
@@ -180,7 +180,7 @@ void Painter::lane(int tier, Rect rect, const std::vector<Tick>& marks)
 }
 
 /// Purposes on top of each other; columns of equal heights are one rectangle.
-void Painter::area(int tier, Rect rect, double scale)
+void LoadPainter::area(int tier, Rect rect, double scale)
 {
     std::array<float, sim::kDimensions.size()> open{}, heights{};
     float openLeft = rect.left;
@@ -212,7 +212,7 @@ void Painter::area(int tier, Rect rect, double scale)
 }
 
 /// The rank in focus alone, of its own ports.
-void Painter::rankLine(int tier, Rect rect, double scale)
+void LoadPainter::rankLine(int tier, Rect rect, double scale)
 {
     const sim::LoadWindow& bins = m_ofRank->window;
     const float wide = rect.width() / static_cast<float>(bins.bins);
@@ -233,7 +233,7 @@ void Painter::rankLine(int tier, Rect rect, double scale)
     m_canvas.polyline(line, m_theme.text, 1);
 }
 
-void Painter::overlays(Rect rect)
+void LoadPainter::overlays(Rect rect)
 {
     if (const auto& range = m_scene.selection.range) {
         const float left = std::clamp(xOf(range->beginNs), rect.left, rect.right);
@@ -249,7 +249,7 @@ void Painter::overlays(Rect rect)
         m_canvas.fillRect({cursor, rect.top, cursor + 1, rect.bottom}, m_theme.accent);
 }
 
-void Painter::gutter(int tier, Rect rect, const LoadSums& sums)
+void LoadPainter::gutter(int tier, Rect rect, const LoadSums& sums)
 {
     const Rect column{m_frame.gutter.left, rect.top, m_frame.gutter.right, rect.bottom};
     const sim::Tier& of = m_scene.model.tiers()[asIndex(tier)];
@@ -304,7 +304,7 @@ Rect TrafficLoadFrame::lane(int tier, int tiers) const
 
 void paintTrafficLoad(Canvas& canvas, const TrafficScene& scene, const TimeWindow& window, Rect area)
 {
-    Painter(canvas, scene, window, area).paint();
+    LoadPainter(canvas, scene, window, area).paint();
 }
 
 std::string trafficLoadText(const TrafficScene& scene, const TimeWindow& window, Rect area, Point at)

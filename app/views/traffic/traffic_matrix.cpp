@@ -2,6 +2,7 @@
 
 #include "app/views/common/color.h"
 #include "app/views/common/labels.h"
+#include "app/views/common/measures.h"
 #include "sim/index.h"
 
 #include <algorithm>
@@ -13,12 +14,12 @@ namespace {
 
 using sim::asIndex;
 
-constexpr float kMargin = 12, kLargestCell = 96, kSeamedCell = 6;
-constexpr float kWidestCell = 2.2F; ///< times its height: wide cells have room for their bytes
+constexpr float kLargestMatrixCell = 96, kSeamedMatrixCell = 6;
+constexpr float kWidestMatrixCell = 2.2F; ///< times its height: wide cells have room for their bytes
 
-class Painter {
+class MatrixPainter {
 public:
-    Painter(Canvas& canvas, const TrafficScene& scene, TrafficLevel level, Rect area)
+    MatrixPainter(Canvas& canvas, const TrafficScene& scene, TrafficLevel level, Rect area)
         : m_canvas(canvas), m_scene(scene), m_theme(scene.theme), m_level(level), m_picture(scene.model.picture(level)),
           m_scale(ByteScale::of(m_picture, scene.selection)), m_small(canvas.textHeight(FontFace::small)), m_area(area)
     {
@@ -73,7 +74,7 @@ private:
     float m_labelWidth = 0;
 };
 
-void Painter::layOut()
+void MatrixPainter::layOut()
 {
     constexpr float kScaleHeight = 24, kPanelGap = 24, kWidestPanel = 420;
     for (int part = 0; part < count(); ++part)
@@ -84,12 +85,14 @@ void Painter::layOut()
     const auto parts = static_cast<float>(count());
 
     // A panel stands beside the matrix where the matrix, as high as it can be, leaves room; else the scale goes below.
-    const float highest = std::min(kLargestCell, (bottom - top) / parts);
+    const float highest = std::min(kLargestMatrixCell, (bottom - top) / parts);
     const float beside = right - left - kPanelGap - kDetailsWidth;
     const bool hasPanel = beside >= std::min(highest * parts, 160.0F);
-    const float height = std::max(hasPanel ? highest : std::min(kLargestCell, (bottom - top - kScaleHeight - 6) / parts), 0.0F);
+    const float height =
+        std::max(hasPanel ? highest : std::min(kLargestMatrixCell, (bottom - top - kScaleHeight - 6) / parts), 0.0F);
     const float room = (hasPanel ? beside : right - left) / parts;
-    float cellWidth = std::clamp(room, std::min(height, room), height * kWidestCell), cellHeight = std::min(height, cellWidth);
+    float cellWidth = std::clamp(room, std::min(height, room), height * kWidestMatrixCell),
+          cellHeight = std::min(height, cellWidth);
     if (cellWidth >= 2 && cellHeight >= 2) {
         cellWidth = std::floor(cellWidth);
         cellHeight = std::floor(cellHeight);
@@ -110,7 +113,7 @@ void Painter::layOut()
     }
 }
 
-void Painter::axes()
+void MatrixPainter::axes()
 {
     const std::array<std::string, kTrafficLevelCount> things{"rank", m_scene.model.boxName(), "pipeline rank"};
     const std::string& thing = things[asIndex(m_level)];
@@ -147,11 +150,11 @@ void Painter::axes()
 }
 
 /// One block a cell, or where cells are smaller than pixels one a pixel, with the most that lies there.
-void Painter::cells()
+void MatrixPainter::cells()
 {
     const Rect all = m_frame.cells;
     m_canvas.fillRect(all, mix(m_theme.canvas, m_theme.text, 0.045F));
-    const float seam = std::min(m_frame.cellWidth, m_frame.cellHeight) >= kSeamedCell ? 1.0F : 0.0F;
+    const float seam = std::min(m_frame.cellWidth, m_frame.cellHeight) >= kSeamedMatrixCell ? 1.0F : 0.0F;
     const int columns = std::min(count(), static_cast<int>(all.width())),
               rows = std::min(count(), static_cast<int>(all.height()));
     std::vector<std::uint8_t> row(asIndex(columns));
@@ -185,7 +188,7 @@ void Painter::cells()
         nodes();
 }
 
-void Painter::cellTexts()
+void MatrixPainter::cellTexts()
 {
     constexpr float kNarrowest = 40;
     if (m_frame.cellWidth < kNarrowest || m_frame.cellHeight < m_small + 2)
@@ -198,7 +201,7 @@ void Painter::cellTexts()
     }
 }
 
-void Painter::nodes()
+void MatrixPainter::nodes()
 {
     constexpr std::size_t kMost = 4096; // a screen reader has no use for more
     std::size_t told = 0;
@@ -215,7 +218,7 @@ void Painter::nodes()
 }
 
 /// Row and column of the rank in focus; of the cell under the pointer its own.
-void Painter::outlines()
+void MatrixPainter::outlines()
 {
     const Rect all = m_frame.cells;
     const auto band = [&](int row, int column) {
@@ -243,7 +246,7 @@ void Painter::outlines()
 
 Rect TrafficMatrixFrame::cell(int from, int to) const
 {
-    const float seam = std::min(cellWidth, cellHeight) >= kSeamedCell ? 1.0F : 0.0F;
+    const float seam = std::min(cellWidth, cellHeight) >= kSeamedMatrixCell ? 1.0F : 0.0F;
     const auto row = static_cast<float>(from), column = static_cast<float>(to);
     return {std::floor(cells.left + cellWidth * column), std::floor(cells.top + cellHeight * row),
             std::floor(cells.left + cellWidth * (column + 1)) - seam, std::floor(cells.top + cellHeight * (row + 1)) - seam};
@@ -267,7 +270,7 @@ std::optional<int> TrafficMatrixFrame::rowAt(Point at) const
 
 TrafficMatrixFrame paintTrafficMatrix(Canvas& canvas, const TrafficScene& scene, TrafficLevel level, Rect area)
 {
-    return Painter(canvas, scene, level, area).paint();
+    return MatrixPainter(canvas, scene, level, area).paint();
 }
 
 } // namespace app

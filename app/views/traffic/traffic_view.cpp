@@ -1,6 +1,7 @@
 #include "app/views/traffic/traffic_view.h"
 
 #include "app/views/common/labels.h"
+#include "app/views/common/measures.h"
 #include "app/views/traffic/traffic_diagram.h"
 #include "app/views/traffic/traffic_header.h"
 #include "app/views/traffic/traffic_load.h"
@@ -14,8 +15,6 @@ namespace app {
 namespace {
 
 using sim::asIndex;
-
-constexpr float kDragPixels = 3;
 
 } // namespace
 

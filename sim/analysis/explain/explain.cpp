@@ -14,9 +14,6 @@
 namespace sim {
 namespace {
 
-constexpr const char* kKorthikanti6 = "Korthikanti et al. 2022, section 6";
-constexpr const char* kPalmB = "Chowdhery et al. 2022 (PaLM), appendix B";
-
 constexpr ByDimension<MetricId> kExposed{
     {MetricId::exposedTp, MetricId::exposedCp, MetricId::exposedEp, MetricId::exposedPp, MetricId::exposedDp}};
 
@@ -37,20 +34,15 @@ std::vector<Quantity> quantitiesOf(const std::vector<Term>& terms)
     return quantities;
 }
 
-std::string symbolOf(StepShare share)
+Account accountOf(StepPart part, const ByStepPart<double>& seconds)
 {
-    if (const auto dimension = dimensionOfPart(share))
-        return std::string("t_") + dimensionName(*dimension);
-    return share == StepShare::ideal       ? "t_model"
-           : share == StepShare::recompute ? "t_again"
-           : share == StepShare::kernels   ? "t_kernels"
-                                           : "t_bubble";
+    return {factsOf(part).title, factsOf(part).symbol, seconds[part], Unit::seconds};
 }
 
 } // namespace
 
 Explainer::Explainer(const Simulation& simulation, std::optional<int> rank)
-    : m_simulation(simulation), m_scenario(simulation.scenario()), m_shares(stepShares(simulation)),
+    : m_simulation(simulation), m_scenario(simulation.scenario()), m_seconds(stepByFlops(simulation)),
       m_flops(stepFlops(simulation.scenario())), m_rank(rank.value_or(fullestRank(simulation))), m_rankIsFullest(!rank)
 {
 }
@@ -84,7 +76,7 @@ Explanation Explainer::stepTime() const
 {
     Account account("Step time", "T", step(), Unit::seconds);
     std::vector<Formula> parts;
-    for (const StepShare part : presentShares(m_shares))
+    for (const StepPart part : presentParts(m_seconds))
         parts.push_back(account.term(share(part)));
     return account.close(
         Formula::sum(std::move(parts)),
@@ -93,15 +85,15 @@ Explanation Explainer::stepTime() const
         std::string("Simulated; model and recomputed FLOPs apart as in ") + kKorthikanti6, {.pictures = {"timeline"}});
 }
 
-Explanation Explainer::share(StepShare part) const
+Explanation Explainer::share(StepPart part) const
 {
     const auto dimension = dimensionOfPart(part);
     if (!dimension)
-        return part == StepShare::ideal       ? idealTime()
-               : part == StepShare::recompute ? recomputeTime()
-               : part == StepShare::kernels   ? kernelTime()
-                                              : bubbleTime();
-    Account account(stepShareName(part), symbolOf(part), m_shares.of(part), Unit::seconds);
+        return part == StepPart::modelFlops        ? idealTime()
+               : part == StepPart::recomputedFlops ? recomputeTime()
+               : part == StepPart::belowPeak       ? kernelTime()
+                                                   : bubbleTime();
+    Account account = accountOf(part, m_seconds);
     return account.close(
         {}, "Measured in the simulated step: a transfer runs and the rank's next kernel waits for it. " + groupText(*dimension),
         "Event simulation of all ops", showOf(*dimension));
@@ -109,14 +101,14 @@ Explanation Explainer::share(StepShare part) const
 
 Explanation Explainer::idealTime() const
 {
-    Account account(stepShareName(StepShare::ideal), symbolOf(StepShare::ideal), m_shares.ideal, Unit::seconds);
+    Account account = accountOf(StepPart::modelFlops, m_seconds);
     const Formula flops = account.term(modelFlops(!m_scenario.training.causal));
     return account.close(flops / capability(account), "What the step would take if every GPU ran at its peak.", kPalmB);
 }
 
 Explanation Explainer::recomputeTime() const
 {
-    Account account(stepShareName(StepShare::recompute), symbolOf(StepShare::recompute), m_shares.recompute, Unit::seconds);
+    Account account = accountOf(StepPart::recomputedFlops, m_seconds);
     const Formula hardware = account.term(hardwareFlops());
     const Formula model = account.term("C", m_flops.modelCausal, Unit::flops, "model FLOPs of a step");
     return account.close((hardware - model) / capability(account),
@@ -126,15 +118,16 @@ Explanation Explainer::recomputeTime() const
 
 Explanation Explainer::kernelTime() const
 {
-    Account account(stepShareName(StepShare::kernels), symbolOf(StepShare::kernels), m_shares.kernels, Unit::seconds);
-    const Formula busy = account.term("t_busy", m_shares.busy(), Unit::seconds, "kernels run; mean over ranks, simulated");
-    Formula rest = busy - account.term("t_model", m_shares.ideal, Unit::seconds, "model FLOPs at peak speed");
-    if (m_shares.recompute > 0)
-        rest = rest - account.term("t_again", m_shares.recompute, Unit::seconds, "recomputed FLOPs at peak speed");
+    Account account = accountOf(StepPart::belowPeak, m_seconds);
+    const Formula busy = account.term("t_busy", m_seconds.busy(), Unit::seconds, "kernels run; mean over ranks, simulated");
+    const double model = m_seconds[StepPart::modelFlops], again = m_seconds[StepPart::recomputedFlops];
+    Formula rest = busy - account.term("t_model", model, Unit::seconds, "model FLOPs at peak speed");
+    if (again > 0)
+        rest = rest - account.term("t_again", again, Unit::seconds, "recomputed FLOPs at peak speed");
     return account.close(
         rest,
         "Matrix products below peak (tiles, waves, short sums), kernels bound by memory, launches, the optimizer: " +
-            percentText((m_shares.ideal + m_shares.recompute) / m_shares.busy()) + " of the peak is reached while kernels run.",
+            percentText((model + again) / m_seconds.busy()) + " of the peak is reached while kernels run.",
         "Roofline with tile and wave quantisation; constants of the GPU type", {.pictures = {"timeline"}});
 }
 
@@ -197,15 +190,15 @@ Explanation Explainer::utilisation(MetricId id) const
 Explanation Explainer::bubbleTime() const
 {
     const auto& rows = m_simulation.metrics().perPipelineRank;
-    Account account(stepShareName(StepShare::bubble), symbolOf(StepShare::bubble), m_shares.bubble, Unit::seconds);
+    Account account = accountOf(StepPart::bubble, m_seconds);
     constexpr std::size_t kMostListed = 16;
     const ShowHint show{.pictures = {"timeline"}};
     const std::string waits = "Neither computing nor held up by a transfer: waiting for other ranks, or for the step's last op.";
     if (rows.size() > kMostListed || rows.size() == 1) {
         const Formula time = account.term("T", step(), Unit::seconds, "step time");
-        const Formula busy = account.term("t_busy", m_shares.busy(), Unit::seconds, "kernels run; mean over ranks");
+        const Formula busy = account.term("t_busy", m_seconds.busy(), Unit::seconds, "kernels run; mean over ranks");
         const Formula exposed =
-            account.term("t_comm", m_shares.exposed.total(), Unit::seconds, "exposed communication; mean over ranks");
+            account.term("t_comm", m_seconds.exposed(), Unit::seconds, "exposed communication; mean over ranks");
         return account.close(time - busy - exposed, waits, "Event simulation of all ops", show);
     }
     std::vector<Formula> waiting;
@@ -245,7 +238,7 @@ Explanation Explainer::exposedTotal() const
     Account account("Exposed communication", "e", m_simulation.metrics().exposedComm.total(), Unit::fraction);
     std::vector<Formula> parts;
     ShowHint show{.pictures = {"timeline"}};
-    for (const StepShare part : presentShares(m_shares)) {
+    for (const StepPart part : presentParts(m_seconds)) {
         const auto dimension = dimensionOfPart(part);
         if (!dimension)
             continue;
@@ -264,7 +257,7 @@ Explanation Explainer::exposed(Dimension dimension) const
     const std::string name = dimensionName(dimension);
     Account account("Exposed " + name + " communication", "e_" + name, m_simulation.metrics().exposedComm[dimension],
                     Unit::fraction);
-    const Formula waiting = account.term(share(partOf<StepShare>(dimension)));
+    const Formula waiting = account.term(share(partOf<StepPart>(dimension)));
     std::string convention = groupText(dimension);
     if (const std::string what = collectivesText(m_simulation, dimension); !what.empty())
         convention += (convention.empty() ? "What passes: " : " What passes: ") + what + ".";

@@ -8,8 +8,6 @@
 namespace sim {
 namespace {
 
-constexpr const char* kPalmB = "Chowdhery et al. 2022 (PaLM), appendix B";
-
 /// Matrices of one attention block.
 Explanation attentionWeights(const Model& model, ModelPart part)
 {

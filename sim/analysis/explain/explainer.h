@@ -2,11 +2,14 @@
 #pragma once
 
 #include "sim/analysis/explain/explain.h"
-#include "sim/analysis/step_shares.h"
+#include "sim/analysis/step_by_flops.h"
 #include "sim/model/flops.h"
 #include "sim/model/tensors.h"
 
 namespace sim {
+
+inline constexpr const char* kKorthikanti6 = "Korthikanti et al. 2022, section 6";
+inline constexpr const char* kPalmB = "Chowdhery et al. 2022 (PaLM), appendix B";
 
 /// Collects the terms of one explanation while its formula is written down.
 class Account {
@@ -56,7 +59,7 @@ private:
     // explain.cpp: time and speed
     Explanation stepTime() const;
     Explanation stepTimeLeaf() const;
-    Explanation share(StepShare) const;
+    Explanation share(StepPart) const;
     Explanation idealTime() const;
     Explanation recomputeTime() const;
     Explanation kernelTime() const;
@@ -98,7 +101,7 @@ private:
 
     const Simulation& m_simulation;
     const Scenario& m_scenario;
-    const StepShares m_shares;
+    const ByStepPart<double> m_seconds;
     const StepFlops m_flops;
     int m_rank = 0; ///< whose memory is explained
     bool m_rankIsFullest = true;

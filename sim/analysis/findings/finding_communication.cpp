@@ -9,7 +9,7 @@
 namespace sim {
 namespace {
 
-constexpr double kExposed = 0.05; // of the step
+constexpr double kWorthAFinding = 0.05; // of the step
 
 std::string ranksText(Finding& finding, int ranks)
 {
@@ -89,7 +89,7 @@ void tensor(const RuleContext& context, FindingList& out)
     const double share = context.shareOf(Dimension::tp);
     const int widest = l.tp > 1 ? context.widestTier(ProcessGroup::tp) : 0;
     constexpr double kAcrossMatters = 0.02;
-    if (l.tp < 2 || share < (widest > 0 ? kAcrossMatters : kExposed))
+    if (l.tp < 2 || share < (widest > 0 ? kAcrossMatters : kWorthAFinding))
         return;
     if (widest > 0) {
         Finding finding = exposedFinding(context, FindingKind::tensorAcrossNodes, Dimension::tp);
@@ -130,7 +130,7 @@ void tensor(const RuleContext& context, FindingList& out)
 void contextParallel(const RuleContext& context, FindingList& out)
 {
     const double share = context.shareOf(Dimension::cp);
-    if (share < kExposed)
+    if (share < kWorthAFinding)
         return;
     Finding finding = exposedFinding(context, FindingKind::exposedContext, Dimension::cp);
     finding.title = shareText(finding) + " of the step is exposed cp communication";
@@ -201,7 +201,7 @@ void expert(const RuleContext& context, FindingList& out)
 {
     const double share = context.shareOf(Dimension::ep);
     const Layout& l = context.layout;
-    if (share < kExposed || context.widestTier(ProcessGroup::ep) > 0)
+    if (share < kWorthAFinding || context.widestTier(ProcessGroup::ep) > 0)
         return;
     Finding finding = exposedFinding(context, FindingKind::exposedExpert, Dimension::ep);
     finding.title = shareText(finding) + " of the step is exposed ep communication";
@@ -251,7 +251,7 @@ void pipeline(const RuleContext& context, FindingList& out)
 void data(const RuleContext& context, FindingList& out)
 {
     const double share = context.shareOf(Dimension::dp);
-    if (share < kExposed)
+    if (share < kWorthAFinding)
         return;
     const Layout& l = context.layout;
     const Overlap& overlap = context.training.overlap;

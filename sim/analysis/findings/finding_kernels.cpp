@@ -10,15 +10,15 @@ namespace {
 void kernels(const RuleContext& context, FindingList& out)
 {
     const Training& t = context.training;
-    const double reached = (context.shares.ideal + context.shares.recompute) / context.shares.busy();
+    const double reached =
+        (context.seconds[StepPart::modelFlops] + context.seconds[StepPart::recomputedFlops]) / context.seconds.busy();
     const double best = context.scenario.cluster.efficiency.gemm;
     // Under fp8 only matrix products run at its peak; published runs reach 0.34 to 0.44 of it where bf16 reaches 0.44 to 0.56.
     const double expected = best * (t.precision == Precision::fp8 ? 0.35 : 0.5);
     if (reached >= expected)
         return;
-    Finding finding{.kind = FindingKind::smallKernels,
-                    .severity = FindingSeverity::hint,
-                    .stepShare = context.shares.kernels / context.step()};
+    Finding finding{
+        .kind = FindingKind::smallKernels, .severity = FindingSeverity::hint, .stepShare = context.shareOf(StepPart::belowPeak)};
     finding.title = "Kernels reach " + say(finding, ClaimOf::shareOfPeak, reached, percentText(reached)) +
                     " of the GPU's peak while they run";
     const Layout& l = context.layout;

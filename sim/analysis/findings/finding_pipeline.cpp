@@ -59,7 +59,7 @@ std::string slownessText(Finding& finding, const Perturbation& slow)
 
 void bubble(const RuleContext& context, FindingList& out)
 {
-    const double share = context.shareOf(StepShare::bubble);
+    const double share = context.shareOf(StepPart::bubble);
     const int p = context.layout.pp, m = context.scenario.microbatches();
     if (p < 2 || share < kLargeBubble)
         return;

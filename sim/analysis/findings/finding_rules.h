@@ -4,7 +4,7 @@
 
 #include "sim/analysis/findings/edits.h"
 #include "sim/analysis/findings/findings.h"
-#include "sim/analysis/step_shares.h"
+#include "sim/analysis/step_by_flops.h"
 #include "sim/analysis/traffic/traffic.h"
 #include "sim/text/number_text.h"
 
@@ -16,7 +16,7 @@ inline constexpr double kCostlyShare = 0.15;
 struct RuleContext {
     explicit RuleContext(const Simulation& s)
         : simulation(s), scenario(s.scenario()), layout(s.scenario().layout), training(s.scenario().training),
-          metrics(s.metrics()), shares(stepShares(s)), edits(s.scenario())
+          metrics(s.metrics()), seconds(stepByFlops(s)), edits(s.scenario())
     {
     }
     const Simulation& simulation;
@@ -24,12 +24,12 @@ struct RuleContext {
     const Layout& layout;
     const Training& training;
     const Metrics& metrics;
-    StepShares shares;
+    ByStepPart<double> seconds; ///< where the step goes
     Edits edits;
 
     double step() const { return metrics.stepTimeSeconds; }
-    double shareOf(StepShare part) const { return shares.of(part) / step(); }
-    double shareOf(Dimension dimension) const { return shares.exposed[dimension] / step(); }
+    double shareOf(StepPart part) const { return seconds[part] / step(); }
+    double shareOf(Dimension dimension) const { return shareOf(partOf<StepPart>(dimension)); }
     double capacityBytes() const { return scenario.cluster.gpu.memoryGib * 1073741824.0; }
     std::vector<int> ranksOfPipelineRank(int pp) const;
     /// Of any of the groups of that kind: the outermost tier that one crosses.

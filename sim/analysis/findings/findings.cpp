@@ -143,15 +143,14 @@ double trafficChange(const RuleContext& context, const Scenario& changed, Dimens
 /// What the step consists of, the largest part first.
 Finding composition(const RuleContext& context, bool nothingElse)
 {
-    std::vector<StepShare> parts = presentShares(context.shares);
-    std::stable_sort(parts.begin(), parts.end(),
-                     [&](StepShare a, StepShare b) { return context.shares.of(a) > context.shares.of(b); });
+    std::vector<StepPart> parts = presentParts(context.seconds);
+    std::stable_sort(parts.begin(), parts.end(), [&](StepPart a, StepPart b) { return context.seconds[a] > context.seconds[b]; });
     Finding out{.kind = FindingKind::composition, .severity = FindingSeverity::note};
     std::string list;
-    for (const StepShare part : parts) {
+    for (const StepPart part : parts) {
         if (context.shareOf(part) >= 0.005)
             list += (list.empty() ? "" : ", ") + say(out, ClaimOf::shareOfStep, context.shareOf(part),
-                                                     percentText(context.shareOf(part)) + " " + stepShareName(part));
+                                                     percentText(context.shareOf(part)) + " " + factsOf(part).title);
     }
     out.title = nothingElse ? "Nothing to complain about" : "What the step consists of";
     out.reason = "Of " + say(out, ClaimOf::stepTime, context.step(), Unit::seconds) + ": " + list + ".";

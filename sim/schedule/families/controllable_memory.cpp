@@ -20,8 +20,6 @@ namespace {
 /// What a rank does in a slot. Backwards flow from the last stage: the first backward is of the second chunk.
 enum Pass : std::uint8_t { forward0, forward1, backward1, backward0, weight, idle };
 constexpr std::size_t kPasses = 4; ///< that a building block places; weight gradients go where there is room
-constexpr int kPeriod = kBlockPeriod;
-
 /// Slots of a rank by pass and micro-batch, ascending in each pass. `weights` may be empty: not placed yet.
 struct RankSlots {
     std::array<std::vector<int>, kPasses> passes;
@@ -294,7 +292,7 @@ Schedule repeatBlock(const ScheduleRequest& request, std::span<const BlockOffset
         const BlockOffsets& offsets = block[asIndex(rank)];
         for (std::size_t pass = 0; pass < kPasses; ++pass)
             for (int microbatch = 0; microbatch < request.microbatches; ++microbatch)
-                slots[asIndex(rank)].passes[pass].push_back(offsets[pass] + kPeriod * microbatch);
+                slots[asIndex(rank)].passes[pass].push_back(offsets[pass] + kBlockPeriod * microbatch);
     }
     reorder(slots, true);
     reorder(slots, false);

@@ -45,7 +45,7 @@ std::optional<std::string> unmetActions(const ScheduleRequest& request)
     return problems.empty() ? std::nullopt : std::optional(lines(problems));
 }
 
-Schedule make(const ScheduleRequest& request)
+Schedule makeCustom(const ScheduleRequest& request)
 {
     return parseScheduleCsv(request.customActions);
 }
@@ -60,7 +60,7 @@ ScheduleFamily customFamily()
             .source = "PyTorch's schedule CSV",
             .chunks = {1, 0},
             .isWrittenOut = true,
-            .make = make,
+            .make = makeCustom,
             .unmetActions = unmetActions};
 }
 

@@ -5,7 +5,7 @@ namespace sim {
 
 namespace {
 
-Schedule make(const ScheduleRequest& request)
+Schedule makeGpipe(const ScheduleRequest& request)
 {
     return filled(loopSchedule(request), 2 * asIndex(request.microbatches), [&](int rank, auto& actions) {
         for (int microbatch = 0; microbatch < request.microbatches; ++microbatch)
@@ -25,7 +25,7 @@ ScheduleFamily gpipeFamily()
             .source = "GPipe, arXiv 1811.06965; PyTorch ScheduleGPipe",
             .chunks = {1, 1},
             .bubble = {"(p − 1) / (m + p − 1)", fillAndDrain, "Huang et al. 2019 (GPipe), section 2.3"},
-            .make = make};
+            .make = makeGpipe};
 }
 
 } // namespace sim

@@ -18,16 +18,16 @@ bool isWhole(const PipelineNumbers& of)
     return left == 0 || left >= of.ranks;
 }
 
-int usualGroup(int ranks, int)
+int groupOfRanks(int ranks, int)
 {
     return ranks;
 }
 
-Schedule make(const ScheduleRequest& request)
+Schedule makeInterleavedOneFOneB(const ScheduleRequest& request)
 {
     const int ranks = request.ranks;
     const int chunks = request.virtualStages;
-    const int group = request.microbatchGroup > 0 ? request.microbatchGroup : usualGroup(ranks, request.microbatches);
+    const int group = request.microbatchGroup > 0 ? request.microbatchGroup : groupOfRanks(ranks, request.microbatches);
 
     // The order in which a rank's virtual micro-batches (micro-batch, chunk) enter; backwards run it with the chunks reversed.
     struct Virtual {
@@ -69,14 +69,14 @@ ScheduleFamily interleavedFamily()
         .overlapsExperts = true,
         .wantsRanks = "needs at least 2 pipeline ranks",
         .takesRanks = [](std::int64_t ranks) { return ranks > 1; },
-        .usualGroup = usualGroup,
+        .usualGroup = groupOfRanks,
         .microbatches = {.isMet = isWhole,
                          .text =
                              [](const PipelineNumbers& of, const std::string& group) {
                                  return "groups of " + group + ", the last one whole or of at least " + std::to_string(of.ranks);
                              }},
         .bubble = {"(p − 1) / (v × m + p − 1)", fillAndDrain, "Narayanan et al. 2021, section 2.2.2"},
-        .make = make};
+        .make = makeInterleavedOneFOneB};
 }
 
 } // namespace sim

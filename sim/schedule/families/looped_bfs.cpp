@@ -6,7 +6,7 @@ namespace sim {
 
 namespace {
 
-Schedule make(const ScheduleRequest& request)
+Schedule makeLoopedBfs(const ScheduleRequest& request)
 {
     const std::size_t count = 2 * asIndex(request.virtualStages) * asIndex(request.microbatches);
     return filled(loopSchedule(request), count, [&](int rank, auto& actions) {
@@ -29,7 +29,7 @@ ScheduleFamily loopedBfsFamily()
                 "the interleaved bubble, each chunk's weights used in one burst (good for FSDP), all activations held at once",
             .source = "Breadth-First Pipeline Parallelism, arXiv 2211.05953; PyTorch ScheduleLoopedBFS",
             .chunks = {1, 0},
-            .make = make};
+            .make = makeLoopedBfs};
 }
 
 } // namespace sim

@@ -8,7 +8,7 @@ namespace sim {
 
 namespace {
 
-Schedule make(const ScheduleRequest& request)
+Schedule makeOneFOneB(const ScheduleRequest& request)
 {
     return filled(loopSchedule(request), 2 * asIndex(request.microbatches), [&](int rank, auto& actions) {
         // In blocks a forward cannot wait for the backward beside it: twice the distance, and one more for the pair.
@@ -34,7 +34,7 @@ ScheduleFamily oneFOneBFamily()
             .chunks = {1, 1},
             .overlapsExperts = true,
             .bubble = {"(p − 1) / (m + p − 1)", fillAndDrain, "Narayanan et al. 2021, section 2.2.1"},
-            .make = make};
+            .make = makeOneFOneB};
 }
 
 } // namespace sim

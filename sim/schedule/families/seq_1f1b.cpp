@@ -8,7 +8,7 @@ namespace sim {
 
 namespace {
 
-Schedule make(const ScheduleRequest& request)
+Schedule makeSeqOneFOneB(const ScheduleRequest& request)
 {
     Schedule schedule = loopSchedule(request);
     const int slices = request.slices;
@@ -38,7 +38,7 @@ ScheduleFamily seq1f1bFamily()
             .source = "Sun et al., Seq1F1B, arXiv 2406.03488",
             .chunks = {1, 1},
             .usualSlices = 4, // of the paper's experiments
-            .make = make};
+            .make = makeSeqOneFOneB};
 }
 
 } // namespace sim

@@ -293,7 +293,7 @@ double limitOf(const ScheduleRequest& request, double multiple)
 }
 
 template <int multiple>
-Schedule make(const ScheduleRequest& request)
+Schedule makeGreedy(const ScheduleRequest& request)
 {
     auto plan = planZeroBubble(request.ranks, request.microbatches, request.times, request.memory, limitOf(request, multiple));
     if (!plan)
@@ -313,7 +313,7 @@ ScheduleFamily zb1pFamily()
             .source = "Qi et al., arXiv 2401.10241, section 3.1; sail-sg zero-bubble",
             .chunks = {1, 1},
             .plansByCost = true,
-            .make = make<1>};
+            .make = makeGreedy<1>};
 }
 
 ScheduleFamily zb2pFamily()
@@ -324,7 +324,7 @@ ScheduleFamily zb2pFamily()
             .source = "Qi et al., arXiv 2401.10241, section 3.1; sail-sg zero-bubble",
             .chunks = {1, 1},
             .plansByCost = true,
-            .make = make<2>};
+            .make = makeGreedy<2>};
 }
 
 } // namespace sim

@@ -9,7 +9,7 @@ namespace sim {
 
 namespace {
 
-Schedule make(const ScheduleRequest& request)
+Schedule makeZbV(const ScheduleRequest& request)
 {
     const int ranks = request.ranks;
     // The pattern is made for at least 2p - 1 micro-batches; with fewer, the others are left out.
@@ -71,7 +71,7 @@ ScheduleFamily zbVFamily()
             .source = "Qi et al., arXiv 2401.10241, section 6; PyTorch ScheduleZBVZeroBubble",
             .chunks = {2, 2},
             .slots = [](double ranks, double microbatches) { return ranks * std::max(2 * ranks - 1, microbatches); },
-            .make = make};
+            .make = makeZbV};
 }
 
 } // namespace sim

@@ -51,7 +51,7 @@ Schedule makeH2(const ScheduleRequest& request)
 }
 
 /// PyTorch deals micro-batches in max(1, m / p) rounds of equal size.
-int usualGroup(int ranks, int microbatches)
+int groupOfEvenRounds(int ranks, int microbatches)
 {
     return microbatches / std::max(1, microbatches / ranks);
 }
@@ -59,7 +59,8 @@ int usualGroup(int ranks, int microbatches)
 Schedule makeInterleaved(const ScheduleRequest& request)
 {
     const int chunks = request.virtualStages;
-    const int group = request.microbatchGroup > 0 ? request.microbatchGroup : usualGroup(request.ranks, request.microbatches);
+    const int group =
+        request.microbatchGroup > 0 ? request.microbatchGroup : groupOfEvenRounds(request.ranks, request.microbatches);
     const int total = chunks * request.microbatches;
     // The k-th pass of a rank: rounds of `group` micro-batches through each chunk in turn.
     const auto chunkAt = [&](int k) { return k / group % chunks; };
@@ -114,7 +115,7 @@ ScheduleFamily interleavedZbFamily()
             .character = "ZB-H1 over v chunks a rank: its bubble v times smaller, for the activations of all chunks",
             .source = "PyTorch ScheduleInterleavedZeroBubble",
             .chunks = {1, 0},
-            .usualGroup = usualGroup,
+            .usualGroup = groupOfEvenRounds,
             .microbatches = {
                 .isMet = [](const PipelineNumbers& of) { return of.microbatches >= of.group && of.microbatches % of.group == 0; },
                 .text = [](const PipelineNumbers&, const std::string& group) { return "whole rounds of " + group; }},

@@ -12,8 +12,6 @@ namespace sim {
 
 namespace {
 
-constexpr int kPeriod = kBlockPeriod;
-
 /// Slots of one rank's passes of micro-batch 0.
 struct RankBlock {
     std::array<int, 4> passes{};  ///< F of the first chunk, F of the second, I of the second, I of the first
@@ -33,7 +31,7 @@ std::optional<RankBlock> blockOf(const BuildingBlock& block, int rank, int ranks
     }
     unsigned taken = 0;
     const auto take = [&](int slot) {
-        const unsigned bit = 1U << static_cast<unsigned>(slot % kPeriod);
+        const unsigned bit = 1U << static_cast<unsigned>(slot % kBlockPeriod);
         const bool isFree = (taken & bit) == 0;
         taken |= bit;
         return isFree;
@@ -54,11 +52,11 @@ double heldBy(const PipelineProblem& problem, const RankBlock& block, int rank)
 {
     const auto first = static_cast<std::size_t>(rank);
     const std::size_t second = problem.stages() - 1 - first;
-    const auto turns = [](int slots) { return slots >= 0 ? slots / kPeriod + 1 : 0; };
+    const auto turns = [](int slots) { return slots >= 0 ? slots / kBlockPeriod + 1 : 0; };
     double most = 0;
-    for (int phase = 0; phase < kPeriod; ++phase) {
+    for (int phase = 0; phase < kBlockPeriod; ++phase) {
         // Late enough for every pass of the block to have begun to repeat.
-        const int now = block.weights[1] / kPeriod * kPeriod + 2 * kPeriod + phase;
+        const int now = block.weights[1] / kBlockPeriod * kBlockPeriod + 2 * kBlockPeriod + phase;
         const auto held = [&](std::size_t stage, int forward, int input, int weight) {
             const PassMemory& memory = problem.memory[stage];
             return memory.full * (turns(now - forward) - turns(now - 1 - input)) +
@@ -109,7 +107,7 @@ std::vector<BuildingBlock> buildingBlocks(const PipelineProblem& problem, std::s
             length = of ? std::max(length, of->weights[1]) : length;
         }
         // A block longer than all the micro-batches after it never reaches its steady state.
-        if (possible && length <= kPeriod * (microbatches + ranks))
+        if (possible && length <= kBlockPeriod * (microbatches + ranks))
             rated.push_back({held, length, block});
     }
     std::stable_sort(rated.begin(), rated.end(), [](const Rated& a, const Rated& b) {

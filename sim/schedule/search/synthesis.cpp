@@ -29,7 +29,7 @@ constexpr std::int64_t kEpochs = 64;
 constexpr std::array kHottest{0.12, 0.03};
 constexpr double kColdest = 0.002;
 
-std::string number(double value)
+std::string tenDigits(double value)
 {
     std::ostringstream text;
     text << std::setprecision(10) << value;
@@ -53,17 +53,17 @@ void checkNumbers(const SynthesisRequest& request)
     for (const PassTimes& times : request.times)
         for (const double time : {times.forward, times.backwardInput, times.backwardWeight, times.comm})
             if (!(time >= 0) || !std::isfinite(time))
-                throw Error("auto is given a pass or latency of " + number(time) + "; times must be 0 or more");
+                throw Error("auto is given a pass or latency of " + tenDigits(time) + "; times must be 0 or more");
     for (const PassMemory& memory : request.memory)
         if (!(memory.weight >= 0) || !(memory.weight <= memory.full) || !std::isfinite(memory.full))
-            throw Error("auto is given activations of " + number(memory.full) + ", of which " + number(memory.weight) +
+            throw Error("auto is given activations of " + tenDigits(memory.full) + ", of which " + tenDigits(memory.weight) +
                         " stay until the weight gradient; that must be 0 or more, and no more than all");
     for (const PassTimes& times : request.times)
         if (!std::isfinite(times.fused) || !std::isfinite(times.overlapped))
-            throw Error("auto is given a backward or block of " + number(times.fused < 0 ? times.overlapped : times.fused) +
+            throw Error("auto is given a backward or block of " + tenDigits(times.fused < 0 ? times.overlapped : times.fused) +
                         "; give a time, or less than 0 for the sum of its passes");
     if (!(request.memoryCap >= 0))
-        throw Error("auto is given a memory cap of " + number(request.memoryCap) + "; it must be more than 0");
+        throw Error("auto is given a memory cap of " + tenDigits(request.memoryCap) + "; it must be more than 0");
 }
 
 double capOf(const SynthesisRequest& request)
@@ -186,8 +186,8 @@ Synthesiser::State::State(SynthesisRequest asked) : request(std::move(asked))
     const double least = leastMemory(request);
     std::erase_if(problems, [](const auto& problem) { return !problem->fits(leastCap(*problem)); });
     if (problems.empty())
-        throw Error("auto cannot keep a rank within " + number(cap) + ": one micro-batch on all chunks of a rank holds " +
-                    number(least) + "; nearest cap that works: " + number(least));
+        throw Error("auto cannot keep a rank within " + tenDigits(cap) + ": one micro-batch on all chunks of a rank holds " +
+                    tenDigits(least) + "; nearest cap that works: " + tenDigits(least));
 
     for (std::size_t i = 0, placements = problems.size(); i < placements; ++i) {
         PipelineProblem counted = *problems[i];

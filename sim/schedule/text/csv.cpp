@@ -4,6 +4,7 @@
 #include "sim/error.h"
 #include "sim/schedule/text/cells.h"
 #include "sim/schedule/text/export.h"
+#include "sim/text/characters.h"
 #include "sim/text/quoted.h"
 
 #include <algorithm>
@@ -18,8 +19,7 @@ namespace sim {
 
 namespace {
 
-constexpr std::string_view kDigits = "0123456789";
-constexpr int kMostSlices = 4096;
+constexpr int kMostSlicesRead = 4096;
 constexpr std::string_view kOverlap = "OVERLAP_F_B";
 
 /// A cell as written: its dialect, micro-batch and slice not settled yet.
@@ -183,8 +183,8 @@ int numberSlices(Rows& rows)
         }
     if (last >= 0 && someWithout)
         throw Error("some actions name a slice of their sequence, as in 0F1.2, and some do not; give all of them one");
-    if (last >= kMostSlices)
-        throw Error("slice " + std::to_string(last) + " is beyond the " + std::to_string(kMostSlices) +
+    if (last >= kMostSlicesRead)
+        throw Error("slice " + std::to_string(last) + " is beyond the " + std::to_string(kMostSlicesRead) +
                     " slices a sequence can have");
     const int slices = last < 0 ? 1 : last + 1;
     for (std::vector<Cell>& row : rows)

@@ -2,6 +2,7 @@
 
 #include "sim/error.h"
 #include "sim/schedule/text/cells.h"
+#include "sim/text/characters.h"
 
 #include <algorithm>
 #include <array>
@@ -9,13 +10,6 @@
 namespace sim {
 
 namespace {
-
-constexpr std::string_view kDigits = "0123456789";
-
-bool isLetter(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
 
 /// By its first cell: PyTorch's begin with a stage and go on with a letter, sail's begin with a letter, Megatron's are numbers.
 ScheduleFormat detectedFormat(const std::vector<std::string_view>& lines)

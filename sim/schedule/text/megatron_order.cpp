@@ -19,7 +19,7 @@ struct Word {
     int chunk = 0;                         ///< from 0
 };
 
-Word readWord(std::string_view text, const Where& where)
+Word readOrderWord(std::string_view text, const Where& where)
 {
     constexpr std::string_view kHalf = ".5";
     std::string_view digits = text;
@@ -63,7 +63,7 @@ ImportedSchedule readMegatronOrder(const std::vector<std::string_view>& lines)
         const std::vector<std::string_view> words = splitWords(lines[rank]);
         for (std::size_t i = 0; i < words.size(); ++i) {
             const Where where{rank + 1, i + 1};
-            const Word word = readWord(words[i], where);
+            const Word word = readOrderWord(words[i], where);
             const std::int64_t stage =
                 std::int64_t{word.chunk} * static_cast<std::int64_t>(lines.size()) + static_cast<std::int64_t>(rank);
             if (stage > std::numeric_limits<std::int32_t>::max())

@@ -25,7 +25,7 @@ int stageOf(Placement placement, int ranks, int rank, int chunk)
 }
 
 /// A step whose stage is still the number of its chunk.
-CommStep readWord(std::string_view text, const Where& where)
+CommStep readCommStep(std::string_view text, const Where& where)
 {
     const std::size_t lettersEnd = std::min(text.find_first_of("0123456789"), text.size());
     const std::string_view letters = text.substr(0, lettersEnd);
@@ -106,7 +106,7 @@ ImportedSchedule readSailStrings(const std::vector<std::string_view>& lines)
     for (std::size_t rank = 0; rank < lines.size(); ++rank) {
         const std::vector<std::string_view> words = splitWords(lines[rank]);
         for (std::size_t i = 0; i < words.size(); ++i) {
-            const CommStep& step = steps[rank].emplace_back(readWord(words[i], {rank + 1, i + 1}));
+            const CommStep& step = steps[rank].emplace_back(readCommStep(words[i], {rank + 1, i + 1}));
             split = split || step.action.kind == ActionKind::backwardWeight;
             twoChunks = twoChunks || step.action.stage == 1;
             communicates = communicates || step.kind != StepKind::pass;

@@ -117,8 +117,7 @@ TEST(ScheduleCandidates, IdleIsTheTimeBetweenPassesOfTheSlowestRank)
     const sim::Track& first = trace.tracks.front();
     const std::size_t passes = first.size() - 1; // then the optimizer
     const auto span = static_cast<double>(first.startNs[passes - 1] + first.durationNs[passes - 1] - first.startNs[0]) * 1e-9;
-    const double busy =
-        last.busySeconds - static_cast<double>(last.use[static_cast<std::size_t>(sim::StepPart::optimizer)]) * 1e-9;
+    const double busy = last.busySeconds - static_cast<double>(last.use[sim::StepPart::optimizer]) * 1e-9;
     EXPECT_NEAR(find(candidates, "1f1b").worth->idleOfSpan, 1 - busy / span, 0.002);
     EXPECT_DOUBLE_EQ(find(candidates, "1f1b").worth->peakMicrobatches, 4);
     EXPECT_DOUBLE_EQ(find(candidates, "gpipe").worth->peakMicrobatches, 8);

@@ -33,7 +33,7 @@ Outcome rankscope(const QStringList& arguments)
     return {process.exitCode(), process.readAllStandardOutput(), process.readAllStandardError()};
 }
 
-class Picture : public testing::Test {
+class OnePicture : public testing::Test {
 protected:
     QString path(const char* name) const { return folder.filePath(QLatin1String(name)); }
     static QByteArray contents(const QString& file)
@@ -53,7 +53,7 @@ protected:
     QTemporaryDir folder;
 };
 
-TEST_F(Picture, OnAFullDiskLeavesNothingAndSaysWhy)
+TEST_F(OnePicture, OnAFullDiskLeavesNothingAndSaysWhy)
 {
     QProcess process;
     process.start(QStringLiteral("/bin/sh"),
@@ -67,7 +67,7 @@ TEST_F(Picture, OnAFullDiskLeavesNothingAndSaysWhy)
     EXPECT_FALSE(QFile::exists(path("a.png")));
 }
 
-TEST_F(Picture, ScreenshotHasTheSizeAskedForAndIsNotBlank)
+TEST_F(OnePicture, ScreenshotHasTheSizeAskedForAndIsNotBlank)
 {
     const Outcome outcome = rankscope({galleryFile(kSixteen), QStringLiteral("--screenshot"), path("a.png"),
                                        QStringLiteral("--size"), QStringLiteral("1280x720")});
@@ -78,14 +78,14 @@ TEST_F(Picture, ScreenshotHasTheSizeAskedForAndIsNotBlank)
     EXPECT_GT(colours(image), 100);
 }
 
-TEST_F(Picture, ScreenshotsAreTheSameEveryTime)
+TEST_F(OnePicture, ScreenshotsAreTheSameEveryTime)
 {
     for (const char* name : {"a.png", "b.png"})
         ASSERT_EQ(rankscope({galleryFile(kSixteen), QStringLiteral("--screenshot"), path(name)}).exitCode, 0);
     EXPECT_EQ(contents(path("a.png")), contents(path("b.png")));
 }
 
-TEST_F(Picture, WithoutAFileItIsTheGallery)
+TEST_F(OnePicture, WithoutAFileItIsTheGallery)
 {
     EXPECT_EQ(
         rankscope({QStringLiteral("--screenshot"), path("a.png"), QStringLiteral("--theme"), QStringLiteral("dark")}).exitCode,
@@ -95,7 +95,7 @@ TEST_F(Picture, WithoutAFileItIsTheGallery)
     EXPECT_LT(image.pixelColor(5, 890).lightness(), 100);
 }
 
-TEST_F(Picture, FiguresAreVectorsOrPixelsByTheirEnding)
+TEST_F(OnePicture, FiguresAreVectorsOrPixelsByTheirEnding)
 {
     for (const char* view : {"grid", "timeline"}) {
         EXPECT_EQ(rankscope({galleryFile(kTiny), QStringLiteral("--figure"), QLatin1String(view), path("a.svg")}).exitCode, 0);
@@ -108,7 +108,7 @@ TEST_F(Picture, FiguresAreVectorsOrPixelsByTheirEnding)
     }
 }
 
-TEST_F(Picture, BadInputExitsWithOneAndAllProblems)
+TEST_F(OnePicture, BadInputExitsWithOneAndAllProblems)
 {
     const Outcome outcome =
         rankscope({galleryFile(kSixteen), QStringLiteral("--set"), QStringLiteral("layout.tp=3"), QStringLiteral("--set"),
@@ -124,7 +124,7 @@ TEST_F(Picture, BadInputExitsWithOneAndAllProblems)
     EXPECT_EQ(rankscope({galleryFile(kTiny), QStringLiteral("--screenshot"), path("no/such/a.png")}).exitCode, 1);
 }
 
-TEST_F(Picture, CalledWronglyExitsWithTwo)
+TEST_F(OnePicture, CalledWronglyExitsWithTwo)
 {
     EXPECT_EQ(rankscope({QStringLiteral("--lesson"), QStringLiteral("first")}).exitCode, 2);
     EXPECT_EQ(rankscope({QStringLiteral("--no-such")}).exitCode, 2);
@@ -136,7 +136,7 @@ TEST_F(Picture, CalledWronglyExitsWithTwo)
 }
 
 #ifdef Q_OS_LINUX
-TEST_F(Picture, AWindowWithoutADisplayIsRefusedInWords)
+TEST_F(OnePicture, AWindowWithoutADisplayIsRefusedInWords)
 {
     const Outcome outcome = rankscope({});
     EXPECT_EQ(outcome.exitCode, 1);

@@ -8,7 +8,7 @@
 namespace app {
 namespace {
 
-constexpr Rect kArea{0, 0, 900, 500};
+constexpr Rect kSharedArea{0, 0, 900, 500};
 
 TEST(SharedZoom, WhoZoomsInOnOnePictureZoomsInOnAll)
 {
@@ -20,7 +20,7 @@ TEST(SharedZoom, WhoZoomsInOnOnePictureZoomsInOnAll)
     std::vector<std::unique_ptr<StepView>> views;
     const auto show = [&](StepView& view) {
         view.setStep(step);
-        RecorderCanvas canvas(kArea, true);
+        RecorderCanvas canvas(kSharedArea, true);
         view.draw(canvas);
     };
     for (const PictureInfo& info : pictures())
@@ -28,20 +28,20 @@ TEST(SharedZoom, WhoZoomsInOnOnePictureZoomsInOnAll)
     StepView &timeline = *views[1], &memory = *views[2];
     const TimeWindow all = zoom.now();
     EXPECT_TRUE(all.showsAll());
-    EXPECT_TRUE(memory.command(ViewCommand::zoomIn, true, kArea));
+    EXPECT_TRUE(memory.command(ViewCommand::zoomIn, true, kSharedArea));
     const TimeWindow near = zoom.now();
     EXPECT_LT(near.span(), all.span());
     for (const auto& view : views) {
         show(*view);
         EXPECT_EQ(zoom.now(), near) << view->title() << ": a picture that is shown again leaves it alone";
     }
-    EXPECT_TRUE(timeline.command(ViewCommand::viewBack, false, kArea));
+    EXPECT_TRUE(timeline.command(ViewCommand::viewBack, false, kSharedArea));
     EXPECT_EQ(zoom.now(), all);
-    EXPECT_TRUE(memory.command(ViewCommand::viewForward, false, kArea));
+    EXPECT_TRUE(memory.command(ViewCommand::viewForward, false, kSharedArea));
     EXPECT_EQ(zoom.now(), near);
     selection.range = TimeRange{step.trace->endNs / 4, step.trace->endNs / 2};
-    EXPECT_TRUE(memory.command(ViewCommand::focusSelection, false, kArea));
-    EXPECT_TRUE(timeline.command(ViewCommand::focusSelection, false, kArea))
+    EXPECT_TRUE(memory.command(ViewCommand::focusSelection, false, kSharedArea));
+    EXPECT_TRUE(timeline.command(ViewCommand::focusSelection, false, kSharedArea))
         << "the second time shows all, wherever it is pressed";
     EXPECT_TRUE(zoom.now().showsAll());
 }

@@ -67,7 +67,7 @@ public:
     /// Its exit status; -1 if a signal ended it, -2 if it is still running after so long.
     int wait(std::chrono::milliseconds timeout)
     {
-        for (const auto end = Clock::now() + timeout * test::patience(); m_pid > 0; std::this_thread::sleep_for(2ms)) {
+        for (const auto end = Clock::now() + timeout * ::test::patience(); m_pid > 0; std::this_thread::sleep_for(2ms)) {
             int status = 0;
             if (waitpid(m_pid, &status, WNOHANG) == m_pid) {
                 m_pid = -1;
@@ -87,7 +87,7 @@ public:
     }
     bool waitForOutput(const std::string& text) const
     {
-        for (const auto end = Clock::now() + 20s * test::patience(); Clock::now() < end; std::this_thread::sleep_for(2ms))
+        for (const auto end = Clock::now() + 20s * ::test::patience(); Clock::now() < end; std::this_thread::sleep_for(2ms))
             if (output().find(text) != std::string::npos)
                 return true;
         return false;

@@ -242,11 +242,11 @@ TEST(Store, StrangersThatSayNothingAreFewAndShort)
 {
     runProcesses(2, [](Store& store) {
         if (store.process() == 0) {
-            std::vector<test::RawPeer> silent;
+            std::vector<::test::RawPeer> silent;
             for (int i = 0; i < 200; ++i)
-                silent.push_back(test::RawPeer::connectTo(store.port()));
+                silent.push_back(::test::RawPeer::connectTo(store.port()));
             const auto open = [&] {
-                return std::count_if(silent.begin(), silent.end(), [](const test::RawPeer& peer) { return !peer.isCut(); });
+                return std::count_if(silent.begin(), silent.end(), [](const ::test::RawPeer& peer) { return !peer.isCut(); });
             };
             const auto end = std::chrono::steady_clock::now() + 8s;
             while (open() > 64 && std::chrono::steady_clock::now() < end)
@@ -261,10 +261,10 @@ TEST(Store, AStrangersMessageIsRefusedBeforeItTakesMemory)
 {
     runProcesses(2, [](Store& store) {
         if (store.process() == 0) {
-            const std::int64_t before = test::residentMegabytes();
-            std::vector<test::RawPeer> strangers;
+            const std::int64_t before = ::test::residentMegabytes();
+            std::vector<::test::RawPeer> strangers;
             for (int i = 0; i < 8; ++i) {
-                strangers.push_back(test::RawPeer::connectTo(store.port()));
+                strangers.push_back(::test::RawPeer::connectTo(store.port()));
                 // A hello of process 1 with two names of 64 MiB.
                 const std::string head = std::string("RSs1") + std::string(4, '\0') + '\1' + std::string(7, '\0') +
                                          std::string("\0\0\0\4", 4) + std::string("\0\0\0\4", 4);
@@ -276,7 +276,7 @@ TEST(Store, AStrangersMessageIsRefusedBeforeItTakesMemory)
                     sent += megabyte.size();
                 EXPECT_LT(sent, 100 * megabyte.size());
             }
-            EXPECT_LT(test::residentMegabytes() - before, 100);
+            EXPECT_LT(::test::residentMegabytes() - before, 100);
         }
         store.barrier("after");
     });
@@ -303,12 +303,12 @@ TEST(Store, AProcessThatLeavesAndComesBackIsNotCountedTwice)
 
 TEST(TcpTransport, StrangersDoNotHoldUpThoseWhoAreWaitedFor)
 {
-    std::array<std::vector<test::RawPeer>, 2> silent; // outlive the hand shake
+    std::array<std::vector<::test::RawPeer>, 2> silent; // outlive the hand shake
     runProcesses(2, [&](Store& store) {
         if (store.process() == 1) {
             const std::string where = store.get("tcp/0");
             for (int i = 0; i < 20; ++i)
-                silent[1].push_back(test::RawPeer::connectTo(std::stoi(where.substr(where.rfind(' ') + 1))));
+                silent[1].push_back(::test::RawPeer::connectTo(std::stoi(where.substr(where.rfind(' ') + 1))));
         }
         const auto transport = makeTcpTransport(store, 9s); // each stranger used to be listened to for five
         std::string sent = "hello", received(5, ' ');

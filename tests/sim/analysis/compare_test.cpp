@@ -4,8 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include <numeric>
-
 using namespace sim;
 
 namespace {
@@ -19,11 +17,6 @@ Scenario anyScenario(std::mt19937& random)
     return scenario;
 }
 
-std::int64_t sumOf(const StepUse& use)
-{
-    return std::accumulate(use.begin(), use.end(), std::int64_t{0});
-}
-
 std::int64_t sumOfDeltas(const auto& comparison)
 {
     std::int64_t sum = 0;
@@ -34,7 +27,7 @@ std::int64_t sumOfDeltas(const auto& comparison)
 
 } // namespace
 
-TEST(StepUse, PartsFillTheStepToTheNanosecond)
+TEST(PartsOfAStep, PartsFillTheStepToTheNanosecond)
 {
     std::mt19937 random(71);
     for (int i = 0; i < 40; ++i) {
@@ -43,24 +36,23 @@ TEST(StepUse, PartsFillTheStepToTheNanosecond)
         const auto simulation = simulate(scenario);
         const Metrics& metrics = simulation->metrics();
         const std::int64_t stepNs = simulation->trace(TraceDetail::actions).endNs;
-        EXPECT_EQ(sumOf(metrics.use), stepNs);
+        EXPECT_EQ(metrics.use.total(), stepNs);
         for (const PipelineRankMetrics& row : metrics.perPipelineRank) {
-            EXPECT_EQ(sumOf(row.use), stepNs);
+            EXPECT_EQ(row.use.total(), stepNs);
             for (const std::int64_t part : row.use)
                 EXPECT_GE(part, 0);
-            const std::int64_t busyNs = row.use[0] + row.use[1] + row.use[2];
+            const std::int64_t busyNs = row.use.busy();
             EXPECT_NEAR(static_cast<double>(busyNs), row.busySeconds * 1e9, 3);
-            EXPECT_NEAR(static_cast<double>(row.use.back()), row.bubbleSeconds * 1e9, 3);
+            EXPECT_NEAR(static_cast<double>(row.use[StepPart::bubble]), row.bubbleSeconds * 1e9, 3);
         }
-        EXPECT_NEAR(static_cast<double>(metrics.use[static_cast<std::size_t>(StepPart::tp)]),
+        EXPECT_NEAR(static_cast<double>(metrics.use[StepPart::tp]),
                     metrics.exposedComm[Dimension::tp] * static_cast<double>(stepNs), 3);
-        EXPECT_EQ(metrics.use[static_cast<std::size_t>(StepPart::recomputation)] > 0,
-                  scenario.training.recompute != Recompute::none);
-        EXPECT_GT(metrics.use[static_cast<std::size_t>(StepPart::optimizer)], 0);
+        EXPECT_EQ(metrics.use[StepPart::recomputation] > 0, scenario.training.recompute != Recompute::none);
+        EXPECT_GT(metrics.use[StepPart::optimizer], 0);
     }
 }
 
-TEST(StepUse, FoldedIsTheFullOne)
+TEST(PartsOfAStep, FoldedIsTheFullOne)
 {
     std::mt19937 random(72);
     for (int i = 0; i < 20; ++i) {
@@ -95,7 +87,7 @@ TEST(Comparison, TurnedRoundEverythingChangesItsSign)
         const Comparison forth = compare(*a, *b), back = compare(*b, *a);
         EXPECT_EQ(forth.deltaNs(), -back.deltaNs());
         for (const StepPart part : kStepParts)
-            EXPECT_EQ(forth.deltaNs(part), -back.deltaNs(part)) << stepPartName(part);
+            EXPECT_EQ(forth.deltaNs(part), -back.deltaNs(part)) << factsOf(part).name;
         EXPECT_EQ(forth.memory.a, back.memory.b);
         EXPECT_EQ(forth.mfu.b, back.mfu.a);
         EXPECT_EQ(forth.stages.size(), back.stages.size());
@@ -123,7 +115,7 @@ TEST(Comparison, ASlowerLinkIsExposedCommunicationAndNothingElse)
     EXPECT_GT(comparison.deltaNs(StepPart::tp), 0);
     for (const StepPart part : {StepPart::computing, StepPart::recomputation, StepPart::optimizer, StepPart::cp, StepPart::ep,
                                 StepPart::pp, StepPart::bubble})
-        EXPECT_EQ(comparison.deltaNs(part), 0) << stepPartName(part);
+        EXPECT_EQ(comparison.deltaNs(part), 0) << factsOf(part).name;
     EXPECT_EQ(comparison.deltaNs(), comparison.deltaNs(StepPart::tp) + comparison.deltaNs(StepPart::dp));
     EXPECT_EQ(comparison.memory.a, comparison.memory.b);
 }

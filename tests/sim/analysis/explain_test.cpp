@@ -1,7 +1,7 @@
 #include "sim/analysis/explain/explain.h"
 
 #include "sim/analysis/explain/closed_forms.h"
-#include "sim/analysis/step_shares.h"
+#include "sim/analysis/step_by_flops.h"
 #include "tests/sim/analysis/explained.h"
 #include "tests/support/gallery.h"
 #include "tests/support/scenarios.h"
@@ -63,11 +63,12 @@ TEST(Explain, PartsOfTheStepAddUpToIt)
         const Scenario scenario = test::randomScenario(random, 64);
         SCOPED_TRACE(test::describe(scenario));
         const auto simulation = simulate(scenario);
-        const StepShares shares = stepShares(*simulation);
+        const ByStepPart<double> shares = stepByFlops(*simulation);
         EXPECT_NEAR(shares.total(), simulation->metrics().stepTimeSeconds, 1e-9);
-        EXPECT_NEAR(shares.ideal / shares.total(), simulation->metrics().mfu, 1e-12);
-        EXPECT_NEAR((shares.ideal + shares.recompute) / shares.total(), simulation->metrics().hfu, 1e-12);
-        EXPECT_GE(shares.kernels, 0);
+        EXPECT_NEAR(shares[StepPart::modelFlops] / shares.total(), simulation->metrics().mfu, 1e-12);
+        EXPECT_NEAR((shares[StepPart::modelFlops] + shares[StepPart::recomputedFlops]) / shares.total(),
+                    simulation->metrics().hfu, 1e-12);
+        EXPECT_GE(shares[StepPart::belowPeak], 0);
     }
 }
 

@@ -1,11 +1,10 @@
 #include "tests/sim/analysis/invariants.h"
 
-#include "sim/analysis/step_shares.h"
+#include "sim/analysis/step_by_flops.h"
 #include "sim/analysis/traffic/link_load.h"
 #include "sim/model/parameters.h"
 
 #include <cmath>
-#include <numeric>
 #include <sstream>
 #include <vector>
 
@@ -75,12 +74,12 @@ void Checker::metrics()
     within("bubble", m.bubbleFraction, 0, 1);
     within("communication and bubble", communication + m.bubbleFraction, 0, 1);
     require(m.bubbleFraction >= 0, "bubble below zero", m.bubbleFraction);
-    const std::int64_t used = std::accumulate(m.use.begin(), m.use.end(), std::int64_t{0});
+    const std::int64_t used = m.use.total();
     within("parts of the step", static_cast<double>(used) * 1e-9, m.stepTimeSeconds, m.stepTimeSeconds, m.stepTimeSeconds);
-    const StepShares shares = stepShares(m_simulation);
+    const ByStepPart<double> shares = stepByFlops(m_simulation);
     within("shares of the step", shares.total(), m.stepTimeSeconds, m.stepTimeSeconds, m.stepTimeSeconds);
     if (!isMeasured)
-        within("kernels below peak", shares.kernels, 0, m.stepTimeSeconds, m.stepTimeSeconds);
+        within("kernels below peak", shares[StepPart::belowPeak], 0, m.stepTimeSeconds, m.stepTimeSeconds);
     positive("peak memory", m.peakMemoryGib);
     require(m.fits == (m.peakMemoryGib <= s.cluster.gpu.memoryGib), "fits", m.peakMemoryGib);
     positive("ops", static_cast<double>(m.simulatedOps));

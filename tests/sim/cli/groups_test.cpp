@@ -14,7 +14,7 @@ using test::run;
 using test::runJson;
 using testing::HasSubstr;
 
-std::vector<std::filesystem::path> goldens(const std::string& start)
+std::vector<std::filesystem::path> goldenFiles(const std::string& start)
 {
     std::vector<std::filesystem::path> found;
     for (const auto& entry : std::filesystem::directory_iterator(RANKSCOPE_TEST_DATA "/groups"))
@@ -23,7 +23,7 @@ std::vector<std::filesystem::path> goldens(const std::string& start)
     return found;
 }
 
-/// A job whose model suits any layout of the goldens.
+/// A job whose model suits any layout of the goldenFiles.
 std::string scenarioFor(const json& input)
 {
     const int tp = input.value("tp", 1), cp = input.value("cp", 1), pp = input.value("pp", 1), ep = input.value("ep", 1);
@@ -49,7 +49,7 @@ std::string scenarioFor(const json& input)
 
 TEST(Groups, AreMegatronCoresInItsOrder)
 {
-    const auto files = goldens("megatron_w");
+    const auto files = goldenFiles("megatron_w");
     ASSERT_GT(files.size(), 20U);
     for (const auto& file : files) {
         SCOPED_TRACE(file.filename().string());
@@ -73,7 +73,7 @@ TEST(Groups, AreMegatronCoresInItsOrder)
 TEST(Groups, RefuseWhatMegatronCoreRefuses)
 {
     int refused = 0;
-    for (const auto& file : goldens("megatron_error_")) {
+    for (const auto& file : goldenFiles("megatron_error_")) {
         const json golden = json::parse(test::read(file));
         const json& input = golden.at("input");
         if (input.value("num_distributed_optimizer_instances", 1) > 1 || input.contains("virtual_pipeline_model_parallel_size"))

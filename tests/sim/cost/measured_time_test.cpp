@@ -37,7 +37,7 @@ MeasuredCurve noisyCurve(std::mt19937& random)
     return curve;
 }
 
-OpShape gemm(std::int64_t m, std::int64_t n, std::int64_t k)
+OpShape measuredGemm(std::int64_t m, std::int64_t n, std::int64_t k)
 {
     const double flops = 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
     return {.kernel = KernelKind::gemm, .family = KernelFamily::gemm, .m = m, .n = n, .k = k, .flops = flops};
@@ -102,8 +102,8 @@ TEST(ProfiledCosts, ReplaceOnlyTheKernelsThatWereMeasured)
     const CostModel before(scenario);
     scenario.cluster.efficiency.profile.kernels = {lawCurve("gemm.forward")};
     const CostModel cost(scenario);
-    EXPECT_EQ(cost.kernelNs(gemm(64, 128, 512)), std::llround(lawMicroseconds(64, 128, 512) * 1e3));
-    OpShape weightGradient = gemm(64, 128, 512);
+    EXPECT_EQ(cost.kernelNs(measuredGemm(64, 128, 512)), std::llround(lawMicroseconds(64, 128, 512) * 1e3));
+    OpShape weightGradient = measuredGemm(64, 128, 512);
     weightGradient.pass = KernelPass::weightGradient;
     EXPECT_EQ(cost.kernelNs(weightGradient), before.kernelNs(weightGradient));
     OpShape norm;
@@ -118,7 +118,7 @@ TEST(ProfiledCosts, DoNotCountInAnotherPrecision)
     ASSERT_EQ(scenario.training.precision, Precision::bf16);
     const CostModel before(scenario);
     scenario.cluster.efficiency.profile = {.precision = Precision::fp32, .kernels = {lawCurve("gemm.forward")}};
-    EXPECT_EQ(CostModel(scenario).kernelNs(gemm(64, 128, 512)), before.kernelNs(gemm(64, 128, 512)));
+    EXPECT_EQ(CostModel(scenario).kernelNs(measuredGemm(64, 128, 512)), before.kernelNs(measuredGemm(64, 128, 512)));
 }
 
 TEST(ProfiledCosts, PriceTransfersInsideTheInnermostTierOnly)

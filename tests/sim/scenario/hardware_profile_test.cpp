@@ -23,7 +23,7 @@ HardwareProfile example()
             .transfers = {{"all_reduce", {{.m = 1024, .n = 8, .microseconds = 5}}}}};
 }
 
-std::vector<Problem> problemsOf(const std::string& efficiency, std::optional<Scenario>* scenario = nullptr)
+std::vector<Problem> problemsOfEfficiency(const std::string& efficiency, std::optional<Scenario>* scenario = nullptr)
 {
     auto resolved = ScenarioDocument::parse(R"({"format":"rankscope-scenario","version":1,"model":"tiny-gpt","layout":{},
         "training":{"precision":"fp32"},"cluster":{"base":"laptop","efficiency":)" +
@@ -37,7 +37,7 @@ std::vector<Problem> problemsOf(const std::string& efficiency, std::optional<Sce
 std::vector<std::string> pointersOf(const std::string& efficiency)
 {
     std::vector<std::string> pointers;
-    for (const Problem& problem : problemsOf(efficiency))
+    for (const Problem& problem : problemsOfEfficiency(efficiency))
         pointers.push_back(problem.pointer);
     return pointers;
 }
@@ -53,7 +53,7 @@ TEST(HardwareProfile, IsReadAsItWasWritten)
 TEST(HardwareProfile, BelongsToTheResolvedScenario)
 {
     std::optional<Scenario> scenario;
-    EXPECT_TRUE(problemsOf(hardwareProfileText("mine", example()), &scenario).empty());
+    EXPECT_TRUE(problemsOfEfficiency(hardwareProfileText("mine", example()), &scenario).empty());
     ASSERT_TRUE(scenario);
     EXPECT_EQ(scenario->cluster.efficiency.profile, example());
     EXPECT_EQ(scenario->cluster.efficiency.gemm, 0.75) << "what was not measured stays the GPU's";
@@ -84,7 +84,7 @@ TEST(HardwareProfile, OfAnotherPrecisionIsWarnedOf)
 {
     HardwareProfile profile = example();
     profile.precision = Precision::bf16;
-    const std::vector<Problem> problems = problemsOf(hardwareProfileText("mine", profile));
+    const std::vector<Problem> problems = problemsOfEfficiency(hardwareProfileText("mine", profile));
     ASSERT_EQ(problems.size(), 1U);
     EXPECT_EQ(problems[0].severity, Severity::warning);
     EXPECT_EQ(problems[0].pointer, "/cluster/efficiency/precision");

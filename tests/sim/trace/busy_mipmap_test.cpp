@@ -19,7 +19,7 @@ const std::vector<sim::SpanKind> kKinds{{.name = "F", .opClass = OpClass::forwar
                                         {.name = "tp", .opClass = OpClass::tpComm},
                                         {.name = "also F", .opClass = OpClass::forward}};
 
-void add(Track& track, std::int64_t start, std::int64_t duration, std::uint32_t kind = 0)
+void addSpan(Track& track, std::int64_t start, std::int64_t duration, std::uint32_t kind = 0)
 {
     track.startNs.push_back(start);
     track.durationNs.push_back(duration);
@@ -57,7 +57,7 @@ Track randomTrack(std::mt19937& random, bool overlaps)
     std::int64_t now = static_cast<std::int64_t>(random() % 50) - 25;
     for (std::size_t spans = random() % 120; spans > 0; --spans) {
         const std::int64_t duration = random() % 5 == 0 ? 0 : random() % 12;
-        add(track, now, duration, static_cast<std::uint32_t>(random() % kKinds.size()));
+        addSpan(track, now, duration, static_cast<std::uint32_t>(random() % kKinds.size()));
         const std::int64_t gap = random() % 3 == 0 ? random() % 8 : random() % 40 == 0 ? 300 : 0;
         now += overlaps ? static_cast<std::int64_t>(random() % 7) + gap : duration + gap;
     }
@@ -109,7 +109,7 @@ TEST(BusyMipmap, OfATrackWithoutSpansIsIdle)
 TEST(BusyMipmap, AnEmptyOrBackwardRangeIsIdle)
 {
     Track track;
-    add(track, 0, 100);
+    addSpan(track, 0, 100);
     const BusyMipmap mipmap(track, kKinds);
     EXPECT_EQ(mipmap.busyNs(50, 50), BusyByClass{});
     EXPECT_EQ(mipmap.busyNs(60, 50), BusyByClass{});
@@ -118,8 +118,8 @@ TEST(BusyMipmap, AnEmptyOrBackwardRangeIsIdle)
 TEST(BusyMipmap, CutsSpansAtTheRangesEnds)
 {
     Track track;
-    add(track, 10, 100, 0);
-    add(track, 120, 10, 1);
+    addSpan(track, 10, 100, 0);
+    addSpan(track, 120, 10, 1);
     const BusyMipmap mipmap(track, kKinds);
     EXPECT_EQ(of(mipmap.busyNs(50, 125), OpClass::forward), 60);
     EXPECT_EQ(of(mipmap.busyNs(50, 125), OpClass::backward), 5);
@@ -130,9 +130,9 @@ TEST(BusyMipmap, CutsSpansAtTheRangesEnds)
 TEST(BusyMipmap, CountsAnInstantOnceForTheSpanOnTop)
 {
     Track track;
-    add(track, 0, 100, 0);
-    add(track, 20, 30, 1);
-    add(track, 40, 40, 2); // outlives the one below
+    addSpan(track, 0, 100, 0);
+    addSpan(track, 20, 30, 1);
+    addSpan(track, 40, 40, 2); // outlives the one below
     const BusyByClass busy = BusyMipmap(track, kKinds).busyNs(0, 100);
     EXPECT_EQ(of(busy, OpClass::forward), 40);
     EXPECT_EQ(of(busy, OpClass::backward), 20);
@@ -142,8 +142,8 @@ TEST(BusyMipmap, CountsAnInstantOnceForTheSpanOnTop)
 TEST(BusyMipmap, AddsKindsOfOneClass)
 {
     Track track;
-    add(track, 0, 10, 0);
-    add(track, 10, 10, 3);
+    addSpan(track, 0, 10, 0);
+    addSpan(track, 10, 10, 3);
     EXPECT_EQ(of(BusyMipmap(track, kKinds).busyNs(0, 20), OpClass::forward), 20);
 }
 
@@ -152,7 +152,7 @@ TEST(BusyMipmap, IsExactForHoursOfNanoseconds)
     Track track;
     constexpr std::int64_t kHour = 3'600'000'000'000;
     for (int hour = 0; hour < 24; ++hour)
-        add(track, hour * kHour, kHour - 1, hour % 2 == 0 ? 0U : 1U);
+        addSpan(track, hour * kHour, kHour - 1, hour % 2 == 0 ? 0U : 1U);
     const BusyMipmap mipmap(track, kKinds);
     EXPECT_EQ(total(mipmap.busyNs(0, 24 * kHour)), 24 * (kHour - 1));
     EXPECT_EQ(of(mipmap.busyNs(kHour - 5, kHour + 5), OpClass::forward), 4);
@@ -162,7 +162,7 @@ TEST(BusyMipmap, IsExactForHoursOfNanoseconds)
 TEST(BusyMipmap, HoldsOverHugeRanges)
 {
     Track track;
-    add(track, 100, 50);
+    addSpan(track, 100, 50);
     constexpr std::int64_t kFar = std::numeric_limits<std::int64_t>::max() / 2;
     EXPECT_EQ(total(BusyMipmap(track, kKinds).busyNs(-kFar, kFar)), 50);
 }
@@ -171,7 +171,7 @@ TEST(BusyMipmap, TakesLessMemoryThanTheTrack)
 {
     Track track;
     for (int i = 0; i < 100'000; ++i)
-        add(track, i * 10, 8, static_cast<std::uint32_t>(i) % 3);
+        addSpan(track, i * 10, 8, static_cast<std::uint32_t>(i) % 3);
     const BusyMipmap mipmap(track, kKinds);
     EXPECT_LT(static_cast<double>(mipmap.memoryBytes()) / static_cast<double>(track.size()), 8.0) << "bytes a span";
 }
@@ -181,8 +181,8 @@ TEST(BusyMipmap, StaysFastToFindInWhereSpansCrowd)
     // One far outlier stretches the index from time to span: answers stay right.
     Track track;
     for (int i = 0; i < 5000; ++i)
-        add(track, i * 4, 3, 0);
-    add(track, 1'000'000'000'000, 7, 1);
+        addSpan(track, i * 4, 3, 0);
+    addSpan(track, 1'000'000'000'000, 7, 1);
     const BusyMipmap mipmap(track, kKinds);
     EXPECT_EQ(of(mipmap.busyNs(0, 20'000), OpClass::forward), 15'000);
     EXPECT_EQ(of(mipmap.busyNs(400, 404), OpClass::forward), 3);

@@ -16,7 +16,7 @@
 namespace app {
 namespace {
 
-constexpr Rect kArea{0, 0, 1200, 760};
+constexpr Rect kCompareArea{0, 0, 1200, 760};
 
 sim::Scenario pipeline(const char* kind, int stages = 4)
 {
@@ -45,7 +45,7 @@ struct Compare {
     {
         view.setSides(a, b);
     }
-    RecorderCanvas draw(Rect area = kArea)
+    RecorderCanvas draw(Rect area = kCompareArea)
     {
         RecorderCanvas canvas(area);
         view.draw(canvas);
@@ -59,10 +59,13 @@ struct Compare {
         ADD_FAILURE() << "no " << role << " " << start;
         return {};
     }
-    void press(Point at) { view.pointer({.kind = PointerEvent::Kind::press, .at = at, .button = PointerButton::left}, kArea); }
+    void press(Point at)
+    {
+        view.pointer({.kind = PointerEvent::Kind::press, .at = at, .button = PointerButton::left}, kCompareArea);
+    }
     void release(Point at)
     {
-        view.pointer({.kind = PointerEvent::Kind::release, .at = at, .button = PointerButton::left}, kArea);
+        view.pointer({.kind = PointerEvent::Kind::release, .at = at, .button = PointerButton::left}, kCompareArea);
     }
     void click(const Node& node)
     {
@@ -202,14 +205,14 @@ TEST(CompareView, NothingPinnedSaysHowToGetABaseline)
 {
     Selection selection;
     CompareView view(selection, lightTheme());
-    RecorderCanvas canvas(kArea);
+    RecorderCanvas canvas(kCompareArea);
     view.draw(canvas);
     const auto texts = canvas.texts();
     EXPECT_NE(std::find(texts.begin(), texts.end(), "Pin a baseline with Ctrl+B, or drop a second scenario here."), texts.end());
     EXPECT_FALSE(view.comparison());
-    EXPECT_FALSE(view.pointer({.kind = PointerEvent::Kind::press, .at = {10, 10}}, kArea));
+    EXPECT_FALSE(view.pointer({.kind = PointerEvent::Kind::press, .at = {10, 10}}, kCompareArea));
     view.setSides({.message = "Simulating another…"}, sideOf(pipeline("1f1b")));
-    RecorderCanvas waiting(kArea);
+    RecorderCanvas waiting(kCompareArea);
     view.draw(waiting);
     const auto words = waiting.texts();
     EXPECT_NE(std::find(words.begin(), words.end(), "Simulating another…"), words.end());
@@ -238,7 +241,8 @@ TEST(CompareView, NamesItsBarsWithTheirNumbers)
     const Node bubble = compare.node("bar", "bubble");
     EXPECT_NE(bubble.name.find(" in A, "), std::string::npos);
     compare.view.pointer(
-        {.kind = PointerEvent::Kind::move, .at = {(bubble.rect.left + bubble.rect.right) / 2, bubble.rect.top + 30}}, kArea);
+        {.kind = PointerEvent::Kind::move, .at = {(bubble.rect.left + bubble.rect.right) / 2, bubble.rect.top + 30}},
+        kCompareArea);
     EXPECT_EQ(compare.view.tooltip(), bubble.name);
 }
 
@@ -258,7 +262,7 @@ TEST(CompareView, AlignmentMovesTheShorterStepToTheEnd)
 {
     Compare compare(pipeline("gpipe"), pipeline("zb-h1"));
     const auto edges = [&] {
-        float left = kArea.right, right = 0;
+        float left = kCompareArea.right, right = 0;
         for (const Node& node : compare.draw().nodesOf("span"))
             if (node.id < (std::uint64_t{1} << 61)) { // of B
                 left = std::min(left, node.rect.left);
@@ -289,15 +293,16 @@ TEST(CompareView, TheSliderIsDraggedAndTheKeysMoveIt)
     EXPECT_TRUE(compare.view.isBlending());
     EXPECT_NEAR(compare.view.blend(), 0, 0.02);
     compare.view.pointer(
-        {.kind = PointerEvent::Kind::move, .at = {slider.rect.right + 300, y + 200}, .button = PointerButton::left}, kArea);
+        {.kind = PointerEvent::Kind::move, .at = {slider.rect.right + 300, y + 200}, .button = PointerButton::left},
+        kCompareArea);
     EXPECT_EQ(compare.view.blend(), 1);
     compare.release({slider.rect.right + 300, y + 200});
-    compare.view.pointer({.kind = PointerEvent::Kind::move, .at = {slider.rect.left + 8, y}}, kArea);
+    compare.view.pointer({.kind = PointerEvent::Kind::move, .at = {slider.rect.left + 8, y}}, kCompareArea);
     EXPECT_EQ(compare.view.blend(), 1) << "let go";
-    EXPECT_TRUE(compare.view.command(ViewCommand::previous, false, kArea));
+    EXPECT_TRUE(compare.view.command(ViewCommand::previous, false, kCompareArea));
     EXPECT_NEAR(compare.view.blend(), 0.95, 1e-9);
-    EXPECT_TRUE(compare.view.command(ViewCommand::next, true, kArea));
-    EXPECT_FALSE(compare.view.command(ViewCommand::next, true, kArea));
+    EXPECT_TRUE(compare.view.command(ViewCommand::next, true, kCompareArea));
+    EXPECT_FALSE(compare.view.command(ViewCommand::next, true, kCompareArea));
     EXPECT_TRUE(compare.draw().nodesOf("ribbon").empty());
     EXPECT_EQ(compare.draw().nodesOf("row").size(), 4U);
     compare.click(compare.node("button", "Same start"));

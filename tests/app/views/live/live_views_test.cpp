@@ -14,7 +14,7 @@
 namespace app {
 namespace {
 
-constexpr Rect kArea{0, 0, 1200, 500};
+constexpr Rect kLiveArea{0, 0, 1200, 500};
 
 /// Ranks that compute and then wait.
 std::shared_ptr<const sim::Trace> trace(int ranks, std::int64_t endNs)
@@ -43,7 +43,7 @@ struct Compared {
         view.setUpper({.trace = trace(4, predictedNs), .caption = "Predicted", .note = "8 ms"});
         view.setLower({.trace = trace(4, measuredNs), .caption = "Measured", .note = "10 ms"});
     }
-    RecorderCanvas draw(Rect area = kArea)
+    RecorderCanvas draw(Rect area = kLiveArea)
     {
         RecorderCanvas canvas(area);
         view.draw(canvas);
@@ -53,7 +53,7 @@ struct Compared {
     static float rightmost(const RecorderCanvas& canvas, bool upper)
     {
         float right = 0;
-        const float middle = 0.42F * kArea.height();
+        const float middle = 0.42F * kLiveArea.height();
         for (const Node& node : canvas.nodesOf("span"))
             if ((node.rect.top < middle) == upper)
                 right = std::max(right, node.rect.right);
@@ -77,8 +77,9 @@ TEST(ComparedTimelines, ZoomTogether)
     Compared compared;
     compared.draw();
     const TimeRange before = compared.view.visibleRange();
-    compared.view.pointer({.kind = PointerEvent::Kind::wheel, .at = {600, 100}, .wheelY = 2, .control = true}, kArea); // above
-    const TimeRange after = compared.view.visibleRange();                                                              // below
+    compared.view.pointer({.kind = PointerEvent::Kind::wheel, .at = {600, 100}, .wheelY = 2, .control = true},
+                          kLiveArea);                     // above
+    const TimeRange after = compared.view.visibleRange(); // below
     EXPECT_LT(after.endNs - after.beginNs, before.endNs - before.beginNs);
     EXPECT_TRUE(compared.draw().clipsAreBalanced());
 }
@@ -91,8 +92,8 @@ TEST(ComparedTimelines, SelectTogether)
     const auto lowest =
         std::max_element(rows.begin(), rows.end(), [](const Node& a, const Node& b) { return a.rect.top < b.rect.top; });
     const Point at{lowest->rect.left + 20, (lowest->rect.top + lowest->rect.bottom) / 2};
-    compared.view.pointer({.kind = PointerEvent::Kind::press, .at = at, .button = PointerButton::left}, kArea);
-    compared.view.pointer({.kind = PointerEvent::Kind::release, .at = at, .button = PointerButton::left}, kArea);
+    compared.view.pointer({.kind = PointerEvent::Kind::press, .at = at, .button = PointerButton::left}, kLiveArea);
+    compared.view.pointer({.kind = PointerEvent::Kind::release, .at = at, .button = PointerButton::left}, kLiveArea);
     ASSERT_TRUE(compared.selection.selectedRank);
     int marked = 0;
     for (const Node& row : compared.draw().nodesOf("row"))
@@ -148,7 +149,7 @@ TEST(ComparedTimelines, APredictionAloneIsSeenWhole)
     ComparedTimelinesView view(selection, lightTheme());
     view.setUpper({.trace = trace(4, 8'000'000), .caption = "Predicted"});
     view.setLower({.caption = "Measured", .message = "The first step is on its way."});
-    RecorderCanvas canvas(kArea);
+    RecorderCanvas canvas(kLiveArea);
     view.draw(canvas);
     EXPECT_EQ(canvas.nodesOf("span").size(), 8U); // not zoomed to the empty axis below
 }
@@ -158,7 +159,7 @@ TEST(ComparedTimelines, NothingYetIsSaid)
     Selection selection;
     ComparedTimelinesView view(selection, darkTheme());
     view.setLower({.caption = "Measured", .message = "The first step is on its way."});
-    RecorderCanvas canvas(kArea);
+    RecorderCanvas canvas(kLiveArea);
     view.draw(canvas);
     const auto texts = canvas.texts();
     EXPECT_NE(std::find(texts.begin(), texts.end(), "The first step is on its way."), texts.end());
@@ -178,9 +179,9 @@ TEST(Curves, AStepIsToldAndChosenWhereItIsPointedAt)
     int chosen = 0;
     view.setChosen([&](int step) { chosen = step; });
     view.add(points(1, 20));
-    view.pointer({.kind = PointerEvent::Kind::move, .at = {kArea.right - 13, 100}}, kArea);
+    view.pointer({.kind = PointerEvent::Kind::move, .at = {kLiveArea.right - 13, 100}}, kLiveArea);
     EXPECT_EQ(view.tooltip().substr(0, 7), "step 20");
-    view.pointer({.kind = PointerEvent::Kind::press, .at = {53, 100}, .button = PointerButton::left}, kArea);
+    view.pointer({.kind = PointerEvent::Kind::press, .at = {53, 100}, .button = PointerButton::left}, kLiveArea);
     EXPECT_EQ(chosen, 1);
 }
 
@@ -198,9 +199,9 @@ TEST(Curves, ALongRunThatHasJustBegunIsNotALine)
     CurvesView view(lightTheme());
     view.add(points(1, 10));
     view.setPlannedSteps(100'000);
-    view.pointer({.kind = PointerEvent::Kind::move, .at = {200, 100}}, kArea);
+    view.pointer({.kind = PointerEvent::Kind::move, .at = {200, 100}}, kLiveArea);
     EXPECT_FALSE(view.tooltip().empty());
-    RecorderCanvas canvas(kArea);
+    RecorderCanvas canvas(kLiveArea);
     view.draw(canvas);
     const auto texts = canvas.texts();
     EXPECT_NE(std::find(texts.begin(), texts.end(), "100"), texts.end());
@@ -215,7 +216,7 @@ TEST(Curves, DrawWhatTheyHave)
         view.add(known);
         view.setPlannedSteps(10);
         view.setPredictedSeconds(0.1);
-        for (const Rect area : {kArea, Rect{0, 0, 240, 140}}) {
+        for (const Rect area : {kLiveArea, Rect{0, 0, 240, 140}}) {
             RecorderCanvas canvas(area);
             view.draw(canvas);
             EXPECT_TRUE(canvas.clipsAreBalanced());
@@ -225,7 +226,7 @@ TEST(Curves, DrawWhatTheyHave)
     }
     CurvesView broken(lightTheme());
     broken.add({{.step = 1, .loss = std::nan(""), .seconds = std::nan("")}});
-    RecorderCanvas canvas(kArea);
+    RecorderCanvas canvas(kLiveArea);
     broken.draw(canvas);
     EXPECT_TRUE(canvas.clipsAreBalanced());
 }

@@ -12,13 +12,13 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr Rect kArea{0, 0, 1100, 400};
+constexpr Rect kEditorArea{0, 0, 1100, 400};
 
 OrderDraft draftOf(const sim::ScheduleRequest& request)
 {
     return OrderDraft(sim::makeSchedule(request), {{.forward = 1e6, .backwardInput = 1e6, .backwardWeight = 1e6}});
 }
-OrderDraft fourStages()
+OrderDraft fourStagesToEdit()
 {
     return draftOf({.kind = "1f1b", .ranks = 4, .microbatches = 8});
 }
@@ -34,7 +34,7 @@ std::size_t placeOf(const OrderDraft& draft, std::size_t rank, const char* actio
 
 TEST(OrderDraft, AMoveCostsWhatTheEvaluatorSays)
 {
-    OrderDraft draft = fourStages();
+    OrderDraft draft = fourStagesToEdit();
     EXPECT_FALSE(draft.isChanged());
     draft.moveEarlier({1, placeOf(draft, 1, "1B2")});
     ASSERT_TRUE(draft.canRun());
@@ -48,7 +48,7 @@ TEST(OrderDraft, AMoveCostsWhatTheEvaluatorSays)
 
 TEST(OrderDraft, AHangIsExplainedWithItsCycle)
 {
-    OrderDraft draft = fourStages();
+    OrderDraft draft = fourStagesToEdit();
     // Rank 3 would take micro-batch 4 before it hands back micro-batch 0; rank 2 wants that before it sends even 2.
     draft.move({3, placeOf(draft, 3, "3B0")}, placeOf(draft, 3, "3F4"));
     EXPECT_FALSE(draft.canRun());
@@ -61,7 +61,7 @@ TEST(OrderDraft, AHangIsExplainedWithItsCycle)
 
 TEST(OrderDraft, WhatContradictsItselfIsSaid)
 {
-    OrderDraft draft = fourStages();
+    OrderDraft draft = fourStagesToEdit();
     draft.move({2, placeOf(draft, 2, "2B0")}, 0);
     EXPECT_FALSE(draft.canRun());
     EXPECT_TRUE(draft.cycle().empty());
@@ -90,8 +90,8 @@ TEST(OrderDraft, BlocksStayTogether)
 
 struct Editor {
     OrderEditorView view{lightTheme()};
-    explicit Editor(OrderDraft draft = fourStages()) { view.setDraft(std::move(draft)); }
-    RecorderCanvas draw(Rect area = kArea)
+    explicit Editor(OrderDraft draft = fourStagesToEdit()) { view.setDraft(std::move(draft)); }
+    RecorderCanvas draw(Rect area = kEditorArea)
     {
         RecorderCanvas canvas(area);
         view.draw(canvas);
@@ -108,12 +108,12 @@ struct Editor {
     void drag(Rect from, float toX)
     {
         const Point at{(from.left + from.right) / 2, (from.top + from.bottom) / 2};
-        view.pointer({.kind = PointerEvent::Kind::press, .at = at, .button = PointerButton::left}, kArea);
+        view.pointer({.kind = PointerEvent::Kind::press, .at = at, .button = PointerButton::left}, kEditorArea);
         for (const float x : {(at.x + toX) / 2, toX})
-            view.pointer({.kind = PointerEvent::Kind::move, .at = {x, at.y}, .button = PointerButton::left}, kArea);
-        view.pointer({.kind = PointerEvent::Kind::release, .at = {toX, at.y}, .button = PointerButton::left}, kArea);
+            view.pointer({.kind = PointerEvent::Kind::move, .at = {x, at.y}, .button = PointerButton::left}, kEditorArea);
+        view.pointer({.kind = PointerEvent::Kind::release, .at = {toX, at.y}, .button = PointerButton::left}, kEditorArea);
     }
-    bool command(ViewCommand c) { return view.command(c, false, kArea); }
+    bool command(ViewCommand c) { return view.command(c, false, kEditorArea); }
     std::string verdict() { return draw().nodesOf("verdict").at(0).name; }
 };
 

@@ -18,7 +18,7 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-constexpr Rect kArea{10, 20, 1010, 520};
+constexpr Rect kTrafficArea{10, 20, 1010, 520};
 
 /// Two nodes of eight GPUs: tensor parallelism inside, data parallelism inside, the pipeline between.
 sim::Scenario twoNodes()
@@ -32,7 +32,7 @@ struct Picture {
     Selection selection;
     TrafficView view{selection, lightTheme()};
     std::shared_ptr<const sim::Simulation> simulation;
-    Rect area = kArea;
+    Rect area = kTrafficArea;
 
     explicit Picture(const sim::Scenario& scenario) : simulation(sim::simulate(scenario)) { view.setStep({simulation, nullptr}); }
     RecorderCanvas draw(bool nodes = true)
@@ -92,11 +92,11 @@ TEST(TrafficView, SaysWhatToDoWithoutAStep)
 {
     Selection selection;
     TrafficView view(selection, darkTheme());
-    RecorderCanvas canvas(kArea);
+    RecorderCanvas canvas(kTrafficArea);
     view.draw(canvas);
     EXPECT_THAT(canvas.texts(), testing::Contains("No traffic yet"));
-    EXPECT_FALSE(view.command(ViewCommand::next, false, kArea));
-    EXPECT_FALSE(view.pointer({.at = {50, 50}}, kArea));
+    EXPECT_FALSE(view.command(ViewCommand::next, false, kTrafficArea));
+    EXPECT_FALSE(view.pointer({.at = {50, 50}}, kTrafficArea));
     EXPECT_EQ(view.tooltip(), "");
 }
 

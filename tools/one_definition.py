@@ -72,10 +72,12 @@ def constant_names(head):
     ends = [i for i, token in enumerate(head) if token in ("=", "{")]
     if not ends or not {"constexpr", "const"} & set(head) or "(" in head[: ends[0]] or {"using", "template"} & set(head):
         return []
-    names, depth = [], 0
+    names, depth, is_value = [], 0, False
     for i, token in enumerate(head):
-        if depth == 0 and i in ends and WORD.match(head[i - 1]) and head[i - 2] != "::":
+        if depth == 0 and i in ends and not is_value and WORD.match(head[i - 1]):
             names.append(head[i - 1])
+            is_value = True
+        is_value = is_value and not (depth == 0 and token == ",")
         depth += (token in "({") - (token in ")}")
     return names
 
@@ -84,24 +86,30 @@ def definitions(text):
     """(line, qualified name) of each type and function that is defined at namespace scope; of constants in anonymous ones."""
     found = []
     scopes = []  # one per open brace: namespace name, or None for anything else
+    declared = []  # likewise: the tokens of a declaration that goes on after the brace, or None
     head, line = [], 1
     for match in re.finditer(r"\n|" + TOKEN.pattern, without_noise(text)):
         token = match.group()
         if token == "\n":
             line += 1
         elif token == "}":
+            head = []
             if scopes:
                 scopes.pop()
-            head = []
+                head = declared.pop() or []
         elif token == "{":
             outside = None in scopes
             if not outside and head and "namespace" in head:
                 scopes.append("::".join(t for t in head[head.index("namespace") + 1 :] if WORD.match(t) and t != "inline") or ANONYMOUS)
+                declared.append(None)
             else:
                 if not outside and head:
                     name = type_name(head) or function_key(head)
                     constants = constant_names([*head, "{"]) if ANONYMOUS in scopes and not name else []
-                    found += [(line, "::".join([*scopes, each])) for each in [name, *constants] if each]
+                    found += [(line, "::".join([*scopes, name]))] if name else []
+                    declared.append([*head, "{", "}"] if constants else None)
+                else:
+                    declared.append(None)
                 scopes.append(None)
             head = []
         elif None not in scopes:
@@ -142,7 +150,7 @@ def main(arguments):
         for line, what in definitions((ROOT / path).read_text()):
             if ANONYMOUS not in what:
                 places[program_of(path), what].append(f"{name}:{line}")
-            elif path.suffix == ".cpp":
+            elif path.suffix not in (".h", ".cuh"):
                 places[library_of(path), what].append(f"{name}:{line}")
     twice = {(program, what): where for (program, what), where in places.items()
              if len(where) > 1 and not what.startswith("main(") and not is_one_files_own(what, where)}

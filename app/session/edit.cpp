@@ -15,8 +15,7 @@ namespace app {
 namespace {
 
 constexpr std::string_view kTiers = "/cluster/tiers", kEfficiency = "/cluster/efficiency", kRecompute = "/training/recompute",
-                           kRecomputeLayers = "/training/recompute/layers", kGpusPerNode = "/cluster/gpus_per_node",
-                           kPerturbations = "/perturbations";
+                           kRecomputeLayers = "/training/recompute/layers", kGpusPerNode = "/cluster/gpus_per_node";
 
 /// Whole numbers that edits look at, where the document does not say them.
 int scenarioValue(const sim::Scenario& s, std::string_view pointer)

@@ -12,12 +12,10 @@
 namespace app {
 namespace {
 
-constexpr std::string_view kPerturbationsAt = "/perturbations";
-
 /// "/perturbations/7".
 std::string perturbationAt(std::size_t index)
 {
-    return std::string(kPerturbationsAt) + "/" + std::to_string(index);
+    return std::string(kPerturbations) + "/" + std::to_string(index);
 }
 
 /// With one of its perturbations alone.
@@ -25,14 +23,14 @@ sim::ScenarioDocument withOnly(const sim::ScenarioDocument& document, std::size_
 {
     sim::ScenarioDocument out = document;
     if (const auto entry = document.get(perturbationAt(perturbation)))
-        out.set(kPerturbationsAt, "[" + *entry + "]");
+        out.set(kPerturbations, "[" + *entry + "]");
     return out;
 }
 
 /// With the one perturbation that other keys may break: a layout must have its rank.
 sim::ScenarioDocument withFarthest(const ScenarioState& state)
 {
-    const std::size_t count = state.count(kPerturbationsAt);
+    const std::size_t count = state.count(kPerturbations);
     const auto rank = [&](std::size_t i) { return state.number(perturbationAt(i) + "/rank").value_or(0); };
     std::size_t farthest = 0;
     for (std::size_t i = 1; i < count; ++i)
@@ -67,7 +65,7 @@ std::optional<std::string> refusal(const ScenarioState& state, std::string_view 
 /// Numbers that no rule compares with another, and ranks, which are as many as there are: between two legal ones all are.
 bool isFreeBetweenEnds(std::string_view pointer, const sim::KeyFacts& facts)
 {
-    return facts.type == sim::KeyType::number || (pointer.starts_with(kPerturbationsAt) && pointer.ends_with("/rank"));
+    return facts.type == sim::KeyType::number || (pointer.starts_with(kPerturbations) && pointer.ends_with("/rank"));
 }
 
 LegalValues legalNumbers(const ScenarioState& state, std::string_view pointer, const sim::KeyFacts& facts, LayoutRule rule)
@@ -186,7 +184,7 @@ LegalValueTable legalValues(const sim::ScenarioDocument& document, const sim::Ca
     const ScenarioState ofOthers(farthest, &unperturbed, catalogue);
     for (const std::string& pointer : formPointers(state)) {
         sim::checkCancelled();
-        if (!pointer.starts_with(kPerturbationsAt)) {
+        if (!pointer.starts_with(kPerturbations)) {
             out.emplace(pointer, legalValues(ofOthers, pointer, rule));
             continue;
         }
@@ -204,7 +202,7 @@ std::vector<std::string> formPointers(const ScenarioState& state)
         const std::size_t star = key.pointer.find("/*");
         const std::size_t entries = star == std::string_view::npos ? 1 : state.count(key.pointer.substr(0, star));
         for (std::size_t i = 0; i < std::min(entries, kMostFormEntries); ++i) {
-            const bool isPerturbation = key.pointer.starts_with(kPerturbationsAt);
+            const bool isPerturbation = key.pointer.starts_with(kPerturbations);
             const auto kind = isPerturbation ? state.at(perturbationAt(i) + "/kind") : std::nullopt;
             if (!kind || perturbationTakes(unquoted(*kind), key.pointer))
                 out.push_back(pointerAt(key.pointer, i));

@@ -13,6 +13,9 @@
 
 namespace app {
 
+/// The list that people add to and take from.
+inline constexpr std::string_view kPerturbations = "/perturbations";
+
 enum class KeySection {
     model,
     modelDetails,

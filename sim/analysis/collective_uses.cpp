@@ -46,7 +46,7 @@ struct AlikeCollectives {
     CommunicatorRole role = CommunicatorRole::none;
     CollectiveContent content = CollectiveContent::activations;
     CollectivePhase phase = CollectivePhase::forward;
-    CollectiveKind kind = CollectiveKind::allReduce;
+    CollectiveSends sends = CollectiveSends::twiceRound;
     bool ofLayers = false;
     std::int64_t bytes = 0; ///< 0 of states
     auto operator<=>(const AlikeCollectives&) const = default;
@@ -107,7 +107,7 @@ const CollectiveCounter::Walked& CollectiveCounter::walk(std::uint32_t pass, boo
                               .bytes = ops.shapes[i].bytes,
                               .layer = op.layer};
         found.kind = ops.shapes[i].collective;
-        found.alike.kind = found.kind == CollectiveKind::reduceScatter ? CollectiveKind::allGather : found.kind;
+        found.alike.sends = factsOf(found.kind).sends;
         const bool isOfStates = found.alike.content >= CollectiveContent::gradients;
         // Running attention again for `selective` ends where its ring begins: keys and values have come already.
         const bool again = recomputing && (found.alike.content != CollectiveContent::keysAndValues ||
@@ -161,7 +161,7 @@ std::vector<CollectiveUse> CollectiveCounter::uses() const
             int members = 1;
             for (int c = 0; c < classes.count(); ++c) {
                 const GroupShape& group = classes.geometries[asIndex(classes.geometry[asIndex(c)])].shapes[asIndex(alike.role)];
-                const bool reduces = group.size > 1 && alike.kind == CollectiveKind::allReduce &&
+                const bool reduces = group.size > 1 && alike.sends == CollectiveSends::twiceRound &&
                                      scenario.cluster.tiers[asIndex(group.spanningTier())].inNetworkReduction;
                 if (group.size < 2 || reduces != inNetwork)
                     continue;
@@ -171,7 +171,7 @@ std::vector<CollectiveUse> CollectiveCounter::uses() const
             CollectiveUse use{.role = alike.role,
                               .content = alike.content,
                               .phase = alike.phase,
-                              .kind = alike.kind,
+                              .sends = alike.sends,
                               .kinds = counted.kinds,
                               .reducedInNetwork = inNetwork,
                               .ofLayers = alike.ofLayers,

@@ -34,8 +34,8 @@ struct CollectiveUse {
     CommunicatorRole role = CommunicatorRole::none;
     CollectiveContent content = CollectiveContent::activations;
     CollectivePhase phase = CollectivePhase::forward;
-    CollectiveKind kind = CollectiveKind::allReduce; ///< of those that send as much: allGather for reduceScatter too
-    std::set<CollectiveKind> kinds;                  ///< all of them
+    CollectiveSends sends = CollectiveSends::twiceRound; ///< all of the kinds
+    std::set<CollectiveKind> kinds;                      ///< all of them
     bool reducedInNetwork = false;
     bool ofLayers = false;  ///< else of the embedding, the head or the whole step
     std::int64_t bytes = 0; ///< of each one's tensor; states: of all together, one rank of each stage

@@ -48,7 +48,7 @@ private:
     /// `kind`: a CollectiveKind, or kSendCurve. Null beyond the innermost tier: the profile is of one machine.
     const MeasuredTime* measuredTransfer(std::size_t kind, int tier) const;
 
-    static constexpr std::size_t kSendCurve = 5; ///< after the kinds of collectives
+    static constexpr std::size_t kSendCurve = kCollectiveFacts.size(); ///< after the kinds of collectives
     static constexpr std::size_t kNotMeasured = ~std::size_t{0};
     std::vector<MeasuredTime> m_measured;
     std::array<std::array<std::size_t, kKernelPassCount>, kKernelFamilyCount> m_kernelCurve; ///< index into m_measured

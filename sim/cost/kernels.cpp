@@ -61,7 +61,7 @@ CostModel::CostModel(const Scenario& scenario)
             m_kernelCurve[family][pass] = precisionFits && !name.empty() ? find(profile.kernels, name) : kNotMeasured;
         }
     for (std::size_t kind = 0; kind < kSendCurve; ++kind)
-        m_transferCurve[kind] = find(profile.transfers, transferCurveName(static_cast<CollectiveKind>(kind)));
+        m_transferCurve[kind] = find(profile.transfers, kCollectiveFacts[kind].curve);
     m_transferCurve[kSendCurve] = find(profile.transfers, kSendCurveName);
 }
 

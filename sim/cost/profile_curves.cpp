@@ -30,10 +30,4 @@ std::string kernelCurveName(KernelFamily family, KernelPass pass, const Scenario
     return name + (!isLinear && pass == KernelPass::backward ? ".backward" : kLinear[static_cast<std::size_t>(pass)]);
 }
 
-const char* transferCurveName(CollectiveKind kind)
-{
-    constexpr const char* kNames[] = {"all_reduce", "all_gather", "reduce_scatter", "all_to_all", "ring_shift"};
-    return kNames[static_cast<std::size_t>(kind)];
-}
-
 } // namespace sim

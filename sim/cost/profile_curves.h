@@ -9,7 +9,6 @@ namespace sim {
 
 /// "gated_silu.backward"; empty where there is none (what has no weights has no weight gradient).
 std::string kernelCurveName(KernelFamily, KernelPass, const Scenario&);
-const char* transferCurveName(CollectiveKind);
 inline constexpr const char* kSendCurveName = "send";
 
 } // namespace sim

@@ -28,8 +28,8 @@ PassSums sumsOf(const Program& program, const PricedProgram& prices, std::size_t
     for (std::size_t i = 0; i < of.ops.size(); ++i) {
         sums.allocatedBytes += static_cast<double>(of.ops[i].allocBytes);
         if (of.ops[i].kind == OpKind::collective)
-            sums.sentBytes +=
-                (of.shapes[i].collective == CollectiveKind::allReduce ? 2.0 : 1.0) * static_cast<double>(of.shapes[i].bytes);
+            sums.sentBytes += (factsOf(of.shapes[i].collective).sends == CollectiveSends::twiceRound ? 2.0 : 1.0) *
+                              static_cast<double>(of.shapes[i].bytes);
     }
     return sums;
 }

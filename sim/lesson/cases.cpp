@@ -1,5 +1,6 @@
 #include "sim/lesson/cases.h"
 
+#include "sim/text/characters.h"
 #include "sim/text/nearest.h"
 
 #include <algorithm>
@@ -48,9 +49,8 @@ ScenarioDocument besideFile(const ScenarioDocument& own, const std::string& name
 bool isName(const std::string& name)
 {
     constexpr std::array<std::string_view, 5> kTaken = {"and", "or", "not", "true", "false"};
-    const auto isLetter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
-    return !name.empty() && isLetter(name.front()) &&
-           std::all_of(name.begin(), name.end(), [&](char c) { return isLetter(c) || (c >= '0' && c <= '9'); }) &&
+    return !name.empty() && startsName(name.front()) &&
+           std::all_of(name.begin(), name.end(), [](char c) { return startsName(c) || isDigit(c); }) &&
            std::find(kTaken.begin(), kTaken.end(), name) == kTaken.end();
 }
 

@@ -8,6 +8,7 @@
 #include "sim/mesh/dimension.h"
 #include "sim/mesh/mesh.h"
 #include "sim/model/operators.h"
+#include "sim/program/collective_kind.h"
 #include "sim/program/communicator_role.h"
 #include "sim/scenario/scenario.h"
 #include "sim/schedule/schedule.h"
@@ -50,8 +51,6 @@ enum class OpPurpose : std::uint8_t {
     optimizer,
     communication ///< of the stream's dimension
 };
-
-enum class CollectiveKind : std::uint8_t { allReduce, allGather, reduceScatter, allToAll, ringShift };
 
 enum class KernelKind : std::uint8_t { gemm, groupedGemm, attentionForward, attentionBackward, memoryBound };
 

@@ -15,8 +15,10 @@ class OneDefinition(unittest.TestCase):
         self.assertEqual(run.returncode != 0, bool(run.stderr))
         return [line.split(": ", 1)[1].split(" is defined")[0] for line in run.stderr.splitlines()]
 
-    def test_refuses_a_type_and_a_function_defined_twice(self):
-        self.assertCountEqual(self.refused(FIRST, SECOND), ["sim::Step", "sim::twice(int value)"])
+    def test_refuses_a_type_and_a_function_defined_twice_and_one_of_a_library_in_anonymous_namespaces(self):
+        own = ["sim::(anonymous)::Own", "sim::(anonymous)::kGap", "sim::(anonymous)::kFour", "sim::(anonymous)::kMade",
+               "sim::(anonymous)::least(int value)"]
+        self.assertCountEqual(self.refused(FIRST, SECOND), ["sim::Step", "sim::twice(int value)", *own])
 
     def test_takes_declarations_specialisations_overloads_and_what_is_a_files_own(self):
         self.assertEqual(self.refused(FIRST), [])

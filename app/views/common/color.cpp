@@ -7,8 +7,6 @@
 namespace app {
 namespace {
 
-constexpr Color kBlack = Color::rgb(0x000000), kWhite = Color::rgb(0xFFFFFF);
-
 std::uint32_t channel(Color color, unsigned index)
 {
     return (color.value >> (8 * index)) & 0xFF;

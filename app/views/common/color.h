@@ -5,6 +5,8 @@
 
 namespace app {
 
+inline constexpr Color kBlack = Color::rgb(0x000000), kWhite = Color::rgb(0xFFFFFF);
+
 /// Share 0 is a, 1 is b; the result is opaque where both are.
 Color mix(Color a, Color b, float shareOfB);
 Color withAlpha(Color, float alpha);

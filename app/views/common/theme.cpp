@@ -7,7 +7,7 @@
 namespace app {
 namespace {
 
-constexpr Color kInk = Color::rgb(0x0B0D10), kPaper = Color::rgb(0xFFFFFF), kInkOnLight = Color::rgb(0x000000);
+constexpr Color kInk = Color::rgb(0x0B0D10);
 
 /// What the themes share. Hues of Okabe and Ito; wine (ep) is Tol's, the ninth that all eyes tell apart.
 Theme baseTheme()
@@ -17,7 +17,7 @@ Theme baseTheme()
         Color fill, text;
     };
     constexpr std::array<ClassColor, sim::kOpClassCount> kClasses{{
-        {sim::OpClass::forward, Color::rgb(0x0072B2), kPaper},
+        {sim::OpClass::forward, Color::rgb(0x0072B2), kWhite},
         {sim::OpClass::backward, Color::rgb(0xE69F00), kInk},
         {sim::OpClass::backwardInput, Color::rgb(0xF3BE5A), kInk},
         {sim::OpClass::backwardWeight, Color::rgb(0x009E73), kInk},
@@ -25,10 +25,10 @@ Theme baseTheme()
         {sim::OpClass::optimizer, Color::rgb(0xD55E00), kInk},
         {sim::OpClass::tpComm, Color::rgb(0x56B4E9), kInk},
         {sim::OpClass::cpComm, Color::rgb(0xCC79A7), kInk},
-        {sim::OpClass::epComm, Color::rgb(0x882255), kPaper},
+        {sim::OpClass::epComm, Color::rgb(0x882255), kWhite},
         {sim::OpClass::ppComm, Color::rgb(0xF0E442), kInk},
         {sim::OpClass::dpComm, Color::rgb(0x999999), kInk},
-        {sim::OpClass::other, Color::rgb(0x667080), kPaper},
+        {sim::OpClass::other, Color::rgb(0x667080), kWhite},
     }};
     Theme theme;
     for (const ClassColor& entry : kClasses) {
@@ -125,7 +125,7 @@ const Theme& highContrastTheme()
         // Fills stand out from black, and their labels from them.
         const auto fill = [&](sim::OpClass c, Color color) {
             t.opClass[static_cast<std::size_t>(c)] = color;
-            t.opClassText[static_cast<std::size_t>(c)] = kInkOnLight;
+            t.opClassText[static_cast<std::size_t>(c)] = kBlack;
         };
         fill(sim::OpClass::forward, Color::rgb(0x3FA2F0));
         fill(sim::OpClass::backward, Color::rgb(0xFFB000));
@@ -146,9 +146,9 @@ const Theme& highContrastTheme()
         t.buffers = Color::rgb(0xA6A6AE);
         t.heat = {Color::rgb(0x1F3A46), Color::rgb(0x2A4C5A), Color::rgb(0x335E6E), Color::rgb(0x427588), Color::rgb(0x558EA3),
                   Color::rgb(0x70A9BC), Color::rgb(0x93C4D4), Color::rgb(0xBDDEE8), Color::rgb(0xFFFFFF)};
-        t.window = t.panel = t.canvas = kInkOnLight;
+        t.window = t.panel = t.canvas = kBlack;
         t.border = Color::rgb(0xB8B8B8);
-        t.text = t.selection = kPaper;
+        t.text = t.selection = kWhite;
         t.mutedText = Color::rgb(0xE0E0E0);
         t.accent = Color::rgb(0xFFE000);
         t.hover = Color::rgb(0xFFFFFF, 0.18F);

@@ -1,7 +1,6 @@
 #include "app/views/grid/grid_view.h"
 
 #include "app/views/common/labels.h"
-#include "app/views/common/measures.h"
 #include "app/views/grid/grid_caption.h"
 #include "app/views/grid/grid_controls.h"
 #include "app/views/grid/grid_model.h"
@@ -15,7 +14,8 @@
 namespace app {
 namespace {
 
-constexpr float kPanShare = 0.12F; ///< of the view, a key press
+constexpr float kGridDragPixels = 4; ///< less is a click
+constexpr float kPanShare = 0.12F;   ///< of the view, a key press
 
 } // namespace
 
@@ -180,7 +180,8 @@ struct GridView::Data {
     bool move(const PointerEvent& event)
     {
         if (pressed) {
-            dragging = dragging || std::max(std::abs(event.at.x - pressedAt.x), std::abs(event.at.y - pressedAt.y)) > kDragPixels;
+            dragging =
+                dragging || std::max(std::abs(event.at.x - pressedAt.x), std::abs(event.at.y - pressedAt.y)) > kGridDragPixels;
             return dragging;
         }
         bool changed = false;

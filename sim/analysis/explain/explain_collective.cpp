@@ -12,18 +12,12 @@
 namespace sim {
 namespace {
 
-const char* kindName(CollectiveKind kind)
-{
-    constexpr std::array<const char*, 5> kNames{"all-reduces", "all-gathers", "reduce-scatters", "all-to-alls", "ring shifts"};
-    return kNames[static_cast<std::size_t>(kind)];
-}
-
 /// "all-gathers and reduce-scatters".
 std::string kindNames(const std::set<CollectiveKind>& kinds)
 {
     std::string names;
     for (const CollectiveKind kind : kinds)
-        names += (names.empty() ? "" : " and ") + std::string(kindName(kind));
+        names += std::string(names.empty() ? "" : " and ") + factsOf(kind).plural;
     return names;
 }
 
@@ -241,8 +235,8 @@ std::optional<Formula> TrafficExplainer::states(Account& account, const Collecti
 Explanation TrafficExplainer::use(const CollectiveUse& use, std::string symbol) const
 {
     const double n = use.members;
-    const bool isRing = use.kind == CollectiveKind::ringShift;
-    const bool isTwice = use.kind == CollectiveKind::allReduce && !use.reducedInNetwork;
+    const bool isRing = use.sends == CollectiveSends::whole;
+    const bool isTwice = use.sends == CollectiveSends::twiceRound && !use.reducedInNetwork;
     const double factor = isRing ? 1 : (isTwice ? 2 : 1) * (n - 1) / n;
     const double tensors = static_cast<double>(use.times) * (use.isOfStates() ? 1 : static_cast<double>(use.bytes));
     Account account(useName(use), std::move(symbol), factor * tensors, Unit::bytes);
@@ -253,9 +247,9 @@ Explanation TrafficExplainer::use(const CollectiveUse& use, std::string symbol) 
         sent = (isTwice ? Formula::number(2) * (members - Formula::number(1)) : members - Formula::number(1)) / members;
     }
     const char* convention = isRing ? "Each member hands its block to the next one."
-                             : use.kind == CollectiveKind::allToAll
+                             : use.sends == CollectiveSends::toEach
                                  ? "Each member keeps what is for itself and sends 1 / n of its tensor to each other."
-                             : use.kind != CollectiveKind::allReduce
+                             : use.sends == CollectiveSends::onceRound
                                  ? "Once round a ring: each member sends all but one n-th of the tensor."
                              : use.reducedInNetwork ? "The switches add: each member sends its part once."
                                                     : "A reduce-scatter and an all-gather: twice round a ring.";

@@ -31,15 +31,14 @@ std::int64_t sentByMember(const OpShape& shape, const GroupShape& group, const C
     const std::int64_t n = group.size;
     if (n <= 1)
         return 0;
-    switch (shape.collective) {
-    case CollectiveKind::allGather:
-    case CollectiveKind::reduceScatter:
+    switch (factsOf(shape.collective).sends) {
+    case CollectiveSends::onceRound:
         return onceRound(shape.bytes, n);
-    case CollectiveKind::allReduce:
+    case CollectiveSends::twiceRound:
         return (cluster.tiers[asIndex(group.spanningTier())].inNetworkReduction ? 1 : 2) * onceRound(shape.bytes, n);
-    case CollectiveKind::allToAll:
+    case CollectiveSends::toEach:
         return (n - 1) * toEach(shape.bytes, n);
-    case CollectiveKind::ringShift:
+    case CollectiveSends::whole:
         return shape.bytes;
     }
     return 0;

@@ -107,55 +107,55 @@ TEST_P(TwinsAreEqual, BitForBit)
     }
 }
 
-const Settings kDp2 = {"layout.dp=2", "training.global_batch_size=8"}, kDp4 = {"layout.dp=4", "training.global_batch_size=8"};
-const Settings kZero0 = {"layout.zero_stage=0"}, kZero1 = {"layout.zero_stage=1"}, kZero2 = {"layout.zero_stage=2"},
-               kZero3 = {"layout.zero_stage=3"};
-const Settings kZeroBubble = {"layout.pp=2", "schedule.kind=zb-h1"}, kPp2 = {"layout.pp=2"};
-const Settings kTp2 = {"layout.tp=2"}, kSp2 = {"layout.tp=2", "layout.sequence_parallel=true"};
+const Settings kDp2Batch8 = {"layout.dp=2", "training.global_batch_size=8"},
+               kDp4Batch8 = {"layout.dp=4", "training.global_batch_size=8"};
+const Settings kZero0 = {"layout.zero_stage=0"}, kZero1 = {"layout.zero_stage=1"};
+const Settings kZeroBubble = {"layout.pp=2", "schedule.kind=zb-h1"};
+const Settings kSp2 = {"layout.tp=2", "layout.sequence_parallel=true"};
 const Settings kFull = {R"(training.recompute="full")"}, kSelective = {R"(training.recompute="selective")"};
 
 const std::vector<Twins> kTwins = {
-    {"zero1_dp2", kDp2, kZero0, kZero1},
-    {"zero2_dp2", kDp2, kZero0, kZero2},
-    {"zero3_dp2", kDp2, kZero0, kZero3},
-    {"zero1_dp4", kDp4 + kTied, kZero0, kZero1},
-    {"zero2_dp4", kDp4 + kTied, kZero0, kZero2},
-    {"zero3_dp4", kDp4 + kTied, kZero0, kZero3},
-    {"zero1_dp2_pp2", kDp2 + kPp2 + kTied, kZero0, kZero1},
-    {"zero2_dp2_zero_bubble", kDp2 + kZeroBubble + kTied, kZero0, kZero2},
-    {"zero3_dp2_pp2", kDp2 + kPp2 + kTied, kZero0, kZero3},
-    {"zero3_dp2_zero_bubble", kDp2 + kZeroBubble, kZero0, kZero3},
-    {"zero2_dp2_tp2_sp", kDp2 + kSp2 + kTied, kZero0, kZero2},
-    {"zero3_dp2_tp2_sp_llama", kDp2 + kSp2 + kLlama, kZero0, kZero3},
-    {"zero2_dp2_cp2", kDp2 + Settings{"layout.cp=2"}, kZero0, kZero2},
-    {"zero1_experts", kDp4 + kExperts + Settings{"layout.ep=2"}, kZero0, kZero1},
-    {"zero3_experts", kDp4 + kExperts + Settings{"layout.ep=2"}, kZero0, kZero3},
-    {"zero3_experts_pp2", kDp2 + kExperts + kPp2, kZero0, kZero3},
+    {"zero1_dp2", kDp2Batch8, kZero0, kZero1},
+    {"zero2_dp2", kDp2Batch8, kZero0, kZero2},
+    {"zero3_dp2", kDp2Batch8, kZero0, kZero3},
+    {"zero1_dp4", kDp4Batch8 + kTied, kZero0, kZero1},
+    {"zero2_dp4", kDp4Batch8 + kTied, kZero0, kZero2},
+    {"zero3_dp4", kDp4Batch8 + kTied, kZero0, kZero3},
+    {"zero1_dp2_pp2", kDp2Batch8 + kPp2 + kTied, kZero0, kZero1},
+    {"zero2_dp2_zero_bubble", kDp2Batch8 + kZeroBubble + kTied, kZero0, kZero2},
+    {"zero3_dp2_pp2", kDp2Batch8 + kPp2 + kTied, kZero0, kZero3},
+    {"zero3_dp2_zero_bubble", kDp2Batch8 + kZeroBubble, kZero0, kZero3},
+    {"zero2_dp2_tp2_sp", kDp2Batch8 + kSp2 + kTied, kZero0, kZero2},
+    {"zero3_dp2_tp2_sp_llama", kDp2Batch8 + kSp2 + kLlama, kZero0, kZero3},
+    {"zero2_dp2_cp2", kDp2Batch8 + Settings{"layout.cp=2"}, kZero0, kZero2},
+    {"zero1_experts", kDp4Batch8 + kExperts + Settings{"layout.ep=2"}, kZero0, kZero1},
+    {"zero3_experts", kDp4Batch8 + kExperts + Settings{"layout.ep=2"}, kZero0, kZero3},
+    {"zero3_experts_pp2", kDp2Batch8 + kExperts + kPp2, kZero0, kZero3},
     {"full_recompute", {}, {}, kFull},
     {"full_recompute_of_one_layer", {}, {}, {R"(training.recompute={"kind":"full","layers":1})"}},
     {"full_recompute_pp2_zb", kZeroBubble, {}, kFull},
     {"full_recompute_tp2_sp", kSp2, {}, kFull},
     {"full_recompute_cp2_llama", kLlama + Settings{"layout.cp=2"}, {}, kFull},
     {"full_recompute_experts", kExperts, {}, kFull},
-    {"full_recompute_experts_ep2", kExperts + kDp2 + Settings{"layout.ep=2"}, {}, kFull},
+    {"full_recompute_experts_ep2", kExperts + kDp2Batch8 + Settings{"layout.ep=2"}, {}, kFull},
     {"full_recompute_slices", {"layout.pp=2", "schedule.kind=seq-1f1b", "schedule.sequence_slices=4"}, {}, kFull},
-    {"full_recompute_zero3", kDp2 + kZero3, {}, kFull},
+    {"full_recompute_zero3", kDp2Batch8 + kZero3, {}, kFull},
     {"selective_recompute", {}, {}, kSelective},
     {"selective_recompute_pp2_zb", kZeroBubble, {}, kSelective},
     {"selective_recompute_tp2", kTp2, {}, kSelective},
     {"selective_recompute_cp4", {"layout.cp=4"}, {}, kSelective},
     {"selective_recompute_slices", {"layout.pp=2", "schedule.kind=seq-1f1b", "schedule.sequence_slices=4"}, {}, kSelective},
-    {"no_gradient_overlap_dp2", kDp2 + kTied, {}, {"training.overlap.grad_reduce=false"}},
-    {"no_gradient_overlap_zero2", kDp2 + kZero2, {}, {"training.overlap.grad_reduce=false"}},
+    {"no_gradient_overlap_dp2", kDp2Batch8 + kTied, {}, {"training.overlap.grad_reduce=false"}},
+    {"no_gradient_overlap_zero2", kDp2Batch8 + kZero2, {}, {"training.overlap.grad_reduce=false"}},
     {"no_overlap_at_all",
-     kDp2 + kZero3 + kPp2,
+     kDp2Batch8 + kZero3 + kPp2,
      {},
      {"training.overlap.grad_reduce=false", "training.overlap.param_gather=false", "training.overlap.p2p=false"}},
     {"blocks_of_forward_and_backward",
      kExperts + kPp2 + Settings{"layout.dp=2", "layout.ep=2", "training.global_batch_size=8"},
      {},
      {"training.overlap.ep_comm=true"}},
-    {"hybrid_sharding_dp4", kDp4 + Settings{"layout.dp_shard=2"}, kZero1, kZero3},
+    {"hybrid_sharding_dp4", kDp4Batch8 + Settings{"layout.dp_shard=2"}, kZero1, kZero3},
     {"order_of_axes", {"layout.tp=2", "layout.pp=2", "layout.dp=2"}, {"layout.order=tp-dp-pp"}, {"layout.order=pp-dp-tp"}},
 };
 INSTANTIATE_TEST_SUITE_P(, TwinsAreEqual, testing::ValuesIn(kTwins), [](const auto& of) { return std::string(of.param.name); });

@@ -22,6 +22,10 @@ sim::Scenario job(const Settings&);
 /// The same; nothing where the validator refuses it.
 std::optional<sim::Scenario> jobIfValid(const Settings&);
 
+// What cuts it.
+inline const Settings kTp2 = {"layout.tp=2"}, kPp2 = {"layout.pp=2"};
+inline const Settings kZero2 = {"layout.zero_stage=2"}, kZero3 = {"layout.zero_stage=3"};
+
 // What changes the model.
 inline const Settings kTied = {"model.tie_word_embeddings=true"};
 /// rmsnorm, rotary positions, gated SiLU, grouped queries, no biases.

@@ -23,7 +23,7 @@ std::vector<std::filesystem::path> goldenFiles(const std::string& start)
     return found;
 }
 
-/// A job whose model suits any layout of the goldenFiles.
+/// A job whose model suits any layout of the golden files.
 std::string scenarioFor(const json& input)
 {
     const int tp = input.value("tp", 1), cp = input.value("cp", 1), pp = input.value("pp", 1), ep = input.value("ep", 1);

@@ -7,6 +7,8 @@
 #include "sim/error.h"
 #include "sim/scenario/document.h"
 
+#include <QObject>
+
 #include <algorithm>
 #include <array>
 #include <cstdint>

@@ -18,7 +18,7 @@
 namespace app {
 
 enum class GridLens : std::uint8_t { groups, memory, busy, sent, bubble, straggler, now };
-inline constexpr int kGridLensCount = 7;
+inline constexpr int kGridLensCount = static_cast<int>(GridLens::now) + 1;
 const char* gridLensName(GridLens);    ///< "Memory"
 const char* gridLensMeaning(GridLens); ///< a sentence
 

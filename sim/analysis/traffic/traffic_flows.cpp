@@ -90,10 +90,11 @@ TrafficFlows::Volumes TrafficFlows::volumesOf(int c, const Scenario& scenario, c
             const auto role = asIndex(pass.ops[i].group);
             const OpShape& shape = pass.shapes[i];
             const GroupShape& group = geometry.shapes[role];
-            if (shape.collective == CollectiveKind::allToAll)
+            const CollectiveSends sends = factsOf(shape.collective).sends;
+            if (sends == CollectiveSends::toEach)
                 volumes.each[role] += timesRun[p] * toEach(shape.bytes, group.size);
             else
-                (shape.collective == CollectiveKind::ringShift ? volumes.shift : volumes.ring)[role] +=
+                (sends == CollectiveSends::whole ? volumes.shift : volumes.ring)[role] +=
                     timesRun[p] * sentByMember(shape, group, scenario.cluster);
         }
     }

@@ -54,6 +54,18 @@ inline std::int64_t checkedMultiply(std::int64_t a, std::int64_t b)
     return product;
 }
 
+/// a times a factor that is not negative, to the nearest whole number.
+inline std::int64_t checkedScale(std::int64_t a, double factor)
+{
+    if (factor == 1)
+        return a;
+    const double product = static_cast<double>(a) * factor;
+    if (!(product < 9.2e18))
+        throw OutOfRange(std::to_string(a) + " x " + roughly(factor) + " is more than " +
+                         std::to_string(std::numeric_limits<std::int64_t>::max()));
+    return std::llround(product);
+}
+
 /// For b > 0.
 constexpr std::int64_t ceilDivide(std::int64_t a, std::int64_t b)
 {

@@ -95,6 +95,11 @@ std::string fileText(const ScenarioState& file, std::string_view pointer)
 Edit makeResetEdit(const ScenarioState& now, const ScenarioState& file, std::string_view pointer, LayoutRule rule)
 {
     Edit edit = makeEdit(now, pointer, file.at(pointer), rule);
+    // What goes along with a change, and is as in the file already, stays.
+    std::erase_if(edit.assignments, [&](const Assignment& a) {
+        return a.pointer != pointer && !pointer.starts_with(a.pointer + "/") &&
+               now.document().get(a.pointer) == file.document().get(a.pointer);
+    });
     const ScenarioKey* key = findScenarioKey(pointer);
     edit.text = (key ? sentenceName(*key) : std::string(pointer)) + " back to " + fileText(file, pointer);
     // What the change had brought with it goes with it, unless somebody changed that since.

@@ -50,6 +50,10 @@ bool isSharded(const Scenario& s)
 {
     return s.layout.zeroStage > 0 && s.layout.dp * s.layout.cp > 1;
 }
+bool isFullySharded(const Scenario& s)
+{
+    return s.layout.zeroStage == 3;
+}
 bool recomputesLayers(const Scenario& s)
 {
     return s.training.recompute == sim::Recompute::full;
@@ -104,6 +108,8 @@ constexpr std::array kKeys{
     ScenarioKey{"/cluster/gpu/peak_tflops/fp16", S::gpu, "FP16", "TFLOP/s", "has none"},
     ScenarioKey{"/cluster/gpu/peak_tflops/tf32", S::gpu, "TF32", "TFLOP/s", "has none"},
     ScenarioKey{"/cluster/gpu/peak_tflops/fp32", S::gpu, "FP32", "TFLOP/s", "has none"},
+    ScenarioKey{"/cluster/gpu/peak_tflops/mxfp8", S::gpu, "MXFP8", "TFLOP/s", "has none"},
+    ScenarioKey{"/cluster/gpu/peak_tflops/nvfp4", S::gpu, "NVFP4", "TFLOP/s", "has none"},
     ScenarioKey{"/cluster/gpu/multiprocessors", S::gpu, "Processors"},
 
     ScenarioKey{"/cluster/tiers/*/bandwidth_gbs", S::links, "Bandwidth", "GB/s"},
@@ -115,10 +121,16 @@ constexpr std::array kKeys{
     ScenarioKey{"/cluster/efficiency/gemm", S::efficiency, "Matrix products"},
     ScenarioKey{"/cluster/efficiency/gemm_half_k", S::efficiency, "Half at K"},
     ScenarioKey{"/cluster/efficiency/grouped_gemm", S::efficiency, "Expert products"},
+    ScenarioKey{"/cluster/efficiency/weight_gradient", S::efficiency, "Weight gradients"},
+    ScenarioKey{"/cluster/efficiency/fp8_gemm", S::efficiency, "8-bit products"},
     ScenarioKey{"/cluster/efficiency/attention_forward", S::efficiency, "Attention F"},
     ScenarioKey{"/cluster/efficiency/attention_backward", S::efficiency, "Attention B"},
+    ScenarioKey{"/cluster/efficiency/attention_half_length", S::efficiency, "Half at length"},
     ScenarioKey{"/cluster/efficiency/memory", S::efficiency, "Memory traffic"},
     ScenarioKey{"/cluster/efficiency/network", S::efficiency, "Network"},
+    ScenarioKey{"/cluster/efficiency/all_to_all", S::efficiency, "All-to-all"},
+    ScenarioKey{"/cluster/efficiency/collective_us", S::efficiency, "Collective start", "µs"},
+    ScenarioKey{"/cluster/efficiency/kernel_us", S::efficiency, "Kernel start", "µs"},
     ScenarioKey{"/cluster/efficiency/launch_us", S::efficiency, "Launch", "µs"},
 
     ScenarioKey{"/layout/tp", S::layout, "Tensor", "tp"},
@@ -130,6 +142,7 @@ constexpr std::array kKeys{
     ScenarioKey{"/layout/sequence_parallel", S::layout, "Sequence parallel"},
     ScenarioKey{"/layout/zero_stage", S::layout, "ZeRO"},
     ScenarioKey{"/layout/dp_shard", S::layout, "Shard", "ranks", "", isSharded},
+    ScenarioKey{"/layout/reshard_after_forward", S::layout, "Reshard after use", "", "", isFullySharded},
     ScenarioKey{"/layout/order", S::layout, "Order"},
     ScenarioKey{"/layout/placement", S::layout, "Placement"},
 
@@ -148,7 +161,13 @@ constexpr std::array kKeys{
     ScenarioKey{"/training/precision", S::training, "Precision"},
     ScenarioKey{"/training/optimizer", S::training, "Optimizer"},
     ScenarioKey{"/training/causal", S::training, "Causal attention"},
-    ScenarioKey{"/training/flash_attention", S::training, "Flash attention"},
+    ScenarioKey{"/training/stack", S::training, "Software"},
+    ScenarioKey{"/training/attention", S::training, "Attention"},
+    ScenarioKey{"/training/gradient_dtype", S::training, "Gradients"},
+    ScenarioKey{"/training/moe/dispatch_dtype", S::training, "Dispatch", "", "", hasExperts},
+    ScenarioKey{"/training/moe/combine_dtype", S::training, "Combine", "", "", hasExperts},
+    ScenarioKey{"/training/moe/send_once_per_node", S::training, "Once a node", "", "", hasExperts},
+    ScenarioKey{"/training/moe/imbalance", S::training, "Imbalance", "×", "", hasExperts},
 
     ScenarioKey{"/training/overlap/grad_reduce", S::overlap, "Gradient reduction"},
     ScenarioKey{"/training/overlap/param_gather", S::overlap, "Parameter gathering"},
@@ -201,12 +220,44 @@ constexpr std::array kLeftOut{
     KeyLeftOut{"/cluster/gpu/efficiency", "the same numbers as /cluster/efficiency, which wins"},
     KeyLeftOut{"/cluster/tiers/*/name", "words for people"},
     KeyLeftOut{"/cluster/efficiency/id", "words for people"},
+    KeyLeftOut{"/cluster/efficiency/attention", "of each kernel; the GPU's file has them"},
     KeyLeftOut{"/cluster/efficiency/device", "measured, not chosen"},
     KeyLeftOut{"/cluster/efficiency/precision", "measured, not chosen"},
     KeyLeftOut{"/cluster/efficiency/kernels", "measured, not chosen"},
     KeyLeftOut{"/cluster/efficiency/transfers", "measured, not chosen"},
     KeyLeftOut{"/schedule/actions", "the order editor writes them"},
     KeyLeftOut{"/training/recompute/kind", "/training/recompute is its short form"},
+    KeyLeftOut{"/training/stack/base", "the chooser of software sets it"},
+    KeyLeftOut{"/training/stack/id", "the chooser of software sets it"},
+    KeyLeftOut{"/training/stack/name", "the chooser of software sets it"},
+    KeyLeftOut{"/training/stack/date", "the chooser of software sets it"},
+    KeyLeftOut{"/training/stack/use_for", "the chooser of software sets it"},
+    KeyLeftOut{"/training/stack/attention", "the chooser of software sets it"},
+    KeyLeftOut{"/training/stack/gradient_dtype", "the chooser of software sets it"},
+    KeyLeftOut{"/training/stack/narrow_gather", "the chooser of software sets it"},
+    KeyLeftOut{"/training/stack/sends_shards", "the chooser of software sets it"},
+    KeyLeftOut{"/training/stack/gemm", "the chooser of software sets it"},
+    KeyLeftOut{"/training/stack/network", "the chooser of software sets it"},
+    KeyLeftOut{"/training/stack/launch_us", "the chooser of software sets it"},
+    KeyLeftOut{"/training/stack/backward_launch_us", "the chooser of software sets it"},
+    KeyLeftOut{"/training/stack/collective_launch_us", "the chooser of software sets it"},
+    KeyLeftOut{"/training/stack/cast_bytes", "the chooser of software sets it"},
+    KeyLeftOut{"/training/stack/cast_launches", "the chooser of software sets it"},
+    KeyLeftOut{"/training/stack/optimizer_bytes", "the chooser of software sets it"},
+    KeyLeftOut{"/training/stack/gradient_bytes", "the chooser of software sets it"},
+    KeyLeftOut{"/training/stack/weight_gradient_bytes", "the chooser of software sets it"},
+    KeyLeftOut{"/training/stack/step_ms", "the chooser of software sets it"},
+    KeyLeftOut{"/training/stack/norm", "the chooser of software sets it"},
+    KeyLeftOut{"/training/stack/activation", "the chooser of software sets it"},
+    KeyLeftOut{"/training/stack/residual", "the chooser of software sets it"},
+    KeyLeftOut{"/training/stack/rope", "the chooser of software sets it"},
+    KeyLeftOut{"/training/stack/softmax", "the chooser of software sets it"},
+    KeyLeftOut{"/training/stack/loss", "the chooser of software sets it"},
+    KeyLeftOut{"/training/stack/embedding", "the chooser of software sets it"},
+    KeyLeftOut{"/training/stack/permute", "the chooser of software sets it"},
+    KeyLeftOut{"/training/stack/product", "the chooser of software sets it"},
+    KeyLeftOut{"/training/stack/attention_product", "the chooser of software sets it"},
+    KeyLeftOut{"/training/flash_attention", "/training/attention says more"},
 };
 
 /// Words of the file that say too little on screen.
@@ -234,10 +285,26 @@ constexpr std::array kOptionTexts{
     OptionText{"/training/precision", "\"bf16\"", "BF16"},
     OptionText{"/training/precision", "\"fp16\"", "FP16"},
     OptionText{"/training/precision", "\"fp8\"", "FP8"},
+    OptionText{"/training/precision", "\"mxfp8\"", "MXFP8"},
+    OptionText{"/training/precision", "\"nvfp4\"", "NVFP4"},
     OptionText{"/training/precision", "\"tf32\"", "TF32"},
     OptionText{"/training/precision", "\"fp32\"", "FP32"},
     OptionText{"/training/optimizer", "\"adamw\"", "AdamW"},
     OptionText{"/training/optimizer", "\"sgd\"", "SGD"},
+    OptionText{"/training/attention", "\"auto\"", "The software's"},
+    OptionText{"/training/attention", "\"unfused\"", "Unfused"},
+    OptionText{"/training/attention", "\"triton\"", "Triton"},
+    OptionText{"/training/attention", "\"flash2\"", "FlashAttention-2"},
+    OptionText{"/training/attention", "\"flash3\"", "FlashAttention-3"},
+    OptionText{"/training/attention", "\"cudnn\"", "cuDNN"},
+    OptionText{"/training/gradient_dtype", "\"fp32\"", "FP32"},
+    OptionText{"/training/gradient_dtype", "\"bf16\"", "BF16"},
+    OptionText{"/training/moe/dispatch_dtype", "\"fp32\"", "FP32"},
+    OptionText{"/training/moe/dispatch_dtype", "\"bf16\"", "BF16"},
+    OptionText{"/training/moe/dispatch_dtype", "\"fp8\"", "FP8"},
+    OptionText{"/training/moe/combine_dtype", "\"fp32\"", "FP32"},
+    OptionText{"/training/moe/combine_dtype", "\"bf16\"", "BF16"},
+    OptionText{"/training/moe/combine_dtype", "\"fp8\"", "FP8"},
     OptionText{"/model/hidden_act", "\"gelu\"", "GELU"},
     OptionText{"/model/hidden_act", "\"silu\"", "SiLU"},
     OptionText{"/model/hidden_act", "\"relu2\"", "Squared ReLU"},
@@ -333,6 +400,8 @@ std::vector<KeyOption> keyOptions(const sim::Catalogue& catalogue, const Scenari
         return optionsFrom(catalogue.clusters());
     if (key.pointer == "/cluster/gpu")
         return optionsFrom(catalogue.gpus());
+    if (key.pointer == "/training/stack")
+        return optionsFrom(catalogue.stacks());
     std::vector<KeyOption> out;
     if (key.pointer == "/schedule/kind") {
         for (const sim::ScheduleFamily& family : sim::scheduleFamilies())

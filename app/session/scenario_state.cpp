@@ -30,13 +30,15 @@ ScenarioState::ScenarioState(const sim::ScenarioDocument& document, const sim::S
 std::optional<std::string> ScenarioState::at(std::string_view pointer) const
 {
     const bool isModel = pointer == "/model", isCluster = pointer == "/cluster";
-    if (isModel || isCluster || pointer == "/cluster/gpu") {
+    const bool isStack = pointer == "/training/stack";
+    if (isModel || isCluster || isStack || pointer == "/cluster/gpu") {
         if (auto id = baseOf(m_document, pointer))
             return id;
         if (!m_lastLegal)
             return std::nullopt;
         return app::quoted(isModel     ? m_lastLegal->model.base
                            : isCluster ? m_lastLegal->cluster.base
+                           : isStack   ? m_lastLegal->training.stack.id
                                        : m_lastLegal->cluster.gpu.base);
     }
     if (pointer == "/cluster/efficiency") {

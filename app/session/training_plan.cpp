@@ -42,6 +42,8 @@ double bytesOf(sim::Precision precision)
     case sim::Precision::tf32:
         return 4;
     case sim::Precision::fp8:
+    case sim::Precision::mxfp8:
+    case sim::Precision::nvfp4:
     case sim::Precision::bf16:
     case sim::Precision::fp16:
         break;

@@ -154,7 +154,7 @@ void HoldingsMaker::shareOut()
     const StateBytes each = StateBytes::of(m_simulation.scenario().training);
     const ShardRanks ranks = ShardRanks::of(m_layout);
     const int zero = m_layout.zeroStage;
-    const bool gathersForStep = zero >= 3 && m_layout.pp > 1;
+    const bool gathersForStep = zero >= 3 && !m_layout.reshardAfterForward;
     std::int64_t dense = 0, routed = 0;
     const auto addTo = [](MemoryBreakdown& sum, const MemoryBreakdown& part) {
         sum.parameters += part.parameters;

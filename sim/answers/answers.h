@@ -2,6 +2,7 @@
 // files, and for whoever embeds the library.
 #pragma once
 
+#include "sim/analysis/findings/findings.h"
 #include "sim/mesh/mesh.h"
 #include "sim/mesh/placement.h"
 #include "sim/simulate/simulation.h"
@@ -18,6 +19,8 @@ using Answer = nlohmann::ordered_json;
 
 /// simulate --json
 Answer stepAnswer(const Simulation&);
+/// What is said of the step: "findings" of simulate --json.
+void addFindings(Answer&, const std::vector<Finding>&);
 /// memory --json, in GiB
 Answer memoryAnswer(const Simulation&);
 /// traffic --json, in bytes. O(flows).

@@ -4,6 +4,13 @@
 
 namespace sim {
 
+void addFindings(Answer& answer, const std::vector<Finding>& findings)
+{
+    for (const Finding& finding : findings)
+        if (finding.kind != FindingKind::capMissed) // told already
+            answer["findings"].push_back({{"kind", findingKindName(finding.kind)}, {"title", finding.title}});
+}
+
 void addMissedCap(Answer& answer, const Simulation& simulation)
 {
     if (const auto missed = missedCap(simulation))

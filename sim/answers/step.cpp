@@ -5,6 +5,7 @@ namespace sim {
 Answer stepAnswer(const Simulation& simulation)
 {
     const Metrics& m = simulation.metrics();
+    const Uncertainty& sure = simulation.scenario().uncertainty;
     Answer ranks = Answer::array();
     for (const PipelineRankMetrics& rank : m.perPipelineRank)
         ranks.push_back({{"busy_s", rank.busySeconds},
@@ -24,7 +25,18 @@ Answer stepAnswer(const Simulation& simulation)
                   {"hfu", m.hfu},
                   {"bubble_fraction", m.bubbleFraction},
                   {"exposed_comm_fraction", exposed},
+                  {"computing",
+                   {{"gemm_s", m.computing.gemm},
+                    {"attention_s", m.computing.attention},
+                    {"other_s", m.computing.other},
+                    {"recompute_s", m.computing.recompute},
+                    {"optimizer_s", m.computing.optimizer}}},
                   {"peak_memory_gib", m.peakMemoryGib},
+                  {"interval",
+                   {{"step_time_s", {m.stepTimeSeconds * sure.stepLow, m.stepTimeSeconds * sure.stepHigh}},
+                    {"peak_memory_gib", {m.peakMemoryGib * sure.memoryLow, m.peakMemoryGib * sure.memoryHigh}},
+                    {"level", sure.level},
+                    {"basis", sure.basis}}},
                   {"fits", m.fits},
                   {"parameters", m.parameters},
                   {"world_size", m.worldSize},

@@ -29,18 +29,24 @@ CLI::Option* ScenarioArguments::addTo(CLI::App& command)
     return option;
 }
 
-Scenario ScenarioArguments::read() const
+ScenarioDocument ScenarioArguments::document() const
+{
+    return readDocument(file, overrides);
+}
+
+Scenario ScenarioArguments::resolved(const ScenarioDocument& document) const
 {
     std::vector<Problem> warnings;
-    Scenario scenario = readScenario(file, catalogue(), overrides, &warnings);
+    Scenario scenario = resolvedScenario(document, catalogue(), &warnings);
     for (const Problem& warning : warnings)
         std::cerr << linesForAPerson(warning.text());
     return scenario;
 }
 
-std::shared_ptr<const Simulation> ScenarioArguments::simulated(const SimulateOptions& options) const
+std::shared_ptr<const Simulation> ScenarioArguments::simulated(const ScenarioDocument& document,
+                                                               const SimulateOptions& options) const
 {
-    const Scenario scenario = read();
+    const Scenario scenario = resolved(document);
     auto simulation = attributed(file, [&] { return simulate(scenario, options); });
     warnOfMissedCap(file, *simulation);
     return simulation;

@@ -31,10 +31,16 @@ struct ScenarioArguments {
     std::vector<std::string> overrides;
     /// Returns the option FILE.
     CLI::Option* addTo(CLI::App&);
+    ScenarioDocument document() const;
     /// Warnings are printed on standard error.
-    Scenario read() const;
+    Scenario read() const { return resolved(document()); }
+    Scenario resolved(const ScenarioDocument&) const;
     /// Reads and simulates; says on standard error what is wrong with the outcome.
-    std::shared_ptr<const Simulation> simulated(const SimulateOptions& = {}) const;
+    std::shared_ptr<const Simulation> simulated(const SimulateOptions& options = {}) const
+    {
+        return simulated(document(), options);
+    }
+    std::shared_ptr<const Simulation> simulated(const ScenarioDocument&, const SimulateOptions&) const;
 };
 
 /// FILE, --set and --json.
@@ -84,6 +90,7 @@ void addSimulate(CLI::App&);
 void addMemory(CLI::App&);
 void addTraffic(CLI::App&);
 void addSweep(CLI::App&);
+void addBatch(CLI::App&);
 
 const Catalogue& catalogue();
 

@@ -36,6 +36,7 @@ int main(int argc, char** argv)
     sim::cli::addMemory(app);
     sim::cli::addTraffic(app);
     sim::cli::addSweep(app);
+    sim::cli::addBatch(app);
     addMissing(app);
     try {
         app.parse(argc, argv); // runs the chosen command

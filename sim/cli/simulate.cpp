@@ -80,13 +80,16 @@ void printPipeline(const Metrics& m)
 
 void run(const SimulateArguments& arguments)
 {
-    const auto simulation = arguments.scenario.simulated({.full = arguments.full});
+    const ScenarioDocument document = arguments.scenario.document();
+    const auto simulation = arguments.scenario.simulated(document, {.full = arguments.full});
     if (!arguments.trace.empty())
         saveTrace(simulation->trace(arguments.detail == "actions" ? TraceDetail::actions : TraceDetail::kernels),
                   arguments.trace);
     const Metrics& metrics = simulation->metrics();
     if (arguments.json) {
-        std::cout << stepAnswer(*simulation).dump() << "\n";
+        Answer answer = stepAnswer(*simulation);
+        addFindings(answer, findings(*simulation, document, catalogue()));
+        std::cout << answer.dump() << "\n";
         return;
     }
     std::cout << titleOf(simulation->scenario(), arguments.scenario) << "\n\n";

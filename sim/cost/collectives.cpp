@@ -39,17 +39,35 @@ RingPath ringPath(const GroupShape& group, const Cluster& cluster)
     return path;
 }
 
+/// Of the copies of a token that go to `domains` domains, those left where each takes one: an even choice of experts.
+double sharedCopies(double domains, int copies)
+{
+    return domains * (1 - std::pow(1 - 1 / domains, copies)) / copies;
+}
+
 /// Each member sends 1/n of its tensor to every other. Traffic to other domains leaves over the member's own port; the tiers work
-/// side by side, the slowest decides.
-double allToAllSeconds(const GroupShape& group, const Cluster& cluster, double bytes)
+/// side by side, the slowest decides. `copies`: of each token, where a node takes one for all of its members and hands it on.
+double allToAllSeconds(const GroupShape& group, const Cluster& cluster, double bytes, int copies)
 {
     double slowest = 0, latency = 0;
     double reachedInside = 1; // members reached without this tier
+    double handedOn = 0;      // share of the tensor that one member of a node takes for others
+    for (std::size_t t = cluster.tiers.size(); t-- > 1 && copies > 1;)
+        if (t < group.domains.size() && group.domains[t - 1] > 1) {
+            const double outside = 1 - 1.0 / group.domains[t - 1];
+            handedOn = outside * (1 - sharedCopies(group.domains[t - 1], copies));
+        }
     for (std::size_t t = 0; t < cluster.tiers.size() && t < group.domains.size(); ++t) {
         const double inside = static_cast<double>(group.size) / group.domains[t];
         if (inside > reachedInside) {
-            const double share = (inside - reachedInside) / group.size;
-            slowest = std::max(slowest, bytes * share / (cluster.tiers[t].bandwidthGBs * 1e9 * cluster.efficiency.network));
+            double share = (inside - reachedInside) / group.size;
+            if (t == 0)
+                share += handedOn;
+            else if (copies > 1)
+                share *= sharedCopies(group.domains[t - 1], copies);
+            slowest = std::max(
+                slowest,
+                bytes * share / (cluster.tiers[t].bandwidthGBs * 1e9 * cluster.efficiency.network * cluster.efficiency.allToAll));
             latency = std::max(latency, cluster.tiers[t].latencyUs * 1e-6);
         }
         reachedInside = std::max(reachedInside, inside);
@@ -66,7 +84,7 @@ std::string transferText(const char* what, double bytes, int members)
 
 /// Ring: Thakur et al. 2005; (n-1)/n of the tensor passes every link, once for all-gather and reduce-scatter, twice for
 /// all-reduce. All-reduce may use a tree instead, when latency counts (NCCL 2.4).
-std::int64_t CostModel::collectiveNs(const OpShape& shape, const GroupShape& group) const
+std::int64_t CostModel::collectiveNs(const OpShape& shape, const GroupShape& group, CommunicatorRole role) const
 {
     if (group.size <= 1)
         return 0;
@@ -76,12 +94,16 @@ std::int64_t CostModel::collectiveNs(const OpShape& shape, const GroupShape& gro
     if (const MeasuredTime* measured = measuredTransfer(static_cast<std::size_t>(shape.collective), group.spanningTier()))
         return durationNs(measured->seconds(std::max(1.0, bytes), n), text);
     const RingPath path = ringPath(group, m_cluster);
-    const double once = path.bytesPerSecond > 0 ? bytes * (n - 1) / n / path.bytesPerSecond : 0;
+    const bool isData = role != CommunicatorRole::none && dimensionOf(role) == Dimension::dp;
+    const double rate = path.bytesPerSecond * (isData ? m_stack.network : 1);
+    const double once = rate > 0 ? bytes * (n - 1) / n / rate : 0;
     double seconds = 0;
     switch (shape.collective) {
     case CollectiveKind::allGather:
     case CollectiveKind::reduceScatter:
-        seconds = once + path.roundSeconds;
+        // Of messages one after the other each passes every domain; inside one they follow each other closely.
+        seconds =
+            once + path.roundSeconds + 1.5 * static_cast<double>(shape.batch - 1) * path.outerSeconds * (path.outerDomains - 1);
         break;
     case CollectiveKind::allReduce: {
         const bool inNetwork = m_cluster.tiers[static_cast<std::size_t>(group.spanningTier())].inNetworkReduction;
@@ -93,7 +115,7 @@ std::int64_t CostModel::collectiveNs(const OpShape& shape, const GroupShape& gro
         break;
     }
     case CollectiveKind::allToAll:
-        seconds = allToAllSeconds(group, m_cluster, bytes);
+        seconds = allToAllSeconds(group, m_cluster, bytes, m_copiesOfToken);
         break;
     case CollectiveKind::ringShift: { // every member sends to the next: the widest hop decides, and each sends over its own port
         const Tier& tier = m_cluster.tiers[static_cast<std::size_t>(group.spanningTier())];
@@ -101,7 +123,7 @@ std::int64_t CostModel::collectiveNs(const OpShape& shape, const GroupShape& gro
         break;
     }
     }
-    return durationNs(seconds, text);
+    return durationNs(seconds + m_cluster.efficiency.collectiveUs * 1e-6, text);
 }
 
 std::int64_t CostModel::sendNs(std::int64_t bytes, int tier) const

@@ -1,6 +1,6 @@
 // How long an op takes. The seam between what is executed (program) and on what (cluster): kernels by a roofline over their
-// shape, collectives by latency and bandwidth on the tiers they cross. Constants belong to the GPU type (Efficiency), never to a
-// scenario. Where the cluster has a measured profile, its times are taken instead.
+// shape, collectives by latency and bandwidth on the tiers they cross. Constants belong to the GPU type (Efficiency) or to the
+// software (Stack), never to a scenario. Where the cluster has a measured profile, its times are taken instead.
 #pragma once
 
 #include "sim/cost/measured_time.h"
@@ -33,7 +33,8 @@ public:
     std::int64_t kernelNs(const OpShape&) const;
     /// What the GPU's peaks allow: nothing that is computed goes faster, however lucky.
     std::int64_t fastestNs(const OpShape&) const;
-    std::int64_t collectiveNs(const OpShape&, const GroupShape&) const;
+    /// `role`: what the group is to its members; software drives data-parallel ones in ways of its own.
+    std::int64_t collectiveNs(const OpShape&, const GroupShape&, CommunicatorRole role = CommunicatorRole::none) const;
     /// Point to point over a tier.
     std::int64_t sendNs(std::int64_t bytes, int tier) const;
 
@@ -42,8 +43,15 @@ public:
     OpDurations fastest(const Program&) const;
 
 private:
-    double flopsPerSecond(KernelKind) const; ///< peak of the units that it runs on
+    double flopsPerSecond(const OpShape&) const; ///< peak of the units that it runs on
     double gemmSeconds(const OpShape&) const;
+    double attentionSeconds(const OpShape&) const;
+    double castSeconds(const OpShape&) const;
+    double kernelsOf(const OpShape&) const; ///< that the host starts for it
+    /// The host's time to start an op.
+    double hostSeconds(const Op&, const OpShape&) const;
+    void waitForHost(const Pass&, std::vector<std::int64_t>& durations) const;
+    double memoryBytesPerSecond() const;
     const MeasuredTime* measuredKernel(const OpShape&) const;
     /// `kind`: a CollectiveKind, or kSendCurve. Null beyond the innermost tier: the profile is of one machine.
     const MeasuredTime* measuredTransfer(std::size_t kind, int tier) const;
@@ -54,10 +62,15 @@ private:
     std::array<std::array<std::size_t, kKernelPassCount>, kKernelFamilyCount> m_kernelCurve; ///< index into m_measured
     std::array<std::size_t, kSendCurve + 1> m_transferCurve;                                 ///< likewise
 
-    Cluster m_cluster;                    ///< without the profile
-    double m_gemmFlopsPerSecond = 0;      ///< dense peak of the precision
-    double m_attentionFlopsPerSecond = 0; ///< attention runs in 16 bit under fp8
-    int m_elementBytes = 2;
+    Cluster m_cluster; ///< without the profile
+    Stack m_stack;
+    int m_copiesOfToken = 1; ///< experts that a token goes to, where a node takes one copy for all of its own; else 1
+    AttentionKernel m_attention = AttentionKernel::flash2;
+    double m_lowFlopsPerSecond = 0;  ///< dense peak of the precision
+    double m_wideFlopsPerSecond = 0; ///< what does not run in 8 or 4 bits runs in 16
+    bool m_casts = false;            ///< operands are made narrower before products
+    int m_elementBytes = 2, m_gradientBytes = 4;
+    double m_operandBytes = 2; ///< of products in the precision itself
 };
 
 } // namespace sim

@@ -14,9 +14,33 @@
 namespace sim {
 namespace {
 
-constexpr double kTera = 1e12, kGiga = 1e9;
-/// Tile of the output that one multiprocessor works on; the usual shape of tensor-core kernels.
-constexpr std::int64_t kTileM = 128, kTileN = 128;
+constexpr double kTera = 1e12, kGiga = 1e9, kMicrosecond = 1e-6;
+
+/// Tiles of the output that kernels of a library work on, and what each reaches of the largest one's rate: small tiles read their
+/// operands more often.
+struct TileShape {
+    std::int64_t m, n;
+    double rate;
+};
+constexpr TileShape kTiles[] = {{256, 128, 1.0}, {128, 256, 1.0}, {128, 128, 0.96}, {128, 64, 0.86}, {64, 64, 0.72}};
+/// Parts into which a library cuts long sums when the output has fewer tiles than the GPU has multiprocessors.
+constexpr std::int64_t kSplits[] = {1, 2, 4};
+
+/// Rows that do not begin on 128 bytes are read in smaller pieces; tensor cores want 16 bytes. NVIDIA, Matrix multiplication
+/// background guide, section 4; BigScience's chronicles measured 25 % of a whole step between heads of 108 and of 216.
+double alignmentRate(std::int64_t elements, int elementBytes)
+{
+    const std::int64_t bytes = elements * elementBytes;
+    if (bytes % 128 == 0)
+        return 1;
+    if (bytes % 64 == 0)
+        return 0.98;
+    if (bytes % 32 == 0)
+        return 0.95;
+    if (bytes % 16 == 0)
+        return 0.88;
+    return bytes % 8 == 0 ? 0.16 : 0.12;
+}
 
 double peak(const Gpu& gpu, Precision precision)
 {
@@ -40,11 +64,20 @@ CostModel::CostModel(const Scenario& scenario)
     : m_cluster(scenario.cluster), m_elementBytes(elementBytes(scenario.training.precision))
 {
     const Gpu& gpu = m_cluster.gpu;
-    m_gemmFlopsPerSecond = peak(gpu, scenario.training.precision);
-    const bool has16Bit = gpu.peakTflops.contains(Precision::bf16);
-    m_attentionFlopsPerSecond = scenario.training.precision == Precision::fp8 && has16Bit
-                                    ? std::min(peak(gpu, Precision::bf16), m_gemmFlopsPerSecond)
-                                    : m_gemmFlopsPerSecond;
+    const Precision precision = scenario.training.precision;
+    m_stack = scenario.training.stack;
+    m_attention = scenario.training.attention;
+    m_gradientBytes = scenario.training.gradientBytes;
+    m_copiesOfToken = scenario.training.moe.sendOncePerNode ? std::max(1, scenario.model.numExpertsPerTok) : 1;
+    // Block scales are made and stored as well; published.md's measurements: 7 to 12 % of a step.
+    if (precision == Precision::mxfp8 || precision == Precision::nvfp4)
+        m_stack.castBytes *= 1.35;
+    m_lowFlopsPerSecond = peak(gpu, precision);
+    m_casts = precision == Precision::fp8 || precision == Precision::mxfp8 || precision == Precision::nvfp4;
+    m_wideFlopsPerSecond = m_casts && gpu.peakTflops.contains(Precision::bf16)
+                               ? std::min(peak(gpu, Precision::bf16), m_lowFlopsPerSecond)
+                               : m_lowFlopsPerSecond;
+    m_operandBytes = precision == Precision::nvfp4 ? 0.5 : m_casts ? 1 : m_elementBytes;
 
     const HardwareProfile profile = std::exchange(m_cluster.efficiency.profile, {});
     const auto find = [&](const std::vector<MeasuredCurve>& curves, const std::string& name) {
@@ -76,27 +109,88 @@ const MeasuredTime* CostModel::measuredTransfer(std::size_t kind, int tier) cons
     return tier > 0 || m_transferCurve[kind] == kNotMeasured ? nullptr : &m_measured[m_transferCurve[kind]];
 }
 
+double CostModel::memoryBytesPerSecond() const
+{
+    return m_cluster.gpu.memoryBandwidthGBs * kGiga * m_cluster.efficiency.memory;
+}
+
 /// Roofline with tile and wave quantisation: a GEMM is cut into tiles, tiles run in waves over the multiprocessors, and the main
-/// loop needs K long enough to fill its pipeline (BigScience measured 27 % between hidden sizes 13,824 and 14,400).
+/// loop needs K long enough to fill its pipeline. Of its kernels a library takes the fastest.
 double CostModel::gemmSeconds(const OpShape& shape) const
 {
     const Efficiency& efficiency = m_cluster.efficiency;
-    double reached = shape.kernel == KernelKind::groupedGemm ? efficiency.gemm * efficiency.groupedGemm : efficiency.gemm;
-    if (m_cluster.gpu.multiprocessors > 0) {
-        const std::int64_t tilesM = ceilDivide(shape.m, kTileM);
-        const std::int64_t tilesN = ceilDivide(shape.n, kTileN);
-        const double useful = static_cast<double>(shape.m) * static_cast<double>(shape.n) /
-                              (static_cast<double>(tilesM * kTileM) * static_cast<double>(tilesN * kTileN));
-        const Checked tiles = Checked(tilesM) * tilesN * shape.batch;
-        const Checked waves = ceilDivide(tiles, m_cluster.gpu.multiprocessors);
-        const double occupied = static_cast<double>(tiles) / static_cast<double>(waves * m_cluster.gpu.multiprocessors);
-        const double loop = static_cast<double>(shape.k) / (static_cast<double>(shape.k) + efficiency.gemmHalfK);
-        reached *= useful * occupied * loop;
-    }
+    const bool isNarrow = shape.lowPrecision && m_casts;
+    double reached = efficiency.gemm * m_stack.gemm;
+    if (shape.kernel == KernelKind::groupedGemm)
+        reached *= efficiency.groupedGemm;
+    if (isNarrow)
+        reached *= efficiency.fp8Gemm;
+    if (shape.pass == KernelPass::weightGradient)
+        reached *= efficiency.weightGradient;
     const auto m = static_cast<double>(shape.m), n = static_cast<double>(shape.n), k = static_cast<double>(shape.k);
-    const double bytes = static_cast<double>(m_elementBytes) * static_cast<double>(shape.batch) * (m * k + k * n + m * n);
-    const double memorySeconds = bytes / (m_cluster.gpu.memoryBandwidthGBs * kGiga * efficiency.memory);
-    return std::max(shape.flops / (m_gemmFlopsPerSecond * reached), memorySeconds);
+    if (m_cluster.gpu.multiprocessors > 0) {
+        const std::int64_t processors = m_cluster.gpu.multiprocessors;
+        // Sums are read in steps of as many bytes: of more elements, where these are narrow.
+        const double halfK = efficiency.gemmHalfK * (isNarrow ? m_elementBytes / m_operandBytes : 1);
+        double best = 0;
+        for (const TileShape& tile : kTiles) {
+            const std::int64_t tilesM = ceilDivide(shape.m, tile.m), tilesN = ceilDivide(shape.n, tile.n);
+            const double useful =
+                m * n / (static_cast<double>(tilesM * tile.m) * static_cast<double>(tilesN * tile.n)) * tile.rate;
+            for (const std::int64_t split : kSplits) {
+                const Checked tiles = Checked(tilesM) * tilesN * shape.batch * split;
+                const Checked waves = ceilDivide(tiles, processors);
+                const double occupied =
+                    static_cast<double>(tiles) / (static_cast<double>(waves) * static_cast<double>(processors));
+                const double loop = k / (k + halfK * static_cast<double>(split));
+                best = std::max(best, useful * occupied * loop);
+                if (tiles >= processors)
+                    break;
+            }
+        }
+        const int bytes = isNarrow ? 1 : m_elementBytes;
+        // Tokens lie one after the other; the other two sizes are those of rows in memory.
+        const std::int64_t other = shape.pass == KernelPass::weightGradient ? shape.m : shape.k;
+        reached *= best * std::min(alignmentRate(other, bytes), alignmentRate(shape.n, bytes));
+    }
+    const double operandBytes = isNarrow ? m_operandBytes : m_elementBytes;
+    const double resultBytes = shape.pass == KernelPass::weightGradient ? 2 * m_gradientBytes : m_elementBytes; // added
+    const double bytes = static_cast<double>(shape.batch) * (operandBytes * (m * k + k * n) + resultBytes * m * n);
+    const Fusion& fusion = m_stack.of(StackPart::product);
+    const double copied = (shape.pass == KernelPass::forward ? fusion.traffic : fusion.backwardTraffic) *
+                          static_cast<double>(shape.batch) * m_elementBytes * (m * k + m * n);
+    return std::max(shape.flops / (flopsPerSecond(shape) * reached), bytes / memoryBytesPerSecond()) +
+           copied / memoryBytesPerSecond() + castSeconds(shape);
+}
+
+/// What makes the operands of a product in 8 or 4 bits: each is read in 16 bits and written narrow, as it stands and transposed.
+/// Forward the input, in the backward pass the gradient; weights once a step.
+double CostModel::castSeconds(const OpShape& shape) const
+{
+    if (!m_casts || !shape.lowPrecision || shape.pass == KernelPass::weightGradient)
+        return 0;
+    const auto m = static_cast<double>(shape.m), k = static_cast<double>(shape.k);
+    return static_cast<double>(shape.batch) * m * k * m_stack.castBytes / memoryBytesPerSecond();
+}
+
+/// Rates of a kernel for long sequences and heads of 128. Short sequences do not fill its loop; in small heads exponentials cost
+/// as much as products (Shah et al. 2024, FlashAttention-3, section 3).
+double CostModel::attentionSeconds(const OpShape& shape) const
+{
+    const Efficiency& efficiency = m_cluster.efficiency;
+    const bool isForward = shape.kernel == KernelKind::attentionForward;
+    const AttentionRate& rate = efficiency.attention[static_cast<std::size_t>(m_attention)];
+    double reached = isForward ? efficiency.attentionForward : efficiency.attentionBackward;
+    if (const double own = isForward ? rate.forward : rate.backward; own > 0)
+        reached = own;
+    const double seen = 0.5 * static_cast<double>(shape.n);
+    constexpr double kHalfHead = 48, kFullHead = 128;
+    const auto head = static_cast<double>(shape.k);
+    if (head > 0)
+        reached *= std::min(1.0, head / (head + kHalfHead) * (kFullHead + kHalfHead) / kFullHead);
+    if (seen > 0)
+        reached *= seen / (seen + efficiency.attentionHalfLength);
+    return shape.flops / (flopsPerSecond(shape) * reached);
 }
 
 std::int64_t CostModel::kernelNs(const OpShape& shape) const
@@ -107,40 +201,87 @@ std::int64_t CostModel::kernelNs(const OpShape& shape) const
             1, durationNs(measured->seconds(size(shape.m), size(shape.n), size(shape.k), size(shape.batch)),
                           [&] { return kernelText(shape, m_cluster.gpu); }));
     }
-    const Efficiency& efficiency = m_cluster.efficiency;
-    const double memorySeconds =
-        static_cast<double>(shape.bytes) / (m_cluster.gpu.memoryBandwidthGBs * kGiga * efficiency.memory);
-    double seconds = memorySeconds;
+    double traffic = 1;
+    if (const auto part = stackPartOf(shape.family); part)
+        traffic = shape.pass == KernelPass::forward ? m_stack.of(*part).traffic : m_stack.of(*part).backwardTraffic;
+    const double once = static_cast<double>(shape.bytes) / memoryBytesPerSecond();
+    double seconds = once * traffic;
     switch (shape.kernel) {
     case KernelKind::gemm:
     case KernelKind::groupedGemm:
         seconds = gemmSeconds(shape);
         break;
     case KernelKind::attentionForward:
-        seconds = std::max(memorySeconds, shape.flops / (m_attentionFlopsPerSecond * efficiency.attentionForward));
-        break;
     case KernelKind::attentionBackward:
-        seconds = std::max(memorySeconds, shape.flops / (m_attentionFlopsPerSecond * efficiency.attentionBackward));
+        seconds += std::max(once, attentionSeconds(shape)); // copies besides
         break;
     case KernelKind::memoryBound:
         break;
     }
-    // A stream of short kernels runs no faster than they are launched.
-    const std::int64_t ns =
-        durationNs(std::max(seconds, efficiency.launchUs * 1e-6), [&] { return kernelText(shape, m_cluster.gpu); });
+    seconds += kernelsOf(shape) * m_cluster.efficiency.kernelUs * kMicrosecond;
+    const std::int64_t ns = durationNs(std::max(seconds, m_cluster.efficiency.launchUs * kMicrosecond),
+                                       [&] { return kernelText(shape, m_cluster.gpu); });
     // Rounded down, a kernel of half a nanosecond would beat the peak, and a step of such kernels would take no time.
     return std::max({std::int64_t{1}, ns, fastestNs(shape)});
 }
 
-double CostModel::flopsPerSecond(KernelKind kernel) const
+double CostModel::kernelsOf(const OpShape& shape) const
 {
-    const bool isAttention = kernel == KernelKind::attentionForward || kernel == KernelKind::attentionBackward;
-    return isAttention ? m_attentionFlopsPerSecond : m_gemmFlopsPerSecond;
+    const auto part = stackPartOf(shape.family);
+    if (!part)
+        return 1;
+    const Fusion& fusion = m_stack.of(*part);
+    const bool isProduct = *part == StackPart::product;
+    double kernels = shape.pass == KernelPass::forward ? fusion.launches
+                     : isProduct                       ? fusion.backwardLaunches / 2 // each of the two gradients
+                                                       : fusion.backwardLaunches;
+    if (m_casts && shape.lowPrecision && shape.pass != KernelPass::weightGradient)
+        kernels += m_stack.castLaunches;
+    return kernels;
+}
+
+double CostModel::flopsPerSecond(const OpShape& shape) const
+{
+    return shape.lowPrecision ? m_lowFlopsPerSecond : m_wideFlopsPerSecond;
+}
+
+double CostModel::hostSeconds(const Op& op, const OpShape& shape) const
+{
+    if (op.kind == OpKind::compute) {
+        const bool isForward = shape.pass == KernelPass::forward && op.purpose != OpPurpose::optimizer;
+        return kernelsOf(shape) * (isForward ? m_stack.launchUs : m_stack.backwardLaunchUs) * kMicrosecond;
+    }
+    return op.kind == OpKind::wait ? 0 : m_stack.collectiveLaunchUs * kMicrosecond;
+}
+
+/// Kernels that the host has not started yet cannot run: a pass takes as long as its launches where they take longer than its
+/// work. The host begins a pass when the GPU does. What a kernel waits for its launch counts as its own time.
+void CostModel::waitForHost(const Pass& pass, std::vector<std::int64_t>& durations) const
+{
+    if (!m_measured.empty() || m_cluster.gpu.multiprocessors == 0)
+        return; // what was measured has its launches in it; a CPU calls its kernels
+    double host = 0;
+    std::array<double, kStreamCount> tail{};
+    for (std::size_t i = 0; i < pass.ops.size(); ++i) {
+        const Op& op = pass.ops[i];
+        host += hostSeconds(op, pass.shapes[i]) * 1e9;
+        double ready = tail[static_cast<std::size_t>(op.stream)];
+        for (int stream = 0; stream < kStreamCount; ++stream)
+            if ((op.waits >> stream & 1U) != 0)
+                ready = std::max(ready, tail[static_cast<std::size_t>(stream)]);
+        if (op.kind == OpKind::compute && host > ready)
+            durations[i] = checkedAdd(durations[i], std::llround(host - ready));
+        else
+            ready = std::max(ready, op.kind == OpKind::wait ? 0 : host);
+        if (op.purpose == OpPurpose::optimizer)
+            durations[i] = checkedAdd(durations[i], std::llround(m_stack.stepMs * 1e6));
+        tail[static_cast<std::size_t>(op.stream)] = ready + static_cast<double>(durations[i]);
+    }
 }
 
 std::int64_t CostModel::fastestNs(const OpShape& shape) const
 {
-    const double seconds = std::max(shape.flops / flopsPerSecond(shape.kernel),
+    const double seconds = std::max(shape.flops / flopsPerSecond(shape),
                                     static_cast<double>(shape.bytes) / (m_cluster.gpu.memoryBandwidthGBs * kGiga));
     const std::int64_t ns = durationNs(seconds, [&] { return kernelText(shape, m_cluster.gpu); });
     return ns + (static_cast<double>(ns) < seconds * 1e9 ? 1 : 0);
@@ -180,8 +321,10 @@ OpDurations CostModel::price(const Program& program, const GroupGeometry& geomet
             if (pass.ops[i].kind == OpKind::compute)
                 durations[p][i] = kernel(pass.shapes[i]);
             else if (pass.ops[i].kind == OpKind::collective)
-                durations[p][i] = collectiveNs(pass.shapes[i], geometry.shapes[static_cast<std::size_t>(pass.ops[i].group)]);
+                durations[p][i] =
+                    collectiveNs(pass.shapes[i], geometry.shapes[static_cast<std::size_t>(pass.ops[i].group)], pass.ops[i].group);
         }
+        waitForHost(pass, durations[p]);
     }
     return durations;
 }

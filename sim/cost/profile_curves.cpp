@@ -21,7 +21,10 @@ std::string kernelCurveName(KernelFamily family, KernelPass pass, const Scenario
                                                             "embedding",
                                                             "loss",
                                                             "permute",
-                                                            "unpermute"};
+                                                            "unpermute",
+                                                            "", // the optimizer, above
+                                                            "",
+                                                            ""};
     const bool isLinear = family == KernelFamily::gemm || family == KernelFamily::groupedGemm;
     const std::string& name = names[static_cast<std::size_t>(family)];
     if (name.empty() || (!isLinear && pass == KernelPass::weightGradient))

@@ -58,7 +58,8 @@ void require(const Scenario& scenario, const Amount& amount, const char* quantit
         return;
     const std::string message = std::string(quantity) + " would be " + roughly(amount.all()) + " " + unit + ", more than " +
                                 roughly(kMost) + " (2^62), the most that is counted";
-    const double fewer = std::floor(scenario.microbatches() * ((kMost - amount.once) / amount.ofMicrobatches));
+    // The first and the last micro-batch do more than the others.
+    const double fewer = std::floor(scenario.microbatches() * ((kMost - amount.once) / amount.ofMicrobatches)) - 2;
     const std::string batch = nearestBatch(scenario, fewer);
     throw ScenarioError({{.file = {},
                           .pointer = batch.empty() ? "/training/sequence_length" : "/training/global_batch_size",

@@ -139,8 +139,8 @@ void Rules::microbatchSize()
     const std::string length = named("/training/sequence_length", t.sequenceLength);
     const std::string batch = named("/training/micro_batch_size", t.microBatchSize);
     if (!t.flashAttention && bytes(t.microBatchSize, t.sequenceLength, true) <= kMostTensorBytes)
-        return error("/training/flash_attention",
-                     [&] { return "the scores of " + batch + " x " + length + " squared" + message + "; nearest: true"; });
+        return error("/training/attention",
+                     [&] { return "the scores of " + batch + " x " + length + " squared" + message + "; nearest: flash2"; });
     const std::int64_t smaller = largest(t.microBatchSize, [&](std::int64_t value) {
         return bytes(static_cast<double>(value), t.sequenceLength, t.flashAttention) <= kMostTensorBytes;
     });
@@ -166,10 +166,12 @@ void Rules::stepLength()
     if (!sound({"/training", "/layout", "/cluster"}) || !m_worldIsSound || peak == c.gpu.peakTflops.end() ||
         !c.efficiency.profile.kernels.empty())
         return;
-    const double linear = 6 * weights(m, m.numExpertsPerTok) / c.efficiency.gemm;
+    const double product = c.efficiency.gemm * std::max(1.0, t.stack.gemm) * std::max(1.0, c.efficiency.fp8Gemm);
+    const double linear = 6 * weights(m, m.numExpertsPerTok) / product;
     const double headWidth = m.isLatentAttention() ? m.qkNopeHeadDim + m.qkRopeHeadDim + m.vHeadDim : 2.0 * m.headDim;
-    const double fastest =
-        t.flashAttention ? std::max(c.efficiency.attentionForward, c.efficiency.attentionBackward) : c.efficiency.gemm;
+    double fastest = t.flashAttention ? std::max(c.efficiency.attentionForward, c.efficiency.attentionBackward) : product;
+    for (const AttentionRate& rate : c.efficiency.attention)
+        fastest = std::max({fastest, rate.forward, rate.backward});
     const double attention = (t.causal ? 3.0 : 6.0) * m.numHiddenLayers * m.numAttentionHeads * headWidth / fastest; // x sequence
     const double rate = peak->second * 1e12 * l.tp * l.cp * l.dp;
     const auto seconds = [&](double batch, double sequence) { return batch * sequence * (linear + attention * sequence) / rate; };

@@ -1,6 +1,7 @@
 #include "sim/model/operators.h"
 
 #include "sim/checked.h"
+#include "sim/index.h"
 
 #include <algorithm>
 #include <numeric>
@@ -63,6 +64,7 @@ public:
         // After the reduction every rank of a tensor-parallel group sees the same gradient, whole or in slices.
         op.savedGradientBytes = rowParallel && experts == 0 ? activation() : tokens * n * m_bytes;
         op.parameters = elements;
+        op.lowPrecision = name != "moe.router" && name != "head.logits";
         if (experts > 0) {
             op.family = KernelFamily::groupedGemm;
             op.m = std::max<std::int64_t>(1, ceilDivide(tokens, experts));
@@ -100,6 +102,8 @@ public:
         op.family = family;
         op.m = rows;
         op.n = columns;
+        if (const auto part = stackPartOf(family))
+            op.savedBytes = checkedScale(op.savedBytes, m_sharding.saved[asIndex(*part)]);
     }
 
     void collective(OperatorKind kind, std::string_view name, std::int64_t bytes)
@@ -165,6 +169,8 @@ void Builder::queryKeyValue(Checked heads, Checked keyValueHeads)
         const std::string_view name = m_model.qkNorm ? "attn.qk_norm" : "attn.sinks";
         const Checked tensor = m_model.qkNorm ? m_tokens * (heads + keyValueHeads) * m_model.headDim * m_bytes : m_tokens * heads;
         elementwise(name, 2 * tensor, 4 * tensor, m_model.qkNorm ? tensor : Checked(0));
+        if (m_model.qkNorm)
+            classify(KernelFamily::norm, m_tokens * (heads + keyValueHeads), m_model.headDim);
     }
 }
 
@@ -209,7 +215,13 @@ void Builder::attentionCore(Checked heads, Checked qkDim, Checked vDim, Checked 
             collective(OperatorKind::ringExchange, "attn.ring", keyValueBytes);
     const Checked scores = b * heads * queries * keys;
     const bool dropout = usesDropout(m_model);
-    Operator qk{.kind = OperatorKind::gemm, .name = "attn.scores", .m = queries, .n = keys, .k = qkDim, .batch = b * heads};
+    Operator qk{.kind = OperatorKind::gemm,
+                .family = KernelFamily::scores,
+                .name = "attn.scores",
+                .m = queries,
+                .n = keys,
+                .k = qkDim,
+                .batch = b * heads};
     qk.weightless = true;
     qk.attentionCore = true;
     qk.overlapsRing = m_sharding.cp > 1;
@@ -217,9 +229,18 @@ void Builder::attentionCore(Checked heads, Checked qkDim, Checked vDim, Checked 
     qk.savedBytes = queryBytes + keyValueBytes / 2 * m_sharding.cp;
     add(qk);
     elementwise("attn.softmax", scores * (2 * m_bytes), scores * (3 * m_bytes), scores * m_bytes, true);
-    if (dropout)
+    classify(KernelFamily::softmax, b * heads * queries, keys);
+    if (dropout) {
         elementwise("attn.dropout", scores * (2 * m_bytes + 1), scores * (2 * m_bytes + 1), scores * (m_bytes + 1), true);
-    Operator av{.kind = OperatorKind::gemm, .name = "attn.context", .m = queries, .n = vDim, .k = keys, .batch = b * heads};
+        classify(KernelFamily::softmax, b * heads * queries, keys);
+    }
+    Operator av{.kind = OperatorKind::gemm,
+                .family = KernelFamily::scores,
+                .name = "attn.context",
+                .m = queries,
+                .n = vDim,
+                .k = keys,
+                .batch = b * heads};
     av.weightless = true;
     av.attentionCore = true;
     av.flops = 2.0 * static_cast<double>(scores) * static_cast<double>(vDim);
@@ -263,22 +284,23 @@ void Builder::mlp(std::string_view up, std::string_view between, std::string_vie
 /// slice.
 void Builder::experts()
 {
-    const Checked routedTokens = m_local * m_model.numExpertsPerTok;
-    const Checked routedBytes = routedTokens * m_hidden * m_bytes;
+    // Every rank is taken as the busiest: the others wait for it.
+    const Checked routedTokens = checkedScale(m_local * m_model.numExpertsPerTok, m_sharding.moe.imbalance);
+    const Checked routedElements = routedTokens * m_hidden, routedBytes = routedElements * m_bytes;
     const Checked etp = m_sharding.etp;
 
     product("moe.router", m_local).savedGradientBytes = m_local * m_model.numExperts * 4; // logits in single precision
     elementwise("moe.permute", 2 * routedBytes, 2 * routedBytes, 0, false, true);
     classify(KernelFamily::permute, routedTokens, m_hidden);
     if (m_sharding.ep > 1)
-        collective(OperatorKind::dispatchTokens, "moe.dispatch", routedBytes);
+        collective(OperatorKind::dispatchTokens, "moe.dispatch", routedElements * m_sharding.moe.dispatchBytes);
     if (etp > 1)
         collective(OperatorKind::enterExpertTensor, "moe.gather", routedBytes * etp);
     mlp("moe.up", "moe.act", "moe.down", routedTokens * etp, Input::own);
     if (etp > 1)
         collective(OperatorKind::leaveExpertTensor, "moe.reduce", routedBytes * etp);
     if (m_sharding.ep > 1)
-        collective(OperatorKind::combineTokens, "moe.combine", routedBytes);
+        collective(OperatorKind::combineTokens, "moe.combine", routedElements * m_sharding.moe.combineBytes);
     elementwise("moe.unpermute", 2 * routedBytes, 3 * routedBytes, routedBytes, false, true);
     classify(KernelFamily::unpermute, m_local, m_model.numExpertsPerTok * m_hidden);
 }
@@ -313,21 +335,58 @@ bool usesDropout(const Model& model)
     return model.bias;
 }
 
+std::optional<StackPart> stackPartOf(KernelFamily family)
+{
+    switch (family) {
+    case KernelFamily::norm:
+        return StackPart::norm;
+    case KernelFamily::activation:
+        return StackPart::activation;
+    case KernelFamily::residual:
+        return StackPart::residual;
+    case KernelFamily::rope:
+        return StackPart::rope;
+    case KernelFamily::softmax:
+        return StackPart::softmax;
+    case KernelFamily::loss:
+        return StackPart::loss;
+    case KernelFamily::embedding:
+        return StackPart::embedding;
+    case KernelFamily::permute:
+    case KernelFamily::unpermute:
+        return StackPart::permute;
+    case KernelFamily::gemm:
+    case KernelFamily::groupedGemm:
+    case KernelFamily::scores:
+        return StackPart::product;
+    case KernelFamily::attention:
+        return StackPart::attention;
+    case KernelFamily::other:
+    case KernelFamily::optimizer:
+        break;
+    }
+    return {};
+}
+
 Sharding Sharding::of(const Scenario& scenario)
 {
     const Layout& layout = scenario.layout;
     const Training& training = scenario.training;
-    return {.tp = layout.tp,
-            .cp = layout.cp,
-            .ep = layout.ep,
-            .etp = layout.etp,
-            .sequenceParallel = layout.sequenceParallel && layout.tp > 1,
-            .sequenceLength = training.sequenceLength,
-            .microBatchSize = training.microBatchSize,
-            .slices = scenario.schedule.sequenceSlices,
-            .causal = training.causal,
-            .flashAttention = training.flashAttention,
-            .bytesPerElement = elementBytes(training.precision)};
+    Sharding sharding{.tp = layout.tp,
+                      .cp = layout.cp,
+                      .ep = layout.ep,
+                      .etp = layout.etp,
+                      .sequenceParallel = layout.sequenceParallel && layout.tp > 1,
+                      .sequenceLength = training.sequenceLength,
+                      .microBatchSize = training.microBatchSize,
+                      .slices = scenario.schedule.sequenceSlices,
+                      .causal = training.causal,
+                      .flashAttention = training.flashAttention,
+                      .bytesPerElement = elementBytes(training.precision),
+                      .moe = training.moe};
+    for (std::size_t part = 0; part < sharding.saved.size(); ++part)
+        sharding.saved[part] = training.stack.parts[part].saved;
+    return sharding;
 }
 
 namespace {
@@ -370,6 +429,9 @@ OperatorList head(Builder builder, bool ownsEmbedding, bool tensorParallel)
     builder.enterTensorParallel("head.gather");
     Operator& projection = builder.product("head.logits", builder.m_tokens, Input::ofBlock);
     const Checked vocabulary = projection.n;
+    // Frameworks pad what a rank has of the vocabulary; an odd one would run without tensor cores.
+    constexpr std::int64_t kPadding = 64;
+    projection.n = ceilDivide(projection.n, kPadding) * kPadding;
     if (ownsEmbedding)
         projection.parameters = 0;
     // Logits and their softmax in single precision; the gradient overwrites them (Korthikanti et al. 2022, section 4.3: 4sbV/t).

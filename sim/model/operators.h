@@ -5,7 +5,9 @@
 #include "sim/model/tensors.h"
 #include "sim/scenario/scenario.h"
 
+#include <array>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -40,9 +42,14 @@ enum class KernelFamily : std::uint8_t {
     loss,
     permute,
     unpermute,
-    optimizer
+    optimizer,
+    scores, ///< products of unfused attention
+    softmax
 };
-inline constexpr std::size_t kKernelFamilyCount = 13;
+inline constexpr std::size_t kKernelFamilyCount = 15;
+
+/// Which constants of the software stack hold for it; none where all software is alike.
+std::optional<StackPart> stackPartOf(KernelFamily);
 
 /// Bytes are per rank and micro-batch. `saved*` follow Korthikanti et al. 2022, section 4, and the Zero Bubble paper, table 1:
 /// M_B - M_W is freed by the input-gradient pass, M_W by the weight-gradient pass.
@@ -53,6 +60,7 @@ struct Operator {
     /// GEMM: the product; attention: queries, twice the keys that one sees on average, head dimension, sequences x heads;
     /// elementwise: m rows of n elements.
     std::int64_t m = 0, n = 0, k = 0, batch = 1;
+    bool lowPrecision = false;                        ///< GEMM that runs in 8 or 4 bits where the precision says so
     bool weightless = false;                          ///< GEMM of two activations (unfused attention): both gradients belong to I
     bool routed = false;                              ///< belongs to the experts: grouped GEMM, gradients reduced over expt_dp
     bool attentionCore = false;                       ///< recomputed by `selective`
@@ -86,6 +94,8 @@ struct Sharding {
     int slices = 1, slice = 0;
     bool causal = true, flashAttention = true;
     int bytesPerElement = 2;
+    MoeSettings moe;
+    std::array<double, kStackPartNames.size()> saved = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1}; ///< by StackPart: Fusion::saved
     static Sharding of(const Scenario&);
 
     std::int64_t tokens() const

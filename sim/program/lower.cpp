@@ -200,8 +200,7 @@ void Lowering::lowerRank(int rank)
     const Overlap& overlap = m_scenario.training.overlap;
     const std::vector<Action>& actions = m_schedule.actions[asIndex(rank)];
     const std::vector<int> stages = m_schedule.stagesOfRank(rank);
-    const bool pipelined = layout.pp > 1;
-    const bool gathersEachUse = layout.zeroStage >= 3 && !pipelined;
+    const bool gathersEachUse = layout.zeroStage >= 3 && layout.reshardAfterForward;
     const bool gathersEachStep = !gathersEachUse && (layout.zeroStage >= 3 || (layout.zeroStage >= 1 && overlap.paramGather));
     const bool reducesEachMicrobatch = reducesEveryMicrobatch(m_scenario);
 

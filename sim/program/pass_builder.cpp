@@ -1,8 +1,10 @@
 #include "sim/program/pass_builder.h"
 
 #include "sim/checked.h"
+#include "sim/model/parameters.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace sim {
@@ -16,6 +18,7 @@ OpShape gemmShape(const Operator& op, KernelPass pass, std::int64_t m, std::int6
     return {.kernel = op.routed ? KernelKind::groupedGemm : KernelKind::gemm,
             .family = op.family,
             .pass = pass,
+            .lowPrecision = op.lowPrecision,
             .m = m,
             .n = n,
             .k = k,
@@ -85,7 +88,8 @@ ParameterElements StageContent::parameters() const
 }
 
 PassBuilder::PassBuilder(const Scenario& scenario, Labels& labels)
-    : m_scenario(scenario), m_labels(labels), m_stateBytes(StateBytes::of(scenario.training))
+    : m_scenario(scenario), m_labels(labels), m_stateBytes(StateBytes::of(scenario.training)),
+      m_rankParameters(static_cast<double>(parameterCount(scenario.model)) / (1.0 * scenario.layout.tp * scenario.layout.pp))
 {
 }
 
@@ -108,6 +112,15 @@ void PassBuilder::compute(const Operator& source, std::string_view suffix, OpPur
 void PassBuilder::communicate(CommunicatorRole group, CollectiveKind kind, std::string_view name, std::int64_t bytes,
                               StreamMask waits)
 {
+    // Shards that travel by themselves: as many messages as there are ranks, over all buckets of the rank.
+    const Layout& layout = m_scenario.layout;
+    std::int64_t messages = 1;
+    if (group == CommunicatorRole::dpShard && kind != CollectiveKind::allReduce && m_scenario.training.stack.sendsShards &&
+        layout.zeroStage < 3) {
+        const int each = kind == CollectiveKind::allGather ? m_stateBytes.parameter : m_stateBytes.gradient;
+        const double share = static_cast<double>(bytes) / std::max(1.0, m_rankParameters * each);
+        messages = std::max<std::int64_t>(1, std::llround(std::min(1.0, share) * layout.dpShard));
+    }
     if (communicatorSize(group, m_scenario) > 1)
         emit({.kind = OpKind::collective,
               .stream = streamOf(group),
@@ -115,7 +128,7 @@ void PassBuilder::communicate(CommunicatorRole group, CollectiveKind kind, std::
               .group = group,
               .purpose = OpPurpose::communication,
               .label = m_labels.intern(std::string(name))},
-             {.collective = kind, .bytes = bytes});
+             {.collective = kind, .batch = messages, .bytes = bytes});
 }
 
 void PassBuilder::exchange(CommunicatorRole group, CollectiveKind kind, std::string_view name, std::int64_t bytes,
@@ -165,6 +178,16 @@ std::int64_t PassBuilder::keptBytes(const Operator& op) const
     const bool dropped =
         m_scenario.training.recompute == Recompute::selective && op.attentionCore && op.kind == OperatorKind::elementwise;
     return dropped ? 0 : checkedAdd(op.savedBytes, op.savedInputBytes);
+}
+
+/// What sequence parallelism gathers at an enterTensorParallel: the operand of the product that follows.
+std::int64_t PassBuilder::gatheredOperandBytes(const Bucket& bucket, std::size_t index) const
+{
+    const auto& operators = bucket.list.operators;
+    const Precision precision = m_scenario.training.precision;
+    const bool isNarrow = precision == Precision::fp8 || precision == Precision::mxfp8 || precision == Precision::nvfp4;
+    const bool feedsNarrow = index + 1 < operators.size() && operators[index + 1].lowPrecision;
+    return operators[index].commBytes / (isNarrow && feedsNarrow && m_scenario.training.stack.narrowGather ? 2 : 1);
 }
 
 // Forward ---------------------------------------------------------------------------------------------------------------------
@@ -231,7 +254,7 @@ std::size_t PassBuilder::overlapTensorCollective(const Bucket& bucket, std::size
     OpShape piece =
         gemmShape(gemm, KernelPass::forward, std::max<std::int64_t>(1, gemm.m / kTensorOverlapPieces), gemm.n, gemm.k);
     piece.flops = gemm.flops / static_cast<double>(kTensorOverlapPieces);
-    const std::int64_t bytes = collective.commBytes / kTensorOverlapPieces;
+    const std::int64_t bytes = (gathers ? gatheredOperandBytes(bucket, index) : collective.commBytes) / kTensorOverlapPieces;
     for (int i = 0; i < kTensorOverlapPieces; ++i) {
         if (gathers) { // gathering needs only the kernel before; each piece of the GEMM needs its own piece of the input
             exchange(CommunicatorRole::tp, CollectiveKind::allGather, collective.name, bytes,
@@ -272,7 +295,7 @@ void PassBuilder::forwardOperator(const Bucket& bucket, std::size_t index, OpPur
     }
     case OperatorKind::enterTensorParallel:
         if (sequenceParallel) {
-            exchange(CommunicatorRole::tp, CollectiveKind::allGather, op.name, op.commBytes);
+            exchange(CommunicatorRole::tp, CollectiveKind::allGather, op.name, gatheredOperandBytes(bucket, index));
         }
         break;
     case OperatorKind::leaveTensorParallel:
@@ -367,9 +390,42 @@ void PassBuilder::backwardBucket(const Bucket& bucket, ActionKind kind)
     if (bucket.recomputed)
         forwardBucket(bucket, OpPurpose::recompute, true);
     for (std::size_t i = bucket.list.operators.size(); i-- > 0;)
-        backwardOperator(bucket, i, kind);
+        if (overlapGradientGather(bucket, i, kind))
+            --i;
+        else
+            backwardOperator(bucket, i, kind);
     if (bucket.recomputed && !m_pass.ops.empty())
         m_pass.ops.back().freeBytes = checkedAdd(m_pass.ops.back().freeBytes, bucket.list.inputBytes);
+}
+
+/// overlap.tp_comm, backward: the output's gradient is gathered in pieces, and each goes into the input gradient as it comes.
+/// True if it took the collective and the product before it.
+bool PassBuilder::overlapGradientGather(const Bucket& bucket, std::size_t index, ActionKind kind)
+{
+    const auto& operators = bucket.list.operators;
+    const Operator& collective = operators[index];
+    if (!m_scenario.training.overlap.tpComm || !m_scenario.layout.sequenceParallel || index == 0 ||
+        collective.kind != OperatorKind::leaveTensorParallel || !hasWeights(operators[index - 1]))
+        return false;
+    const Operator& gemm = operators[index - 1];
+    const bool split = kind == ActionKind::backwardInput;
+    const OpPurpose purpose = split ? OpPurpose::backwardInput : OpPurpose::backward;
+    OpShape piece =
+        gemmShape(gemm, KernelPass::backward, std::max<std::int64_t>(1, gemm.m / kTensorOverlapPieces), gemm.k, gemm.n);
+    piece.flops = gemm.flops / static_cast<double>(kTensorOverlapPieces);
+    const StreamMask before = static_cast<StreamMask>(maskOf(Stream::compute) | m_nextWaits);
+    for (int i = 0; i < kTensorOverlapPieces; ++i) {
+        exchange(CommunicatorRole::tp, CollectiveKind::allGather, collective.name, collective.commBytes / kTensorOverlapPieces,
+                 i == 0 ? before : StreamMask{0});
+        compute(gemm, ".dgrad", purpose, piece);
+    }
+    Op& last = m_pass.ops.back();
+    last.freeBytes = checkedAdd(last.freeBytes, std::max<std::int64_t>(0, keptBytes(gemm) - gemm.savedInputBytes));
+    if (split)
+        last.allocBytes = checkedAdd(last.allocBytes, gemm.savedGradientBytes);
+    else
+        weightGradient(gemm, purpose, false);
+    return true;
 }
 
 void PassBuilder::rerunAttention(const Bucket& bucket)
@@ -409,7 +465,10 @@ void PassBuilder::inputGradient(const Operator& op, OpPurpose purpose, bool spli
 void PassBuilder::weightGradient(const Operator& op, OpPurpose purpose, bool split)
 {
     compute(op, ".wgrad", purpose, gemmShape(op, KernelPass::weightGradient, op.k, op.n, op.m));
-    m_pass.ops.back().freeBytes = checkedAdd(op.savedInputBytes, split ? op.savedGradientBytes : 0);
+    // The gradient itself, before it is added to the others.
+    const std::int64_t passing = checkedScale(op.parameters, m_scenario.training.stack.weightGradientBytes);
+    m_pass.ops.back().allocBytes = passing;
+    m_pass.ops.back().freeBytes = checkedAdd(passing, checkedAdd(op.savedInputBytes, split ? op.savedGradientBytes : 0));
 }
 
 void PassBuilder::backwardOperator(const Bucket& bucket, std::size_t index, ActionKind kind)
@@ -436,7 +495,8 @@ void PassBuilder::backwardOperator(const Bucket& bucket, std::size_t index, Acti
         const bool regathers = hasWeights(op) && entersTensorParallel && sequenceParallel && !split;
         if (regathers) { // the weight gradient needs the whole input, of which a slice was kept; runs beside the input gradient
             const StreamMask before = m_nextWaits;
-            communicate(CommunicatorRole::tp, CollectiveKind::allGather, "regather", operators[index - 1].commBytes, before);
+            communicate(CommunicatorRole::tp, CollectiveKind::allGather, "regather", gatheredOperandBytes(bucket, index - 1),
+                        before);
         }
         inputGradient(op, purpose, split);
         if (!hasWeights(op) || split)
@@ -474,10 +534,15 @@ void PassBuilder::backwardOperator(const Bucket& bucket, std::size_t index, Acti
         }
         break;
     case OperatorKind::dispatchTokens:
-    case OperatorKind::combineTokens:
-        exchange(CommunicatorRole::ep, CollectiveKind::allToAll, op.name, op.commBytes,
+    case OperatorKind::combineTokens: { // gradients come back from where tokens went, and go to where results came from
+        const MoeSettings& moe = m_scenario.training.moe;
+        const bool isDispatch = op.kind == OperatorKind::dispatchTokens;
+        const std::int64_t elements = op.commBytes / (isDispatch ? moe.dispatchBytes : moe.combineBytes);
+        exchange(CommunicatorRole::ep, CollectiveKind::allToAll, op.name,
+                 checkedMultiply(elements, isDispatch ? moe.combineBytes : moe.dispatchBytes),
                  static_cast<StreamMask>(maskOf(Stream::compute) | m_nextWaits));
         break;
+    }
     case OperatorKind::enterExpertTensor:
     case OperatorKind::leaveExpertTensor:
         exchange(CommunicatorRole::exptTp,
@@ -496,7 +561,7 @@ void PassBuilder::weightPass(const Bucket& bucket)
         if (!hasWeights(operators[i]))
             continue;
         if (i > 0 && operators[i - 1].kind == OperatorKind::enterTensorParallel && m_scenario.layout.sequenceParallel) {
-            exchange(CommunicatorRole::tp, CollectiveKind::allGather, "regather", operators[i - 1].commBytes);
+            exchange(CommunicatorRole::tp, CollectiveKind::allGather, "regather", gatheredOperandBytes(bucket, i - 1));
         }
         weightGradient(operators[i], OpPurpose::backwardWeight, true);
     }
@@ -506,8 +571,8 @@ void PassBuilder::weightPass(const Bucket& bucket)
 
 std::int64_t PassBuilder::gatheredBytes(const Bucket& bucket) const
 {
-    // With a pipeline, and below ZeRO 3, whole parameters are counted among the states already.
-    const bool transient = m_scenario.layout.zeroStage >= 3 && m_scenario.layout.pp == 1;
+    // Kept for the step, and below ZeRO 3, whole parameters are counted among the states already.
+    const bool transient = m_scenario.layout.zeroStage >= 3 && m_scenario.layout.reshardAfterForward;
     return transient ? checkedMultiply(bucket.list.parameters(), m_stateBytes.parameter) : 0;
 }
 
@@ -607,11 +672,15 @@ Pass PassBuilder::finish(ParameterElements elements, bool sharesEmbedding, std::
     const Checked updated =
         sharded ? elements.dense / ranks.dense + elements.routed / ranks.routed : elements.dense + elements.routed;
     communicate(CommunicatorRole::copies, CollectiveKind::allReduce, "grad.reduce.copies", updated * m_stateBytes.gradient);
-    // Reads gradient, master copy and moments, writes all but the gradient and the parameter in its precision.
+    // The update reads gradient, master copy and moments, and writes all but the gradient, and the parameter in its precision;
+    // the stack adds norm, clipping and copies of what is updated, zeroing and scaling of all gradients.
     const std::int64_t bytesPerElement =
         m_stateBytes.gradient + std::int64_t{2} * m_stateBytes.optimizer + m_stateBytes.parameter;
+    const Checked held = layout.zeroStage >= 2 ? updated : Checked(elements.dense) + elements.routed;
+    const Checked moved = updated * bytesPerElement + checkedScale(updated, training.stack.optimizerBytes) +
+                          checkedScale(held, training.stack.gradientBytes);
     emit({.waits = maskOf(Stream::dp), .purpose = OpPurpose::optimizer, .label = m_labels.intern("optimizer")},
-         {.family = KernelFamily::optimizer, .m = 1, .n = updated, .bytes = updated * bytesPerElement});
+         {.family = KernelFamily::optimizer, .m = 1, .n = updated, .bytes = moved});
 
     const bool gathersAtTheEnd = (layout.zeroStage == 1 || layout.zeroStage == 2) && !training.overlap.paramGather;
     if (gathersAtTheEnd) {

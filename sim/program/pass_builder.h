@@ -76,6 +76,7 @@ private:
     std::size_t overlapTensorCollective(const Bucket&, std::size_t index, OpPurpose, bool keep);
     void forwardOperator(const Bucket&, std::size_t index, OpPurpose, bool keep);
     void backwardBucket(const Bucket&, ActionKind);
+    bool overlapGradientGather(const Bucket&, std::size_t index, ActionKind);
     void backwardOperator(const Bucket&, std::size_t index, ActionKind);
     void inputGradient(const Operator&, OpPurpose, bool split);
     void weightGradient(const Operator&, OpPurpose, bool split);
@@ -86,6 +87,7 @@ private:
     void releaseBucket(const Bucket&);
     void reduceBucket(ParameterElements);
     std::int64_t gatheredBytes(const Bucket&) const;
+    std::int64_t gatheredOperandBytes(const Bucket&, std::size_t index) const;
     /// Gradients of a chunk that its micro-batches add up whole before they are sharded.
     std::int64_t accumulatedBytes(ParameterElements) const;
     std::int64_t keptBytes(const Operator&) const;
@@ -93,6 +95,7 @@ private:
     const Scenario& m_scenario;
     Labels& m_labels;
     StateBytes m_stateBytes;
+    double m_rankParameters; ///< elements, the mean
     Pass m_pass;
     StreamMask m_nextWaits = 0; ///< what the next kernel must wait for
     int m_layer = -1;

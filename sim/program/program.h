@@ -64,7 +64,9 @@ struct OpShape {
     CollectiveKind collective = CollectiveKind::allReduce;
     KernelFamily family = KernelFamily::other;
     KernelPass pass = KernelPass::forward;
+    bool lowPrecision = false; ///< of a GEMM: in 8 or 4 bits where the precision says so
     /// GEMM: rows and columns of the result, length of the sums. Attention, elementwise: as in Operator; optimizer: one row.
+    /// Collectives: `batch` messages one after the other make up the tensor.
     std::int64_t m = 0, n = 0, k = 0, batch = 1;
     double flops = 0;
     std::int64_t bytes = 0; ///< memory traffic of a kernel; whole tensor of a collective; sent by a ringShift

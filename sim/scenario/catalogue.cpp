@@ -91,6 +91,45 @@ void checkClusters(const Shelf& clusters, const Shelf& gpus, const fs::path& fol
     }
 }
 
+/// A line of residuals.json; an empty gpu or stack stands for all.
+struct Residuals {
+    std::string gpu, stack, kind;
+    Uncertainty factors;
+};
+
+std::vector<Residuals> readResiduals(const fs::path& file)
+{
+    constexpr std::size_t kMostBytes = 1U << 20U;
+    const std::string name = file.string();
+    std::vector<Residuals> out;
+    if (std::error_code error; !fs::exists(file, error))
+        return out; // nothing was measured: the usual factors
+    const Json json = readSafely(name, [&] { return parseStrict(readFile(file, kMostBytes), name); });
+    const Json* entries = memberOf(json, "residuals");
+    if (entries == nullptr || !entries->is_array() || entries->empty())
+        throw ScenarioError({{name, "/residuals", "a list is expected"}});
+    for (const Json& entry : *entries) {
+        Residuals of{.gpu = memberOr<std::string>(entry, "gpu", {}),
+                     .stack = memberOr<std::string>(entry, "stack", {}),
+                     .kind = memberOr<std::string>(entry, "kind", {}),
+                     .factors = {}};
+        Uncertainty& u = of.factors;
+        u.level = memberOr(json, "level", u.level);
+        u.basis = memberOr<std::string>(entry, "basis", {});
+        for (const auto& [key, low, high] :
+             {std::tuple("step", &u.stepLow, &u.stepHigh), std::tuple("memory", &u.memoryLow, &u.memoryHigh)})
+            if (const Json* pair = memberOf(entry, key); pair != nullptr && pair->is_array() && pair->size() == 2) {
+                *low = valueAs<double>((*pair)[0]).value_or(*low);
+                *high = valueAs<double>((*pair)[1]).value_or(*high);
+                if (!(0 < *low && *low <= 1 && *high >= 1))
+                    throw ScenarioError({{name, "/residuals/" + std::to_string(out.size()) + "/" + key,
+                                          "a factor of at most 1 and one of at least 1 are expected"}});
+            }
+        out.push_back(std::move(of));
+    }
+    return out;
+}
+
 fs::path programFolder()
 {
     std::error_code error;
@@ -123,7 +162,8 @@ CatalogueEntry readCatalogueEntry(std::string_view text, const std::string& file
 struct Catalogue::Data {
     fs::path assets;
     Schema schema;
-    Shelf models, gpus, clusters;
+    Shelf models, gpus, clusters, stacks;
+    std::vector<Residuals> residuals; ///< the closer ones first
 };
 
 Catalogue Catalogue::load(const fs::path& assets)
@@ -144,10 +184,12 @@ Catalogue Catalogue::load(const fs::path& assets)
     Shelf models = readShelf(assets / "models", schema, "model");
     Shelf gpus = readShelf(assets / "gpus", schema, "gpu");
     Shelf clusters = readShelf(assets / "clusters", schema, "cluster");
+    Shelf stacks = readShelf(assets / "stacks", schema, "stack");
     checkClusters(clusters, gpus, assets / "clusters");
     Catalogue catalogue;
     catalogue.m_data =
-        std::make_shared<const Data>(Data{assets, std::move(schema), std::move(models), std::move(gpus), std::move(clusters)});
+        std::make_shared<const Data>(Data{assets, std::move(schema), std::move(models), std::move(gpus), std::move(clusters),
+                                          std::move(stacks), readResiduals(assets / "residuals.json")});
     return catalogue;
 }
 
@@ -177,6 +219,10 @@ const std::vector<Catalogue::Entry>& Catalogue::clusters() const
 {
     return m_data->clusters.entries;
 }
+const std::vector<Catalogue::Entry>& Catalogue::stacks() const
+{
+    return m_data->stacks.entries;
+}
 const std::string* Catalogue::modelJson(std::string_view id) const
 {
     return m_data->models.find(id);
@@ -188,6 +234,18 @@ const std::string* Catalogue::gpuJson(std::string_view id) const
 const std::string* Catalogue::clusterJson(std::string_view id) const
 {
     return m_data->clusters.find(id);
+}
+const std::string* Catalogue::stackJson(std::string_view id) const
+{
+    return m_data->stacks.find(id);
+}
+Uncertainty Catalogue::uncertainty(std::string_view gpu, std::string_view stack, bool isMoe) const
+{
+    for (const Residuals& of : m_data->residuals)
+        if ((of.gpu.empty() || of.gpu == gpu) && (of.stack.empty() || of.stack == stack) &&
+            (of.kind.empty() || of.kind == (isMoe ? "moe" : "dense")))
+            return of.factors;
+    return {};
 }
 fs::path Catalogue::assets() const
 {

@@ -1,4 +1,4 @@
-// The catalogue: models, GPUs, clusters and hardware profiles that scenarios name by id. Data in assets/, read once.
+// The catalogue: models, GPUs, clusters and software stacks that scenarios name by id. Data in assets/, read once.
 #pragma once
 
 #include "sim/scenario/scenario.h"
@@ -15,7 +15,7 @@ class Schema;
 
 class Catalogue {
 public:
-    /// Reads assets/models, assets/gpus, assets/clusters. Throws Error naming the file that is wrong.
+    /// Reads assets/models, assets/gpus, assets/clusters, assets/stacks. Throws Error naming the file that is wrong.
     static Catalogue load(const std::filesystem::path& assets);
     /// From $RANKSCOPE_ASSETS, beside the program, the installed place or the source tree: the first that exists.
     static std::filesystem::path findAssets();
@@ -27,11 +27,16 @@ public:
     const std::vector<Entry>& models() const; ///< by family and size
     const std::vector<Entry>& gpus() const;
     const std::vector<Entry>& clusters() const;
+    const std::vector<Entry>& stacks() const;
 
     /// The entry's JSON object as text; nullptr if there is none.
     const std::string* modelJson(std::string_view id) const;
     const std::string* gpuJson(std::string_view id) const;
     const std::string* clusterJson(std::string_view id) const;
+    const std::string* stackJson(std::string_view id) const;
+
+    /// Of the nearest kind of job that was measured. `gpu`, `stack`: ids, also such as the catalogue does not have.
+    Uncertainty uncertainty(std::string_view gpu, std::string_view stack, bool isMoe) const;
 
     std::filesystem::path assets() const;
     /// assets/scenario.schema.json.

@@ -100,7 +100,7 @@ bool isIndex(const std::string& segment, std::size_t& index)
 /// Blocks for which a bare string is short for {"base": …}.
 bool hasBase(const std::string& pointer)
 {
-    return pointer == "/model" || pointer == "/cluster" || pointer == "/cluster/gpu";
+    return pointer == "/model" || pointer == "/cluster" || pointer == "/cluster/gpu" || pointer == "/training/stack";
 }
 
 std::size_t depthOf(const Json& value)
@@ -333,8 +333,7 @@ void ScenarioDocument::setFileName(std::string name)
     m_data->fileName = std::move(name);
 }
 
-Scenario readScenario(const std::filesystem::path& file, const Catalogue& catalogue, const std::vector<std::string>& overrides,
-                      std::vector<Problem>* warnings)
+ScenarioDocument readDocument(const std::filesystem::path& file, const std::vector<std::string>& overrides)
 {
     ScenarioDocument document = ScenarioDocument::readFile(file, Pipes::read);
     for (const std::string& assignment : overrides)
@@ -343,12 +342,23 @@ Scenario readScenario(const std::filesystem::path& file, const Catalogue& catalo
         } catch (const Error& error) {
             throw ScenarioError({{file.string(), "", "--set " + shownText(assignment) + ": " + error.what()}});
         }
+    return document;
+}
+
+Scenario resolvedScenario(const ScenarioDocument& document, const Catalogue& catalogue, std::vector<Problem>* warnings)
+{
     auto resolved = document.resolve(catalogue);
     if (!resolved.scenario)
         throw ScenarioError(std::move(resolved.problems));
     if (warnings != nullptr)
         *warnings = std::move(resolved.problems);
     return std::move(*resolved.scenario);
+}
+
+Scenario readScenario(const std::filesystem::path& file, const Catalogue& catalogue, const std::vector<std::string>& overrides,
+                      std::vector<Problem>* warnings)
+{
+    return resolvedScenario(readDocument(file, overrides), catalogue, warnings);
 }
 
 } // namespace sim

@@ -84,6 +84,11 @@ private:
     std::unique_ptr<Data> m_data;
 };
 
+/// Reads a file, which may be a pipe, and sets `overrides` as of --set. Throws ScenarioError.
+ScenarioDocument readDocument(const std::filesystem::path& file, const std::vector<std::string>& overrides);
+/// Throws ScenarioError with all problems; warnings go to `warnings` if given.
+Scenario resolvedScenario(const ScenarioDocument&, const Catalogue&, std::vector<Problem>* warnings = nullptr);
+
 /// Reads and resolves in one go; `overrides` as of --set. Throws ScenarioError with all problems; warnings go to `warnings` if
 /// given. The file may be a pipe.
 Scenario readScenario(const std::filesystem::path& file, const Catalogue&, const std::vector<std::string>& overrides = {},

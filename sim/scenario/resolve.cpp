@@ -3,6 +3,7 @@
 #include "sim/scenario/files.h"
 #include "sim/scenario/hardware_profile.h"
 #include "sim/scenario/schema.h"
+#include "sim/scenario/stack_json.h"
 #include "sim/scenario/words.h"
 #include "sim/text/nearest.h"
 #include "sim/text/quoted.h"
@@ -69,6 +70,8 @@ public:
         readTraining(top);
         readPerturbations(top);
         readLive(top);
+        scenario.uncertainty =
+            m_catalogue.uncertainty(scenario.cluster.efficiency.id, scenario.training.stack.id, scenario.model.numExperts > 0);
         return std::move(m_out);
     }
 
@@ -261,6 +264,8 @@ private:
         from.read("zero_stage", layout.zeroStage);
         layout.dpShard = clampToInt(std::int64_t{layout.dp} * layout.cp);
         from.read("dp_shard", layout.dpShard);
+        layout.reshardAfterForward = layout.pp == 1;
+        from.read("reshard_after_forward", layout.reshardAfterForward);
         if (const Json* placement = from.find("placement")) {
             if (placement->is_array()) {
                 layout.placement = PlacementRule::explicitList;
@@ -316,12 +321,30 @@ private:
         from.read("id", efficiency.id);
         from.read("gemm", efficiency.gemm);
         from.read("gemm_half_k", efficiency.gemmHalfK);
-        from.read("attention_forward", efficiency.attentionForward);
-        from.read("attention_backward", efficiency.attentionBackward);
+        // What is said of attention at large replaces what a farther place says of single kernels.
+        const bool forwardGiven = from.read("attention_forward", efficiency.attentionForward);
+        const bool backwardGiven = from.read("attention_backward", efficiency.attentionBackward);
+        for (AttentionRate& rate : efficiency.attention) {
+            rate.forward = forwardGiven ? 0 : rate.forward;
+            rate.backward = backwardGiven ? 0 : rate.backward;
+        }
         from.read("memory", efficiency.memory);
         from.read("grouped_gemm", efficiency.groupedGemm);
+        from.read("fp8_gemm", efficiency.fp8Gemm);
+        from.read("weight_gradient", efficiency.weightGradient);
+        from.read("kernel_us", efficiency.kernelUs);
+        from.read("attention_half_length", efficiency.attentionHalfLength);
+        if (const Json* kernels = from.find("attention"); kernels != nullptr && kernels->is_object())
+            for (const auto& [word, rates] : kernels->items()) {
+                const AttentionKernel kernel = fromWord(kAttentionWords, word, AttentionKernel::automatic);
+                if (rates.is_array() && rates.size() == 2)
+                    efficiency.attention[static_cast<std::size_t>(kernel)] = {valueAs<double>(rates[0]).value_or(0),
+                                                                              valueAs<double>(rates[1]).value_or(0)};
+            }
         from.read("launch_us", efficiency.launchUs);
         from.read("network", efficiency.network);
+        from.read("all_to_all", efficiency.allToAll);
+        from.read("collective_us", efficiency.collectiveUs);
         HardwareProfile& profile = efficiency.profile;
         from.read("device", profile.device);
         if (Precision precision = Precision::fp32; from.read("precision", kPrecisionWords, precision))
@@ -504,13 +527,88 @@ private:
         }
         from.read("optimizer", kOptimizerWords, training.optimizer);
         from.read("causal", training.causal);
-        from.read("flash_attention", training.flashAttention);
+        readStackOf(from);
+        readAttention(from);
+        readMoe(from);
         const Block overlap = block(from, "overlap");
         overlap.read("grad_reduce", training.overlap.gradReduce);
         overlap.read("param_gather", training.overlap.paramGather);
         overlap.read("tp_comm", training.overlap.tpComm);
         overlap.read("p2p", training.overlap.p2p);
         overlap.read("ep_comm", training.overlap.epComm);
+    }
+
+    /// Software that is not named is taken as today's usual for the GPU: fused, with a distributed optimizer.
+    void readStackOf(const Block& from)
+    {
+        static constexpr const char* kUsual = "megatron-te-2024";
+        Stack& stack = m_out.scenario.training.stack;
+        const Block given = basedBlock(from, "stack", "software stack", m_catalogue.stacks(),
+                                       [this](const std::string& id) { return m_catalogue.stackJson(id); });
+        const std::string* const base = given.baseId.empty() ? m_catalogue.stackJson(kUsual) : nullptr;
+        stack.id = given.baseId.empty() ? kUsual : given.baseId;
+        readStack(base != nullptr ? Json::parse(*base) : given.base, stack);
+        readStack(given.own, stack);
+        std::string dtype = stack.gradientDtype;
+        from.read("gradient_dtype", dtype);
+        m_out.scenario.training.gradientBytes = dtype == "bf16" ? 2 : 4;
+    }
+
+    /// `flash_attention` is older than `attention`, and counts where that leaves the choice open: false is unfused, and true is
+    /// the stack's kernel.
+    void readAttention(const Block& from)
+    {
+        Training& training = m_out.scenario.training;
+        const bool flashGiven = from.read("flash_attention", training.flashAttention);
+        AttentionKernel kernel = AttentionKernel::automatic;
+        from.read("attention", kAttentionWords, kernel);
+        const bool asksFused = flashGiven && training.flashAttention && kernel == AttentionKernel::automatic;
+        if (kernel == AttentionKernel::automatic)
+            kernel = flashGiven && !training.flashAttention ? AttentionKernel::unfused : training.stack.attention;
+        if (kernel == AttentionKernel::automatic || (asksFused && kernel == AttentionKernel::unfused))
+            kernel = AttentionKernel::flash2;
+        training.attention = kernel;
+        training.flashAttention = kernel != AttentionKernel::unfused;
+    }
+
+    void readMoe(const Block& from)
+    {
+        const Block given = block(from, "moe");
+        MoeSettings& moe = m_out.scenario.training.moe;
+        const int usual = m_out.scenario.training.precision == Precision::fp32 ? 4 : 2;
+        const auto bytesOf = [&](const char* key, int& bytes) {
+            std::string word;
+            bytes = usual;
+            if (given.read(key, word))
+                bytes = word == "fp32" ? 4 : word == "fp8" ? 1 : 2;
+        };
+        bytesOf("dispatch_dtype", moe.dispatchBytes);
+        bytesOf("combine_dtype", moe.combineBytes);
+        given.read("send_once_per_node", moe.sendOncePerNode);
+        const Json* imbalance = given.find("imbalance");
+        if (imbalance != nullptr && imbalance->is_array()) { // tokens of each expert
+            double sum = 0, most = 0;
+            std::vector<double> tokens;
+            given.read("imbalance", tokens);
+            const int experts = m_out.scenario.model.numExperts;
+            if (static_cast<int>(tokens.size()) != experts)
+                report("/training/moe/imbalance", "the list has " + std::to_string(tokens.size()) +
+                                                      " entries, and the model has " + std::to_string(experts) + " experts");
+            else if (std::all_of(tokens.begin(), tokens.end(), [](double of) { return of == 0; }))
+                report("/training/moe/imbalance", "no expert has any tokens");
+            const auto ranks = static_cast<std::size_t>(std::max(1, m_out.scenario.layout.ep));
+            std::vector<double> ofRank(ranks, 0);
+            for (std::size_t expert = 0; expert < tokens.size(); ++expert)
+                ofRank[expert * ranks / tokens.size()] += tokens[expert];
+            for (const double of : ofRank) {
+                sum += of;
+                most = std::max(most, of);
+            }
+            if (sum > 0)
+                moe.imbalance = std::clamp(most * static_cast<double>(ranks) / sum, 1.0, 10000.0);
+        } else {
+            given.read("imbalance", moe.imbalance);
+        }
     }
 
     void readPerturbations(const Block& top)

@@ -2,8 +2,10 @@
 // assets/scenario.schema.json. Read from and written to JSON by document.h, checked by sim/legal.
 #pragma once
 
+#include "sim/scenario/stack.h"
 #include "sim/schedule/families/families.h"
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -12,7 +14,8 @@
 
 namespace sim {
 
-enum class Precision : std::uint8_t { fp32, tf32, bf16, fp16, fp8 };
+/// fp8: one scale a tensor; mxfp8: one for 32 elements; nvfp4: 4 bits, one for 16.
+enum class Precision : std::uint8_t { fp32, tf32, bf16, fp16, fp8, mxfp8, nvfp4 };
 enum class HiddenActivation : std::uint8_t { gelu, silu, relu2 };
 enum class Normalization : std::uint8_t { layernorm, rmsnorm };
 enum class PositionEmbedding : std::uint8_t { learned, rope, none };
@@ -97,18 +100,32 @@ struct HardwareProfile {
     bool operator==(const HardwareProfile&) const = default;
 };
 
+/// Fractions of peak of an attention kernel.
+struct AttentionRate {
+    double forward = 0, backward = 0;
+    bool operator==(const AttentionRate&) const = default;
+};
+
 /// What kernels reach of a GPU's peaks. Belongs to a GPU type (or a measured profile), never to a scenario.
 struct Efficiency {
     std::string id;                  ///< catalogue id or file it came from
     double gemm = 0.78;              ///< fraction of peak a large, well-shaped GEMM reaches
     double gemmHalfK = 256;          ///< K at which a GEMM reaches half of that (start-up of the main loop)
-    double attentionForward = 0.60;  ///< fused attention, forward
-    double attentionBackward = 0.50; ///< fused attention, backward
-    double memory = 0.80;            ///< fraction of memory bandwidth that element-wise kernels reach
-    double groupedGemm = 0.60;       ///< further factor on GEMMs of experts
-    double launchUs = 3.0;           ///< shortest time from one kernel's start to the next, microseconds
-    double network = 0.85;           ///< fraction of a link's bandwidth that collectives reach
-    HardwareProfile profile;         ///< beats the constants where it has measured
+    double attentionForward = 0.60;  ///< fused attention, forward, for long sequences and heads of 128
+    double attentionBackward = 0.50; ///< fused attention, backward, likewise
+    /// The same of single kernels, by AttentionKernel; 0 where the two above hold.
+    std::array<AttentionRate, kAttentionKernelCount> attention{};
+    double attentionHalfLength = 256; ///< keys that a query sees at which attention reaches half of that
+    double memory = 0.80;             ///< fraction of memory bandwidth that element-wise kernels reach
+    double groupedGemm = 0.60;        ///< further factor on GEMMs of experts
+    double fp8Gemm = 0.90;            ///< further factor on GEMMs in 8 or 4 bits
+    double weightGradient = 0.95;     ///< further factor on GEMMs of weight gradients, which add to fp32
+    double kernelUs = 3;              ///< start and end of one kernel on the GPU, where the next one waits for it
+    double launchUs = 3.0;            ///< shortest time from one kernel's start to the next, microseconds
+    double network = 0.85;            ///< fraction of a link's bandwidth that collectives reach
+    double allToAll = 0.85;           ///< further factor on all-to-alls, which meet at the receivers
+    double collectiveUs = 20;         ///< start and end of a collective, besides its hops
+    HardwareProfile profile;          ///< beats the constants where it has measured
     bool operator==(const Efficiency&) const = default;
 };
 
@@ -152,8 +169,9 @@ struct Layout {
     int etp = 1;                          ///< tensor parallelism of experts; the file's default is tp
     std::string order = "tp-cp-ep-dp-pp"; ///< axes, fastest-varying first
     bool sequenceParallel = false;
-    int zeroStage = 0; ///< 0..3, 3 = FSDP
-    int dpShard = 0;   ///< ranks one shard group joins inside dp*cp; resolved: never 0
+    int zeroStage = 0;               ///< 0..3, 3 = FSDP
+    bool reshardAfterForward = true; ///< ZeRO 3: gathered parameters are dropped after each use; false: kept for the step
+    int dpShard = 0;                 ///< ranks one shard group joins inside dp*cp; resolved: never 0
     PlacementRule placement = PlacementRule::packed;
     std::vector<int> explicitPlacement; ///< rank -> GPU, for explicitList
     int worldSize() const { return tp * cp * pp * dp; }
@@ -181,6 +199,14 @@ struct Overlap {
     bool operator==(const Overlap&) const = default;
 };
 
+/// How tokens reach their experts.
+struct MoeSettings {
+    int dispatchBytes = 2, combineBytes = 2; ///< of an element on its way to an expert, and back
+    bool sendOncePerNode = false;            ///< one copy a node, shared there; otherwise one for each chosen expert
+    double imbalance = 1;                    ///< tokens of the busiest rank over the mean
+    bool operator==(const MoeSettings&) const = default;
+};
+
 struct Training {
     int sequenceLength = 0;  ///< tokens
     int microBatchSize = 1;  ///< sequences
@@ -191,6 +217,11 @@ struct Training {
     Optimizer optimizer = Optimizer::adamw;
     bool causal = true;
     bool flashAttention = true;
+    /// Resolved: never automatic; unfused exactly where flashAttention is false.
+    AttentionKernel attention = AttentionKernel::flash2;
+    Stack stack;
+    int gradientBytes = 4; ///< of one gradient as it is added up and reduced: gradient_dtype
+    MoeSettings moe;
     Overlap overlap;
     bool operator==(const Training&) const = default;
 };
@@ -222,6 +253,16 @@ struct LiveSettings {
     bool operator==(const LiveSettings&) const = default;
 };
 
+/// How far measured steps of the same GPU, software and kind of model lay from predictions: factors on a prediction between which
+/// the measurement was in `level` of the cases. From assets/residuals.json, which tools/accuracy makes.
+struct Uncertainty {
+    double level = 0.8;
+    double stepLow = 0.8, stepHigh = 1.25;
+    double memoryLow = 0.95, memoryHigh = 1.05;
+    std::string basis; ///< "132 measured steps of H100 SXM5 80 GB with megatron-te-2024"
+    bool operator==(const Uncertainty&) const = default;
+};
+
 struct Scenario {
     std::string name;
     std::string description; ///< Markdown
@@ -233,6 +274,7 @@ struct Scenario {
     Training training;
     std::vector<Perturbation> perturbations;
     LiveSettings live;
+    Uncertainty uncertainty; ///< follows from GPU, stack and model
 
     /// Copies of the model that one pipeline trains side by side.
     int modelCopies() const

@@ -12,11 +12,13 @@ namespace sim {
 template <typename Enum, std::size_t N>
 using Words = std::array<std::pair<std::string_view, Enum>, N>;
 
-inline constexpr Words<Precision, 5> kPrecisionWords{{{"fp32", Precision::fp32},
+inline constexpr Words<Precision, 7> kPrecisionWords{{{"fp32", Precision::fp32},
                                                       {"tf32", Precision::tf32},
                                                       {"bf16", Precision::bf16},
                                                       {"fp16", Precision::fp16},
-                                                      {"fp8", Precision::fp8}}};
+                                                      {"fp8", Precision::fp8},
+                                                      {"mxfp8", Precision::mxfp8},
+                                                      {"nvfp4", Precision::nvfp4}}};
 inline constexpr Words<HiddenActivation, 3> kActivationWords{
     {{"gelu", HiddenActivation::gelu}, {"silu", HiddenActivation::silu}, {"relu2", HiddenActivation::relu2}}};
 inline constexpr Words<Normalization, 2> kNormalizationWords{
@@ -26,6 +28,12 @@ inline constexpr Words<PositionEmbedding, 3> kPositionWords{
 inline constexpr Words<Recompute, 3> kRecomputeWords{
     {{"none", Recompute::none}, {"selective", Recompute::selective}, {"full", Recompute::full}}};
 inline constexpr Words<Optimizer, 2> kOptimizerWords{{{"adamw", Optimizer::adamw}, {"sgd", Optimizer::sgd}}};
+inline constexpr Words<AttentionKernel, kAttentionKernelCount> kAttentionWords{{{"auto", AttentionKernel::automatic},
+                                                                                {"unfused", AttentionKernel::unfused},
+                                                                                {"triton", AttentionKernel::triton},
+                                                                                {"flash2", AttentionKernel::flash2},
+                                                                                {"flash3", AttentionKernel::flash3},
+                                                                                {"cudnn", AttentionKernel::cudnn}}};
 inline constexpr Words<PerturbationKind, 4> kPerturbationWords{{{"slow_gpu", PerturbationKind::slowGpu},
                                                                 {"slow_link", PerturbationKind::slowLink},
                                                                 {"jitter", PerturbationKind::jitter},

@@ -2,6 +2,7 @@
 #include "sim/scenario/document.h"
 #include "sim/scenario/hardware_profile.h"
 #include "sim/scenario/json_text.h"
+#include "sim/scenario/stack_json.h"
 #include "sim/scenario/words.h"
 
 namespace sim {
@@ -52,8 +53,17 @@ Json toJson(const Efficiency& e)
               {"attention_backward", number(e.attentionBackward)},
               {"memory", number(e.memory)},
               {"grouped_gemm", number(e.groupedGemm)},
+              {"fp8_gemm", number(e.fp8Gemm)},
+              {"weight_gradient", number(e.weightGradient)},
+              {"kernel_us", number(e.kernelUs)},
+              {"attention_half_length", number(e.attentionHalfLength)},
               {"launch_us", number(e.launchUs)},
-              {"network", number(e.network)}};
+              {"network", number(e.network)},
+              {"all_to_all", number(e.allToAll)},
+              {"collective_us", number(e.collectiveUs)}};
+    for (const auto& [word, kernel] : kAttentionWords)
+        if (const AttentionRate& rate = e.attention[static_cast<std::size_t>(kernel)]; rate != AttentionRate{})
+            json["attention"][std::string(word)] = {number(rate.forward), number(rate.backward)};
     json.update(toJson(e.profile));
     return json;
 }
@@ -94,6 +104,7 @@ Json toJson(const Layout& l)
               {"order", l.order},
               {"sequence_parallel", l.sequenceParallel},
               {"zero_stage", l.zeroStage},
+              {"reshard_after_forward", l.reshardAfterForward},
               {"dp_shard", l.dpShard}};
     if (l.placement == PlacementRule::explicitList)
         json["placement"] = l.explicitPlacement;
@@ -117,6 +128,11 @@ Json toJson(const ScheduleSettings& s)
     return json;
 }
 
+const char* elementWord(int bytes)
+{
+    return bytes == 4 ? "fp32" : bytes == 1 ? "fp8" : "bf16";
+}
+
 Json toJson(const Training& t)
 {
     Json recompute = toWord(kRecomputeWords, t.recompute);
@@ -130,6 +146,14 @@ Json toJson(const Training& t)
             {"optimizer", toWord(kOptimizerWords, t.optimizer)},
             {"causal", t.causal},
             {"flash_attention", t.flashAttention},
+            {"attention", toWord(kAttentionWords, t.attention)},
+            {"gradient_dtype", t.gradientBytes == 2 ? "bf16" : "fp32"},
+            {"moe",
+             {{"dispatch_dtype", elementWord(t.moe.dispatchBytes)},
+              {"combine_dtype", elementWord(t.moe.combineBytes)},
+              {"send_once_per_node", t.moe.sendOncePerNode},
+              {"imbalance", number(t.moe.imbalance)}}},
+            {"stack", toJson(t.stack)},
             {"overlap",
              {{"grad_reduce", t.overlap.gradReduce},
               {"param_gather", t.overlap.paramGather},

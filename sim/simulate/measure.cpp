@@ -36,6 +36,12 @@ struct TransferLog {
 constexpr std::array kBlameOrder = {Stream::tp,          Stream::cp,           Stream::ep, Stream::receive,
                                     Stream::sendForward, Stream::sendBackward, Stream::dp};
 
+bool isAttention(const OpShape& shape)
+{
+    return shape.family == KernelFamily::attention || shape.family == KernelFamily::scores ||
+           shape.family == KernelFamily::softmax;
+}
+
 /// Adds the part of [begin, end) that is not covered yet, and covers it.
 std::int64_t cover(std::vector<Interval>& covered, Interval add)
 {
@@ -141,6 +147,10 @@ TimeShares measureShares(const Program& program, const RankClasses& classes, con
                     shares.recomputationNs += end - start;
                 else if (op.purpose == OpPurpose::optimizer)
                     shares.optimizerNs += end - start;
+                else if (isAttention(pass.shapes[i]))
+                    shares.attentionNs += end - start;
+                else if (pass.shapes[i].kernel != KernelKind::memoryBound)
+                    shares.gemmNs += end - start;
             }
             computedUntil = std::max(computedUntil, end);
         }
@@ -171,6 +181,7 @@ Metrics measure(const Scenario& scenario, const Program& program, const RankClas
     std::vector<UseSums> uses(pipelineRanks);
     UseSums wholeUse;
     ByDimension<Wide> exposedNs;
+    Wide gemmNs = 0, attentionNs = 0, recomputeNs = 0, optimizerNs = 0;
     Metrics metrics;
     metrics.perPipelineRank.resize(pipelineRanks);
     std::int64_t peakBytes = 0;
@@ -180,6 +191,10 @@ Metrics measure(const Scenario& scenario, const Program& program, const RankClas
         const std::int64_t ranks = classes.size[asIndex(c)];
         sums[pp].ranks += ranks;
         sums[pp].busyNs += Wide{ranks} * shares.busyNs;
+        gemmNs += Wide{ranks} * shares.gemmNs;
+        attentionNs += Wide{ranks} * shares.attentionNs;
+        recomputeNs += Wide{ranks} * shares.recomputationNs;
+        optimizerNs += Wide{ranks} * shares.optimizerNs;
         uses[pp].add(shares, result.endNs, ranks);
         wholeUse.add(shares, result.endNs, ranks);
         sums[pp].exposedNs += Wide{ranks} * shares.exposedNs.total();
@@ -209,6 +224,12 @@ Metrics measure(const Scenario& scenario, const Program& program, const RankClas
         busyNs += sums[pp].busyNs;
         allExposedNs += sums[pp].exposedNs;
     }
+    const auto meanSeconds = [world](Wide ns) { return static_cast<double>(ns) / world * 1e-9; };
+    metrics.computing = {.gemm = meanSeconds(gemmNs),
+                         .attention = meanSeconds(attentionNs),
+                         .other = meanSeconds(busyNs - gemmNs - attentionNs - recomputeNs - optimizerNs),
+                         .recompute = meanSeconds(recomputeNs),
+                         .optimizer = meanSeconds(optimizerNs)};
     const Wide wholeNs = Wide{result.endNs} * scenario.layout.worldSize();
     const auto totalNs = static_cast<double>(wholeNs);
     for (const Dimension dimension : kDimensions)

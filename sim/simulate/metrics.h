@@ -21,6 +21,7 @@ struct MemoryBreakdown {
 struct TimeShares {
     std::int64_t busyNs = 0;                           ///< compute kernels running
     std::int64_t recomputationNs = 0, optimizerNs = 0; ///< of busyNs
+    std::int64_t gemmNs = 0, attentionNs = 0;          ///< of what is left of busyNs; attention's products count as attention
     /// Transfers that the next kernel waited for. A transfer beside which nothing waits is not exposed.
     ByDimension<std::int64_t> exposedNs;
     bool operator==(const TimeShares&) const = default;
@@ -37,6 +38,14 @@ struct PipelineRankMetrics {
     bool operator==(const PipelineRankMetrics&) const = default;
 };
 
+/// What kernels do in a step, seconds; mean over ranks. They add up to the time in which kernels run.
+struct ComputingSeconds {
+    double gemm = 0, attention = 0;
+    double other = 0; ///< norms, activations, residuals, losses, permutations
+    double recompute = 0, optimizer = 0;
+    bool operator==(const ComputingSeconds&) const = default;
+};
+
 struct Metrics {
     double stepTimeSeconds = 0;
     double tokensPerSecond = 0;
@@ -51,6 +60,7 @@ struct Metrics {
     ByDimension<double> exposedComm;
     /// Mean over ranks, busy time by what kernels are for, in whole nanoseconds that add up to the step exactly.
     ByStepPart<std::int64_t> use;
+    ComputingSeconds computing;
     double peakMemoryGib = 0; ///< of the fullest rank
     bool fits = true;         ///< peak <= the GPU's memory
     std::int64_t parameters = 0;

@@ -68,6 +68,8 @@ inline void resolve(sim::Scenario& scenario)
     sim::Layout& layout = scenario.layout;
     if (layout.dpShard == 0)
         layout.dpShard = layout.dp * layout.cp;
+    layout.reshardAfterForward = layout.pp == 1;
+    scenario.training.attention = scenario.training.flashAttention ? sim::AttentionKernel::flash2 : sim::AttentionKernel::unfused;
     if (scenario.schedule.microbatchGroup == 0)
         scenario.schedule.microbatchGroup = layout.pp;
     if (scenario.schedule.layersPerStage.empty()) {

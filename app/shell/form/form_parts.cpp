@@ -73,6 +73,10 @@ QStringList trainingSummary(const Scenario& s)
             return "FP16";
         case sim::Precision::fp8:
             return "FP8";
+        case sim::Precision::mxfp8:
+            return "MXFP8";
+        case sim::Precision::nvfp4:
+            return "NVFP4";
         }
         return "";
     };

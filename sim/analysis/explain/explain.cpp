@@ -78,10 +78,18 @@ Explanation Explainer::stepTime() const
     std::vector<Formula> parts;
     for (const StepPart part : presentParts(m_seconds))
         parts.push_back(account.term(share(part)));
+    const Uncertainty& sure = m_scenario.uncertainty;
+    const std::string likely = sure.basis.empty() ? std::string()
+                                                  : " By " + sure.basis + ", " + percentText(sure.level) +
+                                                        " of such steps are expected between " + percentText(sure.stepLow) +
+                                                        " and " + percentText(sure.stepHigh) + " of what is predicted: here " +
+                                                        numberText(step() * sure.stepLow, Unit::seconds) + " to " +
+                                                        numberText(step() * sure.stepHigh, Unit::seconds) + ".";
     return account.close(
         Formula::sum(std::move(parts)),
         "From the first op of the step to the end of its last on any rank, optimizer included. The parts are means "
-        "over all ranks.",
+        "over all ranks." +
+            likely,
         std::string("Simulated; model and recomputed FLOPs apart as in ") + kKorthikanti6, {.pictures = {"timeline"}});
 }
 
@@ -128,7 +136,7 @@ Explanation Explainer::kernelTime() const
         rest,
         "Matrix products below peak (tiles, waves, short sums), kernels bound by memory, launches, the optimizer: " +
             percentText((model + again) / m_seconds.busy()) + " of the peak is reached while kernels run.",
-        "Roofline with tile and wave quantisation; constants of the GPU type", {.pictures = {"timeline"}});
+        "Roofline with tile and wave quantisation; constants of the GPU type and of the software", {.pictures = {"timeline"}});
 }
 
 Explanation Explainer::tokensPerStep() const

@@ -89,11 +89,20 @@ Explanation TrafficExplainer::tensor(const CollectiveUse& use) const
     case CollectiveContent::inputsAgain: {
         Formula tensor = tokens(account, false);
         tensor *= hidden();
-        tensor *= elementSize(account);
         value *= model.hiddenSize;
-        if (const double pieces = std::round(value / whole); pieces > 1) {
-            tensor /= account.term("i", pieces, Unit::count, "pieces, to overlap with the product");
-            value /= pieces;
+        const Precision precision = m_scenario.training.precision;
+        const bool mayBeNarrow = m_scenario.training.stack.narrowGather && use.sends == CollectiveSends::onceRound &&
+                                 (precision == Precision::fp8 || precision == Precision::mxfp8 || precision == Precision::nvfp4);
+        const double pieces = std::round(value / whole);
+        if (mayBeNarrow && (pieces == 2 || pieces == 8)) {
+            tensor *= account.term("e", 1, Unit::bytes, "an element, gathered in 8 bits");
+            value /= 2;
+        } else {
+            tensor *= elementSize(account);
+        }
+        if (const double parts = std::round(value / whole); parts > 1) {
+            tensor /= account.term("i", parts, Unit::count, "pieces, to overlap with the product");
+            value /= parts;
         }
         form = std::move(tensor);
         break;
@@ -131,9 +140,23 @@ Explanation TrafficExplainer::tensor(const CollectiveUse& use) const
         Formula routed = tokens(account, true);
         routed *= account.term("k", model.numExpertsPerTok, Unit::count, "experts a token goes to");
         routed *= hidden();
-        routed *= elementSize(account);
-        value = static_cast<double>(m_sharding.localTokens()) * model.numExpertsPerTok * model.hiddenSize *
-                m_sharding.bytesPerElement;
+        const MoeSettings& moe = m_scenario.training.moe;
+        value = static_cast<double>(m_sharding.localTokens()) * model.numExpertsPerTok * model.hiddenSize;
+        if (moe.imbalance != 1) {
+            routed *= account.term("u", moe.imbalance, Unit::number, "tokens of the busiest rank over the mean");
+            value *= moe.imbalance;
+        }
+        if (use.role == CommunicatorRole::exptTp || moe.dispatchBytes == moe.combineBytes) {
+            const int bytes = use.role == CommunicatorRole::exptTp ? m_sharding.bytesPerElement : moe.dispatchBytes;
+            routed *= account.term("e", bytes, Unit::bytes, "an element of an activation");
+            value *= bytes;
+        } else {
+            const bool isDispatch = isClose(value * moe.dispatchBytes, whole);
+            const int bytes = isDispatch ? moe.dispatchBytes : moe.combineBytes;
+            routed *= account.term("e", bytes, Unit::bytes,
+                                   isDispatch ? "an element on its way to an expert" : "an element on its way back");
+            value *= bytes;
+        }
         if (use.role == CommunicatorRole::exptTp) {
             routed *= account.term("x", m_sharding.etp, Unit::count, "ranks that cut an expert: each brings its tokens");
             value *= m_sharding.etp;
@@ -187,7 +210,10 @@ std::optional<Formula> TrafficExplainer::states(Account& account, const Collecti
         return std::nullopt;
     Formula out = sent * account.term("r", static_cast<double>(use.ranks), Unit::count, "ranks of a stage");
     const auto element = [&] {
-        return account.term("e", each, Unit::bytes, gathers ? "a parameter" : "a gradient: accumulated in fp32");
+        return account.term("e", each, Unit::bytes,
+                            gathers     ? "a parameter"
+                            : each == 2 ? "a gradient: accumulated in 16 bits"
+                                        : "a gradient: accumulated in fp32");
     };
     if (use.content == CollectiveContent::embeddingGradient) {
         const std::int64_t rows = (m_scenario.model.vocabSize + m_sharding.tp - 1) / m_sharding.tp;

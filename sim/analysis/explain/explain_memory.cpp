@@ -143,7 +143,8 @@ Explanation Explainer::states(MetricId id) const
         id == MetricId::parameterMemory
             ? StateOf{"parameters", "M_p", bytes.parameter, 3, m.parameters, "one value of the training precision"}
         : id == MetricId::gradientMemory
-            ? StateOf{"gradients", "M_g", bytes.gradient, 2, m.gradients, "accumulated in fp32"}
+            ? StateOf{"gradients", "M_g",       bytes.gradient,
+                      2,           m.gradients, bytes.gradient == 2 ? "accumulated in 16 bits" : "accumulated in fp32"}
             : StateOf{"optimizer states",
                       "M_o",
                       bytes.optimizer,
@@ -153,10 +154,12 @@ Explanation Explainer::states(MetricId id) const
                           (adam ? std::string(bytes.parameter == 2 ? " and " : "") + "two fp32 moments" : "")};
     Account account(state.name, state.symbol, static_cast<double>(state.value), Unit::bytes);
     const bool sharded = m_scenario.layout.zeroStage >= state.shardedFrom;
-    // With a pipeline every micro-batch would pay for gathering and reducing; see states.h.
-    const std::string keepsWhole = m_scenario.layout.pp == 1 || state.shardedFrom == 1 ? ""
-                                   : state.shardedFrom == 2 ? ", but with a pipeline they add up whole beside the shards"
-                                                            : ", but with a pipeline they stay gathered beside the shards";
+    // Every micro-batch would pay for gathering and reducing; see states.h.
+    const bool addsUpWhole = state.shardedFrom == 2 && m_scenario.layout.pp > 1;
+    const bool staysGathered = state.shardedFrom == 3 && !m_scenario.layout.reshardAfterForward;
+    const std::string keepsWhole = addsUpWhole     ? ", but with a pipeline they add up whole beside the shards"
+                                   : staysGathered ? ", but for the step they stay gathered beside the shards"
+                                                   : "";
     Explanation routed = heldParameters(true);
     Formula elements = account.term(heldParameters(false));
     if (sharded && shards.dense > 1)

@@ -132,6 +132,11 @@ SuggestedEdit Edits::recompute(Recompute kind) const
                "recompute " + std::string(toWord(kRecomputeWords, m_scenario.training.recompute)) + " → " + std::string(word));
 }
 
+SuggestedEdit Edits::fuseAttention() const
+{
+    return {"fused attention off → on", {{"/training/attention", "\"auto\""}, {"/training/flash_attention", "true"}}};
+}
+
 SuggestedEdit Edits::turnOn(std::string_view pointer, std::string_view name) const
 {
     return set(pointer, "true", std::string(name) + " off → on");

@@ -23,6 +23,7 @@ public:
     SuggestedEdit zero(int stage) const;
     SuggestedEdit shardGroup(int ranks) const;
     SuggestedEdit recompute(Recompute) const;
+    SuggestedEdit fuseAttention() const;
     SuggestedEdit turnOn(std::string_view pointer, std::string_view name) const;
     static SuggestedEdit set(std::string_view pointer, std::string json, std::string text);
     static SuggestedEdit erase(std::string_view pointer, std::string text);

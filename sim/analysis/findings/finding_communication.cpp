@@ -264,7 +264,7 @@ void data(const RuleContext& context, FindingList& out)
         offer(finding, context.edits.turnOn("/training/overlap/grad_reduce", "overlap of gradient reduction"));
     } else if (l.zeroStage >= 3) {
         finding.reason = "ZeRO 3 gathers every layer's parameters from " + who +
-                         (l.pp > 1 ? " once a step" : " each time they are used") + ", and kernels leave " +
+                         (l.reshardAfterForward ? " each time they are used" : " once a step") + ", and kernels leave " +
                          secondsText(context, finding) + " a step to be waited for.";
         offer(finding, context.edits.microBatch(context.training.microBatchSize * 2));
         for (const int stage : {2, 1})

@@ -32,7 +32,7 @@ void kernels(const RuleContext& context, FindingList& out)
     finding.show = {.pictures = {"timeline"}};
     offer(finding, context.edits.microBatch(t.microBatchSize * 2));
     if (!t.flashAttention)
-        offer(finding, context.edits.turnOn("/training/flash_attention", "fused attention"));
+        offer(finding, context.edits.fuseAttention());
     offer(finding, context.edits.shift(&Layout::tp, &Layout::dp));
     offer(finding, context.edits.shift(&Layout::tp, &Layout::pp));
     offer(finding, context.edits.shift(&Layout::cp, &Layout::dp));

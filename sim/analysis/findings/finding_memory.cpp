@@ -90,7 +90,7 @@ std::vector<SuggestedEdit> activationSuggestions(const RuleContext& context)
     const Training& t = context.training;
     Finding out;
     if (!t.flashAttention)
-        offer(out, context.edits.turnOn("/training/flash_attention", "fused attention"));
+        offer(out, context.edits.fuseAttention());
     if (l.tp > 1 && !l.sequenceParallel)
         offer(out, context.edits.turnOn("/layout/sequence_parallel", "sequence parallelism"));
     if (t.microBatchSize > 1)
@@ -259,7 +259,7 @@ void attention(const RuleContext& context, FindingList& out)
     finding.title = "Attention is not fused: scores of " + side + " × " + side + " go to memory and back";
     finding.reason = "A fused kernel keeps them on the chip and recomputes them in the backward pass.";
     finding.show = {.pictures = {"memory", "timeline"}};
-    offer(finding, context.edits.turnOn("/training/flash_attention", "fused attention"));
+    offer(finding, context.edits.fuseAttention());
     out.push_back(std::move(finding));
 }
 

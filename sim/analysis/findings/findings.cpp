@@ -214,4 +214,32 @@ bool helps(FindingKind kind, const EditEffect& effect)
     }
 }
 
+std::string_view findingKindName(FindingKind kind)
+{
+    static constexpr std::array<std::string_view, asIndex(FindingKind::composition) + 1> kNames{"does_not_fit",
+                                                                                                "cap_missed",
+                                                                                                "nearly_full",
+                                                                                                "memory_imbalance",
+                                                                                                "replicated_states",
+                                                                                                "unfused_attention",
+                                                                                                "bubble",
+                                                                                                "stage_imbalance",
+                                                                                                "slow_rank",
+                                                                                                "tensor_across_nodes",
+                                                                                                "experts_across_nodes",
+                                                                                                "exposed_tensor",
+                                                                                                "exposed_context",
+                                                                                                "exposed_expert",
+                                                                                                "exposed_pipeline",
+                                                                                                "exposed_data",
+                                                                                                "small_kernels",
+                                                                                                "needless_recompute",
+                                                                                                "no_sequence_parallel",
+                                                                                                "idle_gpus",
+                                                                                                "uneven_rounds",
+                                                                                                "slow_precision",
+                                                                                                "composition"};
+    return kNames[asIndex(kind)];
+}
+
 } // namespace sim

@@ -39,6 +39,9 @@ enum class FindingKind : std::uint8_t {
     composition ///< what the step consists of; always there, always last
 };
 
+/// "exposed_tensor".
+std::string_view findingKindName(FindingKind);
+
 enum class FindingSeverity : std::uint8_t {
     broken, ///< cannot run, or not as asked
     costly, ///< a good part of the step

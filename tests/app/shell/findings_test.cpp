@@ -24,7 +24,7 @@ namespace {
 using namespace test;
 
 constexpr const char* kRecomputes = "50-mixtral-8x7b-ep8.json"; // and need not
-constexpr const char* kFine = "03-tp2-dp2-four-gpus.json";
+constexpr const char* kFine = "57-tiny-dp4.json";
 
 sim::Finding finding(sim::FindingKind kind, sim::FindingSeverity severity, std::vector<sim::SuggestedEdit> suggestions = {})
 {

@@ -75,7 +75,7 @@ TEST(Instants, AnActionBeginsAtItsStartAndIsOverAtItsEnd)
     const std::int64_t end = actions.startNs[0] + actions.durationNs[0];
     EXPECT_EQ(instants.action(0, actions.startNs[0])->span.span, 0U);
     EXPECT_EQ(instants.action(0, actions.startNs[0])->progress, 0);
-    EXPECT_FLOAT_EQ(instants.action(0, (actions.startNs[0] + end) / 2)->progress, 0.5F);
+    EXPECT_NEAR(instants.action(0, (actions.startNs[0] + end) / 2)->progress, 0.5, 1e-5); // of whole nanoseconds
     EXPECT_FALSE(instants.action(0, end) && instants.action(0, end)->span.span == 0);
     EXPECT_EQ(instants.label({0, 0}), "F0");
 }

@@ -44,7 +44,10 @@ private:
         if (rule.contains("properties"))
             for (const auto& [name, property] : rule.at("properties").items())
                 collect(property, pointer + "/" + name);
-        if (rule.contains("items"))
+        // What may be a number or a list is tried as a number: it cannot be both.
+        const bool isNumberToo =
+            std::any_of(m_keys.begin(), m_keys.end(), [&](const Key& key) { return key.pointer == pointer; });
+        if (rule.contains("items") && !isNumberToo)
             collect(rule.at("items"), pointer + "/0");
         const std::string type = rule.value("type", "");
         if ((type == "integer" || type == "number") && pointer != "/version") {

@@ -217,7 +217,8 @@ TEST(MemoryCap, ThatIsNotKeptIsSaidWhereverTheStepIsTold)
         const json finding = runJson(command + missed).at("findings").at(0);
         EXPECT_EQ(finding.at("kind"), "cap_missed");
         EXPECT_THAT(finding.at("title").get<std::string>(), testing::EndsWith("nearest cap that works: 10.9 GiB"));
-        EXPECT_FALSE(runJson(command + gallery("73-")).contains("findings")) << command;
+        for (const json& kept : runJson(command + gallery("73-")).value("findings", json::array()))
+            EXPECT_NE(kept.at("kind"), "cap_missed") << command;
     }
     const std::string sweep = "sweep " + gallery("73-") + " --vary schedule.memory_cap_gib=3,11";
     EXPECT_THAT(run(sweep).err,

@@ -9,7 +9,9 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <filesystem>
 #include <fstream>
 #include <set>
 #include <sstream>
@@ -297,12 +299,60 @@ TEST(Simulate, RefusesNamesThatNobodyCouldRead)
 
 TEST(Simulate, SaysWhatAttentionInFullCountsWhereItIsMoreThanAll)
 {
-    const Outcome outcome =
-        run("simulate " + gallery("58-") +
-            " --set training.sequence_length=1048576 --set model.max_position_embeddings=1048576"
-            " --set cluster.efficiency.attention_forward=0.9 --set cluster.efficiency.attention_backward=0.9");
+    const Outcome outcome = run(
+        "simulate " + gallery("03-") +
+        " --set training.sequence_length=1048576 --set model.max_position_embeddings=1048576"
+        " --set training.global_batch_size=2 --set training.attention=flash2 --set cluster.efficiency.attention.flash2=[1,1]");
     ASSERT_EQ(outcome.code, 0) << outcome.err;
     EXPECT_THAT(outcome.out, HasSubstr("%, which counts work that causal kernels leave out"));
+}
+
+TEST(Simulate, SaysWhereComputingGoesAndHowSureItIs)
+{
+    const json answer = runJson("simulate --json " + gallery("42-"));
+    const json& computing = answer.at("computing");
+    double sum = 0;
+    for (const char* key : {"gemm_s", "attention_s", "other_s", "recompute_s", "optimizer_s"}) {
+        EXPECT_GE(computing.at(key).get<double>(), 0) << key;
+        sum += computing.at(key).get<double>();
+    }
+    double busy = 0;
+    for (const json& rank : answer.at("per_pipeline_rank"))
+        busy += rank.at("busy_s").get<double>() / static_cast<double>(answer.at("per_pipeline_rank").size());
+    EXPECT_NEAR(sum, busy, 1e-9 * busy);
+    EXPECT_GT(computing.at("gemm_s").get<double>(), computing.at("attention_s").get<double>());
+    for (const char* key : {"step_time_s", "peak_memory_gib"}) {
+        const json& interval = answer.at("interval").at(key);
+        EXPECT_LT(interval.at(0).get<double>(), answer.at(key).get<double>()) << key;
+        EXPECT_GT(interval.at(1).get<double>(), answer.at(key).get<double>()) << key;
+    }
+    EXPECT_EQ(answer.at("interval").at("level"), 0.8);
+    EXPECT_THAT(answer.at("interval").at("basis").get<std::string>(), HasSubstr("h100-sxm with megatron-te-2024"));
+    EXPECT_EQ(answer.at("findings").back().at("kind"), "composition");
+}
+
+TEST(Simulate, ALineAScenarioIsALineAnAnswer)
+{
+    const std::string line =
+        R"({"format":"rankscope-scenario","version":1,"model":"tiny-gpt","cluster":"laptop","layout":{"dp":DP}})";
+    const auto with = [&line](const char* dp) { return std::string(line).replace(line.find("DP"), 2, dp); };
+    const std::filesystem::path file = std::filesystem::temp_directory_path() / ("rankscope_batch_" + std::to_string(::getpid()));
+    std::ofstream(file) << with("1") << "\n" << with("2") << "\n" << with("0") << "\n";
+    for (const char* jobs : {"1", "3"}) {
+        const Outcome outcome = run("batch " + file.string() + " --jobs " + jobs);
+        ASSERT_EQ(outcome.code, 0) << outcome.err;
+        std::istringstream lines(outcome.out);
+        std::string text;
+        std::vector<json> answers;
+        while (std::getline(lines, text))
+            answers.push_back(json::parse(text));
+        ASSERT_EQ(answers.size(), 3U);
+        EXPECT_EQ(answers[0].at("simulate").at("world_size"), 1);
+        EXPECT_EQ(answers[1].at("simulate").at("world_size"), 2);
+        EXPECT_TRUE(answers[1].at("memory").contains("per_pipeline_rank"));
+        EXPECT_THAT(answers[2].at("error").get<std::string>(), HasSubstr("line 3: /layout/dp"));
+    }
+    std::filesystem::remove(file);
 }
 
 } // namespace

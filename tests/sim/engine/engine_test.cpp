@@ -225,8 +225,33 @@ TEST(Engine, ASlowGpuHoldsUpItsTensorParallelGroup)
     const std::int64_t even = World(scenario).run().endNs;
     scenario.perturbations.push_back({.kind = PerturbationKind::slowGpu, .rank = 3, .factor = 2});
     const std::int64_t uneven = World(scenario).run().endNs;
-    EXPECT_GT(uneven, even * 5 / 4);
+    EXPECT_GT(uneven, even * 9 / 8);
     EXPECT_LT(uneven, even * 2);
+}
+
+TEST(Engine, ASlowLinkMakesCollectivesOfItsGroupLonger)
+{
+    Scenario scenario = test::smallScenario(8, 1, 1, 4);
+    World even(scenario);
+    const EngineResult before = even.run();
+    scenario.perturbations.push_back({.kind = PerturbationKind::slowLink, .rank = 3, .factor = 3});
+    World uneven(scenario);
+    const EngineResult after = uneven.run();
+    std::int64_t once = 0, thrice = 0;
+    const auto collectives = [](const World& world, const EngineResult& result) {
+        std::int64_t ns = 0;
+        std::size_t place = 0; // of the first class
+        for (const Step& step : world.program.ranks[0].steps)
+            for (const Op& op : world.program.passes[step.pass].ops) {
+                if (op.kind == OpKind::collective)
+                    ns += result.opEndNs[place] - result.opStartNs[place];
+                ++place;
+            }
+        return ns;
+    };
+    once = collectives(even, before);
+    thrice = collectives(uneven, after);
+    EXPECT_NEAR(static_cast<double>(thrice), 3.0 * static_cast<double>(once), 0.2 * static_cast<double>(once));
 }
 
 TEST(Engine, JitterIsTheSameOnEveryRun)

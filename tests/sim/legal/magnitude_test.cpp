@@ -76,8 +76,8 @@ TEST(Magnitudes, OfOneMicroBatchFitATensor)
                             "3.89e+18 bytes on one rank, more than 1.8e+16; nearest: 4854\n"));
     EXPECT_THAT(
         errorsOf({"training.sequence_length=1073741824", "training.flash_attention=false", "training.global_batch_size=2"}),
-        testing::StartsWith("/training/flash_attention: the scores of micro_batch_size 1 (default) x sequence_length 1073741824 "
-                            "squared make a tensor of 4.15e+19 bytes on one rank, more than 1.8e+16; nearest: true\n"));
+        testing::StartsWith("/training/attention: the scores of micro_batch_size 1 (default) x sequence_length 1073741824 "
+                            "squared make a tensor of 4.15e+19 bytes on one rank, more than 1.8e+16; nearest: flash2\n"));
 }
 
 TEST(Magnitudes, OfAStepEndWhereTimesAreNoLongerCounted)

@@ -105,9 +105,10 @@ TEST(Catalogue, NamesTheEntryThatIsWrong)
     const fs::path assets = fs::temp_directory_path() / ("rankscope_catalogue_" + std::to_string(::getpid()));
     const auto message = [&assets](const std::string& entry, const std::string& text) -> std::string {
         fs::remove_all(assets);
-        for (const char* folder : {"models", "gpus", "clusters"})
+        for (const char* folder : {"models", "gpus", "clusters", "stacks"})
             fs::create_directories(assets / folder);
         fs::copy_file(RANKSCOPE_SOURCE_DIR "/assets/scenario.schema.json", assets / "scenario.schema.json");
+        std::ofstream(assets / "residuals.json") << R"({"residuals":[{"step":[0.9,1.1]}]})";
         std::ofstream(assets / entry) << text;
         try {
             Catalogue::load(assets);
@@ -126,6 +127,8 @@ TEST(Catalogue, NamesTheEntryThatIsWrong)
     EXPECT_EQ(message("models/a.json", R"({"base":"b"})"), "/base: an entry stands by itself");
     EXPECT_EQ(message("models/a.json", "[1]"), "a catalogue entry is an object");
     EXPECT_EQ(message("gpus/a.json", "{").substr(0, 16), "line 1, column 1");
+    EXPECT_EQ(message("stacks/a.json", R"({"launches":2})").substr(0, 22), "/launches: unknown key");
+    EXPECT_EQ(message("residuals.json", R"({"residuals":[]})"), "/residuals: a list is expected");
     EXPECT_EQ(message("clusters/a.json", R"({"gpu":"none"})"), "/gpu: the id of an entry of gpus/ is expected");
     fs::remove_all(assets);
 }

@@ -22,9 +22,10 @@ namespace {
 
 Scenario readBack(const Scenario& scenario)
 {
-    const auto again = ScenarioDocument::parse(resolvedText(scenario)).resolve(catalogue());
+    auto again = ScenarioDocument::parse(resolvedText(scenario)).resolve(catalogue());
     if (!again.scenario)
         throw ScenarioError(again.problems);
+    again.scenario->uncertainty = scenario.uncertainty; // the catalogue's to say
     return *again.scenario;
 }
 
@@ -73,6 +74,15 @@ TEST(ResolvedText, KeepsEveryCornerOfAScenario)
     scenario.training.optimizer = Optimizer::sgd;
     scenario.training.precision = Precision::fp8;
     scenario.training.causal = scenario.training.flashAttention = false;
+    scenario.training.attention = AttentionKernel::unfused;
+    scenario.training.gradientBytes = 2;
+    scenario.training.moe = {.dispatchBytes = 1, .combineBytes = 4, .sendOncePerNode = true, .imbalance = 1.7};
+    scenario.training.stack.id = "mine";
+    scenario.training.stack.launchUs = 3.25;
+    scenario.training.stack.sendsShards = scenario.training.stack.narrowGather = true;
+    scenario.training.stack.parts[0] = {.traffic = 2, .backwardTraffic = 3, .launches = 4, .backwardLaunches = 5, .saved = 6};
+    scenario.cluster.efficiency.attention[3] = {.forward = 0.4, .backward = 0.3};
+    scenario.layout.reshardAfterForward = true;
     scenario.training.overlap = {.gradReduce = false, .paramGather = false, .tpComm = true, .p2p = false};
     scenario.perturbations = {
         {.kind = PerturbationKind::jitter, .rank = 3, .sigma = 0.05, .seed = 9007199254740991},

@@ -217,7 +217,7 @@ TEST(MemoryPicture, PointingAtATimeTellsItBesideThePeak)
     ASSERT_GE(parts.size(), before);
     const auto activations =
         std::find_if(parts.begin(), parts.end(), [](const Node& n) { return n.name.starts_with("activations"); });
-    EXPECT_THAT(activations->name, testing::AllOf(HasSubstr("at the peak"), HasSubstr("ms ")));
+    EXPECT_THAT(activations->name, testing::AllOf(HasSubstr("at the peak"), HasSubstr(" s ")));
     EXPECT_TRUE(memory.send(PointerEvent::Kind::leave, {})) << "told no longer";
 }
 

@@ -1,0 +1,80 @@
+#include "sim/cli/command.h"
+#include "sim/cli/options.h"
+
+#include "sim/answers/answers.h"
+#include "sim/scenario/files.h"
+
+#include <atomic>
+#include <iostream>
+#include <memory>
+#include <sstream>
+#include <thread>
+
+namespace sim::cli {
+namespace {
+
+struct BatchArguments {
+    std::string file;
+    unsigned jobs = std::max(1U, std::thread::hardware_concurrency());
+};
+
+/// One line of the file as a step and its memory, or what is wrong with it.
+std::string answerOf(const std::string& line, const std::string& place)
+{
+    Answer answer;
+    try {
+        const auto resolved = ScenarioDocument::parse(line, place).resolve(catalogue());
+        if (!resolved.scenario)
+            throw ScenarioError(resolved.problems);
+        const auto simulation = simulate(*resolved.scenario);
+        answer = {{"simulate", stepAnswer(*simulation)}, {"memory", memoryAnswer(*simulation)}};
+    } catch (const std::exception& error) {
+        answer = {{"error", error.what()}};
+    }
+    return answer.dump();
+}
+
+void run(const BatchArguments& arguments)
+{
+    constexpr std::size_t kMostBytes = 256UL << 20U;
+    std::vector<std::string> lines;
+    std::vector<std::size_t> numbers; // of these lines in the file
+    std::istringstream text(readFile(arguments.file, kMostBytes, Pipes::read));
+    std::size_t number = 0;
+    for (std::string line; std::getline(text, line);) {
+        ++number;
+        if (line.empty())
+            continue;
+        lines.push_back(std::move(line));
+        numbers.push_back(number);
+    }
+    catalogue(); // read once, before the threads
+    std::vector<std::string> answers(lines.size());
+    std::atomic<std::size_t> next = 0;
+    const auto work = [&] {
+        for (std::size_t i = next++; i < lines.size(); i = next++)
+            answers[i] = answerOf(lines[i], arguments.file + ", line " + std::to_string(numbers[i]));
+    };
+    std::vector<std::jthread> others;
+    for (std::size_t job = 1; job < std::min<std::size_t>(arguments.jobs, lines.size()); ++job)
+        others.emplace_back(work);
+    work();
+    others.clear();
+    for (const std::string& answer : answers)
+        std::cout << answer << "\n";
+}
+
+} // namespace
+
+void addBatch(CLI::App& app)
+{
+    CLI::App* command = app.add_subcommand("batch", "Many steps at once: a scenario a line, and a line of JSON for each");
+    const auto arguments = std::make_shared<BatchArguments>();
+    command->add_option("FILE", arguments->file, "Scenarios as JSON, one a line; /dev/stdin too")->type_name("")->required();
+    command->add_option("--jobs", arguments->jobs, "Threads; as many as cores without it")
+        ->type_name("N")
+        ->check(wholeNumberFrom(1));
+    command->callback([arguments] { run(*arguments); });
+}
+
+} // namespace sim::cli

@@ -1,0 +1,63 @@
+// What the software adds to the arithmetic of a step: how fused its kernels are, what starting them costs the host, what it
+// keeps and copies. The same GPU is 9 % or 30 % slower than its matrix products, depending on it. Presets are data
+// (assets/stacks); a measured hardware profile beats them where it has measured.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace sim {
+
+/// Which kernel computes attention. `automatic`: the stack's.
+enum class AttentionKernel : std::uint8_t { automatic, unfused, triton, flash2, flash3, cudnn };
+inline constexpr std::size_t kAttentionKernelCount = 6;
+
+/// What works element by element, or is bound by memory: each may be one fused kernel, or a chain.
+enum class StackPart : std::uint8_t { norm, activation, residual, rope, softmax, loss, embedding, permute, product, attention };
+inline constexpr std::array<std::string_view, 10> kStackPartNames = {
+    "norm", "activation", "residual", "rope", "softmax", "loss", "embedding", "permute", "product", "attention_product"};
+
+/// Of one operator.
+struct Fusion {
+    double traffic = 1;          ///< memory traffic over that of one fused kernel, forward; of products and attention: besides
+                                 ///< them, over their operands' (transposes, copies)
+    double backwardTraffic = 1;  ///< likewise
+    double launches = 1;         ///< kernels, forward
+    double backwardLaunches = 2; ///< backward; of a product both gradients
+    double saved = 1;            ///< what is kept for the backward pass over what a fused kernel keeps
+    bool operator==(const Fusion&) const = default;
+};
+
+struct Stack {
+    Stack()
+    {
+        for (const StackPart part : {StackPart::product, StackPart::attention})
+            parts[static_cast<std::size_t>(part)] = {.traffic = 0, .backwardTraffic = 0}; // nothing besides
+    }
+
+    std::string id, name;
+    std::string date; ///< of the software: "2022-05"
+    std::array<Fusion, kStackPartNames.size()> parts;
+    AttentionKernel attention = AttentionKernel::automatic;
+    double gemm = 1;                ///< matrix products' rate over what the GPU's constants say (older libraries)
+    double network = 1;             ///< data-parallel collectives' rate over what others reach (copies into lists, one rail)
+    double launchUs = 5;            ///< the host's time to start one kernel, forward
+    double backwardLaunchUs = 4;    ///< backward: no Python between kernels
+    double collectiveLaunchUs = 15; ///< to start one collective
+    double castBytes = 3;           ///< fp8: bytes moved to cast one element of a product's operand, amax and transpose included
+    double castLaunches = 2;        ///< fp8: kernels for each operand
+    double optimizerBytes = 12;     ///< moved a parameter that a rank updates, besides the update: norm, clipping, copies
+    double gradientBytes = 4;       ///< moved a gradient that a rank holds: zeroing, scaling
+    double weightGradientBytes = 0; ///< held for a moment for each weight whose gradient is computed, before it is added up
+    double stepMs = 0;              ///< host work that every step waits for
+    std::string gradientDtype = "fp32"; ///< what gradients are added up and reduced in, unless the scenario says
+    bool narrowGather = false;          ///< fp8: sequence parallelism gathers operands that are narrow already
+    bool sendsShards = false; ///< ZeRO 1 and 2: each shard is reduced and broadcast by itself, not scattered and gathered
+    bool operator==(const Stack&) const = default;
+
+    const Fusion& of(StackPart part) const { return parts[static_cast<std::size_t>(part)]; }
+};
+
+} // namespace sim

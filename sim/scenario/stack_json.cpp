@@ -1,0 +1,77 @@
+#include "sim/scenario/stack_json.h"
+
+#include "sim/scenario/words.h"
+
+namespace sim {
+namespace {
+
+/// The numbers of a stack that stand alone.
+struct StackKey {
+    const char* key;
+    double Stack::*member;
+};
+constexpr StackKey kStackKeys[] = {{"gemm", &Stack::gemm},
+                                   {"network", &Stack::network},
+                                   {"launch_us", &Stack::launchUs},
+                                   {"backward_launch_us", &Stack::backwardLaunchUs},
+                                   {"collective_launch_us", &Stack::collectiveLaunchUs},
+                                   {"cast_bytes", &Stack::castBytes},
+                                   {"cast_launches", &Stack::castLaunches},
+                                   {"optimizer_bytes", &Stack::optimizerBytes},
+                                   {"gradient_bytes", &Stack::gradientBytes},
+                                   {"weight_gradient_bytes", &Stack::weightGradientBytes},
+                                   {"step_ms", &Stack::stepMs}};
+
+/// "traffic": [forward, backward].
+void readPair(const Json& json, const char* key, double& forward, double& backward)
+{
+    if (const Json* pair = memberOf(json, key); pair != nullptr && pair->is_array() && pair->size() == 2) {
+        forward = valueAs<double>((*pair)[0]).value_or(forward);
+        backward = valueAs<double>((*pair)[1]).value_or(backward);
+    }
+}
+
+} // namespace
+
+void readStack(const Json& json, Stack& stack)
+{
+    stack.id = memberOr(json, "id", stack.id);
+    stack.name = memberOr(json, "name", stack.name);
+    stack.date = memberOr(json, "date", stack.date);
+    stack.attention = fromWord(kAttentionWords, memberOr<std::string>(json, "attention", {}), stack.attention);
+    stack.gradientDtype = memberOr(json, "gradient_dtype", stack.gradientDtype);
+    stack.narrowGather = memberOr(json, "narrow_gather", stack.narrowGather);
+    stack.sendsShards = memberOr(json, "sends_shards", stack.sendsShards);
+    for (const auto& [key, member] : kStackKeys)
+        stack.*member = memberOr(json, key, stack.*member);
+    for (std::size_t part = 0; part < kStackPartNames.size(); ++part)
+        if (const Json* given = memberOf(json, kStackPartNames[part])) {
+            Fusion& fusion = stack.parts[part];
+            readPair(*given, "traffic", fusion.traffic, fusion.backwardTraffic);
+            readPair(*given, "launches", fusion.launches, fusion.backwardLaunches);
+            fusion.saved = memberOr(*given, "saved", fusion.saved);
+        }
+}
+
+Json toJson(const Stack& stack)
+{
+    Json json = Json::object();
+    json["id"] = stack.id;
+    json["name"] = stack.name;
+    json["date"] = stack.date;
+    json["attention"] = toWord(kAttentionWords, stack.attention);
+    json["gradient_dtype"] = stack.gradientDtype;
+    json["narrow_gather"] = stack.narrowGather;
+    json["sends_shards"] = stack.sendsShards;
+    for (const auto& [key, member] : kStackKeys)
+        json[key] = number(stack.*member);
+    for (std::size_t part = 0; part < kStackPartNames.size(); ++part) {
+        const Fusion& fusion = stack.parts[part];
+        json[std::string(kStackPartNames[part])] = {{"traffic", {number(fusion.traffic), number(fusion.backwardTraffic)}},
+                                                    {"launches", {number(fusion.launches), number(fusion.backwardLaunches)}},
+                                                    {"saved", number(fusion.saved)}};
+    }
+    return json;
+}
+
+} // namespace sim

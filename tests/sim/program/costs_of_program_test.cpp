@@ -1,0 +1,217 @@
+// What each mechanism adds to a program, in closed form: one test a mechanism, so that a slip in one of them has a name.
+#include "sim/legal/schedule_request.h"
+#include "sim/program/program.h"
+#include "sim/schedule/families/families.h"
+#include "tests/support/scenarios.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string_view>
+
+using namespace sim;
+
+namespace {
+
+Program lowered(const Scenario& scenario)
+{
+    return lowerProgram(scenario, makeSchedule(scheduleRequest(scenario)));
+}
+
+/// Over all steps of the first rank: a sum over the ops of one name, or of all whose name begins with it.
+double sumOf(const Program& program, std::string_view name, const std::function<double(const Op&, const OpShape&)>& value)
+{
+    double sum = 0;
+    for (const Step& step : program.ranks[0].steps)
+        for (std::size_t i = 0; i < program.passes[step.pass].ops.size(); ++i)
+            if (const Op& op = program.passes[step.pass].ops[i]; program.labels[op.label].starts_with(name))
+                sum += value(op, program.passes[step.pass].shapes[i]);
+    return sum;
+}
+
+double bytesOf(const Program& program, std::string_view name)
+{
+    return sumOf(program, name, [](const Op&, const OpShape& shape) { return static_cast<double>(shape.bytes); });
+}
+
+double countOf(const Program& program, std::string_view name)
+{
+    return sumOf(program, name, [](const Op&, const OpShape&) { return 1.0; });
+}
+
+Scenario dataParallel(int zeroStage)
+{
+    Scenario scenario = test::smallScenario(1, 1, 4);
+    scenario.layout.zeroStage = zeroStage;
+    return scenario;
+}
+
+Scenario withExperts()
+{
+    Scenario scenario = test::smallScenario(1, 1, 4);
+    scenario.model.numExperts = 8;
+    scenario.model.numExpertsPerTok = 2;
+    scenario.model.moeIntermediateSize = scenario.model.intermediateSize / 4;
+    scenario.layout.ep = 4;
+    return scenario;
+}
+
+} // namespace
+
+TEST(CostsOfProgram, GradientsTravelInTheirOwnNumberFormat)
+{
+    Scenario scenario = dataParallel(1);
+    const double wide = bytesOf(lowered(scenario), "grad.reduce");
+    scenario.training.gradientBytes = 2;
+    EXPECT_EQ(bytesOf(lowered(scenario), "grad.reduce"), wide / 2);
+}
+
+TEST(CostsOfProgram, ReplicasOfAShardingGroupReduceAShardEach)
+{
+    Scenario scenario = dataParallel(3);
+    scenario.layout.dpShard = 2;
+    const Program program = lowered(scenario);
+    EXPECT_GT(bytesOf(program, "grad.reduce.replicas"), 0);
+    // The shard's reduction has the whole gradient, the replicas' a half of it; "grad.reduce" begins both names.
+    const double both = bytesOf(program, "grad.reduce");
+    EXPECT_NEAR(bytesOf(program, "grad.reduce.replicas") / (both - bytesOf(program, "grad.reduce.replicas")), 0.5, 1e-3);
+}
+
+TEST(CostsOfProgram, TiedEmbeddingsOfTwoStagesAreReducedTogether)
+{
+    Scenario scenario = test::smallScenario(1, 2, 1);
+    scenario.model.tieWordEmbeddings = true;
+    EXPECT_EQ(bytesOf(lowered(scenario), "grad.reduce.embedding"), 4.0 * scenario.model.vocabSize * scenario.model.hiddenSize);
+    scenario.model.tieWordEmbeddings = false;
+    EXPECT_EQ(countOf(lowered(scenario), "grad.reduce.embedding"), 0);
+}
+
+TEST(CostsOfProgram, TheOptimizerMovesStatesGradientsAndWhatTheSoftwareAdds)
+{
+    Scenario scenario = dataParallel(0);
+    scenario.training.stack.optimizerBytes = 7;
+    scenario.training.stack.gradientBytes = 3;
+    const Program program = lowered(scenario);
+    const auto parameters = static_cast<double>(program.ranks[0].states.parameterElements);
+    // AdamW in mixed precision: gradient 4, master copy and moments 12 read and written, 16-bit parameter 2.
+    EXPECT_EQ(bytesOf(program, "optimizer"), parameters * (4 + 2 * 12 + 2 + 7 + 3));
+    scenario.layout.zeroStage = 1;
+    EXPECT_NEAR(bytesOf(lowered(scenario), "optimizer"), parameters * ((4 + 2 * 12 + 2 + 7) / 4.0 + 3), 1e-3 * parameters);
+}
+
+TEST(CostsOfProgram, FusedAttentionRunsBackwardTwoAndAHalfTimes)
+{
+    Scenario scenario = test::smallScenario(1, 1, 1);
+    scenario.training.flashAttention = true;
+    const auto flops = [&](std::string_view name) {
+        return sumOf(lowered(scenario), name, [](const Op&, const OpShape& shape) { return shape.flops; });
+    };
+    // "attn.core" begins "attn.core.backward".
+    EXPECT_DOUBLE_EQ(flops("attn.core.backward") / (flops("attn.core") - flops("attn.core.backward")), 2.5);
+}
+
+TEST(CostsOfProgram, SelectiveRecomputationKeepsNoScoresAndMakesThemAgain)
+{
+    Scenario scenario = test::smallScenario(1, 1, 1);
+    scenario.training.flashAttention = false;
+    scenario.training.attention = AttentionKernel::unfused;
+    const auto kept = [&] {
+        return sumOf(lowered(scenario), "attn.softmax", [](const Op& op, const OpShape&) {
+            return op.purpose == OpPurpose::forward ? static_cast<double>(op.allocBytes) : 0.0;
+        });
+    };
+    const auto again = [&] {
+        return sumOf(lowered(scenario), "attn.softmax",
+                     [](const Op& op, const OpShape&) { return op.purpose == OpPurpose::recompute ? 1.0 : 0.0; });
+    };
+    EXPECT_GT(kept(), 0);
+    EXPECT_EQ(again(), 0);
+    scenario.training.recompute = Recompute::selective;
+    EXPECT_EQ(kept(), 0);
+    EXPECT_EQ(again(), scenario.model.numHiddenLayers * scenario.microbatches());
+}
+
+TEST(CostsOfProgram, TensorParallelPiecesAddUpToTheWhole)
+{
+    Scenario scenario = test::smallScenario(2, 1, 1);
+    scenario.layout.sequenceParallel = true;
+    const Program whole = lowered(scenario);
+    scenario.training.overlap.tpComm = true;
+    const Program pieces = lowered(scenario);
+    for (const char* name : {"mlp.gather", "mlp.reduce", "attn.gather", "attn.reduce"}) {
+        EXPECT_GT(countOf(pieces, name), countOf(whole, name)) << name;
+        EXPECT_NEAR(bytesOf(pieces, name), bytesOf(whole, name), 1e-6 * bytesOf(whole, name)) << name;
+    }
+    const auto flops = [](const Op&, const OpShape& shape) { return shape.flops; };
+    for (const char* name : {"mlp.up", "mlp.down", "attn.out"})
+        EXPECT_NEAR(sumOf(pieces, name, flops), sumOf(whole, name, flops), 1e-6 * sumOf(whole, name, flops)) << name;
+}
+
+TEST(CostsOfProgram, NarrowOperandsAreGatheredNarrowWhereTheSoftwareDoes)
+{
+    Scenario scenario = test::smallScenario(2, 1, 1);
+    scenario.layout.sequenceParallel = true;
+    scenario.training.precision = Precision::fp8;
+    const double wide = bytesOf(lowered(scenario), "mlp.gather"), head = bytesOf(lowered(scenario), "head.gather");
+    scenario.training.stack.narrowGather = true;
+    // Forward; the backward pass reduces gradients in 16 bits.
+    const double passes = 2;
+    EXPECT_EQ(bytesOf(lowered(scenario), "mlp.gather"), wide - wide / passes / 2);
+    EXPECT_EQ(bytesOf(lowered(scenario), "head.gather"), head); // logits stay in 16 bits
+}
+
+TEST(CostsOfProgram, TokensTravelInTheFormatOfTheirWay)
+{
+    Scenario scenario = withExperts();
+    const double there = bytesOf(lowered(scenario), "moe.dispatch"), back = bytesOf(lowered(scenario), "moe.combine");
+    EXPECT_GT(there, 0);
+    scenario.training.moe.dispatchBytes = 1;
+    // Forward there and, for the gradients, backward from the combination: half of what each sends in both passes.
+    EXPECT_EQ(bytesOf(lowered(scenario), "moe.dispatch"), there * 3 / 4);
+    EXPECT_EQ(bytesOf(lowered(scenario), "moe.combine"), back * 3 / 4);
+}
+
+TEST(CostsOfProgram, TheBusiestRanksTokensCount)
+{
+    Scenario scenario = withExperts();
+    const double even = bytesOf(lowered(scenario), "moe.dispatch");
+    scenario.training.moe.imbalance = 1.5;
+    EXPECT_NEAR(bytesOf(lowered(scenario), "moe.dispatch"), 1.5 * even, 1e-3 * even);
+}
+
+TEST(CostsOfProgram, WeightGradientsTakeTheirOwnRoomForAMoment)
+{
+    Scenario scenario = test::smallScenario(1, 1, 1);
+    const auto held = [&] {
+        return sumOf(lowered(scenario), "mlp.up.wgrad",
+                     [](const Op& op, const OpShape&) { return static_cast<double>(op.allocBytes); });
+    };
+    EXPECT_EQ(held(), 0);
+    scenario.training.stack.weightGradientBytes = 6;
+    const Model& model = scenario.model;
+    const double up = (model.gatedMlp ? 2.0 : 1.0) *
+                      (1.0 * model.hiddenSize * model.intermediateSize + (model.bias ? model.intermediateSize : 0));
+    EXPECT_EQ(held(), 6 * up * model.numHiddenLayers * scenario.microbatches());
+}
+
+TEST(CostsOfProgram, ParametersThatAreKeptAreGatheredOnce)
+{
+    Scenario scenario = dataParallel(3);
+    scenario.training.globalBatchSize = 4 * 4 * scenario.training.microBatchSize;
+    ASSERT_EQ(scenario.microbatches(), 4);
+    const double each = bytesOf(lowered(scenario), "param.gather");
+    scenario.layout.reshardAfterForward = false;
+    const Program kept = lowered(scenario);
+    EXPECT_NEAR(bytesOf(kept, "param.gather") * 2 * 4, each, 1e-6 * each); // forward and backward of four
+    EXPECT_GT(kept.ranks[0].states.buffers, 0);
+}
+
+TEST(CostsOfProgram, ShardsThatAreSentAloneAreAsManyMessagesAsRanks)
+{
+    Scenario scenario = dataParallel(1);
+    scenario.training.stack.sendsShards = true;
+    const double messages = sumOf(lowered(scenario), "param.gather",
+                                  [](const Op&, const OpShape& shape) { return static_cast<double>(shape.batch); });
+    EXPECT_GE(messages, 4);
+    EXPECT_LE(messages, 4 + scenario.model.numHiddenLayers + 2); // a bucket is at least one
+}

@@ -1,0 +1,87 @@
+#include "sim/scenario/document.h"
+#include "tests/support/catalogue.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+using namespace sim;
+using testing::HasSubstr;
+
+namespace {
+
+ScenarioDocument::Resolved resolved(const std::string& training)
+{
+    return ScenarioDocument::parse(R"({"format":"rankscope-scenario","version":1,"model":"llama3-8b","cluster":"h100-sxm-ib400",
+        "layout":{"dp":8},"training":)" +
+                                   training + "}")
+        .resolve(test::catalogue());
+}
+
+Training trainingOf(const std::string& training)
+{
+    auto outcome = resolved(training);
+    if (!outcome.scenario)
+        throw ScenarioError(outcome.problems);
+    return outcome.scenario->training;
+}
+
+} // namespace
+
+TEST(Stack, OfTheCatalogueIsNamedOverriddenOrUsual)
+{
+    EXPECT_EQ(trainingOf("{}").stack.id, "megatron-te-2024");
+    EXPECT_EQ(trainingOf(R"({"stack":"pytorch-eager"})").stack.id, "pytorch-eager");
+    const Stack eager = trainingOf(R"({"stack":"pytorch-eager"})").stack;
+    const Stack changed = trainingOf(R"({"stack":{"base":"pytorch-eager","launch_us":3,"norm":{"launches":[1,2]}}})").stack;
+    EXPECT_EQ(changed.launchUs, 3);
+    EXPECT_EQ(changed.of(StackPart::norm).launches, 1);
+    EXPECT_EQ(changed.of(StackPart::norm).traffic, eager.of(StackPart::norm).traffic);
+    EXPECT_EQ(changed.backwardLaunchUs, eager.backwardLaunchUs);
+}
+
+TEST(Stack, ThatIsUnknownIsToldWithTheNearest)
+{
+    const auto outcome = resolved(R"({"stack":"megatron-te-2026"})");
+    ASSERT_FALSE(outcome.scenario);
+    EXPECT_THAT(outcome.problems.at(0).text(), HasSubstr("/training/stack"));
+    EXPECT_THAT(outcome.problems.at(0).text(), HasSubstr("megatron-te-2025"));
+}
+
+TEST(Stack, ChoosesAttentionAndGradientsUnlessTheScenarioDoes)
+{
+    EXPECT_EQ(trainingOf("{}").attention, AttentionKernel::cudnn);
+    EXPECT_EQ(trainingOf(R"({"stack":"megatron-2021"})").attention, AttentionKernel::unfused);
+    EXPECT_FALSE(trainingOf(R"({"stack":"megatron-2021"})").flashAttention);
+    EXPECT_EQ(trainingOf(R"({"stack":"megatron-2021","flash_attention":true})").attention, AttentionKernel::flash2);
+    EXPECT_EQ(trainingOf(R"({"flash_attention":false})").attention, AttentionKernel::unfused);
+    EXPECT_EQ(trainingOf(R"({"flash_attention":false,"attention":"flash3"})").attention, AttentionKernel::flash3);
+    EXPECT_EQ(trainingOf("{}").gradientBytes, 4);
+    EXPECT_EQ(trainingOf(R"({"stack":"composer-2023"})").gradientBytes, 2);
+    EXPECT_EQ(trainingOf(R"({"stack":"composer-2023","gradient_dtype":"fp32"})").gradientBytes, 4);
+}
+
+TEST(Stack, EachOfTheCatalogueSimulates)
+{
+    EXPECT_GE(test::catalogue().stacks().size(), 9U);
+    for (const Catalogue::Entry& stack : test::catalogue().stacks())
+        EXPECT_TRUE(resolved(R"({"stack":")" + stack.id + R"("})").scenario) << stack.id;
+}
+
+TEST(Moe, ImbalanceIsANumberOrTokensOfEachExpert)
+{
+    EXPECT_EQ(trainingOf(R"({"moe":{"imbalance":1.5}})").moe.imbalance, 1.5);
+    auto document = ScenarioDocument::parse(R"({"format":"rankscope-scenario","version":1,"model":"mixtral-8x7b",
+        "cluster":"h100-sxm-ib400","layout":{"dp":8,"ep":4},"training":{"moe":{"imbalance":[3,1,1,1,1,1,1,1]}}})");
+    // Ranks hold two experts each: 4 of 10 tokens where 2.5 would be even.
+    EXPECT_DOUBLE_EQ(document.resolve(test::catalogue()).scenario->training.moe.imbalance, 1.6);
+}
+
+TEST(Uncertainty, IsThatOfTheNearestKindOfJobThatWasMeasured)
+{
+    const Catalogue& catalogue = test::catalogue();
+    EXPECT_THAT(catalogue.uncertainty("h100-sxm", "megatron-te-2024", false).basis, HasSubstr("h100-sxm with megatron-te-2024"));
+    EXPECT_THAT(catalogue.uncertainty("h100-sxm", "unheard-of", false).basis, HasSubstr("dense models on all GPUs"));
+    EXPECT_THAT(catalogue.uncertainty("abacus", "unheard-of", true).basis, HasSubstr("mixtures of experts on all GPUs"));
+    EXPECT_GT(catalogue.uncertainty("abacus", "unheard-of", true).stepHigh,
+              catalogue.uncertainty("h100-sxm", "megatron-te-2024", false).stepHigh);
+}

@@ -1,0 +1,70 @@
+"""Published measurements against the simulator, with tolerances a little over what it reaches (docs/accuracy.md): a cost that
+slips moves one of these. And the calibration's own arithmetic."""
+import pathlib
+import sys
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT / "tools" / "accuracy"))
+import calibrate  # noqa: E402
+import rows as published  # noqa: E402
+import score  # noqa: E402
+import validate  # noqa: E402
+
+PROGRAM = sys.argv.pop()
+
+
+class Published(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.rows = published.load(validate.DATA)
+        score.predict(PROGRAM, str(ROOT / "assets"), cls.rows)
+        cls.answer = validate.report(cls.rows)
+
+    def test_every_row_that_says_enough_is_simulated(self):
+        self.assertLessEqual(len(self.answer["failed"]), 2, self.answer["failed"])
+        self.assertGreaterEqual(sum(of["n"] for of in self.answer["sources"]), 1800)
+
+    def test_mean_errors_by_source(self):
+        most = {"vtrain single node": 8.5, "dgxc": 7, "nemo-24.07": 7.5, "megatron21": 7, "internevo": 6.5, "llm-foundry": 5.5,
+                "zero-bubble": 6, "simumax-b200": 4, "korthikanti22": 3.5, "megatron-2020": 8, "megatron-bridge": 14,
+                "mcore-r0.8": 19, "fms-fsdp": 34}
+        for of in self.answer["sources"]:
+            self.assertLessEqual(of["mean_abs"], most[of["source"]], of)
+
+    def test_averages_over_models(self):
+        self.assertLessEqual(self.answer["groups"]["dense_known"], 8.3)
+        self.assertLessEqual(self.answer["groups"]["moe"], 18.5)
+        self.assertLessEqual(self.answer["korthikanti"]["mean"], 3.5)
+        self.assertLessEqual(self.answer["korthikanti"]["max"], 9)
+
+    def test_memory_order_bubbles_and_intervals(self):
+        self.assertLessEqual(self.answer["memory_mape"], 2)
+        self.assertGreaterEqual(self.answer["oom_right"], 99)
+        self.assertGreaterEqual(self.answer["spearman_median"], 0.95)
+        self.assertLessEqual(self.answer["regret_median"], 3)
+        self.assertLessEqual(self.answer["bubble_points"]["mean"], 0.1)
+        self.assertTrue(70 <= self.answer["inside_interval"] <= 90, self.answer["inside_interval"])
+
+    def test_layers_of_korthikanti(self):
+        for error in self.answer["layer_percent"]:
+            self.assertLessEqual(abs(error), 5)
+
+
+class Arithmetic(unittest.TestCase):
+    def test_rank_correlation(self):
+        self.assertAlmostEqual(score.spearman([1, 2, 3, 4], [10, 20, 30, 40]), 1)
+        self.assertAlmostEqual(score.spearman([1, 2, 3, 4], [4, 3, 2, 1]), -1)
+        self.assertAlmostEqual(score.spearman([1, 2, 2, 3], [1, 2, 2, 3]), 1)  # ties
+
+    def test_linear_equations(self):
+        self.assertEqual([round(value, 9) for value in calibrate.solve([[2, 1], [1, 3]], [5, 10])], [1, 3])
+
+    def test_catalogue_files_keep_their_form(self):
+        for file in (ROOT / "assets" / "stacks").iterdir():
+            text = file.read_text(encoding="utf-8")
+            self.assertEqual(calibrate.tidy(__import__("json").loads(text)) + "\n", text, file.name)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,274 @@
+"""Published measurements as scenarios: how a row of tests/data/published is read.
+
+A row says what its source printed; what it leaves unsaid is filled in by rules of the source's software, never by what would
+make the prediction fit. Those rules are all in this file.
+"""
+import json
+import math
+import re
+
+# The row's name of a GPU, and the catalogue's cluster of it.
+CLUSTERS = [
+    ("A100-SXM4-80GB", "dgx-a100"),
+    ("A100-SXM4-40GB", "a100-40gb-slingshot"),
+    ("A100-SXM-64GB", "dgx-a100"),
+    ("A100-PCI", "single-a100-100gbe"),
+    ("H100-SXM5-96GB", "h100-96gb"),
+    ("H100-96GB", "h100-96gb"),
+    ("H100-PCI", "h100-pcie"),
+    ("H100", "h100-sxm-ib400"),
+    ("GH200", "h100-96gb"),
+    ("H800", "h800-ib400"),
+    ("H200", "dgx-h200"),
+    ("H20", "h800-ib400"),
+    ("GB200", "gb200-nvl72"),
+    ("GB300", "gb300-nvl72"),
+    ("B200", "dgx-b200"),
+    ("B300", "dgx-b300"),
+    ("MI355X", "mi355x-400gbe"),
+    ("MI325X", "mi300x-roce400"),
+    ("MI300X", "mi300x-roce400"),
+    ("MI250X", "frontier"),
+    ("V100-SXM3", "dgx-2-v100"),
+    ("V100", "dgx-1-v100"),
+]
+
+# What the row says of its software, and the stack that it is (assets/stacks); the first that matches.
+STACKS = [
+    (r"DeepSpeed ZeRO-3", "deepspeed-2021"),
+    (r"Megatron-DeepSpeed|BigScience|bigscience|bloom", "megatron-deepspeed"),
+    (r"Megatron-LM.*(20(19|20|21|22)|fork)", "megatron-2021"),
+    (r"Megatron-Bridge|NeMo 2[56]|NeMo 25|Megatron-LM .*TE|Megatron-MoE", "megatron-te-2025"),
+    (r"NeMo|Megatron-Core|mcore|Megatron", "megatron-te-2024"),
+    (r"MaxText|PaxML|JAX", "xla"),
+    (r"torchtitan|torch\.compile|compile", "pytorch-compiled"),
+    (r"llm-foundry|Composer", "composer-2023"),
+    (r"InternEvo", "internevo"),
+    (r"DeepSpeed|FSDP|Hugging|HF|Automodel|nanotron|fairseq|OPT|metaseq|GPT-NeoX|Galvatron", "pytorch-eager"),
+]
+
+# Data-parallel communication does not run beside computing there.
+NO_OVERLAP = r"megatron-2020|korthikanti|zero-bubble|megatron21|vtrain|bigscience|Megatron-LM.*20(19|20|21|22)|Megatron-DeepSpeed"
+
+
+def load(paths):
+    rows = []
+    for path in paths:
+        with open(path, encoding="utf-8") as file:
+            data = json.load(file)
+        rows += data["rows"] if isinstance(data, dict) else data
+    return rows
+
+
+def source(row):
+    name = row["id"].split("/")[0]
+    return "vtrain single node" if row["id"].startswith("vtrain/single") else name
+
+
+def is_moe(row):
+    return bool(row["model"].get("experts"))
+
+
+def step_seconds(row):
+    """Measured seconds of a step; None where the row has none."""
+    return (row.get("measured") or {}).get("iter_time_s") or (row.get("derived") or {}).get("iter_time_s")
+
+
+def peak_gib(row):
+    """Measured gigabytes that the fullest GPU had allocated. What is printed in GB is GiB (facts of the sources)."""
+    measured = row["measured"]
+    for key in ("mem_alloc_gib", "mem_gib", "mem_gb"):
+        if measured.get(key):
+            return measured[key]
+    if measured.get("mem_reserved_gib"):
+        return measured["mem_reserved_gib"] / 1.04
+    return None
+
+
+def recompute_of(row):
+    """(value for the scenario, whether the source states it)."""
+    text = row["recompute"]
+    if text is None:  # MaxText and PaxML save nothing unless they are told
+        return ("full" if re.search("JAX", row.get("software") or "") else "none"), False
+    if isinstance(text, dict):
+        if text.get("recompute_granularity") == "full":
+            layers = int(text.get("recompute_num_layers") or 0)
+            return ({"kind": "full", "layers": layers} if layers and text.get("recompute_method") == "block" else "full"), True
+        modules = text.get("recompute_modules") or ""
+        return ("selective" if "core_attn" in modules and not row["flash_attention"] else "none"), True
+    text = str(text)
+    if text.startswith("full"):
+        return "full", True
+    if "every other block" in text:
+        stages = row["par"]["pp"] * (row["par"].get("vpp") or 1)
+        return {"kind": "full", "layers": max(1, row["model"]["layers"] // stages // 2)}, True
+    if text.startswith("selective"):
+        # Of what is fused nothing is left to make again.
+        return ("selective" if row["flash_attention"] is False else "none"), True
+    return "none", text.startswith("none")
+
+
+def stack_of(row):
+    software = row.get("software") or ""
+    for pattern, stack in STACKS:
+        if re.search(pattern, software + " " + row["id"].split("/")[0]):
+            return stack
+    return {"gpt": "megatron-2021"}.get(row["model"]["family"]) if row["flash_attention"] is False else None
+
+
+def told_enough(row):
+    """Constants may be fitted to it: recomputation and software are stated."""
+    return recompute_of(row)[1] and row.get("software") is not None and row["complete"]
+
+
+def model_of(row):
+    m = row["model"]
+    family = m["family"]
+    gated = m["act"] in ("swiglu", "geglu")
+    model = {
+        "name": m["name"],
+        "num_hidden_layers": m["layers"],
+        "hidden_size": m["hidden"],
+        "intermediate_size": m["ffn"],
+        "num_attention_heads": m["heads"],
+        "num_key_value_heads": m["kv_heads"],
+        "head_dim": m["head_dim"],
+        "vocab_size": m["vocab"],
+        "max_position_embeddings": m["seq"],
+        "tie_word_embeddings": bool(m["tied"]),
+        "hidden_act": {"gelu": "gelu", "geglu": "gelu", "swiglu": "silu", "silu": "silu", "sqrelu": "relu2"}[m["act"]],
+        "gated_mlp": gated,
+        "normalization": "layernorm" if family in ("gpt", "mpt", "nemotron", "bloom", "opt", "nemotron-h") else "rmsnorm",
+        "position_embedding": "learned" if family in ("gpt", "mpt", "opt") else "rope",
+        "bias": family in ("gpt", "opt", "bloom"),
+    }
+    if family in ("qwen", "qwen3") and "qwen3" in m["name"]:
+        model["qk_norm"] = True
+    elif family == "qwen":
+        model["qkv_bias"] = True
+    if family == "gpt-oss":
+        model |= {"attention_sinks": True, "qkv_bias": True, "attention_output_bias": True, "expert_bias": True,
+                  "router_bias": True}
+    if m.get("experts"):
+        model |= {"num_experts": m["experts"], "num_experts_per_tok": m["topk"], "moe_intermediate_size": m["moe_ffn"]}
+        if m.get("shared_ffn"):
+            model["num_shared_experts"] = max(1, round(m["shared_ffn"] / m["moe_ffn"]))
+        if m.get("dense_layers"):
+            model["first_k_dense_replace"] = m["dense_layers"]
+        if (m.get("moe_every") or 1) > 1:
+            model["moe_layer_freq"] = m["moe_every"]
+    if m.get("mla"):
+        mla = m["mla"]
+        model |= {key: mla[name] for key, name in
+                  (("q_lora_rank", "q_lora"), ("kv_lora_rank", "kv_lora"), ("qk_nope_head_dim", "qk_nope"),
+                   ("qk_rope_head_dim", "qk_rope"), ("v_head_dim", "v")) if mla.get(name)}
+        del model["head_dim"]
+    return model
+
+
+def cluster_of(row):
+    hw = row["hw"]
+    base = next((cluster for name, cluster in CLUSTERS if hw["gpu"].startswith(name)), None)
+    if base is None:
+        raise ValueError(f"no cluster for the GPU {hw['gpu']}")
+    cluster = {"base": base, "gpus_per_node": hw["gpus_per_node"]}
+    if "NVL72" in hw["gpu"]:
+        cluster["gpus_per_node"] = 4
+    nodes = math.ceil(hw["gpus"] / cluster["gpus_per_node"])
+    if "NVL72" in hw["gpu"] and hw["gpus"] > 72:
+        nodes = math.ceil(hw["gpus"] / 64) * 18  # jobs of 2^n take 64 GPUs of each rack of 72
+    cluster["nodes"] = nodes
+    inter = hw.get("inter") or ""
+    per_gpu = None
+    if found := re.search(r"(\d+)\s*x\s*(\d+)\s*Gb/s", inter):
+        per_gpu = int(found[1]) * int(found[2]) / 8 / hw["gpus_per_node"]
+    elif found := re.search(r"(\d+)\s*Gb/s per GPU", inter):
+        per_gpu = int(found[1]) / 8
+    elif found := re.search(r"(\d+)\s*Gb/s per node", inter):
+        per_gpu = int(found[1]) / 8 / hw["gpus_per_node"]
+    return cluster, per_gpu
+
+
+def moe_of(row):
+    """How tokens travel: what the row says of its dispatcher."""
+    extra = row.get("extra") or {}
+    dispatcher = str(extra.get("moe_dispatcher"))
+    return {"send_once_per_node": True} if "hybridep" in dispatcher or "deepep" in dispatcher else {}
+
+
+def scenario_of(row, tiers):
+    """The scenario that repeats the row. `tiers`: of each cluster of the catalogue, by id. Throws ValueError where the row says
+    too little."""
+    if row["par"]["pp"] is None or row["par"]["dp"] is None:
+        raise ValueError("the layout is not stated")
+    if row.get("task") == "lora":
+        raise ValueError("LoRA is not simulated")
+    par, batch = row["par"], row["batch"]
+    tp, pp, cp, dp = par["tp"], par["pp"], par["cp"] or 1, par["dp"]
+    gbs = batch["gbs"]
+    mbs = batch["mbs"]
+    if mbs is None:  # the largest power of two up to 4 that divides
+        mbs = 1 if pp > 1 else next(size for size in (4, 2, 1) if gbs % (dp * size) == 0)
+    zero = 3 if par["zero"] == "FSDP" else par["zero"] or 0
+    cluster, per_gpu = cluster_of(row)
+    cluster["tiers"] = [dict(tier) for tier in tiers[cluster["base"]]]
+    if "NVL72" not in row["hw"]["gpu"]:
+        cluster["tiers"][0]["span"] = row["hw"]["gpus_per_node"]
+    if per_gpu:
+        cluster["tiers"][-1]["bandwidth_gbs"] = per_gpu
+    layout = {"tp": tp, "cp": cp, "pp": pp, "dp": dp, "sequence_parallel": bool(par["sp"]) and tp > 1, "zero_stage": zero}
+    if par.get("ep", 1) and par["ep"] > 1 or is_moe(row):
+        layout |= {"ep": par["ep"] or 1, "etp": par.get("etp") or 1}
+    shard = par.get("fsdp") or (row.get("extra") or {}).get("zero1_group")
+    if shard and zero and shard < dp * cp:
+        layout["dp_shard"] = shard
+    kind = par["schedule"]
+    vpp = par["vpp"] or 1
+    if pp == 1:
+        kind, vpp = "1f1b", 1
+    elif kind in (None, "none"):
+        kind = "1f1b" if vpp == 1 else "interleaved-1f1b"
+    micro = gbs // (dp * mbs)
+    if kind == "interleaved-1f1b" and par["vpp"] is None:
+        vpp = row["model"]["layers"] // pp if micro % pp == 0 else 1
+    if vpp == 1 and kind == "interleaved-1f1b":
+        kind = "1f1b"
+    schedule = {"kind": kind}
+    if vpp > 1:
+        schedule["virtual_stages"] = vpp
+    layers, stages = row["model"]["layers"], pp * vpp
+    if kind == "zb-v":
+        stages = pp * 2
+    if "one layer fewer" in str(row.get("notes")) and (layers + 2) % stages == 0 and pp > 1:
+        each = (layers + 2) // stages
+        schedule["layers_per_stage"] = [each - (1 if i in (0, stages - 1) else 0) for i in range(stages)]
+    recompute, _ = recompute_of(row)
+    overlaps = not re.search(NO_OVERLAP, row["id"] + " " + (row.get("software") or "")) or zero == 3
+    if re.search("simumax", row["id"]):
+        overlaps = False
+    precision = str(row["precision"])
+    word = ("nvfp4" if "nvfp4" in precision else
+            "mxfp8" if precision in ("mxfp8", "fp8-mx") else
+            "fp8" if precision.startswith("fp8") else
+            "bf16" if "bf16" in precision else precision)
+    training = {
+        "sequence_length": row["model"]["seq"], "micro_batch_size": mbs, "global_batch_size": gbs, "precision": word,
+        "recompute": recompute,
+        "overlap": {"grad_reduce": overlaps, "param_gather": overlaps,
+                    "tp_comm": overlaps and bool(par["sp"]) and tp > 1 and
+                    bool(re.search("NeMo|Megatron-Core|Megatron-Bridge", row.get("software") or "")),
+                    "p2p": overlaps or kind != "1f1b"},
+    }
+    if row["id"].startswith("fms-fsdp"):
+        training["gradient_dtype"] = "bf16"  # its mixed-precision policy reduces in 16 bits
+    stack = stack_of(row)
+    if stack:
+        training["stack"] = stack
+    if row["flash_attention"] is False:
+        training["attention"] = "unfused"
+    if is_moe(row):
+        training["moe"] = moe_of(row)
+        if (row.get("extra") or {}).get("overlap_moe_a2a") and pp > 1 and kind in ("1f1b", "interleaved-1f1b"):
+            training["overlap"]["ep_comm"] = True
+    return {"format": "rankscope-scenario", "version": 1, "name": row["id"][:200], "model": model_of(row), "cluster": cluster,
+            "layout": layout, "schedule": schedule, "training": training}

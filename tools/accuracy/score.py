@@ -1,0 +1,245 @@
+"""Predictions beside measurements: errors a row, and their means by source, group and sweep."""
+import json
+import math
+import os
+import subprocess
+from collections import defaultdict
+
+import rows as published
+
+GIB = 2.0**30
+
+
+def tiers_of_clusters(assets):
+    folder = os.path.join(assets, "clusters")
+    out = {}
+    for name in os.listdir(folder):
+        with open(os.path.join(folder, name), encoding="utf-8") as file:
+            out[name.removesuffix(".json")] = json.load(file)["tiers"]
+    return out
+
+
+def simulate(program, assets, scenarios):
+    """One answer a scenario: {"simulate": …, "memory": …} or {"error": …}."""
+    lines = "".join(json.dumps(scenario) + "\n" for scenario in scenarios)
+    done = subprocess.run([program, "batch", "/dev/stdin"], input=lines, capture_output=True, text=True, check=False,
+                          env=os.environ | {"RANKSCOPE_ASSETS": assets})
+    if done.returncode != 0:
+        raise RuntimeError(done.stderr)
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def questions(row, tiers):
+    """What is asked of the simulator for a row: [(what, scenario)]."""
+    checks = row["checks"]
+    if "bubble" in checks:
+        return []  # told by schedule --times
+    scenario = published.scenario_of(row, tiers)
+    if "layer" not in checks:
+        return [("step", scenario)]
+    # A layer alone: what two more of them add.
+    more = json.loads(json.dumps(scenario))
+    more["model"]["num_hidden_layers"] += 2
+    return [("step", scenario), ("more", more)]
+
+
+def bubble_of(program, row):
+    """The bubble of the row's schedule for its measured times, over the longest rank's own span."""
+    measured, par, batch, model = row["measured"], row["par"], row["batch"], row["model"]
+    v = par["vpp"] or 1
+    times = [measured["tf_ms"] / v, measured["tb_ms"] / v, measured["tw_ms"] / v, measured["tcomm_ms"]]
+    command = [program, "schedule", "--kind", par["schedule"], "--stages", str(par["pp"]), "--microbatches",
+               str(batch["microbatches"]), "--times", ",".join(map(str, times)), "--format", "json",
+               # What a micro-batch keeps until its input and its weight gradient: Zero Bubble, table 1.
+               "--memory", f"{34 * model['hidden'] + 5 * model['heads'] * model['seq']},{32 * model['hidden']}"]
+    if v > 1:
+        command += ["--virtual", str(v)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        return {"error": done.stderr.strip()}
+    return {"bubble": json.loads(done.stdout)["bubble"]["of_span"]}
+
+
+def predict(program, assets, rows):
+    """Adds to each row "predicted": {"step_s", "peak_gib", "activation_gib", "layer_ms", "bubble", "fits"} or {"error"}."""
+    tiers = tiers_of_clusters(assets)
+    asked = []
+    for index, row in enumerate(rows):
+        row["predicted"] = {}
+        try:
+            asked += [(index, what, scenario) for what, scenario in questions(row, tiers)]
+        except (ValueError, KeyError, TypeError, ZeroDivisionError) as error:
+            row["predicted"] = {"error": f"{type(error).__name__}: {error}"}
+        if "bubble" in row["checks"]:
+            row["predicted"] = bubble_of(program, row)
+    answers = simulate(program, assets, [scenario for _, _, scenario in asked])
+    steps = defaultdict(dict)
+    for (index, what, _), answer in zip(asked, answers):
+        if "error" in answer:
+            rows[index]["predicted"] = {"error": answer["error"]}
+        else:
+            steps[index][what] = answer
+    for index, of in steps.items():
+        if "step" not in of or "error" in rows[index]["predicted"]:
+            continue
+        step, memory = of["step"]["simulate"], of["step"]["memory"]["per_pipeline_rank"]
+        first = memory[0]
+        predicted = {"step_s": step["step_time_s"], "peak_gib": step["peak_memory_gib"], "fits": step["fits"],
+                     "answer": step, "by_stage_gib": [rank["total"] for rank in memory],
+                     "activation_gib": first["activations"] + first["buffers"],
+                     "states_gib": first["parameters"] + first["gradients"] + first["optimizer"]}
+        if "more" in of:
+            seconds = [answer["simulate"]["step_time_s"] - answer["simulate"].get("computing", {}).get("optimizer_s", 0)
+                       for answer in (of["step"], of["more"])]
+            predicted["layer_ms"] = (seconds[1] - seconds[0]) / 2 * 1e3
+        rows[index]["predicted"] = predicted
+
+
+def sweep_key(row):
+    """Rows that differ in layout, schedule and micro-batch alone."""
+    m, hw = row["model"], row["hw"]
+    return (published.source(row), m["name"], m["seq"], hw["gpu"], hw["gpus"], row["batch"]["gbs"], str(row["precision"]),
+            row.get("software"), str(row["recompute"]) if published.source(row) != "korthikanti22" else "")
+
+
+def layout_key(row):
+    return json.dumps([row["par"], row["batch"]["mbs"]])
+
+
+def ranks(values):
+    order = sorted(range(len(values)), key=lambda i: values[i])
+    out = [0.0] * len(values)
+    i = 0
+    while i < len(order):
+        j = i
+        while j + 1 < len(order) and values[order[j + 1]] == values[order[i]]:
+            j += 1
+        for k in range(i, j + 1):
+            out[order[k]] = (i + j) / 2
+        i = j + 1
+    return out
+
+
+def spearman(a, b):
+    x, y = ranks(a), ranks(b)
+    mx, my = sum(x) / len(x), sum(y) / len(y)
+    xy = sum((p - mx) * (q - my) for p, q in zip(x, y))
+    xx, yy = sum((p - mx)**2 for p in x), sum((q - my)**2 for q in y)
+    return xy / math.sqrt(xx * yy) if xx > 0 and yy > 0 else 0.0
+
+
+def mean(values):
+    values = list(values)
+    return sum(values) / len(values) if values else float("nan")
+
+
+def median(values):
+    values = sorted(values)
+    n = len(values)
+    return float("nan") if n == 0 else (values[n // 2] + values[(n - 1) // 2]) / 2
+
+
+def time_errors(rows):
+    """(row, relative error) of every timed row that could be simulated."""
+    out = []
+    for row in rows:
+        measured, predicted = published.step_seconds(row), row["predicted"].get("step_s")
+        if "time" in row["checks"] and measured and predicted and row["role"] != "info":
+            out.append((row, predicted / measured - 1))
+    return out
+
+
+def memory_errors(rows):
+    """(row, what, relative error)."""
+    out = []
+    for row in rows:
+        predicted = row["predicted"]
+        if "memory" not in row["checks"] or "peak_gib" not in predicted:
+            continue
+        measured = row["measured"]
+        if measured.get("activation_gib"):
+            out.append((row, "activations", predicted["activation_gib"] / measured["activation_gib"] - 1))
+        by_rank = measured.get("peak_alloc_gib_by_rank")
+        if by_rank:
+            stages = predicted["by_stage_gib"]
+            count = len(by_rank) // len(stages)
+            for rank, gib in by_rank.items():
+                out.append((row, "rank", stages[min(len(stages) - 1, int(rank) // count)] / gib - 1))
+        elif published.peak_gib(row):
+            out.append((row, "peak", predicted["peak_gib"] / published.peak_gib(row) - 1))
+    return out
+
+
+def naive(rows):
+    """Errors of the yardstick: one model FLOPs utilisation for each GPU, fitted on its calibration rows."""
+    def ideal(row):
+        return (row["derived"]["model_gflop_per_token_causal"] * 1e9 * row["batch"]["tokens_per_step"] /
+                (row["hw"]["gpus"] * row["hw"]["peak_bf16_tflops"] * 1e12))
+
+    timed = [row for row in rows if "time" in row["checks"] and published.step_seconds(row) and row["role"] != "info" and
+             (row.get("derived") or {}).get("model_gflop_per_token_causal")]
+    slowness = defaultdict(list)
+    for row in timed:
+        if row["role"] == "calibration" and row["set"] == "core":
+            slowness[row["hw"]["gpu"].split("-")[0]].append(published.step_seconds(row) / ideal(row))
+    everything = median([value for of in slowness.values() for value in of])
+    return [(row, ideal(row) * (median(slowness[row["hw"]["gpu"].split("-")[0]]) if row["hw"]["gpu"].split("-")[0] in slowness
+                                else everything) / published.step_seconds(row) - 1) for row in timed]
+
+
+def by_source(errors):
+    out = defaultdict(list)
+    for row, error in errors:
+        out[published.source(row)].append(error)
+    return out
+
+
+def summary(errors):
+    return {"n": len(errors), "mean_abs": 100 * mean(map(abs, errors)), "max_abs": 100 * max(map(abs, errors)),
+            "bias": 100 * mean(errors)}
+
+
+def macro(errors):
+    """Mean over evaluation groups of the mean absolute error, in %."""
+    groups = defaultdict(list)
+    for row, error in errors:
+        groups[row["eval_group"]].append(abs(error))
+    return 100 * mean(mean(of) for of in groups.values()) if groups else None
+
+
+KNOWN = ("A100", "H100", "B200")
+
+
+def family(row):
+    if published.is_moe(row):
+        return "moe"
+    return "dense_known" if row["hw"]["gpu"].startswith(KNOWN) else "dense_other"
+
+
+def sweeps(rows):
+    """[(key, spearman, regret in %, n)] of sweeps with at least 4 layouts."""
+    groups = defaultdict(list)
+    for row, _ in time_errors(rows):
+        groups[sweep_key(row)].append(row)
+    out = []
+    for key, of in groups.items():
+        if len({layout_key(row) for row in of}) < 4:
+            continue
+        measured = [published.step_seconds(row) for row in of]
+        predicted = [row["predicted"]["step_s"] for row in of]
+        chosen = measured[min(range(len(of)), key=lambda i: predicted[i])]
+        out.append((key, spearman(measured, predicted), 100 * (chosen / min(measured) - 1), len(of)))
+    return out
+
+
+def out_of_memory(rows):
+    """[(row, right)] of the verdicts fits or not. A row that ran and was timed fitted."""
+    out = []
+    for row in rows:
+        if "fits" not in row["predicted"] or row["role"] == "info":
+            continue
+        if row["measured"].get("oom"):
+            out.append((row, not row["predicted"]["fits"]))
+        elif published.step_seconds(row) and "time" in row["checks"] and published.told_enough(row):
+            out.append((row, row["predicted"]["fits"]))
+    return out

@@ -13,11 +13,14 @@ CLUSTERS = [
     ("A100-SXM4-40GB", "a100-40gb-slingshot"),
     ("A100-SXM-64GB", "dgx-a100"),
     ("A100-PCI", "single-a100-100gbe"),
-    ("H100-SXM5-96GB", "h100-96gb"),
-    ("H100-96GB", "h100-96gb"),
+    ("A100-40GB", "a100-40gb-slingshot"),
+    ("A100", "dgx-a100"),
+    ("H100-SXM5-96GB", "grand-teton-h100"),
+    ("H100-96GB", "grand-teton-h100"),
+    ("H100-SXM-96GB", "grand-teton-h100"),
     ("H100-PCI", "h100-pcie"),
     ("H100", "h100-sxm-ib400"),
-    ("GH200", "h100-96gb"),
+    ("GH200", "grand-teton-h100"),
     ("H800", "h800-ib400"),
     ("H200", "dgx-h200"),
     ("H20", "h800-ib400"),
@@ -25,12 +28,22 @@ CLUSTERS = [
     ("GB300", "gb300-nvl72"),
     ("B200", "dgx-b200"),
     ("B300", "dgx-b300"),
-    ("MI355X", "mi355x-400gbe"),
+    ("MI355X", "mi355x-roce400"),
     ("MI325X", "mi300x-roce400"),
     ("MI300X", "mi300x-roce400"),
     ("MI250X", "frontier"),
     ("V100-SXM3", "dgx-2-v100"),
     ("V100", "dgx-1-v100"),
+    ("L40S", "l40s-roce100"),
+    ("RTX 3090", "workstation-2x3090"),
+    ("RTX-3090", "workstation-2x3090"),
+    ("RTX 4090", "workstation-4x4090"),
+    ("RTX-4090", "workstation-4x4090"),
+    ("TPU-v4", "tpu-v4-pod"),
+    ("TPU v4", "tpu-v4-pod"),
+    ("TPU-v5p", "tpu-v5p-pod"),
+    ("TPU v5p", "tpu-v5p-pod"),
+    ("Trainium2", "aws-trn2"),
 ]
 
 # What the row says of its software, and the stack that it is (assets/stacks); the first that matches.
@@ -136,7 +149,7 @@ def model_of(row):
         "vocab_size": m["vocab"],
         "max_position_embeddings": m["seq"],
         "tie_word_embeddings": bool(m["tied"]),
-        "hidden_act": {"gelu": "gelu", "geglu": "gelu", "swiglu": "silu", "silu": "silu", "sqrelu": "relu2"}[m["act"]],
+        "hidden_act": {"swiglu": "silu", "silu": "silu", "sqrelu": "relu2"}.get(m["act"], "gelu"),
         "gated_mlp": gated,
         "normalization": "layernorm" if family in ("gpt", "mpt", "nemotron", "bloom", "opt", "nemotron-h") else "rmsnorm",
         "position_embedding": "learned" if family in ("gpt", "mpt", "opt") else "rope",
@@ -171,7 +184,7 @@ def cluster_of(row):
     base = next((cluster for name, cluster in CLUSTERS if hw["gpu"].startswith(name)), None)
     if base is None:
         raise ValueError(f"no cluster for the GPU {hw['gpu']}")
-    cluster = {"base": base, "gpus_per_node": hw["gpus_per_node"]}
+    cluster = {"base": base, "gpus_per_node": hw["gpus_per_node"] or 8}
     if "NVL72" in hw["gpu"]:
         cluster["gpus_per_node"] = 4
     nodes = math.ceil(hw["gpus"] / cluster["gpus_per_node"])
@@ -181,11 +194,11 @@ def cluster_of(row):
     inter = hw.get("inter") or ""
     per_gpu = None
     if found := re.search(r"(\d+)\s*x\s*(\d+)\s*Gb/s", inter):
-        per_gpu = int(found[1]) * int(found[2]) / 8 / hw["gpus_per_node"]
+        per_gpu = int(found[1]) * int(found[2]) / 8 / cluster["gpus_per_node"]
     elif found := re.search(r"(\d+)\s*Gb/s per GPU", inter):
         per_gpu = int(found[1]) / 8
     elif found := re.search(r"(\d+)\s*Gb/s per node", inter):
-        per_gpu = int(found[1]) / 8 / hw["gpus_per_node"]
+        per_gpu = int(found[1]) / 8 / cluster["gpus_per_node"]
     return cluster, per_gpu
 
 
@@ -199,12 +212,15 @@ def moe_of(row):
 def scenario_of(row, tiers):
     """The scenario that repeats the row. `tiers`: of each cluster of the catalogue, by id. Throws ValueError where the row says
     too little."""
-    if row["par"]["pp"] is None or row["par"]["dp"] is None:
+    if row["par"]["pp"] is None or row["par"]["tp"] is None:
         raise ValueError("the layout is not stated")
+    if row["model"].get("hybrid"):
+        raise ValueError("layers that are no attention are not simulated")
     if row.get("task") == "lora":
         raise ValueError("LoRA is not simulated")
     par, batch = row["par"], row["batch"]
-    tp, pp, cp, dp = par["tp"], par["pp"], par["cp"] or 1, par["dp"]
+    tp, pp, cp = par["tp"], par["pp"], par["cp"] or 1
+    dp = par["dp"] or row["hw"]["gpus"] // (tp * pp * cp)
     gbs = batch["gbs"]
     mbs = batch["mbs"]
     if mbs is None:  # the largest power of two up to 4 that divides
@@ -213,12 +229,14 @@ def scenario_of(row, tiers):
     cluster, per_gpu = cluster_of(row)
     cluster["tiers"] = [dict(tier) for tier in tiers[cluster["base"]]]
     if "NVL72" not in row["hw"]["gpu"]:
-        cluster["tiers"][0]["span"] = row["hw"]["gpus_per_node"]
+        inside = [tier for tier in cluster["tiers"] if tier["span"] != "all"]
+        if inside:
+            inside[-1]["span"] = cluster["gpus_per_node"]
     if per_gpu:
         cluster["tiers"][-1]["bandwidth_gbs"] = per_gpu
     layout = {"tp": tp, "cp": cp, "pp": pp, "dp": dp, "sequence_parallel": bool(par["sp"]) and tp > 1, "zero_stage": zero}
-    if par.get("ep", 1) and par["ep"] > 1 or is_moe(row):
-        layout |= {"ep": par["ep"] or 1, "etp": par.get("etp") or 1}
+    if is_moe(row):
+        layout |= {"ep": par.get("ep") or 1, "etp": par.get("etp") or 1}
     shard = par.get("fsdp") or (row.get("extra") or {}).get("zero1_group")
     if shard and zero and shard < dp * cp:
         layout["dp_shard"] = shard

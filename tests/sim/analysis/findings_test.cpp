@@ -141,7 +141,7 @@ TEST(Findings, EditsOfRandomJobsAreLegal)
 
 TEST(Findings, SayThatThereIsNothingToComplainAbout)
 {
-    const auto all = findingsOf("03", {"training.overlap.tp_comm=true"});
+    const auto all = findingsOf("03", {"training.overlap.tp_comm=true", "training.sequence_length=8192"});
     ASSERT_EQ(all.size(), 1U);
     EXPECT_EQ(all[0].title, "Nothing to complain about");
     EXPECT_NE(all[0].reason.find("model FLOPs at peak speed"), std::string::npos) << all[0].reason;
@@ -213,7 +213,8 @@ TEST(FindingRules, ExposedCommunicationOfEachDimension)
 {
     EXPECT_TRUE(has(findingsOf("02"), FindingKind::exposedTensor));
     EXPECT_TRUE(has(findingsOf("03"), FindingKind::exposedTensor));
-    EXPECT_FALSE(has(findingsOf("03", {"training.overlap.tp_comm=true"}), FindingKind::exposedTensor));
+    EXPECT_FALSE(
+        has(findingsOf("03", {"training.overlap.tp_comm=true", "training.sequence_length=8192"}), FindingKind::exposedTensor));
     EXPECT_TRUE(has(findingsOf("50", {R"(cluster.tiers=[{"name":"slow","span":"all","bandwidth_gbs":10,"latency_us":10}])"}),
                     FindingKind::exposedExpert));
     EXPECT_TRUE(has(findingsOf("52"), FindingKind::expertsAcrossNodes));

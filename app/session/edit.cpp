@@ -2,9 +2,7 @@
 
 #include "app/session/scenario_keys.h"
 
-#include <QJsonArray>
-#include <QJsonDocument>
-#include <QJsonObject>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
@@ -110,11 +108,8 @@ std::string nameOf(const std::vector<sim::Catalogue::Entry>& entries, std::strin
 int gpusPerNode(const sim::Catalogue& catalogue, std::string_view clusterId)
 {
     constexpr int kUsual = 8;
-    const std::string* json = catalogue.clusterJson(clusterId);
-    if (!json)
-        return kUsual;
-    const auto object = QJsonDocument::fromJson(QByteArray::fromStdString(*json)).object();
-    return std::max(1, object.value(QStringLiteral("gpus_per_node")).toInt(kUsual));
+    const auto* cluster = catalogue.clusterJson(clusterId);
+    return cluster ? std::max(1, cluster->value("gpus_per_node", kUsual)) : kUsual;
 }
 
 /// What a person reads for a value.

@@ -337,35 +337,25 @@ bool usesDropout(const Model& model)
 
 std::optional<StackPart> stackPartOf(KernelFamily family)
 {
-    switch (family) {
-    case KernelFamily::norm:
-        return StackPart::norm;
-    case KernelFamily::activation:
-        return StackPart::activation;
-    case KernelFamily::residual:
-        return StackPart::residual;
-    case KernelFamily::rope:
-        return StackPart::rope;
-    case KernelFamily::softmax:
-        return StackPart::softmax;
-    case KernelFamily::loss:
-        return StackPart::loss;
-    case KernelFamily::embedding:
-        return StackPart::embedding;
-    case KernelFamily::permute:
-    case KernelFamily::unpermute:
-        return StackPart::permute;
-    case KernelFamily::gemm:
-    case KernelFamily::groupedGemm:
-    case KernelFamily::scores:
-        return StackPart::product;
-    case KernelFamily::attention:
-        return StackPart::attention;
-    case KernelFamily::other:
-    case KernelFamily::optimizer:
-        break;
-    }
-    return {};
+    using Part = std::optional<StackPart>;
+    static constexpr std::array<Part, kKernelFamilyCount> kParts = {{
+        {},                 // other
+        StackPart::product, // gemm
+        StackPart::product, // groupedGemm
+        StackPart::attention,
+        StackPart::norm,
+        StackPart::activation,
+        StackPart::residual,
+        StackPart::rope,
+        StackPart::embedding,
+        StackPart::loss,
+        StackPart::permute,
+        StackPart::permute, // unpermute
+        {},                 // optimizer
+        StackPart::product, // scores
+        StackPart::softmax,
+    }};
+    return kParts[asIndex(family)];
 }
 
 Sharding Sharding::of(const Scenario& scenario)

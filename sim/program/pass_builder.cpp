@@ -184,10 +184,9 @@ std::int64_t PassBuilder::keptBytes(const Operator& op) const
 std::int64_t PassBuilder::gatheredOperandBytes(const Bucket& bucket, std::size_t index) const
 {
     const auto& operators = bucket.list.operators;
-    const Precision precision = m_scenario.training.precision;
-    const bool isNarrow = precision == Precision::fp8 || precision == Precision::mxfp8 || precision == Precision::nvfp4;
     const bool feedsNarrow = index + 1 < operators.size() && operators[index + 1].lowPrecision;
-    return operators[index].commBytes / (isNarrow && feedsNarrow && m_scenario.training.stack.narrowGather ? 2 : 1);
+    const bool gathersNarrow = m_scenario.training.stack.narrowGather && isNarrow(m_scenario.training.precision);
+    return operators[index].commBytes / (feedsNarrow && gathersNarrow ? 2 : 1);
 }
 
 // Forward ---------------------------------------------------------------------------------------------------------------------

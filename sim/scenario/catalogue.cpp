@@ -21,8 +21,8 @@ namespace {
 
 struct Shelf {
     std::vector<Catalogue::Entry> entries;
-    std::map<std::string, std::string, std::less<>> json;
-    const std::string* find(std::string_view id) const
+    std::map<std::string, Json, std::less<>> json;
+    const Json* find(std::string_view id) const
     {
         const auto found = json.find(id);
         return found == json.end() ? nullptr : &found->second;
@@ -79,8 +79,7 @@ Shelf readShelf(const fs::path& folder, const Schema& schema, std::string_view d
 /// Entries of clusters name what other folders hold.
 void checkClusters(const Shelf& clusters, const Shelf& gpus, const fs::path& folder)
 {
-    for (const auto& [id, text] : clusters.json) {
-        const Json entry = Json::parse(text); // our own
+    for (const auto& [id, entry] : clusters.json) {
         const std::string file = (folder / (id + ".json")).string();
         const auto gpu = memberOr<std::string>(entry, "gpu", {});
         if (gpus.find(gpu) == nullptr)
@@ -155,7 +154,7 @@ CatalogueEntry readCatalogueEntry(std::string_view text, const std::string& file
         throw ScenarioError({{file, "/base", "an entry stands by itself"}});
     entry.size = sizeOf(json);
     entry.name = memberOr<std::string>(json, "name", {});
-    entry.json = json.dump();
+    entry.json = std::move(json);
     return entry;
 }
 
@@ -223,19 +222,19 @@ const std::vector<Catalogue::Entry>& Catalogue::stacks() const
 {
     return m_data->stacks.entries;
 }
-const std::string* Catalogue::modelJson(std::string_view id) const
+const Json* Catalogue::modelJson(std::string_view id) const
 {
     return m_data->models.find(id);
 }
-const std::string* Catalogue::gpuJson(std::string_view id) const
+const Json* Catalogue::gpuJson(std::string_view id) const
 {
     return m_data->gpus.find(id);
 }
-const std::string* Catalogue::clusterJson(std::string_view id) const
+const Json* Catalogue::clusterJson(std::string_view id) const
 {
     return m_data->clusters.find(id);
 }
-const std::string* Catalogue::stackJson(std::string_view id) const
+const Json* Catalogue::stackJson(std::string_view id) const
 {
     return m_data->stacks.find(id);
 }

@@ -3,6 +3,8 @@
 
 #include "sim/scenario/scenario.h"
 
+#include <nlohmann/json_fwd.hpp>
+
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -29,11 +31,11 @@ public:
     const std::vector<Entry>& clusters() const;
     const std::vector<Entry>& stacks() const;
 
-    /// The entry's JSON object as text; nullptr if there is none.
-    const std::string* modelJson(std::string_view id) const;
-    const std::string* gpuJson(std::string_view id) const;
-    const std::string* clusterJson(std::string_view id) const;
-    const std::string* stackJson(std::string_view id) const;
+    /// The entry's object, without the keys that only a catalogue has; nullptr if there is none.
+    const nlohmann::ordered_json* modelJson(std::string_view id) const;
+    const nlohmann::ordered_json* gpuJson(std::string_view id) const;
+    const nlohmann::ordered_json* clusterJson(std::string_view id) const;
+    const nlohmann::ordered_json* stackJson(std::string_view id) const;
 
     /// Of the nearest kind of job that was measured. `gpu`, `stack`: ids, also such as the catalogue does not have.
     Uncertainty uncertainty(std::string_view gpu, std::string_view stack, bool isMoe) const;

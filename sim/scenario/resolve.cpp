@@ -80,8 +80,8 @@ private:
     struct Block {
         Resolver& resolver;
         std::string pointer;
-        Json own;
-        Json base;
+        const Json& own;
+        const Json& base;
         std::string baseId;
 
         /// The usable value of a key, noting where it came from; nullptr if nobody gave one.
@@ -135,11 +135,10 @@ private:
         return !value.is_array() || next == m_out.broken.end() || !next->starts_with(pointer + "/");
     }
 
-    Block block(std::string pointer, Json own, const std::string* base, std::string baseId)
+    /// `own` and `base` stay where they are: a scenario is resolved once for each value that a control might take.
+    Block block(std::string pointer, const Json& own, const Json* base, std::string baseId)
     {
-        if (!own.is_object())
-            own = Json::object();
-        return {*this, std::move(pointer), std::move(own), base != nullptr ? Json::parse(*base) : Json::object(),
+        return {*this, std::move(pointer), own.is_object() ? own : m_nothing, base != nullptr ? *base : m_nothing,
                 std::move(baseId)};
     }
 
@@ -147,7 +146,7 @@ private:
     Block block(const Block& parent, std::string_view key)
     {
         const Json* value = parent.find(key);
-        return block(childPointer(parent.pointer, key), value != nullptr ? *value : Json::object(), nullptr, {});
+        return block(childPointer(parent.pointer, key), value != nullptr ? *value : m_nothing, nullptr, {});
     }
 
     /// The schema has told it better, where it knows the key.
@@ -171,19 +170,19 @@ private:
         const std::string at = childPointer(parent.pointer, key);
         const Json* value = parent.find(key);
         if (value == nullptr)
-            return block(at, Json::object(), nullptr, {});
+            return block(at, m_nothing, nullptr, {});
         const bool isShort = value->is_string();
-        const Json own = isShort ? Json{{"base", *value}} : *value;
-        if (!own.is_object() || !own.contains("base") || !own.at("base").is_string())
-            return block(at, own, nullptr, {});
-        const auto id = memberOr<std::string>(own, "base", {});
-        const std::string* entry = lookup(id);
+        const Json* const name = isShort ? value : memberOf(*value, "base");
+        const auto id = name != nullptr ? valueAs<std::string>(*name) : std::nullopt;
+        if (!id)
+            return block(at, *value, nullptr, {});
+        const Json* entry = lookup(*id);
         if (entry == nullptr) {
             report(isShort ? at : at + "/base",
-                   "the catalogue has no " + std::string(what) + " " + quotedText(id) + nearestWords(id, idsOf(entries)));
+                   "the catalogue has no " + std::string(what) + " " + quotedText(*id) + nearestWords(*id, idsOf(entries)));
             m_out.broken.insert(at);
         }
-        return block(at, own, entry, id);
+        return block(at, *value, entry, *id);
     }
 
     /// A key without which the block says nothing.
@@ -365,10 +364,9 @@ private:
     void readNamedEfficiency(const std::string& name, Efficiency& efficiency)
     {
         const std::string at = "/cluster/efficiency";
-        if (const std::string* gpu = m_catalogue.gpuJson(name)) {
-            const Json entry = Json::parse(*gpu); // the catalogue's own
-            const Json* measured = memberOf(entry, "efficiency");
-            readEfficiency(block(at, measured != nullptr ? *measured : Json::object(), nullptr, {}), name, efficiency);
+        if (const Json* gpu = m_catalogue.gpuJson(name)) {
+            const Json* measured = memberOf(*gpu, "efficiency");
+            readEfficiency(block(at, measured != nullptr ? *measured : m_nothing, nullptr, {}), name, efficiency);
             return;
         }
         try {
@@ -545,9 +543,9 @@ private:
         Stack& stack = m_out.scenario.training.stack;
         const Block given = basedBlock(from, "stack", "software stack", m_catalogue.stacks(),
                                        [this](const std::string& id) { return m_catalogue.stackJson(id); });
-        const std::string* const base = given.baseId.empty() ? m_catalogue.stackJson(kUsual) : nullptr;
+        const Json* const usual = given.baseId.empty() ? m_catalogue.stackJson(kUsual) : nullptr;
         stack.id = given.baseId.empty() ? kUsual : given.baseId;
-        readStack(base != nullptr ? Json::parse(*base) : given.base, stack);
+        readStack(usual != nullptr ? *usual : given.base, stack);
         readStack(given.own, stack);
         std::string dtype = stack.gradientDtype;
         from.read("gradient_dtype", dtype);
@@ -656,6 +654,7 @@ private:
         from.read("aux_loss", live.auxiliaryLoss);
     }
 
+    const Json m_nothing = Json::object();
     const Json& m_root;
     const std::string& m_file;
     const Catalogue& m_catalogue;

@@ -16,6 +16,11 @@ namespace sim {
 
 /// fp8: one scale a tensor; mxfp8: one for 32 elements; nvfp4: 4 bits, one for 16.
 enum class Precision : std::uint8_t { fp32, tf32, bf16, fp16, fp8, mxfp8, nvfp4 };
+/// Operands of products are cast to fewer bits than activations are kept in.
+constexpr bool isNarrow(Precision precision)
+{
+    return precision >= Precision::fp8;
+}
 enum class HiddenActivation : std::uint8_t { gelu, silu, relu2 };
 enum class Normalization : std::uint8_t { layernorm, rmsnorm };
 enum class PositionEmbedding : std::uint8_t { learned, rope, none };

@@ -24,8 +24,8 @@ constexpr int kFormSide = 12, kSideWithGutter = 4, kFormScrollBar = 10, kBetween
 } // namespace
 
 ScenarioForm::ScenarioForm(Session& session, QWidget* parent)
-    : QWidget(parent), m_session(session), m_search(new QLineEdit), m_whatIf(new QToolButton), m_whatIfMenu(new QMenu(this)),
-      m_area(new QScrollArea), m_general(new QLabel), m_nothingFound(new QLabel)
+    : QWidget(parent), m_session(session), m_search(new QLineEdit(this)), m_whatIf(new QToolButton(this)),
+      m_whatIfMenu(new QMenu(this)), m_area(new QScrollArea(this)), m_general(new QLabel(this)), m_nothingFound(new QLabel(this))
 {
     build();
     connect(&m_session, &Session::opened, this, &ScenarioForm::takeFile);
@@ -50,8 +50,26 @@ void ScenarioForm::build()
     setRole(m_whatIf, "button");
     connect(m_whatIfMenu, &QMenu::aboutToShow, this, &ScenarioForm::fillWhatIf);
 
-    auto* page = new QWidget;
+    auto* top = new QHBoxLayout;
+    top->setContentsMargins(kSideWithGutter + kRowGutter, 2, kFormSide + kFormScrollBar, 6);
+    top->setSpacing(8);
+    top->addWidget(m_search, 1);
+    top->addWidget(m_whatIf);
+    auto* outer = new QVBoxLayout(this);
+    outer->setContentsMargins(0, 0, 0, 0);
+    outer->setSpacing(0);
+    outer->addLayout(top);
+    outer->addWidget(m_area, 1);
+    setRole(this, "form");
+    setAttribute(Qt::WA_StyledBackground);
+
+    // The page is in its place before it has rows: moved with them, it would have all of them styled again.
+    auto* page = new QWidget(this);
     auto* column = new QVBoxLayout(page);
+    m_area->setWidgetResizable(true);
+    m_area->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    m_area->setFrameShape(QFrame::NoFrame);
+    m_area->setWidget(page);
     column->setContentsMargins(kSideWithGutter, 4, kFormSide, kFormSide);
     column->setSpacing(kBetweenFormRows);
     for (QLabel* label : {m_general, m_nothingFound}) {
@@ -86,23 +104,6 @@ void ScenarioForm::build()
     static_cast<ChoiceRow*>(rowAt("/model"))->setNameIfMissing(tr("Own model"));
     static_cast<ChoiceRow*>(rowAt("/cluster"))->setNameIfMissing(tr("Own cluster"));
     static_cast<ChoiceRow*>(rowAt("/cluster/gpu"))->setNameIfMissing(tr("Own GPU"));
-
-    m_area->setWidgetResizable(true);
-    m_area->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-    m_area->setFrameShape(QFrame::NoFrame);
-    m_area->setWidget(page);
-    auto* top = new QHBoxLayout;
-    top->setContentsMargins(kSideWithGutter + kRowGutter, 2, kFormSide + kFormScrollBar, 6);
-    top->setSpacing(8);
-    top->addWidget(m_search, 1);
-    top->addWidget(m_whatIf);
-    auto* outer = new QVBoxLayout(this);
-    outer->setContentsMargins(0, 0, 0, 0);
-    outer->setSpacing(0);
-    outer->addLayout(top);
-    outer->addWidget(m_area, 1);
-    setRole(this, "form");
-    setAttribute(Qt::WA_StyledBackground);
 }
 
 void ScenarioForm::takeFile()

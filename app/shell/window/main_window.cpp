@@ -107,49 +107,52 @@ QString MainWindow::assetsPath() const
 
 void MainWindow::buildPages()
 {
-    m_gallery = new GalleryPage;
-    m_banner = new ProblemBanner;
-    m_header = new ScenarioHeader(m_session);
-    m_workspace = new Workspace(m_desk, m_options.renderer);
-    auto* workPage = new QWidget;
-    auto* workColumn = new QVBoxLayout(workPage);
-    workColumn->setContentsMargins(0, 0, 0, 0);
-    workColumn->setSpacing(0);
-    workColumn->addWidget(m_header);
-    workColumn->addWidget(m_workspace, 1);
-    m_pages = new QStackedWidget;
-    m_pages->addWidget(m_gallery);
-    m_pages->addWidget(workPage);
-    m_live = new LivePanel(m_options.renderer);
-    constexpr QSize kLeastLive{640, 420}; // it has the width of the docks too
-    m_live->setMinimumSize(kLeastLive);
-    m_pages->addWidget(m_live);
-    m_compare = new ComparePage(m_desk, m_options.renderer);
-    m_pages->addWidget(m_compare);
-    m_problemPage = new ProblemPage;
-    m_pages->addWidget(m_problemPage);
-    auto* middle = new QWidget;
+    // From the outside in: a widget that moves into another has all that is in it styled again.
+    auto* middle = new QWidget(this);
     auto* column = new QVBoxLayout(middle);
     column->setContentsMargins(0, 0, 0, 0);
     column->setSpacing(0);
-    column->addWidget(m_banner);
-    column->addWidget(m_pages, 1);
     setCentralWidget(middle);
+    m_banner = new ProblemBanner(middle);
+    column->addWidget(m_banner);
+    m_pages = new QStackedWidget(middle);
+    column->addWidget(m_pages, 1);
+    m_gallery = new GalleryPage(m_pages);
+    m_pages->addWidget(m_gallery);
+    auto* workPage = new QWidget(m_pages);
+    auto* workColumn = new QVBoxLayout(workPage);
+    workColumn->setContentsMargins(0, 0, 0, 0);
+    workColumn->setSpacing(0);
+    m_header = new ScenarioHeader(m_session, workPage);
+    workColumn->addWidget(m_header);
+    m_workspace = new Workspace(m_desk, m_options.renderer, workPage);
+    workColumn->addWidget(m_workspace, 1);
+    m_pages->addWidget(workPage);
+    m_live = new LivePanel(m_options.renderer, m_pages);
+    constexpr QSize kLeastLive{640, 420}; // it has the width of the docks too
+    m_live->setMinimumSize(kLeastLive);
+    m_pages->addWidget(m_live);
+    m_compare = new ComparePage(m_desk, m_options.renderer, m_pages);
+    m_pages->addWidget(m_compare);
+    m_problemPage = new ProblemPage(m_pages);
+    m_pages->addWidget(m_problemPage);
 
-    m_form = new ScenarioForm(m_session);
-    m_form->setMinimumWidth(kNarrowestDock);
-    m_details = new DetailsPanel;
-    m_details->setMinimumWidth(kNarrowestDock);
-    const auto dock = [this](const QString& title, const char* name, QWidget* content, Qt::DockWidgetArea area) {
+    const auto dock = [this](const QString& title, const char* name) {
         auto* out = new QDockWidget(title, this);
         out->setObjectName(QLatin1String(name));
-        out->setWidget(content);
         out->hide();
-        addDockWidget(area, out);
         return out;
     };
-    m_formDock = dock(tr("SCENARIO"), "form", m_form, Qt::LeftDockWidgetArea);
-    m_detailsDock = dock(tr("DETAILS"), "details", m_details, Qt::RightDockWidgetArea);
+    m_formDock = dock(tr("SCENARIO"), "form");
+    m_form = new ScenarioForm(m_session, m_formDock);
+    m_form->setMinimumWidth(kNarrowestDock);
+    m_formDock->setWidget(m_form);
+    addDockWidget(Qt::LeftDockWidgetArea, m_formDock);
+    m_detailsDock = dock(tr("DETAILS"), "details");
+    m_details = new DetailsPanel(m_detailsDock);
+    m_details->setMinimumWidth(kNarrowestDock);
+    m_detailsDock->setWidget(m_details);
+    addDockWidget(Qt::RightDockWidgetArea, m_detailsDock);
     buildFindings();
     resizeDocks({m_formDock, m_detailsDock}, {kFormWidth, kDetailsWidth}, Qt::Horizontal);
     setTabPosition(Qt::AllDockWidgetAreas, QTabWidget::North);

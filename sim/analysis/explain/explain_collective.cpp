@@ -90,9 +90,8 @@ Explanation TrafficExplainer::tensor(const CollectiveUse& use) const
         Formula tensor = tokens(account, false);
         tensor *= hidden();
         value *= model.hiddenSize;
-        const Precision precision = m_scenario.training.precision;
         const bool mayBeNarrow = m_scenario.training.stack.narrowGather && use.sends == CollectiveSends::onceRound &&
-                                 (precision == Precision::fp8 || precision == Precision::mxfp8 || precision == Precision::nvfp4);
+                                 isNarrow(m_scenario.training.precision);
         const double pieces = std::round(value / whole);
         if (mayBeNarrow && (pieces == 2 || pieces == 8)) {
             tensor *= account.term("e", 1, Unit::bytes, "an element, gathered in 8 bits");

@@ -27,7 +27,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
     auto document = sim::ScenarioDocument::parse(
         R"({"format":"rankscope-scenario","version":1,"model":"tiny-gpt","cluster":"laptop","layout":{}})");
-    document.set(kind == "gpu" ? "cluster.gpu" : kind, entry.json);
+    document.set(kind == "gpu" ? "cluster.gpu" : kind, entry.json.dump());
     fuzz::mustResolveOrTell(document);
     return 0;
 }

@@ -21,6 +21,9 @@ using Answer = nlohmann::ordered_json;
 Answer stepAnswer(const Simulation&);
 /// What is said of the step: "findings" of simulate --json.
 void addFindings(Answer&, const std::vector<Finding>&);
+/// simulate --json --explain: "because", formula, values and source of each number of stepAnswer's, and "sensitivity", the
+/// constants that the step time hangs on. Takes as long as some thirty simulations.
+void addBecause(Answer&, const Simulation&);
 /// memory --json, in GiB
 Answer memoryAnswer(const Simulation&);
 /// traffic --json, in bytes. O(flows).

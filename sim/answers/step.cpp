@@ -1,3 +1,4 @@
+#include "sim/analysis/whole_run.h"
 #include "sim/answers/findings.h"
 
 namespace sim {
@@ -44,6 +45,8 @@ Answer stepAnswer(const Simulation& simulation)
                   {"per_pipeline_rank", ranks},
                   {"simulated_ops", m.simulatedOps},
                   {"wall_ms", m.wallMs}};
+    if (const std::optional<WholeRun> run = wholeRun(simulation))
+        answer["run"] = {{"tokens", run->tokens}, {"steps", run->steps}, {"days", run->days}, {"gpu_hours", run->gpuHours}};
     addMissedCap(answer, simulation);
     return answer;
 }

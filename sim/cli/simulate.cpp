@@ -2,6 +2,9 @@
 #include "sim/cli/options.h"
 #include "sim/cli/table.h"
 
+#include "sim/analysis/explain/explain.h"
+#include "sim/analysis/sensitivity.h"
+#include "sim/analysis/whole_run.h"
 #include "sim/answers/answers.h"
 #include "sim/trace/export.h"
 
@@ -15,7 +18,7 @@ namespace sim::cli {
 namespace {
 
 struct SimulateArguments : AnswerArguments {
-    bool full = false;
+    bool full = false, explain = false;
     std::string trace, detail = "kernels";
 };
 
@@ -37,6 +40,8 @@ void printSummary(const Simulation& simulation)
     table.add({"peak memory", fixed(m.peakMemoryGib, 2) + " of " + fixed(s.cluster.gpu.memoryGib, 0) + " GiB" +
                                   (m.fits ? "" : ": does not fit")});
     table.add({"parameters", grouped(m.parameters)});
+    if (const auto run = wholeRun(simulation))
+        table.add({"whole run", run->text()});
     table.add(
         {"ranks", grouped(m.worldSize) + (simulation.classCount() < m.worldSize
                                               ? " in " + grouped(simulation.classCount()) +
@@ -78,6 +83,30 @@ void printPipeline(const Metrics& m)
     table.print(std::cout);
 }
 
+/// Formulas of the summary's numbers, and what the step time hangs on.
+void printBecause(const Simulation& simulation)
+{
+    std::cout << "\n";
+    for (const MetricId id :
+         {MetricId::stepTime, MetricId::tokensPerSecond, MetricId::mfu, MetricId::bubble, MetricId::peakMemory}) {
+        const Explanation why = explain(simulation, id);
+        std::cout << why.name << ": " << why.inSymbols() << "\n    = " << why.inNumbers() << " = " << why.valueText() << "\n";
+        for (const Term& term : why.terms)
+            std::cout << "    " << term.quantity.symbol << ": " << numberText(term.quantity.value, term.quantity.unit) << ", "
+                      << term.meaning << "\n";
+        if (!why.source.empty())
+            std::cout << "    " << why.source << "\n";
+    }
+    std::cout << "\n";
+    constexpr std::size_t kMostLines = 10;
+    std::vector<Sensitivity> weighty = sensitivities(simulation);
+    weighty.resize(std::min(weighty.size(), kMostLines));
+    Table table({"with 10 % more of", "the step takes", "which is"});
+    for (const Sensitivity& of : weighty)
+        table.addNote({of.key, (of.stepTimeChange > 0 ? "+" : "-") + percent(std::abs(of.stepTimeChange))}, of.meaning);
+    table.print(std::cout);
+}
+
 void run(const SimulateArguments& arguments)
 {
     const ScenarioDocument document = arguments.scenario.document();
@@ -89,6 +118,8 @@ void run(const SimulateArguments& arguments)
     if (arguments.json) {
         Answer answer = stepAnswer(*simulation);
         addFindings(answer, findings(*simulation, document, catalogue()));
+        if (arguments.explain)
+            addBecause(answer, *simulation);
         std::cout << answer.dump() << "\n";
         return;
     }
@@ -98,6 +129,8 @@ void run(const SimulateArguments& arguments)
     printShares(*simulation);
     std::cout << "\n";
     printPipeline(metrics);
+    if (arguments.explain)
+        printBecause(*simulation);
     std::cerr << "simulated " << counted(metrics.simulatedOps, "op") << " in " << fixed(metrics.wallMs, 1) << " ms\n";
 }
 
@@ -109,6 +142,8 @@ void addSimulate(CLI::App& app)
     CLI::App* command =
         addAnswer(app, "simulate", "One training step: time, MFU, bubble, exposed communication, memory", run, arguments);
     command->add_flag("--full", arguments->full, "Every rank one by one instead of one of each class: same numbers, bit for bit");
+    command->add_flag("--explain", arguments->explain,
+                      "Where each number comes from: formula, values, source; and the constants that the step time hangs on");
     CLI::Option* trace =
         command->add_option("--trace", arguments->trace, "Write the timeline: OUT.pftrace for Perfetto, OUT.json for Chrome")
             ->type_name("OUT")

@@ -53,7 +53,7 @@ OpShape forwardShape(const Operator& op)
 Stream streamOf(CommunicatorRole role)
 {
     constexpr ByDimension<Stream> kStreams{{Stream::tp, Stream::cp, Stream::ep, Stream::sendForward, Stream::dp}};
-    return kStreams[dimensionOf(role)];
+    return role == CommunicatorRole::dpReplicate ? Stream::replicas : kStreams[dimensionOf(role)];
 }
 
 bool isCompute(const Operator& op)
@@ -350,15 +350,13 @@ Pass PassBuilder::backward(const StageContent& stage, ActionKind kind, PassFlags
     const auto count = stage.buckets.size();
     if (gathers && count > 0)
         gatherBucket(stage.buckets.back(), prefetches);
+    if (gathers && count > 0)
+        waitFor(maskOf(Stream::dp));
+    const bool gathersLate = m_scenario.training.stack.gathersAfterReduction;
     for (std::size_t i = count; i-- > 0;) {
         const Bucket& bucket = stage.buckets[i];
-        if (gathers) {
-            if (!prefetches && i + 1 < count)
-                gatherBucket(bucket, false);
-            waitFor(maskOf(Stream::dp));
-            if (prefetches && i > 0)
-                gatherBucket(stage.buckets[i - 1], true);
-        }
+        if (gathers && prefetches && !gathersLate && i > 0)
+            gatherBucket(stage.buckets[i - 1], true);
         m_layer = bucket.layer;
         if (weightsOnly)
             weightPass(bucket);
@@ -366,16 +364,27 @@ Pass PassBuilder::backward(const StageContent& stage, ActionKind kind, PassFlags
             backwardBucket(bucket, kind);
         if (gathers)
             releaseBucket(bucket);
+        const auto awaitNext = [&] {
+            if (!prefetches || gathersLate)
+                gatherBucket(stage.buckets[i - 1], prefetches);
+            waitFor(maskOf(Stream::dp));
+        };
+        // For the next bucket's parameters; this one's gradients are reduced meanwhile.
+        if (gathers && i > 0 && !gathersLate)
+            awaitNext();
         if (flags.reducesGradients && kind != ActionKind::backwardInput && m_scenario.training.overlap.gradReduce) {
             const std::int64_t routed = bucket.list.routedParameters();
+            m_layer = bucket.layer;
             reduceBucket({.dense = bucket.list.parameters() - routed, .routed = routed});
         }
+        if (gathers && i > 0 && gathersLate)
+            awaitNext();
     }
     m_layer = -1;
     if (flags.reducesGradients && kind != ActionKind::backwardInput && reducesEveryMicrobatch(m_scenario) &&
         !m_scenario.training.overlap.gradReduce) {
         reduceBucket(stage.parameters());
-        m_nextWaits |= maskOf(Stream::dp);
+        m_nextWaits |= kDataParallelStreams;
     }
     if (!weightsOnly)
         send(flags, Stream::sendBackward);
@@ -623,7 +632,7 @@ void PassBuilder::reduceBucket(ParameterElements elements)
         communicate(CommunicatorRole::dpShard, kind, "grad.reduce", dense);
     if (dense > 0 && sharded)
         communicate(CommunicatorRole::dpReplicate, CollectiveKind::allReduce, "grad.reduce.replicas",
-                    dense / std::max(1, layout.dpShard));
+                    dense / std::max(1, layout.dpShard), maskOf(Stream::dp));
     if (routed > 0)
         communicate(CommunicatorRole::exptDp, kind, "grad.reduce.experts", routed);
     if (m_pass.ops.size() == before || layout.zeroStage < 2)
@@ -670,7 +679,8 @@ Pass PassBuilder::finish(ParameterElements elements, bool sharesEmbedding, std::
     const bool sharded = layout.zeroStage >= 1;
     const Checked updated =
         sharded ? elements.dense / ranks.dense + elements.routed / ranks.routed : elements.dense + elements.routed;
-    communicate(CommunicatorRole::copies, CollectiveKind::allReduce, "grad.reduce.copies", updated * m_stateBytes.gradient);
+    communicate(CommunicatorRole::copies, CollectiveKind::allReduce, "grad.reduce.copies", updated * m_stateBytes.gradient,
+                static_cast<StreamMask>(maskOf(Stream::compute) | maskOf(Stream::replicas)));
     // The update reads gradient, master copy and moments, and writes all but the gradient, and the parameter in its precision;
     // the stack adds norm, clipping and copies of what is updated, zeroing and scaling of all gradients.
     const std::int64_t bytesPerElement =
@@ -678,7 +688,7 @@ Pass PassBuilder::finish(ParameterElements elements, bool sharesEmbedding, std::
     const Checked held = layout.zeroStage >= 2 ? updated : Checked(elements.dense) + elements.routed;
     const Checked moved = updated * bytesPerElement + checkedScale(updated, training.stack.optimizerBytes) +
                           checkedScale(held, training.stack.gradientBytes);
-    emit({.waits = maskOf(Stream::dp), .purpose = OpPurpose::optimizer, .label = m_labels.intern("optimizer")},
+    emit({.waits = kDataParallelStreams, .purpose = OpPurpose::optimizer, .label = m_labels.intern("optimizer")},
          {.family = KernelFamily::optimizer, .m = 1, .n = updated, .bytes = moved});
 
     const bool gathersAtTheEnd = (layout.zeroStage == 1 || layout.zeroStage == 2) && !training.overlap.paramGather;

@@ -17,6 +17,7 @@ constexpr std::array<StreamFacts, kStreamCount> kStreams{{{"compute", {}},
                                                           {"cp comm", Dimension::cp},
                                                           {"ep comm", Dimension::ep},
                                                           {"dp comm", Dimension::dp},
+                                                          {"dp replicas comm", Dimension::dp},
                                                           {"send activations", Dimension::pp},
                                                           {"send gradients", Dimension::pp},
                                                           {"receive", Dimension::pp}}};

@@ -21,14 +21,16 @@
 
 namespace sim {
 
-/// Ops on one stream run in the order of issue; streams run side by side, as on a GPU.
-enum class Stream : std::uint8_t { compute, tp, cp, ep, dp, sendForward, sendBackward, receive };
-inline constexpr int kStreamCount = 8;
-using StreamMask = std::uint8_t;
+/// Ops on one stream run in the order of issue; streams run side by side, as on a GPU. Replicas of hybrid sharding have one of
+/// their own, as PyTorch's FSDP2 gives them: their reduction crosses nodes while parameters are gathered inside.
+enum class Stream : std::uint8_t { compute, tp, cp, ep, dp, replicas, sendForward, sendBackward, receive };
+inline constexpr int kStreamCount = 9;
+using StreamMask = std::uint16_t;
 constexpr StreamMask maskOf(Stream stream)
 {
     return static_cast<StreamMask>(1U << static_cast<unsigned>(stream));
 }
+inline constexpr auto kDataParallelStreams = static_cast<StreamMask>(maskOf(Stream::dp) | maskOf(Stream::replicas));
 const char* streamName(Stream);
 /// What its transfers are for; nothing where kernels run.
 std::optional<Dimension> dimensionOf(Stream);

@@ -508,6 +508,7 @@ private:
         const std::int64_t microbatches = layout.pp > 1 ? 4LL * layout.pp : 1;
         training.globalBatchSize = clampToInt(unit * std::clamp<std::int64_t>(kMostSequences / unit, 1, microbatches));
         from.read("global_batch_size", training.globalBatchSize);
+        from.read("tokens", training.tokens);
         for (const Precision usual : {Precision::bf16, Precision::fp16, Precision::fp32})
             if (m_out.scenario.cluster.gpu.peakTflops.contains(usual)) {
                 training.precision = usual;

@@ -216,6 +216,7 @@ struct Training {
     int sequenceLength = 0;  ///< tokens
     int microBatchSize = 1;  ///< sequences
     int globalBatchSize = 0; ///< sequences
+    double tokens = 0;       ///< of the whole run; 0: nobody said
     Precision precision = Precision::bf16;
     Recompute recompute = Recompute::none;
     int recomputeLayers = 0; ///< for full: layers of each chunk that are recomputed; resolved: all of them unless given (0 = all)

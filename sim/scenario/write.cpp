@@ -138,28 +138,31 @@ Json toJson(const Training& t)
     Json recompute = toWord(kRecomputeWords, t.recompute);
     if (t.recomputeLayers > 0)
         recompute = {{"kind", recompute}, {"layers", t.recomputeLayers}};
-    return {{"sequence_length", t.sequenceLength},
-            {"micro_batch_size", t.microBatchSize},
-            {"global_batch_size", t.globalBatchSize},
-            {"precision", toWord(kPrecisionWords, t.precision)},
-            {"recompute", recompute},
-            {"optimizer", toWord(kOptimizerWords, t.optimizer)},
-            {"causal", t.causal},
-            {"flash_attention", t.flashAttention},
-            {"attention", toWord(kAttentionWords, t.attention)},
-            {"gradient_dtype", t.gradientBytes == 2 ? "bf16" : "fp32"},
-            {"moe",
-             {{"dispatch_dtype", elementWord(t.moe.dispatchBytes)},
-              {"combine_dtype", elementWord(t.moe.combineBytes)},
-              {"send_once_per_node", t.moe.sendOncePerNode},
-              {"imbalance", number(t.moe.imbalance)}}},
-            {"stack", toJson(t.stack)},
-            {"overlap",
-             {{"grad_reduce", t.overlap.gradReduce},
-              {"param_gather", t.overlap.paramGather},
-              {"tp_comm", t.overlap.tpComm},
-              {"p2p", t.overlap.p2p},
-              {"ep_comm", t.overlap.epComm}}}};
+    Json json{{"sequence_length", t.sequenceLength},
+              {"micro_batch_size", t.microBatchSize},
+              {"global_batch_size", t.globalBatchSize},
+              {"precision", toWord(kPrecisionWords, t.precision)},
+              {"recompute", recompute},
+              {"optimizer", toWord(kOptimizerWords, t.optimizer)},
+              {"causal", t.causal},
+              {"flash_attention", t.flashAttention},
+              {"attention", toWord(kAttentionWords, t.attention)},
+              {"gradient_dtype", t.gradientBytes == 2 ? "bf16" : "fp32"},
+              {"moe",
+               {{"dispatch_dtype", elementWord(t.moe.dispatchBytes)},
+                {"combine_dtype", elementWord(t.moe.combineBytes)},
+                {"send_once_per_node", t.moe.sendOncePerNode},
+                {"imbalance", number(t.moe.imbalance)}}},
+              {"stack", toJson(t.stack)},
+              {"overlap",
+               {{"grad_reduce", t.overlap.gradReduce},
+                {"param_gather", t.overlap.paramGather},
+                {"tp_comm", t.overlap.tpComm},
+                {"p2p", t.overlap.p2p},
+                {"ep_comm", t.overlap.epComm}}}};
+    if (t.tokens > 0)
+        json["tokens"] = number(t.tokens);
+    return json;
 }
 
 Json toJson(const Perturbation& p)

@@ -34,7 +34,7 @@ struct TransferLog {
 
 /// Streams in the order in which they get the blame when several transfers fill the same gap.
 constexpr std::array kBlameOrder = {Stream::tp,          Stream::cp,           Stream::ep, Stream::receive,
-                                    Stream::sendForward, Stream::sendBackward, Stream::dp};
+                                    Stream::sendForward, Stream::sendBackward, Stream::dp, Stream::replicas};
 
 bool isAttention(const OpShape& shape)
 {

@@ -4,6 +4,7 @@
 #include "sim/analysis/explain/closed_forms.h"
 #include "sim/analysis/explain/explain_traffic.h"
 #include "sim/analysis/straggler_wait.h"
+#include "sim/analysis/whole_run.h"
 #include "sim/index.h"
 #include "sim/program/program.h"
 #include "sim/scenario/words.h"
@@ -154,8 +155,10 @@ Explanation Explainer::tokens(bool perGpu) const
                     perGpu ? m.tokensPerSecondPerGpu : m.tokensPerSecond, Unit::rate);
     const Formula tokens = account.term(tokensPerStep());
     const Formula time = account.term(stepTime());
-    return account.close(perGpu ? tokens / (time * worldTerm(account)) : tokens / time, "Tokens of the batch, each counted once.",
-                         "", {.pictures = {"timeline"}});
+    const auto run = wholeRun(m_simulation);
+    return account.close(perGpu ? tokens / (time * worldTerm(account)) : tokens / time,
+                         "Tokens of the batch, each counted once." + (run ? " The whole run: " + run->text() + "." : ""), "",
+                         {.pictures = {"timeline"}});
 }
 
 Explanation Explainer::flopRate(bool hardware) const

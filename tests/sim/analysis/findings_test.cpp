@@ -220,7 +220,8 @@ TEST(FindingRules, ExposedCommunicationOfEachDimension)
     EXPECT_TRUE(has(findingsOf("52"), FindingKind::expertsAcrossNodes));
     EXPECT_FALSE(has(findingsOf("52"), FindingKind::exposedExpert)) << "said once";
     EXPECT_FALSE(has(findingsOf("50"), FindingKind::exposedExpert));
-    EXPECT_TRUE(has(findingsOf("15"), FindingKind::exposedData));
+    EXPECT_TRUE(has(findingsOf("15", {"training.overlap.param_gather=false"}), FindingKind::exposedData));
+    EXPECT_FALSE(has(findingsOf("15"), FindingKind::exposedData));
     EXPECT_FALSE(has(findingsOf("57"), FindingKind::exposedData));
     EXPECT_FALSE(has(findingsOf("57"), FindingKind::exposedPipeline));
     EXPECT_TRUE(anyHelps(test::openNumber("52"), FindingKind::expertsAcrossNodes));

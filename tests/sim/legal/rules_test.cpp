@@ -295,6 +295,24 @@ TEST(Rules, WarnOfExpertGroupsThatDoNotLieWithinADomain)
         Texts{"/layout/ep: warning: 64 GPUs with a layer's experts do not divide the 72 GPUs of one \"nvlink\" domain: 7 of 9 "
               "expert parallel groups lie in several domains, and 30 % of what their all-to-alls send goes over the slower "
               "tier; nearest: 8"});
+    // More of them, to the end of a period and beyond it: as many as when each rank's place is written out.
+    for (const int dp : {1152, 1344, 1728 + 64}) {
+        std::string list = "[0";
+        for (int rank = 1; rank < dp; ++rank)
+            list += "," + std::to_string(rank);
+        const auto groups = [&](const std::vector<std::string>& placement) {
+            std::vector<std::string> overrides = {"layout.ep=64", "layout.dp=" + std::to_string(dp),
+                                                  "cluster.nodes=" + std::to_string(dp / 4),
+                                                  "training.global_batch_size=" + std::to_string(dp)};
+            overrides.insert(overrides.end(), placement.begin(), placement.end());
+            const Texts texts = said(rack, overrides);
+            const std::string text = texts.size() == 1 ? texts.front() : std::string();
+            const std::size_t at = text.find(" expert parallel groups lie");
+            return at == std::string::npos ? text : text.substr(text.rfind(':', at), text.find(';') - text.rfind(':', at));
+        };
+        EXPECT_NE(groups({}), "");
+        EXPECT_EQ(groups({}), groups({"layout.placement=" + list + "]"})) << dp;
+    }
     EXPECT_EQ(said(rack, {"layout.ep=32", "layout.etp=2"}).size(), 1U) << "ep x etp is what has to lie in a domain";
     EXPECT_EQ(said(kExperts, {}), Texts{}) << "four of eight";
     EXPECT_EQ(

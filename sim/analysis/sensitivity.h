@@ -1,0 +1,27 @@
+// Which constants of a prediction it hangs on: the same step once more with each of them a little larger. What the answer
+// hardly depends on need not be known better.
+#pragma once
+
+#include "sim/simulate/simulation.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace sim {
+
+struct Sensitivity {
+    std::string key;             ///< as the scenario's file names it: "cluster.efficiency.gemm"
+    std::string meaning;         ///< "share of peak that matrix products reach"
+    std::optional<double> value; ///< as it stands, in the file's unit; nothing where several numbers are enlarged together
+    double stepTimeChange = 0;   ///< relative, with the constant kSensitivityChange larger
+};
+
+/// By how much each constant is enlarged.
+inline constexpr double kSensitivityChange = 0.1;
+
+/// Constants of the GPU, the network and the software that change the step time, the weightiest first. Runs the engine some
+/// thirty times.
+std::vector<Sensitivity> sensitivities(const Simulation&);
+
+} // namespace sim

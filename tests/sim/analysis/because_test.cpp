@@ -1,0 +1,130 @@
+#include "sim/analysis/sensitivity.h"
+#include "sim/answers/answers.h"
+#include "sim/scenario/document.h"
+#include "tests/sim/analysis/arithmetic.h"
+#include "tests/support/scenarios.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdio>
+#include <map>
+#include <string>
+
+using namespace sim;
+
+namespace {
+
+/// The right side of a formula with every term's value in place of its symbol.
+double evaluated(const Answer& entry)
+{
+    std::map<std::string, double> values;
+    for (const Answer& term : entry.at("terms"))
+        values[term.at("symbol")] = term.at("value");
+    const std::string formula = entry.at("formula");
+    std::string line, word;
+    const auto finish = [&] {
+        if (const auto found = values.find(word); found != values.end()) {
+            char text[400];
+            std::snprintf(text, sizeof text, "%.15f", found->second);
+            word = text;
+        }
+        line += word;
+        word.clear();
+    };
+    for (const char c : formula.substr(formula.find(" = ") + 3)) {
+        if (c != ' ' && c != '(' && c != ')') {
+            word += c;
+            continue;
+        }
+        finish();
+        line += c;
+    }
+    finish();
+    return test::evaluate(line);
+}
+
+/// Terms that have an explanation of their own, too. Returns how many formulas were evaluated.
+int expectTrue(const Answer& entry, double value)
+{
+    int count = 0;
+    if (const std::string formula = entry.at("formula"); !formula.empty()) {
+        EXPECT_NEAR(evaluated(entry), value, 1e-6 * std::abs(value) + 1e-12) << formula << "\n" << entry.dump(1);
+        ++count;
+    }
+    for (const Answer& term : entry.at("terms"))
+        if (term.contains("because"))
+            count += expectTrue(term.at("because"), term.at("value"));
+    return count;
+}
+
+Answer explained(const Scenario& scenario)
+{
+    const auto simulation = simulate(scenario);
+    Answer answer = stepAnswer(*simulation);
+    addBecause(answer, *simulation);
+    return answer;
+}
+
+double changeBy(const Answer& answer, const std::string& key)
+{
+    for (const Answer& entry : answer.at("sensitivity"))
+        if (entry.at("key") == key)
+            return entry.at("step_time_change");
+    return 0;
+}
+
+} // namespace
+
+TEST(Because, EveryFormulaEvaluatesToTheNumberOfTheAnswer)
+{
+    const Catalogue catalogue = Catalogue::load(Catalogue::findAssets());
+    for (const char* name : {"02-tp8-dp2-two-nodes.json", "40-recompute-175b-selective.json", "50-mixtral-8x7b-ep8.json"}) {
+        const Answer answer = explained(readScenario(RANKSCOPE_SOURCE_DIR "/scenarios/" + std::string(name), catalogue));
+        int formulas = 0;
+        for (const Answer& entry : answer.at("because")) {
+            std::string pointer = "/" + entry.at("key").get<std::string>();
+            for (char& c : pointer)
+                c = c == '.' ? '/' : c;
+            EXPECT_EQ(entry.at("value"), answer.at(nlohmann::json_pointer<std::string>(pointer))) << pointer;
+            formulas += expectTrue(entry, entry.at("value"));
+        }
+        EXPECT_GT(formulas, 20) << name;
+    }
+}
+
+TEST(Sensitivity, OfAnIdealMachineIsTheInverseOfItsProducts)
+{
+    // One GPU whose products take all the time: 10 % more of them is a step shorter by 1 - 1 / 1.1.
+    Scenario scenario = test::smallScenario();
+    scenario.cluster.gpu.memoryBandwidthGBs = 1e15;
+    scenario.cluster.efficiency.launchUs = scenario.cluster.efficiency.kernelUs = 0;
+    Stack& stack = scenario.training.stack;
+    stack.launchUs = stack.backwardLaunchUs = stack.collectiveLaunchUs = stack.stepMs = 0;
+    const Answer answer = explained(scenario);
+    const double products = changeBy(answer, "cluster.efficiency.gemm"),
+                 attention = changeBy(answer, "cluster.efficiency.attention");
+    EXPECT_LT(products, 0);
+    EXPECT_LT(attention, 0);
+    EXPECT_NEAR(products + attention, 1 / (1 + kSensitivityChange) - 1, 2e-3);
+}
+
+TEST(Sensitivity, IsWhatTheStepWouldTake)
+{
+    const Scenario scenario = test::llama405b();
+    const auto before = simulate(scenario);
+    const std::vector<Sensitivity> found = sensitivities(*before);
+    ASSERT_GT(found.size(), 5U);
+    for (std::size_t i = 1; i < found.size(); ++i)
+        EXPECT_LE(std::abs(found[i].stepTimeChange), std::abs(found[i - 1].stepTimeChange));
+    for (const Sensitivity& of : found) {
+        if (of.key != "cluster.tiers.0.bandwidth_gbs" && of.key != "training.stack.optimizer_bytes")
+            continue;
+        Scenario changed = scenario;
+        double& number =
+            of.key.starts_with("cluster") ? changed.cluster.tiers[0].bandwidthGBs : changed.training.stack.optimizerBytes;
+        EXPECT_EQ(of.value, number);
+        number *= 1 + kSensitivityChange;
+        EXPECT_NEAR(of.stepTimeChange, simulate(changed)->metrics().stepTimeSeconds / before->metrics().stepTimeSeconds - 1, 1e-12);
+    }
+}

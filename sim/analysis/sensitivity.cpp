@@ -1,5 +1,7 @@
 #include "sim/analysis/sensitivity.h"
 
+#include "sim/text/number_text.h"
+
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -105,6 +107,18 @@ std::vector<Sensitivity> sensitivities(const Simulation& simulation)
         return std::abs(a.stepTimeChange) > std::abs(b.stepTimeChange);
     });
     return out;
+}
+
+std::string sensitivityText(const std::vector<Sensitivity>& found)
+{
+    constexpr std::size_t kMost = 3;
+    std::string out;
+    for (std::size_t i = 0; i < std::min(found.size(), kMost); ++i) {
+        const double change = found[i].stepTimeChange;
+        out += (i == 0 ? percentText(kSensitivityChange) + " more of the " : "; of the ") + found[i].meaning +
+               (i == 0 ? ", and the step is " : ", ") + percentText(std::abs(change)) + (change < 0 ? " shorter" : " longer");
+    }
+    return out.empty() ? out : out + ".";
 }
 
 } // namespace sim

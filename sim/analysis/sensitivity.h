@@ -23,5 +23,7 @@ inline constexpr double kSensitivityChange = 0.1;
 /// Constants of the GPU, the network and the software that change the step time, the weightiest first. Runs the engine some
 /// thirty times.
 std::vector<Sensitivity> sensitivities(const Simulation&);
+/// "10 % more of the share of peak that matrix products reach, and the step is 6.8 % shorter; …", the weightiest three.
+std::string sensitivityText(const std::vector<Sensitivity>&);
 
 } // namespace sim

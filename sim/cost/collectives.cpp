@@ -1,5 +1,6 @@
 #include "sim/checked.h"
 #include "sim/cost/cost.h"
+#include "sim/portable_math.h"
 
 #include <algorithm>
 #include <cmath>
@@ -42,7 +43,10 @@ RingPath ringPath(const GroupShape& group, const Cluster& cluster)
 /// Of the copies of a token that go to `domains` domains, those left where each takes one: an even choice of experts.
 double sharedCopies(double domains, int copies)
 {
-    return domains * (1 - std::pow(1 - 1 / domains, copies)) / copies;
+    double untouched = 1; // chance that no copy goes to a given domain
+    for (int copy = 0; copy < copies; ++copy)
+        untouched *= 1 - 1 / domains;
+    return domains * (1 - untouched) / copies;
 }
 
 /// Each member sends 1/n of its tensor to every other. Traffic to other domains leaves over the member's own port; the tiers work
@@ -72,7 +76,7 @@ double allToAllSeconds(const GroupShape& group, const Cluster& cluster, double b
         }
         reachedInside = std::max(reachedInside, inside);
     }
-    return slowest + latency * std::max(1.0, std::log2(static_cast<double>(group.size)));
+    return slowest + latency * std::max(1.0, portableLog2(static_cast<double>(group.size)));
 }
 
 std::string transferText(const char* what, double bytes, int members)
@@ -109,7 +113,7 @@ std::int64_t CostModel::collectiveNs(const OpShape& shape, const GroupShape& gro
         const bool inNetwork = m_cluster.tiers[static_cast<std::size_t>(group.spanningTier())].inNetworkReduction;
         const double ring = (inNetwork ? once : 2 * once) + 2 * path.roundSeconds;
         const double treeLatency =
-            2 * std::log2(std::max(2.0, static_cast<double>(path.outerDomains))) * path.outerSeconds +
+            2 * portableLog2(std::max(2.0, static_cast<double>(path.outerDomains))) * path.outerSeconds +
             2 * (path.roundSeconds - path.outerSeconds * (path.outerDomains - 1)) / std::max(1, path.outerDomains);
         seconds = std::min(ring, 2 * once / kTreeBandwidth + std::max(treeLatency, 2 * path.outerSeconds));
         break;

@@ -1,5 +1,7 @@
 #include "sim/cost/measured_time.h"
 
+#include "sim/portable_math.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -8,7 +10,7 @@ namespace {
 
 constexpr double kMicro = 1e-6;
 /// Distance (factor in one size) beyond which a measurement says little: kernels change character within about a factor of 4.
-const double kReach = std::log(4.0);
+const double kReach = portableLog(4.0);
 /// Rounds of coordinate descent: each is a few hundred multiplications, and fits of nine terms settle within some tens.
 constexpr int kRounds = 300;
 
@@ -23,8 +25,8 @@ MeasuredTime::MeasuredTime(const MeasuredCurve& curve)
 {
     fit(curve);
     for (const MeasuredPoint& p : curve.points)
-        m_corrections.push_back({{std::log(p.m), std::log(p.n), std::log(p.k), std::log(p.batch)},
-                                 std::log(p.microseconds * kMicro / fittedSeconds(p.m, p.n, p.k, p.batch))});
+        m_corrections.push_back({{portableLog(p.m), portableLog(p.n), portableLog(p.k), portableLog(p.batch)},
+                                 portableLog(p.microseconds * kMicro / fittedSeconds(p.m, p.n, p.k, p.batch))});
 }
 
 /// Non-negative least squares of the relative error by coordinate descent (Franc, Hlavac & Navara 2005): exact in the limit, and
@@ -76,7 +78,7 @@ double MeasuredTime::fittedSeconds(double m, double n, double k, double batch) c
 /// Shepard's inverse-distance weights (1968), with a standing vote for no correction so that far measurements fade out.
 double MeasuredTime::seconds(double m, double n, double k, double batch) const
 {
-    const std::array<double, 4> at{std::log(m), std::log(n), std::log(k), std::log(batch)};
+    const std::array<double, 4> at{portableLog(m), portableLog(n), portableLog(k), portableLog(batch)};
     constexpr double kSame = 1e-18;
     const double reach2 = kReach * kReach;
     double votes = 1 / (reach2 * reach2), sum = 0;
@@ -88,7 +90,7 @@ double MeasuredTime::seconds(double m, double n, double k, double batch) const
         votes += weight;
         sum += weight * correction.log;
     }
-    return fittedSeconds(m, n, k, batch) * std::exp(sum / votes);
+    return fittedSeconds(m, n, k, batch) * portableExp(sum / votes);
 }
 
 } // namespace sim

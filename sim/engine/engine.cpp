@@ -4,6 +4,7 @@
 #include "sim/engine/range.h"
 #include "sim/error.h"
 #include "sim/index.h"
+#include "sim/portable_math.h"
 #include "sim/scenario/about_key.h"
 
 #include <algorithm>
@@ -35,7 +36,7 @@ double normalOf(std::uint64_t seed, std::uint64_t counter)
     const std::uint64_t b = mix(a);
     const double u = (static_cast<double>(a >> 11U) + 0.5) * 0x1.0p-53;
     const double v = (static_cast<double>(b >> 11U) + 0.5) * 0x1.0p-53;
-    return std::sqrt(-2 * std::log(u)) * std::cos(6.283185307179586 * v);
+    return std::sqrt(-2 * portableLog(u)) * portableCosOfTurn(v);
 }
 
 std::int64_t kernelDuration(std::int64_t duration, std::int64_t fastest, const RankSlowdown& slowdown, std::int64_t ordinal)

@@ -1,6 +1,7 @@
 #include "app/shell/widgets/because_popup.h"
 
 #include "app/shell/widgets/style.h"
+#include "sim/analysis/sensitivity.h"
 
 #include <QGuiApplication>
 #include <QHBoxLayout>
@@ -108,6 +109,16 @@ QString choiceName(sim::MetricId id)
     }
 }
 
+/// The engine runs some thirty times for it; while somebody waits, only where that is quick.
+std::string whatItHangsOn(const sim::Simulation& simulation)
+{
+    constexpr std::int64_t kQuickOps = 100'000;
+    if (simulation.metrics().simulatedOps > kQuickOps)
+        return {};
+    const std::string text = sensitivityText(sim::sensitivities(simulation));
+    return text.empty() ? text : " It hangs most on constants of the model: " + text;
+}
+
 int shownRows(const QTreeWidgetItem* item)
 {
     int rows = 0;
@@ -123,7 +134,12 @@ std::vector<BecauseSubject> becauseOfMetrics(const SimulationPtr& simulation, co
 {
     std::vector<BecauseSubject> subjects;
     for (const sim::MetricId id : ids)
-        subjects.push_back({choiceName(id), [simulation, id, rank] { return sim::explain(*simulation, id, rank); }});
+        subjects.push_back({choiceName(id), [simulation, id, rank] {
+                                sim::Explanation why = sim::explain(*simulation, id, rank);
+                                if (id == sim::MetricId::stepTime)
+                                    why.convention += whatItHangsOn(*simulation);
+                                return why;
+                            }});
     return subjects;
 }
 

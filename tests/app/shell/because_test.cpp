@@ -1,4 +1,5 @@
 #include "app/shell/widgets/because_popup.h"
+#include "sim/analysis/sensitivity.h"
 
 #include "app/shell/details/details_panel.h"
 #include "app/shell/widgets/metric_card.h"
@@ -61,6 +62,16 @@ TEST_F(BecauseTest, AClickOnANumberOpensItsFormulaWithItsValues)
     EXPECT_TRUE(popup->text().contains(QStringLiteral("PaLM")));
     EXPECT_TRUE(popup->accessibleName().contains(QStringLiteral("× 989 TFLOP/s")));
     EXPECT_EQ(card("MFU")->accessibleDescription(), QString::fromStdString(popup->shown().valueText()));
+}
+
+TEST_F(BecauseTest, TheStepTimeSaysWhichConstantsItHangsOn)
+{
+    QTest::mouseClick(card("Step time"), Qt::LeftButton);
+    const BecausePopup* popup = opened();
+    ASSERT_TRUE(popup);
+    const std::string told = sim::sensitivityText(sim::sensitivities(*simulationOf(kLarge)));
+    EXPECT_NE(told, "");
+    EXPECT_TRUE(popup->text().contains(QString::fromStdString(told))) << popup->text().toStdString();
 }
 
 TEST_F(BecauseTest, TheKeyboardReachesEveryCardAndTheTerms)

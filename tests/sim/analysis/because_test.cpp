@@ -109,6 +109,15 @@ TEST(Sensitivity, OfAnIdealMachineIsTheInverseOfItsProducts)
     EXPECT_NEAR(products + attention, 1 / (1 + kSensitivityChange) - 1, 2e-3);
 }
 
+TEST(Sensitivity, IsToldInWordsTheWeightiestFirst)
+{
+    EXPECT_EQ(sensitivityText({}), "");
+    EXPECT_EQ(
+        sensitivityText(
+            {{"a", "rate of a", {}, -0.0678}, {"b", "time of b", {}, 0.02}, {"c", "c", {}, 0.01}, {"d", "d", {}, 0.009}}),
+        "10.0 % more of the rate of a, and the step is 6.8 % shorter; of the time of b, 2.0 % longer; of the c, 1.0 % longer.");
+}
+
 TEST(Sensitivity, IsWhatTheStepWouldTake)
 {
     const Scenario scenario = test::llama405b();
@@ -125,6 +134,7 @@ TEST(Sensitivity, IsWhatTheStepWouldTake)
             of.key.starts_with("cluster") ? changed.cluster.tiers[0].bandwidthGBs : changed.training.stack.optimizerBytes;
         EXPECT_EQ(of.value, number);
         number *= 1 + kSensitivityChange;
-        EXPECT_NEAR(of.stepTimeChange, simulate(changed)->metrics().stepTimeSeconds / before->metrics().stepTimeSeconds - 1, 1e-12);
+        EXPECT_NEAR(of.stepTimeChange, simulate(changed)->metrics().stepTimeSeconds / before->metrics().stepTimeSeconds - 1,
+                    1e-12);
     }
 }

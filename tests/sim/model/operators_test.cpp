@@ -143,3 +143,14 @@ TEST(Flops, RecomputationCountsInTheHardwaresOnly)
     const double head = 2.0 * 1024 * 32000 * 1024 * 4;
     EXPECT_NEAR(full.hardware, none.modelCausal / 3 * 4 - head, head * 1e-9); // the head is not recomputed
 }
+
+TEST(Sharding, FollowsTheSequenceFromTwoTensorParallelRanksOn)
+{
+    for (const int tp : {1, 2, 8}) {
+        Scenario scenario = test::smallScenario(tp);
+        scenario.layout.sequenceParallel = true;
+        const Sharding sharding = Sharding::of(scenario);
+        EXPECT_EQ(sharding.sequenceParallel, tp > 1);
+        EXPECT_EQ(sharding.localTokens(), sharding.tokens() / tp);
+    }
+}

@@ -6,8 +6,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
+#include <iterator>
+#include <string>
 #include <string_view>
+#include <vector>
 
 using namespace sim;
 
@@ -75,6 +79,88 @@ TEST(CostsOfProgram, ReplicasOfAShardingGroupReduceAShardEach)
     // The shard's reduction has the whole gradient, the replicas' a half of it; "grad.reduce" begins both names.
     const double both = bytesOf(program, "grad.reduce");
     EXPECT_NEAR(bytesOf(program, "grad.reduce.replicas") / (both - bytesOf(program, "grad.reduce.replicas")), 0.5, 1e-3);
+}
+
+/// Names of a backward pass's transfers and waits for data parallelism, in the order of issue, and "kernels" between them.
+std::vector<std::string> backwardOf(const Scenario& scenario)
+{
+    const Program program = lowered(scenario);
+    for (const Pass& pass : program.passes) {
+        std::vector<std::string> out;
+        bool reduces = false;
+        for (const Op& op : pass.ops) {
+            const std::string& label = program.labels[op.label];
+            const bool awaits = op.kind == OpKind::wait && (op.waits & maskOf(Stream::dp)) != 0;
+            reduces = reduces || label == "grad.reduce";
+            if (awaits || (op.kind == OpKind::collective && op.stream == Stream::dp))
+                out.push_back(label);
+            else if (op.kind == OpKind::compute && (out.empty() || out.back() != "kernels"))
+                out.emplace_back("kernels");
+        }
+        if (reduces && std::find(out.begin(), out.end(), "param.gather") != out.end())
+            return out;
+    }
+    return {};
+}
+
+TEST(CostsOfProgram, ALayersBackwardAwaitsItsParametersAndNotTheGradientsBeforeThem)
+{
+    Scenario scenario = dataParallel(3);
+    using Names = std::vector<std::string>;
+    const auto middle = [&] {
+        const Names all = backwardOf(scenario);
+        EXPECT_GT(all.size(), 12U);
+        // From one reduction to the next.
+        const auto first = std::find(all.begin(), all.end(), "grad.reduce");
+        const auto second = std::find(std::next(first), all.end(), "grad.reduce");
+        return Names(first, second);
+    };
+    EXPECT_EQ(middle(), (Names{"grad.reduce", "param.gather", "kernels", "wait"}));
+    scenario.training.stack.gathersAfterReduction = true;
+    EXPECT_EQ(middle(), (Names{"grad.reduce", "param.gather", "wait", "kernels"}));
+    scenario.training.stack.gathersAfterReduction = false;
+    scenario.training.overlap.paramGather = false;
+    EXPECT_EQ(middle(), (Names{"grad.reduce", "kernels", "param.gather", "wait"})) << "nothing is gathered ahead";
+}
+
+TEST(CostsOfProgram, ReplicasReduceBesideTheGathersAndTheUpdateAwaitsThem)
+{
+    Scenario scenario = dataParallel(3);
+    scenario.layout.dpShard = 2;
+    const Program program = lowered(scenario);
+    int replicas = 0, updates = 0;
+    for (const Pass& pass : program.passes)
+        for (const Op& op : pass.ops) {
+            const bool isReduction = program.labels[op.label] == "grad.reduce.replicas";
+            EXPECT_EQ(op.stream == Stream::replicas, isReduction);
+            if (isReduction) {
+                ++replicas;
+                EXPECT_EQ(op.waits, maskOf(Stream::dp)) << "of what its sharding group has added up";
+            }
+            if (op.purpose == OpPurpose::optimizer) {
+                ++updates;
+                EXPECT_EQ(op.waits & kDataParallelStreams, kDataParallelStreams);
+            }
+        }
+    EXPECT_GT(replicas, 0);
+    EXPECT_GT(updates, 0);
+}
+
+TEST(CostsOfProgram, ParametersAreGatheredAtTheEndOfTheStepWhereNothingOverlapsThem)
+{
+    for (const int zeroStage : {0, 1, 2, 3}) {
+        Scenario scenario = dataParallel(zeroStage);
+        scenario.training.overlap.paramGather = false;
+        const Program program = lowered(scenario);
+        const Pass& last = program.passes[program.ranks[0].steps.back().pass];
+        const auto gathers = std::count_if(last.ops.begin(), last.ops.end(),
+                                           [&](const Op& op) { return program.labels[op.label] == "param.gather"; });
+        EXPECT_EQ(gathers, zeroStage == 1 || zeroStage == 2 ? 1 : 0) << "ZeRO " << zeroStage;
+        if (gathers > 0) {
+            EXPECT_EQ(last.ops.back().kind, OpKind::wait);
+            EXPECT_EQ(last.ops.back().waits & maskOf(Stream::dp), maskOf(Stream::dp));
+        }
+    }
 }
 
 TEST(CostsOfProgram, TiedEmbeddingsOfTwoStagesAreReducedTogether)

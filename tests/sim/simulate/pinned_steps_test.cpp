@@ -1,0 +1,66 @@
+// When every op of ten gallery files ends and what every rank holds, as one number a file: the same on every machine, with every
+// compiler, optimised or not. A change of costs changes them, knowingly: the test prints what to write here.
+#include "tests/support/gallery.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <ostream>
+#include <string>
+#include <vector>
+
+using namespace sim;
+
+namespace {
+
+/// FNV-1a.
+class Hash {
+public:
+    void add(std::int64_t number)
+    {
+        for (int byte = 0; byte < 8; ++byte) {
+            m_value ^= static_cast<std::uint64_t>(number) >> (8 * byte) & 0xFFU;
+            m_value *= 0x100000001b3U;
+        }
+    }
+    std::uint64_t value() const { return m_value; }
+
+private:
+    std::uint64_t m_value = 0xcbf29ce484222325U;
+};
+
+struct Pinned {
+    const char* number; ///< of the gallery's file
+    std::uint64_t hash;
+    std::vector<std::string> overrides = {};
+};
+
+void PrintTo(const Pinned& pinned, std::ostream* out)
+{
+    *out << pinned.number;
+}
+
+class PinnedStep : public testing::TestWithParam<Pinned> {};
+
+} // namespace
+
+TEST_P(PinnedStep, IsTheSameEverywhere)
+{
+    const auto simulation = test::openNumber(GetParam().number, GetParam().overrides).simulation;
+    Hash hash;
+    for (const std::int64_t end : simulation->times().opEndNs)
+        hash.add(end);
+    for (int c = 0; c < simulation->classCount(); ++c) {
+        hash.add(simulation->memoryOfClass(c).total());
+        hash.add(simulation->classSize(c));
+    }
+    EXPECT_EQ(hash.value(), GetParam().hash) << "now {\"" << GetParam().number << "\", 0x" << std::hex << hash.value() << "U}";
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Of, PinnedStep,
+    testing::Values(Pinned{"05", 0xaa261c840a6fc2b3U, {R"(perturbations=[{"kind":"jitter","sigma":0.02,"seed":3}])"}},
+                    Pinned{"09", 0x4e5d84feba29f55dU}, Pinned{"11", 0x2ca39c4acf4dacd7U}, Pinned{"21", 0x7d4c03b94f76ef27U},
+                    Pinned{"38", 0x2a3a3c02a8d9ecc1U}, Pinned{"42", 0x6af4daa47bedf9U}, Pinned{"44", 0xd321ba743110998aU},
+                    Pinned{"50", 0x174ac13d299284bbU}, Pinned{"54", 0xd8d889e850957298U}, Pinned{"66", 0xa96d52c7f5b645dcU}),
+    [](const auto& of) { return std::string("File") + of.param.number; });

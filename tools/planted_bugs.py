@@ -44,7 +44,7 @@ BUGS = [
     ("the optimizer moves half", "sim/program/pass_builder.cpp", "std::int64_t{2} * m_stateBytes.optimizer",
      "std::int64_t{1} * m_stateBytes.optimizer"),
     ("a tree's latency counts members instead of their logarithm", "sim/cost/collectives.cpp",
-     "2 * std::log2(std::max(2.0, static_cast<double>(path.outerDomains))) * path.outerSeconds",
+     "2 * portableLog2(std::max(2.0, static_cast<double>(path.outerDomains))) * path.outerSeconds",
      "2 * std::max(2.0, static_cast<double>(path.outerDomains)) * path.outerSeconds"),
     ("pieces of tensor parallelism are each the whole", "sim/program/pass_builder.cpp",
      "const std::int64_t bytes = (gathers ? gatheredOperandBytes(bucket, index) : collective.commBytes) / kTensorOverlapPieces;",

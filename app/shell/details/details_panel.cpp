@@ -265,8 +265,8 @@ void DetailsPanel::showMetrics()
     const sim::Uncertainty& sure = m_simulation->scenario().uncertainty;
     const Quantity low = durationQuantity(m.stepTimeSeconds * sure.stepLow);
     const Quantity high = durationQuantity(m.stepTimeSeconds * sure.stepHigh);
-    m_stepTime->setNote(tr("likely %1–%2").arg(low.unit == high.unit ? low.number : low.text(), high.text()) +
-                        QLatin1Char('\n') + tr("%1 a GPU").arg(flopRateQuantity(m.modelTflopsPerGpu * 1e12).text()));
+    m_stepTime->setNote(tr("likely %1–%2").arg(low.unit == high.unit ? low.number : low.text(), high.text()) + QLatin1Char('\n') +
+                        tr("%1 a GPU").arg(flopRateQuantity(m.modelTflopsPerGpu * 1e12).text()));
     m_tokens->setValue(countQuantity(m.tokensPerSecond));
     m_tokens->setNote(tr("%1 a GPU").arg(countQuantity(m.tokensPerSecondPerGpu).text()));
     m_mfu->setValue(percentQuantity(m.mfu));

@@ -60,6 +60,20 @@ TEST_F(Costs, RingInsideANodeIsTheClosedForm)
                 2 * once * 1e9, 1);
 }
 
+TEST_F(Costs, AllReduceSendsEachByteOnceWhereTheNetworkAddsUp)
+{
+    const std::int64_t bytes = std::int64_t{1} << 34; // so many that latency is nothing
+    const auto seconds = [&](const GroupShape& group) {
+        return static_cast<double>(CostModel(scenario).collectiveNs(collective(CollectiveKind::allReduce, bytes), group)) * 1e-9;
+    };
+    const double inside = seconds(insideNode(8)), across = seconds(acrossNodes(16, 16));
+    scenario.cluster.tiers.front().inNetworkReduction = true;
+    EXPECT_NEAR(seconds(insideNode(8)), inside / 2, 1e-3 * inside);
+    EXPECT_EQ(seconds(acrossNodes(16, 16)), across) << "NVLink's switches do not add up for the network";
+    scenario.cluster.tiers.back().inNetworkReduction = true;
+    EXPECT_NEAR(seconds(acrossNodes(16, 16)), across / 2, 1e-3 * across);
+}
+
 TEST_F(Costs, GroupWithManyMembersANodeUsesAllTheirPorts)
 {
     const std::int64_t bytes = 1 << 30;

@@ -74,6 +74,14 @@ TEST_F(Costs, AllReduceSendsEachByteOnceWhereTheNetworkAddsUp)
     EXPECT_NEAR(seconds(acrossNodes(16, 16)), across / 2, 1e-3 * across);
 }
 
+TEST_F(Costs, SmallAllReducesOfManyNodesTakeTheTreesLogarithm)
+{
+    // Up and down ten levels of a tree over 1,024 nodes, instead of 2 * 1,023 hops of a ring.
+    const auto small = collective(CollectiveKind::allReduce, 8);
+    EXPECT_NEAR(static_cast<double>(cost.collectiveNs(small, acrossNodes(1024, 1024))) * 1e-9, 2 * 10 * 10e-6, 1e-7);
+    EXPECT_NEAR(static_cast<double>(cost.collectiveNs(small, acrossNodes(4, 4))) * 1e-9, 2 * 2 * 10e-6, 1e-7);
+}
+
 TEST_F(Costs, GroupWithManyMembersANodeUsesAllTheirPorts)
 {
     const std::int64_t bytes = 1 << 30;
@@ -232,6 +240,9 @@ TEST_F(Costs, TokensThatANodeTakesOnceCrossTheNetworkFewerTimes)
     const double before = static_cast<double>(1 << 30) / 2 / network, after = before * 2 * (1 - std::pow(0.5, 8)) / 8;
     EXPECT_NEAR(static_cast<double>(CostModel(scenario).collectiveNs(exchange, acrossNodes(16, 2))) * 1e-9, after + 4 * 10e-6,
                 1e-6);
+    scenario.model.numExpertsPerTok = 2; // of two copies 2 (1 - 1/2^2): three quarters
+    EXPECT_NEAR(static_cast<double>(CostModel(scenario).collectiveNs(exchange, acrossNodes(16, 2))) * 1e-9,
+                before * 0.75 + 4 * 10e-6, 1e-6);
 }
 
 TEST_F(Costs, AllToAllSendsOnlyItsOwnShareOverTheNetwork)

@@ -10,7 +10,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 using namespace sim;
@@ -216,6 +218,28 @@ TEST(Engine, OpsOfAStreamNeverOverlapAndCollectivesEndTogether)
                     ++place;
                 }
         }
+    }
+}
+
+TEST(Engine, SendsTakeAsLongAsTheTierThatTheyCross)
+{
+    for (const int tp : {1, 8}) { // two stages side by side, and eight ranks each on a node
+        World world(test::smallScenario(tp, 2, 1));
+        const std::size_t tier = tp == 1 ? 0 : 1;
+        ASSERT_NE(world.prices.sendNs[0], world.prices.sendNs[1]);
+        const EngineResult times = world.run();
+        std::int64_t shortest = std::numeric_limits<std::int64_t>::max();
+        for (int c = 0; c < world.classes.count(); ++c) {
+            std::size_t place = times.firstOp[static_cast<std::size_t>(c)];
+            const auto rank = static_cast<std::size_t>(world.classes.pipelineRank[static_cast<std::size_t>(c)]);
+            for (const Step& step : world.program.ranks[rank].steps)
+                for (const Op& op : world.program.passes[step.pass].ops) {
+                    if (op.kind == OpKind::receive)
+                        shortest = std::min(shortest, times.opEndNs[place] - times.opStartNs[place]);
+                    ++place;
+                }
+        }
+        EXPECT_EQ(shortest, world.prices.sendNs[tier]) << "tp " << tp;
     }
 }
 

@@ -154,3 +154,18 @@ TEST(Sharding, FollowsTheSequenceFromTwoTensorParallelRanksOn)
         EXPECT_EQ(sharding.localTokens(), sharding.tokens() / tp);
     }
 }
+
+TEST(Operators, NormsReadAndWriteTheirTensorOnceForwardAndFourTimesBackward)
+{
+    Sharding sharding{.sequenceLength = 2048, .microBatchSize = 4, .flashAttention = true};
+    int norms = 0;
+    for (const Operator& op : operatorsOf(test::gptModel(1, 4096, 32), sharding, ModelPart::dense).operators)
+        if (op.family == KernelFamily::norm) {
+            ++norms;
+            const std::int64_t tensor = op.m * op.n * sharding.bytesPerElement;
+            EXPECT_EQ(tensor, std::int64_t{2048} * 4 * 4096 * 2);
+            EXPECT_EQ(op.forwardBytes, 2 * tensor);
+            EXPECT_EQ(op.backwardBytes, 4 * tensor) << "gradient, input and normalised value in, gradient out";
+        }
+    EXPECT_EQ(norms, 2);
+}

@@ -123,6 +123,20 @@ TEST(CostsOfProgram, ALayersBackwardAwaitsItsParametersAndNotTheGradientsBeforeT
     EXPECT_EQ(middle(), (Names{"grad.reduce", "kernels", "param.gather", "wait"})) << "nothing is gathered ahead";
 }
 
+TEST(CostsOfProgram, KernelsDoNotWaitForWhatIsGatheredAhead)
+{
+    const Program program = lowered(dataParallel(3));
+    int gathers = 0;
+    for (const Pass& pass : program.passes)
+        for (const Op& op : pass.ops) {
+            gathers += program.labels[op.label] == "param.gather" ? 1 : 0;
+            if (op.kind == OpKind::compute && op.purpose != OpPurpose::optimizer) {
+                EXPECT_EQ(op.waits & maskOf(Stream::dp), 0) << program.labels[op.label];
+            }
+        }
+    EXPECT_GT(gathers, 2);
+}
+
 TEST(CostsOfProgram, ReplicasReduceBesideTheGathersAndTheUpdateAwaitsThem)
 {
     Scenario scenario = dataParallel(3);
@@ -231,6 +245,13 @@ TEST(CostsOfProgram, TensorParallelPiecesAddUpToTheWhole)
     const auto flops = [](const Op&, const OpShape& shape) { return shape.flops; };
     for (const char* name : {"mlp.up", "mlp.down", "attn.out"})
         EXPECT_NEAR(sumOf(pieces, name, flops), sumOf(whole, name, flops), 1e-6 * sumOf(whole, name, flops)) << name;
+    for (const Pass& pass : pieces.passes) // and a piece's shape is the one of its FLOPs
+        for (std::size_t i = 0; i < pass.ops.size(); ++i)
+            if (const OpShape& shape = pass.shapes[i]; pass.ops[i].kind == OpKind::compute && shape.kernel == KernelKind::gemm) {
+                const double product = 2.0 * static_cast<double>(shape.m) * static_cast<double>(shape.n) *
+                                       static_cast<double>(shape.k) * static_cast<double>(shape.batch);
+                EXPECT_NEAR(shape.flops, product, 1e-6 * product) << pieces.labels[pass.ops[i].label];
+            }
 }
 
 TEST(CostsOfProgram, NarrowOperandsAreGatheredNarrowWhereTheSoftwareDoes)

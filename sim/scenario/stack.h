@@ -54,8 +54,8 @@ struct Stack {
     double stepMs = 0;              ///< host work that every step waits for
     std::string gradientDtype = "fp32"; ///< what gradients are added up and reduced in, unless the scenario says
     bool narrowGather = false;          ///< fp8: sequence parallelism gathers operands that are narrow already
-    /// ZeRO 3, backward: the next layer's parameters are gathered behind the reduction of this one's gradients, so that both hold up
-    /// the next layer (FSDP's BACKWARD_POST); otherwise while this layer computes.
+    /// ZeRO 3, backward: the next layer's parameters are gathered behind the reduction of this one's gradients, so that both hold
+    /// up the next layer (FSDP's BACKWARD_POST); otherwise while this layer computes.
     bool gathersAfterReduction = false;
     bool sendsShards = false; ///< ZeRO 1 and 2: each shard is reduced and broadcast by itself, not scattered and gathered
     bool operator==(const Stack&) const = default;

@@ -59,10 +59,12 @@ void addExplanation(Answer& to, const Explanation& why)
 /// A number of the answer that the library explains in another unit.
 struct Scale {
     const char* unit = nullptr; ///< nullptr: in the same
+    const char* symbol = "";    ///< in the formula, where a "/" would divide
     const char* meaning = "";
     double size = 1;
 };
-constexpr Scale kAsItIs{}, kGib{"GiB", "bytes", 1024.0 * 1024 * 1024}, kTera{"TFLOP/s", "FLOP/s", 1e12};
+constexpr Scale kAsItIs{}, kGib{"GiB", "GiB", "bytes in a GiB", 1024.0 * 1024 * 1024},
+    kTera{"TFLOP/s", "TFLOP", "FLOP/s in a TFLOP/s", 1e12};
 
 struct Explained {
     const char* pointer; ///< into the answer
@@ -101,9 +103,7 @@ Answer entryOf(const Explained& what, const Answer& answer, const Simulation& si
     const char* unit = wordOf(why.result.unit);
     if (what.scale.unit != nullptr) {
         if (why.formula) {
-            why.terms.push_back({{what.scale.unit, what.scale.size, Unit::number},
-                                 std::string(what.scale.meaning) + " in a " + what.scale.unit,
-                                 nullptr});
+            why.terms.push_back({{what.scale.symbol, what.scale.size, Unit::number}, what.scale.meaning, nullptr});
             *why.formula /= Formula::term(why.terms.size() - 1);
         }
         unit = what.scale.unit;

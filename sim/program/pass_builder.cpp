@@ -348,10 +348,10 @@ Pass PassBuilder::backward(const StageContent& stage, ActionKind kind, PassFlags
     const bool gathers = flags.gathersParameters && !weightsOnly;
     const bool prefetches = m_scenario.training.overlap.paramGather;
     const auto count = stage.buckets.size();
-    if (gathers && count > 0)
+    if (gathers && count > 0) {
         gatherBucket(stage.buckets.back(), prefetches);
-    if (gathers && count > 0)
         waitFor(maskOf(Stream::dp));
+    }
     const bool gathersLate = m_scenario.training.stack.gathersAfterReduction;
     for (std::size_t i = count; i-- > 0;) {
         const Bucket& bucket = stage.buckets[i];

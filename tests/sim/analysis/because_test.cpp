@@ -19,8 +19,12 @@ namespace {
 double evaluated(const Answer& entry)
 {
     std::map<std::string, double> values;
-    for (const Answer& term : entry.at("terms"))
-        values[term.at("symbol")] = term.at("value");
+    for (const Answer& term : entry.at("terms")) {
+        const std::string symbol = term.at("symbol");
+        const double value = term.at("value");
+        EXPECT_EQ(symbol.find_first_of("+/() "), std::string::npos) << symbol;
+        EXPECT_EQ(values.emplace(symbol, value).first->second, value) << symbol << " stands for two things";
+    }
     const std::string formula = entry.at("formula");
     std::string line, word;
     const auto finish = [&] {

@@ -130,6 +130,7 @@ constexpr std::array kKeys{
     ScenarioKey{"/cluster/efficiency/network", S::efficiency, "Network"},
     ScenarioKey{"/cluster/efficiency/all_to_all", S::efficiency, "All-to-all"},
     ScenarioKey{"/cluster/efficiency/collective_us", S::efficiency, "Collective start", "µs"},
+    ScenarioKey{"/cluster/efficiency/beside_transfers", S::efficiency, "Kernels beside transfers", "×"},
     ScenarioKey{"/cluster/efficiency/kernel_us", S::efficiency, "Kernel start", "µs"},
     ScenarioKey{"/cluster/efficiency/launch_us", S::efficiency, "Launch", "µs"},
 

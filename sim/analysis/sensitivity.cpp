@@ -64,6 +64,7 @@ std::vector<Constant> constants(const Scenario& scenario)
         ofGpu("network", "share of a link's bandwidth that collectives reach", &Efficiency::network),
         ofGpu("all_to_all", "further factor on all-to-alls", &Efficiency::allToAll),
         ofGpu("collective_us", "start and end of a collective", &Efficiency::collectiveUs),
+        ofGpu("beside_transfers", "how much slower kernels are beside a collective", &Efficiency::besideTransfers),
         ofStack("launch_us", "the host's time to start a kernel, forward", &Stack::launchUs),
         ofStack("backward_launch_us", "the host's time to start a kernel, backward", &Stack::backwardLaunchUs),
         ofStack("collective_launch_us", "the host's time to start a collective", &Stack::collectiveLaunchUs),

@@ -11,9 +11,42 @@ namespace {
 /// NCCL's trees reach this share of the links' bandwidth (src/graph/tuning.cc).
 constexpr double kTreeBandwidth = 0.92;
 
+bool isInsideNode(const Cluster& cluster, std::size_t tier)
+{
+    const int span = cluster.tiers[tier].span;
+    return cluster.gpusPerNode > 1 && (tier == 0 || (span != 0 && span <= cluster.gpusPerNode));
+}
+
+std::size_t firstNetworkTier(const Cluster& cluster)
+{
+    std::size_t tier = 0;
+    while (tier + 1 < cluster.tiers.size() && isInsideNode(cluster, tier))
+        ++tier;
+    return tier;
+}
+
+double bytesPerSecondOf(const Cluster& cluster, std::size_t tier)
+{
+    return cluster.tiers[tier].bandwidthGBs * 1e9 * cluster.efficiency.network;
+}
+
+/// Seconds that `bytes` of one GPU keep its ports busy on their way over a tier, added to what did before them.
+void occupy(std::array<double, kPortCount>& seconds, const Cluster& cluster, std::size_t tier, double bytes)
+{
+    const auto busy = [&](Port port, std::size_t through) {
+        double& of = seconds[static_cast<std::size_t>(port)];
+        of = std::max(of, bytes / bytesPerSecondOf(cluster, through));
+    };
+    const Port port = portOf(cluster, static_cast<int>(tier));
+    busy(port, tier);
+    if (port == Port::spine)
+        busy(Port::network, firstNetworkTier(cluster));
+}
+
 /// What a ring over the whole group meets on its way. Every GPU brings its own network port: g members in a domain of the tier
 /// below leave it over g ports side by side (rails).
 struct RingPath {
+    std::array<double, kPortCount> portSecondsPerByte{};
     double bytesPerSecond = 0; ///< of the narrowest tier it crosses
     double roundSeconds = 0;   ///< latency of one whole trip through the group
     double outerSeconds = 0;   ///< latency of the outermost tier crossed
@@ -29,8 +62,9 @@ RingPath ringPath(const GroupShape& group, const Cluster& cluster)
         const int crossings = inner - group.domains[t];
         if (crossings > 0) {
             const double ports = std::max(1.0, static_cast<double>(group.size) / inner);
-            const double bandwidth = tier.bandwidthGBs * 1e9 * cluster.efficiency.network * ports;
+            const double bandwidth = bytesPerSecondOf(cluster, t) * ports;
             path.bytesPerSecond = path.bytesPerSecond > 0 ? std::min(path.bytesPerSecond, bandwidth) : bandwidth;
+            occupy(path.portSecondsPerByte, cluster, t, 1 / ports);
             path.roundSeconds += crossings * tier.latencyUs * 1e-6;
             path.outerSeconds = tier.latencyUs * 1e-6;
             path.outerDomains = inner;
@@ -49,11 +83,18 @@ double sharedCopies(double domains, int copies)
     return domains * (1 - untouched) / copies;
 }
 
+struct AllToAll {
+    std::array<double, kPortCount> portSeconds{}; ///< that each port is busy
+    double latencySeconds = 0;
+    double seconds() const { return *std::max_element(portSeconds.begin(), portSeconds.end()) + latencySeconds; }
+};
+
 /// Each member sends 1/n of its tensor to every other. Traffic to other domains leaves over the member's own port; the tiers work
 /// side by side, the slowest decides. `copies`: of each token, where a node takes one for all of its members and hands it on.
-double allToAllSeconds(const GroupShape& group, const Cluster& cluster, double bytes, int copies)
+AllToAll allToAll(const GroupShape& group, const Cluster& cluster, double bytes, int copies)
 {
-    double slowest = 0, latency = 0;
+    AllToAll all;
+    double latency = 0;
     double reachedInside = 1; // members reached without this tier
     double handedOn = 0;      // share of the tensor that one member of a node takes for others
     for (std::size_t t = cluster.tiers.size(); t-- > 1 && copies > 1;)
@@ -69,14 +110,21 @@ double allToAllSeconds(const GroupShape& group, const Cluster& cluster, double b
                 share += handedOn;
             else if (copies > 1)
                 share *= sharedCopies(group.domains[t - 1], copies);
-            slowest = std::max(
-                slowest,
-                bytes * share / (cluster.tiers[t].bandwidthGBs * 1e9 * cluster.efficiency.network * cluster.efficiency.allToAll));
+            occupy(all.portSeconds, cluster, t, bytes * share / cluster.efficiency.allToAll);
             latency = std::max(latency, cluster.tiers[t].latencyUs * 1e-6);
         }
         reachedInside = std::max(reachedInside, inside);
     }
-    return slowest + latency * std::max(1.0, portableLog2(static_cast<double>(group.size)));
+    all.latencySeconds = latency * std::max(1.0, portableLog2(static_cast<double>(group.size)));
+    return all;
+}
+
+PortUse sharesOf(const std::array<double, kPortCount>& busySeconds, std::int64_t ns)
+{
+    PortUse use{};
+    for (std::size_t port = 0; port < kPortCount && ns > 0; ++port)
+        use[port] = static_cast<std::uint32_t>(std::min(1.0, busySeconds[port] * 1e9 / static_cast<double>(ns)) * kWholePort);
+    return use;
 }
 
 std::string transferText(const char* what, double bytes, int members)
@@ -85,6 +133,14 @@ std::string transferText(const char* what, double bytes, int members)
 }
 
 } // namespace
+
+Port portOf(const Cluster& cluster, int tier)
+{
+    const auto t = static_cast<std::size_t>(tier);
+    if (isInsideNode(cluster, t))
+        return t == 0 ? Port::inner : Port::node;
+    return t == firstNetworkTier(cluster) ? Port::network : Port::spine;
+}
 
 /// Ring: Thakur et al. 2005; (n-1)/n of the tensor passes every link, once for all-gather and reduce-scatter, twice for
 /// all-reduce. All-reduce may use a tree instead, when latency counts (NCCL 2.4).
@@ -119,11 +175,11 @@ std::int64_t CostModel::collectiveNs(const OpShape& shape, const GroupShape& gro
         break;
     }
     case CollectiveKind::allToAll:
-        seconds = allToAllSeconds(group, m_cluster, bytes, m_copiesOfToken);
+        seconds = allToAll(group, m_cluster, bytes, m_copiesOfToken).seconds();
         break;
     case CollectiveKind::ringShift: { // every member sends to the next: the widest hop decides, and each sends over its own port
         const Tier& tier = m_cluster.tiers[static_cast<std::size_t>(group.spanningTier())];
-        seconds = bytes / (tier.bandwidthGBs * 1e9 * m_cluster.efficiency.network) + tier.latencyUs * 1e-6;
+        seconds = bytes / bytesPerSecondOf(m_cluster, static_cast<std::size_t>(group.spanningTier())) + tier.latencyUs * 1e-6;
         break;
     }
     }
@@ -137,8 +193,44 @@ std::int64_t CostModel::sendNs(std::int64_t bytes, int tier) const
         return durationNs(measured->seconds(static_cast<double>(std::max<std::int64_t>(1, bytes)), 2), text);
     const Tier& crossed = m_cluster.tiers[static_cast<std::size_t>(tier)];
     const double seconds =
-        static_cast<double>(bytes) / (crossed.bandwidthGBs * 1e9 * m_cluster.efficiency.network) + crossed.latencyUs * 1e-6;
+        static_cast<double>(bytes) / bytesPerSecondOf(m_cluster, static_cast<std::size_t>(tier)) + crossed.latencyUs * 1e-6;
     return durationNs(seconds, text);
+}
+
+PortUse CostModel::collectiveUse(const OpShape& shape, const GroupShape& group, std::int64_t ns) const
+{
+    if (group.size <= 1 || measuredTransfer(static_cast<std::size_t>(shape.collective), group.spanningTier()) != nullptr)
+        return {};
+    const double bytes = static_cast<double>(shape.bytes);
+    std::array<double, kPortCount> busySeconds{};
+    switch (shape.collective) {
+    case CollectiveKind::allGather:
+    case CollectiveKind::reduceScatter:
+    case CollectiveKind::allReduce: {
+        const bool inNetwork = m_cluster.tiers[static_cast<std::size_t>(group.spanningTier())].inNetworkReduction;
+        const double rounds = shape.collective == CollectiveKind::allReduce && !inNetwork ? 2 : 1;
+        busySeconds = ringPath(group, m_cluster).portSecondsPerByte;
+        for (double& seconds : busySeconds)
+            seconds *= rounds * bytes * (group.size - 1) / group.size;
+        break;
+    }
+    case CollectiveKind::allToAll:
+        busySeconds = allToAll(group, m_cluster, bytes, m_copiesOfToken).portSeconds;
+        break;
+    case CollectiveKind::ringShift:
+        occupy(busySeconds, m_cluster, static_cast<std::size_t>(group.spanningTier()), bytes);
+        break;
+    }
+    return sharesOf(busySeconds, ns);
+}
+
+PortUse CostModel::sendUse(std::int64_t bytes, int tier, std::int64_t ns) const
+{
+    if (measuredTransfer(kSendCurve, tier) != nullptr)
+        return {};
+    std::array<double, kPortCount> busySeconds{};
+    occupy(busySeconds, m_cluster, static_cast<std::size_t>(tier), static_cast<double>(bytes));
+    return sharesOf(busySeconds, ns);
 }
 
 } // namespace sim

@@ -21,6 +21,17 @@ struct GroupGeometry {
     auto operator<=>(const GroupGeometry&) const = default;
 };
 
+/// What a GPU has one of, and all of its transfers share: its links inside the innermost domain, those inside the node beyond it,
+/// its share of the node's network cards, and of what joins the network's domains.
+enum class Port : std::uint8_t { inner, node, network, spine };
+inline constexpr std::size_t kPortCount = 4;
+/// The one that crossing a tier takes; over the spine one goes through the network card, too.
+Port portOf(const Cluster&, int tier);
+
+/// [Port]: the share of its rate that a transfer takes while it has the port to itself, in 1/kWholePort.
+using PortUse = std::array<std::uint32_t, kPortCount>;
+inline constexpr std::uint32_t kWholePort = 1U << 20U;
+
 /// Nanoseconds of every op of every pass, parallel to Program::passes. Sends and receives are priced per link instead: 0 here.
 using OpDurations = std::vector<std::vector<std::int64_t>>;
 
@@ -37,6 +48,10 @@ public:
     std::int64_t collectiveNs(const OpShape&, const GroupShape&, CommunicatorRole role = CommunicatorRole::none) const;
     /// Point to point over a tier.
     std::int64_t sendNs(std::int64_t bytes, int tier) const;
+
+    /// What one that takes `ns` uses of each member's ports. Nothing where it was measured: on what, nobody knows.
+    PortUse collectiveUse(const OpShape&, const GroupShape&, std::int64_t ns) const;
+    PortUse sendUse(std::int64_t bytes, int tier, std::int64_t ns) const;
 
     OpDurations price(const Program&, const GroupGeometry&) const;
     /// fastestNs of every kernel, likewise parallel to the program; 0 for what was measured.

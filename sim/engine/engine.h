@@ -1,11 +1,14 @@
 // The discrete-event engine. Each class of ranks issues its ops in order onto streams; an op starts when its own stream and those
 // it waits for have come that far; a collective when its last member is ready; a receive ends when the message is there.
-// Ranks run ahead of each other freely until one needs what another has not done yet, so no event queue is needed and the result
-// does not depend on the order in which ranks are advanced.
+//
+// What nothing else can touch has its end as soon as it has its beginning, and ranks run ahead of each other freely until one
+// needs what another has not done yet. The rest happens in the order of time: transfers that may meet others on a port share it
+// (fair_share.h), and kernels take longer while a collective runs beside them. The result does not depend on the order in which
+// ranks are advanced.
 #pragma once
 
-#include "sim/cost/cost.h"
 #include "sim/engine/classes.h"
+#include "sim/engine/priced_program.h"
 #include "sim/program/program.h"
 
 #include <cstdint>
@@ -34,6 +37,13 @@ using TimeColumn = std::vector<std::int64_t, Uninitialised<std::int64_t>>;
 struct EngineResult {
     TimeColumn opStartNs; ///< of a collective: when this member was ready. Of a receive: when the transfer started
     TimeColumn opEndNs;
+    /// Collectives that met others on their way.
+    struct Stretch {
+        std::size_t place = 0; ///< among all ops
+        std::int64_t byNs = 0; ///< how much longer they took than with their ports to themselves
+        bool operator<(const Stretch& other) const { return place < other.place; }
+    };
+    std::vector<Stretch> stretched;   ///< by place
     std::vector<std::size_t> firstOp; ///< [class] offset of its ops, in program order; and one past the end
     std::int64_t endNs = 0;           ///< makespan: end of the last op anywhere
 
@@ -42,21 +52,9 @@ struct EngineResult {
         std::int64_t atNs = 0;
     };
     std::vector<MemoryPeak> memory; ///< [class], beyond the model states
+    std::int64_t stretchedByNs(std::size_t place) const;
     std::int64_t opCount() const { return static_cast<std::int64_t>(opEndNs.size()); }
 };
-
-/// Prices by geometry, as RankClasses numbers them.
-struct PricedProgram {
-    std::vector<OpDurations> durations; ///< [geometry]
-    std::vector<std::int64_t> sendNs;   ///< [tier]
-    OpDurations fastest;                ///< of kernels: no jitter makes one faster; empty where nothing could
-};
-/// Throws ScenarioError for a program whose times or bytes could not be added up (range.h).
-PricedProgram priceProgram(const Scenario&, const Program&, const RankClasses&);
-
-/// Duration of a collective or kernel as this class of ranks sees it, perturbations included.
-std::int64_t opDurationNs(const PricedProgram&, const RankClasses&, const Program&, int classIndex, const Step&, std::size_t op,
-                          std::int64_t opOrdinal);
 
 /// Throws Error if the program deadlocks, saying who waits for what.
 EngineResult runEngine(const Program&, const RankClasses&, const PricedProgram&);

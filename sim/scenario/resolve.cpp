@@ -344,6 +344,7 @@ private:
         from.read("network", efficiency.network);
         from.read("all_to_all", efficiency.allToAll);
         from.read("collective_us", efficiency.collectiveUs);
+        from.read("beside_transfers", efficiency.besideTransfers);
         HardwareProfile& profile = efficiency.profile;
         from.read("device", profile.device);
         if (Precision precision = Precision::fp32; from.read("precision", kPrecisionWords, precision))

@@ -130,6 +130,7 @@ struct Efficiency {
     double network = 0.85;            ///< fraction of a link's bandwidth that collectives reach
     double allToAll = 0.85;           ///< further factor on all-to-alls, which meet at the receivers
     double collectiveUs = 20;         ///< start and end of a collective, besides its hops
+    double besideTransfers = 1;       ///< kernels take this many times as long while a collective runs beside them
     HardwareProfile profile;          ///< beats the constants where it has measured
     bool operator==(const Efficiency&) const = default;
 };

@@ -60,7 +60,8 @@ Json toJson(const Efficiency& e)
               {"launch_us", number(e.launchUs)},
               {"network", number(e.network)},
               {"all_to_all", number(e.allToAll)},
-              {"collective_us", number(e.collectiveUs)}};
+              {"collective_us", number(e.collectiveUs)},
+              {"beside_transfers", number(e.besideTransfers)}};
     for (const auto& [word, kernel] : kAttentionWords)
         if (const AttentionRate& rate = e.attention[static_cast<std::size_t>(kernel)]; rate != AttentionRate{})
             json["attention"][std::string(word)] = {number(rate.forward), number(rate.backward)};

@@ -113,7 +113,8 @@ TimeShares measureShares(const Program& program, const RankClasses& classes, con
             if (op.stream != Stream::compute) {
                 const bool collective = op.kind == OpKind::collective;
                 const std::int64_t duration =
-                    collective ? opDurationNs(prices, classes, program, c, step, i, static_cast<std::int64_t>(place - first))
+                    collective ? opDurationNs(prices, classes, program, c, step, i, static_cast<std::int64_t>(place - first)) +
+                                     result.stretchedByNs(place)
                                : end - start;
                 TransferLog& log = logs[asIndex(op.stream)];
                 log.forgetUntil(computedUntil);

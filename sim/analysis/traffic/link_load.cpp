@@ -132,7 +132,8 @@ LinkLoad linkLoad(const Simulation& simulation, const TrafficSenders& senders, c
                 } else if (op.kind == OpKind::collective && end >= window.beginNs) {
                     // A member may have been ready long before the last one was, and waited.
                     const std::int64_t begin =
-                        end - opDurationNs(prices, classes, program, c, step, i, static_cast<std::int64_t>(place - first));
+                        end - opDurationNs(prices, classes, program, c, step, i, static_cast<std::int64_t>(place - first)) -
+                        result.stretchedByNs(place);
                     const auto role = asIndex(op.group);
                     const auto bytes = static_cast<double>(sentByMember(pass.shapes[i], geometry.shapes[role], scenario.cluster));
                     for (std::size_t tier = 0; tier < weights[role].size(); ++tier)

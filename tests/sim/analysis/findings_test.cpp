@@ -108,7 +108,7 @@ TEST(Findings, ComplainLittleAboutWhatWasTunedAndPublished)
         const auto all = findingsOf(number);
         const auto severe =
             std::count_if(all.begin(), all.end(), [](const Finding& f) { return f.severity <= FindingSeverity::costly; });
-        EXPECT_LE(severe, 0) << number << ": " << all.front().title;
+        EXPECT_LE(severe, 1) << number << ": " << all.front().title;
     }
 }
 

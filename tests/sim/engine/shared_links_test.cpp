@@ -1,0 +1,256 @@
+#include "sim/engine/engine.h"
+
+#include "sim/legal/schedule_request.h"
+#include "sim/schedule/families/families.h"
+#include "tests/support/scenarios.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <random>
+#include <utility>
+#include <vector>
+
+using namespace sim;
+
+namespace {
+
+/// One rank whose ops are written down, with their times and what they take of its network port.
+struct HandMade {
+    struct Line {
+        OpKind kind;
+        Stream stream;
+        StreamMask waits;
+        std::int64_t ns;
+        double use = 0;
+    };
+    explicit HandMade(const std::vector<Line>& lines)
+    {
+        Pass pass;
+        OpDurations durations(1);
+        OpUses uses(1);
+        for (const Line& line : lines) {
+            const CommunicatorRole group = line.stream == Stream::dp   ? CommunicatorRole::dpShard
+                                           : line.stream == Stream::cp ? CommunicatorRole::cp
+                                           : line.stream == Stream::tp ? CommunicatorRole::tp
+                                                                       : CommunicatorRole::none;
+            pass.ops.push_back({.kind = line.kind, .stream = line.stream, .waits = line.waits, .group = group});
+            pass.shapes.emplace_back();
+            durations[0].push_back(line.ns);
+            uses[0].push_back({});
+            uses[0].back()[static_cast<std::size_t>(Port::network)] = static_cast<std::uint32_t>(line.use * kWholePort);
+        }
+        program.passes = {pass};
+        program.labels = {""};
+        program.ranks.push_back({.steps = {Step{}}, .opCount = static_cast<std::int64_t>(lines.size())});
+        classes.classOf = {0};
+        classes.representative = {0};
+        classes.size = {1};
+        classes.pipelineRank = {0};
+        classes.slowdown.resize(1);
+        classes.geometry = {0};
+        classes.geometries.resize(1);
+        classes.pipelinePeers.resize(1);
+        classes.groups.resize(1);
+        classes.groups[0].fill(-1);
+        for (const CommunicatorRole role : {CommunicatorRole::dpShard, CommunicatorRole::cp, CommunicatorRole::tp}) {
+            classes.groups[0][static_cast<std::size_t>(role)] = static_cast<int>(classes.classGroups.size());
+            classes.classGroups.push_back({.classes = {0}});
+        }
+        prices.durations = {durations};
+        prices.uses = {uses};
+    }
+    EngineResult run() const { return runEngine(program, classes, prices); }
+    Program program;
+    RankClasses classes;
+    PricedProgram prices;
+};
+
+constexpr auto kCollective = OpKind::collective;
+constexpr auto kCompute = OpKind::compute;
+
+struct JobWorld {
+    explicit JobWorld(const Scenario& s, bool full = false)
+        : mesh(s.layout), placement(s.layout, s.cluster), schedule(makeSchedule(scheduleRequest(s))),
+          program(lowerProgram(s, schedule)), classes(makeRankClasses(s, mesh, placement, schedule, full)),
+          prices(priceProgram(s, program, classes))
+    {
+    }
+    EngineResult run() const { return runEngine(program, classes, prices); }
+    Mesh mesh;
+    Placement placement;
+    Schedule schedule;
+    Program program;
+    RankClasses classes;
+    PricedProgram prices;
+};
+
+/// Nobody shares anything, and kernels do not mind.
+PricedProgram apart(PricedProgram prices)
+{
+    for (OpUses& uses : prices.uses)
+        for (std::vector<PortUse>& pass : uses)
+            std::fill(pass.begin(), pass.end(), PortUse{});
+    std::fill(prices.sendUse.begin(), prices.sendUse.end(), PortUse{});
+    prices.besideTransfers = 1;
+    return prices;
+}
+
+} // namespace
+
+TEST(SharedLinks, TwoTransfersOnAPortShareIt)
+{
+    const EngineResult times = HandMade({{kCollective, Stream::dp, 0, 1000, 1}, {kCollective, Stream::cp, 0, 1000, 1}}).run();
+    EXPECT_EQ(times.opEndNs[0], 2000);
+    EXPECT_EQ(times.opEndNs[1], 2000);
+    EXPECT_EQ(times.stretchedByNs(0), 1000);
+}
+
+TEST(SharedLinks, TheLongerOneHasThePortToItselfAgain)
+{
+    // Half rate until the shorter one has ended at 800; 600 of 1000 are left then.
+    const EngineResult times = HandMade({{kCollective, Stream::dp, 0, 1000, 1}, {kCollective, Stream::cp, 0, 400, 1}}).run();
+    EXPECT_EQ(times.opEndNs[1], 800);
+    EXPECT_EQ(times.opEndNs[0], 1400);
+}
+
+TEST(SharedLinks, WhoComesLaterIsMetFromThenOn)
+{
+    const EngineResult times = HandMade({{kCompute, Stream::compute, 0, 300},
+                                         {kCollective, Stream::dp, 0, 1000, 1},
+                                         {kCollective, Stream::cp, maskOf(Stream::compute), 1000, 1}})
+                                   .run();
+    EXPECT_EQ(times.opEndNs[1], 300 + 2 * 700);
+    EXPECT_EQ(times.opEndNs[2], 2000) << "the port carried 2000 ns of work without a pause";
+}
+
+TEST(SharedLinks, TransfersThatLeaveRoomDoNotMeet)
+{
+    const EngineResult times = HandMade({{kCollective, Stream::dp, 0, 1000, 0.5}, {kCollective, Stream::cp, 0, 1000, 0.5}}).run();
+    EXPECT_EQ(times.endNs, 1000);
+    EXPECT_TRUE(times.stretched.empty());
+}
+
+TEST(SharedLinks, OnOneStreamTransfersFollowEachOther)
+{
+    const EngineResult times = HandMade({{kCollective, Stream::dp, 0, 1000, 1}, {kCollective, Stream::dp, 0, 500, 1}}).run();
+    EXPECT_EQ(times.opEndNs[0], 1000);
+    EXPECT_EQ(times.opEndNs[1], 1500);
+}
+
+TEST(SharedLinks, KernelsTakeLongerWhileACollectiveRunsBesideThem)
+{
+    HandMade job(
+        {{kCollective, Stream::dp, 0, 500, 1}, {kCompute, Stream::compute, 0, 1000}, {kCompute, Stream::compute, 0, 100}});
+    EXPECT_EQ(job.run().opEndNs[1], 1000);
+    job.prices.besideTransfers = 1.25;
+    const EngineResult times = job.run();
+    EXPECT_EQ(times.opEndNs[0], 500);
+    EXPECT_NEAR(static_cast<double>(times.opEndNs[1]), 500 + (1000 - 500 / 1.25), 1) << "400 of 1000 done beside it";
+    EXPECT_EQ(times.opEndNs[2], times.opEndNs[1] + 100);
+}
+
+TEST(SharedLinks, WhatDoesNotWaitGoesOnBehindWhatDoes)
+{
+    // The second exchange follows the first on its stream while a kernel before it waits for the reduction.
+    const EngineResult times = HandMade({{kCollective, Stream::dp, 0, 1000, 0.4},
+                                         {kCollective, Stream::cp, 0, 100, 0.4},
+                                         {kCompute, Stream::compute, maskOf(Stream::dp), 50},
+                                         {kCollective, Stream::cp, 0, 100, 0.4}})
+                                   .run();
+    EXPECT_EQ(times.opEndNs[3], 200);
+    EXPECT_EQ(times.opEndNs[2], 1050);
+}
+
+TEST(SharedLinks, SharingNeverMakesAnOpEarlier)
+{
+    std::mt19937 random(21);
+    int stretched = 0;
+    for (int i = 0; i < 60; ++i) {
+        Scenario scenario = test::randomScenario(random, 64);
+        scenario.cluster.efficiency.besideTransfers = i % 3 == 0 ? 1.2 : 1;
+        SCOPED_TRACE(test::describe(scenario));
+        JobWorld world(scenario);
+        const EngineResult shared = world.run();
+        world.prices = apart(world.prices);
+        const EngineResult alone = world.run();
+        for (std::size_t op = 0; op < shared.opEndNs.size(); ++op)
+            ASSERT_GE(shared.opEndNs[op], alone.opEndNs[op]) << op;
+        stretched += shared.endNs > alone.endNs ? 1 : 0;
+    }
+    EXPECT_GT(stretched, 10) << "or nothing was shared";
+}
+
+TEST(SharedLinks, FoldedIsFullWithKernelsBesideTransfersAndPerturbations)
+{
+    std::mt19937 random(22);
+    for (int i = 0; i < 40; ++i) {
+        Scenario scenario = test::randomScenario(random, 64);
+        scenario.cluster.efficiency.besideTransfers = 1.15;
+        if (i % 4 == 0)
+            scenario.perturbations = {
+                {.kind = PerturbationKind::slowLink, .rank = scenario.layout.worldSize() / 2, .factor = 1.7}};
+        if (i % 4 == 1)
+            scenario.perturbations = {{.kind = PerturbationKind::jitter, .rank = 0, .sigma = 0.05, .seed = 5}};
+        SCOPED_TRACE(test::describe(scenario));
+        const JobWorld folded(scenario), full(scenario, true);
+        const EngineResult a = folded.run(), b = full.run();
+        ASSERT_EQ(a.endNs, b.endNs);
+        for (int rank = 0; rank < scenario.layout.worldSize(); ++rank) {
+            const auto c = static_cast<std::size_t>(folded.classes.classOf[static_cast<std::size_t>(rank)]);
+            const auto r = static_cast<std::size_t>(rank);
+            ASSERT_TRUE(std::equal(a.opEndNs.begin() + static_cast<std::ptrdiff_t>(a.firstOp[c]),
+                                   a.opEndNs.begin() + static_cast<std::ptrdiff_t>(a.firstOp[c + 1]),
+                                   b.opEndNs.begin() + static_cast<std::ptrdiff_t>(b.firstOp[r])))
+                << "rank " << rank;
+        }
+    }
+}
+
+/// Work of collectives that begin and end within a window fits into it, on every port and in every window.
+TEST(SharedLinks, APortNeverCarriesMoreThanItCan)
+{
+    std::mt19937 random(23);
+    int met = 0;
+    for (int i = 0; i < 100; ++i) {
+        Scenario scenario = test::randomScenario(random, 32);
+        SCOPED_TRACE(test::describe(scenario));
+        const JobWorld world(scenario);
+        const EngineResult times = world.run();
+        met += times.stretched.empty() ? 0 : 1;
+        struct Carried {
+            std::int64_t begin, end;
+            double work;
+        };
+        std::array<std::vector<Carried>, kPortCount> carried;
+        std::size_t place = 0; // of the first class
+        for (const Step& step : world.program.ranks[static_cast<std::size_t>(world.classes.pipelineRank[0])].steps) {
+            const Pass& pass = world.program.passes[step.pass];
+            for (std::size_t op = 0; op < pass.ops.size(); ++op, ++place) {
+                if (pass.ops[op].kind != kCollective)
+                    continue;
+                const std::int64_t alone = opDurationNs(world.prices, world.classes, world.program, 0, step, op, 0);
+                const std::int64_t begin = times.opEndNs[place] - alone - times.stretchedByNs(place);
+                for (std::size_t port = 0; port < kPortCount; ++port)
+                    carried[port].push_back(
+                        {begin, times.opEndNs[place],
+                         static_cast<double>(alone) * world.prices.uses[0][step.pass][op][port] / kWholePort});
+            }
+        }
+        for (std::vector<Carried>& of : carried) {
+            std::sort(of.begin(), of.end(), [](const Carried& a, const Carried& b) { return a.end < b.end; });
+            for (std::size_t from = 0; from < of.size(); from += 7) {
+                double work = 0;
+                const std::int64_t begin = of[from].begin;
+                for (const Carried& one : of) {
+                    if (one.begin < begin)
+                        continue;
+                    work += one.work;
+                    ASSERT_LE(work, static_cast<double>(one.end - begin) * 1.0001 + 10);
+                }
+            }
+        }
+    }
+    EXPECT_GT(met, 3) << "or nothing was shared";
+}

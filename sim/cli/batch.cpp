@@ -2,9 +2,9 @@
 #include "sim/cli/options.h"
 
 #include "sim/answers/answers.h"
+#include "sim/parallel.h"
 #include "sim/scenario/files.h"
 
-#include <atomic>
 #include <iostream>
 #include <memory>
 #include <sstream>
@@ -50,16 +50,9 @@ void run(const BatchArguments& arguments)
     }
     catalogue(); // read once, before the threads
     std::vector<std::string> answers(lines.size());
-    std::atomic<std::size_t> next = 0;
-    const auto work = [&] {
-        for (std::size_t i = next++; i < lines.size(); i = next++)
-            answers[i] = answerOf(lines[i], arguments.file + ", line " + std::to_string(numbers[i]));
-    };
-    std::vector<std::jthread> others;
-    for (std::size_t job = 1; job < std::min<std::size_t>(arguments.jobs, lines.size()); ++job)
-        others.emplace_back(work);
-    work();
-    others.clear();
+    forEachInParallel(lines.size(), arguments.jobs, [&](std::size_t i) {
+        answers[i] = answerOf(lines[i], arguments.file + ", line " + std::to_string(numbers[i]));
+    });
     for (const std::string& answer : answers)
         std::cout << answer << "\n";
 }

@@ -2,6 +2,7 @@
 
 #include "sim/cancel.h"
 #include "sim/error.h"
+#include "sim/parallel.h"
 #include "sim/schedule/families/family_parts.h"
 #include "sim/schedule/search/bounds.h"
 #include "sim/schedule/search/constructions.h"
@@ -14,7 +15,6 @@
 #include <limits>
 #include <numeric>
 #include <sstream>
-#include <thread>
 
 namespace sim {
 
@@ -287,24 +287,10 @@ double Synthesiser::State::temperature(std::size_t chain) const
 /// False if cancelled on the way.
 bool Synthesiser::State::runEpoch()
 {
-    std::atomic<std::size_t> next{0};
-    const CancelScope* const outer = CancelScope::current();
-    const auto work = [&] {
-        // Of a thread that helps: the scope of the one that asked.
-        const CancelScope inherited([outer] { return outer != nullptr && outer->isCancelled(); });
-        for (std::size_t i = next++; i < chains.size(); i = next++) {
-            Chain& chain = chains[i];
-            chain.left -= chain.search.run(chain.left, temperature(i));
-        }
-    };
-    const auto cores = std::max(1U, std::thread::hardware_concurrency());
-    const std::size_t threads =
-        std::min(kChains, request.threads > 0 ? static_cast<std::size_t>(request.threads) : std::size_t{cores});
-    std::vector<std::jthread> others;
-    for (std::size_t i = 1; i < threads; ++i)
-        others.emplace_back(work);
-    work();
-    others.clear();
+    forEachInParallel(chains.size(), static_cast<std::size_t>(std::max(0, request.threads)), [&](std::size_t i) {
+        Chain& chain = chains[i];
+        chain.left -= chain.search.run(chain.left, temperature(i));
+    });
     return std::all_of(chains.begin(), chains.end(), [](const Chain& chain) { return chain.left == 0; });
 }
 

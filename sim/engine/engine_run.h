@@ -1,0 +1,179 @@
+// How the engine runs a step: what each class of ranks has issued, what is under way, and what happens next.
+#pragma once
+
+#include "sim/cancel.h"
+#include "sim/engine/engine.h"
+#include "sim/engine/fair_share.h"
+#include "sim/engine/quiet_runs.h"
+#include "sim/engine/shared_ports.h"
+#include "sim/index.h"
+
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <queue>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace sim {
+
+class EngineRun {
+public:
+    EngineRun(const Program&, const RankClasses&, const PricedProgram&);
+    EngineResult run();
+
+private:
+    static constexpr std::size_t kNowhere = std::numeric_limits<std::size_t>::max();
+    static constexpr std::int64_t kNotYet = std::numeric_limits<std::int64_t>::min();
+    /// Ops that are issued behind one that waits: what does not depend on it goes on, as on a GPU, whose host runs ahead.
+    static constexpr std::size_t kIssuedAhead = 24;
+    /// Members that are looked at to see whether a collective is alone.
+    static constexpr std::size_t kMostAlone = 64;
+    /// Over an hour; what takes longer has its ports to itself, so that its time in parts of FairShare::kFullRate can be counted.
+    static constexpr std::int64_t kLongestSharedNs = std::int64_t{1} << 42U;
+
+    struct Message {
+        std::int64_t startNs = 0, endNs = kNotYet;
+    };
+
+    /// An op with its place in the program and in the result.
+    struct IssuedOp {
+        const Step* step = nullptr;
+        std::size_t index = 0;    ///< in its pass
+        std::size_t place = 0;    ///< in the result
+        std::uint32_t ticket = 0; ///< numbers the ops of a stream whose ends are open
+    };
+
+    /// One that was issued and waits for others.
+    struct WaitingOp {
+        IssuedOp op;
+        std::int64_t readyNs = 0; ///< as far as is known
+        StreamMask open = 0;      ///< streams with what it still waits for
+        bool hasBegun = false;
+        std::array<std::uint32_t, kStreamCount> tickets{}; ///< of that
+    };
+
+    /// In the order of the program.
+    struct WaitingOps {
+        std::vector<WaitingOp> ops;
+        std::size_t first = 0; ///< that has not begun
+        std::size_t count = 0; ///< of those that have not
+        std::size_t ready = 0; ///< of those that can
+    };
+
+    /// The kernel whose end depends on what runs beside it.
+    struct OpenKernel {
+        std::int64_t left = 0; ///< nanoseconds of its own time, times FairShare::kFullRate
+        std::int64_t sinceNs = 0;
+        bool runs = false;
+    };
+
+    /// What a class of ranks is doing.
+    struct Worker {
+        std::array<std::int64_t, kStreamCount> tail{};     ///< end of what was issued last on each stream
+        std::array<std::uint32_t, kStreamCount> tickets{}; ///< the last one given
+        std::array<IssuedOp, kStreamCount> running{};      ///< the op that has begun and whose end is open
+        StreamMask open = 0;                               ///< streams whose tail is not known
+        StreamMask begun = 0;                              ///< streams with such an op
+        std::size_t step = 0, op = 0;
+        std::size_t place = 0; ///< next op's place in the result
+        WaitingOps waiting;
+        std::int64_t activations = 0, buffers = 0;
+        std::size_t peakPlace = 0;
+        OpenKernel kernel;
+        int beside = 0; ///< collectives under way that make kernels slower
+        bool queued = false, issuedAll = false;
+    };
+
+    /// A collective or message whose end others can put off.
+    struct Transfer {
+        Stream stream = Stream::dp;
+        std::int64_t startNs = 0, durationNs = 0;
+        std::int64_t left = 0; ///< nanoseconds of its own time, times FairShare::kFullRate
+        std::int64_t rate = FairShare::kFullRate;
+        std::int64_t sinceNs = 0;
+        bool isScheduled = false; ///< its start is known and lies ahead
+    };
+
+    struct Rendezvous {
+        std::int64_t latestNs = 0, durationNs = 0;
+        std::size_t arrived = 0;
+    };
+
+    enum class EventKind : std::uint8_t { transferStarts, transferEnds, kernelStarts, kernelEnds };
+    struct Event {
+        std::int64_t ns = 0;
+        int what = 0; ///< transfer or class
+        std::uint32_t version = 0;
+        EventKind kind = EventKind::transferStarts;
+        bool operator<(const Event& other) const { return ns > other.ns; } // the earliest on top
+    };
+
+    const RankProgram& programOf(int c) const { return m_program.ranks[asIndex(m_classes.pipelineRank[asIndex(c)])]; }
+    const Op& opOf(const IssuedOp& issued) const { return m_program.passes[issued.step->pass].ops[issued.index]; }
+    bool execute(int c, const QuietRun&, const Op& first);
+    bool issuesBehind(std::uint32_t pass, std::size_t op);
+    std::int64_t kernelNs(int c, const IssuedOp&) const;
+    void wait(Worker&, const IssuedOp&, Stream, StreamMask open, std::int64_t readyNs);
+
+    void queue(int c);
+    void advance(int c);
+    void beginReady(int c);
+    bool finishesAlone(int c);
+    void issue(int c);
+    void begin(int c, const IssuedOp&, std::int64_t readyNs);
+    void beginKernel(int c, const IssuedOp&, std::int64_t readyNs);
+    void arrive(int c, const IssuedOp&, std::int64_t readyNs);
+    void deliver(int c, const IssuedOp&, std::int64_t readyNs);
+    void bring(int c, std::int32_t slot, const Message&);
+    void receive(int c, const IssuedOp&);
+    void leaveOpen(int c, Stream, const IssuedOp&);
+    void finish(int c, Stream, const IssuedOp&, std::int64_t endNs);
+
+    // Transfers: one a class group, and two a class: its messages, which follow each other on two streams.
+    int messageOf(int c, Stream stream) const
+    {
+        return static_cast<int>(m_classes.classGroups.size()) + 2 * c + (stream == Stream::sendBackward ? 1 : 0);
+    }
+    bool isMessage(int transfer) const { return asIndex(transfer) >= m_classes.classGroups.size(); }
+    int senderOf(int transfer) const { return (transfer - static_cast<int>(m_classes.classGroups.size())) / 2; }
+    const IssuedOp& runningOn(int c, Stream stream) const { return m_workers[asIndex(c)].running[asIndex(stream)]; }
+    void schedule(EventKind, std::int64_t ns, int what);
+    void startTransfer(int transfer);
+    void endTransfer(int transfer);
+    void shareAgain();
+    void rescheduleKernel(int c);
+    void besideChanges(int c, int by);
+    void endKernel(int c);
+    void happen(const Event&);
+    std::string deadlockMessage() const;
+
+    const Program& m_program;
+    const RankClasses& m_classes;
+    const PricedProgram& m_prices;
+    const SharedPorts m_shared;
+    const std::int64_t m_besideRate; ///< of kernels, in 1/kFullRate
+    FairShare m_fair;
+    std::vector<Worker> m_workers;
+    std::vector<std::vector<Message>> m_mailbox;
+    std::vector<Rendezvous> m_rendezvous;
+    std::vector<Transfer> m_transfers;
+    std::vector<FairShare::Claim> m_claims; ///< of the one that starts
+    std::vector<std::uint32_t> m_transferVersion, m_kernelVersion;
+    std::priority_queue<Event> m_events;
+    std::int64_t m_nowNs = 0;
+    std::vector<PrivateFactors> m_privateFactor;                  ///< [class]
+    std::map<std::pair<int, PrivateFactors>, QuietRuns> m_runsBy; ///< geometry and factors
+    std::vector<QuietRuns*> m_quietRuns;                          ///< [class]
+    enum class Known : std::uint8_t { notYet, yes, no };
+    std::vector<std::vector<Known>> m_issuesBehind; ///< [pass][op]
+    std::vector<int> m_queued;
+    int m_advancing = -1;             ///< class
+    std::size_t m_begunAt = kNowhere; ///< the waiting op of it that begins
+    CancelPoll m_poll;
+    EngineResult m_result;
+};
+
+} // namespace sim

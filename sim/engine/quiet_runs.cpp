@@ -1,0 +1,73 @@
+#include "sim/engine/quiet_runs.h"
+
+#include "sim/engine/slowdown.h"
+#include "sim/index.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace sim {
+namespace {
+
+/// Looking for a run costs about as much as a few ops.
+constexpr std::size_t kShortest = 4;
+
+void append(QuietRun& run, const Op& op, std::int64_t durationNs)
+{
+    const auto needed = static_cast<StreamMask>(op.waits | maskOf(op.stream));
+    std::int64_t start = 0;
+    for (unsigned left = needed; left != 0; left &= left - 1)
+        start = std::max(start, run.tails[asIndex(std::countr_zero(left))]);
+    run.starts.push_back(start);
+    run.ends.push_back(run.tails[asIndex(op.stream)] = start + durationNs);
+    run.streams |= needed;
+    run.used |= maskOf(op.stream);
+    (op.buffer ? run.buffers : run.activations) += op.allocBytes;
+    if (run.activations + run.buffers > run.peakActivations + run.peakBuffers) {
+        run.peakActivations = run.activations;
+        run.peakBuffers = run.buffers;
+        run.peakAt = run.size() - 1;
+    }
+    (op.buffer ? run.buffers : run.activations) -= op.freeBytes;
+}
+
+} // namespace
+
+QuietRuns::QuietRuns(const Program& program, const OpDurations& durations, const PrivateFactors& factors)
+    : m_program(program), m_durations(durations), m_factors(factors), m_runs(program.passes.size())
+{
+}
+
+bool QuietRuns::isQuiet(const Op& op) const
+{
+    return op.kind == OpKind::compute || op.kind == OpKind::wait ||
+           (op.kind == OpKind::collective && m_factors[asIndex(op.group)] > 0);
+}
+
+void QuietRuns::find(std::uint32_t pass)
+{
+    const std::vector<Op>& ops = m_program.passes[pass].ops;
+    Runs& of = m_runs[pass];
+    of.known = true;
+    of.at.assign(ops.size(), -1);
+    for (std::size_t first = 0; first < ops.size();) {
+        QuietRun run;
+        std::size_t end = first;
+        for (; end < ops.size() && isQuiet(ops[end]); ++end) {
+            const Op& op = ops[end];
+            if (end > first && ((op.waits | maskOf(op.stream)) & run.used) == 0)
+                break; // it could begin before the first
+            append(run, op,
+                   op.kind == OpKind::wait         ? 0
+                   : op.kind == OpKind::collective ? scaledNs(m_durations[pass][end], m_factors[asIndex(op.group)])
+                                                   : m_durations[pass][end]);
+        }
+        if (run.size() >= kShortest) {
+            of.at[first] = static_cast<std::int32_t>(of.runs.size());
+            of.runs.push_back(std::move(run));
+        }
+        first = std::max(end, first + 1);
+    }
+}
+
+} // namespace sim

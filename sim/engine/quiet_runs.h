@@ -1,0 +1,60 @@
+// Ops in a row which nothing outside can touch: kernels, waits, and collectives whose members all do the same at the same time
+// and which meet no others. Once the first can begin, the times of all are known, the same each time that the pass is executed;
+// so they are worked out once, and then only moved to where they begin.
+#pragma once
+
+#include "sim/engine/priced_program.h"
+#include "sim/program/program.h"
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <vector>
+
+namespace sim {
+
+/// [role]: of collectives that are a class's own affair, the factor of their links; of others 0.
+using PrivateFactors = std::array<double, kCommunicatorRoleCount>;
+
+struct QuietRun {
+    std::vector<std::int64_t> starts, ends;            ///< [op] from the moment when the first can begin
+    StreamMask streams = 0;                            ///< that it needs or uses
+    StreamMask used = 0;                               ///< that its ops lie on
+    std::array<std::int64_t, kStreamCount> tails{};    ///< of `used`, likewise
+    std::int64_t activations = 0, buffers = 0;         ///< bytes more at its end than at its beginning
+    std::int64_t peakActivations = 0, peakBuffers = 0; ///< likewise where the sum is largest; 0 where it only frees
+    std::size_t peakAt = 0;
+    std::size_t size() const { return starts.size(); }
+};
+
+/// The runs of all passes as ranks of one geometry see them, that nothing makes slower.
+class QuietRuns {
+public:
+    QuietRuns(const Program&, const OpDurations&, const PrivateFactors&);
+
+    /// The run that begins with this op; null where none does.
+    const QuietRun* at(std::uint32_t pass, std::size_t op)
+    {
+        Runs& of = m_runs[pass];
+        if (!of.known)
+            find(pass);
+        const std::int32_t index = of.at[op];
+        return index < 0 ? nullptr : &of.runs[static_cast<std::size_t>(index)];
+    }
+
+private:
+    struct Runs {
+        bool known = false;
+        std::vector<std::int32_t> at; ///< [op] index into runs, -1: none
+        std::vector<QuietRun> runs;
+    };
+    void find(std::uint32_t pass);
+    bool isQuiet(const Op& op) const;
+
+    const Program& m_program;
+    const OpDurations& m_durations;
+    const PrivateFactors m_factors;
+    std::vector<Runs> m_runs; ///< [pass]
+};
+
+} // namespace sim

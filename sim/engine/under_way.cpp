@@ -1,0 +1,213 @@
+// Kernels and transfers whose ends depend on what runs beside them.
+#include "sim/engine/engine_run.h"
+#include "sim/engine/slowdown.h"
+
+#include <algorithm>
+
+namespace sim {
+
+// Kernels ---------------------------------------------------------------------------------------------------------------------
+
+std::int64_t EngineRun::kernelNs(int c, const IssuedOp& issued) const
+{
+    const auto pass = issued.step->pass;
+    const std::int64_t duration = m_prices.durations[asIndex(m_classes.geometry[asIndex(c)])][pass][issued.index];
+    const RankSlowdown& slowdown = m_classes.slowdown[asIndex(c)];
+    if (slowdown == RankSlowdown{})
+        return duration;
+    return slowedKernelNs(duration, m_prices.fastest.empty() ? 0 : m_prices.fastest[pass][issued.index], slowdown,
+                          static_cast<std::int64_t>(issued.place - m_result.firstOp[asIndex(c)]));
+}
+
+void EngineRun::beginKernel(int c, const IssuedOp& issued, std::int64_t readyNs)
+{
+    Worker& worker = m_workers[asIndex(c)];
+    m_result.opStartNs[issued.place] = readyNs;
+    const std::int64_t duration = kernelNs(c, issued);
+    const StreamMask besides = m_shared.besides(c);
+    if ((worker.open & besides) == 0 || duration > kLongestSharedNs) {
+        finish(c, Stream::compute, issued, readyNs + duration);
+        return;
+    }
+    leaveOpen(c, Stream::compute, issued);
+    worker.kernel = {.left = duration * FairShare::kFullRate, .sinceNs = readyNs, .runs = false};
+    if (readyNs > m_nowNs) {
+        schedule(EventKind::kernelStarts, readyNs, c);
+        return;
+    }
+    worker.kernel.runs = true;
+    rescheduleKernel(c);
+}
+
+void EngineRun::rescheduleKernel(int c)
+{
+    const Worker& worker = m_workers[asIndex(c)];
+    const std::int64_t rate = worker.beside > 0 ? m_besideRate : FairShare::kFullRate;
+    schedule(EventKind::kernelEnds, worker.kernel.sinceNs + (worker.kernel.left + rate - 1) / rate, c);
+}
+
+void EngineRun::besideChanges(int c, int by)
+{
+    Worker& worker = m_workers[asIndex(c)];
+    const bool before = worker.beside > 0;
+    worker.beside += by;
+    const bool after = worker.beside > 0;
+    if (before == after || !worker.kernel.runs)
+        return;
+    const std::int64_t rate = before ? m_besideRate : FairShare::kFullRate;
+    worker.kernel.left = std::max<std::int64_t>(0, worker.kernel.left - (m_nowNs - worker.kernel.sinceNs) * rate);
+    worker.kernel.sinceNs = m_nowNs;
+    rescheduleKernel(c);
+}
+
+void EngineRun::endKernel(int c)
+{
+    Worker& worker = m_workers[asIndex(c)];
+    worker.kernel.runs = false;
+    finish(c, Stream::compute, worker.running[asIndex(Stream::compute)], m_nowNs);
+    queue(c);
+}
+
+// Transfers -------------------------------------------------------------------------------------------------------------------
+
+void EngineRun::arrive(int c, const IssuedOp& issued, std::int64_t readyNs)
+{
+    const Op& op = opOf(issued);
+    const int groupIndex = m_classes.groups[asIndex(c)][asIndex(op.group)];
+    const ClassGroup& group = m_classes.classGroups[asIndex(groupIndex)];
+    const std::int64_t duration =
+        scaledNs(m_prices.durations[asIndex(m_classes.geometry[asIndex(c)])][issued.step->pass][issued.index], group.linkFactor);
+    const bool isShared = m_shared.isShared(groupIndex);
+    if (group.classes.size() == 1 && !isShared) {
+        finish(c, op.stream, issued, readyNs + duration);
+        return;
+    }
+    Rendezvous& rendezvous = m_rendezvous[asIndex(groupIndex)];
+    rendezvous.latestNs = rendezvous.arrived == 0 ? readyNs : std::max(rendezvous.latestNs, readyNs);
+    rendezvous.durationNs = std::max(rendezvous.durationNs, duration);
+    leaveOpen(c, op.stream, issued);
+    if (++rendezvous.arrived < group.classes.size())
+        return;
+    const Rendezvous all = std::exchange(rendezvous, {});
+    if (isShared && all.durationNs <= kLongestSharedNs) {
+        m_transfers[asIndex(groupIndex)] = {
+            .stream = op.stream, .startNs = std::max(all.latestNs, m_nowNs), .durationNs = all.durationNs};
+        m_transfers[asIndex(groupIndex)].isScheduled = true;
+        schedule(EventKind::transferStarts, m_transfers[asIndex(groupIndex)].startNs, groupIndex);
+        return;
+    }
+    for (const int member : group.classes) {
+        finish(member, op.stream, m_workers[asIndex(member)].running[asIndex(op.stream)], all.latestNs + all.durationNs);
+        if (member != c)
+            queue(member);
+    }
+}
+
+void EngineRun::deliver(int c, const IssuedOp& issued, std::int64_t readyNs)
+{
+    const Step& step = *issued.step;
+    const Stream stream = opOf(issued).stream;
+    const auto& [pipelineRank, peer, tier] = m_classes.peerOf(c, step.sendTo);
+    const double factor = std::max(m_classes.slowdown[asIndex(c)].link, m_classes.slowdown[asIndex(peer)].link);
+    const std::int64_t duration = scaledNs(m_prices.sendNs[asIndex(tier)], factor);
+    m_result.opStartNs[issued.place] = readyNs;
+    if (m_shared.isShared(c, peer, tier) && duration <= kLongestSharedNs) {
+        const int transfer = messageOf(c, stream);
+        leaveOpen(c, stream, issued);
+        m_transfers[asIndex(transfer)] = {.stream = stream, .startNs = std::max(readyNs, m_nowNs), .durationNs = duration};
+        if (readyNs > m_nowNs)
+            schedule(EventKind::transferStarts, readyNs, transfer);
+        else
+            startTransfer(transfer);
+        return;
+    }
+    finish(c, stream, issued, readyNs + duration);
+    bring(peer, step.sendSlot, {.startNs = readyNs, .endNs = readyNs + duration});
+}
+
+void EngineRun::receive(int c, const IssuedOp& issued)
+{
+    const Message& message = m_mailbox[asIndex(c)][asIndex(issued.step->receiveSlot)];
+    if (message.endNs == kNotYet) {
+        leaveOpen(c, Stream::receive, issued);
+        return;
+    }
+    m_result.opStartNs[issued.place] = message.startNs;
+    finish(c, Stream::receive, issued, message.endNs);
+}
+
+void EngineRun::startTransfer(int transfer)
+{
+    Transfer& state = m_transfers[asIndex(transfer)];
+    state.left = state.durationNs * FairShare::kFullRate;
+    state.rate = FairShare::kFullRate;
+    state.sinceNs = m_nowNs;
+    state.isScheduled = false;
+    m_claims.clear();
+    if (isMessage(transfer)) {
+        const int c = senderOf(transfer);
+        const PipelinePeer& peer = m_classes.peerOf(c, runningOn(c, state.stream).step->sendTo);
+        m_shared.addMessageClaims(m_claims, c, peer.classIndex, peer.tier);
+    } else {
+        for (const int member : m_classes.classGroups[asIndex(transfer)].classes) {
+            const IssuedOp& issued = runningOn(member, state.stream);
+            const OpUses& uses = m_prices.uses[asIndex(m_classes.geometry[asIndex(member)])];
+            m_shared.addClaims(m_claims, member, uses[issued.step->pass][issued.index]);
+            if ((m_shared.besides(member) & maskOf(state.stream)) != 0)
+                besideChanges(member, 1);
+        }
+    }
+    m_fair.begin(transfer, m_claims);
+    schedule(EventKind::transferEnds, m_nowNs + state.durationNs, transfer);
+}
+
+void EngineRun::endTransfer(int transfer)
+{
+    m_fair.end(transfer);
+    const Transfer& state = m_transfers[asIndex(transfer)];
+    if (isMessage(transfer)) {
+        const int c = senderOf(transfer);
+        const IssuedOp issued = runningOn(c, state.stream);
+        finish(c, state.stream, issued, m_nowNs);
+        queue(c);
+        bring(m_classes.peerOf(c, issued.step->sendTo).classIndex, issued.step->sendSlot,
+              {.startNs = state.startNs, .endNs = m_nowNs});
+        return;
+    }
+    const std::int64_t stretch = m_nowNs - state.startNs - state.durationNs;
+    for (const int member : m_classes.classGroups[asIndex(transfer)].classes) {
+        const IssuedOp issued = runningOn(member, state.stream);
+        if ((m_shared.besides(member) & maskOf(state.stream)) != 0)
+            besideChanges(member, -1);
+        if (stretch > 0)
+            m_result.stretched.push_back({issued.place, stretch});
+        finish(member, state.stream, issued, m_nowNs);
+        queue(member);
+    }
+}
+
+/// A message is there.
+void EngineRun::bring(int c, std::int32_t slot, const Message& message)
+{
+    m_mailbox[asIndex(c)][asIndex(slot)] = message;
+    const Worker& worker = m_workers[asIndex(c)];
+    if ((worker.begun & maskOf(Stream::receive)) == 0)
+        return;
+    if (const IssuedOp awaited = runningOn(c, Stream::receive); awaited.step->receiveSlot == slot) {
+        receive(c, awaited);
+        queue(c);
+    }
+}
+
+void EngineRun::shareAgain()
+{
+    for (const auto& [transfer, rate] : m_fair.settle()) {
+        Transfer& state = m_transfers[asIndex(transfer)];
+        state.left = std::max<std::int64_t>(0, state.left - (m_nowNs - state.sinceNs) * state.rate);
+        state.sinceNs = m_nowNs;
+        state.rate = rate;
+        schedule(EventKind::transferEnds, m_nowNs + (state.left + rate - 1) / rate, transfer);
+    }
+}
+
+} // namespace sim

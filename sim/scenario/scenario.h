@@ -285,7 +285,7 @@ struct Uncertainty {
     std::string basis; ///< "132 measured steps of H100 SXM5 80 GB with megatron-te-2024"
     /// Two predictions of one job err alike: the interval of their ratio is this part of a prediction's own, in logarithms.
     double ratioShare = 1;
-    std::string ratioBasis; ///< "9,917 pairs of measured layouts of 177 jobs"
+    std::string ratioBasis; ///< "2214 pairs of measured steps of one job, one setting apart, from 4 sources"
     bool operator==(const Uncertainty&) const = default;
 };
 

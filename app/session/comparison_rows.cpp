@@ -71,12 +71,24 @@ std::vector<ComparisonRow> comparisonRows(const sim::Comparison& c, const std::s
         if (a != 0 || b != 0)
             rows.push_back({.name = name, .unit = unit, .a = a, .b = b, .isTotal = isTotal, .lowerIsBetter = lowerIsBetter});
     };
+    const auto sureBy = [&](const sim::LikelyRatio& likely) {
+        if (!rows.empty())
+            rows.back().likely = likely;
+    };
     const auto seconds = [](std::int64_t ns) { return static_cast<double>(ns) * kSecondsPerNs; };
     const auto gibOf = [](std::int64_t bytes) { return static_cast<double>(bytes) / kBytesPerGib; };
     add(QObject::tr("Step time"), RowUnit::seconds, seconds(c.stepNs.a), seconds(c.stepNs.b), true, true);
+    sureBy(c.likely);
     for (const sim::StepPart part : sim::kStepParts)
         add(partName(part, dataTransfers), RowUnit::seconds, seconds(c.use.a[part]), seconds(c.use.b[part]), true);
     add(QObject::tr("Tokens a second"), RowUnit::perSecond, c.tokensPerSecond.a, c.tokensPerSecond.b, false, true);
+    if (c.tokensPerSecond.a > 0) { // the batch is known exactly: as sure as the step
+        sim::LikelyRatio speed = c.likely;
+        speed.predicted = c.tokensPerSecond.b / c.tokensPerSecond.a;
+        speed.low = speed.predicted * c.likely.predicted / c.likely.high;
+        speed.high = speed.predicted * c.likely.predicted / c.likely.low;
+        sureBy(speed);
+    }
     add(QObject::tr("Of each GPU"), RowUnit::perSecond, c.tokensPerSecondPerGpu.a, c.tokensPerSecondPerGpu.b, false);
     add(QObject::tr("MFU"), RowUnit::fraction, c.mfu.a, c.mfu.b, false);
     add(QObject::tr("Peak memory"), RowUnit::gib, gibOf(c.memory.a.total()), gibOf(c.memory.b.total()), true, true);
@@ -99,16 +111,21 @@ std::vector<ComparisonRow> comparisonRows(const sim::Comparison& c, const std::s
 
 QString comparisonCsv(const std::vector<ComparisonRow>& rows, const std::vector<ScenarioChange>& changes)
 {
-    QString out = QStringLiteral("kind,name,unit,A,B,difference\n");
-    for (const ComparisonRow& row : rows)
+    QString out = QStringLiteral("kind,name,unit,A,B,difference,likely low,likely high\n");
+    for (const ComparisonRow& row : rows) {
+        const bool isKnown = row.likely && row.likely->isKnown();
         out += line({QStringLiteral("result"), row.name, QString::fromLatin1(unitName(row.unit)), number(row.a), number(row.b),
-                     number(row.delta())});
+                     number(row.delta()), isKnown ? number(row.a * (row.likely->low - 1)) : QString(),
+                     isKnown ? number(row.a * (row.likely->high - 1)) : QString()});
+    }
     for (const ScenarioChange& change : changes)
         out += line({QStringLiteral("key"),
                      QString::fromStdString(change.key.pointer),
                      {},
                      QString::fromStdString(change.key.a.value_or(std::string())),
                      QString::fromStdString(change.key.b.value_or(std::string())),
+                     {},
+                     {},
                      {}});
     return out;
 }

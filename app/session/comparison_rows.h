@@ -19,14 +19,18 @@ struct ComparisonRow {
     double a = 0, b = 0;                      ///< in the unit
     bool isTotal = false;                     ///< what follows are its parts
     std::optional<bool> lowerIsBetter = true; ///< nothing: neither is
+    std::optional<sim::LikelyRatio> likely{}; ///< of b over a, where that is known
     double delta() const { return b - a; }
+    /// False: the difference is within what the model can tell apart.
+    bool canTell() const { return !likely || !likely->isKnown() || likely->canTell(); }
 };
 
 /// The step and its parts, throughput, memory and its parts, sizes; what neither has is left out. `dataTransfers`: what goes the
 /// way of dp in both (purposeName).
 std::vector<ComparisonRow> comparisonRows(const sim::Comparison&, const std::string& dataTransfers = "dp");
 
-/// "kind,name,unit,A,B,difference": the rows in full precision, then the keys that differ. RFC 4180, newline at the end.
+/// "kind,name,unit,A,B,difference,likely low,likely high": the rows in full precision, with the interval of the difference where
+/// it is known, then the keys that differ. RFC 4180, newline at the end.
 QString comparisonCsv(const std::vector<ComparisonRow>&, const std::vector<ScenarioChange>&);
 
 } // namespace app

@@ -172,7 +172,9 @@ std::string perturbationJson(std::string_view kind, const std::string& rank)
     const std::string begin = "{ \"kind\": " + quoted(kind);
     if (kind == "jitter")
         return begin + ", \"sigma\": 0.05, \"seed\": 1 }";
-    return begin + ", \"rank\": " + rank + (kind == "failure" ? ", \"at_s\": 0 }" : ", \"factor\": 1.5 }");
+    if (kind == "failure") // written out, so that there is something to change
+        return begin + ", \"mtbf_hours\": 50000, \"restart_s\": 600, \"replace_s\": 0, \"spares\": 0 }";
+    return begin + ", \"rank\": " + rank + ", \"factor\": 1.5 }";
 }
 
 bool isPerturbationKind(std::string_view pointer)

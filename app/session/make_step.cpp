@@ -36,7 +36,7 @@ std::optional<sim::EditEffect> measureEdit(const SimulateFunction& simulate, con
     const auto scenario = sim::scenarioWith(edit, document, catalogue);
     if (!scenario)
         return {};
-    return sim::effectOf(before.metrics(), simulateBeside(simulate, *scenario)->metrics(), sim::memoryCapGib(*scenario));
+    return sim::effectOf(before, *simulateBeside(simulate, *scenario));
 }
 
 } // namespace app

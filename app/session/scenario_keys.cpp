@@ -182,7 +182,14 @@ constexpr std::array kKeys{
     ScenarioKey{"/perturbations/*/factor", S::perturbations, "Slower by", "×"},
     ScenarioKey{"/perturbations/*/sigma", S::perturbations, "Deviation"},
     ScenarioKey{"/perturbations/*/seed", S::perturbations, "Seed"},
-    ScenarioKey{"/perturbations/*/at_s", S::perturbations, "After", "s"},
+    ScenarioKey{"/perturbations/*/mtbf_hours", S::perturbations, "A GPU fails in", "h", "50,000"},
+    ScenarioKey{"/perturbations/*/checkpoint_every_s", S::perturbations, "Saved every", "s", "best"},
+    ScenarioKey{"/perturbations/*/checkpoint_s", S::perturbations, "A save holds up", "s", "by bytes"},
+    ScenarioKey{"/perturbations/*/storage_gbs", S::perturbations, "A node writes", "GB/s", "1"},
+    ScenarioKey{"/perturbations/*/restart_s", S::perturbations, "Restart", "s", "600"},
+    ScenarioKey{"/perturbations/*/replace_s", S::perturbations, "Node away", "s", "0"},
+    ScenarioKey{"/perturbations/*/spares", S::perturbations, "Spare nodes", "", "0"},
+    ScenarioKey{"/perturbations/*/days", S::perturbations, "Told of", "days", "30"},
 
     ScenarioKey{"/live/device", S::live, "Device"},
     ScenarioKey{"/live/steps", S::live, "Steps"},
@@ -319,7 +326,7 @@ constexpr std::array kOptionTexts{
     OptionText{"/perturbations/*/kind", "\"slow_gpu\"", "Slow GPU"},
     OptionText{"/perturbations/*/kind", "\"slow_link\"", "Slow link"},
     OptionText{"/perturbations/*/kind", "\"jitter\"", "Jitter"},
-    OptionText{"/perturbations/*/kind", "\"failure\"", "Failure"},
+    OptionText{"/perturbations/*/kind", "\"failure\"", "Failures"},
     OptionText{"/live/device", "\"auto\"", "Automatic"},
     OptionText{"/live/device", "\"cpu\"", "CPU"},
     OptionText{"/live/device", "\"cuda\"", "CUDA"},
@@ -385,9 +392,14 @@ std::string sentenceName(const ScenarioKey& key)
 bool perturbationTakes(std::string_view kind, std::string_view pointer)
 {
     const std::string_view key = pointer.substr(pointer.rfind('/') + 1);
-    if (key == "kind" || key == "rank")
+    const bool isFailure = kind == "failure", isJitter = kind == "jitter";
+    if (key == "kind")
         return true;
-    return key == "factor" ? kind.starts_with("slow") : key == "at_s" ? kind == "failure" : kind == "jitter";
+    if (key == "rank")
+        return !isFailure;
+    if (key == "seed")
+        return isJitter || isFailure;
+    return key == "factor" ? kind.starts_with("slow") : key == "sigma" ? isJitter : isFailure;
 }
 
 std::span<const KeyLeftOut> keysLeftOut()

@@ -28,6 +28,7 @@ Comparison compare(const Simulation& a, const Simulation& b)
     const Metrics &x = a.metrics(), &y = b.metrics();
     Comparison out;
     out.stepNs = {x.use.total(), y.use.total()};
+    out.likely = likelyRatio(a.scenario(), b.scenario(), y.stepTimeSeconds / x.stepTimeSeconds);
     out.use = {x.use, y.use};
     out.memory = {fullest(x), fullest(y)};
     out.capacityBytes = {capacityOf(a), capacityOf(b)};

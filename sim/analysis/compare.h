@@ -1,6 +1,7 @@
 // Two steps subtracted: where the difference in time comes from, and what differs in memory and speed. Differences are b − a.
 #pragma once
 
+#include "sim/analysis/likely_ratio.h"
 #include "sim/simulate/simulation.h"
 
 #include <cstdint>
@@ -23,6 +24,7 @@ struct StageComparison {
 
 struct Comparison {
     Both<std::int64_t> stepNs;
+    LikelyRatio likely;                 ///< of the step's time
     Both<ByStepPart<std::int64_t>> use; ///< adds up to stepNs, so that the differences add up to deltaNs()
     Both<MemoryBreakdown> memory;       ///< of the fullest rank at its peak
     Both<std::int64_t> capacityBytes;   ///< of a GPU

@@ -10,13 +10,15 @@ namespace sim {
 bool isSlowedDown(const Scenario& scenario)
 {
     return std::any_of(scenario.perturbations.begin(), scenario.perturbations.end(),
-                       [](const Perturbation& p) { return p.kind != PerturbationKind::failure; });
+                       [](const Perturbation& p) { return p.slowsStep(); });
 }
 
 const Perturbation& worstPerturbation(const Scenario& scenario)
 {
     const auto& all = scenario.perturbations;
-    return *std::max_element(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.factor < b.factor; });
+    return *std::max_element(all.begin(), all.end(), [](const Perturbation& a, const Perturbation& b) {
+        return a.slowsStep() != b.slowsStep() ? b.slowsStep() : a.factor < b.factor;
+    });
 }
 
 namespace {

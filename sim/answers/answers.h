@@ -3,6 +3,7 @@
 #pragma once
 
 #include "sim/analysis/findings/findings.h"
+#include "sim/analysis/step_times.h"
 #include "sim/mesh/mesh.h"
 #include "sim/mesh/placement.h"
 #include "sim/simulate/simulation.h"
@@ -21,6 +22,10 @@ using Answer = nlohmann::ordered_json;
 Answer stepAnswer(const Simulation&);
 /// What is said of the step: "findings" of simulate --json.
 void addFindings(Answer&, const std::vector<Finding>&);
+/// And what each edit that is offered brings, and how sure that is: "tried". Simulates once for each.
+void addFindings(Answer&, const std::vector<Finding>&, const Simulation&, const ScenarioDocument&, const Catalogue&);
+/// simulate --json --steps: "step_times".
+void addStepTimes(Answer&, const StepTimes&);
 /// simulate --json --explain: "because", formula, values and source of each number of stepAnswer's, and "sensitivity", the
 /// constants that the step time hangs on. Takes as long as some thirty simulations.
 void addBecause(Answer&, const Simulation&);

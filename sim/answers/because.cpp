@@ -2,6 +2,7 @@
 #include "sim/answers/answers.h"
 
 #include "sim/analysis/explain/explain.h"
+#include "sim/analysis/explain/explain_goodput.h"
 #include "sim/analysis/sensitivity.h"
 
 #include <array>
@@ -143,6 +144,11 @@ void addBecause(Answer& answer, const Simulation& simulation)
         const std::string at(key);
         because.push_back(boundOf((at + ".0").c_str(), prediction * low, unit, prediction, low, sure));
         because.push_back(boundOf((at + ".1").c_str(), prediction * high, unit, prediction, high, sure));
+    }
+    if (const std::optional<Goodput> failing = goodput(simulation)) {
+        Answer entry{{"key", "goodput.goodput"}, {"value", failing->shares.useful}, {"unit", ""}};
+        addExplanation(entry, explainGoodput(simulation, *failing));
+        because.push_back(std::move(entry));
     }
     answer["because"] = std::move(because);
 

@@ -1,5 +1,6 @@
 #include "sim/analysis/whole_run.h"
 #include "sim/answers/findings.h"
+#include "sim/answers/goodput.h"
 
 namespace sim {
 
@@ -47,8 +48,15 @@ Answer stepAnswer(const Simulation& simulation)
                   {"wall_ms", m.wallMs}};
     if (const std::optional<WholeRun> run = wholeRun(simulation))
         answer["run"] = {{"tokens", run->tokens}, {"steps", run->steps}, {"days", run->days}, {"gpu_hours", run->gpuHours}};
+    addGoodput(answer, simulation);
     addMissedCap(answer, simulation);
     return answer;
+}
+
+void addStepTimes(Answer& answer, const StepTimes& times)
+{
+    answer["step_times"] = {{"steps", times.seconds.size()}, {"mean_s", times.mean}, {"min_s", times.least}, {"p10_s", times.p10},
+                            {"median_s", times.median},      {"p90_s", times.p90},   {"max_s", times.most}};
 }
 
 } // namespace sim

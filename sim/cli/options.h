@@ -30,6 +30,16 @@ inline CLI::Validator wholeNumberFrom(int least)
         "");
 }
 
+/// Of what is a whole number.
+inline CLI::Validator atMost(int most)
+{
+    return CLI::Validator(
+        [most](const std::string& text) {
+            return std::stoll(text) <= most ? std::string() : quotedText(text) + " is more than " + std::to_string(most);
+        },
+        "");
+}
+
 enum class Zero { taken, refused };
 /// A finite number that is not negative.
 inline CLI::Validator positiveNumber(Zero zero)

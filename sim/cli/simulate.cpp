@@ -3,7 +3,9 @@
 #include "sim/cli/table.h"
 
 #include "sim/analysis/explain/explain.h"
+#include "sim/analysis/explain/explain_goodput.h"
 #include "sim/analysis/sensitivity.h"
+#include "sim/analysis/step_times.h"
 #include "sim/analysis/whole_run.h"
 #include "sim/answers/answers.h"
 #include "sim/trace/export.h"
@@ -12,6 +14,8 @@
 #include <cmath>
 #include <iostream>
 #include <memory>
+#include <optional>
+#include <thread>
 #include <utility>
 
 namespace sim::cli {
@@ -19,6 +23,7 @@ namespace {
 
 struct SimulateArguments : AnswerArguments {
     bool full = false, explain = false;
+    int steps = 0; ///< of which the times are told; 0: of none
     std::string trace, detail = "kernels";
 };
 
@@ -41,12 +46,26 @@ void printSummary(const Simulation& simulation)
                                   (m.fits ? "" : ": does not fit")});
     table.add({"parameters", grouped(m.parameters)});
     if (const auto run = wholeRun(simulation))
-        table.add({"whole run", run->text()});
+        table.add({"whole run", run->text() + (failuresOf(s) != nullptr ? " without failures" : "")});
     table.add(
         {"ranks", grouped(m.worldSize) + (simulation.classCount() < m.worldSize
                                               ? " in " + grouped(simulation.classCount()) +
                                                     (simulation.classCount() == 1 ? " class" : " classes") + " that behave alike"
                                               : "")});
+    table.print(std::cout);
+}
+
+/// What is left of the step's numbers over a run that fails.
+void printGoodput(const Goodput& goodput)
+{
+    Table table({"with failures", ""});
+    table.add({"goodput", percent(goodput.shares.useful) + (goodput.months ? ", " + goodput.monthsText() : "")});
+    table.add({"of the time", goodput.sharesText()});
+    table.add({"failures", goodput.failuresText()});
+    table.add({"checkpoints", goodput.savesText()});
+    table.add({"tokens a second", groupedRound(goodput.tokensPerSecond)});
+    if (goodput.run)
+        table.add({"whole run", goodput.runText()});
     table.print(std::cout);
 }
 
@@ -84,12 +103,16 @@ void printPipeline(const Metrics& m)
 }
 
 /// Formulas of the summary's numbers, and what the step time hangs on.
-void printBecause(const Simulation& simulation)
+void printBecause(const Simulation& simulation, const std::optional<Goodput>& failing)
 {
     std::cout << "\n";
+    std::vector<Explanation> all;
     for (const MetricId id :
-         {MetricId::stepTime, MetricId::tokensPerSecond, MetricId::mfu, MetricId::bubble, MetricId::peakMemory}) {
-        const Explanation why = explain(simulation, id);
+         {MetricId::stepTime, MetricId::tokensPerSecond, MetricId::mfu, MetricId::bubble, MetricId::peakMemory})
+        all.push_back(explain(simulation, id));
+    if (failing)
+        all.push_back(explainGoodput(simulation, *failing));
+    for (const Explanation& why : all) {
         std::cout << why.name << ": " << why.inSymbols() << "\n    = " << why.inNumbers() << " = " << why.valueText() << "\n";
         for (const Term& term : why.terms)
             std::cout << "    " << term.quantity.symbol << ": " << numberText(term.quantity.value, term.quantity.unit) << ", "
@@ -107,6 +130,18 @@ void printBecause(const Simulation& simulation)
     table.print(std::cout);
 }
 
+std::optional<StepTimes> timesOf(const SimulateArguments& arguments, const Simulation& simulation)
+{
+    if (arguments.steps == 0)
+        return std::nullopt;
+    const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
+    try {
+        return stepTimes(simulation, arguments.steps, static_cast<int>(cores));
+    } catch (const Error& error) {
+        throw UsageError(std::string("--steps: ") + error.what());
+    }
+}
+
 void run(const SimulateArguments& arguments)
 {
     const ScenarioDocument document = arguments.scenario.document();
@@ -115,22 +150,36 @@ void run(const SimulateArguments& arguments)
         saveTrace(simulation->trace(arguments.detail == "actions" ? TraceDetail::actions : TraceDetail::kernels),
                   arguments.trace);
     const Metrics& metrics = simulation->metrics();
+    const std::optional<StepTimes> times = timesOf(arguments, *simulation);
     if (arguments.json) {
         Answer answer = stepAnswer(*simulation);
-        addFindings(answer, findings(*simulation, document, catalogue()));
-        if (arguments.explain)
+        if (times)
+            addStepTimes(answer, *times);
+        const std::vector<Finding> found = findings(*simulation, document, catalogue());
+        if (arguments.explain) {
+            addFindings(answer, found, *simulation, document, catalogue());
             addBecause(answer, *simulation);
+        } else {
+            addFindings(answer, found);
+        }
         std::cout << answer.dump() << "\n";
         return;
     }
     std::cout << titleOf(simulation->scenario(), arguments.scenario) << "\n\n";
     printSummary(*simulation);
+    if (times)
+        std::cout << "\nstep times: " << times->text() << "\n";
     std::cout << "\n";
     printShares(*simulation);
     std::cout << "\n";
     printPipeline(metrics);
+    const std::optional<Goodput> failing = goodput(*simulation);
+    if (failing) {
+        std::cout << "\n";
+        printGoodput(*failing);
+    }
     if (arguments.explain)
-        printBecause(*simulation);
+        printBecause(*simulation, failing);
     std::cerr << "simulated " << counted(metrics.simulatedOps, "op") << " in " << fixed(metrics.wallMs, 1) << " ms\n";
 }
 
@@ -142,8 +191,14 @@ void addSimulate(CLI::App& app)
     CLI::App* command =
         addAnswer(app, "simulate", "One training step: time, MFU, bubble, exposed communication, memory", run, arguments);
     command->add_flag("--full", arguments->full, "Every rank one by one instead of one of each class: same numbers, bit for bit");
-    command->add_flag("--explain", arguments->explain,
-                      "Where each number comes from: formula, values, source; and the constants that the step time hangs on");
+    command->add_flag(
+        "--explain", arguments->explain,
+        "Where each number comes from: formula, values, source; and the constants that the step time hangs on; with "
+        "--json also what each finding's edits bring, and how sure that is");
+    command->add_option("--steps", arguments->steps, "Times of so many steps: jitter drawn anew for each, the first as without")
+        ->type_name("N")
+        ->check(wholeNumberFrom(1))
+        ->check(atMost(kMostSteps));
     CLI::Option* trace =
         command->add_option("--trace", arguments->trace, "Write the timeline: OUT.pftrace for Perfetto, OUT.json for Chrome")
             ->type_name("OUT")

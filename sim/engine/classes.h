@@ -60,7 +60,7 @@ struct RankClasses {
     const PipelinePeer& peerOf(int classIndex, int toPipelineRank) const;
 };
 
-/// `full`: every rank is a class of its own. Throws Error for a perturbation that is not simulated.
+/// `full`: every rank is a class of its own.
 RankClasses makeRankClasses(const Scenario&, const Mesh&, const Placement&, const Schedule&, bool full);
 
 } // namespace sim

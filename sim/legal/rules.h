@@ -94,6 +94,7 @@ private:
     void precisionAndOverlap();
     void recomputation();
     void perturbations();
+    void failures(std::size_t index, const std::string& at);
     void unusedKeys(PerturbationKind, const std::string& at);
 
     // rules_magnitude.cpp: numbers that are too large together

@@ -100,6 +100,7 @@ std::vector<Residuals> readResiduals(const fs::path& file)
 {
     constexpr std::size_t kMostBytes = 1U << 20U;
     const std::string name = file.string();
+    constexpr double kMostShare = 10;
     std::vector<Residuals> out;
     if (std::error_code error; !fs::exists(file, error))
         return out; // nothing was measured: the usual factors
@@ -107,6 +108,10 @@ std::vector<Residuals> readResiduals(const fs::path& file)
     const Json* entries = memberOf(json, "residuals");
     if (entries == nullptr || !entries->is_array() || entries->empty())
         throw ScenarioError({{name, "/residuals", "a list is expected"}});
+    const Json* ratio = memberOf(json, "ratio");
+    const double share = ratio != nullptr ? memberOr(*ratio, "share", 1.0) : 1.0;
+    if (!(0 < share && share <= kMostShare))
+        throw ScenarioError({{name, "/ratio/share", "a part of a prediction's own interval is expected"}});
     for (const Json& entry : *entries) {
         Residuals of{.gpu = memberOr<std::string>(entry, "gpu", {}),
                      .stack = memberOr<std::string>(entry, "stack", {}),
@@ -115,6 +120,8 @@ std::vector<Residuals> readResiduals(const fs::path& file)
         Uncertainty& u = of.factors;
         u.level = memberOr(json, "level", u.level);
         u.basis = memberOr<std::string>(entry, "basis", {});
+        u.ratioShare = share;
+        u.ratioBasis = ratio != nullptr ? memberOr<std::string>(*ratio, "basis", {}) : std::string();
         for (const auto& [key, low, high] :
              {std::tuple("step", &u.stepLow, &u.stepHigh), std::tuple("memory", &u.memoryLow, &u.memoryHigh)})
             if (const Json* pair = memberOf(entry, key); pair != nullptr && pair->is_array() && pair->size() == 2) {

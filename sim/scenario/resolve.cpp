@@ -624,7 +624,6 @@ private:
             const bool hasFactor = from.read("factor", perturbation.factor);
             const bool hasSigma = from.read("sigma", perturbation.sigma);
             from.read("seed", perturbation.seed);
-            const bool hasTime = from.read("at_s", perturbation.atSeconds);
             const std::string kind(toWord(kPerturbationWords, perturbation.kind));
             const auto need = [&](bool given, const char* key) {
                 if (!given)
@@ -632,12 +631,26 @@ private:
             };
             const bool isJitter = perturbation.kind == PerturbationKind::jitter;
             const bool isFailure = perturbation.kind == PerturbationKind::failure;
-            need(hasRank || isJitter, "rank");
+            need(hasRank || isJitter || isFailure, "rank");
             need(hasFactor || isJitter || isFailure, "factor");
             need(hasSigma || !isJitter, "sigma");
-            need(hasTime || !isFailure, "at_s");
+            readFailures(from, perturbation.failures);
             m_out.scenario.perturbations.push_back(perturbation);
         }
+    }
+
+    static void readFailures(const Block& from, Failures& failures)
+    {
+        from.read("mtbf_hours", failures.mtbfHours);
+        for (const auto& [key, seconds] :
+             {std::pair{"checkpoint_every_s", &failures.checkpointEverySeconds}, {"checkpoint_s", &failures.checkpointSeconds}})
+            if (double given = 0; from.read(key, given))
+                *seconds = given;
+        from.read("storage_gbs", failures.storageGBs);
+        from.read("restart_s", failures.restartSeconds);
+        from.read("replace_s", failures.replaceSeconds);
+        from.read("spares", failures.spares);
+        from.read("days", failures.days);
     }
 
     void readLive(const Block& top)

@@ -235,14 +235,31 @@ struct Training {
 
 enum class PerturbationKind : std::uint8_t { slowGpu, slowLink, jitter, failure };
 
+/// GPUs that fail, and what is done against it: checkpoints, restarts, spare nodes. Of a run of many steps; a step is as without.
+struct Failures {
+    /// Between failures of one GPU with its share of the host, so that a job of n GPUs fails n times as often. Llama 3's report:
+    /// 419 unexpected interruptions of 16,384 GPUs in 54 days are one in 50,700 hours of a GPU.
+    double mtbfHours = 50000;
+    std::optional<double> checkpointEverySeconds; ///< of training; nothing: as often as loses least
+    std::optional<double> checkpointSeconds;      ///< a save holds training up; nothing: its bytes over storageGBs
+    /// 10^9 bytes a second that a node writes. Llama 3's storage sustains 2 TB/s for 2,048 nodes.
+    double storageGBs = 1;
+    double restartSeconds = 600; ///< from a failure until training goes on: noticed, scheduled, loaded. An assumption
+    double replaceSeconds = 0;   ///< until a node that failed is back, repaired or another; 0: the cluster has one at hand
+    int spares = 0;              ///< nodes that stand by
+    double days = 30;            ///< what is told of: a month
+    bool operator==(const Failures&) const = default;
+};
+
 /// Something that is not ideal.
 struct Perturbation {
     PerturbationKind kind = PerturbationKind::slowGpu;
-    int rank = -1;     ///< slowGpu, failure: the rank; slowLink: a rank whose links are slow
-    double factor = 1; ///< slowGpu: compute takes this many times as long; slowLink: so do the rank's transfers
-    double sigma = 0;  ///< jitter: relative standard deviation of each kernel's time
-    std::uint64_t seed = 0;
-    double atSeconds = 0; ///< failure
+    int rank = -1;          ///< slowGpu: the rank; slowLink: a rank whose links are slow; jitter: the only one, or -1
+    double factor = 1;      ///< slowGpu: compute takes this many times as long; slowLink: so do the rank's transfers
+    double sigma = 0;       ///< jitter: relative standard deviation of each kernel's time
+    std::uint64_t seed = 0; ///< jitter; failure: of the months that are tried
+    Failures failures{};    ///< failure
+    bool slowsStep() const { return kind != PerturbationKind::failure; }
     bool operator==(const Perturbation&) const = default;
 };
 
@@ -267,6 +284,9 @@ struct Uncertainty {
     double stepLow = 0.8, stepHigh = 1.25;
     double memoryLow = 0.95, memoryHigh = 1.05;
     std::string basis; ///< "132 measured steps of H100 SXM5 80 GB with megatron-te-2024"
+    /// Two predictions of one job err alike: the interval of their ratio is this part of a prediction's own, in logarithms.
+    double ratioShare = 1;
+    std::string ratioBasis; ///< "2214 pairs of measured steps of one job, one setting apart, from 4 sources"
     bool operator==(const Uncertainty&) const = default;
 };
 

@@ -179,10 +179,21 @@ Json toJson(const Perturbation& p)
         json["factor"] = number(p.factor);
     if (p.sigma != unset.sigma || isJitter)
         json["sigma"] = number(p.sigma);
-    if (p.seed != unset.seed || isJitter)
+    if (p.seed != unset.seed || isJitter || isFailure)
         json["seed"] = p.seed;
-    if (p.atSeconds != unset.atSeconds || isFailure)
-        json["at_s"] = number(p.atSeconds);
+    if (!isFailure && p.failures == unset.failures)
+        return json;
+    const Failures& f = p.failures;
+    json["mtbf_hours"] = number(f.mtbfHours);
+    if (f.checkpointEverySeconds)
+        json["checkpoint_every_s"] = number(*f.checkpointEverySeconds);
+    if (f.checkpointSeconds)
+        json["checkpoint_s"] = number(*f.checkpointSeconds);
+    json["storage_gbs"] = number(f.storageGBs);
+    json["restart_s"] = number(f.restartSeconds);
+    json["replace_s"] = number(f.replaceSeconds);
+    json["spares"] = f.spares;
+    json["days"] = number(f.days);
     return json;
 }
 

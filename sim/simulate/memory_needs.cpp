@@ -53,9 +53,9 @@ void refuse(const std::string& what, double bytes, const RankClasses& classes, c
     if (request.full && asIndex(classes.count()) == classes.classOf.size())
         instead += "one of each class of ranks instead of every rank, or ";
     const std::string batch = nearestBatch(scenario, std::floor(scenario.microbatches() * request.limitBytes / bytes));
-    const char* const pointer = !batch.empty()                    ? "/training/global_batch_size"
-                                : !scenario.perturbations.empty() ? "/perturbations"
-                                                                  : "/layout";
+    const bool isPerturbed = std::any_of(scenario.perturbations.begin(), scenario.perturbations.end(),
+                                         [](const Perturbation& perturbation) { return perturbation.slowsStep(); });
+    const char* const pointer = !batch.empty() ? "/training/global_batch_size" : isPerturbed ? "/perturbations" : "/layout";
     aboutKey(pointer, [&] {
         refuseMemory(what, bytes, request.limitBytes, instead + (batch.empty() ? "fewer ranks that differ" : batch));
     });

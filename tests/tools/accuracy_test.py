@@ -1,5 +1,6 @@
 """Published measurements against the simulator, with tolerances a little over what it reaches (docs/accuracy.md): a cost that
 slips moves one of these. And the calibration's own arithmetic."""
+import json
 import pathlib
 import sys
 import unittest
@@ -46,6 +47,15 @@ class Published(unittest.TestCase):
         self.assertLessEqual(self.answer["bubble_points"]["mean"], 0.1)
         self.assertTrue(70 <= self.answer["inside_interval"] <= 90, self.answer["inside_interval"])
 
+    def test_the_ratio_of_two_steps_is_as_sure_as_is_said(self):
+        with open(ROOT / "assets" / "residuals.json", encoding="utf-8") as file:
+            said = json.load(file)["ratio"]["share"]
+        share, pairs, sources = score.ratio_share(self.rows, 0.8)
+        self.assertAlmostEqual(share, said, delta=0.1)
+        self.assertGreaterEqual(pairs, 2000)
+        self.assertGreaterEqual(sources, 4)
+        self.assertLess(share, 2**0.5)  # what predictions that err each by itself would need
+
     def test_layers_of_korthikanti(self):
         for error in self.answer["layer_percent"]:
             self.assertLessEqual(abs(error), 5)
@@ -56,6 +66,14 @@ class Arithmetic(unittest.TestCase):
         self.assertAlmostEqual(score.spearman([1, 2, 3, 4], [10, 20, 30, 40]), 1)
         self.assertAlmostEqual(score.spearman([1, 2, 3, 4], [4, 3, 2, 1]), -1)
         self.assertAlmostEqual(score.spearman([1, 2, 2, 3], [1, 2, 2, 3]), 1)  # ties
+
+    def test_quantiles_and_settings_apart(self):
+        self.assertEqual(score.quantile([3, 1, 2], 0.5), 2)
+        self.assertAlmostEqual(score.quantile([0, 1], 0.8), 0.8)
+        a = {"par": {"tp": 1, "pp": 2, "dp": 4}, "batch": {"mbs": 1}, "recompute": "none"}
+        b = {"par": {"tp": 2, "pp": 2, "dp": 2}, "batch": {"mbs": 1}, "recompute": "none"}
+        self.assertEqual(score.settings_apart(a, b), 1)  # dp follows
+        self.assertEqual(score.settings_apart(a, b | {"recompute": "full"}), 2)
 
     def test_linear_equations(self):
         self.assertEqual([round(value, 9) for value in calibrate.solve([[2, 1], [1, 3]], [5, 10])], [1, 3])

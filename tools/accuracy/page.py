@@ -70,8 +70,13 @@ def residuals(rows, assets):
                 # Of models that were not measured nothing better is known than how far models lie apart.
                 entry(chosen, kind, f"measured steps of {gpu} with {stack}", gpu, stack, between / 2)
         entry(of_kind, kind, f"measured steps of {'mixtures of experts' if kind == 'moe' else 'dense models'} on all GPUs")
+    share, pairs, sources = score.ratio_share(rows, LEVEL)
     return {"level": LEVEL,
             "source": "Factors between which the measurement lay; tools/accuracy/validate.py --write",
+            "ratio": {"share": round(share, 2),
+                      "basis": f"{pairs} pairs of measured steps of one job, one setting apart, from {sources} sources",
+                      "source": "The interval of a ratio of two steps of one job, as a part of a step's own, in logarithms: "
+                                "score.ratio_share"},
             "residuals": out}
 
 
@@ -169,6 +174,9 @@ def page(answer):
         f"- Bubbles from measured pass times (Zero Bubble, table 5): mean {number(answer['bubble_points']['mean'], 2)}, largest "
         f"{number(answer['bubble_points']['max'], 2)} points.",
         f"- Inside the 80 % interval of its prediction: {number(answer['inside_interval'])} % of measured steps.",
+        f"- The ratio of two steps of one job, one setting apart, lies within {number(answer['ratio_share'], 2)} times a step's own "
+        "interval (in logarithms) in 80 % of a source's pairs, mean over sources; predictions that err each by itself would need "
+        "1.41 times.",
         "",
         "## What it does not know",
         "",

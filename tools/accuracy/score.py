@@ -232,6 +232,44 @@ def sweeps(rows):
     return out
 
 
+def settings_apart(a, b):
+    """In how many settings two rows of a sweep differ; dp and the number of micro-batches follow from the others."""
+    par = sum((a["par"].get(key) or 1) != (b["par"].get(key) or 1)
+              for key in ("tp", "cp", "pp", "ep", "etp", "vpp", "schedule", "sp", "zero", "fsdp"))
+    return par + (a["batch"]["mbs"] != b["batch"]["mbs"]) + (a["recompute"] != b["recompute"])
+
+
+def pairs(rows):
+    """[(source, difference of two residuals' logarithms, half an interval of theirs)] of pairs of a sweep that are one setting
+    apart: what an edit does to a job."""
+    groups = defaultdict(list)
+    for row, error in time_errors(rows):
+        low, high = row["predicted"]["answer"]["interval"]["step_time_s"]
+        groups[sweep_key(row)].append((row, math.log1p(error), math.log(high / low) / 2))
+    return [(published.source(a), abs(error_a - error_b), (half_a + half_b) / 2)
+            for of in groups.values()
+            for i, (a, error_a, half_a) in enumerate(of)
+            for b, error_b, half_b in of[:i] if settings_apart(a, b) == 1]
+
+
+def quantile(values, part):
+    values = sorted(values)
+    place = part * (len(values) - 1)
+    below = int(place)
+    above = min(below + 1, len(values) - 1)
+    return values[below] + (place - below) * (values[above] - values[below])
+
+
+def ratio_share(rows, level, fewest=4):
+    """(share, pairs, sources): the interval of the ratio of two predictions of one job, as a part of a prediction's own (both in
+    logarithms): so that the measured ratio lies within it in `level` of a source's pairs, mean over sources."""
+    by = defaultdict(list)
+    for of, difference, half in pairs(rows):
+        by[of].append(difference / half)
+    by = {of: parts for of, parts in by.items() if len(parts) >= fewest}
+    return mean(quantile(parts, level) for parts in by.values()), sum(map(len, by.values())), len(by)
+
+
 def out_of_memory(rows):
     """[(row, right)] of the verdicts fits or not. A row that ran and was timed fitted."""
     out = []

@@ -97,7 +97,7 @@ QString keyName(const std::string& pointer)
 
 CompareTables::CompareTables(QWidget* parent)
     : QFrame(parent), m_theme(&lightTheme()), m_changesTitle(section(tr("WHAT IS DIFFERENT"))), m_changesNote(new QLabel),
-      m_rowsTitle(section(tr("WHAT IT DOES"))), m_stagesTitle(section(tr("BY PIPELINE RANK"))),
+      m_rowsTitle(section(tr("WHAT IT DOES"))), m_sure(new QLabel), m_stagesTitle(section(tr("BY PIPELINE RANK"))),
       m_changes(table({tr("Key"), tr("A"), tr("B"), {}}, tr("Keys that differ"))),
       m_rows(table({tr("Mean of ranks"), tr("A"), tr("B"), tr("Difference")}, tr("Numbers of the step"))),
       m_stages(
@@ -108,15 +108,17 @@ CompareTables::CompareTables(QWidget* parent)
     for (const auto& [c, mode] :
          {std::pair{0, QHeaderView::ResizeToContents}, {1, QHeaderView::Stretch}, {2, QHeaderView::Stretch}})
         m_changes->horizontalHeader()->setSectionResizeMode(c, mode);
-    setRole(m_changesNote, "muted");
-    m_changesNote->setWordWrap(true);
-    m_changesNote->setContentsMargins(4, 0, 0, 0);
+    for (QLabel* note : {m_changesNote, m_sure}) {
+        setRole(note, "muted");
+        note->setWordWrap(true);
+        note->setContentsMargins(4, 0, 0, 0);
+    }
     auto* page = new QWidget;
     auto* column = new QVBoxLayout(page);
     column->setContentsMargins(12, 0, 8, 12);
     column->setSpacing(2);
-    for (QWidget* part :
-         std::initializer_list<QWidget*>{m_changesTitle, m_changesNote, m_changes, m_rowsTitle, m_rows, m_stagesTitle, m_stages})
+    for (QWidget* part : std::initializer_list<QWidget*>{m_changesTitle, m_changesNote, m_changes, m_rowsTitle, m_rows, m_sure,
+                                                         m_stagesTitle, m_stages})
         column->addWidget(part);
     column->addStretch(1);
     auto* scroll = new QScrollArea;
@@ -200,11 +202,26 @@ void CompareTables::showChanges(const std::vector<ScenarioChange>& changes, bool
     fit(m_changes);
 }
 
+namespace {
+
+/// Of the first row, the step time.
+QString surenessText(const ComparisonRow& row)
+{
+    const sim::LikelyRatio& likely = *row.likely;
+    const QString by = QString::fromStdString(likely.basis);
+    return row.canTell()
+               ? QObject::tr("%1: %2 in %3 of cases, by %4.")
+                     .arg(row.name, QString::fromStdString(sim::sureText(likely)), percentQuantity(likely.level).text(), by)
+               : QObject::tr("%1: the difference is %2, by %3.").arg(row.name, QString::fromLatin1(sim::kCannotTell), by);
+}
+
+} // namespace
+
 void CompareTables::showRows(const std::vector<ComparisonRow>& rows)
 {
     m_rows->setRowCount(0);
     const auto tintOf = [](const ComparisonRow& row) {
-        if (row.delta() == 0 || !row.lowerIsBetter)
+        if (row.delta() == 0 || !row.lowerIsBetter || !row.canTell())
             return Tint::muted;
         return (row.delta() < 0) == *row.lowerIsBetter ? Tint::better : Tint::worse;
     };
@@ -213,10 +230,14 @@ void CompareTables::showRows(const std::vector<ComparisonRow>& rows)
         addRow(m_rows, {{indent + row.name, row.name, Tint::none, row.isTotal},
                         {valueText(row.unit, row.a), {}, Tint::none, row.isTotal},
                         {valueText(row.unit, row.b), {}, Tint::none, row.isTotal},
-                        {deltaText(row.unit, row.delta()), {}, tintOf(row), row.isTotal}});
+                        {deltaText(row.unit, row.delta()),
+                         row.likely ? QString::fromStdString(sim::sureText(*row.likely)) : QString(), tintOf(row), row.isTotal}});
     }
     m_rowsTitle->setVisible(!rows.empty());
     m_rows->setVisible(!rows.empty());
+    const bool isSureKnown = !rows.empty() && rows.front().likely && rows.front().likely->isKnown() && rows.front().delta() != 0;
+    m_sure->setVisible(isSureKnown);
+    m_sure->setText(isSureKnown ? surenessText(rows.front()) : QString());
     fit(m_rows);
 }
 

@@ -43,7 +43,7 @@ private:
     void fit(QTableWidget*) const;
 
     const Theme* m_theme;
-    QLabel *m_changesTitle, *m_changesNote, *m_rowsTitle, *m_stagesTitle;
+    QLabel *m_changesTitle, *m_changesNote, *m_rowsTitle, *m_sure, *m_stagesTitle;
     QTableWidget *m_changes, *m_rows, *m_stages;
 };
 

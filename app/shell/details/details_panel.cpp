@@ -4,6 +4,7 @@
 #include "app/shell/widgets/format.h"
 #include "app/shell/widgets/style.h"
 #include "app/views/common/purpose_name.h"
+#include "sim/analysis/explain/explain_goodput.h"
 #include "sim/simulate/action_class.h"
 
 #include <QGridLayout>
@@ -104,6 +105,8 @@ DetailsPanel::DetailsPanel(QWidget* parent) : QScrollArea(parent), m_theme(&ligh
     m_mfu->setToolTip(tr("Model FLOPs (attention at half where causal, no recomputation) over the dense peak of the precision"));
     m_bubble = new MetricCard(tr("Bubble"), Better::lower, DeltaUnit::points);
     m_bubble->setToolTip(tr("Time a rank waits for other stages, of the step; mean over ranks"));
+    m_goodput = new MetricCard(tr("Goodput"), Better::higher, DeltaUnit::points);
+    m_goodput->setToolTip(tr("Training that lasts, of the time that passes: less saves, restarts, what failures undo, waiting"));
     m_parameters = new MetricCard(tr("Parameters"), Better::neither);
     m_exposed = new MetricCard(tr("Exposed communication"), Better::lower, DeltaUnit::points);
     m_exposed->setToolTip(tr("Communication during which the rank computes nothing, of the step; mean over ranks"));
@@ -119,6 +122,11 @@ DetailsPanel::DetailsPanel(QWidget* parent) : QScrollArea(parent), m_theme(&ligh
     explain(m_tokens, {tokensPerSecond, tokensPerSecondPerGpu});
     explain(m_mfu, {mfu, mfuFullAttention, hfu});
     explain(m_bubble, {bubble});
+    openBecause(m_goodput, [this] {
+        return std::vector<BecauseSubject>{{tr("Goodput"), [simulation = m_simulation, failing = *m_failing] {
+                                                return sim::explainGoodput(*simulation, failing);
+                                            }}};
+    });
     explain(m_parameters, {parameters});
     explain(m_exposed, {exposed});
     explain(m_memory, {peakMemory});
@@ -145,8 +153,9 @@ DetailsPanel::DetailsPanel(QWidget* parent) : QScrollArea(parent), m_theme(&ligh
     cards->addWidget(m_tokens, 0, 1);
     cards->addWidget(m_mfu, 1, 0);
     cards->addWidget(m_bubble, 1, 1);
-    cards->addWidget(m_memory, 2, 0, 1, 2);
-    cards->addWidget(m_exposed, 3, 0, 1, 2);
+    cards->addWidget(m_goodput, 2, 0, 1, 2);
+    cards->addWidget(m_memory, 3, 0, 1, 2);
+    cards->addWidget(m_exposed, 4, 0, 1, 2);
     cards->setColumnStretch(0, 1);
     cards->setColumnStretch(1, 1);
     cards->setColumnMinimumWidth(0, 100);
@@ -170,12 +179,19 @@ DetailsPanel::DetailsPanel(QWidget* parent) : QScrollArea(parent), m_theme(&ligh
 
 void DetailsPanel::explain(MetricCard* card, std::vector<sim::MetricId> ids)
 {
-    card->setExplained(true);
-    connect(card, &MetricCard::explanationRequested, this, [this, card, ids = std::move(ids)] {
-        if (!m_simulation)
-            return;
+    openBecause(card, [this, card, ids = std::move(ids)] {
         const bool ofRank = card == m_memory && isRankKnown();
-        auto* popup = new BecausePopup(becauseOfMetrics(m_simulation, ids, ofRank ? m_rank : std::nullopt), this);
+        return becauseOfMetrics(m_simulation, ids, ofRank ? m_rank : std::nullopt);
+    });
+}
+
+void DetailsPanel::openBecause(MetricCard* card, std::function<std::vector<BecauseSubject>()> subjects)
+{
+    card->setExplained(true);
+    connect(card, &MetricCard::explanationRequested, this, [this, card, subjects = std::move(subjects)] {
+        if (!m_simulation || card->isHidden())
+            return;
+        auto* popup = new BecausePopup(subjects(), this);
         connect(popup, &BecausePopup::showRequested, this, &DetailsPanel::showRequested);
         popup->openBeside(*card);
     });
@@ -277,6 +293,7 @@ void DetailsPanel::showMetrics()
     m_parameters->setValue(countQuantity(static_cast<double>(m.parameters)));
     m_parameters->setNote(separated(m.parameters));
     showExposed();
+    showGoodput();
 
     for (MetricCard* card : {m_stepTime, m_tokens, m_mfu, m_bubble, m_parameters, m_exposed})
         card->hideChange();
@@ -288,6 +305,23 @@ void DetailsPanel::showMetrics()
     m_bubble->showChange(m_before->bubbleFraction, m.bubbleFraction);
     m_parameters->showChange(static_cast<double>(m_before->parameters), static_cast<double>(m.parameters));
     m_exposed->showChange(m_before->exposedComm.total(), m.exposedComm.total());
+}
+
+/// Of a run that fails; without failures there is nothing to say.
+void DetailsPanel::showGoodput()
+{
+    m_failing = sim::goodput(*m_simulation);
+    m_goodput->setVisible(m_failing.has_value());
+    m_goodput->hideChange();
+    if (!m_failing)
+        return;
+    m_goodput->setValue(percentQuantity(m_failing->shares.useful));
+    QStringList lines{tr("failures: %1").arg(QString::fromStdString(m_failing->failuresText()))};
+    if (m_failing->months)
+        lines << QString::fromStdString(m_failing->monthsText());
+    if (m_failing->run)
+        lines << tr("whole run: %1").arg(QString::fromStdString(m_failing->runText()));
+    m_goodput->setNote(lines.join(QLatin1Char('\n')));
 }
 
 void DetailsPanel::showExposed()

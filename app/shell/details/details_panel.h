@@ -6,10 +6,12 @@
 #include "app/shell/widgets/stacked_bar.h"
 #include "app/step/selection.h"
 #include "sim/analysis/explain/explain.h"
+#include "sim/analysis/goodput.h"
 #include "sim/simulate/simulation.h"
 
 #include <QScrollArea>
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -19,7 +21,7 @@ class QLabel;
 
 namespace app {
 
-class BecausePopup;
+struct BecauseSubject;
 
 class DetailsPanel : public QScrollArea {
     Q_OBJECT
@@ -45,7 +47,10 @@ Q_SIGNALS:
 private:
     /// The card's number opens the explanation of the first of these, and the others beside it.
     void explain(MetricCard*, std::vector<sim::MetricId>);
+    /// The card's number opens what `subjects` are then.
+    void openBecause(MetricCard*, std::function<std::vector<BecauseSubject>()> subjects);
     void showMetrics();
+    void showGoodput();
     void showExposed();
     void showMemory();
     bool isRankKnown() const;
@@ -54,9 +59,10 @@ private:
 
     std::shared_ptr<const sim::Simulation> m_simulation;
     std::optional<sim::Metrics> m_before;
+    std::optional<sim::Goodput> m_failing; ///< of a scenario with failures
     std::optional<int> m_rank, m_selectedRank;
     const Theme* m_theme;
-    MetricCard *m_stepTime, *m_tokens, *m_mfu, *m_bubble, *m_parameters, *m_exposed, *m_memory;
+    MetricCard *m_stepTime, *m_tokens, *m_mfu, *m_bubble, *m_goodput, *m_parameters, *m_exposed, *m_memory;
     StackedBar *m_exposedBar, *m_memoryBar;
     QLabel *m_spanSection, *m_spanTitle, *m_spanText;
     QLabel *m_rankSection, *m_rankTitle, *m_coordinates, *m_place, *m_alike;

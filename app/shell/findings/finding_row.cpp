@@ -47,6 +47,14 @@ QString timeText(const sim::EditEffect& effect)
         .arg(withSign(effect.timePerToken, QString::number(percent, 'f', percent < 9.95 ? 1 : 0)));
 }
 
+QString sureText(const sim::EditEffect& effect)
+{
+    constexpr double kShown = 0.0005; // what timeText tells from nothing
+    return std::fabs(effect.timePerToken) < kShown
+               ? QString()
+               : QString::fromStdString(sim::sureText(effect.likely)).replace(QLatin1Char('-'), QStringLiteral("−"));
+}
+
 QString memoryText(const sim::EditEffect& effect)
 {
     const double size = std::fabs(effect.peakChangeGib);
@@ -75,7 +83,11 @@ SuggestionButton::SuggestionButton(const QString& edit, const sim::EditEffect& e
     setRole(this, "try");
     auto* words = wrapped(tr("Try %1").arg(edit), "plain");
     auto* time = new QLabel(timeText(effect));
-    setRole(time, effect.timePerToken < -0.0005 ? "better" : effect.timePerToken > 0.0005 ? "worse" : "changed");
+    const bool isNoise = effect.likely.isKnown() && !effect.likely.canTell();
+    setRole(time, isNoise                         ? "changed"
+                  : effect.timePerToken < -0.0005 ? "better"
+                  : effect.timePerToken > 0.0005  ? "worse"
+                                                  : "changed");
     const QString memory = effect.fits ? memoryText(effect) : tr("does not fit");
     auto* room = new QLabel(memory);
     setRole(room, !effect.fits ? "worse" : "changed");
@@ -87,17 +99,29 @@ SuggestionButton::SuggestionButton(const QString& edit, const sim::EditEffect& e
         line->setAlignment(Qt::AlignRight);
         numbers->addWidget(line);
     }
+    const QString sure = sureText(effect);
+    auto* left = new QVBoxLayout;
+    left->setSpacing(0);
+    left->addWidget(words);
+    if (!sure.isEmpty())
+        left->addWidget(wrapped(sure, "small"));
     auto* row = new QHBoxLayout(this);
     row->setContentsMargins(10, 6, 10, 6);
     row->setSpacing(10);
-    row->addWidget(words, 1);
+    row->addLayout(left, 1);
     row->addLayout(numbers);
     for (QLabel* label : findChildren<QLabel*>())
         label->setAttribute(Qt::WA_TransparentForMouseEvents);
     setAccessibleName(tr("Try %1").arg(edit));
-    setAccessibleDescription(memory.isEmpty() ? timeText(effect) : timeText(effect) + QStringLiteral(", ") + memory);
-    setToolTip(tr("Try this: the step takes %1, the fullest rank %2. Undo takes it back.")
-                   .arg(durationQuantity(effect.stepSeconds).text(), memoryQuantity(effect.peakGib).text()));
+    QStringList told{timeText(effect)};
+    for (const QString& more : {memory, sure})
+        if (!more.isEmpty())
+            told << more;
+    setAccessibleDescription(told.join(QStringLiteral(", ")));
+    const QString tip = tr("Try this: the step takes %1, the fullest rank %2. Undo takes it back.")
+                            .arg(durationQuantity(effect.stepSeconds).text(), memoryQuantity(effect.peakGib).text());
+    setToolTip(sure.isEmpty() ? tip
+                              : tip + QLatin1Char('\n') + tr("How sure: by %1").arg(QString::fromStdString(effect.likely.basis)));
     QSizePolicy policy(QSizePolicy::Preferred, QSizePolicy::Preferred);
     policy.setHeightForWidth(true);
     setSizePolicy(policy);

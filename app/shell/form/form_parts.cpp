@@ -110,6 +110,8 @@ QStringList perturbationSummary(const Scenario& s)
         out << (links == 1 ? tr("1 slow link") : tr("%1 slow links").arg(links));
     if (count(sim::PerturbationKind::jitter) > 0)
         out << tr("jitter");
+    if (count(sim::PerturbationKind::failure) > 0)
+        out << tr("failures");
     return out.isEmpty() ? QStringList{tr("none")} : out;
 }
 

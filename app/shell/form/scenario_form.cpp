@@ -120,15 +120,17 @@ void ScenarioForm::addPerturbationMenu(QVBoxLayout* column)
 {
     auto* add = new QToolButton;
     add->setText(tr("Add…"));
-    add->setToolTip(tr("Something that is not ideal: a slow GPU, a slow link, kernels that vary"));
+    add->setToolTip(tr("Something that is not ideal: a slow GPU, a slow link, kernels that vary, GPUs that fail"));
     add->setAccessibleName(tr("Add a perturbation"));
     add->setAccessibleDescription(add->toolTip());
     add->setFocusPolicy(Qt::StrongFocus);
     add->setPopupMode(QToolButton::InstantPopup);
     setRole(add, "button");
     auto* menu = new QMenu(add);
-    for (const auto& [kind, text] :
-         {std::pair{"slow_gpu", tr("Slow GPU")}, {"slow_link", tr("Slow link")}, {"jitter", tr("Jitter")}}) {
+    for (const auto& [kind, text] : {std::pair{"slow_gpu", tr("Slow GPU")},
+                                     {"slow_link", tr("Slow link")},
+                                     {"jitter", tr("Jitter")},
+                                     {"failure", tr("Failures")}}) {
         connect(menu->addAction(text), &QAction::triggered, this, [this, kind = kind] {
             if (m_session.isOpen())
                 m_session.edit(makePerturbationEdit(state(), kind));

@@ -2,6 +2,7 @@
 
 #include "app/shell/widgets/style.h"
 #include "sim/analysis/sensitivity.h"
+#include "sim/analysis/step_times.h"
 
 #include <QGuiApplication>
 #include <QHBoxLayout>
@@ -119,6 +120,16 @@ std::string whatItHangsOn(const sim::Simulation& simulation)
     return text.empty() ? text : " It hangs most on constants of the model: " + text;
 }
 
+/// As long as some other runs take: where kernels vary, what other draws of them give.
+std::string otherDraws(const sim::Simulation& simulation)
+{
+    constexpr int kDraws = 40;
+    constexpr std::int64_t kQuickOps = 3'000'000;
+    if (!sim::varies(simulation.classes()) || simulation.metrics().simulatedOps * kDraws > kQuickOps)
+        return {};
+    return " With jitter drawn anew for each: " + sim::stepTimes(simulation, kDraws, 1).text() + ".";
+}
+
 int shownRows(const QTreeWidgetItem* item)
 {
     int rows = 0;
@@ -137,7 +148,7 @@ std::vector<BecauseSubject> becauseOfMetrics(const SimulationPtr& simulation, co
         subjects.push_back({choiceName(id), [simulation, id, rank] {
                                 sim::Explanation why = sim::explain(*simulation, id, rank);
                                 if (id == sim::MetricId::stepTime)
-                                    why.convention += whatItHangsOn(*simulation);
+                                    why.convention += otherDraws(*simulation) + whatItHangsOn(*simulation);
                                 return why;
                             }});
     return subjects;

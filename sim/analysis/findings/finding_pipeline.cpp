@@ -199,6 +199,7 @@ void slowRanks(const RuleContext& context, FindingList& out)
     if (share < kNoticeable)
         return;
     const auto& all = context.scenario.perturbations;
+    const auto slow = std::count_if(all.begin(), all.end(), [](const Perturbation& p) { return p.slowsStep(); });
     const Perturbation& worst = worstPerturbation(context.scenario);
     Finding finding{.kind = FindingKind::slowRank, .severity = severityOf(share), .stepShare = share};
     if (worst.kind == PerturbationKind::jitter) {
@@ -206,7 +207,7 @@ void slowRanks(const RuleContext& context, FindingList& out)
         finding.reason = "Whoever is late in a collective makes its whole group wait.";
     } else {
         finding.title = "Rank " + say(finding, ClaimOf::slowRank, worst.rank, Unit::count) + slownessText(finding, worst) +
-                        (all.size() > 1 ? ", and it is not alone: " : ": ") +
+                        (slow > 1 ? ", and it is not alone: " : ": ") +
                         say(finding, ClaimOf::timeSaved, share, percentText(share)) + " of the step";
         finding.reason = "The ranks of its groups wait for it in every collective, and through the pipeline everybody does.";
         finding.show.ranks = {worst.rank};

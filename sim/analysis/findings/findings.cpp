@@ -5,6 +5,7 @@
 #include "sim/engine/classes.h"
 #include "sim/program/program.h"
 #include "sim/schedule/schedule.h"
+#include "sim/simulate/plan_schedule.h"
 
 #include <algorithm>
 #include <cmath>
@@ -191,6 +192,13 @@ EditEffect effectOf(const Metrics& before, const Metrics& after, double capGib)
             .peakChangeGib = after.peakMemoryGib - before.peakMemoryGib,
             .fits = after.fits,
             .keepsCap = after.peakMemoryGib <= capGib};
+}
+
+EditEffect effectOf(const Simulation& before, const Simulation& after)
+{
+    EditEffect out = effectOf(before.metrics(), after.metrics(), memoryCapGib(after.scenario()));
+    out.likely = likelyRatio(before.scenario(), after.scenario(), 1 + out.timePerToken);
+    return out;
 }
 
 bool helps(FindingKind kind, const EditEffect& effect)

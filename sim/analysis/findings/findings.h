@@ -3,6 +3,7 @@
 #pragma once
 
 #include "sim/analysis/explain/show_hint.h"
+#include "sim/analysis/likely_ratio.h"
 #include "sim/scenario/document.h"
 #include "sim/simulate/simulation.h"
 
@@ -164,10 +165,13 @@ struct EditEffect {
     double peakGib = 0, peakChangeGib = 0;
     bool fits = true;     ///< the GPU
     bool keepsCap = true; ///< what a GPU may hold then
+    LikelyRatio likely;   ///< of the time a token takes, to what it took
     bool operator==(const EditEffect&) const = default;
 };
 /// `capGib`: what a GPU may hold afterwards (memoryCapGib).
 EditEffect effectOf(const Metrics& before, const Metrics& after, double capGib);
+/// And how sure that is.
+EditEffect effectOf(const Simulation& before, const Simulation& after);
 /// Is it any better for what the finding is about: does it fit, is it faster, is there more room?
 bool helps(FindingKind, const EditEffect&);
 

@@ -191,8 +191,28 @@ TEST(ComparisonRows, AsCsvAreALineEach)
     odd.key = {"/schedule/layers_per_stage", "[1,2]", "\"a \"\"b\""};
     const QString csv = comparisonCsv(rows, {odd});
     EXPECT_EQ(csv.count(QLatin1Char('\n')), static_cast<qsizetype>(rows.size()) + 2);
-    EXPECT_TRUE(csv.startsWith(QStringLiteral("kind,name,unit,A,B,difference\nresult,Step time,s,")));
-    EXPECT_TRUE(csv.contains(QStringLiteral("key,/schedule/layers_per_stage,,\"[1,2]\",\"\"\"a \"\"\"\"b\"\"\",\n")));
+    EXPECT_TRUE(csv.startsWith(QStringLiteral("kind,name,unit,A,B,difference,likely low,likely high\nresult,Step time,s,")));
+    EXPECT_TRUE(csv.contains(QStringLiteral("key,/schedule/layers_per_stage,,\"[1,2]\",\"\"\"a \"\"\"\"b\"\"\",,,\n")));
+}
+
+TEST(ComparisonRows, SayHowSureTheyAre)
+{
+    const Simulated a(document("17-schedule-1f1b.json")), b(document("65-schedule-zb-h1.json"));
+    const sim::Comparison c = sim::compare(*a.simulation, *b.simulation);
+    const auto rows = comparisonRows(c);
+    const auto speed = std::find_if(rows.begin(), rows.end(),
+                                    [](const ComparisonRow& row) { return row.name == QStringLiteral("Tokens a second"); });
+    ASSERT_TRUE(rows.front().likely && speed != rows.end() && speed->likely);
+    EXPECT_EQ(*rows.front().likely, c.likely);
+    EXPECT_EQ(rows.front().canTell(), speed->canTell()) << "the batch is the same";
+    EXPECT_NEAR(speed->likely->low * rows.front().likely->high, 1, 1e-9);
+    EXPECT_FALSE(rows[1].likely) << "of parts nothing is known";
+    const QStringList fields = comparisonCsv(rows, {}).section(QLatin1Char('\n'), 1, 1).split(QLatin1Char(','));
+    ASSERT_EQ(fields.size(), 8);
+    EXPECT_LT(fields[6].toDouble(), fields[5].toDouble());
+    EXPECT_GT(fields[7].toDouble(), fields[5].toDouble());
+    const auto same = comparisonRows(sim::compare(*a.simulation, *a.simulation));
+    EXPECT_FALSE(same.front().canTell()) << "nothing differs";
 }
 
 TEST(Session, ContentIsReplacedInOneStepThatCanBeUndone)

@@ -58,8 +58,7 @@ TEST(DeskFindings, ComeWithWhatEachEditBrings)
         const auto tried =
             sim::scenarioWith(found.findings.at(result.finding).suggestions.at(result.edit), document(kRecomputes), catalogue());
         ASSERT_TRUE(tried && result.effect);
-        EXPECT_EQ(*result.effect,
-                  sim::effectOf(found.desk.simulation()->metrics(), sim::simulate(*tried)->metrics(), sim::memoryCapGib(*tried)));
+        EXPECT_EQ(*result.effect, sim::effectOf(*found.desk.simulation(), *sim::simulate(*tried)));
     }
 }
 

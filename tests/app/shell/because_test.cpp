@@ -35,6 +35,13 @@ protected:
         panel.resize(300, 800);
         panel.show();
     }
+    void letGpusFail()
+    {
+        auto failing = document(kLarge);
+        failing.set("/perturbations", R"([{"kind":"failure","mtbf_hours":45565}])");
+        panel.setSimulation(sim::simulate(scenario(failing)), std::nullopt);
+        QCoreApplication::processEvents();
+    }
     MetricCard* card(const char* title)
     {
         for (MetricCard* card : panel.findChildren<MetricCard*>())
@@ -51,6 +58,20 @@ protected:
 
     DetailsPanel panel;
 };
+
+TEST_F(BecauseTest, GoodputIsShownWhereGpusFailAndOpensItsFactors)
+{
+    EXPECT_TRUE(card("Goodput")->isHidden()) << "nothing fails";
+    QTest::keyClick(card("Goodput"), Qt::Key_Return);
+    EXPECT_FALSE(opened());
+    letGpusFail();
+    ASSERT_TRUE(card("Goodput")->isVisible());
+    QTest::mouseClick(card("Goodput"), Qt::LeftButton);
+    const BecausePopup* popup = opened();
+    ASSERT_TRUE(popup);
+    EXPECT_TRUE(popup->text().contains(QStringLiteral("G = u_r × u_w × u_s"))) << popup->text().toStdString();
+    EXPECT_GT(popup->shown().result.value, 0.9);
+}
 
 TEST_F(BecauseTest, AClickOnANumberOpensItsFormulaWithItsValues)
 {
@@ -76,6 +97,7 @@ TEST_F(BecauseTest, TheStepTimeSaysWhichConstantsItHangsOn)
 
 TEST_F(BecauseTest, TheKeyboardReachesEveryCardAndTheTerms)
 {
+    letGpusFail(); // every card is there
     for (MetricCard* each : panel.findChildren<MetricCard*>()) {
         EXPECT_NE(each->focusPolicy(), Qt::NoFocus);
         each->setFocus();
@@ -146,6 +168,7 @@ TEST_F(BecauseTest, ShowMeClosesAndSaysWhereToLook)
 
 TEST_F(BecauseTest, StaysOnTheScreenAndHoldsItsText)
 {
+    letGpusFail(); // every card is there
     for (MetricCard* each : panel.findChildren<MetricCard*>()) {
         QTest::mouseClick(each, Qt::LeftButton);
         BecausePopup* popup = opened();

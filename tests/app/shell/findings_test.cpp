@@ -67,6 +67,20 @@ TEST(FindingsPanel, OffersWhatHelpsAndNamesWhatDoesNot)
     EXPECT_EQ(QApplication::topLevelWidgets().size(), before.size() + 1) << "nothing became a window on the way";
 }
 
+TEST(FindingsPanel, SaysHowSureAGainIs)
+{
+    const auto described = [](double low, double high) {
+        const SuggestionButton tried(QStringLiteral("tp 8 → 4"),
+                                     sim::EditEffect{.stepSeconds = 1,
+                                                     .timePerToken = -0.05,
+                                                     .peakGib = 40,
+                                                     .likely = {.predicted = 0.95, .low = low, .high = high, .level = 0.8}});
+        return tried.accessibleDescription();
+    };
+    EXPECT_EQ(described(0.92, 0.98), QStringLiteral("−5.0 % time a token, likely −8.0 % to −2.0 %"));
+    EXPECT_EQ(described(0.89, 1.01), QStringLiteral("−5.0 % time a token, within what the model can tell apart"));
+}
+
 TEST(FindingsPanel, AGainThatIsTooSmallIsToldAsOne)
 {
     FindingsPanel panel;

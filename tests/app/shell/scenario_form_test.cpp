@@ -293,6 +293,27 @@ TEST_F(FormTest, PerturbationsComeAndGo)
     EXPECT_FALSE(form.rowAt("/perturbations/0/kind"));
 }
 
+TEST_F(FormTest, FailuresAreAddedAndEdited)
+{
+    open(kSixteen);
+    session.edit(makePerturbationEdit({session.document(), session.scenario(), catalogue()}, "failure"));
+    ASSERT_TRUE(session.isLegal());
+    ASSERT_TRUE(form.row("/perturbations/0/mtbf_hours"));
+    EXPECT_FALSE(form.rowAt("/perturbations/0/rank")) << "it is of no rank";
+    EXPECT_FALSE(form.rowAt("/perturbations/0/factor"));
+    type("/perturbations/0/mtbf_hours", "1000");
+    type("/perturbations/0/replace_s", "7200");
+    type("/perturbations/0/spares", "2");
+    type("/perturbations/0/checkpoint_every_s", "60");
+    ASSERT_TRUE(session.isLegal());
+    const sim::Failures& failures = session.scenario()->perturbations.at(0).failures;
+    EXPECT_EQ(failures.mtbfHours, 1000);
+    EXPECT_EQ(failures.replaceSeconds, 7200);
+    EXPECT_EQ(failures.spares, 2);
+    EXPECT_EQ(failures.checkpointEverySeconds, 60);
+    EXPECT_FALSE(failures.checkpointSeconds) << "follows from the bytes";
+}
+
 TEST_F(FormTest, AnErrorInAFoldedPartUnfoldsIt)
 {
     open(kSixteen);

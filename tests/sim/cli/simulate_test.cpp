@@ -51,6 +51,65 @@ TEST(Simulate, HasEveryKeyOfTheContract)
         EXPECT_TRUE(metrics.at("per_pipeline_rank")[0].at(key).is_number()) << key;
 }
 
+TEST(Simulate, SaysWhatFailuresLeaveOfARun)
+{
+    const std::string failing = gallery("42-") + R"( --set 'perturbations=[{"kind":"failure","mtbf_hours":45565,"days":54}]')";
+    const json without = runJson("simulate --json " + gallery("42-")), with = runJson("simulate --json " + failing);
+    EXPECT_FALSE(without.contains("goodput"));
+    EXPECT_EQ(with.at("step_time_s"), without.at("step_time_s")) << "a step is as without";
+    const json& goodput = with.at("goodput");
+    EXPECT_NEAR(goodput.at("failures").get<double>(), 466, 0.5);
+    double sum = 0;
+    for (const auto& [what, share] : goodput.at("shares").items())
+        sum += share.get<double>();
+    EXPECT_NEAR(sum, 1, 1e-12);
+    EXPECT_LT(goodput.at("months").at("interval").at(0), goodput.at("goodput"));
+    EXPECT_GT(goodput.at("months").at("interval").at(1), goodput.at("goodput"));
+    const Outcome told = run("simulate " + failing);
+    EXPECT_THAT(told.out, HasSubstr("466 in 54.0 days, one in 2.78 h"));
+    EXPECT_THAT(told.out, HasSubstr("\ngoodput "));
+    const json because = runJson("simulate --json --explain " + failing).at("because");
+    EXPECT_EQ(because.back().at("key"), "goodput.goodput");
+    EXPECT_EQ(because.back().at("value"), goodput.at("goodput"));
+    const Outcome twice = run("validate " + gallery("42-") + R"( --set 'perturbations=[{"kind":"failure"},{"kind":"failure"}]')");
+    EXPECT_EQ(twice.code, 1);
+    EXPECT_THAT(twice.out, HasSubstr("/perturbations/1/kind: failures are described once"));
+}
+
+TEST(Simulate, TellsTheTimesOfManySteps)
+{
+    const std::string jittered = gallery("05-") + R"( --set 'perturbations=[{"kind":"jitter","sigma":0.05,"seed":3}]')";
+    const json answer = runJson("simulate --json --steps 40 " + jittered);
+    const json& times = answer.at("step_times");
+    EXPECT_EQ(times.at("steps"), 40);
+    EXPECT_LT(times.at("min_s"), times.at("p10_s"));
+    EXPECT_LT(times.at("p10_s"), times.at("median_s"));
+    EXPECT_LT(times.at("median_s"), times.at("p90_s"));
+    EXPECT_LE(times.at("p90_s"), times.at("max_s"));
+    EXPECT_EQ(runJson("simulate --json --steps 1 " + jittered).at("step_times").at("mean_s"), answer.at("step_time_s"));
+    EXPECT_THAT(run("simulate --steps 40 " + jittered).out, HasSubstr("step times: "));
+    EXPECT_FALSE(runJson("simulate --json " + jittered).contains("step_times"));
+    for (const char* wrong : {"0", "1001", "x", "1e2", "99999999999999999999"})
+        EXPECT_EQ(run(std::string("simulate --steps ") + wrong + " " + jittered).code, 2) << wrong;
+    const Outcome much = run("simulate --steps 1000 " + gallery("45-") + " --set training.global_batch_size=512" +
+                             R"( --set 'perturbations=[{"kind":"jitter","sigma":0.1}]')");
+    EXPECT_EQ(much.code, 2);
+    EXPECT_THAT(much.err, HasSubstr("; nearest: "));
+}
+
+TEST(Simulate, SaysHowSureWhatWasTriedIs)
+{
+    const json answer = runJson("simulate --json --explain " + gallery("17-"));
+    int tried = 0;
+    for (const json& finding : answer.at("findings"))
+        for (const json& edit : finding.at("tried")) {
+            EXPECT_THAT(edit.at("interval"), SizeIs(2));
+            EXPECT_TRUE(edit.at("can_tell").is_boolean());
+            ++tried;
+        }
+    EXPECT_GT(tried, 0);
+}
+
 TEST(Simulate, PrintsEveryDigitTheLibraryHas)
 {
     const std::string file = gallery("41-");

@@ -187,8 +187,8 @@ TEST(Rules, BreakOneByOneAndSayWhatWouldBeRight)
           "positions "
           "are learned; nearest: 131072"}},
         {kDense,
-         {R"(perturbations=[{"kind":"failure","rank":1,"at_s":2}])"},
-         {"/perturbations/0/kind: failure is not available yet; available: slow_gpu, slow_link, jitter"}},
+         {R"(perturbations=[{"kind":"failure"},{"kind":"jitter","sigma":0.1},{"kind":"failure"}])"},
+         {"/perturbations/2/kind: failures are described once, and /perturbations/0 does"}},
     };
     for (const Case& c : cases) {
         const auto result = resolved(c.base, c.overrides);
@@ -267,6 +267,14 @@ TEST(Rules, WarnOfWhatIsLegalButUnwise)
         {kDense,
          {R"(perturbations=[{"kind":"slow_gpu","rank":1,"factor":2,"sigma":0.1}])"},
          {"/perturbations/0/sigma: warning: has no effect on slow_gpu"}},
+        {kDense,
+         {R"(perturbations=[{"kind":"slow_gpu","rank":1,"factor":2,"spares":1}])"},
+         {"/perturbations/0/spares: warning: has no effect on slow_gpu"}},
+        {kDense,
+         {R"(perturbations=[{"kind":"failure","rank":1,"checkpoint_s":9,"storage_gbs":2,"spares":3}])"},
+         {"/perturbations/0/rank: warning: has no effect on failure",
+          "/perturbations/0/storage_gbs: warning: has no effect beside checkpoint_s",
+          "/perturbations/0/spares: warning: 3 have no effect: with replace_s 0 another node is there at once"}},
     };
     for (const Case& c : cases) {
         const auto result = resolved(c.base, c.overrides);

@@ -86,7 +86,17 @@ TEST(ResolvedText, KeepsEveryCornerOfAScenario)
     scenario.training.overlap = {.gradReduce = false, .paramGather = false, .tpComm = true, .p2p = false};
     scenario.perturbations = {
         {.kind = PerturbationKind::jitter, .rank = 3, .sigma = 0.05, .seed = 9007199254740991},
-        {.kind = PerturbationKind::slowLink, .rank = 0, .factor = 1, .sigma = 2, .seed = 4, .atSeconds = 1}};
+        {.kind = PerturbationKind::slowLink, .rank = 0, .factor = 1, .sigma = 2, .seed = 4, .failures = {.spares = 1}},
+        {.kind = PerturbationKind::failure,
+         .seed = 5,
+         .failures = {.mtbfHours = 40000,
+                      .checkpointEverySeconds = 0,
+                      .checkpointSeconds = 2.5,
+                      .storageGBs = 3,
+                      .restartSeconds = 90,
+                      .replaceSeconds = 7200,
+                      .spares = 4,
+                      .days = 54}}};
     scenario.live = {.device = "cpu", .steps = 3, .learningRate = 1e-5, .seed = 1ULL << 52U, .data = "a.txt", .dtype = "fp64"};
     EXPECT_EQ(readBack(scenario), scenario);
 }

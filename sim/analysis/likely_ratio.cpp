@@ -1,0 +1,54 @@
+#include "sim/analysis/likely_ratio.h"
+
+#include "sim/portable_math.h"
+#include "sim/text/number_text.h"
+
+#include <cmath>
+
+namespace sim {
+namespace {
+
+/// Of a prediction's own interval, in logarithms.
+struct Own {
+    double middle, half;
+    explicit Own(const Uncertainty& u)
+        : middle((portableLog(u.stepHigh) + portableLog(u.stepLow)) / 2),
+          half((portableLog(u.stepHigh) - portableLog(u.stepLow)) / 2)
+    {
+    }
+};
+
+bool areOneJob(const Scenario& a, const Scenario& b)
+{
+    return a.model == b.model && a.cluster.efficiency.id == b.cluster.efficiency.id &&
+           a.training.stack.id == b.training.stack.id && a.training.precision == b.training.precision;
+}
+
+std::string changeText(double ratio)
+{
+    return (ratio < 1 ? "-" : "+") + percentText(std::abs(ratio - 1));
+}
+
+} // namespace
+
+LikelyRatio likelyRatio(const Scenario& a, const Scenario& b, double predicted)
+{
+    const Own ofA(a.uncertainty), ofB(b.uncertainty);
+    LikelyRatio out{.predicted = predicted, .level = b.uncertainty.level, .isOfOneJob = areOneJob(a, b)};
+    const double half = out.isOfOneJob ? b.uncertainty.ratioShare * (ofA.half + ofB.half) / 2
+                                       : std::sqrt(ofA.half * ofA.half + ofB.half * ofB.half);
+    const double middle = ofB.middle - ofA.middle; // both are off by the same where they are one job
+    out.low = predicted * portableExp(middle - half);
+    out.high = predicted * portableExp(middle + half);
+    out.basis = out.isOfOneJob ? b.uncertainty.ratioBasis : a.uncertainty.basis + "; " + b.uncertainty.basis;
+    return out;
+}
+
+std::string sureText(const LikelyRatio& ratio)
+{
+    return !ratio.isKnown()  ? std::string()
+           : ratio.canTell() ? "likely " + changeText(ratio.low) + " to " + changeText(ratio.high)
+                             : kCannotTell;
+}
+
+} // namespace sim

@@ -1,15 +1,12 @@
 #include "sim/analysis/step_times.h"
 
+#include "sim/parallel.h"
 #include "sim/quantile.h"
 #include "sim/text/number_text.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cassert>
-#include <exception>
-#include <mutex>
 #include <numeric>
-#include <thread>
 
 namespace sim {
 namespace {
@@ -19,12 +16,12 @@ constexpr double kNanosecond = 1e-9;
 /// Any odd number far from those that seeds differ by (sim/engine/classes.cpp).
 constexpr std::uint64_t kNextStep = 0xD1B54A32D192ED03ULL;
 
-std::int64_t lengthOfStep(const Simulation& simulation, RankClasses& classes, int step)
+std::int64_t lengthOfStep(const Simulation& simulation, int step)
 {
+    RankClasses classes = simulation.classes();
     for (std::size_t c = 0; c < classes.slowdown.size(); ++c)
         if (classes.slowdown[c].jitter > 0)
-            classes.slowdown[c].jitterSeed =
-                simulation.classes().slowdown[c].jitterSeed + static_cast<std::uint64_t>(step) * kNextStep;
+            classes.slowdown[c].jitterSeed += static_cast<std::uint64_t>(step) * kNextStep;
     return runEngine(simulation.program(), classes, simulation.prices()).endNs;
 }
 
@@ -61,33 +58,11 @@ StepTimes stepTimes(const Simulation& simulation, int steps, int threads)
     if (varies(simulation.classes()) && steps > 1) {
         const std::int64_t ops = simulation.times().opCount();
         requireFewOps(ops, steps);
-        std::atomic<int> next = 1;
-        std::exception_ptr problem;
-        std::mutex lock;
-        const CancelScope* const asked = CancelScope::current();
-        const auto work = [&] {
-            const CancelScope scope([asked] { return asked != nullptr && asked->isCancelled(); });
-            try {
-                RankClasses classes = simulation.classes();
-                for (int step = next++; step < steps; step = next++) {
-                    checkCancelled();
-                    out.seconds[static_cast<std::size_t>(step)] =
-                        static_cast<double>(lengthOfStep(simulation, classes, step)) * kNanosecond;
-                }
-            } catch (...) {
-                const std::lock_guard guard(lock);
-                problem = std::current_exception();
-                next = steps;
-            }
-        };
-        {
-            std::vector<std::jthread> others;
-            for (int i = 1; i < std::min(threadsWithRoom(ops, threads), steps - 1); ++i)
-                others.emplace_back(work);
-            work();
-        }
-        if (problem)
-            std::rethrow_exception(problem);
+        const auto room = static_cast<std::size_t>(threadsWithRoom(ops, threads));
+        forEachInParallel(static_cast<std::size_t>(steps) - 1, room, [&](std::size_t i) {
+            checkCancelled();
+            out.seconds[i + 1] = static_cast<double>(lengthOfStep(simulation, static_cast<int>(i) + 1)) * kNanosecond;
+        });
     }
     std::vector<double> sorted = out.seconds;
     std::sort(sorted.begin(), sorted.end());

@@ -19,6 +19,18 @@ void checkSupported(const sim::Scenario& scenario)
     const sim::Layout& layout = scenario.layout;
     if (model.isLatentAttention())
         refuse("latent attention (kv_lora_rank " + std::to_string(model.kvLoraRank) + "); use num_key_value_heads instead");
+    if (model.slidingWindow > 0 && model.layersOf(sim::LayerType::sliding) > 0 &&
+        model.slidingWindow < scenario.training.sequenceLength)
+        refuse("attention in a sliding window (sliding_window " + std::to_string(model.slidingWindow) +
+               "); use sliding_window null");
+    if (model.attentionChunkSize > 0 && model.layersOf(sim::LayerType::chunked) > 0 &&
+        model.attentionChunkSize < scenario.training.sequenceLength)
+        refuse("attention in chunks (attention_chunk_size " + std::to_string(model.attentionChunkSize) +
+               "); use attention_chunk_size null");
+    if (model.noRopeLayerInterval > 0 && model.noRopeLayerInterval <= model.numHiddenLayers &&
+        model.positionEmbedding == sim::PositionEmbedding::rope)
+        refuse("layers without positions (no_rope_layer_interval " + std::to_string(model.noRopeLayerInterval) +
+               "); use no_rope_layer_interval null");
     if (model.attentionSinks)
         refuse("attention sinks");
     if (model.qkNorm)

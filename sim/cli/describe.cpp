@@ -21,6 +21,10 @@ std::string modelText(const Model& m)
         text += " of latent attention";
     else if (m.numKeyValueHeads != m.numAttentionHeads)
         text += " (" + grouped(m.numKeyValueHeads) + " for keys and values)";
+    if (const int sliding = m.layersOf(LayerType::sliding); sliding > 0)
+        text += ", " + counted(sliding, "layer") + " with a window of " + grouped(m.slidingWindow);
+    if (const int chunked = m.layersOf(LayerType::chunked); chunked > 0)
+        text += ", " + counted(chunked, "layer") + " in chunks of " + grouped(m.attentionChunkSize);
     if (m.numExperts > 0)
         text += ", " + counted(m.numExperts, "expert") + " (" + grouped(m.numExpertsPerTok) + " a token)";
     return text;

@@ -58,6 +58,8 @@ private:
     void sizes();
     void model();
     void headDim();
+    void layerTypes();
+    void unusedLayerTypeKeys();
     void cluster();
     void profile();
     void world();

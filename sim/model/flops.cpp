@@ -1,8 +1,10 @@
 #include "sim/model/flops.h"
 
+#include "sim/model/attention_pairs.h"
 #include "sim/model/tensors.h"
 
 #include <algorithm>
+#include <array>
 
 namespace sim {
 namespace {
@@ -16,6 +18,13 @@ double matmulWeights(const Model& model, ModelPart part)
     return weights;
 }
 
+/// Of one query with one key in all heads: score and weighted value.
+double pairFlops(const Model& model)
+{
+    const HeadSize head = HeadSize::of(model);
+    return 2.0 * model.numAttentionHeads * (1.0 * head.queryKey + head.value);
+}
+
 } // namespace
 
 ForwardFlops forwardFlopsPerToken(const Model& model, int sequenceLength)
@@ -23,10 +32,8 @@ ForwardFlops forwardFlopsPerToken(const Model& model, int sequenceLength)
     double linear = 0;
     for (const ModelPart part : kModelParts)
         linear += 2.0 * partCount(model, part) * matmulWeights(model, part);
-    const HeadSize head = HeadSize::of(model);
-    const double full =
-        model.numHiddenLayers * (2.0 * sequenceLength * model.numAttentionHeads * (1.0 * head.queryKey + head.value));
-    return {.linear = linear, .attentionFull = full, .attentionCausal = full / 2};
+    const double causal = pairFlops(model) * keysSeenInAllLayers(model, sequenceLength);
+    return {.linear = linear, .attentionFull = 2 * causal, .attentionCausal = causal};
 }
 
 StepFlops stepFlops(const Scenario& scenario)
@@ -42,12 +49,18 @@ StepFlops stepFlops(const Scenario& scenario)
         again = attention;
     } else if (training.recompute == Recompute::full) {
         const double dense = matmulWeights(model, ModelPart::dense), moe = matmulWeights(model, ModelPart::moe);
+        std::array<double, kLayerTypes.size()> attentionOf{}; // one layer's, per token
+        for (const LayerType type : kLayerTypes)
+            attentionOf[static_cast<std::size_t>(type)] =
+                pairFlops(model) *
+                (attentionPairs(model, type, 0, training.sequenceLength, training.causal) / training.sequenceLength);
         int first = 0;
         for (const int layers : scenario.schedule.layersPerStage) {
             const int recomputed = training.recomputeLayers > 0 ? std::min(layers, training.recomputeLayers) : layers;
-            for (int i = 0; i < recomputed; ++i)
-                again += 2.0 * (model.isMoeLayer(first + i) ? moe : dense);
-            again += attention / model.numHiddenLayers * recomputed;
+            for (int i = 0; i < recomputed; ++i) {
+                const LayerKind kind = model.layerKind(first + i);
+                again += 2.0 * (kind.moe ? moe : dense) + attentionOf[static_cast<std::size_t>(kind.type)];
+            }
             first += layers;
         }
     }

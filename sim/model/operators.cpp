@@ -2,6 +2,7 @@
 
 #include "sim/checked.h"
 #include "sim/index.h"
+#include "sim/model/attention_pairs.h"
 
 #include <algorithm>
 #include <numeric>
@@ -20,8 +21,8 @@ enum class Input : std::uint8_t {
 /// Appends operators of one rank; knows the sizes that recur.
 class Builder {
 public:
-    Builder(const Model& model, const Sharding& sharding, ModelPart part)
-        : m_model(model), m_sharding(sharding), m_tensors(tensorsOf(model, part)), m_hidden(model.hiddenSize),
+    Builder(const Model& model, const Sharding& sharding, ModelPart part, LayerKind kind = {})
+        : m_model(model), m_sharding(sharding), m_kind(kind), m_tensors(tensorsOf(model, part)), m_hidden(model.hiddenSize),
           m_tokens(sharding.tokens()), m_local(sharding.localTokens()), m_bytes(sharding.bytesPerElement)
     {
         m_list.inputBytes = activation();
@@ -140,6 +141,7 @@ public:
 
     const Model& m_model;
     const Sharding& m_sharding;
+    const LayerKind m_kind;
     const std::vector<Tensor> m_tensors;
     Checked m_hidden, m_tokens, m_local, m_bytes;
     OperatorList m_list;
@@ -175,14 +177,18 @@ void Builder::queryKeyValue(Checked heads, Checked keyValueHeads)
 }
 
 /// Scores, softmax and weighted values of this rank's heads over the whole sequence; with context parallelism in cp blocks, each
-/// computed while the next one's keys and values travel (Ring Attention; causal work balanced by zig-zag order).
+/// computed while the next one's keys and values travel (Ring Attention; causal work balanced by zig-zag order). Keys that a
+/// layer does not look at cost no work, and all blocks travel all the same: a ring does not know which of them somebody behind
+/// needs.
 void Builder::attentionCore(Checked heads, Checked qkDim, Checked vDim, Checked keyValueBytes)
 {
     const Checked b = m_sharding.microBatchSize;
     const Checked queries = m_sharding.sequenceLength / m_sharding.slices / m_sharding.cp;
-    // Of its own block's keys a query sees half on average; of earlier slices' all.
-    const double seenBlocks = m_sharding.slice + (m_sharding.causal ? 0.5 : 1.0);
-    const Checked readKeyValueBytes = keyValueBytes * (m_sharding.slice + 1);
+    // Blocks of keys that a query sees on average: of the whole sequence's own block half, and all of earlier slices'.
+    const std::int64_t slice = m_sharding.sequenceLength / m_sharding.slices, first = m_sharding.slice * slice;
+    const double seenBlocks = attentionPairs(m_model, m_kind.type, first, first + slice, m_sharding.causal) /
+                              (static_cast<double>(slice) * static_cast<double>(slice));
+    const Checked readKeyValueBytes = keyValueBytes * (m_sharding.slice - firstKeySeen(m_model, m_kind.type, first) / slice + 1);
     const double blockPairs = static_cast<double>(b * heads) * static_cast<double>(queries) * static_cast<double>(queries);
 
     const Checked queryBytes = m_tokens * heads * qkDim * m_bytes;
@@ -258,7 +264,7 @@ void Builder::attention()
     norm("attn.norm", m_local);
     enterTensorParallel("attn.gather");
     queryKeyValue(heads, keyValueHeads);
-    if (latent || m_model.positionEmbedding == PositionEmbedding::rope) {
+    if (latent || (m_model.positionEmbedding == PositionEmbedding::rope && m_kind.rope)) {
         const Checked rotated = latent ? heads * m_model.qkRopeHeadDim : (heads + keyValueHeads) * qkDim;
         elementwise("attn.rope", 2 * m_tokens * rotated * m_bytes, 2 * m_tokens * rotated * m_bytes, 0);
         classify(KernelFamily::rope, m_tokens, rotated);
@@ -442,12 +448,18 @@ OperatorList operatorsOf(const Model& model, const Sharding& sharding, ModelPart
         return countedAs("work of the embedding", [&] { return embedding(Builder(model, sharding, part), model); });
     case ModelPart::dense:
     case ModelPart::moe:
-        return countedAs("work of a layer", [&] { return layer(Builder(model, sharding, part), model, part == ModelPart::moe); });
+        return operatorsOf(model, sharding, LayerKind{.moe = part == ModelPart::moe});
     case ModelPart::head:
         break;
     }
     return countedAs("work of the output head",
                      [&] { return head(Builder(model, sharding, part), ownsEmbedding, sharding.tp > 1); });
+}
+
+OperatorList operatorsOf(const Model& model, const Sharding& sharding, LayerKind kind)
+{
+    const ModelPart part = kind.moe ? ModelPart::moe : ModelPart::dense;
+    return countedAs("work of a layer", [&] { return layer(Builder(model, sharding, part, kind), model, kind.moe); });
 }
 
 } // namespace sim

@@ -110,8 +110,9 @@ int elementBytes(Precision);
 /// GPT-style models (biases everywhere) are taken as trained with dropout, whose masks count one byte an element.
 bool usesDropout(const Model&);
 
-/// `ownsEmbedding`: the head's weights are the tied embedding of the same rank. The head is final norm, output projection and
-/// cross-entropy.
+/// A layer as a part of the model sees the whole sequence; its kind says what it sees. `ownsEmbedding`: the head's weights are
+/// the tied embedding of the same rank. The head is final norm, output projection and cross-entropy.
 OperatorList operatorsOf(const Model&, const Sharding&, ModelPart, bool ownsEmbedding = false);
+OperatorList operatorsOf(const Model&, const Sharding&, LayerKind);
 
 } // namespace sim

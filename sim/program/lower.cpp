@@ -18,7 +18,7 @@ namespace {
 
 /// What makes two stages compute the same: their layers' kinds and the ends of the model.
 struct ContentKey {
-    std::vector<ModelPart> layers;
+    std::vector<LayerKind> layers;
     bool embedding = false, head = false, ownsEmbedding = false;
     int slice = 0; ///< of the sequence: later ones attend to more
     auto operator<=>(const ContentKey&) const = default;
@@ -75,7 +75,7 @@ ContentKey Lowering::contentKey(int stage, int slice) const
     const int first = m_program.firstLayerOfStage[asIndex(stage)];
     const int layers = m_scenario.schedule.layersPerStage[asIndex(stage % m_schedule.chainLength())];
     for (int i = 0; i < layers; ++i)
-        key.layers.push_back(model.isMoeLayer(first + i) ? ModelPart::moe : ModelPart::dense);
+        key.layers.push_back(model.layerKind(first + i));
     key.embedding = m_schedule.entersAt(stage);
     key.head = m_schedule.leavesAt(stage);
     key.ownsEmbedding = key.head && model.tieWordEmbeddings && holdsEntry(rankOf(stage));
@@ -105,7 +105,7 @@ int Lowering::contentOf(const ContentKey& key)
     std::size_t operators = 0;
     for (const Bucket& bucket : content.buckets)
         operators += bucket.list.operators.size();
-    take(operators * sizeof(Operator) + key.layers.size());
+    take(operators * sizeof(Operator) + key.layers.size() * sizeof(LayerKind));
     m_contents.push_back(std::move(content));
     return position->second;
 }

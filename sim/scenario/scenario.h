@@ -5,6 +5,7 @@
 #include "sim/scenario/stack.h"
 #include "sim/schedule/families/families.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <map>
@@ -24,6 +25,22 @@ constexpr bool isNarrow(Precision precision)
 enum class HiddenActivation : std::uint8_t { gelu, silu, relu2 };
 enum class Normalization : std::uint8_t { layernorm, rmsnorm };
 enum class PositionEmbedding : std::uint8_t { learned, rope, none };
+/// What a layer's attention sees, in the words of config.json's layer_types.
+enum class LayerType : std::uint8_t {
+    full,    ///< the whole sequence
+    sliding, ///< the last sliding_window tokens
+    chunked  ///< the chunk of attention_chunk_size tokens that it stands in
+};
+inline constexpr std::array kLayerTypes = {LayerType::full, LayerType::sliding, LayerType::chunked};
+
+/// What tells one layer of a model from another: layers alike in it do the same work.
+struct LayerKind {
+    bool moe = false;
+    LayerType type = LayerType::full;
+    bool rope = true; ///< queries and keys are rotated, if those of the model are
+    auto operator<=>(const LayerKind&) const = default;
+};
+
 enum class Recompute : std::uint8_t { none, selective, full };
 enum class Optimizer : std::uint8_t { adamw, sgd };
 
@@ -49,6 +66,12 @@ struct Model {
     bool outputBias = false;     ///< the attention output projection has one (gpt-oss, with qkvBias)
     bool qkNorm = false;         ///< per-head normalisation of queries and keys (Qwen3)
     bool attentionSinks = false; ///< one learned sink logit a head (gpt-oss)
+    // Which layers see less than the whole sequence: layerTypes, where written; else all but those that the two intervals name.
+    int slidingWindow = 0;             ///< tokens that a query of a sliding layer sees, its own among them; 0: no such layers
+    int slidingWindowPattern = 0;      ///< every n-th layer sees all (Gemma 3, gpt-oss); 0: none
+    int attentionChunkSize = 0;        ///< tokens of a chunk; 0: no such layers
+    int noRopeLayerInterval = 0;       ///< every n-th layer has no rotary positions, nor chunks (Llama 4); 0: none
+    std::vector<LayerType> layerTypes; ///< [layer]; empty: they follow from the above
     // Mixture of experts; numExperts == 0 means dense.
     int numExperts = 0;
     int numExpertsPerTok = 0;
@@ -76,6 +99,33 @@ struct Model {
         return numExperts > 0 && from < numHiddenLayers ? (numHiddenLayers - from - 1) / moeLayerFreq + 1 : 0;
     }
     bool isLatentAttention() const { return kvLoraRank > 0; }
+    LayerType layerType(int layer) const
+    {
+        if (!layerTypes.empty())
+            return layer < static_cast<int>(layerTypes.size()) ? layerTypes[static_cast<std::size_t>(layer)] : LayerType::full;
+        const auto isEvery = [layer](int interval) { return interval > 0 && (layer + 1) % interval == 0; };
+        if (attentionChunkSize > 0)
+            return isEvery(noRopeLayerInterval) ? LayerType::full : LayerType::chunked;
+        return slidingWindow > 0 && !isEvery(slidingWindowPattern) ? LayerType::sliding : LayerType::full;
+    }
+    /// How many layers are of this type.
+    int layersOf(LayerType type) const
+    {
+        if (!layerTypes.empty())
+            return static_cast<int>(std::count(layerTypes.begin(), layerTypes.end(), type));
+        const LayerType usual = attentionChunkSize > 0 ? LayerType::chunked
+                                : slidingWindow > 0    ? LayerType::sliding
+                                                       : LayerType::full;
+        const int interval = attentionChunkSize > 0 ? noRopeLayerInterval : slidingWindow > 0 ? slidingWindowPattern : 0;
+        const int full = interval > 0 ? numHiddenLayers / interval : 0;
+        return type == usual ? numHiddenLayers - full : type == LayerType::full ? full : 0;
+    }
+    LayerKind layerKind(int layer) const
+    {
+        return {.moe = isMoeLayer(layer),
+                .type = layerType(layer),
+                .rope = noRopeLayerInterval == 0 || (layer + 1) % noRopeLayerInterval != 0};
+    }
     bool operator==(const Model&) const = default;
 };
 

@@ -93,6 +93,8 @@ std::string kindNamed(std::string_view type)
         return "a whole number";
     if (type == "boolean")
         return "true or false";
+    if (type == "null")
+        return "null";
     return "a " + std::string(type);
 }
 

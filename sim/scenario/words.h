@@ -25,6 +25,8 @@ inline constexpr Words<Normalization, 2> kNormalizationWords{
     {{"layernorm", Normalization::layernorm}, {"rmsnorm", Normalization::rmsnorm}}};
 inline constexpr Words<PositionEmbedding, 3> kPositionWords{
     {{"learned", PositionEmbedding::learned}, {"rope", PositionEmbedding::rope}, {"none", PositionEmbedding::none}}};
+inline constexpr Words<LayerType, 3> kLayerTypeWords{
+    {{"full_attention", LayerType::full}, {"sliding_attention", LayerType::sliding}, {"chunked_attention", LayerType::chunked}}};
 inline constexpr Words<Recompute, 3> kRecomputeWords{
     {{"none", Recompute::none}, {"selective", Recompute::selective}, {"full", Recompute::full}}};
 inline constexpr Words<Optimizer, 2> kOptimizerWords{{{"adamw", Optimizer::adamw}, {"sgd", Optimizer::sgd}}};

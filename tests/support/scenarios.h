@@ -117,6 +117,13 @@ inline sim::Scenario randomScenario(std::mt19937& random, int largestWorld)
         const bool moe = random() % 3 == 0;
         scenario.model = llamaModel(8 + static_cast<int>(random() % 9), 512, 16, pick({2, 8, 16}), 1536, 4096);
         scenario.model.tieWordEmbeddings = random() % 2 == 0;
+        if (scenario.model.numHiddenLayers % 4 == 1) {
+            scenario.model.slidingWindow = 100;
+            scenario.model.slidingWindowPattern = 2;
+        } else if (scenario.model.numHiddenLayers % 4 == 2) {
+            scenario.model.attentionChunkSize = 100;
+            scenario.model.noRopeLayerInterval = 4;
+        }
         layout.etp = layout.tp;
         if (moe) {
             scenario.model.numExperts = 8;

@@ -1,9 +1,11 @@
 // FLOPs and parameters, from the shapes of the model.
 #include "sim/analysis/explain/explainer.h"
 
+#include "sim/model/attention_pairs.h"
 #include "sim/model/parameters.h"
 
 #include <algorithm>
+#include <tuple>
 
 namespace sim {
 namespace {
@@ -97,15 +99,32 @@ Explanation Explainer::attentionFlops(bool full) const
     Account account("forward FLOPs a token in attention scores and values", "F_a",
                     full ? flops.attentionFull : flops.attentionCausal, Unit::flops);
     const HeadSize head = HeadSize::of(model);
-    const Formula l = account.term("L", model.numHiddenLayers, Unit::count, "layers");
-    const Formula s = account.term("s", m_scenario.training.sequenceLength, Unit::count, "tokens a sequence");
+    // Twice the keys that a causal token sees on average: where it sees everything, the length of the sequence.
+    const std::int64_t length = m_scenario.training.sequenceLength;
+    std::vector<Formula> seen;
+    if (const int layers = model.layersOf(LayerType::full); layers > 0)
+        seen.push_back(Formula::product(
+            {account.term("L", layers, Unit::count, layers == model.numHiddenLayers ? "layers" : "layers that see everything"),
+             account.term("s", m_scenario.training.sequenceLength, Unit::count, "tokens a sequence")}));
+    for (const auto& [type, symbol, of] : {std::tuple{LayerType::sliding, "w", "with a sliding window"},
+                                           std::tuple{LayerType::chunked, "c", "that attend inside chunks"}})
+        if (const int layers = model.layersOf(type); layers > 0) {
+            const double keys = 2 * attentionPairs(model, type, 0, length, true) / static_cast<double>(length);
+            seen.push_back(
+                Formula::product({account.term(std::string("L_") + symbol, layers, Unit::count, std::string("layers ") + of),
+                                  account.term(std::string("s_") + symbol, keys, Unit::number,
+                                               "twice the keys that a token sees there on average")}));
+        }
     const Formula a = account.term("a", model.numAttentionHeads, Unit::count, "attention heads");
     const Formula k = account.term("d_k", head.queryKey, Unit::count, "dimension of queries and keys");
     const Formula v = account.term("d_v", head.value, Unit::count, "dimension of values");
-    const Formula product = l * s * a * (k + v);
+    const std::string limits =
+        seen.size() > 1 || model.layersOf(LayerType::full) == 0 ? " or of what its layer's window or chunk leaves of it" : "";
+    const Formula product = Formula::sum(std::move(seen)) * a * (k + v);
     return account.close(full ? Formula::number(2) * product : product,
-                         full ? "Every token attends to the whole sequence."
-                              : "Causal: a token attends to half of the sequence on average, so the factor 2 is gone.",
+                         full ? "Every token attends to the whole sequence" + limits + "."
+                              : "Causal: a token attends to half of the sequence on average" + limits +
+                                    ", so the factor 2 is gone.",
                          kPalmB);
 }
 

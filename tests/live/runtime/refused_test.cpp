@@ -35,6 +35,17 @@ TEST(Refused, AttentionSinks)
     EXPECT_EQ(refusalOf(job({"model.attention_sinks=true"})), "live training does not do attention sinks");
 }
 
+TEST(Refused, WindowsChunksAndLayersWithoutPositions)
+{
+    EXPECT_EQ(refusalOf(job({"model.sliding_window=4"})),
+              "live training does not do attention in a sliding window (sliding_window 4); use sliding_window null");
+    EXPECT_EQ(refusalOf(job({"model.attention_chunk_size=4"})),
+              "live training does not do attention in chunks (attention_chunk_size 4); use attention_chunk_size null");
+    EXPECT_EQ(refusalOf(job({"model.no_rope_layer_interval=2"})),
+              "live training does not do layers without positions (no_rope_layer_interval 2); use no_rope_layer_interval null");
+    EXPECT_EQ(refusalOf(job({"model.sliding_window=4096"})), "trained") << "all of a sequence";
+}
+
 TEST(Refused, NormsOfQueriesAndKeys)
 {
     EXPECT_EQ(refusalOf(job({"model.qk_norm=true"})), "live training does not do query and key normalisation");

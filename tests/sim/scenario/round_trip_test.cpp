@@ -52,6 +52,13 @@ TEST(ResolvedText, KeepsEveryCornerOfAScenario)
     scenario.model.moeLayerFreq = 2;
     scenario.model.routerBias = scenario.model.expertBias = scenario.model.qkNorm = scenario.model.attentionSinks = true;
     scenario.model.qkvBias = scenario.model.outputBias = scenario.model.bias = true;
+    scenario.model.slidingWindow = 100;
+    scenario.model.slidingWindowPattern = 3;
+    scenario.model.attentionChunkSize = 200;
+    scenario.model.noRopeLayerInterval = 4;
+    scenario.model.layerTypes = std::vector<LayerType>(8, LayerType::sliding);
+    scenario.model.layerTypes[5] = LayerType::chunked;
+    scenario.model.layerTypes[7] = LayerType::full;
     scenario.model.qLoraRank = 8;
     scenario.model.kvLoraRank = 16;
     scenario.model.qkNopeHeadDim = scenario.model.qkRopeHeadDim = scenario.model.vHeadDim = 32;

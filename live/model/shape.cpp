@@ -31,6 +31,9 @@ void checkSupported(const sim::Scenario& scenario)
         model.positionEmbedding == sim::PositionEmbedding::rope)
         refuse("layers without positions (no_rope_layer_interval " + std::to_string(model.noRopeLayerInterval) +
                "); use no_rope_layer_interval null");
+    if (model.numNextnPredictLayers > 0)
+        refuse("multi-token prediction (num_nextn_predict_layers " + std::to_string(model.numNextnPredictLayers) +
+               "); use num_nextn_predict_layers 0");
     if (model.attentionSinks)
         refuse("attention sinks");
     if (model.qkNorm)

@@ -19,6 +19,8 @@ struct LabelMeaning {
     CollectiveContent content;
 };
 constexpr std::array kMeanings{LabelMeaning{"regather", CollectiveContent::inputsAgain},
+                               LabelMeaning{"mtp.gather", CollectiveContent::predictionInputs},
+                               LabelMeaning{"mtp.regather", CollectiveContent::predictionInputsAgain},
                                LabelMeaning{"loss.sync", CollectiveContent::lossSums},
                                LabelMeaning{"attn.ring", CollectiveContent::keysAndValues},
                                LabelMeaning{"moe.dispatch", CollectiveContent::tokens},

@@ -21,6 +21,8 @@ std::string modelText(const Model& m)
         text += " of latent attention";
     else if (m.numKeyValueHeads != m.numAttentionHeads)
         text += " (" + grouped(m.numKeyValueHeads) + " for keys and values)";
+    if (m.numNextnPredictLayers > 0)
+        text += ", " + counted(m.numNextnPredictLayers, "further token") + " predicted";
     if (const int sliding = m.layersOf(LayerType::sliding); sliding > 0)
         text += ", " + counted(sliding, "layer") + " with a window of " + grouped(m.slidingWindow);
     if (const int chunked = m.layersOf(LayerType::chunked); chunked > 0)
@@ -108,7 +110,10 @@ void print(const Scenario& s)
     Table table({"model", modelText(s.model)});
     table.add({"parameters",
                grouped(parameterCount(s.model)) +
-                   (s.model.numExperts > 0 ? " (" + grouped(activeParameterCount(s.model)) + " active for a token)" : "")});
+                   (s.model.numExperts > 0 ? " (" + grouped(activeParameterCount(s.model)) + " active for a token)" : "") +
+                   (s.model.numNextnPredictLayers > 0
+                        ? "; " + grouped(predictionParameterCount(s.model)) + " of multi-token prediction beside them"
+                        : "")});
     table.add({"cluster", clusterText(s.cluster)});
     table.add({"layout", layoutText(s.layout)});
     table.add({"schedule", scheduleText(s)});

@@ -35,12 +35,14 @@ double attentionWeights(const Model& m)
 /// Weights of all matrices, where a layer has so many of its routed experts.
 double weights(const Model& m, double routedExperts)
 {
-    const double moe = m.moeLayers();
+    const double ahead = m.numNextnPredictLayers;
+    const double layers = m.numHiddenLayers + ahead;
+    const double moe = m.moeLayers() + (m.predictionKind().moe ? ahead : 0);
     const double projection = (m.gatedMlp ? 3.0 : 2.0) * m.hiddenSize;
     const double experts =
         projection * m.moeIntermediateSize * (routedExperts + m.numSharedExperts) + 1.0 * m.hiddenSize * m.numExperts;
-    return m.numHiddenLayers * attentionWeights(m) + moe * experts + (m.numHiddenLayers - moe) * projection * m.intermediateSize +
-           1.0 * m.hiddenSize * m.vocabSize;
+    return layers * attentionWeights(m) + moe * experts + (layers - moe) * projection * m.intermediateSize +
+           (1 + ahead) * m.hiddenSize * m.vocabSize + 2 * ahead * m.hiddenSize * m.hiddenSize;
 }
 
 double parametersOf(const Model& m)

@@ -41,12 +41,17 @@ std::int64_t firstKeySeen(const Model& model, LayerType type, std::int64_t query
     return type == LayerType::chunked ? query - query % std::max(1, model.attentionChunkSize) : 0;
 }
 
+int attendingLayers(const Model& model, LayerType type)
+{
+    return model.layersOf(type) + (model.predictionKind().type == type ? model.numNextnPredictLayers : 0);
+}
+
 double keysSeenInAllLayers(const Model& model, std::int64_t sequenceLength)
 {
     double keys = 0;
     for (const LayerType type : kLayerTypes)
-        keys +=
-            model.layersOf(type) * (attentionPairs(model, type, 0, sequenceLength, true) / static_cast<double>(sequenceLength));
+        keys += attendingLayers(model, type) *
+                (attentionPairs(model, type, 0, sequenceLength, true) / static_cast<double>(sequenceLength));
     return keys;
 }
 

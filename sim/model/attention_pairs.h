@@ -17,6 +17,9 @@ double attentionPairs(const Model&, LayerType, std::int64_t first, std::int64_t 
 /// The first key that this query sees.
 std::int64_t firstKeySeen(const Model&, LayerType, std::int64_t query);
 
+/// Layers of this type, those of prediction modules among them.
+int attendingLayers(const Model&, LayerType);
+
 /// Pairs of one head in all layers over a causal sequence, divided by its length: keys that a token sees, added up over layers.
 double keysSeenInAllLayers(const Model&, std::int64_t sequenceLength);
 

@@ -63,6 +63,12 @@ StepFlops stepFlops(const Scenario& scenario)
             }
             first += layers;
         }
+        // Prediction modules follow the layers of the last stage; like the model's, their heads are not run again.
+        const int last = scenario.schedule.layersPerStage.empty() ? 0 : scenario.schedule.layersPerStage.back();
+        const int room = training.recomputeLayers > 0 ? training.recomputeLayers - last : model.numNextnPredictLayers;
+        again += std::clamp(room, 0, model.numNextnPredictLayers) *
+                 (2.0 * (matmulWeights(model, ModelPart::prediction) - weightsOf(model, ModelPart::head, TensorRole::head)) +
+                  attentionOf[static_cast<std::size_t>(model.predictionKind().type)]);
     }
     StepFlops flops;
     flops.modelCausal = 3 * (forward.linear + attention) * tokens;

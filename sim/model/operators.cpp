@@ -387,7 +387,8 @@ Sharding Sharding::of(const Scenario& scenario)
 
 namespace {
 
-OperatorList layer(Builder builder, const Model& model, bool moe)
+/// `moe`: what follows attention.
+void layer(Builder& builder, const Model& model, bool moe)
 {
     builder.attention();
     if (moe) {
@@ -405,6 +406,28 @@ OperatorList layer(Builder builder, const Model& model, bool moe)
         builder.leaveTensorParallel("shared.reduce");
     }
     builder.residual(moe ? "moe.residual" : "mlp.residual");
+}
+
+/// The next token's embedding and the hidden state, each normed, side by side through a projection, and a layer. Megatron Core
+/// cuts the projection by columns and gathers its result; without sequence parallelism that is counted as an all-reduce, twice
+/// what it sends.
+OperatorList prediction(Builder builder, const Model& model, bool ownsEmbedding)
+{
+    const Checked tensor = builder.m_tokens * builder.m_hidden * builder.m_bytes, state = builder.activation();
+    builder.m_list.inputBytes = state + builder.m_tokens * 8;
+    builder.elementwise("mtp.embed", 2 * tensor, 2 * tensor, builder.m_tokens * 8);
+    builder.classify(KernelFamily::embedding, builder.m_tokens, builder.m_hidden);
+    if (ownsEmbedding)
+        builder.m_list.operators.back().parameters = 0;
+    builder.leaveTensorParallel("mtp.embed.reduce");
+    builder.norm("mtp.embedding_norm", builder.m_local);
+    builder.norm("mtp.hidden_norm", builder.m_local);
+    builder.elementwise("mtp.concat", 4 * state, 4 * state, 0);
+    if (builder.m_sharding.tp > 1)
+        builder.collective(OperatorKind::enterTensorParallel, "mtp.gather", 2 * tensor);
+    builder.product("mtp.projection", builder.m_tokens).savedInputBytes = 2 * state;
+    builder.leaveTensorParallel("mtp.reduce");
+    layer(builder, model, builder.m_kind.moe);
     return builder.take();
 }
 
@@ -449,6 +472,10 @@ OperatorList operatorsOf(const Model& model, const Sharding& sharding, ModelPart
     case ModelPart::dense:
     case ModelPart::moe:
         return operatorsOf(model, sharding, LayerKind{.moe = part == ModelPart::moe});
+    case ModelPart::prediction:
+        return countedAs("work of multi-token prediction", [&] {
+            return prediction(Builder(model, sharding, part, model.predictionKind()), model, ownsEmbedding);
+        });
     case ModelPart::head:
         break;
     }
@@ -459,7 +486,11 @@ OperatorList operatorsOf(const Model& model, const Sharding& sharding, ModelPart
 OperatorList operatorsOf(const Model& model, const Sharding& sharding, LayerKind kind)
 {
     const ModelPart part = kind.moe ? ModelPart::moe : ModelPart::dense;
-    return countedAs("work of a layer", [&] { return layer(Builder(model, sharding, part, kind), model, kind.moe); });
+    return countedAs("work of a layer", [&] {
+        Builder builder(model, sharding, part, kind);
+        layer(builder, model, kind.moe);
+        return builder.take();
+    });
 }
 
 } // namespace sim

@@ -110,8 +110,10 @@ int elementBytes(Precision);
 /// GPT-style models (biases everywhere) are taken as trained with dropout, whose masks count one byte an element.
 bool usesDropout(const Model&);
 
-/// A layer as a part of the model sees the whole sequence; its kind says what it sees. `ownsEmbedding`: the head's weights are
-/// the tied embedding of the same rank. The head is final norm, output projection and cross-entropy.
+/// A layer as a part of the model sees the whole sequence; its kind says what it sees. The head is final norm, output projection
+/// and cross-entropy. A prediction module ends with its layer: the head runs once more behind it, its norm the module's own.
+/// `ownsEmbedding`: of the head, its weights are those of the embedding or of another head on the same rank; of a prediction
+/// module, the rank has the embedding already.
 OperatorList operatorsOf(const Model&, const Sharding&, ModelPart, bool ownsEmbedding = false);
 OperatorList operatorsOf(const Model&, const Sharding&, LayerKind);
 

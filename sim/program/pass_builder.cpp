@@ -66,6 +66,12 @@ bool hasWeights(const Operator& op)
     return op.kind == OperatorKind::gemm && !op.weightless;
 }
 
+/// What a weight gradient gathers a second time; a prediction module's input is twice as wide as the others.
+std::string_view regatherName(const Operator& op)
+{
+    return op.name == "mtp.projection" ? "mtp.regather" : "regather";
+}
+
 } // namespace
 
 std::uint16_t Labels::intern(const std::string& name)
@@ -503,8 +509,8 @@ void PassBuilder::backwardOperator(const Bucket& bucket, std::size_t index, Acti
         const bool regathers = hasWeights(op) && entersTensorParallel && sequenceParallel && !split;
         if (regathers) { // the weight gradient needs the whole input, of which a slice was kept; runs beside the input gradient
             const StreamMask before = m_nextWaits;
-            communicate(CommunicatorRole::tp, CollectiveKind::allGather, "regather", gatheredOperandBytes(bucket, index - 1),
-                        before);
+            communicate(CommunicatorRole::tp, CollectiveKind::allGather, regatherName(op),
+                        gatheredOperandBytes(bucket, index - 1), before);
         }
         inputGradient(op, purpose, split);
         if (!hasWeights(op) || split)
@@ -569,7 +575,8 @@ void PassBuilder::weightPass(const Bucket& bucket)
         if (!hasWeights(operators[i]))
             continue;
         if (i > 0 && operators[i - 1].kind == OperatorKind::enterTensorParallel && m_scenario.layout.sequenceParallel) {
-            exchange(CommunicatorRole::tp, CollectiveKind::allGather, "regather", gatheredOperandBytes(bucket, i - 1));
+            exchange(CommunicatorRole::tp, CollectiveKind::allGather, regatherName(operators[i]),
+                     gatheredOperandBytes(bucket, i - 1));
         }
         weightGradient(operators[i], OpPurpose::backwardWeight, true);
     }

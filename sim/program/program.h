@@ -112,6 +112,7 @@ struct ModelStates {
     std::int64_t parameters = 0, gradients = 0, optimizer = 0;
     std::int64_t buffers = 0;           ///< parameters gathered for the whole step
     std::int64_t parameterElements = 0; ///< before any ZeRO sharding
+    bool operator==(const ModelStates&) const = default;
 };
 
 /// What the ranks of one pipeline coordinate execute.

@@ -226,6 +226,7 @@ private:
         from.read("qk_norm", model.qkNorm);
         from.read("attention_sinks", model.attentionSinks);
         readLayerTypes(from);
+        from.read("num_nextn_predict_layers", model.numNextnPredictLayers);
         from.read("num_experts", model.numExperts);
         from.read("num_experts_per_tok", model.numExpertsPerTok);
         if (model.numExperts > 0)

@@ -72,6 +72,9 @@ struct Model {
     int attentionChunkSize = 0;        ///< tokens of a chunk; 0: no such layers
     int noRopeLayerInterval = 0;       ///< every n-th layer has no rotary positions, nor chunks (Llama 4); 0: none
     std::vector<LayerType> layerTypes; ///< [layer]; empty: they follow from the above
+    /// Modules that each predict one token further ahead (DeepSeek-V3, section 2.2), behind the last layer: a projection of the
+    /// hidden state and the next token's embedding, a layer like the model's last, and its embedding and head once more.
+    int numNextnPredictLayers = 0;
     // Mixture of experts; numExperts == 0 means dense.
     int numExperts = 0;
     int numExpertsPerTok = 0;
@@ -108,7 +111,7 @@ struct Model {
             return isEvery(noRopeLayerInterval) ? LayerType::full : LayerType::chunked;
         return slidingWindow > 0 && !isEvery(slidingWindowPattern) ? LayerType::sliding : LayerType::full;
     }
-    /// How many layers are of this type.
+    /// How many layers are of this type, without those of prediction modules.
     int layersOf(LayerType type) const
     {
         if (!layerTypes.empty())
@@ -126,6 +129,8 @@ struct Model {
                 .type = layerType(layer),
                 .rope = noRopeLayerInterval == 0 || (layer + 1) % noRopeLayerInterval != 0};
     }
+    /// Of the layer in a prediction module.
+    LayerKind predictionKind() const { return layerKind(numHiddenLayers - 1); }
     bool operator==(const Model&) const = default;
 };
 

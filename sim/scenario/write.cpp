@@ -33,6 +33,7 @@ Json toJson(const Model& m)
               {"sliding_window_pattern", m.slidingWindowPattern},
               {"attention_chunk_size", m.attentionChunkSize},
               {"no_rope_layer_interval", m.noRopeLayerInterval},
+              {"num_nextn_predict_layers", m.numNextnPredictLayers},
               {"num_experts", m.numExperts},
               {"num_experts_per_tok", m.numExpertsPerTok},
               {"moe_intermediate_size", m.moeIntermediateSize},

@@ -123,6 +123,8 @@ inline sim::Scenario randomScenario(std::mt19937& random, int largestWorld)
         } else if (scenario.model.numHiddenLayers % 4 == 2) {
             scenario.model.attentionChunkSize = 100;
             scenario.model.noRopeLayerInterval = 4;
+        } else if (scenario.model.numHiddenLayers % 4 == 3) {
+            scenario.model.numNextnPredictLayers = 1 + scenario.model.numHiddenLayers / 4 % 2;
         }
         layout.etp = layout.tp;
         if (moe) {

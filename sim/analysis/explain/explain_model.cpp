@@ -70,6 +70,12 @@ Explanation layerWeights(const Model& model, ModelPart part)
     return account.close(matrices(account, model, part, Experts::ofToken), "", "");
 }
 
+double multipliedWeights(const Model& model, ModelPart part)
+{
+    return layerMatrices(model, part, Experts::ofToken) + weightsOf(model, part, TensorRole::projection) +
+           weightsOf(model, part, TensorRole::head);
+}
+
 } // namespace
 
 Explanation Explainer::linearFlops() const
@@ -88,6 +94,11 @@ Explanation Explainer::linearFlops() const
     }
     weights.push_back(Formula::product({account.term("h", model.hiddenSize, Unit::count, "hidden size"),
                                         account.term("V", model.vocabSize, Unit::count, "vocabulary: the output head")}));
+    if (const int modules = model.numNextnPredictLayers; modules > 0)
+        weights.push_back(
+            Formula::product({account.term("D", modules, Unit::count, "modules of multi-token prediction"),
+                              account.term("w_D", multipliedWeights(model, ModelPart::prediction), Unit::count,
+                                           "weights a token meets in one: projection, layer and the output head again")}));
     return account.close(Formula::number(2) * Formula::sum(std::move(weights)),
                          "A multiply-add counts two. The embedding is looked up, not multiplied.", kPalmB);
 }
@@ -102,13 +113,15 @@ Explanation Explainer::attentionFlops(bool full) const
     // Twice the keys that a causal token sees on average: where it sees everything, the length of the sequence.
     const std::int64_t length = m_scenario.training.sequenceLength;
     std::vector<Formula> seen;
-    if (const int layers = model.layersOf(LayerType::full); layers > 0)
+    const int all = model.numHiddenLayers + model.numNextnPredictLayers;
+    const std::string ahead = model.numNextnPredictLayers > 0 ? ", those of multi-token prediction among them" : "";
+    if (const int layers = attendingLayers(model, LayerType::full); layers > 0)
         seen.push_back(Formula::product(
-            {account.term("L", layers, Unit::count, layers == model.numHiddenLayers ? "layers" : "layers that see everything"),
+            {account.term("L", layers, Unit::count, (layers == all ? "layers" : "layers that see everything") + ahead),
              account.term("s", m_scenario.training.sequenceLength, Unit::count, "tokens a sequence")}));
     for (const auto& [type, symbol, of] : {std::tuple{LayerType::sliding, "w", "with a sliding window"},
                                            std::tuple{LayerType::chunked, "c", "that attend inside chunks"}})
-        if (const int layers = model.layersOf(type); layers > 0) {
+        if (const int layers = attendingLayers(model, type); layers > 0) {
             const double keys = 2 * attentionPairs(model, type, 0, length, true) / static_cast<double>(length);
             seen.push_back(
                 Formula::product({account.term(std::string("L_") + symbol, layers, Unit::count, std::string("layers ") + of),
@@ -118,8 +131,9 @@ Explanation Explainer::attentionFlops(bool full) const
     const Formula a = account.term("a", model.numAttentionHeads, Unit::count, "attention heads");
     const Formula k = account.term("d_k", head.queryKey, Unit::count, "dimension of queries and keys");
     const Formula v = account.term("d_v", head.value, Unit::count, "dimension of values");
-    const std::string limits =
-        seen.size() > 1 || model.layersOf(LayerType::full) == 0 ? " or of what its layer's window or chunk leaves of it" : "";
+    const std::string limits = seen.size() > 1 || attendingLayers(model, LayerType::full) == 0
+                                   ? " or of what its layer's window or chunk leaves of it"
+                                   : "";
     const Formula product = Formula::sum(std::move(seen)) * a * (k + v);
     return account.close(full ? Formula::number(2) * product : product,
                          full ? "Every token attends to the whole sequence" + limits + "."
@@ -187,6 +201,7 @@ Explanation Explainer::parameters() const
                                                                                    : "final norm");
     return account.close(sum,
                          std::string("As in the published checkpoint: the vocabulary is not padded") +
+                             (model.numNextnPredictLayers > 0 ? ", multi-token prediction is counted apart" : "") +
                              (model.tieWordEmbeddings ? ", and the head is the embedding." : "."),
                          "");
 }

@@ -245,6 +245,7 @@ constexpr std::array kLeftOut{
     KeyLeftOut{"/cluster/efficiency/transfers", "measured, not chosen"},
     KeyLeftOut{"/schedule/actions", "the order editor writes them"},
     KeyLeftOut{"/training/recompute/kind", "/training/recompute is its short form"},
+    KeyLeftOut{"/training/recompute/modules", "a list; the scenario's file has it"},
     KeyLeftOut{"/training/stack/base", "the chooser of software sets it"},
     KeyLeftOut{"/training/stack/id", "the chooser of software sets it"},
     KeyLeftOut{"/training/stack/name", "the chooser of software sets it"},

@@ -1,6 +1,7 @@
 #include "live/model/shape.h"
 
 #include "sim/error.h"
+#include "sim/scenario/words.h"
 
 #include <algorithm>
 #include <string>
@@ -34,6 +35,10 @@ void checkSupported(const sim::Scenario& scenario)
     if (model.numNextnPredictLayers > 0)
         refuse("multi-token prediction (num_nextn_predict_layers " + std::to_string(model.numNextnPredictLayers) +
                "); use num_nextn_predict_layers 0");
+    const sim::Training& training = scenario.training;
+    if (training.recompute == sim::Recompute::selective && training.recomputeModules != sim::Training().recomputeModules)
+        refuse("recomputation of modules (" + sim::wordsOf(training.recomputeModules) +
+               "); use recompute selective, which runs attention's scores again, or full");
     if (model.attentionSinks)
         refuse("attention sinks");
     if (model.qkNorm)

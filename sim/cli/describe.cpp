@@ -65,6 +65,8 @@ std::string trainingText(const Training& t)
                        std::string(toWord(kOptimizerWords, t.optimizer));
     if (t.recompute != Recompute::none)
         text += ", " + std::string(toWord(kRecomputeWords, t.recompute)) + " recomputation";
+    if (t.recompute == Recompute::selective && t.recomputeModules != Training().recomputeModules)
+        text += " of " + wordsOf(t.recomputeModules);
     return text;
 }
 

@@ -95,6 +95,7 @@ private:
     void microbatches(std::int64_t count, std::int64_t unit);
     void precisionAndOverlap();
     void recomputation();
+    void recomputeModules();
     void perturbations();
     void unusedKeys(PerturbationKind, const std::string& at);
 

@@ -1,6 +1,7 @@
 #include "sim/model/flops.h"
 
 #include "sim/model/attention_pairs.h"
+#include "sim/model/operators.h"
 #include "sim/model/tensors.h"
 
 #include <algorithm>
@@ -15,6 +16,20 @@ double matmulWeights(const Model& model, ModelPart part)
     double weights = 0;
     for (const Tensor& tensor : tensorsOf(model, part))
         weights += tensor.isMultiplied() ? tensor.weights() * tensor.copies(Experts::ofToken) : 0;
+    return weights;
+}
+
+/// Of those, what modules are recomputed with; the scores of attention have none.
+double recomputedWeights(const Scenario& scenario, ModelPart part)
+{
+    double weights = 0;
+    for (const Tensor& tensor : tensorsOf(scenario.model, part)) {
+        const RecomputeModules modules = modulesOf(tensor.usedBy);
+        const bool isAgain = std::any_of(kRecomputeModules.begin(), kRecomputeModules.end(), [&](RecomputeModule module) {
+            return modules.has(module) && scenario.training.recomputes(module);
+        });
+        weights += isAgain && tensor.isMultiplied() ? tensor.weights() * tensor.copies(Experts::ofToken) : 0;
+    }
     return weights;
 }
 
@@ -46,7 +61,9 @@ StepFlops stepFlops(const Scenario& scenario)
 
     double again = 0; // forward work run a second time, per token
     if (training.recompute == Recompute::selective) {
-        again = attention;
+        again = training.recomputes(RecomputeModule::coreAttention) ? attention : 0;
+        for (const ModelPart part : kModelParts)
+            again += 2.0 * partCount(model, part) * recomputedWeights(scenario, part);
     } else if (training.recompute == Recompute::full) {
         const double dense = matmulWeights(model, ModelPart::dense), moe = matmulWeights(model, ModelPart::moe);
         std::array<double, kLayerTypes.size()> attentionOf{}; // one layer's, per token

@@ -18,6 +18,53 @@ enum class Input : std::uint8_t {
     kept     ///< nothing: another product keeps the same
 };
 
+using Module = RecomputeModule;
+struct ModuleRow {
+    std::string_view name;
+    RecomputeModules modules;
+    RecomputeModules keepsInputOf = {};
+    std::optional<Module> inputFrom = {};
+};
+/// Megatron Core's modules (transformer_config.py, recompute_modules) as operators. Norms of latent vectors are none of
+/// layernorm's. Without compressed queries these are projected up from the norm's output.
+constexpr std::array kModuleRows{
+    ModuleRow{"attn.norm", {Module::layernorm}},
+    ModuleRow{"attn.qkv", {}, {}, Module::layernorm},
+    ModuleRow{"attn.q_down", {}, {}, Module::layernorm},
+    ModuleRow{"attn.q", {Module::mlaUpProjection}, {}, Module::layernorm},
+    ModuleRow{"attn.q_up", {Module::mlaUpProjection}},
+    ModuleRow{"attn.kv_up", {Module::mlaUpProjection}},
+    ModuleRow{"attn.rope", {Module::mlaUpProjection}},
+    ModuleRow{"mlp.norm", {Module::layernorm}},
+    ModuleRow{"mlp.gather", {Module::mlp}},
+    ModuleRow{"mlp.up", {Module::mlp}, {Module::mlp}, Module::layernorm},
+    ModuleRow{"mlp.act", {Module::mlp}},
+    ModuleRow{"mlp.down", {Module::mlp}},
+    ModuleRow{"mlp.reduce", {Module::mlp}},
+    ModuleRow{"moe.norm", {Module::layernorm}},
+    ModuleRow{"moe.router", {Module::moe}, {Module::moe}, Module::layernorm},
+    ModuleRow{"moe.permute", {Module::moe}},
+    ModuleRow{"moe.dispatch", {Module::moe}},
+    ModuleRow{"moe.gather", {Module::moe}},
+    ModuleRow{"moe.up", {Module::moe}},
+    ModuleRow{"moe.act", {Module::moe, Module::moeActivation}},
+    ModuleRow{"moe.down", {Module::moe}, {}, Module::moeActivation},
+    ModuleRow{"moe.reduce", {Module::moe}},
+    ModuleRow{"moe.combine", {Module::moe}},
+    ModuleRow{"moe.unpermute", {Module::moe}},
+    ModuleRow{"shared.gather", {Module::moe, Module::sharedExperts}},
+    ModuleRow{"shared.up", {Module::moe, Module::sharedExperts}, {Module::sharedExperts}, Module::layernorm},
+    ModuleRow{"shared.act", {Module::moe, Module::sharedExperts}},
+    ModuleRow{"shared.down", {Module::moe, Module::sharedExperts}},
+    ModuleRow{"shared.reduce", {Module::moe, Module::sharedExperts}}};
+
+const ModuleRow* moduleRow(std::string_view name)
+{
+    const auto found =
+        std::find_if(kModuleRows.begin(), kModuleRows.end(), [name](const ModuleRow& row) { return row.name == name; });
+    return found == kModuleRows.end() ? nullptr : &*found;
+}
+
 /// Appends operators of one rank; knows the sizes that recur.
 class Builder {
 public:
@@ -133,7 +180,16 @@ public:
         classify(KernelFamily::residual, m_local, m_hidden);
     }
 
-    Operator& add(const Operator& op) { return m_list.operators.emplace_back(op); }
+    Operator& add(const Operator& op)
+    {
+        Operator& added = m_list.operators.emplace_back(op);
+        if (const ModuleRow* row = moduleRow(op.name)) {
+            added.modules = row->modules;
+            added.keepsInputOf = row->keepsInputOf;
+            added.inputFrom = row->inputFrom;
+        }
+        return added;
+    }
 
     void attention();
     void mlp(std::string_view up, std::string_view between, std::string_view down, Checked tokens, Input);
@@ -209,6 +265,8 @@ void Builder::attentionCore(Checked heads, Checked qkDim, Checked vDim, Checked 
             op.overlapsRing = block > 0;
             if (block == 0) // queries, keys, values, and the log-sum-exp in single precision
                 op.savedBytes = queryBytes + keyValueBytes + m_tokens * heads * 4;
+            if (block == 0)
+                op.savedHeadBytes = queryBytes + keyValueBytes;
             add(op);
         }
         return;
@@ -232,7 +290,7 @@ void Builder::attentionCore(Checked heads, Checked qkDim, Checked vDim, Checked 
     qk.attentionCore = true;
     qk.overlapsRing = m_sharding.cp > 1;
     qk.flops = 2.0 * static_cast<double>(scores) * static_cast<double>(qkDim);
-    qk.savedBytes = queryBytes + keyValueBytes / 2 * m_sharding.cp;
+    qk.savedBytes = qk.savedHeadBytes = queryBytes + keyValueBytes / 2 * m_sharding.cp;
     add(qk);
     elementwise("attn.softmax", scores * (2 * m_bytes), scores * (3 * m_bytes), scores * m_bytes, true);
     classify(KernelFamily::softmax, b * heads * queries, keys);
@@ -250,7 +308,7 @@ void Builder::attentionCore(Checked heads, Checked qkDim, Checked vDim, Checked 
     av.weightless = true;
     av.attentionCore = true;
     av.flops = 2.0 * static_cast<double>(scores) * static_cast<double>(vDim);
-    av.savedBytes = keyValueBytes / 2 * m_sharding.cp;
+    av.savedBytes = av.savedHeadBytes = keyValueBytes / 2 * m_sharding.cp;
     add(av);
 }
 
@@ -339,6 +397,12 @@ int elementBytes(Precision precision)
 bool usesDropout(const Model& model)
 {
     return model.bias;
+}
+
+RecomputeModules modulesOf(std::string_view operatorName)
+{
+    const ModuleRow* row = moduleRow(operatorName);
+    return row != nullptr ? row->modules : RecomputeModules();
 }
 
 std::optional<StackPart> stackPartOf(KernelFamily family)

@@ -73,6 +73,11 @@ struct Operator {
     std::int64_t savedInputBytes = 0;    ///< GEMM input, kept from F to W
     std::int64_t savedGradientBytes = 0; ///< GEMM output gradient, kept from I to W when the backward is split
     std::int64_t parameters = 0;         ///< elements on this rank
+    /// Queries, keys and values of latent attention among savedBytes: what mla_up_proj makes again.
+    std::int64_t savedHeadBytes = 0;
+    RecomputeModules modules;                 ///< that run it again
+    RecomputeModules keepsInputOf;            ///< of those whose first product it is: its input is kept all the same
+    std::optional<RecomputeModule> inputFrom; ///< the module that makes savedInputBytes again
 };
 
 struct OperatorList {
@@ -104,6 +109,9 @@ struct Sharding {
     } ///< of one rank, outside sequence-parallel regions
     std::int64_t localTokens() const { return sequenceParallel ? tokens() / tp : tokens(); } ///< inside them
 };
+
+/// The modules that an operator of this name belongs to.
+RecomputeModules modulesOf(std::string_view operatorName);
 
 /// Bytes of an activation or weight element in this precision (fp8 keeps bf16 activations).
 int elementBytes(Precision);

@@ -547,6 +547,12 @@ private:
                 const Block settings = block(from, "recompute");
                 settings.read("kind", kRecomputeWords, training.recompute);
                 settings.read("layers", training.recomputeLayers);
+                std::vector<std::string> words;
+                if (settings.read("modules", words) && training.recompute == Recompute::selective) {
+                    training.recomputeModules = {};
+                    for (const std::string& word : words)
+                        training.recomputeModules.add(fromWord(kRecomputeModuleWords, word, RecomputeModule::coreAttention));
+                }
             }
         }
         from.read("optimizer", kOptimizerWords, training.optimizer);

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <initializer_list>
 #include <map>
 #include <optional>
 #include <string>
@@ -42,6 +43,33 @@ struct LayerKind {
 };
 
 enum class Recompute : std::uint8_t { none, selective, full };
+/// What `selective` runs again: Megatron Core's recompute_modules. Three of them keep their inputs and make their outputs a
+/// second time (moe_act, layernorm, mla_up_proj), the others run a whole part of the layer.
+enum class RecomputeModule : std::uint8_t { coreAttention, moeActivation, layernorm, mlaUpProjection, mlp, moe, sharedExperts };
+inline constexpr std::array kRecomputeModules = {RecomputeModule::coreAttention, RecomputeModule::moeActivation,
+                                                 RecomputeModule::layernorm,     RecomputeModule::mlaUpProjection,
+                                                 RecomputeModule::mlp,           RecomputeModule::moe,
+                                                 RecomputeModule::sharedExperts};
+
+class RecomputeModules {
+public:
+    constexpr RecomputeModules() = default;
+    constexpr RecomputeModules(std::initializer_list<RecomputeModule> modules)
+    {
+        for (const RecomputeModule module : modules)
+            add(module);
+    }
+    constexpr void add(RecomputeModule module) { m_bits = static_cast<std::uint8_t>(m_bits | bit(module)); }
+    constexpr void remove(RecomputeModule module) { m_bits = static_cast<std::uint8_t>(m_bits & ~bit(module)); }
+    constexpr bool has(RecomputeModule module) const { return (m_bits & bit(module)) != 0; }
+    constexpr bool empty() const { return m_bits == 0; }
+    constexpr bool operator==(const RecomputeModules&) const = default;
+
+private:
+    static constexpr unsigned bit(RecomputeModule module) { return 1U << static_cast<unsigned>(module); }
+    std::uint8_t m_bits = 0;
+};
+
 enum class Optimizer : std::uint8_t { adamw, sgd };
 
 /// Architecture of a decoder-only transformer, in Hugging Face's words.
@@ -275,6 +303,7 @@ struct Training {
     Precision precision = Precision::bf16;
     Recompute recompute = Recompute::none;
     int recomputeLayers = 0; ///< for full: layers of each chunk that are recomputed; resolved: all of them unless given (0 = all)
+    RecomputeModules recomputeModules = {RecomputeModule::coreAttention}; ///< for selective
     Optimizer optimizer = Optimizer::adamw;
     bool causal = true;
     bool flashAttention = true;
@@ -284,6 +313,13 @@ struct Training {
     int gradientBytes = 4; ///< of one gradient as it is added up and reduced: gradient_dtype
     MoeSettings moe;
     Overlap overlap;
+    /// Whether `selective` runs it again, and no larger module does.
+    bool recomputes(RecomputeModule module) const
+    {
+        const bool isInMoe = module == RecomputeModule::moeActivation || module == RecomputeModule::sharedExperts;
+        return recompute == Recompute::selective && recomputeModules.has(module) &&
+               !(isInMoe && recomputeModules.has(RecomputeModule::moe));
+    }
     bool operator==(const Training&) const = default;
 };
 

@@ -146,6 +146,13 @@ Json toJson(const Training& t)
     Json recompute = toWord(kRecomputeWords, t.recompute);
     if (t.recomputeLayers > 0)
         recompute = {{"kind", recompute}, {"layers", t.recomputeLayers}};
+    if (t.recompute == Recompute::selective && t.recomputeModules != Training().recomputeModules) {
+        if (recompute.is_string())
+            recompute = {{"kind", recompute}};
+        for (const auto& [word, module] : kRecomputeModuleWords)
+            if (t.recomputeModules.has(module))
+                recompute["modules"].push_back(word);
+    }
     Json json{{"sequence_length", t.sequenceLength},
               {"micro_batch_size", t.microBatchSize},
               {"global_batch_size", t.globalBatchSize},

@@ -165,6 +165,13 @@ inline sim::Scenario randomScenario(std::mt19937& random, int largestWorld)
         training.microBatchSize = pick({1, 2});
         training.globalBatchSize = microbatches * layout.dp * training.microBatchSize;
         training.recompute = static_cast<sim::Recompute>(random() % 3);
+        if (training.recompute == sim::Recompute::selective && scenario.model.numHiddenLayers % 2 == 0)
+            training.recomputeModules =
+                !moe ? sim::RecomputeModules{sim::RecomputeModule::layernorm, sim::RecomputeModule::mlp}
+                : scenario.model.numHiddenLayers % 4 == 0
+                    ? sim::RecomputeModules{sim::RecomputeModule::moe}
+                    : sim::RecomputeModules{sim::RecomputeModule::layernorm, sim::RecomputeModule::moeActivation,
+                                            sim::RecomputeModule::coreAttention};
         training.flashAttention = random() % 2 == 0;
         training.overlap = {.gradReduce = random() % 2 == 0,
                             .paramGather = random() % 2 == 0,

@@ -3,6 +3,7 @@
 
 #include "sim/model/attention_pairs.h"
 #include "sim/model/parameters.h"
+#include "sim/scenario/words.h"
 
 #include <algorithm>
 #include <tuple>
@@ -162,8 +163,10 @@ Explanation Explainer::hardwareFlops() const
         return account.close(model, "Nothing is recomputed.", source);
     const double tokens = 1.0 * t.globalBatchSize * t.sequenceLength;
     const Formula again = account.term("F_again", (m_flops.hardware - m_flops.modelCausal) / tokens, Unit::flops,
-                                       t.recompute == Recompute::selective ? "attention scores and values of a token, run again"
-                                                                           : "forward of the recomputed layers, a token");
+                                       t.recompute != Recompute::selective ? "forward of the recomputed layers, a token"
+                                       : t.recomputeModules == Training().recomputeModules
+                                           ? "attention scores and values of a token, run again"
+                                           : "products of " + wordsOf(t.recomputeModules) + " for a token, run again");
     return account.close(model + account.term(tokensPerStep()) * again, "", source);
 }
 

@@ -52,6 +52,14 @@ TEST(Refused, MultiTokenPrediction)
               "live training does not do multi-token prediction (num_nextn_predict_layers 1); use num_nextn_predict_layers 0");
 }
 
+TEST(Refused, RecomputationOfModules)
+{
+    EXPECT_EQ(
+        refusalOf(job({R"(training.recompute={"kind":"selective","modules":["core_attn","mlp"]})"})),
+        "live training does not do recomputation of modules (core_attn, mlp); use recompute selective, which runs attention's "
+        "scores again, or full");
+}
+
 TEST(Refused, NormsOfQueriesAndKeys)
 {
     EXPECT_EQ(refusalOf(job({"model.qk_norm=true"})), "live training does not do query and key normalisation");

@@ -202,6 +202,18 @@ TEST(Rules, BreakOneByOneAndSayWhatWouldBeRight)
          {"training.recompute={\"kind\":\"full\",\"layers\":17}"},
          {"/training/recompute/layers: 17 layers of each chunk cannot be recomputed: the largest has 16; nearest: 16"}},
         {kDense,
+         {R"(training.recompute={"kind":"selective","modules":["layernorm","mla_up_proj"]})"},
+         {"/training/recompute/modules: mla_up_proj asks for latent attention, and the model Llama 3.1 8B has none: kv_lora_rank "
+          "0 "
+          "(default); nearest: layernorm"}},
+        {kDense,
+         {R"(training.recompute={"kind":"selective","modules":["moe_act"]})"},
+         {"/training/recompute/modules: moe_act asks for experts, and the model Llama 3.1 8B has none: num_experts 0 (default); "
+          "nearest: core_attn"}},
+        {kExperts,
+         {R"(training.recompute={"kind":"selective","modules":["core_atn"]})"},
+         {R"(/training/recompute/modules/0: "core_atn": unknown word; nearest: "core_attn")"}},
+        {kDense,
          {"training.global_batch_size=33"},
          {"/training/global_batch_size: 33 is not a multiple of micro_batch_size 1 (default) x dp 4 = 4; nearest: 32, 36"}},
         {kDense,
@@ -294,6 +306,13 @@ TEST(Rules, WarnOfWhatIsLegalButUnwise)
         {kDense,
          {"schedule.kind=interleaved-1f1b", "schedule.virtual_stages=2", "training.overlap.p2p=false"},
          {"/schedule/kind: warning: Megatron Core interleaves on more than 2 pipeline ranks only where p2p is not overlapped"}},
+        {kExperts,
+         {R"(training.recompute={"kind":"selective","modules":["moe","moe_act"]})"},
+         {"/training/recompute/modules: warning: moe_act has no effect beside moe, which runs all of the layer of experts "
+          "again"}},
+        {kDense,
+         {R"(training.recompute={"kind":"full","modules":["mlp"]})"},
+         {"/training/recompute/modules: warning: has an effect with kind selective only; kind is full"}},
         {kDense,
          {"training.recompute={\"kind\":\"selective\",\"layers\":2}"},
          {"/training/recompute/layers: warning: has an effect with kind full only; kind is selective"}},

@@ -77,6 +77,10 @@ TEST(ResolvedText, KeepsEveryCornerOfAScenario)
     scenario.schedule.memoryCapGib = 12.5;
     scenario.schedule.microbatchGroup = 3;
     scenario.schedule.layersPerStage = {5, 3};
+    scenario.training.recompute = Recompute::selective;
+    scenario.training.recomputeModules = {RecomputeModule::layernorm, RecomputeModule::moeActivation};
+    EXPECT_EQ(readBack(scenario).training, scenario.training);
+    scenario.training.recomputeModules = Training().recomputeModules;
     scenario.training.recompute = Recompute::full;
     scenario.training.recomputeLayers = 3;
     scenario.training.optimizer = Optimizer::sgd;

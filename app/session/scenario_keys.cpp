@@ -89,6 +89,8 @@ constexpr std::array kKeys{
     ScenarioKey{"/model/qk_norm", S::modelDetails, "Query and key norm"},
     ScenarioKey{"/model/attention_sinks", S::modelDetails, "Attention sinks"},
 
+    ScenarioKey{"/model/hidden_dropout", S::modelDetails, "Dropout"},
+    ScenarioKey{"/model/attention_dropout", S::modelDetails, "Attention dropout"},
     ScenarioKey{"/model/num_nextn_predict_layers", S::modelDetails, "Tokens ahead"},
     ScenarioKey{"/model/sliding_window", S::modelDetails, "Sliding window", "tokens", "none"},
     ScenarioKey{"/model/sliding_window_pattern", S::modelDetails, "Full attention every", "layers", "none", hasWindow},

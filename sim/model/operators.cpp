@@ -175,7 +175,7 @@ public:
     void residual(std::string_view name)
     {
         const Checked tensor = activation();
-        const Checked mask = usesDropout(m_model) ? m_local * m_hidden : Checked(0);
+        const Checked mask = m_model.hiddenDropout > 0 ? m_local * m_hidden : Checked(0);
         elementwise(name, 3 * tensor + mask, (mask > 0 ? 2 * tensor : tensor) + mask, mask);
         classify(KernelFamily::residual, m_local, m_hidden);
     }
@@ -278,7 +278,7 @@ void Builder::attentionCore(Checked heads, Checked qkDim, Checked vDim, Checked 
         for (int block = 1; block < m_sharding.cp; ++block)
             collective(OperatorKind::ringExchange, "attn.ring", keyValueBytes);
     const Checked scores = b * heads * queries * keys;
-    const bool dropout = usesDropout(m_model);
+    const bool dropout = m_model.attentionDropout > 0;
     Operator qk{.kind = OperatorKind::gemm,
                 .family = KernelFamily::scores,
                 .name = "attn.scores",
@@ -394,11 +394,6 @@ int elementBytes(Precision precision)
     return precision == Precision::fp32 || precision == Precision::tf32 ? 4 : 2;
 }
 
-bool usesDropout(const Model& model)
-{
-    return model.bias;
-}
-
 RecomputeModules modulesOf(std::string_view operatorName)
 {
     const ModuleRow* row = moduleRow(operatorName);
@@ -499,7 +494,7 @@ OperatorList embedding(Builder builder, const Model& model)
 {
     builder.m_list.inputBytes = builder.m_tokens * 8; // token ids
     const Checked tensor = builder.m_tokens * builder.m_hidden * builder.m_bytes;
-    const Checked mask = usesDropout(model) ? builder.m_local * builder.m_hidden : Checked(0);
+    const Checked mask = model.hiddenDropout > 0 ? builder.m_local * builder.m_hidden : Checked(0);
     builder.elementwise("embed", 2 * tensor, 2 * tensor, builder.m_tokens * 8 + mask);
     builder.classify(KernelFamily::embedding, builder.m_tokens, builder.m_hidden);
     builder.leaveTensorParallel("embed.reduce");

@@ -115,8 +115,6 @@ RecomputeModules modulesOf(std::string_view operatorName);
 
 /// Bytes of an activation or weight element in this precision (fp8 keeps bf16 activations).
 int elementBytes(Precision);
-/// GPT-style models (biases everywhere) are taken as trained with dropout, whose masks count one byte an element.
-bool usesDropout(const Model&);
 
 /// A layer as a part of the model sees the whole sequence; its kind says what it sees. The head is final norm, output projection
 /// and cross-entropy. A prediction module ends with its layer: the head runs once more behind it, its norm the module's own.

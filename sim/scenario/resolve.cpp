@@ -225,6 +225,10 @@ private:
         from.read("attention_output_bias", model.outputBias);
         from.read("qk_norm", model.qkNorm);
         from.read("attention_sinks", model.attentionSinks);
+        // Models with biases everywhere, as GPT-2's, are taken as trained with dropout where nobody says.
+        model.hiddenDropout = model.attentionDropout = model.bias ? 0.1 : 0;
+        from.read("hidden_dropout", model.hiddenDropout);
+        from.read("attention_dropout", model.attentionDropout);
         readLayerTypes(from);
         from.read("num_nextn_predict_layers", model.numNextnPredictLayers);
         from.read("num_experts", model.numExperts);

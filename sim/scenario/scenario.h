@@ -94,6 +94,9 @@ struct Model {
     bool outputBias = false;     ///< the attention output projection has one (gpt-oss, with qkvBias)
     bool qkNorm = false;         ///< per-head normalisation of queries and keys (Qwen3)
     bool attentionSinks = false; ///< one learned sink logit a head (gpt-oss)
+    /// Probabilities with which elements are dropped behind attention, MLP and embedding, and of attention's weights. Above 0 a
+    /// mask is made and kept, whatever the value. Live training has a key of its own.
+    double hiddenDropout = 0, attentionDropout = 0;
     // Which layers see less than the whole sequence: layerTypes, where written; else all but those that the two intervals name.
     int slidingWindow = 0;             ///< tokens that a query of a sliding layer sees, its own among them; 0: no such layers
     int slidingWindowPattern = 0;      ///< every n-th layer sees all (Gemma 3, gpt-oss); 0: none

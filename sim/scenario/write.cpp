@@ -29,6 +29,8 @@ Json toJson(const Model& m)
               {"attention_output_bias", m.outputBias},
               {"qk_norm", m.qkNorm},
               {"attention_sinks", m.attentionSinks},
+              {"hidden_dropout", number(m.hiddenDropout)},
+              {"attention_dropout", number(m.attentionDropout)},
               {"sliding_window", m.slidingWindow},
               {"sliding_window_pattern", m.slidingWindowPattern},
               {"attention_chunk_size", m.attentionChunkSize},

@@ -28,6 +28,7 @@ inline sim::Model gptModel(int layers, int hidden, int heads, int vocabulary = 5
     model.normalization = sim::Normalization::layernorm;
     model.positionEmbedding = sim::PositionEmbedding::learned;
     model.bias = true;
+    model.hiddenDropout = model.attentionDropout = 0.1;
     return model;
 }
 

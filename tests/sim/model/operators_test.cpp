@@ -45,6 +45,20 @@ TEST(LayerActivations, AreKorthikantisFormulaUnderSequenceParallelism)
     }
 }
 
+/// Of the 34 and of the 5as/h masks are 2 and as/h, and what attention's weights become is 2as/h (section 4.1).
+TEST(LayerActivations, HaveMasksWhereDropoutIs)
+{
+    Paper paper;
+    paper.model.hiddenDropout = 0;
+    EXPECT_DOUBLE_EQ(paper.saved(), 32 + paper.scoresTerm());
+    paper.model.attentionDropout = 0;
+    EXPECT_DOUBLE_EQ(paper.saved(), 32 + paper.scoresTerm() * 2 / 5);
+    paper.model.hiddenDropout = 0.3;
+    EXPECT_DOUBLE_EQ(paper.saved(), 34 + paper.scoresTerm() * 2 / 5);
+    paper.model.bias = false; // has nothing to do with it
+    EXPECT_DOUBLE_EQ(paper.saved(), 34 + paper.scoresTerm() * 2 / 5);
+}
+
 TEST(LayerActivations, FusedAttentionKeepsNoScores)
 {
     Paper paper;

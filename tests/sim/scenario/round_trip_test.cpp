@@ -53,6 +53,8 @@ TEST(ResolvedText, KeepsEveryCornerOfAScenario)
     scenario.model.routerBias = scenario.model.expertBias = scenario.model.qkNorm = scenario.model.attentionSinks = true;
     scenario.model.qkvBias = scenario.model.outputBias = scenario.model.bias = true;
     scenario.model.numNextnPredictLayers = 2;
+    scenario.model.hiddenDropout = 0.25;
+    scenario.model.attentionDropout = 0.05;
     scenario.model.slidingWindow = 100;
     scenario.model.slidingWindowPattern = 3;
     scenario.model.attentionChunkSize = 200;

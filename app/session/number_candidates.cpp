@@ -164,6 +164,7 @@ constexpr std::array kRules{
     Rule{"/model/num_key_value_heads", [](Numbers& n, const Scenario& s) { addDivisors(n, s.model.numAttentionHeads); }},
     Rule{"/model/head_dim", [](Numbers& n, const Scenario&) { addOctaves(n, 16, 512); }},
     Rule{"/model/num_experts_per_tok", [](Numbers& n, const Scenario& s) { addRange(n, 1, std::min(s.model.numExperts, 64)); }},
+    Rule{"/model/num_nextn_predict_layers", [](Numbers& n, const Scenario&) { addRange(n, 0, 4); }},
     Rule{"/model/num_shared_experts", [](Numbers& n, const Scenario&) { addRange(n, 0, 8); }},
     Rule{"/model/first_k_dense_replace", [](Numbers& n, const Scenario& s) { addRange(n, 0, s.model.numHiddenLayers); }},
     Rule{"/model/moe_layer_freq", [](Numbers& n, const Scenario&) { addRange(n, 1, 8); }},

@@ -17,6 +17,14 @@ bool hasExperts(const Scenario& s)
 {
     return s.model.numExperts > 0;
 }
+bool hasWindow(const Scenario& s)
+{
+    return s.model.slidingWindow > 0 && s.model.layerTypes.empty();
+}
+bool hasRope(const Scenario& s)
+{
+    return s.model.positionEmbedding == sim::PositionEmbedding::rope && !s.model.isLatentAttention();
+}
 bool hasLatentAttention(const Scenario& s)
 {
     return s.model.isLatentAttention();
@@ -80,6 +88,14 @@ constexpr std::array kKeys{
     ScenarioKey{"/model/attention_output_bias", S::modelDetails, "Attention output bias"},
     ScenarioKey{"/model/qk_norm", S::modelDetails, "Query and key norm"},
     ScenarioKey{"/model/attention_sinks", S::modelDetails, "Attention sinks"},
+
+    ScenarioKey{"/model/hidden_dropout", S::modelDetails, "Dropout"},
+    ScenarioKey{"/model/attention_dropout", S::modelDetails, "Attention dropout"},
+    ScenarioKey{"/model/num_nextn_predict_layers", S::modelDetails, "Tokens ahead"},
+    ScenarioKey{"/model/sliding_window", S::modelDetails, "Sliding window", "tokens", "none"},
+    ScenarioKey{"/model/sliding_window_pattern", S::modelDetails, "Full attention every", "layers", "none", hasWindow},
+    ScenarioKey{"/model/attention_chunk_size", S::modelDetails, "Attention chunk", "tokens", "none"},
+    ScenarioKey{"/model/no_rope_layer_interval", S::modelDetails, "No positions every", "layers", "none", hasRope},
 
     ScenarioKey{"/model/num_experts", S::experts, "Experts"},
     ScenarioKey{"/model/num_experts_per_tok", S::experts, "Per token", "", "", hasExperts},
@@ -215,13 +231,16 @@ constexpr std::array kLeftOut{
     KeyLeftOut{"/parameters", "derived"},
     KeyLeftOut{"/active_parameters", "derived"},
     KeyLeftOut{"/parameters_per_rank", "derived"},
+    KeyLeftOut{"/mtp_parameters", "derived"},
     KeyLeftOut{"/world_size", "derived"},
     KeyLeftOut{"/derived/parameters", "derived"},
     KeyLeftOut{"/derived/active_parameters", "derived"},
     KeyLeftOut{"/derived/parameters_per_rank", "derived"},
+    KeyLeftOut{"/derived/mtp_parameters", "derived"},
     KeyLeftOut{"/derived/world_size", "derived"},
     KeyLeftOut{"/model/base", "the chooser of models sets it"},
     KeyLeftOut{"/model/name", "words for people"},
+    KeyLeftOut{"/model/layer_types", "a word for each layer; the model's file has them"},
     KeyLeftOut{"/cluster/base", "the chooser of clusters sets it"},
     KeyLeftOut{"/cluster/name", "words for people"},
     KeyLeftOut{"/cluster/gpu/base", "the chooser of GPUs sets it"},
@@ -236,6 +255,7 @@ constexpr std::array kLeftOut{
     KeyLeftOut{"/cluster/efficiency/transfers", "measured, not chosen"},
     KeyLeftOut{"/schedule/actions", "the order editor writes them"},
     KeyLeftOut{"/training/recompute/kind", "/training/recompute is its short form"},
+    KeyLeftOut{"/training/recompute/modules", "a list; the scenario's file has it"},
     KeyLeftOut{"/training/stack/base", "the chooser of software sets it"},
     KeyLeftOut{"/training/stack/id", "the chooser of software sets it"},
     KeyLeftOut{"/training/stack/name", "the chooser of software sets it"},

@@ -1,6 +1,7 @@
 #include "live/model/shape.h"
 
 #include "sim/error.h"
+#include "sim/scenario/words.h"
 
 #include <algorithm>
 #include <string>
@@ -19,6 +20,25 @@ void checkSupported(const sim::Scenario& scenario)
     const sim::Layout& layout = scenario.layout;
     if (model.isLatentAttention())
         refuse("latent attention (kv_lora_rank " + std::to_string(model.kvLoraRank) + "); use num_key_value_heads instead");
+    if (model.slidingWindow > 0 && model.layersOf(sim::LayerType::sliding) > 0 &&
+        model.slidingWindow < scenario.training.sequenceLength)
+        refuse("attention in a sliding window (sliding_window " + std::to_string(model.slidingWindow) +
+               "); use sliding_window null");
+    if (model.attentionChunkSize > 0 && model.layersOf(sim::LayerType::chunked) > 0 &&
+        model.attentionChunkSize < scenario.training.sequenceLength)
+        refuse("attention in chunks (attention_chunk_size " + std::to_string(model.attentionChunkSize) +
+               "); use attention_chunk_size null");
+    if (model.noRopeLayerInterval > 0 && model.noRopeLayerInterval <= model.numHiddenLayers &&
+        model.positionEmbedding == sim::PositionEmbedding::rope)
+        refuse("layers without positions (no_rope_layer_interval " + std::to_string(model.noRopeLayerInterval) +
+               "); use no_rope_layer_interval null");
+    if (model.numNextnPredictLayers > 0)
+        refuse("multi-token prediction (num_nextn_predict_layers " + std::to_string(model.numNextnPredictLayers) +
+               "); use num_nextn_predict_layers 0");
+    const sim::Training& training = scenario.training;
+    if (training.recompute == sim::Recompute::selective && training.recomputeModules != sim::Training().recomputeModules)
+        refuse("recomputation of modules (" + sim::wordsOf(training.recomputeModules) +
+               "); use recompute selective, which runs attention's scores again, or full");
     if (model.attentionSinks)
         refuse("attention sinks");
     if (model.qkNorm)

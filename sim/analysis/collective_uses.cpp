@@ -19,6 +19,8 @@ struct LabelMeaning {
     CollectiveContent content;
 };
 constexpr std::array kMeanings{LabelMeaning{"regather", CollectiveContent::inputsAgain},
+                               LabelMeaning{"mtp.gather", CollectiveContent::predictionInputs},
+                               LabelMeaning{"mtp.regather", CollectiveContent::predictionInputsAgain},
                                LabelMeaning{"loss.sync", CollectiveContent::lossSums},
                                LabelMeaning{"attn.ring", CollectiveContent::keysAndValues},
                                LabelMeaning{"moe.dispatch", CollectiveContent::tokens},
@@ -99,6 +101,8 @@ const CollectiveCounter::Walked& CollectiveCounter::walk(std::uint32_t pass, boo
     const Pass& ops = m_program.passes[pass];
     for (std::size_t i = 0; i < ops.ops.size(); ++i) {
         const Op& op = ops.ops[i];
+        if (op.kind == OpKind::wait && m_program.labels[op.label] == kEndOfRerun)
+            recomputing = false;
         if (op.kind == OpKind::compute)
             recomputing = op.purpose == OpPurpose::recompute;
         if (op.kind != OpKind::collective)

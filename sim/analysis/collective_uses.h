@@ -15,11 +15,13 @@ namespace sim {
 
 /// What a collective moves, and when.
 enum class CollectiveContent : std::uint8_t {
-    activations,   ///< between the slices of a layer's matrices, or their gradients
-    inputsAgain,   ///< gathered once more for weight gradients
-    lossSums,      ///< of the cross-entropy over a vocabulary in slices
-    keysAndValues, ///< one block of a ring, with their gradients on the way back
-    tokens,        ///< routed to experts, and back
+    activations,           ///< between the slices of a layer's matrices, or their gradients
+    inputsAgain,           ///< gathered once more for weight gradients
+    predictionInputs,      ///< embedding and hidden state side by side, of a prediction module
+    predictionInputsAgain, ///< the same for its weight gradients
+    lossSums,              ///< of the cross-entropy over a vocabulary in slices
+    keysAndValues,         ///< one block of a ring, with their gradients on the way back
+    tokens,                ///< routed to experts, and back
     gradients,
     replicaGradients, ///< what a sharding group has reduced, among its replicas
     embeddingGradient,

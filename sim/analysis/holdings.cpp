@@ -112,6 +112,10 @@ void HoldingsMaker::findLayers()
     }
     if (leaves)
         add(ModelPart::head, {}, enters);
+    std::vector<int> modules(leaves ? asIndex(m_model.numNextnPredictLayers) : 0);
+    std::iota(modules.begin(), modules.end(), m_model.numHiddenLayers);
+    if (!modules.empty())
+        add(ModelPart::prediction, std::move(modules), enters);
 }
 
 TensorHolding HoldingsMaker::held(const Tensor& tensor, bool ownsEmbedding) const
@@ -131,6 +135,11 @@ TensorHolding HoldingsMaker::held(const Tensor& tensor, bool ownsEmbedding) cons
     out.piece = m_at.tp / sharing;
     for (int piece = 0; piece < out.pieces; ++piece)
         out.owners.push_back(piece == out.piece ? m_out.rank : m_tensorOwners[asIndex(piece * sharing)]);
+    if (tensor.ofMainModel) {
+        const bool isCopied = tensor.role == TensorRole::lookup && !ownsEmbedding && !m_model.tieWordEmbeddings;
+        out.tied = isCopied ? Tied::copy : Tied::same;
+        return out;
+    }
     out.tied = !tensor.tiedToEmbedding ? Tied::no : ownsEmbedding ? Tied::same : Tied::copy;
     return out;
 }
@@ -142,8 +151,9 @@ void HoldingsMaker::add(ModelPart part, std::vector<int> layers, bool ownsEmbedd
     for (const Tensor& tensor : tensorsOf(m_model, part)) {
         TensorHolding& holding = group.tensors.emplace_back(held(tensor, ownsEmbedding));
         const Tensor own = tensor.ofRank(m_layout.tp, m_layout.etp, m_layout.ep);
+        // All modules use one copy of the embedding.
         if (holding.tied != TensorHolding::Tied::same)
-            holding.elements = own.elementCount() * own.copies(Experts::all) * times;
+            holding.elements = own.elementCount() * own.copies(Experts::all) * (tensor.ofMainModel ? 1 : times);
     }
     m_out.groups.push_back(std::move(group));
 }

@@ -45,7 +45,7 @@ struct TensorHolding : Tensor {
 /// Layers with the same tensors, or an end of the model.
 struct HoldingGroup {
     ModelPart part = ModelPart::dense;
-    std::vector<int> layers; ///< ascending; none at the ends of the model
+    std::vector<int> layers; ///< ascending; none at the ends of the model; prediction modules count on from the model's last
     std::vector<TensorHolding> tensors;
     MemoryBreakdown bytes;
 };

@@ -13,6 +13,7 @@ Answer describeAnswer(const Scenario& scenario, const std::vector<std::int64_t>&
     // A scenario that opens again: the reader leaves `derived` out, and at the top what says the same.
     Answer derived{{"parameters", parameterCount(scenario.model)},
                    {"active_parameters", activeParameterCount(scenario.model)},
+                   {"mtp_parameters", predictionParameterCount(scenario.model)},
                    {"world_size", scenario.layout.worldSize()},
                    {"parameters_per_rank", parametersOfRanks}};
     json.update(derived); // where scripts look for them

@@ -21,6 +21,12 @@ std::string modelText(const Model& m)
         text += " of latent attention";
     else if (m.numKeyValueHeads != m.numAttentionHeads)
         text += " (" + grouped(m.numKeyValueHeads) + " for keys and values)";
+    if (m.numNextnPredictLayers > 0)
+        text += ", " + counted(m.numNextnPredictLayers, "further token") + " predicted";
+    if (const int sliding = m.layersOf(LayerType::sliding); sliding > 0)
+        text += ", " + counted(sliding, "layer") + " with a window of " + grouped(m.slidingWindow);
+    if (const int chunked = m.layersOf(LayerType::chunked); chunked > 0)
+        text += ", " + counted(chunked, "layer") + " in chunks of " + grouped(m.attentionChunkSize);
     if (m.numExperts > 0)
         text += ", " + counted(m.numExperts, "expert") + " (" + grouped(m.numExpertsPerTok) + " a token)";
     return text;
@@ -59,6 +65,8 @@ std::string trainingText(const Training& t)
                        std::string(toWord(kOptimizerWords, t.optimizer));
     if (t.recompute != Recompute::none)
         text += ", " + std::string(toWord(kRecomputeWords, t.recompute)) + " recomputation";
+    if (t.recompute == Recompute::selective && t.recomputeModules != Training().recomputeModules)
+        text += " of " + wordsOf(t.recomputeModules);
     return text;
 }
 
@@ -104,7 +112,10 @@ void print(const Scenario& s)
     Table table({"model", modelText(s.model)});
     table.add({"parameters",
                grouped(parameterCount(s.model)) +
-                   (s.model.numExperts > 0 ? " (" + grouped(activeParameterCount(s.model)) + " active for a token)" : "")});
+                   (s.model.numExperts > 0 ? " (" + grouped(activeParameterCount(s.model)) + " active for a token)" : "") +
+                   (s.model.numNextnPredictLayers > 0
+                        ? "; " + grouped(predictionParameterCount(s.model)) + " of multi-token prediction beside them"
+                        : "")});
     table.add({"cluster", clusterText(s.cluster)});
     table.add({"layout", layoutText(s.layout)});
     table.add({"schedule", scheduleText(s)});

@@ -58,6 +58,8 @@ private:
     void sizes();
     void model();
     void headDim();
+    void layerTypes();
+    void unusedLayerTypeKeys();
     void cluster();
     void profile();
     void world();
@@ -93,6 +95,7 @@ private:
     void microbatches(std::int64_t count, std::int64_t unit);
     void precisionAndOverlap();
     void recomputation();
+    void recomputeModules();
     void perturbations();
     void failures(std::size_t index, const std::string& at);
     void unusedKeys(PerturbationKind, const std::string& at);

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <tuple>
 #include <utility>
 
 namespace sim {
@@ -67,6 +68,7 @@ void Rules::model()
                    });
         });
     headDim();
+    layerTypes();
     if (m.numAttentionHeads % m.numKeyValueHeads != 0)
         error("/model/num_key_value_heads", [&] {
             return text(m.numKeyValueHeads) + " does not divide " + named("/model/num_attention_heads", m.numAttentionHeads) +
@@ -112,6 +114,76 @@ void Rules::headDim()
         return text(value) + " beside " + named(isRotated ? plain : rotated, other) + width +
                (other < kMost ? "; nearest: " + text(kMost - other) : "");
     });
+}
+
+/// Which layers see less than the whole sequence must follow from what is written, in one way.
+void Rules::layerTypes()
+{
+    const Model& m = m_scenario.model;
+    const auto listed = static_cast<std::int64_t>(m.layerTypes.size());
+    if (listed > 0 && listed != m.numHiddenLayers)
+        error("/model/layer_types", [&] {
+            return "the list has " + text(listed) + (listed == 1 ? " entry" : " entries") + ", and the model has " +
+                   named("/model/num_hidden_layers", m.numHiddenLayers) +
+                   "; give as many, or null where sliding_window_pattern or no_rope_layer_interval say it";
+        });
+    const bool slides = m.slidingWindow > 0, isCut = m.attentionChunkSize > 0;
+    for (const auto& [type, key, size] : {std::tuple{LayerType::sliding, "/model/sliding_window", m.slidingWindow},
+                                          std::tuple{LayerType::chunked, "/model/attention_chunk_size", m.attentionChunkSize}})
+        if (const int layers = listed > 0 && size == 0 ? m.layersOf(type) : 0; layers > 0)
+            error(key, [&, word = toWord(kLayerTypeWords, type), name = std::string(key).substr(7)] {
+                return "layer_types makes " + counted(layers, "layer") + " " + std::string(word) + ", and " + name +
+                       " is not given; nearest: " + text(m_scenario.training.sequenceLength) + ", which is all of a sequence";
+            });
+    if (listed == 0 && slides && isCut)
+        error("/model/layer_types", [&] {
+            return named("/model/sliding_window", m.slidingWindow) + " and " +
+                   named("/model/attention_chunk_size", m.attentionChunkSize) +
+                   " cannot both hold for every layer; name each layer's in layer_types, or set one of them to null";
+        });
+    if (isTold())
+        unusedLayerTypeKeys();
+}
+
+/// What nothing looks at, or what attention that is not fused makes nothing of.
+void Rules::unusedLayerTypeKeys()
+{
+    const Model& m = m_scenario.model;
+    const bool isListed = !m.layerTypes.empty();
+    const bool hasRope = m.positionEmbedding == PositionEmbedding::rope && !m.isLatentAttention();
+    if (m.slidingWindowPattern > 0 && (isListed || m.slidingWindow == 0) && isWritten("/model/sliding_window_pattern"))
+        warning("/model/sliding_window_pattern", [&] {
+            return isListed ? std::string("has no effect: layer_types says what each layer sees")
+                            : "has no effect without sliding_window: every layer sees the whole sequence";
+        });
+    if (m.noRopeLayerInterval > 0 && !hasRope && (isListed || m.attentionChunkSize == 0) &&
+        isWritten("/model/no_rope_layer_interval"))
+        warning("/model/no_rope_layer_interval", [&] {
+            return m.isLatentAttention()
+                       ? "has no effect on latent attention: " + named("/model/kv_lora_rank", m.kvLoraRank)
+                       : "has no effect: position_embedding is " + std::string(toWord(kPositionWords, m.positionEmbedding));
+        });
+    const int length = m_scenario.training.sequenceLength;
+    if (!sound({"/training/sequence_length"}))
+        return;
+    for (const auto& [type, key, size] : {std::tuple{LayerType::sliding, "/model/sliding_window", m.slidingWindow},
+                                          std::tuple{LayerType::chunked, "/model/attention_chunk_size", m.attentionChunkSize}}) {
+        if (size == 0)
+            continue;
+        if (m.layersOf(type) == 0 && isWritten(key))
+            warning(key, [&, word = toWord(kLayerTypeWords, type)] {
+                return "has no effect: none of the " + text(m.numHiddenLayers) + " layers is " + std::string(word);
+            });
+        else if (size >= length && isWritten(key))
+            warning(key, [&, value = size] {
+                return "has no effect: " + text(value) + " tokens hold all of " + named("/training/sequence_length", length);
+            });
+        else if (m.layersOf(type) > 0 && size < length && !m_scenario.training.flashAttention && sound({"/training"}))
+            warning("/training/attention", [&, value = size, name = std::string(key).substr(7)] {
+                return "unfused attention computes and keeps the scores of all " + text(length) + " keys: " + name + " " +
+                       text(value) + " saves nothing; flash2 would skip what it masks";
+            });
+    }
 }
 
 void Rules::cluster()

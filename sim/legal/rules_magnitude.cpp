@@ -35,12 +35,14 @@ double attentionWeights(const Model& m)
 /// Weights of all matrices, where a layer has so many of its routed experts.
 double weights(const Model& m, double routedExperts)
 {
-    const double moe = m.moeLayers();
+    const double ahead = m.numNextnPredictLayers;
+    const double layers = m.numHiddenLayers + ahead;
+    const double moe = m.moeLayers() + (m.predictionKind().moe ? ahead : 0);
     const double projection = (m.gatedMlp ? 3.0 : 2.0) * m.hiddenSize;
     const double experts =
         projection * m.moeIntermediateSize * (routedExperts + m.numSharedExperts) + 1.0 * m.hiddenSize * m.numExperts;
-    return m.numHiddenLayers * attentionWeights(m) + moe * experts + (m.numHiddenLayers - moe) * projection * m.intermediateSize +
-           1.0 * m.hiddenSize * m.vocabSize;
+    return layers * attentionWeights(m) + moe * experts + (layers - moe) * projection * m.intermediateSize +
+           (1 + ahead) * m.hiddenSize * m.vocabSize + 2 * ahead * m.hiddenSize * m.hiddenSize;
 }
 
 double parametersOf(const Model& m)
@@ -48,6 +50,14 @@ double parametersOf(const Model& m)
     const double embedding = 1.0 * m.hiddenSize * m.vocabSize;
     return weights(m, m.numExperts) + (m.tieWordEmbeddings ? 0 : embedding) +
            (m.positionEmbedding == PositionEmbedding::learned ? 1.0 * m.maxPositionEmbeddings * m.hiddenSize : 0);
+}
+
+/// Keys that a token sees at least, on average over a sequence, added up over layers: half of the sequence, window or chunk.
+double leastKeysSeen(const Model& m, double sequence)
+{
+    return 0.5 * (m.layersOf(LayerType::full) * sequence +
+                  m.layersOf(LayerType::sliding) * std::min<double>(sequence, m.slidingWindow) +
+                  m.layersOf(LayerType::chunked) * std::min<double>(sequence, m.attentionChunkSize));
 }
 
 /// The largest value from 1 to `now` that is `legal`; 0 if none. What is below a legal one is legal.
@@ -172,9 +182,11 @@ void Rules::stepLength()
     double fastest = t.flashAttention ? std::max(c.efficiency.attentionForward, c.efficiency.attentionBackward) : product;
     for (const AttentionRate& rate : c.efficiency.attention)
         fastest = std::max({fastest, rate.forward, rate.backward});
-    const double attention = (t.causal ? 3.0 : 6.0) * m.numHiddenLayers * m.numAttentionHeads * headWidth / fastest; // x sequence
+    const double attention = (t.causal ? 6.0 : 12.0) * m.numAttentionHeads * headWidth / fastest; // x keys seen
     const double rate = peak->second * 1e12 * l.tp * l.cp * l.dp;
-    const auto seconds = [&](double batch, double sequence) { return batch * sequence * (linear + attention * sequence) / rate; };
+    const auto seconds = [&](double batch, double sequence) {
+        return batch * sequence * (linear + attention * leastKeysSeen(m, sequence)) / rate;
+    };
     const double most = static_cast<double>(kLongestNs) * 1e-9;
     const double now = seconds(t.globalBatchSize, t.sequenceLength);
     if (now <= most)
@@ -187,7 +199,7 @@ void Rules::stepLength()
     const std::int64_t units = largest(t.globalBatchSize / std::max<std::int64_t>(unit, 1) + 1, [&](std::int64_t value) {
         return seconds(static_cast<double>(value * unit), t.sequenceLength) <= most;
     });
-    const bool isAttention = attention * t.sequenceLength > linear;
+    const bool isAttention = attention * leastKeysSeen(m, t.sequenceLength) > linear;
     const std::int64_t shorter = largest(
         t.sequenceLength, [&](std::int64_t value) { return seconds(t.globalBatchSize, static_cast<double>(value)) <= most; });
     if ((isAttention || units == 0) && shorter > 0)

@@ -334,8 +334,50 @@ void Rules::precisionAndOverlap()
                 [&] { return std::string("Megatron Core overlaps tensor parallel communication only with sequence_parallel"); });
 }
 
+/// What is asked for must be there.
+void Rules::recomputeModules()
+{
+    const Training& t = m_scenario.training;
+    const Model& m = m_scenario.model;
+    const std::string_view key = "/training/recompute/modules";
+    if (t.recompute != Recompute::selective) {
+        if (isWritten(key))
+            warning(key, [&] {
+                return "has an effect with kind selective only; kind is " + std::string(toWord(kRecomputeWords, t.recompute));
+            });
+        return;
+    }
+    if (!sound({"/training/recompute", "/model"}))
+        return;
+    const auto missing = [&](RecomputeModule module, bool isThere, const char* asks, std::string_view why, std::int64_t value) {
+        if (isThere || !t.recomputeModules.has(module))
+            return;
+        error(key, [&] {
+            RecomputeModules others = t.recomputeModules;
+            others.remove(module);
+            return std::string(toWord(kRecomputeModuleWords, module)) + " asks for " + asks + ", and the model " +
+                   shownText(m.name) + " has none: " + named(why, value) +
+                   "; nearest: " + (others.empty() ? std::string("core_attn") : wordsOf(others));
+        });
+    };
+    missing(RecomputeModule::mlaUpProjection, m.isLatentAttention(), "latent attention", "/model/kv_lora_rank", m.kvLoraRank);
+    for (const RecomputeModule module : {RecomputeModule::moe, RecomputeModule::moeActivation})
+        missing(module, m.moeLayers() > 0, "experts", "/model/num_experts", m.numExperts);
+    missing(RecomputeModule::sharedExperts, m.moeLayers() > 0 && m.numSharedExperts > 0, "shared experts",
+            "/model/num_shared_experts", m.numSharedExperts);
+    missing(RecomputeModule::mlp, m.moeLayers() < m.numHiddenLayers, "a dense MLP", "/model/num_hidden_layers",
+            m.numHiddenLayers);
+    for (const RecomputeModule module : {RecomputeModule::moeActivation, RecomputeModule::sharedExperts})
+        if (t.recomputeModules.has(module) && t.recomputeModules.has(RecomputeModule::moe))
+            warning(key, [&] {
+                return std::string(toWord(kRecomputeModuleWords, module)) +
+                       " has no effect beside moe, which runs all of the layer of experts again";
+            });
+}
+
 void Rules::recomputation()
 {
+    recomputeModules();
     const Training& t = m_scenario.training;
     const auto& layers = m_scenario.schedule.layersPerStage;
     if (t.recomputeLayers == 0 || layers.empty() || !sound({"/training/recompute", "/schedule", "/layout/pp", "/model"}))

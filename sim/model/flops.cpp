@@ -1,8 +1,11 @@
 #include "sim/model/flops.h"
 
+#include "sim/model/attention_pairs.h"
+#include "sim/model/operators.h"
 #include "sim/model/tensors.h"
 
 #include <algorithm>
+#include <array>
 
 namespace sim {
 namespace {
@@ -16,6 +19,27 @@ double matmulWeights(const Model& model, ModelPart part)
     return weights;
 }
 
+/// Of those, what modules are recomputed with; the scores of attention have none.
+double recomputedWeights(const Scenario& scenario, ModelPart part)
+{
+    double weights = 0;
+    for (const Tensor& tensor : tensorsOf(scenario.model, part)) {
+        const RecomputeModules modules = modulesOf(tensor.usedBy);
+        const bool isAgain = std::any_of(kRecomputeModules.begin(), kRecomputeModules.end(), [&](RecomputeModule module) {
+            return modules.has(module) && scenario.training.recomputes(module);
+        });
+        weights += isAgain && tensor.isMultiplied() ? tensor.weights() * tensor.copies(Experts::ofToken) : 0;
+    }
+    return weights;
+}
+
+/// Of one query with one key in all heads: score and weighted value.
+double pairFlops(const Model& model)
+{
+    const HeadSize head = HeadSize::of(model);
+    return 2.0 * model.numAttentionHeads * (1.0 * head.queryKey + head.value);
+}
+
 } // namespace
 
 ForwardFlops forwardFlopsPerToken(const Model& model, int sequenceLength)
@@ -23,10 +47,8 @@ ForwardFlops forwardFlopsPerToken(const Model& model, int sequenceLength)
     double linear = 0;
     for (const ModelPart part : kModelParts)
         linear += 2.0 * partCount(model, part) * matmulWeights(model, part);
-    const HeadSize head = HeadSize::of(model);
-    const double full =
-        model.numHiddenLayers * (2.0 * sequenceLength * model.numAttentionHeads * (1.0 * head.queryKey + head.value));
-    return {.linear = linear, .attentionFull = full, .attentionCausal = full / 2};
+    const double causal = pairFlops(model) * keysSeenInAllLayers(model, sequenceLength);
+    return {.linear = linear, .attentionFull = 2 * causal, .attentionCausal = causal};
 }
 
 StepFlops stepFlops(const Scenario& scenario)
@@ -39,17 +61,31 @@ StepFlops stepFlops(const Scenario& scenario)
 
     double again = 0; // forward work run a second time, per token
     if (training.recompute == Recompute::selective) {
-        again = attention;
+        again = training.recomputes(RecomputeModule::coreAttention) ? attention : 0;
+        for (const ModelPart part : kModelParts)
+            again += 2.0 * partCount(model, part) * recomputedWeights(scenario, part);
     } else if (training.recompute == Recompute::full) {
         const double dense = matmulWeights(model, ModelPart::dense), moe = matmulWeights(model, ModelPart::moe);
+        std::array<double, kLayerTypes.size()> attentionOf{}; // one layer's, per token
+        for (const LayerType type : kLayerTypes)
+            attentionOf[static_cast<std::size_t>(type)] =
+                pairFlops(model) *
+                (attentionPairs(model, type, 0, training.sequenceLength, training.causal) / training.sequenceLength);
         int first = 0;
         for (const int layers : scenario.schedule.layersPerStage) {
             const int recomputed = training.recomputeLayers > 0 ? std::min(layers, training.recomputeLayers) : layers;
-            for (int i = 0; i < recomputed; ++i)
-                again += 2.0 * (model.isMoeLayer(first + i) ? moe : dense);
-            again += attention / model.numHiddenLayers * recomputed;
+            for (int i = 0; i < recomputed; ++i) {
+                const LayerKind kind = model.layerKind(first + i);
+                again += 2.0 * (kind.moe ? moe : dense) + attentionOf[static_cast<std::size_t>(kind.type)];
+            }
             first += layers;
         }
+        // Prediction modules follow the layers of the last stage; like the model's, their heads are not run again.
+        const int last = scenario.schedule.layersPerStage.empty() ? 0 : scenario.schedule.layersPerStage.back();
+        const int room = training.recomputeLayers > 0 ? training.recomputeLayers - last : model.numNextnPredictLayers;
+        again += std::clamp(room, 0, model.numNextnPredictLayers) *
+                 (2.0 * (matmulWeights(model, ModelPart::prediction) - weightsOf(model, ModelPart::head, TensorRole::head)) +
+                  attentionOf[static_cast<std::size_t>(model.predictionKind().type)]);
     }
     StepFlops flops;
     flops.modelCausal = 3 * (forward.linear + attention) * tokens;

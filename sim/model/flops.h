@@ -7,8 +7,11 @@ namespace sim {
 
 /// Per token of a sequence of the given length, forward only; a multiply-add counts two.
 struct ForwardFlops {
-    double linear = 0;          ///< all matrix products with weights, output head and router included, embedding look-up not
-    double attentionFull = 0;   ///< query x key and scores x value over the whole sequence (Megatron-LM's convention)
+    /// All matrix products with weights, output head, router and prediction modules included (as Megatron-LM counts), embedding
+    /// look-up not.
+    double linear = 0;
+    double attentionFull = 0; ///< query x key and scores x value, the causal mask left out of account (Megatron-LM's convention):
+                              ///< over the whole sequence, or as far to either side as a layer's window reaches
     double attentionCausal = 0; ///< half of that: what a causal model needs
 };
 ForwardFlops forwardFlopsPerToken(const Model&, int sequenceLength);

@@ -2,6 +2,7 @@
 
 #include "sim/checked.h"
 #include "sim/index.h"
+#include "sim/model/attention_pairs.h"
 
 #include <algorithm>
 #include <numeric>
@@ -17,11 +18,58 @@ enum class Input : std::uint8_t {
     kept     ///< nothing: another product keeps the same
 };
 
+using Module = RecomputeModule;
+struct ModuleRow {
+    std::string_view name;
+    RecomputeModules modules;
+    RecomputeModules keepsInputOf = {};
+    std::optional<Module> inputFrom = {};
+};
+/// Megatron Core's modules (transformer_config.py, recompute_modules) as operators. Norms of latent vectors are none of
+/// layernorm's. Without compressed queries these are projected up from the norm's output.
+constexpr std::array kModuleRows{
+    ModuleRow{"attn.norm", {Module::layernorm}},
+    ModuleRow{"attn.qkv", {}, {}, Module::layernorm},
+    ModuleRow{"attn.q_down", {}, {}, Module::layernorm},
+    ModuleRow{"attn.q", {Module::mlaUpProjection}, {}, Module::layernorm},
+    ModuleRow{"attn.q_up", {Module::mlaUpProjection}},
+    ModuleRow{"attn.kv_up", {Module::mlaUpProjection}},
+    ModuleRow{"attn.rope", {Module::mlaUpProjection}},
+    ModuleRow{"mlp.norm", {Module::layernorm}},
+    ModuleRow{"mlp.gather", {Module::mlp}},
+    ModuleRow{"mlp.up", {Module::mlp}, {Module::mlp}, Module::layernorm},
+    ModuleRow{"mlp.act", {Module::mlp}},
+    ModuleRow{"mlp.down", {Module::mlp}},
+    ModuleRow{"mlp.reduce", {Module::mlp}},
+    ModuleRow{"moe.norm", {Module::layernorm}},
+    ModuleRow{"moe.router", {Module::moe}, {Module::moe}, Module::layernorm},
+    ModuleRow{"moe.permute", {Module::moe}},
+    ModuleRow{"moe.dispatch", {Module::moe}},
+    ModuleRow{"moe.gather", {Module::moe}},
+    ModuleRow{"moe.up", {Module::moe}},
+    ModuleRow{"moe.act", {Module::moe, Module::moeActivation}},
+    ModuleRow{"moe.down", {Module::moe}, {}, Module::moeActivation},
+    ModuleRow{"moe.reduce", {Module::moe}},
+    ModuleRow{"moe.combine", {Module::moe}},
+    ModuleRow{"moe.unpermute", {Module::moe}},
+    ModuleRow{"shared.gather", {Module::moe, Module::sharedExperts}},
+    ModuleRow{"shared.up", {Module::moe, Module::sharedExperts}, {Module::sharedExperts}, Module::layernorm},
+    ModuleRow{"shared.act", {Module::moe, Module::sharedExperts}},
+    ModuleRow{"shared.down", {Module::moe, Module::sharedExperts}},
+    ModuleRow{"shared.reduce", {Module::moe, Module::sharedExperts}}};
+
+const ModuleRow* moduleRow(std::string_view name)
+{
+    const auto found =
+        std::find_if(kModuleRows.begin(), kModuleRows.end(), [name](const ModuleRow& row) { return row.name == name; });
+    return found == kModuleRows.end() ? nullptr : &*found;
+}
+
 /// Appends operators of one rank; knows the sizes that recur.
 class Builder {
 public:
-    Builder(const Model& model, const Sharding& sharding, ModelPart part)
-        : m_model(model), m_sharding(sharding), m_tensors(tensorsOf(model, part)), m_hidden(model.hiddenSize),
+    Builder(const Model& model, const Sharding& sharding, ModelPart part, LayerKind kind = {})
+        : m_model(model), m_sharding(sharding), m_kind(kind), m_tensors(tensorsOf(model, part)), m_hidden(model.hiddenSize),
           m_tokens(sharding.tokens()), m_local(sharding.localTokens()), m_bytes(sharding.bytesPerElement)
     {
         m_list.inputBytes = activation();
@@ -127,12 +175,21 @@ public:
     void residual(std::string_view name)
     {
         const Checked tensor = activation();
-        const Checked mask = usesDropout(m_model) ? m_local * m_hidden : Checked(0);
+        const Checked mask = m_model.hiddenDropout > 0 ? m_local * m_hidden : Checked(0);
         elementwise(name, 3 * tensor + mask, (mask > 0 ? 2 * tensor : tensor) + mask, mask);
         classify(KernelFamily::residual, m_local, m_hidden);
     }
 
-    Operator& add(const Operator& op) { return m_list.operators.emplace_back(op); }
+    Operator& add(const Operator& op)
+    {
+        Operator& added = m_list.operators.emplace_back(op);
+        if (const ModuleRow* row = moduleRow(op.name)) {
+            added.modules = row->modules;
+            added.keepsInputOf = row->keepsInputOf;
+            added.inputFrom = row->inputFrom;
+        }
+        return added;
+    }
 
     void attention();
     void mlp(std::string_view up, std::string_view between, std::string_view down, Checked tokens, Input);
@@ -140,6 +197,7 @@ public:
 
     const Model& m_model;
     const Sharding& m_sharding;
+    const LayerKind m_kind;
     const std::vector<Tensor> m_tensors;
     Checked m_hidden, m_tokens, m_local, m_bytes;
     OperatorList m_list;
@@ -175,14 +233,18 @@ void Builder::queryKeyValue(Checked heads, Checked keyValueHeads)
 }
 
 /// Scores, softmax and weighted values of this rank's heads over the whole sequence; with context parallelism in cp blocks, each
-/// computed while the next one's keys and values travel (Ring Attention; causal work balanced by zig-zag order).
+/// computed while the next one's keys and values travel (Ring Attention; causal work balanced by zig-zag order). Keys that a
+/// layer does not look at cost no work, and all blocks travel all the same: a ring does not know which of them somebody behind
+/// needs.
 void Builder::attentionCore(Checked heads, Checked qkDim, Checked vDim, Checked keyValueBytes)
 {
     const Checked b = m_sharding.microBatchSize;
     const Checked queries = m_sharding.sequenceLength / m_sharding.slices / m_sharding.cp;
-    // Of its own block's keys a query sees half on average; of earlier slices' all.
-    const double seenBlocks = m_sharding.slice + (m_sharding.causal ? 0.5 : 1.0);
-    const Checked readKeyValueBytes = keyValueBytes * (m_sharding.slice + 1);
+    // Blocks of keys that a query sees on average: of the whole sequence's own block half, and all of earlier slices'.
+    const std::int64_t slice = m_sharding.sequenceLength / m_sharding.slices, first = m_sharding.slice * slice;
+    const double seenBlocks = attentionPairs(m_model, m_kind.type, first, first + slice, m_sharding.causal) /
+                              (static_cast<double>(slice) * static_cast<double>(slice));
+    const Checked readKeyValueBytes = keyValueBytes * (m_sharding.slice - firstKeySeen(m_model, m_kind.type, first) / slice + 1);
     const double blockPairs = static_cast<double>(b * heads) * static_cast<double>(queries) * static_cast<double>(queries);
 
     const Checked queryBytes = m_tokens * heads * qkDim * m_bytes;
@@ -203,6 +265,8 @@ void Builder::attentionCore(Checked heads, Checked qkDim, Checked vDim, Checked 
             op.overlapsRing = block > 0;
             if (block == 0) // queries, keys, values, and the log-sum-exp in single precision
                 op.savedBytes = queryBytes + keyValueBytes + m_tokens * heads * 4;
+            if (block == 0)
+                op.savedHeadBytes = queryBytes + keyValueBytes;
             add(op);
         }
         return;
@@ -214,7 +278,7 @@ void Builder::attentionCore(Checked heads, Checked qkDim, Checked vDim, Checked 
         for (int block = 1; block < m_sharding.cp; ++block)
             collective(OperatorKind::ringExchange, "attn.ring", keyValueBytes);
     const Checked scores = b * heads * queries * keys;
-    const bool dropout = usesDropout(m_model);
+    const bool dropout = m_model.attentionDropout > 0;
     Operator qk{.kind = OperatorKind::gemm,
                 .family = KernelFamily::scores,
                 .name = "attn.scores",
@@ -226,7 +290,7 @@ void Builder::attentionCore(Checked heads, Checked qkDim, Checked vDim, Checked 
     qk.attentionCore = true;
     qk.overlapsRing = m_sharding.cp > 1;
     qk.flops = 2.0 * static_cast<double>(scores) * static_cast<double>(qkDim);
-    qk.savedBytes = queryBytes + keyValueBytes / 2 * m_sharding.cp;
+    qk.savedBytes = qk.savedHeadBytes = queryBytes + keyValueBytes / 2 * m_sharding.cp;
     add(qk);
     elementwise("attn.softmax", scores * (2 * m_bytes), scores * (3 * m_bytes), scores * m_bytes, true);
     classify(KernelFamily::softmax, b * heads * queries, keys);
@@ -244,7 +308,7 @@ void Builder::attentionCore(Checked heads, Checked qkDim, Checked vDim, Checked 
     av.weightless = true;
     av.attentionCore = true;
     av.flops = 2.0 * static_cast<double>(scores) * static_cast<double>(vDim);
-    av.savedBytes = keyValueBytes / 2 * m_sharding.cp;
+    av.savedBytes = av.savedHeadBytes = keyValueBytes / 2 * m_sharding.cp;
     add(av);
 }
 
@@ -258,7 +322,7 @@ void Builder::attention()
     norm("attn.norm", m_local);
     enterTensorParallel("attn.gather");
     queryKeyValue(heads, keyValueHeads);
-    if (latent || m_model.positionEmbedding == PositionEmbedding::rope) {
+    if (latent || (m_model.positionEmbedding == PositionEmbedding::rope && m_kind.rope)) {
         const Checked rotated = latent ? heads * m_model.qkRopeHeadDim : (heads + keyValueHeads) * qkDim;
         elementwise("attn.rope", 2 * m_tokens * rotated * m_bytes, 2 * m_tokens * rotated * m_bytes, 0);
         classify(KernelFamily::rope, m_tokens, rotated);
@@ -330,9 +394,10 @@ int elementBytes(Precision precision)
     return precision == Precision::fp32 || precision == Precision::tf32 ? 4 : 2;
 }
 
-bool usesDropout(const Model& model)
+RecomputeModules modulesOf(std::string_view operatorName)
 {
-    return model.bias;
+    const ModuleRow* row = moduleRow(operatorName);
+    return row != nullptr ? row->modules : RecomputeModules();
 }
 
 std::optional<StackPart> stackPartOf(KernelFamily family)
@@ -381,7 +446,8 @@ Sharding Sharding::of(const Scenario& scenario)
 
 namespace {
 
-OperatorList layer(Builder builder, const Model& model, bool moe)
+/// `moe`: what follows attention.
+void layer(Builder& builder, const Model& model, bool moe)
 {
     builder.attention();
     if (moe) {
@@ -399,6 +465,28 @@ OperatorList layer(Builder builder, const Model& model, bool moe)
         builder.leaveTensorParallel("shared.reduce");
     }
     builder.residual(moe ? "moe.residual" : "mlp.residual");
+}
+
+/// The next token's embedding and the hidden state, each normed, side by side through a projection, and a layer. Megatron Core
+/// cuts the projection by columns and gathers its result; without sequence parallelism that is counted as an all-reduce, twice
+/// what it sends.
+OperatorList prediction(Builder builder, const Model& model, bool ownsEmbedding)
+{
+    const Checked tensor = builder.m_tokens * builder.m_hidden * builder.m_bytes, state = builder.activation();
+    builder.m_list.inputBytes = state + builder.m_tokens * 8;
+    builder.elementwise("mtp.embed", 2 * tensor, 2 * tensor, builder.m_tokens * 8);
+    builder.classify(KernelFamily::embedding, builder.m_tokens, builder.m_hidden);
+    if (ownsEmbedding)
+        builder.m_list.operators.back().parameters = 0;
+    builder.leaveTensorParallel("mtp.embed.reduce");
+    builder.norm("mtp.embedding_norm", builder.m_local);
+    builder.norm("mtp.hidden_norm", builder.m_local);
+    builder.elementwise("mtp.concat", 4 * state, 4 * state, 0);
+    if (builder.m_sharding.tp > 1)
+        builder.collective(OperatorKind::enterTensorParallel, "mtp.gather", 2 * tensor);
+    builder.product("mtp.projection", builder.m_tokens).savedInputBytes = 2 * state;
+    builder.leaveTensorParallel("mtp.reduce");
+    layer(builder, model, builder.m_kind.moe);
     return builder.take();
 }
 
@@ -406,7 +494,7 @@ OperatorList embedding(Builder builder, const Model& model)
 {
     builder.m_list.inputBytes = builder.m_tokens * 8; // token ids
     const Checked tensor = builder.m_tokens * builder.m_hidden * builder.m_bytes;
-    const Checked mask = usesDropout(model) ? builder.m_local * builder.m_hidden : Checked(0);
+    const Checked mask = model.hiddenDropout > 0 ? builder.m_local * builder.m_hidden : Checked(0);
     builder.elementwise("embed", 2 * tensor, 2 * tensor, builder.m_tokens * 8 + mask);
     builder.classify(KernelFamily::embedding, builder.m_tokens, builder.m_hidden);
     builder.leaveTensorParallel("embed.reduce");
@@ -442,12 +530,26 @@ OperatorList operatorsOf(const Model& model, const Sharding& sharding, ModelPart
         return countedAs("work of the embedding", [&] { return embedding(Builder(model, sharding, part), model); });
     case ModelPart::dense:
     case ModelPart::moe:
-        return countedAs("work of a layer", [&] { return layer(Builder(model, sharding, part), model, part == ModelPart::moe); });
+        return operatorsOf(model, sharding, LayerKind{.moe = part == ModelPart::moe});
+    case ModelPart::prediction:
+        return countedAs("work of multi-token prediction", [&] {
+            return prediction(Builder(model, sharding, part, model.predictionKind()), model, ownsEmbedding);
+        });
     case ModelPart::head:
         break;
     }
     return countedAs("work of the output head",
                      [&] { return head(Builder(model, sharding, part), ownsEmbedding, sharding.tp > 1); });
+}
+
+OperatorList operatorsOf(const Model& model, const Sharding& sharding, LayerKind kind)
+{
+    const ModelPart part = kind.moe ? ModelPart::moe : ModelPart::dense;
+    return countedAs("work of a layer", [&] {
+        Builder builder(model, sharding, part, kind);
+        layer(builder, model, kind.moe);
+        return builder.take();
+    });
 }
 
 } // namespace sim

@@ -73,6 +73,11 @@ struct Operator {
     std::int64_t savedInputBytes = 0;    ///< GEMM input, kept from F to W
     std::int64_t savedGradientBytes = 0; ///< GEMM output gradient, kept from I to W when the backward is split
     std::int64_t parameters = 0;         ///< elements on this rank
+    /// Queries, keys and values of latent attention among savedBytes: what mla_up_proj makes again.
+    std::int64_t savedHeadBytes = 0;
+    RecomputeModules modules;                 ///< that run it again
+    RecomputeModules keepsInputOf;            ///< of those whose first product it is: its input is kept all the same
+    std::optional<RecomputeModule> inputFrom; ///< the module that makes savedInputBytes again
 };
 
 struct OperatorList {
@@ -105,13 +110,17 @@ struct Sharding {
     std::int64_t localTokens() const { return sequenceParallel ? tokens() / tp : tokens(); } ///< inside them
 };
 
+/// The modules that an operator of this name belongs to.
+RecomputeModules modulesOf(std::string_view operatorName);
+
 /// Bytes of an activation or weight element in this precision (fp8 keeps bf16 activations).
 int elementBytes(Precision);
-/// GPT-style models (biases everywhere) are taken as trained with dropout, whose masks count one byte an element.
-bool usesDropout(const Model&);
 
-/// `ownsEmbedding`: the head's weights are the tied embedding of the same rank. The head is final norm, output projection and
-/// cross-entropy.
+/// A layer as a part of the model sees the whole sequence; its kind says what it sees. The head is final norm, output projection
+/// and cross-entropy. A prediction module ends with its layer: the head runs once more behind it, its norm the module's own.
+/// `ownsEmbedding`: of the head, its weights are those of the embedding or of another head on the same rank; of a prediction
+/// module, the rank has the embedding already.
 OperatorList operatorsOf(const Model&, const Sharding&, ModelPart, bool ownsEmbedding = false);
+OperatorList operatorsOf(const Model&, const Sharding&, LayerKind);
 
 } // namespace sim

@@ -3,12 +3,12 @@
 namespace sim {
 namespace {
 
-/// The tied head is the embedding: counted once.
+/// The tied head is the embedding, and prediction modules use those of the model: counted once.
 Checked count(const Model& model, ModelPart part, Experts experts)
 {
     Checked total;
     for (const Tensor& tensor : tensorsOf(model, part))
-        total += tensor.tiedToEmbedding ? Checked(0) : tensor.elementCount() * tensor.copies(experts);
+        total += tensor.tiedToEmbedding || tensor.ofMainModel ? Checked(0) : tensor.elementCount() * tensor.copies(experts);
     return total;
 }
 
@@ -17,7 +17,7 @@ std::int64_t count(const Model& model, Experts experts)
     return countedAs("parameters of the model", [&] {
         Checked total;
         for (const ModelPart part : kModelParts)
-            total += partCount(model, part) * count(model, part, experts);
+            total += part == ModelPart::prediction ? Checked(0) : partCount(model, part) * count(model, part, experts);
         return total;
     });
 }
@@ -32,6 +32,12 @@ std::int64_t parameterCount(const Model& model)
 std::int64_t activeParameterCount(const Model& model)
 {
     return count(model, Experts::ofToken);
+}
+
+std::int64_t predictionParameterCount(const Model& model)
+{
+    return countedAs("parameters of multi-token prediction",
+                     [&] { return partCount(model, ModelPart::prediction) * count(model, ModelPart::prediction, Experts::all); });
 }
 
 std::int64_t parameterCount(const Model& model, ModelPart part)

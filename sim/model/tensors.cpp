@@ -50,6 +50,24 @@ public:
             mlp(kSharedExpert, std::int64_t{m_model.numSharedExperts} * m_model.moeIntermediateSize, m_model.bias);
     }
 
+    /// DeepSeek-V3, section 2.2. The projection is cut by columns, as Megatron Core cuts it.
+    void prediction(bool moe)
+    {
+        add({.name = "token embedding",
+             .usedBy = "mtp.embed",
+             .role = TensorRole::lookup,
+             .rows = m_model.vocabSize,
+             .columns = m_hidden,
+             .split = TensorSplit::rows,
+             .ofMainModel = true});
+        norm("embedding norm", "mtp.embedding_norm", m_hidden);
+        norm("hidden state norm", "mtp.hidden_norm", m_hidden);
+        matrix("projection", "mtp.projection", TensorRole::projection, TensorSplit::columns, 2 * m_hidden, m_hidden, false);
+        layer(moe);
+        head();
+        m_tensors.back().ofMainModel = true;
+    }
+
     void head()
     {
         norm("final norm", "head.norm", m_hidden);
@@ -138,6 +156,8 @@ int partCount(const Model& model, ModelPart part)
 {
     if (part == ModelPart::embedding || part == ModelPart::head)
         return 1;
+    if (part == ModelPart::prediction)
+        return model.numNextnPredictLayers;
     int moe = 0;
     for (int layer = 0; layer < model.numHiddenLayers; ++layer)
         moe += model.isMoeLayer(layer) ? 1 : 0;
@@ -183,6 +203,9 @@ std::vector<Tensor> tensorsOf(const Model& model, ModelPart part)
         break;
     case ModelPart::head:
         table.head();
+        break;
+    case ModelPart::prediction:
+        table.prediction(model.predictionKind().moe);
         break;
     }
     return table.take();

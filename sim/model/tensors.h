@@ -15,9 +15,10 @@
 
 namespace sim {
 
-/// An end of the model, or a layer of a kind.
-enum class ModelPart : std::uint8_t { embedding, dense, moe, head };
-inline constexpr std::array kModelParts = {ModelPart::embedding, ModelPart::dense, ModelPart::moe, ModelPart::head};
+/// An end of the model, a layer of a kind, or a module that predicts further tokens, its layer and its uses of the ends in it.
+enum class ModelPart : std::uint8_t { embedding, dense, moe, head, prediction };
+inline constexpr std::array kModelParts = {ModelPart::embedding, ModelPart::dense, ModelPart::moe, ModelPart::head,
+                                           ModelPart::prediction};
 /// How many the model has.
 int partCount(const Model&, ModelPart);
 
@@ -39,7 +40,8 @@ enum class TensorRole : std::uint8_t {
     attention,   ///< a token is multiplied with it, and with what follows
     router,
     mlp,
-    head
+    head,
+    projection ///< of a prediction module
 };
 
 /// Of a layer's routed experts: all that it has, or those that one token goes to.
@@ -55,6 +57,7 @@ struct Tensor {
     int mostPieces = 0;          ///< fewer than ranks where key-value heads are; 0: as many as there are ranks
     int experts = 0, chosen = 0; ///< routed: as many tensors, and how many of them a token goes to; 0: an ordinary tensor
     bool tiedToEmbedding = false;
+    bool ofMainModel = false; ///< a prediction module uses the embedding or the head of the model: no parameters of its own
 
     bool isMultiplied() const { return role != TensorRole::lookup && role != TensorRole::elementwise; }
     bool isRouted() const { return experts > 0; }

@@ -12,15 +12,17 @@
 #include <map>
 #include <numeric>
 #include <tuple>
+#include <utility>
 
 namespace sim {
 namespace {
 
 /// What makes two stages compute the same: their layers' kinds and the ends of the model.
 struct ContentKey {
-    std::vector<ModelPart> layers;
-    bool embedding = false, head = false, ownsEmbedding = false;
-    int slice = 0; ///< of the sequence: later ones attend to more
+    std::vector<LayerKind> layers;
+    bool embedding = false, head = false;
+    bool ownsEmbedding = false; ///< where the head or a prediction module needs it, the embedding is here already
+    int slice = 0;              ///< of the sequence: later ones attend to more
     auto operator<=>(const ContentKey&) const = default;
 };
 
@@ -75,10 +77,10 @@ ContentKey Lowering::contentKey(int stage, int slice) const
     const int first = m_program.firstLayerOfStage[asIndex(stage)];
     const int layers = m_scenario.schedule.layersPerStage[asIndex(stage % m_schedule.chainLength())];
     for (int i = 0; i < layers; ++i)
-        key.layers.push_back(model.isMoeLayer(first + i) ? ModelPart::moe : ModelPart::dense);
+        key.layers.push_back(model.layerKind(first + i));
     key.embedding = m_schedule.entersAt(stage);
     key.head = m_schedule.leavesAt(stage);
-    key.ownsEmbedding = key.head && model.tieWordEmbeddings && holdsEntry(rankOf(stage));
+    key.ownsEmbedding = key.head && (model.tieWordEmbeddings || model.numNextnPredictLayers > 0) && holdsEntry(rankOf(stage));
     key.slice = slice;
     return key;
 }
@@ -93,19 +95,28 @@ int Lowering::contentOf(const ContentKey& key)
     m_sharding.slice = key.slice;
     if (key.embedding)
         content.buckets.push_back({.list = operatorsOf(m_scenario.model, m_sharding, ModelPart::embedding)});
-    for (std::size_t i = 0; i < key.layers.size(); ++i) {
-        const bool recomputed = training.recompute == Recompute::full &&
-                                (training.recomputeLayers <= 0 || static_cast<int>(i) < training.recomputeLayers);
-        content.buckets.push_back({.list = operatorsOf(m_scenario.model, m_sharding, key.layers[i]),
-                                   .layer = static_cast<int>(i),
-                                   .recomputed = recomputed});
+    const auto addLayer = [&](OperatorList list, int layer) {
+        const bool recomputed =
+            training.recompute == Recompute::full && (training.recomputeLayers <= 0 || layer < training.recomputeLayers);
+        content.buckets.push_back({.list = std::move(list), .layer = layer, .recomputed = recomputed});
+    };
+    const Model& model = m_scenario.model;
+    const int layers = static_cast<int>(key.layers.size());
+    for (int i = 0; i < layers; ++i)
+        addLayer(operatorsOf(model, m_sharding, key.layers[asIndex(i)]), i);
+    if (key.head) {
+        const bool tied = model.tieWordEmbeddings;
+        content.buckets.push_back({.list = operatorsOf(model, m_sharding, ModelPart::head, tied && key.ownsEmbedding)});
+        for (int i = 0; i < model.numNextnPredictLayers; ++i) {
+            // A tied head is the embedding; and the first module's copy serves the others.
+            addLayer(operatorsOf(model, m_sharding, ModelPart::prediction, key.ownsEmbedding || tied || i > 0), layers + i);
+            content.buckets.push_back({.list = operatorsOf(model, m_sharding, ModelPart::head, true)});
+        }
     }
-    if (key.head)
-        content.buckets.push_back({.list = operatorsOf(m_scenario.model, m_sharding, ModelPart::head, key.ownsEmbedding)});
     std::size_t operators = 0;
     for (const Bucket& bucket : content.buckets)
         operators += bucket.list.operators.size();
-    take(operators * sizeof(Operator) + key.layers.size());
+    take(operators * sizeof(Operator) + key.layers.size() * sizeof(LayerKind));
     m_contents.push_back(std::move(content));
     return position->second;
 }
@@ -287,8 +298,8 @@ void Lowering::lowerRank(int rank)
     // Of two copies of the model, one's embedding lies with the other's head; the copies' own exchange has it then.
     const int last = m_schedule.stages() - 1;
     const bool holdsEnd = rank == rankOf(0) || rank == rankOf(last);
-    const bool sharesEmbedding =
-        m_scenario.model.tieWordEmbeddings && m_schedule.chains == 1 && rankOf(0) != rankOf(last) && holdsEnd;
+    const bool usedTwice = m_scenario.model.tieWordEmbeddings || m_scenario.model.numNextnPredictLayers > 0;
+    const bool sharesEmbedding = usedTwice && m_schedule.chains == 1 && rankOf(0) != rankOf(last) && holdsEnd;
     const Checked vocabulary = ceilDivide(m_scenario.model.vocabSize, layout.tp);
     program.steps.push_back(
         {.pass = addPass(m_builder.finish(parameters, sharesEmbedding, vocabulary * m_scenario.model.hiddenSize))});

@@ -66,6 +66,12 @@ bool hasWeights(const Operator& op)
     return op.kind == OperatorKind::gemm && !op.weightless;
 }
 
+/// What a weight gradient gathers a second time; a prediction module's input is twice as wide as the others.
+std::string_view regatherName(const Operator& op)
+{
+    return op.name == "mtp.projection" ? "mtp.regather" : "regather";
+}
+
 } // namespace
 
 std::uint16_t Labels::intern(const std::string& name)
@@ -175,8 +181,8 @@ void PassBuilder::send(PassFlags flags, Stream stream)
 std::int64_t PassBuilder::keptBytes(const Operator& op) const
 {
     // Selective recomputation keeps queries, keys and values, and makes the scores again (Korthikanti et al. 2022, section 5).
-    const bool dropped =
-        m_scenario.training.recompute == Recompute::selective && op.attentionCore && op.kind == OperatorKind::elementwise;
+    const bool dropped = m_scenario.training.recomputes(RecomputeModule::coreAttention) && op.attentionCore &&
+                         op.kind == OperatorKind::elementwise;
     return dropped ? 0 : checkedAdd(op.savedBytes, op.savedInputBytes);
 }
 
@@ -261,7 +267,7 @@ std::size_t PassBuilder::overlapTensorCollective(const Bucket& bucket, std::size
         }
         compute(gemm, "", purpose, piece);
         if (i == 0 && keep)
-            m_pass.ops.back().allocBytes = keptBytes(gemm);
+            m_pass.ops.back().allocBytes = allocatedBytes(gemm);
         if (reduces)
             communicate(CommunicatorRole::tp, CollectiveKind::reduceScatter, collective.name, bytes);
     }
@@ -289,7 +295,7 @@ void PassBuilder::forwardOperator(const Bucket& bucket, std::size_t index, OpPur
             m_nextWaits |= maskOf(Stream::cp);
         compute(op, "", purpose, forwardShape(op));
         if (keep)
-            m_pass.ops.back().allocBytes = keptBytes(op);
+            m_pass.ops.back().allocBytes = allocatedBytes(op);
         break;
     }
     case OperatorKind::enterTensorParallel:
@@ -397,11 +403,16 @@ void PassBuilder::backwardBucket(const Bucket& bucket, ActionKind kind)
     m_attentionRerun = false;
     if (bucket.recomputed)
         forwardBucket(bucket, OpPurpose::recompute, true);
-    for (std::size_t i = bucket.list.operators.size(); i-- > 0;)
+    const std::vector<Rerun> reruns = rerunsOf(bucket);
+    for (std::size_t i = bucket.list.operators.size(); i-- > 0;) {
+        for (const Rerun& rerun : reruns)
+            if (rerun.before == i)
+                runAgain(bucket, rerun);
         if (overlapGradientGather(bucket, i, kind))
             --i;
         else
             backwardOperator(bucket, i, kind);
+    }
     if (bucket.recomputed && !m_pass.ops.empty())
         m_pass.ops.back().freeBytes = checkedAdd(m_pass.ops.back().freeBytes, bucket.list.inputBytes);
 }
@@ -488,7 +499,7 @@ void PassBuilder::backwardOperator(const Bucket& bucket, std::size_t index, Acti
     const bool sequenceParallel = m_scenario.layout.sequenceParallel;
 
     if (isCompute(op)) {
-        if (op.attentionCore && !m_attentionRerun && m_scenario.training.recompute == Recompute::selective)
+        if (op.attentionCore && !m_attentionRerun && m_scenario.training.recomputes(RecomputeModule::coreAttention))
             rerunAttention(bucket);
         // Keys, values and their gradients go round once more; the first exchange runs beside the first block.
         const bool ringFollows = index > 0 && operators[index - 1].kind == OperatorKind::ringExchange;
@@ -503,8 +514,8 @@ void PassBuilder::backwardOperator(const Bucket& bucket, std::size_t index, Acti
         const bool regathers = hasWeights(op) && entersTensorParallel && sequenceParallel && !split;
         if (regathers) { // the weight gradient needs the whole input, of which a slice was kept; runs beside the input gradient
             const StreamMask before = m_nextWaits;
-            communicate(CommunicatorRole::tp, CollectiveKind::allGather, "regather", gatheredOperandBytes(bucket, index - 1),
-                        before);
+            communicate(CommunicatorRole::tp, CollectiveKind::allGather, regatherName(op),
+                        gatheredOperandBytes(bucket, index - 1), before);
         }
         inputGradient(op, purpose, split);
         if (!hasWeights(op) || split)
@@ -569,7 +580,8 @@ void PassBuilder::weightPass(const Bucket& bucket)
         if (!hasWeights(operators[i]))
             continue;
         if (i > 0 && operators[i - 1].kind == OperatorKind::enterTensorParallel && m_scenario.layout.sequenceParallel) {
-            exchange(CommunicatorRole::tp, CollectiveKind::allGather, "regather", gatheredOperandBytes(bucket, i - 1));
+            exchange(CommunicatorRole::tp, CollectiveKind::allGather, regatherName(operators[i]),
+                     gatheredOperandBytes(bucket, i - 1));
         }
         weightGradient(operators[i], OpPurpose::backwardWeight, true);
     }

@@ -6,6 +6,7 @@
 #include "sim/program/states.h"
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -83,6 +84,18 @@ private:
     void weightPass(const Bucket&);
     void rerunAttention(const Bucket&);
 
+    // rerun.cpp: what selective recomputation runs again
+    struct Rerun {
+        RecomputeModule module = RecomputeModule::layernorm;
+        std::size_t first = 0, last = 0; ///< operators; of those between, the module's
+        std::size_t before = 0;          ///< the backward pass of this operator
+    };
+    std::vector<Rerun> rerunsOf(const Bucket&) const;
+    void runAgain(const Bucket&, const Rerun&);
+    std::int64_t remadeBytes(const Operator&, RecomputeModule) const;
+    /// Kept from the forward pass on; when it runs again, what its module makes again.
+    std::int64_t allocatedBytes(const Operator&) const;
+
     void gatherBucket(const Bucket&, bool prefetched);
     void releaseBucket(const Bucket&);
     void reduceBucket(ParameterElements);
@@ -90,6 +103,7 @@ private:
     std::int64_t gatheredOperandBytes(const Bucket&, std::size_t index) const;
     /// Gradients of a chunk that its micro-batches add up whole before they are sharded.
     std::int64_t accumulatedBytes(ParameterElements) const;
+    /// Held when the operator's backward pass begins.
     std::int64_t keptBytes(const Operator&) const;
 
     const Scenario& m_scenario;
@@ -101,6 +115,7 @@ private:
     int m_layer = -1;
     std::vector<const Operator*> m_deferredWeights; ///< weight gradients held back to run beside a collective
     bool m_ringOpen = false, m_attentionRerun = false;
+    std::optional<RecomputeModule> m_rerunModule; ///< while one runs again
 };
 
 } // namespace sim

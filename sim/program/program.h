@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace sim {
@@ -42,6 +43,9 @@ enum class OpKind : std::uint8_t {
     receive,
     wait ///< takes no time: makes its stream wait for others (cudaStreamWaitEvent), or only frees memory
 };
+
+/// Label of the wait behind what selective recomputation has run again: collectives after it are of the backward pass.
+inline constexpr std::string_view kEndOfRerun = "end of recomputation";
 
 /// What a rank's time went to, finer than the stream: decides colour and statistics.
 enum class OpPurpose : std::uint8_t {
@@ -112,6 +116,7 @@ struct ModelStates {
     std::int64_t parameters = 0, gradients = 0, optimizer = 0;
     std::int64_t buffers = 0;           ///< parameters gathered for the whole step
     std::int64_t parameterElements = 0; ///< before any ZeRO sharding
+    bool operator==(const ModelStates&) const = default;
 };
 
 /// What the ranks of one pipeline coordinate execute.

@@ -225,6 +225,12 @@ private:
         from.read("attention_output_bias", model.outputBias);
         from.read("qk_norm", model.qkNorm);
         from.read("attention_sinks", model.attentionSinks);
+        // Models with biases everywhere, as GPT-2's, are taken as trained with dropout where nobody says.
+        model.hiddenDropout = model.attentionDropout = model.bias ? 0.1 : 0;
+        from.read("hidden_dropout", model.hiddenDropout);
+        from.read("attention_dropout", model.attentionDropout);
+        readLayerTypes(from);
+        from.read("num_nextn_predict_layers", model.numNextnPredictLayers);
         from.read("num_experts", model.numExperts);
         from.read("num_experts_per_tok", model.numExpertsPerTok);
         if (model.numExperts > 0)
@@ -245,6 +251,29 @@ private:
                                                       : model.hiddenSize / model.numAttentionHeads;
         if (model.name.empty())
             model.name = model.base.empty() ? "model" : model.base;
+    }
+
+    /// Null is none, as config.json writes it.
+    static void readOrNull(const Block& from, std::string_view key, int& target)
+    {
+        if (const Json* value = from.find(key); value != nullptr && value->is_null())
+            target = 0;
+        else
+            from.read(key, target);
+    }
+
+    void readLayerTypes(const Block& from)
+    {
+        Model& model = m_out.scenario.model;
+        readOrNull(from, "sliding_window", model.slidingWindow);
+        readOrNull(from, "sliding_window_pattern", model.slidingWindowPattern);
+        readOrNull(from, "attention_chunk_size", model.attentionChunkSize);
+        readOrNull(from, "no_rope_layer_interval", model.noRopeLayerInterval);
+        std::vector<std::string> words;
+        if (const Json* types = from.find("layer_types"); types != nullptr && !types->is_null())
+            from.read("layer_types", words);
+        for (const std::string& word : words)
+            model.layerTypes.push_back(fromWord(kLayerTypeWords, word, LayerType::full));
     }
 
     void readLayout(const Block& top)
@@ -523,6 +552,12 @@ private:
                 const Block settings = block(from, "recompute");
                 settings.read("kind", kRecomputeWords, training.recompute);
                 settings.read("layers", training.recomputeLayers);
+                std::vector<std::string> words;
+                if (settings.read("modules", words) && training.recompute == Recompute::selective) {
+                    training.recomputeModules = {};
+                    for (const std::string& word : words)
+                        training.recomputeModules.add(fromWord(kRecomputeModuleWords, word, RecomputeModule::coreAttention));
+                }
             }
         }
         from.read("optimizer", kOptimizerWords, training.optimizer);

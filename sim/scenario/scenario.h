@@ -5,8 +5,10 @@
 #include "sim/scenario/stack.h"
 #include "sim/schedule/families/families.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <initializer_list>
 #include <map>
 #include <optional>
 #include <string>
@@ -24,7 +26,50 @@ constexpr bool isNarrow(Precision precision)
 enum class HiddenActivation : std::uint8_t { gelu, silu, relu2 };
 enum class Normalization : std::uint8_t { layernorm, rmsnorm };
 enum class PositionEmbedding : std::uint8_t { learned, rope, none };
+/// What a layer's attention sees, in the words of config.json's layer_types.
+enum class LayerType : std::uint8_t {
+    full,    ///< the whole sequence
+    sliding, ///< the last sliding_window tokens
+    chunked  ///< the chunk of attention_chunk_size tokens that it stands in
+};
+inline constexpr std::array kLayerTypes = {LayerType::full, LayerType::sliding, LayerType::chunked};
+
+/// What tells one layer of a model from another: layers alike in it do the same work.
+struct LayerKind {
+    bool moe = false;
+    LayerType type = LayerType::full;
+    bool rope = true; ///< queries and keys are rotated, if those of the model are
+    auto operator<=>(const LayerKind&) const = default;
+};
+
 enum class Recompute : std::uint8_t { none, selective, full };
+/// What `selective` runs again: Megatron Core's recompute_modules. Three of them keep their inputs and make their outputs a
+/// second time (moe_act, layernorm, mla_up_proj), the others run a whole part of the layer.
+enum class RecomputeModule : std::uint8_t { coreAttention, moeActivation, layernorm, mlaUpProjection, mlp, moe, sharedExperts };
+inline constexpr std::array kRecomputeModules = {RecomputeModule::coreAttention, RecomputeModule::moeActivation,
+                                                 RecomputeModule::layernorm,     RecomputeModule::mlaUpProjection,
+                                                 RecomputeModule::mlp,           RecomputeModule::moe,
+                                                 RecomputeModule::sharedExperts};
+
+class RecomputeModules {
+public:
+    constexpr RecomputeModules() = default;
+    constexpr RecomputeModules(std::initializer_list<RecomputeModule> modules)
+    {
+        for (const RecomputeModule module : modules)
+            add(module);
+    }
+    constexpr void add(RecomputeModule module) { m_bits = static_cast<std::uint8_t>(m_bits | bit(module)); }
+    constexpr void remove(RecomputeModule module) { m_bits = static_cast<std::uint8_t>(m_bits & ~bit(module)); }
+    constexpr bool has(RecomputeModule module) const { return (m_bits & bit(module)) != 0; }
+    constexpr bool empty() const { return m_bits == 0; }
+    constexpr bool operator==(const RecomputeModules&) const = default;
+
+private:
+    static constexpr unsigned bit(RecomputeModule module) { return 1U << static_cast<unsigned>(module); }
+    std::uint8_t m_bits = 0;
+};
+
 enum class Optimizer : std::uint8_t { adamw, sgd };
 
 /// Architecture of a decoder-only transformer, in Hugging Face's words.
@@ -49,6 +94,18 @@ struct Model {
     bool outputBias = false;     ///< the attention output projection has one (gpt-oss, with qkvBias)
     bool qkNorm = false;         ///< per-head normalisation of queries and keys (Qwen3)
     bool attentionSinks = false; ///< one learned sink logit a head (gpt-oss)
+    /// Probabilities with which elements are dropped behind attention, MLP and embedding, and of attention's weights. Above 0 a
+    /// mask is made and kept, whatever the value. Live training has a key of its own.
+    double hiddenDropout = 0, attentionDropout = 0;
+    // Which layers see less than the whole sequence: layerTypes, where written; else all but those that the two intervals name.
+    int slidingWindow = 0;             ///< tokens that a query of a sliding layer sees, its own among them; 0: no such layers
+    int slidingWindowPattern = 0;      ///< every n-th layer sees all (Gemma 3, gpt-oss); 0: none
+    int attentionChunkSize = 0;        ///< tokens of a chunk; 0: no such layers
+    int noRopeLayerInterval = 0;       ///< every n-th layer has no rotary positions, nor chunks (Llama 4); 0: none
+    std::vector<LayerType> layerTypes; ///< [layer]; empty: they follow from the above
+    /// Modules that each predict one token further ahead (DeepSeek-V3, section 2.2), behind the last layer: a projection of the
+    /// hidden state and the next token's embedding, a layer like the model's last, and its embedding and head once more.
+    int numNextnPredictLayers = 0;
     // Mixture of experts; numExperts == 0 means dense.
     int numExperts = 0;
     int numExpertsPerTok = 0;
@@ -76,6 +133,35 @@ struct Model {
         return numExperts > 0 && from < numHiddenLayers ? (numHiddenLayers - from - 1) / moeLayerFreq + 1 : 0;
     }
     bool isLatentAttention() const { return kvLoraRank > 0; }
+    LayerType layerType(int layer) const
+    {
+        if (!layerTypes.empty())
+            return layer < static_cast<int>(layerTypes.size()) ? layerTypes[static_cast<std::size_t>(layer)] : LayerType::full;
+        const auto isEvery = [layer](int interval) { return interval > 0 && (layer + 1) % interval == 0; };
+        if (attentionChunkSize > 0)
+            return isEvery(noRopeLayerInterval) ? LayerType::full : LayerType::chunked;
+        return slidingWindow > 0 && !isEvery(slidingWindowPattern) ? LayerType::sliding : LayerType::full;
+    }
+    /// How many layers are of this type, without those of prediction modules.
+    int layersOf(LayerType type) const
+    {
+        if (!layerTypes.empty())
+            return static_cast<int>(std::count(layerTypes.begin(), layerTypes.end(), type));
+        const LayerType usual = attentionChunkSize > 0 ? LayerType::chunked
+                                : slidingWindow > 0    ? LayerType::sliding
+                                                       : LayerType::full;
+        const int interval = attentionChunkSize > 0 ? noRopeLayerInterval : slidingWindow > 0 ? slidingWindowPattern : 0;
+        const int full = interval > 0 ? numHiddenLayers / interval : 0;
+        return type == usual ? numHiddenLayers - full : type == LayerType::full ? full : 0;
+    }
+    LayerKind layerKind(int layer) const
+    {
+        return {.moe = isMoeLayer(layer),
+                .type = layerType(layer),
+                .rope = noRopeLayerInterval == 0 || (layer + 1) % noRopeLayerInterval != 0};
+    }
+    /// Of the layer in a prediction module.
+    LayerKind predictionKind() const { return layerKind(numHiddenLayers - 1); }
     bool operator==(const Model&) const = default;
 };
 
@@ -221,6 +307,7 @@ struct Training {
     Precision precision = Precision::bf16;
     Recompute recompute = Recompute::none;
     int recomputeLayers = 0; ///< for full: layers of each chunk that are recomputed; resolved: all of them unless given (0 = all)
+    RecomputeModules recomputeModules = {RecomputeModule::coreAttention}; ///< for selective
     Optimizer optimizer = Optimizer::adamw;
     bool causal = true;
     bool flashAttention = true;
@@ -230,6 +317,13 @@ struct Training {
     int gradientBytes = 4; ///< of one gradient as it is added up and reduced: gradient_dtype
     MoeSettings moe;
     Overlap overlap;
+    /// Whether `selective` runs it again, and no larger module does.
+    bool recomputes(RecomputeModule module) const
+    {
+        const bool isInMoe = module == RecomputeModule::moeActivation || module == RecomputeModule::sharedExperts;
+        return recompute == Recompute::selective && recomputeModules.has(module) &&
+               !(isInMoe && recomputeModules.has(RecomputeModule::moe));
+    }
     bool operator==(const Training&) const = default;
 };
 

@@ -93,6 +93,8 @@ std::string kindNamed(std::string_view type)
         return "a whole number";
     if (type == "boolean")
         return "true or false";
+    if (type == "null")
+        return "null";
     return "a " + std::string(type);
 }
 
@@ -183,7 +185,9 @@ struct Schema::Check {
             std::vector<std::string> names;
             for (const Json& word : allowed)
                 names.push_back(word.is_string() ? word.get<std::string>() : word.dump());
-            return shown(value) + ": unknown " + pointer.substr(pointer.rfind('/') + 1) +
+            const std::string key = pointer.substr(pointer.rfind('/') + 1);
+            const bool isEntry = key.find_first_not_of("0123456789") == std::string::npos; // of a list
+            return shown(value) + ": unknown " + (isEntry ? "word" : key) +
                    nearestWords(value.is_string() ? value.get_ref<const std::string&>() : value.dump(), names);
         });
     }

@@ -4,6 +4,7 @@
 #include "sim/scenario/scenario.h"
 
 #include <array>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -25,8 +26,18 @@ inline constexpr Words<Normalization, 2> kNormalizationWords{
     {{"layernorm", Normalization::layernorm}, {"rmsnorm", Normalization::rmsnorm}}};
 inline constexpr Words<PositionEmbedding, 3> kPositionWords{
     {{"learned", PositionEmbedding::learned}, {"rope", PositionEmbedding::rope}, {"none", PositionEmbedding::none}}};
+inline constexpr Words<LayerType, 3> kLayerTypeWords{
+    {{"full_attention", LayerType::full}, {"sliding_attention", LayerType::sliding}, {"chunked_attention", LayerType::chunked}}};
 inline constexpr Words<Recompute, 3> kRecomputeWords{
     {{"none", Recompute::none}, {"selective", Recompute::selective}, {"full", Recompute::full}}};
+inline constexpr Words<RecomputeModule, kRecomputeModules.size()> kRecomputeModuleWords{
+    {{"core_attn", RecomputeModule::coreAttention},
+     {"moe_act", RecomputeModule::moeActivation},
+     {"layernorm", RecomputeModule::layernorm},
+     {"mla_up_proj", RecomputeModule::mlaUpProjection},
+     {"mlp", RecomputeModule::mlp},
+     {"moe", RecomputeModule::moe},
+     {"shared_experts", RecomputeModule::sharedExperts}}};
 inline constexpr Words<Optimizer, 2> kOptimizerWords{{{"adamw", Optimizer::adamw}, {"sgd", Optimizer::sgd}}};
 inline constexpr Words<AttentionKernel, kAttentionKernelCount> kAttentionWords{{{"auto", AttentionKernel::automatic},
                                                                                 {"unfused", AttentionKernel::unfused},
@@ -56,6 +67,16 @@ constexpr std::string_view toWord(const Words<Enum, N>& words, Enum value)
         if (candidate == value)
             return text;
     return words[0].first;
+}
+
+/// "core_attn, layernorm"
+inline std::string wordsOf(RecomputeModules modules)
+{
+    std::string text;
+    for (const auto& [word, module] : kRecomputeModuleWords)
+        if (modules.has(module))
+            text += (text.empty() ? "" : ", ") + std::string(word);
+    return text;
 }
 
 } // namespace sim

@@ -10,38 +10,48 @@ namespace {
 
 Json toJson(const Model& m)
 {
-    return {{"name", m.name},
-            {"num_hidden_layers", m.numHiddenLayers},
-            {"hidden_size", m.hiddenSize},
-            {"intermediate_size", m.intermediateSize},
-            {"num_attention_heads", m.numAttentionHeads},
-            {"num_key_value_heads", m.numKeyValueHeads},
-            {"head_dim", m.headDim},
-            {"vocab_size", m.vocabSize},
-            {"max_position_embeddings", m.maxPositionEmbeddings},
-            {"tie_word_embeddings", m.tieWordEmbeddings},
-            {"hidden_act", toWord(kActivationWords, m.hiddenAct)},
-            {"gated_mlp", m.gatedMlp},
-            {"normalization", toWord(kNormalizationWords, m.normalization)},
-            {"position_embedding", toWord(kPositionWords, m.positionEmbedding)},
-            {"bias", m.bias},
-            {"qkv_bias", m.qkvBias},
-            {"attention_output_bias", m.outputBias},
-            {"qk_norm", m.qkNorm},
-            {"attention_sinks", m.attentionSinks},
-            {"num_experts", m.numExperts},
-            {"num_experts_per_tok", m.numExpertsPerTok},
-            {"moe_intermediate_size", m.moeIntermediateSize},
-            {"num_shared_experts", m.numSharedExperts},
-            {"first_k_dense_replace", m.firstKDenseReplace},
-            {"moe_layer_freq", m.moeLayerFreq},
-            {"router_bias", m.routerBias},
-            {"expert_bias", m.expertBias},
-            {"q_lora_rank", m.qLoraRank},
-            {"kv_lora_rank", m.kvLoraRank},
-            {"qk_nope_head_dim", m.qkNopeHeadDim},
-            {"qk_rope_head_dim", m.qkRopeHeadDim},
-            {"v_head_dim", m.vHeadDim}};
+    Json json{{"name", m.name},
+              {"num_hidden_layers", m.numHiddenLayers},
+              {"hidden_size", m.hiddenSize},
+              {"intermediate_size", m.intermediateSize},
+              {"num_attention_heads", m.numAttentionHeads},
+              {"num_key_value_heads", m.numKeyValueHeads},
+              {"head_dim", m.headDim},
+              {"vocab_size", m.vocabSize},
+              {"max_position_embeddings", m.maxPositionEmbeddings},
+              {"tie_word_embeddings", m.tieWordEmbeddings},
+              {"hidden_act", toWord(kActivationWords, m.hiddenAct)},
+              {"gated_mlp", m.gatedMlp},
+              {"normalization", toWord(kNormalizationWords, m.normalization)},
+              {"position_embedding", toWord(kPositionWords, m.positionEmbedding)},
+              {"bias", m.bias},
+              {"qkv_bias", m.qkvBias},
+              {"attention_output_bias", m.outputBias},
+              {"qk_norm", m.qkNorm},
+              {"attention_sinks", m.attentionSinks},
+              {"hidden_dropout", number(m.hiddenDropout)},
+              {"attention_dropout", number(m.attentionDropout)},
+              {"sliding_window", m.slidingWindow},
+              {"sliding_window_pattern", m.slidingWindowPattern},
+              {"attention_chunk_size", m.attentionChunkSize},
+              {"no_rope_layer_interval", m.noRopeLayerInterval},
+              {"num_nextn_predict_layers", m.numNextnPredictLayers},
+              {"num_experts", m.numExperts},
+              {"num_experts_per_tok", m.numExpertsPerTok},
+              {"moe_intermediate_size", m.moeIntermediateSize},
+              {"num_shared_experts", m.numSharedExperts},
+              {"first_k_dense_replace", m.firstKDenseReplace},
+              {"moe_layer_freq", m.moeLayerFreq},
+              {"router_bias", m.routerBias},
+              {"expert_bias", m.expertBias},
+              {"q_lora_rank", m.qLoraRank},
+              {"kv_lora_rank", m.kvLoraRank},
+              {"qk_nope_head_dim", m.qkNopeHeadDim},
+              {"qk_rope_head_dim", m.qkRopeHeadDim},
+              {"v_head_dim", m.vHeadDim}};
+    for (const LayerType type : m.layerTypes)
+        json["layer_types"].push_back(toWord(kLayerTypeWords, type));
+    return json;
 }
 
 Json toJson(const Efficiency& e)
@@ -139,6 +149,13 @@ Json toJson(const Training& t)
     Json recompute = toWord(kRecomputeWords, t.recompute);
     if (t.recomputeLayers > 0)
         recompute = {{"kind", recompute}, {"layers", t.recomputeLayers}};
+    if (t.recompute == Recompute::selective && t.recomputeModules != Training().recomputeModules) {
+        if (recompute.is_string())
+            recompute = {{"kind", recompute}};
+        for (const auto& [word, module] : kRecomputeModuleWords)
+            if (t.recomputeModules.has(module))
+                recompute["modules"].push_back(word);
+    }
     Json json{{"sequence_length", t.sequenceLength},
               {"micro_batch_size", t.microBatchSize},
               {"global_batch_size", t.globalBatchSize},

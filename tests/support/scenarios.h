@@ -28,6 +28,7 @@ inline sim::Model gptModel(int layers, int hidden, int heads, int vocabulary = 5
     model.normalization = sim::Normalization::layernorm;
     model.positionEmbedding = sim::PositionEmbedding::learned;
     model.bias = true;
+    model.hiddenDropout = model.attentionDropout = 0.1;
     return model;
 }
 
@@ -117,6 +118,15 @@ inline sim::Scenario randomScenario(std::mt19937& random, int largestWorld)
         const bool moe = random() % 3 == 0;
         scenario.model = llamaModel(8 + static_cast<int>(random() % 9), 512, 16, pick({2, 8, 16}), 1536, 4096);
         scenario.model.tieWordEmbeddings = random() % 2 == 0;
+        if (scenario.model.numHiddenLayers % 4 == 1) {
+            scenario.model.slidingWindow = 100;
+            scenario.model.slidingWindowPattern = 2;
+        } else if (scenario.model.numHiddenLayers % 4 == 2) {
+            scenario.model.attentionChunkSize = 100;
+            scenario.model.noRopeLayerInterval = 4;
+        } else if (scenario.model.numHiddenLayers % 4 == 3) {
+            scenario.model.numNextnPredictLayers = 1 + scenario.model.numHiddenLayers / 4 % 2;
+        }
         layout.etp = layout.tp;
         if (moe) {
             scenario.model.numExperts = 8;
@@ -156,6 +166,13 @@ inline sim::Scenario randomScenario(std::mt19937& random, int largestWorld)
         training.microBatchSize = pick({1, 2});
         training.globalBatchSize = microbatches * layout.dp * training.microBatchSize;
         training.recompute = static_cast<sim::Recompute>(random() % 3);
+        if (training.recompute == sim::Recompute::selective && scenario.model.numHiddenLayers % 2 == 0)
+            training.recomputeModules =
+                !moe ? sim::RecomputeModules{sim::RecomputeModule::layernorm, sim::RecomputeModule::mlp}
+                : scenario.model.numHiddenLayers % 4 == 0
+                    ? sim::RecomputeModules{sim::RecomputeModule::moe}
+                    : sim::RecomputeModules{sim::RecomputeModule::layernorm, sim::RecomputeModule::moeActivation,
+                                            sim::RecomputeModule::coreAttention};
         training.flashAttention = random() % 2 == 0;
         training.overlap = {.gradReduce = random() % 2 == 0,
                             .paramGather = random() % 2 == 0,

@@ -161,7 +161,7 @@ def model_of(row):
         model["qkv_bias"] = True
     if family == "gpt-oss":
         model |= {"attention_sinks": True, "qkv_bias": True, "attention_output_bias": True, "expert_bias": True,
-                  "router_bias": True}
+                  "router_bias": True, "sliding_window": 128, "sliding_window_pattern": 2}
     if m.get("experts"):
         model |= {"num_experts": m["experts"], "num_experts_per_tok": m["topk"], "moe_intermediate_size": m["moe_ffn"]}
         if m.get("shared_ffn"):

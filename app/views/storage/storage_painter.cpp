@@ -104,6 +104,7 @@ void StoragePainter::title()
     for (const sim::HoldingGroup& group : m_holdings.groups) {
         ends += group.part == sim::ModelPart::embedding ? ", embedding" : "";
         ends += group.part == sim::ModelPart::head ? ", head" : "";
+        ends += group.part == sim::ModelPart::prediction ? ", multi-token prediction" : "";
     }
     const std::string where = coordinatesText(m_scene.simulation.mesh(), m_holdings.rank);
     const std::string hint = m_scene.selection.focusRank() ? "" : "  ·  choose a rank to see another";
@@ -187,6 +188,9 @@ void StoragePainter::heading(const StorageLine& line, Rect rect)
         break;
     case sim::ModelPart::head:
         names = {"Head"};
+        break;
+    case sim::ModelPart::prediction:
+        names = {"Multi-token prediction" + (many > 1 ? " · × " + countText(many) : "")};
         break;
     default:
         if (many == 1)

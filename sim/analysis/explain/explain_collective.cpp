@@ -23,11 +23,18 @@ std::string kindNames(const std::set<CollectiveKind>& kinds)
 
 std::string contentName(CollectiveContent content)
 {
-    constexpr std::array<const char*, 10> kNames{"activations",           "inputs, again for weight gradients",
-                                                 "sums of the loss",      "keys and values",
-                                                 "routed tokens",         "gradients",
-                                                 "gradients of replicas", "gradients of the shared embedding",
-                                                 "gradients of copies",   "parameters"};
+    constexpr std::array<const char*, 12> kNames{"activations",
+                                                 "inputs, again for weight gradients",
+                                                 "embeddings and hidden states to predict further tokens from",
+                                                 "embeddings and hidden states, again for weight gradients",
+                                                 "sums of the loss",
+                                                 "keys and values",
+                                                 "routed tokens",
+                                                 "gradients",
+                                                 "gradients of replicas",
+                                                 "gradients of the shared embedding",
+                                                 "gradients of copies",
+                                                 "parameters"};
     return kNames[static_cast<std::size_t>(content)];
 }
 
@@ -41,6 +48,8 @@ std::string useName(const CollectiveUse& use)
         return kinds + (atTheEnds ? " at embedding and head" : " of activations") + phase;
     case CollectiveContent::inputsAgain: // backward as it is
         return kinds + (atTheEnds ? " of the head's inputs, again" : " of inputs, again for weight gradients");
+    case CollectiveContent::predictionInputsAgain:
+        return kinds + " of " + contentName(use.content);
     case CollectiveContent::lossSums:
         return kinds + " of sums of the loss";
     default:
@@ -86,10 +95,16 @@ Explanation TrafficExplainer::tensor(const CollectiveUse& use) const
     auto value = static_cast<double>(m_sharding.tokens() * m_sharding.bytesPerElement);
     switch (use.content) {
     case CollectiveContent::activations:
-    case CollectiveContent::inputsAgain: {
+    case CollectiveContent::inputsAgain:
+    case CollectiveContent::predictionInputs:
+    case CollectiveContent::predictionInputsAgain: {
         Formula tensor = tokens(account, false);
         tensor *= hidden();
         value *= model.hiddenSize;
+        if (use.content >= CollectiveContent::predictionInputs) {
+            tensor = Formula::number(2) * std::move(tensor);
+            value *= 2;
+        }
         const bool mayBeNarrow = m_scenario.training.stack.narrowGather && use.sends == CollectiveSends::onceRound &&
                                  isNarrow(m_scenario.training.precision);
         const double pieces = std::round(value / whole);

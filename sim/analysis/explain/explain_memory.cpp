@@ -53,7 +53,9 @@ Explanation sumOf(const std::vector<HeldParts>& stages, bool routed, std::string
          {"l", "n_l", "a dense layer" + slice},
          {routed ? "x" : "l_moe", routed ? "n_x" : "n_moe",
           routed ? "experts of a layer that " + whose + " holds" : "a layer of experts without them" + slice},
-         {"o", "n_o", "final norm and output head" + slice}}};
+         {"o", "n_o", "final norm and output head" + slice},
+         {routed ? "x_D" : "l_D", "n_D",
+          (routed ? "experts of a module of multi-token prediction" : "a module of multi-token prediction") + slice}}};
     double whole = 0;
     HeldParts sums;
     for (const HeldParts& stage : stages)
@@ -183,9 +185,12 @@ Explanation Explainer::activations() const
     const MemoryBreakdown m = m_simulation.memoryOfClass(m_simulation.classOf(m_rank));
     const double alive = static_cast<double>(m.activations);
     double one = 0;
+    const auto savedBytes = [&](ModelPart part) {
+        return static_cast<double>(operatorsOf(m_scenario.model, Sharding::of(m_scenario), part).savedBytes());
+    };
     for (const HoldingGroup& group : holdingsOf(m_simulation, m_rank).groups)
-        one += 1.0 * partsIn(group) *
-               static_cast<double>(operatorsOf(m_scenario.model, Sharding::of(m_scenario), group.part).savedBytes());
+        one +=
+            partsIn(group) * (savedBytes(group.part) + (group.part == ModelPart::prediction ? savedBytes(ModelPart::head) : 0));
     Account account("activations alive at the peak", "M_a", alive, Unit::bytes);
     std::string convention = "Tensors of the forward pass that the backward pass still needs, and what the running op works on.";
     if (m_scenario.training.recompute != Recompute::none)

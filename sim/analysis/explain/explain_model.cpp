@@ -1,9 +1,12 @@
 // FLOPs and parameters, from the shapes of the model.
 #include "sim/analysis/explain/explainer.h"
 
+#include "sim/model/attention_pairs.h"
 #include "sim/model/parameters.h"
+#include "sim/scenario/words.h"
 
 #include <algorithm>
+#include <tuple>
 
 namespace sim {
 namespace {
@@ -68,6 +71,12 @@ Explanation layerWeights(const Model& model, ModelPart part)
     return account.close(matrices(account, model, part, Experts::ofToken), "", "");
 }
 
+double multipliedWeights(const Model& model, ModelPart part)
+{
+    return layerMatrices(model, part, Experts::ofToken) + weightsOf(model, part, TensorRole::projection) +
+           weightsOf(model, part, TensorRole::head);
+}
+
 } // namespace
 
 Explanation Explainer::linearFlops() const
@@ -86,6 +95,11 @@ Explanation Explainer::linearFlops() const
     }
     weights.push_back(Formula::product({account.term("h", model.hiddenSize, Unit::count, "hidden size"),
                                         account.term("V", model.vocabSize, Unit::count, "vocabulary: the output head")}));
+    if (const int modules = model.numNextnPredictLayers; modules > 0)
+        weights.push_back(
+            Formula::product({account.term("D", modules, Unit::count, "modules of multi-token prediction"),
+                              account.term("w_D", multipliedWeights(model, ModelPart::prediction), Unit::count,
+                                           "weights a token meets in one: projection, layer and the output head again")}));
     return account.close(Formula::number(2) * Formula::sum(std::move(weights)),
                          "A multiply-add counts two. The embedding is looked up, not multiplied.", kPalmB);
 }
@@ -97,15 +111,35 @@ Explanation Explainer::attentionFlops(bool full) const
     Account account("forward FLOPs a token in attention scores and values", "F_a",
                     full ? flops.attentionFull : flops.attentionCausal, Unit::flops);
     const HeadSize head = HeadSize::of(model);
-    const Formula l = account.term("L", model.numHiddenLayers, Unit::count, "layers");
-    const Formula s = account.term("s", m_scenario.training.sequenceLength, Unit::count, "tokens a sequence");
+    // Twice the keys that a causal token sees on average: where it sees everything, the length of the sequence.
+    const std::int64_t length = m_scenario.training.sequenceLength;
+    std::vector<Formula> seen;
+    const int all = model.numHiddenLayers + model.numNextnPredictLayers;
+    const std::string ahead = model.numNextnPredictLayers > 0 ? ", those of multi-token prediction among them" : "";
+    if (const int layers = attendingLayers(model, LayerType::full); layers > 0)
+        seen.push_back(Formula::product(
+            {account.term("L", layers, Unit::count, (layers == all ? "layers" : "layers that see everything") + ahead),
+             account.term("s", m_scenario.training.sequenceLength, Unit::count, "tokens a sequence")}));
+    for (const auto& [type, symbol, of] : {std::tuple{LayerType::sliding, "w", "with a sliding window"},
+                                           std::tuple{LayerType::chunked, "c", "that attend inside chunks"}})
+        if (const int layers = attendingLayers(model, type); layers > 0) {
+            const double keys = 2 * attentionPairs(model, type, 0, length, true) / static_cast<double>(length);
+            seen.push_back(
+                Formula::product({account.term(std::string("L_") + symbol, layers, Unit::count, std::string("layers ") + of),
+                                  account.term(std::string("s_") + symbol, keys, Unit::number,
+                                               "twice the keys that a token sees there on average")}));
+        }
     const Formula a = account.term("a", model.numAttentionHeads, Unit::count, "attention heads");
     const Formula k = account.term("d_k", head.queryKey, Unit::count, "dimension of queries and keys");
     const Formula v = account.term("d_v", head.value, Unit::count, "dimension of values");
-    const Formula product = l * s * a * (k + v);
+    const std::string limits = seen.size() > 1 || attendingLayers(model, LayerType::full) == 0
+                                   ? " or of what its layer's window or chunk leaves of it"
+                                   : "";
+    const Formula product = Formula::sum(std::move(seen)) * a * (k + v);
     return account.close(full ? Formula::number(2) * product : product,
-                         full ? "Every token attends to the whole sequence."
-                              : "Causal: a token attends to half of the sequence on average, so the factor 2 is gone.",
+                         full ? "Every token attends to the whole sequence" + limits + "."
+                              : "Causal: a token attends to half of the sequence on average" + limits +
+                                    ", so the factor 2 is gone.",
                          kPalmB);
 }
 
@@ -129,8 +163,10 @@ Explanation Explainer::hardwareFlops() const
         return account.close(model, "Nothing is recomputed.", source);
     const double tokens = 1.0 * t.globalBatchSize * t.sequenceLength;
     const Formula again = account.term("F_again", (m_flops.hardware - m_flops.modelCausal) / tokens, Unit::flops,
-                                       t.recompute == Recompute::selective ? "attention scores and values of a token, run again"
-                                                                           : "forward of the recomputed layers, a token");
+                                       t.recompute != Recompute::selective ? "forward of the recomputed layers, a token"
+                                       : t.recomputeModules == Training().recomputeModules
+                                           ? "attention scores and values of a token, run again"
+                                           : "products of " + wordsOf(t.recomputeModules) + " for a token, run again");
     return account.close(model + account.term(tokensPerStep()) * again, "", source);
 }
 
@@ -168,6 +204,7 @@ Explanation Explainer::parameters() const
                                                                                    : "final norm");
     return account.close(sum,
                          std::string("As in the published checkpoint: the vocabulary is not padded") +
+                             (model.numNextnPredictLayers > 0 ? ", multi-token prediction is counted apart" : "") +
                              (model.tieWordEmbeddings ? ", and the head is the embedding." : "."),
                          "");
 }

@@ -132,6 +132,18 @@ SuggestedEdit Edits::recompute(Recompute kind) const
                "recompute " + std::string(toWord(kRecomputeWords, m_scenario.training.recompute)) + " → " + std::string(word));
 }
 
+SuggestedEdit Edits::recompute(RecomputeModules modules) const
+{
+    if (modules.empty())
+        return recompute(Recompute::none);
+    std::string json;
+    for (const auto& [word, module] : kRecomputeModuleWords)
+        if (modules.has(module))
+            json += (json.empty() ? "" : ",") + quoted(word);
+    return set("/training/recompute", R"({"kind":"selective","modules":[)" + json + "]}",
+               "recompute " + wordsOf(m_scenario.training.recomputeModules) + " → " + wordsOf(modules));
+}
+
 SuggestedEdit Edits::fuseAttention() const
 {
     return {"fused attention off → on", {{"/training/attention", "\"auto\""}, {"/training/flash_attention", "true"}}};

@@ -23,6 +23,8 @@ public:
     SuggestedEdit zero(int stage) const;
     SuggestedEdit shardGroup(int ranks) const;
     SuggestedEdit recompute(Recompute) const;
+    /// Selective, of these; none where there are none.
+    SuggestedEdit recompute(RecomputeModules) const;
     SuggestedEdit fuseAttention() const;
     SuggestedEdit turnOn(std::string_view pointer, std::string_view name) const;
     static SuggestedEdit set(std::string_view pointer, std::string json, std::string text);

@@ -39,11 +39,55 @@ void kernels(const RuleContext& context, FindingList& out)
     out.push_back(std::move(finding));
 }
 
+/// What a step would be with less recomputation.
+struct LessRecomputation {
+    std::string title; ///< up to how much time it saves
+    SuggestedEdit edit;
+    const Metrics& metrics;
+};
+
+Finding needlessRecomputation(const RuleContext& context, const LessRecomputation& less)
+{
+    const double share = 1 - less.metrics.stepTimeSeconds / context.step();
+    Finding finding{.kind = FindingKind::needlessRecompute, .severity = severityOf(share), .stepShare = share};
+    finding.title = less.title + " the step takes " + say(finding, ClaimOf::timeSaved, share, percentText(share) + " less");
+    finding.reason = "The peak would be " +
+                     say(finding, ClaimOf::peakWithout, less.metrics.peakMemoryGib * 1073741824.0, Unit::bytes) + " of " +
+                     say(finding, ClaimOf::capacityBytes, context.capacityBytes(), Unit::bytes) + "; it is " +
+                     say(finding, ClaimOf::peakBytes, context.metrics.peakMemoryGib * 1073741824.0, Unit::bytes) + ".";
+    finding.show = {.pictures = {"timeline", "memory"}, .classes = {OpClass::recompute}};
+    offer(finding, less.edit);
+    return finding;
+}
+
+constexpr double kLeastSaving = 0.01;
+
+/// A fused kernel keeps no scores: running it again takes time, whether the step fits or not, and frees nothing.
+bool fusedCore(const RuleContext& context, FindingList& out)
+{
+    if (!context.training.recomputes(RecomputeModule::coreAttention) || !context.training.flashAttention)
+        return false;
+    Scenario scenario = context.scenario;
+    RecomputeModules& modules = scenario.training.recomputeModules;
+    modules.remove(RecomputeModule::coreAttention);
+    const SuggestedEdit edit = context.edits.recompute(modules);
+    if (modules.empty())
+        scenario.training.recompute = Recompute::none;
+    const Metrics without = simulate(scenario)->metrics();
+    constexpr double kSame = 1.001;
+    if (without.peakMemoryGib > kSame * context.metrics.peakMemoryGib ||
+        1 - without.stepTimeSeconds / context.step() < kLeastSaving)
+        return false;
+    out.push_back(needlessRecomputation(
+        context, {"Recomputing fused attention frees nothing, since it keeps no scores: without it", edit, without}));
+    return true;
+}
+
 /// Would less recomputation fit? Asked of the simulator, since activations depend on the schedule.
 void recomputation(const RuleContext& context, FindingList& out)
 {
-    constexpr double kRoom = 0.95, kWorthIt = 0.01;
-    if (context.training.recompute == Recompute::none || !context.metrics.fits)
+    constexpr double kRoom = 0.95;
+    if (fusedCore(context, out) || context.training.recompute == Recompute::none || !context.metrics.fits)
         return;
     for (const Recompute less : {Recompute::none, Recompute::selective}) {
         if (less == context.training.recompute)
@@ -52,21 +96,12 @@ void recomputation(const RuleContext& context, FindingList& out)
         scenario.training.recompute = less;
         scenario.training.recomputeLayers = 0;
         const Metrics without = simulate(scenario)->metrics();
-        const double share = 1 - without.stepTimeSeconds / context.step();
-        if (without.peakMemoryGib > kRoom * scenario.cluster.gpu.memoryGib || share < kWorthIt)
+        if (without.peakMemoryGib > kRoom * scenario.cluster.gpu.memoryGib ||
+            1 - without.stepTimeSeconds / context.step() < kLeastSaving)
             continue;
-        Finding finding{.kind = FindingKind::needlessRecompute, .severity = severityOf(share), .stepShare = share};
-        const double capacity = context.capacityBytes();
-        const std::string what = less == Recompute::none ? "Recomputation is not needed: without it"
-                                                         : "Recomputing whole layers is not needed: with attention alone";
-        finding.title = what + " the step takes " + say(finding, ClaimOf::timeSaved, share, percentText(share) + " less");
-        finding.reason = "The peak would be " +
-                         say(finding, ClaimOf::peakWithout, without.peakMemoryGib * 1073741824.0, Unit::bytes) + " of " +
-                         say(finding, ClaimOf::capacityBytes, capacity, Unit::bytes) + "; it is " +
-                         say(finding, ClaimOf::peakBytes, context.metrics.peakMemoryGib * 1073741824.0, Unit::bytes) + ".";
-        finding.show = {.pictures = {"timeline", "memory"}, .classes = {OpClass::recompute}};
-        offer(finding, context.edits.recompute(less));
-        out.push_back(std::move(finding));
+        const char* const title = less == Recompute::none ? "Recomputation is not needed: without it"
+                                                          : "Recomputing whole layers is not needed: with attention alone";
+        out.push_back(needlessRecomputation(context, {title, context.edits.recompute(less), without}));
         return;
     }
 }

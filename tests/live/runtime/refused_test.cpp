@@ -35,6 +35,31 @@ TEST(Refused, AttentionSinks)
     EXPECT_EQ(refusalOf(job({"model.attention_sinks=true"})), "live training does not do attention sinks");
 }
 
+TEST(Refused, WindowsChunksAndLayersWithoutPositions)
+{
+    EXPECT_EQ(refusalOf(job({"model.sliding_window=4"})),
+              "live training does not do attention in a sliding window (sliding_window 4); use sliding_window null");
+    EXPECT_EQ(refusalOf(job({"model.attention_chunk_size=4"})),
+              "live training does not do attention in chunks (attention_chunk_size 4); use attention_chunk_size null");
+    EXPECT_EQ(refusalOf(job({"model.no_rope_layer_interval=2", "model.position_embedding=rope"})),
+              "live training does not do layers without positions (no_rope_layer_interval 2); use no_rope_layer_interval null");
+    EXPECT_EQ(refusalOf(job({"model.sliding_window=4096"})), "trained") << "all of a sequence";
+}
+
+TEST(Refused, MultiTokenPrediction)
+{
+    EXPECT_EQ(refusalOf(job({"model.num_nextn_predict_layers=1"})),
+              "live training does not do multi-token prediction (num_nextn_predict_layers 1); use num_nextn_predict_layers 0");
+}
+
+TEST(Refused, RecomputationOfModules)
+{
+    EXPECT_EQ(
+        refusalOf(job({R"(training.recompute={"kind":"selective","modules":["core_attn","mlp"]})"})),
+        "live training does not do recomputation of modules (core_attn, mlp); use recompute selective, which runs attention's "
+        "scores again, or full");
+}
+
 TEST(Refused, NormsOfQueriesAndKeys)
 {
     EXPECT_EQ(refusalOf(job({"model.qk_norm=true"})), "live training does not do query and key normalisation");

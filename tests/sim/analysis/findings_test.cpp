@@ -309,6 +309,20 @@ TEST(FindingRules, RecomputationIsNeededOrNot)
     EXPECT_FALSE(has(findingsOf("50", {"cluster.gpu.memory_gib=40"}), FindingKind::needlessRecompute));
 }
 
+TEST(FindingRules, RecomputingAFusedKernelFreesNothingWhetherTheStepFitsOrNot)
+{
+    const std::string modules = R"(training.recompute={"kind":"selective","modules":["core_attn","layernorm"]})";
+    for (const char* memory : {"cluster.gpu.memory_gib=80", "cluster.gpu.memory_gib=20"}) {
+        const auto all = findingsOf("50", {modules, memory, "training.sequence_length=32768"});
+        const Finding* finding = find(all, FindingKind::needlessRecompute);
+        ASSERT_NE(finding, nullptr) << memory;
+        EXPECT_TRUE(finding->title.starts_with("Recomputing fused attention frees nothing")) << finding->title;
+        EXPECT_EQ(finding->suggestions.front().changes.front().json, R"({"kind":"selective","modules":["layernorm"]})");
+    }
+    EXPECT_FALSE(has(findingsOf("50", {modules, "training.attention=unfused", "cluster.gpu.memory_gib=20"}),
+                     FindingKind::needlessRecompute));
+}
+
 TEST(FindingRules, SwitchesThatCostNothing)
 {
     EXPECT_TRUE(has(findingsOf("35"), FindingKind::noSequenceParallel));

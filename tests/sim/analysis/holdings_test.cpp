@@ -77,7 +77,7 @@ void expectRanksHoldTheModel(const Scenario& scenario)
     std::int64_t elements = 0;
     for (const auto& [piece, count] : pieces)
         elements += count;
-    EXPECT_EQ(elements, parameterCount(scenario.model));
+    EXPECT_EQ(elements, parameterCount(scenario.model) + predictionParameterCount(scenario.model));
 
     for (const Holdings& holdings : all) {
         EXPECT_EQ(holdings.dense.ranks[static_cast<std::size_t>(holdings.dense.index)], holdings.rank);
@@ -149,6 +149,7 @@ Scenario anyModel(std::mt19937& random)
     m.normalization = maybe() ? Normalization::layernorm : Normalization::rmsnorm;
     m.positionEmbedding = static_cast<PositionEmbedding>(random() % 3);
     m.vocabSize = pick({32000, 50257});
+    m.numNextnPredictLayers = pick({0, 0, 1, 2});
     scenario.layout.zeroStage = pick({0, 1, 2, 3});
     return scenario;
 }

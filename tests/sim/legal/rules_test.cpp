@@ -22,6 +22,8 @@ constexpr const char* kDense = R"({"format":"rankscope-scenario","version":1,"mo
 "layout":{"tp":2,"pp":2,"dp":4},"training":{"sequence_length":8192,"global_batch_size":32}})";
 constexpr const char* kExperts = R"({"format":"rankscope-scenario","version":1,"model":"mixtral-8x7b","cluster":"h100-sxm-ib400",
 "layout":{"tp":2,"pp":2,"dp":8,"ep":4,"etp":1,"sequence_parallel":true},"training":{"sequence_length":4096}})";
+constexpr const char* kWindows = R"({"format":"rankscope-scenario","version":1,"model":"gpt-oss-20b","cluster":"h100-sxm-ib400",
+"layout":{"dp":8,"ep":8},"training":{"sequence_length":4096}})";
 constexpr const char* kLatent = R"({"format":"rankscope-scenario","version":1,"model":"deepseek-v3","cluster":"h100-sxm-ib400",
 "layout":{"pp":4,"dp":8,"ep":8},"training":{"sequence_length":4096}})";
 
@@ -51,7 +53,7 @@ struct Case {
 
 TEST(Rules, TheFilesTheyAreTriedOnBreakNone)
 {
-    for (const char* base : {kDense, kExperts, kLatent})
+    for (const char* base : {kDense, kExperts, kWindows, kLatent})
         EXPECT_THAT(textsOf(resolved(base, {}).problems), testing::IsEmpty());
 }
 
@@ -73,6 +75,30 @@ TEST(Rules, BreakOneByOneAndSayWhatWouldBeRight)
          {"model.v_head_dim=0"},
          {"/model/kv_lora_rank: 512 asks for latent attention, which needs qk_nope_head_dim and v_head_dim; qk_nope_head_dim 128 "
           "(of deepseek-v3), v_head_dim 0"}},
+        // What layers see.
+        {kWindows,
+         {R"(model.layer_types=["sliding_attention","full_attention"])"},
+         {"/model/layer_types: the list has 2 entries, and the model has num_hidden_layers 24 (of gpt-oss-20b); give as many, or "
+          "null "
+          "where sliding_window_pattern or no_rope_layer_interval say it"}},
+        {kWindows,
+         {"model.num_hidden_layers=2", "model.sliding_window=0", R"(model.layer_types=["sliding_attention","full_attention"])"},
+         {"/model/sliding_window: layer_types makes 1 layer sliding_attention, and sliding_window is not given; nearest: 4096, "
+          "which "
+          "is all of a sequence"}},
+        {kWindows,
+         {"model.num_hidden_layers=1", R"(model.layer_types=["chunked_attention"])"},
+         {"/model/attention_chunk_size: layer_types makes 1 layer chunked_attention, and attention_chunk_size is not given; "
+          "nearest: "
+          "4096, which is all of a sequence"}},
+        {kWindows,
+         {"model.attention_chunk_size=1024"},
+         {"/model/layer_types: sliding_window 128 (of gpt-oss-20b) and attention_chunk_size 1024 cannot both hold for every "
+          "layer; "
+          "name each layer's in layer_types, or set one of them to null"}},
+        {kWindows,
+         {R"(model.sliding_window="wide")"},
+         {R"(/model/sliding_window: "wide" is a string where a whole number or null is expected)"}},
         // The ranks on the cluster.
         {kDense,
          {"cluster.nodes=1"},
@@ -176,6 +202,18 @@ TEST(Rules, BreakOneByOneAndSayWhatWouldBeRight)
          {"training.recompute={\"kind\":\"full\",\"layers\":17}"},
          {"/training/recompute/layers: 17 layers of each chunk cannot be recomputed: the largest has 16; nearest: 16"}},
         {kDense,
+         {R"(training.recompute={"kind":"selective","modules":["layernorm","mla_up_proj"]})"},
+         {"/training/recompute/modules: mla_up_proj asks for latent attention, and the model Llama 3.1 8B has none: kv_lora_rank "
+          "0 "
+          "(default); nearest: layernorm"}},
+        {kDense,
+         {R"(training.recompute={"kind":"selective","modules":["moe_act"]})"},
+         {"/training/recompute/modules: moe_act asks for experts, and the model Llama 3.1 8B has none: num_experts 0 (default); "
+          "nearest: core_attn"}},
+        {kExperts,
+         {R"(training.recompute={"kind":"selective","modules":["core_atn"]})"},
+         {R"(/training/recompute/modules/0: "core_atn": unknown word; nearest: "core_attn")"}},
+        {kDense,
          {"training.global_batch_size=33"},
          {"/training/global_batch_size: 33 is not a multiple of micro_batch_size 1 (default) x dp 4 = 4; nearest: 32, 36"}},
         {kDense,
@@ -207,6 +245,20 @@ TEST(Rules, PlaceNoTensorParallelGroupThatCannotBe)
 TEST(Rules, WarnOfWhatIsLegalButUnwise)
 {
     const std::vector<Case> cases = {
+        {kWindows,
+         {"training.attention=unfused"},
+         {"/training/attention: warning: unfused attention computes and keeps the scores of all 4096 keys: sliding_window 128 "
+          "saves "
+          "nothing; flash2 would skip what it masks"}},
+        {kWindows,
+         {"model.sliding_window=4096"},
+         {"/model/sliding_window: warning: has no effect: 4096 tokens hold all of sequence_length 4096"}},
+        {kWindows,
+         {"model.sliding_window=null", "model.sliding_window_pattern=3"},
+         {"/model/sliding_window_pattern: warning: has no effect without sliding_window: every layer sees the whole sequence"}},
+        {kLatent,
+         {"model.no_rope_layer_interval=4"},
+         {"/model/no_rope_layer_interval: warning: has no effect on latent attention: kv_lora_rank 512 (of deepseek-v3)"}},
         {kDense,
          {"cluster.nodes=4"},
          {"/cluster/nodes: warning: 16 GPUs stay idle: tp 2 x cp 1 x pp 2 x dp 4 = 16 ranks, the cluster has 4 nodes x 8 = 32; "
@@ -254,6 +306,13 @@ TEST(Rules, WarnOfWhatIsLegalButUnwise)
         {kDense,
          {"schedule.kind=interleaved-1f1b", "schedule.virtual_stages=2", "training.overlap.p2p=false"},
          {"/schedule/kind: warning: Megatron Core interleaves on more than 2 pipeline ranks only where p2p is not overlapped"}},
+        {kExperts,
+         {R"(training.recompute={"kind":"selective","modules":["moe","moe_act"]})"},
+         {"/training/recompute/modules: warning: moe_act has no effect beside moe, which runs all of the layer of experts "
+          "again"}},
+        {kDense,
+         {R"(training.recompute={"kind":"full","modules":["mlp"]})"},
+         {"/training/recompute/modules: warning: has an effect with kind selective only; kind is full"}},
         {kDense,
          {"training.recompute={\"kind\":\"selective\",\"layers\":2}"},
          {"/training/recompute/layers: warning: has an effect with kind full only; kind is selective"}},

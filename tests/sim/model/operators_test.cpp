@@ -45,6 +45,20 @@ TEST(LayerActivations, AreKorthikantisFormulaUnderSequenceParallelism)
     }
 }
 
+/// Of the 34 and of the 5as/h masks are 2 and as/h, and what attention's weights become is 2as/h (section 4.1).
+TEST(LayerActivations, HaveMasksWhereDropoutIs)
+{
+    Paper paper;
+    paper.model.hiddenDropout = 0;
+    EXPECT_DOUBLE_EQ(paper.saved(), 32 + paper.scoresTerm());
+    paper.model.attentionDropout = 0;
+    EXPECT_DOUBLE_EQ(paper.saved(), 32 + paper.scoresTerm() * 2 / 5);
+    paper.model.hiddenDropout = 0.3;
+    EXPECT_DOUBLE_EQ(paper.saved(), 34 + paper.scoresTerm() * 2 / 5);
+    paper.model.bias = false; // has nothing to do with it
+    EXPECT_DOUBLE_EQ(paper.saved(), 34 + paper.scoresTerm() * 2 / 5);
+}
+
 TEST(LayerActivations, FusedAttentionKeepsNoScores)
 {
     Paper paper;
@@ -130,6 +144,27 @@ TEST(Flops, OperatorsOfAllRanksAddUpToTheModels)
         perRank += op.flops;
     const ForwardFlops whole = forwardFlopsPerToken(scenario.model, 1024);
     EXPECT_NEAR(perRank * 4, (whole.linear + whole.attentionCausal) * 1024, 1);
+}
+
+TEST(Flops, OfMultiTokenPredictionAreThoseOfItsOperators)
+{
+    Scenario scenario = test::smallScenario(2, 1, 1);
+    scenario.model.numNextnPredictLayers = 3;
+    scenario.model.slidingWindow = 100;
+    scenario.model.slidingWindowPattern = 8; // the last layer sees everything, and so do the modules
+    const Sharding sharding = Sharding::of(scenario);
+    double module = 0;
+    for (const ModelPart part : {ModelPart::prediction, ModelPart::head})
+        for (const Operator& op : operatorsOf(scenario.model, sharding, part).operators)
+            module += op.flops;
+    const ForwardFlops with = forwardFlopsPerToken(scenario.model, 1024);
+    scenario.model.numNextnPredictLayers = 0;
+    const ForwardFlops without = forwardFlopsPerToken(scenario.model, 1024);
+    const double more = with.linear + with.attentionCausal - without.linear - without.attentionCausal;
+    EXPECT_NEAR(2 * 3 * module, more * 1024, more * 1e-9);
+    // A layer of the model, a projection from 2h to h, the head again.
+    const double h = 1024, layer = 2 * (3 * h * h + 3 * h * 2816) + 2 * 16 * (64 + 64) * 512.0;
+    EXPECT_NEAR(more, 3 * (layer + 2 * 2 * h * h + 2 * h * 32000), 1);
 }
 
 TEST(Flops, RecomputationCountsInTheHardwaresOnly)

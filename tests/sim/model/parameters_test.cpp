@@ -46,6 +46,20 @@ TEST(ParameterCount, OfActiveParametersOfMixtral)
     EXPECT_EQ(activeParameterCount(catalogueModel("deepseek-v3")), 37552297472);
 }
 
+/// DeepSeek-V3, section 2.2, and the tensors of layer 61 of its checkpoint, which has embedding and head once more: 685 billion.
+TEST(ParameterCount, OfMultiTokenPredictionIsCountedApart)
+{
+    Model model = catalogueModel("deepseek-v3");
+    const std::int64_t h = 7168, main = parameterCount(model);
+    EXPECT_EQ(predictionParameterCount(model), 0);
+    model.numNextnPredictLayers = 1;
+    EXPECT_EQ(parameterCount(model), main);
+    EXPECT_EQ(predictionParameterCount(model), parameterCount(model, ModelPart::moe) + 2 * h * h + 3 * h);
+    EXPECT_EQ((main + predictionParameterCount(model) + 2 * h * model.vocabSize) / 1'000'000'000, 684);
+    model.numNextnPredictLayers = 3;
+    EXPECT_EQ(predictionParameterCount(model), 3 * (parameterCount(model, ModelPart::moe) + 2 * h * h + 3 * h));
+}
+
 TEST(Catalogue, HasThirtyModels)
 {
     EXPECT_GE(catalogue().models().size(), 30U);

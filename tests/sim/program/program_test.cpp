@@ -1,4 +1,5 @@
 #include "sim/legal/schedule_request.h"
+#include "sim/model/flops.h"
 #include "sim/program/program.h"
 #include "sim/program/states.h"
 #include "sim/schedule/families/families.h"
@@ -157,6 +158,70 @@ TEST(Program, TwoCopiesOfTheModelTakeTwiceTheStates)
     scenario.schedule = {.kind = "dualpipe-v", .virtualStages = 2};
     test::resolve(scenario);
     EXPECT_EQ(parameters(), once);
+}
+
+namespace {
+
+/// Of kernels that are run for the first time, or again; all micro-batches of one pipeline.
+double forwardFlops(const Program& program, OpPurpose purpose)
+{
+    double flops = 0;
+    for (const RankProgram& rank : program.ranks)
+        for (const Step& step : rank.steps) {
+            const Pass& pass = program.passes[step.pass];
+            for (std::size_t i = 0; i < pass.ops.size(); ++i)
+                flops += pass.ops[i].purpose == purpose ? pass.shapes[i].flops : 0;
+        }
+    return flops;
+}
+
+} // namespace
+
+TEST(Program, DoesTheFlopsThatAreCounted)
+{
+    for (const int modules : {0, 2})
+        for (const Recompute recompute : {Recompute::none, Recompute::selective, Recompute::full})
+            for (const int layers : {0, 3, 5}) {
+                Scenario scenario = test::smallScenario(1, 2, 1);
+                scenario.model.numNextnPredictLayers = modules;
+                scenario.model.slidingWindow = 200;
+                scenario.model.slidingWindowPattern = 2;
+                scenario.training.recompute = recompute;
+                scenario.training.recomputeLayers = recompute == Recompute::full ? layers : 0;
+                const Program program = lowerProgram(scenario, scheduleOf(scenario));
+                const StepFlops counted = stepFlops(scenario);
+                EXPECT_NEAR(3 * forwardFlops(program, OpPurpose::forward), counted.modelCausal, counted.modelCausal * 1e-9);
+                EXPECT_NEAR(forwardFlops(program, OpPurpose::recompute), counted.hardware - counted.modelCausal,
+                            counted.modelCausal * 1e-9)
+                    << modules << " modules, " << layers << " layers";
+            }
+}
+
+TEST(Program, OfMultiTokenPredictionKeepsTheEmbeddingWhereItIsUsed)
+{
+    for (const bool tied : {false, true}) {
+        Scenario scenario = test::smallScenario(2, 2, 1);
+        scenario.model.tieWordEmbeddings = tied;
+        const auto with = [&](int modules) {
+            scenario.model.numNextnPredictLayers = modules;
+            return lowerProgram(scenario, scheduleOf(scenario));
+        };
+        const Program none = with(0), one = with(1), two = with(2);
+        EXPECT_EQ(one.ranks[0].states, none.ranks[0].states);
+        const std::int64_t module = two.ranks[1].states.parameterElements - one.ranks[1].states.parameterElements;
+        // A slice of layer and projection; norms whole.
+        EXPECT_EQ(module, (3 * 1024 * 1024 + 3 * 1024 * 2816 + 2 * 1024 * 1024) / 2 + 5 * 1024);
+        const std::int64_t embedding = std::int64_t{32000} * 1024 / 2;
+        EXPECT_EQ(one.ranks[1].states.parameterElements - none.ranks[1].states.parameterElements,
+                  module + (tied ? 0 : embedding)); // a tied head is the embedding
+        for (const RankProgram& rank : one.ranks) { // both ends add up the embedding's gradients
+            const Pass& finish = one.passes[rank.steps.back().pass];
+            std::int64_t reduced = 0;
+            for (std::size_t i = 0; i < finish.ops.size(); ++i)
+                reduced += finish.ops[i].group == CommunicatorRole::embd ? finish.shapes[i].bytes : 0;
+            EXPECT_EQ(reduced, embedding * 4);
+        }
+    }
 }
 
 TEST(Program, MiddleStagesShareTheirPasses)

@@ -120,7 +120,8 @@ TEST(Catalogue, NamesTheEntryThatIsWrong)
     };
     EXPECT_EQ(message("models/a.json", R"({"name":"A","num_hidden_layers":2})"), "accepted");
     EXPECT_EQ(message("models/a.txt", "no entry"), "accepted");
-    EXPECT_EQ(message("models/a.json", R"({"layers":2})"), "/layers: unknown key; nearest: \"num_hidden_layers\"");
+    EXPECT_EQ(message("models/a.json", R"({"layers":2})"),
+              "/layers: unknown key; nearest: \"num_hidden_layers\", \"num_nextn_predict_layers\"");
     EXPECT_EQ(message("models/a.json", R"({"hidden_size":"x"})"),
               "/hidden_size: \"x\" is a string where a whole number is expected");
     EXPECT_EQ(message("models/a.json", R"({"family":5})"), "/family: a string is expected");

@@ -52,6 +52,16 @@ TEST(ResolvedText, KeepsEveryCornerOfAScenario)
     scenario.model.moeLayerFreq = 2;
     scenario.model.routerBias = scenario.model.expertBias = scenario.model.qkNorm = scenario.model.attentionSinks = true;
     scenario.model.qkvBias = scenario.model.outputBias = scenario.model.bias = true;
+    scenario.model.numNextnPredictLayers = 2;
+    scenario.model.hiddenDropout = 0.25;
+    scenario.model.attentionDropout = 0.05;
+    scenario.model.slidingWindow = 100;
+    scenario.model.slidingWindowPattern = 3;
+    scenario.model.attentionChunkSize = 200;
+    scenario.model.noRopeLayerInterval = 4;
+    scenario.model.layerTypes = std::vector<LayerType>(8, LayerType::sliding);
+    scenario.model.layerTypes[5] = LayerType::chunked;
+    scenario.model.layerTypes[7] = LayerType::full;
     scenario.model.qLoraRank = 8;
     scenario.model.kvLoraRank = 16;
     scenario.model.qkNopeHeadDim = scenario.model.qkRopeHeadDim = scenario.model.vHeadDim = 32;
@@ -69,6 +79,10 @@ TEST(ResolvedText, KeepsEveryCornerOfAScenario)
     scenario.schedule.memoryCapGib = 12.5;
     scenario.schedule.microbatchGroup = 3;
     scenario.schedule.layersPerStage = {5, 3};
+    scenario.training.recompute = Recompute::selective;
+    scenario.training.recomputeModules = {RecomputeModule::layernorm, RecomputeModule::moeActivation};
+    EXPECT_EQ(readBack(scenario).training, scenario.training);
+    scenario.training.recomputeModules = Training().recomputeModules;
     scenario.training.recompute = Recompute::full;
     scenario.training.recomputeLayers = 3;
     scenario.training.optimizer = Optimizer::sgd;

@@ -1,0 +1,58 @@
+#include "sim/model/attention_pairs.h"
+
+#include <algorithm>
+
+namespace sim {
+namespace {
+
+double triangle(double side)
+{
+    return side * (side + 1) / 2;
+}
+
+/// Of the first n queries, causal.
+double pairsOfFirst(const Model& model, LayerType type, std::int64_t queries)
+{
+    const auto n = static_cast<double>(queries);
+    const double half = n * n / 2;
+    if (type == LayerType::sliding) {
+        const double window = std::min<double>(n, model.slidingWindow);
+        return std::min(half, triangle(window) + (n - window) * window);
+    }
+    if (type == LayerType::chunked) {
+        const std::int64_t chunk = std::max(1, model.attentionChunkSize);
+        return std::min(half, static_cast<double>(queries / chunk) * triangle(static_cast<double>(chunk)) +
+                                  triangle(static_cast<double>(queries % chunk)));
+    }
+    return half;
+}
+
+} // namespace
+
+double attentionPairs(const Model& model, LayerType type, std::int64_t first, std::int64_t last, bool causal)
+{
+    return (causal ? 1 : 2) * (pairsOfFirst(model, type, last) - pairsOfFirst(model, type, first));
+}
+
+std::int64_t firstKeySeen(const Model& model, LayerType type, std::int64_t query)
+{
+    if (type == LayerType::sliding)
+        return std::max<std::int64_t>(0, query + 1 - model.slidingWindow);
+    return type == LayerType::chunked ? query - query % std::max(1, model.attentionChunkSize) : 0;
+}
+
+int attendingLayers(const Model& model, LayerType type)
+{
+    return model.layersOf(type) + (model.predictionKind().type == type ? model.numNextnPredictLayers : 0);
+}
+
+double keysSeenInAllLayers(const Model& model, std::int64_t sequenceLength)
+{
+    double keys = 0;
+    for (const LayerType type : kLayerTypes)
+        keys += attendingLayers(model, type) *
+                (attentionPairs(model, type, 0, sequenceLength, true) / static_cast<double>(sequenceLength));
+    return keys;
+}
+
+} // namespace sim

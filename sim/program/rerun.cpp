@@ -1,0 +1,130 @@
+// What selective recomputation drops in the forward pass and runs again in the backward pass. Megatron Core has two ways: a
+// module whose output is dropped and made again from what it keeps (layernorm, moe_act, mla_up_proj; CheckpointWithoutOutput),
+// when the gradient of what follows its last reader arrives; and a module that keeps its input and runs as a whole, collectives
+// included (mlp, moe, shared_experts; torch.utils.checkpoint). The core of attention is run again and keeps queries, keys and
+// values.
+#include "sim/program/pass_builder.h"
+
+#include "sim/checked.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace sim {
+namespace {
+
+constexpr std::array kWhole{RecomputeModule::moe, RecomputeModule::mlp, RecomputeModule::sharedExperts};
+
+bool isWhole(RecomputeModule module)
+{
+    return std::find(kWhole.begin(), kWhole.end(), module) != kWhole.end();
+}
+
+bool isKernel(const Operator& op)
+{
+    return op.kind == OperatorKind::gemm || op.kind == OperatorKind::attention || op.kind == OperatorKind::elementwise;
+}
+
+} // namespace
+
+/// Bytes of the operator that the forward pass drops and this module makes again.
+std::int64_t PassBuilder::remadeBytes(const Operator& op, RecomputeModule module) const
+{
+    const Training& training = m_scenario.training;
+    const auto whole = std::find_if(kWhole.begin(), kWhole.end(), [&](RecomputeModule candidate) {
+        return training.recomputes(candidate) && op.modules.has(candidate);
+    });
+    const bool isInWhole = whole != kWhole.end();
+    const bool keepsInput = isInWhole && op.keepsInputOf.has(*whole);
+    Checked bytes;
+    if (isInWhole && *whole == module)
+        bytes += Checked(op.savedBytes) + (keepsInput ? 0 : op.savedInputBytes);
+    if ((!isInWhole || keepsInput) && op.inputFrom == module && training.recomputes(module))
+        bytes += op.savedInputBytes;
+    if (!isInWhole && module == RecomputeModule::mlaUpProjection && training.recomputes(module))
+        bytes += op.savedHeadBytes;
+    return bytes;
+}
+
+std::int64_t PassBuilder::allocatedBytes(const Operator& op) const
+{
+    if (m_rerunModule)
+        return remadeBytes(op, *m_rerunModule);
+    std::int64_t kept = keptBytes(op);
+    if (m_scenario.training.recompute == Recompute::selective)
+        for (const RecomputeModule module : kRecomputeModules)
+            kept -= remadeBytes(op, module);
+    return kept;
+}
+
+/// In the order in which they run, where several come before the same operator.
+std::vector<PassBuilder::Rerun> PassBuilder::rerunsOf(const Bucket& bucket) const
+{
+    const Training& training = m_scenario.training;
+    const auto& operators = bucket.list.operators;
+    std::vector<Rerun> out;
+    if (training.recompute != Recompute::selective)
+        return out;
+    const auto has = [&](std::size_t i, RecomputeModule module) { return operators[i].modules.has(module); };
+    for (const RecomputeModule module : kRecomputeModules) {
+        if (!training.recomputes(module) || module == RecomputeModule::coreAttention)
+            continue;
+        for (std::size_t i = 0; i < operators.size(); ++i) {
+            if (!has(i, module))
+                continue;
+            Rerun rerun{.module = module, .first = i, .last = i};
+            if (module == RecomputeModule::layernorm) { // read until the residual: once for attention, once for the MLP
+                for (std::size_t k = i; k < operators.size() && operators[k].family != KernelFamily::residual; ++k)
+                    rerun.before = isKernel(operators[k]) ? k : rerun.before;
+            } else if (module == RecomputeModule::moeActivation) {
+                rerun.before = i + 1;
+            } else {
+                for (std::size_t k = i; k < operators.size(); ++k) {
+                    const bool isRead = isWhole(module) ? has(k, module) && isKernel(operators[k]) : operators[k].attentionCore;
+                    rerun.last = has(k, module) ? k : rerun.last;
+                    rerun.before = isRead ? k : rerun.before;
+                }
+            }
+            // The gathering of a row-parallel product's gradient may run beside that product in pieces: both come as one.
+            const bool isInPieces = training.overlap.tpComm && m_scenario.layout.sequenceParallel &&
+                                    rerun.before + 1 < operators.size() &&
+                                    operators[rerun.before + 1].kind == OperatorKind::leaveTensorParallel;
+            rerun.before += isInPieces ? 1 : 0;
+            i = rerun.last;
+            out.push_back(rerun);
+        }
+    }
+    std::stable_sort(out.begin(), out.end(), [](const Rerun& a, const Rerun& b) { return a.first < b.first; });
+    return out;
+}
+
+void PassBuilder::runAgain(const Bucket& bucket, const Rerun& rerun)
+{
+    const auto& operators = bucket.list.operators;
+    const StreamMask gradient = std::exchange(m_nextWaits, StreamMask{0}); // which nothing of this needs
+    m_rerunModule = rerun.module;
+    for (std::size_t i = rerun.first; i <= rerun.last; ++i) {
+        if (!operators[i].modules.has(rerun.module))
+            continue;
+        const std::size_t consumed = overlapTensorCollective(bucket, i, OpPurpose::recompute, true);
+        if (consumed > 0)
+            i += consumed - 1;
+        else
+            forwardOperator(bucket, i, OpPurpose::recompute, true);
+    }
+    m_rerunModule.reset();
+    const auto mark = [this](std::string_view label, std::int64_t bytes) {
+        waitFor(0);
+        m_pass.ops.back().label = m_labels.intern(std::string(label));
+        m_pass.ops.back().allocBytes = bytes;
+    };
+    if (!isWhole(rerun.module)) // its output, as what others keep of it
+        for (std::size_t i = rerun.last + 1; i <= rerun.before; ++i)
+            if (const std::int64_t bytes = remadeBytes(operators[i], rerun.module); bytes > 0)
+                mark(operators[i].name, bytes);
+    mark(kEndOfRerun, 0);
+    m_nextWaits = gradient;
+}
+
+} // namespace sim

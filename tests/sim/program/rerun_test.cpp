@@ -1,0 +1,180 @@
+// What modules drop in the forward pass and run again in the backward pass, against shapes.
+#include "sim/legal/schedule_request.h"
+#include "sim/model/flops.h"
+#include "sim/program/program.h"
+#include "tests/support/scenarios.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+#include <string>
+
+using namespace sim;
+
+namespace {
+
+using Module = RecomputeModule;
+
+constexpr std::int64_t kTokens = 1024, kHidden = 1024, kWidth = 2816, kExpert = 512, kShared = 2 * 512, kHeads = 16;
+
+/// Latent attention; two dense layers and six of experts, two of them shared.
+Scenario scenarioOf(RecomputeModules modules, int tp = 1)
+{
+    Scenario scenario = test::smallScenario(tp);
+    Model& m = scenario.model;
+    m.numExperts = 8;
+    m.numExpertsPerTok = 2;
+    m.moeIntermediateSize = kExpert;
+    m.numSharedExperts = 2;
+    m.firstKDenseReplace = 2;
+    m.qLoraRank = 256;
+    m.kvLoraRank = 128;
+    m.qkNopeHeadDim = 64;
+    m.qkRopeHeadDim = 32;
+    m.vHeadDim = 48;
+    scenario.training.recompute = modules.empty() ? Recompute::none : Recompute::selective;
+    scenario.training.recomputeModules = modules;
+    return scenario;
+}
+
+Program programOf(const Scenario& scenario)
+{
+    return lowerProgram(scenario, makeSchedule(scheduleRequest(scenario)));
+}
+
+/// Of a micro-batch, from forward to backward.
+std::int64_t keptBytes(const Program& program)
+{
+    std::int64_t kept = 0;
+    for (const Op& op : program.passes[program.ranks[0].steps.front().pass].ops)
+        kept += op.allocBytes - op.freeBytes;
+    return kept;
+}
+
+std::int64_t freedBy(Module module)
+{
+    return keptBytes(programOf(scenarioOf({}))) - keptBytes(programOf(scenarioOf({module})));
+}
+
+/// Kernels that run again in one micro-batch, by name.
+std::map<std::string, int> again(const Program& program)
+{
+    std::map<std::string, int> out;
+    for (const Op& op : program.passes[program.ranks[0].steps[1].pass].ops)
+        if (op.purpose == OpPurpose::recompute)
+            ++out[program.labels[op.label]];
+    return out;
+}
+
+} // namespace
+
+TEST(Rerun, FreesWhatItsOperatorsKeep)
+{
+    EXPECT_EQ(freedBy(Module::coreAttention), 0) << "a fused kernel keeps no scores";
+    // Inputs of the products behind a norm: one of attention, one of a dense MLP, router and shared experts.
+    EXPECT_EQ(freedBy(Module::layernorm), (8 + 2 + 2 * 6) * kTokens * kHidden * 2);
+    // Queries and keys of 96 elements, values of 48.
+    EXPECT_EQ(freedBy(Module::mlaUpProjection), 8 * kTokens * kHeads * (96 + 96 + 48) * 2);
+    // What goes into the activation function, gate and up, and what comes out; the input stays.
+    EXPECT_EQ(freedBy(Module::mlp), 2 * kTokens * 3 * kWidth * 2);
+    EXPECT_EQ(freedBy(Module::sharedExperts), 6 * kTokens * 3 * kShared * 2);
+    EXPECT_EQ(freedBy(Module::moeActivation), 6 * kTokens * 2 * kExpert * 2);
+    // Of routed tokens their inputs and the three of the activation, what is put back in order; the shared experts with their
+    // input.
+    EXPECT_EQ(freedBy(Module::moe), 6 * kTokens * 2 * (2 * (kHidden + 3 * kExpert + kHidden) + kHidden + 3 * kShared));
+}
+
+TEST(Rerun, OfTheSmallerModulesChangesNothingBesideAllOfTheExperts)
+{
+    const Program alone = programOf(scenarioOf({Module::moe}));
+    const Program both = programOf(scenarioOf({Module::moe, Module::moeActivation, Module::sharedExperts}));
+    EXPECT_EQ(keptBytes(alone), keptBytes(both));
+    EXPECT_EQ(again(alone), again(both));
+}
+
+TEST(Rerun, RunsItsOwnKernelsAndNoOthers)
+{
+    using Names = std::map<std::string, int>;
+    EXPECT_EQ(again(programOf(scenarioOf({Module::layernorm}))), (Names{{"attn.norm", 8}, {"mlp.norm", 2}, {"moe.norm", 6}}));
+    EXPECT_EQ(again(programOf(scenarioOf({Module::mlaUpProjection}))),
+              (Names{{"attn.q_up", 8}, {"attn.kv_up", 8}, {"attn.rope", 8}}));
+    EXPECT_EQ(again(programOf(scenarioOf({Module::moeActivation}))), (Names{{"moe.act", 6}}));
+    EXPECT_EQ(again(programOf(scenarioOf({Module::mlp}))), (Names{{"mlp.up", 2}, {"mlp.act", 2}, {"mlp.down", 2}}));
+    EXPECT_EQ(again(programOf(scenarioOf({Module::sharedExperts}))),
+              (Names{{"shared.up", 6}, {"shared.act", 6}, {"shared.down", 6}}));
+    EXPECT_EQ(again(programOf(scenarioOf({Module::coreAttention, Module::moe}))), (Names{{"attn.core", 8},
+                                                                                         {"moe.router", 6},
+                                                                                         {"moe.permute", 6},
+                                                                                         {"moe.up", 6},
+                                                                                         {"moe.act", 6},
+                                                                                         {"moe.down", 6},
+                                                                                         {"moe.unpermute", 6},
+                                                                                         {"shared.up", 6},
+                                                                                         {"shared.act", 6},
+                                                                                         {"shared.down", 6}}));
+}
+
+TEST(Rerun, SendsOnlyWhatWholeModulesSend)
+{
+    const auto collectives = [](RecomputeModules modules, bool inPieces) {
+        Scenario scenario = scenarioOf(modules, 2);
+        scenario.training.overlap.tpComm = inPieces;
+        scenario.layout.ep = 2;
+        scenario.layout.etp = 1;
+        std::map<std::string, std::int64_t> bytes;
+        const Program program = programOf(scenario);
+        const Pass& pass = program.passes[program.ranks[0].steps[1].pass];
+        for (std::size_t i = 0; i < pass.ops.size(); ++i)
+            if (pass.ops[i].kind == OpKind::collective)
+                bytes[program.labels[pass.ops[i].label]] += pass.shapes[i].bytes;
+        return bytes;
+    };
+    const std::int64_t tensor = kTokens * kHidden * 2;
+    for (const bool inPieces : {false, true}) {
+        const auto none = collectives({}, inPieces);
+        EXPECT_EQ(collectives({Module::layernorm, Module::moeActivation, Module::mlaUpProjection}, inPieces), none);
+        auto expected = none;
+        expected["mlp.gather"] += 2 * tensor;
+        expected["mlp.reduce"] += 2 * tensor;
+        EXPECT_EQ(collectives({Module::mlp}, inPieces), expected);
+        expected = none;
+        expected["shared.gather"] += 6 * tensor;
+        expected["shared.reduce"] += 6 * tensor;
+        EXPECT_EQ(collectives({Module::sharedExperts}, inPieces), expected);
+        expected["moe.dispatch"] *= 2; // there and back, and as much again
+        expected["moe.combine"] *= 2;
+        EXPECT_EQ(collectives({Module::moe}, inPieces)["moe.dispatch"], expected["moe.dispatch"]);
+        EXPECT_EQ(collectives({Module::moe}, inPieces), expected);
+    }
+}
+
+TEST(Rerun, IsCountedByHfuAndLeavesNothingBehind)
+{
+    for (unsigned bits = 1; bits < 1U << kRecomputeModules.size(); ++bits)
+        for (const int tp : {1, 2}) {
+            RecomputeModules modules;
+            for (std::size_t i = 0; i < kRecomputeModules.size(); ++i)
+                if ((bits >> i & 1U) != 0)
+                    modules.add(kRecomputeModules[i]);
+            Scenario scenario = scenarioOf(modules, tp);
+            scenario.layout.etp = 1; // experts whole
+            scenario.layout.ep = tp;
+            scenario.training.overlap.tpComm = bits % 2 == 0;
+            const Program program = programOf(scenario);
+            double flops = 0;
+            std::int64_t held = 0;
+            for (const Step& step : program.ranks[0].steps) {
+                const Pass& pass = program.passes[step.pass];
+                for (std::size_t i = 0; i < pass.ops.size(); ++i) {
+                    flops += pass.ops[i].purpose == OpPurpose::recompute ? pass.shapes[i].flops : 0;
+                    held += pass.ops[i].allocBytes - pass.ops[i].freeBytes;
+                    ASSERT_GE(held, 0) << bits << " " << program.labels[pass.ops[i].label];
+                }
+            }
+            EXPECT_EQ(held, 0) << bits;
+            const StepFlops counted = stepFlops(scenario);
+            // A whole projection down to the latent vectors is on every rank, but nothing that runs again is.
+            EXPECT_NEAR(flops * tp, counted.hardware - counted.modelCausal, counted.hardware * 1e-9) << bits << " tp " << tp;
+        }
+}

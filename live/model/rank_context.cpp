@@ -104,7 +104,7 @@ void Communication::await_resume()
     m_context.flight.done(m_flightNumber, nowNs());
     if (m_context.recorder) {
         const std::int64_t bytes = std::max(m_request.input.bytes(), m_request.output.bytes());
-        const std::uint32_t kind = m_context.kindOf(m_name, m_class, *m_request.group, bytes);
+        const std::uint32_t kind = m_context.kindOf(m_name, m_class, *m_request.group);
         m_context.record({.startNs = m_completion.issuedNs,
                           .endNs = m_completion.doneNs,
                           .readyNs = m_completion.readyNs,
@@ -134,11 +134,11 @@ void RankContext::startStep(int number)
     m_issued = 0;
 }
 
-std::uint32_t RankContext::kindOf(std::string_view name, sim::OpClass opClass, const CommGroup& group, std::int64_t bytes)
+std::uint32_t RankContext::kindOf(std::string_view name, sim::OpClass opClass, const CommGroup& group)
 {
-    const auto [place, isNew] = m_commKinds.try_emplace({name.data(), group.id, bytes}, 0);
+    const auto [place, isNew] = m_commKinds.try_emplace({name.data(), group.id}, 0);
     if (isNew)
-        place->second = kinds.id({.name = std::string(name), .opClass = opClass, .group = group.name, .bytes = bytes});
+        place->second = kinds.id({.name = std::string(name), .opClass = opClass, .group = group.name});
     return place->second;
 }
 
@@ -155,6 +155,7 @@ void RankContext::record(const SpanRecord& span)
 
 void RankContext::endStep()
 {
+    memory.endStep();
     if (m_marked.empty())
         return;
     m_marks.clear();

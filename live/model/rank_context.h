@@ -18,7 +18,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <tuple>
+#include <utility>
 #include <vector>
 
 namespace live {
@@ -177,12 +177,13 @@ public:
 private:
     friend class Communication;
     friend class KernelSpan;
-    /// The span's kind of a communication; remembered, since asking the shared table costs more than a small transfer.
-    std::uint32_t kindOf(std::string_view name, sim::OpClass, const CommGroup&, std::int64_t bytes);
+    /// The span's kind of a communication; remembered, since asking the shared table costs more than a small transfer. Without
+    /// the bytes, which each span has: experts' are others in every micro-batch.
+    std::uint32_t kindOf(std::string_view name, sim::OpClass, const CommGroup&);
     Communicator& m_communicator;
-    std::size_t m_issued = 0;                                                        ///< requests of this step
-    const bool m_hasMarks;                                                           ///< the device's times are marks
-    std::map<std::tuple<const char*, int, std::int64_t>, std::uint32_t> m_commKinds; ///< by name (a literal), group, bytes
+    std::size_t m_issued = 0;                                         ///< requests of this step
+    const bool m_hasMarks;                                            ///< the device's times are marks
+    std::map<std::pair<const char*, int>, std::uint32_t> m_commKinds; ///< by name (a literal) and group
     std::vector<SpanRecord> m_marked;
     std::vector<std::int64_t> m_marks;
 };

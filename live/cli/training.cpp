@@ -75,7 +75,7 @@ public:
         Control::catchSignals();
         m_collector->setStatus(RunStatus::running);
         try {
-            const Watchdog watchdog(*m_run, m_request.deadline);
+            const Watchdog watchdog(*m_run, m_request.deadline, m_store.get());
             m_run->train(m_scenario.live.steps - m_firstStep + 1, [&](const StepReport& step) { return afterStep(step); });
         } catch (const std::exception& error) {
             m_collector->setStatus(RunStatus::failed, error.what());

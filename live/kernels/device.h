@@ -174,6 +174,8 @@ public:
     /// Replaces marks made since its last call by nanoseconds of the steady clock, waiting for the queue to have passed them.
     /// Once a step. On the CPU marks are times already.
     virtual void resolveMarks(std::span<std::int64_t>) {}
+    /// Grows as the queue comes past marks, where its kernels run beside the caller. Any thread; does not wait.
+    virtual std::uint64_t marksPassed() { return 0; }
 };
 
 struct DeviceInfo {

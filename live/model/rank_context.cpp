@@ -96,10 +96,22 @@ void Communication::start()
     m_context.m_communicator.issue(m_request, m_completion);
 }
 
+bool Communication::await_suspend(std::coroutine_handle<> waiter) noexcept
+{
+    // First: once it is suspended another worker may take the rank on at any moment, and this object with it.
+    FlightRecord& flight = m_context.flight;
+    flight.waits(true);
+    if (m_completion.await_suspend(waiter))
+        return true;
+    flight.waits(false);
+    return false;
+}
+
 void Communication::await_resume()
 {
     if (m_alone)
         return;
+    m_context.flight.waits(false);
     m_completion.await_resume();
     m_context.flight.done(m_flightNumber, nowNs());
     if (m_context.recorder) {
@@ -156,7 +168,7 @@ void RankContext::record(const SpanRecord& span)
 void RankContext::endStep()
 {
     memory.endStep();
-    if (m_marked.empty())
+    if (!m_hasMarks)
         return;
     m_marks.clear();
     for (const SpanRecord& span : m_marked)

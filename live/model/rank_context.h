@@ -74,7 +74,7 @@ public:
         start();
         return m_alone || m_completion.await_ready();
     }
-    bool await_suspend(std::coroutine_handle<> waiter) noexcept { return m_completion.await_suspend(waiter); }
+    bool await_suspend(std::coroutine_handle<> waiter) noexcept;
     void await_resume();
 
     /// To await one that is kept somewhere: co_await transfer.done().
@@ -169,6 +169,8 @@ public:
     void record(const SpanRecord&);
     /// At the end of a step, its work done.
     void endStep();
+    /// Kernels run beside this thread: that it waits for none says nothing of whether they go on.
+    bool runsBeside() const { return m_hasMarks; }
 
     /// The requests of each step in the order of issue; null: they are being found out.
     const std::vector<PlannedRequest>* plan = nullptr;

@@ -280,6 +280,7 @@ Task<> Rank::run(const sim::Action& action)
 
 Task<> Rank::step(int stepFromOne, double learningRate)
 {
+    m_context.flight.enter("the start of step " + std::to_string(stepFromOne), nowNs());
     m_context.startStep(stepFromOne);
     m_context.queue->fill(m_words, 0);
     m_context.pass = sim::OpClass::optimizer;

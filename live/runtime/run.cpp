@@ -102,6 +102,20 @@ std::array<std::int64_t, kExactSumWords> Run::squaresOfWeights()
     return sum;
 }
 
+Run::Pulse Run::pulse()
+{
+    Pulse pulse{.progress = m_parts.pool->moves()};
+    for (const auto& rank : m_ranks) {
+        RankContext& context = rank->context();
+        const FlightRecord::State state = context.flight.state();
+        pulse.progress += state.progress + context.queue->marksPassed();
+        const bool waits = state.waits || context.runsBeside();
+        pulse.waits = pulse.waits || (state.inStep() && waits);
+        pulse.computes = pulse.computes || (state.inStep() && !waits);
+    }
+    return pulse;
+}
+
 void Run::abort(const std::string& why)
 {
     m_parts.communicator->abort(why);

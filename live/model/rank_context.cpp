@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cmath>
 
 namespace live {
 namespace {
@@ -182,6 +183,41 @@ void RankContext::endStep()
         recorder->spans.push(span);
     }
     m_marked.clear();
+}
+
+void RankContext::inspect(const KernelLabel& label, const Tensor& tensor, GradientOf gradient)
+{
+    if (!inspects)
+        return;
+    const sim::SpanKind kind = kinds.of(label.kind(pass, gradient));
+    inspect(kind.name + (kind.layer < 0 ? "" : " of layer " + std::to_string(kind.layer)), tensor);
+}
+
+void RankContext::inspect(const std::string& name, const Tensor& tensor)
+{
+    constexpr std::int64_t kPiece = 1 << 16; // elements
+    if (!inspects || tensor.elements() == 0)
+        return;
+    const std::int64_t rows = std::clamp<std::int64_t>(kPiece / tensor.columns, 1, tensor.rows);
+    const std::int64_t columns = std::min(kPiece, tensor.columns);
+    const Array exact = buffer(DType::f64, rows, columns);
+    std::vector<double> values(static_cast<std::size_t>(rows * columns));
+    for (std::int64_t row = 0; row < tensor.rows; row += rows)
+        for (std::int64_t column = 0; column < tensor.columns; column += columns) {
+            const std::int64_t height = std::min(rows, tensor.rows - row), width = std::min(columns, tensor.columns - column);
+            const Tensor piece = exact->rowRange(0, height).columnRange(0, width);
+            queue->copy(tensor.rowRange(row, height).columnRange(column, width), piece);
+            queue->toHost(piece, values.data());
+            const auto end = values.begin() + height * width;
+            const auto bad = std::find_if(values.begin(), end, [](double value) { return !std::isfinite(value); });
+            if (bad == end)
+                continue;
+            const std::int64_t place = bad - values.begin();
+            throw sim::Error(name + (microbatch < 0 ? "" : " in micro-batch " + std::to_string(microbatch)) + " on rank " +
+                             std::to_string(rank) + ": element (" + std::to_string(row + place / width) + ", " +
+                             std::to_string(column + place % width) + ") of " + std::to_string(tensor.rows) + " x " +
+                             std::to_string(tensor.columns) + " is " + std::to_string(*bad));
+        }
 }
 
 Communication RankContext::allReduce(Group group, const Tensor& tensor, std::string_view name, ReduceOp reduce)

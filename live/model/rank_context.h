@@ -142,6 +142,7 @@ public:
     std::int32_t microbatch = -1;
     std::int32_t step = 0;
     WeightAccess* weights = nullptr;
+    bool inspects = false; ///< see inspect()
 
     const Membership& in(Group group) const { return groups.of(rank, group); }
     bool alone(Group group) const { return in(group).size() == 1; }
@@ -169,6 +170,10 @@ public:
     void record(const SpanRecord&);
     /// At the end of a step, its work done.
     void endStep();
+    /// Where a step is made once more to find it: throws sim::Error, which names the tensor and this place, if an element is not
+    /// finite. Else does nothing.
+    void inspect(const KernelLabel&, const Tensor&, GradientOf = GradientOf::input);
+    void inspect(const std::string& name, const Tensor&);
     /// Kernels run beside this thread: that it waits for none says nothing of whether they go on.
     bool runsBeside() const { return m_hasMarks; }
 

@@ -41,6 +41,7 @@ class SpanKinds {
 public:
     std::uint32_t id(const sim::SpanKind&);
     std::vector<sim::SpanKind> from(std::size_t first = 0) const; ///< in the order of their numbers
+    sim::SpanKind of(std::uint32_t id) const;
 
 private:
     mutable std::mutex m_mutex;

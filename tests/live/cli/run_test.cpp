@@ -144,6 +144,16 @@ TEST(RankscopeLive, SaysWhenTheDiskIsFull)
     EXPECT_FALSE(std::filesystem::exists(folder + "/step-00000001")) << "an incomplete checkpoint must not look complete";
 }
 
+TEST(RankscopeLive, EndsWhereTheLossIsNoNumber)
+{
+    Child child({"run", gallery("58-"), "--steps", "50", "--set", "live.learning_rate=1000", "--set", "training.optimizer=sgd",
+                 "--set", "live.clip_norm=0"});
+    EXPECT_EQ(child.wait(), 1);
+    for (const char* word : {": the loss is nan", "head.logits in micro-batch ", " on rank 3"})
+        EXPECT_NE(child.err().find(word), std::string::npos) << child.err();
+    EXPECT_EQ(child.err().find("loss nan"), std::string::npos) << "a step without a result is not reported";
+}
+
 TEST(RankscopeLive, SaysWhichEndpointIsTaken)
 {
     const std::string endpoint = "tcp://127.0.0.1:" + std::to_string(test::freePort());

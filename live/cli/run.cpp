@@ -125,6 +125,8 @@ void addRun(CLI::App& app)
     command->add_option("--every", request.checkpointEvery, "And after every so many steps")
         ->check(CLI::Range(1, 1'000'000'000))
         ->needs(checkpoint);
+    command->add_flag("--gradients", request.gradients, "Put the last step's gradients into checkpoints, to be compared")
+        ->needs(checkpoint);
     command->add_option("--resume", request.resume, "Go on from a checkpoint, of any layout of the same model")
         ->type_name("FOLDER")
         ->check(sim::cli::notEmpty());

@@ -51,6 +51,7 @@ public:
     const StepResult& result() const { return m_result; }
     RankContext& context() { return m_context; }
     Weights& weights() { return m_weights; }
+    sim::Optimizer optimizer() const { return m_job.scenario.training.optimizer; }
     /// Called when the gradients are complete, before they are clipped.
     void onGradients(std::function<void(Rank&)> hook) { m_onGradients = std::move(hook); }
 

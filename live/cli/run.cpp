@@ -125,11 +125,15 @@ void addRun(CLI::App& app)
     command->add_option("--every", request.checkpointEvery, "And after every so many steps")
         ->check(CLI::Range(1, 1'000'000'000))
         ->needs(checkpoint);
+    command->add_flag("--gradients", request.gradients, "Put the last step's gradients into checkpoints, to be compared")
+        ->needs(checkpoint);
     command->add_option("--resume", request.resume, "Go on from a checkpoint, of any layout of the same model")
         ->type_name("FOLDER")
         ->check(sim::cli::notEmpty());
     command->add_option("--workers", request.workers, "Threads that run ranks (default: one a core)")->check(CLI::Range(1, 4096));
-    command->add_option("--deadline", arguments->deadlineSeconds, "Seconds after which a rank that waits counts as hung")
+    command
+        ->add_option("--deadline", arguments->deadlineSeconds,
+                     "Seconds without any progress after which ranks that wait count as hung")
         ->check(CLI::Range(0.05, 1e6))
         ->capture_default_str();
     command->add_flag("--check-serial", arguments->checkSerial,

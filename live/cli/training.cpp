@@ -60,7 +60,7 @@ public:
                                                            .rankCount = m_ranks.count,
                                                            .firstStep = m_firstStep});
         if (!resumed.empty())
-            readCheckpoint(resumed, m_run->ranks());
+            readCheckpoint(resumed, m_run->ranks(), m_environment.process, m_environment.processes);
         startStream();
     }
 
@@ -75,7 +75,7 @@ public:
         Control::catchSignals();
         m_collector->setStatus(RunStatus::running);
         try {
-            const Watchdog watchdog(*m_run, m_request.deadline);
+            const Watchdog watchdog(*m_run, m_request.deadline, m_store.get());
             m_run->train(m_scenario.live.steps - m_firstStep + 1, [&](const StepReport& step) { return afterStep(step); });
         } catch (const std::exception& error) {
             m_collector->setStatus(RunStatus::failed, error.what());
@@ -216,13 +216,28 @@ private:
         return stops ? Verdict::stop : Verdict::goOn;
     }
 
+    std::vector<std::string> exchangeTexts(const std::string& text)
+    {
+        m_store->set(storeKey("exchange", m_environment.process), text);
+        m_store->barrier("exchange given");
+        std::vector<std::string> texts;
+        for (int process = 0; process < m_environment.processes; ++process)
+            texts.push_back(m_store->get(storeKey("exchange", process)));
+        m_store->barrier("exchange taken"); // then the keys may be used again
+        return texts;
+    }
+
     void saveCheckpoint(int step)
     {
-        std::function<void()> barrier;
+        ExchangeTexts exchange = exchangeWithNobody;
         if (m_store)
-            barrier = [&] { m_store->barrier("checkpoint"); };
-        const auto path =
-            writeCheckpoint(m_request.checkpoint, {step, m_request.scenarioJson}, m_run->ranks(), m_environment.process, barrier);
+            exchange = [this](const std::string& text) { return exchangeTexts(text); };
+        const auto path = writeCheckpoint(m_request.checkpoint,
+                                          {.step = step,
+                                           .scenarioJson = m_request.scenarioJson,
+                                           .seed = m_scenario.live.seed,
+                                           .gradients = m_request.gradients},
+                                          m_run->ranks(), m_environment.process, exchange);
         if (first() && !m_request.quiet)
             say("checkpoint " + path.string());
     }

@@ -21,6 +21,7 @@ struct TrainingRequest {
     std::string allowed;      ///< file of the viewers' public keys
     std::string checkpoint;   ///< folder to write to; empty: none
     int checkpointEvery = 0;  ///< steps; 0: only at the end
+    bool gradients = false;   ///< into checkpoints too
     std::string resume;       ///< folder to begin from
     std::chrono::milliseconds deadline{30'000};
     bool quiet = false;

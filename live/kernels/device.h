@@ -158,10 +158,12 @@ public:
     /// Blocks of 64 elements are summed in fixed order, then added exactly. values: one contiguous row that starts at a multiple
     /// of 64 elements of its bucket.
     virtual void exactSumOfSquares(const Tensor& values, const Tensor& words) = 0;
-    /// factor [1, 1] (f64) = min(1, maxNorm / (sqrt(sum) + 1e-6)); 1 if maxNorm is 0.
+    /// factor [1, 1] (f64) = min(1, maxNorm / (sqrt(sum) + 1e-6)); 1 if maxNorm is 0. words may have several rows: the
+    /// sum is the last, and the factor is not a number if one of them is not finite.
     virtual void clipFactor(const Tensor& words, double maxNorm, const Tensor& factor) = 0;
 
-    // -- optimizer, on one contiguous row: gradient is scaled by *clipFactor first; parameter gets the rounded copy where its
+    // -- optimizer, on one contiguous row: gradient is scaled by *clipFactor first, nothing changes if that is not a number;
+    // parameter gets the rounded copy where its
     // type
     //    differs from master's (else both are the same tensor). Loshchilov & Hutter 2019
     virtual void adamw(const AdamwStep&, const Tensor& clipFactor, const Tensor& gradient, const Tensor& firstMoment,
@@ -174,6 +176,8 @@ public:
     /// Replaces marks made since its last call by nanoseconds of the steady clock, waiting for the queue to have passed them.
     /// Once a step. On the CPU marks are times already.
     virtual void resolveMarks(std::span<std::int64_t>) {}
+    /// Grows as the queue comes past marks, where its kernels run beside the caller. Any thread; does not wait.
+    virtual std::uint64_t marksPassed() { return 0; }
 };
 
 struct DeviceInfo {

@@ -79,19 +79,23 @@ Task<Array> Attention::forward(const Input& input, Array x, AttentionSaved& save
         queue.linear(all.tensor, m_query->valueThrough(*m_value).reshaped(m_shape.qkvColumns(), m_shape.hidden),
                      m_queryBias ? m_queryBias->valueThrough(*m_valueBias) : Tensor{}, saved.qkv);
     }
+    m_context.inspect(m_projectLabel, saved.qkv);
     rotate(input, saved.qkv, false);
     co_await core(input, saved);
+    m_context.inspect(m_coreLabel, saved.output);
     Array projected = m_context.activations(m_shape.rows, m_shape.hidden);
     {
         const KernelSpan span(m_context, m_outputLabel);
         queue.linear(saved.output, m_output->value(), {}, projected);
     }
+    m_context.inspect(m_outputLabel, projected);
     Array y = co_await sumRowsOverTp(m_context, m_shape, std::move(projected), "attn.sum");
     const KernelSpan span(m_context, m_addLabel);
     if (m_outputBias)
         queue.addBias(m_outputBias->value(), y);
     dropoutRows(m_context, m_shape, input, m_layer, DropoutSite::attention, y);
     queue.add(saved.input, y);
+    m_context.inspect(m_addLabel, y);
     co_return y;
 }
 
@@ -148,9 +152,11 @@ Task<Array> Attention::backward(const Input& input, Array dy, AttentionSaved& sa
         const KernelSpan span(m_context, m_outputLabel);
         queue.linearInputGradient(saved.dOutput.tensor, m_output->value(), dCore);
     }
+    m_context.inspect(m_outputLabel, dCore);
     if (ofWeights)
         outputWeightGradient(saved);
     saved.dQkv = co_await coreGradient(input, dCore, saved);
+    m_context.inspect(m_coreLabel, saved.dQkv);
     dCore.reset();
     saved.qkv.reset();
     saved.logSumExp.reset();
@@ -163,6 +169,7 @@ Task<Array> Attention::backward(const Input& input, Array dy, AttentionSaved& sa
         queue.linearInputGradient(saved.dQkv, m_query->valueThrough(*m_value).reshaped(m_shape.qkvColumns(), m_shape.hidden),
                                   dNormalized);
     }
+    m_context.inspect(m_projectLabel, dNormalized);
     AllRows all;
     if (ofWeights)
         all = co_await m_gathering.gathered();

@@ -41,6 +41,7 @@ Task<Array> Embedding::forward(const Input& input)
         queue.add(positions, y);
     }
     dropoutRows(m_context, m_shape, input, 0, DropoutSite::embedding, y);
+    m_context.inspect(m_label, y);
     co_return y;
 }
 
@@ -79,6 +80,7 @@ Task<> Head::forward(const Input& input, Array x, HeadSaved& saved, const Tensor
         const KernelSpan span(m_context, m_projectLabel);
         queue.linear(all.tensor, m_table.value(), {}, saved.exponentials);
     }
+    m_context.inspect(m_projectLabel, saved.exponentials);
     Array maximum = m_context.statistics(m_shape.rows, 1);
     {
         const KernelSpan span(m_context, m_lossLabel);
@@ -94,6 +96,7 @@ Task<> Head::forward(const Input& input, Array x, HeadSaved& saved, const Tensor
     const KernelSpan span(m_context, m_lossLabel);
     const Array loss = m_context.statistics(1, m_shape.rows);
     queue.crossEntropy(saved.partial, input.targets, loss);
+    m_context.inspect(m_lossLabel, loss);
     if (m_shape.tpIndex == 0) // all of tp have the same losses
         queue.exactSum(loss, lossWords);
 }
@@ -112,6 +115,7 @@ Task<Array> Head::backward(const Input& input, HeadSaved& saved, double lossScal
         const KernelSpan span(m_context, m_projectLabel);
         queue.linearInputGradient(saved.exponentials, m_table.value(), dNormalized);
     }
+    m_context.inspect(m_projectLabel, dNormalized);
     AllRows all;
     if (ofWeights)
         all = co_await m_gathering.gathered();

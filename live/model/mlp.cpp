@@ -81,22 +81,26 @@ Task<Array> Mlp::forward(const Input& input, Array x, MlpSaved& saved)
         const KernelSpan span(m_context, m_upLabel);
         queue.linear(all.tensor, upValue(), m_upBias ? m_upBiasFirst->valueThrough(*m_upBias) : Tensor{}, saved.up);
     }
+    m_context.inspect(m_upLabel, saved.up);
     saved.hidden = m_context.activations(m_shape.rows, m_columns);
     {
         const KernelSpan span(m_context, m_activationLabel);
         activate(queue, m_activation, m_gated, saved.up, saved.hidden);
     }
+    m_context.inspect(m_activationLabel, saved.hidden);
     Array down = m_context.activations(m_shape.rows, m_shape.hidden);
     {
         const KernelSpan span(m_context, m_downLabel);
         queue.linear(saved.hidden, m_down->value(), {}, down);
     }
+    m_context.inspect(m_downLabel, down);
     Array y = co_await sumRowsOverTp(m_context, m_shape, std::move(down), "mlp.sum");
     const KernelSpan span(m_context, m_addLabel);
     if (m_downBias)
         queue.addBias(m_downBias->value(), y);
     dropoutRows(m_context, m_shape, input, m_layer, DropoutSite::mlp, y);
     queue.add(saved.input, y);
+    m_context.inspect(m_addLabel, y);
     co_return y;
 }
 
@@ -116,6 +120,7 @@ Task<Array> Mlp::backward(const Input& input, Array dy, MlpSaved& saved, bool of
         const KernelSpan span(m_context, m_downLabel);
         queue.linearInputGradient(saved.dOutput.tensor, m_down->value(), dHidden);
     }
+    m_context.inspect(m_downLabel, dHidden);
     if (ofWeights)
         downWeightGradient(saved);
     saved.dUp = m_context.activations(m_shape.rows, saved.up->columns);
@@ -123,6 +128,7 @@ Task<Array> Mlp::backward(const Input& input, Array dy, MlpSaved& saved, bool of
         const KernelSpan span(m_context, m_activationLabel);
         activateGradient(queue, m_activation, m_gated, saved.up, dHidden, saved.dUp);
     }
+    m_context.inspect(m_activationLabel, saved.dUp);
     dHidden.reset();
     saved.up.reset();
     if (ofWeights)
@@ -132,6 +138,7 @@ Task<Array> Mlp::backward(const Input& input, Array dy, MlpSaved& saved, bool of
         const KernelSpan span(m_context, m_upLabel);
         queue.linearInputGradient(saved.dUp, upValue(), dNormalized);
     }
+    m_context.inspect(m_upLabel, dNormalized);
     AllRows all;
     if (ofWeights)
         all = co_await m_gathering.gathered();

@@ -83,6 +83,7 @@ Task<> Moe::route(MoeSaved& saved)
         const KernelSpan span(m_context, m_routeLabel);
         const Array logits = m_context.statistics(rows, m_experts);
         queue.linear(saved.normalized, m_router->value(), {}, logits);
+        m_context.inspect(m_routeLabel, logits);
         saved.probabilities = m_context.statistics(rows, m_experts);
         saved.experts = m_context.memory.allocate(DType::i32, rows, m_choices);
         saved.weights = m_context.statistics(rows, m_choices);
@@ -255,6 +256,8 @@ Task<Array> Moe::forward(const Input& input, Array x, MoeSaved& saved)
         const KernelSpan span(m_context, m_activationLabel);
         activate(queue, m_activation, m_gated, saved.up, saved.hidden);
     }
+    m_context.inspect(m_upLabel, saved.up);
+    m_context.inspect(m_activationLabel, saved.hidden);
     {
         const KernelSpan span(m_context, m_downLabel);
         forEachExpert(saved, [&](const Expert& expert, std::int64_t first, std::int64_t rows) {
@@ -273,6 +276,7 @@ Task<Array> Moe::forward(const Input& input, Array x, MoeSaved& saved)
     const KernelSpan span(m_context, m_combineLabel);
     dropoutRows(m_context, m_shape, input, m_layer, DropoutSite::mlp, y);
     queue.add(saved.input, y);
+    m_context.inspect(m_addLabel, y);
     co_return y;
 }
 
@@ -307,6 +311,8 @@ Task<Array> Moe::backwardInput(const Input& input, Array dy, MoeSaved& saved)
         const KernelSpan span(m_context, m_activationLabel);
         activateGradient(queue, m_activation, m_gated, saved.up, dHidden, saved.dUp);
     }
+    m_context.inspect(m_downLabel, dHidden);
+    m_context.inspect(m_activationLabel, saved.dUp);
     dHidden.reset();
     saved.up.reset();
     Array dExpertInput = m_context.activations(received, m_shape.hidden);
@@ -331,6 +337,7 @@ Task<Array> Moe::backwardInput(const Input& input, Array dy, MoeSaved& saved)
         queue.routeGradient(saved.probabilities, saved.experts, saved.weights, dWeights, saved.auxiliaryGradient, dLogits);
         saved.dLogits = m_context.activations(m_shape.localRows, m_experts);
         queue.copy(dLogits, saved.dLogits);
+        m_context.inspect(m_routeLabel, saved.dLogits);
         const Array throughRouter = m_context.activations(m_shape.localRows, m_shape.hidden);
         queue.linearInputGradient(saved.dLogits, m_router->value(), throughRouter);
         queue.add(throughRouter, dNormalized);

@@ -21,6 +21,7 @@ Array Norm::forward(const Tensor& x, Array& statistics) const
     Array y = m_context.activations(x.rows, x.columns);
     statistics = m_context.statistics(x.rows, 2);
     m_context.queue->norm(m_kind, x, m_gain->value(), m_bias ? m_bias->value() : Tensor{}, y, statistics);
+    m_context.inspect(m_label, y);
     return y;
 }
 
@@ -30,6 +31,7 @@ Array Norm::backward(const Tensor& dy, const Tensor& x, const Tensor& statistics
     Array dx = m_context.activations(x.rows, x.columns);
     m_context.queue->normGradient(m_kind, dy, x, m_gain->value(), statistics, dx, m_gain->gradient(),
                                   m_bias ? m_bias->gradient() : Tensor{});
+    m_context.inspect(m_label, dx);
     return dx;
 }
 

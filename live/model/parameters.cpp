@@ -39,6 +39,22 @@ std::optional<std::int64_t> ParameterSpec::placeInWhole(std::int64_t element) co
     return row < globalRows && column < globalColumns ? std::optional(row * globalColumns + column) : std::nullopt;
 }
 
+void ParameterSpec::forEachRun(std::int64_t first, std::int64_t count,
+                               const std::function<void(std::int64_t, std::int64_t, std::int64_t)>& visit) const
+{
+    const bool wholeRows = columns == globalColumns; // then one row follows the other
+    for (std::int64_t done = 0; done < count;) {
+        const std::int64_t row = firstRow + (first + done) / columns, within = (first + done) % columns;
+        const std::int64_t length = std::min(wholeRows ? (globalRows - row) * columns - within : columns - within, count - done);
+        if (row >= globalRows)
+            return;
+        const std::int64_t inside = std::min(length, wholeRows ? length : globalColumns - firstColumn - within);
+        if (inside > 0)
+            visit(done, row * globalColumns + firstColumn + within, inside);
+        done += length;
+    }
+}
+
 ParameterSpec rowsOfMatrix(std::string name, std::int64_t rows, std::int64_t columns, Slice slice)
 {
     return {.name = std::move(name),

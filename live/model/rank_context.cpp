@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cmath>
 
 namespace live {
 namespace {
@@ -96,15 +97,27 @@ void Communication::start()
     m_context.m_communicator.issue(m_request, m_completion);
 }
 
+bool Communication::await_suspend(std::coroutine_handle<> waiter) noexcept
+{
+    // First: once it is suspended another worker may take the rank on at any moment, and this object with it.
+    FlightRecord& flight = m_context.flight;
+    flight.waits(true);
+    if (m_completion.await_suspend(waiter))
+        return true;
+    flight.waits(false);
+    return false;
+}
+
 void Communication::await_resume()
 {
     if (m_alone)
         return;
+    m_context.flight.waits(false);
     m_completion.await_resume();
     m_context.flight.done(m_flightNumber, nowNs());
     if (m_context.recorder) {
         const std::int64_t bytes = std::max(m_request.input.bytes(), m_request.output.bytes());
-        const std::uint32_t kind = m_context.kindOf(m_name, m_class, *m_request.group, bytes);
+        const std::uint32_t kind = m_context.kindOf(m_name, m_class, *m_request.group);
         m_context.record({.startNs = m_completion.issuedNs,
                           .endNs = m_completion.doneNs,
                           .readyNs = m_completion.readyNs,
@@ -134,11 +147,11 @@ void RankContext::startStep(int number)
     m_issued = 0;
 }
 
-std::uint32_t RankContext::kindOf(std::string_view name, sim::OpClass opClass, const CommGroup& group, std::int64_t bytes)
+std::uint32_t RankContext::kindOf(std::string_view name, sim::OpClass opClass, const CommGroup& group)
 {
-    const auto [place, isNew] = m_commKinds.try_emplace({name.data(), group.id, bytes}, 0);
+    const auto [place, isNew] = m_commKinds.try_emplace({name.data(), group.id}, 0);
     if (isNew)
-        place->second = kinds.id({.name = std::string(name), .opClass = opClass, .group = group.name, .bytes = bytes});
+        place->second = kinds.id({.name = std::string(name), .opClass = opClass, .group = group.name});
     return place->second;
 }
 
@@ -155,7 +168,8 @@ void RankContext::record(const SpanRecord& span)
 
 void RankContext::endStep()
 {
-    if (m_marked.empty())
+    memory.endStep();
+    if (!m_hasMarks)
         return;
     m_marks.clear();
     for (const SpanRecord& span : m_marked)
@@ -169,6 +183,41 @@ void RankContext::endStep()
         recorder->spans.push(span);
     }
     m_marked.clear();
+}
+
+void RankContext::inspect(const KernelLabel& label, const Tensor& tensor, GradientOf gradient)
+{
+    if (!inspects)
+        return;
+    const sim::SpanKind kind = kinds.of(label.kind(pass, gradient));
+    inspect(kind.name + (kind.layer < 0 ? "" : " of layer " + std::to_string(kind.layer)), tensor);
+}
+
+void RankContext::inspect(const std::string& name, const Tensor& tensor)
+{
+    constexpr std::int64_t kPiece = 1 << 16; // elements
+    if (!inspects || tensor.elements() == 0)
+        return;
+    const std::int64_t rows = std::clamp<std::int64_t>(kPiece / tensor.columns, 1, tensor.rows);
+    const std::int64_t columns = std::min(kPiece, tensor.columns);
+    const Array exact = buffer(DType::f64, rows, columns);
+    std::vector<double> values(static_cast<std::size_t>(rows * columns));
+    for (std::int64_t row = 0; row < tensor.rows; row += rows)
+        for (std::int64_t column = 0; column < tensor.columns; column += columns) {
+            const std::int64_t height = std::min(rows, tensor.rows - row), width = std::min(columns, tensor.columns - column);
+            const Tensor piece = exact->rowRange(0, height).columnRange(0, width);
+            queue->copy(tensor.rowRange(row, height).columnRange(column, width), piece);
+            queue->toHost(piece, values.data());
+            const auto end = values.begin() + height * width;
+            const auto bad = std::find_if(values.begin(), end, [](double value) { return !std::isfinite(value); });
+            if (bad == end)
+                continue;
+            const std::int64_t place = bad - values.begin();
+            throw sim::Error(name + (microbatch < 0 ? "" : " in micro-batch " + std::to_string(microbatch)) + " on rank " +
+                             std::to_string(rank) + ": element (" + std::to_string(row + place / width) + ", " +
+                             std::to_string(column + place % width) + ") of " + std::to_string(tensor.rows) + " x " +
+                             std::to_string(tensor.columns) + " is " + std::to_string(*bad));
+        }
 }
 
 Communication RankContext::allReduce(Group group, const Tensor& tensor, std::string_view name, ReduceOp reduce)

@@ -18,7 +18,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <tuple>
+#include <utility>
 #include <vector>
 
 namespace live {
@@ -74,7 +74,7 @@ public:
         start();
         return m_alone || m_completion.await_ready();
     }
-    bool await_suspend(std::coroutine_handle<> waiter) noexcept { return m_completion.await_suspend(waiter); }
+    bool await_suspend(std::coroutine_handle<> waiter) noexcept;
     void await_resume();
 
     /// To await one that is kept somewhere: co_await transfer.done().
@@ -142,6 +142,7 @@ public:
     std::int32_t microbatch = -1;
     std::int32_t step = 0;
     WeightAccess* weights = nullptr;
+    bool inspects = false; ///< see inspect()
 
     const Membership& in(Group group) const { return groups.of(rank, group); }
     bool alone(Group group) const { return in(group).size() == 1; }
@@ -169,6 +170,12 @@ public:
     void record(const SpanRecord&);
     /// At the end of a step, its work done.
     void endStep();
+    /// Where a step is made once more to find it: throws sim::Error, which names the tensor and this place, if an element is not
+    /// finite. Else does nothing.
+    void inspect(const KernelLabel&, const Tensor&, GradientOf = GradientOf::input);
+    void inspect(const std::string& name, const Tensor&);
+    /// Kernels run beside this thread: that it waits for none says nothing of whether they go on.
+    bool runsBeside() const { return m_hasMarks; }
 
     /// The requests of each step in the order of issue; null: they are being found out.
     const std::vector<PlannedRequest>* plan = nullptr;
@@ -177,12 +184,13 @@ public:
 private:
     friend class Communication;
     friend class KernelSpan;
-    /// The span's kind of a communication; remembered, since asking the shared table costs more than a small transfer.
-    std::uint32_t kindOf(std::string_view name, sim::OpClass, const CommGroup&, std::int64_t bytes);
+    /// The span's kind of a communication; remembered, since asking the shared table costs more than a small transfer. Without
+    /// the bytes, which each span has: experts' are others in every micro-batch.
+    std::uint32_t kindOf(std::string_view name, sim::OpClass, const CommGroup&);
     Communicator& m_communicator;
-    std::size_t m_issued = 0;                                                        ///< requests of this step
-    const bool m_hasMarks;                                                           ///< the device's times are marks
-    std::map<std::tuple<const char*, int, std::int64_t>, std::uint32_t> m_commKinds; ///< by name (a literal), group, bytes
+    std::size_t m_issued = 0;                                         ///< requests of this step
+    const bool m_hasMarks;                                            ///< the device's times are marks
+    std::map<std::pair<const char*, int>, std::uint32_t> m_commKinds; ///< by name (a literal) and group
     std::vector<SpanRecord> m_marked;
     std::vector<std::int64_t> m_marks;
 };

@@ -33,11 +33,16 @@ public:
     void done(std::uint64_t number, std::int64_t doneNs);
     /// The rank began an action ("0F3") or, empty, ended its step.
     void enter(std::string action, std::int64_t nowNs);
+    /// It pauses until a request is done, or goes on.
+    void waits(bool);
 
     struct State {
         std::vector<FlightEntry> entries; ///< oldest first
         std::string action;
-        std::int64_t sinceNs = 0; ///< of the action
+        std::int64_t sinceNs = 0;   ///< of the action
+        std::uint64_t progress = 0; ///< grows with all that is told here
+        bool waits = false;
+        bool inStep() const { return !action.empty(); }
     };
     State state() const;
 
@@ -47,10 +52,11 @@ private:
     std::uint64_t m_next = 0;
     std::string m_action;
     std::int64_t m_sinceNs = 0;
+    std::uint64_t m_progress = 0;
+    bool m_waits = false;
 };
 
-/// Why nothing moves, for people: which ranks wait in what since when, and who has not come; "" if no rank has waited or
-/// computed for `deadlineNs`.
-std::string describeStall(const std::vector<const FlightRecord*>&, std::int64_t nowNs, std::int64_t deadlineNs);
+/// Where ranks stand that no longer move, for people: who has waited longest, in what, and who has not come.
+std::string describeStall(const std::vector<const FlightRecord*>&, std::int64_t nowNs);
 
 } // namespace live

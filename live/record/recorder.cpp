@@ -44,6 +44,12 @@ std::vector<sim::SpanKind> SpanKinds::from(std::size_t first) const
     return {m_kinds.begin() + static_cast<std::ptrdiff_t>(first), m_kinds.end()};
 }
 
+sim::SpanKind SpanKinds::of(std::uint32_t id) const
+{
+    const std::lock_guard lock(m_mutex);
+    return m_kinds.at(id);
+}
+
 std::int64_t nowNs()
 {
     return clockNs(CLOCK_MONOTONIC);

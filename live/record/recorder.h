@@ -1,10 +1,11 @@
-// What a rank did, as it happens: fixed-size records of spans in a bounded ring that one writer (the worker that runs the rank)
-// fills and one reader (the stream) empties. A full ring drops the new record and counts it: training never waits for whoever
+// What a rank did, as it happens: fixed-size records of spans in a bounded queue that one writer (the worker that runs the rank)
+// fills and one reader (the stream) empties. A full one drops the new record and counts it: training never waits for whoever
 // looks at it.
 #pragma once
 
 #include "sim/trace/trace.h"
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -12,6 +13,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace live {
@@ -39,6 +41,7 @@ class SpanKinds {
 public:
     std::uint32_t id(const sim::SpanKind&);
     std::vector<sim::SpanKind> from(std::size_t first = 0) const; ///< in the order of their numbers
+    sim::SpanKind of(std::uint32_t id) const;
 
 private:
     mutable std::mutex m_mutex;
@@ -52,41 +55,67 @@ struct CounterRecord {
     std::int64_t value = 0;
 };
 
-/// Single writer, single reader, bounded; capacity is rounded up to a power of two.
+/// Single writer, single reader, bounded. Takes memory for what is in it, a chunk at a time: many ranks record little.
 template <class Record>
 class Ring {
 public:
-    explicit Ring(std::size_t capacity)
+    explicit Ring(std::size_t capacity) : m_capacity(capacity) {}
+    Ring(const Ring&) = delete;
+    Ring& operator=(const Ring&) = delete;
+    ~Ring()
     {
-        std::size_t size = 1;
-        while (size < capacity)
-            size *= 2;
-        m_records.resize(size);
+        while (m_first != nullptr)
+            delete std::exchange(m_first, m_first->next);
+        delete m_spare.load(std::memory_order_relaxed);
     }
     void push(const Record& record)
     {
         const std::size_t head = m_head.load(std::memory_order_relaxed);
-        if (head - m_tail.load(std::memory_order_acquire) == m_records.size()) {
+        if (head - m_tail.load(std::memory_order_acquire) == m_capacity) {
             m_dropped.fetch_add(1, std::memory_order_relaxed);
             return;
         }
-        m_records[head & (m_records.size() - 1)] = record;
-        m_head.store(head + 1, std::memory_order_release);
+        const std::size_t place = head % kChunkRecords;
+        if (place == 0 && head != 0)
+            m_last = m_last->next = freshChunk();
+        m_last->records[place] = record;
+        m_head.store(head + 1, std::memory_order_release); // and with it the chunk
     }
     /// Appends what is there.
     void drain(std::vector<Record>& out)
     {
         const std::size_t head = m_head.load(std::memory_order_acquire);
         std::size_t tail = m_tail.load(std::memory_order_relaxed);
-        for (; tail != head; ++tail)
-            out.push_back(m_records[tail & (m_records.size() - 1)]);
+        for (; tail != head; ++tail) {
+            const std::size_t place = tail % kChunkRecords;
+            if (place == 0 && tail != 0)
+                delete m_spare.exchange(std::exchange(m_first, m_first->next), std::memory_order_acq_rel);
+            out.push_back(m_first->records[place]);
+        }
         m_tail.store(tail, std::memory_order_release);
     }
     std::uint64_t pushed() const { return m_head.load(std::memory_order_relaxed); }
     std::uint64_t dropped() const { return m_dropped.load(std::memory_order_relaxed); }
 
 private:
-    std::vector<Record> m_records;
+    static constexpr std::size_t kChunkRecords = 256;
+    struct Chunk {
+        std::array<Record, kChunkRecords> records;
+        Chunk* next = nullptr;
+    };
+    Chunk* freshChunk()
+    {
+        Chunk* const spare = m_spare.exchange(nullptr, std::memory_order_acq_rel);
+        if (spare == nullptr)
+            return new Chunk;
+        spare->next = nullptr;
+        return spare;
+    }
+
+    const std::size_t m_capacity;
+    Chunk* m_last = new Chunk;            ///< the writer's
+    Chunk* m_first = m_last;              ///< the reader's
+    std::atomic<Chunk*> m_spare{nullptr}; ///< the last one read to its end
     alignas(64) std::atomic<std::size_t> m_head{0};
     alignas(64) std::atomic<std::size_t> m_tail{0};
     std::atomic<std::uint64_t> m_dropped{0};

@@ -1,228 +1,422 @@
 #include "live/runtime/checkpoint.h"
 
+#include "live/runtime/crc32.h"
+#include "live/runtime/tensor_file.h"
 #include "sim/error.h"
 #include "sim/scenario/files.h"
 
+#include <algorithm>
 #include <array>
-#include <cerrno>
+#include <cassert>
 #include <cstdio>
 #include <cstring>
-#include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <system_error>
 
 namespace live {
 namespace {
 
 namespace fs = std::filesystem;
+using nlohmann::json;
 
 constexpr const char* kFormat = "rankscope-checkpoint";
-constexpr std::array kQuantities = {Quantity::value, Quantity::firstMoment, Quantity::secondMoment};
+constexpr int kVersion = 2;
 
-std::string fileOfRank(int rank)
+struct QuantityName {
+    Quantity quantity;
+    const char* name;
+};
+constexpr std::array kQuantityNames = {
+    QuantityName{Quantity::value, "weights"}, QuantityName{Quantity::firstMoment, "first_moments"},
+    QuantityName{Quantity::secondMoment, "second_moments"}, QuantityName{Quantity::gradient, "gradients"}};
+
+std::string fileOf(const QuantityName& quantity)
 {
-    char name[32];
-    std::snprintf(name, sizeof name, "rank-%05d.bin", rank);
-    return name;
+    return std::string(quantity.name) + ".safetensors";
 }
 
-/// A piece's header in a rank's file; its name and then `count` doubles follow.
-struct PieceHeader {
-    std::int64_t nameBytes = 0;
-    std::int64_t quantity = 0;
-    std::int64_t globalRows = 0, globalColumns = 0;
-    std::int64_t firstRow = 0, firstColumn = 0, columns = 0; ///< of the slice
-    std::int64_t first = 0, count = 0;                       ///< in the slice, row by row
-};
-static_assert(sizeof(PieceHeader) == 72);
+bool isKept(const QuantityName& quantity, const Rank& rank)
+{
+    return quantity.quantity == Quantity::value || rank.optimizer() == sim::Optimizer::adamw;
+}
 
-class CheckpointOutput {
+/// What a process has written of a tensor.
+struct Written {
+    std::int64_t elements = 0;
+    std::uint32_t linearCrc = 0;
+};
+using WrittenTensors = std::map<std::string, Written>;
+
+/// Makes one file, with the other processes.
+class TensorWriter {
 public:
-    explicit CheckpointOutput(const fs::path& path) : m_path(path), m_file(std::fopen(path.c_str(), "wb"))
+    TensorWriter(const fs::path& path, const TensorTable& table, std::uint64_t headerBytes)
+        : m_file(path, PlacedFile::Mode::write), m_table(table), m_headerBytes(headerBytes)
     {
-        if (!m_file)
-            fail();
     }
-    ~CheckpointOutput()
+    void write(const ParameterSpec& spec, std::int64_t first, std::span<const double> values)
     {
-        if (m_file)
-            std::fclose(m_file);
+        const StoredTensor& tensor = m_table.tensors.at(spec.name);
+        const std::uint64_t size = m_table.elementBytes();
+        m_bytes.resize(values.size() * size);
+        if (m_table.isDouble)
+            std::memcpy(m_bytes.data(), values.data(), m_bytes.size());
+        else
+            for (std::size_t i = 0; i < values.size(); ++i) {
+                const auto value = static_cast<float>(values[i]);
+                std::memcpy(m_bytes.data() + i * sizeof value, &value, sizeof value);
+            }
+        Written& written = m_written[spec.name];
+        PiecewiseCrc32 crc(tensor.end - tensor.begin);
+        spec.forEachRun(first, static_cast<std::int64_t>(values.size()),
+                        [&](std::int64_t at, std::int64_t place, std::int64_t count) {
+                            const std::byte* const from = m_bytes.data() + static_cast<std::uint64_t>(at) * size;
+                            const std::uint64_t offset = static_cast<std::uint64_t>(place) * size,
+                                                bytes = static_cast<std::uint64_t>(count) * size;
+                            m_file.write(m_headerBytes + tensor.begin + offset, from, bytes);
+                            crc.add(offset, from, bytes);
+                            written.elements += count;
+                        });
+        written.linearCrc ^= crc.linear();
     }
-    CheckpointOutput(const CheckpointOutput&) = delete;
-    CheckpointOutput& operator=(const CheckpointOutput&) = delete;
-    void write(const void* data, std::size_t bytes)
+    WrittenTensors finish()
     {
-        if (bytes > 0 && std::fwrite(data, bytes, 1, m_file) != 1)
-            fail();
-    }
-    void close()
-    {
-        std::FILE* file = std::exchange(m_file, nullptr);
-        const bool flushed = std::fflush(file) == 0;
-        if (std::fclose(file) != 0 || !flushed)
-            fail();
+        m_file.sync();
+        return std::move(m_written);
     }
 
 private:
-    [[noreturn]] void fail() const
-    {
-        throw sim::Error("checkpoint: cannot write " + m_path.string() + ": " + std::strerror(errno));
-    }
-    fs::path m_path;
-    std::FILE* m_file;
+    PlacedFile m_file;
+    const TensorTable& m_table;
+    const std::uint64_t m_headerBytes;
+    std::vector<std::byte> m_bytes;
+    WrittenTensors m_written;
 };
 
-void writeRank(const fs::path& path, Rank& rank)
-{
-    CheckpointOutput out(path);
-    for (const Quantity quantity : kQuantities) {
-        if (quantity != Quantity::value && rank.context().scenario.training.optimizer != sim::Optimizer::adamw)
-            continue;
-        forEachPiece(rank, quantity, [&](const OwnedRange& own, const std::vector<double>& values) {
-            const ParameterSpec& spec = own.parameter->spec;
-            const PieceHeader header{.nameBytes = static_cast<std::int64_t>(spec.name.size()),
-                                     .quantity = static_cast<std::int64_t>(quantity),
-                                     .globalRows = spec.globalRows,
-                                     .globalColumns = spec.globalColumns,
-                                     .firstRow = spec.firstRow,
-                                     .firstColumn = spec.firstColumn,
-                                     .columns = spec.columns,
-                                     .first = own.first,
-                                     .count = own.count};
-            out.write(&header, sizeof header);
-            out.write(spec.name.data(), spec.name.size());
-            out.write(values.data(), values.size() * sizeof(double));
+/// One writing of a checkpoint, as one process sees it. Each phase ends when all processes are through it; if one fails, all do.
+class CheckpointWriting {
+public:
+    CheckpointWriting(const CheckpointInfo& info, const std::vector<Rank*>& ranks, int process, const ExchangeTexts& exchange)
+        : m_info(info), m_ranks(ranks), m_process(process), m_exchange(exchange)
+    {
+        for (const QuantityName& quantity : kQuantityNames)
+            if (quantity.quantity == Quantity::gradient ? info.gradients : isKept(quantity, *ranks.front()))
+                m_quantities.push_back(quantity);
+    }
+
+    fs::path write(const fs::path& folder)
+    {
+        char name[32];
+        std::snprintf(name, sizeof name, "step-%08d", m_info.step);
+        const fs::path complete = folder / name;
+        m_growing = folder / (std::string(name) + ".part");
+        phase([&] {
+            if (m_process == 0) {
+                fs::create_directories(folder);
+                fs::remove_all(m_growing);
+                fs::create_directory(m_growing);
+            }
+            return ownTensors();
         });
-    }
-    out.close();
-}
-
-class CheckpointInput {
-public:
-    explicit CheckpointInput(const fs::path& path) : m_path(path), m_in(path, std::ios::binary)
-    {
-        if (!m_in)
-            throw sim::Error("checkpoint: cannot read " + path.string());
-        m_left = static_cast<std::int64_t>(fs::file_size(path));
-    }
-    bool atEnd() const { return m_left == 0; }
-    void read(void* data, std::int64_t bytes)
-    {
-        if (bytes < 0 || bytes > m_left || !m_in.read(static_cast<char*>(data), bytes))
-            damaged();
-        m_left -= bytes;
-    }
-    void skip(std::int64_t bytes)
-    {
-        if (bytes < 0 || bytes > m_left || !m_in.seekg(bytes, std::ios::cur))
-            damaged();
-        m_left -= bytes;
-    }
-    std::int64_t left() const { return m_left; }
-    [[noreturn]] void damaged() const
-    {
-        throw sim::Error("checkpoint: " + m_path.string() + " is damaged (" + std::to_string(m_left) + " bytes before its end)");
+        gatherTable();
+        phase([&] {
+            for (const QuantityName& quantity : m_quantities)
+                if (m_process == 0)
+                    createFile(quantity);
+            return json();
+        });
+        phase([&] { return writeTensors(); });
+        phase([&] {
+            if (m_process == 0)
+                putInPlace(folder, complete);
+            return json();
+        });
+        return complete;
     }
 
 private:
-    fs::path m_path;
-    std::ifstream m_in;
-    std::int64_t m_left = 0;
+    /// work() on this process; m_answers: what it gave on each.
+    template <class Work>
+    void phase(const Work& work)
+    {
+        json answer;
+        try {
+            answer["given"] = work();
+        } catch (const std::exception& error) {
+            answer["failed"] = error.what();
+        }
+        m_answers.clear();
+        std::string failure;
+        for (const std::string& text : m_exchange(answer.dump())) {
+            const json each = json::parse(text);
+            if (each.contains("failed") && failure.empty())
+                failure = each.at("failed").get<std::string>();
+            m_answers.push_back(each.value("given", json()));
+        }
+        if (failure.empty())
+            return;
+        std::error_code none;
+        if (m_process == 0)
+            fs::remove_all(m_growing, none); // so that what was full is no fuller than before
+        throw sim::Error(failure.starts_with("checkpoint: ") ? failure : "checkpoint: " + failure);
+    }
+
+    json ownTensors() const
+    {
+        json tensors = json::object();
+        for (Rank* rank : m_ranks)
+            rank->weights().forEachOwned(true, [&](const OwnedRange& own) {
+                tensors[own.parameter->spec.name] = {own.parameter->spec.globalRows, own.parameter->spec.globalColumns};
+            });
+        return tensors;
+    }
+
+    void gatherTable()
+    {
+        m_table.isDouble = m_ranks.front()->context().accumulation == DType::f64;
+        for (const json& tensors : m_answers)
+            for (const auto& [name, shape] : tensors.items())
+                m_table.tensors[name] = {.rows = shape.at(0), .columns = shape.at(1)};
+        m_table.place();
+    }
+
+    std::string headerOf(const QuantityName& quantity) const
+    {
+        return m_table.header({{"format", kFormat}, {"quantity", quantity.name}, {"step", std::to_string(m_info.step)}});
+    }
+
+    void createFile(const QuantityName& quantity) const
+    {
+        const std::string header = headerOf(quantity);
+        PlacedFile file(m_growing / fileOf(quantity), PlacedFile::Mode::create);
+        file.reserve(header.size() + m_table.dataBytes());
+        file.write(0, header.data(), header.size());
+        file.sync();
+    }
+
+    json writeTensors() const
+    {
+        json written = json::object();
+        for (const QuantityName& quantity : m_quantities) {
+            TensorWriter writer(m_growing / fileOf(quantity), m_table, headerOf(quantity).size());
+            for (Rank* rank : m_ranks)
+                forEachPiece(*rank, quantity.quantity,
+                             [&](const ParameterSpec& spec, std::int64_t first, std::span<const double> values) {
+                                 writer.write(spec, first, values);
+                             });
+            for (const auto& [name, tensor] : writer.finish())
+                written[quantity.name][name] = {tensor.elements, tensor.linearCrc};
+        }
+        return written;
+    }
+
+    /// All tensors are whole: their checksums into the manifest, and the folder to its place.
+    void putInPlace(const fs::path& folder, const fs::path& complete) const
+    {
+        json manifest = {{"format", kFormat},
+                         {"version", kVersion},
+                         {"step", m_info.step},
+                         {"seed", m_info.seed},
+                         {"scenario", m_info.scenarioJson},
+                         {"files", json::object()}};
+        for (const QuantityName& quantity : m_quantities) {
+            const std::uint64_t headerBytes = headerOf(quantity).size();
+            json tensors = json::object();
+            for (const auto& [name, tensor] : m_table.tensors)
+                tensors[name] = {{"shape", {tensor.rows, tensor.columns}},
+                                 {"offsets", {headerBytes + tensor.begin, headerBytes + tensor.end}},
+                                 {"crc32", checksum(quantity.name, name, tensor)}};
+            manifest["files"][fileOf(quantity)] = {{"quantity", quantity.name},
+                                                   {"dtype", m_table.isDouble ? "F64" : "F32"},
+                                                   {"bytes", headerBytes + m_table.dataBytes()},
+                                                   {"tensors", std::move(tensors)}};
+        }
+        const std::string text = manifest.dump();
+        manifest["crc32"] = crc32(text.data(), text.size()); // of the rest
+        sim::replaceFile(m_growing / "manifest.json", manifest.dump(1) + "\n");
+        syncFolder(m_growing);
+        if (exchangeFolders(m_growing, complete))
+            fs::remove_all(m_growing); // the old one
+        syncFolder(folder);
+    }
+
+    std::uint32_t checksum(const char* quantity, const std::string& name, const StoredTensor& tensor) const
+    {
+        std::int64_t elements = 0;
+        PiecewiseCrc32 crc(tensor.end - tensor.begin);
+        for (const json& answer : m_answers) // still those of writing
+            if (const auto files = answer.find(quantity); files != answer.end())
+                if (const auto written = files->find(name); written != files->end()) {
+                    elements += written->at(0).get<std::int64_t>();
+                    crc.join(written->at(1).get<std::uint32_t>());
+                }
+        if (elements != tensor.rows * tensor.columns)
+            throw sim::Error("of " + name + " the ranks have written " + std::to_string(elements) + " elements, it has " +
+                             std::to_string(tensor.rows * tensor.columns));
+        return crc.value();
+    }
+
+    const CheckpointInfo& m_info;
+    const std::vector<Rank*>& m_ranks;
+    const int m_process;
+    const ExchangeTexts& m_exchange;
+    std::vector<QuantityName> m_quantities;
+    fs::path m_growing;
+    TensorTable m_table;
+    std::vector<json> m_answers; ///< of the last phase, by process
 };
 
-/// Adds the pieces of one quantity in a rank's file.
-void readPieces(const fs::path& path, Quantity wanted, Snapshot& snapshot)
+[[noreturn]] void refuseDamaged(const fs::path& path, const std::string& why)
 {
-    CheckpointInput in(path);
-    while (!in.atEnd()) {
-        PieceHeader header;
-        in.read(&header, sizeof header);
-        constexpr std::int64_t kMostElements = std::int64_t{1} << 40;
-        const bool sound = header.nameBytes > 0 && header.nameBytes < 4096 && header.columns > 0 && header.count >= 0 &&
-                           header.first >= 0 && header.globalRows > 0 && header.globalColumns > 0 && header.firstRow >= 0 &&
-                           header.firstColumn >= 0 && header.globalRows < kMostElements / header.globalColumns &&
-                           header.count <= in.left() / static_cast<std::int64_t>(sizeof(double));
-        if (!sound)
-            in.damaged();
-        std::string name(static_cast<std::size_t>(header.nameBytes), '\0');
-        in.read(name.data(), header.nameBytes);
-        const std::int64_t bytes = header.count * static_cast<std::int64_t>(sizeof(double));
-        if (header.quantity != static_cast<std::int64_t>(wanted)) {
-            in.skip(bytes);
-            continue;
-        }
-        std::vector<double> values(static_cast<std::size_t>(header.count));
-        in.read(values.data(), bytes);
-        std::vector<double>& whole = snapshot[name];
-        whole.resize(static_cast<std::size_t>(header.globalRows * header.globalColumns));
-        const ParameterSpec slice{.globalRows = header.globalRows,
-                                  .globalColumns = header.globalColumns,
-                                  .firstRow = header.firstRow,
-                                  .firstColumn = header.firstColumn,
-                                  .columns = header.columns};
-        for (std::int64_t i = 0; i < header.count; ++i)
-            if (const auto place = slice.placeInWhole(header.first + i))
-                whole[static_cast<std::size_t>(*place)] = values[static_cast<std::size_t>(i)];
-    }
+    throw sim::Error("checkpoint: " + path.string() + " is damaged: " + why);
 }
 
-nlohmann::json readManifest(const fs::path& checkpoint)
+json readManifest(const fs::path& checkpoint)
 {
-    constexpr std::size_t kMostBytes = std::size_t{64} << 20;
-    const nlohmann::json manifest =
-        nlohmann::json::parse(sim::readFile(checkpoint / "manifest.json", kMostBytes), nullptr, false);
-    const auto isCount = [&](const char* key) {
-        const auto found = manifest.find(key);
-        return found == manifest.end() || // a default holds
-               (found->is_number_integer() && *found >= 0 && *found <= std::numeric_limits<int>::max());
-    };
-    const bool isOurs = manifest.is_object() && manifest.contains("format") && manifest.at("format") == kFormat &&
-                        manifest.contains("version") && manifest.at("version") == 1 && isCount("step") && isCount("ranks") &&
-                        (!manifest.contains("scenario") || manifest.at("scenario").is_string());
-    if (!isOurs)
-        throw sim::Error("checkpoint: " + (checkpoint / "manifest.json").string() + " is not a manifest of version 1");
+    const fs::path path = checkpoint / "manifest.json";
+    constexpr std::size_t kMostBytes = std::size_t{1} << 30;
+    json manifest = json::parse(sim::readFile(path, kMostBytes), nullptr, false);
+    if (!manifest.is_object() || manifest.value("format", json()) != kFormat)
+        refuseDamaged(path, "it is no manifest of a checkpoint");
+    if (manifest.value("version", json()) == 1)
+        throw sim::Error(
+            "checkpoint: " + checkpoint.string() +
+            " is of version 1 (one file a rank, without checksums), which is no longer read: train on from it with the "
+            "program that wrote it, and write it anew with this one");
+    if (manifest.value("version", json()) != kVersion)
+        throw sim::Error("checkpoint: " + path.string() + " is not of version " + std::to_string(kVersion) +
+                         ", the one that is read here");
+    const json checksum = manifest.value("crc32", json());
+    manifest.erase("crc32");
+    const std::string text = manifest.dump();
+    if (checksum != crc32(text.data(), text.size()))
+        refuseDamaged(path, "its own checksum is another");
     return manifest;
+}
+
+/// One file of a checkpoint, open. What is read from it is as it was written.
+class StoredQuantity {
+public:
+    StoredQuantity(const fs::path& path, const json& entry) : m_path(path), m_file(path, PlacedFile::Mode::read), m_entry(entry)
+    {
+        const std::uint64_t bytes = m_file.size();
+        if (bytes != entry.at("bytes").get<std::uint64_t>())
+            refuseDamaged(path, "it has " + std::to_string(bytes) + " bytes, the manifest says " + entry.at("bytes").dump());
+        std::array<unsigned char, 8> length{};
+        m_file.read(0, length.data(), length.size());
+        std::uint64_t headerBytes = 0;
+        for (std::size_t i = length.size(); i-- > 0;)
+            headerBytes = headerBytes << 8U | length[i];
+        if (headerBytes > bytes - length.size())
+            refuseDamaged(path, "its header would have " + std::to_string(headerBytes) + " bytes");
+        std::string header(headerBytes, '\0');
+        m_file.read(length.size(), header.data(), header.size());
+        m_dataBegin = length.size() + headerBytes;
+        try {
+            m_table = TensorTable::parse(header);
+        } catch (const sim::Error& error) {
+            refuseDamaged(path, error.what());
+        }
+        const json& tensors = entry.at("tensors");
+        bool same = tensors.size() == m_table.tensors.size() && entry.at("dtype") == (m_table.isDouble ? "F64" : "F32") &&
+                    m_dataBegin + m_table.dataBytes() == bytes;
+        for (const auto& [name, tensor] : m_table.tensors)
+            same = same && tensors.contains(name) &&
+                   tensors.at(name).at("offsets") == json{m_dataBegin + tensor.begin, m_dataBegin + tensor.end} &&
+                   tensors.at(name).at("shape") == json{tensor.rows, tensor.columns};
+        if (!same)
+            refuseDamaged(path, "its header and the manifest do not say the same");
+    }
+
+    /// Proves this process's share of the checksums.
+    void prove(int process, int processes) const
+    {
+        constexpr std::uint64_t kPiece = std::uint64_t{4} << 20U;
+        std::vector<char> buffer;
+        int number = 0;
+        for (const auto& [name, tensor] : m_table.tensors) {
+            if (number++ % processes != process)
+                continue;
+            PiecewiseCrc32 crc(tensor.end - tensor.begin);
+            for (std::uint64_t at = tensor.begin; at < tensor.end; at += kPiece) {
+                buffer.resize(std::min(kPiece, tensor.end - at));
+                m_file.read(m_dataBegin + at, buffer.data(), buffer.size());
+                crc.add(at - tensor.begin, buffer.data(), buffer.size());
+            }
+            const json& expected = m_entry.at("tensors").at(name).at("crc32");
+            if (expected != crc.value())
+                refuseDamaged(m_path, "the checksum of " + name + " is " + std::to_string(crc.value()) + ", the manifest says " +
+                                          expected.dump());
+        }
+    }
+
+    /// Elements of a rank's slice from `first` on; what is padding there stays as it is.
+    void read(const ParameterSpec& spec, std::int64_t first, std::span<double> values) const
+    {
+        const auto found = m_table.tensors.find(spec.name);
+        if (found == m_table.tensors.end())
+            throw sim::Error("checkpoint: " + m_path.string() + " has no " + spec.name + ": it is of another model");
+        const StoredTensor& tensor = found->second;
+        if (tensor.rows != spec.globalRows || tensor.columns != spec.globalColumns)
+            throw sim::Error("checkpoint: " + spec.name + " is " + std::to_string(tensor.rows) + " x " +
+                             std::to_string(tensor.columns) + " in " + m_path.string() + ", " + std::to_string(spec.globalRows) +
+                             " x " + std::to_string(spec.globalColumns) + " in this model");
+        spec.forEachRun(first, static_cast<std::int64_t>(values.size()),
+                        [&](std::int64_t at, std::int64_t place, std::int64_t count) {
+                            double* const to = values.data() + at;
+                            const std::uint64_t from =
+                                m_dataBegin + tensor.begin + static_cast<std::uint64_t>(place) * m_table.elementBytes();
+                            const auto elements = static_cast<std::size_t>(count);
+                            if (m_table.isDouble) {
+                                m_file.read(from, to, elements * sizeof(double));
+                                return;
+                            }
+                            std::vector<float> narrow(elements);
+                            m_file.read(from, narrow.data(), elements * sizeof(float));
+                            std::copy(narrow.begin(), narrow.end(), to);
+                        });
+    }
+
+    /// Throws if it has tensors that none of these ranks, which are all there are, has.
+    void checkAllKnown(const std::vector<Rank*>& ranks) const
+    {
+        std::set<std::string> known;
+        for (Rank* rank : ranks)
+            rank->weights().forEachOwned(false, [&](const OwnedRange& own) { known.insert(own.parameter->spec.name); });
+        for (const auto& [name, tensor] : m_table.tensors)
+            if (!known.contains(name))
+                throw sim::Error("checkpoint: " + m_path.string() + " has " + name +
+                                 ", this model has not: it is of another model");
+    }
+
+private:
+    const fs::path m_path;
+    const PlacedFile m_file;
+    const json m_entry;
+    TensorTable m_table;
+    std::uint64_t m_dataBegin = 0;
+};
+
+bool isCheckpointName(const std::string& name)
+{
+    constexpr std::size_t kDigits = 8;
+    return name.starts_with("step-") && name.size() >= 5 + kDigits &&
+           std::all_of(name.begin() + 5, name.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
 } // namespace
 
-fs::path writeCheckpoint(const fs::path& folder, const CheckpointInfo& info, const std::vector<Rank*>& ranks, int process,
-                         const std::function<void()>& barrier)
+std::vector<std::string> exchangeWithNobody(const std::string& text)
 {
-    char name[32];
-    std::snprintf(name, sizeof name, "step-%08d", info.step);
-    const fs::path complete = folder / name;
-    const fs::path growing = folder / (std::string(name) + ".part");
-    const auto meet = [&] {
-        if (barrier)
-            barrier();
-    };
-    try {
-        fs::create_directories(folder);
-        if (process == 0) {
-            fs::remove_all(growing);
-            fs::create_directory(growing);
-        }
-        meet();
-        for (Rank* rank : ranks)
-            writeRank(growing / fileOfRank(rank->context().rank), *rank);
-        meet();
-        if (process == 0) {
-            const nlohmann::json manifest = {{"format", kFormat},
-                                             {"version", 1},
-                                             {"step", info.step},
-                                             {"ranks", ranks.front()->context().groups.worldSize()},
-                                             {"scenario", info.scenarioJson}};
-            sim::replaceFile(growing / "manifest.json", manifest.dump(2) + "\n");
-            fs::remove_all(complete);
-            fs::rename(growing, complete);
-        }
-        meet();
-    } catch (const fs::filesystem_error& error) {
-        throw sim::Error(std::string("checkpoint: ") + error.what());
-    }
-    return complete;
+    return {text};
+}
+
+fs::path writeCheckpoint(const fs::path& folder, const CheckpointInfo& info, const std::vector<Rank*>& ranks, int process,
+                         const ExchangeTexts& exchange)
+{
+    return CheckpointWriting(info, ranks, process, exchange).write(folder);
 }
 
 fs::path findCheckpoint(const fs::path& folder)
@@ -232,7 +426,7 @@ fs::path findCheckpoint(const fs::path& folder)
     fs::path newest;
     std::error_code none;
     for (const auto& entry : fs::directory_iterator(folder, none))
-        if (entry.path().filename().string().starts_with("step-") && fs::exists(entry.path() / "manifest.json") &&
+        if (isCheckpointName(entry.path().filename()) && fs::exists(entry.path() / "manifest.json") &&
             entry.path().filename() > newest.filename())
             newest = entry.path();
     if (newest.empty())
@@ -242,21 +436,27 @@ fs::path findCheckpoint(const fs::path& folder)
 
 CheckpointInfo readCheckpointInfo(const fs::path& checkpoint)
 {
-    const nlohmann::json manifest = readManifest(checkpoint);
-    return {.step = manifest.value("step", 0), .scenarioJson = manifest.value("scenario", "")};
+    const json manifest = readManifest(checkpoint);
+    return {.step = manifest.at("step"), .scenarioJson = manifest.at("scenario"), .seed = manifest.at("seed")};
 }
 
-void readCheckpoint(const fs::path& checkpoint, const std::vector<Rank*>& ranks)
+void readCheckpoint(const fs::path& checkpoint, const std::vector<Rank*>& ranks, int process, int processes)
 {
-    const int files = readManifest(checkpoint).value("ranks", 0);
-    for (const Quantity quantity : kQuantities) {
-        if (quantity != Quantity::value && ranks.front()->context().scenario.training.optimizer != sim::Optimizer::adamw)
+    const json manifest = readManifest(checkpoint);
+    for (const QuantityName& quantity : kQuantityNames) {
+        if (quantity.quantity == Quantity::gradient || !isKept(quantity, *ranks.front()))
             continue;
-        Snapshot snapshot;
-        for (int rank = 0; rank < files; ++rank)
-            readPieces(checkpoint / fileOfRank(rank), quantity, snapshot);
+        const auto entry = manifest.at("files").find(fileOf(quantity));
+        if (entry == manifest.at("files").end())
+            throw sim::Error("checkpoint: " + checkpoint.string() + " has no " + quantity.name +
+                             ", which AdamW goes on from: it was written by a run with SGD; use --set training.optimizer=sgd");
+        const StoredQuantity stored(checkpoint / fileOf(quantity), *entry);
+        stored.prove(process, processes);
+        if (processes == 1)
+            stored.checkAllKnown(ranks);
         for (Rank* rank : ranks)
-            rank->weights().restore(quantity, snapshot);
+            rank->weights().restore(quantity.quantity, [&](const ParameterSpec& spec, std::int64_t first,
+                                                           std::span<double> values) { stored.read(spec, first, values); });
     }
 }
 

@@ -1,5 +1,7 @@
-// Checkpoints: the whole model's weights and moments on disk, in pieces that name their place in it, so that any layout can go on
-// from any other's. A folder FOLDER/step-00000020 holds a manifest and one file a rank; it appears only when it is complete.
+// Checkpoints: the whole model's weights and moments on disk, whatever layout wrote them, so that any layout can go on from any
+// other's. A folder FOLDER/step-00000020 holds one safetensors file a quantity, each with all of the model's tensors under their
+// names, and manifest.json, which lists them with their places and checksums; it appears only when it is complete and on the
+// disk. docs/live.md has the format.
 #pragma once
 
 #include "live/runtime/snapshot.h"
@@ -14,19 +16,26 @@ namespace live {
 struct CheckpointInfo {
     int step = 0; ///< that was done last
     std::string scenarioJson;
+    std::uint64_t seed = 0;
+    bool gradients = false; ///< that step's too: to be compared, not to go on from
 };
 
-/// One call on each process, with its ranks; `barrier` returns when all processes have come to it (empty: only one), process 0
-/// completes the folder. Throws sim::Error with file and reason (a full disk, no permission); what was there before stays as it
-/// was.
+/// Among the processes of a run: each gives a text, all get all of them, in the order of processes.
+using ExchangeTexts = std::function<std::vector<std::string>(const std::string&)>;
+/// Of a run of one process.
+std::vector<std::string> exchangeWithNobody(const std::string&);
+
+/// One call on each process, with its ranks. Throws sim::Error on all of them, with file, reason and sizes (a full disk, no
+/// permission); what was there before stays as it was, and nothing of the new one stays.
 std::filesystem::path writeCheckpoint(const std::filesystem::path& folder, const CheckpointInfo&, const std::vector<Rank*>&,
-                                      int process = 0, const std::function<void()>& barrier = {});
+                                      int process = 0, const ExchangeTexts& = exchangeWithNobody);
 
 /// The newest complete checkpoint in the folder, or the folder itself if it is one. Throws sim::Error if there is none.
 std::filesystem::path findCheckpoint(const std::filesystem::path& folder);
 CheckpointInfo readCheckpointInfo(const std::filesystem::path& checkpoint);
-/// Sets weights and moments of these ranks, whatever layout wrote them. Throws sim::Error if a file is damaged or the model is
-/// another one; the ranks then are in no usable state.
-void readCheckpoint(const std::filesystem::path& checkpoint, const std::vector<Rank*>&);
+/// Sets weights and moments of these ranks, whatever layout wrote them; reads no more of the tensors than they hold, once the
+/// checksums are proved (of several processes each proves its share). Throws sim::Error if a file is damaged or not of this
+/// model; the ranks then are in no usable state.
+void readCheckpoint(const std::filesystem::path& checkpoint, const std::vector<Rank*>&, int process = 0, int processes = 1);
 
 } // namespace live

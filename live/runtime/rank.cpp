@@ -16,7 +16,7 @@ namespace {
 
 using sim::asIndex;
 
-/// Rows of the words that are summed over all ranks at the end of a step.
+/// Rows of the words that are summed over all ranks at the end of a step. Those up to the squares must be finite.
 enum SumRow : std::int64_t { kLossRow, kAuxiliaryRow, kSquaresRow, kStopRow, kSumRows };
 
 } // namespace
@@ -278,13 +278,27 @@ Task<> Rank::run(const sim::Action& action)
         give(*to, std::move(made));
 }
 
-Task<> Rank::step(int stepFromOne, double learningRate)
+void Rank::inspect(Quantity quantity)
 {
+    if (!m_context.inspects)
+        return;
+    m_weights.forEachOwned(false, [&](const OwnedRange& own) {
+        const bool ofValues = quantity == Quantity::value;
+        m_context.inspect((ofValues ? "weight " : "the gradient of ") + own.parameter->spec.name,
+                          ofValues ? own.master : own.gradient);
+    });
+}
+
+Task<> Rank::step(int stepFromOne, double learningRate, bool inspects)
+{
+    m_context.inspects = inspects;
+    m_context.flight.enter("the start of step " + std::to_string(stepFromOne), nowNs());
     m_context.startStep(stepFromOne);
     m_context.queue->fill(m_words, 0);
     m_context.pass = sim::OpClass::optimizer;
     m_context.microbatch = -1;
     m_weights.startStep();
+    inspect(Quantity::value);
     m_inputs.resize(asIndex(m_job.schedule.microbatches));
     makeInputs(stepFromOne);
     for (auto& [peer, arrivals] : m_arrivals)
@@ -312,6 +326,7 @@ Task<> Rank::finish(int stepFromOne, double learningRate)
 {
     Queue& queue = *m_context.queue;
     co_await m_weights.finishGradients();
+    inspect(Quantity::gradient);
     if (m_onGradients)
         m_onGradients(*this);
     m_weights.addSquares(m_words->rowRange(kSquaresRow, 1));
@@ -323,7 +338,7 @@ Task<> Rank::finish(int stepFromOne, double learningRate)
     stop[0] = m_job.stop && m_job.stop->load(std::memory_order_relaxed) ? 1 : 0;
     queue.fromHost(stop.data(), m_words->rowRange(kStopRow, 1));
     co_await m_context.allReduce(Group::world, m_words, "sums");
-    queue.clipFactor(m_words->rowRange(kSquaresRow, 1), m_job.scenario.live.clipNorm, m_clipFactor);
+    queue.clipFactor(m_words->rowRange(kLossRow, kSquaresRow + 1), m_job.scenario.live.clipNorm, m_clipFactor);
     co_await m_weights.update(m_clipFactor, stepFromOne, learningRate);
 
     std::array<std::int64_t, kSumRows * kExactSumWords> words{};

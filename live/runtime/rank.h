@@ -8,6 +8,7 @@
 #include "sim/schedule/schedule.h"
 
 #include <atomic>
+#include <cmath>
 #include <compare>
 #include <functional>
 #include <map>
@@ -35,6 +36,7 @@ struct StepResult {
     double auxiliaryLoss = 0; ///< of the experts
     double gradientNorm = 0;  ///< before clipping
     bool stop = false;        ///< a rank was asked to stop before this step began
+    bool isFinite() const { return std::isfinite(loss) && std::isfinite(auxiliaryLoss) && std::isfinite(gradientNorm); }
 };
 
 class Rank {
@@ -42,11 +44,14 @@ public:
     Rank(const Job&, const RankContext::Parts&);
 
     /// `stepFromOne`: counts the optimizer's steps over resumptions.
-    Task<> step(int stepFromOne, double learningRate);
+    /// `inspects`: for a step whose result was not finite, and which therefore has changed nothing: makes it once more and throws
+    /// sim::Error where the first tensor is not finite.
+    Task<> step(int stepFromOne, double learningRate, bool inspects = false);
 
     const StepResult& result() const { return m_result; }
     RankContext& context() { return m_context; }
     Weights& weights() { return m_weights; }
+    sim::Optimizer optimizer() const { return m_job.scenario.training.optimizer; }
     /// Called when the gradients are complete, before they are clipped.
     void onGradients(std::function<void(Rank&)> hook) { m_onGradients = std::move(hook); }
 
@@ -79,6 +84,7 @@ private:
     void reapSends();
     Task<> run(const sim::Action&);
     Task<> finish(int stepFromOne, double learningRate);
+    void inspect(Quantity);
     bool isLast(const sim::Action&);
     std::uint32_t actionKind(const sim::Action&);
 

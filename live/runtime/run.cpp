@@ -6,7 +6,29 @@
 #include "sim/schedule/check.h"
 #include "sim/simulate/plan_schedule.h"
 
+#include <cstdio>
+
 namespace live {
+namespace {
+
+/// What is said of a step whose result is not finite; `found`: what making it once more has thrown.
+std::string describeLoss(int step, const StepResult& result, const std::exception_ptr& found)
+{
+    char text[160];
+    std::snprintf(text, sizeof text, "step %d: the loss is %g and the gradient norm %g; no weight was changed. ", step,
+                  result.loss, result.gradientNorm);
+    if (!found)
+        return std::string(text) +
+               "Made once more, all was finite: the fault does not repeat itself, as the hardware's would not.";
+    try {
+        std::rethrow_exception(found);
+    } catch (const std::exception& error) {
+        return std::string(text) + "The first tensor that is not finite: " + error.what() +
+               ". Try a smaller learning rate, or gradients clipped (live.clip_norm).";
+    }
+}
+
+} // namespace
 
 Run::Run(const sim::Scenario& scenario, const RunParts& parts)
     : m_scenario(scenario), m_parts(parts), m_schedule(sim::planSchedule(m_scenario)),
@@ -102,6 +124,20 @@ std::array<std::int64_t, kExactSumWords> Run::squaresOfWeights()
     return sum;
 }
 
+Run::Pulse Run::pulse()
+{
+    Pulse pulse{.progress = m_parts.pool->moves()};
+    for (const auto& rank : m_ranks) {
+        RankContext& context = rank->context();
+        const FlightRecord::State state = context.flight.state();
+        pulse.progress += state.progress + context.queue->marksPassed();
+        const bool waits = state.waits || context.runsBeside();
+        pulse.waits = pulse.waits || (state.inStep() && waits);
+        pulse.computes = pulse.computes || (state.inStep() && !waits);
+    }
+    return pulse;
+}
+
 void Run::abort(const std::string& why)
 {
     m_parts.communicator->abort(why);
@@ -132,21 +168,31 @@ void Run::train(int steps, const std::function<Verdict(const StepReport&)>& afte
     int& step = m_nextStep;
     const int end = step + steps;
     std::int64_t startNs = 0;
+    bool searches = false; // the step is made once more, to find what was not finite
     const auto startStep = [&] {
         startNs = nowNs();
         m_left.store(static_cast<int>(m_ranks.size()), std::memory_order_release);
         for (const auto& rank : m_ranks)
-            pool.post(runToEnd(rank->step(step, m_scenario.live.learningRate), over).handle);
+            pool.post(runToEnd(rank->step(step, m_scenario.live.learningRate, searches), over).handle);
     };
     if (step >= end)
         return;
     startStep();
     std::exception_ptr hostFailure;
+    StepResult lost;
     pool.run([&] {
         if (m_left.load(std::memory_order_acquire) > 0)
             return false;
         if (m_failure)
             return true;
+        if (searches)
+            return true;
+        if (!m_ranks.front()->result().isFinite()) {
+            lost = m_ranks.front()->result();
+            searches = true;
+            startStep();
+            return false;
+        }
         StepReport report{.step = step, .result = m_ranks.front()->result()};
         report.seconds = static_cast<double>(nowNs() - startNs) * 1e-9;
         const sim::Training& training = m_scenario.training;
@@ -162,6 +208,8 @@ void Run::train(int steps, const std::function<Verdict(const StepReport&)>& afte
         startStep();
         return false;
     });
+    if (searches)
+        throw sim::Error(describeLoss(step, lost, m_failure));
     if (m_failure)
         std::rethrow_exception(m_failure);
     if (hostFailure)

@@ -67,6 +67,14 @@ public:
     /// Of the weights now, over the ranks of this process, each element of the model once.
     std::array<std::int64_t, kExactSumWords> squaresOfWeights();
 
+    /// Whether the ranks of this process go on. Any thread, while it trains.
+    struct Pulse {
+        std::uint64_t progress = 0; ///< another number: something has happened
+        bool waits = false;         ///< a rank is in a step and cannot go on by itself
+        bool computes = false;      ///< a rank is in a step and can
+    };
+    Pulse pulse();
+
     /// Ends the run from another thread: pending communication fails with this message on all ranks.
     void abort(const std::string& why);
 

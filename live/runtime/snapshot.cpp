@@ -28,27 +28,35 @@ Tensor quantityOf(const OwnedRange& own, Quantity quantity)
 
 } // namespace
 
-void forEachPiece(Rank& rank, Quantity quantity, const std::function<void(const OwnedRange&, const std::vector<double>&)>& visit)
+void forEachPiece(Rank& rank, Quantity quantity,
+                  const std::function<void(const ParameterSpec&, std::int64_t, std::span<const double>)>& visit)
 {
+    constexpr std::int64_t kPiece = 1 << 20;
     RankContext& context = rank.context();
+    std::vector<double> values;
     rank.weights().forEachOwned(true, [&](const OwnedRange& own) {
-        const Array exact = context.buffer(DType::f64, 1, own.count);
-        context.queue->copy(quantityOf(own, quantity), exact);
-        std::vector<double> values(asIndex(own.count));
-        context.queue->toHost(exact, values.data());
-        visit(own, values);
+        const Tensor all = quantityOf(own, quantity);
+        const Array exact = context.buffer(DType::f64, 1, std::min(kPiece, own.count));
+        for (std::int64_t first = 0; first < own.count; first += kPiece) {
+            const std::int64_t count = std::min(kPiece, own.count - first);
+            const Tensor piece = exact->columnRange(0, count);
+            context.queue->copy(all.columnRange(first, count), piece);
+            values.resize(asIndex(count));
+            context.queue->toHost(piece, values.data());
+            visit(own.parameter->spec, own.first + first, values);
+        }
     });
 }
 
 void addToSnapshot(Rank& rank, Quantity quantity, Snapshot& snapshot)
 {
-    forEachPiece(rank, quantity, [&](const OwnedRange& own, const std::vector<double>& values) {
-        const ParameterSpec& spec = own.parameter->spec;
+    forEachPiece(rank, quantity, [&](const ParameterSpec& spec, std::int64_t first, std::span<const double> values) {
         std::vector<double>& all = snapshot[spec.name];
         all.resize(asIndex(spec.globalRows * spec.globalColumns));
-        for (std::int64_t i = 0; i < own.count; ++i)
-            if (const auto place = spec.placeInWhole(own.first + i))
-                all[asIndex(*place)] = values[asIndex(i)];
+        spec.forEachRun(first, static_cast<std::int64_t>(values.size()),
+                        [&](std::int64_t at, std::int64_t place, std::int64_t count) {
+                            std::copy_n(values.begin() + at, count, all.begin() + place);
+                        });
     });
 }
 

@@ -3,6 +3,7 @@
 
 #include "live/runtime/rank.h"
 
+#include <span>
 #include <string>
 
 namespace live {
@@ -10,8 +11,9 @@ namespace live {
 /// Adds what a rank holds and counts. Between steps, or where its gradients are complete.
 void addToSnapshot(Rank&, Quantity, Snapshot&);
 
-/// One piece of it, as a rank owns it: called with the range and its elements.
-void forEachPiece(Rank&, Quantity, const std::function<void(const OwnedRange&, const std::vector<double>&)>&);
+/// Pieces of bounded size of what a rank holds and counts: called with the parameter, the first element's place in the rank's
+/// slice of it, and the elements.
+void forEachPiece(Rank&, Quantity, const std::function<void(const ParameterSpec&, std::int64_t, std::span<const double>)>&);
 
 /// How far two snapshots are apart.
 struct SnapshotDifference {

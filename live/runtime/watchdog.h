@@ -1,5 +1,5 @@
-// Ends a run that hangs: looks at the ranks' flight records and aborts, with a message that says who waits for whom, when a
-// communication or an action takes longer than the deadline.
+// Ends a run that hangs: in which some rank waits and nothing has moved on any process for as long as the deadline says. A rank
+// that computes moves, however long its kernels take.
 #pragma once
 
 #include <chrono>
@@ -8,10 +8,12 @@
 namespace live {
 
 class Run;
+class Store;
 
 class Watchdog {
 public:
-    Watchdog(Run&, std::chrono::milliseconds deadline);
+    /// store: of a run of several processes, which tell each other that they move. Both must outlive it.
+    Watchdog(Run&, std::chrono::milliseconds deadline, Store* store = nullptr);
 
 private:
     std::jthread m_thread;

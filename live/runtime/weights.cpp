@@ -12,7 +12,7 @@ namespace live {
 
 Weights::Weights(RankContext& context, const TrainingOptions& options)
     : m_context(context), m_options(options), m_zero(context.scenario.layout.zeroStage),
-      m_keepsGathered(context.scenario.layout.pp > 1), m_zeroLabel(context.kinds, "optimizer.zero", -1),
+      m_keepsGathered(!context.scenario.layout.reshardAfterForward), m_zeroLabel(context.kinds, "optimizer.zero", -1),
       m_normLabel(context.kinds, "optimizer.norm", -1), m_updateLabel(context.kinds, "optimizer", -1)
 {
 }
@@ -301,30 +301,23 @@ Task<> Weights::update(const Tensor& clipFactor, std::int64_t stepFromOne, doubl
             co_await gatherValues(*bucket);
 }
 
-void Weights::restore(Quantity quantity, const Snapshot& snapshot)
+void Weights::restore(Quantity quantity, const std::function<void(const ParameterSpec&, std::int64_t, std::span<double>)>& read)
 {
+    constexpr std::int64_t kPiece = 1 << 20;
+    std::vector<double> values;
     const auto fill = [&](const Bucket& bucket, const Array& array, std::int64_t first) {
         if (!array)
             return;
+        const Array exact = m_context.buffer(DType::f64, 1, std::min(kPiece, array->elements()));
         for (const auto& parameter : bucket.parameters) {
-            const ParameterSpec& spec = parameter->spec;
-            const std::int64_t begin = std::max(first, parameter->offset);
-            const std::int64_t end = std::min(first + array->elements(), parameter->offset + parameter->elements());
-            if (begin >= end)
-                continue;
-            const auto whole = snapshot.find(spec.name);
-            const auto size = sim::asIndex(spec.globalRows * spec.globalColumns);
-            if (whole == snapshot.end() || whole->second.size() != size)
-                throw sim::Error("parameter " + spec.name + " has " + std::to_string(size) + " elements in this model, " +
-                                 (whole == snapshot.end() ? "none" : std::to_string(whole->second.size())) +
-                                 " in what is to be restored");
-            std::vector<double> values(sim::asIndex(end - begin), 0.0);
-            for (std::int64_t i = begin; i < end; ++i)
-                if (const auto place = spec.placeInWhole(i - parameter->offset))
-                    values[sim::asIndex(i - begin)] = whole->second[sim::asIndex(*place)];
-            const Array exact = m_context.buffer(DType::f64, 1, end - begin);
-            m_context.queue->fromHost(values.data(), exact);
-            m_context.queue->copy(exact, array->columnRange(begin - first, end - begin));
+            const std::int64_t last = std::min(first + array->elements(), parameter->offset + parameter->elements());
+            for (std::int64_t begin = std::max(first, parameter->offset); begin < last; begin += kPiece) {
+                const std::int64_t count = std::min(kPiece, last - begin);
+                values.assign(sim::asIndex(count), 0.0);
+                read(parameter->spec, begin - parameter->offset, values);
+                m_context.queue->fromHost(values.data(), exact->columnRange(0, count));
+                m_context.queue->copy(exact->columnRange(0, count), array->columnRange(begin - first, count));
+            }
         }
     };
     for (const Bucket* bucket : m_buckets) {

@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -54,8 +55,9 @@ public:
     /// What this rank updates. `counted`: leaves out what another rank holds too, so that over all ranks each element of the
     /// model comes once.
     void forEachOwned(bool counted, const std::function<void(const OwnedRange&)>&) const;
-    /// Sets what this rank holds from the whole model's values. Throws sim::Error if a parameter is missing or of another size.
-    void restore(Quantity, const Snapshot&);
+    /// Sets what this rank holds, piece by piece: read(parameter, first element of the rank's slice of it, where to) fills in all
+    /// but padding.
+    void restore(Quantity, const std::function<void(const ParameterSpec&, std::int64_t, std::span<double>)>& read);
 
 private:
     /// Reduction of a bucket's gradient under way.
@@ -77,7 +79,7 @@ private:
     RankContext& m_context;
     const TrainingOptions& m_options;
     const int m_zero;
-    const bool m_keepsGathered; ///< ZeRO 3 under a pipeline: gathered once a step
+    const bool m_keepsGathered; ///< ZeRO 3 without reshard_after_forward: gathered once a step
     std::vector<Bucket*> m_buckets;
     std::deque<Reduction> m_reductions;
     std::vector<Bucket*> m_waiting; ///< gradients complete, reduction left to the end of the step

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <map>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -72,12 +73,14 @@ public:
 private:
     void add(const RankSpan&);
     std::uint32_t waitKind(const std::string& group);
+    std::uint32_t kindWithBytes(const SpanRecord&);
     std::int32_t meet(const SpanRecord&);
 
     sim::Trace m_trace;
     std::int64_t m_originNs = 0;
-    std::vector<std::vector<Piece>> m_pieces;                   ///< [rank * kSpanTrackCount + SpanTrack]
-    std::unordered_map<std::string, std::uint32_t> m_waitKinds; ///< by group
+    std::vector<std::vector<Piece>> m_pieces;                                         ///< [rank * kSpanTrackCount + SpanTrack]
+    std::unordered_map<std::string, std::uint32_t> m_waitKinds;                       ///< by group
+    std::map<std::pair<std::uint32_t, std::int64_t>, std::uint32_t> m_kindsWithBytes; ///< by the run's kind and bytes
     std::vector<FlowEnds> m_meetings;
     std::vector<std::int32_t> m_complete;                           ///< meetings with both ends, as they came about
     std::unordered_map<std::uint64_t, std::int32_t> m_openMeetings; ///< by correlation: one end is missing
@@ -109,7 +112,7 @@ void Builder::add(const RankSpan& rankSpan)
         startNs = readyNs;
     }
     assert(span.kind < m_trace.kinds.size());
-    Piece piece{startNs, endNs, span.kind, span.microbatch};
+    Piece piece{startNs, endNs, kindWithBytes(span), span.microbatch};
     if (!isTransfer(span.track))
         piece.correlation = correlationInTrace(span);
     else if (span.correlation != 0)
@@ -124,6 +127,20 @@ std::uint32_t Builder::waitKind(const std::string& group)
     if (isNew)
         m_trace.kinds.push_back(
             {.name = group.empty() ? "wait" : "wait " + group, .opClass = sim::OpClass::other, .group = group});
+    return place->second;
+}
+
+/// In a run a transfer's bytes are the span's, in a trace they are its kind's.
+std::uint32_t Builder::kindWithBytes(const SpanRecord& span)
+{
+    if (span.bytes == m_trace.kinds[span.kind].bytes)
+        return span.kind;
+    const auto [place, isNew] =
+        m_kindsWithBytes.try_emplace({span.kind, span.bytes}, static_cast<std::uint32_t>(m_trace.kinds.size()));
+    if (isNew) {
+        m_trace.kinds.push_back(m_trace.kinds[span.kind]);
+        m_trace.kinds.back().bytes = span.bytes;
+    }
     return place->second;
 }
 

@@ -134,6 +134,13 @@ private:
     std::thread m_thread;
 };
 
+/// ZeroMQ binds to addresses and interfaces, not to names; this one is known.
+std::string inFigures(const std::string& endpoint)
+{
+    constexpr std::string_view kLocalhost = "tcp://localhost:";
+    return endpoint.starts_with(kLocalhost) ? "tcp://127.0.0.1:" + endpoint.substr(kLocalhost.size()) : endpoint;
+}
+
 void Publisher::Server::listen()
 {
     const std::string& endpoint = m_options.endpoint;
@@ -171,7 +178,7 @@ void Publisher::Server::listen()
         m_socket.set(zmq::sockopt::zap_domain, "rankscope");
     }
     try {
-        m_socket.bind(endpoint);
+        m_socket.bind(inFigures(endpoint));
     } catch (const zmq::error_t& error) {
         if (error.num() == EADDRINUSE)
             refuseTaken(endpoint);

@@ -150,6 +150,7 @@ bool WorkerPool::poll()
     if (!m_poller || m_polling.exchange(true, std::memory_order_acquire))
         return false;
     const bool moved = m_poller();
+    m_moves.fetch_add(moved ? 1 : 0, std::memory_order_relaxed);
     m_lastPollNs.store(steadyNs(), std::memory_order_relaxed);
     m_polling.store(false, std::memory_order_release);
     return moved;

@@ -41,6 +41,8 @@ public:
     /// Asked again and again while workers are idle, and now and then while all are busy, by one worker at a time; returns
     /// whether anything moved. Set before run().
     void setPoller(std::function<bool()> poller) { m_poller = std::move(poller); }
+    /// How often the poller moved something. Any thread.
+    std::uint64_t moves() const { return m_moves.load(std::memory_order_relaxed); }
     /// Wakes run() to ask finished() again.
     void wake();
 
@@ -59,6 +61,7 @@ private:
     std::function<bool()> m_poller;
     std::atomic<bool> m_polling{false};
     std::atomic<std::int64_t> m_lastPollNs{0};
+    std::atomic<std::uint64_t> m_moves{0};
 
     std::mutex m_mutex; ///< of the queues and of going to sleep
     std::condition_variable m_changed;

@@ -1,16 +1,23 @@
 #include "live/tensor/memory.h"
 
+#include "sim/error.h"
+
 #include <algorithm>
+#include <bit>
+#include <limits>
 
 namespace live {
 namespace {
 
-/// Blocks are reused by exact size; rounding keeps the number of sizes small.
-std::size_t blockBytes(const Tensor& tensor)
+/// What stays for the whole run is as large as it must be. The rest is rounded up to one of eight sizes an octave (at most an
+/// eighth more): experts get other numbers of rows in every micro-batch, and blocks of one must do for the next.
+std::size_t blockBytes(const Tensor& tensor, MemoryUse use)
 {
-    constexpr std::size_t kGranule = 256;
+    constexpr std::size_t kSmallest = 256, kSizesOfOctave = 8;
+    const bool stays = use == MemoryUse::parameters || use == MemoryUse::gradients || use == MemoryUse::optimizer;
     const auto bytes = std::max<std::size_t>(static_cast<std::size_t>(tensor.bytes()), 1);
-    return (bytes + kGranule - 1) / kGranule * kGranule;
+    const std::size_t granule = stays ? kSmallest : std::max(kSmallest, std::bit_floor(bytes) / kSizesOfOctave);
+    return (bytes + granule - 1) / granule * granule;
 }
 
 } // namespace
@@ -25,30 +32,66 @@ void Array::reset()
 
 Memory::~Memory()
 {
-    for (const auto& [bytes, blocks] : m_free)
-        for (void* block : blocks)
-            m_source.release(block, bytes);
+    giveBack(std::numeric_limits<std::int64_t>::max());
 }
 
 Array Memory::allocate(DType type, std::int64_t rows, std::int64_t columns, MemoryUse use)
 {
     Tensor tensor{nullptr, type, rows, columns, columns};
-    const std::size_t bytes = blockBytes(tensor);
-    auto& blocks = m_free[bytes];
-    if (blocks.empty()) {
-        tensor.data = m_source.allocate(bytes);
-    } else {
-        tensor.data = blocks.back();
-        blocks.pop_back();
-    }
+    tensor.data = take(blockBytes(tensor, use));
     count(use, tensor.bytes());
     return {this, tensor, use};
 }
 
+void* Memory::take(std::size_t bytes)
+{
+    if (const auto unused = m_free.find(bytes); unused != m_free.end() && !unused->second.empty()) {
+        void* const block = unused->second.back().block;
+        unused->second.pop_back();
+        return block;
+    }
+    void* block = nullptr;
+    try {
+        block = m_source.allocate(bytes);
+    } catch (const sim::Error&) {
+        const std::int64_t before = m_reserved;
+        giveBack(std::numeric_limits<std::int64_t>::max());
+        if (m_reserved == before)
+            throw;
+        block = m_source.allocate(bytes);
+    }
+    m_reserved += static_cast<std::int64_t>(bytes);
+    m_peakReserved = std::max(m_peakReserved, m_reserved);
+    return block;
+}
+
 void Memory::release(const Tensor& tensor, MemoryUse use) noexcept
 {
-    m_free[blockBytes(tensor)].push_back(tensor.data);
+    m_free[blockBytes(tensor, use)].push_back({tensor.data, m_step});
     count(use, -tensor.bytes());
+}
+
+void Memory::endStep()
+{
+    ++m_step;
+    giveBack(m_step - kKeptSteps);
+}
+
+void Memory::giveBack(std::int64_t freedBefore) noexcept
+{
+    for (auto next = m_free.begin(); next != m_free.end();) {
+        const auto size = next++;
+        auto& [bytes, blocks] = *size;
+        const auto kept =
+            std::find_if(blocks.begin(), blocks.end(), [&](const Unused& unused) { return unused.since >= freedBefore; });
+        for (auto unused = blocks.begin(); unused != kept; ++unused) {
+            m_source.release(unused->block, bytes);
+            m_reserved -= static_cast<std::int64_t>(bytes);
+        }
+        blocks.erase(blocks.begin(), kept);
+        if (blocks.empty())
+            m_free.erase(size);
+    }
 }
 
 void Memory::count(MemoryUse use, std::int64_t bytes)

@@ -1,5 +1,5 @@
-// A rank's memory: allocates from a device, keeps freed blocks for the next request of their size (fresh pages cost more than
-// the kernels that fill them), and counts what is held, by what it is for.
+// A rank's memory: allocates from a device, keeps freed blocks for the next request of their size class (fresh pages cost more
+// than the kernels that fill them) until they have lain unused for some steps, and counts what is held, by what it is for.
 #pragma once
 
 #include "live/tensor/tensor.h"
@@ -67,26 +67,41 @@ public:
     Memory(const Memory&) = delete;
     Memory& operator=(const Memory&) = delete;
 
-    /// Contents are undefined. A tensor of no elements takes no memory but has a data pointer.
+    /// Contents are undefined. A tensor of no elements takes no memory but has a data pointer. Where the source has nothing
+    /// left, all unused blocks go back to it first.
     Array allocate(DType, std::int64_t rows, std::int64_t columns, MemoryUse = MemoryUse::activations);
+    /// Between steps: gives back to the source what none of the last kKeptSteps steps needed.
+    void endStep();
+    static constexpr std::int64_t kKeptSteps = 4;
 
     std::int64_t held(MemoryUse use) const { return m_held[static_cast<std::size_t>(use)]; }
     std::int64_t held() const { return m_total; }
     /// Largest held() since the last resetPeak().
     std::int64_t peak() const { return m_peak; }
     void resetPeak() { m_peak = m_total; }
+    /// Taken from the source: held, unused, and what rounding to size classes adds.
+    std::int64_t reserved() const { return m_reserved; }
+    std::int64_t peakReserved() const { return m_peakReserved; }
     /// Called after each change of held() by at least 1 byte, with the new total.
     void onChange(std::function<void(std::int64_t)> report) { m_report = std::move(report); }
 
 private:
     friend class Array;
+    struct Unused {
+        void* block;
+        std::int64_t since; ///< step
+    };
     void release(const Tensor&, MemoryUse) noexcept;
+    void* take(std::size_t bytes);
+    /// Of the unused ones those that were freed before a step.
+    void giveBack(std::int64_t freedBefore) noexcept;
     void count(MemoryUse, std::int64_t bytes);
 
     MemorySource& m_source;
-    std::map<std::size_t, std::vector<void*>> m_free; ///< by size of the block
+    std::map<std::size_t, std::vector<Unused>> m_free; ///< by size of the block; the last one freed is used first
     std::array<std::int64_t, kMemoryUseCount> m_held{};
-    std::int64_t m_total = 0, m_peak = 0;
+    std::int64_t m_total = 0, m_peak = 0, m_reserved = 0, m_peakReserved = 0;
+    std::int64_t m_step = 0;
     std::function<void(std::int64_t)> m_report;
 };
 

@@ -207,20 +207,31 @@ public:
     }
     void clipFactor(const Tensor& words, double maxNorm, const Tensor& factor) override
     {
-        const std::span<const std::int64_t, kExactSumWords> digits(words.as<std::int64_t>(), kExactSumWords);
-        *factor.as<double>() = maxNorm == 0 ? 1 : std::min(1.0, maxNorm / (std::sqrt(exactSumValue(digits)) + 1e-6));
+        double sum = 0;
+        bool finite = true;
+        for (std::int64_t row = 0; row < words.rows; ++row) {
+            sum = exactSumValue(
+                std::span<const std::int64_t, kExactSumWords>(words.rowRange(row, 1).as<std::int64_t>(), kExactSumWords));
+            finite = finite && std::isfinite(sum);
+        }
+        const double norm = std::sqrt(sum);
+        *factor.as<double>() = !finite ? std::nan("") : maxNorm == 0 ? 1 : std::min(1.0, maxNorm / (norm + 1e-6));
     }
 
     void adamw(const AdamwStep& step, const Tensor& clipFactor, const Tensor& gradient, const Tensor& firstMoment,
                const Tensor& secondMoment, const Tensor& master, const Tensor& parameter) override
     {
         assert(gradient.columns == master.columns && firstMoment.columns == master.columns && master.rows <= 1);
+        if (std::isnan(*clipFactor.as<double>()))
+            return;
         cpu::adamw<T>(m_parallel, step, *clipFactor.as<double>(), M(gradient), W(firstMoment), W(secondMoment), W(master));
         publish(master, parameter);
     }
     void sgd(double learningRate, const Tensor& clipFactor, const Tensor& gradient, const Tensor& master,
              const Tensor& parameter) override
     {
+        if (std::isnan(*clipFactor.as<double>()))
+            return;
         cpu::sgd<T>(m_parallel, learningRate, *clipFactor.as<double>(), M(gradient), W(master));
         publish(master, parameter);
     }

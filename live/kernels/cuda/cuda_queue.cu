@@ -169,8 +169,19 @@ void CudaQueue::resolveMarks(std::span<std::int64_t> marks)
         mark =
             m_clockNs + static_cast<std::int64_t>(static_cast<double>(millisecondsBetween(m_clock, m_marks[index])) * kNsPerMs);
     }
-    m_marksUsed = 0;
+    m_passed += m_marksUsed - m_marksSeen;
+    m_marksUsed = m_marksSeen = 0;
     setClock(); // spans are floats of milliseconds: exact to 60 ns within a second
+}
+
+std::uint64_t CudaQueue::marksPassed()
+{
+    const std::unique_lock lock(m_marksMutex, std::try_to_lock); // whoever holds it may be waiting for them
+    while (lock && m_marksSeen < m_marksUsed && hasPassed(m_marks[m_marksSeen])) {
+        ++m_marksSeen;
+        ++m_passed;
+    }
+    return m_passed;
 }
 
 void CudaQueue::setClock()

@@ -5,6 +5,7 @@
 #include "live/kernels/cuda/matmul.h"
 #include "live/kernels/cuda/numbers.h"
 
+#include <atomic>
 #include <mutex>
 #include <vector>
 
@@ -43,6 +44,7 @@ public:
     void linearWeightGradient(const Tensor& dy, const Tensor& x, const Tensor& dWeight, const Tensor& dBias) override;
     std::int64_t mark() override { return markOn(m_stream); }
     void resolveMarks(std::span<std::int64_t>) override;
+    std::uint64_t marksPassed() override;
 
     // queue_rows.cu
     void biasGradient(const Tensor& dy, const Tensor& dBias) override;
@@ -106,6 +108,8 @@ private:
     std::mutex m_marksMutex;
     std::vector<Event> m_marks;  ///< a pool; the first m_marksUsed were recorded since the last resolveMarks()
     std::size_t m_marksUsed = 0; ///< mark i is the number -1 - i
+    std::size_t m_marksSeen = 0; ///< the first of these that have been passed
+    std::atomic<std::uint64_t> m_passed{0};
     Event m_clock = nullptr;
     std::int64_t m_clockNs = 0; ///< of the steady clock when m_clock was passed
 };

@@ -133,12 +133,18 @@ __global__ void __launch_bounds__(256) exactSumOfSquaresKernel(std::int64_t coun
     addBlockWords(gathered, words);
 }
 
-inline __global__ void clipFactorKernel(const std::int64_t* words, double maxNorm, double* factor)
+inline __global__ void clipFactorKernel(std::int64_t rows, const std::int64_t* words, double maxNorm, double* factor)
 {
     if (threadIdx.x != 0)
         return;
-    const double scale = maxNorm / (sqrt(exactValue(words)) + 1e-6);
-    *factor = maxNorm == 0 || scale > 1 ? 1 : scale; // not a number stays so
+    double sum = 0, others = 0;
+    for (std::int64_t row = 0; row < rows; ++row) {
+        sum = exactValue(words + row * kExactSumWords);
+        others += 0 * sum; // not a number if one of them is not finite
+    }
+    const double norm = sqrt(sum) + others;
+    const double scale = maxNorm / (norm + 1e-6);
+    *factor = norm != norm ? norm : maxNorm == 0 || scale > 1 ? 1 : scale;
 }
 
 } // namespace live::cuda

@@ -1,12 +1,12 @@
 // Matrix products by cuBLASLt.
 #include "live/kernels/cuda/matmul.h"
 
+#include "live/kernels/bounded_cache.h"
 #include "sim/error.h"
 
 #include <array>
 #include <cublasLt.h>
 #include <limits>
-#include <map>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -100,13 +100,11 @@ public:
                   const void* bias, void* d) override
     {
         const std::lock_guard lock(m_mutex); // plans hold the bias's address; a call takes microseconds
-        auto [found, isNew] = m_plans.try_emplace(problem, nullptr);
-        if (isNew) {
-            auto plan = std::make_unique<Plan>(problem);
-            choose(*plan, stream, workspace, problem, a, b, bias, d);
-            found->second = std::move(plan);
-        }
-        Plan& plan = *found->second;
+        Plan& plan = *m_plans.get(problem, [&] {
+            auto made = std::make_unique<Plan>(problem);
+            choose(*made, stream, workspace, problem, a, b, bias, d);
+            return made;
+        });
         if (!plan.usable) {
             if (problem.bias)
                 return false;
@@ -193,7 +191,8 @@ private:
     const bool m_tune;
     std::size_t m_workspaceBytes = 0;
     std::mutex m_mutex;
-    std::map<MatmulProblem, std::unique_ptr<Plan>> m_plans;
+    static constexpr std::size_t kPlans = 1024; ///< many times those of a dense model; experts make new ones for ever
+    BoundedCache<MatmulProblem, std::unique_ptr<Plan>> m_plans{kPlans};
 };
 
 } // namespace

@@ -27,7 +27,7 @@ struct Workspace {
     std::size_t bytes = 0;
 };
 
-/// One a GPU; keeps the algorithm of every shape it has met, so that all ranks use the same one. Any thread.
+/// One a GPU; keeps the algorithms of the shapes it met lately, so that all ranks use the same one. Any thread.
 class Matmul {
 public:
     virtual ~Matmul() = default;

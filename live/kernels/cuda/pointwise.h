@@ -303,6 +303,8 @@ struct Adamw {
     __device__ void at(std::int64_t /*row*/, std::int64_t column) const
     {
         const auto clip = static_cast<float>(*clipFactor);
+        if (clip != clip)
+            return;
         float g[kWidth], m[kWidth], v[kWidth], w[kWidth];
         load(g, gradient + column);
         load(m, first + column);
@@ -334,6 +336,8 @@ struct Sgd {
     __device__ void at(std::int64_t /*row*/, std::int64_t column) const
     {
         const auto factor = static_cast<float>(learningRate * *clipFactor);
+        if (factor != factor)
+            return;
         float g[kWidth], w[kWidth];
         load(g, gradient + column);
         load(w, master + column);

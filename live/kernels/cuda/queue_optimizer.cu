@@ -41,8 +41,9 @@ void CudaQueue::exactSumOfSquares(const Tensor& values, const Tensor& words)
 
 void CudaQueue::clipFactor(const Tensor& words, double maxNorm, const Tensor& factor)
 {
-    assert(factor.type == DType::f64 && words.elements() == kExactSumWords);
-    launch(ready(), Grid{1}, kWarp, 0, clipFactorKernel, words.as<const std::int64_t>(), maxNorm, factor.as<double>());
+    assert(factor.type == DType::f64 && words.columns == kExactSumWords && words.contiguous());
+    launch(ready(), Grid{1}, kWarp, 0, clipFactorKernel, words.rows, words.as<const std::int64_t>(), maxNorm,
+           factor.as<double>());
 }
 
 void CudaQueue::adamw(const AdamwStep& step, const Tensor& clipFactor, const Tensor& gradient, const Tensor& firstMoment,

@@ -137,6 +137,13 @@ void synchronizeEvent(Event event)
 {
     check(cudaEventSynchronize(event), "wait for an event");
 }
+bool hasPassed(Event event)
+{
+    const bool passed = cudaEventQuery(event) == cudaSuccess;
+    if (!passed)
+        cudaGetLastError(); // "not ready" is no error
+    return passed;
+}
 float millisecondsBetween(Event start, Event end)
 {
     float milliseconds = 0;

@@ -47,6 +47,7 @@ void destroyEvent(Event) noexcept;
 void recordEvent(Event, Stream);
 void waitForEvent(Stream, Event); ///< the stream waits, not the caller
 void synchronizeEvent(Event);
+bool hasPassed(Event); ///< any thread; false too where the GPU is lost
 float millisecondsBetween(Event start, Event end);
 
 /// Rows of `bytes` bytes, `stride` bytes apart, between any two memories.

@@ -292,13 +292,28 @@ double limitOf(const ScheduleRequest& request, double multiple)
     return multiple * static_cast<double>(request.ranks) * full + working;
 }
 
+/// 1F1B's order, each backward split where it stands: a stage never holds more than 1F1B does, whatever the stages' sizes.
+Schedule splitOneFOneB(const ScheduleRequest& request)
+{
+    return filled(loopSchedule(request), 3 * asIndex(request.microbatches), [&](int rank, auto& actions) {
+        const int warmup = std::min(request.ranks - 1 - rank, request.microbatches);
+        for (int microbatch = 0; microbatch < warmup; ++microbatch)
+            actions.push_back(forwardOf(rank, microbatch));
+        for (int microbatch = 0; microbatch < request.microbatches; ++microbatch) {
+            if (warmup + microbatch < request.microbatches)
+                actions.push_back(forwardOf(rank, warmup + microbatch));
+            actions.push_back(inputGradientOf(rank, microbatch));
+            actions.push_back(weightGradientOf(rank, microbatch));
+        }
+    });
+}
+
 template <int multiple>
 Schedule makeGreedy(const ScheduleRequest& request)
 {
     auto plan = planZeroBubble(request.ranks, request.microbatches, request.times, request.memory, limitOf(request, multiple));
-    if (!plan)
-        throw Error(request.kind + " finds no order of " + microbatchesText(request.microbatches) + " on " +
-                    std::to_string(request.ranks) + " pipeline ranks within its memory");
+    if (!plan) // the greedy lost its way between stages of different sizes
+        return splitOneFOneB(request);
     plan->schedule.kind = request.kind;
     return std::move(plan->schedule);
 }

@@ -141,7 +141,18 @@ TEST(RankscopeLive, SaysWhenTheDiskIsFull)
     Child child({"run", gallery("58-"), "--steps", "1", "--checkpoint", folder}, {}, 100'000);
     EXPECT_EQ(child.wait(), 1);
     EXPECT_NE(child.err().find("cannot write"), std::string::npos) << child.err();
-    EXPECT_FALSE(std::filesystem::exists(folder + "/step-00000001")) << "an incomplete checkpoint must not look complete";
+    EXPECT_NE(child.err().find(" MiB are free"), std::string::npos) << child.err();
+    EXPECT_TRUE(std::filesystem::is_empty(folder)) << "neither what looks complete nor what fills the disk on";
+}
+
+TEST(RankscopeLive, EndsWhereTheLossIsNoNumber)
+{
+    Child child({"run", gallery("58-"), "--steps", "50", "--set", "live.learning_rate=1000", "--set", "training.optimizer=sgd",
+                 "--set", "live.clip_norm=0"});
+    EXPECT_EQ(child.wait(), 1);
+    for (const char* word : {": the loss is nan", "head.logits in micro-batch ", " on rank 3"})
+        EXPECT_NE(child.err().find(word), std::string::npos) << child.err();
+    EXPECT_EQ(child.err().find("loss nan"), std::string::npos) << "a step without a result is not reported";
 }
 
 TEST(RankscopeLive, SaysWhichEndpointIsTaken)
@@ -215,7 +226,7 @@ TEST(RankscopeLive, RefusesWhatItCannotTrain)
         {{"run", file, "--listen", "tcp://0.0.0.0:0", "--steps", "1"}, 1, "key"},
         {{"run", file, "--listen", "tcp://127.0.0.1:99999", "--steps", "1"}, 1, "65535"},
         {{"run", file, "--listen", "tcp://127.0.0.1:5x", "--steps", "1"}, 1, "65535"},
-        {{"run", file, "--listen", "tcp://localhost:0", "--steps", "1"}, 1, "in figures"},
+        {{"run", file, "--listen", "tcp://localhost:0", "--steps", "1"}, 0, "listening at tcp://127.0.0.1:"},
         {{"run", file, "--listen", "inproc://x", "--steps", "1"}, 1, "ipc://PATH"},
         {{"run", file, "--listen", "ipc://@x", "--steps", "1"}, 1, "path of a file"},
         {{"run", file, "--listen", "", "--steps", "1"}, 2, "--listen"},

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <limits>
 #include <numeric>
 
 namespace live {
@@ -262,6 +264,36 @@ TEST_P(OnGpu, ClipsAndSteps)
             twins().expectSame(parameter, "parameter", 1e-6F, 5e-3F);
             both([&](Queue& queue, auto of) { queue.sgd(0.5, of(factor), of(gradient), of(master), of(master)); });
             twins().expectSame(master, "master after SGD", 1e-6F, 1e-6F);
+        }
+}
+
+TEST_P(OnGpu, ChangesNothingWhereAGradientIsNotFinite)
+{
+    const std::int64_t count = 1000;
+    for (const double limit : {0.0, 1.0})
+        for (const float bad : {std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()}) {
+            const Twin gradient = twins().sums(1, count), first = twins().sums(1, count), second = twins().sums(1, count),
+                       master = twins().sums(1, count), words = twins().make(1, kExactSumWords, DType::i64),
+                       factor = twins().make(1, 1, DType::f64);
+            const auto all = [&] {
+                std::vector<std::vector<float>> values;
+                for (const Twin& twin : {first, second, master})
+                    for (auto* queue : {&cpu(), &gpu()})
+                        values.push_back(twins().raw<float>(*queue, queue == &cpu() ? twin.cpu : twin.gpu));
+                return values;
+            };
+            const auto before = all();
+            both([&](Queue& queue, auto of) {
+                queue.fill(of(gradient).columnRange(77, 1), bad);
+                queue.fill(of(words), 0);
+                queue.exactSumOfSquares(of(gradient), of(words));
+                queue.clipFactor(of(words), limit, of(factor));
+                queue.adamw({.learningRate = 0.01}, of(factor), of(gradient), of(first), of(second), of(master), of(master));
+                queue.sgd(0.01, of(factor), of(gradient), of(master), of(master));
+            });
+            EXPECT_TRUE(std::isnan(twins().raw<double>(cpu(), factor.cpu)[0]));
+            EXPECT_TRUE(std::isnan(twins().raw<double>(gpu(), factor.gpu)[0]));
+            EXPECT_EQ(all(), before);
         }
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 
 namespace live {
@@ -106,6 +107,15 @@ TEST(ClipFactor, ScalesLargeGradientsDown)
     EXPECT_DOUBLE_EQ(with(1), 1 / (5 + 1e-6));
     EXPECT_EQ(with(10), 1);
     EXPECT_EQ(with(0), 1);
+    const Tensor several = bench.make(2, kExactSumWords, DType::i64), bad = bench.make(1, 1);
+    bench.queue().fill(several, 0);
+    bench.queue().exactSumOfSquares(gradient, several.rowRange(1, 1));
+    bench.queue().clipFactor(several, 1, factor);
+    EXPECT_DOUBLE_EQ(*factor.as<double>(), 1 / (5 + 1e-6));
+    bench.queue().fill(bad, -std::numeric_limits<double>::infinity());
+    bench.queue().exactSum(bad, several.rowRange(0, 1));
+    bench.queue().clipFactor(several, 0, factor);
+    EXPECT_TRUE(std::isnan(*factor.as<double>())) << "of another sum that is not finite";
     bench.queue().fill(words, 0);
     bench.queue().exactSum(gradient, words);
     EXPECT_EQ(exactSumValue(std::span<const std::int64_t, kExactSumWords>(words.as<std::int64_t>(), kExactSumWords)), 7);

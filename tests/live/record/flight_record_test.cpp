@@ -22,20 +22,12 @@ protected:
                 .sequence = sequence,
                 .issuedNs = issuedNs};
     }
-    std::string stall(std::int64_t nowNs) const { return describeStall({&m_first, &m_second}, nowNs, 5 * kSecond); }
+    std::string stall(std::int64_t nowNs) const { return describeStall({&m_first, &m_second}, nowNs); }
 
     const std::string m_group = "tp";
     const std::vector<int> m_ranks = {0, 1};
     FlightRecord m_first{0}, m_second{1};
 };
-
-TEST_F(TwoRanks, SayNothingWhileAllMoves)
-{
-    m_first.enter("0F3", 0);
-    m_first.done(m_first.issued(entry(7, 0)), kSecond);
-    m_first.issued(entry(8, 2 * kSecond));
-    EXPECT_EQ(stall(6 * kSecond), "");
-}
 
 TEST_F(TwoRanks, NameWhoWaitsInWhatAndWhoHasNotCome)
 {
@@ -48,10 +40,26 @@ TEST_F(TwoRanks, NameWhoWaitsInWhatAndWhoHasNotCome)
     EXPECT_NE(text.find("to which rank 1 has not come: it is in 0F2"), std::string::npos) << text;
 }
 
-TEST_F(TwoRanks, NameWhoComputesForever)
+TEST_F(TwoRanks, NameWhoseGpuStandsStill)
 {
     m_second.enter("0B1", kSecond);
-    EXPECT_EQ(stall(7 * kSecond), "rank 1 has computed 6.0 s in 0B1");
+    EXPECT_EQ(stall(7 * kSecond), "rank 1 has been in 0B1 for 6.0 s");
+}
+
+TEST_F(TwoRanks, ShowWhetherTheyMoveAndWait)
+{
+    const std::uint64_t before = m_first.state().progress;
+    m_first.enter("0F3", 0);
+    const std::uint64_t number = m_first.issued(entry(7, 0));
+    m_first.waits(true);
+    const FlightRecord::State waiting = m_first.state();
+    EXPECT_TRUE(waiting.waits && waiting.inStep() && waiting.progress > before);
+    m_first.waits(false);
+    m_first.done(number, kSecond);
+    EXPECT_FALSE(m_first.state().waits);
+    EXPECT_GT(m_first.state().progress, waiting.progress);
+    m_first.enter("", 2 * kSecond);
+    EXPECT_FALSE(m_first.state().inStep());
 }
 
 TEST_F(TwoRanks, ForgetTheOldestEntriesFirst)

@@ -3,7 +3,9 @@
 #include "live/tasks/worker_pool.h"
 #include "tests/live/support/jobs.h"
 
+#include <fstream>
 #include <gtest/gtest.h>
+#include <string>
 
 namespace live::test {
 namespace {
@@ -72,6 +74,56 @@ TEST(MemoryOfAStep, PeaksAsPlanned)
         const Held held = heldBy(job(settings));
         EXPECT_EQ(held.peaks, held.planned) << (settings.empty() ? "plain" : settings.back());
     }
+}
+
+/// Of this process, KiB.
+std::int64_t residentMemory()
+{
+    std::ifstream status("/proc/self/status");
+    for (std::string word; status >> word;)
+        if (std::int64_t value = 0; word == "VmRSS:" && status >> value)
+            return value;
+    return 0;
+}
+
+/// Experts get other numbers of tokens in every micro-batch: no step is like any before.
+TEST(MemoryOfManySteps, DoesNotGrowWhereTokensChooseTheirExperts)
+{
+    const sim::Scenario scenario =
+        job(kExperts + Settings{"layout.dp=2", "layout.ep=2", "model.num_hidden_layers=1", "training.sequence_length=64",
+                                "model.max_position_embeddings=64", "training.micro_batch_size=4", "training.global_batch_size=8",
+                                "live.dtype=fp32"});
+    WorkerPool pool(1);
+    const auto device = makeCpuDevice(DType::f32, &pool);
+    const auto communicator = makeLocalCommunicator(pool);
+    live::Run run(scenario, {.pool = &pool, .device = device.get(), .communicator = communicator.get()});
+    std::int64_t resident = 0, reserved = 0;
+    std::size_t kinds = 0;
+    std::vector<SpanRecord> spans;
+    std::vector<CounterRecord> values;
+    const auto reservedNow = [&] {
+        std::int64_t sum = 0;
+        for (Rank* rank : run.ranks())
+            sum += rank->context().memory.reserved();
+        return sum;
+    };
+    run.train(500, [&](const StepReport& report) {
+        for (Recorder* recorder : run.recorders()) { // as a collector does
+            spans.clear();
+            values.clear();
+            recorder->spans.drain(spans);
+            recorder->memory.drain(values);
+        }
+        if (report.step == 50) {
+            resident = residentMemory();
+            reserved = reservedNow();
+            kinds = run.spanKinds().from().size();
+        }
+        return Verdict::goOn;
+    });
+    EXPECT_EQ(run.spanKinds().from().size(), kinds);
+    EXPECT_LE(reservedNow(), reserved * 3 / 2);
+    EXPECT_LE(residentMemory(), resident + 4096) << "KiB";
 }
 
 } // namespace

@@ -1,10 +1,13 @@
 // That it is training at all: the loss starts where ignorance is and goes down, and what a step reads does not depend on the
 // layout.
 #include "live/runtime/data.h"
+#include "live/runtime/run.h"
+#include "live/tasks/worker_pool.h"
 #include "tests/live/support/jobs.h"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 
@@ -49,6 +52,26 @@ TEST(Training, ClippingBoundsTheStepAndNotTheReportedNorm)
         for (std::size_t i = 0; i < values.size(); ++i)
             squares += std::pow(values[i] - start.values.at(name)[i], 2);
     EXPECT_NEAR(std::sqrt(squares), 0.01, 1e-6);
+}
+
+TEST(Training, GathersWeightsAsOftenAsTheLayoutSays)
+{
+    const Settings zero3 = {"layout.dp=2", "layout.zero_stage=3"};
+    const auto gathers = [](const Settings& settings) {
+        WorkerPool pool(1);
+        const auto device = makeCpuDevice(DType::f64, &pool);
+        const auto communicator = makeLocalCommunicator(pool);
+        const live::Run run(job(settings), {.pool = &pool, .device = device.get(), .communicator = communicator.get()});
+        const auto& requests = run.plan().requests.front();
+        return std::count_if(requests.begin(), requests.end(),
+                             [](const PlannedRequest& request) { return request.kind == CommKind::allGather; });
+    };
+    for (const Settings& layout : {zero3, zero3 + kPp2}) {
+        const Settings dropped = layout + Settings{"layout.reshard_after_forward=true"},
+                       kept = layout + Settings{"layout.reshard_after_forward=false"};
+        EXPECT_GT(gathers(dropped), gathers(kept)) << layout.back();
+        EXPECT_TRUE(compareLayouts(job(dropped), job(kept), {}).identical) << layout.back();
+    }
 }
 
 TEST(Training, AnotherSeedStartsFromOtherWeights)

@@ -1,4 +1,5 @@
 // Nothing hangs: a run in which nothing moves is ended, and told why.
+#include "live/comm/store.h"
 #include "live/runtime/run.h"
 #include "live/runtime/watchdog.h"
 #include "live/tasks/worker_pool.h"
@@ -8,6 +9,7 @@
 
 #include <gtest/gtest.h>
 #include <mutex>
+#include <thread>
 #include <vector>
 
 namespace live::test {
@@ -71,6 +73,73 @@ TEST(Watchdog, EndsARunInWhichNothingMovesAndSaysWhoWaitsInWhat)
     const std::string failure = failureOf(run);
     EXPECT_NE(failure.find("nothing moved for too long: rank "), std::string::npos) << failure;
     EXPECT_NE(failure.find("mlp.sum of group tp"), std::string::npos) << failure;
+}
+
+/// Its kernels on rank 1 take long: far longer than the deadline, without a word in between.
+class SlowQueue final : public QueueDecorator {
+public:
+    using QueueDecorator::QueueDecorator;
+    void activation(ActivationFunction function, T x, T y) override
+    {
+        std::this_thread::sleep_for(std::chrono::milliseconds(m_slept++ == 0 ? 700 : 0));
+        QueueDecorator::activation(function, x, y);
+    }
+
+private:
+    int m_slept = 0;
+};
+
+TEST(Watchdog, LeavesARankAloneThatComputesForLongWhileOthersWaitForIt)
+{
+    for (const Settings& layout : {kLayout, Settings{}}) {
+        WorkerPool pool(2);
+        DeviceDecorator device(makeCpuDevice(DType::f32, &pool), [](std::unique_ptr<Queue> inner, int rank) {
+            return rank <= 1 ? std::make_unique<SlowQueue>(std::move(inner)) : std::move(inner);
+        });
+        const auto communicator = makeLocalCommunicator(pool);
+        live::Run run(job(layout), {.pool = &pool, .device = &device, .communicator = communicator.get()});
+        const Watchdog watchdog(run, std::chrono::milliseconds(150));
+        EXPECT_EQ(failureOf(run), "");
+    }
+}
+
+/// What several processes' watchdogs tell each other, and nothing else of a store.
+class CountingStore final : public Store {
+public:
+    explicit CountingStore(bool othersMove) : m_othersMove(othersMove) {}
+    int process() const override { return 0; }
+    int processes() const override { return 2; }
+    int port() const override { return 0; }
+    std::string address() const override { return {}; }
+    void set(const std::string&, const std::string&) override {}
+    std::string get(const std::string&) override { return {}; }
+    std::int64_t add(const std::string&, std::int64_t number) override { return m_sum += number + (m_othersMove ? 1 : 0); }
+    void barrier(const std::string&) override {}
+    void abort(const std::string&) override {}
+    std::string abortReason() const override { return {}; }
+    std::shared_ptr<void> onAbort(AbortHandler) override { return {}; }
+    ClockSample sampleClock() override { return {}; }
+
+private:
+    const bool m_othersMove;
+    std::int64_t m_sum = 0;
+};
+
+TEST(Watchdog, WaitsForAnotherProcessThatMovesAndNotForOneThatDoesNot)
+{
+    for (const bool othersMove : {true, false}) {
+        WorkerPool pool(2);
+        const auto device = makeCpuDevice(DType::f32, &pool);
+        LosingCommunicator communicator(pool, makeLocalCommunicator(pool));
+        live::Run run(job(kLayout), {.pool = &pool, .device = device.get(), .communicator = &communicator});
+        CountingStore store(othersMove);
+        const Watchdog watchdog(run, std::chrono::milliseconds(100), &store);
+        const std::jthread end([&] {
+            std::this_thread::sleep_for(std::chrono::milliseconds(600));
+            run.abort("the test is over");
+        });
+        EXPECT_EQ(failureOf(run).find("nothing moved") != std::string::npos, !othersMove);
+    }
 }
 
 TEST(Watchdog, LeavesARunAloneThatMoves)

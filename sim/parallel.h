@@ -12,16 +12,19 @@
 #include <vector>
 
 namespace sim {
+namespace detail {
+inline constinit thread_local bool insideParallelLoop = false; ///< a loop inside a loop finds the cores taken
+} // namespace detail
 
-/// Calls body(i) for each i below `count`, on up to `threads` threads, the caller's among them; 0: as many as there are cores. The
-/// caller's CancelScope holds on all of them. The first exception ends the loop, and is thrown again.
+/// Calls body(i) for each i below `count`, on up to `threads` threads, the caller's among them; 0: as many as there are cores.
+/// The caller's CancelScope holds on all of them. The first exception ends the loop, and is thrown again.
 template <typename Body>
 void forEachInParallel(std::size_t count, std::size_t threads, const Body& body)
 {
     if (threads == 0)
         threads = std::max(1U, std::thread::hardware_concurrency());
     threads = std::min(threads, count);
-    if (threads <= 1) {
+    if (threads <= 1 || detail::insideParallelLoop) {
         for (std::size_t i = 0; i < count; ++i)
             body(i);
         return;
@@ -31,6 +34,7 @@ void forEachInParallel(std::size_t count, std::size_t threads, const Body& body)
     std::mutex lock;
     const CancelScope* const outer = CancelScope::current();
     const auto work = [&] {
+        detail::insideParallelLoop = true;
         const CancelScope inherited([outer] { return outer != nullptr && outer->isCancelled(); });
         try {
             for (std::size_t i = next++; i < count; i = next++)
@@ -41,6 +45,7 @@ void forEachInParallel(std::size_t count, std::size_t threads, const Body& body)
                 problem = std::current_exception();
             next = count;
         }
+        detail::insideParallelLoop = false;
     };
     {
         std::vector<std::jthread> others;

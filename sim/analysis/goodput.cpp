@@ -33,8 +33,9 @@ double keptShare(double a)
 /// Share of time in which all `lines` are taken, with so much `load`.
 double erlangB(int lines, double load)
 {
+    constexpr double kNever = 1e-18;
     double blocked = 1;
-    for (int line = 1; line <= lines && blocked > 0; ++line)
+    for (int line = 1; line <= lines && blocked > kNever; ++line)
         blocked = load * blocked / (line + load * blocked);
     return blocked;
 }
@@ -53,12 +54,11 @@ public:
     {
         while (m_now < m_end && m_failures < kMostFailures) {
             const double begin = m_now, failure = begin + gap();
-            credit(begin, std::min(failure, m_end));
+            const double lastSave = begin + std::floor((failure - begin) / cycle()) * cycle(); // what comes after is repeated
+            credit(begin, std::min(lastSave, m_end));
             m_now = failure;
             if (failure >= m_end)
                 break;
-            const double length = failure - begin;
-            m_useful[monthOf(failure)] -= done(length) - saved(length);
             restart();
         }
         const double played = std::min(m_now, m_end) / m_month;
@@ -74,8 +74,7 @@ private:
         constexpr unsigned kSpare = 11; // bits that a double has no room for
         return -m_job.mtbf * portableLog((static_cast<double>(m_random() >> kSpare) + 0.5) * 0x1.0p-53);
     }
-    /// Training kept and made in so long without a failure.
-    double saved(double seconds) const { return std::floor(seconds / cycle()) * m_job.every; }
+    /// Training made in so long without a failure.
     double done(double seconds) const
     {
         const double rounds = std::floor(seconds / cycle());
@@ -159,13 +158,17 @@ RunShares runShares(const FailingJob& job)
 
 double bestInterval(double saveSeconds, double mtbfSeconds)
 {
-    // The derivative is 0 where (1 − x) e^(x + save / mtbf) = 1 of x = interval / mtbf; the left side falls from e^(save / mtbf)
-    // at 0 to 0 at 1.
-    constexpr int kHalvings = 60;
+    // The derivative is 0 where (1 − x) e^(x + save / mtbf) = 1 of x = interval / mtbf; that is where log(1 − x) + x has fallen
+    // from 0 to −save / mtbf. For small x it is −x² / 2 − x³ / 3 − …, of which the difference of two logarithms would leave
+    // little.
+    constexpr int kHalvings = 200;
+    constexpr double kSmall = 1e-3;
+    const double aim = saveSeconds / mtbfSeconds;
     double low = 0, high = 1;
     for (int i = 0; i < kHalvings; ++i) {
         const double x = (low + high) / 2;
-        ((1 - x) * portableExp(x + saveSeconds / mtbfSeconds) > 1 ? low : high) = x;
+        const double fallen = x < kSmall ? x * x * (1.0 / 2 + x * (1.0 / 3 + x * (1.0 / 4 + x / 5))) : -(portableLog(1 - x) + x);
+        (fallen < aim ? low : high) = x;
     }
     return saveSeconds > 0 ? low * mtbfSeconds : 0;
 }

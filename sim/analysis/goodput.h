@@ -52,7 +52,7 @@ struct MonthsOfRun {
 /// Deterministic. Fewer months where they have more than kMostFailures together; nothing where that leaves too few to tell.
 std::optional<MonthsOfRun> simulateMonths(const FailingJob&, double monthSeconds, int months, std::uint64_t seed);
 inline constexpr int kMonths = 400, kFewestMonths = 20;
-inline constexpr int kMostFailures = 200'000;
+inline constexpr int kMostFailures = 50'000;
 
 struct Goodput {
     FailingJob job;

@@ -14,6 +14,7 @@ struct Constant {
     std::string key, meaning;
     std::function<std::vector<double*>(Scenario&)> find;
     bool isOne = true;
+    double without = 0; ///< the value that has no effect: what lies above it is enlarged
 };
 
 Constant ofGpu(const char* key, const char* meaning, double Efficiency::*member)
@@ -64,7 +65,8 @@ std::vector<Constant> constants(const Scenario& scenario)
         ofGpu("network", "share of a link's bandwidth that collectives reach", &Efficiency::network),
         ofGpu("all_to_all", "further factor on all-to-alls", &Efficiency::allToAll),
         ofGpu("collective_us", "start and end of a collective", &Efficiency::collectiveUs),
-        ofGpu("beside_transfers", "how much slower kernels are beside a collective", &Efficiency::besideTransfers),
+        {"cluster.efficiency.beside_transfers", "how much slower kernels are beside a collective",
+         [](Scenario& s) { return std::vector<double*>{&s.cluster.efficiency.besideTransfers}; }, true, 1},
         ofStack("launch_us", "the host's time to start a kernel, forward", &Stack::launchUs),
         ofStack("backward_launch_us", "the host's time to start a kernel, backward", &Stack::backwardLaunchUs),
         ofStack("collective_launch_us", "the host's time to start a collective", &Stack::collectiveLaunchUs),
@@ -97,7 +99,7 @@ std::vector<Sensitivity> sensitivities(const Simulation& simulation)
         const std::vector<double*> found = constant.find(changed);
         const std::optional<double> value = constant.isOne ? std::optional(*found.front()) : std::nullopt;
         for (double* number : found)
-            *number *= 1 + kSensitivityChange;
+            *number = constant.without + (*number - constant.without) * (1 + kSensitivityChange);
         const Program program = lowerProgram(changed, simulation.schedule());
         const EngineResult times = runEngine(program, simulation.classes(), priceProgram(changed, program, simulation.classes()));
         const double change = static_cast<double>(times.endNs) / before - 1;

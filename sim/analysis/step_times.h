@@ -11,7 +11,7 @@ namespace sim {
 struct StepTimes {
     std::vector<double> seconds; ///< [step]; the first is the simulation's own
     double mean = 0, least = 0, p10 = 0, median = 0, p90 = 0, most = 0;
-    std::string text() const; ///< "490 ms in the median of 50 steps, 485 ms to 497 ms in 80.0 % of them"
+    std::string text() const; ///< "490 ms in the median of 50 steps, 485 ms to 497 ms in 80 % of them, 480 ms to 510 ms in all"
 };
 
 /// Does any kernel's time vary?

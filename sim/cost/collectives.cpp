@@ -30,12 +30,16 @@ double bytesPerSecondOf(const Cluster& cluster, std::size_t tier)
     return cluster.tiers[tier].bandwidthGBs * 1e9 * cluster.efficiency.network;
 }
 
-/// Seconds that `bytes` of one GPU keep its ports busy on their way over a tier, added to what did before them.
-void occupy(std::array<double, kPortCount>& seconds, const Cluster& cluster, std::size_t tier, double bytes)
+/// What passes several tiers of a port: other bytes on each, or always the same.
+enum class Passing : std::uint8_t { others, same };
+
+/// Seconds that `bytes` of one GPU keep its ports busy on their way over a tier, besides what was there before.
+void occupy(std::array<double, kPortCount>& seconds, const Cluster& cluster, std::size_t tier, double bytes, Passing passing)
 {
     const auto busy = [&](Port port, std::size_t through) {
         double& of = seconds[static_cast<std::size_t>(port)];
-        of = std::max(of, bytes / bytesPerSecondOf(cluster, through));
+        const double more = bytes / bytesPerSecondOf(cluster, through);
+        of = passing == Passing::others ? of + more : std::max(of, more);
     };
     const Port port = portOf(cluster, static_cast<int>(tier));
     busy(port, tier);
@@ -64,7 +68,7 @@ RingPath ringPath(const GroupShape& group, const Cluster& cluster)
             const double ports = std::max(1.0, static_cast<double>(group.size) / inner);
             const double bandwidth = bytesPerSecondOf(cluster, t) * ports;
             path.bytesPerSecond = path.bytesPerSecond > 0 ? std::min(path.bytesPerSecond, bandwidth) : bandwidth;
-            occupy(path.portSecondsPerByte, cluster, t, 1 / ports);
+            occupy(path.portSecondsPerByte, cluster, t, 1 / ports, Passing::same);
             path.roundSeconds += crossings * tier.latencyUs * 1e-6;
             path.outerSeconds = tier.latencyUs * 1e-6;
             path.outerDomains = inner;
@@ -110,7 +114,7 @@ AllToAll allToAll(const GroupShape& group, const Cluster& cluster, double bytes,
                 share += handedOn;
             else if (copies > 1)
                 share *= sharedCopies(group.domains[t - 1], copies);
-            occupy(all.portSeconds, cluster, t, bytes * share / cluster.efficiency.allToAll);
+            occupy(all.portSeconds, cluster, t, bytes * share / cluster.efficiency.allToAll, Passing::others);
             latency = std::max(latency, cluster.tiers[t].latencyUs * 1e-6);
         }
         reachedInside = std::max(reachedInside, inside);
@@ -218,7 +222,7 @@ PortUse CostModel::collectiveUse(const OpShape& shape, const GroupShape& group, 
         busySeconds = allToAll(group, m_cluster, bytes, m_copiesOfToken).portSeconds;
         break;
     case CollectiveKind::ringShift:
-        occupy(busySeconds, m_cluster, static_cast<std::size_t>(group.spanningTier()), bytes);
+        occupy(busySeconds, m_cluster, static_cast<std::size_t>(group.spanningTier()), bytes, Passing::same);
         break;
     }
     return sharesOf(busySeconds, ns);
@@ -229,7 +233,7 @@ PortUse CostModel::sendUse(std::int64_t bytes, int tier, std::int64_t ns) const
     if (measuredTransfer(kSendCurve, tier) != nullptr)
         return {};
     std::array<double, kPortCount> busySeconds{};
-    occupy(busySeconds, m_cluster, static_cast<std::size_t>(tier), static_cast<double>(bytes));
+    occupy(busySeconds, m_cluster, static_cast<std::size_t>(tier), static_cast<double>(bytes), Passing::same);
     return sharesOf(busySeconds, ns);
 }
 

@@ -4,6 +4,7 @@
 #include "sim/error.h"
 
 #include <algorithm>
+#include <cassert>
 
 namespace sim {
 
@@ -13,18 +14,24 @@ EngineRun::EngineRun(const Program& program, const RankClasses& classes, const P
       m_fair(m_shared.portCount(), static_cast<int>(classes.classGroups.size()) + 2 * classes.count()),
       m_workers(asIndex(classes.count())), m_mailbox(asIndex(classes.count())), m_rendezvous(classes.classGroups.size()),
       m_transfers(classes.classGroups.size() + 2 * asIndex(classes.count())), m_transferVersion(m_transfers.size()),
-      m_kernelVersion(asIndex(classes.count())), m_issuesBehind(program.passes.size())
+      m_kernelVersion(asIndex(classes.count())), m_goesOnBehind(program.passes.size())
 {
     std::size_t ops = 0;
     for (int c = 0; c < classes.count(); ++c) {
-        PrivateFactors& factors = m_privateFactor.emplace_back();
+        auto& factors = m_ownFactor.emplace_back();
+        RoleMask ownAffairs = 0;
         for (std::size_t role = 0; role < factors.size(); ++role)
             if (const int group = classes.groups[asIndex(c)][role]; group >= 0 && !m_shared.isShared(group))
-                if (const ClassGroup& of = classes.classGroups[asIndex(group)]; of.classes.size() == 1)
+                if (const ClassGroup& of = classes.classGroups[asIndex(group)]; of.classes.size() == 1) {
                     factors[role] = of.linkFactor;
+                    ownAffairs |= RoleMask{1} << role;
+                }
         const int geometry = classes.geometry[asIndex(c)];
         m_quietRuns.push_back(
-            &m_runsBy.try_emplace({geometry, factors}, program, prices.durations[asIndex(geometry)], factors).first->second);
+            classes.slowdown[asIndex(c)] != RankSlowdown{}
+                ? nullptr
+                : &m_runsBy.try_emplace({geometry, ownAffairs}, program, prices.durations[asIndex(geometry)], ownAffairs)
+                       .first->second);
         const RankProgram& rank = programOf(c);
         m_result.firstOp.push_back(ops);
         m_workers[asIndex(c)].place = m_workers[asIndex(c)].peakPlace = ops;
@@ -76,6 +83,7 @@ EngineResult EngineRun::run()
 /// What was scheduled before for the same transfer or kernel does not happen any more.
 void EngineRun::schedule(EventKind kind, std::int64_t ns, int what)
 {
+    assert(ns >= m_nowNs);
     const bool ofKernel = kind == EventKind::kernelStarts || kind == EventKind::kernelEnds;
     const std::uint32_t version = ++(ofKernel ? m_kernelVersion : m_transferVersion)[asIndex(what)];
     m_events.push({.ns = ns, .what = what, .version = version, .kind = kind});

@@ -4,6 +4,7 @@
 #include "sim/cancel.h"
 #include "sim/engine/engine.h"
 #include "sim/engine/fair_share.h"
+#include "sim/engine/fifo.h"
 #include "sim/engine/quiet_runs.h"
 #include "sim/engine/shared_ports.h"
 #include "sim/index.h"
@@ -25,10 +26,7 @@ public:
     EngineResult run();
 
 private:
-    static constexpr std::size_t kNowhere = std::numeric_limits<std::size_t>::max();
     static constexpr std::int64_t kNotYet = std::numeric_limits<std::int64_t>::min();
-    /// Ops that are issued behind one that waits: what does not depend on it goes on, as on a GPU, whose host runs ahead.
-    static constexpr std::size_t kIssuedAhead = 24;
     /// Members that are looked at to see whether a collective is alone.
     static constexpr std::size_t kMostAlone = 64;
     /// Over an hour; what takes longer has its ports to itself, so that its time in parts of FairShare::kFullRate can be counted.
@@ -55,12 +53,11 @@ private:
         std::array<std::uint32_t, kStreamCount> tickets{}; ///< of that
     };
 
-    /// In the order of the program.
     struct WaitingOps {
-        std::vector<WaitingOp> ops;
-        std::size_t first = 0; ///< that has not begun
-        std::size_t count = 0; ///< of those that have not
-        std::size_t ready = 0; ///< of those that can
+        Fifo<WaitingOp> ops;                            ///< in the order of the program
+        std::array<Fifo<std::size_t>, kStreamCount> on; ///< numbers of those that wait for a stream
+        std::vector<std::size_t> ready;                 ///< numbers of those that can begin
+        std::size_t kernels = 0;                        ///< of those that have not, how many are of the compute stream
     };
 
     /// The kernel whose end depends on what runs beside it.
@@ -83,7 +80,9 @@ private:
         std::int64_t activations = 0, buffers = 0;
         std::size_t peakPlace = 0;
         OpenKernel kernel;
-        int beside = 0; ///< collectives under way that make kernels slower
+        std::int64_t kernelStartNs = 0; ///< of what has begun last on the compute stream
+        std::int64_t passStartNs = 0;   ///< kernelStartNs when the pass was issued
+        int beside = 0;                 ///< collectives under way that make kernels slower
         bool queued = false, issuedAll = false;
     };
 
@@ -114,7 +113,7 @@ private:
     const RankProgram& programOf(int c) const { return m_program.ranks[asIndex(m_classes.pipelineRank[asIndex(c)])]; }
     const Op& opOf(const IssuedOp& issued) const { return m_program.passes[issued.step->pass].ops[issued.index]; }
     bool execute(int c, const QuietRun&, const Op& first);
-    bool issuesBehind(std::uint32_t pass, std::size_t op);
+    bool goesOnBehind(std::uint32_t pass, std::size_t op);
     std::int64_t kernelNs(int c, const IssuedOp&) const;
     void wait(Worker&, const IssuedOp&, Stream, StreamMask open, std::int64_t readyNs);
 
@@ -164,14 +163,13 @@ private:
     std::vector<std::uint32_t> m_transferVersion, m_kernelVersion;
     std::priority_queue<Event> m_events;
     std::int64_t m_nowNs = 0;
-    std::vector<PrivateFactors> m_privateFactor;                  ///< [class]
-    std::map<std::pair<int, PrivateFactors>, QuietRuns> m_runsBy; ///< geometry and factors
-    std::vector<QuietRuns*> m_quietRuns;                          ///< [class]
-    enum class Known : std::uint8_t { notYet, yes, no };
-    std::vector<std::vector<Known>> m_issuesBehind; ///< [pass][op]
+    /// [class][role]: the factor of links, of collectives that are the class's own affair: whose members all do the same at the
+    /// same time, and which meet no others; else 0.
+    std::vector<std::array<double, kCommunicatorRoleCount>> m_ownFactor;
+    std::map<std::pair<int, RoleMask>, QuietRuns> m_runsBy; ///< geometry and own affairs
+    std::vector<QuietRuns*> m_quietRuns;                    ///< [class]; null where perturbed
+    std::vector<std::vector<bool>> m_goesOnBehind;          ///< [pass][op], empty until asked for
     std::vector<int> m_queued;
-    int m_advancing = -1;             ///< class
-    std::size_t m_begunAt = kNowhere; ///< the waiting op of it that begins
     CancelPoll m_poll;
     EngineResult m_result;
 };

@@ -4,21 +4,35 @@
 
 #include <algorithm>
 #include <bit>
+#include <cassert>
 
 namespace sim {
 namespace {
 
-/// Whether one of the next `ahead` ops can go on while kernels are held up from this op on.
-bool isFreeBehind(const Pass& pass, std::size_t op, std::size_t ahead)
+/// [op]: whether something behind it in its pass does not depend on the kernels from it on.
+std::vector<bool> withSomethingFreeBehind(const Pass& pass)
 {
-    StreamMask held = maskOf(Stream::compute);
-    for (std::size_t k = op + 1; k < std::min(pass.ops.size(), op + 1 + ahead); ++k) {
-        const Op& next = pass.ops[k];
-        if (((next.waits | maskOf(next.stream)) & held) == 0 && next.kind != OpKind::receive)
-            return true; // a message comes whether it is awaited or not
-        held |= maskOf(next.stream);
+    constexpr std::ptrdiff_t kOutside = -1;
+    std::array<std::ptrdiff_t, kStreamCount> kernelBefore; // [stream]: the last kernel that its last op depends on
+    kernelBefore.fill(kOutside);
+    std::vector<std::ptrdiff_t> freeFrom(pass.ops.size()); // the first op that this one can pass, or itself
+    for (std::size_t i = 0; i < pass.ops.size(); ++i) {
+        const Op& op = pass.ops[i];
+        std::ptrdiff_t kernel = kOutside;
+        for (unsigned left = op.waits | maskOf(op.stream); left != 0; left &= left - 1)
+            kernel = std::max(kernel, kernelBefore[asIndex(std::countr_zero(left))]);
+        const auto here = static_cast<std::ptrdiff_t>(i);
+        kernelBefore[asIndex(op.stream)] = op.stream == Stream::compute ? here : kernel;
+        // A message comes whether it is awaited or not.
+        freeFrom[i] = op.stream == Stream::compute || op.kind == OpKind::receive ? here : kernel + 1;
     }
-    return false;
+    std::vector<bool> free(pass.ops.size());
+    std::ptrdiff_t from = static_cast<std::ptrdiff_t>(pass.ops.size());
+    for (std::size_t i = pass.ops.size(); i-- > 0;) {
+        free[i] = from <= static_cast<std::ptrdiff_t>(i);
+        from = std::min(from, freeFrom[i]);
+    }
+    return free;
 }
 
 } // namespace
@@ -31,7 +45,6 @@ void EngineRun::queue(int c)
 
 void EngineRun::advance(int c)
 {
-    m_advancing = c;
     do {
         beginReady(c);
         if (!m_workers[asIndex(c)].issuedAll)
@@ -39,27 +52,19 @@ void EngineRun::advance(int c)
     } while (finishesAlone(c));
 }
 
-/// Begins what waited and can go on. What one ends lets only later ones begin.
+/// Begins what waited and can go on.
 void EngineRun::beginReady(int c)
 {
     WaitingOps& waiting = m_workers[asIndex(c)].waiting;
-    for (std::size_t i = waiting.first; waiting.ready > 0; ++i) {
-        WaitingOp& entry = waiting.ops[i];
-        if (entry.hasBegun || entry.open != 0)
-            continue;
+    for (std::size_t i = 0; i < waiting.ready.size(); ++i) { // grows meanwhile
+        WaitingOp& entry = waiting.ops[waiting.ready[i]];
         entry.hasBegun = true;
-        --waiting.ready;
-        --waiting.count;
-        m_begunAt = i;
+        waiting.kernels -= opOf(entry.op).stream == Stream::compute ? 1 : 0;
         begin(c, IssuedOp(entry.op), entry.readyNs);
     }
-    m_begunAt = kNowhere;
-    while (waiting.first < waiting.ops.size() && waiting.ops[waiting.first].hasBegun)
-        ++waiting.first;
-    if (waiting.first == waiting.ops.size() || waiting.first >= 4 * kIssuedAhead) {
-        waiting.ops.erase(waiting.ops.begin(), waiting.ops.begin() + static_cast<std::ptrdiff_t>(waiting.first));
-        waiting.first = 0;
-    }
+    waiting.ready.clear();
+    while (!waiting.ops.empty() && waiting.ops.front().hasBegun)
+        waiting.ops.pop();
 }
 
 /// A collective that is all that its members have begun meets nothing on its way: what they do next waits for its end, and no
@@ -97,10 +102,10 @@ void EngineRun::issue(int c)
     Worker& worker = m_workers[asIndex(c)];
     const RankProgram& rank = programOf(c);
     const OpDurations& durations = m_prices.durations[asIndex(m_classes.geometry[asIndex(c)])];
-    const bool isPlain = m_classes.slowdown[asIndex(c)] == RankSlowdown{};
+    const bool isPlain = m_quietRuns[asIndex(c)] != nullptr;
     const StreamMask besides = m_shared.besides(c);
-    const PrivateFactors& ofPrivate = m_privateFactor[asIndex(c)];
-    QuietRuns* const runs = isPlain ? m_quietRuns[asIndex(c)] : nullptr;
+    const auto& ownFactor = m_ownFactor[asIndex(c)];
+    QuietRuns* const runs = m_quietRuns[asIndex(c)];
     EngineResult::MemoryPeak& peak = m_result.memory[asIndex(c)];
     std::int64_t* const starts = m_result.opStartNs.data();
     std::int64_t* const ends = m_result.opEndNs.data();
@@ -109,6 +114,11 @@ void EngineRun::issue(int c)
         const Step& step = rank.steps[worker.step];
         const Pass& pass = m_program.passes[step.pass];
         m_poll(pass.ops.size() + 1);
+        if (worker.op == 0) {
+            if (worker.waiting.kernels > 0)
+                return; // a pass is issued when the last kernel of the one before has begun
+            worker.passStartNs = worker.kernelStartNs;
+        }
         const std::int64_t* const prices = durations[step.pass].data();
         for (const std::size_t count = pass.ops.size(); worker.op < count; ++worker.op, ++worker.place) {
             if (runs != nullptr)
@@ -122,11 +132,10 @@ void EngineRun::issue(int c)
             const auto stream = asIndex(op.stream);
             const auto needed = static_cast<StreamMask>(op.waits | maskOf(op.stream));
             const auto open = static_cast<StreamMask>(needed & worker.open);
-            if (open != 0 &&
-                (worker.waiting.count >= kIssuedAhead ||
-                 (((worker.open | maskOf(op.stream)) & maskOf(Stream::compute)) != 0 && !issuesBehind(step.pass, worker.op))))
-                return;
-            std::int64_t ready = kNotYet;
+            const bool isKernel = op.stream == Stream::compute;
+            if (open != 0 && isKernel && !goesOnBehind(step.pass, worker.op))
+                return; // all that follows waits for it
+            std::int64_t ready = isKernel ? kNotYet : worker.passStartNs;
             for (unsigned known = needed & ~open; known != 0; known &= known - 1)
                 ready = std::max(ready, worker.tail[asIndex(std::countr_zero(known))]);
             if ((op.allocBytes | op.freeBytes) != 0) {
@@ -144,11 +153,13 @@ void EngineRun::issue(int c)
                 continue;
             }
             if (op.kind == OpKind::compute && isPlain && (worker.open & besides) == 0) {
-                starts[worker.place] = ready;
+                starts[worker.place] = worker.kernelStartNs = ready;
                 ends[worker.place] = worker.tail[stream] = ready + prices[worker.op];
             } else if (op.kind == OpKind::wait) {
                 starts[worker.place] = ends[worker.place] = worker.tail[stream] = ready;
-            } else if (const double factor = op.kind == OpKind::collective ? ofPrivate[asIndex(op.group)] : 0; factor > 0) {
+                if (isKernel)
+                    worker.kernelStartNs = ready;
+            } else if (const double factor = op.kind == OpKind::collective ? ownFactor[asIndex(op.group)] : 0; factor > 0) {
                 starts[worker.place] = ready;
                 ends[worker.place] = worker.tail[stream] = ready + scaledNs(prices[worker.op], factor);
             } else {
@@ -165,7 +176,7 @@ bool EngineRun::execute(int c, const QuietRun& run, const Op& first)
     Worker& worker = m_workers[asIndex(c)];
     if ((worker.open & (run.streams | m_shared.besides(c))) != 0)
         return false;
-    std::int64_t begin = kNotYet, latest = kNotYet;
+    std::int64_t begin = first.stream == Stream::compute ? kNotYet : worker.passStartNs, latest = kNotYet;
     for (unsigned left = run.streams; left != 0; left &= left - 1) {
         const auto s = asIndex(std::countr_zero(left));
         latest = std::max(latest, worker.tail[s]);
@@ -182,6 +193,8 @@ bool EngineRun::execute(int c, const QuietRun& run, const Op& first)
         const auto s = asIndex(std::countr_zero(left));
         worker.tail[s] = begin + run.tails[s];
     }
+    if (run.lastKernel < run.size())
+        worker.kernelStartNs = begin + run.starts[run.lastKernel];
     EngineResult::MemoryPeak& peak = m_result.memory[asIndex(c)];
     if (worker.activations + worker.buffers + run.peakActivations + run.peakBuffers > peak.activations + peak.buffers) {
         peak = {.activations = worker.activations + run.peakActivations, .buffers = worker.buffers + run.peakBuffers, .atNs = 0};
@@ -192,26 +205,24 @@ bool EngineRun::execute(int c, const QuietRun& run, const Op& first)
     return true;
 }
 
-bool EngineRun::issuesBehind(std::uint32_t pass, std::size_t op)
+bool EngineRun::goesOnBehind(std::uint32_t pass, std::size_t op)
 {
-    const Pass& ops = m_program.passes[pass];
-    m_issuesBehind[pass].resize(ops.ops.size());
-    Known& known = m_issuesBehind[pass][op];
-    if (known == Known::notYet)
-        known = isFreeBehind(ops, op, kIssuedAhead) ? Known::yes : Known::no;
-    return known == Known::yes;
+    std::vector<bool>& of = m_goesOnBehind[pass];
+    if (of.empty())
+        of = withSomethingFreeBehind(m_program.passes[pass]);
+    return of[op];
 }
 
 void EngineRun::wait(Worker& worker, const IssuedOp& issued, Stream stream, StreamMask open, std::int64_t readyNs)
 {
-    WaitingOp& waiting = worker.waiting.ops.emplace_back();
-    ++worker.waiting.count;
-    waiting.op = issued;
-    waiting.readyNs = readyNs;
-    waiting.open = open;
+    worker.waiting.kernels += stream == Stream::compute ? 1 : 0;
+    const std::size_t number = worker.waiting.ops.next();
+    WaitingOp& waiting =
+        worker.waiting.ops.push({.op = issued, .readyNs = readyNs, .open = open, .hasBegun = false, .tickets = {}});
     for (unsigned left = open; left != 0; left &= left - 1) {
         const auto s = asIndex(std::countr_zero(left));
         waiting.tickets[s] = worker.tickets[s];
+        worker.waiting.on[s].push(number);
     }
     worker.tickets[asIndex(stream)] = issued.ticket;
     worker.open |= maskOf(stream);
@@ -220,6 +231,9 @@ void EngineRun::wait(Worker& worker, const IssuedOp& issued, Stream stream, Stre
 void EngineRun::begin(int c, const IssuedOp& issued, std::int64_t readyNs)
 {
     const Op& op = opOf(issued);
+    assert(readyNs >= m_nowNs || op.kind == OpKind::receive);
+    if (op.stream == Stream::compute)
+        m_workers[asIndex(c)].kernelStartNs = readyNs;
     switch (op.kind) {
     case OpKind::compute:
         beginKernel(c, issued, readyNs);
@@ -261,20 +275,15 @@ void EngineRun::finish(int c, Stream stream, const IssuedOp& issued, std::int64_
         worker.tail[s] = endNs;
         worker.open &= static_cast<StreamMask>(~maskOf(stream));
     }
-    // Those that wait for it were issued after it, and before the next op on its stream.
-    WaitingOps& waiting = worker.waiting;
-    if (waiting.count == waiting.ready)
-        return;
-    const std::size_t from = c == m_advancing && m_begunAt != kNowhere ? m_begunAt + 1 : waiting.first;
-    for (std::size_t i = from; i < waiting.ops.size(); ++i) {
-        WaitingOp& entry = waiting.ops[i];
-        if ((entry.open & maskOf(stream)) == 0)
-            continue;
+    Fifo<std::size_t>& on = worker.waiting.on[s];
+    for (; !on.empty(); on.pop()) {
+        WaitingOp& entry = worker.waiting.ops[on.front()];
         if (entry.tickets[s] != issued.ticket)
             break;
         entry.open &= static_cast<StreamMask>(~maskOf(stream));
         entry.readyNs = std::max(entry.readyNs, endNs);
-        waiting.ready += entry.open == 0 ? 1 : 0;
+        if (entry.open == 0)
+            worker.waiting.ready.push_back(on.front());
     }
 }
 

@@ -1,6 +1,5 @@
 #include "sim/engine/quiet_runs.h"
 
-#include "sim/engine/slowdown.h"
 #include "sim/index.h"
 
 #include <algorithm>
@@ -33,15 +32,15 @@ void append(QuietRun& run, const Op& op, std::int64_t durationNs)
 
 } // namespace
 
-QuietRuns::QuietRuns(const Program& program, const OpDurations& durations, const PrivateFactors& factors)
-    : m_program(program), m_durations(durations), m_factors(factors), m_runs(program.passes.size())
+QuietRuns::QuietRuns(const Program& program, const OpDurations& durations, RoleMask ownAffairs)
+    : m_program(program), m_durations(durations), m_ownAffairs(ownAffairs), m_runs(program.passes.size())
 {
 }
 
 bool QuietRuns::isQuiet(const Op& op) const
 {
     return op.kind == OpKind::compute || op.kind == OpKind::wait ||
-           (op.kind == OpKind::collective && m_factors[asIndex(op.group)] > 0);
+           (op.kind == OpKind::collective && (m_ownAffairs >> asIndex(op.group) & 1U) != 0);
 }
 
 void QuietRuns::find(std::uint32_t pass)
@@ -57,12 +56,13 @@ void QuietRuns::find(std::uint32_t pass)
             const Op& op = ops[end];
             if (end > first && ((op.waits | maskOf(op.stream)) & run.used) == 0)
                 break; // it could begin before the first
-            append(run, op,
-                   op.kind == OpKind::wait         ? 0
-                   : op.kind == OpKind::collective ? scaledNs(m_durations[pass][end], m_factors[asIndex(op.group)])
-                                                   : m_durations[pass][end]);
+            append(run, op, op.kind == OpKind::wait ? 0 : m_durations[pass][end]);
         }
         if (run.size() >= kShortest) {
+            run.lastKernel = run.size();
+            for (std::size_t i = first; i < end; ++i)
+                if (ops[i].stream == Stream::compute)
+                    run.lastKernel = i - first;
             of.at[first] = static_cast<std::int32_t>(of.runs.size());
             of.runs.push_back(std::move(run));
         }

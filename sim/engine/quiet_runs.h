@@ -8,13 +8,12 @@
 
 #include <array>
 #include <cstdint>
-#include <map>
 #include <vector>
 
 namespace sim {
 
-/// [role]: of collectives that are a class's own affair, the factor of their links; of others 0.
-using PrivateFactors = std::array<double, kCommunicatorRoleCount>;
+/// A bit for each role whose collectives are a class's own affair.
+using RoleMask = std::uint32_t;
 
 struct QuietRun {
     std::vector<std::int64_t> starts, ends;            ///< [op] from the moment when the first can begin
@@ -24,13 +23,14 @@ struct QuietRun {
     std::int64_t activations = 0, buffers = 0;         ///< bytes more at its end than at its beginning
     std::int64_t peakActivations = 0, peakBuffers = 0; ///< likewise where the sum is largest; 0 where it only frees
     std::size_t peakAt = 0;
+    std::size_t lastKernel = 0; ///< op of the compute stream; size() where there is none
     std::size_t size() const { return starts.size(); }
 };
 
 /// The runs of all passes as ranks of one geometry see them, that nothing makes slower.
 class QuietRuns {
 public:
-    QuietRuns(const Program&, const OpDurations&, const PrivateFactors&);
+    QuietRuns(const Program&, const OpDurations&, RoleMask ownAffairs);
 
     /// The run that begins with this op; null where none does.
     const QuietRun* at(std::uint32_t pass, std::size_t op)
@@ -53,7 +53,7 @@ private:
 
     const Program& m_program;
     const OpDurations& m_durations;
-    const PrivateFactors m_factors;
+    const RoleMask m_ownAffairs;
     std::vector<Runs> m_runs; ///< [pass]
 };
 

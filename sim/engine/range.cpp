@@ -35,11 +35,12 @@ PassSums sumsOf(const Program& program, const PricedProgram& prices, std::size_t
 }
 
 /// How many times as long an op takes at most.
-double slowest(const RankClasses& classes)
+double slowest(const RankClasses& classes, const PricedProgram& prices)
 {
-    double factor = 1;
+    double factor = prices.besideTransfers;
     for (const RankSlowdown& slowdown : classes.slowdown)
-        factor = std::max({factor, slowdown.link, slowdown.compute * (1 + kFarthestJitter * slowdown.jitter)});
+        factor = std::max(
+            {factor, slowdown.link, prices.besideTransfers * slowdown.compute * (1 + kFarthestJitter * slowdown.jitter)});
     return factor;
 }
 
@@ -74,7 +75,7 @@ void requireRange(const Scenario& scenario, const Program& program, const RankCl
     std::vector<PassSums> passes;
     for (std::size_t pass = 0; pass < program.passes.size(); ++pass)
         passes.push_back(sumsOf(program, prices, pass));
-    const double factor = slowest(classes);
+    const double factor = slowest(classes, prices);
     const double sendNs =
         prices.sendNs.empty() ? 0 : static_cast<double>(*std::max_element(prices.sendNs.begin(), prices.sendNs.end()));
     Amount ns, mostAllocated, mostSent;

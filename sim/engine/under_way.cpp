@@ -90,8 +90,7 @@ void EngineRun::arrive(int c, const IssuedOp& issued, std::int64_t readyNs)
         return;
     const Rendezvous all = std::exchange(rendezvous, {});
     if (isShared && all.durationNs <= kLongestSharedNs) {
-        m_transfers[asIndex(groupIndex)] = {
-            .stream = op.stream, .startNs = std::max(all.latestNs, m_nowNs), .durationNs = all.durationNs};
+        m_transfers[asIndex(groupIndex)] = {.stream = op.stream, .startNs = all.latestNs, .durationNs = all.durationNs};
         m_transfers[asIndex(groupIndex)].isScheduled = true;
         schedule(EventKind::transferStarts, m_transfers[asIndex(groupIndex)].startNs, groupIndex);
         return;
@@ -114,7 +113,7 @@ void EngineRun::deliver(int c, const IssuedOp& issued, std::int64_t readyNs)
     if (m_shared.isShared(c, peer, tier) && duration <= kLongestSharedNs) {
         const int transfer = messageOf(c, stream);
         leaveOpen(c, stream, issued);
-        m_transfers[asIndex(transfer)] = {.stream = stream, .startNs = std::max(readyNs, m_nowNs), .durationNs = duration};
+        m_transfers[asIndex(transfer)] = {.stream = stream, .startNs = readyNs, .durationNs = duration};
         if (readyNs > m_nowNs)
             schedule(EventKind::transferStarts, readyNs, transfer);
         else
@@ -149,10 +148,15 @@ void EngineRun::startTransfer(int transfer)
         const PipelinePeer& peer = m_classes.peerOf(c, runningOn(c, state.stream).step->sendTo);
         m_shared.addMessageClaims(m_claims, c, peer.classIndex, peer.tier);
     } else {
-        for (const int member : m_classes.classGroups[asIndex(transfer)].classes) {
+        const ClassGroup& group = m_classes.classGroups[asIndex(transfer)];
+        for (const int member : group.classes) {
             const IssuedOp& issued = runningOn(member, state.stream);
-            const OpUses& uses = m_prices.uses[asIndex(m_classes.geometry[asIndex(member)])];
-            m_shared.addClaims(m_claims, member, uses[issued.step->pass][issued.index]);
+            PortUse use = m_prices.uses[asIndex(m_classes.geometry[asIndex(member)])][issued.step->pass][issued.index];
+            // Where only another's link is slow, this one's port has time left.
+            if (const double own = m_classes.slowdown[asIndex(member)].link; own < group.linkFactor)
+                for (std::uint32_t& of : use)
+                    of = static_cast<std::uint32_t>(of * (own / group.linkFactor));
+            m_shared.addClaims(m_claims, member, use);
             if ((m_shared.besides(member) & maskOf(state.stream)) != 0)
                 besideChanges(member, 1);
         }

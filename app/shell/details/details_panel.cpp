@@ -105,7 +105,7 @@ DetailsPanel::DetailsPanel(QWidget* parent) : QScrollArea(parent), m_theme(&ligh
     m_mfu->setToolTip(tr("Model FLOPs (attention at half where causal, no recomputation) over the dense peak of the precision"));
     m_bubble = new MetricCard(tr("Bubble"), Better::lower, DeltaUnit::points);
     m_bubble->setToolTip(tr("Time a rank waits for other stages, of the step; mean over ranks"));
-    m_goodput = new MetricCard(tr("Goodput"), Better::higher, DeltaUnit::points);
+    m_goodput = new MetricCard(tr("Goodput"), Better::neither);
     m_goodput->setToolTip(tr("Training that lasts, of the time that passes: less saves, restarts, what failures undo, waiting"));
     m_parameters = new MetricCard(tr("Parameters"), Better::neither);
     m_exposed = new MetricCard(tr("Exposed communication"), Better::lower, DeltaUnit::points);

@@ -101,6 +101,18 @@ TEST(Goodput, TheBestIntervalIsWhereItsDerivativeIsNone)
             }
         }
     EXPECT_EQ(bestInterval(0, 1000), 0);
+    for (const double save : {0.001, 2.0}) // failures so rare that the difference of two numbers near 1 would leave nothing
+        EXPECT_NEAR(bestInterval(save, 1e15), std::sqrt(2 * save * 1e15), 1e-6 * std::sqrt(2 * save * 1e15));
+}
+
+TEST(Goodput, WhatIsUndoneWasNeverCredited)
+{
+    // An interval of many months: whatever a failure undoes was made in months before.
+    const FailingJob job{.mtbf = 2 * kDay, .every = 5 * kDay, .save = 10, .restart = 60};
+    const auto months = simulateMonths(job, kDay / 10, kMonths, 1);
+    ASSERT_TRUE(months);
+    EXPECT_GE(months->low, 0);
+    EXPECT_LE(months->high, 1);
 }
 
 TEST(Goodput, SavesFallBetweenStepsWhereTheyLoseLeast)

@@ -373,6 +373,15 @@ TEST(Engine, RefusesWhatAddsUpBeyondTheTimesThatAreCounted)
     EXPECT_EQ(problemOf().pointer, "/training/sequence_length") << "one micro-batch is too long already";
     scenario.perturbations.front().factor = 1e6;
     EXPECT_GT(World(scenario).run().endNs, 0);
+    scenario.perturbations = {{.kind = PerturbationKind::slowGpu, .rank = 0, .factor = 1e9}};
+    while (problemOf().pointer.empty())
+        scenario.perturbations.front().factor *= 2;
+    scenario.perturbations.front().factor /= 4; // far from too long
+    EXPECT_EQ(problemOf().pointer, "");
+    scenario.cluster.efficiency.besideTransfers = 10;
+    EXPECT_NE(problemOf().pointer, "") << "ten times as long beside transfers";
+    scenario.cluster.efficiency.besideTransfers = 1;
+    scenario.perturbations = {{.kind = PerturbationKind::slowLink, .rank = 0, .factor = 1e6}};
     // The nearest batch is the largest that is counted, but for what comes once.
     scenario.training.globalBatchSize = 1 << 20;
     scenario.perturbations.front().factor = 1e8;

@@ -163,6 +163,77 @@ TEST(SharedLinks, WhatDoesNotWaitGoesOnBehindWhatDoes)
     EXPECT_EQ(times.opEndNs[2], 1050);
 }
 
+TEST(SharedLinks, ABacklogOfTransfersHoldsUpNothingElse)
+{
+    // Thirty reductions, of which each takes as long as three kernels; what does not wait for them goes on.
+    std::vector<HandMade::Line> lines;
+    for (int i = 0; i < 30; ++i) {
+        lines.push_back({kCompute, Stream::compute, 0, 100});
+        lines.push_back({kCollective, Stream::dp, maskOf(Stream::compute), 300, 0.5});
+    }
+    lines.push_back({kCollective, Stream::cp, maskOf(Stream::compute), 50, 0.5});
+    lines.push_back({kCompute, Stream::compute, maskOf(Stream::cp), 100});
+    HandMade job(lines);
+    EngineResult times = job.run();
+    EXPECT_EQ(times.opEndNs[58], 3000) << "kernels do not wait for reductions";
+    EXPECT_EQ(times.opEndNs[60], 3050);
+    EXPECT_EQ(times.endNs, 100 + 30 * 300);
+
+    job.prices.besideTransfers = 1.25;
+    times = job.run();
+    for (std::size_t kernel = 2; kernel < 60; kernel += 2)
+        EXPECT_NEAR(static_cast<double>(times.opEndNs[kernel] - times.opStartNs[kernel]), 125, 1) << kernel;
+}
+
+/// Many layers at the end of a backward, and groups larger than what is looked at to see whether a collective is alone.
+TEST(SharedLinks, FoldedIsFullWithBacklogsInLargeGroups)
+{
+    std::mt19937 random(24);
+    const auto draw = [&random](int most) { return std::uniform_int_distribution<int>(0, most)(random); };
+    for (int i = 0; i < 10; ++i) {
+        Scenario scenario = test::smallScenario(1 + draw(1), 1, 72, 1 + draw(1));
+        scenario.layout.cp = 1 + draw(1);
+        scenario.layout.sequenceParallel = scenario.layout.tp > 1;
+        scenario.layout.zeroStage = draw(3);
+        scenario.layout.order = i % 2 == 0 ? "tp-cp-ep-dp-pp" : "tp-cp-ep-pp-dp";
+        scenario.model.numHiddenLayers = 40;
+        scenario.schedule.layersPerStage.clear();
+        scenario.training.sequenceLength = 512;
+        scenario.training.overlap.gradReduce = true;
+        scenario.cluster = test::h100Cluster(scenario.layout.worldSize());
+        scenario.cluster.efficiency.besideTransfers = draw(1) == 0 ? 1 : 1.07;
+        scenario.cluster.efficiency.network = draw(1) == 0 ? 0.1 : 0.8;
+        test::resolve(scenario);
+        SCOPED_TRACE(test::describe(scenario));
+        const JobWorld folded(scenario), full(scenario, true);
+        const EngineResult a = folded.run(), b = full.run();
+        ASSERT_EQ(a.endNs, b.endNs);
+        for (int rank = 0; rank < scenario.layout.worldSize(); rank += 7) {
+            const auto c = static_cast<std::size_t>(folded.classes.classOf[static_cast<std::size_t>(rank)]);
+            ASSERT_TRUE(std::equal(a.opEndNs.begin() + static_cast<std::ptrdiff_t>(a.firstOp[c]),
+                                   a.opEndNs.begin() + static_cast<std::ptrdiff_t>(a.firstOp[c + 1]),
+                                   b.opEndNs.begin() + static_cast<std::ptrdiff_t>(b.firstOp[static_cast<std::size_t>(rank)])))
+                << "rank " << rank;
+        }
+    }
+}
+
+TEST(SharedLinks, SlowerKernelsNeverMakeAnOpEarlierWhereNothingIsShared)
+{
+    for (const int dp : {2, 8}) {
+        Scenario scenario = test::smallScenario(1, 1, dp, 4);
+        scenario.layout.zeroStage = 3; // gathers and reductions, on a stream of their own
+        JobWorld world(scenario);
+        world.prices.besideTransfers = 1.07;
+        const EngineResult before = world.run();
+        world.prices.besideTransfers = 1.2;
+        const EngineResult after = world.run();
+        EXPECT_GT(after.endNs, before.endNs);
+        for (std::size_t op = 0; op < before.opEndNs.size(); ++op)
+            ASSERT_GE(after.opEndNs[op], before.opEndNs[op]) << op;
+    }
+}
+
 TEST(SharedLinks, SharingNeverMakesAnOpEarlier)
 {
     std::mt19937 random(21);

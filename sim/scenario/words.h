@@ -38,13 +38,13 @@ inline constexpr Words<RecomputeModule, kRecomputeModules.size()> kRecomputeModu
      {"mlp", RecomputeModule::mlp},
      {"moe", RecomputeModule::moe},
      {"shared_experts", RecomputeModule::sharedExperts}}};
-inline constexpr Words<LoraTarget, kLoraTargets.size()> kLoraTargetWords{{{"q_proj", LoraTarget::query},
-                                                                          {"k_proj", LoraTarget::key},
-                                                                          {"v_proj", LoraTarget::value},
-                                                                          {"o_proj", LoraTarget::output},
-                                                                          {"gate_proj", LoraTarget::gate},
-                                                                          {"up_proj", LoraTarget::up},
-                                                                          {"down_proj", LoraTarget::down}}};
+inline constexpr Words<LoraTarget, 7> kLoraTargetWords{{{"q_proj", LoraTarget::query},
+                                                        {"k_proj", LoraTarget::key},
+                                                        {"v_proj", LoraTarget::value},
+                                                        {"o_proj", LoraTarget::output},
+                                                        {"gate_proj", LoraTarget::gate},
+                                                        {"up_proj", LoraTarget::up},
+                                                        {"down_proj", LoraTarget::down}}};
 inline constexpr Words<Optimizer, 2> kOptimizerWords{{{"adamw", Optimizer::adamw}, {"sgd", Optimizer::sgd}}};
 inline constexpr Words<AttentionKernel, kAttentionKernelCount> kAttentionWords{{{"auto", AttentionKernel::automatic},
                                                                                 {"unfused", AttentionKernel::unfused},

@@ -271,8 +271,10 @@ private:
         const RunHistory history = m_collector->history();
         m_report.spansRecorded = history.state.spansRecorded;
         m_report.spansDropped = history.state.spansDropped;
-        for (Rank* rank : m_run->ranks())
+        for (Rank* rank : m_run->ranks()) {
             m_report.peakBytes.push_back(rank->context().memory.peak());
+            m_report.reservedBytes.push_back(rank->context().memory.peakReserved());
+        }
         // The first step warms caches.
         const std::size_t warm = m_report.stepSeconds.size() > 1 ? 1 : 0;
         double seconds = 0;
@@ -325,6 +327,7 @@ std::string reportJson(const std::string& scenarioName, const TrainingReport& re
                                    {"spans_recorded", report.spansRecorded},
                                    {"spans_dropped", report.spansDropped},
                                    {"peak_memory_bytes", report.peakBytes},
+                                   {"reserved_memory_bytes", report.reservedBytes},
                                    {"stopped", report.stopped}};
     if (report.asIfParallelSeconds)
         json["as_if_parallel_step_s"] = *report.asIfParallelSeconds;

@@ -36,6 +36,7 @@ struct TrainingReport {
     std::uint64_t spansRecorded = 0, spansDropped = 0;
     std::optional<double> asIfParallelSeconds; ///< the last step, had every rank had a device
     std::vector<std::int64_t> peakBytes;       ///< by rank of this process
+    std::vector<std::int64_t> reservedBytes;   ///< likewise: most that was taken from the device
     bool stopped = false;                      ///< by request, before all steps were done
     bool isFirstProcess = true;                ///< of several, the one that tells
 };

@@ -20,7 +20,13 @@ namespace live {
 
 enum class ActivationFunction : std::uint8_t { gelu /**< tanh form, as GPT-2 */, silu, relu2 };
 enum class NormKind : std::uint8_t { layernorm, rmsnorm };
-inline constexpr double kNormEpsilon = 1e-5;
+/// Which norm, and what it adds under the root.
+struct NormRule {
+    NormKind kind = NormKind::layernorm;
+    double epsilon = 1e-5;
+    NormRule(NormKind itsKind, double itsEpsilon = 1e-5)
+        : kind(itsKind), epsilon(itsEpsilon) {} // NOLINT(google-explicit-constructor): a kind's usual rule
+};
 
 struct AttentionShape {
     std::int64_t sequences = 1; ///< rows of q, k, v: position * sequences + sequence
@@ -75,7 +81,7 @@ public:
     virtual void biasGradient(const Tensor& dy, const Tensor& dBias) = 0; ///< dBias += column sums
 
     // -- norms; statistics is [rows, 2]: mean and 1/deviation (rmsnorm: 0 and 1/rms). bias is empty for rmsnorm
-    virtual void norm(NormKind, const Tensor& x, const Tensor& gain, const Tensor& bias, const Tensor& y,
+    virtual void norm(const NormRule&, const Tensor& x, const Tensor& gain, const Tensor& bias, const Tensor& y,
                       const Tensor& statistics) = 0;
     /// dx = …; dGain, dBias += … (empty: skipped)
     virtual void normGradient(NormKind, const Tensor& dy, const Tensor& x, const Tensor& gain, const Tensor& statistics,

@@ -5,8 +5,6 @@
 namespace live {
 namespace {
 
-constexpr double kRotaryTheta = 10000; // Su et al. 2021
-
 } // namespace
 
 Attention::Attention(RankContext& context, const Shape& shape, Bucket& bucket, const std::string& prefix, int stage, int layer)
@@ -62,9 +60,10 @@ void Attention::rotate(const Input& input, const Tensor& qkv, bool inverse) cons
     if (!m_rotates)
         return;
     const KernelSpan span(m_context, m_rotateLabel);
+    const double theta = m_context.scenario.model.ropeTheta;
     const Core parts = split(qkv);
-    m_context.queue->rotate(parts.q, m_shape.headDim, input.positions, kRotaryTheta, inverse);
-    m_context.queue->rotate(parts.k, m_shape.headDim, input.positions, kRotaryTheta, inverse);
+    m_context.queue->rotate(parts.q, m_shape.headDim, input.positions, theta, inverse);
+    m_context.queue->rotate(parts.k, m_shape.headDim, input.positions, theta, inverse);
 }
 
 Task<Array> Attention::forward(const Input& input, Array x, AttentionSaved& saved)

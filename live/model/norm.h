@@ -21,7 +21,7 @@ public:
 
 private:
     RankContext& m_context;
-    NormKind m_kind;
+    NormRule m_rule;
     Parameter* m_gain = nullptr;
     Parameter* m_bias = nullptr; ///< null for rmsnorm
     KernelLabel m_label;

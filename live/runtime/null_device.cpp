@@ -19,7 +19,7 @@ public:
     void linearWeightGradient(T, T, T, T) override {}
     void addBias(T, T) override {}
     void biasGradient(T, T) override {}
-    void norm(NormKind, T, T, T, T, T) override {}
+    void norm(const NormRule&, T, T, T, T, T) override {}
     void normGradient(NormKind, T, T, T, T, T, T, T) override {}
     void activation(ActivationFunction, T, T) override {}
     void activationGradient(ActivationFunction, T, T, T) override {}

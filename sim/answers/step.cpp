@@ -33,6 +33,7 @@ Answer stepAnswer(const Simulation& simulation)
                     {"other_s", m.computing.other},
                     {"recompute_s", m.computing.recompute},
                     {"optimizer_s", m.computing.optimizer}}},
+                  {"link_sharing_s", m.linkSharingSeconds},
                   {"peak_memory_gib", m.peakMemoryGib},
                   {"interval",
                    {{"step_time_s", {m.stepTimeSeconds * sure.stepLow, m.stepTimeSeconds * sure.stepHigh}},

@@ -37,7 +37,7 @@ using TimeColumn = std::vector<std::int64_t, Uninitialised<std::int64_t>>;
 struct EngineResult {
     TimeColumn opStartNs; ///< of a collective: when this member was ready. Of a receive: when the transfer started
     TimeColumn opEndNs;
-    /// Collectives that met others on their way.
+    /// Collectives and sends that met others on their way.
     struct Stretch {
         std::size_t place = 0; ///< among all ops
         std::int64_t byNs = 0; ///< how much longer they took than with their ports to themselves

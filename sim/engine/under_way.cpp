@@ -165,16 +165,18 @@ void EngineRun::endTransfer(int transfer)
 {
     m_fair.end(transfer);
     const Transfer& state = m_transfers[asIndex(transfer)];
+    const std::int64_t stretch = m_nowNs - state.startNs - state.durationNs;
     if (isMessage(transfer)) {
         const int c = senderOf(transfer);
         const IssuedOp issued = runningOn(c, state.stream);
+        if (stretch > 0)
+            m_result.stretched.push_back({issued.place, stretch});
         finish(c, state.stream, issued, m_nowNs);
         queue(c);
         bring(m_classes.peerOf(c, issued.step->sendTo).classIndex, issued.step->sendSlot,
               {.startNs = state.startNs, .endNs = m_nowNs});
         return;
     }
-    const std::int64_t stretch = m_nowNs - state.startNs - state.durationNs;
     for (const int member : m_classes.classGroups[asIndex(transfer)].classes) {
         const IssuedOp issued = runningOn(member, state.stream);
         if ((m_shared.besides(member) & maskOf(state.stream)) != 0)

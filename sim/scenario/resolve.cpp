@@ -220,6 +220,9 @@ private:
         from.read("gated_mlp", model.gatedMlp);
         from.read("normalization", kNormalizationWords, model.normalization);
         from.read("position_embedding", kPositionWords, model.positionEmbedding);
+        from.read("rope_theta", model.ropeTheta);
+        from.read("rms_norm_eps", model.rmsNormEps);
+        from.read("layer_norm_epsilon", model.layerNormEpsilon);
         from.read("bias", model.bias);
         from.read("qkv_bias", model.qkvBias);
         from.read("attention_output_bias", model.outputBias);

@@ -105,11 +105,14 @@ struct Model {
     bool gatedMlp = true; ///< SwiGLU-style: two up projections
     Normalization normalization = Normalization::rmsnorm;
     PositionEmbedding positionEmbedding = PositionEmbedding::rope;
-    bool bias = false;           ///< every linear layer has a bias (GPT-2 style)
-    bool qkvBias = false;        ///< only the query, key, value projections have one (Qwen2.5)
-    bool outputBias = false;     ///< the attention output projection has one (gpt-oss, with qkvBias)
-    bool qkNorm = false;         ///< per-head normalisation of queries and keys (Qwen3)
-    bool attentionSinks = false; ///< one learned sink logit a head (gpt-oss)
+    double ropeTheta = 10000;       ///< base of the rotary frequencies theta^(-2 i / head_dim) (Su et al. 2021)
+    double rmsNormEps = 1e-5;       ///< added to the mean square, where normalization is rmsnorm
+    double layerNormEpsilon = 1e-5; ///< added to the variance, where it is layernorm
+    bool bias = false;              ///< every linear layer has a bias (GPT-2 style)
+    bool qkvBias = false;           ///< only the query, key, value projections have one (Qwen2.5)
+    bool outputBias = false;        ///< the attention output projection has one (gpt-oss, with qkvBias)
+    bool qkNorm = false;            ///< per-head normalisation of queries and keys (Qwen3)
+    bool attentionSinks = false;    ///< one learned sink logit a head (gpt-oss)
     /// Probabilities with which elements are dropped behind attention, MLP and embedding, and of attention's weights. Above 0 a
     /// mask is made and kept, whatever the value. Live training has a key of its own.
     double hiddenDropout = 0, attentionDropout = 0;

@@ -210,6 +210,11 @@ Metrics measure(const Scenario& scenario, const Program& program, const RankClas
         peakBytes = std::max(peakBytes, memory.total());
     }
 
+    Wide stretchedNs = 0;
+    for (const EngineResult::Stretch& stretch : result.stretched) {
+        const auto after = std::upper_bound(result.firstOp.begin(), result.firstOp.end(), stretch.place);
+        stretchedNs += Wide{classes.size[asIndex(after - result.firstOp.begin() - 1)]} * stretch.byNs;
+    }
     const double stepSeconds = static_cast<double>(result.endNs) * 1e-9;
     const double world = scenario.layout.worldSize();
     Wide busyNs = 0, allExposedNs = 0;
@@ -231,6 +236,7 @@ Metrics measure(const Scenario& scenario, const Program& program, const RankClas
                          .other = meanSeconds(busyNs - gemmNs - attentionNs - recomputeNs - optimizerNs),
                          .recompute = meanSeconds(recomputeNs),
                          .optimizer = meanSeconds(optimizerNs)};
+    metrics.linkSharingSeconds = meanSeconds(stretchedNs);
     const Wide wholeNs = Wide{result.endNs} * scenario.layout.worldSize();
     const auto totalNs = static_cast<double>(wholeNs);
     for (const Dimension dimension : kDimensions)

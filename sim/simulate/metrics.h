@@ -61,6 +61,8 @@ struct Metrics {
     /// Mean over ranks, busy time by what kernels are for, in whole nanoseconds that add up to the step exactly.
     ByStepPart<std::int64_t> use;
     ComputingSeconds computing;
+    /// How much longer a rank's transfers took because others crossed the same ports at the same time; mean over ranks.
+    double linkSharingSeconds = 0;
     double peakMemoryGib = 0; ///< of the fullest rank
     bool fits = true;         ///< peak <= the GPU's memory
     std::int64_t parameters = 0;

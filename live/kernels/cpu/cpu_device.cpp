@@ -78,10 +78,10 @@ public:
     void biasGradient(const Tensor& dy, const Tensor& dBias) override { sums(dy, dBias, true); }
     void sumRows(const Tensor& x, const Tensor& y) override { sums(x, y, false); }
 
-    void norm(NormKind kind, const Tensor& x, const Tensor& gain, const Tensor& bias, const Tensor& y,
+    void norm(const NormRule& rule, const Tensor& x, const Tensor& gain, const Tensor& bias, const Tensor& y,
               const Tensor& statistics) override
     {
-        cpu::norm<T>(m_parallel, kind, M(x), M(gain), M(bias), W(y), W(statistics));
+        cpu::norm<T>(m_parallel, rule, M(x), M(gain), M(bias), W(y), W(statistics));
     }
     void normGradient(NormKind kind, const Tensor& dy, const Tensor& x, const Tensor& gain, const Tensor& statistics,
                       const Tensor& dx, const Tensor& dGain, const Tensor& dBias) override

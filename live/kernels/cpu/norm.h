@@ -6,14 +6,14 @@
 namespace live::cpu {
 
 template <class T>
-void norm(const Parallel& parallel, NormKind kind, Matrix<const T> x, Matrix<const T> gain, Matrix<const T> bias, Matrix<T> y,
-          Matrix<T> statistics)
+void norm(const Parallel& parallel, const NormRule& rule, Matrix<const T> x, Matrix<const T> gain, Matrix<const T> bias,
+          Matrix<T> y, Matrix<T> statistics)
 {
     assert(x.rows == y.rows && x.columns == y.columns && gain.columns == x.columns && statistics.rows == x.rows);
     const auto& kernels = vectorKernels<T>();
     parallel.overRows(x.rows, x.columns, [&](std::int64_t first, std::int64_t last) {
         for (std::int64_t row = first; row < last; ++row)
-            kernels.norm(kind, x.row(row), gain.data, bias.data, y.row(row), statistics.row(row), x.columns);
+            kernels.norm(rule, x.row(row), gain.data, bias.data, y.row(row), statistics.row(row), x.columns);
     });
 }
 

@@ -56,7 +56,7 @@ struct VectorKernels {
                                     std::int64_t count);
 
     /// One row; bias may be null. statistics: mean and 1 / deviation.
-    void (*norm)(NormKind, const T* x, const T* gain, const T* bias, T* y, T* statistics, std::int64_t count);
+    void (*norm)(const NormRule&, const T* x, const T* gain, const T* bias, T* y, T* statistics, std::int64_t count);
     void (*normGradient)(NormKind, const T* dy, const T* x, const T* gain, const T* statistics, T* dx, std::int64_t count);
     /// sums += dy * normalised x.
     void (*addGainGradient)(const T* dy, const T* x, const T* statistics, T* sums, std::int64_t count);

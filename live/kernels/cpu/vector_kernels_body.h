@@ -458,18 +458,18 @@ void gatedActivationGradient(ActivationFunction function, const T* gate, const T
 }
 
 template <class T>
-void norm(NormKind kind, const T* x, const T* gain, const T* bias, T* y, T* statistics, std::int64_t count)
+void norm(const NormRule& rule, const T* x, const T* gain, const T* bias, T* y, T* statistics, std::int64_t count)
 {
     const auto width = static_cast<T>(count);
     Vector<T> sum{}, squares{};
-    if (kind == NormKind::layernorm)
+    if (rule.kind == NormKind::layernorm)
         forChunks<T>(count, [&](Chunk<T> chunk) { sum += chunk.from(x); });
     const T mean = sumOf<T>(sum) / width;
     forChunks<T>(count, [&](Chunk<T> chunk) {
         const Vector<T> centred = chunk.from(x, mean) - mean;
         squares += centred * centred;
     });
-    const T variance = sumOf<T>(squares) / width + static_cast<T>(kNormEpsilon);
+    const T variance = sumOf<T>(squares) / width + static_cast<T>(rule.epsilon);
     T inverse = 0;
     if constexpr (sizeof(T) == 4)
         inverse = 1 / __builtin_sqrtf(variance);

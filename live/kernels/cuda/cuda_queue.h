@@ -49,7 +49,7 @@ public:
     // queue_rows.cu
     void biasGradient(const Tensor& dy, const Tensor& dBias) override;
     void sumRows(const Tensor& x, const Tensor& y) override;
-    void norm(NormKind, const Tensor& x, const Tensor& gain, const Tensor& bias, const Tensor& y,
+    void norm(const NormRule&, const Tensor& x, const Tensor& gain, const Tensor& bias, const Tensor& y,
               const Tensor& statistics) override;
     void normGradient(NormKind, const Tensor& dy, const Tensor& x, const Tensor& gain, const Tensor& statistics, const Tensor& dx,
                       const Tensor& dGain, const Tensor& dBias) override;

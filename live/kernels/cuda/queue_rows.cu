@@ -52,7 +52,7 @@ void CudaQueue::sumRows(const Tensor& x, const Tensor& y)
     });
 }
 
-void CudaQueue::norm(NormKind kind, const Tensor& x, const Tensor& gain, const Tensor& bias, const Tensor& y,
+void CudaQueue::norm(const NormRule& rule, const Tensor& x, const Tensor& gain, const Tensor& bias, const Tensor& y,
                      const Tensor& statistics)
 {
     assert(x.rows == y.rows && x.columns == y.columns && gain.elements() == x.columns && statistics.rows == x.rows);
@@ -60,9 +60,10 @@ void CudaQueue::norm(NormKind kind, const Tensor& x, const Tensor& gain, const T
     const bool asWide = wide(x, y, gain) && (!bias || wide(bias));
     withType(x.type, [&]<class T>(T) {
         withWidth(asWide, [&]<int kWidth>(std::integral_constant<int, kWidth>) {
-            withKind(kind, [&]<NormKind kKind>(std::integral_constant<NormKind, kKind>) {
+            withKind(rule.kind, [&]<NormKind kKind>(std::integral_constant<NormKind, kKind>) {
                 launchRows(stream, x.rows, rowThreads(x.columns, kWidth), normKernel<T, kWidth, kKind>, x.columns,
-                           View<const T>(x), gain.as<const T>(), bias.as<const T>(), View<T>(y), View<float>(statistics));
+                           static_cast<float>(rule.epsilon), View<const T>(x), gain.as<const T>(), bias.as<const T>(), View<T>(y),
+                           View<float>(statistics));
             });
         });
     });

@@ -32,8 +32,8 @@ struct SquareFrom {
 };
 
 template <class T, int kWidth, NormKind kKind>
-__global__ void __launch_bounds__(256)
-    normKernel(std::int64_t columns, View<const T> x, const T* gain, const T* bias, View<T> y, View<float> statistics)
+__global__ void __launch_bounds__(256) normKernel(std::int64_t columns, float epsilon, View<const T> x, const T* gain,
+                                                  const T* bias, View<T> y, View<float> statistics)
 {
     const std::int64_t row = blockIdx.x;
     const T* const from = x.at(row, 0);
@@ -42,7 +42,7 @@ __global__ void __launch_bounds__(256)
     if constexpr (kKind == NormKind::layernorm)
         mean = rowSum<kWidth>(from, columns, Identity{}) / count;
     const float variance = rowSum<kWidth>(from, columns, SquareFrom{mean}) / count;
-    const float scale = 1 / sqrtf(variance + static_cast<float>(kNormEpsilon));
+    const float scale = 1 / sqrtf(variance + epsilon);
     if (threadIdx.x == 0) {
         *statistics.at(row, 0) = mean;
         *statistics.at(row, 1) = scale;

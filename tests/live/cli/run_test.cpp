@@ -36,6 +36,8 @@ TEST(RankscopeLive, ReportsWhatTheContractNames)
     EXPECT_GT(report["spans_recorded"], 100);
     EXPECT_EQ(report["spans_dropped"], 0);
     EXPECT_GT(report["as_if_parallel_step_s"], 0);
+    for (std::size_t rank = 0; rank < 4; ++rank)
+        EXPECT_GE(report["reserved_memory_bytes"][rank], report["peak_memory_bytes"][rank]);
 }
 
 TEST(RankscopeLive, LearnsTheText)

@@ -76,7 +76,7 @@ TEST_P(OnGpu, NormsAndTheirGradientsAgree)
                            dGain = twins().sums(1, width), dBias = biased ? twins().sums(1, width) : Twin{},
                            dx = twins().make(70, width, type);
                 both([&](Queue& queue, auto of) {
-                    queue.norm(kind, of(x), of(gain), of(bias), of(y), of(statistics));
+                    queue.norm({kind, 0.01}, of(x), of(gain), of(bias), of(y), of(statistics));
                     queue.normGradient(kind, of(dy), of(x), of(gain), of(statistics), of(dx), of(dGain), of(dBias));
                     queue.normGradient(kind, of(dy), of(x), of(gain), of(statistics), of(dy), {}, {}); // dx may be dy
                 });

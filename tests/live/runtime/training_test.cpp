@@ -74,6 +74,25 @@ TEST(Training, GathersWeightsAsOftenAsTheLayoutSays)
     }
 }
 
+TEST(Training, RotatesAndNormalisesAsTheModelSays)
+{
+    const Settings small = {"live.learning_rate=1e-300"}; // what the first step finds
+    const auto lossWith = [&](const Settings& settings) {
+        return trainSteps(job(kLlama + small + settings), {.steps = 1}).losses.front();
+    };
+    const double usual = lossWith({});
+    EXPECT_EQ(lossWith({"model.rope_theta=10000", "model.rms_norm_eps=0.00001"}), usual);
+    EXPECT_EQ(lossWith({"model.layer_norm_epsilon=0.01"}), usual) << "that of the other norm";
+    EXPECT_NE(lossWith({"model.rope_theta=500000"}), usual);
+    EXPECT_NE(lossWith({"model.rms_norm_eps=0.01"}), usual);
+    const auto layerNormLoss = [&](const Settings& settings) {
+        return trainSteps(job(small + settings), {.steps = 1}).losses.front();
+    };
+    EXPECT_NE(layerNormLoss({"model.layer_norm_epsilon=0.01"}), layerNormLoss({}));
+    // A large epsilon leaves nothing of the tokens: all words are alike.
+    EXPECT_NEAR(lossWith({"model.rms_norm_eps=1", "live.dropout=0"}), std::log(61), 0.02);
+}
+
 TEST(Training, AnotherSeedStartsFromOtherWeights)
 {
     const TrainedSteps one = trainSteps(job({}), {.steps = 1}), two = trainSteps(job({"live.seed=2"}), {.steps = 1});

@@ -28,9 +28,9 @@ public:
     void linearWeightGradient(T dy, T x, T dWeight, T dBias) override { m_inner->linearWeightGradient(dy, x, dWeight, dBias); }
     void addBias(T bias, T y) override { m_inner->addBias(bias, y); }
     void biasGradient(T dy, T dBias) override { m_inner->biasGradient(dy, dBias); }
-    void norm(NormKind kind, T x, T gain, T bias, T y, T statistics) override
+    void norm(const NormRule& rule, T x, T gain, T bias, T y, T statistics) override
     {
-        m_inner->norm(kind, x, gain, bias, y, statistics);
+        m_inner->norm(rule, x, gain, bias, y, statistics);
     }
     void normGradient(NormKind kind, T dy, T x, T gain, T statistics, T dx, T dGain, T dBias) override
     {

@@ -35,6 +35,8 @@ void checkSupported(const sim::Scenario& scenario)
     if (model.numNextnPredictLayers > 0)
         refuse("multi-token prediction (num_nextn_predict_layers " + std::to_string(model.numNextnPredictLayers) +
                "); use num_nextn_predict_layers 0");
+    if (model.lora.isOn())
+        refuse("low-rank adapters (training.lora of rank " + std::to_string(model.lora.rank) + "); leave training.lora out");
     const sim::Training& training = scenario.training;
     if (training.recompute == sim::Recompute::selective && training.recomputeModules != sim::Training().recomputeModules)
         refuse("recomputation of modules (" + sim::wordsOf(training.recomputeModules) +

@@ -19,6 +19,7 @@ enum class CollectiveContent : std::uint8_t {
     inputsAgain,           ///< gathered once more for weight gradients
     predictionInputs,      ///< embedding and hidden state side by side, of a prediction module
     predictionInputsAgain, ///< the same for its weight gradients
+    latents,               ///< what an adapter's A makes, between it and B, or their gradients
     lossSums,              ///< of the cross-entropy over a vocabulary in slices
     keysAndValues,         ///< one block of a ring, with their gradients on the way back
     tokens,                ///< routed to experts, and back

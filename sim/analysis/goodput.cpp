@@ -1,5 +1,6 @@
 #include "sim/analysis/goodput.h"
 
+#include "sim/model/parameters.h"
 #include "sim/portable_math.h"
 #include "sim/program/states.h"
 #include "sim/quantile.h"
@@ -195,6 +196,12 @@ const Perturbation* failuresOf(const Scenario& scenario)
     return found == all.end() ? nullptr : &*found;
 }
 
+std::int64_t savedParameters(const Simulation& simulation)
+{
+    const Model& model = simulation.scenario().model;
+    return model.lora.isOn() ? trainableParameterCount(model) : simulation.metrics().parameters;
+}
+
 std::optional<Goodput> goodput(const Simulation& simulation)
 {
     constexpr double kBytesAGigabyte = 1e9;
@@ -206,7 +213,7 @@ std::optional<Goodput> goodput(const Simulation& simulation)
     const StateBytes states = StateBytes::of(simulation.scenario().training);
 
     Goodput out;
-    out.checkpointBytes = static_cast<double>(m.parameters) * (states.parameter + states.optimizer);
+    out.checkpointBytes = static_cast<double>(savedParameters(simulation)) * (states.parameter + states.optimizer);
     out.storageBytesPerSecond = f.storageGBs * kBytesAGigabyte * nodesOf(simulation);
     out.job = {.mtbf = f.mtbfHours * kSecondsAnHour / m.worldSize,
                .save = f.checkpointSeconds.value_or(out.checkpointBytes / out.storageBytesPerSecond),

@@ -78,5 +78,7 @@ struct Goodput {
 const Perturbation* failuresOf(const Scenario&);
 /// Nothing where the scenario has no failures. Some milliseconds.
 std::optional<Goodput> goodput(const Simulation&);
+/// What a checkpoint has: all, or with LoRA the adapters, since what is frozen is saved already.
+std::int64_t savedParameters(const Simulation&);
 
 } // namespace sim

@@ -165,7 +165,7 @@ void HoldingsMaker::shareOut()
     const ShardRanks ranks = ShardRanks::of(m_layout);
     const int zero = m_layout.zeroStage;
     const bool gathersForStep = zero >= 3 && !m_layout.reshardAfterForward;
-    std::int64_t dense = 0, routed = 0;
+    std::int64_t dense = 0, routed = 0, trainedDense = 0, trainedRouted = 0;
     const auto addTo = [](MemoryBreakdown& sum, const MemoryBreakdown& part) {
         sum.parameters += part.parameters;
         sum.gradients += part.gradients;
@@ -176,11 +176,17 @@ void HoldingsMaker::shareOut()
         for (TensorHolding& tensor : group.tensors) {
             std::int64_t& before = tensor.isRouted() ? routed : dense;
             const int sharing = tensor.isRouted() ? ranks.routed : ranks.dense;
-            const std::int64_t shard = ceilDivide(before + tensor.elements, sharing) - ceilDivide(before, sharing);
-            before += tensor.elements;
+            const auto shardOf = [sharing](std::int64_t& first, std::int64_t elements) {
+                const std::int64_t shard = ceilDivide(first + elements, sharing) - ceilDivide(first, sharing);
+                first += elements;
+                return shard;
+            };
+            const std::int64_t trained = tensor.isTrained(m_model) ? tensor.elements : 0;
+            const std::int64_t trainedShard = shardOf(tensor.isRouted() ? trainedRouted : trainedDense, trained);
+            const std::int64_t shard = shardOf(before, tensor.elements);
             tensor.bytes.parameters = (zero >= 3 ? shard : tensor.elements) * each.parameter;
-            tensor.bytes.gradients = (zero >= 2 ? shard : tensor.elements) * each.gradient;
-            tensor.bytes.optimizer = (zero >= 1 ? shard : tensor.elements) * each.optimizer;
+            tensor.bytes.gradients = (zero >= 2 ? trainedShard : trained) * each.gradient;
+            tensor.bytes.optimizer = (zero >= 1 ? trainedShard : trained) * each.optimizer;
             tensor.bytes.buffers = gathersForStep ? tensor.elements * each.parameter : 0;
             addTo(group.bytes, tensor.bytes);
         }

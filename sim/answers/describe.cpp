@@ -14,6 +14,7 @@ Answer describeAnswer(const Scenario& scenario, const std::vector<std::int64_t>&
     Answer derived{{"parameters", parameterCount(scenario.model)},
                    {"active_parameters", activeParameterCount(scenario.model)},
                    {"mtp_parameters", predictionParameterCount(scenario.model)},
+                   {"trainable_parameters", trainableParameterCount(scenario.model)},
                    {"world_size", scenario.layout.worldSize()},
                    {"parameters_per_rank", parametersOfRanks}};
     json.update(derived); // where scripts look for them

@@ -58,7 +58,7 @@ std::string scheduleText(const Scenario& s)
            (s.microbatches() == 1 ? " micro-batch" : " micro-batches") + " of " + counted(s.training.microBatchSize, "sequence");
 }
 
-std::string trainingText(const Training& t)
+std::string trainingText(const Training& t, const Lora& lora)
 {
     std::string text = counted(t.globalBatchSize, "sequence") + " of " + counted(t.sequenceLength, "token") + " a step, " +
                        std::string(toWord(kPrecisionWords, t.precision)) + ", " +
@@ -67,6 +67,8 @@ std::string trainingText(const Training& t)
         text += ", " + std::string(toWord(kRecomputeWords, t.recompute)) + " recomputation";
     if (t.recompute == Recompute::selective && t.recomputeModules != Training().recomputeModules)
         text += " of " + wordsOf(t.recomputeModules);
+    if (lora.isOn())
+        text += ", LoRA of rank " + std::to_string(lora.rank) + " beside " + wordsOf(lora);
     return text;
 }
 
@@ -110,16 +112,19 @@ void printRanks(const Scenario& scenario, const Schedule& schedule, const std::v
 void print(const Scenario& s)
 {
     Table table({"model", modelText(s.model)});
-    table.add({"parameters",
-               grouped(parameterCount(s.model)) +
-                   (s.model.numExperts > 0 ? " (" + grouped(activeParameterCount(s.model)) + " active for a token)" : "") +
-                   (s.model.numNextnPredictLayers > 0
-                        ? "; " + grouped(predictionParameterCount(s.model)) + " of multi-token prediction beside them"
-                        : "")});
+    table.add(
+        {"parameters",
+         grouped(parameterCount(s.model)) +
+             (s.model.numExperts > 0 ? " (" + grouped(activeParameterCount(s.model)) + " active for a token)" : "") +
+             (s.model.numNextnPredictLayers > 0
+                  ? "; " + grouped(predictionParameterCount(s.model)) + " of multi-token prediction beside them"
+                  : "") +
+             (s.model.lora.isOn() ? "; " + grouped(trainableParameterCount(s.model)) + " of adapters beside them are trained"
+                                  : "")});
     table.add({"cluster", clusterText(s.cluster)});
     table.add({"layout", layoutText(s.layout)});
     table.add({"schedule", scheduleText(s)});
-    table.add({"training", trainingText(s.training)});
+    table.add({"training", trainingText(s.training, s.model.lora)});
     if (!s.perturbations.empty())
         table.add({"not ideal", counted(static_cast<std::int64_t>(s.perturbations.size()), "perturbation")});
     if (!s.source.empty())

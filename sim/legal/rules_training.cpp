@@ -325,6 +325,7 @@ void Rules::precisionAndOverlap()
         });
     }
     recomputation();
+    lora();
     const int zeroStage = m_scenario.layout.zeroStage;
     if (t.overlap.paramGather && !t.overlap.gradReduce && (zeroStage == 1 || zeroStage == 2))
         warning("/training/overlap/param_gather",
@@ -373,6 +374,47 @@ void Rules::recomputeModules()
                 return std::string(toWord(kRecomputeModuleWords, module)) +
                        " has no effect beside moe, which runs all of the layer of experts again";
             });
+}
+
+/// Adapters stand beside ordinary attention and dense MLPs.
+void Rules::lora()
+{
+    const Model& m = m_scenario.model;
+    if (!m.lora.isOn() || !sound({"/training/lora", "/training/lora/rank", "/training/lora/targets", "/model"}))
+        return;
+    const int tp = m_scenario.layout.tp, rank = m.lora.rank;
+    if (sound({"/layout/tp"}) && rank % tp != 0)
+        error("/training/lora/rank", [&] {
+            const int below = rank / tp * tp;
+            return text(rank) + " is not a multiple of " + named("/layout/tp", tp) +
+                   ", which cuts adapters; nearest: " + (below > 0 ? text(below) + ", " : "") + text(below + tp);
+        });
+    if (m.isLatentAttention())
+        error("/training/lora", [&] {
+            return "adapters beside latent attention are not simulated: " + named("/model/kv_lora_rank", m.kvLoraRank) +
+                   "; nearest: no lora";
+        });
+    if (m.numNextnPredictLayers > 0)
+        error("/training/lora", [&] {
+            return "adapters with multi-token prediction are not simulated: " +
+                   named("/model/num_nextn_predict_layers", m.numNextnPredictLayers) + "; nearest: num_nextn_predict_layers 0";
+        });
+    const auto without = [&](std::initializer_list<LoraTarget> targets) {
+        Lora others = m.lora;
+        for (const LoraTarget target : targets)
+            others.targets[static_cast<std::size_t>(target)] = false;
+        return wordsOf(others).empty() ? std::string("q_proj, k_proj, v_proj, o_proj") : wordsOf(others);
+    };
+    if (m.moeLayers() > 0 && m.lora.hasMlp())
+        error("/training/lora/targets", [&] {
+            return "adapters beside experts are not simulated: " + named("/model/num_experts", m.numExperts) +
+                   "; nearest: " + without({LoraTarget::gate, LoraTarget::up, LoraTarget::down});
+        });
+    else if (!m.gatedMlp && m.lora.has(LoraTarget::gate))
+        error("/training/lora/targets", [&] {
+            return "gate_proj asks for a gated MLP, and the model " + shownText(m.name) +
+                   " has none; nearest: " + without({LoraTarget::gate});
+        });
 }
 
 void Rules::recomputation()

@@ -19,6 +19,15 @@ double matmulWeights(const Model& model, ModelPart part)
     return weights;
 }
 
+/// The part of them that is trained.
+double trainedWeights(const Model& model, ModelPart part)
+{
+    double weights = 0;
+    for (const Tensor& tensor : tensorsOf(model, part))
+        weights += tensor.isMultiplied() && tensor.isTrained(model) ? tensor.weights() * tensor.copies(Experts::ofToken) : 0;
+    return weights;
+}
+
 /// Of those, what modules are recomputed with; the scores of attention have none.
 double recomputedWeights(const Scenario& scenario, ModelPart part)
 {
@@ -44,11 +53,13 @@ double pairFlops(const Model& model)
 
 ForwardFlops forwardFlopsPerToken(const Model& model, int sequenceLength)
 {
-    double linear = 0;
-    for (const ModelPart part : kModelParts)
+    double linear = 0, trained = 0;
+    for (const ModelPart part : kModelParts) {
         linear += 2.0 * partCount(model, part) * matmulWeights(model, part);
+        trained += 2.0 * partCount(model, part) * trainedWeights(model, part);
+    }
     const double causal = pairFlops(model) * keysSeenInAllLayers(model, sequenceLength);
-    return {.linear = linear, .attentionFull = 2 * causal, .attentionCausal = causal};
+    return {.linear = linear, .trained = trained, .attentionFull = 2 * causal, .attentionCausal = causal};
 }
 
 StepFlops stepFlops(const Scenario& scenario)
@@ -88,8 +99,14 @@ StepFlops stepFlops(const Scenario& scenario)
                   attentionOf[static_cast<std::size_t>(model.predictionKind().type)]);
     }
     StepFlops flops;
-    flops.modelCausal = 3 * (forward.linear + attention) * tokens;
-    flops.modelFull = 3 * (forward.linear + forward.attentionFull) * tokens;
+    if (model.lora.isOn()) {
+        const double products = 2 * forward.linear + forward.trained;
+        flops.modelCausal = (products + 3 * attention) * tokens;
+        flops.modelFull = (products + 3 * forward.attentionFull) * tokens;
+    } else {
+        flops.modelCausal = 3 * (forward.linear + attention) * tokens;
+        flops.modelFull = 3 * (forward.linear + forward.attentionFull) * tokens;
+    }
     flops.hardware = flops.modelCausal + again * tokens;
     return flops;
 }

@@ -30,6 +30,7 @@ struct ModuleRow {
 constexpr std::array kModuleRows{
     ModuleRow{"attn.norm", {Module::layernorm}},
     ModuleRow{"attn.qkv", {}, {}, Module::layernorm},
+    ModuleRow{"attn.qkv.lora_a", {}, {}, Module::layernorm},
     ModuleRow{"attn.q_down", {}, {}, Module::layernorm},
     ModuleRow{"attn.q", {Module::mlaUpProjection}, {}, Module::layernorm},
     ModuleRow{"attn.q_up", {Module::mlaUpProjection}},
@@ -38,8 +39,17 @@ constexpr std::array kModuleRows{
     ModuleRow{"mlp.norm", {Module::layernorm}},
     ModuleRow{"mlp.gather", {Module::mlp}},
     ModuleRow{"mlp.up", {Module::mlp}, {Module::mlp}, Module::layernorm},
+    ModuleRow{"mlp.up.lora_a", {Module::mlp}, {Module::mlp}, Module::layernorm},
+    ModuleRow{"mlp.up.lora_gather", {Module::mlp}},
+    ModuleRow{"mlp.up.lora_b", {Module::mlp}},
+    ModuleRow{"mlp.up.lora_add", {Module::mlp}},
     ModuleRow{"mlp.act", {Module::mlp}},
     ModuleRow{"mlp.down", {Module::mlp}},
+    ModuleRow{"mlp.down.lora_a", {Module::mlp}},
+    ModuleRow{"mlp.down.lora_reduce", {Module::mlp}},
+    ModuleRow{"mlp.down.lora_b", {Module::mlp}},
+    ModuleRow{"mlp.down.lora_output", {Module::mlp}},
+    ModuleRow{"mlp.down.lora_add", {Module::mlp}},
     ModuleRow{"mlp.reduce", {Module::mlp}},
     ModuleRow{"moe.norm", {Module::layernorm}},
     ModuleRow{"moe.router", {Module::moe}, {Module::moe}, Module::layernorm},
@@ -64,6 +74,17 @@ const ModuleRow* moduleRow(std::string_view name)
         std::find_if(kModuleRows.begin(), kModuleRows.end(), [name](const ModuleRow& row) { return row.name == name; });
     return found == kModuleRows.end() ? nullptr : &*found;
 }
+
+/// The two products of a layer's adapters, what lies between and behind them, and the addition.
+struct AdapterOperators {
+    std::string_view a, latent, b, output, add;
+};
+constexpr AdapterOperators kQkvAdapter{"attn.qkv.lora_a", "attn.qkv.lora_gather", "attn.qkv.lora_b", {}, "attn.qkv.lora_add"};
+constexpr AdapterOperators kOutAdapter{"attn.out.lora_a", "attn.out.lora_reduce", "attn.out.lora_b", "attn.out.lora_output",
+                                       "attn.out.lora_add"};
+constexpr AdapterOperators kUpAdapter{"mlp.up.lora_a", "mlp.up.lora_gather", "mlp.up.lora_b", {}, "mlp.up.lora_add"};
+constexpr AdapterOperators kDownAdapter{"mlp.down.lora_a", "mlp.down.lora_reduce", "mlp.down.lora_b", "mlp.down.lora_output",
+                                        "mlp.down.lora_add"};
 
 /// Appends operators of one rank; knows the sizes that recur.
 class Builder {
@@ -113,6 +134,8 @@ public:
         op.savedGradientBytes = rowParallel && experts == 0 ? activation() : tokens * n * m_bytes;
         op.parameters = elements;
         op.lowPrecision = name != "moe.router" && name != "head.logits";
+        if (isFrozen()) // the input gradient reads the weights alone
+            op.savedInputBytes = 0;
         if (experts > 0) {
             op.family = KernelFamily::groupedGemm;
             op.m = std::max<std::int64_t>(1, ceilDivide(tokens, experts));
@@ -120,6 +143,64 @@ public:
             op.routed = true;
         }
         return add(op);
+    }
+
+    bool isFrozen() const { return m_model.lora.isOn(); }
+
+    /// One of an adapter's products, in the precision of activations. A keeps the input that the frozen layer need not keep.
+    void adapterProduct(std::string_view name, std::int64_t savedInputBytes)
+    {
+        Operator& op = product(name, m_tokens);
+        op.frozen = op.lowPrecision = false;
+        op.savedInputBytes = savedInputBytes;
+        op.savedGradientBytes = m_tokens * op.n * m_bytes;
+    }
+    /// What adapters make is added to what the layer makes; and, backwards, the gradients of what both read.
+    void addAdapted(std::string_view name, Checked outputs, Checked inputs)
+    {
+        elementwise(name, 3 * outputs * m_bytes, 3 * inputs * m_bytes, 0);
+    }
+    /// Latent vectors of a token: of each target that the operator B stands beside.
+    Checked latentBytes(std::string_view b) const
+    {
+        const auto targets = std::count_if(m_tensors.begin(), m_tensors.end(), [b](const Tensor& t) { return t.usedBy == b; });
+        return m_tokens * static_cast<std::int64_t>(targets) * m_model.lora.rank * m_bytes;
+    }
+
+    /// Behind a column-parallel product, as Megatron Bridge's ParallelLinearAdapter.
+    void adaptColumns(const AdapterOperators& names, Input input)
+    {
+        const Checked latent = latentBytes(names.b);
+        if (latent == 0)
+            return;
+        const Checked inputs = m_tokens * used(names.a).inputs;
+        adapterProduct(names.a, input == Input::ofBlock ? activation() : inputs * m_bytes);
+        if (m_sharding.tp > 1)
+            collective(OperatorKind::gatherLatent, names.latent, latent);
+        adapterProduct(names.b, latent);
+        addAdapted(names.add, m_tokens * used(names.b).outputs, inputs);
+    }
+    /// Before a row-parallel product, so that its reduction follows it; `addAdapted` comes behind that.
+    bool adaptRows(const AdapterOperators& names)
+    {
+        const Checked latent = latentBytes(names.b);
+        if (latent == 0)
+            return false;
+        adapterProduct(names.a, m_tokens * used(names.a).inputs * m_bytes);
+        if (m_sharding.tp > 1)
+            collective(OperatorKind::reduceLatent, names.latent, latent);
+        adapterProduct(names.b, latent);
+        if (m_sharding.tp > 1)
+            collective(OperatorKind::gatherAdapted, names.output, m_tokens * m_hidden * m_bytes);
+        return true;
+    }
+
+    void keepAttentionOutput(std::int64_t bytes)
+    {
+        const auto core = std::find_if(m_list.operators.begin(), m_list.operators.end(),
+                                       [](const Operator& op) { return op.kind == OperatorKind::attention; });
+        if (core != m_list.operators.end())
+            core->savedBytes = checkedAdd(core->savedBytes, bytes);
     }
 
     void norm(std::string_view name, Checked tokens)
@@ -183,6 +264,7 @@ public:
     Operator& add(const Operator& op)
     {
         Operator& added = m_list.operators.emplace_back(op);
+        added.frozen = isFrozen();
         if (const ModuleRow* row = moduleRow(op.name)) {
             added.modules = row->modules;
             added.keepsInputOf = row->keepsInputOf;
@@ -223,6 +305,7 @@ void Builder::queryKeyValue(Checked heads, Checked keyValueHeads)
         return;
     }
     product("attn.qkv", m_tokens, Input::ofBlock);
+    adaptColumns(kQkvAdapter, Input::ofBlock);
     if (m_model.qkNorm || m_model.attentionSinks) {
         const std::string_view name = m_model.qkNorm ? "attn.qk_norm" : "attn.sinks";
         const Checked tensor = m_model.qkNorm ? m_tokens * (heads + keyValueHeads) * m_model.headDim * m_bytes : m_tokens * heads;
@@ -328,19 +411,29 @@ void Builder::attention()
         classify(KernelFamily::rope, m_tokens, rotated);
     }
     attentionCore(heads, qkDim, vDim, m_tokens * keyValueHeads * (qkDim + vDim) * m_bytes);
+    const bool adapted = adaptRows(kOutAdapter);
+    // A fused kernel's backward pass reads its output; an adapter keeps it, or a product that is trained.
+    if (isFrozen() && !adapted && m_sharding.flashAttention)
+        keepAttentionOutput(m_tokens * heads * vDim * m_bytes);
     product("attn.out", m_tokens);
     leaveTensorParallel("attn.reduce");
+    if (adapted)
+        addAdapted(kOutAdapter.add, m_local * m_hidden, m_tokens * heads * vDim);
     residual("attn.residual");
 }
 
 /// Up, what lies between, and down.
 void Builder::mlp(std::string_view up, std::string_view between, std::string_view down, Checked tokens, Input input)
 {
-    const bool routed = product(up, tokens, input).routed;
+    const bool routed = product(up, tokens, input).routed, isDense = up == "mlp.up";
+    if (isDense)
+        adaptColumns(kUpAdapter, input);
     const Checked projections = m_model.gatedMlp ? 2 : 1, width = used(down).inputs;
     const Checked tensor = tokens * width * m_bytes;
     elementwise(between, (projections + 1) * tensor, (2 * projections + 1) * tensor, projections * tensor, false, routed);
     classify(KernelFamily::activation, tokens, width);
+    if (isDense)
+        adaptRows(kDownAdapter);
     product(down, tokens);
 }
 
@@ -381,6 +474,13 @@ std::int64_t OperatorList::routedParameters() const
 {
     return std::accumulate(operators.begin(), operators.end(), Checked(),
                            [](Checked sum, const Operator& op) { return sum + (op.routed ? op.parameters : 0); });
+}
+
+std::int64_t OperatorList::frozenParameters(bool routed) const
+{
+    return std::accumulate(operators.begin(), operators.end(), Checked(), [routed](Checked sum, const Operator& op) {
+        return sum + (op.frozen && op.routed == routed ? op.parameters : 0);
+    });
 }
 
 std::int64_t OperatorList::savedBytes() const
@@ -458,6 +558,9 @@ void layer(Builder& builder, const Model& model, bool moe)
         builder.enterTensorParallel("mlp.gather");
         builder.mlp("mlp.up", "mlp.act", "mlp.down", builder.m_tokens, Input::ofBlock);
         builder.leaveTensorParallel("mlp.reduce");
+        if (model.lora.has(LoraTarget::down))
+            builder.addAdapted(kDownAdapter.add, builder.m_local * builder.m_hidden,
+                               builder.m_tokens * builder.used("mlp.down").inputs);
     }
     if (moe && model.numSharedExperts > 0) {
         builder.enterTensorParallel("shared.gather");
@@ -498,6 +601,11 @@ OperatorList embedding(Builder builder, const Model& model)
     builder.elementwise("embed", 2 * tensor, 2 * tensor, builder.m_tokens * 8 + mask);
     builder.classify(KernelFamily::embedding, builder.m_tokens, builder.m_hidden);
     builder.leaveTensorParallel("embed.reduce");
+    if (builder.isFrozen()) {
+        builder.m_list.endsBackward = true;
+        for (Operator& op : builder.m_list.operators)
+            op.savedBytes = 0;
+    }
     return builder.take();
 }
 

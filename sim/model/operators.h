@@ -25,7 +25,11 @@ enum class OperatorKind : std::uint8_t {
     combineTokens, ///< expert parallelism: all-to-all there and back
     enterExpertTensor,
     leaveExpertTensor, ///< expert tensor parallelism: all-gather and reduce-scatter of routed tokens
-    syncLoss           ///< small all-reduces of the vocabulary-parallel cross-entropy
+    syncLoss,          ///< small all-reduces of the vocabulary-parallel cross-entropy
+    gatherLatent,      ///< LoRA beside a column-parallel layer: forward all-gather of what A makes, backward all-reduce
+    reduceLatent,      ///< beside a row-parallel one: all-reduce of the same both ways
+    gatherAdapted      ///< beside a row-parallel one: all-gather of what B makes; backward, under sequence parallelism, of its
+                       ///< gradient
 };
 
 /// What a kernel does: kernels of one family have one curve of time against shape in a measured profile.
@@ -62,6 +66,7 @@ struct Operator {
     std::int64_t m = 0, n = 0, k = 0, batch = 1;
     bool lowPrecision = false;                        ///< GEMM that runs in 8 or 4 bits where the precision says so
     bool weightless = false;                          ///< GEMM of two activations (unfused attention): both gradients belong to I
+    bool frozen = false;                              ///< its weights are not trained: no gradients of them
     bool routed = false;                              ///< belongs to the experts: grouped GEMM, gradients reduced over expt_dp
     bool attentionCore = false;                       ///< recomputed by `selective`
     bool overlapsRing = false;                        ///< attention over a received block: waits for its ringExchange
@@ -83,8 +88,10 @@ struct Operator {
 struct OperatorList {
     std::vector<Operator> operators;
     std::int64_t inputBytes = 0; ///< the activation entering: what full recomputation keeps
+    bool endsBackward = false;   ///< a frozen embedding: nothing before it asks for a gradient
     std::int64_t parameters() const;
-    std::int64_t routedParameters() const; ///< of parameters(), those of the experts
+    std::int64_t routedParameters() const;            ///< of parameters(), those of the experts
+    std::int64_t frozenParameters(bool routed) const; ///< of them, or of the others, those that are not trained
     /// Bytes one micro-batch keeps from forward to backward, without recomputation.
     std::int64_t savedBytes() const;
 };

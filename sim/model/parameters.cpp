@@ -3,12 +3,13 @@
 namespace sim {
 namespace {
 
-/// The tied head is the embedding, and prediction modules use those of the model: counted once.
+/// The tied head is the embedding, and prediction modules use those of the model: counted once. Adapters are no part of it.
 Checked count(const Model& model, ModelPart part, Experts experts)
 {
     Checked total;
     for (const Tensor& tensor : tensorsOf(model, part))
-        total += tensor.tiedToEmbedding || tensor.ofMainModel ? Checked(0) : tensor.elementCount() * tensor.copies(experts);
+        if (!tensor.tiedToEmbedding && !tensor.ofMainModel && !tensor.isAdapter())
+            total += tensor.elementCount() * tensor.copies(experts);
     return total;
 }
 
@@ -38,6 +39,19 @@ std::int64_t predictionParameterCount(const Model& model)
 {
     return countedAs("parameters of multi-token prediction",
                      [&] { return partCount(model, ModelPart::prediction) * count(model, ModelPart::prediction, Experts::all); });
+}
+
+std::int64_t trainableParameterCount(const Model& model)
+{
+    return countedAs("trained parameters", [&] {
+        if (!model.lora.isOn())
+            return static_cast<std::int64_t>(Checked(parameterCount(model)) + predictionParameterCount(model));
+        Checked total;
+        for (const ModelPart part : kModelParts)
+            for (const Tensor& tensor : tensorsOf(model, part))
+                total += tensor.isAdapter() ? partCount(model, part) * tensor.elementCount() : Checked(0);
+        return static_cast<std::int64_t>(total);
+    });
 }
 
 std::int64_t parameterCount(const Model& model, ModelPart part)

@@ -14,6 +14,8 @@ std::int64_t parameterCount(const Model&);
 std::int64_t activeParameterCount(const Model&);
 /// Of all prediction modules, embedding and head not counted again.
 std::int64_t predictionParameterCount(const Model&);
+/// What training changes: with LoRA the adapters alone, which the others above leave out; else all, prediction modules included.
+std::int64_t trainableParameterCount(const Model&);
 /// Of one such part.
 std::int64_t parameterCount(const Model&, ModelPart);
 

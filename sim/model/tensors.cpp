@@ -1,5 +1,7 @@
 #include "sim/model/tensors.h"
 
+#include "sim/index.h"
+
 #include <algorithm>
 #include <utility>
 
@@ -10,6 +12,19 @@ namespace {
 struct MlpNames {
     std::string_view gate, up, down, upOperator, downOperator;
 };
+/// Adapters of what lies side by side in one product lie side by side, too. PEFT has them apart for query, key and value, as has
+/// Megatron Bridge's CanonicalLoRA.
+struct AdapterNames {
+    std::string_view a, b, usesA, usesB;
+};
+constexpr std::array<AdapterNames, kLoraTargets.size()> kAdapters{
+    {{"query adapter A", "query adapter B", "attn.qkv.lora_a", "attn.qkv.lora_b"},
+     {"key adapter A", "key adapter B", "attn.qkv.lora_a", "attn.qkv.lora_b"},
+     {"value adapter A", "value adapter B", "attn.qkv.lora_a", "attn.qkv.lora_b"},
+     {"attention output adapter A", "attention output adapter B", "attn.out.lora_a", "attn.out.lora_b"},
+     {"MLP gate adapter A", "MLP gate adapter B", "mlp.up.lora_a", "mlp.up.lora_b"},
+     {"MLP up adapter A", "MLP up adapter B", "mlp.up.lora_a", "mlp.up.lora_b"},
+     {"MLP down adapter A", "MLP down adapter B", "mlp.down.lora_a", "mlp.down.lora_b"}}};
 constexpr MlpNames kDenseMlp{"MLP gate", "MLP up", "MLP down", "mlp.up", "mlp.down"};
 constexpr MlpNames kExpert{"expert gate", "expert up", "expert down", "moe.up", "moe.down"};
 constexpr MlpNames kSharedExpert{"shared expert gate", "shared expert up", "shared expert down", "shared.up", "shared.down"};
@@ -41,6 +56,7 @@ public:
             attention();
         matrix("attention output", "attn.out", TensorRole::attention, TensorSplit::rows, heads() * m_head.value, m_hidden,
                m_model.bias || m_model.outputBias);
+        adapter(LoraTarget::output, m_tensors.back());
         norm("MLP norm", moe ? "moe.norm" : "mlp.norm", m_hidden);
         if (!moe)
             return mlp(kDenseMlp, m_model.intermediateSize, m_model.bias);
@@ -92,6 +108,19 @@ private:
             {.name = name, .usedBy = usedBy, .role = role, .rows = rows, .columns = columns, .biased = biased, .split = split});
     }
 
+    /// Beside `base`, cut as Megatron Bridge cuts its ParallelLinearAdapter: A like a column-parallel layer beside such a one,
+    /// like a row-parallel one beside that; B always by columns.
+    void adapter(LoraTarget target, Tensor base)
+    {
+        if (!m_model.lora.has(target))
+            return;
+        const AdapterNames& names = kAdapters[asIndex(target)];
+        const std::int64_t rank = m_model.lora.rank;
+        matrix(names.a, names.usesA, TensorRole::adapter, base.split, base.rows, rank, false);
+        matrix(names.b, names.usesB, TensorRole::adapter, TensorSplit::columns, rank, base.columns, false).mostPieces =
+            base.mostPieces;
+    }
+
     Tensor& input(std::string_view name, std::string_view usedBy, TensorSplit split, std::int64_t rows, std::int64_t columns)
     {
         return matrix(name, usedBy, TensorRole::attention, split, rows, columns, m_model.bias || m_model.qkvBias);
@@ -100,11 +129,13 @@ private:
     void attention()
     {
         const std::int64_t dim = m_model.headDim;
-        input("query", "attn.qkv", TensorSplit::columns, m_hidden, heads() * dim);
+        adapter(LoraTarget::query, input("query", "attn.qkv", TensorSplit::columns, m_hidden, heads() * dim));
         // Fewer key-value heads than ranks: each is kept by several (Megatron-LM).
-        for (const std::string_view name : {"key", "value"})
-            input(name, "attn.qkv", TensorSplit::columns, m_hidden, m_model.numKeyValueHeads * dim).mostPieces =
-                m_model.numKeyValueHeads;
+        for (const auto& [name, target] : {std::pair{"key", LoraTarget::key}, std::pair{"value", LoraTarget::value}}) {
+            Tensor& tensor = input(name, "attn.qkv", TensorSplit::columns, m_hidden, m_model.numKeyValueHeads * dim);
+            tensor.mostPieces = m_model.numKeyValueHeads;
+            adapter(target, tensor);
+        }
         if (m_model.qkNorm)
             add({.name = "query-key norm", .usedBy = "attn.qk_norm", .rows = 2, .columns = dim});
         if (m_model.attentionSinks)
@@ -133,15 +164,17 @@ private:
     void mlp(const MlpNames& names, std::int64_t width, bool biased, bool routed = false)
     {
         const auto projection = [&](std::string_view name, std::string_view usedBy, TensorSplit split, std::int64_t rows,
-                                    std::int64_t columns) {
+                                    std::int64_t columns, LoraTarget target) {
             Tensor& tensor = matrix(name, usedBy, TensorRole::mlp, split, rows, columns, biased);
             tensor.experts = routed ? m_model.numExperts : 0;
             tensor.chosen = routed ? m_model.numExpertsPerTok : 0;
+            if (&names == &kDenseMlp)
+                adapter(target, tensor);
         };
         if (m_model.gatedMlp)
-            projection(names.gate, names.upOperator, TensorSplit::columns, m_hidden, width);
-        projection(names.up, names.upOperator, TensorSplit::columns, m_hidden, width);
-        projection(names.down, names.downOperator, TensorSplit::rows, width, m_hidden);
+            projection(names.gate, names.upOperator, TensorSplit::columns, m_hidden, width, LoraTarget::gate);
+        projection(names.up, names.upOperator, TensorSplit::columns, m_hidden, width, LoraTarget::up);
+        projection(names.down, names.downOperator, TensorSplit::rows, width, m_hidden, LoraTarget::down);
     }
 
     const Model& m_model;

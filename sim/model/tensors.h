@@ -41,7 +41,8 @@ enum class TensorRole : std::uint8_t {
     router,
     mlp,
     head,
-    projection ///< of a prediction module
+    projection, ///< of a prediction module
+    adapter     ///< beside a frozen matrix
 };
 
 /// Of a layer's routed experts: all that it has, or those that one token goes to.
@@ -59,6 +60,9 @@ struct Tensor {
     bool tiedToEmbedding = false;
     bool ofMainModel = false; ///< a prediction module uses the embedding or the head of the model: no parameters of its own
 
+    bool isAdapter() const { return role == TensorRole::adapter; }
+    /// Beside adapters all else is frozen.
+    bool isTrained(const Model& model) const { return isAdapter() || !model.lora.isOn(); }
     bool isMultiplied() const { return role != TensorRole::lookup && role != TensorRole::elementwise; }
     bool isRouted() const { return experts > 0; }
     double weights() const { return static_cast<double>(rows) * static_cast<double>(columns); }

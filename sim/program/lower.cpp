@@ -232,11 +232,8 @@ void Lowering::lowerRank(int rank)
     RankProgram program;
     program.slots = static_cast<std::int32_t>(stages.size()) * 2 * m_schedule.microbatches;
     ParameterElements parameters;
-    for (const int stage : stages) {
-        const ParameterElements of = content(stage).parameters();
-        parameters.dense = checkedAdd(parameters.dense, of.dense);
-        parameters.routed = checkedAdd(parameters.routed, of.routed);
-    }
+    for (const int stage : stages)
+        parameters += content(stage).parameters();
     program.states = modelStates(m_scenario, parameters);
 
     if (gathersEachStep && overlap.paramGather && !stageOrder.empty()) {
@@ -298,11 +295,12 @@ void Lowering::lowerRank(int rank)
     // Of two copies of the model, one's embedding lies with the other's head; the copies' own exchange has it then.
     const int last = m_schedule.stages() - 1;
     const bool holdsEnd = rank == rankOf(0) || rank == rankOf(last);
-    const bool usedTwice = m_scenario.model.tieWordEmbeddings || m_scenario.model.numNextnPredictLayers > 0;
+    const Model& model = m_scenario.model;
+    const bool usedTwice = (model.tieWordEmbeddings || model.numNextnPredictLayers > 0) && !model.lora.isOn();
     const bool sharesEmbedding = usedTwice && m_schedule.chains == 1 && rankOf(0) != rankOf(last) && holdsEnd;
     const Checked vocabulary = ceilDivide(m_scenario.model.vocabSize, layout.tp);
     program.steps.push_back(
-        {.pass = addPass(m_builder.finish(parameters, sharesEmbedding, vocabulary * m_scenario.model.hiddenSize))});
+        {.pass = addPass(m_builder.finish(parameters.trained(), sharesEmbedding, vocabulary * m_scenario.model.hiddenSize))});
 
     for (const Step& step : program.steps)
         program.opCount += static_cast<std::int64_t>(m_program.passes[step.pass].ops.size());

@@ -66,6 +66,23 @@ bool hasWeights(const Operator& op)
     return op.kind == OperatorKind::gemm && !op.weightless;
 }
 
+bool trainsWeights(const Operator& op)
+{
+    return hasWeights(op) && !op.frozen;
+}
+
+/// The gathering whose result a product reads: right before it, or before the frozen product that its adapter stands behind.
+std::optional<std::size_t> gatheringOf(const std::vector<Operator>& operators, std::size_t index)
+{
+    const auto isGathering = [&](std::size_t i) { return operators[i].kind == OperatorKind::enterTensorParallel; };
+    if (index > 0 && isGathering(index - 1))
+        return index - 1;
+    if (index > 1 && !operators[index].frozen && operators[index - 1].frozen && hasWeights(operators[index - 1]) &&
+        isGathering(index - 2))
+        return index - 2;
+    return std::nullopt;
+}
+
 /// What a weight gradient gathers a second time; a prediction module's input is twice as wide as the others.
 std::string_view regatherName(const Operator& op)
 {
@@ -85,17 +102,25 @@ std::uint16_t Labels::intern(const std::string& name)
 ParameterElements StageContent::parameters() const
 {
     ParameterElements sum;
-    for (const Bucket& bucket : buckets) {
-        const std::int64_t routed = bucket.list.routedParameters();
-        sum.routed = checkedAdd(sum.routed, routed);
-        sum.dense = checkedAdd(sum.dense, bucket.list.parameters() - routed);
-    }
+    for (const Bucket& bucket : buckets)
+        sum += bucket.parameters();
     return sum;
+}
+
+ParameterElements Bucket::parameters() const
+{
+    const std::int64_t routed = list.routedParameters();
+    return {.dense = list.parameters() - routed,
+            .routed = routed,
+            .frozenDense = list.frozenParameters(false),
+            .frozenRouted = list.frozenParameters(true)};
 }
 
 PassBuilder::PassBuilder(const Scenario& scenario, Labels& labels)
     : m_scenario(scenario), m_labels(labels), m_stateBytes(StateBytes::of(scenario.training)),
-      m_rankParameters(static_cast<double>(parameterCount(scenario.model)) / (1.0 * scenario.layout.tp * scenario.layout.pp))
+      m_rankParameters(static_cast<double>(scenario.model.lora.isOn() ? trainableParameterCount(scenario.model)
+                                                                      : parameterCount(scenario.model)) /
+                       (1.0 * scenario.layout.tp * scenario.layout.pp))
 {
 }
 
@@ -190,7 +215,9 @@ std::int64_t PassBuilder::keptBytes(const Operator& op) const
 std::int64_t PassBuilder::gatheredOperandBytes(const Bucket& bucket, std::size_t index) const
 {
     const auto& operators = bucket.list.operators;
-    const bool feedsNarrow = index + 1 < operators.size() && operators[index + 1].lowPrecision;
+    const auto readsNarrow = [&](std::size_t i) { return gatheringOf(operators, i) != index || operators[i].lowPrecision; };
+    const bool feedsNarrow = index + 1 < operators.size() && operators[index + 1].lowPrecision &&
+                             (index + 2 >= operators.size() || readsNarrow(index + 2));
     const bool gathersNarrow = m_scenario.training.stack.narrowGather && isNarrow(m_scenario.training.precision);
     return operators[index].commBytes / (feedsNarrow && gathersNarrow ? 2 : 1);
 }
@@ -308,7 +335,12 @@ void PassBuilder::forwardOperator(const Bucket& bucket, std::size_t index, OpPur
                  op.commBytes);
         break;
     case OperatorKind::syncLoss:
+    case OperatorKind::reduceLatent:
         exchange(CommunicatorRole::tp, CollectiveKind::allReduce, op.name, op.commBytes);
+        break;
+    case OperatorKind::gatherLatent:
+    case OperatorKind::gatherAdapted:
+        exchange(CommunicatorRole::tp, CollectiveKind::allGather, op.name, op.commBytes);
         break;
     case OperatorKind::ringExchange:
         if (std::exchange(m_ringOpen, false) && operators[index - 1].kind == OperatorKind::attention &&
@@ -344,7 +376,7 @@ Pass PassBuilder::backward(const StageContent& stage, ActionKind kind, PassFlags
     m_nextWaits = 0;
     m_deferredWeights.clear();
     const bool weightsOnly = kind == ActionKind::backwardWeight;
-    if (const std::int64_t bytes = accumulatedBytes(stage.parameters()); flags.startsGradients && bytes > 0) {
+    if (const std::int64_t bytes = accumulatedBytes(stage.parameters().trained()); flags.startsGradients && bytes > 0) {
         waitFor(0);
         m_pass.ops.back().allocBytes = bytes;
         m_pass.ops.back().buffer = true;
@@ -379,9 +411,8 @@ Pass PassBuilder::backward(const StageContent& stage, ActionKind kind, PassFlags
         if (gathers && i > 0 && !gathersLate)
             awaitNext();
         if (flags.reducesGradients && kind != ActionKind::backwardInput && m_scenario.training.overlap.gradReduce) {
-            const std::int64_t routed = bucket.list.routedParameters();
             m_layer = bucket.layer;
-            reduceBucket({.dense = bucket.list.parameters() - routed, .routed = routed});
+            reduceBucket(bucket.parameters().trained());
         }
         if (gathers && i > 0 && gathersLate)
             awaitNext();
@@ -389,7 +420,7 @@ Pass PassBuilder::backward(const StageContent& stage, ActionKind kind, PassFlags
     m_layer = -1;
     if (flags.reducesGradients && kind != ActionKind::backwardInput && reducesEveryMicrobatch(m_scenario) &&
         !m_scenario.training.overlap.gradReduce) {
-        reduceBucket(stage.parameters());
+        reduceBucket(stage.parameters().trained());
         m_nextWaits |= kDataParallelStreams;
     }
     if (!weightsOnly)
@@ -401,6 +432,8 @@ void PassBuilder::backwardBucket(const Bucket& bucket, ActionKind kind)
 {
     m_ringOpen = false;
     m_attentionRerun = false;
+    if (bucket.list.endsBackward)
+        return;
     if (bucket.recomputed)
         forwardBucket(bucket, OpPurpose::recompute, true);
     const std::vector<Rerun> reruns = rerunsOf(bucket);
@@ -440,9 +473,9 @@ bool PassBuilder::overlapGradientGather(const Bucket& bucket, std::size_t index,
     }
     Op& last = m_pass.ops.back();
     last.freeBytes = checkedAdd(last.freeBytes, std::max<std::int64_t>(0, keptBytes(gemm) - gemm.savedInputBytes));
-    if (split)
+    if (split && trainsWeights(gemm))
         last.allocBytes = checkedAdd(last.allocBytes, gemm.savedGradientBytes);
-    else
+    if (!split && trainsWeights(gemm))
         weightGradient(gemm, purpose, false);
     return true;
 }
@@ -477,7 +510,7 @@ void PassBuilder::inputGradient(const Operator& op, OpPurpose purpose, bool spli
     Op& last = m_pass.ops.back();
     const std::int64_t kept = keptBytes(op) - op.savedInputBytes;
     last.freeBytes = checkedAdd(last.freeBytes, std::max<std::int64_t>(0, kept));
-    if (split && hasWeights(op))
+    if (split && trainsWeights(op))
         last.allocBytes = checkedAdd(last.allocBytes, op.savedGradientBytes);
 }
 
@@ -510,17 +543,17 @@ void PassBuilder::backwardOperator(const Bucket& bucket, std::size_t index, Acti
         } else if (op.kind == OperatorKind::attention && m_ringOpen) {
             m_nextWaits |= maskOf(Stream::cp);
         }
-        const bool entersTensorParallel = index > 0 && operators[index - 1].kind == OperatorKind::enterTensorParallel;
-        const bool regathers = hasWeights(op) && entersTensorParallel && sequenceParallel && !split;
+        const std::optional<std::size_t> gathering = gatheringOf(operators, index);
+        const bool regathers = trainsWeights(op) && gathering && sequenceParallel && !split;
         if (regathers) { // the weight gradient needs the whole input, of which a slice was kept; runs beside the input gradient
             const StreamMask before = m_nextWaits;
             communicate(CommunicatorRole::tp, CollectiveKind::allGather, regatherName(op),
-                        gatheredOperandBytes(bucket, index - 1), before);
+                        gatheredOperandBytes(bucket, *gathering), before);
         }
         inputGradient(op, purpose, split);
-        if (!hasWeights(op) || split)
+        if (!trainsWeights(op) || split)
             return;
-        if (entersTensorParallel) {
+        if (gathering) {
             if (regathers)
                 waitFor(maskOf(Stream::tp));
             m_deferredWeights.push_back(&op); // runs beside the reduction of the input gradient
@@ -542,6 +575,16 @@ void PassBuilder::backwardOperator(const Bucket& bucket, std::size_t index, Acti
             exchange(CommunicatorRole::tp, CollectiveKind::allGather, op.name, op.commBytes,
                      static_cast<StreamMask>(maskOf(Stream::compute) | m_nextWaits));
         }
+        break;
+    case OperatorKind::gatherLatent:
+    case OperatorKind::reduceLatent:
+        exchange(CommunicatorRole::tp, CollectiveKind::allReduce, op.name, op.commBytes,
+                 static_cast<StreamMask>(maskOf(Stream::compute) | m_nextWaits));
+        break;
+    case OperatorKind::gatherAdapted:
+        if (sequenceParallel)
+            exchange(CommunicatorRole::tp, CollectiveKind::allGather, op.name, op.commBytes,
+                     static_cast<StreamMask>(maskOf(Stream::compute) | m_nextWaits));
         break;
     case OperatorKind::ringExchange:
         if (index + 1 < operators.size() && operators[index + 1].kind == OperatorKind::attention) {
@@ -577,12 +620,11 @@ void PassBuilder::weightPass(const Bucket& bucket)
 {
     const auto& operators = bucket.list.operators;
     for (std::size_t i = operators.size(); i-- > 0;) {
-        if (!hasWeights(operators[i]))
+        if (!trainsWeights(operators[i]))
             continue;
-        if (i > 0 && operators[i - 1].kind == OperatorKind::enterTensorParallel && m_scenario.layout.sequenceParallel) {
+        if (const auto gathering = gatheringOf(operators, i); gathering && m_scenario.layout.sequenceParallel)
             exchange(CommunicatorRole::tp, CollectiveKind::allGather, regatherName(operators[i]),
-                     gatheredOperandBytes(bucket, i - 1));
-        }
+                     gatheredOperandBytes(bucket, *gathering));
         weightGradient(operators[i], OpPurpose::backwardWeight, true);
     }
 }
@@ -598,8 +640,10 @@ std::int64_t PassBuilder::gatheredBytes(const Bucket& bucket) const
 
 void PassBuilder::gatherBucket(const Bucket& bucket, bool prefetched)
 {
-    const std::int64_t routed = bucket.list.routedParameters();
-    const std::int64_t dense = bucket.list.parameters() - routed;
+    // Below ZeRO 3 what the optimizer has changed is gathered.
+    const ParameterElements all = bucket.parameters();
+    const ParameterElements gathered = m_scenario.layout.zeroStage >= 3 ? all : all.trained();
+    const std::int64_t dense = gathered.dense, routed = gathered.routed;
     const std::size_t before = m_pass.ops.size();
     const StreamMask waits = maskOf(Stream::compute);
     const int layer = std::exchange(m_layer, bucket.layer);

@@ -17,6 +17,7 @@ struct Bucket {
     OperatorList list;
     int layer = -1; ///< relative to the stage; -1 for embedding and head
     bool recomputed = false;
+    ParameterElements parameters() const;
 };
 
 struct StageContent {
@@ -58,7 +59,8 @@ public:
     Pass backward(const StageContent&, ActionKind kind, PassFlags);
     /// Gathers a bucket's parameters (the first of a step).
     Pass gather(const Bucket&);
-    /// What comes after the last action: reductions not overlapped, tied embeddings, the optimizer, the gather not overlapped.
+    /// What comes after the last action, of the elements that are trained: reductions not overlapped, tied embeddings, the
+    /// optimizer, the gather not overlapped.
     Pass finish(ParameterElements, bool sharesEmbedding, std::int64_t embeddingElements);
 
 private:
@@ -109,7 +111,7 @@ private:
     const Scenario& m_scenario;
     Labels& m_labels;
     StateBytes m_stateBytes;
-    double m_rankParameters; ///< elements, the mean
+    double m_rankParameters; ///< elements that are trained, the mean
     Pass m_pass;
     StreamMask m_nextWaits = 0; ///< what the next kernel must wait for
     int m_layer = -1;

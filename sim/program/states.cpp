@@ -13,6 +13,15 @@ StateBytes StateBytes::of(const Training& training)
         .parameter = fullPrecision ? 4 : 2, .gradient = training.gradientBytes, .optimizer = moments + (fullPrecision ? 0 : 4)};
 }
 
+ParameterElements& ParameterElements::operator+=(const ParameterElements& other)
+{
+    dense = checkedAdd(dense, other.dense);
+    routed = checkedAdd(routed, other.routed);
+    frozenDense = checkedAdd(frozenDense, other.frozenDense);
+    frozenRouted = checkedAdd(frozenRouted, other.frozenRouted);
+    return *this;
+}
+
 ShardRanks ShardRanks::of(const Layout& layout)
 {
     const int routed = std::max(1, layout.worldSize() / (layout.etp * layout.ep * layout.pp));
@@ -25,15 +34,19 @@ ModelStates modelStates(const Scenario& scenario, ParameterElements elements)
     const ShardRanks ranks = ShardRanks::of(scenario.layout);
     const int zero = scenario.layout.zeroStage;
     return countedAs("parameters of a rank", [&] {
-        const Checked whole = Checked(elements.dense) + elements.routed;
-        const Checked sharded = Checked(ceilDivide(elements.dense, ranks.dense)) + ceilDivide(elements.routed, ranks.routed);
+        const auto wholeOf = [](ParameterElements of) { return Checked(of.dense) + of.routed; };
+        const auto shardOf = [&ranks](ParameterElements of) {
+            return Checked(ceilDivide(of.dense, ranks.dense)) + ceilDivide(of.routed, ranks.routed);
+        };
+        const Checked whole = wholeOf(elements), sharded = shardOf(elements);
+        const Checked trained = wholeOf(elements.trained()), trainedShard = shardOf(elements.trained());
 
         ModelStates states;
         states.parameterElements = whole;
         states.parameters = (zero >= 3 ? sharded : whole) * bytes.parameter;
         states.buffers = zero >= 3 && !scenario.layout.reshardAfterForward ? whole * bytes.parameter : Checked(0);
-        states.gradients = (zero >= 2 ? sharded : whole) * bytes.gradient;
-        states.optimizer = (zero >= 1 ? sharded : whole) * bytes.optimizer;
+        states.gradients = (zero >= 2 ? trainedShard : trained) * bytes.gradient;
+        states.optimizer = (zero >= 1 ? trainedShard : trained) * bytes.optimizer;
         return states;
     });
 }

@@ -9,6 +9,9 @@ namespace sim {
 /// Elements on one rank, dense and routed apart because they are sharded over different groups.
 struct ParameterElements {
     std::int64_t dense = 0, routed = 0;
+    std::int64_t frozenDense = 0, frozenRouted = 0; ///< of those: they have no gradients and no optimizer states
+    ParameterElements& operator+=(const ParameterElements&);
+    ParameterElements trained() const { return {.dense = dense - frozenDense, .routed = routed - frozenRouted}; }
 };
 
 /// Bytes per element of each state, before sharding.

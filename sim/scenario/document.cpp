@@ -57,8 +57,8 @@ bool migrate(Json& root, const std::string& file, std::vector<Problem>& problems
 }
 
 /// What `describe --json` prints beside the scenario, in `derived` and, for scripts, at the top too.
-constexpr std::array<const char*, 5> kDerivedAtTop = {"parameters", "active_parameters", "mtp_parameters", "world_size",
-                                                      "parameters_per_rank"};
+constexpr std::array<const char*, 6> kDerivedAtTop = {"parameters",           "active_parameters", "mtp_parameters",
+                                                      "trainable_parameters", "world_size",        "parameters_per_rank"};
 
 /// Forgets what was printed of the scenario and is no part of it: kept, it would be wrong after the first change.
 void dropDerived(Json& root)

@@ -563,6 +563,7 @@ private:
                 }
             }
         }
+        readLora(from);
         from.read("optimizer", kOptimizerWords, training.optimizer);
         from.read("causal", training.causal);
         readStackOf(from);
@@ -574,6 +575,22 @@ private:
         overlap.read("tp_comm", training.overlap.tpComm);
         overlap.read("p2p", training.overlap.p2p);
         overlap.read("ep_comm", training.overlap.epComm);
+    }
+
+    /// Without targets all linear layers of attention and MLP: "all-linear" of PEFT.
+    void readLora(const Block& from)
+    {
+        const Block given = block(from, "lora");
+        Model& model = m_out.scenario.model;
+        given.read("rank", model.lora.rank);
+        std::vector<std::string> words;
+        if (given.read("targets", words)) {
+            model.lora.targets = {};
+            for (const std::string& word : words)
+                model.lora.targets[static_cast<std::size_t>(fromWord(kLoraTargetWords, word, LoraTarget::query))] = true;
+        } else if (model.lora.isOn()) {
+            model.lora.targets[static_cast<std::size_t>(LoraTarget::gate)] = model.gatedMlp;
+        }
     }
 
     /// Software that is not named is taken as today's usual for the GPU: fused, with a distributed optimizer.

@@ -70,6 +70,22 @@ private:
     std::uint8_t m_bits = 0;
 };
 
+/// Linear layers that low-rank adapters stand beside, in the words of Hugging Face's PEFT.
+enum class LoraTarget : std::uint8_t { query, key, value, output, gate, up, down };
+inline constexpr std::array kLoraTargets = {LoraTarget::query, LoraTarget::key, LoraTarget::value, LoraTarget::output,
+                                            LoraTarget::gate,  LoraTarget::up,  LoraTarget::down};
+
+/// Hu et al. 2021: y = x W + x A B, with A of `rank` columns and B of `rank` rows. Only adapters are trained.
+struct Lora {
+    int rank = 0; ///< 0: no adapters, all of the model is trained
+    std::array<bool, kLoraTargets.size()> targets = {true, true, true, true, true, true, true}; ///< [LoraTarget]
+
+    bool isOn() const { return rank > 0; }
+    bool has(LoraTarget target) const { return isOn() && targets[static_cast<std::size_t>(target)]; }
+    bool hasMlp() const { return has(LoraTarget::gate) || has(LoraTarget::up) || has(LoraTarget::down); }
+    bool operator==(const Lora&) const = default;
+};
+
 enum class Optimizer : std::uint8_t { adamw, sgd };
 
 /// Architecture of a decoder-only transformer, in Hugging Face's words.
@@ -124,6 +140,7 @@ struct Model {
     int qkNopeHeadDim = 0;
     int qkRopeHeadDim = 0;
     int vHeadDim = 0;
+    Lora lora; ///< training.lora of the file: what is trained decides what tensors there are
 
     bool isMoeLayer(int layer) const
     {

@@ -38,6 +38,13 @@ inline constexpr Words<RecomputeModule, kRecomputeModules.size()> kRecomputeModu
      {"mlp", RecomputeModule::mlp},
      {"moe", RecomputeModule::moe},
      {"shared_experts", RecomputeModule::sharedExperts}}};
+inline constexpr Words<LoraTarget, 7> kLoraTargetWords{{{"q_proj", LoraTarget::query},
+                                                        {"k_proj", LoraTarget::key},
+                                                        {"v_proj", LoraTarget::value},
+                                                        {"o_proj", LoraTarget::output},
+                                                        {"gate_proj", LoraTarget::gate},
+                                                        {"up_proj", LoraTarget::up},
+                                                        {"down_proj", LoraTarget::down}}};
 inline constexpr Words<Optimizer, 2> kOptimizerWords{{{"adamw", Optimizer::adamw}, {"sgd", Optimizer::sgd}}};
 inline constexpr Words<AttentionKernel, kAttentionKernelCount> kAttentionWords{{{"auto", AttentionKernel::automatic},
                                                                                 {"unfused", AttentionKernel::unfused},
@@ -67,6 +74,16 @@ constexpr std::string_view toWord(const Words<Enum, N>& words, Enum value)
         if (candidate == value)
             return text;
     return words[0].first;
+}
+
+/// "q_proj, v_proj"
+inline std::string wordsOf(const Lora& lora)
+{
+    std::string text;
+    for (const auto& [word, target] : kLoraTargetWords)
+        if (lora.has(target))
+            text += (text.empty() ? "" : ", ") + std::string(word);
+    return text;
 }
 
 /// "core_attn, layernorm"

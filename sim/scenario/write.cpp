@@ -230,6 +230,13 @@ std::string resolvedText(const Scenario& s)
     json["layout"] = toJson(s.layout);
     json["schedule"] = toJson(s.schedule);
     json["training"] = toJson(s.training);
+    if (const Lora& lora = s.model.lora; lora.isOn()) {
+        Json targets = Json::array();
+        for (const auto& [word, target] : kLoraTargetWords)
+            if (lora.has(target))
+                targets.push_back(word);
+        json["training"]["lora"] = {{"rank", lora.rank}, {"targets", targets}};
+    }
     if (!s.perturbations.empty()) {
         json["perturbations"] = Json::array();
         for (const Perturbation& perturbation : s.perturbations)

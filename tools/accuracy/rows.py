@@ -209,6 +209,13 @@ def moe_of(row):
     return {"send_once_per_node": True} if "hybridep" in dispatcher or "deepep" in dispatcher else {}
 
 
+def lora_of(row):
+    """Adapters of the recipe that the row names: Megatron Bridge's for Llama 3 70B train linear_qkv's alone, with rank 16."""
+    if row["model"]["name"] == "llama3-70b" and row["id"].startswith("megatron-bridge"):
+        return {"rank": 16, "targets": ["q_proj", "k_proj", "v_proj"]}
+    raise ValueError("rank and targets of LoRA are not stated")
+
+
 def scenario_of(row, tiers):
     """The scenario that repeats the row. `tiers`: of each cluster of the catalogue, by id. Throws ValueError where the row says
     too little."""
@@ -216,8 +223,6 @@ def scenario_of(row, tiers):
         raise ValueError("the layout is not stated")
     if row["model"].get("hybrid"):
         raise ValueError("layers that are no attention are not simulated")
-    if row.get("task") == "lora":
-        raise ValueError("LoRA is not simulated")
     par, batch = row["par"], row["batch"]
     tp, pp, cp = par["tp"], par["pp"], par["cp"] or 1
     dp = par["dp"] or row["hw"]["gpus"] // (tp * pp * cp)
@@ -279,6 +284,8 @@ def scenario_of(row, tiers):
     }
     if row["id"].startswith("fms-fsdp"):
         training["gradient_dtype"] = "bf16"  # its mixed-precision policy reduces in 16 bits
+    if row.get("task") == "lora":
+        training["lora"] = lora_of(row)
     stack = stack_of(row)
     if stack:
         training["stack"] = stack

@@ -23,10 +23,11 @@ std::string kindNames(const std::set<CollectiveKind>& kinds)
 
 std::string contentName(CollectiveContent content)
 {
-    constexpr std::array<const char*, 12> kNames{"activations",
+    constexpr std::array<const char*, 13> kNames{"activations",
                                                  "inputs, again for weight gradients",
                                                  "embeddings and hidden states to predict further tokens from",
                                                  "embeddings and hidden states, again for weight gradients",
+                                                 "latent vectors of adapters",
                                                  "sums of the loss",
                                                  "keys and values",
                                                  "routed tokens",
@@ -119,6 +120,18 @@ Explanation TrafficExplainer::tensor(const CollectiveUse& use) const
             value /= parts;
         }
         form = std::move(tensor);
+        break;
+    }
+    case CollectiveContent::latents: {
+        value *= model.lora.rank;
+        Formula latent = tokens(account, false);
+        latent *= account.term("r", model.lora.rank, Unit::count, "rank of the adapters");
+        if (const double targets = std::round(whole / value); targets > 1) {
+            latent *= account.term("n", targets, Unit::count, "adapters side by side");
+            value *= targets;
+        }
+        latent *= elementSize(account);
+        form = std::move(latent);
         break;
     }
     case CollectiveContent::lossSums:
@@ -238,7 +251,8 @@ std::optional<Formula> TrafficExplainer::states(Account& account, const Collecti
         return isClose(value, static_cast<double>(use.bytes)) ? std::optional(std::move(out) * element()) : std::nullopt;
     }
     const bool routed = use.role == CommunicatorRole::exptDp;
-    Explanation held = parametersOfStages(m_simulation, routed);
+    const bool trained = !gathers || m_scenario.layout.zeroStage < 3;
+    Explanation held = parametersOfStages(m_simulation, routed, trained);
     double elements = held.result.value;
     Formula parameters = account.term(std::move(held));
     if (use.content == CollectiveContent::copyGradients) {
@@ -246,7 +260,7 @@ std::optional<Formula> TrafficExplainer::states(Account& account, const Collecti
             parameters /= account.term("d", shards.dense, Unit::count, "ranks that share them");
             elements /= shards.dense;
         }
-        Explanation experts = parametersOfStages(m_simulation, true);
+        Explanation experts = parametersOfStages(m_simulation, true, trained);
         if (double ofExperts = experts.result.value; ofExperts > 0) {
             Formula more = account.term(std::move(experts));
             if (m_scenario.layout.zeroStage > 0 && shards.routed > 1) {

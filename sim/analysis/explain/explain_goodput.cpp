@@ -56,7 +56,9 @@ private:
             return account.close({}, "Given: checkpoint_s.", "");
         const StateBytes states = StateBytes::of(m_simulation.scenario().training);
         const Formula elements =
-            account.term("Ψ", static_cast<double>(m_simulation.metrics().parameters), Unit::count, "parameters of the model");
+            account.term("Ψ", static_cast<double>(savedParameters(m_simulation)), Unit::count,
+                         m_simulation.scenario().model.lora.isOn() ? "parameters of adapters: what is frozen is saved already"
+                                                                   : "parameters of the model");
         const Formula bytes =
             account.term("b", states.parameter + states.optimizer, Unit::bytes, "a parameter: itself and its optimizer states");
         return account.close(elements * bytes /

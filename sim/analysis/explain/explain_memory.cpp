@@ -26,14 +26,16 @@ int partsIn(const HoldingGroup& group)
     return std::max(1, static_cast<int>(group.layers.size()));
 }
 
-/// Dense or routed parameters of any rank of the pipeline rank.
-HeldParts heldParts(const Simulation& simulation, int pipelineRank, bool routed)
+/// Dense or routed parameters of any rank of the pipeline rank; with LoRA those of adapters alone, where only what is trained
+/// counts.
+HeldParts heldParts(const Simulation& simulation, int pipelineRank, bool routed, bool trained)
 {
     HeldParts out;
     for (const HoldingGroup& group : holdingsOf(simulation, simulation.mesh().rank(0, 0, 0, pipelineRank)).groups) {
         Held& held = out[static_cast<std::size_t>(group.part)];
         for (const TensorHolding& tensor : group.tensors)
-            held.elements += tensor.isRouted() == routed ? static_cast<double>(tensor.elements) : 0;
+            if (tensor.isRouted() == routed && (!trained || tensor.isTrained(simulation.scenario().model)))
+                held.elements += static_cast<double>(tensor.elements);
         held.count = held.elements > 0 ? partsIn(group) : 0;
     }
     return out;
@@ -111,26 +113,30 @@ Explanation Explainer::memory() const
 }
 
 /// Elements of this rank before any sharding over data-parallel ranks.
-Explanation Explainer::heldParameters(bool routed) const
+Explanation Explainer::heldParameters(bool routed, bool trained) const
 {
     const int pipelineRank = m_simulation.mesh().coordinates(m_rank).pp;
     const Layout& l = m_scenario.layout;
-    return sumOf({heldParts(m_simulation, pipelineRank, routed)}, routed,
-                 routed ? "parameters of this rank's experts" : "parameters this rank computes with", "this rank",
-                 "of these on this rank",
+    return sumOf({heldParts(m_simulation, pipelineRank, routed, trained)}, routed,
+                 routed                                    ? "parameters of this rank's experts"
+                 : trained && m_scenario.model.lora.isOn() ? "parameters of this rank's adapters"
+                                                           : "parameters this rank computes with",
+                 "this rank", "of these on this rank",
                  "Cut by tp " + std::to_string(l.tp) + ", pp " + std::to_string(l.pp) +
                      (routed ? ", ep " + std::to_string(l.ep) + ", etp " + std::to_string(l.etp) : "") + "; pipeline rank " +
                      std::to_string(pipelineRank) + ".");
 }
 
-Explanation parametersOfStages(const Simulation& simulation, bool routed)
+Explanation parametersOfStages(const Simulation& simulation, bool routed, bool trained)
 {
     std::vector<HeldParts> stages;
     for (int rank = 0; rank < simulation.scenario().layout.pp; ++rank)
-        stages.push_back(heldParts(simulation, rank, routed));
+        stages.push_back(heldParts(simulation, rank, routed, trained));
     return sumOf(stages, routed,
-                 routed ? "parameters of experts, of one rank of each stage" : "parameters of one rank of each stage", "a rank",
-                 "of these, all stages together",
+                 routed                                               ? "parameters of experts, of one rank of each stage"
+                 : trained && simulation.scenario().model.lora.isOn() ? "parameters of adapters, of one rank of each stage"
+                                                                      : "parameters of one rank of each stage",
+                 "a rank", "of these, all stages together",
                  "Slices of tp" + std::string(routed ? ", ep and etp" : "") + "; every stage's layers once" +
                      (simulation.schedule().chains > 1 ? " in each copy of the model." : "."));
 }
@@ -162,8 +168,9 @@ Explanation Explainer::states(MetricId id) const
     const std::string keepsWhole = addsUpWhole     ? ", but with a pipeline they add up whole beside the shards"
                                    : staysGathered ? ", but for the step they stay gathered beside the shards"
                                                    : "";
-    Explanation routed = heldParameters(true);
-    Formula elements = account.term(heldParameters(false));
+    const bool trained = id != MetricId::parameterMemory;
+    Explanation routed = heldParameters(true, trained);
+    Formula elements = account.term(heldParameters(false, trained));
     if (sharded && shards.dense > 1)
         elements /= account.term("d", shards.dense, Unit::count,
                                  "ranks that share them: ZeRO " + std::to_string(m_scenario.layout.zeroStage));

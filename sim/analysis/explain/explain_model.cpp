@@ -71,6 +71,14 @@ Explanation layerWeights(const Model& model, ModelPart part)
     return account.close(matrices(account, model, part, Experts::ofToken), "", "");
 }
 
+double adapterWeights(const Model& model)
+{
+    double weights = 0;
+    for (const ModelPart part : kModelParts)
+        weights += partCount(model, part) * weightsOf(model, part, TensorRole::adapter);
+    return weights;
+}
+
 double multipliedWeights(const Model& model, ModelPart part)
 {
     return layerMatrices(model, part, Experts::ofToken) + weightsOf(model, part, TensorRole::projection) +
@@ -100,6 +108,8 @@ Explanation Explainer::linearFlops() const
             Formula::product({account.term("D", modules, Unit::count, "modules of multi-token prediction"),
                               account.term("w_D", multipliedWeights(model, ModelPart::prediction), Unit::count,
                                            "weights a token meets in one: projection, layer and the output head again")}));
+    if (model.lora.isOn())
+        weights.push_back(account.term("w_r", adapterWeights(model), Unit::count, "weights of adapters"));
     return account.close(Formula::number(2) * Formula::sum(std::move(weights)),
                          "A multiply-add counts two. The embedding is looked up, not multiplied.", kPalmB);
 }
@@ -149,6 +159,13 @@ Explanation Explainer::modelFlops(bool fullAttention) const
     Account account("model FLOPs of a step", "C", value, Unit::flops);
     const Formula tokens = account.term(tokensPerStep());
     const Formula linear = account.term(linearFlops());
+    if (const Model& model = m_scenario.model; model.lora.isOn()) {
+        const Formula trained =
+            account.term("F_r", 2 * adapterWeights(model), Unit::flops, "of those, in products with adapters");
+        return account.close(
+            tokens * (Formula::number(2) * linear + trained + Formula::number(3) * account.term(attentionFlops(fullAttention))),
+            "Frozen weights need the gradient of their input alone: 4 FLOPs a parameter and token instead of 6.", kPalmB);
+    }
     return account.close(Formula::number(3) * tokens * (linear + account.term(attentionFlops(fullAttention))),
                          "The backward pass is twice the forward.", kPalmB);
 }

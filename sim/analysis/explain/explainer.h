@@ -48,7 +48,7 @@ private:
 };
 
 /// Elements that one rank of each stage holds, all stages together, before any sharding over data-parallel ranks.
-Explanation parametersOfStages(const Simulation&, bool routed); // explain_memory.cpp
+Explanation parametersOfStages(const Simulation&, bool routed, bool trained); // explain_memory.cpp
 
 class Explainer {
 public:
@@ -86,7 +86,7 @@ private:
     // explain_memory.cpp
     Explanation memory() const;
     Explanation states(MetricId) const;
-    Explanation heldParameters(bool routed) const;
+    Explanation heldParameters(bool routed, bool trained) const;
     Explanation activations() const;
     Explanation buffers() const;
     ShowHint showMemory() const;

@@ -77,7 +77,8 @@ void expectRanksHoldTheModel(const Scenario& scenario)
     std::int64_t elements = 0;
     for (const auto& [piece, count] : pieces)
         elements += count;
-    EXPECT_EQ(elements, parameterCount(scenario.model) + predictionParameterCount(scenario.model));
+    const std::int64_t adapters = scenario.model.lora.isOn() ? trainableParameterCount(scenario.model) : 0;
+    EXPECT_EQ(elements, parameterCount(scenario.model) + predictionParameterCount(scenario.model) + adapters);
 
     for (const Holdings& holdings : all) {
         EXPECT_EQ(holdings.dense.ranks[static_cast<std::size_t>(holdings.dense.index)], holdings.rank);
@@ -276,4 +277,16 @@ TEST(Holdings, ZeroSharesOutOneStateAfterTheOther)
         EXPECT_EQ(holdings.dense.ranks, zero == 0 ? std::vector<int>{2} : (std::vector<int>{0, 1, 2, 3}));
         EXPECT_EQ(holdings.dense.index, zero == 0 ? 0 : 2);
     }
+}
+
+TEST(Holdings, OfAdaptersAreTheSimulations)
+{
+    for (const int zero : {0, 1, 3})
+        for (const int tp : {1, 2}) {
+            Scenario scenario = test::smallScenario(tp, 2, 2);
+            scenario.model.lora = {.rank = 6, .targets = {true, false, true, true, false, true, true}};
+            scenario.layout.zeroStage = zero;
+            expectSumsAreTheSimulations(scenario);
+            expectRanksHoldTheModel(scenario);
+        }
 }

@@ -41,6 +41,17 @@ TEST(ResolvedText, OfRandomScenariosReadsBackTheSame)
     }
 }
 
+TEST(ResolvedText, KeepsAdapters)
+{
+    Scenario scenario = test::smallScenario(2, 2, 2);
+    scenario.model.lora = {.rank = 6, .targets = {true, false, true, true, false, false, true}};
+    EXPECT_EQ(readBack(scenario), scenario);
+    scenario.model.lora = {.rank = 2};
+    scenario.model.gatedMlp = false;
+    scenario.model.lora.targets[static_cast<std::size_t>(LoraTarget::gate)] = false;
+    EXPECT_EQ(readBack(scenario), scenario);
+}
+
 TEST(ResolvedText, KeepsEveryCornerOfAScenario)
 {
     Scenario scenario = test::smallScenario(2, 2, 2);

@@ -1,0 +1,210 @@
+#include "sim/legal/schedule_request.h"
+#include "sim/model/flops.h"
+#include "sim/model/operators.h"
+#include "sim/model/parameters.h"
+#include "sim/program/program.h"
+#include "sim/program/states.h"
+#include "sim/schedule/families/families.h"
+#include "tests/support/scenarios.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <set>
+
+using namespace sim;
+
+namespace {
+
+constexpr int kRank = 16;
+
+/// Beside the small scenario's llama: hidden size 1024, 16 heads of 64, 8 of keys and values, MLP 2816.
+Scenario adapted(int tp, int pp, int dp, int zero = 0)
+{
+    Scenario scenario = test::smallScenario(tp, pp, dp);
+    scenario.model.lora.rank = kRank;
+    scenario.layout.zeroStage = zero;
+    return scenario;
+}
+
+Program adaptedProgram(const Scenario& scenario)
+{
+    return lowerProgram(scenario, makeSchedule(scheduleRequest(scenario)));
+}
+
+/// One layer's: A of inputs x rank and B of rank x outputs beside each of seven matrices.
+std::int64_t layerAdapters(const Model& m)
+{
+    const std::int64_t h = m.hiddenSize, f = m.intermediateSize, q = std::int64_t{m.numAttentionHeads} * m.headDim,
+                       k = std::int64_t{m.numKeyValueHeads} * m.headDim;
+    return kRank * ((h + q) + 2 * (h + k) + (q + h) + 2 * (h + f) + (f + h));
+}
+
+/// Sum over all ops of one pipeline's ranks in a step.
+double sum(const Program& program, const std::function<double(const Op&, const OpShape&, const std::string&)>& of)
+{
+    double out = 0;
+    for (const RankProgram& rank : program.ranks)
+        for (const Step& step : rank.steps) {
+            const Pass& pass = program.passes[step.pass];
+            for (std::size_t i = 0; i < pass.ops.size(); ++i)
+                out += of(pass.ops[i], pass.shapes[i], program.labels[pass.ops[i].label]);
+        }
+    return out;
+}
+
+} // namespace
+
+TEST(Lora, TrainsTheAdaptersAlone)
+{
+    Scenario scenario = adapted(1, 1, 1);
+    const std::int64_t all = parameterCount(scenario.model),
+                       adapters = scenario.model.numHiddenLayers * layerAdapters(scenario.model);
+    EXPECT_EQ(trainableParameterCount(scenario.model), adapters);
+    const ModelStates states = adaptedProgram(scenario).ranks[0].states;
+    EXPECT_EQ(states.parameterElements, all + adapters);
+    EXPECT_EQ(states.parameters, 2 * (all + adapters));
+    EXPECT_EQ(states.gradients, 4 * adapters);
+    EXPECT_EQ(states.optimizer, 12 * adapters);
+    scenario.model.lora = {};
+    EXPECT_EQ(parameterCount(scenario.model), all);
+    EXPECT_EQ(trainableParameterCount(scenario.model), all);
+}
+
+TEST(Lora, HasAdaptersWhereItIsTold)
+{
+    Scenario scenario = adapted(1, 1, 1);
+    scenario.model.lora.targets = {true, false, true, false, false, false, false};
+    const Model& m = scenario.model;
+    EXPECT_EQ(trainableParameterCount(m), std::int64_t{m.numHiddenLayers} * kRank *
+                                              (2 * m.hiddenSize + (m.numAttentionHeads + m.numKeyValueHeads) * m.headDim));
+}
+
+TEST(Lora, CutsBothHalvesByTensorParallelRanks)
+{
+    const Scenario one = adapted(1, 2, 1), two = adapted(2, 2, 1);
+    const Program whole = adaptedProgram(one), halves = adaptedProgram(two);
+    for (std::size_t rank = 0; rank < 2; ++rank)
+        EXPECT_EQ(2 * halves.ranks[rank].states.gradients, whole.ranks[rank].states.gradients);
+}
+
+TEST(Lora, ShardsWhatIsTrainedAndFrozenWeightsFromZeroThreeOn)
+{
+    const ParameterElements elements{.dense = 4'000'000, .frozenDense = 3'000'000};
+    Scenario scenario = test::smallScenario(1, 1, 4);
+    const auto at = [&](int zero) {
+        scenario.layout.zeroStage = zero;
+        return modelStates(scenario, elements);
+    };
+    for (int zero = 0; zero < 4; ++zero) {
+        const ModelStates states = at(zero);
+        EXPECT_EQ(states.parameters, 2 * 4'000'000 / (zero >= 3 ? 4 : 1)) << zero;
+        EXPECT_EQ(states.gradients, 4 * 1'000'000 / (zero >= 2 ? 4 : 1)) << zero;
+        EXPECT_EQ(states.optimizer, 12 * 1'000'000 / (zero >= 1 ? 4 : 1)) << zero;
+    }
+}
+
+TEST(Lora, DoesTheFlopsThatAreCounted)
+{
+    for (const int tp : {1, 2})
+        for (const Recompute recompute : {Recompute::none, Recompute::full}) {
+            Scenario scenario = adapted(tp, 2, 1);
+            scenario.layout.sequenceParallel = tp > 1;
+            scenario.training.recompute = recompute;
+            const Program program = adaptedProgram(scenario);
+            const double tokens = 1.0 * scenario.training.globalBatchSize * scenario.training.sequenceLength;
+            const ForwardFlops flops = forwardFlopsPerToken(scenario.model, scenario.training.sequenceLength);
+            const auto purposed = [&](OpPurpose purpose) {
+                return tp * sum(program, [&](const Op& op, const OpShape& shape, const std::string&) {
+                           return op.purpose == purpose ? shape.flops : 0;
+                       });
+            };
+            const auto ending = [&](const std::string& end) {
+                return tp * sum(program, [&](const Op&, const OpShape& shape, const std::string& label) {
+                           return label.ends_with(end) ? shape.flops : 0;
+                       });
+            };
+            EXPECT_NEAR(purposed(OpPurpose::forward) / tokens, flops.linear + flops.attentionCausal, 1e-9 * flops.linear);
+            EXPECT_NEAR(ending(".dgrad") / tokens, flops.linear, 1e-9 * flops.linear);
+            EXPECT_NEAR(ending(".wgrad") / tokens, flops.trained, 1e-9 * flops.linear);
+            EXPECT_NEAR(flops.trained, 2.0 * static_cast<double>(trainableParameterCount(scenario.model)), 1e-3);
+            const StepFlops counted = stepFlops(scenario);
+            EXPECT_NEAR(counted.modelCausal, (2 * flops.linear + flops.trained + 3 * flops.attentionCausal) * tokens,
+                        1e-9 * counted.modelCausal);
+            EXPECT_NEAR(purposed(OpPurpose::recompute), counted.hardware - counted.modelCausal, 1e-9 * counted.modelCausal);
+        }
+}
+
+TEST(Lora, HasNoGradientsOfFrozenWeights)
+{
+    const Program program = adaptedProgram(adapted(2, 1, 2));
+    std::set<std::string> gradients;
+    for (const std::string& label : program.labels)
+        if (label.ends_with(".wgrad"))
+            gradients.insert(label);
+    const std::set<std::string> expected{"attn.qkv.lora_a.wgrad", "attn.qkv.lora_b.wgrad", "attn.out.lora_a.wgrad",
+                                         "attn.out.lora_b.wgrad", "mlp.up.lora_a.wgrad",   "mlp.up.lora_b.wgrad",
+                                         "mlp.down.lora_a.wgrad", "mlp.down.lora_b.wgrad"};
+    EXPECT_EQ(gradients, expected);
+    EXPECT_EQ(sum(program, [](const Op&, const OpShape&, const std::string& label) { return label == "embed.backward" ? 1 : 0; }),
+              0);
+}
+
+TEST(Lora, ReducesGradientsOfAdaptersAlone)
+{
+    for (const int zero : {0, 1, 3}) {
+        const Scenario scenario = adapted(1, 1, 4, zero);
+        const Program program = adaptedProgram(scenario);
+        const auto bytes = [&](const std::string& name) {
+            return sum(program, [&](const Op&, const OpShape& shape, const std::string& label) {
+                return label == name ? static_cast<double>(shape.bytes) : 0;
+            });
+        };
+        const auto trained = static_cast<double>(trainableParameterCount(scenario.model));
+        const auto all = static_cast<double>(parameterCount(scenario.model)) + trained;
+        const int times = zero == 3 ? scenario.microbatches() : 1;
+        EXPECT_EQ(bytes("grad.reduce"), 4 * trained * times) << zero;
+        if (zero == 3) {
+            EXPECT_GT(bytes("param.gather"), 2 * all) << "each pass gathers frozen weights, too";
+        } else {
+            EXPECT_EQ(bytes("param.gather"), zero == 1 ? 2 * trained : 0) << "frozen weights are whole everywhere";
+        }
+    }
+}
+
+TEST(Lora, FreesWhatItKeepsAndKeepsLess)
+{
+    for (const int tp : {1, 2})
+        for (const bool split : {false, true})
+            for (const Recompute recompute : {Recompute::none, Recompute::selective, Recompute::full})
+                for (const unsigned targets : {127U, 7U, 64U, 8U}) {
+                    Scenario scenario = adapted(tp, 2, 2, 1);
+                    scenario.layout.sequenceParallel = tp > 1;
+                    scenario.schedule.kind = split ? "zb-h1" : "1f1b";
+                    scenario.training.recompute = recompute;
+                    if (recompute == Recompute::selective)
+                        scenario.training.recomputeModules = {RecomputeModule::coreAttention, RecomputeModule::layernorm,
+                                                              RecomputeModule::mlp};
+                    scenario.training.overlap.tpComm = tp > 1;
+                    for (std::size_t i = 0; i < kLoraTargets.size(); ++i)
+                        scenario.model.lora.targets[i] = ((targets >> i) & 1U) != 0;
+                    const Program program = adaptedProgram(scenario);
+                    for (const RankProgram& rank : program.ranks) {
+                        std::int64_t held = 0;
+                        for (const Step& step : rank.steps)
+                            for (const Op& op : program.passes[step.pass].ops) {
+                                held += op.allocBytes - op.freeBytes;
+                                ASSERT_GE(held, 0) << program.labels[op.label];
+                            }
+                        EXPECT_EQ(held, 0) << tp << " " << split << " " << targets;
+                    }
+                }
+    Scenario scenario = adapted(1, 1, 1);
+    const Sharding sharding = Sharding::of(scenario);
+    const auto saved = [&] { return operatorsOf(scenario.model, sharding, ModelPart::dense).savedBytes(); };
+    scenario.model.lora.targets = {true, true, true, false, false, false, false};
+    const std::int64_t attention = saved();
+    scenario.model.lora = {};
+    // Not kept: the inputs of the MLP's products. Kept besides: three latent vectors a token.
+    EXPECT_EQ(saved() - attention, sharding.tokens() * 2 * (1024 + 2816 - 3 * kRank));
+}

@@ -35,7 +35,6 @@ void forEachInParallel(std::size_t count, std::size_t threads, const Body& body)
     const CancelScope* const outer = CancelScope::current();
     const auto work = [&] {
         detail::insideParallelLoop = true;
-        const CancelScope inherited([outer] { return outer != nullptr && outer->isCancelled(); });
         try {
             for (std::size_t i = next++; i < count; i = next++)
                 body(i);
@@ -50,7 +49,10 @@ void forEachInParallel(std::size_t count, std::size_t threads, const Body& body)
     {
         std::vector<std::jthread> others;
         for (std::size_t i = 1; i < threads; ++i)
-            others.emplace_back(work);
+            others.emplace_back([&] {
+                const CancelScope inherited([outer] { return outer != nullptr && outer->isCancelled(); });
+                work();
+            });
         work();
     }
     if (problem)

@@ -41,27 +41,13 @@ public:
           m_device(chooseDevice(m_scenario.live.device, dtypeOf(m_scenario.live.dtype), &m_pool, m_environment.localProcess)),
           m_control(!request.checkpoint.empty(), alone())
     {
-        const int world = m_scenario.layout.worldSize();
-        m_ranks = ranksOf(m_environment.process, m_environment.processes, world);
-        m_communicator = makeCommunicator(world);
-        m_pool.setPoller([this] { return m_communicator->poll(); });
-        std::filesystem::path resumed;
-        if (!request.resume.empty()) {
-            resumed = findCheckpoint(request.resume);
-            m_firstStep = readCheckpointInfo(resumed).step + 1;
-            if (m_firstStep > m_scenario.live.steps)
-                throw sim::Error(resumed.string() + " has done " + std::to_string(m_firstStep - 1) +
-                                 " steps already; --steps must be more");
+        try {
+            prepare();
+        } catch (const std::exception& error) { // the others would wait for this process
+            if (m_store)
+                m_store->abort(error.what());
+            throw;
         }
-        m_run = std::make_unique<Run>(m_scenario, RunParts{.pool = &m_pool,
-                                                           .device = m_device.device.get(),
-                                                           .communicator = m_communicator.get(),
-                                                           .firstRank = m_ranks.first,
-                                                           .rankCount = m_ranks.count,
-                                                           .firstStep = m_firstStep});
-        if (!resumed.empty())
-            readCheckpoint(resumed, m_run->ranks(), m_environment.process, m_environment.processes);
-        startStream();
     }
 
     TrainingReport train()
@@ -87,6 +73,35 @@ public:
     }
 
 private:
+    void prepare()
+    {
+        const int world = m_scenario.layout.worldSize();
+        m_ranks = ranksOf(m_environment.process, m_environment.processes, world);
+        m_communicator = makeCommunicator(world);
+        m_pool.setPoller([this] { return m_communicator->poll(); });
+        std::filesystem::path resumed;
+        if (!m_request.resume.empty()) {
+            resumed = findCheckpoint(m_request.resume);
+            const CheckpointInfo info = readCheckpointInfo(resumed);
+            m_firstStep = info.step + 1;
+            if (first() && info.seed != m_scenario.live.seed)
+                say("warning: " + resumed.string() + " is of a run with seed " + std::to_string(info.seed) + ", this one has " +
+                    std::to_string(m_scenario.live.seed) + ": its data come in another order");
+            if (m_firstStep > m_scenario.live.steps)
+                throw sim::Error(resumed.string() + " has done " + std::to_string(m_firstStep - 1) +
+                                 " steps already; --steps must be more");
+        }
+        m_run = std::make_unique<Run>(m_scenario, RunParts{.pool = &m_pool,
+                                                           .device = m_device.device.get(),
+                                                           .communicator = m_communicator.get(),
+                                                           .firstRank = m_ranks.first,
+                                                           .rankCount = m_ranks.count,
+                                                           .firstStep = m_firstStep});
+        if (!resumed.empty())
+            readCheckpoint(resumed, m_run->ranks(), m_environment.process, m_environment.processes);
+        startStream();
+    }
+
     bool alone() const { return m_environment.processes == 1; }
     bool first() const { return m_environment.process == 0; }
     static void say(const std::string& line) { std::cerr << line + "\n"; }

@@ -3,10 +3,6 @@
 #include "live/model/dropout.h"
 
 namespace live {
-namespace {
-
-} // namespace
-
 Attention::Attention(RankContext& context, const Shape& shape, Bucket& bucket, const std::string& prefix, int stage, int layer)
     : m_context(context), m_shape(shape), m_layer(layer),
       m_norm(context, shape, bucket, prefix + ".attention_norm", "attn.norm", stage, layer),

@@ -149,7 +149,7 @@ private:
         }
         m_answers.clear();
         std::string failure;
-        for (const std::string& text : m_exchange(answer.dump())) {
+        for (const std::string& text : m_exchange(answer.dump(-1, ' ', false, json::error_handler_t::replace))) {
             const json each = json::parse(text);
             if (each.contains("failed") && failure.empty())
                 failure = each.at("failed").get<std::string>();
@@ -277,7 +277,13 @@ json readManifest(const fs::path& checkpoint)
 {
     const fs::path path = checkpoint / "manifest.json";
     constexpr std::size_t kMostBytes = std::size_t{1} << 30;
-    json manifest = json::parse(sim::readFile(path, kMostBytes), nullptr, false);
+    constexpr int kDeepest = 64; // no manifest nests nearly as deep; what does could not be written out again
+    const auto isShallow = [&](int depth, json::parse_event_t, json&) {
+        if (depth > kDeepest)
+            refuseDamaged(path, "it nests deeper than " + std::to_string(kDeepest));
+        return true;
+    };
+    json manifest = json::parse(sim::readFile(path, kMostBytes), isShallow, false);
     if (!manifest.is_object() || manifest.value("format", json()) != kFormat)
         refuseDamaged(path, "it is no manifest of a checkpoint");
     if (manifest.value("version", json()) == 1)
@@ -309,7 +315,8 @@ public:
         std::uint64_t headerBytes = 0;
         for (std::size_t i = length.size(); i-- > 0;)
             headerBytes = headerBytes << 8U | length[i];
-        if (headerBytes > bytes - length.size())
+        constexpr std::uint64_t kMostHeaderBytes = 100'000'000; // as the safetensors library has it
+        if (headerBytes > std::min(bytes - length.size(), kMostHeaderBytes))
             refuseDamaged(path, "its header would have " + std::to_string(headerBytes) + " bytes");
         std::string header(headerBytes, '\0');
         m_file.read(length.size(), header.data(), header.size());
@@ -406,6 +413,25 @@ bool isCheckpointName(const std::string& name)
            std::all_of(name.begin() + 5, name.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
+void readQuantities(const json& manifest, const fs::path& checkpoint, const std::vector<Rank*>& ranks, int process, int processes)
+{
+    for (const QuantityName& quantity : kQuantityNames) {
+        if (quantity.quantity == Quantity::gradient || !isKept(quantity, *ranks.front()))
+            continue;
+        const auto entry = manifest.at("files").find(fileOf(quantity));
+        if (entry == manifest.at("files").end())
+            throw sim::Error("checkpoint: " + checkpoint.string() + " has no " + quantity.name +
+                             ", which AdamW goes on from: it was written by a run with SGD; use --set training.optimizer=sgd");
+        const StoredQuantity stored(checkpoint / fileOf(quantity), *entry);
+        stored.prove(process, processes);
+        if (processes == 1)
+            stored.checkAllKnown(ranks);
+        for (Rank* rank : ranks)
+            rank->weights().restore(quantity.quantity, [&](const ParameterSpec& spec, std::int64_t first,
+                                                           std::span<double> values) { stored.read(spec, first, values); });
+    }
+}
+
 } // namespace
 
 std::vector<std::string> exchangeWithNobody(const std::string& text)
@@ -437,26 +463,27 @@ fs::path findCheckpoint(const fs::path& folder)
 CheckpointInfo readCheckpointInfo(const fs::path& checkpoint)
 {
     const json manifest = readManifest(checkpoint);
-    return {.step = manifest.at("step"), .scenarioJson = manifest.at("scenario"), .seed = manifest.at("seed")};
+    const auto has = [&](const char* key, bool (json::*isOf)() const) {
+        const auto found = manifest.find(key);
+        if (found == manifest.end() || !((*found).*isOf)())
+            refuseDamaged(checkpoint / "manifest.json", std::string("it has no good \"") + key + "\"");
+    };
+    has("scenario", &json::is_string);
+    has("step", &json::is_number_integer);
+    has("seed", &json::is_number_integer);
+    const auto step = manifest.at("step").get<std::int64_t>();
+    if (step < 0 || step >= std::numeric_limits<int>::max())
+        refuseDamaged(checkpoint / "manifest.json", "step " + std::to_string(step) + " is none of a run");
+    return {.step = static_cast<int>(step), .scenarioJson = manifest.at("scenario"), .seed = manifest.at("seed")};
 }
 
 void readCheckpoint(const fs::path& checkpoint, const std::vector<Rank*>& ranks, int process, int processes)
 {
     const json manifest = readManifest(checkpoint);
-    for (const QuantityName& quantity : kQuantityNames) {
-        if (quantity.quantity == Quantity::gradient || !isKept(quantity, *ranks.front()))
-            continue;
-        const auto entry = manifest.at("files").find(fileOf(quantity));
-        if (entry == manifest.at("files").end())
-            throw sim::Error("checkpoint: " + checkpoint.string() + " has no " + quantity.name +
-                             ", which AdamW goes on from: it was written by a run with SGD; use --set training.optimizer=sgd");
-        const StoredQuantity stored(checkpoint / fileOf(quantity), *entry);
-        stored.prove(process, processes);
-        if (processes == 1)
-            stored.checkAllKnown(ranks);
-        for (Rank* rank : ranks)
-            rank->weights().restore(quantity.quantity, [&](const ParameterSpec& spec, std::int64_t first,
-                                                           std::span<double> values) { stored.read(spec, first, values); });
+    try {
+        readQuantities(manifest, checkpoint, ranks, process, processes);
+    } catch (const json::exception& error) {
+        refuseDamaged(checkpoint / "manifest.json", error.what());
     }
 }
 

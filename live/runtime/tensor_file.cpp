@@ -9,7 +9,9 @@
 #include <fcntl.h>
 #include <nlohmann/json.hpp>
 #include <sys/stat.h>
+#include <system_error>
 #include <unistd.h>
+#include <utility>
 #include <vector>
 
 namespace live {
@@ -134,7 +136,9 @@ std::uint64_t PlacedFile::size() const
 
 void PlacedFile::reserve(std::uint64_t bytes)
 {
-    const int error = ::posix_fallocate(m_descriptor, 0, static_cast<off_t>(bytes));
+    int error = EINTR;
+    while (error == EINTR) // a signal: the run ends after this, not in it
+        error = ::posix_fallocate(m_descriptor, 0, static_cast<off_t>(bytes));
     if (error == 0)
         return;
     std::error_code none;
@@ -179,8 +183,9 @@ void PlacedFile::read(std::uint64_t offset, void* data, std::size_t bytes) const
 
 void PlacedFile::sync()
 {
-    if (::fsync(m_descriptor) != 0)
-        fail("write", errno);
+    while (::fsync(m_descriptor) != 0)
+        if (errno != EINTR)
+            fail("write", errno);
 }
 
 void PlacedFile::fail(const char* what, int error) const
@@ -206,12 +211,20 @@ bool exchangeFolders(const std::filesystem::path& from, const std::filesystem::p
 #ifdef RENAME_EXCHANGE
     if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_EXCHANGE) == 0)
         return true;
+    if (errno != ENOSYS && errno != EINVAL && errno != ENOTSUP)
+        throw std::filesystem::filesystem_error("cannot exchange", from, to, std::error_code(errno, std::generic_category()));
 #endif
     // Where the file system cannot: for a moment there is nothing at `to`, and the old one lies beside it.
     const std::filesystem::path old = to.string() + ".old";
     std::filesystem::remove_all(old);
     std::filesystem::rename(to, old);
-    std::filesystem::rename(from, to);
+    try {
+        std::filesystem::rename(from, to);
+    } catch (...) {
+        std::error_code none;
+        std::filesystem::rename(old, to, none);
+        throw;
+    }
     std::filesystem::rename(old, from);
     return true;
 }

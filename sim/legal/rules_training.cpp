@@ -382,17 +382,23 @@ void Rules::lora()
     const Model& m = m_scenario.model;
     if (!m.lora.isOn() || !sound({"/training/lora", "/training/lora/rank", "/training/lora/targets", "/model"}))
         return;
+    if (m.isLatentAttention()) {
+        error("/training/lora", [&] {
+            return "adapters beside latent attention are not simulated: " + named("/model/kv_lora_rank", m.kvLoraRank) +
+                   "; nearest: no lora";
+        });
+        return;
+    }
     const int tp = m_scenario.layout.tp, rank = m.lora.rank;
-    if (sound({"/layout/tp"}) && rank % tp != 0)
+    // Beside layers cut by rows A is cut by rows, too, and keeps its rank whole.
+    const bool isCut = std::any_of(kLoraTargets.begin(), kLoraTargets.end(), [&m](LoraTarget target) {
+        return target != LoraTarget::output && target != LoraTarget::down && m.lora.has(target);
+    });
+    if (sound({"/layout/tp"}) && isCut && rank % tp != 0)
         error("/training/lora/rank", [&] {
             const int below = rank / tp * tp;
             return text(rank) + " is not a multiple of " + named("/layout/tp", tp) +
                    ", which cuts adapters; nearest: " + (below > 0 ? text(below) + ", " : "") + text(below + tp);
-        });
-    if (m.isLatentAttention())
-        error("/training/lora", [&] {
-            return "adapters beside latent attention are not simulated: " + named("/model/kv_lora_rank", m.kvLoraRank) +
-                   "; nearest: no lora";
         });
     if (m.numNextnPredictLayers > 0)
         error("/training/lora", [&] {

@@ -383,24 +383,27 @@ Pass PassBuilder::backward(const StageContent& stage, ActionKind kind, PassFlags
     }
     if (!weightsOnly)
         receive(flags, Stream::sendBackward);
-    const bool gathers = flags.gathersParameters && !weightsOnly;
+    // For a frozen embedding's gradient nobody asks, nor for its parameters.
+    const auto gathers = [&](std::size_t i) {
+        return flags.gathersParameters && !weightsOnly && !stage.buckets[i].list.endsBackward;
+    };
     const bool prefetches = m_scenario.training.overlap.paramGather;
     const auto count = stage.buckets.size();
-    if (gathers && count > 0) {
+    if (count > 0 && gathers(count - 1)) {
         gatherBucket(stage.buckets.back(), prefetches);
         waitFor(maskOf(Stream::dp));
     }
     const bool gathersLate = m_scenario.training.stack.gathersAfterReduction;
     for (std::size_t i = count; i-- > 0;) {
         const Bucket& bucket = stage.buckets[i];
-        if (gathers && prefetches && !gathersLate && i > 0)
+        if (i > 0 && gathers(i - 1) && prefetches && !gathersLate)
             gatherBucket(stage.buckets[i - 1], true);
         m_layer = bucket.layer;
         if (weightsOnly)
             weightPass(bucket);
         else
             backwardBucket(bucket, kind);
-        if (gathers)
+        if (gathers(i))
             releaseBucket(bucket);
         const auto awaitNext = [&] {
             if (!prefetches || gathersLate)
@@ -408,13 +411,13 @@ Pass PassBuilder::backward(const StageContent& stage, ActionKind kind, PassFlags
             waitFor(maskOf(Stream::dp));
         };
         // For the next bucket's parameters; this one's gradients are reduced meanwhile.
-        if (gathers && i > 0 && !gathersLate)
+        if (i > 0 && gathers(i - 1) && !gathersLate)
             awaitNext();
         if (flags.reducesGradients && kind != ActionKind::backwardInput && m_scenario.training.overlap.gradReduce) {
             m_layer = bucket.layer;
             reduceBucket(bucket.parameters().trained());
         }
-        if (gathers && i > 0 && gathersLate)
+        if (i > 0 && gathers(i - 1) && gathersLate)
             awaitNext();
     }
     m_layer = -1;

@@ -577,7 +577,7 @@ private:
         overlap.read("ep_comm", training.overlap.epComm);
     }
 
-    /// Without targets all linear layers of attention and MLP: "all-linear" of PEFT.
+    /// Without targets all linear layers of attention and MLP: "all-linear" of PEFT. Beside experts those of attention.
     void readLora(const Block& from)
     {
         const Block given = block(from, "lora");
@@ -589,7 +589,11 @@ private:
             for (const std::string& word : words)
                 model.lora.targets[static_cast<std::size_t>(fromWord(kLoraTargetWords, word, LoraTarget::query))] = true;
         } else if (model.lora.isOn()) {
-            model.lora.targets[static_cast<std::size_t>(LoraTarget::gate)] = model.gatedMlp;
+            const auto set = [&model](LoraTarget target, bool on) { model.lora.targets[static_cast<std::size_t>(target)] = on; };
+            const bool hasMlp = model.moeLayers() == 0;
+            set(LoraTarget::gate, hasMlp && model.gatedMlp);
+            set(LoraTarget::up, hasMlp);
+            set(LoraTarget::down, hasMlp);
         }
     }
 

@@ -137,6 +137,36 @@ TEST(RankscopeLive, GoesOnFromACheckpointOfAnotherLayout)
     EXPECT_NEAR(rest["final_parameters_norm"], whole["final_parameters_norm"], 1e-9);
 }
 
+TEST(RankscopeLive, EndsEverywhereWhereOneProcessFindsACheckpointDamaged)
+{
+    const std::string folder = (scratch() / "damaged").string();
+    reportOf({"run", gallery("61-"), "--steps", "1", "--checkpoint", folder});
+    const std::string weights = folder + "/step-00000001/weights.safetensors";
+    const auto size = std::filesystem::file_size(weights);
+    {
+        std::fstream file(weights, std::ios::in | std::ios::out | std::ios::binary);
+        for (std::uintmax_t at = size / 2; at < size; at += 4096) { // what one of the two proves
+            file.seekp(static_cast<std::streamoff>(at));
+            file.put('?');
+        }
+    }
+    const std::string port = std::to_string(test::freePort());
+    std::vector<std::unique_ptr<Child>> children;
+    for (const std::string& number : {std::string("0"), std::string("1")})
+        children.push_back(std::make_unique<Child>(
+            std::vector<std::string>{"run", gallery("61-"), "--steps", "3", "--resume", folder, "--device", "cpu"},
+            std::map<std::string, std::string>{{"RANK", number},
+                                               {"WORLD_SIZE", "2"},
+                                               {"LOCAL_RANK", number},
+                                               {"LOCAL_WORLD_SIZE", "2"},
+                                               {"MASTER_ADDR", "127.0.0.1"},
+                                               {"MASTER_PORT", port}}));
+    for (const auto& child : children) {
+        EXPECT_EQ(child->wait(20s), 1);
+        EXPECT_NE(child->err().find("is damaged"), std::string::npos) << child->err();
+    }
+}
+
 TEST(RankscopeLive, SaysWhenTheDiskIsFull)
 {
     const std::string folder = (scratch() / "full").string();

@@ -12,9 +12,13 @@
 #include <fstream>
 #include <gtest/gtest.h>
 #include <iterator>
+#include <limits>
+#include <nlohmann/json.hpp>
 #include <random>
 #include <thread>
 #include <unistd.h>
+#include <utility>
+#include <vector>
 
 namespace live::test {
 namespace {
@@ -171,6 +175,28 @@ TEST_F(Checkpoint, IsRefusedWhereABitIsWrongOrAnythingIsMissing)
         EXPECT_NE(failureOf(load), "") << name << " missing";
         write(path / name, whole);
         EXPECT_EQ(failureOf(load), "");
+    }
+}
+
+TEST_F(Checkpoint, OfHostileManifestsIsRefusedPlainly)
+{
+    Trained written(Settings{}, 1);
+    const fs::path path = save(written);
+    const std::string whole = read(path / "manifest.json");
+    const auto failureWith = [&](const std::string& text) {
+        write(path / "manifest.json", text);
+        return failureOf([&] { readCheckpointInfo(path); });
+    };
+    const std::string deep = std::string(1'000'000, '[') + std::string(1'000'000, ']');
+    EXPECT_NE(failureWith(whole.substr(0, whole.rfind('}')) + ",\"more\":" + deep + "}").find("nests deeper"), std::string::npos);
+    for (const auto& [key, value] : std::vector<std::pair<std::string, nlohmann::json>>{
+             {"step", std::numeric_limits<int>::max()}, {"step", -5}, {"seed", "one"}, {"scenario", 3}}) {
+        nlohmann::json manifest = nlohmann::json::parse(whole);
+        manifest[key] = value;
+        manifest.erase("crc32");
+        const std::string text = manifest.dump();
+        manifest["crc32"] = crc32(text.data(), text.size());
+        EXPECT_TRUE(failureWith(manifest.dump()).starts_with("checkpoint: ")) << key << " " << value;
     }
 }
 

@@ -225,7 +225,7 @@ TEST(Rules, BreakOneByOneAndSayWhatWouldBeRight)
          {R"(training.lora={"rank":8,"targets":["q_proj","gate_proj"]})", "model.gated_mlp=false"},
          {"/training/lora/targets: gate_proj asks for a gated MLP, and the model Llama 3.1 8B has none; nearest: q_proj"}},
         {kExperts,
-         {R"(training.lora={"rank":8})"},
+         {R"(training.lora={"rank":8,"targets":["q_proj","k_proj","v_proj","o_proj","up_proj"]})"},
          {"/training/lora/targets: adapters beside experts are not simulated: num_experts 8 (of mixtral-8x7b); nearest: q_proj, "
           "k_proj, v_proj, o_proj"}},
         {kLatent,
@@ -263,6 +263,16 @@ TEST(Rules, PlaceNoTensorParallelGroupThatCannotBe)
 {
     const auto problems = resolved(kDense, {"layout.tp=3"}).problems;
     EXPECT_EQ(std::count_if(problems.begin(), problems.end(), [](const Problem& p) { return p.pointer == "/layout/tp"; }), 1);
+}
+
+TEST(Rules, LetAdaptersStandWhereTheyCan)
+{
+    const auto beside = resolved(kExperts, {R"(training.lora={"rank":8})"});
+    ASSERT_TRUE(beside.scenario) << "without targets those of attention";
+    EXPECT_FALSE(beside.scenario->model.lora.hasMlp());
+    EXPECT_TRUE(
+        resolved(kDense, {R"(training.lora={"rank":7,"targets":["o_proj","down_proj"]})", "layout.tp=2", "layout.dp=2"}).scenario)
+        << "beside layers cut by rows the rank stays whole";
 }
 
 TEST(Rules, WarnOfWhatIsLegalButUnwise)

@@ -208,3 +208,15 @@ TEST(Lora, FreesWhatItKeepsAndKeepsLess)
     // Not kept: the inputs of the MLP's products. Kept besides: three latent vectors a token.
     EXPECT_EQ(saved() - attention, sharding.tokens() * 2 * (1024 + 2816 - 3 * kRank));
 }
+
+TEST(Lora, GathersAFrozenEmbeddingForTheForwardAlone)
+{
+    const auto gathers = [](const Scenario& scenario) {
+        return sum(adaptedProgram(scenario),
+                   [](const Op&, const OpShape&, const std::string& label) { return label == "param.gather" ? 1.0 : 0.0; });
+    };
+    Scenario scenario = adapted(1, 1, 4, 3);
+    const double adaptedGathers = gathers(scenario);
+    scenario.model.lora = {};
+    EXPECT_EQ(adaptedGathers, gathers(scenario) - scenario.microbatches());
+}

@@ -1,6 +1,7 @@
 #include "live/cli/training.h"
 
 #include "live/cli/control.h"
+#include "live/cli/folder_claim.h"
 #include "live/comm/clock_sync.h"
 #include "live/comm/gpu_modules.h"
 #include "live/comm/processes.h"
@@ -20,6 +21,7 @@
 #include <cmath>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <span>
 #include <sstream>
 #include <thread>
@@ -75,6 +77,10 @@ public:
 private:
     void prepare()
     {
+        if (first() && !m_request.checkpoint.empty()) {
+            m_claim.emplace(m_request.checkpoint);
+            removeUnfinishedCheckpoints(m_request.checkpoint);
+        }
         const int world = m_scenario.layout.worldSize();
         m_ranks = ranksOf(m_environment.process, m_environment.processes, world);
         m_communicator = makeCommunicator(world);
@@ -310,6 +316,7 @@ private:
     const std::unique_ptr<Store> m_store; ///< between several processes
     WorkerPool m_pool;
     const DeviceChoice m_device;
+    std::optional<FolderClaim> m_claim; ///< of the folder for checkpoints; the first process's
     Control m_control;
     RankRange m_ranks;
     int m_firstStep = 1;

@@ -21,6 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
+constexpr const char* kUnfinished = ".part"; ///< what a checkpoint's name ends in until it is whole
 constexpr const char* kFormat = "rankscope-checkpoint";
 constexpr int kVersion = 2;
 
@@ -111,7 +112,7 @@ public:
         char name[32];
         std::snprintf(name, sizeof name, "step-%08d", m_info.step);
         const fs::path complete = folder / name;
-        m_growing = folder / (std::string(name) + ".part");
+        m_growing = folder / (std::string(name) + kUnfinished);
         phase([&] {
             if (m_process == 0) {
                 fs::create_directories(folder);
@@ -458,6 +459,14 @@ fs::path findCheckpoint(const fs::path& folder)
     if (newest.empty())
         throw sim::Error("there is no complete checkpoint in " + folder.string());
     return newest;
+}
+
+void removeUnfinishedCheckpoints(const fs::path& folder)
+{
+    std::error_code none;
+    for (const auto& entry : fs::directory_iterator(folder, none))
+        if (const fs::path name = entry.path().filename(); name.extension() == kUnfinished && isCheckpointName(name.stem()))
+            fs::remove_all(entry.path(), none);
 }
 
 CheckpointInfo readCheckpointInfo(const fs::path& checkpoint)

@@ -30,6 +30,9 @@ std::vector<std::string> exchangeWithNobody(const std::string&);
 std::filesystem::path writeCheckpoint(const std::filesystem::path& folder, const CheckpointInfo&, const std::vector<Rank*>&,
                                       int process = 0, const ExchangeTexts& = exchangeWithNobody);
 
+/// Removes what runs that were killed left half written. Nobody else may be writing to the folder.
+void removeUnfinishedCheckpoints(const std::filesystem::path& folder);
+
 /// The newest complete checkpoint in the folder, or the folder itself if it is one. Throws sim::Error if there is none.
 std::filesystem::path findCheckpoint(const std::filesystem::path& folder);
 CheckpointInfo readCheckpointInfo(const std::filesystem::path& checkpoint);

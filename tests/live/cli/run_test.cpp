@@ -167,6 +167,23 @@ TEST(RankscopeLive, EndsEverywhereWhereOneProcessFindsACheckpointDamaged)
     }
 }
 
+TEST(RankscopeLive, LetsOneRunAloneWriteToAFolder)
+{
+    const std::string folder = (scratch() / "shared").string();
+    Child first({"run", gallery("58-"), "--steps", "100000", "--checkpoint", folder});
+    ASSERT_TRUE(first.says("step 2/")) << first.err();
+    Child second({"run", gallery("58-"), "--steps", "1", "--checkpoint", folder});
+    EXPECT_EQ(second.wait(), 1);
+    EXPECT_NE(second.err().find("another run writes to " + folder), std::string::npos) << second.err();
+    first.signal(SIGKILL);
+    first.wait();
+    std::filesystem::create_directories(folder + "/step-00000007.part"); // as one killed while it wrote leaves it
+    Child third({"run", gallery("58-"), "--steps", "1", "--checkpoint", folder});
+    EXPECT_EQ(third.wait(), 0) << third.err();
+    EXPECT_FALSE(std::filesystem::exists(folder + "/step-00000007.part"));
+    EXPECT_TRUE(std::filesystem::exists(folder + "/step-00000001/manifest.json"));
+}
+
 TEST(RankscopeLive, SaysWhenTheDiskIsFull)
 {
     const std::string folder = (scratch() / "full").string();

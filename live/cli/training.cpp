@@ -242,6 +242,7 @@ private:
         m_store->set(storeKey("exchange", m_environment.process), text);
         m_store->barrier("exchange given");
         std::vector<std::string> texts;
+        texts.reserve(static_cast<std::size_t>(m_environment.processes));
         for (int process = 0; process < m_environment.processes; ++process)
             texts.push_back(m_store->get(storeKey("exchange", process)));
         m_store->barrier("exchange taken"); // then the keys may be used again

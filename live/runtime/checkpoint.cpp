@@ -111,7 +111,7 @@ public:
     {
         char name[32];
         std::snprintf(name, sizeof name, "step-%08d", m_info.step);
-        const fs::path complete = folder / name;
+        fs::path complete = folder / name;
         m_growing = folder / (std::string(name) + kUnfinished);
         phase([&] {
             if (m_process == 0) {

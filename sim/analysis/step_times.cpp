@@ -19,9 +19,9 @@ constexpr std::uint64_t kNextStep = 0xD1B54A32D192ED03ULL;
 std::int64_t lengthOfStep(const Simulation& simulation, int step)
 {
     RankClasses classes = simulation.classes();
-    for (std::size_t c = 0; c < classes.slowdown.size(); ++c)
-        if (classes.slowdown[c].jitter > 0)
-            classes.slowdown[c].jitterSeed += static_cast<std::uint64_t>(step) * kNextStep;
+    for (RankSlowdown& slowdown : classes.slowdown)
+        if (slowdown.jitter > 0)
+            slowdown.jitterSeed += static_cast<std::uint64_t>(step) * kNextStep;
     return runEngine(simulation.program(), classes, simulation.prices()).endNs;
 }
 

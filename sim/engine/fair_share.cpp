@@ -65,7 +65,7 @@ const std::vector<std::pair<int, std::int64_t>>& FairShare::settle()
     m_touched.clear();
     if (m_collected.empty())
         return m_changed;
-    for (std::size_t i = 0; i < m_collected.size(); ++i) // grows meanwhile
+    for (std::size_t i = 0; i < m_collected.size(); ++i) // NOLINT(modernize-loop-convert): it grows meanwhile
         for (const Claim& claim : m_transfers[asIndex(m_collected[i])].claims) {
             PortState& port = m_ports[asIndex(claim.port)];
             if (!isFull(port) || std::exchange(port.isCollected, true))

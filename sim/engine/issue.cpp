@@ -27,7 +27,7 @@ std::vector<bool> withSomethingFreeBehind(const Pass& pass)
         freeFrom[i] = op.stream == Stream::compute || op.kind == OpKind::receive ? here : kernel + 1;
     }
     std::vector<bool> free(pass.ops.size());
-    std::ptrdiff_t from = static_cast<std::ptrdiff_t>(pass.ops.size());
+    auto from = static_cast<std::ptrdiff_t>(pass.ops.size());
     for (std::size_t i = pass.ops.size(); i-- > 0;) {
         free[i] = from <= static_cast<std::ptrdiff_t>(i);
         from = std::min(from, freeFrom[i]);

@@ -20,8 +20,8 @@ double pairsOfFirst(const Model& model, LayerType type, std::int64_t queries)
         return std::min(half, triangle(window) + (n - window) * window);
     }
     if (type == LayerType::chunked) {
-        const std::int64_t chunk = std::max(1, model.attentionChunkSize);
-        return std::min(half, static_cast<double>(queries / chunk) * triangle(static_cast<double>(chunk)) +
+        const std::int64_t chunk = std::max(1, model.attentionChunkSize), whole = queries / chunk;
+        return std::min(half, static_cast<double>(whole) * triangle(static_cast<double>(chunk)) +
                                   triangle(static_cast<double>(queries % chunk)));
     }
     return half;

@@ -29,7 +29,15 @@ SLIPS = [(r" \+ ", " - "), (r" - ", " + "), (r" \* ", " / "), (r" / ", " * "), (
 
 # name, file, what stands there, what is planted
 BUGS = [
-    ("a slow link's factor is dropped", "sim/engine/engine.cpp", "duration = scaled(duration, group.linkFactor);", ";"),
+    ("a slow link's factor is dropped", "sim/engine/under_way.cpp", "[issued.index], group.linkFactor);", "[issued.index], 1);"),
+    ("transfers have their ports to themselves", "sim/engine/shared_ports.cpp", "users[port][direction] > 1", "users[port][direction] > 99"),
+    ("kernels do not mind collectives beside them", "sim/engine/under_way.cpp",
+     "worker.beside > 0 ? m_besideRate : FairShare::kFullRate;\n    schedule", "FairShare::kFullRate;\n    schedule"),
+    ("an all-reduce takes half of its port", "sim/cost/collectives.cpp", "CollectiveKind::allReduce && !inNetwork ? 2 : 1;",
+     "CollectiveKind::allReduce && !inNetwork ? 1 : 1;"),
+    ("over the spine one takes no network card", "sim/cost/collectives.cpp", "if (port == Port::spine)\n", "if (false && port == Port::spine)\n"),
+    ("a pass is issued before kernels of the last one have begun", "sim/engine/issue.cpp", "if (worker.waiting.kernels > 0)",
+     "if (worker.waiting.kernels > 999)"),
     ("selective recomputation keeps everything", "sim/program/pass_builder.cpp", "return dropped ? 0 :", "return"),
     ("attention runs backward only twice", "sim/model/operators.cpp", "op.backwardFlopsFactor = 2.5;", "op.backwardFlopsFactor = 2;"),
     ("reduction in the network is ignored", "sim/cost/collectives.cpp", "(inNetwork ? once : 2 * once)", "(2 * once)"),
@@ -49,7 +57,7 @@ BUGS = [
     ("pieces of tensor parallelism are each the whole", "sim/program/pass_builder.cpp",
      "const std::int64_t bytes = (gathers ? gatheredOperandBytes(bucket, index) : collective.commBytes) / kTensorOverlapPieces;",
      "const std::int64_t bytes = (gathers ? gatheredOperandBytes(bucket, index) : collective.commBytes);"),
-    ("sends are priced on the innermost tier", "sim/engine/engine.cpp", "m_prices.sendNs[asIndex(tier)]", "m_prices.sendNs[0]"),
+    ("sends are priced on the innermost tier", "sim/engine/under_way.cpp", "m_prices.sendNs[asIndex(tier)]", "m_prices.sendNs[0]"),
     ("gradients always travel in four bytes", "sim/program/states.cpp", ".gradient = training.gradientBytes", ".gradient = 4"),
     ("operands are cast for nothing", "sim/cost/kernels.cpp", "m * k * m_stack.castBytes", "m * k * 0"),
     ("kernels do not wait for the host", "sim/cost/kernels.cpp", "if (op.kind == OpKind::compute && host > ready)",

@@ -182,8 +182,8 @@ std::int64_t CostModel::collectiveNs(const OpShape& shape, const GroupShape& gro
         seconds = allToAll(group, m_cluster, bytes, m_copiesOfToken).seconds();
         break;
     case CollectiveKind::ringShift: { // every member sends to the next: the widest hop decides, and each sends over its own port
-        const Tier& tier = m_cluster.tiers[static_cast<std::size_t>(group.spanningTier())];
-        seconds = bytes / bytesPerSecondOf(m_cluster, static_cast<std::size_t>(group.spanningTier())) + tier.latencyUs * 1e-6;
+        const auto tier = static_cast<std::size_t>(group.spanningTier());
+        seconds = bytes / bytesPerSecondOf(m_cluster, tier) + m_cluster.tiers[tier].latencyUs * 1e-6;
         break;
     }
     }

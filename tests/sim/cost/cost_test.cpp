@@ -82,6 +82,51 @@ TEST_F(Costs, SmallAllReducesOfManyNodesTakeTheTreesLogarithm)
     EXPECT_NEAR(static_cast<double>(cost.collectiveNs(small, acrossNodes(4, 4))) * 1e-9, 2 * 2 * 10e-6, 1e-7);
 }
 
+TEST_F(Costs, TransfersTakeTheShareOfAPortThatTheirBytesNeed)
+{
+    const std::int64_t bytes = 1 << 30;
+    const auto share = [](const PortUse& use, Port port) {
+        return static_cast<double>(use[static_cast<std::size_t>(port)]) / kWholePort;
+    };
+    // Of a second: the bytes over the port's rate.
+    const std::int64_t second = 1'000'000'000;
+    const auto inNode = [&](CollectiveKind kind) { return cost.collectiveUse(collective(kind, bytes), insideNode(8), second); };
+    const double once = 7.0 / 8 * static_cast<double>(bytes) / nvlink;
+    EXPECT_NEAR(share(inNode(CollectiveKind::allGather), Port::inner), once, 1e-5);
+    EXPECT_NEAR(share(inNode(CollectiveKind::allReduce), Port::inner), 2 * once, 1e-5);
+    EXPECT_NEAR(share(inNode(CollectiveKind::ringShift), Port::inner), static_cast<double>(bytes) / nvlink, 1e-5);
+    EXPECT_EQ(share(inNode(CollectiveKind::allGather), Port::network), 0);
+    // Eight members a node share eight cards; inside, all bytes pass each of them.
+    const PortUse both = cost.collectiveUse(collective(CollectiveKind::allGather, bytes), acrossNodes(16, 2), second);
+    EXPECT_NEAR(share(both, Port::network), 15.0 / 16 * static_cast<double>(bytes) / network / 8, 1e-5);
+    EXPECT_NEAR(share(both, Port::inner), 15.0 / 16 * static_cast<double>(bytes) / nvlink, 1e-5);
+    EXPECT_NEAR(share(cost.sendUse(bytes, 1, second), Port::network), static_cast<double>(bytes) / network, 1e-5);
+
+    // An over-subscribed spine is not the card: who crosses it takes its share of that and little of the card.
+    scenario.cluster.tiers.back().span = 16;
+    scenario.cluster.tiers.push_back({.name = "spine", .span = 0, .bandwidthGBs = 5, .latencyUs = 10});
+    const CostModel three(scenario);
+    EXPECT_NEAR(share(three.sendUse(bytes / 16, 2, second), Port::spine), static_cast<double>(bytes) / 16 / (network / 10), 1e-5);
+    EXPECT_NEAR(share(three.sendUse(bytes / 16, 2, second), Port::network), static_cast<double>(bytes) / 16 / network, 1e-5);
+    // Of an all-to-all other bytes stay below the spine; the card carries both.
+    const GroupShape wide{.size = 32, .domains = {4, 2, 1}};
+    const PortUse tokens = three.collectiveUse(collective(CollectiveKind::allToAll, bytes / 16), wide, second);
+    EXPECT_NEAR(share(tokens, Port::network), (8.0 + 16) / 32 * static_cast<double>(bytes) / 16 / network, 1e-5);
+    EXPECT_NEAR(share(tokens, Port::spine), 16.0 / 32 * static_cast<double>(bytes) / 16 / (network / 10), 1e-5);
+}
+
+TEST_F(Costs, WhereTheNetworkAddsUpAnAllReducePassesItsPortOnce)
+{
+    const OpShape shape = collective(CollectiveKind::allReduce, 1 << 28);
+    const auto used = [&] {
+        return CostModel(scenario).collectiveUse(shape, acrossNodes(8, 8),
+                                                 1'000'000'000)[static_cast<std::size_t>(Port::network)];
+    };
+    const std::uint32_t twice = used();
+    scenario.cluster.tiers[1].inNetworkReduction = true;
+    EXPECT_NEAR(used(), twice / 2.0, 1);
+}
+
 TEST_F(Costs, GroupWithManyMembersANodeUsesAllTheirPorts)
 {
     const std::int64_t bytes = 1 << 30;

@@ -99,6 +99,19 @@ inline sim::Scenario smallScenario(int tp = 1, int pp = 1, int dp = 1, int micro
     return scenario;
 }
 
+/// Jobs that train adapters beside some of the layers, by all that cuts or shards them.
+inline std::vector<sim::Scenario> adaptedScenarios()
+{
+    std::vector<sim::Scenario> scenarios;
+    for (const int zero : {0, 1, 3})
+        for (const int tp : {1, 2}) {
+            sim::Scenario& scenario = scenarios.emplace_back(smallScenario(tp, 2, 2));
+            scenario.model.lora = {.rank = 6, .targets = {true, false, true, true, false, true, true}};
+            scenario.layout.zeroStage = zero;
+        }
+    return scenarios;
+}
+
 /// Any legal job of up to `largestWorld` ranks, with all the features that change the program or the classes.
 inline sim::Scenario randomScenario(std::mt19937& random, int largestWorld)
 {

@@ -24,6 +24,22 @@ json reportOf(std::vector<std::string> arguments, const std::map<std::string, st
     return json::parse(child.out());
 }
 
+namespace {
+
+/// As torchrun sets it for one of the processes of a machine.
+std::map<std::string, std::string> environmentOf(const std::string& process, const std::string& processes,
+                                                 const std::string& port)
+{
+    return {{"RANK", process},
+            {"WORLD_SIZE", processes},
+            {"LOCAL_RANK", process},
+            {"LOCAL_WORLD_SIZE", processes},
+            {"MASTER_ADDR", "127.0.0.1"},
+            {"MASTER_PORT", port}};
+}
+
+} // namespace
+
 TEST(RankscopeLive, ReportsWhatTheContractNames)
 {
     const json report = reportOf({"run", gallery("58-"), "--steps", "2"});
@@ -71,12 +87,7 @@ TEST(RankscopeLive, GivesTheSameBitsOverProcessesAsInOne)
         const std::string number = std::to_string(process);
         children.push_back(std::make_unique<Child>(
             std::vector<std::string>{"run", gallery("60-"), "--steps", "2", "--report", file.string(), "--workers", "1"},
-            std::map<std::string, std::string>{{"RANK", number},
-                                               {"WORLD_SIZE", "3"},
-                                               {"LOCAL_RANK", number},
-                                               {"LOCAL_WORLD_SIZE", "3"},
-                                               {"MASTER_ADDR", "127.0.0.1"},
-                                               {"MASTER_PORT", port}}));
+            environmentOf(number, "3", port)));
     }
     for (const auto& child : children)
         ASSERT_EQ(child->wait(), 0) << child->err();
@@ -95,12 +106,7 @@ TEST(RankscopeLive, EndsOnAllProcessesWhenOneIsKilled)
         const std::string number = std::to_string(process);
         children.push_back(
             std::make_unique<Child>(std::vector<std::string>{"run", gallery("60-"), "--steps", "100000", "--workers", "1"},
-                                    std::map<std::string, std::string>{{"RANK", number},
-                                                                       {"WORLD_SIZE", "2"},
-                                                                       {"LOCAL_RANK", number},
-                                                                       {"LOCAL_WORLD_SIZE", "2"},
-                                                                       {"MASTER_ADDR", "127.0.0.1"},
-                                                                       {"MASTER_PORT", port}}));
+                                    environmentOf(number, "2", port)));
     }
     ASSERT_TRUE(children[0]->says("step 2/")) << children[0]->err();
     children[1]->signal(SIGKILL);
@@ -155,12 +161,7 @@ TEST(RankscopeLive, EndsEverywhereWhereOneProcessFindsACheckpointDamaged)
     for (const std::string& number : {std::string("0"), std::string("1")})
         children.push_back(std::make_unique<Child>(
             std::vector<std::string>{"run", gallery("61-"), "--steps", "3", "--resume", folder, "--device", "cpu"},
-            std::map<std::string, std::string>{{"RANK", number},
-                                               {"WORLD_SIZE", "2"},
-                                               {"LOCAL_RANK", number},
-                                               {"LOCAL_WORLD_SIZE", "2"},
-                                               {"MASTER_ADDR", "127.0.0.1"},
-                                               {"MASTER_PORT", port}}));
+            environmentOf(number, "2", port)));
     for (const auto& child : children) {
         EXPECT_EQ(child->wait(20s), 1);
         EXPECT_NE(child->err().find("is damaged"), std::string::npos) << child->err();

@@ -47,14 +47,10 @@ TEST(Explain, AndOfRandomJobs)
 
 TEST(Explain, AndOfAdapters)
 {
-    for (const int zero : {0, 1, 3})
-        for (const int tp : {1, 2}) {
-            Scenario scenario = test::smallScenario(tp, 2, 2);
-            scenario.model.lora = {.rank = 6, .targets = {true, false, true, true, false, true, true}};
-            scenario.layout.zeroStage = zero;
-            SCOPED_TRACE(test::describe(scenario));
-            expectAllSound(*simulate(scenario));
-        }
+    for (const Scenario& scenario : test::adaptedScenarios()) {
+        SCOPED_TRACE(test::describe(scenario));
+        expectAllSound(*simulate(scenario));
+    }
 }
 
 TEST(Explain, TheBubbleOfASlowRankIsNotBlamedOnStages)

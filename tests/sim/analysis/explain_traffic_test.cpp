@@ -126,14 +126,10 @@ TEST(ExplainTraffic, AndOfRandomJobs)
 
 TEST(ExplainTraffic, AndOfAdapters)
 {
-    for (const int zero : {0, 1, 3})
-        for (const int tp : {1, 2}) {
-            Scenario scenario = test::smallScenario(tp, 2, 2);
-            scenario.model.lora = {.rank = 6, .targets = {true, false, true, true, false, true, true}};
-            scenario.layout.zeroStage = zero;
-            SCOPED_TRACE(test::describe(scenario));
-            expectBecauseOfAll(*simulate(scenario), 1e-7);
-        }
+    for (const Scenario& scenario : test::adaptedScenarios()) {
+        SCOPED_TRACE(test::describe(scenario));
+        expectBecauseOfAll(*simulate(scenario), 1e-7);
+    }
 }
 
 TEST(ExplainTraffic, SaysTheClosedFormsOfThePapers)

@@ -281,12 +281,8 @@ TEST(Holdings, ZeroSharesOutOneStateAfterTheOther)
 
 TEST(Holdings, OfAdaptersAreTheSimulations)
 {
-    for (const int zero : {0, 1, 3})
-        for (const int tp : {1, 2}) {
-            Scenario scenario = test::smallScenario(tp, 2, 2);
-            scenario.model.lora = {.rank = 6, .targets = {true, false, true, true, false, true, true}};
-            scenario.layout.zeroStage = zero;
-            expectSumsAreTheSimulations(scenario);
-            expectRanksHoldTheModel(scenario);
-        }
+    for (const Scenario& scenario : test::adaptedScenarios()) {
+        expectSumsAreTheSimulations(scenario);
+        expectRanksHoldTheModel(scenario);
+    }
 }

@@ -6,6 +6,7 @@
 #include "sim/scenario/document.h"
 #include "sim/schedule/evaluate.h"
 #include "sim/schedule/families/families.h"
+#include "tests/sim/engine/world.h"
 #include "tests/support/scenarios.h"
 
 #include <gtest/gtest.h>
@@ -16,26 +17,9 @@
 #include <utility>
 
 using namespace sim;
+using test::World;
 
 namespace {
-
-struct World {
-    explicit World(const Scenario& s, bool full = false)
-        : scenario(s), mesh(s.layout), placement(s.layout, s.cluster), schedule(makeSchedule(scheduleRequest(s))),
-          program(lowerProgram(s, schedule)), classes(makeRankClasses(s, mesh, placement, schedule, full)),
-          prices(priceProgram(s, program, classes))
-    {
-    }
-    EngineResult run() const { return runEngine(program, classes, prices); }
-
-    Scenario scenario;
-    Mesh mesh;
-    Placement placement;
-    Schedule schedule;
-    Program program;
-    RankClasses classes;
-    PricedProgram prices;
-};
 
 /// Every action a single kernel of the given time, transfers free: the engine then must agree with the schedule's own evaluation.
 void flatten(World& world, const PassTimes& times)

@@ -1,7 +1,6 @@
 #include "sim/engine/engine.h"
 
-#include "sim/legal/schedule_request.h"
-#include "sim/schedule/families/families.h"
+#include "tests/sim/engine/world.h"
 #include "tests/support/scenarios.h"
 
 #include <gtest/gtest.h>
@@ -13,6 +12,7 @@
 #include <vector>
 
 using namespace sim;
+using test::World;
 
 namespace {
 
@@ -69,22 +69,6 @@ struct HandMade {
 
 constexpr auto kCollective = OpKind::collective;
 constexpr auto kCompute = OpKind::compute;
-
-struct JobWorld {
-    explicit JobWorld(const Scenario& s, bool full = false)
-        : mesh(s.layout), placement(s.layout, s.cluster), schedule(makeSchedule(scheduleRequest(s))),
-          program(lowerProgram(s, schedule)), classes(makeRankClasses(s, mesh, placement, schedule, full)),
-          prices(priceProgram(s, program, classes))
-    {
-    }
-    EngineResult run() const { return runEngine(program, classes, prices); }
-    Mesh mesh;
-    Placement placement;
-    Schedule schedule;
-    Program program;
-    RankClasses classes;
-    PricedProgram prices;
-};
 
 /// Nobody shares anything, and kernels do not mind.
 PricedProgram apart(PricedProgram prices)
@@ -205,7 +189,7 @@ TEST(SharedLinks, FoldedIsFullWithBacklogsInLargeGroups)
         scenario.cluster.efficiency.network = draw(1) == 0 ? 0.1 : 0.8;
         test::resolve(scenario);
         SCOPED_TRACE(test::describe(scenario));
-        const JobWorld folded(scenario), full(scenario, true);
+        const World folded(scenario), full(scenario, true);
         const EngineResult a = folded.run(), b = full.run();
         ASSERT_EQ(a.endNs, b.endNs);
         for (int rank = 0; rank < scenario.layout.worldSize(); rank += 7) {
@@ -223,7 +207,7 @@ TEST(SharedLinks, SlowerKernelsNeverMakeAnOpEarlierWhereNothingIsShared)
     for (const int dp : {2, 8}) {
         Scenario scenario = test::smallScenario(1, 1, dp, 4);
         scenario.layout.zeroStage = 3; // gathers and reductions, on a stream of their own
-        JobWorld world(scenario);
+        World world(scenario);
         world.prices.besideTransfers = 1.07;
         const EngineResult before = world.run();
         world.prices.besideTransfers = 1.2;
@@ -242,7 +226,7 @@ TEST(SharedLinks, SharingNeverMakesAnOpEarlier)
         Scenario scenario = test::randomScenario(random, 64);
         scenario.cluster.efficiency.besideTransfers = i % 3 == 0 ? 1.2 : 1;
         SCOPED_TRACE(test::describe(scenario));
-        JobWorld world(scenario);
+        World world(scenario);
         const EngineResult shared = world.run();
         world.prices = apart(world.prices);
         const EngineResult alone = world.run();
@@ -265,7 +249,7 @@ TEST(SharedLinks, FoldedIsFullWithKernelsBesideTransfersAndPerturbations)
         if (i % 4 == 1)
             scenario.perturbations = {{.kind = PerturbationKind::jitter, .rank = 0, .sigma = 0.05, .seed = 5}};
         SCOPED_TRACE(test::describe(scenario));
-        const JobWorld folded(scenario), full(scenario, true);
+        const World folded(scenario), full(scenario, true);
         const EngineResult a = folded.run(), b = full.run();
         ASSERT_EQ(a.endNs, b.endNs);
         for (int rank = 0; rank < scenario.layout.worldSize(); ++rank) {
@@ -287,7 +271,7 @@ TEST(SharedLinks, APortNeverCarriesMoreThanItCan)
     for (int i = 0; i < 100; ++i) {
         Scenario scenario = test::randomScenario(random, 32);
         SCOPED_TRACE(test::describe(scenario));
-        const JobWorld world(scenario);
+        const World world(scenario);
         const EngineResult times = world.run();
         met += times.stretched.empty() ? 0 : 1;
         struct Carried {

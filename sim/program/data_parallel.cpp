@@ -1,0 +1,139 @@
+// What data-parallel ranks do for each other in a pass: parameters gathered and dropped, gradients reduced, and the update.
+#include "sim/checked.h"
+#include "sim/program/pass_builder.h"
+#include "sim/program/states.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace sim {
+
+std::int64_t PassBuilder::gatheredBytes(const Bucket& bucket) const
+{
+    // Kept for the step, and below ZeRO 3, whole parameters are counted among the states already.
+    const bool transient = m_scenario.layout.zeroStage >= 3 && m_scenario.layout.reshardAfterForward;
+    return transient ? checkedMultiply(bucket.list.parameters(), m_stateBytes.parameter) : 0;
+}
+
+void PassBuilder::gatherBucket(const Bucket& bucket, bool prefetched)
+{
+    // Below ZeRO 3 what the optimizer has changed is gathered.
+    const ParameterElements all = bucket.parameters();
+    const ParameterElements gathered = m_scenario.layout.zeroStage >= 3 ? all : all.trained();
+    const std::int64_t dense = gathered.dense, routed = gathered.routed;
+    const std::size_t before = m_pass.ops.size();
+    const StreamMask waits = maskOf(Stream::compute);
+    const int layer = std::exchange(m_layer, bucket.layer);
+    if (dense > 0)
+        communicate(CommunicatorRole::dpShard, CollectiveKind::allGather, "param.gather",
+                    checkedMultiply(dense, m_stateBytes.parameter), waits);
+    if (routed > 0)
+        communicate(CommunicatorRole::exptDp, CollectiveKind::allGather, "param.gather.experts",
+                    checkedMultiply(routed, m_stateBytes.parameter), waits);
+    m_layer = layer;
+    if (m_pass.ops.size() > before) {
+        m_pass.ops[before].allocBytes = gatheredBytes(bucket);
+        m_pass.ops[before].buffer = true;
+        if (!prefetched)
+            m_nextWaits |= maskOf(Stream::dp);
+    }
+}
+
+void PassBuilder::releaseBucket(const Bucket& bucket)
+{
+    const ShardRanks ranks = ShardRanks::of(m_scenario.layout);
+    const std::int64_t routed = bucket.list.routedParameters();
+    const bool wasGathered = (ranks.dense > 1 && bucket.list.parameters() > routed) || (ranks.routed > 1 && routed > 0);
+    if (gatheredBytes(bucket) == 0 || !wasGathered)
+        return;
+    const StreamMask pending = std::exchange(m_nextWaits, StreamMask{0});
+    waitFor(0);
+    m_nextWaits = pending;
+    m_pass.ops.back().buffer = true;
+    m_pass.ops.back().freeBytes = gatheredBytes(bucket);
+}
+
+void PassBuilder::reduceBucket(ParameterElements elements)
+{
+    const Layout& layout = m_scenario.layout;
+    const bool sharded = layout.zeroStage >= 1;
+    const Checked dense = Checked(elements.dense) * m_stateBytes.gradient;
+    const Checked routed = Checked(elements.routed) * m_stateBytes.gradient;
+    const CollectiveKind kind = sharded ? CollectiveKind::reduceScatter : CollectiveKind::allReduce;
+    const std::size_t before = m_pass.ops.size();
+    if (dense > 0)
+        communicate(CommunicatorRole::dpShard, kind, "grad.reduce", dense);
+    if (dense > 0 && sharded)
+        communicate(CommunicatorRole::dpReplicate, CollectiveKind::allReduce, "grad.reduce.replicas",
+                    dense / std::max(1, layout.dpShard), maskOf(Stream::dp));
+    if (routed > 0)
+        communicate(CommunicatorRole::exptDp, kind, "grad.reduce.experts", routed);
+    if (m_pass.ops.size() == before || layout.zeroStage < 2)
+        return;
+    // The whole gradient lives until it is reduced: for one micro-batch, or with a pipeline since the chunk's first one.
+    const bool accumulates = layout.pp > 1;
+    if (!accumulates)
+        m_pass.ops[before].allocBytes = dense + routed;
+    m_pass.ops[before].freeBytes = accumulates ? Checked(accumulatedBytes(elements)) : dense + routed;
+    m_pass.ops[before].buffer = true;
+}
+
+std::int64_t PassBuilder::accumulatedBytes(ParameterElements elements) const
+{
+    const Layout& layout = m_scenario.layout;
+    if (layout.zeroStage < 2 || layout.pp == 1)
+        return 0;
+    const ShardRanks ranks = ShardRanks::of(layout);
+    return Checked((ranks.dense > 1 ? elements.dense : 0) + (ranks.routed > 1 ? elements.routed : 0)) * m_stateBytes.gradient;
+}
+
+Pass PassBuilder::gather(const Bucket& bucket)
+{
+    m_pass = {};
+    m_nextWaits = 0;
+    gatherBucket(bucket, true);
+    return std::move(m_pass);
+}
+
+Pass PassBuilder::finish(ParameterElements elements, bool sharesEmbedding, std::int64_t embeddingElements)
+{
+    m_pass = {};
+    m_nextWaits = 0;
+    m_layer = -1;
+    const Training& training = m_scenario.training;
+    const Layout& layout = m_scenario.layout;
+    if (!training.overlap.gradReduce && !reducesEveryMicrobatch(m_scenario))
+        reduceBucket(elements);
+    if (sharesEmbedding)
+        communicate(CommunicatorRole::embd, CollectiveKind::allReduce, "grad.reduce.embedding",
+                    checkedMultiply(embeddingElements, m_stateBytes.gradient));
+
+    const ShardRanks ranks = ShardRanks::of(layout);
+    const bool sharded = layout.zeroStage >= 1;
+    const Checked updated =
+        sharded ? elements.dense / ranks.dense + elements.routed / ranks.routed : elements.dense + elements.routed;
+    communicate(CommunicatorRole::copies, CollectiveKind::allReduce, "grad.reduce.copies", updated * m_stateBytes.gradient,
+                static_cast<StreamMask>(maskOf(Stream::compute) | maskOf(Stream::replicas)));
+    // The update reads gradient, master copy and moments, and writes all but the gradient, and the parameter in its precision;
+    // the stack adds norm, clipping and copies of what is updated, zeroing and scaling of all gradients.
+    const std::int64_t bytesPerElement =
+        m_stateBytes.gradient + std::int64_t{2} * m_stateBytes.optimizer + m_stateBytes.parameter;
+    const Checked held = layout.zeroStage >= 2 ? updated : Checked(elements.dense) + elements.routed;
+    const Checked moved = updated * bytesPerElement + checkedScale(updated, training.stack.optimizerBytes) +
+                          checkedScale(held, training.stack.gradientBytes);
+    emit({.waits = kDataParallelStreams, .purpose = OpPurpose::optimizer, .label = m_labels.intern("optimizer")},
+         {.family = KernelFamily::optimizer, .m = 1, .n = updated, .bytes = moved});
+
+    const bool gathersAtTheEnd = (layout.zeroStage == 1 || layout.zeroStage == 2) && !training.overlap.paramGather;
+    if (gathersAtTheEnd) {
+        communicate(CommunicatorRole::dpShard, CollectiveKind::allGather, "param.gather",
+                    checkedMultiply(elements.dense, m_stateBytes.parameter));
+        if (elements.routed > 0)
+            communicate(CommunicatorRole::exptDp, CollectiveKind::allGather, "param.gather.experts",
+                        checkedMultiply(elements.routed, m_stateBytes.parameter));
+        waitFor(maskOf(Stream::dp));
+    }
+    return std::move(m_pass);
+}
+
+} // namespace sim

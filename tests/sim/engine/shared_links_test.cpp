@@ -27,23 +27,8 @@ struct HandMade {
     };
     explicit HandMade(const std::vector<Line>& lines)
     {
-        Pass pass;
-        OpDurations durations(1);
-        OpUses uses(1);
-        for (const Line& line : lines) {
-            const CommunicatorRole group = line.stream == Stream::dp   ? CommunicatorRole::dpShard
-                                           : line.stream == Stream::cp ? CommunicatorRole::cp
-                                           : line.stream == Stream::tp ? CommunicatorRole::tp
-                                                                       : CommunicatorRole::none;
-            pass.ops.push_back({.kind = line.kind, .stream = line.stream, .waits = line.waits, .group = group});
-            pass.shapes.emplace_back();
-            durations[0].push_back(line.ns);
-            uses[0].push_back({});
-            uses[0].back()[static_cast<std::size_t>(Port::network)] = static_cast<std::uint32_t>(line.use * kWholePort);
-        }
-        program.passes = {pass};
         program.labels = {""};
-        program.ranks.push_back({.steps = {Step{}}, .opCount = static_cast<std::int64_t>(lines.size())});
+        program.ranks.emplace_back();
         classes.classOf = {0};
         classes.representative = {0};
         classes.size = {1};
@@ -58,8 +43,33 @@ struct HandMade {
             classes.groups[0][static_cast<std::size_t>(role)] = static_cast<int>(classes.classGroups.size());
             classes.classGroups.push_back({.classes = {0}});
         }
-        prices.durations = {durations};
-        prices.uses = {uses};
+        prices.durations.resize(1);
+        prices.uses.resize(1);
+        then(lines);
+    }
+    /// One more pass.
+    void then(const std::vector<Line>& lines)
+    {
+        Pass pass;
+        std::vector<std::int64_t> durations;
+        std::vector<PortUse> uses;
+        for (const Line& line : lines) {
+            const CommunicatorRole group = line.stream == Stream::dp   ? CommunicatorRole::dpShard
+                                           : line.stream == Stream::cp ? CommunicatorRole::cp
+                                           : line.stream == Stream::tp ? CommunicatorRole::tp
+                                                                       : CommunicatorRole::none;
+            pass.ops.push_back({.kind = line.kind, .stream = line.stream, .waits = line.waits, .group = group});
+            pass.shapes.emplace_back();
+            durations.push_back(line.ns);
+            uses.push_back({});
+            uses.back()[static_cast<std::size_t>(Port::network)] = static_cast<std::uint32_t>(line.use * kWholePort);
+        }
+        RankProgram& rank = program.ranks.front();
+        rank.steps.push_back({.pass = static_cast<std::uint32_t>(program.passes.size())});
+        rank.opCount += static_cast<std::int64_t>(lines.size());
+        program.passes.push_back(std::move(pass));
+        prices.durations[0].push_back(std::move(durations));
+        prices.uses[0].push_back(std::move(uses));
     }
     EngineResult run() const { return runEngine(program, classes, prices); }
     Program program;
@@ -145,6 +155,18 @@ TEST(SharedLinks, WhatDoesNotWaitGoesOnBehindWhatDoes)
                                    .run();
     EXPECT_EQ(times.opEndNs[3], 200);
     EXPECT_EQ(times.opEndNs[2], 1050);
+}
+
+TEST(SharedLinks, APassIsIssuedWhenTheLastKernelOfTheOneBeforeHasBegun)
+{
+    HandMade job({{kCollective, Stream::dp, 0, 1000, 0.4},
+                  {kCompute, Stream::compute, maskOf(Stream::dp), 50},
+                  {kCollective, Stream::cp, 0, 100, 0.4}});
+    job.then({{kCollective, Stream::cp, 0, 100, 0.4}});
+    const EngineResult times = job.run();
+    EXPECT_EQ(times.opEndNs[2], 100) << "behind a kernel that waits, in the same pass";
+    EXPECT_EQ(times.opStartNs[1], 1000);
+    EXPECT_EQ(times.opStartNs[3], 1000);
 }
 
 TEST(SharedLinks, ABacklogOfTransfersHoldsUpNothingElse)

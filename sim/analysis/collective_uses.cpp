@@ -27,6 +27,7 @@ constexpr std::array kMeanings{LabelMeaning{"regather", CollectiveContent::input
                                LabelMeaning{"mlp.down.lora_reduce", CollectiveContent::latents},
                                LabelMeaning{"loss.sync", CollectiveContent::lossSums},
                                LabelMeaning{"attn.ring", CollectiveContent::keysAndValues},
+                               LabelMeaning{"attn.keys", CollectiveContent::keysAndValues},
                                LabelMeaning{"moe.dispatch", CollectiveContent::tokens},
                                LabelMeaning{"moe.combine", CollectiveContent::tokens},
                                LabelMeaning{"moe.gather", CollectiveContent::tokens},
@@ -65,7 +66,7 @@ struct FoundCollective {
     int layer = -1; ///< relative to the stage
 };
 
-/// Counts along the programs; a pass is looked at once for each state in which it can begin.
+/// Counts along the programs; a pass is looked at once for each kind of action that it is of.
 class CollectiveCounter {
 public:
     explicit CollectiveCounter(const Simulation& simulation)
@@ -83,32 +84,24 @@ private:
         std::map<int, std::int64_t> ofLayer;
         std::set<CollectiveKind> kinds;
     };
-    struct Walked {
-        std::vector<FoundCollective> found;
-        bool endsRecomputing = false;
-    };
     void countRank(std::size_t rank);
-    const Walked& walk(std::uint32_t pass, bool isForward, bool isOfStep, bool recomputing);
+    const std::vector<FoundCollective>& walk(std::uint32_t pass, bool isForward, bool isOfStep);
 
     const Simulation& m_simulation;
     const Program m_program;
-    std::map<std::tuple<std::uint32_t, bool, bool, bool>, Walked> m_walked;
+    std::map<std::tuple<std::uint32_t, bool, bool>, std::vector<FoundCollective>> m_walked;
     std::map<AlikeCollectives, Counted> m_counted;
 };
 
-const CollectiveCounter::Walked& CollectiveCounter::walk(std::uint32_t pass, bool isForward, bool isOfStep, bool recomputing)
+const std::vector<FoundCollective>& CollectiveCounter::walk(std::uint32_t pass, bool isForward, bool isOfStep)
 {
-    const auto [position, isNew] = m_walked.try_emplace({pass, isForward, isOfStep, recomputing});
-    Walked& out = position->second;
+    const auto [position, isNew] = m_walked.try_emplace({pass, isForward, isOfStep});
+    std::vector<FoundCollective>& out = position->second;
     if (!isNew)
         return out;
     const Pass& ops = m_program.passes[pass];
     for (std::size_t i = 0; i < ops.ops.size(); ++i) {
         const Op& op = ops.ops[i];
-        if (op.kind == OpKind::wait && m_program.labels[op.label] == kEndOfRerun)
-            recomputing = false;
-        if (op.kind == OpKind::compute)
-            recomputing = op.purpose == OpPurpose::recompute;
         if (op.kind != OpKind::collective)
             continue;
         FoundCollective found{.alike = {.role = op.group, .content = contentOf(m_program.labels[op.label])},
@@ -117,18 +110,14 @@ const CollectiveCounter::Walked& CollectiveCounter::walk(std::uint32_t pass, boo
         found.kind = ops.shapes[i].collective;
         found.alike.sends = factsOf(found.kind).sends;
         const bool isOfStates = found.alike.content >= CollectiveContent::gradients;
-        // Running attention again for `selective` ends where its ring begins: keys and values have come already.
-        const bool again = recomputing && (found.alike.content != CollectiveContent::keysAndValues ||
-                                           m_simulation.scenario().training.recompute == Recompute::full);
         found.alike.phase = isOfStates || isOfStep ? CollectivePhase::step
                             : isForward            ? CollectivePhase::forward
-                            : again                ? CollectivePhase::recomputation
+                            : op.again             ? CollectivePhase::recomputation
                                                    : CollectivePhase::backward;
         found.alike.ofLayers = !isOfStates && op.layer >= 0;
         found.alike.bytes = isOfStates ? 0 : found.bytes;
-        out.found.push_back(found);
+        out.push_back(found);
     }
-    out.endsRecomputing = recomputing;
     return out;
 }
 
@@ -136,15 +125,10 @@ void CollectiveCounter::countRank(std::size_t rank)
 {
     const Schedule& schedule = m_simulation.schedule();
     const RankProgram& program = m_program.ranks[rank];
-    std::map<std::int32_t, bool> recomputing; // [action]: a pass may be cut into pieces
     for (const Step& step : program.steps) {
         const bool isOfStep = step.action < 0;
         const bool isForward = !isOfStep && schedule.actions[rank][asIndex(step.action)].kind == ActionKind::forward;
-        const auto before = recomputing.find(step.action);
-        const Walked& walked = walk(step.pass, isForward, isOfStep, !isOfStep && before != recomputing.end() && before->second);
-        if (!isOfStep && (walked.endsRecomputing || before != recomputing.end()))
-            recomputing[step.action] = walked.endsRecomputing;
-        for (const FoundCollective& found : walked.found) {
+        for (const FoundCollective& found : walk(step.pass, isForward, isOfStep)) {
             Counted& counted = m_counted[found.alike];
             counted.ofRank.resize(m_program.ranks.size());
             counted.bytesOfRank.resize(m_program.ranks.size());

@@ -177,7 +177,7 @@ void Rules::stepLength()
         !c.efficiency.profile.kernels.empty())
         return;
     const double product = c.efficiency.gemm * std::max(1.0, t.stack.gemm) * std::max(1.0, c.efficiency.fp8Gemm);
-    const double linear = 6 * weights(m, m.numExpertsPerTok) / product;
+    const double linear = (m.lora.isOn() ? 4 : 6) * weights(m, m.numExpertsPerTok) / product;
     const double headWidth = m.isLatentAttention() ? m.qkNopeHeadDim + m.qkRopeHeadDim + m.vHeadDim : 2.0 * m.headDim;
     double fastest = t.flashAttention ? std::max(c.efficiency.attentionForward, c.efficiency.attentionBackward) : product;
     for (const AttentionRate& rate : c.efficiency.attention)

@@ -36,6 +36,13 @@ constexpr std::array kModuleRows{
     ModuleRow{"attn.q_up", {Module::mlaUpProjection}},
     ModuleRow{"attn.kv_up", {Module::mlaUpProjection}},
     ModuleRow{"attn.rope", {Module::mlaUpProjection}},
+    ModuleRow{"attn.ring", {Module::coreAttention}},
+    ModuleRow{"attn.keys", {Module::coreAttention}},
+    ModuleRow{"attn.core", {Module::coreAttention}},
+    ModuleRow{"attn.scores", {Module::coreAttention}},
+    ModuleRow{"attn.softmax", {Module::coreAttention}},
+    ModuleRow{"attn.dropout", {Module::coreAttention}},
+    ModuleRow{"attn.context", {Module::coreAttention}},
     ModuleRow{"mlp.norm", {Module::layernorm}},
     ModuleRow{"mlp.gather", {Module::mlp}},
     ModuleRow{"mlp.up", {Module::mlp}, {Module::mlp}, Module::layernorm},
@@ -134,8 +141,10 @@ public:
         op.savedGradientBytes = rowParallel && experts == 0 ? activation() : tokens * n * m_bytes;
         op.parameters = elements;
         op.lowPrecision = name != "moe.router" && name != "head.logits";
-        if (isFrozen()) // the input gradient reads the weights alone
+        if (isFrozen()) { // the input gradient reads the weights alone
+            op.moduleInputBytes = input == Input::kept ? activation() : Checked(op.savedInputBytes);
             op.savedInputBytes = 0;
+        }
         if (experts > 0) {
             op.family = KernelFamily::groupedGemm;
             op.m = std::max<std::int64_t>(1, ceilDivide(tokens, experts));
@@ -153,6 +162,7 @@ public:
         Operator& op = product(name, m_tokens);
         op.frozen = op.lowPrecision = false;
         op.savedInputBytes = savedInputBytes;
+        op.moduleInputBytes = 0;
         op.savedGradientBytes = m_tokens * op.n * m_bytes;
     }
     /// What adapters make is added to what the layer makes; and, backwards, the gradients of what both read.
@@ -174,6 +184,7 @@ public:
         if (latent == 0)
             return;
         const Checked inputs = m_tokens * used(names.a).inputs;
+        m_list.operators.back().moduleInputBytes = 0; // which A keeps
         adapterProduct(names.a, input == Input::ofBlock ? activation() : inputs * m_bytes);
         if (m_sharding.tp > 1)
             collective(OperatorKind::gatherLatent, names.latent, latent);
@@ -191,7 +202,7 @@ public:
             collective(OperatorKind::reduceLatent, names.latent, latent);
         adapterProduct(names.b, latent);
         if (m_sharding.tp > 1)
-            collective(OperatorKind::gatherAdapted, names.output, m_tokens * m_hidden * m_bytes);
+            collective(OperatorKind::gatherOutput, names.output, m_tokens * m_hidden * m_bytes);
         return true;
     }
 
@@ -212,13 +223,12 @@ public:
     }
 
     void elementwise(std::string_view name, std::int64_t forwardBytes, std::int64_t backwardBytes, std::int64_t savedBytes,
-                     bool attentionCore = false, bool routed = false)
+                     bool routed = false)
     {
         Operator op{.kind = OperatorKind::elementwise, .name = name};
         op.forwardBytes = forwardBytes;
         op.backwardBytes = backwardBytes;
         op.savedBytes = savedBytes;
-        op.attentionCore = attentionCore;
         op.routed = routed;
         op.parameters = used(name).elements;
         add(op);
@@ -316,9 +326,9 @@ void Builder::queryKeyValue(Checked heads, Checked keyValueHeads)
 }
 
 /// Scores, softmax and weighted values of this rank's heads over the whole sequence; with context parallelism in cp blocks, each
-/// computed while the next one's keys and values travel (Ring Attention; causal work balanced by zig-zag order). Keys that a
-/// layer does not look at cost no work, and all blocks travel all the same: a ring does not know which of them somebody behind
-/// needs.
+/// computed while the next one's keys and values travel (Ring Attention; causal work balanced by zig-zag order). Windows and
+/// chunks do not go with a ring (Transformer Engine refuses them, attention/dot_product_attention/context_parallel.py): their
+/// keys and values are gathered first, those that nobody looks at too.
 void Builder::attentionCore(Checked heads, Checked qkDim, Checked vDim, Checked keyValueBytes)
 {
     const Checked b = m_sharding.microBatchSize;
@@ -331,20 +341,23 @@ void Builder::attentionCore(Checked heads, Checked qkDim, Checked vDim, Checked 
     const double blockPairs = static_cast<double>(b * heads) * static_cast<double>(queries) * static_cast<double>(queries);
 
     const Checked queryBytes = m_tokens * heads * qkDim * m_bytes;
+    const bool gathers = m_sharding.cp > 1 && (!m_sharding.flashAttention || m_kind.type != LayerType::full);
+    if (gathers)
+        collective(OperatorKind::gatherKeys, "attn.keys", keyValueBytes * m_sharding.cp);
     if (m_sharding.flashAttention) {
-        for (int block = 0; block < m_sharding.cp; ++block) {
+        const int together = gathers ? m_sharding.cp : 1; // blocks
+        for (int block = 0; block < m_sharding.cp / together; ++block) {
             if (block > 0)
                 collective(OperatorKind::ringExchange, "attn.ring", keyValueBytes);
             Operator op{.kind = OperatorKind::attention, .family = KernelFamily::attention, .name = "attn.core"};
             op.m = queries;
-            op.n = static_cast<std::int64_t>(2 * seenBlocks * static_cast<double>(queries));
+            op.n = static_cast<std::int64_t>(2 * seenBlocks * static_cast<double>(queries) * together);
             op.k = qkDim;
             op.batch = b * heads;
-            op.flops = 2.0 * blockPairs * static_cast<double>(qkDim + vDim) * seenBlocks;
+            op.flops = 2.0 * blockPairs * static_cast<double>(qkDim + vDim) * seenBlocks * together;
             op.backwardFlopsFactor = 2.5;
-            op.forwardBytes = queryBytes + readKeyValueBytes + m_tokens * heads * vDim * m_bytes;
+            op.forwardBytes = queryBytes + readKeyValueBytes * together + m_tokens * heads * vDim * m_bytes;
             op.backwardBytes = 2 * op.forwardBytes;
-            op.attentionCore = true;
             op.overlapsRing = block > 0;
             if (block == 0) // queries, keys, values, and the log-sum-exp in single precision
                 op.savedBytes = queryBytes + keyValueBytes + m_tokens * heads * 4;
@@ -355,11 +368,7 @@ void Builder::attentionCore(Checked heads, Checked qkDim, Checked vDim, Checked 
         return;
     }
     // Unfused: the score matrix is written and kept (the 5as/h term of Korthikanti et al.); masks skip no work.
-    // With context parallelism keys and values are gathered first.
     const Checked keys = queries * (m_sharding.slices > 1 ? m_sharding.slice + 1 : m_sharding.cp);
-    if (m_sharding.cp > 1)
-        for (int block = 1; block < m_sharding.cp; ++block)
-            collective(OperatorKind::ringExchange, "attn.ring", keyValueBytes);
     const Checked scores = b * heads * queries * keys;
     const bool dropout = m_model.attentionDropout > 0;
     Operator qk{.kind = OperatorKind::gemm,
@@ -370,15 +379,14 @@ void Builder::attentionCore(Checked heads, Checked qkDim, Checked vDim, Checked 
                 .k = qkDim,
                 .batch = b * heads};
     qk.weightless = true;
-    qk.attentionCore = true;
-    qk.overlapsRing = m_sharding.cp > 1;
     qk.flops = 2.0 * static_cast<double>(scores) * static_cast<double>(qkDim);
-    qk.savedBytes = qk.savedHeadBytes = queryBytes + keyValueBytes / 2 * m_sharding.cp;
+    qk.savedBytes = queryBytes + keyValueBytes / 2 * m_sharding.cp;
+    qk.savedHeadBytes = queryBytes + keyValueBytes / 2;
     add(qk);
-    elementwise("attn.softmax", scores * (2 * m_bytes), scores * (3 * m_bytes), scores * m_bytes, true);
+    elementwise("attn.softmax", scores * (2 * m_bytes), scores * (3 * m_bytes), scores * m_bytes);
     classify(KernelFamily::softmax, b * heads * queries, keys);
     if (dropout) {
-        elementwise("attn.dropout", scores * (2 * m_bytes + 1), scores * (2 * m_bytes + 1), scores * (m_bytes + 1), true);
+        elementwise("attn.dropout", scores * (2 * m_bytes + 1), scores * (2 * m_bytes + 1), scores * (m_bytes + 1));
         classify(KernelFamily::softmax, b * heads * queries, keys);
     }
     Operator av{.kind = OperatorKind::gemm,
@@ -389,9 +397,9 @@ void Builder::attentionCore(Checked heads, Checked qkDim, Checked vDim, Checked 
                 .k = keys,
                 .batch = b * heads};
     av.weightless = true;
-    av.attentionCore = true;
     av.flops = 2.0 * static_cast<double>(scores) * static_cast<double>(vDim);
-    av.savedBytes = av.savedHeadBytes = keyValueBytes / 2 * m_sharding.cp;
+    av.savedBytes = keyValueBytes / 2 * m_sharding.cp;
+    av.savedHeadBytes = keyValueBytes / 2;
     add(av);
 }
 
@@ -430,7 +438,7 @@ void Builder::mlp(std::string_view up, std::string_view between, std::string_vie
         adaptColumns(kUpAdapter, input);
     const Checked projections = m_model.gatedMlp ? 2 : 1, width = used(down).inputs;
     const Checked tensor = tokens * width * m_bytes;
-    elementwise(between, (projections + 1) * tensor, (2 * projections + 1) * tensor, projections * tensor, false, routed);
+    elementwise(between, (projections + 1) * tensor, (2 * projections + 1) * tensor, projections * tensor, routed);
     classify(KernelFamily::activation, tokens, width);
     if (isDense)
         adaptRows(kDownAdapter);
@@ -447,7 +455,7 @@ void Builder::experts()
     const Checked etp = m_sharding.etp;
 
     product("moe.router", m_local).savedGradientBytes = m_local * m_model.numExperts * 4; // logits in single precision
-    elementwise("moe.permute", 2 * routedBytes, 2 * routedBytes, 0, false, true);
+    elementwise("moe.permute", 2 * routedBytes, 2 * routedBytes, 0, true);
     classify(KernelFamily::permute, routedTokens, m_hidden);
     if (m_sharding.ep > 1)
         collective(OperatorKind::dispatchTokens, "moe.dispatch", routedElements * m_sharding.moe.dispatchBytes);
@@ -458,7 +466,7 @@ void Builder::experts()
         collective(OperatorKind::leaveExpertTensor, "moe.reduce", routedBytes * etp);
     if (m_sharding.ep > 1)
         collective(OperatorKind::combineTokens, "moe.combine", routedElements * m_sharding.moe.combineBytes);
-    elementwise("moe.unpermute", 2 * routedBytes, 3 * routedBytes, routedBytes, false, true);
+    elementwise("moe.unpermute", 2 * routedBytes, 3 * routedBytes, routedBytes, true);
     classify(KernelFamily::unpermute, m_local, m_model.numExpertsPerTok * m_hidden);
 }
 
@@ -564,19 +572,18 @@ void layer(Builder& builder, const Model& model, bool moe)
     }
     if (moe && model.numSharedExperts > 0) {
         builder.enterTensorParallel("shared.gather");
-        builder.mlp("shared.up", "shared.act", "shared.down", builder.m_tokens, Input::ofBlock);
+        builder.mlp("shared.up", "shared.act", "shared.down", builder.m_tokens, Input::kept); // the router's
         builder.leaveTensorParallel("shared.reduce");
     }
     builder.residual(moe ? "moe.residual" : "mlp.residual");
 }
 
 /// The next token's embedding and the hidden state, each normed, side by side through a projection, and a layer. Megatron Core
-/// cuts the projection by columns and gathers its result; without sequence parallelism that is counted as an all-reduce, twice
-/// what it sends.
+/// cuts the projection by columns and gathers its result (multi_token_prediction.py).
 OperatorList prediction(Builder builder, const Model& model, bool ownsEmbedding)
 {
     const Checked tensor = builder.m_tokens * builder.m_hidden * builder.m_bytes, state = builder.activation();
-    builder.m_list.inputBytes = state + builder.m_tokens * 8;
+    builder.m_list.inputBytes = builder.m_tokens * 8; // the head before it keeps the hidden state
     builder.elementwise("mtp.embed", 2 * tensor, 2 * tensor, builder.m_tokens * 8);
     builder.classify(KernelFamily::embedding, builder.m_tokens, builder.m_hidden);
     if (ownsEmbedding)
@@ -584,11 +591,13 @@ OperatorList prediction(Builder builder, const Model& model, bool ownsEmbedding)
     builder.leaveTensorParallel("mtp.embed.reduce");
     builder.norm("mtp.embedding_norm", builder.m_local);
     builder.norm("mtp.hidden_norm", builder.m_local);
+    builder.m_list.operators.back().savedBytes = 0; // the head before it keeps what it reads
     builder.elementwise("mtp.concat", 4 * state, 4 * state, 0);
     if (builder.m_sharding.tp > 1)
         builder.collective(OperatorKind::enterTensorParallel, "mtp.gather", 2 * tensor);
     builder.product("mtp.projection", builder.m_tokens).savedInputBytes = 2 * state;
-    builder.leaveTensorParallel("mtp.reduce");
+    if (builder.m_sharding.tp > 1)
+        builder.collective(OperatorKind::gatherOutput, "mtp.output", tensor);
     layer(builder, model, builder.m_kind.moe);
     return builder.take();
 }

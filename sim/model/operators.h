@@ -21,6 +21,8 @@ enum class OperatorKind : std::uint8_t {
                          ///< all-reduce
     leaveTensorParallel, ///< g: forward reduce-scatter or all-reduce; backward all-gather or nothing
     ringExchange,        ///< context parallelism: the next block of keys and values moves one rank on
+    gatherKeys, ///< context parallelism where blocks cannot be taken one by one: all-gather of keys and values; backward once
+                ///< more, and a reduce-scatter of their gradients
     dispatchTokens,
     combineTokens, ///< expert parallelism: all-to-all there and back
     enterExpertTensor,
@@ -28,8 +30,8 @@ enum class OperatorKind : std::uint8_t {
     syncLoss,          ///< small all-reduces of the vocabulary-parallel cross-entropy
     gatherLatent,      ///< LoRA beside a column-parallel layer: forward all-gather of what A makes, backward all-reduce
     reduceLatent,      ///< beside a row-parallel one: all-reduce of the same both ways
-    gatherAdapted      ///< beside a row-parallel one: all-gather of what B makes; backward, under sequence parallelism, of its
-                       ///< gradient
+    gatherOutput ///< of a product cut by columns, which all ranks need whole (an adapter's B, the projection of a prediction
+                 ///< module): all-gather; backward, under sequence parallelism, of its gradient
 };
 
 /// What a kernel does: kernels of one family have one curve of time against shape in a measured profile.
@@ -68,7 +70,6 @@ struct Operator {
     bool weightless = false;                          ///< GEMM of two activations (unfused attention): both gradients belong to I
     bool frozen = false;                              ///< its weights are not trained: no gradients of them
     bool routed = false;                              ///< belongs to the experts: grouped GEMM, gradients reduced over expt_dp
-    bool attentionCore = false;                       ///< recomputed by `selective`
     bool overlapsRing = false;                        ///< attention over a received block: waits for its ringExchange
     double flops = 0;                                 ///< forward
     double backwardFlopsFactor = 2;                   ///< attention: 2.5 fused (recomputes scores), 2 unfused
@@ -83,6 +84,10 @@ struct Operator {
     RecomputeModules modules;                 ///< that run it again
     RecomputeModules keepsInputOf;            ///< of those whose first product it is: its input is kept all the same
     std::optional<RecomputeModule> inputFrom; ///< the module that makes savedInputBytes again
+    /// Of a frozen product that keepsInputOf modules: what those keep, though the product itself need not.
+    std::int64_t moduleInputBytes = 0;
+    /// Scores, softmax and weighted values, and what brings their keys.
+    bool isAttentionCore() const { return modules.has(RecomputeModule::coreAttention); }
 };
 
 struct OperatorList {

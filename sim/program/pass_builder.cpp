@@ -56,11 +56,6 @@ Stream streamOf(CommunicatorRole role)
     return role == CommunicatorRole::dpReplicate ? Stream::replicas : kStreams[dimensionOf(role)];
 }
 
-bool isCompute(const Operator& op)
-{
-    return op.kind == OperatorKind::gemm || op.kind == OperatorKind::attention || op.kind == OperatorKind::elementwise;
-}
-
 bool hasWeights(const Operator& op)
 {
     return op.kind == OperatorKind::gemm && !op.weightless;
@@ -71,7 +66,13 @@ bool trainsWeights(const Operator& op)
     return hasWeights(op) && !op.frozen;
 }
 
-/// The gathering whose result a product reads: right before it, or before the frozen product that its adapter stands behind.
+} // namespace
+
+bool isCompute(const Operator& op)
+{
+    return op.kind == OperatorKind::gemm || op.kind == OperatorKind::attention || op.kind == OperatorKind::elementwise;
+}
+
 std::optional<std::size_t> gatheringOf(const std::vector<Operator>& operators, std::size_t index)
 {
     const auto isGathering = [&](std::size_t i) { return operators[i].kind == OperatorKind::enterTensorParallel; };
@@ -83,13 +84,10 @@ std::optional<std::size_t> gatheringOf(const std::vector<Operator>& operators, s
     return std::nullopt;
 }
 
-/// What a weight gradient gathers a second time; a prediction module's input is twice as wide as the others.
 std::string_view regatherName(const Operator& op)
 {
     return op.name == "mtp.projection" ? "mtp.regather" : "regather";
 }
-
-} // namespace
 
 std::uint16_t Labels::intern(const std::string& name)
 {
@@ -127,6 +125,7 @@ PassBuilder::PassBuilder(const Scenario& scenario, Labels& labels)
 Op& PassBuilder::emit(Op op, const OpShape& shape)
 {
     op.layer = static_cast<std::int16_t>(m_layer);
+    op.again = m_again;
     m_pass.ops.push_back(op);
     m_pass.shapes.push_back(shape);
     return m_pass.ops.back();
@@ -205,10 +204,7 @@ void PassBuilder::send(PassFlags flags, Stream stream)
 
 std::int64_t PassBuilder::keptBytes(const Operator& op) const
 {
-    // Selective recomputation keeps queries, keys and values, and makes the scores again (Korthikanti et al. 2022, section 5).
-    const bool dropped = m_scenario.training.recomputes(RecomputeModule::coreAttention) && op.attentionCore &&
-                         op.kind == OperatorKind::elementwise;
-    return dropped ? 0 : checkedAdd(op.savedBytes, op.savedInputBytes);
+    return checkedAdd(op.savedBytes, keptInputBytes(op));
 }
 
 /// What sequence parallelism gathers at an enterTensorParallel: the operand of the product that follows.
@@ -339,15 +335,17 @@ void PassBuilder::forwardOperator(const Bucket& bucket, std::size_t index, OpPur
         exchange(CommunicatorRole::tp, CollectiveKind::allReduce, op.name, op.commBytes);
         break;
     case OperatorKind::gatherLatent:
-    case OperatorKind::gatherAdapted:
+    case OperatorKind::gatherOutput:
         exchange(CommunicatorRole::tp, CollectiveKind::allGather, op.name, op.commBytes);
         break;
     case OperatorKind::ringExchange:
         if (std::exchange(m_ringOpen, false) && operators[index - 1].kind == OperatorKind::attention &&
             !operators[index - 1].overlapsRing)
             break; // went out with the first block
-        communicate(CommunicatorRole::cp, CollectiveKind::ringShift, op.name, op.commBytes,
-                    operators[index - 1].kind == OperatorKind::attention ? StreamMask{0} : maskOf(Stream::compute));
+        communicate(CommunicatorRole::cp, CollectiveKind::ringShift, op.name, op.commBytes, 0);
+        break;
+    case OperatorKind::gatherKeys:
+        exchange(CommunicatorRole::cp, CollectiveKind::allGather, op.name, op.commBytes);
         break;
     case OperatorKind::dispatchTokens:
     case OperatorKind::combineTokens:
@@ -434,11 +432,13 @@ Pass PassBuilder::backward(const StageContent& stage, ActionKind kind, PassFlags
 void PassBuilder::backwardBucket(const Bucket& bucket, ActionKind kind)
 {
     m_ringOpen = false;
-    m_attentionRerun = false;
     if (bucket.list.endsBackward)
         return;
-    if (bucket.recomputed)
+    if (bucket.recomputed) {
+        m_again = true;
         forwardBucket(bucket, OpPurpose::recompute, true);
+        m_again = false;
+    }
     const std::vector<Rerun> reruns = rerunsOf(bucket);
     for (std::size_t i = bucket.list.operators.size(); i-- > 0;) {
         for (const Rerun& rerun : reruns)
@@ -475,20 +475,12 @@ bool PassBuilder::overlapGradientGather(const Bucket& bucket, std::size_t index,
         compute(gemm, ".dgrad", purpose, piece);
     }
     Op& last = m_pass.ops.back();
-    last.freeBytes = checkedAdd(last.freeBytes, std::max<std::int64_t>(0, keptBytes(gemm) - gemm.savedInputBytes));
+    last.freeBytes = checkedAdd(last.freeBytes, keptBytes(gemm) - (trainsWeights(gemm) ? gemm.savedInputBytes : 0));
     if (split && trainsWeights(gemm))
         last.allocBytes = checkedAdd(last.allocBytes, gemm.savedGradientBytes);
     if (!split && trainsWeights(gemm))
         weightGradient(gemm, purpose, false);
     return true;
-}
-
-void PassBuilder::rerunAttention(const Bucket& bucket)
-{
-    m_attentionRerun = true;
-    for (const Operator& op : bucket.list.operators)
-        if (op.attentionCore)
-            compute(op, "", OpPurpose::recompute, forwardShape(op));
 }
 
 void PassBuilder::inputGradient(const Operator& op, OpPurpose purpose, bool split)
@@ -511,8 +503,7 @@ void PassBuilder::inputGradient(const Operator& op, OpPurpose purpose, bool spli
         break;
     }
     Op& last = m_pass.ops.back();
-    const std::int64_t kept = keptBytes(op) - op.savedInputBytes;
-    last.freeBytes = checkedAdd(last.freeBytes, std::max<std::int64_t>(0, kept));
+    last.freeBytes = checkedAdd(last.freeBytes, keptBytes(op) - (trainsWeights(op) ? op.savedInputBytes : 0));
     if (split && trainsWeights(op))
         last.allocBytes = checkedAdd(last.allocBytes, op.savedGradientBytes);
 }
@@ -535,10 +526,11 @@ void PassBuilder::backwardOperator(const Bucket& bucket, std::size_t index, Acti
     const bool sequenceParallel = m_scenario.layout.sequenceParallel;
 
     if (isCompute(op)) {
-        if (op.attentionCore && !m_attentionRerun && m_scenario.training.recomputes(RecomputeModule::coreAttention))
-            rerunAttention(bucket);
         // Keys, values and their gradients go round once more; the first exchange runs beside the first block.
         const bool ringFollows = index > 0 && operators[index - 1].kind == OperatorKind::ringExchange;
+        if (op.kind == OperatorKind::attention && index > 0 && operators[index - 1].kind == OperatorKind::gatherKeys)
+            exchange(CommunicatorRole::cp, CollectiveKind::allGather, operators[index - 1].name, operators[index - 1].commBytes,
+                     m_nextWaits); // a fused kernel has kept its own block
         if (op.kind == OperatorKind::attention && ringFollows && !m_ringOpen) {
             communicate(CommunicatorRole::cp, CollectiveKind::ringShift, "attn.ring",
                         checkedMultiply(2, operators[index - 1].commBytes));
@@ -584,19 +576,19 @@ void PassBuilder::backwardOperator(const Bucket& bucket, std::size_t index, Acti
         exchange(CommunicatorRole::tp, CollectiveKind::allReduce, op.name, op.commBytes,
                  static_cast<StreamMask>(maskOf(Stream::compute) | m_nextWaits));
         break;
-    case OperatorKind::gatherAdapted:
+    case OperatorKind::gatherOutput:
         if (sequenceParallel)
             exchange(CommunicatorRole::tp, CollectiveKind::allGather, op.name, op.commBytes,
                      static_cast<StreamMask>(maskOf(Stream::compute) | m_nextWaits));
         break;
-    case OperatorKind::ringExchange:
-        if (index + 1 < operators.size() && operators[index + 1].kind == OperatorKind::attention) {
-            const bool first = index + 2 >= operators.size() || operators[index + 2].kind != OperatorKind::ringExchange;
-            if (!first) // later exchanges follow the one before on their stream
-                communicate(CommunicatorRole::cp, CollectiveKind::ringShift, op.name, checkedMultiply(2, op.commBytes), 0);
-        } else {
-            exchange(CommunicatorRole::cp, CollectiveKind::ringShift, op.name, checkedMultiply(2, op.commBytes));
-        }
+    case OperatorKind::ringExchange: {
+        const bool first = index + 2 >= operators.size() || operators[index + 2].kind != OperatorKind::ringExchange;
+        if (!first) // later exchanges follow the one before on their stream
+            communicate(CommunicatorRole::cp, CollectiveKind::ringShift, op.name, checkedMultiply(2, op.commBytes), 0);
+        break;
+    }
+    case OperatorKind::gatherKeys: // of the gradients; the product before makes queries', keys' and values' with all of them
+        exchange(CommunicatorRole::cp, CollectiveKind::reduceScatter, op.name, op.commBytes);
         break;
     case OperatorKind::dispatchTokens:
     case OperatorKind::combineTokens: { // gradients come back from where tokens went, and go to where results came from

@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace sim {
@@ -38,6 +39,13 @@ struct PassFlags {
 
 /// Sharded gradients cannot accumulate whole; with a pipeline a chunk's do all the same (see states.h).
 bool reducesEveryMicrobatch(const Scenario&);
+
+/// Whether it is a kernel.
+bool isCompute(const Operator&);
+/// The gathering whose result a product reads: right before it, or before the frozen product that its adapter stands behind.
+std::optional<std::size_t> gatheringOf(const std::vector<Operator>&, std::size_t index);
+/// What is gathered for a product a second time; a prediction module's input is twice as wide as the others.
+std::string_view regatherName(const Operator&);
 
 class Labels {
 public:
@@ -84,7 +92,6 @@ private:
     void inputGradient(const Operator&, OpPurpose, bool split);
     void weightGradient(const Operator&, OpPurpose, bool split);
     void weightPass(const Bucket&);
-    void rerunAttention(const Bucket&);
 
     // rerun.cpp: what selective recomputation runs again
     struct Rerun {
@@ -94,6 +101,7 @@ private:
     };
     std::vector<Rerun> rerunsOf(const Bucket&) const;
     void runAgain(const Bucket&, const Rerun&);
+    std::optional<RecomputeModule> wholeModuleOf(const Operator&) const;
     std::int64_t remadeBytes(const Operator&, RecomputeModule) const;
     /// Kept from the forward pass on; when it runs again, what its module makes again.
     std::int64_t allocatedBytes(const Operator&) const;
@@ -105,8 +113,9 @@ private:
     std::int64_t gatheredOperandBytes(const Bucket&, std::size_t index) const;
     /// Gradients of a chunk that its micro-batches add up whole before they are sharded.
     std::int64_t accumulatedBytes(ParameterElements) const;
-    /// Held when the operator's backward pass begins.
+    /// Held when the operator's backward pass begins; and of that, the input of a product.
     std::int64_t keptBytes(const Operator&) const;
+    std::int64_t keptInputBytes(const Operator&) const;
 
     const Scenario& m_scenario;
     Labels& m_labels;
@@ -116,7 +125,8 @@ private:
     StreamMask m_nextWaits = 0; ///< what the next kernel must wait for
     int m_layer = -1;
     std::vector<const Operator*> m_deferredWeights; ///< weight gradients held back to run beside a collective
-    bool m_ringOpen = false, m_attentionRerun = false;
+    bool m_ringOpen = false;
+    bool m_again = false;                         ///< what is issued has run before
     std::optional<RecomputeModule> m_rerunModule; ///< while one runs again
 };
 

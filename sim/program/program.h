@@ -44,9 +44,6 @@ enum class OpKind : std::uint8_t {
     wait ///< takes no time: makes its stream wait for others (cudaStreamWaitEvent), or only frees memory
 };
 
-/// Label of the wait behind what selective recomputation has run again: collectives after it are of the backward pass.
-inline constexpr std::string_view kEndOfRerun = "end of recomputation";
-
 /// What a rank's time went to, finer than the stream: decides colour and statistics.
 enum class OpPurpose : std::uint8_t {
     forward,
@@ -86,6 +83,7 @@ struct Op {
     CommunicatorRole group = CommunicatorRole::none;
     OpPurpose purpose = OpPurpose::forward;
     bool buffer = false;         ///< its memory counts as buffers, not activations
+    bool again = false;          ///< the forward pass ran it already: recomputation
     std::uint16_t label = 0;     ///< index into Program::labels
     std::int16_t layer = -1;     ///< relative to the stage's first layer
     std::int64_t allocBytes = 0; ///< at issue. Allocation follows issue order, as in PyTorch's caching allocator

@@ -1,8 +1,8 @@
 // What selective recomputation drops in the forward pass and runs again in the backward pass. Megatron Core has two ways: a
 // module whose output is dropped and made again from what it keeps (layernorm, moe_act, mla_up_proj; CheckpointWithoutOutput),
 // when the gradient of what follows its last reader arrives; and a module that keeps its input and runs as a whole, collectives
-// included (mlp, moe, shared_experts; torch.utils.checkpoint). The core of attention is run again and keeps queries, keys and
-// values.
+// included (mlp, moe, shared_experts; torch.utils.checkpoint). So is the core of attention, which keeps queries, keys and values
+// (Korthikanti et al. 2022, section 5).
 #include "sim/program/pass_builder.h"
 
 #include "sim/checked.h"
@@ -14,36 +14,46 @@
 namespace sim {
 namespace {
 
-constexpr std::array kWhole{RecomputeModule::moe, RecomputeModule::mlp, RecomputeModule::sharedExperts};
+constexpr std::array kWhole{RecomputeModule::coreAttention, RecomputeModule::moe, RecomputeModule::mlp,
+                            RecomputeModule::sharedExperts};
 
 bool isWhole(RecomputeModule module)
 {
     return std::find(kWhole.begin(), kWhole.end(), module) != kWhole.end();
 }
 
-bool isKernel(const Operator& op)
+} // namespace
+
+/// The module that runs it again as a part of its own.
+std::optional<RecomputeModule> PassBuilder::wholeModuleOf(const Operator& op) const
 {
-    return op.kind == OperatorKind::gemm || op.kind == OperatorKind::attention || op.kind == OperatorKind::elementwise;
+    for (const RecomputeModule module : kWhole)
+        if (m_scenario.training.recomputes(module) && op.modules.has(module))
+            return module;
+    return std::nullopt;
 }
 
-} // namespace
+/// A module that runs as a whole keeps its input also where its first product is frozen.
+std::int64_t PassBuilder::keptInputBytes(const Operator& op) const
+{
+    const auto whole = wholeModuleOf(op);
+    return whole && op.keepsInputOf.has(*whole) ? std::max(op.savedInputBytes, op.moduleInputBytes) : op.savedInputBytes;
+}
 
 /// Bytes of the operator that the forward pass drops and this module makes again.
 std::int64_t PassBuilder::remadeBytes(const Operator& op, RecomputeModule module) const
 {
-    const Training& training = m_scenario.training;
-    const auto whole = std::find_if(kWhole.begin(), kWhole.end(), [&](RecomputeModule candidate) {
-        return training.recomputes(candidate) && op.modules.has(candidate);
-    });
-    const bool isInWhole = whole != kWhole.end();
-    const bool keepsInput = isInWhole && op.keepsInputOf.has(*whole);
+    const auto whole = wholeModuleOf(op);
+    const bool keepsInput = whole && op.keepsInputOf.has(*whole);
     Checked bytes;
-    if (isInWhole && *whole == module)
-        bytes += Checked(op.savedBytes) + (keepsInput ? 0 : op.savedInputBytes);
-    if ((!isInWhole || keepsInput) && op.inputFrom == module && training.recomputes(module))
-        bytes += op.savedInputBytes;
-    if (!isInWhole && module == RecomputeModule::mlaUpProjection && training.recomputes(module))
-        bytes += op.savedHeadBytes;
+    if (whole == module)
+        bytes += Checked(op.savedBytes) - op.savedHeadBytes + (keepsInput ? 0 : op.savedInputBytes);
+    if (m_scenario.training.recomputes(module)) {
+        if ((!whole || keepsInput) && op.inputFrom == module)
+            bytes += keptInputBytes(op);
+        if (module == RecomputeModule::mlaUpProjection)
+            bytes += op.savedHeadBytes;
+    }
     return bytes;
 }
 
@@ -68,7 +78,7 @@ std::vector<PassBuilder::Rerun> PassBuilder::rerunsOf(const Bucket& bucket) cons
         return out;
     const auto has = [&](std::size_t i, RecomputeModule module) { return operators[i].modules.has(module); };
     for (const RecomputeModule module : kRecomputeModules) {
-        if (!training.recomputes(module) || module == RecomputeModule::coreAttention)
+        if (!training.recomputes(module))
             continue;
         for (std::size_t i = 0; i < operators.size(); ++i) {
             if (!has(i, module))
@@ -76,12 +86,13 @@ std::vector<PassBuilder::Rerun> PassBuilder::rerunsOf(const Bucket& bucket) cons
             Rerun rerun{.module = module, .first = i, .last = i};
             if (module == RecomputeModule::layernorm) { // read until the residual: once for attention, once for the MLP
                 for (std::size_t k = i; k < operators.size() && operators[k].family != KernelFamily::residual; ++k)
-                    rerun.before = isKernel(operators[k]) ? k : rerun.before;
+                    rerun.before = isCompute(operators[k]) ? k : rerun.before;
             } else if (module == RecomputeModule::moeActivation) {
                 rerun.before = i + 1;
             } else {
                 for (std::size_t k = i; k < operators.size(); ++k) {
-                    const bool isRead = isWhole(module) ? has(k, module) && isKernel(operators[k]) : operators[k].attentionCore;
+                    const bool isRead =
+                        isWhole(module) ? has(k, module) && isCompute(operators[k]) : operators[k].isAttentionCore();
                     rerun.last = has(k, module) ? k : rerun.last;
                     rerun.before = isRead ? k : rerun.before;
                 }
@@ -104,9 +115,14 @@ void PassBuilder::runAgain(const Bucket& bucket, const Rerun& rerun)
     const auto& operators = bucket.list.operators;
     const StreamMask gradient = std::exchange(m_nextWaits, StreamMask{0}); // which nothing of this needs
     m_rerunModule = rerun.module;
+    m_again = true;
     for (std::size_t i = rerun.first; i <= rerun.last; ++i) {
         if (!operators[i].modules.has(rerun.module))
             continue;
+        if (const auto gathering = gatheringOf(operators, i);
+            gathering && m_scenario.layout.sequenceParallel && !operators[*gathering].modules.has(rerun.module))
+            exchange(CommunicatorRole::tp, CollectiveKind::allGather, regatherName(operators[i]),
+                     gatheredOperandBytes(bucket, *gathering));
         const std::size_t consumed = overlapTensorCollective(bucket, i, OpPurpose::recompute, true);
         if (consumed > 0)
             i += consumed - 1;
@@ -114,17 +130,15 @@ void PassBuilder::runAgain(const Bucket& bucket, const Rerun& rerun)
             forwardOperator(bucket, i, OpPurpose::recompute, true);
     }
     m_rerunModule.reset();
-    const auto mark = [this](std::string_view label, std::int64_t bytes) {
-        waitFor(0);
-        m_pass.ops.back().label = m_labels.intern(std::string(label));
-        m_pass.ops.back().allocBytes = bytes;
-    };
     if (!isWhole(rerun.module)) // its output, as what others keep of it
         for (std::size_t i = rerun.last + 1; i <= rerun.before; ++i)
-            if (const std::int64_t bytes = remadeBytes(operators[i], rerun.module); bytes > 0)
-                mark(operators[i].name, bytes);
-    mark(kEndOfRerun, 0);
-    m_nextWaits = gradient;
+            if (const std::int64_t bytes = remadeBytes(operators[i], rerun.module); bytes > 0) {
+                waitFor(0);
+                m_pass.ops.back().label = m_labels.intern(std::string(operators[i].name));
+                m_pass.ops.back().allocBytes = bytes;
+            }
+    m_again = false;
+    m_nextWaits |= gradient;
 }
 
 } // namespace sim

@@ -65,11 +65,17 @@ bool isClose(double value, double expected)
 
 } // namespace
 
-/// Tokens of a micro-batch on a rank; `ofSlice`: outside tensor-parallel regions, where sequence parallelism cuts them.
+/// Tokens of a micro-batch.
+Formula TrafficExplainer::sequences(Account& account) const
+{
+    return Formula::product({account.term("b", m_sharding.microBatchSize, Unit::count, "sequences in a micro-batch"),
+                             account.term("s", m_sharding.sequenceLength, Unit::count, "tokens a sequence")});
+}
+
+/// Those on a rank; `ofSlice`: outside tensor-parallel regions, where sequence parallelism cuts them.
 Formula TrafficExplainer::tokens(Account& account, bool ofSlice) const
 {
-    Formula out = Formula::product({account.term("b", m_sharding.microBatchSize, Unit::count, "sequences in a micro-batch"),
-                                    account.term("s", m_sharding.sequenceLength, Unit::count, "tokens a sequence")});
+    Formula out = sequences(account);
     if (m_sharding.cp > 1)
         out /= account.term("c", m_sharding.cp, Unit::count, "context-parallel ranks");
     if (m_sharding.slices > 1)
@@ -89,7 +95,7 @@ Explanation TrafficExplainer::tensor(const CollectiveUse& use) const
 {
     const Model& model = m_scenario.model;
     const double whole = static_cast<double>(use.bytes);
-    const bool isRing = use.content == CollectiveContent::keysAndValues;
+    const bool isRing = use.kinds.count(CollectiveKind::ringShift) > 0;
     Account account(isRing ? "bytes a rank hands on" : "bytes of one tensor", "M", whole, Unit::bytes);
     const auto hidden = [&] { return account.term("h", model.hiddenSize, Unit::count, "hidden size"); };
     std::optional<Formula> form;
@@ -141,7 +147,8 @@ Explanation TrafficExplainer::tensor(const CollectiveUse& use) const
         break;
     case CollectiveContent::keysAndValues: {
         const auto ofRank = [&](int heads) { return std::max(1, (heads + m_sharding.tp - 1) / m_sharding.tp); };
-        Formula block = tokens(account, false);
+        Formula block = isRing ? tokens(account, false) : sequences(account);
+        value *= isRing ? 1 : m_sharding.cp;
         if (model.isLatentAttention()) {
             const int heads = ofRank(model.numAttentionHeads), keys = model.qkNopeHeadDim + model.qkRopeHeadDim;
             block *= account.term("a", heads, Unit::count, "attention heads of a rank");
@@ -156,7 +163,7 @@ Explanation TrafficExplainer::tensor(const CollectiveUse& use) const
             value *= 2.0 * heads * model.headDim;
         }
         block *= elementSize(account);
-        if (use.phase == CollectivePhase::backward) {
+        if (isRing && use.phase == CollectivePhase::backward) {
             block *= account.term("g", 2, Unit::count, "they and their gradients");
             value *= 2;
         }

@@ -39,6 +39,7 @@ private:
     double world() const { return m_simulation.metrics().worldSize; }
 
     // explain_collective.cpp
+    Formula sequences(Account&) const;
     Formula tokens(Account&, bool ofSlice) const;
     Formula elementSize(Account&) const;
     Explanation tensor(const CollectiveUse&) const;

@@ -127,7 +127,7 @@ TEST(AttentionOperators, DoTheWorkThatTheModelsFlopsCount)
                 for (sharding.slice = 0; sharding.slice < slices; ++sharding.slice)
                     for (int layer = 0; layer < 3; ++layer)
                         for (const Operator& op : operatorsOf(model, sharding, model.layerKind(layer)).operators)
-                            flops += op.attentionCore ? op.flops : 0;
+                            flops += op.isAttentionCore() ? op.flops : 0;
                 const double counted = forwardFlopsPerToken(model, 1024).attentionCausal * 1024 * 2;
                 EXPECT_NEAR(flops * cp, counted, counted * 1e-12) << window << " " << cp << " " << slices;
             }
@@ -147,17 +147,20 @@ TEST(AttentionOperators, OfAWindowReadTheBlocksOfKeysThatItReaches)
     EXPECT_EQ(core(operatorsOf(model, sharding, {.type = LayerType::chunked})).forwardBytes, 2 * tensor + 2 * 2 * tensor);
 }
 
-TEST(AttentionOperators, OfWindowsSendAsMuchRoundARing)
+TEST(AttentionOperators, OfWindowsGatherWhatARingWouldSend)
 {
     const Sharding sharding{.cp = 4, .sequenceLength = 1024};
-    const auto sent = [&](LayerType type) {
+    const auto sent = [&](LayerType type, OperatorKind kind) {
         std::int64_t bytes = 0;
         for (const Operator& op : operatorsOf(modelOf(1, 64), sharding, {.type = type}).operators)
-            bytes += op.kind == OperatorKind::ringExchange ? op.commBytes : 0;
+            bytes += op.kind == kind ? op.commBytes : 0;
         return bytes;
     };
-    EXPECT_EQ(sent(LayerType::sliding), 3 * 256 * std::int64_t{512} * 2 * 2);
-    EXPECT_EQ(sent(LayerType::sliding), sent(LayerType::full));
+    const std::int64_t block = 256 * std::int64_t{512} * 2 * 2;
+    EXPECT_EQ(sent(LayerType::full, OperatorKind::ringExchange), 3 * block);
+    EXPECT_EQ(sent(LayerType::full, OperatorKind::gatherKeys), 0);
+    EXPECT_EQ(sent(LayerType::sliding, OperatorKind::ringExchange), 0);
+    EXPECT_EQ(sent(LayerType::sliding, OperatorKind::gatherKeys), 4 * block) << "the whole tensor, of which each rank has one";
 }
 
 TEST(AttentionOperators, DoNotRotateWhereALayerHasNoPositions)

@@ -71,18 +71,93 @@ std::map<std::string, int> again(const Program& program)
 
 TEST(Rerun, FreesWhatItsOperatorsKeep)
 {
-    EXPECT_EQ(freedBy(Module::coreAttention), 0) << "a fused kernel keeps no scores";
-    // Inputs of the products behind a norm: one of attention, one of a dense MLP, router and shared experts.
-    EXPECT_EQ(freedBy(Module::layernorm), (8 + 2 + 2 * 6) * kTokens * kHidden * 2);
+    EXPECT_EQ(freedBy(Module::coreAttention), 8 * kTokens * kHeads * 4) << "a fused kernel keeps sums of its rows, no scores";
+    // Inputs of the products behind a norm: one of attention, one of a dense MLP, one that router and shared experts read.
+    EXPECT_EQ(freedBy(Module::layernorm), (8 + 2 + 6) * kTokens * kHidden * 2);
     // Queries and keys of 96 elements, values of 48.
     EXPECT_EQ(freedBy(Module::mlaUpProjection), 8 * kTokens * kHeads * (96 + 96 + 48) * 2);
     // What goes into the activation function, gate and up, and what comes out; the input stays.
     EXPECT_EQ(freedBy(Module::mlp), 2 * kTokens * 3 * kWidth * 2);
     EXPECT_EQ(freedBy(Module::sharedExperts), 6 * kTokens * 3 * kShared * 2);
     EXPECT_EQ(freedBy(Module::moeActivation), 6 * kTokens * 2 * kExpert * 2);
-    // Of routed tokens their inputs and the three of the activation, what is put back in order; the shared experts with their
-    // input.
-    EXPECT_EQ(freedBy(Module::moe), 6 * kTokens * 2 * (2 * (kHidden + 3 * kExpert + kHidden) + kHidden + 3 * kShared));
+    // Of routed tokens their inputs and the three of the activation, what is put back in order; the shared experts'.
+    EXPECT_EQ(freedBy(Module::moe), 6 * kTokens * 2 * (2 * (kHidden + 3 * kExpert + kHidden) + 3 * kShared));
+}
+
+TEST(Rerun, KeepsTheInputOfAModuleWhoseWeightsAreFrozen)
+{
+    const auto keptAdapted = [](RecomputeModules modules, bool up) {
+        Scenario scenario = scenarioOf(modules);
+        scenario.model = test::smallScenario().model;
+        scenario.model.lora = {.rank = 8, .targets = {true, false, false, false, false, up, false}};
+        return keptBytes(programOf(scenario));
+    };
+    // Without it nothing of the MLP's input: the activation function's, gate and up.
+    const std::int64_t activation = 8 * kTokens * 2 * 2816 * 2, input = 8 * kTokens * kHidden * 2;
+    EXPECT_EQ(keptAdapted({}, false) - keptAdapted({Module::mlp}, false), activation - input);
+    EXPECT_EQ(keptAdapted({}, false) - keptAdapted({Module::mlp, Module::layernorm}, false), activation + input)
+        << "the norms' outputs go: of attention A has kept it, of the MLP the module";
+    EXPECT_EQ(keptAdapted({}, true) - keptAdapted({Module::mlp}, true), activation + 8 * kTokens * 8 * 2)
+        << "A has kept the input already; its latent vectors go";
+}
+
+TEST(Rerun, OfFrozenAttentionMakesItsOutputAgain)
+{
+    const auto kept = [](RecomputeModules modules) {
+        Scenario scenario = scenarioOf(modules);
+        scenario.model = test::smallScenario().model;
+        scenario.model.lora = {.rank = 8, .targets = {true, false, false, false, false, false, false}};
+        return keptBytes(programOf(scenario));
+    };
+    EXPECT_EQ(kept({}) - kept({Module::coreAttention}), 8 * kTokens * (kHidden * 2 + kHeads * 4))
+        << "no trained product has kept what the kernel's backward pass reads";
+}
+
+TEST(Rerun, OfAttentionSendsKeysAndValuesAgain)
+{
+    const auto sent = [](bool fused, bool windows, RecomputeModules modules) {
+        Scenario scenario = test::smallScenario();
+        scenario.layout.cp = 4;
+        scenario.training.flashAttention = fused;
+        scenario.model.slidingWindow = windows ? 100 : 0;
+        scenario.training.recompute = modules.empty() ? Recompute::none : Recompute::selective;
+        scenario.training.recomputeModules = modules;
+        const Program program = programOf(scenario);
+        std::map<bool, std::int64_t> bytes; // [again]
+        for (const std::size_t i : {0U, 1U}) {
+            const Pass& pass = program.passes[program.ranks[0].steps[i].pass];
+            for (std::size_t k = 0; k < pass.ops.size(); ++k)
+                if (pass.ops[k].kind == OpKind::collective && pass.ops[k].stream == Stream::cp)
+                    bytes[pass.ops[k].again] += pass.shapes[k].bytes;
+        }
+        return bytes;
+    };
+    const std::int64_t whole = 8 * kTokens * kHidden * 2; // keys and values of half as many heads, in all layers
+    using Bytes = std::map<bool, std::int64_t>;
+    // A ring hands three blocks of four on; and with gradients, twice as much on its way back.
+    EXPECT_EQ(sent(true, false, {}), (Bytes{{false, 3 * whole / 4 * 3}}));
+    EXPECT_EQ(sent(true, false, {Module::coreAttention}), (Bytes{{false, 3 * whole / 4 * 3}, {true, whole / 4 * 3}}));
+    // Gathered: forward, for the backward pass, and its gradients; unfused, what was gathered is kept.
+    EXPECT_EQ(sent(true, true, {}), (Bytes{{false, 3 * whole}}));
+    EXPECT_EQ(sent(true, true, {Module::coreAttention}), (Bytes{{false, 3 * whole}, {true, whole}}));
+    EXPECT_EQ(sent(false, false, {}), (Bytes{{false, 2 * whole}}));
+    EXPECT_EQ(sent(false, false, {Module::coreAttention}), (Bytes{{false, 2 * whole}, {true, whole}}));
+}
+
+TEST(Rerun, GathersForAQueryThatIsNotCompressed)
+{
+    const auto gathered = [](RecomputeModules modules) {
+        Scenario scenario = scenarioOf(modules, 2);
+        scenario.model.qLoraRank = 0;
+        const Program program = programOf(scenario);
+        const Pass& pass = program.passes[program.ranks[0].steps[1].pass];
+        int count = 0;
+        for (const Op& op : pass.ops)
+            count += op.again && program.labels[op.label] == "regather" ? 1 : 0;
+        return count;
+    };
+    EXPECT_EQ(gathered({Module::mlaUpProjection}), 8) << "of each layer the input that sequence parallelism has cut";
+    EXPECT_EQ(gathered({Module::layernorm}), 0);
 }
 
 TEST(Rerun, OfTheSmallerModulesChangesNothingBesideAllOfTheExperts)

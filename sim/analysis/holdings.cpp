@@ -165,7 +165,8 @@ void HoldingsMaker::shareOut()
     const ShardRanks ranks = ShardRanks::of(m_layout);
     const int zero = m_layout.zeroStage;
     const bool gathersForStep = zero >= 3 && !m_layout.reshardAfterForward;
-    std::int64_t dense = 0, routed = 0, trainedDense = 0, trainedRouted = 0;
+    std::int64_t dense = 0, routed = 0, trainedDense = 0, trainedRouted = 0, optimizer = 0;
+    const double offloaded = m_simulation.scenario().training.offload.optimizer;
     const auto addTo = [](MemoryBreakdown& sum, const MemoryBreakdown& part) {
         sum.parameters += part.parameters;
         sum.gradients += part.gradients;
@@ -186,7 +187,10 @@ void HoldingsMaker::shareOut()
             const std::int64_t shard = shardOf(before, tensor.elements);
             tensor.bytes.parameters = (zero >= 3 ? shard : tensor.elements) * each.parameter;
             tensor.bytes.gradients = (zero >= 2 ? trainedShard : trained) * each.gradient;
-            tensor.bytes.optimizer = (zero >= 1 ? trainedShard : trained) * each.optimizer;
+            const std::int64_t states = (zero >= 1 ? trainedShard : trained) * each.optimizer;
+            const std::int64_t ofHost = checkedScale(optimizer + states, offloaded) - checkedScale(optimizer, offloaded);
+            optimizer += states;
+            tensor.bytes.optimizer = states - ofHost;
             tensor.bytes.buffers = gathersForStep ? tensor.elements * each.parameter : 0;
             addTo(group.bytes, tensor.bytes);
         }

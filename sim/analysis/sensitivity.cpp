@@ -76,6 +76,10 @@ std::vector<Constant> constants(const Scenario& scenario)
         ofStack("step_ms", "host work that every step waits for", &Stack::stepMs),
         {"training.stack", "memory traffic of kernels that are no products", fusedTraffic, false},
     };
+    if (scenario.training.offload.isOn()) {
+        out.push_back(ofGpu("host_link", "share of the link to the host that copies reach", &Efficiency::hostLink));
+        out.push_back(ofGpu("host_memory", "share of host memory bandwidth that its optimizer reaches", &Efficiency::hostMemory));
+    }
     for (std::size_t i = 0; i < scenario.cluster.tiers.size(); ++i) {
         const std::string at = "cluster.tiers." + std::to_string(i) + ".";
         const std::string& name = scenario.cluster.tiers[i].name;

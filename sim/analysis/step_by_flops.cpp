@@ -14,6 +14,7 @@ ByStepPart<double> stepByFlops(const Simulation& simulation)
     ByStepPart<double> out;
     for (const Dimension dimension : kDimensions)
         out[partOf<StepPart>(dimension)] = m.exposedComm[dimension] * step;
+    out[StepPart::host] = m.exposedHost * step;
     out[StepPart::bubble] = m.bubbleFraction * step;
     out[StepPart::modelFlops] = flops.modelCausal / peak;
     out[StepPart::recomputedFlops] = (flops.hardware - flops.modelCausal) / peak;

@@ -47,6 +47,10 @@ Answer stepAnswer(const Simulation& simulation)
                   {"per_pipeline_rank", ranks},
                   {"simulated_ops", m.simulatedOps},
                   {"wall_ms", m.wallMs}};
+    if (simulation.scenario().training.offload.isOn())
+        answer["offload"] = {{"exposed_fraction", m.exposedHost},
+                             {"host_memory_gib", m.hostMemoryGib},
+                             {"host_has_gib", simulation.scenario().cluster.host.memoryGib}};
     if (const std::optional<WholeRun> run = wholeRun(simulation))
         answer["run"] = {{"tokens", run->tokens}, {"steps", run->steps}, {"days", run->days}, {"gpu_hours", run->gpuHours}};
     addGoodput(answer, simulation);

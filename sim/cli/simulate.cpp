@@ -86,6 +86,8 @@ void printShares(const Simulation& simulation)
     for (const Dimension dimension : kDimensions)
         if (simulation.mesh().groupSize(kDimensionFacts[dimension].group) > 1 || m.exposedComm[dimension] > 0)
             add(std::string("exposed ") + dimensionName(dimension) + " communication", m.exposedComm[dimension]);
+    if (simulation.scenario().training.offload.isOn())
+        add("exposed host transfers", m.exposedHost);
     add("bubble", m.bubbleFraction);
     table.print(std::cout);
 }

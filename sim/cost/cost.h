@@ -49,6 +49,9 @@ public:
     /// Point to point over a tier.
     std::int64_t sendNs(std::int64_t bytes, int tier) const;
 
+    /// A copy on one of these streams, or the host's work on so many bytes.
+    std::int64_t hostNs(std::int64_t bytes, Stream) const;
+
     /// What one that takes `ns` uses of each member's ports. Nothing where it was measured: on what, nobody knows.
     PortUse collectiveUse(const OpShape&, const GroupShape&, std::int64_t ns) const;
     PortUse sendUse(std::int64_t bytes, int tier, std::int64_t ns) const;

@@ -288,6 +288,16 @@ std::int64_t CostModel::fastestNs(const OpShape& shape) const
     return ns + (static_cast<double>(ns) < seconds * 1e9 ? 1 : 0);
 }
 
+std::int64_t CostModel::hostNs(std::int64_t bytes, Stream stream) const
+{
+    const Efficiency& efficiency = m_cluster.efficiency;
+    const double rate = stream == Stream::host
+                            ? m_cluster.host.memoryBandwidthGBs / std::max(1, m_cluster.gpusPerNode) * efficiency.hostMemory
+                            : m_cluster.gpu.hostBandwidthGBs * efficiency.hostLink;
+    const auto what = [&] { return "a copy of " + roughly(static_cast<double>(bytes)) + " bytes between GPU and host"; };
+    return durationNs(static_cast<double>(bytes) / (rate * kGiga), what);
+}
+
 OpDurations CostModel::fastest(const Program& program) const
 {
     OpDurations durations(program.passes.size());
@@ -321,6 +331,8 @@ OpDurations CostModel::price(const Program& program, const GroupGeometry& geomet
         for (std::size_t i = 0; i < pass.ops.size(); ++i) {
             if (pass.ops[i].kind == OpKind::compute)
                 durations[p][i] = kernel(pass.shapes[i]);
+            else if (pass.ops[i].kind == OpKind::copy)
+                durations[p][i] = hostNs(pass.shapes[i].bytes, pass.ops[i].stream);
             else if (pass.ops[i].kind == OpKind::collective)
                 durations[p][i] =
                     collectiveNs(pass.shapes[i], geometry.shapes[static_cast<std::size_t>(pass.ops[i].group)], pass.ops[i].group);

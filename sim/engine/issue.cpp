@@ -152,7 +152,10 @@ void EngineRun::issue(int c)
                      op.stream, open, ready);
                 continue;
             }
-            if (op.kind == OpKind::compute && isPlain && (worker.open & besides) == 0) {
+            if (op.kind == OpKind::copy) {
+                starts[worker.place] = ready;
+                ends[worker.place] = worker.tail[stream] = ready + prices[worker.op];
+            } else if (op.kind == OpKind::compute && isPlain && (worker.open & besides) == 0) {
                 starts[worker.place] = worker.kernelStartNs = ready;
                 ends[worker.place] = worker.tail[stream] = ready + prices[worker.op];
             } else if (op.kind == OpKind::wait) {
@@ -241,6 +244,11 @@ void EngineRun::begin(int c, const IssuedOp& issued, std::int64_t readyNs)
     case OpKind::wait:
         m_result.opStartNs[issued.place] = readyNs;
         finish(c, op.stream, issued, readyNs);
+        break;
+    case OpKind::copy:
+        m_result.opStartNs[issued.place] = readyNs;
+        finish(c, op.stream, issued,
+               readyNs + m_prices.durations[asIndex(m_classes.geometry[asIndex(c)])][issued.step->pass][issued.index]);
         break;
     case OpKind::collective:
         m_result.opStartNs[issued.place] = readyNs;

@@ -69,7 +69,7 @@ std::int64_t opDurationNs(const PricedProgram& prices, const RankClasses& classe
     if (what.kind == OpKind::collective)
         return scaledNs(duration,
                         classes.classGroups[asIndex(classes.groups[asIndex(classIndex)][asIndex(what.group)])].linkFactor);
-    return 0;
+    return what.kind == OpKind::copy ? duration : 0;
 }
 
 } // namespace sim

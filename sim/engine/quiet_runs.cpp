@@ -39,7 +39,7 @@ QuietRuns::QuietRuns(const Program& program, const OpDurations& durations, RoleM
 
 bool QuietRuns::isQuiet(const Op& op) const
 {
-    return op.kind == OpKind::compute || op.kind == OpKind::wait ||
+    return op.kind == OpKind::compute || op.kind == OpKind::wait || op.kind == OpKind::copy ||
            (op.kind == OpKind::collective && (m_ownAffairs >> asIndex(op.group) & 1U) != 0);
 }
 

@@ -119,10 +119,16 @@ Pass PassBuilder::finish(ParameterElements elements, bool sharesEmbedding, std::
     const std::int64_t bytesPerElement =
         m_stateBytes.gradient + std::int64_t{2} * m_stateBytes.optimizer + m_stateBytes.parameter;
     const Checked held = layout.zeroStage >= 2 ? updated : Checked(elements.dense) + elements.routed;
-    const Checked moved = updated * bytesPerElement + checkedScale(updated, training.stack.optimizerBytes) +
+    // The host's share is the rest.
+    const Checked here = updated - checkedScale(updated, training.offload.optimizer);
+    const Checked moved = here * bytesPerElement + checkedScale(updated, training.stack.optimizerBytes) +
                           checkedScale(held, training.stack.gradientBytes);
     emit({.waits = kDataParallelStreams, .purpose = OpPurpose::optimizer, .label = m_labels.intern("optimizer")},
-         {.family = KernelFamily::optimizer, .m = 1, .n = updated, .bytes = moved});
+         {.family = KernelFamily::optimizer, .m = 1, .n = here, .bytes = moved});
+    if (updated > here) {
+        hostOptimizer(updated - here);
+        waitFor(kHostStreams);
+    }
 
     const bool gathersAtTheEnd = (layout.zeroStage == 1 || layout.zeroStage == 2) && !training.overlap.paramGather;
     if (gathersAtTheEnd) {

@@ -241,11 +241,15 @@ Pass PassBuilder::forward(const StageContent& stage, PassFlags flags, const Buck
         }
         m_layer = bucket.layer;
         forwardBucket(bucket, OpPurpose::forward, !bucket.recomputed);
+        awaitHost();
+        if (isOffloaded(bucket))
+            sendToHost(bucket);
         if (flags.releasesParameters)
             releaseBucket(bucket);
     }
     m_layer = -1;
     send(flags, Stream::sendForward);
+    awaitHost();
     return std::move(m_pass);
 }
 
@@ -397,10 +401,18 @@ Pass PassBuilder::backward(const StageContent& stage, ActionKind kind, PassFlags
         if (i > 0 && gathers(i - 1) && prefetches && !gathersLate)
             gatherBucket(stage.buckets[i - 1], true);
         m_layer = bucket.layer;
-        if (weightsOnly)
+        if (weightsOnly) {
             weightPass(bucket);
-        else
+        } else {
+            if (isOffloaded(bucket)) {
+                if (i + 1 == count)
+                    bringFromHost(bucket);
+                waitFor(maskOf(Stream::fromHost));
+            }
+            if (i > 0 && isOffloaded(stage.buckets[i - 1]))
+                bringFromHost(stage.buckets[i - 1]);
             backwardBucket(bucket, kind);
+        }
         if (gathers(i))
             releaseBucket(bucket);
         const auto awaitNext = [&] {

@@ -106,6 +106,20 @@ private:
     /// Kept from the forward pass on; when it runs again, what its module makes again.
     std::int64_t allocatedBytes(const Operator&) const;
 
+    // offload.cpp: what goes to the host and comes back
+    bool isOffloaded(const Bucket&) const;
+    void sendToHost(const Bucket&);
+    void awaitHost();
+    void bringFromHost(const Bucket&);
+    struct Kept {
+        std::string_view name;
+        std::int64_t bytes = 0;
+    };
+    void copy(Stream, std::string_view name, StreamMask waits, std::int64_t bytes);
+    void copy(Stream, std::string_view name, const std::vector<Kept>&);
+    void hostOptimizer(std::int64_t elements);
+    std::vector<Kept> keptBytes(const Bucket&) const;
+
     void gatherBucket(const Bucket&, bool prefetched);
     void releaseBucket(const Bucket&);
     void reduceBucket(ParameterElements);
@@ -128,6 +142,7 @@ private:
     bool m_ringOpen = false;
     bool m_again = false;                         ///< what is issued has run before
     std::optional<RecomputeModule> m_rerunModule; ///< while one runs again
+    std::vector<Kept> m_leaving;                  ///< on its way to the host
 };
 
 } // namespace sim

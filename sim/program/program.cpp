@@ -20,7 +20,10 @@ constexpr std::array<StreamFacts, kStreamCount> kStreams{{{"compute", {}},
                                                           {"dp replicas comm", Dimension::dp},
                                                           {"send activations", Dimension::pp},
                                                           {"send gradients", Dimension::pp},
-                                                          {"receive", Dimension::pp}}};
+                                                          {"receive", Dimension::pp},
+                                                          {"to host", {}},
+                                                          {"from host", {}},
+                                                          {"host", {}}}};
 
 struct RoleFacts {
     const char* name;

@@ -24,14 +24,29 @@ namespace sim {
 
 /// Ops on one stream run in the order of issue; streams run side by side, as on a GPU. Replicas of hybrid sharding have one of
 /// their own, as PyTorch's FSDP2 gives them: their reduction crosses nodes while parameters are gathered inside.
-enum class Stream : std::uint8_t { compute, tp, cp, ep, dp, replicas, sendForward, sendBackward, receive };
-inline constexpr int kStreamCount = 9;
+enum class Stream : std::uint8_t {
+    compute,
+    tp,
+    cp,
+    ep,
+    dp,
+    replicas,
+    sendForward,
+    sendBackward,
+    receive,
+    toHost,   ///< the copy engine for this direction
+    fromHost, ///< and that for the other
+    host      ///< the node's processors, this GPU's share of them
+};
+inline constexpr int kStreamCount = 12;
 using StreamMask = std::uint16_t;
 constexpr StreamMask maskOf(Stream stream)
 {
     return static_cast<StreamMask>(1U << static_cast<unsigned>(stream));
 }
 inline constexpr auto kDataParallelStreams = static_cast<StreamMask>(maskOf(Stream::dp) | maskOf(Stream::replicas));
+inline constexpr auto kHostStreams =
+    static_cast<StreamMask>(maskOf(Stream::toHost) | maskOf(Stream::fromHost) | maskOf(Stream::host));
 const char* streamName(Stream);
 /// What its transfers are for; nothing where kernels run.
 std::optional<Dimension> dimensionOf(Stream);
@@ -41,7 +56,8 @@ enum class OpKind : std::uint8_t {
     collective,
     send,
     receive,
-    wait ///< takes no time: makes its stream wait for others (cudaStreamWaitEvent), or only frees memory
+    copy, ///< to or from host memory, or what the host works on there; nothing of the GPU's slows it
+    wait  ///< takes no time: makes its stream wait for others (cudaStreamWaitEvent), or only frees memory
 };
 
 /// What a rank's time went to, finer than the stream: decides colour and statistics.
@@ -52,6 +68,7 @@ enum class OpPurpose : std::uint8_t {
     backwardWeight,
     recompute,
     optimizer,
+    offload,      ///< between the GPU and its host, and the host's work
     communication ///< of the stream's dimension
 };
 
@@ -72,7 +89,7 @@ struct OpShape {
     /// Collectives: `batch` messages one after the other make up the tensor.
     std::int64_t m = 0, n = 0, k = 0, batch = 1;
     double flops = 0;
-    std::int64_t bytes = 0; ///< memory traffic of a kernel; whole tensor of a collective; sent by a ringShift
+    std::int64_t bytes = 0; ///< memory traffic of a kernel; whole tensor of a collective; sent by a ringShift; a copy's
     bool operator==(const OpShape&) const = default;
 };
 
@@ -113,6 +130,7 @@ struct Step {
 struct ModelStates {
     std::int64_t parameters = 0, gradients = 0, optimizer = 0;
     std::int64_t buffers = 0;           ///< parameters gathered for the whole step
+    std::int64_t hostOptimizer = 0;     ///< in the host's memory
     std::int64_t parameterElements = 0; ///< before any ZeRO sharding
     bool operator==(const ModelStates&) const = default;
 };

@@ -46,7 +46,9 @@ ModelStates modelStates(const Scenario& scenario, ParameterElements elements)
         states.parameters = (zero >= 3 ? sharded : whole) * bytes.parameter;
         states.buffers = zero >= 3 && !scenario.layout.reshardAfterForward ? whole * bytes.parameter : Checked(0);
         states.gradients = (zero >= 2 ? trainedShard : trained) * bytes.gradient;
-        states.optimizer = (zero >= 1 ? trainedShard : trained) * bytes.optimizer;
+        const Checked optimizer = (zero >= 1 ? trainedShard : trained) * bytes.optimizer;
+        states.hostOptimizer = checkedScale(optimizer, scenario.training.offload.optimizer);
+        states.optimizer = optimizer - states.hostOptimizer;
         return states;
     });
 }

@@ -327,6 +327,7 @@ private:
         from.read("name", gpu.name);
         require(from, "memory_gib", gpu.memoryGib, "gpus");
         require(from, "memory_bandwidth_gbs", gpu.memoryBandwidthGBs, "gpus");
+        from.read("host_bandwidth_gbs", gpu.hostBandwidthGBs);
         from.read("multiprocessors", gpu.multiprocessors);
         if (from.find("peak_tflops") == nullptr) {
             if (m_out.isSound("/cluster/gpu/peak_tflops"))
@@ -362,6 +363,8 @@ private:
         from.read("memory", efficiency.memory);
         from.read("grouped_gemm", efficiency.groupedGemm);
         from.read("fp8_gemm", efficiency.fp8Gemm);
+        from.read("host_link", efficiency.hostLink);
+        from.read("host_memory", efficiency.hostMemory);
         from.read("weight_gradient", efficiency.weightGradient);
         from.read("kernel_us", efficiency.kernelUs);
         from.read("attention_half_length", efficiency.attentionHalfLength);
@@ -440,6 +443,23 @@ private:
         }
     }
 
+    /// Of the entry's node, if the scenario's has as many GPUs; else what a GPU usually has beside it, as the schema says.
+    void readHost(const Block& cluster, Cluster& out)
+    {
+        constexpr double kBandwidthGBs = 50, kMemoryGib = 250;
+        out.host = {.memoryBandwidthGBs = kBandwidthGBs * out.gpusPerNode, .memoryGib = kMemoryGib * out.gpusPerNode};
+        const Json* const based = memberOf(cluster.base, "host");
+        if (based != nullptr && memberOr<int>(cluster.base, "gpus_per_node", -1) == out.gpusPerNode)
+            readHost(block("/cluster/host", *based, nullptr, {}), out.host);
+        if (cluster.own.contains("host"))
+            readHost(block(cluster, "host"), out.host);
+    }
+    static void readHost(const Block& from, Host& host)
+    {
+        from.read("memory_bandwidth_gbs", host.memoryBandwidthGBs);
+        from.read("memory_gib", host.memoryGib);
+    }
+
     void readCluster(const Block& top)
     {
         const Block from = basedBlock(top, "cluster", "cluster", m_catalogue.clusters(),
@@ -453,6 +473,7 @@ private:
         readGpu(from, cluster.efficiency);
         require(from, "gpus_per_node", cluster.gpusPerNode, "clusters");
         readTiers(from, memberOr<int>(from.base, "gpus_per_node", -1));
+        readHost(from, cluster);
         if (const Json* based = memberOf(from.base, "efficiency"))
             readEfficiency(block("/cluster/efficiency", *based, nullptr, {}), from.baseId, cluster.efficiency);
         if (from.own.contains("efficiency"))
@@ -569,6 +590,9 @@ private:
         readStackOf(from);
         readAttention(from);
         readMoe(from);
+        const Block offload = block(from, "offload");
+        offload.read("optimizer", training.offload.optimizer);
+        offload.read("activation_layers", training.offload.activationLayers);
         const Block overlap = block(from, "overlap");
         overlap.read("grad_reduce", training.overlap.gradReduce);
         overlap.read("param_gather", training.overlap.paramGather);

@@ -236,6 +236,8 @@ struct Efficiency {
     double network = 0.85;            ///< fraction of a link's bandwidth that collectives reach
     double allToAll = 0.85;           ///< further factor on all-to-alls, which meet at the receivers
     double collectiveUs = 20;         ///< start and end of a collective, besides its hops
+    double hostLink = 0.82;           ///< fraction of the link to the host that copies from pinned memory reach
+    double hostMemory = 0.5;          ///< fraction of the host's memory bandwidth that its optimizer reaches
     double besideTransfers = 1;       ///< kernels take this many times as long while a collective runs beside them
     HardwareProfile profile;          ///< beats the constants where it has measured
     bool operator==(const Efficiency&) const = default;
@@ -247,6 +249,7 @@ struct Gpu {
     std::map<Precision, double> peakTflops; ///< dense; missing = not supported by the tensor cores
     double memoryGib = 0;
     double memoryBandwidthGBs = 0; ///< GB/s
+    double hostBandwidthGBs = 32;  ///< GB/s between it and host memory, one direction; PCIe 4.0 x16 unless said
     int multiprocessors = 0;       ///< SMs or compute units
     bool operator==(const Gpu&) const = default;
 };
@@ -261,12 +264,19 @@ struct Tier {
     bool operator==(const Tier&) const = default;
 };
 
+/// The processors of a node: they keep and update what is offloaded.
+struct Host {
+    double memoryBandwidthGBs = 0, memoryGib = 0; ///< resolved: never 0
+    bool operator==(const Host&) const = default;
+};
+
 struct Cluster {
     std::string base;
     std::string name;
     Gpu gpu;
     int gpusPerNode = 0;
     int nodes = 0;
+    Host host;
     std::vector<Tier> tiers; ///< innermost first; the last spans all
     Efficiency efficiency;
     int gpus() const { return gpusPerNode * nodes; }
@@ -319,6 +329,16 @@ struct MoeSettings {
     bool operator==(const MoeSettings&) const = default;
 };
 
+/// What lies in the host's memory. Copies run beside kernels on the GPU's copy engines, one a direction.
+struct Offload {
+    /// Fraction of the optimizer's states, which the host's processors update (Ren et al. 2021, ZeRO-Offload; Megatron Core's
+    /// HybridDeviceOptimizer).
+    double optimizer = 0;
+    int activationLayers = 0; ///< of each chunk the first so many send what they keep there, and get it back in time
+    bool isOn() const { return optimizer > 0 || activationLayers > 0; }
+    bool operator==(const Offload&) const = default;
+};
+
 struct Training {
     int sequenceLength = 0;  ///< tokens
     int microBatchSize = 1;  ///< sequences
@@ -337,6 +357,7 @@ struct Training {
     int gradientBytes = 4; ///< of one gradient as it is added up and reduced: gradient_dtype
     MoeSettings moe;
     Overlap overlap;
+    Offload offload;
     /// Whether `selective` runs it again, and no larger module does.
     bool recomputes(RecomputeModule module) const
     {

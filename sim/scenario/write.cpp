@@ -74,6 +74,8 @@ Json toJson(const Efficiency& e)
               {"network", number(e.network)},
               {"all_to_all", number(e.allToAll)},
               {"collective_us", number(e.collectiveUs)},
+              {"host_link", number(e.hostLink)},
+              {"host_memory", number(e.hostMemory)},
               {"beside_transfers", number(e.besideTransfers)}};
     for (const auto& [word, kernel] : kAttentionWords)
         if (const AttentionRate& rate = e.attention[static_cast<std::size_t>(kernel)]; rate != AttentionRate{})
@@ -100,9 +102,11 @@ Json toJson(const Cluster& c)
               {"peak_tflops", peaks},
               {"memory_gib", number(c.gpu.memoryGib)},
               {"memory_bandwidth_gbs", number(c.gpu.memoryBandwidthGBs)},
+              {"host_bandwidth_gbs", number(c.gpu.hostBandwidthGBs)},
               {"multiprocessors", c.gpu.multiprocessors}}},
             {"gpus_per_node", c.gpusPerNode},
             {"nodes", c.nodes},
+            {"host", {{"memory_bandwidth_gbs", number(c.host.memoryBandwidthGBs)}, {"memory_gib", number(c.host.memoryGib)}}},
             {"tiers", tiers},
             {"efficiency", toJson(c.efficiency)}};
 }
@@ -181,6 +185,8 @@ Json toJson(const Training& t)
                 {"tp_comm", t.overlap.tpComm},
                 {"p2p", t.overlap.p2p},
                 {"ep_comm", t.overlap.epComm}}}};
+    if (t.offload.isOn())
+        json["offload"] = {{"optimizer", number(t.offload.optimizer)}, {"activation_layers", t.offload.activationLayers}};
     if (t.tokens > 0)
         json["tokens"] = number(t.tokens);
     return json;

@@ -16,8 +16,8 @@ OpClass opClassOf(const Op& op)
 {
     if (op.purpose == OpPurpose::communication)
         return opClassOf(*dimensionOf(op.stream));
-    constexpr std::array kClasses{OpClass::forward,        OpClass::backward,  OpClass::backwardInput,
-                                  OpClass::backwardWeight, OpClass::recompute, OpClass::optimizer};
+    constexpr std::array kClasses{OpClass::forward,   OpClass::backward,  OpClass::backwardInput, OpClass::backwardWeight,
+                                  OpClass::recompute, OpClass::optimizer, OpClass::hostTransfer};
     return kClasses[asIndex(op.purpose)];
 }
 

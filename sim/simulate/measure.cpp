@@ -33,8 +33,9 @@ struct TransferLog {
 };
 
 /// Streams in the order in which they get the blame when several transfers fill the same gap.
-constexpr std::array kBlameOrder = {Stream::tp,          Stream::cp,           Stream::ep, Stream::receive,
-                                    Stream::sendForward, Stream::sendBackward, Stream::dp, Stream::replicas};
+constexpr std::array kBlameOrder = {Stream::tp,          Stream::cp,           Stream::ep,    Stream::receive,
+                                    Stream::sendForward, Stream::sendBackward, Stream::dp,    Stream::replicas,
+                                    Stream::fromHost,    Stream::host,         Stream::toHost};
 
 bool isAttention(const OpShape& shape)
 {
@@ -72,7 +73,8 @@ struct UseSums {
         ns[StepPart::optimizer] += Wide{times} * shares.optimizerNs;
         for (const Dimension dimension : kDimensions)
             ns[partOf<StepPart>(dimension)] += Wide{times} * shares.exposedNs[dimension];
-        ns[StepPart::bubble] += Wide{times} * (stepNs - shares.busyNs - shares.exposedNs.total());
+        ns[StepPart::host] += Wide{times} * shares.exposedHostNs;
+        ns[StepPart::bubble] += Wide{times} * (stepNs - shares.busyNs - shares.waitingNs());
         ranks += times;
     }
     /// The running sum is rounded, not each part: the parts then add up to the step, and what is nothing stays nothing.
@@ -134,7 +136,8 @@ TimeShares measureShares(const Program& program, const RankClasses& classes, con
                                                std::min(start, log.intervals[k].end)};
                         if (clipped.begin >= clipped.end)
                             continue;
-                        shares.exposedNs[*dimensionOf(stream)] += cover(covered, clipped);
+                        const auto dimension = dimensionOf(stream);
+                        (dimension ? shares.exposedNs[*dimension] : shares.exposedHostNs) += cover(covered, clipped);
                         covered.push_back(clipped);
                     }
                     if (before > 0)
@@ -159,6 +162,26 @@ TimeShares measureShares(const Program& program, const RankClasses& classes, con
     return shares;
 }
 
+namespace {
+
+/// That a rank uses of its host at most: its share of the optimizer, and activations that are there.
+std::int64_t hostBytes(const Program& program, const RankProgram& rank)
+{
+    std::int64_t activations = 0, most = 0;
+    for (const Step& step : rank.steps) {
+        if (step.action < 0)
+            continue;
+        const Pass& pass = program.passes[step.pass];
+        for (std::size_t i = 0; i < pass.ops.size(); ++i)
+            if (pass.ops[i].kind == OpKind::copy)
+                activations += pass.ops[i].stream == Stream::toHost ? pass.shapes[i].bytes : -pass.shapes[i].bytes;
+        most = std::max(most, activations);
+    }
+    return rank.states.hostOptimizer + most;
+}
+
+} // namespace
+
 MemoryBreakdown measureMemory(const Program& program, const RankClasses& classes, const EngineResult& result, int c)
 {
     const ModelStates& states = program.ranks[asIndex(classes.pipelineRank[asIndex(c)])].states;
@@ -182,7 +205,7 @@ Metrics measure(const Scenario& scenario, const Program& program, const RankClas
     std::vector<UseSums> uses(pipelineRanks);
     UseSums wholeUse;
     ByDimension<Wide> exposedNs;
-    Wide gemmNs = 0, attentionNs = 0, recomputeNs = 0, optimizerNs = 0;
+    Wide exposedHostNs = 0, gemmNs = 0, attentionNs = 0, recomputeNs = 0, optimizerNs = 0;
     Metrics metrics;
     metrics.perPipelineRank.resize(pipelineRanks);
     std::int64_t peakBytes = 0;
@@ -198,7 +221,8 @@ Metrics measure(const Scenario& scenario, const Program& program, const RankClas
         optimizerNs += Wide{ranks} * shares.optimizerNs;
         uses[pp].add(shares, result.endNs, ranks);
         wholeUse.add(shares, result.endNs, ranks);
-        sums[pp].exposedNs += Wide{ranks} * shares.exposedNs.total();
+        sums[pp].exposedNs += Wide{ranks} * shares.waitingNs();
+        exposedHostNs += Wide{ranks} * shares.exposedHostNs;
         for (const Dimension dimension : kDimensions)
             exposedNs[dimension] += Wide{ranks} * shares.exposedNs[dimension];
         const MemoryBreakdown memory = measureMemory(program, classes, result, c);
@@ -241,6 +265,7 @@ Metrics measure(const Scenario& scenario, const Program& program, const RankClas
     const auto totalNs = static_cast<double>(wholeNs);
     for (const Dimension dimension : kDimensions)
         metrics.exposedComm[dimension] = totalNs > 0 ? static_cast<double>(exposedNs[dimension]) / totalNs : 0;
+    metrics.exposedHost = totalNs > 0 ? static_cast<double>(exposedHostNs) / totalNs : 0;
     metrics.use = wholeUse.mean();
     metrics.bubbleFraction = totalNs > 0 ? static_cast<double>(wholeNs - busyNs - allExposedNs) / totalNs : 0;
 
@@ -256,6 +281,14 @@ Metrics measure(const Scenario& scenario, const Program& program, const RankClas
     metrics.mfuFullAttention = flops.modelFull / stepSeconds / world / peakFlops;
     metrics.hfu = flops.hardware / stepSeconds / world / peakFlops;
     metrics.peakMemoryGib = static_cast<double>(peakBytes) / kBytesPerGib;
+    if (scenario.training.offload.isOn()) {
+        std::int64_t bytes = 0;
+        for (const RankProgram& rank : program.ranks)
+            bytes = std::max(bytes, hostBytes(program, rank));
+        metrics.hostMemoryGib =
+            static_cast<double>(bytes) / kBytesPerGib * std::min(scenario.cluster.gpusPerNode, scenario.layout.worldSize());
+        metrics.hostFits = metrics.hostMemoryGib <= scenario.cluster.host.memoryGib;
+    }
     metrics.fits = metrics.peakMemoryGib <= scenario.cluster.gpu.memoryGib;
     metrics.parameters = parameterCount(scenario.model);
     metrics.worldSize = scenario.layout.worldSize();

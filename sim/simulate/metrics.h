@@ -24,13 +24,15 @@ struct TimeShares {
     std::int64_t gemmNs = 0, attentionNs = 0;          ///< of what is left of busyNs; attention's products count as attention
     /// Transfers that the next kernel waited for. A transfer beside which nothing waits is not exposed.
     ByDimension<std::int64_t> exposedNs;
+    std::int64_t exposedHostNs = 0; ///< the same of what goes to the host or is its work
+    std::int64_t waitingNs() const { return exposedNs.total() + exposedHostNs; }
     bool operator==(const TimeShares&) const = default;
 };
 
 struct PipelineRankMetrics {
     double busySeconds = 0;   ///< compute kernels running; mean over the ranks of this pipeline coordinate
     double bubbleSeconds = 0; ///< neither computing nor held up by a transfer: waiting for other stages
-    double commSeconds = 0;   ///< exposed communication: a transfer runs, no kernel does
+    double commSeconds = 0;   ///< exposed communication, the host's among it: a transfer runs, no kernel does
     MemoryBreakdown memory;   ///< of the rank with the highest peak
     std::int64_t peakAtNs = 0;
     std::int64_t parameters = 0;  ///< elements a rank holds before any ZeRO sharding
@@ -58,13 +60,16 @@ struct Metrics {
     double bubbleFraction = 0;       ///< mean over ranks of bubble time / step time
     /// Fractions of the step during which communication of that dimension runs and the rank computes nothing; mean over ranks.
     ByDimension<double> exposedComm;
+    double exposedHost = 0; ///< the same of the host: its transfers and its work
     /// Mean over ranks, busy time by what kernels are for, in whole nanoseconds that add up to the step exactly.
     ByStepPart<std::int64_t> use;
     ComputingSeconds computing;
     /// How much longer a rank's transfers took because others crossed the same ports at the same time; mean over ranks.
     double linkSharingSeconds = 0;
     double peakMemoryGib = 0; ///< of the fullest rank
+    double hostMemoryGib = 0; ///< in use at most by the ranks of a node, of its host's memory
     bool fits = true;         ///< peak <= the GPU's memory
+    bool hostFits = true;     ///< hostMemoryGib <= the host's memory
     std::int64_t parameters = 0;
     int worldSize = 1;
     std::vector<PipelineRankMetrics> perPipelineRank;

@@ -24,6 +24,7 @@ enum class StepPart : std::uint8_t {
     ep,
     pp,
     dp,
+    host,
     bubble
 };
 
@@ -34,7 +35,7 @@ struct StepPartFacts {
     bool isWaiting = false;
 };
 /// By StepPart, in the order in which they are told.
-inline constexpr std::array<StepPartFacts, 12> kStepPartFacts{{
+inline constexpr std::array<StepPartFacts, 13> kStepPartFacts{{
     {"computing", "computing", "t_c"},
     {"recomputation", "recomputation", "t_r"},
     {"optimizer", "optimizer", "t_o"},
@@ -46,6 +47,7 @@ inline constexpr std::array<StepPartFacts, 12> kStepPartFacts{{
     {"exposed ep", "exposed ep communication", "t_ep", true},
     {"exposed pp", "exposed pp communication", "t_pp", true},
     {"exposed dp", "exposed dp communication", "t_dp", true},
+    {"exposed host", "exposed transfers to and from the host", "t_host", true},
     {"bubble", "bubble", "t_bubble", true},
 }};
 static_assert(kStepPartFacts.size() == asIndex(StepPart::bubble) + 1);
@@ -86,7 +88,7 @@ struct ByStepPart {
         T sum{};
         for (const Dimension dimension : kDimensions)
             sum += (*this)[partOf<StepPart>(dimension)];
-        return sum;
+        return sum + (*this)[StepPart::host];
     }
     bool operator==(const ByStepPart&) const = default;
 };

@@ -6,9 +6,9 @@ namespace sim {
 
 const char* opClassName(OpClass opClass)
 {
-    constexpr std::array<const char*, kOpClassCount> kNames{"forward",   "backward",  "input gradient", "weight gradient",
-                                                            "recompute", "optimizer", "tp comm",        "cp comm",
-                                                            "ep comm",   "pp comm",   "dp comm",        "other"};
+    constexpr std::array<const char*, kOpClassCount> kNames{
+        "forward", "backward", "input gradient", "weight gradient", "recompute", "optimizer", "tp comm",
+        "cp comm", "ep comm",  "pp comm",        "dp comm",         "host",      "other"};
     return kNames[static_cast<std::size_t>(opClass)];
 }
 

@@ -21,9 +21,10 @@ enum class OpClass : std::uint8_t {
     epComm,
     ppComm,
     dpComm,
+    hostTransfer, ///< between a GPU and its host, and the host's work
     other
 };
-inline constexpr int kOpClassCount = 12;
+inline constexpr int kOpClassCount = 13;
 const char* opClassName(OpClass); ///< "forward", "tp comm", …
 inline bool isCommunication(OpClass c)
 {

@@ -58,6 +58,8 @@ inline sim::Cluster h100Cluster(int gpus, int gpusPerNode = 8)
     cluster.gpu.multiprocessors = 132;
     cluster.gpusPerNode = gpusPerNode;
     cluster.nodes = (gpus + gpusPerNode - 1) / gpusPerNode;
+    cluster.gpu.hostBandwidthGBs = 64;
+    cluster.host = {.memoryBandwidthGBs = 75.0 * gpusPerNode, .memoryGib = 256.0 * gpusPerNode};
     cluster.tiers = {{.name = "nvlink", .span = gpusPerNode, .bandwidthGBs = 450, .latencyUs = 3},
                      {.name = "network", .span = 0, .bandwidthGBs = 50, .latencyUs = 10}};
     return cluster;
@@ -96,6 +98,14 @@ inline sim::Scenario smallScenario(int tp = 1, int pp = 1, int dp = 1, int micro
     scenario.training.sequenceLength = 1024;
     scenario.training.globalBatchSize = microbatches * dp;
     resolve(scenario);
+    return scenario;
+}
+
+/// A fraction of the optimizer and so many layers of each stage in the host's memory.
+inline sim::Scenario offloadedScenario(double optimizer, int layers, int pp = 1)
+{
+    sim::Scenario scenario = smallScenario(1, pp, 1, 4 * pp);
+    scenario.training.offload = {.optimizer = optimizer, .activationLayers = layers};
     return scenario;
 }
 
@@ -187,6 +197,8 @@ inline sim::Scenario randomScenario(std::mt19937& random, int largestWorld)
                     : sim::RecomputeModules{sim::RecomputeModule::layernorm, sim::RecomputeModule::moeActivation,
                                             sim::RecomputeModule::coreAttention};
         training.flashAttention = random() % 2 == 0;
+        if (scenario.model.numHiddenLayers % 5 == 0)
+            training.offload = {.optimizer = scenario.model.numHiddenLayers % 2 == 0 ? 0.5 : 1, .activationLayers = layout.pp};
         training.overlap = {.gradReduce = random() % 2 == 0,
                             .paramGather = random() % 2 == 0,
                             .tpComm = random() % 2 == 0,

@@ -28,6 +28,7 @@ Theme baseTheme()
         {sim::OpClass::epComm, Color::rgb(0x882255), kWhite},
         {sim::OpClass::ppComm, Color::rgb(0xF0E442), kInk},
         {sim::OpClass::dpComm, Color::rgb(0x999999), kInk},
+        {sim::OpClass::hostTransfer, Color::rgb(0x8C6D46), kWhite},
         {sim::OpClass::other, Color::rgb(0x667080), kWhite},
     }};
     Theme theme;
@@ -138,6 +139,7 @@ const Theme& highContrastTheme()
         fill(sim::OpClass::epComm, Color::rgb(0xE878AE));
         fill(sim::OpClass::ppComm, Color::rgb(0xFFF35C));
         fill(sim::OpClass::dpComm, Color::rgb(0xBDBDBD));
+        fill(sim::OpClass::hostTransfer, Color::rgb(0xC9A57A));
         fill(sim::OpClass::other, Color::rgb(0x9AA6B8));
         t.parameters = Color::rgb(0x8A8EF0);
         t.gradients = Color::rgb(0xFFB000);

@@ -41,6 +41,7 @@ std::optional<sim::OpClass> classOf(sim::StepPart part)
         return sim::opClassOf(*dimension);
     return part == sim::StepPart::recomputation ? std::optional(sim::OpClass::recompute)
            : part == sim::StepPart::optimizer   ? std::optional(sim::OpClass::optimizer)
+           : part == sim::StepPart::host        ? std::optional(sim::OpClass::hostTransfer)
                                                 : std::nullopt;
 }
 

@@ -124,7 +124,7 @@ private:
     {
         const double step = m_sources.use.stepNs();
         for (const sim::TimeShares& times : m_sources.use.times()) {
-            const auto busy = static_cast<double>(times.busyNs), exposed = static_cast<double>(times.exposedNs.total());
+            const auto busy = static_cast<double>(times.busyNs), exposed = static_cast<double>(times.waitingNs());
             const double part = m_reading.lens == GridLens::busy ? busy : step - busy - exposed;
             m_reading.values.push_back(step > 0 ? std::max(0.0, part / step) : 0);
         }

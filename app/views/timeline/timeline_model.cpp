@@ -163,7 +163,7 @@ void TimelineModel::measureRow(TimelineRow& row, int index) const
     if (isSimulated(index)) {
         const sim::TimeShares times = m_simulation->timeOfClass(index);
         row.busyShare = static_cast<double>(times.busyNs) / length;
-        row.exposedShare = static_cast<double>(times.exposedNs.total()) / length;
+        row.exposedShare = static_cast<double>(times.waitingNs()) / length;
         return;
     }
     const sim::BusyByClass busy = m_busy[row.work]->busyNs(0, m_trace->endNs);

@@ -101,6 +101,7 @@ Explanation Explainer::share(StepPart part) const
         return part == StepPart::modelFlops        ? idealTime()
                : part == StepPart::recomputedFlops ? recomputeTime()
                : part == StepPart::belowPeak       ? kernelTime()
+               : part == StepPart::host            ? hostTime()
                                                    : bubbleTime();
     Account account = accountOf(part, m_seconds);
     return account.close(
@@ -138,6 +139,21 @@ Explanation Explainer::kernelTime() const
         "Matrix products below peak (tiles, waves, short sums), kernels bound by memory, launches, the optimizer: " +
             percentText((model + again) / m_seconds.busy()) + " of the peak is reached while kernels run.",
         "Roofline with tile and wave quantisation; constants of the GPU type and of the software", {.pictures = {"timeline"}});
+}
+
+Explanation Explainer::hostTime() const
+{
+    Account account = accountOf(StepPart::host, m_seconds);
+    const Cluster& c = m_scenario.cluster;
+    return account.close(
+        {},
+        "Measured in the simulated step: the rank's next kernel waits for what goes to the host or comes from it, or for the "
+        "host's optimizer. A GPU's link carries " +
+            numberText(c.gpu.hostBandwidthGBs * c.efficiency.hostLink, Unit::number) +
+            " GB/s each way; its share of the host's memory " +
+            numberText(c.host.memoryBandwidthGBs / std::max(1, c.gpusPerNode) * c.efficiency.hostMemory, Unit::number) + " GB/s.",
+        "Ren et al. 2021, ZeRO-Offload; event simulation of all ops",
+        {.pictures = {"timeline"}, .classes = {OpClass::hostTransfer}});
 }
 
 Explanation Explainer::tokensPerStep() const

@@ -180,6 +180,9 @@ Explanation Explainer::states(MetricId id) const
             experts /= account.term("d_e", shards.routed, Unit::count, "ranks that share the experts' states");
         elements = elements + experts;
     }
+    const double offloaded = state.shardedFrom == 1 ? m_scenario.training.offload.optimizer : 0;
+    if (offloaded > 0)
+        elements *= Formula::number(1) - account.term("f", offloaded, Unit::fraction, "that the host holds");
     return account.close(elements * account.term("b", state.bytesEach, Unit::bytes, "a parameter: " + state.consistsOf),
                          sharded ? "Sharded by ZeRO " + std::to_string(m_scenario.layout.zeroStage) + keepsWhole + "."
                                  : "Whole on every data-parallel rank: ZeRO " + std::to_string(state.shardedFrom) +

@@ -63,6 +63,7 @@ private:
     Explanation idealTime() const;
     Explanation recomputeTime() const;
     Explanation kernelTime() const;
+    Explanation hostTime() const;
     Explanation tokensPerStep() const;
     Explanation tokens(bool perGpu) const;
     Explanation flopRate(bool hardware) const;

@@ -62,7 +62,8 @@ Finding needlessRecomputation(const RuleContext& context, const LessRecomputatio
 
 constexpr double kLeastSaving = 0.01;
 
-/// A fused kernel keeps no scores: running it again takes time, whether the step fits or not, and frees a number a query and head.
+/// A fused kernel keeps no scores: running it again takes time, whether the step fits or not, and frees a number a query and
+/// head.
 bool fusedCore(const RuleContext& context, FindingList& out)
 {
     if (!context.training.recomputes(RecomputeModule::coreAttention) || !context.training.flashAttention)

@@ -80,6 +80,8 @@ std::vector<SuggestedEdit> stateSuggestions(const RuleContext& context)
     offer(out, context.edits.shift(&Layout::dp, &Layout::pp));
     if (l.tp * 2 <= context.innerSpan())
         offer(out, context.edits.shift(&Layout::dp, &Layout::tp));
+    if (context.training.offload.optimizer < 1)
+        offer(out, Edits::set("/training/offload/optimizer", "1", "optimizer states in the host's memory"));
     return out.suggestions;
 }
 

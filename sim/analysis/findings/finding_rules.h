@@ -62,6 +62,7 @@ void findMemory(const RuleContext&, FindingList&);        // finding_memory.cpp
 void findPipeline(const RuleContext&, FindingList&);      // finding_pipeline.cpp
 void findCommunication(const RuleContext&, FindingList&); // finding_communication.cpp
 void findKernels(const RuleContext&, FindingList&);       // finding_kernels.cpp
+void findHost(const RuleContext&, FindingList&);          // finding_host.cpp
 Finding composition(const RuleContext&, bool nothingElse);
 
 } // namespace sim

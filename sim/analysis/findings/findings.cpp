@@ -164,7 +164,7 @@ std::vector<Finding> findings(const Simulation& simulation, const ScenarioDocume
 {
     const RuleContext context(simulation);
     std::vector<Finding> out;
-    for (const auto rule : {findMemory, findPipeline, findCommunication, findKernels}) {
+    for (const auto rule : {findMemory, findPipeline, findCommunication, findKernels, findHost}) {
         checkCancelled();
         rule(context, out);
     }
@@ -191,6 +191,7 @@ EditEffect effectOf(const Metrics& before, const Metrics& after, double capGib)
             .peakGib = after.peakMemoryGib,
             .peakChangeGib = after.peakMemoryGib - before.peakMemoryGib,
             .fits = after.fits,
+            .hostFits = after.hostFits,
             .keepsCap = after.peakMemoryGib <= capGib};
 }
 
@@ -213,6 +214,8 @@ bool helps(FindingKind kind, const EditEffect& effect)
     case FindingKind::unfusedAttention:
     case FindingKind::noSequenceParallel:
         return effect.peakChangeGib < -kNoticeable * peakBefore;
+    case FindingKind::hostFull:
+        return effect.fits && effect.hostFits;
     case FindingKind::capMissed: // less memory, or a cap that can be kept
         return effect.keepsCap || effect.peakChangeGib < -kNoticeable * peakBefore;
     case FindingKind::idleGpus: // fewer nodes cost nothing either
@@ -224,29 +227,12 @@ bool helps(FindingKind kind, const EditEffect& effect)
 
 std::string_view findingKindName(FindingKind kind)
 {
-    static constexpr std::array<std::string_view, asIndex(FindingKind::composition) + 1> kNames{"does_not_fit",
-                                                                                                "cap_missed",
-                                                                                                "nearly_full",
-                                                                                                "memory_imbalance",
-                                                                                                "replicated_states",
-                                                                                                "unfused_attention",
-                                                                                                "bubble",
-                                                                                                "stage_imbalance",
-                                                                                                "slow_rank",
-                                                                                                "tensor_across_nodes",
-                                                                                                "experts_across_nodes",
-                                                                                                "exposed_tensor",
-                                                                                                "exposed_context",
-                                                                                                "exposed_expert",
-                                                                                                "exposed_pipeline",
-                                                                                                "exposed_data",
-                                                                                                "small_kernels",
-                                                                                                "needless_recompute",
-                                                                                                "no_sequence_parallel",
-                                                                                                "idle_gpus",
-                                                                                                "uneven_rounds",
-                                                                                                "slow_precision",
-                                                                                                "composition"};
+    static constexpr std::array<std::string_view, asIndex(FindingKind::composition) + 1> kNames{
+        "does_not_fit",         "cap_missed",     "nearly_full",     "memory_imbalance", "replicated_states",
+        "unfused_attention",    "bubble",         "stage_imbalance", "slow_rank",        "tensor_across_nodes",
+        "experts_across_nodes", "exposed_tensor", "exposed_context", "exposed_expert",   "exposed_pipeline",
+        "exposed_data",         "exposed_host",   "host_full",       "small_kernels",    "needless_recompute",
+        "no_sequence_parallel", "idle_gpus",      "uneven_rounds",   "slow_precision",   "composition"};
     return kNames[asIndex(kind)];
 }
 

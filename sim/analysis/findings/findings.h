@@ -31,6 +31,8 @@ enum class FindingKind : std::uint8_t {
     exposedExpert,
     exposedPipeline,
     exposedData,
+    exposedHost,
+    hostFull, ///< the host has less memory than is offloaded
     smallKernels,
     needlessRecompute,
     noSequenceParallel,
@@ -127,7 +129,11 @@ enum class ClaimOf : std::uint8_t {
     slowRank,
     slowFactor,
     microbatchesOfRound,
-    microbatchesTooFew ///< pipeline ranks - micro-batches
+    microbatchesTooFew, ///< pipeline ranks - micro-batches
+    exposedHostShare,   ///< of the step
+    hostLink,           ///< GB/s that a GPU's link to its host reaches
+    hostMemory,         ///< bytes in use of a host's memory, at most
+    hostHas             ///< its memory, bytes
 };
 
 struct Claim {
@@ -164,6 +170,7 @@ struct EditEffect {
     double timePerToken = 0; ///< relative change: -0.12 is 12 % less
     double peakGib = 0, peakChangeGib = 0;
     bool fits = true;     ///< the GPU
+    bool hostFits = true; ///< what is offloaded, its memory
     bool keepsCap = true; ///< what a GPU may hold then
     LikelyRatio likely;   ///< of the time a token takes, to what it took
     bool operator==(const EditEffect&) const = default;

@@ -90,13 +90,17 @@ private:
     {
         return meanShare(m_simulation, [purpose](const TimeShares& t) { return t.exposedNs[purpose]; });
     }
+    double exposedHost() const
+    {
+        return meanShare(m_simulation, [](const TimeShares& t) { return t.exposedHostNs; });
+    }
     double busy() const
     {
         return meanShare(m_simulation, [](const TimeShares& t) { return t.busyNs; });
     }
     double bubble() const
     {
-        return 1 - meanShare(m_simulation, [](const TimeShares& t) { return t.busyNs + t.exposedNs.total(); });
+        return 1 - meanShare(m_simulation, [](const TimeShares& t) { return t.busyNs + t.waitingNs(); });
     }
     double peakOf(int rank) const { return static_cast<double>(m_simulation.memoryOfClass(m_simulation.classOf(rank)).total()); }
     int fullest() const
@@ -202,6 +206,7 @@ double Prover::shareOfPart(const std::string& text) const
                                               {"exposed ep communication", exposed(Dimension::ep)},
                                               {"exposed pp communication", exposed(Dimension::pp)},
                                               {"exposed dp communication", exposed(Dimension::dp)},
+                                              {"exposed transfers to and from the host", exposedHost()},
                                               {"bubble", bubble()}};
     for (const auto& [name, value] : parts)
         if (text.ends_with("% " + name))
@@ -231,7 +236,7 @@ double Prover::again(const Claim& claim) const
     case ClaimOf::bubbleWithout: {
         Scenario even = m_scenario;
         even.perturbations.clear();
-        return 1 - meanShare(*simulate(even), [](const TimeShares& use) { return use.busyNs + use.exposedNs.total(); });
+        return 1 - meanShare(*simulate(even), [](const TimeShares& use) { return use.busyNs + use.waitingNs(); });
     }
     case ClaimOf::idealBubble: // of the same order, run on stages alike
         return evaluateSchedule(schedule).idleOfMakespan;
@@ -400,6 +405,14 @@ double Prover::again(const Claim& claim) const
     }
     case ClaimOf::microbatchesOfRound:
         return m_scenario.schedule.microbatchGroup;
+    case ClaimOf::exposedHostShare:
+        return exposedHost();
+    case ClaimOf::hostLink:
+        return c.gpu.hostBandwidthGBs * c.efficiency.hostLink;
+    case ClaimOf::hostMemory:
+        return m_metrics.hostMemoryGib * kGib;
+    case ClaimOf::hostHas:
+        return c.host.memoryGib * kGib;
     case ClaimOf::microbatchesTooFew:
         return static_cast<double>(schedule.ranks) - static_cast<double>(schedule.microbatches) / schedule.slices;
     }
@@ -514,6 +527,8 @@ TEST_F(FindingClaims, OfTheGalleryAndOfEveryKindOfTroubleAreTrue)
         {"52", {"cluster.gpus_per_node=6", "cluster.nodes=43"}},
         {"50", {R"(cluster.tiers=[{"name":"slow","span":"all","bandwidth_gbs":10,"latency_us":10}])"}},
         {"02", {"training.overlap.tp_comm=true"}},
+        {"17", {"training.offload.activation_layers=8"}},
+        {"17", {"training.offload.optimizer=0.5", "cluster.host.memory_gib=1"}},
         {"01", {"perturbations=[{\"kind\":\"jitter\",\"sigma\":0.2,\"seed\":3}]"}},
     };
     for (const auto& [number, overrides] : troubles) {
@@ -522,7 +537,7 @@ TEST_F(FindingClaims, OfTheGalleryAndOfEveryKindOfTroubleAreTrue)
     }
     for (int kind = 0; kind <= static_cast<int>(FindingKind::composition); ++kind)
         EXPECT_TRUE(m_kinds.contains(static_cast<FindingKind>(kind))) << "no job here has the finding number " << kind;
-    for (int of = 0; of <= static_cast<int>(ClaimOf::microbatchesTooFew); ++of)
+    for (int of = 0; of <= static_cast<int>(ClaimOf::hostHas); ++of)
         EXPECT_TRUE(m_claims.contains(static_cast<ClaimOf>(of))) << "nobody claims number " << of;
 }
 

@@ -1,7 +1,7 @@
 // What each mechanism adds to a program, in closed form: one test a mechanism, so that a slip in one of them has a name.
-#include "sim/legal/schedule_request.h"
 #include "sim/program/program.h"
 #include "sim/schedule/families/families.h"
+#include "tests/support/programs.h"
 #include "tests/support/scenarios.h"
 
 #include <gtest/gtest.h>
@@ -16,11 +16,6 @@
 using namespace sim;
 
 namespace {
-
-Program lowered(const Scenario& scenario)
-{
-    return lowerProgram(scenario, makeSchedule(scheduleRequest(scenario)));
-}
 
 /// Over all steps of the first rank: a sum over the ops of one name, or of all whose name begins with it.
 double sumOf(const Program& program, std::string_view name, const std::function<double(const Op&, const OpShape&)>& value)
@@ -65,16 +60,16 @@ Scenario withExperts()
 TEST(CostsOfProgram, GradientsTravelInTheirOwnNumberFormat)
 {
     Scenario scenario = dataParallel(1);
-    const double wide = bytesOf(lowered(scenario), "grad.reduce");
+    const double wide = bytesOf(test::programOf(scenario), "grad.reduce");
     scenario.training.gradientBytes = 2;
-    EXPECT_EQ(bytesOf(lowered(scenario), "grad.reduce"), wide / 2);
+    EXPECT_EQ(bytesOf(test::programOf(scenario), "grad.reduce"), wide / 2);
 }
 
 TEST(CostsOfProgram, ReplicasOfAShardingGroupReduceAShardEach)
 {
     Scenario scenario = dataParallel(3);
     scenario.layout.dpShard = 2;
-    const Program program = lowered(scenario);
+    const Program program = test::programOf(scenario);
     EXPECT_GT(bytesOf(program, "grad.reduce.replicas"), 0);
     // The shard's reduction has the whole gradient, the replicas' a half of it; "grad.reduce" begins both names.
     const double both = bytesOf(program, "grad.reduce");
@@ -84,7 +79,7 @@ TEST(CostsOfProgram, ReplicasOfAShardingGroupReduceAShardEach)
 /// Names of a backward pass's transfers and waits for data parallelism, in the order of issue, and "kernels" between them.
 std::vector<std::string> backwardOf(const Scenario& scenario)
 {
-    const Program program = lowered(scenario);
+    const Program program = test::programOf(scenario);
     for (const Pass& pass : program.passes) {
         std::vector<std::string> out;
         bool reduces = false;
@@ -125,7 +120,7 @@ TEST(CostsOfProgram, ALayersBackwardAwaitsItsParametersAndNotTheGradientsBeforeT
 
 TEST(CostsOfProgram, KernelsDoNotWaitForWhatIsGatheredAhead)
 {
-    const Program program = lowered(dataParallel(3));
+    const Program program = test::programOf(dataParallel(3));
     int gathers = 0;
     for (const Pass& pass : program.passes)
         for (const Op& op : pass.ops) {
@@ -141,7 +136,7 @@ TEST(CostsOfProgram, ReplicasReduceBesideTheGathersAndTheUpdateAwaitsThem)
 {
     Scenario scenario = dataParallel(3);
     scenario.layout.dpShard = 2;
-    const Program program = lowered(scenario);
+    const Program program = test::programOf(scenario);
     int replicas = 0, updates = 0;
     for (const Pass& pass : program.passes)
         for (const Op& op : pass.ops) {
@@ -165,7 +160,7 @@ TEST(CostsOfProgram, ParametersAreGatheredAtTheEndOfTheStepWhereNothingOverlapsT
     for (const int zeroStage : {0, 1, 2, 3}) {
         Scenario scenario = dataParallel(zeroStage);
         scenario.training.overlap.paramGather = false;
-        const Program program = lowered(scenario);
+        const Program program = test::programOf(scenario);
         const Pass& last = program.passes[program.ranks[0].steps.back().pass];
         const auto gathers = std::count_if(last.ops.begin(), last.ops.end(),
                                            [&](const Op& op) { return program.labels[op.label] == "param.gather"; });
@@ -181,9 +176,10 @@ TEST(CostsOfProgram, TiedEmbeddingsOfTwoStagesAreReducedTogether)
 {
     Scenario scenario = test::smallScenario(1, 2, 1);
     scenario.model.tieWordEmbeddings = true;
-    EXPECT_EQ(bytesOf(lowered(scenario), "grad.reduce.embedding"), 4.0 * scenario.model.vocabSize * scenario.model.hiddenSize);
+    EXPECT_EQ(bytesOf(test::programOf(scenario), "grad.reduce.embedding"),
+              4.0 * scenario.model.vocabSize * scenario.model.hiddenSize);
     scenario.model.tieWordEmbeddings = false;
-    EXPECT_EQ(countOf(lowered(scenario), "grad.reduce.embedding"), 0);
+    EXPECT_EQ(countOf(test::programOf(scenario), "grad.reduce.embedding"), 0);
 }
 
 TEST(CostsOfProgram, TheOptimizerMovesStatesGradientsAndWhatTheSoftwareAdds)
@@ -191,12 +187,13 @@ TEST(CostsOfProgram, TheOptimizerMovesStatesGradientsAndWhatTheSoftwareAdds)
     Scenario scenario = dataParallel(0);
     scenario.training.stack.optimizerBytes = 7;
     scenario.training.stack.gradientBytes = 3;
-    const Program program = lowered(scenario);
+    const Program program = test::programOf(scenario);
     const auto parameters = static_cast<double>(program.ranks[0].states.parameterElements);
     // AdamW in mixed precision: gradient 4, master copy and moments 12 read and written, 16-bit parameter 2.
     EXPECT_EQ(bytesOf(program, "optimizer"), parameters * (4 + 2 * 12 + 2 + 7 + 3));
     scenario.layout.zeroStage = 1;
-    EXPECT_NEAR(bytesOf(lowered(scenario), "optimizer"), parameters * ((4 + 2 * 12 + 2 + 7) / 4.0 + 3), 1e-3 * parameters);
+    EXPECT_NEAR(bytesOf(test::programOf(scenario), "optimizer"), parameters * ((4 + 2 * 12 + 2 + 7) / 4.0 + 3),
+                1e-3 * parameters);
 }
 
 TEST(CostsOfProgram, FusedAttentionRunsBackwardTwoAndAHalfTimes)
@@ -204,7 +201,7 @@ TEST(CostsOfProgram, FusedAttentionRunsBackwardTwoAndAHalfTimes)
     Scenario scenario = test::smallScenario(1, 1, 1);
     scenario.training.flashAttention = true;
     const auto flops = [&](std::string_view name) {
-        return sumOf(lowered(scenario), name, [](const Op&, const OpShape& shape) { return shape.flops; });
+        return sumOf(test::programOf(scenario), name, [](const Op&, const OpShape& shape) { return shape.flops; });
     };
     // "attn.core" begins "attn.core.backward".
     EXPECT_DOUBLE_EQ(flops("attn.core.backward") / (flops("attn.core") - flops("attn.core.backward")), 2.5);
@@ -216,12 +213,12 @@ TEST(CostsOfProgram, SelectiveRecomputationKeepsNoScoresAndMakesThemAgain)
     scenario.training.flashAttention = false;
     scenario.training.attention = AttentionKernel::unfused;
     const auto kept = [&] {
-        return sumOf(lowered(scenario), "attn.softmax", [](const Op& op, const OpShape&) {
+        return sumOf(test::programOf(scenario), "attn.softmax", [](const Op& op, const OpShape&) {
             return op.purpose == OpPurpose::forward ? static_cast<double>(op.allocBytes) : 0.0;
         });
     };
     const auto again = [&] {
-        return sumOf(lowered(scenario), "attn.softmax",
+        return sumOf(test::programOf(scenario), "attn.softmax",
                      [](const Op& op, const OpShape&) { return op.purpose == OpPurpose::recompute ? 1.0 : 0.0; });
     };
     EXPECT_GT(kept(), 0);
@@ -235,9 +232,9 @@ TEST(CostsOfProgram, TensorParallelPiecesAddUpToTheWhole)
 {
     Scenario scenario = test::smallScenario(2, 1, 1);
     scenario.layout.sequenceParallel = true;
-    const Program whole = lowered(scenario);
+    const Program whole = test::programOf(scenario);
     scenario.training.overlap.tpComm = true;
-    const Program pieces = lowered(scenario);
+    const Program pieces = test::programOf(scenario);
     for (const char* name : {"mlp.gather", "mlp.reduce", "attn.gather", "attn.reduce"}) {
         EXPECT_GT(countOf(pieces, name), countOf(whole, name)) << name;
         EXPECT_NEAR(bytesOf(pieces, name), bytesOf(whole, name), 1e-6 * bytesOf(whole, name)) << name;
@@ -259,38 +256,40 @@ TEST(CostsOfProgram, NarrowOperandsAreGatheredNarrowWhereTheSoftwareDoes)
     Scenario scenario = test::smallScenario(2, 1, 1);
     scenario.layout.sequenceParallel = true;
     scenario.training.precision = Precision::fp8;
-    const double wide = bytesOf(lowered(scenario), "mlp.gather"), head = bytesOf(lowered(scenario), "head.gather");
+    const double wide = bytesOf(test::programOf(scenario), "mlp.gather"),
+                 head = bytesOf(test::programOf(scenario), "head.gather");
     scenario.training.stack.narrowGather = true;
     // Forward; the backward pass reduces gradients in 16 bits.
     const double passes = 2;
-    EXPECT_EQ(bytesOf(lowered(scenario), "mlp.gather"), wide - wide / passes / 2);
-    EXPECT_EQ(bytesOf(lowered(scenario), "head.gather"), head); // logits stay in 16 bits
+    EXPECT_EQ(bytesOf(test::programOf(scenario), "mlp.gather"), wide - wide / passes / 2);
+    EXPECT_EQ(bytesOf(test::programOf(scenario), "head.gather"), head); // logits stay in 16 bits
 }
 
 TEST(CostsOfProgram, TokensTravelInTheFormatOfTheirWay)
 {
     Scenario scenario = withExperts();
-    const double there = bytesOf(lowered(scenario), "moe.dispatch"), back = bytesOf(lowered(scenario), "moe.combine");
+    const double there = bytesOf(test::programOf(scenario), "moe.dispatch"),
+                 back = bytesOf(test::programOf(scenario), "moe.combine");
     EXPECT_GT(there, 0);
     scenario.training.moe.dispatchBytes = 1;
     // Forward there and, for the gradients, backward from the combination: half of what each sends in both passes.
-    EXPECT_EQ(bytesOf(lowered(scenario), "moe.dispatch"), there * 3 / 4);
-    EXPECT_EQ(bytesOf(lowered(scenario), "moe.combine"), back * 3 / 4);
+    EXPECT_EQ(bytesOf(test::programOf(scenario), "moe.dispatch"), there * 3 / 4);
+    EXPECT_EQ(bytesOf(test::programOf(scenario), "moe.combine"), back * 3 / 4);
 }
 
 TEST(CostsOfProgram, TheBusiestRanksTokensCount)
 {
     Scenario scenario = withExperts();
-    const double even = bytesOf(lowered(scenario), "moe.dispatch");
+    const double even = bytesOf(test::programOf(scenario), "moe.dispatch");
     scenario.training.moe.imbalance = 1.5;
-    EXPECT_NEAR(bytesOf(lowered(scenario), "moe.dispatch"), 1.5 * even, 1e-3 * even);
+    EXPECT_NEAR(bytesOf(test::programOf(scenario), "moe.dispatch"), 1.5 * even, 1e-3 * even);
 }
 
 TEST(CostsOfProgram, WeightGradientsTakeTheirOwnRoomForAMoment)
 {
     Scenario scenario = test::smallScenario(1, 1, 1);
     const auto held = [&] {
-        return sumOf(lowered(scenario), "mlp.up.wgrad",
+        return sumOf(test::programOf(scenario), "mlp.up.wgrad",
                      [](const Op& op, const OpShape&) { return static_cast<double>(op.allocBytes); });
     };
     EXPECT_EQ(held(), 0);
@@ -306,9 +305,9 @@ TEST(CostsOfProgram, ParametersThatAreKeptAreGatheredOnce)
     Scenario scenario = dataParallel(3);
     scenario.training.globalBatchSize = 4 * 4 * scenario.training.microBatchSize;
     ASSERT_EQ(scenario.microbatches(), 4);
-    const double each = bytesOf(lowered(scenario), "param.gather");
+    const double each = bytesOf(test::programOf(scenario), "param.gather");
     scenario.layout.reshardAfterForward = false;
-    const Program kept = lowered(scenario);
+    const Program kept = test::programOf(scenario);
     EXPECT_NEAR(bytesOf(kept, "param.gather") * 2 * 4, each, 1e-6 * each); // forward and backward of four
     EXPECT_GT(kept.ranks[0].states.buffers, 0);
 }
@@ -317,7 +316,7 @@ TEST(CostsOfProgram, ShardsThatAreSentAloneAreAsManyMessagesAsRanks)
 {
     Scenario scenario = dataParallel(1);
     scenario.training.stack.sendsShards = true;
-    const double messages = sumOf(lowered(scenario), "param.gather",
+    const double messages = sumOf(test::programOf(scenario), "param.gather",
                                   [](const Op&, const OpShape& shape) { return static_cast<double>(shape.batch); });
     EXPECT_GE(messages, 4);
     EXPECT_LE(messages, 4 + scenario.model.numHiddenLayers + 2); // a bucket is at least one

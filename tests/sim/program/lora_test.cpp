@@ -1,10 +1,10 @@
-#include "sim/legal/schedule_request.h"
 #include "sim/model/flops.h"
 #include "sim/model/operators.h"
 #include "sim/model/parameters.h"
 #include "sim/program/program.h"
 #include "sim/program/states.h"
 #include "sim/schedule/families/families.h"
+#include "tests/support/programs.h"
 #include "tests/support/scenarios.h"
 
 #include <gtest/gtest.h>
@@ -25,11 +25,6 @@ Scenario adapted(int tp, int pp, int dp, int zero = 0)
     scenario.model.lora.rank = kRank;
     scenario.layout.zeroStage = zero;
     return scenario;
-}
-
-Program adaptedProgram(const Scenario& scenario)
-{
-    return lowerProgram(scenario, makeSchedule(scheduleRequest(scenario)));
 }
 
 /// One layer's: A of inputs x rank and B of rank x outputs beside each of seven matrices.
@@ -61,7 +56,7 @@ TEST(Lora, TrainsTheAdaptersAlone)
     const std::int64_t all = parameterCount(scenario.model),
                        adapters = scenario.model.numHiddenLayers * layerAdapters(scenario.model);
     EXPECT_EQ(trainableParameterCount(scenario.model), adapters);
-    const ModelStates states = adaptedProgram(scenario).ranks[0].states;
+    const ModelStates states = test::programOf(scenario).ranks[0].states;
     EXPECT_EQ(states.parameterElements, all + adapters);
     EXPECT_EQ(states.parameters, 2 * (all + adapters));
     EXPECT_EQ(states.gradients, 4 * adapters);
@@ -83,7 +78,7 @@ TEST(Lora, HasAdaptersWhereItIsTold)
 TEST(Lora, CutsBothHalvesByTensorParallelRanks)
 {
     const Scenario one = adapted(1, 2, 1), two = adapted(2, 2, 1);
-    const Program whole = adaptedProgram(one), halves = adaptedProgram(two);
+    const Program whole = test::programOf(one), halves = test::programOf(two);
     for (std::size_t rank = 0; rank < 2; ++rank)
         EXPECT_EQ(2 * halves.ranks[rank].states.gradients, whole.ranks[rank].states.gradients);
 }
@@ -111,7 +106,7 @@ TEST(Lora, DoesTheFlopsThatAreCounted)
             Scenario scenario = adapted(tp, 2, 1);
             scenario.layout.sequenceParallel = tp > 1;
             scenario.training.recompute = recompute;
-            const Program program = adaptedProgram(scenario);
+            const Program program = test::programOf(scenario);
             const double tokens = 1.0 * scenario.training.globalBatchSize * scenario.training.sequenceLength;
             const ForwardFlops flops = forwardFlopsPerToken(scenario.model, scenario.training.sequenceLength);
             const auto purposed = [&](OpPurpose purpose) {
@@ -137,7 +132,7 @@ TEST(Lora, DoesTheFlopsThatAreCounted)
 
 TEST(Lora, HasNoGradientsOfFrozenWeights)
 {
-    const Program program = adaptedProgram(adapted(2, 1, 2));
+    const Program program = test::programOf(adapted(2, 1, 2));
     std::set<std::string> gradients;
     for (const std::string& label : program.labels)
         if (label.ends_with(".wgrad"))
@@ -154,7 +149,7 @@ TEST(Lora, ReducesGradientsOfAdaptersAlone)
 {
     for (const int zero : {0, 1, 3}) {
         const Scenario scenario = adapted(1, 1, 4, zero);
-        const Program program = adaptedProgram(scenario);
+        const Program program = test::programOf(scenario);
         const auto bytes = [&](const std::string& name) {
             return sum(program, [&](const Op&, const OpShape& shape, const std::string& label) {
                 return label == name ? static_cast<double>(shape.bytes) : 0;
@@ -188,7 +183,7 @@ TEST(Lora, FreesWhatItKeepsAndKeepsLess)
                     scenario.training.overlap.tpComm = tp > 1;
                     for (std::size_t i = 0; i < kLoraTargets.size(); ++i)
                         scenario.model.lora.targets[i] = ((targets >> i) & 1U) != 0;
-                    const Program program = adaptedProgram(scenario);
+                    const Program program = test::programOf(scenario);
                     for (const RankProgram& rank : program.ranks) {
                         std::int64_t held = 0;
                         for (const Step& step : rank.steps)
@@ -212,7 +207,7 @@ TEST(Lora, FreesWhatItKeepsAndKeepsLess)
 TEST(Lora, GathersAFrozenEmbeddingForTheForwardAlone)
 {
     const auto gathers = [](const Scenario& scenario) {
-        return sum(adaptedProgram(scenario),
+        return sum(test::programOf(scenario),
                    [](const Op&, const OpShape&, const std::string& label) { return label == "param.gather" ? 1.0 : 0.0; });
     };
     Scenario scenario = adapted(1, 1, 4, 3);

@@ -1,7 +1,7 @@
 // What modules drop in the forward pass and run again in the backward pass, against shapes.
-#include "sim/legal/schedule_request.h"
 #include "sim/model/flops.h"
 #include "sim/program/program.h"
+#include "tests/support/programs.h"
 #include "tests/support/scenarios.h"
 
 #include <gtest/gtest.h>
@@ -38,11 +38,6 @@ Scenario scenarioOf(RecomputeModules modules, int tp = 1)
     return scenario;
 }
 
-Program programOf(const Scenario& scenario)
-{
-    return lowerProgram(scenario, makeSchedule(scheduleRequest(scenario)));
-}
-
 /// Of a micro-batch, from forward to backward.
 std::int64_t keptBytes(const Program& program)
 {
@@ -54,7 +49,7 @@ std::int64_t keptBytes(const Program& program)
 
 std::int64_t freedBy(Module module)
 {
-    return keptBytes(programOf(scenarioOf({}))) - keptBytes(programOf(scenarioOf({module})));
+    return keptBytes(test::programOf(scenarioOf({}))) - keptBytes(test::programOf(scenarioOf({module})));
 }
 
 /// Kernels that run again in one micro-batch, by name.
@@ -90,7 +85,7 @@ TEST(Rerun, KeepsTheInputOfAModuleWhoseWeightsAreFrozen)
         Scenario scenario = scenarioOf(modules);
         scenario.model = test::smallScenario().model;
         scenario.model.lora = {.rank = 8, .targets = {true, false, false, false, false, up, false}};
-        return keptBytes(programOf(scenario));
+        return keptBytes(test::programOf(scenario));
     };
     // Without it nothing of the MLP's input: the activation function's, gate and up.
     const std::int64_t activation = 8 * kTokens * 2 * 2816 * 2, input = 8 * kTokens * kHidden * 2;
@@ -107,7 +102,7 @@ TEST(Rerun, OfFrozenAttentionMakesItsOutputAgain)
         Scenario scenario = scenarioOf(modules);
         scenario.model = test::smallScenario().model;
         scenario.model.lora = {.rank = 8, .targets = {true, false, false, false, false, false, false}};
-        return keptBytes(programOf(scenario));
+        return keptBytes(test::programOf(scenario));
     };
     EXPECT_EQ(kept({}) - kept({Module::coreAttention}), 8 * kTokens * (kHidden * 2 + kHeads * 4))
         << "no trained product has kept what the kernel's backward pass reads";
@@ -122,7 +117,7 @@ TEST(Rerun, OfAttentionSendsKeysAndValuesAgain)
         scenario.model.slidingWindow = windows ? 100 : 0;
         scenario.training.recompute = modules.empty() ? Recompute::none : Recompute::selective;
         scenario.training.recomputeModules = modules;
-        const Program program = programOf(scenario);
+        const Program program = test::programOf(scenario);
         std::map<bool, std::int64_t> bytes; // [again]
         for (const std::size_t i : {0U, 1U}) {
             const Pass& pass = program.passes[program.ranks[0].steps[i].pass];
@@ -149,7 +144,7 @@ TEST(Rerun, GathersForAQueryThatIsNotCompressed)
     const auto gathered = [](RecomputeModules modules) {
         Scenario scenario = scenarioOf(modules, 2);
         scenario.model.qLoraRank = 0;
-        const Program program = programOf(scenario);
+        const Program program = test::programOf(scenario);
         const Pass& pass = program.passes[program.ranks[0].steps[1].pass];
         int count = 0;
         for (const Op& op : pass.ops)
@@ -162,8 +157,8 @@ TEST(Rerun, GathersForAQueryThatIsNotCompressed)
 
 TEST(Rerun, OfTheSmallerModulesChangesNothingBesideAllOfTheExperts)
 {
-    const Program alone = programOf(scenarioOf({Module::moe}));
-    const Program both = programOf(scenarioOf({Module::moe, Module::moeActivation, Module::sharedExperts}));
+    const Program alone = test::programOf(scenarioOf({Module::moe}));
+    const Program both = test::programOf(scenarioOf({Module::moe, Module::moeActivation, Module::sharedExperts}));
     EXPECT_EQ(keptBytes(alone), keptBytes(both));
     EXPECT_EQ(again(alone), again(both));
 }
@@ -171,23 +166,24 @@ TEST(Rerun, OfTheSmallerModulesChangesNothingBesideAllOfTheExperts)
 TEST(Rerun, RunsItsOwnKernelsAndNoOthers)
 {
     using Names = std::map<std::string, int>;
-    EXPECT_EQ(again(programOf(scenarioOf({Module::layernorm}))), (Names{{"attn.norm", 8}, {"mlp.norm", 2}, {"moe.norm", 6}}));
-    EXPECT_EQ(again(programOf(scenarioOf({Module::mlaUpProjection}))),
+    EXPECT_EQ(again(test::programOf(scenarioOf({Module::layernorm}))),
+              (Names{{"attn.norm", 8}, {"mlp.norm", 2}, {"moe.norm", 6}}));
+    EXPECT_EQ(again(test::programOf(scenarioOf({Module::mlaUpProjection}))),
               (Names{{"attn.q_up", 8}, {"attn.kv_up", 8}, {"attn.rope", 8}}));
-    EXPECT_EQ(again(programOf(scenarioOf({Module::moeActivation}))), (Names{{"moe.act", 6}}));
-    EXPECT_EQ(again(programOf(scenarioOf({Module::mlp}))), (Names{{"mlp.up", 2}, {"mlp.act", 2}, {"mlp.down", 2}}));
-    EXPECT_EQ(again(programOf(scenarioOf({Module::sharedExperts}))),
+    EXPECT_EQ(again(test::programOf(scenarioOf({Module::moeActivation}))), (Names{{"moe.act", 6}}));
+    EXPECT_EQ(again(test::programOf(scenarioOf({Module::mlp}))), (Names{{"mlp.up", 2}, {"mlp.act", 2}, {"mlp.down", 2}}));
+    EXPECT_EQ(again(test::programOf(scenarioOf({Module::sharedExperts}))),
               (Names{{"shared.up", 6}, {"shared.act", 6}, {"shared.down", 6}}));
-    EXPECT_EQ(again(programOf(scenarioOf({Module::coreAttention, Module::moe}))), (Names{{"attn.core", 8},
-                                                                                         {"moe.router", 6},
-                                                                                         {"moe.permute", 6},
-                                                                                         {"moe.up", 6},
-                                                                                         {"moe.act", 6},
-                                                                                         {"moe.down", 6},
-                                                                                         {"moe.unpermute", 6},
-                                                                                         {"shared.up", 6},
-                                                                                         {"shared.act", 6},
-                                                                                         {"shared.down", 6}}));
+    EXPECT_EQ(again(test::programOf(scenarioOf({Module::coreAttention, Module::moe}))), (Names{{"attn.core", 8},
+                                                                                               {"moe.router", 6},
+                                                                                               {"moe.permute", 6},
+                                                                                               {"moe.up", 6},
+                                                                                               {"moe.act", 6},
+                                                                                               {"moe.down", 6},
+                                                                                               {"moe.unpermute", 6},
+                                                                                               {"shared.up", 6},
+                                                                                               {"shared.act", 6},
+                                                                                               {"shared.down", 6}}));
 }
 
 TEST(Rerun, SendsOnlyWhatWholeModulesSend)
@@ -198,7 +194,7 @@ TEST(Rerun, SendsOnlyWhatWholeModulesSend)
         scenario.layout.ep = 2;
         scenario.layout.etp = 1;
         std::map<std::string, std::int64_t> bytes;
-        const Program program = programOf(scenario);
+        const Program program = test::programOf(scenario);
         const Pass& pass = program.passes[program.ranks[0].steps[1].pass];
         for (std::size_t i = 0; i < pass.ops.size(); ++i)
             if (pass.ops[i].kind == OpKind::collective)
@@ -236,7 +232,7 @@ TEST(Rerun, IsCountedByHfuAndLeavesNothingBehind)
             scenario.layout.etp = 1; // experts whole
             scenario.layout.ep = tp;
             scenario.training.overlap.tpComm = bits % 2 == 0;
-            const Program program = programOf(scenario);
+            const Program program = test::programOf(scenario);
             double flops = 0;
             std::int64_t held = 0;
             for (const Step& step : program.ranks[0].steps) {

@@ -102,6 +102,11 @@ TEST(ResolvedText, KeepsEveryCornerOfAScenario)
     scenario.training.attention = AttentionKernel::unfused;
     scenario.training.gradientBytes = 2;
     scenario.training.moe = {.dispatchBytes = 1, .combineBytes = 4, .sendOncePerNode = true, .imbalance = 1.7};
+    scenario.training.offload = {.optimizer = 0.3, .activationLayers = 5};
+    scenario.cluster.gpu.hostBandwidthGBs = 48.5;
+    scenario.cluster.host = {.memoryBandwidthGBs = 111.5, .memoryGib = 333};
+    scenario.cluster.efficiency.hostLink = 0.7;
+    scenario.cluster.efficiency.hostMemory = 0.4;
     scenario.training.stack.id = "mine";
     scenario.training.stack.launchUs = 3.25;
     scenario.training.stack.sendsShards = scenario.training.stack.narrowGather = true;

@@ -1,0 +1,94 @@
+// What lies in the host's memory: activations of a chunk's first layers leave when their layer is done, beside the next one, and
+// come back beside the backward pass of the layer behind theirs, so that two layers' are on the GPU at a time (as Transformer
+// Engine's cpu_offload.py does); the host's share of the optimizer gets gradients and gives back parameters in pieces, so that
+// both directions and its own work run beside each other (Megatron Core, overlap_cpu_optimizer_d2h_h2d).
+#include "sim/checked.h"
+#include "sim/program/pass_builder.h"
+
+#include <utility>
+
+namespace sim {
+
+bool PassBuilder::isOffloaded(const Bucket& bucket) const
+{
+    return bucket.layer >= 0 && bucket.layer < m_scenario.training.offload.activationLayers;
+}
+
+/// From a bucket's forward pass to its backward pass, by the operator that keeps it.
+std::vector<PassBuilder::Kept> PassBuilder::keptBytes(const Bucket& bucket) const
+{
+    std::vector<Kept> out;
+    if (bucket.recomputed && !bucket.list.operators.empty()) {
+        out.push_back({bucket.list.operators.front().name, bucket.list.inputBytes});
+    } else {
+        for (const Operator& op : bucket.list.operators)
+            if (const std::int64_t bytes = allocatedBytes(op); bytes > 0)
+                out.push_back({op.name, bytes});
+    }
+    return out;
+}
+
+void PassBuilder::copy(Stream stream, std::string_view name, StreamMask waits, std::int64_t bytes)
+{
+    emit({.kind = OpKind::copy,
+          .stream = stream,
+          .waits = waits,
+          .purpose = OpPurpose::offload,
+          .label = m_labels.intern(std::string(name))},
+         {.bytes = bytes});
+}
+
+void PassBuilder::copy(Stream stream, std::string_view name, const std::vector<Kept>& kept)
+{
+    Checked bytes;
+    for (const Kept& of : kept)
+        bytes += of.bytes;
+    copy(stream, name, maskOf(Stream::compute), bytes);
+}
+
+void PassBuilder::sendToHost(const Bucket& bucket)
+{
+    m_leaving = keptBytes(bucket);
+    copy(Stream::toHost, "activations to host", m_leaving);
+}
+
+/// What left is given up when it has arrived.
+void PassBuilder::awaitHost()
+{
+    StreamMask waits = maskOf(Stream::toHost);
+    for (const auto& [name, bytes] : std::exchange(m_leaving, {})) {
+        waitFor(std::exchange(waits, StreamMask{0}));
+        m_pass.ops.back().label = m_labels.intern(std::string(name));
+        m_pass.ops.back().freeBytes = bytes;
+    }
+}
+
+void PassBuilder::bringFromHost(const Bucket& bucket)
+{
+    const std::vector<Kept> kept = keptBytes(bucket);
+    for (const auto& [name, bytes] : kept) {
+        waitFor(0);
+        m_pass.ops.back().label = m_labels.intern(std::string(name));
+        m_pass.ops.back().allocBytes = bytes;
+    }
+    copy(Stream::fromHost, "activations from host", kept);
+}
+
+/// Gradients of so many elements go out, the host updates what it holds, and new parameters come in.
+void PassBuilder::hostOptimizer(std::int64_t elements)
+{
+    constexpr std::int64_t kPieces = 8;
+    // Reads the gradient, master copy and moments; writes all but the gradient, and the parameter in its precision.
+    const std::int64_t bytesPerElement =
+        m_stateBytes.gradient + std::int64_t{2} * m_stateBytes.optimizer + m_stateBytes.parameter;
+    for (std::int64_t piece = 0; piece < kPieces; ++piece) {
+        const Checked of = elements * (piece + 1) / kPieces - elements * piece / kPieces;
+        copy(Stream::toHost, "gradients to host",
+             static_cast<StreamMask>(piece == 0 ? kDataParallelStreams | maskOf(Stream::compute) : 0),
+             of * m_stateBytes.gradient);
+        copy(Stream::host, "optimizer on host", maskOf(Stream::toHost), of * bytesPerElement);
+        copy(Stream::fromHost, "parameters from host", maskOf(Stream::host), of * m_stateBytes.parameter);
+    }
+}
+
+} // namespace sim

@@ -136,15 +136,17 @@ public:
         const auto [k, n, elements, experts, rowParallel] = used(name);
         Operator op{.kind = OperatorKind::gemm, .family = KernelFamily::gemm, .name = name, .m = tokens, .n = n, .k = k};
         op.flops = 2.0 * static_cast<double>(tokens) * static_cast<double>(n) * static_cast<double>(k);
-        op.savedInputBytes = input == Input::own ? tokens * k * m_bytes : input == Input::ofBlock ? activation() : Checked(0);
-        // After the reduction every rank of a tensor-parallel group sees the same gradient, whole or in slices.
-        op.savedGradientBytes = rowParallel && experts == 0 ? activation() : tokens * n * m_bytes;
         op.parameters = elements;
         op.lowPrecision = name != "moe.router" && name != "head.logits";
-        if (isFrozen()) { // the input gradient reads the weights alone
-            op.moduleInputBytes = input == Input::kept ? activation() : Checked(op.savedInputBytes);
-            op.savedInputBytes = 0;
-        }
+        const std::int64_t whole = input == Input::own ? tokens * k * m_bytes : activation();
+        const bool isNarrower = op.lowPrecision && m_sharding.keptNarrower > 1; // a copy that nobody else has
+        if (!isFrozen())                                                        // else the input gradient reads the weights alone
+            op.savedInputBytes = isNarrower ? whole / m_sharding.keptNarrower : input == Input::kept ? 0 : whole;
+        if (isFrozen() || (isNarrower && input != Input::kept))
+            op.moduleInputBytes = whole;
+        // After the reduction every rank of a tensor-parallel group sees the same gradient, whole or in slices.
+        op.savedGradientBytes =
+            (rowParallel && experts == 0 ? activation() : tokens * n * m_bytes) / (isNarrower ? m_sharding.keptNarrower : 1);
         if (experts > 0) {
             op.family = KernelFamily::groupedGemm;
             op.m = std::max<std::int64_t>(1, ceilDivide(tokens, experts));
@@ -547,6 +549,8 @@ Sharding Sharding::of(const Scenario& scenario)
                       .flashAttention = training.flashAttention,
                       .bytesPerElement = elementBytes(training.precision),
                       .moe = training.moe};
+    if (training.stack.narrowSaved && isNarrow(training.precision))
+        sharding.keptNarrower = training.precision == Precision::nvfp4 ? 4 : 2;
     for (std::size_t part = 0; part < sharding.saved.size(); ++part)
         sharding.saved[part] = training.stack.parts[part].saved;
     return sharding;
@@ -595,7 +599,7 @@ OperatorList prediction(Builder builder, const Model& model, bool ownsEmbedding)
     builder.elementwise("mtp.concat", 4 * state, 4 * state, 0);
     if (builder.m_sharding.tp > 1)
         builder.collective(OperatorKind::enterTensorParallel, "mtp.gather", 2 * tensor);
-    builder.product("mtp.projection", builder.m_tokens).savedInputBytes = 2 * state;
+    builder.product("mtp.projection", builder.m_tokens).savedInputBytes = 2 * state / builder.m_sharding.keptNarrower;
     if (builder.m_sharding.tp > 1)
         builder.collective(OperatorKind::gatherOutput, "mtp.output", tensor);
     layer(builder, model, builder.m_kind.moe);

@@ -84,7 +84,7 @@ struct Operator {
     RecomputeModules modules;                 ///< that run it again
     RecomputeModules keepsInputOf;            ///< of those whose first product it is: its input is kept all the same
     std::optional<RecomputeModule> inputFrom; ///< the module that makes savedInputBytes again
-    /// Of a frozen product that keepsInputOf modules: what those keep, though the product itself need not.
+    /// Where a product keeps none of its input, as it is frozen, or a narrower copy: what a module keeps that begins with it.
     std::int64_t moduleInputBytes = 0;
     /// Scores, softmax and weighted values, and what brings their keys.
     bool isAttentionCore() const { return modules.has(RecomputeModule::coreAttention); }
@@ -111,6 +111,7 @@ struct Sharding {
     int slices = 1, slice = 0;
     bool causal = true, flashAttention = true;
     int bytesPerElement = 2;
+    int keptNarrower = 1; ///< products in 8 or 4 bits keep inputs and gradients in so many times fewer bytes
     MoeSettings moe;
     std::array<double, kStackPartNames.size()> saved = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1}; ///< by StackPart: Fusion::saved
     static Sharding of(const Scenario&);

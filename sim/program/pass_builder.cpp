@@ -204,7 +204,7 @@ void PassBuilder::send(PassFlags flags, Stream stream)
 
 std::int64_t PassBuilder::keptBytes(const Operator& op) const
 {
-    return checkedAdd(op.savedBytes, keptInputBytes(op));
+    return Checked(op.savedBytes) + op.savedInputBytes + moduleInputBytes(op);
 }
 
 /// What sequence parallelism gathers at an enterTensorParallel: the operand of the product that follows.

@@ -127,9 +127,9 @@ private:
     std::int64_t gatheredOperandBytes(const Bucket&, std::size_t index) const;
     /// Gradients of a chunk that its micro-batches add up whole before they are sharded.
     std::int64_t accumulatedBytes(ParameterElements) const;
-    /// Held when the operator's backward pass begins; and of that, the input of a product.
+    /// Held when the operator's backward pass begins.
     std::int64_t keptBytes(const Operator&) const;
-    std::int64_t keptInputBytes(const Operator&) const;
+    std::int64_t moduleInputBytes(const Operator&) const;
 
     const Scenario& m_scenario;
     Labels& m_labels;

@@ -33,11 +33,11 @@ std::optional<RecomputeModule> PassBuilder::wholeModuleOf(const Operator& op) co
     return std::nullopt;
 }
 
-/// A module that runs as a whole keeps its input also where its first product is frozen.
-std::int64_t PassBuilder::keptInputBytes(const Operator& op) const
+/// Kept besides what the operator needs: the input of a module that runs as a whole, where its first product has none of its own.
+std::int64_t PassBuilder::moduleInputBytes(const Operator& op) const
 {
     const auto whole = wholeModuleOf(op);
-    return whole && op.keepsInputOf.has(*whole) ? std::max(op.savedInputBytes, op.moduleInputBytes) : op.savedInputBytes;
+    return whole && op.keepsInputOf.has(*whole) ? op.moduleInputBytes : 0;
 }
 
 /// Bytes of the operator that the forward pass drops and this module makes again.
@@ -45,12 +45,13 @@ std::int64_t PassBuilder::remadeBytes(const Operator& op, RecomputeModule module
 {
     const auto whole = wholeModuleOf(op);
     const bool keepsInput = whole && op.keepsInputOf.has(*whole);
+    const std::int64_t moduleInput = moduleInputBytes(op);
     Checked bytes;
     if (whole == module)
-        bytes += Checked(op.savedBytes) - op.savedHeadBytes + (keepsInput ? 0 : op.savedInputBytes);
+        bytes += Checked(op.savedBytes) - op.savedHeadBytes + (keepsInput && moduleInput == 0 ? 0 : op.savedInputBytes);
     if (m_scenario.training.recomputes(module)) {
         if ((!whole || keepsInput) && op.inputFrom == module)
-            bytes += keptInputBytes(op);
+            bytes += moduleInput > 0 ? moduleInput : op.savedInputBytes;
         if (module == RecomputeModule::mlaUpProjection)
             bytes += op.savedHeadBytes;
     }

@@ -8,7 +8,7 @@ namespace sim {
 StateBytes StateBytes::of(const Training& training)
 {
     const bool fullPrecision = elementBytes(training.precision) == 4;
-    const int moments = training.optimizer == Optimizer::adamw ? 8 : 0;
+    const int moments = training.optimizer == Optimizer::adamw ? 2 * training.momentBytes : 0;
     return {
         .parameter = fullPrecision ? 4 : 2, .gradient = training.gradientBytes, .optimizer = moments + (fullPrecision ? 0 : 4)};
 }

@@ -635,6 +635,8 @@ private:
         std::string dtype = stack.gradientDtype;
         from.read("gradient_dtype", dtype);
         m_out.scenario.training.gradientBytes = dtype == "bf16" ? 2 : 4;
+        std::string moments;
+        m_out.scenario.training.momentBytes = from.read("moment_dtype", moments) && moments == "bf16" ? 2 : 4;
     }
 
     /// `flash_attention` is older than `attention`, and counts where that leaves the choice open: false is unfused, and true is

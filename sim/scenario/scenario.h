@@ -354,6 +354,7 @@ struct Training {
     /// Resolved: never automatic; unfused exactly where flashAttention is false.
     AttentionKernel attention = AttentionKernel::flash2;
     Stack stack;
+    int momentBytes = 4;   ///< of each of AdamW's two: moment_dtype
     int gradientBytes = 4; ///< of one gradient as it is added up and reduced: gradient_dtype
     MoeSettings moe;
     Overlap overlap;

@@ -53,7 +53,9 @@ struct Stack {
     double weightGradientBytes = 0; ///< held for a moment for each weight whose gradient is computed, before it is added up
     double stepMs = 0;              ///< host work that every step waits for
     std::string gradientDtype = "fp32"; ///< what gradients are added up and reduced in, unless the scenario says
-    bool narrowGather = false;          ///< fp8: sequence parallelism gathers operands that are narrow already
+    /// 8 and 4 bits: products keep inputs and gradients as they read them, not as the precision of activations has them.
+    bool narrowSaved = false;
+    bool narrowGather = false; ///< fp8: sequence parallelism gathers operands that are narrow already
     /// ZeRO 3, backward: the next layer's parameters are gathered behind the reduction of this one's gradients, so that both hold
     /// up the next layer (FSDP's BACKWARD_POST); otherwise while this layer computes.
     bool gathersAfterReduction = false;

@@ -41,6 +41,7 @@ void readStack(const Json& json, Stack& stack)
     stack.attention = fromWord(kAttentionWords, memberOr<std::string>(json, "attention", {}), stack.attention);
     stack.gradientDtype = memberOr(json, "gradient_dtype", stack.gradientDtype);
     stack.narrowGather = memberOr(json, "narrow_gather", stack.narrowGather);
+    stack.narrowSaved = memberOr(json, "narrow_saved", stack.narrowSaved);
     stack.gathersAfterReduction = memberOr(json, "gathers_after_reduction", stack.gathersAfterReduction);
     stack.sendsShards = memberOr(json, "sends_shards", stack.sendsShards);
     for (const auto& [key, member] : kStackKeys)
@@ -63,6 +64,7 @@ Json toJson(const Stack& stack)
     json["attention"] = toWord(kAttentionWords, stack.attention);
     json["gradient_dtype"] = stack.gradientDtype;
     json["narrow_gather"] = stack.narrowGather;
+    json["narrow_saved"] = stack.narrowSaved;
     json["gathers_after_reduction"] = stack.gathersAfterReduction;
     json["sends_shards"] = stack.sendsShards;
     for (const auto& [key, member] : kStackKeys)

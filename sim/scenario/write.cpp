@@ -172,7 +172,8 @@ Json toJson(const Training& t)
               {"causal", t.causal},
               {"flash_attention", t.flashAttention},
               {"attention", toWord(kAttentionWords, t.attention)},
-              {"gradient_dtype", t.gradientBytes == 2 ? "bf16" : "fp32"},
+              {"gradient_dtype", elementWord(t.gradientBytes)},
+              {"moment_dtype", elementWord(t.momentBytes)},
               {"moe",
                {{"dispatch_dtype", elementWord(t.moe.dispatchBytes)},
                 {"combine_dtype", elementWord(t.moe.combineBytes)},
@@ -184,9 +185,8 @@ Json toJson(const Training& t)
                 {"param_gather", t.overlap.paramGather},
                 {"tp_comm", t.overlap.tpComm},
                 {"p2p", t.overlap.p2p},
-                {"ep_comm", t.overlap.epComm}}}};
-    if (t.offload.isOn())
-        json["offload"] = {{"optimizer", number(t.offload.optimizer)}, {"activation_layers", t.offload.activationLayers}};
+                {"ep_comm", t.overlap.epComm}}},
+              {"offload", {{"optimizer", number(t.offload.optimizer)}, {"activation_layers", t.offload.activationLayers}}}};
     if (t.tokens > 0)
         json["tokens"] = number(t.tokens);
     return json;

@@ -159,7 +159,9 @@ Explanation Explainer::states(MetricId id) const
                       1,
                       m.optimizer,
                       std::string(bytes.parameter == 2 ? "fp32 master copy" : "") +
-                          (adam ? std::string(bytes.parameter == 2 ? " and " : "") + "two fp32 moments" : "")};
+                          (adam ? std::string(bytes.parameter == 2 ? " and " : "") +
+                                      (m_scenario.training.momentBytes == 2 ? "two bf16 moments" : "two fp32 moments")
+                                : "")};
     Account account(state.name, state.symbol, static_cast<double>(state.value), Unit::bytes);
     const bool sharded = m_scenario.layout.zeroStage >= state.shardedFrom;
     // Every micro-batch would pay for gathering and reducing; see states.h.

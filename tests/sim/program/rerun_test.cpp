@@ -96,6 +96,24 @@ TEST(Rerun, KeepsTheInputOfAModuleWhoseWeightsAreFrozen)
         << "A has kept the input already; its latent vectors go";
 }
 
+TEST(Rerun, OfNarrowProductsKeepsWhatModulesBeginWithWide)
+{
+    const auto kept = [](Precision precision, RecomputeModules modules) {
+        Scenario scenario = scenarioOf(modules);
+        scenario.model = test::smallScenario().model;
+        scenario.training.precision = precision;
+        scenario.training.stack.narrowSaved = true;
+        return keptBytes(test::programOf(scenario));
+    };
+    const std::int64_t input = 8 * kTokens * kHidden, width = 8 * kTokens * 2816; // elements, in eight layers
+    const auto freed = [&](RecomputeModules modules) { return kept(Precision::fp8, {}) - kept(Precision::fp8, modules); };
+    EXPECT_EQ(kept(Precision::bf16, {}) - kept(Precision::fp8, {}), 3 * input + width)
+        << "inputs of four products a layer, in one byte instead of two";
+    EXPECT_EQ(freed({Module::layernorm}), 2 * input);
+    EXPECT_EQ(freed({Module::mlp}), input + 2 * 2 * width + width - 2 * input) << "all of the MLP; its input stays, in two bytes";
+    EXPECT_EQ(freed({Module::mlp, Module::layernorm}), 2 * input + 2 * 2 * width + width);
+}
+
 TEST(Rerun, OfFrozenAttentionMakesItsOutputAgain)
 {
     const auto kept = [](RecomputeModules modules) {

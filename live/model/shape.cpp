@@ -35,6 +35,10 @@ void checkSupported(const sim::Scenario& scenario)
     if (model.numNextnPredictLayers > 0)
         refuse("multi-token prediction (num_nextn_predict_layers " + std::to_string(model.numNextnPredictLayers) +
                "); use num_nextn_predict_layers 0");
+    if (scenario.training.offload.isOn())
+        refuse("offloading to the host's memory; leave training.offload out");
+    if (scenario.training.documents.areGiven())
+        refuse("attention within documents; leave training.documents out");
     if (model.lora.isOn())
         refuse("low-rank adapters (training.lora of rank " + std::to_string(model.lora.rank) + "); leave training.lora out");
     const sim::Training& training = scenario.training;

@@ -1,5 +1,7 @@
 #include "sim/analysis/step_times.h"
 
+#include "sim/engine/documents.h"
+
 #include "sim/parallel.h"
 #include "sim/quantile.h"
 #include "sim/text/number_text.h"
@@ -22,6 +24,7 @@ std::int64_t lengthOfStep(const Simulation& simulation, int step)
     for (RankSlowdown& slowdown : classes.slowdown)
         if (slowdown.jitter > 0)
             slowdown.jitterSeed += static_cast<std::uint64_t>(step) * kNextStep;
+    classes.attentionShares = attentionShares(simulation.scenario(), step);
     return runEngine(simulation.program(), classes, simulation.prices()).endNs;
 }
 
@@ -46,8 +49,8 @@ int threadsWithRoom(std::int64_t ops, int threads)
 
 bool varies(const RankClasses& classes)
 {
-    return std::any_of(classes.slowdown.begin(), classes.slowdown.end(),
-                       [](const RankSlowdown& slowdown) { return slowdown.jitter > 0; });
+    return !classes.attentionShares.empty() || std::any_of(classes.slowdown.begin(), classes.slowdown.end(),
+                                                           [](const RankSlowdown& slowdown) { return slowdown.jitter > 0; });
 }
 
 StepTimes stepTimes(const Simulation& simulation, int steps, int threads)

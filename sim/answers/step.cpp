@@ -2,6 +2,8 @@
 #include "sim/answers/findings.h"
 #include "sim/answers/goodput.h"
 
+#include <algorithm>
+
 namespace sim {
 
 Answer stepAnswer(const Simulation& simulation)
@@ -47,6 +49,16 @@ Answer stepAnswer(const Simulation& simulation)
                   {"per_pipeline_rank", ranks},
                   {"simulated_ops", m.simulatedOps},
                   {"wall_ms", m.wallMs}};
+    if (const auto& shares = simulation.classes().attentionShares; !shares.empty()) {
+        double sum = 0, most = 0, count = 0;
+        for (const auto& replica : shares)
+            for (const double share : replica) {
+                sum += share;
+                most = std::max(most, share);
+                ++count;
+            }
+        answer["documents"] = {{"attention_share_mean", sum / count}, {"attention_share_max", most}};
+    }
     if (simulation.scenario().training.offload.isOn())
         answer["offload"] = {{"exposed_fraction", m.exposedHost},
                              {"host_memory_gib", m.hostMemoryGib},

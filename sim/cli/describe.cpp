@@ -67,6 +67,14 @@ std::string trainingText(const Training& t, const Lora& lora)
         text += ", " + std::string(toWord(kRecomputeWords, t.recompute)) + " recomputation";
     if (t.recompute == Recompute::selective && t.recomputeModules != Training().recomputeModules)
         text += " of " + wordsOf(t.recomputeModules);
+    if (t.documents.areGiven())
+        text += ", packed from documents of " + (t.documents.lengths.size() == 1
+                                                     ? counted(t.documents.lengths[0], "token")
+                                                     : counted(static_cast<std::int64_t>(t.documents.lengths.size()), "length"));
+    if (t.offload.activationLayers > 0)
+        text += ", activations of " + counted(t.offload.activationLayers, "layer") + " of each stage offloaded";
+    if (t.offload.optimizer > 0)
+        text += ", " + percent(t.offload.optimizer) + " of the optimizer offloaded";
     if (lora.isOn())
         text += ", LoRA of rank " + std::to_string(lora.rank) + " beside " + wordsOf(lora);
     return text;

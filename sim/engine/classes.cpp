@@ -1,5 +1,7 @@
 #include "sim/engine/classes.h"
 
+#include "sim/engine/documents.h"
+
 #include "sim/cancel.h"
 #include "sim/error.h"
 #include "sim/index.h"
@@ -60,9 +62,13 @@ private:
     std::map<Key, int> m_index;
 };
 
-std::vector<RankSlowdown> rankSlowdowns(const Scenario& scenario, int worldSize)
+std::vector<RankSlowdown> rankSlowdowns(const Scenario& scenario, const Mesh& mesh)
 {
+    const int worldSize = mesh.worldSize();
     std::vector<RankSlowdown> slowdowns(asIndex(worldSize));
+    if (scenario.training.documents.areGiven())
+        for (int rank = 0; rank < worldSize; ++rank)
+            slowdowns[asIndex(rank)].replica = mesh.coordinates(rank).dp;
     for (const Perturbation& perturbation : scenario.perturbations) {
         const bool named = perturbation.rank >= 0 && perturbation.rank < worldSize;
         switch (perturbation.kind) {
@@ -111,7 +117,7 @@ class Partition {
 public:
     Partition(const Scenario& scenario, const Mesh& mesh, const Placement& placement, const Schedule& schedule)
         : m_scenario(scenario), m_mesh(mesh), m_placement(placement), m_edges(pipelineEdges(schedule)),
-          m_slowdowns(rankSlowdowns(scenario, mesh.worldSize()))
+          m_slowdowns(rankSlowdowns(scenario, mesh))
     {
         const auto world = asIndex(mesh.worldSize());
         m_pp.resize(world);
@@ -206,14 +212,14 @@ void Partition::colourByGeometry()
 
 void Partition::colourBySlowdown()
 {
-    if (m_scenario.perturbations.empty())
+    if (m_scenario.perturbations.empty() && !m_scenario.training.documents.areGiven())
         return;
     std::vector<int> value(m_colours.size());
-    std::map<std::tuple<double, double, double, std::uint64_t>, int> index;
+    std::map<std::tuple<double, double, double, std::uint64_t, int>, int> index;
     for (std::size_t rank = 0; rank < value.size(); ++rank) {
         const RankSlowdown& s = m_slowdowns[rank];
-        value[rank] =
-            index.try_emplace({s.compute, s.link, s.jitter, s.jitterSeed}, static_cast<int>(index.size())).first->second;
+        value[rank] = index.try_emplace({s.compute, s.link, s.jitter, s.jitterSeed, s.replica}, static_cast<int>(index.size()))
+                          .first->second;
     }
     combine(m_colours, value);
 }
@@ -430,7 +436,9 @@ RoleGroups roleGroups(CommunicatorRole role, const Mesh& mesh, const Scenario& s
 RankClasses makeRankClasses(const Scenario& scenario, const Mesh& mesh, const Placement& placement, const Schedule& schedule,
                             bool full)
 {
-    return Partition(scenario, mesh, placement, schedule).make(full);
+    RankClasses classes = Partition(scenario, mesh, placement, schedule).make(full);
+    classes.attentionShares = attentionShares(scenario);
+    return classes;
 }
 
 } // namespace sim

@@ -19,6 +19,7 @@ struct RankSlowdown {
     double link = 1;    ///< so do its transfers; a collective takes its slowest member's factor
     double jitter = 0;  ///< relative standard deviation of each kernel
     std::uint64_t jitterSeed = 0;
+    int replica = -1; ///< data-parallel coordinate, where replicas' documents differ
     bool operator==(const RankSlowdown&) const = default;
 };
 
@@ -45,12 +46,13 @@ struct PipelinePeer {
 };
 
 struct RankClasses {
-    std::vector<int> classOf;           ///< [rank]; classes are numbered by their lowest rank
-    std::vector<int> representative;    ///< [class]
-    std::vector<int> size;              ///< [class]
-    std::vector<int> pipelineRank;      ///< [class]
-    std::vector<RankSlowdown> slowdown; ///< [class]
-    std::vector<int> geometry;          ///< [class] -> geometries
+    std::vector<int> classOf;                         ///< [rank]; classes are numbered by their lowest rank
+    std::vector<int> representative;                  ///< [class]
+    std::vector<int> size;                            ///< [class]
+    std::vector<int> pipelineRank;                    ///< [class]
+    std::vector<RankSlowdown> slowdown;               ///< [class]
+    std::vector<std::vector<double>> attentionShares; ///< [replica][micro-batch]; documents.h
+    std::vector<int> geometry;                        ///< [class] -> geometries
     std::vector<GroupGeometry> geometries;
     std::vector<std::array<int, kCommunicatorRoleCount>> groups; ///< [class][role] -> classGroups, -1 if it has no partner
     std::vector<ClassGroup> classGroups;

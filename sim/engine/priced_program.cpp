@@ -1,6 +1,7 @@
 #include "sim/engine/priced_program.h"
 
 #include "sim/cancel.h"
+#include "sim/engine/documents.h"
 #include "sim/engine/range.h"
 #include "sim/engine/slowdown.h"
 #include "sim/index.h"
@@ -65,7 +66,8 @@ std::int64_t opDurationNs(const PricedProgram& prices, const RankClasses& classe
     const Op& what = program.passes[step.pass].ops[op];
     if (what.kind == OpKind::compute)
         return slowedKernelNs(duration, prices.fastest.empty() ? 0 : prices.fastest[step.pass][op],
-                              classes.slowdown[asIndex(classIndex)], opOrdinal);
+                              classes.slowdown[asIndex(classIndex)], opOrdinal,
+                              attentionShareOf(classes, classIndex, step.microbatch, program.passes[step.pass].shapes[op]));
     if (what.kind == OpKind::collective)
         return scaledNs(duration,
                         classes.classGroups[asIndex(classes.groups[asIndex(classIndex)][asIndex(what.group)])].linkFactor);

@@ -31,12 +31,13 @@ std::int64_t scaledNs(std::int64_t duration, double factor)
     return factor == 1.0 ? duration : std::llround(static_cast<double>(duration) * factor);
 }
 
-std::int64_t slowedKernelNs(std::int64_t duration, std::int64_t fastest, const RankSlowdown& slowdown, std::int64_t ordinal)
+std::int64_t slowedKernelNs(std::int64_t duration, std::int64_t fastest, const RankSlowdown& slowdown, std::int64_t ordinal,
+                            double share)
 {
-    double factor = slowdown.compute;
+    double factor = slowdown.compute * share;
     if (slowdown.jitter > 0)
         factor *= std::max(0.1, 1 + slowdown.jitter * normalOf(slowdown.jitterSeed, static_cast<std::uint64_t>(ordinal)));
-    return std::max(fastest, scaledNs(duration, factor));
+    return std::max({std::int64_t{1}, scaledNs(fastest, share), scaledNs(duration, factor)});
 }
 
 } // namespace sim

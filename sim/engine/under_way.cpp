@@ -1,4 +1,5 @@
 // Kernels and transfers whose ends depend on what runs beside them.
+#include "sim/engine/documents.h"
 #include "sim/engine/engine_run.h"
 #include "sim/engine/slowdown.h"
 
@@ -16,7 +17,8 @@ std::int64_t EngineRun::kernelNs(int c, const IssuedOp& issued) const
     if (slowdown == RankSlowdown{})
         return duration;
     return slowedKernelNs(duration, m_prices.fastest.empty() ? 0 : m_prices.fastest[pass][issued.index], slowdown,
-                          static_cast<std::int64_t>(issued.place - m_result.firstOp[asIndex(c)]));
+                          static_cast<std::int64_t>(issued.place - m_result.firstOp[asIndex(c)]),
+                          attentionShareOf(m_classes, c, issued.step->microbatch, m_program.passes[pass].shapes[issued.index]));
 }
 
 void EngineRun::beginKernel(int c, const IssuedOp& issued, std::int64_t readyNs)

@@ -590,6 +590,7 @@ private:
         readStackOf(from);
         readAttention(from);
         readMoe(from);
+        readDocuments(block(from, "documents"));
         const Block offload = block(from, "offload");
         offload.read("optimizer", training.offload.optimizer);
         offload.read("activation_layers", training.offload.activationLayers);
@@ -599,6 +600,23 @@ private:
         overlap.read("tp_comm", training.overlap.tpComm);
         overlap.read("p2p", training.overlap.p2p);
         overlap.read("ep_comm", training.overlap.epComm);
+    }
+
+    void readDocuments(const Block& from)
+    {
+        Documents& documents = m_out.scenario.training.documents;
+        from.read("lengths", documents.lengths);
+        from.read("seed", documents.seed);
+        if (!from.read("weights", documents.weights))
+            documents.weights.assign(documents.lengths.size(), 1);
+        else if (documents.lengths.empty())
+            report("/training/documents", "weights need \"lengths\"");
+        else if (documents.weights.size() != documents.lengths.size())
+            report("/training/documents/weights", "the list has " + std::to_string(documents.weights.size()) +
+                                                      " entries, and there are " + std::to_string(documents.lengths.size()) +
+                                                      " lengths");
+        else if (std::all_of(documents.weights.begin(), documents.weights.end(), [](double of) { return of == 0; }))
+            report("/training/documents/weights", "no document is ever drawn");
     }
 
     /// Without targets all linear layers of attention and MLP: "all-linear" of PEFT. Beside experts those of attention.

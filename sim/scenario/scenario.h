@@ -339,6 +339,15 @@ struct Offload {
     bool operator==(const Offload&) const = default;
 };
 
+/// What sequences are packed from; nothing: each is one document. Attention then does not cross documents (Llama 3, section 3.2).
+struct Documents {
+    std::vector<int> lengths;    ///< tokens
+    std::vector<double> weights; ///< how often each is drawn; as many, resolved never empty beside lengths
+    std::uint64_t seed = 0;
+    bool areGiven() const { return !lengths.empty(); }
+    bool operator==(const Documents&) const = default;
+};
+
 struct Training {
     int sequenceLength = 0;  ///< tokens
     int microBatchSize = 1;  ///< sequences
@@ -359,6 +368,7 @@ struct Training {
     MoeSettings moe;
     Overlap overlap;
     Offload offload;
+    Documents documents;
     /// Whether `selective` runs it again, and no larger module does.
     bool recomputes(RecomputeModule module) const
     {

@@ -187,6 +187,12 @@ Json toJson(const Training& t)
                 {"p2p", t.overlap.p2p},
                 {"ep_comm", t.overlap.epComm}}},
               {"offload", {{"optimizer", number(t.offload.optimizer)}, {"activation_layers", t.offload.activationLayers}}}};
+    if (t.documents.areGiven()) {
+        Json weights = Json::array();
+        for (const double weight : t.documents.weights)
+            weights.push_back(number(weight));
+        json["documents"] = {{"lengths", t.documents.lengths}, {"weights", weights}, {"seed", t.documents.seed}};
+    }
     if (t.tokens > 0)
         json["tokens"] = number(t.tokens);
     return json;

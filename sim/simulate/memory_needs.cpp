@@ -55,7 +55,10 @@ void refuse(const std::string& what, double bytes, const RankClasses& classes, c
     const std::string batch = nearestBatch(scenario, std::floor(scenario.microbatches() * request.limitBytes / bytes));
     const bool isPerturbed = std::any_of(scenario.perturbations.begin(), scenario.perturbations.end(),
                                          [](const Perturbation& perturbation) { return perturbation.slowsStep(); });
-    const char* const pointer = !batch.empty() ? "/training/global_batch_size" : isPerturbed ? "/perturbations" : "/layout";
+    const char* const pointer = !batch.empty()                           ? "/training/global_batch_size"
+                                : isPerturbed                            ? "/perturbations"
+                                : scenario.training.documents.areGiven() ? "/training/documents"
+                                                                         : "/layout";
     aboutKey(pointer, [&] {
         refuseMemory(what, bytes, request.limitBytes, instead + (batch.empty() ? "fewer ranks that differ" : batch));
     });

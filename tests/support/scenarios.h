@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace test {
@@ -98,6 +99,14 @@ inline sim::Scenario smallScenario(int tp = 1, int pp = 1, int dp = 1, int micro
     scenario.training.sequenceLength = 1024;
     scenario.training.globalBatchSize = microbatches * dp;
     resolve(scenario);
+    return scenario;
+}
+
+/// Two stages and eight micro-batches of sequences that are packed from documents.
+inline sim::Scenario packedScenario(std::vector<int> lengths, std::vector<double> weights, int dp = 1, std::uint64_t seed = 0)
+{
+    sim::Scenario scenario = smallScenario(1, 2, dp, 8);
+    scenario.training.documents = {.lengths = std::move(lengths), .weights = std::move(weights), .seed = seed};
     return scenario;
 }
 
@@ -197,6 +206,8 @@ inline sim::Scenario randomScenario(std::mt19937& random, int largestWorld)
                     : sim::RecomputeModules{sim::RecomputeModule::layernorm, sim::RecomputeModule::moeActivation,
                                             sim::RecomputeModule::coreAttention};
         training.flashAttention = random() % 2 == 0;
+        if (scenario.model.numHiddenLayers % 7 == 2)
+            training.documents = {.lengths = {100, 300, 2000}, .weights = {2, 1, 1}, .seed = 3};
         if (scenario.model.numHiddenLayers % 5 == 0)
             training.offload = {.optimizer = scenario.model.numHiddenLayers % 2 == 0 ? 0.5 : 1, .activationLayers = layout.pp};
         training.overlap = {.gradReduce = random() % 2 == 0,

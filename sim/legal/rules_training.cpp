@@ -350,24 +350,36 @@ void Rules::recomputeModules()
     }
     if (!sound({"/training/recompute", "/model"}))
         return;
-    const auto missing = [&](RecomputeModule module, bool isThere, const char* asks, std::string_view why, std::int64_t value) {
-        if (isThere || !t.recomputeModules.has(module))
-            return;
-        error(key, [&] {
-            RecomputeModules others = t.recomputeModules;
-            others.remove(module);
-            return std::string(toWord(kRecomputeModuleWords, module)) + " asks for " + asks + ", and the model " +
-                   shownText(m.name) + " has none: " + named(why, value) +
-                   "; nearest: " + (others.empty() ? std::string("core_attn") : wordsOf(others));
-        });
+    struct Need {
+        RecomputeModule module;
+        bool isThere;
+        const char* asks;
+        std::string_view why;
+        std::int64_t value;
     };
-    missing(RecomputeModule::mlaUpProjection, m.isLatentAttention(), "latent attention", "/model/kv_lora_rank", m.kvLoraRank);
-    for (const RecomputeModule module : {RecomputeModule::moe, RecomputeModule::moeActivation})
-        missing(module, m.moeLayers() > 0, "experts", "/model/num_experts", m.numExperts);
-    missing(RecomputeModule::sharedExperts, m.moeLayers() > 0 && m.numSharedExperts > 0, "shared experts",
-            "/model/num_shared_experts", m.numSharedExperts);
-    missing(RecomputeModule::mlp, m.moeLayers() < m.numHiddenLayers, "a dense MLP", "/model/num_hidden_layers",
-            m.numHiddenLayers);
+    const bool hasMoe = m.moeLayers() > 0;
+    const Need needs[] = {
+        {RecomputeModule::mlaUpProjection, m.isLatentAttention(), "latent attention", "/model/kv_lora_rank", m.kvLoraRank},
+        {RecomputeModule::moe, hasMoe, "experts", "/model/num_experts", m.numExperts},
+        {RecomputeModule::moeActivation, hasMoe, "experts", "/model/num_experts", m.numExperts},
+        {RecomputeModule::sharedExperts, hasMoe && m.numSharedExperts > 0, "shared experts", "/model/num_shared_experts",
+         m.numSharedExperts},
+        {RecomputeModule::mlp, m.moeLayers() < m.numHiddenLayers, "a dense MLP", "/model/num_hidden_layers", m.numHiddenLayers}};
+    RecomputeModules there = t.recomputeModules;
+    for (const Need& need : needs)
+        if (!need.isThere)
+            there.remove(need.module);
+    std::string nearest;
+    for (const auto& [word, module] : kRecomputeModuleWords)
+        if (there.has(module))
+            nearest += (nearest.empty() ? "\"" : ",\"") + std::string(word) + "\"";
+    for (const Need& need : needs)
+        if (!need.isThere && t.recomputeModules.has(need.module))
+            error(key, [&] {
+                return std::string(toWord(kRecomputeModuleWords, need.module)) + " asks for " + need.asks + ", and the model " +
+                       shownText(m.name) + " has none: " + named(need.why, need.value) + "; nearest: [" +
+                       (nearest.empty() ? std::string("\"core_attn\"") : nearest) + "]";
+            });
     for (const RecomputeModule module : {RecomputeModule::moeActivation, RecomputeModule::sharedExperts})
         if (t.recomputeModules.has(module) && t.recomputeModules.has(RecomputeModule::moe))
             warning(key, [&] {

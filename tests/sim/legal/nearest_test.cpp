@@ -34,9 +34,11 @@ std::vector<std::string> offersOf(const Problem& problem)
             continue;
         const std::size_t space = offer.find(' ');
         const std::string first = offer.substr(0, space), second = space == std::string::npos ? "" : offer.substr(space + 1);
-        if (second.empty())
+        const bool isPart =
+            second.empty() && problem.message.find(" pipeline ranks", at) != std::string::npos; // "6, 8 pipeline …"
+        if (second.empty() && !isPart)
             offers.push_back(key + "=" + first);
-        else if (second == "pipeline ranks")
+        else if (isPart || second == "pipeline ranks")
             offers.push_back("/layout/pp=" + first);
         else {
             key = (first == "kind" || first == "microbatch_group" ? "/schedule/"

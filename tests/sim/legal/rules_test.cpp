@@ -205,11 +205,11 @@ TEST(Rules, BreakOneByOneAndSayWhatWouldBeRight)
          {R"(training.recompute={"kind":"selective","modules":["layernorm","mla_up_proj"]})"},
          {"/training/recompute/modules: mla_up_proj asks for latent attention, and the model Llama 3.1 8B has none: kv_lora_rank "
           "0 "
-          "(default); nearest: layernorm"}},
+          "(default); nearest: [\"layernorm\"]"}},
         {kDense,
          {R"(training.recompute={"kind":"selective","modules":["moe_act"]})"},
          {"/training/recompute/modules: moe_act asks for experts, and the model Llama 3.1 8B has none: num_experts 0 (default); "
-          "nearest: core_attn"}},
+          "nearest: [\"core_attn\"]"}},
         {kExperts,
          {R"(training.recompute={"kind":"selective","modules":["core_atn"]})"},
          {R"(/training/recompute/modules/0: "core_atn": unknown word; nearest: "core_attn")"}},

@@ -5,7 +5,7 @@
 #include "sim/answers/answers.h"
 #include "sim/schedule/evaluate.h"
 #include "sim/schedule/families/families.h"
-#include "sim/schedule/in_order.h"
+#include "sim/engine/in_order.h"
 #include "sim/schedule/search/synthesis.h"
 #include "sim/simulate/memory_cap.h"
 

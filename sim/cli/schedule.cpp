@@ -10,7 +10,7 @@
 #include "sim/schedule/check.h"
 #include "sim/schedule/evaluate.h"
 #include "sim/schedule/families/families.h"
-#include "sim/schedule/in_order.h"
+#include "sim/engine/in_order.h"
 #include "sim/schedule/search/synthesis.h"
 #include "sim/schedule/text/csv.h"
 #include "sim/schedule/text/export.h"

@@ -1,7 +1,6 @@
 #include "sim/engine/engine.h"
 
 #include "sim/engine/engine_run.h"
-#include "sim/error.h"
 
 #include <algorithm>
 #include <cassert>
@@ -12,7 +11,7 @@ EngineRun::EngineRun(const Program& program, const RankClasses& classes, const P
     : m_program(program), m_classes(classes), m_prices(prices), m_shared(program, classes, prices),
       m_besideRate(static_cast<std::int64_t>(static_cast<double>(FairShare::kFullRate) / prices.besideTransfers)),
       m_fair(m_shared.portCount(), static_cast<int>(classes.classGroups.size()) + 2 * classes.count()),
-      m_workers(asIndex(classes.count())), m_mailbox(asIndex(classes.count())), m_rendezvous(classes.classGroups.size()),
+      m_workers(asIndex(classes.count())), m_mailbox(asIndex(classes.count())), m_meetings(asIndex(classes.count())), m_rendezvous(classes.classGroups.size()),
       m_transfers(classes.classGroups.size() + 2 * asIndex(classes.count())), m_transferVersion(m_transfers.size()),
       m_kernelVersion(asIndex(classes.count())), m_goesOnBehind(program.passes.size())
 {
@@ -37,6 +36,7 @@ EngineRun::EngineRun(const Program& program, const RankClasses& classes, const P
         m_workers[asIndex(c)].place = m_workers[asIndex(c)].peakPlace = ops;
         m_poll(asIndex(rank.slots));
         m_mailbox[asIndex(c)].resize(asIndex(rank.slots));
+        m_meetings[asIndex(c)].resize(rank.postsReceives ? asIndex(rank.slots) : 0);
         ops += asIndex(rank.opCount);
     }
     m_result.firstOp.push_back(ops);
@@ -71,7 +71,7 @@ EngineResult EngineRun::run()
     for (int c = 0; c < m_classes.count(); ++c) {
         const Worker& worker = m_workers[asIndex(c)];
         if (!worker.issuedAll || worker.open != 0)
-            throw Error(deadlockMessage());
+            throw Deadlock(deadlockMessage(), circleOfWaits());
         m_result.endNs = std::max(m_result.endNs, *std::max_element(worker.tail.begin(), worker.tail.end()));
         if (m_result.firstOp[asIndex(c)] < m_result.firstOp[asIndex(c) + 1])
             m_result.memory[asIndex(c)].atNs = m_result.opStartNs[worker.peakPlace];
@@ -109,36 +109,6 @@ void EngineRun::happen(const Event& event)
         endKernel(event.what);
         break;
     }
-}
-
-std::string EngineRun::deadlockMessage() const
-{
-    std::string message = "the step never ends; ranks wait for each other:";
-    int shown = 0;
-    for (int c = 0; c < m_classes.count(); ++c) {
-        const Worker& worker = m_workers[asIndex(c)];
-        if (worker.begun == 0)
-            continue;
-        if (++shown > 8) {
-            message += "\n  …";
-            break;
-        }
-        const IssuedOp* first = nullptr; // of the program: what comes after waits for it
-        for (unsigned begun = worker.begun; begun != 0; begun &= begun - 1)
-            if (const IssuedOp& op = worker.running[asIndex(std::countr_zero(begun))];
-                first == nullptr || op.place < first->place)
-                first = &op;
-        message += "\n  rank " + std::to_string(m_classes.representative[asIndex(c)]) + " (pp " +
-                   std::to_string(m_classes.pipelineRank[asIndex(c)]) + ")";
-        const Step& step = *first->step;
-        const Op& op = opOf(*first);
-        if (step.action >= 0)
-            message += " at stage " + std::to_string(step.stage) + ", micro-batch " + std::to_string(step.microbatch);
-        message += ": ";
-        message += op.kind == OpKind::receive ? "waits for pipeline rank " + std::to_string(step.receiveFrom)
-                                              : "waits for its group in " + m_program.labels[op.label];
-    }
-    return message;
 }
 
 std::int64_t EngineResult::stretchedByNs(std::size_t place) const

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <optional>
 #include <queue>
 #include <string>
 #include <utility>
@@ -34,6 +35,10 @@ private:
 
     struct Message {
         std::int64_t startNs = 0, endNs = kNotYet;
+    };
+    /// The two ends of a message that has not begun.
+    struct Meeting {
+        std::int64_t sentNs = kNotYet, postedNs = kNotYet; ///< since when they are ready
     };
 
     /// An op with its place in the program and in the result.
@@ -125,7 +130,9 @@ private:
     void begin(int c, const IssuedOp&, std::int64_t readyNs);
     void beginKernel(int c, const IssuedOp&, std::int64_t readyNs);
     void arrive(int c, const IssuedOp&, std::int64_t readyNs);
-    void deliver(int c, const IssuedOp&, std::int64_t readyNs);
+    void send(int c, const IssuedOp&, std::int64_t readyNs);
+    void post(int c, const IssuedOp&, std::int64_t readyNs);
+    void carry(int c, const IssuedOp&, std::int64_t startNs);
     void bring(int c, std::int32_t slot, const Message&);
     void receive(int c, const IssuedOp&);
     void leaveOpen(int c, Stream, const IssuedOp&);
@@ -147,6 +154,24 @@ private:
     void besideChanges(int c, int by);
     void endKernel(int c);
     void happen(const Event&);
+
+    // Why nothing goes on (deadlock.cpp).
+    struct Place {
+        int c = 0;
+        std::size_t step = 0, op = 0, place = 0; ///< as in Worker
+    };
+    struct Wait {
+        Place waiting, needed;
+        WaitReason reason = WaitReason::order;
+    };
+    template <typename Predicate>
+    std::optional<Place> findOp(int c, Predicate&& isIt) const;
+    std::optional<Place> partnerOf(const Place&) const;
+    std::optional<Place> heldUpBy(const Place&) const;
+    std::optional<Wait> waitOf(const Place&) const;
+    std::vector<Wait> waits() const;
+    std::vector<EngineWait> circleOfWaits() const;
+    std::string textOf(const Place&) const;
     std::string deadlockMessage() const;
 
     const Program& m_program;
@@ -156,7 +181,8 @@ private:
     const std::int64_t m_besideRate; ///< of kernels, in 1/kFullRate
     FairShare m_fair;
     std::vector<Worker> m_workers;
-    std::vector<std::vector<Message>> m_mailbox;
+    std::vector<std::vector<Message>> m_mailbox;  ///< [class][slot]
+    std::vector<std::vector<Meeting>> m_meetings; ///< likewise; empty where nothing is posted
     std::vector<Rendezvous> m_rendezvous;
     std::vector<Transfer> m_transfers;
     std::vector<FairShare::Claim> m_claims; ///< of the one that starts

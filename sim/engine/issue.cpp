@@ -247,7 +247,10 @@ void EngineRun::begin(int c, const IssuedOp& issued, std::int64_t readyNs)
         arrive(c, issued, readyNs);
         break;
     case OpKind::send:
-        deliver(c, issued, readyNs);
+        send(c, issued, readyNs);
+        break;
+    case OpKind::post:
+        post(c, issued, readyNs);
         break;
     case OpKind::receive:
         receive(c, issued);

@@ -102,39 +102,6 @@ void EngineRun::arrive(int c, const IssuedOp& issued, std::int64_t readyNs)
     }
 }
 
-void EngineRun::deliver(int c, const IssuedOp& issued, std::int64_t readyNs)
-{
-    const Step& step = *issued.step;
-    const Stream stream = opOf(issued).stream;
-    const auto& [pipelineRank, peer, tier] = m_classes.peerOf(c, step.sendTo);
-    const double factor = std::max(m_classes.slowdown[asIndex(c)].link, m_classes.slowdown[asIndex(peer)].link);
-    const std::int64_t duration = scaledNs(m_prices.sendNs[asIndex(tier)], factor);
-    m_result.opStartNs[issued.place] = readyNs;
-    if (m_shared.isShared(c, peer, tier) && duration <= kLongestSharedNs) {
-        const int transfer = messageOf(c, stream);
-        leaveOpen(c, stream, issued);
-        m_transfers[asIndex(transfer)] = {.stream = stream, .startNs = readyNs, .durationNs = duration};
-        if (readyNs > m_nowNs)
-            schedule(EventKind::transferStarts, readyNs, transfer);
-        else
-            startTransfer(transfer);
-        return;
-    }
-    finish(c, stream, issued, readyNs + duration);
-    bring(peer, step.sendSlot, {.startNs = readyNs, .endNs = readyNs + duration});
-}
-
-void EngineRun::receive(int c, const IssuedOp& issued)
-{
-    const Message& message = m_mailbox[asIndex(c)][asIndex(issued.step->receiveSlot)];
-    if (message.endNs == kNotYet) {
-        leaveOpen(c, Stream::receive, issued);
-        return;
-    }
-    m_result.opStartNs[issued.place] = message.startNs;
-    finish(c, Stream::receive, issued, message.endNs);
-}
-
 void EngineRun::startTransfer(int transfer)
 {
     Transfer& state = m_transfers[asIndex(transfer)];
@@ -189,19 +156,6 @@ void EngineRun::endTransfer(int transfer)
             m_result.stretched.push_back({issued.place, stretch});
         finish(member, state.stream, issued, m_nowNs);
         queue(member);
-    }
-}
-
-/// A message is there.
-void EngineRun::bring(int c, std::int32_t slot, const Message& message)
-{
-    m_mailbox[asIndex(c)][asIndex(slot)] = message;
-    const Worker& worker = m_workers[asIndex(c)];
-    if ((worker.begun & maskOf(Stream::receive)) == 0)
-        return;
-    if (const IssuedOp awaited = runningOn(c, Stream::receive); awaited.step->receiveSlot == slot) {
-        receive(c, awaited);
-        queue(c);
     }
 }
 

@@ -40,7 +40,8 @@ enum class OpKind : std::uint8_t {
     compute,
     collective,
     send,
-    receive,
+    receive, ///< lasts until the message is there
+    post,    ///< a buffer is there for a message, which may begin; fills its stream until it has come, as NCCL's receive does
     wait ///< takes no time: makes its stream wait for others (cudaStreamWaitEvent), or only frees memory
 };
 
@@ -123,6 +124,8 @@ struct ModelStates {
 struct RankProgram {
     std::vector<Step> steps;
     std::int32_t slots = 0; ///< size of the mailbox
+    /// Every message to it has a `post` of its own. Otherwise buffers for all are there when the step begins.
+    bool postsReceives = false;
     std::int64_t opCount = 0;
     ModelStates states;
 };

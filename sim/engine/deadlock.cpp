@@ -38,8 +38,9 @@ std::optional<EngineRun::Place> EngineRun::partnerOf(const Place& at) const
             const Worker& worker = m_workers[asIndex(member)];
             const bool hasArrived = (worker.begun & maskOf(op.stream)) != 0 && isOf(member, opOf(runningOn(member, op.stream)));
             if (!hasArrived)
-                return findOp(member,
-                              [&, left = before](const Step&, const Op& other) mutable { return isOf(member, other) && left-- == 0; });
+                return findOp(member, [&, left = before](const Step&, const Op& other) mutable {
+                    return isOf(member, other) && left-- == 0;
+                });
         }
         return std::nullopt;
     }
@@ -120,7 +121,8 @@ std::vector<EngineRun::Wait> EngineRun::waits() const
         if (again != waits.end()) {
             waits.erase(waits.begin(), again);
             const auto isEarlier = [](const Wait& a, const Wait& b) {
-                return std::pair(a.reason != WaitReason::partner, a.waiting.c) < std::pair(b.reason != WaitReason::partner, b.waiting.c);
+                return std::pair(a.reason != WaitReason::partner, a.waiting.c) <
+                       std::pair(b.reason != WaitReason::partner, b.waiting.c);
             };
             std::rotate(waits.begin(), std::min_element(waits.begin(), waits.end(), isEarlier), waits.end());
             break;
@@ -150,7 +152,8 @@ std::string EngineRun::textOf(const Place& at) const
 {
     const Step& step = programOf(at.c).steps[at.step];
     const std::string& label = m_program.labels[m_program.passes[step.pass].ops[at.op].label];
-    return (step.stage < 0 ? "" : "stage " + std::to_string(step.stage) + ", micro-batch " + std::to_string(step.microbatch) + ", ") +
+    return (step.stage < 0 ? ""
+                           : "stage " + std::to_string(step.stage) + ", micro-batch " + std::to_string(step.microbatch) + ", ") +
            label;
 }
 
@@ -166,7 +169,8 @@ std::string EngineRun::deadlockMessage() const
         if (reason == WaitReason::order)
             message += "comes after " + textOf(needed);
         else
-            message += "waits for pipeline rank " + std::to_string(m_classes.pipelineRank[asIndex(needed.c)]) + " at " + textOf(needed);
+            message +=
+                "waits for pipeline rank " + std::to_string(m_classes.pipelineRank[asIndex(needed.c)]) + " at " + textOf(needed);
     }
     return of.size() > kMostShown ? message + "\n  …" : message;
 }

@@ -11,9 +11,9 @@ EngineRun::EngineRun(const Program& program, const RankClasses& classes, const P
     : m_program(program), m_classes(classes), m_prices(prices), m_shared(program, classes, prices),
       m_besideRate(static_cast<std::int64_t>(static_cast<double>(FairShare::kFullRate) / prices.besideTransfers)),
       m_fair(m_shared.portCount(), static_cast<int>(classes.classGroups.size()) + 2 * classes.count()),
-      m_workers(asIndex(classes.count())), m_mailbox(asIndex(classes.count())), m_meetings(asIndex(classes.count())), m_rendezvous(classes.classGroups.size()),
-      m_transfers(classes.classGroups.size() + 2 * asIndex(classes.count())), m_transferVersion(m_transfers.size()),
-      m_kernelVersion(asIndex(classes.count())), m_goesOnBehind(program.passes.size())
+      m_workers(asIndex(classes.count())), m_mailbox(asIndex(classes.count())), m_meetings(asIndex(classes.count())),
+      m_rendezvous(classes.classGroups.size()), m_transfers(classes.classGroups.size() + 2 * asIndex(classes.count())),
+      m_transferVersion(m_transfers.size()), m_kernelVersion(asIndex(classes.count())), m_goesOnBehind(program.passes.size())
 {
     std::size_t ops = 0;
     for (int c = 0; c < classes.count(); ++c) {

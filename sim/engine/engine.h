@@ -1,5 +1,6 @@
 // The discrete-event engine. Each class of ranks issues its ops in order onto streams; an op starts when its own stream and those
-// it waits for have come that far; a collective when its last member is ready; a message begins when it is made and its receive posted (messages.cpp).
+// it waits for have come that far; a collective when its last member is ready; a message begins when it is made and its receive
+// posted (messages.cpp).
 //
 // What nothing else can touch has its end as soon as it has its beginning, and ranks run ahead of each other freely until one
 // needs what another has not done yet. The rest happens in the order of time: transfers that may meet others on a port share it

@@ -21,8 +21,8 @@ namespace {
 constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
 
 /// Streams that sends and receives lie on; nothing else takes them here.
-constexpr std::array<Stream, kMostPeers> kLanes{Stream::sendForward, Stream::sendBackward, Stream::tp, Stream::cp, Stream::ep,
-                                                Stream::dp,          Stream::replicas};
+constexpr std::array<Stream, kMostPeers> kLanes{Stream::sendForward, Stream::sendBackward, Stream::tp,      Stream::cp,
+                                                Stream::ep,          Stream::dp,           Stream::replicas};
 
 /// The lists as a program of the engine: a step of theirs is a step of it. The communication must have passed
 /// checkCommunication, and firstWithManyPeers.

@@ -3,8 +3,8 @@
 // (head-of-line blocking), and two ranks that each stand at the wrong one hang. evaluateSchedule (evaluate.h) knows latencies
 // only; the difference is what the order of communication costs. After pytorch/pytorch issues 172668 and 188833.
 //
-// It is the engine that runs it, on a program of the lists: a pass is a kernel, a transfer a message that needs its receiver. So a
-// hang is the engine's own (deadlock.h), told in the words of the lists.
+// It is the engine that runs it, on a program of the lists: a pass is a kernel, a transfer a message that needs its receiver. So
+// a hang is the engine's own (deadlock.h), told in the words of the lists.
 //
 // A step is posted once the passes written before it have ended, as NCCL's streams wait for the compute stream at that point. A
 // transfer takes the edge's `comm` on both ranks' streams. UNSHARD, RESHARD and REDUCE_GRAD run on streams of their own and take

@@ -85,7 +85,8 @@ void EngineRun::bring(int c, std::int32_t slot, const Message& message)
 {
     m_mailbox[asIndex(c)][asIndex(slot)] = message;
     const unsigned waiting = m_workers[asIndex(c)].begun;
-    for (unsigned begun = m_meetings[asIndex(c)].empty() ? waiting & maskOf(Stream::receive) : waiting; begun != 0; begun &= begun - 1) {
+    for (unsigned begun = m_meetings[asIndex(c)].empty() ? waiting & maskOf(Stream::receive) : waiting; begun != 0;
+         begun &= begun - 1) {
         const auto stream = static_cast<Stream>(std::countr_zero(begun));
         const IssuedOp awaited = runningOn(c, stream);
         const OpKind kind = opOf(awaited).kind;

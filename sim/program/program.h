@@ -42,7 +42,7 @@ enum class OpKind : std::uint8_t {
     send,
     receive, ///< lasts until the message is there
     post,    ///< a buffer is there for a message, which may begin; fills its stream until it has come, as NCCL's receive does
-    wait ///< takes no time: makes its stream wait for others (cudaStreamWaitEvent), or only frees memory
+    wait     ///< takes no time: makes its stream wait for others (cudaStreamWaitEvent), or only frees memory
 };
 
 /// Label of the wait behind what selective recomputation has run again: collectives after it are of the backward pass.
@@ -124,7 +124,9 @@ struct ModelStates {
 struct RankProgram {
     std::vector<Step> steps;
     std::int32_t slots = 0; ///< size of the mailbox
-    /// Every message to it has a `post` of its own. Otherwise buffers for all are there when the step begins.
+    /// Every message to it has a `post` of its own. Otherwise buffers for all are there when the step begins: what software does
+    /// that posts the next receive before it computes. Receives posted no earlier than their pass hang, or make steps longer than
+    /// were published (docs/measurements.md).
     bool postsReceives = false;
     std::int64_t opCount = 0;
     ModelStates states;

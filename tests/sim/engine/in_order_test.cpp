@@ -96,9 +96,10 @@ TEST(CommunicationDeadlock, IsExplainedAsACircleOfRanksAndTransfers)
 TEST(CommunicationDeadlock, IsToldOfAnyListsThatAreSound)
 {
     std::mt19937 random(41);
-    const std::vector<std::string> words = {"0F0", "0B0", "1F0", "1B0", "0SEND_F0", "1RECV_F0", "1SEND_B0", "0RECV_B0", "0UNSHARD"};
+    const std::vector<std::string> words = {"0F0",      "0B0",      "1F0",      "1B0",     "0SEND_F0",
+                                            "1RECV_F0", "1SEND_B0", "0RECV_B0", "0UNSHARD"};
     int ran = 0, refused = 0;
-    for (int round = 0; round < 4000; ++round) {
+    for (int round = 0; round < 8000; ++round) {
         std::vector<std::string> left = words, rows(2);
         std::shuffle(left.begin(), left.end(), random);
         for (const std::string& word : left)

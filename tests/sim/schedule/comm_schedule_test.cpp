@@ -117,14 +117,16 @@ TEST(CheckCommunication, NamesWhatIsWrong)
                 ElementsAre("stage 0 on rank 0 misses the SEND_F of micro-batch 0"));
     EXPECT_THAT(communicationProblems(replaced(kTwoRanks, "1RECV_F0,", "")),
                 ElementsAre("stage 1 on rank 1 misses the RECV_F of micro-batch 0"));
-    EXPECT_THAT(communicationProblems(replaced(kTwoRanks, "0SEND_F0", "0SEND_F0,0SEND_F0")), ElementsAre("0SEND_F0 on rank 0 comes twice"));
+    EXPECT_THAT(communicationProblems(replaced(kTwoRanks, "0SEND_F0", "0SEND_F0,0SEND_F0")),
+                ElementsAre("0SEND_F0 on rank 0 comes twice"));
     EXPECT_THAT(communicationProblems(replaced(kTwoRanks, "0F0,0SEND_F0", "0SEND_F0,0F0")),
                 ElementsAre("0SEND_F0 on rank 0 comes before 0F0, which makes what it sends"));
     EXPECT_THAT(communicationProblems(replaced(kTwoRanks, "0RECV_B0,0B0", "0B0,0RECV_B0")),
                 ElementsAre("0RECV_B0 on rank 0 comes after 0B0, which needs it"));
     EXPECT_THAT(communicationProblems(replaced(kTwoRanks, "1B0,1SEND_B0", "1B0,1SEND_B0,1SEND_F0")),
                 ElementsAre("1SEND_F0 on rank 1: there is no stage after stage 1"));
-    EXPECT_THAT(communicationProblems(replaced(kTwoRanks, "0B0", "0B0,1SEND_B0")), ElementsAre("1SEND_B0 on rank 0: stage 1 lives on rank 1"));
+    EXPECT_THAT(communicationProblems(replaced(kTwoRanks, "0B0", "0B0,1SEND_B0")),
+                ElementsAre("1SEND_B0 on rank 0: stage 1 lives on rank 1"));
     EXPECT_THAT(communicationProblems(replaced(kTwoRanks, "0B0", "0B0,0SEND_F7,9RESHARD")),
                 ElementsAre(HasSubstr("0SEND_F7 on rank 0 is outside of 2 stages and 1 micro-batches"),
                             HasSubstr("9RESHARD on rank 0 is outside")));

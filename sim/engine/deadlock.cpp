@@ -49,10 +49,10 @@ std::optional<EngineRun::Place> EngineRun::partnerOf(const Place& at) const
             return its.kind == OpKind::post && other.receiveSlot == step.receiveSlot;
         });
     if (op.kind == OpKind::send)
-        return findOp(m_classes.peerOf(at.c, step.sendTo).classIndex, [&](const Step& other, const Op& its) {
+        return findOp(peerOf(at.c, step.sendTo).classIndex, [&](const Step& other, const Op& its) {
             return its.kind == OpKind::post && other.receiveSlot == step.sendSlot;
         });
-    return findOp(m_classes.peerOf(at.c, step.receiveFrom).classIndex, [&](const Step& other, const Op& its) {
+    return findOp(peerOf(at.c, step.receiveFrom).classIndex, [&](const Step& other, const Op& its) {
         return its.kind == OpKind::send && other.sendSlot == step.receiveSlot &&
                other.sendTo == m_classes.pipelineRank[asIndex(at.c)];
     });
@@ -62,7 +62,7 @@ std::optional<EngineRun::Place> EngineRun::partnerOf(const Place& at) const
 std::optional<EngineRun::Place> EngineRun::heldUpBy(const Place& at) const
 {
     const Worker& worker = m_workers[asIndex(at.c)];
-    const WaitingOps& waiting = worker.waiting;
+    const WaitingOps& waiting = m_waiting[asIndex(at.c)];
     std::size_t found = at.place; // the earliest place
     StreamMask open = 0;
     const auto takeWaiting = [&](StreamMask streams) {
@@ -74,7 +74,7 @@ std::optional<EngineRun::Place> EngineRun::heldUpBy(const Place& at) const
         for (std::size_t i = waiting.ops.first(); i < waiting.ops.next(); ++i)
             if (waiting.ops[i].op.place == at.place)
                 open = waiting.ops[i].open;
-    } else if (worker.op == 0 && waiting.kernels > 0) { // the pass is not issued
+    } else if (worker.op == 0 && worker.waitingKernels > 0) { // the pass is not issued
         takeWaiting(maskOf(Stream::compute));
     } else if (at.place > worker.place) {
         found = worker.place;

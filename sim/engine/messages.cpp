@@ -12,12 +12,12 @@ namespace sim {
 void EngineRun::send(int c, const IssuedOp& issued, std::int64_t readyNs)
 {
     const Step& step = *issued.step;
-    std::vector<Meeting>& meetings = m_meetings[asIndex(m_classes.peerOf(c, step.sendTo).classIndex)];
-    if (meetings.empty()) {
+    const int peer = peerOf(c, step.sendTo).classIndex;
+    if (!m_postsReceives || !programOf(peer).postsReceives) {
         carry(c, issued, readyNs);
         return;
     }
-    Meeting& meeting = meetings[asIndex(step.sendSlot)];
+    Meeting& meeting = m_meetings[asIndex(peer)][asIndex(step.sendSlot)];
     meeting.sentNs = readyNs;
     if (meeting.postedNs == kNotYet)
         leaveOpen(c, opOf(issued).stream, issued);
@@ -33,11 +33,11 @@ void EngineRun::post(int c, const IssuedOp& issued, std::int64_t readyNs)
     leaveOpen(c, opOf(issued).stream, issued);
     if (meeting.sentNs == kNotYet)
         return;
-    const int sender = m_classes.peerOf(c, step.receiveFrom).classIndex;
+    const int sender = peerOf(c, step.receiveFrom).classIndex;
     for (unsigned begun = m_workers[asIndex(sender)].begun; begun != 0; begun &= begun - 1) {
         const IssuedOp sent = m_workers[asIndex(sender)].running[asIndex(std::countr_zero(begun))];
         if (opOf(sent).kind != OpKind::send || sent.step->sendSlot != step.receiveSlot ||
-            sent.step->sendTo != m_classes.pipelineRank[asIndex(c)])
+            sent.step->sendTo != m_facts[asIndex(c)].pipelineRank)
             continue;
         carry(sender, sent, std::max(meeting.sentNs, readyNs));
         queue(sender);
@@ -50,15 +50,15 @@ void EngineRun::carry(int c, const IssuedOp& issued, std::int64_t startNs)
 {
     const Step& step = *issued.step;
     const Stream stream = opOf(issued).stream;
-    const auto& [pipelineRank, peer, tier] = m_classes.peerOf(c, step.sendTo);
-    const double factor = std::max(m_classes.slowdown[asIndex(c)].link, m_classes.slowdown[asIndex(peer)].link);
-    const std::int64_t ownNs = m_prices.durations[asIndex(m_classes.geometry[asIndex(c)])][step.pass][issued.index];
+    const auto& [pipelineRank, peer, tier] = peerOf(c, step.sendTo);
+    const double factor = std::max(m_facts[asIndex(c)].slowdown->link, m_facts[asIndex(peer)].slowdown->link);
+    const std::int64_t ownNs = (*m_facts[asIndex(c)].durations)[step.pass][issued.index];
     const std::int64_t duration = scaledNs(m_prices.sendNs[asIndex(tier)] + ownNs, factor);
     m_result.opStartNs[issued.place] = startNs;
     if (m_shared.isShared(c, peer, tier) && duration <= kLongestSharedNs) {
         const int transfer = messageOf(c, stream);
         leaveOpen(c, stream, issued);
-        m_transfers[asIndex(transfer)] = {.stream = stream, .startNs = startNs, .durationNs = duration};
+        replace(m_transfers[asIndex(transfer)], {.stream = stream, .startNs = startNs, .durationNs = duration});
         if (startNs > m_nowNs)
             schedule(EventKind::transferStarts, startNs, transfer);
         else
@@ -71,7 +71,7 @@ void EngineRun::carry(int c, const IssuedOp& issued, std::int64_t startNs)
 
 void EngineRun::receive(int c, const IssuedOp& issued)
 {
-    const Message& message = m_mailbox[asIndex(c)][asIndex(issued.step->receiveSlot)];
+    const Message& message = messageAt(c, issued.step->receiveSlot);
     if (message.endNs == kNotYet) {
         leaveOpen(c, Stream::receive, issued);
         return;
@@ -83,10 +83,9 @@ void EngineRun::receive(int c, const IssuedOp& issued)
 /// A message is there.
 void EngineRun::bring(int c, std::int32_t slot, const Message& message)
 {
-    m_mailbox[asIndex(c)][asIndex(slot)] = message;
+    messageAt(c, slot) = message;
     const unsigned waiting = m_workers[asIndex(c)].begun;
-    for (unsigned begun = m_meetings[asIndex(c)].empty() ? waiting & maskOf(Stream::receive) : waiting; begun != 0;
-         begun &= begun - 1) {
+    for (unsigned begun = m_postsReceives ? waiting : waiting & maskOf(Stream::receive); begun != 0; begun &= begun - 1) {
         const auto stream = static_cast<Stream>(std::countr_zero(begun));
         const IssuedOp awaited = runningOn(c, stream);
         const OpKind kind = opOf(awaited).kind;

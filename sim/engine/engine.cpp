@@ -18,6 +18,7 @@ void fetch(const Value& value)
     for (std::size_t at = 0; at < sizeof(Value); at += kLine)
         __builtin_prefetch(bytes + at, 1);
 }
+constexpr std::size_t kAhead = 8; ///< events, classes
 
 } // namespace
 
@@ -78,24 +79,29 @@ EngineResult EngineRun::run()
     for (;;) {
         while (!m_queued.empty()) {
             const int c = m_queued.back();
-            if (constexpr std::size_t kAhead = 4; m_queued.size() > kAhead)
-                fetch(m_workers[asIndex(m_queued[m_queued.size() - 1 - kAhead])]);
+            if (m_queued.size() > kAhead) {
+                const auto ahead = asIndex(m_queued[m_queued.size() - 1 - kAhead]);
+                fetch(m_workers[ahead]);
+                fetch(m_facts[ahead]);
+            }
+            if (m_queued.size() > kAhead / 2)
+                fetchResults(m_queued[m_queued.size() - 1 - kAhead / 2]);
             m_queued.pop_back();
             m_workers[asIndex(c)].queued = false;
             advance(c);
         }
         // Rates are found anew once all that happens at an instant has happened.
-        if (m_events.empty() || m_events.top().ns > m_nowNs)
+        if (m_events.empty() || m_events.nextNs() > m_nowNs)
             shareAgain();
         if (m_events.empty())
             break;
-        m_nowNs = m_events.top().ns;
-        m_now.clear();
-        for (; !m_events.empty() && m_events.top().ns == m_nowNs; m_events.pop())
-            m_now.push_back(m_events.top());
+        m_nowNs = m_events.nextNs();
+        m_events.takeNext(m_now);
         for (std::size_t i = 0; i < m_now.size(); ++i) {
-            if (constexpr std::size_t kAhead = 4; i + kAhead < m_now.size())
-                fetchAhead(m_now[i + kAhead]);
+            if (i + kAhead < m_now.size())
+                fetchState(m_now[i + kAhead]);
+            if (i + kAhead / 2 < m_now.size())
+                fetchWhatItNames(m_now[i + kAhead / 2]);
             happen(m_now[i]);
         }
     }
@@ -118,10 +124,10 @@ void EngineRun::schedule(EventKind kind, std::int64_t ns, int what)
     assert(ns >= m_nowNs);
     const bool ofKernel = kind == EventKind::kernelStarts || kind == EventKind::kernelEnds;
     const std::uint32_t version = ++(ofKernel ? m_workers[asIndex(what)].kernelVersion : m_transfers[asIndex(what)].version);
-    m_events.push({.ns = ns, .what = what, .version = version, .kind = kind});
+    m_events.push(ns, {.what = what, .version = version, .kind = kind});
 }
 
-void EngineRun::fetchAhead(const Event& event) const
+void EngineRun::fetchState(const Event& event) const
 {
     if (event.kind == EventKind::kernelStarts || event.kind == EventKind::kernelEnds) {
         fetch(m_workers[asIndex(event.what)]);
@@ -131,9 +137,32 @@ void EngineRun::fetchAhead(const Event& event) const
     m_fair.fetch(event.what);
     if (!isMessage(event.what))
         return;
-    const int sender = senderOf(event.what);
-    fetch(m_workers[asIndex(sender)]);
-    fetch(m_facts[asIndex(sender)]);
+    fetch(m_workers[asIndex(senderOf(event.what))]);
+    fetch(m_facts[asIndex(senderOf(event.what))]);
+}
+
+void EngineRun::fetchResults(int c) const
+{
+    const std::size_t place = m_workers[asIndex(c)].place;
+    fetch(*(m_result.opStartNs.data() + place));
+    fetch(*(m_result.opEndNs.data() + place));
+}
+
+/// Once its state is near.
+void EngineRun::fetchWhatItNames(const Event& event) const
+{
+    if (event.kind == EventKind::kernelStarts || event.kind == EventKind::kernelEnds || !isMessage(event.what))
+        return;
+    const int c = senderOf(event.what);
+    const Stream stream = m_transfers[asIndex(event.what)].stream;
+    const Step* const step = runningOn(c, stream).step;
+    if ((m_workers[asIndex(c)].begun & maskOf(stream)) == 0 || step == nullptr || step->sendTo < 0)
+        return;
+    const int peer = peerOf(c, step->sendTo).classIndex;
+    m_fair.fetchPorts(event.what);
+    fetchResults(c);
+    fetch(m_workers[asIndex(peer)]);
+    fetch(m_facts[asIndex(peer)]);
 }
 
 /// Keeps the number of its events.

@@ -3,6 +3,7 @@
 
 #include "sim/cancel.h"
 #include "sim/engine/engine.h"
+#include "sim/engine/event_queue.h"
 #include "sim/engine/fair_share.h"
 #include "sim/engine/fifo.h"
 #include "sim/engine/quiet_runs.h"
@@ -14,7 +15,6 @@
 #include <limits>
 #include <map>
 #include <optional>
-#include <queue>
 #include <set>
 #include <string>
 #include <utility>
@@ -129,11 +129,9 @@ private:
 
     enum class EventKind : std::uint8_t { transferStarts, transferEnds, kernelStarts, kernelEnds };
     struct Event {
-        std::int64_t ns = 0;
         int what = 0; ///< transfer or class
         std::uint32_t version = 0;
         EventKind kind = EventKind::transferStarts;
-        bool operator<(const Event& other) const { return ns > other.ns; } // the earliest on top
     };
 
     const RankProgram& programOf(int c) const { return *m_facts[asIndex(c)].program; }
@@ -148,7 +146,9 @@ private:
     int groupOf(int c, CommunicatorRole role) const { return m_facts[asIndex(c)].groups[asIndex(role)]; }
     Message& messageAt(int c, std::int32_t slot) { return m_mailbox[m_facts[asIndex(c)].firstSlot + asIndex(slot)]; }
     void replace(Transfer&, const Transfer&);
-    void fetchAhead(const Event&) const;
+    void fetchState(const Event&) const;
+    void fetchWhatItNames(const Event&) const;
+    void fetchResults(int c) const;
     const Op& opOf(const IssuedOp& issued) const { return m_program.passes[issued.step->pass].ops[issued.index]; }
     bool execute(int c, const QuietRun&, const Op& first);
     bool goesOnBehind(std::uint32_t pass, std::size_t op);
@@ -223,7 +223,7 @@ private:
     std::vector<Rendezvous> m_rendezvous;
     std::vector<Transfer> m_transfers;
     std::vector<FairShare::Claim> m_claims; ///< of the one that starts
-    std::priority_queue<Event> m_events;
+    EventQueue<Event> m_events;
     std::int64_t m_nowNs = 0;
     std::set<std::array<double, kCommunicatorRoleCount>> m_ownFactors; ///< see Facts
     std::map<std::pair<int, RoleMask>, QuietRuns> m_runsBy; ///< geometry and own affairs

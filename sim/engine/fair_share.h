@@ -28,6 +28,12 @@ public:
 
     /// Brings nearer what begin or end of a transfer looks at.
     void fetch(int transfer) const { __builtin_prefetch(&m_transfers[static_cast<std::size_t>(transfer)], 1); }
+    /// Likewise, once fetch is through.
+    void fetchPorts(int transfer) const
+    {
+        for (const Claim& claim : m_transfers[static_cast<std::size_t>(transfer)].claims)
+            __builtin_prefetch(&m_ports[static_cast<std::size_t>(claim.port)], 1);
+    }
     /// A transfer that is under way claims each port at most once.
     void begin(int transfer, const std::vector<Claim>&);
     void end(int transfer);

@@ -26,7 +26,7 @@ ALLOWED = {
                      "sim/engine", "sim/trace"],
     "sim/analysis": ["sim/text", "sim/scenario", "sim/mesh", "sim/model", "sim/schedule", "sim/legal", "sim/program", "sim/engine",
                      "sim/simulate", "sim/trace"],
-    "sim/answers": ["sim/text", "sim/scenario", "sim/mesh", "sim/model", "sim/schedule", "sim/legal", "sim/simulate",
+    "sim/answers": ["sim/text", "sim/scenario", "sim/mesh", "sim/model", "sim/schedule", "sim/legal", "sim/engine", "sim/simulate",
                     "sim/analysis"],
     "sim/lesson": ["sim/text", "sim/scenario", "sim/mesh", "sim/simulate", "sim/analysis", "sim/answers"],
     "sim/cli": ["sim"],

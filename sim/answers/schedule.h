@@ -3,9 +3,9 @@
 #pragma once
 
 #include "sim/answers/answers.h"
+#include "sim/engine/in_order.h"
 #include "sim/schedule/evaluate.h"
 #include "sim/schedule/families/families.h"
-#include "sim/schedule/in_order.h"
 #include "sim/schedule/search/synthesis.h"
 #include "sim/simulate/memory_cap.h"
 

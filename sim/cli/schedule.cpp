@@ -5,12 +5,12 @@
 #include "sim/simulate/plan_schedule.h"
 
 #include "sim/answers/schedule.h"
+#include "sim/engine/in_order.h"
 #include "sim/legal/schedule_request.h"
 #include "sim/scenario/files.h"
 #include "sim/schedule/check.h"
 #include "sim/schedule/evaluate.h"
 #include "sim/schedule/families/families.h"
-#include "sim/schedule/in_order.h"
 #include "sim/schedule/search/synthesis.h"
 #include "sim/schedule/text/csv.h"
 #include "sim/schedule/text/export.h"

@@ -1,24 +1,38 @@
 #include "sim/engine/engine.h"
 
 #include "sim/engine/engine_run.h"
-#include "sim/error.h"
 
 #include <algorithm>
 #include <cassert>
 
 namespace sim {
 
+namespace {
+
+/// Brings what is looked at next nearer, meanwhile: of many ranks the state lies in no cache.
+template <typename Value>
+void fetch(const Value& value)
+{
+    constexpr std::size_t kLine = 64;
+    const char* const bytes = reinterpret_cast<const char*>(&value);
+    for (std::size_t at = 0; at < sizeof(Value); at += kLine)
+        __builtin_prefetch(bytes + at, 1);
+}
+constexpr std::size_t kAhead = 8; ///< events, classes
+
+} // namespace
+
 EngineRun::EngineRun(const Program& program, const RankClasses& classes, const PricedProgram& prices)
     : m_program(program), m_classes(classes), m_prices(prices), m_shared(program, classes, prices),
       m_besideRate(static_cast<std::int64_t>(static_cast<double>(FairShare::kFullRate) / prices.besideTransfers)),
       m_fair(m_shared.portCount(), static_cast<int>(classes.classGroups.size()) + 2 * classes.count()),
-      m_workers(asIndex(classes.count())), m_mailbox(asIndex(classes.count())), m_rendezvous(classes.classGroups.size()),
-      m_transfers(classes.classGroups.size() + 2 * asIndex(classes.count())), m_transferVersion(m_transfers.size()),
-      m_kernelVersion(asIndex(classes.count())), m_goesOnBehind(program.passes.size())
+      m_workers(asIndex(classes.count())), m_facts(asIndex(classes.count())), m_waiting(asIndex(classes.count())),
+      m_meetings(asIndex(classes.count())), m_rendezvous(classes.classGroups.size()),
+      m_transfers(classes.classGroups.size() + 2 * asIndex(classes.count())), m_goesOnBehind(program.passes.size())
 {
-    std::size_t ops = 0;
+    std::size_t ops = 0, slots = 0;
     for (int c = 0; c < classes.count(); ++c) {
-        auto& factors = m_ownFactor.emplace_back();
+        std::array<double, kCommunicatorRoleCount> factors{};
         RoleMask ownAffairs = 0;
         for (std::size_t role = 0; role < factors.size(); ++role)
             if (const int group = classes.groups[asIndex(c)][role]; group >= 0 && !m_shared.isShared(group))
@@ -27,18 +41,31 @@ EngineRun::EngineRun(const Program& program, const RankClasses& classes, const P
                     ownAffairs |= RoleMask{1} << role;
                 }
         const int geometry = classes.geometry[asIndex(c)];
-        m_quietRuns.push_back(
-            classes.slowdown[asIndex(c)] != RankSlowdown{}
-                ? nullptr
-                : &m_runsBy.try_emplace({geometry, ownAffairs}, program, prices.durations[asIndex(geometry)], ownAffairs)
-                       .first->second);
-        const RankProgram& rank = programOf(c);
+        Facts& facts = m_facts[asIndex(c)];
+        facts.pipelineRank = classes.pipelineRank[asIndex(c)];
+        facts.program = &program.ranks[asIndex(facts.pipelineRank)];
+        facts.durations = &prices.durations[asIndex(geometry)];
+        facts.slowdown = &classes.slowdown[asIndex(c)];
+        facts.runs = *facts.slowdown != RankSlowdown{}
+                         ? nullptr
+                         : &m_runsBy.try_emplace({geometry, ownAffairs}, program, *facts.durations, ownAffairs).first->second;
+        facts.ownFactor = &*m_ownFactors.insert(factors).first;
+        facts.firstSlot = slots;
+        facts.groups = classes.groups[asIndex(c)];
+        facts.besides = m_shared.besides(c);
+        facts.peerCount = static_cast<std::int32_t>(classes.pipelinePeers[asIndex(c)].size());
+        std::copy_n(classes.pipelinePeers[asIndex(c)].begin(), std::min(facts.peers.size(), asIndex(facts.peerCount)),
+                    facts.peers.begin());
+        const RankProgram& rank = *facts.program;
         m_result.firstOp.push_back(ops);
         m_workers[asIndex(c)].place = m_workers[asIndex(c)].peakPlace = ops;
         m_poll(asIndex(rank.slots));
-        m_mailbox[asIndex(c)].resize(asIndex(rank.slots));
+        m_meetings[asIndex(c)].resize(rank.postsReceives ? asIndex(rank.slots) : 0);
+        m_postsReceives = m_postsReceives || rank.postsReceives;
+        slots += asIndex(rank.slots);
         ops += asIndex(rank.opCount);
     }
+    m_mailbox.resize(slots);
     m_result.firstOp.push_back(ops);
     m_result.opStartNs.resize(ops);
     m_result.opEndNs.resize(ops);
@@ -52,27 +79,38 @@ EngineResult EngineRun::run()
     for (;;) {
         while (!m_queued.empty()) {
             const int c = m_queued.back();
+            if (m_queued.size() > kAhead) {
+                const auto ahead = asIndex(m_queued[m_queued.size() - 1 - kAhead]);
+                fetch(m_workers[ahead]);
+                fetch(m_facts[ahead]);
+            }
+            if (m_queued.size() > kAhead / 2)
+                fetchResults(m_queued[m_queued.size() - 1 - kAhead / 2]);
             m_queued.pop_back();
             m_workers[asIndex(c)].queued = false;
             advance(c);
         }
         // Rates are found anew once all that happens at an instant has happened.
-        if (m_events.empty() || m_events.top().ns > m_nowNs)
+        if (m_events.empty() || m_events.nextNs() > m_nowNs)
             shareAgain();
         if (m_events.empty())
             break;
-        m_nowNs = m_events.top().ns;
-        while (!m_events.empty() && m_events.top().ns == m_nowNs) {
-            const Event event = m_events.top();
-            m_events.pop();
-            happen(event);
+        m_nowNs = m_events.nextNs();
+        m_events.takeNext(m_now);
+        for (std::size_t i = 0; i < m_now.size(); ++i) {
+            if (i + kAhead < m_now.size())
+                fetchState(m_now[i + kAhead]);
+            if (i + kAhead / 2 < m_now.size())
+                fetchWhatItNames(m_now[i + kAhead / 2]);
+            happen(m_now[i]);
         }
     }
     for (int c = 0; c < m_classes.count(); ++c) {
         const Worker& worker = m_workers[asIndex(c)];
         if (!worker.issuedAll || worker.open != 0)
-            throw Error(deadlockMessage());
+            throw Deadlock(deadlockMessage(), circleOfWaits());
         m_result.endNs = std::max(m_result.endNs, *std::max_element(worker.tail.begin(), worker.tail.end()));
+        m_result.memory[asIndex(c)] = worker.peak;
         if (m_result.firstOp[asIndex(c)] < m_result.firstOp[asIndex(c) + 1])
             m_result.memory[asIndex(c)].atNs = m_result.opStartNs[worker.peakPlace];
     }
@@ -85,14 +123,60 @@ void EngineRun::schedule(EventKind kind, std::int64_t ns, int what)
 {
     assert(ns >= m_nowNs);
     const bool ofKernel = kind == EventKind::kernelStarts || kind == EventKind::kernelEnds;
-    const std::uint32_t version = ++(ofKernel ? m_kernelVersion : m_transferVersion)[asIndex(what)];
-    m_events.push({.ns = ns, .what = what, .version = version, .kind = kind});
+    const std::uint32_t version = ++(ofKernel ? m_workers[asIndex(what)].kernelVersion : m_transfers[asIndex(what)].version);
+    m_events.push(ns, {.what = what, .version = version, .kind = kind});
+}
+
+void EngineRun::fetchState(const Event& event) const
+{
+    if (event.kind == EventKind::kernelStarts || event.kind == EventKind::kernelEnds) {
+        fetch(m_workers[asIndex(event.what)]);
+        return;
+    }
+    fetch(m_transfers[asIndex(event.what)]);
+    m_fair.fetch(event.what);
+    if (!isMessage(event.what))
+        return;
+    fetch(m_workers[asIndex(senderOf(event.what))]);
+    fetch(m_facts[asIndex(senderOf(event.what))]);
+}
+
+void EngineRun::fetchResults(int c) const
+{
+    const std::size_t place = m_workers[asIndex(c)].place;
+    fetch(*(m_result.opStartNs.data() + place));
+    fetch(*(m_result.opEndNs.data() + place));
+}
+
+/// Once its state is near.
+void EngineRun::fetchWhatItNames(const Event& event) const
+{
+    if (event.kind == EventKind::kernelStarts || event.kind == EventKind::kernelEnds || !isMessage(event.what))
+        return;
+    const int c = senderOf(event.what);
+    const Stream stream = m_transfers[asIndex(event.what)].stream;
+    const Step* const step = runningOn(c, stream).step;
+    if ((m_workers[asIndex(c)].begun & maskOf(stream)) == 0 || step == nullptr || step->sendTo < 0)
+        return;
+    const int peer = peerOf(c, step->sendTo).classIndex;
+    m_fair.fetchPorts(event.what);
+    fetchResults(c);
+    fetch(m_workers[asIndex(peer)]);
+    fetch(m_facts[asIndex(peer)]);
+}
+
+/// Keeps the number of its events.
+void EngineRun::replace(Transfer& transfer, const Transfer& by)
+{
+    const std::uint32_t version = transfer.version;
+    transfer = by;
+    transfer.version = version;
 }
 
 void EngineRun::happen(const Event& event)
 {
     const bool ofKernel = event.kind == EventKind::kernelStarts || event.kind == EventKind::kernelEnds;
-    if ((ofKernel ? m_kernelVersion : m_transferVersion)[asIndex(event.what)] != event.version)
+    if ((ofKernel ? m_workers[asIndex(event.what)].kernelVersion : m_transfers[asIndex(event.what)].version) != event.version)
         return;
     switch (event.kind) {
     case EventKind::transferStarts:
@@ -109,36 +193,6 @@ void EngineRun::happen(const Event& event)
         endKernel(event.what);
         break;
     }
-}
-
-std::string EngineRun::deadlockMessage() const
-{
-    std::string message = "the step never ends; ranks wait for each other:";
-    int shown = 0;
-    for (int c = 0; c < m_classes.count(); ++c) {
-        const Worker& worker = m_workers[asIndex(c)];
-        if (worker.begun == 0)
-            continue;
-        if (++shown > 8) {
-            message += "\n  …";
-            break;
-        }
-        const IssuedOp* first = nullptr; // of the program: what comes after waits for it
-        for (unsigned begun = worker.begun; begun != 0; begun &= begun - 1)
-            if (const IssuedOp& op = worker.running[asIndex(std::countr_zero(begun))];
-                first == nullptr || op.place < first->place)
-                first = &op;
-        message += "\n  rank " + std::to_string(m_classes.representative[asIndex(c)]) + " (pp " +
-                   std::to_string(m_classes.pipelineRank[asIndex(c)]) + ")";
-        const Step& step = *first->step;
-        const Op& op = opOf(*first);
-        if (step.action >= 0)
-            message += " at stage " + std::to_string(step.stage) + ", micro-batch " + std::to_string(step.microbatch);
-        message += ": ";
-        message += op.kind == OpKind::receive ? "waits for pipeline rank " + std::to_string(step.receiveFrom)
-                                              : "waits for its group in " + m_program.labels[op.label];
-    }
-    return message;
 }
 
 std::int64_t EngineResult::stretchedByNs(std::size_t place) const

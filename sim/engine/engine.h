@@ -1,5 +1,6 @@
 // The discrete-event engine. Each class of ranks issues its ops in order onto streams; an op starts when its own stream and those
-// it waits for have come that far; a collective when its last member is ready; a receive ends when the message is there.
+// it waits for have come that far; a collective when its last member is ready; a message begins when it is made and its receive
+// posted (messages.cpp).
 //
 // What nothing else can touch has its end as soon as it has its beginning, and ranks run ahead of each other freely until one
 // needs what another has not done yet. The rest happens in the order of time: transfers that may meet others on a port share it
@@ -8,6 +9,7 @@
 #pragma once
 
 #include "sim/engine/classes.h"
+#include "sim/engine/deadlock.h"
 #include "sim/engine/priced_program.h"
 #include "sim/program/program.h"
 
@@ -56,7 +58,7 @@ struct EngineResult {
     std::int64_t opCount() const { return static_cast<std::int64_t>(opEndNs.size()); }
 };
 
-/// Throws Error if the program deadlocks, saying who waits for what.
+/// Throws Deadlock if ranks wait for each other, saying who waits for what.
 EngineResult runEngine(const Program&, const RankClasses&, const PricedProgram&);
 
 } // namespace sim

@@ -3,6 +3,7 @@
 
 #include "sim/cancel.h"
 #include "sim/engine/engine.h"
+#include "sim/engine/event_queue.h"
 #include "sim/engine/fair_share.h"
 #include "sim/engine/fifo.h"
 #include "sim/engine/quiet_runs.h"
@@ -13,7 +14,8 @@
 #include <cstdint>
 #include <limits>
 #include <map>
-#include <queue>
+#include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -35,13 +37,17 @@ private:
     struct Message {
         std::int64_t startNs = 0, endNs = kNotYet;
     };
+    /// The two ends of a message that has not begun.
+    struct Meeting {
+        std::int64_t sentNs = kNotYet, postedNs = kNotYet; ///< since when they are ready
+    };
 
     /// An op with its place in the program and in the result.
     struct IssuedOp {
         const Step* step = nullptr;
-        std::size_t index = 0;    ///< in its pass
-        std::size_t place = 0;    ///< in the result
+        std::uint32_t index = 0;  ///< in its pass
         std::uint32_t ticket = 0; ///< numbers the ops of a stream whose ends are open
+        std::size_t place = 0;    ///< in the result
     };
 
     /// One that was issued and waits for others.
@@ -57,7 +63,6 @@ private:
         Fifo<WaitingOp> ops;                            ///< in the order of the program
         std::array<Fifo<std::size_t>, kStreamCount> on; ///< numbers of those that wait for a stream
         std::vector<std::size_t> ready;                 ///< numbers of those that can begin
-        std::size_t kernels = 0;                        ///< of those that have not, how many are of the compute stream
     };
 
     /// The kernel whose end depends on what runs beside it.
@@ -67,33 +72,54 @@ private:
         bool runs = false;
     };
 
-    /// What a class of ranks is doing.
-    struct Worker {
+    /// What a class of ranks is doing. There are many, and each event finds another: what is looked at most lies together.
+    struct alignas(64) Worker {
+        StreamMask open = 0;              ///< streams whose tail is not known
+        StreamMask begun = 0;             ///< streams with an op that has begun and whose end is open
+        StreamMask waitedOn = 0;          ///< streams that a waiting op waits for
+        bool queued = false, issuedAll = false, hasReady = false;
+        std::int32_t beside = 0;          ///< collectives under way that make kernels slower
+        std::uint32_t waitingKernels = 0; ///< of the waiting ops, how many are of the compute stream
+        std::uint32_t kernelVersion = 0;  ///< of its events
+        std::size_t step = 0, op = 0;
+        std::size_t place = 0;          ///< next op's place in the result
+        std::int64_t kernelStartNs = 0; ///< of what has begun last on the compute stream
+        std::int64_t passStartNs = 0;   ///< kernelStartNs when the pass was issued
         std::array<std::int64_t, kStreamCount> tail{};     ///< end of what was issued last on each stream
         std::array<std::uint32_t, kStreamCount> tickets{}; ///< the last one given
         std::array<IssuedOp, kStreamCount> running{};      ///< the op that has begun and whose end is open
-        StreamMask open = 0;                               ///< streams whose tail is not known
-        StreamMask begun = 0;                              ///< streams with such an op
-        std::size_t step = 0, op = 0;
-        std::size_t place = 0; ///< next op's place in the result
-        WaitingOps waiting;
-        std::int64_t activations = 0, buffers = 0;
-        std::size_t peakPlace = 0;
         OpenKernel kernel;
-        std::int64_t kernelStartNs = 0; ///< of what has begun last on the compute stream
-        std::int64_t passStartNs = 0;   ///< kernelStartNs when the pass was issued
-        int beside = 0;                 ///< collectives under way that make kernels slower
-        bool queued = false, issuedAll = false;
+        std::int64_t activations = 0, buffers = 0;
+        EngineResult::MemoryPeak peak;
+        std::size_t peakPlace = 0;
+    };
+
+    /// What is known of a class of ranks beforehand, likewise together.
+    struct alignas(64) Facts {
+        const RankProgram* program = nullptr;
+        const OpDurations* durations = nullptr;
+        QuietRuns* runs = nullptr; ///< null where perturbed
+        const RankSlowdown* slowdown = nullptr;
+        /// [role]: the factor of links, of collectives that are the class's own affair: whose members all do the same at the same
+        /// time, and which meet no others; else 0.
+        const std::array<double, kCommunicatorRoleCount>* ownFactor = nullptr;
+        std::size_t firstSlot = 0; ///< of its mailbox
+        std::array<int, kCommunicatorRoleCount> groups{};
+        std::int32_t pipelineRank = 0;
+        StreamMask besides = 0;
+        std::array<PipelinePeer, 3> peers{}; ///< the first of them
+        std::int32_t peerCount = 0;
     };
 
     /// A collective or message whose end others can put off.
-    struct Transfer {
+    struct alignas(64) Transfer {
         Stream stream = Stream::dp;
         std::int64_t startNs = 0, durationNs = 0;
         std::int64_t left = 0; ///< nanoseconds of its own time, times FairShare::kFullRate
         std::int64_t rate = FairShare::kFullRate;
         std::int64_t sinceNs = 0;
-        bool isScheduled = false; ///< its start is known and lies ahead
+        std::uint32_t version = 0; ///< of its events
+        bool isScheduled = false;  ///< its start is known and lies ahead
     };
 
     struct Rendezvous {
@@ -103,20 +129,33 @@ private:
 
     enum class EventKind : std::uint8_t { transferStarts, transferEnds, kernelStarts, kernelEnds };
     struct Event {
-        std::int64_t ns = 0;
         int what = 0; ///< transfer or class
         std::uint32_t version = 0;
         EventKind kind = EventKind::transferStarts;
-        bool operator<(const Event& other) const { return ns > other.ns; } // the earliest on top
     };
 
-    const RankProgram& programOf(int c) const { return m_program.ranks[asIndex(m_classes.pipelineRank[asIndex(c)])]; }
+    const RankProgram& programOf(int c) const { return *m_facts[asIndex(c)].program; }
+    const PipelinePeer& peerOf(int c, int toPipelineRank) const
+    {
+        const Facts& facts = m_facts[asIndex(c)];
+        for (std::size_t i = 0; i < facts.peers.size() && i < asIndex(facts.peerCount); ++i)
+            if (facts.peers[i].pipelineRank == toPipelineRank)
+                return facts.peers[i];
+        return m_classes.peerOf(c, toPipelineRank);
+    }
+    int groupOf(int c, CommunicatorRole role) const { return m_facts[asIndex(c)].groups[asIndex(role)]; }
+    Message& messageAt(int c, std::int32_t slot) { return m_mailbox[m_facts[asIndex(c)].firstSlot + asIndex(slot)]; }
+    void replace(Transfer&, const Transfer&);
+    void fetchState(const Event&) const;
+    void fetchWhatItNames(const Event&) const;
+    void fetchResults(int c) const;
     const Op& opOf(const IssuedOp& issued) const { return m_program.passes[issued.step->pass].ops[issued.index]; }
     bool execute(int c, const QuietRun&, const Op& first);
     bool goesOnBehind(std::uint32_t pass, std::size_t op);
     std::int64_t kernelNs(int c, const IssuedOp&) const;
-    void wait(Worker&, const IssuedOp&, Stream, StreamMask open, std::int64_t readyNs);
+    void wait(int c, const IssuedOp&, Stream, StreamMask open, std::int64_t readyNs);
 
+    static IssuedOp issuedHere(const Step&, const Worker&, std::size_t stream);
     void queue(int c);
     void advance(int c);
     void beginReady(int c);
@@ -125,7 +164,9 @@ private:
     void begin(int c, const IssuedOp&, std::int64_t readyNs);
     void beginKernel(int c, const IssuedOp&, std::int64_t readyNs);
     void arrive(int c, const IssuedOp&, std::int64_t readyNs);
-    void deliver(int c, const IssuedOp&, std::int64_t readyNs);
+    void send(int c, const IssuedOp&, std::int64_t readyNs);
+    void post(int c, const IssuedOp&, std::int64_t readyNs);
+    void carry(int c, const IssuedOp&, std::int64_t startNs);
     void bring(int c, std::int32_t slot, const Message&);
     void receive(int c, const IssuedOp&);
     void leaveOpen(int c, Stream, const IssuedOp&);
@@ -147,6 +188,24 @@ private:
     void besideChanges(int c, int by);
     void endKernel(int c);
     void happen(const Event&);
+
+    // Why nothing goes on (deadlock.cpp).
+    struct Place {
+        int c = 0;
+        std::size_t step = 0, op = 0, place = 0; ///< as in Worker
+    };
+    struct Wait {
+        Place waiting, needed;
+        WaitReason reason = WaitReason::order;
+    };
+    template <typename Predicate>
+    std::optional<Place> findOp(int c, Predicate&& isIt) const;
+    std::optional<Place> partnerOf(const Place&) const;
+    std::optional<Place> heldUpBy(const Place&) const;
+    std::optional<Wait> waitOf(const Place&) const;
+    std::vector<Wait> waits() const;
+    std::vector<EngineWait> circleOfWaits() const;
+    std::string textOf(const Place&) const;
     std::string deadlockMessage() const;
 
     const Program& m_program;
@@ -156,20 +215,21 @@ private:
     const std::int64_t m_besideRate; ///< of kernels, in 1/kFullRate
     FairShare m_fair;
     std::vector<Worker> m_workers;
-    std::vector<std::vector<Message>> m_mailbox;
+    std::vector<Facts> m_facts;
+    std::vector<WaitingOps> m_waiting;            ///< [class]
+    std::vector<Message> m_mailbox;               ///< [class][slot]
+    std::vector<std::vector<Meeting>> m_meetings; ///< likewise; empty where nothing is posted
+    bool m_postsReceives = false;                 ///< somewhere
     std::vector<Rendezvous> m_rendezvous;
     std::vector<Transfer> m_transfers;
     std::vector<FairShare::Claim> m_claims; ///< of the one that starts
-    std::vector<std::uint32_t> m_transferVersion, m_kernelVersion;
-    std::priority_queue<Event> m_events;
+    EventQueue<Event> m_events;
     std::int64_t m_nowNs = 0;
-    /// [class][role]: the factor of links, of collectives that are the class's own affair: whose members all do the same at the
-    /// same time, and which meet no others; else 0.
-    std::vector<std::array<double, kCommunicatorRoleCount>> m_ownFactor;
+    std::set<std::array<double, kCommunicatorRoleCount>> m_ownFactors; ///< see Facts
     std::map<std::pair<int, RoleMask>, QuietRuns> m_runsBy; ///< geometry and own affairs
-    std::vector<QuietRuns*> m_quietRuns;                    ///< [class]; null where perturbed
     std::vector<std::vector<bool>> m_goesOnBehind;          ///< [pass][op], empty until asked for
     std::vector<int> m_queued;
+    std::vector<Event> m_now; ///< what happens at this instant
     CancelPoll m_poll;
     EngineResult m_result;
 };

@@ -18,7 +18,7 @@ void FairShare::touch(int port)
 void FairShare::begin(int transfer, const std::vector<Claim>& claims)
 {
     TransferState& state = m_transfers[asIndex(transfer)];
-    state.claims = claims;
+    state.claims.assign(claims.begin(), claims.end());
     state.rate = kFullRate;
     state.speed = 1;
     for (const Claim& claim : state.claims) {

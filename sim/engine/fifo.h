@@ -12,9 +12,12 @@ class Fifo {
 public:
     bool empty() const { return m_head == m_values.size(); }
     Value& front() { return m_values[m_head]; }
+    /// Number of the front.
+    std::size_t first() const { return m_forgotten + m_head; }
     /// Number of the one that is pushed next, counted from the first ever.
     std::size_t next() const { return m_forgotten + m_values.size(); }
     Value& operator[](std::size_t number) { return m_values[number - m_forgotten]; }
+    const Value& operator[](std::size_t number) const { return m_values[number - m_forgotten]; }
     Value& push(Value value)
     {
         m_values.push_back(std::move(value));

@@ -55,14 +55,18 @@ void EngineRun::advance(int c)
 /// Begins what waited and can go on.
 void EngineRun::beginReady(int c)
 {
-    WaitingOps& waiting = m_workers[asIndex(c)].waiting;
+    Worker& worker = m_workers[asIndex(c)];
+    if (!worker.hasReady)
+        return;
+    WaitingOps& waiting = m_waiting[asIndex(c)];
     for (std::size_t i = 0; i < waiting.ready.size(); ++i) { // grows meanwhile
         WaitingOp& entry = waiting.ops[waiting.ready[i]];
         entry.hasBegun = true;
-        waiting.kernels -= opOf(entry.op).stream == Stream::compute ? 1 : 0;
+        worker.waitingKernels -= opOf(entry.op).stream == Stream::compute ? 1 : 0;
         begin(c, IssuedOp(entry.op), entry.readyNs);
     }
     waiting.ready.clear();
+    worker.hasReady = false;
     while (!waiting.ops.empty() && waiting.ops.front().hasBegun)
         waiting.ops.pop();
 }
@@ -78,7 +82,7 @@ bool EngineRun::finishesAlone(int c)
     const Op& op = opOf(issued);
     if (op.kind != OpKind::collective)
         return false;
-    const int groupIndex = m_classes.groups[asIndex(c)][asIndex(op.group)];
+    const int groupIndex = groupOf(c, op.group);
     const Transfer& state = m_transfers[asIndex(groupIndex)];
     const ClassGroup& group = m_classes.classGroups[asIndex(groupIndex)];
     if (!state.isScheduled || m_shared.meetsMessages(groupIndex) || group.classes.size() > kMostAlone)
@@ -87,7 +91,7 @@ bool EngineRun::finishesAlone(int c)
         if (m_workers[asIndex(member)].begun != maskOf(op.stream) || m_workers[asIndex(member)].queued)
             return false;
     m_transfers[asIndex(groupIndex)].isScheduled = false;
-    ++m_transferVersion[asIndex(groupIndex)];
+    ++m_transfers[asIndex(groupIndex)].version;
     const std::int64_t end = state.startNs + state.durationNs;
     for (const int member : group.classes) {
         finish(member, op.stream, IssuedOp(runningOn(member, op.stream)), end);
@@ -97,16 +101,25 @@ bool EngineRun::finishesAlone(int c)
     return true;
 }
 
+EngineRun::IssuedOp EngineRun::issuedHere(const Step& step, const Worker& worker, std::size_t stream)
+{
+    return {.step = &step,
+            .index = static_cast<std::uint32_t>(worker.op),
+            .ticket = worker.tickets[stream] + 1,
+            .place = worker.place};
+}
+
 void EngineRun::issue(int c)
 {
     Worker& worker = m_workers[asIndex(c)];
-    const RankProgram& rank = programOf(c);
-    const OpDurations& durations = m_prices.durations[asIndex(m_classes.geometry[asIndex(c)])];
-    const bool isPlain = m_quietRuns[asIndex(c)] != nullptr;
-    const StreamMask besides = m_shared.besides(c);
-    const auto& ownFactor = m_ownFactor[asIndex(c)];
-    QuietRuns* const runs = m_quietRuns[asIndex(c)];
-    EngineResult::MemoryPeak& peak = m_result.memory[asIndex(c)];
+    const Facts& facts = m_facts[asIndex(c)];
+    const RankProgram& rank = *facts.program;
+    const OpDurations& durations = *facts.durations;
+    QuietRuns* const runs = facts.runs;
+    const bool isPlain = runs != nullptr;
+    const StreamMask besides = facts.besides;
+    const auto& ownFactor = *facts.ownFactor;
+    EngineResult::MemoryPeak& peak = worker.peak;
     std::int64_t* const starts = m_result.opStartNs.data();
     std::int64_t* const ends = m_result.opEndNs.data();
 
@@ -115,7 +128,7 @@ void EngineRun::issue(int c)
         const Pass& pass = m_program.passes[step.pass];
         m_poll(pass.ops.size() + 1);
         if (worker.op == 0) {
-            if (worker.waiting.kernels > 0)
+            if (worker.waitingKernels > 0)
                 return; // a pass is issued when the last kernel of the one before has begun
             worker.passStartNs = worker.kernelStartNs;
         }
@@ -148,7 +161,7 @@ void EngineRun::issue(int c)
                 account -= op.freeBytes;
             }
             if (open != 0) {
-                wait(worker, {.step = &step, .index = worker.op, .place = worker.place, .ticket = worker.tickets[stream] + 1},
+                wait(c, issuedHere(step, worker, stream),
                      op.stream, open, ready);
                 continue;
             }
@@ -166,7 +179,7 @@ void EngineRun::issue(int c)
                 starts[worker.place] = ready;
                 ends[worker.place] = worker.tail[stream] = ready + scaledNs(prices[worker.op], factor);
             } else {
-                begin(c, {.step = &step, .index = worker.op, .place = worker.place, .ticket = worker.tickets[stream] + 1}, ready);
+                begin(c, issuedHere(step, worker, stream), ready);
             }
         }
     }
@@ -177,7 +190,7 @@ void EngineRun::issue(int c)
 bool EngineRun::execute(int c, const QuietRun& run, const Op& first)
 {
     Worker& worker = m_workers[asIndex(c)];
-    if ((worker.open & (run.streams | m_shared.besides(c))) != 0)
+    if ((worker.open & (run.streams | m_facts[asIndex(c)].besides)) != 0)
         return false;
     std::int64_t begin = first.stream == Stream::compute ? kNotYet : worker.passStartNs, latest = kNotYet;
     for (unsigned left = run.streams; left != 0; left &= left - 1) {
@@ -198,7 +211,7 @@ bool EngineRun::execute(int c, const QuietRun& run, const Op& first)
     }
     if (run.lastKernel < run.size())
         worker.kernelStartNs = begin + run.starts[run.lastKernel];
-    EngineResult::MemoryPeak& peak = m_result.memory[asIndex(c)];
+    EngineResult::MemoryPeak& peak = worker.peak;
     if (worker.activations + worker.buffers + run.peakActivations + run.peakBuffers > peak.activations + peak.buffers) {
         peak = {.activations = worker.activations + run.peakActivations, .buffers = worker.buffers + run.peakBuffers, .atNs = 0};
         worker.peakPlace = worker.place + run.peakAt;
@@ -216,16 +229,19 @@ bool EngineRun::goesOnBehind(std::uint32_t pass, std::size_t op)
     return of[op];
 }
 
-void EngineRun::wait(Worker& worker, const IssuedOp& issued, Stream stream, StreamMask open, std::int64_t readyNs)
+void EngineRun::wait(int c, const IssuedOp& issued, Stream stream, StreamMask open, std::int64_t readyNs)
 {
-    worker.waiting.kernels += stream == Stream::compute ? 1 : 0;
-    const std::size_t number = worker.waiting.ops.next();
+    Worker& worker = m_workers[asIndex(c)];
+    WaitingOps& all = m_waiting[asIndex(c)];
+    worker.waitingKernels += stream == Stream::compute ? 1 : 0;
+    worker.waitedOn |= open;
+    const std::size_t number = all.ops.next();
     WaitingOp& waiting =
-        worker.waiting.ops.push({.op = issued, .readyNs = readyNs, .open = open, .hasBegun = false, .tickets = {}});
+        all.ops.push({.op = issued, .readyNs = readyNs, .open = open, .hasBegun = false, .tickets = {}});
     for (unsigned left = open; left != 0; left &= left - 1) {
         const auto s = asIndex(std::countr_zero(left));
         waiting.tickets[s] = worker.tickets[s];
-        worker.waiting.on[s].push(number);
+        all.on[s].push(number);
     }
     worker.tickets[asIndex(stream)] = issued.ticket;
     worker.open |= maskOf(stream);
@@ -255,7 +271,10 @@ void EngineRun::begin(int c, const IssuedOp& issued, std::int64_t readyNs)
         arrive(c, issued, readyNs);
         break;
     case OpKind::send:
-        deliver(c, issued, readyNs);
+        send(c, issued, readyNs);
+        break;
+    case OpKind::post:
+        post(c, issued, readyNs);
         break;
     case OpKind::receive:
         receive(c, issued);
@@ -283,16 +302,23 @@ void EngineRun::finish(int c, Stream stream, const IssuedOp& issued, std::int64_
         worker.tail[s] = endNs;
         worker.open &= static_cast<StreamMask>(~maskOf(stream));
     }
-    Fifo<std::size_t>& on = worker.waiting.on[s];
+    if ((worker.waitedOn & maskOf(stream)) == 0)
+        return;
+    WaitingOps& waiting = m_waiting[asIndex(c)];
+    Fifo<std::size_t>& on = waiting.on[s];
     for (; !on.empty(); on.pop()) {
-        WaitingOp& entry = worker.waiting.ops[on.front()];
+        WaitingOp& entry = waiting.ops[on.front()];
         if (entry.tickets[s] != issued.ticket)
             break;
         entry.open &= static_cast<StreamMask>(~maskOf(stream));
         entry.readyNs = std::max(entry.readyNs, endNs);
-        if (entry.open == 0)
-            worker.waiting.ready.push_back(on.front());
+        if (entry.open == 0) {
+            waiting.ready.push_back(on.front());
+            worker.hasReady = true;
+        }
     }
+    if (on.empty())
+        worker.waitedOn &= static_cast<StreamMask>(~maskOf(stream));
 }
 
 } // namespace sim

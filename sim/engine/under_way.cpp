@@ -12,10 +12,11 @@ namespace sim {
 std::int64_t EngineRun::kernelNs(int c, const IssuedOp& issued) const
 {
     const auto pass = issued.step->pass;
-    const std::int64_t duration = m_prices.durations[asIndex(m_classes.geometry[asIndex(c)])][pass][issued.index];
-    const RankSlowdown& slowdown = m_classes.slowdown[asIndex(c)];
-    if (slowdown == RankSlowdown{})
+    const Facts& facts = m_facts[asIndex(c)];
+    const std::int64_t duration = (*facts.durations)[pass][issued.index];
+    if (facts.runs != nullptr)
         return duration;
+    const RankSlowdown& slowdown = *facts.slowdown;
     return slowedKernelNs(duration, m_prices.fastest.empty() ? 0 : m_prices.fastest[pass][issued.index], slowdown,
                           static_cast<std::int64_t>(issued.place - m_result.firstOp[asIndex(c)]),
                           attentionShareOf(m_classes, c, issued.step->microbatch, m_program.passes[pass].shapes[issued.index]));
@@ -26,7 +27,7 @@ void EngineRun::beginKernel(int c, const IssuedOp& issued, std::int64_t readyNs)
     Worker& worker = m_workers[asIndex(c)];
     m_result.opStartNs[issued.place] = readyNs;
     const std::int64_t duration = kernelNs(c, issued);
-    const StreamMask besides = m_shared.besides(c);
+    const StreamMask besides = m_facts[asIndex(c)].besides;
     if ((worker.open & besides) == 0 || duration > kLongestSharedNs) {
         finish(c, Stream::compute, issued, readyNs + duration);
         return;
@@ -75,10 +76,10 @@ void EngineRun::endKernel(int c)
 void EngineRun::arrive(int c, const IssuedOp& issued, std::int64_t readyNs)
 {
     const Op& op = opOf(issued);
-    const int groupIndex = m_classes.groups[asIndex(c)][asIndex(op.group)];
+    const int groupIndex = groupOf(c, op.group);
     const ClassGroup& group = m_classes.classGroups[asIndex(groupIndex)];
     const std::int64_t duration =
-        scaledNs(m_prices.durations[asIndex(m_classes.geometry[asIndex(c)])][issued.step->pass][issued.index], group.linkFactor);
+        scaledNs((*m_facts[asIndex(c)].durations)[issued.step->pass][issued.index], group.linkFactor);
     const bool isShared = m_shared.isShared(groupIndex);
     if (group.classes.size() == 1 && !isShared) {
         finish(c, op.stream, issued, readyNs + duration);
@@ -92,7 +93,7 @@ void EngineRun::arrive(int c, const IssuedOp& issued, std::int64_t readyNs)
         return;
     const Rendezvous all = std::exchange(rendezvous, {});
     if (isShared && all.durationNs <= kLongestSharedNs) {
-        m_transfers[asIndex(groupIndex)] = {.stream = op.stream, .startNs = all.latestNs, .durationNs = all.durationNs};
+        replace(m_transfers[asIndex(groupIndex)], {.stream = op.stream, .startNs = all.latestNs, .durationNs = all.durationNs});
         m_transfers[asIndex(groupIndex)].isScheduled = true;
         schedule(EventKind::transferStarts, m_transfers[asIndex(groupIndex)].startNs, groupIndex);
         return;
@@ -102,39 +103,6 @@ void EngineRun::arrive(int c, const IssuedOp& issued, std::int64_t readyNs)
         if (member != c)
             queue(member);
     }
-}
-
-void EngineRun::deliver(int c, const IssuedOp& issued, std::int64_t readyNs)
-{
-    const Step& step = *issued.step;
-    const Stream stream = opOf(issued).stream;
-    const auto& [pipelineRank, peer, tier] = m_classes.peerOf(c, step.sendTo);
-    const double factor = std::max(m_classes.slowdown[asIndex(c)].link, m_classes.slowdown[asIndex(peer)].link);
-    const std::int64_t duration = scaledNs(m_prices.sendNs[asIndex(tier)], factor);
-    m_result.opStartNs[issued.place] = readyNs;
-    if (m_shared.isShared(c, peer, tier) && duration <= kLongestSharedNs) {
-        const int transfer = messageOf(c, stream);
-        leaveOpen(c, stream, issued);
-        m_transfers[asIndex(transfer)] = {.stream = stream, .startNs = readyNs, .durationNs = duration};
-        if (readyNs > m_nowNs)
-            schedule(EventKind::transferStarts, readyNs, transfer);
-        else
-            startTransfer(transfer);
-        return;
-    }
-    finish(c, stream, issued, readyNs + duration);
-    bring(peer, step.sendSlot, {.startNs = readyNs, .endNs = readyNs + duration});
-}
-
-void EngineRun::receive(int c, const IssuedOp& issued)
-{
-    const Message& message = m_mailbox[asIndex(c)][asIndex(issued.step->receiveSlot)];
-    if (message.endNs == kNotYet) {
-        leaveOpen(c, Stream::receive, issued);
-        return;
-    }
-    m_result.opStartNs[issued.place] = message.startNs;
-    finish(c, Stream::receive, issued, message.endNs);
 }
 
 void EngineRun::startTransfer(int transfer)
@@ -147,7 +115,7 @@ void EngineRun::startTransfer(int transfer)
     m_claims.clear();
     if (isMessage(transfer)) {
         const int c = senderOf(transfer);
-        const PipelinePeer& peer = m_classes.peerOf(c, runningOn(c, state.stream).step->sendTo);
+        const PipelinePeer& peer = peerOf(c, runningOn(c, state.stream).step->sendTo);
         m_shared.addMessageClaims(m_claims, c, peer.classIndex, peer.tier);
     } else {
         const ClassGroup& group = m_classes.classGroups[asIndex(transfer)];
@@ -159,7 +127,7 @@ void EngineRun::startTransfer(int transfer)
                 for (std::uint32_t& of : use)
                     of = static_cast<std::uint32_t>(of * (own / group.linkFactor));
             m_shared.addClaims(m_claims, member, use);
-            if ((m_shared.besides(member) & maskOf(state.stream)) != 0)
+            if ((m_facts[asIndex(member)].besides & maskOf(state.stream)) != 0)
                 besideChanges(member, 1);
         }
     }
@@ -179,31 +147,18 @@ void EngineRun::endTransfer(int transfer)
             m_result.stretched.push_back({issued.place, stretch});
         finish(c, state.stream, issued, m_nowNs);
         queue(c);
-        bring(m_classes.peerOf(c, issued.step->sendTo).classIndex, issued.step->sendSlot,
+        bring(peerOf(c, issued.step->sendTo).classIndex, issued.step->sendSlot,
               {.startNs = state.startNs, .endNs = m_nowNs});
         return;
     }
     for (const int member : m_classes.classGroups[asIndex(transfer)].classes) {
         const IssuedOp issued = runningOn(member, state.stream);
-        if ((m_shared.besides(member) & maskOf(state.stream)) != 0)
+        if ((m_facts[asIndex(member)].besides & maskOf(state.stream)) != 0)
             besideChanges(member, -1);
         if (stretch > 0)
             m_result.stretched.push_back({issued.place, stretch});
         finish(member, state.stream, issued, m_nowNs);
         queue(member);
-    }
-}
-
-/// A message is there.
-void EngineRun::bring(int c, std::int32_t slot, const Message& message)
-{
-    m_mailbox[asIndex(c)][asIndex(slot)] = message;
-    const Worker& worker = m_workers[asIndex(c)];
-    if ((worker.begun & maskOf(Stream::receive)) == 0)
-        return;
-    if (const IssuedOp awaited = runningOn(c, Stream::receive); awaited.step->receiveSlot == slot) {
-        receive(c, awaited);
-        queue(c);
     }
 }
 

@@ -55,9 +55,10 @@ enum class OpKind : std::uint8_t {
     compute,
     collective,
     send,
-    receive,
-    copy, ///< to or from host memory, or what the host works on there; nothing of the GPU's slows it
-    wait  ///< takes no time: makes its stream wait for others (cudaStreamWaitEvent), or only frees memory
+    receive, ///< lasts until the message is there
+    post,    ///< a buffer is there for a message, which may begin; fills its stream until it has come, as NCCL's receive does
+    copy,    ///< to or from host memory, or what the host works on there; nothing of the GPU's slows it
+    wait     ///< takes no time: makes its stream wait for others (cudaStreamWaitEvent), or only frees memory
 };
 
 /// What a rank's time went to, finer than the stream: decides colour and statistics.
@@ -139,6 +140,10 @@ struct ModelStates {
 struct RankProgram {
     std::vector<Step> steps;
     std::int32_t slots = 0; ///< size of the mailbox
+    /// Every message to it has a `post` of its own. Otherwise buffers for all are there when the step begins: what software does
+    /// that posts the next receive before it computes. Receives posted no earlier than their pass hang, or make steps longer than
+    /// were published (docs/measurements.md).
+    bool postsReceives = false;
     std::int64_t opCount = 0;
     ModelStates states;
 };

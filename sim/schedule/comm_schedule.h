@@ -1,5 +1,5 @@
 // A schedule with its communication: for every rank one list of passes, sends, receives and sharding, as PyTorch's compute_comms
-// files hold it. Built from a schedule (lowerCommunication) or read from a file (import.h); in_order.h runs it.
+// files hold it. Built from a schedule (lowerCommunication) or read from a file (import.h); engine/in_order.h runs it.
 #pragma once
 
 #include "sim/schedule/schedule.h"
@@ -67,7 +67,7 @@ CommSchedule lowerCommunication(const Schedule&, const CommLowering& = {});
 
 /// What is wrong with the communication, one line a problem: sends and receives that are missing, doubled, without need, on the
 /// wrong rank, or on the wrong side of their pass. Problems of the schedule itself come first (checkSchedule). Whether it runs to
-/// its end depends on the streams: see in_order.h.
+/// its end depends on the streams: see engine/in_order.h.
 std::vector<std::string> checkCommunication(const CommSchedule&);
 
 } // namespace sim

@@ -1,4 +1,5 @@
-// The two ends of every transfer between ranks, as indices into the lists of steps. Private to sim/schedule.
+// The two ends of every transfer between ranks, as indices into the lists of steps. For sim/schedule and what runs it
+// (engine/in_order.h).
 #pragma once
 
 #include "sim/index.h"

@@ -1,4 +1,5 @@
-// Runs the action lists of a schedule in list order, one rank until it must wait, then another. Private to sim/schedule.
+// Runs the action lists of a schedule in list order, one rank until it must wait, then another. For sim/schedule and what runs it
+// (engine/in_order.h).
 #pragma once
 
 #include "sim/cancel.h"

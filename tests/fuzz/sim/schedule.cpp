@@ -1,8 +1,8 @@
 // Somebody's schedule: the first byte ('0' to '4') says in which format it is read, the rest is the file. It is refused with
 // Error, or read; what is read is checked without harm, and if it can run it does, and reads the same from what is written of it.
+#include "sim/engine/in_order.h"
 #include "sim/schedule/check.h"
 #include "sim/schedule/evaluate.h"
-#include "sim/schedule/in_order.h"
 #include "sim/schedule/text/csv.h"
 #include "sim/schedule/text/export.h"
 #include "sim/schedule/text/import.h"

@@ -5,6 +5,9 @@
 #include "sim/legal/schedule_request.h"
 #include "sim/schedule/families/families.h"
 
+#include <utility>
+#include <vector>
+
 namespace test {
 
 /// `full`: every rank is a class of its own.
@@ -14,6 +17,37 @@ struct World {
           program(sim::lowerProgram(s, schedule)), classes(sim::makeRankClasses(s, mesh, placement, schedule, full)),
           prices(sim::priceProgram(s, program, classes))
     {
+    }
+    /// Every receive is posted on a stream of its own, in the order of use, `ahead` passes before the one that needs it.
+    void postReceives(std::size_t ahead)
+    {
+        const auto pass = static_cast<std::uint32_t>(program.passes.size());
+        program.passes.emplace_back().ops.push_back({.kind = sim::OpKind::post, .stream = sim::Stream::replicas});
+        program.passes.back().shapes.resize(1);
+        for (sim::OpDurations& durations : prices.durations)
+            durations.push_back({0});
+        for (sim::OpUses& uses : prices.uses)
+            uses.emplace_back();
+        if (!prices.fastest.empty())
+            prices.fastest.push_back({0});
+        for (sim::RankProgram& rank : program.ranks) {
+            std::vector<sim::Step> steps;
+            std::size_t posted = 0;
+            for (std::size_t i = 0; i < rank.steps.size(); ++i) {
+                for (; posted < rank.steps.size() && posted <= i + ahead; ++posted)
+                    if (sim::Step post = rank.steps[posted]; post.receiveSlot != sim::kNoSlot) {
+                        post.pass = pass;
+                        post.action = -1;
+                        post.sendSlot = sim::kNoSlot;
+                        post.sendTo = -1;
+                        steps.push_back(post);
+                    }
+                steps.push_back(rank.steps[i]);
+            }
+            rank.opCount += static_cast<std::int64_t>(steps.size() - rank.steps.size());
+            rank.postsReceives = rank.slots > 0;
+            rank.steps = std::move(steps);
+        }
     }
     sim::EngineResult run() const { return sim::runEngine(program, classes, prices); }
 

@@ -3,11 +3,15 @@
 // (head-of-line blocking), and two ranks that each stand at the wrong one hang. evaluateSchedule (evaluate.h) knows latencies
 // only; the difference is what the order of communication costs. After pytorch/pytorch issues 172668 and 188833.
 //
+// It is the engine that runs it, on a program of the lists: a pass is a kernel, a transfer a message that needs its receiver. So
+// a hang is the engine's own (deadlock.h), told in the words of the lists.
+//
 // A step is posted once the passes written before it have ended, as NCCL's streams wait for the compute stream at that point. A
 // transfer takes the edge's `comm` on both ranks' streams. UNSHARD, RESHARD and REDUCE_GRAD run on streams of their own and take
 // no time here.
 #pragma once
 
+#include "sim/engine/deadlock.h"
 #include "sim/schedule/comm_schedule.h"
 #include "sim/schedule/evaluate.h"
 
@@ -20,9 +24,12 @@ namespace sim {
 enum class CommStreams : std::uint8_t {
     /// One for all of a rank's sends and receives: batched point-to-point on one communicator, as PyTorch's pipelining does it.
     shared,
-    /// One a pair of ranks, for both directions: unbatched sends and receives, each pair with a communicator of its own.
+    /// One a pair of ranks, for both directions: unbatched sends and receives, each pair with a communicator of its own. At most
+    /// kMostPeers of them a rank.
     perPeer,
 };
+
+inline constexpr int kMostPeers = 7;
 
 /// An entry of CommSchedule::steps.
 struct StepPlace {
@@ -31,11 +38,6 @@ struct StepPlace {
     bool operator==(const StepPlace&) const = default;
 };
 
-enum class WaitReason : std::uint8_t {
-    partner, ///< the other end of the transfer has not come to it
-    order,   ///< comes later on its stream or in its rank's list
-    input,   ///< a pass needs what is received, or made by a pass of the same rank
-};
 struct CommWait {
     StepPlace waiting, needed;
     WaitReason reason = WaitReason::partner;
@@ -58,7 +60,7 @@ struct InOrderTimes {
     std::vector<std::vector<double>> heldBack;
 };
 
-/// Throws Error if it cannot run to its end (see checkInOrder). O(steps). `times` as in evaluateSchedule.
+/// Throws Error if it cannot run to its end (see checkInOrder). O(steps). `times` as in evaluateSchedule, to 15 digits.
 InOrderTimes evaluateInOrder(const CommSchedule&, std::span<const PassTimes> times, CommStreams = CommStreams::shared);
 InOrderTimes evaluateInOrder(const CommSchedule&, const PassTimes& = {}, CommStreams = CommStreams::shared);
 

@@ -56,11 +56,6 @@ Stream streamOf(CommunicatorRole role)
     return role == CommunicatorRole::dpReplicate ? Stream::replicas : kStreams[dimensionOf(role)];
 }
 
-bool isCompute(const Operator& op)
-{
-    return op.kind == OperatorKind::gemm || op.kind == OperatorKind::attention || op.kind == OperatorKind::elementwise;
-}
-
 bool hasWeights(const Operator& op)
 {
     return op.kind == OperatorKind::gemm && !op.weightless;

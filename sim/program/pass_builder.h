@@ -36,6 +36,12 @@ struct PassFlags {
     auto operator<=>(const PassFlags&) const = default;
 };
 
+/// It runs a kernel; else it is a collective.
+inline bool isCompute(const Operator& op)
+{
+    return op.kind == OperatorKind::gemm || op.kind == OperatorKind::attention || op.kind == OperatorKind::elementwise;
+}
+
 /// Sharded gradients cannot accumulate whole; with a pipeline a chunk's do all the same (see states.h).
 bool reducesEveryMicrobatch(const Scenario&);
 

@@ -21,11 +21,6 @@ bool isWhole(RecomputeModule module)
     return std::find(kWhole.begin(), kWhole.end(), module) != kWhole.end();
 }
 
-bool isKernel(const Operator& op)
-{
-    return op.kind == OperatorKind::gemm || op.kind == OperatorKind::attention || op.kind == OperatorKind::elementwise;
-}
-
 } // namespace
 
 /// Bytes of the operator that the forward pass drops and this module makes again.
@@ -76,12 +71,12 @@ std::vector<PassBuilder::Rerun> PassBuilder::rerunsOf(const Bucket& bucket) cons
             Rerun rerun{.module = module, .first = i, .last = i};
             if (module == RecomputeModule::layernorm) { // read until the residual: once for attention, once for the MLP
                 for (std::size_t k = i; k < operators.size() && operators[k].family != KernelFamily::residual; ++k)
-                    rerun.before = isKernel(operators[k]) ? k : rerun.before;
+                    rerun.before = isCompute(operators[k]) ? k : rerun.before;
             } else if (module == RecomputeModule::moeActivation) {
                 rerun.before = i + 1;
             } else {
                 for (std::size_t k = i; k < operators.size(); ++k) {
-                    const bool isRead = isWhole(module) ? has(k, module) && isKernel(operators[k]) : operators[k].attentionCore;
+                    const bool isRead = isWhole(module) ? has(k, module) && isCompute(operators[k]) : operators[k].attentionCore;
                     rerun.last = has(k, module) ? k : rerun.last;
                     rerun.before = isRead ? k : rerun.before;
                 }

@@ -75,6 +75,16 @@ std::vector<ComparisonRow> comparisonRows(const sim::Comparison& c, const std::s
         if (!rows.empty())
             rows.back().likely = likely;
     };
+    // Of what is known exactly over the step's time: as sure as that.
+    const auto sureAsStep = [&](const sim::Both<double>& rate) {
+        if (rate.a <= 0 || rate.b <= 0)
+            return;
+        sim::LikelyRatio likely = c.likely;
+        likely.predicted = rate.b / rate.a;
+        likely.low = likely.predicted * c.likely.predicted / c.likely.high;
+        likely.high = likely.predicted * c.likely.predicted / c.likely.low;
+        sureBy(likely);
+    };
     const auto seconds = [](std::int64_t ns) { return static_cast<double>(ns) * kSecondsPerNs; };
     const auto gibOf = [](std::int64_t bytes) { return static_cast<double>(bytes) / kBytesPerGib; };
     add(QObject::tr("Step time"), RowUnit::seconds, seconds(c.stepNs.a), seconds(c.stepNs.b), true, true);
@@ -82,15 +92,11 @@ std::vector<ComparisonRow> comparisonRows(const sim::Comparison& c, const std::s
     for (const sim::StepPart part : sim::kStepParts)
         add(partName(part, dataTransfers), RowUnit::seconds, seconds(c.use.a[part]), seconds(c.use.b[part]), true);
     add(QObject::tr("Tokens a second"), RowUnit::perSecond, c.tokensPerSecond.a, c.tokensPerSecond.b, false, true);
-    if (c.tokensPerSecond.a > 0) { // the batch is known exactly: as sure as the step
-        sim::LikelyRatio speed = c.likely;
-        speed.predicted = c.tokensPerSecond.b / c.tokensPerSecond.a;
-        speed.low = speed.predicted * c.likely.predicted / c.likely.high;
-        speed.high = speed.predicted * c.likely.predicted / c.likely.low;
-        sureBy(speed);
-    }
+    sureAsStep(c.tokensPerSecond);
     add(QObject::tr("Of each GPU"), RowUnit::perSecond, c.tokensPerSecondPerGpu.a, c.tokensPerSecondPerGpu.b, false);
+    sureAsStep(c.tokensPerSecondPerGpu);
     add(QObject::tr("MFU"), RowUnit::fraction, c.mfu.a, c.mfu.b, false);
+    sureAsStep(c.mfu);
     add(QObject::tr("Peak memory"), RowUnit::gib, gibOf(c.memory.a.total()), gibOf(c.memory.b.total()), true, true);
     struct Part {
         const char* name;

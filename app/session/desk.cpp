@@ -1,6 +1,7 @@
 #include "app/session/desk.h"
 
 #include <memory>
+#include <tuple>
 #include <utility>
 
 namespace app {
@@ -62,6 +63,7 @@ void Desk::forget()
     m_selection = m_toldSelection = {};
     m_zoom = {};
     m_actions = {};
+    m_goodput.reset();
     show({}, std::vector<Model>(m_models.size()));
     sayWhyNoStep(tr("The scenario has problems; its form says which."));
     Q_EMIT opened();
@@ -107,12 +109,13 @@ void Desk::simulate()
         [simulate = m_simulate, scenario = *m_requested, everyRank = m_wantsEveryRank && canShowEveryRank(),
          prepare = prepareSeen()] {
             const ShownStep step = makeStep(simulate, scenario, everyRank);
-            return std::pair(step, prepare(step));
+            return std::tuple(step, prepare(step), sim::goodput(*step.simulation));
         },
         [this](const auto& made) {
             m_awaits.step = false;
-            m_actions = made.first;
-            show(made.first, made.second);
+            m_actions = std::get<ShownStep>(made);
+            m_goodput = std::get<std::optional<sim::Goodput>>(made);
+            show(m_actions, std::get<std::vector<Model>>(made));
             Q_EMIT stepChanged();
             requestFindings();
             if (m_wantsKernels)

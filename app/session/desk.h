@@ -12,6 +12,7 @@
 #include "app/step/selection.h"
 #include "app/step/shown_step.h"
 #include "app/step/time_zoom.h"
+#include "sim/analysis/goodput.h"
 
 #include <QObject>
 #include <QString>
@@ -41,6 +42,8 @@ public:
 
     /// The newest step of the scenario: of its last legal state; nullptr while there is none, and then why.
     const SimulationPtr& simulation() const { return m_actions.simulation; }
+    /// What failures leave of simulation(); nothing where it has none.
+    const std::optional<sim::Goodput>& goodput() const { return m_goodput; }
     const TracePtr& actions() const { return m_actions.trace; }
     const QString& whyNoStep() const { return m_whyNoStep; }
     /// The same as it is on screen: with its kernels where these are wanted and ready.
@@ -128,8 +131,9 @@ private:
     Session m_session;
     Baseline m_baseline;
     ShownStep m_actions, m_step;
-    std::vector<Model> m_models; ///< of m_step, as m_prepare
-    std::vector<bool> m_isSeen;  ///< likewise
+    std::optional<sim::Goodput> m_goodput; ///< of m_actions
+    std::vector<Model> m_models;           ///< of m_step, as m_prepare
+    std::vector<bool> m_isSeen;            ///< likewise
     QString m_whyNoStep;
     Selection m_selection, m_toldSelection;
     TimeZoom m_zoom;

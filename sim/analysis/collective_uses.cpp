@@ -1,5 +1,6 @@
 #include "sim/analysis/collective_uses.h"
 
+#include "sim/cost/all_to_all.h"
 #include "sim/engine/classes.h"
 #include "sim/index.h"
 
@@ -150,6 +151,7 @@ std::vector<CollectiveUse> CollectiveCounter::uses() const
     for (const auto& [alike, counted] : m_counted) {
         for (const bool inNetwork : {false, true}) {
             std::vector<std::int64_t> ranks(m_program.ranks.size()); // of each stage whose network reduces, or does not
+            std::vector<double> leaving(m_program.ranks.size());     // likewise, as if of so many ranks
             int members = 1;
             for (int c = 0; c < classes.count(); ++c) {
                 const GroupShape& group = classes.geometries[asIndex(classes.geometry[asIndex(c)])].shapes[asIndex(alike.role)];
@@ -157,7 +159,11 @@ std::vector<CollectiveUse> CollectiveCounter::uses() const
                                      scenario.cluster.tiers[asIndex(group.spanningTier())].inNetworkReduction;
                 if (group.size < 2 || reduces != inNetwork)
                     continue;
-                ranks[asIndex(classes.pipelineRank[asIndex(c)])] += classes.size[asIndex(c)];
+                const AllToAllRoutes routes = allToAllRoutes(group, scenario.cluster, copiesOfToken(scenario));
+                const bool isAlone = alike.sends == CollectiveSends::toEach && routes.membersOfNode <= 1;
+                const auto stage = asIndex(classes.pipelineRank[asIndex(c)]);
+                ranks[stage] += classes.size[asIndex(c)];
+                leaving[stage] += classes.size[asIndex(c)] * (isAlone ? routes.leaving : 1);
                 members = group.size;
             }
             CollectiveUse use{.role = alike.role,
@@ -172,6 +178,7 @@ std::vector<CollectiveUse> CollectiveCounter::uses() const
             for (const auto& [layer, count] : counted.ofLayer)
                 ++use.layersByCount[count];
             bool even = true;
+            double left = 0;
             for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
                 const std::int64_t of = use.isOfStates() ? counted.bytesOfRank[rank] : counted.ofRank[rank];
                 if (of == 0)
@@ -180,10 +187,12 @@ std::vector<CollectiveUse> CollectiveCounter::uses() const
                 use.ranks = ranks[rank];
                 use.count += of;
                 use.times += of * ranks[rank];
+                left += static_cast<double>(of) * leaving[rank];
             }
             if (use.times == 0)
                 continue;
             use.ranks = even ? use.ranks : 0;
+            use.leaving = left / static_cast<double>(use.times);
             if (use.isOfStates())
                 use.bytes = std::exchange(use.count, 1);
             out.push_back(use);

@@ -48,6 +48,9 @@ struct CollectiveUse {
     std::int64_t ranks = 0; ///< of each stage that take part; 0: not as many of each
     std::int64_t times = 0; ///< count × ranks, or the same sum where stages differ
     int members = 1;        ///< of the communicator
+    /// Of an all-to-all: of the copies of a token, those that are sent. Members that are alone in their nodes hand none on, and
+    /// two copies for one of them go as one. A mean where groups lie differently.
+    double leaving = 1;
     /// Parameters and gradients: their tensors have the sizes of layers.
     bool isOfStates() const { return content >= CollectiveContent::gradients; }
 };

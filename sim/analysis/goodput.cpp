@@ -276,7 +276,7 @@ std::string Goodput::monthsText() const
 {
     if (!months)
         return {};
-    return percentText(months->low) + " to " + percentText(months->high) + " in " + percentText(MonthsOfRun::level) +
+    return percentText(months->low) + " to " + percentText(months->high) + " in " + chosenPercentText(MonthsOfRun::level) +
            " of such times";
 }
 

@@ -122,7 +122,7 @@ std::string sensitivityText(const std::vector<Sensitivity>& found)
     std::string out;
     for (std::size_t i = 0; i < std::min(found.size(), kMost); ++i) {
         const double change = found[i].stepTimeChange;
-        out += (i == 0 ? percentText(kSensitivityChange) + " more of the " : "; of the ") + found[i].meaning +
+        out += (i == 0 ? chosenPercentText(kSensitivityChange) + " more of the " : "; of the ") + found[i].meaning +
                (i == 0 ? ", and the step is " : ", ") + percentText(std::abs(change)) + (change < 0 ? " shorter" : " longer");
     }
     return out.empty() ? out : out + ".";

@@ -120,8 +120,9 @@ Answer boundOf(const char* key, double value, const char* unit, double predictio
 {
     Explanation why;
     why.result = {"b", value, Unit::number};
-    why.terms = {{{"x", prediction, Unit::number}, "the prediction", nullptr},
-                 {{"f", factor, Unit::number}, "measured over predicted, at this end of " + percentText(sure.level), nullptr}};
+    why.terms = {
+        {{"x", prediction, Unit::number}, "the prediction", nullptr},
+        {{"f", factor, Unit::number}, "measured over predicted, at this end of " + chosenPercentText(sure.level), nullptr}};
     why.formula = Formula::product({Formula::term(0), Formula::term(1)});
     why.source = sure.basis;
     Answer entry{{"key", key}, {"value", value}, {"unit", unit}};

@@ -37,21 +37,29 @@ void addFindings(Answer& answer, const std::vector<Finding>& findings)
 void addFindings(Answer& answer, const std::vector<Finding>& findings, const Simulation& simulation,
                  const ScenarioDocument& document, const Catalogue& catalogue)
 {
-    for (const Finding& finding : findings) {
+    std::vector<Answer> entries(findings.size());
+    std::vector<std::vector<EditEffect>> tried(findings.size());
+    for (std::size_t i = 0; i < findings.size(); ++i) {
+        const Finding& finding = findings[i];
         if (finding.kind == FindingKind::capMissed)
             continue;
         Answer entry{{"kind", findingKindName(finding.kind)}, {"title", finding.title}, {"tried", Answer::array()}};
         for (const SuggestedEdit& edit : finding.suggestions) {
             checkCancelled();
             try {
-                if (const auto scenario = scenarioWith(edit, document, catalogue))
-                    entry["tried"].push_back(triedAnswer(finding, edit, effectOf(simulation, *simulate(*scenario))));
+                if (const auto scenario = scenarioWith(edit, document, catalogue)) {
+                    tried[i].push_back(effectOf(simulation, *simulate(*scenario)));
+                    entry["tried"].push_back(triedAnswer(finding, edit, tried[i].back()));
+                }
             } catch (const Error& error) { // legal, and cannot be simulated
                 entry["tried"].push_back({{"edit", edit.text}, {"error", error.what()}});
             }
         }
-        answer["findings"].push_back(std::move(entry));
+        entries[i] = std::move(entry);
     }
+    for (const std::size_t i : rankedByGain(findings, tried))
+        if (!entries[i].is_null())
+            answer["findings"].push_back(std::move(entries[i]));
 }
 
 void addMissedCap(Answer& answer, const Simulation& simulation)

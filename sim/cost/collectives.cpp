@@ -1,4 +1,5 @@
 #include "sim/checked.h"
+#include "sim/cost/all_to_all.h"
 #include "sim/cost/cost.h"
 #include "sim/portable_math.h"
 
@@ -78,42 +79,30 @@ RingPath ringPath(const GroupShape& group, const Cluster& cluster)
     return path;
 }
 
-/// Of the copies of a token that go to `domains` domains, those left where each takes one: an even choice of experts.
-double sharedCopies(double domains, int copies)
-{
-    double untouched = 1; // chance that no copy goes to a given domain
-    for (int copy = 0; copy < copies; ++copy)
-        untouched *= 1 - 1 / domains;
-    return domains * (1 - untouched) / copies;
-}
-
 struct AllToAll {
     std::array<double, kPortCount> portSeconds{}; ///< that each port is busy
     double latencySeconds = 0;
     double seconds() const { return *std::max_element(portSeconds.begin(), portSeconds.end()) + latencySeconds; }
 };
 
-/// Each member sends 1/n of its tensor to every other. Traffic to other domains leaves over the member's own port; the tiers work
-/// side by side, the slowest decides. `copies`: of each token, where a node takes one for all of its members and hands it on.
+/// Each member sends to every other. Traffic to other domains leaves over the member's own port; the tiers work side by side, the
+/// slowest decides.
 AllToAll allToAll(const GroupShape& group, const Cluster& cluster, double bytes, int copies)
 {
+    const AllToAllRoutes routes = allToAllRoutes(group, cluster, copies);
+    const double outside = 1 - routes.membersOfNode / group.size;
     AllToAll all;
     double latency = 0;
     double reachedInside = 1; // members reached without this tier
-    double handedOn = 0;      // share of the tensor that one member of a node takes for others
-    for (std::size_t t = cluster.tiers.size(); t-- > 1 && copies > 1;)
-        if (t < group.domains.size() && group.domains[t - 1] > 1) {
-            const double outside = 1 - 1.0 / group.domains[t - 1];
-            handedOn = outside * (1 - sharedCopies(group.domains[t - 1], copies));
-        }
     for (std::size_t t = 0; t < cluster.tiers.size() && t < group.domains.size(); ++t) {
         const double inside = static_cast<double>(group.size) / group.domains[t];
         if (inside > reachedInside) {
-            double share = (inside - reachedInside) / group.size;
-            if (t == 0)
-                share += handedOn;
-            else if (copies > 1)
-                share *= sharedCopies(group.domains[t - 1], copies);
+            const double members = inside - reachedInside;
+            double share = members / group.size;
+            if (static_cast<int>(t) > routes.nodeTier)
+                share *= routes.leaving;
+            else if (routes.handsOn())
+                share += outside * (1 - routes.leaving) * members / (routes.membersOfNode - 1);
             occupy(all.portSeconds, cluster, t, bytes * share / cluster.efficiency.allToAll, Passing::others);
             latency = std::max(latency, cluster.tiers[t].latencyUs * 1e-6);
         }

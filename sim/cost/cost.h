@@ -82,7 +82,7 @@ private:
 
     Cluster m_cluster; ///< without the profile
     Stack m_stack;
-    int m_copiesOfToken = 1; ///< experts that a token goes to, where a node takes one copy for all of its own; else 1
+    int m_copiesOfToken = 1;
     AttentionKernel m_attention = AttentionKernel::flash2;
     double m_lowFlopsPerSecond = 0;  ///< dense peak of the precision
     double m_wideFlopsPerSecond = 0; ///< what does not run in 8 or 4 bits runs in 16

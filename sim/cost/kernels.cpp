@@ -1,4 +1,5 @@
 #include "sim/checked.h"
+#include "sim/cost/all_to_all.h"
 #include "sim/cost/cost.h"
 #include "sim/cost/profile_curves.h"
 #include "sim/error.h"
@@ -68,7 +69,7 @@ CostModel::CostModel(const Scenario& scenario)
     m_stack = scenario.training.stack;
     m_attention = scenario.training.attention;
     m_gradientBytes = scenario.training.gradientBytes;
-    m_copiesOfToken = scenario.training.moe.sendOncePerNode ? std::max(1, scenario.model.numExpertsPerTok) : 1;
+    m_copiesOfToken = copiesOfToken(scenario);
     // A scale for every block is made and stored as well: in Megatron-Bridge's performance tables mxfp8 steps on GB200 and GB300
     // are 7 to 12 % longer than those with one scale a tensor.
     if (precision == Precision::mxfp8 || precision == Precision::nvfp4)

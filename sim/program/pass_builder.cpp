@@ -68,11 +68,6 @@ bool trainsWeights(const Operator& op)
 
 } // namespace
 
-bool isCompute(const Operator& op)
-{
-    return op.kind == OperatorKind::gemm || op.kind == OperatorKind::attention || op.kind == OperatorKind::elementwise;
-}
-
 std::optional<std::size_t> gatheringOf(const std::vector<Operator>& operators, std::size_t index)
 {
     const auto isGathering = [&](std::size_t i) { return operators[i].kind == OperatorKind::enterTensorParallel; };

@@ -37,11 +37,15 @@ struct PassFlags {
     auto operator<=>(const PassFlags&) const = default;
 };
 
+/// It runs a kernel; else it is a collective.
+inline bool isCompute(const Operator& op)
+{
+    return op.kind == OperatorKind::gemm || op.kind == OperatorKind::attention || op.kind == OperatorKind::elementwise;
+}
+
 /// Sharded gradients cannot accumulate whole; with a pipeline a chunk's do all the same (see states.h).
 bool reducesEveryMicrobatch(const Scenario&);
 
-/// Whether it is a kernel.
-bool isCompute(const Operator&);
 /// The gathering whose result a product reads: right before it, or before the frozen product that its adapter stands behind.
 std::optional<std::size_t> gatheringOf(const std::vector<Operator>&, std::size_t index);
 /// What is gathered for a product a second time; a prediction module's input is twice as wide as the others.

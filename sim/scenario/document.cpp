@@ -2,7 +2,7 @@
 
 #include "sim/scenario/json_text.h"
 #include "sim/scenario/problem_list.h"
-#include "sim/scenario/resolve.h"
+#include "sim/scenario/resolve/resolve.h"
 #include "sim/scenario/schema.h"
 #include "sim/scenario/unforeseen.h"
 #include "sim/text/quoted.h"

@@ -1,5 +1,6 @@
 #include "sim/simulate/memory_needs.h"
 
+#include "sim/engine/engine.h"
 #include "sim/index.h"
 #include "sim/memory_limit.h"
 #include "sim/scenario/about_key.h"
@@ -15,6 +16,8 @@ namespace {
 
 /// Start and end, as EngineResult keeps them.
 constexpr double kBytesAnOp = 16;
+/// Of a transfer that may meet others: how much longer it took, and once more while the list of these moves to a larger place.
+constexpr double kBytesATransfer = 2 * sizeof(EngineResult::Stretch);
 /// A place of the engine's mailbox.
 constexpr double kBytesASlot = 16;
 /// A span with its correlation, and as much again for the counter of memory, which has a point an allocation or two.
@@ -65,16 +68,23 @@ void refuse(const std::string& what, double bytes, const RankClasses& classes, c
 }
 
 struct StepNeeds {
-    double ops = 0, slots = 0;
-    double bytes() const { return ops * kBytesAnOp + slots * kBytesASlot; }
+    double ops = 0, transfers = 0, slots = 0;
+    double bytes() const { return ops * kBytesAnOp + transfers * kBytesATransfer + slots * kBytesASlot; }
 };
 
 StepNeeds needsOfStep(const Program& program, const RankClasses& classes)
 {
     const std::vector<double> count = classesByPipelineRank(program, classes);
+    std::vector<double> transfersOfPass;
+    for (const Pass& pass : program.passes)
+        transfersOfPass.push_back(static_cast<double>(std::count_if(pass.ops.begin(), pass.ops.end(), [](const Op& op) {
+            return op.kind == OpKind::collective || op.kind == OpKind::send;
+        })));
     StepNeeds needs;
     for (std::size_t rank = 0; rank < program.ranks.size(); ++rank) {
         needs.ops += count[rank] * static_cast<double>(program.ranks[rank].opCount);
+        for (const Step& step : program.ranks[rank].steps)
+            needs.transfers += count[rank] * transfersOfPass[step.pass];
         needs.slots += count[rank] * static_cast<double>(program.ranks[rank].slots);
     }
     return needs;

@@ -96,6 +96,12 @@ std::string percentText(double fraction)
     return out.data();
 }
 
+std::string chosenPercentText(double fraction)
+{
+    constexpr int kDigits = kUsualDigits + 1; // with more than the usual ones zeros at the end go
+    return numberText(fraction, Unit::fraction, kDigits);
+}
+
 std::string gibText(std::int64_t bytes)
 {
     return numberText(static_cast<double>(bytes), Unit::bytes);

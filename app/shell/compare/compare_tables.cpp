@@ -2,6 +2,7 @@
 
 #include "app/shell/widgets/format.h"
 #include "app/shell/widgets/style.h"
+#include "sim/text/number_text.h"
 
 #include <QHeaderView>
 #include <QLabel>
@@ -211,7 +212,8 @@ QString surenessText(const ComparisonRow& row)
     const QString by = QString::fromStdString(likely.basis);
     return row.canTell()
                ? QObject::tr("%1: %2 in %3 of cases, by %4.")
-                     .arg(row.name, QString::fromStdString(sim::sureText(likely)), percentQuantity(likely.level).text(), by)
+                     .arg(row.name, QString::fromStdString(sim::sureText(likely)),
+                          QString::fromStdString(sim::chosenPercentText(likely.level)), by)
                : QObject::tr("%1: the difference is %2, by %3.").arg(row.name, QString::fromLatin1(sim::kCannotTell), by);
 }
 

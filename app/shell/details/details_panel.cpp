@@ -199,7 +199,7 @@ void DetailsPanel::openBecause(MetricCard* card, std::function<std::vector<Becau
 
 void DetailsPanel::follow(Desk& desk)
 {
-    const auto showStep = [this, &desk] { setSimulation(desk.simulation(), desk.comparedTo()); };
+    const auto showStep = [this, &desk] { setSimulation(desk.simulation(), desk.comparedTo(), desk.goodput()); };
     connect(&desk, &Desk::opened, this, showStep);
     connect(&desk, &Desk::stepChanged, this, showStep);
     connect(&desk, &Desk::comparedToChanged, this, showStep);
@@ -224,10 +224,12 @@ void DetailsPanel::follow(Desk& desk)
     connect(&desk, &Desk::opened, this, soon);
 }
 
-void DetailsPanel::setSimulation(std::shared_ptr<const sim::Simulation> simulation, const std::optional<sim::Metrics>& before)
+void DetailsPanel::setSimulation(std::shared_ptr<const sim::Simulation> simulation, const std::optional<sim::Metrics>& before,
+                                 const std::optional<sim::Goodput>& goodput)
 {
     m_simulation = std::move(simulation);
     m_before = before;
+    m_failing = goodput;
     widget()->setVisible(m_simulation != nullptr);
     if (m_simulation)
         showMetrics();
@@ -271,7 +273,7 @@ void DetailsPanel::setTheme(const Theme& theme)
     m_theme = &theme;
     m_exposedBar->setTheme(theme);
     m_memoryBar->setTheme(theme);
-    setSimulation(m_simulation, m_before);
+    setSimulation(m_simulation, m_before, m_failing);
 }
 
 void DetailsPanel::showMetrics()
@@ -310,7 +312,6 @@ void DetailsPanel::showMetrics()
 /// Of a run that fails; without failures there is nothing to say.
 void DetailsPanel::showGoodput()
 {
-    m_failing = sim::goodput(*m_simulation);
     m_goodput->setVisible(m_failing.has_value());
     m_goodput->hideChange();
     if (!m_failing)

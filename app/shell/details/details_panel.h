@@ -30,7 +30,9 @@ public:
     /// From now on the step, the rank and the span of the desk. Ends before it.
     void follow(Desk&);
     /// `before`: the numbers to compare with; nothing right after opening a file.
-    void setSimulation(std::shared_ptr<const sim::Simulation>, const std::optional<sim::Metrics>& before);
+    /// `goodput`: what failures leave of it.
+    void setSimulation(std::shared_ptr<const sim::Simulation>, const std::optional<sim::Metrics>& before,
+                       const std::optional<sim::Goodput>& goodput = {});
     void setRank(std::optional<int>);
     /// What the pointer is over in the timeline, else what was clicked there.
     void setSpan(const std::shared_ptr<const sim::Trace>&, std::optional<SpanRef>);

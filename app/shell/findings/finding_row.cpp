@@ -178,8 +178,8 @@ void FindingRow::setEffect(std::size_t edit, const std::optional<sim::EditEffect
     if (effect && sim::helps(m_finding.kind, *effect)) {
         auto* button = new SuggestionButton(text, *effect);
         connect(button, &QPushButton::clicked, this, [this, edit] { Q_EMIT editRequested(edit); });
-        const auto isBetter = [](const sim::EditEffect& a, const sim::EditEffect& b) {
-            return a.fits != b.fits ? a.fits : a.timePerToken < b.timePerToken;
+        const auto isBetter = [kind = m_finding.kind](const sim::EditEffect& a, const sim::EditEffect& b) {
+            return sim::isOfferedBefore(kind, a, b);
         };
         const auto place = std::upper_bound(m_offered.begin(), m_offered.end(), *effect, isBetter);
         m_edits->insertWidget(static_cast<int>(place - m_offered.begin()), button);

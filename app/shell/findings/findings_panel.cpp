@@ -90,6 +90,20 @@ void FindingsPanel::setResult(const EditResult& result)
         return;
     m_results.push_back(result);
     m_rows[result.finding]->setEffect(result.edit, result.effect);
+    if (isComplete())
+        rank();
+}
+
+/// When all has been tried, once: before, rows would jump under the reader's eyes.
+void FindingsPanel::rank()
+{
+    std::vector<std::vector<sim::EditEffect>> tried(m_findings.size());
+    for (const EditResult& result : m_results)
+        if (result.effect)
+            tried[result.finding].push_back(*result.effect);
+    int place = 0;
+    for (const std::size_t finding : sim::rankedByGain(m_findings, tried))
+        m_column->insertWidget(place++, m_rows[finding]);
 }
 
 void FindingsPanel::setTheme(const Theme& theme)
@@ -106,8 +120,8 @@ bool FindingsPanel::isComplete() const
 QString FindingsPanel::text() const
 {
     QStringList lines{m_summary->text()};
-    for (const FindingRow* row : m_rows)
-        lines << row->text();
+    for (int place = 0; place < m_column->count(); ++place)
+        lines << static_cast<const FindingRow*>(m_column->itemAt(place)->widget())->text();
     return lines.join(QLatin1Char('\n'));
 }
 
@@ -131,6 +145,8 @@ void FindingsPanel::rebuild()
     }
     for (const EditResult& result : m_results)
         m_rows[result.finding]->setEffect(result.edit, result.effect);
+    if (!m_results.empty() && isComplete())
+        rank();
     showSummary();
     Q_EMIT changed();
 }

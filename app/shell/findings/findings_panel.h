@@ -45,13 +45,14 @@ Q_SIGNALS:
 
 private:
     void rebuild();
+    void rank();
     void showSummary();
 
     FindingList m_findings;
     bool m_isOfStep = false; ///< what is shown, even if it is nothing
     QString m_failure;       ///< why there are none
     std::vector<EditResult> m_results;
-    std::vector<FindingRow*> m_rows;
+    std::vector<FindingRow*> m_rows; ///< [finding]
     const Theme* m_theme;
     QLabel* m_summary;
     QVBoxLayout* m_column;

@@ -81,7 +81,7 @@ Explanation Explainer::stepTime() const
         parts.push_back(account.term(share(part)));
     const Uncertainty& sure = m_scenario.uncertainty;
     const std::string likely = sure.basis.empty() ? std::string()
-                                                  : " By " + sure.basis + ", " + percentText(sure.level) +
+                                                  : " By " + sure.basis + ", " + chosenPercentText(sure.level) +
                                                         " of such steps are expected between " + percentText(sure.stepLow) +
                                                         " and " + percentText(sure.stepHigh) + " of what is predicted: here " +
                                                         numberText(step() * sure.stepLow, Unit::seconds) + " to " +

@@ -298,7 +298,7 @@ Explanation TrafficExplainer::use(const CollectiveUse& use, std::string symbol) 
     const double n = use.members;
     const bool isRing = use.sends == CollectiveSends::whole;
     const bool isTwice = use.sends == CollectiveSends::twiceRound && !use.reducedInNetwork;
-    const double factor = isRing ? 1 : (isTwice ? 2 : 1) * (n - 1) / n;
+    const double factor = isRing ? 1 : (isTwice ? 2 : 1) * (n - 1) / n * use.leaving;
     const double tensors = static_cast<double>(use.times) * (use.isOfStates() ? 1 : static_cast<double>(use.bytes));
     Account account(useName(use), std::move(symbol), factor * tensors, Unit::bytes);
     Formula sent = Formula::number(1);
@@ -306,8 +306,13 @@ Explanation TrafficExplainer::use(const CollectiveUse& use, std::string symbol) 
         const Formula members =
             account.term("n", n, Unit::count, std::string("ranks of a group (") + communicatorRoleName(use.role) + ")");
         sent = (isTwice ? Formula::number(2) * (members - Formula::number(1)) : members - Formula::number(1)) / members;
+        if (use.leaving < 1)
+            sent *= account.term("u", use.leaving, Unit::fraction, "of a token's copies: one for each node that has any");
     }
     const char* convention = isRing ? "Each member hands its block to the next one."
+                             : use.sends == CollectiveSends::toEach && m_scenario.training.moe.sendOncePerNode
+                                 ? "Each member keeps what is for itself. Of a token it sends each other node one copy, and who "
+                                   "takes that hands it on inside: as many bytes in all, fewer over the network."
                              : use.sends == CollectiveSends::toEach
                                  ? "Each member keeps what is for itself and sends 1 / n of its tensor to each other."
                              : use.sends == CollectiveSends::onceRound

@@ -202,10 +202,11 @@ EditEffect effectOf(const Simulation& before, const Simulation& after)
     return out;
 }
 
-bool helps(FindingKind kind, const EditEffect& effect)
+EditWorth worthOf(FindingKind kind, const EditEffect& effect)
 {
     constexpr double kNoticeable = 0.005;
     const double peakBefore = effect.peakGib - effect.peakChangeGib;
+    const auto toldIf = [](bool helps) { return helps ? EditWorth::told : EditWorth::none; };
     switch (kind) {
     case FindingKind::doesNotFit:
     case FindingKind::nearlyFull:
@@ -213,16 +214,50 @@ bool helps(FindingKind kind, const EditEffect& effect)
     case FindingKind::replicatedStates:
     case FindingKind::unfusedAttention:
     case FindingKind::noSequenceParallel:
-        return effect.peakChangeGib < -kNoticeable * peakBefore;
+        return toldIf(effect.peakChangeGib < -kNoticeable * peakBefore);
     case FindingKind::hostFull:
-        return effect.fits && effect.hostFits;
+        return toldIf(effect.fits && effect.hostFits);
     case FindingKind::capMissed: // less memory, or a cap that can be kept
-        return effect.keepsCap || effect.peakChangeGib < -kNoticeable * peakBefore;
+        return toldIf(effect.keepsCap || effect.peakChangeGib < -kNoticeable * peakBefore);
     case FindingKind::idleGpus: // fewer nodes cost nothing either
-        return effect.fits && effect.timePerToken < kNoticeable;
+        return toldIf(effect.fits && effect.timePerToken < kNoticeable);
     default:
-        return effect.fits && effect.timePerToken < -kNoticeable;
+        if (!effect.fits || effect.timePerToken >= -kNoticeable)
+            return EditWorth::none;
+        return effect.likely.isKnown() && !effect.likely.canTell() ? EditWorth::untold : EditWorth::told;
     }
+}
+
+bool isOfferedBefore(FindingKind kind, const EditEffect& a, const EditEffect& b)
+{
+    if (a.fits != b.fits)
+        return a.fits;
+    const EditWorth ofA = worthOf(kind, a), ofB = worthOf(kind, b);
+    return ofA != ofB ? ofA > ofB : a.timePerToken < b.timePerToken;
+}
+
+std::vector<std::size_t> rankedByGain(const std::vector<Finding>& findings, const std::vector<std::vector<EditEffect>>& tried)
+{
+    const auto isUntold = [&](std::size_t i) {
+        EditWorth best = EditWorth::none;
+        for (const EditEffect& effect : tried[i])
+            best = std::max(best, worthOf(findings[i].kind, effect));
+        return best == EditWorth::untold;
+    };
+    struct Rank {
+        bool isLast = false;
+        FindingSeverity severity{};
+        bool isUntold = false;
+        auto operator<=>(const Rank&) const = default;
+    };
+    std::vector<Rank> rank;
+    std::vector<std::size_t> order;
+    for (std::size_t i = 0; i < findings.size(); ++i) {
+        rank.push_back({findings[i].kind == FindingKind::composition, findings[i].severity, isUntold(i)});
+        order.push_back(i);
+    }
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return rank[a] < rank[b]; });
+    return order;
 }
 
 std::string_view findingKindName(FindingKind kind)

@@ -179,7 +179,21 @@ struct EditEffect {
 EditEffect effectOf(const Metrics& before, const Metrics& after, double capGib);
 /// And how sure that is.
 EditEffect effectOf(const Simulation& before, const Simulation& after);
-/// Is it any better for what the finding is about: does it fit, is it faster, is there more room?
-bool helps(FindingKind, const EditEffect&);
+/// What an edit is worth to what the finding is about: does it fit, is it faster, is there more room?
+enum class EditWorth : std::uint8_t {
+    none,
+    untold, ///< faster, by what is within what the model can tell apart
+    told
+};
+EditWorth worthOf(FindingKind, const EditEffect&);
+inline bool helps(FindingKind kind, const EditEffect& effect)
+{
+    return worthOf(kind, effect) != EditWorth::none;
+}
+/// Is `a` to be offered before `b`? What fits, then what the model can tell apart, then what is fastest.
+bool isOfferedBefore(FindingKind, const EditEffect& a, const EditEffect& b);
+/// Findings in the order in which to show them when their edits have been tried: as they were found, but among those of a
+/// severity the ones where all that helps is untold come last. `tried`: [finding]. Indices.
+std::vector<std::size_t> rankedByGain(const std::vector<Finding>&, const std::vector<std::vector<EditEffect>>& tried);
 
 } // namespace sim

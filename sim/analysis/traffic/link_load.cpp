@@ -135,7 +135,7 @@ LinkLoad linkLoad(const Simulation& simulation, const TrafficSenders& senders, c
                         end - opDurationNs(prices, classes, program, c, step, i, static_cast<std::int64_t>(place - first)) -
                         result.stretchedByNs(place);
                     const auto role = asIndex(op.group);
-                    const auto bytes = static_cast<double>(sentByMember(pass.shapes[i], geometry.shapes[role], scenario.cluster));
+                    const auto bytes = static_cast<double>(sentByMember(pass.shapes[i], geometry.shapes[role], scenario));
                     for (std::size_t tier = 0; tier < weights[role].size(); ++tier)
                         if (weights[role][tier] > 0)
                             spreads[tier][asIndex(dimensionOf(op.group))].add(begin, end, bytes * weights[role][tier]);

@@ -2,7 +2,8 @@
 // sim/cost prices, counted where they leave a rank:
 //   all-gather, reduce-scatter   (n-1)/n of the whole tensor from each of n members, once round a ring
 //   all-reduce                   twice that, by a tree too; once where the spanning tier reduces in the network
-//   all-to-all                   1/n of a member's tensor to each other member, directly
+//   all-to-all                   1/n of a member's tensor to each other member, directly; where a node takes one copy of a token,
+//                                a part of what goes to other nodes is handed on inside the node instead (sim/cost/all_to_all.h)
 //   ring shift                   the whole block to the next member in the group's order
 //   send                         the whole activation or gradient to the pipeline neighbour
 // A ring over several domains is as many rings side by side as a domain has members, each leaving it through another member's
@@ -118,6 +119,6 @@ private:
 };
 
 /// What one member of a group sends in a collective, all its peers together.
-std::int64_t sentByMember(const OpShape&, const GroupShape&, const Cluster&);
+std::int64_t sentByMember(const OpShape&, const GroupShape&, const Scenario&);
 
 } // namespace sim

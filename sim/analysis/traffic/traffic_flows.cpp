@@ -24,9 +24,15 @@ std::int64_t toEach(std::int64_t bytes, std::int64_t members)
     return bytes / members;
 }
 
+/// Of bytes to a member of another node.
+std::int64_t leaving(std::int64_t each, const AllToAllRoutes& routes)
+{
+    return routes.leaving < 1 ? static_cast<std::int64_t>(routes.leaving * static_cast<double>(each)) : each;
+}
+
 } // namespace
 
-std::int64_t sentByMember(const OpShape& shape, const GroupShape& group, const Cluster& cluster)
+std::int64_t sentByMember(const OpShape& shape, const GroupShape& group, const Scenario& scenario)
 {
     const std::int64_t n = group.size;
     if (n <= 1)
@@ -35,9 +41,12 @@ std::int64_t sentByMember(const OpShape& shape, const GroupShape& group, const C
     case CollectiveSends::onceRound:
         return onceRound(shape.bytes, n);
     case CollectiveSends::twiceRound:
-        return (cluster.tiers[asIndex(group.spanningTier())].inNetworkReduction ? 1 : 2) * onceRound(shape.bytes, n);
-    case CollectiveSends::toEach:
-        return (n - 1) * toEach(shape.bytes, n);
+        return (scenario.cluster.tiers[asIndex(group.spanningTier())].inNetworkReduction ? 1 : 2) * onceRound(shape.bytes, n);
+    case CollectiveSends::toEach: { // what stays away from the network is handed on, unless the member is alone in its node
+        const AllToAllRoutes routes = allToAllRoutes(group, scenario.cluster, copiesOfToken(scenario));
+        const std::int64_t each = toEach(shape.bytes, n);
+        return (n - 1) * (group.size > 1 && routes.membersOfNode <= 1 ? leaving(each, routes) : each);
+    }
     case CollectiveSends::whole:
         return shape.bytes;
     }
@@ -95,7 +104,7 @@ TrafficFlows::Volumes TrafficFlows::volumesOf(int c, const Scenario& scenario, c
                 volumes.each[role] += timesRun[p] * toEach(shape.bytes, group.size);
             else
                 (sends == CollectiveSends::whole ? volumes.shift : volumes.ring)[role] +=
-                    timesRun[p] * sentByMember(shape, group, scenario.cluster);
+                    timesRun[p] * sentByMember(shape, group, scenario);
         }
     }
     return volumes;
@@ -126,10 +135,47 @@ TrafficFlows::Communicators TrafficFlows::communicators(CommunicatorRole role, c
         const GroupShape shape = m_placement.shape(ranks);
         const auto known = std::find(made.shapes.begin(), made.shapes.end(), shape);
         made.shapeOf.push_back(static_cast<int>(known - made.shapes.begin()));
-        if (known == made.shapes.end())
+        if (known == made.shapes.end()) {
             made.shapes.push_back(shape);
+            made.routes.push_back(allToAllRoutes(shape, scenario.cluster, copiesOfToken(scenario)));
+        }
     }
+    if (std::any_of(made.routes.begin(), made.routes.end(), [](const AllToAllRoutes& routes) { return routes.leaving < 1; }))
+        countInNodes(made);
     return made;
+}
+
+/// Members in the order of their GPUs: those of a node are neighbours.
+void TrafficFlows::countInNodes(Communicators& made) const
+{
+    made.inNode.assign(asIndex(m_mesh.worldSize()), 1);
+    for (int group = 0; group < made.groups.count(); ++group) {
+        const int nodeTier = made.routes[asIndex(made.shapeOf[asIndex(group)])].nodeTier;
+        const int last = made.groups.first[asIndex(group) + 1];
+        for (int i = made.groups.first[asIndex(group)]; i < last;) {
+            int end = i + 1;
+            while (end < last && m_placement.tierBetween(made.byGpu[asIndex(i)], made.byGpu[asIndex(end)]) <= nodeTier)
+                ++end;
+            for (const int count = end - i; i < end; ++i)
+                made.inNode[asIndex(made.byGpu[asIndex(i)])] = count;
+        }
+    }
+}
+
+/// Of an all-to-all in which each member sends each other `each`, unless a node takes one copy of a token for all of its own.
+std::int64_t TrafficFlows::toPeer(const Communicators& of, int group, int from, int to, std::int64_t each) const
+{
+    const auto shape = asIndex(of.shapeOf[asIndex(group)]);
+    const AllToAllRoutes& routes = of.routes[shape];
+    if (routes.leaving >= 1)
+        return each;
+    const int mates = of.inNode[asIndex(from)] - 1;
+    if (mates == 0 && routes.membersOfNode > 1) // alone, where others are not: nobody to hand on to
+        return each;
+    if (m_placement.tierBetween(from, to) > routes.nodeTier)
+        return leaving(each, routes);
+    const int elsewhere = of.shapes[shape].size - 1 - mates;
+    return each + (each - leaving(each, routes)) * elsewhere / mates;
 }
 
 void TrafficFlows::append(int rank, Direction direction, std::vector<TrafficFlow>& flows) const
@@ -152,8 +198,11 @@ void TrafficFlows::append(int rank, Direction direction, std::vector<TrafficFlow
             flows.push_back({peer, m_placement.tierBetween(rank, peer), of.role, volumes.shift[role]});
         }
         for (int i = 0; volumes.each[role] > 0 && i < size; ++i)
-            if (const int peer = of.groups.members[asIndex(first + i)]; peer != rank)
-                flows.push_back({peer, m_placement.tierBetween(rank, peer), of.role, volumes.each[role]});
+            if (const int peer = of.groups.members[asIndex(first + i)]; peer != rank) {
+                const bool isSent = direction == Direction::sends;
+                const std::int64_t bytes = toPeer(of, group, isSent ? rank : peer, isSent ? peer : rank, volumes.each[role]);
+                flows.push_back({peer, m_placement.tierBetween(rank, peer), of.role, bytes});
+            }
     }
     if (m_mesh.pipelineRanks() == 1)
         return;

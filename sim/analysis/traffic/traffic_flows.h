@@ -2,6 +2,7 @@
 #pragma once
 
 #include "sim/analysis/traffic/traffic.h"
+#include "sim/cost/all_to_all.h"
 #include "sim/engine/classes.h"
 #include "sim/index.h"
 #include "sim/program/program.h"
@@ -24,7 +25,7 @@ private:
     struct Volumes {
         std::array<std::int64_t, kCommunicatorRoleCount> ring{};  ///< round the ring, in all
         std::array<std::int64_t, kCommunicatorRoleCount> shift{}; ///< to the next in the group's order
-        std::array<std::int64_t, kCommunicatorRoleCount> each{};  ///< to every other member
+        std::array<std::int64_t, kCommunicatorRoleCount> each{};  ///< to every other member, before nodes share
         std::vector<std::pair<int, std::int64_t>> pipeline;       ///< to pipeline ranks, ascending
         std::int64_t toPipelineRank(int pipelineRank) const;
         bool any(CommunicatorRole role) const
@@ -42,11 +43,15 @@ private:
         std::vector<int> placeByGpu; ///< [rank] in the order of GPUs
         std::vector<int> shapeOf;    ///< [group] -> shapes
         std::vector<GroupShape> shapes;
+        std::vector<AllToAllRoutes> routes; ///< parallel to shapes
+        std::vector<int> inNode;            ///< [rank] members in its node; empty where no tokens are shared
     };
 
     const Volumes& volumesOfRank(int rank) const { return m_volumes[asIndex(m_volumesOf[asIndex(classOf(rank))])]; }
     static Volumes volumesOf(int classIndex, const Scenario&, const Program&, const RankClasses&);
     Communicators communicators(CommunicatorRole, const Scenario&) const;
+    void countInNodes(Communicators&) const;
+    std::int64_t toPeer(const Communicators&, int group, int from, int to, std::int64_t each) const;
     void appendRing(const Communicators&, int group, int rank, std::int64_t bytes, Direction, std::vector<TrafficFlow>&) const;
 
     Mesh m_mesh;

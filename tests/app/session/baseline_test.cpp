@@ -206,6 +206,14 @@ TEST(ComparisonRows, SayHowSureTheyAre)
     EXPECT_EQ(*rows.front().likely, c.likely);
     EXPECT_EQ(rows.front().canTell(), speed->canTell()) << "the batch is the same";
     EXPECT_NEAR(speed->likely->low * rows.front().likely->high, 1, 1e-9);
+    for (const char* name : {"Of each GPU", "MFU"}) { // what is divided by the step's time is as sure as that
+        const auto row =
+            std::find_if(rows.begin(), rows.end(), [&](const ComparisonRow& of) { return of.name == QLatin1String(name); });
+        ASSERT_TRUE(row != rows.end() && row->likely) << name;
+        EXPECT_EQ(row->canTell(), speed->canTell()) << name;
+        EXPECT_NEAR(row->likely->predicted, row->b / row->a, 1e-9) << name;
+        EXPECT_NEAR(row->likely->high / row->likely->predicted, speed->likely->high / speed->likely->predicted, 1e-9) << name;
+    }
     EXPECT_FALSE(rows[1].likely) << "of parts nothing is known";
     const QStringList fields = comparisonCsv(rows, {}).section(QLatin1Char('\n'), 1, 1).split(QLatin1Char(','));
     ASSERT_EQ(fields.size(), 8);

@@ -85,6 +85,25 @@ TEST(Desk, ShowsWhatTheLibraryGives)
     EXPECT_EQ(&step.instants->trace(), step.trace.get());
 }
 
+TEST(Desk, KnowsWhatFailuresLeaveOfItsStepAndForgetsItWithTheStep)
+{
+    Opened opened;
+    ASSERT_TRUE(waitFor([&] { return opened.desk.isSettled(); }));
+    EXPECT_FALSE(opened.desk.goodput());
+    sim::ScenarioDocument failing = document(kTiny);
+    failing.set("/perturbations", R"([{"kind":"failure","mtbf_hours":200}])");
+    opened.desk.session().replaceContent(failing, QStringLiteral("GPUs fail"));
+    std::optional<double> withTheStep; // what a panel finds that follows the step
+    QObject::connect(&opened.desk, &Desk::stepChanged,
+                     [&] { withTheStep = opened.desk.goodput() ? opened.desk.goodput()->shares.useful : -1; });
+    ASSERT_TRUE(waitFor([&] { return opened.desk.isSettled(); }));
+    const auto expected = sim::goodput(*opened.desk.simulation());
+    ASSERT_TRUE(expected && withTheStep);
+    EXPECT_EQ(*withTheStep, expected->shares.useful);
+    opened.desk.session().close();
+    EXPECT_FALSE(opened.desk.goodput());
+}
+
 TEST(Desk, NewestScenarioWinsAndCancelsTheOneBefore)
 {
     Gate gate;

@@ -39,7 +39,8 @@ protected:
     {
         auto failing = document(kLarge);
         failing.set("/perturbations", R"([{"kind":"failure","mtbf_hours":45565}])");
-        panel.setSimulation(sim::simulate(scenario(failing)), std::nullopt);
+        const SimulationPtr simulation = sim::simulate(scenario(failing));
+        panel.setSimulation(simulation, std::nullopt, sim::goodput(*simulation));
         QCoreApplication::processEvents();
     }
     MetricCard* card(const char* title)

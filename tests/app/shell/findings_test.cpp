@@ -81,6 +81,30 @@ TEST(FindingsPanel, SaysHowSureAGainIs)
     EXPECT_EQ(described(0.89, 1.01), QStringLiteral("−5.0 % time a token, within what the model can tell apart"));
 }
 
+TEST(FindingsPanel, WhatCannotBeToldComesAfterWhatCan)
+{
+    FindingsPanel panel;
+    auto first = finding(sim::FindingKind::bubble, sim::FindingSeverity::costly, {kFewer});
+    auto second = finding(sim::FindingKind::exposedData, sim::FindingSeverity::costly, {kFewer});
+    first.title = "The first";
+    second.title = "The second";
+    panel.setFindings({first, second});
+    const auto effect = [](double high) {
+        return sim::EditEffect{
+            .timePerToken = -0.05, .peakGib = 40, .likely = {.predicted = 0.95, .low = 0.9, .high = high, .level = 0.8}};
+    };
+    const auto firstIsFirst = [&] {
+        return panel.text().indexOf(QStringLiteral("The first")) < panel.text().indexOf(QStringLiteral("The second"));
+    };
+    panel.setResult({.finding = 0, .edit = 0, .effect = effect(1.01)});
+    EXPECT_TRUE(firstIsFirst()) << "the other is not known yet";
+    panel.setResult({.finding = 1, .edit = 0, .effect = effect(0.98)});
+    EXPECT_FALSE(firstIsFirst());
+    EXPECT_TRUE(panel.text().contains(QLatin1String(sim::kCannotTell)));
+    panel.setTheme(darkTheme());
+    EXPECT_FALSE(firstIsFirst()) << "it stays";
+}
+
 TEST(FindingsPanel, AGainThatIsTooSmallIsToldAsOne)
 {
     FindingsPanel panel;

@@ -393,6 +393,28 @@ TEST(EditEffects, AreRelativeToWhatATokenCosts)
     EXPECT_FALSE(helps(FindingKind::bubble, useless)) << "what does not fit does not run";
 }
 
+TEST(EditEffects, WhatTheModelCannotTellIsOfferedBehindWhatItCan)
+{
+    const auto faster = [](double by, double high) {
+        return EditEffect{
+            .timePerToken = -by, .peakGib = 40, .likely = {.predicted = 1 - by, .low = 0.5, .high = high, .level = 0.8}};
+    };
+    const EditEffect told = faster(0.03, 0.99), untold = faster(0.05, 1.01);
+    EXPECT_EQ(worthOf(FindingKind::bubble, told), EditWorth::told);
+    EXPECT_EQ(worthOf(FindingKind::bubble, untold), EditWorth::untold);
+    EXPECT_TRUE(isOfferedBefore(FindingKind::bubble, told, untold));
+    EXPECT_FALSE(isOfferedBefore(FindingKind::bubble, untold, told));
+    EditEffect room = untold;
+    room.peakChangeGib = -5;
+    EXPECT_EQ(worthOf(FindingKind::nearlyFull, room), EditWorth::told) << "memory is counted";
+    const auto of = [](FindingKind kind, FindingSeverity severity) { return Finding{.kind = kind, .severity = severity}; };
+    const std::vector<Finding> found{
+        of(FindingKind::bubble, FindingSeverity::costly), of(FindingKind::exposedTensor, FindingSeverity::costly),
+        of(FindingKind::exposedData, FindingSeverity::costly), of(FindingKind::smallKernels, FindingSeverity::hint),
+        of(FindingKind::composition, FindingSeverity::note)};
+    EXPECT_EQ(rankedByGain(found, {{untold}, {untold, told}, {}, {told}, {}}), (std::vector<std::size_t>{1, 2, 0, 3, 4}));
+}
+
 TEST(EditEffects, OnAMissedCapAreJudgedByTheCapAndNotByTheGpu)
 {
     const Metrics before{.stepTimeSeconds = 2, .tokensPerSecond = 100, .peakMemoryGib = 40};

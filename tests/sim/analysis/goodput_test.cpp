@@ -36,6 +36,15 @@ Scenario failing(Failures failures = {}, int dp = 4)
 
 } // namespace
 
+TEST(Goodput, SaysChosenLevelsWithoutDecimals)
+{
+    Goodput of;
+    of.months = MonthsOfRun{.months = 400, .mean = 0.92, .low = 0.9081, .high = 0.9};
+    EXPECT_EQ(of.monthsText(), "90.8 % to 90.0 % in 80 % of such times");
+    EXPECT_EQ(chosenPercentText(0.025), "2.5 %");
+    EXPECT_EQ(chosenPercentText(0.1), "10 %");
+}
+
 TEST(Goodput, IsOfScenariosWithFailuresAlone)
 {
     EXPECT_FALSE(goodput(*simulate(test::smallScenario())));

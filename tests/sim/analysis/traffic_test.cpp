@@ -155,6 +155,66 @@ TEST(Traffic, ExpertsSendToEveryOtherMemberAlike)
     EXPECT_EQ(toPeer, (std::map<int, std::int64_t>{{0, perPeer}, {2, perPeer}, {3, perPeer}}));
 }
 
+TEST(Traffic, WhereANodeTakesATokenOnceEachTierCarriesWhatThePortsArePricedFor)
+{
+    struct Case {
+        std::vector<Tier> tiers;
+        int gpusPerNode, ep;
+    };
+    const auto tier = [](const char* name, int span, double bandwidth) {
+        return Tier{.name = name, .span = span, .bandwidthGBs = bandwidth, .latencyUs = 2};
+    };
+    const Tier nvlink = tier("nvlink", 8, 450), network = tier("network", 0, 50);
+    for (const Case& of : {Case{{nvlink, network}, 8, 32},                                    // four nodes of eight
+                           Case{{tier("pair", 2, 300), tier("pcie", 8, 60), network}, 8, 16}, // pairs share the node's copy, too
+                           Case{{nvlink, tier("pod", 16, 50), tier("spine", 0, 7)}, 8, 32},   // a copy a node, not one a pod
+                           Case{{tier("alone", 1, 450), network}, 1, 8}}) {                   // copies for one GPU
+        Scenario scenario = test::smallScenario(1, 1, of.ep);
+        scenario.model.numExperts = 64;
+        scenario.model.numExpertsPerTok = 6;
+        scenario.model.moeIntermediateSize = 256;
+        scenario.layout.ep = of.ep;
+        scenario.cluster.tiers = of.tiers;
+        scenario.cluster.gpusPerNode = of.gpusPerNode;
+        scenario.cluster.nodes = of.ep / of.gpusPerNode;
+        test::resolve(scenario);
+        SCOPED_TRACE(of.tiers[0].name);
+        const std::int64_t direct = Sent(scenario).sums.bytes(static_cast<int>(of.tiers.size()) - 1, CommunicatorRole::ep);
+        scenario.training.moe.sendOncePerNode = true;
+        const Sent step(scenario);
+        // The seconds that each port is busy, as the cost model takes them, and what it carries in them.
+        const CostModel cost(scenario);
+        const Program& program = step.simulation->program();
+        const GroupShape group = step.simulation->classes().geometries[0].shapes[asIndex(CommunicatorRole::ep)];
+        std::array<double, kPortCount> priced{}, counted{};
+        for (const Step& each : program.ranks[0].steps)
+            for (std::size_t op = 0; op < program.passes[each.pass].ops.size(); ++op)
+                if (program.passes[each.pass].ops[op].group == CommunicatorRole::ep) {
+                    const OpShape& shape = program.passes[each.pass].shapes[op];
+                    const std::int64_t ns = cost.collectiveNs(shape, group, CommunicatorRole::ep);
+                    const PortUse use = cost.collectiveUse(shape, group, ns);
+                    for (std::size_t port = 0; port < kPortCount; ++port)
+                        priced[port] += 1e-9 * static_cast<double>(ns) * use[port] / kWholePort;
+                }
+        const auto rate = [&](int t) {
+            return scenario.cluster.tiers[asIndex(t)].bandwidthGBs * 1e9 * scenario.cluster.efficiency.network *
+                   scenario.cluster.efficiency.allToAll;
+        };
+        int networkTier = 0;
+        while (portOf(scenario.cluster, networkTier) < Port::network)
+            ++networkTier;
+        for (int t = 0; t < step.sums.tiers(); ++t) {
+            const double bytes = static_cast<double>(step.sums.bytes(t, CommunicatorRole::ep)) / of.ep;
+            counted[static_cast<std::size_t>(portOf(scenario.cluster, t))] += bytes / rate(t);
+            if (portOf(scenario.cluster, t) == Port::spine) // through the network card, too
+                counted[static_cast<std::size_t>(Port::network)] += bytes / rate(networkTier);
+        }
+        for (std::size_t port = 0; port < kPortCount; ++port)
+            EXPECT_NEAR(counted[port], priced[port], 2e-4 * priced[port]) << port;
+        EXPECT_LT(step.sums.bytes(step.sums.tiers() - 1, CommunicatorRole::ep), direct);
+    }
+}
+
 TEST(Traffic, ARingOverNodesLeavesThemOverEveryPort)
 {
     // 16 GPUs on two nodes: an eighth of a member's bytes to its own rail of the other node, the rest to its neighbour.
@@ -177,7 +237,8 @@ TEST(Traffic, WhatIsSentIsReceived)
 {
     std::mt19937 random(31);
     for (int i = 0; i < 40; ++i) {
-        const Scenario scenario = test::randomScenario(random, 96);
+        Scenario scenario = test::randomScenario(random, 96);
+        scenario.training.moe.sendOncePerNode = i % 2 == 0;
         SCOPED_TRACE(test::describe(scenario));
         const Sent step(scenario);
         std::map<std::tuple<int, int, CommunicatorRole, int>, std::int64_t> sent, received; // from, to, role, tier
@@ -272,7 +333,8 @@ TEST(LinkLoad, CarriesEveryByteOfTheStepHoweverItIsCut)
 {
     std::mt19937 random(35);
     for (int i = 0; i < 25; ++i) {
-        const Scenario scenario = test::randomScenario(random, 64);
+        Scenario scenario = test::randomScenario(random, 64);
+        scenario.training.moe.sendOncePerNode = i % 2 == 0;
         SCOPED_TRACE(test::describe(scenario));
         const Sent step(scenario);
         for (const int bins : {1, 13, 400}) {

@@ -55,6 +55,29 @@ TEST(MemoryLimit, NamesAsManyMicrobatchesAsFit)
     EXPECT_EQ(refusalOf([&] { simulate(test::smallScenario(1, 4, 1, nearest), half); }), "accepted");
 }
 
+TEST(MemoryLimit, CountsWhatIsKeptOfTransfersThatMetOthers)
+{
+    std::mt19937 random(6);
+    int met = 0;
+    for (int i = 0; i < 60; ++i) {
+        const Scenario scenario = test::randomScenario(random, 32);
+        const auto simulation = simulate(scenario);
+        const std::size_t stretched = simulation->times().stretched.size();
+        double kept = 2.0 * sizeof(EngineResult::Stretch) * static_cast<double>(stretched); // while the list moves
+        for (const int pipelineRank : simulation->classes().pipelineRank) {
+            const RankProgram& program = simulation->program().ranks[static_cast<std::size_t>(pipelineRank)];
+            kept += 16.0 * static_cast<double>(program.opCount + program.slots);
+        }
+        if (stretched == 0)
+            continue;
+        ++met;
+        SCOPED_TRACE(test::describe(scenario));
+        EXPECT_THAT(refusalOf([&] { simulate(scenario, {.memoryLimitBytes = kept - 1}); }), HasSubstr("a step of "));
+        EXPECT_EQ(refusalOf([&] { simulate(scenario, {.memoryLimitBytes = 3 * kept}); }), "accepted");
+    }
+    EXPECT_GT(met, 5);
+}
+
 TEST(MemoryLimit, RefusesATimelineOfKernelsWhereTheStepAndItsActionsStillFit)
 {
     const Scenario scenario = test::smallScenario(1, 4, 1, 64);

@@ -1,0 +1,47 @@
+#include "sim/cost/all_to_all.h"
+
+#include "sim/cost/cost.h"
+#include "sim/index.h"
+
+#include <algorithm>
+
+namespace sim {
+namespace {
+
+int outermostInNode(const Cluster& cluster)
+{
+    int tier = -1;
+    for (int next = 0; next < static_cast<int>(cluster.tiers.size()); ++next)
+        if (const Port port = portOf(cluster, next); port == Port::inner || port == Port::node)
+            tier = next;
+    return tier;
+}
+
+/// Of the copies of a token that go to `nodes` nodes, those left where each takes one: an even choice of experts.
+double sharedCopies(double nodes, int copies)
+{
+    double untouched = 1; // chance that no copy goes to a given node
+    for (int copy = 0; copy < copies; ++copy)
+        untouched *= 1 - 1 / nodes;
+    return nodes * (1 - untouched) / copies;
+}
+
+} // namespace
+
+int copiesOfToken(const Scenario& scenario)
+{
+    return scenario.training.moe.sendOncePerNode ? std::max(1, scenario.model.numExpertsPerTok) : 1;
+}
+
+AllToAllRoutes allToAllRoutes(const GroupShape& group, const Cluster& cluster, int copies)
+{
+    AllToAllRoutes routes{.nodeTier = outermostInNode(cluster)};
+    const auto tier = asIndex(std::max(0, routes.nodeTier));
+    const int nodes = routes.nodeTier < 0 ? group.size : tier < group.domains.size() ? group.domains[tier] : 1;
+    routes.membersOfNode = static_cast<double>(group.size) / nodes;
+    if (copies > 1 && nodes > 1)
+        routes.leaving = sharedCopies(nodes, copies);
+    return routes;
+}
+
+} // namespace sim

@@ -1,0 +1,89 @@
+#include "sim/scenario/resolve/resolver.h"
+
+namespace sim {
+
+void Resolver::readModel(const Block& top)
+{
+    const Block from = basedBlock(top, "model", "model", m_catalogue.models(),
+                                  [this](const std::string& id) { return m_catalogue.modelJson(id); });
+    if (m_out.broken.contains("/model"))
+        return;
+    Model& model = m_out.scenario.model;
+    model.base = from.baseId;
+    from.read("name", model.name);
+    require(from, "num_hidden_layers", model.numHiddenLayers, "models");
+    require(from, "hidden_size", model.hiddenSize, "models");
+    require(from, "num_attention_heads", model.numAttentionHeads, "models");
+    require(from, "vocab_size", model.vocabSize, "models");
+    model.intermediateSize = clampToInt(4LL * model.hiddenSize);
+    from.read("intermediate_size", model.intermediateSize);
+    model.numKeyValueHeads = model.numAttentionHeads;
+    from.read("num_key_value_heads", model.numKeyValueHeads);
+    model.maxPositionEmbeddings = 2048;
+    from.read("max_position_embeddings", model.maxPositionEmbeddings);
+    from.read("tie_word_embeddings", model.tieWordEmbeddings);
+    from.read("hidden_act", kActivationWords, model.hiddenAct);
+    model.gatedMlp = model.hiddenAct == HiddenActivation::silu;
+    from.read("gated_mlp", model.gatedMlp);
+    from.read("normalization", kNormalizationWords, model.normalization);
+    from.read("position_embedding", kPositionWords, model.positionEmbedding);
+    from.read("rope_theta", model.ropeTheta);
+    from.read("rms_norm_eps", model.rmsNormEps);
+    from.read("layer_norm_epsilon", model.layerNormEpsilon);
+    from.read("bias", model.bias);
+    from.read("qkv_bias", model.qkvBias);
+    from.read("attention_output_bias", model.outputBias);
+    from.read("qk_norm", model.qkNorm);
+    from.read("attention_sinks", model.attentionSinks);
+    // Models with biases everywhere, as GPT-2's, are taken as trained with dropout where nobody says.
+    model.hiddenDropout = model.attentionDropout = model.bias ? 0.1 : 0;
+    from.read("hidden_dropout", model.hiddenDropout);
+    from.read("attention_dropout", model.attentionDropout);
+    readLayerTypes(from);
+    from.read("num_nextn_predict_layers", model.numNextnPredictLayers);
+    from.read("num_experts", model.numExperts);
+    from.read("num_experts_per_tok", model.numExpertsPerTok);
+    if (model.numExperts > 0)
+        model.moeIntermediateSize = model.intermediateSize;
+    from.read("moe_intermediate_size", model.moeIntermediateSize);
+    from.read("num_shared_experts", model.numSharedExperts);
+    from.read("first_k_dense_replace", model.firstKDenseReplace);
+    from.read("moe_layer_freq", model.moeLayerFreq);
+    from.read("router_bias", model.routerBias);
+    from.read("expert_bias", model.expertBias);
+    from.read("q_lora_rank", model.qLoraRank);
+    from.read("kv_lora_rank", model.kvLoraRank);
+    from.read("qk_nope_head_dim", model.qkNopeHeadDim);
+    from.read("qk_rope_head_dim", model.qkRopeHeadDim);
+    from.read("v_head_dim", model.vHeadDim);
+    if (!from.read("head_dim", model.headDim) && model.numAttentionHeads > 0)
+        model.headDim =
+            model.isLatentAttention() ? model.qkNopeHeadDim + model.qkRopeHeadDim : model.hiddenSize / model.numAttentionHeads;
+    if (model.name.empty())
+        model.name = model.base.empty() ? "model" : model.base;
+}
+
+/// Null is none, as config.json writes it.
+void Resolver::readOrNull(const Block& from, std::string_view key, int& target)
+{
+    if (const Json* value = from.find(key); value != nullptr && value->is_null())
+        target = 0;
+    else
+        from.read(key, target);
+}
+
+void Resolver::readLayerTypes(const Block& from)
+{
+    Model& model = m_out.scenario.model;
+    readOrNull(from, "sliding_window", model.slidingWindow);
+    readOrNull(from, "sliding_window_pattern", model.slidingWindowPattern);
+    readOrNull(from, "attention_chunk_size", model.attentionChunkSize);
+    readOrNull(from, "no_rope_layer_interval", model.noRopeLayerInterval);
+    std::vector<std::string> words;
+    if (const Json* types = from.find("layer_types"); types != nullptr && !types->is_null())
+        from.read("layer_types", words);
+    for (const std::string& word : words)
+        model.layerTypes.push_back(fromWord(kLayerTypeWords, word, LayerType::full));
+}
+
+} // namespace sim

@@ -1,0 +1,109 @@
+#include "sim/scenario/resolve/resolver.h"
+
+#include "sim/scenario/files.h"
+#include "sim/scenario/schema.h"
+
+#include <filesystem>
+
+namespace sim {
+
+std::vector<std::string> idsOf(const std::vector<Catalogue::Entry>& entries)
+{
+    std::vector<std::string> ids;
+    for (const Catalogue::Entry& entry : entries)
+        ids.push_back(entry.id);
+    return ids;
+}
+
+Resolver::Resolver(const Json& root, const std::string& file, std::vector<Problem> shape, const Catalogue& catalogue)
+    : m_root(root), m_file(file), m_catalogue(catalogue)
+{
+    m_out.problems = std::move(shape);
+    for (const Problem& problem : m_out.problems)
+        if (!problem.message.starts_with(Schema::kUnknownKey))
+            m_out.broken.insert(problem.pointer);
+    for (const char* key : {"model", "cluster", "layout"})
+        if (!root.contains(key))
+            m_out.broken.insert(childPointer("", key));
+}
+
+Resolution Resolver::run()
+{
+    Scenario& scenario = m_out.scenario;
+    const Block top = block("", m_root, nullptr, {});
+    top.read("name", scenario.name);
+    top.read("description", scenario.description);
+    top.read("source", scenario.source);
+    readModel(top);
+    readLayout(top);
+    readCluster(top);
+    readSchedule(top);
+    readTraining(top);
+    readPerturbations(top);
+    readLive(top);
+    scenario.uncertainty =
+        m_catalogue.uncertainty(scenario.cluster.efficiency.id, scenario.training.stack.id, scenario.model.numExperts > 0);
+    return std::move(m_out);
+}
+
+/// Shape problems inside an object break its keys one by one; inside a list they break the list.
+bool Resolver::isUsable(const std::string& pointer, const Json& value) const
+{
+    if (m_out.broken.contains(pointer))
+        return false;
+    const auto next = m_out.broken.lower_bound(pointer + "/");
+    return !value.is_array() || next == m_out.broken.end() || !next->starts_with(pointer + "/");
+}
+
+Resolver::Block Resolver::block(std::string pointer, const Json& own, const Json* base, std::string baseId)
+{
+    return {*this, std::move(pointer), own.is_object() ? own : m_nothing, base != nullptr ? *base : m_nothing, std::move(baseId)};
+}
+
+Resolver::Block Resolver::block(const Block& parent, std::string_view key)
+{
+    const Json* value = parent.find(key);
+    return block(childPointer(parent.pointer, key), value != nullptr ? *value : m_nothing, nullptr, {});
+}
+
+/// The schema has told it better, where it knows the key.
+void Resolver::refuseKind(const std::string& pointer)
+{
+    if (m_out.isSound(pointer))
+        report(pointer, "is of another kind than this key has");
+}
+
+void Resolver::report(const std::string& pointer, std::string message)
+{
+    m_out.problems.push_back({m_file, pointer, std::move(message)});
+    m_out.broken.insert(pointer);
+}
+
+std::string Resolver::readBeside(const std::string& name, std::size_t mostBytes) const
+{
+    return readFile(std::filesystem::path(m_file).parent_path() / name, mostBytes);
+}
+
+std::string Origins::of(std::string_view pointer) const
+{
+    if (given.contains(pointer))
+        return {};
+    const auto base = based.find(pointer);
+    return base != based.end() ? " (of " + base->second + ")" : " (default)";
+}
+
+bool Resolution::isSound(std::string_view pointer) const
+{
+    for (const std::string& bad : broken)
+        if (bad == pointer || (!bad.empty() && pointer.starts_with(bad) && pointer[bad.size()] == '/') ||
+            (bad.starts_with(pointer) && bad[pointer.size()] == '/'))
+            return false;
+    return true;
+}
+
+Resolution resolveScenario(const Json& root, const std::string& file, std::vector<Problem> shape, const Catalogue& catalogue)
+{
+    return Resolver(root, file, std::move(shape), catalogue).run();
+}
+
+} // namespace sim

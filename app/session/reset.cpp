@@ -116,6 +116,10 @@ Edit makeResetEdit(const ScenarioState& now, const ScenarioState& file, std::str
         if (meaning(after.get(writtenOut)) == meaning(file.resolved(writtenOut)))
             edit.assignments.push_back({writtenOut, file.document().get(writtenOut)});
     }
+    // The state has the short form of what the file says in full.
+    const auto written = file.document().get(pointer), shown = file.at(pointer);
+    if (written && shown && written->front() == '{' && shown->front() != '{')
+        edit.assignments.push_back({std::string(pointer), written});
     restoreText(edit, now, file);
     return edit;
 }

@@ -74,17 +74,17 @@ private:
 
     /// What a class of ranks is doing. There are many, and each event finds another: what is looked at most lies together.
     struct alignas(64) Worker {
-        StreamMask open = 0;              ///< streams whose tail is not known
-        StreamMask begun = 0;             ///< streams with an op that has begun and whose end is open
-        StreamMask waitedOn = 0;          ///< streams that a waiting op waits for
+        StreamMask open = 0;     ///< streams whose tail is not known
+        StreamMask begun = 0;    ///< streams with an op that has begun and whose end is open
+        StreamMask waitedOn = 0; ///< streams that a waiting op waits for
         bool queued = false, issuedAll = false, hasReady = false;
         std::int32_t beside = 0;          ///< collectives under way that make kernels slower
         std::uint32_t waitingKernels = 0; ///< of the waiting ops, how many are of the compute stream
         std::uint32_t kernelVersion = 0;  ///< of its events
         std::size_t step = 0, op = 0;
-        std::size_t place = 0;          ///< next op's place in the result
-        std::int64_t kernelStartNs = 0; ///< of what has begun last on the compute stream
-        std::int64_t passStartNs = 0;   ///< kernelStartNs when the pass was issued
+        std::size_t place = 0;                             ///< next op's place in the result
+        std::int64_t kernelStartNs = 0;                    ///< of what has begun last on the compute stream
+        std::int64_t passStartNs = 0;                      ///< kernelStartNs when the pass was issued
         std::array<std::int64_t, kStreamCount> tail{};     ///< end of what was issued last on each stream
         std::array<std::uint32_t, kStreamCount> tickets{}; ///< the last one given
         std::array<IssuedOp, kStreamCount> running{};      ///< the op that has begun and whose end is open
@@ -226,8 +226,8 @@ private:
     EventQueue<Event> m_events;
     std::int64_t m_nowNs = 0;
     std::set<std::array<double, kCommunicatorRoleCount>> m_ownFactors; ///< see Facts
-    std::map<std::pair<int, RoleMask>, QuietRuns> m_runsBy; ///< geometry and own affairs
-    std::vector<std::vector<bool>> m_goesOnBehind;          ///< [pass][op], empty until asked for
+    std::map<std::pair<int, RoleMask>, QuietRuns> m_runsBy;            ///< geometry and own affairs
+    std::vector<std::vector<bool>> m_goesOnBehind;                     ///< [pass][op], empty until asked for
     std::vector<int> m_queued;
     std::vector<Event> m_now; ///< what happens at this instant
     CancelPoll m_poll;

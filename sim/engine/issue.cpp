@@ -161,8 +161,7 @@ void EngineRun::issue(int c)
                 account -= op.freeBytes;
             }
             if (open != 0) {
-                wait(c, issuedHere(step, worker, stream),
-                     op.stream, open, ready);
+                wait(c, issuedHere(step, worker, stream), op.stream, open, ready);
                 continue;
             }
             if (op.kind == OpKind::copy) {
@@ -236,8 +235,7 @@ void EngineRun::wait(int c, const IssuedOp& issued, Stream stream, StreamMask op
     worker.waitingKernels += stream == Stream::compute ? 1 : 0;
     worker.waitedOn |= open;
     const std::size_t number = all.ops.next();
-    WaitingOp& waiting =
-        all.ops.push({.op = issued, .readyNs = readyNs, .open = open, .hasBegun = false, .tickets = {}});
+    WaitingOp& waiting = all.ops.push({.op = issued, .readyNs = readyNs, .open = open, .hasBegun = false, .tickets = {}});
     for (unsigned left = open; left != 0; left &= left - 1) {
         const auto s = asIndex(std::countr_zero(left));
         waiting.tickets[s] = worker.tickets[s];

@@ -78,8 +78,7 @@ void EngineRun::arrive(int c, const IssuedOp& issued, std::int64_t readyNs)
     const Op& op = opOf(issued);
     const int groupIndex = groupOf(c, op.group);
     const ClassGroup& group = m_classes.classGroups[asIndex(groupIndex)];
-    const std::int64_t duration =
-        scaledNs((*m_facts[asIndex(c)].durations)[issued.step->pass][issued.index], group.linkFactor);
+    const std::int64_t duration = scaledNs((*m_facts[asIndex(c)].durations)[issued.step->pass][issued.index], group.linkFactor);
     const bool isShared = m_shared.isShared(groupIndex);
     if (group.classes.size() == 1 && !isShared) {
         finish(c, op.stream, issued, readyNs + duration);
@@ -147,8 +146,7 @@ void EngineRun::endTransfer(int transfer)
             m_result.stretched.push_back({issued.place, stretch});
         finish(c, state.stream, issued, m_nowNs);
         queue(c);
-        bring(peerOf(c, issued.step->sendTo).classIndex, issued.step->sendSlot,
-              {.startNs = state.startNs, .endNs = m_nowNs});
+        bring(peerOf(c, issued.step->sendTo).classIndex, issued.step->sendSlot, {.startNs = state.startNs, .endNs = m_nowNs});
         return;
     }
     for (const int member : m_classes.classGroups[asIndex(transfer)].classes) {

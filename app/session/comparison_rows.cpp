@@ -85,33 +85,48 @@ std::vector<ComparisonRow> comparisonRows(const sim::Comparison& c, const std::s
         likely.high = likely.predicted * c.likely.predicted / c.likely.low;
         sureBy(likely);
     };
+    const auto of = [&](auto number) { // what sim::explain is to explain
+        if (!rows.empty() && !rows.back().because)
+            rows.back().because = [number](const sim::Simulation& simulation) { return sim::explain(simulation, number); };
+    };
     const auto seconds = [](std::int64_t ns) { return static_cast<double>(ns) * kSecondsPerNs; };
     const auto gibOf = [](std::int64_t bytes) { return static_cast<double>(bytes) / kBytesPerGib; };
     add(QObject::tr("Step time"), RowUnit::seconds, seconds(c.stepNs.a), seconds(c.stepNs.b), true, true);
     sureBy(c.likely);
-    for (const sim::StepPart part : sim::kStepParts)
+    of(sim::MetricId::stepTime);
+    for (const sim::StepPart part : sim::kStepParts) {
         add(partName(part, dataTransfers), RowUnit::seconds, seconds(c.use.a[part]), seconds(c.use.b[part]), true);
+        of(part);
+    }
     add(QObject::tr("Tokens a second"), RowUnit::perSecond, c.tokensPerSecond.a, c.tokensPerSecond.b, false, true);
     sureAsStep(c.tokensPerSecond);
+    of(sim::MetricId::tokensPerSecond);
     add(QObject::tr("Of each GPU"), RowUnit::perSecond, c.tokensPerSecondPerGpu.a, c.tokensPerSecondPerGpu.b, false);
     sureAsStep(c.tokensPerSecondPerGpu);
+    of(sim::MetricId::tokensPerSecondPerGpu);
     add(QObject::tr("MFU"), RowUnit::fraction, c.mfu.a, c.mfu.b, false);
     sureAsStep(c.mfu);
+    of(sim::MetricId::mfu);
     add(QObject::tr("Peak memory"), RowUnit::gib, gibOf(c.memory.a.total()), gibOf(c.memory.b.total()), true, true);
+    of(sim::MetricId::peakMemory);
     struct Part {
         const char* name;
         std::int64_t sim::MemoryBreakdown::*bytes;
+        sim::MetricId id;
     };
-    constexpr std::array<Part, 5> kParts{{{"Parameters", &sim::MemoryBreakdown::parameters},
-                                          {"Gradients", &sim::MemoryBreakdown::gradients},
-                                          {"Optimizer states", &sim::MemoryBreakdown::optimizer},
-                                          {"Activations", &sim::MemoryBreakdown::activations},
-                                          {"Buffers", &sim::MemoryBreakdown::buffers}}};
-    for (const Part& part : kParts)
+    constexpr std::array<Part, 5> kParts{{{"Parameters", &sim::MemoryBreakdown::parameters, sim::MetricId::parameterMemory},
+                                          {"Gradients", &sim::MemoryBreakdown::gradients, sim::MetricId::gradientMemory},
+                                          {"Optimizer states", &sim::MemoryBreakdown::optimizer, sim::MetricId::optimizerMemory},
+                                          {"Activations", &sim::MemoryBreakdown::activations, sim::MetricId::activationMemory},
+                                          {"Buffers", &sim::MemoryBreakdown::buffers, sim::MetricId::bufferMemory}}};
+    for (const Part& part : kParts) {
         add(QObject::tr(part.name), RowUnit::gib, gibOf(c.memory.a.*part.bytes), gibOf(c.memory.b.*part.bytes), true);
+        of(part.id);
+    }
     add(QObject::tr("GPUs"), RowUnit::count, c.worldSize.a, c.worldSize.b, std::nullopt, true);
     add(QObject::tr("Model parameters"), RowUnit::count, static_cast<double>(c.parameters.a), static_cast<double>(c.parameters.b),
         std::nullopt, true);
+    of(sim::MetricId::parameters);
     return rows;
 }
 

@@ -3,9 +3,11 @@
 
 #include "app/session/scenario_changes.h"
 #include "sim/analysis/compare.h"
+#include "sim/analysis/explain/explain_rank.h"
 
 #include <QString>
 
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -16,10 +18,11 @@ enum class RowUnit { seconds, gib, fraction, perSecond, count };
 struct ComparisonRow {
     QString name;
     RowUnit unit = RowUnit::seconds;
-    double a = 0, b = 0;                      ///< in the unit
-    bool isTotal = false;                     ///< what follows are its parts
-    std::optional<bool> lowerIsBetter = true; ///< nothing: neither is
-    std::optional<sim::LikelyRatio> likely{}; ///< of b over a, where that is known
+    double a = 0, b = 0;                                               ///< in the unit
+    bool isTotal = false;                                              ///< what follows are its parts
+    std::optional<bool> lowerIsBetter = true;                          ///< nothing: neither is
+    std::optional<sim::LikelyRatio> likely{};                          ///< of b over a, where that is known
+    std::function<sim::Explanation(const sim::Simulation&)> because{}; ///< of a side's number; nullptr: it was given
     double delta() const { return b - a; }
     /// False: the difference is within what the model can tell apart.
     bool canTell() const { return !likely || !likely->isKnown() || likely->canTell(); }

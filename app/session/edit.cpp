@@ -13,7 +13,9 @@ namespace app {
 namespace {
 
 constexpr std::string_view kTiers = "/cluster/tiers", kEfficiency = "/cluster/efficiency", kRecompute = "/training/recompute",
-                           kRecomputeLayers = "/training/recompute/layers", kGpusPerNode = "/cluster/gpus_per_node";
+                           kRecomputeLayers = "/training/recompute/layers", kRecomputeModules = "/training/recompute/modules",
+                           kAdapters = "/training/lora", kAdapterRank = "/training/lora/rank",
+                           kGpusPerNode = "/cluster/gpus_per_node";
 
 /// Whole numbers that edits look at, where the document does not say them.
 int scenarioValue(const sim::Scenario& s, std::string_view pointer)
@@ -182,14 +184,15 @@ bool isPerturbationKind(std::string_view pointer)
     return pointer.starts_with(kPerturbations) && pointer.ends_with("/kind");
 }
 
-/// Recompute is a word, or an object where it says how many layers.
+/// Recompute is a word, or an object where it says how many layers or which modules.
 std::optional<std::string> recomputeJson(const ScenarioState& state, std::string_view pointer,
                                          const std::optional<std::string>& json)
 {
     if (pointer == kRecompute)
         return json;
     const std::string kind = state.at(kRecompute).value_or("\"none\"");
-    return json ? "{ \"kind\": " + kind + ", \"layers\": " + *json + " }" : kind;
+    const char* const key = pointer == kRecomputeModules ? "modules" : "layers";
+    return json ? "{ \"kind\": " + kind + ", \"" + key + "\": " + *json + " }" : kind;
 }
 
 } // namespace
@@ -265,7 +268,9 @@ Edit makeEdit(const ScenarioState& state, std::string_view pointer, const std::o
     Edit edit;
     edit.text = nameAt(pointer) + " " + valueText(state, key, before) + " → " + valueText(state, key, json);
     writeOutFirst(edit, state, pointer);
-    if (pointer == kRecompute || pointer == kRecomputeLayers)
+    if (pointer == kAdapterRank && !json) // without it there are none
+        edit.assignments.push_back({std::string(kAdapters), std::nullopt});
+    else if (pointer == kRecompute || pointer == kRecomputeLayers || pointer == kRecomputeModules)
         edit.assignments.push_back({std::string(kRecompute), recomputeJson(state, pointer, json)});
     else if (json && isPerturbationKind(pointer)) {
         const std::string entry(pointer.substr(0, pointer.rfind('/')));

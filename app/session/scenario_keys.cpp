@@ -66,6 +66,14 @@ bool recomputesLayers(const Scenario& s)
 {
     return s.training.recompute == sim::Recompute::full;
 }
+bool recomputesModules(const Scenario& s)
+{
+    return s.training.recompute == sim::Recompute::selective;
+}
+bool hasAdapters(const Scenario& s)
+{
+    return s.model.lora.isOn();
+}
 
 constexpr std::array kKeys{
     ScenarioKey{"/model", S::model, "Model"},
@@ -98,6 +106,7 @@ constexpr std::array kKeys{
     ScenarioKey{"/model/sliding_window", S::modelDetails, "Sliding window", "tokens", "none"},
     ScenarioKey{"/model/sliding_window_pattern", S::modelDetails, "Full attention every", "layers", "none", hasWindow},
     ScenarioKey{"/model/attention_chunk_size", S::modelDetails, "Attention chunk", "tokens", "none"},
+    ScenarioKey{"/model/layer_types", S::modelDetails, "Layer types", "", "by the rows above"},
     ScenarioKey{"/model/no_rope_layer_interval", S::modelDetails, "No positions every", "layers", "none", hasRope},
 
     ScenarioKey{"/model/num_experts", S::experts, "Experts"},
@@ -183,6 +192,9 @@ constexpr std::array kKeys{
     ScenarioKey{"/training/sequence_length", S::training, "Sequence"},
     ScenarioKey{"/training/recompute", S::training, "Recompute"},
     ScenarioKey{"/training/recompute/layers", S::training, "In a chunk", "layers", "all", recomputesLayers},
+    ScenarioKey{"/training/recompute/modules", S::training, "Run again in the backward pass", "", "core_attn", recomputesModules},
+    ScenarioKey{"/training/lora/rank", S::training, "Adapter rank", "", "no LoRA"},
+    ScenarioKey{"/training/lora/targets", S::training, "Layers with adapters", "", "", hasAdapters},
     ScenarioKey{"/training/tokens", S::training, "Whole run", "tokens", "not said"},
     ScenarioKey{"/training/precision", S::training, "Precision"},
     ScenarioKey{"/training/optimizer", S::training, "Optimizer"},
@@ -253,7 +265,6 @@ constexpr std::array kLeftOut{
     KeyLeftOut{"/derived/world_size", "derived"},
     KeyLeftOut{"/model/base", "the chooser of models sets it"},
     KeyLeftOut{"/model/name", "words for people"},
-    KeyLeftOut{"/model/layer_types", "a word for each layer; the model's file has them"},
     KeyLeftOut{"/cluster/base", "the chooser of clusters sets it"},
     KeyLeftOut{"/cluster/name", "words for people"},
     KeyLeftOut{"/cluster/gpu/base", "the chooser of GPUs sets it"},
@@ -268,12 +279,9 @@ constexpr std::array kLeftOut{
     KeyLeftOut{"/cluster/efficiency/transfers", "measured, not chosen"},
     KeyLeftOut{"/schedule/actions", "the order editor writes them"},
     KeyLeftOut{"/training/recompute/kind", "/training/recompute is its short form"},
-    KeyLeftOut{"/training/recompute/modules", "a list; the scenario's file has it"},
     KeyLeftOut{"/training/documents/lengths", "a list; the scenario's file has it"},
     KeyLeftOut{"/training/documents/weights", "a list; the scenario's file has it"},
     KeyLeftOut{"/training/documents/seed", "the scenario's file has it"},
-    KeyLeftOut{"/training/lora/rank", "the scenario's file has it"},
-    KeyLeftOut{"/training/lora/targets", "a list; the scenario's file has it"},
     KeyLeftOut{"/training/stack/base", "the chooser of software sets it"},
     KeyLeftOut{"/training/stack/id", "the chooser of software sets it"},
     KeyLeftOut{"/training/stack/name", "the chooser of software sets it"},
@@ -329,7 +337,7 @@ constexpr std::array kOptionTexts{
     OptionText{"/layout/placement", "\"packed\"", "Packed"},
     OptionText{"/layout/placement", "\"round-robin\"", "Round-robin"},
     OptionText{"/training/recompute", "\"none\"", "None"},
-    OptionText{"/training/recompute", "\"selective\"", "Attention"},
+    OptionText{"/training/recompute", "\"selective\"", "Some modules"},
     OptionText{"/training/recompute", "\"full\"", "Whole layers"},
     OptionText{"/training/precision", "\"bf16\"", "BF16"},
     OptionText{"/training/precision", "\"fp16\"", "FP16"},
@@ -374,6 +382,24 @@ constexpr std::array kOptionTexts{
     OptionText{"/live/dtype", "\"fp64\"", "FP64"},
     OptionText{"/live/dtype", "\"fp32\"", "FP32"},
     OptionText{"/live/dtype", "\"bf16\"", "BF16"},
+};
+
+/// Words that several of may be chosen.
+constexpr std::array kWordTexts{
+    OptionText{"/training/recompute/modules", "\"core_attn\"", "Attention's core"},
+    OptionText{"/training/recompute/modules", "\"layernorm\"", "Norms"},
+    OptionText{"/training/recompute/modules", "\"mla_up_proj\"", "Latent up projections"},
+    OptionText{"/training/recompute/modules", "\"moe_act\"", "Experts' activation"},
+    OptionText{"/training/recompute/modules", "\"mlp\"", "Dense MLP"},
+    OptionText{"/training/recompute/modules", "\"moe\"", "Experts' layer"},
+    OptionText{"/training/recompute/modules", "\"shared_experts\"", "Shared experts"},
+    OptionText{"/training/lora/targets", "\"q_proj\"", "Query"},
+    OptionText{"/training/lora/targets", "\"k_proj\"", "Key"},
+    OptionText{"/training/lora/targets", "\"v_proj\"", "Value"},
+    OptionText{"/training/lora/targets", "\"o_proj\"", "Output"},
+    OptionText{"/training/lora/targets", "\"gate_proj\"", "Gate"},
+    OptionText{"/training/lora/targets", "\"up_proj\"", "Up"},
+    OptionText{"/training/lora/targets", "\"down_proj\"", "Down"},
 };
 
 std::vector<KeyOption> optionsFrom(const std::vector<sim::Catalogue::Entry>& entries)
@@ -468,6 +494,15 @@ std::vector<KeyOption> keyOptions(const sim::Catalogue& catalogue, const Scenari
         if (option.pointer == key.pointer)
             out.push_back({std::string(option.json), std::string(option.text), {}});
     }
+    return out;
+}
+
+std::vector<KeyOption> wordOptions(const ScenarioKey& key)
+{
+    std::vector<KeyOption> out;
+    for (const OptionText& option : kWordTexts)
+        if (option.pointer == key.pointer)
+            out.push_back({std::string(option.json), std::string(option.text), {}});
     return out;
 }
 

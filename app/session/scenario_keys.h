@@ -70,5 +70,7 @@ struct KeyOption {
 };
 /// Empty for keys that are no choice among a few.
 std::vector<KeyOption> keyOptions(const sim::Catalogue&, const ScenarioKey&);
+/// Of a list: words that it may have. Empty for others.
+std::vector<KeyOption> wordOptions(const ScenarioKey&);
 
 } // namespace app

@@ -24,6 +24,8 @@ const char* wordOf(Unit unit)
         return "FLOP";
     case Unit::flopRate:
         return "FLOP/s";
+    case Unit::byteRate:
+        return "B/s";
     case Unit::rate:
         return "1/s";
     case Unit::number:

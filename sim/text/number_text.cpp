@@ -24,8 +24,10 @@ std::span<const Scale> scalesOf(Unit unit)
     static constexpr std::array<Scale, 2> kFlopRate{{{1e9, "GFLOP/s"}, {1e12, "TFLOP/s"}}};
     static constexpr std::array<Scale, 1> kFraction{{{0.01, "%"}}};
     static constexpr std::array<Scale, 1> kRate{{{1, "/s"}}};
+    static constexpr std::array<Scale, 4> kByteRate{{{1e3, "kB/s"}, {1e6, "MB/s"}, {1e9, "GB/s"}, {1e12, "TB/s"}}};
     static constexpr std::array<Scale, 1> kPlain{{{1, ""}}};
-    const std::array<std::span<const Scale>, 8> scales{kPlain, kPlain, kSeconds, kBytes, kFlops, kFlopRate, kFraction, kRate};
+    const std::array<std::span<const Scale>, 9> scales{kPlain,    kPlain,    kSeconds, kBytes,   kFlops,
+                                                       kFlopRate, kFraction, kRate,    kByteRate};
     return scales[static_cast<std::size_t>(unit)];
 }
 

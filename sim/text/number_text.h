@@ -15,7 +15,8 @@ enum class Unit : std::uint8_t {
     flops,    ///< 6.91 EFLOP
     flopRate, ///< 989 TFLOP/s
     fraction, ///< 41.3 %
-    rate      ///< per second: 1,234 /s
+    rate,     ///< per second: 1,234 /s
+    byteRate  ///< 45.0 GB/s: decimal, as links and memories are sold
 };
 
 std::string numberText(double value, Unit, int digits = 3);

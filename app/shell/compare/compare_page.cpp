@@ -1,6 +1,7 @@
 #include "app/shell/compare/compare_page.h"
 
 #include "app/shell/compare/compare_tables.h"
+#include "app/shell/widgets/because_popup.h"
 #include "app/shell/widgets/format.h"
 #include "app/shell/widgets/scenario_header.h"
 #include "app/shell/widgets/style.h"
@@ -14,6 +15,8 @@
 #include <QSplitter>
 #include <QToolButton>
 #include <QVBoxLayout>
+
+#include <algorithm>
 
 namespace app {
 namespace {
@@ -86,6 +89,7 @@ ComparePage::ComparePage(Desk& desk, Renderer renderer, QWidget* parent)
     column->addWidget(m_splitter, 1);
 
     connect(m_tables, &CompareTables::adoptRequested, this, &ComparePage::adopt, Qt::QueuedConnection); // its button goes with it
+    connect(m_tables, &CompareTables::becauseRequested, this, &ComparePage::openBecause);
     connect(&m_baseline, &Baseline::changed, this, &ComparePage::stepChanged);
     connect(&m_desk, &Desk::opened, this, &ComparePage::stepChanged);
     connect(&m_desk, &Desk::stepChanged, this, &ComparePage::stepChanged);
@@ -232,6 +236,31 @@ void ComparePage::adopt(int change)
                                       .to = m_session.document(),
                                       .catalogue = m_session.catalogue(),
                                       .fromIsA = !m_swapped}));
+}
+
+/// Of the side that was clicked, or of their difference; the others are a click away.
+void ComparePage::openBecause(int row, int column)
+{
+    if (!m_view.comparison() || m_awaitsComparison || column < 1)
+        return;
+    const std::vector<ComparisonRow> all = rows();
+    const auto index = static_cast<std::size_t>(row);
+    if (index >= all.size() || !all[index].because)
+        return;
+    SimulationPtr a = m_baseline.simulation(), b = m_desk.simulation();
+    if (m_swapped)
+        std::swap(a, b);
+    const auto because = all[index].because;
+    std::vector<BecauseSubject> subjects{{QStringLiteral("A"), [=] { return because(*a); }},
+                                         {QStringLiteral("B"), [=] { return because(*b); }},
+                                         {tr("Difference"), [=] { return sim::explainDifference(because(*a), because(*b)); }}};
+    const auto first = subjects.begin() + (column - 1);
+    std::rotate(subjects.begin(), first, first + 1);
+    const auto open = findChildren<BecausePopup*>(); // of a double click the first one has opened it
+    if (std::any_of(open.begin(), open.end(), [](const BecausePopup* each) { return each->isVisible(); }))
+        return;
+    auto* popup = new BecausePopup(std::move(subjects), this);
+    popup->openBeside(*m_tables->rows().viewport(), m_tables->rows().visualItemRect(m_tables->rows().item(row, column)));
 }
 
 /// What is wrong with the session's scenario: the page then shows what it was before.

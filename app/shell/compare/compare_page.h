@@ -55,6 +55,7 @@ private:
     void showProblem();
     std::vector<ComparisonRow> rows() const;
     void adopt(int change);
+    void openBecause(int row, int column);
 
     Desk& m_desk;
     Session& m_session;   ///< of the desk

@@ -114,6 +114,11 @@ CompareTables::CompareTables(QWidget* parent)
         note->setWordWrap(true);
         note->setContentsMargins(4, 0, 0, 0);
     }
+    // A click, or Enter on the current cell.
+    m_rows->setTabKeyNavigation(false); // Tab goes on to what is beside the table
+    m_rows->viewport()->setCursor(Qt::PointingHandCursor);
+    connect(m_rows, &QTableWidget::cellClicked, this, &CompareTables::becauseRequested);
+    connect(m_rows, &QTableWidget::cellActivated, this, &CompareTables::becauseRequested);
     auto* page = new QWidget;
     auto* column = new QVBoxLayout(page);
     column->setContentsMargins(12, 0, 8, 12);
@@ -227,13 +232,18 @@ void CompareTables::showRows(const std::vector<ComparisonRow>& rows)
             return Tint::muted;
         return (row.delta() < 0) == *row.lowerIsBetter ? Tint::better : Tint::worse;
     };
+    const auto withHint = [](const ComparisonRow& row, const QString& tip) {
+        const QString hint = row.because ? tr("Click: where this number comes from") : QString();
+        return tip.isEmpty() ? hint : hint.isEmpty() ? tip : tip + QLatin1Char('\n') + hint;
+    };
     for (const ComparisonRow& row : rows) {
         const QString indent = row.isTotal ? QString() : QStringLiteral("   ");
         addRow(m_rows, {{indent + row.name, row.name, Tint::none, row.isTotal},
-                        {valueText(row.unit, row.a), {}, Tint::none, row.isTotal},
-                        {valueText(row.unit, row.b), {}, Tint::none, row.isTotal},
+                        {valueText(row.unit, row.a), withHint(row, {}), Tint::none, row.isTotal},
+                        {valueText(row.unit, row.b), withHint(row, {}), Tint::none, row.isTotal},
                         {deltaText(row.unit, row.delta()),
-                         row.likely ? QString::fromStdString(sim::sureText(*row.likely)) : QString(), tintOf(row), row.isTotal}});
+                         withHint(row, row.likely ? QString::fromStdString(sim::sureText(*row.likely)) : QString()), tintOf(row),
+                         row.isTotal}});
     }
     m_rowsTitle->setVisible(!rows.empty());
     m_rows->setVisible(!rows.empty());

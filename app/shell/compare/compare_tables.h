@@ -31,6 +31,8 @@ public:
 
 Q_SIGNALS:
     void adoptRequested(int change); ///< the baseline's value of that change is wanted
+    /// Where a number of rows() comes from; column 1 is A's, 2 B's, 3 the difference.
+    void becauseRequested(int row, int column);
 
 private:
     enum class Tint { none, muted, better, worse };

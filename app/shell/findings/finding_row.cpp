@@ -3,6 +3,7 @@
 #include "app/shell/widgets/format.h"
 #include "app/shell/widgets/severity_icon.h"
 #include "app/shell/widgets/style.h"
+#include "sim/analysis/findings/finding_because.h"
 
 #include <QHBoxLayout>
 #include <QLabel>
@@ -156,9 +157,20 @@ FindingRow::FindingRow(const sim::Finding& finding, const Theme& theme, QWidget*
     show->setAccessibleDescription(title);
     show->setCursor(Qt::PointingHandCursor);
     connect(show, &QPushButton::clicked, this, &FindingRow::showRequested);
+    auto* because = new QPushButton(tr("Numbers"));
+    setRole(because, "link");
+    because->setToolTip(tr("Where its numbers come from: formula, values, source"));
+    because->setAccessibleName(tr("Where the numbers come from"));
+    because->setAccessibleDescription(title);
+    because->setCursor(Qt::PointingHandCursor);
+    if (std::none_of(finding.claims.begin(), finding.claims.end(),
+                     [](const sim::Claim& claim) { return sim::hasBecause(claim.of); }))
+        because->hide();
+    connect(because, &QPushButton::clicked, this, [this, because] { Q_EMIT becauseRequested(because); });
     m_edits->setSpacing(4);
     auto* foot = new QHBoxLayout;
     foot->addWidget(m_progress, 1);
+    foot->addWidget(because, 0, Qt::AlignRight | Qt::AlignBottom);
     foot->addWidget(show, 0, Qt::AlignRight | Qt::AlignBottom);
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(12, 10, 12, 8);

@@ -43,6 +43,7 @@ public:
 
 Q_SIGNALS:
     void showRequested();
+    void becauseRequested(QWidget* beside); ///< where its numbers come from
     void editRequested(std::size_t edit);
 
 private:

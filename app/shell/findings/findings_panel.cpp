@@ -1,8 +1,10 @@
 #include "app/shell/findings/findings_panel.h"
 
 #include "app/shell/findings/finding_row.h"
+#include "app/shell/widgets/because_popup.h"
 #include "app/shell/widgets/severity_icon.h"
 #include "app/shell/widgets/style.h"
+#include "sim/analysis/findings/finding_because.h"
 
 #include <QLabel>
 #include <QScrollBar>
@@ -45,7 +47,8 @@ FindingsPanel::FindingsPanel(QWidget* parent)
 void FindingsPanel::follow(Desk& desk)
 {
     connect(&desk, &Desk::opened, this, &FindingsPanel::clear);
-    connect(&desk, &Desk::findingsReady, this, &FindingsPanel::setFindings);
+    connect(&desk, &Desk::findingsReady, this,
+            [this, &desk](const FindingList& found) { setFindings(found, desk.simulation()); });
     connect(&desk, &Desk::findingsFailed, this, &FindingsPanel::setFailure);
     connect(&desk, &Desk::editMeasured, this, &FindingsPanel::setResult);
     connect(this, &FindingsPanel::editRequested, &desk.session(), &Session::edit);
@@ -58,9 +61,10 @@ int FindingsPanel::complaints() const
     }));
 }
 
-void FindingsPanel::setFindings(const FindingList& findings)
+void FindingsPanel::setFindings(const FindingList& findings, const SimulationPtr& of)
 {
     m_findings = findings;
+    m_simulation = of;
     m_isOfStep = true;
     m_failure.clear();
     m_results.clear();
@@ -79,6 +83,7 @@ void FindingsPanel::clear()
 {
     m_isOfStep = false; // before it is shown
     m_findings.clear();
+    m_simulation.reset();
     m_failure.clear();
     m_results.clear();
     rebuild();
@@ -92,6 +97,20 @@ void FindingsPanel::setResult(const EditResult& result)
     m_rows[result.finding]->setEffect(result.edit, result.effect);
     if (isComplete())
         rank();
+}
+
+void FindingsPanel::openBecause(std::size_t finding, QWidget* beside)
+{
+    if (!m_simulation)
+        return;
+    std::vector<BecauseSubject> subjects;
+    for (const sim::ClaimBecause& each : sim::becauseOf(*m_simulation, m_findings.at(finding)))
+        subjects.push_back({QString::fromStdString(each.text), [because = each.because] { return because; }});
+    if (subjects.empty())
+        return;
+    auto* popup = new BecausePopup(std::move(subjects), this);
+    connect(popup, &BecausePopup::showRequested, this, &FindingsPanel::showRequested);
+    popup->openBeside(*beside);
 }
 
 /// When all has been tried, once: before, rows would jump under the reader's eyes.
@@ -138,6 +157,7 @@ void FindingsPanel::rebuild()
     for (std::size_t i = 0; i < m_findings.size(); ++i) {
         auto* row = new FindingRow(m_findings[i], *m_theme);
         connect(row, &FindingRow::showRequested, this, [this, i] { Q_EMIT showRequested(m_findings.at(i).show); });
+        connect(row, &FindingRow::becauseRequested, this, [this, i](QWidget* beside) { openBecause(i, beside); });
         connect(row, &FindingRow::editRequested, this,
                 [this, i](std::size_t edit) { Q_EMIT editRequested(editOf(m_findings.at(i).suggestions.at(edit))); });
         m_column->addWidget(row);

@@ -24,7 +24,7 @@ public:
     /// From now on what is found about the desk's step; edits that are wanted are made there. Ends before it.
     void follow(Desk&);
     /// Of the step on screen; what is known about an older one goes.
-    void setFindings(const FindingList&);
+    void setFindings(const FindingList&, const SimulationPtr& of = {});
     void setResult(const EditResult&);
     /// Nothing can be found, and why.
     void setFailure(const QString& why);
@@ -46,11 +46,13 @@ Q_SIGNALS:
 private:
     void rebuild();
     void rank();
+    void openBecause(std::size_t finding, QWidget* beside);
     void showSummary();
 
     FindingList m_findings;
-    bool m_isOfStep = false; ///< what is shown, even if it is nothing
-    QString m_failure;       ///< why there are none
+    SimulationPtr m_simulation; ///< that they are of
+    bool m_isOfStep = false;    ///< what is shown, even if it is nothing
+    QString m_failure;          ///< why there are none
     std::vector<EditResult> m_results;
     std::vector<FindingRow*> m_rows; ///< [finding]
     const Theme* m_theme;

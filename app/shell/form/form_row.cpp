@@ -2,6 +2,7 @@
 
 #include "app/shell/form/number_row.h"
 #include "app/shell/form/value_rows.h"
+#include "app/shell/form/words_row.h"
 #include "app/shell/widgets/format.h"
 #include "app/shell/widgets/style.h"
 
@@ -287,6 +288,8 @@ FormRow* makeFormRow(const sim::Catalogue& catalogue, const ScenarioKey& key, st
     std::vector<KeyOption> options = keyOptions(catalogue, key);
     if (!options.empty())
         return new ChoiceRow(key, std::move(pointer), what, std::move(options));
+    if (std::vector<KeyOption> words = wordOptions(key); !words.empty())
+        return new WordsRow(key, std::move(pointer), what, std::move(words));
     switch (facts ? facts->type : sim::KeyType::text) {
     case sim::KeyType::boolean:
         return new CheckRow(key, std::move(pointer), what);

@@ -1,5 +1,7 @@
 #include "app/shell/form/value_rows.h"
 
+#include "app/shell/form/words_row.h"
+
 #include <QCheckBox>
 #include <QJsonArray>
 #include <QJsonDocument>
@@ -12,6 +14,11 @@
 #include <algorithm>
 
 namespace app {
+namespace {
+
+constexpr std::string_view kLayerTypes = "/model/layer_types";
+
+} // namespace
 
 ChoiceRow::ChoiceRow(const ScenarioKey& key, std::string pointer, const QString& what, std::vector<KeyOption> options,
                      QWidget* parent)
@@ -125,7 +132,9 @@ void TextRow::present(const std::optional<std::string>& json)
 
 QString TextRow::textOf(const std::string& json) const
 {
-    return json.starts_with('[') ? runsText(json) : QString::fromStdString(unquoted(json));
+    if (pointer() == kLayerTypes && json.starts_with('['))
+        return layerTypesText(json);
+    return json == "null" ? QString() : json.starts_with('[') ? runsText(json) : QString::fromStdString(unquoted(json));
 }
 
 void TextRow::take()
@@ -135,7 +144,10 @@ void TextRow::take()
         return;
     m_shown = text;
     const bool isList = pointer() == "/schedule/layers_per_stage";
-    const std::string json = text.isEmpty() ? std::string() : isList ? runsJson(text) : app::quoted(text.toStdString());
+    const std::string json = text.isEmpty()             ? std::string()
+                             : isList                   ? runsJson(text)
+                             : pointer() == kLayerTypes ? layerTypesJson(text)
+                                                        : app::quoted(text.toStdString());
     Q_EMIT chosen(text.isEmpty() ? QString() : QString::fromStdString(json), 0);
 }
 

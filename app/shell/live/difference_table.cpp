@@ -16,7 +16,7 @@ namespace app {
 namespace {
 
 enum Column { what, predicted, measured, difference, waiting, columns };
-constexpr int kLowestRow = 15, kHighestRow = 24;
+constexpr int kLowestFormRow = 15, kHighestRow = 24;
 constexpr int kWidthWithWaiting = 400; ///< below, tooltips alone tell who was waited for
 
 QString timeText(std::int64_t ns)
@@ -76,7 +76,7 @@ DifferenceTable::DifferenceTable(QWidget* parent)
     m_table->horizontalHeader()->setSectionResizeMode(what, QHeaderView::Stretch);
     m_table->horizontalHeader()->setHighlightSections(false);
     m_table->verticalHeader()->hide();
-    m_table->verticalHeader()->setMinimumSectionSize(kLowestRow);
+    m_table->verticalHeader()->setMinimumSectionSize(kLowestFormRow);
     m_table->viewport()->installEventFilter(this);
     m_table->setEditTriggers(QAbstractItemView::NoEditTriggers);
     m_table->setSelectionMode(QAbstractItemView::NoSelection);
@@ -163,7 +163,7 @@ void DifferenceTable::fitRows()
     m_table->setColumnHidden(waiting, m_table->viewport()->width() < kWidthWithWaiting);
     if (m_table->rowCount() == 0)
         return;
-    const int height = std::clamp(m_table->viewport()->height() / m_table->rowCount(), kLowestRow, kHighestRow);
+    const int height = std::clamp(m_table->viewport()->height() / m_table->rowCount(), kLowestFormRow, kHighestRow);
     for (int row = 0; row < m_table->rowCount(); ++row)
         m_table->setRowHeight(row, height);
 }

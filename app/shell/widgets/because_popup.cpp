@@ -154,6 +154,14 @@ std::vector<BecauseSubject> becauseOfMetrics(const SimulationPtr& simulation, co
     return subjects;
 }
 
+std::vector<BecauseSubject> becauseSubjects(const Becauses& numbers)
+{
+    std::vector<BecauseSubject> subjects;
+    for (const Because& number : numbers)
+        subjects.push_back({QString::fromStdString(number.choice), number.explain});
+    return subjects;
+}
+
 BecausePopup::BecausePopup(std::vector<BecauseSubject> subjects, QWidget* parent)
     : QDialog(parent, Qt::Popup | Qt::FramelessWindowHint), m_subjects(std::move(subjects)), m_name(line("heading")),
       m_value(line("value")), m_formula(line("formula")), m_numbers(line("formula")), m_convention(line("muted12")),

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "app/step/shown_step.h"
+#include "app/views/common/because.h"
 #include "sim/analysis/explain/explain.h"
 
 #include <QDialog>
@@ -25,6 +26,9 @@ struct BecauseSubject {
 };
 /// The numbers of the details. Memory is of the rank, or of the fullest where none is given.
 std::vector<BecauseSubject> becauseOfMetrics(const SimulationPtr&, const std::vector<sim::MetricId>&, std::optional<int> rank);
+
+/// The numbers of a picture.
+std::vector<BecauseSubject> becauseSubjects(const Becauses&);
 
 class BecausePopup : public QDialog {
     Q_OBJECT

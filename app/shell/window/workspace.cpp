@@ -52,9 +52,6 @@ Workspace::Workspace(Desk& desk, Renderer renderer, QWidget* parent)
     for (const PictureInfo& info : pictures())
         addPicture(info, renderer);
 
-    static_cast<TrafficView&>(*at(Picture::traffic).view).setAskBecause([this](const sim::Explanation& why, Rect at) {
-        openBecause(why, at);
-    });
     m_editor->hide();
     auto* place = new QVBoxLayout(m_timelinePlace);
     place->setContentsMargins(0, 0, 0, 0);
@@ -99,6 +96,7 @@ void Workspace::addPicture(const PictureInfo& info, Renderer renderer)
     shown.picture = info.picture;
     shown.view = info.make(m_desk.selection(), lightTheme(), &m_desk.zoom());
     shown.canvas = new CanvasWidget(*shown.view, renderer);
+    shown.view->setAskBecause([this, picture = info.picture](const Becauses& of, Rect at) { openBecause(picture, of, at); });
     shown.canvas->setMinimumSize(kNarrowestPicture, kLowestPicture);
     shown.canvas->setFocusPolicy(Qt::StrongFocus);
     shown.canvas->setAccessibleName(tr(info.title));
@@ -121,13 +119,13 @@ void Workspace::addPicture(const PictureInfo& info, Renderer renderer)
     m_pictures.push_back(std::move(shown));
 }
 
-/// Beside the place in the traffic picture that was asked about.
-void Workspace::openBecause(const sim::Explanation& why, Rect place)
+/// Beside the number in the picture that was asked about.
+void Workspace::openBecause(Picture picture, const Becauses& because, Rect place)
 {
-    CanvasWidget& traffic = canvas(Picture::traffic);
-    auto* popup = new BecausePopup({{QString(), [why] { return why; }}}, &traffic);
+    CanvasWidget& shown = canvas(picture);
+    auto* popup = new BecausePopup(becauseSubjects(because), &shown);
     connect(popup, &BecausePopup::showRequested, this, &Workspace::showRequested);
-    popup->openBeside(traffic, QRect(qRound(place.left), qRound(place.top), qRound(place.width()), qRound(place.height())));
+    popup->openBeside(shown, QRect(qRound(place.left), qRound(place.top), qRound(place.width()), qRound(place.height())));
 }
 
 std::size_t Workspace::placeOf(const Shown& shown) const

@@ -79,7 +79,7 @@ private:
         bool isStale = false; ///< has not been given the step: nobody sees it
     };
     void addPicture(const PictureInfo&, Renderer);
-    void openBecause(const sim::Explanation&, Rect at);
+    void openBecause(Picture, const Becauses&, Rect at);
     std::size_t placeOf(const Shown&) const;
     const Shown& at(Picture) const;
     Shown& at(Picture picture) { return const_cast<Shown&>(std::as_const(*this).at(picture)); }

@@ -3,8 +3,10 @@
 
 #include "app/canvas/view.h"
 #include "app/step/shown_step.h"
+#include "app/views/common/because.h"
 #include "app/views/common/theme.h"
 
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -20,11 +22,50 @@ public:
     /// What stands in the empty state: how to get a step, at first; or that one is on its way.
     void setHint(std::string hint) { m_hint = std::move(hint); }
 
+    /// Who shows where a number comes from; nobody: none can be asked.
+    void setAskBecause(AskBecause ask) { m_ask = std::move(ask); }
+    /// What can be asked at a place: a number that is written there, else what the place is of. As drawn last.
+    Becauses becauseAt(Point at) const
+    {
+        const DrawnNumbers::Number* const number = m_numbers.at(at);
+        return number != nullptr ? number->because() : becauseOf(at);
+    }
+
 protected:
+    /// What a place that is no written number is of, as its tooltip tells it; of nowhere: what is in focus, else the whole.
+    virtual Becauses becauseOf(std::optional<Point>) const { return {}; }
+    /// A frame begins; painters write their numbers through numbers().
+    void beginNumbers(std::optional<Point> pointer) { m_numbers.begin(pointer, m_ask != nullptr); }
+    DrawnNumbers& numbers() { return m_numbers; }
+    bool isNumberAt(std::optional<Point> at) const { return at && m_numbers.at(*at) != nullptr; }
+    bool ask(const Becauses& because, Rect at) const
+    {
+        if (because.empty() || !m_ask)
+            return false;
+        m_ask(because, at);
+        return true;
+    }
+    /// A click: true if it was on a written number.
+    bool askNumber(Point at) const
+    {
+        const DrawnNumbers::Number* const number = m_numbers.at(at);
+        return number != nullptr && ask(number->because(), number->rect);
+    }
+    /// The key: of what is under the pointer, else of what is in focus, which lies at `otherwise`.
+    bool askBecause(std::optional<Point> pointer, Rect otherwise) const
+    {
+        if (pointer && (askNumber(*pointer) || ask(becauseOf(pointer), {pointer->x, pointer->y, pointer->x + 1, pointer->y + 1})))
+            return true;
+        return ask(becauseOf(std::nullopt), {otherwise.left, otherwise.top, otherwise.left + 1, otherwise.top + 1});
+    }
+    /// At the end of a tooltip about something that has numbers.
+    std::string askHint() const { return m_ask ? kAskKey : ""; }
     virtual void take(const ShownStep&, PictureModelPtr) = 0;
     const std::string& hint() const { return m_hint; }
 
 private:
+    AskBecause m_ask;
+    DrawnNumbers m_numbers;
     std::string m_hint = "Open a scenario, or choose one in the gallery.";
 };
 

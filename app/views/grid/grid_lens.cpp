@@ -309,6 +309,25 @@ GridReading readLens(GridLens lens, const LensSources& sources)
     return Reader(lens, sources).read();
 }
 
+Becauses becauseOfCell(const SimulationPtr& simulation, GridLens lens, int rank)
+{
+    const auto only = [&](sim::RankNumber number) {
+        return Becauses{{"", [=] { return sim::explain(*simulation, number, rank); }}};
+    };
+    switch (lens) {
+    case GridLens::busy:
+        return becauseOfTime(simulation, rank);
+    case GridLens::bubble:
+        return becauseOfTime(simulation, rank, sim::RankNumber::bubble);
+    case GridLens::sent:
+        return only(sim::RankNumber::sent);
+    case GridLens::straggler:
+        return only(sim::RankNumber::againstPeers);
+    default:
+        return becauseOfMemory(simulation, rank);
+    }
+}
+
 LensColors::LensColors(const Theme& theme, const GridReading& reading, float dim)
 {
     for (std::size_t tone = 1; tone <= GridReading::kOver; ++tone) {

@@ -5,6 +5,7 @@
 #include "app/step/instant.h"
 #include "app/step/selection.h"
 #include "app/step/shown_step.h"
+#include "app/views/common/because.h"
 #include "app/views/common/theme.h"
 #include "sim/simulate/simulation.h"
 
@@ -78,6 +79,8 @@ struct GridReading {
     std::string sentence(std::size_t unit) const;
 };
 GridReading readLens(GridLens, const LensSources&);
+/// Why a cell reads what the lens says of a rank; of lenses without a number what the rank holds.
+Becauses becauseOfCell(const SimulationPtr&, GridLens, int rank);
 
 /// Fills and text colours of all tones; dim 1 is the canvas.
 struct LensColors {

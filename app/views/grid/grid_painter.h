@@ -2,6 +2,8 @@
 // things.
 #pragma once
 
+#include "app/views/common/because.h"
+
 #include "app/step/selection.h"
 #include "app/views/common/theme.h"
 #include "app/views/grid/grid_groups.h"
@@ -53,6 +55,8 @@ struct GridScene {
     Rect cellsArea; ///< what the rulers leave of the plot
     GridTransform transform;
     const GridMotion* motion = nullptr; ///< nullptr: everything is in its place
+    DrawnNumbers* numbers = nullptr;    ///< what was written can be asked; nullptr: nothing
+    std::function<Becauses(int rank)> because = {};
 
     /// Whole pixels, where the rank's cell is drawn now.
     Rect cellRect(int rank) const;

@@ -14,8 +14,8 @@
 namespace app {
 namespace {
 
-constexpr float kGridDragPixels = 4; ///< less is a click
-constexpr float kPanShare = 0.12F;   ///< of the view, a key press
+constexpr float kGridDragPixels = 4;   ///< less is a click
+constexpr float kGridPanShare = 0.12F; ///< of the view, a key press
 
 } // namespace
 
@@ -48,6 +48,7 @@ struct GridView::Data {
             model.layOut(area, camera);
     }
 
+    std::optional<Point> pointed() const { return pointerInside ? std::optional(pointerAt) : std::nullopt; }
     int rankUnder(Point at) const { return hasStep() ? camera.rankUnder(at) : -1; }
     const GridChip* chipUnder(Point at) const { return controls.at(at); }
     const GridTarget* targetUnder(Point at) const
@@ -272,12 +273,28 @@ void GridView::draw(Canvas& canvas)
     d.prepare(canvas.area());
     d.model.read(d.selection);
     const GridFrame frame(canvas.area());
+    beginNumbers(d.pointed());
     d.targets = paintGrid(canvas, {*d.model.simulation(), d.model.layout(), d.model.reading(), d.model.tones(), d.theme,
                                    d.selection, d.model.groupsOf(d.litRank()), d.model.instants(), d.model.processOf(), frame,
-                                   d.camera.cellsArea(), d.camera.transform(), d.mover.advance(d.model.ranks())});
+                                   d.camera.cellsArea(), d.camera.transform(), d.mover.advance(d.model.ranks()), &numbers(),
+                                   [simulation = d.model.simulation(), lens = d.model.lens()](int rank) {
+                                       return becauseOfCell(simulation, lens, rank);
+                                   }});
     const GridChip* hovered = d.pointerInside ? d.chipUnder(d.pointerAt) : nullptr;
     d.controls = paintControls(canvas, frame, d.theme, *d.model.simulation(), d.model.choices(),
                                {hovered, d.draggedAxis(), d.pointerAt, d.drop()});
+}
+
+/// What a run does now is measured, and has no formula.
+Becauses GridView::becauseOf(std::optional<Point> at) const
+{
+    const Data& d = *m_data;
+    if (!d.hasStep() || d.model.live() != nullptr)
+        return {};
+    const int under = at ? d.rankUnder(*at) : -1;
+    const auto rank =
+        at ? (under >= 0 && under < d.model.ranks() ? std::optional(under) : std::nullopt) : d.existing(d.selection.focusRank());
+    return rank ? becauseOfCell(d.model.simulation(), d.model.lens(), *rank) : Becauses{};
 }
 
 bool GridView::pointer(const PointerEvent& event, Rect area)
@@ -287,9 +304,11 @@ bool GridView::pointer(const PointerEvent& event, Rect area)
         return false;
     d.prepare(area);
     const GridChip* before = d.pointerInside ? d.chipUnder(d.pointerAt) : nullptr;
+    const bool wasOnNumber = isNumberAt(d.pointed());
     d.pointerAt = event.at;
     d.pointerInside = event.kind != PointerEvent::Kind::leave;
-    const bool overAnother = before != (d.pointerInside ? d.chipUnder(event.at) : nullptr);
+    const bool overAnother =
+        before != (d.pointerInside ? d.chipUnder(event.at) : nullptr) || wasOnNumber != isNumberAt(d.pointed());
     switch (event.kind) {
     case PointerEvent::Kind::leave:
         d.grabbed.reset();
@@ -297,7 +316,7 @@ bool GridView::pointer(const PointerEvent& event, Rect area)
     case PointerEvent::Kind::move:
         return d.move(event) || overAnother;
     case PointerEvent::Kind::press:
-        return d.press(event);
+        return (event.button != PointerButton::left || !askNumber(event.at)) && d.press(event);
     case PointerEvent::Kind::release:
         return d.release(event);
     case PointerEvent::Kind::doubleClick: {
@@ -330,8 +349,8 @@ bool GridView::command(ViewCommand command, bool fast, Rect area)
     const Point centre{(cells.left + cells.right) / 2, (cells.top + cells.bottom) / 2};
     const Point at = d.pointerInside && cells.contains(d.pointerAt) ? d.pointerAt : centre;
     const int presses = fast ? kFastPresses : 1;
-    const float panX = cells.width() * kPanShare * static_cast<float>(presses),
-                panY = cells.height() * kPanShare * static_cast<float>(presses);
+    const float panX = cells.width() * kGridPanShare * static_cast<float>(presses),
+                panY = cells.height() * kGridPanShare * static_cast<float>(presses);
     switch (command) {
     case ViewCommand::zoomIn:
         return d.camera.zoomAt(at, std::pow(static_cast<float>(kZoomStep), static_cast<float>(presses)));
@@ -365,6 +384,9 @@ bool GridView::command(ViewCommand command, bool fast, Rect area)
         return d.selection.hoveredRank && selectOne(d.selection, d.selection.hoveredRank);
     case ViewCommand::clear:
         return selectOne(d.selection, std::nullopt);
+    case ViewCommand::because:
+        askBecause(d.pointed(), cells);
+        return false;
     case ViewCommand::lensGroups:
     case ViewCommand::lensMemory:
     case ViewCommand::lensBusy:
@@ -397,7 +419,7 @@ CursorShape GridView::cursor() const
     if (d.grabbed || d.dragging)
         return CursorShape::grab;
     const bool clickable = d.pointerInside && (d.chipUnder(d.pointerAt) != nullptr || d.targetUnder(d.pointerAt) != nullptr ||
-                                               d.rankUnder(d.pointerAt) >= 0);
+                                               d.rankUnder(d.pointerAt) >= 0 || isNumberAt(d.pointed()));
     return clickable ? CursorShape::pointingHand : CursorShape::arrow;
 }
 
@@ -406,6 +428,8 @@ std::string GridView::tooltip() const
     const Data& d = *m_data;
     if (!d.hasStep() || !d.pointerInside || d.grabbed || d.dragging)
         return {};
+    if (isNumberAt(d.pointed()))
+        return kAskNumber;
     if (const GridChip* chip = d.chipUnder(d.pointerAt))
         return chip->tip;
     if (const GridTarget* target = d.targetUnder(d.pointerAt))
@@ -414,7 +438,8 @@ std::string GridView::tooltip() const
     const int rank = d.rankUnder(d.pointerAt);
     if (rank < 0 || rank >= d.model.ranks())
         return {};
-    return rankTip(*d.model.simulation(), d.model.reading(), d.model.live(), rank);
+    return rankTip(*d.model.simulation(), d.model.reading(), d.model.live(), rank) +
+           (d.model.live() == nullptr ? askHint() : std::string());
 }
 
 } // namespace app

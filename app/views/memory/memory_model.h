@@ -46,6 +46,7 @@ public:
     MemoryModel(SimulationPtr, const TracePtr&);
 
     const sim::Simulation& simulation() const { return *m_simulation; }
+    const SimulationPtr& step() const { return m_simulation; }
     const std::vector<MemoryRow>& rows() const { return m_rows; }
     std::int64_t capacity() const { return m_capacity; } ///< bytes of a GPU
     std::int64_t endNs() const { return m_endNs; }

@@ -27,6 +27,7 @@ public:
 
     void header();
     void bars();
+    float write(Rect, const std::string&, Color, FontFace, int row);
 
 private:
     const MemoryRow& row(int index) const { return m_model.rows()[static_cast<std::size_t>(index)]; }
@@ -66,7 +67,7 @@ void BarsPainter::header()
                                                 "does not fit: " + most + " of " + of, beyond}
                      : std::vector<std::string>{"fullest GPU " + most + " of " + of, most + " of " + of, most},
                 area.width() * 0.5F, FontFace::bold);
-    const float used = textInside(m_canvas, area, text, over ? m_theme.error : m_theme.text, FontFace::bold, Align::right);
+    const float used = write(area, text, over ? m_theme.error : m_theme.text, FontFace::bold, m_model.fullestRow());
     sim::MemoryBreakdown any;
     for (const MemoryRow& r : m_model.rows()) {
         any.parameters += r.peak.parameters;
@@ -76,6 +77,16 @@ void BarsPainter::header()
         any.buffers += r.peak.buffers;
     }
     paintMemoryLegend(m_canvas, m_theme, any, {area.left, area.top, area.right - used - 16, area.bottom});
+}
+
+/// The peak of a row, at the right.
+float BarsPainter::write(Rect area, const std::string& text, Color color, FontFace face, int row)
+{
+    if (m_scene.numbers == nullptr)
+        return textInside(m_canvas, area, text, color, face, Align::right);
+    return m_scene.numbers->write(
+        m_canvas, m_theme, area, text, color, face, Align::right,
+        [step = m_model.step(), rank = m_model.rankOf(row, m_scene.selection)] { return becauseOfMemory(step, rank); });
 }
 
 void BarsPainter::bars()
@@ -159,9 +170,9 @@ void BarsPainter::drawRow(int index, float top)
     const double total = static_cast<double>(r.peak.total());
     const std::string share =
         m_model.capacity() > 0 ? " · " + percentText(total / static_cast<double>(m_model.capacity())) : std::string();
-    textInside(m_canvas, {m_frame.values.left, top, m_frame.values.right, line.bottom},
-               fitting(m_canvas, {bytesText(total) + share, bytesText(total)}, m_frame.values.width(), m_face),
-               over ? m_theme.error : m_theme.text, m_face, Align::right);
+    write({m_frame.values.left, top, m_frame.values.right, line.bottom},
+          fitting(m_canvas, {bytesText(total) + share, bytesText(total)}, m_frame.values.width(), m_face),
+          over ? m_theme.error : m_theme.text, m_face, index);
     if (m_canvas.wantsNodes())
         m_canvas.node({.id = static_cast<std::uint64_t>(index),
                        .role = "bar",

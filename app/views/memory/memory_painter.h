@@ -2,6 +2,7 @@
 // MemoryView moves things.
 #pragma once
 
+#include "app/views/common/because.h"
 #include "app/views/common/theme.h"
 #include "app/views/common/timeline_geometry.h"
 #include "app/views/memory/memory_model.h"
@@ -33,6 +34,7 @@ struct MemoryScene {
     float scrollY = 0;
     std::optional<int> hoveredRow;
     std::optional<std::int64_t> pointedNs; ///< time under the pointer
+    DrawnNumbers* numbers = nullptr;       ///< what was written can be asked; nullptr: nothing
 
     TimeAxis axis() const { return {window.beginNs, window.endNs, frame.plot.left, frame.plot.right}; }
     int shownRow() const { return model.shownRow(selection); }

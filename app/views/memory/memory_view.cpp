@@ -31,6 +31,7 @@ struct MemoryView::Data {
 
     Data(Selection& s, const Theme& t, TimeZoom* shared) : selection(s), theme(t), zoom(shared ? *shared : ownZoom) {}
 
+    std::optional<Point> pointed() const { return pointerInside ? std::optional(pointerAt) : std::nullopt; }
     MemoryFrame frame(Rect area) const { return {area, model->rows().size()}; }
     TimeAxis axis(const MemoryFrame& f) const { return {zoom.now().beginNs, zoom.now().endNs, f.plot.left, f.plot.right}; }
     void clampScroll(const MemoryFrame& f)
@@ -231,8 +232,18 @@ void MemoryView::draw(Canvas& canvas)
     const MemoryFrame frame = d.frame(canvas.area());
     d.clampScroll(frame);
     const std::optional<int> hovered = d.pointerInside ? d.rowUnder(frame, d.pointerAt) : std::nullopt;
-    paintMemoryPicture(canvas,
-                       {*d.model, d.theme, d.selection, frame, d.zoom.now(), d.scrolled(frame), hovered, d.pointedNs(frame)});
+    beginNumbers(d.pointed());
+    paintMemoryPicture(canvas, {*d.model, d.theme, d.selection, frame, d.zoom.now(), d.scrolled(frame), hovered,
+                                d.pointedNs(frame), &numbers()});
+}
+
+Becauses MemoryView::becauseOf(std::optional<Point> at) const
+{
+    const Data& d = *m_data;
+    if (!d.model || (at && !d.selection.hoveredRank))
+        return {};
+    return becauseOfMemory(d.model->step(),
+                           at ? *d.selection.hoveredRank : d.model->rankOf(d.model->shownRow(d.selection), d.selection));
 }
 
 bool MemoryView::pointer(const PointerEvent& event, Rect area)
@@ -241,13 +252,15 @@ bool MemoryView::pointer(const PointerEvent& event, Rect area)
     if (!d.model)
         return false;
     const MemoryFrame frame = d.frame(area);
-    const bool wasPointing = d.pointedNs(frame).has_value();
+    const bool wasPointing = d.pointedNs(frame).has_value(), wasOnNumber = isNumberAt(d.pointed());
     d.pointerAt = event.at;
     d.pointerInside = event.kind != PointerEvent::Kind::leave;
     switch (event.kind) {
     case PointerEvent::Kind::move:
-        return d.goOn(frame, event.at) || wasPointing;
+        return d.goOn(frame, event.at) || wasPointing || wasOnNumber || isNumberAt(event.at);
     case PointerEvent::Kind::press:
+        if (event.button == PointerButton::left && askNumber(event.at))
+            return false;
         return d.press(frame, event);
     case PointerEvent::Kind::release:
         return d.release(frame);
@@ -305,6 +318,9 @@ bool MemoryView::command(ViewCommand command, bool fast, Rect area)
         return d.selection.hoveredRank && d.select(d.model->rowOfRank(*d.selection.hoveredRank));
     case ViewCommand::clear:
         return d.clear();
+    case ViewCommand::because:
+        askBecause(d.pointed(), frame.bars);
+        return false;
     default: // other views'
         return false;
     }
@@ -323,14 +339,18 @@ CursorShape MemoryView::cursor() const
     case Data::Drag::range:
         return CursorShape::crosshair;
     default:
-        return d.selection.hoveredRank ? CursorShape::pointingHand : CursorShape::arrow;
+        return d.selection.hoveredRank || isNumberAt(d.pointed()) ? CursorShape::pointingHand : CursorShape::arrow;
     }
 }
 
 std::string MemoryView::tooltip() const
 {
     const Data& d = *m_data;
-    if (!d.model || !d.pointerInside || d.drag != Data::Drag::none || !d.selection.hoveredRank)
+    if (!d.model || !d.pointerInside || d.drag != Data::Drag::none)
+        return {};
+    if (isNumberAt(d.pointed()))
+        return kAskNumber;
+    if (!d.selection.hoveredRank)
         return {};
     const MemoryRow& row = d.model->rows()[static_cast<std::size_t>(d.model->rowOfRank(*d.selection.hoveredRank))];
     std::string text = row.names.front() + "\nranks " + rankListText(row.ranks);
@@ -342,7 +362,7 @@ std::string MemoryView::tooltip() const
     if (capacity > 0)
         text += total > capacity ? ": " + bytesText(total - capacity) + " more than the GPU has"
                                  : ": " + bytesText(capacity - total) + " of the GPU's " + bytesText(capacity) + " stay free";
-    return text;
+    return text + askHint();
 }
 
 } // namespace app

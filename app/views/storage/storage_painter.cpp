@@ -1,5 +1,7 @@
 #include "app/views/storage/storage_painter.h"
 
+#include "sim/analysis/explain/explain_holdings.h"
+
 #include "app/views/common/color.h"
 #include "app/views/common/labels.h"
 #include "app/views/common/memory_parts.h"
@@ -65,18 +67,37 @@ private:
             return 0;
         return textInside(m_canvas, rect, fitting(m_canvas, longestFirst, rect.width(), face), color, face, align);
     }
+    /// The same at the right, of bytes that can be asked about.
+    float writeBytes(Rect rect, const std::vector<std::string>& longestFirst, FontFace face,
+                     std::function<sim::Explanation()> explain)
+    {
+        const std::string text = fitting(m_canvas, longestFirst, rect.width(), face);
+        if (m_scene.numbers == nullptr)
+            return textInside(m_canvas, rect, text, m_theme.text, face, Align::right);
+        return m_scene.numbers->write(m_canvas, m_theme, rect, text, m_theme.text, face, Align::right,
+                                      [explain = std::move(explain)] {
+                                          return Becauses{{"", explain}};
+                                      });
+    }
+    bool isInSight(Rect rect, FontFace face) const
+    {
+        const float height = m_canvas.textHeight(face), top = std::floor((rect.top + rect.bottom - height) / 2);
+        return top >= m_frame.table.top && top + height <= m_frame.table.bottom;
+    }
     Color colorOf(StoredState state) const
     {
         return state == StoredState::parameters  ? m_theme.parameters
                : state == StoredState::gradients ? m_theme.gradients
                                                  : m_theme.optimizer;
     }
-    static std::int64_t bytesOf(const sim::MemoryBreakdown& bytes, StoredState state)
+    using Member = std::int64_t sim::MemoryBreakdown::*;
+    static Member memberOf(StoredState state)
     {
-        return state == StoredState::parameters  ? bytes.parameters
-               : state == StoredState::gradients ? bytes.gradients
-                                                 : bytes.optimizer;
+        return state == StoredState::parameters  ? &sim::MemoryBreakdown::parameters
+               : state == StoredState::gradients ? &sim::MemoryBreakdown::gradients
+                                                 : &sim::MemoryBreakdown::optimizer;
     }
+    static std::int64_t bytesOf(const sim::MemoryBreakdown& bytes, StoredState state) { return bytes.*memberOf(state); }
 
     Canvas& m_canvas;
     const StorageScene& m_scene;
@@ -92,8 +113,8 @@ void StoragePainter::title()
     const Rect area = m_frame.title;
     const std::string all = bytesText(static_cast<double>(m_holdings.bytes.total()));
     const float right =
-        textInside(m_canvas, area, fitting(m_canvas, {all + " from step to step", all}, area.width() * 0.4F, FontFace::bold),
-                   m_theme.text, FontFace::bold, Align::right);
+        writeBytes({area.left + area.width() * 0.6F, area.top, area.right, area.bottom}, {all + " from step to step", all},
+                   FontFace::bold, [kept = m_scene.kept] { return sim::explainStored(*kept); });
     const float left = textInside(m_canvas, area, "Rank " + countText(m_holdings.rank), m_theme.text, FontFace::bold);
     const sim::Scenario& scenario = m_scene.simulation.scenario();
     std::string layers = m_holdings.layers.size() == 1 ? "layer " : "layers ";
@@ -201,8 +222,13 @@ void StoragePainter::heading(const StorageLine& line, Rect rect)
                      countText(many) + " " + kind + "s"};
     }
     const std::string bytes = bytesText(static_cast<double>(group.bytes.total()));
-    const float used =
-        write({rect.left + 8, rect.top, rect.right - 8, rect.bottom}, {bytes}, m_theme.text, FontFace::small, Align::right);
+    const Rect right{rect.left + 8, rect.top, rect.right - 8, rect.bottom};
+    const auto index = static_cast<std::size_t>(&group - m_holdings.groups.data());
+    const float used = !isInSight(right, FontFace::small)
+                           ? 0
+                           : writeBytes(right, {bytes}, FontFace::small, [kept = m_scene.kept, index, name = names.back()] {
+                                 return sim::explainStored(*kept, kept->groups[index], name);
+                             });
     write({rect.left + 8, rect.top, rect.right - 24 - used, rect.bottom}, names, m_theme.text, FontFace::bold);
 }
 
@@ -248,8 +274,16 @@ void StoragePainter::tensor(int index, const StorageLine& line, Rect rect)
         picture(index, tensor, state, m_scene.cell(line, state));
         const bool same = tensor.tied == sim::TensorHolding::Tied::same;
         const std::int64_t bytes = m_frame.states == 1 ? tensor.bytes.total() : bytesOf(tensor.bytes, state);
-        write({m_frame.bytes[s].left, rect.top, m_frame.bytes[s].right, rect.bottom},
-              {same ? "0" : bytesText(static_cast<double>(bytes))}, m_theme.text, FontFace::small, Align::right);
+        const Rect right{m_frame.bytes[s].left, rect.top, m_frame.bytes[s].right, rect.bottom};
+        if (same || !isInSight(right, FontFace::small)) {
+            write(right, {same ? "0" : bytesText(static_cast<double>(bytes))}, m_theme.text, FontFace::small, Align::right);
+            continue;
+        }
+        writeBytes(right, {bytesText(static_cast<double>(bytes))}, FontFace::small,
+                   [kept = m_scene.kept, group = static_cast<std::size_t>(line.group),
+                    place = static_cast<std::size_t>(line.tensor), of = m_frame.states == 1 ? nullptr : memberOf(state)] {
+                       return sim::explainStored(*kept, kept->groups[group].tensors[place], of);
+                   });
     }
     m_canvas.fillRect({rect.left, rect.bottom - 1, rect.right, rect.bottom}, mix(m_theme.canvas, m_theme.border, 0.5F));
     if (m_canvas.wantsNodes())

@@ -2,6 +2,8 @@
 // StorageView moves things.
 #pragma once
 
+#include "app/views/common/because.h"
+
 #include "app/step/selection.h"
 #include "app/views/common/theme.h"
 #include "app/views/storage/storage_layout.h"
@@ -32,6 +34,8 @@ struct StorageScene {
     StorageFrame frame;
     float scrollY = 0;
     std::optional<PointedSlice> pointed;
+    DrawnNumbers* numbers = nullptr;                     ///< what was written can be asked; nullptr: nothing
+    std::shared_ptr<const sim::Holdings> kept = nullptr; ///< `holdings`, to ask later
 
     const sim::TensorHolding* tensor(const StorageLine& line) const
     {

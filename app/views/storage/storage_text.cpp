@@ -66,6 +66,9 @@ std::string pointedText(const StorageScene& scene, const PointedSlice& at)
                                                                  : "optimizer states") +
                 ": part " + countText(*at.shard + 1) + " of " + countText(shards) + " of the slice (ZeRO " +
                 countText(scene.holdings.zeroStage) + ")";
+    if (const std::int64_t bytes = tensor.bytes.total(); bytes > 0)
+        text +=
+            "\n" + bytesText(static_cast<double>(bytes)) + " of it on rank " + countText(scene.holdings.rank) + ", in all layers";
     text += "\nrank " + countText(at.owner) + (at.owner == scene.holdings.rank ? ", this one" : "") + "  ·  " +
             coordinatesText(scene.simulation.mesh(), at.owner);
     return text;

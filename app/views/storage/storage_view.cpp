@@ -3,6 +3,7 @@
 #include "app/views/common/labels.h"
 #include "app/views/storage/storage_painter.h"
 #include "app/views/storage/storage_text.h"
+#include "sim/analysis/explain/explain_holdings.h"
 
 #include <algorithm>
 
@@ -15,7 +16,7 @@ struct StorageView::Data {
     Selection& selection;
     Theme theme;
     SimulationPtr simulation;
-    sim::Holdings holdings; ///< of the rank shown
+    std::shared_ptr<const sim::Holdings> kept = std::make_shared<const sim::Holdings>(); ///< of the rank shown
     bool stale = true;
     StorageTable table;
     Rect laidOutFor{};
@@ -26,6 +27,8 @@ struct StorageView::Data {
 
     Data(Selection& s, const Theme& t) : selection(s), theme(t) {}
 
+    const sim::Holdings& holdings() const { return *kept; }
+    std::optional<Point> pointed() const { return pointerInside ? std::optional(pointerAt) : std::nullopt; }
     int worldSize() const { return simulation->mesh().worldSize(); }
     /// The rank in focus, else rank 0. While the pointer points out other ranks' slices here, what it shows must not change.
     int shownRank() const
@@ -33,20 +36,20 @@ struct StorageView::Data {
         const std::optional<int> rank = pointerInside ? selection.selectedRank : selection.focusRank();
         if (rank && *rank >= 0 && *rank < worldSize())
             return *rank;
-        return pointerInside && !stale ? holdings.rank : 0;
+        return pointerInside && !stale ? holdings().rank : 0;
     }
     void prepare(Rect area)
     {
         const int rank = shownRank();
-        if (stale || rank != holdings.rank) {
-            holdings = sim::holdingsOf(*simulation, rank);
+        if (stale || rank != holdings().rank) {
+            kept = std::make_shared<const sim::Holdings>(sim::holdingsOf(*simulation, rank));
             stale = false;
             laidOutFor = {};
         }
         if (area == laidOutFor)
             return;
         laidOutFor = area;
-        table = StorageTable(holdings, StorageFrame(area).table.height());
+        table = StorageTable(holdings(), StorageFrame(area).table.height());
         clampScroll();
     }
     void clampScroll()
@@ -62,7 +65,7 @@ struct StorageView::Data {
     }
     StorageScene scene(std::optional<PointedSlice> pointed = {}) const
     {
-        return {*simulation, holdings, table, theme, selection, StorageFrame(laidOutFor), scrollY, pointed};
+        return {*simulation, holdings(), table, theme, selection, StorageFrame(laidOutFor), scrollY, pointed};
     }
 
     std::optional<PointedSlice> sliceUnder(Point at) const
@@ -79,7 +82,7 @@ struct StorageView::Data {
         const sim::TensorHolding* tensor = s.tensor(line);
         if (!tensor)
             return std::nullopt;
-        const std::int64_t largest = largestSide(holdings);
+        const std::int64_t largest = largestSide(holdings());
         for (int i = 0; i < s.frame.states; ++i) {
             const StoredState state = kStoredStates[static_cast<std::size_t>(i)];
             const Rect whole = tensorRect(*tensor, s.cell(line, state), largest);
@@ -94,9 +97,9 @@ struct StorageView::Data {
     PointedSlice pointed(int line, const sim::TensorHolding& tensor, StoredState state, const TensorSlice& slice, Point at) const
     {
         PointedSlice out{line, state, slice.expertBlock, slice.piece, std::nullopt, slice.owner, slice.rect};
-        const sim::ShardGroup& shards = shardsOf(holdings, tensor);
+        const sim::ShardGroup& shards = shardsOf(holdings(), tensor);
         const auto count = static_cast<int>(shards.ranks.size());
-        if (!slice.own || !isShared(holdings, state) || count <= 1 || tensor.tied == sim::TensorHolding::Tied::same)
+        if (!slice.own || !isShared(holdings(), state) || count <= 1 || tensor.tied == sim::TensorHolding::Tied::same)
             return out;
         // A thin shard of its own is drawn wider than it is: it comes first.
         const Rect own = shardRect(tensor, slice.rect, shards.index, count);
@@ -151,7 +154,31 @@ void StorageView::draw(Canvas& canvas)
         return;
     }
     d.prepare(canvas.area());
-    paintStorage(canvas, d.scene(d.grabbedAt ? std::nullopt : d.sliceUnder(d.pointerAt)));
+    beginNumbers(d.pointed());
+    StorageScene scene = d.scene(d.grabbedAt ? std::nullopt : d.sliceUnder(d.pointerAt));
+    scene.numbers = &numbers();
+    scene.kept = d.kept;
+    paintStorage(canvas, scene);
+}
+
+/// Of the tensor, else of all that the rank stores.
+Becauses StorageView::becauseOf(std::optional<Point> at) const
+{
+    const Data& d = *m_data;
+    if (!d.simulation || d.stale)
+        return {};
+    if (!at)
+        return {{"", [kept = d.kept] { return sim::explainStored(*kept); }}};
+    const auto slice = d.sliceUnder(*at);
+    if (!slice)
+        return {};
+    const StorageLine& line = d.table.lines[static_cast<std::size_t>(slice->line)];
+    if (d.scene().tensor(line)->bytes.total() == 0) // another's memory
+        return {};
+    return {{"", [kept = d.kept, line] {
+                 return sim::explainStored(
+                     *kept, kept->groups[static_cast<std::size_t>(line.group)].tensors[static_cast<std::size_t>(line.tensor)]);
+             }}};
 }
 
 bool StorageView::pointer(const PointerEvent& event, Rect area)
@@ -162,6 +189,7 @@ bool StorageView::pointer(const PointerEvent& event, Rect area)
     if (!d.pointerInside)
         d.prepare(area); // what is shown when the pointer comes stays
     const auto before = d.sliceUnder(d.pointerAt);
+    const bool wasOnNumber = isNumberAt(d.pointed());
     d.pointerAt = event.at;
     d.pointerInside = event.kind != PointerEvent::Kind::leave;
     d.prepare(area);
@@ -175,11 +203,13 @@ bool StorageView::pointer(const PointerEvent& event, Rect area)
     case PointerEvent::Kind::move: {
         if (d.grabbedAt)
             return d.scrollBy(*d.grabbedAt + d.pressedAt.y - event.at.y - d.scrollY);
-        const bool moved = !(before == d.sliceUnder(event.at));
+        const bool moved = !(before == d.sliceUnder(event.at)) || wasOnNumber != isNumberAt(event.at);
         return d.hover(event.at) || moved;
     }
     case PointerEvent::Kind::press:
         d.pressedAt = event.at;
+        if (event.button == PointerButton::left && askNumber(event.at))
+            return false;
         if (event.button == PointerButton::left) {
             const auto slice = d.sliceUnder(event.at);
             return slice && d.select(slice->owner);
@@ -225,6 +255,9 @@ bool StorageView::command(ViewCommand command, bool fast, Rect area)
         d.selection.selectRank(std::nullopt);
         return !(before == d.selection);
     }
+    case ViewCommand::because:
+        askBecause(d.pointed(), StorageFrame(area).title);
+        return false;
     default:
         return false;
     }
@@ -235,7 +268,8 @@ CursorShape StorageView::cursor() const
     const Data& d = *m_data;
     if (d.grabbedAt)
         return CursorShape::grab;
-    return d.simulation && d.pointerInside && d.sliceUnder(d.pointerAt) ? CursorShape::pointingHand : CursorShape::arrow;
+    return d.simulation && d.pointerInside && (d.sliceUnder(d.pointerAt) || isNumberAt(d.pointed())) ? CursorShape::pointingHand
+                                                                                                     : CursorShape::arrow;
 }
 
 std::string StorageView::tooltip() const
@@ -243,8 +277,10 @@ std::string StorageView::tooltip() const
     const Data& d = *m_data;
     if (!d.simulation || !d.pointerInside || d.grabbedAt)
         return {};
+    if (isNumberAt(d.pointed()))
+        return kAskNumber;
     const auto slice = d.sliceUnder(d.pointerAt);
-    return slice ? pointedText(d.scene(), *slice) : std::string();
+    return slice ? pointedText(d.scene(), *slice) + (becauseOf(d.pointerAt).empty() ? std::string() : askHint()) : std::string();
 }
 
 } // namespace app

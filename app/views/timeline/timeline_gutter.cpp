@@ -43,6 +43,7 @@ private:
         return top >= clip.top - kAirOfText && top + height <= clip.bottom + kAirOfText;
     }
     void rowName(int line, int row, bool focused);
+    void details(int row, const TimelineRow&, Rect);
     void groupName(int line, int group);
     void pin(int row, Rect);
     void timeBar(const TimelineRow&, Rect);
@@ -168,6 +169,16 @@ void GutterPainter::timeBar(const TimelineRow& row, Rect area)
         m_canvas.fillRect({area.left + computes, area.top, area.left + computes + exposed, area.bottom}, m_theme.warning);
 }
 
+void GutterPainter::details(int row, const TimelineRow& data, Rect area)
+{
+    const std::string text = fitting(m_canvas, data.details, area.width(), FontFace::small);
+    m_canvas.text({area.left, area.top}, text, m_theme.mutedText, FontFace::small);
+    if (m_scene.numbers != nullptr && !text.empty() && m_scene.hasBecause(row))
+        m_scene.numbers->add(m_canvas, m_theme,
+                             {area.left, area.top, area.left + m_canvas.textWidth(text, FontFace::small), area.bottom},
+                             [scene = m_scene.becauseOfRow(row)] { return scene; });
+}
+
 void GutterPainter::rowName(int line, int row, bool focused)
 {
     const RowPlace& p = m_scene.rows.placeOf(line);
@@ -193,8 +204,7 @@ void GutterPainter::rowName(int line, int row, bool focused)
     if (nameHeight <= room + 3 && inSight(line, nameTop, nameHeight))
         m_canvas.text({gutter.left, nameTop}, name, focused ? m_theme.accent : m_theme.text, face);
     if (two && inSight(line, nameTop + body, small))
-        m_canvas.text({gutter.left, nameTop + body}, fitting(m_canvas, data.details, gutter.width(), FontFace::small),
-                      m_theme.mutedText, FontFace::small);
+        details(row, data, {gutter.left, nameTop + body, gutter.right, nameTop + body + small});
     if (bar)
         timeBar(data, {gutter.left, nameTop + body + small + 3, gutter.right - kPin, nameTop + body + small + 6});
     for (std::size_t lane = 1; lane < data.tracks.size(); ++lane) {

@@ -49,6 +49,9 @@ public:
 
     const sim::Trace& trace() const { return *m_trace; }
     const sim::Simulation* simulation() const { return m_simulation.get(); }
+    const SimulationPtr& step() const { return m_simulation; }
+    const TracePtr& tracePtr() const { return m_trace; }
+    bool isSimulated(int process) const; ///< what it did was predicted, by step()
     const std::vector<TimelineRow>& rows() const { return m_rows; }
     const std::vector<std::uint8_t>& classOfKind() const { return m_classOfKind; } ///< op class of each kind, close together
     const std::vector<sim::OpClass>& classesPresent() const { return m_classes; }
@@ -99,7 +102,6 @@ private:
 
     void makeRows();
     void sortFlows();
-    bool isSimulated(int process) const;
     void measureRow(TimelineRow&, int process) const;
     void nameRow(TimelineRow&, int process) const;
     int pipelineRankOf(int row) const;

@@ -127,4 +127,34 @@ bool TimelineScene::zoomAt(float x, double factor)
     return window.zoom(factor, std::clamp(static_cast<double>((x - a.left) / (a.right - a.left)), 0.0, 1.0));
 }
 
+Becauses TimelineScene::becauseOfRow(int row) const
+{
+    if (row < 0 || !hasBecause(row))
+        return {};
+    const int rank = model().trace().processes[static_cast<std::size_t>(row)].rank;
+    Becauses out = becauseOfTime(model().step(), rank);
+    out.push_back(becauseOfMemory(model().step(), rank).front());
+    return out;
+}
+
+Becauses TimelineScene::becauseOfSpan(SpanRef span) const
+{
+    const sim::Trace& of = model().trace();
+    if (span.track >= of.tracks.size() || span.span >= of.tracks[span.track].size() || !hasBecause(of.tracks[span.track].process))
+        return {};
+    return {{"", [step = model().step(), shown = model().tracePtr(), span] {
+                 return sim::explainSpan(*step, *shown, span.track, span.span);
+             }}};
+}
+
+Becauses TimelineScene::becauseOf(std::optional<Point> at) const
+{
+    if (!trace)
+        return {};
+    const auto span = at ? spanUnder(*at) : spanInFocus();
+    if (span)
+        return becauseOfSpan(*span);
+    return becauseOfRow(!at ? focusRow() : at->x < frame.rows.left ? rowUnder(*at) : -1); // beside spans it is idle
+}
+
 } // namespace app

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "app/step/time_zoom.h"
+#include "app/views/common/because.h"
 #include "app/views/timeline/prepared_trace.h"
 #include "app/views/timeline/timeline_marks.h"
 #include "app/views/timeline/timeline_steps.h"
@@ -35,6 +36,7 @@ struct TimelineScene {
     Rect area{};                                 ///< drawn in last
     TimelineFrame frame{Rect{}};                 ///< of the area
     mutable std::vector<TimelineTarget> targets; ///< of the picture drawn last: told by painters
+    DrawnNumbers* numbers = nullptr;             ///< what was written can be asked; nullptr: nothing
 
     TimelineScene(Selection& s, const Theme& t, TimeZoom* shared) : selection(s), theme(t), window(shared ? *shared : ownWindow)
     {
@@ -75,6 +77,13 @@ struct TimelineScene {
     std::optional<TimeRange> timesInFocus() const { return selection.range ? selection.range : timesOf(spanInFocus()); }
     void keepInSight(SpanRef);
     bool zoomAt(float x, double factor);
+
+    // Why; empty where the trace is of no simulation.
+    bool hasBecause(int row) const { return model().isSimulated(row); }
+    Becauses becauseOfRow(int row) const;
+    Becauses becauseOfSpan(SpanRef) const;
+    /// Of the span or row at a place; of nowhere: the span or row in focus.
+    Becauses becauseOf(std::optional<Point>) const;
 };
 
 } // namespace app

@@ -217,7 +217,15 @@ void TimelineView::draw(Canvas& canvas)
         return;
     }
     scene.prepare(canvas.area());
+    beginNumbers(m_data->pointer.at());
+    scene.numbers = &numbers();
     paintTimeline(canvas, scene);
+    scene.numbers = nullptr;
+}
+
+Becauses TimelineView::becauseOf(std::optional<Point> at) const
+{
+    return m_data->scene.becauseOf(at);
 }
 
 bool TimelineView::pointer(const PointerEvent& event, Rect area)
@@ -225,7 +233,11 @@ bool TimelineView::pointer(const PointerEvent& event, Rect area)
     if (!m_data->scene.trace)
         return false;
     m_data->scene.prepare(area);
-    return m_data->pointer.handle(event);
+    const bool wasOnNumber = isNumberAt(m_data->pointer.at());
+    if (event.kind == PointerEvent::Kind::press && event.button == PointerButton::left && askNumber(event.at))
+        return false;
+    const bool changed = m_data->pointer.handle(event);
+    return changed || wasOnNumber != isNumberAt(m_data->pointer.at());
 }
 
 bool TimelineView::command(ViewCommand command, bool fast, Rect area)
@@ -233,17 +245,26 @@ bool TimelineView::command(ViewCommand command, bool fast, Rect area)
     if (!m_data->scene.trace)
         return false;
     m_data->scene.prepare(area);
+    if (command == ViewCommand::because) {
+        askBecause(m_data->pointer.at(), m_data->scene.frame.rows);
+        return false;
+    }
     return runCommand(m_data->scene, command, fast, m_data->pointer.at());
 }
 
 CursorShape TimelineView::cursor() const
 {
-    return m_data->pointer.cursor();
+    return isNumberAt(m_data->pointer.at()) ? CursorShape::pointingHand : m_data->pointer.cursor();
 }
 
 std::string TimelineView::tooltip() const
 {
-    return m_data->pointer.tooltip();
+    const auto at = m_data->pointer.at();
+    if (isNumberAt(at))
+        return kAskNumber;
+    std::string text = m_data->pointer.tooltip();
+    const bool hasWhy = !text.empty() && at && m_data->scene.targetUnder(*at) == nullptr && !m_data->scene.becauseOf(at).empty();
+    return hasWhy ? text + askHint() : text;
 }
 
 } // namespace app

@@ -90,6 +90,7 @@ public:
 
 protected:
     void take(const ShownStep&, PictureModelPtr) override;
+    Becauses becauseOf(std::optional<Point>) const override;
 
 private:
     struct Data;

@@ -40,7 +40,6 @@ struct TrafficView::Data {
     Drag drag = Drag::none;
     std::optional<TrafficPair> hovered;
     std::vector<TrafficMark> marks; ///< as drawn last
-    AskBecause askBecause;
 
     Data(Selection& s, const Theme& t, TimeZoom* shared) : selection(s), theme(t), zoom(shared ? *shared : ownZoom) {}
 
@@ -108,32 +107,25 @@ struct TrafficView::Data {
             std::find_if(marks.begin(), marks.end(), [at](const TrafficMark& mark) { return mark.rect.contains(at); });
         return found == marks.end() ? nullptr : &*found;
     }
-    void ask(const sim::Explanation& why, Rect at) const
+    static Because of(const sim::Explanation& why)
     {
-        if (askBecause)
-            askBecause(why, at);
+        return {"", [why] { return why; }};
     }
-    /// Of what the pointer is over, or of everything.
-    bool askAt(Point at)
+    /// Of what is at a place, and where that lies; nothing where nothing has bytes.
+    std::optional<std::pair<Because, Rect>> because(Point at)
     {
-        const Rect here{at.x, at.y, at.x + 1, at.y + 1};
-        if (const TrafficMark* mark = markAt(at)) {
-            ask(mark->purpose ? model->because(*mark->purpose) : model->because(mark->tier), mark->rect);
-            return true;
-        }
-        if (const TrafficHeader::Chip* chip = header.under(at); chip != nullptr && chip->purpose) {
-            ask(model->because(*chip->purpose), chip->rect);
-            return true;
-        }
+        if (const TrafficMark* mark = markAt(at))
+            return std::pair(of(mark->purpose ? model->because(*mark->purpose) : model->because(mark->tier)), mark->rect);
+        if (const TrafficHeader::Chip* chip = header.under(at); chip != nullptr && chip->purpose)
+            return std::pair(of(model->because(*chip->purpose)), chip->rect);
         if (!hovered || mode == TrafficMode::load)
-            return false;
+            return std::nullopt;
         const TrafficModel::Picture& shown = picture();
         const auto cell = std::find_if(shown.matrix.cells.begin(), shown.matrix.cells.end(),
                                        [&](const auto& c) { return c.from == hovered->from && c.to == hovered->to; });
         if (cell == shown.matrix.cells.end())
-            return false;
-        ask(model->because(shown.parts, *cell), here);
-        return true;
+            return std::nullopt;
+        return std::pair(of(model->because(shown.parts, *cell)), Rect{at.x, at.y, at.x + 1, at.y + 1});
     }
     bool selectPart(int part)
     {
@@ -302,9 +294,15 @@ void TrafficView::setTheme(const Theme& theme)
     m_data->theme = theme;
 }
 
-void TrafficView::setAskBecause(AskBecause ask)
+Becauses TrafficView::becauseOf(std::optional<Point> at) const
 {
-    m_data->askBecause = std::move(ask);
+    Data& d = *m_data;
+    if (!d.model || d.isEmpty())
+        return {};
+    if (!at)
+        return {Data::of(d.model->becauseOfAll())};
+    const auto found = d.because(*at);
+    return found ? Becauses{found->first} : Becauses{};
 }
 
 std::string TrafficView::title() const
@@ -355,7 +353,8 @@ bool TrafficView::pointer(const PointerEvent& event, Rect)
         return d.drag != Data::Drag::none ? d.goOn(event.at) : d.hover(event.at);
     case PointerEvent::Kind::press:
         if (event.button == PointerButton::right || (event.button == PointerButton::left && d.markAt(event.at) != nullptr)) {
-            d.askAt(event.at);
+            if (const auto found = d.because(event.at))
+                ask({found->first}, found->second);
             return false;
         }
         if (event.button != PointerButton::left)
@@ -431,8 +430,7 @@ bool TrafficView::command(ViewCommand command, bool fast, Rect)
     case ViewCommand::clear:
         return d.clear();
     case ViewCommand::because:
-        if (!d.pointerInside || !d.askAt(d.pointerAt))
-            d.ask(d.model->becauseOfAll(), {d.body.left, d.body.top, d.body.left + 1, d.body.top + 1});
+        askBecause(d.pointerInside ? std::optional(d.pointerAt) : std::nullopt, d.body);
         return false;
     default: // other views'
         return false;

@@ -32,11 +32,10 @@ public:
 
     /// Called where somebody asks where bytes come from, with the place in the picture: a click on an equals sign, the other
     /// button on a cell, a link or a purpose, the key.
-    using AskBecause = std::function<void(const sim::Explanation&, Rect at)>;
-    void setAskBecause(AskBecause);
 
 protected:
     void take(const ShownStep&, PictureModelPtr) override;
+    Becauses becauseOf(std::optional<Point>) const override;
 
 private:
     struct Data;

@@ -130,6 +130,29 @@ TEST(Edit, RecomputeIsAWordOrSaysHowManyLayers)
     EXPECT_EQ(scenario(changed).training.recompute, sim::Recompute::full);
     set("/training/recompute/layers", std::nullopt);
     EXPECT_EQ(changed.get("/training/recompute"), "\"full\"");
+    set("/training/recompute", "\"selective\"");
+    set("/training/recompute/modules", R"(["layernorm","mlp"])");
+    EXPECT_TRUE(scenario(changed).training.recomputes(sim::RecomputeModule::mlp));
+    EXPECT_FALSE(scenario(changed).training.recomputes(sim::RecomputeModule::coreAttention));
+    set("/training/recompute/modules", std::nullopt);
+    EXPECT_EQ(changed.get("/training/recompute"), "\"selective\"");
+}
+
+TEST(Edit, AdaptersComeAndGoWithTheirRank)
+{
+    auto changed = document(kTiny);
+    const auto set = [&](std::string_view pointer, const std::optional<std::string>& json) {
+        const auto legal = scenario(changed);
+        apply(changed, makeEdit(ScenarioState(changed, &legal, catalogue()), pointer, json, LayoutRule::keepGpus));
+    };
+    set("/training/lora/rank", "16");
+    EXPECT_EQ(scenario(changed).model.lora.rank, 16);
+    set("/training/lora/targets", R"(["q_proj","v_proj"])");
+    EXPECT_TRUE(scenario(changed).model.lora.has(sim::LoraTarget::query));
+    EXPECT_FALSE(scenario(changed).model.lora.has(sim::LoraTarget::up));
+    set("/training/lora/rank", std::nullopt);
+    EXPECT_FALSE(scenario(changed).model.lora.isOn()) << "targets alone are no legal file";
+    EXPECT_FALSE(changed.get("/training/lora"));
 }
 
 } // namespace

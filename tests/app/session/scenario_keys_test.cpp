@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <map>
 #include <set>
 
 namespace app {
@@ -94,6 +95,26 @@ TEST(ScenarioKeys, OfferTheSchemasWords)
             EXPECT_FALSE(option.text.empty());
         }
         EXPECT_EQ(offered, words) << key.pointer;
+    }
+}
+
+/// Lists of words offer what the reader takes.
+TEST(ScenarioKeys, OfferTheWordsOfListsThatTheReaderTakes)
+{
+    std::ifstream file(RANKSCOPE_SOURCE_DIR "/assets/scenario.schema.json");
+    const Json schema = Json::parse(file);
+    const auto& training = schema.at("$defs").at("training").at("properties");
+    const std::map<std::string, Json> words{
+        {"/training/lora/targets", training.at("lora").at("properties").at("targets").at("items").at("enum")},
+        {"/training/recompute/modules",
+         training.at("recompute").at("anyOf").at(1).at("properties").at("modules").at("items").at("enum")}};
+    for (const auto& [pointer, all] : words) {
+        std::set<std::string> offered, taken;
+        for (const KeyOption& option : wordOptions(*findScenarioKey(pointer)))
+            offered.insert(option.json);
+        for (const Json& word : all)
+            taken.insert(word.dump());
+        EXPECT_EQ(offered, taken) << pointer;
     }
 }
 

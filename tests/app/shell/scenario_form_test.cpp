@@ -2,6 +2,7 @@
 
 #include "app/session/reset.h"
 #include "app/shell/form/value_rows.h"
+#include "app/shell/form/words_row.h"
 #include "app/shell/widgets/fold_section.h"
 #include "app/shell/widgets/style.h"
 #include "tests/app/session/session_fixtures.h"
@@ -363,6 +364,66 @@ TEST_F(FormTest, ADenseModelBecomesAMixtureOfExpertsAndBack)
     EXPECT_TRUE(form.rowAt(Control::ep)->isVisibleTo(&form));
     form.rowAt("/model/num_experts")->resetButton()->click();
     EXPECT_EQ(nowText(), fileText());
+}
+
+TEST_F(FormTest, ModulesAndTargetsAreChecksWithUndoAndByKeyboard)
+{
+    open(kTiny);
+    unfoldAll();
+    auto* targets = qobject_cast<WordsRow*>(form.rowAt("/training/lora/targets"));
+    auto* modules = qobject_cast<WordsRow*>(form.rowAt("/training/recompute/modules"));
+    ASSERT_TRUE(targets && modules);
+    EXPECT_TRUE(targets->isHidden()) << "there are no adapters";
+    EXPECT_TRUE(modules->isHidden()) << "nothing is recomputed";
+
+    form.rowAt("/training/lora/rank")->chosen(QStringLiteral("8"), 0);
+    ASSERT_FALSE(targets->isHidden());
+    EXPECT_TRUE(targets->boxes()[0]->isChecked()) << "what is in force, though nobody wrote it";
+    const auto wasOn = session.scenario()->model.lora.has(sim::LoraTarget::key);
+    targets->boxes()[1]->setFocus();
+    EXPECT_TRUE(targets->isWhyShown());
+    QTest::keyClick(targets->boxes()[1], Qt::Key_Space);
+    EXPECT_NE(session.scenario()->model.lora.has(sim::LoraTarget::key), wasOn);
+    session.undoStack().undo();
+    EXPECT_EQ(session.scenario()->model.lora.has(sim::LoraTarget::key), wasOn);
+    EXPECT_EQ(targets->boxes()[1]->isChecked(), wasOn);
+
+    form.rowAt("/training/recompute")->chosen(QStringLiteral("\"selective\""), 0);
+    ASSERT_FALSE(modules->isHidden());
+    EXPECT_TRUE(modules->boxes()[0]->isChecked()) << "the core of attention, where nobody says";
+    QTest::mouseClick(modules->boxes()[1], Qt::LeftButton, {}, {6, modules->boxes()[1]->height() / 2});
+    EXPECT_TRUE(session.scenario()->training.recomputes(sim::RecomputeModule::layernorm));
+    QTest::mouseClick(modules->boxes()[5], Qt::LeftButton, {}, {6, modules->boxes()[5]->height() / 2}); // of experts it has none
+    EXPECT_FALSE(form.problemAt("/training/recompute/modules").isEmpty()) << "told where it was made";
+    session.undoStack().undo();
+    EXPECT_TRUE(form.problemAt("/training/recompute/modules").isEmpty());
+}
+
+TEST_F(FormTest, LayerTypesAreWrittenAsRunsAndReadBack)
+{
+    const auto types = [](const char* text) { return layerTypesJson(QString::fromUtf8(text)); };
+    EXPECT_EQ(types("2×sliding, full"), R"(["sliding_attention","sliding_attention","full_attention"])");
+    EXPECT_EQ(types("2*(sliding, full), full"),
+              R"(["sliding_attention","full_attention","sliding_attention","full_attention","full_attention"])");
+    for (const char* text : {"5×(5×sliding, full), 2×sliding", "8×full", "sliding, full, 3×chunked", "2×(full, sliding), full"})
+        EXPECT_EQ(layerTypesText(types(text)), QString::fromUtf8(text));
+    for (const char* bad : {"", "6", "full full", "99999×(9×full)", "(full"})
+        EXPECT_TRUE(types(bad).starts_with('"')) << bad;
+    open(kTiny);
+    unfoldAll();
+    auto* row = qobject_cast<TextRow*>(form.rowAt("/model/layer_types"));
+    ASSERT_TRUE(row);
+    const int layers = session.scenario()->model.numHiddenLayers;
+    row->line()->setText(QStringLiteral("%1×full").arg(layers));
+    Q_EMIT row->line()->editingFinished();
+    EXPECT_TRUE(session.isLegal());
+    EXPECT_EQ(session.scenario()->model.layerTypes.size(), static_cast<std::size_t>(layers));
+    row->line()->setText(QStringLiteral("full"));
+    Q_EMIT row->line()->editingFinished();
+    EXPECT_EQ(session.isLegal(), layers == 1);
+    EXPECT_FALSE(form.problemAt("/model/layer_types").isEmpty());
+    session.undoStack().undo();
+    EXPECT_TRUE(session.isLegal());
 }
 
 TEST_F(FormTest, RunsOfLayersReadBack)

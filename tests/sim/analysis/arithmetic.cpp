@@ -80,7 +80,11 @@ private:
     }
     double unit()
     {
-        static constexpr std::array<std::pair<std::string_view, double>, 21> kUnits{{{"GFLOP/s", 1e9},
+        static constexpr std::array<std::pair<std::string_view, double>, 25> kUnits{{{"GFLOP/s", 1e9},
+                                                                                     {"kB/s", 1e3},
+                                                                                     {"MB/s", 1e6},
+                                                                                     {"GB/s", 1e9},
+                                                                                     {"TB/s", 1e12},
                                                                                      {"TFLOP/s", 1e12},
                                                                                      {"GFLOP", 1e9},
                                                                                      {"TFLOP", 1e12},

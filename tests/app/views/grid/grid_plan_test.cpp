@@ -12,7 +12,7 @@
 namespace app {
 namespace {
 
-sim::Layout layoutOf(int tp, int cp, int pp, int dp)
+sim::Layout planLayout(int tp, int cp, int pp, int dp)
 {
     sim::Layout layout;
     layout.tp = layout.etp = tp;
@@ -55,7 +55,7 @@ TEST(GridArrangement, AnySeatsGiveEveryRankItsCell)
         return *(values.begin() + static_cast<std::ptrdiff_t>(random() % values.size()));
     };
     for (int round = 0; round < 80; ++round) {
-        const sim::Mesh mesh(layoutOf(pick({1, 2, 3, 8}), pick({1, 1, 2}), pick({1, 2, 4, 7}), pick({1, 2, 5, 16})));
+        const sim::Mesh mesh(planLayout(pick({1, 2, 3, 8}), pick({1, 1, 2}), pick({1, 2, 4, 7}), pick({1, 2, 5, 16})));
         AxisSeats seats;
         for (const char* axis : {"tp", "cp", "pp", "dp"})
             seats.push_back({axis, static_cast<AxisPlace>(random() % 3)});
@@ -70,7 +70,7 @@ TEST(GridArrangement, AnySeatsGiveEveryRankItsCell)
 
 TEST(GridArrangement, ColumnsAndRowsAreWhatTheySay)
 {
-    const sim::Mesh mesh(layoutOf(4, 1, 3, 2));
+    const sim::Mesh mesh(planLayout(4, 1, 3, 2));
     const GridLayout grid(seatedPlan(mesh, {{"pp", AxisPlace::columns}, {"tp", AxisPlace::rows}, {"dp", AxisPlace::boxes}}), 900,
                           400);
     for (int rank = 0; rank < 24; ++rank) {
@@ -83,7 +83,7 @@ TEST(GridArrangement, ColumnsAndRowsAreWhatTheySay)
 
 TEST(GridArrangement, TheInnermostAxisOfAPlaceVariesFastest)
 {
-    const sim::Mesh mesh(layoutOf(2, 1, 3, 1));
+    const sim::Mesh mesh(planLayout(2, 1, 3, 1));
     const GridLayout inside(seatedPlan(mesh, {{"tp", AxisPlace::columns}, {"pp", AxisPlace::columns}}), 900, 400);
     const GridLayout outside(seatedPlan(mesh, {{"pp", AxisPlace::columns}, {"tp", AxisPlace::columns}}), 900, 400);
     EXPECT_EQ(inside.column(mesh.rank(1, 0, 0, 0)), 1);
@@ -108,13 +108,13 @@ TEST(GridArrangement, SeatsMoveAndComeBack)
 TEST(GridArrangement, AnotherMeshKeepsWhatItKnows)
 {
     const AxisSeats seats{{"tp", AxisPlace::columns}, {"cp", AxisPlace::rows}};
-    EXPECT_EQ(fitted(seats, sim::Mesh(layoutOf(2, 1, 4, 1))), (AxisSeats{{"tp", AxisPlace::columns}, {"pp", AxisPlace::boxes}}));
-    EXPECT_TRUE(fitted({}, sim::Mesh(layoutOf(2, 1, 4, 1))).empty()) << "automatic stays automatic";
+    EXPECT_EQ(fitted(seats, sim::Mesh(planLayout(2, 1, 4, 1))), (AxisSeats{{"tp", AxisPlace::columns}, {"pp", AxisPlace::boxes}}));
+    EXPECT_TRUE(fitted({}, sim::Mesh(planLayout(2, 1, 4, 1))).empty()) << "automatic stays automatic";
 }
 
 TEST(GridArrangement, TheAutomaticOneCanBeSaidInSeats)
 {
-    const sim::Mesh mesh(layoutOf(2, 2, 2, 2));
+    const sim::Mesh mesh(planLayout(2, 2, 2, 2));
     const GridLayout grid(mesh, 8, 876, 330);
     const AxisSeats seats = grid.seats();
     EXPECT_EQ(seats.size(), 4U);
@@ -127,7 +127,7 @@ TEST(GridArrangement, TheAutomaticOneCanBeSaidInSeats)
 
 TEST(GridArrangement, AllInOneRowIsStillAPicture)
 {
-    const sim::Mesh mesh(layoutOf(8, 1, 16, 128));
+    const sim::Mesh mesh(planLayout(8, 1, 16, 128));
     const GridLayout grid(seatedPlan(mesh, {{"tp", AxisPlace::columns}, {"pp", AxisPlace::columns}, {"dp", AxisPlace::columns}}),
                           1200, 500);
     EXPECT_EQ(grid.columns(), 16384);
@@ -139,7 +139,7 @@ TEST(GridArrangement, PhysicalPutsANodeInABoxWhateverThePlacement)
 {
     for (const sim::PlacementRule rule :
          {sim::PlacementRule::packed, sim::PlacementRule::roundRobin, sim::PlacementRule::explicitList}) {
-        sim::Layout layout = layoutOf(4, 1, 3, 2);
+        sim::Layout layout = planLayout(4, 1, 3, 2);
         const sim::Cluster cluster = test::h100Cluster(32);
         layout.placement = rule;
         if (rule == sim::PlacementRule::explicitList)
@@ -158,7 +158,7 @@ TEST(GridArrangement, PhysicalPutsANodeInABoxWhateverThePlacement)
 
 TEST(GridArrangement, SeveralNodesShareADomain)
 {
-    const sim::Layout layout = layoutOf(1, 1, 4, 64);
+    const sim::Layout layout = planLayout(1, 1, 4, 64);
     sim::Cluster cluster = test::h100Cluster(256, 4);
     cluster.tiers = {{.name = "nvlink", .span = 64, .bandwidthGBs = 900, .latencyUs = 2},
                      {.name = "network", .span = 0, .bandwidthGBs = 50, .latencyUs = 5}};
@@ -176,7 +176,7 @@ TEST(GridArrangement, SeveralNodesShareADomain)
 
 TEST(GridArrangement, GpusWithoutARankStayEmpty)
 {
-    const sim::Layout layout = layoutOf(1, 1, 1, 5);
+    const sim::Layout layout = planLayout(1, 1, 1, 5);
     const sim::Cluster cluster = test::h100Cluster(16);
     const GridLayout grid(physicalPlan(sim::Placement(layout, cluster), cluster, 5), 600, 300);
     EXPECT_EQ(grid.places(), 8) << "the second node is not in use";

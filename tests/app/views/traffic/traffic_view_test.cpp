@@ -105,7 +105,7 @@ struct AskedPicture : Picture {
     std::vector<sim::Explanation> asked;
     AskedPicture() : Picture(twoNodes())
     {
-        view.setAskBecause([this](const sim::Explanation& why, Rect) { asked.push_back(why); });
+        view.setAskBecause([this](const Becauses& of, Rect) { asked.push_back(of.front().explain()); });
     }
     std::string lastAsked() const { return asked.empty() ? "nothing" : asked.back().name; }
 };

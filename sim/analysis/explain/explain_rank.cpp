@@ -1,0 +1,317 @@
+#include "sim/analysis/explain/explain_rank.h"
+
+#include "sim/analysis/explain/explain_traffic.h"
+#include "sim/analysis/explain/explainer.h"
+#include "sim/analysis/traffic/traffic.h"
+#include "sim/index.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace sim {
+namespace {
+
+constexpr const char* kSimulated = "Event simulation of all ops";
+constexpr double kSecondsPerNs = 1e-9;
+
+double seconds(std::int64_t ns)
+{
+    return static_cast<double>(ns) * kSecondsPerNs;
+}
+
+/// What the time of some kernels is told in.
+struct KernelTimes {
+    std::int64_t gemm = 0, attention = 0, other = 0, recomputation = 0, optimizer = 0;
+};
+
+Formula sumOf(Account& account, const KernelTimes& times)
+{
+    std::vector<Formula> parts;
+    const auto add = [&](const char* symbol, std::int64_t ns, const char* meaning) {
+        if (ns > 0)
+            parts.push_back(account.term(symbol, seconds(ns), Unit::seconds, meaning));
+    };
+    add("t_gemm", times.gemm, "matrix products");
+    add("t_attn", times.attention, "attention");
+    add("t_mem", times.other, "kernels bound by memory: norms, activations, residuals, permutations");
+    add("t_again", times.recomputation, "recomputation");
+    add("t_opt", times.optimizer, "the optimizer");
+    return Formula::sum(std::move(parts));
+}
+
+std::string rankName(int rank)
+{
+    return "rank " + numberText(rank, Unit::count);
+}
+
+class RankExplainer {
+public:
+    RankExplainer(const Simulation& simulation, int rank)
+        : m_simulation(simulation), m_rank(rank), m_times(simulation.timeOfClass(simulation.classOf(rank))),
+          m_step(simulation.metrics().stepTimeSeconds)
+    {
+    }
+    Explanation busy() const
+    {
+        Account account("Busy: kernels run on " + rankName(m_rank), "f_busy", share(m_times.busyNs), Unit::fraction);
+        const Formula time = account.term(busyTime());
+        return account.close(time / stepTerm(account),
+                             "Of the step. Communication that nothing hides is not busy, though kernels of it may run.",
+                             kSimulated, show());
+    }
+    Explanation exposed() const
+    {
+        Account account("Exposed communication of " + rankName(m_rank), "f_comm", share(m_times.exposedNs.total()),
+                        Unit::fraction);
+        const Formula time = account.term(exposedTime());
+        return account.close(time / stepTerm(account), "Of the step: a transfer runs, and the next kernel waits for it.",
+                             kSimulated, show());
+    }
+    Explanation bubble() const
+    {
+        const double value = 1 - share(m_times.busyNs) - share(m_times.exposedNs.total());
+        Account account("Bubble of " + rankName(m_rank), "f_bubble", std::max(0.0, value), Unit::fraction);
+        Account waits("what is left of the step", "t_bubble", std::max(0.0, value) * m_step, Unit::seconds);
+        const Formula busyAndHeldUp = stepTerm(waits) - waits.term(busyTime());
+        Explanation left = waits.close(busyAndHeldUp - waits.term(exposedTime()), "", "");
+        const Formula time = account.term(std::move(left));
+        return account.close(time / stepTerm(account), "Of the step: it waits, without a kernel or a transfer that holds one up.",
+                             "Narayanan et al. 2021, section 2.2", show());
+    }
+    Explanation againstPeers() const
+    {
+        const Mesh& mesh = m_simulation.mesh();
+        const int place = mesh.coordinates(m_rank).pp;
+        double sum = 0, peers = 0;
+        for (int c = 0; c < m_simulation.classCount(); ++c)
+            if (mesh.coordinates(m_simulation.representative(c)).pp == place) {
+                const double size = m_simulation.classSize(c);
+                sum += size * static_cast<double>(m_simulation.timeOfClass(c).busyNs);
+                peers += size;
+            }
+        const double mean = sum / peers;
+        const auto own = static_cast<double>(m_times.busyNs);
+        Account account("Busy time of " + rankName(m_rank) + " against its peers", "x", mean > 0 ? own / mean - 1 : 0,
+                        Unit::fraction);
+        if (mean <= 0)
+            return account.close({}, "None of them runs a kernel.", "", show());
+        const auto meanOfPeers = [&] {
+            Account ofPeers("mean busy time of the ranks with the same work", "t_peers", mean * kSecondsPerNs, Unit::seconds);
+            const Formula all = ofPeers.term("t_all", sum * kSecondsPerNs, Unit::seconds, "busy time of all of them; simulated");
+            return ofPeers.close(all / ofPeers.term("r", peers, Unit::count, "ranks of its place in the pipeline"), "", "");
+        };
+        Account difference("how much longer its kernels run", "d", (own - mean) * kSecondsPerNs, Unit::seconds);
+        const Formula time = difference.term(busyTime());
+        const Formula more = account.term(difference.close(time - difference.term(meanOfPeers()), "", ""));
+        return account.close(more / account.term(meanOfPeers()), "Above 0 it is slower than the ranks that have the same work.",
+                             kSimulated, show());
+    }
+    Explanation sent() const
+    {
+        return TrafficExplainer(m_simulation)
+            .ofFlow("Sent by " + rankName(m_rank), Traffic(m_simulation).sentBy(m_rank).byDimension());
+    }
+
+private:
+    double share(std::int64_t ns) const { return seconds(ns) / m_step; }
+    ShowHint show() const { return {.pictures = {"timeline"}, .ranks = {m_rank}}; }
+    Formula stepTerm(Account& account) const { return account.term("T", m_step, Unit::seconds, "step time"); }
+    Explanation busyTime() const
+    {
+        Account account("kernels run on it", "t_busy", seconds(m_times.busyNs), Unit::seconds);
+        const std::int64_t rest =
+            m_times.busyNs - m_times.gemmNs - m_times.attentionNs - m_times.recomputationNs - m_times.optimizerNs;
+        return account.close(
+            sumOf(account, {m_times.gemmNs, m_times.attentionNs, rest, m_times.recomputationNs, m_times.optimizerNs}),
+            "Simulated, by what kernels are for.", kSimulated);
+    }
+    Explanation exposedTime() const
+    {
+        Account account("transfers that hold it up", "t_comm", seconds(m_times.exposedNs.total()), Unit::seconds);
+        std::vector<Formula> parts;
+        for (const Dimension dimension : kDimensions)
+            if (m_times.exposedNs[dimension] > 0)
+                parts.push_back(account.term(std::string("t_") + std::string(dimensionName(dimension)),
+                                             seconds(m_times.exposedNs[dimension]), Unit::seconds,
+                                             collectivesText(m_simulation, dimension)));
+        return account.close(Formula::sum(std::move(parts)), "Simulated; where several fill a gap, it counts once.", kSimulated);
+    }
+
+    const Simulation& m_simulation;
+    const int m_rank;
+    const TimeShares m_times;
+    const double m_step;
+};
+
+// Spans -----------------------------------------------------------------------------------------------------------------------
+
+class SpanExplainer {
+public:
+    SpanExplainer(const Simulation& simulation, const Trace& trace, std::uint32_t track, std::uint32_t span)
+        : m_simulation(simulation), m_trace(trace), m_track(trace.tracks[track]), m_kind(trace.kinds[m_track.kind[span]]),
+          m_begin(m_track.startNs[span]), m_end(m_begin + m_track.durationNs[span]), m_microbatch(m_track.microbatch[span])
+    {
+    }
+    Explanation explain() const
+    {
+        const double time = seconds(m_end - m_begin);
+        Account account(name(), "T", time, Unit::seconds);
+        ShowHint show{.pictures = {"timeline"}, .ranks = {m_trace.processes[asIndex(m_track.process)].rank}};
+        show.range = TimeSpan{m_begin, std::max(m_end, m_begin + 1)};
+        if (m_track.role == TrackRole::actions)
+            return action(std::move(account), std::move(show));
+        if (m_kind.flops > 0 && time > 0)
+            return kernel(std::move(account), time, std::move(show));
+        if (m_kind.bytes > 0 && time > 0)
+            return moved(std::move(account), time, std::move(show));
+        const Formula end = account.term("t_end", seconds(m_end), Unit::seconds, "its end in the step");
+        return account.close(end - account.term("t_begin", seconds(m_begin), Unit::seconds, "its beginning"), "Simulated.",
+                             kSimulated, std::move(show));
+    }
+
+private:
+    std::string name() const
+    {
+        return "Time of " + m_kind.name + (m_microbatch >= 0 ? ", micro-batch " + m_trace.microbatchText(m_microbatch) : "");
+    }
+
+    Explanation kernel(Account account, double time, ShowHint show) const
+    {
+        const Scenario& scenario = m_simulation.scenario();
+        const double peak = scenario.cluster.gpu.peakTflops.at(scenario.training.precision) * 1e12;
+        const Formula flops = account.term("F", m_kind.flops, Unit::flops, "FLOPs, from the shapes of the layer");
+        const Formula rate = account.term("P", peak, Unit::flopRate, "dense peak of the precision");
+        const Formula reached = account.term("u", m_kind.flops / time / peak, Unit::fraction,
+                                             "of it reached: tiles, waves, short sums, memory, launch");
+        return account.close(flops / Formula::product({rate, reached}),
+                             "A roofline over the kernel's shape; constants are those of the GPU type and of the software.",
+                             "Williams et al. 2009 (Roofline)", std::move(show));
+    }
+
+    /// A transfer over links, or a kernel over memory.
+    Explanation moved(Account account, double time, ShowHint show) const
+    {
+        const bool isTransfer = isCommunication(m_kind.opClass);
+        const double bytes = static_cast<double>(m_kind.bytes);
+        const Formula amount =
+            account.term("M", bytes, Unit::bytes, isTransfer ? "the tensor" : "memory that it reads and writes");
+        const Formula rate =
+            account.term("R", bytes / time, Unit::byteRate,
+                         isTransfer ? "reached, with the wait for the last member and for who shares the links"
+                                    : "reached of " + numberText(m_simulation.scenario().cluster.gpu.memoryBandwidthGBs * 1e9,
+                                                                 Unit::byteRate));
+        return account.close(amount / rate,
+                             isTransfer ? "Begins when this member is ready and ends for all together."
+                                        : "Bound by memory: a roofline over its bytes.",
+                             isTransfer ? "Thakur et al. 2005: latency and bandwidth" : "Williams et al. 2009 (Roofline)",
+                             std::move(show));
+    }
+
+    /// Its kernels one after the other, and what they wait for.
+    Explanation action(Account account, ShowHint show) const
+    {
+        KernelTimes times;
+        std::int64_t sum = 0;
+        const int c = m_track.process;
+        const Program& program = m_simulation.program();
+        const EngineResult& result = m_simulation.times();
+        std::size_t place = result.firstOp[asIndex(c)];
+        for (const Step& step : program.ranks[asIndex(m_simulation.classes().pipelineRank[asIndex(c)])].steps) {
+            const Pass& pass = program.passes[step.pass];
+            for (std::size_t i = 0; i < pass.ops.size(); ++i, ++place) {
+                const std::int64_t begin = result.opStartNs[place], end = result.opEndNs[place];
+                if (pass.ops[i].kind != OpKind::compute || begin < m_begin || end > m_end)
+                    continue;
+                const OpPurpose purpose = pass.ops[i].purpose;
+                const KernelKind kind = pass.shapes[i].kernel;
+                (purpose == OpPurpose::recompute                                                 ? times.recomputation
+                 : purpose == OpPurpose::optimizer                                               ? times.optimizer
+                 : kind == KernelKind::gemm || kind == KernelKind::groupedGemm                   ? times.gemm
+                 : kind == KernelKind::attentionForward || kind == KernelKind::attentionBackward ? times.attention
+                                                                                                 : times.other) += end - begin;
+                sum += end - begin;
+            }
+        }
+        Formula all = sumOf(account, times);
+        if (const std::int64_t waits = m_end - m_begin - sum; waits > 0)
+            all = std::move(all) +
+                  account.term("t_wait", seconds(waits), Unit::seconds, "between kernels: transfers that the next one needs");
+        return account.close(std::move(all), "From its first kernel to the end of its last, one after the other on the GPU.",
+                             kSimulated, std::move(show));
+    }
+
+    const Simulation& m_simulation;
+    const Trace& m_trace;
+    const Track& m_track;
+    const SpanKind& m_kind;
+    const std::int64_t m_begin, m_end;
+    const std::int32_t m_microbatch;
+};
+
+} // namespace
+
+Explanation explain(const Simulation& simulation, RankNumber number, int rank)
+{
+    const RankExplainer of(simulation, rank);
+    switch (number) {
+    case RankNumber::busy:
+        return of.busy();
+    case RankNumber::exposed:
+        return of.exposed();
+    case RankNumber::bubble:
+        return of.bubble();
+    case RankNumber::againstPeers:
+        return of.againstPeers();
+    case RankNumber::sent:
+        break;
+    }
+    return of.sent();
+}
+
+/// Means over the ranks of each pipeline coordinate; coordinates have equally many.
+Explanation explain(const Simulation& simulation, StepPart part)
+{
+    const auto& rows = simulation.metrics().perPipelineRank;
+    const StepPartFacts& facts = factsOf(part);
+    Account account(std::string("Of the step: ") + facts.title, facts.symbol, seconds(simulation.metrics().use[part]),
+                    Unit::seconds);
+    constexpr std::size_t kMostListed = 16;
+    std::vector<Formula> each;
+    double sum = 0;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        sum += seconds(rows[i].use[part]);
+        if (rows.size() <= kMostListed)
+            each.push_back(account.term("t_" + std::to_string(i), seconds(rows[i].use[part]), Unit::seconds,
+                                        "pipeline rank " + std::to_string(i) + "; simulated"));
+    }
+    if (rows.size() > kMostListed)
+        each.push_back(account.term("t_all", sum, Unit::seconds, "all pipeline ranks together; simulated"));
+    const Formula count = account.term("p", static_cast<double>(rows.size()), Unit::count, "pipeline ranks");
+    const auto dimension = dimensionOfPart(part);
+    return account.close(
+        Formula::sum(std::move(each)) / count,
+        dimension ? "A transfer runs and the next kernel waits for it: " + collectivesText(simulation, *dimension) + "."
+        : part == StepPart::bubble ? "Neither computing nor held up by a transfer."
+                                   : "Kernels run.",
+        kSimulated, {.pictures = {"timeline"}});
+}
+
+Explanation explainDifference(const Explanation& a, const Explanation& b)
+{
+    Account account("Difference of B to A: " + b.name, "d", b.result.value - a.result.value, b.result.unit);
+    const auto side = [&](const char* symbol, const Explanation& of) {
+        Explanation named = of;
+        named.result.symbol = symbol;
+        return account.term(std::move(named));
+    };
+    const Formula after = side("B", b);
+    return account.close(after - side("A", a), "", "");
+}
+
+Explanation explainSpan(const Simulation& simulation, const Trace& trace, std::uint32_t track, std::uint32_t span)
+{
+    return SpanExplainer(simulation, trace, track, span).explain();
+}
+
+} // namespace sim

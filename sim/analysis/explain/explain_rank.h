@@ -1,0 +1,28 @@
+// Why one rank of a step, one span of its timeline or one part of its time has the numbers that pictures write at it. Like
+// explain(), and shown the same way.
+#pragma once
+
+#include "sim/analysis/explain/explain.h"
+#include "sim/trace/trace.h"
+
+namespace sim {
+
+enum class RankNumber : std::uint8_t {
+    busy,         ///< share of the step in which kernels run
+    exposed,      ///< share in which a transfer holds up the next kernel
+    bubble,       ///< what is left
+    againstPeers, ///< busy time over the mean of the ranks of its place in the pipeline, less 1
+    sent          ///< bytes that leave it in a step
+};
+Explanation explain(const Simulation&, RankNumber, int rank);
+
+/// A part of the step's time as a mean over all ranks: Metrics::use.
+Explanation explain(const Simulation&, StepPart);
+/// b - a, of the same number of two steps.
+Explanation explainDifference(const Explanation& a, const Explanation& b);
+
+/// How long a span takes: an action by what its kernels do, a kernel by its FLOPs or bytes, a transfer by its bytes. The trace is
+/// the simulation's. O(ops of the rank) for actions.
+Explanation explainSpan(const Simulation&, const Trace&, std::uint32_t track, std::uint32_t span);
+
+} // namespace sim

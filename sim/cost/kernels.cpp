@@ -166,13 +166,16 @@ double CostModel::gemmSeconds(const OpShape& shape) const
 }
 
 /// What makes the operands of a product in 8 or 4 bits: each is read in 16 bits and written narrow, as it stands and transposed.
-/// Forward the input, in the backward pass the gradient; weights once a step.
+/// Forward the input, in the backward pass the gradient; weights once a step. Of what sequence parallelism gathers each rank makes
+/// its own slice narrow; what comes of the others is only transposed, for the weight gradient (Transformer Engine,
+/// fp8_cast_transpose_fused and fp8_transpose).
 double CostModel::castSeconds(const OpShape& shape) const
 {
     if (!m_casts || !shape.lowPrecision || shape.pass == KernelPass::weightGradient)
         return 0;
     const auto m = static_cast<double>(shape.m), k = static_cast<double>(shape.k);
-    return static_cast<double>(shape.batch) * m * k * m_stack.castBytes / memoryBytesPerSecond();
+    const double own = 1.0 / shape.narrowedBy, transposed = 2 * m_operandBytes; // read and written
+    return static_cast<double>(shape.batch) * m * k * (own * m_stack.castBytes + (1 - own) * transposed) / memoryBytesPerSecond();
 }
 
 /// Rates of a kernel for long sequences and heads of 128. Short sequences do not fill its loop; in small heads exponentials cost

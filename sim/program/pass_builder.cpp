@@ -13,12 +13,13 @@ namespace {
 /// Pieces in which a tensor-parallel collective overlaps its GEMM (overlap.tp_comm), as user buffers of Transformer Engine do.
 constexpr std::int64_t kTensorOverlapPieces = 4;
 
-OpShape gemmShape(const Operator& op, KernelPass pass, std::int64_t m, std::int64_t n, std::int64_t k)
+OpShape gemmShape(const Operator& op, KernelPass pass, std::int64_t m, std::int64_t n, std::int64_t k, int slices = 1)
 {
     return {.kernel = op.routed ? KernelKind::groupedGemm : KernelKind::gemm,
             .family = op.family,
             .pass = pass,
             .lowPrecision = op.lowPrecision,
+            .narrowedBy = slices,
             .m = m,
             .n = n,
             .k = k,
@@ -202,15 +203,29 @@ std::int64_t PassBuilder::keptBytes(const Operator& op) const
     return Checked(op.savedBytes) + op.savedInputBytes + moduleInputBytes(op);
 }
 
-/// What sequence parallelism gathers at an enterTensorParallel: the operand of the product that follows.
+/// Sequence parallelism gathers in 8 bits: at an enterTensorParallel the operand of the product that follows, at a
+/// leaveTensorParallel backwards that of the input gradient of the product before it.
+bool PassBuilder::gathersNarrow(const Bucket& bucket, std::size_t index) const
+{
+    if (!m_scenario.training.stack.narrowGather || !isNarrow(m_scenario.training.precision) ||
+        !m_scenario.layout.sequenceParallel)
+        return false;
+    const auto& operators = bucket.list.operators;
+    if (operators[index].kind == OperatorKind::leaveTensorParallel)
+        return index > 0 && hasWeights(operators[index - 1]) && operators[index - 1].lowPrecision;
+    const auto readsNarrow = [&](std::size_t i) { return gatheringOf(operators, i) != index || operators[i].lowPrecision; };
+    return operators[index].kind == OperatorKind::enterTensorParallel && index + 1 < operators.size() &&
+           operators[index + 1].lowPrecision && (index + 2 >= operators.size() || readsNarrow(index + 2));
+}
+
 std::int64_t PassBuilder::gatheredOperandBytes(const Bucket& bucket, std::size_t index) const
 {
-    const auto& operators = bucket.list.operators;
-    const auto readsNarrow = [&](std::size_t i) { return gatheringOf(operators, i) != index || operators[i].lowPrecision; };
-    const bool feedsNarrow = index + 1 < operators.size() && operators[index + 1].lowPrecision &&
-                             (index + 2 >= operators.size() || readsNarrow(index + 2));
-    const bool gathersNarrow = m_scenario.training.stack.narrowGather && isNarrow(m_scenario.training.precision);
-    return operators[index].commBytes / (feedsNarrow && gathersNarrow ? 2 : 1);
+    return bucket.list.operators[index].commBytes / (gathersNarrow(bucket, index) ? 2 : 1);
+}
+
+int PassBuilder::narrowedBy(const Bucket& bucket, std::optional<std::size_t> gathering) const
+{
+    return gathering && gathersNarrow(bucket, *gathering) ? m_scenario.layout.tp : 1;
 }
 
 // Forward ---------------------------------------------------------------------------------------------------------------------
@@ -281,6 +296,7 @@ std::size_t PassBuilder::overlapTensorCollective(const Bucket& bucket, std::size
     OpShape piece =
         gemmShape(gemm, KernelPass::forward, std::max<std::int64_t>(1, gemm.m / kTensorOverlapPieces), gemm.n, gemm.k);
     piece.flops = gemm.flops / static_cast<double>(kTensorOverlapPieces);
+    piece.narrowedBy = narrowedBy(bucket, gatheringOf(operators, gathers ? index + 1 : index));
     const std::int64_t bytes = (gathers ? gatheredOperandBytes(bucket, index) : collective.commBytes) / kTensorOverlapPieces;
     for (int i = 0; i < kTensorOverlapPieces; ++i) {
         if (gathers) { // gathering needs only the kernel before; each piece of the GEMM needs its own piece of the input
@@ -315,7 +331,9 @@ void PassBuilder::forwardOperator(const Bucket& bucket, std::size_t index, OpPur
         }
         if (op.overlapsRing)
             m_nextWaits |= maskOf(Stream::cp);
-        compute(op, "", purpose, forwardShape(op));
+        OpShape shape = forwardShape(op);
+        shape.narrowedBy = narrowedBy(bucket, gatheringOf(operators, index));
+        compute(op, "", purpose, shape);
         if (keep)
             m_pass.ops.back().allocBytes = allocatedBytes(op);
         break;
@@ -475,10 +493,11 @@ bool PassBuilder::overlapGradientGather(const Bucket& bucket, std::size_t index,
     OpShape piece =
         gemmShape(gemm, KernelPass::backward, std::max<std::int64_t>(1, gemm.m / kTensorOverlapPieces), gemm.k, gemm.n);
     piece.flops = gemm.flops / static_cast<double>(kTensorOverlapPieces);
+    piece.narrowedBy = narrowedBy(bucket, index);
     const StreamMask before = static_cast<StreamMask>(maskOf(Stream::compute) | m_nextWaits);
     for (int i = 0; i < kTensorOverlapPieces; ++i) {
-        exchange(CommunicatorRole::tp, CollectiveKind::allGather, collective.name, collective.commBytes / kTensorOverlapPieces,
-                 i == 0 ? before : StreamMask{0});
+        exchange(CommunicatorRole::tp, CollectiveKind::allGather, collective.name,
+                 gatheredOperandBytes(bucket, index) / kTensorOverlapPieces, i == 0 ? before : StreamMask{0});
         compute(gemm, ".dgrad", purpose, piece);
     }
     Op& last = m_pass.ops.back();
@@ -490,11 +509,11 @@ bool PassBuilder::overlapGradientGather(const Bucket& bucket, std::size_t index,
     return true;
 }
 
-void PassBuilder::inputGradient(const Operator& op, OpPurpose purpose, bool split)
+void PassBuilder::inputGradient(const Operator& op, OpPurpose purpose, bool split, int slices)
 {
     switch (op.kind) {
     case OperatorKind::gemm:
-        compute(op, ".dgrad", purpose, gemmShape(op, KernelPass::backward, op.m, op.k, op.n));
+        compute(op, ".dgrad", purpose, gemmShape(op, KernelPass::backward, op.m, op.k, op.n, slices));
         if (op.weightless)
             compute(op, ".dgrad", purpose, gemmShape(op, KernelPass::backward, op.n, op.k, op.m));
         break;
@@ -552,7 +571,8 @@ void PassBuilder::backwardOperator(const Bucket& bucket, std::size_t index, Acti
             communicate(CommunicatorRole::tp, CollectiveKind::allGather, regatherName(op),
                         gatheredOperandBytes(bucket, *gathering), before);
         }
-        inputGradient(op, purpose, split);
+        const bool isReduced = index + 1 < operators.size() && operators[index + 1].kind == OperatorKind::leaveTensorParallel;
+        inputGradient(op, purpose, split, isReduced ? narrowedBy(bucket, index + 1) : 1);
         if (!trainsWeights(op) || split)
             return;
         if (gathering) {
@@ -574,7 +594,7 @@ void PassBuilder::backwardOperator(const Bucket& bucket, std::size_t index, Acti
         break;
     case OperatorKind::leaveTensorParallel:
         if (sequenceParallel) {
-            exchange(CommunicatorRole::tp, CollectiveKind::allGather, op.name, op.commBytes,
+            exchange(CommunicatorRole::tp, CollectiveKind::allGather, op.name, gatheredOperandBytes(bucket, index),
                      static_cast<StreamMask>(maskOf(Stream::compute) | m_nextWaits));
         }
         break;

@@ -93,7 +93,7 @@ private:
     void backwardBucket(const Bucket&, ActionKind);
     bool overlapGradientGather(const Bucket&, std::size_t index, ActionKind);
     void backwardOperator(const Bucket&, std::size_t index, ActionKind);
-    void inputGradient(const Operator&, OpPurpose, bool split);
+    void inputGradient(const Operator&, OpPurpose, bool split, int slices);
     void weightGradient(const Operator&, OpPurpose, bool split);
     void weightPass(const Bucket&);
 
@@ -128,7 +128,10 @@ private:
     void releaseBucket(const Bucket&);
     void reduceBucket(ParameterElements);
     std::int64_t gatheredBytes(const Bucket&) const;
+    bool gathersNarrow(const Bucket&, std::size_t index) const;
     std::int64_t gatheredOperandBytes(const Bucket&, std::size_t index) const;
+    /// Ranks that made a slice each of the operand narrow that `gathering` brings together; 1 where none is gathered so.
+    int narrowedBy(const Bucket&, std::optional<std::size_t> gathering) const;
     /// Gradients of a chunk that its micro-batches add up whole before they are sharded.
     std::int64_t accumulatedBytes(ParameterElements) const;
     /// Held when the operator's backward pass begins.

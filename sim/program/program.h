@@ -86,6 +86,8 @@ struct OpShape {
     KernelFamily family = KernelFamily::other;
     KernelPass pass = KernelPass::forward;
     bool lowPrecision = false; ///< of a GEMM: in 8 or 4 bits where the precision says so
+    /// Of such a GEMM: ranks that made a slice of the operand narrow each, before it was gathered.
+    int narrowedBy = 1;
     /// GEMM: rows and columns of the result, length of the sums. Attention, elementwise: as in Operator; optimizer: one row.
     /// Collectives: `batch` messages one after the other make up the tensor.
     std::int64_t m = 0, n = 0, k = 0, batch = 1;

@@ -63,6 +63,20 @@ STACKS = [
 # Data-parallel communication does not run beside computing there.
 NO_OVERLAP = r"megatron-2020|korthikanti|zero-bubble|megatron21|vtrain|bigscience|Megatron-LM.*20(19|20|21|22)|Megatron-DeepSpeed"
 
+# Gradients are added up and reduced in 16 bits: grad_sync_dtype of NeMo's configurations (NVIDIA/dgxc-benchmarking, v24.11.1 to
+# v25.04.02, *.yaml) and grad_reduce_in_fp32 = False of its and of Megatron-Bridge's performance recipes; fms-fsdp's policy.
+NARROW_GRADIENTS = r"^(dgxc|nemo-|megatron-bridge|fms-fsdp)"
+
+# What a source trained with, where it is not what the model's name says.
+VOCABULARIES = [
+    # llama3.1/llama3.1_405b.yaml of v25.02: GPT-2's tokenizer, padded to a multiple of 128 x tp.
+    (r"^dgxc/v25\.02\.02/llama3\.1-405b", 51200),
+]
+
+# NVIDIA's rows of fine-tuning at 4,096 tokens train on SQuAD, packed (NeMo's finetune_recipe with performance_mode; the FLOP rates
+# beside them count no attention): a token sees its own record alone, of 100 to 300 tokens.
+PACKED_TOKENS = 256
+
 
 def load(paths):
     rows = []
@@ -101,6 +115,11 @@ def peak_gib(row):
 def recompute_of(row):
     """(value for the scenario, whether the source states it)."""
     text = row["recompute"]
+    if re.search(r"^dgxc/.*maxtext", row["id"]):
+        # remat_policy of maxtext/configure.sh: save_qkv_proj, save_dot_except_mlp and save_dot_except_mlpwi. They keep what attention's
+        # products make and run the MLP and the core of attention again. (PaxML's policies name nothing of the layers that it runs
+        # with ENABLE_TE=1, Transformer Engine's: full.)
+        return {"kind": "selective", "modules": ["core_attn", "layernorm", "mlp"]}, False
     if text is None:  # MaxText and PaxML save nothing unless they are told
         return ("full" if re.search("JAX", row.get("software") or "") else "none"), False
     if isinstance(text, dict):
@@ -137,6 +156,7 @@ def told_enough(row):
 def model_of(row):
     m = row["model"]
     family = m["family"]
+    vocabulary = next((size for pattern, size in VOCABULARIES if re.search(pattern, row["id"])), m["vocab"])
     gated = m["act"] in ("swiglu", "geglu")
     model = {
         "name": m["name"],
@@ -146,7 +166,7 @@ def model_of(row):
         "num_attention_heads": m["heads"],
         "num_key_value_heads": m["kv_heads"],
         "head_dim": m["head_dim"],
-        "vocab_size": m["vocab"],
+        "vocab_size": vocabulary,
         "max_position_embeddings": m["seq"],
         "tie_word_embeddings": bool(m["tied"]),
         "hidden_act": {"swiglu": "silu", "silu": "silu", "sqrelu": "relu2"}.get(m["act"], "gelu"),
@@ -170,6 +190,8 @@ def model_of(row):
             model["first_k_dense_replace"] = m["dense_layers"]
         if (m.get("moe_every") or 1) > 1:
             model["moe_layer_freq"] = m["moe_every"]
+    if row.get("task") in ("sft", "lora") and m["seq"] <= 4096:
+        model["attention_chunk_size"] = PACKED_TOKENS
     if m.get("mla"):
         mla = m["mla"]
         model |= {key: mla[name] for key, name in
@@ -282,8 +304,8 @@ def scenario_of(row, tiers):
                     bool(re.search("NeMo|Megatron-Core|Megatron-Bridge", row.get("software") or "")),
                     "p2p": overlaps or kind != "1f1b"},
     }
-    if row["id"].startswith("fms-fsdp"):
-        training["gradient_dtype"] = "bf16"  # its mixed-precision policy reduces in 16 bits
+    if re.search(NARROW_GRADIENTS, row["id"]) and not re.search("JAX", row.get("software") or ""):
+        training["gradient_dtype"] = "bf16"
     if row.get("task") == "lora":
         training["lora"] = lora_of(row)
     stack = stack_of(row)

@@ -117,6 +117,11 @@ constexpr std::array kKeys{
     ScenarioKey{"/model/moe_layer_freq", S::experts, "Every", "layers", "", hasExperts},
     ScenarioKey{"/model/router_bias", S::experts, "Router bias", "", "", hasExperts},
     ScenarioKey{"/model/expert_bias", S::experts, "Expert biases", "", "", hasExperts},
+    ScenarioKey{"/model/scoring_func", S::experts, "Scores", "", "", hasExperts},
+    ScenarioKey{"/model/n_group", S::experts, "Groups", "", "", hasExperts},
+    ScenarioKey{"/model/topk_group", S::experts, "Groups per token", "", "", hasExperts},
+    ScenarioKey{"/model/norm_topk_prob", S::experts, "Weights sum to 1", "", "", hasExperts},
+    ScenarioKey{"/model/routed_scaling_factor", S::experts, "Weights times", "", "", hasExperts},
 
     ScenarioKey{"/model/kv_lora_rank", S::latentAttention, "KV rank"},
     ScenarioKey{"/model/q_lora_rank", S::latentAttention, "Query rank", "", "", hasLatentAttention},

@@ -104,7 +104,7 @@ private:
                                                            .rankCount = m_ranks.count,
                                                            .firstStep = m_firstStep});
         if (!resumed.empty())
-            readCheckpoint(resumed, m_run->ranks(), m_environment.process, m_environment.processes);
+            readCheckpoint(resumed, m_run->ranks(), m_environment.process, exchange());
         startStream();
     }
 
@@ -237,6 +237,13 @@ private:
         return stops ? Verdict::stop : Verdict::goOn;
     }
 
+    ExchangeTexts exchange()
+    {
+        if (!m_store)
+            return exchangeWithNobody;
+        return [this](const std::string& text) { return exchangeTexts(text); };
+    }
+
     std::vector<std::string> exchangeTexts(const std::string& text)
     {
         m_store->set(storeKey("exchange", m_environment.process), text);
@@ -251,15 +258,12 @@ private:
 
     void saveCheckpoint(int step)
     {
-        ExchangeTexts exchange = exchangeWithNobody;
-        if (m_store)
-            exchange = [this](const std::string& text) { return exchangeTexts(text); };
         const auto path = writeCheckpoint(m_request.checkpoint,
                                           {.step = step,
                                            .scenarioJson = m_request.scenarioJson,
                                            .seed = m_scenario.live.seed,
                                            .gradients = m_request.gradients},
-                                          m_run->ranks(), m_environment.process, exchange);
+                                          m_run->ranks(), m_environment.process, exchange());
         if (first() && !m_request.quiet)
             say("checkpoint " + path.string());
     }

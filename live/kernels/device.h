@@ -34,6 +34,21 @@ struct AttentionShape {
     /// Query i sees the keys j <= i + diagonal; all of them if not causal.
     bool causal = true;
     std::int64_t diagonal = 0;
+    std::int64_t window = 0; ///< of those the last so many, if causal; 0: all
+    int valueDim = 0;        ///< elements of a head's value and output; 0: headDim, as a query's and key's
+
+    int valueSize() const { return valueDim > 0 ? valueDim : headDim; }
+};
+
+/// How a router's logits become scores, and these the choice of experts and their weights.
+struct RouterRule {
+    enum class Score : std::uint8_t { softmax, sigmoid };
+    Score score = Score::softmax;
+    /// Experts in `groups` equal groups, of which the best `chosenGroups` are chosen from: by their largest score (softmax,
+    /// DeepSeek-V2) or by the sum of their two largest (sigmoid, DeepSeek-V3).
+    int groups = 1, chosenGroups = 1;
+    bool normalized = true; ///< the weights are the scores over their sum
+    double scale = 1;       ///< and times this
 };
 
 /// Names one draw of a dropout mask. The mask depends only on this and on each element's global token and feature index, never
@@ -95,8 +110,8 @@ public:
     virtual void gatedActivation(ActivationFunction, const Tensor& x, const Tensor& y) = 0;
     virtual void gatedActivationGradient(ActivationFunction, const Tensor& x, const Tensor& dy, const Tensor& dx) = 0;
 
-    // -- attention: q [queries * sequences, heads * headDim], k and v likewise with keyValueHeads; may be columns of a wider
-    // tensor
+    // -- attention: q [queries * sequences, heads * headDim], k likewise with keyValueHeads, v and o with valueSize(); may be
+    // columns of a wider tensor
     /// Rotates pairs (i, i + headDim / 2) of each head in place by the row's position (Su et al. 2021; Llama's layout), back if
     /// `inverse`. positions: i32, one a row.
     virtual void rotate(const Tensor& x, int headDim, const Tensor& positions, double theta, bool inverse) = 0;
@@ -110,8 +125,8 @@ public:
                                    const Tensor& logSumExp, const Tensor& dOutput, const Tensor& dq, const Tensor& dk,
                                    const Tensor& dv, bool accumulate) = 0;
     /// Joins attention over another block of keys into (o, logSumExp); both o of the accumulation type
-    /// (Liu et al. 2023, Ring Attention).
-    virtual void mergeAttention(int headDim, const Tensor& oBlock, const Tensor& logSumExpBlock, const Tensor& o,
+    /// (Liu et al. 2023, Ring Attention). valueDim: elements of a head's output.
+    virtual void mergeAttention(int valueDim, const Tensor& oBlock, const Tensor& logSumExpBlock, const Tensor& o,
                                 const Tensor& logSumExp) = 0;
 
     // -- embedding: ids i32, one a row; rows of the table are the vocabulary from firstId on, others are not owned: 0
@@ -138,13 +153,16 @@ public:
                          const Tensor& y) = 0;
 
     // -- mixture of experts
-    /// probabilities = softmax(logits) (accumulation type, [T, experts]); experts [T, k] i32: the k largest, ties to the lowest
-    /// index; weights [T, k]: their probabilities over their sum.
-    virtual void routeTopK(const Tensor& logits, const Tensor& probabilities, const Tensor& experts, const Tensor& weights) = 0;
+    /// probabilities (accumulation type, [T, experts]) = the scores, those of sigmoid over their sum; experts [T, k] i32: those
+    /// of the k largest scores, ties to the lowest index; weights [T, k]: see RouterRule. bias (a row of the accumulation type;
+    /// empty = none) is added to the scores for the choice alone (Wang et al. 2024, loss-free balancing).
+    virtual void routeTopK(const RouterRule&, const Tensor& logits, const Tensor& bias, const Tensor& probabilities,
+                           const Tensor& experts, const Tensor& weights) = 0;
     /// dLogits from dWeights and from the load-balancing loss, whose gradient with respect to each probability is
-    /// auxGradient[expert] (a row; empty = none).
-    virtual void routeGradient(const Tensor& probabilities, const Tensor& experts, const Tensor& weights, const Tensor& dWeights,
-                               const Tensor& auxGradient, const Tensor& dLogits) = 0;
+    /// auxGradient[expert] (a row; empty = none). logits: needed for sigmoid only.
+    virtual void routeGradient(const RouterRule&, const Tensor& logits, const Tensor& probabilities, const Tensor& experts,
+                               const Tensor& weights, const Tensor& dWeights, const Tensor& auxGradient,
+                               const Tensor& dLogits) = 0;
     /// counts [1, experts] i64 = how often each expert was chosen.
     virtual void countExperts(const Tensor& experts, const Tensor& counts) = 0;
     /// Slots (token * k + choice) in the order of experts, then of tokens: order [T * k] i32, place [T, k] i32 its inverse.

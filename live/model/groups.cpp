@@ -11,7 +11,7 @@ using sim::asIndex;
 
 const char* groupName(Group group)
 {
-    constexpr std::array<const char*, kGroupCount> kNames = {"tp",    "cp",        "ep",   "tp_cp",  "dp_cp",
+    constexpr std::array<const char*, kGroupCount> kNames = {"tp",    "cp",        "tp",   "ep",     "tp_cp", "dp_cp",
                                                              "dp_cp", "expert_dp", "embd", "copies", "world"};
     return kNames[asIndex(group)];
 }
@@ -24,12 +24,15 @@ JobGroups::JobGroups(const sim::Scenario& scenario, const sim::Mesh& mesh, const
         for (int i = 0; i < mesh.groupCount(kind); ++i)
             enrol(group, mesh.members(kind, i));
     };
-    const bool sequenceParallel = scenario.layout.sequenceParallel && scenario.layout.tp > 1;
     each(ProcessGroup::tp, Group::tp);
     each(ProcessGroup::cp, Group::cp);
-    // Where no two ranks have the same tokens, they go to every slice of an expert.
-    each(sequenceParallel || scenario.layout.tp == 1 ? ProcessGroup::tp_ep : ProcessGroup::ep, Group::experts);
-    each(sequenceParallel ? ProcessGroup::tp_cp : ProcessGroup::cp, Group::tokens);
+    const int tp = scenario.layout.tp, keyValueHeads = scenario.model.numKeyValueHeads;
+    if (!scenario.model.isLatentAttention() && tp > keyValueHeads)
+        for (int i = 0; i < mesh.groupCount(ProcessGroup::tp); ++i)
+            for (const auto& ranks : sim::subgroups(mesh.members(ProcessGroup::tp, i), {tp / keyValueHeads, keyValueHeads}, 0))
+                enrol(Group::headCopies, ranks);
+    each(ProcessGroup::tp_ep, Group::experts);
+    each(ProcessGroup::tp_cp, Group::tokens);
     const int shards = std::max(1, scenario.layout.dpShard);
     for (int i = 0; i < mesh.groupCount(ProcessGroup::dp_cp); ++i) {
         const std::vector<int> members = mesh.members(ProcessGroup::dp_cp, i);

@@ -17,8 +17,9 @@ namespace live {
 enum class Group : std::uint8_t {
     tp,
     cp,
-    experts,     ///< ranks that exchange routed tokens: ep; where each rank has tokens of its own tp_ep
-    tokens,      ///< ranks that share one micro-batch's tokens: cp, with sequence parallelism tp_cp
+    headCopies,  ///< ranks of tp that hold the same key-value heads
+    experts,     ///< ranks that exchange routed tokens: tp_ep, which have all slices of all experts
+    tokens,      ///< ranks that share one micro-batch's tokens: tp_cp
     shard,       ///< shards of a ZeRO copy inside dp_cp
     replicate,   ///< equal shards of different copies
     expertShard, ///< the same for the experts' weights
@@ -26,7 +27,7 @@ enum class Group : std::uint8_t {
     copies,      ///< the two pipeline ranks that hold the same part of a bidirectional pipeline
     world
 };
-inline constexpr int kGroupCount = 10;
+inline constexpr int kGroupCount = 11;
 const char* groupName(Group); ///< as in traces: "tp", "dp_cp", …
 
 /// A rank's place in a group. group is null where the rank has none.

@@ -54,9 +54,9 @@ Task<Array> Layer::backward(const Input& input, Array dy, LayerSaved& saved, boo
     co_await recompute(input, saved);
     Array middle;
     if (m_moe) {
-        middle = co_await m_moe->backwardInput(input, std::move(dy), saved.moe);
+        middle = co_await m_moe->backwardInput(input, std::move(dy), saved.moe, ofWeights);
         if (ofWeights)
-            co_await m_moe->backwardWeight(saved.moe);
+            co_await m_moe->backwardWeight(saved.moe, false);
     } else {
         middle = co_await m_mlp->backward(input, std::move(dy), saved.mlp, ofWeights);
     }
@@ -67,7 +67,7 @@ Task<Array> Layer::backward(const Input& input, Array dy, LayerSaved& saved, boo
 Task<> Layer::backwardWeight(LayerSaved& saved)
 {
     if (m_moe)
-        co_await m_moe->backwardWeight(saved.moe);
+        co_await m_moe->backwardWeight(saved.moe, true);
     else
         co_await m_mlp->backwardWeight(saved.mlp);
     co_await m_attention.backwardWeight(saved.attention);

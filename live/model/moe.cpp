@@ -1,7 +1,6 @@
 #include "live/model/moe.h"
 
 #include "live/model/dropout.h"
-#include "live/model/mlp.h"
 #include "sim/index.h"
 
 #include <algorithm>
@@ -11,13 +10,28 @@ namespace live {
 
 using sim::asIndex;
 
+namespace {
+
+RouterRule ruleOf(const sim::Model& model)
+{
+    const bool isSigmoid = model.scoringFunction == sim::ScoringFunction::sigmoid;
+    return {.score = isSigmoid ? RouterRule::Score::sigmoid : RouterRule::Score::softmax,
+            .groups = model.expertGroups,
+            .chosenGroups = model.chosenGroups,
+            .normalized = model.normTopkProb,
+            .scale = model.routedScalingFactor};
+}
+
+} // namespace
+
 Moe::Moe(RankContext& context, const Shape& shape, Bucket& dense, Bucket& experts, const std::string& prefix, int stage,
          int layer)
     : m_context(context), m_shape(shape), m_layer(layer),
       m_norm(context, shape, dense, prefix + ".mlp_norm", "moe.norm", stage, layer), m_gated(context.scenario.model.gatedMlp),
       m_activation(activationOf(context.scenario.model)), m_experts(context.scenario.model.numExperts),
       m_choices(context.scenario.model.numExpertsPerTok),
-      m_columns(context.scenario.model.moeIntermediateSize / context.scenario.layout.etp),
+      m_columns(context.scenario.model.moeIntermediateSize / context.scenario.layout.etp), m_rows(shape.localRows),
+      m_rule(ruleOf(context.scenario.model)),
       m_routeLabel(context.kinds, "moe.router", stage, layer, KernelLabel::Operator::linear),
       m_permuteLabel(context.kinds, "moe.permute", stage, layer),
       m_upLabel(context.kinds, "moe.up", stage, layer, KernelLabel::Operator::linear),
@@ -27,7 +41,16 @@ Moe::Moe(RankContext& context, const Shape& shape, Bucket& dense, Bucket& expert
 {
     const sim::Model& model = context.scenario.model;
     const sim::Layout& layout = context.scenario.layout;
-    m_router = &dense.add(replicated(rowsOfMatrix(prefix + ".router", m_experts, shape.hidden), shape.sequenceParallel));
+    if (repeatsTokens()) {
+        m_firstRow = shape.rows * shape.tpIndex / shape.tp;
+        m_rows = shape.rows * (shape.tpIndex + 1) / shape.tp - m_firstRow;
+    }
+    m_router = &dense.add(replicated(rowsOfMatrix(prefix + ".router", m_experts, shape.hidden), shape.tp > 1));
+    if (model.routerBias)
+        m_routerBias = &dense.add(replicated(sliceOfVector(prefix + ".router_bias", m_experts), shape.tp > 1));
+    if (model.numSharedExperts > 0)
+        m_shared = std::make_unique<FeedForward>(context, shape, dense, FeedForward::kShared, prefix + ".shared_expert",
+                                                 std::int64_t{model.numSharedExperts} * model.moeIntermediateSize, stage, layer);
     const std::int64_t perRank = m_experts / layout.ep;
     const Slice slice{context.coordinates.exptTp, layout.etp};
     for (std::int64_t i = 0; i < perRank; ++i) {
@@ -78,18 +101,28 @@ void Moe::forEachExpert(const MoeSaved& saved, F&& f) const
 Task<> Moe::route(MoeSaved& saved)
 {
     Queue& queue = *m_context.queue;
-    const std::int64_t rows = m_shape.localRows;
     {
         const KernelSpan span(m_context, m_routeLabel);
-        const Array logits = m_context.statistics(rows, m_experts);
-        queue.linear(saved.normalized, m_router->value(), {}, logits);
-        m_context.inspect(m_routeLabel, logits);
-        saved.probabilities = m_context.statistics(rows, m_experts);
-        saved.experts = m_context.memory.allocate(DType::i32, rows, m_choices);
-        saved.weights = m_context.statistics(rows, m_choices);
-        queue.routeTopK(logits, saved.probabilities, saved.experts, saved.weights);
-        saved.order = m_context.memory.allocate(DType::i32, rows * m_choices, 1);
-        saved.place = m_context.memory.allocate(DType::i32, rows, m_choices);
+        saved.logits = m_context.statistics(m_rows, m_experts);
+        const bool isSigmoid = m_rule.score == RouterRule::Score::sigmoid;
+        queue.linear(ownRows(saved.normalized), m_router->value(), {}, saved.logits);
+        Array bias; // of the logits; with sigmoid of the choice alone
+        if (m_routerBias) {
+            bias = m_context.statistics(1, m_experts);
+            queue.copy(m_routerBias->value(), bias);
+            if (!isSigmoid)
+                queue.addBias(bias, saved.logits);
+        }
+        m_context.inspect(m_routeLabel, saved.logits);
+        saved.probabilities = m_context.statistics(m_rows, m_experts);
+        saved.experts = m_context.memory.allocate(DType::i32, m_rows, m_choices);
+        saved.weights = m_context.statistics(m_rows, m_choices);
+        queue.routeTopK(m_rule, saved.logits, bias && isSigmoid ? bias.tensor() : Tensor{}, saved.probabilities, saved.experts,
+                        saved.weights);
+        if (!isSigmoid)
+            saved.logits.reset(); // the probabilities say all
+        saved.order = m_context.memory.allocate(DType::i32, m_rows * m_choices, 1);
+        saved.place = m_context.memory.allocate(DType::i32, m_rows, m_choices);
         queue.sortByExpert(saved.experts, m_experts, saved.order, saved.place);
     }
     co_await planExchange(saved);
@@ -167,7 +200,7 @@ Task<> Moe::balance(MoeSaved& saved)
     saved.auxiliaryGradient = m_context.statistics(1, m_experts);
     queue.copy(host, saved.auxiliaryGradient);
 
-    if (m_context.pass != sim::OpClass::forward || (repeatsTokens() && m_shape.tpIndex != 0))
+    if (m_context.pass != sim::OpClass::forward)
         co_return;
     const Array sums = m_context.statistics(1, m_experts);
     queue.sumRows(saved.probabilities, sums);
@@ -211,7 +244,7 @@ Task<Array> Moe::exchangeBack(Tensor sorted, const MoeSaved& saved, std::string_
     const Array back = m_context.activations(returned, m_shape.hidden);
     co_await m_context.allToAll(Group::experts, bySource, saved.receiveRows, back, saved.sendRows, name);
     const KernelSpan span(m_context, m_permuteLabel);
-    Array slots = m_context.activations(m_shape.localRows * m_choices, m_shape.hidden);
+    Array slots = m_context.activations(m_rows * m_choices, m_shape.hidden);
     const std::vector<std::int64_t> first = firstSlots(saved);
     std::vector<bool> seen(first.size(), false);
     std::int64_t row = 0;
@@ -229,16 +262,28 @@ Task<Array> Moe::exchangeBack(Tensor sorted, const MoeSaved& saved, std::string_
     co_return slots;
 }
 
+template <class Make>
+Task<Array> Moe::wholeRows(std::string_view name, Make make)
+{
+    Array y = m_context.activations(m_shape.localRows, m_shape.hidden);
+    if (repeatsTokens())
+        m_context.queue->fill(y, 0);
+    make(ownRows(y));
+    if (repeatsTokens())
+        co_await m_context.allReduce(Group::tp, y, name);
+    co_return y;
+}
+
 Task<Array> Moe::forward(const Input& input, Array x, MoeSaved& saved)
 {
     Queue& queue = *m_context.queue;
     saved.input = std::move(x);
     saved.normalized = m_norm.forward(saved.input, saved.statistics);
     co_await route(saved);
-    Array slots = m_context.activations(m_shape.localRows * m_choices, m_shape.hidden);
+    Array slots = m_context.activations(m_rows * m_choices, m_shape.hidden);
     {
         const KernelSpan span(m_context, m_permuteLabel);
-        queue.gatherRows(saved.normalized, saved.order, m_choices, slots);
+        queue.gatherRows(ownRows(saved.normalized), saved.order, m_choices, slots);
     }
     saved.expertInput = co_await exchangeOut(slots, saved, "moe.dispatch");
     slots.reset();
@@ -266,13 +311,16 @@ Task<Array> Moe::forward(const Input& input, Array x, MoeSaved& saved)
     }
     saved.routed = co_await exchangeBack(expertOutput, saved, "moe.combine");
     expertOutput.reset();
-    Array y = m_context.activations(m_shape.localRows, m_shape.hidden);
-    {
+    const auto combine = [&](const Tensor& own) {
         const KernelSpan span(m_context, m_combineLabel);
-        queue.combineRows(saved.routed, saved.place, saved.weights, y);
+        queue.combineRows(saved.routed, saved.place, saved.weights, own);
+    };
+    Array y = co_await wholeRows("moe.sum", combine);
+    if (m_shared) {
+        const Array ofShared = co_await m_shared->forward(saved.normalized, saved.shared);
+        const KernelSpan span(m_context, m_combineLabel);
+        queue.add(ofShared, y);
     }
-    if (repeatsTokens()) // every tp rank has a slice of each expert
-        co_await m_context.allReduce(Group::tp, y, "moe.sum");
     const KernelSpan span(m_context, m_combineLabel);
     dropoutRows(m_context, m_shape, input, m_layer, DropoutSite::mlp, y);
     queue.add(saved.input, y);
@@ -280,22 +328,20 @@ Task<Array> Moe::forward(const Input& input, Array x, MoeSaved& saved)
     co_return y;
 }
 
-Task<Array> Moe::backwardInput(const Input& input, Array dy, MoeSaved& saved)
+Task<Array> Moe::backwardInput(const Input& input, Array dy, MoeSaved& saved, bool ofWeights)
 {
     Queue& queue = *m_context.queue;
-    const std::int64_t slotCount = m_shape.localRows * m_choices;
+    const std::int64_t slotCount = m_rows * m_choices;
     Array dResidual = m_context.activations(dy->rows, dy->columns);
     queue.copy(dy, dResidual);
     dropoutRows(m_context, m_shape, input, m_layer, DropoutSite::mlp, dy);
     Array dSlots = m_context.activations(slotCount, m_shape.hidden);
-    Array dWeights = m_context.statistics(m_shape.localRows, m_choices);
+    Array dWeights = m_context.statistics(m_rows, m_choices);
     {
         const KernelSpan span(m_context, m_combineLabel);
-        queue.combineGradient(saved.routed, saved.place, saved.weights, dy, dSlots, dWeights);
+        queue.combineGradient(saved.routed, saved.place, saved.weights, ownRows(dy), dSlots, dWeights);
     }
     saved.routed.reset();
-    if (repeatsTokens())
-        co_await m_context.allReduce(Group::tp, dWeights, "moe.weights");
     saved.dExpertOutput = co_await exchangeOut(dSlots, saved, "moe.dispatch");
     const std::int64_t received = saved.dExpertOutput->rows;
     Array dHidden = m_context.activations(received, m_columns);
@@ -324,23 +370,27 @@ Task<Array> Moe::backwardInput(const Input& input, Array dy, MoeSaved& saved)
     }
     dSlots = co_await exchangeBack(dExpertInput, saved, "moe.combine");
     dExpertInput.reset();
-    Array dNormalized = m_context.activations(m_shape.localRows, m_shape.hidden);
-    {
-        const KernelSpan span(m_context, m_permuteLabel);
-        queue.combineRows(dSlots, saved.place, {}, dNormalized);
-    }
-    if (repeatsTokens())
-        co_await m_context.allReduce(Group::tp, dNormalized, "moe.sum");
-    {
+    const auto gatherGradient = [&](const Tensor& own) {
+        {
+            const KernelSpan span(m_context, m_permuteLabel);
+            queue.combineRows(dSlots, saved.place, {}, own);
+        }
         const KernelSpan span(m_context, m_routeLabel);
-        const Array dLogits = m_context.statistics(m_shape.localRows, m_experts);
-        queue.routeGradient(saved.probabilities, saved.experts, saved.weights, dWeights, saved.auxiliaryGradient, dLogits);
-        saved.dLogits = m_context.activations(m_shape.localRows, m_experts);
+        const Array dLogits = m_context.statistics(m_rows, m_experts);
+        queue.routeGradient(m_rule, saved.logits, saved.probabilities, saved.experts, saved.weights, dWeights,
+                            saved.auxiliaryGradient, dLogits);
+        saved.dLogits = m_context.activations(m_rows, m_experts);
         queue.copy(dLogits, saved.dLogits);
         m_context.inspect(m_routeLabel, saved.dLogits);
-        const Array throughRouter = m_context.activations(m_shape.localRows, m_shape.hidden);
+        const Array throughRouter = m_context.activations(m_rows, m_shape.hidden);
         queue.linearInputGradient(saved.dLogits, m_router->value(), throughRouter);
-        queue.add(throughRouter, dNormalized);
+        queue.add(throughRouter, own);
+    };
+    Array dNormalized = co_await wholeRows("moe.sum", gatherGradient);
+    if (m_shared) {
+        const Array ofShared = co_await m_shared->backward(std::move(dy), saved.normalized, saved.shared, ofWeights);
+        const KernelSpan span(m_context, m_permuteLabel);
+        queue.add(ofShared, dNormalized);
     }
     Array dx = m_norm.backward(dNormalized, saved.input, saved.statistics);
     const KernelSpan span(m_context, m_addLabel);
@@ -348,12 +398,15 @@ Task<Array> Moe::backwardInput(const Input& input, Array dy, MoeSaved& saved)
     saved.input.reset();
     saved.statistics.reset();
     saved.probabilities.reset();
+    saved.logits.reset();
     co_return dx;
 }
 
-Task<> Moe::backwardWeight(MoeSaved& saved)
+Task<> Moe::backwardWeight(MoeSaved& saved, bool withShared)
 {
     Queue& queue = *m_context.queue;
+    if (m_shared && withShared)
+        co_await m_shared->backwardWeight(saved.normalized, saved.shared);
     {
         const KernelSpan span(m_context, m_downLabel, GradientOf::weight);
         forEachExpert(saved, [&](const Expert& expert, std::int64_t first, std::int64_t rows) {
@@ -369,7 +422,9 @@ Task<> Moe::backwardWeight(MoeSaved& saved)
         });
     }
     const KernelSpan span(m_context, m_routeLabel, GradientOf::weight);
-    queue.linearWeightGradient(saved.dLogits, saved.normalized, m_router->gradient(), {});
+    const bool biasIsTrained = m_routerBias && m_rule.score == RouterRule::Score::softmax; // else it only tilts the choice
+    queue.linearWeightGradient(saved.dLogits, ownRows(saved.normalized), m_router->gradient(),
+                               biasIsTrained ? m_routerBias->gradient() : Tensor{});
     saved = {};
     co_return;
 }

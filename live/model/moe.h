@@ -1,13 +1,15 @@
 // The mixture-of-experts half of a layer: router, dispatch of tokens to the ranks of their experts, grouped MLP, and the way
-// back. Shazeer et al. 2017; load-balancing loss of the Switch Transformer (Fedus et al. 2021) per micro-batch.
+// back, beside them experts that every token goes to. Shazeer et al. 2017; load-balancing loss of the Switch Transformer (Fedus
+// et al. 2021) per micro-batch; DeepSeek-V3's scores, groups and choice (DeepSeek-AI 2024, section 2.1.2).
 //
-// Tokens go straight to the ranks that hold (slices of) their experts: one all-to-all over ep, where each rank has its own over
-// tp_ep, where every slice of an expert gets the token and the slices' outputs are summed where it came from.
+// Tokens go straight to the ranks that hold (slices of) their experts: one all-to-all over tp_ep, in which every slice of an
+// expert gets the token and the slices' outputs are summed where it came from. Where tp ranks have the same tokens, each sends
+// its share of them, and the results are put together over tp: so it does not matter how the axes are ordered.
 #pragma once
 
+#include "live/model/feed_forward.h"
 #include "live/model/input.h"
 #include "live/model/norm.h"
-#include "live/model/tensor_parallel.h"
 
 #include <array>
 #include <cstdint>
@@ -18,7 +20,7 @@ namespace live {
 /// Kept from the forward pass on.
 struct MoeSaved {
     Array input, statistics, normalized;
-    Array probabilities, experts, weights;           ///< of the router
+    Array logits, probabilities, experts, weights;   ///< of the router
     Array order, place;                              ///< see Queue::sortByExpert
     std::vector<std::int64_t> sendRows, receiveRows; ///< by member of the group
     std::vector<std::int64_t> expertRows;            ///< by local expert
@@ -27,6 +29,7 @@ struct MoeSaved {
     Array routed;                                    ///< what came back, by slot in the order of experts
     Array auxiliaryGradient;                         ///< [1, experts]
     Array dUp, dExpertOutput, dLogits;               ///< from the input gradient to the weight gradient
+    FeedForwardSaved shared;
 };
 
 class Moe {
@@ -34,8 +37,10 @@ public:
     Moe(RankContext&, const Shape&, Bucket& dense, Bucket& experts, const std::string& prefix, int stage, int layer);
 
     Task<Array> forward(const Input&, Array x, MoeSaved&);
-    Task<Array> backwardInput(const Input&, Array dy, MoeSaved&);
-    Task<> backwardWeight(MoeSaved&);
+    /// The input gradient; `ofWeights`: also those of the experts that every token goes to, as FeedForward's.
+    Task<Array> backwardInput(const Input&, Array dy, MoeSaved&, bool ofWeights);
+    /// The rest of the weights' gradients; `withShared`: backwardInput was not asked for theirs.
+    Task<> backwardWeight(MoeSaved&, bool withShared);
 
     /// The load-balancing losses of the micro-batches so far, counted once over all ranks; an exact sum.
     std::array<std::int64_t, kExactSumWords> auxiliaryLoss{};
@@ -56,6 +61,11 @@ private:
     template <class F>
     void forEachExpert(const MoeSaved& saved, F&&) const;
     bool repeatsTokens() const { return m_shape.tp > 1 && !m_shape.sequenceParallel; }
+    /// The rows whose tokens this rank sends.
+    Tensor ownRows(const Tensor& local) const { return local.rowRange(m_firstRow, m_rows); }
+    /// Of local rows: this rank's are what `make` puts there, the others come from the other tp ranks.
+    template <class Make>
+    Task<Array> wholeRows(std::string_view name, Make make);
 
     RankContext& m_context;
     const Shape& m_shape;
@@ -64,8 +74,11 @@ private:
     bool m_gated;
     ActivationFunction m_activation;
     std::int64_t m_experts, m_choices, m_columns;
+    std::int64_t m_firstRow = 0, m_rows; ///< of local rows, those whose tokens this rank sends
+    RouterRule m_rule;
     std::vector<int> m_memberExpertRank; ///< by member of the group: its place among the ep ranks
-    Parameter* m_router;
+    Parameter *m_router, *m_routerBias = nullptr;
+    std::unique_ptr<FeedForward> m_shared; ///< none: no such experts
     std::vector<Expert> m_local;
     KernelLabel m_routeLabel, m_permuteLabel, m_upLabel, m_activationLabel, m_downLabel, m_combineLabel, m_addLabel;
 };

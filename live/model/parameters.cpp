@@ -83,6 +83,7 @@ ParameterSpec sliceOfVector(std::string name, std::int64_t columns, Slice slice)
             .globalColumns = columns * slice.count,
             .firstColumn = columns * slice.index,
             .columns = columns,
+            .isVector = true,
             .decays = false};
 }
 

@@ -27,12 +27,21 @@ struct ParameterSpec {
     std::int64_t globalRows = 1, globalColumns = 1;
     std::int64_t firstRow = 0, firstColumn = 0, rows = 1, columns = 1; ///< held here
     InitialValues initial;
+    bool isVector = false;
     bool decays = true; ///< matrices do, vectors do not (llm.c's rule), however they are sharded
     /// All tensor-parallel ranks hold the same slice: counted once in the gradient norm.
     bool replicated = false;
+    /// Some neighbouring ones do, as they share a key-value head (Group::headCopies): likewise, and the gradient is a sum over
+    /// this rank's queries only: summed over them at the end of the step.
+    bool headCopy = false;
     /// Its gradient is a sum over this rank's part of the sequence only: summed over tp at the end of the step.
     bool partial = false;
 
+    /// Of the whole: a vector has one side.
+    std::vector<std::int64_t> wholeShape() const
+    {
+        return isVector ? std::vector{globalColumns} : std::vector{globalRows, globalColumns};
+    }
     /// Of the slice's element (row by row) in the whole matrix; none where that ends before: padding of the vocabulary.
     std::optional<std::int64_t> placeInWhole(std::int64_t element) const;
     /// Of the slice's elements [first, first + count): visit(element - first, place in the whole, length) for each run that lies

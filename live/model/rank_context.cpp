@@ -18,6 +18,7 @@ GroupLook lookOf(Group group)
 {
     switch (group) {
     case Group::tp:
+    case Group::headCopies:
         return {SpanTrack::tp, sim::OpClass::tpComm};
     case Group::cp:
         return {SpanTrack::cp, sim::OpClass::cpComm};

@@ -1,36 +1,38 @@
 // Context parallelism: a ring over which blocks of keys and values travel (Liu et al. 2023), balanced by giving each rank one
 // chunk from either end of the sequence (zig-zag, as in Llama 3 and ring-flash-attention). Of 2 cp chunks, rank r holds r and
 // 2 cp - 1 - r, in this order: its own block is causal by place, of a block from a lower rank all queries see the first half, of
-// one from a higher rank the second half of the queries sees all.
-#include "live/model/attention.h"
+// one from a higher rank the second half of the queries sees all. In a window or in chunks each half meets each half by position.
+#include "live/model/attention_core.h"
+
+#include <limits>
 
 namespace live {
-namespace {
 
-/// The rows of queries and of keys that meet, when rank `index` holds the block of rank `owner`.
-struct Meeting {
-    std::int64_t firstQuery = 0, queries = 0, keys = 0;
-    bool causal = false;
-};
-
-Meeting meet(int index, int owner, std::int64_t rows, bool causal)
+std::vector<AttentionCore::Stretch> AttentionCore::stretchesOf(int cpIndex) const
 {
-    if (owner == index)
-        return {0, rows, rows, causal};
-    if (!causal)
-        return {0, rows, rows, false};
-    return owner < index ? Meeting{0, rows, rows / 2, false} : Meeting{rows / 2, rows / 2, rows, false};
+    const std::int64_t half = m_shape.rows / m_shape.sequences / 2;
+    return {{0, cpIndex * half, half}, {half, (2 * m_shape.cp - 1 - cpIndex) * half, half}};
 }
 
-} // namespace
-
-void Attention::startRing(const Tensor& qkv)
+/// When this rank holds the block of rank `owner`.
+std::vector<AttentionCore::Meeting> AttentionCore::meetingsWith(int owner) const
 {
-    m_ring.here = m_context.activations(m_shape.rows, 2 * m_shape.keyColumns);
-    m_context.queue->copy(qkv.columnRange(m_shape.queryColumns, 2 * m_shape.keyColumns), m_ring.here);
+    if (m_window > 0 || m_chunk > 0)
+        return meetings(stretchesOf(m_shape.cpIndex), stretchesOf(owner));
+    const std::int64_t positions = m_shape.rows / m_shape.sequences, half = positions / 2;
+    if (owner == m_shape.cpIndex || !m_causal)
+        return {{0, positions, 0, positions, owner == m_shape.cpIndex && m_causal, 0}};
+    return {owner < m_shape.cpIndex ? Meeting{0, positions, 0, half, false, 0} : Meeting{half, half, 0, positions, false, 0}};
 }
 
-void Attention::shiftRing()
+void AttentionCore::startRing(const Tensor& qkv)
+{
+    const std::int64_t columns = m_shape.keyColumns + m_shape.valueColumns;
+    m_ring.here = m_context.activations(m_shape.rows, columns);
+    m_context.queue->copy(qkv.columnRange(m_shape.queryColumns, columns), m_ring.here);
+}
+
+void AttentionCore::shiftRing()
 {
     m_ring.coming = m_context.activations(m_ring.here->rows, m_ring.here->columns);
     m_ring.transfer =
@@ -38,7 +40,7 @@ void Attention::shiftRing()
     m_ring.transfer->start();
 }
 
-Task<> Attention::takeNextBlock()
+Task<> AttentionCore::takeNextBlock()
 {
     co_await m_ring.transfer->done();
     m_ring.transfer.reset();
@@ -46,75 +48,77 @@ Task<> Attention::takeNextBlock()
     m_ring.coming.reset();
 }
 
-Task<> Attention::ring(AttentionSaved& saved)
+Task<> AttentionCore::ring(Tensor qkv, Tensor output, Tensor logSumExp)
 {
     Queue& queue = *m_context.queue;
     const int size = m_shape.cp, index = m_shape.cpIndex;
-    const std::int64_t rows = m_shape.rows, columns = m_shape.keyColumns;
-    const Tensor q = split(saved.qkv).q;
-    startRing(saved.qkv);
-    Array sum = m_context.statistics(rows, m_shape.queryColumns);
+    const Tensor q = split(m_shape, qkv).q;
+    startRing(qkv);
+    Array sum = m_context.statistics(m_shape.rows, m_shape.outputColumns());
+    bool isFirst = true;
     for (int hop = 0; hop < size; ++hop) {
         if (hop > 0)
             co_await takeNextBlock();
         if (hop + 1 < size)
             shiftRing();
-        const KernelSpan span(m_context, m_coreLabel);
-        const Meeting met = meet(index, (index - hop + size) % size, rows, m_causal);
-        const Tensor k = m_ring.here->columnRange(0, columns).rowRange(0, met.keys);
-        const Tensor v = m_ring.here->columnRange(columns, columns).rowRange(0, met.keys);
-        if (hop == 0) {
-            queue.attention(kernelShape(met.causal, 0), q, k, v, saved.output, saved.logSumExp);
-            queue.copy(saved.output, sum);
-            continue;
+        const KernelSpan span(m_context, m_label);
+        for (const Meeting& met : meetingsWith((index - hop + size) % size)) {
+            const Tensor k = keysOf(met, m_ring.here), v = valuesOf(met, m_ring.here);
+            if (isFirst && met.queries * m_shape.sequences == m_shape.rows) {
+                queue.attention(kernelShape(met), q, k, v, output, logSumExp);
+                queue.copy(output, sum);
+            } else {
+                if (isFirst) {
+                    queue.fill(sum, 0);
+                    queue.fill(logSumExp, -std::numeric_limits<double>::infinity());
+                }
+                const Tensor queries = queriesOf(met, q);
+                Array part = m_context.activations(queries.rows, m_shape.outputColumns());
+                Array partLogSumExp = m_context.statistics(queries.rows, m_shape.heads);
+                queue.attention(kernelShape(met), queries, k, v, part, partLogSumExp);
+                Array partSum = m_context.statistics(queries.rows, m_shape.outputColumns());
+                queue.copy(part, partSum);
+                queue.mergeAttention(m_shape.valueDim, partSum, partLogSumExp, queriesOf(met, sum), queriesOf(met, logSumExp));
+            }
+            isFirst = false;
         }
-        Array part = m_context.activations(met.queries, m_shape.queryColumns);
-        Array partLogSumExp = m_context.statistics(met.queries, m_shape.heads);
-        queue.attention(kernelShape(false, 0), q.rowRange(met.firstQuery, met.queries), k, v, part, partLogSumExp);
-        Array partSum = m_context.statistics(met.queries, m_shape.queryColumns);
-        queue.copy(part, partSum);
-        queue.mergeAttention(m_shape.headDim, partSum, partLogSumExp, sum->rowRange(met.firstQuery, met.queries),
-                             saved.logSumExp->rowRange(met.firstQuery, met.queries));
     }
     m_ring.here.reset();
-    queue.copy(sum, saved.output);
+    queue.copy(sum, output);
 }
 
-Task<Array> Attention::ringGradient(const Tensor& dOutput, AttentionSaved& saved)
+Task<Array> AttentionCore::ringGradient(Tensor qkv, Tensor output, Tensor logSumExp, Tensor dOutput)
 {
     Queue& queue = *m_context.queue;
     const int size = m_shape.cp, index = m_shape.cpIndex;
-    const std::int64_t rows = m_shape.rows, columns = m_shape.keyColumns;
-    const Tensor q = split(saved.qkv).q;
-    startRing(saved.qkv);
+    const std::int64_t rows = m_shape.rows, columns = m_shape.keyColumns + m_shape.valueColumns;
+    const Tensor q = split(m_shape, qkv).q;
+    startRing(qkv);
     Array dq = m_context.statistics(rows, m_shape.queryColumns);
-    Array dKeysValues = m_context.statistics(rows, 2 * columns);
+    Array dKeysValues = m_context.statistics(rows, columns);
     queue.fill(dq, 0);
     queue.fill(dKeysValues, 0);
     for (int hop = 0; hop < size; ++hop) {
         if (hop > 0) { // the gradients follow their keys and values round the ring
             co_await takeNextBlock();
-            Array receivedGradients = m_context.statistics(rows, 2 * columns);
+            Array receivedGradients = m_context.statistics(rows, columns);
             co_await m_context.shift(Group::cp, dKeysValues, receivedGradients, "ring.dkv");
             dKeysValues = std::move(receivedGradients);
         }
         if (hop + 1 < size)
             shiftRing();
-        const KernelSpan span(m_context, m_coreLabel);
-        const Meeting met = meet(index, (index - hop + size) % size, rows, m_causal);
-        const auto queries = [&](const Tensor& all) { return all.rowRange(met.firstQuery, met.queries); };
-        const auto keys = [&](const Tensor& all) { return all.columnRange(0, columns).rowRange(0, met.keys); };
-        const auto values = [&](const Tensor& all) { return all.columnRange(columns, columns).rowRange(0, met.keys); };
-        queue.attentionGradient(kernelShape(met.causal, 0), queries(q), keys(m_ring.here), values(m_ring.here),
-                                queries(saved.output), queries(saved.logSumExp), queries(dOutput), queries(dq), keys(dKeysValues),
-                                values(dKeysValues), true);
+        const KernelSpan span(m_context, m_label);
+        for (const Meeting& met : meetingsWith((index - hop + size) % size))
+            queue.attentionGradient(kernelShape(met), queriesOf(met, q), keysOf(met, m_ring.here), valuesOf(met, m_ring.here),
+                                    queriesOf(met, output), queriesOf(met, logSumExp), queriesOf(met, dOutput),
+                                    queriesOf(met, dq), keysOf(met, dKeysValues), valuesOf(met, dKeysValues), true);
     }
     m_ring.here.reset();
-    Array home = m_context.statistics(rows, 2 * columns);
+    Array home = m_context.statistics(rows, columns);
     co_await m_context.shift(Group::cp, dKeysValues, home, "ring.dkv");
     Array dQkv = m_context.activations(rows, m_shape.qkvColumns());
     queue.copy(dq, dQkv->columnRange(0, m_shape.queryColumns));
-    queue.copy(home, dQkv->columnRange(m_shape.queryColumns, 2 * columns));
+    queue.copy(home, dQkv->columnRange(m_shape.queryColumns, columns));
     co_return dQkv;
 }
 

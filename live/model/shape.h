@@ -16,16 +16,20 @@ struct Shape {
     std::int64_t localRows = 0; ///< inside them
     std::int64_t sequences = 1; ///< of a micro-batch
     int slices = 1;
-    int headDim = 0, heads = 0, keyValueHeads = 0; ///< this rank's heads
-    std::int64_t queryColumns = 0, keyColumns = 0; ///< heads * headDim
-    std::int64_t vocabulary = 0;                   ///< of the model
-    std::int64_t vocabularySlice = 0;              ///< this rank's rows of the embedding, padding included
-    std::int64_t firstToken = 0;                   ///< the first of them
+    int headDim = 0, heads = 0, keyValueHeads = 0;                   ///< this rank's heads; headDim: of queries and keys
+    int valueDim = 0;                                                ///< of values
+    int headCopies = 1;                                              ///< tp ranks that hold the same key-value head
+    std::int64_t queryColumns = 0, keyColumns = 0, valueColumns = 0; ///< heads * elements of one
+    std::int64_t vocabulary = 0;                                     ///< of the model
+    std::int64_t vocabularySlice = 0;                                ///< this rank's rows of the embedding, padding included
+    std::int64_t firstToken = 0;                                     ///< the first of them
     bool sequenceParallel = false;
     int tp = 1, tpIndex = 0, cp = 1, cpIndex = 0;
 
     Slice tpSlice() const { return {tpIndex, tp}; }
-    std::int64_t qkvColumns() const { return queryColumns + 2 * keyColumns; }
+    Slice keyValueSlice() const { return {tpIndex / headCopies, tp / headCopies}; }
+    std::int64_t qkvColumns() const { return queryColumns + keyColumns + valueColumns; }
+    std::int64_t outputColumns() const { return std::int64_t{heads} * valueDim; } ///< of attention
     /// Rows of the slice that are real words.
     std::int64_t validTokens() const;
 };

@@ -7,9 +7,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cassert>
 #include <cstdio>
-#include <cstring>
+#include <functional>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -60,20 +59,13 @@ public:
     void write(const ParameterSpec& spec, std::int64_t first, std::span<const double> values)
     {
         const StoredTensor& tensor = m_table.tensors.at(spec.name);
-        const std::uint64_t size = m_table.elementBytes();
-        m_bytes.resize(values.size() * size);
-        if (m_table.isDouble)
-            std::memcpy(m_bytes.data(), values.data(), m_bytes.size());
-        else
-            for (std::size_t i = 0; i < values.size(); ++i) {
-                const auto value = static_cast<float>(values[i]);
-                std::memcpy(m_bytes.data() + i * sizeof value, &value, sizeof value);
-            }
+        const std::uint64_t size = bytesOf(tensor.type);
+        const std::vector<std::byte> elements = fromDoubles(tensor.type, values);
         Written& written = m_written[spec.name];
         PiecewiseCrc32 crc(tensor.end - tensor.begin);
         spec.forEachRun(first, static_cast<std::int64_t>(values.size()),
                         [&](std::int64_t at, std::int64_t place, std::int64_t count) {
-                            const std::byte* const from = m_bytes.data() + static_cast<std::uint64_t>(at) * size;
+                            const std::byte* const from = elements.data() + static_cast<std::uint64_t>(at) * size;
                             const std::uint64_t offset = static_cast<std::uint64_t>(place) * size,
                                                 bytes = static_cast<std::uint64_t>(count) * size;
                             m_file.write(m_headerBytes + tensor.begin + offset, from, bytes);
@@ -92,7 +84,6 @@ private:
     PlacedFile m_file;
     const TensorTable& m_table;
     const std::uint64_t m_headerBytes;
-    std::vector<std::byte> m_bytes;
     WrittenTensors m_written;
 };
 
@@ -100,7 +91,7 @@ private:
 class CheckpointWriting {
 public:
     CheckpointWriting(const CheckpointInfo& info, const std::vector<Rank*>& ranks, int process, const ExchangeTexts& exchange)
-        : m_info(info), m_ranks(ranks), m_process(process), m_exchange(exchange)
+        : m_info(info), m_ranks(ranks), m_phases("checkpoint", process, exchange)
     {
         for (const QuantityName& quantity : kQuantityNames)
             if (quantity.quantity == Quantity::gradient ? info.gradients : isKept(quantity, *ranks.front()))
@@ -114,8 +105,8 @@ public:
         fs::path complete = folder / name;
         m_growing = folder / (std::string(name) + kUnfinished);
         phase([&] {
-            if (m_process == 0) {
-                fs::create_directories(folder);
+            if (m_phases.isFirst()) {
+                createFolders(folder);
                 fs::remove_all(m_growing);
                 fs::create_directory(m_growing);
             }
@@ -124,13 +115,13 @@ public:
         gatherTable();
         phase([&] {
             for (const QuantityName& quantity : m_quantities)
-                if (m_process == 0)
+                if (m_phases.isFirst())
                     createFile(quantity);
             return json();
         });
         phase([&] { return writeTensors(); });
         phase([&] {
-            if (m_process == 0)
+            if (m_phases.isFirst())
                 putInPlace(folder, complete);
             return json();
         });
@@ -138,48 +129,32 @@ public:
     }
 
 private:
-    /// work() on this process; m_answers: what it gave on each.
-    template <class Work>
-    void phase(const Work& work)
+    /// m_answers: what it gave on each process.
+    void phase(const std::function<json()>& work)
     {
-        json answer;
-        try {
-            answer["given"] = work();
-        } catch (const std::exception& error) {
-            answer["failed"] = error.what();
-        }
-        m_answers.clear();
-        std::string failure;
-        for (const std::string& text : m_exchange(answer.dump(-1, ' ', false, json::error_handler_t::replace))) {
-            const json each = json::parse(text);
-            if (each.contains("failed") && failure.empty())
-                failure = each.at("failed").get<std::string>();
-            m_answers.push_back(each.value("given", json()));
-        }
-        if (failure.empty())
-            return;
-        std::error_code none;
-        if (m_process == 0)
-            fs::remove_all(m_growing, none); // so that what was full is no fuller than before
-        throw sim::Error(failure.starts_with("checkpoint: ") ? failure : "checkpoint: " + failure);
+        m_answers = m_phases.together(work, [this] {
+            std::error_code none;
+            if (m_phases.isFirst())
+                fs::remove_all(m_growing, none); // so that what was full is no fuller than before
+        });
     }
 
     json ownTensors() const
     {
         json tensors = json::object();
         for (Rank* rank : m_ranks)
-            rank->weights().forEachOwned(true, [&](const OwnedRange& own) {
-                tensors[own.parameter->spec.name] = {own.parameter->spec.globalRows, own.parameter->spec.globalColumns};
-            });
+            rank->weights().forEachOwned(
+                true, [&](const OwnedRange& own) { tensors[own.parameter->spec.name] = own.parameter->spec.wholeShape(); });
         return tensors;
     }
 
     void gatherTable()
     {
-        m_table.isDouble = m_ranks.front()->context().accumulation == DType::f64;
+        const bool isDouble = m_ranks.front()->context().accumulation == DType::f64;
+        m_type = isDouble ? StoredType::f64 : StoredType::f32;
         for (const json& tensors : m_answers)
             for (const auto& [name, shape] : tensors.items())
-                m_table.tensors[name] = {.rows = shape.at(0), .columns = shape.at(1)};
+                m_table.tensors[name] = {.type = m_type, .shape = shape};
         m_table.place();
     }
 
@@ -226,11 +201,11 @@ private:
             const std::uint64_t headerBytes = headerOf(quantity).size();
             json tensors = json::object();
             for (const auto& [name, tensor] : m_table.tensors)
-                tensors[name] = {{"shape", {tensor.rows, tensor.columns}},
+                tensors[name] = {{"shape", tensor.shape},
                                  {"offsets", {headerBytes + tensor.begin, headerBytes + tensor.end}},
                                  {"crc32", checksum(quantity.name, name, tensor)}};
             manifest["files"][fileOf(quantity)] = {{"quantity", quantity.name},
-                                                   {"dtype", m_table.isDouble ? "F64" : "F32"},
+                                                   {"dtype", storedTypeName(m_type)},
                                                    {"bytes", headerBytes + m_table.dataBytes()},
                                                    {"tensors", std::move(tensors)}};
         }
@@ -253,18 +228,18 @@ private:
                     elements += written->at(0).get<std::int64_t>();
                     crc.join(written->at(1).get<std::uint32_t>());
                 }
-        if (elements != tensor.rows * tensor.columns)
+        if (elements != tensor.elements())
             throw sim::Error("of " + name + " the ranks have written " + std::to_string(elements) + " elements, it has " +
-                             std::to_string(tensor.rows * tensor.columns));
+                             std::to_string(tensor.elements()));
         return crc.value();
     }
 
     const CheckpointInfo& m_info;
     const std::vector<Rank*>& m_ranks;
-    const int m_process;
-    const ExchangeTexts& m_exchange;
+    const Phases m_phases;
     std::vector<QuantityName> m_quantities;
     fs::path m_growing;
+    StoredType m_type = StoredType::f32;
     TensorTable m_table;
     std::vector<json> m_answers; ///< of the last phase, by process
 };
@@ -311,32 +286,24 @@ public:
         const std::uint64_t bytes = m_file.size();
         if (bytes != entry.at("bytes").get<std::uint64_t>())
             refuseDamaged(path, "it has " + std::to_string(bytes) + " bytes, the manifest says " + entry.at("bytes").dump());
-        std::array<unsigned char, 8> length{};
-        m_file.read(0, length.data(), length.size());
-        std::uint64_t headerBytes = 0;
-        for (std::size_t i = length.size(); i-- > 0;)
-            headerBytes = headerBytes << 8U | length[i];
-        constexpr std::uint64_t kMostHeaderBytes = 100'000'000; // as the safetensors library has it
-        if (headerBytes > std::min(bytes - length.size(), kMostHeaderBytes))
-            refuseDamaged(path, "its header would have " + std::to_string(headerBytes) + " bytes");
-        std::string header(headerBytes, '\0');
-        m_file.read(length.size(), header.data(), header.size());
-        m_dataBegin = length.size() + headerBytes;
         try {
-            m_table = TensorTable::parse(header);
+            ReadTable read = readTensorTable(m_file);
+            m_table = std::move(read.table);
+            m_dataBegin = read.dataBegin;
         } catch (const sim::Error& error) {
             refuseDamaged(path, error.what());
         }
         const json& tensors = entry.at("tensors");
-        bool same = tensors.size() == m_table.tensors.size() && entry.at("dtype") == (m_table.isDouble ? "F64" : "F32") &&
-                    m_dataBegin + m_table.dataBytes() == bytes;
+        bool same = tensors.size() == m_table.tensors.size() && m_dataBegin + m_table.dataBytes() == bytes;
         for (const auto& [name, tensor] : m_table.tensors)
-            same = same && tensors.contains(name) &&
+            same = same && tensors.contains(name) && entry.at("dtype") == storedTypeName(tensor.type) &&
                    tensors.at(name).at("offsets") == json{m_dataBegin + tensor.begin, m_dataBegin + tensor.end} &&
-                   tensors.at(name).at("shape") == json{tensor.rows, tensor.columns};
+                   isShapeOf(tensors.at(name).at("shape"), tensor);
         if (!same)
             refuseDamaged(path, "its header and the manifest do not say the same");
     }
+
+    const TensorTable& table() const { return m_table; }
 
     /// Proves this process's share of the checksums.
     void prove(int process, int processes) const
@@ -367,32 +334,23 @@ public:
         if (found == m_table.tensors.end())
             throw sim::Error("checkpoint: " + m_path.string() + " has no " + spec.name + ": it is of another model");
         const StoredTensor& tensor = found->second;
-        if (tensor.rows != spec.globalRows || tensor.columns != spec.globalColumns)
-            throw sim::Error("checkpoint: " + spec.name + " is " + std::to_string(tensor.rows) + " x " +
-                             std::to_string(tensor.columns) + " in " + m_path.string() + ", " + std::to_string(spec.globalRows) +
-                             " x " + std::to_string(spec.globalColumns) + " in this model");
-        spec.forEachRun(first, static_cast<std::int64_t>(values.size()),
-                        [&](std::int64_t at, std::int64_t place, std::int64_t count) {
-                            double* const to = values.data() + at;
-                            const std::uint64_t from =
-                                m_dataBegin + tensor.begin + static_cast<std::uint64_t>(place) * m_table.elementBytes();
-                            const auto elements = static_cast<std::size_t>(count);
-                            if (m_table.isDouble) {
-                                m_file.read(from, to, elements * sizeof(double));
-                                return;
-                            }
-                            std::vector<float> narrow(elements);
-                            m_file.read(from, narrow.data(), elements * sizeof(float));
-                            std::copy(narrow.begin(), narrow.end(), to);
-                        });
+        if (tensor.rows() != spec.globalRows || tensor.columns() != spec.globalColumns)
+            throw sim::Error("checkpoint: " + spec.name + " is " + shapeText(tensor.shape) + " in " + m_path.string() + ", " +
+                             shapeText(spec.wholeShape()) + " in this model");
+        const std::uint64_t size = bytesOf(tensor.type);
+        std::vector<std::byte> bytes;
+        spec.forEachRun(
+            first, static_cast<std::int64_t>(values.size()), [&](std::int64_t at, std::int64_t place, std::int64_t count) {
+                bytes.resize(static_cast<std::size_t>(count) * size);
+                m_file.read(m_dataBegin + tensor.begin + static_cast<std::uint64_t>(place) * size, bytes.data(), bytes.size());
+                toDoubles(tensor.type, bytes.data(),
+                          values.subspan(static_cast<std::size_t>(at), static_cast<std::size_t>(count)));
+            });
     }
 
-    /// Throws if it has tensors that none of these ranks, which are all there are, has.
-    void checkAllKnown(const std::vector<Rank*>& ranks) const
+    /// Throws if it has tensors that none of the model's are.
+    void checkAllKnown(const std::set<std::string>& known) const
     {
-        std::set<std::string> known;
-        for (Rank* rank : ranks)
-            rank->weights().forEachOwned(false, [&](const OwnedRange& own) { known.insert(own.parameter->spec.name); });
         for (const auto& [name, tensor] : m_table.tensors)
             if (!known.contains(name))
                 throw sim::Error("checkpoint: " + m_path.string() + " has " + name +
@@ -400,6 +358,13 @@ public:
     }
 
 private:
+    /// What wrote version 2 first gave vectors as matrices of one row in the manifest, and matrices of one row as vectors in
+    /// the header.
+    static bool isShapeOf(const json& written, const StoredTensor& tensor)
+    {
+        return written == tensor.shape || written == json{tensor.rows(), tensor.columns()};
+    }
+
     const fs::path m_path;
     const PlacedFile m_file;
     const json m_entry;
@@ -414,7 +379,25 @@ bool isCheckpointName(const std::string& name)
            std::all_of(name.begin() + 5, name.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-void readQuantities(const json& manifest, const fs::path& checkpoint, const std::vector<Rank*>& ranks, int process, int processes)
+/// Those of the whole model, over all processes.
+std::set<std::string> namesOfModel(const std::vector<Rank*>& ranks, const Phases& phases, int& processes)
+{
+    const std::vector<json> answers = phases.together([&] {
+        json names = json::array();
+        for (Rank* rank : ranks)
+            rank->weights().forEachOwned(false, [&](const OwnedRange& own) { names.push_back(own.parameter->spec.name); });
+        return names;
+    });
+    processes = static_cast<int>(answers.size());
+    std::set<std::string> known;
+    for (const json& names : answers)
+        for (const json& name : names)
+            known.insert(name.get<std::string>());
+    return known;
+}
+
+void readQuantities(const json& manifest, const fs::path& checkpoint, const std::vector<Rank*>& ranks, int process, int processes,
+                    const std::set<std::string>& known)
 {
     for (const QuantityName& quantity : kQuantityNames) {
         if (quantity.quantity == Quantity::gradient || !isKept(quantity, *ranks.front()))
@@ -425,8 +408,7 @@ void readQuantities(const json& manifest, const fs::path& checkpoint, const std:
                              ", which AdamW goes on from: it was written by a run with SGD; use --set training.optimizer=sgd");
         const StoredQuantity stored(checkpoint / fileOf(quantity), *entry);
         stored.prove(process, processes);
-        if (processes == 1)
-            stored.checkAllKnown(ranks);
+        stored.checkAllKnown(known);
         for (Rank* rank : ranks)
             rank->weights().restore(quantity.quantity, [&](const ParameterSpec& spec, std::int64_t first,
                                                            std::span<double> values) { stored.read(spec, first, values); });
@@ -434,11 +416,6 @@ void readQuantities(const json& manifest, const fs::path& checkpoint, const std:
 }
 
 } // namespace
-
-std::vector<std::string> exchangeWithNobody(const std::string& text)
-{
-    return {text};
-}
 
 fs::path writeCheckpoint(const fs::path& folder, const CheckpointInfo& info, const std::vector<Rank*>& ranks, int process,
                          const ExchangeTexts& exchange)
@@ -486,14 +463,20 @@ CheckpointInfo readCheckpointInfo(const fs::path& checkpoint)
     return {.step = static_cast<int>(step), .scenarioJson = manifest.at("scenario"), .seed = manifest.at("seed")};
 }
 
-void readCheckpoint(const fs::path& checkpoint, const std::vector<Rank*>& ranks, int process, int processes)
+void readCheckpoint(const fs::path& checkpoint, const std::vector<Rank*>& ranks, int process, const ExchangeTexts& exchange)
 {
-    const json manifest = readManifest(checkpoint);
-    try {
-        readQuantities(manifest, checkpoint, ranks, process, processes);
-    } catch (const json::exception& error) {
-        refuseDamaged(checkpoint / "manifest.json", error.what());
-    }
+    const Phases phases("checkpoint", process, exchange);
+    int processes = 1;
+    const std::set<std::string> known = namesOfModel(ranks, phases, processes);
+    phases.together([&] {
+        const json manifest = readManifest(checkpoint);
+        try {
+            readQuantities(manifest, checkpoint, ranks, process, processes, known);
+        } catch (const json::exception& error) {
+            refuseDamaged(checkpoint / "manifest.json", error.what());
+        }
+        return json();
+    });
 }
 
 } // namespace live

@@ -4,10 +4,10 @@
 // disk. docs/live.md has the format.
 #pragma once
 
+#include "live/runtime/phases.h"
 #include "live/runtime/snapshot.h"
 
 #include <filesystem>
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -19,11 +19,6 @@ struct CheckpointInfo {
     std::uint64_t seed = 0;
     bool gradients = false; ///< that step's too: to be compared, not to go on from
 };
-
-/// Among the processes of a run: each gives a text, all get all of them, in the order of processes.
-using ExchangeTexts = std::function<std::vector<std::string>(const std::string&)>;
-/// Of a run of one process.
-std::vector<std::string> exchangeWithNobody(const std::string&);
 
 /// One call on each process, with its ranks. Throws sim::Error on all of them, with file, reason and sizes (a full disk, no
 /// permission); what was there before stays as it was, and nothing of the new one stays.
@@ -37,8 +32,9 @@ void removeUnfinishedCheckpoints(const std::filesystem::path& folder);
 std::filesystem::path findCheckpoint(const std::filesystem::path& folder);
 CheckpointInfo readCheckpointInfo(const std::filesystem::path& checkpoint);
 /// Sets weights and moments of these ranks, whatever layout wrote them; reads no more of the tensors than they hold, once the
-/// checksums are proved (of several processes each proves its share). Throws sim::Error if a file is damaged or not of this
-/// model; the ranks then are in no usable state.
-void readCheckpoint(const std::filesystem::path& checkpoint, const std::vector<Rank*>&, int process = 0, int processes = 1);
+/// checksums are proved (of several processes each proves its share). One call on each process, with its ranks. Throws
+/// sim::Error on all of them if a file is damaged or not of this model; the ranks then are in no usable state.
+void readCheckpoint(const std::filesystem::path& checkpoint, const std::vector<Rank*>&, int process = 0,
+                    const ExchangeTexts& = exchangeWithNobody);
 
 } // namespace live

@@ -36,8 +36,8 @@ public:
     void crossEntropy(T, T, T) override {}
     void crossEntropyGradient(T, T, T, std::int64_t, double) override {}
     void dropout(const DropoutKey&, T, std::int64_t, T, T) override {}
-    void routeTopK(T, T, T, T) override {}
-    void routeGradient(T, T, T, T, T, T) override {}
+    void routeTopK(const RouterRule&, T, T, T, T, T) override {}
+    void routeGradient(const RouterRule&, T, T, T, T, T, T, T) override {}
     void countExperts(T, T) override {}
     void sortByExpert(T, std::int64_t, T, T) override {}
     void gatherRows(T, T, std::int64_t, T) override {}

@@ -139,6 +139,10 @@ void Rank::makeInputs(int step)
             for (Array* array : {&input->ids, &input->targets, &input->positions})
                 *array = m_context.buffer(DType::i32, m_shape.rows, 1);
             input->tokens = m_context.buffer(DType::i64, m_shape.rows, 1);
+            if (m_job.scenario.model.isLatentAttention()) {
+                input->headPositions = m_context.buffer(DType::i32, m_shape.rows * m_shape.heads, 1);
+                input->headPlaces = m_context.buffer(DType::i32, m_shape.rows, m_shape.heads);
+            }
             input->slice = i % m_job.schedule.slices;
             input->microbatch = i / m_job.schedule.slices;
         }
@@ -161,7 +165,20 @@ void Rank::makeInputs(int step)
         m_context.queue->fromHost(targets.data(), input->targets);
         m_context.queue->fromHost(places.data(), input->positions);
         m_context.queue->fromHost(tokens.data(), input->tokens);
+        if (input->headPlaces)
+            makeHeadRows(*input, places);
     }
+}
+
+void Rank::makeHeadRows(Input& input, const std::vector<std::int32_t>& positions)
+{
+    const auto heads = asIndex(m_shape.heads);
+    std::vector<std::int32_t> ofHeads(positions.size() * heads), places(ofHeads.size());
+    std::iota(places.begin(), places.end(), 0);
+    for (std::size_t i = 0; i < ofHeads.size(); ++i)
+        ofHeads[i] = positions[i / heads];
+    m_context.queue->fromHost(ofHeads.data(), input.headPositions);
+    m_context.queue->fromHost(places.data(), input.headPlaces);
 }
 
 Task<Array> Rank::take(const Transfer& transfer)

@@ -78,6 +78,7 @@ private:
     std::optional<Transfer> outputOf(const sim::Action&) const;
 
     void makeInputs(int step);
+    void makeHeadRows(Input&, const std::vector<std::int32_t>& positions);
     const Input& input(int microbatch) { return *m_inputs[static_cast<std::size_t>(microbatch)]; }
     Task<Array> take(const Transfer&);
     void give(const Transfer&, Array);

@@ -3,10 +3,15 @@
 #include "sim/error.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
+#include <cassert>
 #include <cerrno>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <fcntl.h>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <sys/stat.h>
 #include <system_error>
@@ -24,34 +29,146 @@ using TableJson = nlohmann::ordered_json;
     throw sim::Error("not a file of tensors: " + what);
 }
 
-StoredTensor parseTensor(const std::string& name, const TableJson& json, std::uint64_t elementBytes)
+struct TypeName {
+    StoredType type;
+    const char* name;
+    std::uint64_t bytes;
+};
+constexpr std::array kTypes = {TypeName{StoredType::f64, "F64", 8}, TypeName{StoredType::f32, "F32", 4},
+                               TypeName{StoredType::bf16, "BF16", 2}, TypeName{StoredType::f16, "F16", 2}};
+
+const TypeName& typeName(StoredType type)
 {
+    return kTypes[static_cast<std::size_t>(type)];
+}
+
+StoredType parseType(const std::string& name, const TableJson& json)
+{
+    const auto dtype = json.is_object() ? json.find("dtype") : json.end();
+    for (const TypeName& each : kTypes)
+        if (dtype != json.end() && *dtype == each.name)
+            return each.type;
+    refuseTable(name + " is not of type F64, F32, BF16 or F16");
+}
+
+StoredTensor parseTensor(const std::string& name, const TableJson& json)
+{
+    StoredTensor tensor;
+    tensor.type = parseType(name, json);
+    constexpr std::size_t kMostDimensions = 8;
     const auto isNumbers = [&](const char* key, std::size_t least, std::size_t most) {
         const auto found = json.find(key);
         return found != json.end() && found->is_array() && found->size() >= least && found->size() <= most &&
                std::all_of(found->begin(), found->end(), [](const TableJson& each) { return each.is_number_unsigned(); });
     };
-    if (!isNumbers("shape", 1, 2) || !isNumbers("data_offsets", 2, 2))
-        refuseTable(name + " has no shape of one or two dimensions or no data_offsets");
+    if (!isNumbers("shape", 0, kMostDimensions) || !isNumbers("data_offsets", 2, 2))
+        refuseTable(name + " has no shape of up to eight dimensions or no data_offsets");
     constexpr std::uint64_t kMost = std::uint64_t{1} << 40U;
-    const auto shape = json.at("shape").get<std::vector<std::uint64_t>>();
+    std::uint64_t elements = 1;
+    bool isSound = true;
+    for (const auto side : json.at("shape").get<std::vector<std::uint64_t>>()) {
+        isSound = isSound && side > 0 && elements <= kMost / std::max<std::uint64_t>(side, 1);
+        elements *= isSound ? side : 1;
+        tensor.shape.push_back(static_cast<std::int64_t>(std::min(side, kMost)));
+    }
     const auto offsets = json.at("data_offsets").get<std::vector<std::uint64_t>>();
-    const std::uint64_t rows = shape.size() == 2 ? shape[0] : 1, columns = shape.back();
-    if (rows == 0 || columns == 0 || rows > kMost / columns || offsets[1] < offsets[0] ||
-        offsets[1] - offsets[0] != rows * columns * elementBytes)
-        refuseTable(name + " has " + std::to_string(rows) + " x " + std::to_string(columns) + " elements and the bytes " +
-                    std::to_string(offsets[0]) + " to " + std::to_string(offsets[1]));
-    return {static_cast<std::int64_t>(rows), static_cast<std::int64_t>(columns), offsets[0], offsets[1]};
+    tensor.begin = offsets[0];
+    tensor.end = offsets[1];
+    if (!isSound || tensor.end < tensor.begin || tensor.end - tensor.begin != elements * bytesOf(tensor.type))
+        refuseTable(name + " has " + shapeText(tensor.shape) + " elements and the bytes " + std::to_string(tensor.begin) +
+                    " to " + std::to_string(tensor.end));
+    return tensor;
+}
+
+double ofHalf(std::uint16_t bits)
+{
+    const int exponent = bits >> 10U & 31U, fraction = bits & 1023U;
+    const double size = exponent == 31
+                            ? (fraction == 0 ? std::numeric_limits<double>::infinity() : std::numeric_limits<double>::quiet_NaN())
+                        : exponent == 0 ? std::ldexp(fraction, -24)
+                                        : std::ldexp(1024 + fraction, exponent - 25);
+    return (bits & 0x8000U) != 0 ? -size : size;
+}
+
+/// Little-endian in the file, and on every machine that this runs on.
+template <class T>
+T load(const std::byte* from)
+{
+    T value;
+    std::memcpy(&value, from, sizeof value);
+    return value;
 }
 
 } // namespace
+
+std::uint64_t bytesOf(StoredType type)
+{
+    return typeName(type).bytes;
+}
+
+const char* storedTypeName(StoredType type)
+{
+    return typeName(type).name;
+}
+
+void toDoubles(StoredType type, const std::byte* bytes, std::span<double> values)
+{
+    const std::uint64_t size = bytesOf(type);
+    for (double& value : values) {
+        switch (type) {
+        case StoredType::f64:
+            value = load<double>(bytes);
+            break;
+        case StoredType::f32:
+            value = static_cast<double>(load<float>(bytes));
+            break;
+        case StoredType::bf16:
+            value = static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(load<std::uint16_t>(bytes)) << 16U));
+            break;
+        case StoredType::f16:
+            value = ofHalf(load<std::uint16_t>(bytes));
+            break;
+        }
+        bytes += size;
+    }
+}
+
+std::vector<std::byte> fromDoubles(StoredType type, std::span<const double> values)
+{
+    assert(type == StoredType::f64 || type == StoredType::f32);
+    std::vector<std::byte> bytes(values.size() * bytesOf(type));
+    if (type == StoredType::f64)
+        std::memcpy(bytes.data(), values.data(), bytes.size());
+    else
+        for (std::size_t i = 0; i < values.size(); ++i) {
+            const auto value = static_cast<float>(values[i]);
+            std::memcpy(bytes.data() + i * sizeof value, &value, sizeof value);
+        }
+    return bytes;
+}
+
+std::int64_t StoredTensor::elements() const
+{
+    std::int64_t count = 1;
+    for (const std::int64_t side : shape)
+        count *= side;
+    return count;
+}
+
+std::string shapeText(const std::vector<std::int64_t>& shape)
+{
+    std::string text;
+    for (const std::int64_t side : shape)
+        text += (text.empty() ? "" : " x ") + std::to_string(side);
+    return text.empty() ? "1" : text;
+}
 
 void TensorTable::place()
 {
     std::uint64_t end = 0;
     for (auto& [name, tensor] : tensors) {
         tensor.begin = end;
-        end += static_cast<std::uint64_t>(tensor.rows * tensor.columns) * elementBytes();
+        end += static_cast<std::uint64_t>(tensor.elements()) * bytesOf(tensor.type);
         tensor.end = end;
     }
 }
@@ -67,11 +184,9 @@ std::uint64_t TensorTable::dataBytes() const
 std::string TensorTable::header(const std::map<std::string, std::string>& metadata) const
 {
     TableJson json = {{"__metadata__", metadata}};
-    for (const auto& [name, tensor] : tensors) {
-        const std::vector<std::int64_t> shape =
-            tensor.rows == 1 ? std::vector{tensor.columns} : std::vector{tensor.rows, tensor.columns};
-        json[name] = {{"dtype", isDouble ? "F64" : "F32"}, {"shape", shape}, {"data_offsets", {tensor.begin, tensor.end}}};
-    }
+    for (const auto& [name, tensor] : tensors)
+        json[name] = {
+            {"dtype", storedTypeName(tensor.type)}, {"shape", tensor.shape}, {"data_offsets", {tensor.begin, tensor.end}}};
     std::string text = json.dump();
     constexpr std::size_t kAlignment = 8;
     text.append((kAlignment - text.size() % kAlignment) % kAlignment, ' ');
@@ -87,17 +202,9 @@ TensorTable TensorTable::parse(const std::string& header)
     if (!json.is_object())
         refuseTable("its header is no JSON object");
     TensorTable table;
-    std::string type;
-    for (const auto& [name, entry] : json.items()) {
-        if (name == "__metadata__")
-            continue;
-        const auto dtype = entry.is_object() ? entry.find("dtype") : entry.end();
-        if (dtype == entry.end() || (*dtype != "F32" && *dtype != "F64") || (!type.empty() && *dtype != type))
-            refuseTable(name + " is not of type F32 or F64, as all must be alike");
-        type = dtype->get<std::string>();
-        table.isDouble = type == "F64";
-        table.tensors[name] = parseTensor(name, entry, table.elementBytes());
-    }
+    for (const auto& [name, entry] : json.items())
+        if (name != "__metadata__")
+            table.tensors[name] = parseTensor(name, entry);
     std::vector<const StoredTensor*> inOrder;
     for (const auto& [name, tensor] : table.tensors)
         inOrder.push_back(&tensor);
@@ -107,6 +214,22 @@ TensorTable TensorTable::parse(const std::string& header)
         if (std::exchange(end, tensor->end) != tensor->begin)
             refuseTable("tensors overlap, or leave a gap, at byte " + std::to_string(tensor->begin));
     return table;
+}
+
+ReadTable readTensorTable(const PlacedFile& file)
+{
+    const std::uint64_t bytes = file.size();
+    std::array<unsigned char, 8> length{};
+    file.read(0, length.data(), length.size());
+    std::uint64_t headerBytes = 0;
+    for (std::size_t i = length.size(); i-- > 0;)
+        headerBytes = headerBytes << 8U | length[i];
+    constexpr std::uint64_t kMostHeaderBytes = 100'000'000; // as the safetensors library has it
+    if (headerBytes > std::min(bytes - length.size(), kMostHeaderBytes))
+        refuseTable("its header would have " + std::to_string(headerBytes) + " bytes");
+    std::string header(headerBytes, '\0');
+    file.read(length.size(), header.data(), header.size());
+    return {TensorTable::parse(header), length.size() + headerBytes};
 }
 
 PlacedFile::PlacedFile(const std::filesystem::path& path, Mode mode)
@@ -172,7 +295,7 @@ void PlacedFile::read(std::uint64_t offset, void* data, std::size_t bytes) const
         if (got < 0 && errno == EINTR)
             continue;
         if (got == 0)
-            throw sim::Error("checkpoint: " + m_path.string() + " is damaged: it ends before byte " + std::to_string(offset));
+            throw sim::Error(m_path.string() + " is damaged: it ends before byte " + std::to_string(offset));
         if (got < 0)
             fail("read", errno);
         to += got;
@@ -190,7 +313,18 @@ void PlacedFile::sync()
 
 void PlacedFile::fail(const char* what, int error) const
 {
-    throw sim::Error(std::string("checkpoint: cannot ") + what + " " + m_path.string() + ": " + std::strerror(error));
+    throw sim::Error(std::string("cannot ") + what + " " + m_path.string() + ": " + std::strerror(error));
+}
+
+void createFolders(const std::filesystem::path& path)
+{
+    const std::filesystem::path folder = std::filesystem::absolute(path).lexically_normal();
+    std::vector<std::filesystem::path> missing;
+    for (std::filesystem::path at = folder; !std::filesystem::exists(at) && at != at.parent_path(); at = at.parent_path())
+        missing.push_back(at);
+    std::filesystem::create_directories(folder);
+    for (const std::filesystem::path& made : missing)
+        syncFolder(made.parent_path());
 }
 
 void syncFolder(const std::filesystem::path& folder)

@@ -7,29 +7,46 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <span>
 #include <string>
+#include <vector>
 
 namespace live {
 
+/// What elements are stored as: F64, F32, BF16, F16 in the file's words.
+enum class StoredType : std::uint8_t { f64, f32, bf16, f16 };
+std::uint64_t bytesOf(StoredType);
+const char* storedTypeName(StoredType);
+/// `bytes`: of as many elements as there are values.
+void toDoubles(StoredType, const std::byte* bytes, std::span<double> values);
+/// Of F64 and F32, rounded.
+std::vector<std::byte> fromDoubles(StoredType, std::span<const double> values);
+
 struct StoredTensor {
-    std::int64_t rows = 1, columns = 1;
+    StoredType type = StoredType::f32;
+    std::vector<std::int64_t> shape;  ///< outermost first; empty: one number
     std::uint64_t begin = 0, end = 0; ///< bytes from the end of the header
+
+    std::int64_t elements() const;
+    /// As a matrix: a vector is one row.
+    std::int64_t columns() const { return shape.empty() ? 1 : shape.back(); }
+    std::int64_t rows() const { return elements() / columns(); }
     bool operator==(const StoredTensor&) const = default;
 };
+/// "4 x 16"
+std::string shapeText(const std::vector<std::int64_t>& shape);
 
-/// What a file holds. All tensors are of one type.
+/// What a file holds.
 struct TensorTable {
-    bool isDouble = false; ///< F64, else F32
     std::map<std::string, StoredTensor> tensors;
 
-    std::uint64_t elementBytes() const { return isDouble ? 8 : 4; }
     /// Places the tensors one behind the other in the order of their names.
     void place();
     std::uint64_t dataBytes() const;
     /// The file's beginning. `metadata`: words about it.
     std::string header(const std::map<std::string, std::string>& metadata) const;
-    /// Of a file's header without its length. Throws sim::Error: not the format, or tensors that overlap, leave gaps or are of
-    /// other types.
+    /// Of a file's header without its length. Throws sim::Error: not the format, or tensors that overlap, leave gaps, are empty
+    /// or of other types.
     static TensorTable parse(const std::string& header);
 };
 
@@ -55,6 +72,15 @@ private:
     int m_descriptor = -1;
 };
 
+/// What a file holds, and where its tensors begin: behind the header. Throws sim::Error, as TensorTable::parse.
+struct ReadTable {
+    TensorTable table;
+    std::uint64_t dataBegin = 0;
+};
+ReadTable readTensorTable(const PlacedFile&);
+
+/// Makes the folder and those above it that are not there; each name is on the disk when it returns.
+void createFolders(const std::filesystem::path&);
 /// Of a folder: the names in it are on the disk.
 void syncFolder(const std::filesystem::path&);
 /// `from` is at `to` from one moment to the next, whatever was there lies at `from` then. False: nothing was there.

@@ -124,12 +124,27 @@ Task<> Weights::gradientDone(Bucket& bucket)
     prepareGradients(bucket);
     if (bucket.partialElements > 0 && !m_context.alone(Group::tp))
         co_await m_context.allReduce(Group::tp, bucket.gradients->columnRange(0, bucket.partialElements), "gradient.sequence");
+    if (!m_context.alone(Group::headCopies))
+        co_await sumOverHeadCopies(bucket);
     if (m_context.scenario.training.overlap.gradReduce)
         startReduction(bucket);
     else
         m_waiting.push_back(&bucket);
     if (m_options.reduceEachMicrobatch)
         co_await settle();
+}
+
+/// Keys and values lie side by side: one sum for both.
+Task<> Weights::sumOverHeadCopies(const Bucket& bucket)
+{
+    for (std::size_t i = 0; i < bucket.parameters.size(); ++i) {
+        const Parameter& first = *bucket.parameters[i];
+        if (!first.spec.headCopy)
+            continue;
+        while (i + 1 < bucket.parameters.size() && bucket.parameters[i + 1]->spec.headCopy && bucket.parameters[i + 1]->glued)
+            ++i;
+        co_await m_context.allReduce(Group::headCopies, first.gradientThrough(*bucket.parameters[i]), "gradient.heads");
+    }
 }
 
 void Weights::startReduction(Bucket& bucket)
@@ -212,6 +227,12 @@ bool Weights::counts(const Bucket& bucket) const
     return m_context.in(bucket.tied ? Group::embedding : Group::copies).index == 0;
 }
 
+bool Weights::counts(const ParameterSpec& spec) const
+{
+    return (!spec.replicated || m_context.in(Group::tp).index == 0) &&
+           (!spec.headCopy || m_context.in(Group::headCopies).index == 0);
+}
+
 Tensor Weights::ownValues(const Bucket& bucket) const
 {
     if (m_zero >= 3)
@@ -227,7 +248,6 @@ Tensor Weights::ownGradients(const Bucket& bucket) const
 void Weights::addSquares(const Tensor& words)
 {
     const KernelSpan span(m_context, m_normLabel);
-    const bool countsReplicated = m_context.in(Group::tp).index == 0;
     for (const Bucket* bucket : m_buckets) {
         if (!counts(*bucket))
             continue;
@@ -237,11 +257,11 @@ void Weights::addSquares(const Tensor& words)
         const auto& parameters = bucket->parameters;
         for (std::size_t i = 0; i < parameters.size();) {
             std::size_t next = i + 1;
-            while (next < parameters.size() && parameters[next]->spec.replicated == parameters[i]->spec.replicated)
+            while (next < parameters.size() && counts(parameters[next]->spec) == counts(parameters[i]->spec))
                 ++next;
             const std::int64_t first = std::max(begin, parameters[i]->offset);
             const std::int64_t last = std::min(end, next < parameters.size() ? parameters[next]->offset : bucket->elements);
-            if (first < last && (countsReplicated || !parameters[i]->spec.replicated))
+            if (first < last && counts(parameters[i]->spec))
                 m_context.queue->exactSumOfSquares(ownGradients(*bucket).columnRange(first - begin, last - first), words);
             i = next;
         }
@@ -250,14 +270,13 @@ void Weights::addSquares(const Tensor& words)
 
 void Weights::forEachOwned(bool counted, const std::function<void(const OwnedRange&)>& visit) const
 {
-    const bool countsReplicated = m_context.in(Group::tp).index == 0;
     for (const Bucket* bucket : m_buckets) {
         if (counted && !counts(*bucket))
             continue;
         const std::int64_t begin = bucket->shardOffset();
         const std::int64_t end = begin + bucket->shardElements();
         for (const auto& parameter : bucket->parameters) {
-            if (counted && parameter->spec.replicated && !countsReplicated)
+            if (counted && !counts(parameter->spec))
                 continue;
             const std::int64_t first = std::max(begin, parameter->offset);
             const std::int64_t last = std::min(end, parameter->offset + parameter->elements());

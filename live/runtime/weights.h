@@ -73,6 +73,8 @@ private:
     Task<> reduceTied(Bucket&);
     Task<> gatherValues(Bucket&);
     bool counts(const Bucket&) const;
+    bool counts(const ParameterSpec&) const; ///< of ranks that hold the same slice, one
+    Task<> sumOverHeadCopies(const Bucket&);
     Tensor ownValues(const Bucket&) const;
     Tensor ownGradients(const Bucket&) const;
 

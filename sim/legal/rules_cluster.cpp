@@ -1,6 +1,7 @@
 // The model by itself, the cluster by itself, and whether the ranks fit it.
 #include "sim/legal/rules.h"
 
+#include "sim/checked.h"
 #include "sim/scenario/words.h"
 #include "sim/text/nearest.h"
 #include "sim/text/quoted.h"
@@ -79,6 +80,23 @@ void Rules::model()
         error("/model/num_experts_per_tok", [&] {
             return text(m.numExpertsPerTok) + " of " + named("/model/num_experts", m.numExperts) +
                    " cannot be chosen; nearest: " + text(std::clamp(m.numExpertsPerTok, 1, m.numExperts));
+        });
+    if (m.numExperts > 0 && m.numExperts % m.expertGroups != 0)
+        error("/model/n_group", [&] {
+            return text(m.expertGroups) + " does not divide " + named("/model/num_experts", m.numExperts) +
+                   nearestNumbers(m.expertGroups, 1, m.numExperts, [&](std::int64_t n) { return m.numExperts % n == 0; });
+        });
+    else if (m.numExperts > 0 && m.chosenGroups > m.expertGroups)
+        error("/model/topk_group", [&] {
+            return text(m.chosenGroups) + " of " + named("/model/n_group", m.expertGroups) +
+                   " cannot be chosen; nearest: " + text(m.expertGroups);
+        });
+    else if (const std::int64_t open = std::int64_t{m.numExperts} / m.expertGroups * m.chosenGroups;
+             m.numExperts > 0 && m.numExpertsPerTok <= m.numExperts && m.numExpertsPerTok > open)
+        error("/model/topk_group", [&] {
+            return text(m.chosenGroups) + " groups of " + text(m.numExperts / m.expertGroups) + " experts are fewer than " +
+                   named("/model/num_experts_per_tok", m.numExpertsPerTok) +
+                   "; nearest: " + text(ceilDivide(m.numExpertsPerTok, m.numExperts / m.expertGroups));
         });
     if (m.numExperts > 0 && m.moeIntermediateSize < 1)
         error("/model/moe_intermediate_size",

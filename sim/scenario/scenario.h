@@ -26,6 +26,8 @@ constexpr bool isNarrow(Precision precision)
 enum class HiddenActivation : std::uint8_t { gelu, silu, relu2 };
 enum class Normalization : std::uint8_t { layernorm, rmsnorm };
 enum class PositionEmbedding : std::uint8_t { learned, rope, none };
+/// How the router makes scores of its logits.
+enum class ScoringFunction : std::uint8_t { softmax, sigmoid };
 /// What a layer's attention sees, in the words of config.json's layer_types.
 enum class LayerType : std::uint8_t {
     full,    ///< the whole sequence
@@ -133,7 +135,12 @@ struct Model {
     int firstKDenseReplace = 0; ///< the first k layers are dense
     int moeLayerFreq = 1;       ///< of the others every n-th is MoE
     bool routerBias = false;    ///< a bias per expert in the router (DeepSeek-V3's correction bias, gpt-oss's router bias)
-    bool expertBias = false;    ///< biases inside the experts (gpt-oss)
+    // What a token's experts count, which changes no step time.
+    ScoringFunction scoringFunction = ScoringFunction::softmax;
+    int expertGroups = 1, chosenGroups = 1; ///< experts are chosen from the best of equal groups: n_group, topk_group
+    bool normTopkProb = true;               ///< the chosen experts' weights are divided by their sum
+    double routedScalingFactor = 1;         ///< and multiplied by this
+    bool expertBias = false;                ///< biases inside the experts (gpt-oss)
     // Multi-head latent attention; kvLoraRank == 0 means ordinary attention.
     int qLoraRank = 0;
     int kvLoraRank = 0;

@@ -26,6 +26,8 @@ inline constexpr Words<Normalization, 2> kNormalizationWords{
     {{"layernorm", Normalization::layernorm}, {"rmsnorm", Normalization::rmsnorm}}};
 inline constexpr Words<PositionEmbedding, 3> kPositionWords{
     {{"learned", PositionEmbedding::learned}, {"rope", PositionEmbedding::rope}, {"none", PositionEmbedding::none}}};
+inline constexpr Words<ScoringFunction, 2> kScoringWords{
+    {{"softmax", ScoringFunction::softmax}, {"sigmoid", ScoringFunction::sigmoid}}};
 inline constexpr Words<LayerType, 3> kLayerTypeWords{
     {{"full_attention", LayerType::full}, {"sliding_attention", LayerType::sliding}, {"chunked_attention", LayerType::chunked}}};
 inline constexpr Words<Recompute, 3> kRecomputeWords{

@@ -30,51 +30,61 @@ template <class T>
 struct Head {
     T* data;
     std::int64_t stride; ///< from one position to the next
-    Head(Matrix<T> matrix, const AttentionShape& shape, std::int64_t sequence, std::int64_t head)
-        : data(matrix.row(sequence) + head * shape.headDim), stride(matrix.stride * shape.sequences)
+    Head(Matrix<T> matrix, const AttentionShape& shape, int dim, std::int64_t sequence, std::int64_t head)
+        : data(matrix.row(sequence) + head * dim), stride(matrix.stride * shape.sequences)
     {
     }
     T* row(std::int64_t position) const { return data + position * stride; }
 };
 
-/// How many of the keys query i sees: always the first ones.
+/// One past the last key that query i sees.
 inline std::int64_t keysSeen(const AttentionShape& shape, std::int64_t query, std::int64_t keys)
 {
     return shape.causal ? std::clamp<std::int64_t>(query + shape.diagonal + 1, 0, keys) : keys;
+}
+
+/// The first that it sees.
+inline std::int64_t firstSeen(const AttentionShape& shape, std::int64_t query, std::int64_t keys)
+{
+    return shape.causal && shape.window > 0 ? std::clamp<std::int64_t>(query + shape.diagonal + 1 - shape.window, 0, keys) : 0;
 }
 
 template <class T>
 void attention(const Parallel& parallel, const AttentionShape& shape, Matrix<const T> q, Matrix<const T> k, Matrix<const T> v,
                Matrix<T> o, Matrix<T> logSumExp)
 {
-    assert(q.columns == shape.heads * shape.headDim && k.columns == shape.keyValueHeads * shape.headDim);
-    assert(v.columns == k.columns && o.columns == q.columns && logSumExp.columns == shape.heads);
+    const std::int64_t dim = shape.headDim, valueDim = shape.valueSize();
+    assert(q.columns == shape.heads * dim && k.columns == shape.keyValueHeads * dim && logSumExp.columns == shape.heads);
+    assert(v.columns == shape.keyValueHeads * valueDim && o.columns == shape.heads * valueDim);
     assert(q.rows == o.rows && q.rows == logSumExp.rows && k.rows == v.rows && q.rows % shape.sequences == 0);
-    const std::int64_t queries = q.rows / shape.sequences, keys = k.rows / shape.sequences, dim = shape.headDim;
+    const std::int64_t queries = q.rows / shape.sequences, keys = k.rows / shape.sequences;
     const std::int64_t blocks = (queries + kQueryBlock - 1) / kQueryBlock;
     const auto factor = static_cast<T>(1 / std::sqrt(static_cast<double>(dim)));
     const auto& kernels = vectorKernels<T>();
     parallel.over(shape.sequences * shape.heads * blocks, 1, [&](std::int64_t item, std::int64_t) {
         const std::int64_t sequence = item / blocks / shape.heads, head = item / blocks % shape.heads;
+        const std::int64_t keyHead = head * shape.keyValueHeads / shape.heads;
         const std::int64_t first = item % blocks * kQueryBlock, count = std::min(kQueryBlock, queries - first);
-        const std::int64_t seen = keysSeen(shape, first + count - 1, keys);
-        const Head query(q, shape, sequence, head), key(k, shape, sequence, head * shape.keyValueHeads / shape.heads),
-            value(v, shape, sequence, head * shape.keyValueHeads / shape.heads);
-        const Head out(o, shape, sequence, head);
+        const std::int64_t from = firstSeen(shape, first, keys); // no query of the block sees a key before it
+        const std::int64_t seen = std::max<std::int64_t>(keysSeen(shape, first + count - 1, keys) - from, 0);
+        const Head query(q, shape, shape.headDim, sequence, head), key(k, shape, shape.headDim, sequence, keyHead);
+        const Head value(v, shape, shape.valueSize(), sequence, keyHead), out(o, shape, shape.valueSize(), sequence, head);
         T* scores = scratch<T>(0, kQueryBlock * std::max<std::int64_t>(seen, 1));
-        multiply<T>(Transposed::no, Transposed::yes, count, seen, dim, factor, query.row(first), query.stride, key.data,
+        multiply<T>(Transposed::no, Transposed::yes, count, seen, dim, factor, query.row(first), query.stride, key.row(from),
                     key.stride, false, scores, seen);
         for (std::int64_t i = 0; i < count; ++i) {
-            const std::int64_t own = keysSeen(shape, first + i, keys);
+            const std::int64_t begin = std::min(firstSeen(shape, first + i, keys) - from, seen);
+            const std::int64_t own = std::max<std::int64_t>(keysSeen(shape, first + i, keys) - from - begin, 0);
             T* row = scores + i * seen;
-            const T maximum = kernels.maximum(row, own), sum = kernels.exponentials(row, maximum, own);
-            kernels.scale(row, 1 / sum, own);
-            std::fill(row + own, row + seen, T{0});
+            std::fill(row, row + begin, T{0});
+            const T maximum = kernels.maximum(row + begin, own), sum = kernels.exponentials(row + begin, maximum, own);
+            kernels.scale(row + begin, 1 / sum, own);
+            std::fill(row + begin + own, row + seen, T{0});
             logSumExp.row((first + i) * shape.sequences + sequence)[head] =
                 own > 0 ? maximum + std::log(sum) : -std::numeric_limits<T>::infinity();
         }
-        multiply<T>(Transposed::no, Transposed::no, count, dim, seen, T{1}, scores, seen, value.data, value.stride, false,
-                    out.row(first), out.stride);
+        multiply<T>(Transposed::no, Transposed::no, count, valueDim, seen, T{1}, scores, seen, value.row(from), value.stride,
+                    false, out.row(first), out.stride);
     });
 }
 
@@ -84,46 +94,53 @@ void attentionGradient(const Parallel& parallel, const AttentionShape& shape, Ma
                        Matrix<const T> v, Matrix<const T> o, Matrix<const T> logSumExp, Matrix<const T> dOutput, Matrix<T> dq,
                        Matrix<T> dk, Matrix<T> dv, bool accumulate)
 {
-    assert(q.columns == shape.heads * shape.headDim && k.columns == shape.keyValueHeads * shape.headDim);
-    assert(dOutput.columns == q.columns && dq.columns == q.columns && dk.columns == k.columns && dv.columns == k.columns);
-    const std::int64_t queries = q.rows / shape.sequences, keys = k.rows / shape.sequences, dim = shape.headDim;
+    const std::int64_t dim = shape.headDim, valueDim = shape.valueSize();
+    assert(q.columns == shape.heads * dim && k.columns == shape.keyValueHeads * dim);
+    assert(v.columns == shape.keyValueHeads * valueDim && dOutput.columns == shape.heads * valueDim);
+    assert(dq.columns == q.columns && dk.columns == k.columns && dv.columns == v.columns);
+    const std::int64_t queries = q.rows / shape.sequences, keys = k.rows / shape.sequences;
     const std::int64_t heads = shape.heads / shape.keyValueHeads; // that share a key
     const auto factor = static_cast<T>(1 / std::sqrt(static_cast<double>(dim)));
     const auto& kernels = vectorKernels<T>();
     parallel.over(shape.sequences * shape.keyValueHeads, 1, [&](std::int64_t item, std::int64_t) {
         const std::int64_t sequence = item / shape.keyValueHeads, shared = item % shape.keyValueHeads;
-        const Head key(k, shape, sequence, shared), value(v, shape, sequence, shared);
-        const Head dKey(dk, shape, sequence, shared), dValue(dv, shape, sequence, shared);
+        const Head key(k, shape, shape.headDim, sequence, shared), value(v, shape, shape.valueSize(), sequence, shared);
+        const Head dKey(dk, shape, shape.headDim, sequence, shared), dValue(dv, shape, shape.valueSize(), sequence, shared);
         if (!accumulate)
             for (std::int64_t j = 0; j < keys; ++j) {
                 std::fill_n(dKey.row(j), dim, T{0});
-                std::fill_n(dValue.row(j), dim, T{0});
+                std::fill_n(dValue.row(j), valueDim, T{0});
             }
         T* probabilities = scratch<T>(0, kQueryBlock * std::max<std::int64_t>(keys, 1));
         T* slopes = scratch<T>(1, kQueryBlock * std::max<std::int64_t>(keys, 1));
         for (std::int64_t head = shared * heads; head < (shared + 1) * heads; ++head) {
-            const Head query(q, shape, sequence, head), out(o, shape, sequence, head), dOut(dOutput, shape, sequence, head);
-            const Head dQuery(dq, shape, sequence, head);
+            const Head query(q, shape, shape.headDim, sequence, head), dQuery(dq, shape, shape.headDim, sequence, head);
+            const Head out(o, shape, shape.valueSize(), sequence, head), dOut(dOutput, shape, shape.valueSize(), sequence, head);
             for (std::int64_t first = 0; first < queries; first += kQueryBlock) {
                 const std::int64_t count = std::min(kQueryBlock, queries - first);
-                const std::int64_t seen = keysSeen(shape, first + count - 1, keys);
-                multiply<T>(Transposed::no, Transposed::yes, count, seen, dim, factor, query.row(first), query.stride, key.data,
-                            key.stride, false, probabilities, seen);
-                multiply<T>(Transposed::no, Transposed::yes, count, seen, dim, T{1}, dOut.row(first), dOut.stride, value.data,
-                            value.stride, false, slopes, seen);
+                const std::int64_t from = firstSeen(shape, first, keys);
+                const std::int64_t seen = std::max<std::int64_t>(keysSeen(shape, first + count - 1, keys) - from, 0);
+                multiply<T>(Transposed::no, Transposed::yes, count, seen, dim, factor, query.row(first), query.stride,
+                            key.row(from), key.stride, false, probabilities, seen);
+                multiply<T>(Transposed::no, Transposed::yes, count, seen, valueDim, T{1}, dOut.row(first), dOut.stride,
+                            value.row(from), value.stride, false, slopes, seen);
                 for (std::int64_t i = 0; i < count; ++i) {
-                    const std::int64_t own = keysSeen(shape, first + i, keys);
+                    const std::int64_t begin = std::min(firstSeen(shape, first + i, keys) - from, seen);
+                    const std::int64_t own = std::max<std::int64_t>(keysSeen(shape, first + i, keys) - from - begin, 0);
                     const T normaliser = logSumExp.row((first + i) * shape.sequences + sequence)[head];
                     T *p = probabilities + i * seen, *s = slopes + i * seen;
-                    kernels.attentionSlopes(p, s, normaliser, kernels.dot(dOut.row(first + i), out.row(first + i), dim), own);
-                    std::fill(p + own, p + seen, T{0});
-                    std::fill(s + own, s + seen, T{0});
+                    kernels.attentionSlopes(p + begin, s + begin, normaliser,
+                                            kernels.dot(dOut.row(first + i), out.row(first + i), valueDim), own);
+                    for (T* row : {p, s}) {
+                        std::fill(row, row + begin, T{0});
+                        std::fill(row + begin + own, row + seen, T{0});
+                    }
                 }
-                multiply<T>(Transposed::yes, Transposed::no, seen, dim, count, T{1}, probabilities, seen, dOut.row(first),
-                            dOut.stride, true, dValue.data, dValue.stride);
+                multiply<T>(Transposed::yes, Transposed::no, seen, valueDim, count, T{1}, probabilities, seen, dOut.row(first),
+                            dOut.stride, true, dValue.row(from), dValue.stride);
                 multiply<T>(Transposed::yes, Transposed::no, seen, dim, count, factor, slopes, seen, query.row(first),
-                            query.stride, true, dKey.data, dKey.stride);
-                multiply<T>(Transposed::no, Transposed::no, count, dim, seen, factor, slopes, seen, key.data, key.stride,
+                            query.stride, true, dKey.row(from), dKey.stride);
+                multiply<T>(Transposed::no, Transposed::no, count, dim, seen, factor, slopes, seen, key.row(from), key.stride,
                             accumulate, dQuery.row(first), dQuery.stride);
             }
         }
@@ -131,10 +148,10 @@ void attentionGradient(const Parallel& parallel, const AttentionShape& shape, Ma
 }
 
 template <class T>
-void mergeAttention(const Parallel& parallel, int headDim, Matrix<const T> oBlock, Matrix<const T> logSumExpBlock, Matrix<T> o,
+void mergeAttention(const Parallel& parallel, int valueDim, Matrix<const T> oBlock, Matrix<const T> logSumExpBlock, Matrix<T> o,
                     Matrix<T> logSumExp)
 {
-    assert(oBlock.rows == o.rows && oBlock.columns == o.columns && o.columns == logSumExp.columns * headDim);
+    assert(oBlock.rows == o.rows && oBlock.columns == o.columns && o.columns == logSumExp.columns * valueDim);
     parallel.overRows(o.rows, o.columns, [&](std::int64_t first, std::int64_t last) {
         for (std::int64_t row = first; row < last; ++row)
             for (std::int64_t head = 0; head < logSumExp.columns; ++head) {
@@ -145,9 +162,9 @@ void mergeAttention(const Parallel& parallel, int headDim, Matrix<const T> oBloc
                 const T maximum = std::max(block, old);
                 const T joined = maximum + std::log(std::exp(old - maximum) + std::exp(block - maximum));
                 const T keep = std::exp(old - joined), take = std::exp(block - joined);
-                T* out = o.row(row) + head * headDim;
-                const T* in = oBlock.row(row) + head * headDim;
-                for (int d = 0; d < headDim; ++d)
+                T* out = o.row(row) + head * valueDim;
+                const T* in = oBlock.row(row) + head * valueDim;
+                for (int d = 0; d < valueDim; ++d)
                     out[d] = keep * out[d] + take * in[d];
                 old = joined;
             }

@@ -122,10 +122,10 @@ public:
         cpu::attentionGradient<T>(m_parallel, shape, M(q), M(k), M(v), M(o), M(logSumExp), M(dOutput), W(dq), W(dk), W(dv),
                                   accumulate);
     }
-    void mergeAttention(int headDim, const Tensor& oBlock, const Tensor& logSumExpBlock, const Tensor& o,
+    void mergeAttention(int valueDim, const Tensor& oBlock, const Tensor& logSumExpBlock, const Tensor& o,
                         const Tensor& logSumExp) override
     {
-        cpu::mergeAttention<T>(m_parallel, headDim, M(oBlock), M(logSumExpBlock), W(o), W(logSumExp));
+        cpu::mergeAttention<T>(m_parallel, valueDim, M(oBlock), M(logSumExpBlock), W(o), W(logSumExp));
     }
 
     void embed(const Tensor& ids, const Tensor& table, std::int64_t firstId, const Tensor& y) override
@@ -162,14 +162,16 @@ public:
         cpu::dropout<T>(m_parallel, key, Matrix<const std::int64_t>(tokens), firstFeature, M(x), W(y));
     }
 
-    void routeTopK(const Tensor& logits, const Tensor& probabilities, const Tensor& experts, const Tensor& weights) override
+    void routeTopK(const RouterRule& rule, const Tensor& logits, const Tensor& bias, const Tensor& probabilities,
+                   const Tensor& experts, const Tensor& weights) override
     {
-        cpu::routeTopK<T>(m_parallel, M(logits), W(probabilities), Matrix<std::int32_t>(experts), W(weights));
+        cpu::routeTopK<T>(m_parallel, rule, M(logits), M(bias), W(probabilities), Matrix<std::int32_t>(experts), W(weights));
     }
-    void routeGradient(const Tensor& probabilities, const Tensor& experts, const Tensor& weights, const Tensor& dWeights,
-                       const Tensor& auxGradient, const Tensor& dLogits) override
+    void routeGradient(const RouterRule& rule, const Tensor& logits, const Tensor& probabilities, const Tensor& experts,
+                       const Tensor& weights, const Tensor& dWeights, const Tensor& auxGradient, const Tensor& dLogits) override
     {
-        cpu::routeGradient<T>(m_parallel, M(probabilities), I32(experts), M(weights), M(dWeights), M(auxGradient), W(dLogits));
+        cpu::routeGradient<T>(m_parallel, rule, M(logits), M(probabilities), I32(experts), M(weights), M(dWeights),
+                              M(auxGradient), W(dLogits));
     }
     void countExperts(const Tensor& experts, const Tensor& counts) override
     {

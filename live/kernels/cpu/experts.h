@@ -2,66 +2,137 @@
 #pragma once
 
 #include "live/kernels/cpu/matrix.h"
+#include "live/kernels/device.h"
 
 #include <cmath>
+#include <functional>
+#include <limits>
 #include <vector>
 
 namespace live::cpu {
 
+/// Below what is divided by, so that scores of 0 give weights of 0 (as DeepSeek-V3's code).
+inline constexpr double kLeastScoreSum = 1e-20;
+
 template <class T>
-void routeTopK(const Parallel& parallel, Matrix<const T> logits, Matrix<T> probabilities, Matrix<std::int32_t> experts,
-               Matrix<T> weights)
+T sigmoid(T x)
+{
+    return 1 / (1 + std::exp(-x));
+}
+
+/// Marks the experts of all but the best groups with -infinity.
+template <class T>
+void keepBestGroups(const RouterRule& rule, std::vector<T>& choice)
+{
+    const std::size_t size = choice.size() / static_cast<std::size_t>(rule.groups);
+    const std::size_t counted = rule.score == RouterRule::Score::sigmoid ? 2 : 1;
+    std::vector<T> best(static_cast<std::size_t>(rule.groups));
+    std::vector<T> sorted(size);
+    for (std::size_t group = 0; group < best.size(); ++group) {
+        std::copy_n(choice.begin() + static_cast<std::ptrdiff_t>(group * size), size, sorted.begin());
+        std::sort(sorted.begin(), sorted.end(), std::greater<>());
+        for (std::size_t i = 0; i < std::min(counted, size); ++i)
+            best[group] += sorted[i];
+    }
+    std::vector<bool> kept(best.size(), false);
+    for (int i = 0; i < rule.chosenGroups; ++i) {
+        std::size_t next = best.size();
+        for (std::size_t group = 0; group < best.size(); ++group) // the first of equals
+            if (!kept[group] && (next == best.size() || best[group] > best[next]))
+                next = group;
+        kept[next] = true;
+    }
+    for (std::size_t e = 0; e < choice.size(); ++e)
+        if (!kept[e / size])
+            choice[e] = -std::numeric_limits<T>::infinity();
+}
+
+template <class T>
+void routeTopK(const Parallel& parallel, const RouterRule& rule, Matrix<const T> logits, Matrix<const T> bias,
+               Matrix<T> probabilities, Matrix<std::int32_t> experts, Matrix<T> weights)
 {
     assert(probabilities.columns == logits.columns && experts.columns == weights.columns && experts.columns <= logits.columns);
+    assert(logits.columns % rule.groups == 0 && experts.columns <= logits.columns / rule.groups * rule.chosenGroups);
+    const bool isSoftmax = rule.score == RouterRule::Score::softmax;
+    const auto count = static_cast<std::size_t>(logits.columns);
     parallel.overRows(logits.rows, logits.columns, [&](std::int64_t first, std::int64_t last) {
+        std::vector<T> scores(count), choice(count);
         for (std::int64_t row = first; row < last; ++row) {
             const T* in = logits.row(row);
-            T* p = probabilities.row(row);
-            const T largest = *std::max_element(in, in + logits.columns);
+            const T largest = *std::max_element(in, in + count);
             T sum = 0;
-            for (std::int64_t e = 0; e < logits.columns; ++e)
-                sum += p[e] = std::exp(in[e] - largest);
-            for (std::int64_t e = 0; e < logits.columns; ++e)
-                p[e] /= sum;
+            for (std::size_t e = 0; e < count; ++e)
+                sum += scores[e] = isSoftmax ? std::exp(in[e] - largest) : sigmoid(in[e]);
+            T* p = probabilities.row(row);
+            for (std::size_t e = 0; e < count; ++e) {
+                p[e] = scores[e] / (isSoftmax ? sum : sum + static_cast<T>(kLeastScoreSum));
+                if (isSoftmax)
+                    scores[e] = p[e];
+                choice[e] = bias ? scores[e] + bias.at(static_cast<std::int64_t>(e)) : scores[e];
+            }
+            if (rule.chosenGroups < rule.groups)
+                keepBestGroups(rule, choice);
             T chosen = 0;
             std::int32_t* picks = experts.row(row);
             for (std::int64_t j = 0; j < experts.columns; ++j) {
-                std::int32_t best = -1;
-                for (std::int32_t e = 0; e < logits.columns; ++e) // the first of equals
-                    if (std::find(picks, picks + j, e) == picks + j && (best < 0 || p[e] > p[best]))
+                std::size_t best = count;
+                for (std::size_t e = 0; e < count; ++e) // the first of equals
+                    if (std::find(picks, picks + j, static_cast<std::int32_t>(e)) == picks + j &&
+                        (best == count || choice[e] > choice[best]))
                         best = e;
-                picks[j] = best;
-                chosen += p[best];
+                picks[j] = static_cast<std::int32_t>(best);
+                chosen += scores[best];
             }
-            for (std::int64_t j = 0; j < experts.columns; ++j)
-                weights.row(row)[j] = p[picks[j]] / chosen;
+            for (std::int64_t j = 0; j < experts.columns; ++j) {
+                const T score = scores[static_cast<std::size_t>(picks[j])];
+                const T weight =
+                    !rule.normalized ? score : score / (isSoftmax ? chosen : chosen + static_cast<T>(kLeastScoreSum));
+                weights.row(row)[j] = weight * static_cast<T>(rule.scale);
+            }
         }
     });
 }
 
-/// weight_j = p_j / s over the chosen, so dp_j = (dw_j - sum_i dw_i w_i) / s; then through the softmax.
+/// Of a score: of w_j = f s_j / c over the chosen, ds_j = (f dw_j - sum_i dw_i w_i) / c, else f dw_j; of p = s (softmax) or
+/// p_e = s_e / S, ds_e = (a_e - sum_i a_i p_i) / S. Then through the softmax or the sigmoid.
 template <class T>
-void routeGradient(const Parallel& parallel, Matrix<const T> probabilities, Matrix<const std::int32_t> experts,
-                   Matrix<const T> weights, Matrix<const T> dWeights, Matrix<const T> auxGradient, Matrix<T> dLogits)
+void routeGradient(const Parallel& parallel, const RouterRule& rule, Matrix<const T> logits, Matrix<const T> probabilities,
+                   Matrix<const std::int32_t> experts, Matrix<const T> weights, Matrix<const T> dWeights,
+                   Matrix<const T> auxGradient, Matrix<T> dLogits)
 {
-    parallel.overRows(probabilities.rows, probabilities.columns, [&](std::int64_t first, std::int64_t last) {
+    const bool isSoftmax = rule.score == RouterRule::Score::softmax;
+    const auto scale = static_cast<T>(rule.scale);
+    const std::int64_t count = probabilities.columns;
+    parallel.overRows(probabilities.rows, count, [&](std::int64_t first, std::int64_t last) {
+        std::vector<T> sigmoids(isSoftmax ? 0 : static_cast<std::size_t>(count));
         for (std::int64_t row = first; row < last; ++row) {
             const T* p = probabilities.row(row);
+            const T* scores = p;
             T* slope = dLogits.row(row);
-            for (std::int64_t e = 0; e < probabilities.columns; ++e)
-                slope[e] = auxGradient ? auxGradient.at(e) : T{0};
-            T chosen = 0, mean = 0;
+            T ofAux = 0, sum = 1;
+            if (!isSoftmax) {
+                sum = static_cast<T>(kLeastScoreSum);
+                for (std::int64_t e = 0; e < count; ++e) {
+                    sum += sigmoids[static_cast<std::size_t>(e)] = sigmoid(logits.row(row)[e]);
+                    ofAux += auxGradient ? auxGradient.at(e) * p[e] : T{0};
+                }
+                scores = sigmoids.data();
+            }
+            for (std::int64_t e = 0; e < count; ++e)
+                slope[e] = auxGradient ? (auxGradient.at(e) - ofAux) / sum : T{0};
+            T chosen = isSoftmax ? T{0} : static_cast<T>(kLeastScoreSum), mean = 0;
             for (std::int64_t j = 0; j < experts.columns; ++j) {
-                chosen += p[experts.row(row)[j]];
+                chosen += scores[experts.row(row)[j]];
                 mean += dWeights.row(row)[j] * weights.row(row)[j];
             }
             for (std::int64_t j = 0; j < experts.columns; ++j)
-                slope[experts.row(row)[j]] += (dWeights.row(row)[j] - mean) / chosen;
+                slope[experts.row(row)[j]] +=
+                    rule.normalized ? (scale * dWeights.row(row)[j] - mean) / chosen : scale * dWeights.row(row)[j];
             T product = 0;
-            for (std::int64_t e = 0; e < probabilities.columns; ++e)
+            for (std::int64_t e = 0; isSoftmax && e < count; ++e)
                 product += p[e] * slope[e];
-            for (std::int64_t e = 0; e < probabilities.columns; ++e)
-                slope[e] = p[e] * (slope[e] - product);
+            for (std::int64_t e = 0; e < count; ++e)
+                slope[e] = isSoftmax ? p[e] * (slope[e] - product) : slope[e] * scores[e] * (1 - scores[e]);
         }
     });
 }

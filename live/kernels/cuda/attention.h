@@ -11,11 +11,24 @@ namespace live::cuda {
 struct Visibility {
     std::int64_t queries = 0, keys = 0, diagonal = 0;
     bool causal = true;
+    std::int64_t window = 0; ///< 0: no end. Only the plain kernels know of it
     __host__ __device__ bool sees(std::int64_t query, std::int64_t key) const
     {
-        return key < keys && (!causal || key <= query + diagonal);
+        return key < keys && (!causal || key <= query + diagonal) && key >= firstSeenBy(query);
     }
-    /// How many keys a query sees: always the first ones.
+    /// The first key that a query sees.
+    __host__ __device__ std::int64_t firstSeenBy(std::int64_t query) const
+    {
+        const std::int64_t first = query + diagonal + 1 - window;
+        return window == 0 || first < 0 ? 0 : first;
+    }
+    /// One past the last query that sees a key.
+    __host__ __device__ std::int64_t lastSeeing(std::int64_t key) const
+    {
+        const std::int64_t end = key - diagonal + window;
+        return window == 0 || end > queries ? queries : end;
+    }
+    /// One past the last key that a query sees.
     __host__ __device__ std::int64_t seenBy(std::int64_t query) const
     {
         if (!causal)
@@ -37,8 +50,8 @@ struct Heads {
     std::int64_t rowStride = 0;      ///< from one sequence to the next
     std::int64_t positionStride = 0; ///< from one position to the next
     int headDim = 1;
-    Heads(const Tensor& tensor, const AttentionShape& shape)
-        : data(tensor.as<T>()), rowStride(tensor.stride), positionStride(tensor.stride * shape.sequences), headDim(shape.headDim)
+    Heads(const Tensor& tensor, const AttentionShape& shape, int dim)
+        : data(tensor.as<T>()), rowStride(tensor.stride), positionStride(tensor.stride * shape.sequences), headDim(dim)
     {
     }
     /// Position 0's elements of a head.

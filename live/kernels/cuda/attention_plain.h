@@ -16,7 +16,7 @@ __host__ __device__ constexpr int plainStride(int headDim)
     return headDim | 1;
 }
 
-/// Owned rows [2][kPlainWarps], tiles [2][32].
+/// Owned rows [2][kPlainWarps], tiles [2][32]. headDim: the larger of a key's and a value's.
 inline std::size_t plainSharedBytes(int headDim)
 {
     return sizeof(float) * 2 * static_cast<std::size_t>(kPlainWarps + kWarp) * static_cast<std::size_t>(plainStride(headDim));
@@ -70,7 +70,8 @@ __global__ void __launch_bounds__(kPlainWarps* kWarp)
     attentionPlainKernel(Visibility visibility, int keyHeads, float scale, Heads<const T> q, Heads<const T> k, Heads<const T> v,
                          Heads<OutputT> o, HeadValues<float> logSumExp)
 {
-    const int headDim = q.headDim, stride = plainStride(headDim);
+    const int headDim = q.headDim, valueDim = v.headDim, keyStride = plainStride(headDim), valueStride = plainStride(valueDim);
+    const int stride = keyStride > valueStride ? keyStride : valueStride;
     const auto head = static_cast<int>(blockIdx.y), keyHead = head * keyHeads / static_cast<int>(gridDim.y);
     const std::int64_t sequence = blockIdx.z;
     const std::int64_t firstQuery = static_cast<std::int64_t>(gridDim.x - 1 - blockIdx.x) * kPlainWarps;
@@ -84,12 +85,12 @@ __global__ void __launch_bounds__(kPlainWarps* kWarp)
     float sum[kPlainColumns] = {};
     float maximum = -INFINITY, total = 0;
     const std::int64_t seen = visibility.seenBy(firstQuery + kPlainWarps - 1);
-    for (std::int64_t first = 0; first < seen; first += kWarp) {
+    for (std::int64_t first = visibility.firstSeenBy(firstQuery) / kWarp * kWarp; first < seen; first += kWarp) {
         syncBlock();
         loadPlainRows(keyTile, kWarp, k.at(sequence, keyHead), k.positionStride, first, visibility.keys, headDim);
-        loadPlainRows(valueTile, kWarp, v.at(sequence, keyHead), v.positionStride, first, visibility.keys, headDim);
+        loadPlainRows(valueTile, kWarp, v.at(sequence, keyHead), v.positionStride, first, visibility.keys, valueDim);
         syncBlock();
-        float score = plainDot(owned + warp * stride, keyTile + lane * stride, headDim) * scale;
+        float score = plainDot(owned + warp * keyStride, keyTile + lane * keyStride, headDim) * scale;
         if (!visibility.sees(query, first + lane))
             score = -INFINITY;
         const float largest = reduceWarp<Maximum>(Maximum{}(score, maximum));
@@ -100,11 +101,11 @@ __global__ void __launch_bounds__(kPlainWarps* kWarp)
 #pragma unroll
         for (float& value : sum)
             value *= shrink;
-        addPlainRows(sum, p, valueTile, headDim);
+        addPlainRows(sum, p, valueTile, valueDim);
     }
     if (query >= visibility.queries)
         return;
-    storePlainRow(sum, total > 0 ? 1 / total : 0, o.at(sequence, head) + query * o.positionStride, headDim, false);
+    storePlainRow(sum, total > 0 ? 1 / total : 0, o.at(sequence, head) + query * o.positionStride, valueDim, false);
     if (lane == 0)
         *logSumExp.at(query, sequence, head) = total > 0 ? maximum + logf(total) : -INFINITY;
 }
@@ -115,7 +116,8 @@ __global__ void __launch_bounds__(kPlainWarps* kWarp)
                                       Heads<const T> v, Heads<const T> dOutput, HeadValues<const float> logSumExp,
                                       HeadValues<const float> delta, Heads<GradientT> dq, bool accumulate)
 {
-    const int headDim = q.headDim, stride = plainStride(headDim);
+    const int headDim = q.headDim, valueDim = v.headDim, keyStride = plainStride(headDim), valueStride = plainStride(valueDim);
+    const int stride = keyStride > valueStride ? keyStride : valueStride;
     const auto head = static_cast<int>(blockIdx.y), keyHead = head * keyHeads / static_cast<int>(gridDim.y);
     const std::int64_t sequence = blockIdx.z;
     const std::int64_t firstQuery = static_cast<std::int64_t>(gridDim.x - 1 - blockIdx.x) * kPlainWarps;
@@ -127,20 +129,20 @@ __global__ void __launch_bounds__(kPlainWarps* kWarp)
     float* const valueTile = keyTile + kWarp * stride;
     loadPlainRows(ownedQueries, kPlainWarps, q.at(sequence, head), q.positionStride, firstQuery, visibility.queries, headDim);
     loadPlainRows(ownedOutputs, kPlainWarps, dOutput.at(sequence, head), dOutput.positionStride, firstQuery, visibility.queries,
-                  headDim);
+                  valueDim);
     const bool inside = query < visibility.queries;
     const float log = inside ? *logSumExp.at(query, sequence, head) : 0;
     const float ownDelta = inside ? *delta.at(query, sequence, head) : 0;
 
     float sum[kPlainColumns] = {};
     const std::int64_t seen = visibility.seenBy(firstQuery + kPlainWarps - 1);
-    for (std::int64_t first = 0; first < seen; first += kWarp) {
+    for (std::int64_t first = visibility.firstSeenBy(firstQuery) / kWarp * kWarp; first < seen; first += kWarp) {
         syncBlock();
         loadPlainRows(keyTile, kWarp, k.at(sequence, keyHead), k.positionStride, first, visibility.keys, headDim);
-        loadPlainRows(valueTile, kWarp, v.at(sequence, keyHead), v.positionStride, first, visibility.keys, headDim);
+        loadPlainRows(valueTile, kWarp, v.at(sequence, keyHead), v.positionStride, first, visibility.keys, valueDim);
         syncBlock();
-        const float score = plainDot(ownedQueries + warp * stride, keyTile + lane * stride, headDim) * scale;
-        const float slope = plainDot(ownedOutputs + warp * stride, valueTile + lane * stride, headDim);
+        const float score = plainDot(ownedQueries + warp * keyStride, keyTile + lane * keyStride, headDim) * scale;
+        const float slope = plainDot(ownedOutputs + warp * valueStride, valueTile + lane * valueStride, valueDim);
         const float p = inside && visibility.sees(query, first + lane) ? expf(score - log) : 0;
         addPlainRows(sum, p * (slope - ownDelta), keyTile, headDim);
     }
@@ -154,7 +156,8 @@ __global__ void __launch_bounds__(kPlainWarps* kWarp)
                                     Heads<const T> v, Heads<const T> dOutput, HeadValues<const float> logSumExp,
                                     HeadValues<const float> delta, Heads<GradientT> dk, Heads<GradientT> dv, bool accumulate)
 {
-    const int headDim = q.headDim, stride = plainStride(headDim);
+    const int headDim = q.headDim, valueDim = v.headDim, keyStride = plainStride(headDim), valueStride = plainStride(valueDim);
+    const int stride = keyStride > valueStride ? keyStride : valueStride;
     const auto keyHead = static_cast<int>(blockIdx.y), sharing = heads / static_cast<int>(gridDim.y);
     const std::int64_t sequence = blockIdx.z;
     const std::int64_t firstKey = static_cast<std::int64_t>(blockIdx.x) * kPlainWarps;
@@ -165,28 +168,29 @@ __global__ void __launch_bounds__(kPlainWarps* kWarp)
     float* const queryTile = ownedValues + kPlainWarps * stride;
     float* const outputTile = queryTile + kWarp * stride;
     loadPlainRows(ownedKeys, kPlainWarps, k.at(sequence, keyHead), k.positionStride, firstKey, visibility.keys, headDim);
-    loadPlainRows(ownedValues, kPlainWarps, v.at(sequence, keyHead), v.positionStride, firstKey, visibility.keys, headDim);
+    loadPlainRows(ownedValues, kPlainWarps, v.at(sequence, keyHead), v.positionStride, firstKey, visibility.keys, valueDim);
 
     float keySum[kPlainColumns] = {}, valueSum[kPlainColumns] = {};
+    const std::int64_t seeing = visibility.lastSeeing(firstKey + kPlainWarps - 1);
     for (int head = keyHead * sharing; head < (keyHead + 1) * sharing; ++head)
-        for (std::int64_t first = visibility.firstSeeing(firstKey) / kWarp * kWarp; first < visibility.queries; first += kWarp) {
+        for (std::int64_t first = visibility.firstSeeing(firstKey) / kWarp * kWarp; first < seeing; first += kWarp) {
             syncBlock();
             loadPlainRows(queryTile, kWarp, q.at(sequence, head), q.positionStride, first, visibility.queries, headDim);
             loadPlainRows(outputTile, kWarp, dOutput.at(sequence, head), dOutput.positionStride, first, visibility.queries,
-                          headDim);
+                          valueDim);
             syncBlock();
             const std::int64_t query = first + lane;
             const bool inside = query < visibility.queries && visibility.sees(query, key);
-            const float score = plainDot(ownedKeys + warp * stride, queryTile + lane * stride, headDim) * scale;
-            const float slope = plainDot(ownedValues + warp * stride, outputTile + lane * stride, headDim);
+            const float score = plainDot(ownedKeys + warp * keyStride, queryTile + lane * keyStride, headDim) * scale;
+            const float slope = plainDot(ownedValues + warp * valueStride, outputTile + lane * valueStride, valueDim);
             const float p = inside ? expf(score - *logSumExp.at(query, sequence, head)) : 0;
-            addPlainRows(valueSum, p, outputTile, headDim);
+            addPlainRows(valueSum, p, outputTile, valueDim);
             addPlainRows(keySum, inside ? p * (slope - *delta.at(query, sequence, head)) : 0, queryTile, headDim);
         }
     if (key >= visibility.keys)
         return;
     storePlainRow(keySum, scale, dk.at(sequence, keyHead) + key * dk.positionStride, headDim, accumulate);
-    storePlainRow(valueSum, 1, dv.at(sequence, keyHead) + key * dv.positionStride, headDim, accumulate);
+    storePlainRow(valueSum, 1, dv.at(sequence, keyHead) + key * dv.positionStride, valueDim, accumulate);
 }
 
 } // namespace live::cuda

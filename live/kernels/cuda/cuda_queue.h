@@ -66,15 +66,16 @@ public:
     void attentionGradient(const AttentionShape&, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& o,
                            const Tensor& logSumExp, const Tensor& dOutput, const Tensor& dq, const Tensor& dk, const Tensor& dv,
                            bool accumulate) override;
-    void mergeAttention(int headDim, const Tensor& oBlock, const Tensor& logSumExpBlock, const Tensor& o,
+    void mergeAttention(int valueDim, const Tensor& oBlock, const Tensor& logSumExpBlock, const Tensor& o,
                         const Tensor& logSumExp) override;
 
     // queue_experts.cu
     void embed(const Tensor& ids, const Tensor& table, std::int64_t firstId, const Tensor& y) override;
     void embedGradient(const Tensor& ids, const Tensor& dy, std::int64_t firstId, const Tensor& dTable) override;
-    void routeTopK(const Tensor& logits, const Tensor& probabilities, const Tensor& experts, const Tensor& weights) override;
-    void routeGradient(const Tensor& probabilities, const Tensor& experts, const Tensor& weights, const Tensor& dWeights,
-                       const Tensor& auxGradient, const Tensor& dLogits) override;
+    void routeTopK(const RouterRule&, const Tensor& logits, const Tensor& bias, const Tensor& probabilities,
+                   const Tensor& experts, const Tensor& weights) override;
+    void routeGradient(const RouterRule&, const Tensor& logits, const Tensor& probabilities, const Tensor& experts,
+                       const Tensor& weights, const Tensor& dWeights, const Tensor& auxGradient, const Tensor& dLogits) override;
     void countExperts(const Tensor& experts, const Tensor& counts) override;
     void sortByExpert(const Tensor& experts, std::int64_t expertCount, const Tensor& order, const Tensor& place) override;
     void gatherRows(const Tensor& x, const Tensor& index, std::int64_t divisor, const Tensor& y) override;

@@ -3,17 +3,77 @@
 
 #include "live/kernels/cuda/numbers.h"
 #include "live/kernels/cuda/pointwise.h"
+#include "live/kernels/device.h"
 
 namespace live::cuda {
 
 inline constexpr int kRouterWarps = 4;         ///< tokens of a block
 inline constexpr int kMaxExperts = 32 * kWarp; ///< each lane keeps which of its experts are taken in one word
 
-/// Softmax, then the `choices` largest one after the other, ties to the lowest index.
+inline constexpr float kLeastScoreSum = 1e-20F; ///< as the CPU's
+
+/// RouterRule, as a kernel takes it.
+struct RouterNumbers {
+    int groups, chosenGroups;
+    bool softmax, normalized;
+    float scale;
+    explicit RouterNumbers(const RouterRule& rule)
+        : groups(rule.groups), chosenGroups(rule.chosenGroups), softmax(rule.score == RouterRule::Score::softmax),
+          normalized(rule.normalized), scale(static_cast<float>(rule.scale))
+    {
+    }
+};
+
+__device__ __forceinline__ float sigmoid(float x)
+{
+    return 1 / (1 + expf(-x));
+}
+
+/// A warp's largest value and, of equals, the lowest of the numbers that come with them; the same on all lanes.
+__device__ __forceinline__ void bestOfWarp(float& best, int& number)
+{
+#pragma unroll
+    for (int mask = kWarp / 2; mask > 0; mask /= 2) {
+        const float other = shuffleXor(best, mask);
+        const int otherNumber = shuffleXor(number, mask);
+        if (other > best || (other == best && otherNumber < number)) {
+            best = other;
+            number = otherNumber;
+        }
+    }
+}
+
+/// The chosen groups, a bit each; a lane a group.
+template <class Choice>
+__device__ __forceinline__ std::uint32_t bestGroups(const RouterNumbers& rule, int experts, const Choice& choice)
+{
+    if (rule.chosenGroups >= rule.groups)
+        return ~0U;
+    const auto lane = static_cast<int>(threadIdx.x % kWarp);
+    const int size = experts / rule.groups;
+    float largest = -INFINITY, second = -INFINITY;
+    for (int i = 0; i < size && lane < rule.groups; ++i) {
+        const float value = choice(lane * size + i);
+        second = value > largest ? largest : value > second ? value : second;
+        largest = value > largest ? value : largest;
+    }
+    const float score = rule.softmax || size == 1 ? largest : largest + second;
+    std::uint32_t kept = 0;
+    for (int i = 0; i < rule.chosenGroups; ++i) {
+        const bool open = lane < rule.groups && (kept >> lane & 1U) == 0;
+        float best = open ? score : -INFINITY;
+        int group = open ? lane : kWarp;
+        bestOfWarp(best, group);
+        kept |= group < kWarp ? 1U << group : 0U;
+    }
+    return kept;
+}
+
+/// The scores, then the `choices` largest one after the other, ties to the lowest index.
 template <class T>
 __global__ void __launch_bounds__(kRouterWarps* kWarp)
-    routeTopKKernel(std::int64_t tokens, int experts, int choices, View<const T> logits, View<float> probabilities,
-                    View<std::int32_t> chosen, View<float> weights)
+    routeTopKKernel(RouterNumbers rule, std::int64_t tokens, int experts, int choices, View<const T> logits, const float* bias,
+                    View<float> probabilities, View<std::int32_t> chosen, View<float> weights)
 {
     const std::int64_t token = static_cast<std::int64_t>(blockIdx.x) * kRouterWarps + threadIdx.x / kWarp;
     const auto lane = static_cast<int>(threadIdx.x % kWarp);
@@ -25,72 +85,90 @@ __global__ void __launch_bounds__(kRouterWarps* kWarp)
     largest = reduceWarp<Maximum>(largest);
     float sum = 0;
     for (int e = lane; e < experts; e += kWarp)
-        sum += expf(toFloat(*logits.at(token, e)) - largest);
+        sum += rule.softmax ? expf(toFloat(*logits.at(token, e)) - largest) : sigmoid(toFloat(*logits.at(token, e)));
     sum = reduceWarp<Sum>(sum);
+    const auto score = [&](int e) {
+        const float logit = toFloat(*logits.at(token, e));
+        return rule.softmax ? expf(logit - largest) / sum : sigmoid(logit);
+    };
     for (int e = lane; e < experts; e += kWarp)
-        *probabilities.at(token, e) = expf(toFloat(*logits.at(token, e)) - largest) / sum;
+        *probabilities.at(token, e) = rule.softmax ? score(e) : score(e) / (sum + kLeastScoreSum);
+    const auto choiceScore = [&](int e) { return bias ? score(e) + bias[e] : score(e); };
+    const std::uint32_t groups = bestGroups(rule, experts, choiceScore);
+    const int groupSize = experts / rule.groups;
     std::uint32_t taken = 0; // bit i: expert lane + 32 i
     float total = 0;
     for (int choice = 0; choice < choices; ++choice) {
-        float best = -1;
+        float best = -INFINITY;
         int bestExpert = experts;
-        for (int e = lane, i = 0; e < experts; e += kWarp, ++i)
-            if (const float p = *probabilities.at(token, e); (taken >> i & 1U) == 0 && p > best) {
-                best = p;
+        for (int e = lane, i = 0; e < experts; e += kWarp, ++i) {
+            const bool open = (taken >> i & 1U) == 0 && (rule.groups == 1 || (groups >> (e / groupSize) & 1U) != 0);
+            if (const float value = choiceScore(e); open && (value > best || bestExpert == experts)) {
+                best = value;
                 bestExpert = e;
             }
-#pragma unroll
-        for (int mask = kWarp / 2; mask > 0; mask /= 2) {
-            const float other = shuffleXor(best, mask);
-            const int otherExpert = shuffleXor(bestExpert, mask);
-            if (other > best || (other == best && otherExpert < bestExpert)) {
-                best = other;
-                bestExpert = otherExpert;
-            }
         }
+        bestOfWarp(best, bestExpert);
         bestExpert = bestExpert < experts ? bestExpert : choice; // of no numbers: a lost run must not read out of bounds
         if (bestExpert % kWarp == lane)
             taken |= 1U << (bestExpert / kWarp);
-        total += best;
+        const float weight = score(bestExpert);
+        total += weight;
         if (lane == 0) {
             *chosen.at(token, choice) = bestExpert;
-            *weights.at(token, choice) = best;
+            *weights.at(token, choice) = weight;
         }
     }
-    if (lane == 0) // who wrote them
+    if (lane == 0) { // who wrote them
+        const float divisor = !rule.normalized ? 1 : rule.softmax ? total : total + kLeastScoreSum;
         for (int choice = 0; choice < choices; ++choice)
-            *weights.at(token, choice) /= total;
+            *weights.at(token, choice) *= rule.scale / divisor;
+    }
 }
 
-/// Through w_j = p_j / s with s = the sum of the chosen p, then through the softmax.
+/// Through the weights to the scores (see the CPU's), then through the softmax or the sigmoid.
 template <class T>
 __global__ void __launch_bounds__(kRouterWarps* kWarp)
-    routeGradientKernel(std::int64_t tokens, int experts, int choices, View<const float> probabilities,
-                        View<const std::int32_t> chosen, View<const float> weights, View<const float> dWeights, const float* aux,
-                        View<T> dLogits)
+    routeGradientKernel(RouterNumbers rule, std::int64_t tokens, int experts, int choices, View<const float> logits,
+                        View<const float> probabilities, View<const std::int32_t> chosen, View<const float> weights,
+                        View<const float> dWeights, const float* aux, View<T> dLogits)
 {
     const std::int64_t token = static_cast<std::int64_t>(blockIdx.x) * kRouterWarps + threadIdx.x / kWarp;
     const auto lane = static_cast<int>(threadIdx.x % kWarp);
     if (token >= tokens) // a whole warp
         return;
-    float total = 0, mean = 0;
+    const auto score = [&](int e) { return rule.softmax ? *probabilities.at(token, e) : sigmoid(*logits.at(token, e)); };
+    float scoreSum = rule.softmax ? 1 : 0, ofAux = 0;
+    if (!rule.softmax) {
+        for (int e = lane; e < experts; e += kWarp) {
+            scoreSum += score(e);
+            ofAux += aux ? aux[e] * *probabilities.at(token, e) : 0;
+        }
+        scoreSum = reduceWarp<Sum>(scoreSum) + kLeastScoreSum;
+        ofAux = reduceWarp<Sum>(ofAux);
+    }
+    float total = rule.softmax ? 0 : kLeastScoreSum, mean = 0;
     for (int j = 0; j < choices; ++j) {
-        total += *probabilities.at(token, *chosen.at(token, j));
+        total += score(*chosen.at(token, j));
         mean += *weights.at(token, j) * *dWeights.at(token, j);
     }
     const auto slope = [&](int e) {
-        float result = aux ? aux[e] : 0;
+        float result = aux ? (aux[e] - ofAux) / scoreSum : 0;
         for (int j = 0; j < choices; ++j)
-            if (*chosen.at(token, j) == e)
-                result += (*dWeights.at(token, j) - mean) / total;
+            if (*chosen.at(token, j) == e) {
+                const float ofWeight = rule.scale * *dWeights.at(token, j);
+                result += rule.normalized ? (ofWeight - mean) / total : ofWeight;
+            }
         return result;
     };
     float sum = 0;
-    for (int e = lane; e < experts; e += kWarp)
+    for (int e = lane; e < experts && rule.softmax; e += kWarp)
         sum += *probabilities.at(token, e) * slope(e);
     sum = reduceWarp<Sum>(sum);
-    for (int e = lane; e < experts; e += kWarp)
-        *dLogits.at(token, e) = fromFloat<T>(*probabilities.at(token, e) * (slope(e) - sum));
+    for (int e = lane; e < experts; e += kWarp) {
+        const float own = score(e);
+        *dLogits.at(token, e) = fromFloat<T>(rule.softmax ? own * (slope(e) - sum) : slope(e) * own * (1 - own));
+    }
 }
 
 struct CountExperts {

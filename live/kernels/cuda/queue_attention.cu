@@ -3,6 +3,7 @@
 #include "live/kernels/cuda/cuda_queue.h"
 #include "sim/error.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace live::cuda {
@@ -12,7 +13,7 @@ constexpr int kTensorMaxDim = 128;
 
 Visibility visibilityOf(const AttentionShape& shape, const Tensor& q, const Tensor& k)
 {
-    return {q.rows / shape.sequences, k.rows / shape.sequences, shape.diagonal, shape.causal};
+    return {q.rows / shape.sequences, k.rows / shape.sequences, shape.diagonal, shape.causal, shape.causal ? shape.window : 0};
 }
 
 template <class T>
@@ -32,11 +33,12 @@ Grid headGrid(std::int64_t positions, int owned, int heads, const AttentionShape
             static_cast<unsigned>(shape.sequences)};
 }
 
-/// bf16 whose heads are whole groups of 16 bytes.
+/// bf16 whose heads are whole groups of 16 bytes, values as long as keys, and no window.
 template <class... Tensors>
 bool fitsTensorCores(const AttentionShape& shape, const Tensor& q, const Tensors&... rest)
 {
-    return q.type == DType::bf16 && shape.headDim % kFullWidth == 0 && shape.headDim <= kTensorMaxDim && wide(q, rest...);
+    return q.type == DType::bf16 && shape.headDim % kFullWidth == 0 && shape.headDim <= kTensorMaxDim &&
+           shape.valueSize() == shape.headDim && (!shape.causal || shape.window == 0) && wide(q, rest...);
 }
 
 /// The kernels' head sizes; smaller heads are filled up with zeros.
@@ -53,10 +55,9 @@ void withHeadDim(int headDim, const Function& f)
 
 void check(const AttentionShape& shape)
 {
-    if (shape.headDim > kPlainMaxDim)
-        throw sim::Error("Attention heads of " + std::to_string(shape.headDim) +
-                         " elements are too long for the GPU's kernels, " + "which take " + std::to_string(kPlainMaxDim) +
-                         " at most. Use more heads, or the CPU.");
+    if (const int largest = std::max(shape.headDim, shape.valueSize()); largest > kPlainMaxDim)
+        throw sim::Error("Attention heads of " + std::to_string(largest) + " elements are too long for the GPU's kernels, " +
+                         "which take " + std::to_string(kPlainMaxDim) + " at most. Use more heads, or the CPU.");
     if (shape.sequences > kMaxGridY || shape.heads > kMaxGridY)
         throw sim::Error("Attention over " + std::to_string(shape.sequences) + " sequences of " + std::to_string(shape.heads) +
                          " heads: the GPU's kernels take " + std::to_string(kMaxGridY) + " at most of either.");
@@ -67,8 +68,9 @@ void check(const AttentionShape& shape)
 void CudaQueue::attention(const AttentionShape& shape, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& o,
                           const Tensor& logSumExp)
 {
-    assert(q.columns == static_cast<std::int64_t>(shape.heads) * shape.headDim && o.columns == q.columns);
-    assert(k.columns == static_cast<std::int64_t>(shape.keyValueHeads) * shape.headDim && v.columns == k.columns);
+    const int dim = shape.headDim, valueDim = shape.valueSize();
+    assert(q.columns == std::int64_t{shape.heads} * dim && o.columns == std::int64_t{shape.heads} * valueDim);
+    assert(k.columns == std::int64_t{shape.keyValueHeads} * dim && v.columns == std::int64_t{shape.keyValueHeads} * valueDim);
     assert(q.rows == o.rows && q.rows == logSumExp.rows && k.rows == v.rows && q.rows % shape.sequences == 0);
     check(shape);
     const Visibility visibility = visibilityOf(shape, q, k);
@@ -83,16 +85,16 @@ void CudaQueue::attention(const AttentionShape& shape, const Tensor& q, const Te
                 using Tiling = ForwardTiling<kDim>;
                 launch(stream, headGrid(visibility.queries, Tiling::kOwned, shape.heads, shape), Tiling::kThreads,
                        Tiling::kSharedBytes, attentionTensorKernel<kDim, OutputT>, visibility, shape.keyValueHeads,
-                       scoreScale(shape) * kLog2E, Heads<const T>(q, shape), Heads<const T>(k, shape), Heads<const T>(v, shape),
-                       Heads<OutputT>(o, shape), log);
+                       scoreScale(shape) * kLog2E, Heads<const T>(q, shape, dim), Heads<const T>(k, shape, dim),
+                       Heads<const T>(v, shape, dim), Heads<OutputT>(o, shape, dim), log);
             });
             return;
         }
         withType(q.type, [&]<class T>(T) {
             launch(stream, headGrid(visibility.queries, kPlainWarps, shape.heads, shape), kPlainWarps * kWarp,
-                   plainSharedBytes(shape.headDim), attentionPlainKernel<T, OutputT>, visibility, shape.keyValueHeads,
-                   scoreScale(shape), Heads<const T>(q, shape), Heads<const T>(k, shape), Heads<const T>(v, shape),
-                   Heads<OutputT>(o, shape), log);
+                   plainSharedBytes(std::max(dim, valueDim)), attentionPlainKernel<T, OutputT>, visibility, shape.keyValueHeads,
+                   scoreScale(shape), Heads<const T>(q, shape, dim), Heads<const T>(k, shape, dim),
+                   Heads<const T>(v, shape, valueDim), Heads<OutputT>(o, shape, valueDim), log);
         });
     });
 }
@@ -101,8 +103,9 @@ void CudaQueue::attentionGradient(const AttentionShape& shape, const Tensor& q, 
                                   const Tensor& logSumExp, const Tensor& dOutput, const Tensor& dq, const Tensor& dk,
                                   const Tensor& dv, bool accumulate)
 {
-    assert(q.columns == static_cast<std::int64_t>(shape.heads) * shape.headDim && dOutput.columns == q.columns);
-    assert(dq.columns == q.columns && dk.columns == k.columns && dv.columns == k.columns);
+    const int dim = shape.headDim, valueDim = shape.valueSize();
+    assert(q.columns == std::int64_t{shape.heads} * dim && dOutput.columns == std::int64_t{shape.heads} * valueDim);
+    assert(dq.columns == q.columns && dk.columns == k.columns && dv.columns == v.columns);
     assert(dq.type == dk.type && dk.type == dv.type && k.type == q.type && v.type == q.type);
     check(shape);
     const Visibility visibility = visibilityOf(shape, q, k);
@@ -111,18 +114,19 @@ void CudaQueue::attentionGradient(const AttentionShape& shape, const Tensor& q, 
     // rowsum(dO O), then, if dO is not of the scores' type, a copy of it that is.
     const std::size_t deltaBytes = static_cast<std::size_t>(ceilDivide(q.rows * shape.heads, 64) * 64) * sizeof(float);
     const bool convert = dOutput.type != q.type;
-    auto* const workspace = static_cast<std::byte*>(scratch(deltaBytes + (convert ? static_cast<std::size_t>(q.bytes()) : 0)));
+    auto* const workspace = static_cast<std::byte*>(
+        scratch(deltaBytes + (convert ? static_cast<std::size_t>(dOutput.elements() * bytesOf(q.type)) : 0)));
     auto* const deltas = reinterpret_cast<float*>(workspace);
     Tensor slope = dOutput;
     if (convert) {
-        slope = {workspace + deltaBytes, q.type, q.rows, q.columns, q.columns};
+        slope = {workspace + deltaBytes, q.type, q.rows, dOutput.columns, dOutput.columns};
         copy(dOutput, slope);
     }
     if (q.rows > 0)
         withType(o.type, [&]<class OutputT>(OutputT) {
             withType(dOutput.type, [&]<class T>(T) {
                 launch(stream, Grid{static_cast<unsigned>(ceilDivide(q.rows * shape.heads, 4))}, 4 * kWarp, 0,
-                       attentionDeltaKernel<OutputT, T>, q.rows, shape.heads, shape.headDim, View<const OutputT>(o),
+                       attentionDeltaKernel<OutputT, T>, q.rows, shape.heads, valueDim, View<const OutputT>(o),
                        View<const T>(dOutput), deltas);
             });
         });
@@ -131,14 +135,14 @@ void CudaQueue::attentionGradient(const AttentionShape& shape, const Tensor& q, 
 
     const auto run = [&]<class T, class GradientT>(auto keyKernel, auto queryKernel, int owned, int threads, std::size_t shared,
                                                    float scale, T, GradientT) {
-        const Heads<const T> qs(q, shape), ks(k, shape), vs(v, shape), slopes(slope, shape);
+        const Heads<const T> qs(q, shape, dim), ks(k, shape, dim), vs(v, shape, valueDim), slopes(slope, shape, valueDim);
         if (visibility.keys > 0)
             launch(stream, headGrid(visibility.keys, owned, shape.keyValueHeads, shape), threads, shared, keyKernel, visibility,
-                   shape.heads, scale, qs, ks, vs, slopes, log, delta, Heads<GradientT>(dk, shape), Heads<GradientT>(dv, shape),
-                   accumulate);
+                   shape.heads, scale, qs, ks, vs, slopes, log, delta, Heads<GradientT>(dk, shape, dim),
+                   Heads<GradientT>(dv, shape, valueDim), accumulate);
         if (visibility.queries > 0)
             launch(stream, headGrid(visibility.queries, owned, shape.heads, shape), threads, shared, queryKernel, visibility,
-                   shape.keyValueHeads, scale, qs, ks, vs, slopes, log, delta, Heads<GradientT>(dq, shape), accumulate);
+                   shape.keyValueHeads, scale, qs, ks, vs, slopes, log, delta, Heads<GradientT>(dq, shape, dim), accumulate);
     };
     withType(dq.type, [&]<class GradientT>(GradientT gradient) {
         if (fitsTensorCores(shape, q, k, v, slope, dq, dk, dv)) {
@@ -151,15 +155,15 @@ void CudaQueue::attentionGradient(const AttentionShape& shape, const Tensor& q, 
         }
         withType(q.type, [&]<class T>(T element) {
             run(attentionPlainKeyGradientKernel<T, GradientT>, attentionPlainQueryGradientKernel<T, GradientT>, kPlainWarps,
-                kPlainWarps * kWarp, plainSharedBytes(shape.headDim), scoreScale(shape), element, gradient);
+                kPlainWarps * kWarp, plainSharedBytes(std::max(dim, valueDim)), scoreScale(shape), element, gradient);
         });
     });
 }
 
-void CudaQueue::mergeAttention(int headDim, const Tensor& oBlock, const Tensor& logSumExpBlock, const Tensor& o,
+void CudaQueue::mergeAttention(int valueDim, const Tensor& oBlock, const Tensor& logSumExpBlock, const Tensor& o,
                                const Tensor& logSumExp)
 {
-    assert(oBlock.rows == o.rows && oBlock.columns == o.columns && o.columns == logSumExp.columns * headDim);
+    assert(oBlock.rows == o.rows && oBlock.columns == o.columns && o.columns == logSumExp.columns * valueDim);
     assert(o.type == DType::f32);
     if (o.rows == 0)
         return;
@@ -167,7 +171,7 @@ void CudaQueue::mergeAttention(int headDim, const Tensor& oBlock, const Tensor& 
     const auto heads = static_cast<int>(logSumExp.columns);
     withType(oBlock.type, [&]<class T>(T) {
         launch(stream, Grid{static_cast<unsigned>(ceilDivide(o.rows * heads, 4))}, 4 * kWarp, 0, mergeAttentionKernel<T>, o.rows,
-               heads, headDim, View<const T>(oBlock), View<const float>(logSumExpBlock), View<float>(o), View<float>(logSumExp));
+               heads, valueDim, View<const T>(oBlock), View<const float>(logSumExpBlock), View<float>(o), View<float>(logSumExp));
     });
 }
 

@@ -56,34 +56,39 @@ void CudaQueue::embedGradient(const Tensor& ids, const Tensor& dy, std::int64_t 
     });
 }
 
-void CudaQueue::routeTopK(const Tensor& logits, const Tensor& probabilities, const Tensor& experts, const Tensor& weights)
+void CudaQueue::routeTopK(const RouterRule& rule, const Tensor& logits, const Tensor& bias, const Tensor& probabilities,
+                          const Tensor& experts, const Tensor& weights)
 {
     assert(probabilities.columns == logits.columns && experts.columns == weights.columns && experts.columns <= logits.columns);
+    assert(logits.columns % rule.groups == 0 && (!bias || bias.type == DType::f32));
     if (logits.columns > kMaxExperts)
         throw sim::Error("The GPU's router takes at most " + std::to_string(kMaxExperts) + " experts, not " +
                          std::to_string(logits.columns) + ".");
+    if (rule.groups > kWarp)
+        throw sim::Error("The GPU's router takes at most " + std::to_string(kWarp) + " groups of experts, not " +
+                         std::to_string(rule.groups) + ".");
     if (logits.rows == 0)
         return;
     const Stream stream = ready();
     withType(logits.type, [&]<class T>(T) {
-        launch(stream, routerGrid(logits.rows), kRouterWarps * kWarp, 0, routeTopKKernel<T>, logits.rows,
-               static_cast<int>(logits.columns), static_cast<int>(experts.columns), View<const T>(logits),
+        launch(stream, routerGrid(logits.rows), kRouterWarps * kWarp, 0, routeTopKKernel<T>, RouterNumbers(rule), logits.rows,
+               static_cast<int>(logits.columns), static_cast<int>(experts.columns), View<const T>(logits), bias.as<const float>(),
                View<float>(probabilities), View<std::int32_t>(experts), View<float>(weights));
     });
 }
 
-void CudaQueue::routeGradient(const Tensor& probabilities, const Tensor& experts, const Tensor& weights, const Tensor& dWeights,
-                              const Tensor& auxGradient, const Tensor& dLogits)
+void CudaQueue::routeGradient(const RouterRule& rule, const Tensor& logits, const Tensor& probabilities, const Tensor& experts,
+                              const Tensor& weights, const Tensor& dWeights, const Tensor& auxGradient, const Tensor& dLogits)
 {
     assert(dLogits.rows == probabilities.rows && dLogits.columns == probabilities.columns);
     if (probabilities.rows == 0)
         return;
     const Stream stream = ready();
     withType(dLogits.type, [&]<class T>(T) {
-        launch(stream, routerGrid(probabilities.rows), kRouterWarps * kWarp, 0, routeGradientKernel<T>, probabilities.rows,
-               static_cast<int>(probabilities.columns), static_cast<int>(experts.columns), View<const float>(probabilities),
-               View<const std::int32_t>(experts), View<const float>(weights), View<const float>(dWeights),
-               auxGradient.as<const float>(), View<T>(dLogits));
+        launch(stream, routerGrid(probabilities.rows), kRouterWarps * kWarp, 0, routeGradientKernel<T>, RouterNumbers(rule),
+               probabilities.rows, static_cast<int>(probabilities.columns), static_cast<int>(experts.columns),
+               View<const float>(logits), View<const float>(probabilities), View<const std::int32_t>(experts),
+               View<const float>(weights), View<const float>(dWeights), auxGradient.as<const float>(), View<T>(dLogits));
     });
 }
 

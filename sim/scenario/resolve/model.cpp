@@ -51,6 +51,12 @@ void Resolver::readModel(const Block& top)
     from.read("moe_layer_freq", model.moeLayerFreq);
     from.read("router_bias", model.routerBias);
     from.read("expert_bias", model.expertBias);
+    from.read("scoring_func", kScoringWords, model.scoringFunction);
+    from.read("n_group", model.expertGroups);
+    model.chosenGroups = model.expertGroups;
+    from.read("topk_group", model.chosenGroups);
+    from.read("norm_topk_prob", model.normTopkProb);
+    from.read("routed_scaling_factor", model.routedScalingFactor);
     from.read("q_lora_rank", model.qLoraRank);
     from.read("kv_lora_rank", model.kvLoraRank);
     from.read("qk_nope_head_dim", model.qkNopeHeadDim);

@@ -12,14 +12,18 @@ struct Case {
     std::int64_t sequences;
     bool causal;
     std::int64_t diagonal;
+    std::int64_t window = 0;
+    int valueDim = 0;
 };
 
 // Tiles are 64 or 128 queries by 64 keys, backwards 128 by 64 or 64 by 32.
 constexpr Case kCases[] = {
-    {1, 1, 8, 1, 1, 1, true, 0},       {40, 40, 16, 2, 2, 2, true, 0},    {150, 150, 64, 2, 1, 1, true, 0},
-    {70, 200, 64, 1, 1, 2, false, 0},  {70, 130, 64, 2, 2, 1, true, 60},  {200, 90, 32, 2, 1, 1, true, -50},
-    {140, 140, 128, 1, 1, 1, true, 0}, {33, 100, 128, 4, 2, 1, false, 0}, {65, 65, 80, 1, 1, 1, true, 0},
-    {20, 70, 5, 2, 1, 2, true, 3},     {9, 0, 16, 1, 1, 1, true, 0},
+    {1, 1, 8, 1, 1, 1, true, 0},           {40, 40, 16, 2, 2, 2, true, 0},    {150, 150, 64, 2, 1, 1, true, 0},
+    {70, 200, 64, 1, 1, 2, false, 0},      {70, 130, 64, 2, 2, 1, true, 60},  {200, 90, 32, 2, 1, 1, true, -50},
+    {140, 140, 128, 1, 1, 1, true, 0},     {33, 100, 128, 4, 2, 1, false, 0}, {65, 65, 80, 1, 1, 1, true, 0},
+    {20, 70, 5, 2, 1, 2, true, 3},         {9, 0, 16, 1, 1, 1, true, 0},      {150, 150, 64, 2, 1, 1, true, 0, 50},
+    {90, 140, 16, 1, 1, 2, true, 20, 7},   {40, 20, 8, 1, 1, 1, true, 10, 9}, {70, 70, 24, 2, 2, 1, true, 0, 0, 16},
+    {40, 40, 10, 2, 1, 2, true, 0, 5, 12},
 };
 
 TEST_P(AttentionOnGpu, ForwardAndGradientsAgree)
@@ -36,15 +40,18 @@ TEST_P(AttentionOnGpu, ForwardAndGradientsAgree)
                                        .keyValueHeads = c.keyValueHeads,
                                        .headDim = c.headDim,
                                        .causal = c.causal,
-                                       .diagonal = c.diagonal};
+                                       .diagonal = c.diagonal,
+                                       .window = c.window,
+                                       .valueDim = c.valueDim};
             const DType result = apart ? DType::f32 : twins().activation();
             const std::int64_t rows = c.queries * c.sequences, keyRows = c.keys * c.sequences, width = c.heads * c.headDim,
-                               keyWidth = c.keyValueHeads * c.headDim, gap = apart ? 8 : 0;
+                               keyWidth = c.keyValueHeads * c.headDim, valueWidth = c.keyValueHeads * shape.valueSize(),
+                               outWidth = c.heads * shape.valueSize(), gap = apart ? 8 : 0;
             const Twin q = twins().activations(rows, width, gap), k = twins().activations(keyRows, keyWidth, gap),
-                       v = twins().activations(keyRows, keyWidth, gap), o = twins().make(rows, width, result),
-                       log = twins().make(rows, c.heads, DType::f32), dO = twins().activations(rows, width),
+                       v = twins().activations(keyRows, valueWidth, gap), o = twins().make(rows, outWidth, result),
+                       log = twins().make(rows, c.heads, DType::f32), dO = twins().activations(rows, outWidth),
                        dq = twins().random(rows, width, result), dk = twins().random(keyRows, keyWidth, result),
-                       dv = twins().random(keyRows, keyWidth, result);
+                       dv = twins().random(keyRows, valueWidth, result);
             both([&](Queue& queue, auto of) { queue.attention(shape, of(q), of(k), of(v), of(o), of(log)); });
             twins().expectSame(o, "o");
             twins().expectSame(log, "log-sum-exp", 1e-5F, 1e-3F);

@@ -185,10 +185,20 @@ TEST_P(OnGpu, CrossEntropyOfASliceAgrees)
 
 TEST_P(OnGpu, RoutesAndMovesTokensOfExperts)
 {
-    for (const auto [tokens, experts, choices] : {std::array{50, 8, 2}, std::array{300, 40, 3}, std::array{5, 70, 1}}) {
+    using Score = RouterRule::Score;
+    struct Routing {
+        int tokens, experts, choices;
+        RouterRule rule;
+    };
+    for (const auto& [tokens, experts, choices, rule] :
+         {Routing{50, 8, 2, {}}, Routing{300, 40, 3, {.normalized = false, .scale = 2.5}}, Routing{5, 70, 1, {}},
+          Routing{60, 64, 4, {.score = Score::sigmoid, .groups = 8, .chosenGroups = 3, .scale = 2.5}},
+          Routing{40, 12, 3, {.groups = 4, .chosenGroups = 2}},
+          Routing{20, 9, 2, {.score = Score::sigmoid, .normalized = false}}}) {
         const DType type = twins().activation();
         const std::int64_t slots = static_cast<std::int64_t>(tokens) * choices, width = 24;
-        const Twin logits = twins().activations(tokens, experts), probabilities = twins().make(tokens, experts, DType::f32),
+        const Twin logits = twins().activations(tokens, experts), exactLogits = twins().make(tokens, experts, DType::f32),
+                   bias = twins().sums(1, experts), probabilities = twins().make(tokens, experts, DType::f32),
                    chosen = twins().make(tokens, choices, DType::i32), weights = twins().make(tokens, choices, DType::f32),
                    dWeights = twins().sums(tokens, choices), aux = twins().sums(1, experts),
                    dLogits = twins().make(tokens, experts, type), counts = twins().make(1, experts, DType::i64),
@@ -197,8 +207,10 @@ TEST_P(OnGpu, RoutesAndMovesTokensOfExperts)
                    y = twins().make(tokens, width, type), dy = twins().activations(tokens, width),
                    dSorted = twins().make(slots, width, type), dChosen = twins().make(tokens, choices, DType::f32);
         both([&](Queue& queue, auto of) {
-            queue.routeTopK(of(logits), of(probabilities), of(chosen), of(weights));
-            queue.routeGradient(of(probabilities), of(chosen), of(weights), of(dWeights), of(aux), of(dLogits));
+            queue.copy(of(logits), of(exactLogits)); // the gradient's are of the accumulation type
+            queue.routeTopK(rule, of(logits), of(bias), of(probabilities), of(chosen), of(weights));
+            queue.routeGradient(rule, of(exactLogits), of(probabilities), of(chosen), of(weights), of(dWeights), of(aux),
+                                of(dLogits));
             queue.countExperts(of(chosen), of(counts));
             queue.sortByExpert(of(chosen), experts, of(order), of(place));
             queue.gatherRows(of(x), of(order), choices, of(sorted));

@@ -17,6 +17,11 @@ const Case kCases[] = {
     {{.sequences = 3, .heads = 2, .keyValueHeads = 2, .headDim = 4, .diagonal = 4}, 5, 9},
     {{.sequences = 1, .heads = 2, .keyValueHeads = 2, .headDim = 4, .diagonal = -3}, 8, 6}, // some queries see no key
     {{.sequences = 1, .heads = 1, .keyValueHeads = 1, .headDim = 16}, 150, 150},            // several blocks of queries
+    {{.sequences = 2, .heads = 2, .keyValueHeads = 1, .headDim = 4, .window = 3}, 9, 9},
+    {{.sequences = 1, .heads = 1, .keyValueHeads = 1, .headDim = 4, .diagonal = 5, .window = 4}, 6, 8}, // the last see none
+    {{.sequences = 1, .heads = 2, .keyValueHeads = 2, .headDim = 4, .window = 70}, 150, 150},
+    {{.sequences = 2, .heads = 2, .keyValueHeads = 2, .headDim = 6, .valueDim = 4}, 7, 7},
+    {{.sequences = 1, .heads = 4, .keyValueHeads = 2, .headDim = 3, .window = 2, .valueDim = 5}, 6, 6},
 };
 
 template <class T>
@@ -26,13 +31,14 @@ struct Problem {
     Tensor fused, q, k, v, o, logSumExp;
     explicit Problem(const Case& c, WorkerPool* pool = nullptr) : bench(pool), at(c)
     {
-        const std::int64_t wide = c.shape.heads * c.shape.headDim, narrow = c.shape.keyValueHeads * c.shape.headDim;
+        const std::int64_t wide = c.shape.heads * c.shape.headDim, narrow = c.shape.keyValueHeads * c.shape.headDim,
+                           ofValues = c.shape.keyValueHeads * c.shape.valueSize();
         const std::int64_t rows = c.queries * c.shape.sequences, keyRows = c.keys * c.shape.sequences;
-        fused = bench.random(std::max(rows, keyRows), wide + 2 * narrow); // q, k, v: columns of one tensor
+        fused = bench.random(std::max(rows, keyRows), wide + narrow + ofValues); // q, k, v: columns of one tensor
         q = fused.columnRange(0, wide).rowRange(0, rows);
         k = fused.columnRange(wide, narrow).rowRange(0, keyRows);
-        v = fused.columnRange(wide + narrow, narrow).rowRange(0, keyRows);
-        o = bench.make(rows, wide, kTypeOf<T>, 2);
+        v = fused.columnRange(wide + narrow, ofValues).rowRange(0, keyRows);
+        o = bench.make(rows, c.shape.heads * c.shape.valueSize(), kTypeOf<T>, 2);
         logSumExp = bench.make(rows, c.shape.heads);
     }
     void run() { bench.queue().attention(at.shape, q, k, v, o, logSumExp); }
@@ -48,10 +54,10 @@ std::vector<double> plainAttention(const Problem<double>& problem, std::vector<d
     for (std::int64_t row = 0; row < problem.q.rows; ++row)
         for (std::int64_t head = 0; head < s.heads; ++head) {
             const std::int64_t query = row / s.sequences, shared = head / (s.heads / s.keyValueHeads);
-            std::vector<double> out(static_cast<std::size_t>(s.headDim), 0);
+            std::vector<double> out(static_cast<std::size_t>(s.valueSize()), 0);
             double sum = 0;
             for (std::int64_t key = 0; key < problem.at.keys; ++key) {
-                if (s.causal && key > query + s.diagonal)
+                if (s.causal && (key > query + s.diagonal || (s.window > 0 && key <= query + s.diagonal - s.window)))
                     continue;
                 const std::int64_t keyRow = key * s.sequences + row % s.sequences;
                 double score = 0;
@@ -60,8 +66,8 @@ std::vector<double> plainAttention(const Problem<double>& problem, std::vector<d
                         Bench::at(problem.q, row, head * s.headDim + d) * Bench::at(problem.k, keyRow, shared * s.headDim + d);
                 const double weight = std::exp(score / std::sqrt(s.headDim));
                 sum += weight;
-                for (int d = 0; d < s.headDim; ++d)
-                    out[static_cast<std::size_t>(d)] += weight * Bench::at(problem.v, keyRow, shared * s.headDim + d);
+                for (int d = 0; d < s.valueSize(); ++d)
+                    out[static_cast<std::size_t>(d)] += weight * Bench::at(problem.v, keyRow, shared * s.valueSize() + d);
             }
             for (const double value : out)
                 o.push_back(sum > 0 ? value / sum : 0);
@@ -105,7 +111,7 @@ TEST(Attention, GradientsAreThoseOfDifferences)
         const Tensor dq = dFused.columnRange(0, problem.q.columns).rowRange(0, problem.q.rows),
                      dk = dFused.columnRange(problem.q.columns, problem.k.columns).rowRange(0, problem.k.rows),
                      dv =
-                         dFused.columnRange(problem.q.columns + problem.k.columns, problem.k.columns).rowRange(0, problem.k.rows);
+                         dFused.columnRange(problem.q.columns + problem.k.columns, problem.v.columns).rowRange(0, problem.k.rows);
         const auto run = [&](bool accumulate) {
             bench.queue().attentionGradient(c.shape, problem.q, problem.k, problem.v, problem.o, problem.logSumExp, dOutput, dq,
                                             dk, dv, accumulate);

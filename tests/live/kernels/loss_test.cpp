@@ -98,7 +98,7 @@ TEST(Router, TakesTheLargestAndOfEqualsTheFirst)
                  weights = bench.make(3, 2);
     const std::vector<double> values{0, 2, 1, 2, 1, 1, 1, 1, 3, 0, 0, 5};
     bench.queue().fromHost(values.data(), logits);
-    bench.queue().routeTopK(logits, probabilities, experts, weights);
+    bench.queue().routeTopK({}, logits, {}, probabilities, experts, weights);
     EXPECT_EQ(std::vector<int>(experts.as<int>(), experts.as<int>() + 6), (std::vector<int>{1, 3, 0, 1, 3, 0}));
     expectNear(doubles(bench, weights.rowRange(0, 2)), {0.5, 0.5, 0.5, 0.5}, 1e-15);
     for (std::int64_t row = 0; row < 3; ++row) {
@@ -107,25 +107,63 @@ TEST(Router, TakesTheLargestAndOfEqualsTheFirst)
     }
 }
 
+TEST(Router, BiasAndGroupsChangeTheChoiceAndNotTheWeights)
+{
+    Workbench<double> bench;
+    const Tensor logits = bench.make(1, 6), bias = bench.zeros(1, 6), probabilities = bench.make(1, 6),
+                 experts = bench.make(1, 2, DType::i32), weights = bench.make(1, 2);
+    const std::vector<double> values{2, -3, 1, 1, 0, 0}, choiceBias{0, 0, 0, 0, 0.5, 0};
+    bench.queue().fromHost(values.data(), logits);
+    const auto sigmoid = [](double x) { return 1 / (1 + std::exp(-x)); };
+    const auto route = [&](const RouterRule& rule, const Tensor& b) {
+        bench.queue().routeTopK(rule, logits, b, probabilities, experts, weights);
+        return std::vector<int>(experts.as<int>(), experts.as<int>() + 2);
+    };
+    RouterRule rule{.score = RouterRule::Score::sigmoid};
+    EXPECT_EQ(route(rule, {}), (std::vector<int>{0, 2}));
+    rule.groups = 3;
+    rule.chosenGroups = 1;
+    EXPECT_EQ(route(rule, {}), (std::vector<int>{2, 3})) << "the group with the largest sum of two, not with the largest one";
+    rule.scale = 2.5;
+    route(rule, {});
+    expectNear(doubles(bench, weights), {1.25, 1.25}, 1e-15);
+    rule.normalized = false;
+    route(rule, {});
+    expectNear(doubles(bench, weights), {2.5 * sigmoid(1), 2.5 * sigmoid(1)}, 1e-15);
+    bench.queue().fromHost(choiceBias.data(), bias);
+    EXPECT_EQ(route(rule, bias), (std::vector<int>{4, 5})) << "0.5 + 0.5 + 0.5 of the last group";
+    expectNear(doubles(bench, weights), {1.25, 1.25}, 1e-15);
+    EXPECT_EQ(route({.groups = 3, .chosenGroups = 1}, {}), (std::vector<int>{0, 1})) << "of softmax the largest one";
+    EXPECT_EQ(route({.groups = 3, .chosenGroups = 2}, {}), (std::vector<int>{0, 2}));
+    const auto p = doubles(bench, probabilities);
+    EXPECT_NEAR(std::accumulate(p.begin(), p.end(), 0.0), 1, 1e-15);
+}
+
 TEST(Router, GradientIsThatOfDifferences)
 {
+    using Score = RouterRule::Score;
     Workbench<double> bench;
     const std::int64_t tokens = 5, count = 6, k = 2;
     const Tensor logits = bench.random(tokens, count), probabilities = bench.make(tokens, count),
                  experts = bench.make(tokens, k, DType::i32), weights = bench.make(tokens, k), dWeights = bench.random(tokens, k),
-                 aux = bench.random(1, count), dLogits = bench.make(tokens, count);
-    for (const bool withAux : {true, false}) {
-        const auto value = [&] {
-            bench.queue().routeTopK(logits, probabilities, experts, weights);
-            double sum = dot(doubles(bench, weights), doubles(bench, dWeights));
-            for (std::int64_t row = 0; withAux && row < tokens; ++row)
-                sum += dot(doubles(bench, probabilities.rowRange(row, 1)), doubles(bench, aux));
-            return sum;
-        };
-        value();
-        bench.queue().routeGradient(probabilities, experts, weights, dWeights, withAux ? aux : Tensor{}, dLogits);
-        expectGradient(logits, value, dLogits);
-    }
+                 aux = bench.random(1, count), dLogits = bench.make(tokens, count), bias = bench.random(1, count);
+    for (const RouterRule& rule :
+         {RouterRule{}, RouterRule{.normalized = false, .scale = 2.5}, RouterRule{.score = Score::sigmoid},
+          RouterRule{.score = Score::sigmoid, .groups = 3, .chosenGroups = 2, .scale = 2.5},
+          RouterRule{.score = Score::sigmoid, .normalized = false, .scale = 1.5}})
+        for (const bool withAux : {true, false}) {
+            const auto value = [&] {
+                bench.queue().routeTopK(rule, logits, bias, probabilities, experts, weights);
+                double sum = dot(doubles(bench, weights), doubles(bench, dWeights));
+                for (std::int64_t row = 0; withAux && row < tokens; ++row)
+                    sum += dot(doubles(bench, probabilities.rowRange(row, 1)), doubles(bench, aux));
+                return sum;
+            };
+            value();
+            bench.queue().routeGradient(rule, logits, probabilities, experts, weights, dWeights, withAux ? aux : Tensor{},
+                                        dLogits);
+            expectGradient(logits, value, dLogits);
+        }
 }
 
 TEST(Experts, RowsGoToTheirExpertsAndComeBackWeighted)

@@ -98,6 +98,27 @@ protected:
         return "";
     }
 
+    /// action(process, exchange) of two processes, as two threads; what they failed with.
+    static std::vector<std::string> together(const std::function<void(int, const ExchangeTexts&)>& action)
+    {
+        std::barrier meeting(2);
+        std::vector<std::string> texts(2), failures(2);
+        std::vector<std::jthread> processes;
+        for (int process = 0; process < 2; ++process)
+            processes.emplace_back([&, process] {
+                const auto exchange = [&](const std::string& text) {
+                    texts[static_cast<std::size_t>(process)] = text;
+                    meeting.arrive_and_wait();
+                    const std::vector<std::string> all = texts;
+                    meeting.arrive_and_wait();
+                    return all;
+                };
+                failures[static_cast<std::size_t>(process)] = failureOf([&] { action(process, exchange); });
+            });
+        processes.clear();
+        return failures;
+    }
+
     const fs::path m_folder = fs::temp_directory_path() / ("rankscope-checkpoint-test-" + std::to_string(getpid()));
 };
 
@@ -133,11 +154,11 @@ TEST_F(Checkpoint, HasTheWholeModelInFilesThatOthersRead)
         std::uint64_t headerBytes = 0;
         std::memcpy(&headerBytes, bytes.data(), sizeof headerBytes);
         const TensorTable table = TensorTable::parse(bytes.substr(8, headerBytes));
-        EXPECT_FALSE(table.isDouble);
         EXPECT_EQ(8 + headerBytes + table.dataBytes(), bytes.size());
         ASSERT_EQ(table.tensors.size(), snapshot->size());
         for (const auto& [name, values] : *snapshot) {
             const StoredTensor& tensor = table.tensors.at(name);
+            EXPECT_EQ(tensor.type, StoredType::f32);
             std::vector<float> stored(values.size());
             ASSERT_EQ(tensor.end - tensor.begin, stored.size() * sizeof(float));
             std::memcpy(stored.data(), bytes.data() + 8 + headerBytes + tensor.begin, stored.size() * sizeof(float));
@@ -229,35 +250,27 @@ TEST_F(Checkpoint, IsWrittenBySeveralProcessesTogetherOrByNone)
 {
     Trained written(Settings{"layout.tp=2", "layout.pp=2", "training.global_batch_size=8"}, 2);
     const std::vector<Rank*> ranks = written.run.ranks();
-    // Two processes as two threads; the second may lose a rank.
-    const auto saveTogether = [&](bool complete) {
-        std::barrier meeting(2);
-        std::vector<std::string> texts(2), failures(2);
-        {
-            std::vector<std::jthread> processes;
-            for (int process = 0; process < 2; ++process)
-                processes.emplace_back([&, process] {
-                    const auto first = ranks.begin() + 2 * process;
-                    const std::vector<Rank*> mine(first, first + (process == 1 && !complete ? 1 : 2));
-                    failures[static_cast<std::size_t>(process)] = failureOf([&] {
-                        writeCheckpoint(m_folder, {.step = complete ? 2 : 3, .scenarioJson = "{}"}, mine, process,
-                                        [&](const std::string& text) {
-                                            texts[static_cast<std::size_t>(process)] = text;
-                                            meeting.arrive_and_wait();
-                                            const std::vector<std::string> all = texts;
-                                            meeting.arrive_and_wait();
-                                            return all;
-                                        });
-                    });
-                });
-        }
-        return failures;
+    const auto saveTogether = [&](bool complete) { // the second may lose a rank
+        return together([&](int process, const ExchangeTexts& exchange) {
+            const auto first = ranks.begin() + 2 * process;
+            const std::vector<Rank*> mine(first, first + (process == 1 && !complete ? 1 : 2));
+            writeCheckpoint(m_folder, {.step = complete ? 2 : 3, .scenarioJson = "{}"}, mine, process, exchange);
+        });
     };
     EXPECT_EQ(saveTogether(true), (std::vector<std::string>{"", ""}));
+    const auto load = [&](Trained& trained) {
+        return together([&](int process, const ExchangeTexts& exchange) {
+            const std::vector<Rank*> all = trained.run.ranks();
+            readCheckpoint(findCheckpoint(m_folder), {all.begin() + process, all.begin() + process + 1}, process, exchange);
+        });
+    };
     Trained resumed(Settings{"layout.dp=2"});
-    readCheckpoint(findCheckpoint(m_folder), resumed.run.ranks(), 0, 2);
-    readCheckpoint(findCheckpoint(m_folder), resumed.run.ranks(), 1, 2);
+    EXPECT_EQ(load(resumed), (std::vector<std::string>{"", ""}));
     EXPECT_EQ(resumed.all(), written.all());
+    Trained smaller(Settings{"layout.pp=2", "model.num_hidden_layers=2"});
+    const std::vector<std::string> refused = load(smaller);
+    EXPECT_NE(refused[0].find("has layers.2."), std::string::npos) << refused[0] << ": neither process has what the file has";
+    EXPECT_EQ(refused[0], refused[1]);
 
     const std::vector<std::string> failures = saveTogether(false);
     EXPECT_NE(failures[0].find("the ranks have written"), std::string::npos) << failures[0];

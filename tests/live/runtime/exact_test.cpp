@@ -84,6 +84,11 @@ TEST_P(PipelineIsSerial, WithExperts)
     EXPECT_TRUE(isIdentical(against(job(settingsOf(GetParam()) + kExperts), {.steps = 2})));
 }
 
+TEST_P(PipelineIsSerial, WithLatentAttentionAndSharedExperts)
+{
+    EXPECT_TRUE(isIdentical(against(job(settingsOf(GetParam()) + kDeepSeek), {.steps = 1})));
+}
+
 INSTANTIATE_TEST_SUITE_P(, PipelineIsSerial, testing::ValuesIn(kPipelines), [](const auto& of) { return nameOf(of.param); });
 
 /// Two jobs that must agree: settings of both, of the first, of the second.
@@ -131,6 +136,11 @@ const std::vector<Twins> kTwins = {
     {"zero1_experts", kDp4Batch8 + kExperts + Settings{"layout.ep=2"}, kZero0, kZero1},
     {"zero3_experts", kDp4Batch8 + kExperts + Settings{"layout.ep=2"}, kZero0, kZero3},
     {"zero3_experts_pp2", kDp2Batch8 + kExperts + kPp2, kZero0, kZero3},
+    {"zero3_heads_shared", kDp2Batch8 + kLlama + kTp2 + Settings{"model.num_key_value_heads=1"}, kZero0, kZero3},
+    {"zero2_latent", kDp2Batch8 + kDeepSeek + kTp2, kZero0, kZero2},
+    {"full_recompute_latent", kDeepSeek + kSp2, {}, kFull},
+    {"selective_recompute_window_cp2", {"layout.cp=2", "model.sliding_window=5"}, {}, kSelective},
+    {"window_of_all_is_none", kLlama + kTp2, {}, {"model.sliding_window=16"}},
     {"full_recompute", {}, {}, kFull},
     {"full_recompute_of_one_layer", {}, {}, {R"(training.recompute={"kind":"full","layers":1})"}},
     {"full_recompute_pp2_zb", kZeroBubble, {}, kFull},

@@ -58,10 +58,22 @@ const std::vector<Column> kColumns = {
     {"norm", {{}, {"model.normalization=rmsnorm"}}},
     {"activation", {{}, {"model.hidden_act=silu", "model.gated_mlp=true"}, {"model.hidden_act=relu2"}}},
     {"positions", {{}, {"model.position_embedding=rope"}, {"model.position_embedding=none"}}},
-    {"queries", {{}, {"model.num_key_value_heads=2"}}},
+    {"queries", {{}, {"model.num_key_value_heads=2"}, {"model.num_key_value_heads=1"}}},
+    {"sees", {{}, {"model.sliding_window=5"}, {"model.attention_chunk_size=6"}}},
+    {"shared", {{}, {"model.num_shared_experts=1"}}},
+    {"router",
+     {{},
+      {"model.scoring_func=sigmoid", "model.router_bias=true", "model.n_group=2", "model.routed_scaling_factor=2.5"},
+      {"model.norm_topk_prob=false", "model.router_bias=true"}}},
+    {"order", {{}, {"layout.order=cp-dp-tp-ep-pp"}, {"layout.order=ep-dp-cp-tp-pp"}}},
     {"bias", {{}, {"model.bias=false"}, {"model.bias=false", "model.qkv_bias=true"}}},
     {"recompute", {{}, {R"(training.recompute="selective")"}, {R"(training.recompute="full")"}}},
     {"causal", {{}, {"training.causal=false"}}},
+    {"heads",
+     {{},
+      {"model.qk_norm=true"},
+      {"model.position_embedding=rope", "model.bias=false", "model.kv_lora_rank=10", "model.qk_nope_head_dim=6",
+       "model.qk_rope_head_dim=4", "model.v_head_dim=8"}}},
 };
 
 const Settings& valueOf(const Choice& row, std::size_t column)

@@ -20,6 +20,9 @@ const Settings kSp = {"layout.sequence_parallel=true"};
 const Settings kTwoSequences = {"training.micro_batch_size=2", "training.global_batch_size=8"};
 const Settings kSlices = {"layout.pp=2", "schedule.kind=seq-1f1b", "schedule.sequence_slices=4"};
 const Settings kBatch8 = {"training.global_batch_size=8"};
+const Settings kNorms = kLlama + Settings{"model.qk_norm=true"};
+const Settings kOneKey = kLlama + Settings{"model.num_key_value_heads=1"};
+const Settings kWindow = {"model.sliding_window=5"}, kChunks = {"model.attention_chunk_size=6"};
 
 const std::vector<Variant> kVariants = {
     {"dp2", kDp2},
@@ -88,6 +91,45 @@ const std::vector<Variant> kVariants = {
      kExperts + kDp4 + Settings{"model.num_experts_per_tok=1", "layout.ep=4", "training.sequence_length=4"}},
     {"experts_ep3", kExperts + Settings{"model.num_experts=6", "layout.dp=6", "layout.ep=3", "training.global_batch_size=6",
                                         "training.sequence_length=2"}},
+    {"norms_of_heads_tp2", kNorms + kTp2},
+    {"norms_of_heads_tp2_sp_cp2", kNorms + kTp2 + kSp + kCp2, 0.1},
+    {"heads_shared_by_two_ranks", kLlama + Settings{"layout.tp=4"}},
+    {"heads_shared_by_all_ranks", kOneKey + Settings{"layout.tp=4", "model.qkv_bias=true"} + kSp},
+    {"heads_shared_norms_zero2", kOneKey + kNorms + kTp2 + kDp2 + kZero2},
+    {"heads_shared_zero3_each_microbatch", kOneKey + kTp2 + kDp2 + kZero3, 0, true},
+    {"heads_shared_pp2_zb", kOneKey + kTp2 + kPp2 + Settings{"schedule.kind=zb-h1"}},
+    {"window_tp2_two_sequences", kWindow + kTp2 + kTwoSequences},
+    {"window_cp2", kWindow + kCp2},
+    {"window_cp4_two_sequences", kWindow + kTwoSequences + Settings{"layout.cp=4"}},
+    {"window_slices", kWindow + kSlices},
+    {"window_of_every_other_layer", kWindow + kCp2 + Settings{"model.sliding_window_pattern=2"}},
+    {"chunks_cp2", kChunks + kCp2},
+    {"chunks_cp4_two_sequences", kChunks + kTwoSequences + Settings{"layout.cp=4"}},
+    {"chunks_slices", kChunks + kSlices},
+    {"chunks_and_layers_without_positions", kLlama + kChunks + kTp2 + Settings{"model.no_rope_layer_interval=2"}},
+    {"shared_expert_tp2", kExperts + kTp2 + Settings{"model.num_shared_experts=1"}},
+    {"shared_expert_tp2_sp_ep2_zb",
+     kExperts + kTp2 + kSp + kPp2 + Settings{"model.num_shared_experts=2", "layout.etp=1", "layout.ep=2", "schedule.kind=zb-h1"}},
+    {"experts_tp2_etp1", kExperts + kTp2 + Settings{"layout.etp=1", "layout.ep=2"}},
+    {"experts_rows_that_tp_does_not_divide", kExperts + Settings{"training.sequence_length=10", "layout.tp=4", "layout.etp=1"}},
+    {"experts_order_of_axes",
+     kExperts + kTp2 + kDp2 + kCp2 + Settings{"layout.ep=2", "layout.etp=1", "layout.order=ep-dp-cp-tp-pp"}},
+    {"experts_order_of_axes_sp_etp2",
+     kExperts + kTp2 + kSp + kDp2 + kPp2 + Settings{"layout.ep=2", "layout.etp=2", "layout.order=dp-ep-tp-cp-pp"}},
+    {"experts_order_of_axes_etp2", kExperts + kTp2 + kDp4 + Settings{"layout.ep=2", "layout.order=cp-dp-tp-ep-pp"}},
+    {"router_bias", kExperts + kTp2 + Settings{"model.router_bias=true", "model.norm_topk_prob=false"}},
+    {"latent_tp2", kDeepSeek + kTp2},
+    {"latent_tp2_sp_etp1", kDeepSeek + kTp2 + kSp + Settings{"layout.etp=1", "layout.ep=2"}, 0.1},
+    {"latent_direct_queries_tp4_sp", kDeepSeek + kTp4 + kSp + Settings{"model.q_lora_rank=0"}},
+    {"latent_cp2_two_sequences", kDeepSeek + kCp2 + kTwoSequences},
+    {"latent_window_cp2_dp2_ep2", kDeepSeek + kWindow + kCp2 + kDp2 + Settings{"layout.ep=2"}},
+    {"latent_without_positions", kDeepSeek + kTp2 + Settings{"model.position_embedding=none", "model.qk_rope_head_dim=0"}},
+    {"latent_layernorm_slices", kDeepSeek + kSlices + Settings{"model.num_experts=0", "model.normalization=layernorm"}},
+    {"latent_pp2_zb_zero3", kDeepSeek + kPp2 + kDp2 + kZero3 + kBatch8 + Settings{"layout.ep=2", "schedule.kind=zb-h1"}},
+    {"latent_all_at_once",
+     kDeepSeek + kDp2 + kTp2 + kSp + kCp2 + kPp2 + kTied +
+         Settings{"layout.ep=4", "layout.etp=1", "layout.zero_stage=1", "schedule.kind=1f1b"},
+     0.1},
     {"fewer_words_than_ranks", {"model.vocab_size=3", "layout.tp=4"}},
     {"rows_that_tp_does_not_divide", {"training.sequence_length=10", "layout.tp=4"}},
     {"ends_without_layers", kTied + Settings{"model.num_hidden_layers=2", "layout.pp=4", "schedule.layers_per_stage=[0,1,1,0]"}},

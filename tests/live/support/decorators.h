@@ -82,13 +82,14 @@ public:
     {
         m_inner->dropout(key, tokens, firstFeature, x, y);
     }
-    void routeTopK(T logits, T probabilities, T experts, T weights) override
+    void routeTopK(const RouterRule& rule, T logits, T bias, T probabilities, T experts, T weights) override
     {
-        m_inner->routeTopK(logits, probabilities, experts, weights);
+        m_inner->routeTopK(rule, logits, bias, probabilities, experts, weights);
     }
-    void routeGradient(T probabilities, T experts, T weights, T dWeights, T auxGradient, T dLogits) override
+    void routeGradient(const RouterRule& rule, T logits, T probabilities, T experts, T weights, T dWeights, T auxGradient,
+                       T dLogits) override
     {
-        m_inner->routeGradient(probabilities, experts, weights, dWeights, auxGradient, dLogits);
+        m_inner->routeGradient(rule, logits, probabilities, experts, weights, dWeights, auxGradient, dLogits);
     }
     void countExperts(T experts, T counts) override { m_inner->countExperts(experts, counts); }
     void sortByExpert(T experts, std::int64_t expertCount, T order, T place) override

@@ -1,0 +1,169 @@
+#include "live/model/head_projection.h"
+
+namespace live {
+
+DirectProjection::DirectProjection(RankContext& context, const Shape& shape, Bucket& bucket, const std::string& prefix, int stage,
+                                   int layer)
+    : m_context(context), m_shape(shape), m_rotates(context.scenario.model.positionEmbedding == sim::PositionEmbedding::rope &&
+                                                    context.scenario.model.layerKind(layer).rope),
+      m_projectLabel(context.kinds, "attn.qkv", stage, layer, KernelLabel::Operator::linear),
+      m_rotateLabel(context.kinds, "attn.rope", stage, layer), m_normLabel(context.kinds, "attn.qk_norm", stage, layer)
+{
+    addParameters(bucket, prefix);
+    const sim::Model& model = context.scenario.model;
+    if (!model.qkNorm)
+        return;
+    const Norm::Size size{.width = shape.headDim, .partial = shape.tp > 1}; // each rank has its own heads
+    const NormRule rule{NormKind::rmsnorm, model.rmsNormEps};
+    m_queryNorm.emplace(context, size, rule, bucket, prefix + ".query_norm", "attn.qk_norm", stage, layer);
+    m_keyNorm.emplace(context, size, rule, bucket, prefix + ".key_norm", "attn.qk_norm", stage, layer);
+}
+
+void DirectProjection::addParameters(Bucket& bucket, const std::string& prefix)
+{
+    const sim::Model& model = m_context.scenario.model;
+    const bool shares = m_shape.headCopies > 1;
+    const auto spec = [&](ParameterSpec made, bool ofKey) {
+        made.headCopy = ofKey && shares;
+        return made;
+    };
+    const auto matrix = [&](const char* name, std::int64_t rows, bool ofKey) {
+        return spec(rowsOfMatrix(prefix + "." + name, rows, m_shape.hidden, ofKey ? m_shape.keyValueSlice() : m_shape.tpSlice()),
+                    ofKey);
+    };
+    Parameter* const query = &bucket.add(matrix("query", m_shape.queryColumns, false));
+    Parameter* const key = &bucket.add(matrix("key", m_shape.keyColumns, true), !shares);
+    Parameter* const value = &bucket.add(matrix("value", m_shape.valueColumns, true), true);
+    Parameter *queryBias = nullptr, *keyBias = nullptr, *valueBias = nullptr;
+    if (model.bias || model.qkvBias) {
+        const auto vector = [&](const char* name, std::int64_t columns, bool ofKey) {
+            return spec(sliceOfVector(prefix + "." + name, columns, ofKey ? m_shape.keyValueSlice() : m_shape.tpSlice()), ofKey);
+        };
+        queryBias = &bucket.add(vector("query_bias", m_shape.queryColumns, false));
+        keyBias = &bucket.add(vector("key_bias", m_shape.keyColumns, true), !shares);
+        valueBias = &bucket.add(vector("value_bias", m_shape.valueColumns, true), true);
+    }
+    const std::int64_t keysValues = m_shape.keyColumns + m_shape.valueColumns;
+    if (!shares) {
+        m_parts = {{query, value, queryBias, valueBias, 0, m_shape.qkvColumns()}};
+        return;
+    }
+    m_parts = {{query, query, queryBias, queryBias, 0, m_shape.queryColumns},
+               {key, value, keyBias, valueBias, m_shape.queryColumns, keysValues}};
+}
+
+void DirectProjection::rotate(const Input& input, const Tensor& qkv, bool inverse) const
+{
+    if (!m_rotates)
+        return;
+    const KernelSpan span(m_context, m_rotateLabel);
+    const double theta = m_context.scenario.model.ropeTheta;
+    const Tensor q = qkv.columnRange(0, m_shape.queryColumns), k = qkv.columnRange(m_shape.queryColumns, m_shape.keyColumns);
+    m_context.queue->rotate(q, m_shape.headDim, input.positions, theta, inverse);
+    m_context.queue->rotate(k, m_shape.headDim, input.positions, theta, inverse);
+}
+
+/// Heads of a wider tensor become rows of their own, since each is normalised by itself.
+void DirectProjection::normalise(const Tensor& qkv, HeadsSaved& saved) const
+{
+    const auto part = [&](const Norm& norm, const Tensor& heads, HeadsSaved::Normed& of) {
+        const std::int64_t rows = heads.rows * heads.columns / m_shape.headDim;
+        of.input = m_context.activations(rows, m_shape.headDim);
+        m_context.queue->copy(heads, of.input->reshaped(heads.rows, heads.columns));
+        const Array y = norm.forward(of.input, of.statistics);
+        m_context.queue->copy(y->reshaped(heads.rows, heads.columns), heads);
+    };
+    part(*m_queryNorm, qkv.columnRange(0, m_shape.queryColumns), saved.query);
+    part(*m_keyNorm, qkv.columnRange(m_shape.queryColumns, m_shape.keyColumns), saved.key);
+}
+
+void DirectProjection::normaliseGradient(const Tensor& dQkv, const HeadsSaved& saved) const
+{
+    const auto part = [&](const Norm& norm, const Tensor& heads, const HeadsSaved::Normed& of) {
+        const Array dy = m_context.activations(of.input->rows, of.input->columns);
+        m_context.queue->copy(heads, dy->reshaped(heads.rows, heads.columns));
+        const Array dx = norm.backward(dy, of.input, of.statistics);
+        m_context.queue->copy(dx->reshaped(heads.rows, heads.columns), heads);
+    };
+    part(*m_queryNorm, dQkv.columnRange(0, m_shape.queryColumns), saved.query);
+    part(*m_keyNorm, dQkv.columnRange(m_shape.queryColumns, m_shape.keyColumns), saved.key);
+}
+
+Task<Array> DirectProjection::forward(const Input& input, Tensor normalized, HeadsSaved& saved)
+{
+    const AllRows all = co_await gatherRows(m_context, m_shape, normalized, "attn.gather");
+    Array qkv = m_context.activations(m_shape.rows, m_shape.qkvColumns());
+    {
+        const KernelSpan span(m_context, m_projectLabel);
+        for (const Part& part : m_parts)
+            m_context.queue->linear(all.tensor, part.weight(m_shape.hidden),
+                                    part.firstBias ? part.firstBias->valueThrough(*part.lastBias) : Tensor{},
+                                    qkv->columnRange(part.firstColumn, part.columns));
+    }
+    m_context.inspect(m_projectLabel, qkv);
+    if (m_queryNorm)
+        normalise(qkv, saved);
+    rotate(input, qkv, false);
+    co_return qkv;
+}
+
+Task<Array> DirectProjection::backward(const Input& input, Array dQkv, Tensor normalized, HeadsSaved& saved, bool ofWeights)
+{
+    Queue& queue = *m_context.queue;
+    saved.dQkv = std::move(dQkv);
+    rotate(input, saved.dQkv, true);
+    if (m_queryNorm)
+        normaliseGradient(saved.dQkv, saved);
+    saved.query = {};
+    saved.key = {};
+    if (ofWeights)
+        m_gathering.startGather(m_context, m_shape, normalized, "attn.gather");
+    Array dNormalized = m_context.activations(m_shape.rows, m_shape.hidden);
+    {
+        const KernelSpan span(m_context, m_projectLabel);
+        for (const Part& part : m_parts) {
+            const Tensor dPart = saved.dQkv->columnRange(part.firstColumn, part.columns);
+            if (&part == &m_parts.front()) {
+                queue.linearInputGradient(dPart, part.weight(m_shape.hidden), dNormalized);
+                continue;
+            }
+            const Array more = m_context.activations(m_shape.rows, m_shape.hidden);
+            queue.linearInputGradient(dPart, part.weight(m_shape.hidden), more);
+            queue.add(more, dNormalized);
+        }
+    }
+    m_context.inspect(m_projectLabel, dNormalized);
+    AllRows all;
+    if (ofWeights)
+        all = co_await m_gathering.gathered();
+    m_sum.startSum(m_context, m_shape, std::move(dNormalized), "attn.sum");
+    if (ofWeights)
+        weightGradient(saved, all.tensor);
+    dNormalized = co_await m_sum.summed();
+    co_return dNormalized;
+}
+
+Task<> DirectProjection::backwardWeight(Tensor normalized, HeadsSaved& saved)
+{
+    const AllRows all = co_await gatherRows(m_context, m_shape, normalized, "attn.gather");
+    weightGradient(saved, all.tensor);
+}
+
+void DirectProjection::weightGradient(const HeadsSaved& saved, const Tensor& normalized)
+{
+    const KernelSpan span(m_context, m_projectLabel, GradientOf::weight);
+    for (const Part& part : m_parts)
+        m_context.queue->linearWeightGradient(saved.dQkv->columnRange(part.firstColumn, part.columns), normalized,
+                                              part.first->gradientThrough(*part.last).reshaped(part.columns, m_shape.hidden),
+                                              part.firstBias ? part.firstBias->gradientThrough(*part.lastBias) : Tensor{});
+}
+
+std::unique_ptr<HeadProjection> makeHeadProjection(RankContext& context, const Shape& shape, Bucket& bucket,
+                                                   const std::string& prefix, int stage, int layer)
+{
+    if (context.scenario.model.isLatentAttention())
+        return std::make_unique<LatentProjection>(context, shape, bucket, prefix, stage, layer);
+    return std::make_unique<DirectProjection>(context, shape, bucket, prefix, stage, layer);
+}
+
+} // namespace live

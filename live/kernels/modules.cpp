@@ -60,6 +60,11 @@ const void* loadModule(const std::string& name, const std::string& entry, std::s
     return nullptr;
 }
 
+void prepareForGpus()
+{
+    setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0); // NOLINT(concurrency-mt-unsafe): before there are threads that read it
+}
+
 DeviceChoice chooseDevice(const std::string& requested, DType type, int gpu,
                           const std::function<std::unique_ptr<Device>()>& makeCpu)
 {
@@ -74,6 +79,7 @@ DeviceChoice chooseDevice(const std::string& requested, DType type, int gpu,
     }
     std::string why;
     int count = 0;
+    prepareForGpus();
     const auto* const module = static_cast<const CudaModule*>(loadModule("rankscope_live_cuda", "rankscopeCudaModule", &why));
     if (module)
         count = module->gpuCount(&why);

@@ -36,6 +36,10 @@ std::vector<std::filesystem::path> moduleFolders();
 /// had: *why says why, in a few words ("libcublasLt.so.13: cannot open shared object file").
 const void* loadModule(const std::string& name, const std::string& entry, std::string* why);
 
+/// Before the first call of CUDA in this process: lets every stream have a hardware queue of its own, where CUDA gives eight to
+/// all and streams that share one hold each other up. What the environment says already, wins (CUDA_DEVICE_MAX_CONNECTIONS).
+void prepareForGpus();
+
 struct DeviceChoice {
     std::unique_ptr<Device> device;
     std::string why; ///< "no CUDA device: driver not found (cudaErrorInsufficientDriver); using the CPU"

@@ -178,7 +178,7 @@ private:
                 continue;
             recordEvent(end, stream);
             synchronizeEvent(end);
-            if (const float time = millisecondsBetween(start, end); time < best) {
+            if (const float time = millisecondsBetween(start, end).value_or(best); time < best) {
                 best = time;
                 plan.algorithm = candidate.algo;
             }

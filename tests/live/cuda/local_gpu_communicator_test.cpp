@@ -32,6 +32,7 @@ public:
         for (int rank = 0; rank < count; ++rank) {
             group.ranks.push_back(rank);
             m_queues.push_back(m_device->makeQueue());
+            m_queues.back()->keepMarks(true);
         }
     }
     Queue& queue(int rank) { return *m_queues[static_cast<std::size_t>(rank)]; }

@@ -25,6 +25,15 @@ std::vector<std::filesystem::path> moduleFolders()
     return folders;
 }
 
+std::string moduleObjection(const std::filesystem::path& file, const ModuleHeader& header)
+{
+    const bool isOld = header.interface != kModuleInterface; // then the rest may mean something else
+    if (!isOld && std::strcmp(header.build, kBuildHash) == 0)
+        return {};
+    return file.string() + " is of another build (" + (isOld ? "of an earlier or later interface" : header.build) +
+           "; this program is of " + kBuildHash + "): build them together";
+}
+
 const void* loadModule(const std::string& name, const std::string& entry, std::string* why)
 {
     std::string searched;
@@ -48,12 +57,9 @@ const void* loadModule(const std::string& name, const std::string& entry, std::s
         }
         using Entry = const void* (*)();
         const void* const table = reinterpret_cast<Entry>(symbol)();
-        const auto* const header = static_cast<const ModuleHeader*>(table);
-        if (header->interface != kModuleInterface || std::strcmp(header->compiler, __VERSION__) != 0) {
-            *why = file.string() + " is of another build (interface " + std::to_string(header->interface) + ", compiler " +
-                   header->compiler + "; wanted: " + std::to_string(kModuleInterface) + ", " + __VERSION__ + ")";
+        *why = moduleObjection(file, *static_cast<const ModuleHeader*>(table));
+        if (!why->empty())
             return nullptr;
-        }
         return table;
     }
     *why = name + ".so was not built: not in " + searched;

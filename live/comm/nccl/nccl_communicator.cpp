@@ -16,6 +16,7 @@
 #include "live/comm/cuda/sends_under_way.h"
 #include "live/comm/nccl/nccl_calls.h"
 #include "live/kernels/cuda/gpu_queue.h"
+#include "live/kernels/versions.h"
 #include "sim/error.h"
 
 #include <algorithm>
@@ -31,20 +32,6 @@ namespace {
 
 using nccl::Comm, nccl::Result;
 
-std::string versionText(int version)
-{
-    return std::to_string(version / 10000) + "." + std::to_string(version / 100 % 100) + "." + std::to_string(version % 100);
-}
-
-/// An older library lacks what the newer one's interface promises; newer ones keep what older ones had.
-void checkVersion(int found, int built)
-{
-    constexpr int kPatches = 100;
-    if (found / kPatches < built / kPatches)
-        throw sim::Error("NCCL " + versionText(found) + " was found, and this program was built for " + versionText(built) +
-                         ": it needs that or a later one. LD_LIBRARY_PATH says where libnccl.so.2 is looked for.");
-}
-
 /// Streams that share a hardware queue hold each other up. (CUDA reads the variable when it starts: kernels/modules.h sets it.)
 void checkHardwareQueues(std::size_t streams)
 {
@@ -52,8 +39,9 @@ void checkHardwareQueues(std::size_t streams)
     const char* const said = std::getenv("CUDA_DEVICE_MAX_CONNECTIONS"); // NOLINT(concurrency-mt-unsafe): nobody writes it
     if (said && static_cast<std::size_t>(std::max(0, std::atoi(said))) < std::min(streams, kMost))
         throw sim::Error("CUDA_DEVICE_MAX_CONNECTIONS is " + std::string(said) + ", and this rank uses " +
-                         std::to_string(streams) + " streams: those that share a hardware queue could wait for each other in a "
-                                                   "circle. Unset it, or set it to 32.");
+                         std::to_string(streams) +
+                         " streams: those that share a hardware queue could wait for each other in a "
+                         "circle. Unset it, or set it to 32.");
 }
 
 /// NCCL's part in a run. One lock around all of it: NCCL takes one thread at a time for each communicator of a GPU.
@@ -61,7 +49,7 @@ class NcclCommunicator final : public Communicator {
 public:
     NcclCommunicator(WorkerPool& pool, Store& store, int gpu) : m_pool(pool), m_sends(pool), m_store(store), m_gpu(gpu)
     {
-        checkVersion(nccl::version(), nccl::builtVersion());
+        requireVersion("NCCL", nccl::version(), nccl::builtVersion());
         m_name = "NCCL " + versionText(nccl::version());
         // Rings and trees are connected when a communicator is made, not within its first sum. What the user says wins.
         setenv("NCCL_RUNTIME_CONNECT", "0", 0); // NOLINT(concurrency-mt-unsafe): before any thread of NCCL's
@@ -211,9 +199,8 @@ private:
         Group& group = m_groups.at(use.group->id);
         float* const nothing = static_cast<float*>(group.nothing);
         const auto run = [&](Result result) { check(result, group.communicator, group); };
-        const bool hasCollectives = std::any_of(use.kinds.begin(), use.kinds.end(), [](CommKind kind) {
-            return !isTransfer(kind) && kind != CommKind::allToAll;
-        });
+        const bool hasCollectives = std::any_of(use.kinds.begin(), use.kinds.end(),
+                                                [](CommKind kind) { return !isTransfer(kind) && kind != CommKind::allToAll; });
         clear(group.stream, nothing, static_cast<std::size_t>(use.group->size() + 1) * sizeof(float));
         if (hasCollectives)
             run(nccl::allReduce(nothing, nothing, 1, DType::f32, ReduceOp::max, group.communicator, group.stream));
@@ -238,8 +225,8 @@ private:
         const auto run = [&](Result result) { check(result, communicator, group); };
         switch (request.kind) {
         case CommKind::allReduce:
-            return run(nccl::allReduce(input.data, output.data, count(input), input.type, request.reduce, communicator,
-                                       group.stream));
+            return run(
+                nccl::allReduce(input.data, output.data, count(input), input.type, request.reduce, communicator, group.stream));
         case CommKind::reduceScatter:
             return run(nccl::reduceScatter(input.data, output.data, count(output), input.type, request.reduce, communicator,
                                            group.stream));
@@ -258,8 +245,7 @@ private:
         case CommKind::allToAll:
             return allToAll(request, group);
         case CommKind::barrier:
-            return run(
-                nccl::allReduce(group.nothing, group.nothing, 1, DType::f32, ReduceOp::max, communicator, group.stream));
+            return run(nccl::allReduce(group.nothing, group.nothing, 1, DType::f32, ReduceOp::max, communicator, group.stream));
         }
     }
 
@@ -307,8 +293,8 @@ private:
         }
         if (result == Result::success)
             return;
-        const std::string why = "NCCL failed in group " + group.name + ": " + nccl::errorText(result) + " (" +
-                                nccl::lastError(communicator) + ").";
+        const std::string why =
+            "NCCL failed in group " + group.name + ": " + nccl::errorText(result) + " (" + nccl::lastError(communicator) + ").";
         requestAbort(why);
         throw sim::Error(why);
     }

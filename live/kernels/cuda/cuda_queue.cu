@@ -22,7 +22,8 @@ CudaQueue::CudaQueue(int gpu, Matmul& matmul) : StreamQueue(gpu), m_matmul(matmu
 
 CudaQueue::~CudaQueue()
 {
-    releaseMemory(m_scratch.data); // waits for the GPU
+    drain();
+    releaseMemory(m_scratch.data);
     releaseMemory(m_matmulWorkspace.data);
 }
 

@@ -13,12 +13,17 @@ StreamQueue::StreamQueue(int gpu) : m_gpu(gpu)
 
 StreamQueue::~StreamQueue()
 {
-    try {
-        synchronizeStream(ready());
-    } catch (const sim::Error&) { // the GPU is lost: there is nobody to wait for
-    }
+    drain();
     m_marks.reset();
     destroyStream(m_stream);
+}
+
+void StreamQueue::drain() noexcept
+{
+    try {
+        synchronizeStream(ready());
+    } catch (const sim::Error&) { // NOLINT(bugprone-empty-catch): the GPU is lost, there is nobody to wait for
+    }
 }
 
 Stream StreamQueue::ready()

@@ -33,6 +33,8 @@ public:
 protected:
     /// The stream, its GPU made current for this thread: every kernel begins here.
     Stream ready();
+    /// Waits for the stream, or learns that its GPU is lost: before what kernels use is given up.
+    void drain() noexcept;
 
 private:
     const int m_gpu;

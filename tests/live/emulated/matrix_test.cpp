@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <functional>
+#include <string>
 
 namespace live::test {
 namespace {
@@ -22,7 +24,7 @@ int orders()
 /// Each layout has orders of its own, from hosts that run far ahead to GPUs that keep up.
 std::uint64_t firstOrder()
 {
-    static std::uint64_t next = 0;
+    static std::uint64_t next = std::hash<std::string>()(testing::UnitTest::GetInstance()->current_test_info()->name()) % 1000;
     return next++;
 }
 
@@ -88,14 +90,21 @@ TEST_P(LayoutOnMachine, IsSerialButForRounding)
 INSTANTIATE_TEST_SUITE_P(, LayoutOnMachine, testing::ValuesIn(variants()),
                          [](const auto& of) { return std::string(of.param.name); });
 
-TEST(PairwiseOnMachine, EveryPairOfChoicesThatMayMeetTrainsAsSerial)
+/// In parts, which may run beside each other.
+class PairwiseOnMachine : public testing::TestWithParam<std::size_t> {};
+constexpr std::size_t kParts = 6;
+
+TEST_P(PairwiseOnMachine, EveryPairOfChoicesThatMayMeetTrainsAsSerial)
 {
-    for (const PairwiseJob& made : pairwiseJobs().jobs) {
-        SCOPED_TRACE(made.text);
-        const sim::Scenario scenario = job(made.settings);
-        expectSteps(serialSteps(scenario, made.options), scenario, made.options, Expected::rounding);
+    const std::vector<PairwiseJob> jobs = pairwiseJobs().jobs;
+    for (std::size_t i = GetParam(); i < jobs.size(); i += kParts) {
+        SCOPED_TRACE(jobs[i].text);
+        const sim::Scenario scenario = job(jobs[i].settings);
+        expectSteps(serialSteps(scenario, jobs[i].options), scenario, jobs[i].options, Expected::rounding);
     }
 }
+
+INSTANTIATE_TEST_SUITE_P(Part, PairwiseOnMachine, testing::Range<std::size_t>(0, kParts));
 
 } // namespace
 } // namespace live::test

@@ -101,7 +101,7 @@ public:
     /// `inverse`. positions: i32, one a row.
     virtual void rotate(const Tensor& x, int headDim, const Tensor& positions, double theta, bool inverse) = 0;
     /// o = softmax(q k^T / sqrt(headDim)) v and its log-sum-exp [rows, heads] (accumulation type). A query that sees no key gets
-    /// 0 and -infinity.
+    /// 0 and -infinity. o may be of the accumulation type.
     virtual void attention(const AttentionShape&, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& o,
                            const Tensor& logSumExp) = 0;
     /// dq, dk, dv += …, from the final o and logSumExp (over all blocks of keys). They may be of the accumulation type; they are
@@ -184,7 +184,8 @@ public:
     /// If the queue has passed all of these marks and knows it, replaces them by nanoseconds of the steady clock and says true.
     /// Does not wait. On the CPU marks are times already.
     virtual bool readMarks(std::span<std::int64_t>) { return true; }
-    /// Replaces marks made since its last call by times, waiting for the queue to have passed them, and forgets them. Once a step.
+    /// Replaces marks made since its last call by times, waiting for the queue to have passed them, and forgets them. Once a
+    /// step.
     virtual void resolveMarks(std::span<std::int64_t>) {}
     /// Grows as the queue comes past marks, where its kernels run beside the caller. Any thread; does not wait.
     virtual std::uint64_t marksPassed() { return 0; }

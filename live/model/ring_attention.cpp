@@ -64,16 +64,14 @@ Task<> Attention::ring(AttentionSaved& saved)
         const Tensor k = m_ring.here->columnRange(0, columns).rowRange(0, met.keys);
         const Tensor v = m_ring.here->columnRange(columns, columns).rowRange(0, met.keys);
         if (hop == 0) {
-            queue.attention(kernelShape(met.causal, 0), q, k, v, saved.output, saved.logSumExp);
-            queue.copy(saved.output, sum);
+            queue.attention(kernelShape(met.causal, 0), q, k, v, sum, saved.logSumExp);
             continue;
         }
-        Array part = m_context.activations(met.queries, m_shape.queryColumns);
+        // In the sums' type from the kernel on: rounded at each hop, a long ring would lose what one kernel keeps.
+        Array part = m_context.statistics(met.queries, m_shape.queryColumns);
         Array partLogSumExp = m_context.statistics(met.queries, m_shape.heads);
         queue.attention(kernelShape(false, 0), q.rowRange(met.firstQuery, met.queries), k, v, part, partLogSumExp);
-        Array partSum = m_context.statistics(met.queries, m_shape.queryColumns);
-        queue.copy(part, partSum);
-        queue.mergeAttention(m_shape.headDim, partSum, partLogSumExp, sum->rowRange(met.firstQuery, met.queries),
+        queue.mergeAttention(m_shape.headDim, part, partLogSumExp, sum->rowRange(met.firstQuery, met.queries),
                              saved.logSumExp->rowRange(met.firstQuery, met.queries));
     }
     m_ring.here.reset();

@@ -51,6 +51,10 @@ public:
         std::vector<T> all;
         auto completion = completions.begin();
         for (std::size_t rank = 0; rank < requests.size(); ++rank, ++completion) {
+            if (requests[rank].kind == CommKind::send) {
+                while (!completion->isDone()) // when the GPU has read it
+                    communicator.poll();
+            }
             EXPECT_TRUE(completion->isDone());
             completion->await_resume();
             const Tensor& output = requests[rank].output;

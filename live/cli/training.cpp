@@ -5,8 +5,10 @@
 #include "live/comm/clock_sync.h"
 #include "live/comm/gpu_modules.h"
 #include "live/comm/processes.h"
+#include "live/comm/tcp_transport.h"
 #include "live/emulated/emulated_device.h"
 #include "live/emulated/emulated_run.h"
+#include "live/emulated/wire.h"
 #include "live/kernels/modules.h"
 #include "live/runtime/checkpoint.h"
 #include "live/runtime/watchdog.h"
@@ -89,6 +91,8 @@ private:
         const int world = m_scenario.layout.worldSize();
         m_ranks = ranksOf(m_environment.process, m_environment.processes, world);
         m_communicator = makeCommunicator(world);
+        if (m_machine && m_store) // who waits in the machine finds that the run is over
+            m_nudge = m_store->onAbort([this](const std::string&) { m_machine->nudge(); });
         if (m_machine)
             emulated::pollOnMachine(m_pool, *m_machine, *m_communicator);
         else
@@ -125,12 +129,12 @@ private:
     {
         if (m_scenario.live.device != "emulated")
             return nullptr;
-        if (!alone())
-            throw sim::Error("the emulated device starts its own ranks: run it as one process, not under " +
-                             std::string(launcherName(m_environment.launcher)));
         prepareForGpus();
-        return std::make_unique<emulated::Machine>(
-            emulated::MachineOptions{.orderSeed = m_request.orderSeed, .repeat = m_request.repeat});
+        auto machine = std::make_unique<emulated::Machine>(
+            emulated::MachineOptions{.orderSeed = m_request.orderSeed, .repeat = alone() ? m_request.repeat : ""});
+        if (m_store)
+            machine->connect(std::make_shared<emulated::Wire>(makeTcpTransport(*m_store)));
+        return machine;
     }
 
     DeviceChoice chooseHere()
@@ -151,15 +155,15 @@ private:
 
     std::unique_ptr<Communicator> makeCommunicator(int world)
     {
-        if (m_machine)
-            return emulated::makeCommunicatorOnMachine(m_pool, nullptr, 0);
-        if (m_device.device->info().kind != "cuda")
+        if (!m_device.device->info().runsBeside)
             return makeProcessCommunicator(m_pool, m_environment, world, m_store.get());
         if (alone())
-            return makeLocalGpuCommunicator(m_pool);
+            return m_machine ? emulated::makeCommunicatorOnMachine(m_pool, nullptr, 0) : makeLocalGpuCommunicator(m_pool);
         if (m_environment.processes != world)
             throw sim::Error("on GPUs each process holds one rank: the layout has " + std::to_string(world) + " ranks, " +
                              std::to_string(m_environment.processes) + " processes were started");
+        if (m_machine)
+            return emulated::makeCommunicatorOnMachine(m_pool, m_store.get(), 0);
         return makeNcclCommunicator(m_pool, *m_store, m_environment.localProcess);
     }
 
@@ -362,6 +366,7 @@ private:
     std::unique_ptr<SpanGatherer> m_gatherer;
     std::unique_ptr<Publisher> m_publisher;
     TrainingReport m_report;
+    std::shared_ptr<void> m_nudge; ///< goes first
 };
 
 } // namespace

@@ -1,5 +1,6 @@
 #include "live/emulated/machine.h"
 
+#include "live/emulated/wire.h"
 #include "sim/error.h"
 
 #include <algorithm>
@@ -80,7 +81,7 @@ struct Machine::Host {
     int number = 0;
     std::string name;
     std::shared_ptr<const Clock> clock = std::make_shared<Clock>();
-    bool ended = false, away = false; ///< away: it waits for hosts that it started
+    bool ended = false, away = false;             ///< away: it waits for hosts that it started
     const std::function<bool()>* ready = nullptr; ///< of a call that it waits in
     const std::function<Wait()>* why = nullptr;
     std::condition_variable turn;
@@ -222,6 +223,8 @@ void Machine::waitUntil(Lock& lock, Host& host, const std::function<bool()>& rea
             continue;
         else if (other)
             handOver(lock, host, *other);
+        else if (m_wire)
+            pollWire(lock);
         else
             fail(stuck(host.number));
     }
@@ -255,6 +258,29 @@ void Machine::idle(const std::string& waitsFor)
         });
 }
 
+void Machine::pollWire(Lock& lock)
+{
+    try {
+        const bool moved = m_wire->poll();
+        if (onWire)
+            onWire();
+        m_completed.clear();
+        if (moved)
+            return;
+    } catch (const std::exception& error) {
+        return fail(error.what());
+    }
+    lock.unlock();
+    std::this_thread::sleep_for(std::chrono::microseconds(20)); // others too want the processor
+    lock.lock();
+}
+
+void Machine::connect(std::shared_ptr<Wire> wire)
+{
+    const std::lock_guard lock(m_mutex);
+    m_wire = std::move(wire);
+}
+
 void Machine::breathe(Lock& lock, Host& host)
 {
     if (random(256) < m_haste)
@@ -281,7 +307,8 @@ void Machine::leave(Lock&)
         if (m_failure.empty() && runOne())
             continue;
         m_turn = nullptr;
-        const auto waiting = std::find_if(m_hosts.begin(), m_hosts.end(), [](const auto& host) { return !host->ended && !host->away; });
+        const auto waiting =
+            std::find_if(m_hosts.begin(), m_hosts.end(), [](const auto& host) { return !host->ended && !host->away; });
         if (waiting == m_hosts.end() || !m_failure.empty())
             return;
         fail(stuck((*waiting)->number));
@@ -401,6 +428,9 @@ void Machine::finish()
     });
     for (Stream* stream : streams)
         synchronize(*stream);
+    Lock lock(m_mutex);
+    while (m_wire && m_failure.empty() && !m_wire->hasSent())
+        pollWire(lock);
 }
 
 Event* Machine::createEvent(int gpu, bool timing)
@@ -770,8 +800,9 @@ Wait Machine::waitsFor(const Operation& operation) const
     }
     if (const Operation* const oldest = oldestOf(stream); oldest != &operation)
         return {oldest, -1, "comes after " + nameOf(*oldest)};
-    return {&head, -1, "is behind " + nameOf(head) + " in hardware queue " + std::to_string(stream.queue) + " of " +
-                           std::to_string(m_options.hardwareQueues) + ", which their streams share"};
+    return {&head, -1,
+            "is behind " + nameOf(head) + " in hardware queue " + std::to_string(stream.queue) + " of " +
+                std::to_string(m_options.hardwareQueues) + ", which their streams share"};
 }
 
 std::string Machine::stuck(int host) const

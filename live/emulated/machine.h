@@ -1,8 +1,8 @@
-// A machine of imaginary GPUs that keeps the order rules of CUDA and NCCL and no others: what was put on a stream happens some time
-// later, in the stream's order; streams share a limited number of hardware queues, in which an operation that cannot begin holds
-// up all behind it; events order streams; a kernel of NCCL runs until its peers run theirs. Which of the operations that may go
-// next does go is drawn by a seed, as is how far the hosts run ahead; the same seed gives the same order. Arithmetic is the CPU's
-// kernels, run when their turn has come.
+// A machine of imaginary GPUs that keeps the order rules of CUDA and NCCL and no others: what was put on a stream happens some
+// time later, in the stream's order; streams share a limited number of hardware queues, in which an operation that cannot begin
+// holds up all behind it; events order streams; a kernel of NCCL runs until its peers run theirs. Which of the operations that
+// may go next does go is drawn by a seed, as is how far the hosts run ahead; the same seed gives the same order. Arithmetic is
+// the CPU's kernels, run when their turn has come.
 //
 // Two things end the run with a message: an access to memory that nothing orders with an earlier one (happens_before.h), and a
 // state in which nobody can go on, told as the circle of waits.
@@ -100,7 +100,7 @@ struct Operation {
     std::shared_ptr<const Clock> issued; ///< what the host knew
     std::vector<Access> accesses;
     std::function<void()> body;
-    std::shared_ptr<Record> record;      ///< made, or waited for
+    std::shared_ptr<Record> record; ///< made, or waited for
     std::shared_ptr<Meeting> meeting;
 };
 
@@ -113,6 +113,8 @@ struct Stream {
     std::size_t pending = 0;            ///< put and not completed
     std::unique_ptr<Operation> running; ///< a meeting that waits for its peers
 };
+
+class Wire;
 
 class Machine {
 public:
@@ -135,6 +137,10 @@ public:
     void idle(const std::string& waitsFor);
     /// The caller waits until all that was put anywhere is done: what is not done is not checked.
     void finish();
+    /// This process is one of several, each with a machine of one GPU: NCCL's members reach each other over a wire. They wait for
+    /// each other in real time then, so that nobody can tell a circle and a seed gives one order only of each by itself.
+    void connect(std::shared_ptr<Wire>);
+    Wire* wire() const { return m_wire.get(); } ///< null: all processes are hosts of this machine
 
     // -- what the stand-ins of CUDA and NCCL are made of. They lock by themselves and throw sim::Error once the run has failed,
     // unless they are noexcept.
@@ -180,6 +186,7 @@ public:
     bool nudged() const { return m_nudged; }
     WorkerPool& pool() { return m_pool; } ///< of one worker, for the CPU's kernels
     std::shared_ptr<void> nccl;           ///< what the stand-in of NCCL keeps
+    std::function<void()> onWire;         ///< called when something may have come over the wire
 
 private:
     struct Block;
@@ -198,6 +205,7 @@ private:
     /// Runs operations until a host can go on, whose turn it then is; at the end of a host.
     void leave(Lock&);
     bool runOne();
+    void pollWire(Lock&);
     bool mayBegin(const Operation&, Wait* why) const;
     void execute(std::unique_ptr<Operation>);
     void check(const Operation&, const Clock&);
@@ -225,6 +233,7 @@ private:
     std::unordered_map<std::string, std::uint32_t> m_nameNumbers;
     std::vector<std::string> m_timelines; ///< their names
     std::uint64_t m_issued = 0, m_progress = 0;
+    std::shared_ptr<Wire> m_wire;
     std::vector<std::unique_ptr<Operation>> m_completed; ///< meetings, kept until they are no longer on the stack
     MachineStatistics m_statistics;
     std::string m_failure;

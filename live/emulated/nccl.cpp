@@ -10,6 +10,7 @@
 
 #include "live/comm/reduction.h"
 #include "live/emulated/machine.h"
+#include "live/emulated/wire.h"
 #include "sim/error.h"
 
 #include <algorithm>
@@ -21,7 +22,7 @@
 namespace live::nccl {
 namespace {
 
-using emulated::Access, emulated::Clock, emulated::Machine, emulated::Operation, emulated::Wait;
+using emulated::Access, emulated::Clock, emulated::Machine, emulated::Operation, emulated::Wait, emulated::Wire;
 
 constexpr Result kFailed = static_cast<Result>(1);
 constexpr int kVersion = 22809;
@@ -63,12 +64,17 @@ struct Clique {
     };
     std::map<std::pair<int, int>, Channel> channels;
     std::map<std::uint64_t, std::vector<Kernel*>> collectives; ///< by place in the order: those that run, by member
+    /// Where the others are processes of their own: what they have told, by member; by ends of a channel.
+    std::vector<std::shared_ptr<Wire::Incoming>> made;
+    std::map<std::pair<int, int>, std::shared_ptr<Wire::Incoming>> opened;
+    int id = 0; ///< the group's
+
+    /// Of messages; each group has its own.
+    enum class About : std::uint8_t { made, opened, sum, data, taken, kinds };
+    int tag(About about) const { return id * static_cast<int>(About::kinds) + static_cast<int>(about); }
+    int processOf(int member) const { return ranks[static_cast<std::size_t>(member)]; }
 
     int size() const { return static_cast<int>(ranks.size()); }
-    bool isComplete() const
-    {
-        return std::all_of(members.begin(), members.end(), [](const Member* member) { return member != nullptr; });
-    }
     Wait waitFor(int member, const std::string& what) const
     {
         const Member* const other = members[static_cast<std::size_t>(member)];
@@ -79,6 +85,7 @@ struct Clique {
 };
 
 struct World {
+    std::vector<Kernel*> wired; ///< those that run and wait for other processes
     std::uint64_t ids = 0;
     std::map<std::string, std::shared_ptr<Clique>> cliques;
     std::vector<std::unique_ptr<Member>> members;
@@ -101,13 +108,23 @@ Member& of(Comm communicator)
 Wait missing(const Member& member)
 {
     const Clique& clique = *member.clique;
+    if (!clique.made.empty()) {
+        for (int other = 0; other < clique.size(); ++other)
+            if (const auto& told = clique.made[static_cast<std::size_t>(other)]; told && !told->isDone())
+                return clique.waitFor(other, "make its communicator");
+        for (const auto& [ends, told] : clique.opened)
+            if (!told->isDone())
+                return clique.waitFor(ends.first == member.member ? ends.second : ends.first, "open its connection");
+        return {};
+    }
     for (int other = 0; other < clique.size(); ++other)
         if (!clique.members[static_cast<std::size_t>(other)])
             return clique.waitFor(other, "make its communicator");
     for (const auto& ends : member.channels)
         for (const bool side : {true, false})
             if (!clique.channels.at(ends).asked.contains(side))
-                return clique.waitFor(side ? ends.first : ends.second, side ? "send for the first time" : "receive for the first time");
+                return clique.waitFor(side ? ends.first : ends.second,
+                                      side ? "send for the first time" : "receive for the first time");
     for (int other = 0; member.sums && clique.connectsLate && other < clique.size(); ++other)
         if (!clique.members[static_cast<std::size_t>(other)]->sums)
             return clique.waitFor(other, "sum for the first time");
@@ -126,7 +143,8 @@ struct Kernel final : emulated::Meeting {
     void* output = nullptr;
     int root = 0;
     std::vector<Part> parts;
-    Clock learnt; ///< of the others
+    Clock learnt;                                        ///< of the others
+    std::vector<std::shared_ptr<Wire::Incoming>> coming; ///< over the wire: by part, or by member
 
     bool mayBegin(const Operation&, Wait* why) const override
     {
@@ -144,6 +162,8 @@ struct Kernel final : emulated::Meeting {
     {
         if (member->aborted)
             return finish();
+        if (Wire* const wire = Machine::current().wire())
+            return beginOnWire(*wire);
         if (collective != Collective::none)
             return meet();
         Clique& clique = *member->clique;
@@ -161,6 +181,8 @@ struct Kernel final : emulated::Meeting {
     Wait waitsFor(const Operation&) const override
     {
         const Clique& clique = *member->clique;
+        if (!coming.empty())
+            return {nullptr, -1, "waits for other processes of group " + clique.name};
         if (collective != Collective::none) {
             const std::vector<Kernel*>& here = clique.collectives.at(place);
             for (std::size_t other = 0; other < here.size(); ++other)
@@ -210,8 +232,8 @@ struct Kernel final : emulated::Meeting {
             if (sender != receiver)
                 receiver->learnt.join(Machine::current().clockOf(*sender->operation));
             for (Kernel* kernel : {sender, receiver})
-                if (kernel->operation && std::all_of(kernel->parts.begin(), kernel->parts.end(),
-                                                     [](const Part& part) { return part.done; }))
+                if (kernel->operation &&
+                    std::all_of(kernel->parts.begin(), kernel->parts.end(), [](const Part& part) { return part.done; }))
                     kernel->finish();
         }
     }
@@ -231,7 +253,13 @@ struct Kernel final : emulated::Meeting {
             return;
         const std::vector<Kernel*> all = std::move(here);
         clique.collectives.erase(place);
-        compute(all);
+        std::vector<const void*> inputs;
+        std::vector<void*> outputs;
+        for (const Kernel* kernel : all) {
+            inputs.push_back(kernel->input);
+            outputs.push_back(kernel->output);
+        }
+        compute(inputs, outputs, 0);
         Clock together;
         for (const Kernel* kernel : all)
             together.join(Machine::current().clockOf(*kernel->operation));
@@ -242,31 +270,26 @@ struct Kernel final : emulated::Meeting {
         }
     }
 
-    void compute(const std::vector<Kernel*>& all) const
+    /// inputs: of all members; outputs: of some, from member `first` on.
+    void compute(const std::vector<const void*>& inputs, std::vector<void*>& outputs, std::size_t first) const
     {
         const std::size_t bytes = count * static_cast<std::size_t>(bytesOf(type));
         WorkerPool& pool = Machine::current().pool();
-        std::vector<const void*> inputs;
-        std::vector<void*> outputs;
-        for (const Kernel* kernel : all) {
-            inputs.push_back(kernel->input);
-            outputs.push_back(kernel->output);
-        }
         const auto elements = static_cast<std::int64_t>(count);
         switch (collective) {
         case Collective::allReduce:
             return reduceInOrder(pool, type, reduce, elements, inputs, outputs);
         case Collective::reduceScatter:
-            for (std::size_t part = 0; part < all.size(); ++part) {
+            for (std::size_t i = 0; i < outputs.size(); ++i) {
                 std::vector<const void*> slices;
                 for (const void* whole : inputs)
-                    slices.push_back(static_cast<const std::byte*>(whole) + part * bytes);
-                reduceInOrder(pool, type, reduce, elements, slices, {&outputs[part], 1});
+                    slices.push_back(static_cast<const std::byte*>(whole) + (first + i) * bytes);
+                reduceInOrder(pool, type, reduce, elements, slices, {&outputs[i], 1});
             }
             return;
         case Collective::allGather:
             for (void* to : outputs)
-                for (std::size_t part = 0; part < all.size(); ++part)
+                for (std::size_t part = 0; part < inputs.size(); ++part)
                     std::memmove(static_cast<std::byte*>(to) + part * bytes, inputs[part], bytes);
             return;
         case Collective::broadcast:
@@ -276,6 +299,74 @@ struct Kernel final : emulated::Meeting {
         case Collective::none:
             return;
         }
+    }
+
+    std::size_t inputBytes() const
+    {
+        const std::size_t bytes = count * static_cast<std::size_t>(bytesOf(type));
+        return collective == Collective::reduceScatter ? bytes * member->clique->ranks.size() : bytes;
+    }
+
+    /// Tells the others what they need of this member, and waits for what it needs of them.
+    void beginOnWire(Wire& wire)
+    {
+        using About = Clique::About;
+        const Clique& clique = *member->clique;
+        if (collective != Collective::none) {
+            for (int other = 0; other < clique.size(); ++other) {
+                const bool isOther = other != member->member;
+                if (isOther)
+                    wire.send(clique.processOf(other), clique.tag(About::sum), input, inputBytes());
+                coming.push_back(isOther ? wire.receive(clique.processOf(other), clique.tag(About::sum), inputBytes()) : nullptr);
+            }
+        } else {
+            for (const Part& part : parts) {
+                const int process = clique.processOf(part.peer);
+                if (part.peer == member->member)
+                    coming.push_back(nullptr);
+                else if (part.isSend)
+                    coming.push_back((wire.send(process, clique.tag(About::data), part.from, part.bytes),
+                                      wire.receive(process, clique.tag(About::taken), 1)));
+                else
+                    coming.push_back(wire.receive(process, clique.tag(About::data), part.bytes));
+            }
+        }
+        world().wired.push_back(this);
+        goOnOnWire(wire);
+    }
+
+    /// Whether that was the end of it.
+    bool goOnOnWire(Wire& wire)
+    {
+        if (!std::all_of(coming.begin(), coming.end(), [](const auto& message) { return !message || message->isDone(); }))
+            return false;
+        for (const auto& message : coming)
+            if (message && message->came() != static_cast<std::int64_t>(message->bytes.size()))
+                throw sim::Error("'" + name + "' waits for " + std::to_string(message->bytes.size()) +
+                                 " bytes of another member, and " + std::to_string(message->came()) + " came");
+        if (collective != Collective::none) {
+            std::vector<const void*> inputs;
+            for (const auto& message : coming)
+                inputs.push_back(message ? static_cast<const void*>(message->bytes.data()) : input);
+            std::vector<void*> outputs = {output};
+            compute(inputs, outputs, static_cast<std::size_t>(member->member));
+        }
+        const Clique& clique = *member->clique;
+        const Part* toMyself = nullptr;
+        for (const Part& part : parts)
+            if (part.peer == member->member && part.isSend)
+                toMyself = &part;
+        for (std::size_t i = 0; i < parts.size(); ++i) {
+            if (parts[i].isSend)
+                continue;
+            std::memcpy(parts[i].to, coming[i] ? static_cast<const void*>(coming[i]->bytes.data()) : toMyself->from,
+                        parts[i].bytes);
+            if (coming[i])
+                wire.send(clique.processOf(parts[i].peer), clique.tag(Clique::About::taken), "", 1);
+        }
+        std::erase(world().wired, this);
+        finish();
+        return true;
     }
 };
 
@@ -300,6 +391,11 @@ Result issue(Comm communicator, Stream stream, const std::shared_ptr<Kernel>& ke
             const auto ends = part.isSend ? std::pair(member.member, part.peer) : std::pair(part.peer, member.member);
             clique.channels[ends].asked.insert(part.isSend);
             member.channels.insert(ends);
+            Wire* const wire = machine.wire();
+            if (!wire || part.peer == member.member || clique.opened.contains(ends))
+                continue;
+            wire->send(clique.processOf(part.peer), clique.tag(Clique::About::opened), "", 1);
+            clique.opened[ends] = wire->receive(clique.processOf(part.peer), clique.tag(Clique::About::opened), 1);
         }
         if (kernel->collective != Collective::none) {
             kernel->place = member.collectives++;
@@ -404,7 +500,7 @@ Result initRank(Comm& communicator, const CommGroup& group, const UniqueId& id, 
     Machine& machine = Machine::current();
     const int host = machine.callingHost();
     return machine.locked([&] {
-        std::shared_ptr<Clique>& clique = world().cliques[std::string(id.bytes.data())];
+        std::shared_ptr<Clique>& clique = world().cliques[std::string(id.bytes.data()) + "/" + std::to_string(group.id)];
         if (!clique) {
             clique = std::make_shared<Clique>();
             clique->name = group.name;
@@ -418,9 +514,23 @@ Result initRank(Comm& communicator, const CommGroup& group, const UniqueId& id, 
         made->member = member;
         made->host = host;
         clique->members.at(static_cast<std::size_t>(member)) = made.get();
+        if (Wire* const wire = machine.wire()) {
+            clique->id = group.id;
+            for (int other = 0; other < clique->size(); ++other) {
+                const int tag = clique->tag(Clique::About::made);
+                if (other != member)
+                    wire->send(clique->processOf(other), tag, "", 1);
+                clique->made.push_back(other == member ? nullptr : wire->receive(clique->processOf(other), tag, 1));
+            }
+            machine.onWire = [wire] {
+                const std::vector<Kernel*> open = world().wired;
+                for (Kernel* kernel : open)
+                    kernel->goOnOnWire(*wire);
+            };
+        }
         communicator = reinterpret_cast<Comm>(made.get());
         world().members.push_back(std::move(made));
-        return clique->isComplete() ? Result::success : Result::inProgress;
+        return missing(*clique->members[static_cast<std::size_t>(member)]).why.empty() ? Result::success : Result::inProgress;
     });
 }
 
@@ -447,6 +557,7 @@ Result abort(Comm communicator)
             for (Kernel*& kernel : kernels)
                 if (kernel && kernel->member == &member)
                     kernel = nullptr;
+        std::erase_if(world().wired, [&](const Kernel* kernel) { return kernel->member == &member; });
         const std::deque<std::shared_ptr<Kernel>> open = member.order;
         for (const auto& kernel : open)
             if (kernel->operation && kernel->operation->stream->running.get() == kernel->operation)

@@ -1,5 +1,6 @@
 #include "live/cli/command.h"
 #include "live/cli/training.h"
+#include "live/emulated/emulated_run.h"
 #include "live/runtime/check_serial.h"
 #include "sim/cli/options.h"
 #include "sim/error.h"
@@ -20,6 +21,7 @@ struct RunArguments {
     int steps = 0;
     double deadlineSeconds = 30;
     bool checkSerial = false, json = false;
+    const CLI::Option* order = nullptr; ///< --order-seed
 };
 
 /// Later is too late to learn that a result cannot be written.
@@ -52,15 +54,54 @@ void checkCanBeFolder(const std::string& path, const char* flag)
         throw sim::Error(std::string(flag) + ": nothing can be written in the folder " + there.string());
 }
 
-void check(const sim::Scenario& scenario, int workers)
+void judge(const SerialCheck& check, const std::string& dtype)
+{
+    std::cout << check.text() << std::flush;
+    if (!check.isRounding(dtype))
+        throw sim::Error("the layout does not train as one rank does: rounding in " + dtype + " does not explain this");
+}
+
+void check(const sim::Scenario& scenario, const TrainingRequest& request)
 {
     constexpr int kSteps = 3;
     sim::Scenario job = scenario;
     job.live.steps = std::min(job.live.steps, kSteps);
-    const SerialCheck result = checkSerial(job, {.steps = job.live.steps, .workers = workers});
-    std::cout << result.text() << std::flush;
-    if (!result.isRounding(job.live.dtype))
-        throw sim::Error("the layout does not train as one rank does: rounding in " + job.live.dtype + " does not explain this");
+    const TrainOptions options{.steps = job.live.steps, .workers = std::max(1, request.workers)};
+    if (job.live.device != "emulated") {
+        judge(checkSerial(job, options), job.live.dtype);
+        return;
+    }
+    const TrainedSteps serial = trainSerially(job, options);
+    for (const auto placement : {emulated::Placement::oneGpu, emulated::Placement::gpuARank}) {
+        std::cout << emulated::placementName(placement) << ", order " << request.orderSeed << "\n";
+        const TrainedSteps trained = emulated::trainOnMachine(
+            job,
+            {.placement = placement, .machine = {.orderSeed = request.orderSeed, .repeat = request.repeat}, .train = options});
+        judge(compareSteps(serial, trained), job.live.dtype);
+    }
+}
+
+/// For a shell.
+std::string quoted(const std::string& word)
+{
+    if (!word.empty() && word.find_first_of(" \t\"'`$&|;<>()[]{}*?#~\\") == std::string::npos)
+        return word;
+    std::string text = "'";
+    for (const char c : word)
+        text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    return text + "'";
+}
+
+/// The command that trains the same on the emulated machine in the same order.
+std::string repeatOf(const RunArguments& arguments)
+{
+    std::string command = "rankscope-live run " + quoted(arguments.scenario.file) + " --device emulated --order-seed " +
+                          std::to_string(arguments.request.orderSeed);
+    for (const std::string& override : arguments.scenario.overrides)
+        command += " --set " + quoted(override);
+    if (arguments.steps > 0)
+        command += " --steps " + std::to_string(arguments.steps);
+    return command + (arguments.checkSerial ? " --check-serial" : "");
 }
 
 void run(RunArguments& arguments)
@@ -71,9 +112,13 @@ void run(RunArguments& arguments)
         request.scenario.live.device = arguments.device;
     if (arguments.steps > 0)
         request.scenario.live.steps = arguments.steps;
+    if (*arguments.order && request.scenario.live.device != "emulated")
+        throw sim::Error("--order-seed is for --device emulated: on " + request.scenario.live.device +
+                         " the order is what it happens to be");
+    request.repeat = repeatOf(arguments);
     request.deadline = std::chrono::milliseconds(static_cast<std::int64_t>(arguments.deadlineSeconds * 1000));
     if (arguments.checkSerial) {
-        check(request.scenario, std::max(1, request.workers));
+        check(request.scenario, request);
         return;
     }
     checkWritable(arguments.report, "--report");
@@ -101,7 +146,10 @@ void addRun(CLI::App& app)
     arguments->scenario.addTo(*command);
     TrainingRequest& request = arguments->request;
     command->add_option("--device", arguments->device, "Where (default: the file's)")
-        ->check(CLI::IsMember({"auto", "cpu", "cuda"}));
+        ->check(CLI::IsMember({"auto", "cpu", "cuda", "emulated"}));
+    arguments->order =
+        command->add_option("--order-seed", request.orderSeed, "On the emulated device: which of the orders that it may take")
+            ->capture_default_str();
     command->add_option("--steps", arguments->steps, "Optimizer steps (default: the file's)")
         ->check(CLI::Range(1, 1'000'000'000));
     command->add_option("--report", arguments->report, "Write losses, norms and times as JSON")

@@ -5,6 +5,10 @@
 #include "live/comm/clock_sync.h"
 #include "live/comm/gpu_modules.h"
 #include "live/comm/processes.h"
+#include "live/comm/tcp_transport.h"
+#include "live/emulated/emulated_device.h"
+#include "live/emulated/emulated_run.h"
+#include "live/emulated/wire.h"
 #include "live/kernels/modules.h"
 #include "live/runtime/checkpoint.h"
 #include "live/runtime/watchdog.h"
@@ -39,9 +43,8 @@ class Training {
 public:
     explicit Training(const TrainingRequest& request)
         : m_request(request), m_scenario(request.scenario), m_environment(readLaunchEnvironment(environmentVariables())),
-          m_store(m_environment.processes > 1 ? openStore(m_environment) : nullptr), m_pool(workers()),
-          m_device(chooseDevice(m_scenario.live.device, dtypeOf(m_scenario.live.dtype), &m_pool, m_environment.localProcess)),
-          m_control(!request.checkpoint.empty(), alone())
+          m_store(m_environment.processes > 1 ? openStore(m_environment) : nullptr), m_machine(makeMachine()), m_pool(workers()),
+          m_device(chooseHere()), m_control(!request.checkpoint.empty(), alone())
     {
         try {
             prepare();
@@ -59,12 +62,16 @@ public:
                 (m_run->mesh().worldSize() == 1 ? " rank, " : " ranks, ") + m_communicator->name() + ", " +
                 std::to_string(m_pool.workers()) + " workers");
         m_report.device = m_device.device->info().kind;
+        if (m_machine)
+            m_report.orderSeed = m_request.orderSeed;
         m_report.worldSize = m_run->mesh().worldSize();
         Control::catchSignals();
         m_collector->setStatus(RunStatus::running);
         try {
             const Watchdog watchdog(*m_run, m_request.deadline, m_store.get());
             m_run->train(m_scenario.live.steps - m_firstStep + 1, [&](const StepReport& step) { return afterStep(step); });
+            if (m_machine)
+                m_machine->finish();
         } catch (const std::exception& error) {
             m_collector->setStatus(RunStatus::failed, error.what());
             throw;
@@ -84,7 +91,12 @@ private:
         const int world = m_scenario.layout.worldSize();
         m_ranks = ranksOf(m_environment.process, m_environment.processes, world);
         m_communicator = makeCommunicator(world);
-        m_pool.setPoller([this] { return m_communicator->poll(); });
+        if (m_machine && m_store) // who waits in the machine finds that the run is over
+            m_nudge = m_store->onAbort([this](const std::string&) { m_machine->nudge(); });
+        if (m_machine)
+            emulated::pollOnMachine(m_pool, *m_machine, *m_communicator);
+        else
+            m_pool.setPoller([this] { return m_communicator->poll(); });
         std::filesystem::path resumed;
         if (!m_request.resume.empty()) {
             resumed = findCheckpoint(m_request.resume);
@@ -112,21 +124,46 @@ private:
     bool first() const { return m_environment.process == 0; }
     static void say(const std::string& line) { std::cerr << line + "\n"; }
 
+    /// Of the emulated device; else null.
+    std::unique_ptr<emulated::Machine> makeMachine() const
+    {
+        if (m_scenario.live.device != "emulated")
+            return nullptr;
+        prepareForGpus();
+        auto machine = std::make_unique<emulated::Machine>(
+            emulated::MachineOptions{.orderSeed = m_request.orderSeed, .repeat = alone() ? m_request.repeat : ""});
+        if (m_store)
+            machine->connect(std::make_shared<emulated::Wire>(makeTcpTransport(*m_store)));
+        return machine;
+    }
+
+    DeviceChoice chooseHere()
+    {
+        const DType type = dtypeOf(m_scenario.live.dtype);
+        if (m_machine)
+            return {emulated::makeEmulatedDevice(0, type), "order " + std::to_string(m_request.orderSeed) + ", slow, for proofs"};
+        return chooseDevice(m_scenario.live.device, type, &m_pool, m_environment.localProcess);
+    }
+
     int workers() const
     {
+        if (m_machine)
+            return 1; // one thread, so that a seed gives one order
         const int cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
         return m_request.workers > 0 ? m_request.workers : std::max(1, cores / m_environment.localProcesses);
     }
 
     std::unique_ptr<Communicator> makeCommunicator(int world)
     {
-        if (m_device.device->info().kind != "cuda")
+        if (!m_device.device->info().runsBeside)
             return makeProcessCommunicator(m_pool, m_environment, world, m_store.get());
         if (alone())
-            return makeLocalGpuCommunicator(m_pool);
+            return m_machine ? emulated::makeCommunicatorOnMachine(m_pool, nullptr, 0) : makeLocalGpuCommunicator(m_pool);
         if (m_environment.processes != world)
             throw sim::Error("on GPUs each process holds one rank: the layout has " + std::to_string(world) + " ranks, " +
                              std::to_string(m_environment.processes) + " processes were started");
+        if (m_machine)
+            return emulated::makeCommunicatorOnMachine(m_pool, m_store.get(), 0);
         return makeNcclCommunicator(m_pool, *m_store, m_environment.localProcess);
     }
 
@@ -318,7 +355,8 @@ private:
     const TrainingRequest& m_request;
     const sim::Scenario& m_scenario;
     const LaunchEnvironment m_environment;
-    const std::unique_ptr<Store> m_store; ///< between several processes
+    const std::unique_ptr<Store> m_store;               ///< between several processes
+    const std::unique_ptr<emulated::Machine> m_machine; ///< where the device is one of its
     WorkerPool m_pool;
     const DeviceChoice m_device;
     std::optional<FolderClaim> m_claim; ///< of the folder for checkpoints; the first process's
@@ -332,6 +370,7 @@ private:
     std::unique_ptr<SpanGatherer> m_gatherer;
     std::unique_ptr<Publisher> m_publisher;
     TrainingReport m_report;
+    std::shared_ptr<void> m_nudge; ///< goes first
 };
 
 } // namespace
@@ -356,6 +395,8 @@ std::string reportJson(const std::string& scenarioName, const TrainingReport& re
                                    {"peak_memory_bytes", report.peakBytes},
                                    {"reserved_memory_bytes", report.reservedBytes},
                                    {"stopped", report.stopped}};
+    if (report.orderSeed)
+        json["order_seed"] = *report.orderSeed;
     if (report.asIfParallelSeconds)
         json["as_if_parallel_step_s"] = *report.asIfParallelSeconds;
     return json.dump(2) + "\n";

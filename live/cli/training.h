@@ -24,11 +24,14 @@ struct TrainingRequest {
     bool gradients = false;   ///< into checkpoints too
     std::string resume;       ///< folder to begin from
     std::chrono::milliseconds deadline{30'000};
+    std::uint64_t orderSeed = 1; ///< of the emulated device
+    std::string repeat;          ///< the command that does the same again, for its messages
     bool quiet = false;
 };
 
 struct TrainingReport {
     std::string device;
+    std::optional<std::uint64_t> orderSeed; ///< of the emulated device
     int worldSize = 1;
     std::vector<double> losses, gradientNorms, stepSeconds;
     double tokensPerSecond = 0; ///< over all steps but the first, which warms caches

@@ -17,6 +17,7 @@
 #include <exception>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -63,6 +64,13 @@ struct CommRequest {
     Queue* queue = nullptr; ///< what was put on it before is done before; what comes after completion sees the result
 };
 
+/// What a rank will do in one of its groups.
+struct GroupUse {
+    const CommGroup* group = nullptr; ///< must outlive the run
+    int member = 0;
+    std::set<CommKind> kinds;
+};
+
 /// Awaitable once. Times are the steady clock's nanoseconds: issued; all members there (the transfer can begin); done.
 class Completion {
 public:
@@ -70,7 +78,8 @@ public:
     /// Processor time of the transfer where a processor made it (0: not measured): on shared cores less than doneNs - readyNs.
     std::int64_t cpuNs = 0;
     /// Set before finish() by an implementation whose transfers run on a GPU's own streams: runs where the waiter goes on, and
-    /// makes its queue wait for the transfer. What the rank put on its queue in between runs beside the transfer.
+    /// makes its queue wait for the transfer. What the rank put on its queue in between runs beside the transfer. Of a send there
+    /// is nothing to wait for: it is finished when its tensor may be written again.
     std::function<void()> onResume;
 
     bool isDone() const { return m_state.load(std::memory_order_acquire) == doneMark(); }
@@ -105,6 +114,9 @@ class Communicator {
 public:
     virtual ~Communicator() = default;
     virtual std::string name() const = 0; ///< "in this process", "MPI (Open MPI 4.1.4)"
+    /// Before the first request, once for each rank of this process: what needs other members' help to be set up is set up now,
+    /// by all ranks in the order of groups' numbers, so that no request ever waits for it. Blocks. Throws sim::Error.
+    virtual void prepare(const std::vector<GroupUse>&) {}
     /// Request and completion must live until it is done.
     virtual void issue(const CommRequest&, Completion&) = 0;
     /// Makes progress where that needs polling; returns whether something moved. Any worker.

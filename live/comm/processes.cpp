@@ -30,10 +30,13 @@ MakeMpiTransport* loadMpi(std::string& reason)
             reason = std::string("the MPI module does not load: ") + dlerror();
             return nullptr;
         }
-        if (void* const entry = dlsym(module, "rankscopeMakeMpiTransport"))
-            return reinterpret_cast<MakeMpiTransport*>(entry);
-        reason = file.string() + " is of another version";
-        return nullptr;
+        void* const header = dlsym(module, "rankscopeMpiModule");
+        void* const entry = dlsym(module, "rankscopeMakeMpiTransport");
+        if (!header || !entry)
+            reason = file.string() + " is of another version";
+        else
+            reason = moduleObjection(file, *static_cast<const ModuleHeader*>(header));
+        return reason.empty() ? reinterpret_cast<MakeMpiTransport*>(entry) : nullptr;
     }
     reason = std::string("no MPI module (") + kMpiModule + ") beside the program";
     return nullptr;

@@ -116,7 +116,7 @@ public:
     /// `inverse`. positions: i32, one a row.
     virtual void rotate(const Tensor& x, int headDim, const Tensor& positions, double theta, bool inverse) = 0;
     /// o = softmax(q k^T / sqrt(headDim)) v and its log-sum-exp [rows, heads] (accumulation type). A query that sees no key gets
-    /// 0 and -infinity.
+    /// 0 and -infinity. o may be of the accumulation type.
     virtual void attention(const AttentionShape&, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& o,
                            const Tensor& logSumExp) = 0;
     /// dq, dk, dv += …, from the final o and logSumExp (over all blocks of keys). They may be of the accumulation type; they are
@@ -195,20 +195,26 @@ public:
     virtual void sgd(double learningRate, const Tensor& clipFactor, const Tensor& gradient, const Tensor& master,
                      const Tensor& parameter) = 0;
 
-    /// Nanoseconds on the process's steady clock now (CPU), or a mark to be read after the step (GPU): see record/recorder.h.
+    /// Whether somebody will read the marks. On a GPU they are 0 and cost next to nothing until it is asked for.
+    virtual void keepMarks(bool) {}
+    /// Nanoseconds on the process's steady clock now (CPU), or a mark to be read later (GPU): see record/recorder.h.
     virtual std::int64_t mark() = 0;
-    /// Replaces marks made since its last call by nanoseconds of the steady clock, waiting for the queue to have passed them.
-    /// Once a step. On the CPU marks are times already.
+    /// If the queue has passed all of these marks and knows it, replaces them by nanoseconds of the steady clock and says true.
+    /// Does not wait. On the CPU marks are times already.
+    virtual bool readMarks(std::span<std::int64_t>) { return true; }
+    /// Replaces marks made since its last call by times, waiting for the queue to have passed them, and forgets them. Once a
+    /// step.
     virtual void resolveMarks(std::span<std::int64_t>) {}
     /// Grows as the queue comes past marks, where its kernels run beside the caller. Any thread; does not wait.
     virtual std::uint64_t marksPassed() { return 0; }
 };
 
 struct DeviceInfo {
-    std::string kind; ///< "cpu", "cuda"
+    std::string kind; ///< "cpu", "cuda", "emulated"
     std::string name; ///< "Intel Xeon …, 2 cores, AVX-512", "NVIDIA H200"
     DType activation = DType::f32, accumulation = DType::f32;
     std::int64_t memoryBytes = 0;
+    bool runsBeside = false; ///< kernels run beside the caller, and times are marks
 };
 
 class WorkerPool;

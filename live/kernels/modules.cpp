@@ -25,6 +25,15 @@ std::vector<std::filesystem::path> moduleFolders()
     return folders;
 }
 
+std::string moduleObjection(const std::filesystem::path& file, const ModuleHeader& header)
+{
+    const bool isOld = header.interface != kModuleInterface; // then the rest may mean something else
+    if (!isOld && std::strcmp(header.build, kBuildHash) == 0)
+        return {};
+    return file.string() + " is of another build (" + (isOld ? "of an earlier or later interface" : header.build) +
+           "; this program is of " + kBuildHash + "): build them together";
+}
+
 const void* loadModule(const std::string& name, const std::string& entry, std::string* why)
 {
     std::string searched;
@@ -48,16 +57,18 @@ const void* loadModule(const std::string& name, const std::string& entry, std::s
         }
         using Entry = const void* (*)();
         const void* const table = reinterpret_cast<Entry>(symbol)();
-        const auto* const header = static_cast<const ModuleHeader*>(table);
-        if (header->interface != kModuleInterface || std::strcmp(header->compiler, __VERSION__) != 0) {
-            *why = file.string() + " is of another build (interface " + std::to_string(header->interface) + ", compiler " +
-                   header->compiler + "; wanted: " + std::to_string(kModuleInterface) + ", " + __VERSION__ + ")";
+        *why = moduleObjection(file, *static_cast<const ModuleHeader*>(table));
+        if (!why->empty())
             return nullptr;
-        }
         return table;
     }
     *why = name + ".so was not built: not in " + searched;
     return nullptr;
+}
+
+void prepareForGpus()
+{
+    setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0); // NOLINT(concurrency-mt-unsafe): before there are threads that read it
 }
 
 DeviceChoice chooseDevice(const std::string& requested, DType type, int gpu,
@@ -74,6 +85,7 @@ DeviceChoice chooseDevice(const std::string& requested, DType type, int gpu,
     }
     std::string why;
     int count = 0;
+    prepareForGpus();
     const auto* const module = static_cast<const CudaModule*>(loadModule("rankscope_live_cuda", "rankscopeCudaModule", &why));
     if (module)
         count = module->gpuCount(&why);

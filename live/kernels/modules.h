@@ -5,6 +5,7 @@
 // the program, so they must be of the same build: the first thing a module says is which it is.
 #pragma once
 
+#include "live/build_hash.h"
 #include "live/kernels/device.h"
 
 #include <filesystem>
@@ -15,11 +16,12 @@
 
 namespace live {
 
-inline constexpr int kModuleInterface = 2; ///< counted up when a table below or a class that crosses changes
+inline constexpr int kModuleInterface = 3; ///< 2 had the compiler's version in place of the build
 
+/// First in a module's table: the build that it is of. Its layout never changes.
 struct ModuleHeader {
     int interface = kModuleInterface;
-    const char* compiler = __VERSION__;
+    const char* build = kBuildHash; ///< of the headers that program and modules share, and of the compiler
 };
 
 /// rankscope_live_cuda: extern "C" const CudaModule* rankscopeCudaModule().
@@ -32,9 +34,16 @@ struct CudaModule {
 
 std::vector<std::filesystem::path> moduleFolders();
 
+/// "" where a module is of this program's build, else what is wrong with it.
+std::string moduleObjection(const std::filesystem::path& file, const ModuleHeader&);
+
 /// The table that function `entry` of module `name` returns; it begins with a ModuleHeader. Stays loaded. Null if it cannot be
 /// had: *why says why, in a few words ("libcublasLt.so.13: cannot open shared object file").
 const void* loadModule(const std::string& name, const std::string& entry, std::string* why);
+
+/// Before the first call of CUDA in this process: lets every stream have a hardware queue of its own, where CUDA gives eight to
+/// all and streams that share one hold each other up. What the environment says already, wins (CUDA_DEVICE_MAX_CONNECTIONS).
+void prepareForGpus();
 
 struct DeviceChoice {
     std::unique_ptr<Device> device;

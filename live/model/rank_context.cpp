@@ -3,8 +3,10 @@
 #include "sim/error.h"
 
 #include <algorithm>
+#include <array>
 #include <cassert>
 #include <cmath>
+#include <tuple>
 
 namespace live {
 namespace {
@@ -136,8 +138,9 @@ RankContext::RankContext(const Parts& parts)
     : rank(parts.rank), scenario(*parts.scenario), coordinates(parts.mesh->coordinates(parts.rank)), groups(*parts.groups),
       device(*parts.device), kinds(*parts.kinds), recorder(parts.recorder), memory(*parts.device), queue(device.makeQueue()),
       activation(device.info().activation), accumulation(device.info().accumulation), pipelineRank(coordinates.pp),
-      flight(parts.rank), m_communicator(*parts.communicator), m_hasMarks(device.info().kind == "cuda")
+      flight(parts.rank), m_communicator(*parts.communicator), m_hasMarks(device.info().runsBeside)
 {
+    queue->keepMarks(recorder != nullptr);
     if (recorder)
         memory.onChange([this](std::int64_t bytes) { recorder->memory.push({.timeNs = nowNs(), .value = bytes}); });
 }
@@ -165,25 +168,43 @@ void RankContext::record(const SpanRecord& span)
         return;
     }
     m_marked.push_back(span);
+    constexpr std::size_t kSometimes = 256;
+    if (m_marked.size() % kSometimes == 0)
+        recordPassed();
+}
+
+/// Those that the GPU is done with, in their order: so that they neither pile up nor come to the reader all at once.
+void RankContext::recordPassed()
+{
+    while (!m_marked.empty()) {
+        SpanRecord& span = m_marked.front();
+        std::array<std::int64_t, 3> times = {span.startNs, span.readyNs, span.endNs};
+        if (!queue->readMarks(times))
+            return;
+        std::tie(span.startNs, span.readyNs, span.endNs) = std::tie(times[0], times[1], times[2]);
+        recorder->spans.push(span);
+        m_marked.pop_front();
+    }
 }
 
 void RankContext::endStep()
 {
     memory.endStep();
-    if (!m_hasMarks)
+    if (!m_hasMarks || !recorder)
         return;
-    m_marks.clear();
+    recordPassed();
+    std::vector<std::int64_t> marks;
+    marks.reserve(3 * m_marked.size());
     for (const SpanRecord& span : m_marked)
-        m_marks.insert(m_marks.end(), {span.startNs, span.readyNs, span.endNs});
-    queue->resolveMarks(m_marks);
-    for (std::size_t i = 0; i < m_marked.size(); ++i) {
-        SpanRecord& span = m_marked[i];
-        span.startNs = m_marks[3 * i];
-        span.readyNs = m_marks[3 * i + 1];
-        span.endNs = m_marks[3 * i + 2];
+        marks.insert(marks.end(), {span.startNs, span.readyNs, span.endNs});
+    queue->resolveMarks(marks);
+    for (auto time = marks.begin(); !m_marked.empty(); m_marked.pop_front()) {
+        SpanRecord& span = m_marked.front();
+        span.startNs = *time++;
+        span.readyNs = *time++;
+        span.endNs = *time++;
         recorder->spans.push(span);
     }
-    m_marked.clear();
 }
 
 void RankContext::inspect(const KernelLabel& label, const Tensor& tensor, GradientOf gradient)

@@ -14,6 +14,7 @@
 
 #include <array>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <string>
@@ -191,8 +192,8 @@ private:
     std::size_t m_issued = 0;                                         ///< requests of this step
     const bool m_hasMarks;                                            ///< the device's times are marks
     std::map<std::pair<const char*, int>, std::uint32_t> m_commKinds; ///< by name (a literal) and group
-    std::vector<SpanRecord> m_marked;
-    std::vector<std::int64_t> m_marks;
+    void recordPassed();
+    std::deque<SpanRecord> m_marked; ///< whose times are marks
 };
 
 /// Records the kernels of a scope as one span.

@@ -65,20 +65,18 @@ Task<> AttentionCore::ring(Tensor qkv, Tensor output, Tensor logSumExp)
         for (const Meeting& met : meetingsWith((index - hop + size) % size)) {
             const Tensor k = keysOf(met, m_ring.here), v = valuesOf(met, m_ring.here);
             if (isFirst && met.queries * m_shape.sequences == m_shape.rows) {
-                queue.attention(kernelShape(met), q, k, v, output, logSumExp);
-                queue.copy(output, sum);
+                queue.attention(kernelShape(met), q, k, v, sum, logSumExp);
             } else {
                 if (isFirst) {
                     queue.fill(sum, 0);
                     queue.fill(logSumExp, -std::numeric_limits<double>::infinity());
                 }
                 const Tensor queries = queriesOf(met, q);
-                Array part = m_context.activations(queries.rows, m_shape.outputColumns());
+                // In the sums' type from the kernel on: rounded at each hop, a long ring would lose what one kernel keeps.
+                Array part = m_context.statistics(queries.rows, m_shape.outputColumns());
                 Array partLogSumExp = m_context.statistics(queries.rows, m_shape.heads);
                 queue.attention(kernelShape(met), queries, k, v, part, partLogSumExp);
-                Array partSum = m_context.statistics(queries.rows, m_shape.outputColumns());
-                queue.copy(part, partSum);
-                queue.mergeAttention(m_shape.valueDim, partSum, partLogSumExp, queriesOf(met, sum), queriesOf(met, logSumExp));
+                queue.mergeAttention(m_shape.valueDim, part, partLogSumExp, queriesOf(met, sum), queriesOf(met, logSumExp));
             }
             isFirst = false;
         }

@@ -39,8 +39,13 @@ TrainedSteps trainSteps(const sim::Scenario& scenario, const TrainOptions& optio
 TrainedSteps trainSteps(const sim::Scenario& scenario, const TrainOptions& options, WorkerPool& pool, Device& device,
                         Communicator& communicator)
 {
-    Run run(scenario,
-            {.pool = &pool, .device = &device, .communicator = &communicator, .options = options.training, .record = false});
+    Run run(scenario, {.pool = &pool,
+                       .device = &device,
+                       .communicator = &communicator,
+                       .firstRank = options.firstRank,
+                       .rankCount = options.rankCount,
+                       .options = options.training,
+                       .record = options.record});
     TrainedSteps trained;
     std::mutex mutex;
     for (Rank* rank : run.ranks())
@@ -90,11 +95,31 @@ SerialCheck compareSteps(const TrainedSteps& serial, const TrainedSteps& hybrid)
     return check;
 }
 
-SerialCheck checkSerial(const sim::Scenario& scenario, const TrainOptions& options)
+TrainedSteps trainSerially(const sim::Scenario& scenario, const TrainOptions& options)
 {
     TrainOptions reference = options;
     reference.training.separateTiedGradients = true;
-    return compareSteps(trainSteps(serialTwin(scenario), reference), trainSteps(scenario, options));
+    return trainSteps(serialTwin(scenario), reference);
+}
+
+SerialCheck checkSerial(const sim::Scenario& scenario, const TrainOptions& options)
+{
+    return compareSteps(trainSerially(scenario, options), trainSteps(scenario, options));
+}
+
+void TrainedSteps::addPart(const TrainedSteps& part)
+{
+    const auto add = [](Snapshot& to, const Snapshot& from) {
+        for (const auto& [name, some] : from) {
+            std::vector<double>& all = to[name];
+            all.resize(some.size()); // what a process does not hold is 0
+            for (std::size_t i = 0; i < some.size(); ++i)
+                all[i] += some[i];
+        }
+    };
+    add(firstGradients, part.firstGradients);
+    add(values, part.values);
+    add(firstMoments, part.firstMoments);
 }
 
 bool SerialCheck::isRounding(const std::string& dtype) const

@@ -20,12 +20,16 @@ struct TrainedSteps {
     Snapshot firstGradients; ///< of step 1, before clipping
     Snapshot values;         ///< after the last step
     Snapshot firstMoments;
+    /// Adds the snapshots of another process's ranks of the same run.
+    void addPart(const TrainedSteps&);
 };
 
 struct TrainOptions {
     int steps = 3;
     int workers = 1;
     TrainingOptions training;
+    int firstRank = 0, rankCount = 0; ///< held by this process; 0 = all
+    bool record = false;              ///< spans too, which nobody reads
 };
 /// Trains in this process on the CPU, in the scenario's live.dtype (fp32 or fp64).
 TrainedSteps trainSteps(const sim::Scenario&, const TrainOptions&);
@@ -48,5 +52,7 @@ struct SerialCheck {
 };
 SerialCheck compareSteps(const TrainedSteps& serial, const TrainedSteps& hybrid);
 SerialCheck checkSerial(const sim::Scenario&, const TrainOptions&);
+/// The steps that others are compared with: the twin's, on the CPU.
+TrainedSteps trainSerially(const sim::Scenario&, const TrainOptions&);
 
 } // namespace live

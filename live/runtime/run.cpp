@@ -6,7 +6,9 @@
 #include "sim/schedule/check.h"
 #include "sim/simulate/plan_schedule.h"
 
+#include <algorithm>
 #include <cstdio>
+#include <map>
 
 namespace live {
 namespace {
@@ -62,7 +64,30 @@ Run::Run(const sim::Scenario& scenario, const RunParts& parts)
                                                              .recorder = parts.record ? m_recorders.back().get() : nullptr}));
         m_ranks.back()->context().plan = &m_plan.requests[static_cast<std::size_t>(rank)];
     }
+    prepareGroups();
     initialise();
+}
+
+/// What the plan says that the ranks of this process will do in their groups.
+void Run::prepareGroups()
+{
+    for (const auto& rank : m_ranks) {
+        const int number = rank->context().rank;
+        std::map<int, GroupUse> uses;
+        for (const PlannedRequest& request : m_plan.requests[static_cast<std::size_t>(number)]) {
+            GroupUse& use = uses[request.group];
+            use.kinds.insert(request.kind);
+            if (use.group)
+                continue;
+            use.group = &m_groups.all()[static_cast<std::size_t>(request.group)];
+            const std::vector<int>& ranks = use.group->ranks;
+            use.member = static_cast<int>(std::find(ranks.begin(), ranks.end(), number) - ranks.begin());
+        }
+        std::vector<GroupUse> all;
+        for (auto& [group, use] : uses)
+            all.push_back(std::move(use));
+        m_parts.communicator->prepare(all);
+    }
 }
 
 /// On the pool: a rank a worker, and one large rank on all of them.

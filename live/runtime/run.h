@@ -80,6 +80,7 @@ public:
 
 private:
     void initialise();
+    void prepareGroups();
 
     const sim::Scenario m_scenario;
     const RunParts m_parts;

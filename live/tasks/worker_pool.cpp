@@ -206,7 +206,7 @@ void WorkerPool::work(const std::function<bool()>& finished)
     while (!m_stop.load(std::memory_order_relaxed)) {
         if (runOne()) {
             idleSinceNs = 0;
-            if (m_poller && steadyNs() - m_lastPollNs.load(std::memory_order_relaxed) > kPollEveryNs)
+            if (m_poller && m_pollsWhileBusy && steadyNs() - m_lastPollNs.load(std::memory_order_relaxed) > kPollEveryNs)
                 poll();
             continue;
         }
@@ -214,6 +214,8 @@ void WorkerPool::work(const std::function<bool()>& finished)
             stop();
             return;
         }
+        if (m_work.load(std::memory_order_acquire) > 0) // finished() has posted some
+            continue;
         const std::int64_t now = steadyNs();
         if (poll() || idleSinceNs == 0)
             idleSinceNs = now;

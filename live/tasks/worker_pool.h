@@ -38,9 +38,13 @@ public:
     /// and at least every few milliseconds while idle. Coroutines may be running meanwhile: let it read an atomic count.
     void run(const std::function<bool()>& finished);
 
-    /// Asked again and again while workers are idle, and now and then while all are busy, by one worker at a time; returns
-    /// whether anything moved. Set before run().
-    void setPoller(std::function<bool()> poller) { m_poller = std::move(poller); }
+    /// Asked again and again while workers are idle and, if `whileBusy`, now and then while all are busy, by one worker at a time;
+    /// returns whether anything moved. Set before run().
+    void setPoller(std::function<bool()> poller, bool whileBusy = true)
+    {
+        m_poller = std::move(poller);
+        m_pollsWhileBusy = whileBusy;
+    }
     /// How often the poller moved something. Any thread.
     std::uint64_t moves() const { return m_moves.load(std::memory_order_relaxed); }
     /// Wakes run() to ask finished() again.
@@ -59,6 +63,7 @@ private:
 
     const int m_workers;
     std::function<bool()> m_poller;
+    bool m_pollsWhileBusy = true;
     std::atomic<bool> m_polling{false};
     std::atomic<std::int64_t> m_lastPollNs{0};
     std::atomic<std::uint64_t> m_moves{0};

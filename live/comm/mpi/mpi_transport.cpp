@@ -1,6 +1,7 @@
 // The module rankscope_live_mpi: the only code that needs an MPI library, loaded where the program was started by mpirun. Sends
 // and receives only; what is summed, and in which order, is the communicator's, so that sums have the same bits as without MPI.
 #include "live/comm/transport.h"
+#include "live/kernels/modules.h"
 
 #include "sim/error.h"
 
@@ -162,6 +163,12 @@ private:
 
 } // namespace
 } // namespace live
+
+/// The build that the module is of.
+extern "C" {
+extern const live::ModuleHeader rankscopeMpiModule;
+const live::ModuleHeader rankscopeMpiModule{};
+}
 
 /// The module's one entry. Null with an error's text.
 extern "C" live::Transport* rankscopeMakeMpiTransport(int process, int processes, std::string* error)

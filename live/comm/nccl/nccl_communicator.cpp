@@ -2,56 +2,57 @@
 // another process never leaves a thread inside NCCL. A watchdog looks for errors NCCL found meanwhile, and ends the run on all
 // processes through the store.
 //
-// Each group has a communicator of its own, made when the group is first used, by an identifier that its first member leaves in
-// the store. ncclCommSplit would need all ranks to come for every group, also those that are not in it, which an order of
-// requests that each rank knows only for itself cannot give. Nothing is shared between communicators: one may be aborted alone.
+// Each group has a communicator of its own, by an identifier that its first member leaves in the store. (ncclCommSplit would need
+// all ranks to come for every group, also those that are not in it. Nothing is shared between communicators: one may be aborted
+// alone.) All are made, and their connections opened by a first exchange, before the first step and by all ranks in the order of
+// the groups' numbers: whoever waits then waits for one whose number is no larger, so nothing waits in a circle. Made where they
+// are first used, 0 could wait for 1 in the group in which 0 sends while 1 waits for 0 in the one in which 1 sends.
+//
+// Each communicator has a stream of its own. The rank's queue waits for what it receives and sums, never for a send.
 #include "live/comm/nccl/nccl_communicator.h"
 
 #include "live/comm/agreement.h"
 #include "live/comm/cuda/event_pool.h"
+#include "live/comm/cuda/sends_under_way.h"
+#include "live/comm/nccl/nccl_calls.h"
 #include "live/kernels/cuda/gpu_queue.h"
+#include "live/kernels/versions.h"
 #include "sim/error.h"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstdlib>
 #include <cstring>
-#include <nccl.h>
 #include <thread>
 
 namespace live::cuda {
 namespace {
 
-ncclDataType_t typeOf(DType type)
+using nccl::Comm, nccl::Result;
+
+/// Streams that share a hardware queue hold each other up. (CUDA reads the variable when it starts: kernels/modules.h sets it.)
+void checkHardwareQueues(std::size_t streams)
 {
-    switch (type) {
-    case DType::f32:
-        return ncclFloat32;
-    case DType::f64:
-        return ncclFloat64;
-    case DType::bf16:
-        return ncclBfloat16;
-    case DType::i32:
-        return ncclInt32;
-    case DType::i64:
-        return ncclInt64;
-    }
-    return ncclFloat32;
+    constexpr std::size_t kMost = 32;
+    const char* const said = std::getenv("CUDA_DEVICE_MAX_CONNECTIONS"); // NOLINT(concurrency-mt-unsafe): nobody writes it
+    if (said && static_cast<std::size_t>(std::max(0, std::atoi(said))) < std::min(streams, kMost))
+        throw sim::Error("CUDA_DEVICE_MAX_CONNECTIONS is " + std::string(said) + ", and this rank uses " +
+                         std::to_string(streams) +
+                         " streams: those that share a hardware queue could wait for each other in a "
+                         "circle. Unset it, or set it to 32.");
 }
 
 /// NCCL's part in a run. One lock around all of it: NCCL takes one thread at a time for each communicator of a GPU.
 class NcclCommunicator final : public Communicator {
 public:
-    NcclCommunicator(WorkerPool& pool, Store& store, int gpu) : m_pool(pool), m_store(store), m_gpu(gpu)
+    NcclCommunicator(WorkerPool& pool, Store& store, int gpu) : m_pool(pool), m_sends(pool), m_store(store), m_gpu(gpu)
     {
-        makeCurrent(gpu);
-        m_nothing = allocateMemory(sizeof(float));
-        if (!m_nothing)
-            throw sim::Error("GPU " + std::to_string(gpu) + " has no memory left for communication.");
-        int version = 0;
-        ncclGetVersion(&version);
-        m_name = "NCCL " + std::to_string(version / 10000) + "." + std::to_string(version / 100 % 100) + "." +
-                 std::to_string(version % 100);
+        requireVersion("NCCL", nccl::version(), nccl::builtVersion());
+        m_name = "NCCL " + versionText(nccl::version());
+        // Rings and trees are connected when a communicator is made, not within its first sum. What the user says wins.
+        setenv("NCCL_RUNTIME_CONNECT", "0", 0); // NOLINT(concurrency-mt-unsafe): before any thread of NCCL's
         m_onAbort = store.onAbort([this](const std::string& why) { requestAbort(why); });
         m_watchdog = std::thread([this] { watch(); });
     }
@@ -69,19 +70,38 @@ public:
             // Destroying waits for the other members, which may have failed.
             if (m_aborting)
                 abortGroup(group);
-            else if (group.communicator && finalized(group.communicator) && settled(group.communicator))
-                ncclCommDestroy(group.communicator);
+            else if (group.communicator && accepted(nccl::finalize(group.communicator)) && settled(group.communicator))
+                nccl::destroy(group.communicator);
             else
                 abortGroup(group);
+        }
+        for (auto& [id, group] : m_groups) {
             if (group.stream)
                 destroyStream(group.stream);
+            releaseMemory(group.nothing);
         }
-        releaseMemory(m_nothing);
     }
     NcclCommunicator(const NcclCommunicator&) = delete;
     NcclCommunicator& operator=(const NcclCommunicator&) = delete;
 
     std::string name() const override { return m_name; }
+
+    void prepare(const std::vector<GroupUse>& uses) override
+    {
+        checkHardwareQueues(uses.size() + 1);
+        std::vector<const GroupUse*> inOrder;
+        for (const GroupUse& use : uses)
+            inOrder.push_back(&use);
+        std::sort(inOrder.begin(), inOrder.end(), [](auto* a, auto* b) { return a->group->id < b->group->id; });
+        const std::lock_guard lock(m_mutex);
+        makeCurrent(m_gpu);
+        for (const GroupUse* use : inOrder) {
+            make(*use);
+            open(*use);
+        }
+        for (const GroupUse* use : inOrder)
+            synchronizeStream(m_groups.at(use->group->id).stream);
+    }
 
     void issue(const CommRequest& request, Completion& completion) override
     {
@@ -103,6 +123,10 @@ public:
             const SharedEvent done = m_events.take(m_gpu);
             recordEvent(done.get(), group.stream);
             completion.doneNs = queue->markOn(group.stream);
+            if (request.kind == CommKind::send) {
+                m_sends.add(completion, done);
+                return;
+            }
             completion.onResume = [done, queue] {
                 makeCurrent(queue->gpu());
                 waitForEvent(queue->stream(), done.get());
@@ -114,151 +138,199 @@ public:
         completion.finish(m_pool);
     }
 
+    bool poll() override
+    {
+        if (!m_aborting)
+            return m_sends.finishPassed();
+        m_sends.fail(reason());
+        return false;
+    }
+
     void abort(const std::string& why) override
     {
         m_store.abort(why); // calls requestAbort() here and on all other processes
+        m_sends.fail(why);
     }
 
 private:
     struct Group {
-        ncclComm_t communicator = nullptr;
+        Comm communicator = nullptr;
         Stream stream = nullptr;
+        void* nothing = nullptr; ///< a float for each member and one more: what barriers and first exchanges carry
         std::string name;
     };
 
-    /// Made at the first request. All members come here, in the order of requests, so nobody waits for one that does not come.
     Group& groupOf(const CommRequest& request)
     {
-        Group& group = m_groups[request.group->id];
+        const auto place = m_groups.find(request.group->id);
+        if (place == m_groups.end())
+            throw sim::Error("Group " + request.group->name + " was not prepared: " + request.what);
+        return place->second;
+    }
+
+    void make(const GroupUse& use)
+    {
+        Group& group = m_groups[use.group->id];
         if (group.communicator)
-            return group;
-        group.name = request.group->name;
-        if (!group.stream)
-            group.stream = createStream(true);
-        const std::string key = "nccl/" + std::to_string(request.group->id);
-        ncclUniqueId id{};
-        if (request.member == 0) {
-            check(ncclGetUniqueId(&id), nullptr, group);
-            m_store.set(key, std::string(id.internal, sizeof id.internal));
+            return;
+        group.name = use.group->name;
+        group.stream = createStream(true);
+        group.nothing = allocateMemory(static_cast<std::size_t>(use.group->size() + 1) * sizeof(float));
+        if (!group.nothing)
+            throw sim::Error("GPU " + std::to_string(m_gpu) + " has no memory left for communication.");
+        const std::string key = "nccl/" + std::to_string(use.group->id);
+        nccl::UniqueId id;
+        if (use.member == 0) {
+            check(nccl::makeUniqueId(id), nullptr, group);
+            m_store.set(key, std::string(id.bytes.data(), id.bytes.size()));
         } else {
             const std::string value = m_store.get(key);
-            if (value.size() != sizeof id.internal)
+            if (value.size() != id.bytes.size())
                 throw sim::Error("The store holds no NCCL identifier for group " + group.name + ".");
-            std::memcpy(id.internal, value.data(), value.size());
+            std::memcpy(id.bytes.data(), value.data(), value.size());
         }
-        ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
-        config.blocking = 0;
-        config.splitShare = 0;
-        const ncclResult_t result =
-            ncclCommInitRankConfig(&group.communicator, request.group->size(), id, request.member, &config);
+        const Result result = nccl::initRank(group.communicator, *use.group, id, use.member);
         check(result, group.communicator, group);
-        return group;
+    }
+
+    /// NCCL connects two members when one first sends to the other, which waits for the other to receive.
+    void open(const GroupUse& use)
+    {
+        Group& group = m_groups.at(use.group->id);
+        float* const nothing = static_cast<float*>(group.nothing);
+        const auto run = [&](Result result) { check(result, group.communicator, group); };
+        const bool hasCollectives = std::any_of(use.kinds.begin(), use.kinds.end(),
+                                                [](CommKind kind) { return !isTransfer(kind) && kind != CommKind::allToAll; });
+        clear(group.stream, nothing, static_cast<std::size_t>(use.group->size() + 1) * sizeof(float));
+        if (hasCollectives)
+            run(nccl::allReduce(nothing, nothing, 1, DType::f32, ReduceOp::max, group.communicator, group.stream));
+        if (use.kinds.contains(CommKind::send))
+            run(nccl::send(nothing, 1, DType::f32, 1 - use.member, group.communicator, group.stream));
+        if (use.kinds.contains(CommKind::receive))
+            run(nccl::receive(nothing, 1, DType::f32, 1 - use.member, group.communicator, group.stream));
+        if (use.kinds.contains(CommKind::allToAll))
+            together(group, [&](const auto& keep) {
+                for (int member = 0; member < use.group->size(); ++member) {
+                    keep(nccl::send(nothing, 1, DType::f32, member, group.communicator, group.stream));
+                    keep(nccl::receive(nothing + 1 + member, 1, DType::f32, member, group.communicator, group.stream));
+                }
+            });
     }
 
     void put(const CommRequest& request, Group& group)
     {
-        const ncclComm_t communicator = group.communicator;
+        const Comm communicator = group.communicator;
         const Tensor &input = request.input, &output = request.output;
         const auto count = [](const Tensor& tensor) { return static_cast<std::size_t>(tensor.elements()); };
-        const ncclRedOp_t operation = request.reduce == ReduceOp::sum ? ncclSum : ncclMax;
-        const auto run = [&](ncclResult_t result) { check(result, communicator, group); };
+        const auto run = [&](Result result) { check(result, communicator, group); };
         switch (request.kind) {
         case CommKind::allReduce:
             return run(
-                ncclAllReduce(input.data, output.data, count(input), typeOf(input.type), operation, communicator, group.stream));
+                nccl::allReduce(input.data, output.data, count(input), input.type, request.reduce, communicator, group.stream));
         case CommKind::reduceScatter:
-            return run(ncclReduceScatter(input.data, output.data, count(output), typeOf(input.type), operation, communicator,
-                                         group.stream));
+            return run(nccl::reduceScatter(input.data, output.data, count(output), input.type, request.reduce, communicator,
+                                           group.stream));
         case CommKind::allGather:
             if (output.elements() != input.elements() * request.group->size())
                 throw sim::Error("NCCL gathers equal parts only: " + request.what + " gives " + std::to_string(input.rows) +
                                  " rows of " + std::to_string(output.rows) + " to " + std::to_string(request.group->size()) +
                                  " members.");
-            return run(ncclAllGather(input.data, output.data, count(input), typeOf(input.type), communicator, group.stream));
+            return run(nccl::allGather(input.data, output.data, count(input), input.type, communicator, group.stream));
         case CommKind::broadcast:
-            return run(ncclBroadcast(input.data, output.data, count(output), typeOf(output.type), 0, communicator, group.stream));
+            return run(nccl::broadcast(input.data, output.data, count(output), output.type, 0, communicator, group.stream));
         case CommKind::send:
-            return run(ncclSend(input.data, count(input), typeOf(input.type), request.peer, communicator, group.stream));
+            return run(nccl::send(input.data, count(input), input.type, request.peer, communicator, group.stream));
         case CommKind::receive:
-            return run(ncclRecv(output.data, count(output), typeOf(output.type), request.peer, communicator, group.stream));
+            return run(nccl::receive(output.data, count(output), output.type, request.peer, communicator, group.stream));
         case CommKind::allToAll:
             return allToAll(request, group);
         case CommKind::barrier:
-            return run(ncclAllReduce(m_nothing, m_nothing, 1, ncclFloat32, ncclMax, communicator, group.stream));
+            return run(nccl::allReduce(group.nothing, group.nothing, 1, DType::f32, ReduceOp::max, communicator, group.stream));
         }
     }
 
     void allToAll(const CommRequest& request, Group& group)
     {
-        check(ncclGroupStart(), nullptr, group);
-        ncclResult_t result = ncclSuccess;
-        const auto keep = [&](ncclResult_t next) { result = accepted(result) ? next : result; };
-        std::int64_t sent = 0, received = 0;
-        for (int member = 0; member < request.group->size(); ++member) {
-            const auto place = static_cast<std::size_t>(member);
-            if (const std::int64_t rows = request.sendRows[place]; rows > 0) {
-                const Tensor part = request.input.rowRange(sent, rows);
-                keep(ncclSend(part.data, static_cast<std::size_t>(part.elements()), typeOf(part.type), member, group.communicator,
-                              group.stream));
-                sent += rows;
+        together(group, [&](const auto& keep) {
+            std::int64_t sent = 0, received = 0;
+            for (int member = 0; member < request.group->size(); ++member) {
+                const auto place = static_cast<std::size_t>(member);
+                if (const std::int64_t rows = request.sendRows[place]; rows > 0) {
+                    const Tensor part = request.input.rowRange(sent, rows);
+                    keep(nccl::send(part.data, static_cast<std::size_t>(part.elements()), part.type, member, group.communicator,
+                                    group.stream));
+                    sent += rows;
+                }
+                if (const std::int64_t rows = request.receiveRows[place]; rows > 0) {
+                    const Tensor part = request.output.rowRange(received, rows);
+                    keep(nccl::receive(part.data, static_cast<std::size_t>(part.elements()), part.type, member,
+                                       group.communicator, group.stream));
+                    received += rows;
+                }
             }
-            if (const std::int64_t rows = request.receiveRows[place]; rows > 0) {
-                const Tensor part = request.output.rowRange(received, rows);
-                keep(ncclRecv(part.data, static_cast<std::size_t>(part.elements()), typeOf(part.type), member, group.communicator,
-                              group.stream));
-                received += rows;
-            }
-        }
-        const ncclResult_t end = ncclGroupEnd(); // always, or the next call joins this group
+        });
+    }
+
+    /// calls(keep): several calls of NCCL as one operation; keep(result) of each.
+    template <class Calls>
+    void together(const Group& group, const Calls& calls)
+    {
+        check(nccl::groupStart(), nullptr, group);
+        Result result = Result::success;
+        calls([&](Result next) { result = accepted(result) ? next : result; });
+        const Result end = nccl::groupEnd(); // always, or the next call joins this group
         check(accepted(result) ? end : result, group.communicator, group);
     }
 
     /// Until the call has been taken (its kernel is on the stream), or the run ends.
-    void check(ncclResult_t result, ncclComm_t communicator, const Group& group)
+    void check(Result result, Comm communicator, const Group& group)
     {
-        while (result == ncclInProgress && communicator) {
+        while (result == Result::inProgress && communicator) {
             throwIfAborted();
             std::this_thread::yield();
-            if (ncclCommGetAsyncError(communicator, &result) != ncclSuccess)
+            if (nccl::asyncError(communicator, result) != Result::success)
                 break;
         }
-        if (result == ncclSuccess)
+        if (result == Result::success)
             return;
-        const std::string why = "NCCL failed in group " + group.name + ": " + ncclGetErrorString(result) + " (" +
-                                (communicator ? ncclGetLastError(communicator) : "") + ").";
+        const std::string why =
+            "NCCL failed in group " + group.name + ": " + nccl::errorText(result) + " (" + nccl::lastError(communicator) + ").";
         requestAbort(why);
         throw sim::Error(why);
     }
 
-    static bool accepted(ncclResult_t result) { return result == ncclSuccess || result == ncclInProgress; }
-    static bool finalized(ncclComm_t communicator) { return accepted(ncclCommFinalize(communicator)); }
+    static bool accepted(Result result) { return result == Result::success || result == Result::inProgress; }
 
     /// Whether a communicator comes to rest within a second.
-    bool settled(ncclComm_t communicator) const
+    bool settled(Comm communicator) const
     {
         const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(1);
-        ncclResult_t state = ncclInProgress;
-        while (ncclCommGetAsyncError(communicator, &state) == ncclSuccess && state == ncclInProgress) {
+        Result state = Result::inProgress;
+        while (nccl::asyncError(communicator, state) == Result::success && state == Result::inProgress) {
             if (m_aborting || std::chrono::steady_clock::now() > deadline)
                 return false;
             std::this_thread::yield();
         }
-        return state == ncclSuccess;
+        return state == Result::success;
     }
 
     static void abortGroup(Group& group)
     {
         if (group.communicator)
-            ncclCommAbort(group.communicator); // its kernels end, so that streams go on
+            nccl::abort(group.communicator); // its kernels end, so that streams go on
         group.communicator = nullptr;
     }
 
     void throwIfAborted()
     {
-        if (m_aborting) {
-            const std::lock_guard lock(m_wakeMutex);
-            throw sim::Error(m_why);
-        }
+        if (m_aborting)
+            throw sim::Error(reason());
+    }
+
+    std::string reason()
+    {
+        const std::lock_guard lock(m_wakeMutex);
+        return m_why;
     }
 
     /// Any thread; does not block. The watchdog does the rest.
@@ -304,21 +376,20 @@ private:
         if (!lock)
             return;
         for (const auto& [id, group] : m_groups) {
-            ncclResult_t state = ncclSuccess;
-            if (group.communicator && ncclCommGetAsyncError(group.communicator, &state) == ncclSuccess && state != ncclSuccess &&
-                state != ncclInProgress) {
-                requestAbort("NCCL failed in group " + group.name + ": " + ncclGetErrorString(state) + " (" +
-                             ncclGetLastError(group.communicator) + ").");
+            Result state = Result::success;
+            if (group.communicator && nccl::asyncError(group.communicator, state) == Result::success && !accepted(state)) {
+                requestAbort("NCCL failed in group " + group.name + ": " + nccl::errorText(state) + " (" +
+                             nccl::lastError(group.communicator) + ").");
                 return;
             }
         }
     }
 
     WorkerPool& m_pool;
+    SendsUnderWay m_sends;
     Store& m_store;
     const int m_gpu;
     std::string m_name;
-    void* m_nothing = nullptr; ///< what a barrier sums
     EventPool m_events;
     std::shared_ptr<void> m_onAbort;
 

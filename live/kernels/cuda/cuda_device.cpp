@@ -1,6 +1,7 @@
 #include "live/kernels/cuda/cuda_device.h"
 
 #include "live/kernels/cuda/cuda_queue.h"
+#include "live/kernels/cuda/gpu_device.h"
 #include "sim/error.h"
 
 #include <cstdlib>
@@ -16,38 +17,16 @@ bool wantsTuning()
     return value && std::string_view(value) != "0";
 }
 
-class CudaDevice final : public Device {
+class CudaDevice final : public GpuDevice {
 public:
-    CudaDevice(int gpu, DType activation) : m_gpu(gpu), m_matmul(makeMatmul(gpu, wantsTuning()))
+    CudaDevice(int gpu, DType activation)
+        : GpuDevice(gpu, "cuda", activation, DType::f32), m_matmul(makeMatmul(gpu, wantsTuning()))
     {
-        const GpuProperties properties = gpuProperties(gpu);
-        m_info.kind = "cuda";
-        m_info.name = properties.name;
-        m_info.activation = activation;
-        m_info.accumulation = DType::f32;
-        m_info.memoryBytes = properties.memoryBytes;
     }
-
-    const DeviceInfo& info() const override { return m_info; }
     std::unique_ptr<Queue> makeQueue() override { return std::make_unique<CudaQueue>(m_gpu, *m_matmul); }
 
-    void* allocate(std::size_t bytes) override
-    {
-        makeCurrent(m_gpu);
-        void* const block = allocateMemory(bytes);
-        if (!block)
-            throw sim::Error(m_info.name + " (GPU " + std::to_string(m_gpu) + ") cannot give " + std::to_string(bytes >> 20) +
-                             " MiB in one piece: " + std::to_string(freeMemory() >> 20) + " of " +
-                             std::to_string(m_info.memoryBytes >> 20) +
-                             " MiB are free. Use a smaller micro-batch, recomputation, a higher ZeRO stage, or more GPUs.");
-        return block;
-    }
-    void release(void* block, std::size_t /*bytes*/) noexcept override { releaseMemory(block); } // waits for the GPU
-
 private:
-    const int m_gpu;
     std::unique_ptr<Matmul> m_matmul;
-    DeviceInfo m_info;
 };
 
 } // namespace

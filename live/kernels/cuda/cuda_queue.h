@@ -1,27 +1,21 @@
 // A stream of kernels on one GPU (live/kernels/device.h says what each does; live/kernels/cpu has its twin).
 #pragma once
 
-#include "live/kernels/cuda/gpu_queue.h"
 #include "live/kernels/cuda/matmul.h"
 #include "live/kernels/cuda/numbers.h"
+#include "live/kernels/cuda/stream_queue.h"
 
-#include <atomic>
-#include <mutex>
-#include <vector>
+#include <cassert>
 
 namespace live::cuda {
 
-class CudaQueue final : public GpuQueue {
+class CudaQueue final : public StreamQueue {
 public:
     /// matmul must outlive it.
     CudaQueue(int gpu, Matmul& matmul);
     ~CudaQueue() override;
     CudaQueue(const CudaQueue&) = delete;
     CudaQueue& operator=(const CudaQueue&) = delete;
-
-    int gpu() const override { return m_gpu; }
-    Stream stream() const override { return m_stream; }
-    std::int64_t markOn(Stream) override;
 
     // queue_pointwise.cu
     void fill(const Tensor&, double value) override;
@@ -36,15 +30,9 @@ public:
     void dropout(const DropoutKey&, const Tensor& tokens, std::int64_t firstFeature, const Tensor& x, const Tensor& y) override;
 
     // cuda_queue.cu
-    void fromHost(const void* host, const Tensor&) override;
-    void toHost(const Tensor&, void* host) override;
-    void synchronize() override;
     void linear(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tensor& y) override;
     void linearInputGradient(const Tensor& dy, const Tensor& weight, const Tensor& dx) override;
     void linearWeightGradient(const Tensor& dy, const Tensor& x, const Tensor& dWeight, const Tensor& dBias) override;
-    std::int64_t mark() override { return markOn(m_stream); }
-    void resolveMarks(std::span<std::int64_t>) override;
-    std::uint64_t marksPassed() override;
 
     // queue_rows.cu
     void biasGradient(const Tensor& dy, const Tensor& dBias) override;
@@ -93,26 +81,12 @@ public:
              const Tensor& parameter) override;
 
 private:
-    /// The stream, its GPU made current for this thread: every kernel begins here.
-    Stream ready();
     /// Scratch that is free until this queue's next kernel asks for it.
     void* scratch(std::size_t bytes);
     bool multiply(MatmulProblem, const Tensor& a, const Tensor& b, const Tensor& bias, const Tensor& d);
-    /// Ties the events' clock to the steady clock.
-    void setClock();
 
-    const int m_gpu;
     Matmul& m_matmul;
-    Stream m_stream = nullptr;
     Workspace m_scratch, m_matmulWorkspace;
-
-    std::mutex m_marksMutex;
-    std::vector<Event> m_marks;  ///< a pool; the first m_marksUsed were recorded since the last resolveMarks()
-    std::size_t m_marksUsed = 0; ///< mark i is the number -1 - i
-    std::size_t m_marksSeen = 0; ///< the first of these that have been passed
-    std::atomic<std::uint64_t> m_passed{0};
-    Event m_clock = nullptr;
-    std::int64_t m_clockNs = 0; ///< of the steady clock when m_clock was passed
 };
 
 /// Calls f with a value of the element type; activations are bf16 or fp32.

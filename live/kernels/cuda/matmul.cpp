@@ -1,7 +1,8 @@
 // Matrix products by cuBLASLt.
 #include "live/kernels/cuda/matmul.h"
 
-#include "live/kernels/bounded_cache.h"
+#include "live/kernels/shared_cache.h"
+#include "live/kernels/versions.h"
 #include "sim/error.h"
 
 #include <array>
@@ -53,6 +54,7 @@ struct Plan {
     Layout a, b, d;
     cublasLtMatmulAlgo_t algorithm{};
     bool usable = false;
+    std::mutex inUse; ///< it holds the bias's address from one call to the next
 
     explicit Plan(const MatmulProblem& problem)
     {
@@ -89,6 +91,7 @@ class CublasMatmul final : public Matmul {
 public:
     CublasMatmul(int gpu, bool tune) : m_tune(tune)
     {
+        requireVersion("cuBLASLt", static_cast<int>(cublasLtGetVersion()), CUBLAS_VERSION);
         makeCurrent(gpu);
         check(cublasLtCreate(m_handle.out()), "start");
         // NVIDIA's advice for cuBLAS: 32 MiB from Hopper on, 4 MiB before.
@@ -99,12 +102,13 @@ public:
     bool multiply(Stream stream, const Workspace& workspace, const MatmulProblem& problem, const void* a, const void* b,
                   const void* bias, void* d) override
     {
-        const std::lock_guard lock(m_mutex); // plans hold the bias's address; a call takes microseconds
-        Plan& plan = *m_plans.get(problem, [&] {
-            auto made = std::make_unique<Plan>(problem);
+        // Made, and perhaps tuned, with no lock held: other ranks' kernels must not stand still meanwhile.
+        const std::shared_ptr<Plan> shared = m_plans.get(problem, [&] {
+            auto made = std::make_shared<Plan>(problem);
             choose(*made, stream, workspace, problem, a, b, bias, d);
             return made;
         });
+        Plan& plan = *shared;
         if (!plan.usable) {
             if (problem.bias)
                 return false;
@@ -112,6 +116,7 @@ public:
                              std::to_string(problem.k) + " by " + std::to_string(problem.k) + " x " + std::to_string(problem.n) +
                              " in " + dtypeName(problem.input) + ".");
         }
+        const std::lock_guard lock(plan.inUse);
         check(run(plan, plan.algorithm, stream, workspace, problem, a, b, bias, d), "multiply");
         return true;
     }
@@ -178,7 +183,7 @@ private:
                 continue;
             recordEvent(end, stream);
             synchronizeEvent(end);
-            if (const float time = millisecondsBetween(start, end); time < best) {
+            if (const float time = millisecondsBetween(start, end).value_or(best); time < best) {
                 best = time;
                 plan.algorithm = candidate.algo;
             }
@@ -190,9 +195,8 @@ private:
     Owned<cublasLtHandle_t, cublasLtDestroy> m_handle;
     const bool m_tune;
     std::size_t m_workspaceBytes = 0;
-    std::mutex m_mutex;
     static constexpr std::size_t kPlans = 1024; ///< many times those of a dense model; experts make new ones for ever
-    BoundedCache<MatmulProblem, std::unique_ptr<Plan>> m_plans{kPlans};
+    SharedCache<MatmulProblem, Plan> m_plans{kPlans};
 };
 
 } // namespace

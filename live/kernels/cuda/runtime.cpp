@@ -144,10 +144,15 @@ bool hasPassed(Event event)
         cudaGetLastError(); // "not ready" is no error
     return passed;
 }
-float millisecondsBetween(Event start, Event end)
+std::optional<float> millisecondsBetween(Event start, Event end)
 {
     float milliseconds = 0;
-    check(cudaEventElapsedTime(&milliseconds, start, end), "read the time between two events");
+    const cudaError_t result = cudaEventElapsedTime(&milliseconds, start, end);
+    if (result == cudaErrorNotReady) {
+        cudaGetLastError(); // "not ready" is no error
+        return {};
+    }
+    check(result, "read the time between two events");
     return milliseconds;
 }
 

@@ -1,9 +1,11 @@
-// The little of the CUDA runtime that the device and the communicator on GPUs need, with errors as exceptions. runtime.cpp makes
-// it CUDA's; emulation/runtime.cpp makes it the CPU's, for tests.
+// The little of the CUDA runtime that the device and the communicators on GPUs need, with errors as exceptions. runtime.cpp makes
+// it CUDA's; emulation/runtime.cpp the CPU's, for tests of kernels; live/emulated/runtime.cpp that of a machine which keeps
+// CUDA's rules of order, for proofs.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 struct CUstream_st;
@@ -48,7 +50,8 @@ void recordEvent(Event, Stream);
 void waitForEvent(Stream, Event); ///< the stream waits, not the caller
 void synchronizeEvent(Event);
 bool hasPassed(Event); ///< any thread; false too where the GPU is lost
-float millisecondsBetween(Event start, Event end);
+/// Nothing where one of them has not been passed yet.
+std::optional<float> millisecondsBetween(Event start, Event end);
 
 /// Rows of `bytes` bytes, `stride` bytes apart, between any two memories.
 void copyRows(Stream, const void* from, std::size_t fromStride, void* to, std::size_t toStride, std::size_t bytes,

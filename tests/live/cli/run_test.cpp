@@ -98,6 +98,56 @@ TEST(RankscopeLive, GivesTheSameBitsOverProcessesAsInOne)
     EXPECT_EQ(several["spans_recorded"], alone["spans_recorded"]) << "one trace of all processes' ranks";
 }
 
+TEST(RankscopeLive, TrainsOnTheEmulatedDeviceInOneProcessAndInAProcessARank)
+{
+    const std::vector<std::string> arguments = {"run",      gallery("58-"), "--steps",      "2",
+                                                "--device", "emulated",     "--order-seed", "6"};
+    const json alone = reportOf(arguments);
+    EXPECT_EQ(alone["device"], "emulated");
+    EXPECT_EQ(alone["order_seed"], 6);
+    EXPECT_EQ(alone["losses"], reportOf({"run", gallery("58-"), "--steps", "2", "--device", "cpu"})["losses"]);
+    const auto file = scratch() / "emulated.json";
+    std::vector<std::unique_ptr<Child>> children;
+    const std::string port = std::to_string(test::freePort());
+    for (int process = 0; process < 4; ++process) {
+        std::vector<std::string> theirs = arguments;
+        theirs.insert(theirs.end(), {"--report", file.string()});
+        children.push_back(std::make_unique<Child>(theirs, environmentOf(std::to_string(process), "4", port)));
+    }
+    for (const auto& child : children)
+        ASSERT_EQ(child->wait(60s), 0) << child->err();
+    const json several = json::parse(std::ifstream(file));
+    EXPECT_EQ(several["losses"], alone["losses"]);
+    EXPECT_EQ(several["grad_norms"], alone["grad_norms"]);
+    EXPECT_EQ(several["final_parameters_norm"], alone["final_parameters_norm"]);
+}
+
+TEST(RankscopeLive, EndsOnAllEmulatedProcessesWhenOneIsKilled)
+{
+    const std::string port = std::to_string(test::freePort());
+    std::vector<std::unique_ptr<Child>> children;
+    for (int process = 0; process < 4; ++process)
+        children.push_back(
+            std::make_unique<Child>(std::vector<std::string>{"run", gallery("58-"), "--steps", "100000", "--device", "emulated"},
+                                    environmentOf(std::to_string(process), "4", port)));
+    ASSERT_TRUE(children[0]->says("step 2/")) << children[0]->err();
+    children[2]->signal(SIGKILL);
+    EXPECT_EQ(children[0]->wait(20s), 1);
+    EXPECT_NE(children[0]->err().find("process 2"), std::string::npos) << children[0]->err();
+}
+
+TEST(RankscopeLive, ChecksTheCodeForGpusOnTheEmulatedDevice)
+{
+    Child child({"run", gallery("58-"), "--device", "emulated", "--order-seed", "3", "--check-serial"});
+    ASSERT_EQ(child.wait(60s), 0) << child.err();
+    for (const char* line : {"all ranks on one GPU, order 3\nequal to serial training bit for bit",
+                             "a GPU a rank, NCCL between them, order 3\nequal to serial training bit for bit"})
+        EXPECT_NE(child.out().find(line), std::string::npos) << child.out();
+    Child refused({"run", gallery("58-"), "--device", "cpu", "--order-seed", "3", "--steps", "1"});
+    EXPECT_EQ(refused.wait(), 1);
+    EXPECT_NE(refused.err().find("--order-seed is for --device emulated"), std::string::npos) << refused.err();
+}
+
 TEST(RankscopeLive, EndsOnAllProcessesWhenOneIsKilled)
 {
     const std::string port = std::to_string(test::freePort());

@@ -32,6 +32,7 @@ public:
         for (int rank = 0; rank < count; ++rank) {
             group.ranks.push_back(rank);
             m_queues.push_back(m_device->makeQueue());
+            m_queues.back()->keepMarks(true);
         }
     }
     Queue& queue(int rank) { return *m_queues[static_cast<std::size_t>(rank)]; }
@@ -50,6 +51,10 @@ public:
         std::vector<T> all;
         auto completion = completions.begin();
         for (std::size_t rank = 0; rank < requests.size(); ++rank, ++completion) {
+            if (requests[rank].kind == CommKind::send) {
+                while (!completion->isDone()) // when the GPU has read it
+                    communicator.poll();
+            }
             EXPECT_TRUE(completion->isDone());
             completion->await_resume();
             const Tensor& output = requests[rank].output;

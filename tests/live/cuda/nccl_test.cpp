@@ -38,6 +38,9 @@ TEST(NcclRank, DISABLED_EveryKindGivesTheValuesExpected)
     for (int i = 0; i < kProcesses; ++i)
         group.ranks.push_back(i);
 
+    GroupUse use{.group = &group, .member = rank, .kinds = {CommKind::allReduce, CommKind::allToAll}};
+    communicator->prepare({use});
+
     Memory memory(*device);
     const auto queue = device->makeQueue();
     constexpr std::int64_t kCount = 999; // a multiple of the number of processes
@@ -59,6 +62,8 @@ TEST(NcclRank, DISABLED_EveryKindGivesTheValuesExpected)
                                   .queue = queue.get()};
         Completion completion;
         communicator->issue(request, completion);
+        while (!completion.isDone())
+            communicator->poll();
         completion.await_resume();
         std::vector<float> values(static_cast<std::size_t>(request.output.elements()));
         if (request.output)

@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace live::test {
 
@@ -114,7 +115,11 @@ public:
     {
         m_inner->sgd(learningRate, clipFactor, gradient, master, parameter);
     }
+    void keepMarks(bool keeps) override { m_inner->keepMarks(keeps); }
     std::int64_t mark() override { return m_inner->mark(); }
+    bool readMarks(std::span<std::int64_t> marks) override { return m_inner->readMarks(marks); }
+    void resolveMarks(std::span<std::int64_t> marks) override { m_inner->resolveMarks(marks); }
+    std::uint64_t marksPassed() override { return m_inner->marksPassed(); }
 
 private:
     std::unique_ptr<Queue> m_inner;
@@ -150,6 +155,7 @@ public:
     {
     }
     std::string name() const override { return m_inner->name(); }
+    void prepare(const std::vector<GroupUse>& uses) override { m_inner->prepare(uses); }
     void issue(const CommRequest& request, Completion& completion) override
     {
         if (!m_instead || !m_instead(*m_inner, request, completion))

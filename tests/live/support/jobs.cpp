@@ -84,17 +84,18 @@ testing::AssertionResult isWithin(const SerialCheck& check, const Limits& limits
     return within ? testing::AssertionSuccess() << check.text() : failure(check);
 }
 
-SerialCheck against(const sim::Scenario& hybrid, const TrainOptions& options)
+const TrainedSteps& serialSteps(const sim::Scenario& hybrid, const TrainOptions& options)
 {
     static std::map<std::string, TrainedSteps> known;
-    const sim::Scenario serial = serialTwin(hybrid);
-    TrainOptions reference = options;
-    reference.training.separateTiedGradients = true;
-    const std::string key =
-        sim::resolvedText(serial) + std::to_string(reference.steps) + " " + std::to_string(reference.training.epsilon);
+    const std::string key = sim::resolvedText(serialTwin(hybrid)) + std::to_string(options.steps) + " " +
+                            std::to_string(options.training.epsilon);
     const auto place = known.find(key);
-    const TrainedSteps& expected = place != known.end() ? place->second : known[key] = trainSteps(serial, reference);
-    return compareSteps(expected, trainSteps(hybrid, options));
+    return place != known.end() ? place->second : known[key] = trainSerially(hybrid, options);
+}
+
+SerialCheck against(const sim::Scenario& hybrid, const TrainOptions& options)
+{
+    return compareSteps(serialSteps(hybrid, options), trainSteps(hybrid, options));
 }
 
 SerialCheck compareLayouts(const sim::Scenario& expected, const sim::Scenario& actual, TrainOptions options)

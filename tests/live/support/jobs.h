@@ -51,7 +51,9 @@ Limits limitsOf(const sim::Scenario&);
 
 testing::AssertionResult isIdentical(const SerialCheck&);
 testing::AssertionResult isWithin(const SerialCheck&, const Limits&);
-/// The check against serial training, whose own steps are remembered from one call to the next.
+/// Serial training of the same model, remembered from one call to the next.
+const TrainedSteps& serialSteps(const sim::Scenario& hybrid, const TrainOptions& = {});
+/// The check against it.
 SerialCheck against(const sim::Scenario& hybrid, const TrainOptions& = {});
 
 /// Both layouts trained and compared; tied gradients apart in both.

@@ -71,7 +71,7 @@ bool hasPassed(Event)
 {
     return true;
 }
-float millisecondsBetween(Event start, Event end)
+std::optional<float> millisecondsBetween(Event start, Event end)
 {
     return std::chrono::duration<float, std::milli>(timeOf(end)->time - timeOf(start)->time).count();
 }

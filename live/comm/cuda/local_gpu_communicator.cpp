@@ -4,8 +4,9 @@
 #include "live/comm/cuda/local_gpu_communicator.h"
 
 #include "live/comm/agreement.h"
-#include "live/comm/cuda/collectives.h"
 #include "live/comm/cuda/event_pool.h"
+#include "live/comm/cuda/member_kernels.h"
+#include "live/comm/cuda/sends_under_way.h"
 #include "live/kernels/cuda/gpu_queue.h"
 #include "sim/error.h"
 
@@ -27,62 +28,9 @@ struct Arrival {
 };
 using Arrivals = std::vector<Arrival>; ///< by member; of a transfer: the sender, the receiver
 
-template <class Function>
-void withElement(DType type, const Function& f)
-{
-    switch (type) {
-    case DType::f32:
-        return f(float{});
-    case DType::f64:
-        return f(double{});
-    case DType::bf16:
-        return f(Bfloat16{});
-    case DType::i32:
-        return f(std::int32_t{});
-    case DType::i64:
-        return f(std::int64_t{});
-    }
-}
-
-unsigned blocksFor(std::int64_t threads)
-{
-    constexpr std::int64_t kThreads = 256, kMaxBlocks = 1024;
-    return static_cast<unsigned>(std::clamp<std::int64_t>(ceilDivide(threads, kThreads), 1, kMaxBlocks));
-}
-
-/// Copies, kMaxSegments a kernel.
-class Copies {
-public:
-    explicit Copies(Stream stream) : m_stream(stream) {}
-    void add(const void* from, void* to, std::int64_t bytes)
-    {
-        if (bytes == 0 || from == to)
-            return;
-        m_segments.segment[m_count++] = {from, to, bytes};
-        m_longest = std::max(m_longest, bytes);
-        if (m_count == kMaxSegments)
-            put();
-    }
-    void put()
-    {
-        constexpr std::int64_t kBytes = 16;
-        if (m_count > 0)
-            launch(m_stream, Grid{blocksFor(m_longest / kBytes), static_cast<unsigned>(m_count)}, 256, 0, copySegmentsKernel,
-                   m_segments);
-        m_count = 0;
-        m_longest = 0;
-    }
-
-private:
-    Stream m_stream;
-    Segments m_segments{};
-    int m_count = 0;
-    std::int64_t m_longest = 0;
-};
-
 class LocalGpuCommunicator final : public Communicator {
 public:
-    explicit LocalGpuCommunicator(WorkerPool& pool) : m_pool(pool) {}
+    explicit LocalGpuCommunicator(WorkerPool& pool) : m_pool(pool), m_sends(pool) {}
     ~LocalGpuCommunicator() override
     {
         for (const auto& [gpu, streams] : m_streams)
@@ -98,6 +46,7 @@ public:
     void issue(const CommRequest& request, Completion& completion) override
     {
         Arrivals complete;
+        const bool isPair = isTransfer(request.kind); // a request may be gone once its completion is finished
         try {
             checkRequest(request);
             auto* const queue = dynamic_cast<GpuQueue*>(request.queue);
@@ -109,10 +58,13 @@ public:
             const std::lock_guard lock(m_mutex);
             if (!m_why.empty())
                 throw sim::Error(m_why);
-            complete = isTransfer(request.kind) ? meetPeer(std::move(arrival)) : meetGroup(std::move(arrival));
+            complete = isPair ? meetPeer(std::move(arrival)) : meetGroup(std::move(arrival));
             // Under the lock: work of two groups that share a stream must not mix.
-            if (!complete.empty())
-                execute(complete);
+            if (!complete.empty()) {
+                const SharedEvent done = execute(complete);
+                if (isPair) // no queue waits for a send
+                    m_sends.add(*complete[0].completion, done);
+            }
         } catch (...) {
             const std::exception_ptr failure = std::current_exception();
             if (complete.empty())
@@ -121,9 +73,11 @@ public:
                 arrival.completion->fail(m_pool, failure);
             return;
         }
-        for (const Arrival& arrival : complete)
-            arrival.completion->finish(m_pool);
+        for (std::size_t i = isPair ? 1 : 0; i < complete.size(); ++i)
+            complete[i].completion->finish(m_pool);
     }
+
+    bool poll() override { return m_sends.finishPassed(); }
 
     void abort(const std::string& why) override
     {
@@ -146,6 +100,7 @@ public:
         }
         for (Completion* completion : pending)
             completion->fail(m_pool, std::make_exception_ptr(sim::Error(why)));
+        m_sends.fail(why);
     }
 
 private:
@@ -185,7 +140,8 @@ private:
         return both;
     }
 
-    void execute(const Arrivals& arrivals)
+    /// Returns the event after the transfer.
+    SharedEvent execute(const Arrivals& arrivals)
     {
         const CommRequest& first = *arrivals[0].request;
         checkAgreement(arrivals);
@@ -212,11 +168,14 @@ private:
             completion.doneNs = arrival.queue->markOn(marked);
             if (marked != stream)
                 completion.readyNs = completion.doneNs;
+            if (arrival.request->kind == CommKind::send)
+                continue;
             completion.onResume = [done, queue = arrival.queue] {
                 makeCurrent(queue->gpu());
                 waitForEvent(queue->stream(), done.get());
             };
         }
+        return done;
     }
 
     static void move(const Arrivals& arrivals, Stream stream)
@@ -224,43 +183,27 @@ private:
         const CommKind kind = arrivals[0].request->kind;
         if (kind == CommKind::allReduce || kind == CommKind::reduceScatter)
             return reduce(arrivals, stream);
-        Copies copies(stream);
-        copyPieces(arrivals, [&](const void* from, void* to, std::int64_t bytes) { copies.add(from, to, bytes); });
-        copies.put();
+        std::vector<Piece> pieces;
+        copyPieces(arrivals, [&](const void* from, void* to, std::int64_t bytes) {
+            if (bytes > 0 && from != to)
+                pieces.push_back({from, to, bytes});
+        });
+        copyPiecesOn(stream, pieces);
     }
 
     static void reduce(const Arrivals& arrivals, Stream stream)
     {
         const CommRequest& first = *arrivals[0].request;
-        if (arrivals.size() > kMaxMembers)
-            throw sim::Error("Group " + first.group->name + " has " + std::to_string(arrivals.size()) +
-                             " members; sums on one GPU take at most " + std::to_string(kMaxMembers) + ".");
-        const bool scatter = first.kind == CommKind::reduceScatter;
-        const std::int64_t count = first.output.elements();
-        if (count == 0)
-            return;
-        MemberPointers pointers{};
-        pointers.members = static_cast<int>(arrivals.size());
-        std::uintptr_t bits = static_cast<std::uintptr_t>(count * bytesOf(first.input.type)); // every part's place
-        for (std::size_t i = 0; i < arrivals.size(); ++i) {
-            pointers.inputs[i] = arrivals[i].request->input.data;
-            pointers.outputs[i] = arrivals[i].request->output.data;
-            bits |= reinterpret_cast<std::uintptr_t>(pointers.inputs[i]) | reinterpret_cast<std::uintptr_t>(pointers.outputs[i]);
+        MemberReduction reduction{.type = first.input.type,
+                                  .reduce = first.reduce,
+                                  .scatter = first.kind == CommKind::reduceScatter,
+                                  .count = first.output.elements()};
+        for (const Arrival& arrival : arrivals) {
+            reduction.inputs.push_back(arrival.request->input.data);
+            reduction.outputs.push_back(arrival.request->output.data);
         }
-        withElement(first.input.type, [&]<class T>(T) {
-            constexpr int kWide = 16 / static_cast<int>(sizeof(T));
-            const auto run = [&]<int kWidth>(std::integral_constant<int, kWidth>) {
-                const auto kernel = first.reduce == ReduceOp::sum ? reduceKernel<T, kWidth, ReduceOp::sum>
-                                                                  : reduceKernel<T, kWidth, ReduceOp::max>;
-                const std::int64_t groups = count / kWidth;
-                launch(stream, Grid{blocksFor(groups), scatter ? static_cast<unsigned>(arrivals.size()) : 1U}, 256, 0, kernel,
-                       pointers, groups, scatter);
-            };
-            if (bits % 16 == 0)
-                run(std::integral_constant<int, kWide>{});
-            else
-                run(std::integral_constant<int, 1>{});
-        });
+        if (reduction.count > 0)
+            reduceMembersOn(stream, reduction);
     }
 
     /// Some streams a GPU, so that groups do not wait for each other; urgent, as others wait for what they carry.
@@ -285,6 +228,7 @@ private:
     static constexpr std::size_t kStreams = 8;
     WorkerPool& m_pool;
     EventPool m_events;
+    SendsUnderWay m_sends;
     std::mutex m_mutex;
     std::unordered_map<int, std::deque<Arrivals>> m_meetings;     ///< by group: collectives not all members have reached
     std::map<std::array<int, 3>, std::deque<Arrival>> m_channels; ///< by group, sender, receiver

@@ -1,0 +1,229 @@
+// Each kernel is one operation on the machine's stream: what it reads and writes, and the CPU's kernel for when its turn has
+// come.
+#include "live/emulated/emulated_device.h"
+
+#include "live/emulated/machine.h"
+#include "live/kernels/cuda/gpu_device.h"
+#include "live/kernels/cuda/stream_queue.h"
+#include "sim/error.h"
+
+#include <utility>
+
+namespace live::emulated {
+namespace {
+
+class EmulatedQueue final : public cuda::StreamQueue {
+public:
+    using T = const Tensor&;
+    EmulatedQueue(int gpu, std::unique_ptr<Queue> kernels) : StreamQueue(gpu), m_kernels(std::move(kernels)) {}
+    ~EmulatedQueue() override { drain(); }
+    EmulatedQueue(const EmulatedQueue&) = delete;
+    EmulatedQueue& operator=(const EmulatedQueue&) = delete;
+
+    void fill(T x, double value) override
+    {
+        put("fill", {writes(x)}, [=, this] { m_kernels->fill(x, value); });
+    }
+    void copy(T from, T to) override
+    {
+        put("copy", {reads(from), writes(to)}, [=, this] { m_kernels->copy(from, to); });
+    }
+    void add(T x, T y) override
+    {
+        put("add", {reads(x), writes(y)}, [=, this] { m_kernels->add(x, y); });
+    }
+    void linear(T x, T weight, T bias, T y) override
+    {
+        put("linear", {reads(x), reads(weight), reads(bias), writes(y)}, [=, this] { m_kernels->linear(x, weight, bias, y); });
+    }
+    void linearInputGradient(T dy, T weight, T dx) override
+    {
+        put("linearInputGradient", {reads(dy), reads(weight), writes(dx)},
+            [=, this] { m_kernels->linearInputGradient(dy, weight, dx); });
+    }
+    void linearWeightGradient(T dy, T x, T dWeight, T dBias) override
+    {
+        put("linearWeightGradient", {reads(dy), reads(x), writes(dWeight), writes(dBias)},
+            [=, this] { m_kernels->linearWeightGradient(dy, x, dWeight, dBias); });
+    }
+    void addBias(T bias, T y) override
+    {
+        put("addBias", {reads(bias), writes(y)}, [=, this] { m_kernels->addBias(bias, y); });
+    }
+    void biasGradient(T dy, T dBias) override
+    {
+        put("biasGradient", {reads(dy), writes(dBias)}, [=, this] { m_kernels->biasGradient(dy, dBias); });
+    }
+    void norm(const NormRule& rule, T x, T gain, T bias, T y, T statistics) override
+    {
+        put("norm", {reads(x), reads(gain), reads(bias), writes(y), writes(statistics)},
+            [=, this] { m_kernels->norm(rule, x, gain, bias, y, statistics); });
+    }
+    void normGradient(NormKind kind, T dy, T x, T gain, T statistics, T dx, T dGain, T dBias) override
+    {
+        put("normGradient", {reads(dy), reads(x), reads(gain), reads(statistics), writes(dx), writes(dGain), writes(dBias)},
+            [=, this] { m_kernels->normGradient(kind, dy, x, gain, statistics, dx, dGain, dBias); });
+    }
+    void activation(ActivationFunction function, T x, T y) override
+    {
+        put("activation", {reads(x), writes(y)}, [=, this] { m_kernels->activation(function, x, y); });
+    }
+    void activationGradient(ActivationFunction function, T x, T dy, T dx) override
+    {
+        put("activationGradient", {reads(x), reads(dy), writes(dx)},
+            [=, this] { m_kernels->activationGradient(function, x, dy, dx); });
+    }
+    void gatedActivation(ActivationFunction function, T x, T y) override
+    {
+        put("gatedActivation", {reads(x), writes(y)}, [=, this] { m_kernels->gatedActivation(function, x, y); });
+    }
+    void gatedActivationGradient(ActivationFunction function, T x, T dy, T dx) override
+    {
+        put("gatedActivationGradient", {reads(x), reads(dy), writes(dx)},
+            [=, this] { m_kernels->gatedActivationGradient(function, x, dy, dx); });
+    }
+    void rotate(T x, int headDim, T positions, double theta, bool inverse) override
+    {
+        put("rotate", {reads(positions), writes(x)}, [=, this] { m_kernels->rotate(x, headDim, positions, theta, inverse); });
+    }
+    void attention(const AttentionShape& shape, T q, T k, T v, T o, T logSumExp) override
+    {
+        put("attention", {reads(q), reads(k), reads(v), writes(o), writes(logSumExp)},
+            [=, this] { m_kernels->attention(shape, q, k, v, o, logSumExp); });
+    }
+    void attentionGradient(const AttentionShape& shape, T q, T k, T v, T o, T logSumExp, T dOutput, T dq, T dk, T dv,
+                           bool accumulate) override
+    {
+        put("attentionGradient",
+            {reads(q), reads(k), reads(v), reads(o), reads(logSumExp), reads(dOutput), writes(dq), writes(dk), writes(dv)},
+            [=, this] { m_kernels->attentionGradient(shape, q, k, v, o, logSumExp, dOutput, dq, dk, dv, accumulate); });
+    }
+    void mergeAttention(int headDim, T oBlock, T logSumExpBlock, T o, T logSumExp) override
+    {
+        put("mergeAttention", {reads(oBlock), reads(logSumExpBlock), writes(o), writes(logSumExp)},
+            [=, this] { m_kernels->mergeAttention(headDim, oBlock, logSumExpBlock, o, logSumExp); });
+    }
+    void embed(T ids, T table, std::int64_t firstId, T y) override
+    {
+        put("embed", {reads(ids), reads(table), writes(y)}, [=, this] { m_kernels->embed(ids, table, firstId, y); });
+    }
+    void embedGradient(T ids, T dy, std::int64_t firstId, T dTable) override
+    {
+        put("embedGradient", {reads(ids), reads(dy), writes(dTable)},
+            [=, this] { m_kernels->embedGradient(ids, dy, firstId, dTable); });
+    }
+    void rowMaximum(T logits, std::int64_t validColumns, T maximum) override
+    {
+        put("rowMaximum", {reads(logits), writes(maximum)}, [=, this] { m_kernels->rowMaximum(logits, validColumns, maximum); });
+    }
+    void exponentials(T logits, std::int64_t validColumns, T maximum, T targets, std::int64_t firstId, T partial) override
+    {
+        put("exponentials", {reads(maximum), reads(targets), writes(logits), writes(partial)},
+            [=, this] { m_kernels->exponentials(logits, validColumns, maximum, targets, firstId, partial); });
+    }
+    void crossEntropy(T partial, T targets, T loss) override
+    {
+        put("crossEntropy", {reads(partial), reads(targets), writes(loss)},
+            [=, this] { m_kernels->crossEntropy(partial, targets, loss); });
+    }
+    void crossEntropyGradient(T exponentials, T partial, T targets, std::int64_t firstId, double lossScale) override
+    {
+        put("crossEntropyGradient", {reads(partial), reads(targets), writes(exponentials)},
+            [=, this] { m_kernels->crossEntropyGradient(exponentials, partial, targets, firstId, lossScale); });
+    }
+    void dropout(const DropoutKey& key, T tokens, std::int64_t firstFeature, T x, T y) override
+    {
+        put("dropout", {reads(tokens), reads(x), writes(y)}, [=, this] { m_kernels->dropout(key, tokens, firstFeature, x, y); });
+    }
+    void routeTopK(T logits, T probabilities, T experts, T weights) override
+    {
+        put("routeTopK", {reads(logits), writes(probabilities), writes(experts), writes(weights)},
+            [=, this] { m_kernels->routeTopK(logits, probabilities, experts, weights); });
+    }
+    void routeGradient(T probabilities, T experts, T weights, T dWeights, T auxGradient, T dLogits) override
+    {
+        put("routeGradient",
+            {reads(probabilities), reads(experts), reads(weights), reads(dWeights), reads(auxGradient), writes(dLogits)},
+            [=, this] { m_kernels->routeGradient(probabilities, experts, weights, dWeights, auxGradient, dLogits); });
+    }
+    void countExperts(T experts, T counts) override
+    {
+        put("countExperts", {reads(experts), writes(counts)}, [=, this] { m_kernels->countExperts(experts, counts); });
+    }
+    void sortByExpert(T experts, std::int64_t expertCount, T order, T place) override
+    {
+        put("sortByExpert", {reads(experts), writes(order), writes(place)},
+            [=, this] { m_kernels->sortByExpert(experts, expertCount, order, place); });
+    }
+    void gatherRows(T x, T index, std::int64_t divisor, T y) override
+    {
+        put("gatherRows", {reads(x), reads(index), writes(y)}, [=, this] { m_kernels->gatherRows(x, index, divisor, y); });
+    }
+    void combineRows(T x, T place, T weights, T y) override
+    {
+        put("combineRows", {reads(x), reads(place), reads(weights), writes(y)},
+            [=, this] { m_kernels->combineRows(x, place, weights, y); });
+    }
+    void combineGradient(T x, T place, T weights, T dy, T dx, T dWeights) override
+    {
+        put("combineGradient", {reads(x), reads(place), reads(weights), reads(dy), writes(dx), writes(dWeights)},
+            [=, this] { m_kernels->combineGradient(x, place, weights, dy, dx, dWeights); });
+    }
+    void sumRows(T x, T y) override
+    {
+        put("sumRows", {reads(x), writes(y)}, [=, this] { m_kernels->sumRows(x, y); });
+    }
+    void exactSum(T values, T words) override
+    {
+        put("exactSum", {reads(values), writes(words)}, [=, this] { m_kernels->exactSum(values, words); });
+    }
+    void exactSumOfSquares(T values, T words) override
+    {
+        put("exactSumOfSquares", {reads(values), writes(words)}, [=, this] { m_kernels->exactSumOfSquares(values, words); });
+    }
+    void clipFactor(T words, double maxNorm, T factor) override
+    {
+        put("clipFactor", {reads(words), writes(factor)}, [=, this] { m_kernels->clipFactor(words, maxNorm, factor); });
+    }
+    void adamw(const AdamwStep& step, T clipFactor, T gradient, T firstMoment, T secondMoment, T master, T parameter) override
+    {
+        put("adamw",
+            {reads(clipFactor), reads(gradient), writes(firstMoment), writes(secondMoment), writes(master), writes(parameter)},
+            [=, this] { m_kernels->adamw(step, clipFactor, gradient, firstMoment, secondMoment, master, parameter); });
+    }
+    void sgd(double learningRate, T clipFactor, T gradient, T master, T parameter) override
+    {
+        put("sgd", {reads(clipFactor), reads(gradient), writes(master), writes(parameter)},
+            [=, this] { m_kernels->sgd(learningRate, clipFactor, gradient, master, parameter); });
+    }
+
+private:
+    template <class Kernel>
+    void put(const char* name, std::vector<Access> accesses, Kernel&& kernel)
+    {
+        Machine::current().put(*reinterpret_cast<Stream*>(ready()), name, std::move(accesses), std::forward<Kernel>(kernel));
+    }
+
+    const std::unique_ptr<Queue> m_kernels; ///< the CPU's
+};
+
+class EmulatedDevice final : public cuda::GpuDevice {
+public:
+    EmulatedDevice(int gpu, DType type) : GpuDevice(gpu, "emulated", type, type), m_cpu(makeCpuDevice(type, nullptr)) {}
+    std::unique_ptr<Queue> makeQueue() override { return std::make_unique<EmulatedQueue>(m_gpu, m_cpu->makeQueue()); }
+
+private:
+    std::unique_ptr<Device> m_cpu;
+};
+
+} // namespace
+
+std::unique_ptr<Device> makeEmulatedDevice(int gpu, DType type)
+{
+    if (type != DType::f32 && type != DType::f64)
+        throw sim::Error(std::string("live.dtype is ") + dtypeName(type) +
+                         ": the emulated machine computes with the CPU's kernels, in fp32 or fp64");
+    return std::make_unique<EmulatedDevice>(gpu, type);
+}
+
+} // namespace live::emulated

@@ -1,0 +1,134 @@
+#include "live/kernels/cuda/mark_log.h"
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+
+namespace live::cuda {
+namespace {
+
+constexpr std::size_t kHarvestEvery = 64, kFewMisses = 8;
+constexpr std::uint64_t kBeatEvery = 32;
+
+} // namespace
+
+MarkLog::MarkLog(int gpu, Stream stream) : m_gpu(gpu), m_stream(stream)
+{
+    m_clock = createEvent(true);
+    m_beat = createEvent(false);
+    setClock();
+}
+
+MarkLog::~MarkLog()
+{
+    for (const Ahead& ahead : m_ahead)
+        destroyEvent(ahead.event);
+    for (Event event : m_free)
+        destroyEvent(event);
+    destroyEvent(m_beat);
+    destroyEvent(m_clock);
+}
+
+void MarkLog::keep(bool keeps)
+{
+    const std::lock_guard lock(m_mutex);
+    m_keeps = keeps;
+}
+
+std::int64_t MarkLog::put(Stream stream)
+{
+    const std::lock_guard lock(m_mutex);
+    ++m_puts;
+    if (!m_keeps) {
+        if (m_puts % kBeatEvery != 0 || (m_beats && !hasPassed(m_beat)))
+            return 0;
+        m_passed += m_beats ? 1 : 0;
+        recordEvent(m_beat, stream);
+        m_beats = true;
+        return 0;
+    }
+    if (m_puts % kHarvestEvery == 0)
+        harvest(kFewMisses);
+    Event event = nullptr;
+    if (m_free.empty()) {
+        event = createEvent(true);
+    } else {
+        event = m_free.back();
+        m_free.pop_back();
+    }
+    m_ahead.push_back({m_times.size(), event});
+    recordEvent(event, stream);
+    m_times.push_back(0);
+    return -static_cast<std::int64_t>(m_times.size());
+}
+
+void MarkLog::harvest(std::size_t misses)
+{
+    auto kept = m_ahead.begin();
+    auto next = m_ahead.begin();
+    for (std::size_t missed = 0; next != m_ahead.end() && missed < misses; ++next) {
+        constexpr double kNsPerMs = 1e6;
+        if (const std::optional<float> time = millisecondsBetween(m_clock, next->event)) {
+            m_times[next->mark] = m_clockNs + static_cast<std::int64_t>(static_cast<double>(*time) * kNsPerMs);
+            m_free.push_back(next->event);
+            ++m_passed;
+            continue;
+        }
+        ++missed;
+        *kept++ = *next;
+    }
+    m_ahead.erase(kept, next);
+}
+
+bool MarkLog::isKnown(std::int64_t mark) const
+{
+    return mark >= 0 || timeOf(mark) != 0;
+}
+
+bool MarkLog::read(std::span<std::int64_t> marks)
+{
+    const std::lock_guard lock(m_mutex);
+    if (!std::all_of(marks.begin(), marks.end(), [&](std::int64_t mark) { return isKnown(mark); }))
+        return false;
+    for (std::int64_t& mark : marks)
+        mark = mark < 0 ? timeOf(mark) : mark;
+    return true;
+}
+
+void MarkLog::readAll(std::span<std::int64_t> marks)
+{
+    makeCurrent(m_gpu);
+    const std::lock_guard lock(m_mutex);
+    harvest(std::numeric_limits<std::size_t>::max());
+    for (const Ahead& ahead : m_ahead)
+        synchronizeEvent(ahead.event);
+    harvest(std::numeric_limits<std::size_t>::max());
+    for (std::int64_t& mark : marks)
+        mark = mark < 0 ? timeOf(mark) : mark;
+    m_times.clear();
+    setClock(); // spans are floats of milliseconds: exact to 60 ns within a second
+}
+
+std::uint64_t MarkLog::passed()
+{
+    const std::unique_lock lock(m_mutex, std::try_to_lock); // whoever holds it may be waiting for them
+    if (!lock)
+        return m_seen;
+    harvest(kFewMisses);
+    if (m_beats && hasPassed(m_beat)) {
+        m_beats = false;
+        ++m_passed;
+    }
+    m_seen = m_passed;
+    return m_passed;
+}
+
+void MarkLog::setClock()
+{
+    recordEvent(m_clock, m_stream);
+    synchronizeEvent(m_clock);
+    m_clockNs =
+        std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+} // namespace live::cuda

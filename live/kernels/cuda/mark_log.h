@@ -1,0 +1,63 @@
+// The instants of a queue, as timed events that are read while the step goes on: as soon as an event has been passed its time is
+// kept as a number and the event is used again. So there are as many events as marks that lie ahead of the GPU, and nothing is
+// left to be read in one go when the step ends.
+#pragma once
+
+#include "live/kernels/cuda/runtime.h"
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <span>
+#include <vector>
+
+namespace live::cuda {
+
+/// Any thread. Its GPU must be current where marks are put.
+class MarkLog {
+public:
+    /// stream: the queue's own; waits until it is idle.
+    MarkLog(int gpu, Stream stream);
+    ~MarkLog();
+    MarkLog(const MarkLog&) = delete;
+    MarkLog& operator=(const MarkLog&) = delete;
+
+    /// From now on marks are remembered, or are 0 and only show that the GPU goes on. At first they are not.
+    void keep(bool);
+    /// A mark on a stream: a negative number until it is read.
+    std::int64_t put(Stream);
+    /// Replaces the marks whose time is known by nanoseconds of the steady clock; whether all of them are. Does not wait.
+    bool read(std::span<std::int64_t>);
+    /// The same of all, waiting for them; afterwards all marks are forgotten.
+    void readAll(std::span<std::int64_t>);
+    /// Grows as the GPU comes past marks, whether or not they are remembered. Does not wait.
+    std::uint64_t passed();
+
+private:
+    struct Ahead {
+        std::size_t mark;
+        Event event;
+    };
+    /// Reads what has been passed; gives up after so many that have not.
+    void harvest(std::size_t misses);
+    bool isKnown(std::int64_t mark) const;
+    std::int64_t timeOf(std::int64_t mark) const { return m_times[static_cast<std::size_t>(-1 - mark)]; }
+    /// Ties the events' clock to the steady clock.
+    void setClock();
+
+    const int m_gpu;
+    const Stream m_stream;
+    std::mutex m_mutex;
+    bool m_keeps = false;
+    std::vector<std::int64_t> m_times; ///< by mark, -1 - i; 0: not passed yet
+    std::vector<Ahead> m_ahead;
+    std::vector<Event> m_free;
+    std::uint64_t m_passed = 0, m_puts = 0;
+    std::atomic<std::uint64_t> m_seen{0}; ///< m_passed, as passed() last told it
+    Event m_beat = nullptr; ///< stands for the marks that are not remembered
+    bool m_beats = false;   ///< it was recorded and has not been passed
+    Event m_clock = nullptr;
+    std::int64_t m_clockNs = 0; ///< of the steady clock when m_clock was passed
+};
+
+} // namespace live::cuda

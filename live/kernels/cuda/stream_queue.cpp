@@ -1,0 +1,61 @@
+#include "live/kernels/cuda/stream_queue.h"
+
+#include "sim/error.h"
+
+namespace live::cuda {
+
+StreamQueue::StreamQueue(int gpu) : m_gpu(gpu)
+{
+    makeCurrent(gpu);
+    m_stream = createStream(false);
+    m_marks.emplace(gpu, m_stream);
+}
+
+StreamQueue::~StreamQueue()
+{
+    drain();
+    m_marks.reset();
+    destroyStream(m_stream);
+}
+
+void StreamQueue::drain() noexcept
+{
+    try {
+        synchronizeStream(ready());
+    } catch (const sim::Error&) { // NOLINT(bugprone-empty-catch): the GPU is lost, there is nobody to wait for
+    }
+}
+
+Stream StreamQueue::ready()
+{
+    makeCurrent(m_gpu);
+    return m_stream;
+}
+
+void StreamQueue::fromHost(const void* host, const Tensor& to)
+{
+    const auto bytes = static_cast<std::size_t>(to.columns * bytesOf(to.type));
+    copyRows(ready(), host, bytes, to.data, static_cast<std::size_t>(to.stride * bytesOf(to.type)), bytes,
+             static_cast<std::size_t>(to.rows));
+}
+
+void StreamQueue::toHost(const Tensor& from, void* host)
+{
+    const auto bytes = static_cast<std::size_t>(from.columns * bytesOf(from.type));
+    copyRows(ready(), from.data, static_cast<std::size_t>(from.stride * bytesOf(from.type)), host, bytes, bytes,
+             static_cast<std::size_t>(from.rows));
+    synchronizeStream(m_stream);
+}
+
+void StreamQueue::synchronize()
+{
+    synchronizeStream(ready());
+}
+
+std::int64_t StreamQueue::markOn(Stream stream)
+{
+    makeCurrent(m_gpu);
+    return m_marks->put(stream);
+}
+
+} // namespace live::cuda

@@ -1,0 +1,96 @@
+// The instants of a GPU's queue: few events, read as the step goes on.
+#include "live/emulated/emulated_device.h"
+#include "live/emulated/emulated_run.h"
+#include "live/runtime/run.h"
+#include "live/tasks/worker_pool.h"
+#include "tests/live/support/jobs.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <vector>
+
+namespace live::test {
+namespace {
+
+using emulated::Machine;
+
+constexpr std::uint64_t kGpusKeepUp = 1; // an order
+
+TEST(Marks, OfAQueueThatNobodyReadsMakeNoEvents)
+{
+    Machine machine({.orderSeed = kGpusKeepUp});
+    const auto device = emulated::makeEmulatedDevice(0, DType::f32);
+    const auto queue = device->makeQueue();
+    const auto before = machine.statistics();
+    const std::uint64_t passed = queue->marksPassed();
+    for (int i = 0; i < 60'000; ++i)
+        EXPECT_EQ(queue->mark(), 0);
+    queue->synchronize();
+    EXPECT_EQ(machine.statistics().events, before.events);
+    EXPECT_GT(queue->marksPassed(), passed + 1000) << "that the GPU goes on shows all the same";
+}
+
+TEST(Marks, AreReadAsTheGpuPassesThemAndTheirEventsUsedAgain)
+{
+    Machine machine({.orderSeed = kGpusKeepUp});
+    const auto device = emulated::makeEmulatedDevice(0, DType::f32);
+    const auto queue = device->makeQueue();
+    queue->keepMarks(true);
+    const auto before = machine.statistics();
+    std::vector<std::int64_t> marks;
+    for (int i = 0; i < 60'000; ++i)
+        marks.push_back(queue->mark());
+    const auto made = machine.statistics();
+    EXPECT_LE(made.events - before.events, 300U);
+    std::array<std::int64_t, 3> early = {marks[0], marks[1], marks[10'000]};
+    ASSERT_TRUE(queue->readMarks(early)) << "long before the step ends";
+    EXPECT_TRUE(early[0] > 0 && early[0] <= early[1] && early[1] <= early[2]);
+    queue->resolveMarks(marks);
+    EXPECT_TRUE(std::is_sorted(marks.begin(), marks.end()));
+    EXPECT_EQ(marks[10'000], early[2]);
+    const auto after = machine.statistics();
+    EXPECT_LE(after.eventQueries - before.eventQueries, 2U * 60'000 * 13 / 10) << "a reading asks for two events";
+    EXPECT_LE(after.eventQueries - made.eventQueries, 3000U) << "little is left for the end";
+}
+
+TEST(Marks, SpansComeToTheirReaderDuringTheStep)
+{
+    Machine machine({.orderSeed = kGpusKeepUp});
+    const sim::Scenario scenario = job({"model.num_hidden_layers=8", "training.global_batch_size=8"});
+    WorkerPool pool(1);
+    const auto device = emulated::makeEmulatedDevice(0, DType::f64);
+    const auto communicator = emulated::makeCommunicatorOnMachine(pool, nullptr, 0);
+    emulated::pollOnMachine(pool, machine, *communicator);
+    live::Run run(scenario, {.pool = &pool, .device = device.get(), .communicator = communicator.get()});
+    Recorder& recorder = *run.recorders().front();
+    std::uint64_t duringStep = 0;
+    run.ranks().front()->onGradients([&](Rank&) { duringStep = recorder.spans.pushed(); });
+    run.train(1);
+    const std::uint64_t all = recorder.spans.pushed();
+    EXPECT_GT(all, 1000U);
+    EXPECT_GT(duringStep, all * 6 / 10);
+    std::vector<SpanRecord> spans;
+    recorder.spans.drain(spans);
+    for (const SpanRecord& span : spans) {
+        EXPECT_GT(span.startNs, 0);
+        EXPECT_LE(span.startNs, span.endNs);
+    }
+}
+
+TEST(Marks, EventsOfARunAreAsManyAsLieAheadOfTheGpuNotAsItsSpans)
+{
+    Machine machine({.orderSeed = kGpusKeepUp});
+    WorkerPool pool(1);
+    const auto device = emulated::makeEmulatedDevice(0, DType::f64);
+    const auto communicator = emulated::makeCommunicatorOnMachine(pool, nullptr, 0);
+    emulated::pollOnMachine(pool, machine, *communicator);
+    trainSteps(job({"layout.tp=2"}), {.steps = 6, .record = true}, pool, *device, *communicator);
+    const std::uint64_t recorded = machine.statistics().events;
+    EXPECT_LE(recorded, 600U);
+    trainSteps(job({"layout.tp=2"}), {.steps = 6}, pool, *device, *communicator);
+    EXPECT_LE(machine.statistics().events - recorded, 60U) << "without a recorder";
+}
+
+} // namespace
+} // namespace live::test

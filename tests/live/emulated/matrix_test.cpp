@@ -1,0 +1,110 @@
+// The layouts that are equal to serial training on the CPU are so on the machine, in orders drawn by seed: all ranks on one GPU,
+// and a GPU and a process a rank with NCCL between them. Nothing hangs, and nothing is touched that nothing orders.
+#include "live/emulated/emulated_run.h"
+#include "tests/live/support/matrix.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <functional>
+#include <string>
+
+namespace live::test {
+namespace {
+
+using emulated::EmulationOptions, emulated::Placement;
+
+/// RANKSCOPE_ORDERS: how many of each layout (nightly: dozens).
+int orders()
+{
+    const char* const wanted = std::getenv("RANKSCOPE_ORDERS"); // NOLINT(concurrency-mt-unsafe)
+    return wanted ? std::stoi(wanted) : 1;
+}
+
+/// Each layout has orders of its own, from hosts that run far ahead to GPUs that keep up.
+std::uint64_t firstOrder()
+{
+    static std::uint64_t next = std::hash<std::string>()(testing::UnitTest::GetInstance()->current_test_info()->name()) % 1000;
+    return next++;
+}
+
+enum class Expected : std::uint8_t { identical, rounding };
+
+void expectSteps(const TrainedSteps& expected, const sim::Scenario& scenario, const TrainOptions& train, Expected how)
+{
+    EmulationOptions options{.train = train};
+    for (const Placement placement : {Placement::oneGpu, Placement::gpuARank})
+        for (int i = 0; i < orders(); ++i) {
+            options.placement = placement;
+            options.machine.orderSeed = firstOrder();
+            SCOPED_TRACE(std::string(emulated::placementName(placement)) + ", order " +
+                         std::to_string(options.machine.orderSeed));
+            SerialCheck check;
+            ASSERT_NO_THROW(check = compareSteps(expected, emulated::trainOnMachine(scenario, options)));
+            if (how == Expected::identical)
+                EXPECT_TRUE(isIdentical(check));
+            else
+                EXPECT_TRUE(isWithin(check, limitsOf(scenario)));
+        }
+}
+
+class PipelineOnMachine : public testing::TestWithParam<Pipeline> {};
+
+TEST_P(PipelineOnMachine, IsSerialBitForBit)
+{
+    TrainOptions train{.steps = 2};
+    train.training.separateTiedGradients = true;
+    const Settings base = settingsOf(GetParam());
+    for (const Settings& more : {Settings{"live.dtype=fp32"}, kLlama + kTied + Settings{"live.dropout=0.1"}, kExperts}) {
+        const sim::Scenario scenario = job(base + more);
+        expectSteps(serialSteps(scenario, train), scenario, train, Expected::identical);
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(, PipelineOnMachine, testing::ValuesIn(pipelines()), [](const auto& of) { return nameOf(of.param); });
+
+class TwinsOnMachine : public testing::TestWithParam<Twins> {};
+
+TEST_P(TwinsOnMachine, HaveTheBitsOfTheCpu)
+{
+    TrainOptions train{.steps = 2};
+    train.training.separateTiedGradients = true;
+    for (const Settings& one : {GetParam().first, GetParam().second}) {
+        const sim::Scenario scenario = job(GetParam().both + one);
+        expectSteps(trainSteps(scenario, train), scenario, train, Expected::identical);
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(, TwinsOnMachine, testing::ValuesIn(twins()), [](const auto& of) { return std::string(of.param.name); });
+
+class LayoutOnMachine : public testing::TestWithParam<Variant> {};
+
+TEST_P(LayoutOnMachine, IsSerialButForRounding)
+{
+    TrainOptions train = optionsOf(GetParam());
+    train.steps = 2;
+    const sim::Scenario scenario = jobOf(GetParam(), "fp64");
+    expectSteps(serialSteps(scenario, train), scenario, train, Expected::rounding);
+}
+
+INSTANTIATE_TEST_SUITE_P(, LayoutOnMachine, testing::ValuesIn(variants()),
+                         [](const auto& of) { return std::string(of.param.name); });
+
+/// In parts, which may run beside each other.
+class PairwiseOnMachine : public testing::TestWithParam<std::size_t> {};
+constexpr std::size_t kParts = 6;
+
+TEST_P(PairwiseOnMachine, EveryPairOfChoicesThatMayMeetTrainsAsSerial)
+{
+    const std::vector<PairwiseJob> jobs = pairwiseJobs().jobs;
+    for (std::size_t i = GetParam(); i < jobs.size(); i += kParts) {
+        SCOPED_TRACE(jobs[i].text);
+        const sim::Scenario scenario = job(jobs[i].settings);
+        expectSteps(serialSteps(scenario, jobs[i].options), scenario, jobs[i].options, Expected::rounding);
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Part, PairwiseOnMachine, testing::Range<std::size_t>(0, kParts));
+
+} // namespace
+} // namespace live::test

@@ -87,8 +87,8 @@ testing::AssertionResult isWithin(const SerialCheck& check, const Limits& limits
 const TrainedSteps& serialSteps(const sim::Scenario& hybrid, const TrainOptions& options)
 {
     static std::map<std::string, TrainedSteps> known;
-    const std::string key = sim::resolvedText(serialTwin(hybrid)) + std::to_string(options.steps) + " " +
-                            std::to_string(options.training.epsilon);
+    const std::string key =
+        sim::resolvedText(serialTwin(hybrid)) + std::to_string(options.steps) + " " + std::to_string(options.training.epsilon);
     const auto place = known.find(key);
     return place != known.end() ? place->second : known[key] = trainSerially(hybrid, options);
 }

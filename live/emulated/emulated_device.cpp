@@ -135,16 +135,20 @@ public:
     {
         put("dropout", {reads(tokens), reads(x), writes(y)}, [=, this] { m_kernels->dropout(key, tokens, firstFeature, x, y); });
     }
-    void routeTopK(T logits, T probabilities, T experts, T weights) override
+    void routeTopK(const RouterRule& rule, T logits, T bias, T probabilities, T experts, T weights) override
     {
-        put("routeTopK", {reads(logits), writes(probabilities), writes(experts), writes(weights)},
-            [=, this] { m_kernels->routeTopK(logits, probabilities, experts, weights); });
+        put("routeTopK", {reads(logits), reads(bias), writes(probabilities), writes(experts), writes(weights)},
+            [=, this] { m_kernels->routeTopK(rule, logits, bias, probabilities, experts, weights); });
     }
-    void routeGradient(T probabilities, T experts, T weights, T dWeights, T auxGradient, T dLogits) override
+    void routeGradient(const RouterRule& rule, T logits, T probabilities, T experts, T weights, T dWeights, T auxGradient,
+                       T dLogits) override
     {
         put("routeGradient",
-            {reads(probabilities), reads(experts), reads(weights), reads(dWeights), reads(auxGradient), writes(dLogits)},
-            [=, this] { m_kernels->routeGradient(probabilities, experts, weights, dWeights, auxGradient, dLogits); });
+            {reads(logits), reads(probabilities), reads(experts), reads(weights), reads(dWeights), reads(auxGradient),
+             writes(dLogits)},
+            [=, this] {
+                m_kernels->routeGradient(rule, logits, probabilities, experts, weights, dWeights, auxGradient, dLogits);
+            });
     }
     void countExperts(T experts, T counts) override
     {

@@ -18,8 +18,6 @@ namespace sim {
 
 namespace {
 
-constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
-
 /// Streams that sends and receives lie on; nothing else takes them here.
 constexpr std::array<Stream, kMostPeers> kLanes{Stream::sendForward, Stream::sendBackward, Stream::tp,      Stream::cp,
                                                 Stream::ep,          Stream::dp,           Stream::replicas};

@@ -87,11 +87,14 @@ WordsRow::WordsRow(const ScenarioKey& key, std::string pointer, const QString& w
     cells->setContentsMargins(0, 0, 0, 0);
     cells->setHorizontalSpacing(8);
     cells->setVerticalSpacing(2);
-    constexpr int kColumns = 2;
+    constexpr std::size_t kLongestBeside = 10; // letters; two columns of longer words are wider than the form
+    const bool areShort = std::all_of(m_options.begin(), m_options.end(),
+                                      [](const KeyOption& option) { return option.text.size() <= kLongestBeside; });
+    const int columns = areShort ? 2 : 1;
     for (const KeyOption& option : m_options) {
         auto* box = new QCheckBox(QString::fromStdString(option.text));
         const int place = static_cast<int>(m_boxes.size());
-        cells->addWidget(box, place / kColumns, place % kColumns);
+        cells->addWidget(box, place / columns, place % columns);
         watch(box);
         box->setAccessibleName(tr("%1: %2").arg(QString::fromUtf8(key.label), box->text()));
         connect(box, &QCheckBox::clicked, this, &WordsRow::take);

@@ -10,7 +10,7 @@
 namespace sim {
 namespace {
 
-constexpr const char* kZero = "Rajbhandari et al. 2020 (ZeRO), section 5";
+constexpr const char* kZeroStates = "Rajbhandari et al. 2020 (ZeRO), section 5";
 
 struct State {
     std::int64_t MemoryBreakdown::*bytes;
@@ -40,9 +40,9 @@ Explanation ofState(const Holdings& holdings, const TensorHolding& tensor, const
         out *= account.term("e", each, Unit::bytes, "of each element");
         if (ranks > 1)
             out /= account.term("d", ranks, Unit::count, "ranks that share it out (ZeRO)");
-        return account.close(std::move(out), "", ranks > 1 ? kZero : "");
+        return account.close(std::move(out), "", ranks > 1 ? kZeroStates : "");
     }
-    return account.close({}, "Counted: slices and shards are rounded up to whole elements.", kZero);
+    return account.close({}, "Counted: slices and shards are rounded up to whole elements.", kZeroStates);
 }
 
 Explanation sumOf(std::string name, double bytes, std::vector<Explanation> parts, const char* convention)
@@ -53,7 +53,7 @@ Explanation sumOf(std::string name, double bytes, std::vector<Explanation> parts
         parts[i].result.symbol = "M_" + std::to_string(i + 1);
         sum.push_back(account.term(std::move(parts[i])));
     }
-    return account.close(Formula::sum(std::move(sum)), convention, kZero, {.pictures = {"storage", "memory"}});
+    return account.close(Formula::sum(std::move(sum)), convention, kZeroStates, {.pictures = {"storage", "memory"}});
 }
 
 std::string nameOf(const HoldingGroup& group)

@@ -149,7 +149,7 @@ TEST(Because, EveryLensOfTheGridOpensItsOwnNumber)
 TEST(Because, AClickOnANumberOpensItAndSelectsNothing)
 {
     Asked picture(pictureInfo(Picture::memory), stepOf(sim::simulate(test::smallScenario(1, 2, 2))));
-    picture.draw();
+    int clicked = 0;
     for (const auto& [at, text] : picture.places(1)) {
         picture.opened.clear();
         picture.point(at);
@@ -159,9 +159,10 @@ TEST(Because, AClickOnANumberOpensItAndSelectsNothing)
         picture.view->pointer({.kind = PointerEvent::Kind::press, .at = at, .button = PointerButton::left}, kArea);
         picture.view->pointer({.kind = PointerEvent::Kind::release, .at = at, .button = PointerButton::left}, kArea);
         ASSERT_EQ(picture.opened.size(), 1U) << text;
+        ++clicked;
         EXPECT_FALSE(picture.selection.selectedRank);
     }
-    EXPECT_EQ(picture.opened.size(), 1U) << "the last of them";
+    EXPECT_GE(clicked, 3) << "two rows and the fullest";
 }
 
 TEST(Because, TheKeyAsksOfWhatIsUnderThePointerAndElseOfWhatIsInFocus)

@@ -108,7 +108,8 @@ TEST(GridArrangement, SeatsMoveAndComeBack)
 TEST(GridArrangement, AnotherMeshKeepsWhatItKnows)
 {
     const AxisSeats seats{{"tp", AxisPlace::columns}, {"cp", AxisPlace::rows}};
-    EXPECT_EQ(fitted(seats, sim::Mesh(planLayout(2, 1, 4, 1))), (AxisSeats{{"tp", AxisPlace::columns}, {"pp", AxisPlace::boxes}}));
+    EXPECT_EQ(fitted(seats, sim::Mesh(planLayout(2, 1, 4, 1))),
+              (AxisSeats{{"tp", AxisPlace::columns}, {"pp", AxisPlace::boxes}}));
     EXPECT_TRUE(fitted({}, sim::Mesh(planLayout(2, 1, 4, 1))).empty()) << "automatic stays automatic";
 }
 

@@ -18,6 +18,7 @@
 #include <cstring>
 #include <deque>
 #include <set>
+#include <utility>
 
 namespace live::nccl {
 namespace {
@@ -335,15 +336,29 @@ struct Kernel final : emulated::Meeting {
         goOnOnWire(wire);
     }
 
-    /// Whether that was the end of it.
-    bool goOnOnWire(Wire& wire)
+    /// Takes what has come, and tells its sender; ends when all has.
+    void goOnOnWire(Wire& wire)
     {
-        if (!std::all_of(coming.begin(), coming.end(), [](const auto& message) { return !message || message->isDone(); }))
-            return false;
-        for (const auto& message : coming)
+        const Clique& clique = *member->clique;
+        bool isOver = true;
+        for (std::size_t i = 0; i < coming.size(); ++i) {
+            const auto& message = coming[i];
+            if (message && !message->isDone()) {
+                isOver = false;
+                continue;
+            }
             if (message && message->came() != static_cast<std::int64_t>(message->bytes.size()))
                 throw sim::Error("'" + name + "' waits for " + std::to_string(message->bytes.size()) +
                                  " bytes of another member, and " + std::to_string(message->came()) + " came");
+            if (parts.empty() || std::exchange(parts[i].done, true) || parts[i].isSend)
+                continue;
+            const Part& part = parts[i];
+            std::memcpy(part.to, message ? static_cast<const void*>(message->bytes.data()) : sentToMyself().from, part.bytes);
+            if (message)
+                wire.send(clique.processOf(part.peer), clique.tag(Clique::About::taken), "", 1);
+        }
+        if (!isOver)
+            return;
         if (collective != Collective::none) {
             std::vector<const void*> inputs;
             for (const auto& message : coming)
@@ -351,22 +366,14 @@ struct Kernel final : emulated::Meeting {
             std::vector<void*> outputs = {output};
             compute(inputs, outputs, static_cast<std::size_t>(member->member));
         }
-        const Clique& clique = *member->clique;
-        const Part* toMyself = nullptr;
-        for (const Part& part : parts)
-            if (part.peer == member->member && part.isSend)
-                toMyself = &part;
-        for (std::size_t i = 0; i < parts.size(); ++i) {
-            if (parts[i].isSend)
-                continue;
-            std::memcpy(parts[i].to, coming[i] ? static_cast<const void*>(coming[i]->bytes.data()) : toMyself->from,
-                        parts[i].bytes);
-            if (coming[i])
-                wire.send(clique.processOf(parts[i].peer), clique.tag(Clique::About::taken), "", 1);
-        }
         std::erase(world().wired, this);
         finish();
-        return true;
+    }
+
+    const Part& sentToMyself() const
+    {
+        return *std::find_if(parts.begin(), parts.end(),
+                             [&](const Part& part) { return part.isSend && part.peer == member->member; });
     }
 };
 

@@ -9,7 +9,7 @@
 #include "live/comm/nccl/nccl_calls.h"
 
 #include "live/comm/reduction.h"
-#include "live/emulated/machine.h"
+#include "live/emulated/handles.h"
 #include "live/emulated/wire.h"
 #include "sim/error.h"
 
@@ -100,7 +100,7 @@ World& world() // under the machine's lock
     return *static_cast<World*>(machine.nccl.get());
 }
 
-Member& of(Comm communicator)
+Member& memberOf(Comm communicator)
 {
     return *reinterpret_cast<Member*>(communicator);
 }
@@ -385,7 +385,7 @@ Access piece(const void* data, std::size_t bytes, bool isWritten)
 Result issue(Comm communicator, Stream stream, const std::shared_ptr<Kernel>& kernel, std::vector<Access> accesses)
 {
     Machine& machine = Machine::current();
-    Member& member = of(communicator);
+    Member& member = memberOf(communicator);
     const bool taken = machine.locked([&] {
         if (member.aborted)
             return false;
@@ -413,7 +413,7 @@ Result issue(Comm communicator, Stream stream, const std::shared_ptr<Kernel>& ke
     });
     if (!taken)
         return kFailed;
-    machine.put(*reinterpret_cast<emulated::Stream*>(stream), kernel->name, std::move(accesses), kernel);
+    machine.put(emulated::of(stream), kernel->name, std::move(accesses), kernel);
     return machine.locked([&] { return missing(member).why.empty() ? Result::success : Result::inProgress; });
 }
 
@@ -422,7 +422,7 @@ Result collective(Collective kind, const char* word, const void* input, std::siz
                   Stream stream)
 {
     auto kernel = std::make_shared<Kernel>();
-    kernel->name = std::string("NCCL ") + word + " in group " + of(communicator).clique->name;
+    kernel->name = std::string("NCCL ") + word + " in group " + memberOf(communicator).clique->name;
     kernel->collective = kind;
     kernel->type = type;
     kernel->reduce = reduce;
@@ -431,7 +431,7 @@ Result collective(Collective kind, const char* word, const void* input, std::siz
     kernel->output = output;
     kernel->root = root;
     std::vector<Access> accesses;
-    if (kind != Collective::broadcast || of(communicator).member == root)
+    if (kind != Collective::broadcast || memberOf(communicator).member == root)
         accesses.push_back(piece(input, inputBytes, false));
     accesses.push_back(piece(output, outputBytes, true));
     return issue(communicator, stream, kernel, std::move(accesses));
@@ -456,7 +456,7 @@ Result issueParts(Comm communicator, Stream stream, const std::shared_ptr<Kernel
 
 Result transfer(const Part& part, Comm communicator, Stream stream)
 {
-    const std::string& group = of(communicator).clique->name;
+    const std::string& group = memberOf(communicator).clique->name;
     if (!t_group.isOpen) {
         auto kernel = std::make_shared<Kernel>();
         kernel->name = (part.isSend ? "NCCL send to " : "NCCL receive from ") + std::to_string(part.peer) + " in group " + group;
@@ -543,7 +543,7 @@ Result initRank(Comm& communicator, const CommGroup& group, const UniqueId& id, 
 
 Result finalize(Comm communicator)
 {
-    return of(communicator).aborted ? kFailed : Result::success;
+    return memberOf(communicator).aborted ? kFailed : Result::success;
 }
 Result destroy(Comm)
 {
@@ -553,7 +553,7 @@ Result destroy(Comm)
 Result abort(Comm communicator)
 {
     Machine::current().locked([&] {
-        Member& member = of(communicator);
+        Member& member = memberOf(communicator);
         if (std::exchange(member.aborted, true))
             return;
         Clique& clique = *member.clique;
@@ -576,7 +576,7 @@ Result abort(Comm communicator)
 Result asyncError(Comm communicator, Result& state)
 {
     Machine& machine = Machine::current();
-    const Member& member = of(communicator);
+    const Member& member = memberOf(communicator);
     const auto look = [&] {
         return member.aborted ? kFailed : missing(member).why.empty() ? Result::success : Result::inProgress;
     };
@@ -610,14 +610,15 @@ Result reduceScatter(const void* input, void* output, std::size_t outputCount, D
                      Stream stream)
 {
     const std::size_t bytes = outputCount * static_cast<std::size_t>(bytesOf(type));
-    return collective(Collective::reduceScatter, "reduce-scatter", input, bytes * of(communicator).clique->ranks.size(), output,
-                      bytes, outputCount, type, reduce, 0, communicator, stream);
+    return collective(Collective::reduceScatter, "reduce-scatter", input, bytes * memberOf(communicator).clique->ranks.size(),
+                      output, bytes, outputCount, type, reduce, 0, communicator, stream);
 }
 Result allGather(const void* input, void* output, std::size_t inputCount, DType type, Comm communicator, Stream stream)
 {
     const std::size_t bytes = inputCount * static_cast<std::size_t>(bytesOf(type));
-    return collective(Collective::allGather, "all-gather", input, bytes, output, bytes * of(communicator).clique->ranks.size(),
-                      inputCount, type, ReduceOp::sum, 0, communicator, stream);
+    return collective(Collective::allGather, "all-gather", input, bytes, output,
+                      bytes * memberOf(communicator).clique->ranks.size(), inputCount, type, ReduceOp::sum, 0, communicator,
+                      stream);
 }
 Result broadcast(const void* input, void* output, std::size_t count, DType type, int root, Comm communicator, Stream stream)
 {

@@ -123,7 +123,7 @@ def definitions(text):
 
 def program_of(path):
     """Files that are never linked together: each folder of tests, and what stands in for CUDA in them."""
-    return str(path.parent) if path.parts[0] == "tests" or "emulation" in path.parts else "the program"
+    return str(path.parent) if path.parts[0] == "tests" or {"emulation", "emulated"} & set(path.parts) else "the program"
 
 
 def library_of(path):

@@ -2,7 +2,7 @@
 // come.
 #include "live/emulated/emulated_device.h"
 
-#include "live/emulated/machine.h"
+#include "live/emulated/handles.h"
 #include "live/kernels/cuda/gpu_device.h"
 #include "live/kernels/cuda/stream_queue.h"
 #include "sim/error.h"
@@ -205,7 +205,7 @@ private:
     template <class Kernel>
     void put(const char* name, std::vector<Access> accesses, Kernel&& kernel)
     {
-        Machine::current().put(*reinterpret_cast<Stream*>(ready()), name, std::move(accesses), std::forward<Kernel>(kernel));
+        Machine::current().put(of(ready()), name, std::move(accesses), std::forward<Kernel>(kernel));
     }
 
     const std::unique_ptr<Queue> m_kernels; ///< the CPU's

@@ -24,9 +24,8 @@ TrainedSteps trainProcess(const sim::Scenario& scenario, const EmulationOptions&
 {
     WorkerPool pool(1);
     const auto device = makeEmulatedDevice(gpu, typeOf(scenario));
-    const std::unique_ptr<Communicator> communicator = options.makeCommunicator
-                                                           ? options.makeCommunicator(pool, store, gpu)
-                                                           : makeCommunicatorOnMachine(pool, store, gpu);
+    const std::unique_ptr<Communicator> communicator =
+        options.makeCommunicator ? options.makeCommunicator(pool, store, gpu) : makeCommunicatorOnMachine(pool, store, gpu);
     pollOnMachine(pool, machine, *communicator);
     try {
         return trainSteps(scenario, train, pool, *device, *communicator);

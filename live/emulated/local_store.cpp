@@ -54,8 +54,7 @@ public:
             const std::lock_guard lock(m_table->mutex);
             turn = m_table->arrivals[name]++ / m_processes;
         }
-        waitFor("waits for all at the barrier " + name,
-                [&] { return m_table->arrivals[name] >= (turn + 1) * m_processes; });
+        waitFor("waits for all at the barrier " + name, [&] { return m_table->arrivals[name] >= (turn + 1) * m_processes; });
     }
 
     void abort(const std::string& why) override
@@ -104,7 +103,9 @@ private:
                 const std::lock_guard lock(m_table->mutex);
                 return !m_table->why.empty() || ready();
             },
-            [&] { return Wait{nullptr, -1, what}; });
+            [&] {
+                return Wait{nullptr, -1, what};
+            });
         const std::string why = abortReason();
         if (!why.empty())
             throw sim::Error(why);

@@ -2,24 +2,19 @@
 #include "live/comm/cuda/member_kernels.h"
 
 #include "live/comm/reduction.h"
-#include "live/emulated/machine.h"
+#include "live/emulated/handles.h"
 
 #include <cstring>
 
 namespace live::cuda {
 namespace {
 
-using emulated::Access, emulated::Machine;
+using emulated::Access, emulated::Machine, emulated::of;
 
 Access piece(const void* data, std::int64_t bytes, bool isWritten)
 {
     const auto size = static_cast<std::size_t>(bytes);
     return {static_cast<const std::byte*>(data), size, size, 1, isWritten};
-}
-
-emulated::Stream& of(Stream stream)
-{
-    return *reinterpret_cast<emulated::Stream*>(stream);
 }
 
 } // namespace

@@ -9,7 +9,7 @@
 #include "live/comm/nccl/nccl_calls.h"
 
 #include "live/comm/reduction.h"
-#include "live/emulated/machine.h"
+#include "live/emulated/handles.h"
 #include "live/emulated/wire.h"
 #include "sim/error.h"
 
@@ -18,6 +18,7 @@
 #include <cstring>
 #include <deque>
 #include <set>
+#include <utility>
 
 namespace live::nccl {
 namespace {
@@ -99,7 +100,7 @@ World& world() // under the machine's lock
     return *static_cast<World*>(machine.nccl.get());
 }
 
-Member& of(Comm communicator)
+Member& memberOf(Comm communicator)
 {
     return *reinterpret_cast<Member*>(communicator);
 }
@@ -335,15 +336,29 @@ struct Kernel final : emulated::Meeting {
         goOnOnWire(wire);
     }
 
-    /// Whether that was the end of it.
-    bool goOnOnWire(Wire& wire)
+    /// Takes what has come, and tells its sender; ends when all has.
+    void goOnOnWire(Wire& wire)
     {
-        if (!std::all_of(coming.begin(), coming.end(), [](const auto& message) { return !message || message->isDone(); }))
-            return false;
-        for (const auto& message : coming)
+        const Clique& clique = *member->clique;
+        bool isOver = true;
+        for (std::size_t i = 0; i < coming.size(); ++i) {
+            const auto& message = coming[i];
+            if (message && !message->isDone()) {
+                isOver = false;
+                continue;
+            }
             if (message && message->came() != static_cast<std::int64_t>(message->bytes.size()))
                 throw sim::Error("'" + name + "' waits for " + std::to_string(message->bytes.size()) +
                                  " bytes of another member, and " + std::to_string(message->came()) + " came");
+            if (parts.empty() || std::exchange(parts[i].done, true) || parts[i].isSend)
+                continue;
+            const Part& part = parts[i];
+            std::memcpy(part.to, message ? static_cast<const void*>(message->bytes.data()) : sentToMyself().from, part.bytes);
+            if (message)
+                wire.send(clique.processOf(part.peer), clique.tag(Clique::About::taken), "", 1);
+        }
+        if (!isOver)
+            return;
         if (collective != Collective::none) {
             std::vector<const void*> inputs;
             for (const auto& message : coming)
@@ -351,22 +366,14 @@ struct Kernel final : emulated::Meeting {
             std::vector<void*> outputs = {output};
             compute(inputs, outputs, static_cast<std::size_t>(member->member));
         }
-        const Clique& clique = *member->clique;
-        const Part* toMyself = nullptr;
-        for (const Part& part : parts)
-            if (part.peer == member->member && part.isSend)
-                toMyself = &part;
-        for (std::size_t i = 0; i < parts.size(); ++i) {
-            if (parts[i].isSend)
-                continue;
-            std::memcpy(parts[i].to, coming[i] ? static_cast<const void*>(coming[i]->bytes.data()) : toMyself->from,
-                        parts[i].bytes);
-            if (coming[i])
-                wire.send(clique.processOf(parts[i].peer), clique.tag(Clique::About::taken), "", 1);
-        }
         std::erase(world().wired, this);
         finish();
-        return true;
+    }
+
+    const Part& sentToMyself() const
+    {
+        return *std::find_if(parts.begin(), parts.end(),
+                             [&](const Part& part) { return part.isSend && part.peer == member->member; });
     }
 };
 
@@ -378,7 +385,7 @@ Access piece(const void* data, std::size_t bytes, bool isWritten)
 Result issue(Comm communicator, Stream stream, const std::shared_ptr<Kernel>& kernel, std::vector<Access> accesses)
 {
     Machine& machine = Machine::current();
-    Member& member = of(communicator);
+    Member& member = memberOf(communicator);
     const bool taken = machine.locked([&] {
         if (member.aborted)
             return false;
@@ -406,7 +413,7 @@ Result issue(Comm communicator, Stream stream, const std::shared_ptr<Kernel>& ke
     });
     if (!taken)
         return kFailed;
-    machine.put(*reinterpret_cast<emulated::Stream*>(stream), kernel->name, std::move(accesses), kernel);
+    machine.put(emulated::of(stream), kernel->name, std::move(accesses), kernel);
     return machine.locked([&] { return missing(member).why.empty() ? Result::success : Result::inProgress; });
 }
 
@@ -415,7 +422,7 @@ Result collective(Collective kind, const char* word, const void* input, std::siz
                   Stream stream)
 {
     auto kernel = std::make_shared<Kernel>();
-    kernel->name = std::string("NCCL ") + word + " in group " + of(communicator).clique->name;
+    kernel->name = std::string("NCCL ") + word + " in group " + memberOf(communicator).clique->name;
     kernel->collective = kind;
     kernel->type = type;
     kernel->reduce = reduce;
@@ -424,7 +431,7 @@ Result collective(Collective kind, const char* word, const void* input, std::siz
     kernel->output = output;
     kernel->root = root;
     std::vector<Access> accesses;
-    if (kind != Collective::broadcast || of(communicator).member == root)
+    if (kind != Collective::broadcast || memberOf(communicator).member == root)
         accesses.push_back(piece(input, inputBytes, false));
     accesses.push_back(piece(output, outputBytes, true));
     return issue(communicator, stream, kernel, std::move(accesses));
@@ -449,7 +456,7 @@ Result issueParts(Comm communicator, Stream stream, const std::shared_ptr<Kernel
 
 Result transfer(const Part& part, Comm communicator, Stream stream)
 {
-    const std::string& group = of(communicator).clique->name;
+    const std::string& group = memberOf(communicator).clique->name;
     if (!t_group.isOpen) {
         auto kernel = std::make_shared<Kernel>();
         kernel->name = (part.isSend ? "NCCL send to " : "NCCL receive from ") + std::to_string(part.peer) + " in group " + group;
@@ -536,7 +543,7 @@ Result initRank(Comm& communicator, const CommGroup& group, const UniqueId& id, 
 
 Result finalize(Comm communicator)
 {
-    return of(communicator).aborted ? kFailed : Result::success;
+    return memberOf(communicator).aborted ? kFailed : Result::success;
 }
 Result destroy(Comm)
 {
@@ -546,7 +553,7 @@ Result destroy(Comm)
 Result abort(Comm communicator)
 {
     Machine::current().locked([&] {
-        Member& member = of(communicator);
+        Member& member = memberOf(communicator);
         if (std::exchange(member.aborted, true))
             return;
         Clique& clique = *member.clique;
@@ -569,7 +576,7 @@ Result abort(Comm communicator)
 Result asyncError(Comm communicator, Result& state)
 {
     Machine& machine = Machine::current();
-    const Member& member = of(communicator);
+    const Member& member = memberOf(communicator);
     const auto look = [&] {
         return member.aborted ? kFailed : missing(member).why.empty() ? Result::success : Result::inProgress;
     };
@@ -603,14 +610,15 @@ Result reduceScatter(const void* input, void* output, std::size_t outputCount, D
                      Stream stream)
 {
     const std::size_t bytes = outputCount * static_cast<std::size_t>(bytesOf(type));
-    return collective(Collective::reduceScatter, "reduce-scatter", input, bytes * of(communicator).clique->ranks.size(), output,
-                      bytes, outputCount, type, reduce, 0, communicator, stream);
+    return collective(Collective::reduceScatter, "reduce-scatter", input, bytes * memberOf(communicator).clique->ranks.size(),
+                      output, bytes, outputCount, type, reduce, 0, communicator, stream);
 }
 Result allGather(const void* input, void* output, std::size_t inputCount, DType type, Comm communicator, Stream stream)
 {
     const std::size_t bytes = inputCount * static_cast<std::size_t>(bytesOf(type));
-    return collective(Collective::allGather, "all-gather", input, bytes, output, bytes * of(communicator).clique->ranks.size(),
-                      inputCount, type, ReduceOp::sum, 0, communicator, stream);
+    return collective(Collective::allGather, "all-gather", input, bytes, output,
+                      bytes * memberOf(communicator).clique->ranks.size(), inputCount, type, ReduceOp::sum, 0, communicator,
+                      stream);
 }
 Result broadcast(const void* input, void* output, std::size_t count, DType type, int root, Comm communicator, Stream stream)
 {

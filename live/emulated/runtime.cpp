@@ -1,7 +1,7 @@
 // CUDA's calls on the imaginary machine.
 #include "live/kernels/cuda/runtime.h"
 
-#include "live/emulated/machine.h"
+#include "live/emulated/handles.h"
 #include "sim/error.h"
 
 #include <cstring>
@@ -9,18 +9,9 @@
 namespace live::cuda {
 namespace {
 
-using emulated::Access, emulated::Machine;
+using emulated::Access, emulated::Machine, emulated::of;
 
 thread_local int t_gpu = 0; // NOLINT(cppcoreguidelines-avoid-non-const-global-variables): as CUDA, one a thread
-
-emulated::Stream& of(Stream stream)
-{
-    return *reinterpret_cast<emulated::Stream*>(stream);
-}
-emulated::Event& of(Event event)
-{
-    return *reinterpret_cast<emulated::Event*>(event);
-}
 
 /// A stream whose GPU is the calling thread's: CUDA takes no kernel and no event for another.
 emulated::Stream& current(Stream stream)
@@ -39,11 +30,8 @@ int gpuCount(std::string*)
 }
 GpuProperties gpuProperties(int)
 {
-    return {.name = "emulated GPU",
-            .memoryBytes = Machine::current().options().memoryBytes,
-            .major = 9,
-            .minor = 0,
-            .processors = 1};
+    return {
+        .name = "emulated GPU", .memoryBytes = Machine::current().options().memoryBytes, .major = 9, .minor = 0, .processors = 1};
 }
 void makeCurrent(int gpu)
 {

@@ -38,8 +38,8 @@ public:
     /// and at least every few milliseconds while idle. Coroutines may be running meanwhile: let it read an atomic count.
     void run(const std::function<bool()>& finished);
 
-    /// Asked again and again while workers are idle and, if `whileBusy`, now and then while all are busy, by one worker at a time;
-    /// returns whether anything moved. Set before run().
+    /// Asked again and again while workers are idle and, if `whileBusy`, now and then while all are busy, by one worker at a
+    /// time; returns whether anything moved. Set before run().
     void setPoller(std::function<bool()> poller, bool whileBusy = true)
     {
         m_poller = std::move(poller);

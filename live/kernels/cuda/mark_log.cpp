@@ -127,8 +127,7 @@ void MarkLog::setClock()
 {
     recordEvent(m_clock, m_stream);
     synchronizeEvent(m_clock);
-    m_clockNs =
-        std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+    m_clockNs = std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 } // namespace live::cuda

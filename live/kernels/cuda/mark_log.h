@@ -54,8 +54,8 @@ private:
     std::vector<Event> m_free;
     std::uint64_t m_passed = 0, m_puts = 0;
     std::atomic<std::uint64_t> m_seen{0}; ///< m_passed, as passed() last told it
-    Event m_beat = nullptr; ///< stands for the marks that are not remembered
-    bool m_beats = false;   ///< it was recorded and has not been passed
+    Event m_beat = nullptr;               ///< stands for the marks that are not remembered
+    bool m_beats = false;                 ///< it was recorded and has not been passed
     Event m_clock = nullptr;
     std::int64_t m_clockNs = 0; ///< of the steady clock when m_clock was passed
 };

@@ -159,14 +159,14 @@ private:
         case CommKind::allReduce: {
             if (m_flaws.oneWordForAll)
                 check(nccl::allReduce(m_word, m_word, 1, DType::f32, ReduceOp::max, group.comm, group.stream), group);
-            return check(nccl::allReduce(input.data, output.data, count(input), input.type, request.reduce, group.comm,
-                                         group.stream),
-                         group);
+            return check(
+                nccl::allReduce(input.data, output.data, count(input), input.type, request.reduce, group.comm, group.stream),
+                group);
         }
         case CommKind::reduceScatter:
-            return check(nccl::reduceScatter(input.data, output.data, count(output), input.type, request.reduce, group.comm,
-                                             group.stream),
-                         group);
+            return check(
+                nccl::reduceScatter(input.data, output.data, count(output), input.type, request.reduce, group.comm, group.stream),
+                group);
         case CommKind::allGather:
             return check(nccl::allGather(input.data, output.data, count(input), input.type, group.comm, group.stream), group);
         case CommKind::send:

@@ -1,5 +1,6 @@
 // The rules of order of the emulated machine, and small programs that break them.
 #include "live/comm/nccl/nccl_calls.h"
+#include "live/emulated/handles.h"
 #include "live/emulated/machine.h"
 #include "live/kernels/cuda/runtime.h"
 #include "live/tensor/memory.h"
@@ -31,7 +32,6 @@ class OnMachine : public testing::TestWithParam<int> {
 protected:
     OnMachine() : machine({.orderSeed = static_cast<std::uint64_t>(GetParam()), .gpus = 2}) { cuda::makeCurrent(0); }
 
-    static Stream& of(cuda::Stream stream) { return *reinterpret_cast<Stream*>(stream); }
     static Access all(const void* data, bool isWritten) { return {static_cast<const std::byte*>(data), 4, 4, 1, isWritten}; }
     /// A kernel that writes a number.
     void write(cuda::Stream stream, int* to, int value)
@@ -259,10 +259,11 @@ INSTANTIATE_TEST_SUITE_P(Orders, OnMachine, testing::Range(0, 10));
 
 /// Ranks with a GPU each and a communicator over all of them.
 struct Ranks {
-    explicit Ranks(int count, MachineOptions options) : machine([&] {
-        options.gpus = count;
-        return options;
-    }())
+    explicit Ranks(int count, MachineOptions options)
+        : machine([&] {
+              options.gpus = count;
+              return options;
+          }())
     {
         for (int rank = 0; rank < count; ++rank) {
             names.push_back("rank " + std::to_string(rank));
@@ -349,7 +350,8 @@ TEST(NcclOnMachine, ASendWithoutItsReceiveIsToldWithWhoDidNotCome)
                             Ranks::wait(comm, nccl::send(data, 1, DType::f32, 1, comm, stream));
                     });
                 }),
-                AllOf(HasSubstr("nobody can go on:"), HasSubstr("rank 0 waits for rank 1 to receive for the first time in group all"),
+                AllOf(HasSubstr("nobody can go on:"),
+                      HasSubstr("rank 0 waits for rank 1 to receive for the first time in group all"),
                       HasSubstr("rank 1 has ended")));
 }
 
@@ -411,7 +413,8 @@ TEST(NcclOnMachine, MembersThatMeanDifferentThingsAreTold)
                         const nccl::Comm comm = ranks.join(rank);
                         const cuda::Stream stream = cuda::createStream(true);
                         float* const data = Ranks::numbers({1, 2});
-                        Ranks::wait(comm, nccl::allReduce(data, data, rank == 0 ? 1 : 2, DType::f32, ReduceOp::sum, comm, stream));
+                        Ranks::wait(comm,
+                                    nccl::allReduce(data, data, rank == 0 ? 1 : 2, DType::f32, ReduceOp::sum, comm, stream));
                         cuda::synchronizeStream(stream);
                     });
                 }),
@@ -481,9 +484,9 @@ std::string throughQueues(int hardwareQueues)
 TEST(HardwareQueues, StreamsThatShareOneHoldEachOtherUp)
 {
     EXPECT_EQ(throughQueues(32), "");
-    EXPECT_THAT(throughQueues(1), AllOf(HasSubstr("'NCCL receive from 1 in group all'"),
-                                        HasSubstr("is behind 'NCCL send to 1 in group all'"),
-                                        HasSubstr("in hardware queue 0 of 1, which their streams share")));
+    EXPECT_THAT(throughQueues(1),
+                AllOf(HasSubstr("'NCCL receive from 1 in group all'"), HasSubstr("is behind 'NCCL send to 1 in group all'"),
+                      HasSubstr("in hardware queue 0 of 1, which their streams share")));
 }
 
 TEST(HardwareQueues, AreAsManyAsTheEnvironmentSays)
@@ -507,7 +510,7 @@ TEST(Orders, TheSameSeedGivesTheSameOrderAndAnotherAnother)
             for (int i = 0; i < 3; ++i) {
                 const cuda::Stream stream = cuda::createStream(false);
                 for (int j = 0; j < 4; ++j)
-                    ranks.machine.put(*reinterpret_cast<Stream*>(stream), "note", {}, [&done, rank, i] { done.push_back(10 * rank + i); });
+                    ranks.machine.put(of(stream), "note", {}, [&done, rank, i] { done.push_back(10 * rank + i); });
             }
             cuda::synchronizeStream(cuda::createStream(false));
         });

@@ -1,0 +1,18 @@
+// What CUDA's handles point to on the machine. Private to its stand-ins, and tests.
+#pragma once
+
+#include "live/emulated/machine.h"
+#include "live/kernels/cuda/runtime.h"
+
+namespace live::emulated {
+
+inline Stream& of(cuda::Stream stream)
+{
+    return *reinterpret_cast<Stream*>(stream);
+}
+inline Event& of(cuda::Event event)
+{
+    return *reinterpret_cast<Event*>(event);
+}
+
+} // namespace live::emulated

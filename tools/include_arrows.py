@@ -37,6 +37,7 @@ ALLOWED = {
     "live/comm": ["live/tensor", "live/tasks", "live/kernels", "live/record"],
     "live/model": ["live/tensor", "live/tasks", "live/kernels", "live/comm", "live/record", "sim"],
     "live/runtime": ["live/tensor", "live/tasks", "live/kernels", "live/comm", "live/record", "live/model", "sim"],
+    "live/huggingface": ["live/tensor", "live/tasks", "live/kernels", "live/comm", "live/record", "live/model", "live/runtime", "sim"],
     "live/profile": ["live", "sim"],
     "live/stream": ["live/record", "sim"],
     "live/cli": ["live", "sim"],

@@ -5,6 +5,7 @@
 #include "live/comm/clock_sync.h"
 #include "live/comm/gpu_modules.h"
 #include "live/comm/processes.h"
+#include "live/huggingface/folder.h"
 #include "live/kernels/modules.h"
 #include "live/runtime/checkpoint.h"
 #include "live/runtime/watchdog.h"
@@ -65,6 +66,8 @@ public:
         try {
             const Watchdog watchdog(*m_run, m_request.deadline, m_store.get());
             m_run->train(m_scenario.live.steps - m_firstStep + 1, [&](const StepReport& step) { return afterStep(step); });
+            if (!m_request.saveWeights.empty())
+                saveWeights();
         } catch (const std::exception& error) {
             m_collector->setStatus(RunStatus::failed, error.what());
             throw;
@@ -105,6 +108,8 @@ private:
                                                            .firstStep = m_firstStep});
         if (!resumed.empty())
             readCheckpoint(resumed, m_run->ranks(), m_environment.process, exchange());
+        if (!m_request.weights.empty())
+            huggingface::readWeights(m_request.weights, m_scenario, m_run->ranks(), m_environment.process, exchange());
         startStream();
     }
 
@@ -266,6 +271,13 @@ private:
                                           m_run->ranks(), m_environment.process, exchange());
         if (first() && !m_request.quiet)
             say("checkpoint " + path.string());
+    }
+
+    void saveWeights()
+    {
+        huggingface::writeWeights(m_request.saveWeights, m_scenario, m_run->ranks(), m_environment.process, exchange());
+        if (first() && !m_request.quiet)
+            say("weights " + m_request.saveWeights);
     }
 
     /// Over all processes: exact sums of theirs.

@@ -38,6 +38,7 @@ ALLOWED = {
     "live/model": ["live/tensor", "live/tasks", "live/kernels", "live/comm", "live/record", "sim"],
     "live/runtime": ["live/tensor", "live/tasks", "live/kernels", "live/comm", "live/record", "live/model", "sim"],
     "live/emulated": ["live/tensor", "live/tasks", "live/kernels", "live/comm", "live/record", "live/model", "live/runtime", "sim"],
+    "live/huggingface": ["live/tensor", "live/tasks", "live/kernels", "live/comm", "live/record", "live/model", "live/runtime", "sim"],
     "live/profile": ["live", "sim"],
     "live/stream": ["live/record", "sim"],
     "live/cli": ["live", "sim"],

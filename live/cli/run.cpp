@@ -1,6 +1,7 @@
 #include "live/cli/command.h"
 #include "live/cli/training.h"
 #include "live/emulated/emulated_run.h"
+#include "live/huggingface/folder.h"
 #include "live/runtime/check_serial.h"
 #include "sim/cli/options.h"
 #include "sim/error.h"
@@ -124,6 +125,9 @@ void run(RunArguments& arguments)
     checkWritable(arguments.report, "--report");
     checkWritable(request.trace, "--trace");
     checkCanBeFolder(request.checkpoint, "--checkpoint");
+    checkCanBeFolder(request.saveWeights, "--save-weights");
+    if (!request.saveWeights.empty())
+        huggingface::checkCanBeWritten(request.scenario.model);
     request.scenarioJson = sim::resolvedText(request.scenario);
     request.quiet = arguments.json;
     const TrainingReport report = train(request);
@@ -175,7 +179,15 @@ void addRun(CLI::App& app)
         ->needs(checkpoint);
     command->add_flag("--gradients", request.gradients, "Put the last step's gradients into checkpoints, to be compared")
         ->needs(checkpoint);
-    command->add_option("--resume", request.resume, "Go on from a checkpoint, of any layout of the same model")
+    CLI::Option* resume =
+        command->add_option("--resume", request.resume, "Go on from a checkpoint, of any layout of the same model")
+            ->type_name("FOLDER")
+            ->check(sim::cli::notEmpty());
+    command->add_option("--weights", request.weights, "Begin with the weights of a Hugging Face model of the same shape")
+        ->type_name("FOLDER")
+        ->check(sim::cli::notEmpty())
+        ->excludes(resume);
+    command->add_option("--save-weights", request.saveWeights, "At the end write the weights as a Hugging Face model")
         ->type_name("FOLDER")
         ->check(sim::cli::notEmpty());
     command->add_option("--workers", request.workers, "Threads that run ranks (default: one a core)")->check(CLI::Range(1, 4096));

@@ -9,6 +9,7 @@
 #include "live/emulated/emulated_device.h"
 #include "live/emulated/emulated_run.h"
 #include "live/emulated/wire.h"
+#include "live/huggingface/folder.h"
 #include "live/kernels/modules.h"
 #include "live/runtime/checkpoint.h"
 #include "live/runtime/watchdog.h"
@@ -72,6 +73,8 @@ public:
             m_run->train(m_scenario.live.steps - m_firstStep + 1, [&](const StepReport& step) { return afterStep(step); });
             if (m_machine)
                 m_machine->finish();
+            if (!m_request.saveWeights.empty())
+                saveWeights();
         } catch (const std::exception& error) {
             m_collector->setStatus(RunStatus::failed, error.what());
             throw;
@@ -117,6 +120,8 @@ private:
                                                            .firstStep = m_firstStep});
         if (!resumed.empty())
             readCheckpoint(resumed, m_run->ranks(), m_environment.process, exchange());
+        if (!m_request.weights.empty())
+            huggingface::readWeights(m_request.weights, m_scenario, m_run->ranks(), m_environment.process, exchange());
         startStream();
     }
 
@@ -303,6 +308,13 @@ private:
                                           m_run->ranks(), m_environment.process, exchange());
         if (first() && !m_request.quiet)
             say("checkpoint " + path.string());
+    }
+
+    void saveWeights()
+    {
+        huggingface::writeWeights(m_request.saveWeights, m_scenario, m_run->ranks(), m_environment.process, exchange());
+        if (first() && !m_request.quiet)
+            say("weights " + m_request.saveWeights);
     }
 
     /// Over all processes: exact sums of theirs.

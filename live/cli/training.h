@@ -23,6 +23,8 @@ struct TrainingRequest {
     int checkpointEvery = 0;  ///< steps; 0: only at the end
     bool gradients = false;   ///< into checkpoints too
     std::string resume;       ///< folder to begin from
+    std::string weights;      ///< of a Hugging Face model to begin from; empty: random ones
+    std::string saveWeights;  ///< where to write them as one at the end; empty: nowhere
     std::chrono::milliseconds deadline{30'000};
     std::uint64_t orderSeed = 1; ///< of the emulated device
     std::string repeat;          ///< the command that does the same again, for its messages

@@ -11,8 +11,8 @@ using sim::asIndex;
 
 const char* groupName(Group group)
 {
-    constexpr std::array<const char*, kGroupCount> kNames = {"tp",    "cp",        "tp",   "ep",     "tp_cp", "dp_cp",
-                                                             "dp_cp", "expert_dp", "embd", "copies", "world"};
+    constexpr std::array<const char*, kGroupCount> kNames = {"tp",    "cp",        "heads", "tp_ep",  "tp_cp", "dp_cp",
+                                                             "dp_cp", "expert_dp", "embd",  "copies", "world"};
     return kNames[asIndex(group)];
 }
 

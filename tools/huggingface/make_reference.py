@@ -29,13 +29,12 @@ COMMON = {"vocab_size": VOCABULARY, "hidden_size": 16, "num_hidden_layers": 2, "
 GROUPED = {**COMMON, "num_key_value_heads": 2, "intermediate_size": 24}
 MODELS = {
     "llama": (transformers.LlamaConfig, {**GROUPED, "head_dim": 4, "rope_theta": 500.0, "rms_norm_eps": 1e-5}),
-    "llama-tied": (transformers.LlamaConfig, {**GROUPED, "head_dim": 4, "rms_norm_eps": 1e-6, "tie_word_embeddings": True}),
     "mistral": (transformers.MistralConfig, {**GROUPED, "head_dim": 4, "sliding_window": 3, "rms_norm_eps": 1e-5}),
     "qwen2": (transformers.Qwen2Config, {**GROUPED, "rms_norm_eps": 1e-6}),
     "qwen3": (transformers.Qwen3Config, {**GROUPED, "head_dim": 6, "rms_norm_eps": 1e-6, "rope_theta": 1e6}),
     "qwen3-moe": (transformers.Qwen3MoeConfig, {**GROUPED, "head_dim": 4, "num_experts": 4, "num_experts_per_tok": 2,
                                                 "moe_intermediate_size": 12, "norm_topk_prob": False, "rms_norm_eps": 1e-6}),
-    "mixtral": (transformers.MixtralConfig, {**GROUPED, "head_dim": 4, "num_local_experts": 4, "num_experts_per_tok": 2,
+    "mixtral": (transformers.MixtralConfig, {**GROUPED, "head_dim": 4, "intermediate_size": 12, "num_local_experts": 4, "num_experts_per_tok": 2,
                                              "rms_norm_eps": 1e-5, "rope_theta": 1e6, "sliding_window": None}),
     "deepseek-v3": (transformers.DeepseekV3Config,
                     {**COMMON, "num_key_value_heads": 4, "intermediate_size": 24, "q_lora_rank": 12, "kv_lora_rank": 8,
@@ -122,7 +121,7 @@ def make(name):
         torch.Tensor.float = single
     shutil.move(temporary / "model.safetensors", folder / "gradients.safetensors")
     shutil.rmtree(temporary)
-    safetensors.torch.save_file({"logits": logits.detach().contiguous(), "loss": loss.detach().reshape(1), "tokens": tokens},
+    safetensors.torch.save_file({"logits": logits.detach().contiguous(), "loss": loss.detach().reshape(1), "tokens": tokens.double()},
                                 folder / "expected.safetensors")
     print(name, "loss", float(loss), sum(path.stat().st_size for path in folder.iterdir()), "bytes")
 

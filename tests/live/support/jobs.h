@@ -35,12 +35,25 @@ inline const Settings kLlama = {"model.normalization=rmsnorm", "model.position_e
 inline const Settings kExperts = {"model.num_experts=4", "model.num_experts_per_tok=2", "model.moe_intermediate_size=32",
                                   "model.bias=false"};
 /// Latent attention with compressed queries, DeepSeek-V3's choice of 8 experts, a shared one.
-inline const Settings kDeepSeek = {"model.normalization=rmsnorm", "model.position_embedding=rope", "model.hidden_act=silu",
-                                   "model.gated_mlp=true", "model.bias=false", "model.q_lora_rank=12", "model.kv_lora_rank=10",
-                                   "model.qk_nope_head_dim=6", "model.qk_rope_head_dim=4", "model.v_head_dim=8",
-                                   "model.num_experts=8", "model.num_experts_per_tok=3", "model.moe_intermediate_size=16",
-                                   "model.num_shared_experts=2", "model.first_k_dense_replace=1", "model.router_bias=true",
-                                   "model.scoring_func=sigmoid", "model.n_group=4", "model.topk_group=2",
+inline const Settings kDeepSeek = {"model.normalization=rmsnorm",
+                                   "model.position_embedding=rope",
+                                   "model.hidden_act=silu",
+                                   "model.gated_mlp=true",
+                                   "model.bias=false",
+                                   "model.q_lora_rank=12",
+                                   "model.kv_lora_rank=10",
+                                   "model.qk_nope_head_dim=6",
+                                   "model.qk_rope_head_dim=4",
+                                   "model.v_head_dim=8",
+                                   "model.num_experts=8",
+                                   "model.num_experts_per_tok=3",
+                                   "model.moe_intermediate_size=16",
+                                   "model.num_shared_experts=2",
+                                   "model.first_k_dense_replace=1",
+                                   "model.router_bias=true",
+                                   "model.scoring_func=sigmoid",
+                                   "model.n_group=4",
+                                   "model.topk_group=2",
                                    "model.routed_scaling_factor=2.5"};
 
 /// Largest relative differences from serial training that rounding explains (from the noise floor that was measured).

@@ -1,0 +1,363 @@
+// Tiny models of Hugging Face's classes, read from their folders, give the logits, loss and gradients that those classes give:
+// tools/huggingface/make_reference.py made the folders.
+#include "live/huggingface/folder.h"
+#include "live/huggingface/weight_map.h"
+#include "live/runtime/run.h"
+#include "live/runtime/snapshot.h"
+#include "live/runtime/tensor_file.h"
+#include "live/tasks/worker_pool.h"
+#include "sim/error.h"
+#include "sim/scenario/files.h"
+#include "tests/live/support/decorators.h"
+#include "tests/live/support/jobs.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <mutex>
+#include <unistd.h>
+
+namespace live::test {
+namespace {
+
+namespace fs = std::filesystem;
+using huggingface::ModelClass;
+
+struct Reference {
+    const char* folder;
+    Settings model;
+};
+
+const Settings kTiny = {"model.num_hidden_layers=2",     "model.hidden_size=16",
+                        "model.num_attention_heads=4",   "model.num_key_value_heads=2",
+                        "model.intermediate_size=24",    "model.head_dim=4",
+                        "model.vocab_size=29",           "model.normalization=rmsnorm",
+                        "model.position_embedding=rope", "model.hidden_act=silu",
+                        "model.gated_mlp=true",          "model.bias=false",
+                        "training.sequence_length=8",    "training.global_batch_size=2",
+                        "live.aux_loss=0",         "live.clip_norm=0"};
+const Settings kEps6 = {"model.rms_norm_eps=1e-6"};
+const Settings kLatent =
+    kTiny + kEps6 + Settings{"model.num_key_value_heads=4",   "model.kv_lora_rank=8",          "model.qk_rope_head_dim=4",
+                             "model.moe_intermediate_size=8", "model.first_k_dense_replace=1", "model.router_bias=true",
+                             "model.scoring_func=sigmoid"};
+
+const std::vector<Reference> kReferences = {
+    {"llama", kTiny + Settings{"model.rope_theta=500"}},
+    {"mistral", kTiny + Settings{"model.sliding_window=3"}},
+    {"qwen2", kTiny + kEps6 + Settings{"model.qkv_bias=true"}},
+    {"qwen3", kTiny + kEps6 + Settings{"model.qk_norm=true", "model.head_dim=6", "model.rope_theta=1000000"}},
+    {"mixtral", kTiny + Settings{"model.intermediate_size=12", "model.num_experts=4", "model.num_experts_per_tok=2",
+                                 "model.moe_intermediate_size=12", "model.rope_theta=1000000"}},
+    {"qwen3-moe", kTiny + kEps6 +
+                      Settings{"model.qk_norm=true", "model.num_experts=4", "model.num_experts_per_tok=2",
+                               "model.moe_intermediate_size=12", "model.norm_topk_prob=false"}},
+    {"deepseek-v3",
+     kLatent + Settings{"model.q_lora_rank=12", "model.qk_nope_head_dim=6", "model.v_head_dim=5", "model.head_dim=10",
+                        "model.num_experts=8", "model.num_experts_per_tok=3", "model.num_shared_experts=2", "model.n_group=4",
+                        "model.topk_group=2", "model.routed_scaling_factor=2.5"}},
+    {"deepseek-v3-direct",
+     kLatent + Settings{"model.qk_nope_head_dim=4", "model.v_head_dim=4", "model.head_dim=8", "model.num_experts=4",
+                        "model.num_experts_per_tok=2", "model.num_shared_experts=1", "model.norm_topk_prob=false"}},
+    {"gpt2", kTiny + Settings{"model.num_key_value_heads=4", "model.intermediate_size=64", "model.normalization=layernorm",
+                              "model.position_embedding=learned", "model.hidden_act=gelu", "model.gated_mlp=false",
+                              "model.bias=true", "model.hidden_dropout=0", "model.tie_word_embeddings=true"}},
+};
+
+fs::path folderOf(const std::string& name)
+{
+    return fs::path(RANKSCOPE_TEST_DATA) / "huggingface" / name;
+}
+
+/// A tensor of a file, in double.
+std::vector<double> valuesOf(const fs::path& path, const std::string& name)
+{
+    const PlacedFile file(path, PlacedFile::Mode::read);
+    const ReadTable read = readTensorTable(file);
+    const StoredTensor& tensor = read.table.tensors.at(name);
+    std::vector<std::byte> bytes(tensor.end - tensor.begin);
+    file.read(read.dataBegin + tensor.begin, bytes.data(), bytes.size());
+    std::vector<double> values(static_cast<std::size_t>(tensor.elements()));
+    toDoubles(tensor.type, bytes.data(), values);
+    return values;
+}
+
+/// Their tensors under our names.
+Snapshot snapshotOf(const fs::path& path, const huggingface::WeightMap& map)
+{
+    std::map<std::string, std::vector<double>> theirs;
+    for (const auto& [name, shape] : map.tensors)
+        theirs[name] = valuesOf(path, name);
+    Snapshot ours;
+    for (const auto& [name, place] : map.places)
+        for (std::int64_t row = 0; row < place.rows; ++row)
+            for (std::int64_t column = 0; column < place.columns; ++column)
+                ours[name].push_back(theirs.at(place.tensor).at(static_cast<std::size_t>(place.element(row, column))));
+    return ours;
+}
+
+huggingface::WeightMap mapOf(const sim::Scenario& scenario)
+{
+    huggingface::FileStyle style;
+    const ModelClass of = huggingface::classOf(scenario.model);
+    if (of == ModelClass::gpt2)
+        style.prefix = "transformer.";
+    return huggingface::mapWeights(scenario.model, of, style);
+}
+
+/// What one step brings, before anything is changed.
+struct Step {
+    double loss = 0;
+    Snapshot gradients;
+    std::vector<double> logits; ///< in the order of calls: one rank
+};
+
+struct LogitsTaken final : QueueDecorator {
+    LogitsTaken(std::unique_ptr<Queue> inner, std::vector<double>& to) : QueueDecorator(std::move(inner)), out(to) {}
+    void rowMaximum(T logits, std::int64_t validColumns, T maximum) override
+    {
+        for (std::int64_t row = 0; row < logits.rows; ++row)
+            for (std::int64_t column = 0; column < validColumns; ++column)
+                out.push_back(logits.type == DType::f64 ? logits.as<double>()[row * logits.stride + column]
+                                                        : static_cast<double>(logits.as<float>()[row * logits.stride + column]));
+        QueueDecorator::rowMaximum(logits, validColumns, maximum);
+    }
+    std::vector<double>& out;
+};
+
+using Read = std::function<void(const sim::Scenario&, const std::vector<Rank*>&)>;
+
+Step stepOf(const sim::Scenario& scenario, const Read& read)
+{
+    Step step;
+    WorkerPool pool(1);
+    DeviceDecorator device(makeCpuDevice(scenario.live.dtype == "fp64" ? DType::f64 : DType::f32, &pool),
+                           [&](std::unique_ptr<Queue> inner, int) -> std::unique_ptr<Queue> {
+                               return std::make_unique<LogitsTaken>(std::move(inner), step.logits);
+                           });
+    const auto communicator = makeLocalCommunicator(pool);
+    Run run(scenario, {.pool = &pool, .device = &device, .communicator = communicator.get(), .record = false});
+    read(scenario, run.ranks());
+    std::mutex mutex;
+    for (Rank* rank : run.ranks())
+        rank->onGradients([&](Rank& self) {
+            const std::lock_guard lock(mutex);
+            addToSnapshot(self, Quantity::gradient, step.gradients);
+        });
+    run.train(1, [&](const StepReport& report) {
+        step.loss = report.result.loss;
+        return Verdict::goOn;
+    });
+    return step;
+}
+
+Read fromFolder(const fs::path& folder)
+{
+    return [folder](const sim::Scenario& scenario, const std::vector<Rank*>& ranks) {
+        huggingface::readWeights(folder, scenario, ranks);
+    };
+}
+
+double largestDifference(const std::vector<double>& expected, const std::vector<double>& actual)
+{
+    if (expected.size() != actual.size())
+        return std::numeric_limits<double>::infinity();
+    double most = 0, size = 0;
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+        most = std::max(most, std::abs(expected[i] - actual[i]));
+        size = std::max(size, std::abs(expected[i]));
+    }
+    return most / size;
+}
+
+class HuggingFace : public testing::TestWithParam<Reference> {};
+
+TEST_P(HuggingFace, LogitsLossAndGradientsAgree)
+{
+    const fs::path folder = folderOf(GetParam().folder);
+    for (const auto& [dtype, limit] : {std::pair{"fp64", 1e-10}, {"fp32", 1e-5}}) {
+        SCOPED_TRACE(dtype);
+        const sim::Scenario scenario = job(GetParam().model + Settings{std::string("live.dtype=") + dtype});
+        const Step step = stepOf(scenario, fromFolder(folder));
+        EXPECT_LE(largestDifference(valuesOf(folder / "expected.safetensors", "logits"), step.logits), limit);
+        EXPECT_LE(largestDifference(valuesOf(folder / "expected.safetensors", "loss"), {step.loss}), limit);
+        const SnapshotDifference apart = compare(snapshotOf(folder / "gradients.safetensors", mapOf(scenario)), step.gradients);
+        EXPECT_LE(apart.relative, limit) << apart.worst;
+    }
+}
+
+TEST_P(HuggingFace, GradientsAgreeHoweverTheModelIsCut)
+{
+    const fs::path folder = folderOf(GetParam().folder);
+    const bool hasExperts = job(GetParam().model).model.numExperts > 0;
+    std::vector<Settings> layouts = {{"layout.tp=2", "layout.sequence_parallel=true", "layout.cp=2"},
+                                     {"layout.tp=4", "layout.dp=2", "layout.zero_stage=3"},
+                                     {"layout.pp=2", "schedule.kind=zb-h1", "layout.tp=2", "layout.dp=2", "layout.zero_stage=1"}};
+    if (hasExperts)
+        layouts.push_back({"layout.tp=2", "layout.dp=2", "layout.ep=4", "layout.etp=1", "layout.order=dp-tp-cp-ep-pp"});
+    for (const Settings& layout : layouts) {
+        SCOPED_TRACE(testing::PrintToString(layout));
+        const sim::Scenario scenario = job(GetParam().model + layout);
+        const Step step = stepOf(scenario, fromFolder(folder));
+        EXPECT_LE(largestDifference(valuesOf(folder / "expected.safetensors", "loss"), {step.loss}), 1e-10);
+        const SnapshotDifference apart = compare(snapshotOf(folder / "gradients.safetensors", mapOf(scenario)), step.gradients);
+        EXPECT_LE(apart.relative, 1e-10) << apart.worst;
+    }
+}
+
+class Scratch : public testing::Test {
+protected:
+    Scratch() { fs::create_directories(m_folder); }
+    ~Scratch() override { fs::remove_all(m_folder); }
+    const fs::path m_folder = fs::temp_directory_path() / ("rankscope-huggingface-test-" + std::to_string(getpid()));
+};
+
+class SavedAsHuggingFace : public HuggingFace {
+protected:
+    ~SavedAsHuggingFace() override { fs::remove_all(m_folder); }
+    const fs::path m_folder = fs::temp_directory_path() / ("rankscope-huggingface-test-" + std::to_string(getpid()));
+};
+
+TEST_P(SavedAsHuggingFace, IsWhatWasReadAndReadsAgain)
+{
+    const fs::path folder = folderOf(GetParam().folder);
+    const sim::Scenario scenario = job(GetParam().model + Settings{"live.dtype=fp32", "layout.tp=2", "layout.pp=2"});
+    stepOf(scenario, [&](const sim::Scenario& of, const std::vector<Rank*>& ranks) {
+        huggingface::readWeights(folder, of, ranks);
+        huggingface::writeWeights(m_folder / "deep" / "er", of, ranks);
+    });
+    const fs::path saved = m_folder / "deep" / "er";
+    const huggingface::WeightMap map = mapOf(scenario);
+    EXPECT_TRUE(compare(snapshotOf(folder / "model.safetensors", map), snapshotOf(saved / "model.safetensors", map)).identical);
+    EXPECT_FALSE(fs::exists(saved / "model.safetensors.part"));
+    const Step step = stepOf(job(GetParam().model + Settings{"layout.dp=2"}), fromFolder(saved));
+    EXPECT_LE(largestDifference(valuesOf(folder / "expected.safetensors", "loss"), {step.loss}), 1e-10);
+}
+
+const auto kNameOf = [](const auto& of) { return testName(of.param.folder); };
+INSTANTIATE_TEST_SUITE_P(, HuggingFace, testing::ValuesIn(kReferences), kNameOf);
+INSTANTIATE_TEST_SUITE_P(, SavedAsHuggingFace, testing::ValuesIn(kReferences), kNameOf);
+
+const Reference& reference(const std::string& name)
+{
+    return *std::find_if(kReferences.begin(), kReferences.end(), [&](const Reference& each) { return each.folder == name; });
+}
+
+std::string failureOf(const sim::Scenario& scenario, const fs::path& folder)
+{
+    try {
+        stepOf(scenario, fromFolder(folder));
+    } catch (const sim::Error& error) {
+        return error.what();
+    }
+    return "";
+}
+
+TEST_F(Scratch, OfAnotherModelIsRefusedWithAllThatDiffers)
+{
+    const Settings llama = reference("llama").model;
+    const auto refusal = [&](const Settings& more) { return failureOf(job(llama + more), folderOf("llama")); };
+    EXPECT_EQ(refusal({}), "");
+    EXPECT_THAT(refusal({"model.rope_theta=10000", "model.rms_norm_eps=1e-6"}),
+                testing::AllOf(testing::HasSubstr("rope_theta is 500.0 there, 10000.0 in the scenario"),
+                               testing::HasSubstr("rms_norm_eps is 1e-05 there, 1e-06 in the scenario")));
+    EXPECT_THAT(refusal({"model.num_hidden_layers=3"}), testing::HasSubstr("num_hidden_layers is 2 there, 3 in the scenario"));
+    EXPECT_THAT(refusal({"model.qk_norm=true"}), testing::HasSubstr("LlamaForCausalLM lacks qk_norm"));
+    EXPECT_THAT(refusal({"model.sliding_window=3"}), testing::HasSubstr("LlamaForCausalLM lacks sliding_window"));
+    EXPECT_THAT(failureOf(job(reference("mistral").model + Settings{"model.sliding_window=4"}), folderOf("mistral")),
+                testing::HasSubstr("layer 0 sees 3 tokens there, 4 in the scenario (sliding_window)"));
+    EXPECT_THAT(failureOf(job(reference("deepseek-v3").model + Settings{"model.n_group=2"}), folderOf("deepseek-v3")),
+                testing::HasSubstr("n_group is 4 there, 2 in the scenario"));
+    EXPECT_THAT(failureOf(job(llama), m_folder), testing::HasSubstr("has no config.json"));
+}
+
+TEST_F(Scratch, WithTensorsOfOtherNamesOrShapesIsRefused)
+{
+    fs::copy(folderOf("qwen3") / "config.json", m_folder / "config.json");
+    const auto with = [&](const std::string& from) {
+        fs::copy_file(folderOf(from) / "model.safetensors", m_folder / "model.safetensors", fs::copy_options::overwrite_existing);
+        return failureOf(job(reference("qwen3").model), m_folder);
+    };
+    EXPECT_EQ(with("qwen3"), "");
+    EXPECT_THAT(
+        with("llama"),
+        testing::AllOf(testing::HasSubstr("it has no model.layers.0.self_attn.k_norm.weight, 6 in this model"),
+                       testing::HasSubstr("model.layers.0.self_attn.k_proj.weight is 8 x 16 there, 12 x 16 in this model")));
+    fs::resize_file(m_folder / "model.safetensors", 3000);
+    EXPECT_THAT(failureOf(job(reference("qwen3").model), m_folder), testing::StartsWith("weights: "));
+    fs::copy_file(folderOf("llama") / "config.json", m_folder / "config.json", fs::copy_options::overwrite_existing);
+    fs::copy_file(folderOf("qwen2") / "model.safetensors", m_folder / "model.safetensors", fs::copy_options::overwrite_existing);
+    EXPECT_THAT(failureOf(job(reference("llama").model), m_folder),
+                testing::HasSubstr("it has model.layers.0.self_attn.k_proj.bias (8), this model has not"));
+}
+
+TEST_F(Scratch, InSeveralFilesIsRead)
+{
+    const fs::path from = folderOf("llama");
+    const PlacedFile whole(from / "model.safetensors", PlacedFile::Mode::read);
+    const ReadTable read = readTensorTable(whole);
+    nlohmann::json index = {{"weight_map", nlohmann::json::object()}};
+    for (const bool second : {false, true}) {
+        TensorTable table;
+        const std::string name = second ? "b.safetensors" : "a.safetensors";
+        int count = 0;
+        for (const auto& [tensor, stored] : read.table.tensors)
+            if ((count++ % 2 == 1) == second) {
+                table.tensors[tensor] = stored;
+                index["weight_map"][tensor] = name;
+            }
+        table.place();
+        PlacedFile file(m_folder / name, PlacedFile::Mode::create);
+        const std::string header = table.header({});
+        file.write(0, header.data(), header.size());
+        for (const auto& [tensor, stored] : table.tensors) {
+            const StoredTensor& there = read.table.tensors.at(tensor);
+            std::vector<std::byte> bytes(there.end - there.begin);
+            whole.read(read.dataBegin + there.begin, bytes.data(), bytes.size());
+            file.write(header.size() + stored.begin, bytes.data(), bytes.size());
+        }
+    }
+    sim::replaceFile(m_folder / "model.safetensors.index.json", index.dump());
+    fs::copy(from / "config.json", m_folder / "config.json");
+    const Step step = stepOf(job(reference("llama").model), fromFolder(m_folder));
+    EXPECT_LE(largestDifference(valuesOf(from / "expected.safetensors", "loss"), {step.loss}), 1e-10);
+    index["weight_map"]["lm_head.weight"] = "../../etc/passwd";
+    sim::replaceFile(m_folder / "model.safetensors.index.json", index.dump());
+    EXPECT_THAT(failureOf(job(reference("llama").model), m_folder), testing::HasSubstr("which is not in the folder"));
+}
+
+TEST(ModelClassOfHuggingFace, IsTheOneThatHasAllOrNone)
+{
+    const auto nameOf = [](const Settings& settings) {
+        return std::string(huggingface::architectureOf(huggingface::classOf(job(settings).model)));
+    };
+    EXPECT_EQ(nameOf({}), "GPT2LMHeadModel");
+    EXPECT_EQ(nameOf(kLlama), "LlamaForCausalLM");
+    EXPECT_EQ(nameOf(kLlama + Settings{"model.sliding_window=4"}), "MistralForCausalLM");
+    EXPECT_EQ(nameOf(kLlama + kExperts), "MixtralForCausalLM");
+    EXPECT_EQ(nameOf(kDeepSeek), "DeepseekV3ForCausalLM");
+    try {
+        nameOf(kDeepSeek + Settings{"model.scoring_func=softmax", "model.normalization=layernorm"});
+        FAIL();
+    } catch (const sim::Error& error) {
+        EXPECT_STREQ(error.what(), "no model class of Hugging Face's that is known here has it all; DeepseekV3ForCausalLM lacks "
+                                   "normalization layernorm, scoring_func softmax");
+    }
+}
+
+TEST(StoredTypes, OfSixteenBitsAreTheNumbersTheyStandFor)
+{
+    const std::array<std::uint16_t, 6> half = {0x3C00, 0xC000, 0x3555, 0x0001, 0x7BFF, 0x8000};
+    std::array<double, 6> values{};
+    toDoubles(StoredType::f16, reinterpret_cast<const std::byte*>(half.data()), values);
+    EXPECT_EQ(values, (std::array<double, 6>{1, -2, 1365.0 / 4096, std::ldexp(1, -24), 65504, -0.0}));
+    const std::array<std::uint16_t, 3> brain = {0x3F80, 0xC049, 0x0001};
+    std::array<double, 3> wide{};
+    toDoubles(StoredType::bf16, reinterpret_cast<const std::byte*>(brain.data()), wide);
+    EXPECT_EQ(wide, (std::array<double, 3>{1, -3.140625, std::ldexp(1, -133)}));
+}
+
+} // namespace
+} // namespace live::test

@@ -27,7 +27,9 @@ std::size_t firstNetworkTier(const Cluster& cluster)
 
 double bytesPerSecondOf(const Cluster& cluster, std::size_t tier)
 {
-    return cluster.tiers[tier].bandwidthGBs * 1e9 * cluster.efficiency.network;
+    const Efficiency& efficiency = cluster.efficiency;
+    const bool isOutside = efficiency.interNode > 0 && !isInsideNode(cluster, tier);
+    return cluster.tiers[tier].bandwidthGBs * 1e9 * (isOutside ? efficiency.interNode : efficiency.network);
 }
 
 /// What passes several tiers of a port: other bytes on each, or always the same.
@@ -94,26 +96,20 @@ struct AllToAll {
 };
 
 /// Each member sends 1/n of its tensor to every other. Traffic to other domains leaves over the member's own port; the tiers work
-/// side by side, the slowest decides. `copies`: of each token, where a node takes one for all of its members and hands it on.
+/// side by side, the slowest decides. `copies`: of each token, where a node takes one for all of its members and hands one on to
+/// each that has an expert for it (DeepEP's and HybridEP's kernels).
 AllToAll allToAll(const GroupShape& group, const Cluster& cluster, double bytes, int copies)
 {
     AllToAll all;
     double latency = 0;
     double reachedInside = 1; // members reached without this tier
-    double handedOn = 0;      // share of the tensor that one member of a node takes for others
-    for (std::size_t t = cluster.tiers.size(); t-- > 1 && copies > 1;)
-        if (t < group.domains.size() && group.domains[t - 1] > 1) {
-            const double outside = 1 - 1.0 / group.domains[t - 1];
-            handedOn = outside * (1 - sharedCopies(group.domains[t - 1], copies));
-        }
     for (std::size_t t = 0; t < cluster.tiers.size() && t < group.domains.size(); ++t) {
         const double inside = static_cast<double>(group.size) / group.domains[t];
         if (inside > reachedInside) {
             double share = (inside - reachedInside) / group.size;
-            if (t == 0)
-                share += handedOn;
-            else if (copies > 1)
-                share *= sharedCopies(group.domains[t - 1], copies);
+            if (copies > 1) // one copy to each domain; inside the innermost one to each member, all but what is there already
+                share = t == 0 ? sharedCopies(group.size, copies) * (1 - 1 / inside)
+                               : share * sharedCopies(group.domains[t - 1], copies);
             occupy(all.portSeconds, cluster, t, bytes * share / cluster.efficiency.allToAll, Passing::others);
             latency = std::max(latency, cluster.tiers[t].latencyUs * 1e-6);
         }

@@ -53,6 +53,7 @@ struct Stack {
     double weightGradientBytes = 0; ///< held for a moment for each weight whose gradient is computed, before it is added up
     double stepMs = 0;              ///< host work that every step waits for
     std::string gradientDtype = "fp32"; ///< what gradients are added up and reduced in, unless the scenario says
+    bool padsVocabulary = true;         ///< a rank's part of it, to what tensor cores want; otherwise cut as it is
     bool narrowGather = false;          ///< fp8: sequence parallelism gathers operands that are narrow already
     /// ZeRO 3, backward: the next layer's parameters are gathered behind the reduction of this one's gradients, so that both hold
     /// up the next layer (FSDP's BACKWARD_POST); otherwise while this layer computes.

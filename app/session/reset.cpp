@@ -116,10 +116,11 @@ Edit makeResetEdit(const ScenarioState& now, const ScenarioState& file, std::str
         if (meaning(after.get(writtenOut)) == meaning(file.resolved(writtenOut)))
             edit.assignments.push_back({writtenOut, file.document().get(writtenOut)});
     }
-    // The state has the short form of what the file says in full.
-    const auto written = file.document().get(pointer), shown = file.at(pointer);
-    if (written && shown && written->front() == '{' && shown->front() != '{')
-        edit.assignments.push_back({std::string(pointer), written});
+    // The state has the short form of what the file says in full; layers and modules do not go together.
+    constexpr std::string_view kRecompute = "/training/recompute";
+    const auto written = file.document().get(kRecompute);
+    if (written && (pointer == kRecompute || (pointer.starts_with(kRecompute) && now.at(kRecompute) == file.at(kRecompute))))
+        edit.assignments.push_back({std::string(kRecompute), written});
     restoreText(edit, now, file);
     return edit;
 }

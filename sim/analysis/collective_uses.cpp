@@ -160,10 +160,10 @@ std::vector<CollectiveUse> CollectiveCounter::uses() const
                 if (group.size < 2 || reduces != inNetwork)
                     continue;
                 const AllToAllRoutes routes = allToAllRoutes(group, scenario.cluster, copiesOfToken(scenario));
-                const bool isAlone = alike.sends == CollectiveSends::toEach && routes.membersOfNode <= 1;
+                const bool isOnce = alike.sends == CollectiveSends::toEach && routes.isOnce;
                 const auto stage = asIndex(classes.pipelineRank[asIndex(c)]);
                 ranks[stage] += classes.size[asIndex(c)];
-                leaving[stage] += classes.size[asIndex(c)] * (isAlone ? routes.leaving : 1);
+                leaving[stage] += classes.size[asIndex(c)] * (isOnce ? routes.sentShare() * group.size / (group.size - 1.0) : 1);
                 members = group.size;
             }
             CollectiveUse use{.role = alike.role,

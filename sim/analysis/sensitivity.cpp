@@ -63,6 +63,7 @@ std::vector<Constant> constants(const Scenario& scenario)
         ofGpu("weight_gradient", "further factor on products of weight gradients", &Efficiency::weightGradient),
         ofGpu("kernel_us", "start and end of a kernel on the GPU", &Efficiency::kernelUs),
         ofGpu("network", "share of a link's bandwidth that collectives reach", &Efficiency::network),
+        ofGpu("inter_node", "likewise between nodes", &Efficiency::interNode),
         ofGpu("all_to_all", "further factor on all-to-alls", &Efficiency::allToAll),
         ofGpu("collective_us", "start and end of a collective", &Efficiency::collectiveUs),
         {"cluster.efficiency.beside_transfers", "how much slower kernels are beside a collective",

@@ -17,13 +17,13 @@ int outermostInNode(const Cluster& cluster)
     return tier;
 }
 
-/// Of the copies of a token that go to `nodes` nodes, those left where each takes one: an even choice of experts.
-double sharedCopies(double nodes, int copies)
+/// Of the copies of a token that go to so many places, those left where each takes one: an even choice of experts.
+double sharedCopies(double places, int copies)
 {
-    double untouched = 1; // chance that no copy goes to a given node
+    double untouched = 1; // chance that no copy goes to a given place
     for (int copy = 0; copy < copies; ++copy)
-        untouched *= 1 - 1 / nodes;
-    return nodes * (1 - untouched) / copies;
+        untouched *= 1 - 1 / places;
+    return places * (1 - untouched) / copies;
 }
 
 } // namespace
@@ -35,12 +35,15 @@ int copiesOfToken(const Scenario& scenario)
 
 AllToAllRoutes allToAllRoutes(const GroupShape& group, const Cluster& cluster, int copies)
 {
-    AllToAllRoutes routes{.nodeTier = outermostInNode(cluster)};
+    AllToAllRoutes routes{.nodeTier = outermostInNode(cluster), .members = static_cast<double>(group.size)};
     const auto tier = asIndex(std::max(0, routes.nodeTier));
     const int nodes = routes.nodeTier < 0 ? group.size : tier < group.domains.size() ? group.domains[tier] : 1;
-    routes.membersOfNode = static_cast<double>(group.size) / nodes;
-    if (copies > 1 && nodes > 1)
-        routes.leaving = sharedCopies(nodes, copies);
+    routes.membersOfNode = routes.members / nodes;
+    routes.isOnce = copies > 1;
+    if (routes.isOnce) {
+        routes.leaving = nodes > 1 ? sharedCopies(nodes, copies) : 1;
+        routes.taken = sharedCopies(group.size, copies);
+    }
     return routes;
 }
 

@@ -28,7 +28,9 @@ std::size_t firstNetworkTier(const Cluster& cluster)
 
 double bytesPerSecondOf(const Cluster& cluster, std::size_t tier)
 {
-    return cluster.tiers[tier].bandwidthGBs * 1e9 * cluster.efficiency.network;
+    const Efficiency& efficiency = cluster.efficiency;
+    const bool isOutside = efficiency.interNode > 0 && !isInsideNode(cluster, tier);
+    return cluster.tiers[tier].bandwidthGBs * 1e9 * (isOutside ? efficiency.interNode : efficiency.network);
 }
 
 /// What passes several tiers of a port: other bytes on each, or always the same.
@@ -90,7 +92,6 @@ struct AllToAll {
 AllToAll allToAll(const GroupShape& group, const Cluster& cluster, double bytes, int copies)
 {
     const AllToAllRoutes routes = allToAllRoutes(group, cluster, copies);
-    const double outside = 1 - routes.membersOfNode / group.size;
     AllToAll all;
     double latency = 0;
     double reachedInside = 1; // members reached without this tier
@@ -98,11 +99,8 @@ AllToAll allToAll(const GroupShape& group, const Cluster& cluster, double bytes,
         const double inside = static_cast<double>(group.size) / group.domains[t];
         if (inside > reachedInside) {
             const double members = inside - reachedInside;
-            double share = members / group.size;
-            if (static_cast<int>(t) > routes.nodeTier)
-                share *= routes.leaving;
-            else if (routes.handsOn())
-                share += outside * (1 - routes.leaving) * members / (routes.membersOfNode - 1);
+            const double share =
+                static_cast<int>(t) > routes.nodeTier ? members / group.size * routes.leaving : routes.inNodeShare(members);
             occupy(all.portSeconds, cluster, t, bytes * share / cluster.efficiency.allToAll, Passing::others);
             latency = std::max(latency, cluster.tiers[t].latencyUs * 1e-6);
         }

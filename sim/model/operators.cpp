@@ -547,6 +547,7 @@ Sharding Sharding::of(const Scenario& scenario)
                       .slices = scenario.schedule.sequenceSlices,
                       .causal = training.causal,
                       .flashAttention = training.flashAttention,
+                      .padsVocabulary = training.stack.padsVocabulary,
                       .bytesPerElement = elementBytes(training.precision),
                       .moe = training.moe};
     if (training.stack.narrowSaved && isNarrow(training.precision))
@@ -628,9 +629,10 @@ OperatorList head(Builder builder, bool ownsEmbedding, bool tensorParallel)
     builder.enterTensorParallel("head.gather");
     Operator& projection = builder.product("head.logits", builder.m_tokens, Input::ofBlock);
     const Checked vocabulary = projection.n;
-    // Frameworks pad what a rank has of the vocabulary; an odd one would run without tensor cores.
+    // Most frameworks pad what a rank has of the vocabulary: tensor cores read rows of an odd one slowly.
     constexpr std::int64_t kPadding = 64;
-    projection.n = ceilDivide(projection.n, kPadding) * kPadding;
+    projection.n = builder.m_sharding.padsVocabulary ? ceilDivide(projection.n, kPadding) * kPadding
+                                                     : std::max(1, builder.m_model.vocabSize / builder.m_sharding.tp);
     if (ownsEmbedding)
         projection.parameters = 0;
     // Logits and their softmax in single precision; the gradient overwrites them (Korthikanti et al. 2022, section 4.3: 4sbV/t).

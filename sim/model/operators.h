@@ -109,7 +109,7 @@ struct Sharding {
     /// A sequence may go through the pipeline in equal slices; slice i attends to the i before it. Only where attention is causal
     /// and without context parallelism.
     int slices = 1, slice = 0;
-    bool causal = true, flashAttention = true;
+    bool causal = true, flashAttention = true, padsVocabulary = true;
     int bytesPerElement = 2;
     int keptNarrower = 1; ///< products in 8 or 4 bits keep inputs and gradients in so many times fewer bytes
     MoeSettings moe;

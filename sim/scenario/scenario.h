@@ -241,6 +241,7 @@ struct Efficiency {
     double kernelUs = 3;              ///< start and end of one kernel on the GPU, where the next one waits for it
     double launchUs = 3.0;            ///< shortest time from one kernel's start to the next, microseconds
     double network = 0.85;            ///< fraction of a link's bandwidth that collectives reach
+    double interNode = 0;             ///< likewise of links beyond the node; 0: as inside
     double allToAll = 0.85;           ///< further factor on all-to-alls, which meet at the receivers
     double collectiveUs = 20;         ///< start and end of a collective, besides its hops
     double hostLink = 0.82;           ///< fraction of the link to the host that copies from pinned memory reach

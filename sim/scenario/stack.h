@@ -55,7 +55,8 @@ struct Stack {
     std::string gradientDtype = "fp32"; ///< what gradients are added up and reduced in, unless the scenario says
     /// 8 and 4 bits: products keep inputs and gradients as they read them, not as the precision of activations has them.
     bool narrowSaved = false;
-    bool narrowGather = false; ///< fp8: sequence parallelism gathers operands that are narrow already
+    bool padsVocabulary = true; ///< a rank's part of it, to what tensor cores want; otherwise cut as it is
+    bool narrowGather = false;  ///< fp8: sequence parallelism gathers operands that are narrow already
     /// ZeRO 3, backward: the next layer's parameters are gathered behind the reduction of this one's gradients, so that both hold
     /// up the next layer (FSDP's BACKWARD_POST); otherwise while this layer computes.
     bool gathersAfterReduction = false;

@@ -40,6 +40,7 @@ void readStack(const Json& json, Stack& stack)
     stack.date = memberOr(json, "date", stack.date);
     stack.attention = fromWord(kAttentionWords, memberOr<std::string>(json, "attention", {}), stack.attention);
     stack.gradientDtype = memberOr(json, "gradient_dtype", stack.gradientDtype);
+    stack.padsVocabulary = memberOr(json, "pads_vocabulary", stack.padsVocabulary);
     stack.narrowGather = memberOr(json, "narrow_gather", stack.narrowGather);
     stack.narrowSaved = memberOr(json, "narrow_saved", stack.narrowSaved);
     stack.gathersAfterReduction = memberOr(json, "gathers_after_reduction", stack.gathersAfterReduction);
@@ -63,6 +64,7 @@ Json toJson(const Stack& stack)
     json["date"] = stack.date;
     json["attention"] = toWord(kAttentionWords, stack.attention);
     json["gradient_dtype"] = stack.gradientDtype;
+    json["pads_vocabulary"] = stack.padsVocabulary;
     json["narrow_gather"] = stack.narrowGather;
     json["narrow_saved"] = stack.narrowSaved;
     json["gathers_after_reduction"] = stack.gathersAfterReduction;

@@ -77,6 +77,7 @@ Json toJson(const Efficiency& e)
               {"attention_half_length", number(e.attentionHalfLength)},
               {"launch_us", number(e.launchUs)},
               {"network", number(e.network)},
+              {"inter_node", number(e.interNode)},
               {"all_to_all", number(e.allToAll)},
               {"collective_us", number(e.collectiveUs)},
               {"host_link", number(e.hostLink)},

@@ -306,13 +306,13 @@ Explanation TrafficExplainer::use(const CollectiveUse& use, std::string symbol) 
         const Formula members =
             account.term("n", n, Unit::count, std::string("ranks of a group (") + communicatorRoleName(use.role) + ")");
         sent = (isTwice ? Formula::number(2) * (members - Formula::number(1)) : members - Formula::number(1)) / members;
-        if (use.leaving < 1)
-            sent *= account.term("u", use.leaving, Unit::fraction, "of a token's copies: one for each node that has any");
+        if (use.leaving != 1)
+            sent *= account.term("u", use.leaving, Unit::fraction, "of a token's copies: one for each node, and there one for each rank that has an expert for it");
     }
     const char* convention = isRing ? "Each member hands its block to the next one."
                              : use.sends == CollectiveSends::toEach && m_scenario.training.moe.sendOncePerNode
                                  ? "Each member keeps what is for itself. Of a token it sends each other node one copy, and who "
-                                   "takes that hands it on inside: as many bytes in all, fewer over the network."
+                                   "takes that hands it on inside."
                              : use.sends == CollectiveSends::toEach
                                  ? "Each member keeps what is for itself and sends 1 / n of its tensor to each other."
                              : use.sends == CollectiveSends::onceRound

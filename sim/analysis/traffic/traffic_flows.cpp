@@ -42,10 +42,10 @@ std::int64_t sentByMember(const OpShape& shape, const GroupShape& group, const S
         return onceRound(shape.bytes, n);
     case CollectiveSends::twiceRound:
         return (scenario.cluster.tiers[asIndex(group.spanningTier())].inNetworkReduction ? 1 : 2) * onceRound(shape.bytes, n);
-    case CollectiveSends::toEach: { // what stays away from the network is handed on, unless the member is alone in its node
+    case CollectiveSends::toEach: {
         const AllToAllRoutes routes = allToAllRoutes(group, scenario.cluster, copiesOfToken(scenario));
-        const std::int64_t each = toEach(shape.bytes, n);
-        return (n - 1) * (group.size > 1 && routes.membersOfNode <= 1 ? leaving(each, routes) : each);
+        return routes.isOnce ? static_cast<std::int64_t>(static_cast<double>(shape.bytes) * routes.sentShare())
+                             : (n - 1) * toEach(shape.bytes, n);
     }
     case CollectiveSends::whole:
         return shape.bytes;
@@ -140,7 +140,7 @@ TrafficFlows::Communicators TrafficFlows::communicators(CommunicatorRole role, c
             made.routes.push_back(allToAllRoutes(shape, scenario.cluster, copiesOfToken(scenario)));
         }
     }
-    if (std::any_of(made.routes.begin(), made.routes.end(), [](const AllToAllRoutes& routes) { return routes.leaving < 1; }))
+    if (std::any_of(made.routes.begin(), made.routes.end(), [](const AllToAllRoutes& routes) { return routes.isOnce; }))
         countInNodes(made);
     return made;
 }
@@ -167,15 +167,14 @@ std::int64_t TrafficFlows::toPeer(const Communicators& of, int group, int from, 
 {
     const auto shape = asIndex(of.shapeOf[asIndex(group)]);
     const AllToAllRoutes& routes = of.routes[shape];
-    if (routes.leaving >= 1)
+    if (!routes.isOnce)
         return each;
     const int mates = of.inNode[asIndex(from)] - 1;
     if (mates == 0 && routes.membersOfNode > 1) // alone, where others are not: nobody to hand on to
         return each;
     if (m_placement.tierBetween(from, to) > routes.nodeTier)
         return leaving(each, routes);
-    const int elsewhere = of.shapes[shape].size - 1 - mates;
-    return each + (each - leaving(each, routes)) * elsewhere / mates;
+    return static_cast<std::int64_t>(static_cast<double>(each) * routes.members * routes.taken / (mates + 1));
 }
 
 void TrafficFlows::append(int rank, Direction direction, std::vector<TrafficFlow>& flows) const

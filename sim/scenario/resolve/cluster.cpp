@@ -77,6 +77,7 @@ void Resolver::readEfficiency(const Block& from, const std::string& id, Efficien
         }
     from.read("launch_us", efficiency.launchUs);
     from.read("network", efficiency.network);
+    from.read("inter_node", efficiency.interNode);
     from.read("all_to_all", efficiency.allToAll);
     from.read("collective_us", efficiency.collectiveUs);
     from.read("beside_transfers", efficiency.besideTransfers);

@@ -106,6 +106,22 @@ TEST(LayerParameters, OfOneRankAddUpToTheModel)
     EXPECT_EQ(operatorsOf(model, one, ModelPart::moe).routedParameters(), std::int64_t{8} * 3 * 1024 * 512);
 }
 
+TEST(Head, PadsItsPartOfTheVocabularyUnlessTheSoftwareDoesNot)
+{
+    const Model model = test::gptModel(3, 768, 12, 50257, 1024);
+    const auto words = [&](int tp, bool pads) {
+        Sharding sharding{.tp = tp, .sequenceLength = 128, .padsVocabulary = pads};
+        for (const Operator& op : operatorsOf(model, sharding, ModelPart::head).operators)
+            if (op.name == "head.logits")
+                return op.n;
+        return std::int64_t{0};
+    };
+    EXPECT_EQ(words(1, true), 50304);
+    EXPECT_EQ(words(2, true), 25152);
+    EXPECT_EQ(words(1, false), 50257);
+    EXPECT_EQ(words(2, false), 25128);
+}
+
 TEST(LayerParameters, LatentAttentionAddsUp)
 {
     Model model = test::llamaModel(1, 2048, 16, 16, 8192);

@@ -258,7 +258,21 @@ TEST(CostsOfProgram, NarrowOperandsAreGatheredNarrowWhereTheSoftwareDoes)
     scenario.training.precision = Precision::fp8;
     const double wide = bytesOf(test::programOf(scenario), "mlp.gather"),
                  head = bytesOf(test::programOf(scenario), "head.gather");
+    const double reduced = bytesOf(test::programOf(scenario), "mlp.reduce");
+    const auto slices = [&](std::string_view name) {
+        return sumOf(test::programOf(scenario), name, [](const Op&, const OpShape& shape) { return shape.narrowedBy - 1.0; });
+    };
+    for (const char* name : {"mlp.up", "mlp.down", "mlp.down.dgrad"})
+        EXPECT_EQ(slices(name), 0) << name;
     scenario.training.stack.narrowGather = true;
+    // What is gathered was cast in slices: inputs of column-parallel products, gradients of the others' results.
+    for (const char* name : {"mlp.up", "attn.qkv", "mlp.down.dgrad", "attn.out.dgrad"})
+        EXPECT_GT(slices(name), 0) << name;
+    for (const char* name : {"mlp.down.wgrad", "mlp.up.dgrad", "attn.qkv.dgrad", "mlp.up.wgrad", "head.logits"})
+        EXPECT_EQ(slices(name), 0) << name;
+    EXPECT_EQ(slices("mlp.down"), slices("mlp.down.dgrad")); // whose name begins so: none forward
+    // Backward; forward sums of 16 bits are reduced.
+    EXPECT_EQ(bytesOf(test::programOf(scenario), "mlp.reduce"), reduced - reduced / 2 / 2);
     // Forward; the backward pass reduces gradients in 16 bits.
     const double passes = 2;
     EXPECT_EQ(bytesOf(test::programOf(scenario), "mlp.gather"), wide - wide / passes / 2);

@@ -168,59 +168,6 @@ TEST(RankscopeLive, EndsEverywhereWhereOneProcessFindsACheckpointDamaged)
     }
 }
 
-TEST(RankscopeLive, BeginsWithAHuggingFaceModelAndSavesOneOverProcessesToo)
-{
-    const std::string reference = RANKSCOPE_TEST_DATA "/huggingface/llama", saved = (scratch() / "saved").string();
-    const auto arguments = [&](const std::string& weights, const std::string& steps) {
-        return std::vector<std::string>{
-            "run",
-            gallery("60-"),
-            "--set",
-            R"(model={"num_hidden_layers":2,"hidden_size":16,"intermediate_size":24,"num_attention_heads":4,"head_dim":4,)"
-            R"("num_key_value_heads":2,"vocab_size":29,"max_position_embeddings":16,"rope_theta":500})",
-            "--set",
-            R"(training={"sequence_length":8,"global_batch_size":4,"precision":"fp32"})",
-            "--set",
-            "live.dtype=fp64",
-            "--set",
-            R"(schedule={"kind":"1f1b"})",
-            "--steps",
-            steps,
-            "--weights",
-            weights};
-    };
-    const auto save = [&](std::vector<std::string> all, const std::string& to) {
-        all.insert(all.end(), {"--save-weights", to});
-        return all;
-    };
-    const json first = reportOf(save(arguments(reference, "2"), saved));
-    EXPECT_NEAR(first["losses"][0].get<double>(), 4.03, 0.1) << "of a random model of this text with weights as large";
-    const json again = reportOf(arguments(saved, "1"));
-    EXPECT_LT(again["losses"][0], first["losses"][0]);
-
-    const std::string port = std::to_string(test::freePort()), report = (scratch() / "weights.json").string(),
-                      several = (scratch() / "several").string();
-    std::vector<std::unique_ptr<Child>> children;
-    for (const std::string& number : {std::string("0"), std::string("1")}) {
-        std::vector<std::string> all = save(arguments(reference, "2"), several);
-        all.insert(all.end(), {"--report", report});
-        children.push_back(std::make_unique<Child>(all, environmentOf(number, "2", port)));
-    }
-    for (const auto& child : children)
-        ASSERT_EQ(child->wait(), 0) << child->err();
-    EXPECT_EQ(json::parse(std::ifstream(report))["losses"], first["losses"]);
-    const auto bytesOf = [](const std::string& folder) {
-        std::ifstream in(folder + "/model.safetensors", std::ios::binary);
-        return std::string(std::istreambuf_iterator<char>(in), {});
-    };
-    EXPECT_FALSE(bytesOf(saved).empty());
-    EXPECT_EQ(bytesOf(saved), bytesOf(several));
-
-    Child other(arguments(RANKSCOPE_TEST_DATA "/huggingface/qwen3", "1"));
-    EXPECT_EQ(other.wait(), 1);
-    EXPECT_NE(other.err().find("head_dim is 6 there, 4 in the scenario"), std::string::npos) << other.err();
-}
-
 TEST(RankscopeLive, LetsOneRunAloneWriteToAFolder)
 {
     const std::string folder = (scratch() / "shared").string();
@@ -324,9 +271,6 @@ TEST(RankscopeLive, RefusesWhatItCannotTrain)
         {{"run", file, "--set", "layout.pp=3"}, 1, "/schedule/layers_per_stage"},
         {{"run", file, "--device", "gpu"}, 2, "--device"},
         {{"run", file, "--resume", "/nonexistent"}, 1, "checkpoint"},
-        {{"run", file, "--weights", "/nonexistent"}, 1, "/nonexistent has no config.json"},
-        {{"run", file, "--weights", "x", "--resume", "y"}, 2, "--resume"},
-        {{"run", file, "--save-weights", "x", "--set", "model.hidden_act=relu2"}, 1, "GPT2LMHeadModel lacks hidden_act relu2"},
         {{"run", file, "--trace", "/nonexistent/x.pftrace"}, 1, "--trace"},
         {{"run", file, "--steps", "1", "--trace", (scratch() / "x.txt").string()}, 1, ".pftrace"},
         {{"run", file, "--listen", "tcp://0.0.0.0:0", "--steps", "1"}, 1, "key"},

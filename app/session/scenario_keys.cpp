@@ -374,6 +374,8 @@ constexpr std::array kOptionTexts{
     OptionText{"/model/hidden_act", "\"gelu\"", "GELU"},
     OptionText{"/model/hidden_act", "\"silu\"", "SiLU"},
     OptionText{"/model/hidden_act", "\"relu2\"", "Squared ReLU"},
+    OptionText{"/model/scoring_func", "\"softmax\"", "Softmax"},
+    OptionText{"/model/scoring_func", "\"sigmoid\"", "Sigmoid"},
     OptionText{"/model/normalization", "\"layernorm\"", "LayerNorm"},
     OptionText{"/model/normalization", "\"rmsnorm\"", "RMSNorm"},
     OptionText{"/model/position_embedding", "\"learned\"", "Learned"},

@@ -103,26 +103,63 @@ void halveLayout(sim::Layout& layout, sim::ScheduleSettings& schedule)
     schedule.microbatchGroup = std::min(schedule.microbatchGroup, layout.pp);
 }
 
-void shrinkModel(sim::Model& model, const sim::Layout& layout, int stages, int sequenceLength)
+/// As many queries to a key-value head as the model has, as far as tp can cut them.
+int keyValueHeadsOf(int heads, int sharing, int tp)
 {
-    constexpr int kHeadDim = 16, kFewestHeads = 4, kVocabulary = 256;
+    for (int shared = std::max(1, heads / sharing); shared > 1; --shared)
+        if (heads % shared == 0 && (shared % tp == 0 || tp % shared == 0))
+            return shared;
+    return 1;
+}
+
+void shrinkAttention(sim::Model& model, const sim::Layout& layout, int length, int shorterLength)
+{
+    constexpr int kHeadDim = 16, kFewestHeads = 4, kParts = 4;
+    const int sharing = std::max(1, model.numAttentionHeads / std::max(1, model.numKeyValueHeads));
+    model.numAttentionHeads = layout.tp * std::max(1, kFewestHeads / layout.tp);
+    model.numKeyValueHeads = keyValueHeadsOf(model.numAttentionHeads, sharing, layout.tp);
+    model.headDim = kHeadDim;
+    if (model.isLatentAttention()) {
+        model.numKeyValueHeads = model.numAttentionHeads;
+        model.qLoraRank = model.qLoraRank > 0 ? 2 * kHeadDim : 0;
+        model.kvLoraRank = model.qkNopeHeadDim = model.vHeadDim = kHeadDim;
+        model.qkRopeHeadDim = model.qkRopeHeadDim > 0 ? kHeadDim / 2 : 0;
+        model.headDim = model.qkNopeHeadDim + model.qkRopeHeadDim;
+    }
+    for (int* seen : {&model.slidingWindow, &model.attentionChunkSize})
+        if (*seen > 0) // what sees less than all still does
+            *seen = *seen < length ? shorterLength / kParts : shorterLength;
+}
+
+void shrinkExperts(sim::Model& model, const sim::Layout& layout)
+{
+    constexpr int kFewest = 4, kGroups = 2;
+    model.numExperts = layout.ep * std::max(1, kFewest / layout.ep);
+    model.numExpertsPerTok = std::min(model.numExpertsPerTok, std::min(2, model.numExperts));
+    model.moeIntermediateSize = model.hiddenSize;
+    model.firstKDenseReplace = std::min(model.firstKDenseReplace, 1);
+    model.numSharedExperts = std::min(model.numSharedExperts, 1);
+    const bool isGrouped = model.chosenGroups < model.expertGroups && model.numExperts % kGroups == 0 &&
+                           model.numExperts / kGroups >= model.numExpertsPerTok;
+    model.expertGroups = isGrouped ? kGroups : 1;
+    model.chosenGroups = 1;
+}
+
+void shrinkModel(sim::Model& model, const sim::Layout& layout, int stages, int length, int shorterLength)
+{
+    constexpr int kHeadDim = 16, kVocabulary = 256;
     model.base.clear();
     model.name = "tiny, shaped like " + model.name;
     model.numHiddenLayers = stages;
-    model.numAttentionHeads = layout.tp * std::max(1, kFewestHeads / layout.tp);
-    model.numKeyValueHeads = model.numAttentionHeads;
-    model.headDim = kHeadDim;
+    shrinkAttention(model, layout, length, shorterLength);
     model.hiddenSize = model.numAttentionHeads * kHeadDim;
     model.intermediateSize = 2 * model.hiddenSize;
     model.vocabSize = (kVocabulary + layout.tp - 1) / layout.tp * layout.tp;
-    model.maxPositionEmbeddings = sequenceLength;
-    model.qLoraRank = model.kvLoraRank = model.qkNopeHeadDim = model.qkRopeHeadDim = model.vHeadDim = 0;
-    if (model.numExperts > 0) {
-        model.numExperts = layout.ep * std::max(1, kFewestHeads / layout.ep);
-        model.numExpertsPerTok = std::min(model.numExpertsPerTok, std::min(2, model.numExperts));
-        model.moeIntermediateSize = model.hiddenSize;
-        model.firstKDenseReplace = std::min(model.firstKDenseReplace, 1);
-    }
+    model.maxPositionEmbeddings = shorterLength;
+    if (!model.layerTypes.empty())
+        model.layerTypes.resize(static_cast<std::size_t>(stages), model.layerTypes.back());
+    if (model.numExperts > 0)
+        shrinkExperts(model, layout);
 }
 
 } // namespace
@@ -209,7 +246,7 @@ sim::Scenario shrunk(const sim::Scenario& scenario, const sim::Catalogue& catalo
     tiny.schedule.layersPerStage.assign(static_cast<std::size_t>(tiny.stages()), 1);
     tiny.training.recomputeLayers = 0;
     tiny.perturbations.clear();
-    shrinkModel(tiny.model, layout, tiny.stages(), tiny.training.sequenceLength);
+    shrinkModel(tiny.model, layout, tiny.stages(), scenario.training.sequenceLength, tiny.training.sequenceLength);
     if (tiny.live.dtype == "bf16")
         tiny.live.dtype = "fp32";
     tiny.live.device = "cpu";

@@ -129,6 +129,13 @@ public:
     virtual void mergeAttention(int valueDim, const Tensor& oBlock, const Tensor& logSumExpBlock, const Tensor& o,
                                 const Tensor& logSumExp) = 0;
 
+    /// One more key, whose score is the head's sink for every query and whose value is 0 (Xiao et al. 2023; gpt-oss): o and
+    /// logSumExp, which have all other keys, take it in. sinks: a row, one a head, of the accumulation type.
+    virtual void attentionSinks(int valueDim, const Tensor& sinks, const Tensor& o, const Tensor& logSumExp) = 0;
+    /// dSinks += …, from o and logSumExp with the sinks.
+    virtual void attentionSinksGradient(int valueDim, const Tensor& sinks, const Tensor& o, const Tensor& logSumExp,
+                                        const Tensor& dOutput, const Tensor& dSinks) = 0;
+
     // -- embedding: ids i32, one a row; rows of the table are the vocabulary from firstId on, others are not owned: 0
     virtual void embed(const Tensor& ids, const Tensor& table, std::int64_t firstId, const Tensor& y) = 0;
     /// dTable[id - firstId] += dy, in the order of rows.

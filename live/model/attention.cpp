@@ -8,7 +8,8 @@ Attention::Attention(RankContext& context, const Shape& shape, Bucket& bucket, c
     : m_context(context), m_shape(shape), m_layer(layer),
       m_norm(context, shape, bucket, prefix + ".attention_norm", "attn.norm", stage, layer),
       m_projection(makeHeadProjection(context, shape, bucket, prefix + ".attention", stage, layer)),
-      m_core(context, shape, stage, layer), m_outputLabel(context.kinds, "attn.out", stage, layer, KernelLabel::Operator::linear),
+      m_core(context, shape, bucket, prefix + ".attention", stage, layer),
+      m_outputLabel(context.kinds, "attn.out", stage, layer, KernelLabel::Operator::linear),
       m_addLabel(context.kinds, "attn.residual", stage, layer)
 {
     const sim::Model& model = context.scenario.model;

@@ -4,9 +4,10 @@
 
 namespace live {
 
-AttentionCore::AttentionCore(RankContext& context, const Shape& shape, int stage, int layer)
+AttentionCore::AttentionCore(RankContext& context, const Shape& shape, Bucket& bucket, const std::string& prefix, int stage,
+                             int layer)
     : m_context(context), m_shape(shape), m_causal(context.scenario.training.causal),
-      m_label(context.kinds, "attn.core", stage, layer)
+      m_label(context.kinds, "attn.core", stage, layer), m_sinksLabel(context.kinds, "attn.sinks", stage, layer)
 {
     const sim::Model& model = context.scenario.model;
     const std::int64_t length = context.scenario.training.sequenceLength;
@@ -15,6 +16,16 @@ AttentionCore::AttentionCore(RankContext& context, const Shape& shape, int stage
         m_window = model.slidingWindow;
     if (type == sim::LayerType::chunked && model.attentionChunkSize < length)
         m_chunk = model.attentionChunkSize;
+    if (model.attentionSinks && !model.isLatentAttention())
+        m_sinks = &bucket.add(sliceOfVector(prefix + ".sinks", shape.heads, shape.tpSlice()));
+}
+
+/// In the type of sums.
+Array AttentionCore::sinks() const
+{
+    Array sinks = m_context.statistics(1, m_shape.heads);
+    m_context.queue->copy(m_sinks->value(), sinks);
+    return sinks;
 }
 
 AttentionCore::Parts AttentionCore::split(const Shape& shape, const Tensor& qkv)
@@ -79,6 +90,15 @@ Task<> AttentionCore::forward(const Input& input, Tensor qkv, Array& output, Arr
 {
     output = m_context.activations(m_shape.rows, m_shape.outputColumns());
     logSumExp = m_context.statistics(m_shape.rows, m_shape.heads);
+    co_await seen(input, qkv, output, logSumExp);
+    if (!m_sinks)
+        co_return;
+    const KernelSpan span(m_context, m_sinksLabel);
+    m_context.queue->attentionSinks(m_shape.valueDim, sinks(), output, logSumExp);
+}
+
+Task<> AttentionCore::seen(const Input& input, Tensor qkv, Tensor output, Tensor logSumExp)
+{
     if (m_shape.cp > 1) {
         co_await ring(qkv, output, logSumExp);
         co_return;
@@ -99,6 +119,16 @@ Task<> AttentionCore::forward(const Input& input, Tensor qkv, Array& output, Arr
 }
 
 Task<Array> AttentionCore::backward(const Input& input, Tensor qkv, Tensor output, Tensor logSumExp, Tensor dOutput)
+{
+    if (m_sinks) {
+        const KernelSpan span(m_context, m_sinksLabel);
+        m_context.queue->attentionSinksGradient(m_shape.valueDim, sinks(), output, logSumExp, dOutput, m_sinks->gradient());
+    }
+    Array dQkv = co_await seenGradient(input, qkv, output, logSumExp, dOutput);
+    co_return dQkv;
+}
+
+Task<Array> AttentionCore::seenGradient(const Input& input, Tensor qkv, Tensor output, Tensor logSumExp, Tensor dOutput)
 {
     if (m_shape.cp > 1) {
         Array dQkv = co_await ringGradient(qkv, output, logSumExp, dOutput);

@@ -3,23 +3,26 @@
 #pragma once
 
 #include "live/model/input.h"
+#include "live/model/parameters.h"
 #include "live/model/rank_context.h"
 #include "live/model/shape.h"
 
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace live {
 
 class AttentionCore {
 public:
-    AttentionCore(RankContext&, const Shape&, int stage, int layer);
+    /// prefix: of its parameters, if it has some: a sink a head.
+    AttentionCore(RankContext&, const Shape&, Bucket&, const std::string& prefix, int stage, int layer);
 
     /// qkv: queries, keys and values side by side, of all rows. output: [rows, outputColumns].
     Task<> forward(const Input&, Tensor qkv, Array& output, Array& logSumExp);
-    /// The gradient of qkv.
+    /// The gradient of qkv; adds to those of the sinks.
     Task<Array> backward(const Input&, Tensor qkv, Tensor output, Tensor logSumExp, Tensor dOutput);
 
     struct Parts {
@@ -57,6 +60,9 @@ private:
         Array here, coming;
         std::unique_ptr<Communication> transfer;
     };
+    Task<> seen(const Input&, Tensor qkv, Tensor output, Tensor logSumExp);
+    Task<Array> seenGradient(const Input&, Tensor qkv, Tensor output, Tensor logSumExp, Tensor dOutput);
+    Array sinks() const;
     void startRing(const Tensor& qkv);
     void shiftRing();
     Task<> takeNextBlock();
@@ -71,7 +77,8 @@ private:
     std::int64_t m_chunk = 0;            ///< positions of a chunk that see each other; 0: all
     std::map<int, Sequence> m_sequences; ///< by micro-batch, where sequences come in slices
     Ring m_ring;
-    KernelLabel m_label;
+    Parameter* m_sinks = nullptr;
+    KernelLabel m_label, m_sinksLabel;
 };
 
 } // namespace live

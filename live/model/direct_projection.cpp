@@ -63,15 +63,21 @@ void DirectProjection::rotate(const Input& input, const Tensor& qkv, bool invers
     m_context.queue->rotate(k, m_shape.headDim, input.positions, theta, inverse);
 }
 
+void DirectProjection::copy(const Tensor& from, const Tensor& to) const
+{
+    const KernelSpan span(m_context, m_normLabel);
+    m_context.queue->copy(from, to);
+}
+
 /// Heads of a wider tensor become rows of their own, since each is normalised by itself.
 void DirectProjection::normalise(const Tensor& qkv, HeadsSaved& saved) const
 {
     const auto part = [&](const Norm& norm, const Tensor& heads, HeadsSaved::Normed& of) {
         const std::int64_t rows = heads.rows * heads.columns / m_shape.headDim;
         of.input = m_context.activations(rows, m_shape.headDim);
-        m_context.queue->copy(heads, of.input->reshaped(heads.rows, heads.columns));
+        copy(heads, of.input->reshaped(heads.rows, heads.columns));
         const Array y = norm.forward(of.input, of.statistics);
-        m_context.queue->copy(y->reshaped(heads.rows, heads.columns), heads);
+        copy(y->reshaped(heads.rows, heads.columns), heads);
     };
     part(*m_queryNorm, qkv.columnRange(0, m_shape.queryColumns), saved.query);
     part(*m_keyNorm, qkv.columnRange(m_shape.queryColumns, m_shape.keyColumns), saved.key);
@@ -81,9 +87,9 @@ void DirectProjection::normaliseGradient(const Tensor& dQkv, const HeadsSaved& s
 {
     const auto part = [&](const Norm& norm, const Tensor& heads, const HeadsSaved::Normed& of) {
         const Array dy = m_context.activations(of.input->rows, of.input->columns);
-        m_context.queue->copy(heads, dy->reshaped(heads.rows, heads.columns));
+        copy(heads, dy->reshaped(heads.rows, heads.columns));
         const Array dx = norm.backward(dy, of.input, of.statistics);
-        m_context.queue->copy(dx->reshaped(heads.rows, heads.columns), heads);
+        copy(dx->reshaped(heads.rows, heads.columns), heads);
     };
     part(*m_queryNorm, dQkv.columnRange(0, m_shape.queryColumns), saved.query);
     part(*m_keyNorm, dQkv.columnRange(m_shape.queryColumns, m_shape.keyColumns), saved.key);

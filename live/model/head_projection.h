@@ -55,6 +55,7 @@ private:
     };
     void addParameters(Bucket&, const std::string& prefix);
     void rotate(const Input&, const Tensor& qkv, bool inverse) const;
+    void copy(const Tensor& from, const Tensor& to) const;
     void normalise(const Tensor& qkv, HeadsSaved&) const;
     void normaliseGradient(const Tensor& dQkv, const HeadsSaved&) const;
     void weightGradient(const HeadsSaved&, const Tensor& normalized);

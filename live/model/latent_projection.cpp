@@ -159,10 +159,10 @@ Task<Array> LatentProjection::backward(const Input& input, Array dQkv, Tensor no
     saved.dKeyValueDown = m_context.activations(m_shape.localRows, m_rank + m_rotary);
     m_keyValueNorm->backward(own.keyValue, downInput(saved.keyValueDown), saved.keyValueStatistics,
                              downInput(saved.dKeyValueDown));
-    queue.copy(own.rotary, saved.dKeyValueDown->columnRange(m_rank, m_rotary));
     Array dNormalized = m_context.activations(m_shape.localRows, m_shape.hidden);
     {
         const KernelSpan span(m_context, m_keyValueDownLabel);
+        queue.copy(own.rotary, saved.dKeyValueDown->columnRange(m_rank, m_rotary));
         queue.linearInputGradient(saved.dKeyValueDown, m_keyValueDown->value(), dNormalized);
     }
     if (m_queryRank > 0) {
@@ -173,6 +173,7 @@ Task<Array> LatentProjection::backward(const Input& input, Array dQkv, Tensor no
         queue.add(more, dNormalized);
     } else {
         dDirect = co_await sumRowsOverTp(m_context, m_shape, std::move(dDirect), "attn.sum");
+        const KernelSpan span(m_context, m_queryUpLabel);
         queue.add(dDirect, dNormalized);
     }
     m_context.inspect(m_keyValueDownLabel, dNormalized);

@@ -61,6 +61,14 @@ Moe::Moe(RankContext& context, const Shape& shape, Bucket& dense, Bucket& expert
             expert.gate = &experts.add(inner(".gate"));
         expert.up = &experts.add(inner(".up"), m_gated);
         expert.down = &experts.add(columnsOfMatrix(name + ".down", shape.hidden, m_columns, slice, model.numHiddenLayers));
+        if (model.bias || model.expertBias) {
+            if (m_gated)
+                expert.gateBias = &experts.add(sliceOfVector(name + ".gate_bias", m_columns, slice));
+            expert.upBias = &experts.add(sliceOfVector(name + ".up_bias", m_columns, slice), m_gated);
+            ParameterSpec down = sliceOfVector(name + ".down_bias", shape.hidden);
+            down.sliceCopy = true;
+            expert.downBias = &experts.add(down);
+        }
         m_local.push_back(expert);
     }
     const sim::Mesh mesh(layout);
@@ -74,6 +82,14 @@ Tensor Moe::upOf(const Expert& expert, bool gradient) const
     const Parameter& first = m_gated ? *expert.gate : *expert.up;
     const Tensor flat = gradient ? first.gradientThrough(*expert.up) : first.valueThrough(*expert.up);
     return flat.reshaped(m_columns * (m_gated ? 2 : 1), m_shape.hidden);
+}
+
+Tensor Moe::upBiasOf(const Expert& expert, bool gradient) const
+{
+    if (!expert.upBias)
+        return {};
+    const Parameter& first = m_gated ? *expert.gateBias : *expert.upBias;
+    return gradient ? first.gradientThrough(*expert.upBias) : first.valueThrough(*expert.upBias);
 }
 
 /// Where each ep rank's slots begin; members come in the group's order, and several may hold slices of the same experts.
@@ -294,7 +310,8 @@ Task<Array> Moe::forward(const Input& input, Array x, MoeSaved& saved)
     {
         const KernelSpan span(m_context, m_upLabel);
         forEachExpert(saved, [&](const Expert& expert, std::int64_t first, std::int64_t rows) {
-            queue.linear(saved.expertInput->rowRange(first, rows), upOf(expert, false), {}, saved.up->rowRange(first, rows));
+            queue.linear(saved.expertInput->rowRange(first, rows), upOf(expert, false), upBiasOf(expert, false),
+                         saved.up->rowRange(first, rows));
         });
     }
     {
@@ -306,7 +323,8 @@ Task<Array> Moe::forward(const Input& input, Array x, MoeSaved& saved)
     {
         const KernelSpan span(m_context, m_downLabel);
         forEachExpert(saved, [&](const Expert& expert, std::int64_t first, std::int64_t rows) {
-            queue.linear(saved.hidden->rowRange(first, rows), expert.down->value(), {}, expertOutput->rowRange(first, rows));
+            queue.linear(saved.hidden->rowRange(first, rows), expert.down->value(),
+                         addsDownBias(expert) ? expert.downBias->value() : Tensor{}, expertOutput->rowRange(first, rows));
         });
     }
     saved.routed = co_await exchangeBack(expertOutput, saved, "moe.combine");
@@ -411,14 +429,14 @@ Task<> Moe::backwardWeight(MoeSaved& saved, bool withShared)
         const KernelSpan span(m_context, m_downLabel, GradientOf::weight);
         forEachExpert(saved, [&](const Expert& expert, std::int64_t first, std::int64_t rows) {
             queue.linearWeightGradient(saved.dExpertOutput->rowRange(first, rows), saved.hidden->rowRange(first, rows),
-                                       expert.down->gradient(), {});
+                                       expert.down->gradient(), expert.downBias ? expert.downBias->gradient() : Tensor{});
         });
     }
     {
         const KernelSpan span(m_context, m_upLabel, GradientOf::weight);
         forEachExpert(saved, [&](const Expert& expert, std::int64_t first, std::int64_t rows) {
             queue.linearWeightGradient(saved.dUp->rowRange(first, rows), saved.expertInput->rowRange(first, rows),
-                                       upOf(expert, true), {});
+                                       upOf(expert, true), upBiasOf(expert, true));
         });
     }
     const KernelSpan span(m_context, m_routeLabel, GradientOf::weight);

@@ -48,6 +48,7 @@ public:
 private:
     struct Expert {
         Parameter *gate = nullptr, *up = nullptr, *down = nullptr;
+        Parameter *gateBias = nullptr, *upBias = nullptr, *downBias = nullptr; ///< null: none
     };
     Task<> route(MoeSaved&);
     Task<> balance(MoeSaved&);
@@ -58,6 +59,9 @@ private:
     /// And back, slices summed.
     Task<Array> exchangeBack(Tensor sorted, const MoeSaved&, std::string_view name);
     Tensor upOf(const Expert&, bool gradient) const;
+    Tensor upBiasOf(const Expert&, bool gradient) const; ///< empty: none
+    /// Of several ranks with slices of an expert, whose outputs are summed, one adds its bias.
+    bool addsDownBias(const Expert& expert) const { return expert.downBias && m_context.coordinates.exptTp == 0; }
     template <class F>
     void forEachExpert(const MoeSaved& saved, F&&) const;
     bool repeatsTokens() const { return m_shape.tp > 1 && !m_shape.sequenceParallel; }

@@ -34,6 +34,8 @@ struct ParameterSpec {
     /// Some neighbouring ones do, as they share a key-value head (Group::headCopies): likewise, and the gradient is a sum over
     /// this rank's queries only: summed over them at the end of the step.
     bool headCopy = false;
+    /// All ranks of an expert's tensor parallelism hold the same slice, and get the same gradient: likewise counted once.
+    bool sliceCopy = false;
     /// Its gradient is a sum over this rank's part of the sequence only: summed over tp at the end of the step.
     bool partial = false;
 

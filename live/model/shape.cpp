@@ -21,8 +21,6 @@ void checkAttention(const sim::Scenario& scenario)
     const bool cuts = model.layersOf(sim::LayerType::sliding) + model.layersOf(sim::LayerType::chunked) > 0;
     if (cuts && !scenario.training.causal)
         refuse("windows or chunks of attention that looks ahead (causal false); use causal true");
-    if (model.attentionSinks && !model.isLatentAttention())
-        refuse("attention sinks; use attention_sinks false");
     if (model.isLatentAttention() && (model.bias || model.qkvBias))
         refuse("biases of latent attention (bias, qkv_bias); set them false");
     if (model.isLatentAttention() && (model.positionEmbedding == sim::PositionEmbedding::rope) != (model.qkRopeHeadDim > 0))
@@ -33,10 +31,7 @@ void checkAttention(const sim::Scenario& scenario)
 
 void checkExperts(const sim::Scenario& scenario)
 {
-    const sim::Model& model = scenario.model;
     const sim::Layout& layout = scenario.layout;
-    if (model.expertBias || model.bias)
-        refuse("biases inside experts (expert_bias, bias); set them false");
     if (scenario.schedule.sequenceSlices > 1)
         refuse("experts under seq-1f1b, whose load-balancing loss would be another for each slice");
     if (layout.zeroStage >= 1 && layout.dpShard != layout.dp * layout.cp)

@@ -29,6 +29,8 @@ public:
     void attention(const AttentionShape&, T, T, T, T, T) override {}
     void attentionGradient(const AttentionShape&, T, T, T, T, T, T, T, T, T, bool) override {}
     void mergeAttention(int, T, T, T, T) override {}
+    void attentionSinks(int, T, T, T) override {}
+    void attentionSinksGradient(int, T, T, T, T, T) override {}
     void embed(T, T, std::int64_t, T) override {}
     void embedGradient(T, T, std::int64_t, T) override {}
     void rowMaximum(T, std::int64_t, T) override {}

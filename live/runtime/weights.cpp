@@ -230,7 +230,8 @@ bool Weights::counts(const Bucket& bucket) const
 bool Weights::counts(const ParameterSpec& spec) const
 {
     return (!spec.replicated || m_context.in(Group::tp).index == 0) &&
-           (!spec.headCopy || m_context.in(Group::headCopies).index == 0);
+           (!spec.headCopy || m_context.in(Group::headCopies).index == 0) &&
+           (!spec.sliceCopy || m_context.coordinates.exptTp == 0);
 }
 
 Tensor Weights::ownValues(const Bucket& bucket) const

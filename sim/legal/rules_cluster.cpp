@@ -94,7 +94,9 @@ void Rules::model()
     else if (const std::int64_t open = std::int64_t{m.numExperts} / m.expertGroups * m.chosenGroups;
              m.numExperts > 0 && m.numExpertsPerTok <= m.numExperts && m.numExpertsPerTok > open)
         error("/model/topk_group", [&] {
-            return text(m.chosenGroups) + " groups of " + text(m.numExperts / m.expertGroups) + " experts are fewer than " +
+            const bool isOne = m.chosenGroups == 1;
+            return text(m.chosenGroups) + (isOne ? " group of " : " groups of ") + text(m.numExperts / m.expertGroups) +
+                   (isOne ? " experts has fewer than " : " experts have fewer than ") +
                    named("/model/num_experts_per_tok", m.numExpertsPerTok) +
                    "; nearest: " + text(ceilDivide(m.numExpertsPerTok, m.numExperts / m.expertGroups));
         });

@@ -68,7 +68,8 @@ void attention(const Parallel& parallel, const AttentionShape& shape, Matrix<con
         const std::int64_t from = firstSeen(shape, first, keys); // no query of the block sees a key before it
         const std::int64_t seen = std::max<std::int64_t>(keysSeen(shape, first + count - 1, keys) - from, 0);
         const Head query(q, shape, shape.headDim, sequence, head), key(k, shape, shape.headDim, sequence, keyHead);
-        const Head value(v, shape, shape.valueSize(), sequence, keyHead), out(o, shape, shape.valueSize(), sequence, head);
+        const Head value(v, shape, shape.valueSize(), sequence, keyHead);
+        const Head out(o, shape, shape.valueSize(), sequence, head);
         T* scores = scratch<T>(0, kQueryBlock * std::max<std::int64_t>(seen, 1));
         multiply<T>(Transposed::no, Transposed::yes, count, seen, dim, factor, query.row(first), query.stride, key.row(from),
                     key.stride, false, scores, seen);
@@ -114,7 +115,8 @@ void attentionGradient(const Parallel& parallel, const AttentionShape& shape, Ma
         T* probabilities = scratch<T>(0, kQueryBlock * std::max<std::int64_t>(keys, 1));
         T* slopes = scratch<T>(1, kQueryBlock * std::max<std::int64_t>(keys, 1));
         for (std::int64_t head = shared * heads; head < (shared + 1) * heads; ++head) {
-            const Head query(q, shape, shape.headDim, sequence, head), dQuery(dq, shape, shape.headDim, sequence, head);
+            const Head query(q, shape, shape.headDim, sequence, head);
+            const Head dQuery(dq, shape, shape.headDim, sequence, head);
             const Head out(o, shape, shape.valueSize(), sequence, head), dOut(dOutput, shape, shape.valueSize(), sequence, head);
             for (std::int64_t first = 0; first < queries; first += kQueryBlock) {
                 const std::int64_t count = std::min(kQueryBlock, queries - first);
@@ -168,6 +170,41 @@ void mergeAttention(const Parallel& parallel, int valueDim, Matrix<const T> oBlo
                     out[d] = keep * out[d] + take * in[d];
                 old = joined;
             }
+    });
+}
+
+template <class T>
+void attentionSinks(const Parallel& parallel, int valueDim, Matrix<const T> sinks, Matrix<T> o, Matrix<T> logSumExp)
+{
+    assert(o.rows == logSumExp.rows && o.columns == logSumExp.columns * valueDim && sinks.columns == logSumExp.columns);
+    parallel.overRows(o.rows, o.columns, [&](std::int64_t first, std::int64_t last) {
+        for (std::int64_t row = first; row < last; ++row)
+            for (std::int64_t head = 0; head < logSumExp.columns; ++head) {
+                T& old = logSumExp.row(row)[head];
+                const T sink = sinks.data[head], maximum = std::max(old, sink);
+                const T joined = maximum + std::log(std::exp(old - maximum) + std::exp(sink - maximum));
+                const T keep = std::exp(old - joined);
+                T* out = o.row(row) + head * valueDim;
+                for (int d = 0; d < valueDim; ++d)
+                    out[d] *= keep;
+                old = joined;
+            }
+    });
+}
+
+/// With a value of 0 the sink's slope is P (0 - rowsum(dO O)).
+template <class T>
+void attentionSinksGradient(const Parallel& parallel, int valueDim, Matrix<const T> sinks, Matrix<const T> o,
+                            Matrix<const T> logSumExp, Matrix<const T> dOutput, Matrix<T> dSinks)
+{
+    assert(o.columns == logSumExp.columns * valueDim && dOutput.columns == o.columns && dSinks.columns == logSumExp.columns);
+    const auto& kernels = vectorKernels<T>();
+    parallel.over(logSumExp.columns, 1, [&](std::int64_t head, std::int64_t) {
+        T sum = 0;
+        for (std::int64_t row = 0; row < o.rows; ++row)
+            sum += std::exp(sinks.data[head] - logSumExp.row(row)[head]) *
+                   kernels.dot(dOutput.row(row) + head * valueDim, o.row(row) + head * valueDim, valueDim);
+        dSinks.data[head] -= sum;
     });
 }
 

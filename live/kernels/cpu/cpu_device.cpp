@@ -127,6 +127,15 @@ public:
     {
         cpu::mergeAttention<T>(m_parallel, valueDim, M(oBlock), M(logSumExpBlock), W(o), W(logSumExp));
     }
+    void attentionSinks(int valueDim, const Tensor& sinks, const Tensor& o, const Tensor& logSumExp) override
+    {
+        cpu::attentionSinks<T>(m_parallel, valueDim, M(sinks), W(o), W(logSumExp));
+    }
+    void attentionSinksGradient(int valueDim, const Tensor& sinks, const Tensor& o, const Tensor& logSumExp,
+                                const Tensor& dOutput, const Tensor& dSinks) override
+    {
+        cpu::attentionSinksGradient<T>(m_parallel, valueDim, M(sinks), M(o), M(logSumExp), M(dOutput), W(dSinks));
+    }
 
     void embed(const Tensor& ids, const Tensor& table, std::int64_t firstId, const Tensor& y) override
     {

@@ -114,4 +114,42 @@ __global__ void __launch_bounds__(128) mergeAttentionKernel(std::int64_t rows, i
         *log.at(row, head) = joined;
 }
 
+/// A warp a row and head: o and its log-sum-exp take in the head's sink.
+template <class T>
+__global__ void __launch_bounds__(128)
+    attentionSinksKernel(std::int64_t rows, int heads, int headDim, const float* sinks, View<T> o, View<float> log)
+{
+    const std::int64_t item = static_cast<std::int64_t>(blockIdx.x) * 4 + threadIdx.x / kWarp;
+    if (item >= rows * heads) // a whole warp
+        return;
+    const std::int64_t row = item / heads, head = item % heads, column = head * headDim;
+    const float old = *log.at(row, head), sink = sinks[head];
+    const float maximum = sink > old ? sink : old;
+    const float joined = maximum + logf(expf(old - maximum) + expf(sink - maximum)), keep = expf(old - joined);
+    const auto lane = static_cast<int>(threadIdx.x % kWarp);
+    for (int d = lane; d < headDim; d += kWarp) {
+        T* const to = o.at(row, column + d);
+        *to = fromFloat<T>(keep * toFloat(*to));
+    }
+    syncWarp(); // all lanes have read the old value
+    if (lane == 0)
+        *log.at(row, head) = joined;
+}
+
+/// What each row adds to the gradients of the sinks.
+struct SinkColumns {
+    static constexpr int kSums = 1;
+    const float* sinks;
+    View<const float> log;
+    const float* delta; ///< [rows, heads]
+    std::int64_t heads;
+    template <int kWidth>
+    __device__ void at(std::int64_t row, std::int64_t head, float (&value)[1][kWidth]) const
+    {
+#pragma unroll
+        for (int i = 0; i < kWidth; ++i)
+            value[0][i] = -expf(sinks[head + i] - *log.at(row, head + i)) * delta[row * heads + head + i];
+    }
+};
+
 } // namespace live::cuda

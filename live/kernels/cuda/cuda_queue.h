@@ -57,6 +57,10 @@ public:
     void mergeAttention(int valueDim, const Tensor& oBlock, const Tensor& logSumExpBlock, const Tensor& o,
                         const Tensor& logSumExp) override;
 
+    void attentionSinks(int valueDim, const Tensor& sinks, const Tensor& o, const Tensor& logSumExp) override;
+    void attentionSinksGradient(int valueDim, const Tensor& sinks, const Tensor& o, const Tensor& logSumExp,
+                                const Tensor& dOutput, const Tensor& dSinks) override;
+
     // queue_experts.cu
     void embed(const Tensor& ids, const Tensor& table, std::int64_t firstId, const Tensor& y) override;
     void embedGradient(const Tensor& ids, const Tensor& dy, std::int64_t firstId, const Tensor& dTable) override;

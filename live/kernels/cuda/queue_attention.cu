@@ -1,5 +1,6 @@
 #include "live/kernels/cuda/attention_plain.h"
 #include "live/kernels/cuda/attention_tensor.h"
+#include "live/kernels/cuda/columns.h"
 #include "live/kernels/cuda/cuda_queue.h"
 #include "sim/error.h"
 
@@ -173,6 +174,41 @@ void CudaQueue::mergeAttention(int valueDim, const Tensor& oBlock, const Tensor&
         launch(stream, Grid{static_cast<unsigned>(ceilDivide(o.rows * heads, 4))}, 4 * kWarp, 0, mergeAttentionKernel<T>, o.rows,
                heads, valueDim, View<const T>(oBlock), View<const float>(logSumExpBlock), View<float>(o), View<float>(logSumExp));
     });
+}
+
+void CudaQueue::attentionSinks(int valueDim, const Tensor& sinks, const Tensor& o, const Tensor& logSumExp)
+{
+    assert(o.rows == logSumExp.rows && o.columns == logSumExp.columns * valueDim && sinks.type == DType::f32);
+    if (o.rows == 0)
+        return;
+    const Stream stream = ready();
+    const auto heads = static_cast<int>(logSumExp.columns);
+    withType(o.type, [&]<class T>(T) {
+        launch(stream, Grid{static_cast<unsigned>(ceilDivide(o.rows * heads, 4))}, 4 * kWarp, 0, attentionSinksKernel<T>, o.rows,
+               heads, valueDim, sinks.as<const float>(), View<T>(o), View<float>(logSumExp));
+    });
+}
+
+void CudaQueue::attentionSinksGradient(int valueDim, const Tensor& sinks, const Tensor& o, const Tensor& logSumExp,
+                                       const Tensor& dOutput, const Tensor& dSinks)
+{
+    assert(o.columns == logSumExp.columns * valueDim && dOutput.columns == o.columns && dSinks.type == DType::f32);
+    const std::int64_t rows = o.rows, heads = logSumExp.columns;
+    if (rows == 0)
+        return;
+    const Stream stream = ready();
+    const std::size_t deltaBytes = static_cast<std::size_t>(ceilDivide(rows * heads, 64) * 64) * sizeof(float);
+    auto* const workspace = static_cast<std::byte*>(scratch(deltaBytes + columnSumsBytes(rows, heads, SinkColumns::kSums)));
+    auto* const deltas = reinterpret_cast<float*>(workspace);
+    withType(o.type, [&]<class OutputT>(OutputT) {
+        withType(dOutput.type, [&]<class T>(T) {
+            launch(stream, Grid{static_cast<unsigned>(ceilDivide(rows * heads, 4))}, 4 * kWarp, 0,
+                   attentionDeltaKernel<OutputT, T>, rows, static_cast<int>(heads), valueDim, View<const OutputT>(o),
+                   View<const T>(dOutput), deltas);
+        });
+    });
+    columnSums(stream, false, rows, heads, SinkColumns{sinks.as<const float>(), View<const float>(logSumExp), deltas, heads},
+               reinterpret_cast<float*>(workspace + deltaBytes), true, {dSinks.as<float>()});
 }
 
 } // namespace live::cuda

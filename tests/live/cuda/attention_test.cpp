@@ -64,6 +64,21 @@ TEST_P(AttentionOnGpu, ForwardAndGradientsAgree)
         }
 }
 
+TEST_P(AttentionOnGpu, SinksAgree)
+{
+    constexpr std::int64_t kRows = 70, kHeads = 3, kHeadDim = 20;
+    const Twin sinks = twins().sums(1, kHeads), o = twins().activations(kRows, kHeads * kHeadDim),
+               log = twins().sums(kRows, kHeads), dO = twins().activations(kRows, kHeads * kHeadDim),
+               dSinks = twins().sums(1, kHeads);
+    both([&](Queue& queue, auto of) {
+        queue.attentionSinks(kHeadDim, of(sinks), of(o), of(log));
+        queue.attentionSinksGradient(kHeadDim, of(sinks), of(o), of(log), of(dO), of(dSinks));
+    });
+    twins().expectSame(o, "o");
+    twins().expectSame(log, "log-sum-exp", 1e-5F, 1e-5F);
+    twins().expectSame(dSinks, "dSinks", 1e-3F, 5e-1F);
+}
+
 TEST_P(AttentionOnGpu, BlocksOfKeysJoin)
 {
     constexpr std::int64_t kRows = 40, kHeads = 2, kHeadDim = 16;

@@ -30,14 +30,22 @@ struct Reference {
     Settings model;
 };
 
-const Settings kTiny = {"model.num_hidden_layers=2",     "model.hidden_size=16",
-                        "model.num_attention_heads=4",   "model.num_key_value_heads=2",
-                        "model.intermediate_size=24",    "model.head_dim=4",
-                        "model.vocab_size=29",           "model.normalization=rmsnorm",
-                        "model.position_embedding=rope", "model.hidden_act=silu",
-                        "model.gated_mlp=true",          "model.bias=false",
-                        "training.sequence_length=8",    "training.global_batch_size=2",
-                        "live.aux_loss=0",         "live.clip_norm=0"};
+const Settings kTiny = {"model.num_hidden_layers=2",
+                        "model.hidden_size=16",
+                        "model.num_attention_heads=4",
+                        "model.num_key_value_heads=2",
+                        "model.intermediate_size=24",
+                        "model.head_dim=4",
+                        "model.vocab_size=29",
+                        "model.normalization=rmsnorm",
+                        "model.position_embedding=rope",
+                        "model.hidden_act=silu",
+                        "model.gated_mlp=true",
+                        "model.bias=false",
+                        "training.sequence_length=8",
+                        "training.global_batch_size=2",
+                        "live.aux_loss=0",
+                        "live.clip_norm=0"};
 const Settings kEps6 = {"model.rms_norm_eps=1e-6"};
 const Settings kLatent =
     kTiny + kEps6 + Settings{"model.num_key_value_heads=4",   "model.kv_lora_rank=8",          "model.qk_rope_head_dim=4",
@@ -129,13 +137,15 @@ struct LogitsTaken final : QueueDecorator {
 
 using Read = std::function<void(const sim::Scenario&, const std::vector<Rank*>&)>;
 
-Step stepOf(const sim::Scenario& scenario, const Read& read)
+/// bug: what each rank's queue has in its way.
+Step stepOf(const sim::Scenario& scenario, const Read& read, const DeviceDecorator::Wrap& bug = {})
 {
     Step step;
     WorkerPool pool(1);
     DeviceDecorator device(makeCpuDevice(scenario.live.dtype == "fp64" ? DType::f64 : DType::f32, &pool),
-                           [&](std::unique_ptr<Queue> inner, int) -> std::unique_ptr<Queue> {
-                               return std::make_unique<LogitsTaken>(std::move(inner), step.logits);
+                           [&](std::unique_ptr<Queue> inner, int rank) -> std::unique_ptr<Queue> {
+                               return std::make_unique<LogitsTaken>(bug ? bug(std::move(inner), rank) : std::move(inner),
+                                                                    step.logits);
                            });
     const auto communicator = makeLocalCommunicator(pool);
     Run run(scenario, {.pool = &pool, .device = &device, .communicator = communicator.get(), .record = false});
@@ -205,6 +215,90 @@ TEST_P(HuggingFace, GradientsAgreeHoweverTheModelIsCut)
         const SnapshotDifference apart = compare(snapshotOf(folder / "gradients.safetensors", mapOf(scenario)), step.gradients);
         EXPECT_LE(apart.relative, 1e-10) << apart.worst;
     }
+}
+
+/// The bugs that a comparison of layouts does not see: serial training has them too.
+template <class Wrong>
+void expectSeen(const std::string& name)
+{
+    const fs::path folder = folderOf(name);
+    const sim::Scenario scenario = job(
+        std::find_if(kReferences.begin(), kReferences.end(), [&](const Reference& each) { return each.folder == name; })->model);
+    const auto apart = [&](const DeviceDecorator::Wrap& bug) {
+        const Step step = stepOf(scenario, fromFolder(folder), bug);
+        return largestDifference(valuesOf(folder / "expected.safetensors", "logits"), step.logits);
+    };
+    EXPECT_LE(apart({}), 1e-10) << "without the bug";
+    EXPECT_GT(apart([](std::unique_ptr<Queue> inner, int) -> std::unique_ptr<Queue> {
+                  return std::make_unique<Wrong>(std::move(inner));
+              }),
+              1e-4)
+        << "with the bug";
+}
+
+TEST(PlantedBugOfAModel, RotaryPairsSideBySide)
+{
+    struct Wrong final : QueueDecorator {
+        using QueueDecorator::QueueDecorator;
+        void rotate(T x, int headDim, T positions, double theta, bool inverse) override
+        {
+            for (int head = 0; head < x.columns / headDim; ++head) // as heads of two elements: their angle is the first one's
+                for (int pair = 0; pair < headDim / 2; ++pair)
+                    QueueDecorator::rotate(x.columnRange(head * headDim + 2 * pair, 2), 2, positions, theta, inverse);
+        }
+    };
+    expectSeen<Wrong>("llama");
+    expectSeen<Wrong>("deepseek-v3");
+}
+
+TEST(PlantedBugOfAModel, WeightsOfExpertsWithoutTheirScale)
+{
+    struct Wrong final : QueueDecorator {
+        using QueueDecorator::QueueDecorator;
+        void routeTopK(const RouterRule& rule, T logits, T bias, T probabilities, T experts, T weights) override
+        {
+            RouterRule wrong = rule;
+            wrong.scale = 1;
+            QueueDecorator::routeTopK(wrong, logits, bias, probabilities, experts, weights);
+        }
+    };
+    expectSeen<Wrong>("deepseek-v3");
+}
+
+TEST(PlantedBugOfAModel, ExpertsChosenWithoutTheCorrectionBiasOrTheirGroups)
+{
+    struct NoBias final : QueueDecorator {
+        using QueueDecorator::QueueDecorator;
+        void routeTopK(const RouterRule& rule, T logits, T, T probabilities, T experts, T weights) override
+        {
+            QueueDecorator::routeTopK(rule, logits, {}, probabilities, experts, weights);
+        }
+    };
+    struct NoGroups final : QueueDecorator {
+        using QueueDecorator::QueueDecorator;
+        void routeTopK(const RouterRule& rule, T logits, T bias, T probabilities, T experts, T weights) override
+        {
+            RouterRule wrong = rule;
+            wrong.groups = wrong.chosenGroups = 1;
+            QueueDecorator::routeTopK(wrong, logits, bias, probabilities, experts, weights);
+        }
+    };
+    expectSeen<NoBias>("deepseek-v3");
+    expectSeen<NoGroups>("deepseek-v3");
+}
+
+TEST(PlantedBugOfAModel, WindowOfOneTokenTooMany)
+{
+    struct Wrong final : QueueDecorator {
+        using QueueDecorator::QueueDecorator;
+        void attention(const AttentionShape& shape, T q, T k, T v, T o, T logSumExp) override
+        {
+            AttentionShape wrong = shape;
+            wrong.window += wrong.window > 0 ? 1 : 0;
+            QueueDecorator::attention(wrong, q, k, v, o, logSumExp);
+        }
+    };
+    expectSeen<Wrong>("mistral");
 }
 
 class Scratch : public testing::Test {

@@ -174,6 +174,38 @@ TEST(Attention, AddsUpOverBlocksOfKeys)
     expectNear(doubles(bench, dvParts), doubles(bench, dv), 1e-12);
 }
 
+TEST(Attention, SinksAreKeysWithoutAValue)
+{
+    const Case c{{.sequences = 2, .heads = 3, .keyValueHeads = 3, .headDim = 5, .valueDim = 4}, 4, 4};
+    Problem<double> problem(c);
+    Workbench<double>& bench = problem.bench;
+    const Tensor sinks = bench.random(1, 3), dOutput = bench.random(problem.o.rows, problem.o.columns);
+    const auto run = [&] {
+        problem.run();
+        bench.queue().attentionSinks(4, sinks, problem.o, problem.logSumExp);
+    };
+    problem.run();
+    const auto plain = doubles(bench, problem.o), plainLog = doubles(bench, problem.logSumExp);
+    run();
+    for (std::size_t i = 0; i < plain.size(); ++i) {
+        const double sink = Workbench<double>::at(sinks, 0, static_cast<std::int64_t>(i % 12 / 4)), log = plainLog[i / 4];
+        EXPECT_NEAR(doubles(bench, problem.o)[i], plain[i] * std::exp(log) / (std::exp(log) + std::exp(sink)), 1e-14);
+    }
+    const auto value = [&] {
+        run();
+        return dot(doubles(bench, problem.o), doubles(bench, dOutput));
+    };
+    const Tensor dSinks = bench.zeros(1, 3), dq = bench.make(problem.q.rows, problem.q.columns),
+                 dk = bench.make(problem.k.rows, problem.k.columns), dv = bench.make(problem.v.rows, problem.v.columns);
+    bench.queue().attentionSinksGradient(4, sinks, problem.o, problem.logSumExp, dOutput, dSinks);
+    bench.queue().attentionGradient(c.shape, problem.q, problem.k, problem.v, problem.o, problem.logSumExp, dOutput, dq, dk, dv,
+                                    false);
+    expectGradient(sinks, value, dSinks);
+    expectGradient(problem.q, value, dq);
+    expectGradient(problem.k, value, dk);
+    expectGradient(problem.v, value, dv);
+}
+
 TEST(Attention, FloatAgreesWithDoubleAndBitsDoNotDependOnTheNumberOfWorkers)
 {
     const Case c{{.sequences = 3, .heads = 4, .keyValueHeads = 4, .headDim = 16}, 100, 100};

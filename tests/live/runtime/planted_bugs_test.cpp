@@ -114,6 +114,30 @@ TEST(PlantedBug, TiedGradientsNotSummed)
     expectCaught(skip("gradient.tied"), kTied + Settings{"layout.pp=2"});
 }
 
+TEST(PlantedBug, GradientsOfSharedHeadsNotSummed)
+{
+    expectCaught(skip("gradient.heads"), kLlama + Settings{"layout.tp=4"});
+}
+
+TEST(PlantedBug, LatentGradientsNotSummedOverHeads)
+{
+    expectCaught(skip("attn.sum"), kDeepSeek + kTp2 + Settings{"model.num_experts=0"});
+}
+
+TEST(PlantedBug, WindowThatForgetsWhereABlockOfKeysLies)
+{
+    struct Wrong final : QueueDecorator {
+        using QueueDecorator::QueueDecorator;
+        void attention(const AttentionShape& shape, T q, T k, T v, T o, T logSumExp) override
+        {
+            AttentionShape wrong = shape;
+            wrong.diagonal = 0;
+            QueueDecorator::attention(wrong, q, k, v, o, logSumExp);
+        }
+    };
+    expectCaught({.queue = onRanks<Wrong>()}, {"layout.cp=2", "model.sliding_window=5"});
+}
+
 TEST(PlantedBug, GradientsOfSequencePartsNotSummed)
 {
     expectCaught(skip("gradient.sequence"), {"layout.tp=2", "layout.sequence_parallel=true"});

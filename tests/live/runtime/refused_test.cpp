@@ -34,12 +34,6 @@ TEST(Refused, BiasesOfLatentAttention)
               "positive one, or neither");
 }
 
-TEST(Refused, AttentionSinks)
-{
-    EXPECT_EQ(refusalOf(job({"model.attention_sinks=true"})),
-              "live training does not do attention sinks; use attention_sinks false");
-}
-
 TEST(Refused, WindowsThatLookAhead)
 {
     EXPECT_EQ(refusalOf(job({"model.sliding_window=4", "training.causal=false"})),
@@ -64,13 +58,6 @@ TEST(Refused, RecomputationOfModules)
         refusalOf(job({R"(training.recompute={"kind":"selective","modules":["core_attn","mlp"]})"})),
         "live training does not do recomputation of modules (core_attn, mlp); use recompute selective, which runs attention's "
         "scores again, or full");
-}
-
-TEST(Refused, BiasesOfExperts)
-{
-    for (const char* bias : {"model.expert_bias=true", "model.bias=true"})
-        EXPECT_EQ(refusalOf(job(kExperts + Settings{bias})),
-                  "live training does not do biases inside experts (expert_bias, bias); set them false");
 }
 
 TEST(Refused, ExpertsOfSlices)

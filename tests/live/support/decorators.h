@@ -64,6 +64,14 @@ public:
     {
         m_inner->mergeAttention(headDim, oBlock, logSumExpBlock, o, logSumExp);
     }
+    void attentionSinks(int valueDim, T sinks, T o, T logSumExp) override
+    {
+        m_inner->attentionSinks(valueDim, sinks, o, logSumExp);
+    }
+    void attentionSinksGradient(int valueDim, T sinks, T o, T logSumExp, T dOutput, T dSinks) override
+    {
+        m_inner->attentionSinksGradient(valueDim, sinks, o, logSumExp, dOutput, dSinks);
+    }
     void embed(T ids, T table, std::int64_t firstId, T y) override { m_inner->embed(ids, table, firstId, y); }
     void embedGradient(T ids, T dy, std::int64_t firstId, T dTable) override { m_inner->embedGradient(ids, dy, firstId, dTable); }
     void rowMaximum(T logits, std::int64_t validColumns, T maximum) override

@@ -51,6 +51,7 @@ const std::vector<Column> kColumns = {
     {"positions", {{}, {"model.position_embedding=rope"}, {"model.position_embedding=none"}}},
     {"queries", {{}, {"model.num_key_value_heads=2"}, {"model.num_key_value_heads=1"}}},
     {"sees", {{}, {"model.sliding_window=5"}, {"model.attention_chunk_size=6"}}},
+    {"expert_bias", {{}, {"model.expert_bias=true"}}},
     {"shared", {{}, {"model.num_shared_experts=1"}}},
     {"router",
      {{},
@@ -63,6 +64,7 @@ const std::vector<Column> kColumns = {
     {"heads",
      {{},
       {"model.qk_norm=true"},
+      {"model.attention_sinks=true"},
       {"model.position_embedding=rope", "model.bias=false", "model.kv_lora_rank=10", "model.qk_nope_head_dim=6",
        "model.qk_rope_head_dim=4", "model.v_head_dim=8"}}},
 };

@@ -71,6 +71,11 @@ TEST(Rules, BreakOneByOneAndSayWhatWouldBeRight)
         {kExperts,
          {"model.num_experts_per_tok=9"},
          {"/model/num_experts_per_tok: 9 of num_experts 8 (of mixtral-8x7b) cannot be chosen; nearest: 8"}},
+        {kLatent, {"model.n_group=3"}, {"/model/n_group: 3 does not divide num_experts 256 (of deepseek-v3); nearest: 2, 4"}},
+        {kLatent, {"model.topk_group=9"}, {"/model/topk_group: 9 of n_group 8 (of deepseek-v3) cannot be chosen; nearest: 8"}},
+        {kLatent,
+         {"model.n_group=64", "model.topk_group=1"},
+         {"/model/topk_group: 1 group of 4 experts has fewer than num_experts_per_tok 8 (of deepseek-v3); nearest: 2"}},
         {kLatent,
          {"model.v_head_dim=0"},
          {"/model/kv_lora_rank: 512 asks for latent attention, which needs qk_nope_head_dim and v_head_dim; qk_nope_head_dim 128 "

@@ -98,6 +98,16 @@ public:
             {reads(q), reads(k), reads(v), reads(o), reads(logSumExp), reads(dOutput), writes(dq), writes(dk), writes(dv)},
             [=, this] { m_kernels->attentionGradient(shape, q, k, v, o, logSumExp, dOutput, dq, dk, dv, accumulate); });
     }
+    void attentionSinks(int valueDim, T sinks, T o, T logSumExp) override
+    {
+        put("attentionSinks", {reads(sinks), writes(o), writes(logSumExp)},
+            [=, this] { m_kernels->attentionSinks(valueDim, sinks, o, logSumExp); });
+    }
+    void attentionSinksGradient(int valueDim, T sinks, T o, T logSumExp, T dOutput, T dSinks) override
+    {
+        put("attentionSinksGradient", {reads(sinks), reads(o), reads(logSumExp), reads(dOutput), writes(dSinks)},
+            [=, this] { m_kernels->attentionSinksGradient(valueDim, sinks, o, logSumExp, dOutput, dSinks); });
+    }
     void mergeAttention(int headDim, T oBlock, T logSumExpBlock, T o, T logSumExp) override
     {
         put("mergeAttention", {reads(oBlock), reads(logSumExpBlock), writes(o), writes(logSumExp)},

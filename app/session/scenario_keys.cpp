@@ -388,6 +388,7 @@ constexpr std::array kOptionTexts{
     OptionText{"/live/device", "\"auto\"", "Automatic"},
     OptionText{"/live/device", "\"cpu\"", "CPU"},
     OptionText{"/live/device", "\"cuda\"", "CUDA"},
+    OptionText{"/live/device", "\"emulated\"", "CUDA, emulated"},
     OptionText{"/live/dtype", "\"fp64\"", "FP64"},
     OptionText{"/live/dtype", "\"fp32\"", "FP32"},
     OptionText{"/live/dtype", "\"bf16\"", "BF16"},

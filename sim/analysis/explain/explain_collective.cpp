@@ -307,7 +307,8 @@ Explanation TrafficExplainer::use(const CollectiveUse& use, std::string symbol) 
             account.term("n", n, Unit::count, std::string("ranks of a group (") + communicatorRoleName(use.role) + ")");
         sent = (isTwice ? Formula::number(2) * (members - Formula::number(1)) : members - Formula::number(1)) / members;
         if (use.leaving != 1)
-            sent *= account.term("u", use.leaving, Unit::fraction, "of a token's copies: one for each node, and there one for each rank that has an expert for it");
+            sent *= account.term("u", use.leaving, Unit::fraction,
+                                 "of a token's copies: one for each node, and there one for each rank that has an expert for it");
     }
     const char* convention = isRing ? "Each member hands its block to the next one."
                              : use.sends == CollectiveSends::toEach && m_scenario.training.moe.sendOncePerNode

@@ -335,8 +335,9 @@ ScheduleFamily zb2pFamily()
 {
     return {.kind = "zb-2p",
             .title = "ZB-2p",
-            .character = "planned by the passes' real times, to hold about twice as much as 1F1B: the slowest rank hardly waits; where no "
-                         "plan fits, in 1F1B's order",
+            .character =
+                "planned by the passes' real times, to hold about twice as much as 1F1B: the slowest rank hardly waits; where no "
+                "plan fits, in 1F1B's order",
             .source = "Qi et al., arXiv 2401.10241, section 3.1; sail-sg zero-bubble",
             .chunks = {1, 1},
             .plansByCost = true,

@@ -183,21 +183,26 @@ void addRun(CLI::App& app)
         command->add_option("--resume", request.resume, "Go on from a checkpoint, of any layout of the same model")
             ->type_name("FOLDER")
             ->check(sim::cli::notEmpty());
-    command->add_option("--weights", request.weights, "Begin with the weights of a Hugging Face model of the same shape")
-        ->type_name("FOLDER")
-        ->check(sim::cli::notEmpty())
-        ->excludes(resume);
-    command->add_option("--save-weights", request.saveWeights, "At the end write the weights as a Hugging Face model")
-        ->type_name("FOLDER")
-        ->check(sim::cli::notEmpty());
+    CLI::Option* weights =
+        command->add_option("--weights", request.weights, "Begin with the weights of a Hugging Face model of the same shape")
+            ->type_name("FOLDER")
+            ->check(sim::cli::notEmpty())
+            ->excludes(resume);
+    CLI::Option* saveWeights =
+        command->add_option("--save-weights", request.saveWeights, "At the end write the weights as a Hugging Face model")
+            ->type_name("FOLDER")
+            ->check(sim::cli::notEmpty());
     command->add_option("--workers", request.workers, "Threads that run ranks (default: one a core)")->check(CLI::Range(1, 4096));
     command
         ->add_option("--deadline", arguments->deadlineSeconds,
                      "Seconds without any progress after which ranks that wait count as hung")
         ->check(CLI::Range(0.05, 1e6))
         ->capture_default_str();
-    command->add_flag("--check-serial", arguments->checkSerial,
-                      "Train a few steps as laid out and on one rank, and say how far apart they are");
+    command
+        ->add_flag("--check-serial", arguments->checkSerial,
+                   "Train a few steps as laid out and on one rank, and say how far apart they are")
+        ->excludes(weights)
+        ->excludes(saveWeights);
     command->add_flag("--json", arguments->json, "Print the report as JSON and nothing else");
     command->callback([arguments] { run(*arguments); });
 }

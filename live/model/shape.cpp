@@ -49,6 +49,8 @@ void checkSupported(const sim::Scenario& scenario)
     if (model.numNextnPredictLayers > 0)
         refuse("multi-token prediction (num_nextn_predict_layers " + std::to_string(model.numNextnPredictLayers) +
                "); use num_nextn_predict_layers 0");
+    if (scenario.training.momentBytes != 4)
+        refuse("moments in bf16; use moment_dtype fp32");
     if (scenario.training.offload.isOn())
         refuse("offloading to the host's memory; leave training.offload out");
     if (scenario.training.documents.areGiven())

@@ -1,5 +1,6 @@
 #include "sim/analysis/step_by_flops.h"
 
+#include "sim/engine/documents.h"
 #include "sim/model/flops.h"
 
 namespace sim {
@@ -10,7 +11,7 @@ ByStepPart<double> stepByFlops(const Simulation& simulation)
     const Scenario& scenario = simulation.scenario();
     const double step = m.stepTimeSeconds;
     const double peak = scenario.cluster.gpu.peakTflops.at(scenario.training.precision) * 1e12 * m.worldSize;
-    const StepFlops flops = stepFlops(scenario);
+    const StepFlops flops = stepFlops(scenario, attentionFlopsShare(scenario));
     ByStepPart<double> out;
     for (const Dimension dimension : kDimensions)
         out[partOf<StepPart>(dimension)] = m.exposedComm[dimension] * step;

@@ -62,6 +62,7 @@ Answer stepAnswer(const Simulation& simulation)
     if (simulation.scenario().training.offload.isOn())
         answer["offload"] = {{"exposed_fraction", m.exposedHost},
                              {"host_memory_gib", m.hostMemoryGib},
+                             {"host_fits", m.hostFits},
                              {"host_has_gib", simulation.scenario().cluster.host.memoryGib}};
     if (const std::optional<WholeRun> run = wholeRun(simulation))
         answer["run"] = {{"tokens", run->tokens}, {"steps", run->steps}, {"days", run->days}, {"gpu_hours", run->gpuHours}};

@@ -44,6 +44,9 @@ void printSummary(const Simulation& simulation)
         table.add({"HFU", percent(m.hfu) + " (" + fixed(m.hardwareTflopsPerGpu, 1) + " TFLOP/s a GPU with recomputation)"});
     table.add({"peak memory", fixed(m.peakMemoryGib, 2) + " of " + fixed(s.cluster.gpu.memoryGib, 0) + " GiB" +
                                   (m.fits ? "" : ": does not fit")});
+    if (s.training.offload.isOn())
+        table.add({"host memory", fixed(m.hostMemoryGib, 2) + " of " + fixed(s.cluster.host.memoryGib, 0) + " GiB a node" +
+                                      (m.hostFits ? "" : ": does not fit")});
     table.add({"parameters", grouped(m.parameters)});
     if (const auto run = wholeRun(simulation))
         table.add({"whole run", run->text() + (failuresOf(s) != nullptr ? " without failures" : "")});

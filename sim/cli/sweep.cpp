@@ -60,7 +60,7 @@ struct Point {
     std::variant<Metrics, std::string> outcome;
     std::string missedCap; ///< what was asked for and is not kept: metrics are of an order that is over it
     const Metrics* metrics() const { return std::get_if<Metrics>(&outcome); }
-    bool fits() const { return metrics() != nullptr && metrics()->fits && missedCap.empty(); }
+    bool fits() const { return metrics() != nullptr && metrics()->fits && metrics()->hostFits && missedCap.empty(); }
 };
 
 void simulatePoint(const std::string& file, const std::vector<std::string>& overrides, Point& point)
@@ -170,7 +170,7 @@ Table tableOf(const std::vector<Axis>& axes, const std::vector<Point>& points, b
         }
         for (const Column& column : kColumns)
             row.push_back((csv ? allDigits : column.text)(column.value(*point.metrics())));
-        row.emplace_back(point.metrics()->fits ? "yes" : "no");
+        row.emplace_back(point.metrics()->fits && point.metrics()->hostFits ? "yes" : "no");
         if (csv && !point.missedCap.empty())
             row.push_back(point.missedCap);
         table.add(std::move(row));

@@ -82,6 +82,7 @@ private:
 
     Cluster m_cluster; ///< without the profile
     Stack m_stack;
+    int m_ranksOfHost = 1;
     int m_copiesOfToken = 1;
     AttentionKernel m_attention = AttentionKernel::flash2;
     double m_lowFlopsPerSecond = 0;  ///< dense peak of the precision

@@ -74,6 +74,7 @@ CostModel::CostModel(const Scenario& scenario)
     m_attention = scenario.training.attention;
     m_gradientBytes = scenario.training.gradientBytes;
     m_copiesOfToken = copiesOfToken(scenario);
+    m_ranksOfHost = std::clamp(scenario.layout.worldSize(), 1, std::max(1, m_cluster.gpusPerNode));
     // A scale for every block is made and stored as well: in Megatron-Bridge's performance tables mxfp8 steps on GB200 and GB300
     // are 7 to 12 % longer than those with one scale a tensor.
     if (precision == Precision::mxfp8 || precision == Precision::nvfp4)
@@ -302,9 +303,8 @@ std::int64_t CostModel::fastestNs(const OpShape& shape) const
 std::int64_t CostModel::hostNs(std::int64_t bytes, Stream stream) const
 {
     const Efficiency& efficiency = m_cluster.efficiency;
-    const double rate = stream == Stream::host
-                            ? m_cluster.host.memoryBandwidthGBs / std::max(1, m_cluster.gpusPerNode) * efficiency.hostMemory
-                            : m_cluster.gpu.hostBandwidthGBs * efficiency.hostLink;
+    const double rate = stream == Stream::host ? m_cluster.host.memoryBandwidthGBs / m_ranksOfHost * efficiency.hostMemory
+                                               : m_cluster.gpu.hostBandwidthGBs * efficiency.hostLink;
     const auto what = [&] { return "a copy of " + roughly(static_cast<double>(bytes)) + " bytes between GPU and host"; };
     return durationNs(static_cast<double>(bytes) / (rate * kGiga), what);
 }

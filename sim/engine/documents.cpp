@@ -29,16 +29,15 @@ private:
 
 } // namespace
 
-std::vector<std::vector<double>> attentionShares(const Scenario& scenario, int step)
+namespace {
+
+/// `half`: keys at which the kernel reaches half of its rate, as often as queries see fewer of them.
+std::vector<std::vector<double>> sharesOf(const Scenario& scenario, int step, double half)
 {
     const Documents& documents = scenario.training.documents;
-    if (!documents.areGiven())
-        return {};
     std::vector<double> upTo(documents.weights);
     std::partial_sum(upTo.begin(), upTo.end(), upTo.begin());
     const double length = scenario.training.sequenceLength;
-    const double half = (scenario.training.causal ? 2 : 1) *
-                        (scenario.training.flashAttention ? scenario.cluster.efficiency.attentionHalfLength : 0);
     const auto work = [half](double tokens) { return tokens * (tokens + half); };
     CancelPoll poll;
     const auto shareOfSequence = [&](Drawing& drawing) {
@@ -69,10 +68,31 @@ std::vector<std::vector<double>> attentionShares(const Scenario& scenario, int s
     return out;
 }
 
+} // namespace
+
+std::vector<std::vector<double>> attentionShares(const Scenario& scenario, int step)
+{
+    if (!scenario.training.documents.areGiven())
+        return {};
+    return sharesOf(scenario, step, (scenario.training.causal ? 2 : 1) * scenario.cluster.efficiency.attentionHalfLength);
+}
+
+double attentionFlopsShare(const Scenario& scenario)
+{
+    if (!scenario.training.documents.areGiven())
+        return 1;
+    double sum = 0, count = 0;
+    for (const std::vector<double>& replica : sharesOf(scenario, 0, 0))
+        for (const double share : replica) {
+            sum += share;
+            ++count;
+        }
+    return sum / std::max(1.0, count);
+}
+
 double attentionShareOf(const RankClasses& classes, int classIndex, int microbatch, const OpShape& shape)
 {
-    const bool isAttention =
-        shape.family == KernelFamily::attention || shape.family == KernelFamily::scores || shape.family == KernelFamily::softmax;
+    const bool isAttention = shape.family == KernelFamily::attention; // unfused, a mask skips no work
     const int replica = classes.slowdown[asIndex(classIndex)].replica;
     return isAttention && replica >= 0 && microbatch >= 0 ? classes.attentionShares[asIndex(replica)][asIndex(microbatch)] : 1;
 }

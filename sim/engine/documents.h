@@ -15,6 +15,9 @@ namespace sim {
 /// the drawings. Empty without documents.
 std::vector<std::vector<double>> attentionShares(const Scenario&, int step = 0);
 
+/// FLOPs of attention that a step's documents need, over those of whole sequences.
+double attentionFlopsShare(const Scenario&);
+
 /// Of a kernel of this class in this micro-batch; 1 where documents change nothing.
 double attentionShareOf(const RankClasses&, int classIndex, int microbatch, const OpShape&);
 

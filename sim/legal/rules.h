@@ -96,6 +96,7 @@ private:
     void precisionAndOverlap();
     void recomputation();
     void recomputeModules();
+    void documentsAndOffload();
     void lora();
     void perturbations();
     void failures(std::size_t index, const std::string& at);

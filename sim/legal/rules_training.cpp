@@ -335,6 +335,34 @@ void Rules::precisionAndOverlap()
                 [&] { return std::string("Megatron Core overlaps tensor parallel communication only with sequence_parallel"); });
 }
 
+/// What neither is known of.
+void Rules::documentsAndOffload()
+{
+    const Training& t = m_scenario.training;
+    const Model& m = m_scenario.model;
+    if (!sound({"/training", "/model", "/schedule"}))
+        return;
+    const int slices = m_scenario.schedule.sequenceSlices;
+    if (t.documents.areGiven() && slices > 1)
+        error("/training/documents", [&] {
+            return "is not known of sequences in slices: " + named("/schedule/sequence_slices", slices) +
+                   "; nearest: leave documents out";
+        });
+    for (const auto& [type, size, key] : {std::tuple{LayerType::sliding, m.slidingWindow, "/model/sliding_window"},
+                                          {LayerType::chunked, m.attentionChunkSize, "/model/attention_chunk_size"}})
+        if (t.documents.areGiven() && m.layersOf(type) > 0 && size < t.sequenceLength)
+            return error("/training/documents", [&, key = key, size = size] {
+                return "is not known of layers that see less than a sequence: " + named(key, size) +
+                       "; nearest: leave documents out";
+            });
+    if (t.offload.activationLayers > 0 && slices > 1)
+        error("/training/offload/activation_layers", [&] {
+            return named("/training/offload/activation_layers", t.offload.activationLayers) +
+                   " cannot leave where later slices of a sequence attend to them: " +
+                   named("/schedule/sequence_slices", slices) + "; nearest: 0";
+        });
+}
+
 /// What is asked for must be there.
 void Rules::recomputeModules()
 {
@@ -438,6 +466,7 @@ void Rules::lora()
 void Rules::recomputation()
 {
     recomputeModules();
+    documentsAndOffload();
     const Training& t = m_scenario.training;
     const auto& layers = m_scenario.schedule.layersPerStage;
     if (t.recomputeLayers == 0 || layers.empty() || !sound({"/training/recompute", "/schedule", "/layout/pp", "/model"}))

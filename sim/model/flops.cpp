@@ -62,14 +62,15 @@ ForwardFlops forwardFlopsPerToken(const Model& model, int sequenceLength)
     return {.linear = linear, .trained = trained, .attentionFull = 2 * causal, .attentionCausal = causal};
 }
 
-StepFlops stepFlops(const Scenario& scenario)
+StepFlops stepFlops(const Scenario& scenario, double attentionShare)
 {
     const Model& model = scenario.model;
     const Training& training = scenario.training;
     const double tokens = static_cast<double>(training.globalBatchSize) * training.sequenceLength;
     const ForwardFlops forward = forwardFlopsPerToken(model, training.sequenceLength);
-    const double attention = training.causal ? forward.attentionCausal : forward.attentionFull;
+    const double attention = attentionShare * (training.causal ? forward.attentionCausal : forward.attentionFull);
 
+    const double full = training.causal ? forward.attentionFull : attention;
     double again = 0; // forward work run a second time, per token
     if (training.recompute == Recompute::selective) {
         again = training.recomputes(RecomputeModule::coreAttention) ? attention : 0;
@@ -80,7 +81,7 @@ StepFlops stepFlops(const Scenario& scenario)
         std::array<double, kLayerTypes.size()> attentionOf{}; // one layer's, per token
         for (const LayerType type : kLayerTypes)
             attentionOf[static_cast<std::size_t>(type)] =
-                pairFlops(model) *
+                attentionShare * pairFlops(model) *
                 (attentionPairs(model, type, 0, training.sequenceLength, training.causal) / training.sequenceLength);
         int first = 0;
         for (const int layers : scenario.schedule.layersPerStage) {
@@ -102,10 +103,10 @@ StepFlops stepFlops(const Scenario& scenario)
     if (model.lora.isOn()) {
         const double products = 2 * forward.linear + forward.trained;
         flops.modelCausal = (products + 3 * attention) * tokens;
-        flops.modelFull = (products + 3 * forward.attentionFull) * tokens;
+        flops.modelFull = (products + 3 * full) * tokens;
     } else {
         flops.modelCausal = 3 * (forward.linear + attention) * tokens;
-        flops.modelFull = 3 * (forward.linear + forward.attentionFull) * tokens;
+        flops.modelFull = 3 * (forward.linear + full) * tokens;
     }
     flops.hardware = flops.modelCausal + again * tokens;
     return flops;

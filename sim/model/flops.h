@@ -25,6 +25,6 @@ struct StepFlops {
     double modelFull = 0;   ///< attention counted in full
     double hardware = 0;    ///< modelCausal plus what recomputation runs again (Korthikanti et al. 2022, section 6)
 };
-StepFlops stepFlops(const Scenario&);
+StepFlops stepFlops(const Scenario&, double attentionShare = 1);
 
 } // namespace sim

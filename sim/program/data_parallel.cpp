@@ -123,12 +123,12 @@ Pass PassBuilder::finish(ParameterElements elements, bool sharesEmbedding, std::
     const Checked here = updated - checkedScale(updated, training.offload.optimizer);
     const Checked moved = here * bytesPerElement + checkedScale(updated, training.stack.optimizerBytes) +
                           checkedScale(held, training.stack.gradientBytes);
+    if (updated > here) // beside the GPU's own share
+        hostOptimizer(updated - here);
     emit({.waits = kDataParallelStreams, .purpose = OpPurpose::optimizer, .label = m_labels.intern("optimizer")},
          {.family = KernelFamily::optimizer, .m = 1, .n = here, .bytes = moved});
-    if (updated > here) {
-        hostOptimizer(updated - here);
+    if (updated > here)
         waitFor(kHostStreams);
-    }
 
     const bool gathersAtTheEnd = (layout.zeroStage == 1 || layout.zeroStage == 2) && !training.overlap.paramGather;
     if (gathersAtTheEnd) {

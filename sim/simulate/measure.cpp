@@ -2,6 +2,7 @@
 
 #include "sim/cancel.h"
 #include "sim/checked.h"
+#include "sim/engine/documents.h"
 #include "sim/index.h"
 #include "sim/memory_limit.h"
 #include "sim/model/flops.h"
@@ -173,9 +174,10 @@ std::int64_t hostBytes(const Program& program, const RankProgram& rank)
             continue;
         const Pass& pass = program.passes[step.pass];
         for (std::size_t i = 0; i < pass.ops.size(); ++i)
-            if (pass.ops[i].kind == OpKind::copy)
+            if (pass.ops[i].kind == OpKind::copy) {
                 activations += pass.ops[i].stream == Stream::toHost ? pass.shapes[i].bytes : -pass.shapes[i].bytes;
-        most = std::max(most, activations);
+                most = std::max(most, activations);
+            }
     }
     return rank.states.hostOptimizer + most;
 }
@@ -269,7 +271,7 @@ Metrics measure(const Scenario& scenario, const Program& program, const RankClas
     metrics.use = wholeUse.mean();
     metrics.bubbleFraction = totalNs > 0 ? static_cast<double>(wholeNs - busyNs - allExposedNs) / totalNs : 0;
 
-    const StepFlops flops = stepFlops(scenario);
+    const StepFlops flops = stepFlops(scenario, attentionFlopsShare(scenario));
     const double tokens = static_cast<double>(scenario.training.globalBatchSize) * scenario.training.sequenceLength;
     const double peakFlops = scenario.cluster.gpu.peakTflops.at(scenario.training.precision) * 1e12;
     metrics.stepTimeSeconds = stepSeconds;

@@ -5,6 +5,7 @@
 #include "sim/analysis/explain/explain_traffic.h"
 #include "sim/analysis/straggler_wait.h"
 #include "sim/analysis/whole_run.h"
+#include "sim/engine/documents.h"
 #include "sim/index.h"
 #include "sim/program/program.h"
 #include "sim/scenario/words.h"
@@ -44,7 +45,8 @@ Account accountOf(StepPart part, const ByStepPart<double>& seconds)
 
 Explainer::Explainer(const Simulation& simulation, std::optional<int> rank)
     : m_simulation(simulation), m_scenario(simulation.scenario()), m_seconds(stepByFlops(simulation)),
-      m_flops(stepFlops(simulation.scenario())), m_rank(rank.value_or(fullestRank(simulation))), m_rankIsFullest(!rank)
+      m_flops(stepFlops(simulation.scenario(), attentionFlopsShare(simulation.scenario()))),
+      m_rank(rank.value_or(fullestRank(simulation))), m_rankIsFullest(!rank)
 {
 }
 

@@ -1,6 +1,7 @@
 // FLOPs and parameters, from the shapes of the model.
 #include "sim/analysis/explain/explainer.h"
 
+#include "sim/engine/documents.h"
 #include "sim/model/attention_pairs.h"
 #include "sim/model/parameters.h"
 #include "sim/scenario/words.h"
@@ -155,19 +156,26 @@ Explanation Explainer::attentionFlops(bool full) const
 
 Explanation Explainer::modelFlops(bool fullAttention) const
 {
-    const double value = fullAttention ? m_flops.modelFull : m_flops.modelCausal;
+    // Counted in full where it is causal, attention is a convention; else the work that there is.
+    const bool isConvention = fullAttention && m_scenario.training.causal;
+    const double value = isConvention ? m_flops.modelFull : m_flops.modelCausal;
     Account account("model FLOPs of a step", "C", value, Unit::flops);
     const Formula tokens = account.term(tokensPerStep());
     const Formula linear = account.term(linearFlops());
+    const auto attention = [&] {
+        Formula out = account.term(attentionFlops(fullAttention));
+        if (const double share = attentionFlopsShare(m_scenario); share < 1 && !isConvention)
+            out *= account.term("u", share, Unit::fraction, "of whole sequences' attention: documents are shorter");
+        return out;
+    };
     if (const Model& model = m_scenario.model; model.lora.isOn()) {
         const Formula trained =
             account.term("F_r", 2 * adapterWeights(model), Unit::flops, "of those, in products with adapters");
-        return account.close(
-            tokens * (Formula::number(2) * linear + trained + Formula::number(3) * account.term(attentionFlops(fullAttention))),
-            "Frozen weights need the gradient of their input alone: 4 FLOPs a parameter and token instead of 6.", kPalmB);
+        return account.close(tokens * (Formula::number(2) * linear + trained + Formula::number(3) * attention()),
+                             "Frozen weights need the gradient of their input alone: 4 FLOPs a parameter and token instead of 6.",
+                             kPalmB);
     }
-    return account.close(Formula::number(3) * tokens * (linear + account.term(attentionFlops(fullAttention))),
-                         "The backward pass is twice the forward.", kPalmB);
+    return account.close(Formula::number(3) * tokens * (linear + attention()), "The backward pass is twice the forward.", kPalmB);
 }
 
 Explanation Explainer::hardwareFlops() const

@@ -170,8 +170,6 @@ std::int64_t TrafficFlows::toPeer(const Communicators& of, int group, int from, 
     if (!routes.isOnce)
         return each;
     const int mates = of.inNode[asIndex(from)] - 1;
-    if (mates == 0 && routes.membersOfNode > 1) // alone, where others are not: nobody to hand on to
-        return each;
     if (m_placement.tierBetween(from, to) > routes.nodeTier)
         return leaving(each, routes);
     return static_cast<std::int64_t>(static_cast<double>(each) * routes.members * routes.taken / (mates + 1));

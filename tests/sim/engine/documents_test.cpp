@@ -36,8 +36,24 @@ TEST(Documents, OfEqualLengthsTakeTheTimeOfTheirPairs)
     EXPECT_DOUBLE_EQ(onlyShare(scenario), (768.0 * 896 + 256.0 * 384) / (1024.0 * 1152));
     scenario.training.causal = false;
     EXPECT_DOUBLE_EQ(onlyShare(scenario), (768.0 * 832 + 256.0 * 320) / (1024.0 * 1088));
-    scenario.training.flashAttention = false;
-    EXPECT_DOUBLE_EQ(onlyShare(scenario), (9 + 1) / 16.0);
+}
+
+TEST(Documents, NeedFewerFlops)
+{
+    Scenario scenario = test::packedScenario({768}, {1});
+    EXPECT_DOUBLE_EQ(attentionFlopsShare(scenario), (9 + 1) / 16.0);
+    EXPECT_EQ(attentionFlopsShare(test::smallScenario()), 1);
+}
+
+TEST(Documents, LeaveKernelsThatComputeAllScoresAsTheyAre)
+{
+    RankClasses classes;
+    classes.slowdown = {{.replica = 0}};
+    classes.attentionShares = {{0.25}};
+    EXPECT_EQ(attentionShareOf(classes, 0, 0, {.family = KernelFamily::attention}), 0.25);
+    EXPECT_EQ(attentionShareOf(classes, 0, 0, {.family = KernelFamily::scores}), 1);
+    EXPECT_EQ(attentionShareOf(classes, 0, 0, {.family = KernelFamily::softmax}), 1);
+    EXPECT_EQ(attentionShareOf(classes, 0, 0, {.family = KernelFamily::gemm}), 1);
 }
 
 TEST(Documents, AreDrawnByTheirWeights)

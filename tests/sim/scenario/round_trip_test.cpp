@@ -104,7 +104,6 @@ TEST(ResolvedText, KeepsEveryCornerOfAScenario)
     scenario.training.stack.narrowSaved = true;
     scenario.training.moe = {.dispatchBytes = 1, .combineBytes = 4, .sendOncePerNode = true, .imbalance = 1.7};
     scenario.training.offload = {.optimizer = 0.3, .activationLayers = 5};
-    scenario.training.documents = {.lengths = {100, 2000}, .weights = {0.3, 2}, .seed = 9007199254740991};
     scenario.cluster.gpu.hostBandwidthGBs = 48.5;
     scenario.cluster.host = {.memoryBandwidthGBs = 111.5, .memoryGib = 333};
     scenario.cluster.efficiency.hostLink = 0.7;

@@ -5,7 +5,6 @@
 
 #include "live/kernels/device.h"
 
-#include <cmath>
 #include <cstdint>
 
 #ifdef __CUDACC__
@@ -56,32 +55,6 @@ LIVE_ON_BOTH inline std::uint32_t dropoutThreshold(double rate)
 {
     const double threshold = rate * 4294967296.0;
     return threshold >= 4294967295.0 ? 0xFFFFFFFFU : static_cast<std::uint32_t>(threshold);
-}
-
-struct NormalPair {
-    double first = 0, second = 0;
-};
-
-/// Draws 2 * pair and 2 * pair + 1 of stream `stream` from the normal distribution of deviation 1. Box & Muller 1958.
-inline NormalPair normalPair(std::uint64_t seed, std::uint64_t stream, std::uint64_t pair)
-{
-    const PhiloxCounter words = philox({{static_cast<std::uint32_t>(pair), static_cast<std::uint32_t>(pair >> 32),
-                                         static_cast<std::uint32_t>(stream), static_cast<std::uint32_t>(stream >> 32)}},
-                                       philoxKey(seed));
-    const auto uniform = [](std::uint32_t low, std::uint32_t high) { // in (0, 1), 53 bits
-        const std::uint64_t bits = (std::uint64_t{high} << 32 | low) >> 11;
-        return (static_cast<double>(bits) + 0.5) * 0x1p-53;
-    };
-    const double radius = std::sqrt(-2 * std::log(uniform(words.word[0], words.word[1])));
-    const double angle = 6.283185307179586 * uniform(words.word[2], words.word[3]);
-    return {radius * std::cos(angle), radius * std::sin(angle)};
-}
-
-/// The index-th draw of the stream.
-inline double normalDeviate(std::uint64_t seed, std::uint64_t stream, std::uint64_t index)
-{
-    const NormalPair pair = normalPair(seed, stream, index / 2);
-    return index % 2 == 0 ? pair.first : pair.second;
 }
 
 } // namespace live

@@ -1,6 +1,6 @@
 #include "live/model/parameters.h"
 
-#include "live/kernels/philox.h"
+#include "live/kernels/normal.h"
 
 #include <algorithm>
 #include <cassert>
@@ -32,12 +32,6 @@ std::uint64_t hashOf(const std::string& name)
 }
 
 } // namespace
-
-std::optional<std::int64_t> ParameterSpec::placeInWhole(std::int64_t element) const
-{
-    const std::int64_t row = firstRow + element / columns, column = firstColumn + element % columns;
-    return row < globalRows && column < globalColumns ? std::optional(row * globalColumns + column) : std::nullopt;
-}
 
 void ParameterSpec::forEachRun(std::int64_t first, std::int64_t count,
                                const std::function<void(std::int64_t, std::int64_t, std::int64_t)>& visit) const
@@ -143,22 +137,18 @@ void initialValues(const Bucket& bucket, std::uint64_t seed, std::int64_t first,
         const std::uint64_t stream = hashOf(spec.name);
         const std::int64_t begin = std::max(first, parameter->offset);
         const std::int64_t end = std::min(first + count, parameter->offset + parameter->elements());
-        NormalPair pair;
-        std::int64_t pairIndex = -1; // deviates come in pairs
-        for (std::int64_t i = begin; i < end; ++i) {
-            const auto index = spec.placeInWhole(i - parameter->offset);
-            if (!index)
-                continue;
-            double& value = values[static_cast<std::size_t>(i - first)];
-            value = spec.initial.constant;
-            if (spec.initial.deviation == 0)
-                continue;
-            if (*index / 2 != pairIndex) {
-                pairIndex = *index / 2;
-                pair = normalPair(seed, stream, static_cast<std::uint64_t>(pairIndex));
+        if (begin >= end)
+            continue;
+        spec.forEachRun(begin - parameter->offset, end - begin, [&](std::int64_t at, std::int64_t place, std::int64_t length) {
+            const auto run = values.subspan(static_cast<std::size_t>(begin - first + at), static_cast<std::size_t>(length));
+            if (spec.initial.deviation == 0) {
+                std::fill(run.begin(), run.end(), spec.initial.constant);
+                return;
             }
-            value = spec.initial.deviation * (*index % 2 == 0 ? pair.first : pair.second);
-        }
+            normalDeviates(seed, stream, place, run);
+            for (double& value : run)
+                value *= spec.initial.deviation;
+        });
     }
 }
 

@@ -44,8 +44,6 @@ struct ParameterSpec {
     {
         return isVector ? std::vector{globalColumns} : std::vector{globalRows, globalColumns};
     }
-    /// Of the slice's element (row by row) in the whole matrix; none where that ends before: padding of the vocabulary.
-    std::optional<std::int64_t> placeInWhole(std::int64_t element) const;
     /// Of the slice's elements [first, first + count): visit(element - first, place in the whole, length) for each run that lies
     /// side by side in both; padding is left out.
     void forEachRun(std::int64_t first, std::int64_t count,

@@ -235,20 +235,5 @@ TEST(Philox, GivesTheKnownAnswers)
               (std::vector<std::uint32_t>{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}));
 }
 
-TEST(Philox, NormalDeviatesHaveTheMomentsOfTheNormalDistribution)
-{
-    double sum = 0, squares = 0, fourth = 0;
-    constexpr int kCount = 200000;
-    for (std::uint64_t i = 0; i < kCount; ++i) {
-        const double value = normalDeviate(7, 3, i);
-        sum += value;
-        squares += value * value;
-        fourth += value * value * value * value;
-    }
-    EXPECT_NEAR(sum / kCount, 0, 0.01);
-    EXPECT_NEAR(squares / kCount, 1, 0.015);
-    EXPECT_NEAR(fourth / kCount, 3, 0.1);
-}
-
 } // namespace
 } // namespace live

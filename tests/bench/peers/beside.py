@@ -4,7 +4,8 @@
 beside.py [--program build/bin/rankscope-live] [--python PYTHON_WITH_TORCH] [--rounds 3] [--steps 8]
 Each round runs the three after one another; of each run the median step counts, without the first two (compilation, first touch of
 memory). What is printed is the median over rounds, and the ratio of the medians round by round: noise that lasts longer than a round
-falls on all three. PyTorch is not installed by the project: `pip install torch` in an environment of your own.
+falls on all three, and so does a virtual machine's wait for memory that it has yet to be given. PyTorch is not installed by the
+project: `pip install torch` in an environment of your own.
 """
 import argparse
 import pathlib
@@ -17,25 +18,27 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 
 
-def torch_steps(options, compiled):
-    command = [options.python, HERE / "train_gpt2.py", "--steps", str(options.steps), "--threads", str(options.threads)]
-    printed = subprocess.run(command + (["--compile"] if compiled else []), check=True, capture_output=True, text=True).stdout
-    return [float(line) for line in printed.split()]
-
-
-def our_steps(options):
-    """Seconds of the steps; and from the command to the end of the first step."""
-    command = [options.program, "run", HERE / "gpt2.json", "--steps", str(options.steps), "--workers", str(options.threads)]
-    started = time.time()
-    steps, first = [], None
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as run:
-        for line in run.stderr:
-            if told := re.match(r"step \d+/\d+ .* ([\d.]+) ms", line):
+def run(command, step):
+    """Seconds of each step, as the lines say that `step` finds; and from the command to the end of the first one."""
+    started, steps, first = time.time(), [], None
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+        for line in process.stdout:
+            if told := re.match(step, line):
                 first = first or time.time() - started
-                steps.append(float(told[1]) / 1000)
-    if run.returncode or len(steps) != options.steps:
-        sys.exit(f"{options.program} ended with {run.returncode} after {len(steps)} of {options.steps} steps")
-    return steps, first
+                steps.append(float(told[1]))
+    if process.returncode:
+        sys.exit(f"{command[0]} ended with {process.returncode}")
+    return {"step": statistics.median(steps[2:]), "first": first}
+
+
+def torch_run(options, *more):
+    return run([options.python, HERE / "train_gpt2.py", f"--steps={options.steps}", f"--threads={options.threads}", *more], r"([\d.]+)$")
+
+
+def our_run(options):
+    found = run([options.program, "run", HERE / "gpt2.json", f"--steps={options.steps}", f"--workers={options.threads}"],
+                r"step \d+/\d+ .* ([\d.]+) ms")
+    return found | {"step": found["step"] / 1000}
 
 
 def main():
@@ -48,15 +51,12 @@ def main():
     options = arguments.parse_args()
     rounds = []
     for _ in range(options.rounds):
-        ours, first = our_steps(options)
-        row = {"rankscope": ours, "eager": torch_steps(options, False), "compiled": torch_steps(options, True)}
-        row = {name: statistics.median(steps[2:]) for name, steps in row.items()} | {"first": first}
-        print("  ".join(f"{name} {seconds:.3f} s" for name, seconds in row.items()), flush=True)
+        row = {"rankscope": our_run(options), "eager": torch_run(options), "compiled": torch_run(options, "--compile")}
+        print("   ".join(f"{name} {run['step']:.3f} s, first step after {run['first']:.1f} s" for name, run in row.items()), flush=True)
         rounds.append(row)
     for peer in ("eager", "compiled"):
-        ratios = [row[peer] / row["rankscope"] for row in rounds]
+        ratios = [row[peer]["step"] / row["rankscope"]["step"] for row in rounds]
         print(f"rankscope is {statistics.median(ratios):.2f} x as fast as PyTorch {peer} ({min(ratios):.2f} to {max(ratios):.2f})")
-    print(f"from the command to the end of the first step: {statistics.median(row['first'] for row in rounds):.2f} s")
 
 
 if __name__ == "__main__":

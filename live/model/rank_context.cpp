@@ -80,13 +80,13 @@ void Communication::start()
     }
     m_request.queue = m_context.queue.get();
     m_request.what = m_name;
-    const std::size_t ordinal = m_context.m_issued++;
-    m_request.sequence = static_cast<std::int64_t>(ordinal);
+    m_ordinal = m_context.m_issued++;
+    m_request.sequence = static_cast<std::int64_t>(m_ordinal);
     if (m_context.plan) {
-        const PlannedRequest planned = ordinal < m_context.plan->size() ? (*m_context.plan)[ordinal] : PlannedRequest{};
+        const PlannedRequest planned = m_ordinal < m_context.plan->size() ? (*m_context.plan)[m_ordinal] : PlannedRequest{};
         if (planned.kind != m_request.kind || planned.group != m_request.group->id)
             throw sim::Error("rank " + std::to_string(m_context.rank) + ": " + commKindName(m_request.kind) + " " +
-                             m_request.what + " is not what was planned as its request " + std::to_string(ordinal));
+                             m_request.what + " is not what was planned as its request " + std::to_string(m_ordinal));
         // One number for all steps: the same on all members, and different from step to step.
         constexpr std::int64_t kMostPerStep = 1LL << 32;
         m_request.sequence = m_context.step * kMostPerStep + planned.sequence;
@@ -120,7 +120,7 @@ void Communication::await_resume()
     m_context.flight.done(m_flightNumber, nowNs());
     if (m_context.recorder) {
         const std::int64_t bytes = std::max(m_request.input.bytes(), m_request.output.bytes());
-        const std::uint32_t kind = m_context.kindOf(m_name, m_class, *m_request.group);
+        const std::uint32_t kind = m_context.kindOf(m_ordinal, m_name, m_class, *m_request.group);
         m_context.record({.startNs = m_completion.issuedNs,
                           .endNs = m_completion.doneNs,
                           .readyNs = m_completion.readyNs,
@@ -151,12 +151,14 @@ void RankContext::startStep(int number)
     m_issued = 0;
 }
 
-std::uint32_t RankContext::kindOf(std::string_view name, sim::OpClass opClass, const CommGroup& group)
+std::uint32_t RankContext::kindOf(std::size_t ordinal, std::string_view name, sim::OpClass opClass, const CommGroup& group)
 {
-    const auto [place, isNew] = m_commKinds.try_emplace({name.data(), group.id}, 0);
-    if (isNew)
-        place->second = kinds.id({.name = std::string(name), .opClass = opClass, .group = group.name});
-    return place->second;
+    if (ordinal >= m_commKinds.size())
+        m_commKinds.resize(ordinal + 1);
+    KindOfRequest& known = m_commKinds[ordinal];
+    if (known.name != name.data() || known.group != group.id)
+        known = {name.data(), group.id, kinds.id({.name = std::string(name), .opClass = opClass, .group = group.name})};
+    return known.kind;
 }
 
 void RankContext::record(const SpanRecord& span)

@@ -15,7 +15,6 @@
 #include <array>
 #include <cstdint>
 #include <deque>
-#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -95,6 +94,7 @@ private:
     SpanTrack m_track = SpanTrack::tp;
     sim::OpClass m_class = sim::OpClass::tpComm;
     std::uint64_t m_flightNumber = 0;
+    std::size_t m_ordinal = 0; ///< of the rank's requests in this step
     bool m_alone = false, m_started = false;
 };
 
@@ -185,13 +185,19 @@ public:
 private:
     friend class Communication;
     friend class KernelSpan;
-    /// The span's kind of a communication; remembered, since asking the shared table costs more than a small transfer. Without
-    /// the bytes, which each span has: experts' are others in every micro-batch.
-    std::uint32_t kindOf(std::string_view name, sim::OpClass, const CommGroup&);
+    /// The span's kind of a communication; remembered by its place among the step's requests, which is the same in every step,
+    /// since asking the shared table costs more than a small transfer. Without the bytes, which each span has: experts' are
+    /// others in every micro-batch.
+    std::uint32_t kindOf(std::size_t ordinal, std::string_view name, sim::OpClass, const CommGroup&);
     Communicator& m_communicator;
-    std::size_t m_issued = 0;                                         ///< requests of this step
-    const bool m_hasMarks;                                            ///< the device's times are marks
-    std::map<std::pair<const char*, int>, std::uint32_t> m_commKinds; ///< by name (a literal) and group
+    std::size_t m_issued = 0; ///< requests of this step
+    const bool m_hasMarks;    ///< the device's times are marks
+    struct KindOfRequest {
+        const char* name = nullptr; ///< a literal
+        int group = 0;
+        std::uint32_t kind = 0;
+    };
+    std::vector<KindOfRequest> m_commKinds; ///< of the step's requests
     void recordPassed();
     std::deque<SpanRecord> m_marked; ///< whose times are marks
 };

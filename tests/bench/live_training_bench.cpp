@@ -75,4 +75,15 @@ BENCHMARK_CAPTURE(layouts, eightRanksNotRecorded, R"({"dp":2,"tp":2,"pp":2})", 4
     ->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(layouts, sixtyFourRanks, R"({"dp":4,"tp":4,"pp":4})", 2)->Iterations(5)->Unit(benchmark::kMillisecond);
 
+/// The smallest kernels there are, where recording weighs most: the gallery's sixteen ranks.
+void sixteenTinyRanks(benchmark::State& state, bool record)
+{
+    trainSteps(state,
+               scenarioOf(R"("tiny-llama")", R"({"dp":2,"tp":2,"pp":2,"cp":2,"sequence_parallel":true})",
+                          R"({"sequence_length":128,"micro_batch_size":1,"global_batch_size":8,"precision":"fp32"})"),
+               2, record);
+}
+BENCHMARK_CAPTURE(sixteenTinyRanks, recorded, true)->Iterations(40)->Unit(benchmark::kMillisecond)->MeasureProcessCPUTime();
+BENCHMARK_CAPTURE(sixteenTinyRanks, notRecorded, false)->Iterations(40)->Unit(benchmark::kMillisecond)->MeasureProcessCPUTime();
+
 } // namespace

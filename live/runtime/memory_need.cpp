@@ -17,10 +17,12 @@ namespace {
 
 constexpr std::int64_t kMib = std::int64_t{1} << 20;
 /// The program itself, its threads and libraries.
-constexpr std::int64_t kProcessBytes = 48 * kMib;
+constexpr std::int64_t kProcessBytes = 24 * kMib;
 /// A span on its way to the history, and packed in it (stream/history.h: at most 64 steps and 256 MiB).
 constexpr std::int64_t kSpanBytes = sizeof(SpanRecord), kPackedSpanBytes = 24, kStepsKept = 64, kHistoryBytes = 256 * kMib;
 constexpr std::int64_t kRankBytes = 64 * 1024; ///< a rank's rings, stages and names
+/// On the CPU blocks from 4 MiB on take whole pages of 2 MiB: of what was planned a share more, as runs of 0.1 to 1 GB showed.
+constexpr std::int64_t kLargePagesShare = 8;
 /// Not measured. NCCL: NCCL_BUFFSIZE is 4 MiB a channel and neighbour; cuBLASLt: the workspace of each queue.
 constexpr std::int64_t kNcclGroupBytes = 128 * kMib, kQueueBytes = 32 * kMib;
 
@@ -65,7 +67,8 @@ MemoryNeed memoryNeed(const CommPlan& plan, const MemoryPlace& place, int steps)
     const auto hostOf = [&](int first, int count, int processes) {
         const bool holdsTensors = !place.onGpu || place.isEmulated;
         return processes * kProcessBytes + (place.records ? recordingOf(plan, first, count, steps) : count * kRankBytes) +
-               (holdsTensors ? tensorsOf(plan, first, count) : 0);
+               (holdsTensors ? tensorsOf(plan, first, count) : 0) +
+               (place.onGpu ? 0 : tensorsOf(plan, first, count) / kLargePagesShare);
     };
     need.recording = place.records ? recordingOf(plan, place.firstRank, place.rankCount, steps) : 0;
     need.gpu = place.onGpu ? need.tensors + need.communication : 0;

@@ -29,5 +29,6 @@ void addRun(CLI::App&);
 void addKeys(CLI::App&);
 void addProfile(CLI::App&);
 void addValidate(CLI::App&);
+void addDoctor(CLI::App&);
 
 } // namespace live::cli

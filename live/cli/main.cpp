@@ -18,6 +18,7 @@ int main(int argc, char** argv)
     live::cli::addKeys(app);
     live::cli::addProfile(app);
     live::cli::addValidate(app);
+    live::cli::addDoctor(app);
     try {
         app.parse(argc, argv); // runs the chosen command
         std::cout.flush();

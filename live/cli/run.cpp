@@ -1,12 +1,18 @@
 #include "live/cli/command.h"
+#include "live/cli/own_processes.h"
 #include "live/cli/training.h"
+#include "live/comm/gpu_modules.h"
+#include "live/comm/launch.h"
 #include "live/emulated/emulated_run.h"
 #include "live/huggingface/folder.h"
+#include "live/kernels/modules.h"
 #include "live/runtime/check_serial.h"
 #include "sim/cli/options.h"
 #include "sim/error.h"
 #include "sim/scenario/files.h"
 
+#include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <iostream>
 #include <memory>
@@ -20,6 +26,8 @@ struct RunArguments {
     TrainingRequest request;
     std::string device, report;
     int steps = 0;
+    int gpus = 0; ///< 0: not said
+    bool nvls = false;
     double deadlineSeconds = 30;
     bool checkSerial = false, json = false;
     const CLI::Option* order = nullptr; ///< --order-seed
@@ -62,7 +70,53 @@ void judge(const SerialCheck& check, const std::string& dtype)
         throw sim::Error("the layout does not train as one rank does: rounding in " + dtype + " does not explain this");
 }
 
-void check(const sim::Scenario& scenario, const TrainingRequest& request)
+/// On which GPUs of the emulated machine layouts are proved.
+std::vector<emulated::EmulationOptions> placementsOf(int gpus, int world)
+{
+    using emulated::Placement;
+    if (gpus == 0)
+        return {{.placement = Placement::oneGpu}, {.placement = Placement::gpuARank}};
+    return {{.placement = gpus == 1       ? Placement::oneGpu
+                          : gpus == world ? Placement::gpuARank
+                                          : Placement::someGpus,
+             .gpus = gpus}};
+}
+
+/// How many processes of one GPU each this command is to start; 1: it trains itself.
+int processesToStart(const RunArguments& arguments)
+{
+    const sim::Scenario& scenario = arguments.request.scenario;
+    const std::string& device = scenario.live.device;
+    const int world = scenario.layout.worldSize(), wanted = arguments.gpus;
+    const LaunchEnvironment launch = readLaunchEnvironment(environmentVariables());
+    const std::string asked = "--gpus " + std::to_string(wanted);
+    if (wanted > world)
+        throw sim::Error(asked + ": the layout has " + std::to_string(world) + (world == 1 ? " rank" : " ranks") +
+                         ", and each GPU holds one or more; at most " + std::to_string(world));
+    if (launch.processes > 1)
+        return 1; // a launcher has started them, or we have
+    if (device == "emulated")
+        return std::max(1, wanted);
+    std::string why;
+    const bool mayBeGpu = device == "cuda" || (device == "auto" && scenario.live.dtype != "fp64");
+    const int found = mayBeGpu ? countGpus(&why) : 0;
+    if (wanted > 0 && found == 0)
+        throw sim::Error(asked + ": " + (mayBeGpu ? "there is no CUDA device: " + why : "live.device is " + device));
+    if (wanted > found)
+        throw sim::Error(asked + ": this machine has " + std::to_string(found));
+    const int processes = std::min(world, wanted > 0 ? wanted : found);
+    if (processes <= 1)
+        return 1;
+    const std::string problem = ncclProblem();
+    if (problem.empty())
+        return processes;
+    if (wanted > 1)
+        throw sim::Error(asked + ": several GPUs need NCCL: " + problem);
+    std::cerr << "one of " << found << " GPUs is used: several need NCCL: " << problem << "\n";
+    return 1;
+}
+
+void check(const sim::Scenario& scenario, const TrainingRequest& request, int gpus)
 {
     constexpr int kSteps = 3;
     sim::Scenario job = scenario;
@@ -73,12 +127,11 @@ void check(const sim::Scenario& scenario, const TrainingRequest& request)
         return;
     }
     const TrainedSteps serial = trainSerially(job, options);
-    for (const auto placement : {emulated::Placement::oneGpu, emulated::Placement::gpuARank}) {
-        std::cout << emulated::placementName(placement) << ", order " << request.orderSeed << "\n";
-        const TrainedSteps trained = emulated::trainOnMachine(
-            job,
-            {.placement = placement, .machine = {.orderSeed = request.orderSeed, .repeat = request.repeat}, .train = options});
-        judge(compareSteps(serial, trained), job.live.dtype);
+    for (emulated::EmulationOptions where : placementsOf(gpus, scenario.layout.worldSize())) {
+        std::cout << emulated::placementName(where) << ", order " << request.orderSeed << "\n";
+        where.machine = {.orderSeed = request.orderSeed, .repeat = request.repeat};
+        where.train = options;
+        judge(compareSteps(serial, emulated::trainOnMachine(job, where)), job.live.dtype);
     }
 }
 
@@ -100,6 +153,8 @@ std::string repeatOf(const RunArguments& arguments)
                           std::to_string(arguments.request.orderSeed);
     for (const std::string& override : arguments.scenario.overrides)
         command += " --set " + quoted(override);
+    if (arguments.gpus > 0)
+        command += " --gpus " + std::to_string(arguments.gpus);
     if (arguments.steps > 0)
         command += " --steps " + std::to_string(arguments.steps);
     return command + (arguments.checkSerial ? " --check-serial" : "");
@@ -118,8 +173,11 @@ void run(RunArguments& arguments)
                          " the order is what it happens to be");
     request.repeat = repeatOf(arguments);
     request.deadline = std::chrono::milliseconds(static_cast<std::int64_t>(arguments.deadlineSeconds * 1000));
+    if (arguments.nvls)
+        setenv("NCCL_NVLS_ENABLE", "1", 1); // NOLINT(concurrency-mt-unsafe): before there are threads
+    const int processes = processesToStart(arguments);
     if (arguments.checkSerial) {
-        check(request.scenario, request);
+        check(request.scenario, request, arguments.gpus);
         return;
     }
     checkWritable(arguments.report, "--report");
@@ -128,6 +186,8 @@ void run(RunArguments& arguments)
     checkCanBeFolder(request.saveWeights, "--save-weights");
     if (!request.saveWeights.empty())
         huggingface::checkCanBeWritten(request.scenario.model);
+    if (processes > 1)
+        return runInProcesses(processes);
     request.scenarioJson = sim::resolvedText(request.scenario);
     request.quiet = arguments.json;
     const TrainingReport report = train(request);
@@ -154,6 +214,11 @@ void addRun(CLI::App& app)
     arguments->order =
         command->add_option("--order-seed", request.orderSeed, "On the emulated device: which of the orders that it may take")
             ->capture_default_str();
+    command
+        ->add_option("--gpus", arguments->gpus,
+                     "GPUs of this machine that are used, with one rank each or several (default: all; of the emulated device 1)")
+        ->check(CLI::Range(1, 1024));
+    command->add_flag("--nvls", arguments->nvls, "Let NCCL sum in the NVLink switches (NVLink SHARP), where there are such");
     command->add_option("--steps", arguments->steps, "Optimizer steps (default: the file's)")
         ->check(CLI::Range(1, 1'000'000'000));
     command->add_option("--report", arguments->report, "Write losses, norms and times as JSON")

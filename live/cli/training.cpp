@@ -12,6 +12,7 @@
 #include "live/huggingface/folder.h"
 #include "live/kernels/modules.h"
 #include "live/runtime/checkpoint.h"
+#include "live/runtime/memory_need.h"
 #include "live/runtime/watchdog.h"
 #include "live/stream/as_if_parallel.h"
 #include "live/stream/collector.h"
@@ -60,7 +61,8 @@ public:
     {
         if (first() && !m_request.quiet)
             say(m_device.device->info().name + "; " + m_device.why + "; " + std::to_string(m_run->mesh().worldSize()) +
-                (m_run->mesh().worldSize() == 1 ? " rank, " : " ranks, ") + m_communicator->name() + ", " +
+                (m_run->mesh().worldSize() == 1 ? " rank, " : " ranks, ") +
+                (alone() ? "" : std::to_string(m_environment.processes) + " processes, ") + m_communicator->name() + ", " +
                 std::to_string(m_pool.workers()) + " workers");
         m_report.device = m_device.device->info().kind;
         if (m_machine)
@@ -117,12 +119,53 @@ private:
                                                            .communicator = m_communicator.get(),
                                                            .firstRank = m_ranks.first,
                                                            .rankCount = m_ranks.count,
-                                                           .firstStep = m_firstStep});
+                                                           .firstStep = m_firstStep,
+                                                           .planned = [this](const CommPlan& plan) { checkMemory(plan); }});
         if (!resumed.empty())
             readCheckpoint(resumed, m_run->ranks(), m_environment.process, exchange());
         if (!m_request.weights.empty())
             huggingface::readWeights(m_request.weights, m_scenario, m_run->ranks(), m_environment.process, exchange());
         startStream();
+    }
+
+    /// Refuses what does not fit, before anything is taken.
+    void checkMemory(const CommPlan& plan)
+    {
+        const LaunchEnvironment& here = m_environment;
+        const int world = m_scenario.layout.worldSize();
+        const int firstProcess = std::max(0, here.process - here.localProcess);
+        const RankRange first = ranksOf(firstProcess, here.processes, world);
+        const RankRange last = ranksOf(std::min(firstProcess + here.localProcesses, here.processes) - 1, here.processes, world);
+        const bool onGpu = m_device.device->info().runsBeside;
+        const MemoryPlace place{.firstRank = m_ranks.first,
+                                .rankCount = m_ranks.count,
+                                .firstRankOfMachine = first.first,
+                                .ranksOfMachine = last.first + last.count - first.first,
+                                .processes = here.localProcesses,
+                                .onGpu = onGpu,
+                                .isEmulated = m_machine != nullptr,
+                                .usesNccl = onGpu && !alone()};
+        const std::vector<MemoryLimit> limits = hostMemoryLimits();
+        const std::optional<std::int64_t> gpuFree = m_device.device->freeBytes();
+        const auto objection = [&](const MemoryNeed& need) {
+            return whatDoesNotFit(need, limits, gpuFree, m_device.device->info().name);
+        };
+        const MemoryNeed need = memoryNeed(plan, place, m_scenario.live.steps);
+        const std::string why = objection(need);
+        m_report.memoryNeededBytes = need.host;
+        if (m_store)
+            m_store->barrier("memory"); // nobody takes any before all have looked
+        if (why.empty())
+            return;
+        const DeviceInfo& info = m_device.device->info();
+        const std::string nearest = nearestThatFits(m_scenario, [&](const sim::Scenario& smaller) {
+            const CommPlan itsPlan = planRun(smaller, {}, info.activation, info.accumulation);
+            return objection(memoryNeed(itsPlan, place, smaller.live.steps)).empty();
+        });
+        throw sim::Error(why + (nearest.empty()
+                                    ? ". Neither recomputation nor a smaller micro-batch nor ZeRO makes it fit: use a "
+                                      "smaller model, or more machines"
+                                    : ". Nearest that fits: " + nearest));
     }
 
     bool alone() const { return m_environment.processes == 1; }
@@ -164,12 +207,10 @@ private:
             return makeProcessCommunicator(m_pool, m_environment, world, m_store.get());
         if (alone())
             return m_machine ? emulated::makeCommunicatorOnMachine(m_pool, nullptr, 0) : makeLocalGpuCommunicator(m_pool);
-        if (m_environment.processes != world)
-            throw sim::Error("on GPUs each process holds one rank: the layout has " + std::to_string(world) + " ranks, " +
-                             std::to_string(m_environment.processes) + " processes were started");
+        std::vector<int> processOf = processesOfRanks(m_environment.processes, world);
         if (m_machine)
-            return emulated::makeCommunicatorOnMachine(m_pool, m_store.get(), 0);
-        return makeNcclCommunicator(m_pool, *m_store, m_environment.localProcess);
+            return emulated::makeCommunicatorOnMachine(m_pool, m_store.get(), 0, std::move(processOf));
+        return makeNcclCommunicator(m_pool, *m_store, m_environment.localProcess, std::move(processOf));
     }
 
     std::string storeKey(const char* what, int process) const { return std::string(what) + "/" + std::to_string(process); }
@@ -350,6 +391,7 @@ private:
             m_report.peakBytes.push_back(rank->context().memory.peak());
             m_report.reservedBytes.push_back(rank->context().memory.peakReserved());
         }
+        m_report.peakResidentBytes = peakResidentBytes();
         // The first step warms caches.
         const std::size_t warm = m_report.stepSeconds.size() > 1 ? 1 : 0;
         double seconds = 0;
@@ -406,6 +448,8 @@ std::string reportJson(const std::string& scenarioName, const TrainingReport& re
                                    {"spans_dropped", report.spansDropped},
                                    {"peak_memory_bytes", report.peakBytes},
                                    {"reserved_memory_bytes", report.reservedBytes},
+                                   {"memory_needed_bytes", report.memoryNeededBytes},
+                                   {"peak_resident_bytes", report.peakResidentBytes},
                                    {"stopped", report.stopped}};
     if (report.orderSeed)
         json["order_seed"] = *report.orderSeed;

@@ -42,6 +42,8 @@ struct TrainingReport {
     std::optional<double> asIfParallelSeconds; ///< the last step, had every rank had a device
     std::vector<std::int64_t> peakBytes;       ///< by rank of this process
     std::vector<std::int64_t> reservedBytes;   ///< likewise: most that was taken from the device
+    std::int64_t memoryNeededBytes = 0;        ///< of the host's memory, as it was known before the run: this process
+    std::int64_t peakResidentBytes = 0;        ///< and as it was
     bool stopped = false;                      ///< by request, before all steps were done
     bool isFirstProcess = true;                ///< of several, the one that tells
 };

@@ -114,11 +114,16 @@ class Communicator {
 public:
     virtual ~Communicator() = default;
     virtual std::string name() const = 0; ///< "in this process", "MPI (Open MPI 4.1.4)"
-    /// Before the first request, once for each rank of this process: what needs other members' help to be set up is set up now,
-    /// by all ranks in the order of groups' numbers, so that no request ever waits for it. Blocks. Throws sim::Error.
+    /// Before the first request, once, with what all ranks of this process will do: what needs other members' help to be set up
+    /// is set up now, by all processes in the order of groups' numbers, so that no request ever waits for it. Blocks. Throws
+    /// sim::Error.
     virtual void prepare(const std::vector<GroupUse>&) {}
     /// Request and completion must live until it is done.
     virtual void issue(const CommRequest&, Completion&) = 0;
+    /// Before the host waits for a queue: where what is on it may wait for another process, which may wait for another rank of
+    /// this one, that rank must get its turn meanwhile. True: completes when the queue has done what was put on it. False: just
+    /// wait.
+    virtual bool completeAfter(Queue&, Completion&) { return false; }
     /// Makes progress where that needs polling; returns whether something moved. Any worker.
     virtual bool poll() { return false; }
     /// Ends all pending and future requests of this process with this message: the run is over. When it returns all have ended

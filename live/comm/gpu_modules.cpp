@@ -2,6 +2,8 @@
 
 #include "sim/error.h"
 
+#include <utility>
+
 namespace live {
 namespace {
 
@@ -23,9 +25,16 @@ std::unique_ptr<Communicator> makeLocalGpuCommunicator(WorkerPool& pool)
         .makeLocal(pool);
 }
 
-std::unique_ptr<Communicator> makeNcclCommunicator(WorkerPool& pool, Store& store, int gpu)
+std::unique_ptr<Communicator> makeNcclCommunicator(WorkerPool& pool, Store& store, int gpu, std::vector<int> processOf)
 {
-    return moduleOf<NcclModule>("rankscope_live_nccl", "rankscopeNcclModule", "by NCCL between processes").make(pool, store, gpu);
+    return moduleOf<NcclModule>("rankscope_live_nccl", "rankscopeNcclModule", "by NCCL between processes")
+        .make(pool, store, gpu, std::move(processOf));
+}
+
+std::string ncclProblem()
+{
+    std::string why;
+    return loadModule("rankscope_live_nccl", "rankscopeNcclModule", &why) ? "" : why;
 }
 
 } // namespace live

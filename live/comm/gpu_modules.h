@@ -8,6 +8,8 @@
 #include "live/kernels/modules.h"
 
 #include <memory>
+#include <string>
+#include <vector>
 
 namespace live {
 
@@ -20,12 +22,14 @@ struct GpuCommModule {
 /// rankscope_live_nccl: extern "C" const NcclModule* rankscopeNcclModule().
 struct NcclModule {
     ModuleHeader header;
-    std::unique_ptr<Communicator> (*make)(WorkerPool&, Store&, int gpu) = nullptr;
+    std::unique_ptr<Communicator> (*make)(WorkerPool&, Store&, int gpu, std::vector<int> processOf) = nullptr;
 };
 
 /// All ranks in this process, on one GPU or on several that reach each other's memory. Requests carry a queue of the CUDA device.
 std::unique_ptr<Communicator> makeLocalGpuCommunicator(WorkerPool&);
-/// One rank in each process of the store, process = rank. The store must outlive it.
-std::unique_ptr<Communicator> makeNcclCommunicator(WorkerPool&, Store&, int gpu);
+/// One GPU in each process of the store, for the ranks that it holds; processOf: of each rank. The store must outlive it.
+std::unique_ptr<Communicator> makeNcclCommunicator(WorkerPool&, Store&, int gpu, std::vector<int> processOf);
+/// Why NCCL cannot be had; "" where it can.
+std::string ncclProblem();
 
 } // namespace live

@@ -130,6 +130,14 @@ RankRange ranksOf(int process, int processes, int worldSize)
     return {process * each + std::min(process, more), each + (process < more ? 1 : 0)};
 }
 
+std::vector<int> processesOfRanks(int processes, int worldSize)
+{
+    std::vector<int> processOf;
+    for (int process = 0; process < processes; ++process)
+        processOf.insert(processOf.end(), static_cast<std::size_t>(ranksOf(process, processes, worldSize).count), process);
+    return processOf;
+}
+
 std::unique_ptr<Communicator> makeProcessCommunicator(WorkerPool& pool, const LaunchEnvironment& launch, int worldSize,
                                                       Store* store)
 {

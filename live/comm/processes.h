@@ -7,6 +7,7 @@
 #include "live/comm/store.h"
 
 #include <memory>
+#include <vector>
 
 namespace live {
 
@@ -16,6 +17,8 @@ struct RankRange {
 /// Neighbouring ranks share a process; the first processes have one more where the numbers do not divide. Throws sim::Error if
 /// there are more processes than ranks.
 RankRange ranksOf(int process, int processes, int worldSize);
+/// [rank] the process that holds it.
+std::vector<int> processesOfRanks(int processes, int worldSize);
 
 /// All processes call it with the same world. One process needs no store. The store's abort ends all requests here, and a failed
 /// transport aborts the store. name() says what was chosen and why. Set its poll() as the pool's poller.

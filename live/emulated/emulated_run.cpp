@@ -2,12 +2,15 @@
 
 #include "live/comm/cuda/local_gpu_communicator.h"
 #include "live/comm/nccl/nccl_communicator.h"
+#include "live/comm/processes.h"
 #include "live/emulated/emulated_device.h"
 #include "live/emulated/local_store.h"
 #include "live/kernels/modules.h"
 #include "live/tasks/worker_pool.h"
 #include "sim/error.h"
 
+#include <algorithm>
+#include <utility>
 #include <vector>
 
 namespace live::emulated {
@@ -20,12 +23,13 @@ DType typeOf(const sim::Scenario& scenario)
 
 /// One process of the run.
 TrainedSteps trainProcess(const sim::Scenario& scenario, const EmulationOptions& options, const TrainOptions& train,
-                          Machine& machine, int gpu, Store* store)
+                          Machine& machine, int gpu, Store* store, const std::vector<int>& processOf)
 {
     WorkerPool pool(1);
     const auto device = makeEmulatedDevice(gpu, typeOf(scenario));
-    const std::unique_ptr<Communicator> communicator =
-        options.makeCommunicator ? options.makeCommunicator(pool, store, gpu) : makeCommunicatorOnMachine(pool, store, gpu);
+    const std::unique_ptr<Communicator> communicator = options.makeCommunicator
+                                                           ? options.makeCommunicator(pool, store, gpu)
+                                                           : makeCommunicatorOnMachine(pool, store, gpu, processOf);
     pollOnMachine(pool, machine, *communicator);
     try {
         return trainSteps(scenario, train, pool, *device, *communicator);
@@ -37,14 +41,22 @@ TrainedSteps trainProcess(const sim::Scenario& scenario, const EmulationOptions&
 
 } // namespace
 
-const char* placementName(Placement placement)
+std::string placementName(const EmulationOptions& options)
 {
-    return placement == Placement::oneGpu ? "all ranks on one GPU" : "a GPU a rank, NCCL between them";
+    switch (options.placement) {
+    case Placement::oneGpu:
+        return "all ranks on one GPU";
+    case Placement::gpuARank:
+        return "a GPU a rank, NCCL between them";
+    case Placement::someGpus:
+        break;
+    }
+    return "the ranks on " + std::to_string(options.gpus) + " GPUs, NCCL between them";
 }
 
-std::unique_ptr<Communicator> makeCommunicatorOnMachine(WorkerPool& pool, Store* store, int gpu)
+std::unique_ptr<Communicator> makeCommunicatorOnMachine(WorkerPool& pool, Store* store, int gpu, std::vector<int> processOf)
 {
-    return store ? cuda::makeNcclCommunicator(pool, *store, gpu) : cuda::makeLocalGpuCommunicator(pool);
+    return store ? cuda::makeNcclCommunicator(pool, *store, gpu, std::move(processOf)) : cuda::makeLocalGpuCommunicator(pool);
 }
 
 void pollOnMachine(WorkerPool& pool, Machine& machine, Communicator& communicator)
@@ -68,7 +80,9 @@ TrainedSteps trainOnMachine(const sim::Scenario& scenario, const EmulationOption
 {
     prepareForGpus();
     const int world = scenario.layout.worldSize();
-    const int processes = options.placement == Placement::oneGpu ? 1 : world;
+    const int processes = options.placement == Placement::oneGpu     ? 1
+                          : options.placement == Placement::gpuARank ? world
+                                                                     : std::min(world, options.gpus);
     MachineOptions machineOptions = options.machine;
     machineOptions.gpus = processes;
     Machine machine(machineOptions);
@@ -79,19 +93,21 @@ TrainedSteps trainOnMachine(const sim::Scenario& scenario, const EmulationOption
     TrainedSteps trained;
     try {
         if (options.placement == Placement::oneGpu) {
-            trained = trainProcess(scenario, options, options.train, machine, 0, nullptr);
+            trained = trainProcess(scenario, options, options.train, machine, 0, nullptr, {});
         } else {
-            const auto stores = makeLocalStores(machine, world);
+            const auto stores = makeLocalStores(machine, processes);
+            const std::vector<int> processOf = processesOfRanks(processes, world);
             std::vector<std::string> names;
-            for (int rank = 0; rank < world; ++rank)
-                names.push_back("rank " + std::to_string(rank));
+            for (int process = 0; process < processes; ++process)
+                names.push_back((processes == world ? "rank " : "process ") + std::to_string(process));
             std::vector<TrainedSteps> parts(stores.size());
-            machine.runHosts(names, [&](int rank) {
+            machine.runHosts(names, [&](int process) {
                 TrainOptions mine = options.train;
-                mine.firstRank = rank;
-                mine.rankCount = 1;
-                const auto place = static_cast<std::size_t>(rank);
-                parts[place] = trainProcess(scenario, options, mine, machine, rank, stores[place].get());
+                const RankRange range = ranksOf(process, processes, world);
+                mine.firstRank = range.first;
+                mine.rankCount = range.count;
+                const auto place = static_cast<std::size_t>(process);
+                parts[place] = trainProcess(scenario, options, mine, machine, process, stores[place].get(), processOf);
             });
             trained = std::move(parts.front());
             for (std::size_t i = 1; i < parts.size(); ++i)

@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace live::emulated {
 
@@ -17,22 +18,24 @@ namespace live::emulated {
 enum class Placement : std::uint8_t {
     oneGpu,   ///< all ranks in one process on one GPU
     gpuARank, ///< a process and a GPU a rank, NCCL between them
+    someGpus, ///< a process a GPU, several ranks in each, NCCL between them
 };
-const char* placementName(Placement);
 
 struct EmulationOptions {
     Placement placement = Placement::oneGpu;
+    int gpus = 2;           ///< of someGpus
     MachineOptions machine; ///< how many GPUs is filled in
     TrainOptions train;
     /// Makes a process's communicator in place of ours: for tests. store: null where all ranks are in one process.
     std::function<std::unique_ptr<Communicator>(WorkerPool&, Store*, int gpu)> makeCommunicator;
 };
+std::string placementName(const EmulationOptions&);
 
 /// Trains in the scenario's live.dtype (fp32 or fp64). Throws sim::Error: what the machine found, with the order.
 TrainedSteps trainOnMachine(const sim::Scenario&, const EmulationOptions&);
 
-/// Ours.
-std::unique_ptr<Communicator> makeCommunicatorOnMachine(WorkerPool&, Store*, int gpu);
+/// Ours. processOf: see makeNcclCommunicator(); none: process = rank.
+std::unique_ptr<Communicator> makeCommunicatorOnMachine(WorkerPool&, Store*, int gpu, std::vector<int> processOf = {});
 
 /// For a pool of one worker: polls the communicator, and lets the machine go on where the pool has nothing to do. All must
 /// outlive the pool's runs.

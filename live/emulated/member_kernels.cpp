@@ -40,11 +40,10 @@ void reduceMembersOn(Stream stream, const MemberReduction& reduction)
     const std::int64_t bytes = reduction.count * bytesOf(reduction.type);
     const std::size_t members = reduction.inputs.size();
     std::vector<Access> accesses;
-    for (std::size_t i = 0; i < members; ++i) {
-        accesses.push_back(
-            piece(reduction.inputs[i], reduction.scatter ? bytes * static_cast<std::int64_t>(members) : bytes, false));
-        accesses.push_back(piece(reduction.outputs[i], bytes, true));
-    }
+    for (const void* input : reduction.inputs)
+        accesses.push_back(piece(input, reduction.scatter ? bytes * static_cast<std::int64_t>(members) : bytes, false));
+    for (void* output : reduction.outputs)
+        accesses.push_back(piece(output, bytes, true));
     WorkerPool& pool = Machine::current().pool();
     Machine::current().put(of(stream), "sum over ranks", std::move(accesses), [reduction, members, bytes, &pool] {
         if (!reduction.scatter)

@@ -79,7 +79,9 @@ struct Clique {
     Wait waitFor(int member, const std::string& what) const
     {
         const Member* const other = members[static_cast<std::size_t>(member)];
-        const std::string rank = "rank " + std::to_string(ranks[static_cast<std::size_t>(member)]);
+        const std::string number = std::to_string(ranks[static_cast<std::size_t>(member)]);
+        const bool isProcess = Machine::current().hostCalled("process " + number) >= 0; // of several ranks
+        const std::string rank = (isProcess ? "process " : "rank ") + number;
         const int host = other ? other->host : Machine::current().hostCalled(rank);
         return {nullptr, host, "waits for " + rank + " to " + what + " in group " + name};
     }

@@ -11,12 +11,21 @@ namespace {
 
 using emulated::Access, emulated::Machine, emulated::of;
 
-thread_local int t_gpu = 0; // NOLINT(cppcoreguidelines-avoid-non-const-global-variables): as CUDA, one a thread
+// As CUDA, one a thread; -1: it was never said.
+thread_local int t_gpu = -1; // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
+
+/// CUDA takes GPU 0 where a thread has said nothing, and prepares it: a process of another GPU would take memory there.
+int gpuOfThread()
+{
+    if (t_gpu < 0)
+        throw sim::Error("a thread that has no GPU calls CUDA, which would prepare GPU 0 for it: makeCurrent() first");
+    return t_gpu;
+}
 
 /// A stream whose GPU is the calling thread's: CUDA takes no kernel and no event for another.
 emulated::Stream& current(Stream stream)
 {
-    if (of(stream).gpu != t_gpu)
+    if (of(stream).gpu != gpuOfThread())
         throw sim::Error("a call for a stream of GPU " + std::to_string(of(stream).gpu) + " while GPU " + std::to_string(t_gpu) +
                          " is this thread's: makeCurrent() first");
     return of(stream);
@@ -48,7 +57,7 @@ bool allowPeer(int gpu, int other)
 }
 void* allocateMemory(std::size_t bytes)
 {
-    return Machine::current().allocate(t_gpu, bytes);
+    return Machine::current().allocate(gpuOfThread(), bytes);
 }
 void releaseMemory(void* block) noexcept
 {
@@ -56,12 +65,12 @@ void releaseMemory(void* block) noexcept
 }
 std::size_t freeMemory()
 {
-    return Machine::current().freeBytes(t_gpu);
+    return Machine::current().freeBytes(gpuOfThread());
 }
 
 Stream createStream(bool)
 {
-    return reinterpret_cast<Stream>(Machine::current().createStream(t_gpu));
+    return reinterpret_cast<Stream>(Machine::current().createStream(gpuOfThread()));
 }
 void destroyStream(Stream stream) noexcept
 {
@@ -73,7 +82,7 @@ void synchronizeStream(Stream stream)
 }
 Event createEvent(bool timing)
 {
-    return reinterpret_cast<Event>(Machine::current().createEvent(t_gpu, timing));
+    return reinterpret_cast<Event>(Machine::current().createEvent(gpuOfThread(), timing));
 }
 void destroyEvent(Event event) noexcept
 {
@@ -96,10 +105,12 @@ void synchronizeEvent(Event event)
 }
 bool hasPassed(Event event)
 {
+    gpuOfThread();
     return Machine::current().passed(of(event)).has_value();
 }
 std::optional<float> millisecondsBetween(Event start, Event end)
 {
+    gpuOfThread();
     for (const Event event : {start, end})
         if (!of(event).timing || !of(event).latest)
             throw sim::Error("the time of an event is read that was made without timing, or never recorded");

@@ -230,6 +230,8 @@ class Device : public MemorySource {
 public:
     virtual const DeviceInfo& info() const = 0;
     virtual std::unique_ptr<Queue> makeQueue() = 0;
+    /// That it can give now, where it has memory of its own; nothing: it takes the host's.
+    virtual std::optional<std::int64_t> freeBytes() const { return {}; }
 };
 
 /// precision: fp32 or fp64. Kernels may spread over idle workers of the pool (null: they run on the caller alone).

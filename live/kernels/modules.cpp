@@ -71,6 +71,13 @@ void prepareForGpus()
     setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0); // NOLINT(concurrency-mt-unsafe): before there are threads that read it
 }
 
+int countGpus(std::string* why)
+{
+    prepareForGpus();
+    const auto* const module = static_cast<const CudaModule*>(loadModule("rankscope_live_cuda", "rankscopeCudaModule", why));
+    return module ? module->gpuCount(why) : 0;
+}
+
 DeviceChoice chooseDevice(const std::string& requested, DType type, int gpu,
                           const std::function<std::unique_ptr<Device>()>& makeCpu)
 {

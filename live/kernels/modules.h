@@ -45,6 +45,9 @@ const void* loadModule(const std::string& name, const std::string& entry, std::s
 /// all and streams that share one hold each other up. What the environment says already, wins (CUDA_DEVICE_MAX_CONNECTIONS).
 void prepareForGpus();
 
+/// GPUs that this process can use; 0: *why says why. Prepares for them.
+int countGpus(std::string* why);
+
 struct DeviceChoice {
     std::unique_ptr<Device> device;
     std::string why; ///< "no CUDA device: driver not found (cudaErrorInsufficientDriver); using the CPU"

@@ -156,6 +156,7 @@ Task<> Moe::planExchange(MoeSaved& saved)
     const Array allCounts = m_context.memory.allocate(DType::i64, members, m_experts);
     co_await m_context.allGather(Group::experts, counts, allCounts, "moe.counts");
     std::vector<std::int64_t> table(asIndex(members * m_experts));
+    co_await m_context.queueReached();
     queue.toHost(allCounts, table.data());
 
     const auto perRank = static_cast<std::int64_t>(m_local.size());
@@ -203,6 +204,7 @@ Task<> Moe::balance(MoeSaved& saved)
     queue.countExperts(saved.experts, counts);
     co_await m_context.allReduce(Group::tokens, counts, "moe.balance");
     std::vector<std::int64_t> chosen(asIndex(m_experts));
+    co_await m_context.queueReached();
     queue.toHost(counts, chosen.data());
 
     const double tokens = static_cast<double>(scenario.training.sequenceLength) * scenario.training.microBatchSize;
@@ -222,6 +224,7 @@ Task<> Moe::balance(MoeSaved& saved)
     queue.sumRows(saved.probabilities, sums);
     queue.copy(sums, host);
     std::vector<double> sum(asIndex(m_experts));
+    co_await m_context.queueReached();
     queue.toHost(host, sum.data());
     for (std::int64_t e = 0; e < m_experts; ++e)
         addToExactSum(auxiliaryLoss, gradient[asIndex(e)] * sum[asIndex(e)]);

@@ -191,7 +191,6 @@ void RankContext::recordPassed()
 
 void RankContext::endStep()
 {
-    memory.endStep();
     if (!m_hasMarks || !recorder)
         return;
     recordPassed();
@@ -298,6 +297,16 @@ Communication RankContext::receive(int from, const Tensor& tensor, std::string_v
             SpanTrack::receive,
             {.kind = CommKind::receive, .member = 1, .peer = 0, .output = tensor},
             name};
+}
+
+Task<> RankContext::queueReached()
+{
+    Completion completion;
+    if (!m_communicator.completeAfter(*queue, completion))
+        co_return;
+    flight.waits(true);
+    co_await completion;
+    flight.waits(false);
 }
 
 void KernelSpan::begin()

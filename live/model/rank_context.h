@@ -167,6 +167,9 @@ public:
     Communication send(int to, bool forward, const Tensor&, std::string_view name);
     Communication receive(int from, const Tensor&, std::string_view name);
 
+    /// Awaited before the queue is read, so that other ranks of this thread go on meanwhile (Communicator::completeAfter).
+    Task<> queueReached();
+
     /// Keeps what was done, if anyone wants to know. On a GPU times are marks until the step has ended.
     void record(const SpanRecord&);
     /// At the end of a step, its work done.

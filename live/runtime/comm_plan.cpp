@@ -16,15 +16,21 @@ CommPlan planCommunication(const Job& job, DType activation, DType accumulation)
     SpanKinds kinds;
     Job planned = job;
     planned.data = nullptr;
+    std::vector<std::unique_ptr<Recorder>> recorders; // count, and keep next to nothing
     std::vector<std::unique_ptr<Rank>> ranks;
-    for (int rank = 0; rank < job.mesh.worldSize(); ++rank)
+    for (int rank = 0; rank < job.mesh.worldSize(); ++rank) {
+        recorders.push_back(std::make_unique<Recorder>(rank, 1));
         ranks.push_back(std::make_unique<Rank>(planned, RankContext::Parts{.rank = rank,
                                                                            .scenario = &job.scenario,
                                                                            .mesh = &job.mesh,
                                                                            .groups = &job.groups,
                                                                            .device = device.get(),
                                                                            .communicator = &communicator,
-                                                                           .kinds = &kinds}));
+                                                                           .kinds = &kinds,
+                                                                           .recorder = recorders.back().get()}));
+    }
+    for (const auto& rank : ranks)
+        rank->weights().rehearse();
     std::size_t left = ranks.size();
     std::exception_ptr failure;
     for (const auto& rank : ranks)
@@ -43,8 +49,13 @@ CommPlan planCommunication(const Job& job, DType activation, DType accumulation)
     });
     if (failure)
         std::rethrow_exception(failure);
-    for (const auto& rank : ranks)
-        communicator.plan.peakBytes.push_back(rank->context().memory.peak());
+    for (std::size_t i = 0; i < ranks.size(); ++i) {
+        const Memory& memory = ranks[i]->context().memory;
+        const Ring<SpanRecord>& spans = recorders[i]->spans;
+        communicator.plan.peakBytes.push_back(memory.peak());
+        communicator.plan.memory.push_back(
+            {.atPeak = memory.atPeak(), .reserved = memory.peakReserved(), .spans = spans.pushed() + spans.dropped()});
+    }
     return std::move(communicator.plan);
 }
 

@@ -12,7 +12,17 @@ public:
     void copy(T, T) override {}
     void add(T, T) override {}
     void fromHost(const void*, T) override {}
-    void toHost(T tensor, void* host) override { std::memset(host, 0, static_cast<std::size_t>(tensor.bytes())); }
+    void toHost(T tensor, void* host) override
+    {
+        std::memset(host, 0, static_cast<std::size_t>(tensor.bytes()));
+        if (tensor.type != DType::i64 || tensor.columns != m_experts)
+            return;
+        for (std::int64_t i = 0; i < tensor.elements(); ++i) {
+            const std::int64_t expert = i % m_experts;
+            static_cast<std::int64_t*>(host)[i] = m_choices / m_experts + (expert < m_choices % m_experts ? 1 : 0);
+        }
+        m_experts = 0;
+    }
     void synchronize() override {}
     void linear(T, T, T, T) override {}
     void linearInputGradient(T, T, T) override {}
@@ -40,7 +50,11 @@ public:
     void dropout(const DropoutKey&, T, std::int64_t, T, T) override {}
     void routeTopK(const RouterRule&, T, T, T, T, T) override {}
     void routeGradient(const RouterRule&, T, T, T, T, T, T, T) override {}
-    void countExperts(T, T) override {}
+    void countExperts(T experts, T counts) override
+    {
+        m_choices = experts.elements();
+        m_experts = counts.columns;
+    }
     void sortByExpert(T, std::int64_t, T, T) override {}
     void gatherRows(T, T, std::int64_t, T) override {}
     void combineRows(T, T, T, T) override {}
@@ -52,6 +66,9 @@ public:
     void adamw(const AdamwStep&, T, T, T, T, T, T) override {}
     void sgd(double, T, T, T, T) override {}
     std::int64_t mark() override { return 0; }
+
+private:
+    std::int64_t m_choices = 0, m_experts = 0; ///< of counts that are read next: experts are chosen evenly
 };
 
 class NullDevice final : public Device {

@@ -343,6 +343,8 @@ Task<> Rank::finish(int stepFromOne, double learningRate)
 {
     Queue& queue = *m_context.queue;
     co_await m_weights.finishGradients();
+    if (m_context.inspects || m_onGradients)
+        co_await m_context.queueReached();
     inspect(Quantity::gradient);
     if (m_onGradients)
         m_onGradients(*this);
@@ -359,6 +361,7 @@ Task<> Rank::finish(int stepFromOne, double learningRate)
     co_await m_weights.update(m_clipFactor, stepFromOne, learningRate);
 
     std::array<std::int64_t, kSumRows * kExactSumWords> words{};
+    co_await m_context.queueReached();
     queue.toHost(m_words, words.data());
     const auto value = [&](SumRow row) {
         return exactSumValue(std::span<const std::int64_t, kExactSumWords>(words.data() + row * kExactSumWords, kExactSumWords));

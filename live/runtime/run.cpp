@@ -49,6 +49,8 @@ Run::Run(const sim::Scenario& scenario, const RunParts& parts)
         throw sim::Error("the schedule cannot run: " + problems.front());
     const DeviceInfo& info = parts.device->info();
     m_plan = planCommunication(m_job, info.activation, info.accumulation);
+    if (parts.planned)
+        parts.planned(m_plan);
     const int count = parts.rankCount > 0 ? parts.rankCount : m_mesh.worldSize();
     for (int rank = parts.firstRank; rank < parts.firstRank + count; ++rank) {
         if (parts.record)
@@ -68,9 +70,21 @@ Run::Run(const sim::Scenario& scenario, const RunParts& parts)
     initialise();
 }
 
+CommPlan planRun(const sim::Scenario& scenario, const TrainingOptions& options, DType activation, DType accumulation)
+{
+    const sim::Schedule schedule = sim::planSchedule(scenario);
+    if (const auto problems = sim::checkSchedule(schedule); !problems.empty())
+        throw sim::Error("the schedule cannot run: " + problems.front());
+    const sim::Mesh mesh(scenario.layout, sim::endsOf(schedule));
+    const JobGroups groups(scenario, mesh, schedule);
+    return planCommunication({.scenario = scenario, .mesh = mesh, .schedule = schedule, .groups = groups, .options = options},
+                             activation, accumulation);
+}
+
 /// What the plan says that the ranks of this process will do in their groups.
 void Run::prepareGroups()
 {
+    std::vector<GroupUse> all;
     for (const auto& rank : m_ranks) {
         const int number = rank->context().rank;
         std::map<int, GroupUse> uses;
@@ -83,11 +97,10 @@ void Run::prepareGroups()
             const std::vector<int>& ranks = use.group->ranks;
             use.member = static_cast<int>(std::find(ranks.begin(), ranks.end(), number) - ranks.begin());
         }
-        std::vector<GroupUse> all;
         for (auto& [group, use] : uses)
             all.push_back(std::move(use));
-        m_parts.communicator->prepare(all);
     }
+    m_parts.communicator->prepare(all);
 }
 
 /// On the pool: a rank a worker, and one large rank on all of them.
@@ -218,6 +231,8 @@ void Run::train(int steps, const std::function<Verdict(const StepReport&)>& afte
             startStep();
             return false;
         }
+        for (const auto& rank : m_ranks) // now that nothing is under way: a GPU is waited for where memory is given back
+            rank->context().memory.endStep();
         StepReport report{.step = step, .result = m_ranks.front()->result()};
         report.seconds = static_cast<double>(nowNs() - startNs) * 1e-9;
         const sim::Training& training = m_scenario.training;

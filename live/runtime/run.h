@@ -40,7 +40,12 @@ struct RunParts {
     TrainingOptions options;
     bool record = true;
     int firstStep = 1; ///< the number of the first step: later where a run is resumed
+    /// Called with the plan before any rank takes memory; may throw.
+    std::function<void(const CommPlan&)> planned;
 };
+
+/// What the ranks of a job will do and hold, without a run. Throws as a run's constructor does.
+CommPlan planRun(const sim::Scenario&, const TrainingOptions&, DType activation, DType accumulation);
 
 class Run {
 public:

@@ -9,6 +9,11 @@
 #include <span>
 
 namespace live {
+namespace {
+
+constexpr std::int64_t kInitialPiece = 1 << 20; ///< elements that are made at a time
+
+} // namespace
 
 Weights::Weights(RankContext& context, const TrainingOptions& options)
     : m_context(context), m_options(options), m_zero(context.scenario.layout.zeroStage),
@@ -52,10 +57,21 @@ void Weights::initialise(WorkerPool& pool)
 }
 
 /// Piece by piece: exact values take twice the room of the weights.
+Array Weights::pieceOfInitial(const Bucket& bucket)
+{
+    return m_context.memory.allocate(DType::f64, 1, std::min(kInitialPiece, bucket.elements), MemoryUse::buffers);
+}
+
+void Weights::rehearse()
+{
+    for (const Bucket* bucket : m_buckets)
+        pieceOfInitial(*bucket);
+}
+
 void Weights::initialise(Bucket& bucket, WorkerPool& pool)
 {
-    constexpr std::int64_t kPiece = 1 << 20, kGrain = 1 << 14;
-    const Array exact = m_context.memory.allocate(DType::f64, 1, std::min(kPiece, bucket.elements), MemoryUse::buffers);
+    constexpr std::int64_t kGrain = 1 << 14;
+    const Array exact = pieceOfInitial(bucket);
     const auto copyPart = [&](std::int64_t first, std::int64_t count, const Array& to, std::int64_t toFirst) {
         const std::int64_t begin = std::max(first, toFirst), end = std::min(first + count, toFirst + to->elements());
         if (begin < end)
@@ -65,8 +81,8 @@ void Weights::initialise(Bucket& bucket, WorkerPool& pool)
     const bool whole = static_cast<bool>(bucket.values);
     const std::int64_t kept = whole ? 0 : bucket.shardOffset();
     const std::int64_t end = whole ? bucket.elements : kept + bucket.shardElements();
-    for (std::int64_t first = kept; first < end; first += kPiece) {
-        const std::int64_t count = std::min(kPiece, end - first);
+    for (std::int64_t first = kept; first < end; first += kInitialPiece) {
+        const std::int64_t count = std::min(kInitialPiece, end - first);
         initial.resize(sim::asIndex(count));
         pool.parallelFor(count, kGrain, [&](std::int64_t from, std::int64_t to) {
             initialValues(bucket, m_context.scenario.live.seed, first + from,

@@ -38,6 +38,8 @@ public:
     void adopt(std::vector<Bucket*> buckets, bool headSeparate);
     /// Makes the initial values, with help of idle workers.
     void initialise(WorkerPool&);
+    /// Takes what that takes, and gives it back: for a plan.
+    void rehearse();
 
     Task<> acquire(Bucket&) override;
     void release(Bucket&) override;
@@ -68,6 +70,7 @@ private:
     };
     Group shardGroup(const Bucket& bucket) const { return bucket.kind == BucketKind::dense ? Group::shard : Group::expertShard; }
     void initialise(Bucket&, WorkerPool&);
+    Array pieceOfInitial(const Bucket&);
     void startReduction(Bucket&);
     Task<> settle();
     Task<> reduceTied(Bucket&);

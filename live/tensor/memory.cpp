@@ -98,7 +98,10 @@ void Memory::count(MemoryUse use, std::int64_t bytes)
 {
     m_held[static_cast<std::size_t>(use)] += bytes;
     m_total += bytes;
-    m_peak = std::max(m_peak, m_total);
+    if (m_total > m_peak) {
+        m_peak = m_total;
+        m_atPeak = m_held;
+    }
     if (m_report && bytes != 0)
         m_report(m_total);
 }

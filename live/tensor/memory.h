@@ -79,6 +79,8 @@ public:
     /// Largest held() since the last resetPeak().
     std::int64_t peak() const { return m_peak; }
     void resetPeak() { m_peak = m_total; }
+    /// What peak() was made of, by use.
+    const std::array<std::int64_t, kMemoryUseCount>& atPeak() const { return m_atPeak; }
     /// Taken from the source: held, unused, and what rounding to size classes adds.
     std::int64_t reserved() const { return m_reserved; }
     std::int64_t peakReserved() const { return m_peakReserved; }
@@ -99,7 +101,7 @@ private:
 
     MemorySource& m_source;
     std::map<std::size_t, std::vector<Unused>> m_free; ///< by size of the block; the last one freed is used first
-    std::array<std::int64_t, kMemoryUseCount> m_held{};
+    std::array<std::int64_t, kMemoryUseCount> m_held{}, m_atPeak{};
     std::int64_t m_total = 0, m_peak = 0, m_reserved = 0, m_peakReserved = 0;
     std::int64_t m_step = 0;
     std::function<void(std::int64_t)> m_report;

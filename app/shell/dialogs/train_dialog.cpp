@@ -39,15 +39,16 @@ TrainDialog::TrainDialog(SimulationPtr simulation, const sim::Catalogue& catalog
     if (!m_machine.cudaProblem.isEmpty())
         if (auto* items = qobject_cast<QStandardItemModel*>(m_device->model()))
             items->item(m_device->count() - 1)->setEnabled(false);
+    m_device->addItem(tr("Emulated GPUs: proves the order, slow"), QStringLiteral("emulated"));
     m_device->setAccessibleName(tr("Device"));
     const QString wanted = QString::fromStdString(live.device);
     m_device->setCurrentIndex(std::max(0, m_device->findData(wanted == QLatin1String("cuda") && !m_machine.cudaProblem.isEmpty()
                                                                  ? QStringLiteral("auto")
                                                                  : wanted)));
     setRole(m_deviceNote, "small");
-    m_deviceNote->setText(m_machine.cudaProblem.isEmpty() ? tr("Automatic takes the GPU.")
-                                                          : tr("Automatic takes the CPU: %1.").arg(m_machine.cudaProblem));
     m_deviceNote->setWordWrap(true);
+    connect(m_device, &QComboBox::currentIndexChanged, this, &TrainDialog::showDevice);
+    showDevice();
     for (const auto& [text, id] : {std::pair{tr("Double (fp64): equals serial training to 1e-12"), "fp64"},
                                    {tr("Single (fp32)"), "fp32"},
                                    {tr("bf16 with fp32 master weights: on GPUs"), "bf16"}})
@@ -129,6 +130,19 @@ sim::Scenario TrainDialog::scenario() const
     scenario.live.steps = m_steps->value();
     scenario.live.learningRate = m_rate->value();
     return scenario;
+}
+
+void TrainDialog::showDevice()
+{
+    if (m_device->currentData().toString() == QLatin1String("emulated")) {
+        m_deviceNote->setText(
+            tr("A GPU that is not there: the code for GPUs runs on the CPU's kernels, in an order drawn by a seed, "
+               "and a race or a circle of waits ends it with both names. For proofs of tiny jobs, in fp32 or "
+               "fp64; its times are its own."));
+        return;
+    }
+    m_deviceNote->setText(m_machine.cudaProblem.isEmpty() ? tr("Automatic takes the GPU.")
+                                                          : tr("Automatic takes the CPU: %1.").arg(m_machine.cudaProblem));
 }
 
 void TrainDialog::showPlan()

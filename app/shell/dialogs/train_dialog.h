@@ -31,6 +31,7 @@ Q_SIGNALS:
 
 private:
     sim::Scenario scenario() const;
+    void showDevice();
     void showPlan();
     void shrink();
     void showShrunk(const SimulationPtr&);

@@ -13,7 +13,7 @@ inline constexpr int kMaxSegments = 128; ///< copies of one kernel
 struct MemberPointers {
     const void* inputs[kMaxMembers];
     void* outputs[kMaxMembers];
-    int members;
+    int members, outputCount;
 };
 
 template <class T>
@@ -49,7 +49,7 @@ __global__ void __launch_bounds__(256, 4) reduceKernel(MemberPointers pointers, 
         if (scatter)
             static_cast<Pack<T, kWidth>*>(pointers.outputs[blockIdx.y])[i] = result;
         else
-            for (int member = 0; member < pointers.members; ++member)
+            for (int member = 0; member < pointers.outputCount; ++member)
                 static_cast<Pack<T, kWidth>*>(pointers.outputs[member])[i] = result;
     }
 }

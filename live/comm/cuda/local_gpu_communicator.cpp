@@ -63,7 +63,7 @@ public:
             if (!complete.empty()) {
                 const SharedEvent done = execute(complete);
                 if (isPair) // no queue waits for a send
-                    m_sends.add(*complete[0].completion, done);
+                    m_sends.add(*complete[0].completion, complete[0].queue->gpu(), done);
             }
         } catch (...) {
             const std::exception_ptr failure = std::current_exception();
@@ -206,11 +206,12 @@ private:
             reduceMembersOn(stream, reduction);
     }
 
-    /// Some streams a GPU, so that groups do not wait for each other; urgent, as others wait for what they carry.
+    /// Some streams a GPU, so that groups do not wait for each other; urgent, as others wait for what they carry. Taken in turn.
     Stream streamOf(int gpu, const CommGroup& group)
     {
         makeCurrent(gpu);
-        Stream& stream = m_streams[gpu][static_cast<std::size_t>(group.id) % kStreams];
+        const std::size_t turn = m_turns.try_emplace(group.id, m_turns.size() % kStreams).first->second;
+        Stream& stream = m_streams[gpu][turn];
         if (!stream)
             stream = createStream(true);
         return stream;
@@ -225,7 +226,7 @@ private:
                              ": start one process a GPU, which then use NCCL.");
     }
 
-    static constexpr std::size_t kStreams = 8;
+    static constexpr std::size_t kStreams = kStreamsOfLocalGroups;
     WorkerPool& m_pool;
     EventPool m_events;
     SendsUnderWay m_sends;
@@ -233,6 +234,7 @@ private:
     std::unordered_map<int, std::deque<Arrivals>> m_meetings;     ///< by group: collectives not all members have reached
     std::map<std::array<int, 3>, std::deque<Arrival>> m_channels; ///< by group, sender, receiver
     std::map<int, std::array<Stream, kStreams>> m_streams;
+    std::map<int, std::size_t> m_turns; ///< by group
     std::set<std::pair<int, int>> m_reached;
     std::string m_why; ///< of an abort; "" while there is none
 };

@@ -57,12 +57,16 @@ void reduceMembersOn(Stream stream, const MemberReduction& reduction)
                          std::to_string(kMaxMembers) + ".");
     MemberPointers pointers{};
     pointers.members = static_cast<int>(members);
+    pointers.outputCount = static_cast<int>(reduction.outputs.size());
     const std::int64_t count = reduction.count;
     std::uintptr_t bits = static_cast<std::uintptr_t>(count * bytesOf(reduction.type)); // every part's place
     for (std::size_t i = 0; i < members; ++i) {
         pointers.inputs[i] = reduction.inputs[i];
+        bits |= reinterpret_cast<std::uintptr_t>(pointers.inputs[i]);
+    }
+    for (std::size_t i = 0; i < reduction.outputs.size(); ++i) {
         pointers.outputs[i] = reduction.outputs[i];
-        bits |= reinterpret_cast<std::uintptr_t>(pointers.inputs[i]) | reinterpret_cast<std::uintptr_t>(pointers.outputs[i]);
+        bits |= reinterpret_cast<std::uintptr_t>(pointers.outputs[i]);
     }
     withElement(reduction.type, [&]<class T>(T) {
         constexpr int kWide = 16 / static_cast<int>(sizeof(T));

@@ -16,7 +16,8 @@ struct Piece {
 };
 void copyPiecesOn(Stream, std::span<const Piece>);
 
-/// Sums (or maxima) in the order of members. All-reduce: of `count` elements, into every output. Reduce-scatter: each input is as
+/// Sums (or maxima) in the order of members. All-reduce: of `count` elements, into every output, of which there may be fewer than
+/// inputs. Reduce-scatter: each input is as
 /// many parts as there are members, of `count` elements each; output i gets the sum of the parts i. An output may be an input.
 struct MemberReduction {
     DType type = DType::f32;

@@ -6,10 +6,10 @@
 
 namespace live::cuda {
 
-void SendsUnderWay::add(Completion& completion, SharedEvent done)
+void SendsUnderWay::add(Completion& completion, int gpu, SharedEvent done)
 {
     const std::lock_guard lock(m_mutex);
-    m_sends.push_back({&completion, std::move(done)});
+    m_sends.push_back({&completion, gpu, std::move(done)});
 }
 
 bool SendsUnderWay::finishPassed()
@@ -20,6 +20,7 @@ bool SendsUnderWay::finishPassed()
         if (!lock || m_sends.empty())
             return false;
         std::erase_if(m_sends, [&](Send& send) {
+            makeCurrent(send.gpu); // any worker asks, also one that has never used a GPU
             if (!hasPassed(send.done.get()))
                 return false;
             passed.push_back(std::move(send));

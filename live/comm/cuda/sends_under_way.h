@@ -15,8 +15,8 @@ namespace live::cuda {
 class SendsUnderWay {
 public:
     explicit SendsUnderWay(WorkerPool& pool) : m_pool(pool) {}
-    /// done: recorded after the transfer. The completion is finished by finishPassed() or fail().
-    void add(Completion&, SharedEvent done);
+    /// done: recorded after the transfer, on that GPU. The completion is finished by finishPassed() or fail().
+    void add(Completion&, int gpu, SharedEvent done);
     /// Whether there was one.
     bool finishPassed();
     void fail(const std::string& why);
@@ -24,6 +24,7 @@ public:
 private:
     struct Send {
         Completion* completion;
+        int gpu;
         SharedEvent done;
     };
     WorkerPool& m_pool;

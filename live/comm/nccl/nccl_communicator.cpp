@@ -9,12 +9,18 @@
 // are first used, 0 could wait for 1 in the group in which 0 sends while 1 waits for 0 in the one in which 1 sends.
 //
 // Each communicator has a stream of its own. The rank's queue waits for what it receives and sums, never for a send.
+//
+// Where ranks share a GPU (shared_gpu.h) NCCL's members are processes. Requests of members that share one meet on the host, as in
+// local_gpu_communicator.cpp, and the last to come makes one operation of them all: what they do among themselves, what NCCL does
+// between processes, and what hands its result on, one after the other on the group's stream.
 #include "live/comm/nccl/nccl_communicator.h"
 
 #include "live/comm/agreement.h"
 #include "live/comm/cuda/event_pool.h"
+#include "live/comm/cuda/local_gpu_communicator.h"
 #include "live/comm/cuda/sends_under_way.h"
 #include "live/comm/nccl/nccl_calls.h"
+#include "live/comm/nccl/shared_gpu.h"
 #include "live/kernels/cuda/gpu_queue.h"
 #include "live/kernels/versions.h"
 #include "sim/error.h"
@@ -25,7 +31,10 @@
 #include <condition_variable>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
+#include <set>
 #include <thread>
+#include <utility>
 
 namespace live::cuda {
 namespace {
@@ -33,26 +42,46 @@ namespace {
 using nccl::Comm, nccl::Result;
 
 /// Streams that share a hardware queue hold each other up. (CUDA reads the variable when it starts: kernels/modules.h sets it.)
-void checkHardwareQueues(std::size_t streams)
+void checkHardwareQueues(std::size_t streams, std::size_t ranks)
 {
     constexpr std::size_t kMost = 32;
     const char* const said = std::getenv("CUDA_DEVICE_MAX_CONNECTIONS"); // NOLINT(concurrency-mt-unsafe): nobody writes it
-    if (said && static_cast<std::size_t>(std::max(0, std::atoi(said))) < std::min(streams, kMost))
-        throw sim::Error("CUDA_DEVICE_MAX_CONNECTIONS is " + std::string(said) + ", and this rank uses " +
-                         std::to_string(streams) +
-                         " streams: those that share a hardware queue could wait for each other in a "
+    const std::string uses =
+        ranks == 1 ? "this rank uses " + std::to_string(streams) + " streams"
+                   : "the " + std::to_string(ranks) + " ranks of this GPU use " + std::to_string(streams) + " streams";
+    if (streams > kMost)
+        throw sim::Error(
+            uses + ", a GPU has " + std::to_string(kMost) +
+            " hardware queues, and streams that share one could wait for each other in a circle. " +
+            (ranks == 1 ? "Use fewer dimensions at once." : "Use more GPUs (--gpus), or one for all ranks (--gpus 1)."));
+    if (said && static_cast<std::size_t>(std::max(0, std::atoi(said))) < streams)
+        throw sim::Error("CUDA_DEVICE_MAX_CONNECTIONS is " + std::string(said) + ", and " + uses +
+                         ": those that share a hardware queue could wait for each other in a "
                          "circle. Unset it, or set it to 32.");
 }
+
+/// A member's request that waits for those of its process, or goes on at once.
+struct Arrival {
+    const CommRequest* request = nullptr;
+    Completion* completion = nullptr;
+    GpuQueue* queue = nullptr;
+    SharedEvent reached; ///< the queue has done what was put on it before the request
+};
+using Arrivals = std::vector<Arrival>; ///< of the group's members of this process, in their order
 
 /// NCCL's part in a run. One lock around all of it: NCCL takes one thread at a time for each communicator of a GPU.
 class NcclCommunicator final : public Communicator {
 public:
-    NcclCommunicator(WorkerPool& pool, Store& store, int gpu) : m_pool(pool), m_sends(pool), m_store(store), m_gpu(gpu)
+    NcclCommunicator(WorkerPool& pool, Store& store, int gpu, std::vector<int> processOf)
+        : m_pool(pool), m_sends(pool), m_store(store), m_gpu(gpu), m_processOf(std::move(processOf)),
+          m_inside(makeLocalGpuCommunicator(pool))
     {
         requireVersion("NCCL", nccl::version(), nccl::builtVersion());
         m_name = "NCCL " + versionText(nccl::version());
         // Rings and trees are connected when a communicator is made, not within its first sum. What the user says wins.
         setenv("NCCL_RUNTIME_CONNECT", "0", 0); // NOLINT(concurrency-mt-unsafe): before any thread of NCCL's
+        // Sums made in the switches are in another order again, and nobody has measured them here: run --nvls asks for them.
+        setenv("NCCL_NVLS_ENABLE", "0", 0); // NOLINT(concurrency-mt-unsafe)
         m_onAbort = store.onAbort([this](const std::string& why) { requestAbort(why); });
         m_watchdog = std::thread([this] { watch(); });
     }
@@ -79,6 +108,8 @@ public:
             if (group.stream)
                 destroyStream(group.stream);
             releaseMemory(group.nothing);
+            for (void* block : group.scratch)
+                releaseMemory(block);
         }
     }
     NcclCommunicator(const NcclCommunicator&) = delete;
@@ -88,68 +119,94 @@ public:
 
     void prepare(const std::vector<GroupUse>& uses) override
     {
-        checkHardwareQueues(uses.size() + 1);
-        std::vector<const GroupUse*> inOrder;
-        for (const GroupUse& use : uses)
-            inOrder.push_back(&use);
-        std::sort(inOrder.begin(), inOrder.end(), [](auto* a, auto* b) { return a->group->id < b->group->id; });
+        std::map<int, GroupUse> outside; // by group: what the members of this process do in it together
+        std::set<int> ranks, inside;
+        for (const GroupUse& use : uses) {
+            const int rank = use.group->ranks[static_cast<std::size_t>(use.member)];
+            ranks.insert(rank);
+            if (placesOf(*use.group, m_processOf, m_store.process()).isInside()) {
+                if (use.group->size() > 1)
+                    inside.insert(use.group->id);
+                continue;
+            }
+            GroupUse& all = outside.try_emplace(use.group->id, use).first->second;
+            all.kinds.insert(use.kinds.begin(), use.kinds.end());
+        }
+        m_ranks = ranks.size();
+        checkHardwareQueues(outside.size() + ranks.size() + std::min(inside.size(), kStreamsOfLocalGroups), ranks.size());
         const std::lock_guard lock(m_mutex);
         makeCurrent(m_gpu);
-        for (const GroupUse* use : inOrder) {
-            make(*use);
-            open(*use);
+        for (const auto& [id, use] : outside) {
+            make(use);
+            open(use);
         }
-        for (const GroupUse* use : inOrder)
-            synchronizeStream(m_groups.at(use->group->id).stream);
+        for (const auto& [id, use] : outside)
+            synchronizeStream(m_groups.at(id).stream);
     }
 
     void issue(const CommRequest& request, Completion& completion) override
     {
+        Arrivals complete;
+        const bool isSend = request.kind == CommKind::send; // a request may be gone once its completion is finished
         try {
             checkRequest(request);
             auto* const queue = dynamic_cast<GpuQueue*>(request.queue);
             if (!queue)
                 throw sim::Error("Communication on GPUs needs the request's queue: " + request.what);
-            const std::lock_guard lock(m_mutex);
+            std::unique_lock lock(m_mutex);
             throwIfAborted();
-            makeCurrent(m_gpu);
-            Group& group = groupOf(request);
-            completion.issuedNs = queue->mark();
-            const SharedEvent reached = m_events.take(m_gpu);
-            recordEvent(reached.get(), queue->stream());
-            waitForEvent(group.stream, reached.get());
-            completion.readyNs = queue->markOn(group.stream); // waiting for the others is inside NCCL's kernel
-            put(request, group);
-            const SharedEvent done = m_events.take(m_gpu);
-            recordEvent(done.get(), group.stream);
-            completion.doneNs = queue->markOn(group.stream);
-            if (request.kind == CommKind::send) {
-                m_sends.add(completion, done);
-                return;
+            Group* const group = groupOf(request);
+            if (!group) {
+                lock.unlock();
+                return m_inside->issue(request, completion);
             }
-            completion.onResume = [done, queue] {
-                makeCurrent(queue->gpu());
-                waitForEvent(queue->stream(), done.get());
-            };
+            makeCurrent(m_gpu);
+            completion.issuedNs = queue->mark();
+            Arrival arrival{&request, &completion, queue, m_events.take(m_gpu)};
+            recordEvent(arrival.reached.get(), queue->stream());
+            complete = meet(*group, std::move(arrival));
+            if (!complete.empty())
+                execute(*group, complete);
         } catch (...) {
-            completion.fail(m_pool, std::current_exception());
+            const std::exception_ptr failure = std::current_exception();
+            if (complete.empty())
+                completion.fail(m_pool, failure);
+            for (const Arrival& arrival : complete)
+                arrival.completion->fail(m_pool, failure);
             return;
         }
-        completion.finish(m_pool);
+        if (isSend) // no queue waits for it
+            return;
+        for (const Arrival& arrival : complete)
+            arrival.completion->finish(m_pool);
+    }
+
+    bool completeAfter(Queue& queue, Completion& completion) override
+    {
+        const auto* const ours = dynamic_cast<const GpuQueue*>(&queue);
+        if (m_ranks <= 1 || !ours)
+            return false;
+        makeCurrent(m_gpu);
+        const SharedEvent reached = m_events.take(m_gpu);
+        recordEvent(reached.get(), ours->stream());
+        m_sends.add(completion, m_gpu, reached);
+        return true;
     }
 
     bool poll() override
     {
-        if (!m_aborting)
-            return m_sends.finishPassed();
-        m_sends.fail(reason());
+        if (!m_aborting) {
+            const bool isSent = m_sends.finishPassed();
+            return m_inside->poll() || isSent;
+        }
+        failAll(reason());
         return false;
     }
 
     void abort(const std::string& why) override
     {
         m_store.abort(why); // calls requestAbort() here and on all other processes
-        m_sends.fail(why);
+        failAll(why);
     }
 
 private:
@@ -158,14 +215,118 @@ private:
         Stream stream = nullptr;
         void* nothing = nullptr; ///< a float for each member and one more: what barriers and first exchanges carry
         std::string name;
+        GroupPlaces places;
+        CommGroup processes;           ///< NCCL's members
+        std::deque<Arrivals> meetings; ///< that not all members of this process have come to
+        std::vector<void*> scratch;    ///< of operations; the last one is the largest
+        std::size_t scratchBytes = 0;
     };
 
-    Group& groupOf(const CommRequest& request)
+    /// Null: all its members are in this process.
+    Group* groupOf(const CommRequest& request)
     {
         const auto place = m_groups.find(request.group->id);
-        if (place == m_groups.end())
+        if (place != m_groups.end())
+            return &place->second;
+        if (!placesOf(*request.group, m_processOf, m_store.process()).isInside())
             throw sim::Error("Group " + request.group->name + " was not prepared: " + request.what);
-        return place->second;
+        return nullptr;
+    }
+
+    /// All requests of this process that make one operation, once the last has come. Members issue in the same order, so the
+    /// first meeting this member has not come to is its own.
+    static Arrivals meet(Group& group, Arrival arrival)
+    {
+        const std::vector<int>& mine = group.places.mine;
+        if (mine.size() == 1) {
+            Arrivals alone;
+            alone.push_back(std::move(arrival));
+            return alone;
+        }
+        const auto place = static_cast<std::size_t>(std::find(mine.begin(), mine.end(), arrival.request->member) - mine.begin());
+        auto meeting = std::find_if(group.meetings.begin(), group.meetings.end(),
+                                    [&](const Arrivals& known) { return !known[place].request; });
+        if (meeting == group.meetings.end()) {
+            group.meetings.emplace_back(mine.size());
+            meeting = std::prev(group.meetings.end());
+        }
+        (*meeting)[place] = std::move(arrival);
+        if (std::any_of(meeting->begin(), meeting->end(), [](const Arrival& each) { return !each.request; }))
+            return {};
+        Arrivals complete = std::move(*meeting);
+        group.meetings.erase(meeting);
+        return complete;
+    }
+
+    void execute(Group& group, const Arrivals& arrivals)
+    {
+        for (const Arrival& arrival : arrivals)
+            waitForEvent(group.stream, arrival.reached.get());
+        for (const Arrival& arrival : arrivals) // waiting for the others is inside NCCL's kernel
+            arrival.completion->readyNs = arrival.queue->markOn(group.stream);
+        if (arrivals.size() == 1 && group.places.isOneEach())
+            put(*arrivals[0].request, group);
+        else
+            putShared(arrivals, group);
+        const SharedEvent done = m_events.take(m_gpu);
+        recordEvent(done.get(), group.stream);
+        for (const Arrival& arrival : arrivals) {
+            arrival.completion->doneNs = arrival.queue->markOn(group.stream);
+            if (arrival.request->kind == CommKind::send) {
+                m_sends.add(*arrival.completion, m_gpu, done);
+                continue;
+            }
+            arrival.completion->onResume = [done, queue = arrival.queue] {
+                makeCurrent(queue->gpu());
+                waitForEvent(queue->stream(), done.get());
+            };
+        }
+    }
+
+    void putShared(const Arrivals& arrivals, Group& group)
+    {
+        std::vector<const CommRequest*> requests;
+        for (const Arrival& arrival : arrivals)
+            requests.push_back(arrival.request);
+        SharedOperation operation(group.places, requests, group.communicator, group.stream);
+        operation.nothing = group.nothing;
+        operation.check = [&](Result result) { check(result, group.communicator, group); };
+        operation.together = [&](const auto& calls) { together(group, calls); };
+        operation.scratch = [&](std::size_t bytes) { return scratchOf(group, bytes); };
+        operation.run();
+    }
+
+    /// Grown blocks are kept: releasing one waits for the whole GPU, and so for peers that may wait for us.
+    void* scratchOf(Group& group, std::size_t bytes)
+    {
+        if (group.scratchBytes >= bytes)
+            return group.scratch.back();
+        const std::size_t size = std::max(bytes, 2 * group.scratchBytes);
+        void* const block = allocateMemory(size);
+        if (!block)
+            throw sim::Error("GPU " + std::to_string(m_gpu) + " has no " + std::to_string(size >> 20) +
+                             " MiB left for communication of the ranks that share it.");
+        group.scratch.push_back(block);
+        group.scratchBytes = size;
+        return block;
+    }
+
+    /// All that waits here.
+    void failAll(const std::string& why)
+    {
+        m_sends.fail(why);
+        m_inside->abort(why);
+        std::vector<Completion*> pending;
+        {
+            const std::lock_guard lock(m_mutex);
+            for (auto& [id, group] : m_groups)
+                for (const Arrivals& meeting : std::exchange(group.meetings, {}))
+                    for (const Arrival& arrival : meeting)
+                        if (arrival.request)
+                            pending.push_back(arrival.completion);
+        }
+        for (Completion* completion : pending)
+            completion->fail(m_pool, std::make_exception_ptr(sim::Error(why)));
     }
 
     void make(const GroupUse& use)
@@ -174,13 +335,15 @@ private:
         if (group.communicator)
             return;
         group.name = use.group->name;
+        group.places = placesOf(*use.group, m_processOf, m_store.process());
+        group.processes = {.id = use.group->id, .name = use.group->name, .ranks = group.places.processes};
         group.stream = createStream(true);
-        group.nothing = allocateMemory(static_cast<std::size_t>(use.group->size() + 1) * sizeof(float));
+        group.nothing = allocateMemory(static_cast<std::size_t>(group.processes.size() + 1) * sizeof(float));
         if (!group.nothing)
             throw sim::Error("GPU " + std::to_string(m_gpu) + " has no memory left for communication.");
         const std::string key = "nccl/" + std::to_string(use.group->id);
         nccl::UniqueId id;
-        if (use.member == 0) {
+        if (group.places.self == 0) {
             check(nccl::makeUniqueId(id), nullptr, group);
             m_store.set(key, std::string(id.bytes.data(), id.bytes.size()));
         } else {
@@ -189,7 +352,7 @@ private:
                 throw sim::Error("The store holds no NCCL identifier for group " + group.name + ".");
             std::memcpy(id.bytes.data(), value.data(), value.size());
         }
-        const Result result = nccl::initRank(group.communicator, *use.group, id, use.member);
+        const Result result = nccl::initRank(group.communicator, group.processes, id, group.places.self);
         check(result, group.communicator, group);
     }
 
@@ -201,16 +364,17 @@ private:
         const auto run = [&](Result result) { check(result, group.communicator, group); };
         const bool hasCollectives = std::any_of(use.kinds.begin(), use.kinds.end(),
                                                 [](CommKind kind) { return !isTransfer(kind) && kind != CommKind::allToAll; });
-        clear(group.stream, nothing, static_cast<std::size_t>(use.group->size() + 1) * sizeof(float));
+        const int processes = group.processes.size();
+        clear(group.stream, nothing, static_cast<std::size_t>(processes + 1) * sizeof(float));
         if (hasCollectives)
             run(nccl::allReduce(nothing, nothing, 1, DType::f32, ReduceOp::max, group.communicator, group.stream));
         if (use.kinds.contains(CommKind::send))
-            run(nccl::send(nothing, 1, DType::f32, 1 - use.member, group.communicator, group.stream));
+            run(nccl::send(nothing, 1, DType::f32, 1 - group.places.self, group.communicator, group.stream));
         if (use.kinds.contains(CommKind::receive))
-            run(nccl::receive(nothing, 1, DType::f32, 1 - use.member, group.communicator, group.stream));
+            run(nccl::receive(nothing, 1, DType::f32, 1 - group.places.self, group.communicator, group.stream));
         if (use.kinds.contains(CommKind::allToAll))
             together(group, [&](const auto& keep) {
-                for (int member = 0; member < use.group->size(); ++member) {
+                for (int member = 0; member < processes; ++member) {
                     keep(nccl::send(nothing, 1, DType::f32, member, group.communicator, group.stream));
                     keep(nccl::receive(nothing + 1 + member, 1, DType::f32, member, group.communicator, group.stream));
                 }
@@ -389,6 +553,9 @@ private:
     SendsUnderWay m_sends;
     Store& m_store;
     const int m_gpu;
+    const std::vector<int> m_processOf;           ///< [rank]
+    const std::unique_ptr<Communicator> m_inside; ///< between ranks of this process
+    std::size_t m_ranks = 1;                      ///< of this process
     std::string m_name;
     EventPool m_events;
     std::shared_ptr<void> m_onAbort;
@@ -406,9 +573,9 @@ private:
 
 } // namespace
 
-std::unique_ptr<Communicator> makeNcclCommunicator(WorkerPool& pool, Store& store, int gpu)
+std::unique_ptr<Communicator> makeNcclCommunicator(WorkerPool& pool, Store& store, int gpu, std::vector<int> processOf)
 {
-    return std::make_unique<NcclCommunicator>(pool, store, gpu);
+    return std::make_unique<NcclCommunicator>(pool, store, gpu, std::move(processOf));
 }
 
 } // namespace live::cuda

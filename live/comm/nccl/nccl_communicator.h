@@ -1,14 +1,16 @@
-// Ranks in processes of one GPU each, by NCCL. Sums are NCCL's: in an order of its own, the same from run to run on the same
-// machines but not that of members.
+// Ranks in processes of one GPU each, by NCCL; a process may hold several. Sums are NCCL's: in an order of its own, the same from
+// run to run on the same machines but not that of members.
 #pragma once
 
 #include "live/comm/communicator.h"
 #include "live/comm/store.h"
 
 #include <memory>
+#include <vector>
 
 namespace live::cuda {
 
-std::unique_ptr<Communicator> makeNcclCommunicator(WorkerPool&, Store&, int gpu);
+/// processOf: where each rank of the run is.
+std::unique_ptr<Communicator> makeNcclCommunicator(WorkerPool&, Store&, int gpu, std::vector<int> processOf);
 
 } // namespace live::cuda

@@ -30,6 +30,12 @@ void* GpuDevice::allocate(std::size_t bytes)
     return block;
 }
 
+std::optional<std::int64_t> GpuDevice::freeBytes() const
+{
+    makeCurrent(m_gpu);
+    return static_cast<std::int64_t>(freeMemory());
+}
+
 void GpuDevice::release(void* block, std::size_t /*bytes*/) noexcept
 {
     releaseMemory(block);

@@ -12,6 +12,7 @@ public:
     GpuDevice(int gpu, std::string kind, DType activation, DType accumulation);
 
     const DeviceInfo& info() const override { return m_info; }
+    std::optional<std::int64_t> freeBytes() const override;
     /// Of the GPU's, in one piece; throws sim::Error with what is free.
     void* allocate(std::size_t bytes) override;
     /// Waits for the GPU.

@@ -114,6 +114,7 @@ std::uint64_t MarkLog::passed()
     const std::unique_lock lock(m_mutex, std::try_to_lock); // whoever holds it may be waiting for them
     if (!lock)
         return m_seen;
+    makeCurrent(m_gpu); // the caller may be a thread that has never used a GPU: CUDA would prepare GPU 0 for it
     harvest(kFewMisses);
     if (m_beats && hasPassed(m_beat)) {
         m_beats = false;

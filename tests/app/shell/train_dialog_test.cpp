@@ -4,6 +4,7 @@
 #include "sim/cancel.h"
 #include "tests/app/session/session_fixtures.h"
 
+#include <QComboBox>
 #include <QLabel>
 #include <QPushButton>
 
@@ -90,6 +91,19 @@ TEST_F(TrainDialogTest, ATinyJobCanBeStarted)
     EXPECT_TRUE(shown.plan().fits) << shown.plan().problem.toStdString();
     EXPECT_TRUE(button(shown, kStart)->isEnabled());
     EXPECT_EQ(shown.focusWidget(), button(shown, kStart));
+    delete &shown;
+}
+
+TEST_F(TrainDialogTest, OffersEmulatedGpusAndSaysWhatTheyAre)
+{
+    TrainDialog& shown = dialog(sim::simulate);
+    shown.show();
+    auto* const device = shown.findChild<QComboBox*>();
+    ASSERT_GE(device->findData(QStringLiteral("emulated")), 0);
+    EXPECT_FALSE(seen(shown).contains(QStringLiteral("a GPU that is not there"), Qt::CaseInsensitive));
+    device->setCurrentIndex(device->findData(QStringLiteral("emulated")));
+    EXPECT_TRUE(seen(shown).contains(QStringLiteral("a GPU that is not there"), Qt::CaseInsensitive))
+        << seen(shown).toStdString();
     delete &shown;
 }
 

@@ -33,7 +33,7 @@ TEST(NcclRank, DISABLED_EveryKindGivesTheValuesExpected)
     const std::unique_ptr<Store> store = openStore(readLaunchEnvironment(environmentVariables()));
     const int rank = store->process();
     WorkerPool pool(1);
-    const auto communicator = makeNcclCommunicator(pool, *store, 0);
+    const auto communicator = makeNcclCommunicator(pool, *store, 0, {});
     CommGroup group{.id = 1, .name = "dp", .ranks = {}};
     for (int i = 0; i < kProcesses; ++i)
         group.ranks.push_back(i);

@@ -95,7 +95,7 @@ public:
                 cuda::recordEvent(done.get(), stream);
             const bool isSend = request.kind == CommKind::send;
             if (isSend && !m_flaws.queueWaitsForSends && !m_flaws.sendsDoneAtOnce)
-                return m_sends.add(completion, done);
+                return m_sends.add(completion, m_gpu, done);
             if (!m_flaws.nobodyWaits && !(isSend && m_flaws.sendsDoneAtOnce))
                 completion.onResume = [done, &queue] { cuda::waitForEvent(queue.stream(), done.get()); };
         } catch (...) {

@@ -1,13 +1,17 @@
 // The instants of a GPU's queue: few events, read as the step goes on.
 #include "live/emulated/emulated_device.h"
 #include "live/emulated/emulated_run.h"
+#include "live/kernels/cuda/runtime.h"
 #include "live/runtime/run.h"
 #include "live/tasks/worker_pool.h"
+#include "sim/error.h"
 #include "tests/live/support/jobs.h"
 
 #include <gtest/gtest.h>
 
 #include <array>
+#include <string>
+#include <thread>
 #include <vector>
 
 namespace live::test {
@@ -52,6 +56,29 @@ TEST(Marks, AreReadAsTheGpuPassesThemAndTheirEventsUsedAgain)
     const auto after = machine.statistics();
     EXPECT_LE(after.eventQueries - before.eventQueries, 2U * 60'000 * 13 / 10) << "a reading asks for two events";
     EXPECT_LE(after.eventQueries - made.eventQueries, 3000U) << "little is left for the end";
+}
+
+/// The watchdog's, for one. CUDA would prepare GPU 0 for it, which may be another process's; the machine refuses the call.
+TEST(Marks, AreAskedForByThreadsThatHaveNeverUsedAGpu)
+{
+    Machine machine({.orderSeed = kGpusKeepUp});
+    const auto device = emulated::makeEmulatedDevice(0, DType::f32);
+    const auto queue = device->makeQueue();
+    queue->keepMarks(true);
+    queue->mark();
+    queue->synchronize();
+    std::uint64_t passed = 0;
+    std::string refused;
+    std::thread([&] {
+        try {
+            cuda::freeMemory();
+        } catch (const sim::Error& error) {
+            refused = error.what();
+        }
+        passed = queue->marksPassed();
+    }).join();
+    EXPECT_NE(refused.find("would prepare GPU 0"), std::string::npos) << refused;
+    EXPECT_GE(passed, 1U);
 }
 
 TEST(Marks, SpansComeToTheirReaderDuringTheStep)

@@ -164,6 +164,7 @@ public:
     }
     std::string name() const override { return m_inner->name(); }
     void prepare(const std::vector<GroupUse>& uses) override { m_inner->prepare(uses); }
+    bool completeAfter(Queue& queue, Completion& completion) override { return m_inner->completeAfter(queue, completion); }
     void issue(const CommRequest& request, Completion& completion) override
     {
         if (!m_instead || !m_instead(*m_inner, request, completion))

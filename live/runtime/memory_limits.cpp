@@ -1,0 +1,121 @@
+#include "live/runtime/memory_limits.h"
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <limits>
+#include <map>
+#include <optional>
+#include <sstream>
+#include <sys/resource.h>
+
+namespace live {
+namespace {
+
+using Path = std::filesystem::path;
+
+constexpr std::int64_t kKib = 1024;
+
+/// "Name: 123 kB" or "name 123", a line each; in bytes.
+std::map<std::string, std::int64_t> readTable(const Path& file)
+{
+    std::map<std::string, std::int64_t> table;
+    std::ifstream in(file);
+    for (std::string line; std::getline(in, line);) {
+        std::istringstream words(line);
+        std::string name, unit;
+        std::int64_t value = 0;
+        if (!(words >> name >> value))
+            continue;
+        words >> unit;
+        if (!name.empty() && name.back() == ':')
+            name.pop_back();
+        table[name] = unit == "kB" ? value * kKib : value;
+    }
+    return table;
+}
+
+/// A file with one number; nothing where there is none, or "max".
+std::optional<std::int64_t> readNumber(const Path& file)
+{
+    std::ifstream in(file);
+    std::string word;
+    in >> word;
+    std::int64_t value = 0;
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+    if (word.empty() || error != std::errc() || end != word.data() + word.size())
+        return {};
+    return value;
+}
+
+struct GroupFiles {
+    const char *limit, *used, *cached;
+};
+
+/// The group's and those of all above it: each limits.
+void addGroups(const Path& mount, const Path& group, const GroupFiles& files, std::vector<MemoryLimit>& limits)
+{
+    constexpr std::int64_t kUnlimited = std::int64_t{1} << 60; // version 1 says so with a number
+    for (Path at = group.relative_path();; at = at.parent_path()) {
+        const Path folder = mount / at;
+        if (const auto limit = readNumber(folder / files.limit); limit && *limit < kUnlimited) {
+            const auto statistics = readTable(folder / "memory.stat");
+            const auto cached = statistics.find(files.cached); // files that are given up first
+            const std::int64_t used =
+                readNumber(folder / files.used).value_or(0) - (cached == statistics.end() ? 0 : cached->second);
+            limits.push_back({"the control group /" + at.string() + " (" + files.limit + ")",
+                              std::max<std::int64_t>(0, *limit - std::max<std::int64_t>(0, used)), *limit, true});
+        }
+        if (at.empty())
+            return;
+    }
+}
+
+void addControlGroups(const Path& root, std::vector<MemoryLimit>& limits)
+{
+    std::ifstream groups(root / "proc/self/cgroup");
+    for (std::string line; std::getline(groups, line);) { // "0::/user.slice" (version 2), "4:memory:/job" (version 1)
+        const std::size_t first = line.find(':'), second = line.find(':', first + 1);
+        if (second == std::string::npos)
+            continue;
+        const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
+        const Path group = line.substr(second + 1);
+        if (controllers == ",,")
+            addGroups(root / "sys/fs/cgroup", group, {"memory.max", "memory.current", "inactive_file"}, limits);
+        else if (controllers.find(",memory,") != std::string::npos)
+            addGroups(root / "sys/fs/cgroup/memory", group,
+                      {"memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"}, limits);
+    }
+}
+
+void addUserLimit(int resource, const char* name, std::int64_t used, std::vector<MemoryLimit>& limits)
+{
+    rlimit limit{};
+    if (::getrlimit(static_cast<__rlimit_resource_t>(resource), &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+        return;
+    const auto all = static_cast<std::int64_t>(
+        std::min<rlim_t>(limit.rlim_cur, static_cast<rlim_t>(std::numeric_limits<std::int64_t>::max())));
+    limits.push_back({name, std::max<std::int64_t>(0, all - used), all, false});
+}
+
+} // namespace
+
+std::vector<MemoryLimit> hostMemoryLimits(const Path& root)
+{
+    std::vector<MemoryLimit> limits;
+    const auto machine = readTable(root / "proc/meminfo");
+    if (machine.contains("MemAvailable") && machine.contains("MemTotal"))
+        limits.push_back({"the machine's memory (MemAvailable)", machine.at("MemAvailable"), machine.at("MemTotal"), true});
+    addControlGroups(root, limits);
+    auto own = readTable(root / "proc/self/status");
+    addUserLimit(RLIMIT_AS, "ulimit -v", own["VmSize"], limits);
+    addUserLimit(RLIMIT_DATA, "ulimit -d", own["VmData"], limits);
+    return limits;
+}
+
+std::int64_t peakResidentBytes()
+{
+    return readTable("/proc/self/status")["VmHWM"];
+}
+
+} // namespace live

@@ -1,0 +1,146 @@
+#include "live/runtime/memory_need.h"
+
+#include "sim/error.h"
+#include "sim/index.h"
+#include "sim/text/number_text.h"
+
+#include <algorithm>
+#include <chrono>
+#include <set>
+#include <utility>
+
+namespace live {
+
+using sim::asIndex;
+
+namespace {
+
+constexpr std::int64_t kMib = std::int64_t{1} << 20;
+/// The program itself, its threads and libraries.
+constexpr std::int64_t kProcessBytes = 24 * kMib;
+/// A span on its way to the history, and packed in it (stream/history.h: at most 64 steps and 256 MiB).
+constexpr std::int64_t kSpanBytes = sizeof(SpanRecord), kPackedSpanBytes = 24, kStepsKept = 64, kHistoryBytes = 256 * kMib;
+constexpr std::int64_t kRankBytes = 64 * 1024; ///< a rank's rings, stages and names
+/// On the CPU blocks from 4 MiB on take whole pages of 2 MiB: of what was planned a share more, as runs of 0.1 to 1 GB showed.
+constexpr std::int64_t kLargePagesShare = 8;
+/// Not measured. NCCL: NCCL_BUFFSIZE is 4 MiB a channel and neighbour; cuBLASLt: the workspace of each queue.
+constexpr std::int64_t kNcclGroupBytes = 128 * kMib, kQueueBytes = 32 * kMib;
+
+std::string bytesText(std::int64_t bytes)
+{
+    return sim::numberText(static_cast<double>(bytes), sim::Unit::bytes);
+}
+
+std::int64_t tensorsOf(const CommPlan& plan, int first, int count)
+{
+    std::int64_t bytes = 0;
+    for (int rank = first; rank < first + count; ++rank)
+        bytes += plan.memory[asIndex(rank)].reserved;
+    return bytes;
+}
+
+std::int64_t recordingOf(const CommPlan& plan, int first, int count, int steps)
+{
+    std::int64_t spans = 0;
+    for (int rank = first; rank < first + count; ++rank)
+        spans += static_cast<std::int64_t>(plan.memory[asIndex(rank)].spans);
+    const std::int64_t kept = std::min<std::int64_t>(steps, kStepsKept) * spans * kPackedSpanBytes;
+    return count * kRankBytes + spans * kSpanBytes + std::min(kept, kHistoryBytes);
+}
+
+} // namespace
+
+MemoryNeed memoryNeed(const CommPlan& plan, const MemoryPlace& place, int steps)
+{
+    MemoryNeed need;
+    std::set<int> groups;
+    for (int rank = place.firstRank; rank < place.firstRank + place.rankCount; ++rank) {
+        for (std::size_t use = 0; use < need.atPeak.size(); ++use)
+            need.atPeak[use] += plan.memory[asIndex(rank)].atPeak[use];
+        for (const PlannedRequest& request : plan.requests[asIndex(rank)])
+            groups.insert(request.group);
+    }
+    need.tensors = tensorsOf(plan, place.firstRank, place.rankCount);
+    if (place.onGpu && !place.isEmulated)
+        need.communication =
+            place.rankCount * kQueueBytes + (place.usesNccl ? static_cast<std::int64_t>(groups.size()) * kNcclGroupBytes : 0);
+    const auto hostOf = [&](int first, int count, int processes) {
+        const bool holdsTensors = !place.onGpu || place.isEmulated;
+        return processes * kProcessBytes + (place.records ? recordingOf(plan, first, count, steps) : count * kRankBytes) +
+               (holdsTensors ? tensorsOf(plan, first, count) : 0) +
+               (place.onGpu ? 0 : tensorsOf(plan, first, count) / kLargePagesShare);
+    };
+    need.recording = place.records ? recordingOf(plan, place.firstRank, place.rankCount, steps) : 0;
+    need.gpu = place.onGpu ? need.tensors + need.communication : 0;
+    need.host = hostOf(place.firstRank, place.rankCount, 1);
+    need.machine = hostOf(place.firstRankOfMachine, place.ranksOfMachine, place.processes);
+    return need;
+}
+
+std::string MemoryNeed::text() const
+{
+    constexpr std::array<const char*, kMemoryUseCount> kNames = {"weights", "gradients", "optimizer", "activations", "buffers"};
+    std::string text;
+    for (std::size_t use = 0; use < atPeak.size(); ++use)
+        text += std::string(use > 0 ? ", " : "") + kNames[use] + " " + bytesText(atPeak[use]);
+    if (communication > 0)
+        text += ", libraries " + bytesText(communication);
+    return text + ", recording " + bytesText(recording);
+}
+
+std::string whatDoesNotFit(const MemoryNeed& need, const std::vector<MemoryLimit>& limits, std::optional<std::int64_t> gpuFree,
+                           const std::string& gpuName)
+{
+    if (gpuFree && need.gpu > *gpuFree)
+        return "the run needs " + bytesText(need.gpu) + " of the GPU's memory (" + need.text() + "), and " + gpuName + " has " +
+               bytesText(*gpuFree) + " free";
+    for (const MemoryLimit& limit : limits) {
+        const std::int64_t needed = limit.isShared ? need.machine : need.host;
+        if (needed > limit.free)
+            return "the run needs " + bytesText(needed) + " of memory (" + need.text() + "), and of " + limit.name + " " +
+                   bytesText(limit.free) + " of " + bytesText(limit.all) + " are free";
+    }
+    return {};
+}
+
+std::string nearestThatFits(const sim::Scenario& scenario, const std::function<bool(const sim::Scenario&)>& fits)
+{
+    const auto start = std::chrono::steady_clock::now();
+    const auto tryThis = [&](const sim::Scenario& changed) {
+        constexpr std::chrono::seconds kPatience{10};
+        try {
+            return std::chrono::steady_clock::now() - start < kPatience && fits(changed);
+        } catch (const sim::Error&) { // not a job that can be trained
+            return false;
+        }
+    };
+    // Each on its own, then all that was before together.
+    sim::Scenario all = scenario;
+    std::string names;
+    const auto change = [&](const std::string& name, const std::function<void(sim::Scenario&)>& apply) -> std::string {
+        sim::Scenario one = scenario;
+        apply(one);
+        apply(all);
+        names += (names.empty() ? "" : ", ") + name;
+        return tryThis(one) ? name : tryThis(all) ? names : "";
+    };
+    const auto recompute = [](sim::Scenario& job) {
+        job.training.recompute = sim::Recompute::full;
+        const auto& layers = job.schedule.layersPerStage;
+        job.training.recomputeLayers = layers.empty() ? 0 : *std::max_element(layers.begin(), layers.end());
+    };
+    std::string found;
+    if (scenario.training.recompute != sim::Recompute::full)
+        found = change("training.recompute=full", recompute);
+    for (int size = scenario.training.microBatchSize - 1; found.empty() && size >= 1; --size)
+        if (scenario.training.microBatchSize % size == 0)
+            found = change("training.micro_batch_size=" + std::to_string(size),
+                           [size](sim::Scenario& job) { job.training.microBatchSize = size; });
+    const int ranks = scenario.layout.dp * scenario.layout.cp;
+    for (int stage = scenario.layout.zeroStage + 1; ranks > 1 && found.empty() && stage <= 3; ++stage)
+        found =
+            change("layout.zero_stage=" + std::to_string(stage), [stage](sim::Scenario& job) { job.layout.zeroStage = stage; });
+    return found;
+}
+
+} // namespace live

@@ -1,0 +1,91 @@
+// One command that uses several GPUs, what it refuses, and what it says of a machine; on GPUs that are not there.
+#include "tests/live/cli/child.h"
+
+#include <csignal>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+namespace {
+
+using nlohmann::json;
+using test::Child;
+using test::gallery;
+using namespace std::chrono_literals;
+
+bool says(const std::string& text, const std::string& part)
+{
+    return text.find(part) != std::string::npos;
+}
+
+/// Tensor, pipeline and data parallelism; experts with all-to-alls. Eight and four ranks.
+TEST(RankscopeLiveGpus, OneCommandTrainsOnSeveralWithSeveralRanksOnEach)
+{
+    for (const auto& [number, gpus] : {std::pair("60-", "2"), {"60-", "8"}, {"63-", "2"}}) {
+        SCOPED_TRACE(number);
+        const auto losses = [&](const std::vector<std::string>& more) {
+            std::vector<std::string> arguments = {"run", gallery(number), "--steps", "2", "--set", "live.dtype=fp64", "--json"};
+            arguments.insert(arguments.end(), more.begin(), more.end());
+            Child child(arguments);
+            EXPECT_EQ(child.wait(100s), 0) << child.err();
+            return json::parse(child.out(), nullptr, false)["losses"].get<std::vector<double>>();
+        };
+        const std::vector<double> one = losses({"--device", "cpu"}), several = losses({"--device", "emulated", "--gpus", gpus});
+        ASSERT_EQ(one.size(), several.size());
+        for (std::size_t step = 0; step < one.size(); ++step)
+            EXPECT_NEAR(several[step], one[step], 1e-11);
+    }
+}
+
+TEST(RankscopeLiveGpus, CtrlCEndsAllProcessesAfterTheStep)
+{
+    Child child({"run", gallery("60-"), "--steps", "100000", "--device", "emulated", "--gpus", "2"});
+    ASSERT_TRUE(child.says("step 2/")) << child.err();
+    child.signal(SIGINT);
+    EXPECT_EQ(child.wait(30s), 0) << child.err();
+}
+
+TEST(RankscopeLiveGpus, WhatCannotBeIsRefusedWithTheNumbers)
+{
+    Child tooMany({"run", gallery("60-"), "--device", "emulated", "--gpus", "9"});
+    EXPECT_EQ(tooMany.wait(), 1);
+    EXPECT_TRUE(says(tooMany.err(), "--gpus 9: the layout has 8 ranks, and each GPU holds one or more; at most 8"))
+        << tooMany.err();
+    Child onCpu({"run", gallery("60-"), "--device", "cpu", "--gpus", "2"});
+    EXPECT_EQ(onCpu.wait(), 1);
+    EXPECT_TRUE(says(onCpu.err(), "--gpus 2: live.device is cpu")) << onCpu.err();
+}
+
+/// An emulated GPU has 8 GiB.
+TEST(RankscopeLiveGpus, WhatDoesNotFitTheirMemoryIsRefusedBeforeItIsTaken)
+{
+    Child child({"run", gallery("60-"), "--device", "emulated", "--set", "model.hidden_size=8192", "--set",
+                 "model.intermediate_size=32768", "--set", "model.num_attention_heads=64", "--set",
+                 "model.num_key_value_heads=64", "--set", "model.head_dim=128"});
+    EXPECT_EQ(child.wait(), 1);
+    EXPECT_TRUE(says(child.err(), "of the GPU's memory (weights ")) << child.err();
+    EXPECT_TRUE(says(child.err(), "emulated GPU has 8.00 GiB free")) << child.err();
+}
+
+/// What the process then holds at most is what was told within 15 %, on a job of some hundred megabytes.
+TEST(RankscopeLiveGpus, WhatIsNeededIsToldBesideWhatWasTaken)
+{
+    Child child({"run", gallery("60-"), "--steps", "2", "--device", "cpu", "--json", "--set", "model.hidden_size=512", "--set",
+                 "model.intermediate_size=2048", "--set", "model.num_attention_heads=8", "--set", "model.num_key_value_heads=8",
+                 "--set", "model.head_dim=64"});
+    ASSERT_EQ(child.wait(), 0) << child.err();
+    const json report = json::parse(child.out());
+    const auto needed = report["memory_needed_bytes"].get<double>(), taken = report["peak_resident_bytes"].get<double>();
+    EXPECT_GT(taken, 300e6);
+    EXPECT_NEAR(needed / taken, 1, 0.15) << needed << " and " << taken;
+}
+
+TEST(RankscopeLiveDoctor, TriesEachDeviceAndSaysWhyThereAreNoMore)
+{
+    Child child({"doctor"});
+    EXPECT_EQ(child.wait(), 0) << child.err();
+    const std::string out = child.out();
+    for (const char* part : {"build ", "CPU ", "a product is right", "memory ", "MemAvailable", "NCCL ", "next "})
+        EXPECT_TRUE(says(out, part)) << part << "\n" << out;
+}
+
+} // namespace

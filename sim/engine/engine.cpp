@@ -28,7 +28,7 @@ EngineRun::EngineRun(const Program& program, const RankClasses& classes, const P
       m_fair(m_shared.portCount(), static_cast<int>(classes.classGroups.size()) + 2 * classes.count()),
       m_workers(asIndex(classes.count())), m_facts(asIndex(classes.count())), m_waiting(asIndex(classes.count())),
       m_meetings(asIndex(classes.count())), m_rendezvous(classes.classGroups.size()),
-      m_transfers(classes.classGroups.size() + 2 * asIndex(classes.count())), m_goesOnBehind(program.passes.size())
+      m_transfers(classes.classGroups.size() + 2 * asIndex(classes.count())), m_freeBehind(program.passes.size())
 {
     std::size_t ops = 0, slots = 0;
     for (int c = 0; c < classes.count(); ++c) {
@@ -65,6 +65,7 @@ EngineRun::EngineRun(const Program& program, const RankClasses& classes, const P
         slots += asIndex(rank.slots);
         ops += asIndex(rank.opCount);
     }
+    formCrews();
     m_mailbox.resize(slots);
     m_result.firstOp.push_back(ops);
     m_result.opStartNs.resize(ops);
@@ -77,7 +78,7 @@ EngineResult EngineRun::run()
     for (int c = m_classes.count() - 1; c >= 0; --c)
         queue(c);
     for (;;) {
-        while (!m_queued.empty()) {
+        while (!m_queued.empty() || goOnAlone()) {
             const int c = m_queued.back();
             if (m_queued.size() > kAhead) {
                 const auto ahead = asIndex(m_queued[m_queued.size() - 1 - kAhead]);
@@ -201,6 +202,17 @@ std::int64_t EngineResult::stretchedByNs(std::size_t place) const
         return 0;
     const auto found = std::lower_bound(stretched.begin(), stretched.end(), Stretch{.place = place, .byNs = 0});
     return found != stretched.end() && found->place == place ? found->byNs : 0;
+}
+
+bool EngineResult::sameStretches(std::size_t classA, std::size_t classB) const
+{
+    const auto from = [&](std::size_t place) {
+        return std::lower_bound(stretched.begin(), stretched.end(), Stretch{.place = place, .byNs = 0});
+    };
+    return std::equal(from(firstOp[classA]), from(firstOp[classA + 1]), from(firstOp[classB]), from(firstOp[classB + 1]),
+                      [&](const Stretch& a, const Stretch& b) {
+                          return a.place - firstOp[classA] == b.place - firstOp[classB] && a.byNs == b.byNs;
+                      });
 }
 
 EngineResult runEngine(const Program& program, const RankClasses& classes, const PricedProgram& prices)

@@ -55,6 +55,8 @@ struct EngineResult {
     };
     std::vector<MemoryPeak> memory; ///< [class], beyond the model states
     std::int64_t stretchedByNs(std::size_t place) const;
+    /// Whether the same ops of both classes met others, and for as long.
+    bool sameStretches(std::size_t classA, std::size_t classB) const;
     std::int64_t opCount() const { return static_cast<std::int64_t>(opEndNs.size()); }
 };
 

@@ -29,6 +29,7 @@ public:
 
 private:
     static constexpr std::int64_t kNotYet = std::numeric_limits<std::int64_t>::min();
+    static constexpr std::size_t kNowhere = std::numeric_limits<std::size_t>::max();
     /// Members that are looked at to see whether a collective is alone.
     static constexpr std::size_t kMostAlone = 64;
     /// Over an hour; what takes longer has its ports to itself, so that its time in parts of FairShare::kFullRate can be counted.
@@ -78,11 +79,13 @@ private:
         StreamMask begun = 0;    ///< streams with an op that has begun and whose end is open
         StreamMask waitedOn = 0; ///< streams that a waiting op waits for
         bool queued = false, issuedAll = false, hasReady = false;
+        bool waitsForCrew = false;
         std::int32_t beside = 0;          ///< collectives under way that make kernels slower
         std::uint32_t waitingKernels = 0; ///< of the waiting ops, how many are of the compute stream
         std::uint32_t kernelVersion = 0;  ///< of its events
         std::size_t step = 0, op = 0;
         std::size_t place = 0;                             ///< next op's place in the result
+        std::size_t alonePlace = kNowhere;                 ///< of a run that it goes through without its crew
         std::int64_t kernelStartNs = 0;                    ///< of what has begun last on the compute stream
         std::int64_t passStartNs = 0;                      ///< kernelStartNs when the pass was issued
         std::array<std::int64_t, kStreamCount> tail{};     ///< end of what was issued last on each stream
@@ -106,9 +109,20 @@ private:
         std::size_t firstSlot = 0; ///< of its mailbox
         std::array<int, kCommunicatorRoleCount> groups{};
         std::int32_t pipelineRank = 0;
+        std::int32_t crew = -1;
         StreamMask besides = 0;
         std::array<PipelinePeer, 3> peers{}; ///< the first of them
         std::int32_t peerCount = 0;
+    };
+
+    /// Classes that a communicator joins whose collectives meet no others: they go through their runs together (crews.cpp).
+    struct Crew {
+        const std::vector<int>* classes = nullptr;
+        QuietRuns* runs = nullptr; ///< with the collectives that no one else is part of
+        RoleMask joint = 0;        ///< roles of those that several of them are part of
+        bool isPlain = true;       ///< none is perturbed
+        std::size_t waiting = 0;   ///< how many of them stand at a run
+        std::size_t op = 0;        ///< of their programs, where they do
     };
 
     /// A collective or message whose end others can put off.
@@ -150,7 +164,18 @@ private:
     void fetchWhatItNames(const Event&) const;
     void fetchResults(int c) const;
     const Op& opOf(const IssuedOp& issued) const { return m_program.passes[issued.step->pass].ops[issued.index]; }
+    bool isFree(int c, const QuietRun&) const;
+    std::int64_t beginOf(const Worker&, const QuietRun&, const Op& first) const;
     bool execute(int c, const QuietRun&, const Op& first);
+    void place(Worker&, const QuietRun&, std::int64_t beginNs);
+    static void account(Worker&, const QuietRun&);
+    bool canBeCrew(int group) const;
+    void formCrews();
+    const QuietRun* runOfCrew(int c, std::uint32_t pass) const;
+    bool standAt(int c, const QuietRun&, const Step&);
+    bool goOnAlone();
+    void executeTogether(const Crew&, const QuietRun&, const Step&);
+    void executeOneByOne(const Crew&, const QuietRun&, const Step&);
     bool goesOnBehind(std::uint32_t pass, std::size_t op);
     std::int64_t kernelNs(int c, const IssuedOp&) const;
     void wait(int c, const IssuedOp&, Stream, StreamMask open, std::int64_t readyNs);
@@ -226,8 +251,10 @@ private:
     EventQueue<Event> m_events;
     std::int64_t m_nowNs = 0;
     std::set<std::array<double, kCommunicatorRoleCount>> m_ownFactors; ///< see Facts
-    std::map<std::pair<int, RoleMask>, QuietRuns> m_runsBy;            ///< geometry and own affairs
-    std::vector<std::vector<bool>> m_goesOnBehind;                     ///< [pass][op], empty until asked for
+    std::map<std::pair<int, RoleMask>, QuietRuns> m_runsBy;            ///< geometry and own affairs, or those of a crew
+    std::vector<Crew> m_crews;
+    std::vector<int> m_standing;                       ///< crews of which some stand at a run
+    std::vector<std::vector<StreamMask>> m_freeBehind; ///< [pass]: streamsFreeBehind, empty until asked for
     std::vector<int> m_queued;
     std::vector<Event> m_now; ///< what happens at this instant
     CancelPoll m_poll;

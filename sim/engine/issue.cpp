@@ -7,36 +7,6 @@
 #include <cassert>
 
 namespace sim {
-namespace {
-
-/// [op]: whether something behind it in its pass does not depend on the kernels from it on.
-std::vector<bool> withSomethingFreeBehind(const Pass& pass)
-{
-    constexpr std::ptrdiff_t kOutside = -1;
-    std::array<std::ptrdiff_t, kStreamCount> kernelBefore; // [stream]: the last kernel that its last op depends on
-    kernelBefore.fill(kOutside);
-    std::vector<std::ptrdiff_t> freeFrom(pass.ops.size()); // the first op that this one can pass, or itself
-    for (std::size_t i = 0; i < pass.ops.size(); ++i) {
-        const Op& op = pass.ops[i];
-        std::ptrdiff_t kernel = kOutside;
-        for (unsigned left = op.waits | maskOf(op.stream); left != 0; left &= left - 1)
-            kernel = std::max(kernel, kernelBefore[asIndex(std::countr_zero(left))]);
-        const auto here = static_cast<std::ptrdiff_t>(i);
-        kernelBefore[asIndex(op.stream)] = op.stream == Stream::compute ? here : kernel;
-        // A message comes whether it is awaited or not.
-        freeFrom[i] = op.stream == Stream::compute || op.kind == OpKind::receive ? here : kernel + 1;
-    }
-    std::vector<bool> free(pass.ops.size());
-    auto from = static_cast<std::ptrdiff_t>(pass.ops.size());
-    for (std::size_t i = pass.ops.size(); i-- > 0;) {
-        free[i] = from <= static_cast<std::ptrdiff_t>(i);
-        from = std::min(from, freeFrom[i]);
-    }
-    return free;
-}
-
-} // namespace
-
 void EngineRun::queue(int c)
 {
     if (!std::exchange(m_workers[asIndex(c)].queued, true))
@@ -88,7 +58,7 @@ bool EngineRun::finishesAlone(int c)
     if (!state.isScheduled || m_shared.meetsMessages(groupIndex) || group.classes.size() > kMostAlone)
         return false;
     for (const int member : group.classes)
-        if (m_workers[asIndex(member)].begun != maskOf(op.stream) || m_workers[asIndex(member)].queued)
+        if (const Worker& of = m_workers[asIndex(member)]; of.begun != maskOf(op.stream) || of.queued || of.waitsForCrew)
             return false;
     m_transfers[asIndex(groupIndex)].isScheduled = false;
     ++m_transfers[asIndex(groupIndex)].version;
@@ -123,6 +93,8 @@ void EngineRun::issue(int c)
     std::int64_t* const starts = m_result.opStartNs.data();
     std::int64_t* const ends = m_result.opEndNs.data();
 
+    if (worker.waitsForCrew)
+        return;
     for (; worker.step < rank.steps.size(); ++worker.step, worker.op = 0) {
         const Step& step = rank.steps[worker.step];
         const Pass& pass = m_program.passes[step.pass];
@@ -134,13 +106,20 @@ void EngineRun::issue(int c)
         }
         const std::int64_t* const prices = durations[step.pass].data();
         for (const std::size_t count = pass.ops.size(); worker.op < count; ++worker.op, ++worker.place) {
-            if (runs != nullptr)
-                if (const QuietRun* run = runs->at(step.pass, worker.op);
-                    run != nullptr && execute(c, *run, pass.ops[worker.op])) {
-                    worker.op += run->size() - 1;
-                    worker.place += run->size() - 1;
-                    continue;
-                }
+            const QuietRun* run = runOfCrew(c, step.pass);
+            if (run != nullptr) {
+                if (!standAt(c, *run, step))
+                    return;
+            } else if (runs != nullptr) {
+                run = runs->at(step.pass, worker.op);
+                if (run != nullptr && !execute(c, *run, pass.ops[worker.op]))
+                    run = nullptr;
+            }
+            if (run != nullptr) {
+                worker.op += run->size() - 1;
+                worker.place += run->size() - 1;
+                continue;
+            }
             const Op& op = pass.ops[worker.op];
             const auto stream = asIndex(op.stream);
             const auto needed = static_cast<StreamMask>(op.waits | maskOf(op.stream));
@@ -185,12 +164,15 @@ void EngineRun::issue(int c)
     worker.issuedAll = true;
 }
 
-/// False if something else decides when its ops begin.
-bool EngineRun::execute(int c, const QuietRun& run, const Op& first)
+/// Nothing that it needs is open.
+bool EngineRun::isFree(int c, const QuietRun& run) const
 {
-    Worker& worker = m_workers[asIndex(c)];
-    if ((worker.open & (run.streams | m_facts[asIndex(c)].besides)) != 0)
-        return false;
+    return (m_workers[asIndex(c)].open & (run.streams | m_facts[asIndex(c)].besides)) == 0;
+}
+
+/// When its first op begins; kNotYet if one of the others can begin before it.
+std::int64_t EngineRun::beginOf(const Worker& worker, const QuietRun& run, const Op& first) const
+{
     std::int64_t begin = first.stream == Stream::compute ? kNotYet : worker.passStartNs, latest = kNotYet;
     for (unsigned left = run.streams; left != 0; left &= left - 1) {
         const auto s = asIndex(std::countr_zero(left));
@@ -198,18 +180,42 @@ bool EngineRun::execute(int c, const QuietRun& run, const Op& first)
         if (((first.waits | maskOf(first.stream)) >> s & 1U) != 0)
             begin = std::max(begin, worker.tail[s]);
     }
-    if (latest > begin)
+    return latest > begin ? kNotYet : begin;
+}
+
+/// False if something else decides when its ops begin.
+bool EngineRun::execute(int c, const QuietRun& run, const Op& first)
+{
+    if (!isFree(c, run))
         return false;
+    Worker& worker = m_workers[asIndex(c)];
+    const std::int64_t begin = beginOf(worker, run, first);
+    if (begin == kNotYet)
+        return false;
+    place(worker, run, begin);
+    return true;
+}
+
+void EngineRun::place(Worker& worker, const QuietRun& run, std::int64_t beginNs)
+{
+    std::int64_t* const starts = m_result.opStartNs.data() + worker.place;
+    std::int64_t* const ends = m_result.opEndNs.data() + worker.place;
     for (std::size_t i = 0; i < run.size(); ++i) {
-        m_result.opStartNs[worker.place + i] = begin + run.starts[i];
-        m_result.opEndNs[worker.place + i] = begin + run.ends[i];
+        starts[i] = beginNs + run.starts[i];
+        ends[i] = beginNs + run.ends[i];
     }
     for (unsigned left = run.used; left != 0; left &= left - 1) {
         const auto s = asIndex(std::countr_zero(left));
-        worker.tail[s] = begin + run.tails[s];
+        worker.tail[s] = beginNs + run.tails[s];
     }
     if (run.lastKernel < run.size())
-        worker.kernelStartNs = begin + run.starts[run.lastKernel];
+        worker.kernelStartNs = beginNs + run.starts[run.lastKernel];
+    account(worker, run);
+}
+
+/// What its ops allocate and free.
+void EngineRun::account(Worker& worker, const QuietRun& run)
+{
     EngineResult::MemoryPeak& peak = worker.peak;
     if (worker.activations + worker.buffers + run.peakActivations + run.peakBuffers > peak.activations + peak.buffers) {
         peak = {.activations = worker.activations + run.peakActivations, .buffers = worker.buffers + run.peakBuffers, .atNs = 0};
@@ -217,15 +223,14 @@ bool EngineRun::execute(int c, const QuietRun& run, const Op& first)
     }
     worker.activations += run.activations;
     worker.buffers += run.buffers;
-    return true;
 }
 
 bool EngineRun::goesOnBehind(std::uint32_t pass, std::size_t op)
 {
-    std::vector<bool>& of = m_goesOnBehind[pass];
+    std::vector<StreamMask>& of = m_freeBehind[pass];
     if (of.empty())
-        of = withSomethingFreeBehind(m_program.passes[pass]);
-    return of[op];
+        of = streamsFreeBehind(m_program.passes[pass]);
+    return of[op] != 0;
 }
 
 void EngineRun::wait(int c, const IssuedOp& issued, Stream stream, StreamMask open, std::int64_t readyNs)

@@ -21,6 +21,8 @@ void append(QuietRun& run, const Op& op, std::int64_t durationNs)
     run.ends.push_back(run.tails[asIndex(op.stream)] = start + durationNs);
     run.streams |= needed;
     run.used |= maskOf(op.stream);
+    if (op.kind == OpKind::collective)
+        run.roles |= RoleMask{1} << asIndex(op.group);
     (op.buffer ? run.buffers : run.activations) += op.allocBytes;
     if (run.activations + run.buffers > run.peakActivations + run.peakBuffers) {
         run.peakActivations = run.activations;
@@ -31,6 +33,35 @@ void append(QuietRun& run, const Op& op, std::int64_t durationNs)
 }
 
 } // namespace
+
+std::vector<StreamMask> streamsFreeBehind(const Pass& pass)
+{
+    constexpr std::ptrdiff_t kOutside = -1;
+    std::array<std::ptrdiff_t, kStreamCount> kernelBefore; // [stream]: the last kernel that its last op depends on
+    kernelBefore.fill(kOutside);
+    std::vector<std::ptrdiff_t> freeFrom(pass.ops.size()); // the first op that this one can pass, or itself
+    for (std::size_t i = 0; i < pass.ops.size(); ++i) {
+        const Op& op = pass.ops[i];
+        std::ptrdiff_t kernel = kOutside;
+        for (unsigned left = op.waits | maskOf(op.stream); left != 0; left &= left - 1)
+            kernel = std::max(kernel, kernelBefore[asIndex(std::countr_zero(left))]);
+        const auto here = static_cast<std::ptrdiff_t>(i);
+        kernelBefore[asIndex(op.stream)] = op.stream == Stream::compute ? here : kernel;
+        // A message comes whether it is awaited or not.
+        freeFrom[i] = op.stream == Stream::compute || op.kind == OpKind::receive ? here : kernel + 1;
+    }
+    std::vector<StreamMask> free(pass.ops.size());
+    std::array<std::ptrdiff_t, kStreamCount> from; // [stream]
+    from.fill(static_cast<std::ptrdiff_t>(pass.ops.size()));
+    for (std::size_t i = pass.ops.size(); i-- > 0;) {
+        for (std::size_t s = 0; s < from.size(); ++s)
+            if (from[s] <= static_cast<std::ptrdiff_t>(i))
+                free[i] |= maskOf(static_cast<Stream>(s));
+        std::ptrdiff_t& of = from[asIndex(pass.ops[i].stream)];
+        of = std::min(of, freeFrom[i]);
+    }
+    return free;
+}
 
 QuietRuns::QuietRuns(const Program& program, const OpDurations& durations, RoleMask ownAffairs)
     : m_program(program), m_durations(durations), m_ownAffairs(ownAffairs), m_runs(program.passes.size())
@@ -49,6 +80,7 @@ void QuietRuns::find(std::uint32_t pass)
     Runs& of = m_runs[pass];
     of.known = true;
     of.at.assign(ops.size(), -1);
+    const std::vector<StreamMask> free = streamsFreeBehind(m_program.passes[pass]);
     for (std::size_t first = 0; first < ops.size();) {
         QuietRun run;
         std::size_t end = first;
@@ -60,9 +92,11 @@ void QuietRuns::find(std::uint32_t pass)
         }
         if (run.size() >= kShortest) {
             run.lastKernel = run.size();
-            for (std::size_t i = first; i < end; ++i)
+            for (std::size_t i = first; i < end; ++i) {
+                run.passing |= free[i];
                 if (ops[i].stream == Stream::compute)
                     run.lastKernel = i - first;
+            }
             of.at[first] = static_cast<std::int32_t>(of.runs.size());
             of.runs.push_back(std::move(run));
         }

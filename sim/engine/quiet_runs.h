@@ -19,6 +19,8 @@ struct QuietRun {
     std::vector<std::int64_t> starts, ends;            ///< [op] from the moment when the first can begin
     StreamMask streams = 0;                            ///< that it needs or uses
     StreamMask used = 0;                               ///< that its ops lie on
+    StreamMask passing = 0;                            ///< streams on which something behind it can begin before its last kernel
+    RoleMask roles = 0;                                ///< of its collectives
     std::array<std::int64_t, kStreamCount> tails{};    ///< of `used`, likewise
     std::int64_t activations = 0, buffers = 0;         ///< bytes more at its end than at its beginning
     std::int64_t peakActivations = 0, peakBuffers = 0; ///< likewise where the sum is largest; 0 where it only frees
@@ -26,6 +28,9 @@ struct QuietRun {
     std::size_t lastKernel = 0; ///< op of the compute stream; size() where there is none
     std::size_t size() const { return starts.size(); }
 };
+
+/// [op]: streams with something behind it in its pass that does not depend on the kernels from it on.
+std::vector<StreamMask> streamsFreeBehind(const Pass&);
 
 /// The runs of all passes as ranks of one geometry see them, that nothing makes slower.
 class QuietRuns {

@@ -361,6 +361,19 @@ void Rules::documentsAndOffload()
                    " cannot leave where later slices of a sequence attend to them: " +
                    named("/schedule/sequence_slices", slices) + "; nearest: 0";
         });
+    // A layer leaves and comes back beside the one behind it in its chunk.
+    const auto& layers = m_scenario.schedule.layersPerStage;
+    const auto least = std::min_element(layers.begin(), layers.end(), [](int a, int b) { return a > 0 && (b <= 0 || a < b); });
+    if (slices == 1 && least != layers.end() && *least > 0 && t.offload.activationLayers >= *least)
+        warning("/training/offload/activation_layers", [&] {
+            const auto whole =
+                std::count_if(layers.begin(), layers.end(), [&](int of) { return of > 0 && of <= t.offload.activationLayers; });
+            return text(t.offload.activationLayers) + " layers are all that " + text(whole) + " of " +
+                   text(static_cast<std::int64_t>(layers.size())) +
+                   " chunks have: their last one has none behind it to travel beside, so that its way to the host and back is "
+                   "waited for; nearest: " +
+                   text(*least - 1);
+        });
 }
 
 /// What is asked for must be there.

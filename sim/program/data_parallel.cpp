@@ -63,9 +63,9 @@ void PassBuilder::reduceBucket(ParameterElements elements)
     const std::size_t before = m_pass.ops.size();
     if (dense > 0)
         communicate(CommunicatorRole::dpShard, kind, "grad.reduce", dense);
-    if (dense > 0 && sharded)
+    if (dense > 0 && sharded) // where each holds the whole, no scatter comes before
         communicate(CommunicatorRole::dpReplicate, CollectiveKind::allReduce, "grad.reduce.replicas",
-                    dense / std::max(1, layout.dpShard), maskOf(Stream::dp));
+                    dense / std::max(1, layout.dpShard), static_cast<StreamMask>(maskOf(Stream::compute) | maskOf(Stream::dp)));
     if (routed > 0)
         communicate(CommunicatorRole::exptDp, kind, "grad.reduce.experts", routed);
     if (m_pass.ops.size() == before || layout.zeroStage < 2)

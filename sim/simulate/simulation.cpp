@@ -1,12 +1,36 @@
 #include "sim/simulate/simulation.h"
 
+#include "sim/index.h"
 #include "sim/parallel.h"
 #include "sim/simulate/make_trace.h"
 #include "sim/simulate/measure.h"
 #include "sim/simulate/measure_memory.h"
 
+#include <algorithm>
+#include <array>
+
 namespace sim {
 namespace {
+
+/// Two classes that run the same program at the same prices, each op at the same time.
+bool sameTimes(const PreparedStep& step, const EngineResult& times, std::size_t a, std::size_t b)
+{
+    const RankClasses& classes = step.classes;
+    const auto linkFactors = [&](std::size_t c) {
+        std::array<double, kCommunicatorRoleCount> of{};
+        for (std::size_t role = 0; role < of.size(); ++role)
+            if (const int group = classes.groups[c][role]; group >= 0)
+                of[role] = classes.classGroups[asIndex(group)].linkFactor;
+        return of;
+    };
+    const auto sameColumn = [&](const TimeColumn& column) {
+        const auto at = [&](std::size_t c) { return column.begin() + static_cast<std::ptrdiff_t>(times.firstOp[c]); };
+        return std::equal(at(a), at(a + 1), at(b));
+    };
+    return classes.pipelineRank[a] == classes.pipelineRank[b] && classes.geometry[a] == classes.geometry[b] &&
+           classes.slowdown[a] == classes.slowdown[b] && linkFactors(a) == linkFactors(b) && sameColumn(times.opStartNs) &&
+           sameColumn(times.opEndNs) && times.sameStretches(a, b);
+}
 
 /// Starting threads takes as long as tens of thousands of ops.
 constexpr std::int64_t kOpsWorthThreads = 200'000;
@@ -18,8 +42,15 @@ Simulation::Simulation(const Scenario& scenario, const SimulateOptions& options)
 {
     const std::size_t threads = m_times.opCount() < kOpsWorthThreads ? 1 : 0;
     m_shares.resize(static_cast<std::size_t>(classCount()));
-    forEachInParallel(m_shares.size(), threads, [this](std::size_t c) {
-        m_shares[c] = measureShares(program(), classes(), prices(), m_times, static_cast<int>(c));
+    // Mostly one does as its neighbour does; whole blocks of neighbours, so that how many are measured does not depend on
+    // threads.
+    constexpr std::size_t kBlock = 64;
+    forEachInParallel((m_shares.size() + kBlock - 1) / kBlock, threads, [this](std::size_t block) {
+        const std::size_t first = block * kBlock, end = std::min(first + kBlock, m_shares.size());
+        for (std::size_t c = first; c < end; ++c)
+            m_shares[c] = c > first && sameTimes(m_step, m_times, c - 1, c)
+                              ? m_shares[c - 1]
+                              : measureShares(program(), classes(), prices(), m_times, static_cast<int>(c));
     });
     m_metrics = measure(m_step.scenario, program(), classes(), m_times, m_shares);
     m_metrics.wallMs = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - m_begun).count();

@@ -192,6 +192,7 @@ EditEffect effectOf(const Metrics& before, const Metrics& after, double capGib)
             .peakChangeGib = after.peakMemoryGib - before.peakMemoryGib,
             .fits = after.fits,
             .hostFits = after.hostFits,
+            .overfillsHost = before.hostFits && !after.hostFits,
             .keepsCap = after.peakMemoryGib <= capGib};
 }
 
@@ -207,6 +208,8 @@ EditWorth worthOf(FindingKind kind, const EditEffect& effect)
     constexpr double kNoticeable = 0.005;
     const double peakBefore = effect.peakGib - effect.peakChangeGib;
     const auto toldIf = [](bool helps) { return helps ? EditWorth::told : EditWorth::none; };
+    if (effect.overfillsHost) // what the GPU has no room for, the host has none for either
+        return EditWorth::none;
     switch (kind) {
     case FindingKind::doesNotFit:
     case FindingKind::nearlyFull:
@@ -230,8 +233,9 @@ EditWorth worthOf(FindingKind kind, const EditEffect& effect)
 
 bool isOfferedBefore(FindingKind kind, const EditEffect& a, const EditEffect& b)
 {
-    if (a.fits != b.fits)
-        return a.fits;
+    const bool aFits = a.fits && a.hostFits, bFits = b.fits && b.hostFits;
+    if (aFits != bFits)
+        return aFits;
     const EditWorth ofA = worthOf(kind, a), ofB = worthOf(kind, b);
     return ofA != ofB ? ofA > ofB : a.timePerToken < b.timePerToken;
 }

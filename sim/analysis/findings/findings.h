@@ -169,10 +169,11 @@ struct EditEffect {
     double stepSeconds = 0;
     double timePerToken = 0; ///< relative change: -0.12 is 12 % less
     double peakGib = 0, peakChangeGib = 0;
-    bool fits = true;     ///< the GPU
-    bool hostFits = true; ///< what is offloaded, its memory
-    bool keepsCap = true; ///< what a GPU may hold then
-    LikelyRatio likely;   ///< of the time a token takes, to what it took
+    bool fits = true;           ///< the GPU
+    bool hostFits = true;       ///< what is offloaded, its memory
+    bool overfillsHost = false; ///< it did fit before
+    bool keepsCap = true;       ///< what a GPU may hold then
+    LikelyRatio likely;         ///< of the time a token takes, to what it took
     bool operator==(const EditEffect&) const = default;
 };
 /// `capGib`: what a GPU may hold afterwards (memoryCapGib).

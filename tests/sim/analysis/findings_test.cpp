@@ -391,6 +391,17 @@ TEST(EditEffects, AreRelativeToWhatATokenCosts)
     useless.fits = false;
     useless.timePerToken = -0.5;
     EXPECT_FALSE(helps(FindingKind::bubble, useless)) << "what does not fit does not run";
+
+    EditEffect overfilling = effect;
+    overfilling.hostFits = false;
+    overfilling.overfillsHost = true;
+    EXPECT_FALSE(helps(FindingKind::doesNotFit, overfilling)) << "the host has no room for it either";
+    EXPECT_FALSE(helps(FindingKind::bubble, overfilling));
+    overfilling.overfillsHost = false; // it was too full before
+    EXPECT_TRUE(helps(FindingKind::doesNotFit, overfilling));
+    EXPECT_TRUE(isOfferedBefore(FindingKind::doesNotFit, effect, overfilling));
+    overfilling.timePerToken = -0.9;
+    EXPECT_FALSE(isOfferedBefore(FindingKind::doesNotFit, overfilling, effect)) << "however fast";
 }
 
 TEST(EditEffects, WhatTheModelCannotTellIsOfferedBehindWhatItCan)

@@ -293,6 +293,33 @@ TEST(EvaluateInOrder, ShowsHeadOfLineBlocking)
     EXPECT_LT(apart.blocked, shared.blocked);
 }
 
+TEST(EvaluateInOrder, SaysHowManyPeersCanHaveAStreamOfTheirOwn)
+{
+    // Every chunk on the next rank but one more: with a stage on each of nine ranks and rank 0 in between, it talks to all of
+    // them.
+    const auto problemsWith = [](int others) {
+        Schedule schedule;
+        schedule.kind = "imported";
+        schedule.ranks = others + 1;
+        schedule.microbatches = 1;
+        schedule.actions.resize(static_cast<std::size_t>(others) + 1);
+        std::vector<sim::Action> forward;
+        for (int other = 1; other <= others; ++other)
+            for (const int rank : {0, other}) {
+                const int stage = static_cast<int>(schedule.stageToRank.size());
+                schedule.stageToRank.push_back(rank);
+                schedule.actions[static_cast<std::size_t>(rank)].push_back({.kind = sim::ActionKind::forward, .stage = stage});
+            }
+        for (int stage = static_cast<int>(schedule.stageToRank.size()) - 1; stage >= 0; --stage)
+            schedule.actions[static_cast<std::size_t>(schedule.stageToRank[static_cast<std::size_t>(stage)])].push_back(
+                {.kind = sim::ActionKind::backward, .stage = stage});
+        return sim::checkInOrder(sim::lowerCommunication(schedule), CommStreams::perPeer);
+    };
+    EXPECT_THAT(problemsWith(sim::kMostPeers), testing::IsEmpty());
+    EXPECT_THAT(problemsWith(sim::kMostPeers + 1),
+                testing::ElementsAre("rank 0 talks to 8 others; with a stream for each pair at most 7 can be run"));
+}
+
 TEST(EvaluateInOrder, KnowsUnequalStages)
 {
     const std::vector<sim::PassTimes> times = {{1, 1, 1, 0.5}, {2, 2, 2, 9}};

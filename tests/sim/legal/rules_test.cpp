@@ -352,6 +352,11 @@ TEST(Rules, WarnOfWhatIsLegalButUnwise)
          {R"(training.recompute={"kind":"full","modules":["mlp"]})"},
          {"/training/recompute/modules: warning: has an effect with kind selective only; kind is full"}},
         {kDense,
+         {"training.offload={\"activation_layers\":17}"},
+         {"/training/offload/activation_layers: warning: 17 layers are all that 2 of 2 chunks have: their last one has none "
+          "behind "
+          "it to travel beside, so that its way to the host and back is waited for; nearest: 15"}},
+        {kDense,
          {"training.recompute={\"kind\":\"selective\",\"layers\":2}"},
          {"/training/recompute/layers: warning: has an effect with kind full only; kind is selective"}},
         {kDense,

@@ -144,7 +144,7 @@ TEST(CostsOfProgram, ReplicasReduceBesideTheGathersAndTheUpdateAwaitsThem)
             EXPECT_EQ(op.stream == Stream::replicas, isReduction);
             if (isReduction) {
                 ++replicas;
-                EXPECT_EQ(op.waits, maskOf(Stream::dp)) << "of what its sharding group has added up";
+                EXPECT_EQ(op.waits, maskOf(Stream::compute) | maskOf(Stream::dp)) << "of what its sharding group has added up";
             }
             if (op.purpose == OpPurpose::optimizer) {
                 ++updates;
@@ -153,6 +153,23 @@ TEST(CostsOfProgram, ReplicasReduceBesideTheGathersAndTheUpdateAwaitsThem)
         }
     EXPECT_GT(replicas, 0);
     EXPECT_GT(updates, 0);
+}
+
+TEST(CostsOfProgram, ReplicasThatHoldTheWholeReduceNoGradientBeforeItIsThere)
+{
+    for (const int zeroStage : {1, 2, 3}) {
+        Scenario scenario = dataParallel(zeroStage);
+        scenario.layout.dpShard = 1;
+        const Program program = test::programOf(scenario);
+        int reductions = 0;
+        for (const Pass& pass : program.passes)
+            for (const Op& op : pass.ops)
+                if (program.labels[op.label] == "grad.reduce.replicas") {
+                    ++reductions;
+                    EXPECT_NE(op.waits & maskOf(Stream::compute), 0) << "no scatter that has waited comes before it";
+                }
+        EXPECT_GT(reductions, 0) << zeroStage;
+    }
 }
 
 TEST(CostsOfProgram, ParametersAreGatheredAtTheEndOfTheStepWhereNothingOverlapsThem)

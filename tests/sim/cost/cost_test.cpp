@@ -351,6 +351,41 @@ TEST_F(Costs, AllToAllSendsOnlyItsOwnShareOverTheNetwork)
                 static_cast<double>(bytes) / 2 / network + 4 * 10e-6, 1e-6);
 }
 
+TEST_F(Costs, OfTheHostAreSharedByTheGpusOfANodeAndNotBetweenTheDirectionsOfALink)
+{
+    const std::int64_t bytes = std::int64_t{1} << 32;
+    const auto seconds = [&](int tp, int gpusPerNode, Stream stream) {
+        Scenario job = test::smallScenario(tp);
+        job.cluster = scenario.cluster;
+        job.cluster.gpusPerNode = gpusPerNode;
+        job.cluster.host.memoryBandwidthGBs = 600;
+        return static_cast<double>(CostModel(job).hostNs(bytes, stream)) * 1e-9;
+    };
+    const double all = static_cast<double>(bytes) / (600e9 * scenario.cluster.efficiency.hostMemory);
+    EXPECT_NEAR(seconds(8, 8, Stream::host), 8 * all, 1e-8);
+    EXPECT_NEAR(seconds(8, 4, Stream::host), 4 * all, 1e-8) << "two nodes";
+    EXPECT_NEAR(seconds(2, 8, Stream::host), 2 * all, 1e-8) << "the others' GPUs are idle";
+    const double link = static_cast<double>(bytes) / (64e9 * scenario.cluster.efficiency.hostLink);
+    EXPECT_NEAR(seconds(8, 8, Stream::toHost), link, 1e-8);
+    EXPECT_NEAR(seconds(1, 8, Stream::fromHost), link, 1e-8);
+}
+
+TEST_F(Costs, CastsWithAScaleForEveryBlockWriteTheScalesToo)
+{
+    scenario.cluster.gpu.peakTflops[Precision::mxfp8] = scenario.cluster.gpu.peakTflops.at(Precision::fp8);
+    scenario.training.stack.castLaunches = 0;
+    OpShape shape = gemm(16384, 16384, 16384);
+    shape.lowPrecision = true;
+    const auto castNs = [&](Precision precision) {
+        scenario.training.precision = precision;
+        scenario.training.stack.castBytes = 3;
+        const std::int64_t with = CostModel(scenario).kernelNs(shape);
+        scenario.training.stack.castBytes = 0;
+        return static_cast<double>(with - CostModel(scenario).kernelNs(shape));
+    };
+    EXPECT_NEAR(castNs(Precision::mxfp8), 1.35 * castNs(Precision::fp8), 2);
+}
+
 TEST_F(Costs, MissingPrecisionIsAnError)
 {
     scenario.training.precision = Precision::fp16;

@@ -83,6 +83,22 @@ TEST_F(Costs, SmallAllReducesOfManyNodesTakeTheTreesLogarithm)
     EXPECT_NEAR(static_cast<double>(cost.collectiveNs(small, acrossNodes(4, 4))) * 1e-9, 2 * 2 * 10e-6, 1e-7);
 }
 
+TEST_F(Costs, TreesGoThroughTheRanksOfANodeOnce)
+{
+    // Eight nodes of eight: three levels of a tree between them, and what a ring has inside of all nodes, of one.
+    const auto small = collective(CollectiveKind::allReduce, 8);
+    EXPECT_NEAR(static_cast<double>(cost.collectiveNs(small, acrossNodes(64, 8))) * 1e-9, 2 * 3 * 10e-6 + 2 * 7 * 3e-6, 1e-7);
+}
+
+TEST_F(Costs, NoTransferTakesMoreOfAPortThanThereIs)
+{
+    const std::int64_t bytes = 1 << 30;
+    const std::int64_t tooShort = cost.collectiveNs(collective(CollectiveKind::allGather, bytes), insideNode(8)) / 2;
+    const PortUse use = cost.collectiveUse(collective(CollectiveKind::allGather, bytes), insideNode(8), tooShort);
+    EXPECT_EQ(use[static_cast<std::size_t>(Port::inner)], kWholePort);
+    EXPECT_EQ(cost.sendUse(bytes, 1, 1000)[static_cast<std::size_t>(Port::network)], kWholePort);
+}
+
 TEST_F(Costs, TransfersTakeTheShareOfAPortThatTheirBytesNeed)
 {
     const std::int64_t bytes = 1 << 30;

@@ -295,6 +295,33 @@ TEST(Engine, JitterIsTheSameOnEveryRun)
     EXPECT_NE(world.run().opEndNs, World(scenario).run().opEndNs);
 }
 
+TEST(Engine, JitterOfKernelsIsNormalWithItsDeviation)
+{
+    Scenario scenario = test::smallScenario(1, 1, 1, 16);
+    constexpr double kSigma = 0.01;
+    scenario.perturbations.push_back({.kind = PerturbationKind::jitter, .sigma = kSigma, .seed = 7});
+    const World world(scenario);
+    const EngineResult times = world.run();
+    double count = 0, mean = 0, square = 0, beyond = 0;
+    std::size_t place = 0;
+    for (const Step& step : world.program.ranks[0].steps)
+        for (std::size_t i = 0; i < world.program.passes[step.pass].ops.size(); ++i, ++place)
+            if (const std::int64_t price = world.prices.durations[0][step.pass][i]; price > 10'000) { // a nanosecond is little
+                const double z =
+                    (static_cast<double>(times.opEndNs[place] - times.opStartNs[place]) / static_cast<double>(price) - 1) /
+                    kSigma;
+                mean += z;
+                square += z * z;
+                beyond += std::abs(z) > 1 ? 1 : 0;
+                ++count;
+            }
+    ASSERT_GT(count, 1000);
+    const double error = 1 / std::sqrt(count);
+    EXPECT_NEAR(mean / count, 0, 4 * error);
+    EXPECT_NEAR(std::sqrt(square / count), 1, 4 * error);
+    EXPECT_NEAR(beyond / count, 0.3173, 4 * error) << "as many as of a normal distribution";
+}
+
 TEST(Engine, AScheduleThatCannotRunSaysWhoWaitsForWhom)
 {
     Scenario scenario = test::smallScenario(1, 2, 1, 2);

@@ -230,6 +230,20 @@ TEST(Sharding, FollowsTheSequenceFromTwoTensorParallelRanksOn)
     }
 }
 
+TEST(Operators, SoftmaxAndDropoutOfScoresHaveARowForEveryQueryOfEveryHead)
+{
+    const Paper paper;
+    int found = 0;
+    for (const Operator& op : operatorsOf(paper.model, paper.sharding, ModelPart::dense).operators)
+        if (op.name == "attn.softmax" || op.name == "attn.dropout") {
+            ++found;
+            EXPECT_EQ(op.m, 4 * 32 * 2048);
+            EXPECT_EQ(op.n, 2048);
+            EXPECT_EQ(op.family, KernelFamily::softmax);
+        }
+    EXPECT_EQ(found, 2);
+}
+
 TEST(Operators, NormsReadAndWriteTheirTensorOnceForwardAndFourTimesBackward)
 {
     Sharding sharding{.sequenceLength = 2048, .microBatchSize = 4, .flashAttention = true};

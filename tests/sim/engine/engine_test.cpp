@@ -180,6 +180,43 @@ TEST(RankClasses, CoverEveryRankOnce)
     }
 }
 
+TEST(RoleGroups, HaveAsManyMembersAsTheirCommunicatorAndNoneIsEmpty)
+{
+    std::mt19937 random(33);
+    int copies = 0;
+    for (int i = 0; i < 60; ++i) {
+        Scenario scenario = test::randomScenario(random, 128);
+        if (i % 20 == 0) { // two copies of the model in one pipeline
+            scenario = test::smallScenario(2, i == 0 ? 2 : 4, 3, 8);
+            scenario.schedule.kind = "dualpipe";
+            scenario.schedule.virtualStages = 2;
+        }
+        SCOPED_TRACE(test::describe(scenario));
+        const Mesh mesh(scenario.layout);
+        for (const CommunicatorRole role :
+             {CommunicatorRole::tp, CommunicatorRole::cp, CommunicatorRole::ep, CommunicatorRole::exptTp,
+              CommunicatorRole::dpShard, CommunicatorRole::dpReplicate, CommunicatorRole::exptDp, CommunicatorRole::embd,
+              CommunicatorRole::copies, CommunicatorRole::pp}) {
+            const int size = communicatorSize(role, scenario);
+            if (size <= 1)
+                continue;
+            copies += role == CommunicatorRole::copies ? 1 : 0;
+            const RoleGroups groups = roleGroups(role, mesh, scenario);
+            for (int group = 0; group < groups.count(); ++group) {
+                const auto first = static_cast<std::size_t>(groups.first[static_cast<std::size_t>(group)]);
+                ASSERT_EQ(groups.first[static_cast<std::size_t>(group) + 1] - static_cast<int>(first), size)
+                    << communicatorRoleName(role);
+                for (std::size_t member = first; member < first + static_cast<std::size_t>(size); ++member)
+                    EXPECT_EQ(groups.groupOf[static_cast<std::size_t>(groups.members[member])], group);
+            }
+            const auto outside = std::count(groups.groupOf.begin(), groups.groupOf.end(), -1);
+            EXPECT_EQ(outside, scenario.layout.worldSize() - groups.count() * size) << communicatorRoleName(role);
+            EXPECT_TRUE(outside == 0 || role == CommunicatorRole::embd) << communicatorRoleName(role);
+        }
+    }
+    EXPECT_GE(copies, 3);
+}
+
 TEST(Engine, FoldedTimesAreTheFullOnesForEveryRankAndOp)
 {
     std::mt19937 random(4);

@@ -167,6 +167,16 @@ TEST(Lora, SendsLatentVectorsBetweenTheRanksOfALayer)
     }
 }
 
+TEST(Lora, GathersWhatAdaptersReadOnceMoreForTheirWeightGradients)
+{
+    const Scenario scenario = adapted(2, 1, 1);
+    const double bytes = sum(test::programOf(scenario), [](const Op&, const OpShape& shape, const std::string& label) {
+        return label == "regather" ? static_cast<double>(shape.bytes) : 0;
+    });
+    // Of each layer the inputs of attention and of the MLP, of which a rank keeps its slice.
+    EXPECT_EQ(bytes, 2.0 * 1024 * 1024 * 2 * scenario.model.numHiddenLayers * scenario.microbatches());
+}
+
 TEST(Lora, ReducesGradientsOfAdaptersAlone)
 {
     for (const int zero : {0, 1, 3}) {

@@ -1,13 +1,18 @@
 #!/usr/bin/env python3
 """Plants one-line bugs in the costs, one after the other, and tells which of them no test sees.
 
-    tools/planted_bugs.py [NAME…]              those of the list below
+    tools/planted_bugs.py [NAME…]                  those of the list below
     tools/planted_bugs.py --random 30 [--seed 1]   as many slips of the pen, anywhere in the folders of FOLDERS
 
-Works in a copy of the repository, so that nothing here changes. A bug is caught when a test of its own kind fails: those of
-sim/cost, sim/program, sim/model, sim/engine and sim/simulate, without pictures and without the gallery.
+Works in a copy of the repository, so that nothing here changes. The copy is built once, with all bugs in it, each behind a
+question that the environment answers (mutant schemata: Untch, Offutt and Harrold 1993): trying one is running the tests. What
+cannot be said as an expression is compiled by itself. With --folder the copy stays, and the next time only what has changed
+is compiled.
+
+A bug is caught when a test of its own kind fails: those of TESTS, without pictures and without the gallery.
 """
 import argparse
+import concurrent.futures
 import os
 import random
 import re
@@ -16,9 +21,15 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-TESTS = ["test_sim_cost", "test_sim_program", "test_sim_model", "test_sim_engine", "test_sim_simulate"]  # the quick ones first
+BUILD = os.environ.get("RANKSCOPE_BUILD_DIR", "build")
+# Pinned steps differ after every change: they say that something is wrong, not what. Cancelling, refusing and searching take
+# minutes and are about other folders.
+TESTS = {"test_sim_cost": "*", "test_sim_program": "*", "test_sim_model": "*", "test_sim_engine": "*",
+         "test_sim_simulate": "-*PinnedStep*:Cancelling.*:MemoryLimit.*:SearchSchedule.*"}  # the quick ones first
+GOODPUT = {"test_sim_analysis": "Goodput.*"}  # of sim/analysis
 FOLDERS = ["sim/cost", "sim/program", "sim/model", "sim/engine"]
 
 # What a slip of the pen makes of a line.
@@ -26,6 +37,30 @@ SLIPS = [(r" \+ ", " - "), (r" - ", " + "), (r" \* ", " / "), (r" / ", " * "), (
          (r" != ", " == "), (r" && ", " || "), (r" \|\| ", " && "), (r"std::max\(", "std::min("), (r"std::max<", "std::min<"),
          (r"std::min\(", "std::max("), (r" \+= ", " -= "), (r"\b2\b", "3"), (r"\b1\b", "2"), (r"\b0\.5\b", "0.25"),
          (r"\btrue\b", "false"), (r"\bfalse\b", "true"), (r" \?(.*) : (.*);$", r" ?\2 : \1;")]
+# Lines that change no number: messages, checks that hold, what only makes it faster or lets it be cancelled.
+NO_NUMBER = re.compile(r'["#]|assert|Error|checkCancelled|reserve|template|prefetch|fetch|kAhead|poll\(|take\(|kShortest|kKept'
+                       r"|values \* olds|^\s*(//|/\*|case )")
+
+# Slips after which all is as before, and why: file, a part of what is planted.
+SAME = [
+    ("sim/engine/documents.cpp", "m_state -= ", "other drawings of the same law"),
+    ("sim/engine/documents.cpp", "documents.seed - 1", "other drawings of the same law"),
+    ("sim/engine/in_order.cpp", "span(&unit, 2)", "whether something hangs does not depend on times"),
+    ("sim/engine/in_order.cpp", "uses.resize(2)", "room that nobody uses"),
+    ("sim/engine/shared_ports.cpp", "array<int, 3>", "room that nobody uses"),
+    ("sim/engine/shared_ports.cpp", "return true;", "a message that claims nothing takes as long"),
+    ("sim/engine/shared_ports.cpp", "group < 0 && roles", "who has no group sends nothing in it"),
+    ("sim/engine/quiet_runs.cpp", "op.kind != OpKind::collective && (m_ownAffairs", "one by one they end at the same times"),
+    ("sim/engine/deadlock.cpp", "begun &= begun - 2", "a kernel's end is never open when nothing goes on"),
+    ("sim/program/data_parallel.cpp", "gatherBucket(bucket, false)", "what the next kernel waits for ends with its pass"),
+    ("sim/program/pass_builder.cpp", "if (index > 2 &&", "no list begins with a gathering"),
+    ("sim/program/pass_builder.cpp", "std::max(2.0, m_rankParameters", "a rank has more than two parameters"),
+    ("sim/program/overlap_block.cpp", "endsInExpertComm(pieces[i - 2].pass) && !endsInExpertComm(between.pass)",
+     "behind a pass's last piece the next one waits, a moment before it would"),
+    ("sim/engine/in_order.cpp", "i - 1 == steps.size()", "no list ends within a block"),
+    ("sim/program/pass_builder.cpp", "operators.size() || operators[index + 1].kind == OperatorKind::leaveTensorParallel;",
+     "a product before a gathering there is not"),
+]
 
 # name, file, what stands there, what is planted
 BUGS = [
@@ -44,19 +79,23 @@ BUGS = [
     ("a message that lay ready begins before its receive is posted", "sim/engine/messages.cpp",
      "carry(sender, sent, std::max(meeting.sentNs, readyNs));", "carry(sender, sent, meeting.sentNs);"),
     ("what happens at the same time and was put down elsewhere is forgotten", "sim/engine/event_queue.h",
-     "out.insert(out.end(), bucket.events.begin(), bucket.events.end());", "bucket.events.clear();"),
+     "out.insert(out.end(), bucket.events.begin(), bucket.events.end());",
+     "out.insert(out.end(), bucket.events.end(), bucket.events.end());"),
     ("selective recomputation keeps everything", "sim/program/rerun.cpp", "kept -= remadeBytes(op, module);", "kept -= 0;"),
-    ("activations stay when they have left for the host", "sim/program/offload.cpp", "m_pass.ops.back().freeBytes = bytes;", ""),
+    ("activations stay when they have left for the host", "sim/program/offload.cpp", "m_pass.ops.back().freeBytes = bytes;", "m_pass.ops.back().freeBytes = 0;"),
     ("the host's optimizer waits for all gradients", "sim/program/offload.cpp", "constexpr std::int64_t kPieces = 8;",
      "constexpr std::int64_t kPieces = 1;"),
     ("copies to the host ignore the link's efficiency", "sim/cost/kernels.cpp", "hostBandwidthGBs * efficiency.hostLink", "hostBandwidthGBs"),
     ("attention runs backward only twice", "sim/model/operators.cpp", "op.backwardFlopsFactor = 2.5;", "op.backwardFlopsFactor = 2;"),
     ("reduction in the network is ignored", "sim/cost/collectives.cpp", "(inNetwork ? once : 2 * once)", "(2 * once)"),
-    ("the factor of grouped products is forgotten", "sim/cost/kernels.cpp", "reached *= efficiency.groupedGemm;", ";"),
+    ("the factor of grouped products is forgotten", "sim/cost/kernels.cpp", "reached *= efficiency.groupedGemm;", "reached *= 1;"),
+    ("a layer's backward does not wait for its parameters", "sim/program/pass_builder.cpp",
+     "waitFor(maskOf(Stream::dp));\n        };", "waitFor(gathersLate ? maskOf(Stream::dp) : StreamMask{0});\n        };"),
     ("a layer's backward waits for the gradients before it", "sim/program/pass_builder.cpp",
-     "gatherBucket(stage.buckets[i - 1], prefetches);\n            waitFor", "gatherBucket(stage.buckets[i - 1], prefetches);\n            if (gathersLate) waitFor"),
+     "const bool gathersLate = m_scenario.training.stack.gathersAfterReduction;", "const bool gathersLate = true;"),
     ("replicas reduce on the gathers' stream", "sim/program/pass_builder.cpp",
-     "role == CommunicatorRole::dpReplicate ? Stream::replicas : ", ""),
+     "role == CommunicatorRole::dpReplicate ? Stream::replicas",
+     "role == CommunicatorRole::dpReplicate ? Stream::dp"),
     ("replicas of hybrid sharding reduce whole tensors", "sim/program/data_parallel.cpp",
      "dense / std::max(1, layout.dpShard)", "dense"),
     ("tied embeddings are not reduced", "sim/program/data_parallel.cpp", "if (sharesEmbedding)\n", "if (false && sharesEmbedding)\n"),
@@ -74,11 +113,99 @@ BUGS = [
     ("kernels do not wait for the host", "sim/cost/kernels.cpp", "if (op.kind == OpKind::compute && host > ready)",
      "if (op.kind == OpKind::compute && host > ready && false)"),
     ("tokens go once for each expert, not for each node", "sim/cost/all_to_all.cpp",
-     "routes.leaving = nodes > 1 ? sharedCopies(nodes, copies) : 1;", ";"),
+     "routes.leaving = nodes > 1 ? sharedCopies(nodes, copies) : 1;", "routes.leaving = 1;"),
     ("weight gradients take no room", "sim/program/pass_builder.cpp", "m_pass.ops.back().allocBytes = passing;",
      "m_pass.ops.back().allocBytes = 0;"),
     ("the software's rate of data parallelism is ignored", "sim/cost/collectives.cpp", "(isData ? m_stack.network : 1)", "1"),
     ("rows that are not aligned cost nothing", "sim/cost/kernels.cpp", "return bytes % 8 == 0 ? 0.16 : 0.12;", "return 1;"),
+    # What leaves for the host.
+    ("layers are not brought back before their backward pass", "sim/program/pass_builder.cpp",
+     "if (i > 0 && isOffloaded(stage.buckets[i - 1]))", "if (false && isOffloaded(stage.buckets[i - 1]))"),
+    ("a layer's backward does not wait for what comes back", "sim/program/pass_builder.cpp",
+     "waitFor(maskOf(Stream::fromHost));", "waitFor(StreamMask{0});"),
+    ("the host begins before it has gradients", "sim/program/offload.cpp",
+     "copy(Stream::host, \"optimizer on host\", maskOf(Stream::toHost)", "copy(Stream::host, \"optimizer on host\", maskOf(Stream::host)"),
+    ("parameters come back before the host has made them", "sim/program/offload.cpp",
+     "\"parameters from host\", maskOf(Stream::host)", "\"parameters from host\", maskOf(Stream::fromHost)"),
+    ("the GPU updates the host's share, too", "sim/program/data_parallel.cpp", "const Checked moved = here * bytesPerElement",
+     "const Checked moved = updated * bytesPerElement"),
+    ("the host's optimizer states stay on the GPU", "sim/program/states.cpp", "states.optimizer = optimizer - states.hostOptimizer;",
+     "states.optimizer = optimizer - Checked(0);"),
+    ("a node's GPUs do not share its processors", "sim/cost/kernels.cpp", "m_cluster.host.memoryBandwidthGBs / m_ranksOfHost",
+     "m_cluster.host.memoryBandwidthGBs"),
+    # Documents of uneven lengths.
+    ("short documents reach the rate of long ones", "sim/engine/documents.cpp", "return tokens * (tokens + half);",
+     "return tokens * (tokens + 0 * half);"),
+    ("documents are drawn evenly", "sim/engine/documents.cpp", "drawing.next() * upTo.back()", "upTo.back() / 2"),
+    ("the last document is not cut", "sim/engine/documents.cpp", "std::min(left, static_cast<double>(documents.lengths[which]))",
+     "static_cast<double>(documents.lengths[which])"),
+    ("replicas have the same documents", "sim/engine/documents.cpp", "replica * 0x9E6C63D0876A9A47ULL", "replica * 0"),
+    ("micro-batches have the same documents", "sim/engine/documents.cpp", "microbatch * 0xD6E8FEB86659FD93ULL", "microbatch * 0"),
+    ("sequences of a micro-batch add up", "sim/engine/documents.cpp", "sum / scenario.training.microBatchSize", "sum"),
+    ("documents shorten every kernel", "sim/engine/documents.cpp", "return isAttention && replica >= 0", "return replica >= 0"),
+    ("packed attention is held to the peak of whole sequences", "sim/engine/slowdown.cpp", "scaledNs(fastest, share)", "fastest"),
+    # Narrower formats.
+    ("narrow inputs are kept wide", "sim/model/operators.cpp", "isNarrower ? whole / m_sharding.keptNarrower", "isNarrower ? whole"),
+    ("gradients between split backward passes are kept wide", "sim/model/operators.cpp", "/ (isNarrower ? m_sharding.keptNarrower : 1);",
+     "/ (isNarrower ? 1 : 1);"),
+    ("four bits are kept in eight", "sim/model/operators.cpp", "training.precision == Precision::nvfp4 ? 4 : 2;",
+     "training.precision == Precision::nvfp4 ? 2 : 2;"),
+    ("modules begin with what is kept narrow", "sim/model/operators.cpp", "if (isFrozen() || (isNarrower && input != Input::kept))",
+     "if (isFrozen() || (isNarrower && false))"),
+    ("moments are always wide", "sim/program/states.cpp", "2 * training.momentBytes", "2 * 4"),
+    ("gathered scales of blocks cost nothing", "sim/cost/kernels.cpp", "m_stack.castBytes *= 1.35;", "m_stack.castBytes *= 1;"),
+    # Prediction of further tokens.
+    ("each prediction module has a head of its own", "sim/program/lower.cpp", "operatorsOf(model, m_sharding, ModelPart::head, true)",
+     "operatorsOf(model, m_sharding, ModelPart::head, false)"),
+    ("each prediction module has an embedding of its own", "sim/program/lower.cpp", "key.ownsEmbedding || tied || i > 0",
+     "key.ownsEmbedding || tied"),
+    ("a prediction module gathers one of its two inputs", "sim/model/operators.cpp", "\"mtp.gather\", 2 * tensor", "\"mtp.gather\", tensor"),
+    ("attention of prediction modules is not counted", "sim/model/attention_pairs.cpp", "? model.numNextnPredictLayers : 0", "? 0 : 0"),
+    ("prediction modules are not run again", "sim/model/flops.cpp", "again += std::clamp(room, 0, model.numNextnPredictLayers) *",
+     "again += std::clamp(room, 0, 0) *"),
+    # Windows, chunks and context parallelism.
+    ("windows are passed round a ring", "sim/model/operators.cpp", "(!m_sharding.flashAttention || m_kind.type != LayerType::full)",
+     "(!m_sharding.flashAttention)"),
+    ("windows read keys that they do not see", "sim/model/operators.cpp", "m_sharding.slice - firstKeySeen(m_model, m_kind.type, first) / slice + 1",
+     "m_sharding.slice + 1"),
+    ("a window sees one key too many", "sim/model/attention_pairs.cpp", "query + 1 - model.slidingWindow", "query - model.slidingWindow"),
+    ("gradients of gathered keys are not reduced", "sim/program/pass_builder.cpp",
+     "exchange(CommunicatorRole::cp, CollectiveKind::reduceScatter, op.name, op.commBytes);",
+     "exchange(CommunicatorRole::cp, CollectiveKind::reduceScatter, op.name, 0);"),
+    ("gradients do not go round the ring with keys and values", "sim/program/pass_builder.cpp",
+     "op.name, checkedMultiply(2, op.commBytes), 0);", "op.name, op.commBytes, 0);"),
+    # What runs again.
+    ("the core of attention drops queries and keys as well", "sim/program/rerun.cpp", "Checked(op.savedBytes) - op.savedHeadBytes",
+     "Checked(op.savedBytes) - 0"),
+    ("a frozen module's input is dropped", "sim/program/rerun.cpp", "whole && op.keepsInputOf.has(*whole) ? op.moduleInputBytes : 0;",
+     "whole && op.keepsInputOf.has(*whole) ? 0 : 0;"),
+    ("what runs again keeps its kernels' place", "sim/program/rerun.cpp", "rerun.before = i + 1;", "rerun.before = i;"),
+    ("layers below the ones that are recomputed are, too", "sim/program/lower.cpp", "layer < training.recomputeLayers", "true"),
+    # Links and ranks that differ.
+    ("all-to-alls cross the network with what stays in the node", "sim/cost/collectives.cpp", "members / group.size * routes.leaving : routes.inNodeShare(members)",
+     "members / group.size * routes.leaving : members"),
+    ("a link's slowness counts only for its sender", "sim/engine/messages.cpp", "std::max(m_facts[asIndex(c)].slowdown->link, m_facts[asIndex(peer)].slowdown->link)",
+     "m_facts[asIndex(c)].slowdown->link"),
+    ("jitter is the same for every kernel", "sim/engine/slowdown.cpp", "static_cast<std::uint64_t>(ordinal)", "1"),
+    ("a transfer keeps its first rate", "sim/engine/under_way.cpp", "state.rate = rate;", "state.rate = FairShare::kFullRate;"),
+    ("where another's link is slow all ports are taken whole", "sim/engine/under_way.cpp", "own < group.linkFactor)", "own < 0)"),
+    ("instants come in the order of their coming", "sim/engine/event_queue.h", "ns != other.ns ? ns > other.ns : number > other.number",
+     "number > other.number"),
+    ("of an instant what came last comes first", "sim/engine/event_queue.h", "ns > other.ns : number > other.number",
+     "ns > other.ns : number < other.number"),
+    ("ranks of other neighbours are one class", "sim/engine/classes.cpp", "mix[asIndex(m_pp[rank])] = m_colours[rank];",
+     "mix[asIndex(m_pp[rank])] = 0;"),
+    # Failures.
+    ("half of an interval is not lost", "sim/analysis/goodput.cpp", "return 1 - a / 2 + a * a / 12", "return 1 - a / 12 + a * a / 12"),
+    ("restarts do not fail", "sim/analysis/goodput.cpp", "portableExp(-job.restart / job.mtbf)", "(1 - 0 * job.restart)"),
+    ("the last spare is not taken", "sim/analysis/goodput.cpp", "erlangB(job.spares + 1, job.replace / job.mtbf)",
+     "erlangB(job.spares, job.replace / job.mtbf)"),
+    ("a job fails as often as a GPU", "sim/analysis/goodput.cpp", "f.mtbfHours * kSecondsAnHour / m.worldSize", "f.mtbfHours * kSecondsAnHour"),
+    ("checkpoints hold no parameters", "sim/analysis/goodput.cpp", "(states.parameter + states.optimizer);", "(states.optimizer);"),
+    ("one node writes for all", "sim/analysis/goodput.cpp", "f.storageGBs * kBytesAGigabyte * nodesOf(simulation);", "f.storageGBs * kBytesAGigabyte;"),
+    ("played through, spares never come back", "sim/analysis/goodput.cpp", "m_now + m_job.replace", "m_now + 100 * m_job.replace"),
+    ("played through, what was not saved counts", "sim/analysis/goodput.cpp", "credit(begin, std::min(lastSave, m_end));",
+     "credit(begin, std::min(failure, m_end));"),
 ]
 
 
@@ -90,99 +217,309 @@ def slips(count, seed):
             file = os.path.join(folder, name)
             if not name.endswith(".cpp"):
                 continue
-            with open(os.path.join(ROOT, file), encoding="utf-8") as text:
-                lines = text.read().split("\n")
-            for number, line in enumerate(lines, 1):
+            at = 0
+            for number, line in enumerate(textOf(file).split("\n"), 1):
                 code = line.split(" //")[0]
-                if not code.startswith("    ") or re.search(r'["#]|assert|Error|checkCancelled|reserve|template|^\s*(//|/\*|case )', line):
-                    continue
-                for pattern, to in SLIPS:
-                    changed = re.sub(pattern, to, code, count=1)
-                    if changed != code:
-                        places.append((file, number, line, changed))
-    chosen = random.Random(seed).sample(places, min(count, len(places)))
-    return [(f"{file}:{number}: {changed.strip()}", file, number, changed) for file, number, _, changed in chosen]
+                if code.startswith("    ") and not NO_NUMBER.search(line):
+                    for pattern, to in SLIPS:
+                        changed = re.sub(pattern, to, code, count=1)
+                        if changed != code:
+                            places.append(Bug(f"{file}:{number}: {changed.strip()}", file, at, at + len(code), changed))
+                at += len(line) + 1
+    return random.Random(seed).sample(places, min(count, len(places)))
 
 
-def run(command, folder, seconds=None):
+def textOf(file):
+    with open(os.path.join(ROOT, file), encoding="utf-8") as text:
+        return text.read()
+
+
+class Bug:
+    """Text of a file, from `begin` to `end`, and what is planted instead."""
+
+    def __init__(self, name, file, begin, end, planted):
+        self.name, self.file, self.begin, self.end, self.planted = name, file, begin, end, planted
+
+    @staticmethod
+    def listed(entry):
+        name, file, found, planted = entry
+        text = textOf(file)
+        if text.count(found) != 1:
+            sys.exit(f"{file}: \"{found}\" stands there {text.count(found)} times, not once")
+        return Bug(name, file, text.index(found), text.index(found) + len(found), planted)
+
+    def same(self):
+        """Why it changes nothing, if that is known."""
+        return next((why for file, part, why in SAME if file == self.file and part in self.planted), None)
+
+    def alone(self, text):
+        return text[:self.begin] + self.planted + text[self.end:]
+
+
+def masked(text):
+    """The same with blanks for comments and strings."""
+    blank = lambda match: re.sub(r"[^\n]", " ", match.group())
+    return re.sub(r'//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])\'', blank, text)
+
+
+def expressionAround(mask, begin, end):
+    """The smallest whole expression with all of [begin, end): from bracket, comma, semicolon, assignment or return to the next."""
+    opened = closed = 0
+    for at in range(begin, end):
+        opened += mask[at] in "([{"
+        if mask[at] in ")]}":
+            opened, closed = max(0, opened - 1), closed + (opened == 0)
+    depth, left = closed, begin
+    while left > 0:
+        before = mask[left - 1]
+        if depth == 0 and (before in ",;" or re.search(r"( [-+*/|&]?=\s|\breturn\s|\belse\s)$", mask[max(0, left - 12):left])):
+            break
+        if before == "}" and depth == 0 and re.match(r"\s*\n", mask[left:]):
+            break  # a block before it
+        depth += (before in ")]}") - (before in "([{")
+        if depth < 0:
+            break
+        left -= 1
+    depth, right = opened, end
+    while right < len(mask):
+        if depth == 0 and mask[right] in ",;":
+            break
+        depth += (mask[right] in "([{") - (mask[right] in ")]}")
+        if depth < 0:
+            break
+        right += 1
+    while left < right and mask[left].isspace():
+        left += 1
+    while right > left and mask[right - 1].isspace():
+        right -= 1
+    statement = re.match(r"(?:if|for|while)(?: constexpr)? \(", mask[left:right])
+    while statement:  # what it governs
+        depth, left = 1, left + statement.end()
+        while depth > 0 and left < right:
+            depth += (mask[left] in "([{") - (mask[left] in ")]}")
+            left += 1
+        while left < right and mask[left].isspace():
+            left += 1
+        statement = re.match(r"(?:if|for|while)(?: constexpr)? \(", mask[left:right])
+    return left, right
+
+
+class Switched:
+    """A file with several bugs, of which the environment says which is there."""
+
+    def __init__(self, file):
+        self.file, self.text, self.spans, self.left = file, textOf(file), {}, []
+        self.mask = masked(self.text)
+
+    def add(self, number, bug):
+        """Whether it can be said as an expression."""
+        old, new = self.text[bug.begin:bug.end], bug.planted
+        same = len(os.path.commonprefix([old, new]))
+        tail = len(os.path.commonprefix([old[same:][::-1], new[same:][::-1]]))
+        begin, end, planted = bug.begin + same, bug.end - tail, new[same:len(new) - tail]
+        # Whole words and operators.
+        isPart = lambda at: 0 < at < len(self.mask) and re.match(r"\w\w|[.\w][.\w]|[-+*/=<>!&|]{2}", self.mask[at - 1:at + 1])
+        while isPart(begin):
+            begin, planted = begin - 1, self.text[begin - 1] + planted
+        while isPart(end):
+            end, planted = end + 1, planted + self.text[end]
+        left, right = expressionAround(self.mask, begin, end)
+        clash = any(a < right and left < b and not (a <= left and right <= b or left <= a and b <= right)
+                    for a, b in self.spans.values())
+        if left > begin or right < end or left == right or ";" in masked(planted) or clash:
+            return False
+        wrong = self.text[left:begin] + planted + self.text[end:right]
+        wrong = re.sub(r"//[^\n]*", "", wrong).replace("\n", " ")  # lines keep their numbers
+        self.spans[number] = (left, right)
+        self.left.append((right - left, number, left, right, wrong))
+        return True
+
+    def drop(self, lines):
+        """Bugs on these lines, or where lines have none, all: they do not compile."""
+        lineOf = lambda at: self.text.count("\n", 0, at) + 2  # one more before it
+        on = {bug for _, bug, left, right, _ in self.left for line in lines if lineOf(left) <= line <= lineOf(right)}
+        gone = on or {bug for _, bug, *_ in self.left}
+        self.left = [entry for entry in self.left if entry[1] not in gone]
+        for bug in gone:
+            del self.spans[bug]
+        return gone
+
+    def rendered(self, begin=0, end=None, inside=None):
+        end = len(self.text) if end is None else end
+        within = sorted((e for e in self.left if begin <= e[2] and e[3] <= end and (inside is None or e[:2] < inside)), reverse=True)
+        out, at = "", begin
+        outer = [e for i, e in enumerate(within) if not any(o[2] <= e[2] and e[3] <= o[3] for o in within[:i])]
+        for size, number, left, right, wrong in sorted(outer, key=lambda e: e[2]):
+            out += self.text[at:left]
+            out += f"(planted_bugs::isPlanted({number}) ? ({wrong}) : ({self.rendered(left, right, (size, number))}))"
+            at = right
+        return out + self.text[at:end]
+
+    def file_text(self):
+        text = self.rendered()
+        if self.left:  # a constant of which the environment decides is none of the compiler's
+            number = lambda at: self.text.count("\n", 0, at)
+            lines = text.split("\n")
+            for _, _, left, _, _ in self.left:
+                lines[number(left)] = re.sub(r"\bconstexpr (?=.*isPlanted)", "const ", lines[number(left)])
+            text = "\n".join(lines)
+        return f'#include "{SWITCH}"\n' + text
+
+
+SWITCH = "planted_bugs_switch.h"
+SWITCH_TEXT = """#pragma once
+#include <cstdlib>
+namespace planted_bugs {
+inline bool isPlanted(int bug)
+{
+    static const int planted = [] {
+        const char* const number = std::getenv("RANKSCOPE_PLANTED_BUG");
+        return number != nullptr ? std::atoi(number) : 0;
+    }();
+    return planted == bug;
+}
+} // namespace planted_bugs
+"""
+
+
+def run(command, folder, seconds=None, bug=0):
     # A bug may make a loop endless, or take all memory.
     try:
         return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=seconds, errors="replace",
+                              env={**os.environ, "RANKSCOPE_PLANTED_BUG": str(bug)},
                               preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (12 << 30, 12 << 30)))
     except subprocess.TimeoutExpired:
         return subprocess.CompletedProcess(command, -9, "", "")
 
 
-def build(folder):
-    return run(["cmake", "--build", "build", "-j", str(os.cpu_count()), "--target", *TESTS], folder)
+class Copy:
+    """The repository's copy, and what it says of a bug."""
 
+    def __init__(self, folder, bugs):
+        self.folder, self.bugs = folder, bugs
+        self.tests = {**TESTS, **(GOODPUT if any(bug.file.startswith("sim/analysis") for bug in bugs) else {})}
+        self.seconds = {}
+        self.bring()
 
-def failing(folder, first=False):
-    """Names of tests that fail; of those of the first program with any, if that is enough."""
-    out = []
-    for test in TESTS:
-        # Pinned steps differ after every change: they say that something is wrong, not what.
-        done = run([os.path.join("build", "bin", test), "--gtest_brief=1", "--gtest_filter=-*PinnedStep*"], folder, seconds=300)
-        out += [line.split("]", 1)[1].strip().split(" ")[0] for line in done.stdout.splitlines()
-                if line.startswith("[  FAILED  ]") and "." in line]
-        if done.returncode < 0:
-            out.append(f"{test} (ended by signal {-done.returncode})")
-        if out and first:
-            break
-    return sorted(set(name.rstrip(",") for name in out))
+    def bring(self):
+        """Writes only what differs, so that nothing else is compiled anew."""
+        listed = run(["git", "ls-files", "-co", "--exclude-standard"], ROOT).stdout.split("\n")
+        for file in filter(None, listed):
+            source, target = os.path.join(ROOT, file), os.path.join(self.folder, file)
+            if not os.path.isfile(source) or any(bug.file == file for bug in self.bugs):
+                continue
+            with open(source, "rb") as content:
+                wanted = content.read()
+            if file == "sim/CMakeLists.txt":  # a test is to see the bug, not the compiler
+                wanted += "".join(f"target_compile_options({of.replace('/', '_')} PRIVATE -w)\n" for of in [*FOLDERS, "sim/analysis"]).encode()
+            self.write(target, wanted)
+        self.write(os.path.join(self.folder, SWITCH), SWITCH_TEXT.encode())
+
+    @staticmethod
+    def write(target, wanted):
+        if os.path.exists(target):
+            with open(target, "rb") as content:
+                if content.read() == wanted:
+                    return
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        with open(target, "wb") as content:
+            content.write(wanted)
+
+    def put(self, file, text):
+        self.write(os.path.join(self.folder, file), text.encode())
+
+    def build(self):
+        if not os.path.exists(os.path.join(self.folder, BUILD, "CMakeCache.txt")):
+            configured = run(["cmake", "--preset", "release", "-B", BUILD, "-DRANKSCOPE_CUDA=OFF", "-DRANKSCOPE_MPI=OFF",
+                              "-DRANKSCOPE_APP=OFF", "-DRANKSCOPE_LIVE=OFF"], self.folder)
+            if configured.returncode:
+                sys.exit(configured.stderr)
+        return run(["cmake", "--build", BUILD, "-j", os.environ.get("RANKSCOPE_JOBS", str(os.cpu_count())), "--target", *self.tests,
+                    "--", "-k", "0"], self.folder)
+
+    def plant(self):
+        """Builds it with as many bugs as can be switched; the numbers of the others."""
+        files, others = {}, set()
+        for number, bug in enumerate(self.bugs, 1):
+            if not files.setdefault(bug.file, Switched(bug.file)).add(number, bug):
+                others.add(number)
+        while True:
+            for switched in files.values():
+                self.put(switched.file, switched.file_text())
+            built = self.build()
+            if built.returncode == 0:
+                return others
+            failed = re.findall(r"(sim/\S+?):(\d+):\d+: error", built.stdout)
+            dropped = set()
+            for file in {file for file, _ in failed} & files.keys():
+                if files[file].left:
+                    dropped |= files[file].drop([int(line) for of, line in failed if of == file])
+            if not dropped:
+                sys.exit("the copy does not build:\n" + built.stdout[-3000:])
+            others |= dropped
+
+    def failing(self, bug):
+        """The tests that fail, of the first program with any; that of the bug's folder first."""
+        own = "test_" + os.path.dirname(self.bugs[bug - 1].file).replace("/", "_") if bug else None
+        for test in sorted(self.tests, key=lambda name: name != own):
+            begin = time.monotonic()
+            done = run([os.path.join(BUILD, "bin", test), "--gtest_brief=1", "--gtest_fail_fast", f"--gtest_filter={self.tests[test]}"], self.folder,
+                       seconds=20 * self.seconds.get(test, 30) + 10, bug=bug)
+            if bug == 0:
+                self.seconds[test] = time.monotonic() - begin
+            seen = {line.split("]", 1)[1].strip().split(" ")[0].rstrip(",") for line in done.stdout.splitlines()
+                    if line.startswith("[  FAILED  ]") and "." in line}
+            if done.returncode < 0:
+                seen.add(f"{test} (ended by signal {-done.returncode})")
+            if seen:
+                return sorted(seen)
+        return []
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", help="parts of names; without any all bugs")
     parser.add_argument("--random", type=int, default=0, metavar="N", help="slips of the pen instead")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--folder", help="where the copy is to stay; else it is made and removed")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="bugs that are tried at a time")
     arguments = parser.parse_args()
-    chosen = [bug for bug in BUGS if not arguments.names or any(name in bug[0] for name in arguments.names)]
+    bugs = [Bug.listed(bug) for bug in BUGS if not arguments.names or any(name in bug[0] for name in arguments.names)]
     if arguments.random:
-        chosen = slips(arguments.random, arguments.seed)
-    folder = tempfile.mkdtemp(prefix="rankscope-bugs-")
+        drawn = slips(arguments.random, arguments.seed)
+        for bug in filter(Bug.same, drawn):
+            print(f"same      {bug.name}: {bug.same()}", flush=True)
+        bugs = [bug for bug in drawn if not bug.same()]
+    folder = arguments.folder or tempfile.mkdtemp(prefix="rankscope-bugs-")
     try:
-        copy = os.path.join(folder, "rankscope")
-        shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns("build", "build-*", ".git"))
-        with open(os.path.join(copy, "CMakeLists.txt"), encoding="utf-8") as text:
-            settings = text.read()
-        with open(os.path.join(copy, "CMakeLists.txt"), "w", encoding="utf-8") as text:
-            text.write(settings.replace("-Werror", ""))  # a test is to see the bug, not the compiler
-        configured = run(["cmake", "--preset", "release", "-B", "build", "-DRANKSCOPE_CUDA=OFF", "-DRANKSCOPE_MPI=OFF", "-DRANKSCOPE_APP=OFF",
-                          "-DRANKSCOPE_LIVE=OFF"], copy)
-        if configured.returncode or build(copy).returncode:
-            sys.exit("the copy does not build:\n" + configured.stderr + build(copy).stdout[-3000:])
-        if before := failing(copy):
+        copy = Copy(folder, bugs)
+        others = copy.plant()
+        if before := copy.failing(0):
             sys.exit("tests fail before any bug is planted: " + ", ".join(before))
-        survived = counted = 0
-        for name, file, found, planted in chosen:
-            path = os.path.join(copy, file)
-            with open(path, encoding="utf-8") as text:
-                right = text.read()
-            if isinstance(found, int):
-                lines = right.split("\n")
-                lines[found - 1] = planted
-                wrong = "\n".join(lines)
-            elif right.count(found) != 1:
-                sys.exit(f"{file}: \"{found}\" stands there {right.count(found)} times, not once")
+        counted = survived = 0
+
+        def tell(bug, seen):
+            nonlocal counted, survived
+            counted += 1
+            survived += not seen
+            print(f"{'caught  ' if seen else 'SURVIVED'}  {bugs[bug - 1].name}: {', '.join(seen[:3])}", flush=True)
+
+        numbers = [number for number in range(1, len(bugs) + 1) if number not in others]
+        with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
+            for bug, seen in zip(numbers, pool.map(copy.failing, numbers)):
+                tell(bug, seen)
+        for bug in sorted(others):
+            for file in {of.file for of in bugs}:
+                copy.put(file, textOf(file) if file != bugs[bug - 1].file else bugs[bug - 1].alone(textOf(file)))
+            if copy.build().returncode == 0:
+                tell(bug, copy.failing(bug))
             else:
-                wrong = right.replace(found, planted)
-            with open(path, "w", encoding="utf-8") as text:
-                text.write(wrong)
-            if build(copy).returncode == 0:
-                seen = failing(copy, first=True)
-                counted += 1
-                survived += not seen
-                print(f"{'caught  ' if seen else 'SURVIVED'}  {name}: {', '.join(seen[:3])}", flush=True)
-            else:
-                print(f"no code   {name}", flush=True)
-            with open(path, "w", encoding="utf-8") as text:
-                text.write(right)
+                print(f"no code   {bugs[bug - 1].name}", flush=True)
         print(f"{counted - survived} of {counted} caught")
         sys.exit(survived > 0)
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        if not arguments.folder:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 if __name__ == "__main__":

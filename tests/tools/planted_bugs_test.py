@@ -17,6 +17,34 @@ class PlantedBugs(unittest.TestCase):
                 self.assertEqual(text.count(found), 1, file)
                 self.assertNotEqual(found, planted)
 
+    def test_are_expressions_that_can_be_switched(self):
+        files = {}
+        for number, entry in enumerate(planted_bugs.BUGS, 1):
+            bug = planted_bugs.Bug.listed(entry)
+            switched = files.setdefault(bug.file, planted_bugs.Switched(bug.file))
+            self.assertTrue(switched.add(number, bug), bug.name)
+        for switched in files.values():
+            text = switched.file_text()
+            self.assertEqual(text.count("\n"), switched.text.count("\n") + 1, "lines keep their numbers, but for the first")
+            for number in switched.spans:
+                self.assertIn(f"isPlanted({number})", text)
+
+    def test_are_switched_as_whole_expressions(self):
+        for text, found, expected in [
+                ("x = a * b + c;", "a * b", "x = {};"),
+                ("if (a > 1)\n    return b;", "> 1", "if ({})\n    return b;"),
+                ("if (ok)\n    n += f(1, 2);", "+=", "if (ok)\n    {};"),
+                ("f(a, std::max(b, c), d);", "std::max(b, c)", "f(a, {}, d);"),
+                ("} // a block\n    return {.k = a ? b : c, .l = d};", "b : c", "} // a block\n    return {.k = {}, .l = d};")]:
+            mask = planted_bugs.masked(text)
+            left, right = planted_bugs.expressionAround(mask, text.index(found), text.index(found) + len(found))
+            self.assertEqual(text[:left] + "{}" + text[right:], expected)
+
+    def test_slips_are_the_same_for_a_seed(self):
+        names = lambda seed: [slip.name for slip in planted_bugs.slips(20, seed)]
+        self.assertEqual(names(7), names(7))
+        self.assertNotEqual(names(7), names(8))
+
 
 if __name__ == "__main__":
     unittest.main()

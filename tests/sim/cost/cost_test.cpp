@@ -83,6 +83,22 @@ TEST_F(Costs, SmallAllReducesOfManyNodesTakeTheTreesLogarithm)
     EXPECT_NEAR(static_cast<double>(cost.collectiveNs(small, acrossNodes(4, 4))) * 1e-9, 2 * 2 * 10e-6, 1e-7);
 }
 
+TEST_F(Costs, TreesGoThroughTheRanksOfANodeOnce)
+{
+    // Eight nodes of eight: three levels of a tree between them, and what a ring has inside of all nodes, of one.
+    const auto small = collective(CollectiveKind::allReduce, 8);
+    EXPECT_NEAR(static_cast<double>(cost.collectiveNs(small, acrossNodes(64, 8))) * 1e-9, 2 * 3 * 10e-6 + 2 * 7 * 3e-6, 1e-7);
+}
+
+TEST_F(Costs, NoTransferTakesMoreOfAPortThanThereIs)
+{
+    const std::int64_t bytes = 1 << 30;
+    const std::int64_t tooShort = cost.collectiveNs(collective(CollectiveKind::allGather, bytes), insideNode(8)) / 2;
+    const PortUse use = cost.collectiveUse(collective(CollectiveKind::allGather, bytes), insideNode(8), tooShort);
+    EXPECT_EQ(use[static_cast<std::size_t>(Port::inner)], kWholePort);
+    EXPECT_EQ(cost.sendUse(bytes, 1, 1000)[static_cast<std::size_t>(Port::network)], kWholePort);
+}
+
 TEST_F(Costs, TransfersTakeTheShareOfAPortThatTheirBytesNeed)
 {
     const std::int64_t bytes = 1 << 30;
@@ -244,6 +260,94 @@ TEST_F(Costs, StartsOfKernelsAndCollectivesComeOnTop)
     EXPECT_EQ(slower.collectiveNs(gather, insideNode(8)), gathered + 11000);
 }
 
+TEST_F(Costs, SoftwareMovesMoreThanItMustInItsOwnMeasureForEachDirection)
+{
+    const auto own = [&](StackPart part) -> Fusion& { return scenario.training.stack.parts[static_cast<std::size_t>(part)]; };
+    own(StackPart::norm) = {.traffic = 3, .backwardTraffic = 5};
+    own(StackPart::product) = {.traffic = 0.5, .backwardTraffic = 2};
+    own(StackPart::attention) = {.traffic = 7, .backwardTraffic = 11};
+    const CostModel eager(scenario);
+    const double rate = 3350e9 * scenario.cluster.efficiency.memory * 1e-9; // bytes a nanosecond
+    const double bytes = 1 << 28;
+    const auto more = [&](OpShape shape) { return static_cast<double>(eager.kernelNs(shape) - cost.kernelNs(shape)); };
+
+    OpShape norm{.family = KernelFamily::norm, .bytes = 1 << 28};
+    EXPECT_NEAR(static_cast<double>(eager.kernelNs(norm)), 3 * bytes / rate, 1);
+    norm.pass = KernelPass::backward;
+    EXPECT_NEAR(static_cast<double>(eager.kernelNs(norm)), 5 * bytes / rate, 1);
+
+    // Of products copies of input and result come on top.
+    OpShape product = gemm(8192, 4096, 2048);
+    product.family = KernelFamily::gemm;
+    const double copies = 2.0 * 8192 * (4096 + 2048);
+    EXPECT_NEAR(more(product), 0.5 * copies / rate, 2);
+    product.pass = KernelPass::backward;
+    EXPECT_NEAR(more(product), 2 * copies / rate, 2);
+
+    OpShape attention{
+        .kernel = KernelKind::attentionForward, .family = KernelFamily::attention, .k = 128, .flops = 1e13, .bytes = 1 << 28};
+    EXPECT_NEAR(more(attention), 7 * bytes / rate, 2);
+    attention.kernel = KernelKind::attentionBackward;
+    attention.pass = KernelPass::backward;
+    EXPECT_NEAR(more(attention), 11 * bytes / rate, 2);
+}
+
+TEST_F(Costs, EveryKernelThatSoftwareStartsTakesItsMoment)
+{
+    scenario.cluster.efficiency.kernelUs = 1;
+    scenario.training.precision = Precision::fp8;
+    Stack& stack = scenario.training.stack;
+    stack.castBytes = stack.castLaunches = 0;
+    const auto own = [&](StackPart part) -> Fusion& { return stack.parts[static_cast<std::size_t>(part)]; };
+    own(StackPart::norm).launches = own(StackPart::norm).backwardLaunches = 0;
+    own(StackPart::product).launches = own(StackPart::product).backwardLaunches = 0;
+    const CostModel none(scenario);
+    own(StackPart::norm).launches = 4;
+    own(StackPart::norm).backwardLaunches = 6;
+    own(StackPart::product).launches = 2;
+    own(StackPart::product).backwardLaunches = 6;
+    stack.castLaunches = 5;
+    const CostModel many(scenario);
+    const auto kernels = [&](OpShape shape) { return static_cast<double>(many.kernelNs(shape) - none.kernelNs(shape)) / 1000; };
+    OpShape norm{.family = KernelFamily::norm, .bytes = 1 << 28}, product = gemm(8192, 8192, 8192);
+    product.family = KernelFamily::gemm;
+    EXPECT_NEAR(kernels(norm), 4, 0.01);
+    EXPECT_NEAR(kernels(product), 2, 0.01);
+    norm.pass = product.pass = KernelPass::backward;
+    EXPECT_NEAR(kernels(norm), 6, 0.01);
+    EXPECT_NEAR(kernels(product), 3, 0.01) << "half of them for each of the two gradients";
+    product.lowPrecision = true;
+    EXPECT_NEAR(kernels(product), 3 + 5, 0.01);
+    product.pass = KernelPass::forward;
+    EXPECT_NEAR(kernels(product), 2 + 5, 0.01);
+    product.pass = KernelPass::weightGradient;
+    EXPECT_NEAR(kernels(product), 3, 0.01) << "its operands are cast already";
+}
+
+TEST_F(Costs, OneWaveOfWholeTilesIsHeldUpByItsMainLoopAlone)
+{
+    const Efficiency& efficiency = scenario.cluster.efficiency;
+    for (const double k : {512.0, 2048.0, 16384.0}) { // twelve times eleven tiles of 256 x 128 on 132 multiprocessors
+        const OpShape shape = gemm(256 * 12, 128 * 11, static_cast<std::int64_t>(k));
+        const double seconds = shape.flops / (989e12 * efficiency.gemm * k / (k + efficiency.gemmHalfK));
+        EXPECT_NEAR(static_cast<double>(cost.kernelNs(shape)), std::max(seconds * 1e9, efficiency.launchUs * 1e3), 1) << k;
+    }
+    OpShape shape = gemm(256 * 12, 128 * 11, 16384);
+    const auto forward = static_cast<double>(cost.kernelNs(shape));
+    shape.pass = KernelPass::weightGradient;
+    EXPECT_NEAR(forward / static_cast<double>(cost.kernelNs(shape)), efficiency.weightGradient, 1e-4);
+}
+
+TEST_F(Costs, AWeightGradientIsAddedToWhatIsThere)
+{
+    OpShape shape = gemm(16384, 16384, 1); // of one token: bound by memory
+    shape.pass = KernelPass::weightGradient;
+    scenario.training.gradientBytes = 4;
+    const double operands = 2.0 * (16384 + 16384), result = 2.0 * 4 * 16384 * 16384; // read and written
+    EXPECT_NEAR(static_cast<double>(CostModel(scenario).kernelNs(shape)) * 1e-9,
+                (operands + result) / (3350e9 * scenario.cluster.efficiency.memory), 1e-6);
+}
+
 TEST_F(Costs, DataParallelCollectivesGoAtTheRateOfTheSoftware)
 {
     scenario.training.stack.network = 0.5;
@@ -351,6 +455,41 @@ TEST_F(Costs, AllToAllSendsOnlyItsOwnShareOverTheNetwork)
                 static_cast<double>(bytes) / 2 / network + 4 * 10e-6, 1e-6);
 }
 
+TEST_F(Costs, OfTheHostAreSharedByTheGpusOfANodeAndNotBetweenTheDirectionsOfALink)
+{
+    const std::int64_t bytes = std::int64_t{1} << 32;
+    const auto seconds = [&](int tp, int gpusPerNode, Stream stream) {
+        Scenario job = test::smallScenario(tp);
+        job.cluster = scenario.cluster;
+        job.cluster.gpusPerNode = gpusPerNode;
+        job.cluster.host.memoryBandwidthGBs = 600;
+        return static_cast<double>(CostModel(job).hostNs(bytes, stream)) * 1e-9;
+    };
+    const double all = static_cast<double>(bytes) / (600e9 * scenario.cluster.efficiency.hostMemory);
+    EXPECT_NEAR(seconds(8, 8, Stream::host), 8 * all, 1e-8);
+    EXPECT_NEAR(seconds(8, 4, Stream::host), 4 * all, 1e-8) << "two nodes";
+    EXPECT_NEAR(seconds(2, 8, Stream::host), 2 * all, 1e-8) << "the others' GPUs are idle";
+    const double link = static_cast<double>(bytes) / (64e9 * scenario.cluster.efficiency.hostLink);
+    EXPECT_NEAR(seconds(8, 8, Stream::toHost), link, 1e-8);
+    EXPECT_NEAR(seconds(1, 8, Stream::fromHost), link, 1e-8);
+}
+
+TEST_F(Costs, CastsWithAScaleForEveryBlockWriteTheScalesToo)
+{
+    scenario.cluster.gpu.peakTflops[Precision::mxfp8] = scenario.cluster.gpu.peakTflops.at(Precision::fp8);
+    scenario.training.stack.castLaunches = 0;
+    OpShape shape = gemm(16384, 16384, 16384);
+    shape.lowPrecision = true;
+    const auto castNs = [&](Precision precision) {
+        scenario.training.precision = precision;
+        scenario.training.stack.castBytes = 3;
+        const std::int64_t with = CostModel(scenario).kernelNs(shape);
+        scenario.training.stack.castBytes = 0;
+        return static_cast<double>(with - CostModel(scenario).kernelNs(shape));
+    };
+    EXPECT_NEAR(castNs(Precision::mxfp8), 1.35 * castNs(Precision::fp8), 2);
+}
+
 TEST_F(Costs, MissingPrecisionIsAnError)
 {
     scenario.training.precision = Precision::fp16;
@@ -441,6 +580,35 @@ TEST(LaunchCosts, AKernelWaitsForTheHostThatStartsIt)
     const std::int64_t behind = sum();
     scenario.training.stack.launchUs = 0;
     EXPECT_NEAR(static_cast<double>(behind - sum()), 50'000, 10); // the first one alone
+}
+
+TEST(LaunchCosts, DifferByDirectionAndForCollectivesAndTheOptimizerWaitsForItsHost)
+{
+    Scenario scenario = plain();
+    Stack& stack = scenario.training.stack;
+    stack = {};
+    stack.launchUs = 50;
+    stack.backwardLaunchUs = 70;
+    stack.collectiveLaunchUs = 30;
+    Program program;
+    program.labels = {"op"};
+    const auto secondNs = [&](const Op& first, const OpShape& firstShape, const Op& second, const OpShape& shape) {
+        program.passes = {{.ops = {first, second}, .shapes = {firstShape, shape}}};
+        return static_cast<double>(CostModel(scenario).price(program, GroupGeometry{})[0][1]);
+    };
+    const OpShape forward{.family = KernelFamily::rope, .bytes = 1000}; // one kernel, far below a microsecond
+    OpShape backward = forward;
+    backward.pass = KernelPass::backward; // two
+    const double own = static_cast<double>(CostModel(scenario).kernelNs(forward));
+    EXPECT_NEAR(secondNs({}, forward, {}, forward), 50e3, 10) << "the host is a launch ahead, and its own time is shorter";
+    EXPECT_NEAR(secondNs({}, forward, {}, backward), 2 * 70e3, 10);
+    // The host starts a collective, which no kernel need wait for, and then a kernel.
+    const Op collective{.kind = OpKind::collective, .stream = Stream::dp};
+    EXPECT_NEAR(secondNs(collective, {}, {}, forward), 30e3 + 50e3 + own, 10);
+    stack.stepMs = 2;
+    const Op optimizer{.purpose = OpPurpose::optimizer};
+    const OpShape update{.family = KernelFamily::optimizer, .bytes = 1000};
+    EXPECT_NEAR(secondNs({}, forward, optimizer, update), 70e3 + 2e6, 10);
 }
 
 TEST(LaunchCosts, OfACpuAreInItsKernels)

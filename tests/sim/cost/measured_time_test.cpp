@@ -70,6 +70,17 @@ TEST(MeasuredTime, OfOneMeasurementGrowsWithTheWork)
     EXPECT_NEAR(time.seconds(1000, 1000) * 1e6, 500, 1);
 }
 
+TEST(MeasuredTime, CorrectsHalfAsMuchAFactorOfFourAway)
+{
+    // What takes less for more rows no sum of positive terms can say: both are corrected, one down and one up.
+    const MeasuredTime time({"gemm.forward", {{.m = 1, .microseconds = 10}, {.m = 1e6, .microseconds = 5}}});
+    const auto correction = [&](double m) { return std::log(time.seconds(m, 1) / time.fittedSeconds(m, 1)); };
+    ASSERT_LT(correction(1e6), -0.1);
+    EXPECT_NEAR(correction(4e6) / correction(1e6), 0.5, 0.01);
+    EXPECT_NEAR(correction(0.25) / correction(1), 0.5, 0.01);
+    EXPECT_NEAR(correction(16e6) / correction(1e6), 1 / 17.0, 0.02) << "twice as far away a sixteenth of a vote";
+}
+
 TEST(MeasuredTime, IsPositiveAndItsFitNeverFallsHoweverNoisyTheMeasurements)
 {
     std::mt19937 random(7);

@@ -1,7 +1,9 @@
 // What documents of uneven lengths leave of attention, against closed forms.
 #include "sim/engine/documents.h"
+#include "sim/engine/slowdown.h"
 #include "tests/support/scenarios.h"
 
+#include <algorithm>
 #include <gtest/gtest.h>
 
 using namespace sim;
@@ -54,6 +56,35 @@ TEST(Documents, LeaveKernelsThatComputeAllScoresAsTheyAre)
     EXPECT_EQ(attentionShareOf(classes, 0, 0, {.family = KernelFamily::scores}), 1);
     EXPECT_EQ(attentionShareOf(classes, 0, 0, {.family = KernelFamily::softmax}), 1);
     EXPECT_EQ(attentionShareOf(classes, 0, 0, {.family = KernelFamily::gemm}), 1);
+}
+
+TEST(Documents, OfAMicroBatchsSequencesAreAMean)
+{
+    Scenario scenario = test::packedScenario({256}, {1});
+    scenario.training.microBatchSize = 4;
+    scenario.training.globalBatchSize *= 4;
+    scenario.cluster.efficiency.attentionHalfLength = 0;
+    EXPECT_DOUBLE_EQ(onlyShare(scenario), 0.25);
+}
+
+TEST(Documents, OfMicroBatchesAndReplicasAreDrawnByThemselves)
+{
+    const auto shares = attentionShares(test::packedScenario({100, 300, 700}, {1, 1, 1}, 3));
+    ASSERT_EQ(shares.size(), 3U);
+    for (std::size_t replica = 0; replica < 3; ++replica) {
+        EXPECT_NE(shares[replica], shares[(replica + 1) % 3]);
+        const auto [least, most] = std::minmax_element(shares[replica].begin(), shares[replica].end());
+        EXPECT_LT(*least, *most) << "eight micro-batches";
+    }
+}
+
+TEST(Documents, ShortenWhatThePeakAllowsAsWell)
+{
+    // A kernel at its GPU's peak that computes a quarter takes a quarter; no jitter takes it below that.
+    const RankSlowdown none{.replica = 0};
+    EXPECT_EQ(slowedKernelNs(4000, 4000, none, 0, 0.25), 1000);
+    EXPECT_EQ(slowedKernelNs(4000, 4000, {.compute = 0.5, .replica = 0}, 0, 0.25), 1000);
+    EXPECT_EQ(slowedKernelNs(4000, 1000, {.compute = 0.5, .replica = 0}, 0, 0.25), 500);
 }
 
 TEST(Documents, AreDrawnByTheirWeights)

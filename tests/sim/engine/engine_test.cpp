@@ -180,6 +180,43 @@ TEST(RankClasses, CoverEveryRankOnce)
     }
 }
 
+TEST(RoleGroups, HaveAsManyMembersAsTheirCommunicatorAndNoneIsEmpty)
+{
+    std::mt19937 random(33);
+    int copies = 0;
+    for (int i = 0; i < 60; ++i) {
+        Scenario scenario = test::randomScenario(random, 128);
+        if (i % 20 == 0) { // two copies of the model in one pipeline
+            scenario = test::smallScenario(2, i == 0 ? 2 : 4, 3, 8);
+            scenario.schedule.kind = "dualpipe";
+            scenario.schedule.virtualStages = 2;
+        }
+        SCOPED_TRACE(test::describe(scenario));
+        const Mesh mesh(scenario.layout);
+        for (const CommunicatorRole role :
+             {CommunicatorRole::tp, CommunicatorRole::cp, CommunicatorRole::ep, CommunicatorRole::exptTp,
+              CommunicatorRole::dpShard, CommunicatorRole::dpReplicate, CommunicatorRole::exptDp, CommunicatorRole::embd,
+              CommunicatorRole::copies, CommunicatorRole::pp}) {
+            const int size = communicatorSize(role, scenario);
+            if (size <= 1)
+                continue;
+            copies += role == CommunicatorRole::copies ? 1 : 0;
+            const RoleGroups groups = roleGroups(role, mesh, scenario);
+            for (int group = 0; group < groups.count(); ++group) {
+                const auto first = static_cast<std::size_t>(groups.first[static_cast<std::size_t>(group)]);
+                ASSERT_EQ(groups.first[static_cast<std::size_t>(group) + 1] - static_cast<int>(first), size)
+                    << communicatorRoleName(role);
+                for (std::size_t member = first; member < first + static_cast<std::size_t>(size); ++member)
+                    EXPECT_EQ(groups.groupOf[static_cast<std::size_t>(groups.members[member])], group);
+            }
+            const auto outside = std::count(groups.groupOf.begin(), groups.groupOf.end(), -1);
+            EXPECT_EQ(outside, scenario.layout.worldSize() - groups.count() * size) << communicatorRoleName(role);
+            EXPECT_TRUE(outside == 0 || role == CommunicatorRole::embd) << communicatorRoleName(role);
+        }
+    }
+    EXPECT_GE(copies, 3);
+}
+
 TEST(Engine, FoldedTimesAreTheFullOnesForEveryRankAndOp)
 {
     std::mt19937 random(4);
@@ -293,6 +330,33 @@ TEST(Engine, JitterIsTheSameOnEveryRun)
     EXPECT_EQ(world.run().opEndNs, World(scenario).run().opEndNs);
     scenario.perturbations[0].seed = 8;
     EXPECT_NE(world.run().opEndNs, World(scenario).run().opEndNs);
+}
+
+TEST(Engine, JitterOfKernelsIsNormalWithItsDeviation)
+{
+    Scenario scenario = test::smallScenario(1, 1, 1, 16);
+    constexpr double kSigma = 0.01;
+    scenario.perturbations.push_back({.kind = PerturbationKind::jitter, .sigma = kSigma, .seed = 7});
+    const World world(scenario);
+    const EngineResult times = world.run();
+    double count = 0, mean = 0, square = 0, beyond = 0;
+    std::size_t place = 0;
+    for (const Step& step : world.program.ranks[0].steps)
+        for (std::size_t i = 0; i < world.program.passes[step.pass].ops.size(); ++i, ++place)
+            if (const std::int64_t price = world.prices.durations[0][step.pass][i]; price > 10'000) { // a nanosecond is little
+                const double z =
+                    (static_cast<double>(times.opEndNs[place] - times.opStartNs[place]) / static_cast<double>(price) - 1) /
+                    kSigma;
+                mean += z;
+                square += z * z;
+                beyond += std::abs(z) > 1 ? 1 : 0;
+                ++count;
+            }
+    ASSERT_GT(count, 1000);
+    const double error = 1 / std::sqrt(count);
+    EXPECT_NEAR(mean / count, 0, 4 * error);
+    EXPECT_NEAR(std::sqrt(square / count), 1, 4 * error);
+    EXPECT_NEAR(beyond / count, 0.3173, 4 * error) << "as many as of a normal distribution";
 }
 
 TEST(Engine, AScheduleThatCannotRunSaysWhoWaitsForWhom)

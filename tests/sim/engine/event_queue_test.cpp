@@ -48,6 +48,24 @@ TEST(EventQueue, KeepsTheOrderInWhichEventsOfAnInstantCame)
     }
 }
 
+TEST(EventQueue, KeepsItAcrossTheBucketsThatAnInstantIsSpreadOver)
+{
+    // Two instants that look alike to the queue put each other's bucket away every time.
+    sim::EventQueue<int> queue;
+    for (int i = 0; i < 20; ++i) {
+        queue.push(7, i);
+        queue.push(7 + 64 * 64, 100 + i);
+    }
+    std::vector<int> taken;
+    for (const int first : {0, 100}) {
+        queue.takeNext(taken);
+        ASSERT_EQ(taken.size(), 20U);
+        for (int i = 0; i < 20; ++i)
+            EXPECT_EQ(taken[static_cast<std::size_t>(i)], first + i);
+    }
+    EXPECT_TRUE(queue.empty());
+}
+
 TEST(Few, HoldsManyToo)
 {
     std::mt19937 random(62);

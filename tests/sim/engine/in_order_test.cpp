@@ -274,6 +274,20 @@ TEST(EvaluateInOrder, AgreesWithRulesRepeatedUntilNothingMoves)
     EXPECT_GT(compared, 60);
 }
 
+TEST(EvaluateInOrder, RunsTheTwoPassesOfABlockInTheTimeOfBoth)
+{
+    Schedule schedule = sim::makeSchedule(request("gpipe", 1, 1, 2)); // F0, F1 and B0 in one block, B1
+    schedule.actions[0][1].overlapsNext = true;
+    const CommSchedule communication = sim::lowerCommunication(schedule, {.unshardedStages = 0});
+    sim::PassTimes times{2, 3, 1, 0};
+    EXPECT_EQ(sim::evaluateInOrder(communication, times).makespan, 2 + (2 + 4) + 4);
+    times.overlapped = 4.5;
+    const sim::InOrderTimes blocks = sim::evaluateInOrder(communication, times);
+    EXPECT_EQ(blocks.makespan, 2 + 4.5 + 4);
+    EXPECT_THAT(blocks.start[0], ElementsAre(0, 2, 2, 6.5));
+    EXPECT_THAT(blocks.end[0], ElementsAre(2, 6.5, 6.5, 10.5));
+}
+
 TEST(EvaluateInOrder, ShowsHeadOfLineBlocking)
 {
     // pytorch/pytorch issue 188833: rank 0 posts the receive for its second chunk before it sends the next micro-batch, so that

@@ -80,6 +80,76 @@ struct HandMade {
 constexpr auto kCollective = OpKind::collective;
 constexpr auto kCompute = OpKind::compute;
 
+/// Two ranks that exchange messages and have a group for data parallelism, and each one of its own for context parallelism.
+struct TwoRanks {
+    TwoRanks()
+    {
+        program.labels = {""};
+        program.ranks.resize(2);
+        classes.classOf = classes.representative = classes.pipelineRank = {0, 1};
+        classes.size = {1, 1};
+        classes.geometry = {0, 0};
+        classes.geometries.resize(1);
+        classes.slowdown.resize(2);
+        classes.pipelinePeers = {{{.pipelineRank = 1, .classIndex = 1}}, {{.pipelineRank = 0, .classIndex = 0}}};
+        classes.classGroups = {{.classes = {0, 1}}, {.classes = {0}}, {.classes = {1}}};
+        classes.groups.resize(2);
+        for (std::size_t rank = 0; rank < 2; ++rank) {
+            program.ranks[rank].slots = 1;
+            classes.groups[rank].fill(-1);
+            classes.groups[rank][static_cast<std::size_t>(CommunicatorRole::dpShard)] = 0;
+            classes.groups[rank][static_cast<std::size_t>(CommunicatorRole::cp)] = 1 + static_cast<int>(rank);
+        }
+        prices.durations.resize(1);
+        prices.uses.resize(1);
+        prices.sendNs = {0}; // each says its own
+        prices.sendUse.resize(1);
+        prices.sendUse[0][static_cast<std::size_t>(Port::network)] = kWholePort;
+    }
+    void then(std::size_t rank, const std::vector<HandMade::Line>& lines)
+    {
+        Step step{.pass = static_cast<std::uint32_t>(program.passes.size())};
+        const int other = rank == 0 ? 1 : 0;
+        Pass pass;
+        std::vector<std::int64_t> durations;
+        std::vector<PortUse> uses(lines.size());
+        for (std::size_t i = 0; i < lines.size(); ++i) {
+            const HandMade::Line& line = lines[i];
+            const bool isCollective = line.kind == OpKind::collective;
+            pass.ops.push_back({.kind = line.kind,
+                                .stream = line.stream,
+                                .waits = line.waits,
+                                .group = !isCollective               ? CommunicatorRole::none
+                                         : line.stream == Stream::dp ? CommunicatorRole::dpShard
+                                                                     : CommunicatorRole::cp});
+            durations.push_back(line.ns);
+            uses[i][static_cast<std::size_t>(Port::network)] = static_cast<std::uint32_t>(line.use * kWholePort);
+            if (line.kind == OpKind::send)
+                step.sendTo = other, step.sendSlot = 0;
+            if (line.kind == OpKind::receive)
+                step.receiveFrom = other, step.receiveSlot = 0;
+        }
+        pass.shapes.resize(lines.size());
+        program.ranks[rank].steps.push_back(step);
+        program.ranks[rank].opCount += static_cast<std::int64_t>(lines.size());
+        program.passes.push_back(std::move(pass));
+        prices.durations[0].push_back(std::move(durations));
+        prices.uses[0].push_back(std::move(uses));
+    }
+    /// A rank's ops, in the order in which they were written down.
+    std::vector<std::int64_t> ends(std::size_t rank) const
+    {
+        const EngineResult times = runEngine(program, classes, prices);
+        return {times.opEndNs.begin() + static_cast<std::ptrdiff_t>(times.firstOp[rank]),
+                times.opEndNs.begin() + static_cast<std::ptrdiff_t>(times.firstOp[rank + 1])};
+    }
+    Program program;
+    RankClasses classes;
+    PricedProgram prices;
+};
+
+using Ends = std::vector<std::int64_t>;
+
 /// Nobody shares anything, and kernels do not mind.
 PricedProgram apart(PricedProgram prices)
 {
@@ -155,6 +225,76 @@ TEST(SharedLinks, WhatDoesNotWaitGoesOnBehindWhatDoes)
                                    .run();
     EXPECT_EQ(times.opEndNs[3], 200);
     EXPECT_EQ(times.opEndNs[2], 1050);
+}
+
+TEST(SharedLinks, WhatGoesOnBehindAWaitingKernelMeetsWhatItWaitsFor)
+{
+    const EngineResult times = HandMade({{kCollective, Stream::dp, 0, 1000, 1},
+                                         {kCompute, Stream::compute, maskOf(Stream::dp), 50},
+                                         {kCollective, Stream::cp, 0, 100, 1}})
+                                   .run();
+    EXPECT_EQ(times.opEndNs[2], 200);
+    EXPECT_EQ(times.opEndNs[0], 1100);
+    EXPECT_EQ(times.opEndNs[1], 1150);
+}
+
+TEST(SharedLinks, AMessageSharesTheWayOutOfItsSenderAndTheWayInOfItsReceiver)
+{
+    const HandMade::Line send{OpKind::send, Stream::sendForward, 0, 1000}, receive{OpKind::receive, Stream::receive, 0, 0},
+        collective{kCollective, Stream::cp, 0, 600, 1};
+    TwoRanks alone;
+    alone.then(0, {send});
+    alone.then(1, {receive});
+    EXPECT_EQ(alone.ends(1), (Ends{1000}));
+    TwoRanks sender;
+    sender.then(0, {send, collective});
+    sender.then(1, {receive});
+    EXPECT_EQ(sender.ends(0), (Ends{1600, 1200})) << "half each until the shorter one has gone through";
+    EXPECT_EQ(sender.ends(1), (Ends{1600}));
+    TwoRanks receiver;
+    receiver.then(0, {send});
+    receiver.then(1, {receive, collective});
+    EXPECT_EQ(receiver.ends(0), (Ends{1600}));
+    EXPECT_EQ(receiver.ends(1), (Ends{1600, 1200}));
+    receiver.prices.sendUse[0][static_cast<std::size_t>(Port::network)] = kWholePort / 2;
+    receiver.prices.uses[0][1][1][static_cast<std::size_t>(Port::network)] = kWholePort / 2;
+    EXPECT_EQ(receiver.ends(1), (Ends{1000, 600})) << "there is room for both";
+}
+
+TEST(SharedLinks, WhoWaitsForASlowLinkHasRoomOnItsOwnPort)
+{
+    TwoRanks job;
+    job.classes.slowdown[1].link = 2;
+    job.classes.classGroups[0].linkFactor = job.classes.classGroups[2].linkFactor = 2;
+    const std::vector<HandMade::Line> both{{kCollective, Stream::dp, 0, 1000, 1}, {kCollective, Stream::cp, 0, 1000, 0.5}};
+    job.then(0, both);
+    job.then(1, {both.front()});
+    EXPECT_EQ(job.ends(0), (Ends{2000, 1000})) << "half of its port, as the other's brings half as much";
+    EXPECT_EQ(job.ends(1), (Ends{2000}));
+}
+
+TEST(SharedLinks, AHangBehindAKernelThatWaitsIsFollowedThroughIt)
+{
+    // Each sends what the other waits for in a later pass; the pass is not issued while a kernel of the one before waits.
+    TwoRanks job;
+    const HandMade::Line receive{OpKind::receive, Stream::receive, 0, 0},
+        kernel{kCompute, Stream::compute, maskOf(Stream::receive), 10},
+        send{OpKind::send, Stream::sendForward, maskOf(Stream::compute), 10};
+    for (const std::size_t rank : {0U, 1U}) {
+        job.then(rank, {receive, kernel, {kCollective, Stream::cp, 0, 100, 0.5}});
+        job.then(rank, {send});
+    }
+    try {
+        job.ends(0);
+        FAIL() << "ran";
+    } catch (const Deadlock& deadlock) {
+        const std::vector<EngineWait>& circle = deadlock.circle();
+        ASSERT_EQ(circle.size(), 4U) << deadlock.what();
+        for (std::size_t i = 0; i < circle.size(); ++i) {
+            EXPECT_EQ(circle[i].neededClass, circle[(i + 1) % 4].classIndex);
+            EXPECT_EQ(circle[i].neededStep, circle[(i + 1) % 4].step);
+        }
+    }
 }
 
 TEST(SharedLinks, APassIsIssuedWhenTheLastKernelOfTheOneBeforeHasBegun)

@@ -85,6 +85,30 @@ TEST(LayerActivations, WhatTheWeightGradientKeepsIsTheZeroBubblePapers32)
     EXPECT_DOUBLE_EQ(static_cast<double>(kept) / paper.sbh(), 32); // table 1: M_W = 32sbh
 }
 
+TEST(LayerActivations, ThatProductsKeepNarrowAreAsNarrowAsTheProducts)
+{
+    // 16-bit activations; products in eight bits keep half of that, in four a quarter, of what they read and of its gradient.
+    Scenario scenario = test::smallScenario();
+    const auto kept = [&](bool gradients) {
+        std::int64_t bytes = 0;
+        for (const Operator& op : operatorsOf(scenario.model, Sharding::of(scenario), ModelPart::dense).operators)
+            if (op.kind == OperatorKind::gemm)
+                bytes += gradients ? op.savedGradientBytes : op.savedInputBytes;
+        return bytes;
+    };
+    // Heads of 64: 16 of queries, 8 each of keys and values; MLP of 2816, gate and up.
+    const std::int64_t inputs = std::int64_t{1024} * (1024 + 1024 + 1024 + 2816);
+    const std::int64_t gradients = std::int64_t{1024} * (2048 + 1024 + 2 * 2816 + 1024);
+    for (const auto& [precision, narrower] : {std::pair{Precision::bf16, 1}, {Precision::fp8, 2}, {Precision::nvfp4, 4}}) {
+        scenario.training.precision = precision;
+        for (const bool isKeptNarrow : {false, true}) {
+            scenario.training.stack.narrowSaved = isKeptNarrow;
+            EXPECT_EQ(kept(false), 2 * inputs / (isKeptNarrow ? narrower : 1)) << narrower;
+            EXPECT_EQ(kept(true), 2 * gradients / (isKeptNarrow ? narrower : 1)) << narrower;
+        }
+    }
+}
+
 TEST(LayerParameters, OfOneRankAddUpToTheModel)
 {
     Model model = test::gptModel(3, 768, 12, 50257, 1024);
@@ -204,6 +228,20 @@ TEST(Sharding, FollowsTheSequenceFromTwoTensorParallelRanksOn)
         EXPECT_EQ(sharding.sequenceParallel, tp > 1);
         EXPECT_EQ(sharding.localTokens(), sharding.tokens() / tp);
     }
+}
+
+TEST(Operators, SoftmaxAndDropoutOfScoresHaveARowForEveryQueryOfEveryHead)
+{
+    const Paper paper;
+    int found = 0;
+    for (const Operator& op : operatorsOf(paper.model, paper.sharding, ModelPart::dense).operators)
+        if (op.name == "attn.softmax" || op.name == "attn.dropout") {
+            ++found;
+            EXPECT_EQ(op.m, 4 * 32 * 2048);
+            EXPECT_EQ(op.n, 2048);
+            EXPECT_EQ(op.family, KernelFamily::softmax);
+        }
+    EXPECT_EQ(found, 2);
 }
 
 TEST(Operators, NormsReadAndWriteTheirTensorOnceForwardAndFourTimesBackward)

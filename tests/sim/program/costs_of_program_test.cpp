@@ -268,6 +268,53 @@ TEST(CostsOfProgram, TensorParallelPiecesAddUpToTheWhole)
             }
 }
 
+TEST(CostsOfProgram, PiecesServeThePurposeOfTheWhole)
+{
+    for (const char* kind : {"1f1b", "zb-h1"}) {
+        Scenario scenario = test::smallScenario(2, 2, 1);
+        scenario.schedule.kind = kind;
+        const auto flopsOf = [&](OpPurpose purpose) {
+            return sumOf(test::programOf(scenario), "",
+                         [&](const Op& op, const OpShape& shape) { return op.purpose == purpose ? shape.flops : 0; });
+        };
+        for (const OpPurpose purpose :
+             {OpPurpose::forward, OpPurpose::backward, OpPurpose::backwardInput, OpPurpose::backwardWeight}) {
+            scenario.training.overlap.tpComm = false;
+            const double whole = flopsOf(purpose);
+            scenario.training.overlap.tpComm = true;
+            EXPECT_NEAR(flopsOf(purpose), whole, 1e-6 * whole) << kind;
+        }
+    }
+}
+
+TEST(CostsOfProgram, ExpertsThatAreCutGatherTheirTokensAndReduceThem)
+{
+    for (const int etp : {1, 2, 4}) {
+        Scenario scenario = test::smallScenario(etp, 1, 2);
+        scenario.model.numExperts = 8;
+        scenario.model.numExpertsPerTok = 2;
+        scenario.model.moeIntermediateSize = 512;
+        scenario.layout.ep = 2;
+        // Of a slice of 1024 tokens each goes to two; of 1024 elements of two bytes; as many ranks bring theirs. Forward there,
+        // and backward for the gradients.
+        const double tokens = etp > 1 ? 2.0 * 1024 / etp * etp : 0;
+        const double bytes = 2 * tokens * 1024 * 2 * scenario.model.numHiddenLayers * scenario.microbatches();
+        EXPECT_EQ(bytesOf(test::programOf(scenario), "moe.gather"), bytes) << etp;
+        EXPECT_EQ(bytesOf(test::programOf(scenario), "moe.reduce"), bytes) << etp;
+    }
+}
+
+TEST(CostsOfProgram, APredictionModuleGathersTheEmbeddingAndTheHiddenState)
+{
+    Scenario scenario = test::smallScenario(2, 1, 1);
+    scenario.model.numNextnPredictLayers = 3;
+    // Side by side, forward; backward their gradients are reduced, and both are gathered once more for the weights'.
+    const double both = 2.0 * 1024 * 1024 * 2;
+    EXPECT_EQ(bytesOf(test::programOf(scenario), "mtp.gather"), 3 * 2 * both * scenario.microbatches());
+    EXPECT_EQ(bytesOf(test::programOf(scenario), "mtp.regather"), 3 * both * scenario.microbatches());
+    EXPECT_EQ(bytesOf(test::programOf(scenario), "mtp.output"), 3 * 2 * both / 2 * scenario.microbatches());
+}
+
 TEST(CostsOfProgram, NarrowOperandsAreGatheredNarrowWhereTheSoftwareDoes)
 {
     Scenario scenario = test::smallScenario(2, 1, 1);

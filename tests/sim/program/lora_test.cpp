@@ -145,6 +145,38 @@ TEST(Lora, HasNoGradientsOfFrozenWeights)
               0);
 }
 
+TEST(Lora, SendsLatentVectorsBetweenTheRanksOfALayer)
+{
+    const auto bytes = [](int tp, const std::string& name) {
+        const Scenario scenario = adapted(tp, 1, 1);
+        const int times = scenario.model.numHiddenLayers * scenario.microbatches();
+        return sum(test::programOf(scenario),
+                   [&](const Op&, const OpShape& shape, const std::string& label) {
+                       return label == name ? static_cast<double>(shape.bytes) : 0;
+                   }) /
+               times;
+    };
+    // Of a token's rank elements of two bytes, of each matrix that lies in the product; forward and backward.
+    const double latent = 2.0 * 1024 * kRank * 2;
+    for (const auto& [name, matrices] : {std::pair{"attn.qkv.lora_gather", 3},
+                                         {"attn.out.lora_reduce", 1},
+                                         {"mlp.up.lora_gather", 2},
+                                         {"mlp.down.lora_reduce", 1}}) {
+        EXPECT_EQ(bytes(1, name), 0) << name;
+        EXPECT_EQ(bytes(2, name), matrices * latent) << name;
+    }
+}
+
+TEST(Lora, GathersWhatAdaptersReadOnceMoreForTheirWeightGradients)
+{
+    const Scenario scenario = adapted(2, 1, 1);
+    const double bytes = sum(test::programOf(scenario), [](const Op&, const OpShape& shape, const std::string& label) {
+        return label == "regather" ? static_cast<double>(shape.bytes) : 0;
+    });
+    // Of each layer the inputs of attention and of the MLP, of which a rank keeps its slice.
+    EXPECT_EQ(bytes, 2.0 * 1024 * 1024 * 2 * scenario.model.numHiddenLayers * scenario.microbatches());
+}
+
 TEST(Lora, ReducesGradientsOfAdaptersAlone)
 {
     for (const int zero : {0, 1, 3}) {

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <string>
 
@@ -54,6 +55,45 @@ TEST(Offload, OfTheOptimizerSendsGradientsAndGetsParameters)
         EXPECT_NEAR(static_cast<double>(states.hostOptimizer), fraction * parameters * 12, 1);
         EXPECT_NEAR(static_cast<double>(states.optimizer), (1 - fraction) * parameters * 12, 1);
     }
+}
+
+TEST(Offload, OfTheOptimizerLeavesTheGpuTheRest)
+{
+    const auto moved = [](double fraction) {
+        const Program program = test::programOf(test::offloadedScenario(fraction, 0));
+        const Pass& last = program.passes[program.ranks[0].steps.back().pass];
+        for (std::size_t i = 0; i < last.ops.size(); ++i)
+            if (last.ops[i].purpose == OpPurpose::optimizer)
+                return static_cast<double>(last.shapes[i].bytes);
+        return 0.0;
+    };
+    const Training training = test::smallScenario().training;
+    const auto parameters = static_cast<double>(test::programOf(test::smallScenario()).ranks[0].states.parameterElements);
+    // What the software adds (norm, clipping, zeroing) it does on the GPU, for all.
+    const double stack = parameters * (training.stack.optimizerBytes + training.stack.gradientBytes);
+    EXPECT_NEAR(moved(0), stack + parameters * 30, 100);
+    EXPECT_NEAR(moved(0.25), stack + 0.75 * parameters * 30, 100);
+    EXPECT_NEAR(moved(1), stack, 100);
+}
+
+TEST(Offload, OfALayerIsAwaitedBeforeItsBackwardPass)
+{
+    const Program program = test::programOf(test::offloadedScenario(0, 8));
+    const Pass& backward = program.passes[program.ranks[0].steps[1].pass];
+    int arrived = 0, last = -1, asked = 0;
+    for (const Op& op : backward.ops) {
+        asked += op.stream == Stream::fromHost ? 1 : 0;
+        if (op.kind == OpKind::wait && (op.waits & maskOf(Stream::fromHost)) != 0)
+            arrived = asked; // it waits for all that was asked for
+        if (op.kind != OpKind::compute || op.layer < 0)
+            continue;
+        if (op.layer != last) {
+            EXPECT_EQ(arrived, 8 - op.layer) << "the layer's own, and those behind it";
+            EXPECT_EQ(asked, std::min(8, 8 - op.layer + 1)) << "the one before it is on its way";
+        }
+        last = op.layer;
+    }
+    EXPECT_EQ(last, 0);
 }
 
 TEST(Offload, LeavesNothingBehind)

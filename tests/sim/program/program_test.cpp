@@ -248,6 +248,19 @@ TEST(ModelStates, AreTheZeroPapers)
     EXPECT_DOUBLE_EQ(total(3), 18.0 / 4);
 }
 
+TEST(ModelStates, OfMomentsInTwoBytesAreFourBytesFewer)
+{
+    Scenario scenario = test::smallScenario();
+    const ParameterElements elements{.dense = 1'000'000};
+    EXPECT_EQ(modelStates(scenario, elements).optimizer, 12'000'000) << "master copy and two moments";
+    scenario.training.momentBytes = 2;
+    EXPECT_EQ(modelStates(scenario, elements).optimizer, 8'000'000);
+    scenario.training.optimizer = Optimizer::sgd;
+    EXPECT_EQ(modelStates(scenario, elements).optimizer, 4'000'000);
+    scenario.training.precision = Precision::fp32;
+    EXPECT_EQ(modelStates(scenario, elements).optimizer, 0);
+}
+
 TEST(ModelStates, SmallerShardGroupsKeepMore)
 {
     Scenario scenario = test::smallScenario(1, 1, 8);

@@ -7,6 +7,7 @@
 #include "sim/memory_limit.h"
 #include "sim/model/flops.h"
 #include "sim/model/parameters.h"
+#include "sim/simulate/exposed_transfers.h"
 
 #include <algorithm>
 
@@ -44,22 +45,21 @@ bool isAttention(const OpShape& shape)
            shape.family == KernelFamily::softmax;
 }
 
-/// Adds the part of [begin, end) that is not covered yet, and covers it.
-std::int64_t cover(std::vector<Interval>& covered, Interval add)
+/// f(begin, end) for each part of `add` that no interval covers; those are in order of their beginnings.
+template <typename F>
+void forUncovered(const std::vector<Interval>& covered, Interval add, F f)
 {
-    std::int64_t fresh = 0;
     for (std::size_t i = 0; i < covered.size() && add.begin < add.end; ++i) {
         if (covered[i].end <= add.begin)
             continue;
         if (covered[i].begin >= add.end)
             break;
         if (covered[i].begin > add.begin)
-            fresh += covered[i].begin - add.begin;
+            f(add.begin, covered[i].begin);
         add.begin = covered[i].end;
     }
     if (add.begin < add.end)
-        fresh += add.end - add.begin;
-    return fresh;
+        f(add.begin, add.end);
 }
 
 /// How a number of ranks spend a step, summed over them.
@@ -94,12 +94,12 @@ struct UseSums {
     }
 };
 
-} // namespace
-
-TimeShares measureShares(const Program& program, const RankClasses& classes, const PricedProgram& prices,
-                         const EngineResult& result, int c)
+/// Walks the ops of a class: kernel(op, shape, ns) for each kernel, exposed(stream, begin, end) for each stretch of time in which
+/// a kernel waits for a transfer of the stream and nothing computes. Every instant once.
+template <typename Kernel, typename Exposed>
+void walkClass(const Program& program, const RankClasses& classes, const PricedProgram& prices, const EngineResult& result, int c,
+               Kernel kernel, Exposed exposed)
 {
-    TimeShares shares;
     std::array<TransferLog, kStreamCount> logs;
     std::vector<Interval> covered;
     CancelPoll poll;
@@ -137,8 +137,8 @@ TimeShares measureShares(const Program& program, const RankClasses& classes, con
                                                std::min(start, log.intervals[k].end)};
                         if (clipped.begin >= clipped.end)
                             continue;
-                        const auto dimension = dimensionOf(stream);
-                        (dimension ? shares.exposedNs[*dimension] : shares.exposedHostNs) += cover(covered, clipped);
+                        forUncovered(covered, clipped,
+                                     [&](std::int64_t from, std::int64_t until) { exposed(stream, from, until); });
                         covered.push_back(clipped);
                     }
                     if (before > 0)
@@ -146,21 +146,57 @@ TimeShares measureShares(const Program& program, const RankClasses& classes, con
                                   [](const Interval& a, const Interval& b) { return a.begin < b.begin; });
                 }
             }
-            if (op.kind == OpKind::compute) {
-                shares.busyNs += end - start;
-                if (op.purpose == OpPurpose::recompute)
-                    shares.recomputationNs += end - start;
-                else if (op.purpose == OpPurpose::optimizer)
-                    shares.optimizerNs += end - start;
-                else if (isAttention(pass.shapes[i]))
-                    shares.attentionNs += end - start;
-                else if (pass.shapes[i].kernel != KernelKind::memoryBound)
-                    shares.gemmNs += end - start;
-            }
+            if (op.kind == OpKind::compute)
+                kernel(op, pass.shapes[i], end - start);
             computedUntil = std::max(computedUntil, end);
         }
     }
+}
+
+} // namespace
+
+TimeShares measureShares(const Program& program, const RankClasses& classes, const PricedProgram& prices,
+                         const EngineResult& result, int c)
+{
+    TimeShares shares;
+    walkClass(
+        program, classes, prices, result, c,
+        [&shares](const Op& op, const OpShape& shape, std::int64_t ns) {
+            shares.busyNs += ns;
+            if (op.purpose == OpPurpose::recompute)
+                shares.recomputationNs += ns;
+            else if (op.purpose == OpPurpose::optimizer)
+                shares.optimizerNs += ns;
+            else if (isAttention(shape))
+                shares.attentionNs += ns;
+            else if (shape.kernel != KernelKind::memoryBound)
+                shares.gemmNs += ns;
+        },
+        [&shares](Stream stream, std::int64_t begin, std::int64_t end) {
+            const auto dimension = dimensionOf(stream);
+            (dimension ? shares.exposedNs[*dimension] : shares.exposedHostNs) += end - begin;
+        });
     return shares;
+}
+
+std::vector<ExposedTransfer> exposedTransfers(const Simulation& simulation, int c)
+{
+    std::vector<ExposedTransfer> out;
+    walkClass(
+        simulation.program(), simulation.classes(), simulation.prices(), simulation.times(), c,
+        [](const Op&, const OpShape&, std::int64_t) {},
+        [&out](Stream stream, std::int64_t begin, std::int64_t end) {
+            out.push_back({.beginNs = begin, .endNs = end, .dimension = dimensionOf(stream)});
+        });
+    std::sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.beginNs < b.beginNs; });
+    std::size_t kept = 0;
+    for (const ExposedTransfer& next : out) // those that touch are told as one
+        if (kept > 0 && out[kept - 1].endNs == next.beginNs && out[kept - 1].dimension == next.dimension)
+            out[kept - 1].endNs = next.endNs;
+        else
+            out[kept++] = next;
+    out.resize(kept);
+    return out;
 }
 
 namespace {

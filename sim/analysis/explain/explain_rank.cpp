@@ -309,6 +309,61 @@ Explanation explainDifference(const Explanation& a, const Explanation& b)
     return account.close(after - side("A", a), "", "");
 }
 
+Explanation explainSum(std::string name, std::vector<Explanation> parts)
+{
+    double sum = 0;
+    for (const Explanation& part : parts)
+        sum += part.result.value;
+    Account account(std::move(name), "S", sum, parts.empty() ? Unit::number : parts.front().result.unit);
+    std::vector<Formula> terms;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+        parts[i].result.symbol = "s_" + std::to_string(i + 1);
+        terms.push_back(account.term(std::move(parts[i])));
+    }
+    return account.close(Formula::sum(std::move(terms)), "", "");
+}
+
+namespace {
+
+int fullestOfStage(const Simulation& simulation, int pipelineRank)
+{
+    int fullest = -1;
+    for (int c = 0; c < simulation.classCount(); ++c)
+        if (simulation.classes().pipelineRank[asIndex(c)] == pipelineRank &&
+            (fullest < 0 || simulation.memoryOfClass(c).total() > simulation.memoryOfClass(fullest).total()))
+            fullest = c;
+    return simulation.representative(fullest);
+}
+
+} // namespace
+
+Explanation explain(const Simulation& simulation, StageNumber number, int pipelineRank)
+{
+    if (number == StageNumber::memory)
+        return explain(simulation, MetricId::peakMemory, fullestOfStage(simulation, pipelineRank));
+    const ByStepPart<std::int64_t>& use = simulation.metrics().perPipelineRank[asIndex(pipelineRank)].use;
+    const std::string where = " of pipeline rank " + std::to_string(pipelineRank);
+    const ShowHint show{.pictures = {"timeline"}};
+    if (number == StageNumber::bubble) {
+        Account account("Bubble" + where, "t_bubble", seconds(use[StepPart::bubble]), Unit::seconds);
+        const Formula step = account.term("T", simulation.metrics().stepTimeSeconds, Unit::seconds, "step time");
+        const Formula busy = account.term("t_busy", seconds(use.busy()), Unit::seconds, "kernels run; mean over its ranks");
+        return account.close(
+            step - busy - account.term("t_comm", seconds(use.exposed()), Unit::seconds, "transfers hold it up; mean likewise"),
+            "Neither computing nor held up by a transfer.", "Narayanan et al. 2021, section 2.2", show);
+    }
+    const bool busy = number == StageNumber::busy;
+    Account account((busy ? "Computing" : "Exposed communication") + where, busy ? "t_busy" : "t_comm",
+                    seconds(busy ? use.busy() : use.exposed()), Unit::seconds);
+    std::vector<Formula> parts;
+    for (const StepPart part : kStepParts)
+        if (use[part] != 0 && part != StepPart::bubble && factsOf(part).isWaiting != busy)
+            parts.push_back(account.term(factsOf(part).symbol, seconds(use[part]), Unit::seconds,
+                                         std::string(factsOf(part).title) + "; mean over its ranks, simulated"));
+    return account.close(Formula::sum(std::move(parts)),
+                         busy ? "Kernels run." : "A transfer runs and the next kernel waits for it.", kSimulated, show);
+}
+
 Explanation explainSpan(const Simulation& simulation, const Trace& trace, std::uint32_t track, std::uint32_t span)
 {
     return SpanExplainer(simulation, trace, track, span).explain();

@@ -5,6 +5,9 @@
 #include "sim/analysis/explain/explain.h"
 #include "sim/trace/trace.h"
 
+#include <string>
+#include <vector>
+
 namespace sim {
 
 enum class RankNumber : std::uint8_t {
@@ -20,6 +23,12 @@ Explanation explain(const Simulation&, RankNumber, int rank);
 Explanation explain(const Simulation&, StepPart);
 /// b - a, of the same number of two steps.
 Explanation explainDifference(const Explanation& a, const Explanation& b);
+/// Several of a kind in one number.
+Explanation explainSum(std::string name, std::vector<Explanation>);
+
+/// Of the ranks of one place in the pipeline: their time as a mean, and the memory of the fullest.
+enum class StageNumber : std::uint8_t { busy, exposed, bubble, memory };
+Explanation explain(const Simulation&, StageNumber, int pipelineRank);
 
 /// How long a span takes: an action by what its kernels do, a kernel by its FLOPs or bytes, a transfer by its bytes. The trace is
 /// the simulation's. O(ops of the rank) for actions.

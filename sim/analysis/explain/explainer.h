@@ -1,7 +1,7 @@
 // The state that the files of explanations share. Private to sim/analysis.
 #pragma once
 
-#include "sim/analysis/explain/explain.h"
+#include "sim/analysis/explain/account.h"
 #include "sim/analysis/step_by_flops.h"
 #include "sim/model/flops.h"
 #include "sim/model/tensors.h"
@@ -10,42 +10,6 @@ namespace sim {
 
 inline constexpr const char* kKorthikanti6 = "Korthikanti et al. 2022, section 6";
 inline constexpr const char* kPalmB = "Chowdhery et al. 2022 (PaLM), appendix B";
-
-/// Collects the terms of one explanation while its formula is written down.
-class Account {
-public:
-    Account(std::string name, std::string symbol, double value, Unit unit)
-    {
-        m_out.name = std::move(name);
-        m_out.result = {std::move(symbol), value, unit};
-    }
-    Formula term(std::string symbol, double value, Unit unit, std::string meaning,
-                 std::shared_ptr<const Explanation> because = nullptr)
-    {
-        m_out.terms.push_back({{std::move(symbol), value, unit}, std::move(meaning), std::move(because)});
-        return Formula::term(m_out.terms.size() - 1);
-    }
-    /// A term that is explained itself.
-    Formula term(Explanation because)
-    {
-        Quantity quantity = because.result;
-        std::string meaning = because.name;
-        m_out.terms.push_back({std::move(quantity), std::move(meaning), std::make_shared<const Explanation>(std::move(because))});
-        return Formula::term(m_out.terms.size() - 1);
-    }
-    /// `formula` empty: what the terms are is said, and the value was measured.
-    Explanation close(std::optional<Formula> formula, std::string convention, std::string source, ShowHint show = {})
-    {
-        m_out.formula = std::move(formula);
-        m_out.convention = std::move(convention);
-        m_out.source = std::move(source);
-        m_out.show = std::move(show);
-        return std::move(m_out);
-    }
-
-private:
-    Explanation m_out;
-};
 
 /// Elements that one rank of each stage holds, all stages together, before any sharding over data-parallel ranks.
 Explanation parametersOfStages(const Simulation&, bool routed, bool trained); // explain_memory.cpp

@@ -1,0 +1,103 @@
+#include "sim/analysis/explain/explain_held.h"
+
+#include "sim/analysis/explain/account.h"
+
+#include <algorithm>
+
+namespace sim {
+namespace {
+
+constexpr const char* kSimulated = "Event simulation of all ops";
+
+class HeldExplainer {
+public:
+    HeldExplainer(const Simulation& simulation, int rank, std::int64_t atNs)
+        : m_simulation(simulation), m_rank(rank), m_held(simulation.memoryContents(simulation.classOf(rank), atNs)), m_atNs(atNs),
+          m_when("at " + numberText(static_cast<double>(atNs) * 1e-9, Unit::seconds))
+    {
+    }
+
+    Explanation all() const
+    {
+        Account account("Memory of rank " + numberText(m_rank, Unit::count) + " " + m_when, "M",
+                        static_cast<double>(m_held.sum.total()), Unit::bytes);
+        std::vector<Formula> parts;
+        for (const MetricId id : {MetricId::parameterMemory, MetricId::gradientMemory, MetricId::optimizerMemory,
+                                  MetricId::activationMemory, MetricId::bufferMemory})
+            if (Explanation part = of(id); part.result.value != 0)
+                parts.push_back(account.term(std::move(part)));
+        return account.close(Formula::sum(std::move(parts)),
+                             "Of several moments at that instant the fullest. What an allocator keeps beyond is not counted.",
+                             kSimulated, show());
+    }
+
+    Explanation of(MetricId id) const
+    {
+        switch (id) {
+        case MetricId::activationMemory:
+            return activations();
+        case MetricId::bufferMemory:
+            return buffers();
+        default:
+            return sim::explain(m_simulation, id, m_rank); // the same all along
+        }
+    }
+
+private:
+    ShowHint show() const { return {.pictures = {"memory"}, .ranks = {m_rank}, .range = TimeSpan{m_atNs, m_atNs + 1}}; }
+
+    Explanation activations() const
+    {
+        Account account("activations " + m_when, "M_a", static_cast<double>(m_held.sum.activations), Unit::bytes);
+        std::vector<Formula> parts;
+        std::int64_t told = 0;
+        constexpr std::size_t kMostListed = 12;
+        for (const HeldMicrobatches& group : m_held.microbatches) {
+            if (parts.size() == kMostListed)
+                break;
+            const std::string number = std::to_string(parts.size());
+            const std::string stage = "stage " + std::to_string(group.stage);
+            const Formula count = account.term("n_" + number, static_cast<double>(group.microbatches.size()), Unit::count,
+                                               "micro-batches whose backward pass is to come on " + stage);
+            parts.push_back(
+                count * account.term("a_" + number, static_cast<double>(group.bytesEach), Unit::bytes, "that one keeps there"));
+            told += group.bytes();
+        }
+        if (told != m_held.sum.activations)
+            parts.push_back(account.term("a_rest", static_cast<double>(m_held.sum.activations - told), Unit::bytes,
+                                         "of other stages, and what a running pass has taken"));
+        return account.close(Formula::sum(std::move(parts)), "Tensors that forward passes keep for their backward passes.",
+                             kSimulated, show());
+    }
+
+    Explanation buffers() const
+    {
+        Account account("buffers " + m_when, "M_b", static_cast<double>(m_held.sum.buffers), Unit::bytes);
+        std::vector<Formula> parts;
+        const auto add = [&](const char* symbol, std::int64_t bytes, const char* meaning) {
+            if (bytes != 0)
+                parts.push_back(account.term(symbol, static_cast<double>(bytes), Unit::bytes, meaning));
+        };
+        add("b_p", m_held.gatheredParameters, "parameters gathered from their shards");
+        add("b_g", m_held.wholeGradients, "gradients not yet reduced to the rank's shard");
+        add("b_rest", m_held.sum.buffers - m_held.gatheredParameters - m_held.wholeGradients,
+            "messages, workspace of kernels and of communication");
+        return account.close(Formula::sum(std::move(parts)), "What comes and goes beside activations.", kSimulated, show());
+    }
+
+    const Simulation& m_simulation;
+    const int m_rank;
+    const MemoryContents m_held;
+    const std::int64_t m_atNs;
+    const std::string m_when;
+};
+
+} // namespace
+
+Explanation explainHeld(const Simulation& simulation, MetricId part, int rank, std::int64_t atNs)
+{
+    const HeldExplainer held(simulation, rank, atNs);
+    return part == MetricId::peakMemory ? held.all() : held.of(part);
+}
+
+} // namespace sim

@@ -1,0 +1,408 @@
+#include "sim/analysis/wait_chain.h"
+
+#include "sim/analysis/wait_advice.h"
+#include "sim/index.h"
+#include "sim/text/number_text.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+namespace sim {
+namespace {
+
+struct OpPlace {
+    int classIndex = 0;
+    std::size_t op = 0; ///< among all ops
+    bool operator==(const OpPlace&) const = default;
+};
+
+/// What kept an op until it began.
+struct Blocker {
+    OpPlace at;
+    bool hasBegun = false; ///< it had to begin, not to end: ops of a pass are issued once the last kernel before them runs
+};
+
+constexpr StreamMask kInsidePass = static_cast<StreamMask>(maskOf(Stream::tp) | maskOf(Stream::cp) | maskOf(Stream::ep));
+
+/// Where ops of a class lie, looked up by what leads to them.
+struct ClassIndex {
+    std::vector<std::size_t> firstOfStep;                                     ///< [step], and one past the end
+    std::vector<std::size_t> kernels;                                         ///< in order of time
+    std::array<std::vector<std::size_t>, kCommunicatorRoleCount> collectives; ///< [role]
+    std::map<std::size_t, std::size_t> ordinalOfCollective;                   ///< among those of its role
+    std::map<std::pair<std::int32_t, std::int32_t>, std::size_t> sends;       ///< (pipeline rank, slot)
+    std::map<std::int32_t, std::size_t> posts;                                ///< slot
+};
+
+} // namespace
+
+struct WaitChains::Data {
+    const Simulation& simulation;
+    const Program& program;
+    const RankClasses& classes;
+    const EngineResult& times;
+    std::vector<std::unique_ptr<ClassIndex>> index; ///< [class]; nullptr: nobody has asked
+
+    explicit Data(const Simulation& s)
+        : simulation(s), program(s.program()), classes(s.classes()), times(s.times()), index(asIndex(s.classCount()))
+    {
+    }
+
+    const RankProgram& programOf(int c) const { return program.ranks[asIndex(classes.pipelineRank[asIndex(c)])]; }
+    const ClassIndex& of(int c)
+    {
+        auto& known = index[asIndex(c)];
+        if (!known)
+            known = make(c);
+        return *known;
+    }
+    std::unique_ptr<ClassIndex> make(int c) const
+    {
+        auto out = std::make_unique<ClassIndex>();
+        std::size_t place = times.firstOp[asIndex(c)];
+        CancelPoll poll;
+        for (const Step& step : programOf(c).steps) {
+            out->firstOfStep.push_back(place);
+            const Pass& pass = program.passes[step.pass];
+            poll(pass.ops.size() + 1);
+            for (const Op& op : pass.ops) {
+                if (op.kind == OpKind::compute && op.stream == Stream::compute)
+                    out->kernels.push_back(place);
+                else if (op.kind == OpKind::collective) {
+                    auto& all = out->collectives[asIndex(op.group)];
+                    out->ordinalOfCollective.emplace(place, all.size());
+                    all.push_back(place);
+                } else if (op.kind == OpKind::send)
+                    out->sends.emplace(std::pair{step.sendTo, step.sendSlot}, place);
+                else if (op.kind == OpKind::post)
+                    out->posts.emplace(step.receiveSlot, place);
+                ++place;
+            }
+        }
+        out->firstOfStep.push_back(place);
+        return out;
+    }
+
+    std::size_t stepOf(OpPlace at)
+    {
+        const auto& first = of(at.classIndex).firstOfStep;
+        return asIndex(std::upper_bound(first.begin(), first.end(), at.op) - first.begin()) - 1;
+    }
+    const Step& step(OpPlace at) { return programOf(at.classIndex).steps[stepOf(at)]; }
+    const Op& op(OpPlace at) { return program.passes[step(at).pass].ops[at.op - of(at.classIndex).firstOfStep[stepOf(at)]]; }
+    std::int64_t start(OpPlace at) const { return times.opStartNs[at.op]; }
+    std::int64_t end(OpPlace at) const { return times.opEndNs[at.op]; }
+
+    std::optional<Blocker> blockerOnRank(OpPlace at, std::int64_t untilNs);
+    std::optional<Blocker> blockerOf(OpPlace at, std::int64_t untilNs);
+    OpPlace lastMember(OpPlace collective);
+    OpPlace senderOf(OpPlace receive);
+    OpPlace lastOfAll();
+    OpPlace origin(OpPlace at);
+    WaitLink::Kind kindOf(OpPlace at, bool isFirst);
+    void add(WaitChain&, OpPlace at, OpPlace origin, std::int64_t beginNs, std::int64_t endNs);
+
+    std::string rankText(int c) const;
+    std::string actionName(const Step&, int c) const;
+};
+
+WaitChains::WaitChains(const Simulation& simulation) : m_data(std::make_unique<Data>(simulation)) {}
+WaitChains::~WaitChains() = default;
+
+std::optional<Gap> WaitChains::gapAt(int c, std::int64_t atNs)
+{
+    Data& d = *m_data;
+    if (atNs < 0 || atNs >= d.times.endNs)
+        return std::nullopt;
+    const std::vector<std::size_t>& kernels = d.of(c).kernels;
+    const auto after = std::upper_bound(kernels.begin(), kernels.end(), atNs,
+                                        [&](std::int64_t ns, std::size_t place) { return ns < d.times.opStartNs[place]; });
+    Gap gap{.classIndex = c, .beginNs = 0, .endNs = d.times.endNs, .next = std::nullopt};
+    if (after != kernels.begin())
+        gap.beginNs = d.times.opEndNs[*(after - 1)];
+    if (gap.beginNs > atNs)
+        return std::nullopt;
+    if (after != kernels.end()) {
+        gap.next = *after;
+        gap.endNs = d.times.opStartNs[*after];
+    }
+    return gap;
+}
+
+/// Among what was issued before an op on the streams that it follows: what ended when it began, else what ended last before.
+std::optional<Blocker> WaitChains::Data::blockerOnRank(OpPlace at, std::int64_t untilNs)
+{
+    const Op& waiting = op(at);
+    auto left = static_cast<StreamMask>(waiting.waits | maskOf(waiting.stream));
+    const bool isKernel = waiting.stream == Stream::compute;
+    const ClassIndex& ops = of(at.classIndex);
+    const std::size_t ownStep = stepOf(at);
+    bool passBegan = isKernel; // ops beside kernels also wait for the pass before to have begun
+    std::optional<Blocker> best;
+    std::int64_t bestNs = -1;
+    for (std::size_t s = ownStep + 1; s-- > 0 && (left != 0 || !passBegan);) {
+        const Pass& pass = program.passes[programOf(at.classIndex).steps[s].pass];
+        const std::size_t first = ops.firstOfStep[s];
+        for (std::size_t i = std::min(at.op, ops.firstOfStep[s + 1]) - first; i-- > 0;) {
+            const Op& before = pass.ops[i];
+            const OpPlace place{at.classIndex, first + i};
+            if (!passBegan && s < ownStep && before.stream == Stream::compute) {
+                passBegan = true;
+                if (start(place) == untilNs)
+                    return Blocker{place, true};
+            }
+            if ((left & maskOf(before.stream)) == 0)
+                continue;
+            left &= static_cast<StreamMask>(~maskOf(before.stream));
+            if (end(place) == untilNs)
+                return Blocker{place};
+            if (end(place) < untilNs && end(place) > bestNs) {
+                bestNs = end(place);
+                best = Blocker{place};
+            }
+            if (left == 0 && passBegan)
+                break;
+        }
+    }
+    return best;
+}
+
+/// A message also begins no earlier than its receiver has posted it.
+std::optional<Blocker> WaitChains::Data::blockerOf(OpPlace at, std::int64_t untilNs)
+{
+    auto found = blockerOnRank(at, untilNs);
+    const bool isExact = found && (found->hasBegun ? start(found->at) : end(found->at)) == untilNs;
+    if (isExact || op(at).kind != OpKind::send)
+        return found;
+    const Step& sent = step(at);
+    const int receiver = classes.peerOf(at.classIndex, sent.sendTo).classIndex;
+    const auto& posts = of(receiver).posts;
+    if (const auto post = posts.find(sent.sendSlot); post != posts.end())
+        if (const auto ofPost = blockerOnRank({receiver, post->second}, untilNs);
+            ofPost && (!found || end(ofPost->at) > end(found->at)))
+            return ofPost;
+    return found;
+}
+
+/// The last to arrive, of those that a collective joins.
+OpPlace WaitChains::Data::lastMember(OpPlace at)
+{
+    const auto role = asIndex(op(at).group);
+    const int group = classes.groups[asIndex(at.classIndex)][role];
+    if (group < 0)
+        return at;
+    const std::size_t ordinal = of(at.classIndex).ordinalOfCollective.at(at.op);
+    OpPlace last = at;
+    for (const int member : classes.classGroups[asIndex(group)].classes) {
+        const auto& theirs = of(member).collectives[role];
+        if (ordinal < theirs.size() && times.opStartNs[theirs[ordinal]] > start(last))
+            last = {member, theirs[ordinal]};
+    }
+    return last;
+}
+
+OpPlace WaitChains::Data::senderOf(OpPlace at)
+{
+    const Step& received = step(at);
+    const int sender = classes.peerOf(at.classIndex, received.receiveFrom).classIndex;
+    const auto& sends = of(sender).sends;
+    const auto found = sends.find({classes.pipelineRank[asIndex(at.classIndex)], received.receiveSlot});
+    return found == sends.end() ? at : OpPlace{sender, found->second};
+}
+
+/// The op whose beginning decides when this one is over.
+OpPlace WaitChains::Data::origin(OpPlace at)
+{
+    switch (op(at).kind) {
+    case OpKind::collective:
+        return lastMember(at);
+    case OpKind::receive:
+    case OpKind::post:
+        return senderOf(at);
+    default:
+        return at;
+    }
+}
+
+OpPlace WaitChains::Data::lastOfAll()
+{
+    const auto last = asIndex(std::max_element(times.opEndNs.begin(), times.opEndNs.end()) - times.opEndNs.begin());
+    const auto after = std::upper_bound(times.firstOp.begin(), times.firstOp.end(), last);
+    return {static_cast<int>(after - times.firstOp.begin()) - 1, last};
+}
+
+WaitLink::Kind WaitChains::Data::kindOf(OpPlace at, bool isFirst)
+{
+    const Op& of = op(at);
+    switch (of.kind) {
+    case OpKind::collective: // inside a pass it is a part of that, unless it is what the rank itself waits for
+        return !isFirst && (kInsidePass & maskOf(of.stream)) != 0 ? WaitLink::Kind::pass : WaitLink::Kind::collective;
+    case OpKind::send:
+    case OpKind::receive:
+    case OpKind::post:
+        return WaitLink::Kind::message;
+    case OpKind::copy:
+        return WaitLink::Kind::copy;
+    default:
+        return WaitLink::Kind::pass;
+    }
+}
+
+void WaitChains::Data::add(WaitChain& chain, OpPlace at, OpPlace origin, std::int64_t beginNs, std::int64_t endNs)
+{
+    const WaitLink::Kind kind = kindOf(at, chain.links.empty());
+    const auto stepIndex = static_cast<std::int32_t>(stepOf(origin));
+    if (!chain.links.empty()) {
+        WaitLink& before = chain.links.back();
+        if (kind == WaitLink::Kind::pass && before.kind == kind && before.step == stepIndex && before.beginNs == endNs &&
+            classes.pipelineRank[asIndex(before.classIndex)] == classes.pipelineRank[asIndex(origin.classIndex)]) {
+            before.beginNs = beginNs;
+            return;
+        }
+    }
+    chain.links.push_back({.kind = kind,
+                           .classIndex = origin.classIndex,
+                           .step = stepIndex,
+                           .place = origin.op,
+                           .beginNs = beginNs,
+                           .endNs = endNs});
+}
+
+WaitChain WaitChains::chain(const Gap& gap)
+{
+    Data& d = *m_data;
+    WaitChain chain{.gap = gap, .links = {}, .unexplainedNs = 0};
+    std::int64_t untilNs = gap.endNs;
+    std::optional<Blocker> blocker =
+        gap.next ? d.blockerOf({gap.classIndex, *gap.next}, untilNs) : std::optional(Blocker{d.lastOfAll()});
+    CancelPoll poll;
+    while (blocker && untilNs > gap.beginNs) {
+        poll(16);
+        OpPlace origin = blocker->at;
+        if (!blocker->hasBegun) {
+            if (const std::int64_t endedNs = std::max(d.end(origin), gap.beginNs); endedNs < untilNs) {
+                chain.unexplainedNs += untilNs - endedNs;
+                untilNs = endedNs;
+            }
+            origin = d.origin(blocker->at);
+            if (const std::int64_t beginNs = std::max(d.start(origin), gap.beginNs); beginNs < untilNs) {
+                d.add(chain, blocker->at, origin, beginNs, untilNs);
+                untilNs = beginNs;
+            }
+        }
+        blocker = untilNs > gap.beginNs ? d.blockerOf(origin, untilNs) : std::nullopt;
+    }
+    chain.unexplainedNs += untilNs - gap.beginNs;
+    return chain;
+}
+
+// In words ----------------------------------------------------------------------------------------------------------------------
+
+std::string WaitChains::Data::rankText(int c) const
+{
+    const int pp = classes.pipelineRank[asIndex(c)];
+    const auto alike = std::count(classes.pipelineRank.begin(), classes.pipelineRank.end(), pp);
+    const std::string rank = "rank " + std::to_string(classes.representative[asIndex(c)]);
+    if (program.ranks.size() == 1)
+        return alike == 1 ? std::string("every rank") : rank;
+    return "pp " + std::to_string(pp) + (alike == 1 ? "" : " (" + rank + ")");
+}
+
+std::string WaitChains::Data::actionName(const Step& of, int c) const
+{
+    const Schedule& schedule = simulation.schedule();
+    if (of.action < 0)
+        return of.stage < 0 ? "the optimizer" : "its first transfers";
+    const auto& actions = schedule.actions[asIndex(classes.pipelineRank[asIndex(c)])];
+    const Action& action = actions[asIndex(of.action)];
+    std::string name(1, actionLetter(action.kind));
+    const int slices = std::max(1, schedule.slices);
+    name += std::to_string(action.microbatch / slices);
+    if (slices > 1)
+        name += "." + std::to_string(action.microbatch % slices);
+    if (schedule.stagesOfRank(classes.pipelineRank[asIndex(c)]).size() > 1)
+        name += " (stage " + std::to_string(action.stage) + ")";
+    return name;
+}
+
+std::string WaitChains::linkText(const WaitLink& link) const
+{
+    Data& d = *m_data;
+    const OpPlace at{link.classIndex, link.place};
+    const Step& step = d.step(at);
+    const Op& op = d.op(at);
+    const std::string action = d.actionName(step, link.classIndex), rank = d.rankText(link.classIndex);
+    switch (link.kind) {
+    case WaitLink::Kind::pass:
+        return action + " of " + rank;
+    case WaitLink::Kind::collective: {
+        std::string kind =
+            factsOf(d.program.passes[step.pass].shapes[link.place - d.of(link.classIndex).firstOfStep[d.stepOf(at)]].collective)
+                .plural;
+        kind.pop_back();
+        const std::string& label = d.program.labels[op.label];
+        const std::string content = label.starts_with("grad.") ? "gradients" : label.starts_with("param.") ? "parameters" : label;
+        return "the " + kind + " of " + content + " in " + communicatorRoleName(op.group);
+    }
+    case WaitLink::Kind::message:
+        return "the message of " + action + " from " + rank;
+    case WaitLink::Kind::copy:
+        return d.program.labels[op.label] + " of " + rank;
+    }
+    return {};
+}
+
+std::string WaitChains::nextText(const Gap& gap) const
+{
+    return gap.next ? m_data->actionName(m_data->step({gap.classIndex, *gap.next}), gap.classIndex) : "the next step";
+}
+
+std::vector<std::string> WaitChains::lines(const WaitChain& chain) const
+{
+    const Data& d = *m_data;
+    const auto duration = [](std::int64_t ns) { return numberText(static_cast<double>(ns) * 1e-9, Unit::seconds); };
+    const Gap& gap = chain.gap;
+    // A pass and the message that brings its result are told as one.
+    struct Told {
+        std::string text;
+        std::int64_t ns = 0;
+    };
+    std::vector<Told> told;
+    for (std::size_t i = 0; i < chain.links.size(); ++i) {
+        const WaitLink& link = chain.links[i];
+        const WaitLink* made = i + 1 < chain.links.size() ? &chain.links[i + 1] : nullptr;
+        if (link.kind == WaitLink::Kind::message && made != nullptr && made->kind == WaitLink::Kind::pass &&
+            made->classIndex == link.classIndex && made->step == link.step) {
+            told.push_back(
+                {linkText(*made) + ", " + duration(made->lengthNs()) + ", and its message, " + duration(link.lengthNs()),
+                 made->lengthNs() + link.lengthNs()});
+            ++i;
+        } else
+            told.push_back({linkText(link) + ", " + duration(link.lengthNs()), link.lengthNs()});
+    }
+    std::vector<std::string> out;
+    constexpr std::size_t kMostTold = 6;
+    for (std::size_t i = 0; i < told.size(); ++i) {
+        if (told.size() > kMostTold && i == kMostTold - 2) {
+            const std::size_t more = told.size() - kMostTold + 1;
+            std::int64_t between = 0;
+            for (std::size_t k = 0; k < more; ++k, ++i)
+                between += told[i].ns;
+            out.push_back("… and " + std::to_string(more) + " more, " + duration(between));
+        }
+        out.push_back((out.empty() ? "waits for " : "which waits for ") + told[i].text);
+    }
+    if (chain.unexplainedNs > 0)
+        out.push_back("and " + duration(chain.unexplainedNs) + " that no dependency tells");
+    const int size = d.classes.size[asIndex(gap.classIndex)];
+    out.insert(out.begin(),
+               duration(gap.lengthNs()) + (gap.next ? " idle before " + nextText(gap) : std::string(" idle: the rank is done")));
+    out.push_back("costs " + percentText(static_cast<double>(gap.lengthNs()) / static_cast<double>(d.times.endNs)) +
+                  " of the step" + (size > 1 ? " on each of " + countedText(size, "rank") : std::string()));
+    if (const std::string advice = waitAdvice(d.simulation, chain); !advice.empty())
+        out.push_back("try: " + advice);
+    return out;
+}
+
+} // namespace sim

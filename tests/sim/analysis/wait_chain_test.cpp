@@ -1,0 +1,192 @@
+// Why ranks wait: what a chain says can be checked against the times and dependencies of the step itself.
+#include "sim/analysis/wait_advice.h"
+#include "sim/analysis/wait_chain.h"
+
+#include "sim/index.h"
+#include "sim/simulate/exposed_transfers.h"
+#include "sim/text/number_text.h"
+#include "tests/support/scenarios.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
+
+using namespace sim;
+using testing::HasSubstr;
+
+namespace {
+
+/// All gaps of a class, found by asking in the middle between its kernels.
+std::vector<Gap> gapsOf(const Simulation& simulation, WaitChains& chains, int c)
+{
+    std::vector<Gap> out;
+    const std::int64_t endNs = simulation.times().endNs;
+    std::vector<std::pair<std::int64_t, std::int64_t>> kernels;
+    std::size_t place = simulation.times().firstOp[asIndex(c)];
+    for (const Step& step : simulation.program().ranks[asIndex(simulation.classes().pipelineRank[asIndex(c)])].steps)
+        for (const Op& op : simulation.program().passes[step.pass].ops) {
+            if (op.kind == OpKind::compute)
+                kernels.emplace_back(simulation.times().opStartNs[place], simulation.times().opEndNs[place]);
+            ++place;
+        }
+    std::int64_t until = 0;
+    kernels.emplace_back(endNs, endNs);
+    for (const auto& [begin, end] : kernels) {
+        if (begin > until) {
+            const auto gap = chains.gapAt(c, until + (begin - until) / 2);
+            EXPECT_TRUE(gap.has_value());
+            if (gap) {
+                EXPECT_EQ(gap->beginNs, until);
+                EXPECT_EQ(gap->endNs, begin);
+                EXPECT_EQ(gap->next.has_value(), begin < endNs);
+                out.push_back(*gap);
+            }
+        }
+        until = std::max(until, end);
+    }
+    return out;
+}
+
+/// Whether some op of the pipeline rank of a link runs at a time, waits apart.
+bool worksAt(const Simulation& simulation, const WaitLink& link, std::int64_t ns)
+{
+    const RankClasses& classes = simulation.classes();
+    const int pipelineRank = classes.pipelineRank[asIndex(link.classIndex)];
+    for (int c = 0; c < classes.count(); ++c) {
+        if (classes.pipelineRank[asIndex(c)] != pipelineRank)
+            continue;
+        std::size_t place = simulation.times().firstOp[asIndex(c)];
+        for (const Step& step : simulation.program().ranks[asIndex(pipelineRank)].steps)
+            for (const Op& op : simulation.program().passes[step.pass].ops) {
+                if (op.kind != OpKind::wait && op.kind != OpKind::receive && op.kind != OpKind::post &&
+                    simulation.times().opStartNs[place] <= ns && simulation.times().opEndNs[place] > ns)
+                    return true;
+                ++place;
+            }
+    }
+    return false;
+}
+
+std::string joined(const std::vector<std::string>& lines)
+{
+    std::string out;
+    for (const std::string& line : lines)
+        out += line + "\n";
+    return out;
+}
+
+/// What the first gap of a class says whose next kernel is of that action.
+std::string textBefore(const Simulation& simulation, int c, const std::string& action)
+{
+    WaitChains chains(simulation);
+    for (const Gap& gap : gapsOf(simulation, chains, c))
+        if (chains.nextText(gap) == action)
+            return joined(chains.lines(chains.chain(gap)));
+    return "no such gap";
+}
+
+} // namespace
+
+TEST(WaitChain, LinksOfRandomScenariosTelescopeToTheGapAndEndAtWhatRanWhenItBegan)
+{
+    std::mt19937 random(20);
+    std::int64_t gaps = 0, longest = 0;
+    for (int i = 0; i < 60; ++i) {
+        const Scenario scenario = test::randomScenario(random, 64);
+        SCOPED_TRACE(test::describe(scenario));
+        const auto simulation = simulate(scenario, {.full = i % 3 == 0});
+        WaitChains chains(*simulation);
+        for (int c = 0; c < simulation->classCount(); c += 1 + simulation->classCount() / 4) {
+            const std::vector<Gap> all = gapsOf(*simulation, chains, c);
+            for (std::size_t g = 0; g < all.size(); g += 1 + all.size() / 40) {
+                const WaitChain chain = chains.chain(all[g]);
+                ++gaps;
+                ASSERT_FALSE(chain.links.empty());
+                ASSERT_EQ(chain.unexplainedNs, 0) << joined(chains.lines(chain));
+                std::int64_t until = all[g].endNs;
+                for (const WaitLink& link : chain.links) {
+                    ASSERT_EQ(link.endNs, until);
+                    ASSERT_LT(link.beginNs, link.endNs);
+                    until = link.beginNs;
+                }
+                ASSERT_EQ(until, all[g].beginNs);
+                EXPECT_TRUE(worksAt(*simulation, chain.links.back(), all[g].beginNs)) << joined(chains.lines(chain));
+                longest = std::max(longest, static_cast<std::int64_t>(chain.links.size()));
+            }
+        }
+    }
+    EXPECT_GT(gaps, 2000);
+    EXPECT_GT(longest, 6) << "or they are all too easy";
+}
+
+TEST(WaitChain, TheLastPipelineRankWaitsForTheForwardPassesOfThoseBeforeIt)
+{
+    const auto simulation = simulate(test::smallScenario(1, 4, 1, 8));
+    const std::string text = textBefore(*simulation, 3, "F0");
+    EXPECT_THAT(text, HasSubstr("idle before F0\n"));
+    EXPECT_THAT(text, HasSubstr("\nwaits for F0 of pp 2, 206 µs, and its message, 8.48 µs\n"));
+    EXPECT_THAT(text, HasSubstr("\nwhich waits for F0 of pp 1, "));
+    EXPECT_THAT(text, HasSubstr("\nwhich waits for F0 of pp 0, "));
+    EXPECT_THAT(text, HasSubstr("\ntry: the interleaved schedule"));
+}
+
+TEST(WaitChain, ARankThatWaitsInACollectiveWaitsForItsLastMember)
+{
+    Scenario scenario = test::smallScenario(1, 1, 2);
+    scenario.training.overlap.gradReduce = false;
+    const std::string late = textBefore(*simulate(scenario), 0, "the optimizer");
+    EXPECT_THAT(late, HasSubstr("waits for the all-reduce of gradients in dp_cp, "));
+    EXPECT_THAT(late, HasSubstr("on each of 2 ranks"));
+    EXPECT_THAT(late, HasSubstr("try: overlap.grad_reduce"));
+    scenario.perturbations.push_back({.kind = PerturbationKind::slowGpu, .rank = 1, .factor = 1.5});
+    const std::string slow = textBefore(*simulate(scenario), 0, "the optimizer");
+    EXPECT_THAT(slow, HasSubstr("waits for the all-reduce of gradients in dp_cp, "));
+    EXPECT_THAT(slow, HasSubstr("which waits for B3 of rank 1, "));
+    EXPECT_THAT(slow, HasSubstr("try: another GPU for rank 1, which is slow"));
+}
+
+TEST(WaitChain, SaysWhatAGapCostsInTheStep)
+{
+    const auto simulation = simulate(test::smallScenario(1, 2, 1));
+    WaitChains chains(*simulation);
+    for (const Gap& gap : gapsOf(*simulation, chains, 1)) {
+        const std::string text = joined(chains.lines(chains.chain(gap)));
+        const double share = static_cast<double>(gap.lengthNs()) / static_cast<double>(simulation->times().endNs);
+        EXPECT_THAT(text, HasSubstr("costs " + percentText(share) + " of the step"));
+        EXPECT_THAT(text, HasSubstr(numberText(static_cast<double>(gap.lengthNs()) * 1e-9, Unit::seconds) + " idle"));
+    }
+}
+
+TEST(WaitChain, IsNothingWhileAKernelRunsOrOutsideTheStep)
+{
+    const auto simulation = simulate(test::smallScenario(1, 2, 1));
+    WaitChains chains(*simulation);
+    EXPECT_FALSE(chains.gapAt(0, simulation->times().opStartNs[simulation->times().firstOp[0]] + 1));
+    EXPECT_FALSE(chains.gapAt(0, -1));
+    EXPECT_FALSE(chains.gapAt(0, simulation->times().endNs));
+}
+
+TEST(ExposedTransfers, AddUpToTheSharesOfTheStepAndLieInGaps)
+{
+    std::mt19937 random(21);
+    for (int i = 0; i < 30; ++i) {
+        const auto simulation = simulate(test::randomScenario(random, 32));
+        WaitChains chains(*simulation);
+        for (int c = 0; c < simulation->classCount(); ++c) {
+            TimeShares sums;
+            std::int64_t until = 0;
+            for (const ExposedTransfer& each : exposedTransfers(*simulation, c)) {
+                ASSERT_GE(each.beginNs, until);
+                ASSERT_GT(each.endNs, each.beginNs);
+                until = each.endNs;
+                (each.dimension ? sums.exposedNs[*each.dimension] : sums.exposedHostNs) += each.endNs - each.beginNs;
+                const auto gap = chains.gapAt(c, each.beginNs);
+                ASSERT_TRUE(gap);
+                EXPECT_LE(each.endNs, gap->endNs);
+            }
+            EXPECT_EQ(sums.exposedNs, simulation->timeOfClass(c).exposedNs);
+            EXPECT_EQ(sums.exposedHostNs, simulation->timeOfClass(c).exposedHostNs);
+        }
+    }
+}

@@ -179,6 +179,24 @@ bool TimelineModel::knowsKernels(int row) const
     return !of.tracks.empty() && m_trace->tracks[of.work].role != sim::TrackRole::actions;
 }
 
+std::optional<sim::WaitChain> TimelineModel::waitAt(int row, std::int64_t ns) const
+{
+    if (!isSimulated(row))
+        return std::nullopt;
+    if (!m_waits)
+        m_waits = std::make_unique<sim::WaitChains>(*m_simulation);
+    const auto gap = m_waits->gapAt(row, ns);
+    return gap ? std::optional(m_waits->chain(*gap)) : std::nullopt;
+}
+
+std::string TimelineModel::waitText(const sim::WaitChain& chain) const
+{
+    std::string text;
+    for (const std::string& line : m_waits->lines(chain))
+        text += (text.empty() ? "" : "\n") + line;
+    return text;
+}
+
 int TimelineModel::pipelineRankOf(int row) const
 {
     return m_simulation->mesh().coordinates(m_trace->processes[static_cast<std::size_t>(row)].rank).pp;

@@ -6,6 +6,7 @@
 #include "app/views/common/counter_levels.h"
 #include "app/views/common/theme.h"
 #include "app/views/timeline/track_levels.h"
+#include "sim/analysis/wait_chain.h"
 #include "sim/simulate/memory.h"
 #include "sim/simulate/simulation.h"
 #include "sim/trace/busy_mipmap.h"
@@ -66,6 +67,10 @@ public:
     const CounterLevels& counter(std::size_t index) const;
     /// Is the row's lane of work one of kernels? Else its spans are passes, in which a rank may wait for its transfers.
     bool knowsKernels(int row) const;
+    /// Why the row's rank computes nothing at a time; nothing while it computes, and of rows that were not simulated.
+    std::optional<sim::WaitChain> waitAt(int row, std::int64_t ns) const;
+    /// For how long, for what, and what it costs, line by line.
+    std::string waitText(const sim::WaitChain&) const;
     /// Time of all rows' lanes of work, each counted as often as it has ranks, as shares of the range.
     std::array<double, sim::kOpClassCount> shares(std::int64_t beginNs, std::int64_t endNs) const;
     /// The same of some rows, for each stretch between two edges.
@@ -116,6 +121,7 @@ private:
     std::vector<TrackLevels> m_levels;                    ///< [track]
     std::vector<CounterLevels> m_counters;
     mutable std::vector<std::unique_ptr<HeldByKernel>> m_heldByKernel; ///< [counter]
+    mutable std::unique_ptr<sim::WaitChains> m_waits;                  ///< made when first asked for
     std::vector<sim::OpClass> m_classes;
     std::vector<std::uint8_t> m_classOfKind;
     std::vector<int> m_chunkOfKind;           ///< place of the kind's stage among those of its rank: 0, 1, …

@@ -5,6 +5,7 @@
 #include "app/views/timeline/timeline_dependencies.h"
 #include "app/views/timeline/timeline_memory.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace app {
@@ -16,6 +17,19 @@ std::string textAboutRow(const TimelineRow& row)
     if (!row.details.empty())
         text += "\n" + row.details.front();
     return row.exposedShare ? text + "\nbusy: kernels run; exposed: only a transfer runs; bubble: neither" : text;
+}
+
+/// Of a lane where nothing is for a while.
+std::string emptyText(const TimelineModel& model, std::uint32_t track, std::int64_t ns)
+{
+    const sim::Track& lane = model.trace().tracks[track];
+    const auto next =
+        static_cast<std::size_t>(std::upper_bound(lane.startNs.begin(), lane.startNs.end(), ns) - lane.startNs.begin());
+    const std::int64_t begin = next > 0 ? model.endNs({track, static_cast<std::uint32_t>(next - 1)}) : 0;
+    const bool isLast = next == lane.size();
+    const std::int64_t end = isLast ? model.trace().endNs : lane.startNs[next];
+    return "nothing here for " + durationText(static_cast<double>(end - begin)) +
+           (isLast ? ", to the end" : ", until " + model.spanLabels(track, next).front());
 }
 
 } // namespace
@@ -61,9 +75,12 @@ bool TimelinePointer::hover(std::optional<Point> at)
     const int row = at ? m_scene.rowUnder(*at) : -1;
     const auto rank = row >= 0 ? std::optional(m_scene.model().rankOf(row, selection)) : std::nullopt;
     const auto span = at ? m_scene.spanUnder(*at) : std::nullopt;
-    const bool changed = rank != selection.hoveredRank || span != selection.hoveredSpan;
+    auto wait = at ? m_scene.waitUnder(*at) : std::nullopt;
+    const bool waitsElsewhere = wait.has_value() != m_scene.wait.has_value() || (wait && wait->gap != m_scene.wait->gap);
+    const bool changed = rank != selection.hoveredRank || span != selection.hoveredSpan || waitsElsewhere;
     selection.hoveredRank = rank;
     selection.hoveredSpan = span;
+    m_scene.wait = std::move(wait);
     return changed;
 }
 
@@ -256,7 +273,8 @@ std::string TimelinePointer::tooltip() const
         return target->tip;
     if (m_scene.selection.hoveredSpan) {
         const std::string depends = dependencyText(m_scene.model(), *m_scene.selection.hoveredSpan);
-        return m_scene.model().describe(*m_scene.selection.hoveredSpan) + (depends.empty() ? "" : "\n" + depends);
+        return m_scene.model().describe(*m_scene.selection.hoveredSpan) + (depends.empty() ? "" : "\n" + depends) +
+               (m_scene.wait ? "\n\n" + m_scene.model().waitText(*m_scene.wait) : "");
     }
     const TimeAxis a = m_scene.axis();
     const float column = std::floor(m_at.x - a.left) + a.left;
@@ -294,8 +312,8 @@ std::string TimelinePointer::tooltip() const
         sum += share[c];
         text += m_scene.model().className(static_cast<sim::OpClass>(c)) + " " + percentText(share[c]) + "\n";
     }
-    if (sum == 0)
-        return "idle at " + durationText(a.ns(m_at.x));
+    if (sum == 0 && track)
+        return m_scene.wait ? m_scene.model().waitText(*m_scene.wait) : emptyText(m_scene.model(), *track, begin);
     return text + "idle " + percentText(std::max(0.0, 1 - sum)) + "\nin " + durationText(whole) + " at " +
            durationText(static_cast<double>(begin));
 }

@@ -18,6 +18,7 @@ void TimelineScene::setTrace(std::shared_ptr<PreparedTrace> next)
     rows.setModel(nullptr);
     targets.clear();
     zoomBox.reset();
+    wait.reset();
     trace = std::move(next);
     const sim::Trace* shown = trace ? &model().trace() : nullptr;
     if (&window == &ownWindow) {       // else who owns it looks after the selection too
@@ -99,6 +100,17 @@ std::optional<SpanRef> TimelineScene::spanUnder(Point at) const
         return std::nullopt;
     const auto length = static_cast<double>(model().trace().tracks[*track].durationNs[*span]);
     return length >= a.nsPerPixel() * static_cast<double>(kPointedSpan) ? std::optional(SpanRef{*track, *span}) : std::nullopt;
+}
+
+std::optional<sim::WaitChain> TimelineScene::waitUnder(Point at) const
+{
+    const auto track = trackUnder(at);
+    if (!track || steps || at.x < frame.rows.left) // while actions are revealed one by one, what is not there yet is no wait
+        return std::nullopt;
+    const bool overTransfer = model().trace().tracks[*track].role == sim::TrackRole::communication;
+    if (overTransfer != spanUnder(at).has_value())
+        return std::nullopt;
+    return model().waitAt(model().rowOf(*track), std::llround(axis().ns(at.x)));
 }
 
 const TimelineTarget* TimelineScene::targetUnder(Point at) const

@@ -33,6 +33,7 @@ struct TimelineScene {
     bool dense = false, pathShown = false;
     std::string searchText;
     std::optional<TimeRange> zoomBox;            ///< dragged, to be zoomed to
+    std::optional<sim::WaitChain> wait;          ///< of the idle time that is pointed at
     Rect area{};                                 ///< drawn in last
     TimelineFrame frame{Rect{}};                 ///< of the area
     mutable std::vector<TimelineTarget> targets; ///< of the picture drawn last: told by painters
@@ -66,6 +67,8 @@ struct TimelineScene {
     int rowUnder(Point) const;                           ///< -1: none, or the header of a group
     std::optional<std::uint32_t> trackUnder(Point) const;
     std::optional<SpanRef> spanUnder(Point) const;
+    /// Why nothing is computed there: over idle time of a lane of work, and over a transfer for which a rank waits.
+    std::optional<sim::WaitChain> waitUnder(Point) const;
     const TimelineTarget* targetUnder(Point) const; ///< nullptr: none
 
     // What is in focus: a range before a span, what was clicked before what is pointed at.

@@ -10,6 +10,9 @@
 
 namespace sim {
 
+/// The source of what the engine found.
+inline constexpr const char* kSimulated = "Event simulation of all ops";
+
 /// Collects the terms of one explanation while its formula is written down.
 class Account {
 public:

@@ -7,8 +7,6 @@
 namespace sim {
 namespace {
 
-constexpr const char* kSimulated = "Event simulation of all ops";
-
 class HeldExplainer {
 public:
     HeldExplainer(const Simulation& simulation, int rank, std::int64_t atNs)

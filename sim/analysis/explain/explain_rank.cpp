@@ -12,7 +12,6 @@
 namespace sim {
 namespace {
 
-constexpr const char* kSimulated = "Event simulation of all ops";
 constexpr double kSecondsPerNs = 1e-9;
 
 double seconds(std::int64_t ns)

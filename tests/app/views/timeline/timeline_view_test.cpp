@@ -1,6 +1,8 @@
 // The timeline as seen and touched: through the canvas recorder, pointer events and commands alone.
 #include "app/canvas/recorder_canvas.h"
 #include "app/views/common/color.h"
+#include "app/views/common/labels.h"
+#include "app/views/common/measures.h"
 #include "app/views/common/timeline_geometry.h"
 #include "app/views/timeline/timeline_model.h"
 #include "app/views/timeline/timeline_view.h"
@@ -219,6 +221,46 @@ TEST(TimelineView, ControlWheelZoomsAtThePointer)
     EXPECT_GT(timeline.view.visibleRange().beginNs, seen.beginNs) << "down is later";
     const TimeRange moved = timeline.view.visibleRange();
     EXPECT_LE(std::abs((moved.endNs - moved.beginNs) - (seen.endNs - seen.beginNs)), 1) << "rounded, not zoomed";
+}
+
+TEST(TimelineView, PointingAtIdleTimeTellsWhatIsWaitedForAndDrawsIt)
+{
+    Timeline timeline(fourStages());
+    const auto lines = [&] {
+        const RecorderCanvas canvas = timeline.draw();
+        return std::count_if(canvas.primitives().begin(), canvas.primitives().end(),
+                             [](const Primitive& p) { return p.kind == Primitive::Kind::polyline; });
+    };
+    const auto before = lines();
+    const Point inTheBeginning{timeline.centreOfSpan(0, 0).x, timeline.centreOfSpan(3, 0).y};
+    EXPECT_TRUE(timeline.move(inTheBeginning)) << "the last stage waits for the first micro-batch";
+    const std::string told = timeline.view.tooltip();
+    EXPECT_THAT(told, testing::HasSubstr(" idle before F0"));
+    for (const char* const stage : {"F0 of pp 2", "F0 of pp 1", "F0 of pp 0"})
+        EXPECT_THAT(told, testing::HasSubstr(std::string("waits for ") + stage)) << told;
+    const auto waited = static_cast<double>(timeline.trace->tracks[3].startNs[0]);
+    EXPECT_THAT(told,
+                testing::HasSubstr("costs " + percentText(waited / static_cast<double>(timeline.trace->endNs)) + " of the step"));
+    EXPECT_EQ(lines(), before + 2) << "the way to its end, and the line's edge";
+    timeline.move(timeline.centreOfSpan(0, 0));
+    timeline.send(PointerEvent::Kind::leave, {});
+    EXPECT_EQ(lines(), before);
+}
+
+TEST(TimelineView, EmptyPlacesOfAMeasuredTraceSayHowLongAndUntilWhat)
+{
+    Timeline timeline(denseTrace(1, 6, 0.4));
+    const sim::Track& track = timeline.trace->tracks[0];
+    for (std::uint32_t i = 0; i + 1 < track.size(); ++i) {
+        const std::int64_t end = track.startNs[i] + track.durationNs[i], gap = track.startNs[i + 1] - end;
+        if (gap < timeline.trace->endNs / 20)
+            continue;
+        const Rect rows = timeline.rows();
+        const float share = static_cast<float>(end + gap / 2) / static_cast<float>(timeline.trace->endNs);
+        timeline.move({rows.left + share * rows.width(), timeline.centreOfSpan(0, 0).y});
+        EXPECT_THAT(timeline.view.tooltip(),
+                    testing::StartsWith("nothing here for " + durationText(static_cast<double>(gap)) + ", until "));
+    }
 }
 
 TEST(TimelineView, PointingAtASpanTellsAllAboutIt)

@@ -90,10 +90,10 @@ void halveLayout(sim::Layout& layout, sim::ScheduleSettings& schedule)
 {
     while (layout.worldSize() > kRanksOfShrunk) {
         int& axis = layout.dp > 1 ? layout.dp : layout.cp > 1 ? layout.cp : layout.pp > 2 ? layout.pp : layout.tp;
-        if (axis % 2 != 0)
-            axis = 1;
+        if (&axis == &layout.pp)
+            axis = std::max(2, axis / 2); // layers are dealt anew, and schedules of pipelines need one
         else
-            axis /= 2;
+            axis = axis % 2 != 0 ? 1 : axis / 2;
     }
     layout.ep = std::gcd(layout.ep, layout.tp * layout.cp * layout.dp);
     layout.etp = std::min(layout.etp, layout.tp);

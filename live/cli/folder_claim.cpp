@@ -4,13 +4,14 @@
 
 #include <cerrno>
 #include <fcntl.h>
+#include <string>
 #include <sys/file.h>
 #include <system_error>
 #include <unistd.h>
 
 namespace live::cli {
 
-FolderClaim::FolderClaim(const std::filesystem::path& folder)
+FolderClaim::FolderClaim(const std::filesystem::path& folder, const char* topic)
 {
     std::error_code none;
     std::filesystem::create_directories(folder, none);
@@ -18,7 +19,7 @@ FolderClaim::FolderClaim(const std::filesystem::path& folder)
     if (m_descriptor < 0 || ::flock(m_descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
         return;
     ::close(m_descriptor);
-    throw sim::Error("checkpoint: another run writes to " + folder.string() + "; give this one a folder of its own");
+    throw sim::Error(std::string(topic) + ": another run writes to " + folder.string() + "; give this one a folder of its own");
 }
 
 FolderClaim::~FolderClaim()

@@ -7,9 +7,9 @@ namespace live::cli {
 
 class FolderClaim {
 public:
-    /// Makes the folder where it is missing. Throws sim::Error while another run has it. Where it cannot be made or claimed (some
-    /// network file systems) there is no claim: who writes to it will say what is wrong.
-    explicit FolderClaim(const std::filesystem::path& folder);
+    /// topic: what its error begins with. Makes the folder where it is missing. Throws sim::Error while another run has it. Where
+    /// it cannot be made or claimed (some network file systems) there is no claim: who writes to it will say what is wrong.
+    FolderClaim(const std::filesystem::path& folder, const char* topic);
     ~FolderClaim();
     FolderClaim(const FolderClaim&) = delete;
     FolderClaim& operator=(const FolderClaim&) = delete;

@@ -1,6 +1,7 @@
 #include "live/cli/command.h"
 #include "live/kernels/modules.h"
 #include "live/profile/measure.h"
+#include "sim/cli/options.h"
 #include "sim/error.h"
 #include "sim/scenario/files.h"
 #include "sim/scenario/hardware_profile.h"
@@ -58,7 +59,9 @@ void addProfile(CLI::App& app)
         ->check(CLI::IsMember({"fp32", "bf16"}))
         ->capture_default_str();
     command->add_option("--out", arguments->out, "File to write; standard output otherwise")->type_name("PROFILE.json");
-    command->add_option("--seconds", arguments->seconds, "About so long")->check(CLI::Range(1.0, 3600.0))->capture_default_str();
+    command->add_option("--seconds", arguments->seconds, "About so long")
+        ->check(sim::cli::number(1, 3600))
+        ->capture_default_str();
     command->add_flag("--quick", arguments->quick, "About five seconds: fewer shapes");
     command->callback([arguments] { profile(*arguments); });
 }

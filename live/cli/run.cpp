@@ -15,6 +15,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
+#include <limits>
 #include <memory>
 #include <unistd.h>
 
@@ -213,6 +214,7 @@ void addRun(CLI::App& app)
         ->check(CLI::IsMember({"auto", "cpu", "cuda", "emulated"}));
     arguments->order =
         command->add_option("--order-seed", request.orderSeed, "On the emulated device: which of the orders that it may take")
+            ->check(sim::cli::wholeNumber(0, std::numeric_limits<std::uint64_t>::max()))
             ->capture_default_str();
     command
         ->add_option("--gpus", arguments->gpus,
@@ -220,7 +222,7 @@ void addRun(CLI::App& app)
         ->check(CLI::Range(1, 1024));
     command->add_flag("--nvls", arguments->nvls, "Let NCCL sum in the NVLink switches (NVLink SHARP), where there are such");
     command->add_option("--steps", arguments->steps, "Optimizer steps (default: the file's)")
-        ->check(CLI::Range(1, 1'000'000'000));
+        ->check(sim::cli::wholeNumber(1, 1'000'000'000));
     command->add_option("--report", arguments->report, "Write losses, norms and times as JSON")
         ->type_name("OUT.json")
         ->check(sim::cli::notEmpty());
@@ -240,7 +242,7 @@ void addRun(CLI::App& app)
             ->type_name("FOLDER")
             ->check(sim::cli::notEmpty());
     command->add_option("--every", request.checkpointEvery, "And after every so many steps")
-        ->check(CLI::Range(1, 1'000'000'000))
+        ->check(sim::cli::wholeNumber(1, 1'000'000'000))
         ->needs(checkpoint);
     command->add_flag("--gradients", request.gradients, "Put the last step's gradients into checkpoints, to be compared")
         ->needs(checkpoint);
@@ -257,11 +259,12 @@ void addRun(CLI::App& app)
         command->add_option("--save-weights", request.saveWeights, "At the end write the weights as a Hugging Face model")
             ->type_name("FOLDER")
             ->check(sim::cli::notEmpty());
-    command->add_option("--workers", request.workers, "Threads that run ranks (default: one a core)")->check(CLI::Range(1, 4096));
+    command->add_option("--workers", request.workers, "Threads that run ranks (default: one a core)")
+        ->check(sim::cli::wholeNumber(1, 4096));
     command
         ->add_option("--deadline", arguments->deadlineSeconds,
                      "Seconds without any progress after which ranks that wait count as hung")
-        ->check(CLI::Range(0.05, 1e6))
+        ->check(sim::cli::number(0.05, 1e6))
         ->capture_default_str();
     command
         ->add_flag("--check-serial", arguments->checkSerial,

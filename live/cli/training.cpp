@@ -13,6 +13,7 @@
 #include "live/kernels/modules.h"
 #include "live/runtime/checkpoint.h"
 #include "live/runtime/memory_need.h"
+#include "live/runtime/tensor_file.h"
 #include "live/runtime/watchdog.h"
 #include "live/stream/as_if_parallel.h"
 #include "live/stream/collector.h"
@@ -45,8 +46,8 @@ class Training {
 public:
     explicit Training(const TrainingRequest& request)
         : m_request(request), m_scenario(request.scenario), m_environment(readLaunchEnvironment(environmentVariables())),
-          m_store(m_environment.processes > 1 ? openStore(m_environment) : nullptr), m_machine(makeMachine()), m_pool(workers()),
-          m_device(chooseHere()), m_control(!request.checkpoint.empty(), alone())
+          m_store(m_environment.processes > 1 ? openStore(m_environment, {.progress = &PlacedFile::moves}) : nullptr),
+          m_machine(makeMachine()), m_pool(workers()), m_device(chooseHere()), m_control(!request.checkpoint.empty(), alone())
     {
         try {
             prepare();
@@ -89,10 +90,8 @@ public:
 private:
     void prepare()
     {
-        if (first() && !m_request.checkpoint.empty()) {
-            m_claim.emplace(m_request.checkpoint);
-            removeUnfinishedCheckpoints(m_request.checkpoint);
-        }
+        if (first())
+            claimFolders();
         const int world = m_scenario.layout.worldSize();
         m_ranks = ranksOf(m_environment.process, m_environment.processes, world);
         m_communicator = makeCommunicator(world);
@@ -124,7 +123,9 @@ private:
         if (!resumed.empty())
             readCheckpoint(resumed, m_run->ranks(), m_environment.process, exchange());
         if (!m_request.weights.empty())
-            huggingface::readWeights(m_request.weights, m_scenario, m_run->ranks(), m_environment.process, exchange());
+            m_config = huggingface::readWeights(m_request.weights, m_scenario, m_run->ranks(), m_environment.process, exchange());
+        if (!m_request.saveWeights.empty())
+            huggingface::proveCanBeWritten(m_request.saveWeights, m_scenario, m_run->ranks(), m_environment.process, exchange());
         startStream();
     }
 
@@ -166,6 +167,18 @@ private:
                                     ? ". Neither recomputation nor a smaller micro-batch nor ZeRO makes it fit: use a "
                                       "smaller model, or more machines"
                                     : ". Nearest that fits: " + nearest));
+    }
+
+    /// No other run writes to them from now on, and what one that was killed left half written is gone.
+    void claimFolders()
+    {
+        if (!m_request.checkpoint.empty()) {
+            m_claim.emplace(m_request.checkpoint, "checkpoint");
+            removeUnfinishedCheckpoints(m_request.checkpoint);
+        }
+        std::error_code none;
+        if (!m_request.saveWeights.empty() && !std::filesystem::equivalent(m_request.saveWeights, m_request.checkpoint, none))
+            m_claimOfWeights.emplace(m_request.saveWeights, "weights");
     }
 
     bool alone() const { return m_environment.processes == 1; }
@@ -353,7 +366,7 @@ private:
 
     void saveWeights()
     {
-        huggingface::writeWeights(m_request.saveWeights, m_scenario, m_run->ranks(), m_environment.process, exchange());
+        huggingface::writeWeights(m_request.saveWeights, m_scenario, m_run->ranks(), m_environment.process, exchange(), m_config);
         if (first() && !m_request.quiet)
             say("weights " + m_request.saveWeights);
     }
@@ -413,7 +426,8 @@ private:
     const std::unique_ptr<emulated::Machine> m_machine; ///< where the device is one of its
     WorkerPool m_pool;
     const DeviceChoice m_device;
-    std::optional<FolderClaim> m_claim; ///< of the folder for checkpoints; the first process's
+    std::optional<FolderClaim> m_claim, m_claimOfWeights; ///< of the folders that it writes to; the first process's
+    nlohmann::ordered_json m_config;                      ///< of the model that it began with; null: of none
     Control m_control;
     RankRange m_ranks;
     int m_firstStep = 1;

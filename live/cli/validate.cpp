@@ -1,6 +1,7 @@
 #include "live/cli/command.h"
 #include "live/profile/calibrate.h"
 #include "live/profile/observe.h"
+#include "sim/cli/options.h"
 #include "sim/cli/table.h"
 #include "sim/scenario/files.h"
 #include "sim/scenario/hardware_profile.h"
@@ -172,13 +173,13 @@ void addValidate(CLI::App& app)
         ->allow_extra_args(false);
     command->add_option("--out", arguments->out, "Write the profile that was learnt")->type_name("PROFILE.json");
     command->add_option("--steps", arguments->steps, "Steps of a round that count, after two that do not")
-        ->check(CLI::Range(1, 1000))
+        ->check(sim::cli::wholeNumber(1, 1000))
         ->capture_default_str();
     command->add_option("--rounds", arguments->rounds, "Times that each file is trained")
-        ->check(CLI::Range(1, 1000))
+        ->check(sim::cli::wholeNumber(1, 1000))
         ->capture_default_str();
     command->add_option("--workers", arguments->workers, "Cores to use; one is the quietest")
-        ->check(CLI::Range(1, 256))
+        ->check(sim::cli::wholeNumber(1, 256))
         ->capture_default_str();
     command->add_option("--set", arguments->overrides, "Override a key of all files; repeatable")
         ->type_name("POINTER=VALUE")

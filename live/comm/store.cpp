@@ -6,6 +6,7 @@
 #include "live/record/recorder.h"
 #include "sim/error.h"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -19,6 +20,7 @@
 #include <sys/socket.h>
 #include <thread>
 #include <unistd.h>
+#include <utility>
 
 namespace live {
 namespace {
@@ -193,14 +195,19 @@ private:
     {
         std::unique_lock lock(m_mutex);
         bool met = false;
-        m_changed.wait_for(lock, timeout, [&] { return (met = condition()) || !m_aborted.empty() || m_gone; });
+        const auto since = Clock::now();
+        do
+            m_changed.wait_until(lock, std::max(since, m_lastProgress) + timeout,
+                                 [&] { return (met = condition()) || !m_aborted.empty() || m_gone; });
+        while (!met && m_aborted.empty() && !m_gone && Clock::now() < std::max(since, m_lastProgress) + timeout);
         if (met)
             return;
         if (!m_aborted.empty())
             throw sim::Error(m_aborted);
         if (m_gone)
             throw sim::Error(m_server0 + " has been closed while waiting for " + what);
-        throw sim::Error(m_who + " waited " + std::to_string(timeout.count() / 1000) + " s for " + what);
+        throw sim::Error(m_who + " waited " + std::to_string(timeout.count() / 1000) + " s for " + what +
+                         ", and no process made progress meanwhile");
     }
 
     void throwIfOver()
@@ -234,7 +241,7 @@ private:
                 continue;
             lastHeartbeat = now;
             try {
-                send({Type::heartbeat, 0, {}, {}});
+                send({Type::heartbeat, static_cast<std::int64_t>(m_options.progress()), {}, {}});
             } catch (const sim::Error&) { // read as the end of the connection in the next round
             }
         }
@@ -266,6 +273,8 @@ private:
                     fail(message->first);
                 const std::lock_guard lock(m_mutex);
                 m_abortTold = m_abortTold || message->type == Type::abort;
+                if (message->type == Type::heartbeat && std::exchange(m_progress, message->number) != message->number)
+                    m_lastProgress = Clock::now();
                 if (message->type == Type::goodbye)
                     m_gone = true;
                 else if (message->type == Type::complete)
@@ -324,6 +333,8 @@ private:
     std::condition_variable m_changed;
     bool m_complete = false, m_gone = false, m_abortTold = false;
     std::string m_aborted;
+    std::int64_t m_progress = 0; ///< as process 0's last heartbeat said: of all
+    Clock::time_point m_lastProgress;
     std::int64_t m_lastQuestion = 0;
     std::map<std::int64_t, std::optional<Answer>> m_answers;
 

@@ -17,9 +17,11 @@ namespace live {
 
 struct StoreOptions {
     std::chrono::milliseconds connectTimeout{60'000}; ///< how long others may start later than this process
-    std::chrono::milliseconds waitTimeout{300'000};   ///< of get() and barrier()
+    std::chrono::milliseconds waitTimeout{300'000};   ///< of get() and barrier(), from the last progress() of any process on
     std::chrono::milliseconds heartbeat{500};         ///< one is sent each way this often
     std::chrono::milliseconds silence{10'000};        ///< no heartbeat for so long: the process counts as failed
+    /// Another number each time while this process gets on with what others wait for, as files are that take long. Any thread.
+    std::function<std::uint64_t()> progress = [] { return 0; };
 };
 
 /// Any thread may call anything. What needs the network throws sim::Error once the run was aborted or process 0 is gone.

@@ -19,7 +19,7 @@ enum class Type : std::uint8_t {
     clock,     ///< number: question
     goodbye,   ///< also from process 0's store
     abort,     ///< first: why. Also from process 0's store
-    heartbeat, ///< also from process 0's store
+    heartbeat, ///< also from process 0's store. number: another one where the process, or any, has made progress
     // From process 0's store.
     accepted, ///< to a hello: a store is listening here
     refused,  ///< first: why

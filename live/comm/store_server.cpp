@@ -12,6 +12,7 @@
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#include <utility>
 
 namespace live::store {
 
@@ -217,7 +218,11 @@ void Server::handle(Client& client, const Message& message)
     case Type::abort:
         fail(message.first);
         break;
-    default: // a heartbeat has done its work by coming
+    case Type::heartbeat:
+        if (std::exchange(client.progress, message.number) != message.number)
+            ++m_progress;
+        break;
+    default: // what only this side says
         break;
     }
 }
@@ -301,7 +306,7 @@ void Server::watch()
         }
     if (now - m_lastHeartbeat >= m_options.heartbeat) {
         m_lastHeartbeat = now;
-        toAll({Type::heartbeat, 0, {}, {}});
+        toAll({Type::heartbeat, m_progress, {}, {}});
     }
 }
 

@@ -29,7 +29,8 @@ private:
         std::string who;
         std::size_t sent = 0; ///< of toSend
         Clock::time_point came, heard;
-        bool left = false; ///< said goodbye
+        std::int64_t progress = 0; ///< as its last heartbeat said
+        bool left = false;         ///< said goodbye
         bool closed = false;
     };
     struct Question {
@@ -69,6 +70,7 @@ private:
     std::size_t m_openQuestions = 0;
     std::set<int> m_came; ///< processes that have said hello, also those that have left
     bool m_failed = false;
+    std::int64_t m_progress = 0; ///< times that a process has made some
     Clock::time_point m_started, m_lastRound, m_lastHeartbeat;
     std::atomic<bool> m_stop{false};
     std::thread m_thread; ///< last: uses all of the above

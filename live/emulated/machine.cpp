@@ -225,7 +225,7 @@ void Machine::waitUntil(Lock& lock, Host& host, const std::function<bool()>& rea
             handOver(lock, host, *other);
         else if (m_wire)
             pollWire(lock);
-        else
+        else if (!isBeingEnded(lock))
             fail(stuck(host.number));
     }
     host.ready = readyBefore;
@@ -296,7 +296,18 @@ void Machine::breathe(Lock& lock, Host& host)
     throwIfFailed();
 }
 
-void Machine::leave(Lock&)
+bool Machine::isBeingEnded(Lock& lock)
+{
+    constexpr std::chrono::seconds kAtMost{10};
+    if (!m_nudged || std::chrono::steady_clock::now() - m_nudgedAt > kAtMost)
+        return false;
+    lock.unlock();
+    std::this_thread::sleep_for(std::chrono::microseconds(100));
+    lock.lock();
+    return true;
+}
+
+void Machine::leave(Lock& lock)
 {
     for (;;) {
         if (Host* const other = another(nullptr)) {
@@ -311,7 +322,8 @@ void Machine::leave(Lock&)
             std::find_if(m_hosts.begin(), m_hosts.end(), [](const auto& host) { return !host->ended && !host->away; });
         if (waiting == m_hosts.end() || !m_failure.empty())
             return;
-        fail(stuck((*waiting)->number));
+        if (!isBeingEnded(lock))
+            fail(stuck((*waiting)->number));
     }
 }
 
@@ -381,6 +393,7 @@ void Machine::learn(Host& host, const Clock& clock)
 void Machine::nudge()
 {
     const std::lock_guard lock(m_mutex);
+    m_nudgedAt = std::chrono::steady_clock::now();
     m_nudged = true;
 }
 

@@ -206,6 +206,8 @@ private:
     void leave(Lock&);
     bool runOne();
     void pollWire(Lock&);
+    /// Where nobody can go on: whether that is for want of other threads, which end a run that has failed.
+    bool isBeingEnded(Lock&);
     bool mayBegin(const Operation&, Wait* why) const;
     void execute(std::unique_ptr<Operation>);
     void check(const Operation&, const Clock&);
@@ -238,6 +240,7 @@ private:
     MachineStatistics m_statistics;
     std::string m_failure;
     bool m_nudged = false;
+    std::chrono::steady_clock::time_point m_nudgedAt;
     WorkerPool m_pool{1};
     const std::uint64_t m_id;
     Machine* const m_before; ///< that was current when this one was made

@@ -1,46 +1,22 @@
 #include "live/huggingface/folder.h"
 
-#include "live/huggingface/weight_map.h"
+#include "live/huggingface/foreign_keys.h"
+#include "live/huggingface/stored_model.h"
 #include "live/runtime/snapshot.h"
-#include "live/runtime/tensor_file.h"
 #include "sim/error.h"
 #include "sim/scenario/files.h"
 
-#include <algorithm>
-#include <deque>
-#include <map>
-#include <set>
+#include <limits>
+#include <optional>
 
 namespace live::huggingface {
 namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
+using nlohmann::ordered_json;
 
-constexpr const char* kConfig = "config.json";
-constexpr const char* kSingle = "model.safetensors";
-constexpr const char* kIndex = "model.safetensors.index.json";
-
-/// f(first element of theirs, our elements of it) for runs of theirs; ours are places in the piece.
-template <class F>
-void forEachRun(const ParameterSpec& spec, const Place& place, std::int64_t first, std::int64_t count, F&& f)
-{
-    std::vector<std::pair<std::int64_t, std::int64_t>> elements; // theirs, ours
-    spec.forEachRun(first, count, [&](std::int64_t at, std::int64_t whole, std::int64_t length) {
-        for (std::int64_t i = 0; i < length; ++i)
-            elements.emplace_back(place.element((whole + i) / place.columns, (whole + i) % place.columns), at + i);
-    });
-    if (!place.isRun())
-        std::sort(elements.begin(), elements.end());
-    std::vector<std::int64_t> ours;
-    for (std::size_t i = 0; i < elements.size(); ++i) {
-        ours.push_back(elements[i].second);
-        if (i + 1 < elements.size() && elements[i + 1].first == elements[i].first + 1)
-            continue;
-        f(elements[i].first - static_cast<std::int64_t>(ours.size()) + 1, ours);
-        ours.clear();
-    }
-}
+constexpr const char* kUnfinished = ".part"; ///< what a file's name ends in until it is whole
 
 const Place& placeOf(const WeightMap& map, const ParameterSpec& spec)
 {
@@ -50,146 +26,30 @@ const Place& placeOf(const WeightMap& map, const ParameterSpec& spec)
     return found->second;
 }
 
-json readJson(const fs::path& path)
-{
-    constexpr std::size_t kMostBytes = std::size_t{1} << 28U;
-    json read = json::parse(sim::readFile(path, kMostBytes), nullptr, false);
-    if (!read.is_object())
-        throw sim::Error(path.string() + " is no JSON object");
-    return read;
-}
-
-/// The tensors of a folder, over all its files.
-class StoredModel {
-public:
-    explicit StoredModel(const fs::path& folder) : m_folder(folder)
-    {
-        if (fs::exists(folder / kSingle)) {
-            open(folder / kSingle);
-            return;
-        }
-        if (!fs::exists(folder / kIndex))
-            throw sim::Error(folder.string() + " has neither " + kSingle + " nor " + kIndex);
-        std::set<std::string> files;
-        const json index = readJson(folder / kIndex);
-        for (const auto& [tensor, file] : index.at("weight_map").items())
-            files.insert(file.get<std::string>());
-        for (const std::string& file : files) {
-            if (fs::path(file).filename() != file)
-                throw sim::Error((folder / kIndex).string() + " names \"" + file + "\", which is not in the folder");
-            open(folder / file);
-        }
-    }
-
-    bool has(const std::string& name) const { return m_tensors.contains(name); }
-    bool hasAnyWith(const std::string& part) const
-    {
-        return std::any_of(m_tensors.begin(), m_tensors.end(),
-                           [&](const auto& each) { return each.first.find(part) != std::string::npos; });
-    }
-
-    /// All of the map are there in their shapes, and no others but those that hold nothing of the model.
-    void check(const WeightMap& map, const sim::Model& model) const
-    {
-        std::string wrong;
-        int count = 0;
-        const auto tell = [&](const std::string& what) {
-            constexpr int kMostTold = 8;
-            if (++count <= kMostTold)
-                wrong += "\n  " + what;
-        };
-        for (const auto& [name, shape] : map.tensors) {
-            const auto found = m_tensors.find(name);
-            if (found == m_tensors.end())
-                tell("it has no " + name + ", " + shapeText(shape) + " in this model");
-            else if (found->second.tensor.shape != shape)
-                tell(name + " is " + shapeText(found->second.tensor.shape) + " there, " + shapeText(shape) + " in this model");
-        }
-        for (const auto& [name, held] : m_tensors)
-            if (!map.tensors.contains(name) && !isKnownToHoldNothing(name, model))
-                tell("it has " + name + " (" + shapeText(held.tensor.shape) + "), this model has not");
-        if (count > 0)
-            throw sim::Error(m_folder.string() + " is of another model:" + wrong +
-                             (count > 8 ? "\n  and " + std::to_string(count - 8) + " more" : ""));
-    }
-
-    void read(const ParameterSpec& spec, const Place& place, std::int64_t first, std::span<double> values) const
-    {
-        const Held& held = m_tensors.at(place.tensor);
-        const std::uint64_t size = bytesOf(held.tensor.type);
-        std::vector<std::byte> bytes;
-        std::vector<double> run;
-        forEachRun(spec, place, first, static_cast<std::int64_t>(values.size()),
-                   [&](std::int64_t element, const std::vector<std::int64_t>& ours) {
-                       bytes.resize(ours.size() * size);
-                       run.resize(ours.size());
-                       held.file->read(held.dataBegin + held.tensor.begin + static_cast<std::uint64_t>(element) * size,
-                                       bytes.data(), bytes.size());
-                       toDoubles(held.tensor.type, bytes.data(), run);
-                       for (std::size_t i = 0; i < ours.size(); ++i)
-                           values[static_cast<std::size_t>(ours[i])] = run[i];
-                   });
-    }
-
-private:
-    struct Held {
-        const PlacedFile* file;
-        std::uint64_t dataBegin;
-        StoredTensor tensor;
-    };
-
-    void open(const fs::path& path)
-    {
-        const PlacedFile& file = m_files.emplace_back(path, PlacedFile::Mode::read);
-        ReadTable read;
-        try {
-            read = readTensorTable(file);
-        } catch (const sim::Error& error) {
-            throw sim::Error(path.string() + ": " + error.what());
-        }
-        if (read.dataBegin + read.table.dataBytes() > file.size())
-            throw sim::Error(path.string() + " has " + std::to_string(file.size()) + " bytes, its header says " +
-                             std::to_string(read.dataBegin + read.table.dataBytes()));
-        for (const auto& [name, tensor] : read.table.tensors)
-            if (!m_tensors.emplace(name, Held{&file, read.dataBegin, tensor}).second)
-                throw sim::Error(m_folder.string() + " has " + name + " twice");
-    }
-
-    /// Tables that are computed, the head once more where it is the embedding, layers that predict further tokens.
-    static bool isKnownToHoldNothing(const std::string& name, const sim::Model& model)
-    {
-        for (const char* table : {"rotary_emb.inv_freq", ".attn.bias", ".attn.masked_bias"})
-            if (name.ends_with(table))
-                return true;
-        if (name == "lm_head.weight")
-            return model.tieWordEmbeddings;
-        const std::string layers = "model.layers.";
-        return model.isLatentAttention() && name.starts_with(layers) &&
-               std::atoi(name.c_str() + layers.size()) >= model.numHiddenLayers; // NOLINT(cert-err34-c): 0 is a layer
-    }
-
-    const fs::path m_folder;
-    std::deque<PlacedFile> m_files;
-    std::map<std::string, Held> m_tensors;
-};
-
 FileStyle styleOf(const StoredModel& stored, const json& config, ModelClass of)
 {
     FileStyle style;
     style.stacked = stored.hasAnyWith(".experts.gate_up_proj");
-    style.interleaved = config.value("rope_interleave", true);
+    style.interleaved = config.value("rope_interleave", json(true)) != false;
     if (of == ModelClass::gpt2)
         style.prefix = stored.hasAnyWith("transformer.") ? "transformer." : "";
     return style;
 }
 
-void read(const fs::path& folder, const sim::Scenario& scenario, const std::vector<Rank*>& ranks)
+ordered_json read(const fs::path& folder, const sim::Scenario& scenario, const std::vector<Rank*>& ranks)
 {
     if (!fs::exists(folder / kConfig))
         throw sim::Error(folder.string() + " has no " + kConfig);
-    const json config = readJson(folder / kConfig);
-    const ModelClass of = classOf(config);
-    const std::vector<std::string> apart = differences(config, scenario, of);
+    ordered_json inOrder = readJson(folder / kConfig);
+    const json config = inOrder;
+    std::vector<std::string> apart;
+    ModelClass of{};
+    try {
+        of = classOf(config);
+        apart = differences(config, scenario, of);
+    } catch (const sim::Error& error) {
+        throw sim::Error((folder / kConfig).string() + ": " + error.what());
+    }
     if (!apart.empty()) {
         std::string text = (folder / kConfig).string() + " is of another model:";
         for (const std::string& each : apart)
@@ -199,10 +59,15 @@ void read(const fs::path& folder, const sim::Scenario& scenario, const std::vect
     const StoredModel stored(folder);
     const WeightMap map = mapWeights(scenario.model, of, styleOf(stored, config, of));
     stored.check(map, scenario.model);
-    for (Rank* rank : ranks)
+    for (Rank* rank : ranks) {
+        const bool isDouble = rank->context().accumulation == DType::f64;
+        const double most =
+            isDouble ? std::numeric_limits<double>::max() : static_cast<double>(std::numeric_limits<float>::max());
         rank->weights().restore(Quantity::value, [&](const ParameterSpec& spec, std::int64_t first, std::span<double> values) {
-            stored.read(spec, placeOf(map, spec), first, values);
+            stored.read(spec, placeOf(map, spec), first, most, values);
         });
+    }
+    return inOrder;
 }
 
 FileStyle styleToWrite(ModelClass of)
@@ -213,19 +78,154 @@ FileStyle styleToWrite(ModelClass of)
     return style;
 }
 
+/// The files of one model, as one process makes them with the others. Each phase ends when all are through it.
+class FolderWriting {
+public:
+    FolderWriting(fs::path folder, const sim::Scenario& scenario, const std::vector<Rank*>& ranks, int process,
+                  const ExchangeTexts& exchange, const ordered_json& config)
+        : m_folder(std::move(folder)), m_growing(m_folder / (std::string(kSingle) + kUnfinished)), m_ranks(ranks),
+          m_phases("weights", process, exchange), m_class(config.is_object() ? classOf(json(config)) : classOf(scenario.model)),
+          m_map(mapWeights(scenario.model, m_class, styleToWrite(m_class)))
+    {
+        const bool isDouble = ranks.front()->context().accumulation == DType::f64;
+        m_config = configOf(scenario, m_class);
+        m_config["dtype"] = m_config["torch_dtype"] = isDouble ? "float64" : "float32";
+        if (config.is_object())
+            m_config = keptConfig(config, m_config);
+        for (const auto& [name, shape] : m_map.tensors) {
+            m_table.tensors[name] = {.type = isDouble ? StoredType::f64 : StoredType::f32, .shape = shape};
+            m_elements += m_table.tensors[name].elements();
+        }
+        m_table.place();
+        m_header = m_table.header({{"format", "pt"}});
+    }
+
+    void prove()
+    {
+        create();
+        phase([&] {
+            m_file.reset();
+            if (m_phases.isFirst())
+                fs::remove(m_growing);
+            return json();
+        });
+    }
+
+    void write()
+    {
+        create();
+        const std::vector<json> written = phase([&] { return json(fill()); });
+        phase([&] {
+            std::int64_t all = 0;
+            for (const json& count : written)
+                all += count.get<std::int64_t>();
+            if (all != m_elements)
+                throw sim::Error("the ranks have written " + std::to_string(all) + " elements of " + m_growing.string() +
+                                 ", it has " + std::to_string(m_elements));
+            if (m_phases.isFirst())
+                putInPlace();
+            return json();
+        });
+    }
+
+private:
+    std::vector<json> phase(const std::function<json()>& work)
+    {
+        return m_phases.together(work, [this] {
+            m_file.reset();
+            std::error_code none;
+            if (m_phases.isFirst())
+                fs::remove(m_growing, none); // so that what was full is no fuller than before
+        });
+    }
+
+    /// The file with room for all, open on each process. Of a process alone it has no name: a kill leaves nothing of it.
+    void create()
+    {
+        const bool isAlone = phase([] { return json(); }).size() == 1;
+        phase([&] {
+            if (!m_phases.isFirst())
+                return json();
+            createFolders(m_folder);
+            for (const char* name : {kSingle, kConfig})
+                if (fs::exists(m_folder / name) && !fs::is_regular_file(m_folder / name))
+                    throw sim::Error("cannot write " + (m_folder / name).string() + ": it is no ordinary file");
+            fs::remove(m_growing);
+            m_file.emplace(m_growing, isAlone ? PlacedFile::Mode::unnamed : PlacedFile::Mode::create);
+            m_file->reserve(m_header.size() + m_table.dataBytes());
+            m_file->write(0, m_header.data(), m_header.size());
+            return json();
+        });
+        phase([&] {
+            if (!m_phases.isFirst())
+                m_file.emplace(m_growing, PlacedFile::Mode::write);
+            return json();
+        });
+    }
+
+    std::int64_t fill()
+    {
+        std::int64_t count = 0;
+        for (Rank* rank : m_ranks)
+            forEachPiece(*rank, Quantity::value,
+                         [&](const ParameterSpec& spec, std::int64_t first, std::span<const double> values) {
+                             const Place& place = placeOf(m_map, spec);
+                             const StoredTensor& tensor = m_table.tensors.at(place.tensor);
+                             std::vector<double> run;
+                             forEachRun(spec, place, first, static_cast<std::int64_t>(values.size()),
+                                        [&](std::int64_t element, const std::vector<std::int64_t>& ours) {
+                                            run.clear();
+                                            for (const std::int64_t at : ours)
+                                                run.push_back(values[static_cast<std::size_t>(at)]);
+                                            const std::vector<std::byte> bytes = fromDoubles(tensor.type, run);
+                                            m_file->write(m_header.size() + tensor.begin +
+                                                              static_cast<std::uint64_t>(element) * bytesOf(tensor.type),
+                                                          bytes.data(), bytes.size());
+                                            count += static_cast<std::int64_t>(ours.size());
+                                        });
+                         });
+        m_file->sync();
+        return count;
+    }
+
+    void putInPlace()
+    {
+        const std::string config = m_config.dump(2) + "\n";
+        m_file->giveName();
+        // Whoever is killed here leaves weights without a config.json, which nobody loads, rather than with another model's.
+        constexpr std::size_t kMostBytes = std::size_t{1} << 28U;
+        if (fs::exists(m_folder / kConfig) && sim::readFile(m_folder / kConfig, kMostBytes) != config) {
+            fs::remove(m_folder / kConfig);
+            syncFolder(m_folder);
+        }
+        fs::rename(m_growing, m_folder / kSingle);
+        sim::replaceFile(m_folder / kConfig, config);
+        syncFolder(m_folder);
+    }
+
+    const fs::path m_folder, m_growing;
+    const std::vector<Rank*>& m_ranks;
+    const Phases m_phases;
+    const ModelClass m_class;
+    const WeightMap m_map;
+    ordered_json m_config;
+    TensorTable m_table;
+    std::int64_t m_elements = 0;
+    std::string m_header;
+    std::optional<PlacedFile> m_file;
+};
+
 } // namespace
 
-void readWeights(const fs::path& folder, const sim::Scenario& scenario, const std::vector<Rank*>& ranks, int process,
-                 const ExchangeTexts& exchange)
+ordered_json readWeights(const fs::path& folder, const sim::Scenario& scenario, const std::vector<Rank*>& ranks, int process,
+                         const ExchangeTexts& exchange)
 {
+    ordered_json config;
     Phases("weights", process, exchange).together([&] {
-        try {
-            read(folder, scenario, ranks);
-        } catch (const json::exception& error) {
-            throw sim::Error(folder.string() + ": " + error.what());
-        }
+        config = read(folder, scenario, ranks);
         return json();
     });
+    return config;
 }
 
 void checkCanBeWritten(const sim::Model& model)
@@ -233,83 +233,16 @@ void checkCanBeWritten(const sim::Model& model)
     classOf(model);
 }
 
-void writeWeights(const fs::path& folder, const sim::Scenario& scenario, const std::vector<Rank*>& ranks, int process,
-                  const ExchangeTexts& exchange)
+void proveCanBeWritten(const fs::path& folder, const sim::Scenario& scenario, const std::vector<Rank*>& ranks, int process,
+                       const ExchangeTexts& exchange)
 {
-    const Phases phases("weights", process, exchange);
-    const ModelClass of = classOf(scenario.model);
-    const WeightMap map = mapWeights(scenario.model, of, styleToWrite(of));
-    const bool isDouble = ranks.front()->context().accumulation == DType::f64;
-    TensorTable table;
-    std::int64_t elements = 0;
-    for (const auto& [name, shape] : map.tensors) {
-        table.tensors[name] = {.type = isDouble ? StoredType::f64 : StoredType::f32, .shape = shape};
-        elements += table.tensors[name].elements();
-    }
-    table.place();
-    const std::string header = table.header({{"format", "pt"}});
-    const fs::path growing = folder / (std::string(kSingle) + ".part");
-    const auto remove = [&] {
-        std::error_code none;
-        if (phases.isFirst())
-            fs::remove(growing, none);
-    };
-    phases.together(
-        [&] {
-            if (!phases.isFirst())
-                return json();
-            createFolders(folder);
-            fs::remove(growing);
-            PlacedFile file(growing, PlacedFile::Mode::create);
-            file.reserve(header.size() + table.dataBytes());
-            file.write(0, header.data(), header.size());
-            return json();
-        },
-        remove);
-    const std::vector<json> written = phases.together(
-        [&] {
-            PlacedFile file(growing, PlacedFile::Mode::write);
-            std::int64_t count = 0;
-            for (Rank* rank : ranks)
-                forEachPiece(*rank, Quantity::value,
-                             [&](const ParameterSpec& spec, std::int64_t first, std::span<const double> values) {
-                                 const Place& place = placeOf(map, spec);
-                                 const StoredTensor& tensor = table.tensors.at(place.tensor);
-                                 std::vector<double> run;
-                                 forEachRun(spec, place, first, static_cast<std::int64_t>(values.size()),
-                                            [&](std::int64_t element, const std::vector<std::int64_t>& ours) {
-                                                run.clear();
-                                                for (const std::int64_t at : ours)
-                                                    run.push_back(values[static_cast<std::size_t>(at)]);
-                                                const std::vector<std::byte> bytes = fromDoubles(tensor.type, run);
-                                                file.write(header.size() + tensor.begin +
-                                                               static_cast<std::uint64_t>(element) * bytesOf(tensor.type),
-                                                           bytes.data(), bytes.size());
-                                                count += static_cast<std::int64_t>(ours.size());
-                                            });
-                             });
-            file.sync();
-            return json(count);
-        },
-        remove);
-    phases.together(
-        [&] {
-            std::int64_t all = 0;
-            for (const json& count : written)
-                all += count.get<std::int64_t>();
-            if (all != elements)
-                throw sim::Error("the ranks have written " + std::to_string(all) + " elements of " + growing.string() +
-                                 ", it has " + std::to_string(elements));
-            if (!phases.isFirst())
-                return json();
-            nlohmann::ordered_json config = configOf(scenario, of);
-            config["dtype"] = config["torch_dtype"] = isDouble ? "float64" : "float32";
-            fs::rename(growing, folder / kSingle);
-            sim::replaceFile(folder / kConfig, config.dump(2) + "\n");
-            syncFolder(folder);
-            return json();
-        },
-        remove);
+    FolderWriting(folder, scenario, ranks, process, exchange, {}).prove();
+}
+
+void writeWeights(const fs::path& folder, const sim::Scenario& scenario, const std::vector<Rank*>& ranks, int process,
+                  const ExchangeTexts& exchange, const ordered_json& config)
+{
+    FolderWriting(folder, scenario, ranks, process, exchange, config).write();
 }
 
 } // namespace live::huggingface

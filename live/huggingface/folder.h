@@ -6,21 +6,30 @@
 #include "live/runtime/rank.h"
 
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <vector>
 
 namespace live::huggingface {
 
-/// Sets the ranks' weights. One call on each process, with its ranks, which read no more than they hold. Throws sim::Error on all
-/// of them: the folder is of another model (every key, name or shape that differs), of a class that is not known, or damaged.
-void readWeights(const std::filesystem::path& folder, const sim::Scenario&, const std::vector<Rank*>&, int process = 0,
-                 const ExchangeTexts& = exchangeWithNobody);
+/// Sets the ranks' weights and returns the config.json. One call on each process, with its ranks, which read no more than they
+/// hold. Throws sim::Error on all of them: the folder is of another model (every key, name or shape that differs), of a class
+/// that is not known, damaged, or holds what is no number.
+nlohmann::ordered_json readWeights(const std::filesystem::path& folder, const sim::Scenario&, const std::vector<Rank*>&,
+                                   int process = 0, const ExchangeTexts& = exchangeWithNobody);
 
 /// Throws sim::Error if no class has all of the model: to learn it before a run.
 void checkCanBeWritten(const sim::Model&);
 
-/// Writes model.safetensors and config.json; other files of the folder stay as they are. One call on each process, with its
-/// ranks. Throws sim::Error on all of them, with file, reason and sizes; a model.safetensors that was there is then still there.
+/// Whether writeWeights() could write now: makes the file, with room for all of it, finds it on each process, and takes it away
+/// with what a run that was killed left of one. Nobody else may be writing to the folder. Throws as writeWeights().
+void proveCanBeWritten(const std::filesystem::path& folder, const sim::Scenario&, const std::vector<Rank*>&, int process = 0,
+                       const ExchangeTexts& = exchangeWithNobody);
+
+/// Writes model.safetensors and config.json; other files of the folder stay as they are. `config`: of a model that was read
+/// and trained on, whose class and keys stay; null: there was none. One call on each process, with its ranks. Throws sim::Error
+/// on all of them, with file, reason and sizes; what was there is then still there. At no moment do weights and a config.json
+/// that do not belong together lie side by side.
 void writeWeights(const std::filesystem::path& folder, const sim::Scenario&, const std::vector<Rank*>&, int process = 0,
-                  const ExchangeTexts& = exchangeWithNobody);
+                  const ExchangeTexts& = exchangeWithNobody, const nlohmann::ordered_json& config = {});
 
 } // namespace live::huggingface

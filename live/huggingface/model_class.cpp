@@ -1,5 +1,6 @@
 #include "live/huggingface/model_class.h"
 
+#include "live/huggingface/foreign_keys.h"
 #include "sim/error.h"
 #include "sim/scenario/words.h"
 
@@ -184,6 +185,18 @@ std::vector<Key> keysOf(const sim::Model& m, ModelClass of)
     return keys;
 }
 
+/// A whole number, or what is taken where the key is missing or null. Throws sim::Error: something else.
+std::int64_t wholeOf(const json& config, const char* key, std::int64_t otherwise)
+{
+    const auto found = config.find(key);
+    if (found == config.end() || found->is_null())
+        return otherwise;
+    if (!found->is_number_integer())
+        throw sim::Error(std::string(key) + " is " + found->dump(-1, ' ', false, json::error_handler_t::replace) +
+                         ", which is no whole number");
+    return found->get<std::int64_t>();
+}
+
 /// Null where the key is missing.
 json valueOf(const json& config, const char* key)
 {
@@ -200,7 +213,8 @@ bool isSame(const json& a, const json& b)
 
 std::string tell(const std::string& key, const json& theirs, const json& ours)
 {
-    return key + " is " + theirs.dump() + " there, " + ours.dump() + " in the scenario";
+    return key + " is " + theirs.dump(-1, ' ', false, json::error_handler_t::replace) + " there, " + ours.dump() +
+           " in the scenario";
 }
 
 void compareRotary(const json& config, const sim::Model& model, std::vector<std::string>& out)
@@ -219,14 +233,14 @@ void compareRotary(const json& config, const sim::Model& model, std::vector<std:
 
 void compareWindows(const json& config, const sim::Scenario& scenario, ModelClass of, std::vector<std::string>& out)
 {
-    const json window = valueOf(config, "sliding_window"), types = valueOf(config, "layer_types");
+    const json types = valueOf(config, "layer_types");
     const bool isMistral = of == ModelClass::mistral || of == ModelClass::mixtral;
-    const bool isUsed = isMistral || config.value("use_sliding_window", false);
+    const bool isUsed = isMistral || valueOf(config, "use_sliding_window") == true;
     for (int layer = 0; layer < scenario.model.numHiddenLayers; ++layer) {
         const bool slidesThere = types.is_array() && static_cast<int>(types.size()) > layer
                                      ? types[static_cast<std::size_t>(layer)] == "sliding_attention"
-                                     : isUsed && (isMistral || layer >= config.value("max_window_layers", 28));
-        int theirs = slidesThere && window.is_number_integer() ? window.get<int>() : 0;
+                                     : isUsed && (isMistral || layer >= wholeOf(config, "max_window_layers", 28));
+        std::int64_t theirs = slidesThere ? wholeOf(config, "sliding_window", 0) : 0;
         if (theirs >= scenario.training.sequenceLength)
             theirs = 0; // sees all
         if (const int ours = windowOf(scenario, layer); theirs != ours) {
@@ -239,7 +253,7 @@ void compareWindows(const json& config, const sim::Scenario& scenario, ModelClas
 
 void compareExpertLayers(const json& config, const sim::Model& model, std::vector<std::string>& out)
 {
-    const int step = std::max(1, config.value("decoder_sparse_step", 1));
+    const std::int64_t step = std::max<std::int64_t>(1, wholeOf(config, "decoder_sparse_step", 1));
     const json dense = valueOf(config, "mlp_only_layers");
     for (int layer = 0; layer < model.numHiddenLayers; ++layer) {
         const bool isDense = dense.is_array() && std::find(dense.begin(), dense.end(), json(layer)) != dense.end();
@@ -280,7 +294,9 @@ ModelClass classOf(const json& config)
             return name.modelClass;
         known += (known.empty() ? "" : ", ") + std::string(name.architecture);
     }
-    throw sim::Error("its config.json names the class " + (first.is_null() ? type : first).dump() + "; known are " + known);
+    throw sim::Error("its config.json names the class " +
+                     (first.is_null() ? type : first).dump(-1, ' ', false, json::error_handler_t::replace) + "; known are " +
+                     known);
 }
 
 nlohmann::ordered_json configOf(const sim::Scenario& scenario, ModelClass of)
@@ -340,6 +356,8 @@ std::vector<std::string> differences(const json& config, const sim::Scenario& sc
         if (!isSame(theirs, key.ours))
             out.push_back(tell(key.name, theirs, key.ours));
     }
+    const std::vector<std::string> foreign = foreignMathematics(config, of);
+    out.insert(out.end(), foreign.begin(), foreign.end());
     if (of == ModelClass::gpt2)
         return out;
     compareRotary(config, scenario.model, out);

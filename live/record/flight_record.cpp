@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <map>
-#include <set>
 
 namespace live {
 namespace {
@@ -15,15 +14,14 @@ std::string seconds(std::int64_t ns)
     return text;
 }
 
-std::string describe(const FlightEntry& entry)
+std::string groupText(const FlightEntry& entry)
 {
-    std::string text = std::string(entry.kind) + " " + std::string(entry.what);
-    if (entry.group && entry.ranks) {
-        text += " of group " + *entry.group + " {";
-        for (const int rank : *entry.ranks)
-            text += std::to_string(rank) + ",";
-        text.back() = '}';
-    }
+    if (!entry.group || !entry.ranks)
+        return "";
+    std::string text = *entry.group + " {";
+    for (const int rank : *entry.ranks)
+        text += std::to_string(rank) + ",";
+    text.back() = '}';
     return text;
 }
 
@@ -69,44 +67,77 @@ FlightRecord::State FlightRecord::state() const
     return state;
 }
 
-std::string describeStall(const std::vector<const FlightRecord*>& records, std::int64_t nowNs)
+std::vector<StalledRank> stalledRanks(const std::vector<const FlightRecord*>& records, std::int64_t nowNs)
 {
-    std::map<int, FlightEntry> waiting; // by rank: what it has waited for longest
-    std::map<int, FlightRecord::State> states;
+    std::vector<StalledRank> ranks;
     for (const FlightRecord* record : records) {
-        FlightRecord::State& state = states[record->rank] = record->state();
-        for (const FlightEntry& entry : state.entries)
-            if (entry.doneNs == 0 && !waiting.contains(record->rank))
-                waiting[record->rank] = entry;
+        const FlightRecord::State state = record->state();
+        StalledRank& rank = ranks.emplace_back();
+        rank.rank = record->rank;
+        rank.action = state.action;
+        rank.actionNs = nowNs - state.sinceNs;
+        for (const FlightEntry& entry : state.entries) {
+            StalledRank::Request& request = rank.requests.emplace_back();
+            request.group = groupText(entry);
+            request.what = std::string(entry.kind) + " " + std::string(entry.what) +
+                           (request.group.empty() ? "" : " of group " + request.group);
+            if (entry.ranks)
+                request.ranks = *entry.ranks;
+            request.sequence = entry.sequence;
+            request.waitedNs = nowNs - entry.issuedNs;
+            request.isPending = entry.doneNs == 0;
+        }
     }
-    const auto oldest = std::min_element(waiting.begin(), waiting.end(),
-                                         [](const auto& a, const auto& b) { return a.second.issuedNs < b.second.issuedNs; });
+    return ranks;
+}
+
+std::string describeStall(const std::vector<StalledRank>& ranks)
+{
+    std::map<int, const StalledRank*> byRank;
+    std::map<int, const StalledRank::Request*> waiting; // by rank: what it has waited for longest
+    for (const StalledRank& rank : ranks) {
+        byRank[rank.rank] = &rank;
+        for (const StalledRank::Request& request : rank.requests)
+            if (request.isPending && !waiting.contains(rank.rank))
+                waiting[rank.rank] = &request;
+    }
+    const auto oldest = std::max_element(waiting.begin(), waiting.end(),
+                                         [](const auto& a, const auto& b) { return a.second->waitedNs < b.second->waitedNs; });
     // From who waits to whom he waits for, as long as that one waits too.
     std::string text;
-    std::set<int> told;
-    for (auto wait = oldest; wait != waiting.end() && told.insert(wait->first).second;) {
-        const FlightEntry& entry = wait->second;
-        text += (text.empty() ? "rank " : "; rank ") + std::to_string(wait->first) + " has waited " +
-                seconds(nowNs - entry.issuedNs) + " in " + describe(entry);
-        const auto absent = std::find_if(entry.ranks->begin(), entry.ranks->end(), [&](int rank) {
-            const auto state = states.find(rank);
-            return state == states.end() ||
-                   std::none_of(state->second.entries.begin(), state->second.entries.end(), [&](const FlightEntry& other) {
-                       return other.group == entry.group && other.sequence == entry.sequence;
-                   });
+    std::vector<int> told;
+    for (auto wait = oldest; wait != waiting.end();) {
+        if (const auto first = std::find(told.begin(), told.end(), wait->first); first != told.end()) {
+            text += "; they wait for each other in a circle: rank ";
+            for (auto rank = first; rank != told.end(); ++rank)
+                text += std::to_string(*rank) + " -> ";
+            text += std::to_string(*first);
+            break;
+        }
+        told.push_back(wait->first);
+        const StalledRank::Request& request = *wait->second;
+        text += (text.empty() ? "rank " : "; rank ") + std::to_string(wait->first) + " has waited " + seconds(request.waitedNs) +
+                " in " + request.what;
+        const auto absent = std::find_if(request.ranks.begin(), request.ranks.end(), [&](int rank) {
+            const auto there = byRank.find(rank);
+            return there == byRank.end() ||
+                   std::none_of(there->second->requests.begin(), there->second->requests.end(),
+                                [&](const StalledRank::Request& other) {
+                                    return other.group == request.group && other.sequence == request.sequence;
+                                });
         });
-        if (absent == entry.ranks->end()) {
+        if (absent == request.ranks.end()) {
             text += ", to which all have come: the transfer itself does not end";
             break;
         }
-        const auto state = states.find(*absent);
+        const auto there = byRank.find(*absent);
         text += ", to which rank " + std::to_string(*absent) + " has not come" +
-                (state == states.end() || !state->second.inStep() ? "" : ": it is in " + state->second.action);
+                (there == byRank.end() || there->second->action.empty() ? "" : ": it is in " + there->second->action);
         wait = waiting.find(*absent);
     }
-    for (const auto& [rank, state] : states)
-        if (text.empty() && state.inStep()) // on a GPU, whose requests are done when they are on its stream
-            text = "rank " + std::to_string(rank) + " has been in " + state.action + " for " + seconds(nowNs - state.sinceNs);
+    for (const StalledRank& rank : ranks)
+        if (text.empty() && !rank.action.empty()) // on a GPU, whose requests are done when they are on its stream
+            text = "rank " + std::to_string(rank.rank) + " has been in " + rank.action + " for " + seconds(rank.actionNs);
     return text;
 }
 

@@ -56,7 +56,24 @@ private:
     bool m_waits = false;
 };
 
-/// Where ranks stand that no longer move, for people: who has waited longest, in what, and who has not come.
-std::string describeStall(const std::vector<const FlightRecord*>&, std::int64_t nowNs);
+/// What a rank that no longer moves tells of itself: also to other processes.
+struct StalledRank {
+    struct Request {
+        std::string what;  ///< "all-reduce attn.sum of group tp {0,1}"
+        std::string group; ///< "tp {0,1}"
+        std::vector<int> ranks;
+        std::int64_t sequence = 0;
+        std::int64_t waitedNs = 0;
+        bool isPending = false;
+    };
+    int rank = 0;
+    std::string action; ///< empty: in no step
+    std::int64_t actionNs = 0;
+    std::vector<Request> requests; ///< oldest first
+};
+std::vector<StalledRank> stalledRanks(const std::vector<const FlightRecord*>&, std::int64_t nowNs);
+
+/// Where they stand, for people: who has waited longest, in what, who has not come, and the circle if they wait for each other.
+std::string describeStall(const std::vector<StalledRank>&);
 
 } // namespace live

@@ -286,13 +286,9 @@ public:
         const std::uint64_t bytes = m_file.size();
         if (bytes != entry.at("bytes").get<std::uint64_t>())
             refuseDamaged(path, "it has " + std::to_string(bytes) + " bytes, the manifest says " + entry.at("bytes").dump());
-        try {
-            ReadTable read = readTensorTable(m_file);
-            m_table = std::move(read.table);
-            m_dataBegin = read.dataBegin;
-        } catch (const sim::Error& error) {
-            refuseDamaged(path, error.what());
-        }
+        ReadTable read = readTensorTable(m_file);
+        m_table = std::move(read.table);
+        m_dataBegin = read.dataBegin;
         const json& tensors = entry.at("tensors");
         bool same = tensors.size() == m_table.tensors.size() && m_dataBegin + m_table.dataBytes() == bytes;
         for (const auto& [name, tensor] : m_table.tensors)

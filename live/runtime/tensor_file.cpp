@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <bit>
 #include <cassert>
 #include <cerrno>
@@ -24,9 +25,14 @@ namespace {
 
 using TableJson = nlohmann::ordered_json;
 
+/// Not the format; the others are of the system's.
+struct NotATable final : sim::Error {
+    using sim::Error::Error;
+};
+
 [[noreturn]] void refuseTable(const std::string& what)
 {
-    throw sim::Error("not a file of tensors: " + what);
+    throw NotATable("not a file of tensors: " + what);
 }
 
 struct TypeName {
@@ -34,8 +40,14 @@ struct TypeName {
     const char* name;
     std::uint64_t bytes;
 };
-constexpr std::array kTypes = {TypeName{StoredType::f64, "F64", 8}, TypeName{StoredType::f32, "F32", 4},
-                               TypeName{StoredType::bf16, "BF16", 2}, TypeName{StoredType::f16, "F16", 2}};
+constexpr std::array kTypes = {TypeName{StoredType::f64, "F64", 8},       TypeName{StoredType::f32, "F32", 4},
+                               TypeName{StoredType::bf16, "BF16", 2},     TypeName{StoredType::f16, "F16", 2},
+                               TypeName{StoredType::i64, "I64", 8},       TypeName{StoredType::u64, "U64", 8},
+                               TypeName{StoredType::i32, "I32", 4},       TypeName{StoredType::u32, "U32", 4},
+                               TypeName{StoredType::i16, "I16", 2},       TypeName{StoredType::u16, "U16", 2},
+                               TypeName{StoredType::i8, "I8", 1},         TypeName{StoredType::u8, "U8", 1},
+                               TypeName{StoredType::boolean, "BOOL", 1},  TypeName{StoredType::f8E4m3, "F8_E4M3", 1},
+                               TypeName{StoredType::f8E5m2, "F8_E5M2", 1}};
 
 const TypeName& typeName(StoredType type)
 {
@@ -44,11 +56,14 @@ const TypeName& typeName(StoredType type)
 
 StoredType parseType(const std::string& name, const TableJson& json)
 {
-    const auto dtype = json.is_object() ? json.find("dtype") : json.end();
+    if (!json.is_object() || !json.contains("dtype"))
+        refuseTable(name + " has no dtype");
+    const TableJson& dtype = json.at("dtype");
     for (const TypeName& each : kTypes)
-        if (dtype != json.end() && *dtype == each.name)
+        if (dtype == each.name)
             return each.type;
-    refuseTable(name + " is not of type F64, F32, BF16 or F16");
+    refuseTable(name + " is of type " + dtype.dump(-1, ' ', false, TableJson::error_handler_t::replace) +
+                "; F64, F32, BF16 and F16 are read");
 }
 
 StoredTensor parseTensor(const std::string& name, const TableJson& json)
@@ -75,8 +90,8 @@ StoredTensor parseTensor(const std::string& name, const TableJson& json)
     tensor.begin = offsets[0];
     tensor.end = offsets[1];
     if (!isSound || tensor.end < tensor.begin || tensor.end - tensor.begin != elements * bytesOf(tensor.type))
-        refuseTable(name + " has " + shapeText(tensor.shape) + " elements and the bytes " + std::to_string(tensor.begin) +
-                    " to " + std::to_string(tensor.end));
+        refuseTable(name + " is " + shapeText(tensor.shape) + " of " + storedTypeName(tensor.type) + " and has the bytes " +
+                    std::to_string(tensor.begin) + " to " + std::to_string(tensor.end));
     return tensor;
 }
 
@@ -111,6 +126,11 @@ const char* storedTypeName(StoredType type)
     return typeName(type).name;
 }
 
+bool isReadable(StoredType type)
+{
+    return type == StoredType::f64 || type == StoredType::f32 || type == StoredType::bf16 || type == StoredType::f16;
+}
+
 void toDoubles(StoredType type, const std::byte* bytes, std::span<double> values)
 {
     const std::uint64_t size = bytesOf(type);
@@ -128,6 +148,8 @@ void toDoubles(StoredType type, const std::byte* bytes, std::span<double> values
         case StoredType::f16:
             value = ofHalf(load<std::uint16_t>(bytes));
             break;
+        default:
+            throw sim::Error(std::string("numbers of type ") + storedTypeName(type) + " are not read");
         }
         bytes += size;
     }
@@ -160,7 +182,7 @@ std::string shapeText(const std::vector<std::int64_t>& shape)
     std::string text;
     for (const std::int64_t side : shape)
         text += (text.empty() ? "" : " x ") + std::to_string(side);
-    return text.empty() ? "1" : text;
+    return text.empty() ? "a single number" : text;
 }
 
 void TensorTable::place()
@@ -216,10 +238,14 @@ TensorTable TensorTable::parse(const std::string& header)
     return table;
 }
 
-ReadTable readTensorTable(const PlacedFile& file)
+namespace {
+
+ReadTable readTable(const PlacedFile& file)
 {
     const std::uint64_t bytes = file.size();
     std::array<unsigned char, 8> length{};
+    if (bytes < length.size())
+        refuseTable("it has " + std::to_string(bytes) + " bytes, the length of its header alone takes 8");
     file.read(0, length.data(), length.size());
     std::uint64_t headerBytes = 0;
     for (std::size_t i = length.size(); i-- > 0;)
@@ -229,18 +255,57 @@ ReadTable readTensorTable(const PlacedFile& file)
         refuseTable("its header would have " + std::to_string(headerBytes) + " bytes");
     std::string header(headerBytes, '\0');
     file.read(length.size(), header.data(), header.size());
-    return {TensorTable::parse(header), length.size() + headerBytes};
+    ReadTable read{TensorTable::parse(header), length.size() + headerBytes};
+    const std::uint64_t end = read.dataBegin + read.table.dataBytes();
+    if (end != bytes)
+        refuseTable("it has " + std::to_string(bytes) + " bytes, its header says " + std::to_string(end));
+    return read;
 }
 
-PlacedFile::PlacedFile(const std::filesystem::path& path, Mode mode)
-    : m_path(path), m_descriptor(::open(path.c_str(),
-                                        O_CLOEXEC | (mode == Mode::read    ? O_RDONLY
-                                                     : mode == Mode::write ? O_RDWR
-                                                                           : O_RDWR | O_CREAT | O_EXCL),
-                                        0666))
+std::atomic<std::uint64_t> g_moves{0}; // NOLINT(cppcoreguidelines-avoid-non-const-global-variables): counts
+
+} // namespace
+
+ReadTable readTensorTable(const PlacedFile& file)
 {
+    try {
+        return readTable(file);
+    } catch (const NotATable& error) {
+        throw sim::Error(file.path().string() + " is " + error.what());
+    }
+}
+
+PlacedFile::PlacedFile(const std::filesystem::path& path, Mode mode) : m_path(path)
+{
+    constexpr mode_t kAll = 0666;
+#ifdef O_TMPFILE
+    if (mode == Mode::unnamed) {
+        m_descriptor = ::open(std::filesystem::absolute(path).parent_path().c_str(), O_CLOEXEC | O_RDWR | O_TMPFILE, kAll);
+        m_isNamed = m_descriptor < 0;
+    }
+#endif
+    if (m_descriptor < 0)
+        m_descriptor = ::open(path.c_str(),
+                              O_CLOEXEC | (mode == Mode::read    ? O_RDONLY
+                                           : mode == Mode::write ? O_RDWR
+                                                                 : O_RDWR | O_CREAT | O_EXCL),
+                              kAll);
     if (m_descriptor < 0)
         fail(mode == Mode::read ? "read" : "write", errno);
+}
+
+void PlacedFile::giveName()
+{
+    if (std::exchange(m_isNamed, true))
+        return;
+    const std::string open = "/proc/self/fd/" + std::to_string(m_descriptor);
+    if (::linkat(AT_FDCWD, open.c_str(), AT_FDCWD, m_path.c_str(), AT_SYMLINK_FOLLOW) != 0)
+        fail("write", errno);
+}
+
+std::uint64_t PlacedFile::moves()
+{
+    return g_moves.load(std::memory_order_relaxed);
 }
 
 PlacedFile::~PlacedFile()
@@ -259,9 +324,14 @@ std::uint64_t PlacedFile::size() const
 
 void PlacedFile::reserve(std::uint64_t bytes)
 {
-    int error = EINTR;
-    while (error == EINTR) // a signal: the run ends after this, not in it
-        error = ::posix_fallocate(m_descriptor, 0, static_cast<off_t>(bytes));
+    constexpr std::uint64_t kPiece = std::uint64_t{1} << 30U; // some file systems write all of it
+    int error = 0;
+    for (std::uint64_t at = 0; at < bytes && error == 0; at += kPiece) {
+        do // a signal: the run ends after this, not in it
+            error = ::posix_fallocate(m_descriptor, static_cast<off_t>(at), static_cast<off_t>(std::min(kPiece, bytes - at)));
+        while (error == EINTR);
+        g_moves.fetch_add(1, std::memory_order_relaxed);
+    }
     if (error == 0)
         return;
     std::error_code none;
@@ -284,7 +354,13 @@ void PlacedFile::write(std::uint64_t offset, const void* data, std::size_t bytes
         from += written;
         offset += static_cast<std::uint64_t>(written);
         bytes -= static_cast<std::size_t>(written);
+        g_moves.fetch_add(1, std::memory_order_relaxed);
+        m_unsynced += static_cast<std::uint64_t>(written);
     }
+    constexpr std::uint64_t kMostUnsynced = std::uint64_t{256}
+                                            << 20U; // all of it at the end would be long without a sign of life
+    if (m_unsynced > kMostUnsynced)
+        sync();
 }
 
 void PlacedFile::read(std::uint64_t offset, void* data, std::size_t bytes) const
@@ -301,6 +377,7 @@ void PlacedFile::read(std::uint64_t offset, void* data, std::size_t bytes) const
         to += got;
         offset += static_cast<std::uint64_t>(got);
         bytes -= static_cast<std::size_t>(got);
+        g_moves.fetch_add(1, std::memory_order_relaxed);
     }
 }
 
@@ -309,6 +386,8 @@ void PlacedFile::sync()
     while (::fsync(m_descriptor) != 0)
         if (errno != EINTR)
             fail("write", errno);
+    m_unsynced = 0;
+    g_moves.fetch_add(1, std::memory_order_relaxed);
 }
 
 void PlacedFile::fail(const char* what, int error) const

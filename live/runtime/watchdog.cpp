@@ -8,14 +8,74 @@
 #include <algorithm>
 #include <condition_variable>
 #include <mutex>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <thread>
 #include <vector>
 
 namespace live {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+using nlohmann::json;
+
+std::string textOf(const std::vector<StalledRank>& ranks)
+{
+    json all = json::array();
+    for (const StalledRank& rank : ranks) {
+        json requests = json::array();
+        for (const StalledRank::Request& each : rank.requests)
+            requests.push_back({each.what, each.group, each.ranks, each.sequence, each.waitedNs, each.isPending});
+        all.push_back({rank.rank, rank.action, rank.actionNs, std::move(requests)});
+    }
+    return all.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+/// Adds what another process has told.
+void addRanks(const std::string& text, std::vector<StalledRank>& to)
+{
+    const json all = json::parse(text, nullptr, false);
+    if (!all.is_array())
+        return;
+    for (const json& rank : all) {
+        StalledRank& added = to.emplace_back();
+        added.rank = rank.at(0).get<int>();
+        added.action = rank.at(1).get<std::string>();
+        added.actionNs = rank.at(2).get<std::int64_t>();
+        for (const json& each : rank.at(3))
+            added.requests.push_back({each.at(0).get<std::string>(), each.at(1).get<std::string>(),
+                                      each.at(2).get<std::vector<int>>(), each.at(3).get<std::int64_t>(),
+                                      each.at(4).get<std::int64_t>(), each.at(5).get<bool>()});
+    }
+}
+
+/// Tells the others how this process's ranks stand and adds theirs: of those that tell within `atMost`, as all do that find the
+/// run hung.
+void exchangeRanks(std::vector<StalledRank>& ranks, Store& store, const std::stop_token& stop, std::chrono::milliseconds atMost)
+{
+    const auto key = [](const char* what, int process) { return std::string(what) + std::to_string(process); };
+    store.set(key("watchdog/ranks/", store.process()), textOf(ranks));
+    store.add(key("watchdog/told/", store.process()), 1);
+    std::set<int> missing;
+    for (int process = 0; process < store.processes(); ++process)
+        if (process != store.process())
+            missing.insert(process);
+    constexpr std::chrono::milliseconds kPause{20};
+    for (const auto end = Clock::now() + atMost; !missing.empty() && Clock::now() < end && !stop.stop_requested();) {
+        std::erase_if(missing, [&](int process) {
+            if (store.add(key("watchdog/told/", process), 0) == 0)
+                return false;
+            addRanks(store.get(key("watchdog/ranks/", process)), ranks);
+            return true;
+        });
+        if (!missing.empty())
+            std::this_thread::sleep_for(kPause);
+    }
+}
+
 void watch(const std::stop_token& stop, Run& run, std::chrono::milliseconds deadline, Store* store)
 {
-    using Clock = std::chrono::steady_clock;
     const auto interval = std::clamp(deadline / 4, std::chrono::milliseconds(10), std::chrono::milliseconds(1000));
     std::vector<const FlightRecord*> records;
     for (Rank* rank : run.ranks())
@@ -39,9 +99,12 @@ void watch(const std::stop_token& stop, Run& run, std::chrono::milliseconds dead
             lastMove = Clock::now();
         if (Clock::now() - lastMove < deadline)
             continue;
-        const std::string where =
-            describeStall(records, std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now().time_since_epoch()).count());
-        run.abort("nothing moved for too long: " + where);
+        std::vector<StalledRank> ranks =
+            stalledRanks(records, std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now().time_since_epoch()).count());
+        constexpr std::chrono::milliseconds kGrace{1000};
+        if (store)
+            exchangeRanks(ranks, *store, stop, 2 * interval + kGrace);
+        run.abort("nothing moved for too long: " + describeStall(ranks));
         return;
     }
 }

@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdint>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,6 +24,9 @@ inline CLI::Validator wholeNumberFrom(int least)
         [least](const std::string& text) {
             int number = 0;
             const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+            if (error == std::errc() && end == text.data() + text.size() && text != std::to_string(number))
+                return quotedText(text) + " is not written as a whole number is; write " +
+                       std::to_string(number); // CLI11 would take 010 for eight
             const bool isWhole = error == std::errc() && end == text.data() + text.size();
             return isWhole && number >= least ? std::string()
                                               : quotedText(text) + " is not a whole number of at least " + std::to_string(least) +
@@ -36,6 +41,49 @@ inline CLI::Validator atMost(int most)
     return CLI::Validator(
         [most](const std::string& text) {
             return std::stoll(text) <= most ? std::string() : quotedText(text) + " is more than " + std::to_string(most);
+        },
+        "");
+}
+
+/// A whole number of a range, both ends in it.
+inline CLI::Validator wholeNumber(std::uint64_t least, std::uint64_t most)
+{
+    return CLI::Validator(
+        [least, most](const std::string& text) {
+            const bool isNegative = text.starts_with('-');
+            const char* const digits = text.data() + (isNegative ? 1 : 0);
+            std::uint64_t number = 0;
+            const auto [end, error] = std::from_chars(digits, text.data() + text.size(), number);
+            const bool isWhole = error != std::errc::invalid_argument && end == text.data() + text.size();
+            const bool isBelow = isNegative ? number > 0 : number < least;
+            const bool isAbove = !isNegative && (error == std::errc::result_out_of_range || number > most);
+            if (isWhole && !isBelow && !isAbove)
+                return text == std::to_string(number)
+                           ? std::string() // CLI11 would take 010 for eight
+                           : quotedText(text) + " is not written as a whole number is; write " + std::to_string(number);
+            return quotedText(text) + " is not a whole number from " + std::to_string(least) + " to " + std::to_string(most) +
+                   (isWhole ? "; the nearest is " + std::to_string(isAbove ? most : least) : "");
+        },
+        "");
+}
+
+/// A number of a range, both ends in it.
+inline CLI::Validator number(double least, double most)
+{
+    return CLI::Validator(
+        [least, most](const std::string& text) {
+            const auto shown = [](double value) {
+                std::ostringstream out;
+                out << value;
+                return out.str();
+            };
+            double value = 0;
+            const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+            const bool isNumber = error == std::errc() && end == text.data() + text.size() && !std::isnan(value);
+            if (isNumber && value >= least && value <= most)
+                return std::string();
+            return quotedText(text) + " is not a number from " + shown(least) + " to " + shown(most) +
+                   (isNumber ? "; the nearest is " + shown(value > most ? most : least) : "");
         },
         "");
 }

@@ -221,6 +221,104 @@ TEST(RankscopeLive, EndsEverywhereWhereOneProcessFindsACheckpointDamaged)
     }
 }
 
+TEST(RankscopeLive, BeginsWithAHuggingFaceModelAndSavesOneOverProcessesToo)
+{
+    const std::string reference = RANKSCOPE_TEST_DATA "/huggingface/llama", saved = (scratch() / "saved").string();
+    const auto arguments = [&](const std::string& weights, const std::string& steps) {
+        return std::vector<std::string>{
+            "run",
+            gallery("60-"),
+            "--set",
+            R"(model={"num_hidden_layers":2,"hidden_size":16,"intermediate_size":24,"num_attention_heads":4,"head_dim":4,)"
+            R"("num_key_value_heads":2,"vocab_size":29,"max_position_embeddings":16,"rope_theta":500})",
+            "--set",
+            R"(training={"sequence_length":8,"global_batch_size":4,"precision":"fp32"})",
+            "--set",
+            "live.dtype=fp64",
+            "--set",
+            R"(schedule={"kind":"1f1b"})",
+            "--steps",
+            steps,
+            "--weights",
+            weights};
+    };
+    const auto save = [&](std::vector<std::string> all, const std::string& to) {
+        all.insert(all.end(), {"--save-weights", to});
+        return all;
+    };
+    const json first = reportOf(save(arguments(reference, "2"), saved));
+    EXPECT_NEAR(first["losses"][0].get<double>(), 4.03, 0.1) << "of a random model of this text with weights as large";
+    const json again = reportOf(arguments(saved, "1"));
+    EXPECT_LT(again["losses"][0], first["losses"][0]);
+
+    const std::string port = std::to_string(test::freePort()), report = (scratch() / "weights.json").string(),
+                      several = (scratch() / "several").string();
+    std::vector<std::unique_ptr<Child>> children;
+    for (const std::string& number : {std::string("0"), std::string("1")}) {
+        std::vector<std::string> all = save(arguments(reference, "2"), several);
+        all.insert(all.end(), {"--report", report});
+        children.push_back(std::make_unique<Child>(all, environmentOf(number, "2", port)));
+    }
+    for (const auto& child : children)
+        ASSERT_EQ(child->wait(), 0) << child->err();
+    EXPECT_EQ(json::parse(std::ifstream(report))["losses"], first["losses"]);
+    const auto bytesOf = [](const std::string& folder) {
+        std::ifstream in(folder + "/model.safetensors", std::ios::binary);
+        return std::string(std::istreambuf_iterator<char>(in), {});
+    };
+    EXPECT_FALSE(bytesOf(saved).empty());
+    EXPECT_EQ(bytesOf(saved), bytesOf(several));
+
+    Child other(arguments(RANKSCOPE_TEST_DATA "/huggingface/qwen3", "1"));
+    EXPECT_EQ(other.wait(), 1);
+    EXPECT_NE(other.err().find("head_dim is 6 there, 4 in the scenario"), std::string::npos) << other.err();
+}
+
+TEST(RankscopeLive, ProvesBeforeTheFirstStepThatWeightsCanBeSavedAndLetsOneRunAloneDoSo)
+{
+    const auto folder = scratch() / "weights";
+    const std::string part = (folder / "model.safetensors.part").string();
+    Child full({"run", gallery("58-"), "--steps", "2", "--save-weights", folder.string()}, {}, 100'000);
+    EXPECT_EQ(full.wait(), 1);
+    EXPECT_NE(full.err().find("weights: cannot write all"), std::string::npos) << full.err();
+    EXPECT_EQ(full.err().find("step 1"), std::string::npos) << full.err();
+    EXPECT_TRUE(std::filesystem::is_empty(folder));
+
+    std::filesystem::create_directories(folder / "config.json");
+    Child taken({"run", gallery("58-"), "--steps", "2", "--save-weights", folder.string()});
+    EXPECT_EQ(taken.wait(), 1);
+    EXPECT_NE(taken.err().find("config.json: it is no ordinary file"), std::string::npos) << taken.err();
+    EXPECT_EQ(taken.err().find("step 1"), std::string::npos) << taken.err();
+    std::filesystem::remove(folder / "config.json");
+
+    std::ofstream(part) << "as one killed while it wrote leaves it";
+    Child first({"run", gallery("58-"), "--steps", "100000", "--save-weights", folder.string()});
+    ASSERT_TRUE(first.says("step 2/")) << first.err();
+    EXPECT_TRUE(std::filesystem::is_empty(folder));
+    Child second({"run", gallery("58-"), "--steps", "1", "--save-weights", folder.string()});
+    EXPECT_EQ(second.wait(), 1);
+    EXPECT_NE(second.err().find("weights: another run writes to " + folder.string()), std::string::npos) << second.err();
+    first.signal(SIGKILL);
+    first.wait();
+    EXPECT_TRUE(std::filesystem::is_empty(folder));
+    Child third({"run", gallery("58-"), "--steps", "1", "--save-weights", folder.string(), "--checkpoint", folder.string()});
+    EXPECT_EQ(third.wait(), 0) << third.err();
+    EXPECT_TRUE(std::filesystem::exists(folder / "model.safetensors"));
+    EXPECT_FALSE(std::filesystem::exists(part));
+}
+
+/// The limit's signal ends a program that does not look out for it.
+TEST(RankscopeLive, OutlivesTheSignalOfAFileThatMayNotGrow)
+{
+    const auto folder = scratch() / "limited";
+    Child child({"-c", "ulimit -f 100; exec " RANKSCOPE_BIN_DIR "/rankscope-live run " + gallery("58-") +
+                           " --steps 1 --checkpoint " + folder.string()},
+                {}, 0, "/bin/bash");
+    EXPECT_EQ(child.wait(), 1) << child.err();
+    EXPECT_NE(child.err().find("cannot write all"), std::string::npos) << child.err();
+    EXPECT_TRUE(std::filesystem::is_empty(folder));
+}
+
 TEST(RankscopeLive, LetsOneRunAloneWriteToAFolder)
 {
     const std::string folder = (scratch() / "shared").string();
@@ -324,6 +422,9 @@ TEST(RankscopeLive, RefusesWhatItCannotTrain)
         {{"run", file, "--set", "layout.pp=3"}, 1, "/schedule/layers_per_stage"},
         {{"run", file, "--device", "gpu"}, 2, "--device"},
         {{"run", file, "--resume", "/nonexistent"}, 1, "checkpoint"},
+        {{"run", file, "--weights", "/nonexistent"}, 1, "/nonexistent has no config.json"},
+        {{"run", file, "--weights", "x", "--resume", "y"}, 2, "--resume"},
+        {{"run", file, "--save-weights", "x", "--set", "model.hidden_act=relu2"}, 1, "GPT2LMHeadModel lacks hidden_act relu2"},
         {{"run", file, "--trace", "/nonexistent/x.pftrace"}, 1, "--trace"},
         {{"run", file, "--steps", "1", "--trace", (scratch() / "x.txt").string()}, 1, ".pftrace"},
         {{"run", file, "--listen", "tcp://0.0.0.0:0", "--steps", "1"}, 1, "key"},
@@ -335,6 +436,18 @@ TEST(RankscopeLive, RefusesWhatItCannotTrain)
         {{"run", file, "--listen", "", "--steps", "1"}, 2, "--listen"},
         {{"run", file, "--report", "", "--steps", "1"}, 2, "--report"},
         {{"run", file, "--set", "live.data=/nonexistent.txt"}, 1, "/nonexistent.txt"},
+        {{"run", file, "--order-seed", "-1"}, 2, "\"-1\" is not a whole number from 0 to 18446744073709551615; the nearest is 0"},
+        {{"run", file, "--order-seed", "18446744073709551616"}, 2, "; the nearest is 18446744073709551615"},
+        {{"run", file, "--order-seed", ""}, 2, "\"\" is not a whole number from 0 to 18446744073709551615\n"},
+        {{"run", file, "--order-seed", "3x"}, 2, "\"3x\" is not a whole number from 0 to 18446744073709551615\n"},
+        {{"run", file, "--order-seed", "010"}, 2, "\"010\" is not written as a whole number is; write 10"},
+        {{"run", file, "--steps", "0"}, 2, "\"0\" is not a whole number from 1 to 1000000000; the nearest is 1"},
+        {{"run", file, "--steps", ""}, 2, "\"\" is not a whole number from 1 to 1000000000\n"},
+        {{"run", file, "--workers", "99999999999999999999"}, 2, "from 1 to 4096; the nearest is 4096"},
+        {{"run", file, "--deadline", "nan"}, 2, "\"nan\" is not a number from 0.05 to 1e+06\n"},
+        {{"run", file, "--deadline", "0"}, 2, "\"0\" is not a number from 0.05 to 1e+06; the nearest is 0.05"},
+        {{"profile", "--seconds", "inf"}, 2, "\"inf\" is not a number from 1 to 3600; the nearest is 3600"},
+        {{"validate", file, "--rounds", "-3"}, 2, "\"-3\" is not a whole number from 1 to 1000; the nearest is 1"},
         {{"run"}, 2, "FILE"},
         {{"walk"}, 2, "walk"},
     };

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <future>
 #include <mutex>
 #include <sys/socket.h>
@@ -121,6 +122,27 @@ TEST(Store, NobodyPassesABarrierBeforeAllHaveReachedIt)
             store.barrier("other name");
         }
     });
+}
+
+/// As one that writes a checkpoint to a slow disk while the others wait at a barrier.
+TEST(Store, WaitsLongerThanItsLimitForAProcessThatMakesProgress)
+{
+    StoreOptions options = quick();
+    options.waitTimeout = 400ms;
+    std::atomic<std::uint64_t> moves{0};
+    options.progress = [&] { return moves.load(); };
+    const auto late = [&](bool moving) {
+        return [&, moving](Store& store) {
+            if (store.process() == 1)
+                for (int i = 0; i < 30; ++i) {
+                    moves += moving ? 1 : 0;
+                    std::this_thread::sleep_for(50ms);
+                }
+            store.barrier("written");
+        };
+    };
+    EXPECT_EQ(messageOf([&] { runProcesses(2, late(true), options); }), "");
+    EXPECT_THAT(messageOf([&] { runProcesses(2, late(false), options); }), HasSubstr("no process made progress meanwhile"));
 }
 
 TEST(Store, AValueOfMegabytesArrivesWhole)

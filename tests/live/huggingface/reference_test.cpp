@@ -15,7 +15,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 #include <filesystem>
+#include <functional>
+#include <limits>
 #include <mutex>
 #include <unistd.h>
 
@@ -385,6 +388,137 @@ TEST_F(Scratch, WithTensorsOfOtherNamesOrShapesIsRefused)
     fs::copy_file(folderOf("qwen2") / "model.safetensors", m_folder / "model.safetensors", fs::copy_options::overwrite_existing);
     EXPECT_THAT(failureOf(job(reference("llama").model), m_folder),
                 testing::HasSubstr("it has model.layers.0.self_attn.k_proj.bias (8), this model has not"));
+}
+
+/// A tensor of a copied reference with another element, in the type of the file (fp32).
+void setElement(const fs::path& path, const std::string& name, std::uint64_t element, float value)
+{
+    PlacedFile file(path, PlacedFile::Mode::write);
+    const ReadTable read = readTensorTable(file);
+    file.write(read.dataBegin + read.table.tensors.at(name).begin + element * sizeof value, &value, sizeof value);
+}
+
+TEST_F(Scratch, WithWhatIsNoNumberIsRefusedWithTensorFileAndPlace)
+{
+    const Settings llama = reference("llama").model;
+    fs::copy(folderOf("llama"), m_folder, fs::copy_options::recursive | fs::copy_options::overwrite_existing);
+    const fs::path file = m_folder / "model.safetensors";
+    const std::string name = "model.layers.1.self_attn.q_proj.weight"; // 16 x 16
+    setElement(file, name, 37, std::numeric_limits<float>::quiet_NaN());
+    setElement(file, name, 38, -std::numeric_limits<float>::infinity());
+    for (const Settings& layout : {Settings{}, Settings{"layout.tp=4"}, Settings{"layout.dp=2", "layout.zero_stage=3"}})
+        EXPECT_EQ(failureOf(job(llama + layout), m_folder),
+                  "weights: " + file.string() + ": " + name + " is nan at [2, 5]; of its 256 elements 2 are of that kind");
+    setElement(file, name, 37, 0);
+    EXPECT_THAT(failureOf(job(llama), m_folder), testing::HasSubstr(name + " is -inf at [2, 6]; of its 256 elements 1 is of"));
+}
+
+/// What stands in the reference's file after a change of its header's JSON; the tensors behind it stay.
+void changeHeader(const fs::path& path, const std::function<void(nlohmann::ordered_json&)>& change)
+{
+    std::string all = sim::readFile(path, 1U << 20U);
+    std::uint64_t length = 0;
+    std::memcpy(&length, all.data(), sizeof length);
+    nlohmann::ordered_json header = nlohmann::ordered_json::parse(all.substr(sizeof length, length));
+    change(header);
+    const std::string text = header.dump();
+    const std::string data = all.substr(sizeof length + length);
+    length = text.size();
+    sim::replaceFile(path, std::string(reinterpret_cast<const char*>(&length), sizeof length) + text + data);
+}
+
+TEST_F(Scratch, DamagedIsRefusedInWordsWithThePathOnce)
+{
+    const Settings llama = reference("llama").model;
+    fs::copy(folderOf("llama"), m_folder, fs::copy_options::recursive | fs::copy_options::overwrite_existing);
+    const fs::path file = m_folder / "model.safetensors";
+    const auto copyAgain = [&] {
+        fs::copy_file(folderOf("llama") / "model.safetensors", file, fs::copy_options::overwrite_existing);
+    };
+    const auto refusal = [&] {
+        std::string text = failureOf(job(llama), m_folder);
+        EXPECT_TRUE(text.starts_with("weights: ")) << text;
+        EXPECT_EQ(text.find("json.exception"), std::string::npos) << text;
+        const std::size_t first = text.find(m_folder.string());
+        EXPECT_NE(first, std::string::npos) << text;
+        EXPECT_EQ(text.find(m_folder.string(), first + 1), std::string::npos) << text;
+        return text;
+    };
+    const auto size = fs::file_size(file);
+    fs::resize_file(file, size + 3);
+    EXPECT_THAT(refusal(),
+                testing::HasSubstr("it has " + std::to_string(size + 3) + " bytes, its header says " + std::to_string(size)));
+    fs::resize_file(file, 5);
+    EXPECT_THAT(refusal(), testing::HasSubstr("it has 5 bytes, the length of its header alone takes 8"));
+    copyAgain();
+    changeHeader(file, [](auto& header) { header["model.norm.weight"]["dtype"] = "I32"; });
+    EXPECT_THAT(refusal(), testing::HasSubstr("model.norm.weight is of type I32 there; F64, F32, BF16 and F16 are read"));
+    copyAgain();
+    changeHeader(file, [](auto& header) { header["model.norm.weight"]["dtype"] = "F4"; });
+    EXPECT_THAT(refusal(), testing::HasSubstr("model.norm.weight is of type \"F4\"; F64, F32, BF16 and F16 are read"));
+    copyAgain();
+    changeHeader(file, [](auto& header) { header["model.norm.weight"]["shape"] = {2, 8}; });
+    EXPECT_THAT(refusal(), testing::HasSubstr("model.norm.weight is 2 x 8 there, 16 in this model"));
+
+    fs::remove(file);
+    const fs::path index = m_folder / "model.safetensors.index.json";
+    sim::replaceFile(index, R"({"metadata": {}})");
+    EXPECT_THAT(refusal(), testing::HasSubstr("has no object \"weight_map\""));
+    sim::replaceFile(index, R"({"weight_map": {"lm_head.weight": 7}})");
+    EXPECT_THAT(refusal(), testing::HasSubstr("names no file for lm_head.weight"));
+    sim::replaceFile(index, R"({"weight_map": {"lm_head.)");
+    EXPECT_THAT(refusal(), testing::HasSubstr("it seems to be cut short"));
+    sim::replaceFile(index, R"({"weight_map": {"lm_head.weight": "none.safetensors"}})");
+    EXPECT_THAT(refusal(), testing::HasSubstr("none.safetensors: No such file"));
+}
+
+TEST_F(Scratch, WithKeysThatMakeItAnotherModelIsRefusedByTheirNames)
+{
+    const auto refusal = [&](const std::string& name, const nlohmann::json& more) {
+        fs::copy(folderOf(name), m_folder, fs::copy_options::recursive | fs::copy_options::overwrite_existing);
+        nlohmann::json config = nlohmann::json::parse(sim::readFile(m_folder / "config.json", 1U << 20U));
+        config.merge_patch(more);
+        sim::replaceFile(m_folder / "config.json", config.dump());
+        return failureOf(job(reference(name).model), m_folder);
+    };
+    EXPECT_THAT(refusal("llama", {{"quantization_config", {{"quant_method", "fp8"}}}}),
+                testing::HasSubstr(R"(quantization_config is {"quant_method":"fp8"} there: its weights are quantized)"));
+    EXPECT_THAT(refusal("llama", {{"partial_rotary_factor", 0.5}}), testing::HasSubstr("partial_rotary_factor is 0.5 there"));
+    EXPECT_THAT(refusal("llama", {{"rope_parameters", {{"partial_rotary_factor", 0.25}}}}),
+                testing::HasSubstr("rope_parameters.partial_rotary_factor is 0.25 there"));
+    EXPECT_THAT(refusal("mixtral", {{"router_jitter_noise", 0.01}}), testing::HasSubstr("router_jitter_noise is 0.01 there"));
+    EXPECT_THAT(refusal("gpt2", {{"add_cross_attention", true}}), testing::HasSubstr("add_cross_attention is true there"));
+    EXPECT_THAT(refusal("qwen3", {{"layer_types", {"full_attention", "linear_attention"}}}),
+                testing::HasSubstr("layer_types has \"linear_attention\" there"));
+    EXPECT_THAT(refusal("deepseek-v3", {{"scoring_func", "softmax"}}), testing::HasSubstr("scoring_func is \"softmax\" there"));
+    EXPECT_THAT(refusal("qwen2", {{"use_sliding_window", true}, {"max_window_layers", "all"}, {"layer_types", 1}}),
+                testing::HasSubstr("max_window_layers is \"all\", which is no whole number"));
+    EXPECT_EQ(refusal("llama", {{"partial_rotary_factor", 1.0}, {"quantization_config", nullptr}, {"clip_qkv", nullptr}}), "");
+}
+
+TEST_F(Scratch, KeepsTheClassAndTheKeysThatNoScenarioSays)
+{
+    const fs::path from = m_folder / "from", to = m_folder / "to";
+    fs::copy(folderOf("mistral"), from);
+    auto config = nlohmann::ordered_json::parse(sim::readFile(from / "config.json", 1U << 20U));
+    config["my_own_key"] = {{"of", "mine"}};
+    config["bos_token_id"] = 7;
+    config["max_position_embeddings"] = 32768;
+    config["sliding_window"] = 4096; // more than the sequence: sees all, as a Llama does
+    sim::replaceFile(from / "config.json", config.dump());
+    const Settings whole = kTiny;
+    stepOf(job(whole), [&](const sim::Scenario& of, const std::vector<Rank*>& ranks) {
+        const nlohmann::ordered_json read = huggingface::readWeights(from, of, ranks);
+        huggingface::proveCanBeWritten(to, of, ranks);
+        EXPECT_TRUE(fs::is_empty(to));
+        huggingface::writeWeights(to, of, ranks, 0, exchangeWithNobody, read);
+    });
+    auto saved = nlohmann::ordered_json::parse(sim::readFile(to / "config.json", 1U << 20U));
+    EXPECT_EQ(saved["dtype"], "float64");
+    saved["dtype"] = config["dtype"];
+    saved.erase("torch_dtype");
+    EXPECT_EQ(saved, config);
+    EXPECT_EQ(failureOf(job(whole), to), "");
 }
 
 TEST_F(Scratch, InSeveralFilesIsRead)

@@ -7,6 +7,7 @@ namespace {
 using live::describeStall;
 using live::FlightEntry;
 using live::FlightRecord;
+using live::stalledRanks;
 
 constexpr std::int64_t kSecond = 1'000'000'000;
 
@@ -22,7 +23,7 @@ protected:
                 .sequence = sequence,
                 .issuedNs = issuedNs};
     }
-    std::string stall(std::int64_t nowNs) const { return describeStall({&m_first, &m_second}, nowNs); }
+    std::string stall(std::int64_t nowNs) const { return describeStall(stalledRanks({&m_first, &m_second}, nowNs)); }
 
     const std::string m_group = "tp";
     const std::vector<int> m_ranks = {0, 1};
@@ -38,6 +39,22 @@ TEST_F(TwoRanks, NameWhoWaitsInWhatAndWhoHasNotCome)
     const std::string text = stall(7 * kSecond);
     EXPECT_NE(text.find("rank 0 has waited 6.0 s in all-reduce attn.sum of group tp {0,1}"), std::string::npos) << text;
     EXPECT_NE(text.find("to which rank 1 has not come: it is in 0F2"), std::string::npos) << text;
+}
+
+TEST_F(TwoRanks, NameTheCircleInWhichTheyWaitForEachOther)
+{
+    const std::string other = "dp";
+    m_first.enter("0F3", 0);
+    m_second.enter("0F2", 0);
+    m_first.issued(entry(7, 0));
+    FlightEntry second = entry(3, kSecond);
+    second.group = &other;
+    m_second.issued(second);
+    const std::string text = stall(7 * kSecond);
+    EXPECT_NE(text.find("rank 1 has waited 6.0 s in all-reduce attn.sum of group dp {0,1}, to which rank 0 has not come"),
+              std::string::npos)
+        << text;
+    EXPECT_TRUE(text.ends_with("; they wait for each other in a circle: rank 0 -> 1 -> 0")) << text;
 }
 
 TEST_F(TwoRanks, NameWhoseGpuStandsStill)

@@ -1,4 +1,6 @@
 // Nothing hangs: a run in which nothing moves is ended, and told why.
+#include "live/comm/processes.h"
+#include "live/comm/socket.h"
 #include "live/comm/store.h"
 #include "live/runtime/run.h"
 #include "live/runtime/watchdog.h"
@@ -7,6 +9,8 @@
 #include "tests/live/support/decorators.h"
 #include "tests/live/support/jobs.h"
 
+#include <array>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <mutex>
 #include <thread>
@@ -33,6 +37,8 @@ class LosingCommunicator final : public Communicator {
 public:
     LosingCommunicator(WorkerPool& pool, std::unique_ptr<Communicator> inner) : m_pool(pool), m_inner(std::move(inner)) {}
     std::string name() const override { return m_inner->name(); }
+    void prepare(const std::vector<GroupUse>& uses) override { m_inner->prepare(uses); }
+    bool poll() override { return m_inner->poll(); }
     void issue(const CommRequest& request, Completion& completion) override
     {
         {
@@ -140,6 +146,46 @@ TEST(Watchdog, WaitsForAnotherProcessThatMovesAndNotForOneThatDoesNot)
         });
         EXPECT_EQ(failureOf(run).find("nothing moved") != std::string::npos, !othersMove);
     }
+}
+
+TEST(Watchdog, TellsWhoWaitsForWhomOverProcesses)
+{
+    const int port = portOf(listenOn("127.0.0.1", 0));
+    const sim::Scenario scenario = job(kLayout);
+    std::array<std::string, 2> failures;
+    const auto process = [&](int number) {
+        LaunchEnvironment launch;
+        launch.launcher = Launcher::flags;
+        launch.process = number;
+        launch.processes = 2;
+        launch.masterPort = port;
+        const auto store = openStore(launch);
+        WorkerPool pool(1);
+        const auto device = makeCpuDevice(DType::f32, &pool);
+        const int world = scenario.layout.worldSize();
+        LosingCommunicator communicator(pool, makeProcessCommunicator(pool, launch, world, store.get()));
+        pool.setPoller([&] { return communicator.poll(); });
+        const RankRange mine = ranksOf(number, 2, world);
+        live::Run run(scenario, {.pool = &pool,
+                                 .device = device.get(),
+                                 .communicator = &communicator,
+                                 .firstRank = mine.first,
+                                 .rankCount = mine.count});
+        const Watchdog watchdog(run, std::chrono::milliseconds(400), store.get());
+        store->barrier("begin");
+        if (number == 0) // so that those who wait for it have waited longest
+            std::this_thread::sleep_for(std::chrono::milliseconds(200));
+        failures[static_cast<std::size_t>(number)] = failureOf(run);
+    };
+    {
+        const std::jthread second(process, 1);
+        process(0);
+    }
+    // The second stage's ranks, of process 1, wait for the first's, of process 0, of which one has lost a sum.
+    // Whoever is not the first to end it may hear of lost connections instead.
+    EXPECT_THAT(failures, testing::Contains(testing::ContainsRegex(
+                              "rank [4-7] has waited .* to which rank [0-3] has not come: it is in 0F0; rank [0-3] has waited .* "
+                              "in all-reduce mlp.sum of group tp")));
 }
 
 TEST(Watchdog, LeavesARunAloneThatMoves)

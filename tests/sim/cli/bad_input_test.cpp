@@ -190,6 +190,7 @@ TEST(BadOptions, AreAnsweredInWords)
 {
     const std::string file = gallery("05-");
     for (const auto& [arguments, told] : std::vector<std::pair<std::string, std::string>>{
+             {"groups " + file + " --rank 010", "--rank: \"010\" is not written as a whole number is; write 10"},
              {"groups " + file + " --rank two", "--rank: \"two\" is not a whole number of at least 0"},
              {"groups " + file + " --rank 99999999999",
               "\"99999999999\" is not a whole number of at least 0 and at most 2147483647"},

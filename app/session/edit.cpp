@@ -107,13 +107,6 @@ std::string nameOf(const std::vector<sim::Catalogue::Entry>& entries, std::strin
     return found == entries.end() ? std::string(id) : found->name;
 }
 
-int gpusPerNode(const sim::Catalogue& catalogue, std::string_view clusterId)
-{
-    constexpr int kUsual = 8;
-    const auto* cluster = catalogue.clusterJson(clusterId);
-    return cluster ? std::max(1, cluster->value("gpus_per_node", kUsual)) : kUsual;
-}
-
 /// What a person reads for a value.
 std::string valueText(const ScenarioState& state, const ScenarioKey* key, const std::optional<std::string>& json)
 {
@@ -196,6 +189,13 @@ std::optional<std::string> recomputeJson(const ScenarioState& state, std::string
 }
 
 } // namespace
+
+int gpusPerNode(const sim::Catalogue& catalogue, std::string_view clusterId)
+{
+    constexpr int kUsual = 8;
+    const auto* cluster = catalogue.clusterJson(clusterId);
+    return cluster ? std::max(1, cluster->value("gpus_per_node", kUsual)) : kUsual;
+}
 
 int controlValue(const sim::ScenarioDocument& document, const sim::Scenario* lastLegal, std::string_view pointer)
 {

@@ -70,6 +70,8 @@ std::string whyNotCustom(const sim::Schedule&);
 Edit makeModelEdit(const sim::ScenarioDocument&, const sim::Catalogue&, std::string_view id);
 /// Replaces the cluster with enough nodes for the layout.
 Edit makeClusterEdit(const sim::ScenarioDocument&, const sim::Scenario* lastLegal, const sim::Catalogue&, std::string_view id);
+/// Of a cluster in the catalogue.
+int gpusPerNode(const sim::Catalogue&, std::string_view clusterId);
 /// Sets one key; `before` and `after` are what a person reads.
 Edit makeKeyEdit(std::string pointer, std::string json, std::string_view name, std::string_view before, std::string_view after);
 /// A list of layers a stage is as long as there are stages: with another number of them the balanced default takes its place.

@@ -1,8 +1,10 @@
 #include "app/session/failure.h"
 
+#include "app/session/file_kind.h"
 #include "sim/error.h"
 
 #include <filesystem>
+#include <fstream>
 #include <new>
 #include <utility>
 
@@ -51,6 +53,17 @@ sim::ScenarioDocument readDocument(const QString& path)
                                    {},
                                    "is a pipe, a socket or a device, not a file; save what comes out of it in a file first",
                                    sim::Severity::error}});
+    constexpr std::streamsize kTold = 4096;
+    std::string begin(static_cast<std::size_t>(kTold), '\0');
+    std::ifstream stream(file, std::ios::binary);
+    stream.read(begin.data(), kTold);
+    begin.resize(static_cast<std::size_t>(stream.gcount()));
+    if (const std::string kind = otherKind(begin); !kind.empty())
+        throw sim::ScenarioError(
+            {{path.toStdString(),
+              {},
+              "is " + kind + "; a scenario is a JSON file that begins with { \"format\": \"rankscope-scenario\" … }",
+              sim::Severity::error}});
     return sim::ScenarioDocument::readFile(file);
 }
 

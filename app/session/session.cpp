@@ -1,5 +1,7 @@
 #include "app/session/session.h"
 
+#include "app/session/scenario_name.h"
+
 #include <QFileInfo>
 #include <QSignalBlocker>
 #include <QUndoCommand>
@@ -136,9 +138,15 @@ QString Session::displayName() const
 {
     if (!isOpen())
         return {};
-    if (m_scenario && !m_scenario->name.empty())
-        return QString::fromStdString(m_scenario->name);
-    return m_path.isEmpty() ? QStringLiteral("Untitled") : QFileInfo(m_path).completeBaseName();
+    if (!m_scenario)
+        return m_path.isEmpty() ? QStringLiteral("Untitled") : QFileInfo(m_path).completeBaseName();
+    if (m_scenario->name.empty())
+        return generatedName(*m_scenario);
+    const QString name = QString::fromStdString(m_scenario->name);
+    if (!m_savedScenario || m_savedScenario->name != m_scenario->name)
+        return name; // that somebody gave it as it is now
+    const QString changed = changedSettings(*m_scenario, *m_savedScenario);
+    return changed.isEmpty() ? name : tr("%1, now %2").arg(name, changed);
 }
 
 QString Session::overridesText(const QStringList& overrides)
@@ -148,24 +156,42 @@ QString Session::overridesText(const QStringList& overrides)
 
 Problems Session::open(const QString& path, const QStringList& overrides)
 {
-    return problemsOf(path, [&]() -> Problems {
+    return open(read(path, overrides, m_catalogue));
+}
+
+Session::FileRead Session::read(const QString& path, const QStringList& overrides, const sim::Catalogue& catalogue)
+{
+    FileRead out{.path = path, .overrides = overrides, .document = {}, .changed = {}, .resolved = {}, .problems = {}};
+    out.problems = problemsOf(path, [&]() -> Problems {
         sim::ScenarioDocument document = readDocument(path);
         sim::ScenarioDocument changed = document;
+        out.resolved = document.resolve(catalogue);
         Problems problems = problemsOf({}, [&]() -> Problems {
             for (const QString& assignment : overrides)
                 changed.applyOverride(assignment.toStdString());
-            auto resolved = changed.resolve(m_catalogue);
+            auto resolved = overrides.isEmpty() ? out.resolved : changed.resolve(catalogue);
             return resolved.scenario ? Problems() : std::move(resolved.problems);
         });
-        if (!problems.empty()) {
-            if (!overrides.isEmpty() && document.resolve(m_catalogue).scenario)
-                for (sim::Problem& problem : problems)
-                    problem.file = (path + QLatin1Char(' ') + overridesText(overrides)).toStdString();
-            return problems;
+        if (!problems.empty() && !overrides.isEmpty() && out.resolved.scenario)
+            for (sim::Problem& problem : problems)
+                problem.file = (path + QLatin1Char(' ') + overridesText(overrides)).toStdString();
+        if (problems.empty()) {
+            out.document = std::move(document);
+            out.changed = std::move(changed);
         }
-        replace(std::move(document), QFileInfo(path).absoluteFilePath());
-        if (!overrides.isEmpty())
-            push(changed, Edit{{}, overridesText(overrides).toStdString(), 0});
+        return problems;
+    });
+    return out;
+}
+
+Problems Session::open(FileRead file)
+{
+    if (!file.document)
+        return std::move(file.problems);
+    return problemsOf(file.path, [&]() -> Problems {
+        replace(std::move(file.document), QFileInfo(file.path).absoluteFilePath(), std::move(file.resolved));
+        if (!file.overrides.isEmpty())
+            push(*file.changed, Edit{{}, overridesText(file.overrides).toStdString(), 0});
         return {};
     });
 }
@@ -183,6 +209,15 @@ Problems Session::recover(const Recovery& recovery)
         Autosave::discard(recovery);
         return {};
     });
+}
+
+void Session::startNew(const sim::ScenarioDocument& document)
+{
+    replace(document, {});
+    m_undo.resetClean(); // it is in no file
+    setSaved(std::nullopt);
+    Q_EMIT fileChanged();
+    keepSafe();
 }
 
 Problems Session::save()
@@ -292,6 +327,13 @@ void Session::forgetOldSteps()
 
 void Session::replace(std::optional<sim::ScenarioDocument> document, const QString& path)
 {
+    auto resolved = document ? document->resolve(m_catalogue) : sim::ScenarioDocument::Resolved();
+    replace(std::move(document), path, std::move(resolved));
+}
+
+void Session::replace(std::optional<sim::ScenarioDocument> document, const QString& path,
+                      sim::ScenarioDocument::Resolved resolved)
+{
     m_autosaveTimer.stop();
     m_autosave.remove();
     m_undo.clear();
@@ -299,8 +341,9 @@ void Session::replace(std::optional<sim::ScenarioDocument> document, const QStri
     m_document = std::move(document);
     m_scenario.reset();
     m_path = path;
-    take(m_document ? m_document->resolve(m_catalogue) : sim::ScenarioDocument::Resolved());
-    setSaved(m_document);
+    m_saved = m_document;
+    m_savedScenario = resolved.scenario;
+    take(std::move(resolved));
     Q_EMIT opened();
     Q_EMIT fileChanged();
     Q_EMIT changed();

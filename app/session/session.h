@@ -40,13 +40,26 @@ public:
     const QUndoStack& undoStack() const { return m_undo; }
     bool isModified() const { return isOpen() && !m_undo.isClean(); }
     QString path() const { return m_path; } ///< empty if never saved
-    QString displayName() const;            ///< the scenario's name, else the file's
+    /// The scenario's name, else one made of its settings; what has changed since the file is said behind it.
+    QString displayName() const;
 
     /// Opens a file; overrides as of --set become the first undoable step. What is wrong comes back, and then nothing has
     /// changed. Where the file alone could be opened, problems name file and overrides.
     [[nodiscard]] Problems open(const QString& path, const QStringList& overrides = {});
+    /// The same in two halves: the first takes long for large files, and may run on any thread.
+    struct FileRead {
+        QString path;
+        QStringList overrides;
+        std::optional<sim::ScenarioDocument> document, changed; ///< as it is in the file, and with the overrides
+        sim::ScenarioDocument::Resolved resolved;               ///< of the document
+        Problems problems;                                      ///< of what was to be opened
+    };
+    static FileRead read(const QString& path, const QStringList& overrides, const sim::Catalogue&);
+    [[nodiscard]] Problems open(FileRead);
     /// "--set layout.tp=4 --set layout.pp=2"
     static QString overridesText(const QStringList& overrides);
+    /// A document that is in no file yet.
+    void startNew(const sim::ScenarioDocument&);
     /// Takes up unsaved work again, even if it is not legal at the moment.
     [[nodiscard]] Problems recover(const Recovery&);
     [[nodiscard]] Problems save();
@@ -67,6 +80,7 @@ Q_SIGNALS:
 private:
     class Step;
     void replace(std::optional<sim::ScenarioDocument>, const QString& path);
+    void replace(std::optional<sim::ScenarioDocument>, const QString& path, sim::ScenarioDocument::Resolved);
     void push(const sim::ScenarioDocument& after, const Edit&);
     void forgetOldSteps();
     /// False, and but for the problems everything is as it was, if it cannot be read.

@@ -7,6 +7,7 @@
 #include <QString>
 #include <QStringList>
 
+#include <array>
 #include <optional>
 
 namespace app {
@@ -18,10 +19,12 @@ enum class NavigationStyle {
 };
 
 inline constexpr int kSmallestSizePercent = 100, kLargestSizePercent = 200;
+/// Those that are offered, of text and controls.
+inline constexpr std::array kTextSizes{kSmallestSizePercent, 110, 125, 150, 175, kLargestSizePercent};
 
 struct Settings {
     ThemeChoice theme = ThemeChoice::system;
-    int sizePercent = 100; ///< of text and controls; from the next start
+    int sizePercent = 100; ///< of text, controls and pictures
     NavigationStyle navigation = NavigationStyle::perfetto;
     bool reduceMotion = false;               ///< nothing moves by itself
     Renderer renderer = Renderer::automatic; ///< from the next start

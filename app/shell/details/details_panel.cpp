@@ -161,10 +161,13 @@ DetailsPanel::DetailsPanel(QWidget* parent) : QScrollArea(parent), m_theme(&ligh
     cards->setColumnMinimumWidth(0, 100);
     cards->setColumnMinimumWidth(1, 100);
 
+    m_against = label("against");
+    m_against->hide();
     auto* page = new QWidget;
     auto* column = new QVBoxLayout(page);
     column->setContentsMargins(14, 4, 12, 16);
     column->setSpacing(6);
+    column->addWidget(m_against);
     column->addLayout(cards);
     column->addSpacing(8);
     for (QWidget* line : {m_spanSection, m_spanTitle, m_spanText, m_rankSection, m_rankTitle, m_coordinates, m_place, m_alike})
@@ -199,7 +202,10 @@ void DetailsPanel::openBecause(MetricCard* card, std::function<std::vector<Becau
 
 void DetailsPanel::follow(Desk& desk)
 {
-    const auto showStep = [this, &desk] { setSimulation(desk.simulation(), desk.comparedTo(), desk.goodput()); };
+    const auto showStep = [this, &desk] {
+        m_baselineName = desk.baseline().isReady() ? std::optional(desk.baseline().name()) : std::nullopt;
+        setSimulation(desk.simulation(), desk.comparedTo(), desk.goodput());
+    };
     connect(&desk, &Desk::opened, this, showStep);
     connect(&desk, &Desk::stepChanged, this, showStep);
     connect(&desk, &Desk::comparedToChanged, this, showStep);
@@ -297,8 +303,14 @@ void DetailsPanel::showMetrics()
     showExposed();
     showGoodput();
 
-    for (MetricCard* card : {m_stepTime, m_tokens, m_mfu, m_bubble, m_parameters, m_exposed})
+    const QString against =
+        m_baselineName ? tr("▲▼ against the baseline “%1”").arg(*m_baselineName) : tr("▲▼ against the step before");
+    m_against->setText(against);
+    m_against->setVisible(m_before.has_value());
+    for (MetricCard* card : {m_stepTime, m_tokens, m_mfu, m_bubble, m_parameters, m_exposed, m_memory}) {
         card->hideChange();
+        card->setAgainst(against, m_baselineName.has_value());
+    }
     if (!m_before)
         return;
     m_stepTime->showChange(m_before->stepTimeSeconds, m.stepTimeSeconds);

@@ -66,6 +66,8 @@ private:
     const Theme* m_theme;
     MetricCard *m_stepTime, *m_tokens, *m_mfu, *m_bubble, *m_goodput, *m_parameters, *m_exposed, *m_memory;
     StackedBar *m_exposedBar, *m_memoryBar;
+    std::optional<QString> m_baselineName; ///< that changes are told against; nothing: the step before
+    QLabel* m_against = nullptr;
     QLabel *m_spanSection, *m_spanTitle, *m_spanText;
     QLabel *m_rankSection, *m_rankTitle, *m_coordinates, *m_place, *m_alike;
     QGridLayout* m_groups;

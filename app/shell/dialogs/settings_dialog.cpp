@@ -17,7 +17,6 @@
 namespace app {
 namespace {
 
-constexpr std::array kSizes{100, 110, 125, 150, 175, 200}; // percent
 constexpr std::array kAutosaveSeconds{1, 5, 30, 120};
 
 template <typename T>
@@ -29,7 +28,7 @@ void choose(QComboBox& box, T value)
 /// The nearest size that is offered.
 int offered(int percent)
 {
-    return *std::min_element(kSizes.begin(), kSizes.end(),
+    return *std::min_element(kTextSizes.begin(), kTextSizes.end(),
                              [&](int a, int b) { return std::abs(a - percent) < std::abs(b - percent); });
 }
 
@@ -59,8 +58,8 @@ SettingsDialog::SettingsDialog(const Settings& settings, const QStringList& lang
     m_theme->addItem(tr("Light"), static_cast<int>(ThemeChoice::light));
     m_theme->addItem(tr("Dark"), static_cast<int>(ThemeChoice::dark));
     m_theme->addItem(tr("High contrast"), static_cast<int>(ThemeChoice::highContrast));
-    m_size = addChoice(*form, tr("Text and controls"), later);
-    for (const int percent : kSizes)
+    m_size = addChoice(*form, tr("Text and controls"));
+    for (const int percent : kTextSizes)
         m_size->addItem(tr("%1 %").arg(percent), percent);
     m_language = addChoice(*form, tr("Language"), later);
     m_language->addItem(tr("As the desktop"), QString());

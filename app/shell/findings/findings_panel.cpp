@@ -47,6 +47,12 @@ FindingsPanel::FindingsPanel(QWidget* parent)
 void FindingsPanel::follow(Desk& desk)
 {
     connect(&desk, &Desk::opened, this, &FindingsPanel::clear);
+    connect(&desk, &Desk::stepChanged, this, [this] { // what was said is of another step
+        clear();
+        m_summary->setText(tr("Looking at this step…"));
+    });
+    connect(&desk.session(), &Session::changed, this, [this, &desk] { widget()->setEnabled(!desk.isSimulating()); });
+    connect(&desk, &Desk::waits, this, [this, &desk] { widget()->setEnabled(!desk.isSimulating()); });
     connect(&desk, &Desk::findingsReady, this,
             [this, &desk](const FindingList& found) { setFindings(found, desk.simulation()); });
     connect(&desk, &Desk::findingsFailed, this, &FindingsPanel::setFailure);

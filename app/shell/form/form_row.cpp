@@ -59,7 +59,7 @@ QString withoutNearest(const QString& problem)
 
 FormRow::FormRow(const ScenarioKey& key, std::string pointer, const QString& what, QWidget* parent)
     : QWidget(parent), m_key(key), m_pointer(std::move(pointer)), m_what(what), m_reset(new QToolButton), m_label(new QLabel),
-      m_note(new QLabel), m_problem(new QLabel), m_why(new QLabel), m_line(new QHBoxLayout)
+      m_note(new QLabel), m_problem(new QLabel), m_line(new QHBoxLayout)
 {
     showLabel();
     m_label->setFixedWidth(kRowLabel + kLabelGap);
@@ -75,13 +75,11 @@ FormRow::FormRow(const ScenarioKey& key, std::string pointer, const QString& wha
     m_reset->hide();
     connect(m_reset, &QToolButton::clicked, this, &FormRow::resetRequested);
 
-    for (QLabel* label : {m_note, m_problem, m_why}) {
+    for (QLabel* label : {m_note, m_problem}) {
         label->setWordWrap(true);
         label->hide();
     }
     setRole(m_note, "small");
-    setRole(m_why, "why");
-    m_why->setTextFormat(Qt::PlainText);
     m_problem->setTextFormat(Qt::RichText);
     m_problem->setTextInteractionFlags(Qt::LinksAccessibleByMouse | Qt::LinksAccessibleByKeyboard);
     connect(m_problem, &QLabel::linkActivated, this, [this](const QString& json) { Q_EMIT chosen(json, 0); });
@@ -92,7 +90,7 @@ FormRow::FormRow(const ScenarioKey& key, std::string pointer, const QString& wha
     auto* words = new QVBoxLayout;
     words->setContentsMargins(kRowGutter, 0, 0, 0);
     words->setSpacing(2);
-    for (QLabel* label : {m_note, m_problem, m_why})
+    for (QLabel* label : {m_note, m_problem})
         words->addWidget(label);
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, 0, 0, 0);
@@ -156,8 +154,8 @@ bool FormRow::eventFilter(QObject* watched, QEvent* event)
 {
     if (event->type() == QEvent::FocusIn || event->type() == QEvent::FocusOut) {
         const bool isIn = event->type() == QEvent::FocusIn;
-        m_why->setText(whyText());
-        m_why->setVisible(isIn);
+        m_isExplained = isIn;
+        Q_EMIT explains(isIn ? whyText() : QString());
         focusChanged(isIn);
     }
     return QWidget::eventFilter(watched, event);
@@ -168,11 +166,6 @@ std::vector<QWidget*> FormRow::focusOrder() const
     std::vector<QWidget*> out = m_watched;
     out.push_back(m_reset);
     return out;
-}
-
-bool FormRow::isWhyShown() const
-{
-    return !m_why->isHidden();
 }
 
 void FormRow::setJson(const std::optional<std::string>& json)
@@ -212,7 +205,7 @@ void FormRow::showProblem()
     std::vector<double> nearest;
     if (const auto now = m_json ? numberOf(*m_json) : std::nullopt; now && m_isError)
         nearest = m_legal.around(*now);
-    QString text = (nearest.empty() ? m_problemText : withoutNearest(m_problemText)).toHtmlEscaped();
+    QString text = plainWords(nearest.empty() ? m_problemText : withoutNearest(m_problemText)).toHtmlEscaped();
     text.replace(QLatin1Char('\n'), QLatin1String("<br>"));
     QStringList links;
     for (const double value : nearest)
@@ -268,14 +261,14 @@ QString FormRow::whyText() const
     }
     if (m_legal.refused.size() > kMostReasons)
         lines << tr("and %1 more that cannot be chosen now").arg(m_legal.refused.size() - kMostReasons);
-    lines << QString::fromStdString(m_pointer).mid(1).replace(QLatin1Char('/'), QLatin1Char('.'));
-    return lines.join(QLatin1Char('\n'));
+    return plainWords(lines.join(QLatin1Char('\n')));
 }
 
 void FormRow::describe()
 {
     const QString why = whyText();
-    m_why->setText(why);
+    if (m_isExplained)
+        Q_EMIT explains(why);
     setToolTip(QStringLiteral("<p>%1</p>").arg(why.toHtmlEscaped().replace(QLatin1Char('\n'), QLatin1String("<br>"))));
     for (QWidget* control : m_watched)
         control->setAccessibleDescription(why);

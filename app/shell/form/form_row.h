@@ -1,8 +1,9 @@
-// A row of the scenario form: a key's label, its control, whether it was changed, and in words below it what is wrong with it
-// and, while it has the focus, what it means and which values it may have.
+// A row of the scenario form: a key's label, its control, whether it was changed, and in words below it what is wrong with it.
+// While it has the focus, the form says elsewhere what it means and which values it may have: rows do not move for that.
 #pragma once
 
 #include "app/session/legal_values.h"
+#include "app/session/plain_words.h"
 #include "app/session/scenario_keys.h"
 
 #include <QWidget>
@@ -41,7 +42,7 @@ public:
     bool matches(const QString& typed) const;
     /// What the key means, which values it may have, and why not others.
     QString whyText() const;
-    bool isWhyShown() const;
+    bool isWhyShown() const { return m_isExplained; }
     QLabel* problemLabel() const { return m_problem; }
     QToolButton* resetButton() const { return m_reset; }
     /// What Tab goes through.
@@ -51,6 +52,8 @@ Q_SIGNALS:
     /// JSON text; null: the key is to be left out. `gesture` is the same for all moves of one slider drag, 0 for a single step.
     void chosen(const QString& json, int gesture);
     void resetRequested();
+    /// The row has the focus, and this is to be said about it; null: it has lost it.
+    void explains(const QString& why);
 
 protected:
     /// The control shows a value, and nobody has chosen anything.
@@ -78,11 +81,11 @@ private:
     const ScenarioKey& m_key;
     std::string m_pointer;
     QString m_what, m_fileText, m_problemText;
-    bool m_isError = false;
+    bool m_isError = false, m_isExplained = false;
     std::optional<std::string> m_json;
     LegalValues m_legal;
     QToolButton* m_reset;
-    QLabel *m_label, *m_note, *m_problem, *m_why;
+    QLabel *m_label, *m_note, *m_problem;
     QHBoxLayout* m_line;
     std::vector<QWidget*> m_watched;
 };

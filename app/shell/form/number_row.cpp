@@ -1,5 +1,6 @@
 #include "app/shell/form/number_row.h"
 
+#include "app/shell/form/groove_slider.h"
 #include "app/shell/widgets/style.h"
 
 #include <QEvent>
@@ -123,7 +124,7 @@ QAbstractSpinBox::StepEnabled LegalSpinBox::stepEnabled() const
 NumberRow::NumberRow(const ScenarioKey& key, std::string pointer, const QString& what, const sim::KeyFacts& facts,
                      QWidget* parent)
     : FormRow(key, std::move(pointer), what, parent), m_isShare(facts.type == sim::KeyType::number && facts.high <= 1),
-      m_slider(new QSlider(Qt::Horizontal)), m_stepper(new QFrame), m_spin(new LegalSpinBox),
+      m_slider(new GrooveSlider(Qt::Horizontal)), m_stepper(new QFrame), m_spin(new LegalSpinBox),
       m_less(stepButton(QStringLiteral("−"), tr("%1 less").arg(labelText()))),
       m_more(stepButton(QStringLiteral("+"), tr("%1 more").arg(labelText())))
 {
@@ -150,23 +151,47 @@ NumberRow::NumberRow(const ScenarioKey& key, std::string pointer, const QString&
     watch(m_slider);
     watch(m_spin);
 
-    connect(m_slider, &QSlider::sliderPressed, this, [this] {
-        static int drags = 0;
-        m_gesture = ++drags;
-    });
+    connect(m_slider, &QSlider::sliderPressed, this, &NumberRow::beginGesture);
     connect(m_slider, &QSlider::sliderReleased, this, [this] {
         m_gesture = 0;
         showLegalValues();
     });
+    for (QWidget* held : {static_cast<QWidget*>(m_less), static_cast<QWidget*>(m_more)})
+        held->installEventFilter(this);
     connect(m_slider, &QSlider::valueChanged, this, [this](int index) {
         if (!m_filling && index >= 0 && index < static_cast<int>(m_values.values.size()))
             choose(m_values.values[static_cast<std::size_t>(index)], m_gesture);
     });
-    connect(m_spin, &LegalSpinBox::stepped, this, [this](double value) { choose(value, 0); });
+    connect(m_spin, &LegalSpinBox::stepped, this, [this](double value) { choose(value, m_gesture); });
     connect(m_spin, &LegalSpinBox::typed, this, &NumberRow::take);
     connect(m_less, &QToolButton::clicked, m_spin, [this] { m_spin->stepBy(-1); });
     connect(m_more, &QToolButton::clicked, m_spin, [this] { m_spin->stepBy(1); });
     showLegalValues();
+}
+
+void NumberRow::beginGesture()
+{
+    static int gestures = 0;
+    m_gesture = ++gestures;
+}
+
+/// A key or a button that is held down repeats itself: that is one gesture, from its first press to its release.
+bool NumberRow::eventFilter(QObject* watched, QEvent* event)
+{
+    const bool isKey = event->type() == QEvent::KeyPress || event->type() == QEvent::KeyRelease;
+    const bool isButton = watched == m_less || watched == m_more;
+    if (isKey && !static_cast<QKeyEvent*>(event)->isAutoRepeat()) {
+        if (event->type() == QEvent::KeyPress)
+            beginGesture();
+        else
+            m_gesture = 0;
+    } else if (isButton && event->type() == QEvent::MouseButtonPress) {
+        beginGesture();
+    } else if (isButton && event->type() == QEvent::MouseButtonRelease) { // which clicks once more
+        QMetaObject::invokeMethod(
+            this, [this] { m_gesture = 0; }, Qt::QueuedConnection);
+    }
+    return FormRow::eventFilter(watched, event);
 }
 
 void NumberRow::take(const QString& text)

@@ -59,6 +59,8 @@ protected:
     void wrongChanged(bool) override;
 
 private:
+    bool eventFilter(QObject*, QEvent*) override;
+    void beginGesture();
     void showLegalValues();
     void take(const QString& text);
     void choose(double value, int gesture);

@@ -10,6 +10,8 @@
 #include <QLabel>
 #include <QMenu>
 #include <QPushButton>
+#include <QScrollArea>
+#include <QScrollBar>
 #include <QToolButton>
 #include <QVBoxLayout>
 
@@ -68,6 +70,11 @@ FormRow* ScenarioForm::addRow(const ScenarioKey& key, const std::string& pointer
     m_rows.insert_or_assign(pointer, row);
     m_order.push_back(row);
     connect(row, &FormRow::chosen, this, [this, row](const QString& json, int gesture) { choose(row, json, gesture); });
+    connect(row, &FormRow::explains, this, [this](const QString& why) {
+        m_help->setText(
+            why.isEmpty() ? tr("What a setting means, and which values it may have, stands here while it has the focus.") : why);
+        m_helpArea->verticalScrollBar()->setValue(0);
+    });
     connect(row, &FormRow::resetRequested, this, [this, row] { resetRow(row); });
     return row;
 }

@@ -39,6 +39,8 @@ public:
     NumberRow* row(std::string_view pointer) const { return qobject_cast<NumberRow*>(rowAt(pointer)); }
     /// What is shown in red or amber at the control of a pointer; for tests.
     QString problemAt(const std::string& pointer) const;
+    /// What stands at the form's foot about the row in focus.
+    QString helpText() const;
 
     /// Common what-ifs that can be done now; the palette lists them, too.
     std::vector<Preset> whatIfs() const;
@@ -53,6 +55,9 @@ public:
 Q_SIGNALS:
     void layoutRuleChanged();
     void chooseScheduleRequested();
+
+protected:
+    void resizeEvent(QResizeEvent*) override;
 
 private:
     /// A title inside a fold, and the rows below it.
@@ -99,6 +104,8 @@ private:
     QMenu* m_whatIfMenu;
     QScrollArea* m_area;
     QLabel *m_general, *m_nothingFound; ///< problems of no control here; a search in vain
+    QScrollArea* m_helpArea;            ///< always in its place, so that nothing moves when there is something to say
+    QLabel* m_help;
     std::map<std::string, FormRow*, std::less<>> m_rows;
     std::vector<FormRow*> m_order; ///< from top to bottom
     std::vector<Group> m_groups;

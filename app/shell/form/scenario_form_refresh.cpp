@@ -20,12 +20,14 @@ namespace app {
 namespace {
 
 constexpr int kFormSide = 12, kSideWithGutter = 4, kFormScrollBar = 10, kBetweenFormRows = 6;
+constexpr int kHelpHeight = 80, kLowForm = 400; ///< in a low form there is no room for help: hints at the pointer say the same
 
 } // namespace
 
 ScenarioForm::ScenarioForm(Session& session, QWidget* parent)
     : QWidget(parent), m_session(session), m_search(new QLineEdit(this)), m_whatIf(new QToolButton(this)),
-      m_whatIfMenu(new QMenu(this)), m_area(new QScrollArea(this)), m_general(new QLabel(this)), m_nothingFound(new QLabel(this))
+      m_whatIfMenu(new QMenu(this)), m_area(new QScrollArea(this)), m_general(new QLabel(this)), m_nothingFound(new QLabel(this)),
+      m_helpArea(new QScrollArea(this)), m_help(new QLabel(this))
 {
     build();
     connect(&m_session, &Session::opened, this, &ScenarioForm::takeFile);
@@ -60,8 +62,22 @@ void ScenarioForm::build()
     outer->setSpacing(0);
     outer->addLayout(top);
     outer->addWidget(m_area, 1);
+    outer->addWidget(m_helpArea);
     setRole(this, "form");
     setAttribute(Qt::WA_StyledBackground);
+
+    setRole(m_help, "help");
+    m_help->setText(tr("What a setting means, and which values it may have, stands here while it has the focus."));
+    m_help->setTextFormat(Qt::PlainText);
+    m_help->setWordWrap(true);
+    m_help->setAlignment(Qt::AlignTop | Qt::AlignLeft);
+    m_helpArea->setWidget(m_help);
+    m_helpArea->setWidgetResizable(true);
+    m_helpArea->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    m_helpArea->setFrameShape(QFrame::NoFrame);
+    m_helpArea->setFocusPolicy(Qt::NoFocus);
+    m_helpArea->setFixedHeight(kHelpHeight);
+    m_helpArea->setAccessibleName(tr("About the setting in focus"));
 
     // The page is in its place before it has rows: moved with them, it would have all of them styled again.
     auto* page = new QWidget(this);
@@ -180,7 +196,7 @@ void ScenarioForm::refreshProblems()
             at.erase(at.rfind('/') == std::string::npos ? 0 : at.rfind('/'));
         const QString text = (at == problem.pointer || problem.pointer.empty())
                                  ? QString::fromStdString(problem.message)
-                                 : QString::fromStdString(problem.pointer + ": " + problem.message);
+                                 : plainWords(QString::fromStdString(problem.pointer + ": " + problem.message));
         QString& shown = m_shownProblems[at];
         shown += (shown.isEmpty() ? QString() : QStringLiteral("\n")) + text;
         isError[at] = isError[at] || problem.severity == sim::Severity::error;
@@ -227,6 +243,17 @@ void ScenarioForm::refreshVisibility()
     m_nothingFound->setVisible(!isAnyShown);
     m_nothingFound->setText(isAnyWithoutEffect ? tr("“%1” has no effect on this scenario").arg(typed)
                                                : tr("No setting is called “%1”").arg(typed));
+}
+
+void ScenarioForm::resizeEvent(QResizeEvent* event)
+{
+    QWidget::resizeEvent(event);
+    m_helpArea->setVisible(height() >= kLowForm);
+}
+
+QString ScenarioForm::helpText() const
+{
+    return m_help->text();
 }
 
 void ScenarioForm::search(const QString& text)

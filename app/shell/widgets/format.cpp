@@ -96,6 +96,15 @@ Quantity percentQuantity(double fraction)
     return {withDecimals(percent, std::fabs(percent) < 9.95 ? 2 : 1), QStringLiteral("%")};
 }
 
+QString ratioText(double ratio)
+{
+    constexpr double kTimesFrom = 3; // "▲ 1,197 %" is thirteen times as much
+    if (ratio >= kTimesFrom)
+        return withDecimals(ratio, ratio < 9.95 ? 1 : 0) + QStringLiteral(" ×");
+    const double percent = std::fabs(ratio - 1) * 100;
+    return QString::number(percent, 'f', percent < 9.95 ? 1 : 0) + QStringLiteral(" %");
+}
+
 double gib(std::int64_t bytes)
 {
     return static_cast<double>(bytes) / (1024.0 * 1024.0 * 1024.0);

@@ -27,6 +27,8 @@ QString separated(std::int64_t value); ///< 16,384
 QString problemCount(std::size_t listed);
 /// The beginning of a text from a file: laying out a line of megabytes takes a window minutes.
 QString beginningOf(const std::string&);
+/// Of a number that became so many times what it was, without its sign: "4.2 %", "13 ×".
+QString ratioText(double ratio);
 double gib(std::int64_t bytes);
 /// "16,384 GPUs · tp 8 · pp 16 · dp 128": what is larger than 1.
 QString layoutLine(const sim::Layout&);

@@ -1,11 +1,13 @@
 #include "app/shell/widgets/metric_card.h"
 
+#include "app/shell/widgets/format.h"
 #include "app/shell/widgets/style.h"
 
 #include <QHBoxLayout>
 #include <QKeyEvent>
 #include <QLabel>
 #include <QMouseEvent>
+#include <QStyle>
 #include <QVBoxLayout>
 
 #include <cmath>
@@ -73,12 +75,21 @@ void MetricCard::showChange(double before, double after)
         hideChange();
         return;
     }
-    const QString size = QString::number(std::fabs(moved), 'f', std::fabs(moved) < 9.95 ? 1 : 0);
-    m_delta->setText((moved > 0 ? QStringLiteral("▲ ") : QStringLiteral("▼ ")) + size +
-                     (m_deltaUnit == DeltaUnit::points ? QStringLiteral(" pts") : QStringLiteral(" %")));
+    const QString size = m_deltaUnit == DeltaUnit::points
+                             ? QString::number(std::fabs(moved), 'f', std::fabs(moved) < 9.95 ? 1 : 0) + QStringLiteral(" pts")
+                             : ratioText(after / before);
+    m_delta->setText((moved > 0 ? QStringLiteral("▲ ") : QStringLiteral("▼ ")) + size);
     const bool gotBetter = (moved > 0) == (m_better == Better::higher);
     setRole(m_delta, m_better == Better::neither ? "changed" : gotBetter ? "better" : "worse");
     m_delta->show();
+}
+
+void MetricCard::setAgainst(const QString& what, bool isBaseline)
+{
+    m_delta->setToolTip(what);
+    m_delta->setProperty("against", isBaseline ? "baseline" : "step");
+    m_delta->style()->unpolish(m_delta);
+    m_delta->style()->polish(m_delta);
 }
 
 void MetricCard::hideChange()

@@ -21,6 +21,8 @@ public:
     void setValue(const Quantity&);
     void setNote(const QString&);
     /// No arrow where nothing moved by at least half a unit of the last digit shown.
+    /// What changes are told against; those against a pinned baseline have a frame.
+    void setAgainst(const QString& what, bool isBaseline);
     void showChange(double before, double after);
     void hideChange();
     /// Something below the number: a bar.

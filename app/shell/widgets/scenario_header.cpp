@@ -1,6 +1,7 @@
 #include "app/shell/widgets/scenario_header.h"
 
 #include "app/session/gallery.h"
+#include "app/session/plain_words.h"
 #include "app/shell/widgets/format.h"
 #include "app/shell/widgets/style.h"
 
@@ -11,6 +12,7 @@
 #include <QVBoxLayout>
 
 #include <algorithm>
+#include <utility>
 
 namespace app {
 
@@ -52,10 +54,9 @@ void ElidedLabel::elide()
 
 ScenarioHeader::ScenarioHeader(Session& session, QWidget* parent)
     : QFrame(parent), m_session(session), m_name(new ElidedLabel("heading")), m_summary(new ElidedLabel("muted")),
-      m_notice(new ElidedLabel("error")), m_layout(new QLabel), m_text(new QLabel), m_more(new QToolButton)
+      m_notice(new ElidedLabel("error")), m_layout(new ElidedLabel("muted")), m_text(new QLabel), m_more(new QToolButton)
 {
     setRole(this, "header");
-    setRole(m_layout, "muted");
     m_text->setTextFormat(Qt::MarkdownText);
     m_text->setWordWrap(true);
     m_text->setOpenExternalLinks(true);
@@ -96,7 +97,8 @@ QString firstProblemText(const Session& session)
         std::find_if(problems.begin(), problems.end(), [](const sim::Problem& p) { return p.severity == sim::Severity::error; });
     QString text = session.scenario() ? QObject::tr("The pictures show the last layout that works. ") : QString();
     if (first != problems.end())
-        text += QString::fromStdString(first->pointer.empty() ? first->message : first->pointer + ": " + first->message);
+        text +=
+            plainWords(QString::fromStdString(first->pointer.empty() ? first->message : first->pointer + ": " + first->message));
     return text;
 }
 
@@ -118,14 +120,30 @@ void ScenarioHeader::refresh()
     m_layout->setText(scenario ? layoutLine(scenario->layout) : QString());
     m_summary->setText(firstSentence(description));
     m_text->setText(source.isEmpty() ? description : description + tr("\n\n*Source: %1*").arg(source));
-    m_more->setVisible(!description.isEmpty() || !source.isEmpty());
+    m_more->setVisible((!description.isEmpty() || !source.isEmpty()) && (!m_isLow || m_more->isChecked()));
+    m_summary->setVisible(!m_more->isChecked() && !m_isLow);
+}
+
+/// In low windows pictures need the place of the second line.
+void ScenarioHeader::resizeEvent(QResizeEvent* event)
+{
+    QFrame::resizeEvent(event);
+    constexpr int kLow = 560;
+    const bool isLow = window()->height() < kLow;
+    if (std::exchange(m_isLow, isLow) != isLow)
+        refresh();
+}
+
+void ScenarioHeader::mouseDoubleClickEvent(QMouseEvent*)
+{
+    Q_EMIT renameRequested();
 }
 
 void ScenarioHeader::showWholeText(bool whole)
 {
     m_text->setVisible(whole);
-    m_summary->setVisible(!whole);
     m_more->setText(whole ? tr("Less") : tr("What to look at"));
+    refresh();
 }
 
 } // namespace app

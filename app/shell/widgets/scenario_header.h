@@ -36,15 +36,23 @@ public:
     explicit ScenarioHeader(Session&, QWidget* parent = nullptr);
     QString notice() const;
 
+Q_SIGNALS:
+    void renameRequested();
+
+protected:
+    void resizeEvent(QResizeEvent*) override;
+    void mouseDoubleClickEvent(QMouseEvent*) override;
+
 private:
     void refresh();
     void showWholeText(bool);
 
     Session& m_session;
-    ElidedLabel *m_name, *m_summary, *m_notice;
-    QLabel *m_layout, *m_text;
+    ElidedLabel *m_name, *m_summary, *m_notice, *m_layout;
+    QLabel* m_text;
     QToolButton* m_more;
     QString m_noticeText;
+    bool m_isLow = false; ///< the window
 };
 
 } // namespace app

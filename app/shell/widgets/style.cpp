@@ -94,7 +94,7 @@ QLabel { background: transparent; }
 QLabel[role="muted"] { color: @muted; }
 QLabel[role="small"] { color: @muted; font-size: 11px; }
 QLabel[role="section"] { color: @muted; font-size: 11px; font-weight: 600; }
-QLabel[role="why"] { color: @muted; font-size: 11px; background: @window; border-radius: 4px; padding: 4px 8px; }
+QLabel[role="help"] { color: @muted; font-size: 11px; background: @panel; border-top: 1px solid @border; padding: 6px 18px; }
 QLabel[role="group"] { font-size: 12px; font-weight: 600; padding-top: 6px; }
 QLabel[role="heading"] { font-size: 14px; font-weight: 600; }
 QLabel[role="title"] { font-size: 24px; font-weight: 600; }
@@ -110,6 +110,8 @@ QLabel[role="warning"] { color: @warning; font-size: 12px; }
 QLabel[role="better"] { color: @better; font-size: 11px; font-weight: 600; }
 QLabel[role="worse"] { color: @error; font-size: 11px; font-weight: 600; }
 QLabel[role="changed"] { color: @muted; font-size: 11px; font-weight: 600; }
+QLabel[against="baseline"] { border: 1px solid @faint; border-radius: 3px; padding: 0 4px; }
+QLabel[role="against"] { color: @muted; font-size: 11px; background: @window; border-radius: 4px; padding: 4px 8px; }
 QFrame[role="banner"] { background: @bannerBack; border-bottom: 1px solid @error; }
 QFrame[role="banner"] QScrollArea, QFrame[role="banner"] QScrollArea > QWidget > QWidget { background: transparent; }
 

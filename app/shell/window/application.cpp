@@ -73,14 +73,6 @@ ThemeChoice themeChoice(const QString& name)
     return themeNamed(name).value_or(ThemeChoice::light);
 }
 
-/// Text and controls as large as the user wants them: Qt takes the factor only from the environment, and only now.
-void scaleAll(const Settings& settings)
-{
-    constexpr const char* kFactor = "QT_SCALE_FACTOR";
-    if (settings.sizePercent != kSmallestSizePercent && !qEnvironmentVariableIsSet(kFactor))
-        qputenv(kFactor, QByteArray::number(settings.sizePercent / 100.0));
-}
-
 void waitUntilSettled(MainWindow& window)
 {
     QEventLoop loop;
@@ -260,8 +252,6 @@ int runApplication(int argc, char** argv, const QString& version)
         return kBadInput;
     }
     const Settings settings = readSettings();
-    if (!options.isPicture())
-        scaleAll(settings);
     QGuiApplication::setHighDpiScaleFactorRoundingPolicy(Qt::HighDpiScaleFactorRoundingPolicy::PassThrough);
     GuardedApplication application(argc, argv);
     QApplication::setApplicationName(QStringLiteral("rankscope"));

@@ -4,6 +4,7 @@
 #include "app/shell/compare/compare_page.h"
 #include "app/shell/live/live_panel.h"
 #include "app/shell/window/main_window.h"
+#include "app/shell/window/text_size.h"
 
 #include <QCoreApplication>
 #include <QDockWidget>
@@ -76,10 +77,8 @@ struct CommandTable {
     static constexpr Command ofPicture(CommandId id, const char* text, const char* shortcuts, const char* what)
     {
         const auto visible = [](const W& w) { return w.m_workspace->isPictureVisible(picture); };
-        const auto showOrHide = [](W& w) { // behind another tab it comes to the front first
-            w.m_workspace->setPictureVisible(picture, !w.m_workspace->isPictureInFront(picture));
-        };
-        return inWindow(id, CommandMenu::view, text, shortcuts, what, onWorkspace, showOrHide, {.checked = visible});
+        const auto goToOrHide = [](W& w) { w.m_workspace->goToOrHide(picture); };
+        return inWindow(id, CommandMenu::view, text, shortcuts, what, onWorkspace, goToOrHide, {.checked = visible});
     }
 
     static std::span<const Command> rows();
@@ -90,9 +89,11 @@ std::span<const Command> CommandTable::rows()
     using enum CommandId;
     using enum CommandMenu;
     static constexpr Command kRows[]{
+        inWindow(newScenario, file, "&New…", "Ctrl+N", "A scenario of a model, a number of GPUs and a goal", always,
+                 [](W& w) { w.chooseNew(); }, {.tool = {ToolSection::file, "new"}}),
         inWindow(gallery, file, "&Gallery", "Ctrl+G", "Choose a scenario to look at", always,
                  [](W& w) { w.isGalleryShown() && w.m_session.isOpen() ? w.showWorkspace() : w.showGallery(); },
-                 {.startsGroup = true, .tool = {ToolSection::file, "gallery"}}),
+                 {.tool = {ToolSection::file, "gallery"}}),
         inWindow(open, file, "&Open…", "Ctrl+O", "Open a scenario file", always, [](W& w) { w.chooseFile(); },
                  {.tool = {ToolSection::file, "open"}}),
         inWindow(save, file, "&Save", "Ctrl+S", "Save the scenario", onScenario, [](W& w) { w.save(); },
@@ -134,10 +135,11 @@ std::span<const Command> CommandTable::rows()
             [](W& w) { w.m_session.undoStack().redo(); },
             {.textNow = [](const W& w) { return withStep(redo, w.m_session.undoStack().redoText()); },
              .tool = {ToolSection::history, "redo"}}),
+        inWindow(nameScenario, edit, "&Name and Description…", "F2", "What the scenario is called, and what it shows", onScenario,
+                 [](W& w) { w.nameScenario(); }, {.startsGroup = true}),
         inWindow(
             chooseSchedule, edit, "&Choose Schedule…", "Ctrl+L", "See every schedule beside each other and use one",
-            [](const W& w) { return w.isWorkspaceShown() && w.m_session.scenario(); }, [](W& w) { w.chooseSchedule(); },
-            {.startsGroup = true}),
+            [](const W& w) { return w.isWorkspaceShown() && w.m_session.scenario(); }, [](W& w) { w.chooseSchedule(); }),
         inWindow(findSchedule, edit, "&Find a Schedule…", "Ctrl+Shift+L",
                  "Search for the shortest order of actions in the memory there is, and see how near to the best it comes",
                  canFindSchedule, [](W& w) { w.findSchedule(); }),
@@ -151,12 +153,13 @@ std::span<const Command> CommandTable::rows()
         inWindow(moveLater, edit, "Move Action &Later", "Alt+Right", "In the order editor: one place later on its rank",
                  isEditing, [](W& w) { w.m_workspace->runCommand(ViewCommand::moveLater, false); }),
         inWindow(
-            pinBaseline, edit, "Pin as &Baseline", "Ctrl+B", "Keep the scenario as it is now, to compare with; again: forget it",
-            [](const W& w) { return onScenario(w) && (w.m_desk.simulation() || isPinned(w)); },
-            [](W& w) { w.pinBaseline(!isPinned(w)); },
+            pinBaseline, edit, "Pin as &Baseline", "Ctrl+B", "Keep the scenario as it is now, to compare with",
+            [](const W& w) { return onScenario(w) && w.m_desk.simulation(); }, [](W& w) { w.pinBaseline(); },
             {.startsGroup = true,
-             .checked = isPinned,
-             .textNow = [](const W& w) { return isPinned(w) ? W::tr("Forget &Baseline") : textOf(command(pinBaseline)); }}),
+             .textNow = [](const W& w) { return isPinned(w) ? W::tr("Pin &Baseline Anew") : textOf(command(pinBaseline)); }}),
+        inWindow(
+            forgetBaseline, edit, "For&get Baseline", "", "Compare with the step before each change again",
+            [](const W& w) { return onScenario(w) && isPinned(w); }, [](W& w) { w.forgetBaseline(); }),
         inWindow(compareWithFile, edit, "Compare &With File…", "Ctrl+Shift+B", "Take another scenario as the baseline", isOpen,
                  [](W& w) { w.chooseBaseline(); }),
         inWindow(backToBaseline, edit, "Bac&k to Baseline", "", "Make the scenario what the baseline is; undo takes it back",
@@ -226,19 +229,19 @@ std::span<const Command> CommandTable::rows()
          [](W& w) { w.m_desk.playback().toggle(); },
          {.startsGroup = true}},
 
-        ofPicture<Picture::grid>(showGrid, "Rank &Grid", "Alt+1", "Show or hide the rank grid"),
-        ofPicture<Picture::timeline>(showTimeline, "&Timeline", "Alt+2", "Show or hide the timeline"),
+        ofPicture<Picture::grid>(showGrid, "Rank &Grid", "Alt+1", "Go to the rank grid; again: hide it"),
+        ofPicture<Picture::timeline>(showTimeline, "&Timeline", "Alt+2", "Go to the timeline; again: hide it"),
         ofPicture<Picture::memory>(showMemory, "&Memory", "Alt+7", "What fills the GPUs, rank by rank and over the step"),
         ofPicture<Picture::traffic>(showTraffic, "T&raffic", "Alt+8", "Who sends how much to whom, over which link"),
         ofPicture<Picture::storage>(showStorage, "What a GP&U Stores", "Alt+9", "Which slice of every tensor a rank holds"),
-        inWindow(showForm, view, "&Scenario", "Alt+3", "Show or hide the scenario form", onWorkspace,
-                 [](W& w) { w.m_formDock->setVisible(isOn<showForm>(w)); }, {.checked = isOn<showForm>}),
-        inWindow(showDetails, view, "&Details", "Alt+4", "Show or hide the numbers", onWorkspace,
-                 [](W& w) { w.m_detailsDock->setVisible(isOn<showDetails>(w)); }, {.checked = isOn<showDetails>}),
-        inWindow(showFindings, view, "F&indings", "Ctrl+Shift+F", "Show or hide what there is to say about the layout",
-                 onWorkspace, [](W& w) { w.m_findingsDock->setVisible(isOn<showFindings>(w)); }, {.checked = isOn<showFindings>}),
+        inWindow(showForm, view, "&Scenario", "Alt+3", "Go to the scenario form; again: hide it", onWorkspace,
+                 [](W& w) { w.goToOrHide(*w.m_formDock, showForm); }, {.checked = isOn<showForm>}),
+        inWindow(showDetails, view, "&Details", "Alt+4", "Go to the numbers; again: hide them", onWorkspace,
+                 [](W& w) { w.goToOrHide(*w.m_detailsDock, showDetails); }, {.checked = isOn<showDetails>}),
+        inWindow(showFindings, view, "F&indings", "Ctrl+Shift+F", "Go to what there is to say about the layout; again: hide it",
+                 onWorkspace, [](W& w) { w.goToOrHide(*w.m_findingsDock, showFindings); }, {.checked = isOn<showFindings>}),
         inWindow(resetLayout, view, "Reset Lay&out", "", "Every picture at its usual place", onWorkspace,
-                 [](W& w) { w.m_workspace->resetLayout(); }),
+                 [](W& w) { w.resetLayout(); }),
         inWindow(showKernels, view, "&Kernels", "Ctrl+K", "Show every kernel and collective, not only the actions", onPictures,
                  [](W& w) {
                      w.m_live->setKernels(isOn<showKernels>(w));
@@ -253,12 +256,8 @@ std::span<const Command> CommandTable::rows()
             [](const W& w) { return w.isWorkspaceShown() && w.m_desk.canShowEveryRank(); },
             [](W& w) { w.m_desk.setEveryRank(isOn<showEveryRank>(w)); }, {.checked = isOn<showEveryRank>}),
         inWindow(stepThrough, view, "Ste&p Through", "Ctrl+T", "Reveal the schedule action by action, and explain it", hasStep,
-                 [](W& w) {
-                     if (isOn<stepThrough>(w))
-                         w.m_workspace->setPictureVisible(Picture::timeline, true);
-                     w.m_workspace->setStepping(isOn<stepThrough>(w));
-                 },
-                 {.checked = isOn<stepThrough>}),
+                 [](W& w) { w.m_workspace->setStepping(!w.m_workspace->isStepping()); },
+                 {.checked = [](const W& w) { return w.m_workspace->isStepping(); }}),
         inWindow(showLive, view, "Li&ve Run", "Alt+5", "Go to the training that is watched, and back", hasRun,
                  [](W& w) {
                      if (!w.isLiveShown())
@@ -290,6 +289,18 @@ std::span<const Command> CommandTable::rows()
         inWindow(fullScreen, view, "&Full Screen", "F11", "Fill the screen", always,
                  [](W& w) { w.setWindowState(w.windowState() ^ Qt::WindowFullScreen); },
                  {.checked = [](const W& w) { return w.isFullScreen(); }}),
+        inWindow(
+            textLarger, view, "Larger Text", "Ctrl++ Ctrl+=", "Text, controls and pictures larger, up to twice as large",
+            [](const W& w) { return w.m_settings.sizePercent < kLargestSizePercent; },
+            [](W& w) { w.chooseTextSize(nextTextSize(w.m_settings.sizePercent, +1)); }, {.startsGroup = true}),
+        inWindow(
+            textSmaller, view, "Smaller Text", "Ctrl+-", "Text, controls and pictures smaller",
+            [](const W& w) { return w.m_settings.sizePercent > kSmallestSizePercent; },
+            [](W& w) { w.chooseTextSize(nextTextSize(w.m_settings.sizePercent, -1)); }),
+        inWindow(
+            textUsual, view, "Usual Text Size", "Ctrl+0", "Text, controls and pictures at 100 %",
+            [](const W& w) { return w.m_settings.sizePercent != kSmallestSizePercent; },
+            [](W& w) { w.chooseTextSize(kSmallestSizePercent); }),
         inWindow(themeSystem, view, "Theme: S&ystem", "", "Light or dark as the desktop is", always,
                  [](W& w) { w.setThemeChoice(ThemeChoice::system); },
                  {.startsGroup = true, .checked = hasTheme<ThemeChoice::system>, .excludesOthers = true}),
@@ -305,6 +316,9 @@ std::span<const Command> CommandTable::rows()
 
         inWindow(trainScenario, live, "&Train This Scenario…", "F5", "Really train it, on this machine, and watch", canTrain,
                  [](W& w) { w.chooseTraining(); }, {.tool = {ToolSection::training, "train"}}),
+        inWindow(
+            trainAgain, live, "Train A&gain", "Ctrl+F5", "The training that ran last, once more from its first step",
+            [](const W& w) { return w.m_trained && !w.runIsActive(); }, [](W& w) { w.trainAgain(); }),
         inWindow(attachRun, live, "&Attach…", "Ctrl+Shift+A", "Watch a training that runs already, by its address", always,
                  [](W& w) { w.chooseAddress(); }),
         inWindow(pauseRun, live, "&Pause", "F6", "Hold the training between two steps, or go on", isTraining,
@@ -382,6 +396,29 @@ const char* menuTitle(CommandMenu menu)
 }
 
 } // namespace
+
+QString submenuTitle(CommandId id)
+{
+    using enum CommandId;
+    struct Submenu {
+        CommandId first, last; ///< in the order of the table
+        const char* title;
+    };
+    static constexpr Submenu kSubmenus[]{
+        {zoomIn, stepDown, "&Zoom and Pan"},
+        {viewBack, viewForward, "&Zoom and Pan"},
+        {previous, previousMatch, "F&ollow and Find"},
+        {mark, rangeOfSpan, "&Marks and Ranges"},
+        {pinRow, filterRows, "&Rows"},
+        {selectTpGroup, selectEpGroup, "&Select Group"},
+        {lensGroups, switchArrangement, "&Lens"},
+        {themeSystem, themeHighContrast, "T&heme"},
+    };
+    for (const Submenu& submenu : kSubmenus)
+        if (id >= submenu.first && id <= submenu.last)
+            return translated(submenu.title);
+    return {};
+}
 
 QString commandMenuTitle(CommandMenu menu)
 {

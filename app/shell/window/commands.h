@@ -20,6 +20,7 @@ namespace app {
 class MainWindow;
 
 enum class CommandId {
+    newScenario,
     gallery,
     open,
     save,
@@ -35,10 +36,12 @@ enum class CommandId {
     quit,
     undo,
     redo,
+    nameScenario,
     chooseSchedule,
     findSchedule,
     editOrder,
     pinBaseline,
+    forgetBaseline,
     compareWithFile,
     backToBaseline,
     moveEarlier,
@@ -104,11 +107,15 @@ enum class CommandId {
     showCompare,
     swapSides,
     fullScreen,
+    textLarger,
+    textSmaller,
+    textUsual,
     themeSystem,
     themeLight,
     themeDark,
     themeHighContrast,
     trainScenario,
+    trainAgain,
     attachRun,
     pauseRun,
     freezePicture,
@@ -124,6 +131,8 @@ enum class CommandId {
 
 enum class CommandMenu { file, edit, navigate, view, live, help };
 QString commandMenuTitle(CommandMenu);
+/// Of the submenu that a command stands in; empty for those of the menu itself.
+QString submenuTitle(CommandId);
 
 enum class CommandScope {
     window, ///< an ordinary shortcut, everywhere in the window

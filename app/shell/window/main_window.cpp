@@ -17,9 +17,11 @@
 #include <QCloseEvent>
 #include <QDockWidget>
 #include <QDragEnterEvent>
+#include <QEventLoop>
 #include <QFileInfo>
 #include <QLabel>
 #include <QMimeData>
+#include <QScrollArea>
 #include <QStackedWidget>
 #include <QStatusBar>
 #include <QVBoxLayout>
@@ -31,7 +33,7 @@ namespace app {
 namespace {
 
 constexpr int kBusyAfterMs = 150;
-constexpr int kFormWidth = 324, kDetailsWidth = 308, kNarrowestDock = 292;
+constexpr int kNarrowestDock = 292;
 
 /// The one scenario file that is being dragged; empty if it is something else.
 QString draggedFile(const QMimeData* mime)
@@ -116,9 +118,19 @@ void MainWindow::buildPages()
     m_banner = new ProblemBanner(middle);
     column->addWidget(m_banner);
     m_pages = new QStackedWidget(middle);
+    m_pages->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Ignored); // no page keeps the window large: pages fold or scroll
     column->addWidget(m_pages, 1);
+    const auto addScrolled = [this](QWidget* page) {
+        auto* area = new QScrollArea(m_pages);
+        area->setWidget(page);
+        area->setWidgetResizable(true);
+        area->setFrameShape(QFrame::NoFrame);
+        area->setFocusPolicy(Qt::NoFocus);
+        setRole(area, "clear");
+        m_pages->addWidget(area);
+    };
     m_gallery = new GalleryPage(m_pages);
-    m_pages->addWidget(m_gallery);
+    addScrolled(m_gallery);
     auto* workPage = new QWidget(m_pages);
     auto* workColumn = new QVBoxLayout(workPage);
     workColumn->setContentsMargins(0, 0, 0, 0);
@@ -131,11 +143,11 @@ void MainWindow::buildPages()
     m_live = new LivePanel(m_options.renderer, m_pages);
     constexpr QSize kLeastLive{640, 420}; // it has the width of the docks too
     m_live->setMinimumSize(kLeastLive);
-    m_pages->addWidget(m_live);
+    addScrolled(m_live);
     m_compare = new ComparePage(m_desk, m_options.renderer, m_pages);
-    m_pages->addWidget(m_compare);
+    addScrolled(m_compare);
     m_problemPage = new ProblemPage(m_pages);
-    m_pages->addWidget(m_problemPage);
+    addScrolled(m_problemPage);
 
     const auto dock = [this](const QString& title, const char* name) {
         auto* out = new QDockWidget(title, this);
@@ -177,6 +189,7 @@ void MainWindow::connectParts()
     connectComparison();
     connect(&m_workspace->editor(), &OrderEditorPanel::saved, this, &MainWindow::saveOrder);
     connect(&m_workspace->editor(), &OrderEditorPanel::cancelled, this, [this] { editOrder(false); });
+    connect(m_header, &ScenarioHeader::renameRequested, this, [this] { run(CommandId::nameScenario); });
     connect(m_form, &ScenarioForm::chooseScheduleRequested, this, [this] { run(CommandId::chooseSchedule); });
 
     m_busyTimer.setSingleShot(true);
@@ -186,6 +199,10 @@ void MainWindow::connectParts()
     m_pointedTimer.setInterval(0);
     connect(&m_pointedTimer, &QTimer::timeout, this, &MainWindow::showPointed);
     connect(m_workspace, &Workspace::picturesChanged, this, &MainWindow::updateActions);
+    connect(m_workspace, &Workspace::steppingLeft, this, [this] {
+        m_workspace->setStepping(false);
+        updateActions();
+    });
 
     connect(m_gallery, &GalleryPage::openRequested, this, [this](const QString& path) {
         m_playsNext = openFile(path).empty() && !m_options.reproducible && !m_settings.reduceMotion;
@@ -253,7 +270,7 @@ Problems MainWindow::openFile(const QString& path, const QStringList& overrides)
 {
     if (!mayLoseChanges())
         return {};
-    Problems problems = m_session.open(path, overrides);
+    Problems problems = m_session.open(readFile(path, overrides));
     if (!problems.empty()) {
         if (m_session.isOpen() || isLiveShown()) {
             m_banner->tell(tr("%1 cannot be opened").arg(QFileInfo(path).fileName()), problems);
@@ -272,26 +289,60 @@ Problems MainWindow::openFile(const QString& path, const QStringList& overrides)
     return {};
 }
 
+/// Large files are read beside the window, which goes on drawing but takes no other orders.
+Session::FileRead MainWindow::readFile(const QString& path, const QStringList& overrides)
+{
+    constexpr qint64 kLarge = 5 << 20;
+    const qint64 bytes = QFileInfo(path).size();
+    if (bytes <= kLarge)
+        return Session::read(path, overrides, m_session.catalogue());
+    constexpr double kMegabyte = 1e6;
+    statusBar()->showMessage(
+        tr("Reading %1, %2 MB…").arg(QFileInfo(path).fileName(), separated(qRound64(static_cast<double>(bytes) / kMegabyte))));
+    Session::FileRead out;
+    QEventLoop loop;
+    Worker reader;
+    reader.ask(
+        0, [path, overrides, catalogue = m_session.catalogue()] { return Session::read(path, overrides, catalogue); },
+        [&](const Session::FileRead& read) {
+            out = read;
+            loop.quit();
+        },
+        [&](const QString& why) {
+            out.problems = {{path.toStdString(), {}, why.toStdString(), sim::Severity::error}};
+            loop.quit();
+        });
+    loop.exec(QEventLoop::ExcludeUserInputEvents);
+    statusBar()->clearMessage();
+    return out;
+}
+
+bool MainWindow::isPage(const QWidget* page) const
+{
+    return m_pages->currentWidget()->isAncestorOf(page);
+}
+
 bool MainWindow::isGalleryShown() const
 {
-    return m_pages->currentWidget() == m_gallery;
+    return isPage(m_gallery);
 }
 
 bool MainWindow::isProblemPageShown() const
 {
-    return m_pages->currentWidget() == m_problemPage;
+    return isPage(m_problemPage);
 }
 
 bool MainWindow::isLiveShown() const
 {
-    return m_pages->currentWidget() == m_live;
+    return isPage(m_live);
 }
 
 void MainWindow::leaveWorkspace()
 {
     if (!isWorkspaceShown())
         return;
-    m_dockState = saveState();
+    m_dockState = dockState();
+    m_unfolded.reset();
 }
 
 void MainWindow::showGallery()
@@ -306,7 +357,9 @@ void MainWindow::showGallery()
 void MainWindow::showPage(QWidget* page)
 {
     leaveWorkspace();
-    m_pages->setCurrentWidget(page);
+    for (int i = 0; i < m_pages->count(); ++i)
+        if (m_pages->widget(i)->isAncestorOf(page))
+            m_pages->setCurrentIndex(i);
     m_formDock->hide();
     m_detailsDock->hide();
     m_findingsDock->hide();
@@ -332,6 +385,8 @@ void MainWindow::showWorkspace()
     m_findingsDock->show();
     if (!m_dockState.isEmpty())
         restoreState(m_dockState);
+    m_unfolded.reset();
+    foldDocks();
     placeFindings();
     action(CommandId::showForm)->setChecked(!m_formDock->isHidden());
     action(CommandId::showDetails)->setChecked(!m_detailsDock->isHidden());
@@ -376,6 +431,7 @@ void MainWindow::deskOpened()
 {
     m_showsViewNext = true;
     editOrder(false);
+    partFromBaseline();
     if (m_session.isOpen() && !isCompareShown())
         showWorkspace();
     updateActions();

@@ -10,6 +10,7 @@
 #include "app/shell/widgets/style.h"
 #include "app/shell/widgets/wheel_habit.h"
 #include "app/shell/window/commands.h"
+#include "app/shell/window/text_size.h"
 #include "app/shell/window/workspace.h"
 
 #include <QMainWindow>
@@ -24,6 +25,7 @@ class QDockWidget;
 class QLabel;
 class QMenu;
 class QStackedWidget;
+class QToolButton;
 
 namespace app {
 
@@ -44,6 +46,9 @@ struct WindowOptions {
     std::optional<ThemeChoice> theme; ///< instead of the remembered one
     Renderer renderer = Renderer::automatic;
 };
+
+/// Of docks, where there is room.
+inline constexpr int kFormWidth = 324, kDetailsWidth = 308;
 
 class MainWindow : public QMainWindow {
     Q_OBJECT
@@ -92,6 +97,7 @@ protected:
     void dragEnterEvent(QDragEnterEvent*) override;
     void dropEvent(QDropEvent*) override;
     void resizeEvent(QResizeEvent*) override;
+    void showEvent(QShowEvent*) override;
 
 private:
     friend struct CommandTable; // says what each command does
@@ -99,6 +105,7 @@ private:
     void buildActions();
     void buildMenus();
     void buildToolBar();
+    void fitToolBar();
     void buildPages();
     void buildStatusBar();
     void connectParts();
@@ -114,8 +121,12 @@ private:
     void showWorkspace();
     void leaveWorkspace();
     void showPage(QWidget* page);
+    bool isPage(const QWidget* page) const;
+    Session::FileRead readFile(const QString& path, const QStringList& overrides);
     void connectComparison();
-    void pinBaseline(bool);
+    void pinBaseline();
+    void forgetBaseline();
+    void partFromBaseline();
     void chooseBaseline();
     void exportComparison();
     bool runIsActive() const;
@@ -123,6 +134,7 @@ private:
     void watch(std::unique_ptr<LiveRun>, const QString& name);
     void showUpdate(const LiveUpdate&);
     void chooseTraining();
+    void trainAgain();
     void chooseAddress();
     void freezePicture(bool);
     void chooseTraceFile();
@@ -137,14 +149,23 @@ private:
     void stepChanged();
     void showPointed();
     void showStatus();
-    void buildFindings(); // these are in main_window_findings.cpp
+    void buildFindings(); // these are in main_window_docks.cpp
     void placeFindings();
+    void foldDocks();
+    void setFolded(bool);
+    QByteArray dockState();
+    void goToOrHide(QDockWidget&, CommandId);
+    void resetLayout();
+    void chooseTextSize(int percent);
+    void fitScreen();
     void showHint(const sim::ShowHint&);
 
     bool mayLoseChanges();
     bool save();
     bool saveAs();
     void chooseFile();
+    void chooseNew();
+    void nameScenario();
     void saveWithView();
     ViewState viewState() const;
     void applyViewState();
@@ -178,6 +199,7 @@ private:
     Baseline& m_baseline; ///< likewise
     std::map<CommandId, QAction*> m_actions;
     QMenu* m_recentMenu = nullptr;
+    QToolButton* m_findButton = nullptr;
 
     QStackedWidget* m_pages = nullptr;
     GalleryPage* m_gallery = nullptr;
@@ -195,6 +217,9 @@ private:
     std::optional<bool> m_findingsAreTab; ///< as they were placed last
     bool m_placesFindings = true;         ///< nobody has arranged the docks in an earlier run
     QByteArray m_dockState;               ///< of the workspace, while the gallery hides its docks
+    std::optional<QByteArray> m_unfolded; ///< the docks as they are in a wider window, while this one is narrow
+    QString m_baselineOf;                 ///< path of the scenario that the baseline belongs to
+    TextSize m_textSize;
     Settings m_settings;
     WheelHabit m_wheelHabit;
     TraceExport m_traceExport;
@@ -205,7 +230,8 @@ private:
     QTimer m_busyTimer;                ///< until then a simulation is not worth mentioning
     QTimer m_pointedTimer;
     std::vector<Recovery> m_recoveries;
-    std::unique_ptr<LiveRun> m_run; ///< that is watched, or was last
+    std::unique_ptr<LiveRun> m_run;         ///< that is watched, or was last
+    std::optional<sim::Scenario> m_trained; ///< here, last
 };
 
 } // namespace app

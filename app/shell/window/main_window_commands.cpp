@@ -77,15 +77,27 @@ void MainWindow::buildActions()
 void MainWindow::buildMenus()
 {
     std::map<CommandMenu, QMenu*> menus;
+    std::map<std::pair<CommandMenu, QString>, QMenu*> submenus;
     for (const Command& c : commands()) {
         QMenu*& menu = menus[c.menu];
         if (!menu)
             menu = menuBar()->addMenu(commandMenuTitle(c.menu));
         if (c.id == CommandId::clearRecent)
             continue; // at the end of the recent files
-        if (c.extra.startsGroup && !menu->isEmpty())
-            menu->addSeparator();
-        menu->addAction(action(c.id));
+        QMenu* into = menu;
+        const QString submenu = submenuTitle(c.id);
+        if (!submenu.isEmpty()) {
+            QMenu*& known = submenus[{c.menu, submenu}];
+            const bool isNew = known == nullptr;
+            if (isNew && c.extra.startsGroup && !menu->isEmpty())
+                menu->addSeparator();
+            if (isNew)
+                known = menu->addMenu(submenu);
+            into = known;
+        }
+        if (c.extra.startsGroup && !into->isEmpty())
+            into->addSeparator();
+        into->addAction(action(c.id));
         if (c.id == CommandId::open) {
             m_recentMenu = menu->addMenu(tr("Open &Recent"));
             connect(m_recentMenu, &QMenu::aboutToShow, this, &MainWindow::fillRecentMenu);
@@ -119,13 +131,22 @@ void MainWindow::buildToolBar()
     auto* find = new QToolButton;
     find->setDefaultAction(action(CommandId::palette));
     find->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
-    find->setMinimumWidth(320);
     setRole(find, "find");
-    action(CommandId::palette)
-        ->setIconText(tr("Find a command, a file, a rank   %1").arg(firstKeyOf(command(CommandId::palette))));
+    m_findButton = find;
+    fitToolBar();
     bar->addWidget(find);
     stretch(*bar);
     add(ToolSection::end);
+}
+
+/// The button that finds says less in a narrow window.
+void MainWindow::fitToolBar()
+{
+    constexpr int kWide = 900, kWideButton = 320;
+    const bool isWide = width() >= kWide;
+    const QString key = firstKeyOf(command(CommandId::palette));
+    action(CommandId::palette)->setIconText(isWide ? tr("Find a command, a file, a rank   %1").arg(key) : tr("Find"));
+    m_findButton->setMinimumWidth(isWide ? kWideButton : 0);
 }
 
 void MainWindow::updateIcons()

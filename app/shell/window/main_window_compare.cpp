@@ -9,7 +9,7 @@
 #include <QAction>
 #include <QFileDialog>
 #include <QFileInfo>
-#include <QStackedWidget>
+#include <QMessageBox>
 #include <QStatusBar>
 
 namespace app {
@@ -33,7 +33,7 @@ void MainWindow::connectComparison()
 
 bool MainWindow::isCompareShown() const
 {
-    return m_pages->currentWidget() == m_compare;
+    return isPage(m_compare);
 }
 
 bool MainWindow::isSettled() const
@@ -47,18 +47,47 @@ void MainWindow::showCompare()
     m_compare->canvas().setFocus();
 }
 
-void MainWindow::pinBaseline(bool on)
+void MainWindow::pinBaseline()
 {
-    if (!on) {
-        m_baseline.unpin();
-        statusBar()->showMessage(tr("There is no baseline any more"), kTellMs);
+    const bool isAnother = m_baseline.isPinned();
+    if (isAnother && m_baseline.document().text() == m_session.document().text()) {
+        statusBar()->showMessage(tr("This is the baseline already"), kTellMs);
         return;
     }
     if (!m_desk.pinBaseline()) {
         statusBar()->showMessage(tr("Only a scenario that works can be the baseline"), kTellMs);
         return;
     }
-    statusBar()->showMessage(tr("Baseline pinned: changes are shown against it. Alt+6 compares."), kTellMs);
+    m_baselineOf = m_session.path();
+    statusBar()->showMessage(isAnother ? tr("Baseline pinned anew: changes are shown against what you see now.")
+                                       : tr("Baseline pinned: changes are shown against it. Alt+6 compares."),
+                             kTellMs);
+}
+
+void MainWindow::forgetBaseline()
+{
+    m_baseline.unpin();
+    statusBar()->showMessage(tr("There is no baseline any more: changes are shown against the step before"), kTellMs);
+}
+
+/// A baseline belongs to its scenario: with another one, whoever wants to compare the two is asked.
+void MainWindow::partFromBaseline()
+{
+    if (!m_baseline.isPinned() || (m_session.isOpen() && m_baselineOf == m_session.path()))
+        return;
+    const QString name = m_baseline.name();
+    const bool keeps =
+        m_session.isOpen() && !m_options.reproducible &&
+        QMessageBox::question(
+            this, tr("Baseline"),
+            tr("“%1” is pinned as the baseline of another scenario. Compare “%2” with it?").arg(name, m_session.displayName()),
+            QMessageBox::Yes | QMessageBox::No, QMessageBox::No) == QMessageBox::Yes;
+    if (keeps) {
+        m_baselineOf = m_session.path();
+        return;
+    }
+    m_baseline.unpin();
+    statusBar()->showMessage(tr("The baseline “%1” belonged to another scenario and is forgotten").arg(name), kTellMs);
 }
 
 Problems MainWindow::compareWith(const QString& path)
@@ -68,6 +97,7 @@ Problems MainWindow::compareWith(const QString& path)
         m_banner->tell(tr("%1 cannot be compared with").arg(QFileInfo(path).fileName()), problems);
         return problems;
     }
+    m_baselineOf = m_session.path();
     m_banner->dismiss();
     showCompare();
     return {};

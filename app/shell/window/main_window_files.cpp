@@ -1,8 +1,11 @@
 // What the main window reads and writes: scenarios with what was on screen, figures, tables, traces, and the user's settings.
 #include "app/session/gallery.h"
+#include "app/session/scenario_name.h"
 #include "app/shell/compare/compare_page.h"
 #include "app/shell/details/details_panel.h"
 #include "app/shell/dialogs/export_dialog.h"
+#include "app/shell/dialogs/name_dialog.h"
+#include "app/shell/dialogs/new_dialog.h"
 #include "app/shell/dialogs/settings_dialog.h"
 #include "app/shell/dialogs/table_dialog.h"
 #include "app/shell/findings/findings_panel.h"
@@ -23,6 +26,8 @@
 #include <QFileDialog>
 #include <QFileInfo>
 #include <QGuiApplication>
+#include <QJsonArray>
+#include <QJsonDocument>
 #include <QMenu>
 #include <QMessageBox>
 #include <QMimeData>
@@ -34,6 +39,8 @@ namespace {
 
 constexpr int kSavedMs = 4000;
 constexpr QSize kUsualSize{1600, 900};
+constexpr QSize kSmallestWindow{1024, 640}; ///< at text of 100 %; larger text leaves room for less of it
+constexpr QSize kFrame{8, 40};              ///< what the desktop adds around a window, before anybody knows
 const QString kGeometryKey = QStringLiteral("window/geometry");
 const QString kDocksKey = QStringLiteral("window/docks");
 const QString kPicturesKey = QStringLiteral("window/pictures");
@@ -56,6 +63,14 @@ GridView& gridOf(Workspace& workspace)
 std::string shownName(GridLens lens)
 {
     return QString::fromUtf8(gridLensName(lens)).toLower().toStdString();
+}
+
+/// What a JSON string says, escapes and all; nothing for nothing.
+std::string unquotedText(const std::optional<std::string>& json)
+{
+    const QByteArray list =
+        QByteArrayLiteral("[") + QByteArray::fromStdString(json.value_or(std::string())) + QByteArrayLiteral("]");
+    return QJsonDocument::fromJson(list).array().at(0).toString().toStdString();
 }
 
 /// "stragglers": as the view in a file calls it. There the bubble's lens has the name that it had at first: files keep their
@@ -123,6 +138,40 @@ void MainWindow::chooseFile()
                                                       tr("Scenarios (*.json);;All files (*)"));
     if (!path.isEmpty())
         openFile(path);
+}
+
+void MainWindow::chooseNew()
+{
+    if (!mayLoseChanges())
+        return;
+    auto* dialog = new NewDialog(m_session.catalogue(), this);
+    connect(dialog, &NewDialog::made, this, [this](const sim::ScenarioDocument& document) {
+        m_banner->dismiss();
+        m_session.startNew(document);
+    });
+    dialog->open();
+}
+
+void MainWindow::nameScenario()
+{
+    const auto text = [this](const char* pointer) {
+        return QString::fromStdString(unquotedText(m_session.document().get(pointer)));
+    };
+    const QString name = text("/name"), description = text("/description");
+    auto* dialog =
+        new NameDialog(name, description, m_session.scenario() ? generatedName(*m_session.scenario()) : QString(), this);
+    connect(dialog, &NameDialog::chosen, this, [this, name, description](const QString& newName, const QString& newDescription) {
+        Edit edit;
+        edit.text = newName == name ? tr("description").toStdString() : tr("name %1 → %2").arg(name, newName).toStdString();
+        for (const auto& [pointer, before, now] :
+             {std::tuple{"/name", name, newName}, {"/description", description, newDescription}})
+            if (before != now)
+                edit.assignments.push_back(
+                    {pointer, now.isEmpty() ? std::nullopt : std::optional(app::quoted(now.toStdString()))});
+        if (!edit.assignments.empty())
+            m_session.edit(edit);
+    });
+    dialog->open();
 }
 
 void MainWindow::fillRecentMenu()
@@ -281,7 +330,7 @@ ThemeChoice MainWindow::startTheme() const
 
 void MainWindow::readSettings()
 {
-    resize(kUsualSize.boundedTo(screen()->availableSize()));
+    fitScreen();
     Settings settings;
     if (!m_options.reproducible) {
         const QSettings file = userSettings();
@@ -302,13 +351,44 @@ void MainWindow::writeSettings()
         return;
     QSettings file = userSettings();
     file.setValue(kGeometryKey, saveGeometry());
-    file.setValue(kDocksKey, isWorkspaceShown() ? saveState() : m_dockState);
+    file.setValue(kDocksKey, isWorkspaceShown() ? dockState() : m_dockState);
     file.setValue(kPicturesKey, m_workspace->saveLayout());
     file.setValue(kFoldsKey, m_form->folds());
     Settings settings = m_settings;
     if (m_options.theme) // for this run only
         settings.theme = app::readSettings().theme;
     app::writeSettings(settings);
+}
+
+/// As large as usual, frame included, where the screen is large enough; in its middle.
+void MainWindow::fitScreen()
+{
+    const QRect room = screen()->availableGeometry();
+    resize(kUsualSize.boundedTo(room.size() - kFrame));
+    const QSize rest = room.size() - kFrame - size();
+    move(room.topLeft() + QPoint(rest.width() / 2, rest.height() / 2));
+}
+
+/// What a desktop of another size left of it: never below or beside the screen.
+void MainWindow::showEvent(QShowEvent* event)
+{
+    QMainWindow::showEvent(event);
+    if (event->spontaneous() || m_options.reproducible || isMaximized() || isFullScreen())
+        return;
+    const QRect room = screen()->availableGeometry();
+    if (!room.contains(QRect(pos(), size() + kFrame)))
+        fitScreen();
+}
+
+void MainWindow::chooseTextSize(int percent)
+{
+    Settings settings = m_settings;
+    settings.sizePercent = percent;
+    applySettings(settings);
+    writeSettings();
+    foldDocks();
+    placeFindings();
+    statusBar()->showMessage(tr("Text, controls and pictures at %1 %").arg(percent), kSavedMs);
 }
 
 void MainWindow::openSettings()
@@ -329,6 +409,9 @@ void MainWindow::applySettings(const Settings& settings)
     m_wheelHabit.setZooms(settings.navigation == NavigationStyle::tracy);
     m_gallery->setReducedMotion(settings.reduceMotion);
     gridOf(*m_workspace).setAnimated(!settings.reduceMotion);
+    if (!m_options.reproducible)
+        m_textSize.set(settings.sizePercent);
+    setMinimumSize(kSmallestWindow * 100 / m_textSize.percent());
     setThemeChoice(settings.theme);
 }
 

@@ -59,6 +59,7 @@ void MainWindow::watch(std::unique_ptr<LiveRun> run, const QString& name)
 void MainWindow::train(const sim::Scenario& scenario)
 {
     m_run.reset(); // the worker before it ends first
+    m_trained = scenario;
     watch(std::make_unique<LiveRun>(LaunchOptions{.scenario = scenario, .program = {}}, m_session.catalogue()),
           QString::fromStdString(scenario.name));
 }
@@ -87,6 +88,12 @@ void MainWindow::chooseTraining()
     auto* dialog = new TrainDialog(m_desk.simulation(), m_session.catalogue(), thisMachine(), this);
     connect(dialog, &TrainDialog::chosen, this, &MainWindow::train);
     dialog->open();
+}
+
+void MainWindow::trainAgain()
+{
+    if (m_trained)
+        train(sim::Scenario(*m_trained)); // of its own: it is remembered anew
 }
 
 void MainWindow::startDemo(const QString& path)

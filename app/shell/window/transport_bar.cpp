@@ -42,9 +42,11 @@ QToolButton* button(const QString& name)
 
 TransportBar::TransportBar(Playback& playback, QWidget* parent)
     : QFrame(parent), m_playback(playback), m_begin(button(tr("To the begin"))), m_play(button(tr("Play"))),
-      m_repeat(button(tr("Repeat"))), m_slider(new QSlider(Qt::Horizontal)), m_speed(new QComboBox), m_time(new QLabel)
+      m_repeat(button(tr("Repeat"))), m_previous(button(tr("Previous action"))), m_next(button(tr("Next action"))),
+      m_leave(button(tr("Leave Step Through"))), m_slider(new QSlider(Qt::Horizontal)), m_speed(new QComboBox), m_time(new QLabel)
 {
     setRole(this, "transport");
+    setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed);
     setAccessibleName(tr("Playback"));
     m_begin->setToolTip(tr("Time cursor to the begin"));
     m_repeat->setCheckable(true);
@@ -71,12 +73,29 @@ TransportBar::TransportBar(Playback& playback, QWidget* parent)
     });
     connect(&m_playback, &Playback::stateChanged, this, &TransportBar::refresh);
 
+    m_previous->setText(tr("‹ Previous"));
+    m_previous->setToolTip(tr("The action before  (,)"));
+    m_next->setText(tr("Next ›"));
+    m_next->setToolTip(tr("The next action  (.)"));
+    m_leave->setText(tr("Leave"));
+    m_leave->setToolTip(tr("All actions again  (Esc)"));
+    connect(m_previous, &QToolButton::clicked, this, [this] { Q_EMIT stepRequested(false); });
+    connect(m_next, &QToolButton::clicked, this, [this] { Q_EMIT stepRequested(true); });
+    connect(m_leave, &QToolButton::clicked, this, &TransportBar::steppingLeft);
+    for (QToolButton* step : {m_previous, m_next, m_leave}) {
+        step->setAutoRepeat(step != m_leave);
+        setRole(step, "button");
+        step->hide();
+    }
+
     auto* row = new QHBoxLayout(this);
     row->setContentsMargins(10, 2, 12, 2);
     row->setSpacing(2);
     row->addWidget(m_begin);
     row->addWidget(m_play);
     row->addWidget(m_repeat);
+    for (QToolButton* step : {m_previous, m_next, m_leave})
+        row->addWidget(step);
     row->addSpacing(8);
     row->addWidget(m_slider, 1);
     row->addSpacing(8);
@@ -86,6 +105,15 @@ TransportBar::TransportBar(Playback& playback, QWidget* parent)
     refresh();
 }
 
+/// What is least missed goes first.
+void TransportBar::resizeEvent(QResizeEvent* event)
+{
+    QFrame::resizeEvent(event);
+    constexpr int kRoomForSpeed = 400, kRoomForTime = 300;
+    m_speed->setVisible(width() >= kRoomForSpeed);
+    m_time->setVisible(width() >= kRoomForTime);
+}
+
 void TransportBar::setIcons(const QString& assets, const Theme& theme)
 {
     m_playIcon = themedIcon(assets, QStringLiteral("play"), theme);
@@ -93,6 +121,12 @@ void TransportBar::setIcons(const QString& assets, const Theme& theme)
     m_begin->setIcon(themedIcon(assets, QStringLiteral("begin"), theme));
     m_repeat->setIcon(themedIcon(assets, QStringLiteral("repeat"), theme));
     refresh();
+}
+
+void TransportBar::setStepping(bool on)
+{
+    for (QToolButton* step : {m_previous, m_next, m_leave})
+        step->setVisible(on);
 }
 
 QString TransportBar::timeText() const

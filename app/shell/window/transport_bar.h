@@ -23,15 +23,21 @@ public:
     QToolButton* playButton() const { return m_play; }
     QSlider* slider() const { return m_slider; }
     QString timeText() const;
+    void setStepping(bool); ///< buttons to go from action to action, and to leave
 
 Q_SIGNALS:
     void scrubbed(qint64 ns);
+    void stepRequested(bool forward);
+    void steppingLeft();
+
+protected:
+    void resizeEvent(QResizeEvent*) override;
 
 private:
     void refresh();
 
     Playback& m_playback;
-    QToolButton *m_begin, *m_play, *m_repeat;
+    QToolButton *m_begin, *m_play, *m_repeat, *m_previous, *m_next, *m_leave;
     QSlider* m_slider;
     QComboBox* m_speed;
     QLabel* m_time;

@@ -27,6 +27,8 @@ constexpr int kLowestPicture = 120, kNarrowestPicture = 200;
 constexpr int kLayoutVersion = 1;
 /// From this width on, the pictures beside the grid have a place of their own.
 constexpr int kWideWorkspace = 860;
+/// Smaller a picture that comes back can hardly be read.
+constexpr int kReadableWidth = 320, kReadableHeight = 220;
 
 double seconds(std::int64_t nanoseconds)
 {
@@ -41,6 +43,7 @@ Workspace::Workspace(Desk& desk, Renderer renderer, QWidget* parent)
 {
     m_docks->setWindowFlags(Qt::Widget);
     m_docks->setDockNestingEnabled(true);
+    m_docks->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Ignored); // with too little room for all, docks fold
     m_docks->setDockOptions(QMainWindow::AllowNestedDocks | QMainWindow::AllowTabbedDocks | QMainWindow::GroupedDragging);
     m_docks->setTabPosition(Qt::AllDockWidgetAreas, QTabWidget::North);
     m_docks->setDocumentMode(true);
@@ -71,6 +74,15 @@ Workspace::Workspace(Desk& desk, Renderer renderer, QWidget* parent)
         m_desk.selectionMayHaveChanged();
     });
     connect(m_transport, &TransportBar::scrubbed, &m_desk, &Desk::setCursor);
+    connect(m_transport, &TransportBar::stepRequested, this, [this](bool forward) {
+        canvas(Picture::timeline).runCommand(forward ? ViewCommand::next : ViewCommand::previous);
+        selectionMayHaveChanged(canvas(Picture::timeline));
+    });
+    connect(m_transport, &TransportBar::steppingLeft, this, &Workspace::steppingLeft);
+    connect(&m_desk.playback(), &Playback::stateChanged, this, [this] {
+        if (m_desk.playback().isPlaying())
+            showNow(); // the only picture of the ranks that moves
+    });
     connect(&m_desk, &Desk::opened, this, &Workspace::stepChanged);
     connect(&m_desk, &Desk::stepChanged, this, &Workspace::stepChanged);
     connect(&m_desk, &Desk::detailChanged, this, &Workspace::stepChanged);
@@ -108,6 +120,7 @@ void Workspace::addPicture(const PictureInfo& info, Renderer renderer)
     shown.dock->setWidget(shown.canvas);
     m_docks->addDockWidget(info.picture == Picture::timeline ? Qt::BottomDockWidgetArea : Qt::TopDockWidgetArea, shown.dock);
     connect(shown.dock, &QDockWidget::dockLocationChanged, &m_tidyTimer, qOverload<>(&QTimer::start));
+    connect(shown.dock, &QDockWidget::dockLocationChanged, this, [this] { m_isUsual = m_isUsual && m_isPlacing; });
     connect(shown.dock, &QDockWidget::topLevelChanged, &m_tidyTimer, qOverload<>(&QTimer::start));
     connect(shown.dock, &QDockWidget::visibilityChanged, &m_tidyTimer, qOverload<>(&QTimer::start));
     connect(shown.dock, &QDockWidget::visibilityChanged, this, [this, picture = info.picture](bool seen) {
@@ -193,13 +206,32 @@ void Workspace::showWaiting()
 
 void Workspace::setStepping(bool on)
 {
+    if (on)
+        setPictureVisible(Picture::timeline, true);
     timeline().setStepping(on);
+    m_transport->setStepping(on);
+    if (on)
+        showNow();
     CanvasWidget& canvas = this->canvas(Picture::timeline);
     if (on)
         canvas.setFocus();
     m_lastUsed = &canvas;
     canvas.requestFrame();
     selectionMayHaveChanged(canvas);
+}
+
+bool Workspace::isStepping() const
+{
+    return static_cast<const TimelineView&>(*at(Picture::timeline).view).isStepping();
+}
+
+void Workspace::showNow()
+{
+    auto& grid = static_cast<GridView&>(*at(Picture::grid).view);
+    if (grid.lens() == GridLens::now)
+        return;
+    grid.setLens(GridLens::now);
+    canvas(Picture::grid).requestFrame();
 }
 
 void Workspace::startEditing(OrderDraft draft)
@@ -353,6 +385,10 @@ void Workspace::runCommand(ViewCommand command, bool fast)
 {
     const bool moves = command == ViewCommand::moveEarlier || command == ViewCommand::moveLater;
     const bool ofGrid = command >= ViewCommand::lensGroups && command <= ViewCommand::selectEpGroup;
+    if (command == ViewCommand::clear && isStepping()) {
+        Q_EMIT steppingLeft();
+        return;
+    }
     CanvasWidget& target = moves ? m_editor->canvas() : ofGrid ? canvas(Picture::grid) : commandTarget();
     target.runCommand(command, fast);
     if (&target != &m_editor->canvas())
@@ -365,9 +401,17 @@ void Workspace::setPictureVisible(Picture picture, bool visible)
         m_timelineWanted = visible;
         return;
     }
-    at(picture).dock->setVisible(visible);
+    Shown& changed = at(picture);
+    if (!visible && isBesideOthers(changed))
+        changed.before = changed.dock->size();
+    const bool comesBack = visible && changed.dock->isHidden();
+    changed.dock->setVisible(visible);
     if (visible)
-        at(picture).dock->raise();
+        changed.dock->raise();
+    if (comesBack && changed.before.isValid() && isBesideOthers(changed)) {
+        m_docks->resizeDocks({changed.dock}, {std::max(changed.before.width(), kReadableWidth)}, Qt::Horizontal);
+        m_docks->resizeDocks({changed.dock}, {std::max(changed.before.height(), kReadableHeight)}, Qt::Vertical);
+    }
     const auto isHidden = [](const Shown& shown) { return shown.dock->isHidden(); };
     if (std::all_of(m_pictures.begin(), m_pictures.end(), isHidden)) { // one of them is always there
         const Picture other = picture == Picture::timeline ? Picture::grid : Picture::timeline;
@@ -385,6 +429,25 @@ bool Workspace::isPictureInFront(Picture picture) const
     return at(picture).canvas->isVisible() && !at(picture).canvas->visibleRegion().isEmpty();
 }
 
+void Workspace::goToOrHide(Picture picture)
+{
+    CanvasWidget& shown = canvas(picture);
+    if (isPictureInFront(picture) && shown.hasFocus()) {
+        setPictureVisible(picture, false);
+        canvas(lastUsedPicture()).setFocus();
+        return;
+    }
+    setPictureVisible(picture, true);
+    shown.setFocus(Qt::ShortcutFocusReason);
+    m_lastUsed = &shown;
+}
+
+/// Its size is its own: it shares its place with no others.
+bool Workspace::isBesideOthers(const Shown& shown) const
+{
+    return !shown.dock->isHidden() && !shown.dock->isFloating() && m_docks->tabifiedDockWidgets(shown.dock).isEmpty();
+}
+
 void Workspace::showOnly(Picture picture)
 {
     setPictureVisible(picture, true);
@@ -396,14 +459,34 @@ void Workspace::showOnly(Picture picture)
 
 QByteArray Workspace::saveLayout() const
 {
-    return m_docks->saveState(kLayoutVersion);
+    return !m_unfolded.isEmpty()         ? m_unfolded
+           : m_layoutToRestore.isEmpty() ? m_docks->saveState(kLayoutVersion)
+                                         : m_layoutToRestore;
 }
 
 void Workspace::restoreLayout(const QByteArray& layout)
 {
     m_layoutToRestore = layout;
-    if (isVisible() && !m_docks->restoreState(layout, kLayoutVersion))
-        resetLayout();
+    if (isVisible())
+        restoreWhenLaidOut();
+}
+
+/// Docks come back at the sizes they had only where their window already has its own.
+void Workspace::restoreWhenLaidOut()
+{
+    QTimer::singleShot(0, this, [this] {
+        if (!isVisible() || m_layoutToRestore.isEmpty())
+            return;
+        m_unfolded.clear();
+        const bool wasUsual = m_isUsual;
+        m_isPlacing = true;
+        const bool isKnown = m_docks->restoreState(std::exchange(m_layoutToRestore, {}), kLayoutVersion);
+        m_isPlacing = false;
+        m_isUsual = wasUsual;
+        if (!isKnown)
+            resetLayout();
+        adapt();
+    });
 }
 
 /// Grid above, timeline below; the others share a place beside the grid, or behind it where there is no room.
@@ -413,8 +496,15 @@ void Workspace::arrange()
     QDockWidget* timeline = at(Picture::timeline).dock;
     QDockWidget* beside = nullptr;
     const bool wide = width() >= kWideWorkspace;
-    for (const Shown& shown : m_pictures) {
+    m_isPlacing = true;
+    m_unfolded.clear();
+    for (const Shown& shown : m_pictures) { // what shares a place now would be left in it
+        const bool wasHidden = shown.dock->isHidden();
         shown.dock->setFloating(false);
+        m_docks->removeDockWidget(shown.dock);
+        shown.dock->setHidden(wasHidden);
+    }
+    for (const Shown& shown : m_pictures) {
         if (shown.dock == timeline) {
             m_docks->addDockWidget(Qt::BottomDockWidgetArea, timeline);
             continue;
@@ -443,6 +533,51 @@ void Workspace::arrange()
         grid->raise();
     }
     m_docks->resizeDocks({grid, timeline}, {height() / 2, height() / 2}, Qt::Vertical);
+    m_isPlacing = false;
+    m_isUsual = true;
+    m_wasWide = wide;
+}
+
+/// To the room there is: pictures that have none beside each other lie behind each other, and stand as before when it is back.
+void Workspace::adapt()
+{
+    if (!m_isArranged || !m_layoutToRestore.isEmpty())
+        return;
+    const QSize room = m_docks->size();
+    const auto isEnough = [&](QSize needed) { return room.width() >= needed.width() && room.height() >= needed.height(); };
+    if (!m_unfolded.isEmpty()) {
+        if (!isEnough(m_neededUnfolded))
+            return;
+        m_isPlacing = true;
+        m_docks->restoreState(std::exchange(m_unfolded, {}), kLayoutVersion);
+        m_isPlacing = false;
+        if (m_isUsual)
+            arrange();
+    } else if (m_isUsual && m_wasWide != (width() >= kWideWorkspace)) {
+        arrange();
+    }
+    if (const QSize needed = m_docks->layout()->minimumSize(); !isEnough(needed)) {
+        m_neededUnfolded = needed;
+        foldPictures();
+    }
+}
+
+void Workspace::foldPictures()
+{
+    const Picture inFront = lastUsedPicture();
+    m_unfolded = m_docks->saveState(kLayoutVersion);
+    m_isPlacing = true;
+    QDockWidget* first = nullptr;
+    for (const Shown& shown : m_pictures) {
+        if (shown.dock->isFloating())
+            continue;
+        if (first)
+            m_docks->tabifyDockWidget(first, shown.dock);
+        else
+            first = shown.dock;
+    }
+    m_isPlacing = false;
+    at(inFront).dock->raise();
 }
 
 /// Tabs have a menu for what their titles' buttons did.
@@ -481,11 +616,28 @@ void Workspace::resetLayout()
 void Workspace::showEvent(QShowEvent* event)
 {
     QWidget::showEvent(event);
-    if (m_isArranged)
+    if (m_isArranged) {
+        restoreWhenLaidOut();
         return;
+    }
     m_isArranged = true;
-    if (m_layoutToRestore.isEmpty() || !m_docks->restoreState(m_layoutToRestore, kLayoutVersion))
+    if (m_layoutToRestore.isEmpty() || !m_docks->restoreState(std::exchange(m_layoutToRestore, {}), kLayoutVersion))
         arrange();
+    adapt();
+}
+
+/// While other pages are shown, docks are squeezed: they come back as they are now.
+void Workspace::hideEvent(QHideEvent* event)
+{
+    if (m_isArranged && !event->spontaneous() && m_layoutToRestore.isEmpty())
+        m_layoutToRestore = saveLayout();
+    QWidget::hideEvent(event);
+}
+
+void Workspace::resizeEvent(QResizeEvent* event)
+{
+    QWidget::resizeEvent(event);
+    adapt();
 }
 
 } // namespace app

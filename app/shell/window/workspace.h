@@ -32,6 +32,8 @@ public:
 
     /// The timeline tells the schedule action by action.
     void setStepping(bool);
+    bool isStepping() const;
+    void showNow(); ///< the grid shows what each rank does at the time cursor
     /// The order editor takes the timeline's place.
     void startEditing(OrderDraft);
     void stopEditing();
@@ -52,6 +54,7 @@ public:
     void setPictureVisible(Picture, bool); ///< shown: in front of those it shares its place with
     bool isPictureVisible(Picture) const;  ///< perhaps behind another tab
     bool isPictureInFront(Picture) const;
+    void goToOrHide(Picture); ///< gives it the focus; hides it if it has that already
     void showOnly(Picture);
     CanvasWidget& canvas(Picture picture) const { return *at(picture).canvas; }
     StepView& view(Picture picture) { return *at(picture).view; }
@@ -66,9 +69,12 @@ public:
 Q_SIGNALS:
     void picturesChanged(); ///< shown or hidden
     void showRequested(const sim::ShowHint&);
+    void steppingLeft(); ///< by its button or by Esc
 
 protected:
     void showEvent(QShowEvent*) override;
+    void hideEvent(QHideEvent*) override;
+    void resizeEvent(QResizeEvent*) override;
 
 private:
     struct Shown {
@@ -77,6 +83,7 @@ private:
         CanvasWidget* canvas = nullptr;
         QDockWidget* dock = nullptr;
         bool isStale = false; ///< has not been given the step: nobody sees it
+        QSize before;         ///< of the dock when it was hidden
     };
     void addPicture(const PictureInfo&, Renderer);
     void openBecause(Picture, const Becauses&, Rect at);
@@ -84,6 +91,10 @@ private:
     const Shown& at(Picture) const;
     Shown& at(Picture picture) { return const_cast<Shown&>(std::as_const(*this).at(picture)); }
     void arrange();
+    void adapt();
+    void foldPictures();
+    bool isBesideOthers(const Shown&) const;
+    void restoreWhenLaidOut();
     void tidyTabs();
     void showTabMenu(QTabBar&, QPoint at);
     bool isWanted(const Shown&) const;
@@ -105,6 +116,11 @@ private:
     const CanvasWidget* m_changing = nullptr; ///< what changes the selection just now, and draws itself anyway
     QTimer m_tidyTimer;                       ///< docks have been moved: their tabs are looked after when they lie
     QByteArray m_layoutToRestore;
+    QByteArray m_unfolded;  ///< the docks as they were before they had too little room; empty while they have enough
+    QSize m_neededUnfolded; ///< for that
+    bool m_isUsual = false; ///< nobody has moved a dock since they were arranged
+    bool m_wasWide = false; ///< when that was
+    bool m_isPlacing = false;
     bool m_isArranged = false;
     bool m_timelineWanted = true; ///< when nothing is edited
 };

@@ -164,6 +164,8 @@ private:
         const Instants* instants = m_sources.instants;
         const bool byClass = instants == nullptr || instants->processes() == m_simulation.classCount();
         m_reading.byRank = !byClass;
+        m_reading.isBegin = instants != nullptr && m_sources.cursorNs <= 0;
+        m_reading.isOver = instants != nullptr && m_sources.cursorNs >= instants->trace().endNs;
         const auto units = byClass ? classes() : asIndex(m_simulation.mesh().worldSize());
         m_reading.tones.assign(units, GridReading::kWaits);
         m_reading.doing.resize(units);
@@ -271,7 +273,7 @@ std::vector<std::string> GridReading::cellTexts(std::size_t unit) const
             return {instants->label(doing[unit]->span)};
         if (communicating[unit])
             return {instants->label(communicating[unit]->span), "waits"};
-        return {"waits"};
+        return {isOver ? "done" : "waits"};
     }
     return {};
 }
@@ -299,7 +301,9 @@ std::string GridReading::sentence(std::size_t unit) const
         if (doing[unit])
             return instants->label(doing[unit]->span) + ", " + percentText(doing[unit]->progress) + " done" +
                    (communicating[unit] ? ", " + instants->label(communicating[unit]->span) + " beside it" : "");
-        return communicating[unit] ? "waits, " + instants->label(communicating[unit]->span) + " runs" : "waits";
+        return communicating[unit] ? "waits, " + instants->label(communicating[unit]->span) + " runs"
+               : isOver            ? "done: the step is over"
+                                   : "waits";
     }
     return {};
 }
@@ -367,7 +371,7 @@ LensLegend legendOf(const GridReading& reading)
                 tones.insert(tone);
         for (const std::uint8_t tone : tones)
             legend.swatches.emplace_back(tone, sim::opClassName(static_cast<sim::OpClass>(tone - 1)));
-        legend.swatches.emplace_back(GridReading::kWaits, "waits");
+        legend.swatches.emplace_back(GridReading::kWaits, reading.isOver ? "done" : "waits");
         return legend;
     }
     case GridLens::memory:

@@ -63,10 +63,11 @@ struct GridReading {
     GridLens lens = GridLens::memory;
     bool byRank = false; ///< a unit is a rank; else a class
     bool isLive = false;
-    std::vector<double> values;      ///< [unit] bytes or shares, as the lens has it; empty for groups and now
-    std::vector<std::uint8_t> tones; ///< [unit]
-    double least = 0, most = 0;      ///< of the values
-    double full = 0;                 ///< the value at the ramp's end
+    bool isBegin = false, isOver = false; ///< of lens now: the time cursor stands at an end of the step
+    std::vector<double> values;           ///< [unit] bytes or shares, as the lens has it; empty for groups and now
+    std::vector<std::uint8_t> tones;      ///< [unit]
+    double least = 0, most = 0;           ///< of the values
+    double full = 0;                      ///< the value at the ramp's end
     std::vector<std::optional<Doing>> doing, communicating; ///< [unit] of lens now
     std::vector<std::string> didLast;                       ///< [rank] of a live run: "F3"
     const Instants* instants = nullptr;

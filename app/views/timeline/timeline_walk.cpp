@@ -50,6 +50,7 @@ void walkToStep(TimelineScene& scene)
 {
     if (const auto now = scene.steps->now()) {
         scene.selection.selectedSpan = now;
+        scene.selection.cursorNs = scene.model().trace().tracks[now->track].startNs[now->span];
         scene.keepInSight(*now);
     }
 }

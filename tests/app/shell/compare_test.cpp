@@ -100,7 +100,9 @@ TEST_F(CompareTest, NumbersAreComparedWithThePinnedBaseline)
     settle();
     EXPECT_FALSE(stepDelta().isEmpty());
     window.run(CommandId::pinBaseline);
-    EXPECT_FALSE(window.desk().baseline().isPinned()) << "the same key forgets it";
+    EXPECT_TRUE(window.desk().baseline().isPinned()) << "the same key never forgets it";
+    window.run(CommandId::forgetBaseline);
+    EXPECT_FALSE(window.desk().baseline().isPinned());
 }
 
 TEST_F(CompareTest, ThePageShowsWhatDiffersAndWhatItDoes)

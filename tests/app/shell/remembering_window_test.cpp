@@ -73,7 +73,8 @@ TEST_F(RememberingWindowTest, ThemeAndDocksAreRemembered)
 {
     open(kTiny);
     window.run(CommandId::themeDark);
-    QTest::keySequence(&window, QKeySequence(QStringLiteral("Alt+3")));
+    window.run(CommandId::showForm);
+    window.run(CommandId::showForm);
     ASSERT_TRUE(window.close());
     MainWindow next(catalogue(), {.reproducible = false, .theme = {}, .renderer = Renderer::software});
     next.showGallery();

@@ -421,6 +421,8 @@ TEST_F(WindowTest, DocksComeBackAsTheyWere)
 {
     open(kTiny);
     QTest::keySequence(&window, QKeySequence(QStringLiteral("Alt+4")));
+    EXPECT_TRUE(window.details().isVisible()) << "it has the focus now";
+    QTest::keySequence(&window, QKeySequence(QStringLiteral("Alt+4")));
     EXPECT_FALSE(window.details().isVisible());
     window.run(CommandId::gallery);
     EXPECT_FALSE(window.form().isVisible());

@@ -1,6 +1,7 @@
-// The window's findings: where they stand, and what they point at in the pictures.
+// The window's docks: where form, numbers and findings stand, and what findings point at in the pictures.
 #include "app/shell/details/details_panel.h"
 #include "app/shell/findings/findings_panel.h"
+#include "app/shell/form/scenario_form.h"
 #include "app/shell/widgets/dock_tabs.h"
 #include "app/shell/window/main_window.h"
 
@@ -8,12 +9,15 @@
 #include <QDockWidget>
 
 #include <algorithm>
+#include <array>
 
 namespace app {
 namespace {
 
 /// In lower windows findings share their place with the numbers.
 constexpr int kHighEnoughForBoth = 820;
+/// In narrower ones all three share one.
+constexpr int kWideEnoughForSides = 1240;
 
 } // namespace
 
@@ -41,7 +45,7 @@ void MainWindow::placeFindings()
     const bool wantsTab = height() < kHighEnoughForBoth;
     const bool isMoved = m_findingsDock->isFloating() || m_detailsDock->isFloating() ||
                          dockWidgetArea(m_findingsDock) != dockWidgetArea(m_detailsDock);
-    if (!m_placesFindings || isMoved || !isWorkspaceShown() || wantsTab == m_findingsAreTab)
+    if (m_unfolded || !m_placesFindings || isMoved || !isWorkspaceShown() || wantsTab == m_findingsAreTab)
         return;
     m_findingsAreTab = wantsTab;
     if (wantsTab) {
@@ -60,7 +64,87 @@ void MainWindow::placeFindings()
 void MainWindow::resizeEvent(QResizeEvent* event)
 {
     QMainWindow::resizeEvent(event);
+    fitToolBar();
+    foldDocks();
     placeFindings();
+}
+
+/// In a narrow window form, numbers and findings lie behind each other at the left; as they were when it is wide again.
+void MainWindow::foldDocks()
+{
+    const bool isNarrow = width() < kWideEnoughForSides;
+    if (isWorkspaceShown() && isNarrow != m_unfolded.has_value())
+        setFolded(isNarrow);
+}
+
+/// What was hidden meanwhile stays so.
+void MainWindow::setFolded(bool on)
+{
+    const std::array docks{m_formDock, m_detailsDock, m_findingsDock};
+    std::array<bool, docks.size()> isHidden{};
+    std::transform(docks.begin(), docks.end(), isHidden.begin(), [](const QDockWidget* dock) { return dock->isHidden(); });
+    if (on) {
+        m_unfolded = saveState();
+        for (QDockWidget* dock : {m_detailsDock, m_findingsDock})
+            if (!dock->isFloating() && !m_formDock->isFloating())
+                tabifyDockWidget(m_formDock, dock);
+    } else {
+        restoreState(*m_unfolded);
+        m_unfolded.reset();
+        m_findingsAreTab.reset();
+    }
+    for (std::size_t i = 0; i < docks.size(); ++i)
+        docks[i]->setHidden(isHidden[i]);
+    if (on && !m_formDock->isHidden())
+        m_formDock->raise();
+    tidyDockTabs(*this);
+}
+
+/// To be had again in a window of any size.
+QByteArray MainWindow::dockState()
+{
+    if (m_unfolded)
+        setFolded(false);
+    const QByteArray state = saveState();
+    foldDocks();
+    return state;
+}
+
+/// Shows a dock and gives it the focus; only one that has it goes away.
+void MainWindow::goToOrHide(QDockWidget& dock, CommandId id)
+{
+    if (dock.isVisible() && dock.isAncestorOf(focusWidget())) {
+        dock.hide();
+        m_workspace->canvas(m_workspace->lastUsedPicture()).setFocus();
+    } else {
+        dock.show();
+        dock.raise();
+        if (&dock == m_formDock)
+            m_form->focusSearch();
+        else
+            dock.widget()->setFocus(Qt::ShortcutFocusReason);
+    }
+    action(id)->setChecked(!dock.isHidden());
+}
+
+void MainWindow::resetLayout()
+{
+    m_unfolded.reset();
+    m_findingsAreTab.reset();
+    m_placesFindings = true;
+    for (QDockWidget* dock : {m_formDock, m_detailsDock, m_findingsDock})
+        dock->setFloating(false);
+    addDockWidget(Qt::LeftDockWidgetArea, m_formDock);
+    for (QDockWidget* dock : {m_detailsDock, m_findingsDock}) {
+        removeDockWidget(dock); // what was a tab would stay one
+        addDockWidget(Qt::RightDockWidgetArea, dock);
+    }
+    for (QDockWidget* dock : {m_formDock, m_detailsDock, m_findingsDock})
+        dock->show();
+    resizeDocks({m_formDock, m_detailsDock}, {kFormWidth, kDetailsWidth}, Qt::Horizontal);
+    foldDocks();
+    placeFindings();
+    m_workspace->resetLayout();
 }
 
 /// Selects what it is about and brings the best picture of it to the front.

@@ -1,0 +1,73 @@
+#include "app/session/scenario_name.h"
+
+#include "sim/schedule/families/families.h"
+
+#include <QLocale>
+#include <QObject>
+#include <QStringList>
+
+#include <utility>
+
+namespace app {
+namespace {
+
+QString number(int value)
+{
+    static const QLocale english(QLocale::English, QLocale::UnitedStates);
+    return english.toString(value);
+}
+
+QString scheduleTitle(const sim::Scenario& s)
+{
+    const sim::ScheduleFamily* family = sim::findScheduleFamily(s.schedule.kind);
+    return family ? QString::fromUtf8(family->title.data(), static_cast<qsizetype>(family->title.size()))
+                  : QString::fromStdString(s.schedule.kind);
+}
+
+/// Sizes in the order of layoutLine(); what a size of 1 leaves out is said where it was another.
+QStringList sizes(const sim::Layout& now, const sim::Layout* file)
+{
+    QStringList out;
+    for (const auto& [name, size] : {std::pair{"tp", &sim::Layout::tp},
+                                     {"cp", &sim::Layout::cp},
+                                     {"ep", &sim::Layout::ep},
+                                     {"pp", &sim::Layout::pp},
+                                     {"dp", &sim::Layout::dp}}) {
+        if (file ? now.*size != file->*size : now.*size > 1)
+            out << QLatin1String(name) + QLatin1Char(' ') + number(now.*size);
+    }
+    return out;
+}
+
+} // namespace
+
+QString generatedName(const sim::Scenario& s)
+{
+    QStringList parts;
+    if (s.layout.pp > 1)
+        parts << scheduleTitle(s);
+    parts << sizes(s.layout, nullptr);
+    if (s.layout.pp > 1)
+        parts << QStringLiteral("m ") + number(s.microbatches());
+    const int gpus = s.layout.worldSize();
+    const QString model = QString::fromStdString(s.model.name.empty() ? std::string("Own model") : s.model.name);
+    const QString on = gpus == 1 ? QObject::tr("%1 on 1 GPU").arg(model) : QObject::tr("%1 on %2 GPUs").arg(model, number(gpus));
+    return parts.isEmpty() ? on : on + QStringLiteral(": ") + parts.join(QStringLiteral(", "));
+}
+
+QString changedSettings(const sim::Scenario& now, const sim::Scenario& file)
+{
+    QStringList parts;
+    if (now.schedule.kind != file.schedule.kind)
+        parts << scheduleTitle(now);
+    const QStringList changed = sizes(now.layout, &file.layout);
+    parts << changed;
+    const bool isPipeline = now.layout.pp > 1;
+    if (isPipeline && !parts.isEmpty() && now.layout.pp == file.layout.pp && now.schedule.kind != file.schedule.kind)
+        parts << QStringLiteral("pp ") + number(now.layout.pp);
+    if (isPipeline && (now.microbatches() != file.microbatches() || now.schedule.kind != file.schedule.kind))
+        parts << QStringLiteral("m ") + number(now.microbatches());
+    return parts.join(QStringLiteral(", "));
+}
+
+} // namespace app

@@ -1,0 +1,139 @@
+#include "app/shell/dialogs/new_dialog.h"
+
+#include "app/session/edit.h"
+#include "app/session/scenario_keys.h"
+#include "app/session/scenario_state.h"
+#include "app/shell/widgets/format.h"
+#include "app/shell/widgets/style.h"
+
+#include <QComboBox>
+#include <QGridLayout>
+#include <QLabel>
+#include <QListWidget>
+#include <QPushButton>
+
+#include <algorithm>
+
+namespace app {
+namespace {
+
+constexpr const char *kUsualModel = "llama3-8b", *kUsualCluster = "h100-sxm-ib400";
+constexpr int kMostNodes = 2048;
+
+QString idOf(const KeyOption& option)
+{
+    return QString::fromStdString(unquoted(option.json));
+}
+
+QListWidget* list(const QString& name)
+{
+    auto* out = new QListWidget;
+    out->setAccessibleName(name);
+    out->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    out->setTextElideMode(Qt::ElideRight);
+    out->setWordWrap(true);
+    return out;
+}
+
+} // namespace
+
+NewDialog::NewDialog(const sim::Catalogue& catalogue, QWidget* parent)
+    : QDialog(parent), m_catalogue(catalogue), m_models(list(tr("Model"))), m_gpus(list(tr("GPUs"))), m_goals(list(tr("Goal"))),
+      m_clusters(new QComboBox), m_status(new QLabel)
+{
+    setWindowTitle(tr("New Scenario"));
+    setAttribute(Qt::WA_DeleteOnClose);
+    for (const KeyOption& option : keyOptions(m_catalogue, *findScenarioKey("/model"))) {
+        auto* item = new QListWidgetItem(QString::fromStdString(option.text), m_models);
+        item->setData(Qt::UserRole, idOf(option));
+        if (idOf(option) == QLatin1String(kUsualModel))
+            m_models->setCurrentItem(item);
+    }
+    for (const KeyOption& option : keyOptions(m_catalogue, *findScenarioKey("/cluster")))
+        m_clusters->addItem(QString::fromStdString(option.text), idOf(option));
+    m_clusters->setAccessibleName(tr("Kind of GPUs"));
+    m_clusters->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+    m_clusters->setCurrentIndex(std::max(0, m_clusters->findData(QLatin1String(kUsualCluster))));
+    for (const Goal& goal : goals())
+        m_goals->addItem(tr("%1\n%2").arg(tr(goal.name), tr(goal.what)));
+    m_goals->setSpacing(2);
+    setRole(m_status, "muted");
+    m_status->setWordWrap(true);
+    m_status->setText(tr("Of the layouts that people would try, the fastest that fits is opened."));
+
+    auto* create = new QPushButton(tr("Create"));
+    create->setDefault(true);
+    setRole(create, "primary");
+    auto* cancel = new QPushButton(tr("Cancel"));
+    connect(cancel, &QPushButton::clicked, this, &QDialog::reject);
+    connect(create, &QPushButton::clicked, this, &NewDialog::make);
+    connect(m_clusters, &QComboBox::currentIndexChanged, this, &NewDialog::fillGpus);
+    connect(m_goals, &QListWidget::itemClicked, this, &NewDialog::make); // the third click
+    auto* grid = new QGridLayout(this);
+    grid->setContentsMargins(24, 20, 24, 20);
+    grid->setHorizontalSpacing(12);
+    grid->setVerticalSpacing(6);
+    int column = 0;
+    for (const QString& title : {tr("1. MODEL"), tr("2. GPUS"), tr("3. GOAL")}) {
+        auto* label = new QLabel(title);
+        setRole(label, "section");
+        grid->addWidget(label, 0, column);
+        grid->setColumnStretch(column++, 1);
+    }
+    grid->addWidget(m_models, 1, 0, 2, 1);
+    grid->addWidget(m_clusters, 1, 1);
+    grid->addWidget(m_gpus, 2, 1);
+    grid->addWidget(m_goals, 1, 2, 2, 1);
+    grid->setRowStretch(2, 1);
+    auto* foot = new QHBoxLayout;
+    foot->addWidget(m_status, 1);
+    foot->addWidget(create);
+    foot->addWidget(cancel);
+    grid->addLayout(foot, 3, 0, 1, 3);
+    fillGpus();
+    constexpr QSize kSize{760, 420};
+    resize(kSize);
+    m_models->setFocus();
+    m_models->scrollToItem(m_models->currentItem(), QAbstractItemView::PositionAtCenter);
+}
+
+/// Whole nodes of the kind that is chosen: 1, 2, 4 …
+void NewDialog::fillGpus()
+{
+    const int perNode = gpusPerNode(m_catalogue, m_clusters->currentData().toString().toStdString());
+    const int chosen = std::max(0, m_gpus->currentRow());
+    m_gpus->clear();
+    for (int nodes = 1; nodes <= kMostNodes; nodes *= 2) {
+        const int gpus = nodes * perNode;
+        auto* item = new QListWidgetItem(nodes == 1 ? tr("%1 GPUs, 1 node").arg(separated(gpus))
+                                                    : tr("%1 GPUs, %2 nodes").arg(separated(gpus), separated(nodes)),
+                                         m_gpus);
+        item->setData(Qt::UserRole, nodes);
+    }
+    m_gpus->setCurrentRow(chosen);
+}
+
+void NewDialog::make()
+{
+    if (!m_models->currentItem() || !m_gpus->currentItem())
+        return;
+    NewScenario wanted;
+    wanted.model = m_models->currentItem()->data(Qt::UserRole).toString().toStdString();
+    wanted.cluster = m_clusters->currentData().toString().toStdString();
+    wanted.nodes = m_gpus->currentItem()->data(Qt::UserRole).toInt();
+    wanted.goal = static_cast<std::size_t>(std::max(0, m_goals->currentRow()));
+    setRole(m_status, "muted");
+    m_status->setText(tr("Trying layouts…"));
+    m_worker.ask(
+        0, [wanted, catalogue = m_catalogue] { return makeNewScenario(wanted, catalogue); },
+        [this](const sim::ScenarioDocument& document) {
+            Q_EMIT made(document);
+            accept();
+        },
+        [this](const QString& why) {
+            setRole(m_status, "error");
+            m_status->setText(why);
+        });
+}
+
+} // namespace app

@@ -1,0 +1,66 @@
+// The window as a window manager has it: on a real display, run by the test real_window (tests/CMakeLists.txt); skipped
+// elsewhere.
+#include "app/session/settings.h"
+#include "app/shell/window/main_window.h"
+#include "tests/app/session/session_fixtures.h"
+
+#include <QGuiApplication>
+#include <QScreen>
+#include <QTest>
+
+#include <gtest/gtest.h>
+
+namespace app {
+namespace {
+
+using namespace test;
+
+class RealWindow : public testing::Test {
+protected:
+    void SetUp() override
+    {
+        if (QGuiApplication::platformName() != QLatin1String("xcb"))
+            GTEST_SKIP() << "wants a display with a window manager";
+        userSettings().clear();
+    }
+    static void rest()
+    {
+        constexpr int kManagerMs = 400; // the window manager answers when it likes
+        QTest::qWait(kManagerMs);
+    }
+    static QSize pixels(const MainWindow& window) { return (QSizeF(window.size()) * window.devicePixelRatioF()).toSize(); }
+};
+
+TEST_F(RealWindow, FitsItsScreenAndTakesEverySizeAndText)
+{
+    MainWindow window(catalogue(), {.reproducible = false, .theme = {}, .renderer = Renderer::software});
+    window.show();
+    ASSERT_TRUE(window.openFile(galleryFile(kSixteen)).empty());
+    ASSERT_TRUE(waitFor([&] { return window.isSettled(); }));
+    rest();
+    EXPECT_TRUE(window.screen()->availableGeometry().contains(window.frameGeometry())) << "the first window, frame included";
+    for (const QSize size : {QSize(1024, 640), QSize(1272, 720)}) {
+        window.resize(size);
+        rest();
+        EXPECT_EQ(window.size(), size);
+        for (int larger = 0; larger < 5; ++larger) {
+            window.run(CommandId::textLarger);
+            rest();
+            constexpr int kRounded = 1; // at 110 % a pixel is no whole number of the window's units
+            EXPECT_NEAR(pixels(window).width(), size.width(), kRounded) << "larger text does not push the window about";
+            EXPECT_NEAR(pixels(window).height(), size.height(), kRounded);
+            EXPECT_TRUE(
+                window.rect().contains(QRect(window.workspace().mapTo(&window, QPoint(0, 0)), window.workspace().size())));
+        }
+        EXPECT_DOUBLE_EQ(window.devicePixelRatioF(), 2);
+        window.run(CommandId::textUsual);
+        rest();
+        EXPECT_EQ(window.size(), size);
+    }
+    window.resize(600, 300);
+    rest();
+    EXPECT_EQ(window.size(), QSize(1024, 640)) << "the least it can be";
+}
+
+} // namespace
+} // namespace app

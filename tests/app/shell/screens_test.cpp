@@ -1,0 +1,333 @@
+// The window on any screen: folded docks, text of any size, docks that come back as they were, a baseline with its scenario.
+#include "app/session/file_kind.h"
+#include "app/session/scenario_name.h"
+#include "app/shell/details/details_panel.h"
+#include "app/shell/findings/findings_panel.h"
+#include "app/shell/form/scenario_form.h"
+#include "app/shell/widgets/format.h"
+#include "app/shell/widgets/metric_card.h"
+#include "app/shell/window/text_size.h"
+#include "app/shell/window/transport_bar.h"
+#include "app/views/grid/grid_view.h"
+#include "tests/app/shell/window_fixture.h"
+
+#include <QApplication>
+#include <QDockWidget>
+#include <QLabel>
+#include <QMenuBar>
+#include <QSlider>
+#include <QTemporaryDir>
+
+namespace app {
+namespace {
+
+using namespace test;
+
+class ScreensTest : public WindowTest {
+protected:
+    void resize(QSize size)
+    {
+        window.resize(size);
+        settle();
+    }
+    QSize sizeOf(Picture picture) { return window.workspace().canvas(picture).size(); }
+    static bool isInside(const QWidget& part, const QWidget& whole)
+    {
+        return whole.rect().contains(QRect(part.mapTo(&whole, QPoint(0, 0)), part.size()));
+    }
+    /// But for the pixel that does not divide by two.
+    static void expectSame(QSize now, QSize before)
+    {
+        EXPECT_NEAR(now.width(), before.width(), 1);
+        EXPECT_NEAR(now.height(), before.height(), 1);
+    }
+    /// Of every page: what is shown of it lies inside the window.
+    void expectInside()
+    {
+        EXPECT_TRUE(isInside(window.form(), window) || window.form().visibleRegion().isEmpty());
+        EXPECT_TRUE(isInside(window.details(), window) || window.details().visibleRegion().isEmpty());
+        EXPECT_TRUE(isInside(window.workspace(), window));
+        EXPECT_TRUE(isInside(window.workspace().transport(), window));
+    }
+};
+
+TEST_F(ScreensTest, TheWindowCanBeAsSmallAsItSays)
+{
+    open(kSixteen);
+    for (const QSize size : {QSize(1280, 720), QSize(1366, 768), QSize(1024, 640)}) {
+        resize(size);
+        EXPECT_EQ(window.size(), size);
+        expectInside();
+    }
+    EXPECT_EQ(window.minimumSize(), QSize(1024, 640));
+    EXPECT_GE(sizeOf(Picture::timeline).width(), 600) << "docks share a place at the left";
+}
+
+TEST_F(ScreensTest, NarrowWindowsFoldTheirDocksAndWideOnesUnfoldThem)
+{
+    open(kSixteen);
+    const QSize form = window.form().size(), details = window.details().size();
+    resize({1024, 640});
+    EXPECT_TRUE(window.form().visibleRegion().isEmpty() || window.details().visibleRegion().isEmpty());
+    window.run(CommandId::showDetails);
+    settle();
+    EXPECT_FALSE(window.details().visibleRegion().isEmpty()) << "brought to the front";
+    resize({1600, 900});
+    expectSame(window.form().size(), form);
+    expectSame(window.details().size(), details);
+}
+
+TEST_F(ScreensTest, PicturesWithoutRoomBesideEachOtherLieBehindEachOther)
+{
+    open(kSixteen);
+    const QSize grid = sizeOf(Picture::grid);
+    window.setMinimumSize(512, 320); // as at text of 200 %
+    resize({640, 360});
+    EXPECT_EQ(window.size(), QSize(640, 360));
+    EXPECT_GE(sizeOf(Picture::timeline).height(), 100);
+    expectInside();
+    resize({1600, 900});
+    expectSame(sizeOf(Picture::grid), grid);
+    EXPECT_TRUE(window.workspace().isPictureInFront(Picture::grid));
+    EXPECT_TRUE(window.workspace().isPictureInFront(Picture::timeline));
+}
+
+TEST_F(ScreensTest, ThePicturesComeBackFromOtherPagesAsTheyWere)
+{
+    open(kSixteen);
+    const QSize grid = sizeOf(Picture::grid), timeline = sizeOf(Picture::timeline);
+    for (int round = 0; round < 2; ++round) {
+        for (const CommandId page : {CommandId::showCompare, CommandId::gallery}) {
+            window.run(page);
+            settle();
+            window.run(page);
+            settle();
+            expectSame(sizeOf(Picture::grid), grid);
+            expectSame(sizeOf(Picture::timeline), timeline);
+        }
+    }
+}
+
+TEST_F(ScreensTest, APictureIsHiddenOnlyWhenItHasTheFocus)
+{
+    open(kSixteen);
+    Workspace& workspace = window.workspace();
+    const QSize grid = sizeOf(Picture::grid);
+    workspace.canvas(Picture::timeline).setFocus();
+    window.run(CommandId::showGrid);
+    EXPECT_TRUE(workspace.isPictureVisible(Picture::grid));
+    EXPECT_TRUE(workspace.canvas(Picture::grid).hasFocus());
+    window.run(CommandId::showGrid);
+    EXPECT_FALSE(workspace.isPictureVisible(Picture::grid));
+    window.run(CommandId::showGrid);
+    settle();
+    EXPECT_TRUE(workspace.isPictureVisible(Picture::grid));
+    expectSame(sizeOf(Picture::grid), grid);
+    window.run(CommandId::showStorage);
+    settle();
+    EXPECT_TRUE(workspace.isPictureInFront(Picture::storage));
+    window.run(CommandId::showStorage);
+    window.run(CommandId::showStorage);
+    settle();
+    expectSame(sizeOf(Picture::grid), grid);
+}
+
+TEST_F(ScreensTest, TheUsualLayoutHasEveryPicture)
+{
+    open(kSixteen);
+    for (const Picture hidden : {Picture::storage, Picture::memory, Picture::grid}) {
+        window.workspace().setPictureVisible(hidden, false);
+        window.run(CommandId::resetLayout);
+        settle();
+        for (const PictureInfo& info : pictures()) {
+            EXPECT_TRUE(window.workspace().isPictureVisible(info.picture)) << info.name;
+            window.workspace().setPictureVisible(info.picture, true);
+            settle();
+            EXPECT_TRUE(window.workspace().isPictureInFront(info.picture)) << info.name << " has a tab of its own";
+        }
+    }
+}
+
+TEST(TextSize, GrowsAtOnceAndGoesBack)
+{
+    EXPECT_EQ(nextTextSize(100, +1), 110);
+    EXPECT_EQ(nextTextSize(100, -1), 100);
+    EXPECT_EQ(nextTextSize(130, -1), 125);
+    EXPECT_EQ(nextTextSize(200, +1), 200);
+    QWidget shown;
+    shown.resize(800, 600);
+    shown.show();
+    QCoreApplication::processEvents();
+    {
+        TextSize size;
+        size.set(200);
+        QCoreApplication::processEvents();
+        EXPECT_DOUBLE_EQ(shown.devicePixelRatioF(), 2);
+        EXPECT_EQ(shown.size(), QSize(400, 300)) << "the same pixels";
+    }
+    QCoreApplication::processEvents();
+    EXPECT_DOUBLE_EQ(shown.devicePixelRatioF(), 1);
+    EXPECT_EQ(shown.size(), QSize(800, 600));
+}
+
+TEST_F(ScreensTest, TheBaselineBelongsToItsScenario)
+{
+    open(kSixteen);
+    window.run(CommandId::pinBaseline);
+    ASSERT_TRUE(window.desk().baseline().isPinned());
+    window.run(CommandId::pinBaseline);
+    EXPECT_TRUE(window.desk().baseline().isPinned()) << "the key that pins never forgets";
+    open(kTiny);
+    EXPECT_FALSE(window.desk().baseline().isPinned()) << "it was of another scenario";
+    window.run(CommandId::pinBaseline);
+    window.run(CommandId::forgetBaseline);
+    EXPECT_FALSE(window.desk().baseline().isPinned());
+}
+
+TEST_F(ScreensTest, DetailsSayWhatTheyTellChangesAgainst)
+{
+    open(kSixteen);
+    const auto says = [&](const char* words) {
+        const auto labels = window.details().findChildren<QLabel*>();
+        return std::any_of(labels.begin(), labels.end(),
+                           [&](const QLabel* l) { return l->isVisible() && l->text().contains(QString::fromUtf8(words)); });
+    };
+    EXPECT_FALSE(says("▲▼ against"));
+    window.form().rowAt(Control::tp)->chosen(QStringLiteral("4"), 0);
+    settle();
+    EXPECT_TRUE(says("▲▼ against the step before"));
+    window.run(CommandId::pinBaseline);
+    settle();
+    EXPECT_TRUE(says("▲▼ against the baseline “Sixteen ranks, four dimensions, now"));
+}
+
+TEST(Changes, AreTimesWhereTheyAreLarge)
+{
+    EXPECT_EQ(ratioText(12.97), QStringLiteral("13 ×"));
+    EXPECT_EQ(ratioText(4.24), QStringLiteral("4.2 ×"));
+    EXPECT_EQ(ratioText(1.042), QStringLiteral("4.2 %"));
+    EXPECT_EQ(ratioText(0.5), QStringLiteral("50 %"));
+}
+
+TEST_F(ScreensTest, ANameSaysWhatHasChanged)
+{
+    open("16-schedule-gpipe.json");
+    EXPECT_EQ(window.session().displayName(), QStringLiteral("Pipeline schedules 1: GPipe"));
+    window.session().edit(makeScheduleEdit(window.session().document(), window.session().scenario(), "1f1b"));
+    settle();
+    const sim::Scenario& now = *window.session().scenario();
+    EXPECT_EQ(window.session().displayName(),
+              QStringLiteral("Pipeline schedules 1: GPipe, now 1F1B, pp %1, m %2").arg(now.layout.pp).arg(now.microbatches()));
+    window.session().edit({{{"/name", std::nullopt}}, "name", 0});
+    EXPECT_EQ(window.session().displayName(), generatedName(now)) << "and follows the settings";
+}
+
+TEST_F(ScreensTest, HelpStandsInItsOwnPlace)
+{
+    open(kSixteen);
+    NumberRow* tp = window.form().row(Control::tp);
+    window.form().focusSearch();
+    const QPoint before = window.form().row(Control::pp)->mapTo(&window, QPoint());
+    tp->spinBox()->setFocus();
+    settle();
+    EXPECT_EQ(window.form().row(Control::pp)->mapTo(&window, QPoint()), before) << "nothing moves";
+    EXPECT_TRUE(window.form().helpText().contains(QStringLiteral("Possible: 1, 2, 4")));
+}
+
+TEST_F(ScreensTest, APressOnTheGrooveIsOneGesture)
+{
+    open(kSixteen);
+    QSlider* slider = window.form().row(Control::tp)->slider();
+    ASSERT_GE(slider->maximum(), 2);
+    const int steps = window.session().undoStack().count();
+    const int y = slider->height() / 2;
+    QTest::mousePress(slider, Qt::LeftButton, {}, {slider->width() - 12, y});
+    QTest::mouseMove(slider, {slider->width() / 2, y});
+    QTest::mouseMove(slider, {slider->width() - 4, y});
+    QTest::mouseRelease(slider, Qt::LeftButton, {}, {slider->width() - 4, y});
+    settle();
+    EXPECT_EQ(slider->value(), slider->maximum()) << "the handle comes to the pointer";
+    EXPECT_EQ(window.session().undoStack().count(), steps + 1);
+}
+
+TEST_F(ScreensTest, FindingsAreNeverOfTheStepBefore)
+{
+    open(kSixteen);
+    QString atStep;
+    QObject::connect(&window.desk(), &Desk::stepChanged, &window, [&] { atStep = window.findings().text(); });
+    window.form().rowAt(Control::tp)->chosen(QStringLiteral("4"), 0);
+    settle();
+    EXPECT_EQ(atStep, QStringLiteral("Looking at this step…"));
+    EXPECT_NE(window.findings().text(), atStep);
+}
+
+TEST_F(ScreensTest, SteppingMovesTheTimeCursorAndTheLensAndLeavesWithEsc)
+{
+    open(kSixteen);
+    Workspace& workspace = window.workspace();
+    auto& grid = static_cast<GridView&>(workspace.view(Picture::grid));
+    window.run(CommandId::stepThrough);
+    EXPECT_EQ(grid.lens(), GridLens::now);
+    const auto buttons = workspace.transport().findChildren<QToolButton*>();
+    const auto next = std::find_if(buttons.begin(), buttons.end(),
+                                   [](const QToolButton* b) { return b->accessibleName() == QLatin1String("Next action"); });
+    ASSERT_NE(next, buttons.end());
+    EXPECT_TRUE((*next)->isVisible());
+    for (int step = 0; step < 8; ++step)
+        (*next)->click();
+    EXPECT_GT(window.desk().selection().cursorNs, 0);
+    QTest::keyClick(&workspace.canvas(Picture::timeline), Qt::Key_Escape);
+    EXPECT_FALSE(workspace.isStepping());
+    EXPECT_FALSE((*next)->isVisible());
+}
+
+TEST_F(ScreensTest, PlayingShowsWhatRanksDoNow)
+{
+    open(kSixteen);
+    auto& grid = static_cast<GridView&>(window.workspace().view(Picture::grid));
+    ASSERT_NE(grid.lens(), GridLens::now);
+    window.run(CommandId::play);
+    EXPECT_EQ(grid.lens(), GridLens::now);
+    window.desk().playback().pause();
+}
+
+TEST_F(ScreensTest, MenusAreShortEnoughToBeRead)
+{
+    for (const QAction* top : window.menuBar()->actions()) {
+        const QList<QAction*> entries = top->menu()->actions();
+        const auto count = std::count_if(entries.begin(), entries.end(), [](const QAction* a) { return !a->isSeparator(); });
+        if (top->text().remove(QLatin1Char('&')) == QLatin1String("Navigate")) {
+            EXPECT_LE(count, 12);
+        }
+        EXPECT_GE(count, 3) << top->text().toStdString();
+    }
+}
+
+TEST(FileKind, TellsPicturesAndTextsFromScenarios)
+{
+    EXPECT_EQ(otherKind("\x89PNG\r\n"), "a picture (PNG)");
+    EXPECT_EQ(otherKind("Dear reader,\nthis is no scenario"), "a text, not JSON");
+    EXPECT_EQ(otherKind("  { \"format\": \"rankscope-scenario\" }"), "");
+    EXPECT_EQ(otherKind("{\"traceEvents\": []}"), "a trace (Chrome trace events)");
+    EXPECT_EQ(otherKind(std::string_view("\0\1\2", 3)), "neither text nor a file known here");
+}
+
+TEST_F(ScreensTest, LargeFilesAreReadBesideTheWindow)
+{
+    const QTemporaryDir folder;
+    QFile file(folder.filePath(QStringLiteral("large.json")));
+    ASSERT_TRUE(file.open(QIODevice::WriteOnly));
+    file.write(QByteArray::fromStdString(document(kTiny).text()) + QByteArray(6 << 20, ' '));
+    file.close();
+    int heard = 0; // while it is read, the window's thread goes on
+    QTimer timer;
+    QObject::connect(&timer, &QTimer::timeout, [&] { ++heard; });
+    timer.start(0);
+    ASSERT_TRUE(window.openFile(file.fileName()).empty());
+    EXPECT_GT(heard, 0);
+    settle();
+    EXPECT_EQ(shownLayout().tp, 2);
+}
+
+} // namespace
+} // namespace app

@@ -140,7 +140,7 @@ TEST(GridLens, NowIsTheInstant)
             const auto doing = step.instants.action(c, time);
             ASSERT_EQ(reading.doing[unit].has_value(), doing.has_value());
             EXPECT_EQ(reading.tones[unit], doing ? 1 + static_cast<int>(doing->opClass) : GridReading::kWaits);
-            EXPECT_EQ(reading.cellTexts(unit).front(), doing ? step.instants.label(doing->span) : "waits");
+            EXPECT_EQ(reading.cellTexts(unit).front(), doing ? step.instants.label(doing->span) : i == 20 ? "done" : "waits");
         }
     }
 }

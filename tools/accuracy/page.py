@@ -143,11 +143,11 @@ def page(answer):
         "",
         "## Step time, by source",
         "",
-        "| source | rows | mean error % | largest % | bias % | one constant % |",
-        "| --- | ---: | ---: | ---: | ---: | ---: |",
+        "| source | rows | mean error % | 95th percentile % | largest % | bias % | one constant % |",
+        "| --- | ---: | ---: | ---: | ---: | ---: | ---: |",
     ]
     for of in answer["sources"]:
-        lines.append(f"| {of['source']} | {of['n']} | {number(of['mean_abs'])} | {number(of['max_abs'])} | "
+        lines.append(f"| {of['source']} | {of['n']} | {number(of['mean_abs'])} | {number(of['p95_abs'])} | {number(of['max_abs'])} | "
                      f"{number(of['bias'], sign=True)} | {number(of.get('naive'))} |")
     words = {"dense_known": "dense models on A100, H100 and B200", "dense_other": "dense models on other GPUs",
              "moe": "mixtures of experts"}

@@ -309,7 +309,7 @@ def scenario_of(row, tiers):
         "overlap": {"grad_reduce": overlaps, "param_gather": overlaps,
                     "tp_comm": overlaps and bool(par["sp"]) and tp > 1 and
                     bool(re.search("NeMo|Megatron-Core|Megatron-Bridge", row.get("software") or "")),
-                    "p2p": overlaps or kind != "1f1b"},
+                    "p2p": overlaps or kind.startswith("zb")},
     }
     if re.search(NARROW_GRADIENTS, row["id"]) and not re.search("JAX", row.get("software") or ""):
         training["gradient_dtype"] = "bf16"

@@ -232,7 +232,8 @@ bool PassBuilder::gathersNarrow(const Bucket& bucket, std::size_t index) const
 
 std::int64_t PassBuilder::gatheredOperandBytes(const Bucket& bucket, std::size_t index) const
 {
-    return bucket.list.operators[index].commBytes / (gathersNarrow(bucket, index) ? 2 : 1);
+    return bucket.list.operators[index].commBytes /
+           (gathersNarrow(bucket, index) ? narrowingOf(m_scenario.training.precision) : 1);
 }
 
 int PassBuilder::narrowedBy(const Bucket& bucket, std::optional<std::size_t> gathering) const

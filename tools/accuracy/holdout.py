@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Are the constants fitted too closely? Fits each plan to a random half of its calibration rows and looks at the other half, and
-fits to all of its models but one and looks at that one.
+"""Are the constants fitted too closely? Fits each plan to a random half of its calibration rows and looks at the other half; and,
+where a plan has several sources, to all but one of them and looks at that one.
 
-    tools/accuracy/holdout.py [--program build/bin/rankscope-sim] [--rounds N] [--seed N] [PLAN.json…]
+    tools/accuracy/holdout.py [--program build/bin/rankscope-sim] [--rounds N] [--seed N] [--write]
 
 Fits begin at the values in assets/, each up to a fifth away by chance, and are hardly drawn towards where they begin: what the
-rows left out told the values in assets/ is not to help. assets/ is not written.
+rows left out told the values in assets/ is not to help. assets/ is not written; --write keeps the table for docs/accuracy.md
+(holdout.md, which ./dev validate --write puts there).
 """
 import argparse
 import contextlib
@@ -26,6 +27,7 @@ import score  # noqa: E402
 import validate  # noqa: E402
 
 SHIFT, PULL = 0.2, 0.05
+HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 def errors(fit):
@@ -54,10 +56,11 @@ def main():
     parser.add_argument("--program", default=os.path.join(validate.ROOT, "build", "bin", "rankscope-sim"))
     parser.add_argument("--rounds", type=int, default=4)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("plans", nargs="*")
+    parser.add_argument("--write", action="store_true")
     arguments = parser.parse_args()
-    print("| plan | rows | left out | fitted rows % | rows left out % |\n| --- | ---: | --- | ---: | ---: |")
-    for path in arguments.plans or sorted(glob.glob(os.path.join(os.path.dirname(os.path.abspath(__file__)), "plans", "*.json"))):
+    lines = ["| plan | rows | left out | fitted rows % | rows left out % |", "| --- | ---: | --- | ---: | ---: |"]
+    print("\n".join(lines))
+    for path in sorted(glob.glob(os.path.join(HERE, "plans", "*.json"))):
         with open(path, encoding="utf-8") as text:
             plan = json.load(text)
         rows, chance = calibrate.rows_of(plan), random.Random(arguments.seed)
@@ -71,7 +74,11 @@ def main():
         for name, outside in parts:
             inside = [row for row in rows if row not in outside]
             fitted, other = apart(plan, inside, outside, arguments, chance)
-            print(f"| {os.path.basename(path).removesuffix('.json')} | {len(rows)} | {name} | {fitted:.1f} | {other:.1f} |", flush=True)
+            lines.append(f"| {os.path.basename(path).removesuffix('.json')} | {len(rows)} | {name} | {fitted:.1f} | {other:.1f} |")
+            print(lines[-1], flush=True)
+    if arguments.write:
+        with open(os.path.join(HERE, "holdout.md"), "w", encoding="utf-8") as file:
+            file.write("\n".join(lines) + "\n")
 
 
 if __name__ == "__main__":

@@ -84,7 +84,7 @@ CostModel::CostModel(const Scenario& scenario)
     m_wideFlopsPerSecond = m_casts && gpu.peakTflops.contains(Precision::bf16)
                                ? std::min(peak(gpu, Precision::bf16), m_lowFlopsPerSecond)
                                : m_lowFlopsPerSecond;
-    m_operandBytes = precision == Precision::nvfp4 ? 0.5 : m_casts ? 1 : m_elementBytes;
+    m_operandBytes = static_cast<double>(m_elementBytes) / narrowingOf(precision);
 
     const HardwareProfile profile = std::exchange(m_cluster.efficiency.profile, {});
     const auto find = [&](const std::vector<MeasuredCurve>& curves, const std::string& name) {

@@ -499,6 +499,11 @@ std::int64_t OperatorList::savedBytes() const
                            [](Checked sum, const Operator& op) { return sum + op.savedBytes + op.savedInputBytes; });
 }
 
+int narrowingOf(Precision precision)
+{
+    return precision == Precision::nvfp4 ? 4 : isNarrow(precision) ? 2 : 1;
+}
+
 int elementBytes(Precision precision)
 {
     return precision == Precision::fp32 || precision == Precision::tf32 ? 4 : 2;
@@ -551,7 +556,7 @@ Sharding Sharding::of(const Scenario& scenario)
                       .bytesPerElement = elementBytes(training.precision),
                       .moe = training.moe};
     if (training.stack.narrowSaved && isNarrow(training.precision))
-        sharding.keptNarrower = training.precision == Precision::nvfp4 ? 4 : 2;
+        sharding.keptNarrower = narrowingOf(training.precision);
     for (std::size_t part = 0; part < sharding.saved.size(); ++part)
         sharding.saved[part] = training.stack.parts[part].saved;
     return sharding;

@@ -128,6 +128,8 @@ RecomputeModules modulesOf(std::string_view operatorName);
 
 /// Bytes of an activation or weight element in this precision (fp8 keeps bf16 activations).
 int elementBytes(Precision);
+/// How many operands of a product take the bytes of one element of the activations: in memory, on links and in the product.
+int narrowingOf(Precision);
 
 /// A layer as a part of the model sees the whole sequence; its kind says what it sees. The head is final norm, output projection
 /// and cross-entropy. A prediction module ends with its layer: the head runs once more behind it, its norm the module's own.

@@ -327,7 +327,8 @@ Program Lowering::run()
             checkCancelled();
             m_contentOfStage.push_back(contentOf(contentKey(stage, slice)));
         }
-    m_program.sendBytes = Checked(m_sharding.localTokens()) * m_scenario.model.hiddenSize * m_sharding.bytesPerElement;
+    m_program.sendBytes = Checked(m_sharding.localTokens()) * m_scenario.model.hiddenSize * m_sharding.bytesPerElement /
+                          (scattersSends(m_scenario) ? m_scenario.layout.tp : 1);
     for (int rank = 0; rank < m_schedule.ranks; ++rank)
         lowerRank(rank);
     m_program.labels = m_labels.take();

@@ -85,6 +85,12 @@ std::string_view regatherName(const Operator& op)
     return op.name == "mtp.projection" ? "mtp.regather" : "regather";
 }
 
+/// Narayanan et al. 2021, section 4.1: the ranks of a tensor-parallel group have the same output.
+bool scattersSends(const Scenario& scenario)
+{
+    return scenario.training.stack.scattersSends && scenario.layout.tp > 1 && !scenario.layout.sequenceParallel;
+}
+
 std::uint16_t Labels::intern(const std::string& name)
 {
     const auto [position, isNew] = m_index.try_emplace(name, static_cast<std::uint16_t>(m_names.size()));
@@ -182,6 +188,12 @@ void PassBuilder::receive(PassFlags flags, Stream matching)
           .label = m_labels.intern(matching == Stream::sendForward ? "receive activation" : "receive gradient")},
          {});
     m_nextWaits |= maskOf(Stream::receive);
+    if (scattersSends(m_scenario)) {
+        const Sharding sharding = Sharding::of(m_scenario);
+        exchange(CommunicatorRole::tp, CollectiveKind::allGather, "receive.gather",
+                 Checked(sharding.localTokens()) * m_scenario.model.hiddenSize * sharding.bytesPerElement,
+                 std::exchange(m_nextWaits, StreamMask{0}));
+    }
 }
 
 void PassBuilder::send(PassFlags flags, Stream stream)
@@ -220,7 +232,8 @@ bool PassBuilder::gathersNarrow(const Bucket& bucket, std::size_t index) const
 
 std::int64_t PassBuilder::gatheredOperandBytes(const Bucket& bucket, std::size_t index) const
 {
-    return bucket.list.operators[index].commBytes / (gathersNarrow(bucket, index) ? 2 : 1);
+    return bucket.list.operators[index].commBytes /
+           (gathersNarrow(bucket, index) ? narrowingOf(m_scenario.training.precision) : 1);
 }
 
 int PassBuilder::narrowedBy(const Bucket& bucket, std::optional<std::size_t> gathering) const

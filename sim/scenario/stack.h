@@ -60,7 +60,8 @@ struct Stack {
     /// ZeRO 3, backward: the next layer's parameters are gathered behind the reduction of this one's gradients, so that both hold
     /// up the next layer (FSDP's BACKWARD_POST); otherwise while this layer computes.
     bool gathersAfterReduction = false;
-    bool sendsShards = false; ///< ZeRO 1 and 2: each shard is reduced and broadcast by itself, not scattered and gathered
+    bool sendsShards = false;   ///< ZeRO 1 and 2: each shard is reduced and broadcast by itself, not scattered and gathered
+    bool scattersSends = false; ///< between stages each rank sends its part of what tensor parallelism has copies of, and gathers
     bool operator==(const Stack&) const = default;
 
     const Fusion& of(StackPart part) const { return parts[static_cast<std::size_t>(part)]; }

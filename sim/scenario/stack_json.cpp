@@ -45,6 +45,7 @@ void readStack(const Json& json, Stack& stack)
     stack.narrowSaved = memberOr(json, "narrow_saved", stack.narrowSaved);
     stack.gathersAfterReduction = memberOr(json, "gathers_after_reduction", stack.gathersAfterReduction);
     stack.sendsShards = memberOr(json, "sends_shards", stack.sendsShards);
+    stack.scattersSends = memberOr(json, "scatters_sends", stack.scattersSends);
     for (const auto& [key, member] : kStackKeys)
         stack.*member = memberOr(json, key, stack.*member);
     for (std::size_t part = 0; part < kStackPartNames.size(); ++part)
@@ -69,6 +70,7 @@ Json toJson(const Stack& stack)
     json["narrow_saved"] = stack.narrowSaved;
     json["gathers_after_reduction"] = stack.gathersAfterReduction;
     json["sends_shards"] = stack.sendsShards;
+    json["scatters_sends"] = stack.scattersSends;
     for (const auto& [key, member] : kStackKeys)
         json[key] = number(stack.*member);
     for (std::size_t part = 0; part < kStackPartNames.size(); ++part) {

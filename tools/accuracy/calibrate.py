@@ -90,17 +90,19 @@ def solve(matrix, right):
     return [rows[i][n] / rows[i][i] for i in range(n)]
 
 
+def rows_of(plan):
+    """The calibration rows that a plan fits to."""
+    rows = [row for row in published.load(validate.DATA)
+            if row["role"] == "calibration" and (published.told_enough(row) or plan.get("unstated_recompute_is_none")) and
+            "time" in row["checks"] and published.step_seconds(row) and any(row["id"].startswith(prefix) for prefix in plan["rows"])]
+    every = plan.get("every", {})
+    return [row for i, row in enumerate(rows)
+            if i % next((n for prefix, n in every.items() if row["id"].startswith(prefix)), 1) == 0]
+
+
 class Fit:
-    def __init__(self, plan, program, assets):
-        self.program, self.assets = program, assets
-        everything = published.load(validate.DATA)
-        wanted = plan["rows"]
-        self.rows = [row for row in everything if row["role"] == "calibration" and (published.told_enough(row) or plan.get("unstated_recompute_is_none")) and
-                     "time" in row["checks"] and published.step_seconds(row) and
-                     any(row["id"].startswith(prefix) for prefix in wanted)]
-        every = plan.get("every", {})
-        self.rows = [row for i, row in enumerate(self.rows)
-                     if i % next((n for prefix, n in every.items() if row["id"].startswith(prefix)), 1) == 0]
+    def __init__(self, rows, program, assets):
+        self.program, self.assets, self.rows = program, assets, rows
         counts = {}
         for row in self.rows:
             counts[row["eval_group"]] = counts.get(row["eval_group"], 0) + 1
@@ -119,6 +121,49 @@ class Fit:
         return out
 
 
+def descend(fit, constants, bounds, rounds, pull):
+    """Gauss-Newton with damping; the constants that it ends at."""
+    values = constants.read()
+    first = list(values)
+
+    def cost(residuals, at):
+        return sum(r * r for r in residuals) + sum((pull * math.log(v / f))**2 for v, f in zip(at, first))
+
+    residuals = fit.residuals()
+    best, damping = cost(residuals, values), 0.01
+    print(f"cost {best:.4f}, mean error {100 * score.mean(abs(r / w) for r, w in zip(residuals, fit.weights)):.2f} %")
+    for _ in range(rounds):
+        columns = []
+        for i in range(len(values)):
+            step = 1.03 if values[i] * 1.03 <= bounds[i][1] else 1 / 1.03
+            moved = list(values)
+            moved[i] *= step
+            constants.write(moved, 8)
+            columns.append([(a - b) / math.log(step) for a, b in zip(fit.residuals(), residuals)])
+        n = len(constants.names)
+        normal = [[sum(a * b for a, b in zip(columns[i], columns[j])) for j in range(n)] for i in range(n)]
+        gradient = [sum(a * r for a, r in zip(columns[i], residuals)) + pull**2 * math.log(values[i] / first[i])
+                    for i in range(n)]
+        for i in range(n):
+            normal[i][i] += pull**2
+        improved = False
+        for _ in range(6):
+            damped = [[normal[i][j] + (damping * (normal[i][i] + 0.01) if i == j else 0) for j in range(n)] for i in range(n)]
+            delta = solve(damped, [-g for g in gradient])
+            moved = [min(max(v * math.exp(max(-0.5, min(0.5, d))), low), high) for v, d, (low, high) in zip(values, delta, bounds)]
+            constants.write(moved, 8)
+            new = fit.residuals()
+            if cost(new, moved) < best * 0.9999:
+                values, residuals, best, improved = moved, new, cost(new, moved), True
+                damping /= 5
+                break
+            damping *= 5
+        print(f"cost {best:.4f}, mean error {100 * score.mean(abs(r / w) for r, w in zip(residuals, fit.weights)):.2f} %", flush=True)
+        if not improved:
+            break
+    return values
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("plan")
@@ -135,46 +180,11 @@ def main():
     names = list(plan["constants"])
     bounds = [plan["constants"][name] for name in names]
     constants = Constants(assets, names)
-    values = constants.read()
-    first = list(values)
-    fit = Fit(plan, arguments.program, assets)
+    first = constants.read()
+    fit = Fit(rows_of(plan), arguments.program, assets)
     print(f"{len(fit.rows)} rows, {len(names)} constants")
 
-    def cost(residuals, at):
-        return sum(r * r for r in residuals) + sum((arguments.pull * math.log(v / f))**2 for v, f in zip(at, first))
-
-    residuals = fit.residuals()
-    best, damping = cost(residuals, values), 0.01
-    print(f"cost {best:.4f}, mean error {100 * score.mean(abs(r / w) for r, w in zip(residuals, fit.weights)):.2f} %")
-    for _ in range(arguments.rounds):
-        columns = []
-        for i, name in enumerate(names):
-            step = 1.03 if values[i] * 1.03 <= bounds[i][1] else 1 / 1.03
-            moved = list(values)
-            moved[i] *= step
-            constants.write(moved, 8)
-            columns.append([(a - b) / math.log(step) for a, b in zip(fit.residuals(), residuals)])
-        n = len(names)
-        normal = [[sum(a * b for a, b in zip(columns[i], columns[j])) for j in range(n)] for i in range(n)]
-        gradient = [sum(a * r for a, r in zip(columns[i], residuals)) + arguments.pull**2 * math.log(values[i] / first[i])
-                    for i in range(n)]
-        for i in range(n):
-            normal[i][i] += arguments.pull**2
-        improved = False
-        for _ in range(6):
-            damped = [[normal[i][j] + (damping * (normal[i][i] + 0.01) if i == j else 0) for j in range(n)] for i in range(n)]
-            delta = solve(damped, [-g for g in gradient])
-            moved = [min(max(v * math.exp(max(-0.5, min(0.5, d))), low), high) for v, d, (low, high) in zip(values, delta, bounds)]
-            constants.write(moved, 8)
-            new = fit.residuals()
-            if cost(new, moved) < best * 0.9999:
-                values, residuals, best, improved = moved, new, cost(new, moved), True
-                damping /= 5
-                break
-            damping *= 5
-        print(f"cost {best:.4f}, mean error {100 * score.mean(abs(r / w) for r, w in zip(residuals, fit.weights)):.2f} %", flush=True)
-        if not improved:
-            break
+    values = descend(fit, constants, bounds, arguments.rounds, arguments.pull)
     for name, before, after, (low, high) in zip(names, first, values, bounds):
         print(f"  {name:60} {before:10.4g} -> {after:10.4g}{'  (at its bound)' if after in (low, high) else ''}")
     if not arguments.dry:

@@ -50,7 +50,8 @@ CLUSTERS = [
 STACKS = [
     (r"DeepSpeed ZeRO-3", "deepspeed-2021"),
     (r"Megatron-DeepSpeed|BigScience|bigscience|bloom", "megatron-deepspeed"),
-    (r"Megatron-LM.*(20(19|20|21|22)|fork)", "megatron-2021"),
+    (r"Megatron-LM.*20(19|20|21)", "megatron-2021"),
+    (r"Megatron-LM.*(2022|fork)", "megatron-2022"),
     (r"Megatron-Bridge|NeMo 2[56]|NeMo 25|Megatron-LM .*TE|Megatron-MoE", "megatron-te-2025"),
     (r"NeMo|Megatron-Core|mcore|Megatron", "megatron-te-2024"),
     (r"MaxText|PaxML|JAX", "xla"),
@@ -151,7 +152,7 @@ def stack_of(row):
     for pattern, stack in STACKS:
         if re.search(pattern, software + " " + row["id"].split("/")[0]):
             return stack
-    return {"gpt": "megatron-2021"}.get(row["model"]["family"]) if row["flash_attention"] is False else None
+    return {"gpt": "megatron-2022"}.get(row["model"]["family"]) if row["flash_attention"] is False else None
 
 
 def told_enough(row):
@@ -309,7 +310,7 @@ def scenario_of(row, tiers):
         "overlap": {"grad_reduce": overlaps, "param_gather": overlaps,
                     "tp_comm": overlaps and bool(par["sp"]) and tp > 1 and
                     bool(re.search("NeMo|Megatron-Core|Megatron-Bridge", row.get("software") or "")),
-                    "p2p": overlaps or kind != "1f1b"},
+                    "p2p": overlaps or kind.startswith("zb")},
     }
     if re.search(NARROW_GRADIENTS, row["id"]) and not re.search("JAX", row.get("software") or ""):
         training["gradient_dtype"] = "bf16"

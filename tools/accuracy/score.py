@@ -196,6 +196,7 @@ def by_source(errors):
 
 def summary(errors):
     return {"n": len(errors), "mean_abs": 100 * mean(map(abs, errors)), "max_abs": 100 * max(map(abs, errors)),
+            "p95_abs": 100 * quantile(list(map(abs, errors)), 0.95),
             "bias": 100 * mean(errors)}
 
 

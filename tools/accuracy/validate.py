@@ -66,9 +66,9 @@ def number(value, digits=1, sign=False):
 
 
 def print_table(answer):
-    print(f"{'source':24}{'rows':>6}{'mean %':>9}{'max %':>8}{'bias %':>9}{'one constant %':>16}")
+    print(f"{'source':24}{'rows':>6}{'mean %':>9}{'95th %':>8}{'max %':>8}{'bias %':>9}{'one constant %':>16}")
     for of in answer["sources"]:
-        print(f"{of['source']:24}{of['n']:6}{number(of['mean_abs']):>9}{number(of['max_abs']):>8}"
+        print(f"{of['source']:24}{of['n']:6}{number(of['mean_abs']):>9}{number(of['p95_abs']):>8}{number(of['max_abs']):>8}"
               f"{number(of['bias'], sign=True):>9}{number(of.get('naive')):>16}")
     print()
     for kind, of in answer["groups"].items():

@@ -115,9 +115,12 @@ Explanation TrafficExplainer::tensor(const CollectiveUse& use) const
         const bool mayBeNarrow = m_scenario.training.stack.narrowGather && use.sends == CollectiveSends::onceRound &&
                                  isNarrow(m_scenario.training.precision);
         const double pieces = std::round(value / whole);
-        if (mayBeNarrow && (pieces == 2 || pieces == 8)) {
-            tensor *= account.term("e", 1, Unit::bytes, "an element, gathered in 8 bits");
-            value /= 2;
+        const int narrowing = narrowingOf(m_scenario.training.precision);
+        if (mayBeNarrow && (pieces == narrowing || pieces == narrowing * 4)) {
+            const double bytes = static_cast<double>(m_sharding.bytesPerElement) / narrowing;
+            tensor *= account.term("e", bytes, Unit::bytes,
+                                   bytes < 1 ? "an element, gathered in 4 bits" : "an element, gathered in 8 bits");
+            value /= narrowing;
         } else {
             tensor *= elementSize(account);
         }

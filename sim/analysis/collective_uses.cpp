@@ -3,6 +3,7 @@
 #include "sim/cost/all_to_all.h"
 #include "sim/engine/classes.h"
 #include "sim/index.h"
+#include "sim/program/pass_builder.h"
 
 #include <algorithm>
 #include <array>
@@ -213,7 +214,7 @@ PipelineSends pipelineSends(const Simulation& simulation)
     const Schedule& schedule = simulation.schedule();
     const Sharding sharding = Sharding::of(simulation.scenario());
     PipelineSends out{.bytes = sharding.localTokens() * simulation.scenario().model.hiddenSize *
-                               std::int64_t{sharding.bytesPerElement}};
+                               std::int64_t{sharding.bytesPerElement} / (scattersSends(simulation.scenario()) ? sharding.tp : 1)};
     const auto crosses = [&](int stage) {
         return !schedule.leavesAt(stage) && schedule.stageToRank[asIndex(stage)] != schedule.stageToRank[asIndex(stage) + 1];
     };

@@ -3,6 +3,7 @@
 #include "sim/analysis/collective_uses.h"
 #include "sim/analysis/explain/explainer.h"
 #include "sim/analysis/traffic/traffic.h"
+#include "sim/program/pass_builder.h"
 #include "sim/program/states.h"
 #include "sim/simulate/action_class.h"
 
@@ -83,6 +84,8 @@ Explanation TrafficExplainer::sends() const
     Formula one = tokens(activation, true);
     one *= activation.term("h", m_scenario.model.hiddenSize, Unit::count, "hidden size");
     one *= elementSize(activation);
+    if (scattersSends(m_scenario))
+        one /= activation.term("t", m_scenario.layout.tp, Unit::count, "tensor-parallel ranks: each sends its part");
     out *= account.term(activation.close(std::move(one), "", ""));
     return account.close(std::move(out), convention, kPipeline, show(Dimension::pp));
 }

@@ -194,7 +194,8 @@ def page(answer):
         *holdout(),
         "",
         "What this cannot tell: forms of the formulas, bounds of the plans and the values that fits of the A100 began with were chosen "
-        "with the whole table in sight.",
+        "with the whole table in sight. Nor do the two lines of the A100 that leave out a source tell much: the two stacks differ in how fast "
+        "products are, which no row of the other source determines, so that it stays where the fit began.",
         "",
         "## What it does not know",
         "",

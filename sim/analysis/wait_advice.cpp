@@ -27,7 +27,7 @@ public:
         case WaitLink::Kind::collective:
             return ofCollective(first);
         case WaitLink::Kind::copy:
-            return "less offloading (offload): the link to the host is the limit";
+            return "less offloading: the link to the host is the limit";
         default:
             return ofPipeline();
         }
@@ -47,8 +47,8 @@ private:
 
     std::string moreMicrobatches() const
     {
-        return "a larger batch: more than " + countedText(m_scenario.microbatches(), "micro-batch") +
-               " a step do more work for the same traffic";
+        return "a larger batch: more than " + std::to_string(m_scenario.microbatches()) +
+               " micro-batches a step do more work for the same traffic";
     }
 
     std::string ofCollective(const WaitLink& link) const
@@ -65,23 +65,25 @@ private:
         switch (dimensionOf(op.group)) {
         case Dimension::tp:
             if (!m_scenario.layout.sequenceParallel)
-                return "sequence_parallel, which shares out what lies between the products";
+                return "sequence parallelism, which shares out what lies between the products";
             if (!overlap.tpComm)
-                return "overlap.tp_comm, which cuts products into pieces that hide it";
+                return "overlapped tensor-parallel communication, which cuts products into pieces that hide it";
             return "a smaller tp: each product is then larger and fewer collectives are on the way";
         case Dimension::cp:
             return "a smaller cp, or longer sequences: attention then hides the ring";
         case Dimension::ep:
-            return overlap.epComm ? "a smaller ep: fewer tokens leave the GPU"
-                                  : "overlap.ep_comm, which runs one micro-batch's forward beside another's backward";
+            return overlap.epComm
+                       ? "a smaller ep: fewer tokens leave the GPU"
+                       : "overlapped expert communication, which runs one micro-batch's forward beside another's backward";
         default:
             break;
         }
         if (ofGradients)
             return overlap.gradReduce ? moreMicrobatches()
-                                      : "overlap.grad_reduce, which sends gradients while the backward pass still runs";
-        return overlap.paramGather ? moreMicrobatches()
-                                   : "overlap.param_gather, which gathers parameters while the layers before them compute";
+                                      : "overlapped gradient reduction, which sends gradients while the backward pass still runs";
+        return overlap.paramGather
+                   ? moreMicrobatches()
+                   : "overlapped gathering of parameters, which gathers parameters while the layers before them compute";
     }
 
     std::string ofPipeline() const
@@ -93,10 +95,10 @@ private:
         const bool atEnds = m_chain.gap.beginNs == 0 || !m_chain.gap.next;
         const auto uneven = unevenStages(m_simulation.metrics());
         if (!atEnds && uneven)
-            return "other layers_per_stage: pipeline rank " + std::to_string(uneven->slowest) + " computes " +
+            return "fewer layers on pipeline rank " + std::to_string(uneven->slowest) + ", which computes " +
                    percentText(uneven->lag) + " longer than the mean";
         if (!m_scenario.training.overlap.p2p)
-            return "overlap.p2p, which sends while the next pass computes";
+            return "overlapped messages of the pipeline, which are sent while the next pass computes";
         if (m_scenario.schedule.virtualStages == 1 && (kind == "1f1b" || kind == "gpipe"))
             return "the interleaved schedule: with 2 chunks a rank the pipeline fills and drains in half the time";
         return moreMicrobatchesFor(atEnds ? "filling and draining" : "waiting");

@@ -138,7 +138,7 @@ TEST(WaitChain, ARankThatWaitsInACollectiveWaitsForItsLastMember)
     const std::string late = textBefore(*simulate(scenario), 0, "the optimizer");
     EXPECT_THAT(late, HasSubstr("waits for the all-reduce of gradients in dp_cp, "));
     EXPECT_THAT(late, HasSubstr("on each of 2 ranks"));
-    EXPECT_THAT(late, HasSubstr("try: overlap.grad_reduce"));
+    EXPECT_THAT(late, HasSubstr("try: overlapped gradient reduction"));
     scenario.perturbations.push_back({.kind = PerturbationKind::slowGpu, .rank = 1, .factor = 1.5});
     const std::string slow = textBefore(*simulate(scenario), 0, "the optimizer");
     EXPECT_THAT(slow, HasSubstr("waits for the all-reduce of gradients in dp_cp, "));

@@ -210,7 +210,8 @@ inline sim::Scenario randomScenario(std::mt19937& random, int largestWorld)
         if (scenario.model.numHiddenLayers % 28 == 16 && !cutsSequences) // without windows
             training.documents = {.lengths = {100, 300, 2000}, .weights = {2, 1, 1}, .seed = 3};
         if (scenario.model.numHiddenLayers % 5 == 0)
-            training.offload = {.optimizer = scenario.model.numHiddenLayers % 2 == 0 ? 0.5 : 1, .activationLayers = cutsSequences ? 0 : layout.pp};
+            training.offload = {.optimizer = scenario.model.numHiddenLayers % 2 == 0 ? 0.5 : 1,
+                                .activationLayers = cutsSequences ? 0 : layout.pp};
         training.overlap = {.gradReduce = random() % 2 == 0,
                             .paramGather = random() % 2 == 0,
                             .tpComm = random() % 2 == 0,

@@ -175,7 +175,8 @@ TEST_F(CompareTest, ThePageSaysWhatIsWrongWithTheScenario)
     window.session().edit({.assignments = {{"/schedule/virtual_stages", "1"}}, .text = "virtual stages"});
     QCoreApplication::processEvents();
     EXPECT_TRUE(problem->isVisible());
-    EXPECT_TRUE(problem->text().contains(QStringLiteral("stage layers: the list has 8 entries"))) << problem->text().toStdString();
+    EXPECT_TRUE(problem->text().contains(QStringLiteral("stage layers: the list has 8 entries")))
+        << problem->text().toStdString();
     window.run(CommandId::undo);
     settle();
     EXPECT_FALSE(problem->isVisible());

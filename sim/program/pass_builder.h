@@ -46,9 +46,10 @@ inline bool isCompute(const Operator& op)
 /// Sharded gradients cannot accumulate whole; with a pipeline a chunk's do all the same (see states.h).
 bool reducesEveryMicrobatch(const Scenario&);
 
-/// The gathering whose result a product reads: right before it, or before the frozen product that its adapter stands behind.
 /// Each rank of a tensor-parallel group sends its part of what all have copies of, and what is received is gathered.
 bool scattersSends(const Scenario&);
+
+/// The gathering whose result a product reads: right before it, or before the frozen product that its adapter stands behind.
 std::optional<std::size_t> gatheringOf(const std::vector<Operator>&, std::size_t index);
 /// What is gathered for a product a second time; a prediction module's input is twice as wide as the others.
 std::string_view regatherName(const Operator&);

@@ -72,7 +72,7 @@ Explanation Explainer::stepTimeLeaf() const
     Account account("step time", "T", step(), Unit::seconds);
     return account.close({},
                          "Simulated: from the first op of a step to the end of its last, the optimizer's included, on any rank.",
-                         "Event simulation of all ops", {.pictures = {"timeline"}});
+                         kSimulated, {.pictures = {"timeline"}});
 }
 
 Explanation Explainer::stepTime() const
@@ -108,7 +108,7 @@ Explanation Explainer::share(StepPart part) const
     Account account = accountOf(part, m_seconds);
     return account.close(
         {}, "Measured in the simulated step: a transfer runs and the rank's next kernel waits for it. " + groupText(*dimension),
-        "Event simulation of all ops", showOf(*dimension));
+        kSimulated, showOf(*dimension));
 }
 
 Explanation Explainer::idealTime() const
@@ -228,7 +228,7 @@ Explanation Explainer::bubbleTime() const
         const Formula busy = account.term("t_busy", m_seconds.busy(), Unit::seconds, "kernels run; mean over ranks");
         const Formula exposed =
             account.term("t_comm", m_seconds.exposed(), Unit::seconds, "exposed communication; mean over ranks");
-        return account.close(time - busy - exposed, waits, "Event simulation of all ops", show);
+        return account.close(time - busy - exposed, waits, kSimulated, show);
     }
     std::vector<Formula> waiting;
     for (std::size_t i = 0; i < rows.size(); ++i)
@@ -236,7 +236,7 @@ Explanation Explainer::bubbleTime() const
                                        "pipeline rank " + std::to_string(i) + " waits; simulated"));
     return account.close(Formula::sum(std::move(waiting)) /
                              account.term("p", m_scenario.layout.pp, Unit::count, "pipeline ranks"),
-                         waits, "Event simulation of all ops", show);
+                         waits, kSimulated, show);
 }
 
 Explanation Explainer::bubble() const
@@ -278,7 +278,7 @@ Explanation Explainer::exposedTotal() const
         Formula::sum(std::move(parts)),
         "Of the step, mean over ranks: a transfer runs and the rank's next kernel waits for it. Where several fill "
         "the same gap, it counts once.",
-        "Event simulation of all ops", show);
+        kSimulated, show);
 }
 
 Explanation Explainer::exposed(Dimension dimension) const
@@ -290,7 +290,7 @@ Explanation Explainer::exposed(Dimension dimension) const
     std::string convention = groupText(dimension);
     if (const std::string what = collectivesText(m_simulation, dimension); !what.empty())
         convention += (convention.empty() ? "What passes: " : " What passes: ") + what + ".";
-    return account.close(waiting / account.term(stepTimeLeaf()), convention, "Event simulation of all ops", showOf(dimension));
+    return account.close(waiting / account.term(stepTimeLeaf()), convention, kSimulated, showOf(dimension));
 }
 
 ShowHint Explainer::showOf(Dimension dimension) const

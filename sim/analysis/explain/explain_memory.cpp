@@ -220,7 +220,7 @@ Explanation Explainer::buffers() const
     Account account("buffers", "M_b", static_cast<double>(m.buffers), Unit::bytes);
     return account.close(
         {}, "Simulated: gathered parameters, gradients on their way, communication buffers and workspace at the peak.",
-        "Event simulation of all ops", showMemory());
+        kSimulated, showMemory());
 }
 
 } // namespace sim

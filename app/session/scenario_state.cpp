@@ -2,6 +2,8 @@
 
 #include "app/session/edit.h"
 
+#include <nlohmann/json.hpp>
+
 #include <array>
 #include <charconv>
 
@@ -104,15 +106,8 @@ std::string jsonNumber(double value)
 
 std::string unquoted(std::string_view json)
 {
-    if (json.size() < 2 || json.front() != '"')
-        return std::string(json);
-    std::string out;
-    for (std::size_t i = 1; i + 1 < json.size(); ++i) {
-        if (json[i] == '\\' && i + 2 < json.size())
-            ++i;
-        out += json[i];
-    }
-    return out;
+    const auto value = nlohmann::json::parse(json, nullptr, false);
+    return value.is_string() ? value.get<std::string>() : std::string(json);
 }
 
 } // namespace app

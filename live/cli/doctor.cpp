@@ -85,7 +85,7 @@ void examine()
     for (const std::filesystem::path& folder : moduleFolders())
         folders += (folders.empty() ? "" : ", ") + folder.string();
     say("modules", "looked for in " + folders);
-    say("processor", std::to_string(std::thread::hardware_concurrency()) + " cores");
+    say("processor", sim::countedText(std::thread::hardware_concurrency(), "core"));
     for (const MemoryLimit& limit : hostMemoryLimits())
         say("memory", bytesText(limit.free) + " of " + bytesText(limit.all) + " free: " + limit.name);
     well = isWell("CPU", *makeCpuDevice(DType::f32, nullptr)) && well;
@@ -94,8 +94,9 @@ void examine()
     const int gpus = countGpus(&why);
     if (gpus == 0)
         say("CUDA", "no: " + why);
-    for (int gpu = 0; gpu < gpus; ++gpu) {
-        const auto* const module = static_cast<const CudaModule*>(loadModule("rankscope_live_cuda", "rankscopeCudaModule", &why));
+    const CudaModule* const module =
+        gpus > 0 ? static_cast<const CudaModule*>(loadModule("rankscope_live_cuda", "rankscopeCudaModule", &why)) : nullptr;
+    for (int gpu = 0; module != nullptr && gpu < gpus; ++gpu) {
         try {
             const std::unique_ptr<Device> device = module->makeDevice(gpu, DType::f32);
             well = isWell("GPU " + std::to_string(gpu), *device) && well;

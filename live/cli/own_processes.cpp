@@ -1,7 +1,10 @@
 #include "live/cli/own_processes.h"
 
+#include "live/comm/launch.h"
+#include "live/comm/socket.h"
 #include "sim/error.h"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -9,11 +12,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
-#include <iterator>
-#include <netinet/in.h>
 #include <string>
+#include <string_view>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <vector>
@@ -22,6 +23,9 @@ namespace live::cli {
 namespace {
 
 constexpr std::size_t kMostProcesses = 1024;
+/// Variables that a process reads its place from, as torchrun sets them.
+constexpr std::array<std::string_view, 7> kOurs = {
+    "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT", "TORCHELASTIC_USE_AGENT_STORE"};
 
 // A signal has no other way in.
 std::array<std::atomic<pid_t>, kMostProcesses> g_children{}; // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
@@ -31,24 +35,6 @@ void handOn(int signal)
     for (const auto& child : g_children)
         if (const pid_t id = child.load(); id > 0)
             ::kill(id, signal);
-}
-
-/// A port of this machine that nobody listens on.
-int freePort()
-{
-    const int listener = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof address;
-    auto* const any = reinterpret_cast<sockaddr*>(&address);
-    const bool isBound = listener >= 0 && ::bind(listener, any, size) == 0 && ::getsockname(listener, any, &size) == 0;
-    const int failure = errno;
-    if (listener >= 0)
-        ::close(listener);
-    if (!isBound)
-        throw sim::Error(std::string("no port for the processes of this run: ") + std::strerror(failure));
-    return ntohs(address.sin_port);
 }
 
 std::vector<std::string> ownCommand()
@@ -62,11 +48,13 @@ std::vector<std::string> ownCommand()
     return words;
 }
 
+/// Without what a launcher has said: a process that found that it is one of one would start processes in its turn.
 std::vector<std::string> ownEnvironment()
 {
     std::vector<std::string> variables;
-    for (char** each = environ; *each != nullptr; ++each)
-        variables.emplace_back(*each);
+    for (const auto& [name, value] : environmentVariables())
+        if (std::find(kOurs.begin(), kOurs.end(), name) == kOurs.end())
+            variables.push_back(name + "=" + value);
     return variables;
 }
 
@@ -95,7 +83,7 @@ void runInProcesses(int processes)
                          std::to_string(processes));
     std::vector<std::string> command = ownCommand();
     const std::vector<char*> arguments = pointersTo(command);
-    const std::string port = std::to_string(freePort());
+    const std::string port = std::to_string(portOf(listenOn("127.0.0.1", 0))); // that nobody listens on
     const pid_t self = ::getpid();
     std::signal(SIGINT, handOn);
     std::signal(SIGTERM, handOn);
@@ -108,7 +96,7 @@ void runInProcesses(int processes)
         const std::vector<char*> environment = pointersTo(variables);
         const pid_t child = ::fork();
         if (child < 0) {
-            const std::string why = std::strerror(errno); // NOLINT(concurrency-mt-unsafe): one thread
+            const std::string why = systemError(errno);
             handOn(SIGTERM);
             throw sim::Error("process " + number + " of " + count + " cannot be started: " + why);
         }
@@ -129,7 +117,7 @@ void runInProcesses(int processes)
         if (ended < 0 && errno == EINTR)
             continue;
         if (ended < 0)
-            throw sim::Error("the processes of this run are lost: " + std::string(std::strerror(errno)));
+            throw sim::Error("the processes of this run are lost: " + systemError(errno));
         for (int process = 0; process < processes; ++process) {
             auto& child = g_children[static_cast<std::size_t>(process)];
             if (child.load() != ended)

@@ -94,15 +94,22 @@ int processesToStart(const RunArguments& arguments)
     if (wanted > world)
         throw sim::Error(asked + ": the layout has " + std::to_string(world) + (world == 1 ? " rank" : " ranks") +
                          ", and each GPU holds one or more; at most " + std::to_string(world));
-    if (launch.processes > 1)
-        return 1; // a launcher has started them, or we have
+    if (launch.processes > 1) { // a launcher has started them, or we have
+        if (wanted > 0 && wanted != launch.localProcesses)
+            throw sim::Error(asked + ": the launcher has started " + std::to_string(launch.localProcesses) +
+                             " processes on this machine, of a GPU each; nearest: leave --gpus out");
+        return 1;
+    }
     if (device == "emulated")
         return std::max(1, wanted);
     std::string why;
     const bool mayBeGpu = device == "cuda" || (device == "auto" && scenario.live.dtype != "fp64");
     const int found = mayBeGpu ? countGpus(&why) : 0;
     if (wanted > 0 && found == 0)
-        throw sim::Error(asked + ": " + (mayBeGpu ? "there is no CUDA device: " + why : "live.device is " + device));
+        throw sim::Error(asked + ": " +
+                         (mayBeGpu           ? "there is no CUDA device: " + why
+                          : device == "auto" ? "fp64 is computed on the CPU"
+                                             : "live.device is " + device));
     if (wanted > found)
         throw sim::Error(asked + ": this machine has " + std::to_string(found));
     const int processes = std::min(world, wanted > 0 ? wanted : found);
@@ -176,7 +183,10 @@ void run(RunArguments& arguments)
     request.deadline = std::chrono::milliseconds(static_cast<std::int64_t>(arguments.deadlineSeconds * 1000));
     if (arguments.nvls)
         setenv("NCCL_NVLS_ENABLE", "1", 1); // NOLINT(concurrency-mt-unsafe): before there are threads
-    const int processes = processesToStart(arguments);
+    const bool checksOnCpu = arguments.checkSerial && request.scenario.live.device != "emulated";
+    if (checksOnCpu && arguments.gpus > 0)
+        throw sim::Error("--gpus with --check-serial is for --device emulated: on others one process trains on the CPU");
+    const int processes = checksOnCpu ? 1 : processesToStart(arguments);
     if (arguments.checkSerial) {
         check(request.scenario, request, arguments.gpus);
         return;

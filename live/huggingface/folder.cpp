@@ -104,6 +104,8 @@ public:
     {
         create();
         phase([&] {
+            if (m_file)
+                m_file->giveName(); // the last thing that can be refused
             m_file.reset();
             if (m_phases.isFirst())
                 fs::remove(m_growing);

@@ -5,6 +5,7 @@
 #include "live/model/parameters.h"
 #include "live/runtime/tensor_file.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <filesystem>
@@ -49,7 +50,6 @@ public:
     /// Opens the files and reads their headers. Throws sim::Error.
     explicit StoredModel(const std::filesystem::path& folder);
 
-    bool has(const std::string& name) const { return m_tensors.contains(name); }
     bool hasAnyWith(const std::string& part) const;
 
     /// Throws sim::Error unless all of the map are there in their shapes, and no others but those that hold nothing of the model.

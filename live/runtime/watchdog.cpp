@@ -32,14 +32,12 @@ std::string textOf(const std::vector<StalledRank>& ranks)
     return all.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-/// Adds what another process has told.
+/// Adds what another process has told; nothing of what cannot be read, as this is where the run ends and must say why.
 void addRanks(const std::string& text, std::vector<StalledRank>& to)
-{
-    const json all = json::parse(text, nullptr, false);
-    if (!all.is_array())
-        return;
-    for (const json& rank : all) {
-        StalledRank& added = to.emplace_back();
+try {
+    std::vector<StalledRank> told;
+    for (const json& rank : json::parse(text)) {
+        StalledRank& added = told.emplace_back();
         added.rank = rank.at(0).get<int>();
         added.action = rank.at(1).get<std::string>();
         added.actionNs = rank.at(2).get<std::int64_t>();
@@ -48,6 +46,8 @@ void addRanks(const std::string& text, std::vector<StalledRank>& to)
                                       each.at(2).get<std::vector<int>>(), each.at(3).get<std::int64_t>(),
                                       each.at(4).get<std::int64_t>(), each.at(5).get<bool>()});
     }
+    to.insert(to.end(), told.begin(), told.end());
+} catch (const json::exception&) {
 }
 
 /// Tells the others how this process's ranks stand and adds theirs: of those that tell within `atMost`, as all do that find the
@@ -104,6 +104,12 @@ void watch(const std::stop_token& stop, Run& run, std::chrono::milliseconds dead
         constexpr std::chrono::milliseconds kGrace{1000};
         if (store)
             exchangeRanks(ranks, *store, stop, 2 * interval + kGrace);
+        if (stop.stop_requested()) // it has ended meanwhile
+            return;
+        if (store && store->add("watchdog", 0) != movedAnywhere) { // or goes on
+            lastMove = Clock::now();
+            continue;
+        }
         run.abort("nothing moved for too long: " + describeStall(ranks));
         return;
     }

@@ -78,7 +78,11 @@ public:
     std::int64_t held() const { return m_total; }
     /// Largest held() since the last resetPeak().
     std::int64_t peak() const { return m_peak; }
-    void resetPeak() { m_peak = m_total; }
+    void resetPeak()
+    {
+        m_peak = m_total;
+        m_atPeak = m_held;
+    }
     /// What peak() was made of, by use.
     const std::array<std::int64_t, kMemoryUseCount>& atPeak() const { return m_atPeak; }
     /// Taken from the source: held, unused, and what rounding to size classes adds.

@@ -21,7 +21,8 @@ public:
         if (m_chain.links.empty())
             return {};
         if (const auto slow = slowClass())
-            return "another GPU for rank " + std::to_string(m_simulation.representative(*slow)) + ", which is slow";
+            return "another " + std::string(m_simulation.classes().slowdown[asIndex(*slow)].compute > 1 ? "GPU" : "link") +
+                   " for rank " + std::to_string(m_simulation.representative(*slow)) + ", which is slow";
         const WaitLink& first = m_chain.links.front();
         switch (first.kind) {
         case WaitLink::Kind::collective:

@@ -1,6 +1,7 @@
 #include "app/shell/dialogs/new_dialog.h"
 
 #include "app/session/edit.h"
+#include "app/session/plain_words.h"
 #include "app/session/scenario_keys.h"
 #include "app/session/scenario_state.h"
 #include "app/shell/widgets/format.h"
@@ -132,7 +133,7 @@ void NewDialog::make()
         },
         [this](const QString& why) {
             setRole(m_status, "error");
-            m_status->setText(why);
+            m_status->setText(plainWords(why));
         });
 }
 

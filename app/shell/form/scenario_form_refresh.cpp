@@ -194,9 +194,10 @@ void ScenarioForm::refreshProblems()
         std::string at = problem.pointer; // the nearest row around it has it
         while (!at.empty() && !m_rows.contains(at))
             at.erase(at.rfind('/') == std::string::npos ? 0 : at.rfind('/'));
-        const QString text = (at == problem.pointer || problem.pointer.empty())
-                                 ? QString::fromStdString(problem.message)
-                                 : plainWords(QString::fromStdString(problem.pointer + ": " + problem.message));
+        const bool isOfRow = at == problem.pointer && !at.empty(); // which says it in plain words itself
+        const std::string where = problem.pointer.empty() || isOfRow ? std::string() : problem.pointer + ": ";
+        const QString said = QString::fromStdString(where + problem.message);
+        const QString text = isOfRow ? said : plainWords(said);
         QString& shown = m_shownProblems[at];
         shown += (shown.isEmpty() ? QString() : QStringLiteral("\n")) + text;
         isError[at] = isError[at] || problem.severity == sim::Severity::error;

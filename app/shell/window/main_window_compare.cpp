@@ -73,7 +73,7 @@ void MainWindow::forgetBaseline()
 /// A baseline belongs to its scenario: with another one, whoever wants to compare the two is asked.
 void MainWindow::partFromBaseline()
 {
-    if (!m_baseline.isPinned() || (m_session.isOpen() && m_baselineOf == m_session.path()))
+    if (!m_baseline.isPinned() || (m_session.isOpen() && !m_baselineOf.isEmpty() && m_baselineOf == m_session.path()))
         return;
     const QString name = m_baseline.name();
     const bool keeps =

@@ -1,6 +1,7 @@
 // What the main window reads and writes: scenarios with what was on screen, figures, tables, traces, and the user's settings.
 #include "app/session/gallery.h"
 #include "app/session/scenario_name.h"
+#include "app/session/scenario_state.h"
 #include "app/shell/compare/compare_page.h"
 #include "app/shell/details/details_panel.h"
 #include "app/shell/dialogs/export_dialog.h"
@@ -26,8 +27,6 @@
 #include <QFileDialog>
 #include <QFileInfo>
 #include <QGuiApplication>
-#include <QJsonArray>
-#include <QJsonDocument>
 #include <QMenu>
 #include <QMessageBox>
 #include <QMimeData>
@@ -63,14 +62,6 @@ GridView& gridOf(Workspace& workspace)
 std::string shownName(GridLens lens)
 {
     return QString::fromUtf8(gridLensName(lens)).toLower().toStdString();
-}
-
-/// What a JSON string says, escapes and all; nothing for nothing.
-std::string unquotedText(const std::optional<std::string>& json)
-{
-    const QByteArray list =
-        QByteArrayLiteral("[") + QByteArray::fromStdString(json.value_or(std::string())) + QByteArrayLiteral("]");
-    return QJsonDocument::fromJson(list).array().at(0).toString().toStdString();
 }
 
 /// "stragglers": as the view in a file calls it. There the bubble's lens has the name that it had at first: files keep their
@@ -155,7 +146,7 @@ void MainWindow::chooseNew()
 void MainWindow::nameScenario()
 {
     const auto text = [this](const char* pointer) {
-        return QString::fromStdString(unquotedText(m_session.document().get(pointer)));
+        return QString::fromStdString(unquoted(m_session.document().get(pointer).value_or(std::string())));
     };
     const QString name = text("/name"), description = text("/description");
     auto* dialog =

@@ -152,6 +152,8 @@ TEST(ScenarioState, ReadsBackTheNumbersItWrites)
     EXPECT_EQ(numberOf("four"), std::nullopt);
     EXPECT_EQ(numberOf("4 "), std::nullopt);
     EXPECT_EQ(unquoted(app::quoted("a\"b\\c")), "a\"b\\c");
+    EXPECT_EQ(unquoted(R"("caf\u00e9\n")"), "caf\xc3\xa9\n");
+    EXPECT_EQ(unquoted("0.5"), "0.5");
 }
 
 } // namespace

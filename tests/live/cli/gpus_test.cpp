@@ -53,6 +53,19 @@ TEST(RankscopeLiveGpus, WhatCannotBeIsRefusedWithTheNumbers)
     Child onCpu({"run", gallery("60-"), "--device", "cpu", "--gpus", "2"});
     EXPECT_EQ(onCpu.wait(), 1);
     EXPECT_TRUE(says(onCpu.err(), "--gpus 2: live.device is cpu")) << onCpu.err();
+    Child serial({"run", gallery("60-"), "--device", "cpu", "--gpus", "2", "--check-serial"});
+    EXPECT_EQ(serial.wait(), 1);
+    EXPECT_TRUE(says(serial.err(), "--gpus with --check-serial is for --device emulated")) << serial.err();
+}
+
+/// As under torchrun --nproc-per-node 1: a process that took these for its own would start others without end.
+TEST(RankscopeLiveGpus, ALauncherOfOneProcessChangesNothingForThoseThatAreStarted)
+{
+    const std::map<std::string, std::string> launcher = {
+        {"RANK", "0"}, {"WORLD_SIZE", "1"}, {"MASTER_ADDR", "192.0.2.1"}, {"MASTER_PORT", "1"}};
+    Child child({"run", gallery("60-"), "--steps", "1", "--device", "emulated", "--gpus", "2"}, launcher);
+    EXPECT_EQ(child.wait(60s), 0) << child.err();
+    EXPECT_TRUE(says(child.err(), "2 processes")) << child.err();
 }
 
 /// An emulated GPU has 8 GiB.
@@ -69,9 +82,9 @@ TEST(RankscopeLiveGpus, WhatDoesNotFitTheirMemoryIsRefusedBeforeItIsTaken)
 /// What the process then holds at most is what was told within 15 %, on a job of some hundred megabytes.
 TEST(RankscopeLiveGpus, WhatIsNeededIsToldBesideWhatWasTaken)
 {
-    Child child({"run", gallery("60-"), "--steps", "2", "--device", "cpu", "--json", "--set", "model.hidden_size=512", "--set",
-                 "model.intermediate_size=2048", "--set", "model.num_attention_heads=8", "--set", "model.num_key_value_heads=8",
-                 "--set", "model.head_dim=64"});
+    Child child({"run", gallery("60-"), "--steps", "2", "--device", "cpu", "--workers", "2", "--json", "--set",
+                 "model.hidden_size=512", "--set", "model.intermediate_size=2048", "--set", "model.num_attention_heads=8",
+                 "--set", "model.num_key_value_heads=8", "--set", "model.head_dim=64"});
     ASSERT_EQ(child.wait(), 0) << child.err();
     const json report = json::parse(child.out());
     const auto needed = report["memory_needed_bytes"].get<double>(), taken = report["peak_resident_bytes"].get<double>();

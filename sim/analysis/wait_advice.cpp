@@ -23,10 +23,12 @@ public:
         if (const auto slow = slowClass())
             return "another " + std::string(m_simulation.classes().slowdown[asIndex(*slow)].compute > 1 ? "GPU" : "link") +
                    " for rank " + std::to_string(m_simulation.representative(*slow)) + ", which is slow";
-        const WaitLink& first = m_chain.links.front();
-        switch (first.kind) {
+        const WaitLink& longest =
+            *std::max_element(m_chain.links.begin(), m_chain.links.end(),
+                              [](const WaitLink& a, const WaitLink& b) { return a.lengthNs() < b.lengthNs(); });
+        switch (longest.kind) {
         case WaitLink::Kind::collective:
-            return ofCollective(first);
+            return ofCollective(longest);
         case WaitLink::Kind::copy:
             return "less offloading: the link to the host is the limit";
         default:
@@ -95,7 +97,8 @@ private:
         const std::string& kind = m_scenario.schedule.kind;
         const bool atEnds = m_chain.gap.beginNs == 0 || !m_chain.gap.next;
         const auto uneven = unevenStages(m_simulation.metrics());
-        if (!atEnds && uneven)
+        constexpr double kWorthTelling = 0.05;
+        if (!atEnds && uneven && uneven->lag > kWorthTelling)
             return "fewer layers on pipeline rank " + std::to_string(uneven->slowest) + ", which computes " +
                    percentText(uneven->lag) + " longer than the mean";
         if (!m_scenario.training.overlap.p2p)

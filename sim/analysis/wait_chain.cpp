@@ -89,6 +89,14 @@ struct WaitChains::Data {
         const auto& first = of(at.classIndex).firstOfStep;
         return asIndex(std::upper_bound(first.begin(), first.end(), at.op) - first.begin()) - 1;
     }
+    /// Of a pass: when its first kernel begins.
+    std::int64_t computesFrom(const WaitLink& link)
+    {
+        const std::size_t first = of(link.classIndex).firstOfStep[asIndex(link.step)];
+        const std::vector<Op>& ops = program.passes[programOf(link.classIndex).steps[asIndex(link.step)].pass].ops;
+        const auto kernel = std::find_if(ops.begin(), ops.end(), [](const Op& op) { return op.kind == OpKind::compute; });
+        return kernel == ops.end() ? link.beginNs : times.opStartNs[first + static_cast<std::size_t>(kernel - ops.begin())];
+    }
     const Step& step(OpPlace at) { return programOf(at.classIndex).steps[stepOf(at)]; }
     const Op& op(OpPlace at) { return program.passes[step(at).pass].ops[at.op - of(at.classIndex).firstOfStep[stepOf(at)]]; }
     std::int64_t start(OpPlace at) const { return times.opStartNs[at.op]; }
@@ -378,8 +386,18 @@ std::vector<std::string> WaitChains::lines(const WaitChain& chain) const
                 {linkText(*made) + ", " + duration(made->lengthNs()) + ", and its message, " + duration(link.lengthNs()),
                  made->lengthNs() + link.lengthNs()});
             ++i;
-        } else
-            told.push_back({linkText(link) + ", " + duration(link.lengthNs()), link.lengthNs()});
+        } else if (link.kind == WaitLink::Kind::collective) { // told once, however many there are in a row
+            const std::string text = linkText(link);
+            std::int64_t ns = link.lengthNs();
+            int times = 1;
+            for (; i + 1 < chain.links.size() && chain.links[i + 1].kind == link.kind && linkText(chain.links[i + 1]) == text;
+                 ++i, ++times)
+                ns += chain.links[i + 1].lengthNs();
+            told.push_back({text + (times > 1 ? ", " + std::to_string(times) + " in a row, " : ", ") + duration(ns), ns});
+        } else {
+            const bool isRest = link.kind == WaitLink::Kind::pass && m_data->computesFrom(link) < link.beginNs;
+            told.push_back({(isRest ? "the rest of " : "") + linkText(link) + ", " + duration(link.lengthNs()), link.lengthNs()});
+        }
     }
     std::vector<std::string> out;
     constexpr std::size_t kMostTold = 6;
@@ -391,13 +409,13 @@ std::vector<std::string> WaitChains::lines(const WaitChain& chain) const
                 between += told[i].ns;
             out.push_back("… and " + std::to_string(more) + " more, " + duration(between));
         }
-        out.push_back((out.empty() ? "waits for " : "which waits for ") + told[i].text);
+        out.push_back((!out.empty() ? "which waits for " : gap.next ? "waits for " : "the step ends with ") + told[i].text);
     }
     if (chain.unexplainedNs > 0)
         out.push_back("and " + duration(chain.unexplainedNs) + " that no dependency tells");
     const int size = d.classes.size[asIndex(gap.classIndex)];
-    out.insert(out.begin(),
-               duration(gap.lengthNs()) + (gap.next ? " idle before " + nextText(gap) : std::string(" idle: the rank is done")));
+    out.insert(out.begin(), duration(gap.lengthNs()) + (gap.next ? " idle before " + nextText(gap)
+                                                                 : std::string(" to the end of the step: the rank is done")));
     out.push_back("costs " + percentText(static_cast<double>(gap.lengthNs()) / static_cast<double>(d.times.endNs)) +
                   " of the step" + (size > 1 ? " on each of " + countedText(size, "rank") : std::string()));
     if (const std::string advice = waitAdvice(d.simulation, chain); !advice.empty())

@@ -60,7 +60,8 @@ NewDialog::NewDialog(const sim::Catalogue& catalogue, QWidget* parent)
     m_goals->setSpacing(2);
     setRole(m_status, "muted");
     m_status->setWordWrap(true);
-    m_status->setText(tr("Of the layouts that people would try, the fastest that fits is opened."));
+    m_status->setText(
+        tr("Of the layouts that people would try, the fastest that fits is opened; where none fits, the one that needs least."));
 
     auto* create = new QPushButton(tr("Create"));
     create->setDefault(true);

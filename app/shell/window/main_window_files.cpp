@@ -32,6 +32,7 @@
 #include <QMimeData>
 #include <QScreen>
 #include <QStatusBar>
+#include <QTimer>
 
 namespace app {
 namespace {
@@ -369,6 +370,12 @@ void MainWindow::showEvent(QShowEvent* event)
     const QRect room = screen()->availableGeometry();
     if (!room.contains(QRect(pos(), size() + kFrame)))
         fitScreen();
+    constexpr int kFramedMs = 400; // the window manager's frame comes later, and may reach beyond the screen
+    QTimer::singleShot(kFramedMs, this, [this] {
+        const QPoint least = screen()->availableGeometry().topLeft(), is = frameGeometry().topLeft();
+        if (is.x() < least.x() || is.y() < least.y())
+            move(std::max(is.x(), least.x()), std::max(is.y(), least.y()));
+    });
 }
 
 void MainWindow::chooseTextSize(int percent)

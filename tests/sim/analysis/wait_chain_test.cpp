@@ -154,7 +154,8 @@ TEST(WaitChain, SaysWhatAGapCostsInTheStep)
         const std::string text = joined(chains.lines(chains.chain(gap)));
         const double share = static_cast<double>(gap.lengthNs()) / static_cast<double>(simulation->times().endNs);
         EXPECT_THAT(text, HasSubstr("costs " + percentText(share) + " of the step"));
-        EXPECT_THAT(text, HasSubstr(numberText(static_cast<double>(gap.lengthNs()) * 1e-9, Unit::seconds) + " idle"));
+        EXPECT_THAT(text, HasSubstr(numberText(static_cast<double>(gap.lengthNs()) * 1e-9, Unit::seconds) +
+                                    (gap.next ? " idle before " : " to the end of the step: ")));
     }
 }
 

@@ -343,8 +343,8 @@ Task<> Rank::finish(int stepFromOne, double learningRate)
 {
     Queue& queue = *m_context.queue;
     co_await m_weights.finishGradients();
-    if (m_context.inspects || m_onGradients)
-        co_await m_context.queueReached();
+    // Not only to read: a copy from the host may wait for the queue too, which may wait for another rank of this thread.
+    co_await m_context.queueReached();
     inspect(Quantity::gradient);
     if (m_onGradients)
         m_onGradients(*this);

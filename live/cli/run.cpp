@@ -229,7 +229,7 @@ void addRun(CLI::App& app)
     command
         ->add_option("--gpus", arguments->gpus,
                      "GPUs of this machine that are used, with one rank each or several (default: all; of the emulated device 1)")
-        ->check(CLI::Range(1, 1024));
+        ->check(sim::cli::wholeNumber(1, 1024));
     command->add_flag("--nvls", arguments->nvls, "Let NCCL sum in the NVLink switches (NVLink SHARP), where there are such");
     command->add_option("--steps", arguments->steps, "Optimizer steps (default: the file's)")
         ->check(sim::cli::wholeNumber(1, 1'000'000'000));

@@ -77,28 +77,37 @@ MemoryNeed memoryNeed(const CommPlan& plan, const MemoryPlace& place, int steps)
     return need;
 }
 
-std::string MemoryNeed::text() const
+std::string MemoryNeed::text(std::int64_t all, bool ofGpu) const
 {
     constexpr std::array<const char*, kMemoryUseCount> kNames = {"weights", "gradients", "optimizer", "activations", "buffers"};
     std::string text;
+    std::int64_t rest = all;
+    const auto add = [&](const std::string& name, std::int64_t bytes) {
+        text += (text.empty() ? "" : ", ") + name + " " + bytesText(bytes);
+        rest -= bytes;
+    };
     for (std::size_t use = 0; use < atPeak.size(); ++use)
-        text += std::string(use > 0 ? ", " : "") + kNames[use] + " " + bytesText(atPeak[use]);
-    if (communication > 0)
-        text += ", libraries " + bytesText(communication);
-    return text + ", recording " + bytesText(recording);
+        add(kNames[use], atPeak[use]);
+    if (ofGpu && communication > 0)
+        add("libraries", communication);
+    if (!ofGpu)
+        add("recording", recording);
+    if (rest > 0)
+        add(ofGpu ? "rounding of blocks" : "the program, rounding of blocks and other processes", rest);
+    return text;
 }
 
 std::string whatDoesNotFit(const MemoryNeed& need, const std::vector<MemoryLimit>& limits, std::optional<std::int64_t> gpuFree,
                            const std::string& gpuName)
 {
     if (gpuFree && need.gpu > *gpuFree)
-        return "the run needs " + bytesText(need.gpu) + " of the GPU's memory (" + need.text() + "), and " + gpuName + " has " +
-               bytesText(*gpuFree) + " free";
+        return "the run needs " + bytesText(need.gpu) + " of the GPU's memory (" + need.text(need.gpu, true) + "), and " +
+               gpuName + " has " + bytesText(*gpuFree) + " free";
     for (const MemoryLimit& limit : limits) {
         const std::int64_t needed = limit.isShared ? need.machine : need.host;
         if (needed > limit.free)
-            return "the run needs " + bytesText(needed) + " of memory (" + need.text() + "), and of " + limit.name + " " +
-                   bytesText(limit.free) + " of " + bytesText(limit.all) + " are free";
+            return "the run needs " + bytesText(needed) + " of memory (" + need.text(needed, false) + "), and of " + limit.name +
+                   " " + bytesText(limit.free) + " of " + bytesText(limit.all) + " are free";
     }
     return {};
 }

@@ -32,7 +32,8 @@ struct MemoryNeed {
     std::int64_t recording = 0;                         ///< of the host
     std::int64_t gpu = 0;                               ///< of this process's GPU
     std::int64_t host = 0, machine = 0;                 ///< of the host's memory: this process, all processes of this machine
-    std::string text() const;                           ///< "weights 1.2 GiB, gradients …"
+    /// "weights 1.2 GiB, gradients …": the parts of `all`, which is gpu, host or machine.
+    std::string text(std::int64_t all, bool ofGpu) const;
 };
 /// steps: that the run makes.
 MemoryNeed memoryNeed(const CommPlan&, const MemoryPlace&, int steps);

@@ -64,7 +64,7 @@ const QuietRun* EngineRun::runOfCrew(int c, std::uint32_t pass) const
 {
     const int crew = m_facts[asIndex(c)].crew;
     const Worker& worker = m_workers[asIndex(c)];
-    if (crew < 0 || worker.alonePlace == worker.place)
+    if (worker.alonePlace == worker.place)
         return nullptr;
     // Another may stand at a run behind this one that takes other streams.
     if (m_crews[asIndex(crew)].waiting > 0 && m_crews[asIndex(crew)].op != worker.place - m_result.firstOp[asIndex(c)])

@@ -93,6 +93,7 @@ void EngineRun::issue(int c)
     std::int64_t* const starts = m_result.opStartNs.data();
     std::int64_t* const ends = m_result.opEndNs.data();
 
+    const bool hasCrew = m_facts[asIndex(c)].crew >= 0;
     if (worker.waitsForCrew)
         return;
     for (; worker.step < rank.steps.size(); ++worker.step, worker.op = 0) {
@@ -106,7 +107,7 @@ void EngineRun::issue(int c)
         }
         const std::int64_t* const prices = durations[step.pass].data();
         for (const std::size_t count = pass.ops.size(); worker.op < count; ++worker.op, ++worker.place) {
-            const QuietRun* run = runOfCrew(c, step.pass);
+            const QuietRun* run = hasCrew ? runOfCrew(c, step.pass) : nullptr;
             if (run != nullptr) {
                 if (!standAt(c, *run, step))
                     return;

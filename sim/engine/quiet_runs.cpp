@@ -88,6 +88,8 @@ void QuietRuns::find(std::uint32_t pass)
             const Op& op = ops[end];
             if (end > first && ((op.waits | maskOf(op.stream)) & run.used) == 0)
                 break; // it could begin before the first
+            if (end > first && op.stream == Stream::compute && (run.used & maskOf(Stream::compute)) == 0)
+                break; // what is communicated first may begin before the kernels of the pass before have ended; kernels cannot
             append(run, op, op.kind == OpKind::wait ? 0 : m_durations[pass][end]);
         }
         if (run.size() >= kShortest) {

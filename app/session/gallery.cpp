@@ -11,7 +11,6 @@
 #include <QRegularExpression>
 
 #include <algorithm>
-#include <cstdlib>
 #include <map>
 #include <utility>
 
@@ -28,16 +27,6 @@ bool GalleryEntry::matches(const QString& search) const
     }
     const auto words = search.split(QLatin1Char(' '), Qt::SkipEmptyParts);
     return std::all_of(words.begin(), words.end(), [&](const QString& word) { return all.contains(word, Qt::CaseInsensitive); });
-}
-
-std::filesystem::path findScenarios(const sim::Catalogue& catalogue)
-{
-    if (const char* named = std::getenv("RANKSCOPE_SCENARIOS"))
-        return named;
-    const std::filesystem::path assets = catalogue.assets();
-    const auto beside = assets.parent_path() / "scenarios";
-    std::error_code unseen;
-    return std::filesystem::is_directory(beside, unseen) ? beside : assets / "scenarios";
 }
 
 GalleryEntry readGalleryEntry(const QString& path, const sim::Catalogue& catalogue)

@@ -19,8 +19,6 @@ struct GalleryEntry {
     bool matches(const QString& search) const; ///< every word is somewhere in it; case does not matter
 };
 
-/// $RANKSCOPE_SCENARIOS, or `scenarios` beside or inside the assets.
-std::filesystem::path findScenarios(const sim::Catalogue&);
 /// All *.json of a folder, by world size, then name.
 std::vector<GalleryEntry> readGallery(const std::filesystem::path& folder, const sim::Catalogue&);
 GalleryEntry readGalleryEntry(const QString& path, const sim::Catalogue&);

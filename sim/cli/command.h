@@ -91,6 +91,7 @@ void addMemory(CLI::App&);
 void addTraffic(CLI::App&);
 void addSweep(CLI::App&);
 void addBatch(CLI::App&);
+void addLesson(CLI::App&);
 
 const Catalogue& catalogue();
 

@@ -37,6 +37,7 @@ int main(int argc, char** argv)
     sim::cli::addTraffic(app);
     sim::cli::addSweep(app);
     sim::cli::addBatch(app);
+    sim::cli::addLesson(app);
     addMissing(app);
     try {
         app.parse(argc, argv); // runs the chosen command

@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -70,6 +71,10 @@ public:
     /// it stands for; empty where nothing can be said.
     std::string sides(const Names&) const;
 
+    /// What it asks for: names with the members after them, "half.memory.capacity", each once, in order. Indices are left out:
+    /// "memory.per_pipeline_rank.total" of memory.per_pipeline_rank[0].total.
+    std::vector<std::string> asksFor() const;
+
     struct Node;
 
 private:
@@ -77,6 +82,10 @@ private:
     std::string m_text;
     std::unique_ptr<Node> m_root;
 };
+
+/// Why what is claimed is not so, with the values on both sides; nothing where it is. Throws nothing but bad_alloc: an expression
+/// that cannot be read or worked out says so.
+std::optional<std::string> whyNot(const std::string& claim, const Names&);
 
 /// "8.57", "[0, 8]", "\"1f1b\"": a value as a message shows it, shortened.
 std::string shownValue(const LessonValue&);

@@ -2,6 +2,7 @@
 #include "sim/lesson/expression_node.h"
 
 #include "sim/text/nearest.h"
+#include "sim/text/quoted.h"
 
 #include <algorithm>
 #include <cmath>
@@ -321,7 +322,58 @@ void collectSides(const Node& node, std::vector<const Node*>& out)
     }
 }
 
+/// "half.memory.capacity" of a chain of members; empty where it is none.
+std::string chainOf(const Node& node)
+{
+    if (node.kind == ExpressionKind::name)
+        return node.text;
+    if (node.kind == ExpressionKind::index)
+        return chainOf(node.parts[0]);
+    if (node.kind == ExpressionKind::call && findFunction(node.text) == nullptr)
+        return node.isOfPart ? chainOf(node.parts[0]) + "." + node.text : node.text;
+    if (node.kind != ExpressionKind::member)
+        return {};
+    const std::string front = chainOf(node.parts[0]);
+    return front.empty() ? front : front + "." + node.text;
+}
+
+void collectChains(const Node& node, std::vector<std::string>& out)
+{
+    const std::string chain = chainOf(node);
+    if (!chain.empty() && std::find(out.begin(), out.end(), chain) == out.end())
+        out.push_back(chain);
+    const bool isChain = !chain.empty();
+    for (std::size_t i = 0; i < node.parts.size(); ++i)
+        if (!isChain || node.kind == ExpressionKind::call || (node.kind == ExpressionKind::index && i > 0)) {
+            if (isChain && i == 0 && node.kind == ExpressionKind::call && node.isOfPart)
+                continue; // the front of this chain
+            collectChains(node.parts[i], out);
+        }
+}
+
 } // namespace
+
+std::vector<std::string> Expression::asksFor() const
+{
+    std::vector<std::string> chains;
+    collectChains(*m_root, chains);
+    return chains;
+}
+
+std::optional<std::string> whyNot(const std::string& claim, const Names& names)
+{
+    try {
+        const Expression expression = Expression::parse(claim);
+        const LessonValue value = expression.evaluate(names);
+        if (!value.is_boolean())
+            return shownText(claim) + " is " + shownValue(value) + "; something true or false is expected";
+        if (!value.get<bool>())
+            return shownText(claim) + " does not hold: " + expression.sides(names);
+        return std::nullopt;
+    } catch (const Error& error) {
+        return shownText(claim) + ": " + error.what();
+    }
+}
 
 bool Names::takesArguments(std::string_view) const
 {

@@ -36,9 +36,13 @@ LessonValue parsed(const ScenarioDocument& document, std::string_view pointer)
 
 class HoldsCheck {
 public:
-    HoldsCheck(const ScenarioDocument& document, const Catalogue& catalogue)
-        : m_document(document), m_cases(document, parsed(document, "/cases"), catalogue)
+    HoldsCheck(const ScenarioDocument& document, const Catalogue& catalogue) : m_document(document), m_cases(document, catalogue)
     {
+        const LessonValue cases = parsed(document, "/cases");
+        if (!cases.is_null() && !cases.is_object())
+            throw ScenarioError({{document.fileName(), "/cases", "cases by name are expected"}});
+        for (const auto& [name, given] : cases.items())
+            m_cases.add({name, "/cases/" + name, given});
         if (const LessonValue description = parsed(document, "/description"); description.is_string())
             m_description = description.get<std::string>();
     }
@@ -111,13 +115,8 @@ private:
 
     void mustHold(const std::string& pointer, const std::string& text)
     {
-        const auto value = valueOf(pointer, text);
-        if (!value)
-            return;
-        if (!value->is_boolean())
-            return report(pointer, shownText(text) + " is " + shownValue(*value) + "; something true or false is expected");
-        if (!value->get<bool>())
-            report(pointer, shownText(text) + " does not hold: " + Expression::parse(text).sides(m_cases));
+        if (auto why = whyNot(text, m_cases))
+            report(pointer, std::move(*why));
     }
 
     /// The numbers in the words, in their order, are the values of the expressions.

@@ -257,6 +257,15 @@ fs::path Catalogue::assets() const
 {
     return m_data->assets;
 }
+
+fs::path Catalogue::scenarios() const
+{
+    if (const char* named = std::getenv("RANKSCOPE_SCENARIOS"))
+        return named;
+    const fs::path beside = assets().parent_path() / "scenarios";
+    std::error_code unseen;
+    return fs::is_directory(beside, unseen) ? beside : assets() / "scenarios";
+}
 const Schema& Catalogue::schema() const
 {
     return m_data->schema;

@@ -41,6 +41,8 @@ public:
     Uncertainty uncertainty(std::string_view gpu, std::string_view stack, bool isMoe) const;
 
     std::filesystem::path assets() const;
+    /// The gallery: $RANKSCOPE_SCENARIOS, or `scenarios` beside or inside the assets.
+    std::filesystem::path scenarios() const;
     /// assets/scenario.schema.json.
     const Schema& schema() const;
 

@@ -1,4 +1,4 @@
-// Strict JSON in, typed values out of it, tidy JSON out. Included by this folder's .cpp files only.
+// Strict JSON in, typed values out of it, tidy JSON out. For those who read files that people write: scenarios, catalogues, lessons.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -46,7 +46,7 @@ std::optional<T> wholeNumber(const Json& value)
     return fits ? std::optional(static_cast<T>(number)) : std::nullopt;
 }
 
-/// The value as a T; nothing where it is of another kind or does not fit. The one way in which this folder takes values out of
+/// The value as a T; nothing where it is of another kind or does not fit. The one way in which readers take values out of
 /// JSON: the library's own `get<T>()` throws what no person can act on, and does not look whether a number fits.
 template <typename T>
 std::optional<T> valueAs(const Json& value)

@@ -1,5 +1,5 @@
 // The net below every reader: what none of its lines foresaw becomes a problem of the file like any other, instead of ending the
-// program. Private to this folder.
+// program. For readers.
 #pragma once
 
 #include "sim/scenario/document.h"

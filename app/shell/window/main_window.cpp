@@ -401,7 +401,7 @@ void MainWindow::showWorkspace()
 void MainWindow::refreshGallery()
 {
     if (m_gallery->isEmpty()) {
-        auto entries = readGallery(findScenarios(m_session.catalogue()), m_session.catalogue());
+        auto entries = readGallery(m_session.catalogue().scenarios(), m_session.catalogue());
         auto sections = sectionsOf(entries, m_session.catalogue().assets());
         m_gallery->setEntries(std::move(entries), std::move(sections));
     }

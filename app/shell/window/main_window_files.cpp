@@ -95,7 +95,7 @@ bool MainWindow::mayLoseChanges()
 bool MainWindow::save()
 {
     // What came with the program is an example, not the user's own file.
-    const QString gallery = QString::fromStdString(findScenarios(m_session.catalogue()).string());
+    const QString gallery = QString::fromStdString(m_session.catalogue().scenarios().string());
     if (m_session.path().isEmpty() || QFileInfo(m_session.path()).absoluteDir() == QDir(gallery))
         return saveAs();
     if (const Problems problems = m_session.save(); !problems.empty()) {

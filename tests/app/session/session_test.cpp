@@ -381,7 +381,7 @@ TEST(Settings, RecentFilesAreTheNewestTenThatExist)
 
 TEST(Gallery, EveryFileIsLegalAndSaysWhatItIsAbout)
 {
-    const auto entries = readGallery(findScenarios(catalogue()), catalogue());
+    const auto entries = readGallery(catalogue().scenarios(), catalogue());
     EXPECT_GE(entries.size(), 25U);
     int world = 0;
     for (const GalleryEntry& entry : entries) {
@@ -395,7 +395,7 @@ TEST(Gallery, EveryFileIsLegalAndSaysWhatItIsAbout)
 
 TEST(Gallery, EveryFileHasItsPlaceInOneTheme)
 {
-    const auto entries = readGallery(findScenarios(catalogue()), catalogue());
+    const auto entries = readGallery(catalogue().scenarios(), catalogue());
     const auto sections = sectionsOf(entries, catalogue().assets());
     EXPECT_GE(sections.size(), 4U);
     std::vector<int> times(entries.size(), 0);

@@ -19,7 +19,7 @@ class GalleryTest : public testing::Test {
 protected:
     GalleryTest()
     {
-        auto entries = readGallery(findScenarios(catalogue()), catalogue());
+        auto entries = readGallery(catalogue().scenarios(), catalogue());
         auto sections = sectionsOf(entries, catalogue().assets());
         page.setEntries(std::move(entries), std::move(sections));
         page.resize(1280, 720);

@@ -350,7 +350,7 @@ TEST(PaletteSources, FindSpansByTheirNameAndFilesByTheirs)
     EXPECT_TRUE(findSpans(QStringLiteral("F99999"), trace, {}).empty());
     EXPECT_TRUE(findSpans(QStringLiteral("F"), trace, {}).empty()) << "a letter is in everything";
 
-    const auto gallery = readGallery(findScenarios(catalogue()), catalogue());
+    const auto gallery = readGallery(catalogue().scenarios(), catalogue());
     QString opened;
     const auto files = findFiles(QStringLiteral("131k"), {QStringLiteral("/folder/131k-mine.json")}, gallery,
                                  [&](const QString& path) { opened = path; });

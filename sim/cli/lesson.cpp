@@ -1,0 +1,167 @@
+#include "sim/cli/command.h"
+#include "sim/cli/options.h"
+
+#include "sim/lesson/check.h"
+#include "sim/lesson/paper.h"
+#include "sim/scenario/json_text.h"
+#include "sim/text/number_text.h"
+
+#include <chrono>
+#include <iostream>
+#include <memory>
+
+namespace sim::cli {
+namespace {
+
+struct LessonArguments {
+    std::vector<std::string> files;
+    std::string file, learner;
+    std::uint64_t seed = 1;
+    bool json = false;
+};
+
+/// Whatever is wrong with it.
+std::vector<Problem> problemsOf(const std::string& file)
+{
+    try {
+        return checkLesson(readLesson(file, catalogue()), catalogue());
+    } catch (const ScenarioError& error) {
+        return error.problems();
+    } catch (const Error& error) {
+        return {{file, "", error.what()}};
+    }
+}
+
+void check(const LessonArguments& arguments)
+{
+    bool allGood = true;
+    LessonValue answer = LessonValue::array();
+    for (const std::string& file : arguments.files) {
+        const auto begin = std::chrono::steady_clock::now();
+        const auto problems = problemsOf(file);
+        const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+        allGood = allGood && problems.empty();
+        LessonValue told = LessonValue::array();
+        for (const Problem& problem : problems) {
+            told.push_back({{"pointer", problem.pointer}, {"message", problem.message}});
+            if (!arguments.json)
+                std::cout << linesForAPerson(problem.text());
+        }
+        answer.push_back({{"file", file}, {"good", problems.empty()}, {"problems", std::move(told)}, {"seconds", seconds}});
+    }
+    if (arguments.json)
+        std::cout << LessonValue{{"good", allGood}, {"lessons", std::move(answer)}}.dump() << "\n";
+    if (!allGood)
+        throw CLI::RuntimeError(kBadInput);
+}
+
+Paper paperOf(const LessonArguments& arguments)
+{
+    return attributed(arguments.file,
+                      [&] { return Paper(readLesson(arguments.file, catalogue()), arguments.seed, catalogue()); });
+}
+
+/// Of a question, as a person reads it: "1F1B: 17.6 GiB", the option's words, the cards in order.
+std::string toldAnswer(const LessonValue& question)
+{
+    const LessonValue& answer = question.at("answer");
+    const LessonValue* choices = memberOf(question, "choices");
+    const auto input = question.at("input").get<std::string>();
+    if (choices != nullptr && input != "bars") {
+        std::string words;
+        for (const LessonValue& place : answer.is_array() ? answer : LessonValue::array({answer}))
+            words += (words.empty() ? "" : ", ") + choices->at(place.get<std::size_t>()).get<std::string>();
+        return words;
+    }
+    const auto unit = memberOr<std::string>(question, "unit", {});
+    if (answer.is_number() && unit == "%")
+        return numberText(answer.get<double>(), Unit::fraction);
+    return shownValue(answer) + (unit.empty() ? "" : " " + unit);
+}
+
+void printKey(const LessonArguments& arguments)
+{
+    const Paper paper = paperOf(arguments);
+    const LessonValue key = paper.key();
+    if (arguments.json) {
+        std::cout << key.dump() << "\n";
+        return;
+    }
+    std::cout << key.at("title").get<std::string>() << " (seed " << arguments.seed << ")\n";
+    for (const LessonValue& question : key.at("questions")) {
+        std::cout << "\n" << question.at("id").get<std::string>() << ": ";
+        if (question.contains("problem"))
+            std::cout << linesForAPerson(question.at("problem").get<std::string>());
+        else
+            std::cout << question.at("ask").get<std::string>() << "\n    " << toldAnswer(question) << "\n";
+    }
+    for (const LessonValue& challenge : key.at("challenges")) {
+        std::cout << "\n" << challenge.at("id").get<std::string>() << ": " << challenge.at("ask").get<std::string>() << "\n";
+        for (const LessonValue& solution : challenge.at("solved_by"))
+            std::cout << "    " << solution.dump() << "\n";
+    }
+}
+
+void printMarks(const LessonArguments& arguments)
+{
+    constexpr std::size_t kMostBytes = 4U << 20U;
+    const LessonValue answers = parseStrict(readFile(arguments.learner, kMostBytes, Pipes::read), arguments.learner);
+    LessonArguments asked = arguments;
+    asked.seed = memberOr(answers, "seed", asked.seed); // of the paper that was answered
+    const Paper paper = paperOf(asked);
+    const LessonValue result = paper.mark(answers, arguments.learner);
+    if (arguments.json) {
+        std::cout << result.dump() << "\n";
+        return;
+    }
+    const auto learner = result.at("learner").get<std::string>();
+    std::cout << result.at("title").get<std::string>() << (learner.empty() ? "" : ", " + shownText(learner)) << ": "
+              << result.at("right") << " of " << result.at("of") << " right\n";
+    for (const LessonValue& mark : result.at("marks")) {
+        const bool isRight = mark.at("right").get<bool>(), isGiven = !mark.at("given").is_null();
+        std::cout << "\n" << (isRight ? "right  " : isGiven ? "wrong  " : "open   ") << mark.at("id").get<std::string>();
+        if (isGiven && !isRight && mark.contains("answer"))
+            std::cout << ": " << shownValue(mark.at("given")) << ", the engine says " << shownValue(mark.at("answer"));
+        std::cout << "\n";
+        for (const char* key : {"reason", "problem"})
+            if (mark.contains(key))
+                std::cout << "       " << linesForAPerson(mark.at(key).get<std::string>());
+    }
+    if (result.contains("problems"))
+        for (const LessonValue& problem : result.at("problems"))
+            std::cerr << linesForAPerson(arguments.learner + ": " + problem.get<std::string>());
+}
+
+} // namespace
+
+void addLesson(CLI::App& app)
+{
+    CLI::App* lesson = app.add_subcommand("lesson", "Lessons: prove them, print the engine's answers, mark a paper");
+    lesson->require_subcommand(1);
+    auto arguments = std::make_shared<LessonArguments>();
+    const auto add = [&](const char* name, const char* help, void (*run)(const LessonArguments&)) {
+        CLI::App* command = lesson->add_subcommand(name, help);
+        command->add_flag("--json", arguments->json, "One JSON document");
+        command->callback([arguments, run] { run(*arguments); });
+        return command;
+    };
+    const auto takeFile = [&](CLI::App* command) {
+        command->add_option("FILE", arguments->file, "Lesson file")->type_name("")->required()->check(notEmpty());
+        command->add_option("--seed", arguments->seed, "Numbers of questions that vary; the same seed, the same paper; default 1")
+            ->type_name("N")
+            ->check(wholeNumber(0, 9'007'199'254'740'992)); // what any JSON reader keeps
+    };
+    add("check", "One line a problem; nothing when all lessons are right", check)
+        ->add_option("FILE", arguments->files, "Lesson files")
+        ->type_name("")
+        ->required();
+    takeFile(add("key", "The engine's answers", printKey));
+    CLI::App* mark = add("mark", "Marks what a learner answered", printMarks);
+    takeFile(mark);
+    mark->add_option("--learner", arguments->learner, "Answers: { \"format\": \"rankscope-answers\", \"version\": 1, … }")
+        ->type_name("ANSWERS.json")
+        ->required()
+        ->check(notEmpty());
+}
+
+} // namespace sim::cli

@@ -1,0 +1,108 @@
+#include "sim/lesson/challenge.h"
+
+#include "sim/scenario/changed_keys.h"
+#include "sim/scenario/json_text.h"
+
+#include <algorithm>
+
+namespace sim {
+namespace {
+
+/// "/schedule" covers "/schedule" and "/schedule/kind".
+bool covers(const std::string& pointer, const std::string& key)
+{
+    return key.starts_with(pointer) && (key.size() == pointer.size() || key[pointer.size()] == '/');
+}
+bool isCovered(const std::vector<std::string>& pointers, const std::string& key)
+{
+    return std::any_of(pointers.begin(), pointers.end(), [&](const std::string& pointer) { return covers(pointer, key); });
+}
+
+/// A default that hangs on other keys, such as reshard_after_forward on pp: nobody wrote it, then or now.
+bool isUnwritten(const std::string& pointer, const ScenarioDocument& start, const ScenarioDocument& mine)
+{
+    return !covers("/model", pointer) && !covers("/cluster", pointer) && !start.get(pointer) && !mine.get(pointer);
+}
+
+std::vector<std::string> changedOf(const ScenarioDocument& startDocument, const ScenarioDocument& mineDocument,
+                                   const Scenario& start, const Scenario& mine)
+{
+    std::vector<std::string> changed;
+    const bool sameGpus = start.layout.worldSize() == mine.layout.worldSize();
+    for (const ChangedKey& key : changedKeys(start, mine)) {
+        const bool follows =
+            (key.pointer == "/layout/dp" && sameGpus && start.layout.dp != mine.layout.dp &&
+             (start.layout.tp != mine.layout.tp || start.layout.pp != mine.layout.pp || start.layout.cp != mine.layout.cp)) ||
+            (key.pointer == "/schedule/layers_per_stage" && mine.schedule.layersPerStage.empty()) ||
+            isUnwritten(key.pointer, startDocument, mineDocument);
+        if (!follows)
+            changed.push_back(key.pointer);
+    }
+    return changed;
+}
+
+std::vector<std::string> changedOf(const LessonValue& start, const LessonValue& mine)
+{
+    std::vector<std::string> changed;
+    for (const auto& [key, value] : mine.items())
+        if (const LessonValue* before = memberOf(start, key); before == nullptr || *before != value)
+            changed.push_back("/" + key);
+    for (const auto& [key, unused] : start.items())
+        if (!mine.contains(key))
+            changed.push_back("/" + key);
+    return changed;
+}
+
+} // namespace
+
+std::string ChallengeState::text() const
+{
+    if (!problem.empty())
+        return problem;
+    if (!forbidden.empty())
+        return forbidden.front() + " may not be changed here";
+    if (isTooMuch())
+        return std::to_string(changed.size()) + " changes, " + std::to_string(mostChanges) +
+               (mostChanges == 1 ? " is possible" : " are possible");
+    return unmet.empty() ? "reached" : unmet.front();
+}
+
+const CaseSubject& startOf(const Challenge& challenge, const Cases& cases)
+{
+    const CaseSubject* start = cases.subject(challenge.from);
+    if (start == nullptr)
+        throw Error("there is no case \"" + challenge.from + "\"");
+    return *start;
+}
+
+ChallengeState stateOf(const Challenge& challenge, const CaseSubject& mine, const Cases& cases)
+{
+    ChallengeState state;
+    state.mostChanges = challenge.changes;
+    const CaseSubject& start = startOf(challenge, cases);
+    if (start.index() != mine.index())
+        throw Error("what is on screen is of another kind than the challenge's start");
+    if (const auto* document = std::get_if<ScenarioDocument>(&mine)) {
+        const auto& from = std::get<ScenarioDocument>(start);
+        const Scenario fromScenario = resolvedScenario(from, cases.catalogue());
+        try {
+            state.changed = changedOf(from, *document, fromScenario, resolvedScenario(*document, cases.catalogue()));
+        } catch (const Error& error) {
+            state.problem = error.what();
+            return state;
+        }
+    } else {
+        state.changed = changedOf(std::get<LessonValue>(start), std::get<LessonValue>(mine));
+    }
+    for (const std::string& key : state.changed)
+        if ((!challenge.allow.empty() && !isCovered(challenge.allow, key)) || isCovered(challenge.forbid, key))
+            state.forbidden.push_back(key);
+    Cases names(&cases);
+    names.put("mine", mine);
+    for (const std::string& goal : challenge.goal)
+        if (auto why = whyNot(goal, names))
+            state.unmet.push_back(std::move(*why));
+    return state;
+}
+
+} // namespace sim

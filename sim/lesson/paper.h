@@ -1,0 +1,46 @@
+// A lesson or an exam on paper: the same seed gives the same questions with the same numbers. Its key, and what somebody
+// answered, marked. `rankscope-sim lesson key | mark`.
+#pragma once
+
+#include "sim/lesson/question.h"
+
+#include <memory>
+
+namespace sim {
+
+/// One question of a paper, with the lesson that it comes from.
+struct PaperQuestion {
+    std::string id;     ///< unique on the paper: "one-f-one-b/remember-1" where it comes from another lesson
+    std::string lesson; ///< its id
+    std::unique_ptr<AskedQuestion> asked;
+};
+
+class Paper {
+public:
+    /// What an exam draws comes from lessons beside the file. Throws ScenarioError.
+    Paper(Lesson, std::uint64_t seed, const Catalogue&);
+    ~Paper();
+    Paper(Paper&&) noexcept;
+
+    const Lesson& lesson() const;
+    std::uint64_t seed() const { return m_seed; }
+    const std::vector<PaperQuestion>& questions() const { return m_questions; }
+
+    /// {"lesson","title","seed","questions":[{"id","ask","input","numbers","answer","unit","tolerance"}],
+    /// "challenges":[{"id","ask","from","changes","solved_by"}]}; a question that the engine cannot answer has "problem" instead.
+    LessonValue key() const;
+
+    /// `answers`: {"format":"rankscope-answers","version":1,"lesson","seed","learner","answers":{id: value or {"value","sure",
+    /// "seconds"}}}; of a challenge the value is {pointer: value}, the changes. Gives {"lesson","title","learner","seed","right",
+    /// "of","marks":[{"id","ask","given","answer","right","reason","sure","seconds"}],"problems":[…]}. What nothing was answered
+    /// to counts as wrong. Throws ScenarioError for answers to another paper or of another shape.
+    LessonValue mark(const LessonValue& answers, const std::string& fileName) const;
+
+private:
+    struct Source; ///< a lesson and its cases
+    std::uint64_t m_seed;
+    std::vector<std::unique_ptr<Source>> m_sources; ///< the paper's own first
+    std::vector<PaperQuestion> m_questions;
+};
+
+} // namespace sim

@@ -1,0 +1,358 @@
+#include "sim/lesson/question.h"
+
+#include "sim/lesson/live_text.h"
+#include "sim/scenario/json_text.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <set>
+
+namespace sim {
+namespace {
+
+constexpr double kRounding = 1e-9;
+
+using Numbers = std::vector<double>;
+
+bool isWithin(double given, double value, const Tolerance& tolerance)
+{
+    const double allowed = std::max(tolerance.absolute, tolerance.relative * std::abs(value));
+    return std::abs(given - value) <= allowed + kRounding * std::max(1.0, std::abs(value));
+}
+
+std::optional<Numbers> numbersIn(const LessonValue& value)
+{
+    return valueAs<Numbers>(value);
+}
+
+/// Whole, none below 0, none twice.
+bool arePlaces(const Numbers& numbers, double below)
+{
+    std::set<double> seen;
+    return std::all_of(numbers.begin(), numbers.end(),
+                       [&](double at) { return at == std::floor(at) && at >= 0 && at < below && seen.insert(at).second; });
+}
+
+Numbers sorted(Numbers numbers)
+{
+    std::sort(numbers.begin(), numbers.end());
+    return numbers;
+}
+
+/// The case that another one starts from.
+std::string startOf(const CaseDefinition& definition)
+{
+    return definition.given.is_object() ? memberOr<std::string>(definition.given, "from", {}) : std::string();
+}
+
+/// Each after the one that it starts from, however the file has them: some tools sort keys. What starts from nothing that there
+/// is comes last, and fails when it is added.
+std::vector<const CaseDefinition*> inOrder(const std::vector<CaseDefinition>& all)
+{
+    std::vector<const CaseDefinition*> ordered, left;
+    for (const CaseDefinition& definition : all)
+        left.push_back(&definition);
+    for (std::size_t before = left.size() + 1; left.size() < before;) {
+        before = left.size();
+        std::erase_if(left, [&](const CaseDefinition* definition) {
+            const std::string from = startOf(*definition);
+            const bool isReady = from.empty() || std::any_of(ordered.begin(), ordered.end(), [&](const CaseDefinition* earlier) {
+                                     return earlier->name == from;
+                                 });
+            if (isReady)
+                ordered.push_back(definition);
+            return isReady;
+        });
+    }
+    ordered.insert(ordered.end(), left.begin(), left.end());
+    return ordered;
+}
+
+} // namespace
+
+LessonCases::LessonCases(const Lesson& lesson, const Catalogue& catalogue) : m_cases(lesson.fileName, catalogue)
+{
+    std::vector<Problem> problems;
+    std::set<std::string> dependent;
+    for (const CaseDefinition* definition : inOrder(lesson.cases)) {
+        if (hasExpressions(*definition) || dependent.contains(startOf(*definition))) {
+            dependent.insert(definition->name);
+            m_dependent.push_back(*definition);
+            continue;
+        }
+        try {
+            m_cases.add(*definition);
+        } catch (const ScenarioError& error) {
+            problems.insert(problems.end(), error.problems().begin(), error.problems().end());
+        }
+    }
+    if (!problems.empty())
+        throw ScenarioError(std::move(problems));
+}
+
+std::size_t combinationsOf(const Question& question)
+{
+    constexpr std::size_t kMost = 1U << 20U;
+    std::size_t count = 1;
+    for (const auto& [name, values] : question.vary)
+        count = std::min(count * values.size(), kMost);
+    return count;
+}
+
+DrawnNumbers combination(const Question& question, std::size_t index)
+{
+    DrawnNumbers drawn;
+    for (const auto& [name, values] : question.vary) {
+        drawn.emplace_back(name, values[index % values.size()]);
+        index /= values.size();
+    }
+    return drawn;
+}
+
+std::size_t SeededDraw::below(std::size_t count)
+{
+    // Steele, Lea, Flood 2014: Fast Splittable Pseudorandom Number Generators
+    m_state += 0x9E3779B97F4A7C15ULL;
+    std::uint64_t mixed = m_state;
+    mixed = (mixed ^ (mixed >> 30U)) * 0xBF58476D1CE4E5B9ULL;
+    mixed = (mixed ^ (mixed >> 27U)) * 0x94D049BB133111EBULL;
+    return static_cast<std::size_t>((mixed ^ (mixed >> 31U)) % count);
+}
+
+AskedQuestion::AskedQuestion(const Question& question, const LessonCases& cases, DrawnNumbers numbers)
+    : m_question(question), m_numbers(std::move(numbers)), m_names(&cases.all())
+{
+    for (const auto& [name, value] : m_numbers)
+        m_names.putNumber(name, value);
+    if (!m_question.vary.empty())
+        for (const CaseDefinition& definition : cases.dependent())
+            m_names.add(definition);
+}
+
+std::string AskedQuestion::filled(const std::string& liveText) const
+{
+    return filledIn(liveText, m_names);
+}
+
+LessonValue AskedQuestion::valueOf(const std::string& expression) const
+{
+    return Expression::parse(expression).evaluate(m_names);
+}
+
+Numbers AskedQuestion::valuesOfParts() const
+{
+    Numbers values;
+    for (const QuestionPart& part : m_question.parts) {
+        const LessonValue value = valueOf(part.value);
+        if (!value.is_number())
+            throw Error(part.value + " is " + shownValue(value) + "; a number is expected");
+        values.push_back(value.get<double>());
+    }
+    return values;
+}
+
+/// Of the options that are right.
+LessonValue AskedQuestion::rightPlaces() const
+{
+    LessonValue places = LessonValue::array();
+    for (std::size_t i = 0; i < m_question.options.size(); ++i) {
+        const LessonValue value = valueOf(m_question.options[i].rightIf);
+        if (!value.is_boolean())
+            throw Error(m_question.options[i].rightIf + " is " + shownValue(value) + "; something true or false is expected");
+        if (value.get<bool>())
+            places.push_back(i);
+    }
+    return places;
+}
+
+LessonValue AskedQuestion::rightAnswer() const
+{
+    switch (m_question.input) {
+    case QuestionInput::choice: {
+        LessonValue places = rightPlaces();
+        if (!m_question.many && places.size() != 1)
+            throw Error(std::to_string(places.size()) + " options are right; exactly one should be");
+        return m_question.many ? places : places.front();
+    }
+    case QuestionInput::order: {
+        const Numbers by = valuesOfParts();
+        std::vector<std::size_t> places(by.size());
+        std::iota(places.begin(), places.end(), 0);
+        std::stable_sort(places.begin(), places.end(), [&](std::size_t a, std::size_t b) { return by[a] < by[b]; });
+        return places;
+    }
+    case QuestionInput::bars:
+        return valuesOfParts();
+    case QuestionInput::actions:
+        return m_question.solvedBy.front();
+    default:
+        return valueOf(m_question.answer);
+    }
+}
+
+std::pair<double, double> AskedQuestion::range() const
+{
+    Numbers ends;
+    for (const std::string& end : m_question.range) {
+        const LessonValue value = valueOf(end);
+        if (!value.is_number())
+            throw Error(end + " is " + shownValue(value) + "; a number is expected");
+        ends.push_back(value.get<double>());
+    }
+    if (ends.size() != 2 || ends[0] >= ends[1])
+        throw Error("a range goes from a number to a larger one");
+    return {ends[0], ends[1]};
+}
+
+Tolerance AskedQuestion::tolerance() const
+{
+    constexpr double kUsual = 0.1;
+    if (m_question.tolerance)
+        return *m_question.tolerance;
+    // What is counted is right or not; what is measured or estimated has a tenth.
+    const bool isCounted = m_question.input == QuestionInput::number && m_question.unit.empty();
+    return {.relative = isCounted ? 0 : kUsual};
+}
+
+std::string AskedQuestion::whyNoAnswer(const LessonValue& given) const
+{
+    const auto list = [&](std::size_t count, const char* of) -> std::string {
+        const auto numbers = numbersIn(given);
+        return numbers && numbers->size() == count ? "" : "a list of " + std::to_string(count) + " " + of + " is expected";
+    };
+    const auto places = [&](std::size_t count, const char* of) -> std::string {
+        const auto numbers = numbersIn(given);
+        return numbers && arePlaces(*numbers, static_cast<double>(count)) ? "" : "a list of " + std::string(of) + " is expected";
+    };
+    constexpr std::size_t kMostRanks = 1U << 20U;
+    switch (m_question.input) {
+    case QuestionInput::slider:
+    case QuestionInput::number:
+        return given.is_number() && std::isfinite(given.get<double>()) ? "" : "a number is expected";
+    case QuestionInput::choice: {
+        const std::size_t count = m_question.options.size();
+        if (m_question.many)
+            return places(count, "places of options, counted from 0,");
+        const auto place = wholeNumber<std::int64_t>(given);
+        return place && *place >= 0 && *place < static_cast<std::int64_t>(count)
+                   ? ""
+                   : "the place of an option is expected, 0 to " + std::to_string(count - 1);
+    }
+    case QuestionInput::ranks:
+        return places(kMostRanks, "ranks");
+    case QuestionInput::tensor:
+        return list(2, "numbers, from and to,");
+    case QuestionInput::order: {
+        std::string why = list(m_question.parts.size(), "places of cards");
+        return why.empty() ? places(m_question.parts.size(), "places of cards, each once,") : why;
+    }
+    case QuestionInput::bars:
+        return list(m_question.parts.size(), "numbers");
+    case QuestionInput::sketch:
+        try {
+            return list(valueOf(m_question.over).size(), "numbers");
+        } catch (const Error& error) {
+            return error.what();
+        }
+    case QuestionInput::actions:
+        return valueAs<std::vector<std::string>>(given) ? "" : "a list of lines of actions is expected, one a rank";
+    }
+    return {};
+}
+
+bool AskedQuestion::isNear(const LessonValue& given, const LessonValue& value) const
+{
+    const Tolerance allowed = tolerance();
+    if (given.is_number() && value.is_number())
+        return isWithin(given.get<double>(), value.get<double>(), allowed);
+    const auto a = numbersIn(given), b = numbersIn(value);
+    if (!a || !b || (a->size() != b->size()))
+        return false;
+    switch (m_question.input) {
+    case QuestionInput::ranks:
+        return sorted(*a) == sorted(*b);
+    case QuestionInput::bars:
+        for (std::size_t i = 0; i < a->size(); ++i)
+            if (!isWithin((*a)[i], (*b)[i], allowed))
+                return false;
+        return true;
+    case QuestionInput::sketch: { // a curve is drawn by hand: what counts is how far it is off on the whole
+        double off = 0, most = 0;
+        for (std::size_t i = 0; i < a->size(); ++i) {
+            off += std::abs((*a)[i] - (*b)[i]) / static_cast<double>(a->size());
+            most = std::max(most, std::abs((*b)[i]));
+        }
+        return off <= std::max(allowed.absolute, allowed.relative * most) + kRounding * std::max(1.0, most);
+    }
+    default:
+        return *a == *b;
+    }
+}
+
+bool AskedQuestion::meetsGoal(const LessonValue& rows) const
+{
+    const CaseSubject* on = m_names.subject(m_question.on);
+    if (on == nullptr || !std::holds_alternative<LessonValue>(*on))
+        throw Error("there is no pipeline \"" + m_question.on + "\" to put actions in order for");
+    LessonValue mine = std::get<LessonValue>(*on);
+    mine["actions"] = rows;
+    Cases names(&m_names);
+    names.put("mine", CaseSubject(std::move(mine)));
+    return std::all_of(m_question.goal.begin(), m_question.goal.end(),
+                       [&](const std::string& goal) { return !whyNot(goal, names); });
+}
+
+bool AskedQuestion::isRight(const LessonValue& given) const
+{
+    switch (m_question.input) {
+    case QuestionInput::choice: {
+        const LessonValue right = rightPlaces();
+        if (m_question.many)
+            return sorted(numbersIn(given).value_or(Numbers())) == numbersIn(right).value_or(Numbers());
+        return right.size() == 1 && given == right.front();
+    }
+    case QuestionInput::order: { // those that are alike may stand either way round
+        const Numbers by = valuesOfParts();
+        double last = -INFINITY;
+        for (const double place : numbersIn(given).value_or(Numbers())) {
+            const double value = by.at(static_cast<std::size_t>(place));
+            if (value < last - kRounding * std::max(1.0, std::abs(last)))
+                return false;
+            last = value;
+        }
+        return true;
+    }
+    case QuestionInput::actions:
+        return meetsGoal(given);
+    default:
+        return isNear(given, rightAnswer());
+    }
+}
+
+std::string AskedQuestion::reasonFor(const LessonValue& given) const
+{
+    if (m_question.input == QuestionInput::choice) {
+        for (const double place : given.is_array() ? numbersIn(given).value_or(Numbers()) : Numbers{given.get<double>()}) {
+            const QuestionOption& option = m_question.options.at(static_cast<std::size_t>(place));
+            if (!option.say.empty() && valueOf(option.rightIf) != LessonValue(true))
+                return filled(option.say);
+        }
+        return {};
+    }
+    const Mistake* nearest = nullptr;
+    double least = INFINITY;
+    for (const Mistake& mistake : m_question.mistakes) {
+        const LessonValue value = valueOf(mistake.near);
+        if (!isNear(given, value))
+            continue;
+        const double off = given.is_number() && value.is_number() ? std::abs(given.get<double>() - value.get<double>()) : 0;
+        if (off < least) {
+            nearest = &mistake;
+            least = off;
+        }
+    }
+    return nearest != nullptr ? filled(nearest->say) : std::string();
+}
+
+} // namespace sim

@@ -1,0 +1,82 @@
+// A question as it is asked: its numbers drawn, its answer worked out by the engine, what is given judged.
+#pragma once
+
+#include "sim/lesson/cases.h"
+
+namespace sim {
+
+/// A lesson's cases, those that a question's numbers change left aside for asking.
+class LessonCases {
+public:
+    /// Throws ScenarioError with all that is wrong with the cases.
+    LessonCases(const Lesson&, const Catalogue&);
+    const Cases& all() const { return m_cases; }
+    /// Definitions with expressions in them, and those that start from such.
+    const std::vector<CaseDefinition>& dependent() const { return m_dependent; }
+
+private:
+    Cases m_cases;
+    std::vector<CaseDefinition> m_dependent;
+};
+
+/// The numbers of one asking, by name.
+using DrawnNumbers = std::vector<std::pair<std::string, double>>;
+
+/// How often a question can be asked with numbers that differ; at least 1.
+std::size_t combinationsOf(const Question&);
+/// The numbers of combination `index` of them.
+DrawnNumbers combination(const Question&, std::size_t index);
+
+/// The same numbers for the same seed everywhere (splitmix64).
+class SeededDraw {
+public:
+    explicit SeededDraw(std::uint64_t seed) : m_state(seed) {}
+    /// 0 to `count` - 1; `count` is not 0.
+    std::size_t below(std::size_t count);
+
+private:
+    std::uint64_t m_state;
+};
+
+/// An answer is JSON, as an answer file has it: a number (of %: the fraction); the place of an option, or a list of them; a list
+/// of ranks; [from, to) of a tensor; cards as a list of their places; bars and sketches as lists of numbers; lines of actions.
+class AskedQuestion {
+public:
+    /// Throws ScenarioError where its cases cannot be made with these numbers. Question and cases must live as long.
+    AskedQuestion(const Question&, const LessonCases&, DrawnNumbers = {});
+
+    const Question& question() const { return m_question; }
+    const DrawnNumbers& numbers() const { return m_numbers; }
+    const Cases& names() const { return m_names; }
+    /// The question with its numbers filled in; likewise any other of its texts. Throws Error.
+    std::string text() const { return filled(m_question.ask); }
+    std::string filled(const std::string& liveText) const;
+
+    /// In the form of an answer; of actions, the first order that solves it. Throws Error where the engine has none.
+    LessonValue rightAnswer() const;
+    /// From, to; throws Error.
+    std::pair<double, double> range() const;
+    Tolerance tolerance() const;
+
+    /// Why what is given is no answer at all ("a number is expected"); empty where it is one. Throws nothing.
+    std::string whyNoAnswer(const LessonValue& given) const;
+    /// Of what is an answer. Throws Error where the engine has none.
+    bool isRight(const LessonValue& given) const;
+    /// The reason for a wrong answer, filled in: of the nearest mistake within tolerance, or of the option; empty if there is
+    /// none.
+    std::string reasonFor(const LessonValue& given) const;
+    /// The value of one expression of the question.
+    LessonValue valueOf(const std::string& expression) const;
+    /// As reasonFor does it: would this answer be taken for that value?
+    bool isNear(const LessonValue& given, const LessonValue& value) const;
+
+private:
+    LessonValue rightPlaces() const;
+    bool meetsGoal(const LessonValue& rows) const;
+    std::vector<double> valuesOfParts() const;
+    const Question& m_question;
+    DrawnNumbers m_numbers;
+    Cases m_names;
+};
+
+} // namespace sim

@@ -1,0 +1,122 @@
+// What is wrong with a lesson is found and told where it stands; the project's own lessons are right by the engine of today.
+#include "tests/sim/lesson/lessons.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cctype>
+#include <set>
+
+using namespace sim;
+using test::lessonWith;
+using test::problemsOf;
+
+namespace {
+
+class LessonFile : public testing::TestWithParam<std::filesystem::path> {};
+
+std::vector<std::filesystem::path> lessonFiles()
+{
+    std::vector<std::filesystem::path> files;
+    for (const auto& entry : std::filesystem::directory_iterator(RANKSCOPE_SOURCE_DIR "/assets/lessons"))
+        if (entry.path().extension() == ".json")
+            files.push_back(entry.path());
+    std::sort(files.begin(), files.end());
+    return files;
+}
+
+} // namespace
+
+TEST_P(LessonFile, IsRightByTheEngineOfToday)
+{
+    const Lesson lesson = readLesson(GetParam(), test::catalogue());
+    EXPECT_EQ(lesson.id, GetParam().stem().string()) << "a lesson is found by its id";
+    for (const Problem& problem : checkLesson(lesson, test::catalogue()))
+        ADD_FAILURE() << problem.text();
+    for (const std::string& before : lesson.after)
+        EXPECT_TRUE(std::filesystem::exists(GetParam().parent_path() / (before + ".json"))) << before;
+}
+
+INSTANTIATE_TEST_SUITE_P(Course, LessonFile, testing::ValuesIn(lessonFiles()), [](const auto& file) {
+    std::string name = file.param.stem().string();
+    std::replace_if(
+        name.begin(), name.end(), [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; }, '_');
+    return name;
+});
+
+TEST(LessonCheck, FindsNothingInALessonThatIsRight)
+{
+    EXPECT_EQ(problemsOf(test::kLesson), "");
+}
+
+TEST(LessonCheck, FindsEachPlantedMistake)
+{
+    struct Planted {
+        std::string from, to, found;
+    };
+    const std::vector<Planted> all = {
+        {"tiny.world_size == 4", "tiny.world_size == 8", "/holds/0: tiny.world_size == 8 does not hold: tiny.world_size is 4\n"},
+        {"\"range\":[0,16]", "\"range\":[4,16]", "/steps/1/predict/range: the answer, 4, is not inside 4 to 16\n"},
+        {"\"range\":[0,16]", "\"range\":[\"tent.peak_activations[0]\",16]",
+         "/steps/1/predict/range: the answer, 4, is not inside 8 to 16\n"},
+        {"\"near\":\"tent.peak_activations[0]\"", "\"near\":\"four.peak_activations[0] + 0.5\"",
+         "/steps/1/predict/mistakes/0/near: this mistake's 4.5 is within the tolerance of the right answer, 4\n"},
+        {"four.makespan != tent.makespan", "four.makespan == tent.makespan",
+         "/steps/3/predict: 2 options are right; exactly one should be\n"},
+        {"tiny.groups(0).dp", "tiny.groups(0).dp[0]",
+         "/steps/5/predict/answer: the engine's answer is 0; a list of ranks is expected\n"},
+        {"\"1F0 1B0 1F1 1B1\"", "\"1F0 1F1 1B0 1B1\"", "/steps/9/predict/solved_by/0: this order does not meet the goal\n"},
+        {"mine.peak_activations[1] <= 1", "mine.peak_activations[1] <= 2",
+         "/steps/9/predict/goal: the order that it starts with meets the goal\n"},
+        {"{\"/stages\":2}", "{\"/microbatches\":3}",
+         "/steps/11/challenge/solved_by/0: max(mine.peak_activations) <= 2 does not hold"},
+        {"\"from\":\"four\",\"goal\":[\"max(mine.peak_activations) <= 2\"]",
+         "\"from\":\"four\",\"goal\":[\"max(mine.peak_activations) <= 4\"]",
+         "/steps/11/challenge/goal: the start reaches the goal before anything is changed\n"},
+        {"[\"/layout/pp\"]", "[\"/schedule\"]", "/steps/12/challenge/solved_by/0: /layout/pp may not be changed here\n"},
+        {"\"near\":\"2 * p\"", "\"near\":\"p\"",
+         "/remember/0/mistakes/0/near: with p 2: this mistake's 2 is within the tolerance of the right answer, 2\n"},
+        {"{p} stages", "{q} stages", "/remember/0/ask: with p 2: {q}: character 1: there is no \"q\""},
+        {"\"show\":\"tiny\"", "\"show\":\"tinny\"", "/steps/0/show: there is no case \"tinny\"; nearest: \"tiny\"\n"},
+        {"57-tiny-dp4", "57-tiny-dp5", "/cases/tiny/scenario: there is no scenario \"57-tiny-dp5\"; nearest: \"57-tiny-dp4\""},
+        {"\"stages\":4", "\"stages\":0", "/cases/four: /stages: 0 is too small; nearest: 1"},
+        {"\"kind\":\"gpipe\"", "\"kind\":\"gpip\"", ""},
+        {"{tiny.world_size} ranks", "{tiny.world_size ranks", "/steps/0/say: nothing closes the {"},
+        {"{tiny.world_size} ranks", "{tiny.world_size|gbi} ranks", "there is no format \"gbi\"; nearest: \"gb\", \"gib\""},
+        {"\"id\":\"idle\"", "\"id\":\"peak\"", "/steps/2/predict/id: \"peak\" is the id of another question\n"},
+        {"\"input\":\"number\",\"unit\"", "\"input\":\"numbr\",\"unit\"",
+         "/steps/2/predict/input: \"numbr\": unknown input; nearest: \"number\"\n"},
+        {"\"sure\":true", "\"many\":true", "/steps/1/predict/many: means nothing to input \"slider\"\n"},
+        {"\"on\":\"mine_to_be\",", "", "/steps/9/predict: input \"actions\" needs \"on\"\n"},
+        {"four.bubble.of_makespan", "four.bubble.of_makespan +", "/steps/2/predict/answer: character"},
+        {"\"notes\":\"wait\"", "\"note\":\"wait\"", "/steps/0/note: unknown key; nearest: \"notes\"\n"},
+        {"\"from\":\"four\",\"set\"", "\"from\":\"five\",\"set\"", "/cases/tent/from: there is no case \"five\" to start from"},
+        {"\"version\":1", "\"version\":2", "/version: 2 is too large; nearest: 1\n"},
+        {"\"four\":{\"schedule\"", "\"spare\":{\"scenario\":\"57-tiny-dp4\"},\"four\":{\"schedule\"",
+         "/cases/spare: nothing uses this case\n"}};
+    for (const Planted& planted : all) {
+        SCOPED_TRACE(planted.to);
+        if (planted.found.empty())
+            continue;
+        EXPECT_THAT(problemsOf(lessonWith({{planted.from, planted.to}})), testing::HasSubstr(planted.found));
+    }
+}
+
+TEST(LessonCheck, TellsAllProblemsAtOnce)
+{
+    const std::string found = problemsOf(lessonWith({{"tiny.world_size == 4", "tiny.world_size == 8"},
+                                                     {"\"range\":[0,16]", "\"range\":[4,16]"},
+                                                     {"{\"/stages\":2}", "{\"/stages\":3}"}}));
+    EXPECT_EQ(std::count(found.begin(), found.end(), '\n'), 3) << found;
+}
+
+TEST(LessonCheck, RefusesWhatIsNoLesson)
+{
+    EXPECT_THAT(problemsOf("[]"), testing::HasSubstr("a list"));
+    EXPECT_THAT(problemsOf("{"), testing::HasSubstr("line 1"));
+    EXPECT_THAT(problemsOf("{}"), testing::HasSubstr("key \"format\" is missing"));
+    EXPECT_THAT(problemsOf(std::string(2U << 20U, ' ')), testing::HasSubstr("at most 1048576 bytes"));
+    const std::string long_ = "1" + std::string(1 << 19, '+') + "1";
+    EXPECT_THAT(problemsOf(lessonWith({{"tiny.world_size == 4", long_}})), testing::HasSubstr("/holds/0"));
+}

@@ -1,0 +1,180 @@
+// What is asked, what is right, and what is said to who is wrong.
+#include "sim/lesson/challenge.h"
+#include "sim/lesson/live_text.h"
+#include "sim/lesson/question.h"
+#include "tests/sim/lesson/lessons.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+using namespace sim;
+
+namespace {
+
+class Asked : public testing::Test {
+protected:
+    const Question& named(const std::string& id) const
+    {
+        for (const Question* question : m_lesson.questions())
+            if (question->id == id)
+                return *question;
+        return m_lesson.remember.front();
+    }
+    AskedQuestion asked(const std::string& id) { return AskedQuestion(named(id), m_cases); }
+    bool isRight(const std::string& id, const LessonValue& given)
+    {
+        const AskedQuestion question(named(id), m_cases);
+        EXPECT_EQ(question.whyNoAnswer(given), "");
+        return question.isRight(given);
+    }
+    std::string whyNone(const std::string& id, const LessonValue& given)
+    {
+        return AskedQuestion(named(id), m_cases).whyNoAnswer(given);
+    }
+    std::string reason(const std::string& id, const LessonValue& given)
+    {
+        return AskedQuestion(named(id), m_cases).reasonFor(given);
+    }
+
+    Lesson m_lesson = test::lesson();
+    LessonCases m_cases{m_lesson, test::catalogue()};
+};
+
+} // namespace
+
+TEST_F(Asked, NumbersAreRightWithinTheirTolerance)
+{
+    EXPECT_TRUE(isRight("peak", 4.5));
+    EXPECT_FALSE(isRight("peak", 4.6));
+    EXPECT_EQ(reason("peak", 8.2), "GPipe's 8.");
+    EXPECT_EQ(reason("peak", 6), "");
+    const double idle = 3.0 / 11; // (p - 1) / (m + p - 1)
+    EXPECT_TRUE(isRight("idle", idle));
+    EXPECT_TRUE(isRight("idle", idle * 1.09)) << "what is measured has a tenth";
+    EXPECT_FALSE(isRight("idle", idle * 1.11));
+    EXPECT_EQ(whyNone("peak", "four"), "a number is expected");
+}
+
+TEST_F(Asked, ChoicesAreRightByTheEngine)
+{
+    EXPECT_TRUE(isRight("same", 0));
+    EXPECT_FALSE(isRight("same", 1));
+    EXPECT_EQ(reason("same", 1), "Both take 33.");
+    EXPECT_EQ(whyNone("same", 2), "the place of an option is expected, 0 to 1");
+    EXPECT_TRUE(isRight("some", LessonValue::array({0})));
+    EXPECT_FALSE(isRight("some", LessonValue::array({0, 1})));
+    EXPECT_FALSE(isRight("some", LessonValue::array()));
+    EXPECT_NE(whyNone("some", LessonValue::array({0, 0})), "");
+}
+
+TEST_F(Asked, RanksCardsBarsAndCurves)
+{
+    EXPECT_TRUE(isRight("peers", LessonValue::array({3, 1, 0, 2})));
+    EXPECT_FALSE(isRight("peers", LessonValue::array({0, 1, 2})));
+    EXPECT_EQ(asked("cards").rightAnswer(), LessonValue::array({1, 2, 0}));
+    EXPECT_TRUE(isRight("cards", LessonValue::array({1, 2, 0})));
+    EXPECT_FALSE(isRight("cards", LessonValue::array({0, 2, 1})));
+    EXPECT_NE(whyNone("cards", LessonValue::array({0, 1})), "");
+    EXPECT_NE(whyNone("cards", LessonValue::array({0, 1, 3})), "");
+    EXPECT_TRUE(isRight("bars", LessonValue::array({4.3, 1})));
+    EXPECT_FALSE(isRight("bars", LessonValue::array({4.3, 1.2})));
+    EXPECT_TRUE(isRight("curve", LessonValue::array({4, 3.5, 2, 1.5})));
+    EXPECT_FALSE(isRight("curve", LessonValue::array({4, 4, 4, 4})));
+}
+
+TEST_F(Asked, AnOrderOfActionsMeetsTheGoalOrSaysNothing)
+{
+    EXPECT_TRUE(isRight("drag", LessonValue::array({"0F0,0F1,0B0,0B1", "1F0,1B0,1F1,1B1"})));
+    EXPECT_FALSE(isRight("drag", LessonValue::array({"0F0 0F1 0B0 0B1", "1F0 1F1 1B0 1B1"})));
+    EXPECT_FALSE(isRight("drag", LessonValue::array({"0B0 0F0 0F1 0B1", "1F0 1B0 1F1 1B1"}))) << "it hangs";
+    EXPECT_FALSE(isRight("drag", LessonValue::array({"nonsense"})));
+}
+
+TEST_F(Asked, AnOrderThatHangsSaysWhoWaits)
+{
+    Cases cases("", test::catalogue());
+    cases.add({"crossed", "/cases/crossed",
+               LessonValue::parse(R"({"schedule":{"kind":"custom","actions":["0F0 0B0 0F1 0B1","1F1 1B1 1F0 1B0"]}})")});
+    const auto value = [&](const std::string& text) { return Expression::parse(text).evaluate(cases); };
+    EXPECT_EQ(value("crossed.hangs"), true);
+    EXPECT_EQ(value("count(crossed.waits)"), 2);
+    EXPECT_EQ(value("crossed.waits[0].blocked"), "0B0");
+    EXPECT_EQ(value("crossed.waits[1].blocked"), "1F1");
+    EXPECT_TRUE(whyNot("crossed.makespan > 0", cases).has_value());
+}
+
+TEST_F(Asked, VariedQuestionsHaveCasesOfTheirOwn)
+{
+    const Question& later = m_lesson.remember.front();
+    ASSERT_EQ(combinationsOf(later), 2U);
+    for (const std::size_t i : {0U, 1U}) {
+        const AskedQuestion question(later, m_cases, combination(later, i));
+        const double stages = i == 0 ? 2 : 4;
+        EXPECT_EQ(question.text(), writtenValue(stages, "") + " stages: how many?");
+        EXPECT_TRUE(question.isRight(stages));
+        EXPECT_FALSE(question.isRight(stages + 1)) << "what is counted is right or not";
+        EXPECT_EQ(question.reasonFor(2 * stages), "GPipe's");
+    }
+}
+
+TEST_F(Asked, DrawsAreTheSameForTheSameSeedAndReachEverything)
+{
+    std::set<std::size_t> seen;
+    SeededDraw a(7), b(7);
+    for (int i = 0; i < 200; ++i) {
+        const std::size_t drawn = a.below(6);
+        EXPECT_EQ(drawn, b.below(6));
+        EXPECT_LT(drawn, 6U);
+        seen.insert(drawn);
+    }
+    EXPECT_EQ(seen.size(), 6U);
+}
+
+TEST_F(Asked, ChallengesCountTheControlsThatWereMoved)
+{
+    const Challenge& two = *m_lesson.challenges()[1];
+    const auto state = [&](const std::string& keys) {
+        CaseSubject mine = startOf(two, m_cases.all());
+        setKeys(mine, LessonValue::parse(keys));
+        return stateOf(two, mine, m_cases.all());
+    };
+    EXPECT_EQ(state("{}").text(), "mine.describe.layout.pp == 2 does not hold: mine.describe.layout.pp is 1");
+    EXPECT_TRUE(state(R"({"/layout/dp":2,"/layout/pp":2})").isReached()) << "dp that keeps the GPUs is free";
+    const ChallengeState more = state(R"({"/layout/dp":2,"/layout/pp":2,"/layout/zero_stage":1})");
+    EXPECT_FALSE(more.isReached());
+    EXPECT_EQ(more.text(), "/layout/zero_stage may not be changed here");
+    EXPECT_TRUE(more.isTooMuch());
+    EXPECT_TRUE(state(R"({"/layout/dp":2,"/layout/pp":2,"/name":"mine"})").isReached()) << "a name is no change";
+    EXPECT_NE(state(R"({"/layout/tp":3})").problem, "");
+}
+
+TEST(LiveText, WritesNumbersAsTheFormatSays)
+{
+    EXPECT_EQ(writtenValue(17.6144, "gib"), "17.6 GiB");
+    EXPECT_EQ(writtenValue(6.23e9, "gb"), "6.23 GB");
+    EXPECT_EQ(writtenValue(0.335, "percent"), "33.5 %");
+    EXPECT_EQ(writtenValue(8, ""), "8");
+    EXPECT_EQ(writtenValue(8.5665, ""), "8.57");
+    EXPECT_EQ(writtenValue(16384, ""), "16,384");
+    EXPECT_EQ(writtenValue(1.25, ".1"), "1.2");
+    EXPECT_EQ(writtenValue(8.1, "times"), "8.10 ×");
+    EXPECT_EQ(writtenValue(LessonValue::array({4, 3}), ""), "4, 3");
+    EXPECT_EQ(writtenValue("1f1b", ""), "1f1b");
+    EXPECT_THROW(writtenValue("1f1b", "gib"), Error);
+    const Cases none("", test::catalogue());
+    EXPECT_EQ(filledIn("{{1, 2}} {1 + 1} {0.5|percent}", none), "{1, 2} 2 50.0 %");
+    EXPECT_THROW(filledIn("{1 +}", none), Error);
+    EXPECT_THROW(filledIn("{1/0}", none), Error);
+}
+
+TEST(Expressions, SayWhatTheyAskFor)
+{
+    const auto asks = [](const char* text) { return Expression::parse(text).asksFor(); };
+    using Words = std::vector<std::string>;
+    EXPECT_EQ(asks("fb.peak_memory_gib < 0.6 * gpipe.peak_memory_gib"), (Words{"fb.peak_memory_gib", "gpipe.peak_memory_gib"}));
+    EXPECT_EQ(asks("memory.per_pipeline_rank[n].total"), (Words{"memory.per_pipeline_rank.total"}));
+    EXPECT_EQ(asks("max(a.b, a.b, c)"), (Words{"a.b", "c"}));
+    EXPECT_EQ(asks("half.groups(5).tp"), (Words{"half.groups.tp"}));
+    EXPECT_EQ(asks("1 + 2"), Words{});
+}

@@ -28,7 +28,7 @@ ALLOWED = {
                      "sim/engine", "sim/simulate", "sim/trace"],
     "sim/answers": ["sim/text", "sim/scenario", "sim/mesh", "sim/model", "sim/schedule", "sim/legal", "sim/engine", "sim/simulate",
                     "sim/analysis"],
-    "sim/lesson": ["sim/text", "sim/scenario", "sim/mesh", "sim/simulate", "sim/analysis", "sim/answers"],
+    "sim/lesson": ["sim/text", "sim/scenario", "sim/mesh", "sim/schedule", "sim/simulate", "sim/analysis", "sim/answers"],
     "sim/cli": ["sim"],
     "live/tensor": [],
     "live/tasks": [],
